@@ -1,0 +1,88 @@
+--- Turns what two nodes report of one test into a figure: good, low or void.
+--
+-- The receiver's count is the figure.  The sender's account of the same stream (bytes
+-- acknowledged) must agree, so that no node can accuse or excuse a partner alone.
+local judge = {}
+
+local function rate(bytes, window_ns)
+   return window_ns and window_ns > 0 and bytes * 1e9 / window_ns or 0
+end
+
+-- Why a test means nothing, or nil.
+local function void_reason(t, send, recv, expected_Bps, s)
+   if not recv then
+      return t.dst_name .. " did not report"
+   elseif not send then
+      return t.src_name .. " did not report"
+   elseif recv.error or send.error then
+      return recv.error or send.error
+   end
+   for name, r in pairs { [t.dst_name] = recv, [t.src_name] = send } do
+      if (r.delay_ns or 0) > s.void_delay * t.dur_ms * 1e6 then
+         return ("%s was starved of CPU for %.1f ms"):format(name, r.delay_ns / 1e6)
+      end
+      local most = s.void_foreign * expected_Bps * t.dur_ms / 1000
+      if (r.foreign_bytes or 0) > most then
+         return ("port of %s carried %.0f kB of other traffic"):format(name,
+            r.foreign_bytes / 1e3)
+      end
+   end
+   return nil
+end
+
+-- The streams of a test whose figure is low although single sub-intervals reached what is good
+-- met other traffic or a pause: a broken component has a ceiling.
+local function is_uneven(recv, good_Bps)
+   local sub, above = recv.sub_bytes, 0
+   if type(sub) ~= "table" or #sub == 0 then
+      return false
+   end
+   for _, bytes in ipairs(sub) do
+      if rate(bytes, recv.window_ns / #sub) >= good_Bps then
+         above = above + 1
+      end
+   end
+   return above * 4 >= #sub
+end
+
+--- The smallest capacity on a test's route, each divided by the plan's own streams through it.
+-- In a plan made by plan.lua no component carries two tests of one phase.
+function judge.expectation(t, topo)
+   local least = math.huge
+   for _, c in ipairs(t.route) do
+      least = math.min(least, topo.capacity[c])
+   end
+   return least
+end
+
+--- Judge one test.
+-- @param t the test as planned (src, dst, route, dur_ms …); gets src_name, dst_name,
+--   expected_Bps, bw_Bps, sender_Bps, ratio, rtt_ns, class ("good", "low", "void") and why
+-- @param send, recv what the two nodes reported (tables of doc/protocol.md), or nil
+-- @param topo topology
+-- @param s settings: the `diagnosis` section
+-- @return t
+function judge.test(t, send, recv, topo, s)
+   t.src_name, t.dst_name = topo.nodes[t.src], topo.nodes[t.dst]
+   t.expected_Bps = judge.expectation(t, topo)
+   t.bw_Bps = recv and not recv.error and rate(recv.bytes or 0, recv.window_ns) or 0
+   t.sender_Bps = send and not send.error and rate(send.bytes or 0, send.window_ns) or 0
+   t.ratio = t.bw_Bps / t.expected_Bps
+   t.rtt_ns = send and send.rtt_ns
+   t.why = void_reason(t, send, recv, t.expected_Bps, s)
+   if t.why then
+      t.class = "void"
+   elseif t.ratio >= s.good then
+      t.class = "good"
+   elseif is_uneven(recv, s.good * t.expected_Bps) then
+      t.class, t.why = "void", "uneven: parts of it reached what is expected"
+   elseif math.abs(t.bw_Bps - t.sender_Bps) > s.void_disagree * t.expected_Bps then
+      t.class, t.why = "void", ("%s received %.1f MB/s, %s sent %.1f MB/s"):format(t.dst_name,
+         t.bw_Bps / 1e6, t.src_name, t.sender_Bps / 1e6)
+   else
+      t.class = "low"
+   end
+   return t
+end
+
+return judge
