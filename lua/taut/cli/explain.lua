@@ -108,7 +108,7 @@ local function print_thing(d)
 end
 
 function explain.run(args)
-   if not args.what == not args.job then
+   if (args.what == nil) == (args.job == nil) then
       io.stderr:write("taut: explain: give a node or component, or --job ID\n")
       return 2
    end
