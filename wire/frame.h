@@ -35,7 +35,8 @@ int taut_frame_encode(unsigned char *head, enum taut_frame_type type,
 
 /* Read the head of a frame.
  *   max  largest type + payload accepted here, bytes, 1..TAUT_FRAME_MAX
- * Returns 0, or -1 with errno EPROTO and 'err' naming value and limit. */
+ * Returns 0, or -1 with errno EPROTO (or EINVAL: 'max') and 'err' naming value
+ * and limit; 'frame' is then as it was. */
 int taut_frame_decode(struct taut_frame *frame, const unsigned char *head,
                       size_t max, struct taut_error *err);
 
