@@ -256,12 +256,16 @@ local function ask_config(self)
 end
 
 --- @param h helper (taut-slurm)
--- @param refresh_s seconds between two looks at nodes and jobs
 -- @param on_refresh called after each look at nodes and jobs
-function cluster.new(h, refresh_s, on_refresh)
-   local self = setmetatable({ helper = h, jobs = {}, on_node = {}, nodes = {}, partitions = {},
+function cluster.new(h, on_refresh)
+   return setmetatable({ helper = h, jobs = {}, on_node = {}, nodes = {}, partitions = {},
       pending = {}, seen_running = {}, last_heard = {}, hellos = 0, jobs_heard = 0,
       jobs_started = 0, started = loop.time(), on_refresh = on_refresh }, Cluster)
+end
+
+--- Begin to ask.
+-- @param refresh_s seconds between two looks at nodes and jobs
+function Cluster:start(refresh_s)
    local turn = 0
    local function tick()
       if turn % CONFIG_EVERY == 0 then
@@ -272,7 +276,6 @@ function cluster.new(h, refresh_s, on_refresh)
    end
    tick()
    loop.every(math.floor(refresh_s * 1000), tick)
-   return self
 end
 
 return cluster

@@ -235,7 +235,9 @@ local function prolog(self, h, names, peer)
    if not group then
       group = { due = is_due(self, "prolog", nodes, h.budget_ms) }
       job.groups[first] = group
-      if group.due then
+      if not group.due then
+         self.on_job(h, #nodes, "nothing due")
+      else
          group.session = new_session(self, id .. "/" .. first, "prolog", h, nodes)
       end
    end

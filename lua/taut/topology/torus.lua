@@ -138,7 +138,9 @@ function torus.build(conf)
       return nil, err
    end
    local self = setmetatable({
-      kind_name = "torus", dims = conf.dims, nodes_per_router = conf.nodes_per_router,
+      kind_name = "torus",
+      signature = ("torus %s/%d %s"):format(table.concat(conf.dims, "x"), conf.nodes_per_router,
+         conf.nodes), dims = conf.dims, nodes_per_router = conf.nodes_per_router,
       routers = 1, nodes = {}, node_id = {}, components = {}, component_id = {}, kinds = {},
       capacity = {}, at_router = {}, at_node = {}, to_router = {}, router_name = {},
       tx = {}, rx = {}, link = {}, stride = {},
