@@ -263,7 +263,14 @@ local function lonely(ctx, groups)
          has[p[1]], has[p[2]] = true, true
       end
    end
-   local routers = sorted_keys(ctx.by_router)
+   local routers, asked = sorted_keys(ctx.by_router), {}
+   local function add(from, to)
+      local key = ("far %d>%d"):format(from, to)
+      if not asked[key] then
+         asked[key] = true
+         groups[#groups + 1] = { key = key, pairs = { { from, to } } }
+      end
+   end
    for _, r in ipairs(routers) do
       if not has[r] and #routers > 1 then
          local nearest, least
@@ -273,8 +280,8 @@ local function lonely(ctx, groups)
                nearest, least = other, h
             end
          end
-         groups[#groups + 1] = { key = "far" .. r, pairs = { { r, nearest } } }
-         groups[#groups + 1] = { key = "back" .. r, pairs = { { nearest, r } } }
+         add(r, nearest)
+         add(nearest, r)
       end
    end
 end
