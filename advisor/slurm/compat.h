@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What changed in Slurm's API between 22.05 and 26.05, all in this file.
+ * (Flags that are macros are tested with #ifdef where they are used.) */
+#ifndef TAUT_ADVISOR_SLURM_COMPAT_H
+#define TAUT_ADVISOR_SLURM_COMPAT_H
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+/* The number of a job: a member of its own until 25.05. */
+static inline uint32_t taut_job_id(const slurm_job_info_t *job)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+    return job->step_id.job_id;
+#else
+    return job->job_id;
+#endif
+}
+
+static inline void taut_free_conf(slurm_conf_t *conf)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+    slurm_free_conf(conf);
+#else
+    slurm_free_ctl_conf(conf);
+#endif
+}
+
+#endif

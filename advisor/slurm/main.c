@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* taut-slurm: the only program of Taut that links libslurm.
+ *
+ * One request line of JSON on stdin, one reply line on stdout, in order;
+ * doc/internals.md lists them.  libslurm may end the process (fatal()) or
+ * wait long for slurmctld; tautd only sees a helper that went away or takes
+ * its time. */
+#include <config.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "advisor/slurm/compat.h"
+#include "advisor/slurm/reply.h"
+
+#define LINE_MAX_BYTES 65536
+
+static const struct {
+    const char *op;
+    taut_slurm_f *run;
+} requests[] = {
+    { "config", taut_slurm_config },
+    { "drain", taut_slurm_drain },
+    { "jobs", taut_slurm_jobs },
+    { "nodes", taut_slurm_nodes },
+    { "partitions", taut_slurm_partitions },
+    { "resume", taut_slurm_resume },
+};
+
+static taut_slurm_f *find_request(const char *op)
+{
+    for (size_t i = 0; op != NULL &&
+         i < sizeof(requests) / sizeof(requests[0]); i++)
+        if (strcmp(op, requests[i].op) == 0)
+            return requests[i].run;
+    return NULL;
+}
+
+static void add_failure(json_t *reply, int error, const char *text)
+{
+    taut_reply_flag(reply, "ok", 0);
+    if (json_object_get(reply, "error") == NULL)
+        taut_reply_text(reply, "error",
+                        text != NULL ? text : slurm_strerror(error));
+    taut_reply_number(reply, "errno", error);
+}
+
+static void answer(const json_t *request, json_t *reply)
+{
+    const char *op = json_string_value(json_object_get(request, "op"));
+    json_t *id = json_object_get(request, "id");
+    taut_slurm_f *run = find_request(op);
+
+    json_object_set(reply, "id", id != NULL ? id : json_null());
+    if (run == NULL)
+        add_failure(reply, EINVAL, "no such op");
+    else if (run(request, reply) != 0)
+        add_failure(reply, errno, NULL);
+    else
+        taut_reply_flag(reply, "ok", 1);
+}
+
+/* Returns 0, or -1 when nobody listens any more. */
+static int handle_line(const char *line, size_t n)
+{
+    json_error_t error;
+    json_t *request = json_loadb(line, n, JSON_REJECT_DUPLICATES, &error);
+    json_t *reply = json_object();
+
+    if (request != NULL) {
+        answer(request, reply);
+    } else {
+        json_object_set_new(reply, "id", json_null());
+        add_failure(reply, EINVAL, error.text);
+    }
+    int rc = json_dumpf(reply, stdout, JSON_COMPACT);
+    if (putchar('\n') == EOF || fflush(stdout) != 0)
+        rc = -1;
+    json_decref(reply);
+    json_decref(request);
+    return rc;
+}
+
+/* Read to the end of a line that is too long, and say so. */
+static int skip_line(void)
+{
+    int c;
+
+    while ((c = getchar()) != EOF && c != '\n')
+        continue;
+    return handle_line("", 0);
+}
+
+static int serve(char *line)
+{
+    while (fgets(line, LINE_MAX_BYTES, stdin) != NULL) {
+        size_t n = strlen(line);
+        bool whole = n > 0 && line[n - 1] == '\n';
+        int rc = whole || feof(stdin) ? handle_line(line, n) : skip_line();
+        if (rc != 0)
+            return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}
+
+int main(void)
+{
+    static char line[LINE_MAX_BYTES];
+
+    /* A call that waits for slurmctld does not see the end of stdin. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* Needed since 23.02, harmless before. */
+    slurm_init(NULL);
+    return serve(line);
+}

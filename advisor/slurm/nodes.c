@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Requests that read: nodes and partitions. */
+#include <config.h>
+
+#include <errno.h>
+
+#include "advisor/slurm/compat.h"
+#include "advisor/slurm/reply.h"
+#include "advisor/slurm/state.h"
+
+static json_t *describe_node(const node_info_t *node)
+{
+    json_t *out = json_object();
+    uint32_t state = node->node_state;
+    int has_reason = node->reason != NULL && node->reason[0] != '\0';
+
+    taut_reply_text(out, "name", node->name);
+    taut_reply_text(out, "state", taut_node_base(state));
+    taut_reply_flag(out, "drain", (state & NODE_STATE_DRAIN) != 0);
+    taut_reply_flag(out, "down",
+                    (state & NODE_STATE_BASE) == NODE_STATE_DOWN);
+    taut_reply_flag(out, "maint", (state & NODE_STATE_MAINT) != 0);
+    taut_reply_flag(out, "fail", (state & NODE_STATE_FAIL) != 0);
+    taut_reply_flag(out, "completing", (state & NODE_STATE_COMPLETING) != 0);
+    taut_reply_flag(out, "reserved", (state & NODE_STATE_RES) != 0);
+    taut_reply_flag(out, "silent", (state & NODE_STATE_NO_RESPOND) != 0);
+    taut_reply_text(out, "reason", node->reason);
+    taut_reply_user(out, "reason_user",
+                    has_reason ? node->reason_uid : NO_VAL);
+    taut_reply_number(out, "reason_time", has_reason ? node->reason_time : 0);
+    taut_reply_names(out, "partitions", node->partitions);
+    return out;
+}
+
+static json_t *describe_nodes(const node_info_msg_t *msg)
+{
+    json_t *nodes = json_array();
+
+    for (uint32_t i = 0; i < msg->record_count; i++) {
+        const node_info_t *node = &msg->node_array[i];
+        /* Slots of dynamic nodes that are gone have no name. */
+        if (node->name != NULL)
+            json_array_append_new(nodes, describe_node(node));
+    }
+    return nodes;
+}
+
+int taut_slurm_nodes(const json_t *request, json_t *reply)
+{
+    node_info_msg_t *nodes = NULL;
+    partition_info_msg_t *partitions = NULL;
+
+    (void)request;
+    errno = 0;
+    if (slurm_load_node(0, &nodes, SHOW_ALL | SHOW_MIXED) != 0)
+        return -1;
+    if (slurm_load_partitions(0, &partitions, SHOW_ALL) != 0) {
+        int saved = errno;
+        slurm_free_node_info_msg(nodes);
+        errno = saved;
+        return -1;
+    }
+    slurm_populate_node_partitions(nodes, partitions);
+    json_object_set_new(reply, "nodes", describe_nodes(nodes));
+    slurm_free_partition_info_msg(partitions);
+    slurm_free_node_info_msg(nodes);
+    return 0;
+}
+
+int taut_slurm_partitions(const json_t *request, json_t *reply)
+{
+    partition_info_msg_t *msg = NULL;
+
+    (void)request;
+    errno = 0;
+    if (slurm_load_partitions(0, &msg, SHOW_ALL) != 0)
+        return -1;
+    json_t *partitions = json_array();
+    for (uint32_t i = 0; i < msg->record_count; i++) {
+        const partition_info_t *p = &msg->partition_array[i];
+        json_t *out = json_object();
+        taut_reply_text(out, "name", p->name);
+        taut_reply_text(out, "nodes", p->nodes);
+        taut_reply_flag(out, "up", p->state_up == PARTITION_UP);
+        taut_reply_flag(out, "default", (p->flags & PART_FLAG_DEFAULT) != 0);
+        json_array_append_new(partitions, out);
+    }
+    json_object_set_new(reply, "partitions", partitions);
+    slurm_free_partition_info_msg(msg);
+    return 0;
+}
