@@ -16,7 +16,7 @@ function reason.head(kind, state, left)
    if state == "failed" then
       return reason.PREFIX .. noun .. " down"
    end
-   return ("%s%s at %d%%"):format(reason.PREFIX, noun, math.floor(left * 100 + 0.5))
+   return ("%s%s at %d%%"):format(reason.PREFIX, noun, math.min(99, math.floor(left * 100 + 0.5)))
 end
 
 --- The whole reason.
