@@ -105,4 +105,5 @@ echo 1..1; sleep 60; echo ok 1'
     run "$run" a b c.lua
     [ "$status" -eq 0 ]
     [ "$(last)" = "7 passed, 0 failed, 1 skipped" ]
+    [[ $output == *"c.lua: 1 skipped: why"* ]]
 }
