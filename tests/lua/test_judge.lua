@@ -25,8 +25,8 @@ function tests.test_what_makes_a_test_void()
       { report(1), nil, "n2 did not report" },
       { nil, report(1), "n0 did not report" },
       { { error = "connect 10.0.0.1:1: Connection refused" }, report(0), "Connection refused" },
-      { report(1, { delay_ns = 4 * MS }), report(1), "n0 was starved of CPU for 4.0 ms" },
-      { report(1), report(1, { delay_ns = 4 * MS }), "n2 was starved" },
+      { report(0.5, { delay_ns = 4 * MS }), report(0.5), "n0 was starved of CPU for 4.0 ms" },
+      { report(0.5), report(0.5, { delay_ns = 4 * MS }), "n2 was starved" },
       { report(0.5, { foreign_bytes = 100000 }), report(0.5), "port of n0 carried 100 kB" },
       { report(0.9), report(0.2), "n2 received 4.8 MB/s, n0 sent 21.6 MB/s" },
    }
@@ -35,6 +35,12 @@ function tests.test_what_makes_a_test_void()
       lu.assertEquals(t.class, "void", i)
       lu.assertStrContains(t.why, c[3])
    end
+end
+
+-- Neither makes a stream faster than its route: what arrived did arrive.
+function tests.test_a_good_figure_stands_in_spite_of_delay_and_other_traffic()
+   local late = report(0.9, { delay_ns = 20 * MS, foreign_bytes = 1e6 })
+   lu.assertEquals(judged(late, late).class, "good")
 end
 
 function tests.test_good_and_low()
