@@ -38,7 +38,8 @@ local function store_test(d, t)
       dst = t.dst_name, route = route_text(d.topo, t.route), kind = t.kind,
       confirms = t.confirms and d.topo.components[t.confirms], phase = t.phase,
       streams = t.streams, expected_Bps = t.expected_Bps, bw_Bps = t.bw_Bps,
-      sender_Bps = t.sender_Bps, ratio = t.ratio, rtt_ns = t.rtt_ns, class = t.class,
+      sender_Bps = t.sender_Bps, ratio = t.ratio, rtt_ns = t.rtt_ns, peak = t.peak,
+      delay_ns = t.delay_ns, foreign_bytes = t.foreign_bytes, class = t.class,
       why = t.why })
 end
 

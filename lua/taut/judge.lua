@@ -37,19 +37,24 @@ local function excuse(t, send, recv, s)
    return nil
 end
 
--- The streams of a test whose figure is low although single sub-intervals reached what is good
--- met other traffic or a pause: a broken component has a ceiling.
-local function is_uneven(recv, good_Bps)
-   local sub, above = recv.sub_bytes, 0
-   if type(sub) ~= "table" or #sub == 0 then
-      return false
+-- What the sub-intervals reached, as shares of what is expected, the best first.
+local function parts(t, recv)
+   local list = {}
+   for i, bytes in ipairs(recv and type(recv.sub_bytes) == "table" and recv.sub_bytes or {}) do
+      list[i] = rate(bytes, recv.window_ns / #recv.sub_bytes) / t.expected_Bps
    end
-   for _, bytes in ipairs(sub) do
-      if rate(bytes, recv.window_ns / #sub) >= good_Bps then
-         above = above + 1
-      end
-   end
-   return above * 4 >= #sub
+   table.sort(list, function(a, b) return a > b end)
+   return list
+end
+
+-- A stream whose figure is low although a quarter of its sub-intervals reached what is good met
+-- other traffic or a pause: a broken component has a ceiling.
+local function is_uneven(list, good)
+   return #list > 0 and list[math.max(1, #list // 4)] >= good
+end
+
+local function larger(send, recv, name)
+   return math.max(send and send[name] or 0, recv and recv[name] or 0)
 end
 
 --- The smallest capacity on a test's route, each divided by the plan's own streams through it.
@@ -76,13 +81,17 @@ function judge.test(t, send, recv, topo, s)
    t.sender_Bps = send and not send.error and rate(send.bytes or 0, send.window_ns) or 0
    t.ratio = t.bw_Bps / t.expected_Bps
    t.rtt_ns = send and send.rtt_ns
+   t.delay_ns = larger(send, recv, "delay_ns")
+   t.foreign_bytes = larger(send, recv, "foreign_bytes")
+   local list = parts(t, recv)
+   t.peak = list[1]
    t.why = no_figure(t, send, recv, s)
    if t.why then
       t.class = "void"
    elseif t.ratio >= s.good then
       t.class = "good"
    else
-      t.why = excuse(t, send, recv, s) or is_uneven(recv, s.good * t.expected_Bps)
+      t.why = excuse(t, send, recv, s) or is_uneven(list, s.good)
          and "uneven: parts of it reached what is expected" or nil
       t.class = t.why and "void" or "low"
    end
