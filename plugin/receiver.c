@@ -92,7 +92,7 @@ static void watch_inflow(const struct taut_inflow *in,
 
 void taut_receiver_watch(struct taut_receiver *r, struct taut_pollset *set)
 {
-    if (r->endpoint >= 0)
+    if (r->endpoint >= 0 && r->stranger_count < TAUT_PENDING_MAX)
         taut_pollset_add(set, r->endpoint, POLLIN);
     for (size_t i = 0; i < r->stranger_count; i++) {
         taut_pollset_add(set, r->strangers[i].fd, POLLIN);
@@ -162,22 +162,16 @@ static void ask_strangers(struct taut_receiver *r, int64_t now_ns)
     }
 }
 
+/* When too many strangers are pending the others wait in the system's
+ * queue: the streams of a large plan come all at once. */
 static void accept_all(struct taut_receiver *r, int64_t now_ns)
 {
-    int fd;
-
-    if (r->endpoint < 0)
-        return;
-    while ((fd = r->transport->accept(r->endpoint)) >= 0) {
+    while (r->endpoint >= 0 && r->stranger_count < TAUT_PENDING_MAX) {
+        int fd = r->transport->accept(r->endpoint);
         struct taut_stranger *s;
 
-        /* The streams of a large plan come all at once. */
-        if (r->stranger_count == TAUT_PENDING_MAX)
-            ask_strangers(r, now_ns);
-        if (r->stranger_count == TAUT_PENDING_MAX) {
-            refuse(r, fd);
-            continue;
-        }
+        if (fd < 0)
+            return;
         s = &r->strangers[r->stranger_count++];
         s->fd = fd;
         s->until_ns = now_ns + TAUT_TOKEN_MS * TAUT_MS_NS;
