@@ -14,7 +14,7 @@
  * queues along the route.  It must outlast a late wake-up of either end, or
  * the link runs dry; and it must be short against the pause to the next
  * phase. */
-#define QUEUE_MS 8
+#define QUEUE_MS 6
 #define QUEUE_MIN_BYTES (32 * 1024)
 #define REST_NS (TAUT_MS_NS / 2)       /* before looking again */
 #define LOOK_NS TAUT_MS_NS             /* between looks at the rate */
@@ -103,7 +103,7 @@ void taut_sender_begin(struct taut_sender *s,
     for (int i = 0; i < TAUT_PLAN_STREAMS; i++)
         s->streams[i].fd = -1;
     for (int i = 0; i < test->streams; i++) {
-        s->streams[i].limit_bytes = QUEUE_MIN_BYTES;
+        s->streams[i].limit_bytes = QUEUE_MIN_BYTES / test->streams;
         s->streams[i].fd = transport->connect(local, &test->peer);
         if (s->streams[i].fd < 0) {
             fail(s, "connect", errno);
