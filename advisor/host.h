@@ -45,10 +45,10 @@ int taut_traceback(lua_State *L);
 bool taut_call(lua_State *L, int nargs);
 
 /* References to Lua values held by C objects; LUA_NOREF holds nothing. */
-int taut_ref_function(lua_State *L, int index);  /* function, or raises */
+int taut_ref_function(lua_State *L, int index); /* function, or raises */
 int taut_ref_field(lua_State *L, int table, const char *name, bool needed);
 void taut_ref_drop(lua_State *L, int *ref);
-bool taut_ref_push(lua_State *L, int ref);       /* pushes only if true */
+bool taut_ref_push(lua_State *L, int ref); /* pushes only if true */
 
 /* Fields of an option table; a wrong type raises an error. */
 lua_Integer taut_opt_integer(lua_State *L, int table, const char *name,
