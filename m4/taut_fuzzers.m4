@@ -13,6 +13,11 @@ AC_DEFUN([TAUT_FUZZERS], [
       [AC_MSG_RESULT([no])
        AC_MSG_ERROR([--enable-fuzzers needs clang: try CC=clang])])
     CFLAGS=$taut_save_CFLAGS
+    taut_fuzz_san="address,undefined -fno-sanitize-recover=undefined"
+    FUZZER_CFLAGS="-fsanitize=fuzzer-no-link,$taut_fuzz_san"
+    FUZZER_LDFLAGS="-fsanitize=fuzzer,$taut_fuzz_san"
   ])
+  AC_SUBST([FUZZER_CFLAGS])
+  AC_SUBST([FUZZER_LDFLAGS])
   AM_CONDITIONAL([FUZZERS], [test "x$taut_fuzzers" = xyes])
 ])

@@ -394,6 +394,10 @@ static int build_table(struct taut_hostlist *list)
 {
     size_t size = 2;
 
+    if (sodium_init() < 0) {
+        errno = ENOSYS;
+        return -1;
+    }
     while (size < 2 * list->count)
         size *= 2;
     list->table = calloc(size, sizeof(*list->table));
@@ -436,8 +440,8 @@ struct taut_hostlist *taut_hostlist_parse(const char *text, size_t max,
         if (rc == 0)
             rc = build_table(list);
     }
-    if (rc < 0 && errno == ENOMEM)
-        taut_error_set(err, "host list: out of memory");
+    if (rc < 0 && (errno == ENOMEM || errno == ENOSYS))
+        taut_error_set(err, "host list: %s", strerror(errno));
     if (rc < 0) {
         taut_hostlist_destroy(list);
         list = NULL;

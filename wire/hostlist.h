@@ -30,7 +30,7 @@ bool taut_hostname_is_valid(const char *name);
  *   max   most names, 1..TAUT_HOSTLIST_MAX
  * Returns a list to destroy, or NULL with errno EINVAL (syntax, 'err' has
  * the column; or 'max'), E2BIG (more than 'max' names or more bytes than
- * TAUT_HOSTLIST_BYTES) or ENOMEM. */
+ * TAUT_HOSTLIST_BYTES), ENOMEM or ENOSYS (no random numbers). */
 struct taut_hostlist *taut_hostlist_parse(const char *text, size_t max,
                                           struct taut_error *err);
 

@@ -1,0 +1,49 @@
+--- `taut`: the command line.  Each command is a module of three things: `summary`, `setup(parser)`
+-- (its arguments, argparse) and `run(args)` → exit status.
+local argparse = require "argparse"
+local sys = require "taut.sys"
+
+local cli = {}
+
+-- In the order of `taut --help`; adding one is a file and a line.
+local commands = { "status", "links", "nodes", "explain", "advise", "release", "policy", "off",
+   "on", "config" }
+
+local function parser_of()
+   local parser = argparse("taut")
+      :description "Interconnect health and placement for Slurm."
+      :epilog "Exit status: 0 done, 1 it could not be done, 2 wrong arguments."
+   parser:flag("-V --version"):description "Show the version.":action(function()
+      print("taut " .. sys.version)
+      os.exit(0)
+   end)
+   parser:option("--socket"):description "tautd's socket.":argname "<path>"
+      :default(sys.paths.rundir .. "/tautd.sock")
+   parser:command_target "command"
+   parser:require_command(true)
+   local modules = {}
+   for _, name in ipairs(commands) do
+      local m = require("taut.cli." .. name)
+      local sub = parser:command(name):summary(m.summary):description(m.summary)
+      m.setup(sub)
+      if m.has_json ~= false then
+         sub:flag("--json"):description "Print the answer as JSON."
+      end
+      modules[name] = m
+   end
+   return parser, modules
+end
+
+--- @param arg command line
+-- @return exit status
+function cli.main(arg)
+   local parser, modules = parser_of()
+   local ok, args = parser:pparse(arg)
+   if not ok then
+      io.stderr:write(parser:get_usage(), "\n\ntaut: ", args, "\n")
+      return 2
+   end
+   return modules[args.command].run(args)
+end
+
+return cli

@@ -1,0 +1,99 @@
+local ask = require "taut.cli.ask"
+local report = require "taut.report"
+
+local status = { summary = "How Taut is doing: coverage, verdicts, drains, alerts." }
+
+function status.setup() end
+
+local function print_mode(s)
+   local mode = s.mode == "enable" and "enable: slow nodes are drained"
+      or "observe: nothing is drained (`taut policy enable` changes that)"
+   print("mode        " .. mode)
+   if s.switch == "off" then
+      print("checks      off (`taut on` starts them)")
+   end
+end
+
+local function print_checks(s)
+   print(("jobs        %d started, %d said hello from %s"):format(s.jobs_started, s.jobs_heard,
+      report.count(s.hellos, "node prolog")))
+   if #s.silent > 0 then
+      print("silent      " .. table.concat(s.silent, " ", 1, math.min(#s.silent, 16)) ..
+         (#s.silent > 16 and (" and %d more"):format(#s.silent - 16) or ""))
+   end
+   print(("tests       %d good, %d low, %d void"):format(s.tests.good, s.tests.low,
+      s.tests.void))
+   print(("coverage    %s of %d components in the last %g h"):format(report.percent(s.coverage),
+      s.components, s.coverage_h))
+   local n = s.states
+   print(("components  %d ok, %d suspect, %d slow, %d failed, %d unknown"):format(n.ok, n.suspect,
+      n.slow, n.failed, n.unknown))
+end
+
+local function print_troubles(s)
+   local function say(what, text)
+      if text then
+         print(("%-11s %s"):format(what, text))
+      end
+   end
+   say("database", s.store.error and ("cannot be written: %s; %d rows wait"):format(s.store.error,
+      s.store.waiting))
+   say("lost", s.store.lost > 0 and report.count(s.store.lost, "row") or nil)
+   say("slurm", s.slurm_error and "does not answer: " .. s.slurm_error)
+   say("hint", s.hint)
+   say("config", s.config_error and "not taken: " .. s.config_error)
+   say("refused", (s.refused > 0 or s.refused_streams > 0) and ("%s, %s without a token"):format(
+      report.count(s.refused, "message"), report.count(s.refused_streams, "stream")) or nil)
+end
+
+local function print_verdicts(s)
+   if #s.verdicts > 0 then
+      local rows = {}
+      for i, v in ipairs(s.verdicts) do
+         rows[i] = { v.component, report.state(v), v.action or "watch", tostring(v.low),
+            report.ago(v.since, s.now) }
+      end
+      print ""
+      report.table({ "COMPONENT", "VERDICT", "ACTION", ">LOW", "SINCE" }, rows)
+   end
+end
+
+local function print_nodes(s)
+   local rows = {}
+   for _, v in ipairs(s.drained) do
+      rows[#rows + 1] = { v.node, "drained", v.reason }
+   end
+   for _, v in ipairs(s.held) do
+      rows[#rows + 1] = { v.node, "would drain", ("%s [%s]"):format(v.reason, v.why) }
+   end
+   if #rows > 0 then
+      print ""
+      report.table({ "NODE", "STATE", "REASON" }, rows)
+   end
+end
+
+local function print_alerts(s)
+   local first = math.max(1, #s.alerts - 4)
+   for i = first, #s.alerts do
+      if i == first then
+         print "\nlast alerts"
+      end
+      print(("  %-12s %s"):format(report.ago(s.alerts[i].time, s.now), s.alerts[i].text))
+   end
+end
+
+function status.run(args)
+   local s, code = ask.tautd(args, "status")
+   if not s then
+      return code
+   end
+   print_mode(s)
+   print_checks(s)
+   print_troubles(s)
+   print_verdicts(s)
+   print_nodes(s)
+   print_alerts(s)
+   return 0
+end
+
+return status

@@ -1,0 +1,281 @@
+--- What Slurm says: nodes, jobs, settings; and which jobs run where as the checks heard it.
+--
+-- taut-slurm is asked at intervals; between two answers the HELLOs of prologs and epilogs keep
+-- the picture of running jobs.
+local hostlist = require "taut.hostlist"
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+
+local cluster = {}
+local Cluster = {}
+Cluster.__index = Cluster
+
+local CONFIG_EVERY = 12 -- refreshes between two looks at slurm.conf
+local LOST_S = 120 -- a job Slurm does not list is forgotten after this, should its epilogs be lost
+local NAMES_MAX = 1 << 20
+
+local function set_of(list)
+   local set = {}
+   for _, v in ipairs(list or {}) do
+      set[tostring(v):lower()] = true
+   end
+   return set
+end
+
+---------------------------------------------------------------- jobs
+
+-- Note that a job is on these nodes.
+local function add_job(self, id, names)
+   if self.jobs[id] then
+      return self.jobs[id]
+   end
+   local job = { id = id, names = names, heard = {}, added = loop.time() }
+   self.jobs[id] = job
+   for _, name in ipairs(names) do
+      self.on_node[name] = self.on_node[name] or {}
+      self.on_node[name][id] = true
+   end
+   return job
+end
+
+local function remove_job(self, id)
+   local job = self.jobs[id]
+   if not job then
+      return
+   end
+   self.jobs[id] = nil
+   for _, name in ipairs(job.names) do
+      if self.on_node[name] then
+         self.on_node[name][id] = nil
+         if next(self.on_node[name]) == nil then
+            self.on_node[name] = nil
+         end
+      end
+   end
+end
+
+--- A prolog's HELLO: the job is on these nodes, and this one spoke.
+-- @param id job
+-- @param names its nodes
+-- @param node the one that spoke
+function Cluster:prolog(id, names, node)
+   local job = add_job(self, id, names)
+   if next(job.heard) == nil then
+      self.jobs_heard = self.jobs_heard + 1
+   end
+   if not job.heard[node] then
+      job.heard[node] = true
+      self.hellos = self.hellos + 1
+   end
+   if not self.seen_running[id] and job.started_counted == nil then
+      job.started_counted = true
+      self.jobs_started = self.jobs_started + 1
+   end
+   self.last_heard[node] = loop.time()
+end
+
+--- An epilog's HELLO: the job has left this node.
+function Cluster:epilog(id, node)
+   self.last_heard[node] = loop.time()
+   local job = self.jobs[id]
+   if not job then
+      return
+   end
+   if self.on_node[node] then
+      self.on_node[node][id] = nil
+   end
+   job.left = (job.left or 0) + 1
+   if job.left >= #job.names then
+      remove_job(self, id)
+   end
+end
+
+--- Is a node of this job shared with another one?
+function Cluster:is_shared(id, names)
+   for _, name in ipairs(names) do
+      for other in pairs(self.on_node[name] or {}) do
+         if other ~= id then
+            return name, other
+         end
+      end
+   end
+   return nil
+end
+
+-- Jobs that Slurm no longer knows are gone; running ones nobody said hello for are silent.
+local function take_jobs(self, jobs)
+   local running = {}
+   self.pending = {}
+   for _, j in ipairs(jobs) do
+      if j.state == "running" or j.state == "suspended" or j.state == "completing" then
+         running[j.id] = j
+      elseif j.state == "pending" then
+         self.pending[#self.pending + 1] = j
+      end
+   end
+   local now = loop.time()
+   for id, job in pairs(self.jobs) do
+      if not running[id] and (self.seen_running[id] or now - job.added > LOST_S) then
+         remove_job(self, id)
+      end
+   end
+   for id, j in pairs(running) do
+      local names = hostlist.expand(j.nodes or "", NAMES_MAX) or {}
+      if j.state ~= "completing" then
+         local job = add_job(self, id, names)
+         if not job.started_counted and (j.start or 0) >= self.started then
+            job.started_counted = true
+            self.jobs_started = self.jobs_started + 1
+         end
+      end
+   end
+   self.seen_running = running
+   table.sort(self.pending, function(a, b)
+      return (a.priority or 0) > (b.priority or 0)
+   end)
+end
+
+--- Nodes of running jobs that began since our start and never spoke.
+function Cluster:silent()
+   local list, now = {}, loop.time()
+   for id, j in pairs(self.seen_running) do
+      local job = self.jobs[id]
+      if job and j.state == "running" and (j.start or 0) >= self.started
+         and now - j.start > 10 then
+         for _, name in ipairs(job.names) do
+            if not job.heard[name] then
+               list[#list + 1] = name
+            end
+         end
+      end
+   end
+   return list
+end
+
+---------------------------------------------------------------- nodes
+
+local function take_nodes(self, nodes)
+   self.nodes, self.partitions = {}, {}
+   for _, n in ipairs(nodes) do
+      self.nodes[n.name] = n
+      for _, p in ipairs(n.partitions or {}) do
+         self.partitions[p] = self.partitions[p] or {}
+         table.insert(self.partitions[p], n.name)
+      end
+   end
+   self.nodes_at = loop.time()
+end
+
+--- Can a job start on this node now?
+function Cluster:is_free(name)
+   local n = self.nodes[name]
+   return n ~= nil and n.state == "idle" and not n.drain and not n.down and not n.maint
+      and not self.on_node[name]
+end
+
+--- Could a job ever start there as things are (not down, not drained)?
+function Cluster:is_usable(name)
+   local n = self.nodes[name]
+   return n ~= nil and not n.drain and not n.down and not n.fail
+end
+
+--- Does slurm.conf give every node of a job its prolog (PrologFlags=Alloc)?  Unknown counts as
+-- yes: then peers that do not come cost 250 ms, not a check.
+function Cluster:has_alloc()
+   return not self.config or self.config.flags.alloc == true
+end
+
+function Cluster:is_private(what)
+   return self.config ~= nil and self.config.private[what] == true
+end
+
+function Cluster:is_admin(uid)
+   return uid == 0 or uid == sys.uid() or uid == (self.config and self.config.slurm_uid)
+end
+
+local function hint(flags)
+   if not flags.alloc then
+      return "PrologFlags lacks Alloc: only a job's first node runs the prolog, so no links are " ..
+         "checked; set PrologFlags=Alloc,DeferBatch in slurm.conf"
+   elseif not flags.deferbatch then
+      return "PrologFlags lacks DeferBatch: a batch script starts while other nodes still " ..
+         "check; set PrologFlags=Alloc,DeferBatch in slurm.conf"
+   end
+   return nil
+end
+
+local function take_config(self, c)
+   c.flags, c.private = set_of(c.prolog_flags), set_of(c.private_data)
+   c.slurm_uid = sys.user_id(c.slurm_user or "")
+   self.config = c
+   local text = hint(c.flags)
+   if text and text ~= self.hint then
+      sys.log("warning", text)
+   end
+   self.hint = text
+end
+
+---------------------------------------------------------------- asking
+
+local function note_error(self, err)
+   if err and not self.error then
+      sys.log("err", ("cannot ask Slurm: %s"):format(err))
+   elseif not err and self.error then
+      sys.log("notice", "Slurm answers again")
+   end
+   self.error = err
+end
+
+--- Ask for nodes and jobs now; fn() afterwards, whether it went well or not.
+function Cluster:refresh(fn)
+   self.helper:ask({ op = "nodes" }, function(reply, err)
+      note_error(self, err)
+      if reply then
+         take_nodes(self, reply.nodes)
+      end
+   end)
+   self.helper:ask({ op = "jobs" }, function(reply)
+      if reply then
+         take_jobs(self, reply.jobs)
+      end
+      if self.on_refresh then
+         self.on_refresh()
+      end
+      if fn then
+         fn()
+      end
+   end)
+end
+
+local function ask_config(self)
+   self.helper:ask({ op = "config" }, function(reply)
+      if reply then
+         take_config(self, reply)
+      end
+   end)
+end
+
+--- @param h helper (taut-slurm)
+-- @param on_refresh called after each look at nodes and jobs
+function cluster.new(h, on_refresh)
+   return setmetatable({ helper = h, jobs = {}, on_node = {}, nodes = {}, partitions = {},
+      pending = {}, seen_running = {}, last_heard = {}, hellos = 0, jobs_heard = 0,
+      jobs_started = 0, started = loop.time(), on_refresh = on_refresh }, Cluster)
+end
+
+--- Begin to ask.
+-- @param refresh_s seconds between two looks at nodes and jobs
+function Cluster:start(refresh_s)
+   local turn = 0
+   local function tick()
+      if turn % CONFIG_EVERY == 0 then
+         ask_config(self)
+      end
+      turn = turn + 1
+      self:refresh()
+   end
+   tick()
+   loop.every(math.floor(refresh_s * 1000), tick)
+end
+
+return cluster

@@ -1,0 +1,242 @@
+--- Reads and checks taut.lua.
+--
+-- The file is Lua text in an environment of its own: it assigns to the names below, with the
+-- units and constructors that `environment` gives it.  An error names file, line and what was
+-- expected; the caller keeps the configuration that was in force.
+local sandbox = require "taut.sandbox"
+local topology = require "taut.topology"
+
+local config = {}
+
+local units = {
+   kB = 1e3, MB = 1e6, GB = 1e9,
+   ms = 1e-3, seconds = 1, minutes = 60, hours = 3600, days = 86400,
+}
+
+local function number(least, most, whole)
+   return function(v)
+      if type(v) == "number" and v >= least and v <= most and (not whole or v % 1 == 0) then
+         return whole and math.tointeger(v) or v
+      end
+      return nil, ("a %snumber from %s to %s"):format(whole and "whole " or "", least, most)
+   end
+end
+
+local function one_of(...)
+   local list = { ... }
+   return function(v)
+      for _, w in ipairs(list) do
+         if v == w then
+            return v
+         end
+      end
+      return nil, "one of " .. table.concat(list, ", ")
+   end
+end
+
+local function text(v)
+   if type(v) == "string" and v ~= "" then
+      return v
+   end
+   return nil, "a text in quotes"
+end
+
+local function flag(v)
+   if type(v) == "boolean" then
+      return v
+   end
+   return nil, "true or false"
+end
+
+-- A number, or false for "off".
+local function or_off(check)
+   return function(v)
+      if v == false then
+         return false
+      end
+      local got, expected = check(v)
+      return got, expected and expected .. ", or false"
+   end
+end
+
+local function address(v)
+   local port = type(v) == "string" and tonumber(v:match(":(%d+)$"))
+   if port and port > 0 and port < 65536 then
+      return v
+   end
+   return nil, 'an address and a port, such as "0.0.0.0:6824"'
+end
+
+-- name → { default, check }: the whole list of settings.  etc/taut.lua.example explains each.
+local settings = {
+   listen = { "0.0.0.0:6824", address },
+   socket = { nil, text },
+   database = { nil, text },
+   munge_socket = { nil, text },
+   refresh_s = { 30, number(1, 3600) },
+   keep_days = { 30, number(1, 3650) },
+   mode = { "observe", one_of("observe", "enable") },
+   checks = {
+      enabled = { true, flag },
+      budget_ms = { 220, number(10, 5000, true) },
+      test_ms = { 25, number(5, 2000, true) },
+      gap_ms = { 4, number(0, 100, true) },
+      lead_ms = { 10, number(0, 1000, true) },
+      gather_ms = { 250, number(10, 5000, true) },
+      idle_gather_ms = { 1000, number(10, 10000, true) },
+      idle_budget_ms = { 1000, number(10, 10000, true) },
+      group = { 512, number(2, 4096, true) },
+      link_time = { 0.001, or_off(number(1e-6, 1)) },
+      coverage_h = { 24, number(0.01, 1e4) },
+      confirm_streams = { 4, number(2, 16, true) },
+      max_conns = { 8192, number(16, 1e6, true) },
+   },
+   diagnosis = {
+      good = { 0.75, number(0.01, 1) },
+      clear_most = { 0.95, number(0.01, 1) },
+      failed = { 0.01, number(0, 0.5) },
+      ceiling = { 0.05, number(0.001, 1) },
+      tie = { 0.8, number(0.1, 1) },
+      grows = { 1.3, number(1.01, 4) },
+      suspect_low = { 8, number(1, 1000, true) },
+      suspect_events = { 4, number(1, 1000, true) },
+      slow_low = { 6, number(1, 1000, true) },
+      slow_far = { 3, number(1, 100, true) },
+      confirm_span_h = { 4, number(0, 1000) },
+      unconfirmed_low = { 20, number(1, 10000, true) },
+      unconfirmed_events = { 10, number(1, 10000, true) },
+      reporters = { 3, number(1, 100, true) },
+      recover_good = { 3, number(1, 100, true) },
+      forget_days = { 14, number(0.01, 365) },
+      void_delay = { 0.4, number(0.001, 10) },
+      void_foreign = { 0.1, number(0.001, 10) },
+      void_disagree = { 0.25, number(0.01, 10) },
+   },
+   policy = {
+      router_link = { "avoid", one_of("avoid", "drain") },
+      nodes_per_component = { 4, number(1, 1000, true) },
+      cap_share = { 0.01, number(0, 1) },
+      cap_nodes = { nil, number(0, 1e6, true) },
+      per_hour = { 3, or_off(number(0, 1e6, true)) },
+      capability_hold = { true, flag },
+      probation_h = { 24, number(0, 1e4) },
+      release_after_clean = { false, or_off(number(1, 1000, true)) },
+   },
+}
+
+-- Line where a setting is assigned, for errors found after the file has run.
+local function line_of(path, section, name)
+   local f = io.open(path)
+   if not f then
+      return 1
+   end
+   local n, found, inside = 0, nil, section == nil
+   for line in f:lines() do
+      n = n + 1
+      local code = line:gsub("%-%-.*", "")
+      if section and code:match("^%s*" .. section .. "%s*=") then
+         inside, found = true, n
+      end
+      if inside and name and code:find("%f[%w_]" .. name .. "%s*=") then
+         f:close()
+         return n
+      end
+   end
+   f:close()
+   return found or 1
+end
+
+local function expected(path, section, name, what, got)
+   return nil, ("%s:%d: %s%s: expected %s, got %s"):format(path, line_of(path, section, name),
+      section and section .. "." or "", name, what, type(got) == "string" and '"' .. got .. '"'
+         or tostring(got))
+end
+
+-- Takes the given values over the defaults of one level; nil and the error text otherwise.
+local function merge(path, given, known, section)
+   local out = {}
+   for name, rule in pairs(known) do
+      if type(rule[2]) == "function" then
+         out[name] = rule[1]
+      else
+         local sub = given[name]
+         if sub ~= nil and type(sub) ~= "table" then
+            return expected(path, nil, name, "a table { … }", sub)
+         end
+         local merged, err = merge(path, sub or {}, rule, name)
+         if not merged then
+            return nil, err
+         end
+         out[name] = merged
+      end
+   end
+   for name, value in pairs(given) do
+      local rule = known[name]
+      if rule == nil then
+         return nil, ("%s:%d: '%s%s' is not a setting"):format(path, line_of(path, section, name),
+            section and section .. "." or "", tostring(name))
+      elseif type(rule[2]) == "function" then
+         local v, what = rule[2](value)
+         if v == nil then
+            return expected(path, section, name, what, value)
+         end
+         out[name] = v
+      end
+   end
+   return out
+end
+
+local function environment()
+   local given = {}
+   local env = setmetatable({}, {
+      __index = function(_, name)
+         if given[name] ~= nil then
+            return given[name]
+         end
+         return units[name]
+      end,
+      __newindex = function(_, name, value) given[name] = value end,
+   })
+   units.torus = function(t)
+      if type(t) ~= "table" then
+         error("torus: expected a table { … }", 2)
+      end
+      t.kind = "torus"
+      return t
+   end
+   return env, given
+end
+
+--- Load a configuration.
+-- @param path of taut.lua
+-- @param paths table { rundir =, statedir = } for the defaults of socket and database
+-- @return configuration (its `topology` is the built object), or nil and "file:line: what"
+function config.load(path, paths)
+   local env, given = environment()
+   local ok, err = sandbox.load(path, env)
+   if not ok then
+      return nil, err
+   end
+   local topo_conf = given.topology
+   given.topology = nil
+   local conf
+   conf, err = merge(path, given, settings)
+   if not conf then
+      return nil, err
+   end
+   if type(topo_conf) ~= "table" then
+      return nil, ("%s:%d: topology: expected torus { … }"):format(path,
+         line_of(path, nil, "topology"))
+   end
+   conf.topology, err = topology.build(topo_conf)
+   if not conf.topology then
+      local name = err:match("^topology%.([%w_]+)")
+      return nil, ("%s:%d: %s"):format(path, line_of(path, "topology", name), err)
+   end
+   conf.path = path
+   conf.socket = conf.socket or paths.rundir .. "/tautd.sock"
+   conf.database = conf.database or paths.statedir .. "/taut.db"
+   return conf
+end
+
+return config

@@ -1,0 +1,283 @@
+--- tautd: puts the parts together.
+local act = require "taut.act"
+local agenda = require "taut.agenda"
+local cluster = require "taut.cluster"
+local config = require "taut.config"
+local coverage = require "taut.coverage"
+local diagnose = require "taut.diagnose"
+local findings = require "taut.findings"
+local helper = require "taut.helper"
+local intake = require "taut.intake"
+local journal = require "taut.journal"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local memory = require "taut.memory"
+local munge = require "taut.munge"
+local query = require "taut.query"
+local rendezvous = require "taut.rendezvous"
+local sys = require "taut.sys"
+
+local daemon = {}
+
+local HELLO_MAX = 2 << 20
+
+local USAGE = [[
+usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify)
+       tautd --store FILE            the store process; tautd starts it itself
+  -c FILE    configuration (default %s/taut.lua)
+  --check    check the configuration and end
+]]
+
+---------------------------------------------------------------- starting
+
+-- Each job leaves an event, checked or not.
+local function on_job(d, h, count, why)
+   if why then
+      d.last_event = d.last_event + 1
+      d.journal:add("event", { id = d.last_event, time = loop.time(), purpose = h.purpose,
+         job = h.job, restart = h.restart or 0, uid = h.uid, nodes = h.nodes, expected = count,
+         heard = 1, tests = 0, note = "not checked: " .. why })
+   end
+   if why and why ~= "single" and why ~= "off" then
+      sys.log("info", ("job %d on %d nodes: not checked: %s"):format(h.job, count, why))
+   end
+   d.skipped[why or "checked"] = (d.skipped[why or "checked"] or 0) + 1
+end
+
+local function on_planned(d, s)
+   for _, t in ipairs(s.tests) do
+      if t.confirms then
+         local k = d.diagnosis:component(t.confirms)
+         k.asked = (k.asked or 0) + 1
+      end
+   end
+end
+
+local function set_setting(d, name, value)
+   d[name] = value
+   d.journal:add("setting", { name = name, value = tostring(value) })
+end
+
+local function build(d)
+   local conf = d.conf
+   d.topo = conf.topology
+   d.coverage = coverage.new(conf.checks.link_time)
+   d.diagnosis = diagnose.new(d.topo, conf.diagnosis)
+   d.measures = {}
+   d.meet = rendezvous.new {
+      topology = d.topo, checks = conf.checks, coverage = d.coverage, cluster = d.cluster,
+      enabled = function() return d.switch ~= "off" and conf.checks.enabled end,
+      wanted = function(purpose) return agenda.wanted(d, purpose) end,
+      idle_nodes = function() return agenda.idle_nodes(d) end,
+      next_test = function()
+         d.last_test = d.last_test + 1
+         return d.last_test
+      end,
+      on_job = function(h, count, why) on_job(d, h, count, why) end,
+      on_planned = function(s) on_planned(d, s) end,
+      on_done = function(s) findings.take(d, s) end,
+   }
+   d.act.policy = conf.policy
+end
+
+-- Take what the store kept; fn() when all of it is there.
+local function load_memory(d, fn)
+   local left = 4
+   local function part(name, take)
+      d.journal:query(name, {}, function(rows, err)
+         if err then
+            sys.log("err", ("cannot read %s from the database: %s"):format(name, err))
+         end
+         for _, row in ipairs(rows or {}) do
+            take(row)
+         end
+         left = left - 1
+         if left == 0 then
+            fn()
+         end
+      end)
+   end
+   local seen = {}
+   part("components", function(row)
+      local c = d.topo.component_id[row.name]
+      local k, err = memory.unpack(row.data, d.topo, seen)
+      if c and k then
+         d.diagnosis.comp[c] = k
+         d.coverage.tested[c] = k.last
+      elseif c then
+         sys.log("warning", ("database: component %s: %s"):format(row.name, err))
+      end
+   end)
+   part("drained", function(row) d.act.drained[row.node] = json.decode(row.data) end)
+   part("settings", function(row)
+      if row.name == "mode" or row.name == "switch" then
+         d[row.name] = row.value
+      end
+   end)
+   part("last_ids", function(row)
+      d.last_event, d.last_test = math.max(d.last_event, row.event), math.max(d.last_test,
+         row.test)
+   end)
+end
+
+local function listen(d)
+   local host, port = d.conf.listen:match("^%[?(.-)%]?:(%d+)$")
+   local listener, err = loop.listen {
+      host = host, port = math.tointeger(tonumber(port)), max_frame = HELLO_MAX,
+      timeout_ms = 15000, max_conns = d.conf.checks.max_conns,
+      on_frame = function(conn, kind, payload) intake.frame(d, conn, kind, payload) end,
+      on_close = function(conn)
+         d.greeted[conn] = nil
+         d.meet:gone(conn)
+      end,
+      on_refused = function(why) intake.refuse(d, "the network", why) end,
+   }
+   if not listener then
+      return nil, ("cannot listen on %s: %s"):format(d.conf.listen, err)
+   end
+   d.listener = listener
+   return true
+end
+
+local function serve(d)
+   sys.mkdir(d.conf.socket:match("^(.*)/[^/]*$"), 493) -- 0755
+   local server, err = loop.serve { path = d.conf.socket, mode = 438, max_line = 1 << 20,
+      on_line = function(client, line, uid) query.answer(d, client, line, uid) end }
+   if not server then
+      return nil, ("cannot serve %s: %s"):format(d.conf.socket, err)
+   end
+   return true
+end
+
+-- Settings that cannot change under a running tautd: name → value of a configuration.
+local FIXED = {
+   listen = function(c) return c.listen end,
+   socket = function(c) return c.socket end,
+   database = function(c) return c.database end,
+   topology = function(c) return c.topology.signature end,
+}
+
+--- Read the configuration again; a bad one is said, and the old one stays.
+local function reload(d)
+   local conf, err = config.load(d.conf.path, sys.paths)
+   for name, value in pairs(conf and FIXED or {}) do
+      if value(conf) ~= value(d.conf) then
+         err = ("%s: '%s' changes only with a restart of tautd"):format(conf.path, name)
+      end
+   end
+   d.config_error = err
+   if err then
+      sys.log("err", ("configuration not taken: %s"):format(err))
+      return nil, err
+   end
+   d.conf, d.topo = conf, conf.topology
+   d.diagnosis.topo, d.diagnosis.s = conf.topology, conf.diagnosis
+   d.meet.topo, d.meet.checks = conf.topology, conf.checks
+   d.coverage.link_time, d.act.policy = conf.checks.link_time, conf.policy
+   findings.review(d)
+   sys.log("notice", "configuration taken: " .. conf.path)
+   return true
+end
+
+local function stop(d)
+   sys.notify("STOPPING=1")
+   if d.stopping then
+      return
+   end
+   d.stopping = true
+   d.cluster.helper:stop()
+   d.journal:stop(function() loop.stop() end)
+end
+
+local function options(arg)
+   local o, i = { config = sys.paths.confdir .. "/taut.lua" }, 1
+   while i <= #arg do
+      local a = arg[i]
+      if a == "-c" or a == "--config" then
+         i = i + 1
+         o.config = arg[i]
+      elseif a == "--check" then
+         o.check = true
+      elseif a == "--store" then
+         i = i + 1
+         o.store = arg[i]
+      else
+         return nil
+      end
+      i = i + 1
+   end
+   return (o.config and (not o.store or o.store ~= "")) and o or nil
+end
+
+local function start_slurm(d)
+   local slurm = helper.start { name = "taut-slurm",
+      argv = { sys.paths.libexecdir .. "/taut-slurm" } }
+   d.act = act.new { slurm = slurm, journal = d.journal, policy = d.conf.policy,
+      mode = function() return d.mode or d.conf.mode end,
+      encode = json.encode,
+      on_released = function(name, drain) findings.released(d, name, drain) end }
+   d.cluster = cluster.new(slurm, function() findings.review(d) end)
+   d.act.cluster = d.cluster
+end
+
+local function run(conf)
+   local d = { conf = conf, refused = 0, refused_streams = 0, greeted = {}, last_event = 0,
+      last_test = 0, started_at = loop.time(), classes = { good = 0, low = 0, void = 0 },
+      skipped = {} }
+   d.set, d.reload = set_setting, reload
+   if conf.munge_socket then
+      munge.socket(conf.munge_socket)
+   end
+   local opened = false
+   d.journal = journal.start({ sys.paths.program, "--store", conf.database }, function()
+      if not opened then
+         opened = true
+         load_memory(d, function() findings.review(d) end)
+      end
+   end)
+   start_slurm(d)
+   build(d)
+   d.cluster:start(conf.refresh_s)
+   local ok, err = listen(d)
+   if ok then
+      ok, err = serve(d)
+   end
+   if not ok then
+      sys.log("err", err)
+      return 1
+   end
+   loop.signal("HUP", function() reload(d) end)
+   loop.signal("TERM", function() stop(d) end)
+   loop.signal("INT", function() stop(d) end)
+   loop.every(3600 * 1000, function()
+      d.journal:prune(loop.time() - conf.keep_days * 86400)
+   end)
+   sys.notify("READY=1")
+   sys.log("notice", ("tautd %s: %d nodes, %d components, mode %s"):format(sys.version,
+      #d.topo.nodes, #d.topo.components, conf.mode))
+   loop.run()
+   return 0
+end
+
+--- @param arg command line
+-- @return exit status
+function daemon.main(arg)
+   local o = options(arg)
+   if not o then
+      io.stderr:write(USAGE:format(sys.paths.confdir))
+      return 2
+   elseif o.store then
+      return require("taut.store").main(o.store)
+   end
+   local conf, err = config.load(o.config, sys.paths)
+   if not conf then
+      io.stderr:write("tautd: ", err, "\n")
+      return 1
+   elseif o.check then
+      print(o.config .. ": good")
+      return 0
+   end
+   return run(conf)
+end
+
+return daemon

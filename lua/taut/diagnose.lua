@@ -1,0 +1,538 @@
+--- Which component is slow: runs of low tests, and two stages.
+--
+-- A component's run is its low tests since the last test that cleared it.  A long enough run
+-- with a ceiling makes a suspect; tests asked for to confirm it make the verdict.  Each RESULT
+-- costs work in proportion to its own tests and the runs they touch.
+--
+-- States: "ok", "suspect", "slow", "failed"; a component nobody tested is "unknown".
+local diagnose = {}
+local Diagnosis = {}
+Diagnosis.__index = Diagnosis
+
+local RUN_MAX = 200   -- low tests remembered per component
+local ACK_RATIO = 0.05 -- below this, a dead acknowledgement route may be what is wrong
+
+--- @param topo topology
+-- @param s the `diagnosis` section of the configuration
+function diagnose.new(topo, s)
+   return setmetatable({ topo = topo, s = s, comp = {} }, Diagnosis)
+end
+
+local function fresh()
+   return { state = "unknown", run = {}, confirmed = {}, tests = 0, good = 0, busy = 0 }
+end
+
+function Diagnosis:component(c)
+   local k = self.comp[c]
+   if not k then
+      k = fresh()
+      self.comp[c] = k
+   end
+   return k
+end
+
+function Diagnosis:state(c)
+   local k = self.comp[c]
+   return k and k.state or "unknown"
+end
+
+--- Is there a verdict of slow or failed on component c?
+function Diagnosis:is_decided(c)
+   local state = self:state(c)
+   return state == "slow" or state == "failed"
+end
+
+---------------------------------------------------------------- taking in tests
+
+-- Components a low test speaks against: its route, and where nearly nothing arrived also the
+-- way the acknowledgements take.
+local function accused(self, t)
+   local list = {}
+   for i, c in ipairs(t.route) do
+      list[i] = c
+   end
+   if t.ratio < ACK_RATIO then
+      for _, c in ipairs(self.topo:route(t.dst, t.src)) do
+         list[#list + 1] = c
+      end
+   end
+   return list
+end
+
+local function add_low(self, t, touched)
+   for _, c in ipairs(accused(self, t)) do
+      local k = self:component(c)
+      local run = k.run
+      k.good = 0
+      run[#run + 1] = t
+      if #run > RUN_MAX then
+         table.remove(run, 1)
+      end
+      touched[c] = true
+   end
+end
+
+local function drop_if(list, is_out)
+   local kept = {}
+   for _, v in ipairs(list) do
+      if not is_out(v) then
+         kept[#kept + 1] = v
+      end
+   end
+   return kept
+end
+
+-- Does a good test clear component c?  It must have shown `good` of c's own capacity, or nearly
+-- the most that this route can show where that is less.
+local function clears(self, t, c)
+   local cap = self.topo.capacity[c]
+   if t.bw_Bps >= self.s.good * cap then
+      return true
+   end
+   return t.expected_Bps < self.s.good * cap and t.bw_Bps >= self.s.clear_most * t.expected_Bps
+end
+
+local function clear(self, c, t, touched)
+   local k = self:component(c)
+   k.cleared_at, k.cleared_by = t.time, t.id
+   if #k.run > 0 or k.state ~= "ok" then
+      k.run, k.busy, k.confirmed = {}, 0, {}
+      touched[c] = true
+   end
+   k.good = k.good + 1
+end
+
+local function add_good(self, t, touched)
+   for _, c in ipairs(t.route) do
+      if clears(self, t, c) then
+         clear(self, c, t, touched)
+      end
+   end
+   -- acknowledgements came through: what was held against that way for silence is void
+   for _, c in ipairs(self.topo:route(t.dst, t.src)) do
+      local k = self.comp[c]
+      if k and #k.run > 0 then
+         k.run = drop_if(k.run, function(low)
+            return low.ratio < ACK_RATIO and not low.on_route[c]
+         end)
+         touched[c] = true
+      end
+   end
+end
+
+-- Pairs of confirming tests (one stream, several streams) of one event.
+local function confirmations(tests)
+   local first, list = {}, {}
+   for _, t in ipairs(tests) do
+      if t.confirms then
+         local key = t.confirms .. ":" .. t.src .. ">" .. t.dst
+         if first[key] then
+            list[#list + 1] = { c = t.confirms, one = first[key], many = t }
+         else
+            first[key] = t
+         end
+      end
+   end
+   return list
+end
+
+local function confirm(self, tests, touched)
+   for _, p in ipairs(confirmations(tests)) do
+      local k = self:component(p.c)
+      if p.one.class == "low" and p.many.class ~= "void" and k.state ~= "ok" then
+         local total_grows = p.many.bw_Bps > self.s.grows * p.one.bw_Bps
+            and p.many.ratio > 2 * self.s.failed
+         if total_grows then
+            k.busy = k.busy + 1
+         elseif p.many.class == "low" then
+            table.insert(k.confirmed, { one = p.one, many = p.many, time = p.one.time,
+               event = p.one.event, src = p.one.src, dst = p.one.dst })
+         end
+         touched[p.c] = true
+      end
+   end
+end
+
+---------------------------------------------------------------- judging runs
+
+local function best_of(run)
+   local best = 0
+   for _, t in ipairs(run) do
+      best = math.max(best, t.ratio)
+   end
+   return best
+end
+
+-- A ceiling: at least half of the run lies within `ceiling` below its best.
+local function has_ceiling(run, ceiling)
+   local best, near = best_of(run), 0
+   for _, t in ipairs(run) do
+      if t.ratio >= best * (1 - ceiling) or best - t.ratio < 0.005 then
+         near = near + 1
+      end
+   end
+   return near * 2 >= #run
+end
+
+local function count(run, key)
+   local seen, n = {}, 0
+   for _, t in ipairs(run) do
+      local v = key(t)
+      if not seen[v] then
+         seen[v] = true
+         n = n + 1
+      end
+   end
+   return n
+end
+
+-- The far end of a test as seen from component c: the other node for a tx or rx, the pair of
+-- nodes for a link.
+local function far_end(self, c)
+   local node = self.topo.at_node[c]
+   return function(t)
+      if node then
+         return t.src == node and t.dst or t.src
+      end
+      return t.src .. ">" .. t.dst
+   end
+end
+
+-- On probation half of the evidence is enough.
+local function needed(k, n, now)
+   return k.probation_until and now < k.probation_until and math.max(1, (n + 1) // 2) or n
+end
+
+local function is_suspect(self, c, run, now)
+   local s, k = self.s, self:component(c)
+   return #run >= needed(k, s.suspect_low, now)
+      and count(run, function(t) return t.event end) >= needed(k, s.suspect_events, now)
+      and has_ceiling(run, s.ceiling)
+end
+
+-- Confirming far ends: those that had shown nothing low before, or, where too few are left,
+-- all there are.
+local function far_enough(self, c, k, now)
+   local far, ends = far_end(self, c), {}
+   local fresh_ends, all = 0, 0
+   for _, f in ipairs(k.confirmed) do
+      local e = far(f)
+      if not ends[e] then
+         ends[e] = true
+         all = all + 1
+         fresh_ends = fresh_ends + ((k.seen_far or {})[e] and 0 or 1)
+      end
+   end
+   local want = needed(k, self.s.slow_far, now)
+   local others = self.topo.at_node[c] and #self.topo.nodes - 1 or math.huge
+   local seen = 0
+   for _ in pairs(k.seen_far or {}) do
+      seen = seen + 1
+   end
+   return fresh_ends >= math.min(want, others - seen) and all >= math.min(want, others)
+end
+
+local function is_confirmed(self, c, k, now)
+   local s = self.s
+   if #k.confirmed < needed(k, s.slow_low, now) or not far_enough(self, c, k, now) then
+      return false
+   end
+   local first, last = k.confirmed[1].time, k.confirmed[#k.confirmed].time
+   return last - first >= s.confirm_span_h * 3600
+end
+
+local function is_unconfirmed_slow(self, c, k, run)
+   local s = self.s
+   return k.busy == 0 and #k.confirmed == 0 and (k.asked or 0) == 0
+      and #run >= s.unconfirmed_low
+      and count(run, function(t) return t.event end) >= s.unconfirmed_events
+      and count(run, far_end(self, c)) >= s.reporters
+end
+
+local function enough_reporters(self, c, k)
+   if not self.topo.at_node[c] then
+      return true
+   end
+   local all = {}
+   table.move(k.run, 1, #k.run, 1, all)
+   for _, f in ipairs(k.confirmed) do
+      all[#all + 1] = f.one
+   end
+   return count(all, far_end(self, c)) >= math.min(self.s.reporters, #self.topo.nodes - 1)
+end
+
+---------------------------------------------------------------- explaining low tests
+
+-- Low tests of the touched components, and every component with one of them in its run.
+local function gather(self, touched)
+   local tests, comps = {}, {}
+   for c in pairs(touched) do
+      for _, t in ipairs(self:component(c).run) do
+         tests[t] = true
+      end
+   end
+   for t in pairs(tests) do
+      for _, c in ipairs(accused(self, t)) do
+         comps[c] = true
+      end
+   end
+   for c in pairs(touched) do
+      comps[c] = true
+   end
+   return comps
+end
+
+local function unexplained(run, taken)
+   return drop_if(run, function(t) return taken[t] end)
+end
+
+-- Components that explain nearly the same tests as c does.
+local function ties_of(self, comps, c, rest, taken)
+   local mine, tied = {}, {}
+   for _, t in ipairs(rest) do
+      mine[t] = true
+   end
+   for other in pairs(comps) do
+      if other ~= c then
+         local same = 0
+         for _, t in ipairs(self:component(other).run) do
+            same = same + (mine[t] and not taken[t] and 1 or 0)
+         end
+         if same >= self.s.tie * #rest and same > 0 then
+            tied[#tied + 1] = other
+         end
+      end
+   end
+   table.sort(tied)
+   return tied
+end
+
+-- The component that explains most low tests not explained yet.
+local function best_explanation(self, comps, taken)
+   local best, best_rest
+   for c in pairs(comps) do
+      local rest = unexplained(self:component(c).run, taken)
+      local ahead = best_rest and #rest - #best_rest or #rest
+      if ahead > 0 or ahead == 0 and best and #rest > 0 and c < best then
+         best, best_rest = c, rest
+      end
+   end
+   return best, best_rest
+end
+
+-- Greedy: component → { run = tests it explains, tied = others that would, too }.
+local function explain(self, comps, now)
+   local taken, suspects = {}, {}
+   -- what is known to be slow explains its tests before anything else is suspected
+   for c in pairs(comps) do
+      if self:is_decided(c) then
+         for _, t in ipairs(self:component(c).run) do
+            taken[t] = true
+         end
+      end
+   end
+   while true do
+      local c, rest = best_explanation(self, comps, taken)
+      if not c then
+         return suspects
+      end
+      local tied = ties_of(self, comps, c, rest, taken)
+      if is_suspect(self, c, rest, now) then
+         suspects[c] = { run = rest, tied = tied }
+         for _, other in ipairs(tied) do
+            local same = unexplained(self:component(other).run, taken)
+            if not suspects[other] and is_suspect(self, other, same, now) then
+               suspects[other] = { run = same, tied = { c } }
+            end
+         end
+      end
+      for _, t in ipairs(rest) do
+         taken[t] = true
+      end
+   end
+end
+
+---------------------------------------------------------------- states
+
+local function set_state(self, c, state, now, changes)
+   local k = self:component(c)
+   if k.state ~= state then
+      changes[#changes + 1] = { component = c, from = k.state, to = state, time = now }
+      k.state, k.since = state, now
+   end
+end
+
+local function become_suspect(self, c, k, run)
+   k.suspect_at = k.run[#k.run].time
+   k.seen_far, k.asked = {}, 0
+   local far = far_end(self, c)
+   for _, t in ipairs(run) do
+      k.seen_far[far(t)] = true
+   end
+end
+
+-- Ties that no test can break: with nothing arriving, acknowledgements are lost as well, so the
+-- two directions of one node, or of one cable after many tests, fail together.
+local function open_ties(self, c, k, tied)
+   if best_of(k.run) >= self.s.failed then
+      return #tied
+   end
+   local topo, n = self.topo, 0
+   for _, other in ipairs(tied) do
+      local one_node = topo.at_node[c] and topo.at_node[c] == topo.at_node[other]
+      local one_cable = topo:is_link(c) and topo:opposite(c) == other
+         and #k.confirmed >= 2 * self.s.slow_low
+      n = n + ((one_node or one_cable) and 0 or 1)
+   end
+   return n
+end
+
+local function verdict_of(self, c, k, found, now)
+   if open_ties(self, c, k, found.tied) == 0 and enough_reporters(self, c, k) and
+      (is_confirmed(self, c, k, now) or is_unconfirmed_slow(self, c, k, found.run)) then
+      return best_of(k.run) < self.s.failed and "failed" or "slow"
+   end
+   return "suspect"
+end
+
+local function settle(self, c, found, now, changes)
+   local k = self:component(c)
+   if self:is_decided(c) then
+      if #k.run == 0 and k.good >= self.s.recover_good then
+         set_state(self, c, "ok", now, changes)
+      end
+   elseif found then
+      if k.state ~= "suspect" then
+         set_state(self, c, "suspect", now, changes)
+         become_suspect(self, c, k, found.run)
+      end
+      k.tied = found.tied
+      local verdict = verdict_of(self, c, k, found, now)
+      if verdict ~= "suspect" then
+         k.left = math.min(1, best_of(k.run))
+         k.good = 0
+      end
+      set_state(self, c, verdict, now, changes)
+   elseif k.state == "suspect" or (k.state == "unknown" and k.cleared_at) then
+      k.tied = nil
+      set_state(self, c, "ok", now, changes)
+   end
+end
+
+local function forget_old(self, touched, now)
+   local oldest = now - self.s.forget_days * 86400
+   for c in pairs(touched) do
+      local k = self:component(c)
+      if k.run[1] and k.run[1].time < oldest then
+         k.run = drop_if(k.run, function(t) return t.time < oldest end)
+      end
+   end
+end
+
+--- Take in the tests of one event (a check or an idle cycle).
+-- @param tests array of judged tests (judge.lua) with id, event (number) and time (seconds)
+-- @param now seconds
+-- @return array of changes { component, from, to, time }; set of the components whose run, state
+--   or confirmations changed
+function Diagnosis:observe(tests, now)
+   local touched = {}
+   for _, t in ipairs(tests) do
+      t.on_route = {}
+      for _, c in ipairs(t.route) do
+         t.on_route[c] = true
+         if t.class ~= "void" then
+            local k = self:component(c)
+            k.tests, k.last = k.tests + 1, t.time
+         end
+      end
+      if t.class == "low" then
+         add_low(self, t, touched)
+      end
+   end
+   confirm(self, tests, touched)
+   for _, t in ipairs(tests) do
+      if t.class == "good" then
+         add_good(self, t, touched)
+      end
+   end
+   return self:judge(touched, now), touched
+end
+
+--- Judge the touched components anew.
+function Diagnosis:judge(touched, now)
+   forget_old(self, touched, now)
+   local comps, changes = gather(self, touched), {}
+   local found = explain(self, comps, now)
+   local order = {}
+   for c in pairs(comps) do
+      order[#order + 1] = c
+   end
+   table.sort(order)
+   for _, c in ipairs(order) do
+      settle(self, c, found[c], now, changes)
+   end
+   return changes
+end
+
+--- Suspects and what the next plans should test about them.
+-- @return array of { component, tied = set, seen = map node → tests, tests = pairs still needed,
+--   since }, those on probation first, then the oldest
+function Diagnosis:wanted(now)
+   local list = {}
+   for c, k in pairs(self.comp) do
+      if k.state == "suspect" then
+         local tied, seen = {}, {}
+         for _, other in ipairs(k.tied or {}) do
+            tied[other] = true
+         end
+         for _, t in ipairs(k.run) do
+            seen[t.src] = (seen[t.src] or 0) + 1
+            seen[t.dst] = (seen[t.dst] or 0) + 1
+         end
+         list[#list + 1] = { component = c, tied = tied, seen = seen, since = k.suspect_at or 0,
+            tests = math.max(1, needed(k, self.s.slow_low, now) - #k.confirmed),
+            probation = k.probation_until and now < k.probation_until or false }
+      end
+   end
+   table.sort(list, function(a, b)
+      if a.probation ~= b.probation then
+         return a.probation
+      end
+      return a.since < b.since or a.since == b.since and a.component < b.component
+   end)
+   return list
+end
+
+--- Forget what speaks against a component (released, repaired).
+-- @param probation_s seconds of probation, 0 for none
+function Diagnosis:forget(c, now, probation_s, changes)
+   local k = self:component(c)
+   k.run, k.confirmed, k.busy, k.tied, k.left, k.good = {}, {}, 0, nil, nil, 0
+   k.probation_until = probation_s > 0 and now + probation_s or nil
+   set_state(self, c, "ok", now, changes or {})
+end
+
+--- What the verdict on a component says beside its state: "busy?", a tie, probation.
+function Diagnosis:remark(c, now)
+   local k = self.comp[c]
+   if not k then
+      return ""
+   end
+   local words = {}
+   if k.state == "suspect" and k.busy > 0 then
+      words[#words + 1] = "busy?"
+   end
+   if k.state == "suspect" and k.tied and #k.tied > 0 then
+      local names = {}
+      for i, other in ipairs(k.tied) do
+         names[i] = self.topo.components[other]
+      end
+      words[#words + 1] = "or " .. table.concat(names, " or ")
+   end
+   if k.probation_until and now < k.probation_until then
+      words[#words + 1] = "on probation"
+   end
+   return table.concat(words, ", ")
+end
+
+return diagnose

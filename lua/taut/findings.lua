@@ -1,0 +1,215 @@
+--- What a session's tests mean: judged, stored, diagnosed, acted on.
+local hostlist = require "taut.hostlist"
+local json = require "taut.json"
+local judge = require "taut.judge"
+local loop = require "taut.loop"
+local memory = require "taut.memory"
+local policy = require "taut.policy"
+local reason = require "taut.reason"
+local sys = require "taut.sys"
+
+local findings = {}
+
+---------------------------------------------------------------- what a session brought
+
+local function index_results(s)
+   local send, recv, refused = {}, {}, 0
+   for _, r in pairs(s.results) do
+      for _, t in ipairs(r.tests) do
+         if type(t) == "table" and math.type(t.id) == "integer" then
+            (t.role == "send" and send or recv)[t.id] = t
+         end
+      end
+      refused = refused + (math.type(r.refused) == "integer" and r.refused or 0)
+   end
+   return send, recv, refused
+end
+
+local function route_text(topo, route)
+   local names = {}
+   for i, c in ipairs(route) do
+      names[i] = topo.components[c]
+   end
+   return table.concat(names, " ")
+end
+
+local function store_test(d, t)
+   d.journal:add("test", { id = t.id, event = t.event, time = t.time, src = t.src_name,
+      dst = t.dst_name, route = route_text(d.topo, t.route), kind = t.kind,
+      confirms = t.confirms and d.topo.components[t.confirms], phase = t.phase,
+      streams = t.streams, expected_Bps = t.expected_Bps, bw_Bps = t.bw_Bps,
+      sender_Bps = t.sender_Bps, ratio = t.ratio, rtt_ns = t.rtt_ns, peak = t.peak,
+      delay_ns = t.delay_ns, foreign_bytes = t.foreign_bytes, class = t.class,
+      why = t.why })
+end
+
+-- A result that only its own node could have written: the reports of a test count for the node
+-- that sent them, not for the one they name.
+local function own(s, reports, t, n)
+   local r = s.results[n]
+   for _, x in ipairs(r and r.tests or {}) do
+      if x == reports[t.id] then
+         return x
+      end
+   end
+   return nil
+end
+
+local function judge_session(d, s)
+   local send, recv, refused = index_results(s)
+   if refused > 0 then
+      d.refused_streams = d.refused_streams + refused
+      sys.log("warning", ("job %d: %d streams without a token of the plan were refused"):format(
+         s.job, refused))
+   end
+   d.last_event = d.last_event + 1
+   for _, t in ipairs(s.tests) do
+      t.event, t.time, t.job = d.last_event, s.began, s.job
+      judge.test(t, own(s, send, t, t.src), own(s, recv, t, t.dst), d.topo, d.conf.diagnosis)
+      for _, c in ipairs(t.class ~= "void" and t.route or {}) do
+         d.coverage:touch(c, s.began)
+      end
+      d.classes[t.class] = d.classes[t.class] + 1
+      store_test(d, t)
+   end
+end
+
+---------------------------------------------------------------- verdicts
+
+local function worst_of(k)
+   local worst
+   for _, t in ipairs(k.run) do
+      if t.streams == 1 and (not worst or t.ratio < worst.ratio) then
+         worst = t
+      end
+   end
+   return worst or k.run[#k.run]
+end
+
+local function reason_text(d, c, k)
+   local worst = worst_of(k)
+   return reason.format { kind = d.topo:kind(c), state = k.state, left = k.left or 1,
+      worst = worst, low = #k.run, tests = math.max(k.tests, #k.run), job = worst and worst.job,
+      cable = d.topo:is_link(c) and "cable " .. d.topo:cable(c) or nil }
+end
+
+local function evidence(k)
+   local ids = json.array {}
+   for i, t in ipairs(k.run) do
+      ids[i] = t.id
+   end
+   return json.encode { tests = ids, left = k.left, busy = k.busy }
+end
+
+-- What the policy wants for a component that is slow or failed.
+local function apply_policy(d, c)
+   local k = d.diagnosis:component(c)
+   local name = d.topo.components[c]
+   local nodes, what = policy.nodes_for(d.topo, c, k.left or 1, d.conf.policy)
+   d.measures[c] = what
+   local text = reason_text(d, c, k)
+   for _, n in ipairs(nodes) do
+      d.act:want(d.topo.nodes[n], name, text)
+   end
+   return what, text
+end
+
+local function on_change(d, change)
+   local c, topo = change.component, d.topo
+   local name, k = topo.components[c], d.diagnosis:component(c)
+   d.journal:add("verdict", { time = change.time, component = name, was = change.from,
+      state = change.to, evidence = evidence(k) })
+   if change.to == "slow" or change.to == "failed" then
+      local what, text = apply_policy(d, c)
+      sys.log("warning", ("%s is %s: %s [%s]"):format(name, change.to, text:sub(7), what))
+   elseif change.from == "slow" or change.from == "failed" then
+      d.measures[c] = nil
+      for _, n in ipairs(topo:ends(c)) do
+         d.act:unwant(topo.nodes[n])
+      end
+      sys.log("notice", ("%s is %s again"):format(name, change.to))
+   elseif change.to == "suspect" then
+      sys.log("notice", ("%s is suspect: %d low tests"):format(name, #k.run))
+   end
+end
+
+local function remember(d, touched)
+   for c in pairs(touched) do
+      d.journal:add("component", { name = d.topo.components[c],
+         data = memory.pack(d.diagnosis:component(c), d.topo) })
+   end
+end
+
+-- Drained nodes whose components have been found well often enough are given back.
+local function release_clean(d)
+   local want = d.conf.policy.release_after_clean
+   for name, drain in pairs(want and d.act.drained or {}) do
+      local c = d.topo.component_id[drain.component]
+      local k = c and d.diagnosis:component(c)
+      if k and k.state == "ok" and k.good >= want and not d.act.busy[name] then
+         d.act:release(name, "taut, after " .. k.good .. " clean tests", function(ok, err)
+            if not ok then
+               sys.log("warning", ("cannot release %s: %s"):format(name, err))
+            end
+         end)
+      end
+   end
+end
+
+--- A session is over (rendezvous.lua).
+function findings.take(d, s)
+   if not s.tests or #s.tests == 0 then
+      return
+   end
+   judge_session(d, s)
+   local names = {}
+   for i, n in ipairs(s.wanted) do
+      names[i] = d.topo.nodes[n]
+   end
+   d.journal:add("event", { id = d.last_event, time = s.began, purpose = s.purpose,
+      job = s.job, restart = s.restart, uid = s.uid, nodes = hostlist.compress(names),
+      expected = #s.wanted, heard = s.heard, tests = #s.tests })
+   local changes, touched = d.diagnosis:observe(s.tests, loop.time())
+   for _, change in ipairs(changes) do
+      touched[change.component] = true
+      on_change(d, change)
+   end
+   remember(d, touched)
+   release_clean(d)
+end
+
+--- Verdicts that stand are looked at again with each news from Slurm: a cap may have room now.
+function findings.review(d)
+   d.act:reconcile()
+   for c, k in pairs(d.diagnosis.comp) do
+      if k.state == "slow" or k.state == "failed" then
+         apply_policy(d, c)
+      end
+   end
+   d.meet:forget(loop.time() - 3600)
+end
+
+--- A node was given back: what spoke against the components it was drained for is forgotten.
+function findings.released(d, name, drain)
+   local now, list = loop.time(), {}
+   local n = d.topo.node_id[name]
+   if n then
+      list = { d.topo.tx[n], d.topo.rx[n] }
+   end
+   local c = drain and d.topo.component_id[drain.component]
+   if c and d.topo:is_link(c) then
+      list[#list + 1] = c
+   end
+   local changes, touched = {}, {}
+   for _, comp in ipairs(list) do
+      d.diagnosis:forget(comp, now, d.conf.policy.probation_h * 3600, changes)
+      d.measures[comp] = nil
+      touched[comp] = true
+   end
+   for _, change in ipairs(changes) do
+      on_change(d, change)
+   end
+   remember(d, touched)
+end
+
+return findings

@@ -1,0 +1,120 @@
+--- A child process that answers JSON lines in order: the store and taut-slurm.
+--
+-- It is started again when it ends (after 1 s, doubling to 60 s); requests that had no reply by
+-- then get an error, and each caller decides whether to ask again.
+local json = require "taut.json"
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+
+local helper = {}
+local Helper = {}
+Helper.__index = Helper
+
+local function fail_all(self, why)
+   local waiting = self.waiting
+   self.waiting = {}
+   for _, w in pairs(waiting) do
+      w.timer:cancel()
+      w.fn(nil, why)
+   end
+end
+
+local function on_line(self, line)
+   local reply, why = json.decode(line)
+   if not reply then
+      sys.log("err", ("%s answered with no JSON: %s"):format(self.name, why))
+      return
+   end
+   self.backoff_ms = 1000
+   local w = reply.id and self.waiting[reply.id]
+   if w then
+      self.waiting[reply.id] = nil
+      w.timer:cancel()
+      if reply.ok then
+         w.fn(reply)
+      else
+         w.fn(nil, reply.error or "no reason given", reply)
+      end
+   elseif reply.fatal then
+      self.last_error = reply.error
+   elseif reply.ready and self.on_ready then
+      self.on_ready()
+   end
+end
+
+local function start(self)
+   local proc, why = loop.spawn {
+      argv = self.argv,
+      on_line = function(line) on_line(self, line) end,
+      on_exit = function(what) self:ended(what) end,
+   }
+   if not proc then
+      self:ended(why)
+      return
+   end
+   self.proc = proc
+end
+
+function Helper:ended(what)
+   self.proc = nil
+   local why = self.last_error or ("%s ended: %s"):format(self.name, what)
+   self.last_error = nil
+   fail_all(self, why)
+   if self.stopping then
+      return
+   end
+   if why ~= self.said then
+      sys.log("err", ("%s; starting it again in %d s"):format(why, self.backoff_ms // 1000))
+      self.said = why
+   end
+   self.down = why
+   loop.timer(self.backoff_ms, function() start(self) end)
+   self.backoff_ms = math.min(self.backoff_ms * 2, 60000)
+end
+
+--- Ask.
+-- @param request table; gets an id
+-- @param fn called once with the reply, or with nil and an error text (and the reply, if any)
+-- @param timeout_ms how long a reply may take (default 30 s); a helper that is late is killed
+--   and started again, since replies come in order
+function Helper:ask(request, fn, timeout_ms)
+   if not self.proc then
+      fn(nil, self.down or (self.name .. " is not running"))
+      return
+   end
+   self.last_id = self.last_id + 1
+   local id = self.last_id
+   request.id = id
+   local line, why = json.encode(request)
+   if not line then
+      fn(nil, why)
+      return
+   end
+   local timer = loop.timer(timeout_ms or 30000, function()
+      if self.waiting[id] and self.proc then
+         self.last_error = ("%s did not answer in %d s"):format(self.name,
+            (timeout_ms or 30000) // 1000)
+         self.proc:kill()
+      end
+   end)
+   self.waiting[id] = { fn = fn, timer = timer }
+   self.proc:send(line)
+end
+
+function Helper:stop()
+   self.stopping = true
+   if self.proc then
+      self.proc:close()
+   end
+end
+
+--- Start a helper.
+-- @param o table: name (for messages), argv, on_ready (called at each start)
+function helper.start(o)
+   local self = setmetatable({ name = o.name, argv = o.argv, on_ready = o.on_ready, waiting = {},
+      last_id = 0, backoff_ms = 1000 }, Helper)
+   start(self)
+   return self
+end
+
+return helper

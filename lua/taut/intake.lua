@@ -1,0 +1,79 @@
+--- Frames from nodes: authenticates, checks and hands on; whatever is wrong is refused and counted.
+local hello = require "taut.hello"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local munge = require "taut.munge"
+local rendezvous = require "taut.rendezvous"
+local sys = require "taut.sys"
+
+local intake = {}
+
+local HELLO, RESULT = 1, 3
+
+--- Count and log a message that was not taken.
+function intake.refuse(d, from, why)
+   d.refused = d.refused + 1
+   sys.log("warning", ("refused a message from %s: %s"):format(from, why))
+end
+
+local function on_hello(d, conn, payload, uid)
+   local from = conn:peer()
+   local h, err = json.decode(payload)
+   local ok = h
+   if h then
+      ok, err = hello.check(h)
+   end
+   local names
+   if ok then
+      names, err = rendezvous.names(h)
+   end
+   if not names then
+      intake.refuse(d, from, err)
+      conn:close()
+      return
+   elseif uid ~= 0 then
+      intake.refuse(d, from, ("%s by uid %d, only root may"):format(h.purpose, uid))
+      conn:close()
+      return
+   end
+   d.cluster.last_heard[h.node] = loop.time()
+   if h.purpose == "prolog" then
+      d.cluster:prolog(h.job, names, h.node)
+   elseif h.purpose == "epilog" then
+      d.cluster:epilog(h.job, h.node)
+   end
+   if h.purpose ~= "idle" and h.counters then
+      d.journal:add("sample", { job = h.job, restart = h.restart or 0, node = h.node,
+         purpose = h.purpose, time = loop.time(), boot = h.boot,
+         counters = json.encode(h.counters) })
+   end
+   d.meet:hello(conn, h, names)
+end
+
+--- A frame of loop.listen.
+function intake.frame(d, conn, kind, payload)
+   if kind == HELLO and not d.greeted[conn] then
+      d.greeted[conn] = true
+      munge.decode(payload, function(text, uid)
+         if not text then
+            intake.refuse(d, conn:peer() or "a closed connection", "HELLO: " .. tostring(uid))
+            conn:close()
+         elseif d.greeted[conn] then
+            on_hello(d, conn, text, uid)
+         end
+      end)
+      return
+   end
+   local ok, why
+   if kind == RESULT then
+      ok, why = d.meet:result(conn, payload)
+   else
+      why = ("frame of type %d out of order"):format(kind)
+   end
+   if not ok then
+      intake.refuse(d, conn:peer() or "a closed connection", why)
+      conn:close()
+   end
+end
+
+return intake

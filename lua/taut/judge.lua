@@ -1,0 +1,101 @@
+--- Turns what two nodes report of one test into a figure: good, low or void.
+--
+-- The receiver's count is the figure.  The sender's account of the same stream (bytes
+-- acknowledged) must agree, so that no node can accuse or excuse a partner alone.
+local judge = {}
+
+local function rate(bytes, window_ns)
+   return window_ns and window_ns > 0 and bytes * 1e9 / window_ns or 0
+end
+
+-- Why there is no figure at all, or nil.
+local function no_figure(t, send, recv, s)
+   if not recv then
+      return t.dst_name .. " did not report"
+   elseif not send then
+      return t.src_name .. " did not report"
+   elseif recv.error or send.error then
+      return recv.error or send.error
+   elseif math.abs(t.bw_Bps - t.sender_Bps) > s.void_disagree * t.expected_Bps then
+      return ("%s received %.1f MB/s, %s sent %.1f MB/s"):format(t.dst_name, t.bw_Bps / 1e6,
+         t.src_name, t.sender_Bps / 1e6)
+   end
+   return nil
+end
+
+-- Why a low figure speaks against nobody, or nil.  A good one stands in spite of these: neither
+-- other traffic nor a late probe makes a stream faster than the route.
+local function excuse(t, send, recv, s)
+   for name, r in pairs { [t.dst_name] = recv, [t.src_name] = send } do
+      if (r.delay_ns or 0) > s.void_delay * t.dur_ms * 1e6 then
+         return ("%s was starved of CPU for %.1f ms"):format(name, r.delay_ns / 1e6)
+      elseif (r.foreign_bytes or 0) > s.void_foreign * t.expected_Bps * t.dur_ms / 1000 then
+         return ("port of %s carried %.0f kB of other traffic"):format(name,
+            r.foreign_bytes / 1e3)
+      end
+   end
+   return nil
+end
+
+-- What the sub-intervals reached, as shares of what is expected, the best first.
+local function parts(t, recv)
+   local list = {}
+   for i, bytes in ipairs(recv and type(recv.sub_bytes) == "table" and recv.sub_bytes or {}) do
+      list[i] = rate(bytes, recv.window_ns / #recv.sub_bytes) / t.expected_Bps
+   end
+   table.sort(list, function(a, b) return a > b end)
+   return list
+end
+
+-- A stream whose figure is low although a quarter of its sub-intervals reached what is good met
+-- other traffic or a pause: a broken component has a ceiling.
+local function is_uneven(list, good)
+   return #list > 0 and list[math.max(1, #list // 4)] >= good
+end
+
+local function larger(send, recv, name)
+   return math.max(send and send[name] or 0, recv and recv[name] or 0)
+end
+
+--- The smallest capacity on a test's route, each divided by the plan's own streams through it.
+-- In a plan made by plan.lua no component carries two tests of one phase.
+function judge.expectation(t, topo)
+   local least = math.huge
+   for _, c in ipairs(t.route) do
+      least = math.min(least, topo.capacity[c])
+   end
+   return least
+end
+
+--- Judge one test.
+-- @param t the test as planned (src, dst, route, dur_ms …); gets src_name, dst_name,
+--   expected_Bps, bw_Bps, sender_Bps, ratio, rtt_ns, class ("good", "low", "void") and why
+-- @param send, recv what the two nodes reported (tables of doc/protocol.md), or nil
+-- @param topo topology
+-- @param s settings: the `diagnosis` section
+-- @return t
+function judge.test(t, send, recv, topo, s)
+   t.src_name, t.dst_name = topo.nodes[t.src], topo.nodes[t.dst]
+   t.expected_Bps = judge.expectation(t, topo)
+   t.bw_Bps = recv and not recv.error and rate(recv.bytes or 0, recv.window_ns) or 0
+   t.sender_Bps = send and not send.error and rate(send.bytes or 0, send.window_ns) or 0
+   t.ratio = t.bw_Bps / t.expected_Bps
+   t.rtt_ns = send and send.rtt_ns
+   t.delay_ns = larger(send, recv, "delay_ns")
+   t.foreign_bytes = larger(send, recv, "foreign_bytes")
+   local list = parts(t, recv)
+   t.peak = list[1]
+   t.why = no_figure(t, send, recv, s)
+   if t.why then
+      t.class = "void"
+   elseif t.ratio >= s.good then
+      t.class = "good"
+   else
+      t.why = excuse(t, send, recv, s) or is_uneven(list, s.good)
+         and "uneven: parts of it reached what is expected" or nil
+      t.class = t.why and "void" or "low"
+   end
+   return t
+end
+
+return judge

@@ -1,0 +1,275 @@
+--- Answers to the `taut` command: one JSON request line, one JSON reply line.
+--
+-- Anybody may ask; jobs of others are hidden where slurm.conf's PrivateData says so.  Only root,
+-- SlurmUser and tautd's own user may change anything.
+local explain = require "taut.explain"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local place = require "taut.place"
+local score = require "taut.place.score"
+local sys = require "taut.sys"
+
+local query = {}
+
+local function hostlist_of(d, nodes)
+   local names = {}
+   for i, n in ipairs(nodes) do
+      names[i] = d.topo.nodes[n]
+   end
+   return require("taut.hostlist").compress(names)
+end
+
+---------------------------------------------------------------- status
+
+local function count_states(d)
+   local n = { ok = 0, suspect = 0, slow = 0, failed = 0, unknown = 0 }
+   for c = 1, #d.topo.components do
+      local state = d.diagnosis:state(c)
+      n[state] = n[state] + 1
+   end
+   return n
+end
+
+local function list_of(map, row)
+   local list = json.array {}
+   for key, v in pairs(map) do
+      list[#list + 1] = row(key, v)
+   end
+   table.sort(list, function(a, b) return a.node < b.node end)
+   return list
+end
+
+local function status(d)
+   local now, cl = loop.time(), d.cluster
+   return {
+      version = sys.version, mode = d.mode or d.conf.mode, switch = d.switch or "on",
+      since = d.started_at, now = now, nodes = #d.topo.nodes, components = #d.topo.components,
+      jobs_started = cl.jobs_started, jobs_heard = cl.jobs_heard, hellos = cl.hellos,
+      silent = json.array(cl:silent()), states = count_states(d), tests = d.classes,
+      coverage = d.coverage:share(#d.topo.components, d.conf.checks.coverage_h * 3600, now),
+      coverage_h = d.conf.checks.coverage_h, skipped = d.skipped, refused = d.refused,
+      refused_streams = d.refused_streams, nothing_due = d.meet.nothing_due,
+      store = d.journal:state(), slurm_error = cl.error, hint = cl.hint,
+      config_error = d.config_error, alerts = json.array(d.act.alerts),
+      verdicts = explain.verdicts(d, now),
+      drained = list_of(d.act.drained, function(name, v)
+         return { node = name, reason = v.reason, time = v.time, component = v.component }
+      end),
+      held = list_of(d.act.held, function(name, v)
+         return { node = name, reason = v.reason, why = v.why, component = v.component }
+      end),
+   }
+end
+
+---------------------------------------------------------------- links, nodes
+
+local function component_row(d, c, now)
+   local k = d.diagnosis.comp[c] or {}
+   return { component = d.topo.components[c], state = k.state or "unknown", left = k.left,
+      low = k.run and #k.run or 0, tests = k.tests or 0, last = k.last,
+      capacity_Bps = d.topo.capacity[c], action = d.measures[c], since = k.since,
+      remark = d.diagnosis:remark(c, now), cable = d.topo:cable(c) }
+end
+
+local function links(d)
+   local rows, now = json.array {}, loop.time()
+   for c = 1, #d.topo.components do
+      if d.topo:is_link(c) then
+         rows[#rows + 1] = component_row(d, c, now)
+      end
+   end
+   return { links = rows, now = now }
+end
+
+local function nodes(d)
+   local rows, now = json.array {}, loop.time()
+   for n, name in ipairs(d.topo.nodes) do
+      local slurm = d.cluster.nodes[name] or {}
+      rows[#rows + 1] = { node = name, router = d.topo.router_name[d.topo:router(n)],
+         slurm = slurm.state, drain = slurm.drain or false, reason = slurm.reason,
+         ours = d.act.drained[name] ~= nil, held = d.act.held[name] and d.act.held[name].why,
+         heard = d.cluster.last_heard[name], tx = component_row(d, d.topo.tx[n], now),
+         rx = component_row(d, d.topo.rx[n], now) }
+   end
+   return { nodes = rows, now = now }
+end
+
+---------------------------------------------------------------- advise
+
+-- Components placement steers around, and what is left of them.
+local function avoided(d)
+   local map = {}
+   for c, k in pairs(d.diagnosis.comp) do
+      if k.state == "slow" or k.state == "failed" then
+         map[c] = k.left or 0
+      elseif k.state == "suspect" then
+         map[c] = math.min(1, #k.run > 0 and k.run[#k.run].ratio or 1)
+      end
+   end
+   return map
+end
+
+local function free_nodes(d, partition)
+   local free, members = {}, nil
+   if partition then
+      if not d.cluster.partitions[partition] then
+         return nil, ("partition '%s' is not known"):format(partition)
+      end
+      members = {}
+      for _, name in ipairs(d.cluster.partitions[partition]) do
+         members[name] = true
+      end
+   end
+   for n, name in ipairs(d.topo.nodes) do
+      local tx, rx = d.diagnosis:state(d.topo.tx[n]), d.diagnosis:state(d.topo.rx[n])
+      local well = tx ~= "slow" and tx ~= "failed" and rx ~= "slow" and rx ~= "failed"
+         and tx ~= "suspect" and rx ~= "suspect"
+      if d.cluster:is_free(name) and well and (not members or members[name]) then
+         free[n] = true
+      end
+   end
+   return free
+end
+
+-- What Slurm takes without a topology plugin: the first free nodes in name order.
+local function slurm_choice(d, free, count)
+   local list = {}
+   for n = 1, #d.topo.nodes do
+      if free[n] and #list < count then
+         list[#list + 1] = n
+      end
+   end
+   return list
+end
+
+local function crossed(d, through)
+   local names = json.array {}
+   for c in pairs(through) do
+      names[#names + 1] = d.topo.components[c]
+   end
+   table.sort(names)
+   return names
+end
+
+local function describe(d, c, avoid)
+   local away = json.array {}
+   for comp in pairs(avoid) do
+      if d.topo:is_link(comp) and not c.through[comp] then
+         away[#away + 1] = { component = d.topo.components[comp], left = avoid[comp] }
+      end
+   end
+   table.sort(away, function(a, b) return a.component < b.component end)
+   return { nodelist = hostlist_of(d, c.nodes), at = c.at, shape = c.shape and
+      table.concat(c.shape, "x"), density = c.density, mean_hops = c.mean_hops,
+      max_hops = c.max_hops, crossing = c.crossing, slowest = c.slowest,
+      crosses = crossed(d, c.through), avoids = away }
+end
+
+local function advise(d, args)
+   local count = args.count
+   if math.type(count) ~= "integer" or count < 1 or count > #d.topo.nodes then
+      return nil, ("-N: expected a number of nodes from 1 to %d, got %s"):format(#d.topo.nodes,
+         tostring(count))
+   end
+   if not d.cluster.nodes_at then
+      return nil, "Slurm has not answered yet: which nodes are free is not known"
+   end
+   local free, err = free_nodes(d, args.partition)
+   if not free then
+      return nil, err
+   end
+   local avoid = avoided(d)
+   local found
+   found, err = place.search(d.topo, free, count, { avoid = avoid, top = args.top or 5 })
+   if not found then
+      return nil, err
+   end
+   local out = { count = count, candidates = json.array {} }
+   for i, c in ipairs(found) do
+      out.candidates[i] = describe(d, c, avoid)
+   end
+   local taken = slurm_choice(d, free, count)
+   local s = score.of(d.topo, taken, avoid)
+   s.nodes = taken
+   out.slurm = describe(d, s, avoid)
+   return out
+end
+
+---------------------------------------------------------------- changes
+
+local function release(d, args, who, reply)
+   if not d.topo.node_id[args.node or ""] then
+      return reply(nil, ("'%s' is no node of the topology"):format(tostring(args.node)))
+   end
+   d.act:release(args.node, who, function(ok, err)
+      reply(ok and { released = args.node }, err)
+   end)
+end
+
+local function set_mode(d, mode)
+   d:set("mode", mode)
+   sys.log("notice", "policy: mode is " .. mode)
+   d.act.alerted = {}
+   d.cluster:refresh()
+   return { mode = mode }
+end
+
+local function set_switch(d, value)
+   d:set("switch", value)
+   sys.log("notice", "checks are " .. value)
+   return { switch = value }
+end
+
+---------------------------------------------------------------- dispatch
+
+-- name → { admin only, fn(d, args, who, uid, reply) }
+local commands = {
+   status = { false, function(d, _, _, _, reply) reply(status(d)) end },
+   links = { false, function(d, _, _, _, reply) reply(links(d)) end },
+   nodes = { false, function(d, _, _, _, reply) reply(nodes(d)) end },
+   advise = { false, function(d, args, _, _, reply)
+      d.cluster:refresh(function() reply(advise(d, args)) end)
+   end },
+   explain = { false, function(d, args, _, uid, reply) explain.answer(d, args, uid, reply) end },
+   release = { true, function(d, args, who, _, reply) release(d, args, who, reply) end },
+   policy = { true, function(d, args, _, _, reply)
+      if args.mode ~= "enable" and args.mode ~= "observe" then
+         return reply(nil, "policy: expected enable or observe")
+      end
+      reply(set_mode(d, args.mode))
+   end },
+   off = { true, function(d, _, _, _, reply) reply(set_switch(d, "off")) end },
+   on = { true, function(d, _, _, _, reply) reply(set_switch(d, "on")) end },
+   reload = { true, function(d, _, _, _, reply)
+      local ok, err = d:reload()
+      reply(ok and { taken = d.conf.path }, err)
+   end },
+}
+
+--- Answer one request.
+-- @param d the daemon
+-- @param client of loop.serve
+-- @param line request: { cmd =, args = }
+-- @param uid of the caller, as the kernel says
+function query.answer(d, client, line, uid)
+   local function reply(data, err)
+      client:reply(json.encode(data and { ok = true, data = data } or { ok = false,
+         error = err or "no answer" }))
+   end
+   local request, why = json.decode(line)
+   local command = type(request) == "table" and commands[request.cmd]
+   if not command then
+      return reply(nil, why or "no such command")
+   elseif command[1] and not d.cluster:is_admin(uid) then
+      return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(
+         sys.user_name(uid)))
+   end
+   local ok, err = xpcall(command[2], debug.traceback, d, request.args or {},
+      sys.user_name(uid), uid, reply)
+   if not ok then
+      sys.log("err", "query: " .. err)
+      reply(nil, "internal error; tautd's log has it")
+   end
+end
+
+return query

@@ -1,0 +1,47 @@
+--- The text of a drain: `sinfo -R` shows 20 characters, so the verdict stands first.
+local reason = {}
+
+reason.MAX = 255      -- bytes; the accounting database cuts there
+reason.SHOWN = 20     -- bytes that `sinfo -R` shows
+reason.PREFIX = "taut: "
+
+--- What a kind of component is called, at most 7 characters.
+function reason.noun(kind)
+   return (kind == "tx" or kind == "rx") and kind or kind .. " link"
+end
+
+--- The verdict in at most 20 characters: "taut: X+ link at 25%".
+function reason.head(kind, state, left)
+   local noun = reason.noun(kind)
+   if state == "failed" then
+      return reason.PREFIX .. noun .. " down"
+   end
+   return ("%s%s at %d%%"):format(reason.PREFIX, noun, math.min(99, math.floor(left * 100 + 0.5)))
+end
+
+--- The whole reason.
+-- @param v table: kind, state, left (0 … 1), worst (the telling low test: src_name, dst_name,
+--   bw_Bps, expected_Bps), low, tests, job, cable (for a link)
+function reason.format(v)
+   local parts = { reason.head(v.kind, v.state, v.left) }
+   if v.cable then
+      parts[#parts + 1] = v.cable
+   end
+   if v.worst then
+      parts[#parts + 1] = ("%s -> %s, %.3g/%.3g GB/s"):format(v.worst.src_name, v.worst.dst_name,
+         v.worst.bw_Bps / 1e9, v.worst.expected_Bps / 1e9)
+   end
+   parts[#parts + 1] = ("%d of %d tests"):format(v.low, v.tests)
+   if v.job and v.job > 0 then
+      parts[#parts + 1] = "last job " .. v.job
+   end
+   local text = parts[1] .. "; " .. table.concat(parts, ", ", 2)
+   return (text:gsub("[^\32-\126]", "?"):gsub("|", "/"):sub(1, reason.MAX))
+end
+
+--- Is a node's reason one of ours?
+function reason.is_ours(text)
+   return type(text) == "string" and text:sub(1, 5) == "taut:"
+end
+
+return reason

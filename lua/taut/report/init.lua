@@ -1,0 +1,102 @@
+--- Tables and words for a terminal.
+local sys = require "taut.sys"
+
+local report = {}
+
+-- Characters, not bytes: the multiplication sign is one column wide.
+local function width(text)
+   return utf8.len(text) or #text
+end
+
+local function pad(text, n, right)
+   local space = (" "):rep(n - width(text))
+   return right and space .. text or text .. space
+end
+
+--- Print a table; the last column is cut where a terminal ends.
+-- @param heads array of headings; a heading that begins with ">" is right-aligned
+-- @param rows array of arrays of texts
+function report.table(heads, rows)
+   local right, wide, titles = {}, {}, {}
+   for i, h in ipairs(heads) do
+      right[i] = h:sub(1, 1) == ">"
+      titles[i] = right[i] and h:sub(2) or h
+      wide[i] = width(titles[i])
+   end
+   for _, row in ipairs(rows) do
+      for i, cell in ipairs(row) do
+         wide[i] = math.max(wide[i], width(cell))
+      end
+   end
+   local columns = sys.isatty(1) and sys.columns() or math.huge
+   local function line(row)
+      local parts = {}
+      for i, cell in ipairs(row) do
+         parts[i] = pad(cell, wide[i], right[i])
+      end
+      local text = table.concat(parts, "  "):gsub("%s+$", "")
+      if width(text) > columns then
+         text = text:sub(1, utf8.offset(text, columns) - 1) .. "~"
+      end
+      print(text)
+   end
+   line(titles)
+   for _, row in ipairs(rows) do
+      line(row)
+   end
+end
+
+--- "24.0 MB/s", "9.75 GB/s".
+function report.bandwidth(bps)
+   if not bps then
+      return "-"
+   elseif bps >= 1e9 then
+      return ("%.2f GB/s"):format(bps / 1e9)
+   end
+   return ("%.1f MB/s"):format(bps / 1e6)
+end
+
+function report.bytes(n)
+   for _, u in ipairs { { 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" } } do
+      if n >= u[1] then
+         return ("%.1f %s"):format(n / u[1], u[2])
+      end
+   end
+   return ("%d B"):format(n)
+end
+
+function report.percent(x)
+   return x and ("%d%%"):format(math.floor(x * 100 + 0.5)) or "-"
+end
+
+--- "12 s ago", "3 h ago".
+function report.ago(time, now)
+   if not time then
+      return "never"
+   end
+   local s = math.max(0, now - time)
+   if s < 120 then
+      return ("%d s ago"):format(math.floor(s))
+   elseif s < 7200 then
+      return ("%d min ago"):format(math.floor(s / 60))
+   elseif s < 172800 then
+      return ("%d h ago"):format(math.floor(s / 3600))
+   end
+   return ("%d days ago"):format(math.floor(s / 86400))
+end
+
+--- "1 node", "3 nodes".
+function report.count(n, noun)
+   return ("%d %s%s"):format(n, noun, n == 1 and "" or "s")
+end
+
+--- A verdict in one word and its remark: "suspect (busy?)", "slow at 25%".
+function report.state(row)
+   local text = row.state
+   if text == "slow" and row.left then
+      text = ("slow at %s"):format(report.percent(row.left))
+   end
+   return row.remark and row.remark ~= "" and ("%s (%s)"):format(text, row.remark) or text
+end
+
+return report

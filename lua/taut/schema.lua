@@ -1,0 +1,47 @@
+--- The database: tables, and how an older one becomes the present one.
+local schema = {}
+
+schema.version = 1
+
+-- One list of statements per version; an empty database gets all of them in order.
+schema.steps = {
+   {
+      [[CREATE TABLE event (
+           id INTEGER PRIMARY KEY, time REAL NOT NULL, purpose TEXT NOT NULL, job INTEGER,
+           restart INTEGER, uid INTEGER, nodes TEXT, expected INTEGER, heard INTEGER,
+           tests INTEGER, note TEXT)]],
+      [[CREATE INDEX event_job ON event (job)]],
+      [[CREATE INDEX event_time ON event (time)]],
+      [[CREATE TABLE test (
+           id INTEGER PRIMARY KEY, event INTEGER NOT NULL, time REAL NOT NULL,
+           src TEXT NOT NULL, dst TEXT NOT NULL, route TEXT NOT NULL, kind TEXT, confirms TEXT,
+           phase INTEGER, streams INTEGER, expected_Bps REAL, bw_Bps REAL, sender_Bps REAL,
+           ratio REAL, rtt_ns INTEGER, peak REAL, delay_ns INTEGER, foreign_bytes INTEGER,
+           class TEXT NOT NULL, why TEXT)]],
+      [[CREATE INDEX test_event ON test (event)]],
+      [[CREATE INDEX test_src ON test (src, time)]],
+      [[CREATE INDEX test_dst ON test (dst, time)]],
+      [[CREATE INDEX test_time ON test (time)]],
+      [[CREATE TABLE verdict (
+           id INTEGER PRIMARY KEY, time REAL NOT NULL, component TEXT NOT NULL,
+           was TEXT NOT NULL, state TEXT NOT NULL, evidence TEXT)]],
+      [[CREATE INDEX verdict_component ON verdict (component, time)]],
+      [[CREATE TABLE action (
+           id INTEGER PRIMARY KEY, time REAL NOT NULL, node TEXT NOT NULL, action TEXT NOT NULL,
+           who TEXT, reason TEXT, result TEXT)]],
+      [[CREATE TABLE component (name TEXT PRIMARY KEY, data TEXT NOT NULL)]],
+      [[CREATE TABLE drained (node TEXT PRIMARY KEY, data TEXT NOT NULL)]],
+      [[CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL)]],
+      [[CREATE TABLE sample (
+           job INTEGER NOT NULL, restart INTEGER NOT NULL, node TEXT NOT NULL,
+           purpose TEXT NOT NULL, time REAL NOT NULL, boot TEXT, counters TEXT NOT NULL,
+           PRIMARY KEY (job, restart, node, purpose))]],
+      [[CREATE INDEX sample_time ON sample (time)]],
+      [[CREATE TABLE growth (
+           job INTEGER NOT NULL, restart INTEGER NOT NULL, node TEXT NOT NULL,
+           interface TEXT NOT NULL, time REAL NOT NULL, seconds REAL, counters TEXT NOT NULL,
+           PRIMARY KEY (job, restart, node, interface))]],
+   },
+}
+
+return schema

@@ -1,0 +1,267 @@
+--- The store: the one process that opens the database (`tautd --store FILE`).
+--
+-- Requests are JSON lines on stdin, replies JSON lines on stdout, in order:
+--   { id, op = "write", rows = { { table, { column = value, … } }, … } }: one transaction
+--   { id, op = "query", name = one of `queries`, args = { … } } → rows
+-- An error ends no process: it is the reply, and nothing of a failed batch is kept.
+local json = require "taut.json"
+local schema = require "taut.schema"
+local sys = require "taut.sys"
+
+local store = {}
+
+local db
+
+local function exec(sql, ...)
+   local stmt, err = db:prepare(sql)
+   if not stmt then
+      error(err, 0)
+   end
+   local ok, why = stmt:execute(...)
+   if not ok then
+      stmt:close()
+      error(why, 0)
+   end
+   return stmt
+end
+
+local function run(sql, ...)
+   exec(sql, ...):close()
+end
+
+local function rows_of(sql, ...)
+   local stmt, list = exec(sql, ...), json.array {}
+   for row in stmt:rows(true) do
+      local copy = {}
+      for k, v in pairs(row) do
+         copy[k] = v
+      end
+      list[#list + 1] = copy
+   end
+   stmt:close()
+   return list
+end
+
+---------------------------------------------------------------- opening
+
+local function has_table(name)
+   return #rows_of("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?", name) > 0
+end
+
+local function migrate()
+   local version = 0
+   if has_table "setting" then
+      local row = rows_of("SELECT value FROM setting WHERE name = 'schema'")[1]
+      version = row and math.tointeger(tonumber(row.value)) or 0
+   end
+   if version > schema.version then
+      error(("database has schema %d, this tautd knows %d"):format(version, schema.version), 0)
+   end
+   for v = version + 1, schema.version do
+      for _, sql in ipairs(schema.steps[v]) do
+         run(sql)
+      end
+      run("INSERT OR REPLACE INTO setting (name, value) VALUES ('schema', ?)", tostring(v))
+   end
+   db:commit()
+end
+
+local function open(path)
+   local dbi = require "DBI"
+   local conn, err = dbi.Connect("SQLite3", path)
+   if not conn then
+      return nil, ("cannot open database %s: %s"):format(path, tostring(err))
+   end
+   db = conn
+   db:autocommit(true)
+   rows_of("PRAGMA journal_mode = WAL")
+   run("PRAGMA synchronous = NORMAL")
+   rows_of("PRAGMA busy_timeout = 2000")
+   db:autocommit(false)
+   local ok, why = pcall(migrate)
+   if not ok then
+      return nil, ("database %s: %s"):format(path, tostring(why))
+   end
+   return true
+end
+
+---------------------------------------------------------------- writing
+
+-- Tables that may be written, with their columns; anything else is refused.
+local columns = {
+   event = { "id", "time", "purpose", "job", "restart", "uid", "nodes", "expected", "heard",
+      "tests", "note" },
+   test = { "id", "event", "time", "src", "dst", "route", "kind", "confirms", "phase", "streams",
+      "expected_Bps", "bw_Bps", "sender_Bps", "ratio", "rtt_ns", "peak", "delay_ns",
+      "foreign_bytes", "class", "why" },
+   verdict = { "time", "component", "was", "state", "evidence" },
+   action = { "time", "node", "action", "who", "reason", "result" },
+   component = { "name", "data" },
+   drained = { "node", "data" },
+   setting = { "name", "value" },
+   sample = { "job", "restart", "node", "purpose", "time", "boot", "counters" },
+}
+
+local inserts = {}
+for name, list in pairs(columns) do
+   inserts[name] = ("INSERT OR REPLACE INTO %s (%s) VALUES (%s)"):format(name,
+      table.concat(list, ", "), ("?, "):rep(#list - 1) .. "?")
+end
+
+local function insert(name, row)
+   local values = {}
+   for i, column in ipairs(columns[name] or error("no table '" .. tostring(name) .. "'", 0)) do
+      local v = row[column]
+      values[i] = v ~= json.null and v or nil
+   end
+   run(inserts[name], table.unpack(values, 1, #columns[name]))
+end
+
+-- Growth of one interface's counters; nil where a counter fell (a reload or a reset, which is
+-- not growth) or was not read.
+local function growth_of(before, after)
+   local grown = {}
+   for name, v in pairs(after) do
+      local was = before[name]
+      if math.type(v) == "integer" and math.type(was) == "integer" and v >= was
+         and name ~= "speed_Mbps" then
+         grown[name] = v - was
+      end
+   end
+   return grown
+end
+
+-- An epilog's sample: what the counters grew by since the job's prolog goes into `growth`.
+local function add_growth(row)
+   local first = rows_of("SELECT time, boot, counters FROM sample WHERE job = ? AND restart = ?" ..
+      " AND node = ? AND purpose = 'prolog'", row.job, row.restart, row.node)[1]
+   if not first or first.boot ~= row.boot then
+      return -- no prolog was heard, or the node booted in between: nothing can be said
+   end
+   local before = {}
+   for _, c in ipairs(json.decode(first.counters) or {}) do
+      before[c["if"]] = c
+   end
+   for _, c in ipairs(json.decode(row.counters) or {}) do
+      if before[c["if"]] then
+         run("INSERT OR REPLACE INTO growth (job, restart, node, interface, time, seconds, " ..
+            "counters) VALUES (?, ?, ?, ?, ?, ?, ?)", row.job, row.restart, row.node, c["if"],
+            row.time, row.time - first.time, json.encode(growth_of(before[c["if"]], c)))
+      end
+   end
+end
+
+local ops = {}
+
+function ops.write(request)
+   for _, r in ipairs(request.rows) do
+      local name, row = r[1], r[2]
+      if name == "forget_drained" then
+         run("DELETE FROM drained WHERE node = ?", row.node)
+      else
+         insert(name, row)
+         if name == "sample" and row.purpose == "epilog" then
+            add_growth(row)
+         end
+      end
+   end
+   db:commit()
+   return { count = #request.rows }
+end
+
+-- Old rows go, in small steps, so that no batch waits long.
+function ops.prune(request)
+   for _, name in ipairs { "test", "event", "sample", "growth" } do
+      run(("DELETE FROM %s WHERE rowid IN (SELECT rowid FROM %s WHERE time < ? LIMIT 5000)")
+         :format(name, name), request.before)
+   end
+   db:commit()
+   return {}
+end
+
+---------------------------------------------------------------- reading
+
+local TEST = "SELECT test.*, event.job AS job, event.purpose AS purpose FROM test " ..
+   "LEFT JOIN event ON event.id = test.event "
+
+local queries = {
+   components = function() return rows_of("SELECT name, data FROM component") end,
+   drained = function() return rows_of("SELECT node, data FROM drained") end,
+   settings = function() return rows_of("SELECT name, value FROM setting") end,
+   last_ids = function()
+      return rows_of("SELECT (SELECT COALESCE(MAX(id), 0) FROM event) AS event, " ..
+         "(SELECT COALESCE(MAX(id), 0) FROM test) AS test")
+   end,
+   tests_of_node = function(a)
+      return rows_of(TEST .. "WHERE test.src = ? OR test.dst = ? ORDER BY test.id DESC LIMIT ?",
+         a.node, a.node, a.limit)
+   end,
+   tests_of_component = function(a)
+      return rows_of(TEST .. "WHERE test.time >= ? AND ' ' || test.route || ' ' LIKE ? " ..
+         "ORDER BY test.id DESC LIMIT ?", a.since, "% " .. a.component .. " %", a.limit)
+   end,
+   tests_of_job = function(a)
+      return rows_of(TEST .. "WHERE event.job = ? ORDER BY test.id LIMIT ?", a.job, a.limit)
+   end,
+   events_of_job = function(a)
+      return rows_of("SELECT * FROM event WHERE job = ? ORDER BY id", a.job)
+   end,
+   growth_of_job = function(a)
+      return rows_of("SELECT * FROM growth WHERE job = ? ORDER BY node, interface", a.job)
+   end,
+   verdicts_of = function(a)
+      return rows_of("SELECT * FROM verdict WHERE component = ? ORDER BY id DESC LIMIT ?",
+         a.component, a.limit)
+   end,
+   actions_of = function(a)
+      return rows_of("SELECT * FROM action WHERE node = ? ORDER BY id DESC LIMIT ?", a.node,
+         a.limit)
+   end,
+   recent_actions = function(a)
+      return rows_of("SELECT * FROM action ORDER BY id DESC LIMIT ?", a.limit)
+   end,
+}
+
+function ops.query(request)
+   local query = queries[request.name] or error("no query '" .. tostring(request.name) .. "'", 0)
+   local rows = query(request.args or {})
+   db:commit() -- ends the read transaction
+   return { rows = rows }
+end
+
+---------------------------------------------------------------- the process
+
+local function answer(line)
+   local request, why = json.decode(line)
+   if not request then
+      return { ok = false, error = why }
+   end
+   local op = ops[request.op]
+   local ok, result = pcall(op or function() error("no operation '" .. tostring(request.op) ..
+      "'", 0) end, request)
+   if not ok then
+      pcall(db.rollback, db)
+      return { id = request.id, ok = false, error = tostring(result) }
+   end
+   result.id, result.ok = request.id, true
+   return result
+end
+
+--- Serve requests until stdin ends.
+-- @param path of the database file
+-- @return exit status
+function store.main(path)
+   local ok, err = open(path)
+   if not ok then
+      sys.put(json.encode { ok = false, fatal = true, error = err } .. "\n")
+      return 1
+   end
+   sys.put(json.encode { ok = true, ready = true, schema = schema.version } .. "\n")
+   for line in sys.lines() do
+      sys.put(json.encode(answer(line)) .. "\n")
+   end
+   db:close()
+   return 0
+end
+
+return store

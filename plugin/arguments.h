@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of taut-probe. */
+#ifndef TAUT_PLUGIN_ARGUMENTS_H
+#define TAUT_PLUGIN_ARGUMENTS_H
+
+#include <stdbool.h>
+
+#include "plugin/job.h"
+#include "plugin/options.h"
+
+struct taut_arguments {
+    struct taut_options opts;
+    struct taut_job job;
+    const char *sysroot;               /* where sys/ is; "/" by default */
+    bool to_syslog;
+    bool wants_help, wants_version;
+};
+
+/* Read 'argv': a purpose (prolog, epilog, idle, --idle), then --key value
+ * or --key=value for every option, every job field, --conf FILE, --sysroot
+ * DIR, --syslog.  The file comes first whatever its place, so that the
+ * command line has the last word; an idle check reads TAUT_CONFDIR/node.conf
+ * if there is one.
+ *   warn  called for each line of the file that is ignored
+ * Returns 0, or -1 with errno EINVAL and 'err'; call fini in either case. */
+typedef void taut_arguments_warn_f(const char *text);
+int taut_arguments_parse(struct taut_arguments *args, int argc, char *argv[],
+                         taut_arguments_warn_f *warn, struct taut_error *err);
+
+void taut_arguments_fini(struct taut_arguments *args);
+
+extern const char taut_arguments_usage[];
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/clock.h"
+#include "plugin/engine.h"
+#include "plugin/pollset.h"
+#include "plugin/receiver.h"
+#include "plugin/sender.h"
+
+#define MARGIN_NS (2 * TAUT_MS_NS)     /* around a test, for its gauge */
+#define TAIL_NS (20 * TAUT_MS_NS)      /* for a sender that ends late */
+#define TAIL_MEMORY_NS (50 * TAUT_MS_NS)
+#define SLACK_BYTES 8192               /* handshakes, ARP, tautd's frames */
+
+static const char out_of_time[] = "the budget ended before the test did";
+
+struct slot {
+    const struct taut_plan_test *test;
+    struct taut_measure *measure;
+    struct taut_sender *sender;        /* one of the two */
+    struct taut_inflow *inflow;
+    int64_t begin_ns;                  /* when to note the first mark */
+    struct taut_gauge_mark from;
+    bool is_begun, is_finished;
+};
+
+struct run {
+    const struct taut_engine *engine;
+    struct taut_pollset set;
+    struct taut_receiver receiver;
+    struct taut_inflow *inflows;
+    struct taut_sender *senders;
+    struct slot *slots;
+    size_t sender_count, slot_count;
+};
+
+static void fini(struct run *run)
+{
+    int saved = errno;
+
+    taut_pollset_fini(&run->set);
+    free(run->inflows);
+    free(run->senders);
+    free(run->slots);
+    errno = saved;
+}
+
+/* Room for one descriptor of each stream, stranger, and the endpoint. */
+static int init(struct run *run, const struct taut_engine *engine,
+                const struct taut_plan *plan)
+{
+    memset(run, 0, sizeof *run);
+    run->engine = engine;
+    run->inflows = calloc(plan->count + 1, sizeof *run->inflows);
+    run->senders = calloc(plan->count + 1, sizeof *run->senders);
+    run->slots = calloc(plan->count + 1, sizeof *run->slots);
+    if (run->inflows && run->senders && run->slots &&
+        taut_pollset_init(&run->set, plan->count * TAUT_PLAN_STREAMS +
+                                         TAUT_PENDING_MAX + 1) == 0)
+        return 0;
+    fini(run);
+    return -1;
+}
+
+static void clear(struct taut_measure *m)
+{
+    memset(m, 0, sizeof *m);
+    m->bytes = m->window_ns = m->total_bytes = -1;
+    m->rtt_ns = m->retrans = m->delay_ns = m->foreign_bytes = -1;
+}
+
+static void begin_test(struct run *run, const struct taut_plan_test *test,
+                       struct taut_measure *measure, int64_t plan_ns)
+{
+    struct slot *slot = &run->slots[run->slot_count++];
+
+    slot->test = test;
+    slot->measure = measure;
+    slot->begin_ns = plan_ns + test->start_ms * TAUT_MS_NS - MARGIN_NS;
+    if (test->role == TAUT_ROLE_SEND) {
+        slot->sender = &run->senders[run->sender_count++];
+        taut_sender_begin(slot->sender, run->engine->transport, test, measure,
+                          &run->engine->local, plan_ns);
+    } else {
+        slot->inflow = taut_receiver_find(&run->receiver, test);
+    }
+}
+
+static void begin(struct run *run, const struct taut_plan *plan,
+                  int64_t plan_ns, struct taut_measure *measures)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        clear(&measures[i]);
+    taut_receiver_begin(&run->receiver, run->engine->transport,
+                        run->engine->endpoint, run->inflows, plan, measures,
+                        plan_ns);
+    for (size_t i = 0; i < plan->count; i++)
+        begin_test(run, &plan->tests[i], &measures[i], plan_ns);
+}
+
+static void mark(struct run *run, struct taut_gauge_mark *m)
+{
+    int64_t sent = 0;
+
+    for (size_t i = 0; i < run->sender_count; i++)
+        sent += taut_sender_sent(&run->senders[i]);
+    taut_gauge_mark(run->engine->gauge, m, run->receiver.read_bytes, sent);
+}
+
+/* What senders that ended shortly before had on the way still leaves the
+ * port, and is no stranger's. */
+static int64_t slack(const struct run *run, const struct slot *slot)
+{
+    int64_t bytes = SLACK_BYTES;
+
+    for (size_t i = 0; i < run->sender_count; i++) {
+        const struct taut_sender *s = &run->senders[i];
+
+        if (s->is_done && s->done_ns < slot->begin_ns + MARGIN_NS &&
+            s->done_ns > slot->begin_ns - TAIL_MEMORY_NS)
+            bytes += s->flight_bytes;
+    }
+    return bytes;
+}
+
+/* When a slot's last mark is due, or -1 while its test runs. */
+static int64_t finish_ns(const struct slot *slot)
+{
+    if (slot->sender)
+        return slot->sender->is_done ? slot->sender->done_ns + MARGIN_NS : -1;
+    if (!slot->inflow->is_done)
+        return -1;
+    return slot->inflow->done_ns +
+           (slot->inflow->open > 0 ? TAIL_NS : MARGIN_NS);
+}
+
+static void finish_slot(struct run *run, struct slot *slot)
+{
+    struct taut_gauge_mark to;
+
+    slot->is_finished = true;
+    if (!slot->is_begun || *slot->measure->error)
+        return;
+    mark(run, &to);
+    slot->measure->delay_ns = taut_gauge_delay(&slot->from, &to);
+    slot->measure->foreign_bytes =
+        taut_gauge_foreign(&slot->from, &to, slack(run, slot));
+}
+
+static void run_slot(struct run *run, struct slot *slot, int64_t now_ns)
+{
+    int64_t due_ns;
+
+    if (!slot->is_begun && now_ns >= slot->begin_ns) {
+        mark(run, &slot->from);
+        slot->is_begun = true;
+    }
+    due_ns = finish_ns(slot);
+    if (!slot->is_finished && due_ns >= 0 && now_ns >= due_ns)
+        finish_slot(run, slot);
+}
+
+static void watch_slot(const struct slot *slot, struct taut_pollset *set)
+{
+    int64_t due_ns = finish_ns(slot);
+
+    if (!slot->is_begun)
+        taut_pollset_wake(set, slot->begin_ns);
+    if (!slot->is_finished && due_ns >= 0)
+        taut_pollset_wake(set, due_ns);
+}
+
+static bool is_finished(const struct run *run)
+{
+    for (size_t i = 0; i < run->slot_count; i++) {
+        if (!run->slots[i].is_finished)
+            return false;
+    }
+    return true;
+}
+
+static void one_round(struct run *run, int64_t deadline_ns)
+{
+    int64_t now_ns;
+
+    taut_pollset_begin(&run->set, deadline_ns);
+    taut_receiver_watch(&run->receiver, &run->set);
+    for (size_t i = 0; i < run->sender_count; i++)
+        taut_sender_watch(&run->senders[i], &run->set);
+    for (size_t i = 0; i < run->slot_count; i++)
+        watch_slot(&run->slots[i], &run->set);
+    taut_pollset_wait(&run->set);
+    now_ns = taut_now_ns();
+    for (size_t i = 0; i < run->slot_count; i++)
+        run_slot(run, &run->slots[i], now_ns);
+    taut_receiver_run(&run->receiver, now_ns);
+    for (size_t i = 0; i < run->sender_count; i++)
+        taut_sender_run(&run->senders[i], taut_now_ns());
+}
+
+int taut_engine_run(const struct taut_engine *engine,
+                    const struct taut_plan *plan, int64_t plan_ns,
+                    int64_t deadline_ns, struct taut_measure *measures,
+                    unsigned *refused)
+{
+    struct run run;
+
+    if (init(&run, engine, plan) < 0)
+        return -1;
+    begin(&run, plan, plan_ns, measures);
+    while (!is_finished(&run) && taut_now_ns() < deadline_ns)
+        one_round(&run, deadline_ns);
+    taut_receiver_end(&run.receiver, out_of_time);
+    for (size_t i = 0; i < run.sender_count; i++)
+        taut_sender_abort(&run.senders[i], out_of_time);
+    *refused = run.receiver.refused;
+    fini(&run);
+    return 0;
+}

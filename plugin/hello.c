@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+#include <munge.h>
+#include <sodium.h>
+
+#include "plugin/hello.h"
+#include "plugin/result.h"
+#include "wire/frame.h"
+
+static json_t *pack(const struct taut_hello *h, const char *key)
+{
+    const struct taut_job *j = h->job;
+
+    return json_pack("{s:i, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:i,"
+                     " s:s, s:s, s:s, s:o}",
+                     "v", TAUT_PROTOCOL_VERSION, "purpose",
+                     taut_purpose_name(j->purpose), "job", (json_int_t)j->id,
+                     "restart", (json_int_t)j->restart, "uid",
+                     (json_int_t)j->uid, "partition", j->partition, "node",
+                     j->node, "nodes", j->nodes, "endpoint", h->endpoint,
+                     "budget_ms", h->budget_ms, "boot", h->boot, "slurm",
+                     j->slurm, "key", key, "counters",
+                     taut_counters_to_json(h->counters));
+}
+
+char *taut_hello_encode(const struct taut_hello *hello)
+{
+    char key[2 * TAUT_SEAL_KEY + 1], *text = NULL;
+    json_t *json;
+
+    taut_hex(key, hello->key, sizeof hello->key);
+    json = pack(hello, key);
+    if (json)
+        text = json_dumps(json, JSON_COMPACT);
+    json_decref(json);
+    sodium_memzero(key, sizeof key);
+    if (!text)
+        errno = ENOMEM;
+    return text;
+}
+
+static munge_ctx_t make_context(uid_t uid, const char *socket,
+                                struct taut_error *err)
+{
+    munge_ctx_t ctx = munge_ctx_create();
+
+    if (!ctx) {
+        taut_error_set(err, "munge: out of memory");
+        return NULL;
+    }
+    if ((*socket && munge_ctx_set(ctx, MUNGE_OPT_SOCKET, socket) != EMUNGE_SUCCESS) ||
+        munge_ctx_set(ctx, MUNGE_OPT_UID_RESTRICTION, uid) != EMUNGE_SUCCESS) {
+        taut_error_set(err, "munge: %s", munge_ctx_strerror(ctx));
+        munge_ctx_destroy(ctx);
+        return NULL;
+    }
+    return ctx;
+}
+
+char *taut_hello_wrap(const char *text, uid_t uid, const char *socket,
+                      struct taut_error *err)
+{
+    munge_ctx_t ctx = make_context(uid, socket, err);
+    char *cred = NULL;
+    munge_err_t rc;
+
+    if (!ctx) {
+        errno = EIO;
+        return NULL;
+    }
+    rc = munge_encode(&cred, ctx, text, (int)strlen(text));
+    if (rc != EMUNGE_SUCCESS) {
+        const char *why = munge_ctx_strerror(ctx);
+
+        taut_error_set(err, "munge: %s", why ? why : munge_strerror(rc));
+        free(cred);
+        cred = NULL;
+        errno = EIO;
+    }
+    munge_ctx_destroy(ctx);
+    return cred;
+}

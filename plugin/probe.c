@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* taut-probe: one check of this node's part of a job, or of an idle node.
+ *
+ * Everything that needs root comes first (the credential, the hold-off
+ * file), then privileges are dropped, then the network is used.  Whatever
+ * goes wrong is said in one line and is no failure: the status is 0. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "plugin/address.h"
+#include "plugin/arguments.h"
+#include "plugin/blocking.h"
+#include "plugin/clock.h"
+#include "plugin/engine.h"
+#include "plugin/hello.h"
+#include "plugin/holdoff.h"
+#include "plugin/log.h"
+#include "plugin/privileges.h"
+#include "plugin/session.h"
+
+#define SERVERS_MAX 8
+#define RESULT_MS 40                   /* of the budget, kept for RESULT */
+
+struct probe {
+    struct taut_arguments args;
+    struct taut_log log;
+    int64_t start_ns, deadline_ns;
+    int root_fd, endpoint_fd;
+    char interface[IFNAMSIZ];
+    char endpoint[TAUT_ADDRESS_TEXT];
+    char boot[TAUT_BOOT_ID_LEN + 1];
+    struct taut_address local;
+    struct taut_counters counters;
+    struct taut_gauge gauge;
+    struct taut_holdoff holdoff;
+    struct taut_session session;
+};
+
+/* What is looked up in a thread of its own: kept for the process's life. */
+struct lookup {
+    const struct taut_options *opts;
+    struct taut_user tautd, run_as;
+    struct taut_address servers[SERVERS_MAX];
+    int server_count;                  /* -1: none was found */
+    bool is_root;
+    int rc;                            /* of the users */
+    int why;                           /* errno of the servers */
+    struct taut_error err;
+};
+
+struct wrap {
+    const char *text, *socket;
+    uid_t uid;
+    char *cred;
+    struct taut_error err;
+};
+
+static void do_lookup(void *arg)
+{
+    struct lookup *l = arg;
+
+    l->rc = taut_user_find(&l->tautd, l->opts->user, &l->err);
+    if (l->rc == 0 && l->is_root)
+        l->rc = taut_user_find(&l->run_as, l->opts->run_as, &l->err);
+    if (l->rc == 0)
+        l->server_count = taut_address_resolve(
+            l->servers, SERVERS_MAX, l->opts->servers, &l->err);
+    l->why = errno;
+}
+
+static void do_wrap(void *arg)
+{
+    struct wrap *w = arg;
+
+    w->cred = taut_hello_wrap(w->text, w->uid, w->socket, &w->err);
+}
+
+/* The network, or what the way to it needs, does not answer: later checks
+ * shall cost nothing for a while. */
+static void hold_off(struct probe *p, const char *why)
+{
+    bool is_first = false;
+    int seconds = taut_holdoff_enter(&p->holdoff, &is_first);
+
+    if (seconds < 0)
+        taut_log_error(&p->log, "%s; no hold-off: %s", why, strerror(errno));
+    else if (is_first)
+        taut_log_error(&p->log, "%s; no checks for %d s", why, seconds);
+    else
+        taut_log_debug(&p->log, "%s; no checks for %d s", why, seconds);
+}
+
+/* A share of the budget, in percent of the whole, counted from now. */
+static int64_t share_ns(const struct probe *p, int percent)
+{
+    return taut_now_ns() + p->args.opts.budget_ms * TAUT_MS_NS * percent / 100;
+}
+
+static struct lookup *look_up(struct probe *p)
+{
+    struct lookup *l = calloc(1, sizeof *l);
+
+    if (!l)
+        return NULL;
+    l->opts = &p->args.opts;
+    l->is_root = geteuid() == 0;
+    if (taut_blocking_call(do_lookup, l, share_ns(p, 40)) < 0) {
+        hold_off(p, "the name service does not answer");
+        return NULL;                   /* the thread still uses it */
+    }
+    if (l->rc == 0 && l->server_count > 0)
+        return l;
+    if (l->rc == 0 && l->why != EINVAL)
+        hold_off(p, l->err.text);
+    else
+        taut_log_error(&p->log, "%s; skipped", l->err.text);
+    free(l);
+    return NULL;
+}
+
+/* An idle check and a prolog accept streams, an epilog does not. */
+static int open_endpoint(struct probe *p, const struct lookup *l)
+{
+    struct taut_error why;
+
+    snprintf(p->interface, sizeof p->interface, "%s",
+             p->args.opts.interface);
+    if (taut_address_local(&p->local, p->interface, &l->servers[0], &why) < 0)
+        goto fail;
+    if (p->args.job.purpose == TAUT_PURPOSE_EPILOG)
+        return 0;
+    p->endpoint_fd = taut_transport_tcp.open(&p->local, p->endpoint, &why);
+    if (p->endpoint_fd >= 0)
+        return 0;
+fail:
+    taut_log_error(&p->log, "%s; skipped", why.text);
+    return -1;
+}
+
+static void open_node(struct probe *p)
+{
+    struct taut_error why;
+
+    if (taut_holdoff_open(&p->holdoff, p->args.opts.rundir, &why) < 0)
+        taut_log_debug(&p->log, "no hold-off: %s", why.text);
+    p->root_fd = open(p->args.sysroot, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    taut_boot_id(p->boot);
+}
+
+static void read_counters(struct probe *p)
+{
+    taut_counters_netdev.read(&p->counters, p->root_fd, p->interface);
+}
+
+static char *make_hello(struct probe *p)
+{
+    struct taut_hello hello = {
+        .job = &p->args.job,
+        .counters = &p->counters,
+        .endpoint = p->endpoint,
+        .boot = p->boot,
+        .budget_ms = taut_left_ms(p->deadline_ns),
+    };
+
+    memcpy(hello.key, p->session.key, sizeof hello.key);
+    return taut_hello_encode(&hello);
+}
+
+/* The sealed envelope of HELLO, or NULL when munge gives none. */
+static char *wrap_hello(struct probe *p, uid_t tautd)
+{
+    struct wrap *w = calloc(1, sizeof *w);
+    char *cred;
+
+    if (!w)
+        return NULL;
+    w->text = make_hello(p);
+    w->socket = p->args.opts.munge_socket;
+    w->uid = tautd;
+    if (!w->text || taut_blocking_call(do_wrap, w, share_ns(p, 40)) < 0) {
+        hold_off(p, "munge does not answer");
+        return NULL;                   /* the thread still uses it */
+    }
+    cred = w->cred;
+    if (!cred)
+        hold_off(p, w->err.text);
+    free((char *)w->text);
+    free(w);
+    return cred;
+}
+
+static int make_contact(struct probe *p, const struct lookup *l,
+                        const char *cred)
+{
+    struct taut_error why;
+
+    if (taut_session_connect(&p->session, l->servers, l->server_count,
+                             p->deadline_ns, &why) == 0 &&
+        taut_session_send(&p->session, TAUT_FRAME_HELLO, cred, strlen(cred),
+                          p->deadline_ns, &why) == 0)
+        return 0;
+    hold_off(p, why.text);
+    return -1;
+}
+
+/* Returns 0 with a checked plan, or -1: said why. */
+static int get_plan(struct probe *p, struct taut_plan *plan)
+{
+    struct taut_error why;
+    char *text = NULL;
+    long n = taut_session_receive_sealed(
+        &p->session, TAUT_FRAME_PLAN, TAUT_PLAN_BYTES, &text,
+        p->deadline_ns - RESULT_MS * TAUT_MS_NS, &why);
+    int rc;
+
+    if (n < 0 && errno == ETIMEDOUT) {
+        hold_off(p, why.text);
+        return -1;
+    }
+    /* Somebody is there: prologs that follow are worth their time. */
+    taut_holdoff_leave(&p->holdoff);
+    if (n < 0) {
+        taut_log_error(&p->log, "no plan: %s",
+                       errno == ECONNRESET ? "the server refused this node"
+                                           : why.text);
+        return -1;
+    }
+    rc = taut_plan_parse(plan, text, (size_t)n, &why);
+    free(text);
+    if (rc < 0)
+        taut_log_error(&p->log, "%s; skipped", why.text);
+    else if (*plan->note)
+        taut_log_info(&p->log, "%s", plan->note);
+    return rc;
+}
+
+static void send_result(struct probe *p, const struct taut_result *result)
+{
+    struct taut_error why;
+    char *text = taut_result_encode(result);
+
+    if (!text)
+        return;
+    if (taut_session_send_sealed(&p->session, TAUT_FRAME_RESULT, text,
+                                 p->deadline_ns, &why) < 0)
+        taut_log_error(&p->log, "measured, but not reported: %s", why.text);
+    else
+        taut_log_debug(&p->log, "%zu tests, %lld ms after the start",
+                       result->plan->count,
+                       (long long)((taut_now_ns() - p->start_ns) /
+                                   TAUT_MS_NS));
+    free(text);
+}
+
+static void carry_out(struct probe *p, const struct taut_plan *plan)
+{
+    int64_t plan_ns = taut_now_ns();
+    struct taut_engine engine = {
+        .transport = &taut_transport_tcp,
+        .endpoint = p->endpoint_fd,
+        .local = p->local,
+        .gauge = &p->gauge,
+    };
+    struct taut_measure *measures = calloc(plan->count, sizeof *measures);
+    struct taut_result result = {
+        .plan = plan,
+        .measures = measures,
+        .counters = &p->counters,
+    };
+
+    if (measures &&
+        taut_engine_run(&engine, plan, plan_ns,
+                        p->deadline_ns - RESULT_MS * TAUT_MS_NS, measures,
+                        &result.refused) == 0) {
+        read_counters(p);
+        send_result(p, &result);
+    }
+    free(measures);
+}
+
+static void talk(struct probe *p, const struct lookup *l, const char *cred)
+{
+    struct taut_plan *plan = calloc(1, sizeof *plan);
+
+    if (plan && make_contact(p, l, cred) == 0 && get_plan(p, plan) == 0 &&
+        plan->count > 0)
+        carry_out(p, plan);
+    free(plan);
+}
+
+/* Everything that needs root. Returns the credential, or NULL: said why. */
+static char *prepare(struct probe *p, const struct lookup *l)
+{
+    struct taut_error why;
+    char *cred;
+
+    if (open_endpoint(p, l) < 0)
+        return NULL;
+    taut_gauge_open(&p->gauge, &taut_counters_netdev, p->root_fd,
+                    p->interface);
+    read_counters(p);
+    cred = wrap_hello(p, l->tautd.uid);
+    if (cred && l->is_root && taut_privileges_drop(&l->run_as, &why) < 0) {
+        taut_log_error(&p->log, "%s; skipped", why.text);
+        free(cred);
+        return NULL;
+    }
+    return cred;
+}
+
+static void check(struct probe *p)
+{
+    struct lookup *l;
+    char *cred;
+
+    open_node(p);
+    l = look_up(p);
+    if (!l)
+        return;
+    cred = prepare(p, l);
+    if (cred)
+        talk(p, l, cred);
+    free(cred);
+    free(l);
+}
+
+static void init(struct probe *p, int64_t start_ns)
+{
+    const struct taut_job *job = &p->args.job;
+
+    p->start_ns = start_ns;
+    p->deadline_ns = start_ns + p->args.opts.budget_ms * TAUT_MS_NS;
+    p->root_fd = p->endpoint_fd = p->holdoff.fd = -1;
+    p->gauge.bytes_fd[0] = p->gauge.bytes_fd[1] = p->gauge.sched_fd = -1;
+    p->log.level = p->args.opts.log;
+    p->log.to_syslog = p->args.to_syslog;
+    if (job->purpose == TAUT_PURPOSE_IDLE)
+        snprintf(p->log.where, sizeof p->log.where, "idle check of %s",
+                 job->node);
+    else
+        snprintf(p->log.where, sizeof p->log.where, "job %u on %s", job->id,
+                 job->node);
+    taut_session_init(&p->session);
+}
+
+static void fini(struct probe *p)
+{
+    taut_session_fini(&p->session);
+    taut_gauge_close(&p->gauge);
+    taut_holdoff_close(&p->holdoff);
+    if (p->endpoint_fd >= 0)
+        close(p->endpoint_fd);
+    if (p->root_fd >= 0)
+        close(p->root_fd);
+}
+
+/* The last resort when no plugin is there to kill us: SIGALRM ends us at
+ * the hard stop. */
+static void set_hard_stop(int budget_ms)
+{
+    struct itimerval stop = {
+        .it_value = {
+            .tv_sec = budget_ms * 3 / 2 / 1000,
+            .tv_usec = budget_ms * 3 / 2 % 1000 * 1000,
+        },
+    };
+
+    signal(SIGALRM, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN);
+    setitimer(ITIMER_REAL, &stop, NULL);
+}
+
+static int run(struct probe *p, int64_t start_ns)
+{
+    set_hard_stop(p->args.opts.budget_ms);
+    if (p->args.to_syslog)
+        openlog("taut", LOG_NDELAY, LOG_DAEMON);
+    if (taut_seal_init() < 0) {
+        printf("error: no source of random bytes; skipped\n");
+        return 1;
+    }
+    init(p, start_ns);
+    if (taut_holdoff_is_on(p->args.opts.rundir))
+        taut_log_debug(&p->log, "holding off");
+    else
+        check(p);
+    fini(p);
+    return 0;
+}
+
+static void warn(const char *text)
+{
+    printf("error: %s; ignored\n", text);
+}
+
+int main(int argc, char *argv[])
+{
+    int64_t start_ns = taut_now_ns();
+    struct taut_error why;
+    struct probe p;
+    int rc = 0;
+
+    memset(&p, 0, sizeof p);
+    if (taut_arguments_parse(&p.args, argc, argv, warn, &why) < 0) {
+        printf("error: %s\n", why.text);
+        rc = 2;
+    } else if (p.args.wants_help) {
+        fputs(taut_arguments_usage, stdout);
+    } else if (p.args.wants_version) {
+        printf("taut-probe %s\n", PACKAGE_VERSION);
+    } else {
+        fflush(stdout);
+        rc = run(&p, start_ns);
+    }
+    taut_arguments_fini(&p.args);
+    return rc;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "plugin/clock.h"
+#include "plugin/receiver.h"
+
+#define READS_PER_LOOK 16              /* so that the clock is seen in time */
+
+static void begin_inflow(struct taut_inflow *in,
+                         const struct taut_plan_test *test,
+                         struct taut_measure *measure, int64_t plan_ns)
+{
+    int ms = test->start_ms + test->dur_ms + TAUT_RECEIVE_GRACE_MS;
+
+    memset(in, 0, sizeof *in);
+    in->test = test;
+    in->measure = measure;
+    in->give_up_ns = plan_ns + ms * TAUT_MS_NS;
+    for (int i = 0; i < TAUT_PLAN_STREAMS; i++)
+        in->fds[i] = -1;
+}
+
+void taut_receiver_begin(struct taut_receiver *r,
+                         const struct taut_transport *transport,
+                         int endpoint, struct taut_inflow *inflows,
+                         const struct taut_plan *plan,
+                         struct taut_measure *measures, int64_t plan_ns)
+{
+    memset(r, 0, sizeof *r);
+    r->transport = transport;
+    r->endpoint = endpoint;
+    r->inflows = inflows;
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->tests[i].role == TAUT_ROLE_RECV)
+            begin_inflow(&inflows[r->count++], &plan->tests[i], &measures[i],
+                         plan_ns);
+    }
+}
+
+struct taut_inflow *taut_receiver_find(struct taut_receiver *r,
+                                       const struct taut_plan_test *test)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->inflows[i].test == test)
+            return &r->inflows[i];
+    }
+    return NULL;
+}
+
+/* Border number 'k' of the window: the first is the end of the warm-up. */
+static int64_t border_ns(const struct taut_inflow *in, int k)
+{
+    int64_t dur_ns = in->test->dur_ms * TAUT_MS_NS;
+
+    return in->first_ns + dur_ns / 5 + dur_ns * 4 / 5 * k / TAUT_RESULT_PARTS;
+}
+
+static void watch_inflow(const struct taut_inflow *in,
+                         struct taut_pollset *set)
+{
+    if (!in->is_done)
+        taut_pollset_wake(set, in->first_ns ? border_ns(in, in->next_mark)
+                                            : in->give_up_ns);
+    for (int i = 0; i < in->accepted; i++) {
+        if (in->fds[i] >= 0)
+            taut_pollset_add(set, in->fds[i], POLLIN);
+    }
+}
+
+void taut_receiver_watch(struct taut_receiver *r, struct taut_pollset *set)
+{
+    if (r->endpoint >= 0)
+        taut_pollset_add(set, r->endpoint, POLLIN);
+    for (size_t i = 0; i < r->stranger_count; i++) {
+        taut_pollset_add(set, r->strangers[i].fd, POLLIN);
+        taut_pollset_wake(set, r->strangers[i].until_ns);
+    }
+    for (size_t i = 0; i < r->count; i++)
+        watch_inflow(&r->inflows[i], set);
+}
+
+static void refuse(struct taut_receiver *r, int fd)
+{
+    r->transport->reset(fd);
+    r->refused++;
+}
+
+static void accept_all(struct taut_receiver *r, int64_t now_ns)
+{
+    int fd;
+
+    if (r->endpoint < 0)
+        return;
+    while ((fd = r->transport->accept(r->endpoint)) >= 0) {
+        struct taut_stranger *s;
+
+        if (r->stranger_count == TAUT_PENDING_MAX) {
+            refuse(r, fd);
+            continue;
+        }
+        s = &r->strangers[r->stranger_count++];
+        s->fd = fd;
+        s->until_ns = now_ns + TAUT_TOKEN_MS * TAUT_MS_NS;
+        s->length = 0;
+    }
+}
+
+/* Every token is compared, in constant time each: how long it takes tells
+ * nothing about how close a guess was. */
+static struct taut_inflow *match(struct taut_receiver *r,
+                                 const unsigned char *token)
+{
+    struct taut_inflow *found = NULL;
+
+    for (size_t i = 0; i < r->count; i++) {
+        if (sodium_memcmp(r->inflows[i].test->token, token, TAUT_TOKEN) == 0)
+            found = &r->inflows[i];
+    }
+    if (found && (found->is_done || found->accepted == found->test->streams))
+        return NULL;
+    return found;
+}
+
+/* Returns true when the stranger is one no more. */
+static bool ask_token(struct taut_receiver *r, struct taut_stranger *s,
+                      int64_t now_ns)
+{
+    ssize_t n = r->transport->receive(s->fd, s->token + s->length,
+                                      TAUT_TOKEN - s->length);
+    struct taut_inflow *in;
+
+    if (n > 0)
+        s->length += (size_t)n;
+    if (s->length == TAUT_TOKEN) {
+        in = match(r, s->token);
+        if (in) {
+            in->fds[in->accepted++] = s->fd;
+            in->open++;
+        } else {
+            refuse(r, s->fd);
+        }
+        return true;
+    }
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
+        now_ns >= s->until_ns) {
+        refuse(r, s->fd);
+        return true;
+    }
+    return false;
+}
+
+static void ask_strangers(struct taut_receiver *r, int64_t now_ns)
+{
+    for (size_t i = 0; i < r->stranger_count;) {
+        if (ask_token(r, &r->strangers[i], now_ns))
+            r->strangers[i] = r->strangers[--r->stranger_count];
+        else
+            i++;
+    }
+}
+
+static void drain_one(struct taut_receiver *r, struct taut_inflow *in, int i)
+{
+    for (int reads = 0; reads < READS_PER_LOOK; reads++) {
+        ssize_t n = r->transport->discard(in->fds[i]);
+
+        if (n > 0) {
+            in->total_bytes += n;
+            r->read_bytes += n;
+            continue;
+        }
+        if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+            close(in->fds[i]);
+            in->fds[i] = -1;
+            in->open--;
+        }
+        return;
+    }
+}
+
+static void drain(struct taut_receiver *r, struct taut_inflow *in)
+{
+    for (int i = 0; i < in->accepted; i++) {
+        if (in->fds[i] >= 0)
+            drain_one(r, in, i);
+    }
+}
+
+/* What had come at 'when_ns', between the last look and this one: a look
+ * comes when a border is due, so the two are close together. */
+static int64_t bytes_at(const struct taut_inflow *in, int64_t when_ns,
+                        int64_t now_ns)
+{
+    int64_t span = now_ns - in->last_ns;
+    double part = span > 0 ? (double)(when_ns - in->last_ns) / (double)span
+                           : 1.0;
+
+    if (part < 0)
+        part = 0;
+    return in->last_bytes +
+           (int64_t)(part * (double)(in->total_bytes - in->last_bytes));
+}
+
+static void finish(struct taut_inflow *in, int64_t now_ns)
+{
+    struct taut_measure *m = in->measure;
+
+    for (int i = 0; i < TAUT_RESULT_PARTS; i++)
+        m->sub_bytes[i] = in->marks[i + 1] - in->marks[i];
+    m->bytes = in->marks[TAUT_RESULT_PARTS] - in->marks[0];
+    m->window_ns = in->test->dur_ms * TAUT_MS_NS * 4 / 5;
+    m->total_bytes = in->marks[TAUT_RESULT_PARTS];
+    in->done_ns = now_ns;
+    in->is_done = true;
+}
+
+static void look(struct taut_inflow *in)
+{
+    int64_t now_ns = taut_now_ns();
+
+    if (!in->first_ns && in->total_bytes > 0) {
+        in->first_ns = now_ns;
+        in->last_ns = now_ns;
+        in->last_bytes = in->total_bytes;
+    }
+    if (!in->first_ns) {
+        if (now_ns >= in->give_up_ns)
+            finish(in, now_ns);
+        return;
+    }
+    while (in->next_mark <= TAUT_RESULT_PARTS &&
+           now_ns >= border_ns(in, in->next_mark)) {
+        in->marks[in->next_mark] =
+            bytes_at(in, border_ns(in, in->next_mark), now_ns);
+        in->next_mark++;
+    }
+    in->last_ns = now_ns;
+    in->last_bytes = in->total_bytes;
+    if (in->next_mark > TAUT_RESULT_PARTS)
+        finish(in, now_ns);
+}
+
+void taut_receiver_run(struct taut_receiver *r, int64_t now_ns)
+{
+    accept_all(r, now_ns);
+    ask_strangers(r, now_ns);
+    for (size_t i = 0; i < r->count; i++) {
+        drain(r, &r->inflows[i]);
+        if (!r->inflows[i].is_done)
+            look(&r->inflows[i]);
+    }
+}
+
+void taut_receiver_end(struct taut_receiver *r, const char *why)
+{
+    for (size_t i = 0; i < r->stranger_count; i++)
+        refuse(r, r->strangers[i].fd);
+    r->stranger_count = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        struct taut_inflow *in = &r->inflows[i];
+
+        for (int k = 0; k < in->accepted; k++) {
+            if (in->fds[k] >= 0)
+                close(in->fds[k]);
+            in->fds[k] = -1;
+        }
+        in->open = 0;
+        if (!in->is_done)
+            snprintf(in->measure->error, sizeof in->measure->error, "%s",
+                     why);
+    }
+}

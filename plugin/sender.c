@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plugin/clock.h"
+#include "plugin/sender.h"
+
+#define CHUNK (64 * 1024)
+
+/* At the end of a test up to this much time's worth of data may stand in
+ * queues along the route.  It must outlast a late wake-up of either end, or
+ * the link runs dry; and it must be short against the pause to the next
+ * phase. */
+#define QUEUE_MS 8
+#define QUEUE_MIN_BYTES (32 * 1024)
+#define REST_NS (TAUT_MS_NS / 2)       /* before looking again */
+#define LOOK_NS TAUT_MS_NS             /* between looks at the rate */
+
+static const char payload[CHUNK];
+
+static void close_stream(struct taut_sender *s, struct taut_sender_stream *st)
+{
+    if (st->fd >= 0)
+        s->transport->reset(st->fd);
+    st->fd = -1;
+}
+
+static void look_at(struct taut_sender *s, struct taut_sender_stream *st)
+{
+    struct taut_stream_stats now;
+
+    if (st->fd >= 0 && st->is_connected &&
+        s->transport->stats(st->fd, &now) == 0)
+        st->last = now;
+}
+
+static int64_t acked(struct taut_sender *s)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < s->test->streams; i++) {
+        look_at(s, &s->streams[i]);
+        sum += s->streams[i].last.acked_bytes - s->streams[i].acked_at_start;
+    }
+    return sum;
+}
+
+int64_t taut_sender_sent(struct taut_sender *s)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < s->test->streams; i++) {
+        look_at(s, &s->streams[i]);
+        sum += s->streams[i].last.sent_bytes;
+    }
+    return sum;
+}
+
+static void close_all(struct taut_sender *s)
+{
+    for (int i = 0; i < s->test->streams; i++) {
+        look_at(s, &s->streams[i]);
+        s->flight_bytes += s->streams[i].last.flight_bytes;
+        close_stream(s, &s->streams[i]);
+    }
+    s->done_ns = taut_now_ns();
+    s->is_done = true;
+}
+
+void taut_sender_abort(struct taut_sender *s, const char *why)
+{
+    if (s->is_done)
+        return;
+    snprintf(s->measure->error, sizeof s->measure->error, "%s", why);
+    close_all(s);
+}
+
+static void fail(struct taut_sender *s, const char *doing, int why)
+{
+    char peer[TAUT_ADDRESS_TEXT], text[TAUT_RESULT_ERROR];
+
+    taut_address_format(&s->test->peer, peer);
+    snprintf(text, sizeof text, "%s %s: %s", doing, peer, strerror(why));
+    taut_sender_abort(s, text);
+}
+
+void taut_sender_begin(struct taut_sender *s,
+                       const struct taut_transport *transport,
+                       const struct taut_plan_test *test,
+                       struct taut_measure *measure,
+                       const struct taut_address *local, int64_t plan_ns)
+{
+    memset(s, 0, sizeof *s);
+    s->transport = transport;
+    s->test = test;
+    s->measure = measure;
+    s->start_ns = plan_ns + test->start_ms * TAUT_MS_NS;
+    s->warm_ns = s->start_ns + test->dur_ms * TAUT_MS_NS / 5;
+    s->end_ns = s->start_ns + test->dur_ms * TAUT_MS_NS;
+    for (int i = 0; i < TAUT_PLAN_STREAMS; i++)
+        s->streams[i].fd = -1;
+    for (int i = 0; i < test->streams; i++) {
+        s->streams[i].limit_bytes = QUEUE_MIN_BYTES;
+        s->streams[i].fd = transport->connect(local, &test->peer);
+        if (s->streams[i].fd < 0) {
+            fail(s, "connect", errno);
+            return;
+        }
+    }
+}
+
+void taut_sender_watch(struct taut_sender *s, struct taut_pollset *set)
+{
+    int64_t next;
+
+    if (s->is_done)
+        return;
+    next = !s->is_started ? s->start_ns : !s->is_warm ? s->warm_ns : s->end_ns;
+    taut_pollset_wake(set, next);
+    for (int i = 0; i < s->test->streams; i++) {
+        const struct taut_sender_stream *st = &s->streams[i];
+        bool wants_out = !st->is_connected || st->token_sent < TAUT_TOKEN ||
+                         (s->is_started && !st->rest_until_ns);
+
+        if (st->rest_until_ns)
+            taut_pollset_wake(set, st->rest_until_ns);
+        /* Without something to write a stream whose peer has gone would
+         * wake us without end; the next write finds out. */
+        if (wants_out)
+            taut_pollset_add(set, st->fd, POLLOUT);
+    }
+}
+
+static void send_token(struct taut_sender *s, struct taut_sender_stream *st)
+{
+    ssize_t n = s->transport->send(st->fd, s->test->token + st->token_sent,
+                                   TAUT_TOKEN - st->token_sent);
+
+    if (n > 0)
+        st->token_sent += (size_t)n;
+    else if (n < 0 && errno != EAGAIN && errno != EINTR)
+        fail(s, "send to", errno);
+}
+
+/* Right after the handshake its round trip is all that the estimate holds:
+ * later there is queueing in it. */
+static void note_handshake(struct taut_sender *s,
+                           struct taut_sender_stream *st)
+{
+    look_at(s, st);
+    if (s->measure->rtt_ns < 0 || st->last.rtt_ns < s->measure->rtt_ns)
+        s->measure->rtt_ns = st->last.rtt_ns;
+}
+
+static void open_stream(struct taut_sender *s, struct taut_sender_stream *st)
+{
+    struct pollfd pfd = {.fd = st->fd, .events = POLLOUT};
+
+    if (!st->is_connected) {
+        if (poll(&pfd, 1, 0) <= 0)
+            return;
+        if (s->transport->connected(st->fd) < 0) {
+            fail(s, "connect", errno);
+            return;
+        }
+        st->is_connected = true;
+        note_handshake(s, st);
+    }
+    if (st->token_sent < TAUT_TOKEN)
+        send_token(s, st);
+}
+
+static void send_payload(struct taut_sender *s, struct taut_sender_stream *st,
+                         int64_t now_ns)
+{
+    st->rest_until_ns = 0;
+    for (;;) {
+        int64_t room = st->limit_bytes - s->transport->queued(st->fd);
+        ssize_t n;
+
+        if (room <= 0) {
+            st->rest_until_ns = now_ns + REST_NS;
+            return;
+        }
+        n = s->transport->send(st->fd, payload,
+                               room < CHUNK ? (size_t)room : CHUNK);
+        if (n < 0) {
+            if (errno != EAGAIN && errno != EINTR)
+                fail(s, "send to", errno);
+            return;
+        }
+    }
+}
+
+/* Let the queues hold QUEUE_MS of the best rate seen so far. */
+static void adjust_limits(struct taut_sender *s, int64_t now_ns)
+{
+    int64_t sum, per_stream;
+
+    if (now_ns - s->seen_ns < LOOK_NS)
+        return;
+    sum = acked(s);
+    per_stream = (sum - s->seen_acked) * QUEUE_MS * TAUT_MS_NS /
+                 (now_ns - s->seen_ns) / s->test->streams;
+    for (int i = 0; i < s->test->streams; i++) {
+        if (s->streams[i].limit_bytes < per_stream)
+            s->streams[i].limit_bytes = per_stream;
+    }
+    s->seen_ns = now_ns;
+    s->seen_acked = sum;
+}
+
+static void start(struct taut_sender *s, int64_t now_ns)
+{
+    for (int i = 0; i < s->test->streams; i++) {
+        look_at(s, &s->streams[i]);
+        s->streams[i].acked_at_start = s->streams[i].last.acked_bytes;
+    }
+    s->seen_ns = now_ns;
+    s->is_started = true;
+}
+
+static void warm(struct taut_sender *s, int64_t now_ns)
+{
+    s->warm_acked = acked(s);
+    s->warmed_ns = now_ns;
+    s->is_warm = true;
+}
+
+static void finish(struct taut_sender *s, int64_t now_ns)
+{
+    int64_t sum = acked(s);
+
+    s->measure->total_bytes = sum;
+    s->measure->bytes = s->is_warm ? sum - s->warm_acked : 0;
+    s->measure->window_ns = s->is_warm ? now_ns - s->warmed_ns
+                                       : s->end_ns - s->warm_ns;
+    s->measure->retrans = 0;
+    for (int i = 0; i < s->test->streams; i++)
+        s->measure->retrans += s->streams[i].last.retrans;
+    close_all(s);
+}
+
+static bool is_open(const struct taut_sender *s)
+{
+    for (int i = 0; i < s->test->streams; i++) {
+        if (!s->streams[i].is_connected)
+            return false;
+    }
+    return true;
+}
+
+static void run_streams(struct taut_sender *s, int64_t now_ns)
+{
+    for (int i = 0; i < s->test->streams && !s->is_done; i++) {
+        struct taut_sender_stream *st = &s->streams[i];
+
+        if (st->token_sent < TAUT_TOKEN)
+            open_stream(s, st);
+        else if (s->is_started && now_ns >= st->rest_until_ns)
+            send_payload(s, st, now_ns);
+    }
+}
+
+void taut_sender_run(struct taut_sender *s, int64_t now_ns)
+{
+    if (s->is_done)
+        return;
+    if (!s->is_started && now_ns >= s->start_ns)
+        start(s, now_ns);
+    if (s->is_started && now_ns >= s->end_ns) {
+        if (is_open(s))
+            finish(s, now_ns);
+        else
+            fail(s, "connect", ETIMEDOUT);
+        return;
+    }
+    if (s->is_started && !s->is_warm && now_ns >= s->warm_ns)
+        warm(s, now_ns);
+    run_streams(s, now_ns);
+    if (s->is_started && !s->is_done)
+        adjust_limits(s, now_ns);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "plugin/transport.h"
+
+#define BACKLOG 128
+#define DISCARD_MAX (256u * 1024)
+#define UNSENT_MAX (128 * 1024)
+
+static int tcp_open(const struct taut_address *local, char *endpoint,
+                    struct taut_error *err)
+{
+    struct taut_address bound = {.length = sizeof bound.sa};
+    int fd = socket(local->sa.ss_family,
+                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int saved;
+
+    if (fd >= 0 && bind(fd, (const void *)&local->sa, local->length) == 0 &&
+        listen(fd, BACKLOG) == 0 &&
+        getsockname(fd, (void *)&bound.sa, &bound.length) == 0) {
+        taut_address_format(&bound, endpoint);
+        return fd;
+    }
+    saved = errno;
+    taut_error_set(err, "cannot listen for streams: %s", strerror(saved));
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+    return -1;
+}
+
+static int tcp_accept(int endpoint)
+{
+    return accept4(endpoint, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+/* A test of a few milliseconds must not wait for acknowledgements of small
+ * segments; and what the kernel takes without sending it yet is bounded, so
+ * that a slow link does not end its test with a long queue. */
+static void set_sender_options(int fd)
+{
+    int one = 1, unsent = UNSENT_MAX;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
+}
+
+static int tcp_connect(const struct taut_address *local,
+                       const struct taut_address *peer)
+{
+    int fd = socket(peer->sa.ss_family,
+                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int saved;
+
+    if (fd < 0)
+        return -1;
+    set_sender_options(fd);
+    if (local->sa.ss_family == peer->sa.ss_family &&
+        bind(fd, (const void *)&local->sa, local->length) < 0)
+        goto fail;
+    if (connect(fd, (const void *)&peer->sa, peer->length) == 0 ||
+        errno == EINPROGRESS)
+        return fd;
+fail:
+    saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+static int tcp_connected(int stream)
+{
+    socklen_t n = sizeof(int);
+    int why = 0;
+
+    if (getsockopt(stream, SOL_SOCKET, SO_ERROR, &why, &n) < 0)
+        return -1;
+    errno = why;
+    return why ? -1 : 0;
+}
+
+static ssize_t tcp_send(int stream, const void *data, size_t n)
+{
+    return send(stream, data, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static ssize_t tcp_receive(int stream, void *data, size_t n)
+{
+    return recv(stream, data, n, MSG_DONTWAIT);
+}
+
+/* MSG_TRUNC frees the data in the kernel without copying it (tcp(7)). */
+static ssize_t tcp_discard(int stream)
+{
+    static char nowhere[DISCARD_MAX];
+
+    return recv(stream, nowhere, sizeof nowhere, MSG_DONTWAIT | MSG_TRUNC);
+}
+
+static int64_t tcp_queued(int stream)
+{
+    int bytes;
+
+    return ioctl(stream, SIOCOUTQ, &bytes) < 0 ? -1 : bytes;
+}
+
+/* tcpi_bytes_sent came with Linux 4.19; before it the kernel returns a
+ * shorter structure, and what was acknowledged stands in for it. */
+static int tcp_stats(int stream, struct taut_stream_stats *stats)
+{
+    struct tcp_info info;
+    socklen_t n = sizeof info;
+
+    memset(&info, 0, sizeof info);
+    if (getsockopt(stream, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
+        return -1;
+    stats->acked_bytes = (int64_t)info.tcpi_bytes_acked;
+    stats->flight_bytes = (int64_t)info.tcpi_unacked * info.tcpi_snd_mss;
+    stats->rtt_ns = (int64_t)info.tcpi_rtt * 1000;
+    stats->retrans = info.tcpi_total_retrans;
+    stats->sent_bytes = stats->acked_bytes + stats->flight_bytes;
+    if (n >= offsetof(struct tcp_info, tcpi_bytes_sent) +
+                 sizeof info.tcpi_bytes_sent)
+        stats->sent_bytes = (int64_t)info.tcpi_bytes_sent;
+    return 0;
+}
+
+static void tcp_reset(int stream)
+{
+    struct linger now = {.l_onoff = 1, .l_linger = 0};
+
+    setsockopt(stream, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    close(stream);
+}
+
+const struct taut_transport taut_transport_tcp = {
+    .name = "tcp",
+    .open = tcp_open,
+    .accept = tcp_accept,
+    .connect = tcp_connect,
+    .connected = tcp_connected,
+    .send = tcp_send,
+    .receive = tcp_receive,
+    .discard = tcp_discard,
+    .queued = tcp_queued,
+    .stats = tcp_stats,
+    .reset = tcp_reset,
+};

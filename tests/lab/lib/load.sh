@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Streams over the torus, and what the ports count.
+
+SINK_PORT=5201
+
+sink_up() {
+    local n=$1 program
+    pid_of "sink@n$n" >/dev/null && return
+    program=$(lab_program labstream) || exit
+    spawn "sink@n$n" nsenter --net=/run/netns/n"$n" -- "$program" sink $SINK_PORT
+    wait_for 5 sink_listens "$n" || die "no sink on n$n: $(cat "/var/log/lab/sink@n$n.out")"
+}
+
+sink_listens() { in_net "n$1" ss -Hltn "sport = :$SINK_PORT" | grep -q .; }
+
+# Sets A and B, the numbers of two different nodes.
+two_nodes() {
+    A=$(node_number "$1") || exit
+    B=$(node_number "$2") || exit
+    [ "$A" -ne "$B" ] || die "a stream needs two different nodes"
+}
+
+cmd_load() {
+    local A B args=(--bursts) streams=1 program
+    [ "${1:-}" != --stop ] || { shift; stop_load "$@"; return; }
+    [ $# -ge 2 ] || die "usage: lab load A B [--streams N] [--steady] [--seconds S] [--seed N]"
+    two_nodes "$1" "$2"
+    shift 2
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --steady) args=("${args[@]/--bursts/}"); shift; continue ;;
+        --streams) need_value "$@"; need_number "$1" "$2"; streams=$2 ;;
+        --seconds | --seed) need_value "$@"; need_number "$1" "$2"; args+=("$1" "$2") ;;
+        *) die "unknown option $1" ;;
+        esac
+        shift 2
+    done
+    program=$(lab_program labstream) || exit
+    stop_load "n$A" "n$B"
+    sink_up "$B"
+    # shellcheck disable=SC2086
+    spawn "load@n$A-n$B" nsenter --net="/run/netns/n$A" -- "$program" send \
+        "$(node_address "$B")" $SINK_PORT --streams "$streams" ${args[*]}
+}
+
+# stop_load [A B]: without nodes, all load.
+stop_load() {
+    local file pid name=load@*
+    [ $# -lt 2 ] || { two_nodes "$1" "$2"; name=load@n$A-n$B; }
+    # shellcheck disable=SC2231
+    for file in "$LAB_RUN"/pid/$name; do
+        pid=$(pid_of "${file##*/}") && kill -KILL -- "-$pid"
+        rm -f "$file"
+    done
+}
+
+cmd_measure() {
+    local A B program
+    [ $# -ge 2 ] || die "usage: lab measure A B [--ms D] [--warmup W] [--repeat R]"
+    two_nodes "$1" "$2"
+    shift 2
+    program=$(lab_program labstream) || exit
+    sink_up "$B"
+    in_net "n$A" "$program" measure "$(node_address "$B")" $SINK_PORT "$@"
+}
+
+# --- counters ---------------------------------------------------------
+
+# COMPONENT BYTES PACKETS out of every port, in the order of routers.
+cmd_counters() {
+    local i n
+    for ((i = 0; i < ROUTERS; i++)); do
+        in_net "$(router_name $i)" cat /proc/self/net/dev |
+            awk -v r="$(router_name $i)" '/[+-]:|n[0-9]+:/ {
+                sub(/:/, " "); name = $1 ~ /^n/ ? $1 "/rx" : r "/" $1
+                print name, $10, $11 }'
+    done
+    for ((n = 0; n < $(node_count); n++)); do
+        in_net n$n cat /proc/self/net/dev |
+            awk -v n=n$n '/hsn0:/ { sub(/:/, " "); print n "/tx", $10, $11 }'
+    done
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The lab's own file systems.  Everything a daemon writes to is a tmpfs of
+# this mount namespace; the rest of the machine is seen as it is.
+
+tmpfs() { mount -t tmpfs -o "mode=${2:-755},nosuid" lab "$1"; }
+
+# A private copy of /etc: small, and users, hosts and configuration are then
+# at the paths where everybody looks for them.
+own_etc() {
+    mkdir -p $LAB_RUN/etc && cp -a /etc/. $LAB_RUN/etc/ || return
+    mount --bind $LAB_RUN/etc /etc || return
+    rm -rf /etc/slurm /etc/munge /etc/taut /etc/ld.so.preload
+    mkdir -m 755 /etc/slurm /etc/taut
+    printf 'passwd: files\ngroup: files\nshadow: files\nhosts: files\n' \
+        >/etc/nsswitch.conf
+    hosts_file >/etc/hosts
+    echo ctl >/etc/hostname
+}
+
+hosts_file() {
+    local n
+    printf '127.0.0.1 localhost\n172.30.0.1 ctl\n'
+    for ((n = 0; n < $(node_count); n++)); do
+        echo "$(control_address $n) n$n"
+    done
+}
+
+# What is in /var/lib stays visible, read-only, beside the lab's own folders.
+own_var_lib() {
+    local entry
+    mkdir -p $LAB_RUN/var-lib && mount --bind /var/lib $LAB_RUN/var-lib &&
+        mount -o remount,bind,ro $LAB_RUN/var-lib && tmpfs /var/lib || return
+    for entry in "$LAB_RUN"/var-lib/*; do
+        case ${entry##*/} in
+        munge | slurm | taut) ;;
+        *) ln -s "$entry" /var/lib/ ;;
+        esac
+    done
+}
+
+# A private /dev, for the sake of /dev/log.
+own_dev() {
+    local dev
+    mkdir $LAB_RUN/dev && tmpfs $LAB_RUN/dev || return
+    for dev in null zero full random urandom tty; do
+        touch $LAB_RUN/dev/$dev && mount --bind /dev/$dev $LAB_RUN/dev/$dev || return
+    done
+    mkdir $LAB_RUN/dev/pts $LAB_RUN/dev/shm || return
+    mount --bind /dev/pts $LAB_RUN/dev/pts || return
+    mount -t tmpfs -o mode=1777,nosuid,nodev lab $LAB_RUN/dev/shm || return
+    ln -s pts/ptmx $LAB_RUN/dev/ptmx
+    ln -s /proc/self/fd $LAB_RUN/dev/fd
+    ln -s /proc/self/fd/0 $LAB_RUN/dev/stdin
+    ln -s /proc/self/fd/1 $LAB_RUN/dev/stdout
+    ln -s /proc/self/fd/2 $LAB_RUN/dev/stderr
+    mount --rbind $LAB_RUN/dev /dev
+}
+
+# Two ordinary users, with homes every node sees.
+own_users() {
+    local user uid=30001
+    mkdir -p /var/spool/home
+    for user in alice bob; do
+        sed -i "/^$user:/d" /etc/passwd /etc/group /etc/shadow
+        while getent passwd $uid >/dev/null || getent group $uid >/dev/null; do
+            uid=$((uid + 1))
+        done
+        echo "$user:x:$uid:$uid::/var/spool/home/$user:/bin/bash" >>/etc/passwd
+        echo "$user:x:$uid:" >>/etc/group
+        echo "$user:*:19000:0:99999:7:::" >>/etc/shadow
+        install -d -o $uid -g $uid -m 755 /var/spool/home/$user
+    done
+}
+
+own_programs() {
+    local program
+    for program in labstream labsyslog; do
+        [ -x "${LAB_BINDIR:-$LAB_DIR}/$program" ] && continue
+        mkdir -p $LAB_RUN/bin
+        cc -O2 -o $LAB_RUN/bin/$program "$LAB_DIR/$program.c" || return
+    done
+}
+
+# A new sysfs shows the interfaces of the network namespace it is mounted in;
+# slurmd wants a folder for cgroups there.
+own_sys() {
+    mount -t sysfs lab /sys && mount -t tmpfs -o mode=755 lab /sys/fs/cgroup
+}
+
+# First of all steps: standard input is the configuration.
+step_mounts() {
+    tmpfs /run || return
+    mkdir -p $LAB_RUN/pid $LAB_RUN/faults $LAB_RUN/load /run/lock \
+        /run/netns || return
+    cat >$LAB_RUN/conf && load_conf || return
+    hostname ctl && ip link set lo up && own_sys && own_etc && own_var_lib &&
+        tmpfs /var/log && tmpfs /var/spool && own_dev && own_users || return
+    mkdir -p /var/log/lab && own_programs || return
+    spawn syslog "$(lab_program labsyslog)" /dev/log /var/log/syslog
+    wait_for 5 test -S /dev/log
+}
+
+# One node's own view, held by a process that does nothing else.  (Files
+# bound to the namespaces would do without it, but some kernels refuse such a
+# bind at random: they number namespaces per processor, and take one with a
+# lower number for a loop.)
+step_nodes() {
+    local n
+    for ((n = 0; n < $(node_count); n++)); do
+        spawn "node@n$n" nsenter --net=/run/netns/n$n -- \
+            unshare --mount --uts --propagation private \
+            "$LAB_DIR/lab" --inside step node_mounts n$n
+    done
+    for ((n = 0; n < $(node_count); n++)); do
+        wait_for 20 test -e $LAB_RUN/run.n$n/ready ||
+            { cat /var/log/lab/node@n$n.out; return 1; }
+    done
+}
+
+# /run of a node is a folder of the lab's own, so that the controller can look
+# into it; only MUNGE's socket is shared.
+step_node_mounts() {
+    local own=$LAB_RUN/run.$1
+    hostname "$1" && own_sys && mkdir -p "$own/munge" "$own/lock" || return
+    if [ -d /run/munge ]; then
+        mount --bind /run/munge "$own/munge" || return
+    fi
+    mount --rbind "$own" /run && : >/run/ready || return
+    exec -a "lab-node $1" sleep infinity
+}

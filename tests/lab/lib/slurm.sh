@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Configuration of the lab's Slurm and MUNGE.
+
+# The default lines of slurm.conf.  The scheduler looks often, so that
+# hundreds of short jobs pass quickly; nodes are what the lab says, not what
+# the machine is.
+slurm_conf_defaults() {
+    cat <<'CONF'
+ClusterName=lab
+SlurmctldHost=ctl(172.30.0.1)
+SlurmUser=slurm
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+StateSaveLocation=/var/spool/slurmctld
+SlurmdSpoolDir=/var/spool/slurmd/%n
+SlurmctldPidFile=/run/slurmctld/slurmctld.pid
+MailProg=/bin/true
+SlurmdPidFile=/run/slurmd.pid
+SlurmctldLogFile=/var/log/slurm/slurmctld.log
+SlurmdLogFile=/var/log/slurm/slurmd.%n.log
+SlurmctldDebug=info
+SlurmdDebug=info
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+MpiDefault=none
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=1,bf_continue,sched_interval=2,sched_min_interval=20000,default_queue_depth=500,batch_sched_delay=0
+PrologFlags=Alloc,DeferBatch
+PrologEpilogTimeout=10
+SlurmdParameters=config_overrides
+ReturnToService=2
+SlurmdTimeout=60
+SlurmctldTimeout=30
+MessageTimeout=20
+InactiveLimit=0
+KillWait=5
+WaitTime=0
+MinJobAge=600
+MaxJobCount=20000
+CONF
+    [ -z "$TAUT_PREFIX" ] || cat <<CONF
+HealthCheckProgram=$TAUT_PREFIX/libexec/taut/taut-healthcheck
+HealthCheckInterval=$HEALTH_INTERVAL
+HealthCheckNodeState=$HEALTH_STATES
+CONF
+}
+
+# A line of --slurm-conf takes the place of the default with its key; lines
+# about nodes and partitions are added.
+slurm_conf() {
+    local line key n
+    while read -r line; do
+        slurm_conf_overrides "${line%%=*}" || echo "$line"
+    done < <(slurm_conf_defaults)
+    for ((n = 0; n < $(node_count); n++)); do
+        echo "NodeName=n$n NodeHostname=n$n NodeAddr=$(control_address $n)" \
+            "CPUs=$NODE_CPUS RealMemory=1000 State=UNKNOWN"
+    done
+    echo "PartitionName=batch Nodes=n[0-$(($(node_count) - 1))] Default=YES" \
+        "MaxTime=INFINITE OverSubscribe=NO State=UP"
+    for line in "${SLURM_CONF_LINES[@]}"; do echo "$line"; done
+}
+
+slurm_conf_overrides() {
+    local line
+    for line in "${SLURM_CONF_LINES[@]}"; do
+        [ "${line%%=*}" = "$1" ] && return
+    done
+    return 1
+}
+
+plugstack_conf() {
+    [ -z "$TAUT_PREFIX" ] ||
+        echo "optional $TAUT_PREFIX/lib/slurm/spank_taut.so servers=ctl" \
+            "user=slurm budget_ms=1000 interface=hsn0" \
+            "probe=$TAUT_PREFIX/libexec/taut/taut-probe"
+}
+
+step_munge() {
+    install -d -o munge -g munge -m 700 /etc/munge /var/log/munge || return
+    install -d -o munge -g munge -m 711 /var/lib/munge || return
+    install -d -o munge -g munge -m 755 /run/munge || return
+    head -c 128 /dev/urandom >/etc/munge/munge.key || return
+    chown munge:munge /etc/munge/munge.key && chmod 400 /etc/munge/munge.key || return
+    daemon_start munged
+}
+
+step_slurmctld() {
+    slurm_conf >/etc/slurm/slurm.conf && plugstack_conf >/etc/slurm/plugstack.conf || return
+    echo CgroupPlugin=cgroup/v1 >/etc/slurm/cgroup.conf
+    install -d -o slurm -g slurm -m 755 /var/log/slurm /run/slurmctld /var/spool/slurmctld || return
+    install -d -m 755 /var/spool/slurmd || return
+    daemon_start slurmctld
+}
+
+# The way a package would: configuration in /etc, the rest the daemon's own.
+step_tautd() {
+    install -m 644 "$TAUT_CONF" /etc/taut/taut.lua || return
+    install -d -o slurm -g slurm -m 755 /run/taut /var/lib/taut /var/log/taut || return
+    daemon_start tautd
+}
+
+step_slurmds() {
+    local n
+    for ((n = 0; n < $(node_count); n++)); do
+        daemon_start slurmd@n$n || return
+    done
+}
+
+# Registered and answering: a node that has not been heard of is `idle*`.
+idle_nodes() { sinfo -h -o "%T %D" 2>/dev/null | awk '$1 == "idle" { n += $2 } END { print n + 0 }'; }
+all_idle() { [ "$(idle_nodes)" -eq "$(node_count)" ]; }
+
+step_idle() {
+    if wait_for 60 all_idle; then
+        printf '%s nodes' "$(node_count)"
+        return
+    fi
+    echo "after 60 s only $(idle_nodes) of $(node_count) nodes are idle; sinfo says:"
+    sinfo -N -o '%N %T %E'
+    echo "the last lines of slurmctld's log:"
+    tail -n 20 /var/log/slurm/slurmctld.log
+    return 1
+}

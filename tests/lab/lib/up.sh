@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Bringing a lab up and down.
+
+declare_defaults() {
+    TORUS='' NODES_PER_ROUTER=2 NODE_CPUS=2 WITH_SLURM=yes
+    RATE=100mbit TX_RATE='' RX_RATE='' LINK_RATE=''
+    TAUT_PREFIX='' TAUT_CONF='' HEALTH_INTERVAL=5 HEALTH_STATES=IDLE
+    SLURM_CONF_LINES=()
+}
+
+parse_up() {
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --no-slurm) WITH_SLURM=no; shift; continue ;;
+        --*) need_value "$@" ;;
+        *) die "unexpected argument '$1'" ;;
+        esac
+        case $1 in
+        --torus) TORUS=$2 ;;
+        --nodes-per-router) need_number "$1" "$2"; NODES_PER_ROUTER=$2 ;;
+        --node-cpus) need_number "$1" "$2"; NODE_CPUS=$2 ;;
+        --rate) RATE=$2 ;;
+        --tx-rate) TX_RATE=$2 ;;
+        --rx-rate) RX_RATE=$2 ;;
+        --link-rate) LINK_RATE=$2 ;;
+        --name) LAB_NAME=$2; check_name ;;
+        --slurm-conf) SLURM_CONF_LINES+=("$2") ;;
+        --taut) TAUT_PREFIX=$(readlink -f "$2") ;;
+        --taut-conf) TAUT_CONF=$(readlink -f "$2") ;;
+        --health-interval) need_number "$1" "$2"; HEALTH_INTERVAL=$2 ;;
+        --health-states) HEALTH_STATES=$2 ;;
+        *) die "unknown option $1" ;;
+        esac
+        shift 2
+    done
+}
+
+check_up() {
+    local program
+    [ -n "$TORUS" ] || die "up needs --torus, for instance --torus 4x2x2"
+    parse_torus "$TORUS"
+    [ "$NODES_PER_ROUTER" -ge 1 ] && [ "$NODES_PER_ROUTER" -le 3 ] ||
+        die "--nodes-per-router $NODES_PER_ROUTER; 1 to 3 are possible"
+    [ "$NODE_CPUS" -ge 1 ] || die "--node-cpus $NODE_CPUS; at least 1"
+    if [ -n "$TAUT_PREFIX" ]; then
+        [ "$WITH_SLURM" = yes ] || die "--taut needs Slurm"
+        [ -r "$TAUT_CONF" ] || die "--taut needs --taut-conf FILE, readable"
+    fi
+    for program in ip tc ss unshare nsenter setpriv; do need_program $program; done
+    [ "$WITH_SLURM" = no ] || for program in slurmctld slurmd munged sinfo; do
+        need_program $program
+    done
+}
+
+need_program() {
+    PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null ||
+        die "$1 is not installed"
+}
+
+# Everything the lab knows about itself, as bash reads it.
+print_conf() {
+    TX_BPS=$(rate_bps "${TX_RATE:-$RATE}") || exit
+    RX_BPS=$(rate_bps "${RX_RATE:-$RATE}") || exit
+    LINK_BPS=$(rate_bps "${LINK_RATE:-$RATE}") || exit
+    fabric_constants
+    LAB_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+    [ -z "$TAUT_PREFIX" ] || LAB_PATH=$TAUT_PREFIX/bin:$TAUT_PREFIX/sbin:$LAB_PATH
+    declare -p LAB_NAME LAB_PATH DIMS ROUTERS NODES_PER_ROUTER NODE_CPUS \
+        TX_BPS RX_BPS LINK_BPS BURST_US QUEUE_BYTES WINDOW_PACKETS \
+        WITH_SLURM SLURM_CONF_LINES TAUT_PREFIX TAUT_CONF \
+        HEALTH_INTERVAL HEALTH_STATES | sed 's/^declare --/declare -g/; s/^declare -a/declare -ga/'
+    [ -z "${LAB_BINDIR:-}" ] || declare -p LAB_BINDIR | sed 's/^declare -[-x]*/declare -g/'
+}
+
+# How much one stream keeps under way, and what a port's queue holds, from
+# the fastest rate; README.md says how these were found.
+fabric_constants() {
+    local bps=$TX_BPS
+    [ "$RX_BPS" -le "$bps" ] || bps=$RX_BPS
+    [ "$LINK_BPS" -le "$bps" ] || bps=$LINK_BPS
+    BURST_US=${LAB_BURST_US:-4000}
+    WINDOW_PACKETS=$((bps / 8 * ${LAB_WINDOW_US:-2000} / 1000000 / 1514))
+    [ $WINDOW_PACKETS -ge 10 ] || WINDOW_PACKETS=10
+    QUEUE_BYTES=$((bps / 8 * ${LAB_QUEUE_US:-16000} / 1000000))
+    [ $QUEUE_BYTES -ge $((4 * WINDOW_PACKETS * 1514)) ] ||
+        QUEUE_BYTES=$((4 * WINDOW_PACKETS * 1514))
+}
+
+# The process that holds all namespaces.  Its death, however it comes, ends
+# every process inside, and with the last of them the namespaces go.
+start_init() {
+    (
+        close_descriptors
+        cd / && exec </dev/null >/dev/null 2>&1
+        exec setsid unshare -fmnpui --mount-proc --propagation private \
+            --kill-child bash -c 'exec -a "$0" bash "$1"' \
+            "taut-lab $LAB_NAME" "$LAB_DIR/lib/init.sh"
+    ) &
+    INIT_PARENT=$!
+    INIT=''
+    for _ in {1..100}; do
+        INIT=$(lab_init) && return
+        kill -0 $INIT_PARENT 2>/dev/null || break
+        sleep 0.02
+    done
+    die "cannot make namespaces (unshare failed; is this root with CAP_SYS_ADMIN?)"
+}
+
+kill_init() {
+    kill -KILL "$1" 2>/dev/null
+    wait_for 20 init_gone "$1" || die "process $1 does not end"
+}
+
+init_gone() { [ ! -d "/proc/$1" ]; }
+
+# step TITLE NAME: run step_NAME inside; one line of output, or what failed.
+step() {
+    local started=$EPOCHREALTIME out
+    if ! out=$(nsenter -t "$INIT" -m -u -i -n -p -- \
+        "$LAB_DIR/lab" --inside step "$2" 2>&1); then
+        printf '%-24s failed:\n%s\n' "$1" "$out" >&2
+        exit 1
+    fi
+    awk -v t="$1" -v o="$out" -v a="$started" -v b="$EPOCHREALTIME" \
+        'BEGIN { printf "%-24s %4.1f s  %s\n", t, b - a, o }'
+}
+
+run_step() {
+    local name=$1
+    shift
+    "step_$name" "$@"
+}
+
+lab_up() {
+    declare_defaults
+    parse_up "$@"
+    check_up
+    ! lab_init >/dev/null || die "lab $LAB_NAME is up already"
+    local conf
+    conf=$(print_conf) || exit
+    start_init
+    # From here on, whatever ends this script half-way ends the lab.
+    trap 'kill_init $INIT; echo "lab: $LAB_NAME was not brought up; nothing is left" >&2' EXIT
+    trap 'exit 130' INT TERM HUP
+    step "file systems" mounts <<<"$conf"
+    step "torus $TORUS" torus
+    [ "$WITH_SLURM" = no ] || step "munge" munge
+    step "node namespaces" nodes
+    if [ "$WITH_SLURM" = yes ]; then
+        step "slurmctld" slurmctld
+        [ -z "$TAUT_PREFIX" ] || step "tautd" tautd
+        step "slurmd on every node" slurmds
+        step "nodes idle" idle
+    fi
+    trap - EXIT
+    echo "lab $LAB_NAME is up"
+}
+
+lab_down() {
+    local init
+    [ $# -eq 0 ] || die "usage: lab down [--name NAME]"
+    init=$(lab_init) || die "no lab named $LAB_NAME is up"
+    kill_init "$init"
+    echo "lab $LAB_NAME is down"
+}

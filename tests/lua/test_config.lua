@@ -1,0 +1,96 @@
+local config = require "taut.config"
+local lu = require "luaunit"
+
+local paths = { rundir = "/run/taut", statedir = "/var/lib/taut" }
+local TOPOLOGY = [[
+topology = torus {
+   dims = { 2, 2 },
+   nodes_per_router = 1,
+   nodes = "n[0-3]",
+   capacity = 1 * GB,
+}
+]]
+local folder
+
+local function load(text)
+   folder = folder or io.popen("mktemp -d"):read "l"
+   local path = folder .. "/taut.lua"
+   local f = assert(io.open(path, "w"))
+   f:write(text)
+   f:close()
+   local conf, err = config.load(path, paths)
+   os.remove(path)
+   return conf, err and err:gsub("^.*/", "")
+end
+
+local tests = {}
+
+function tests.tearDown()
+   if folder then
+      os.remove(folder)
+      folder = nil
+   end
+end
+
+function tests.test_errors_name_file_line_and_what_was_expected()
+   local cases = {
+      { "", "taut.lua:1: topology: expected torus { … }" },
+      { TOPOLOGY .. "foo = 1", "taut.lua:7: 'foo' is not a setting" },
+      { TOPOLOGY .. "checks = 7", "taut.lua:7: checks: expected a table { … }, got 7" },
+      { TOPOLOGY .. "checks = {\n\n  test_ms = 3 }",
+         "taut.lua:9: checks.test_ms: expected a whole number from 5 to 2000, got 3" },
+      { TOPOLOGY .. "checks = { test_ms = 25, tset_ms = 25 }",
+         "taut.lua:7: 'checks.tset_ms' is not a setting" },
+      { TOPOLOGY .. 'mode = "yes"',
+         'taut.lua:7: mode: expected one of observe, enable, got "yes"' },
+      { TOPOLOGY .. "mode = = 1", "taut.lua:7: unexpected symbol near '='" },
+      { TOPOLOGY .. "mode = nope.x", "taut.lua:7: attempt to index a nil value (global 'nope')" },
+      { (TOPOLOGY:gsub("0%-3", "0-4")),
+         "taut.lua:4: topology.nodes: expected 4 names (2x2 routers of 1 nodes)" },
+      { (TOPOLOGY:gsub("1 %* GB", "0")), "taut.lua:5: topology.capacity: expected bytes" },
+      { "topology = torus(4)", "taut.lua:1: torus: expected a table { … }" },
+   }
+   for _, c in ipairs(cases) do
+      local conf, err = load(c[1])
+      lu.assertNil(conf, c[1])
+      lu.assertStrContains(err, c[2])
+   end
+end
+
+function tests.test_defaults_are_those_of_the_safe_installation()
+   local conf = assert(load(TOPOLOGY))
+   lu.assertEquals(conf.mode, "observe")
+   lu.assertEquals(conf.checks.link_time, 0.001)
+   lu.assertEquals(conf.policy.per_hour, 3)
+   lu.assertEquals(conf.policy.cap_share, 0.01)
+   lu.assertEquals(conf.policy.release_after_clean, false)
+   lu.assertEquals(conf.socket, "/run/taut/tautd.sock")
+end
+
+function tests.test_values_and_units_are_taken()
+   local conf = assert(load(TOPOLOGY .. [[
+      local quick = 3
+      checks = { link_time = false, test_ms = 20 }
+      diagnosis = { suspect_low = quick }
+      policy = { cap_nodes = 4, per_hour = false }
+      mode = "enable"]]))
+   lu.assertEquals(conf.checks.link_time, false)
+   lu.assertEquals(conf.checks.test_ms, 20)
+   lu.assertEquals(conf.checks.gap_ms, 4)
+   lu.assertEquals(conf.diagnosis.suspect_low, 3)
+   lu.assertEquals(conf.policy.cap_nodes, 4)
+   lu.assertEquals(conf.topology.capacity[1], 1e9)
+end
+
+-- The example says the default of every setting: a file with the machine alone must mean the same.
+function tests.test_the_example_is_the_defaults()
+   local f = assert(io.open((os.getenv "TAUT_SRCDIR" or ".") .. "/etc/taut.lua.example"))
+   local text = f:read "a"
+   f:close()
+   local example = assert(load(text))
+   local plain = assert(load((text:match "topology = torus %b{}")))
+   example.topology, plain.topology = nil, nil
+   lu.assertEquals(example, plain)
+end
+
+return tests

@@ -1,0 +1,151 @@
+local lu = require "luaunit"
+local memory = require "taut.memory"
+local sim = require "sim"
+
+local tests = {}
+
+-- Random jobs until a component is decided; the number of jobs, or nil.
+local function jobs_until(w, name, most)
+   for i = 1, most do
+      w:random_job()
+      local state = w:state(name)
+      if state == "slow" or state == "failed" then
+         return i
+      end
+   end
+   return nil
+end
+
+function tests.test_a_healthy_machine_has_no_suspects()
+   local w = sim.new { seed = 3 }
+   for _ = 1, 200 do
+      w:random_job()
+   end
+   lu.assertEquals(w:all "suspect", {})
+   lu.assertEquals(w:all "slow", {})
+end
+
+function tests.test_every_single_fault_is_named_and_nothing_else()
+   local w0 = sim.new {}
+   for c, name in ipairs(w0.topo.components) do
+      local w = sim.new { seed = c }
+      w.left[c] = 0.25
+      lu.assertNotNil(jobs_until(w, name, 400), name .. " was not found")
+      for _ = 1, 20 do
+         w:random_job()
+      end
+      lu.assertEquals(w:all "slow", { name })
+      lu.assertEquals(w:all "failed", {})
+   end
+end
+
+function tests.test_two_faults_at_once()
+   local w = sim.new { seed = 5 }
+   w.left[w:c "n5/tx"], w.left[w:c "r2.0.0/X+"] = 0.25, 0.25
+   lu.assertNotNil(jobs_until(w, "n5/tx", 300))
+   lu.assertNotNil(jobs_until(w, "r2.0.0/X+", 300))
+   lu.assertEquals(w:all "slow", { "n5/tx", "r2.0.0/X+" })
+end
+
+function tests.test_a_failed_link_is_found_as_failed()
+   for _, name in ipairs { "r1.0.0/X+", "r0.1.0/Z+", "r3.1.1/X-" } do
+      local w = sim.new { seed = 11 }
+      w.left[w:c(name)] = 0
+      lu.assertNotNil(jobs_until(w, name, 400), name)
+      lu.assertEquals(w:all "slow", {})
+      lu.assertEquals(w:all "failed", { name })
+   end
+end
+
+function tests.test_a_dead_node_connection_is_found_though_tx_and_rx_fall_together()
+   local w = sim.new { seed = 12 }
+   w.left[w:c "n9/tx"] = 0
+   lu.assertNotNil(jobs_until(w, "n9/tx", 300))
+   for _, name in ipairs(w:all "failed") do
+      lu.assertStrMatches(name, "n9/[tr]x")
+   end
+   lu.assertEquals(w:all "slow", {})
+end
+
+function tests.test_steady_load_is_never_called_slow()
+   for _, streams in ipairs { 1, 3 } do
+      local w = sim.new { seed = 20 + streams }
+      for _, c in ipairs(w.topo:route(1, 15)) do
+         w.load[c] = streams
+      end
+      for _ = 1, 300 do
+         w:random_job()
+      end
+      lu.assertEquals(w:all "slow", {})
+      lu.assertEquals(w:all "failed", {})
+   end
+end
+
+function tests.test_scattered_contention_makes_no_verdict()
+   local w = sim.new { seed = 31 }
+   for _ = 1, 1000 do
+      w.load = {}
+      for _ = 1, 3 do
+         local a, b = math.random(1, 32), math.random(1, 32)
+         for _, c in ipairs(a ~= b and w.topo:route(a, b) or {}) do
+            w.load[c] = math.random(1, 3)
+         end
+      end
+      w:random_job()
+   end
+   lu.assertEquals(w:all "slow", {})
+end
+
+function tests.test_one_clearing_test_ends_the_run_and_healing_is_seen()
+   local w = sim.new { seed = 41 }
+   local c = w:c "n5/tx"
+   w.left[c] = 0.25
+   jobs_until(w, "n5/tx", 200)
+   lu.assertEquals(w:state "n5/tx", "slow")
+   w.left[c] = nil
+   for _ = 1, 100 do
+      w:random_job()
+   end
+   lu.assertEquals(w:state "n5/tx", "ok")
+end
+
+function tests.test_release_forgets_and_puts_on_probation()
+   local w = sim.new { seed = 43 }
+   local c = w:c "n5/tx"
+   w.left[c] = 0.25
+   jobs_until(w, "n5/tx", 200)
+   w.diagnosis:forget(c, w.now, 3600)
+   lu.assertEquals(w:state "n5/tx", "ok")
+   lu.assertEquals(w.diagnosis:remark(c, w.now), "on probation")
+   -- still broken: half of the evidence is enough
+   w:check(sim.run_of(1, 8))
+   w:check(sim.run_of(1, 8))
+   lu.assertNotEquals(w:state "n5/tx", "ok")
+end
+
+-- A node that always reports nothing for what it receives contradicts its senders: void.
+function tests.test_one_liar_gets_no_healthy_node_drained()
+   local judge = require "taut.judge"
+   local w = sim.new { seed = 51 }
+   local t = { src = 1, dst = 3, route = w.topo:route(1, 3), dur_ms = 25 }
+   judge.test(t, { bytes = 480000, window_ns = 20000000 }, { bytes = 0, window_ns = 20000000 },
+      w.topo, sim.quick)
+   lu.assertEquals(t.class, "void")
+   lu.assertStrContains(t.why, "n2 received 0.0 MB/s, n0 sent 24.0 MB/s")
+end
+
+function tests.test_what_is_known_survives_packing()
+   local w = sim.new { seed = 61 }
+   w.left[w:c "n5/tx"] = 0.25
+   jobs_until(w, "n5/tx", 200)
+   local k = w.diagnosis:component(w:c "n5/tx")
+   local back = assert(memory.unpack(memory.pack(k, w.topo), w.topo, {}))
+   lu.assertEquals(back.state, "slow")
+   lu.assertEquals(#back.run, #k.run)
+   lu.assertEquals(#back.confirmed, #k.confirmed)
+   lu.assertAlmostEquals(back.left, k.left, 1e-9)
+   lu.assertEquals(back.run[1].route, k.run[1].route)
+   lu.assertNil((memory.unpack("{broken", w.topo, {})))
+end
+
+return tests

@@ -1,0 +1,68 @@
+local judge = require "taut.judge"
+local lu = require "luaunit"
+local sim = require "sim"
+
+local tests = {}
+local MS = 1000000
+
+local function judged(send, recv)
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local t = { src = 1, dst = 3, route = topo:route(1, 3), dur_ms = 25 }
+   return judge.test(t, send, recv, topo, sim.quick)
+end
+
+-- A report of `share` of 24 MB/s over 20 ms.
+local function report(share, more)
+   local r = { bytes = math.floor(24e6 * 0.02 * share), window_ns = 20 * MS }
+   for k, v in pairs(more or {}) do
+      r[k] = v
+   end
+   return r
+end
+
+function tests.test_what_makes_a_test_void()
+   local cases = {
+      { report(1), nil, "n2 did not report" },
+      { nil, report(1), "n0 did not report" },
+      { { error = "connect 10.0.0.1:1: Connection refused" }, report(0), "Connection refused" },
+      { report(0.5, { delay_ns = 4 * MS }), report(0.5), "n0 was starved of CPU for 4.0 ms" },
+      { report(0.5), report(0.5, { delay_ns = 4 * MS }), "n2 was starved" },
+      { report(0.5, { foreign_bytes = 100000 }), report(0.5), "port of n0 carried 100 kB" },
+      { report(0.9), report(0.2), "n2 received 4.8 MB/s, n0 sent 21.6 MB/s" },
+   }
+   for i, c in ipairs(cases) do
+      local t = judged(c[1], c[2])
+      lu.assertEquals(t.class, "void", i)
+      lu.assertStrContains(t.why, c[3])
+   end
+end
+
+-- Neither makes a stream faster than its route: what arrived did arrive.
+function tests.test_a_good_figure_stands_in_spite_of_delay_and_other_traffic()
+   local late = report(0.9, { delay_ns = 20 * MS, foreign_bytes = 1e6 })
+   lu.assertEquals(judged(late, late).class, "good")
+end
+
+function tests.test_good_and_low()
+   for _, c in ipairs { { 1, "good" }, { 0.76, "good" }, { 0.74, "low" }, { 0.25, "low" },
+      { 0, "low" } } do
+      local t = judged(report(c[1]), report(c[1]))
+      lu.assertEquals(t.class, c[2])
+      lu.assertAlmostEquals(t.ratio, c[1], 0.001)
+   end
+end
+
+function tests.test_a_stream_that_met_a_pause_has_no_ceiling()
+   local full, none = 24e6 * 0.02 / 8, 0
+   local t = judged(report(0.5), report(0.5, { sub_bytes = { full, full, full, full, none, none,
+      none, none } }))
+   lu.assertEquals(t.class, "void")
+   lu.assertStrContains(t.why, "uneven")
+   local even = {}
+   for i = 1, 8 do
+      even[i] = full / 2
+   end
+   lu.assertEquals(judged(report(0.5), report(0.5, { sub_bytes = even })).class, "low")
+end
+
+return tests
