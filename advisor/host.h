@@ -13,7 +13,7 @@
 /* Set up the shared part of a fresh state.
  *   name    of the program, for the log; kept, not copied
  *   luadir  where our Lua modules are; kept, not copied
- *   stderr  log to stderr instead of syslog */
+ *   to_stderr  log there instead of to syslog */
 void taut_host_init(lua_State *L, const char *name, const char *luadir,
                     bool to_stderr);
 

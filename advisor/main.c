@@ -243,6 +243,13 @@ static const char *lua_dir(void)
     return TAUT_LUADIR;
 }
 
+/* A daemon under a service manager logs to syslog; everybody else has
+ * somebody who reads stderr. */
+static bool is_service(const struct start *s)
+{
+    return s->role == ROLE_DAEMON && getenv("NOTIFY_SOCKET") != NULL;
+}
+
 static int run(lua_State *L, struct start *s)
 {
     lua_pushcfunction(L, wants_traceback(s) ? taut_traceback : plain_message);
@@ -265,8 +272,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     signal(SIGPIPE, SIG_IGN);
-    /* Until Lua says where to log, whoever started us should see it. */
-    taut_host_init(L, s.name, lua_dir(), true);
+    taut_host_init(L, s.name, lua_dir(), !is_service(&s));
     int status = run(L, &s);
     lua_close(L);
     return status;
