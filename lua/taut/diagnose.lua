@@ -171,15 +171,20 @@ local function best_of(run)
    return best
 end
 
--- A ceiling: at least half of the run lies within `ceiling` below its best.
+-- A ceiling: at least half of the run lies within `ceiling` below its best.  Only single streams
+-- are compared; several at once push each other about.
 local function has_ceiling(run, ceiling)
-   local best, near = best_of(run), 0
+   local best, near, n = 0, 0, 0
    for _, t in ipairs(run) do
-      if t.ratio >= best * (1 - ceiling) or best - t.ratio < 0.005 then
-         near = near + 1
+      best = t.streams == 1 and math.max(best, t.ratio) or best
+   end
+   for _, t in ipairs(run) do
+      if t.streams == 1 then
+         n = n + 1
+         near = near + ((t.ratio >= best * (1 - ceiling) or best - t.ratio < 0.005) and 1 or 0)
       end
    end
-   return near * 2 >= #run
+   return near * 2 >= n
 end
 
 local function count(run, key)
