@@ -16,7 +16,7 @@ const char taut_arguments_usage[] =
     "           [--log quiet|info|debug] [--syslog] [--conf FILE]\n"
     "           [--job N] [--restart N] [--uid N] [--partition NAME]\n"
     "           [--node NAME] [--nodes HOSTLIST] [--slurm VERSION]\n"
-    "           [--sysroot DIR]\n";
+    "           [--from-environ] [--sysroot DIR]\n";
 
 struct cursor {
     int argc, at;
@@ -69,6 +69,8 @@ static int set_flag(struct taut_arguments *args, const char *arg)
         args->job.purpose = TAUT_PURPOSE_IDLE;
     else if (!strcmp(arg, "--syslog"))
         args->to_syslog = true;
+    else if (!strcmp(arg, "--from-environ"))
+        args->from_environ = true;
     else if (!strcmp(arg, "--help"))
         args->wants_help = true;
     else if (!strcmp(arg, "--version"))
@@ -133,6 +135,8 @@ static int set_defaults(struct taut_arguments *args, struct taut_error *err)
         args->opts.budget_ms = is_idle ? TAUT_BUDGET_IDLE_MS : TAUT_BUDGET_MS;
     if (!args->opts.log)
         args->opts.log = is_idle ? TAUT_LOG_QUIET : TAUT_LOG_INFO;
+    if (args->from_environ)
+        return taut_job_from_environ(&args->job, err);
     if (!*args->job.node && *args->opts.node)
         name = args->opts.node;
     if (!*args->job.node && name &&

@@ -13,12 +13,13 @@ struct taut_arguments {
     struct taut_job job;
     const char *sysroot;               /* where sys/ is; "/" by default */
     bool to_syslog;
+    bool from_environ;                 /* job fields: a prolog script's */
     bool wants_help, wants_version;
 };
 
 /* Read 'argv': a purpose (prolog, epilog, idle, --idle), then --key value
  * or --key=value for every option, every job field, --conf FILE, --sysroot
- * DIR, --syslog.  The file comes first whatever its place, so that the
+ * DIR, --syslog, --from-environ (the job as Slurm tells a prolog script).  The file comes first whatever its place, so that the
  * command line has the last word; an idle check reads TAUT_CONFDIR/node.conf
  * if there is one.
  *   warn  called for each line of the file that is ignored

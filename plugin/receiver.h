@@ -24,7 +24,8 @@ struct taut_inflow {
     int open;                          /* of these, not ended yet */
     int64_t give_up_ns;                /* nothing came by then: 0 B/s */
     int64_t first_ns;                  /* first byte; 0 = none yet */
-    int64_t last_ns, last_bytes;       /* as of the last look */
+    int64_t look_ns;                   /* last look */
+    int64_t last_ns, last_bytes;       /* last arrival, total then */
     int64_t total_bytes;
     int64_t marks[TAUT_RESULT_PARTS + 1]; /* bytes at the parts' borders */
     int next_mark;

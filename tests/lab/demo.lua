@@ -1,0 +1,32 @@
+-- taut.lua of the demo and of the tests in the lab: a torus of 16 routers and 32 nodes, and
+-- numbers small enough that a few jobs decide.  etc/taut.lua.example has the numbers for a real
+-- machine, and what each means.
+listen = "172.30.0.1:6824"
+mode = "enable"
+refresh_s = 2
+
+topology = torus {
+   dims = { 4, 2, 2 },
+   nodes_per_router = 2,
+   nodes = "n[0-31]",
+   capacity = 11.95 * MB, -- 100 Mbit/s, of which TCP carries 95.6 % as payload
+}
+
+checks = {
+   link_time = false,     -- nobody else needs these links
+}
+
+diagnosis = {
+   suspect_low = 3,       -- suspect at 3 low tests …
+   suspect_events = 2,    -- … from 2 events
+   slow_low = 3,          -- slow at 3 confirming low ones …
+   slow_far = 2,          -- … with 2 far ends
+   confirm_span_h = 0,    -- no waiting
+   reporters = 2,
+   ceiling = 0.15,        -- two cores carry the whole fabric: streams of 25 ms scatter more
+}
+
+policy = {
+   cap_nodes = 4,
+   per_hour = false,
+}

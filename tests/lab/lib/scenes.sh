@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the demo, the lab's tests and the benchmarks do with a lab in which
+# Taut runs.  Sourced; wants TAUT_PREFIX, and SCENE_DIR = the folder tests/lab.
+
+lab() { "$SCENE_DIR/lab" "$@"; }
+
+# scene_up [LAB OPTION…]: a 4x2x2 torus with Taut, its configuration
+# ${SCENE_CONF:-demo.lua}, one job a node at a time
+scene_up() {
+    lab up --torus 4x2x2 --nodes-per-router 2 --node-cpus 1 \
+        --taut "$TAUT_PREFIX" --taut-conf "${SCENE_CONF:-$SCENE_DIR/demo.lua}" \
+        --health-interval 5 "$@"
+}
+
+# scene_jobs COUNT SEED [LEAST [MOST [AT_A_TIME]]]: alice's jobs, until all
+# have ended
+scene_jobs() { lab exec --user alice bash -s -- "$@" <"$SCENE_DIR/jobs"; }
+
+# wait_until SECONDS COMMAND…: poll until COMMAND succeeds
+wait_until() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.2
+    done
+}
+
+# Names of drained nodes with their reasons, "node|reason" a line.
+scene_drained() { lab exec sinfo -R -h -N -o '%N|%E' | sort -u; }
+scene_is_drained() { scene_drained | grep -q "^$1|"; }
+
+# scene_state COMPONENT: its verdict
+scene_state() {
+    lab exec taut explain "$1" --json |
+        lab_json 'for _, c in ipairs(d.components) do
+            if c.component == arg[1] then print(c.state) end
+        end' "$1"
+}
+
+# lab_json LUA [ARG…]: run LUA with d = the JSON on stdin
+lab_json() {
+    local code=$1
+    shift
+    local file
+    file=$(mktemp)
+    echo "local d = require('taut.json').decode(io.read('a')); $code" >"$file"
+    "$TAUT_PREFIX/bin/taut" --lua "$file" "$@"
+    rm -f "$file"
+}
+
+scene_is_state() { [ "$(scene_state "$1")" = "$2" ]; }
+
+# scene_find SEED MOST CONDITION…: jobs, four at a time, until CONDITION holds
+# or MOST jobs have run; sets scene_ran
+scene_find() {
+    local seed=$1 most=$2
+    shift 2
+    scene_ran=0
+    while [ "$scene_ran" -lt "$most" ]; do
+        scene_jobs 4 $((seed + scene_ran))
+        scene_ran=$((scene_ran + 4))
+        "$@" && return 0
+    done
+    # idle checks may still be about it
+    wait_until 20 "$@"
+}
