@@ -147,6 +147,12 @@ local function total_grows(self, k, p)
 end
 
 local function confirm(self, tests, touched)
+   for _, t in ipairs(tests) do
+      if t.confirms then
+         local k = self:component(t.confirms)
+         k.asked = (k.asked or 0) + 1
+      end
+   end
    for _, p in ipairs(confirmations(tests)) do
       local k = self:component(p.c)
       if p.one.class == "low" and p.many.class ~= "void" and k.state ~= "ok" then
@@ -254,10 +260,14 @@ local function is_confirmed(self, c, k, now)
    return last - first >= s.confirm_span_h * 3600
 end
 
-local function is_unconfirmed_slow(self, c, k, run)
+-- Where no confirming test could be run, many low ones since it became suspect will do.
+local function is_unconfirmed_slow(self, c, k, all)
    local s = self.s
-   return k.busy == 0 and #k.confirmed == 0 and (k.asked or 0) == 0
-      and #run >= s.unconfirmed_low
+   if k.busy > 0 or #k.confirmed > 0 or (k.asked or 0) > 0 then
+      return false
+   end
+   local run = drop_if(all, function(t) return t.time <= k.suspect_at end)
+   return #run >= s.unconfirmed_low
       and count(run, function(t) return t.event end) >= s.unconfirmed_events
       and count(run, far_end(self, c)) >= s.reporters
 end
