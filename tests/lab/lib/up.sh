@@ -68,7 +68,8 @@ print_conf() {
     declare -p LAB_NAME LAB_PATH DIMS ROUTERS NODES_PER_ROUTER NODE_CPUS \
         TX_BPS RX_BPS LINK_BPS BURST_US GSO_SEGMENTS QUEUE_BYTES WINDOW_PACKETS \
         WITH_SLURM SLURM_CONF_LINES TAUT_PREFIX TAUT_CONF \
-        HEALTH_INTERVAL HEALTH_STATES | sed 's/^declare --/declare -g/; s/^declare -a/declare -ga/'
+        HEALTH_INTERVAL HEALTH_STATES |
+        sed 's/^declare -a/declare -ga/; s/^declare -[-x]* /declare -g /'
     [ -z "${LAB_BINDIR:-}" ] || declare -p LAB_BINDIR | sed 's/^declare -[-x]*/declare -g/'
 }
 
