@@ -28,10 +28,10 @@ local function drop(self, node)
    self.journal:add("forget_drained", { node = node })
 end
 
--- Say it once per node and text.
-local function alert(self, node, text)
-   if self.alerted[node] ~= text then
-      self.alerted[node] = text
+-- Say it once per node and cause; figures in the text go on changing.
+local function alert(self, node, cause, text)
+   if self.alerted[node] ~= cause then
+      self.alerted[node] = cause
       sys.log("warning", text)
       self.alerts[#self.alerts + 1] = { time = loop.time(), text = text }
       if #self.alerts > 100 then
@@ -40,21 +40,32 @@ local function alert(self, node, text)
    end
 end
 
---- Drains of the last hour that were carried out.
-function Act:last_hour(now)
+-- Drains that stand and those Slurm has been asked for: caps count both.
+local function standing(self)
+   local map = {}
+   for name, d in pairs(self.drained) do
+      map[name] = d
+   end
+   for name, d in pairs(self.busy) do
+      map[name] = d
+   end
+   return map
+end
+
+local function count_since(drains, time)
    local n = 0
-   for _, d in pairs(self.drained) do
-      n = n + (d.time > now - 3600 and 1 or 0)
+   for _, d in pairs(drains) do
+      n = n + (d.time > time and 1 or 0)
    end
    return n
 end
 
 local function send_drain(self, name, d)
-   self.busy[name] = true
+   self.busy[name] = d
    self.slurm:ask({ op = "drain", node = name, reason = d.reason }, function(reply, err)
       self.busy[name] = nil
       if err then
-         alert(self, name, ("cannot drain %s: %s; trying again"):format(name, err))
+         alert(self, name, err, ("cannot drain %s: %s; trying again"):format(name, err))
       elseif reply.done then
          self.held[name] = nil
          keep(self, name, d)
@@ -63,7 +74,7 @@ local function send_drain(self, name, d)
       else
          self.held[name] = { why = reply.why, reason = d.reason, component = d.component,
             time = loop.time() }
-         alert(self, name, ("left %s alone: %s"):format(name, reply.why))
+         alert(self, name, reply.why, ("left %s alone: %s"):format(name, reply.why))
       end
    end)
 end
@@ -78,15 +89,17 @@ function Act:want(name, component, text)
    end
    local now = loop.time()
    local d = { component = component, reason = text, time = now }
-   local why = policy.held_back(name, self.policy, self.cluster, self.drained,
-      self:last_hour(now))
+   local drains = standing(self)
+   local why = policy.held_back(name, self.policy, self.cluster, drains,
+      count_since(drains, now - 3600))
    if why then
       self.held[name] = { why = why, reason = text, component = component, time = now }
-      alert(self, name, ("would drain %s (%s), but %s"):format(name, text, why))
+      alert(self, name, component .. why, ("would drain %s (%s), but %s"):format(name, text, why))
    elseif self.mode() ~= "enable" then
       self.held[name] = { why = "mode is observe", reason = text, component = component,
          time = now }
-      alert(self, name, ("would drain %s: %s (mode is observe)"):format(name, text))
+      alert(self, name, component .. "observe", ("would drain %s: %s (mode is observe)"):format(
+         name, text))
    else
       send_drain(self, name, d)
    end
