@@ -15,7 +15,7 @@ struct host {
     bool to_stderr;
 };
 
-static const char host_key;            /* its address names the registry slot */
+static const char host_key; /* its address names the registry slot */
 
 static struct host *host(lua_State *L)
 {
@@ -30,8 +30,7 @@ void taut_host_init(lua_State *L, const char *name, const char *luadir,
 {
     struct host *h = lua_newuserdatauv(L, sizeof(*h), 0);
 
-    *h = (struct host){ .name = name, .luadir = luadir,
-                        .to_stderr = to_stderr };
+    *h = (struct host){.name = name, .luadir = luadir, .to_stderr = to_stderr};
     lua_rawsetp(L, LUA_REGISTRYINDEX, &host_key);
     openlog(name, LOG_PID | LOG_NDELAY, LOG_DAEMON);
 }
@@ -43,9 +42,8 @@ const char *taut_host_luadir(lua_State *L)
 
 static const char *priority_name(int priority)
 {
-    static const char *const names[] = { "emerg", "alert", "crit", "error",
-                                         "warning", "notice", "info",
-                                         "debug" };
+    static const char *const names[] = {"emerg",   "alert",  "crit", "error",
+                                        "warning", "notice", "info", "debug"};
     return names[priority & 7];
 }
 
@@ -123,7 +121,7 @@ int taut_traceback(lua_State *L)
 
 bool taut_call(lua_State *L, int nargs)
 {
-    int base = lua_gettop(L) - nargs;  /* where the function is */
+    int base = lua_gettop(L) - nargs; /* where the function is */
 
     lua_pushcfunction(L, taut_traceback);
     lua_insert(L, base);
@@ -197,7 +195,7 @@ const char *taut_opt_string(lua_State *L, int table, const char *name,
     const char *text = fallback;
 
     if (type == LUA_TSTRING)
-        text = lua_tostring(L, -1);    /* the table goes on holding it */
+        text = lua_tostring(L, -1); /* the table goes on holding it */
     else if (type != LUA_TNIL)
         luaL_error(L, "field '%s': string expected, got %s", name,
                    lua_typename(L, type));
@@ -216,7 +214,7 @@ void taut_class(lua_State *L, const char *name, const luaL_Reg *methods,
     lua_setfield(L, -2, "__gc");
     lua_pushcfunction(L, gc);
     lua_setfield(L, -2, "__close");
-    lua_pushboolean(L, 0);             /* hides the methods' table */
+    lua_pushboolean(L, 0); /* hides the methods' table */
     lua_setfield(L, -2, "__metatable");
     lua_pop(L, 1);
 }

@@ -13,7 +13,7 @@
 /* Set up the shared part of a fresh state.
  *   name    of the program, for the log; kept, not copied
  *   luadir  where our Lua modules are; kept, not copied
- *   stderr  log to stderr instead of syslog */
+ *   to_stderr  log there instead of to syslog */
 void taut_host_init(lua_State *L, const char *name, const char *luadir,
                     bool to_stderr);
 
@@ -45,10 +45,10 @@ int taut_traceback(lua_State *L);
 bool taut_call(lua_State *L, int nargs);
 
 /* References to Lua values held by C objects; LUA_NOREF holds nothing. */
-int taut_ref_function(lua_State *L, int index);  /* function, or raises */
+int taut_ref_function(lua_State *L, int index); /* function, or raises */
 int taut_ref_field(lua_State *L, int table, const char *name, bool needed);
 void taut_ref_drop(lua_State *L, int *ref);
-bool taut_ref_push(lua_State *L, int ref);       /* pushes only if true */
+bool taut_ref_push(lua_State *L, int ref); /* pushes only if true */
 
 /* Fields of an option table; a wrong type raises an error. */
 lua_Integer taut_opt_integer(lua_State *L, int table, const char *name,

@@ -20,10 +20,10 @@
 struct taut_proc;
 
 struct taut_loop {
-    lua_State *L;                      /* callbacks run here */
+    lua_State *L; /* callbacks run here */
     struct event_base *base;
-    struct event *child_signal;        /* SIGCHLD, once something was spawned */
-    struct taut_proc *procs;           /* not yet reaped */
+    struct event *child_signal; /* SIGCHLD, once something was spawned */
+    struct taut_proc *procs;    /* not yet reaped */
 };
 
 /* The loop of this state, made at first use; raises an error if it cannot
@@ -44,9 +44,9 @@ char *taut_line_take(struct evbuffer *buf, size_t *scanned, size_t max,
                      size_t *n);
 
 /* The functions of taut.loop besides those of mod_loop.c. */
-int taut_loop_listen(lua_State *L);    /* loop_frames.c */
-int taut_loop_serve(lua_State *L);     /* loop_unix.c */
-int taut_loop_spawn(lua_State *L);     /* loop_spawn.c */
+int taut_loop_listen(lua_State *L); /* loop_frames.c */
+int taut_loop_serve(lua_State *L);  /* loop_unix.c */
+int taut_loop_spawn(lua_State *L);  /* loop_spawn.c */
 
 /* Their metatables. */
 void taut_loop_frames_classes(lua_State *L);

@@ -23,13 +23,13 @@
 
 #define LISTENER_CLASS "taut.loop.listener"
 #define CONN_CLASS "taut.loop.conn"
-#define BACKLOG 4096                   /* a large job's nodes call at once */
-#define ACCEPT_PAUSE_MS 100            /* when descriptors have run out */
+#define BACKLOG 4096        /* a large job's nodes call at once */
+#define ACCEPT_PAUSE_MS 100 /* when descriptors have run out */
 
 struct listener {
     struct taut_loop *loop;
-    struct evconnlistener *ev;         /* NULL once closed */
-    struct event *resume;              /* after ACCEPT_PAUSE_MS */
+    struct evconnlistener *ev; /* NULL once closed */
+    struct event *resume;      /* after ACCEPT_PAUSE_MS */
     int self;
     int on_frame, on_close, on_refused;
     size_t max_frame;
@@ -39,11 +39,11 @@ struct listener {
 
 struct conn {
     struct listener *listener;
-    struct bufferevent *bev;           /* NULL once ended */
+    struct bufferevent *bev; /* NULL once ended */
     struct event *timer;
     int self;
-    int listener_ref;                  /* keeps 'listener' */
-    bool closing;                      /* by Lua, once all is sent */
+    int listener_ref; /* keeps 'listener' */
+    bool closing;     /* by Lua, once all is sent */
     char peer[80];
 };
 
@@ -117,7 +117,7 @@ static bool take_frame(struct conn *c)
     struct evbuffer *in = bufferevent_get_input(c->bev);
     unsigned char head[TAUT_FRAME_HEAD];
     struct taut_frame frame;
-    struct taut_error err = { "" };
+    struct taut_error err = {""};
 
     if (evbuffer_copyout(in, head, sizeof(head)) < (ssize_t)sizeof(head))
         return false;
@@ -130,8 +130,8 @@ static bool take_frame(struct conn *c)
     if (evbuffer_get_length(in) < whole)
         return false;
     event_add(c->timer, &c->listener->timeout);
-    call_on_frame(c, &frame, evbuffer_pullup(in, (ssize_t)whole) +
-                  sizeof(head));
+    call_on_frame(c, &frame,
+                  evbuffer_pullup(in, (ssize_t)whole) + sizeof(head));
     if (c->bev != NULL)
         evbuffer_drain(in, whole);
     return c->bev != NULL && !c->closing;
@@ -143,7 +143,7 @@ static void on_readable(struct bufferevent *bev, void *arg)
     lua_State *L = c->listener->loop->L;
 
     (void)bev;
-    taut_ref_push(L, c->self);         /* keeps c through its callbacks */
+    taut_ref_push(L, c->self); /* keeps c through its callbacks */
     while (!c->closing && take_frame(c))
         continue;
     lua_pop(L, 1);
@@ -166,8 +166,7 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
     if (what & BEV_EVENT_ERROR)
         conn_end(c, strerror(EVUTIL_SOCKET_ERROR()));
     else if (what & BEV_EVENT_EOF)
-        conn_end(c, part ? "closed by peer inside a frame"
-                         : "closed by peer");
+        conn_end(c, part ? "closed by peer inside a frame" : "closed by peer");
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
@@ -198,8 +197,8 @@ static struct conn *conn_new(struct listener *l, evutil_socket_t fd)
     lua_State *L = l->loop->L;
     struct conn *c = lua_newuserdatauv(L, sizeof(*c), 0);
 
-    *c = (struct conn){ .listener = l, .self = LUA_NOREF,
-                        .listener_ref = LUA_NOREF };
+    *c = (struct conn){
+        .listener = l, .self = LUA_NOREF, .listener_ref = LUA_NOREF};
     luaL_setmetatable(L, CONN_CLASS);
     c->bev = bufferevent_socket_new(l->loop->base, fd, BEV_OPT_CLOSE_ON_FREE);
     if (c->bev == NULL) {
@@ -257,7 +256,7 @@ static void on_accept(struct evconnlistener *ev, evutil_socket_t fd,
 
     (void)ev;
     format_peer(peer, sizeof(peer), sa, (socklen_t)length);
-    taut_ref_push(l->loop->L, l->self);  /* keeps l through its callbacks */
+    taut_ref_push(l->loop->L, l->self); /* keeps l through its callbacks */
     admit(l, fd, peer);
     lua_pop(l->loop->L, 1);
 }
@@ -293,8 +292,8 @@ static int conn_send(lua_State *L)
     size_t n;
     const char *payload = luaL_checklstring(L, 3, &n);
 
-    luaL_argcheck(L, type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_RESULT,
-                  2, "no such frame type");
+    luaL_argcheck(L, type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_RESULT, 2,
+                  "no such frame type");
     if (c->bev == NULL || c->closing)
         return taut_fail(L, "closed");
     if (taut_frame_encode(head, (enum taut_frame_type)type, n) != 0)
@@ -378,8 +377,8 @@ static int listener_port(lua_State *L)
 static int bind_to(const struct addrinfo *ai, bool any)
 {
     int one = 1, zero = 0;
-    int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                    0);
+    int fd =
+        socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
         return -1;
@@ -398,8 +397,8 @@ static int bind_to(const struct addrinfo *ai, bool any)
  * Returns a descriptor, or -1 with 'err'. */
 static int open_port(const char *host, int port, struct taut_error *err)
 {
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-                              .ai_flags = AI_PASSIVE };
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_PASSIVE};
     struct addrinfo *list, *ai;
     char service[8];
     int fd = -1;
@@ -427,32 +426,32 @@ static struct listener *listener_new(lua_State *L)
     struct taut_loop *loop = taut_loop_get(L);
     struct listener *l = lua_newuserdatauv(L, sizeof(*l), 0);
 
-    *l = (struct listener){ .loop = loop, .self = LUA_NOREF,
-                            .on_frame = LUA_NOREF, .on_close = LUA_NOREF,
-                            .on_refused = LUA_NOREF };
+    *l = (struct listener){.loop = loop,
+                           .self = LUA_NOREF,
+                           .on_frame = LUA_NOREF,
+                           .on_close = LUA_NOREF,
+                           .on_refused = LUA_NOREF};
     luaL_setmetatable(L, LISTENER_CLASS);
     l->on_frame = taut_ref_field(L, 1, "on_frame", true);
     l->on_close = taut_ref_field(L, 1, "on_close", false);
     l->on_refused = taut_ref_field(L, 1, "on_refused", false);
-    l->max_frame = (size_t)taut_opt_integer(L, 1, "max_frame",
-                                            TAUT_FRAME_MAX, 1,
-                                            TAUT_FRAME_MAX);
+    l->max_frame = (size_t)taut_opt_integer(L, 1, "max_frame", TAUT_FRAME_MAX,
+                                            1, TAUT_FRAME_MAX);
     l->max_conns = taut_opt_integer(L, 1, "max_conns", 1024, 1, 1 << 20);
-    l->timeout = taut_timeval(taut_opt_integer(L, 1, "timeout_ms", 10000, 1,
-                                               3600000));
+    l->timeout =
+        taut_timeval(taut_opt_integer(L, 1, "timeout_ms", 10000, 1, 3600000));
     return l;
 }
 
 int taut_loop_listen(lua_State *L)
 {
-    struct taut_error err = { "" };
+    struct taut_error err = {""};
 
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     struct listener *l = listener_new(L);
     const char *host = taut_opt_string(L, 1, "host", NULL);
-    int port = (int)taut_opt_integer(L, 1, "port", TAUT_DEFAULT_PORT, 0,
-                                     65535);
+    int port = (int)taut_opt_integer(L, 1, "port", TAUT_DEFAULT_PORT, 0, 65535);
     int fd = open_port(host, port, &err);
     if (fd < 0)
         return taut_fail(L, "%s", err.text);
@@ -477,15 +476,15 @@ int taut_loop_listen(lua_State *L)
 void taut_loop_frames_classes(lua_State *L)
 {
     static const luaL_Reg conn_methods[] = {
-        { "close", conn_close },
-        { "peer", conn_peer },
-        { "send", conn_send },
-        { NULL, NULL },
+        {"close", conn_close},
+        {"peer", conn_peer},
+        {"send", conn_send},
+        {NULL, NULL},
     };
     static const luaL_Reg listener_methods[] = {
-        { "close", listener_close },
-        { "port", listener_port },
-        { NULL, NULL },
+        {"close", listener_close},
+        {"port", listener_port},
+        {NULL, NULL},
     };
 
     taut_class(L, CONN_CLASS, conn_methods, conn_gc);

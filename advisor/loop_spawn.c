@@ -23,15 +23,15 @@
 
 struct taut_proc {
     struct taut_loop *loop;
-    struct taut_proc *next;            /* in loop->procs, until reaped */
-    pid_t pid;                         /* -1 once reaped */
-    int in, out;                       /* its stdin, its stdout; or -1 */
+    struct taut_proc *next; /* in loop->procs, until reaped */
+    pid_t pid;              /* -1 once reaped */
+    int in, out;            /* its stdin, its stdout; or -1 */
     struct event *in_event, *out_event;
     struct evbuffer *queue, *lines;
     size_t scanned, max_line;
     int self, on_line, on_exit;
-    bool closing;                      /* stdin, once the queue is empty */
-    bool overflow;                     /* a line was too long */
+    bool closing;  /* stdin, once the queue is empty */
+    bool overflow; /* a line was too long */
 };
 
 static void close_fd(int *fd)
@@ -129,7 +129,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 
     (void)what;
     int n = evbuffer_read(p->lines, fd, READ_BYTES);
-    taut_ref_push(L, p->self);         /* keeps p through its callbacks */
+    taut_ref_push(L, p->self); /* keeps p through its callbacks */
     if (n > 0)
         give_lines(p);
     else if (n == 0 || (errno != EAGAIN && errno != EINTR))
@@ -144,7 +144,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
     (void)what;
     int n = evbuffer_write(p->queue, fd);
     if (n < 0 && errno != EAGAIN && errno != EINTR)
-        close_stdin(p);                /* it is gone, or will be soon */
+        close_stdin(p); /* it is gone, or will be soon */
     else if (evbuffer_get_length(p->queue) > 0)
         event_add(p->in_event, NULL);
     else if (p->closing)
@@ -199,7 +199,7 @@ static void on_child(evutil_socket_t fd, short what, void *arg)
         }
         unlink_proc(p);
         proc_ended(p, status);
-        p = loop->procs;               /* Lua may have changed the list */
+        p = loop->procs; /* Lua may have changed the list */
     }
 }
 
@@ -271,8 +271,8 @@ static int proc_queued(lua_State *L)
  * the pipe that tells the parent why exec failed. */
 static void run_child(char *const *argv, const int *fds)
 {
-    static const int ours[] = { SIGCHLD, SIGHUP, SIGINT, SIGPIPE, SIGTERM,
-                                SIGUSR1 };
+    static const int ours[] = {SIGCHLD, SIGHUP,  SIGINT,
+                               SIGPIPE, SIGTERM, SIGUSR1};
     sigset_t none;
 
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
@@ -323,14 +323,14 @@ static pid_t fork_quietly(void)
  * what failed. */
 static int start(struct taut_proc *p, char *const *argv)
 {
-    int in[2] = { -1, -1 }, out[2] = { -1, -1 }, fail[2] = { -1, -1 };
+    int in[2] = {-1, -1}, out[2] = {-1, -1}, fail[2] = {-1, -1};
     int error = 0;
 
     if (open_pipe(in) != 0 || open_pipe(out) != 0 || open_pipe(fail) != 0 ||
         (p->pid = fork_quietly()) < 0)
         error = errno;
     else if (p->pid == 0)
-        run_child(argv, (int[]){ in[0], out[1], fail[1] });
+        run_child(argv, (int[]){in[0], out[1], fail[1]});
     close_fd(&in[0]);
     close_fd(&out[1]);
     close_fd(&fail[1]);
@@ -352,8 +352,8 @@ static int add_events(struct taut_proc *p)
     evutil_make_socket_nonblocking(p->in);
     evutil_make_socket_nonblocking(p->out);
     p->in_event = event_new(base, p->in, EV_WRITE, on_writable, p);
-    p->out_event = event_new(base, p->out, EV_READ | EV_PERSIST, on_readable,
-                             p);
+    p->out_event =
+        event_new(base, p->out, EV_READ | EV_PERSIST, on_readable, p);
     if (p->in_event == NULL || p->out_event == NULL)
         return -1;
     return event_add(p->out_event, NULL);
@@ -385,14 +385,18 @@ static struct taut_proc *proc_new(lua_State *L)
     struct taut_loop *loop = taut_loop_get(L);
     struct taut_proc *p = lua_newuserdatauv(L, sizeof(*p), 0);
 
-    *p = (struct taut_proc){ .loop = loop, .pid = -1, .in = -1, .out = -1,
-                             .self = LUA_NOREF, .on_line = LUA_NOREF,
-                             .on_exit = LUA_NOREF };
+    *p = (struct taut_proc){.loop = loop,
+                            .pid = -1,
+                            .in = -1,
+                            .out = -1,
+                            .self = LUA_NOREF,
+                            .on_line = LUA_NOREF,
+                            .on_exit = LUA_NOREF};
     luaL_setmetatable(L, PROC_CLASS);
     p->on_line = taut_ref_field(L, 1, "on_line", false);
     p->on_exit = taut_ref_field(L, 1, "on_exit", false);
-    p->max_line = (size_t)taut_opt_integer(L, 1, "max_line",
-                                           DEFAULT_MAX_LINE, 1, 1 << 30);
+    p->max_line = (size_t)taut_opt_integer(L, 1, "max_line", DEFAULT_MAX_LINE,
+                                           1, 1 << 30);
     p->queue = evbuffer_new();
     p->lines = evbuffer_new();
     if (p->queue == NULL || p->lines == NULL)
@@ -419,7 +423,7 @@ int taut_loop_spawn(lua_State *L)
     p->loop->procs = p;
     lua_pushvalue(L, 2);
     p->self = luaL_ref(L, LUA_REGISTRYINDEX);
-    if (add_events(p) != 0) {          /* on_exit will come */
+    if (add_events(p) != 0) { /* on_exit will come */
         kill(p->pid, SIGKILL);
         close_stdin(p);
     }
@@ -430,12 +434,8 @@ int taut_loop_spawn(lua_State *L)
 void taut_loop_spawn_classes(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        { "close", proc_close },
-        { "kill", proc_kill },
-        { "pid", proc_pid },
-        { "queued", proc_queued },
-        { "send", proc_send },
-        { NULL, NULL },
+        {"close", proc_close},   {"kill", proc_kill}, {"pid", proc_pid},
+        {"queued", proc_queued}, {"send", proc_send}, {NULL, NULL},
     };
 
     taut_class(L, PROC_CLASS, methods, proc_gc);

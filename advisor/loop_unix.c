@@ -25,25 +25,25 @@
 #define CLIENT_CLASS "taut.loop.client"
 #define CLIENTS_MAX 256
 #define BACKLOG 128
-#define CLIENT_TIMEOUT_MS 10000        /* for the request, and for the reply */
+#define CLIENT_TIMEOUT_MS 10000 /* for the request, and for the reply */
 
 struct server {
     struct taut_loop *loop;
-    struct evconnlistener *ev;         /* NULL once closed */
+    struct evconnlistener *ev; /* NULL once closed */
     int self;
     int on_line;
     size_t max_line;
     int clients;
-    ino_t inode;                       /* of our socket, to remove only it */
+    ino_t inode; /* of our socket, to remove only it */
     dev_t device;
     char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };
 
 struct client {
     struct server *server;
-    struct bufferevent *bev;           /* NULL once closed */
+    struct bufferevent *bev; /* NULL once closed */
     int self;
-    int server_ref;                    /* keeps 'server' */
+    int server_ref; /* keeps 'server' */
     size_t scanned;
     bool replied;
     uid_t uid;
@@ -100,7 +100,7 @@ static void call_on_line(struct client *c, const char *line, size_t n)
     lua_pushlstring(L, line, n);
     lua_pushinteger(L, c->uid);
     lua_pushinteger(L, c->gid);
-    taut_ref_drop(L, &c->self);        /* from here on it is Lua's */
+    taut_ref_drop(L, &c->self); /* from here on it is Lua's */
     taut_call(L, 4);
 }
 
@@ -110,7 +110,7 @@ static void on_readable(struct bufferevent *bev, void *arg)
     lua_State *L = c->server->loop->L;
     size_t n;
 
-    taut_ref_push(L, c->self);         /* keeps c through its callback */
+    taut_ref_push(L, c->self); /* keeps c through its callback */
     char *line = taut_line_take(bufferevent_get_input(bev), &c->scanned,
                                 c->server->max_line, &n);
     if (line != NULL)
@@ -157,12 +157,12 @@ static void client_new(struct server *s, evutil_socket_t fd)
     struct client *c = lua_newuserdatauv(L, sizeof(*c), 0);
     struct timeval timeout = taut_timeval(CLIENT_TIMEOUT_MS);
 
-    *c = (struct client){ .server = s, .self = LUA_NOREF,
-                          .server_ref = LUA_NOREF };
+    *c = (struct client){
+        .server = s, .self = LUA_NOREF, .server_ref = LUA_NOREF};
     luaL_setmetatable(L, CLIENT_CLASS);
     if (set_credentials(c, fd) == 0)
-        c->bev = bufferevent_socket_new(s->loop->base, fd,
-                                        BEV_OPT_CLOSE_ON_FREE);
+        c->bev =
+            bufferevent_socket_new(s->loop->base, fd, BEV_OPT_CLOSE_ON_FREE);
     if (c->bev == NULL) {
         close(fd);
         lua_pop(L, 1);
@@ -187,7 +187,7 @@ static void on_accept(struct evconnlistener *ev, evutil_socket_t fd,
     (void)sa;
     (void)length;
     if (s->clients >= CLIENTS_MAX)
-        close(fd);                     /* the client says "no reply" */
+        close(fd); /* the client says "no reply" */
     else
         client_new(s, fd);
 }
@@ -273,19 +273,18 @@ static struct server *server_new(lua_State *L)
     struct taut_loop *loop = taut_loop_get(L);
     struct server *s = lua_newuserdatauv(L, sizeof(*s), 0);
 
-    *s = (struct server){ .loop = loop, .self = LUA_NOREF,
-                          .on_line = LUA_NOREF };
+    *s = (struct server){.loop = loop, .self = LUA_NOREF, .on_line = LUA_NOREF};
     luaL_setmetatable(L, SERVER_CLASS);
     s->on_line = taut_ref_field(L, 1, "on_line", true);
-    s->max_line = (size_t)taut_opt_integer(L, 1, "max_line", 1 << 16, 1,
-                                           1 << 28);
+    s->max_line =
+        (size_t)taut_opt_integer(L, 1, "max_line", 1 << 16, 1, 1 << 28);
     return s;
 }
 
 int taut_loop_serve(lua_State *L)
 {
     struct sockaddr_un address;
-    struct taut_error err = { "" };
+    struct taut_error err = {""};
 
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
@@ -300,8 +299,8 @@ int taut_loop_serve(lua_State *L)
     if (fd < 0)
         return taut_fail_errno(L, "%s", path);
     s->ev = evconnlistener_new(s->loop->base, on_accept, s,
-                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
-                               0, fd);
+                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0,
+                               fd);
     if (s->ev == NULL) {
         close(fd);
         return taut_fail(L, "%s: out of memory", path);
@@ -315,12 +314,12 @@ int taut_loop_serve(lua_State *L)
 void taut_loop_unix_classes(lua_State *L)
 {
     static const luaL_Reg client_methods[] = {
-        { "reply", client_reply },
-        { NULL, NULL },
+        {"reply", client_reply},
+        {NULL, NULL},
     };
     static const luaL_Reg server_methods[] = {
-        { "close", server_close },
-        { NULL, NULL },
+        {"close", server_close},
+        {NULL, NULL},
     };
 
     taut_class(L, CLIENT_CLASS, client_methods, client_gc);

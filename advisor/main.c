@@ -29,9 +29,9 @@ enum role {
 
 struct start {
     enum role role;
-    const char *name;                  /* for the log */
+    const char *name; /* for the log */
     int argc;
-    char **argv;                       /* [0] is the name, then arguments */
+    char **argv; /* [0] is the name, then arguments */
     int status;
 };
 
@@ -56,7 +56,7 @@ static void choose_role(struct start *s, int argc, char **argv)
     } else {
         return;
     }
-    argv[1] = argv[0];                 /* the option is not Lua's business */
+    argv[1] = argv[0]; /* the option is not Lua's business */
     s->argc--;
     s->argv++;
 }
@@ -74,20 +74,20 @@ static bool wants_traceback(const struct start *s)
 static void open_libraries(lua_State *L, bool use_environment)
 {
     static const luaL_Reg libraries[] = {
-        { LUA_GNAME, luaopen_base },
-        { LUA_LOADLIBNAME, luaopen_package },
-        { LUA_COLIBNAME, luaopen_coroutine },
-        { LUA_DBLIBNAME, luaopen_debug },
-        { LUA_IOLIBNAME, luaopen_io },
-        { LUA_MATHLIBNAME, luaopen_math },
-        { LUA_OSLIBNAME, luaopen_os },
-        { LUA_STRLIBNAME, luaopen_string },
-        { LUA_TABLIBNAME, luaopen_table },
-        { LUA_UTF8LIBNAME, luaopen_utf8 },
-        { NULL, NULL },
+        {LUA_GNAME, luaopen_base},
+        {LUA_LOADLIBNAME, luaopen_package},
+        {LUA_COLIBNAME, luaopen_coroutine},
+        {LUA_DBLIBNAME, luaopen_debug},
+        {LUA_IOLIBNAME, luaopen_io},
+        {LUA_MATHLIBNAME, luaopen_math},
+        {LUA_OSLIBNAME, luaopen_os},
+        {LUA_STRLIBNAME, luaopen_string},
+        {LUA_TABLIBNAME, luaopen_table},
+        {LUA_UTF8LIBNAME, luaopen_utf8},
+        {NULL, NULL},
     };
 
-    if (!use_environment) {            /* LUA_PATH of whoever starts us */
+    if (!use_environment) { /* LUA_PATH of whoever starts us */
         lua_pushboolean(L, 1);
         lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
     }
@@ -100,14 +100,14 @@ static void open_libraries(lua_State *L, bool use_environment)
 static void preload_modules(lua_State *L)
 {
     static const luaL_Reg modules[] = {
-        { "taut.hostlist", luaopen_taut_hostlist },
-        { "taut.json", luaopen_taut_json },
-        { "taut.loop", luaopen_taut_loop },
-        { "taut.munge", luaopen_taut_munge },
-        { "taut.sandbox", luaopen_taut_sandbox },
-        { "taut.seal", luaopen_taut_seal },
-        { "taut.sys", luaopen_taut_sys },
-        { NULL, NULL },
+        {"taut.hostlist", luaopen_taut_hostlist},
+        {"taut.json", luaopen_taut_json},
+        {"taut.loop", luaopen_taut_loop},
+        {"taut.munge", luaopen_taut_munge},
+        {"taut.sandbox", luaopen_taut_sandbox},
+        {"taut.seal", luaopen_taut_seal},
+        {"taut.sys", luaopen_taut_sys},
+        {NULL, NULL},
     };
 
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
@@ -153,8 +153,7 @@ static void set_paths(lua_State *L)
     const char *dir = taut_host_luadir(L);
 
     lua_getglobal(L, LUA_LOADLIBNAME);
-    const char *first = lua_pushfstring(L, "%s/?.lua;%s/?/init.lua", dir,
-                                        dir);
+    const char *first = lua_pushfstring(L, "%s/?.lua;%s/?/init.lua", dir, dir);
     lua_insert(L, -2);
     set_search_path(L, "path", first);
     set_search_path(L, "cpath", "");
@@ -176,7 +175,7 @@ static void append_path(lua_State *L)
 
 static void set_arg(lua_State *L, const struct start *s)
 {
-    int first = s->role == ROLE_SCRIPT ? 1 : 0;   /* what arg[0] is */
+    int first = s->role == ROLE_SCRIPT ? 1 : 0; /* what arg[0] is */
 
     lua_newtable(L);
     for (int i = first; i < s->argc; i++) {
@@ -244,6 +243,13 @@ static const char *lua_dir(void)
     return TAUT_LUADIR;
 }
 
+/* A daemon under a service manager logs to syslog; everybody else has
+ * somebody who reads stderr. */
+static bool is_service(const struct start *s)
+{
+    return s->role == ROLE_DAEMON && getenv("NOTIFY_SOCKET") != NULL;
+}
+
 static int run(lua_State *L, struct start *s)
 {
     lua_pushcfunction(L, wants_traceback(s) ? taut_traceback : plain_message);
@@ -257,7 +263,7 @@ static int run(lua_State *L, struct start *s)
 
 int main(int argc, char **argv)
 {
-    struct start s = { .role = ROLE_NONE };
+    struct start s = {.role = ROLE_NONE};
     lua_State *L = luaL_newstate();
 
     choose_role(&s, argc, argv);
@@ -266,8 +272,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     signal(SIGPIPE, SIG_IGN);
-    /* Until Lua says where to log, whoever started us should see it. */
-    taut_host_init(L, s.name, lua_dir(), true);
+    taut_host_init(L, s.name, lua_dir(), !is_service(&s));
     int status = run(L, &s);
     lua_close(L);
     return status;

@@ -43,7 +43,7 @@ static int hostlist_expand(lua_State *L)
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
     lua_Integer max = luaL_optinteger(L, 2, TAUT_HOSTLIST_MAX);
-    struct taut_error err = { "" };
+    struct taut_error err = {""};
 
     luaL_argcheck(L, max >= 1 && max <= TAUT_HOSTLIST_MAX, 2,
                   "not within 1 to 1048576");
@@ -77,7 +77,7 @@ static int hostlist_compress(lua_State *L)
         if (lua_rawgeti(L, 1, (lua_Integer)i + 1) != LUA_TSTRING)
             return luaL_argerror(L, 1, "names must be strings");
         h->names[i] = lua_tostring(L, -1);
-        lua_pop(L, 1);                 /* the table goes on holding it */
+        lua_pop(L, 1); /* the table goes on holding it */
     }
     h->text = taut_hostlist_format(h->names, n);
     if (h->text == NULL)
@@ -89,11 +89,11 @@ static int hostlist_compress(lua_State *L)
 int luaopen_taut_hostlist(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "compress", hostlist_compress },
-        { "expand", hostlist_expand },
-        { NULL, NULL },
+        {"compress", hostlist_compress},
+        {"expand", hostlist_expand},
+        {NULL, NULL},
     };
-    static const luaL_Reg none[] = { { NULL, NULL } };
+    static const luaL_Reg none[] = {{NULL, NULL}};
 
     taut_class(L, HOLDER_CLASS, none, holder_gc);
     luaL_newlib(L, functions);

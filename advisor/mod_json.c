@@ -11,7 +11,7 @@
 
 #include "advisor/host.h"
 
-#define DEPTH_MAX 128                  /* tables in tables; ends a cycle too */
+#define DEPTH_MAX 128 /* tables in tables; ends a cycle too */
 #define ARRAY_CLASS "taut.json.array"
 #define HOLDER_CLASS "taut.json.holder"
 
@@ -20,7 +20,7 @@
 struct encoder {
     lua_State *L;
     char why[200];
-    bool long_reals;                   /* some real needs all 17 digits */
+    bool long_reals; /* some real needs all 17 digits */
 };
 
 static json_t *encode_value(struct encoder *e, int index, int depth);
@@ -101,7 +101,7 @@ static bool keys_are_indices(lua_State *L, int index)
 
 static int encode_member(struct encoder *e, json_t *object, int depth)
 {
-    int top = lua_gettop(e->L);        /* key at top - 1, value at top */
+    int top = lua_gettop(e->L); /* key at top - 1, value at top */
     size_t n;
 
     if (lua_type(e->L, top - 1) != LUA_TSTRING) {
@@ -206,7 +206,7 @@ static int collect(const char *text, size_t n, void *data)
 
 static int json_encode(lua_State *L)
 {
-    struct encoder e = { .L = L };
+    struct encoder e = {.L = L};
     lua_Integer indent = luaL_optinteger(L, 2, 0);
 
     luaL_checkany(L, 1);
@@ -249,7 +249,8 @@ static void push_object(lua_State *L, const json_t *object)
 
     lua_newtable(L);
     /* The macro wants a non-const tree, but changes nothing. */
-    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
         lua_pushstring(L, key);
         push_value(L, value);
         lua_rawset(L, -3);
@@ -267,8 +268,7 @@ static void push_value(lua_State *L, const json_t *value)
         push_array(L, value);
         break;
     case JSON_STRING:
-        lua_pushlstring(L, json_string_value(value),
-                        json_string_length(value));
+        lua_pushlstring(L, json_string_value(value), json_string_length(value));
         break;
     case JSON_INTEGER:
         lua_pushinteger(L, json_integer_value(value));
@@ -294,11 +294,13 @@ static bool too_deep(const json_t *value, int depth)
 
     if (depth > DEPTH_MAX)
         return true;
-    json_array_foreach(value, i, item) {
+    json_array_foreach(value, i, item)
+    {
         if (too_deep(item, depth + 1))
             return true;
     }
-    json_object_foreach((json_t *)(uintptr_t)value, key, item) {
+    json_object_foreach((json_t *)(uintptr_t)value, key, item)
+    {
         if (too_deep(item, depth + 1))
             return true;
     }
@@ -312,11 +314,12 @@ static int json_decode(lua_State *L)
     json_t **tree = holder_new(L);
     json_error_t error;
 
-    *tree = json_loadb(text, n, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES |
-                       JSON_ALLOW_NUL, &error);
+    *tree = json_loadb(
+        text, n, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
+        &error);
     if (*tree == NULL)
-        return taut_fail(L, "line %d column %d: %s", error.line,
-                         error.column, error.text);
+        return taut_fail(L, "line %d column %d: %s", error.line, error.column,
+                         error.text);
     if (too_deep(*tree, 0))
         return taut_fail(L, "line 1 column 1: nested deeper than %d",
                          DEPTH_MAX);
@@ -335,12 +338,12 @@ static int json_mark(lua_State *L)
 int luaopen_taut_json(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "array", json_mark },
-        { "decode", json_decode },
-        { "encode", json_encode },
-        { NULL, NULL },
+        {"array", json_mark},
+        {"decode", json_decode},
+        {"encode", json_encode},
+        {NULL, NULL},
     };
-    static const luaL_Reg none[] = { { NULL, NULL } };
+    static const luaL_Reg none[] = {{NULL, NULL}};
 
     luaL_newmetatable(L, ARRAY_CLASS);
     lua_pop(L, 1);

@@ -17,13 +17,13 @@
 /* A timer or a signal's handler. */
 struct timer {
     struct taut_loop *loop;
-    struct event *event;               /* NULL once cancelled */
+    struct event *event; /* NULL once cancelled */
     int fn;
     int self;
     bool once;
 };
 
-static const char loop_key;            /* its address names the registry slot */
+static const char loop_key; /* its address names the registry slot */
 
 static int loop_gc(lua_State *L)
 {
@@ -47,7 +47,7 @@ struct taut_loop *taut_loop_get(lua_State *L)
         return loop;
 
     loop = lua_newuserdatauv(L, sizeof(*loop), 0);
-    *loop = (struct taut_loop){ .L = taut_main_state(L) };
+    *loop = (struct taut_loop){.L = taut_main_state(L)};
     luaL_setmetatable(L, LOOP_CLASS);
     loop->base = event_base_new();
     if (loop->base == NULL)
@@ -58,8 +58,8 @@ struct taut_loop *taut_loop_get(lua_State *L)
 
 struct timeval taut_timeval(lua_Integer ms)
 {
-    return (struct timeval){ .tv_sec = (time_t)(ms / 1000),
-                             .tv_usec = (suseconds_t)(ms % 1000 * 1000) };
+    return (struct timeval){.tv_sec = (time_t)(ms / 1000),
+                            .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
 }
 
 char *taut_line_take(struct evbuffer *buf, size_t *scanned, size_t max,
@@ -107,7 +107,7 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
-    taut_ref_push(L, t->self);         /* keeps t while the function runs */
+    taut_ref_push(L, t->self); /* keeps t while the function runs */
     taut_ref_push(L, t->fn);
     if (t->once)
         timer_stop(L, t);
@@ -127,8 +127,8 @@ static struct timer *timer_new(lua_State *L, int fn_index, bool once)
     struct taut_loop *loop = taut_loop_get(L);
     struct timer *t = lua_newuserdatauv(L, sizeof(*t), 0);
 
-    *t = (struct timer){ .loop = loop, .fn = LUA_NOREF, .self = LUA_NOREF,
-                         .once = once };
+    *t = (struct timer){
+        .loop = loop, .fn = LUA_NOREF, .self = LUA_NOREF, .once = once};
     luaL_setmetatable(L, TIMER_CLASS);
     t->fn = taut_ref_function(L, fn_index);
     return t;
@@ -153,8 +153,8 @@ static int start_ms_timer(lua_State *L, bool once)
     lua_Number ms = luaL_checknumber(L, 1);
 
     luaL_checktype(L, 2, LUA_TFUNCTION);
-    luaL_argcheck(L, ms >= (once ? 0 : 1) && ms <= (lua_Number)TIMER_MAX_MS,
-                  1, "not a time in milliseconds");
+    luaL_argcheck(L, ms >= (once ? 0 : 1) && ms <= (lua_Number)TIMER_MAX_MS, 1,
+                  "not a time in milliseconds");
     struct timer *t = timer_new(L, 2, once);
     struct timeval after = taut_timeval((lua_Integer)ms);
     return timer_start(L, t, -1, once ? 0 : EV_PERSIST, &after);
@@ -172,8 +172,8 @@ static int loop_every(lua_State *L)
 
 static int loop_signal(lua_State *L)
 {
-    static const char *const names[] = { "HUP", "TERM", "INT", "USR1", NULL };
-    static const int numbers[] = { SIGHUP, SIGTERM, SIGINT, SIGUSR1 };
+    static const char *const names[] = {"HUP", "TERM", "INT", "USR1", NULL};
+    static const int numbers[] = {SIGHUP, SIGTERM, SIGINT, SIGUSR1};
     int number = numbers[luaL_checkoption(L, 1, NULL, names)];
 
     luaL_checktype(L, 2, LUA_TFUNCTION);
@@ -214,22 +214,22 @@ static int loop_stop(lua_State *L)
 int luaopen_taut_loop(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "every", loop_every },
-        { "listen", taut_loop_listen },
-        { "now_ns", loop_now_ns },
-        { "run", loop_run },
-        { "serve", taut_loop_serve },
-        { "signal", loop_signal },
-        { "spawn", taut_loop_spawn },
-        { "stop", loop_stop },
-        { "time", loop_time },
-        { "timer", loop_timer },
-        { NULL, NULL },
+        {"every", loop_every},
+        {"listen", taut_loop_listen},
+        {"now_ns", loop_now_ns},
+        {"run", loop_run},
+        {"serve", taut_loop_serve},
+        {"signal", loop_signal},
+        {"spawn", taut_loop_spawn},
+        {"stop", loop_stop},
+        {"time", loop_time},
+        {"timer", loop_timer},
+        {NULL, NULL},
     };
-    static const luaL_Reg none[] = { { NULL, NULL } };
+    static const luaL_Reg none[] = {{NULL, NULL}};
     static const luaL_Reg timer_methods[] = {
-        { "cancel", timer_cancel },
-        { NULL, NULL },
+        {"cancel", timer_cancel},
+        {NULL, NULL},
     };
 
     taut_class(L, LOOP_CLASS, none, loop_gc);
@@ -237,7 +237,7 @@ int luaopen_taut_loop(lua_State *L)
     taut_loop_frames_classes(L);
     taut_loop_unix_classes(L);
     taut_loop_spawn_classes(L);
-    taut_loop_get(L);                  /* first made, so last collected */
+    taut_loop_get(L); /* first made, so last collected */
     luaL_newlib(L, functions);
     return 1;
 }

@@ -21,7 +21,7 @@ struct munge {
     struct event *event;
 };
 
-static const char munge_key;           /* its address names the registry slot */
+static const char munge_key; /* its address names the registry slot */
 
 static int munge_gc(lua_State *L)
 {
@@ -83,7 +83,7 @@ static void munge_create(lua_State *L)
     struct taut_loop *loop = taut_loop_get(L);
     struct munge *m = lua_newuserdatauv(L, sizeof(*m), 0);
 
-    *m = (struct munge){ .loop = loop };
+    *m = (struct munge){.loop = loop};
     luaL_setmetatable(L, MUNGE_CLASS);
     m->pool = taut_munge_pool_create(DEFAULT_WORKERS);
     if (m->pool != NULL)
@@ -142,13 +142,13 @@ static int munge_pending(lua_State *L)
 int luaopen_taut_munge(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "decode", munge_decode_later },
-        { "pending", munge_pending },
-        { "socket", munge_socket },
-        { "workers", munge_workers },
-        { NULL, NULL },
+        {"decode", munge_decode_later},
+        {"pending", munge_pending},
+        {"socket", munge_socket},
+        {"workers", munge_workers},
+        {NULL, NULL},
     };
-    static const luaL_Reg none[] = { { NULL, NULL } };
+    static const luaL_Reg none[] = {{NULL, NULL}};
 
     /* The loop's own class, should nobody have asked for it yet. */
     luaL_requiref(L, "taut.loop", luaopen_taut_loop, 0);

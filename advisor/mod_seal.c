@@ -8,7 +8,7 @@
 #include "advisor/host.h"
 #include "wire/seal.h"
 
-#define RANDOM_MAX 4096                /* bytes; far more than any key needs */
+#define RANDOM_MAX 4096 /* bytes; far more than any key needs */
 
 static const unsigned char *check_key(lua_State *L, int arg)
 {
@@ -23,8 +23,8 @@ static enum taut_frame_type check_type(lua_State *L, int arg)
 {
     lua_Integer type = luaL_checkinteger(L, arg);
 
-    luaL_argcheck(L, type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_RESULT,
-                  arg, "no such frame type");
+    luaL_argcheck(L, type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_RESULT, arg,
+                  "no such frame type");
     return (enum taut_frame_type)type;
 }
 
@@ -36,8 +36,8 @@ static int seal_seal(lua_State *L)
     const char *text = luaL_checklstring(L, 3, &n);
     luaL_Buffer out;
 
-    unsigned char *bytes = (unsigned char *)
-        luaL_buffinitsize(L, &out, n + TAUT_SEAL_OVERHEAD);
+    unsigned char *bytes =
+        (unsigned char *)luaL_buffinitsize(L, &out, n + TAUT_SEAL_OVERHEAD);
     luaL_pushresultsize(&out, taut_seal(bytes, key, type, text, n));
     return 1;
 }
@@ -51,8 +51,8 @@ static int seal_open(lua_State *L)
     luaL_Buffer out;
 
     char *text = luaL_buffinitsize(L, &out, n);
-    long got = taut_seal_open(text, key, type, (const unsigned char *)sealed,
-                              n);
+    long got =
+        taut_seal_open(text, key, type, (const unsigned char *)sealed, n);
     if (got < 0)
         return taut_fail(L, "not sealed with this key as frame type %d",
                          (int)type);
@@ -100,12 +100,8 @@ static int seal_unhex(lua_State *L)
 int luaopen_taut_seal(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "hex", seal_hex },
-        { "open", seal_open },
-        { "random", seal_random },
-        { "seal", seal_seal },
-        { "unhex", seal_unhex },
-        { NULL, NULL },
+        {"hex", seal_hex},   {"open", seal_open},   {"random", seal_random},
+        {"seal", seal_seal}, {"unhex", seal_unhex}, {NULL, NULL},
     };
 
     if (taut_seal_init() != 0)

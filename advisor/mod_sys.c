@@ -26,7 +26,7 @@ static int sys_request(lua_State *L)
     size_t n;
     const char *line = luaL_checklstring(L, 2, &n);
     lua_Integer timeout_ms = luaL_optinteger(L, 3, 10000);
-    struct taut_error err = { "" };
+    struct taut_error err = {""};
     size_t got;
 
     luaL_argcheck(L, memchr(line, '\n', n) == NULL, 2, "is more than a line");
@@ -53,8 +53,8 @@ static int sys_notify(lua_State *L)
 
 static int sys_log(lua_State *L)
 {
-    static const char *const names[] = { "err", "warning", "notice", "info",
-                                         "debug", NULL };
+    static const char *const names[] = {"err",  "warning", "notice",
+                                        "info", "debug",   NULL};
     int level = luaL_checkoption(L, 1, NULL, names);
 
     taut_host_log(L, LOG_ERR + level, "%s", luaL_checkstring(L, 2));
@@ -113,8 +113,7 @@ static int sys_user_id(lua_State *L)
 
     if (pw == NULL && number_of(name) < 0)
         return taut_fail(L, "no user '%s'", name);
-    lua_pushinteger(L, pw != NULL ? (lua_Integer)pw->pw_uid
-                                  : number_of(name));
+    lua_pushinteger(L, pw != NULL ? (lua_Integer)pw->pw_uid : number_of(name));
     return 1;
 }
 
@@ -138,7 +137,7 @@ static int sys_isatty(lua_State *L)
 
 static int sys_columns(lua_State *L)
 {
-    struct winsize size = { .ws_col = 0 };
+    struct winsize size = {.ws_col = 0};
     const char *env = getenv("COLUMNS");
     long long columns = env != NULL ? number_of(env) : -1;
 
@@ -254,12 +253,12 @@ static void set_own_path(lua_State *L)
 
 static void push_paths(lua_State *L)
 {
-    const struct { const char *name, *path; } paths[] = {
-        { "confdir", TAUT_CONFDIR },
-        { "libexecdir", TAUT_LIBEXECDIR },
-        { "luadir", taut_host_luadir(L) },
-        { "rundir", TAUT_RUNDIR },
-        { "statedir", TAUT_STATEDIR },
+    const struct {
+        const char *name, *path;
+    } paths[] = {
+        {"confdir", TAUT_CONFDIR},       {"libexecdir", TAUT_LIBEXECDIR},
+        {"luadir", taut_host_luadir(L)}, {"rundir", TAUT_RUNDIR},
+        {"statedir", TAUT_STATEDIR},
     };
 
     lua_newtable(L);
@@ -273,24 +272,24 @@ static void push_paths(lua_State *L)
 int luaopen_taut_sys(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "become", sys_become },
-        { "columns", sys_columns },
-        { "hostname", sys_hostname },
-        { "isatty", sys_isatty },
-        { "lines", sys_lines },
-        { "log", sys_log },
-        { "log_to_stderr", sys_log_to_stderr },
-        { "mkdir", sys_mkdir },
-        { "notify", sys_notify },
-        { "now", sys_now },
-        { "put", sys_put },
-        { "request", sys_request },
-        { "uid", sys_uid },
-        { "user_id", sys_user_id },
-        { "user_name", sys_user_name },
-        { NULL, NULL },
+        {"become", sys_become},
+        {"columns", sys_columns},
+        {"hostname", sys_hostname},
+        {"isatty", sys_isatty},
+        {"lines", sys_lines},
+        {"log", sys_log},
+        {"log_to_stderr", sys_log_to_stderr},
+        {"mkdir", sys_mkdir},
+        {"notify", sys_notify},
+        {"now", sys_now},
+        {"put", sys_put},
+        {"request", sys_request},
+        {"uid", sys_uid},
+        {"user_id", sys_user_id},
+        {"user_name", sys_user_name},
+        {NULL, NULL},
     };
-    static const luaL_Reg none[] = { { NULL, NULL } };
+    static const luaL_Reg none[] = {{NULL, NULL}};
 
     taut_class(L, LINES_CLASS, none, lines_gc);
     luaL_newlib(L, functions);

@@ -17,12 +17,12 @@
 
 #include "advisor/munge_pool.h"
 
-#define JOIN_MS 200                    /* how long destroy waits for threads */
+#define JOIN_MS 200 /* how long destroy waits for threads */
 
 struct job {
     struct job *next;
     char *cred;
-    char *socket;                      /* of munged; NULL is the default */
+    char *socket; /* of munged; NULL is the default */
     struct taut_munge_result result;
 };
 
@@ -34,9 +34,9 @@ struct list {
 struct taut_munge_pool {
     pthread_mutex_t lock;
     pthread_cond_t work;
-    int refs;                          /* the owner and each thread */
+    int refs; /* the owner and each thread */
     bool stop;
-    int fd;                            /* eventfd */
+    int fd; /* eventfd */
     char *socket;
     int workers, started, idle;
     size_t pending;
@@ -128,7 +128,7 @@ static void drop_reference(struct taut_munge_pool *pool)
 static void decode(struct job *job)
 {
     struct taut_munge_result *r = &job->result;
-    munge_ctx_t ctx = munge_ctx_create();  /* belongs to this thread only */
+    munge_ctx_t ctx = munge_ctx_create(); /* belongs to this thread only */
     void *payload = NULL;
     int length = 0;
 
@@ -138,8 +138,8 @@ static void decode(struct job *job)
     }
     if (job->socket != NULL)
         munge_ctx_set(ctx, MUNGE_OPT_SOCKET, job->socket);
-    munge_err_t e = munge_decode(job->cred, ctx, &payload, &length, &r->uid,
-                                 &r->gid);
+    munge_err_t e =
+        munge_decode(job->cred, ctx, &payload, &length, &r->uid, &r->gid);
     if (e == EMUNGE_SUCCESS) {
         r->payload = payload != NULL ? payload : calloc(1, 1);
         r->length = (size_t)length;
@@ -195,8 +195,7 @@ static int start_worker(struct taut_munge_pool *pool)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int rc = pthread_create(&pool->threads[pool->started], NULL, worker,
-                            pool);
+    int rc = pthread_create(&pool->threads[pool->started], NULL, worker, pool);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (rc != 0)
         return -1;
@@ -251,7 +250,7 @@ void taut_munge_pool_destroy(struct taut_munge_pool *pool)
     memcpy(threads, pool->threads, sizeof(threads));
     pool->stop = true;
     pthread_cond_broadcast(&pool->work);
-    drop_reference(pool);              /* unlocks */
+    drop_reference(pool); /* unlocks */
     join_or_detach(threads, n);
 }
 
@@ -292,8 +291,8 @@ static void finish_at_once(struct taut_munge_pool *pool, struct job *job,
 /* With the lock held. */
 static void enqueue(struct taut_munge_pool *pool, struct job *job)
 {
-    bool want_thread = pool->idle <= (int)pool->waiting.count &&
-                       pool->started < pool->workers;
+    bool want_thread =
+        pool->idle <= (int)pool->waiting.count && pool->started < pool->workers;
 
     pool->pending++;
     if (pool->waiting.count >= TAUT_MUNGE_QUEUE_MAX) {

@@ -10,18 +10,18 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define TAUT_MUNGE_QUEUE_MAX 1024      /* credentials waiting for a thread */
+#define TAUT_MUNGE_QUEUE_MAX 1024 /* credentials waiting for a thread */
 #define TAUT_MUNGE_WORKERS_MAX 64
 
 struct taut_munge_pool;
 
 struct taut_munge_result {
-    int id;                            /* the caller's, from submit */
-    char *payload;                     /* NULL when refused */
+    int id;        /* the caller's, from submit */
+    char *payload; /* NULL when refused */
     size_t length;
     uid_t uid;
     gid_t gid;
-    char error[128];                   /* "" when good */
+    char error[128]; /* "" when good */
 };
 
 /* Make a pool; threads start with the first credentials.

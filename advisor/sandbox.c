@@ -15,7 +15,7 @@
 #include "advisor/host.h"
 
 #define INSTRUCTIONS_MAX 10000000
-#define FILE_MAX_BYTES (64 << 20)      /* a description of a large machine */
+#define FILE_MAX_BYTES (64 << 20) /* a description of a large machine */
 /* Stands for the path in Lua's messages, which cut long chunk names. */
 #define CHUNK_NAME "\001"
 
@@ -80,6 +80,18 @@ static ssize_t read_all(int fd, char *buf, size_t size)
     return (ssize_t)have;
 }
 
+/* Push nil and a message that names the path, whether or not Lua could say
+ * where in it. */
+static int fail_with(lua_State *L, const char *path, const char *message)
+{
+    luaL_pushfail(L);
+    if (message[0] == CHUNK_NAME[0])
+        luaL_gsub(L, message, CHUNK_NAME, path);
+    else
+        lua_pushfstring(L, "%s: %s", path, message);
+    return 2;
+}
+
 /* Compile what is open at 'fd' and leave the function on the stack of 'co'.
  * Returns 0, or 2 with "nil, text" pushed on L. */
 static int compile(lua_State *L, lua_State *co, const char *path, int fd)
@@ -101,11 +113,7 @@ static int compile(lua_State *L, lua_State *co, const char *path, int fd)
     }
     int rc = luaL_loadbufferx(co, text, (size_t)n, "=" CHUNK_NAME, "t");
     free(text);
-    if (rc == LUA_OK)
-        return 0;
-    luaL_pushfail(L);
-    luaL_gsub(L, lua_tostring(co, -1), CHUNK_NAME, path);
-    return 2;
+    return rc == LUA_OK ? 0 : fail_with(L, path, lua_tostring(co, -1));
 }
 
 static void out_of_instructions(lua_State *L, lua_Debug *ar)
@@ -114,14 +122,17 @@ static void out_of_instructions(lua_State *L, lua_Debug *ar)
     /* From here on every instruction fails, so that a pcall in the file
      * cannot go on. */
     lua_sethook(L, out_of_instructions, LUA_MASKCOUNT, 1);
-    luaL_error(L, "more than %d instructions", INSTRUCTIONS_MAX);
+    luaL_where(L, 0); /* a hook is not a level of its own */
+    lua_pushfstring(L, "more than %d instructions", INSTRUCTIONS_MAX);
+    lua_concat(L, 2);
+    lua_error(L);
 }
 
 static int run(lua_State *L, lua_State *co, const char *path)
 {
     lua_pushvalue(L, 2);
     lua_xmove(L, co, 1);
-    lua_setupvalue(co, -2, 1);         /* the chunk's _ENV */
+    lua_setupvalue(co, -2, 1); /* the chunk's _ENV */
     lua_sethook(co, out_of_instructions, LUA_MASKCOUNT, INSTRUCTIONS_MAX);
     int rc = lua_pcall(co, 0, 0, 0);
     lua_sethook(co, NULL, 0, 0);
@@ -129,9 +140,7 @@ static int run(lua_State *L, lua_State *co, const char *path)
         lua_pushboolean(L, 1);
         return 1;
     }
-    luaL_pushfail(L);
-    luaL_gsub(L, luaL_tolstring(co, -1, NULL), CHUNK_NAME, path);
-    return 2;
+    return fail_with(L, path, luaL_tolstring(co, -1, NULL));
 }
 
 static int sandbox_load(lua_State *L)
@@ -155,8 +164,8 @@ static int sandbox_load(lua_State *L)
 int luaopen_taut_sandbox(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "load", sandbox_load },
-        { NULL, NULL },
+        {"load", sandbox_load},
+        {NULL, NULL},
     };
 
     luaL_newlib(L, functions);

@@ -41,7 +41,7 @@ static int64_t now_ms(void)
 /* Wait for 'events' until 'deadline_ms'.  Returns 0, or -1 with errno. */
 static int wait_for(int fd, short events, int64_t deadline_ms)
 {
-    struct pollfd p = { .fd = fd, .events = events };
+    struct pollfd p = {.fd = fd, .events = events};
 
     for (;;) {
         int64_t left = deadline_ms - now_ms();
@@ -178,8 +178,8 @@ int taut_socket_notify(const char *path, const char *text)
         return 0;
     if (taut_socket_address(&address, path, NULL) != 0)
         return -1;
-    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
-                                   strlen(path));
+    socklen_t length =
+        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
     if (path[0] == '@')
         address.sun_path[0] = '\0';
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

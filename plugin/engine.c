@@ -71,7 +71,7 @@ static void clear(struct taut_measure *m)
 {
     memset(m, 0, sizeof *m);
     m->bytes = m->window_ns = m->total_bytes = -1;
-    m->rtt_ns = m->retrans = m->delay_ns = m->foreign_bytes = -1;
+    m->busy_ns = m->rtt_ns = m->retrans = m->delay_ns = m->foreign_bytes = -1;
 }
 
 static void begin_test(struct run *run, const struct taut_plan_test *test,

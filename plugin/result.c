@@ -56,6 +56,7 @@ static json_t *encode_test(const struct taut_plan_test *test,
         set_parts(object, m);
     set_known(object, "rtt_ns", m->rtt_ns);
     set_known(object, "retrans", m->retrans);
+    set_known(object, "busy_ns", m->busy_ns);
     set_known(object, "delay_ns", m->delay_ns);
     set_known(object, "foreign_bytes", m->foreign_bytes);
     return object;

@@ -223,9 +223,27 @@ static void start(struct taut_sender *s, int64_t now_ns)
     s->is_started = true;
 }
 
+/* How long data was under way on the busiest stream since the warm-up: the
+ * rest of the window the link had nothing to carry, and is not to blame. */
+static int64_t busy_since_warm(const struct taut_sender *s)
+{
+    int64_t most = -1;
+
+    for (int i = 0; i < s->test->streams; i++) {
+        const struct taut_sender_stream *st = &s->streams[i];
+        int64_t busy = st->last.busy_ns - st->busy_at_warm_ns;
+
+        if (st->last.busy_ns >= 0 && busy > most)
+            most = busy;
+    }
+    return most;
+}
+
 static void warm(struct taut_sender *s, int64_t now_ns)
 {
     s->warm_acked = acked(s);
+    for (int i = 0; i < s->test->streams; i++)
+        s->streams[i].busy_at_warm_ns = s->streams[i].last.busy_ns;
     s->warmed_ns = now_ns;
     s->is_warm = true;
 }
@@ -238,6 +256,7 @@ static void finish(struct taut_sender *s, int64_t now_ns)
     s->measure->bytes = s->is_warm ? sum - s->warm_acked : 0;
     s->measure->window_ns = s->is_warm ? now_ns - s->warmed_ns
                                        : s->end_ns - s->warm_ns;
+    s->measure->busy_ns = s->is_warm ? busy_since_warm(s) : -1;
     s->measure->retrans = 0;
     for (int i = 0; i < s->test->streams; i++)
         s->measure->retrans += s->streams[i].last.retrans;

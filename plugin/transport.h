@@ -18,6 +18,8 @@ struct taut_stream_stats {
     int64_t flight_bytes;              /* sent and not yet acknowledged */
     int64_t rtt_ns;                    /* smoothed */
     int64_t retrans;                   /* segments sent again */
+    int64_t busy_ns;                   /* data was under way and the peer
+                                        * took it; -1 = unknown */
 };
 
 struct taut_transport {

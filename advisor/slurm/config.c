@@ -9,35 +9,35 @@
 
 struct flag {
     unsigned bit;
-    const char *name;                  /* as slurm.conf spells it */
+    const char *name; /* as slurm.conf spells it */
 };
 
 static const struct flag prolog_flags[] = {
-    { PROLOG_FLAG_ALLOC, "Alloc" },
-    { PROLOG_FLAG_CONTAIN, "Contain" },
-    { PROLOG_FLAG_DEFER_BATCH, "DeferBatch" },
+    {PROLOG_FLAG_ALLOC, "Alloc"},
+    {PROLOG_FLAG_CONTAIN, "Contain"},
+    {PROLOG_FLAG_DEFER_BATCH, "DeferBatch"},
 #ifdef PROLOG_FLAG_FORCE_REQUEUE_ON_FAIL
-    { PROLOG_FLAG_FORCE_REQUEUE_ON_FAIL, "ForceRequeueOnFail" },
+    {PROLOG_FLAG_FORCE_REQUEUE_ON_FAIL, "ForceRequeueOnFail"},
 #endif
-    { PROLOG_FLAG_NOHOLD, "NoHold" },
+    {PROLOG_FLAG_NOHOLD, "NoHold"},
 #ifdef PROLOG_FLAG_RUN_IN_JOB
-    { PROLOG_FLAG_RUN_IN_JOB, "RunInJob" },
+    {PROLOG_FLAG_RUN_IN_JOB, "RunInJob"},
 #endif
-    { PROLOG_FLAG_SERIAL, "Serial" },
-    { PROLOG_FLAG_X11, "X11" },
-    { 0, NULL },
+    {PROLOG_FLAG_SERIAL, "Serial"},
+    {PROLOG_FLAG_X11, "X11"},
+    {0, NULL},
 };
 
 static const struct flag private_data[] = {
-    { PRIVATE_DATA_ACCOUNTS, "accounts" },
-    { PRIVATE_DATA_EVENTS, "events" },
-    { PRIVATE_DATA_JOBS, "jobs" },
-    { PRIVATE_DATA_NODES, "nodes" },
-    { PRIVATE_DATA_PARTITIONS, "partitions" },
-    { PRIVATE_DATA_RESERVATIONS, "reservations" },
-    { PRIVATE_DATA_USAGE, "usage" },
-    { PRIVATE_DATA_USERS, "users" },
-    { 0, NULL },
+    {PRIVATE_DATA_ACCOUNTS, "accounts"},
+    {PRIVATE_DATA_EVENTS, "events"},
+    {PRIVATE_DATA_JOBS, "jobs"},
+    {PRIVATE_DATA_NODES, "nodes"},
+    {PRIVATE_DATA_PARTITIONS, "partitions"},
+    {PRIVATE_DATA_RESERVATIONS, "reservations"},
+    {PRIVATE_DATA_USAGE, "usage"},
+    {PRIVATE_DATA_USERS, "users"},
+    {0, NULL},
 };
 
 static void add_flags(json_t *reply, const char *key, unsigned value,
@@ -65,8 +65,7 @@ int taut_slurm_config(const json_t *request, json_t *reply)
     add_flags(reply, "private_data", conf->private_data, private_data);
     taut_reply_number(reply, "health_check_interval_s",
                       conf->health_check_interval);
-    taut_reply_text(reply, "health_check_program",
-                    conf->health_check_program);
+    taut_reply_text(reply, "health_check_program", conf->health_check_program);
     taut_reply_text(reply, "slurm_version", conf->version);
     taut_free_conf(conf);
     return 0;

@@ -16,7 +16,7 @@
 
 struct node {
     uint32_t state;
-    char *reason;                      /* NULL if there is none */
+    char *reason; /* NULL if there is none */
 };
 
 /* The text of a member, or NULL. */
@@ -56,8 +56,7 @@ static int load_node(struct node *node, const char *name)
 }
 
 /* 'why' is NULL when it was done. */
-static void add_outcome(json_t *reply, const char *why,
-                        const struct node *node)
+static void add_outcome(json_t *reply, const char *why, const struct node *node)
 {
     char text[512];
 
@@ -89,8 +88,8 @@ int taut_slurm_drain(const json_t *request, json_t *reply)
 {
     const char *name = text_of(request, "node");
     const char *reason = text_of(request, "reason");
-    struct node node = { .reason = NULL };
-    struct taut_error err = { "" };
+    struct node node = {.reason = NULL};
+    struct taut_error err = {""};
     char was[64];
 
     if (taut_node_name_check(name, &err) != 0 ||
@@ -113,8 +112,8 @@ int taut_slurm_drain(const json_t *request, json_t *reply)
 int taut_slurm_resume(const json_t *request, json_t *reply)
 {
     const char *name = text_of(request, "node");
-    struct node node = { .reason = NULL };
-    struct taut_error err = { "" };
+    struct node node = {.reason = NULL};
+    struct taut_error err = {""};
 
     if (taut_node_name_check(name, &err) != 0)
         return refuse_request(reply, &err);

@@ -29,23 +29,26 @@ static const char *state_name(uint32_t state)
  * not in its headers, and was renamed.  Others come as their number. */
 static const char *reason_name(unsigned reason, char *buf, size_t size)
 {
-    static const struct { unsigned reason; const char *name; } names[] = {
-        { WAIT_NO_REASON, "None" },
-        { WAIT_PRIORITY, "Priority" },
-        { WAIT_DEPENDENCY, "Dependency" },
-        { WAIT_RESOURCES, "Resources" },
-        { WAIT_PART_NODE_LIMIT, "PartitionNodeLimit" },
-        { WAIT_PART_TIME_LIMIT, "PartitionTimeLimit" },
-        { WAIT_PART_DOWN, "PartitionDown" },
-        { WAIT_PART_INACTIVE, "PartitionInactive" },
-        { WAIT_HELD, "JobHeldAdmin" },
-        { WAIT_HELD_USER, "JobHeldUser" },
-        { WAIT_TIME, "BeginTime" },
-        { WAIT_LICENSES, "Licenses" },
-        { WAIT_RESERVATION, "Reservation" },
-        { WAIT_NODE_NOT_AVAIL, "ReqNodeNotAvail" },
-        { WAIT_PROLOG, "Prolog" },
-        { WAIT_CLEANING, "Cleaning" },
+    static const struct {
+        unsigned reason;
+        const char *name;
+    } names[] = {
+        {WAIT_NO_REASON, "None"},
+        {WAIT_PRIORITY, "Priority"},
+        {WAIT_DEPENDENCY, "Dependency"},
+        {WAIT_RESOURCES, "Resources"},
+        {WAIT_PART_NODE_LIMIT, "PartitionNodeLimit"},
+        {WAIT_PART_TIME_LIMIT, "PartitionTimeLimit"},
+        {WAIT_PART_DOWN, "PartitionDown"},
+        {WAIT_PART_INACTIVE, "PartitionInactive"},
+        {WAIT_HELD, "JobHeldAdmin"},
+        {WAIT_HELD_USER, "JobHeldUser"},
+        {WAIT_TIME, "BeginTime"},
+        {WAIT_LICENSES, "Licenses"},
+        {WAIT_RESERVATION, "Reservation"},
+        {WAIT_NODE_NOT_AVAIL, "ReqNodeNotAvail"},
+        {WAIT_PROLOG, "Prolog"},
+        {WAIT_CLEANING, "Cleaning"},
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -71,8 +74,8 @@ static json_t *describe_job(const slurm_job_info_t *job, const char *state)
     taut_reply_number(out, "array_job", job->array_job_id);
     taut_reply_number(out, "het_job", job->het_job_id);
     taut_reply_number(out, "priority", job->priority);
-    taut_reply_text(out, "reason", reason_name(job->state_reason, buf,
-                                               sizeof(buf)));
+    taut_reply_text(out, "reason",
+                    reason_name(job->state_reason, buf, sizeof(buf)));
     return out;
 }
 

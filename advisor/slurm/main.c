@@ -23,18 +23,18 @@ static const struct {
     const char *op;
     taut_slurm_f *run;
 } requests[] = {
-    { "config", taut_slurm_config },
-    { "drain", taut_slurm_drain },
-    { "jobs", taut_slurm_jobs },
-    { "nodes", taut_slurm_nodes },
-    { "partitions", taut_slurm_partitions },
-    { "resume", taut_slurm_resume },
+    {"config", taut_slurm_config},
+    {"drain", taut_slurm_drain},
+    {"jobs", taut_slurm_jobs},
+    {"nodes", taut_slurm_nodes},
+    {"partitions", taut_slurm_partitions},
+    {"resume", taut_slurm_resume},
 };
 
 static taut_slurm_f *find_request(const char *op)
 {
-    for (size_t i = 0; op != NULL &&
-         i < sizeof(requests) / sizeof(requests[0]); i++)
+    for (size_t i = 0; op != NULL && i < sizeof(requests) / sizeof(requests[0]);
+         i++)
         if (strcmp(op, requests[i].op) == 0)
             return requests[i].run;
     return NULL;

@@ -17,16 +17,14 @@ static json_t *describe_node(const node_info_t *node)
     taut_reply_text(out, "name", node->name);
     taut_reply_text(out, "state", taut_node_base(state));
     taut_reply_flag(out, "drain", (state & NODE_STATE_DRAIN) != 0);
-    taut_reply_flag(out, "down",
-                    (state & NODE_STATE_BASE) == NODE_STATE_DOWN);
+    taut_reply_flag(out, "down", (state & NODE_STATE_BASE) == NODE_STATE_DOWN);
     taut_reply_flag(out, "maint", (state & NODE_STATE_MAINT) != 0);
     taut_reply_flag(out, "fail", (state & NODE_STATE_FAIL) != 0);
     taut_reply_flag(out, "completing", (state & NODE_STATE_COMPLETING) != 0);
     taut_reply_flag(out, "reserved", (state & NODE_STATE_RES) != 0);
     taut_reply_flag(out, "silent", (state & NODE_STATE_NO_RESPOND) != 0);
     taut_reply_text(out, "reason", node->reason);
-    taut_reply_user(out, "reason_user",
-                    has_reason ? node->reason_uid : NO_VAL);
+    taut_reply_user(out, "reason_user", has_reason ? node->reason_uid : NO_VAL);
     taut_reply_number(out, "reason_time", has_reason ? node->reason_time : 0);
     taut_reply_names(out, "partitions", node->partitions);
     return out;

@@ -13,12 +13,9 @@
 const char *taut_node_base(uint32_t state)
 {
     static const char *const names[] = {
-        [NODE_STATE_UNKNOWN] = "unknown",
-        [NODE_STATE_DOWN] = "down",
-        [NODE_STATE_IDLE] = "idle",
-        [NODE_STATE_ALLOCATED] = "allocated",
-        [NODE_STATE_ERROR] = "error",
-        [NODE_STATE_MIXED] = "mixed",
+        [NODE_STATE_UNKNOWN] = "unknown", [NODE_STATE_DOWN] = "down",
+        [NODE_STATE_IDLE] = "idle",       [NODE_STATE_ALLOCATED] = "allocated",
+        [NODE_STATE_ERROR] = "error",     [NODE_STATE_MIXED] = "mixed",
         [NODE_STATE_FUTURE] = "future",
     };
     uint32_t base = state & NODE_STATE_BASE;
@@ -38,8 +35,8 @@ void taut_node_format(char *out, size_t size, uint32_t state)
 
 bool taut_reason_is_ours(const char *reason)
 {
-    return reason != NULL && strncmp(reason, TAUT_REASON_PREFIX,
-                                     strlen(TAUT_REASON_PREFIX)) == 0;
+    return reason != NULL &&
+           strncmp(reason, TAUT_REASON_PREFIX, strlen(TAUT_REASON_PREFIX)) == 0;
 }
 
 int taut_reason_check(const char *reason, struct taut_error *err)

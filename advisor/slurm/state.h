@@ -11,7 +11,7 @@
 #include "wire/error.h"
 
 #define TAUT_REASON_PREFIX "taut:"
-#define TAUT_REASON_MAX 255            /* bytes; accounting keeps no more */
+#define TAUT_REASON_MAX 255 /* bytes; accounting keeps no more */
 
 /* The base of a node's state in lower case: "idle", "allocated" … */
 const char *taut_node_base(uint32_t state);

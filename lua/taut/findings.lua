@@ -76,20 +76,22 @@ end
 
 ---------------------------------------------------------------- verdicts
 
-local function worst_of(k)
-   local worst
+-- The test that tells most: the best of the run shows where the ceiling is.
+local function telling_test(k)
+   local best
    for _, t in ipairs(k.run) do
-      if t.streams == 1 and (not worst or t.ratio < worst.ratio) then
-         worst = t
+      if t.streams == 1 and (not best or t.ratio > best.ratio) then
+         best = t
       end
    end
-   return worst or k.run[#k.run]
+   return best or k.run[#k.run]
 end
 
 local function reason_text(d, c, k)
-   local worst = worst_of(k)
+   local test = telling_test(k)
    return reason.format { kind = d.topo:kind(c), state = k.state, left = k.left or 1,
-      worst = worst, low = #k.run, tests = math.max(k.tests, #k.run), job = worst and worst.job,
+      test = test, low = #k.run, tests = math.max(k.tests, #k.run),
+      job = test and k.run[#k.run].job,
       cable = d.topo:is_link(c) and "cable " .. d.topo:cable(c) or nil }
 end
 

@@ -23,18 +23,37 @@ local function no_figure(t, send, recv, s)
    return nil
 end
 
+-- The share of its window in which a stream kept the route busy; nil where the system cannot say.
+local function busy_share(send)
+   return send.busy_ns and send.window_ns and send.window_ns > 0
+      and math.min(1, send.busy_ns / send.window_ns) or nil
+end
+
+-- Did the ends leave the route idle so long that a healthy one would have looked like this?
+local function was_idle(t, send, recv, s)
+   local busy = busy_share(send)
+   if busy then
+      return t.ratio >= s.good * busy and ("%s had data under way for %d%% of the time only")
+         :format(t.src_name, math.floor(busy * 100))
+   end
+   for name, r in pairs { [t.dst_name] = recv, [t.src_name] = send } do
+      if (r.delay_ns or 0) > s.void_delay * t.dur_ms * 1e6 then
+         return ("%s was starved of CPU for %.1f ms"):format(name, r.delay_ns / 1e6)
+      end
+   end
+   return nil
+end
+
 -- Why a low figure speaks against nobody, or nil.  A good one stands in spite of these: neither
 -- other traffic nor a late probe makes a stream faster than the route.
 local function excuse(t, send, recv, s)
    for name, r in pairs { [t.dst_name] = recv, [t.src_name] = send } do
-      if (r.delay_ns or 0) > s.void_delay * t.dur_ms * 1e6 then
-         return ("%s was starved of CPU for %.1f ms"):format(name, r.delay_ns / 1e6)
-      elseif (r.foreign_bytes or 0) > s.void_foreign * t.expected_Bps * t.dur_ms / 1000 then
+      if (r.foreign_bytes or 0) > s.void_foreign * t.expected_Bps * t.dur_ms / 1000 then
          return ("port of %s carried %.0f kB of other traffic"):format(name,
             r.foreign_bytes / 1e3)
       end
    end
-   return nil
+   return was_idle(t, send, recv, s) or nil
 end
 
 -- What the sub-intervals reached, as shares of what is expected, the best first.

@@ -20,16 +20,21 @@ function reason.head(kind, state, left)
 end
 
 --- The whole reason.
--- @param v table: kind, state, left (0 … 1), worst (the telling low test: src_name, dst_name,
+-- @param v table: kind, state, left (0 … 1), test (the most telling low one: src_name, dst_name,
 --   bw_Bps, expected_Bps), low, tests, job, cable (for a link)
 function reason.format(v)
    local parts = { reason.head(v.kind, v.state, v.left) }
    if v.cable then
       parts[#parts + 1] = v.cable
    end
-   if v.worst then
-      parts[#parts + 1] = ("%s -> %s, %.3g/%.3g GB/s"):format(v.worst.src_name, v.worst.dst_name,
-         v.worst.bw_Bps / 1e9, v.worst.expected_Bps / 1e9)
+   local t = v.test
+   if t then
+      local unit, name = 1e9, "GB/s"
+      if t.expected_Bps < 1e9 then
+         unit, name = 1e6, "MB/s"
+      end
+      parts[#parts + 1] = ("%s -> %s, %.3g/%.3g %s"):format(t.src_name, t.dst_name,
+         t.bw_Bps / unit, t.expected_Bps / unit, name)
    end
    parts[#parts + 1] = ("%d of %d tests"):format(v.low, v.tests)
    if v.job and v.job > 0 then

@@ -13,4 +13,4 @@ local name = file:match("([^/]+)%.lua$")
 -- -v names each test, and says why one was skipped
 local failed = runner:runSuiteByInstances({ { name, tests } }, "-v")
 io.stdout:flush()
-os.exit(failed == 0)
+os.exit(failed == 0, true)

@@ -43,6 +43,18 @@ function tests.test_a_good_figure_stands_in_spite_of_delay_and_other_traffic()
    lu.assertEquals(judged(late, late).class, "good")
 end
 
+function tests.test_what_the_ends_left_idle_is_not_held_against_the_route()
+   local recv = report(0.4)
+   -- busy for half of the window: the route carried 0.8 while it was asked to
+   lu.assertEquals(judged(report(0.4, { busy_ns = 10 * MS }), recv).class, "void")
+   -- busy all the time, or a delay that left data under way: the route is slow
+   lu.assertEquals(judged(report(0.4, { busy_ns = 20 * MS, delay_ns = 15 * MS }), recv).class,
+      "low")
+   lu.assertEquals(judged(report(0.2, { busy_ns = 10 * MS }), report(0.2)).class, "low")
+   lu.assertEquals(judged(report(0, { busy_ns = 0 }), report(0)).class, "void")
+   lu.assertEquals(judged(report(0, { busy_ns = 20 * MS }), report(0)).class, "low")
+end
+
 function tests.test_good_and_low()
    for _, c in ipairs { { 1, "good" }, { 0.76, "good" }, { 0.74, "low" }, { 0.25, "low" },
       { 0, "low" } } do

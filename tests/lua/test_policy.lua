@@ -96,13 +96,13 @@ end
 
 function tests.test_a_reason_is_ascii_and_bounded()
    local text = reason.format { kind = "tx", state = "slow", left = 0.25, low = 6, tests = 7,
-      job = 4711, worst = { src_name = ("n"):rep(200) .. "|\1é", dst_name = ("m"):rep(200),
+      job = 4711, test = { src_name = ("n"):rep(200) .. "|\1é", dst_name = ("m"):rep(200),
       bw_Bps = 3e6, expected_Bps = 12e6 } }
    lu.assertEquals(#text, 255)
    lu.assertNil(text:find("[^\32-\126]"))
    lu.assertNil(text:find("|", 1, true))
    lu.assertEquals(reason.format { kind = "tx", state = "slow", left = 0.25, low = 6, tests = 7,
-      job = 12, worst = { src_name = "n5", dst_name = "n4", bw_Bps = 1.7e9,
+      job = 12, test = { src_name = "n5", dst_name = "n4", bw_Bps = 1.7e9,
       expected_Bps = 6.7e9 } },
       "taut: tx at 25%; n5 -> n4, 1.7/6.7 GB/s, 6 of 7 tests, last job 12")
    lu.assertTrue(reason.is_ours(text))

@@ -76,11 +76,13 @@ slurm_conf_overrides() {
     return 1
 }
 
+# The same settings for prologs (plugstack.conf) and idle checks (node.conf).
+TAUT_NODE="servers=ctl user=slurm interface=hsn0"
+
 plugstack_conf() {
     [ -z "$TAUT_PREFIX" ] ||
-        echo "optional $TAUT_PREFIX/lib/slurm/spank_taut.so servers=ctl" \
-            "user=slurm budget_ms=1000 interface=hsn0" \
-            "probe=$TAUT_PREFIX/libexec/taut/taut-probe"
+        echo "optional $TAUT_PREFIX/lib/slurm/spank_taut.so $TAUT_NODE" \
+            "budget_ms=1000 probe=$TAUT_PREFIX/libexec/taut/taut-probe"
 }
 
 step_munge() {
@@ -104,6 +106,7 @@ step_slurmctld() {
 step_tautd() {
     install -m 644 "$TAUT_CONF" /etc/taut/taut.lua || return
     install -d -o slurm -g slurm -m 755 /run/taut /var/lib/taut /var/log/taut || return
+    tr ' ' '\n' <<<"$TAUT_NODE" >/etc/taut/node.conf || return
     daemon_start tautd
 }
 

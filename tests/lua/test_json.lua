@@ -1,0 +1,104 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+local json = require "taut.json"
+local lu = require "luaunit"
+
+local tests = {}
+
+function tests.test_bad_arguments_raise()
+  lu.assertErrorMsgContains("value expected", json.encode)
+  lu.assertErrorMsgContains("string expected", json.decode, {})
+  lu.assertErrorMsgContains("table expected", json.array, 1)
+  lu.assertErrorMsgContains("not within", json.encode, 1, 99)
+end
+
+function tests.test_what_cannot_be_written_is_refused()
+  local circle = {}
+  circle.circle = circle
+  local cases = {
+    { print, "a function cannot be written" },
+    { { a = print }, "a function cannot be written" },
+    { circle, "circle" },
+    { "\xff", "not UTF-8" },
+    { { ["\xff"] = 1 }, "not UTF-8" },
+    { { ["a\0b"] = 1 }, "NUL" },
+    { 0 / 0, "not finite" },
+    { 1 / 0, "not finite" },
+    { { 1, 2, a = 3 }, "neither" },
+    { { [3] = 1 }, "neither" },
+    { json.array { a = 1 }, "besides" },
+  }
+  for i, case in ipairs(cases) do
+    local text, why = json.encode(case[1])
+    lu.assertNil(text, i)
+    lu.assertStrContains(why, case[2])
+  end
+end
+
+function tests.test_values_are_written()
+  local cases = {
+    { nil, "null" },
+    { json.null, "null" },
+    { true, "true" },
+    { 1, "1" },
+    { 1.5, "1.5" },
+    { 0.1, "0.1" },
+    { 3.0, "3.0" },
+    { math.maxinteger, "9223372036854775807" },
+    { math.mininteger, "-9223372036854775808" },
+    { "a\"\n\0", [["a\"\n\u0000"]] },
+    { {}, "{}" },
+    { json.array {}, "[]" },
+    { json.array { 1 }, "[1]" },
+    { { 1, "b", { c = 3 } }, [=[[1,"b",{"c":3}]]=] },
+    { { b = 1, a = { 2 } }, [[{"a":[2],"b":1}]] },
+  }
+  for i, case in ipairs(cases) do
+    lu.assertEquals(json.encode(case[1]), case[2], i)
+  end
+  lu.assertEquals(json.encode({ a = 1 }, 2), '{\n  "a": 1\n}')
+end
+
+function tests.test_reals_come_back_as_they_were()
+  for _, value in ipairs { 0.1, 1 / 3, 1e300, 5e-324, -0.7, 123456.789 } do
+    lu.assertEquals(json.decode(json.encode(value)), value)
+  end
+end
+
+function tests.test_bad_text_names_line_and_column()
+  local cases = {
+    { "", "line 1 column 0" },
+    { "{", "line 1 column 1" },
+    { '{"a":1,\n"b":}', "line 2 column 5" },
+    { '{"a":1,"a":2}', "duplicate" },
+    { "[1] x", "line 1" },
+    { '"\xff"', "line 1" },
+    { "99999999999999999999", "too big" },
+    { "[" .. ("["):rep(5000), "line 1" },
+    { ("["):rep(500) .. ("]"):rep(500), "nested deeper" },
+  }
+  for i, case in ipairs(cases) do
+    local value, why = json.decode(case[1])
+    lu.assertNil(value, i)
+    lu.assertStrContains(why, case[2])
+  end
+end
+
+function tests.test_text_is_read()
+  lu.assertEquals(json.decode("null"), json.null)
+  lu.assertEquals(math.type(json.decode("9007199254740993")), "integer")
+  lu.assertEquals(json.decode("9007199254740993"), 9007199254740993)
+  lu.assertEquals(math.type(json.decode("1.0")), "float")
+  lu.assertEquals(json.decode('"a\\u0000b"'), "a\0b")
+  local value = json.decode('{"a":[1,null,true],"b":{}}')
+  lu.assertEquals(value.a[1], 1)
+  lu.assertEquals(value.a[2], json.null)
+  lu.assertEquals(value.a[3], true)
+  lu.assertEquals(value.b, {})
+end
+
+function tests.test_decoded_arrays_stay_arrays()
+  local text = '{"a":[],"b":[[]],"c":{}}'
+  lu.assertEquals(json.encode(json.decode(text)), text)
+end
+
+return tests
