@@ -7,7 +7,6 @@
 #include <config.h>
 
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -19,12 +18,14 @@
 #include <event2/listener.h>
 
 #include "advisor/loop.h"
+#include "advisor/tcp_port.h"
 #include "wire/frame.h"
 
 #define LISTENER_CLASS "taut.loop.listener"
 #define CONN_CLASS "taut.loop.conn"
 #define BACKLOG 4096        /* a large job's nodes call at once */
 #define ACCEPT_PAUSE_MS 100 /* when descriptors have run out */
+#define DEFAULT_MAX_HELD (256 << 20)
 
 struct listener {
     struct taut_loop *loop;
@@ -35,6 +36,7 @@ struct listener {
     size_t max_frame;
     struct timeval timeout;
     lua_Integer max_conns, conns;
+    size_t max_held, held; /* bytes of all frames not yet whole */
 };
 
 struct conn {
@@ -44,6 +46,7 @@ struct conn {
     int self;
     int listener_ref; /* keeps 'listener' */
     bool closing;     /* by Lua, once all is sent */
+    size_t held;      /* its part of listener->held */
     char peer[80];
 };
 
@@ -53,6 +56,7 @@ static void conn_release(lua_State *L, struct conn *c)
     if (c->bev != NULL) {
         bufferevent_free(c->bev);
         c->listener->conns--;
+        c->listener->held -= c->held;
     }
     c->bev = NULL;
     if (c->timer != NULL)
@@ -137,6 +141,24 @@ static bool take_frame(struct conn *c)
     return c->bev != NULL && !c->closing;
 }
 
+/* Count what waits in parts of frames, and refuse the connection that makes
+ * it too much for all together. */
+static void count_held(struct conn *c)
+{
+    struct listener *l = c->listener;
+    size_t now = evbuffer_get_length(bufferevent_get_input(c->bev));
+    char why[80];
+
+    l->held += now - c->held;
+    c->held = now;
+    if (l->held <= l->max_held)
+        return;
+    snprintf(why, sizeof(why), "%zu bytes in unfinished frames, limit %zu",
+             l->held, l->max_held);
+    refuse(l, why, c->peer);
+    conn_end(c, why);
+}
+
 static void on_readable(struct bufferevent *bev, void *arg)
 {
     struct conn *c = arg;
@@ -146,6 +168,8 @@ static void on_readable(struct bufferevent *bev, void *arg)
     taut_ref_push(L, c->self); /* keeps c through its callbacks */
     while (!c->closing && take_frame(c))
         continue;
+    if (c->bev != NULL)
+        count_held(c);
     lua_pop(L, 1);
 }
 
@@ -176,18 +200,6 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     conn_end(c, c->closing ? "closed" : "no whole frame in time");
-}
-
-static void format_peer(char *out, size_t size, const struct sockaddr *sa,
-                        socklen_t length)
-{
-    char host[64] = "?", port[8] = "?";
-
-    getnameinfo(sa, length, host, sizeof(host), port, sizeof(port),
-                NI_NUMERICHOST | NI_NUMERICSERV);
-    /* A dual-stack socket shows IPv4 as ::ffff:1.2.3.4. */
-    const char *v4 = strncmp(host, "::ffff:", 7) == 0 ? host + 7 : host;
-    snprintf(out, size, strchr(v4, ':') ? "[%s]:%s" : "%s:%s", v4, port);
 }
 
 /* Push a new connection around 'fd', which it then owns.  Returns NULL, with
@@ -255,7 +267,7 @@ static void on_accept(struct evconnlistener *ev, evutil_socket_t fd,
     char peer[80];
 
     (void)ev;
-    format_peer(peer, sizeof(peer), sa, (socklen_t)length);
+    taut_port_peer(peer, sizeof(peer), sa, (socklen_t)length);
     taut_ref_push(l->loop->L, l->self); /* keeps l through its callbacks */
     admit(l, fd, peer);
     lua_pop(l->loop->L, 1);
@@ -373,54 +385,6 @@ static int listener_port(lua_State *L)
     return 1;
 }
 
-/* Try one address.  Returns a descriptor, or -1 with errno. */
-static int bind_to(const struct addrinfo *ai, bool any)
-{
-    int one = 1, zero = 0;
-    int fd =
-        socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    if (fd < 0)
-        return -1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if (ai->ai_family == AF_INET6 && any)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
-    if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0)
-        return fd;
-    int saved = errno;
-    close(fd);
-    errno = saved;
-    return -1;
-}
-
-/* Bind to 'host', or to every address of the machine if it is NULL.
- * Returns a descriptor, or -1 with 'err'. */
-static int open_port(const char *host, int port, struct taut_error *err)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_PASSIVE};
-    struct addrinfo *list, *ai;
-    char service[8];
-    int fd = -1;
-
-    snprintf(service, sizeof(service), "%d", port);
-    int rc = getaddrinfo(host, service, &hints, &list);
-    if (rc != 0)
-        return taut_error_set(err, "%s: %s", host ? host : "*",
-                              gai_strerror(rc));
-    /* IPv6 first: without a host it serves IPv4 as well. */
-    for (ai = list; ai != NULL && fd < 0; ai = ai->ai_next)
-        if (ai->ai_family == AF_INET6 || host != NULL)
-            fd = bind_to(ai, host == NULL);
-    for (ai = list; ai != NULL && fd < 0; ai = ai->ai_next)
-        fd = bind_to(ai, host == NULL);
-    freeaddrinfo(list);
-    if (fd < 0)
-        return taut_error_set(err, "%s port %d: %s", host ? host : "*", port,
-                              strerror(errno));
-    return fd;
-}
-
 static struct listener *listener_new(lua_State *L)
 {
     struct taut_loop *loop = taut_loop_get(L);
@@ -437,6 +401,8 @@ static struct listener *listener_new(lua_State *L)
     l->on_refused = taut_ref_field(L, 1, "on_refused", false);
     l->max_frame = (size_t)taut_opt_integer(L, 1, "max_frame", TAUT_FRAME_MAX,
                                             1, TAUT_FRAME_MAX);
+    l->max_held = (size_t)taut_opt_integer(L, 1, "max_held", DEFAULT_MAX_HELD,
+                                           1, (lua_Integer)1 << 40);
     l->max_conns = taut_opt_integer(L, 1, "max_conns", 1024, 1, 1 << 20);
     l->timeout =
         taut_timeval(taut_opt_integer(L, 1, "timeout_ms", 10000, 1, 3600000));
@@ -452,7 +418,7 @@ int taut_loop_listen(lua_State *L)
     struct listener *l = listener_new(L);
     const char *host = taut_opt_string(L, 1, "host", NULL);
     int port = (int)taut_opt_integer(L, 1, "port", TAUT_DEFAULT_PORT, 0, 65535);
-    int fd = open_port(host, port, &err);
+    int fd = taut_port_open(host, port, &err);
     if (fd < 0)
         return taut_fail(L, "%s", err.text);
     l->resume = event_new(l->loop->base, -1, 0, on_resume, l);
