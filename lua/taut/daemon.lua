@@ -44,15 +44,6 @@ local function on_job(d, h, count, why)
    d.skipped[why or "checked"] = (d.skipped[why or "checked"] or 0) + 1
 end
 
-local function on_planned(d, s)
-   for _, t in ipairs(s.tests) do
-      if t.confirms then
-         local k = d.diagnosis:component(t.confirms)
-         k.asked = (k.asked or 0) + 1
-      end
-   end
-end
-
 local function set_setting(d, name, value)
    d[name] = value
    d.journal:add("setting", { name = name, value = tostring(value) })
@@ -74,7 +65,6 @@ local function build(d)
          return d.last_test
       end,
       on_job = function(h, count, why) on_job(d, h, count, why) end,
-      on_planned = function(s) on_planned(d, s) end,
       on_done = function(s) findings.take(d, s) end,
    }
    d.act.policy = conf.policy

@@ -147,6 +147,12 @@ local function total_grows(self, k, p)
 end
 
 local function confirm(self, tests, touched)
+   for _, t in ipairs(tests) do
+      if t.confirms then
+         local k = self:component(t.confirms)
+         k.asked = (k.asked or 0) + 1
+      end
+   end
    for _, p in ipairs(confirmations(tests)) do
       local k = self:component(p.c)
       if p.one.class == "low" and p.many.class ~= "void" and k.state ~= "ok" then
@@ -171,15 +177,20 @@ local function best_of(run)
    return best
 end
 
--- A ceiling: at least half of the run lies within `ceiling` below its best.
+-- A ceiling: at least half of the run lies within `ceiling` below its best.  Only single streams
+-- are compared; several at once push each other about.
 local function has_ceiling(run, ceiling)
-   local best, near = best_of(run), 0
+   local best, near, n = 0, 0, 0
    for _, t in ipairs(run) do
-      if t.ratio >= best * (1 - ceiling) or best - t.ratio < 0.005 then
-         near = near + 1
+      best = t.streams == 1 and math.max(best, t.ratio) or best
+   end
+   for _, t in ipairs(run) do
+      if t.streams == 1 then
+         n = n + 1
+         near = near + ((t.ratio >= best * (1 - ceiling) or best - t.ratio < 0.005) and 1 or 0)
       end
    end
-   return near * 2 >= #run
+   return near * 2 >= n
 end
 
 local function count(run, key)
@@ -249,10 +260,14 @@ local function is_confirmed(self, c, k, now)
    return last - first >= s.confirm_span_h * 3600
 end
 
-local function is_unconfirmed_slow(self, c, k, run)
+-- Where no confirming test could be run, many low ones since it became suspect will do.
+local function is_unconfirmed_slow(self, c, k, all)
    local s = self.s
-   return k.busy == 0 and #k.confirmed == 0 and (k.asked or 0) == 0
-      and #run >= s.unconfirmed_low
+   if k.busy > 0 or #k.confirmed > 0 or (k.asked or 0) > 0 then
+      return false
+   end
+   local run = drop_if(all, function(t) return t.time <= k.suspect_at end)
+   return #run >= s.unconfirmed_low
       and count(run, function(t) return t.event end) >= s.unconfirmed_events
       and count(run, far_end(self, c)) >= s.reporters
 end

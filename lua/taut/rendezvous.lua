@@ -129,7 +129,6 @@ local function start(self, s)
       finish(self, s)
       return
    end
-   self.on_planned(s)
    send_all(self, s, last_ms)
 end
 
@@ -370,11 +369,11 @@ end
 
 --- @param o table: topology, checks, coverage, cluster, enabled() → boolean,
 --   wanted(purpose) → suspects, idle_nodes(n) → nodes an idle cycle begun by n would use,
---   next_test() → id, on_job(h, count, why), on_planned(session), on_done(session)
+--   next_test() → id, on_job(h, count, why), on_done(session)
 function rendezvous.new(o)
    return setmetatable({ topo = o.topology, checks = o.checks, coverage = o.coverage,
       cluster = o.cluster, enabled = o.enabled, wanted = o.wanted, idle_nodes = o.idle_nodes,
-      next_test = o.next_test, on_job = o.on_job, on_planned = o.on_planned, on_done = o.on_done,
+      next_test = o.next_test, on_job = o.on_job, on_done = o.on_done,
       open = {}, sessions = {}, jobs = {}, nothing_due = 0 }, Rendezvous)
 end
 

@@ -254,21 +254,35 @@ static int pump(int fd, int64_t until_ns)
     return 0;
 }
 
+/* Send until the answer comes.  Returns bytes per second, or 0 and in *why
+ * what went wrong. */
+static double measured_rate(int fd, const struct options *o, const char **why)
+{
+    uint64_t reply[2];
+
+    *why = "the connection broke";
+    if (pump(fd, now_ns() + (o->dur_ms + 1000) * MS_NS) < 0)
+        return 0;
+    *why = "no answer";
+    if (recv(fd, reply, sizeof(reply), 0) != sizeof(reply))
+        return 0;
+    *why = "less than two reads within the test";
+    if (reply[1] == 0)
+        return 0;
+    return 1e9 * (double)be64toh(reply[0]) / (double)be64toh(reply[1]);
+}
+
 /* One test.  Prints bytes per second, 0 if nothing came through. */
 static void measure_once(const struct options *o)
 {
     int fd = open_stream(o, (uint32_t)o->dur_ms);
-    uint64_t reply[2] = {0, 0};
-    double rate = 0;
+    const char *why = "cannot connect";
+    double rate = fd < 0 ? 0 : measured_rate(fd, o, &why);
 
-    if (fd >= 0) {
-        int64_t end_ns = now_ns() + (o->dur_ms + 1000) * MS_NS;
-
-        if (pump(fd, end_ns) == 0 &&
-            recv(fd, reply, sizeof(reply), 0) == sizeof(reply) && reply[1])
-            rate = 1e9 * (double)be64toh(reply[0]) / (double)be64toh(reply[1]);
+    if (rate <= 0)
+        fprintf(stderr, "labstream: test failed: %s\n", why);
+    if (fd >= 0)
         close(fd);
-    }
     printf("%.0f\n", rate);
 }
 

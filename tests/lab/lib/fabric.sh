@@ -62,14 +62,14 @@ find_link() {
     else OPPOSITE+=-; fi
 }
 
-# set_port COMPONENT STATE QDISC...
+# set_port COMPONENT STATE QDISC: by way of a blackhole, because a tbf that is
+# only changed keeps its queue, and waits for ever on a packet at its head
+# that is longer than the new burst.
 set_port() {
     local component=$1 state=$2 NS DEV BPS OPPOSITE
     find_component "$component"
-    shift 2
-    # shellcheck disable=SC2068
-    tc -n "$NS" qdisc replace dev "$DEV" root $@ ||
-        die "cannot change $component"
+    printf 'qdisc replace dev %s root %s\n' "$DEV" blackhole "$DEV" "$3" |
+        tc -n "$NS" -batch - || die "cannot change $component"
     if [ "$state" = healthy ]; then rm -f "$LAB_RUN/faults/${component//\//_}"
     else echo "$component $state" >"$LAB_RUN/faults/${component//\//_}"; fi
 }

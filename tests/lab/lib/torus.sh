@@ -167,7 +167,7 @@ node_setup() {
     echo "address add $(control_address "$n")/16 dev eth0"
     echo "link set eth0 up"
     echo "address add $(node_address "$n")/32 dev hsn0"
-    echo "link set hsn0 up"
+    echo "link set hsn0 up gso_max_segs $GSO_SEGMENTS"
     echo "neighbour add $HOP lladdr $PORT_MAC dev hsn0 nud permanent"
     # No stream has more packets under way than its share of a port's queue,
     # as credits would have it in a real fabric: nothing is lost by one
@@ -195,6 +195,8 @@ apply_setup() {
         # Some machines default to BBR, which probes for bandwidth.
         echo cubic >$net/ipv4/tcp_congestion_control 2>/dev/null ||
             echo reno >$net/ipv4/tcp_congestion_control
+        # A test must not inherit what an earlier one learnt of its peer.
+        echo 1 >$net/ipv4/tcp_no_metrics_save
         node_setup "$number" | ip -batch - && node_shaping | tc -batch -
     fi
 }

@@ -66,7 +66,7 @@ print_conf() {
     LAB_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     [ -z "$TAUT_PREFIX" ] || LAB_PATH=$TAUT_PREFIX/bin:$TAUT_PREFIX/sbin:$LAB_PATH
     declare -p LAB_NAME LAB_PATH DIMS ROUTERS NODES_PER_ROUTER NODE_CPUS \
-        TX_BPS RX_BPS LINK_BPS BURST_US QUEUE_BYTES WINDOW_PACKETS \
+        TX_BPS RX_BPS LINK_BPS BURST_US GSO_SEGMENTS QUEUE_BYTES WINDOW_PACKETS \
         WITH_SLURM SLURM_CONF_LINES TAUT_PREFIX TAUT_CONF \
         HEALTH_INTERVAL HEALTH_STATES | sed 's/^declare --/declare -g/; s/^declare -a/declare -ga/'
     [ -z "${LAB_BINDIR:-}" ] || declare -p LAB_BINDIR | sed 's/^declare -[-x]*/declare -g/'
@@ -78,6 +78,7 @@ fabric_constants() {
     local bps=$TX_BPS
     [ "$RX_BPS" -le "$bps" ] || bps=$RX_BPS
     [ "$LINK_BPS" -le "$bps" ] || bps=$LINK_BPS
+    GSO_SEGMENTS=${LAB_GSO_SEGMENTS:-1}
     BURST_US=${LAB_BURST_US:-4000}
     WINDOW_PACKETS=$((bps / 8 * ${LAB_WINDOW_US:-2000} / 1000000 / 1514))
     [ $WINDOW_PACKETS -ge 10 ] || WINDOW_PACKETS=10
