@@ -66,21 +66,22 @@ end
 -- @param self the diagnosis
 -- @param comps set of components (blame.concerned)
 -- @param is_suspect function(c, tests): do these tests make c a suspect?
--- @return map component → { run = tests it explains, tied = others that would, too }
+-- @return map component → { run = tests it explains, tied = others that would, too }; set of the
+--   tests that something explains
 function blame.explain(self, comps, is_suspect)
-   local taken, suspects = {}, {}
+   local taken, suspects, explained = {}, {}, {}
    -- what is known to be slow explains its tests before anything else is suspected
    for c in pairs(comps) do
       if self:is_decided(c) then
          for _, t in ipairs(self:component(c).run) do
-            taken[t] = true
+            taken[t], explained[t] = true, true
          end
       end
    end
    while true do
       local c, rest = best_explanation(self, comps, taken)
       if not c then
-         return suspects
+         return suspects, explained
       end
       local tied = ties_of(self, comps, c, rest, taken)
       if is_suspect(c, rest) then
@@ -94,6 +95,7 @@ function blame.explain(self, comps, is_suspect)
       end
       for _, t in ipairs(rest) do
          taken[t] = true
+         explained[t] = suspects[c] ~= nil or nil
       end
    end
 end

@@ -57,7 +57,7 @@ local function build(d)
    d.measures = {}
    d.meet = rendezvous.new {
       topology = d.topo, checks = conf.checks, coverage = d.coverage, cluster = d.cluster,
-      enabled = function() return d.switch ~= "off" and conf.checks.enabled end,
+      enabled = function() return d.switch ~= "off" and d.conf.checks.enabled end,
       wanted = function(purpose) return agenda.wanted(d, purpose) end,
       idle_nodes = function() return agenda.idle_nodes(d) end,
       next_test = function()
@@ -144,6 +144,9 @@ local FIXED = {
    listen = function(c) return c.listen end,
    socket = function(c) return c.socket end,
    database = function(c) return c.database end,
+   munge_socket = function(c) return c.munge_socket end,
+   refresh_s = function(c) return c.refresh_s end,
+   ["checks.max_conns"] = function(c) return c.checks.max_conns end,
    topology = function(c) return c.topology.signature end,
 }
 
@@ -240,7 +243,7 @@ local function run(conf)
    loop.signal("TERM", function() stop(d) end)
    loop.signal("INT", function() stop(d) end)
    loop.every(3600 * 1000, function()
-      d.journal:prune(loop.time() - conf.keep_days * 86400)
+      d.journal:prune(loop.time() - d.conf.keep_days * 86400)
    end)
    sys.notify("READY=1")
    sys.log("notice", ("tautd %s: %d nodes, %d components, mode %s"):format(sys.version,

@@ -284,7 +284,18 @@ local function verdict_of(self, c, k, found, now)
    return "suspect"
 end
 
-local function settle(self, c, found, now, changes)
+-- Is something in a suspect's run that no other suspect explains?  Then it stays one although its
+-- tests scatter now: only a clearing test ends a run.
+local function is_open(k, explained)
+   for _, t in ipairs(k.run) do
+      if not explained[t] then
+         return true
+      end
+   end
+   return false
+end
+
+local function settle(self, c, found, explained, now, changes)
    local k = self:component(c)
    if self:is_decided(c) then
       if #k.run == 0 and k.good >= self.s.recover_good then
@@ -295,13 +306,15 @@ local function settle(self, c, found, now, changes)
          set_state(self, c, "suspect", now, changes)
          become_suspect(self, c, k, found.run)
       end
-      k.tied = found.tied
+      k.tied, k.scatters = found.tied, nil
       local verdict = verdict_of(self, c, k, found, now)
       if verdict ~= "suspect" then
          k.left = math.min(1, runs.best(k.run))
          k.good = 0
       end
       set_state(self, c, verdict, now, changes)
+   elseif k.state == "suspect" and is_open(k, explained) then
+      k.tied, k.scatters = nil, true
    elseif k.state == "suspect" or (k.state == "unknown" and k.cleared_at) then
       k.tied = nil
       set_state(self, c, "ok", now, changes)
@@ -351,7 +364,7 @@ end
 function Diagnosis:judge(touched, now)
    forget_old(self, touched, now)
    local comps, changes = blame.concerned(self, touched), {}
-   local found = blame.explain(self, comps, function(c, tests)
+   local found, explained = blame.explain(self, comps, function(c, tests)
       return is_suspect(self, c, tests, now)
    end)
    local order = {}
@@ -360,7 +373,7 @@ function Diagnosis:judge(touched, now)
    end
    table.sort(order)
    for _, c in ipairs(order) do
-      settle(self, c, found[c], now, changes)
+      settle(self, c, found[c], explained, now, changes)
    end
    return changes
 end
@@ -410,7 +423,7 @@ function Diagnosis:remark(c, now)
       return ""
    end
    local words = {}
-   if k.state == "suspect" and k.busy > 0 then
+   if k.state == "suspect" and (k.busy > 0 or k.scatters) then
       words[#words + 1] = "busy?"
    end
    if k.state == "suspect" and k.tied and #k.tied > 0 then
