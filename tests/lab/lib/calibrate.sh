@@ -4,13 +4,13 @@
 # A 4x2x2 torus with all of its 128 ports busy: from each router the first
 # node sends one step in X and one in Y, the second one step back in X and
 # one in Z.  Every tx, rx and link then carries exactly one stream.
+# busy_target NODE: sets TARGET.
 busy_target() {
-    local n=$1 r X Y Z
-    r=$((n / 2))
-    coordinates $r
-    if [ $((n % 2)) -eq 0 ]; then r=$(router_index $(((X + 1) % 4)) $((1 - Y)) "$Z")
-    else r=$(router_index $(((X + 3) % 4)) "$Y" $((1 - Z))); fi
-    echo $((2 * r + n % 2))
+    local X Y Z INDEX
+    coordinates $(($1 / 2))
+    if [ $(($1 % 2)) -eq 0 ]; then router_index $(((X + 1) % 4)) $((1 - Y)) "$Z"
+    else router_index $(((X + 3) % 4)) "$Y" $((1 - Z)); fi
+    TARGET=$((2 * INDEX + $1 % 2))
 }
 
 cpu_times() { awk '/^cpu /{ print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' /proc/stat; }
@@ -18,12 +18,13 @@ cpu_times() { awk '/^cpu /{ print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' /proc/
 # Sum and lowest of all streams in percent of the rate, and processor time
 # in percent of all processors.
 busy_figures() {
-    local n program before after pids=()
+    local n TARGET program before after pids=()
     program=$(lab_program labstream)
-    for ((n = 0; n < $(node_count); n++)); do sink_up $n; done
+    for ((n = 0; n < NODES; n++)); do sink_up $n; done
     before=$(cpu_times)
-    for ((n = 0; n < $(node_count); n++)); do
-        in_net n$n "$program" measure "$(node_address "$(busy_target $n)")" \
+    for ((n = 0; n < NODES; n++)); do
+        busy_target $n
+        in_net n$n "$program" measure "${NODE_ADDRESS[TARGET]}" \
             $SINK_PORT --ms 3000 --warmup 1000 >$LAB_RUN/busy.$n &
         pids+=($!)
     done
