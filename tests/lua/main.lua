@@ -9,7 +9,8 @@ if type(tests) ~= "table" then
 end
 
 local runner = luaunit.LuaUnit.new()
-runner:setOutputType("text")
-local failed = runner:runSuiteByInstances({ { file:match("([^/]+)%.lua$"), tests } })
+local name = file:match("([^/]+)%.lua$")
+-- -v names each test, and says why one was skipped
+local failed = runner:runSuiteByInstances({ { name, tests } }, "-v")
 io.stdout:flush()
 os.exit(failed == 0)

@@ -105,4 +105,23 @@ echo 1..1; sleep 60; echo ok 1'
     run "$run" a b c.lua
     [ "$status" -eq 0 ]
     [ "$(last)" = "7 passed, 0 failed, 1 skipped" ]
+    [[ $output == *"c.lua: 1 skipped: why"* ]]
+}
+
+@test "a runner that is stopped stops its test first" {
+    script t <<<'trap "echo gone >gone; exit 1" TERM
+echo $$ >pid; while :; do sleep 0.1; done'
+    "$run" t >out 2>&1 3>&- &
+    runner=$!
+    for ((i = 0; i < 50; i++)); do [ -s pid ] && break; sleep 0.1; done
+    kill -TERM "$runner"
+    run wait "$runner"
+    [ "$(cat gone)" = gone ]
+    ! kill -0 "$(cat pid)" 2>/dev/null
+}
+
+@test "a test begins with SIGINT as usual" {
+    script t <<<'echo 1..1; trap "echo ok 1; exit 0" INT; kill -INT $$; echo not ok 1'
+    run "$run" t
+    [ "$(last)" = "1 passed, 0 failed, 0 skipped" ]
 }

@@ -37,8 +37,8 @@ static void init(struct node *n)
     n->engine.transport = &taut_transport_tcp;
     n->engine.gauge = &n->gauge;
     n->limit_ms = 5000;
-    ck_assert_int_eq(taut_address_parse(&n->engine.local, "127.0.0.1:1",
-                                        NULL), 0);
+    ck_assert_int_eq(taut_address_parse(&n->engine.local, "127.0.0.1:1", NULL),
+                     0);
     taut_address_set_port(&n->engine.local, 0);
     n->engine.endpoint =
         taut_transport_tcp.open(&n->engine.local, endpoint, NULL);
@@ -80,7 +80,8 @@ static void *run(void *arg)
 
     ck_assert_int_eq(taut_engine_run(&n->engine, &n->plan, now,
                                      now + n->limit_ms * TAUT_MS_NS,
-                                     n->measures, &n->refused), 0);
+                                     n->measures, &n->refused),
+                     0);
     return NULL;
 }
 
@@ -97,8 +98,8 @@ static int connect_to(const struct node *n)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    ck_assert_int_eq(connect(fd, (const void *)&n->address.sa,
-                             n->address.length), 0);
+    ck_assert_int_eq(
+        connect(fd, (const void *)&n->address.sa, n->address.length), 0);
     return fd;
 }
 

@@ -1,0 +1,30 @@
+# What quickstart says before it builds anything.
+
+setup() {
+    quickstart="$BATS_TEST_DIRNAME/../../quickstart"
+}
+
+@test "help, and no command, print the usage" {
+    run "$quickstart" help
+    [ "$status" -eq 0 ]
+    [[ $output == "usage: ./quickstart COMMAND"* ]]
+    [ "$("$quickstart")" = "$output" ]
+}
+
+@test "an unknown command prints the usage and fails" {
+    run "$quickstart" tset
+    [ "$status" -eq 2 ]
+    [[ $output == "usage: "* ]]
+}
+
+@test "bench refuses a name that is a path" {
+    run "$quickstart" bench ../run
+    [ "$status" -eq 1 ]
+    [[ $output == *"../run is not the name of a benchmark"* ]]
+}
+
+@test "bench refuses a benchmark that is not there" {
+    run "$quickstart" bench nothing
+    [ "$status" -eq 1 ]
+    [[ $output == *"there is no benchmark nothing"* ]]
+}
