@@ -35,6 +35,7 @@ struct probe {
     struct taut_arguments args;
     struct taut_log log;
     int64_t start_ns, deadline_ns;
+    int64_t plan_ns; /* when PLAN came */
     int root_fd, endpoint_fd;
     char interface[IFNAMSIZ];
     char endpoint[TAUT_ADDRESS_TEXT];
@@ -222,6 +223,7 @@ static int get_plan(struct probe *p, struct taut_plan *plan)
         p->deadline_ns - RESULT_MS * TAUT_MS_NS, &why);
     int rc;
 
+    p->plan_ns = taut_now_ns();
     if (n < 0 && errno == ETIMEDOUT) {
         hold_off(p, why.text);
         return -1;
@@ -262,7 +264,6 @@ static void send_result(struct probe *p, const struct taut_result *result)
 
 static void carry_out(struct probe *p, const struct taut_plan *plan)
 {
-    int64_t plan_ns = taut_now_ns();
     struct taut_engine engine = {
         .transport = &taut_transport_tcp,
         .endpoint = p->endpoint_fd,
@@ -276,7 +277,7 @@ static void carry_out(struct probe *p, const struct taut_plan *plan)
         .counters = &p->counters,
     };
 
-    if (measures && taut_engine_run(&engine, plan, plan_ns,
+    if (measures && taut_engine_run(&engine, plan, p->plan_ns,
                                     p->deadline_ns - RESULT_MS * TAUT_MS_NS,
                                     measures, &result.refused) == 0) {
         read_counters(p);
@@ -360,15 +361,15 @@ static void fini(struct probe *p)
         close(p->root_fd);
 }
 
-/* The last resort when no plugin is there to kill us: SIGALRM ends us at
- * the hard stop. */
+/* The last resort when nobody is there to kill us at one and a half times
+ * the budget, as the plugin does: SIGALRM ends us at twice the budget. */
 static void set_hard_stop(int budget_ms)
 {
     struct itimerval stop = {
         .it_value =
             {
-                .tv_sec = budget_ms * 3 / 2 / 1000,
-                .tv_usec = budget_ms * 3 / 2 % 1000 * 1000,
+                .tv_sec = budget_ms / 500,
+                .tv_usec = budget_ms % 500 * 2000,
             },
     };
 
