@@ -204,7 +204,6 @@ int main(void)
     TCase *tc = tcase_create("child");
 
     tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, what_cannot_be_run_is_an_error);
     tcase_add_test(tc, status_and_lines_come_back);
     tcase_add_test(tc, a_signal_is_reported);
     tcase_add_test(tc, a_hanging_child_is_killed_with_its_children);
@@ -215,6 +214,11 @@ int main(void)
     tcase_add_test(tc, the_child_sees_nothing_of_ours);
     tcase_add_test(tc, it_has_a_session_of_its_own);
     tcase_add_test(tc, a_host_that_ignores_its_children_is_served);
-    tcase_add_test(tc, a_blocking_call_is_given_up);
+    /* Not under valgrind (CK_FORK=no): it makes vfork a fork, and an exec
+     * that failed is no error any more; and a thread is left behind. */
+    if (!getenv("CK_FORK")) {
+        tcase_add_test(tc, what_cannot_be_run_is_an_error);
+        tcase_add_test(tc, a_blocking_call_is_given_up);
+    }
     return unit_run("child", tc);
 }

@@ -68,7 +68,7 @@ static struct taut_plan_test *add(struct node *n, enum taut_role role,
     t->peer = peer->address;
     memset(t->token, id, TAUT_TOKEN);
     t->start_ms = 20;
-    t->dur_ms = 40;
+    t->dur_ms = 200; /* a busy machine may lose tens of ms */
     t->streams = 1;
     return t;
 }
@@ -122,7 +122,7 @@ START_TEST(bytes_arrive_and_both_ends_agree)
     ck_assert_str_eq(in->error, "");
     ck_assert_int_gt(in->bytes, 0);
     ck_assert_int_ge(in->total_bytes, in->bytes);
-    ck_assert_int_eq(in->window_ns, 32 * TAUT_MS_NS);
+    ck_assert_int_eq(in->window_ns, 160 * TAUT_MS_NS);
     for (int i = 0; i < TAUT_RESULT_PARTS; i++)
         sum += in->sub_bytes[i];
     ck_assert_int_eq(sum, in->bytes);
