@@ -12,19 +12,19 @@
 #include "plugin/receiver.h"
 #include "plugin/sender.h"
 
-#define MARGIN_NS (2 * TAUT_MS_NS)     /* around a test, for its gauge */
-#define TAIL_NS (20 * TAUT_MS_NS)      /* for a sender that ends late */
+#define MARGIN_NS (2 * TAUT_MS_NS) /* around a test, for its gauge */
+#define TAIL_NS (20 * TAUT_MS_NS)  /* for a sender that ends late */
 #define TAIL_MEMORY_NS (50 * TAUT_MS_NS)
-#define SLACK_BYTES 8192               /* handshakes, ARP, tautd's frames */
+#define SLACK_BYTES 8192 /* handshakes, ARP, tautd's frames */
 
 static const char out_of_time[] = "the budget ended before the test did";
 
 struct slot {
     const struct taut_plan_test *test;
     struct taut_measure *measure;
-    struct taut_sender *sender;        /* one of the two */
+    struct taut_sender *sender; /* one of the two */
     struct taut_inflow *inflow;
-    int64_t begin_ns;                  /* when to note the first mark */
+    int64_t begin_ns; /* when to note the first mark */
     struct taut_gauge_mark from;
     bool is_begun, is_finished;
 };

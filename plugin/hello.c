@@ -17,16 +17,15 @@ static json_t *pack(const struct taut_hello *h, const char *key)
 {
     const struct taut_job *j = h->job;
 
-    return json_pack("{s:i, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:i,"
-                     " s:s, s:s, s:s, s:o}",
-                     "v", TAUT_PROTOCOL_VERSION, "purpose",
-                     taut_purpose_name(j->purpose), "job", (json_int_t)j->id,
-                     "restart", (json_int_t)j->restart, "uid",
-                     (json_int_t)j->uid, "partition", j->partition, "node",
-                     j->node, "nodes", j->nodes, "endpoint", h->endpoint,
-                     "budget_ms", h->budget_ms, "boot", h->boot, "slurm",
-                     j->slurm, "key", key, "counters",
-                     taut_counters_to_json(h->counters));
+    return json_pack(
+        "{s:i, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:i,"
+        " s:s, s:s, s:s, s:o}",
+        "v", TAUT_PROTOCOL_VERSION, "purpose", taut_purpose_name(j->purpose),
+        "job", (json_int_t)j->id, "restart", (json_int_t)j->restart, "uid",
+        (json_int_t)j->uid, "partition", j->partition, "node", j->node, "nodes",
+        j->nodes, "endpoint", h->endpoint, "budget_ms", h->budget_ms, "boot",
+        h->boot, "slurm", j->slurm, "key", key, "counters",
+        taut_counters_to_json(h->counters));
 }
 
 char *taut_hello_encode(const struct taut_hello *hello)
@@ -54,7 +53,8 @@ static munge_ctx_t make_context(uid_t uid, const char *socket,
         taut_error_set(err, "munge: out of memory");
         return NULL;
     }
-    if ((*socket && munge_ctx_set(ctx, MUNGE_OPT_SOCKET, socket) != EMUNGE_SUCCESS) ||
+    if ((*socket &&
+         munge_ctx_set(ctx, MUNGE_OPT_SOCKET, socket) != EMUNGE_SUCCESS) ||
         munge_ctx_set(ctx, MUNGE_OPT_UID_RESTRICTION, uid) != EMUNGE_SUCCESS) {
         taut_error_set(err, "munge: %s", munge_ctx_strerror(ctx));
         munge_ctx_destroy(ctx);

@@ -13,10 +13,10 @@
 struct taut_hello {
     const struct taut_job *job;
     const struct taut_counters *counters;
-    const char *endpoint;              /* "" for an epilog */
-    const char *boot;                  /* boot id, or "" */
-    int budget_ms;                     /* left now */
-    unsigned char key[TAUT_SEAL_KEY];  /* session key */
+    const char *endpoint;             /* "" for an epilog */
+    const char *boot;                 /* boot id, or "" */
+    int budget_ms;                    /* left now */
+    unsigned char key[TAUT_SEAL_KEY]; /* session key */
 };
 
 /* The JSON text of HELLO.  Returns a string to free(), or NULL with errno

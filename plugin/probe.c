@@ -29,12 +29,13 @@
 #include "plugin/session.h"
 
 #define SERVERS_MAX 8
-#define RESULT_MS 40                   /* of the budget, kept for RESULT */
+#define RESULT_MS 40 /* of the budget, kept for RESULT */
 
 struct probe {
     struct taut_arguments args;
     struct taut_log log;
     int64_t start_ns, deadline_ns;
+    int64_t plan_ns; /* when PLAN came */
     int root_fd, endpoint_fd;
     char interface[IFNAMSIZ];
     char endpoint[TAUT_ADDRESS_TEXT];
@@ -51,10 +52,10 @@ struct lookup {
     const struct taut_options *opts;
     struct taut_user tautd, run_as;
     struct taut_address servers[SERVERS_MAX];
-    int server_count;                  /* -1: none was found */
+    int server_count; /* -1: none was found */
     bool is_root;
-    int rc;                            /* of the users */
-    int why;                           /* errno of the servers */
+    int rc;  /* of the users */
+    int why; /* errno of the servers */
     struct taut_error err;
 };
 
@@ -73,8 +74,8 @@ static void do_lookup(void *arg)
     if (l->rc == 0 && l->is_root)
         l->rc = taut_user_find(&l->run_as, l->opts->run_as, &l->err);
     if (l->rc == 0)
-        l->server_count = taut_address_resolve(
-            l->servers, SERVERS_MAX, l->opts->servers, &l->err);
+        l->server_count = taut_address_resolve(l->servers, SERVERS_MAX,
+                                               l->opts->servers, &l->err);
     l->why = errno;
 }
 
@@ -116,7 +117,7 @@ static struct lookup *look_up(struct probe *p)
     l->is_root = geteuid() == 0;
     if (taut_blocking_call(do_lookup, l, share_ns(p, 40)) < 0) {
         hold_off(p, "the name service does not answer");
-        return NULL;                   /* the thread still uses it */
+        return NULL; /* the thread still uses it */
     }
     if (l->rc == 0 && l->server_count > 0)
         return l;
@@ -133,8 +134,7 @@ static int open_endpoint(struct probe *p, const struct lookup *l)
 {
     struct taut_error why;
 
-    snprintf(p->interface, sizeof p->interface, "%s",
-             p->args.opts.interface);
+    snprintf(p->interface, sizeof p->interface, "%s", p->args.opts.interface);
     if (taut_address_local(&p->local, p->interface, &l->servers[0], &why) < 0)
         goto fail;
     if (p->args.job.purpose == TAUT_PURPOSE_EPILOG)
@@ -189,7 +189,7 @@ static char *wrap_hello(struct probe *p, uid_t tautd)
     w->uid = tautd;
     if (!w->text || taut_blocking_call(do_wrap, w, share_ns(p, 40)) < 0) {
         hold_off(p, "munge does not answer");
-        return NULL;                   /* the thread still uses it */
+        return NULL; /* the thread still uses it */
     }
     cred = w->cred;
     if (!cred)
@@ -223,6 +223,7 @@ static int get_plan(struct probe *p, struct taut_plan *plan)
         p->deadline_ns - RESULT_MS * TAUT_MS_NS, &why);
     int rc;
 
+    p->plan_ns = taut_now_ns();
     if (n < 0 && errno == ETIMEDOUT) {
         hold_off(p, why.text);
         return -1;
@@ -257,14 +258,12 @@ static void send_result(struct probe *p, const struct taut_result *result)
     else
         taut_log_debug(&p->log, "%zu tests, %lld ms after the start",
                        result->plan->count,
-                       (long long)((taut_now_ns() - p->start_ns) /
-                                   TAUT_MS_NS));
+                       (long long)((taut_now_ns() - p->start_ns) / TAUT_MS_NS));
     free(text);
 }
 
 static void carry_out(struct probe *p, const struct taut_plan *plan)
 {
-    int64_t plan_ns = taut_now_ns();
     struct taut_engine engine = {
         .transport = &taut_transport_tcp,
         .endpoint = p->endpoint_fd,
@@ -278,10 +277,9 @@ static void carry_out(struct probe *p, const struct taut_plan *plan)
         .counters = &p->counters,
     };
 
-    if (measures &&
-        taut_engine_run(&engine, plan, plan_ns,
-                        p->deadline_ns - RESULT_MS * TAUT_MS_NS, measures,
-                        &result.refused) == 0) {
+    if (measures && taut_engine_run(&engine, plan, p->plan_ns,
+                                    p->deadline_ns - RESULT_MS * TAUT_MS_NS,
+                                    measures, &result.refused) == 0) {
         read_counters(p);
         send_result(p, &result);
     }
@@ -306,8 +304,7 @@ static char *prepare(struct probe *p, const struct lookup *l)
 
     if (open_endpoint(p, l) < 0)
         return NULL;
-    taut_gauge_open(&p->gauge, &taut_counters_netdev, p->root_fd,
-                    p->interface);
+    taut_gauge_open(&p->gauge, &taut_counters_netdev, p->root_fd, p->interface);
     read_counters(p);
     cred = wrap_hello(p, l->tautd.uid);
     if (cred && l->is_root && taut_privileges_drop(&l->run_as, &why) < 0) {
@@ -364,15 +361,16 @@ static void fini(struct probe *p)
         close(p->root_fd);
 }
 
-/* The last resort when no plugin is there to kill us: SIGALRM ends us at
- * the hard stop. */
+/* The last resort when nobody is there to kill us at one and a half times
+ * the budget, as the plugin does: SIGALRM ends us at twice the budget. */
 static void set_hard_stop(int budget_ms)
 {
     struct itimerval stop = {
-        .it_value = {
-            .tv_sec = budget_ms * 3 / 2 / 1000,
-            .tv_usec = budget_ms * 3 / 2 % 1000 * 1000,
-        },
+        .it_value =
+            {
+                .tv_sec = budget_ms / 500,
+                .tv_usec = budget_ms % 500 * 2000,
+            },
     };
 
     signal(SIGALRM, SIG_DFL);

@@ -16,9 +16,9 @@
  * phase. */
 #define QUEUE_MS 6
 #define QUEUE_MIN_BYTES (32 * 1024)
-#define REST_NS (TAUT_MS_NS / 2)       /* before looking again */
-#define LOOK_NS TAUT_MS_NS             /* between looks at the rate */
-#define SENDS_PER_RUN 16               /* a fast receiver never fills up */
+#define REST_NS (TAUT_MS_NS / 2) /* before looking again */
+#define LOOK_NS TAUT_MS_NS       /* between looks at the rate */
+#define SENDS_PER_RUN 16         /* a fast receiver never fills up */
 
 static const char payload[CHUNK];
 
@@ -156,8 +156,7 @@ static void send_token(struct taut_sender *s, struct taut_sender_stream *st)
 
 /* Right after the handshake its round trip is all that the estimate holds:
  * later there is queueing in it. */
-static void note_handshake(struct taut_sender *s,
-                           struct taut_sender_stream *st)
+static void note_handshake(struct taut_sender *s, struct taut_sender_stream *st)
 {
     look_at(s, st);
     if (s->measure->rtt_ns < 0 || st->last.rtt_ns < s->measure->rtt_ns)
@@ -280,9 +279,14 @@ static void finish(struct taut_sender *s, int64_t now_ns)
     }
     s->measure->total_bytes = sum;
     s->measure->bytes = s->is_warm ? sum - s->warm_acked : 0;
+<<<<<<< HEAD
     s->measure->window_ns = s->is_warm ? now_ns - s->warmed_ns
                                        : s->end_ns - s->warm_ns;
     s->measure->busy_ns = s->is_warm ? busy_since_warm(s) : -1;
+=======
+    s->measure->window_ns =
+        s->is_warm ? now_ns - s->warmed_ns : s->end_ns - s->warm_ns;
+>>>>>>> node
     s->measure->retrans = 0;
     for (int i = 0; i < s->test->streams; i++)
         s->measure->retrans += s->streams[i].last.retrans;

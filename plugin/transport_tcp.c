@@ -13,7 +13,7 @@
 
 #include "plugin/transport.h"
 
-#define BACKLOG 1100                   /* all streams of the largest plan */
+#define BACKLOG 1100 /* all streams of the largest plan */
 #define DISCARD_MAX (256u * 1024)
 #define UNSENT_MAX (128 * 1024)
 

@@ -33,7 +33,7 @@ end
 local function judge_session(d, s)
    if (s.refused or 0) > 0 then
       d.refused_streams = d.refused_streams + s.refused
-      sys.log("warning", ("job %d: %d streams without a token of the plan were refused"):format(
+      sys.log("warning", ("job %d: streams without a token of the plan were refused: %d"):format(
          s.job, s.refused))
    end
    d.last_event = d.last_event + 1
@@ -99,7 +99,7 @@ local function on_change(d, change)
       state = change.to, evidence = evidence(k) })
    if change.to == "slow" or change.to == "failed" then
       local what, text = apply_policy(d, c)
-      sys.log("warning", ("%s is %s: %s [%s]"):format(name, change.to, text:sub(7), what))
+      d.act:say(("%s is %s: %s [%s]"):format(name, change.to, text:sub(7), what))
    elseif change.from == "slow" or change.from == "failed" then
       d.measures[c] = nil
       for _, n in ipairs(topo:ends(c)) do

@@ -212,7 +212,7 @@ local function judge_job(self, h, names)
    end
    local node, other = self.cluster:is_shared(h.job, names)
    if node then
-      return { why = ("%s is shared with job %d"):format(node, other) }
+      return { why = "shared", detail = ("%s is shared with job %d"):format(node, other) }
    end
    return { nodes = nodes }
 end
@@ -224,7 +224,7 @@ local function prolog(self, h, names, peer)
       job = judge_job(self, h, names)
       job.at, job.groups = loop.time(), {}
       self.jobs[id] = job
-      self.on_job(h, #names, job.why)
+      self.on_job(h, #names, job.why, job.detail)
    end
    local n = self.topo.node_id[h.node]
    if not job.nodes or not n then
@@ -382,7 +382,7 @@ end
 
 --- @param o table: topology, checks, coverage, cluster, enabled() → boolean,
 --   wanted(purpose) → suspects, idle_nodes(n) → nodes an idle cycle begun by n would use,
---   next_test() → id, on_job(h, count, why), on_done(session)
+--   next_test() → id, on_job(h, count, why, detail), on_done(session)
 function rendezvous.new(o)
    return setmetatable({ topo = o.topology, checks = o.checks, coverage = o.coverage,
       cluster = o.cluster, enabled = o.enabled, wanted = o.wanted, idle_nodes = o.idle_nodes,
