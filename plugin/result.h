@@ -19,14 +19,9 @@ struct taut_measure {
     int64_t window_ns;
     int64_t total_bytes;
     int64_t sub_bytes[TAUT_RESULT_PARTS]; /* of a receiver */
-<<<<<<< HEAD
-    int64_t rtt_ns;                    /* of a sender */
-    int64_t retrans;                   /* of a sender */
-    int64_t busy_ns;                   /* of a sender: data was under way */
-=======
     int64_t rtt_ns;                       /* of a sender */
     int64_t retrans;                      /* of a sender */
->>>>>>> node
+    int64_t busy_ns;                      /* of a sender: data under way */
     int64_t delay_ns;
     int64_t foreign_bytes;
     char error[TAUT_RESULT_ERROR]; /* "" or why there are no numbers */

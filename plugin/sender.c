@@ -235,8 +235,9 @@ static void start(struct taut_sender *s, int64_t now_ns)
 }
 
 /* How long data was under way on the busiest stream since the warm-up: the
- * rest of the window the link had nothing to carry, and is not to blame. */
-static int64_t busy_since_warm(const struct taut_sender *s)
+ * rest of the window the link had nothing to carry, and is not to blame.  A
+ * connection that nobody answered was under way all the time. */
+static int64_t busy_since_warm(const struct taut_sender *s, int64_t now_ns)
 {
     int64_t most = -1;
 
@@ -244,6 +245,8 @@ static int64_t busy_since_warm(const struct taut_sender *s)
         const struct taut_sender_stream *st = &s->streams[i];
         int64_t busy = st->last.busy_ns - st->busy_at_warm_ns;
 
+        if (!st->is_connected)
+            return now_ns - s->warmed_ns;
         if (st->last.busy_ns >= 0 && busy > most)
             most = busy;
     }
@@ -279,14 +282,9 @@ static void finish(struct taut_sender *s, int64_t now_ns)
     }
     s->measure->total_bytes = sum;
     s->measure->bytes = s->is_warm ? sum - s->warm_acked : 0;
-<<<<<<< HEAD
-    s->measure->window_ns = s->is_warm ? now_ns - s->warmed_ns
-                                       : s->end_ns - s->warm_ns;
-    s->measure->busy_ns = s->is_warm ? busy_since_warm(s) : -1;
-=======
     s->measure->window_ns =
         s->is_warm ? now_ns - s->warmed_ns : s->end_ns - s->warm_ns;
->>>>>>> node
+    s->measure->busy_ns = s->is_warm ? busy_since_warm(s, now_ns) : -1;
     s->measure->retrans = 0;
     for (int i = 0; i < s->test->streams; i++)
         s->measure->retrans += s->streams[i].last.retrans;
