@@ -7,6 +7,7 @@ local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local plan = require "taut.plan"
+local result = require "taut.result"
 local seal = require "taut.seal"
 local sys = require "taut.sys"
 
@@ -14,7 +15,8 @@ local rendezvous = {}
 local Rendezvous = {}
 Rendezvous.__index = Rendezvous
 
-local PLAN, RESULT_SLACK_MS = 2, 300
+local PLAN, RESULT = 2, 3
+local RESULT_SLACK_MS = 300
 local NODES_MAX = 1 << 20
 local RESERVE_MS = 120 -- of a node's budget, for everything but the phases
 
@@ -63,7 +65,9 @@ local function finish(self, s)
          peer.conn:close()
       end
    end
-   self.open[s.key] = nil
+   if self.open[s.key] == s then
+      self.open[s.key] = nil
+   end
    self.on_done(s)
 end
 
@@ -299,6 +303,19 @@ end
 
 ---------------------------------------------------------------- RESULT
 
+-- Open, decode and check; see result.read.
+local function read_result(peer, bytes)
+   local text, err = seal.open(peer.key, RESULT, bytes)
+   local r
+   if text then
+      r, err = json.decode(text)
+   end
+   if not r then
+      return nil, "RESULT: " .. err
+   end
+   return result.read(r)
+end
+
 --- A sealed RESULT came in.  Returns true, or nil and why it was refused.
 function Rendezvous:result(conn, bytes)
    local s = self.sessions[conn]
@@ -307,15 +324,11 @@ function Rendezvous:result(conn, bytes)
    end
    for n, peer in pairs(s.peers) do
       if peer.conn == conn then
-         local text, err = seal.open(peer.key, 3, bytes)
-         local r
-         if text then
-            r, err = json.decode(text)
+         local tests, refused = read_result(peer, bytes)
+         if not tests then
+            return nil, ("%s: %s"):format(peer.name, refused)
          end
-         if type(r) ~= "table" or type(r.tests) ~= "table" then
-            return nil, ("RESULT of %s: %s"):format(peer.name, err or "no tests in it")
-         end
-         s.results[n] = r
+         s.results[n], s.refused = tests, (s.refused or 0) + refused
          self.sessions[conn] = nil
          s.answers = (s.answers or 0) + 1
          if s.answers >= s.expected then
