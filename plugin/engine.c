@@ -99,8 +99,15 @@ static void begin(struct run *run, const struct taut_plan *plan,
     taut_receiver_begin(&run->receiver, run->engine->transport,
                         run->engine->endpoint, run->inflows, plan, measures,
                         plan_ns);
-    for (size_t i = 0; i < plan->count; i++)
+    /* A large plan has hundreds of streams, and a peer waits only so long
+     * for a token: give it as soon as a stream is open. */
+    for (size_t i = 0; i < plan->count; i++) {
         begin_test(run, &plan->tests[i], &measures[i], plan_ns);
+        for (size_t k = i > 0 ? i - 1 : 0; k <= i; k++) {
+            if (run->slots[k].sender)
+                taut_sender_run(run->slots[k].sender, plan_ns);
+        }
+    }
 }
 
 static void mark(struct run *run, struct taut_gauge_mark *m)

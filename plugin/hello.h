@@ -23,12 +23,12 @@ struct taut_hello {
  * ENOMEM. */
 char *taut_hello_encode(const struct taut_hello *hello);
 
-/* Wrap 'text' in a MUNGE credential that only 'uid' can decode.  Blocks up
- * to ten seconds when munged hangs: see blocking.h.
- *   socket  of munged; "" is munge's default
- * Returns a string to free(), or NULL with errno EIO and 'err' with munge's
- * own text. */
+/* Wrap 'text' in a MUNGE credential that only 'uid' can decode.
+ *   socket       of munged; "" is munge's default
+ *   deadline_ns  CLOCK_MONOTONIC; a munged that hangs is given up then
+ * Returns a string to free(), or NULL with errno ETIMEDOUT, EIO or ENOMEM and
+ * 'err', with munge's own text where it gave one. */
 char *taut_hello_wrap(const char *text, uid_t uid, const char *socket,
-                      struct taut_error *err);
+                      int64_t deadline_ns, struct taut_error *err);
 
 #endif

@@ -167,7 +167,7 @@ START_TEST(the_largest_plan_finds_room_for_its_streams)
         struct taut_plan_test *s = add(&a, TAUT_ROLE_SEND, &b, i + 1);
         struct taut_plan_test *r = add(&b, TAUT_ROLE_RECV, &a, i + 1);
 
-        s->streams = r->streams = 4;
+        s->streams = r->streams = 2;
         s->start_ms = r->start_ms = 100 + i * 10;
         s->dur_ms = r->dur_ms = 5;
     }
