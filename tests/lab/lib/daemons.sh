@@ -156,7 +156,9 @@ cmd_status() {
         esac
     done
     [ $slurmds -eq 0 ] || echo "daemon slurmd running on $slurmds nodes"
-    [ "$WITH_SLURM" = no ] || sinfo -h -o 'nodes  %T %D %N'
+    [ "$WITH_SLURM" = no ] ||
+        timeout 5 sinfo -h -o 'nodes  %T %D %N' 2>/dev/null ||
+        echo "nodes  unknown: slurmctld does not answer"
 }
 
 mbit() { awk -v b="$1" 'BEGIN { printf "%g", b / 1e6 }'; }

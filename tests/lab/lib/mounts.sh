@@ -75,7 +75,7 @@ own_users() {
 own_programs() {
     local program
     for program in labstream labsyslog; do
-        [ -x "${LAB_BINDIR:-$LAB_DIR}/$program" ] && continue
+        [ -x "$LAB_BINDIR/$program" ] && continue
         mkdir -p $LAB_RUN/bin
         cc -O2 -o $LAB_RUN/bin/$program "$LAB_DIR/$program.c" || return
     done
