@@ -11,6 +11,7 @@ local act = {}
 local Act = {}
 Act.__index = Act
 
+local ALERTS = 100 -- kept for `taut status`
 local SETTLE_S = 15 -- an answer of Slurm younger than this may not show our change yet
 
 local function record(self, node, action, who, text, result)
@@ -28,36 +29,50 @@ local function drop(self, node)
    self.journal:add("forget_drained", { node = node })
 end
 
--- Say it once per node and cause; figures in the text go on changing.
+--- Say something loudly: syslog, and the alerts of `taut status`.
+function Act:say(text)
+   sys.log("warning", text)
+   self.alerts[#self.alerts + 1] = { time = loop.time(), text = text }
+   if #self.alerts > ALERTS then
+      table.remove(self.alerts, 1)
+   end
+end
+
+-- Once per node and cause; figures in the text go on changing.
 local function alert(self, node, cause, text)
    if self.alerted[node] ~= cause then
       self.alerted[node] = cause
-      sys.log("warning", text)
-      self.alerts[#self.alerts + 1] = { time = loop.time(), text = text }
-      if #self.alerts > 100 then
-         table.remove(self.alerts, 1)
+      self:say(text)
+   end
+end
+
+--- A drain was carried out at this time (also one before a restart).
+function Act:note_time(time)
+   self.times[#self.times + 1] = time
+end
+
+--- Drains of the last hour, those released since among them.
+function Act:last_hour(now)
+   local recent = {}
+   for _, time in ipairs(self.times) do
+      if time > now - 3600 then
+         recent[#recent + 1] = time
       end
    end
+   self.times = recent
+   return #recent
 end
 
 -- Drains that stand and those Slurm has been asked for: caps count both.
 local function standing(self)
-   local map = {}
+   local map, asked = {}, 0
    for name, d in pairs(self.drained) do
       map[name] = d
    end
    for name, d in pairs(self.busy) do
-      map[name] = d
+      map[name], asked = d, asked + 1
    end
-   return map
-end
-
-local function count_since(drains, time)
-   local n = 0
-   for _, d in pairs(drains) do
-      n = n + (d.time > time and 1 or 0)
-   end
-   return n
+   return map, asked
 end
 
 local function send_drain(self, name, d)
@@ -70,7 +85,9 @@ local function send_drain(self, name, d)
          self.held[name] = nil
          keep(self, name, d)
          record(self, name, "drain", "taut", d.reason, "done")
-         sys.log("warning", ("drained %s: %s"):format(name, d.reason))
+         self:note_time(d.time)
+         self:say(("drained %s: %s"):format(name, d.reason))
+         self.cluster:refresh()
       else
          self.held[name] = { why = reply.why, reason = d.reason, component = d.component,
             time = loop.time() }
@@ -89,9 +106,9 @@ function Act:want(name, component, text)
    end
    local now = loop.time()
    local d = { component = component, reason = text, time = now }
-   local drains = standing(self)
+   local drains, asked = standing(self)
    local why = policy.held_back(name, self.policy, self.cluster, drains,
-      count_since(drains, now - 3600))
+      self:last_hour(now) + asked)
    if why then
       self.held[name] = { why = why, reason = text, component = component, time = now }
       alert(self, name, component .. why, ("would drain %s (%s), but %s"):format(name, text, why))
@@ -120,7 +137,7 @@ function Act:release(name, who, fn)
       if err then
          return fn(nil, err)
       elseif not reply.done then
-         return fn(nil, reply.why)
+         return fn(nil, ("%s: %s"):format(name, reply.why))
       end
       local d = self.drained[name]
       drop(self, name)
@@ -128,7 +145,7 @@ function Act:release(name, who, fn)
       record(self, name, "release", who, d and d.reason, "done")
       self.on_released(name, d)
       sys.log("notice", ("released %s (%s)"):format(name, who))
-      fn(true)
+      self.cluster:refresh(function() fn(true) end)
    end)
 end
 
@@ -157,7 +174,7 @@ end
 function act.new(o)
    return setmetatable({ slurm = o.slurm, cluster = o.cluster, journal = o.journal,
       policy = o.policy, mode = o.mode, encode = o.encode, on_released = o.on_released,
-      drained = {}, held = {}, busy = {}, alerted = {}, alerts = {} }, Act)
+      drained = {}, held = {}, busy = {}, alerted = {}, alerts = {}, times = {} }, Act)
 end
 
 return act

@@ -5,7 +5,8 @@ local lu = require "luaunit"
 local tests = {}
 
 local function cluster_of(n)
-   local cl = { nodes = {}, partitions = { batch = {} }, pending = {}, nodes_at = 0 }
+   local cl = { nodes = {}, partitions = { batch = {} }, pending = {}, nodes_at = 0,
+      refresh = function() end }
    for i = 0, n - 1 do
       local name = "n" .. i
       cl.nodes[name] = { name = name, state = "idle", partitions = { "batch" }, reason = "" }
