@@ -74,4 +74,20 @@ bench_lua() {
 # Microseconds since 1970.
 now_us() { echo "${EPOCHREALTIME/[.,]/}"; }
 
+# Inside a lab: as an ordinary user.
+bench_alice() { setpriv --reuid alice --regid alice --init-groups -- "$@"; }
+
+# Inside a lab: NAME MICROSECONDS KB of tautd and each of its helpers: the
+# processor time it used so far, and what it holds in memory.
+bench_tautd_cpu() {
+    local pid
+    pid=$(</run/lab/pid/tautd)
+    for pid in $pid $(cat "/proc/$pid/task/$pid/children"); do
+        echo "$(tr '\0' ' ' <"/proc/$pid/cmdline" | cut -c 1-200)" \
+            "$(awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) * 1e6 / hz }' \
+                "/proc/$pid/stat") $(awk '/^VmRSS/ { print $2 }' "/proc/$pid/status")"
+    done | awk '{ n = split($1, path, "/"); name = path[n]
+        if (/--store/) name = "store"; print name, $(NF - 1), $NF }'
+}
+
 TMP=$(mktemp -d)
