@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* taut.loop.listen: the TCP server that nodes call.
+/* A connection of taut.loop.listen: frames in, frames out.
  *
  * Whoever reaches the port can connect, so everything is bounded: the
  * number of connections, the size of a frame (read only as far as it is
- * allowed to be), and the time in which a whole frame has to come. */
+ * allowed to be), what all unfinished frames hold together, and the time in
+ * which a whole frame has to come. */
 #include <config.h>
 
-#include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -16,34 +15,20 @@
 #include <unistd.h>
 
 #include <event2/bufferevent.h>
-#include <event2/listener.h>
 
-#include "advisor/loop.h"
+#include "advisor/loop_frames.h"
 #include "wire/frame.h"
 
-#define LISTENER_CLASS "taut.loop.listener"
 #define CONN_CLASS "taut.loop.conn"
-#define BACKLOG 4096        /* a large job's nodes call at once */
-#define ACCEPT_PAUSE_MS 100 /* when descriptors have run out */
-
-struct listener {
-    struct taut_loop *loop;
-    struct evconnlistener *ev; /* NULL once closed */
-    struct event *resume;      /* after ACCEPT_PAUSE_MS */
-    int self;
-    int on_frame, on_close, on_refused;
-    size_t max_frame;
-    struct timeval timeout;
-    lua_Integer max_conns, conns;
-};
 
 struct conn {
-    struct listener *listener;
+    struct taut_listener *listener;
     struct bufferevent *bev; /* NULL once ended */
     struct event *timer;
     int self;
     int listener_ref; /* keeps 'listener' */
     bool closing;     /* by Lua, once all is sent */
+    size_t held;      /* its part of listener->held */
     char peer[80];
 };
 
@@ -53,6 +38,7 @@ static void conn_release(lua_State *L, struct conn *c)
     if (c->bev != NULL) {
         bufferevent_free(c->bev);
         c->listener->conns--;
+        c->listener->held -= c->held;
     }
     c->bev = NULL;
     if (c->timer != NULL)
@@ -71,7 +57,7 @@ static int conn_gc(lua_State *L)
 /* The connection is over: release it, then tell Lua. */
 static void conn_end(struct conn *c, const char *why)
 {
-    struct listener *l = c->listener;
+    struct taut_listener *l = c->listener;
     lua_State *L = l->loop->L;
 
     if (c->bev == NULL)
@@ -88,7 +74,8 @@ static void conn_end(struct conn *c, const char *why)
     lua_settop(L, self - 2);
 }
 
-static void refuse(struct listener *l, const char *why, const char *peer)
+void taut_listener_refuse(struct taut_listener *l, const char *why,
+                          const char *peer)
 {
     lua_State *L = l->loop->L;
 
@@ -122,7 +109,7 @@ static bool take_frame(struct conn *c)
     if (evbuffer_copyout(in, head, sizeof(head)) < (ssize_t)sizeof(head))
         return false;
     if (taut_frame_decode(&frame, head, c->listener->max_frame, &err) != 0) {
-        refuse(c->listener, err.text, c->peer);
+        taut_listener_refuse(c->listener, err.text, c->peer);
         conn_end(c, err.text);
         return false;
     }
@@ -137,6 +124,24 @@ static bool take_frame(struct conn *c)
     return c->bev != NULL && !c->closing;
 }
 
+/* Count what waits in parts of frames, and refuse the connection that makes
+ * it too much for all together. */
+static void count_held(struct conn *c)
+{
+    struct taut_listener *l = c->listener;
+    size_t now = evbuffer_get_length(bufferevent_get_input(c->bev));
+    char why[80];
+
+    l->held += now - c->held;
+    c->held = now;
+    if (l->held <= l->max_held)
+        return;
+    snprintf(why, sizeof(why), "%zu bytes in unfinished frames, limit %zu",
+             l->held, l->max_held);
+    taut_listener_refuse(l, why, c->peer);
+    conn_end(c, why);
+}
+
 static void on_readable(struct bufferevent *bev, void *arg)
 {
     struct conn *c = arg;
@@ -146,6 +151,8 @@ static void on_readable(struct bufferevent *bev, void *arg)
     taut_ref_push(L, c->self); /* keeps c through its callbacks */
     while (!c->closing && take_frame(c))
         continue;
+    if (c->bev != NULL)
+        count_held(c);
     lua_pop(L, 1);
 }
 
@@ -178,21 +185,9 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     conn_end(c, c->closing ? "closed" : "no whole frame in time");
 }
 
-static void format_peer(char *out, size_t size, const struct sockaddr *sa,
-                        socklen_t length)
-{
-    char host[64] = "?", port[8] = "?";
-
-    getnameinfo(sa, length, host, sizeof(host), port, sizeof(port),
-                NI_NUMERICHOST | NI_NUMERICSERV);
-    /* A dual-stack socket shows IPv4 as ::ffff:1.2.3.4. */
-    const char *v4 = strncmp(host, "::ffff:", 7) == 0 ? host + 7 : host;
-    snprintf(out, size, strchr(v4, ':') ? "[%s]:%s" : "%s:%s", v4, port);
-}
-
 /* Push a new connection around 'fd', which it then owns.  Returns NULL, with
  * nothing pushed and 'fd' closed, when memory is short. */
-static struct conn *conn_new(struct listener *l, evutil_socket_t fd)
+static struct conn *conn_new(struct taut_listener *l, evutil_socket_t fd)
 {
     lua_State *L = l->loop->L;
     struct conn *c = lua_newuserdatauv(L, sizeof(*c), 0);
@@ -219,8 +214,8 @@ static struct conn *conn_new(struct listener *l, evutil_socket_t fd)
     return c;
 }
 
-/* Take in a new connection, or refuse it. */
-static void admit(struct listener *l, evutil_socket_t fd, const char *peer)
+void taut_listener_admit(struct taut_listener *l, evutil_socket_t fd,
+                         const char *peer)
 {
     char why[64];
     int one = 1;
@@ -229,13 +224,13 @@ static void admit(struct listener *l, evutil_socket_t fd, const char *peer)
         close(fd);
         snprintf(why, sizeof(why), "more than %lld connections",
                  (long long)l->max_conns);
-        refuse(l, why, peer);
+        taut_listener_refuse(l, why, peer);
         return;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     struct conn *c = conn_new(l, fd);
     if (c == NULL) {
-        refuse(l, "out of memory", peer);
+        taut_listener_refuse(l, "out of memory", peer);
         return;
     }
     snprintf(c->peer, sizeof(c->peer), "%s", peer);
@@ -246,42 +241,6 @@ static void admit(struct listener *l, evutil_socket_t fd, const char *peer)
     event_add(c->timer, &l->timeout);
     bufferevent_enable(c->bev, EV_READ | EV_WRITE);
     lua_pop(l->loop->L, 1);
-}
-
-static void on_accept(struct evconnlistener *ev, evutil_socket_t fd,
-                      struct sockaddr *sa, int length, void *arg)
-{
-    struct listener *l = arg;
-    char peer[80];
-
-    (void)ev;
-    format_peer(peer, sizeof(peer), sa, (socklen_t)length);
-    taut_ref_push(l->loop->L, l->self); /* keeps l through its callbacks */
-    admit(l, fd, peer);
-    lua_pop(l->loop->L, 1);
-}
-
-static void on_accept_error(struct evconnlistener *ev, void *arg)
-{
-    struct listener *l = arg;
-    lua_State *L = l->loop->L;
-    struct timeval pause = taut_timeval(ACCEPT_PAUSE_MS);
-
-    evconnlistener_disable(ev);
-    event_add(l->resume, &pause);
-    taut_ref_push(L, l->self);
-    refuse(l, strerror(EVUTIL_SOCKET_ERROR()), "?");
-    lua_pop(L, 1);
-}
-
-static void on_resume(evutil_socket_t fd, short what, void *arg)
-{
-    struct listener *l = arg;
-
-    (void)fd;
-    (void)what;
-    if (l->ev != NULL)
-        evconnlistener_enable(l->ev);
 }
 
 static int conn_send(lua_State *L)
@@ -328,165 +287,14 @@ static int conn_peer(lua_State *L)
     return 1;
 }
 
-static int listener_close(lua_State *L)
+void taut_conn_class(lua_State *L)
 {
-    struct listener *l = luaL_checkudata(L, 1, LISTENER_CLASS);
-
-    if (l->ev != NULL)
-        evconnlistener_free(l->ev);
-    l->ev = NULL;
-    if (l->resume != NULL)
-        event_free(l->resume);
-    l->resume = NULL;
-    taut_ref_drop(L, &l->self);
-    return 0;
-}
-
-/* Its connections go on after a close(), so its callbacks stay until here. */
-static int listener_gc(lua_State *L)
-{
-    struct listener *l = luaL_checkudata(L, 1, LISTENER_CLASS);
-
-    listener_close(L);
-    taut_ref_drop(L, &l->on_frame);
-    taut_ref_drop(L, &l->on_close);
-    taut_ref_drop(L, &l->on_refused);
-    return 0;
-}
-
-/* The port it listens on; asked for with port 0, the system chooses. */
-static int listener_port(lua_State *L)
-{
-    struct listener *l = luaL_checkudata(L, 1, LISTENER_CLASS);
-    struct sockaddr_storage ss;
-    socklen_t length = sizeof(ss);
-
-    if (l->ev == NULL)
-        return taut_fail(L, "closed");
-    if (getsockname(evconnlistener_get_fd(l->ev), (struct sockaddr *)&ss,
-                    &length) != 0)
-        return taut_fail_errno(L, "listener");
-    if (ss.ss_family == AF_INET6)
-        lua_pushinteger(L, ntohs(((struct sockaddr_in6 *)&ss)->sin6_port));
-    else
-        lua_pushinteger(L, ntohs(((struct sockaddr_in *)&ss)->sin_port));
-    return 1;
-}
-
-/* Try one address.  Returns a descriptor, or -1 with errno. */
-static int bind_to(const struct addrinfo *ai, bool any)
-{
-    int one = 1, zero = 0;
-    int fd =
-        socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    if (fd < 0)
-        return -1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if (ai->ai_family == AF_INET6 && any)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
-    if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0)
-        return fd;
-    int saved = errno;
-    close(fd);
-    errno = saved;
-    return -1;
-}
-
-/* Bind to 'host', or to every address of the machine if it is NULL.
- * Returns a descriptor, or -1 with 'err'. */
-static int open_port(const char *host, int port, struct taut_error *err)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_PASSIVE};
-    struct addrinfo *list, *ai;
-    char service[8];
-    int fd = -1;
-
-    snprintf(service, sizeof(service), "%d", port);
-    int rc = getaddrinfo(host, service, &hints, &list);
-    if (rc != 0)
-        return taut_error_set(err, "%s: %s", host ? host : "*",
-                              gai_strerror(rc));
-    /* IPv6 first: without a host it serves IPv4 as well. */
-    for (ai = list; ai != NULL && fd < 0; ai = ai->ai_next)
-        if (ai->ai_family == AF_INET6 || host != NULL)
-            fd = bind_to(ai, host == NULL);
-    for (ai = list; ai != NULL && fd < 0; ai = ai->ai_next)
-        fd = bind_to(ai, host == NULL);
-    freeaddrinfo(list);
-    if (fd < 0)
-        return taut_error_set(err, "%s port %d: %s", host ? host : "*", port,
-                              strerror(errno));
-    return fd;
-}
-
-static struct listener *listener_new(lua_State *L)
-{
-    struct taut_loop *loop = taut_loop_get(L);
-    struct listener *l = lua_newuserdatauv(L, sizeof(*l), 0);
-
-    *l = (struct listener){.loop = loop,
-                           .self = LUA_NOREF,
-                           .on_frame = LUA_NOREF,
-                           .on_close = LUA_NOREF,
-                           .on_refused = LUA_NOREF};
-    luaL_setmetatable(L, LISTENER_CLASS);
-    l->on_frame = taut_ref_field(L, 1, "on_frame", true);
-    l->on_close = taut_ref_field(L, 1, "on_close", false);
-    l->on_refused = taut_ref_field(L, 1, "on_refused", false);
-    l->max_frame = (size_t)taut_opt_integer(L, 1, "max_frame", TAUT_FRAME_MAX,
-                                            1, TAUT_FRAME_MAX);
-    l->max_conns = taut_opt_integer(L, 1, "max_conns", 1024, 1, 1 << 20);
-    l->timeout =
-        taut_timeval(taut_opt_integer(L, 1, "timeout_ms", 10000, 1, 3600000));
-    return l;
-}
-
-int taut_loop_listen(lua_State *L)
-{
-    struct taut_error err = {""};
-
-    luaL_checktype(L, 1, LUA_TTABLE);
-    lua_settop(L, 1);
-    struct listener *l = listener_new(L);
-    const char *host = taut_opt_string(L, 1, "host", NULL);
-    int port = (int)taut_opt_integer(L, 1, "port", TAUT_DEFAULT_PORT, 0, 65535);
-    int fd = open_port(host, port, &err);
-    if (fd < 0)
-        return taut_fail(L, "%s", err.text);
-    l->resume = event_new(l->loop->base, -1, 0, on_resume, l);
-    l->ev = evconnlistener_new(l->loop->base, on_accept, l,
-                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
-                               BACKLOG, fd);
-    if (l->ev == NULL || l->resume == NULL) {
-        int saved = errno;
-        if (l->ev == NULL)
-            close(fd);
-        listener_close(L);
-        errno = saved;
-        return taut_fail_errno(L, "listen");
-    }
-    evconnlistener_set_error_cb(l->ev, on_accept_error);
-    lua_pushvalue(L, 2);
-    l->self = luaL_ref(L, LUA_REGISTRYINDEX);
-    return 1;
-}
-
-void taut_loop_frames_classes(lua_State *L)
-{
-    static const luaL_Reg conn_methods[] = {
+    static const luaL_Reg methods[] = {
         {"close", conn_close},
         {"peer", conn_peer},
         {"send", conn_send},
         {NULL, NULL},
     };
-    static const luaL_Reg listener_methods[] = {
-        {"close", listener_close},
-        {"port", listener_port},
-        {NULL, NULL},
-    };
 
-    taut_class(L, CONN_CLASS, conn_methods, conn_gc);
-    taut_class(L, LISTENER_CLASS, listener_methods, listener_gc);
+    taut_class(L, CONN_CLASS, methods, conn_gc);
 }

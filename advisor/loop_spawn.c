@@ -6,8 +6,6 @@
 #include <config.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "advisor/child_start.h"
 #include "advisor/loop.h"
 
 #define PROC_CLASS "taut.loop.proc"
@@ -267,90 +266,10 @@ static int proc_queued(lua_State *L)
     return 1;
 }
 
-/* In the child: only what is safe after fork().  'fds' are stdin, stdout and
- * the pipe that tells the parent why exec failed. */
-static void run_child(char *const *argv, const int *fds)
-{
-    static const int ours[] = {SIGCHLD, SIGHUP,  SIGINT,
-                               SIGPIPE, SIGTERM, SIGUSR1};
-    sigset_t none;
-
-    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-        signal(ours[i], SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    if (dup2(fds[0], STDIN_FILENO) >= 0 && dup2(fds[1], STDOUT_FILENO) >= 0)
-        execvp(argv[0], argv);
-    int error = errno;
-    ssize_t n = write(fds[2], &error, sizeof(error));
-    _exit(n == sizeof(error) ? 127 : 126);
-}
-
-/* A pipe above the standard descriptors, so that dup2() in the child cannot
- * meet its own source.  Returns 0, or -1 with errno. */
-static int open_pipe(int *ends)
-{
-    int raw[2];
-
-    ends[0] = ends[1] = -1;
-    if (pipe2(raw, O_CLOEXEC) != 0)
-        return -1;
-    for (int i = 0; i < 2; i++) {
-        ends[i] = fcntl(raw[i], F_DUPFD_CLOEXEC, 3);
-        close(raw[i]);
-    }
-    return ends[0] >= 0 && ends[1] >= 0 ? 0 : -1;
-}
-
-/* Fork with all signals blocked: libevent's handlers in the child would
- * write into the parent's pipe. */
-static pid_t fork_quietly(void)
-{
-    sigset_t all, old;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    pid_t pid = fork();
-    if (pid != 0) {
-        int saved = errno;
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
-        errno = saved;
-    }
-    return pid;
-}
-
-/* Start the program.  Returns 0, or -1 with errno, exec's own if that is
- * what failed. */
-static int start(struct taut_proc *p, char *const *argv)
-{
-    int in[2] = {-1, -1}, out[2] = {-1, -1}, fail[2] = {-1, -1};
-    int error = 0;
-
-    if (open_pipe(in) != 0 || open_pipe(out) != 0 || open_pipe(fail) != 0 ||
-        (p->pid = fork_quietly()) < 0)
-        error = errno;
-    else if (p->pid == 0)
-        run_child(argv, (int[]){in[0], out[1], fail[1]});
-    close_fd(&in[0]);
-    close_fd(&out[1]);
-    close_fd(&fail[1]);
-    if (error == 0 && read(fail[0], &error, sizeof(error)) > 0) {
-        waitpid(p->pid, NULL, 0);
-        p->pid = -1;
-    }
-    close_fd(&fail[0]);
-    p->in = in[1];
-    p->out = out[0];
-    errno = error;
-    return error == 0 ? 0 : -1;
-}
-
 static int add_events(struct taut_proc *p)
 {
     struct event_base *base = p->loop->base;
 
-    evutil_make_socket_nonblocking(p->in);
-    evutil_make_socket_nonblocking(p->out);
     p->in_event = event_new(base, p->in, EV_WRITE, on_writable, p);
     p->out_event =
         event_new(base, p->out, EV_READ | EV_PERSIST, on_readable, p);
@@ -413,7 +332,9 @@ int taut_loop_spawn(lua_State *L)
         return luaL_error(L, "field 'argv': table expected");
     char **argv = push_argv(L);
 
-    if (watch_children(p->loop) != 0 || start(p, argv) != 0) {
+    if (watch_children(p->loop) == 0)
+        p->pid = taut_child_start(argv, &p->in, &p->out);
+    if (p->pid < 0) {
         int saved = errno;
         proc_release(L, p);
         errno = saved;

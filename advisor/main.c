@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -261,6 +262,17 @@ static int run(lua_State *L, struct start *s)
     return EXIT_FAILURE;
 }
 
+/* A large job's nodes all call at once; the usual soft limit is 1024. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct start s = {.role = ROLE_NONE};
@@ -272,6 +284,8 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     signal(SIGPIPE, SIG_IGN);
+    if (s.role == ROLE_DAEMON)
+        raise_descriptor_limit();
     taut_host_init(L, s.name, lua_dir(), !is_service(&s));
     int status = run(L, &s);
     lua_close(L);

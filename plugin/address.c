@@ -51,8 +51,8 @@ bad:
     return -1;
 }
 
-static int look_up(struct taut_address *addr, const char *host,
-                   uint16_t port, int flags)
+static int look_up(struct taut_address *addr, const char *host, uint16_t port,
+                   int flags)
 {
     struct addrinfo hints = {
         .ai_family = AF_UNSPEC,
@@ -95,8 +95,7 @@ void taut_address_format(const struct taut_address *addr, char *text)
     text[0] = '\0';
     if (addr->sa.ss_family == AF_INET &&
         inet_ntop(AF_INET, &v4->sin_addr, host, sizeof host))
-        snprintf(text, TAUT_ADDRESS_TEXT, "%s:%u", host,
-                 ntohs(v4->sin_port));
+        snprintf(text, TAUT_ADDRESS_TEXT, "%s:%u", host, ntohs(v4->sin_port));
     else if (addr->sa.ss_family == AF_INET6 &&
              inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host))
         snprintf(text, TAUT_ADDRESS_TEXT, "[%s]:%u", host,
@@ -131,8 +130,7 @@ static int local_towards(struct taut_address *local,
     return rc;
 }
 
-static bool is_same_host(const struct taut_address *a,
-                         const struct sockaddr *b)
+static bool is_same_host(const struct taut_address *a, const struct sockaddr *b)
 {
     const struct sockaddr_in *a4 = (const void *)&a->sa;
     const struct sockaddr_in6 *a6 = (const void *)&a->sa;
@@ -207,8 +205,7 @@ int taut_address_local(struct taut_address *addr, char *interface,
         return taut_error_set(err, "getifaddrs: %s", strerror(errno));
     if (!*interface) {
         if (local_towards(addr, server) < 0) {
-            taut_error_set(err, "no route to the server: %s",
-                           strerror(errno));
+            taut_error_set(err, "no route to the server: %s", strerror(errno));
             goto out;
         }
         name_of(interface, addr, list);

@@ -8,7 +8,7 @@
 
 #include "wire/error.h"
 
-#define TAUT_ADDRESS_TEXT 80           /* room for the longest, with NUL */
+#define TAUT_ADDRESS_TEXT 80 /* room for the longest, with NUL */
 
 struct taut_address {
     struct sockaddr_storage sa;

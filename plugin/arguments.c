@@ -49,7 +49,7 @@ static int set_value(struct taut_arguments *args, const char *key,
                      const char *value, struct taut_error *err)
 {
     if (!strcmp(key, "conf"))
-        return 0;                      /* was read before */
+        return 0; /* was read before */
     if (!strcmp(key, "sysroot")) {
         args->sysroot = value;
         return 0;

@@ -28,8 +28,8 @@ struct reader {
     taut_child_line_f *line;
     void *arg;
     char text[TAUT_CHILD_LINE_MAX + 1];
-    size_t length;                     /* of the line so far */
-    size_t total;                      /* bytes read */
+    size_t length; /* of the line so far */
+    size_t total;  /* bytes read */
     unsigned lines;
     unsigned dropped;
 };
@@ -66,11 +66,11 @@ static int make_actions(posix_spawn_file_actions_t *actions, int out)
     int rc = posix_spawn_file_actions_adddup2(actions, out, 1);
 
     if (!rc)
-        rc = posix_spawn_file_actions_addopen(actions, 0, "/dev/null",
-                                              O_RDONLY, 0);
+        rc = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY,
+                                              0);
     if (!rc)
-        rc = posix_spawn_file_actions_addopen(actions, 2, "/dev/null",
-                                              O_WRONLY, 0);
+        rc = posix_spawn_file_actions_addopen(actions, 2, "/dev/null", O_WRONLY,
+                                              0);
     return rc ? rc : close_others(actions);
 }
 

@@ -10,8 +10,8 @@
 
 #include "wire/error.h"
 
-#define TAUT_CHILD_LINES 20            /* lines passed on per run */
-#define TAUT_CHILD_LINE_MAX 400        /* bytes of one line passed on */
+#define TAUT_CHILD_LINES 20              /* lines passed on per run */
+#define TAUT_CHILD_LINE_MAX 400          /* bytes of one line passed on */
 #define TAUT_CHILD_OUTPUT_MAX (1u << 20) /* bytes after which it is killed */
 
 /* Called for each line; 'line' is printable ASCII, valid during the call. */
@@ -19,17 +19,17 @@ typedef void taut_child_line_f(void *arg, const char *line);
 
 enum taut_child_end {
     TAUT_CHILD_NONE = 0,
-    TAUT_CHILD_EXITED,                 /* value: exit status */
-    TAUT_CHILD_SIGNALED,               /* value: signal */
-    TAUT_CHILD_GONE,                   /* ended; the host took its status */
-    TAUT_CHILD_STOPPED,                /* hard stop: killed, not waited for */
-    TAUT_CHILD_SPEWED,                 /* too much output: killed likewise */
+    TAUT_CHILD_EXITED,   /* value: exit status */
+    TAUT_CHILD_SIGNALED, /* value: signal */
+    TAUT_CHILD_GONE,     /* ended; the host took its status */
+    TAUT_CHILD_STOPPED,  /* hard stop: killed, not waited for */
+    TAUT_CHILD_SPEWED,   /* too much output: killed likewise */
 };
 
 struct taut_child_report {
     enum taut_child_end end;
     int value;
-    unsigned dropped;                  /* lines not passed on */
+    unsigned dropped; /* lines not passed on */
 };
 
 /* Run argv[0] and pass on what it prints until it ends or 'stop_ns'.

@@ -13,7 +13,7 @@
 #define TAUT_COUNTER_MAX 32
 
 struct taut_counter {
-    const char *name;                  /* as in HELLO; static */
+    const char *name; /* as in HELLO; static */
     int64_t value;
 };
 

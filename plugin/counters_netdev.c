@@ -11,8 +11,8 @@
 #include "plugin/counters.h"
 
 static const struct file {
-    const char *name;                  /* in HELLO */
-    const char *path;                  /* below sys/class/net/IF */
+    const char *name; /* in HELLO */
+    const char *path; /* below sys/class/net/IF */
 } files[] = {
     {"rx_bytes", "statistics/rx_bytes"},
     {"tx_bytes", "statistics/tx_bytes"},

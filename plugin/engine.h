@@ -12,8 +12,8 @@
 
 struct taut_engine {
     const struct taut_transport *transport;
-    int endpoint;                      /* streams come in here; borrowed */
-    struct taut_address local;         /* streams go out from here */
+    int endpoint;              /* streams come in here; borrowed */
+    struct taut_address local; /* streams go out from here */
     const struct taut_gauge *gauge;
 };
 

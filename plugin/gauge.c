@@ -18,8 +18,7 @@ void taut_gauge_open(struct taut_gauge *gauge,
                      const char *interface)
 {
     source->open_bytes(gauge->bytes_fd, root_fd, interface);
-    gauge->sched_fd = open("/proc/thread-self/schedstat",
-                           O_RDONLY | O_CLOEXEC);
+    gauge->sched_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 }
 
 static void close_fd(int *fd)
@@ -90,8 +89,7 @@ int64_t taut_gauge_foreign(const struct taut_gauge_mark *from,
     if (from->port_rx < 0 || from->port_tx < 0 || to->port_rx < 0 ||
         to->port_tx < 0)
         return -1;
-    return surplus(to->port_rx - from->port_rx, own_rx, own_tx,
-                   slack_bytes) +
+    return surplus(to->port_rx - from->port_rx, own_rx, own_tx, slack_bytes) +
            surplus(to->port_tx - from->port_tx, own_tx, own_rx, slack_bytes);
 }
 

@@ -10,14 +10,14 @@
 #include "plugin/counters.h"
 
 struct taut_gauge {
-    int bytes_fd[2];                   /* received, sent; -1 = unknown */
-    int sched_fd;                      /* schedstat; -1 = unknown */
+    int bytes_fd[2]; /* received, sent; -1 = unknown */
+    int sched_fd;    /* schedstat; -1 = unknown */
 };
 
 /* A moment; -1 where nothing is known. */
 struct taut_gauge_mark {
-    int64_t port_rx, port_tx;          /* the port's counters */
-    int64_t own_rx, own_tx;            /* payload of our own streams */
+    int64_t port_rx, port_tx; /* the port's counters */
+    int64_t own_rx, own_tx;   /* payload of our own streams */
     int64_t delay_ns;
 };
 

@@ -9,6 +9,7 @@
 #include <munge.h>
 #include <sodium.h>
 
+#include "plugin/blocking.h"
 #include "plugin/hello.h"
 #include "plugin/result.h"
 #include "wire/frame.h"
@@ -17,16 +18,15 @@ static json_t *pack(const struct taut_hello *h, const char *key)
 {
     const struct taut_job *j = h->job;
 
-    return json_pack("{s:i, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:i,"
-                     " s:s, s:s, s:s, s:o}",
-                     "v", TAUT_PROTOCOL_VERSION, "purpose",
-                     taut_purpose_name(j->purpose), "job", (json_int_t)j->id,
-                     "restart", (json_int_t)j->restart, "uid",
-                     (json_int_t)j->uid, "partition", j->partition, "node",
-                     j->node, "nodes", j->nodes, "endpoint", h->endpoint,
-                     "budget_ms", h->budget_ms, "boot", h->boot, "slurm",
-                     j->slurm, "key", key, "counters",
-                     taut_counters_to_json(h->counters));
+    return json_pack(
+        "{s:i, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:i,"
+        " s:s, s:s, s:s, s:o}",
+        "v", TAUT_PROTOCOL_VERSION, "purpose", taut_purpose_name(j->purpose),
+        "job", (json_int_t)j->id, "restart", (json_int_t)j->restart, "uid",
+        (json_int_t)j->uid, "partition", j->partition, "node", j->node, "nodes",
+        j->nodes, "endpoint", h->endpoint, "budget_ms", h->budget_ms, "boot",
+        h->boot, "slurm", j->slurm, "key", key, "counters",
+        taut_counters_to_json(h->counters));
 }
 
 char *taut_hello_encode(const struct taut_hello *hello)
@@ -54,7 +54,8 @@ static munge_ctx_t make_context(uid_t uid, const char *socket,
         taut_error_set(err, "munge: out of memory");
         return NULL;
     }
-    if ((*socket && munge_ctx_set(ctx, MUNGE_OPT_SOCKET, socket) != EMUNGE_SUCCESS) ||
+    if ((*socket &&
+         munge_ctx_set(ctx, MUNGE_OPT_SOCKET, socket) != EMUNGE_SUCCESS) ||
         munge_ctx_set(ctx, MUNGE_OPT_UID_RESTRICTION, uid) != EMUNGE_SUCCESS) {
         taut_error_set(err, "munge: %s", munge_ctx_strerror(ctx));
         munge_ctx_destroy(ctx);
@@ -63,26 +64,78 @@ static munge_ctx_t make_context(uid_t uid, const char *socket,
     return ctx;
 }
 
-char *taut_hello_wrap(const char *text, uid_t uid, const char *socket,
-                      struct taut_error *err)
+/* What the thread works on: after a timeout it is the thread's for good. */
+struct work {
+    char *text, *socket;
+    uid_t uid;
+    char *cred;
+    struct taut_error err;
+};
+
+static void destroy(struct work *w)
 {
-    munge_ctx_t ctx = make_context(uid, socket, err);
-    char *cred = NULL;
+    if (!w)
+        return;
+    free(w->text);
+    free(w->socket);
+    free(w->cred);
+    free(w);
+}
+
+static struct work *create(const char *text, uid_t uid, const char *socket)
+{
+    struct work *w = calloc(1, sizeof *w);
+
+    if (!w)
+        return NULL;
+    w->text = strdup(text);
+    w->socket = strdup(socket);
+    w->uid = uid;
+    if (w->text && w->socket)
+        return w;
+    destroy(w);
+    return NULL;
+}
+
+static void wrap(void *arg)
+{
+    struct work *w = arg;
+    munge_ctx_t ctx = make_context(w->uid, w->socket, &w->err);
     munge_err_t rc;
 
-    if (!ctx) {
-        errno = EIO;
-        return NULL;
-    }
-    rc = munge_encode(&cred, ctx, text, (int)strlen(text));
+    if (!ctx)
+        return;
+    rc = munge_encode(&w->cred, ctx, w->text, (int)strlen(w->text));
     if (rc != EMUNGE_SUCCESS) {
         const char *why = munge_ctx_strerror(ctx);
 
-        taut_error_set(err, "munge: %s", why ? why : munge_strerror(rc));
-        free(cred);
-        cred = NULL;
-        errno = EIO;
+        taut_error_set(&w->err, "munge: %s", why ? why : munge_strerror(rc));
+        free(w->cred);
+        w->cred = NULL;
     }
     munge_ctx_destroy(ctx);
+}
+
+char *taut_hello_wrap(const char *text, uid_t uid, const char *socket,
+                      int64_t deadline_ns, struct taut_error *err)
+{
+    struct work *w = create(text, uid, socket);
+    char *cred;
+
+    if (!w) {
+        taut_error_set(err, "out of memory");
+        return NULL;
+    }
+    if (taut_blocking_call(wrap, w, deadline_ns) < 0) {
+        taut_error_set(err, "munge does not answer");
+        return NULL;
+    }
+    cred = w->cred;
+    w->cred = NULL;
+    if (!cred && err)
+        *err = w->err;
+    destroy(w);
+    if (!cred)
+        errno = EIO;
     return cred;
 }

@@ -13,22 +13,22 @@
 struct taut_hello {
     const struct taut_job *job;
     const struct taut_counters *counters;
-    const char *endpoint;              /* "" for an epilog */
-    const char *boot;                  /* boot id, or "" */
-    int budget_ms;                     /* left now */
-    unsigned char key[TAUT_SEAL_KEY];  /* session key */
+    const char *endpoint;             /* "" for an epilog */
+    const char *boot;                 /* boot id, or "" */
+    int budget_ms;                    /* left now */
+    unsigned char key[TAUT_SEAL_KEY]; /* session key */
 };
 
 /* The JSON text of HELLO.  Returns a string to free(), or NULL with errno
  * ENOMEM. */
 char *taut_hello_encode(const struct taut_hello *hello);
 
-/* Wrap 'text' in a MUNGE credential that only 'uid' can decode.  Blocks up
- * to ten seconds when munged hangs: see blocking.h.
- *   socket  of munged; "" is munge's default
- * Returns a string to free(), or NULL with errno EIO and 'err' with munge's
- * own text. */
+/* Wrap 'text' in a MUNGE credential that only 'uid' can decode.
+ *   socket       of munged; "" is munge's default
+ *   deadline_ns  CLOCK_MONOTONIC; a munged that hangs is given up then
+ * Returns a string to free(), or NULL with errno ETIMEDOUT, EIO or ENOMEM and
+ * 'err', with munge's own text where it gave one. */
 char *taut_hello_wrap(const char *text, uid_t uid, const char *socket,
-                      struct taut_error *err);
+                      int64_t deadline_ns, struct taut_error *err);
 
 #endif

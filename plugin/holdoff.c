@@ -12,7 +12,7 @@
 #include "plugin/holdoff.h"
 
 #define FILE_NAME "holdoff"
-#define LINE_LENGTH 96                 /* with its newline */
+#define LINE_LENGTH 96 /* with its newline */
 #define BOOT_ID_PATH "/proc/sys/kernel/random/boot_id"
 
 static long long boottime_s(void)

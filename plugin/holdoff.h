@@ -21,10 +21,10 @@
 #define TAUT_BOOT_ID_LEN 36
 
 struct taut_holdoff {
-    int fd;                            /* -1 when there is no file */
-    long long now_s;                   /* when it was read, CLOCK_BOOTTIME */
+    int fd;          /* -1 when there is no file */
+    long long now_s; /* when it was read, CLOCK_BOOTTIME */
     long long expiry_s;
-    int step_s;                        /* 0: no line of this boot */
+    int step_s; /* 0: no line of this boot */
     char boot[TAUT_BOOT_ID_LEN + 1];
 };
 

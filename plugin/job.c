@@ -126,12 +126,12 @@ static void take(struct taut_job *job, const char *field, const char *value)
 
 int taut_job_from_environ(struct taut_job *job, struct taut_error *err)
 {
-    if (need(job, "node", getenv("SLURMD_NODENAME"), "SLURMD_NODENAME",
-             err) < 0 ||
+    if (need(job, "node", getenv("SLURMD_NODENAME"), "SLURMD_NODENAME", err) <
+            0 ||
         need(job, "nodes", either("SLURM_JOB_NODELIST", "SLURM_NODELIST"),
              "SLURM_JOB_NODELIST", err) < 0 ||
-        need(job, "job", either("SLURM_JOB_ID", "SLURM_JOBID"),
-             "SLURM_JOB_ID", err) < 0)
+        need(job, "job", either("SLURM_JOB_ID", "SLURM_JOBID"), "SLURM_JOB_ID",
+             err) < 0)
         return -1;
     take(job, "uid", either("SLURM_JOB_UID", "SLURM_UID"));
     take(job, "restart", getenv("SLURM_JOB_RESTART_COUNT"));

@@ -16,13 +16,13 @@ enum taut_purpose {
 
 struct taut_job {
     enum taut_purpose purpose;
-    uint32_t id;                       /* 0 for an idle check */
+    uint32_t id; /* 0 for an idle check */
     uint32_t restart;
     uint32_t uid;
-    char *node;                        /* this node, as Slurm names it */
-    char *nodes;                       /* the whole allocation */
+    char *node;  /* this node, as Slurm names it */
+    char *nodes; /* the whole allocation */
     char *partition;
-    char *slurm;                       /* version of Slurm */
+    char *slurm; /* version of Slurm */
 };
 
 /* All empty.  Returns 0, or -1 with errno ENOMEM. */

@@ -23,8 +23,8 @@ static void put(const char *prefix, const char *text)
         return;
 }
 
-static void emit(const struct taut_log *log, int priority,
-                 const char *prefix, const char *fmt, va_list args)
+static void emit(const struct taut_log *log, int priority, const char *prefix,
+                 const char *fmt, va_list args)
 {
     char text[600];
 

@@ -11,7 +11,7 @@
 struct taut_log {
     enum taut_log_level level;
     bool to_syslog;
-    char where[300];                   /* "job 123 on n5", for syslog */
+    char where[300]; /* "job 123 on n5", for syslog */
 };
 
 /* Print one line; an error line begins with "error: ", a debug line with

@@ -47,12 +47,14 @@ static bool is_path(const char *value)
 
 static const struct key {
     const char *name;
-    size_t offset;                     /* of a char * in taut_options */
+    size_t offset; /* of a char * in taut_options */
     check_f *check;
     const char *expected;
 } keys[] = {
-#define KEY(field, check, expected) \
-    {#field, offsetof(struct taut_options, field), check, expected}
+#define KEY(field, check, expected)                                            \
+    {                                                                          \
+#field, offsetof(struct taut_options, field), check, expected          \
+    }
     KEY(interface, is_interface, "a network interface"),
     KEY(munge_socket, is_path, "an absolute path"),
     KEY(node, is_name, "a node name"),
@@ -108,8 +110,8 @@ void taut_options_fini(struct taut_options *opts)
     errno = saved;
 }
 
-static int bad_value(struct taut_error *err, const char *key,
-                     const char *value, const char *expected)
+static int bad_value(struct taut_error *err, const char *key, const char *value,
+                     const char *expected)
 {
     taut_error_set(err, "%s=%.60s: expected %s", key, value, expected);
     errno = EINVAL;
@@ -121,8 +123,8 @@ static int set_budget(struct taut_options *opts, const char *value,
 {
     uint64_t ms;
 
-    if (taut_text_number(value, TAUT_BUDGET_MIN_MS, TAUT_BUDGET_MAX_MS,
-                         &ms) < 0)
+    if (taut_text_number(value, TAUT_BUDGET_MIN_MS, TAUT_BUDGET_MAX_MS, &ms) <
+        0)
         return bad_value(err, "budget_ms", value, "50..60000");
     opts->budget_ms = (int)ms;
     return 0;
@@ -243,8 +245,7 @@ static int load_lines(struct taut_options *opts, FILE *file, const char *path,
 
         if (is_long) {
             skip_line(file);
-            taut_error_set(&why, "line longer than %zu bytes",
-                           sizeof line - 2);
+            taut_error_set(&why, "line longer than %zu bytes", sizeof line - 2);
         }
         if ((is_long || set_line(opts, line, &why) < 0) && rc == 0)
             rc = bad_line(err, path, number, why.text);

@@ -9,26 +9,26 @@
 
 #define TAUT_BUDGET_MIN_MS 50
 #define TAUT_BUDGET_MAX_MS 60000
-#define TAUT_BUDGET_MS 1000            /* prolog and epilog */
+#define TAUT_BUDGET_MS 1000 /* prolog and epilog */
 #define TAUT_BUDGET_IDLE_MS 5000
 
 enum taut_log_level {
-    TAUT_LOG_NONE = 0,                 /* default of the purpose */
-    TAUT_LOG_QUIET,                    /* errors only */
+    TAUT_LOG_NONE = 0, /* default of the purpose */
+    TAUT_LOG_QUIET,    /* errors only */
     TAUT_LOG_INFO,
     TAUT_LOG_DEBUG,
 };
 
 struct taut_options {
-    char *servers;                     /* host[:port][,host...]; "" = unset */
-    char *user;                        /* tautd runs as; name or number */
-    char *probe;                       /* path of taut-probe */
-    char *interface;                   /* under test; "" = by route */
-    char *run_as;                      /* streams run as; name or number */
-    char *rundir;                      /* holds the hold-off file */
-    char *munge_socket;                /* "" = munge's own default */
-    char *node;                        /* "" = as Slurm says */
-    int budget_ms;                     /* 0 = default of the purpose */
+    char *servers;      /* host[:port][,host...]; "" = unset */
+    char *user;         /* tautd runs as; name or number */
+    char *probe;        /* path of taut-probe */
+    char *interface;    /* under test; "" = by route */
+    char *run_as;       /* streams run as; name or number */
+    char *rundir;       /* holds the hold-off file */
+    char *munge_socket; /* "" = munge's own default */
+    char *node;         /* "" = as Slurm says */
+    int budget_ms;      /* 0 = default of the purpose */
     enum taut_log_level log;
 };
 

@@ -11,8 +11,8 @@
 #include "wire/seal.h"
 
 #define TAUT_PLAN_TESTS 64
-#define TAUT_PLAN_STREAMS 16           /* of one test */
-#define TAUT_PLAN_BYTES (128u * 1024)  /* largest PLAN, sealed */
+#define TAUT_PLAN_STREAMS 16          /* of one test */
+#define TAUT_PLAN_BYTES (128u * 1024) /* largest PLAN, sealed */
 #define TAUT_PLAN_NOTE 200
 
 enum taut_role {
@@ -24,17 +24,17 @@ enum taut_role {
 struct taut_plan_test {
     int64_t id;
     enum taut_role role;
-    struct taut_address peer;          /* of a sender; else empty */
+    struct taut_address peer; /* of a sender; else empty */
     unsigned char token[TAUT_TOKEN];
-    int start_ms;                      /* after the PLAN came, 0..10000 */
-    int dur_ms;                        /* 5..2000 */
-    int streams;                       /* 1..TAUT_PLAN_STREAMS */
+    int start_ms; /* after the PLAN came, 0..10000 */
+    int dur_ms;   /* 5..2000 */
+    int streams;  /* 1..TAUT_PLAN_STREAMS */
 };
 
 struct taut_plan {
     size_t count;
     struct taut_plan_test tests[TAUT_PLAN_TESTS];
-    char note[TAUT_PLAN_NOTE];         /* printable, or "" */
+    char note[TAUT_PLAN_NOTE]; /* printable, or "" */
 };
 
 /* Read a PLAN's JSON text; every field is checked, and two tests with one

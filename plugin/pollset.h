@@ -11,7 +11,7 @@ struct taut_pollset {
     struct pollfd *fds;
     size_t count;
     size_t room;
-    int64_t wake_ns;                   /* earliest time somebody asked for */
+    int64_t wake_ns; /* earliest time somebody asked for */
 };
 
 /* Room for 'room' descriptors.  Returns 0, or -1 with errno ENOMEM. */

@@ -46,8 +46,7 @@ int taut_user_find(struct taut_user *user, const char *name,
     return 0;
 }
 
-int taut_privileges_drop(const struct taut_user *user,
-                         struct taut_error *err)
+int taut_privileges_drop(const struct taut_user *user, struct taut_error *err)
 {
     if (user->uid == 0 || user->gid == 0) {
         errno = EINVAL;

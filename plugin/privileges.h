@@ -9,7 +9,7 @@
 
 struct taut_user {
     uid_t uid;
-    gid_t gid;                         /* primary group */
+    gid_t gid; /* primary group */
 };
 
 /* Look up a user by name or number; may block on the name service.  A number
@@ -23,7 +23,6 @@ int taut_user_find(struct taut_user *user, const char *name,
  *   user  uid and gid other than 0
  * Returns 0, or -1 with errno (EINVAL: uid or gid 0) and 'err'; the process
  * must then not go on. */
-int taut_privileges_drop(const struct taut_user *user,
-                         struct taut_error *err);
+int taut_privileges_drop(const struct taut_user *user, struct taut_error *err);
 
 #endif

@@ -19,22 +19,22 @@
 
 #include "plugin/address.h"
 #include "plugin/arguments.h"
-#include "plugin/blocking.h"
 #include "plugin/clock.h"
 #include "plugin/engine.h"
 #include "plugin/hello.h"
 #include "plugin/holdoff.h"
 #include "plugin/log.h"
+#include "plugin/lookup.h"
 #include "plugin/privileges.h"
 #include "plugin/session.h"
 
-#define SERVERS_MAX 8
-#define RESULT_MS 40                   /* of the budget, kept for RESULT */
+#define RESULT_MS 40 /* of the budget, kept for RESULT */
 
 struct probe {
     struct taut_arguments args;
     struct taut_log log;
     int64_t start_ns, deadline_ns;
+    int64_t plan_ns; /* when PLAN came */
     int root_fd, endpoint_fd;
     char interface[IFNAMSIZ];
     char endpoint[TAUT_ADDRESS_TEXT];
@@ -45,45 +45,6 @@ struct probe {
     struct taut_holdoff holdoff;
     struct taut_session session;
 };
-
-/* What is looked up in a thread of its own: kept for the process's life. */
-struct lookup {
-    const struct taut_options *opts;
-    struct taut_user tautd, run_as;
-    struct taut_address servers[SERVERS_MAX];
-    int server_count;                  /* -1: none was found */
-    bool is_root;
-    int rc;                            /* of the users */
-    int why;                           /* errno of the servers */
-    struct taut_error err;
-};
-
-struct wrap {
-    const char *text, *socket;
-    uid_t uid;
-    char *cred;
-    struct taut_error err;
-};
-
-static void do_lookup(void *arg)
-{
-    struct lookup *l = arg;
-
-    l->rc = taut_user_find(&l->tautd, l->opts->user, &l->err);
-    if (l->rc == 0 && l->is_root)
-        l->rc = taut_user_find(&l->run_as, l->opts->run_as, &l->err);
-    if (l->rc == 0)
-        l->server_count = taut_address_resolve(
-            l->servers, SERVERS_MAX, l->opts->servers, &l->err);
-    l->why = errno;
-}
-
-static void do_wrap(void *arg)
-{
-    struct wrap *w = arg;
-
-    w->cred = taut_hello_wrap(w->text, w->uid, w->socket, &w->err);
-}
 
 /* The network, or what the way to it needs, does not answer: later checks
  * shall cost nothing for a while. */
@@ -106,35 +67,26 @@ static int64_t share_ns(const struct probe *p, int percent)
     return taut_now_ns() + p->args.opts.budget_ms * TAUT_MS_NS * percent / 100;
 }
 
-static struct lookup *look_up(struct probe *p)
+/* The users and servers, or NULL: said why. */
+static struct taut_lookup *look_up(struct probe *p)
 {
-    struct lookup *l = calloc(1, sizeof *l);
+    struct taut_error why;
+    struct taut_lookup *l =
+        taut_lookup_run(&p->args.opts, share_ns(p, 40), &why);
 
-    if (!l)
-        return NULL;
-    l->opts = &p->args.opts;
-    l->is_root = geteuid() == 0;
-    if (taut_blocking_call(do_lookup, l, share_ns(p, 40)) < 0) {
-        hold_off(p, "the name service does not answer");
-        return NULL;                   /* the thread still uses it */
-    }
-    if (l->rc == 0 && l->server_count > 0)
-        return l;
-    if (l->rc == 0 && l->why != EINVAL)
-        hold_off(p, l->err.text);
-    else
-        taut_log_error(&p->log, "%s; skipped", l->err.text);
-    free(l);
-    return NULL;
+    if (!l && (errno == ETIMEDOUT || errno == EHOSTUNREACH))
+        hold_off(p, why.text);
+    else if (!l)
+        taut_log_error(&p->log, "%s; skipped", why.text);
+    return l;
 }
 
 /* An idle check and a prolog accept streams, an epilog does not. */
-static int open_endpoint(struct probe *p, const struct lookup *l)
+static int open_endpoint(struct probe *p, const struct taut_lookup *l)
 {
     struct taut_error why;
 
-    snprintf(p->interface, sizeof p->interface, "%s",
-             p->args.opts.interface);
+    snprintf(p->interface, sizeof p->interface, "%s", p->args.opts.interface);
     if (taut_address_local(&p->local, p->interface, &l->servers[0], &why) < 0)
         goto fail;
     if (p->args.job.purpose == TAUT_PURPOSE_EPILOG)
@@ -162,7 +114,8 @@ static void read_counters(struct probe *p)
     taut_counters_netdev.read(&p->counters, p->root_fd, p->interface);
 }
 
-static char *make_hello(struct probe *p)
+/* HELLO in its credential, or NULL: said why. */
+static char *make_hello(struct probe *p, uid_t tautd)
 {
     struct taut_hello hello = {
         .job = &p->args.job,
@@ -171,35 +124,22 @@ static char *make_hello(struct probe *p)
         .boot = p->boot,
         .budget_ms = taut_left_ms(p->deadline_ns),
     };
+    struct taut_error why;
+    char *text, *cred;
 
     memcpy(hello.key, p->session.key, sizeof hello.key);
-    return taut_hello_encode(&hello);
-}
-
-/* The sealed envelope of HELLO, or NULL when munge gives none. */
-static char *wrap_hello(struct probe *p, uid_t tautd)
-{
-    struct wrap *w = calloc(1, sizeof *w);
-    char *cred;
-
-    if (!w)
+    text = taut_hello_encode(&hello);
+    if (!text)
         return NULL;
-    w->text = make_hello(p);
-    w->socket = p->args.opts.munge_socket;
-    w->uid = tautd;
-    if (!w->text || taut_blocking_call(do_wrap, w, share_ns(p, 40)) < 0) {
-        hold_off(p, "munge does not answer");
-        return NULL;                   /* the thread still uses it */
-    }
-    cred = w->cred;
+    cred = taut_hello_wrap(text, tautd, p->args.opts.munge_socket,
+                           share_ns(p, 40), &why);
     if (!cred)
-        hold_off(p, w->err.text);
-    free((char *)w->text);
-    free(w);
+        hold_off(p, why.text);
+    free(text);
     return cred;
 }
 
-static int make_contact(struct probe *p, const struct lookup *l,
+static int make_contact(struct probe *p, const struct taut_lookup *l,
                         const char *cred)
 {
     struct taut_error why;
@@ -223,6 +163,7 @@ static int get_plan(struct probe *p, struct taut_plan *plan)
         p->deadline_ns - RESULT_MS * TAUT_MS_NS, &why);
     int rc;
 
+    p->plan_ns = taut_now_ns();
     if (n < 0 && errno == ETIMEDOUT) {
         hold_off(p, why.text);
         return -1;
@@ -257,14 +198,12 @@ static void send_result(struct probe *p, const struct taut_result *result)
     else
         taut_log_debug(&p->log, "%zu tests, %lld ms after the start",
                        result->plan->count,
-                       (long long)((taut_now_ns() - p->start_ns) /
-                                   TAUT_MS_NS));
+                       (long long)((taut_now_ns() - p->start_ns) / TAUT_MS_NS));
     free(text);
 }
 
 static void carry_out(struct probe *p, const struct taut_plan *plan)
 {
-    int64_t plan_ns = taut_now_ns();
     struct taut_engine engine = {
         .transport = &taut_transport_tcp,
         .endpoint = p->endpoint_fd,
@@ -278,17 +217,16 @@ static void carry_out(struct probe *p, const struct taut_plan *plan)
         .counters = &p->counters,
     };
 
-    if (measures &&
-        taut_engine_run(&engine, plan, plan_ns,
-                        p->deadline_ns - RESULT_MS * TAUT_MS_NS, measures,
-                        &result.refused) == 0) {
+    if (measures && taut_engine_run(&engine, plan, p->plan_ns,
+                                    p->deadline_ns - RESULT_MS * TAUT_MS_NS,
+                                    measures, &result.refused) == 0) {
         read_counters(p);
         send_result(p, &result);
     }
     free(measures);
 }
 
-static void talk(struct probe *p, const struct lookup *l, const char *cred)
+static void talk(struct probe *p, const struct taut_lookup *l, const char *cred)
 {
     struct taut_plan *plan = calloc(1, sizeof *plan);
 
@@ -299,17 +237,16 @@ static void talk(struct probe *p, const struct lookup *l, const char *cred)
 }
 
 /* Everything that needs root. Returns the credential, or NULL: said why. */
-static char *prepare(struct probe *p, const struct lookup *l)
+static char *prepare(struct probe *p, const struct taut_lookup *l)
 {
     struct taut_error why;
     char *cred;
 
     if (open_endpoint(p, l) < 0)
         return NULL;
-    taut_gauge_open(&p->gauge, &taut_counters_netdev, p->root_fd,
-                    p->interface);
+    taut_gauge_open(&p->gauge, &taut_counters_netdev, p->root_fd, p->interface);
     read_counters(p);
-    cred = wrap_hello(p, l->tautd.uid);
+    cred = make_hello(p, l->tautd.uid);
     if (cred && l->is_root && taut_privileges_drop(&l->run_as, &why) < 0) {
         taut_log_error(&p->log, "%s; skipped", why.text);
         free(cred);
@@ -320,7 +257,7 @@ static char *prepare(struct probe *p, const struct lookup *l)
 
 static void check(struct probe *p)
 {
-    struct lookup *l;
+    struct taut_lookup *l;
     char *cred;
 
     open_node(p);
@@ -364,15 +301,16 @@ static void fini(struct probe *p)
         close(p->root_fd);
 }
 
-/* The last resort when no plugin is there to kill us: SIGALRM ends us at
- * the hard stop. */
+/* The last resort when nobody is there to kill us at one and a half times
+ * the budget, as the plugin does: SIGALRM ends us at twice the budget. */
 static void set_hard_stop(int budget_ms)
 {
     struct itimerval stop = {
-        .it_value = {
-            .tv_sec = budget_ms * 3 / 2 / 1000,
-            .tv_usec = budget_ms * 3 / 2 % 1000 * 1000,
-        },
+        .it_value =
+            {
+                .tv_sec = budget_ms / 500,
+                .tv_usec = budget_ms % 500 * 2000,
+            },
     };
 
     signal(SIGALRM, SIG_DFL);

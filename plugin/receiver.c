@@ -11,7 +11,7 @@
 #include "plugin/clock.h"
 #include "plugin/receiver.h"
 
-#define READS_PER_LOOK 16              /* so that the clock is seen in time */
+#define READS_PER_LOOK 16 /* so that the clock is seen in time */
 
 /* Data come in lumps: offloading hands 16 to 64 kB at once to a link, which
  * at 50 Mbit/s takes 3 to 10 ms.  A lump counts as spread over the time
@@ -34,8 +34,8 @@ static void begin_inflow(struct taut_inflow *in,
 }
 
 void taut_receiver_begin(struct taut_receiver *r,
-                         const struct taut_transport *transport,
-                         int endpoint, struct taut_inflow *inflows,
+                         const struct taut_transport *transport, int endpoint,
+                         struct taut_inflow *inflows,
                          const struct taut_plan *plan,
                          struct taut_measure *measures, int64_t plan_ns)
 {
@@ -79,8 +79,7 @@ static int64_t due_ns(const struct taut_inflow *in)
     return in->look_ns < border ? border : border + LUMP_NS;
 }
 
-static void watch_inflow(const struct taut_inflow *in,
-                         struct taut_pollset *set)
+static void watch_inflow(const struct taut_inflow *in, struct taut_pollset *set)
 {
     if (!in->is_done)
         taut_pollset_wake(set, due_ns(in));
@@ -299,7 +298,6 @@ void taut_receiver_end(struct taut_receiver *r, const char *why)
         }
         in->open = 0;
         if (!in->is_done)
-            snprintf(in->measure->error, sizeof in->measure->error, "%s",
-                     why);
+            snprintf(in->measure->error, sizeof in->measure->error, "%s", why);
     }
 }

@@ -12,20 +12,20 @@
 #include "plugin/result.h"
 #include "plugin/transport.h"
 
-#define TAUT_PENDING_MAX 64            /* streams that gave no token yet */
-#define TAUT_TOKEN_MS 200              /* a stream has this long for it */
-#define TAUT_RECEIVE_GRACE_MS 150      /* after which nobody comes any more */
+#define TAUT_PENDING_MAX 64       /* streams that gave no token yet */
+#define TAUT_TOKEN_MS 200         /* a stream has this long for it */
+#define TAUT_RECEIVE_GRACE_MS 150 /* after which nobody comes any more */
 
 struct taut_inflow {
     const struct taut_plan_test *test;
     struct taut_measure *measure;
     int fds[TAUT_PLAN_STREAMS];
-    int accepted;                      /* streams that came so far */
-    int open;                          /* of these, not ended yet */
-    int64_t give_up_ns;                /* nothing came by then: 0 B/s */
-    int64_t first_ns;                  /* first byte; 0 = none yet */
-    int64_t look_ns;                   /* last look */
-    int64_t last_ns, last_bytes;       /* last arrival, total then */
+    int accepted;                /* streams that came so far */
+    int open;                    /* of these, not ended yet */
+    int64_t give_up_ns;          /* nothing came by then: 0 B/s */
+    int64_t first_ns;            /* first byte; 0 = none yet */
+    int64_t look_ns;             /* last look */
+    int64_t last_ns, last_bytes; /* last arrival, total then */
     int64_t total_bytes;
     int64_t marks[TAUT_RESULT_PARTS + 1]; /* bytes at the parts' borders */
     int next_mark;
@@ -42,13 +42,13 @@ struct taut_stranger {
 
 struct taut_receiver {
     const struct taut_transport *transport;
-    int endpoint;                      /* borrowed; -1 = none */
+    int endpoint; /* borrowed; -1 = none */
     struct taut_inflow *inflows;
     size_t count;
     struct taut_stranger strangers[TAUT_PENDING_MAX];
     size_t stranger_count;
     unsigned refused;
-    int64_t read_bytes;                /* payload, all tests, tails too */
+    int64_t read_bytes; /* payload, all tests, tails too */
 };
 
 /* Prepare for the receiving tests of a plan.
@@ -56,8 +56,8 @@ struct taut_receiver {
  *   plan_ns  when the plan was received
  * measures[i] belongs to plan->tests[i]. */
 void taut_receiver_begin(struct taut_receiver *r,
-                         const struct taut_transport *transport,
-                         int endpoint, struct taut_inflow *inflows,
+                         const struct taut_transport *transport, int endpoint,
+                         struct taut_inflow *inflows,
                          const struct taut_plan *plan,
                          struct taut_measure *measures, int64_t plan_ns);
 

@@ -68,8 +68,8 @@ char *taut_result_encode(const struct taut_result *result)
     char *text = NULL;
 
     for (size_t i = 0; i < result->plan->count; i++)
-        json_array_append_new(tests, encode_test(&result->plan->tests[i],
-                                                 &result->measures[i]));
+        json_array_append_new(
+            tests, encode_test(&result->plan->tests[i], &result->measures[i]));
     root = json_pack("{s:i, s:i, s:o, s:o}", "v", TAUT_PROTOCOL_VERSION,
                      "refused", (int)result->refused, "counters",
                      taut_counters_to_json(result->counters), "tests", tests);

@@ -10,7 +10,7 @@
 #include "plugin/counters.h"
 #include "plugin/plan.h"
 
-#define TAUT_RESULT_PARTS 8            /* sub-intervals of a window */
+#define TAUT_RESULT_PARTS 8 /* sub-intervals of a window */
 #define TAUT_RESULT_ERROR 120
 
 /* One test; -1 in a number means that it is not known. */
@@ -19,19 +19,19 @@ struct taut_measure {
     int64_t window_ns;
     int64_t total_bytes;
     int64_t sub_bytes[TAUT_RESULT_PARTS]; /* of a receiver */
-    int64_t rtt_ns;                    /* of a sender */
-    int64_t retrans;                   /* of a sender */
-    int64_t busy_ns;                   /* of a sender: data was under way */
+    int64_t rtt_ns;                       /* of a sender */
+    int64_t retrans;                      /* of a sender */
+    int64_t busy_ns;                      /* of a sender: data under way */
     int64_t delay_ns;
     int64_t foreign_bytes;
-    char error[TAUT_RESULT_ERROR];     /* "" or why there are no numbers */
+    char error[TAUT_RESULT_ERROR]; /* "" or why there are no numbers */
 };
 
 struct taut_result {
     const struct taut_plan *plan;
     const struct taut_measure *measures; /* one for each test of the plan */
     const struct taut_counters *counters;
-    unsigned refused;                  /* streams without a token */
+    unsigned refused; /* streams without a token */
 };
 
 /* The JSON text of RESULT.  Returns a string to free(), or NULL with errno

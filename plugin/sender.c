@@ -16,9 +16,9 @@
  * phase. */
 #define QUEUE_MS 6
 #define QUEUE_MIN_BYTES (32 * 1024)
-#define REST_NS (TAUT_MS_NS / 2)       /* before looking again */
-#define LOOK_NS TAUT_MS_NS             /* between looks at the rate */
-#define SENDS_PER_RUN 16               /* a fast receiver never fills up */
+#define REST_NS (TAUT_MS_NS / 2) /* before looking again */
+#define LOOK_NS TAUT_MS_NS       /* between looks at the rate */
+#define SENDS_PER_RUN 16         /* a fast receiver never fills up */
 
 static const char payload[CHUNK];
 
@@ -156,8 +156,7 @@ static void send_token(struct taut_sender *s, struct taut_sender_stream *st)
 
 /* Right after the handshake its round trip is all that the estimate holds:
  * later there is queueing in it. */
-static void note_handshake(struct taut_sender *s,
-                           struct taut_sender_stream *st)
+static void note_handshake(struct taut_sender *s, struct taut_sender_stream *st)
 {
     look_at(s, st);
     if (s->measure->rtt_ns < 0 || st->last.rtt_ns < s->measure->rtt_ns)
@@ -236,8 +235,9 @@ static void start(struct taut_sender *s, int64_t now_ns)
 }
 
 /* How long data was under way on the busiest stream since the warm-up: the
- * rest of the window the link had nothing to carry, and is not to blame. */
-static int64_t busy_since_warm(const struct taut_sender *s)
+ * rest of the window the link had nothing to carry, and is not to blame.  A
+ * connection that nobody answered was under way all the time. */
+static int64_t busy_since_warm(const struct taut_sender *s, int64_t now_ns)
 {
     int64_t most = -1;
 
@@ -245,6 +245,8 @@ static int64_t busy_since_warm(const struct taut_sender *s)
         const struct taut_sender_stream *st = &s->streams[i];
         int64_t busy = st->last.busy_ns - st->busy_at_warm_ns;
 
+        if (!st->is_connected)
+            return now_ns - s->warmed_ns;
         if (st->last.busy_ns >= 0 && busy > most)
             most = busy;
     }
@@ -280,9 +282,9 @@ static void finish(struct taut_sender *s, int64_t now_ns)
     }
     s->measure->total_bytes = sum;
     s->measure->bytes = s->is_warm ? sum - s->warm_acked : 0;
-    s->measure->window_ns = s->is_warm ? now_ns - s->warmed_ns
-                                       : s->end_ns - s->warm_ns;
-    s->measure->busy_ns = s->is_warm ? busy_since_warm(s) : -1;
+    s->measure->window_ns =
+        s->is_warm ? now_ns - s->warmed_ns : s->end_ns - s->warm_ns;
+    s->measure->busy_ns = s->is_warm ? busy_since_warm(s, now_ns) : -1;
     s->measure->retrans = 0;
     for (int i = 0; i < s->test->streams; i++)
         s->measure->retrans += s->streams[i].last.retrans;

@@ -12,11 +12,11 @@
 #include "plugin/transport.h"
 
 struct taut_sender_stream {
-    int fd;                            /* -1 when closed */
+    int fd; /* -1 when closed */
     bool is_connected;
     size_t token_sent;
-    int64_t limit_bytes;               /* most that may be queued */
-    int64_t rest_until_ns;             /* queue full: look again then */
+    int64_t limit_bytes;   /* most that may be queued */
+    int64_t rest_until_ns; /* queue full: look again then */
     int64_t acked_at_start;
     int64_t busy_at_warm_ns;
     struct taut_stream_stats last;
@@ -30,10 +30,10 @@ struct taut_sender {
     int64_t start_ns, warm_ns, end_ns; /* by the plan */
     int64_t warmed_ns;                 /* when the window really began */
     int64_t warm_acked;
-    int64_t seen_ns;                   /* last look at the streams */
+    int64_t seen_ns; /* last look at the streams */
     int64_t seen_acked;
     int64_t done_ns;
-    int64_t flight_bytes;              /* not acknowledged when it ended */
+    int64_t flight_bytes; /* not acknowledged when it ended */
     bool is_started, is_warm, is_done;
 };
 

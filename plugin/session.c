@@ -210,9 +210,9 @@ long taut_session_receive(struct taut_session *s, enum taut_frame_type type,
     return (long)frame.length;
 }
 
-int taut_session_send_sealed(struct taut_session *s,
-                             enum taut_frame_type type, const char *text,
-                             int64_t deadline_ns, struct taut_error *err)
+int taut_session_send_sealed(struct taut_session *s, enum taut_frame_type type,
+                             const char *text, int64_t deadline_ns,
+                             struct taut_error *err)
 {
     size_t n = strlen(text), sealed_length;
     unsigned char *sealed = malloc(n + TAUT_SEAL_OVERHEAD);
@@ -245,8 +245,7 @@ long taut_session_receive_sealed(struct taut_session *s,
     }
     length = taut_seal_open(room, s->key, type, sealed, (size_t)n);
     if (length < 0) {
-        taut_error_set(err, "the answer of %s is forged or damaged",
-                       s->server);
+        taut_error_set(err, "the answer of %s is forged or damaged", s->server);
         free(room);
         errno = EPROTO;
         goto out;

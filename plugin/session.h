@@ -12,8 +12,8 @@
 #include "wire/seal.h"
 
 struct taut_session {
-    int fd;                            /* -1 when there is no connection */
-    char server[TAUT_ADDRESS_TEXT];    /* who was reached */
+    int fd;                         /* -1 when there is no connection */
+    char server[TAUT_ADDRESS_TEXT]; /* who was reached */
     unsigned char key[TAUT_SEAL_KEY];
 };
 
@@ -47,9 +47,9 @@ long taut_session_receive(struct taut_session *s, enum taut_frame_type type,
                           int64_t deadline_ns, struct taut_error *err);
 
 /* The same with sealed payloads: text goes in, text comes out. */
-int taut_session_send_sealed(struct taut_session *s,
-                             enum taut_frame_type type, const char *text,
-                             int64_t deadline_ns, struct taut_error *err);
+int taut_session_send_sealed(struct taut_session *s, enum taut_frame_type type,
+                             const char *text, int64_t deadline_ns,
+                             struct taut_error *err);
 long taut_session_receive_sealed(struct taut_session *s,
                                  enum taut_frame_type type, size_t max,
                                  char **text, int64_t deadline_ns,

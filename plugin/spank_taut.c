@@ -31,7 +31,7 @@ struct hook {
     int64_t start_ns;
     struct taut_options opts;
     struct taut_job job;
-    char where[TAUT_ERROR_MAX];        /* "job 123 on n5" */
+    char where[TAUT_ERROR_MAX]; /* "job 123 on n5" */
 };
 
 static void log_bad_option(const struct hook *h, const char *text)

@@ -13,13 +13,13 @@
 
 /* What the sending end of a stream knows about it. */
 struct taut_stream_stats {
-    int64_t acked_bytes;               /* the peer has them */
-    int64_t sent_bytes;                /* left this host, repeats included */
-    int64_t flight_bytes;              /* sent and not yet acknowledged */
-    int64_t rtt_ns;                    /* smoothed */
-    int64_t retrans;                   /* segments sent again */
-    int64_t busy_ns;                   /* data was under way and the peer
-                                        * took it; -1 = unknown */
+    int64_t acked_bytes;  /* the peer has them */
+    int64_t sent_bytes;   /* left this host, repeats included */
+    int64_t flight_bytes; /* sent and not yet acknowledged */
+    int64_t rtt_ns;       /* smoothed */
+    int64_t retrans;      /* segments sent again */
+    int64_t busy_ns;      /* data was under way and the peer took it; -1 =
+                           * unknown */
 };
 
 struct taut_transport {

@@ -13,7 +13,7 @@
 
 #include "plugin/transport.h"
 
-#define BACKLOG 1100                   /* all streams of the largest plan */
+#define BACKLOG 1100 /* all streams of the largest plan */
 #define DISCARD_MAX (256u * 1024)
 #define UNSENT_MAX (128 * 1024)
 
@@ -114,8 +114,9 @@ static int64_t tcp_queued(int stream)
     return ioctl(stream, SIOCOUTQ, &bytes) < 0 ? -1 : bytes;
 }
 
-/* tcpi_busy_time came with Linux 4.10, tcpi_bytes_sent with 4.19; before them the kernel returns a
- * shorter structure, and what was acknowledged stands in for it. */
+/* tcpi_busy_time came with Linux 4.10, tcpi_bytes_sent with 4.19; before them
+ * the kernel returns a shorter structure, and what was acknowledged stands in
+ * for it. */
 static int tcp_stats(int stream, struct taut_stream_stats *stats)
 {
     struct tcp_info info;
@@ -132,8 +133,8 @@ static int tcp_stats(int stream, struct taut_stream_stats *stats)
     stats->busy_ns = -1;
     if (n >= offsetof(struct tcp_info, tcpi_rwnd_limited) +
                  sizeof info.tcpi_rwnd_limited)
-        stats->busy_ns = (int64_t)(info.tcpi_busy_time -
-                                   info.tcpi_rwnd_limited) * 1000;
+        stats->busy_ns =
+            (int64_t)(info.tcpi_busy_time - info.tcpi_rwnd_limited) * 1000;
     if (n >= offsetof(struct tcp_info, tcpi_bytes_sent) +
                  sizeof info.tcpi_bytes_sent)
         stats->sent_bytes = (int64_t)info.tcpi_bytes_sent;

@@ -9,8 +9,8 @@
 
 #include "wire/error.h"
 
-#define TAUT_FRAME_HEAD 5              /* bytes before the payload */
-#define TAUT_FRAME_MAX (4u << 20)      /* largest type + payload, bytes */
+#define TAUT_FRAME_HEAD 5         /* bytes before the payload */
+#define TAUT_FRAME_MAX (4u << 20) /* largest type + payload, bytes */
 #define TAUT_PROTOCOL_VERSION 1
 #define TAUT_DEFAULT_PORT 6824
 
@@ -23,7 +23,7 @@ enum taut_frame_type {
 
 struct taut_frame {
     enum taut_frame_type type;
-    size_t length;                     /* of the payload, bytes */
+    size_t length; /* of the payload, bytes */
 };
 
 /* Write the head of a frame.

@@ -12,9 +12,9 @@
 
 #include "wire/error.h"
 
-#define TAUT_HOSTLIST_MAX (1u << 20)   /* most names in one list */
+#define TAUT_HOSTLIST_MAX (1u << 20)    /* most names in one list */
 #define TAUT_HOSTLIST_BYTES (32u << 20) /* most bytes of all its names */
-#define TAUT_HOSTNAME_MAX 255          /* longest name, bytes */
+#define TAUT_HOSTNAME_MAX 255           /* longest name, bytes */
 
 struct taut_hostlist;
 

@@ -11,6 +11,7 @@ local act = {}
 local Act = {}
 Act.__index = Act
 
+local ALERTS = 100 -- kept for `taut status`
 local SETTLE_S = 15 -- an answer of Slurm younger than this may not show our change yet
 
 local function record(self, node, action, who, text, result)
@@ -28,25 +29,38 @@ local function drop(self, node)
    self.journal:add("forget_drained", { node = node })
 end
 
--- Say it once per node and text.
-local function alert(self, node, text)
-   if self.alerted[node] ~= text then
-      self.alerted[node] = text
-      sys.log("warning", text)
-      self.alerts[#self.alerts + 1] = { time = loop.time(), text = text }
-      if #self.alerts > 100 then
-         table.remove(self.alerts, 1)
-      end
+--- Say something loudly: syslog, and the alerts of `taut status`.
+function Act:say(text)
+   sys.log("warning", text)
+   self.alerts[#self.alerts + 1] = { time = loop.time(), text = text }
+   if #self.alerts > ALERTS then
+      table.remove(self.alerts, 1)
    end
 end
 
---- Drains of the last hour that were carried out.
-function Act:last_hour(now)
-   local n = 0
-   for _, d in pairs(self.drained) do
-      n = n + (d.time > now - 3600 and 1 or 0)
+-- Once per node and text.
+local function alert(self, node, text)
+   if self.alerted[node] ~= text then
+      self.alerted[node] = text
+      self:say(text)
    end
-   return n
+end
+
+--- A drain was carried out at this time (also one before a restart).
+function Act:note_time(time)
+   self.times[#self.times + 1] = time
+end
+
+--- Drains of the last hour, those released since among them.
+function Act:last_hour(now)
+   local recent = {}
+   for _, time in ipairs(self.times) do
+      if time > now - 3600 then
+         recent[#recent + 1] = time
+      end
+   end
+   self.times = recent
+   return #recent
 end
 
 local function send_drain(self, name, d)
@@ -59,7 +73,9 @@ local function send_drain(self, name, d)
          self.held[name] = nil
          keep(self, name, d)
          record(self, name, "drain", "taut", d.reason, "done")
-         sys.log("warning", ("drained %s: %s"):format(name, d.reason))
+         self:note_time(d.time)
+         self:say(("drained %s: %s"):format(name, d.reason))
+         self.cluster:refresh()
       else
          self.held[name] = { why = reply.why, reason = d.reason, component = d.component,
             time = loop.time() }
@@ -107,7 +123,7 @@ function Act:release(name, who, fn)
       if err then
          return fn(nil, err)
       elseif not reply.done then
-         return fn(nil, reply.why)
+         return fn(nil, ("%s: %s"):format(name, reply.why))
       end
       local d = self.drained[name]
       drop(self, name)
@@ -115,7 +131,7 @@ function Act:release(name, who, fn)
       record(self, name, "release", who, d and d.reason, "done")
       self.on_released(name, d)
       sys.log("notice", ("released %s (%s)"):format(name, who))
-      fn(true)
+      self.cluster:refresh(function() fn(true) end)
    end)
 end
 
@@ -144,7 +160,7 @@ end
 function act.new(o)
    return setmetatable({ slurm = o.slurm, cluster = o.cluster, journal = o.journal,
       policy = o.policy, mode = o.mode, encode = o.encode, on_released = o.on_released,
-      drained = {}, held = {}, busy = {}, alerted = {}, alerts = {} }, Act)
+      drained = {}, held = {}, busy = {}, alerted = {}, alerts = {}, times = {} }, Act)
 end
 
 return act

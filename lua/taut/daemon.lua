@@ -30,18 +30,20 @@ usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify
 
 ---------------------------------------------------------------- starting
 
--- Each job leaves an event, checked or not.
-local function on_job(d, h, count, why)
-   if why then
-      d.last_event = d.last_event + 1
-      d.journal:add("event", { id = d.last_event, time = loop.time(), purpose = h.purpose,
-         job = h.job, restart = h.restart or 0, uid = h.uid, nodes = h.nodes, expected = count,
-         heard = 1, tests = 0, note = "not checked: " .. why })
-   end
-   if why and why ~= "single" and why ~= "off" then
-      sys.log("info", ("job %d on %d nodes: not checked: %s"):format(h.job, count, why))
-   end
+-- Each job leaves an event, checked or not.  `why` is one of a few words, `detail` says more.
+local function on_job(d, h, count, why, detail)
    d.skipped[why or "checked"] = (d.skipped[why or "checked"] or 0) + 1
+   if not why then
+      return
+   end
+   d.last_event = d.last_event + 1
+   d.journal:add("event", { id = d.last_event, time = loop.time(), purpose = h.purpose,
+      job = h.job, restart = h.restart or 0, uid = h.uid, nodes = h.nodes, expected = count,
+      tests = 0, note = "not checked: " .. (detail or why) })
+   if why ~= "single" and why ~= "off" and why ~= "nothing due" then
+      sys.log("info", ("job %d on %d nodes: not checked: %s"):format(h.job, count,
+         detail or why))
+   end
 end
 
 local function set_setting(d, name, value)
@@ -57,57 +59,86 @@ local function build(d)
    d.measures = {}
    d.meet = rendezvous.new {
       topology = d.topo, checks = conf.checks, coverage = d.coverage, cluster = d.cluster,
-      enabled = function() return d.switch ~= "off" and conf.checks.enabled end,
+      enabled = function() return d.switch ~= "off" and d.conf.checks.enabled end,
       wanted = function(purpose) return agenda.wanted(d, purpose) end,
       idle_nodes = function() return agenda.idle_nodes(d) end,
       next_test = function()
          d.last_test = d.last_test + 1
          return d.last_test
       end,
-      on_job = function(h, count, why) on_job(d, h, count, why) end,
+      on_job = function(...) on_job(d, ...) end,
       on_done = function(s) findings.take(d, s) end,
    }
    d.act.policy = conf.policy
 end
 
+-- What was learnt about a machine that was wired otherwise speaks against nobody now: a changed
+-- topology begins a new epoch.
+local function same_wiring(d, settings)
+   for _, row in ipairs(settings) do
+      if row.name == "topology" and row.value ~= d.topo.signature then
+         sys.log("warning", ("the topology was '%s' and is '%s': what was known of components " ..
+            "is forgotten"):format(row.value, d.topo.signature))
+         return false
+      end
+   end
+   return true
+end
+
+local function take_component(d, row, seen)
+   local c = d.topo.component_id[row.name]
+   local k, err = memory.unpack(row.data, d.topo, seen)
+   if c and k then
+      d.diagnosis.comp[c] = k
+      d.coverage.tested[c] = k.last
+   elseif c then
+      sys.log("warning", ("database: component %s: %s"):format(row.name, err))
+   end
+end
+
+local function take_memory(d, kept)
+   for _, row in ipairs(kept.settings) do
+      if row.name == "mode" or row.name == "switch" then
+         d[row.name] = row.value
+      end
+   end
+   local seen = {}
+   if same_wiring(d, kept.settings) then
+      for _, row in ipairs(kept.components) do
+         take_component(d, row, seen)
+      end
+   end
+   for _, row in ipairs(kept.drained) do
+      d.act.drained[row.node] = json.decode(row.data)
+   end
+   for _, row in ipairs(kept.recent_actions) do
+      if row.action == "drain" then
+         d.act:note_time(row.time)
+      end
+   end
+   local ids = kept.last_ids[1] or { event = 0, test = 0 }
+   d.last_event = math.max(d.last_event, ids.event)
+   d.last_test = math.max(d.last_test, ids.test)
+   d:set("topology", d.topo.signature)
+end
+
 -- Take what the store kept; fn() when all of it is there.
 local function load_memory(d, fn)
-   local left = 4
-   local function part(name, take)
-      d.journal:query(name, {}, function(rows, err)
+   local names = { "components", "drained", "settings", "last_ids", "recent_actions" }
+   local left, kept = #names, {}
+   for _, name in ipairs(names) do
+      d.journal:query(name, { limit = 1000 }, function(rows, err)
          if err then
             sys.log("err", ("cannot read %s from the database: %s"):format(name, err))
          end
-         for _, row in ipairs(rows or {}) do
-            take(row)
-         end
+         kept[name] = rows or {}
          left = left - 1
          if left == 0 then
+            take_memory(d, kept)
             fn()
          end
       end)
    end
-   local seen = {}
-   part("components", function(row)
-      local c = d.topo.component_id[row.name]
-      local k, err = memory.unpack(row.data, d.topo, seen)
-      if c and k then
-         d.diagnosis.comp[c] = k
-         d.coverage.tested[c] = k.last
-      elseif c then
-         sys.log("warning", ("database: component %s: %s"):format(row.name, err))
-      end
-   end)
-   part("drained", function(row) d.act.drained[row.node] = json.decode(row.data) end)
-   part("settings", function(row)
-      if row.name == "mode" or row.name == "switch" then
-         d[row.name] = row.value
-      end
-   end)
-   part("last_ids", function(row)
-      d.last_event, d.last_test = math.max(d.last_event, row.event), math.max(d.last_test,
-         row.test)
-   end)
 end
 
 local function listen(d)
@@ -144,6 +175,9 @@ local FIXED = {
    listen = function(c) return c.listen end,
    socket = function(c) return c.socket end,
    database = function(c) return c.database end,
+   munge_socket = function(c) return c.munge_socket end,
+   refresh_s = function(c) return c.refresh_s end,
+   ["checks.max_conns"] = function(c) return c.checks.max_conns end,
    topology = function(c) return c.topology.signature end,
 }
 
@@ -222,7 +256,10 @@ local function run(conf)
    d.journal = journal.start({ sys.paths.program, "--store", conf.database }, function()
       if not opened then
          opened = true
-         load_memory(d, function() findings.review(d) end)
+         load_memory(d, function()
+            sys.log("notice", ("mode is %s"):format(d.mode or d.conf.mode))
+            findings.review(d)
+         end)
       end
    end)
    start_slurm(d)
@@ -240,11 +277,11 @@ local function run(conf)
    loop.signal("TERM", function() stop(d) end)
    loop.signal("INT", function() stop(d) end)
    loop.every(3600 * 1000, function()
-      d.journal:prune(loop.time() - conf.keep_days * 86400)
+      d.journal:prune(loop.time() - d.conf.keep_days * 86400)
    end)
    sys.notify("READY=1")
-   sys.log("notice", ("tautd %s: %d nodes, %d components, mode %s"):format(sys.version,
-      #d.topo.nodes, #d.topo.components, conf.mode))
+   sys.log("notice", ("tautd %s: %d nodes, %d components"):format(sys.version, #d.topo.nodes,
+      #d.topo.components))
    loop.run()
    return 0
 end

@@ -5,6 +5,9 @@
 -- costs work in proportion to its own tests and the runs they touch.
 --
 -- States: "ok", "suspect", "slow", "failed"; a component nobody tested is "unknown".
+local blame = require "taut.blame"
+local runs = require "taut.runs"
+
 local diagnose = {}
 local Diagnosis = {}
 Diagnosis.__index = Diagnosis
@@ -44,9 +47,9 @@ end
 
 ---------------------------------------------------------------- taking in tests
 
--- Components a low test speaks against: its route, and where nearly nothing arrived also the
+--- Components a low test speaks against: its route, and where nearly nothing arrived also the
 -- way the acknowledgements take.
-local function accused(self, t)
+function Diagnosis:accused(t)
    local list = {}
    for i, c in ipairs(t.route) do
       list[i] = c
@@ -60,7 +63,7 @@ local function accused(self, t)
 end
 
 local function add_low(self, t, touched)
-   for _, c in ipairs(accused(self, t)) do
+   for _, c in ipairs(self:accused(t)) do
       local k = self:component(c)
       local run = k.run
       k.good = 0
@@ -70,16 +73,6 @@ local function add_low(self, t, touched)
       end
       touched[c] = true
    end
-end
-
-local function drop_if(list, is_out)
-   local kept = {}
-   for _, v in ipairs(list) do
-      if not is_out(v) then
-         kept[#kept + 1] = v
-      end
-   end
-   return kept
 end
 
 -- Does a good test clear component c?  It must have shown `good` of c's own capacity, or nearly
@@ -112,7 +105,7 @@ local function add_good(self, t, touched)
    for _, c in ipairs(self.topo:route(t.dst, t.src)) do
       local k = self.comp[c]
       if k and #k.run > 0 then
-         k.run = drop_if(k.run, function(low)
+         k.run = runs.without(k.run, function(low)
             return low.ratio < ACK_RATIO and not low.on_route[c]
          end)
          touched[c] = true
@@ -169,42 +162,6 @@ end
 
 ---------------------------------------------------------------- judging runs
 
-local function best_of(run)
-   local best = 0
-   for _, t in ipairs(run) do
-      best = math.max(best, t.ratio)
-   end
-   return best
-end
-
--- A ceiling: at least half of the run lies within `ceiling` below its best.  Only single streams
--- are compared; several at once push each other about.
-local function has_ceiling(run, ceiling)
-   local best, near, n = 0, 0, 0
-   for _, t in ipairs(run) do
-      best = t.streams == 1 and math.max(best, t.ratio) or best
-   end
-   for _, t in ipairs(run) do
-      if t.streams == 1 then
-         n = n + 1
-         near = near + ((t.ratio >= best * (1 - ceiling) or best - t.ratio < 0.005) and 1 or 0)
-      end
-   end
-   return near * 2 >= n
-end
-
-local function count(run, key)
-   local seen, n = {}, 0
-   for _, t in ipairs(run) do
-      local v = key(t)
-      if not seen[v] then
-         seen[v] = true
-         n = n + 1
-      end
-   end
-   return n
-end
-
 -- The far end of a test as seen from component c: the other node for a tx or rx, the pair of
 -- nodes for a link.
 local function far_end(self, c)
@@ -225,8 +182,8 @@ end
 local function is_suspect(self, c, run, now)
    local s, k = self.s, self:component(c)
    return #run >= needed(k, s.suspect_low, now)
-      and count(run, function(t) return t.event end) >= needed(k, s.suspect_events, now)
-      and has_ceiling(run, s.ceiling)
+      and runs.count(run, function(t) return t.event end) >= needed(k, s.suspect_events, now)
+      and runs.has_ceiling(run, s.ceiling)
 end
 
 -- Confirming far ends: those that had shown nothing low before, or, where too few are left,
@@ -266,10 +223,10 @@ local function is_unconfirmed_slow(self, c, k, all)
    if k.busy > 0 or #k.confirmed > 0 or (k.asked or 0) > 0 then
       return false
    end
-   local run = drop_if(all, function(t) return t.time <= k.suspect_at end)
+   local run = runs.without(all, function(t) return t.time <= k.suspect_at end)
    return #run >= s.unconfirmed_low
-      and count(run, function(t) return t.event end) >= s.unconfirmed_events
-      and count(run, far_end(self, c)) >= s.reporters
+      and runs.count(run, function(t) return t.event end) >= s.unconfirmed_events
+      and runs.count(run, far_end(self, c)) >= s.reporters
 end
 
 local function enough_reporters(self, c, k)
@@ -281,98 +238,7 @@ local function enough_reporters(self, c, k)
    for _, f in ipairs(k.confirmed) do
       all[#all + 1] = f.one
    end
-   return count(all, far_end(self, c)) >= math.min(self.s.reporters, #self.topo.nodes - 1)
-end
-
----------------------------------------------------------------- explaining low tests
-
--- Low tests of the touched components, and every component with one of them in its run.
-local function gather(self, touched)
-   local tests, comps = {}, {}
-   for c in pairs(touched) do
-      for _, t in ipairs(self:component(c).run) do
-         tests[t] = true
-      end
-   end
-   for t in pairs(tests) do
-      for _, c in ipairs(accused(self, t)) do
-         comps[c] = true
-      end
-   end
-   for c in pairs(touched) do
-      comps[c] = true
-   end
-   return comps
-end
-
-local function unexplained(run, taken)
-   return drop_if(run, function(t) return taken[t] end)
-end
-
--- Components that explain nearly the same tests as c does.
-local function ties_of(self, comps, c, rest, taken)
-   local mine, tied = {}, {}
-   for _, t in ipairs(rest) do
-      mine[t] = true
-   end
-   for other in pairs(comps) do
-      if other ~= c then
-         local same = 0
-         for _, t in ipairs(self:component(other).run) do
-            same = same + (mine[t] and not taken[t] and 1 or 0)
-         end
-         if same >= self.s.tie * #rest and same > 0 then
-            tied[#tied + 1] = other
-         end
-      end
-   end
-   table.sort(tied)
-   return tied
-end
-
--- The component that explains most low tests not explained yet.
-local function best_explanation(self, comps, taken)
-   local best, best_rest
-   for c in pairs(comps) do
-      local rest = unexplained(self:component(c).run, taken)
-      local ahead = best_rest and #rest - #best_rest or #rest
-      if ahead > 0 or ahead == 0 and best and #rest > 0 and c < best then
-         best, best_rest = c, rest
-      end
-   end
-   return best, best_rest
-end
-
--- Greedy: component → { run = tests it explains, tied = others that would, too }.
-local function explain(self, comps, now)
-   local taken, suspects = {}, {}
-   -- what is known to be slow explains its tests before anything else is suspected
-   for c in pairs(comps) do
-      if self:is_decided(c) then
-         for _, t in ipairs(self:component(c).run) do
-            taken[t] = true
-         end
-      end
-   end
-   while true do
-      local c, rest = best_explanation(self, comps, taken)
-      if not c then
-         return suspects
-      end
-      local tied = ties_of(self, comps, c, rest, taken)
-      if is_suspect(self, c, rest, now) then
-         suspects[c] = { run = rest, tied = tied }
-         for _, other in ipairs(tied) do
-            local same = unexplained(self:component(other).run, taken)
-            if not suspects[other] and is_suspect(self, other, same, now) then
-               suspects[other] = { run = same, tied = { c } }
-            end
-         end
-      end
-      for _, t in ipairs(rest) do
-         taken[t] = true
-      end
-   end
+   return runs.count(all, far_end(self, c)) >= math.min(self.s.reporters, #self.topo.nodes - 1)
 end
 
 ---------------------------------------------------------------- states
@@ -397,7 +263,7 @@ end
 -- Ties that no test can break: with nothing arriving, acknowledgements are lost as well, so the
 -- two directions of one node, or of one cable after many tests, fail together.
 local function open_ties(self, c, k, tied)
-   if best_of(k.run) >= self.s.failed then
+   if runs.best(k.run) >= self.s.failed then
       return #tied
    end
    local topo, n = self.topo, 0
@@ -413,12 +279,23 @@ end
 local function verdict_of(self, c, k, found, now)
    if open_ties(self, c, k, found.tied) == 0 and enough_reporters(self, c, k) and
       (is_confirmed(self, c, k, now) or is_unconfirmed_slow(self, c, k, found.run)) then
-      return best_of(k.run) < self.s.failed and "failed" or "slow"
+      return runs.best(k.run) < self.s.failed and "failed" or "slow"
    end
    return "suspect"
 end
 
-local function settle(self, c, found, now, changes)
+-- Is something in a suspect's run that no other suspect explains?  Then it stays one although its
+-- tests scatter now: only a clearing test ends a run.
+local function is_open(k, explained)
+   for _, t in ipairs(k.run) do
+      if not explained[t] then
+         return true
+      end
+   end
+   return false
+end
+
+local function settle(self, c, found, explained, now, changes)
    local k = self:component(c)
    if self:is_decided(c) then
       if #k.run == 0 and k.good >= self.s.recover_good then
@@ -429,13 +306,15 @@ local function settle(self, c, found, now, changes)
          set_state(self, c, "suspect", now, changes)
          become_suspect(self, c, k, found.run)
       end
-      k.tied = found.tied
+      k.tied, k.scatters = found.tied, nil
       local verdict = verdict_of(self, c, k, found, now)
       if verdict ~= "suspect" then
-         k.left = math.min(1, best_of(k.run))
+         k.left = math.min(1, runs.best(k.run))
          k.good = 0
       end
       set_state(self, c, verdict, now, changes)
+   elseif k.state == "suspect" and is_open(k, explained) then
+      k.tied, k.scatters = nil, true
    elseif k.state == "suspect" or (k.state == "unknown" and k.cleared_at) then
       k.tied = nil
       set_state(self, c, "ok", now, changes)
@@ -447,7 +326,7 @@ local function forget_old(self, touched, now)
    for c in pairs(touched) do
       local k = self:component(c)
       if k.run[1] and k.run[1].time < oldest then
-         k.run = drop_if(k.run, function(t) return t.time < oldest end)
+         k.run = runs.without(k.run, function(t) return t.time < oldest end)
       end
    end
 end
@@ -484,15 +363,17 @@ end
 --- Judge the touched components anew.
 function Diagnosis:judge(touched, now)
    forget_old(self, touched, now)
-   local comps, changes = gather(self, touched), {}
-   local found = explain(self, comps, now)
+   local comps, changes = blame.concerned(self, touched), {}
+   local found, explained = blame.explain(self, comps, function(c, tests)
+      return is_suspect(self, c, tests, now)
+   end)
    local order = {}
    for c in pairs(comps) do
       order[#order + 1] = c
    end
    table.sort(order)
    for _, c in ipairs(order) do
-      settle(self, c, found[c], now, changes)
+      settle(self, c, found[c], explained, now, changes)
    end
    return changes
 end
@@ -542,7 +423,7 @@ function Diagnosis:remark(c, now)
       return ""
    end
    local words = {}
-   if k.state == "suspect" and k.busy > 0 then
+   if k.state == "suspect" and (k.busy > 0 or k.scatters) then
       words[#words + 1] = "busy?"
    end
    if k.state == "suspect" and k.tied and #k.tied > 0 then

@@ -12,19 +12,6 @@ local findings = {}
 
 ---------------------------------------------------------------- what a session brought
 
-local function index_results(s)
-   local send, recv, refused = {}, {}, 0
-   for _, r in pairs(s.results) do
-      for _, t in ipairs(r.tests) do
-         if type(t) == "table" and math.type(t.id) == "integer" then
-            (t.role == "send" and send or recv)[t.id] = t
-         end
-      end
-      refused = refused + (math.type(r.refused) == "integer" and r.refused or 0)
-   end
-   return send, recv, refused
-end
-
 local function route_text(topo, route)
    local names = {}
    for i, c in ipairs(route) do
@@ -43,29 +30,18 @@ local function store_test(d, t)
       why = t.why })
 end
 
--- A result that only its own node could have written: the reports of a test count for the node
--- that sent them, not for the one they name.
-local function own(s, reports, t, n)
-   local r = s.results[n]
-   for _, x in ipairs(r and r.tests or {}) do
-      if x == reports[t.id] then
-         return x
-      end
-   end
-   return nil
-end
-
 local function judge_session(d, s)
-   local send, recv, refused = index_results(s)
-   if refused > 0 then
-      d.refused_streams = d.refused_streams + refused
-      sys.log("warning", ("job %d: %d streams without a token of the plan were refused"):format(
-         s.job, refused))
+   if (s.refused or 0) > 0 then
+      d.refused_streams = d.refused_streams + s.refused
+      sys.log("warning", ("job %d: streams without a token of the plan were refused: %d"):format(
+         s.job, s.refused))
    end
    d.last_event = d.last_event + 1
    for _, t in ipairs(s.tests) do
       t.event, t.time, t.job = d.last_event, s.began, s.job
-      judge.test(t, own(s, send, t, t.src), own(s, recv, t, t.dst), d.topo, d.conf.diagnosis)
+      -- each node speaks for its own end only
+      local send, recv = s.results[t.src] or {}, s.results[t.dst] or {}
+      judge.test(t, send["send:" .. t.id], recv["recv:" .. t.id], d.topo, d.conf.diagnosis)
       for _, c in ipairs(t.class ~= "void" and t.route or {}) do
          d.coverage:touch(c, s.began)
       end
@@ -123,7 +99,7 @@ local function on_change(d, change)
       state = change.to, evidence = evidence(k) })
    if change.to == "slow" or change.to == "failed" then
       local what, text = apply_policy(d, c)
-      sys.log("warning", ("%s is %s: %s [%s]"):format(name, change.to, text:sub(7), what))
+      d.act:say(("%s is %s: %s [%s]"):format(name, change.to, text:sub(7), what))
    elseif change.from == "slow" or change.from == "failed" then
       d.measures[c] = nil
       for _, n in ipairs(topo:ends(c)) do

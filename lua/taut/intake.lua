@@ -9,11 +9,19 @@ local sys = require "taut.sys"
 local intake = {}
 
 local HELLO, RESULT = 1, 3
+local LOG_S = 1
 
---- Count and log a message that was not taken.
+--- Count a message that was not taken, and log it: at most one line in LOG_S seconds, so that
+-- nobody can fill the log.
 function intake.refuse(d, from, why)
+   local now = loop.time()
    d.refused = d.refused + 1
-   sys.log("warning", ("refused a message from %s: %s"):format(from, why))
+   if now - (d.refused_said_at or 0) >= LOG_S then
+      local more = d.refused - (d.refused_said or 0) - 1
+      sys.log("warning", ("refused a message from %s: %s%s"):format(from, why,
+         more > 0 and (" (and %d before)"):format(more) or ""))
+      d.refused_said_at, d.refused_said = now, d.refused
+   end
 end
 
 local function on_hello(d, conn, payload, uid)

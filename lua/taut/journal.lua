@@ -49,7 +49,7 @@ end
 
 --- Write what waits, one transaction at a time.
 function Journal:flush()
-   if self.writing or #self.rows == 0 then
+   if self.writing or self.stopped or #self.rows == 0 then
       return
    end
    local batch, rest = self.rows, {}
@@ -99,6 +99,7 @@ end
 
 --- Write what is left, then end the store.
 function Journal:stop(done)
+   self.stopped = true
    self.store:ask({ op = "write", rows = self.rows }, function(_, err)
       if err and #self.rows > 0 then
          sys.log("err", ("%d rows could not be written at the end: %s"):format(#self.rows, err))

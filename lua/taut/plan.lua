@@ -341,7 +341,10 @@ function plan.make(o)
       anchors(ctx)
    end
    for _, want in ipairs(o.wanted or {}) do
-      confirm(ctx, want)
+      local only = ctx.topo.at_node[want.component]
+      if not only or ctx.here[only] then
+         confirm(ctx, want)
+      end
    end
    if o.routine ~= false then
       neighbours(ctx)

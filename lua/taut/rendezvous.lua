@@ -7,6 +7,7 @@ local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local plan = require "taut.plan"
+local result = require "taut.result"
 local seal = require "taut.seal"
 local sys = require "taut.sys"
 
@@ -14,7 +15,8 @@ local rendezvous = {}
 local Rendezvous = {}
 Rendezvous.__index = Rendezvous
 
-local PLAN, RESULT_SLACK_MS = 2, 300
+local PLAN, RESULT = 2, 3
+local RESULT_SLACK_MS = 300
 local NODES_MAX = 1 << 20
 local RESERVE_MS = 120 -- of a node's budget, for everything but the phases
 
@@ -63,7 +65,9 @@ local function finish(self, s)
          peer.conn:close()
       end
    end
-   self.open[s.key] = nil
+   if self.open[s.key] == s then
+      self.open[s.key] = nil
+   end
    self.on_done(s)
 end
 
@@ -208,7 +212,7 @@ local function judge_job(self, h, names)
    end
    local node, other = self.cluster:is_shared(h.job, names)
    if node then
-      return { why = ("%s is shared with job %d"):format(node, other) }
+      return { why = "shared", detail = ("%s is shared with job %d"):format(node, other) }
    end
    return { nodes = nodes }
 end
@@ -220,7 +224,7 @@ local function prolog(self, h, names, peer)
       job = judge_job(self, h, names)
       job.at, job.groups = loop.time(), {}
       self.jobs[id] = job
-      self.on_job(h, #names, job.why)
+      self.on_job(h, #names, job.why, job.detail)
    end
    local n = self.topo.node_id[h.node]
    if not job.nodes or not n then
@@ -299,6 +303,19 @@ end
 
 ---------------------------------------------------------------- RESULT
 
+-- Open, decode and check; see result.read.
+local function read_result(peer, bytes)
+   local text, err = seal.open(peer.key, RESULT, bytes)
+   local r
+   if text then
+      r, err = json.decode(text)
+   end
+   if not r then
+      return nil, "RESULT: " .. err
+   end
+   return result.read(r)
+end
+
 --- A sealed RESULT came in.  Returns true, or nil and why it was refused.
 function Rendezvous:result(conn, bytes)
    local s = self.sessions[conn]
@@ -307,15 +324,11 @@ function Rendezvous:result(conn, bytes)
    end
    for n, peer in pairs(s.peers) do
       if peer.conn == conn then
-         local text, err = seal.open(peer.key, 3, bytes)
-         local r
-         if text then
-            r, err = json.decode(text)
+         local tests, refused = read_result(peer, bytes)
+         if not tests then
+            return nil, ("%s: %s"):format(peer.name, refused)
          end
-         if type(r) ~= "table" or type(r.tests) ~= "table" then
-            return nil, ("RESULT of %s: %s"):format(peer.name, err or "no tests in it")
-         end
-         s.results[n] = r
+         s.results[n], s.refused = tests, (s.refused or 0) + refused
          self.sessions[conn] = nil
          s.answers = (s.answers or 0) + 1
          if s.answers >= s.expected then
@@ -369,7 +382,7 @@ end
 
 --- @param o table: topology, checks, coverage, cluster, enabled() → boolean,
 --   wanted(purpose) → suspects, idle_nodes(n) → nodes an idle cycle begun by n would use,
---   next_test() → id, on_job(h, count, why), on_done(session)
+--   next_test() → id, on_job(h, count, why, detail), on_done(session)
 function rendezvous.new(o)
    return setmetatable({ topo = o.topology, checks = o.checks, coverage = o.coverage,
       cluster = o.cluster, enabled = o.enabled, wanted = o.wanted, idle_nodes = o.idle_nodes,

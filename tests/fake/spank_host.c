@@ -34,13 +34,13 @@ static void put(const char *level, const char *fmt, va_list args)
     fputc('\n', out);
 }
 
-#define LOGGER(name, level) \
-    void name(const char *format, ...) \
-    { \
-        va_list args; \
-        va_start(args, format); \
-        put(level, format, args); \
-        va_end(args); \
+#define LOGGER(name, level)                                                    \
+    void name(const char *format, ...)                                         \
+    {                                                                          \
+        va_list args;                                                          \
+        va_start(args, format);                                                \
+        put(level, format, args);                                              \
+        va_end(args);                                                          \
     }
 LOGGER(slurm_error, "error")
 LOGGER(slurm_info, "info")
@@ -65,8 +65,7 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
         *va_arg(args, uint32_t *) =
             (uint32_t)atol(environment("SLURM_JOB_ID", "0"));
     else if (item == S_JOB_UID)
-        *va_arg(args, uid_t *) =
-            (uid_t)atol(environment("SLURM_JOB_UID", "0"));
+        *va_arg(args, uid_t *) = (uid_t)atol(environment("SLURM_JOB_UID", "0"));
     else if (item == S_SLURM_VERSION)
         *va_arg(args, const char **) = "22.05.8";
     else

@@ -36,6 +36,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -106,6 +107,12 @@ static short wait_until(int fd, short events, int64_t deadline_ns)
     ts.tv_sec = left_ns / (1000 * MS_NS);
     ts.tv_nsec = left_ns % (1000 * MS_NS);
     return ppoll(&p, 1, &ts, NULL) > 0 ? p.revents : 0;
+}
+
+/* What is measured is the fabric, not when a busy machine lets us run. */
+static void hurry(void)
+{
+    (void)setpriority(PRIO_PROCESS, 0, -15);
 }
 
 /* --- sink ------------------------------------------------------------- */
@@ -193,6 +200,7 @@ static void sink(const char *port)
         listen(fd, 256) < 0)
         fail("sink");
     signal(SIGCHLD, SIG_IGN);
+    hurry();
     for (;;) {
         int peer = accept(fd, NULL, NULL);
 
@@ -288,6 +296,7 @@ static void measure_once(const struct options *o)
 
 static void measure(const struct options *o)
 {
+    hurry();
     for (long i = 0; i < o->repeat; i++) {
         if (i > 0)
             sleep_ms(20);

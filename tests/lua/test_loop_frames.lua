@@ -174,6 +174,29 @@ function tests.test_too_many_connections()
   l.listener:close()
 end
 
+function tests.test_unfinished_frames_are_bounded_together()
+  local l = listener { max_frame = 1 << 20, max_held = 250000 }
+  local script = ("(printf '%s'; head -c 100000 /dev/zero) >&3; cat <&3"):format(
+    frame(1, "", 200000))
+  for _ = 1, 2 do
+    looptest.client(l.port, script)
+    looptest.pass(50)
+  end
+  lu.assertEquals(l.refused, {})
+  looptest.client(l.port, script)
+  looptest.until_true(function()
+    return #l.closed == 1
+  end)
+  lu.assertStrContains(l.refused[1], "bytes in unfinished frames, limit 250000")
+  -- what the refused one held counts no more
+  looptest.client(l.port, ("printf '%s' >&3"):format(frame(1, "room again")))
+  looptest.until_true(function()
+    return #l.frames == 1
+  end)
+  l.listener:close()
+  collectgarbage()
+end
+
 function tests.test_close_in_callbacks()
   local l
   local results = {}

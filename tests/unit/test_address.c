@@ -10,9 +10,20 @@
 #include "tests/unit/unit.h"
 
 static const char *const bad[] = {
-    "", ":", "10.0.0.1", "10.0.0.1:", "10.0.0.1:0", "10.0.0.1:65536",
-    "10.0.0.1:80x", "localhost:80", "[::1]", "[::1:80", "[::1]80", "::1:80",
-    "[]:80", "10.0.0.1:0000080",
+    "",
+    ":",
+    "10.0.0.1",
+    "10.0.0.1:",
+    "10.0.0.1:0",
+    "10.0.0.1:65536",
+    "10.0.0.1:80x",
+    "localhost:80",
+    "[::1]",
+    "[::1:80",
+    "[::1]80",
+    "::1:80",
+    "[]:80",
+    "10.0.0.1:0000080",
 };
 
 START_TEST(bad_text_is_refused)
@@ -46,11 +57,12 @@ START_TEST(servers_are_taken_in_order)
 
     ck_assert_int_eq(taut_address_resolve(a, 4, "", NULL), -1);
     ck_assert_int_eq(errno, EINVAL);
+    ck_assert_int_eq(taut_address_resolve(a, 4, "127.0.0.1:99999,a:b:c]", NULL),
+                     -1);
     ck_assert_int_eq(
-        taut_address_resolve(a, 4, "127.0.0.1:99999,a:b:c]", NULL), -1);
-    ck_assert_int_eq(taut_address_resolve(
-                         a, 4, "127.0.0.2:70,,127.0.0.1:x,[::1],127.0.0.3",
-                         NULL), 3);
+        taut_address_resolve(a, 4, "127.0.0.2:70,,127.0.0.1:x,[::1],127.0.0.3",
+                             NULL),
+        3);
     taut_address_format(&a[0], text);
     ck_assert_str_eq(text, "127.0.0.2:70");
     taut_address_format(&a[1], text);
@@ -71,8 +83,7 @@ START_TEST(the_interface_is_found_by_route)
     ck_assert_int_eq(taut_address_local(&local, interface, &server, NULL), 0);
     ck_assert_str_eq(interface, "lo");
     strcpy(interface, "nosuchif");
-    ck_assert_int_eq(taut_address_local(&local, interface, &server, NULL),
-                     -1);
+    ck_assert_int_eq(taut_address_local(&local, interface, &server, NULL), -1);
     ck_assert_int_eq(errno, EADDRNOTAVAIL);
     strcpy(interface, "lo");
     ck_assert_int_eq(taut_address_local(&local, interface, &server, NULL), 0);
@@ -83,8 +94,7 @@ int main(void)
 {
     TCase *tc = tcase_create("address");
 
-    tcase_add_loop_test(tc, bad_text_is_refused, 0,
-                        sizeof bad / sizeof bad[0]);
+    tcase_add_loop_test(tc, bad_text_is_refused, 0, sizeof bad / sizeof bad[0]);
     tcase_add_test(tc, text_comes_back);
     tcase_add_test(tc, servers_are_taken_in_order);
     tcase_add_test(tc, the_interface_is_found_by_route);

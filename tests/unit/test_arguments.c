@@ -9,7 +9,11 @@
 #include "plugin/arguments.h"
 #include "tests/unit/unit.h"
 
-#define ARGS(...) (char *[]){(char *)"taut-probe", __VA_ARGS__, NULL}
+#define ARGS(...)                                                              \
+    (char *[])                                                                 \
+    {                                                                          \
+        (char *)"taut-probe", __VA_ARGS__, NULL                                \
+    }
 
 static struct taut_arguments args;
 static char warned[300];
@@ -49,8 +53,7 @@ START_TEST(a_mistake_is_named)
         {{(char *)"p", (char *)"dance"}, "unknown purpose 'dance'"},
         {{(char *)"p", (char *)"prolog"}, "node name"},
         {{(char *)"p", (char *)"prolog", (char *)"--node"}, "missing"},
-        {{(char *)"p", (char *)"prolog", (char *)"--", (char *)"x"},
-         "missing"},
+        {{(char *)"p", (char *)"prolog", (char *)"--", (char *)"x"}, "missing"},
         {{(char *)"p", (char *)"prolog", (char *)"--colour", (char *)"red"},
          "unknown option 'colour'"},
         {{(char *)"p", (char *)"prolog", (char *)"--budget-ms=x"},
@@ -71,9 +74,11 @@ END_TEST
 START_TEST(a_prolog_is_read)
 {
     ck_assert_int_eq(
-        parse(ARGS("prolog", "--servers", "head", "--budget-ms=900",
-                   "--job", "7", "--node", "n1", "--nodes", "n[1-2]",
-                   "--run-as", "x", "--syslog", "--sysroot", "/s"), NULL), 0);
+        parse(ARGS("prolog", "--servers", "head", "--budget-ms=900", "--job",
+                   "7", "--node", "n1", "--nodes", "n[1-2]", "--run-as", "x",
+                   "--syslog", "--sysroot", "/s"),
+              NULL),
+        0);
     ck_assert_int_eq(args.job.purpose, TAUT_PURPOSE_PROLOG);
     ck_assert_str_eq(args.opts.servers, "head");
     ck_assert_int_eq(args.opts.budget_ms, 900);
@@ -105,13 +110,12 @@ START_TEST(the_command_line_outdoes_the_file)
     unit_dir(dir);
     snprintf(path, sizeof path, "%s/conf", dir);
     unit_write(path, "servers=a\nuser=b\nnode=n3\ncolour=red\n");
-    ck_assert_int_eq(parse(ARGS("idle", "--servers", "c", "--conf", path),
-                           NULL), 0);
+    ck_assert_int_eq(
+        parse(ARGS("idle", "--servers", "c", "--conf", path), NULL), 0);
     ck_assert_str_eq(args.opts.servers, "c");
     ck_assert_str_eq(args.opts.user, "b");
     ck_assert_str_eq(args.job.node, "n3");
-    ck_assert_msg(strstr(warned, ":4: unknown option 'colour'"), "%s",
-                  warned);
+    ck_assert_msg(strstr(warned, ":4: unknown option 'colour'"), "%s", warned);
     unit_remove(dir);
 }
 END_TEST

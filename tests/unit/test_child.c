@@ -41,11 +41,13 @@ START_TEST(what_cannot_be_run_is_an_error)
     struct taut_error err;
 
     ck_assert_int_eq(taut_child_run(missing, taut_now_ns() + TAUT_S_NS, hear,
-                                    NULL, &report, &err), -1);
+                                    NULL, &report, &err),
+                     -1);
     ck_assert_int_eq(errno, ENOENT);
     ck_assert_ptr_nonnull(strstr(err.text, "/nonexistent/probe"));
     ck_assert_int_eq(taut_child_run(folder, taut_now_ns() + TAUT_S_NS, hear,
-                                    NULL, &report, &err), -1);
+                                    NULL, &report, &err),
+                     -1);
     ck_assert_int_eq(errno, EACCES);
 }
 END_TEST
@@ -53,7 +55,9 @@ END_TEST
 START_TEST(status_and_lines_come_back)
 {
     ck_assert_int_eq(run("echo one; printf 'two\\033[2J\\n'; printf three;"
-                         " exit 3", 5000), 0);
+                         " exit 3",
+                         5000),
+                     0);
     ck_assert_int_eq(report.end, TAUT_CHILD_EXITED);
     ck_assert_int_eq(report.value, 3);
     ck_assert_str_eq(heard, "one\ntwo?[2J\nthree\n");
@@ -102,7 +106,9 @@ END_TEST
 START_TEST(too_many_lines_are_dropped_and_counted)
 {
     ck_assert_int_eq(run("i=0; while [ $i -lt 50 ]; do echo $i; "
-                         "i=$((i+1)); done", 5000), 0);
+                         "i=$((i+1)); done",
+                         5000),
+                     0);
     ck_assert_int_eq(lines, TAUT_CHILD_LINES);
     ck_assert_uint_eq(report.dropped, 50 - TAUT_CHILD_LINES);
     ck_assert_int_eq(report.end, TAUT_CHILD_EXITED);
@@ -121,7 +127,9 @@ START_TEST(a_child_that_spews_is_killed)
 {
     ck_assert_int_eq(run("while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"
                          "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy;"
-                         " done", 60000), 0);
+                         " done",
+                         60000),
+                     0);
     ck_assert_int_eq(report.end, TAUT_CHILD_SPEWED);
     ck_assert_int_eq(lines, TAUT_CHILD_LINES);
 }
@@ -135,7 +143,9 @@ START_TEST(the_child_sees_nothing_of_ours)
     setenv("SPANK_EVIL", "1", 1);
     signal(SIGTERM, SIG_IGN);
     ck_assert_int_eq(run("echo /proc/self/fd/*; env | grep -c EVIL; "
-                         "kill -TERM $$; echo alive", 5000), 0);
+                         "kill -TERM $$; echo alive",
+                         5000),
+                     0);
     ck_assert_int_eq(report.end, TAUT_CHILD_SIGNALED);
     ck_assert_int_eq(report.value, SIGTERM);
     ck_assert_ptr_null(strstr(heard, "fd/4"));
@@ -180,11 +190,11 @@ START_TEST(a_blocking_call_is_given_up)
 {
     int flag = 0;
 
-    ck_assert_int_eq(taut_blocking_call(set_flag, &flag,
-                                        taut_now_ns() + 10 * TAUT_S_NS), 0);
+    ck_assert_int_eq(
+        taut_blocking_call(set_flag, &flag, taut_now_ns() + 10 * TAUT_S_NS), 0);
     ck_assert_int_eq(flag, 1);
-    ck_assert_int_eq(taut_blocking_call(hang, NULL, taut_now_ns() +
-                                        20 * TAUT_MS_NS), -1);
+    ck_assert_int_eq(
+        taut_blocking_call(hang, NULL, taut_now_ns() + 20 * TAUT_MS_NS), -1);
     ck_assert_int_eq(errno, ETIMEDOUT);
 }
 END_TEST
@@ -194,7 +204,6 @@ int main(void)
     TCase *tc = tcase_create("child");
 
     tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, what_cannot_be_run_is_an_error);
     tcase_add_test(tc, status_and_lines_come_back);
     tcase_add_test(tc, a_signal_is_reported);
     tcase_add_test(tc, a_hanging_child_is_killed_with_its_children);
@@ -205,6 +214,11 @@ int main(void)
     tcase_add_test(tc, the_child_sees_nothing_of_ours);
     tcase_add_test(tc, it_has_a_session_of_its_own);
     tcase_add_test(tc, a_host_that_ignores_its_children_is_served);
-    tcase_add_test(tc, a_blocking_call_is_given_up);
+    /* Not under valgrind (CK_FORK=no): it makes vfork a fork, and an exec
+     * that failed is no error any more; and a thread is left behind. */
+    if (!getenv("CK_FORK")) {
+        tcase_add_test(tc, what_cannot_be_run_is_an_error);
+        tcase_add_test(tc, a_blocking_call_is_given_up);
+    }
     return unit_run("child", tc);
 }

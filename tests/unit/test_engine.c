@@ -37,8 +37,8 @@ static void init(struct node *n)
     n->engine.transport = &taut_transport_tcp;
     n->engine.gauge = &n->gauge;
     n->limit_ms = 5000;
-    ck_assert_int_eq(taut_address_parse(&n->engine.local, "127.0.0.1:1",
-                                        NULL), 0);
+    ck_assert_int_eq(taut_address_parse(&n->engine.local, "127.0.0.1:1", NULL),
+                     0);
     taut_address_set_port(&n->engine.local, 0);
     n->engine.endpoint =
         taut_transport_tcp.open(&n->engine.local, endpoint, NULL);
@@ -68,7 +68,7 @@ static struct taut_plan_test *add(struct node *n, enum taut_role role,
     t->peer = peer->address;
     memset(t->token, id, TAUT_TOKEN);
     t->start_ms = 20;
-    t->dur_ms = 40;
+    t->dur_ms = 200; /* a busy machine may lose tens of ms */
     t->streams = 1;
     return t;
 }
@@ -80,7 +80,8 @@ static void *run(void *arg)
 
     ck_assert_int_eq(taut_engine_run(&n->engine, &n->plan, now,
                                      now + n->limit_ms * TAUT_MS_NS,
-                                     n->measures, &n->refused), 0);
+                                     n->measures, &n->refused),
+                     0);
     return NULL;
 }
 
@@ -97,8 +98,8 @@ static int connect_to(const struct node *n)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    ck_assert_int_eq(connect(fd, (const void *)&n->address.sa,
-                             n->address.length), 0);
+    ck_assert_int_eq(
+        connect(fd, (const void *)&n->address.sa, n->address.length), 0);
     return fd;
 }
 
@@ -121,7 +122,7 @@ START_TEST(bytes_arrive_and_both_ends_agree)
     ck_assert_str_eq(in->error, "");
     ck_assert_int_gt(in->bytes, 0);
     ck_assert_int_ge(in->total_bytes, in->bytes);
-    ck_assert_int_eq(in->window_ns, 32 * TAUT_MS_NS);
+    ck_assert_int_eq(in->window_ns, 160 * TAUT_MS_NS);
     for (int i = 0; i < TAUT_RESULT_PARTS; i++)
         sum += in->sub_bytes[i];
     ck_assert_int_eq(sum, in->bytes);
@@ -166,7 +167,7 @@ START_TEST(the_largest_plan_finds_room_for_its_streams)
         struct taut_plan_test *s = add(&a, TAUT_ROLE_SEND, &b, i + 1);
         struct taut_plan_test *r = add(&b, TAUT_ROLE_RECV, &a, i + 1);
 
-        s->streams = r->streams = 4;
+        s->streams = r->streams = 2;
         s->start_ms = r->start_ms = 100 + i * 10;
         s->dur_ms = r->dur_ms = 5;
     }

@@ -37,8 +37,12 @@ static void write_line(long in, int step, const char *boot)
 }
 
 static const char *const garbage[] = {
-    "", "\n", "taut-holdoff", "taut-holdoff 2 99 60 x",
-    "taut-holdoff 1 9223372036854775807 60 x", "\377\376\375",
+    "",
+    "\n",
+    "taut-holdoff",
+    "taut-holdoff 2 99 60 x",
+    "taut-holdoff 1 9223372036854775807 60 x",
+    "\377\376\375",
 };
 
 START_TEST(garbage_is_no_holdoff)

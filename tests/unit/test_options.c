@@ -67,10 +67,16 @@ END_TEST
 START_TEST(every_option_can_be_set)
 {
     static const char *const good[] = {
-        "servers=head,10.0.0.1:7000,[fd00::1]:7001", "user=taut",
-        "budget_ms=700", "probe=/opt/taut-probe", "interface=hsn0",
-        "run_as=65534", "rundir=/run/t", "munge_socket=/run/m.s",
-        "node=n1", "log=debug",
+        "servers=head,10.0.0.1:7000,[fd00::1]:7001",
+        "user=taut",
+        "budget_ms=700",
+        "probe=/opt/taut-probe",
+        "interface=hsn0",
+        "run_as=65534",
+        "rundir=/run/t",
+        "munge_socket=/run/m.s",
+        "node=n1",
+        "log=debug",
     };
 
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)

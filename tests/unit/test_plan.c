@@ -8,8 +8,8 @@
 #include "tests/unit/unit.h"
 
 #define TOKEN "00112233445566778899aabbccddeeff"
-#define SEND(extra) \
-    "{\"id\":1,\"role\":\"send\",\"peer\":\"10.0.0.1:4000\"," \
+#define SEND(extra)                                                            \
+    "{\"id\":1,\"role\":\"send\",\"peer\":\"10.0.0.1:4000\","                  \
     "\"token\":\"" TOKEN "\",\"start_ms\":20,\"dur_ms\":25" extra "}"
 #define PLAN(tests) "{\"v\":1,\"note\":\"\",\"tests\":[" tests "]}"
 
@@ -32,21 +32,29 @@ static const struct {
     {PLAN(SEND(",\"streams\":0")), EINVAL},
     {PLAN(SEND(",\"streams\":17")), EINVAL},
     {PLAN("{\"id\":1,\"role\":\"spy\",\"token\":\"" TOKEN
-          "\",\"start_ms\":0,\"dur_ms\":25}"), EINVAL},
+          "\",\"start_ms\":0,\"dur_ms\":25}"),
+     EINVAL},
     {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"0011"
-          "\",\"start_ms\":0,\"dur_ms\":25}"), EINVAL},
+          "\",\"start_ms\":0,\"dur_ms\":25}"),
+     EINVAL},
     {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
-          "\",\"start_ms\":10001,\"dur_ms\":25}"), EINVAL},
+          "\",\"start_ms\":10001,\"dur_ms\":25}"),
+     EINVAL},
     {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
-          "\",\"start_ms\":-1,\"dur_ms\":25}"), EINVAL},
+          "\",\"start_ms\":-1,\"dur_ms\":25}"),
+     EINVAL},
     {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
-          "\",\"start_ms\":0,\"dur_ms\":4}"), EINVAL},
+          "\",\"start_ms\":0,\"dur_ms\":4}"),
+     EINVAL},
     {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
-          "\",\"start_ms\":0,\"dur_ms\":2001}"), EINVAL},
+          "\",\"start_ms\":0,\"dur_ms\":2001}"),
+     EINVAL},
     {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
-          "\",\"start_ms\":0,\"dur_ms\":25.0}"), EINVAL},
+          "\",\"start_ms\":0,\"dur_ms\":25.0}"),
+     EINVAL},
     {PLAN("{\"id\":1,\"role\":\"send\",\"token\":\"" TOKEN
-          "\",\"start_ms\":0,\"dur_ms\":25}"), EINVAL},
+          "\",\"start_ms\":0,\"dur_ms\":25}"),
+     EINVAL},
     {PLAN("{\"id\":1,\"role\":\"send\",\"peer\":\"head:22\","
           "\"token\":\"" TOKEN "\",\"start_ms\":0,\"dur_ms\":25}"),
      EINVAL},
@@ -57,8 +65,8 @@ START_TEST(a_bad_plan_is_refused_and_explained)
     static struct taut_plan plan = {.count = 9};
     struct taut_error err = {""};
 
-    ck_assert_int_eq(taut_plan_parse(&plan, bad[_i].text,
-                                     strlen(bad[_i].text), &err), -1);
+    ck_assert_int_eq(
+        taut_plan_parse(&plan, bad[_i].text, strlen(bad[_i].text), &err), -1);
     ck_assert_int_eq(errno, bad[_i].error);
     ck_assert_uint_eq(plan.count, 9);
     ck_assert_msg(!strncmp(err.text, "PLAN", 4), "%s", err.text);
@@ -79,10 +87,11 @@ END_TEST
 
 START_TEST(a_plan_is_read)
 {
-    static const char text[] = PLAN(SEND(",\"streams\":4") ","
-        "{\"id\":2,\"role\":\"recv\",\"peer\":\"whoever\","
-        "\"token\":\"ff112233445566778899aabbccddeeff\","
-        "\"start_ms\":0,\"dur_ms\":2000}");
+    static const char text[] = PLAN(SEND(
+        ",\"streams\":4") ","
+                          "{\"id\":2,\"role\":\"recv\",\"peer\":\"whoever\","
+                          "\"token\":\"ff112233445566778899aabbccddeeff\","
+                          "\"start_ms\":0,\"dur_ms\":2000}");
     static struct taut_plan plan;
     char peer[TAUT_ADDRESS_TEXT];
 
@@ -109,7 +118,8 @@ START_TEST(sixty_five_tests_are_too_many)
     for (int i = 0; i < 65; i++)
         sprintf(text + strlen(text),
                 "%s{\"id\":%d,\"role\":\"recv\",\"token\":\"%032x\","
-                "\"start_ms\":0,\"dur_ms\":25}", i ? "," : "", i, i);
+                "\"start_ms\":0,\"dur_ms\":25}",
+                i ? "," : "", i, i);
     strcat(text, "]}");
     ck_assert_int_eq(taut_plan_parse(&plan, text, strlen(text), NULL), -1);
     free(text);

@@ -29,8 +29,7 @@ static void check_counters(const json_t *message)
     json_t *object = json_array_get(array, 0);
 
     ck_assert_uint_eq(json_array_size(array), 1);
-    ck_assert_str_eq(json_string_value(json_object_get(object, "if")),
-                     "hsn0");
+    ck_assert_str_eq(json_string_value(json_object_get(object, "if")), "hsn0");
     ck_assert(number(object, "rx_bytes") == 9007199254740993);
     ck_assert_ptr_null(json_object_get(object, "speed_Mbps"));
 }
@@ -38,9 +37,12 @@ static void check_counters(const json_t *message)
 START_TEST(hello_has_every_field)
 {
     struct taut_job job;
-    struct taut_hello hello = {.job = &job, .counters = &counters,
-                               .endpoint = "10.0.0.1:4000", .boot = "b-1",
-                               .budget_ms = 980, .key = {0xab}};
+    struct taut_hello hello = {.job = &job,
+                               .counters = &counters,
+                               .endpoint = "10.0.0.1:4000",
+                               .boot = "b-1",
+                               .budget_ms = 980,
+                               .key = {0xab}};
     json_t *json;
     char *text;
 
@@ -71,8 +73,10 @@ END_TEST
 static json_t *encode(const struct taut_plan *plan,
                       const struct taut_measure *measures)
 {
-    struct taut_result result = {.plan = plan, .measures = measures,
-                                 .counters = &counters, .refused = 3};
+    struct taut_result result = {.plan = plan,
+                                 .measures = measures,
+                                 .counters = &counters,
+                                 .refused = 3};
     char *text = taut_result_encode(&result);
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 
@@ -90,10 +94,18 @@ START_TEST(result_tells_what_is_known)
                   {.id = 73, .role = TAUT_ROLE_SEND}},
     };
     struct taut_measure m[3] = {
-        {.bytes = 80, .window_ns = 20, .total_bytes = 100, .rtt_ns = -1,
-         .retrans = -1, .sub_bytes = {10, 10, 10, 10, 10, 10, 10, 10}},
-        {.bytes = 79, .window_ns = 21, .total_bytes = 99, .rtt_ns = 5,
-         .delay_ns = -1, .foreign_bytes = -1},
+        {.bytes = 80,
+         .window_ns = 20,
+         .total_bytes = 100,
+         .rtt_ns = -1,
+         .retrans = -1,
+         .sub_bytes = {10, 10, 10, 10, 10, 10, 10, 10}},
+        {.bytes = 79,
+         .window_ns = 21,
+         .total_bytes = 99,
+         .rtt_ns = 5,
+         .delay_ns = -1,
+         .foreign_bytes = -1},
         {.error = "connect 10.0.0.1:1: refused"},
     };
     json_t *json = encode(&plan, m), *tests = json_object_get(json, "tests");

@@ -11,9 +11,15 @@ static const struct {
     const char *text;
     int error;
 } bad_numbers[] = {
-    {NULL, EINVAL},   {"", EINVAL},     {" 7", EINVAL},
-    {"-7", EINVAL},   {"7 ", EINVAL},   {"0x7", EINVAL},
-    {"4", ERANGE},    {"101", ERANGE},  {"18446744073709551616", ERANGE},
+    {NULL, EINVAL},
+    {"", EINVAL},
+    {" 7", EINVAL},
+    {"-7", EINVAL},
+    {"7 ", EINVAL},
+    {"0x7", EINVAL},
+    {"4", ERANGE},
+    {"101", ERANGE},
+    {"18446744073709551616", ERANGE},
     {"99999999999999999999999", ERANGE},
 };
 

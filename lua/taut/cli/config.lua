@@ -1,9 +1,9 @@
 local ask = require "taut.cli.ask"
 local config = require "taut.config"
+local json = require "taut.json"
 local sys = require "taut.sys"
 
-local command = { summary = "check: is a configuration good?  reload: let tautd take it.",
-   has_json = false }
+local command = { summary = "check: is a configuration good?  reload: let tautd take it." }
 
 function command.setup(parser)
    parser:argument("action"):description "What to do.":choices { "check", "reload" }
@@ -20,7 +20,10 @@ function command.run(args)
    end
    local path = args.file or sys.paths.confdir .. "/taut.lua"
    local conf, err = config.load(path, sys.paths)
-   if not conf then
+   if args.json then
+      print(json.encode({ good = conf ~= nil, file = path, error = err }, 2))
+      return conf and 0 or 1
+   elseif not conf then
       io.stderr:write("taut: ", err, "\n")
       return 1
    end

@@ -80,9 +80,10 @@ end
 
 local function print_job(d)
    for _, e in ipairs(d.events) do
-      print(("%s  %s of %s: %d of %d nodes said hello, %s%s"):format(time_of(e.time), e.purpose,
-         d.about, e.heard or 0, e.expected or 0, report.count(e.tests or 0, "test"),
-         e.note and e.note ~= "" and " (" .. e.note .. ")" or ""))
+      local head = ("%s  %s of %s on %s: "):format(time_of(e.time), e.purpose, d.about,
+         report.count(e.expected or 0, "node"))
+      print(head .. (e.heard and ("%d said hello, %s"):format(e.heard,
+         report.count(e.tests or 0, "test")) or e.note or ""))
    end
    if #d.tests > 0 then
       print_tests(d.tests)

@@ -17,10 +17,11 @@ function links.run(args)
       well = well + (l.state == "ok" and 1 or 0)
       unknown = unknown + (l.state == "unknown" and 1 or 0)
       if args.all or l.state ~= "ok" and l.state ~= "unknown" then
+         local slow = l.state == "slow" or l.state == "failed"
          local bad = l.state ~= "ok" and l.state ~= "unknown"
          rows[#rows + 1] = { l.component, report.state(l), l.action or (bad and "watch" or "-"),
             ("%d of %d"):format(l.low, l.tests), report.ago(l.last, d.now),
-            bad and "repair cable " .. l.cable or "" }
+            slow and "repair " .. l.cable or bad and l.cable or "" }
       end
    end
    if #rows > 0 then

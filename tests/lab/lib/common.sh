@@ -37,15 +37,15 @@ lab_init() {
 
 load_conf() {
     # shellcheck source=/dev/null
-    [ ! -f "$LAB_RUN/conf" ] || . "$LAB_RUN/conf"
+    [ ! -f "$LAB_RUN/conf" ] || { . "$LAB_RUN/conf"; torus_tables; }
 }
 
-# A program of the lab's own: built by make beside this script (or in
-# LAB_BINDIR), else compiled while the lab comes up.
+# A program of the lab's own: built by make beside this script or in
+# LAB_BINDIR, else compiled while the lab comes up.
 lab_program() {
     local dir
-    for dir in "${LAB_BINDIR:-}" "$LAB_DIR" "$LAB_RUN/bin"; do
-        [ -n "$dir" ] && [ -x "$dir/$1" ] && { echo "$dir/$1"; return; }
+    for dir in "${LAB_BINDIR:-$LAB_DIR}" $LAB_RUN/bin; do
+        [ -x "$dir/$1" ] && { echo "$dir/$1"; return; }
     done
     die "program $1 is missing: run make, or set LAB_BINDIR"
 }

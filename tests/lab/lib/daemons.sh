@@ -138,7 +138,7 @@ cmd_exec() {
 
 cmd_status() {
     local file name slurmds=0
-    echo "lab $LAB_NAME: torus ${DIMS[0]}x${DIMS[1]}x${DIMS[2]}, $(node_count) nodes," \
+    echo "lab $LAB_NAME: torus ${DIMS[0]}x${DIMS[1]}x${DIMS[2]}, $NODES nodes," \
         "tx $(mbit "$TX_BPS"), rx $(mbit "$RX_BPS"), links $(mbit "$LINK_BPS") Mbit/s"
     for file in "$LAB_RUN"/faults/*; do echo "fault  $(<"$file")"; done
     for file in "$LAB_RUN"/pid/load@*; do
@@ -156,7 +156,9 @@ cmd_status() {
         esac
     done
     [ $slurmds -eq 0 ] || echo "daemon slurmd running on $slurmds nodes"
-    [ "$WITH_SLURM" = no ] || sinfo -h -o 'nodes  %T %D %N'
+    [ "$WITH_SLURM" = no ] ||
+        timeout 5 sinfo -h -o 'nodes  %T %D %N' 2>/dev/null ||
+        echo "nodes  unknown: slurmctld does not answer"
 }
 
 mbit() { awk -v b="$1" 'BEGIN { printf "%g", b / 1e6 }'; }

@@ -1,31 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rates and faults of the ports.
 
-# A rate is what a TCP stream carries: 1448 bytes of each frame of 1514.
-wire_bps() { echo $(($1 * 1514 / 1448)); }
-
-# tbf BPS PERCENT: the shaper of a port.  The burst lets a late timer catch
-# up, yet is short against a test; the queue is the same number of bytes
-# however slow the port became, so it still holds the same streams.
+# A rate is what a TCP stream carries: 1448 bytes of each frame of 1514 on the
+# wire.
+#
+# tbf BPS PERCENT: sets TBF, the shaper of a port.  The burst lets a late
+# timer catch up, and is gone in the first moments of a stream; the queue is
+# the same number of bytes however slow the port became, so that it still
+# holds as many streams.
 tbf() {
-    local wire burst
-    wire=$(($(wire_bps "$1") * $2 / 100))
+    local wire=$(($1 * 1514 / 1448 * $2 / 100)) burst
     burst=$((wire / 8 * BURST_US / 1000000))
+    # Two packets at least, or it would never have the tokens for one.
     [ $burst -ge 3100 ] || burst=3100
-    echo "tbf rate ${wire}bit burst $burst limit $QUEUE_BYTES"
+    TBF="tbf rate ${wire}bit burst $burst limit $QUEUE_BYTES"
 }
 
 router_shaping() {
-    local port n
-    for port in $(router_ports); do
-        echo "qdisc replace dev $port root $(tbf "$LINK_BPS" 100)"
-    done
-    for n in $(router_nodes "$1"); do
-        echo "qdisc replace dev n$n root $(tbf "$RX_BPS" 100)"
+    local port n PORTS TBF
+    router_ports
+    tbf "$LINK_BPS" 100
+    for port in "${PORTS[@]}"; do echo "qdisc replace dev $port root $TBF"; done
+    tbf "$RX_BPS" 100
+    for ((n = $1 * NODES_PER_ROUTER; n < ($1 + 1) * NODES_PER_ROUTER; n++)); do
+        echo "qdisc replace dev n$n root $TBF"
     done
 }
 
-node_shaping() { echo "qdisc replace dev hsn0 root $(tbf "$TX_BPS" 100)"; }
+node_shaping() {
+    local TBF
+    tbf "$TX_BPS" 100
+    echo "qdisc replace dev hsn0 root $TBF"
+}
 
 # Sets NS, DEV and BPS of a component, OPPOSITE to the component's name the
 # other way.
@@ -35,7 +41,7 @@ find_component() {
     n*/tx) n=$(node_number "${1%/*}") || exit
         NS=n$n DEV=hsn0 BPS=$TX_BPS OPPOSITE=n$n/rx ;;
     n*/rx) n=$(node_number "${1%/*}") || exit
-        NS=$(router_name "$(node_router "$n")") DEV=n$n BPS=$RX_BPS
+        NS=${ROUTER[n / NODES_PER_ROUTER]} DEV=n$n BPS=$RX_BPS
         OPPOSITE=n$n/tx ;;
     r*/*) find_link "$1" ;;
     *) die "'$1' is no component: expected r0.0.0/X+, n0/tx or n0/rx" ;;
@@ -43,23 +49,22 @@ find_component() {
 }
 
 find_link() {
-    local x y z port index d
-    [[ $1 =~ ^r([0-9]+)\.([0-9]+)\.([0-9]+)/([XYZ][+-])$ ]] ||
+    local x y z d=0 step=1 back=- INDEX PORTS
+    [[ $1 =~ ^r([0-9]+)\.([0-9]+)\.([0-9]+)/([XYZ])([+-])$ ]] ||
         die "'$1' is no component: expected r0.0.0/X+, n0/tx or n0/rx"
     x=${BASH_REMATCH[1]} y=${BASH_REMATCH[2]} z=${BASH_REMATCH[3]}
-    port=${BASH_REMATCH[4]}
+    NS=r$x.$y.$z DEV=${BASH_REMATCH[4]}${BASH_REMATCH[5]} BPS=$LINK_BPS
     [ "$x" -lt "${DIMS[0]}" ] && [ "$y" -lt "${DIMS[1]}" ] && [ "$z" -lt "${DIMS[2]}" ] ||
         die "$1: no such router in a torus of ${DIMS[0]}x${DIMS[1]}x${DIMS[2]}"
-    [[ " $(router_ports | tr '\n' ' ')" = *" $port "* ]] ||
-        die "$1: no such port; a router here has: $(router_ports | tr '\n' ' ')"
-    NS=r$x.$y.$z DEV=$port BPS=$LINK_BPS
-    case $port in X*) d=0 ;; Y*) d=1 ;; *) d=2 ;; esac
-    index=$(router_index "$x" "$y" "$z")
-    if [ "${port:1}" = + ]; then index=$(neighbour "$index" $d 1)
-    else index=$(neighbour "$index" $d -1); fi
-    OPPOSITE=$(router_name "$index")/${port:0:1}
-    if [ "${DIMS[$d]}" -eq 2 ] || [ "${port:1}" = - ]; then OPPOSITE+=+
-    else OPPOSITE+=-; fi
+    router_ports
+    [[ " ${PORTS[*]} " = *" $DEV "* ]] ||
+        die "$1: no such port; a router here has: ${PORTS[*]}"
+    until [ "${DIM_NAMES[$d]}" = "${DEV%?}" ]; do d=$((d + 1)); done
+    [ "${DEV:1}" = + ] || { step=-1; back=+; }
+    [ "${DIMS[$d]}" -ne 2 ] || back=+
+    router_index "$x" "$y" "$z"
+    neighbour "$INDEX" $d $step
+    OPPOSITE=${ROUTER[INDEX]}/${DEV%?}$back
 }
 
 # set_port COMPONENT STATE QDISC: by way of a blackhole, because a tbf that is
@@ -76,16 +81,16 @@ set_port() {
 
 # change_port COMPONENT STATE both|one: STATE is healthy, failed or N%.
 change_port() {
-    local NS DEV BPS OPPOSITE qdisc
+    local NS DEV BPS OPPOSITE TBF
     find_component "$1"
     case $2 in
-    healthy) qdisc=$(tbf "$BPS" 100) ;;
+    healthy) tbf "$BPS" 100 ;;
     # Takes every packet, says it was sent, and forgets it: the sender
     # learns nothing, no route changes, nothing arrives.
-    failed) qdisc=blackhole ;;
-    *) qdisc=$(tbf "$BPS" "${2%\%}") ;;
+    failed) TBF=blackhole ;;
+    *) tbf "$BPS" "${2%\%}" ;;
     esac
-    set_port "$1" "$2" "$qdisc"
+    set_port "$1" "$2" "$TBF"
     [ "$3" != both ] || change_port "$OPPOSITE" "$2" one
 }
 

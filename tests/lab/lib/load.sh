@@ -40,7 +40,7 @@ cmd_load() {
     sink_up "$B"
     # shellcheck disable=SC2086
     spawn "load@n$A-n$B" nsenter --net="/run/netns/n$A" -- "$program" send \
-        "$(node_address "$B")" $SINK_PORT --streams "$streams" ${args[*]}
+        "${NODE_ADDRESS[B]}" $SINK_PORT --streams "$streams" ${args[*]}
 }
 
 # stop_load [A B]: without nodes, all load.
@@ -61,21 +61,21 @@ cmd_measure() {
     shift 2
     program=$(lab_program labstream) || exit
     sink_up "$B"
-    in_net "n$A" "$program" measure "$(node_address "$B")" $SINK_PORT "$@"
+    in_net "n$A" "$program" measure "${NODE_ADDRESS[B]}" $SINK_PORT "$@"
 }
 
 # --- counters ---------------------------------------------------------
 
 # COMPONENT BYTES PACKETS out of every port, in the order of routers.
 cmd_counters() {
-    local i n
-    for ((i = 0; i < ROUTERS; i++)); do
-        in_net "$(router_name $i)" cat /proc/self/net/dev |
-            awk -v r="$(router_name $i)" '/[+-]:|n[0-9]+:/ {
+    local r n
+    for r in "${ROUTER[@]}"; do
+        in_net "$r" cat /proc/self/net/dev |
+            awk -v r="$r" '/[+-]:|n[0-9]+:/ {
                 sub(/:/, " "); name = $1 ~ /^n/ ? $1 "/rx" : r "/" $1
                 print name, $10, $11 }'
     done
-    for ((n = 0; n < $(node_count); n++)); do
+    for ((n = 0; n < NODES; n++)); do
         in_net n$n cat /proc/self/net/dev |
             awk -v n=n$n '/hsn0:/ { sub(/:/, " "); print n "/tx", $10, $11 }'
     done

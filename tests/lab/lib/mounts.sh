@@ -20,8 +20,8 @@ own_etc() {
 hosts_file() {
     local n
     printf '127.0.0.1 localhost\n172.30.0.1 ctl\n'
-    for ((n = 0; n < $(node_count); n++)); do
-        echo "$(control_address $n) n$n"
+    for ((n = 0; n < NODES; n++)); do
+        echo "${CONTROL_ADDRESS[n]} n$n"
     done
 }
 
@@ -75,7 +75,7 @@ own_users() {
 own_programs() {
     local program
     for program in labstream labsyslog; do
-        [ -x "${LAB_BINDIR:-$LAB_DIR}/$program" ] && continue
+        [ -x "$LAB_BINDIR/$program" ] && continue
         mkdir -p $LAB_RUN/bin
         cc -O2 -o $LAB_RUN/bin/$program "$LAB_DIR/$program.c" || return
     done
@@ -106,12 +106,12 @@ step_mounts() {
 # lower number for a loop.)
 step_nodes() {
     local n
-    for ((n = 0; n < $(node_count); n++)); do
+    for ((n = 0; n < NODES; n++)); do
         spawn "node@n$n" nsenter --net=/run/netns/n$n -- \
             unshare --mount --uts --propagation private \
             "$LAB_DIR/lab" --inside step node_mounts n$n
     done
-    for ((n = 0; n < $(node_count); n++)); do
+    for ((n = 0; n < NODES; n++)); do
         wait_for 20 test -e $LAB_RUN/run.n$n/ready ||
             { cat /var/log/lab/node@n$n.out; return 1; }
     done

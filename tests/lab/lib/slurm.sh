@@ -59,11 +59,11 @@ slurm_conf() {
     while read -r line; do
         slurm_conf_overrides "${line%%=*}" || echo "$line"
     done < <(slurm_conf_defaults)
-    for ((n = 0; n < $(node_count); n++)); do
-        echo "NodeName=n$n NodeHostname=n$n NodeAddr=$(control_address $n)" \
+    for ((n = 0; n < NODES; n++)); do
+        echo "NodeName=n$n NodeHostname=n$n NodeAddr=${CONTROL_ADDRESS[n]}" \
             "CPUs=$NODE_CPUS RealMemory=1000 State=UNKNOWN"
     done
-    echo "PartitionName=batch Nodes=n[0-$(($(node_count) - 1))] Default=YES" \
+    echo "PartitionName=batch Nodes=n[0-$((NODES - 1))] Default=YES" \
         "MaxTime=INFINITE OverSubscribe=NO State=UP"
     for line in "${SLURM_CONF_LINES[@]}"; do echo "$line"; done
 }
@@ -112,21 +112,21 @@ step_tautd() {
 
 step_slurmds() {
     local n
-    for ((n = 0; n < $(node_count); n++)); do
+    for ((n = 0; n < NODES; n++)); do
         daemon_start slurmd@n$n || return
     done
 }
 
 # Registered and answering: a node that has not been heard of is `idle*`.
 idle_nodes() { sinfo -h -o "%T %D" 2>/dev/null | awk '$1 == "idle" { n += $2 } END { print n + 0 }'; }
-all_idle() { [ "$(idle_nodes)" -eq "$(node_count)" ]; }
+all_idle() { [ "$(idle_nodes)" -eq "$NODES" ]; }
 
 step_idle() {
     if wait_for 60 all_idle; then
-        printf '%s nodes' "$(node_count)"
+        printf '%s nodes' "$NODES"
         return
     fi
-    echo "after 60 s only $(idle_nodes) of $(node_count) nodes are idle; sinfo says:"
+    echo "after 60 s only $(idle_nodes) of $NODES nodes are idle; sinfo says:"
     sinfo -N -o '%N %T %E'
     echo "the last lines of slurmctld's log:"
     tail -n 20 /var/log/slurm/slurmctld.log

@@ -25,22 +25,33 @@ parse_torus() {
     [ $ROUTERS -le 256 ] || die "torus $1: $ROUTERS routers; 256 at most"
 }
 
+# Tables by router index and node number: names and addresses are needed in
+# loops where a subshell for each would take seconds.
+torus_tables() {
+    local i n X Y Z
+    ROUTER=() NODE_ADDRESS=() NODE_MAC=() CONTROL_ADDRESS=()
+    for ((i = 0; i < ROUTERS; i++)); do
+        coordinates $i
+        ROUTER[i]=r$X.$Y.$Z
+        for ((n = i * NODES_PER_ROUTER; n < (i + 1) * NODES_PER_ROUTER; n++)); do
+            NODE_ADDRESS[n]=10.$X.$Y.$((4 * Z + 1 + n % NODES_PER_ROUTER))
+            CONTROL_ADDRESS[n]=172.30.$((1 + n / 200)).$((1 + n % 200))
+            printf -v "NODE_MAC[$n]" '02:00:00:01:%02x:%02x' $((n / 256)) $((n % 256))
+        done
+    done
+    NODES=${#NODE_ADDRESS[@]}
+}
+
 # Sets X Y Z of the router with that index.
 coordinates() {
     Z=$(($1 % DIMS[2])) Y=$(($1 / DIMS[2] % DIMS[1]))
     X=$(($1 / DIMS[2] / DIMS[1]))
 }
 
-# The router's namespace and name.
-router_name() {
-    local X Y Z
-    coordinates "$1"
-    echo "r$X.$Y.$Z"
-}
+# Sets INDEX of the router at these coordinates.
+router_index() { INDEX=$((($1 * DIMS[1] + $2) * DIMS[2] + $3)); }
 
-router_index() { echo $((($1 * DIMS[1] + $2) * DIMS[2] + $3)); }
-
-# neighbour INDEX DIM STEP: index of the router STEP further in that ring.
+# neighbour FROM DIM STEP: sets INDEX, of the router STEP further in the ring.
 neighbour() {
     local X Y Z c
     coordinates "$1"
@@ -49,99 +60,80 @@ neighbour() {
     router_index "${c[@]}"
 }
 
-# direction DIM FROM TO: + or -, the shorter way; a tie goes +.
+# direction DIM FROM TO: sets SIGN to the shorter way; a tie goes +.
 direction() {
     local ahead=$((($3 - $2 + DIMS[$1]) % DIMS[$1]))
-    if [ $((2 * ahead)) -le "${DIMS[$1]}" ]; then echo +; else echo -; fi
+    SIGN=-
+    [ $((2 * ahead)) -gt "${DIMS[$1]}" ] || SIGN=+
 }
-
-node_count() { echo $((ROUTERS * NODES_PER_ROUTER)); }
-node_router() { echo $(($1 / NODES_PER_ROUTER)); }
 
 # node_number n5: 5; complains about what is no node of this lab.
 node_number() {
-    [[ $1 =~ ^n(0|[1-9][0-9]*)$ ]] && [ "${BASH_REMATCH[1]}" -lt "$(node_count)" ] ||
-        die "'$1' is no node of this lab: n0 to n$(($(node_count) - 1))"
+    [[ $1 =~ ^n(0|[1-9][0-9]*)$ ]] && [ "${BASH_REMATCH[1]}" -lt "$NODES" ] ||
+        die "'$1' is no node of this lab: n0 to n$((NODES - 1))"
     echo "${BASH_REMATCH[1]}"
 }
 
-node_address() {
-    local X Y Z
-    coordinates "$(node_router "$1")"
-    echo "10.$X.$Y.$((4 * Z + 1 + $1 % NODES_PER_ROUTER))"
-}
-
-control_address() { echo "172.30.$((1 + $1 / 200)).$((1 + $1 % 200))"; }
-node_mac() { printf '02:00:00:01:%02x:%02x' $(($1 / 256)) $(($1 % 256)); }
-
 # The lines of `ip -batch` that make every namespace and every cable.
 torus_wiring() {
-    local i n r d other
-    for ((i = 0; i < ROUTERS; i++)); do echo "netns add $(router_name $i)"; done
-    for ((n = 0; n < $(node_count); n++)); do echo "netns add n$n"; done
+    local i n d r
+    for r in "${ROUTER[@]}"; do echo "netns add $r"; done
+    for ((n = 0; n < NODES; n++)); do echo "netns add n$n"; done
     echo "link add br0 type bridge"
     echo "address add 172.30.0.1/16 dev br0"
     echo "link set br0 up"
     for ((i = 0; i < ROUTERS; i++)); do
-        r=$(router_name $i)
-        for d in 0 1 2; do
-            other=$(router_name "$(neighbour $i $d 1)")
-            ring_cable $i "$r" $d "$other"
-        done
+        for d in 0 1 2; do ring_cable $i $d; done
     done
-    for ((n = 0; n < $(node_count); n++)); do
-        r=$(router_name "$(node_router $n)")
-        echo "link add name n$n netns $r address $PORT_MAC type veth" \
-            "peer name hsn0 netns n$n address $(node_mac $n)"
+    for ((n = 0; n < NODES; n++)); do
+        echo "link add name n$n netns ${ROUTER[n / NODES_PER_ROUTER]}" \
+            "address $PORT_MAC type veth" \
+            "peer name hsn0 netns n$n address ${NODE_MAC[n]}"
         echo "link add name c$n type veth peer name eth0 netns n$n"
         echo "link set c$n master br0 up"
     done
 }
 
+# The cable from a router's + port of that dimension.
 ring_cable() {
-    local i=$1 r=$2 d=$3 other=$4 name=${DIM_NAMES[$3]} far=- X Y Z c
+    local i=$1 d=$2 name=${DIM_NAMES[$2]} far=- INDEX X Y Z c
     [ "${DIMS[$d]}" -gt 1 ] || return 0
-    coordinates "$i"
-    c=($X $Y $Z)
     if [ "${DIMS[$d]}" -eq 2 ]; then
+        coordinates "$i"
+        c=($X $Y $Z)
         [ "${c[$d]}" -eq 0 ] || return 0
         far=+
     fi
-    echo "link add name $name+ netns $r address $PORT_MAC type veth" \
-        "peer name $name$far netns $other address $PORT_MAC"
+    neighbour "$i" "$d" 1
+    echo "link add name $name+ netns ${ROUTER[i]} address $PORT_MAC type veth" \
+        "peer name $name$far netns ${ROUTER[INDEX]} address $PORT_MAC"
 }
 
-# The ports of a router towards other routers.
+# Sets PORTS, of any router towards others.
 router_ports() {
     local d
+    PORTS=()
     for d in 0 1 2; do
-        [ "${DIMS[$d]}" -gt 1 ] && echo "${DIM_NAMES[$d]}+"
-        [ "${DIMS[$d]}" -gt 2 ] && echo "${DIM_NAMES[$d]}-"
-    done
-    return 0
-}
-
-router_nodes() {
-    local k
-    for ((k = 0; k < NODES_PER_ROUTER; k++)); do
-        echo $(($1 * NODES_PER_ROUTER + k))
+        [ "${DIMS[$d]}" -le 1 ] || PORTS+=("${DIM_NAMES[$d]}+")
+        [ "${DIMS[$d]}" -le 2 ] || PORTS+=("${DIM_NAMES[$d]}-")
     done
 }
 
 # The lines of `ip -batch` for one router.
 router_setup() {
-    local i=$1 X Y Z port n
+    local i=$1 X Y Z PORTS port n
     coordinates "$i"
+    router_ports
     echo "link set lo up"
     echo "address add 10.$X.$Y.$((4 * Z))/32 dev lo"
-    for port in $(router_ports); do
+    for port in "${PORTS[@]}"; do
         echo "link set $port up"
         echo "neighbour add $HOP lladdr $PORT_MAC dev $port nud permanent"
     done
-    for n in $(router_nodes "$i"); do
+    for ((n = i * NODES_PER_ROUTER; n < (i + 1) * NODES_PER_ROUTER; n++)); do
         echo "link set n$n up"
-        echo "route add $(node_address "$n")/32 dev n$n"
-        echo "neighbour add $(node_address "$n") lladdr $(node_mac "$n")" \
+        echo "route add ${NODE_ADDRESS[n]}/32 dev n$n"
+        echo "neighbour add ${NODE_ADDRESS[n]} lladdr ${NODE_MAC[n]}" \
             "dev n$n nud permanent"
     done
     ring_routes 0 $X "10.%d.0.0/16"
@@ -151,67 +143,50 @@ router_setup() {
 
 # ring_routes DIM HERE FORMAT [FACTOR]: one route for each other coordinate.
 ring_routes() {
-    local d=$1 here=$2 format=$3 factor=${4:-1} there prefix
+    local d=$1 here=$2 format=$3 factor=${4:-1} there prefix SIGN
     for ((there = 0; there < DIMS[d]; there++)); do
         [ $there -ne "$here" ] || continue
         # shellcheck disable=SC2059
         printf -v prefix "$format" $((there * factor))
-        echo "route add $prefix via $HOP onlink" \
-            "dev ${DIM_NAMES[$d]}$(direction "$d" "$here" $there)"
+        direction "$d" "$here" $there
+        echo "route add $prefix via $HOP onlink dev ${DIM_NAMES[$d]}$SIGN"
     done
 }
 
 node_setup() {
     local n=$1
     echo "link set lo up"
-    echo "address add $(control_address "$n")/16 dev eth0"
+    echo "address add ${CONTROL_ADDRESS[n]}/16 dev eth0"
     echo "link set eth0 up"
-    echo "address add $(node_address "$n")/32 dev hsn0"
+    echo "address add ${NODE_ADDRESS[n]}/32 dev hsn0"
+    # Large segments would pass the shapers as one piece.
     echo "link set hsn0 up gso_max_segs $GSO_SEGMENTS"
     echo "neighbour add $HOP lladdr $PORT_MAC dev hsn0 nud permanent"
     # No stream has more packets under way than its share of a port's queue,
     # as credits would have it in a real fabric: nothing is lost by one
-    # stream alone, and nothing has to be waited for when it ends.
-    echo "route add 10.0.0.0/8 via $HOP dev hsn0 onlink" \
-        "src $(node_address "$n") cwnd lock $WINDOW_PACKETS initcwnd $WINDOW_PACKETS"
+    # stream alone, and little is left to drain when it ends.
+    echo "route add 10.0.0.0/8 via $HOP dev hsn0 onlink src ${NODE_ADDRESS[n]}" \
+        "cwnd lock $WINDOW_PACKETS initcwnd $WINDOW_PACKETS"
 }
 
-# Set up the namespace this runs in.  IPv6 goes first: its neighbour
-# discovery would move the counters of an idle port.
-apply_setup() {
-    local what=$1 number=$2 net=/proc/sys/net
-    if [ -e $net/ipv6 ]; then
-        echo 1 >$net/ipv6/conf/all/disable_ipv6
-        echo 1 >$net/ipv6/conf/default/disable_ipv6
-    fi
-    echo 0 >$net/ipv4/conf/all/rp_filter
-    echo 0 >$net/ipv4/conf/default/rp_filter
-    if [ "$what" = router ]; then
-        echo 1 >$net/ipv4/ip_forward
-        echo 0 >$net/ipv4/conf/all/send_redirects
-        echo 0 >$net/ipv4/conf/default/send_redirects
-        router_setup "$number" | ip -batch - && router_shaping "$number" | tc -batch -
-    else
-        # Some machines default to BBR, which probes for bandwidth.
-        echo cubic >$net/ipv4/tcp_congestion_control 2>/dev/null ||
-            echo reno >$net/ipv4/tcp_congestion_control
-        # A test must not inherit what an earlier one learnt of its peer.
-        echo 1 >$net/ipv4/tcp_no_metrics_save
-        node_setup "$number" | ip -batch - && node_shaping | tc -batch -
-    fi
+# set_up NAMESPACE ROLE: from the two batches of that namespace.
+set_up() {
+    in_net "$1" bash "$LAB_DIR/lib/namespace.sh" "$2" \
+        "$LAB_RUN/setup/$1.ip" "$LAB_RUN/setup/$1.tc"
 }
 
 step_torus() {
     local i n
-    torus_wiring | ip -batch - || return
+    torus_wiring | ip -batch - && mkdir -p $LAB_RUN/setup || return
     for ((i = 0; i < ROUTERS; i++)); do
-        in_net "$(router_name $i)" "$LAB_DIR/lab" --inside step router $i || return
+        router_setup $i >"$LAB_RUN/setup/${ROUTER[i]}.ip"
+        router_shaping $i >"$LAB_RUN/setup/${ROUTER[i]}.tc"
+        set_up "${ROUTER[i]}" router || return
     done
-    for ((n = 0; n < $(node_count); n++)); do
-        in_net n$n "$LAB_DIR/lab" --inside step node $n || return
+    for ((n = 0; n < NODES; n++)); do
+        node_setup $n >$LAB_RUN/setup/n$n.ip
+        node_shaping >$LAB_RUN/setup/n$n.tc
+        set_up n$n node || return
     done
-    printf '%s routers, %s nodes' "$ROUTERS" "$(node_count)"
+    printf '%s routers, %s nodes' "$ROUTERS" "$NODES"
 }
-
-step_router() { apply_setup router "$1"; }
-step_node() { apply_setup node "$1"; }

@@ -63,13 +63,15 @@ print_conf() {
     RX_BPS=$(rate_bps "${RX_RATE:-$RATE}") || exit
     LINK_BPS=$(rate_bps "${LINK_RATE:-$RATE}") || exit
     fabric_constants
+    LAB_BINDIR=$(readlink -f "${LAB_BINDIR:-$LAB_DIR}")
     LAB_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     [ -z "$TAUT_PREFIX" ] || LAB_PATH=$TAUT_PREFIX/bin:$TAUT_PREFIX/sbin:$LAB_PATH
     declare -p LAB_NAME LAB_PATH DIMS ROUTERS NODES_PER_ROUTER NODE_CPUS \
         TX_BPS RX_BPS LINK_BPS BURST_US GSO_SEGMENTS QUEUE_BYTES WINDOW_PACKETS \
         WITH_SLURM SLURM_CONF_LINES TAUT_PREFIX TAUT_CONF \
-        HEALTH_INTERVAL HEALTH_STATES | sed 's/^declare --/declare -g/; s/^declare -a/declare -ga/'
-    [ -z "${LAB_BINDIR:-}" ] || declare -p LAB_BINDIR | sed 's/^declare -[-x]*/declare -g/'
+        HEALTH_INTERVAL HEALTH_STATES LAB_BINDIR |
+        # They are read inside a function, and some may be exported here.
+        sed -E 's/^declare -a[a-z]*/declare -ga/; s/^declare -[-rx]+/declare -g/'
 }
 
 # How much one stream keeps under way, and what a port's queue holds, from
@@ -78,7 +80,7 @@ fabric_constants() {
     local bps=$TX_BPS
     [ "$RX_BPS" -le "$bps" ] || bps=$RX_BPS
     [ "$LINK_BPS" -le "$bps" ] || bps=$LINK_BPS
-    GSO_SEGMENTS=${LAB_GSO_SEGMENTS:-1}
+    GSO_SEGMENTS=${LAB_GSO_SEGMENTS:-4}
     BURST_US=${LAB_BURST_US:-4000}
     WINDOW_PACKETS=$((bps / 8 * ${LAB_WINDOW_US:-2000} / 1000000 / 1514))
     [ $WINDOW_PACKETS -ge 10 ] || WINDOW_PACKETS=10

@@ -1,0 +1,46 @@
+local lu = require "luaunit"
+local result = require "taut.result"
+
+local tests = {}
+
+local function with(test)
+   return { v = 1, refused = 0, tests = { test } }
+end
+
+function tests.test_what_is_wrong_is_refused_whole()
+   local cases = {
+      { nil, "expected v = 1" },
+      { { v = 2, tests = {} }, "expected v = 1" },
+      { { v = 1 }, "expected v = 1" },
+      { with(7), "without an id" },
+      { with { id = -1, role = "send" }, "without an id" },
+      { with { id = 1, role = "both", bytes = 1, window_ns = 1 }, "role" },
+      { with { id = 1, role = "send", bytes = 1.5, window_ns = 1 }, "bytes: expected" },
+      { with { id = 1, role = "send", bytes = -1, window_ns = 1 }, "bytes: expected" },
+      { with { id = 1, role = "send", window_ns = 1 }, "missing" },
+      { with { id = 1, role = "recv", bytes = 1, window_ns = 1, sub_bytes = { "x" } },
+         "sub_bytes" },
+      { with { id = 1, role = "recv", error = 7 }, "error" },
+   }
+   for i, c in ipairs(cases) do
+      local by, err = result.read(c[1])
+      lu.assertNil(by, i)
+      lu.assertStrContains(err, c[2])
+   end
+   local many = {}
+   for i = 1, 65 do
+      many[i] = { id = i, role = "send", bytes = 1, window_ns = 1 }
+   end
+   lu.assertNil((result.read { v = 1, tests = many }))
+end
+
+function tests.test_tests_are_found_by_role_and_id()
+   local by, refused = result.read { v = 1, refused = 3, tests = {
+      { id = 4, role = "send", bytes = 1, window_ns = 2 },
+      { id = 4, role = "recv", error = "bad\nline" } } }
+   lu.assertEquals(by["send:4"].bytes, 1)
+   lu.assertEquals(by["recv:4"].error, "bad?line")
+   lu.assertEquals(refused, 3)
+end
+
+return tests

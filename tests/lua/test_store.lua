@@ -1,0 +1,178 @@
+-- The store as tautd runs it: a process of its own, a real database, JSON lines.
+local journal = require "taut.journal"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local lu = require "luaunit"
+local sys = require "taut.sys"
+
+local tests = {}
+local folder, path
+
+local function start(on_ready)
+   return journal.start({ sys.paths.program, "--daemon", "--store", path }, on_ready)
+end
+
+-- Run body(journal, done) in the loop; fails after 20 s.
+local function with_store(body)
+   local late = loop.timer(20000, function()
+      loop.stop()
+      error "the store took more than 20 s"
+   end)
+   local failed
+   local j
+   j = start(function()
+      local ok, err = xpcall(body, debug.traceback, j, function()
+         late:cancel()
+         j:stop(loop.stop)
+      end)
+      if not ok then
+         failed = err
+         loop.stop()
+      end
+   end)
+   loop.run()
+   late:cancel()
+   if failed then
+      error(failed, 0)
+   end
+end
+
+-- Ask, and check in the callback; errors of it reach luaunit.
+local function ask(j, name, args, fn)
+   j:flush()
+   j:query(name, args, function(rows, err)
+      local ok, why = xpcall(fn, debug.traceback, rows, err)
+      if not ok then
+         tests.failure = why
+         loop.stop()
+      end
+   end)
+end
+
+function tests.setUp()
+   folder = io.popen("mktemp -d"):read "l"
+   path = folder .. "/taut.db"
+   tests.failure = nil
+   sys.log_to_stderr(true)
+end
+
+function tests.tearDown()
+   os.execute("chmod 755 " .. folder .. " && rm -rf " .. folder)
+   if tests.failure then
+      error(tests.failure, 0)
+   end
+end
+
+local function test_row(id, src, dst)
+   return { id = id, event = 1, time = 100.5, src = src, dst = dst,
+      route = src .. "/tx r0/X+ " .. dst .. "/rx", streams = 1, expected_Bps = 24e6,
+      bw_Bps = 6e6, ratio = 0.25, class = "low" }
+end
+
+function tests.test_rows_written_come_back_after_a_restart()
+   with_store(function(j, done)
+      j:add("event", { id = 1, time = 100, purpose = "prolog", job = 7, nodes = "n[0-1]" })
+      j:add("test", test_row(1, "n0", "n1"))
+      j:add("component", { name = "n0/tx", data = "{}" })
+      j:add("setting", { name = "mode", value = "enable" })
+      done()
+   end)
+   with_store(function(j, done)
+      ask(j, "tests_of_job", { job = 7, limit = 10 }, function(rows)
+         lu.assertEquals(#rows, 1)
+         lu.assertEquals(rows[1].src, "n0")
+         lu.assertEquals(rows[1].ratio, 0.25)
+      end)
+      ask(j, "tests_of_component", { component = "r0/X+", since = 0, limit = 10 },
+         function(rows) lu.assertEquals(#rows, 1) end)
+      ask(j, "tests_of_component", { component = "r0/X", since = 0, limit = 10 },
+         function(rows) lu.assertEquals(#rows, 0) end)
+      ask(j, "tests_of_node", { node = "n1", limit = 10 },
+         function(rows) lu.assertEquals(#rows, 1) end)
+      ask(j, "last_ids", {}, function(rows)
+         lu.assertEquals(rows[1].event, 1)
+         lu.assertEquals(rows[1].test, 1)
+         done()
+      end)
+   end)
+end
+
+local function sample(purpose, time, boot, counters)
+   return { job = 7, restart = 0, node = "n0", purpose = purpose, time = time, boot = boot,
+      counters = json.encode { counters } }
+end
+
+function tests.test_growth_is_between_prolog_and_epilog_and_never_a_reset()
+   with_store(function(j, done)
+      j:add("sample", sample("prolog", 10, "a", { ["if"] = "hsn0", tx_bytes = 1 << 53,
+         rx_bytes = 500, rx_errors = 3, speed_Mbps = 100 }))
+      j:add("sample", sample("epilog", 20, "a", { ["if"] = "hsn0", tx_bytes = (1 << 53) + 1,
+         rx_bytes = 400, rx_errors = 5, speed_Mbps = 200 }))
+      ask(j, "growth_of_job", { job = 7 }, function(rows)
+         lu.assertEquals(#rows, 1)
+         lu.assertEquals(rows[1].seconds, 10)
+         -- rx_bytes fell: somebody reset it; the speed is no count
+         lu.assertEquals(json.decode(rows[1].counters), { tx_bytes = 1, rx_errors = 2 })
+         done()
+      end)
+   end)
+end
+
+function tests.test_a_reboot_in_between_says_nothing()
+   with_store(function(j, done)
+      j:add("sample", sample("prolog", 10, "a", { ["if"] = "hsn0", tx_bytes = 1 }))
+      j:add("sample", sample("epilog", 20, "b", { ["if"] = "hsn0", tx_bytes = 2 }))
+      ask(j, "growth_of_job", { job = 7 }, function(rows)
+         lu.assertEquals(#rows, 0)
+         done()
+      end)
+   end)
+end
+
+function tests.test_a_bad_row_fails_its_batch_and_nothing_of_it_stays()
+   with_store(function(j, done)
+      j.store:ask({ op = "write", rows = { { "setting", { name = "a", value = "1" } },
+         { "nonsense", {} } } }, function(_, err)
+         lu.assertStrContains(err, "no table 'nonsense'")
+         ask(j, "settings", {}, function(rows)
+            for _, row in ipairs(rows) do
+               lu.assertNotEquals(row.name, "a")
+            end
+            done()
+         end)
+      end)
+   end)
+end
+
+function tests.test_a_database_of_the_future_is_refused()
+   with_store(function(j, done)
+      j:add("setting", { name = "schema", value = "99" })
+      done()
+   end)
+   local said
+   local proc
+   proc = require("taut.loop").spawn { argv = { sys.paths.program, "--daemon", "--store", path },
+      on_line = function(line) said = json.decode(line) end,
+      on_exit = function() loop.stop() end }
+   lu.assertNotNil(proc)
+   loop.run()
+   lu.assertStrContains(said.error, "schema 99, this tautd knows 1")
+end
+
+function tests.test_old_rows_are_pruned()
+   with_store(function(j, done)
+      j:add("test", test_row(1, "n0", "n1"))
+      local late = test_row(2, "n0", "n1")
+      late.time = 1e9
+      j:add("test", late)
+      j:flush()
+      j:prune(1e6)
+      ask(j, "tests_of_node", { node = "n0", limit = 10 }, function(rows)
+         lu.assertEquals(#rows, 1)
+         lu.assertEquals(rows[1].id, 2)
+         done()
+      end)
+   end)
+end
+
+return tests
