@@ -46,33 +46,36 @@ local function alert(self, node, cause, text)
    end
 end
 
+-- Drains that stand and those Slurm has been asked for: caps count both.
+local function standing(self)
+   local map = {}
+   for name, d in pairs(self.drained) do
+      map[name] = d
+   end
+   for name, d in pairs(self.busy) do
+      map[name] = d
+   end
+   return map
+end
+
 --- A drain was carried out at this time (also one before a restart).
 function Act:note_time(time)
    self.times[#self.times + 1] = time
 end
 
---- Drains of the last hour, those released since among them.
+--- Drains of the last hour, those released since and those under way among them.
 function Act:last_hour(now)
-   local recent = {}
+   local recent, n = {}, 0
    for _, time in ipairs(self.times) do
       if time > now - 3600 then
          recent[#recent + 1] = time
       end
    end
+   for _ in pairs(self.busy) do
+      n = n + 1
+   end
    self.times = recent
-   return #recent
-end
-
--- Drains that stand and those Slurm has been asked for: caps count both.
-local function standing(self)
-   local map, asked = {}, 0
-   for name, d in pairs(self.drained) do
-      map[name] = d
-   end
-   for name, d in pairs(self.busy) do
-      map[name], asked = d, asked + 1
-   end
-   return map, asked
+   return #recent + n
 end
 
 local function send_drain(self, name, d)
@@ -106,9 +109,8 @@ function Act:want(name, component, text)
    end
    local now = loop.time()
    local d = { component = component, reason = text, time = now }
-   local drains, asked = standing(self)
-   local why = policy.held_back(name, self.policy, self.cluster, drains,
-      self:last_hour(now) + asked)
+   local why = policy.held_back(name, self.policy, self.cluster, standing(self),
+      self:last_hour(now))
    if why then
       local node = self.cluster.nodes[name]
       self.held[name] = { why = why, reason = text, component = component, time = now,

@@ -147,6 +147,18 @@ local function growth_of(before, after)
    return grown
 end
 
+-- Interface name → its counters, out of a sample.
+local function by_interface(text)
+   local map = {}
+   local list = json.decode(text)
+   for _, c in ipairs(type(list) == "table" and list or {}) do
+      if type(c) == "table" and type(c["if"]) == "string" then
+         map[c["if"]] = c
+      end
+   end
+   return map
+end
+
 -- An epilog's sample: what the counters grew by since the job's prolog goes into `growth`.
 local function add_growth(row)
    local first = rows_of("SELECT time, boot, counters FROM sample WHERE job = ? AND restart = ?" ..
@@ -154,15 +166,12 @@ local function add_growth(row)
    if not first or first.boot ~= row.boot then
       return -- no prolog was heard, or the node booted in between: nothing can be said
    end
-   local before = {}
-   for _, c in ipairs(json.decode(first.counters) or {}) do
-      before[c["if"]] = c
-   end
-   for _, c in ipairs(json.decode(row.counters) or {}) do
-      if before[c["if"]] then
+   local before = by_interface(first.counters)
+   for name, c in pairs(by_interface(row.counters)) do
+      if before[name] then
          run("INSERT OR REPLACE INTO growth (job, restart, node, interface, time, seconds, " ..
-            "counters) VALUES (?, ?, ?, ?, ?, ?, ?)", row.job, row.restart, row.node, c["if"],
-            row.time, row.time - first.time, json.encode(growth_of(before[c["if"]], c)))
+            "counters) VALUES (?, ?, ?, ?, ?, ?, ?)", row.job, row.restart, row.node, name,
+            row.time, row.time - first.time, json.encode(growth_of(before[name], c)))
       end
    end
 end

@@ -200,7 +200,7 @@ END
     [[ $output == *"n3/tx "*" slow at "*" drain "* ]]
     [[ $output == *"r1.0.0/Y+ "*" slow at "*" avoid "* ]]
     run lab exec taut links
-    [[ $output == *"r1.0.0/Y+  slow at "*"  avoid "*"repair cable r1.0.0/Y+ to "* ]]
+    [[ $output == *"r1.0.0/Y+  slow at "*"  avoid "*"repair r1.0.0/Y+ to "* ]]
     is_json links
     is_json nodes
     [ "$(json 'for _, n in ipairs(d.nodes) do if n.ours then print(n.node, n.drain, n.tx.state) end end')" = $'n3\ttrue\tslow' ]

@@ -60,6 +60,17 @@ function tests.test_a_slow_link_is_avoided()
    end
 end
 
+-- 12 of n16 … n31, with a slow link in their midst: there are 14 that do not need it.
+function tests.test_the_nodes_of_a_box_are_chosen_round_a_slow_link()
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local free, bad = {}, topo.component_id["r2.0.0/X+"]
+   for n = 17, 32 do
+      free[n] = true
+   end
+   local c = place.search(topo, free, 12, { avoid = { [bad] = 0.25 } })[1]
+   lu.assertEquals(c.crossing, 0)
+end
+
 function tests.test_only_free_nodes_are_taken()
    local topo = sim.torus({ 4, 2, 2 }, 2)
    local free = free_of(topo, { n0 = true, n1 = true, n2 = true, n9 = true })

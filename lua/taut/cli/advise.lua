@@ -22,7 +22,8 @@ local function where(c)
 end
 
 local function sentence(c)
-   local parts = { ("%s: mean %.2f hops, at most %d"):format(where(c), c.mean_hops, c.max_hops) }
+   local parts = { ("%s: %.2f hops between its nodes on average, %d at most"):format(where(c),
+      c.mean_hops, c.max_hops) }
    if c.density then
       parts[#parts + 1] = ("density %.2f"):format(c.density)
    end
@@ -32,7 +33,8 @@ local function sentence(c)
    end
    for i, a in ipairs(c.avoids) do
       if i <= 4 then
-         parts[#parts + 1] = ("avoids %s at %s"):format(a.component, report.percent(a.left))
+         parts[#parts + 1] = ("its routes do not use %s, which is at %s"):format(a.component,
+            report.percent(a.left))
       end
    end
    return table.concat(parts, "; ")
@@ -50,10 +52,10 @@ function advise.run(args)
    end
    for i, c in ipairs(d.candidates) do
       print(("%d. %s"):format(i, c.nodelist))
-      print("   " .. sentence(c))
+      report.wrap(sentence(c), "   ")
    end
    print(("without advice: %s"):format(d.slurm.nodelist))
-   print("   " .. sentence(d.slurm))
+   report.wrap(sentence(d.slurm), "   ")
    print(("\nsbatch -N %d --nodelist=%s …"):format(d.count, d.candidates[1].nodelist))
    return 0
 end

@@ -7,7 +7,11 @@ local score = require "taut.place.score"
 
 local place = {}
 
-local KEPT = 200 -- boxes that are scored at most
+local KEPT = 200           -- boxes that are scored at most
+local REFINED = 20         -- of these, the best are refined
+local REFINED_STEPS = 8    -- exchanges in each
+local REFINED_NODES = 128  -- a larger set stays as it is
+local SLOW_COST = 1000     -- of a route over a slow link, in hops
 
 -- Every allowed extent of a box, as arrays; sorted by volume, then by the longest side.
 local function shapes(topo)
@@ -117,13 +121,78 @@ local function by_router(topo, free)
    return on
 end
 
-local function candidate(topo, at, shape, routers, count, avoid)
-   local nodes = choose(routers, count)
-   local c = score.of(topo, nodes, avoid)
-   c.nodes, c.at, c.shape = nodes, table.move(at, 1, #at, 1, {}), shape
-   c.volume = shape.volume
-   c.density = #nodes / (shape.volume * topo.nodes_per_router)
+-- Score a set of nodes into c.
+local function rate(topo, c, nodes, avoid)
+   local s = score.of(topo, nodes, avoid)
+   c.nodes, c.mean_hops, c.max_hops = nodes, s.mean_hops, s.max_hops
+   c.crossing, c.slowest, c.through = s.crossing, s.slowest, s.through
    return c
+end
+
+local function candidate(topo, at, shape, routers, count, avoid)
+   local pool = {}
+   for _, x in ipairs(routers) do
+      table.move(x.list, 1, #x.list, #pool + 1, pool)
+   end
+   local c = { at = table.move(at, 1, #at, 1, {}), shape = shape, volume = shape.volume,
+      density = count / (shape.volume * topo.nodes_per_router), pool = pool }
+   return rate(topo, c, choose(routers, count), avoid)
+end
+
+-- What node n costs among the others: hops both ways, and slow links far above them.
+local function burden(topo, n, others, skip, avoid)
+   local cost = 0
+   for _, m in ipairs(others) do
+      if m ~= n and m ~= skip then
+         cost = cost + topo:hops(n, m)
+         for _, route in ipairs(next(avoid) and { topo:route(n, m), topo:route(m, n) } or {}) do
+            for _, c in ipairs(route) do
+               cost = cost + (avoid[c] and SLOW_COST or 0)
+            end
+         end
+      end
+   end
+   return cost
+end
+
+-- The member that `pick` says is the extreme one, and its burden.
+local function extreme(topo, list, others, skip, avoid, pick)
+   local best, cost
+   for _, n in ipairs(list) do
+      local b = burden(topo, n, others, skip, avoid)
+      if not cost or pick(b, cost) then
+         best, cost = n, b
+      end
+   end
+   return best, cost
+end
+
+-- Exchange the worst node for the best one left over in the box, while that helps.
+local function refine(topo, c, avoid)
+   local chosen, spare = {}, {}
+   for _, n in ipairs(c.nodes) do
+      chosen[n] = true
+   end
+   for _, n in ipairs(c.pool) do
+      spare[#spare + 1] = not chosen[n] and n or nil
+   end
+   for _ = 1, #spare > 0 and #c.nodes <= REFINED_NODES and REFINED_STEPS or 0 do
+      local worst, was = extreme(topo, c.nodes, c.nodes, nil, avoid,
+         function(a, b) return a > b end)
+      local best, is = extreme(topo, spare, c.nodes, worst, avoid,
+         function(a, b) return a < b end)
+      if is >= was then
+         break
+      end
+      for i, n in ipairs(c.nodes) do
+         c.nodes[i] = n == worst and best or n
+      end
+      for i, n in ipairs(spare) do
+         spare[i] = n == best and worst or n
+      end
+   end
+   table.sort(c.nodes)
+   return rate(topo, c, c.nodes, avoid)
 end
 
 local function better(a, b)
@@ -178,6 +247,10 @@ function place.search(topo, free, count, o)
             end
          end)
       end
+   end
+   table.sort(found, better)
+   for i = 1, math.min(#found, REFINED) do
+      refine(topo, found[i], o.avoid or {})
    end
    table.sort(found, better)
    return distinct(found, o.top or 5)

@@ -46,6 +46,19 @@ function report.table(heads, rows)
    end
 end
 
+--- Print a sentence, broken between words where a line of 79 columns ends.
+function report.wrap(text, indent)
+   local line = indent
+   for word in text:gmatch "%S+" do
+      if width(line) > width(indent) and width(line) + 1 + width(word) > 79 then
+         print(line)
+         line = indent
+      end
+      line = line == indent and indent .. word or line .. " " .. word
+   end
+   print(line)
+end
+
 --- "24.0 MB/s", "9.75 GB/s".
 function report.bandwidth(bps)
    if not bps then

@@ -1,0 +1,244 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- What detection asks of Lua:
+--   positions TAUT_LUA COUNT     as many random components, in turn a tx or rx, and a link
+--   state COMPONENT <STATUS      "found TIME", or the component's state; STATUS is the JSON of
+--                                `taut status`
+--   report TAUT_LUA DATABASE <POSITIONS
+local config = require "taut.config"
+local figure = require "figure"
+local hostlist = require "taut.hostlist"
+local json = require "taut.json"
+local stats = require "stats"
+
+local function topology(path)
+   return assert(config.load(path, { rundir = "", statedir = "" })).topology
+end
+
+---------------------------------------------------------------- positions
+
+-- Takes one of the list at random, without giving it twice.
+local function draw(list)
+   return table.remove(list, math.random(#list))
+end
+
+local function positions(path, count)
+   local topo, ports, links = topology(path), {}, {}
+   for c, name in ipairs(topo.components) do
+      table.insert(topo:is_link(c) and links or ports, name)
+   end
+   for i = 1, math.tointeger(tonumber(count)) do
+      print(draw(i % 2 == 1 and ports or links))
+   end
+end
+
+---------------------------------------------------------------- state
+
+-- Found is: called slow or failed, and what follows from it was done.
+local function state(component)
+   local status = assert(json.decode(io.read "a"))
+   local node = component:match("^(n%d+)/.x$")
+   for _, d in ipairs(status.drained) do
+      if d.node == node then
+         return print(("found %.6f"):format(d.time))
+      end
+   end
+   for _, v in ipairs(status.verdicts) do
+      if v.component == component then
+         if v.action == "avoid" then
+            return print(("found %.6f"):format(v.since))
+         end
+         return print(v.state)
+      end
+   end
+   print "ok"
+end
+
+---------------------------------------------------------------- report
+
+local function rows(db, sql)
+   local stmt, list = assert(db:prepare(sql)), {}
+   assert(stmt:execute())
+   for row in stmt:rows(true) do
+      local copy = {}
+      for k, v in pairs(row) do
+         copy[k] = v
+      end
+      list[#list + 1] = copy
+   end
+   stmt:close()
+   return list
+end
+
+local function read_positions()
+   local list, tautd, failed = {}, {}, {}
+   for line in io.lines() do
+      local component, time = line:match("^from (%S+) (%S+)$")
+      local last, ended, what = line:match("^until (%S+) (%S+) (.*)$")
+      local when, process, us, kB = line:match("^tautd (%S+) (%S+) (%d+) (%d+)$")
+      if component then
+         list[#list + 1] = { component = component, from = tonumber(time) }
+      elseif last then
+         local p = list[#list]
+         p.ended = tonumber(ended)
+         p.found = tonumber(what:match("^found (%S+)$"))
+         p.what = what
+      elseif when then
+         tautd[process] = tautd[process] or {}
+         tautd[process][when] = { s = us / 1e6, kB = tonumber(kB) }
+      elseif line:match("^failed") then
+         failed[#failed + 1] = line
+      end
+   end
+   return list, tautd, failed
+end
+
+-- Does a route between two of these nodes use component c?
+local function crosses(topo, names, c)
+   for _, a in ipairs(names) do
+      for _, b in ipairs(names) do
+         if a ~= b then
+            for _, on in ipairs(topo:route(topo.node_id[a], topo.node_id[b])) do
+               if on == c then
+                  return true
+               end
+            end
+         end
+      end
+   end
+   return false
+end
+
+-- Jobs that were checked, or would have been, in that time: all, and those across c.
+local function count_jobs(topo, jobs, p)
+   local c, all, across = topo.component_id[p.component], 0, 0
+   for _, job in ipairs(jobs) do
+      if job.time >= p.from and job.time <= (p.found or p.ended) then
+         all = all + 1
+         if crosses(topo, job.names, c) then
+            across = across + 1
+         end
+      end
+   end
+   return all, across
+end
+
+-- The fault that was in force, or had been last.
+local function fault_at(list, time)
+   local last
+   for _, p in ipairs(list) do
+      if p.from <= time then
+         last = p
+      end
+   end
+   return last and last.component or "none"
+end
+
+local function wrongs(list, db)
+   local wrong = { drains = {}, verdicts = {} }
+   for _, v in ipairs(rows(db, "SELECT * FROM verdict WHERE state IN ('slow', 'failed')")) do
+      local fault = fault_at(list, v.time)
+      if v.component ~= fault then
+         table.insert(wrong.verdicts, ("%s was called %s while the fault was %s"):format(v.component,
+            v.state, fault))
+      end
+   end
+   for _, a in ipairs(rows(db, "SELECT * FROM action WHERE action = 'drain'")) do
+      local fault = fault_at(list, a.time)
+      if a.node ~= fault:match("^(n%d+)/.x$") then
+         table.insert(wrong.drains, ("%s was drained (%s) while the fault was %s"):format(a.node,
+            a.reason, fault))
+      end
+   end
+   return wrong
+end
+
+local function read_jobs(db)
+   local jobs, seen = {}, {}
+   for _, e in ipairs(rows(db, "SELECT * FROM event WHERE purpose = 'prolog' ORDER BY time")) do
+      if not seen[e.job] then
+         seen[e.job] = true
+         jobs[#jobs + 1] = { id = e.job, time = e.time, names = assert(hostlist.expand(e.nodes)),
+            note = e.note }
+      end
+   end
+   return jobs
+end
+
+local function class_line(db, purpose)
+   local n, all = { good = 0, low = 0, void = 0 }, 0
+   for _, r in ipairs(rows(db, "SELECT test.class AS class, COUNT(*) AS n FROM test JOIN event " ..
+      "ON event.id = test.event WHERE event.purpose = '" .. purpose .. "' GROUP BY 1")) do
+      n[r.class] = r.n
+      all = all + r.n
+   end
+   if all > 0 then
+      print(("%-6s tests: %6d, %.1f %% good, %.1f %% low, %.1f %% void"):format(purpose, all,
+         100 * n.good / all, 100 * n.low / all, 100 * n.void / all))
+   end
+   return all
+end
+
+local function print_void(db)
+   local why, order = {}, {}
+   for _, r in ipairs(rows(db, "SELECT why FROM test WHERE class = 'void'")) do
+      local text = tostring(r.why):gsub("%f[%w]n%d+", "NODE"):gsub("[%d.]+[%d.:]*", "N")
+      if not why[text] then
+         order[#order + 1] = text
+      end
+      why[text] = (why[text] or 0) + 1
+   end
+   table.sort(order, function(a, b) return why[a] > why[b] end)
+   for i = 1, math.min(6, #order) do
+      print(("   void %5d  %s"):format(why[order[i]], order[i]))
+   end
+end
+
+local function report(path, file)
+   local topo = topology(path)
+   local db = assert(require("DBI").Connect("SQLite3", file))
+   local list, tautd, failed = read_positions()
+   local jobs, across, seconds = read_jobs(db), {}, {}
+   print "position    fault        jobs  across it  seconds  found"
+   for i, p in ipairs(list) do
+      local all, crossing = count_jobs(topo, jobs, p)
+      across[i] = p.found and crossing or math.huge
+      seconds[#seconds + 1] = p.found and p.found - p.from
+      print(("%5d       %-10s %6d  %9d  %7.1f  %s"):format(i, p.component, all, crossing,
+         (p.found or p.ended) - p.from, p.found and "yes" or "no: " .. p.what))
+   end
+   print()
+   local wrong = wrongs(list, db)
+   for _, text in ipairs(wrong.drains) do
+      print("WRONG drain: " .. text)
+   end
+   for _, text in ipairs(wrong.verdicts) do
+      print("WRONG verdict: " .. text)
+   end
+   for _, text in ipairs(failed) do
+      print(text)
+   end
+   local unchecked = 0
+   for _, job in ipairs(jobs) do
+      unchecked = unchecked + (type(job.note) == "string" and job.note ~= "" and 1 or 0)
+   end
+   print(("%d jobs in all, %d of them not checked; %.0f s"):format(#jobs, unchecked,
+      list[#list].ended - list[1].from))
+   local tests = class_line(db, "prolog") + class_line(db, "idle")
+   print_void(db)
+   for process, t in pairs(tautd) do
+      if t.before and t.after then
+         local s = t.after.s - t.before.s
+         print(("%-10s %.1f ms of CPU per job, %.2f ms per test, %.1f MB"):format(process,
+            1e3 * s / #jobs, 1e3 * s / tests, t.after.kB / 1e3))
+      end
+   end
+   print()
+   figure("detection.jobs_median", stats.median(across), "jobs", "<=", 5)
+   figure("detection.jobs_most", stats.quantile(across, 1), "jobs")
+   figure("detection.seconds_median", stats.median(seconds), "s")
+   figure("detection.wrong_drains", #wrong.drains, "nodes", "<=", 0)
+   figure("detection.wrong_verdicts", #wrong.verdicts, "components", "<=", 0)
+end
+
+local commands = { positions = positions, state = state, report = report }
+commands[arg[1]](table.unpack(arg, 2))
