@@ -148,7 +148,7 @@ fits() {
 
 @test "a job's own traffic is in its counters" {
     local id
-    # the job's first node sends 3 MB to its second, over the fabric
+    # the job's first node sends 4 MB (iperf3 leaves some of it under way) to its second
     lab exec install -m 755 /dev/stdin /var/spool/traffic <<'END'
 #!/bin/bash
 echo "$SLURM_JOB_ID"
@@ -156,7 +156,7 @@ if [ "$SLURM_PROCID" = 1 ]; then
     exec timeout 30 iperf3 -s -1 -B "$1" >/dev/null
 fi
 for ((i = 0; i < 50; i++)); do
-    iperf3 -c "$1" -n 3000000 >/dev/null 2>&1 && exit
+    iperf3 -c "$1" -n 4000000 >/dev/null 2>&1 && exit
     sleep 0.1
 done
 exit 1
@@ -175,7 +175,7 @@ END
     json 'local sent, received = d.growth[1].counters, d.growth[2].counters
         assert(sent.tx_bytes > 3e6 and sent.tx_bytes < 8e6)
         assert(received.rx_bytes > 3e6 and received.rx_bytes < 8e6)
-        assert(sent.rx_bytes < 3e6 and received.tx_bytes < 3e6)'
+        assert(sent.rx_bytes < 1e6 and received.tx_bytes < 1e6)'
     run lab exec taut explain --job "$id"
     [ "$status" -eq 0 ]
     [[ $output == *"prolog of job $id on 2 nodes: 2 said hello, "*"counters from prolog to epilog"* ]]
