@@ -29,7 +29,7 @@ teardown() {
     lab daemon resume tautd 2>/dev/null || true
     lab daemon start tautd >/dev/null 2>&1 || true
     lab heal --all
-    lab exec scancel -u alice,bob,root 2>/dev/null || true
+    cancel_all
     wait_until 60 no_jobs
     # a node that is drained here, or a component that is slow, is the next
     # test's no business
