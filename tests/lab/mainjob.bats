@@ -130,7 +130,7 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
 }
 
 @test "fresh: a link and a tx that carry nothing are found as failed" {
-    conf_of "$SCENE_DIR/demo.lua" ''
+    conf_of "$SCENE_DIR/demo.lua"
     fresh_tautd
     # a fault can only be told from a machine's first look when some test of
     # its neighbours was good

@@ -38,7 +38,7 @@ small_conf() {
 conf_of() {
     local base=$1
     shift
-    sed "${@/#/-e}" "$base" >"$BATS_FILE_TMPDIR/taut.lua"
+    sed -e '' "${@/#/-e}" "$base" >"$BATS_FILE_TMPDIR/taut.lua"
     lab exec install -m 644 /dev/stdin /etc/taut/taut.lua <"$BATS_FILE_TMPDIR/taut.lua"
 }
 
