@@ -354,7 +354,9 @@ signal_munged() { lab exec bash -c "kill -$1 \$(cat /run/munge/taut.pid)"; }
     wait_until 10 explain_says 'on 2 nodes: 2 said hello'
     lab exec scontrol requeue "$JOB"
     wait_until 30 eval '! running'
-    # Slurm would let it wait for two minutes
+    # Slurm would let it wait for two minutes; begun again within a second or
+    # so, it would have no second prolog
+    sleep 3
     wait_until 30 lab exec scontrol update jobid="$JOB" starttime=now
     again() { [ "$(explained | grep -c 'prolog of job .*on 2 nodes: 2 said hello')" -eq 2 ]; }
     wait_until 60 again
