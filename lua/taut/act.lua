@@ -112,7 +112,9 @@ function Act:want(name, component, text)
    local why = policy.held_back(name, self.policy, self.cluster, standing(self),
       self:last_hour(now))
    if why then
-      self.held[name] = { why = why, reason = text, component = component, time = now }
+      local node = self.cluster.nodes[name]
+      self.held[name] = { why = why, reason = text, component = component, time = now,
+         theirs = node and (node.drain or node.down or node.fail) }
       alert(self, name, component .. why, ("would drain %s (%s), but %s"):format(name, text, why))
    elseif self.mode() ~= "enable" then
       self.held[name] = { why = "mode is observe", reason = text, component = component,
@@ -167,6 +169,15 @@ function Act:reconcile()
             record(self, name, "taken over", "administrator", node.reason, "seen")
             sys.log("notice", ("%s has a reason of an administrator now"):format(name))
          end
+      end
+   end
+   for name, d in pairs(self.held) do
+      local node = self.cluster.nodes[name]
+      if d.theirs and node and not (node.drain or node.down or node.fail) then
+         self:unwant(name)
+         record(self, name, "resumed", "administrator", d.reason, "seen")
+         sys.log("notice", ("%s was resumed by an administrator"):format(name))
+         self.on_released(name, d)
       end
    end
 end

@@ -5,7 +5,8 @@ local lu = require "luaunit"
 local tests = {}
 
 local function cluster_of(n)
-   local cl = { nodes = {}, partitions = { batch = {} }, pending = {}, nodes_at = 0 }
+   local cl = { nodes = {}, partitions = { batch = {} }, pending = {}, nodes_at = 0,
+      refresh = function() end }
    for i = 0, n - 1 do
       local name = "n" .. i
       cl.nodes[name] = { name = name, state = "idle", partitions = { "batch" }, reason = "" }
@@ -65,6 +66,24 @@ function tests.test_one_cause_is_one_alert()
    a:want("n0", "n0/tx", "taut: tx at 25%; 4 of 4 tests")
    lu.assertEquals(#a.alerts, 1)
    lu.assertStrContains(a.held.n0.reason, "4 of 4")
+end
+
+-- A node that an administrator had drained and gave back was drained again at the next look.
+function tests.test_a_node_an_administrator_gives_back_is_released()
+   local a, slurm = new { cap_nodes = 8, per_hour = false }
+   local released = {}
+   a.on_released = function(name, d) released[#released + 1] = name .. " " .. d.component end
+   a.cluster.nodes.n0.drain = true
+   a.cluster.nodes.n0.reason = "bad memory"
+   a:want("n0", "n0/tx", "taut: tx at 25%")
+   lu.assertStrContains(a.held.n0.why, "bad memory")
+   a:reconcile()
+   lu.assertEquals(released, {})
+   a.cluster.nodes.n0.drain = false
+   a:reconcile()
+   lu.assertEquals(released, { "n0 n0/tx" })
+   lu.assertNil(a.held.n0)
+   lu.assertEquals(#slurm.asked, 0)
 end
 
 return tests
