@@ -192,7 +192,7 @@ local function check_lines()
       return
    end
    local all = classes.good + classes.low + classes.void
-   print(("full: wanted %d links and %d tx and rx; each check had %g to %g tests in %g to %g phases")
+   print(("full: wanted %d links and %d tx and rx; each check: %g to %g tests in %g to %g phases")
       :format(count.links, count.ports, stats.quantile(tests, 0), stats.quantile(tests, 1),
          stats.quantile(phases, 0), stats.quantile(phases, 1)))
    print(("      over %g to %g links; %d rounds without the whole left out"):format(
