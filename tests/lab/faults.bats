@@ -29,7 +29,7 @@ teardown() {
     lab daemon resume tautd 2>/dev/null || true
     lab daemon start tautd >/dev/null 2>&1 || true
     lab heal --all
-    lab exec scancel -u alice,bob,root 2>/dev/null || true
+    cancel_all
     wait_until 60 no_jobs
     # a node that is drained here, or a component that is slow, is the next
     # test's no business
@@ -346,9 +346,11 @@ signal_munged() { lab exec bash -c "kill -$1 \$(cat /run/munge/taut.pid)"; }
 }
 
 @test "a requeued job is checked again, both checks are kept apart" {
-    JOB=$(lab exec sbatch --parsable --requeue -N 2 --exclusive -o /dev/null --wrap "sleep 300")
+    JOB=$(lab exec sbatch --parsable --requeue -N 2 --exclusive -o /dev/null \
+        --wrap "touch /var/spool/begun; sleep 300")
     running() { [ "$(lab exec squeue -h -j "$JOB" -o %t)" = R ]; }
-    wait_until 30 running
+    # requeued before its script begins, Slurm would run no second prolog
+    wait_until 30 lab exec rm /var/spool/begun 2>/dev/null
     wait_until 10 explain_says 'on 2 nodes: 2 said hello'
     lab exec scontrol requeue "$JOB"
     wait_until 30 eval '! running'

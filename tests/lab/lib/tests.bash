@@ -38,7 +38,7 @@ small_conf() {
 conf_of() {
     local base=$1
     shift
-    sed "${@/#/-e}" "$base" >"$BATS_FILE_TMPDIR/taut.lua"
+    sed -e '' "${@/#/-e}" "$base" >"$BATS_FILE_TMPDIR/taut.lua"
     lab exec install -m 644 /dev/stdin /etc/taut/taut.lua <"$BATS_FILE_TMPDIR/taut.lua"
 }
 
@@ -60,6 +60,10 @@ no_jobs() { [ -z "$(lab exec squeue -h)" ]; }
 all_idle() { ! lab exec sinfo -h -N -o %T | grep -qv '^idle$'; }
 nothing_drained() { [ -z "$(scene_drained)" ]; }
 
+cancel_all() {
+    lab exec bash -c 'ids=$(squeue -h -o %A); [ -z "$ids" ] || scancel $ids'
+}
+
 clear_holdoff() { lab exec bash -c 'rm -f /run/lab/run.n*/taut/holdoff'; }
 holdoffs() { lab exec bash -c 'find /run/lab/run.n*/taut/holdoff -size +0' | wc -l; }
 
@@ -80,7 +84,7 @@ start_tautd() {
 fresh_tautd() {
     lab load --stop
     lab heal --all
-    lab exec scancel -u alice,bob,root 2>/dev/null || true
+    cancel_all
     wait_until 60 no_jobs
     lab daemon stop tautd
     lab exec bash -c 'rm -f /var/lib/taut/*'
