@@ -262,7 +262,7 @@ static int pump(int fd, int64_t until_ns)
     return 0;
 }
 
-static const char too_short[] = "less than two reads within the test";
+static const char too_short[] = "what was read spans less than half the test";
 
 /* Send until the answer comes.  Returns bytes per second, or 0 and in *why
  * what went wrong. */
@@ -277,7 +277,7 @@ static double measured_rate(int fd, const struct options *o, const char **why)
     if (recv(fd, reply, sizeof(reply), 0) != sizeof(reply))
         return 0;
     *why = too_short;
-    if (reply[1] == 0)
+    if ((int64_t)be64toh(reply[1]) < (o->dur_ms - o->warmup_ms) * MS_NS / 2)
         return 0;
     return 1e9 * (double)be64toh(reply[0]) / (double)be64toh(reply[1]);
 }

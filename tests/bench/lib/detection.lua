@@ -138,8 +138,8 @@ local function wrongs(list, db)
    for _, v in ipairs(rows(db, "SELECT * FROM verdict WHERE state IN ('slow', 'failed')")) do
       local fault = fault_at(list, v.time)
       if v.component ~= fault then
-         table.insert(wrong.verdicts, ("%s was called %s while the fault was %s"):format(v.component,
-            v.state, fault))
+         table.insert(wrong.verdicts, ("%s was called %s while the fault was %s"):format(
+            v.component, v.state, fault))
       end
    end
    for _, a in ipairs(rows(db, "SELECT * FROM action WHERE action = 'drain'")) do
