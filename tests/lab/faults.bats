@@ -503,6 +503,20 @@ events() { status 'print(s.jobs_heard)'; }
     unharmed
 }
 
+@test "under a service manager it is syslog that hears of a database out of reach" {
+    lab daemon stop tautd
+    lab exec bash -c 'chmod 000 /var/lib/taut
+        NOTIFY_SOCKET=/run/lab/nobody setpriv --reuid slurm --regid slurm --init-groups \
+            tautd -c /etc/taut/taut.lua </dev/null >/dev/null 2>&1 &
+        echo $! >/run/lab/pid/tautd'
+    wait_until 20 says syslog 'taut.*: .*cannot open database /var/lib/taut/taut.db'
+    wait_until 20 eval 'lab exec taut status | grep -q "^database  *cannot be written: "'
+    lab exec chmod 755 /var/lib/taut
+    wait_until 60 eval '! lab exec taut status | grep -q "cannot be written"'
+    lab daemon stop tautd
+    start_tautd
+}
+
 # ---------------------------------------------------------------- administrators
 
 @test "an administrator's drain is left alone, and taut release refuses" {
