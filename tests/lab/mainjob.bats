@@ -7,7 +7,8 @@
 
 load lib/tests.bash
 
-setup_file() { lab_file mainjob scene_up; }
+setup_file() { ! can_have_lab || lab_file mainjob scene_up; }
+setup() { lab_test; }
 teardown_file() { lab_file_end; }
 teardown() { lab_report; }
 
