@@ -68,6 +68,8 @@ lab_report() {
     lab log tautd --stderr | tail -n 40
     echo "--- nodes"
     lab exec bash -c 'grep -h taut: /var/log/slurm/slurmd.*.log | sort | tail -n 20'
+    echo "--- syslog"
+    lab log syslog | grep taut | tail -n 10
 }
 
 no_jobs() { [ -z "$(lab exec squeue -h)" ]; }
