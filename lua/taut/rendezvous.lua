@@ -9,7 +9,6 @@ local loop = require "taut.loop"
 local plan = require "taut.plan"
 local result = require "taut.result"
 local seal = require "taut.seal"
-local sys = require "taut.sys"
 
 local rendezvous = {}
 local Rendezvous = {}
@@ -371,12 +370,11 @@ function Rendezvous:forget(before)
    end
 end
 
---- A hint for the node's log, the first time only.
+--- A hint for the node's log, the first time only; tautd's own has it from cluster.lua.
 function Rendezvous:hint_once()
    local hint = self.cluster.hint
    if hint and hint ~= self.hinted then
       self.hinted = hint
-      sys.log("warning", hint)
       return hint
    end
    return nil
