@@ -128,7 +128,7 @@ end
 
 -- "fastest tenth": the difference of the 10 % quantiles, which other work on the machine hardly
 -- touches; CPU: of prolog and epilog together.
-print("part      run         rounds   median s   added s  95 % interval      fastest tenth, added" ..
+print("part      run         rounds   median s   added s  95 % interval     fastest tenth, added" ..
    "   CPU s per node, added")
 
 local function row(part, kind, base, valid)
