@@ -70,8 +70,8 @@ for _, level in ipairs(LEVELS) do
    if ratio then
       low, high = stats.interval(probe)
    end
-   local form = "%4d %% %5d  %6.3f  %.3f-%.3f  %6d  %6.3f  %6.3f-%.3f  %5.1f %%   %.4f  %.4f-%.4f"
-   print(form:format(level, #l.iperf, MB(l.iperf, 0.5), MB(l.iperf, 0.05), MB(l.iperf, 0.95), #probe,
+   local row = "%4d %% %5d  %6.3f  %.3f-%.3f  %6d  %6.3f  %6.3f-%.3f %5.1f %%   %.4f  %.4f-%.4f"
+   print(row:format(level, #l.iperf, MB(l.iperf, 0.5), MB(l.iperf, 0.05), MB(l.iperf, 0.95), #probe,
       MB(probe, 0.5), MB(probe, 0.05), MB(probe, 0.95), 100 * l.void / math.max(1, l.jobs),
       ratio or 0, low / reference, high / reference))
    l.off = ratio and 100 * math.abs(ratio - 1)
