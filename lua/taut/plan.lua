@@ -1,13 +1,15 @@
 --- Which pairs of nodes test what, and when.
 --
 -- In this order: an anchor for every node (a partner on the same router: no fabric link on the
--- way), then suspects and ties, then neighbouring routers in TopoBW's even/odd phases, the
--- stalest first.  A phase is a set of tests that run together: no component is on two routes of
--- one phase, and no fabric test's data meets another's acknowledgements.
+-- way), then suspects and ties, then what a low test has just touched, then neighbouring routers
+-- in TopoBW's even/odd phases, the stalest first, then what else the job's routes cross.  A phase
+-- is a set of tests that run together: no component is on two routes of one phase, and no fabric
+-- test's data meets another's acknowledgements.
 -- Source of the phases: Ezell, CUG 2013 (Cray Gemini, TopoBW).
 local plan = {}
 
-local NEAREST = 32 -- nodes next to a suspect that are looked at for a pair, in a large allocation
+local NEAREST = 32       -- nodes next to a suspect that are looked at, in a large allocation
+local REACH_ROUTERS = 48 -- routers that each router of a large allocation is paired with
 
 ---------------------------------------------------------------- phases
 
@@ -233,6 +235,19 @@ local function confirm(ctx, want)
    end
 end
 
+-- A component with a low test that nothing has cleared yet: one more look at it, by the pair that
+-- tells most.
+local function watch(ctx, want)
+   for _, p in ipairs(pairs_for(ctx, want)) do
+      local key = p.src .. ">" .. p.dst
+      if not ctx.paired[key] and try(ctx, { src = p.src, dst = p.dst, streams = 1,
+         kind = "watch" }) then
+         ctx.paired[key] = true
+         return
+      end
+   end
+end
+
 local function stalest(ctx, route)
    local oldest = math.huge
    for _, c in ipairs(route) do
@@ -309,6 +324,66 @@ local function neighbours(ctx)
    end
 end
 
+-- Links that routes between the allocation's nodes cross and that no test of the plan covers yet.
+local function uncovered(ctx, route)
+   local n, oldest = 0, math.huge
+   for _, c in ipairs(route) do
+      if ctx.topo:is_link(c) and not ctx.covered[c] then
+         n, oldest = n + 1, math.min(oldest, ctx.coverage:last(c))
+      end
+   end
+   return n, oldest
+end
+
+-- Pairs of routers between which the plan might reach such a link: all of a small allocation, of
+-- a large one each router with the REACH_ROUTERS that follow it.
+local function far_pairs(ctx)
+   local routers, list = sorted_keys(ctx.by_router), {}
+   local reach = math.min(#routers - 1, REACH_ROUTERS)
+   for i, r in ipairs(routers) do
+      for k = 1, reach do
+         local other = routers[(i + k - 1) % #routers + 1]
+         local route = ctx.topo:route(ctx.by_router[r][1], ctx.by_router[other][1])
+         local n, oldest = uncovered(ctx, route)
+         if n > 0 then
+            list[#list + 1] = { r, other, hops = #route, age = oldest }
+         end
+      end
+   end
+   table.sort(list, function(a, b)
+      if a.hops ~= b.hops then
+         return a.hops < b.hops
+      elseif a.age ~= b.age then
+         return a.age < b.age
+      end
+      return a[1] < b[1] or a[1] == b[1] and a[2] < b[2]
+   end)
+   return list
+end
+
+local function cover(ctx, route)
+   for _, c in ipairs(route) do
+      ctx.covered[c] = true
+   end
+end
+
+-- What the job will use and no pair of neighbours tests: the shortest routes across it.
+local function reach(ctx)
+   ctx.covered = {}
+   for _, phase in ipairs(ctx.pack.phases) do
+      for _, t in ipairs(phase.tests) do
+         cover(ctx, t.route)
+      end
+   end
+   for _, p in ipairs(far_pairs(ctx)) do
+      local a, b = freshest_need(ctx, p[1], p[2])
+      local t = { src = a, dst = b, streams = 1, kind = "reach" }
+      if uncovered(ctx, ctx.topo:route(a, b)) > 0 and try(ctx, t) then
+         cover(ctx, t.route)
+      end
+   end
+end
+
 ---------------------------------------------------------------- the plan
 
 local function context(o)
@@ -332,6 +407,7 @@ end
 --   topology; nodes (array of node numbers that take part); coverage (see coverage.lua);
 --   wanted: suspects, array of { component, tied = set of components, seen = map node → tests
 --     already low or confirmed with it, tests = how many pairs are still needed };
+--   watched: components with low tests that are no suspects yet, in the same form;
 --   checks: settings; budget_ms: for all phases; now: seconds;
 --   routine: false to test suspects only (idle checks)
 -- @return array of phases, each an array of { src, dst, route, streams, kind, confirms }
@@ -347,7 +423,11 @@ function plan.make(o)
       end
    end
    if o.routine ~= false then
+      for _, want in ipairs(o.watched or {}) do
+         watch(ctx, want)
+      end
       neighbours(ctx)
+      reach(ctx)
    end
    local phases = {}
    for _, phase in ipairs(ctx.pack.phases) do
