@@ -6,71 +6,12 @@
 -- is a set of tests that run together: no component is on two routes of one phase, and no fabric
 -- test's data meets another's acknowledgements.
 -- Source of the phases: Ezell, CUG 2013 (Cray Gemini, TopoBW).
+local phases = require "taut.phases"
+
 local plan = {}
 
 local NEAREST = 32       -- nodes next to a suspect that are looked at, in a large allocation
 local REACH_ROUTERS = 48 -- routers that each router of a large allocation is paired with
-
----------------------------------------------------------------- phases
-
--- A packer puts tests into the first phase where they meet no other.
-local function packer(topo, most)
-   return { topo = topo, most = most, phases = {} }
-end
-
-local function fits(phase, t, back)
-   if phase.node[t.src] or phase.node[t.dst] then
-      return false
-   end
-   for _, c in ipairs(t.route) do
-      if phase.data[c] or phase.ack[c] then
-         return false
-      end
-   end
-   for _, c in ipairs(back) do
-      if phase.data[c] then
-         return false
-      end
-   end
-   local a, b = t.from_router, t.to_router
-   -- a router that sends into the fabric receives nothing from it in the same phase
-   return a == b or not (phase.role[a] == "recv" or phase.role[b] == "send")
-end
-
-local function put(phase, t, back)
-   phase.node[t.src], phase.node[t.dst] = true, true
-   for _, c in ipairs(t.route) do
-      phase.data[c] = true
-   end
-   for _, c in ipairs(back) do
-      phase.ack[c] = true
-   end
-   if t.from_router ~= t.to_router then
-      phase.role[t.from_router], phase.role[t.to_router] = "send", "recv"
-   end
-   phase.tests[#phase.tests + 1] = t
-end
-
--- Place a test in phase `from` or the first later one that takes it.
--- Returns the number of the phase, or nil when there is none left.
-local function place(pack, t, from)
-   local topo = pack.topo
-   t.route = t.route or topo:route(t.src, t.dst)
-   t.from_router, t.to_router = topo:router(t.src), topo:router(t.dst)
-   local back = topo:route(t.dst, t.src)
-   for p = from or 1, pack.most do
-      local phase = pack.phases[p]
-      if not phase then
-         phase = { node = {}, data = {}, ack = {}, role = {}, tests = {} }
-         pack.phases[p] = phase
-      end
-      if fits(phase, t, back) then
-         put(phase, t, back)
-         return p
-      end
-   end
-   return nil
-end
 
 ---------------------------------------------------------------- candidates
 
@@ -109,7 +50,7 @@ local function try(ctx, t, from)
    if not allowed(ctx, t.route, t.confirms ~= nil) then
       return nil
    end
-   return place(ctx.pack, t, from)
+   return phases.place(ctx.pack, t, from)
 end
 
 -- Each node sends to and receives from its partner on the same router once.
@@ -398,7 +339,7 @@ local function context(o)
    end
    ctx.by_router = group_by_router(o.topology, o.nodes)
    local most = (o.budget_ms - o.checks.lead_ms) // (o.checks.test_ms + o.checks.gap_ms)
-   ctx.pack = packer(o.topology, math.max(0, most))
+   ctx.pack = phases.packer(o.topology, math.max(0, most))
    return ctx
 end
 
@@ -429,23 +370,23 @@ function plan.make(o)
       neighbours(ctx)
       reach(ctx)
    end
-   local phases = {}
+   local list = {}
    for _, phase in ipairs(ctx.pack.phases) do
       if #phase.tests > 0 then
-         phases[#phases + 1] = phase.tests
+         list[#list + 1] = phase.tests
       end
    end
-   return phases
+   return list
 end
 
 --- Number the tests of a plan, give each its offset, and reserve their components.
--- @param phases what make returned
+-- @param made what make returned
 -- @param o the same table as for make
 -- @param next_id function that returns a new test id
 -- @return flat array of tests with id, phase, start_ms, dur_ms; milliseconds until the last ends
-function plan.schedule(phases, o, next_id)
+function plan.schedule(made, o, next_id)
    local c, list, at = o.checks, {}, o.checks.lead_ms
-   for p, tests in ipairs(phases) do
+   for p, tests in ipairs(made) do
       for _, t in ipairs(tests) do
          t.id, t.phase, t.start_ms, t.dur_ms = next_id(), p, at, c.test_ms
          for _, comp in ipairs(t.route) do

@@ -390,7 +390,8 @@ end
 
 --- @param o table: topology, checks, coverage, cluster, enabled() → boolean,
 --   wanted(purpose) → suspects, watched() → components with open low tests,
---   idle_nodes(n) → nodes an idle cycle begun by n would use, next_test() → id, on_job(h, count, why, detail), on_done(session)
+--   idle_nodes(n) → nodes an idle cycle begun by n would use, next_test() → id,
+--   on_job(h, count, why, detail), on_done(session)
 function rendezvous.new(o)
    local self = setmetatable({ topo = o.topology, open = {}, sessions = {}, jobs = {},
       nothing_due = 0 }, Rendezvous)
