@@ -7,7 +7,8 @@
 
 load lib/tests.bash
 
-setup_file() { lab_file mainjob scene_up; }
+setup_file() { ! can_have_lab || lab_file mainjob scene_up; }
+setup() { lab_test; }
 teardown_file() { lab_file_end; }
 teardown() { lab_report; }
 
@@ -67,7 +68,7 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
 @test "main job: advise avoids both, and a job runs there" {
     local nodes
     wait_until 60 no_jobs
-    wait_until 20 eval '[ "$(lab exec sinfo -h -N -t idle -o %N | wc -l)" -eq 31 ]'
+    wait_until 20 eval '[ "$(lab exec sinfo -h -N -o %T | grep -cx idle)" -eq 31 ]'
     run lab exec taut advise -N 4
     [ "$status" -eq 0 ]
     lab exec taut advise -N 4 --json | lab_json 'local best = d.candidates[1]

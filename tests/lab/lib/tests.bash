@@ -1,20 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the tests in the lab share.  A file has one lab: setup_file calls
-# lab_file, teardown_file lab_file_end, teardown lab_report.
+# can_have_lab and lab_file, teardown_file lab_file_end, setup lab_test,
+# teardown lab_report.
 
 SCENE_DIR=$BATS_TEST_DIRNAME
 # shellcheck source=/dev/null
 . "$SCENE_DIR/lib/scenes.sh"
 
-need_lab() {
+# can_have_lab: for setup_file, where bats has no skip; each test is skipped
+# by lab_test then, with the reason.
+can_have_lab() {
+    LAB_MISSING=$(what_is_missing)
+    export LAB_MISSING
+    [ -z "$LAB_MISSING" ]
+}
+
+lab_test() { [ -z "$LAB_MISSING" ] || skip "$LAB_MISSING"; }
+
+what_is_missing() {
+    local program
     [ -n "${TAUT_PREFIX:-}" ] ||
-        skip "no TAUT_PREFIX, the folder where Taut is installed"
-    [ "$EUID" -eq 0 ] || skip "the lab needs root"
+        { echo "no TAUT_PREFIX, the folder where Taut is installed"; return; }
+    [ "$EUID" -eq 0 ] || { echo "the lab needs root"; return; }
+    for program in ip tc unshare nsenter setpriv slurmctld slurmd munged; do
+        PATH=$PATH:/usr/sbin command -v $program >/dev/null ||
+            { echo "$program is not installed"; return; }
+    done
 }
 
 # lab_file NAME UP…: UP is the command that brings the lab up.
 lab_file() {
-    need_lab
     export LAB_NAME=${LAB_NAME:-test}-$1-$$
     shift
     # Whatever ends this file, the lab goes with it.
@@ -26,7 +41,7 @@ lab_file() {
     }
 }
 
-lab_file_end() { [ -z "${LAB_NAME:-}" ] || lab down >/dev/null 2>&1 || true; }
+lab_file_end() { [ -n "$LAB_MISSING" ] || lab down >/dev/null 2>&1 || true; }
 
 # small_conf FILE: demo.lua for a lab of 2x2x1 routers
 small_conf() {
@@ -44,8 +59,7 @@ conf_of() {
 
 # After a test that failed: what the parts of Taut say.
 lab_report() {
-    [ -z "${BATS_TEST_COMPLETED:-}" ] || return 0
-    [ -z "${BATS_TEST_SKIPPED:-}" ] || return 0
+    [ -z "${BATS_TEST_COMPLETED:-}" ] && [ -z "$LAB_MISSING" ] || return 0
     echo "--- taut status"
     lab exec taut status || true
     echo "--- lab status"
@@ -54,6 +68,8 @@ lab_report() {
     lab log tautd --stderr | tail -n 40
     echo "--- nodes"
     lab exec bash -c 'grep -h taut: /var/log/slurm/slurmd.*.log | sort | tail -n 20'
+    echo "--- syslog"
+    lab log syslog | grep taut | tail -n 10
 }
 
 no_jobs() { [ -z "$(lab exec squeue -h)" ]; }
