@@ -38,12 +38,24 @@ function Act:say(text)
    end
 end
 
--- Once per node and text.
-local function alert(self, node, text)
-   if self.alerted[node] ~= text then
-      self.alerted[node] = text
+-- Once per node and cause; figures in the text go on changing.
+local function alert(self, node, cause, text)
+   if self.alerted[node] ~= cause then
+      self.alerted[node] = cause
       self:say(text)
    end
+end
+
+-- Drains that stand and those Slurm has been asked for: caps count both.
+local function standing(self)
+   local map = {}
+   for name, d in pairs(self.drained) do
+      map[name] = d
+   end
+   for name, d in pairs(self.busy) do
+      map[name] = d
+   end
+   return map
 end
 
 --- A drain was carried out at this time (also one before a restart).
@@ -51,24 +63,27 @@ function Act:note_time(time)
    self.times[#self.times + 1] = time
 end
 
---- Drains of the last hour, those released since among them.
+--- Drains of the last hour, those released since and those under way among them.
 function Act:last_hour(now)
-   local recent = {}
+   local recent, n = {}, 0
    for _, time in ipairs(self.times) do
       if time > now - 3600 then
          recent[#recent + 1] = time
       end
    end
+   for _ in pairs(self.busy) do
+      n = n + 1
+   end
    self.times = recent
-   return #recent
+   return #recent + n
 end
 
 local function send_drain(self, name, d)
-   self.busy[name] = true
+   self.busy[name] = d
    self.slurm:ask({ op = "drain", node = name, reason = d.reason }, function(reply, err)
       self.busy[name] = nil
       if err then
-         alert(self, name, ("cannot drain %s: %s; trying again"):format(name, err))
+         alert(self, name, err, ("cannot drain %s: %s; trying again"):format(name, err))
       elseif reply.done then
          self.held[name] = nil
          keep(self, name, d)
@@ -79,7 +94,7 @@ local function send_drain(self, name, d)
       else
          self.held[name] = { why = reply.why, reason = d.reason, component = d.component,
             time = loop.time() }
-         alert(self, name, ("left %s alone: %s"):format(name, reply.why))
+         alert(self, name, reply.why, ("left %s alone: %s"):format(name, reply.why))
       end
    end)
 end
@@ -94,15 +109,18 @@ function Act:want(name, component, text)
    end
    local now = loop.time()
    local d = { component = component, reason = text, time = now }
-   local why = policy.held_back(name, self.policy, self.cluster, self.drained,
+   local why = policy.held_back(name, self.policy, self.cluster, standing(self),
       self:last_hour(now))
    if why then
-      self.held[name] = { why = why, reason = text, component = component, time = now }
-      alert(self, name, ("would drain %s (%s), but %s"):format(name, text, why))
+      local node = self.cluster.nodes[name]
+      self.held[name] = { why = why, reason = text, component = component, time = now,
+         theirs = node and (node.drain or node.down or node.fail) }
+      alert(self, name, component .. why, ("would drain %s (%s), but %s"):format(name, text, why))
    elseif self.mode() ~= "enable" then
       self.held[name] = { why = "mode is observe", reason = text, component = component,
          time = now }
-      alert(self, name, ("would drain %s: %s (mode is observe)"):format(name, text))
+      alert(self, name, component .. "observe", ("would drain %s: %s (mode is observe)"):format(
+         name, text))
    else
       send_drain(self, name, d)
    end
@@ -151,6 +169,15 @@ function Act:reconcile()
             record(self, name, "taken over", "administrator", node.reason, "seen")
             sys.log("notice", ("%s has a reason of an administrator now"):format(name))
          end
+      end
+   end
+   for name, d in pairs(self.held) do
+      local node = self.cluster.nodes[name]
+      if d.theirs and node and not (node.drain or node.down or node.fail) then
+         self:unwant(name)
+         record(self, name, "resumed", "administrator", d.reason, "seen")
+         sys.log("notice", ("%s was resumed by an administrator"):format(name))
+         self.on_released(name, d)
       end
    end
 end

@@ -11,7 +11,6 @@ local Cluster = {}
 Cluster.__index = Cluster
 
 local CONFIG_EVERY = 12 -- refreshes between two looks at slurm.conf
-local LOST_S = 120 -- a job Slurm does not list is forgotten after this, should its epilogs be lost
 local NAMES_MAX = 1 << 20
 
 local function set_of(list)
@@ -60,6 +59,9 @@ end
 -- @param node the one that spoke
 function Cluster:prolog(id, names, node)
    local job = add_job(self, id, names)
+   if job.heard[node] then
+      job.ended = nil -- it was requeued
+   end
    if next(job.heard) == nil then
       self.jobs_heard = self.jobs_heard + 1
    end
@@ -81,6 +83,7 @@ function Cluster:epilog(id, node)
    if not job then
       return
    end
+   job.ended = true
    if self.on_node[node] then
       self.on_node[node][id] = nil
    end
@@ -90,11 +93,12 @@ function Cluster:epilog(id, node)
    end
 end
 
---- Is a node of this job shared with another one?
+--- Is a node of this job shared with another one?  A job whose first epilog was heard is over,
+-- should the epilogs of its other nodes be lost.
 function Cluster:is_shared(id, names)
    for _, name in ipairs(names) do
       for other in pairs(self.on_node[name] or {}) do
-         if other ~= id then
+         if other ~= id and not self.jobs[other].ended then
             return name, other
          end
       end
@@ -102,8 +106,9 @@ function Cluster:is_shared(id, names)
    return nil
 end
 
--- Jobs that Slurm no longer knows are gone; running ones nobody said hello for are silent.
-local function take_jobs(self, jobs)
+-- Jobs that Slurm no longer knows are gone, though their epilogs may be lost; running ones nobody
+-- said hello for are silent.  `asked` is when Slurm was asked: it knows a job before its prolog.
+local function take_jobs(self, jobs, asked)
    local running = {}
    self.pending = {}
    for _, j in ipairs(jobs) do
@@ -113,9 +118,8 @@ local function take_jobs(self, jobs)
          self.pending[#self.pending + 1] = j
       end
    end
-   local now = loop.time()
    for id, job in pairs(self.jobs) do
-      if not running[id] and (self.seen_running[id] or now - job.added > LOST_S) then
+      if not running[id] and job.added < asked then
          remove_job(self, id)
       end
    end
@@ -228,6 +232,7 @@ end
 
 --- Ask for nodes and jobs now; fn() afterwards, whether it went well or not.
 function Cluster:refresh(fn)
+   local asked = loop.time()
    self.helper:ask({ op = "nodes" }, function(reply, err)
       note_error(self, err)
       if reply then
@@ -236,7 +241,7 @@ function Cluster:refresh(fn)
    end)
    self.helper:ask({ op = "jobs" }, function(reply)
       if reply then
-         take_jobs(self, reply.jobs)
+         take_jobs(self, reply.jobs, asked)
       end
       if self.on_refresh then
          self.on_refresh()

@@ -20,6 +20,7 @@ local sys = require "taut.sys"
 local daemon = {}
 
 local HELLO_MAX = 2 << 20
+local MEMORY_MS = 2000 -- how long the store may take to say what it kept
 
 local USAGE = [[
 usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify)
@@ -85,10 +86,19 @@ local function same_wiring(d, settings)
    return true
 end
 
+-- Where the database could be read late only, what was seen meanwhile is newer, but no verdict of
+-- before is lost by it.
+local function is_news(d, c, k)
+   local decided = k.state == "slow" or k.state == "failed"
+   return not d.diagnosis.comp[c] or decided and not d.diagnosis:is_decided(c)
+end
+
 local function take_component(d, row, seen)
    local c = d.topo.component_id[row.name]
    local k, err = memory.unpack(row.data, d.topo, seen)
-   if c and k then
+   if c and k and not is_news(d, c, k) then
+      return
+   elseif c and k then
       d.diagnosis.comp[c] = k
       d.coverage.tested[c] = k.last
    elseif c then
@@ -99,7 +109,7 @@ end
 local function take_memory(d, kept)
    for _, row in ipairs(kept.settings) do
       if row.name == "mode" or row.name == "switch" then
-         d[row.name] = row.value
+         d[row.name] = d[row.name] or row.value
       end
    end
    local seen = {}
@@ -109,7 +119,7 @@ local function take_memory(d, kept)
       end
    end
    for _, row in ipairs(kept.drained) do
-      d.act.drained[row.node] = json.decode(row.data)
+      d.act.drained[row.node] = d.act.drained[row.node] or json.decode(row.data)
    end
    for _, row in ipairs(kept.recent_actions) do
       if row.action == "drain" then
@@ -120,6 +130,7 @@ local function take_memory(d, kept)
    d.last_event = math.max(d.last_event, ids.event)
    d.last_test = math.max(d.last_test, ids.test)
    d:set("topology", d.topo.signature)
+   d.remembers = true
 end
 
 -- Take what the store kept; fn() when all of it is there.
@@ -168,6 +179,30 @@ local function serve(d)
       return nil, ("cannot serve %s: %s"):format(d.conf.socket, err)
    end
    return true
+end
+
+-- Take connections: as soon as the past is known, or known to be out of reach.  Ids of events and
+-- tests then begin above all that may be stored: nobody makes a thousand a second for long.
+local function open_doors(d)
+   if d.listener then
+      return
+   elseif not d.remembers then
+      local high = math.floor(loop.time()) * 1000
+      d.last_event, d.last_test = high, high
+   end
+   local ok, err = listen(d)
+   if ok then
+      ok, err = serve(d)
+   end
+   if not ok then
+      sys.log("err", err)
+      d.status = 1
+      loop.stop()
+      return
+   end
+   sys.notify("READY=1")
+   sys.log("notice", ("tautd %s: %d nodes, %d components"):format(sys.version, #d.topo.nodes,
+      #d.topo.components))
 end
 
 -- Settings that cannot change under a running tautd: name → value of a configuration.
@@ -237,7 +272,8 @@ local function start_slurm(d)
    local slurm = helper.start { name = "taut-slurm",
       argv = { sys.paths.libexecdir .. "/taut-slurm" } }
    d.act = act.new { slurm = slurm, journal = d.journal, policy = d.conf.policy,
-      mode = function() return d.mode or d.conf.mode end,
+      -- without the list of drains that stand no cap holds
+      mode = function() return d.remembers and (d.mode or d.conf.mode) or "observe" end,
       encode = json.encode,
       on_released = function(name, drain) findings.released(d, name, drain) end }
    d.cluster = cluster.new(slurm, function() findings.review(d) end)
@@ -258,6 +294,7 @@ local function run(conf)
          opened = true
          load_memory(d, function()
             sys.log("notice", ("mode is %s"):format(d.mode or d.conf.mode))
+            open_doors(d)
             findings.review(d)
          end)
       end
@@ -265,25 +302,15 @@ local function run(conf)
    start_slurm(d)
    build(d)
    d.cluster:start(conf.refresh_s)
-   local ok, err = listen(d)
-   if ok then
-      ok, err = serve(d)
-   end
-   if not ok then
-      sys.log("err", err)
-      return 1
-   end
+   loop.timer(MEMORY_MS, function() open_doors(d) end)
    loop.signal("HUP", function() reload(d) end)
    loop.signal("TERM", function() stop(d) end)
    loop.signal("INT", function() stop(d) end)
    loop.every(3600 * 1000, function()
       d.journal:prune(loop.time() - d.conf.keep_days * 86400)
    end)
-   sys.notify("READY=1")
-   sys.log("notice", ("tautd %s: %d nodes, %d components"):format(sys.version, #d.topo.nodes,
-      #d.topo.components))
    loop.run()
-   return 0
+   return d.status or 0
 end
 
 --- @param arg command line

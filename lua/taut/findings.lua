@@ -134,12 +134,25 @@ local function release_clean(d)
    end
 end
 
+-- The job's own traffic begins after its check: what the counters were then replaces what they
+-- were at HELLO.
+local function store_counters(d, s)
+   for _, peer in pairs(s.purpose == "prolog" and s.peers or {}) do
+      if peer.counters then
+         d.journal:add("sample", { job = s.job, restart = s.restart, node = peer.name,
+            purpose = "prolog", time = loop.time(), boot = peer.boot,
+            counters = json.encode(peer.counters) })
+      end
+   end
+end
+
 --- A session is over (rendezvous.lua).
 function findings.take(d, s)
    if not s.tests or #s.tests == 0 then
       return
    end
    judge_session(d, s)
+   store_counters(d, s)
    local names = {}
    for i, n in ipairs(s.wanted) do
       names[i] = d.topo.nodes[n]

@@ -59,6 +59,9 @@ function Helper:ended(what)
    self.proc = nil
    local why = self.last_error or ("%s ended: %s"):format(self.name, what)
    self.last_error = nil
+   if self.on_end then
+      self.on_end()
+   end
    fail_all(self, why)
    if self.stopping then
       return
@@ -109,9 +112,11 @@ function Helper:stop()
 end
 
 --- Start a helper.
--- @param o table: name (for messages), argv, on_ready (called at each start)
+-- @param o table: name (for messages), argv, on_ready (called at each start),
+--   on_end (called when it ended, before the requests that wait get their error)
 function helper.start(o)
-   local self = setmetatable({ name = o.name, argv = o.argv, on_ready = o.on_ready, waiting = {},
+   local self = setmetatable({ name = o.name, argv = o.argv, on_ready = o.on_ready,
+      on_end = o.on_end, waiting = {},
       last_id = 0, backoff_ms = 1000 }, Helper)
    start(self)
    return self

@@ -51,6 +51,12 @@ end
 function Journal:flush()
    if self.writing or self.stopped or #self.rows == 0 then
       return
+   elseif not self.is_open then
+      -- What is stored is read before anything is added to it.
+      local rows = self.rows
+      self.rows = {}
+      on_written(self, rows, self.store.down or "it is not open yet")
+      return
    end
    local batch, rest = self.rows, {}
    if #batch > BATCH_ROWS then
@@ -114,9 +120,9 @@ end
 function journal.start(argv, on_ready)
    local self = setmetatable({ rows = {}, lost = 0, writing = false }, Journal)
    self.store = helper.start { name = "store", argv = argv, on_ready = function()
-      self.store.down = nil
+      self.store.down, self.is_open = nil, true
       on_ready()
-   end }
+   end, on_end = function() self.is_open = false end }
    return self
 end
 

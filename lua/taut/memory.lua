@@ -53,12 +53,60 @@ function memory.pack(k, topo)
    return json.encode(out)
 end
 
+-- What must be a number for diagnose.lua to go on with it.
+local function check_numbers(t, names)
+   for _, name in ipairs(names) do
+      if type(t[name]) ~= "number" then
+         error(name .. " is no number", 0)
+      end
+   end
+end
+
 -- One test stands in the runs of several components: `seen` keeps it one table.
 local function shared_test(t, topo, seen)
+   check_numbers(t, { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "streams" })
    if not seen[t.id] then
       seen[t.id] = unpack_test(t, topo) or false
    end
    return seen[t.id] or nil
+end
+
+local function unpack_confirmed(list, topo, seen)
+   local confirmed = {}
+   for _, p in ipairs(list) do
+      local one, many = shared_test(p.one, topo, seen), shared_test(p.many, topo, seen)
+      if one and many then
+         confirmed[#confirmed + 1] = { one = one, many = many, time = one.time,
+            event = one.event, src = one.src, dst = one.dst }
+      end
+   end
+   return confirmed
+end
+
+local function unpack_set(list)
+   local set = {}
+   for _, e in ipairs(list) do
+      set[e] = true
+   end
+   return set
+end
+
+local function unpack(k, topo, seen)
+   check_numbers(k, { "tests", "good", "busy" })
+   for _, name in ipairs { "since", "cleared_at", "last", "suspect_at", "left",
+      "probation_until" } do
+      check_numbers({ [name] = k[name] or 0 }, { name })
+   end
+   local run, tied = {}, {}
+   for _, t in ipairs(k.run) do
+      run[#run + 1] = shared_test(t, topo, seen)
+   end
+   for _, name in ipairs(k.tied) do
+      tied[#tied + 1] = topo.component_id[name]
+   end
+   k.confirmed = unpack_confirmed(k.confirmed, topo, seen)
+   k.run, k.tied, k.seen_far = run, tied, k.seen_far and unpack_set(k.seen_far)
+   return k
 end
 
 --- @param text what pack made
@@ -69,29 +117,11 @@ function memory.unpack(text, topo, seen)
    if type(k) ~= "table" then
       return nil, err or "no object"
    end
-   local run, confirmed, tied = {}, {}, {}
-   for _, t in ipairs(k.run or {}) do
-      run[#run + 1] = shared_test(t, topo, seen)
+   local ok, made = pcall(unpack, k, topo, seen)
+   if not ok then
+      return nil, "damaged: " .. tostring(made)
    end
-   for _, p in ipairs(k.confirmed or {}) do
-      local one, many = shared_test(p.one, topo, seen), shared_test(p.many, topo, seen)
-      if one and many then
-         confirmed[#confirmed + 1] = { one = one, many = many, time = one.time,
-            event = one.event, src = one.src, dst = one.dst }
-      end
-   end
-   for _, name in ipairs(k.tied or {}) do
-      tied[#tied + 1] = topo.component_id[name]
-   end
-   local far
-   if k.seen_far then
-      far = {}
-      for _, e in ipairs(k.seen_far) do
-         far[e] = true
-      end
-   end
-   k.run, k.confirmed, k.tied, k.seen_far = run, confirmed, tied, far
-   return k
+   return made
 end
 
 return memory

@@ -45,7 +45,7 @@ local function cap_reason(s, name, cluster, drained)
 end
 
 -- Would the job at the head of the queue no longer fit?
-local function capability_reason(s, name, cluster)
+local function capability_reason(s, name, cluster, drained)
    local head = cluster.pending[1]
    local node = cluster.nodes[name]
    if not s.capability_hold or not head or not node then
@@ -60,7 +60,7 @@ local function capability_reason(s, name, cluster)
    end
    local usable = 0
    for _, m in ipairs(cluster.partitions[head.partition] or {}) do
-      usable = usable + (cluster:is_usable(m) and 1 or 0)
+      usable = usable + (cluster:is_usable(m) and not drained[m] and 1 or 0)
    end
    if usable - 1 < (head.num_nodes or 0) and usable >= (head.num_nodes or 0) then
       return ("capability_hold: job %d, at the head of the queue, needs %d of %d usable nodes")
@@ -73,7 +73,7 @@ end
 -- @param name node
 -- @param s the `policy` section
 -- @param cluster see cluster.lua
--- @param drained map node → drain of ours that stands
+-- @param drained map node → drain of ours that stands or that Slurm was asked for
 -- @param last_hour drains of the last hour
 function policy.held_back(name, s, cluster, drained, last_hour)
    local node = cluster.nodes[name]
@@ -87,7 +87,7 @@ function policy.held_back(name, s, cluster, drained, last_hour)
    elseif s.per_hour and last_hour >= s.per_hour then
       return ("cap: %d nodes drained within the hour"):format(last_hour)
    end
-   return cap_reason(s, name, cluster, drained) or capability_reason(s, name, cluster)
+   return cap_reason(s, name, cluster, drained) or capability_reason(s, name, cluster, drained)
 end
 
 return policy

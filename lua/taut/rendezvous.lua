@@ -9,7 +9,6 @@ local loop = require "taut.loop"
 local plan = require "taut.plan"
 local result = require "taut.result"
 local seal = require "taut.seal"
-local sys = require "taut.sys"
 
 local rendezvous = {}
 local Rendezvous = {}
@@ -277,6 +276,7 @@ end
 -- @param names the job's nodes
 function Rendezvous:hello(conn, h, names)
    local peer = { conn = conn, key = seal.unhex(h.key), endpoint = h.endpoint, name = h.node,
+      boot = h.boot,
       budget_ms = h.budget_ms, at = loop.time() }
    if h.purpose == "prolog" then
       prolog(self, h, names, peer)
@@ -324,11 +324,12 @@ function Rendezvous:result(conn, bytes)
    end
    for n, peer in pairs(s.peers) do
       if peer.conn == conn then
-         local tests, refused = read_result(peer, bytes)
+         local tests, refused, counters = read_result(peer, bytes)
          if not tests then
             return nil, ("%s: %s"):format(peer.name, refused)
          end
          s.results[n], s.refused = tests, (s.refused or 0) + refused
+         peer.counters = counters
          self.sessions[conn] = nil
          s.answers = (s.answers or 0) + 1
          if s.answers >= s.expected then
@@ -369,12 +370,11 @@ function Rendezvous:forget(before)
    end
 end
 
---- A hint for the node's log, the first time only.
+--- A hint for the node's log, the first time only; tautd's own has it from cluster.lua.
 function Rendezvous:hint_once()
    local hint = self.cluster.hint
    if hint and hint ~= self.hinted then
       self.hinted = hint
-      sys.log("warning", hint)
       return hint
    end
    return nil

@@ -2,6 +2,7 @@
 local result = {}
 
 local TESTS_MAX = 64
+local INTERFACES_MAX = 64
 local NUMBERS = { "bytes", "window_ns", "total_bytes", "delay_ns", "foreign_bytes", "rtt_ns",
    "retrans", "busy_ns" }
 
@@ -38,8 +39,8 @@ local function check_test(t)
 end
 
 --- @param r decoded RESULT
--- @return map "send:id" or "recv:id" → test, the number of refused streams; or nil and what is
---   wrong: then nothing of it is taken
+-- @return map "send:id" or "recv:id" → test, the number of refused streams, the counters (or nil);
+--   or nil and what is wrong: then nothing of it is taken
 function result.read(r)
    if type(r) ~= "table" or r.v ~= 1 or type(r.tests) ~= "table" then
       return nil, "RESULT: expected v = 1 and tests"
@@ -54,7 +55,8 @@ function result.read(r)
       end
       by[t.role .. ":" .. t.id] = t
    end
-   return by, is_count(r.refused) and r.refused or 0
+   return by, is_count(r.refused) and r.refused or 0,
+      type(r.counters) == "table" and #r.counters <= INTERFACES_MAX and r.counters or nil
 end
 
 return result

@@ -42,6 +42,24 @@ local function rows_of(sql, ...)
    return list
 end
 
+-- Run fn(…) in a transaction; an error leaves nothing of it.  COMMIT is a statement here, because
+-- the driver's own commit does not say why it failed, a full file system for instance.
+local function transaction(fn, ...)
+   run "BEGIN IMMEDIATE"
+   local ok, result = pcall(fn, ...)
+   if ok then
+      ok, result = pcall(function(...)
+         run "COMMIT"
+         return ...
+      end, result)
+   end
+   if not ok then
+      pcall(run, "ROLLBACK") -- SQLite may have done so itself
+      error(result, 0)
+   end
+   return result
+end
+
 ---------------------------------------------------------------- opening
 
 local function has_table(name)
@@ -63,7 +81,6 @@ local function migrate()
       end
       run("INSERT OR REPLACE INTO setting (name, value) VALUES ('schema', ?)", tostring(v))
    end
-   db:commit()
 end
 
 local function open(path)
@@ -77,8 +94,7 @@ local function open(path)
    rows_of("PRAGMA journal_mode = WAL")
    run("PRAGMA synchronous = NORMAL")
    rows_of("PRAGMA busy_timeout = 2000")
-   db:autocommit(false)
-   local ok, why = pcall(migrate)
+   local ok, why = pcall(transaction, migrate)
    if not ok then
       return nil, ("database %s: %s"):format(path, tostring(why))
    end
@@ -131,6 +147,18 @@ local function growth_of(before, after)
    return grown
 end
 
+-- Interface name → its counters, out of a sample.
+local function by_interface(text)
+   local map = {}
+   local list = json.decode(text)
+   for _, c in ipairs(type(list) == "table" and list or {}) do
+      if type(c) == "table" and type(c["if"]) == "string" then
+         map[c["if"]] = c
+      end
+   end
+   return map
+end
+
 -- An epilog's sample: what the counters grew by since the job's prolog goes into `growth`.
 local function add_growth(row)
    local first = rows_of("SELECT time, boot, counters FROM sample WHERE job = ? AND restart = ?" ..
@@ -138,23 +166,18 @@ local function add_growth(row)
    if not first or first.boot ~= row.boot then
       return -- no prolog was heard, or the node booted in between: nothing can be said
    end
-   local before = {}
-   for _, c in ipairs(json.decode(first.counters) or {}) do
-      before[c["if"]] = c
-   end
-   for _, c in ipairs(json.decode(row.counters) or {}) do
-      if before[c["if"]] then
+   local before = by_interface(first.counters)
+   for name, c in pairs(by_interface(row.counters)) do
+      if before[name] then
          run("INSERT OR REPLACE INTO growth (job, restart, node, interface, time, seconds, " ..
-            "counters) VALUES (?, ?, ?, ?, ?, ?, ?)", row.job, row.restart, row.node, c["if"],
-            row.time, row.time - first.time, json.encode(growth_of(before[c["if"]], c)))
+            "counters) VALUES (?, ?, ?, ?, ?, ?, ?)", row.job, row.restart, row.node, name,
+            row.time, row.time - first.time, json.encode(growth_of(before[name], c)))
       end
    end
 end
 
-local ops = {}
-
-function ops.write(request)
-   for _, r in ipairs(request.rows) do
+local function write_rows(rows)
+   for _, r in ipairs(rows) do
       local name, row = r[1], r[2]
       if name == "forget_drained" then
          run("DELETE FROM drained WHERE node = ?", row.node)
@@ -165,17 +188,25 @@ function ops.write(request)
          end
       end
    end
-   db:commit()
+end
+
+local ops = {}
+
+function ops.write(request)
+   transaction(write_rows, request.rows)
    return { count = #request.rows }
 end
 
 -- Old rows go, in small steps, so that no batch waits long.
-function ops.prune(request)
+local function prune_rows(before)
    for _, name in ipairs { "test", "event", "sample", "growth" } do
       run(("DELETE FROM %s WHERE rowid IN (SELECT rowid FROM %s WHERE time < ? LIMIT 5000)")
-         :format(name, name), request.before)
+         :format(name, name), before)
    end
-   db:commit()
+end
+
+function ops.prune(request)
+   transaction(prune_rows, request.before)
    return {}
 end
 
@@ -224,9 +255,7 @@ local queries = {
 
 function ops.query(request)
    local query = queries[request.name] or error("no query '" .. tostring(request.name) .. "'", 0)
-   local rows = query(request.args or {})
-   db:commit() -- ends the read transaction
-   return { rows = rows }
+   return { rows = query(request.args or {}) }
 end
 
 ---------------------------------------------------------------- the process
@@ -240,7 +269,6 @@ local function answer(line)
    local ok, result = pcall(op or function() error("no operation '" .. tostring(request.op) ..
       "'", 0) end, request)
    if not ok then
-      pcall(db.rollback, db)
       return { id = request.id, ok = false, error = tostring(result) }
    end
    result.id, result.ok = request.id, true

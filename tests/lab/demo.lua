@@ -9,7 +9,7 @@ topology = torus {
    dims = { 4, 2, 2 },
    nodes_per_router = 2,
    nodes = "n[0-31]",
-   capacity = 11.95 * MB, -- 100 Mbit/s, of which TCP carries 95.6 % as payload
+   capacity = 12.5 * MB, -- what the lab shapes every tx, rx and link to
 }
 
 checks = {

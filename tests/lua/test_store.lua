@@ -8,8 +8,10 @@ local sys = require "taut.sys"
 local tests = {}
 local folder, path
 
+local start_argv
+
 local function start(on_ready)
-   return journal.start({ sys.paths.program, "--daemon", "--store", path }, on_ready)
+   return journal.start(start_argv or { sys.paths.program, "--daemon", "--store", path }, on_ready)
 end
 
 -- Run body(journal, done) in the loop; fails after 20 s.
@@ -52,7 +54,7 @@ end
 function tests.setUp()
    folder = io.popen("mktemp -d"):read "l"
    path = folder .. "/taut.db"
-   tests.failure = nil
+   tests.failure, start_argv = nil, nil
    sys.log_to_stderr(true)
 end
 
@@ -170,6 +172,22 @@ function tests.test_old_rows_are_pruned()
       ask(j, "tests_of_node", { node = "n0", limit = 10 }, function(rows)
          lu.assertEquals(#rows, 1)
          lu.assertEquals(rows[1].id, 2)
+         done()
+      end)
+   end)
+end
+
+-- The rows of a transaction whose COMMIT failed (a full file system) were taken for written.
+function tests.test_a_commit_that_fails_is_an_error_and_the_rows_wait()
+   start_argv = { "bash", "-c", "trap '' XFSZ; ulimit -f 1024; exec \"$@\"", "bash",
+      sys.paths.program, "--daemon", "--store", path }
+   with_store(function(j, done)
+      for i = 1, 15 do
+         j:add("event", { id = i, time = 100, purpose = "prolog", note = ("x"):rep(100000) })
+      end
+      ask(j, "events_of_job", { job = 1 }, function()
+         lu.assertStrContains(j:state().error, "disk I/O error")
+         lu.assertEquals(j:state().waiting, 15)
          done()
       end)
    end)

@@ -73,7 +73,7 @@ local function print_growth(growth)
          #bad > 0 and table.concat(bad, ", ") or "none" }
    end
    if #rows > 0 then
-      print "\ncounters from prolog to epilog"
+      print "\ncounters from the end of the check to the epilog"
       report.table({ "NODE", "PORT", ">TIME", ">SENT", ">RECEIVED", "ERRORS" }, rows)
    end
 end

@@ -17,7 +17,7 @@ if [ "$1" = router ]; then
     echo 0 >$net/ipv4/conf/all/send_redirects
     echo 0 >$net/ipv4/conf/default/send_redirects
 else
-    # Some machines default to BBR, which takes seconds to find a rate.
+    # Some machines default to BBR, which looks for a rate over longer times than a test lasts.
     echo cubic >$net/ipv4/tcp_congestion_control 2>/dev/null ||
         echo reno >$net/ipv4/tcp_congestion_control
     # A test must not inherit what an earlier one learnt of its peer.

@@ -1,0 +1,228 @@
+#!/usr/bin/env bats
+# time limit: 600 s
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What each `taut` command prints, on a cluster where nothing has happened yet
+# and on one where something has.
+
+load lib/tests.bash
+
+setup_file() {
+    need_lab
+    small_conf "$BATS_FILE_TMPDIR/small.lua"
+    lab_file commands lab up --torus 2x2x1 --node-cpus 1 --health-interval 5 \
+        --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/small.lua"
+}
+teardown_file() { lab_file_end; }
+teardown() { lab_report; }
+
+# is_json COMMAND…: it prints one JSON value, and succeeds
+is_json() {
+    lab exec taut "$@" --json >"$BATS_TEST_TMPDIR/json"
+    lab_json 'assert(type(d) == "table")' <"$BATS_TEST_TMPDIR/json"
+}
+
+# json LUA: of what is_json left
+json() { lab_json "$1" <"$BATS_TEST_TMPDIR/json"; }
+
+# fits ARGUMENT…: on a terminal of 80 columns no line of a table (from its
+# headings to an empty line) is longer; sentences may be, they wrap.
+fits() {
+    local line in_table=no too_long=0 LC_ALL=C.UTF-8
+    lab exec script -qec "stty cols 80; exec taut $*" /dev/null >"$BATS_TEST_TMPDIR/typed"
+    while read -r line; do
+        line=${line%$'\r'}
+        [[ ! $line =~ ^[A-Z]+\ +[A-Z]+ ]] || in_table=yes
+        [ -n "$line" ] || in_table=no
+        [ $in_table = no ] || [ ${#line} -le 80 ] || {
+            echo "too wide: $line"
+            too_long=1
+        }
+    done <"$BATS_TEST_TMPDIR/typed"
+    grep -q . "$BATS_TEST_TMPDIR/typed" && [ $too_long = 0 ]
+}
+
+@test "fresh: status" {
+    run lab exec taut status
+    [ "$status" -eq 0 ]
+    [[ $output == *"mode        enable"*"jobs        0 started, 0 said hello"* ]]
+    [[ $output == *"components  0 ok, 0 suspect, 0 slow, 0 failed, 24 unknown"* ]]
+    fits status
+    is_json status
+    [ "$(json 'print(d.nodes, d.components, d.mode, d.switch, #d.drained, #d.verdicts, d.states.unknown)')" = \
+        $'8\t24\tenable\ton\t0\t0\t24' ]
+}
+
+@test "fresh: links and nodes" {
+    run lab exec taut links
+    [ "$status" -eq 0 ]
+    [ "$output" = "8 links: 0 ok, 8 never tested" ]
+    run lab exec taut links -a
+    [ "${#lines[@]}" -eq 10 ]
+    fits links -a
+    is_json links
+    [ "$(json 'print(#d.links, d.links[1].state)')" = $'8\tunknown' ]
+    run lab exec taut nodes -a
+    [ "${#lines[@]}" -eq 10 ]
+    fits nodes -a
+    is_json nodes
+    [ "$(json 'print(#d.nodes, d.nodes[1].node, d.nodes[1].router)')" = $'8\tn0\tr0.0.0' ]
+}
+
+@test "fresh: explain and advise" {
+    wait_until 20 eval 'lab exec taut explain n1 | grep -q "^n1 in Slurm: idle"'
+    run lab exec taut explain n1
+    [ "$status" -eq 0 ]
+    [[ $output == *"n1 in Slurm: idle"*"n1/tx is unknown"*"n1/rx is unknown"*"no tests stored"* ]]
+    run lab exec taut explain r0.0.0/X+
+    [ "$status" -eq 0 ]
+    [[ $output == "r0.0.0/X+ is unknown"*"no tests stored"* ]]
+    is_json explain n1
+    is_json explain r0.0.0/X+
+    run lab exec taut explain --job 4711
+    [ "$status" -eq 1 ]
+    [ "$output" = "taut: nothing is stored of job 4711" ]
+    run lab exec taut advise -N 4
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} =~ ^1\.\ n\[ ]]
+    [[ $output == *"sbatch -N 4 --nodelist="* ]]
+    is_json advise -N 4
+    [ "$(json 'print(#d.candidates > 0, d.count)')" = $'true\t4' ]
+}
+
+@test "changes: policy, off, on, release, config" {
+    run lab exec taut policy observe
+    [ "$status" -eq 0 ]
+    [ "$output" = "mode is observe" ]
+    lab exec taut status | grep -q '^mode  *observe'
+    is_json policy enable
+    [ "$(json 'print(d.mode)')" = enable ]
+    run lab exec taut off
+    [ "$output" = "checks are off" ]
+    lab exec taut status | grep -q '^checks  *off'
+    is_json on
+    [ "$(json 'print(d.switch)')" = on ]
+    run lab exec taut release n1
+    [ "$status" -eq 1 ]
+    [[ $output == "taut: "*drain* ]]
+    run lab exec taut config check
+    [ "$status" -eq 0 ]
+    [ "$output" = "/etc/taut/taut.lua: good: 8 nodes, 24 components, mode enable" ]
+    run lab exec taut config reload
+    [ "$output" = "taken: /etc/taut/taut.lua" ]
+}
+
+@test "wrong arguments: status 2, and the usage" {
+    local command
+    for command in '' nonsense 'status --nonsense' 'links x' 'explain' \
+        'explain n1 --job 3' 'explain --job x' 'explain --job' 'advise' \
+        'advise -N x' 'advise -N 2 --top x' 'release' 'release n1 n2' 'policy' \
+        'policy maybe' 'config' 'config nonsense' 'off now'; do
+        # shellcheck disable=SC2086
+        run lab exec taut $command
+        [ "$status" -eq 2 ] || { echo "taut $command: status $status: $output"; false; }
+        [[ $output == *[Uu]sage:* || $output == *"taut: "* ]]
+    done
+}
+
+@test "what cannot be done: status 1, one line" {
+    local command
+    for command in 'explain n99' 'explain r9.9.9/X+' 'explain --job 99999' 'advise -N 9' \
+        'advise -N 0' 'advise -N 2 -p nowhere' 'release n99' \
+        '--socket /nonexistent status' 'config check /nonexistent'; do
+        # shellcheck disable=SC2086
+        run lab exec taut $command
+        [ "$status" -eq 1 ] || { echo "taut $command: status $status: $output"; false; }
+        [ "${#lines[@]}" -eq 1 ]
+        [[ $output == "taut: "* ]]
+    done
+}
+
+@test "checks that are off leave jobs alone, and explain says so" {
+    lab exec taut off
+    local id
+    id=$(lab exec srun -Q -N 2 printenv SLURM_JOB_ID | head -n 1)
+    lab exec taut on
+    run lab exec taut explain --job "$id"
+    [[ $output == *"prolog of job $id on 2 nodes: not checked: off"* ]]
+}
+
+@test "a job's own traffic is in its counters" {
+    local id
+    # the job's first node sends 4 MB (iperf3 leaves some of it under way) to its second
+    lab exec install -m 755 /dev/stdin /var/spool/traffic <<'END'
+#!/bin/bash
+echo "$SLURM_JOB_ID"
+if [ "$SLURM_PROCID" = 1 ]; then
+    exec timeout 30 iperf3 -s -1 -B "$1" >/dev/null
+fi
+for ((i = 0; i < 50; i++)); do
+    iperf3 -c "$1" -n 4000000 >/dev/null 2>&1 && exit
+    sleep 0.1
+done
+exit 1
+END
+    local far
+    far=$(lab exec --node n4 ip -4 -o address show hsn0 | sed 's/.*inet \([0-9.]*\).*/\1/')
+    id=$(lab exec srun -Q -N 2 -w n0,n4 /var/spool/traffic "$far" | head -n 1)
+    grown() {
+        is_json explain --job "$id" && [ "$(json 'print(#d.growth)')" = 2 ]
+    }
+    wait_until 20 grown
+    json 'for _, g in ipairs(d.growth) do
+        local c = g.counters
+        print(g.node, c.tx_bytes, c.rx_bytes)
+    end'
+    json 'local sent, received = d.growth[1].counters, d.growth[2].counters
+        assert(sent.tx_bytes > 3e6 and sent.tx_bytes < 8e6)
+        assert(received.rx_bytes > 3e6 and received.rx_bytes < 8e6)
+        assert(sent.rx_bytes < 1e6 and received.tx_bytes < 1e6)'
+    run lab exec taut explain --job "$id"
+    [ "$status" -eq 0 ]
+    [[ $output == *"prolog of job $id on 2 nodes: 2 said hello, "*"counters from the end of the check to the epilog"* ]]
+    [[ $output =~ n0\ +hsn0\ +[0-9.]+\ s\ +[3-7]\.[0-9]\ MB ]]
+    [[ $output =~ n4\ +hsn0\ +[0-9.]+\ s\ +[0-9.]+\ kB\ +[3-7]\.[0-9]\ MB|n4\ +hsn0\ .*[3-7]\.[0-9]\ MB ]]
+    fits explain --job "$id"
+}
+
+@test "used: every command once more, with a drained node and a slow link" {
+    lab degrade n3/tx 25
+    lab degrade r1.0.0/Y+ 25
+    found() { scene_is_drained n3 && scene_is_state r1.0.0/Y+ slow; }
+    local i
+    for ((i = 0; i < 40; i++)); do
+        lab exec srun -Q -N $((4 + i % 4)) true
+        found && break
+    done
+    wait_until 40 found
+    is_json status
+    [ "$(json 'print(d.drained[1].node, d.drained[1].component, d.states.slow)')" = $'n3\tn3/tx\t2' ]
+    run lab exec taut status
+    [[ $output == *"n3/tx "*" slow at "*" drain "* ]]
+    [[ $output == *"r1.0.0/Y+ "*" slow at "*" avoid "* ]]
+    run lab exec taut links
+    [[ $output == *"r1.0.0/Y+  slow at "*"  avoid "*"repair r1.0.0/Y+ to "* ]]
+    is_json links
+    is_json nodes
+    [ "$(json 'for _, n in ipairs(d.nodes) do if n.ours then print(n.node, n.drain, n.tx.state) end end')" = $'n3\ttrue\tslow' ]
+    run lab exec taut nodes
+    [[ $output == *"n3 "*"slow at "*"taut: tx at "* ]]
+    is_json explain n3
+    [ "$(json 'print(d.actions[1].action, d.components[1].state, #d.tests > 2)')" = $'drain\tslow\ttrue' ]
+    is_json explain n3/tx
+    is_json explain r1.0.0/Y+
+    wait_until 20 is_json advise -N 3 # the last job may still be ending
+    [ "$(json 'for _, c in ipairs(d.candidates) do print((c.nodelist:find "3")) end' | sort -u)" = nil ]
+    lab heal --all
+    is_json release n3
+    [ "$(json 'print(d.released)')" = n3 ]
+}
+
+@test "used: tables fit 80 columns" {
+    fits status
+    fits links -a
+    fits nodes -a
+    fits explain n3
+    fits explain r1.0.0/Y+
+    # and in a pipe nothing is cut
+    ! lab exec taut explain r1.0.0/Y+ | grep -q '~$'
+}
