@@ -18,6 +18,8 @@ local PLAN, RESULT = 2, 3
 local RESULT_SLACK_MS = 300
 local NODES_MAX = 1 << 20
 local RESERVE_MS = 120 -- of a node's budget, for everything but the phases
+-- What is kept of a session that is over, for late HELLOs, as long as its job is remembered.
+local OVER = { started = true }
 
 ---------------------------------------------------------------- sending
 
@@ -68,6 +70,9 @@ local function finish(self, s)
       self.open[s.key] = nil
    end
    self.on_done(s)
+   if s.group then
+      s.group.session = OVER
+   end
 end
 
 -- The plan of one node, as it goes over the wire.
@@ -241,6 +246,7 @@ local function prolog(self, h, names, peer)
          self.on_job(h, #nodes, "nothing due")
       else
          group.session = new_session(self, id .. "/" .. first, "prolog", h, nodes)
+         group.session.group = group
       end
    end
    if not group.due then
