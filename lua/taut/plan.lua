@@ -11,7 +11,7 @@ local phases = require "taut.phases"
 local plan = {}
 
 local NEAREST = 32       -- nodes next to a suspect that are looked at, in a large allocation
-local REACH_ROUTERS = 48 -- routers that each router of a large allocation is paired with
+local REACH_ROUTERS = 64 -- in a larger allocation nearly every link has neighbours at its ends
 
 ---------------------------------------------------------------- candidates
 
@@ -45,12 +45,22 @@ local function allowed(ctx, route, urgent)
    return true
 end
 
+-- To know whether anything is due, one test is enough.
+local function is_enough(ctx)
+   return ctx.first_only and ctx.any
+end
+
 local function try(ctx, t, from)
+   if is_enough(ctx) then
+      return nil
+   end
    t.route = ctx.topo:route(t.src, t.dst)
    if not allowed(ctx, t.route, t.confirms ~= nil) then
       return nil
    end
-   return phases.place(ctx.pack, t, from)
+   local p = phases.place(ctx.pack, t, from)
+   ctx.any = ctx.any or p ~= nil
+   return p
 end
 
 -- Each node sends to and receives from its partner on the same router once.
@@ -276,15 +286,13 @@ local function uncovered(ctx, route)
    return n, oldest
 end
 
--- Pairs of routers between which the plan might reach such a link: all of a small allocation, of
--- a large one each router with the REACH_ROUTERS that follow it.
-local function far_pairs(ctx)
-   local routers, list = sorted_keys(ctx.by_router), {}
-   local reach = math.min(#routers - 1, REACH_ROUTERS)
-   for i, r in ipairs(routers) do
-      for k = 1, reach do
-         local other = routers[(i + k - 1) % #routers + 1]
-         local route = ctx.topo:route(ctx.by_router[r][1], ctx.by_router[other][1])
+-- Pairs of routers between which the plan might reach such a link.
+local function far_pairs(ctx, routers)
+   local list = {}
+   for _, r in ipairs(routers) do
+      for _, other in ipairs(routers) do
+         local route = r ~= other and ctx.topo:route(ctx.by_router[r][1],
+            ctx.by_router[other][1]) or {}
          local n, oldest = uncovered(ctx, route)
          if n > 0 then
             list[#list + 1] = { r, other, hops = #route, age = oldest }
@@ -310,13 +318,17 @@ end
 
 -- What the job will use and no pair of neighbours tests: the shortest routes across it.
 local function reach(ctx)
+   local routers = sorted_keys(ctx.by_router)
+   if #routers > REACH_ROUTERS or is_enough(ctx) then
+      return
+   end
    ctx.covered = {}
    for _, phase in ipairs(ctx.pack.phases) do
       for _, t in ipairs(phase.tests) do
          cover(ctx, t.route)
       end
    end
-   for _, p in ipairs(far_pairs(ctx)) do
+   for _, p in ipairs(far_pairs(ctx, routers)) do
       local a, b = freshest_need(ctx, p[1], p[2])
       local t = { src = a, dst = b, streams = 1, kind = "reach" }
       if uncovered(ctx, ctx.topo:route(a, b)) > 0 and try(ctx, t) then
@@ -330,7 +342,7 @@ end
 local function context(o)
    local ctx = { topo = o.topology, nodes = o.nodes, coverage = o.coverage, now = o.now,
       test_s = o.checks.test_ms / 1000, confirm_streams = o.checks.confirm_streams,
-      suspect = {}, here = {}, paired = {} }
+      suspect = {}, here = {}, paired = {}, o = o }
    for _, n in ipairs(o.nodes) do
       ctx.here[n] = true
    end
@@ -343,27 +355,18 @@ local function context(o)
    return ctx
 end
 
---- Make a plan.
--- @param o table:
---   topology; nodes (array of node numbers that take part); coverage (see coverage.lua);
---   wanted: suspects, array of { component, tied = set of components, seen = map node → tests
---     already low or confirmed with it, tests = how many pairs are still needed };
---   watched: components with low tests that are no suspects yet, in the same form;
---   checks: settings; budget_ms: for all phases; now: seconds;
---   routine: false to test suspects only (idle checks)
--- @return array of phases, each an array of { src, dst, route, streams, kind, confirms }
-function plan.make(o)
-   local ctx = context(o)
+local function run(ctx)
+   local o = ctx.o
    if o.routine ~= false then
       anchors(ctx)
    end
-   for _, want in ipairs(o.wanted or {}) do
+   for _, want in ipairs(not is_enough(ctx) and o.wanted or {}) do
       local only = ctx.topo.at_node[want.component]
       if not only or ctx.here[only] then
          confirm(ctx, want)
       end
    end
-   if o.routine ~= false then
+   if o.routine ~= false and not is_enough(ctx) then
       for _, want in ipairs(o.watched or {}) do
          watch(ctx, want)
       end
@@ -377,6 +380,27 @@ function plan.make(o)
       end
    end
    return list
+end
+
+--- Make a plan.
+-- @param o table:
+--   topology; nodes (array of node numbers that take part); coverage (see coverage.lua);
+--   wanted: suspects, array of { component, tied = set of components, seen = map node → tests
+--     already low or confirmed with it, tests = how many pairs are still needed };
+--   watched: components with low tests that are no suspects yet, in the same form;
+--   checks: settings; budget_ms: for all phases; now: seconds;
+--   routine: false to test suspects only (idle checks)
+-- @return array of phases, each an array of { src, dst, route, streams, kind, confirms }
+function plan.make(o)
+   return run(context(o))
+end
+
+--- Would a plan test anything?
+-- @param o as for make
+function plan.is_due(o)
+   local ctx = context(o)
+   ctx.first_only = true
+   return #run(ctx) > 0
 end
 
 --- Number the tests of a plan, give each its offset, and reserve their components.

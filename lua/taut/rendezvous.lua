@@ -157,8 +157,7 @@ end
 
 -- Would a plan for these nodes test anything?
 local function is_due(self, purpose, nodes, budget_ms)
-   local o = self:options(purpose, nodes, loop.time(), budget_ms)
-   return #plan.make(o) > 0
+   return plan.is_due(self:options(purpose, nodes, loop.time(), budget_ms))
 end
 
 ---------------------------------------------------------------- HELLO
