@@ -62,6 +62,7 @@ local function build(d)
       topology = d.topo, checks = conf.checks, coverage = d.coverage, cluster = d.cluster,
       enabled = function() return d.switch ~= "off" and d.conf.checks.enabled end,
       wanted = function(purpose) return agenda.wanted(d, purpose) end,
+      watched = function() return d.diagnosis:watched() end,
       idle_nodes = function() return agenda.idle_nodes(d) end,
       next_test = function()
          d.last_test = d.last_test + 1
@@ -99,7 +100,7 @@ local function take_component(d, row, seen)
    if c and k and not is_news(d, c, k) then
       return
    elseif c and k then
-      d.diagnosis.comp[c] = k
+      d.diagnosis:restore(c, k)
       d.coverage.tested[c] = k.last
    elseif c then
       sys.log("warning", ("database: component %s: %s"):format(row.name, err))
@@ -281,6 +282,7 @@ local function start_slurm(d)
 end
 
 local function run(conf)
+   collectgarbage("incremental", 120, 200) -- a small heap is worth a little time
    local d = { conf = conf, refused = 0, refused_streams = 0, greeted = {}, last_event = 0,
       last_test = 0, started_at = loop.time(), classes = { good = 0, low = 0, void = 0 },
       skipped = {} }

@@ -18,7 +18,7 @@ local ACK_RATIO = 0.05 -- below this, a dead acknowledgement route may be what i
 --- @param topo topology
 -- @param s the `diagnosis` section of the configuration
 function diagnose.new(topo, s)
-   return setmetatable({ topo = topo, s = s, comp = {} }, Diagnosis)
+   return setmetatable({ topo = topo, s = s, comp = {}, open = {} }, Diagnosis)
 end
 
 local function fresh()
@@ -67,6 +67,7 @@ local function add_low(self, t, touched)
       local k = self:component(c)
       local run = k.run
       k.good = 0
+      self.open[c] = true
       run[#run + 1] = t
       if #run > RUN_MAX then
          table.remove(run, 1)
@@ -378,12 +379,32 @@ function Diagnosis:judge(touched, now)
    return changes
 end
 
+-- Components with something against them, so that nobody walks through the whole machine.
+local function open_components(self)
+   for c in pairs(self.open) do
+      local k = self.comp[c]
+      if #k.run == 0 and k.state ~= "suspect" then
+         self.open[c] = nil
+      end
+   end
+   local c
+   return function()
+      c = next(self.open, c)
+      return c, self.comp[c]
+   end
+end
+
+--- Take over what is known of a component, as the store kept it.
+function Diagnosis:restore(c, k)
+   self.comp[c], self.open[c] = k, true
+end
+
 --- Suspects and what the next plans should test about them.
 -- @return array of { component, tied = set, seen = map node → tests, tests = pairs still needed,
 --   since }, those on probation first, then the oldest
 function Diagnosis:wanted(now)
    local list = {}
-   for c, k in pairs(self.comp) do
+   for c, k in open_components(self) do
       if k.state == "suspect" then
          local tied, seen = {}, {}
          for _, other in ipairs(k.tied or {}) do
@@ -405,6 +426,23 @@ function Diagnosis:wanted(now)
       return a.since < b.since or a.since == b.since and a.component < b.component
    end)
    return list
+end
+
+local WATCHED = 4
+
+--- Components that are no suspects, but whose last test was low: the longest runs first.
+-- @return array as of `wanted`, without `tests`
+function Diagnosis:watched()
+   local list = {}
+   for c, k in open_components(self) do
+      if #k.run > 0 and k.state ~= "suspect" and not self:is_decided(c) then
+         list[#list + 1] = { component = c, tied = {}, seen = {}, low = #k.run }
+      end
+   end
+   table.sort(list, function(a, b)
+      return a.low ~= b.low and a.low > b.low or a.low == b.low and a.component < b.component
+   end)
+   return table.move(list, 1, math.min(#list, WATCHED), 1, {})
 end
 
 --- Forget what speaks against a component (released, repaired).

@@ -177,7 +177,7 @@ function findings.review(d)
          apply_policy(d, c)
       end
    end
-   d.meet:forget(loop.time() - 3600)
+   d.meet:forget(loop.time() - 600)
 end
 
 --- A node was given back: what spoke against the components it was drained for is forgotten.

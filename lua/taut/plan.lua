@@ -1,74 +1,17 @@
 --- Which pairs of nodes test what, and when.
 --
 -- In this order: an anchor for every node (a partner on the same router: no fabric link on the
--- way), then suspects and ties, then neighbouring routers in TopoBW's even/odd phases, the
--- stalest first.  A phase is a set of tests that run together: no component is on two routes of
--- one phase, and no fabric test's data meets another's acknowledgements.
+-- way), then suspects and ties, then what a low test has just touched, then neighbouring routers
+-- in TopoBW's even/odd phases, the stalest first, then what else the job's routes cross.  A phase
+-- is a set of tests that run together: no component is on two routes of one phase, and no fabric
+-- test's data meets another's acknowledgements.
 -- Source of the phases: Ezell, CUG 2013 (Cray Gemini, TopoBW).
+local phases = require "taut.phases"
+
 local plan = {}
 
-local NEAREST = 32 -- nodes next to a suspect that are looked at for a pair, in a large allocation
-
----------------------------------------------------------------- phases
-
--- A packer puts tests into the first phase where they meet no other.
-local function packer(topo, most)
-   return { topo = topo, most = most, phases = {} }
-end
-
-local function fits(phase, t, back)
-   if phase.node[t.src] or phase.node[t.dst] then
-      return false
-   end
-   for _, c in ipairs(t.route) do
-      if phase.data[c] or phase.ack[c] then
-         return false
-      end
-   end
-   for _, c in ipairs(back) do
-      if phase.data[c] then
-         return false
-      end
-   end
-   local a, b = t.from_router, t.to_router
-   -- a router that sends into the fabric receives nothing from it in the same phase
-   return a == b or not (phase.role[a] == "recv" or phase.role[b] == "send")
-end
-
-local function put(phase, t, back)
-   phase.node[t.src], phase.node[t.dst] = true, true
-   for _, c in ipairs(t.route) do
-      phase.data[c] = true
-   end
-   for _, c in ipairs(back) do
-      phase.ack[c] = true
-   end
-   if t.from_router ~= t.to_router then
-      phase.role[t.from_router], phase.role[t.to_router] = "send", "recv"
-   end
-   phase.tests[#phase.tests + 1] = t
-end
-
--- Place a test in phase `from` or the first later one that takes it.
--- Returns the number of the phase, or nil when there is none left.
-local function place(pack, t, from)
-   local topo = pack.topo
-   t.route = t.route or topo:route(t.src, t.dst)
-   t.from_router, t.to_router = topo:router(t.src), topo:router(t.dst)
-   local back = topo:route(t.dst, t.src)
-   for p = from or 1, pack.most do
-      local phase = pack.phases[p]
-      if not phase then
-         phase = { node = {}, data = {}, ack = {}, role = {}, tests = {} }
-         pack.phases[p] = phase
-      end
-      if fits(phase, t, back) then
-         put(phase, t, back)
-         return p
-      end
-   end
-   return nil
-end
+local NEAREST = 32       -- nodes next to a suspect that are looked at, in a large allocation
+local REACH_ROUTERS = 64 -- in a larger allocation nearly every link has neighbours at its ends
 
 ---------------------------------------------------------------- candidates
 
@@ -102,12 +45,22 @@ local function allowed(ctx, route, urgent)
    return true
 end
 
+-- To know whether anything is due, one test is enough.
+local function is_enough(ctx)
+   return ctx.first_only and ctx.any
+end
+
 local function try(ctx, t, from)
+   if is_enough(ctx) then
+      return nil
+   end
    t.route = ctx.topo:route(t.src, t.dst)
    if not allowed(ctx, t.route, t.confirms ~= nil) then
       return nil
    end
-   return place(ctx.pack, t, from)
+   local p = phases.place(ctx.pack, t, from)
+   ctx.any = ctx.any or p ~= nil
+   return p
 end
 
 -- Each node sends to and receives from its partner on the same router once.
@@ -233,6 +186,19 @@ local function confirm(ctx, want)
    end
 end
 
+-- A component with a low test that nothing has cleared yet: one more look at it, by the pair that
+-- tells most.
+local function watch(ctx, want)
+   for _, p in ipairs(pairs_for(ctx, want)) do
+      local key = p.src .. ">" .. p.dst
+      if not ctx.paired[key] and try(ctx, { src = p.src, dst = p.dst, streams = 1,
+         kind = "watch" }) then
+         ctx.paired[key] = true
+         return
+      end
+   end
+end
+
 local function stalest(ctx, route)
    local oldest = math.huge
    for _, c in ipairs(route) do
@@ -309,12 +275,74 @@ local function neighbours(ctx)
    end
 end
 
+-- Links that routes between the allocation's nodes cross and that no test of the plan covers yet.
+local function uncovered(ctx, route)
+   local n, oldest = 0, math.huge
+   for _, c in ipairs(route) do
+      if ctx.topo:is_link(c) and not ctx.covered[c] then
+         n, oldest = n + 1, math.min(oldest, ctx.coverage:last(c))
+      end
+   end
+   return n, oldest
+end
+
+-- Pairs of routers between which the plan might reach such a link.
+local function far_pairs(ctx, routers)
+   local list = {}
+   for _, r in ipairs(routers) do
+      for _, other in ipairs(routers) do
+         local route = r ~= other and ctx.topo:route(ctx.by_router[r][1],
+            ctx.by_router[other][1]) or {}
+         local n, oldest = uncovered(ctx, route)
+         if n > 0 then
+            list[#list + 1] = { r, other, hops = #route, age = oldest }
+         end
+      end
+   end
+   table.sort(list, function(a, b)
+      if a.hops ~= b.hops then
+         return a.hops < b.hops
+      elseif a.age ~= b.age then
+         return a.age < b.age
+      end
+      return a[1] < b[1] or a[1] == b[1] and a[2] < b[2]
+   end)
+   return list
+end
+
+local function cover(ctx, route)
+   for _, c in ipairs(route) do
+      ctx.covered[c] = true
+   end
+end
+
+-- What the job will use and no pair of neighbours tests: the shortest routes across it.
+local function reach(ctx)
+   local routers = sorted_keys(ctx.by_router)
+   if #routers > REACH_ROUTERS or is_enough(ctx) then
+      return
+   end
+   ctx.covered = {}
+   for _, phase in ipairs(ctx.pack.phases) do
+      for _, t in ipairs(phase.tests) do
+         cover(ctx, t.route)
+      end
+   end
+   for _, p in ipairs(far_pairs(ctx, routers)) do
+      local a, b = freshest_need(ctx, p[1], p[2])
+      local t = { src = a, dst = b, streams = 1, kind = "reach" }
+      if uncovered(ctx, ctx.topo:route(a, b)) > 0 and try(ctx, t) then
+         cover(ctx, t.route)
+      end
+   end
+end
+
 ---------------------------------------------------------------- the plan
 
 local function context(o)
    local ctx = { topo = o.topology, nodes = o.nodes, coverage = o.coverage, now = o.now,
       test_s = o.checks.test_ms / 1000, confirm_streams = o.checks.confirm_streams,
-      suspect = {}, here = {}, paired = {} }
+      suspect = {}, here = {}, paired = {}, o = o }
    for _, n in ipairs(o.nodes) do
       ctx.here[n] = true
    end
@@ -323,8 +351,35 @@ local function context(o)
    end
    ctx.by_router = group_by_router(o.topology, o.nodes)
    local most = (o.budget_ms - o.checks.lead_ms) // (o.checks.test_ms + o.checks.gap_ms)
-   ctx.pack = packer(o.topology, math.max(0, most))
+   ctx.pack = phases.packer(o.topology, math.max(0, most))
    return ctx
+end
+
+local function run(ctx)
+   local o = ctx.o
+   if o.routine ~= false then
+      anchors(ctx)
+   end
+   for _, want in ipairs(not is_enough(ctx) and o.wanted or {}) do
+      local only = ctx.topo.at_node[want.component]
+      if not only or ctx.here[only] then
+         confirm(ctx, want)
+      end
+   end
+   if o.routine ~= false and not is_enough(ctx) then
+      for _, want in ipairs(o.watched or {}) do
+         watch(ctx, want)
+      end
+      neighbours(ctx)
+      reach(ctx)
+   end
+   local list = {}
+   for _, phase in ipairs(ctx.pack.phases) do
+      if #phase.tests > 0 then
+         list[#list + 1] = phase.tests
+      end
+   end
+   return list
 end
 
 --- Make a plan.
@@ -332,40 +387,30 @@ end
 --   topology; nodes (array of node numbers that take part); coverage (see coverage.lua);
 --   wanted: suspects, array of { component, tied = set of components, seen = map node → tests
 --     already low or confirmed with it, tests = how many pairs are still needed };
+--   watched: components with low tests that are no suspects yet, in the same form;
 --   checks: settings; budget_ms: for all phases; now: seconds;
 --   routine: false to test suspects only (idle checks)
 -- @return array of phases, each an array of { src, dst, route, streams, kind, confirms }
 function plan.make(o)
+   return run(context(o))
+end
+
+--- Would a plan test anything?
+-- @param o as for make
+function plan.is_due(o)
    local ctx = context(o)
-   if o.routine ~= false then
-      anchors(ctx)
-   end
-   for _, want in ipairs(o.wanted or {}) do
-      local only = ctx.topo.at_node[want.component]
-      if not only or ctx.here[only] then
-         confirm(ctx, want)
-      end
-   end
-   if o.routine ~= false then
-      neighbours(ctx)
-   end
-   local phases = {}
-   for _, phase in ipairs(ctx.pack.phases) do
-      if #phase.tests > 0 then
-         phases[#phases + 1] = phase.tests
-      end
-   end
-   return phases
+   ctx.first_only = true
+   return #run(ctx) > 0
 end
 
 --- Number the tests of a plan, give each its offset, and reserve their components.
--- @param phases what make returned
+-- @param made what make returned
 -- @param o the same table as for make
 -- @param next_id function that returns a new test id
 -- @return flat array of tests with id, phase, start_ms, dur_ms; milliseconds until the last ends
-function plan.schedule(phases, o, next_id)
+function plan.schedule(made, o, next_id)
    local c, list, at = o.checks, {}, o.checks.lead_ms
-   for p, tests in ipairs(phases) do
+   for p, tests in ipairs(made) do
       for _, t in ipairs(tests) do
          t.id, t.phase, t.start_ms, t.dur_ms = next_id(), p, at, c.test_ms
          for _, comp in ipairs(t.route) do

@@ -17,7 +17,10 @@ Rendezvous.__index = Rendezvous
 local PLAN, RESULT = 2, 3
 local RESULT_SLACK_MS = 300
 local NODES_MAX = 1 << 20
+local LATE = "late: the others have started"
 local RESERVE_MS = 120 -- of a node's budget, for everything but the phases
+-- What is kept of a session that is over, for late HELLOs, as long as its job is remembered.
+local OVER = { started = true }
 
 ---------------------------------------------------------------- sending
 
@@ -67,7 +70,13 @@ local function finish(self, s)
    if self.open[s.key] == s then
       self.open[s.key] = nil
    end
+   if s.group then
+      s.group.session, s.group.over = nil, true -- all that is remembered for who comes late
+   end
    self.on_done(s)
+   if s.group then
+      s.group.session = OVER
+   end
 end
 
 -- The plan of one node, as it goes over the wire.
@@ -142,21 +151,20 @@ function Rendezvous:options(purpose, nodes, now, budget_ms)
    local c = self.checks
    local most = purpose == "idle" and c.idle_budget_ms or c.budget_ms
    return { topology = self.topo, nodes = nodes, coverage = self.coverage, checks = c, now = now,
-      wanted = self.wanted(purpose), routine = purpose ~= "idle",
+      wanted = self.wanted(purpose), watched = self.watched(), routine = purpose ~= "idle",
       budget_ms = math.min(most, budget_ms - RESERVE_MS) }
 end
 
 -- Would a plan for these nodes test anything?
 local function is_due(self, purpose, nodes, budget_ms)
-   local o = self:options(purpose, nodes, loop.time(), budget_ms)
-   return #plan.make(o) > 0
+   return plan.is_due(self:options(purpose, nodes, loop.time(), budget_ms))
 end
 
 ---------------------------------------------------------------- HELLO
 
 local function admit(self, s, n, peer)
    if s.started then
-      dismiss(self, peer, "late: the others have started")
+      dismiss(self, peer, LATE)
       return
    elseif s.peers[n] then
       dismiss(self, peer, "said hello twice")
@@ -241,11 +249,15 @@ local function prolog(self, h, names, peer)
          self.on_job(h, #nodes, "nothing due")
       else
          group.session = new_session(self, id .. "/" .. first, "prolog", h, nodes)
+         group.session.group = group
       end
    end
    if not group.due then
       self.nothing_due = self.nothing_due + 1
       return dismiss(self, peer)
+   end
+   if group.over then
+      return dismiss(self, peer, LATE)
    end
    admit(self, group.session, n, peer)
 end
@@ -381,13 +393,17 @@ function Rendezvous:hint_once()
 end
 
 --- @param o table: topology, checks, coverage, cluster, enabled() → boolean,
---   wanted(purpose) → suspects, idle_nodes(n) → nodes an idle cycle begun by n would use,
---   next_test() → id, on_job(h, count, why, detail), on_done(session)
+--   wanted(purpose) → suspects, watched() → components with open low tests,
+--   idle_nodes(n) → nodes an idle cycle begun by n would use, next_test() → id,
+--   on_job(h, count, why, detail), on_done(session)
 function rendezvous.new(o)
-   return setmetatable({ topo = o.topology, checks = o.checks, coverage = o.coverage,
-      cluster = o.cluster, enabled = o.enabled, wanted = o.wanted, idle_nodes = o.idle_nodes,
-      next_test = o.next_test, on_job = o.on_job, on_done = o.on_done,
-      open = {}, sessions = {}, jobs = {}, nothing_due = 0 }, Rendezvous)
+   local self = setmetatable({ topo = o.topology, open = {}, sessions = {}, jobs = {},
+      nothing_due = 0 }, Rendezvous)
+   for _, name in ipairs { "checks", "coverage", "cluster", "enabled", "wanted", "watched",
+      "idle_nodes", "next_test", "on_job", "on_done" } do
+      self[name] = o[name]
+   end
+   return self
 end
 
 return rendezvous

@@ -35,6 +35,7 @@ local function meeting(o)
          is_shared = function() if o.shared then return "n1", 99 end end, hint = o.hint },
       enabled = function() return not o.off end,
       wanted = function() return o.wanted or {} end,
+      watched = function() return {} end,
       idle_nodes = function() return o.idle or {} end,
       next_test = function() id = id + 1; return id end,
       on_job = function(_, _, why) m.jobs[#m.jobs + 1] = why or "checked" end,

@@ -63,6 +63,13 @@ bench_lab() {
     lab up "$@" >"$TMP/up" 2>&1 || { cat "$TMP/up"; die "there is no lab"; }
 }
 
+# bench_inside ARG…: this benchmark's own part inside the lab, as root on the
+# controller.  In the background, because only then a signal ends it at once.
+bench_inside() {
+    lab exec "$0" --inside "$@" &
+    wait $!
+}
+
 # bench_lua FILE [ARG…]: with Taut's modules, and those beside the benchmarks
 bench_lua() {
     local file=$1
