@@ -137,19 +137,21 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
     [ "$(shown_reason n24 | head -c 15)" = "taut: X+ link a" ]
 }
 
+# A stream needs both directions for its handshake: which of the two is dead
+# cannot be told, so either name is right; node and cable are the same.
 @test "fresh: a link and a tx that carry nothing are found as failed" {
     conf_of "$SCENE_DIR/demo.lua"
     fresh_tautd
-    # a fault can only be told from a machine's first look when some test of
-    # its neighbours was good
     scene_jobs 6 700
     lab fail r1.1.0/Z+
     lab fail n9/tx
-    found() { scene_is_state r1.1.0/Z+ failed && scene_is_drained n9; }
+    failed() { status 'for _, v in ipairs(s.verdicts) do
+        if v.state == "failed" then print(v.component) end end'; }
+    found() { failed | grep -q '^r1\.1\.[01]/Z+$' && scene_is_drained n9; }
     scene_find 500 120 found
     [ "$(scene_drained | cut -d'|' -f1)" = n9 ]
-    [[ $(shown_reason n9) == "taut: tx down; "* ]]
-    scene_is_state n9/tx failed
+    [[ $(shown_reason n9) =~ ^taut:\ [rt]x\ down\;\  ]]
+    ! failed | grep -Evx 'r1\.1\.[01]/Z\+|n9/[rt]x'
     run lab exec taut links
-    [[ $output =~ r1\.1\.0/Z\+\ +failed\ .*avoid ]]
+    [[ $output =~ r1\.1\.[01]/Z\+\ +failed\ .*avoid\ .*repair\ r1\.1\.[01]/Z ]]
 }
