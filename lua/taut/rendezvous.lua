@@ -19,8 +19,6 @@ local RESULT_SLACK_MS = 300
 local NODES_MAX = 1 << 20
 local LATE = "late: the others have started"
 local RESERVE_MS = 120 -- of a node's budget, for everything but the phases
--- What is kept of a session that is over, for late HELLOs, as long as its job is remembered.
-local OVER = { started = true }
 
 ---------------------------------------------------------------- sending
 
@@ -74,9 +72,6 @@ local function finish(self, s)
       s.group.session, s.group.over = nil, true -- all that is remembered for who comes late
    end
    self.on_done(s)
-   if s.group then
-      s.group.session = OVER
-   end
 end
 
 -- The plan of one node, as it goes over the wire.
