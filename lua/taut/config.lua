@@ -108,6 +108,7 @@ local settings = {
       reporters = { 3, number(1, 100, true) },
       recover_good = { 3, number(1, 100, true) },
       forget_days = { 14, number(0.01, 365) },
+      even = { 1.25, number(1, 100) },
       void_delay = { 0.4, number(0.001, 10) },
       void_foreign = { 0.1, number(0.001, 10) },
       void_disagree = { 0.25, number(0.01, 10) },

@@ -66,10 +66,17 @@ local function parts(t, recv)
    return list
 end
 
--- A stream whose figure is low although a quarter of its sub-intervals reached what is good met
--- other traffic or a pause: a broken component has a ceiling.
-local function is_uneven(list, good)
-   return #list > 0 and list[math.max(1, #list // 4)] >= good
+-- A broken component has a ceiling, and a stream through it runs evenly below it.  One that is low
+-- although a quarter of its sub-intervals reached what is good, or stand out of the others, met
+-- other traffic or a pause.
+local function uneven(t, list, s)
+   local upper = list[math.max(1, #list // 4)]
+   if upper and upper >= s.good then
+      return "uneven: parts of it reached what is expected"
+   elseif upper and t.ratio > s.failed and upper > s.even * t.ratio then
+      return ("uneven: parts of it reached %.2f times its mean"):format(upper / t.ratio)
+   end
+   return nil
 end
 
 local function larger(send, recv, name)
@@ -110,8 +117,7 @@ function judge.test(t, send, recv, topo, s)
    elseif t.ratio >= s.good then
       t.class = "good"
    else
-      t.why = excuse(t, send, recv, s) or is_uneven(list, s.good)
-         and "uneven: parts of it reached what is expected" or nil
+      t.why = excuse(t, send, recv, s) or uneven(t, list, s)
       t.class = t.why and "void" or "low"
    end
    return t

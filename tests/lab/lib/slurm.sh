@@ -33,7 +33,6 @@ SelectTypeParameters=CR_CPU
 SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=1,bf_continue,sched_interval=2,sched_min_interval=20000,default_queue_depth=500,batch_sched_delay=0
 PrologFlags=Alloc,DeferBatch
-PrologEpilogTimeout=10
 SlurmdParameters=config_overrides
 ReturnToService=2
 SlurmdTimeout=60
