@@ -14,7 +14,8 @@ end
 function reason.head(kind, state, left)
    local noun = reason.noun(kind)
    if state == "failed" then
-      return reason.PREFIX .. noun .. " down"
+      -- a stream needs both directions of a node's connection: which one is dead stays open
+      return reason.PREFIX .. ((kind == "tx" or kind == "rx") and "port" or noun) .. " down"
    end
    return ("%s%s at %d%%"):format(reason.PREFIX, noun, math.min(99, math.floor(left * 100 + 0.5)))
 end

@@ -150,7 +150,7 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
     found() { failed | grep -q '^r1\.1\.[01]/Z+$' && scene_is_drained n9; }
     scene_find 500 120 found
     [ "$(scene_drained | cut -d'|' -f1)" = n9 ]
-    [[ $(shown_reason n9) =~ ^taut:\ [rt]x\ down\;\  ]]
+    [[ $(shown_reason n9) =~ ^taut:\ port\ down\;\  ]]
     ! failed | grep -Evx 'r1\.1\.[01]/Z\+|n9/[rt]x'
     run lab exec taut links
     [[ $output =~ r1\.1\.[01]/Z\+\ +failed\ .*avoid\ .*repair\ r1\.1\.[01]/Z ]]

@@ -91,7 +91,7 @@ function tests.test_every_verdict_fits_what_sinfo_shows()
       end
    end
    lu.assertEquals(reason.head("X+", "slow", 0.251), "taut: X+ link at 25%")
-   lu.assertEquals(reason.head("tx", "failed", 0), "taut: tx down")
+   lu.assertEquals(reason.head("tx", "failed", 0), "taut: port down")
 end
 
 function tests.test_a_reason_is_ascii_and_bounded()
