@@ -56,6 +56,27 @@ own_dev() {
     mount --rbind $LAB_RUN/dev /dev
 }
 
+# Daemons that are not root must reach Taut where it was built, below /root
+# say: a folder on the way that only its owner may enter is covered by one
+# with the same folders in it that all may enter.
+open_way() {
+    local at='' part
+    while IFS= read -r -d / part; do
+        [ -n "$part" ] || continue
+        at=$at/$part
+        [ $((0$(stat -c %a "$at") & 1)) -eq 1 ] || cover "$at" || return
+    done <<<"$1/"
+}
+
+cover() {
+    local aside=$LAB_RUN/aside$1 folder
+    mkdir -p "$aside" && mount --rbind "$1" "$aside" && tmpfs "$1" || return
+    for folder in "$aside"/*/; do
+        folder=$(basename "$folder")
+        mkdir "$1/$folder" && mount --rbind "$aside/$folder" "$1/$folder" || return
+    done
+}
+
 # Two ordinary users, with homes every node sees.
 own_users() {
     local user uid=30001
@@ -95,6 +116,7 @@ step_mounts() {
     cat >$LAB_RUN/conf && load_conf || return
     hostname ctl && ip link set lo up && own_sys && own_etc && own_var_lib &&
         tmpfs /var/log && tmpfs /var/spool && own_dev && own_users || return
+    [ -z "$TAUT_PREFIX" ] || open_way "$TAUT_PREFIX" || return
     mkdir -p /var/log/lab && own_programs || return
     spawn syslog "$(lab_program labsyslog)" /dev/log /var/log/syslog
     wait_for 5 test -S /dev/log
