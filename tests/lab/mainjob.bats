@@ -62,7 +62,7 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
     [[ $output == *"$LINK is slow"*"far ends:"*"action: avoid"*"TIME"*" low "* ]]
     run lab exec taut explain $NODE
     [ "$status" -eq 0 ]
-    [[ $output == *"$NODE in Slurm: idle, drained: taut: tx at "*"$NODE drain by taut: "* ]]
+    [[ $output == *"$NODE in Slurm: "*", drained: taut: tx at "*"$NODE drain by taut: "* ]]
 }
 
 @test "main job: advise avoids both, and a job runs there" {
@@ -99,7 +99,8 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
     [[ $output == *"$NODE "*"probation"* ]]
     scene_jobs 16 900
     wait_until 60 scene_is_state $LINK ok
-    scene_is_state $NODE/tx ok
+    # on probation two low tests of a busy machine make a suspect, no more
+    ! scene_is_state $NODE/tx slow
     nothing_drained
 }
 
