@@ -75,7 +75,7 @@ local function is_near(d, comp, set)
    for _, n in ipairs(set) do
       at[d.topo:router(n)] = true
    end
-   return at[d.topo.at_router[comp]] or at[d.topo.to_router[comp]] or false
+   return at[d.topo:from(comp)] or at[d.topo:to(comp)] or false
 end
 
 local function describe(d, c, avoid)

@@ -44,7 +44,7 @@ end
 function agenda.idle_nodes(d)
    local topo, set = d.topo, {}
    for _, w in ipairs(agenda.wanted(d, "idle")) do
-      local ends, near = topo:ends(w.component), {}
+      local ends, near = topo:near(w.component), {}
       for n = 1, #topo.nodes do
          if is_idle(d, n) then
             near[#near + 1] = { n = n, hops = topo:hops(ends[1], n) +
@@ -54,7 +54,7 @@ function agenda.idle_nodes(d)
       table.sort(near, function(a, b)
          return a.hops < b.hops or a.hops == b.hops and a.n < b.n
       end)
-      for _, n in ipairs(ends) do
+      for _, n in ipairs(topo:ends(w.component)) do
          set[n] = is_idle(d, n) or nil
       end
       for i = 1, math.min(#near, IDLE_WIDTH) do

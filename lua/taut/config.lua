@@ -198,12 +198,14 @@ local function environment()
       end,
       __newindex = function(_, name, value) given[name] = value end,
    })
-   units.torus = function(t)
-      if type(t) ~= "table" then
-         error("torus: expected a table { … }", 2)
+   for _, kind in ipairs(topology.kinds) do
+      units[kind] = function(t)
+         if type(t) ~= "table" then
+            error(kind .. ": expected a table { … }", 2)
+         end
+         t.kind = kind
+         return t
       end
-      t.kind = "torus"
-      return t
    end
    return env, given
 end

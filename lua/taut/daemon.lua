@@ -78,9 +78,9 @@ end
 -- topology begins a new epoch.
 local function same_wiring(d, settings)
    for _, row in ipairs(settings) do
-      if row.name == "topology" and row.value ~= d.topo.signature then
+      if row.name == "topology" and row.value ~= d.topo.wiring then
          sys.log("warning", ("the topology was '%s' and is '%s': what was known of components " ..
-            "is forgotten"):format(row.value, d.topo.signature))
+            "is forgotten"):format(row.value, d.topo.wiring))
          return false
       end
    end
@@ -130,7 +130,7 @@ local function take_memory(d, kept)
    local ids = kept.last_ids[1] or { event = 0, test = 0 }
    d.last_event = math.max(d.last_event, ids.event)
    d.last_test = math.max(d.last_test, ids.test)
-   d:set("topology", d.topo.signature)
+   d:set("topology", d.topo.wiring)
    d.remembers = true
 end
 
@@ -214,7 +214,7 @@ local FIXED = {
    munge_socket = function(c) return c.munge_socket end,
    refresh_s = function(c) return c.refresh_s end,
    ["checks.max_conns"] = function(c) return c.checks.max_conns end,
-   topology = function(c) return c.topology.signature end,
+   topology = function(c) return c.topology.wiring end,
 }
 
 --- Read the configuration again; a bad one is said, and the old one stays.

@@ -7,6 +7,7 @@
 -- States: "ok", "suspect", "slow", "failed"; a component nobody tested is "unknown".
 local blame = require "taut.blame"
 local runs = require "taut.runs"
+local stages = require "taut.stages"
 
 local diagnose = {}
 local Diagnosis = {}
@@ -47,15 +48,15 @@ end
 
 ---------------------------------------------------------------- taking in tests
 
---- Components a low test speaks against: its route, and where nearly nothing arrived also the
--- way the acknowledgements take.
+--- Components a low test speaks against: those its route surely used, and where nearly nothing
+-- arrived also those on the way that the acknowledgements take.
 function Diagnosis:accused(t)
    local list = {}
-   for i, c in ipairs(t.route) do
+   for i, c in ipairs(stages.sure(t.route)) do
       list[i] = c
    end
    if t.ratio < ACK_RATIO then
-      for _, c in ipairs(self.topo:route(t.dst, t.src)) do
+      for _, c in ipairs(stages.sure(self.topo:route(t.dst, t.src))) do
          list[#list + 1] = c
       end
    end
@@ -97,13 +98,13 @@ local function clear(self, c, t, touched)
 end
 
 local function add_good(self, t, touched)
-   for _, c in ipairs(t.route) do
+   for _, c in ipairs(stages.sure(t.route)) do
       if clears(self, t, c) then
          clear(self, c, t, touched)
       end
    end
    -- acknowledgements came through: what was held against that way for silence is void
-   for _, c in ipairs(self.topo:route(t.dst, t.src)) do
+   for _, c in ipairs(stages.sure(self.topo:route(t.dst, t.src))) do
       local k = self.comp[c]
       if k and #k.run > 0 then
          k.run = runs.without(k.run, function(low)
@@ -166,7 +167,7 @@ end
 -- The far end of a test as seen from component c: the other node for a tx or rx, the pair of
 -- nodes for a link.
 local function far_end(self, c)
-   local node = self.topo.at_node[c]
+   local node = self.topo:node_of(c)
    return function(t)
       if node then
          return t.src == node and t.dst or t.src
@@ -201,7 +202,7 @@ local function far_enough(self, c, k, now)
       end
    end
    local want = needed(k, self.s.slow_far, now)
-   local others = self.topo.at_node[c] and #self.topo.nodes - 1 or math.huge
+   local others = self.topo:node_of(c) and #self.topo.nodes - 1 or math.huge
    local seen = 0
    for _ in pairs(k.seen_far or {}) do
       seen = seen + 1
@@ -231,7 +232,7 @@ local function is_unconfirmed_slow(self, c, k, all)
 end
 
 local function enough_reporters(self, c, k)
-   if not self.topo.at_node[c] then
+   if not self.topo:node_of(c) then
       return true
    end
    local all = {}
@@ -269,7 +270,7 @@ local function open_ties(self, c, k, tied)
    end
    local topo, n = self.topo, 0
    for _, other in ipairs(tied) do
-      local one_node = topo.at_node[c] and topo.at_node[c] == topo.at_node[other]
+      local one_node = topo:node_of(c) and topo:node_of(c) == topo:node_of(other)
       local one_cable = topo:is_link(c) and topo:opposite(c) == other
          and #k.confirmed >= 2 * self.s.slow_low
       n = n + ((one_node or one_cable) and 0 or 1)
@@ -341,7 +342,7 @@ function Diagnosis:observe(tests, now)
    local touched = {}
    for _, t in ipairs(tests) do
       t.on_route = {}
-      for _, c in ipairs(t.route) do
+      for _, c in ipairs(stages.sure(t.route)) do
          t.on_route[c] = true
          if t.class ~= "void" then
             local k = self:component(c)

@@ -32,7 +32,7 @@ local function one_component(d, c, now)
    for _, t in ipairs(k.run) do
       far[t.src_name], far[t.dst_name] = true, true
    end
-   far[d.topo.nodes[d.topo.at_node[c] or 0] or ""] = nil
+   far[d.topo.nodes[d.topo:node_of(c) or 0] or ""] = nil
    local names = json.array {}
    for name in pairs(far) do
       names[#names + 1] = name

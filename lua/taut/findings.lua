@@ -6,23 +6,16 @@ local loop = require "taut.loop"
 local memory = require "taut.memory"
 local policy = require "taut.policy"
 local reason = require "taut.reason"
+local stages = require "taut.stages"
 local sys = require "taut.sys"
 
 local findings = {}
 
 ---------------------------------------------------------------- what a session brought
 
-local function route_text(topo, route)
-   local names = {}
-   for i, c in ipairs(route) do
-      names[i] = topo.components[c]
-   end
-   return table.concat(names, " ")
-end
-
 local function store_test(d, t)
    d.journal:add("test", { id = t.id, event = t.event, time = t.time, src = t.src_name,
-      dst = t.dst_name, route = route_text(d.topo, t.route), kind = t.kind,
+      dst = t.dst_name, route = stages.text(t.route, d.topo.components), kind = t.kind,
       confirms = t.confirms and d.topo.components[t.confirms], phase = t.phase,
       streams = t.streams, expected_Bps = t.expected_Bps, bw_Bps = t.bw_Bps,
       sender_Bps = t.sender_Bps, ratio = t.ratio, rtt_ns = t.rtt_ns, peak = t.peak,
@@ -42,7 +35,7 @@ local function judge_session(d, s)
       -- each node speaks for its own end only
       local send, recv = s.results[t.src] or {}, s.results[t.dst] or {}
       judge.test(t, send["send:" .. t.id], recv["recv:" .. t.id], d.topo, d.conf.diagnosis)
-      for _, c in ipairs(t.class ~= "void" and t.route or {}) do
+      for _, c in ipairs(t.class ~= "void" and stages.sure(t.route) or {}) do
          d.coverage:touch(c, s.began)
       end
       d.classes[t.class] = d.classes[t.class] + 1

@@ -2,6 +2,8 @@
 --
 -- The receiver's count is the figure.  The sender's account of the same stream (bytes
 -- acknowledged) must agree, so that no node can accuse or excuse a partner alone.
+local stages = require "taut.stages"
+
 local judge = {}
 
 local function rate(bytes, window_ns)
@@ -84,10 +86,11 @@ local function larger(send, recv, name)
 end
 
 --- The smallest capacity on a test's route, each divided by the plan's own streams through it.
--- In a plan made by plan.lua no component carries two tests of one phase.
+-- In a plan made by plan.lua no component carries two tests of one phase.  Of a set of links the
+-- slowest counts: a test may have met it.
 function judge.expectation(t, topo)
    local least = math.huge
-   for _, c in ipairs(t.route) do
+   for _, c in ipairs(stages.all(t.route)) do
       least = math.min(least, topo.capacity[c])
    end
    return least

@@ -1,5 +1,6 @@
 --- What is known of a component, as text for the store and back.
 local json = require "taut.json"
+local stages = require "taut.stages"
 
 local memory = {}
 
@@ -22,7 +23,10 @@ local function unpack_test(t, topo)
       return nil -- a node that the topology no longer has
    end
    t.route, t.on_route = topo:route(t.src, t.dst), {}
-   for _, c in ipairs(t.route) do
+   if not t.route then
+      return nil -- nor a route between them
+   end
+   for _, c in ipairs(stages.sure(t.route)) do
       t.on_route[c] = true
    end
    return t

@@ -1,4 +1,6 @@
 --- Phases: sets of tests that run together and share nothing.
+local stages = require "taut.stages"
+
 local phases = {}
 
 --- A packer puts tests into the first phase where they meet no other.
@@ -12,7 +14,7 @@ local function fits(phase, t, back)
    if phase.node[t.src] or phase.node[t.dst] then
       return false
    end
-   for _, c in ipairs(t.route) do
+   for _, c in ipairs(stages.all(t.route)) do
       if phase.data[c] or phase.ack[c] then
          return false
       end
@@ -29,7 +31,7 @@ end
 
 local function put(phase, t, back)
    phase.node[t.src], phase.node[t.dst] = true, true
-   for _, c in ipairs(t.route) do
+   for _, c in ipairs(stages.all(t.route)) do
       phase.data[c] = true
    end
    for _, c in ipairs(back) do
@@ -50,7 +52,7 @@ function phases.place(pack, t, from)
    local topo = pack.topo
    t.route = t.route or topo:route(t.src, t.dst)
    t.from_router, t.to_router = topo:router(t.src), topo:router(t.dst)
-   local back = topo:route(t.dst, t.src)
+   local back = stages.all(topo:route(t.dst, t.src))
    for p = from or 1, pack.most do
       local phase = pack.phases[p]
       if not phase then

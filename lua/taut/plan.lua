@@ -7,6 +7,7 @@
 -- test's data meets another's acknowledgements.
 -- Source of the phases: Ezell, CUG 2013 (Cray Gemini, TopoBW).
 local phases = require "taut.phases"
+local stages = require "taut.stages"
 
 local plan = {}
 
@@ -36,7 +37,7 @@ end
 
 -- May a test use its whole route now?
 local function allowed(ctx, route, urgent)
-   for _, c in ipairs(route) do
+   for _, c in ipairs(stages.all(route)) do
       if ctx.coverage:is_busy(c, ctx.now) or
          not ctx.coverage:allows(c, ctx.test_s, ctx.now, urgent) then
          return false
@@ -55,7 +56,7 @@ local function try(ctx, t, from)
       return nil
    end
    t.route = ctx.topo:route(t.src, t.dst)
-   if not allowed(ctx, t.route, t.confirms ~= nil) then
+   if not t.route or not allowed(ctx, t.route, t.confirms ~= nil) then
       return nil
    end
    local p = phases.place(ctx.pack, t, from)
@@ -83,9 +84,9 @@ local function around(ctx, c)
    if #nodes <= 2 * NEAREST then
       return nodes
    end
-   local ends, list = topo:ends(c), {}
+   local end_node, list = topo:near(c)[1], {}
    for _, n in ipairs(nodes) do
-      list[#list + 1] = { n = n, hops = topo:hops(ends[1], n) }
+      list[#list + 1] = { n = n, hops = topo:hops(end_node, n) }
    end
    table.sort(list, function(a, b)
       return a.hops ~= b.hops and a.hops < b.hops or a.hops == b.hops and a.n < b.n
@@ -97,8 +98,9 @@ local function around(ctx, c)
    return near
 end
 
+-- Where on the route c surely is.
 local function crosses(route, c)
-   for i, r in ipairs(route) do
+   for i, r in ipairs(route or {}) do
       if r == c then
          return i
       end
@@ -110,20 +112,20 @@ end
 -- way, routers outside the allocation, a far end seen already, the length.
 local function cost(ctx, want, a, b, route)
    local v = #route
-   for _, c in ipairs(route) do
+   for _, c in ipairs(stages.all(route)) do
       if c ~= want.component then
          if want.tied[c] then
             v = v + 1000
          elseif ctx.suspect[c] then
             v = v + 100
          end
-         if ctx.topo:is_link(c) and not ctx.by_router[ctx.topo.at_router[c]] then
+         if ctx.topo:is_link(c) and not ctx.by_router[ctx.topo:from(c)] then
             v = v + 10
          end
       end
    end
    -- acknowledgements that go another way than the tie tell it apart, too
-   for _, c in ipairs(ctx.topo:route(b, a)) do
+   for _, c in ipairs(stages.sure(ctx.topo:route(b, a))) do
       v = v + (want.tied[c] and 500 or 0)
    end
    return v + 20 * (want.seen[a] or 0) + 20 * (want.seen[b] or 0)
@@ -133,7 +135,7 @@ end
 local function pairs_for(ctx, want)
    local topo, list = ctx.topo, {}
    local near = around(ctx, want.component)
-   local only = topo.at_node[want.component]
+   local only = topo:node_of(want.component)
    local kind = topo:kind(want.component)
    for _, a in ipairs(only and kind == "tx" and { only } or near) do
       for _, b in ipairs(only and kind == "rx" and { only } or near) do
@@ -201,7 +203,7 @@ end
 
 local function stalest(ctx, route)
    local oldest = math.huge
-   for _, c in ipairs(route) do
+   for _, c in ipairs(stages.sure(route)) do
       oldest = math.min(oldest, ctx.coverage:last(c))
    end
    return oldest
@@ -278,7 +280,7 @@ end
 -- Links that routes between the allocation's nodes cross and that no test of the plan covers yet.
 local function uncovered(ctx, route)
    local n, oldest = 0, math.huge
-   for _, c in ipairs(route) do
+   for _, c in ipairs(stages.sure(route)) do
       if ctx.topo:is_link(c) and not ctx.covered[c] then
          n, oldest = n + 1, math.min(oldest, ctx.coverage:last(c))
       end
@@ -311,7 +313,7 @@ local function far_pairs(ctx, routers)
 end
 
 local function cover(ctx, route)
-   for _, c in ipairs(route) do
+   for _, c in ipairs(stages.sure(route)) do
       ctx.covered[c] = true
    end
 end
@@ -361,7 +363,7 @@ local function run(ctx)
       anchors(ctx)
    end
    for _, want in ipairs(not is_enough(ctx) and o.wanted or {}) do
-      local only = ctx.topo.at_node[want.component]
+      local only = ctx.topo:node_of(want.component)
       if not only or ctx.here[only] then
          confirm(ctx, want)
       end
@@ -413,7 +415,7 @@ function plan.schedule(made, o, next_id)
    for p, tests in ipairs(made) do
       for _, t in ipairs(tests) do
          t.id, t.phase, t.start_ms, t.dur_ms = next_id(), p, at, c.test_ms
-         for _, comp in ipairs(t.route) do
+         for _, comp in ipairs(stages.all(t.route)) do
             o.coverage:reserve(comp, c.test_ms / 1000, o.now, o.now + (at + c.test_ms) / 1000)
          end
          list[#list + 1] = t

@@ -3,6 +3,7 @@ local coverage = require "taut.coverage"
 local diagnose = require "taut.diagnose"
 local judge = require "taut.judge"
 local plan = require "taut.plan"
+local stages = require "taut.stages"
 local topology = require "taut.topology"
 
 local sim = {}
@@ -43,12 +44,12 @@ end
 --- What one test gets, bytes per second: the least of what its route leaves it.
 local function share(self, t)
    local least = math.huge
-   for _, c in ipairs(t.route) do
+   for _, c in ipairs(stages.all(t.route)) do
       local cap = self.topo.capacity[c] * (self.left[c] or 1)
       local others = self.load[c] or 0
       least = math.min(least, cap * t.streams / (t.streams + others))
    end
-   for _, c in ipairs(self.topo:route(t.dst, t.src)) do
+   for _, c in ipairs(stages.all(self.topo:route(t.dst, t.src))) do
       least = self.left[c] == 0 and 0 or least -- no acknowledgements, no stream
    end
    return least

@@ -69,8 +69,8 @@ function tests.test_every_route_has_as_many_links_as_hops_and_ends_right()
             lu.assertEquals(#r, topo:hops(a, b) + 2)
             local at = topo:router(a)
             for i = 2, #r - 1 do
-               lu.assertEquals(topo.at_router[r[i]], at)
-               at = topo.to_router[r[i]]
+               lu.assertEquals(topo:from(r[i]), at)
+               at = topo:to(r[i])
             end
             lu.assertEquals(at, topo:router(b))
          end

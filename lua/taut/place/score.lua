@@ -1,4 +1,6 @@
 --- How good a set of nodes is: mean hops, and the routes that cross slow links.
+local stages = require "taut.stages"
+
 local score = {}
 
 local SAMPLE = 48 -- nodes of a large set whose pairs are looked at
@@ -28,7 +30,7 @@ function score.of(topo, nodes, avoid)
             local h = topo:hops(a, b)
             pairs_n, hops, most = pairs_n + 1, hops + h, math.max(most, h)
             local hit = false
-            for _, c in ipairs(next(avoid) and topo:route(a, b) or {}) do
+            for _, c in ipairs(next(avoid) and stages.all(topo:route(a, b)) or {}) do
                if avoid[c] then
                   hit, slowest = true, math.min(slowest, avoid[c])
                   through[c] = (through[c] or 0) + 1

@@ -4,6 +4,7 @@
 -- between its routers stay inside.  Boxes are looked at by volume; once some hold enough, those
 -- up to half as large again are still compared, since a little room may avoid a slow link.
 local score = require "taut.place.score"
+local stages = require "taut.stages"
 
 local place = {}
 
@@ -145,7 +146,8 @@ local function burden(topo, n, others, skip, avoid)
    for _, m in ipairs(others) do
       if m ~= n and m ~= skip then
          cost = cost + topo:hops(n, m)
-         for _, route in ipairs(next(avoid) and { topo:route(n, m), topo:route(m, n) } or {}) do
+         for _, route in ipairs(next(avoid) and { stages.all(topo:route(n, m)),
+            stages.all(topo:route(m, n)) } or {}) do
             for _, c in ipairs(route) do
                cost = cost + (avoid[c] and SLOW_COST or 0)
             end

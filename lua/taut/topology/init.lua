@@ -1,23 +1,54 @@
 --- Registry of topologies: adding one is a file and a line.
 --
--- A topology object answers, for nodes numbered 1 … count and components
--- numbered 1 … #components:
---   nodes            array of names; node_id[name] → number
---   components       array of names; component_id[name] → number
---   capacity[c]      bytes per second
---   kind(c)          "tx", "rx" or the port ("X+")
---   route(a, b)      array of components in the order they are crossed
---   hops(a, b)       router-to-router links on the route
---   router(n)        number of the node's router
---   behind(c, left)  nodes behind component c when `left` (0 … 1) of it is left
---   ends(c)          nodes at the two ends (one for tx and rx)
---   cable(c)         what to repair, in words
---   neighbours(set)  candidate tests between neighbours (see torus.lua)
+-- Numbers: nodes 1 … #nodes, routers 0 … routers - 1, components 1 … #components.  Endpoint e (rail
+-- k of node i is e = #nodes * (k - 1) + i) has tx = 2e - 1 and rx = 2e; links follow.  With one
+-- rail the names are `n5/tx`, `n5/rx`, with several `n5:2/tx` (rails count from 1).  A link is directed
+-- and named by the router and port it leaves, `ROUTER/PORT`; parallel cables that the routing does
+-- not tell apart are one link.
+--
+-- A topology object (base.lua) has these fields:
+--   kind_name, nodes[], node_id{}, components[], component_id{}, capacity[c] (bytes per second,
+--   healthy), routers (count), router_name[r], router_id{}, rails, first_link (component number),
+--   tx[n], rx[n] (of rail 1), wiring (text; changes when names, wiring or routing do), signature
+--   (the same, and which links have failed), epoch (number, counts up with each change of routes),
+--   degraded (map component → left), graph (taut.graph)
+-- and functions:
+--   route(a, b [, t [, rail]])  array of stages in order (tx, links …, rx), in t, which is cleared,
+--                    or in a new table; or nil and why there is none.  A stage is a component, or a
+--                    set { c1, c2, …, w = { w1, w2, … } } where traffic is hashed or adaptive: one
+--                    of these links, which one is not known.  Equal sets are one table; leave it as
+--                    it is.  taut.stages has what users of routes need.
+--   router_route(r, s [, t])  the links only
+--   hops(a, b [, rail])  router-to-router links on the shortest route; math.huge without one
+--   why(a, b), why_routers(r, s)  why there is no route, in words
+--   router(n [, rail])  the node's router; on_router(r) → nodes
+--   from(c), to(c)   routers at the ends of a component; of a tx or rx the node's, both times
+--   node_of(c)       node and rail of a tx or rx; nil for a link
+--   is_link(c), kind(c), class(c)  "tx", "rx" or the kind of port; the bandwidth class
+--   cable(c), place(c)  what to repair and where it is, in words
+--   ends(c), near(c) nodes at the two ends (there may be none); the nearest ones
+--   opposite(c)      the other direction of the same cable
+--   links_of(r), links_between(r, s)
+--   behind(c, left), exposed(c)  nodes
+--   classes()        components no test can tell apart; components no route uses
+--   neighbours(by_router)  candidate tests (neighbours.lua, torus.lua)
+--   load(pattern [, opt])  bytes per component (load.lua)
+--   set_health(left [, opt])  failures and what follows from them (health.lua)
+--   coordinates(r), router_at(at)  where the kind has them
+--   graph            the C object (doc/internals.md)
 local registry = {
+   mesh = "taut.topology.torus",
    torus = "taut.topology.torus",
 }
 
 local topology = {}
+
+--- Names of the kinds, sorted; a configuration has a constructor of each name.
+topology.kinds = {}
+for name in pairs(registry) do
+   topology.kinds[#topology.kinds + 1] = name
+end
+table.sort(topology.kinds)
 
 --- Build a topology from its configuration.
 -- @param conf table with `kind` and what the kind wants
@@ -25,7 +56,8 @@ local topology = {}
 function topology.build(conf)
    local name = registry[conf.kind]
    if not name then
-      return nil, ("topology kind '%s' is not known (known: torus)"):format(tostring(conf.kind))
+      return nil, ("topology kind '%s' is not known (known: %s)"):format(tostring(conf.kind),
+         table.concat(topology.kinds, ", "))
    end
    return require(name).build(conf)
 end

@@ -66,7 +66,7 @@ local function wanted()
       at[topo:router(n)] = true
    end
    for c, name in ipairs(topo.components) do
-      if topo:is_link(c) and at[topo.at_router[c]] and at[topo.to_router[c]] then
+      if topo:is_link(c) and at[topo:from(c)] and at[topo:to(c)] then
          set[name] = true
          count.links = count.links + 1
       end

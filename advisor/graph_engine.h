@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Routes, and what a routing engine has to offer.
+ *
+ * To add one: graph_NAME.c with its struct taut_engine and a function
+ * taut_NAME_create(graph, parameters) that ends in taut_graph_route_by(); a
+ * row in mod_graph_engines.c that reads the parameters from Lua. */
+#ifndef TAUT_ADVISOR_GRAPH_ENGINE_H
+#define TAUT_ADVISOR_GRAPH_ENGINE_H
+
+#include "advisor/graph.h"
+
+/* The stages between two routers, in order.  Each is one link, or a weighted
+ * set of links of which traffic takes one.  While there is no set, link[i]
+ * is stage i and 'end' and 'weight' mean nothing; that is the quick case. */
+struct taut_route {
+    uint32_t stages;
+    uint32_t entries; /* links in all stages */
+    bool has_sets;
+    uint32_t max_entries;
+    uint32_t *link; /* [entries] */
+    uint32_t *end;  /* [stages] entry after the stage's last */
+    double *weight; /* [entries]; 1 in all for each stage */
+};
+
+/* Room for the longest route of a graph.  Returns 0, or -1 with ENOMEM. */
+int taut_route_init(struct taut_route *t, const struct taut_graph *g);
+void taut_route_fini(struct taut_route *t);
+
+/* For engines: begin, then add stage after stage.  Engines without sets may
+ * write stages and link[] themselves after taut_route_begin and call
+ * taut_route_simple at the end. */
+static inline void taut_route_begin(struct taut_route *t)
+{
+    t->stages = 0;
+    t->entries = 0;
+    t->has_sets = false;
+}
+
+static inline void taut_route_simple(struct taut_route *t, uint32_t stages)
+{
+    t->stages = stages;
+    t->entries = stages;
+}
+
+void taut_route_add(struct taut_route *t, uint32_t link);
+
+/* A stage that is one of 'n' links; equal weights where 'weight' is NULL,
+ * else they are scaled to the sum 1.  n = 1 is taut_route_add. */
+void taut_route_add_set(struct taut_route *t, const uint32_t *link,
+                        const double *weight, uint32_t n);
+
+/* Pairs of routers that have no route: how many (weighted, see sums below),
+ * and the first few of them. */
+struct taut_lost {
+    uint64_t pairs;
+    uint32_t count, max; /* in 'pair', two routers each */
+    uint32_t *pair;      /* [2 * max], the caller's; may be NULL: max = 0 */
+};
+
+void taut_lost_add(struct taut_lost *lost, uint32_t r, uint32_t s);
+
+/* Pairs of routers whose routes use a link, per router. */
+struct taut_crossing {
+    uint64_t *from; /* [routers] += weight of the destinations */
+    uint64_t *to;   /* [routers] += weight of the sources */
+};
+
+/* All functions but route and destroy may be NULL.  All but update are
+ * called from several threads at once. */
+struct taut_engine {
+    const char *name;
+
+    /* Routes depend on the destination endpoint, not on its router alone
+     * (d-mod-k, forwarding tables). */
+    bool by_destination;
+
+    /* Fill 't' with the route from router r to router s, r != s.
+     *   dst  destination endpoint; NONE: any on s will do
+     * Returns 0, or -1 where there is none. */
+    int (*route)(const void *self, const struct taut_graph *g, uint32_t r,
+                 uint32_t s, uint32_t dst, struct taut_route *t);
+
+    /* Links on the shortest way that route may take, UINT32_MAX: none.
+     * NULL: the number of stages. */
+    uint32_t (*hops)(const void *self, const struct taut_graph *g, uint32_t r,
+                     uint32_t s, uint32_t dst);
+
+    /* Why route returned -1: 't' gets the failed links that are in the way.
+     * Returns 0, or -1 where that is not known. */
+    int (*blame)(const void *self, const struct taut_graph *g, uint32_t r,
+                 uint32_t s, uint32_t dst, struct taut_route *t);
+
+    /* Health has changed.  Returns 0, or -1 with errno. */
+    int (*update)(void *self, const struct taut_graph *g,
+                  struct taut_error *err);
+
+    /* sum[l] += src[r] * dst[s] for each pair r != s whose route uses link
+     * l, modulo 2^64; for engines without sets that know better than to
+     * walk every pair.  Returns 0, or -1 with errno. */
+    int (*sums)(const void *self, const struct taut_graph *g,
+                const uint64_t *src, const uint64_t *dst, uint64_t *sum,
+                struct taut_lost *lost);
+
+    /* out->from[r] += w[s], out->to[s] += w[r] for each pair whose route
+     * uses 'link'.  Returns 0, or -1 with errno. */
+    int (*crossing)(const void *self, const struct taut_graph *g, uint32_t link,
+                    const uint64_t *w, struct taut_crossing *out);
+
+    void (*destroy)(void *self);
+};
+
+/* The route of the graph's engine; r = s is a route without stages. */
+int taut_graph_route(const struct taut_graph *g, uint32_t r, uint32_t s,
+                     uint32_t dst, struct taut_route *t);
+
+/* Links on the shortest way; UINT32_MAX: no route.  't' is scratch. */
+uint32_t taut_graph_hops(const struct taut_graph *g, uint32_t r, uint32_t s,
+                         uint32_t dst, struct taut_route *t);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <config.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/graph_ends.h"
+#include "advisor/graph_load.h"
+
+/* A link that is sure counts otherwise than one of a set, and one of a set
+ * otherwise from set to set. */
+static void add_hash(const void *arg, struct taut_walk_sums *sums,
+                     const struct taut_walk_end *src,
+                     const struct taut_walk_end *dst,
+                     const struct taut_route *t)
+{
+    uint64_t h = src->weight * dst->weight;
+    uint32_t first = 0;
+
+    (void)arg;
+    for (uint32_t i = 0; i < t->stages; i++) {
+        uint32_t end = t->has_sets ? t->end[i] : i + 1;
+        uint64_t salt = end - first > 1 ? 0x9e3779b97f4a7c15U * (i + 2) : 1;
+        for (; first < end; first++)
+            sums->count[t->link[first]] += h * salt;
+    }
+}
+
+/* splitmix64, of Steele, Lea and Flood (OOPSLA 2014): its output function */
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15U;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+    return (x ^ (x >> 31)) | 1;
+}
+
+/* The two halves of the pairs' numbers, for one rail. */
+struct halves {
+    uint64_t *src;    /* [routers] */
+    uint64_t *dst;    /* [routers] sum over what counts as a destination */
+    uint64_t *dst_of; /* [endpoints] where routes depend on them */
+    uint64_t all_src, all_dst;
+};
+
+static void halves_fini(struct halves *h)
+{
+    free(h->src);
+    free(h->dst);
+    free(h->dst_of);
+}
+
+static int halves_init(struct halves *h, const struct taut_graph *g,
+                       uint32_t rail)
+{
+    *h = (struct halves){.src = calloc(g->routers, sizeof(*h->src)),
+                         .dst = calloc(g->routers, sizeof(*h->dst)),
+                         .dst_of = calloc(g->endpoints, sizeof(*h->dst_of))};
+    if (h->src == NULL || h->dst == NULL || h->dst_of == NULL) {
+        halves_fini(h);
+        errno = ENOMEM;
+        return -1;
+    }
+    for (uint32_t e = rail * g->nodes; e < (rail + 1) * g->nodes; e++) {
+        uint32_t r = g->at[e];
+        if (r == TAUT_GRAPH_NONE)
+            continue;
+        uint64_t salt = mix((uint64_t)rail << 32);
+        bool is_first = h->src[r] == 0;
+        h->src[r] = mix(salt ^ r);
+        h->dst_of[e] = g->engine->by_destination ? mix(~salt ^ e)
+                       : is_first                ? mix(salt ^ ~(uint64_t)r)
+                                                 : 0;
+        h->dst[r] += h->dst_of[e];
+        h->all_src += is_first ? h->src[r] : 0;
+        h->all_dst += h->dst_of[e];
+    }
+    return 0;
+}
+
+static int hash_links(const struct taut_graph *g, const struct halves *h,
+                      uint32_t rail, unsigned threads, uint64_t *hash)
+{
+    struct taut_lost lost = {0};
+    struct taut_ends e;
+
+    if (g->engine->sums != NULL)
+        return g->engine->sums(g->self, g, h->src, h->dst, hash, &lost);
+    if (taut_ends_init(&e, g) < 0)
+        return -1;
+    struct taut_walk w = {.graph = g,
+                          .src = e.src,
+                          .dst = e.dst,
+                          .n_count = g->links,
+                          .visit = add_hash,
+                          .threads = threads};
+    struct taut_walk_sums sums = {.count = hash};
+    w.n_src = taut_ends_of_routers(g, h->src, e.src);
+    w.n_dst = g->engine->by_destination
+                  ? taut_ends_of_rail(g, h->dst_of, rail, e.dst)
+                  : taut_ends_of_routers(g, h->dst, e.dst);
+    int rc = taut_walk_run(&w, &sums);
+    taut_ends_fini(&e);
+    return rc;
+}
+
+/* A tx is on all routes from its node.  Alone on its router, these are the
+ * routes from the router; beside others it is like no link. */
+static void hash_ports(const struct taut_graph *g, const struct halves *h,
+                       uint32_t rail, uint64_t *hash)
+{
+    uint32_t first = rail * g->nodes, end = first + g->nodes;
+
+    for (uint32_t e = first; e < end; e++) {
+        uint32_t r = g->at[e], others = 0;
+        if (r == TAUT_GRAPH_NONE)
+            continue;
+        for (uint32_t i = g->on_first[r]; i < g->on_first[r + 1]; i++)
+            others += g->on[i] != e && g->on[i] >= first && g->on[i] < end;
+        uint64_t from = h->src[r] * (h->all_dst - h->dst[r]);
+        uint64_t to = h->dst[r] * (h->all_src - h->src[r]);
+        hash[taut_graph_tx(e)] = others > 0 ? mix(taut_graph_tx(e)) : from;
+        hash[taut_graph_rx(e)] = others > 0 ? mix(taut_graph_rx(e)) : to;
+        if (others > 0 && g->nodes == 2) /* one route each way, no more */
+            hash[taut_graph_rx(2 * first + 1 - e)] = hash[taut_graph_tx(e)];
+    }
+}
+
+int taut_load_hash(const struct taut_graph *g, unsigned threads, uint64_t *hash)
+{
+    int rc = 0;
+
+    memset(hash, 0, g->components * sizeof(*hash));
+    for (uint32_t k = 0; rc == 0 && k < g->rails; k++) {
+        struct halves h;
+        rc = halves_init(&h, g, k);
+        if (rc < 0)
+            break;
+        rc = hash_links(g, &h, k, threads, hash + 2 * (size_t)g->endpoints);
+        hash_ports(g, &h, k, hash);
+        halves_fini(&h);
+    }
+    return rc;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <config.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/graph_ends.h"
+#include "advisor/graph_load.h"
+
+/* ---- loads ---- */
+
+static void add_load(const void *arg, struct taut_walk_sums *sums,
+                     const struct taut_walk_end *src,
+                     const struct taut_walk_end *dst,
+                     const struct taut_route *t)
+{
+    double amount = (double)(src->weight * dst->weight);
+
+    (void)arg;
+    if (t->has_sets)
+        for (uint32_t i = 0; i < t->entries; i++)
+            sums->load[t->link[i]] += amount * t->weight[i];
+    else
+        for (uint32_t i = 0; i < t->entries; i++)
+            sums->load[t->link[i]] += amount;
+}
+
+static int walk_load(const struct taut_graph *g, const struct taut_ends *e,
+                     uint32_t n_src, uint32_t n_dst, unsigned threads,
+                     double *load, struct taut_lost *lost)
+{
+    struct taut_walk w = {.graph = g,
+                          .src = e->src,
+                          .dst = e->dst,
+                          .n_src = n_src,
+                          .n_dst = n_dst,
+                          .n_load = g->links,
+                          .visit = add_load,
+                          .threads = threads};
+    struct taut_walk_sums sums = {.load = load, .lost = *lost};
+
+    if (taut_walk_run(&w, &sums) < 0)
+        return -1;
+    *lost = sums.lost;
+    return 0;
+}
+
+static int quick_load(const struct taut_graph *g, const uint64_t *w,
+                      double *load, struct taut_lost *lost)
+{
+    uint64_t *sum = calloc((size_t)g->links + 1, sizeof(*sum));
+
+    if (sum == NULL)
+        return -1;
+    int rc = g->engine->sums(g->self, g, w, w, sum, lost);
+    for (uint32_t l = 0; rc == 0 && l < g->links; l++)
+        load[l] += (double)sum[l];
+    free(sum);
+    return rc;
+}
+
+int taut_load_routers(const struct taut_graph *g, const uint64_t *w,
+                      unsigned threads, bool walk, double *load,
+                      struct taut_lost *lost)
+{
+    struct taut_ends e;
+
+    if (g->engine->sums != NULL && !walk)
+        return quick_load(g, w, load, lost);
+    if (taut_ends_init(&e, g) < 0)
+        return -1;
+    uint32_t n = taut_ends_of_routers(g, w, e.src);
+    memcpy(e.dst, e.src, n * sizeof(*e.dst));
+    int rc = walk_load(g, &e, n, n, threads, load, lost);
+    taut_ends_fini(&e);
+    return rc;
+}
+
+/* Sources are alike when they are on one router; destinations are not where
+ * routes depend on them. */
+static int rail_by_destination(const struct taut_graph *g, const uint64_t *w,
+                               const uint64_t *by_router, uint32_t rail,
+                               unsigned threads, double *load,
+                               struct taut_lost *lost)
+{
+    struct taut_ends e;
+
+    if (taut_ends_init(&e, g) < 0)
+        return -1;
+    uint32_t n_src = taut_ends_of_routers(g, by_router, e.src);
+    uint32_t n_dst = taut_ends_of_rail(g, w, rail, e.dst);
+    int rc = walk_load(g, &e, n_src, n_dst, threads, load, lost);
+    taut_ends_fini(&e);
+    return rc;
+}
+
+int taut_load_all_to_all(const struct taut_graph *g, const uint64_t *w,
+                         unsigned threads, bool walk, double *load,
+                         struct taut_lost *lost)
+{
+    uint64_t *by_router = malloc(g->routers * sizeof(*by_router));
+    int rc = by_router != NULL ? 0 : -1;
+
+    for (uint32_t k = 0; rc == 0 && k < g->rails; k++) {
+        taut_ends_by_router(g, w, k, by_router);
+        rc = g->engine->by_destination
+                 ? rail_by_destination(g, w, by_router, k, threads, load, lost)
+                 : taut_load_routers(g, by_router, threads, walk, load, lost);
+    }
+    free(by_router);
+    return rc;
+}
+
+int taut_load_pair(const struct taut_graph *g, uint32_t src, uint32_t dst,
+                   double amount, double *load, struct taut_route *t)
+{
+    if (taut_graph_route(g, g->at[src], g->at[dst], dst, t) < 0)
+        return -1;
+    for (uint32_t i = 0; i < t->entries; i++)
+        load[t->link[i]] += amount * (t->has_sets ? t->weight[i] : 1);
+    return 0;
+}
+
+/* ---- who crosses a link ---- */
+
+struct crossed {
+    const struct taut_graph *graph;
+    uint32_t link;
+};
+
+/* count[]: by the source's router, then by the destination's router or,
+ * where routes depend on it, endpoint. */
+static void add_crossing(const void *arg, struct taut_walk_sums *sums,
+                         const struct taut_walk_end *src,
+                         const struct taut_walk_end *dst,
+                         const struct taut_route *t)
+{
+    const struct crossed *c = arg;
+    uint32_t to =
+        c->graph->engine->by_destination ? dst->endpoint : dst->router;
+
+    for (uint32_t i = 0; i < t->entries; i++)
+        if (t->link[i] == c->link) {
+            sums->count[src->router] += dst->weight;
+            sums->count[c->graph->routers + to] += src->weight;
+            return;
+        }
+}
+
+/* A rail's endpoints, each with the weight 1. */
+struct ones {
+    uint64_t *by_endpoint, *by_router;
+};
+
+static void ones_fini(struct ones *o)
+{
+    free(o->by_endpoint);
+    free(o->by_router);
+}
+
+static int ones_init(struct ones *o, const struct taut_graph *g, uint32_t rail)
+{
+    o->by_endpoint = malloc(g->endpoints * sizeof(*o->by_endpoint));
+    o->by_router = malloc(g->routers * sizeof(*o->by_router));
+    if (o->by_endpoint == NULL || o->by_router == NULL) {
+        ones_fini(o);
+        errno = ENOMEM;
+        return -1;
+    }
+    for (uint32_t e = 0; e < g->endpoints; e++)
+        o->by_endpoint[e] = 1;
+    taut_ends_by_router(g, o->by_endpoint, rail, o->by_router);
+    return 0;
+}
+
+static int walk_crossing(const struct taut_graph *g, uint32_t link,
+                         uint32_t rail, const struct ones *ones,
+                         unsigned threads, uint64_t *count)
+{
+    struct crossed c = {.graph = g, .link = link};
+    struct taut_walk_sums sums = {.count = count};
+    struct taut_ends e;
+
+    if (taut_ends_init(&e, g) < 0)
+        return -1;
+    struct taut_walk w = {.graph = g,
+                          .src = e.src,
+                          .dst = e.dst,
+                          .n_count =
+                              (size_t)g->routers + g->routers + g->endpoints,
+                          .visit = add_crossing,
+                          .arg = &c,
+                          .threads = threads};
+    w.n_src = taut_ends_of_routers(g, ones->by_router, e.src);
+    w.n_dst = g->engine->by_destination
+                  ? taut_ends_of_rail(g, ones->by_endpoint, rail, e.dst)
+                  : taut_ends_of_routers(g, ones->by_router, e.dst);
+    int rc = taut_walk_run(&w, &sums);
+    taut_ends_fini(&e);
+    return rc;
+}
+
+static int count_crossing(const struct taut_graph *g, uint32_t link,
+                          uint32_t rail, unsigned threads, uint64_t *count)
+{
+    struct taut_crossing out = {.from = count, .to = count + g->routers};
+    struct ones ones;
+
+    if (ones_init(&ones, g, rail) < 0)
+        return -1;
+    int rc = g->engine->crossing != NULL
+                 ? g->engine->crossing(g->self, g, link, ones.by_router, &out)
+                 : walk_crossing(g, link, rail, &ones, threads, count);
+    ones_fini(&ones);
+    return rc;
+}
+
+int taut_load_crossing(const struct taut_graph *g, uint32_t link, uint32_t rail,
+                       unsigned threads, uint64_t *from, uint64_t *to)
+{
+    size_t n = (size_t)g->routers + g->routers + g->endpoints;
+    uint64_t *count = calloc(n, sizeof(*count));
+
+    if (count == NULL || count_crossing(g, link, rail, threads, count) < 0) {
+        free(count);
+        errno = ENOMEM;
+        return -1;
+    }
+    for (uint32_t i = 0; i < g->nodes; i++) {
+        uint32_t e = rail * g->nodes + i, r = g->at[e];
+        if (r == TAUT_GRAPH_NONE)
+            continue;
+        from[i] += count[r];
+        to[i] += count[g->routers + (g->engine->by_destination ? e : r)];
+    }
+    free(count);
+    return 0;
+}

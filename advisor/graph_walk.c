@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <config.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "advisor/graph_walk.h"
+
+struct worker {
+    const struct taut_walk *walk;
+    atomic_uint *next; /* source that nobody has taken yet */
+    struct taut_walk_sums sums;
+    struct taut_route route;
+    pthread_t thread;
+};
+
+static void walk_from(struct worker *me, const struct taut_walk_end *src)
+{
+    const struct taut_walk *w = me->walk;
+
+    for (uint32_t i = 0; i < w->n_dst; i++) {
+        const struct taut_walk_end *dst = &w->dst[i];
+        if (dst->router == src->router)
+            continue;
+        int rc = taut_graph_route(w->graph, src->router, dst->router,
+                                  dst->endpoint, &me->route);
+        if (rc == 0) {
+            w->visit(w->arg, &me->sums, src, dst, &me->route);
+            continue;
+        }
+        me->sums.lost.pairs += src->weight * dst->weight;
+        taut_lost_add(&me->sums.lost, src->router, dst->router);
+    }
+}
+
+static void *work(void *arg)
+{
+    struct worker *me = arg;
+    uint32_t i;
+
+    while ((i = atomic_fetch_add(me->next, 1)) < me->walk->n_src)
+        walk_from(me, &me->walk->src[i]);
+    return NULL;
+}
+
+static void worker_fini(struct worker *me)
+{
+    taut_route_fini(&me->route);
+    free(me->sums.load);
+    free(me->sums.count);
+    free(me->sums.lost.pair);
+}
+
+static int worker_init(struct worker *me, const struct taut_walk *w,
+                       atomic_uint *next, uint32_t max_lost)
+{
+    *me = (struct worker){.walk = w, .next = next};
+    me->sums.load = calloc(w->n_load + 1, sizeof(double));
+    me->sums.count = calloc(w->n_count + 1, sizeof(uint64_t));
+    me->sums.lost.pair = calloc(2 * (size_t)max_lost + 1, sizeof(uint32_t));
+    me->sums.lost.max = max_lost;
+    if (taut_route_init(&me->route, w->graph) == 0 && me->sums.load != NULL &&
+        me->sums.count != NULL && me->sums.lost.pair != NULL)
+        return 0;
+    worker_fini(me);
+    errno = ENOMEM;
+    return -1;
+}
+
+static void add_up(const struct taut_walk *w, struct taut_walk_sums *sums,
+                   const struct taut_walk_sums *part)
+{
+    for (size_t i = 0; i < w->n_load; i++)
+        sums->load[i] += part->load[i];
+    for (size_t i = 0; i < w->n_count; i++)
+        sums->count[i] += part->count[i];
+    sums->lost.pairs += part->lost.pairs;
+    for (uint32_t i = 0; i < part->lost.count; i++)
+        taut_lost_add(&sums->lost, part->lost.pair[2 * i],
+                      part->lost.pair[2 * i + 1]);
+}
+
+static unsigned count_threads(const struct taut_walk *w)
+{
+    long n = w->threads > 0 ? (long)w->threads : sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (n > TAUT_WALK_MAX_THREADS)
+        n = TAUT_WALK_MAX_THREADS;
+    return n < 1 ? 1 : (unsigned)n;
+}
+
+/* The calling thread is the first worker; what cannot be started is done by
+ * those that were. */
+static void run_all(struct worker *workers, unsigned n)
+{
+    unsigned started = 1;
+
+    while (started < n && pthread_create(&workers[started].thread, NULL, work,
+                                         &workers[started]) == 0)
+        started++;
+    work(&workers[0]);
+    while (started > 1)
+        pthread_join(workers[--started].thread, NULL);
+}
+
+int taut_walk_run(const struct taut_walk *w, struct taut_walk_sums *sums)
+{
+    struct worker workers[TAUT_WALK_MAX_THREADS];
+    atomic_uint next = 0;
+    unsigned n = count_threads(w), ready = 0;
+    int rc = -1;
+
+    while (ready < n &&
+           worker_init(&workers[ready], w, &next, sums->lost.max) == 0)
+        ready++;
+    if (ready == n) {
+        run_all(workers, n);
+        for (unsigned i = 0; i < n; i++)
+            add_up(w, sums, &workers[i].sums);
+        rc = 0;
+    }
+    while (ready > 0)
+        worker_fini(&workers[--ready]);
+    return rc;
+}

@@ -1,0 +1,69 @@
+--- Routes as their users want them.  A stage is a component, or a set of links of which traffic
+-- takes one (topology/init.lua).
+local stages = {}
+
+-- Is there a set in it?
+local function has_sets(route)
+   for _, s in ipairs(route) do
+      if type(s) == "table" then
+         return true
+      end
+   end
+   return false
+end
+
+--- Components that the route surely uses: what a test clears or accuses.
+-- @param route array of stages, or nil
+-- @return array; the route itself where there are no sets
+function stages.sure(route)
+   if not route or not has_sets(route) then
+      return route or {}
+   end
+   local list = {}
+   for _, s in ipairs(route) do
+      if type(s) ~= "table" then
+         list[#list + 1] = s
+      end
+   end
+   return list
+end
+
+--- All components it may use: what a test occupies.
+-- @return array; the route itself where there are no sets
+function stages.all(route)
+   if not route or not has_sets(route) then
+      return route or {}
+   end
+   local list = {}
+   for _, s in ipairs(route) do
+      if type(s) == "table" then
+         table.move(s, 1, #s, #list + 1, list)
+      else
+         list[#list + 1] = s
+      end
+   end
+   return list
+end
+
+local SHOWN = 3 -- members of a set that stand in a text
+
+--- The route as text: names, sets as {a|b|c|+5}.
+-- @param names components of the topology
+function stages.text(route, names)
+   local out = {}
+   for i, s in ipairs(route) do
+      if type(s) ~= "table" then
+         out[i] = names[s]
+      else
+         local some = {}
+         for k = 1, math.min(#s, SHOWN) do
+            some[k] = names[s[k]]
+         end
+         some[#some + 1] = #s > SHOWN and ("+%d"):format(#s - SHOWN) or nil
+         out[i] = "{" .. table.concat(some, "|") .. "}"
+      end
+   end
+   return table.concat(out, " ")
+end
+
+return stages

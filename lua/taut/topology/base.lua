@@ -1,0 +1,326 @@
+--- What all topologies have in common: names and numbers here, routes and flows in C.
+--
+-- A model (torus.lua …) works out routers, links, names and the parameters of its routing engine,
+-- makes a class with base.class() and hands all of it to base.new().
+local graph = require "taut.graph"
+local health = require "taut.topology.health"
+local load = require "taut.topology.load"
+local neighbours = require "taut.topology.neighbours"
+
+local base = {}
+local Base = {}
+
+local BEHIND = 0.75  -- share of its healthy flow below which a node is behind a component
+local EXPOSED = 0.25 -- share of a node's routes above which it is exposed to a link
+
+--- A class for a model: its own functions first, then those below.
+function base.class()
+   local class = setmetatable({}, { __index = Base })
+   class.__index = class
+   return class
+end
+
+---------------------------------------------------------------- building
+
+local function add_name(self, name)
+   local c = #self.components + 1
+   if self.component_id[name] then
+      return nil, ("component '%s' stands twice"):format(name)
+   end
+   self.components[c], self.component_id[name] = name, c
+   return c
+end
+
+local function of_endpoint(v, e)
+   return type(v) == "table" and v[e] or v
+end
+
+local function add_nodes(self, spec)
+   local n, rails = #spec.nodes, self.rails
+   for i, name in ipairs(spec.nodes) do
+      if self.node_id[name] then
+         return nil, ("topology.nodes: '%s' stands twice"):format(name)
+      end
+      self.nodes[i], self.node_id[name] = name, i
+      self.tx[i], self.rx[i] = 2 * i - 1, 2 * i
+   end
+   for e = 1, n * rails do
+      local name = spec.nodes[(e - 1) % n + 1]
+      name = rails > 1 and ("%s:%d"):format(name, (e - 1) // n + 1) or name
+      local tx, err = add_name(self, name .. "/tx")
+      local rx = tx and add_name(self, name .. "/rx")
+      if not rx then
+         return nil, err
+      end
+      self.capacity[tx], self.capacity[rx] = of_endpoint(spec.tx, e), of_endpoint(spec.rx, e)
+   end
+   return true
+end
+
+local function add_links(self, spec)
+   local links, names = spec.links, spec.router_name
+   self.first_link = #self.components + 1
+   self.ports, self.kinds = links.port, links.kind or links.port
+   self.link_class = links.class or self.kinds
+   for l, from in ipairs(links.from) do
+      local c, err = add_name(self, names[from] .. "/" .. links.port[l])
+      if not c then
+         return nil, err
+      end
+      self.capacity[c] = links.capacity[l]
+   end
+   return true
+end
+
+local function back_as_components(self, spec)
+   local back = spec.links.back
+   if not back then
+      return nil
+   end
+   local out = {}
+   for l = 1, #back do
+      out[l] = back[l] and back[l] + self.first_link - 1 and back[l] or false
+   end
+   return out
+end
+
+-- Names, wiring and routing in one number.
+local function wiring(self, spec)
+   local routing = {}
+   for k, v in pairs(spec.params) do
+      routing[#routing + 1] = k .. "=" .. (type(v) == "table" and
+         (type(v[1]) ~= "table" and type(v[1]) ~= "boolean" and table.concat(v, ",") or #v)
+         or tostring(v))
+   end
+   table.sort(routing)
+   return graph.digest(table.concat({ spec.label, table.concat(self.components, " "),
+      table.concat(spec.links.to, " "), table.concat(spec.routing or {}, " "), spec.engine,
+      table.concat(routing, " ") }, "\n"))
+end
+
+--- Make a topology.
+-- @param class of base.class()
+-- @param spec table:
+--   kind_name; label (words for a message: "torus 4x2x2, 2 nodes per router");
+--   nodes: array of names; rails (default 1);
+--   router_of: array endpoint → router number, false where a node has no such rail;
+--   tx, rx: bytes per second, one number or an array by endpoint;
+--   router_name: table from 0 on;
+--   links: columns, arrays of one length: from, to (routers), port (unique on its router),
+--     capacity (bytes per second); and where they are to differ kind (default port), class
+--     (default kind), back (number in these arrays of the same cable's other direction, or false);
+--   engine, params: the routing engine in C and its parameters (mod_graph_engines.c);
+--   fields: table copied into the object
+-- @return topology, or nil and what is wrong
+function base.new(class, spec)
+   local self = setmetatable({ kind_name = spec.kind_name, rails = spec.rails or 1,
+      nodes = {}, node_id = {}, components = {}, component_id = {}, capacity = {},
+      router_name = spec.router_name, router_id = {}, tx = {}, rx = {}, epoch = 1, failed = {},
+      degraded = {} }, class)
+   for k, v in pairs(spec.fields or {}) do
+      self[k] = v
+   end
+   self.routers = 0
+   for r, name in pairs(spec.router_name) do
+      self.router_id[name] = r
+      self.routers = self.routers + 1
+   end
+   local ok, err = add_nodes(self, spec)
+   if ok then
+      ok, err = add_links(self, spec)
+   end
+   if not ok then
+      return nil, err
+   end
+   self.graph, err = graph.new { routers = self.routers, nodes = #self.nodes, rails = self.rails,
+      from = spec.links.from, to = spec.links.to, at = spec.router_of, capacity = self.capacity,
+      back = back_as_components(self, spec) }
+   if not self.graph then
+      return nil, "topology: " .. err
+   end
+   ok, err = self.graph:engine(spec.engine, spec.params)
+   if not ok then
+      return nil, "topology: " .. err
+   end
+   for name, fn in pairs(self.graph:closures()) do
+      self[name] = fn -- route, router_route, hops, router, from, to
+   end
+   self.wiring = ("%s [%s]"):format(spec.label, wiring(self, spec))
+   self.signature = self.wiring
+   return self
+end
+
+---------------------------------------------------------------- components
+
+function Base:is_link(c)
+   return c >= self.first_link
+end
+
+--- The node that a tx or rx belongs to, and its rail; nil for a link.
+function Base:node_of(c)
+   if c >= self.first_link then
+      return nil
+   end
+   local e, n = (c - 1) // 2, #self.nodes
+   return e % n + 1, e // n + 1
+end
+
+--- "tx", "rx", or what kind of port a link leaves by ("X+", "uplink", "global").
+function Base:kind(c)
+   if c < self.first_link then
+      return c % 2 == 1 and "tx" or "rx"
+   end
+   return self.kinds[c - self.first_link + 1]
+end
+
+--- What bandwidth class a component is ("tx", "mezzanine", "uplink" …).
+function Base:class(c)
+   if c < self.first_link then
+      return c % 2 == 1 and "tx" or "rx"
+   end
+   return self.link_class[c - self.first_link + 1]
+end
+
+--- The link of the same cable in the other direction; the rx of a tx and the other way round.
+function Base:opposite(c)
+   return self.graph:opposite(c)
+end
+
+--- Links that leave a router.
+function Base:links_of(r)
+   return self.graph:links_of(r)
+end
+
+--- Links from router r to router s.
+function Base:links_between(r, s)
+   local list = {}
+   for _, c in ipairs(self.graph:links_of(r)) do
+      list[#list + 1] = self:to(c) == s and c or nil
+   end
+   return list
+end
+
+--- Nodes on a router, ascending.
+function Base:on_router(r)
+   return self.graph:on_router(r)
+end
+
+--- Nodes at the two ends of a component: one for a tx or rx, none for a link between routers that
+-- have none.
+function Base:ends(c)
+   local node = self:node_of(c)
+   if node then
+      return { node }
+   end
+   local list, seen = self:on_router(self:from(c)), {}
+   for _, n in ipairs(list) do
+      seen[n] = true
+   end
+   for _, n in ipairs(self:on_router(self:to(c))) do
+      list[#list + 1] = not seen[n] and n or nil
+   end
+   return list
+end
+
+--- Nodes near a component: those at its ends, else those on the nearest routers that have some.
+function Base:near(c)
+   local list = self:ends(c)
+   if #list > 0 then
+      return list
+   end
+   return neighbours.nearest_nodes(self, { self:from(c), self:to(c) })
+end
+
+--- The cable of a component, for the repair list.
+function Base:cable(c)
+   local node, rail = self:node_of(c)
+   if node then
+      local r = self:router(node, rail)
+      return ("%s to %s"):format(self.nodes[node], r and self.router_name[r] or "nothing")
+   end
+   local back = self:opposite(c)
+   return ("%s to %s"):format(self.components[c], back and self.components[back]
+      or self.router_name[self:to(c)])
+end
+
+--- Where a component is, in words of the machine room; the cable where no model knows better.
+function Base:place(c)
+   return self:cable(c)
+end
+
+---------------------------------------------------------------- routes
+
+local function no_route(self, r, s, b)
+   local links = self.graph:blame(r, s, b)
+   if not links or #links == 0 then
+      return "no route"
+   end
+   local names = {}
+   for i, c in ipairs(links) do
+      names[i] = self.components[c]
+   end
+   return self:blocked_by(names, links)
+end
+
+--- Words for "these failed links leave no route".
+function Base.blocked_by(_, names)
+   return ("no route: %s failed"):format(table.concat(names, " and "))
+end
+
+--- Why there is no route from node a to node b.
+function Base:why(a, b)
+   local r, s = self:router(a), self:router(b)
+   if not r or not s then
+      return ("%s is not connected"):format(self.nodes[r and b or a])
+   end
+   return no_route(self, r, s, b)
+end
+
+--- Why there is no route between two routers.
+function Base:why_routers(r, s)
+   return no_route(self, r, s)
+end
+
+---------------------------------------------------------------- questions
+
+--- Nodes behind a component (DESIGN's word): with `left` (0 … 1) of c left, the largest flow
+-- between the node and the rest of the machine, which is everything on other routers than its
+-- own, falls below 0.75 of what it is with everything healthy.  Whatever the routing.
+function Base:behind(c, left)
+   return assert(self.graph:behind(c, left, BEHIND))
+end
+
+--- Nodes exposed to a component: more than a quarter of their routes to, or from, the others use
+-- it, or may.
+function Base:exposed(c)
+   local node = self:node_of(c)
+   local list, total = {}, (#self.nodes - 1) * self.rails
+   if node then
+      return #self.nodes > 1 and 1 / self.rails > EXPOSED and { node } or {}
+   end
+   local use = {}
+   for rail = 1, self.rails do
+      local from, to = self.graph:crossing(c, rail)
+      for n = 1, #self.nodes do
+         local u = use[n] or { 0, 0 }
+         u[1], u[2] = u[1] + from[n], u[2] + to[n]
+         use[n] = u
+      end
+   end
+   for n, u in ipairs(use) do
+      list[#list + 1] = math.max(u[1], u[2]) > EXPOSED * total and n or nil
+   end
+   return list
+end
+
+--- Components no test can tell apart: the same routes use them.
+-- @return array of classes with two members or more; array of the components no route uses
+function Base:classes()
+   return self.graph:classes()
+end
+
+Base.neighbours = neighbours.groups
+Base.load = load.of
+Base.set_health = health.set
+
+return base

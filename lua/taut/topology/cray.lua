@@ -1,0 +1,171 @@
+--- Cray's Gemini: cabinets, names, node ids and kinds of links.
+--
+-- A cabinet has 3 chassis (cages) of 8 modules (slots) of 2 Geminis of 2 nodes.  Large systems: X
+-- along the rows of cabinets, Y along the columns, both folded; Z inside the cabinet.  Systems of
+-- one cabinet: X from chassis to chassis, Y inside the module, Z inside the chassis.
+-- Source: M. Ezell, CUG 2013, for the geometry, the names, and the bandwidths of the kinds.  What
+-- it leaves open is said where it is assumed.
+local cray = {}
+
+local SLOTS, CAGES = 8, 3
+local NODES = 2 * 2 * SLOTS -- of a chassis
+
+-- Payload in bytes per second: what a kind of link carries, and one node injects.
+local CAPACITY = { mezzanine = 6e9, backplane = 9.75e9, ["X cable"] = 6e9, ["Y cable"] = 3e9,
+   ["Z cable"] = 6e9, tx = 6.7e9, rx = 6.7e9 }
+
+--- Physical position (0 … n - 1) along a folded ring of n: every other one, and back.
+function cray.unfold(coordinate, n)
+   local half = (n + 1) // 2
+   return coordinate < half and 2 * coordinate or 2 * (n - coordinate) - 1
+end
+
+--- Coordinate of a physical position.
+function cray.fold(position, n)
+   return position % 2 == 0 and position // 2 or n - (position + 1) // 2
+end
+
+--- Name of a Gemini, or with k (0, 1) of a node on it.
+-- @param p { column, row, cage, slot, gemini }
+function cray.cname(p, k)
+   return ("c%d-%dc%ds%d%s%d"):format(p.column, p.row, p.cage, p.slot, k and "n" or "g",
+      k and 2 * p.gemini + k or p.gemini)
+end
+
+--- Place of a node or a Gemini by its name.
+-- @return { column, row, cage, slot, gemini }, and of a node k (0, 1); nil if it is no such name
+function cray.parse(name)
+   local c, r, k, s, what, n = tostring(name):match "^c(%d+)%-(%d+)c(%d+)s(%d+)([gn])(%d+)"
+   if not c then
+      return nil
+   end
+   local p = { column = tonumber(c), row = tonumber(r), cage = tonumber(k), slot = tonumber(s) }
+   n = tonumber(n)
+   p.gemini = what == "g" and n or n // 2
+   if p.cage >= CAGES or p.slot >= SLOTS or p.gemini > 1 then
+      return nil
+   end
+   return p, what == "n" and n % 2 or nil
+end
+
+-- Node ids go up one side of a chassis and back on the other; the next chassis begins on the side
+-- where this one ended.  Assumed: each cabinet begins anew, along the rows.
+local function nid_in_cabinet(p, k)
+   local turn = (p.gemini + p.cage) % 2 -- second half of the chassis' ids: the way back
+   local slot = turn == 0 and p.slot or SLOTS - 1 - p.slot
+   return p.cage * NODES + turn * NODES // 2 + 2 * slot + k
+end
+
+local function place_in_cabinet(id)
+   local cage, rest = id // NODES, id % NODES
+   local turn = rest // (NODES // 2)
+   local slot = rest % (NODES // 2) // 2
+   return { cage = cage, slot = turn == 0 and slot or SLOTS - 1 - slot,
+      gemini = (turn + cage) % 2 }, rest % 2
+end
+
+-- The two ways of cabling: how many cabinets, and coordinates ↔ place.
+local WIRING = {}
+
+WIRING.gemini = {
+   what = "{ columns, 2 * rows, 24 }",
+   new = function(dims)
+      if dims[2] % 2 ~= 0 or dims[3] ~= SLOTS * CAGES then
+         return nil
+      end
+      return { columns = dims[1], rows = dims[2] // 2, cages = CAGES }
+   end,
+   -- Assumed: the even one of a module's two Y coordinates is g0, also where the ring comes back.
+   place = function(w, x, y, z)
+      return { column = cray.unfold(x, w.columns), row = cray.unfold(y // 2, w.rows),
+         cage = z // SLOTS, slot = z % SLOTS, gemini = y % 2 }
+   end,
+   at = function(w, p)
+      return cray.fold(p.column, w.columns), 2 * cray.fold(p.row, w.rows) + p.gemini,
+         p.cage * SLOTS + p.slot
+   end,
+   class = function(letter, from) -- of the link from that coordinate on
+      if letter == "Y" then
+         return from % 2 == 0 and "mezzanine" or "cable"
+      end
+      return letter == "Z" and from % SLOTS < SLOTS - 1 and "backplane" or "cable"
+   end,
+}
+
+WIRING["gemini-chassis"] = {
+   what = "{ 1 to 3 chassis, 2, 8 }",
+   new = function(dims)
+      if dims[1] > CAGES or dims[2] ~= 2 or dims[3] ~= SLOTS then
+         return nil
+      end
+      return { columns = 1, rows = 1, cages = dims[1] }
+   end,
+   place = function(_, x, y, z)
+      return { column = 0, row = 0, cage = x, slot = z, gemini = y }
+   end,
+   at = function(_, p)
+      return p.cage, p.gemini, p.slot
+   end,
+   class = WIRING.gemini.class,
+}
+
+local function words(layout, class, from, to)
+   local a, b = layout.cname(from), layout.cname(to)
+   if class == "mezzanine" then
+      return "mezzanine of " .. a:gsub("g%d$", "")
+   elseif class == "backplane" then
+      return ("backplane of %s, %s to %s"):format(a:gsub("s.*", ""), a:match "s%d+g%d",
+         b:match "s%d+g%d")
+   end
+   return ("cable %s to %s"):format(a, b)
+end
+
+--- A layout: what the torus asks of it.
+-- @param name "gemini" or "gemini-chassis"
+-- @return table of functions, or nil and what was expected:
+--   cname(router [, k]); place(router); router_of(place) → router; nid(router, k);
+--   router_of_nid(nid) → router, k; class(letter, coordinate it leaves in "+");
+--   capacity(class, letter); words(class, from router, to router)
+function cray.layout(name, dims, nodes_per_router)
+   local wiring = WIRING[name]
+   if not wiring then
+      return nil, ("topology.layout: '%s' is not known (known: gemini, gemini-chassis)"):format(
+         tostring(name))
+   end
+   local w = #dims == 3 and wiring.new(dims)
+   if not w or nodes_per_router ~= 2 then
+      return nil, ("topology.layout: %s wants dims = %s and 2 nodes per router"):format(name,
+         wiring.what)
+   end
+   local per_cabinet = w.cages * NODES
+   local layout = { class = wiring.class }
+   function layout.place(r)
+      return wiring.place(w, r // (dims[2] * dims[3]), r // dims[3] % dims[2], r % dims[3])
+   end
+   function layout.router_of(p)
+      local x, y, z = wiring.at(w, p)
+      return (x * dims[2] + y) * dims[3] + z
+   end
+   function layout.cname(r, k)
+      return cray.cname(layout.place(r), k)
+   end
+   function layout.nid(r, k)
+      local p = layout.place(r)
+      return (p.row * w.columns + p.column) * per_cabinet + nid_in_cabinet(p, k)
+   end
+   function layout.router_of_nid(nid)
+      local p, k = place_in_cabinet(nid % per_cabinet)
+      local cabinet = nid // per_cabinet
+      p.column, p.row = cabinet % w.columns, cabinet // w.columns
+      return layout.router_of(p), k
+   end
+   function layout.capacity(class, letter)
+      return CAPACITY[class == "cable" and letter .. " cable" or class]
+   end
+   function layout.words(class, from, to)
+      return words(layout, class, from, to)
+   end
+   return layout
+end
+
+return cray

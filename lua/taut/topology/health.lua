@@ -1,0 +1,99 @@
+--- Failed and degraded components: new routes, what has none, what carries more.
+local graph = require "taut.graph"
+
+local health = {}
+
+local LOST = 1000 -- pairs without a route that a report names
+
+local function check(self, left)
+   for c, v in pairs(left) do
+      if math.type(c) ~= "integer" or c < 1 or c > #self.components then
+         error(("component %s is not within 1 to %d"):format(c, #self.components), 3)
+      elseif type(v) ~= "number" or v < 0 or v > 1 then
+         error(("%s: %s is left, expected 0 to 1"):format(self.components[c], v), 3)
+      end
+   end
+end
+
+-- Takes over the state, and tells whether another set of links has failed.
+local function take(self, left)
+   local changed = false
+   for c in pairs(self.degraded) do
+      self.graph:set_left(c, left[c] or 1)
+   end
+   for c, v in pairs(left) do
+      self.graph:set_left(c, v)
+   end
+   for c in pairs(self.failed) do
+      changed = changed or left[c] ~= 0
+   end
+   self.degraded = {}
+   local failed = {}
+   for c, v in pairs(left) do
+      self.degraded[c] = v < 1 and v or nil
+      failed[c] = v == 0 and true or nil
+      changed = changed or v == 0 and not self.failed[c]
+   end
+   self.failed = failed
+   return changed
+end
+
+-- Another set of failed links is another routing: the evidence of the old one may not hold.
+local function new_epoch(self)
+   local names = {}
+   for c in pairs(self.failed) do
+      names[#names + 1] = self.components[c]
+   end
+   table.sort(names)
+   self.epoch = self.epoch + 1
+   self.signature = #names == 0 and self.wiring or ("%s, %d failed [%s]"):format(self.wiring,
+      #names, graph.digest(table.concat(names, " ")))
+end
+
+local function more_loaded(self, before, now)
+   local list = {}
+   for l = 1, #now do
+      if now[l] > before[l] * (1 + 1e-9) then
+         list[#list + 1] = { self.first_link + l - 1, before[l], now[l] }
+      end
+   end
+   table.sort(list, function(a, b)
+      local more_a, more_b = a[3] / a[2], b[3] / b[2]
+      return more_a ~= more_b and more_a > more_b or more_a == more_b and a[1] < b[1]
+   end)
+   return list
+end
+
+local function unroutable(self, pairs_lost)
+   local list = {}
+   for i, p in ipairs(pairs_lost) do
+      list[i] = { p[1], p[2], self:why_routers(p[1], p[2]) }
+   end
+   return list
+end
+
+--- Say which components are failed or degraded now; all others are healthy.  Routes avoid failed
+-- links (0 left) as the routing can; degraded ones are still used.
+-- @param left map component → share of its capacity that is left, 0 … 1
+-- @param opt table: report = false for no more than the epoch (the loads take time on a large
+--   machine without a quick way to them)
+-- @return { epoch, pairs = pairs of nodes (rails) without a route,
+--   unroutable = array of the first { router, router, why } of them,
+--   more_loaded = array of { link, was, now }, in pairs of nodes, the largest increase first }
+function health.set(self, left, opt)
+   check(self, left)
+   local wants = not opt or opt.report ~= false
+   local before = wants and self.graph:all_to_all()
+   if take(self, left) then
+      new_epoch(self)
+   end
+   assert(self.graph:update())
+   if not wants then
+      return { epoch = self.epoch }
+   end
+   local now, lost, first = self.graph:all_to_all(nil, { most = LOST })
+   return { epoch = self.epoch, pairs = lost, unroutable = unroutable(self, first),
+      more_loaded = more_loaded(self, before, now) }
+end
+
+return health

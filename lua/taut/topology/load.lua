@@ -1,0 +1,162 @@
+--- Bytes per component under a pattern of communication.
+local load = {}
+
+-- Each pattern: function(topo, nodes, opt) → flat array { from node, to node, bytes, … };
+-- all-to-all has a kernel of its own.
+local pattern = {}
+
+--- Everybody to the next one in the list, the last to the first.
+function pattern.ring(_, nodes, opt)
+   return pattern.shift(nil, nodes, { bytes = opt.bytes, by = 1 })
+end
+
+--- Everybody to the one `by` places on.
+function pattern.shift(_, nodes, opt)
+   local list, n = {}, #nodes
+   for i, a in ipairs(nodes) do
+      local b = nodes[(i - 1 + opt.by) % n + 1]
+      if a ~= b then
+         list[#list + 1], list[#list + 2], list[#list + 3] = a, b, opt.bytes
+      end
+   end
+   return list
+end
+
+-- The nearest to a cube that has n places.
+local function cube(n)
+   local best
+   for x = 1, math.floor(n ^ (1 / 3) + 1e-9) do
+      for y = x, n % x == 0 and math.floor((n // x) ^ 0.5 + 1e-9) or 0 do
+         local z = n // x // y
+         if x * y * z == n and (not best or z - x < best[3] - best[1]) then
+            best = { x, y, z }
+         end
+      end
+   end
+   return best
+end
+
+--- Everybody to both neighbours in each dimension of a grid of ranks, which are the nodes in the
+-- order of the list; by default the grid nearest to a cube.
+function pattern.nearest(_, nodes, opt)
+   local grid, list = opt.grid or cube(#nodes), {}
+   local stride = 1
+   for d = #grid, 1, -1 do
+      local len = grid[d]
+      for i, a in ipairs(nodes) do
+         local x = (i - 1) // stride % len
+         for _, step in ipairs(len > 2 and { 1, -1 } or len == 2 and { 1 } or {}) do
+            local b = nodes[i + ((x + step) % len - x) * stride]
+            list[#list + 1], list[#list + 2], list[#list + 3] = a, b, opt.bytes
+         end
+      end
+      stride = stride * len
+   end
+   return list
+end
+
+load.patterns = { "all-to-all", "nearest", "ring", "shift" }
+
+local function check(topo, name, opt)
+   if name ~= "all-to-all" and not pattern[name] then
+      return nil, ("pattern '%s' is not known (known: %s)"):format(tostring(name),
+         table.concat(load.patterns, ", "))
+   end
+   local places = 1
+   for _, len in ipairs(opt.grid or {}) do
+      places = places * len
+   end
+   local n = #(opt.nodes or topo.nodes)
+   if opt.grid and places ~= n then
+      return nil, ("grid %s has %d places, there are %d nodes"):format(
+         table.concat(opt.grid, "x"), places, n)
+   elseif opt.by and (math.type(opt.by) ~= "integer" or opt.by < 1) then
+      return nil, ("shift: expected a whole number of at least 1, got %s"):format(
+         tostring(opt.by))
+   end
+   return true
+end
+
+local function all_nodes(topo)
+   local list = {}
+   for n = 1, #topo.nodes do
+      list[n] = n
+   end
+   return list
+end
+
+-- What tx and rx carry of all-to-all: the links' kernel does not look at them.
+local function add_ports(topo, out, nodes, bytes)
+   for rail = 1, topo.rails do
+      for _, n in ipairs(nodes) do
+         local e = #topo.nodes * (rail - 1) + n
+         out[2 * e - 1], out[2 * e] = bytes * (#nodes - 1), bytes * (#nodes - 1)
+      end
+   end
+end
+
+local function all_to_all(topo, nodes, opt)
+   local weights, out = {}, {}
+   for e = 1, #topo.nodes * topo.rails do
+      weights[e] = 0
+   end
+   for _, n in ipairs(nodes) do
+      for rail = 1, topo.rails do
+         weights[#topo.nodes * (rail - 1) + n] = 1
+      end
+   end
+   for c = 1, topo.first_link - 1 do
+      out[c] = 0
+   end
+   local bytes = opt.bytes / topo.rails
+   local links, lost = topo.graph:all_to_all(weights, { walk = opt.walk })
+   for l, v in ipairs(links) do
+      out[topo.first_link + l - 1] = v * bytes
+   end
+   add_ports(topo, out, nodes, bytes)
+   return out, lost
+end
+
+local function by_pairs(topo, list, rails)
+   local out, lost = {}, 0
+   for c = 1, #topo.components do
+      out[c] = 0
+   end
+   for rail = 1, rails do
+      local links, without = topo.graph:pair_loads(list, rail)
+      lost = lost + without
+      for l, v in ipairs(links) do
+         local c = topo.first_link + l - 1
+         out[c] = out[c] + v / rails
+      end
+      for i = 1, #list, 3 do
+         local first = #topo.nodes * (rail - 1)
+         local tx, rx = 2 * (first + list[i]) - 1, 2 * (first + list[i + 1])
+         out[tx], out[rx] = out[tx] + list[i + 2] / rails, out[rx] + list[i + 2] / rails
+      end
+   end
+   return out, lost
+end
+
+--- Bytes on each component while nodes talk to each other in a pattern; several rails share them
+-- evenly, and the links of a set by their weights.
+-- @param self topology
+-- @param name "all-to-all", "ring", "shift" or "nearest"
+-- @param opt table: nodes = array (default all), bytes = for each pair (default 1), by = places
+--   (shift; default 1), grid = lengths (nearest), walk = true to walk every pair
+-- @return array by component, pairs without a route; or nil and what is wrong
+function load.of(self, name, opt)
+   opt = opt or {}
+   local ok, err = check(self, name, opt)
+   if not ok then
+      return nil, err
+   end
+   local o = { bytes = opt.bytes or 1, by = opt.by or 1, grid = opt.grid, walk = opt.walk }
+   local nodes = opt.nodes or all_nodes(self)
+   if name == "all-to-all" then
+      return all_to_all(self, nodes, o)
+   end
+   return by_pairs(self, pattern[name](self, nodes, o), self.rails)
+end
+
+return load

@@ -1,0 +1,102 @@
+--- Routers next to each other, for tests that cross as little as possible.
+local neighbours = {}
+
+-- Routers one link on, in the order of the links.
+local function next_routers(topo, r)
+   local list, seen = {}, {}
+   for _, c in ipairs(topo:links_of(r)) do
+      local s = topo:to(c)
+      if not seen[s] then
+         seen[s] = true
+         list[#list + 1] = s
+      end
+   end
+   return list
+end
+
+--- Nodes on the nearest routers that have any.
+-- @param topo topology
+-- @param from array of routers to start from
+-- @return array of nodes, ascending
+function neighbours.nearest_nodes(topo, from)
+   local seen, now, list = {}, from, {}
+   while #list == 0 and #now > 0 do
+      local after = {}
+      for _, r in ipairs(now) do
+         if not seen[r] then
+            seen[r] = true
+            table.move(topo:on_router(r), 1, #topo:on_router(r), #list + 1, list)
+            table.move(next_routers(topo, r), 1, #next_routers(topo, r), #after + 1, after)
+         end
+      end
+      now = after
+   end
+   table.sort(list)
+   return list
+end
+
+-- Routers of the set that can be reached through none of the set, by way of at most `most` links.
+local function reach(topo, r, set, most)
+   local seen, now, list = { [r] = true }, { r }, {}
+   for _ = 1, most do
+      local after = {}
+      for _, at in ipairs(now) do
+         for _, s in ipairs(next_routers(topo, at)) do
+            if not seen[s] then
+               seen[s] = true
+               table.insert(set[s] and list or after, s)
+            end
+         end
+      end
+      if #list > 0 then
+         break
+      end
+      now = after
+   end
+   return list
+end
+
+-- A pair goes into the first group where neither router has a part yet.
+local function put(groups, r, s)
+   for _, g in ipairs(groups) do
+      if not g.used[r] and not g.used[s] then
+         g.used[r], g.used[s] = true, true
+         table.insert(g.pairs, { r, s })
+         return
+      end
+   end
+   groups[#groups + 1] = { key = ("group %05d"):format(#groups + 1), pairs = { { r, s } },
+      used = { [r] = true, [s] = true } }
+end
+
+local MOST = 2    -- links between neighbours: a switch without nodes may be between them
+local PARTNERS = 6 -- neighbours that a router behind such a switch is tested with
+
+--- Candidate tests between neighbouring routers of a set, in groups in which no router takes part
+-- twice.
+-- @param self topology
+-- @param by_router map router number → array of its nodes that take part
+-- @return array of groups, each { key =, pairs = array of { from router, to router } }
+function neighbours.groups(self, by_router)
+   local routers, groups = {}, {}
+   for r in pairs(by_router) do
+      routers[#routers + 1] = r
+   end
+   table.sort(routers)
+   for _, r in ipairs(routers) do
+      local list = reach(self, r, by_router, MOST)
+      table.sort(list, function(a, b) -- those after r first, round the end
+         return (a - r) % self.routers < (b - r) % self.routers
+      end)
+      local direct = #list > 0 and #self:links_between(r, list[1]) > 0
+      for i = 1, direct and #list or math.min(#list, PARTNERS) do
+         put(groups, r, list[i])
+      end
+   end
+   for _, g in ipairs(groups) do
+      g.used = nil
+   end
+   return groups
+end
+
+return neighbours

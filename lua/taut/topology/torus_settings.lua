@@ -1,0 +1,196 @@
+--- What a site says of its torus or mesh: checked, with defaults.
+local cray = require "taut.topology.cray"
+local hostlist = require "taut.hostlist"
+
+local settings = {}
+
+settings.LETTERS = { "X", "Y", "Z", "A", "B", "C" }
+
+local function is_count(v, least)
+   return math.type(v) == "integer" and v >= least
+end
+
+local function check_dims(dims)
+   if type(dims) ~= "table" or #dims < 1 or #dims > 6 then
+      return nil, "topology.dims: expected a list of 1 to 6 lengths, such as { 4, 2, 2 }"
+   end
+   local routers = 1
+   for i, d in ipairs(dims) do
+      if not is_count(d, 1) or d > 4096 then
+         return nil, ("topology.dims[%d]: expected a whole number 1 to 4096, got %s"):format(
+            i, tostring(d))
+      end
+      routers = routers * d
+   end
+   if routers > 1 << 20 then
+      return nil, ("topology.dims: %d routers, expected at most %d"):format(routers, 1 << 20)
+   end
+   return true
+end
+
+--- @return true, or nil and what was expected
+function settings.check(conf)
+   local ok, err = check_dims(conf.dims)
+   if not ok then
+      return nil, err
+   end
+   if not is_count(conf.nodes_per_router, 1) then
+      return nil, ("topology.nodes_per_router: expected a whole number of at least 1, got %s")
+         :format(tostring(conf.nodes_per_router))
+   end
+   if type(conf.nodes) ~= "string" then
+      return nil, "topology.nodes: expected a host list, such as \"n[0-31]\""
+   end
+   return true
+end
+
+-- A setting of one value for all dimensions, or of a table { X = …, Y = … }, as an array.
+local function per_dimension(conf, name, dims, default, check)
+   local given, out = conf[name], {}
+   if given == nil then
+      given = default
+   end
+   for d = 1, #dims do
+      local v = given
+      if type(given) == "table" then
+         v = given[settings.LETTERS[d]]
+         if v == nil then
+            v = default
+         end
+      end
+      if not check(v) then
+         return nil, ("topology.%s: %s is not expected for %s"):format(name, tostring(v),
+            settings.LETTERS[d])
+      end
+      out[d] = v
+   end
+   return out
+end
+
+local function is_flag(v)
+   return type(v) == "boolean"
+end
+
+local function is_sign(v)
+   return v == "+" or v == "-"
+end
+
+-- "XYZ" as numbers from 0.
+local function order_of(conf, dims)
+   local text, order, seen = conf.order, {}, {}
+   if text == nil then
+      text = table.concat(settings.LETTERS, "", 1, #dims)
+   end
+   for letter in tostring(text):gmatch "." do
+      for d = 1, #dims do
+         if settings.LETTERS[d] == letter and not seen[d] then
+            seen[d], order[#order + 1] = true, d - 1
+         end
+      end
+   end
+   if #order ~= #dims or #tostring(text) ~= #dims then
+      return nil, ("topology.order: expected each of %s once, got %s"):format(
+         table.concat(settings.LETTERS, "", 1, #dims), tostring(text))
+   end
+   return order
+end
+
+--- Fill in what the routes and the wiring depend on.
+-- @param f fields of the topology: gets wrap, two_cables, tie_minus, order, no_retry, layout
+-- @return nil, or what was expected
+function settings.fill(f, conf)
+   local dims, ties, err = conf.dims
+   f.wrap, err = per_dimension(conf, "wrap", dims, conf.kind ~= "mesh", is_flag)
+   if not f.wrap then
+      return err
+   end
+   f.two_cables, err = per_dimension(conf, "two_cables", dims, false, is_flag)
+   if not f.two_cables then
+      return err
+   end
+   ties, err = per_dimension(conf, "tie", dims, "+", is_sign)
+   if not ties then
+      return err
+   end
+   f.tie_minus = {}
+   for d, len in ipairs(dims) do
+      -- one cable between two routers is "+" from both; a mesh of two has no second one
+      f.two_cables[d] = f.two_cables[d] and f.wrap[d]
+      f.tie_minus[d] = ties[d] == "-" and (len > 2 or f.two_cables[d])
+      f.wrap[d] = f.wrap[d] or len == 2
+   end
+   f.order, err = order_of(conf, dims)
+   if not f.order then
+      return err
+   end
+   if conf.retry ~= nil and type(conf.retry) ~= "boolean" then
+      return ("topology.retry: expected true or false, got %s"):format(tostring(conf.retry))
+   end
+   f.no_retry = conf.retry == false
+   if conf.layout ~= nil then
+      f.layout, err = cray.layout(conf.layout, dims, conf.nodes_per_router)
+      return err
+   end
+   return nil
+end
+
+--- What routing depends on, as text.
+function settings.words(f)
+   local out = {}
+   for d = 1, #f.dims do
+      out[d] = (f.wrap[d] and "ring" or "line") .. (f.two_cables[d] and "2" or "") ..
+         (f.tie_minus[d] and "-" or "+") .. f.order[d]
+   end
+   out[#out + 1] = f.no_retry and "once" or "retry"
+   return table.concat(out, " ")
+end
+
+--- Capacity of a component, bytes per second: that of its port ("Y+"), its class ("mezzanine",
+-- "Y cable"), its dimension ("Y"), any link, or what the layout knows.
+function settings.capacity_of(conf, port, class, layout)
+   local c = conf.capacity
+   local letter = port:sub(1, 1)
+   local is_link = port ~= "tx" and port ~= "rx"
+   local v = type(c) == "number" and c or type(c) == "table" and (c[port] or c[letter .. " " ..
+      class] or c[class] or c[letter] or (is_link and c.link)) or nil
+   if v == nil and layout then
+      v = layout.capacity(class, letter)
+   end
+   if type(v) ~= "number" or v <= 0 then
+      return nil, ("topology.capacity: expected bytes per second for '%s', got %s"):format(
+         port, tostring(v or nil))
+   end
+   return v
+end
+
+--- Names that are no compute nodes.
+-- @return set, or nil and what was expected
+function settings.service(conf, names)
+   local skip, known = {}, {}
+   if conf.service == nil then
+      return skip
+   end
+   local list, why = {}, nil
+   if type(conf.service) == "string" then
+      list, why = hostlist.expand(conf.service)
+   elseif type(conf.service) ~= "table" then
+      why = "got " .. tostring(conf.service)
+   else
+      list = conf.service
+   end
+   if why then
+      return nil, "topology.service: expected a host list: " .. why
+   end
+   for _, name in ipairs(names) do
+      known[name] = true
+   end
+   for _, name in ipairs(list) do
+      if not known[name] then
+         return nil, ("topology.service: '%s' is not one of topology.nodes"):format(tostring(name))
+      end
+      skip[name] = true
+   end
+   return skip
+end
+
+return settings
