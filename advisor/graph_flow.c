@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "advisor/graph_flow.h"
 
@@ -22,9 +21,10 @@ struct flow {
     const struct taut_graph *g;
     struct setting set;
     uint32_t node;
-    double *on_link; /* [links] */
-    double *taken;   /* [routers] into the endpoints there */
-    double *sent;    /* [rails] by the node */
+    double *on_link; /* [links] where link_run says that it is of this run */
+    double *taken;   /* [routers] into the endpoints there; the same */
+    uint32_t *link_run, *taken_run;
+    uint32_t run;
     uint32_t *seen;  /* [routers] == round: reached in this one */
     uint32_t *via;   /* [routers] link by which */
     uint32_t *queue; /* [routers] */
@@ -38,7 +38,8 @@ static void flow_destroy(struct flow *f)
         return;
     free(f->on_link);
     free(f->taken);
-    free(f->sent);
+    free(f->link_run);
+    free(f->taken_run);
     free(f->seen);
     free(f->via);
     free(f->queue);
@@ -54,11 +55,13 @@ static struct flow *flow_create(const struct taut_graph *g)
     f->g = g;
     f->on_link = calloc((size_t)g->links + 1, sizeof(*f->on_link));
     f->taken = calloc(g->routers, sizeof(*f->taken));
-    f->sent = calloc(g->rails, sizeof(*f->sent));
+    f->link_run = calloc((size_t)g->links + 1, sizeof(*f->link_run));
+    f->taken_run = calloc(g->routers, sizeof(*f->taken_run));
     f->seen = calloc(g->routers, sizeof(*f->seen));
     f->via = calloc(g->routers, sizeof(*f->via));
     f->queue = calloc(g->routers, sizeof(*f->queue));
-    if (f->on_link && f->taken && f->sent && f->seen && f->via && f->queue)
+    if (f->on_link && f->taken && f->link_run && f->taken_run && f->seen &&
+        f->via && f->queue)
         return f;
     flow_destroy(f);
     errno = ENOMEM;
@@ -79,6 +82,16 @@ static double capacity(const struct taut_graph *g, const struct setting *s,
 static uint32_t port(const struct setting *s, uint32_t e, bool is_source)
 {
     return is_source == s->outward ? taut_graph_tx(e) : taut_graph_rx(e);
+}
+
+static double on_link(const struct flow *f, uint32_t l)
+{
+    return f->link_run[l] == f->run ? f->on_link[l] : 0;
+}
+
+static double taken(const struct flow *f, uint32_t r)
+{
+    return f->taken_run[r] == f->run ? f->taken[r] : 0;
 }
 
 static bool is_home(const struct flow *f, uint32_t r)
@@ -127,7 +140,7 @@ static uint32_t tail(const struct flow *f, uint32_t l)
 
 static double room(const struct flow *f, uint32_t l)
 {
-    return capacity(f->g, &f->set, taut_graph_link(f->g, l)) - f->on_link[l];
+    return capacity(f->g, &f->set, taut_graph_link(f->g, l)) - on_link(f, l);
 }
 
 static void reach_from(struct flow *f, uint32_t r, double little,
@@ -137,12 +150,12 @@ static void reach_from(struct flow *f, uint32_t r, double little,
 
     for (uint32_t i = g->out_first[r]; i < g->out_first[r + 1]; i++) {
         uint32_t l = g->out[i];
-        if ((f->set.outward ? room(f, l) : f->on_link[l]) > little)
+        if ((f->set.outward ? room(f, l) : on_link(f, l)) > little)
             reach(f, g->to[l], l, last);
     }
     for (uint32_t i = g->in_first[r]; i < g->in_first[r + 1]; i++) {
         uint32_t l = g->in[i];
-        if ((f->set.outward ? f->on_link[l] : room(f, l)) > little)
+        if ((f->set.outward ? on_link(f, l) : room(f, l)) > little)
             reach(f, g->from[l], l, last);
     }
 }
@@ -156,7 +169,7 @@ static uint32_t find_sink(struct flow *f, uint32_t start, double little)
     reach(f, start, NONE, &last);
     for (uint32_t i = 0; i < last; i++) {
         uint32_t r = f->queue[i];
-        if (takes(f, r) - f->taken[r] > little)
+        if (takes(f, r) - taken(f, r) > little)
             return r;
         reach_from(f, r, little, &last);
     }
@@ -169,25 +182,27 @@ static uint32_t step_back(const struct flow *f, uint32_t r, double *fits)
     uint32_t l = f->via[r];
     bool forward = head(f, l) == r;
 
-    *fits = forward ? room(f, l) : f->on_link[l];
+    *fits = forward ? room(f, l) : on_link(f, l);
     return forward ? tail(f, l) : head(f, l);
 }
 
 static void push(struct flow *f, uint32_t sink, double amount)
 {
-    f->taken[sink] += amount;
+    f->taken[sink] = taken(f, sink) + amount;
+    f->taken_run[sink] = f->run;
     for (uint32_t r = sink; f->via[r] != NONE;) {
         uint32_t l = f->via[r];
         double ignored;
         uint32_t before = step_back(f, r, &ignored);
-        f->on_link[l] += head(f, l) == r ? amount : -amount;
+        f->on_link[l] = on_link(f, l) + (head(f, l) == r ? amount : -amount);
+        f->link_run[l] = f->run;
         r = before;
     }
 }
 
 static double augment(struct flow *f, uint32_t sink, double amount)
 {
-    double fits = takes(f, sink) - f->taken[sink];
+    double fits = takes(f, sink) - taken(f, sink);
 
     amount = fits < amount ? fits : amount;
     for (uint32_t r = sink; f->via[r] != NONE;) {
@@ -236,8 +251,7 @@ static double run(struct flow *f, uint32_t node, const struct setting *s)
     f->node = node;
     f->set = *s;
     f->only_home = has_only_home(f);
-    memset(f->on_link, 0, f->g->links * sizeof(*f->on_link));
-    memset(f->taken, 0, f->g->routers * sizeof(*f->taken));
+    f->run++;
     for (uint32_t k = 0; k < f->g->rails; k++)
         sum += flow_of_rail(f, k);
     return sum;

@@ -105,25 +105,38 @@ static int hash_links(const struct taut_graph *g, const struct halves *h,
     return rc;
 }
 
+/* Endpoints of a rail on its router r but e; *other is one of them. */
+static uint32_t count_others(const struct taut_graph *g, uint32_t rail,
+                             uint32_t e, uint32_t *other)
+{
+    uint32_t r = g->at[e], n = 0;
+
+    for (uint32_t i = g->on_first[r]; i < g->on_first[r + 1]; i++)
+        if (g->on[i] != e && g->on[i] / g->nodes == rail) {
+            *other = g->on[i];
+            n++;
+        }
+    return n;
+}
+
 /* A tx is on all routes from its node.  Alone on its router, these are the
- * routes from the router; beside others it is like no link. */
+ * routes from the router; beside others it is like no link, and like an rx
+ * only where there are no more than two nodes. */
 static void hash_ports(const struct taut_graph *g, const struct halves *h,
                        uint32_t rail, uint64_t *hash)
 {
-    uint32_t first = rail * g->nodes, end = first + g->nodes;
-
-    for (uint32_t e = first; e < end; e++) {
-        uint32_t r = g->at[e], others = 0;
+    for (uint32_t e = rail * g->nodes; e < (rail + 1) * g->nodes; e++) {
+        uint32_t r = g->at[e], other = e;
         if (r == TAUT_GRAPH_NONE)
             continue;
-        for (uint32_t i = g->on_first[r]; i < g->on_first[r + 1]; i++)
-            others += g->on[i] != e && g->on[i] >= first && g->on[i] < end;
+        uint32_t others = count_others(g, rail, e, &other);
         uint64_t from = h->src[r] * (h->all_dst - h->dst[r]);
         uint64_t to = h->dst[r] * (h->all_src - h->src[r]);
+        bool is_pair = others == 1 && h->all_src == h->src[r];
         hash[taut_graph_tx(e)] = others > 0 ? mix(taut_graph_tx(e)) : from;
-        hash[taut_graph_rx(e)] = others > 0 ? mix(taut_graph_rx(e)) : to;
-        if (others > 0 && g->nodes == 2) /* one route each way, no more */
-            hash[taut_graph_rx(2 * first + 1 - e)] = hash[taut_graph_tx(e)];
+        hash[taut_graph_rx(e)] = others == 0 ? to
+                                 : is_pair   ? mix(taut_graph_tx(other))
+                                             : mix(taut_graph_rx(e));
     }
 }
 

@@ -130,9 +130,12 @@ static int torus_blame(const void *self, const struct taut_graph *g, uint32_t r,
     (void)dst;
     for (uint32_t i = 0; i < t->conf.dims; i++) {
         uint32_t d = t->order[0][i];
+        bool up = goal[d] > t->coord[(size_t)r * t->conf.dims + d];
         taut_torus_steps(t, r, d, goal[d], &blocked);
         for (uint32_t port = 2 * d; blocked && port <= 2 * d + 1; port++) {
             uint32_t at = r;
+            if (!t->conf.wraps[d] && up == ((port & 1) != 0))
+                continue;
             size_t w = 2 * (size_t)t->conf.dims;
             for (uint32_t k = t->clear[r * w + port]; k > 0; k--)
                 at = t->to[at * w + port];

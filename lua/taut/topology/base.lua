@@ -84,18 +84,31 @@ local function back_as_components(self, spec)
    return out
 end
 
+-- A value as text, the same for equal values.
+local function describe(v, out)
+   if type(v) ~= "table" then
+      out[#out + 1] = tostring(v)
+      return out
+   end
+   local keys = {}
+   for i = 1, #v do
+      describe(v[i], out)
+   end
+   for k in pairs(v) do
+      keys[#keys + 1] = type(k) == "string" and k or nil
+   end
+   table.sort(keys)
+   for _, k in ipairs(keys) do
+      out[#out + 1] = k
+      describe(v[k], out)
+   end
+   return out
+end
+
 -- Names, wiring and routing in one number.
 local function wiring(self, spec)
-   local routing = {}
-   for k, v in pairs(spec.params) do
-      routing[#routing + 1] = k .. "=" .. (type(v) == "table" and
-         (type(v[1]) ~= "table" and type(v[1]) ~= "boolean" and table.concat(v, ",") or #v)
-         or tostring(v))
-   end
-   table.sort(routing)
-   return graph.digest(table.concat({ spec.label, table.concat(self.components, " "),
-      table.concat(spec.links.to, " "), table.concat(spec.routing or {}, " "), spec.engine,
-      table.concat(routing, " ") }, "\n"))
+   return graph.digest(table.concat(describe({ self.components, spec.router_of, spec.links.from,
+      spec.links.to, spec.engine, spec.params }, {}), " "))
 end
 
 --- Make a topology.

@@ -49,7 +49,8 @@ function cray.parse(name)
 end
 
 -- Node ids go up one side of a chassis and back on the other; the next chassis begins on the side
--- where this one ended.  Assumed: each cabinet begins anew, along the rows.
+-- where this one ended.  Assumed: each cabinet begins anew, cabinets count along the rows (as they
+-- do in the Aries machines whose lists are public).
 local function nid_in_cabinet(p, k)
    local turn = (p.gemini + p.cage) % 2 -- second half of the chassis' ids: the way back
    local slot = turn == 0 and p.slot or SLOTS - 1 - p.slot

@@ -2,9 +2,9 @@
 --
 -- Numbers: nodes 1 … #nodes, routers 0 … routers - 1, components 1 … #components.  Endpoint e (rail
 -- k of node i is e = #nodes * (k - 1) + i) has tx = 2e - 1 and rx = 2e; links follow.  With one
--- rail the names are `n5/tx`, `n5/rx`, with several `n5:2/tx` (rails count from 1).  A link is directed
--- and named by the router and port it leaves, `ROUTER/PORT`; parallel cables that the routing does
--- not tell apart are one link.
+-- rail the names are `n5/tx`, `n5/rx`, with several `n5:2/tx` (rails count from 1).  A link is
+-- directed and named by the router and port it leaves, `ROUTER/PORT`; parallel cables that the
+-- routing does not tell apart are one link.
 --
 -- A topology object (base.lua) has these fields:
 --   kind_name, nodes[], node_id{}, components[], component_id{}, capacity[c] (bytes per second,

@@ -183,9 +183,8 @@ function torus.build(conf)
    end
    return base.new(Torus, { kind_name = f.kind_name, label = describe(f, conf), nodes = names,
       router_of = router_of, router_name = router_names(f), tx = port.tx, rx = port.rx,
-      links = links, engine = "torus", params = { dims = f.dims, wraps = f.wrap, tie_minus = f.tie_minus,
-         order = f.order, no_retry = f.no_retry, port = links.code },
-      routing = { settings.words(f) }, fields = f })
+      links = links, engine = "torus", fields = f, params = { dims = f.dims, wraps = f.wrap,
+         tie_minus = f.tie_minus, order = f.order, no_retry = f.no_retry, port = links.code } })
 end
 
 ---------------------------------------------------------------- what only a torus knows

@@ -134,17 +134,6 @@ function settings.fill(f, conf)
    return nil
 end
 
---- What routing depends on, as text.
-function settings.words(f)
-   local out = {}
-   for d = 1, #f.dims do
-      out[d] = (f.wrap[d] and "ring" or "line") .. (f.two_cables[d] and "2" or "") ..
-         (f.tie_minus[d] and "-" or "+") .. f.order[d]
-   end
-   out[#out + 1] = f.no_retry and "once" or "retry"
-   return table.concat(out, " ")
-end
-
 --- Capacity of a component, bytes per second: that of its port ("Y+"), its class ("mezzanine",
 -- "Y cable"), its dimension ("Y"), any link, or what the layout knows.
 function settings.capacity_of(conf, port, class, layout)
