@@ -268,8 +268,14 @@ void taut_route_add_set(struct taut_route *t, const uint32_t *link,
     t->end[t->stages++] = t->entries;
 }
 
-void taut_lost_add(struct taut_lost *lost, uint32_t r, uint32_t s)
+void taut_lost_add(struct taut_lost *lost, uint32_t r, uint32_t s,
+                   uint64_t amount)
 {
+    lost->pairs += amount;
+    if (lost->from != NULL) {
+        lost->from[r] += amount;
+        lost->to[s] += amount;
+    }
     if (lost->count < lost->max) {
         lost->pair[2 * lost->count] = r;
         lost->pair[2 * lost->count + 1] = s;

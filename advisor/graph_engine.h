@@ -55,9 +55,12 @@ struct taut_lost {
     uint64_t pairs;
     uint32_t count, max; /* in 'pair', two routers each */
     uint32_t *pair;      /* [2 * max], the caller's; may be NULL: max = 0 */
+    uint64_t *from, *to; /* [routers] by source, by destination; or NULL */
 };
 
-void taut_lost_add(struct taut_lost *lost, uint32_t r, uint32_t s);
+/* One pair without a route, of this weight. */
+void taut_lost_add(struct taut_lost *lost, uint32_t r, uint32_t s,
+                   uint64_t amount);
 
 /* Pairs of routers whose routes use a link, per router. */
 struct taut_crossing {

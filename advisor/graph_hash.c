@@ -42,6 +42,7 @@ struct halves {
     uint64_t *dst;    /* [routers] sum over what counts as a destination */
     uint64_t *dst_of; /* [endpoints] where routes depend on them */
     uint64_t all_src, all_dst;
+    struct taut_lost lost; /* by router: not among the routes */
 };
 
 static void halves_fini(struct halves *h)
@@ -49,6 +50,8 @@ static void halves_fini(struct halves *h)
     free(h->src);
     free(h->dst);
     free(h->dst_of);
+    free(h->lost.from);
+    free(h->lost.to);
 }
 
 static int halves_init(struct halves *h, const struct taut_graph *g,
@@ -57,7 +60,9 @@ static int halves_init(struct halves *h, const struct taut_graph *g,
     *h = (struct halves){.src = calloc(g->routers, sizeof(*h->src)),
                          .dst = calloc(g->routers, sizeof(*h->dst)),
                          .dst_of = calloc(g->endpoints, sizeof(*h->dst_of))};
-    if (h->src == NULL || h->dst == NULL || h->dst_of == NULL) {
+    h->lost.from = calloc(g->routers, sizeof(*h->lost.from));
+    h->lost.to = calloc(g->routers, sizeof(*h->lost.to));
+    if (!h->src || !h->dst || !h->dst_of || !h->lost.from || !h->lost.to) {
         halves_fini(h);
         errno = ENOMEM;
         return -1;
@@ -79,14 +84,13 @@ static int halves_init(struct halves *h, const struct taut_graph *g,
     return 0;
 }
 
-static int hash_links(const struct taut_graph *g, const struct halves *h,
+static int hash_links(const struct taut_graph *g, struct halves *h,
                       uint32_t rail, unsigned threads, uint64_t *hash)
 {
-    struct taut_lost lost = {0};
     struct taut_ends e;
 
     if (g->engine->sums != NULL)
-        return g->engine->sums(g->self, g, h->src, h->dst, hash, &lost);
+        return g->engine->sums(g->self, g, h->src, h->dst, hash, &h->lost);
     if (taut_ends_init(&e, g) < 0)
         return -1;
     struct taut_walk w = {.graph = g,
@@ -95,7 +99,7 @@ static int hash_links(const struct taut_graph *g, const struct halves *h,
                           .n_count = g->links,
                           .visit = add_hash,
                           .threads = threads};
-    struct taut_walk_sums sums = {.count = hash};
+    struct taut_walk_sums sums = {.count = hash, .lost = h->lost};
     w.n_src = taut_ends_of_routers(g, h->src, e.src);
     w.n_dst = g->engine->by_destination
                   ? taut_ends_of_rail(g, h->dst_of, rail, e.dst)
@@ -121,7 +125,7 @@ static uint32_t count_others(const struct taut_graph *g, uint32_t rail,
 
 /* A tx is on all routes from its node.  Alone on its router, these are the
  * routes from the router; beside others it is like no link, and like an rx
- * only where there are no more than two nodes. */
+ * only where two nodes have no routes but to each other. */
 static void hash_ports(const struct taut_graph *g, const struct halves *h,
                        uint32_t rail, uint64_t *hash)
 {
@@ -130,9 +134,9 @@ static void hash_ports(const struct taut_graph *g, const struct halves *h,
         if (r == TAUT_GRAPH_NONE)
             continue;
         uint32_t others = count_others(g, rail, e, &other);
-        uint64_t from = h->src[r] * (h->all_dst - h->dst[r]);
-        uint64_t to = h->dst[r] * (h->all_src - h->src[r]);
-        bool is_pair = others == 1 && h->all_src == h->src[r];
+        uint64_t from = h->src[r] * (h->all_dst - h->dst[r]) - h->lost.from[r];
+        uint64_t to = h->dst[r] * (h->all_src - h->src[r]) - h->lost.to[r];
+        bool is_pair = others == 1 && from == 0 && to == 0;
         hash[taut_graph_tx(e)] = others > 0 ? mix(taut_graph_tx(e)) : from;
         hash[taut_graph_rx(e)] = others == 0 ? to
                                  : is_pair   ? mix(taut_graph_tx(other))

@@ -279,12 +279,10 @@ static void reroute(void *arg, uint32_t r, uint32_t s, uint64_t amount)
     a->amount = -amount; /* what the rings counted of it */
     each_leg(a->t, a->t->order[0], r, s, add_leg, a);
     a->amount = amount;
-    if (k >= 0) {
+    if (k >= 0)
         each_leg(a->t, a->t->order[k], r, s, add_leg, a);
-    } else {
-        a->lost->pairs += amount;
-        taut_lost_add(a->lost, r, s);
-    }
+    else
+        taut_lost_add(a->lost, r, s, amount);
 }
 
 int taut_torus_sums(const void *self, const struct taut_graph *g,

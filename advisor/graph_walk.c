@@ -31,8 +31,8 @@ static void walk_from(struct worker *me, const struct taut_walk_end *src)
             w->visit(w->arg, &me->sums, src, dst, &me->route);
             continue;
         }
-        me->sums.lost.pairs += src->weight * dst->weight;
-        taut_lost_add(&me->sums.lost, src->router, dst->router);
+        taut_lost_add(&me->sums.lost, src->router, dst->router,
+                      src->weight * dst->weight);
     }
 }
 
@@ -52,18 +52,33 @@ static void worker_fini(struct worker *me)
     free(me->sums.load);
     free(me->sums.count);
     free(me->sums.lost.pair);
+    free(me->sums.lost.from);
+    free(me->sums.lost.to);
+}
+
+static int lost_init(struct taut_lost *lost, uint32_t routers,
+                     const struct taut_lost *like)
+{
+    lost->max = like->max;
+    lost->pair = calloc(2 * (size_t)like->max + 1, sizeof(uint32_t));
+    if (like->from != NULL) {
+        lost->from = calloc(routers, sizeof(uint64_t));
+        lost->to = calloc(routers, sizeof(uint64_t));
+        if (lost->from == NULL || lost->to == NULL)
+            return -1;
+    }
+    return lost->pair != NULL ? 0 : -1;
 }
 
 static int worker_init(struct worker *me, const struct taut_walk *w,
-                       atomic_uint *next, uint32_t max_lost)
+                       atomic_uint *next, const struct taut_lost *lost)
 {
     *me = (struct worker){.walk = w, .next = next};
+    int rc = lost_init(&me->sums.lost, w->graph->routers, lost);
     me->sums.load = calloc(w->n_load + 1, sizeof(double));
     me->sums.count = calloc(w->n_count + 1, sizeof(uint64_t));
-    me->sums.lost.pair = calloc(2 * (size_t)max_lost + 1, sizeof(uint32_t));
-    me->sums.lost.max = max_lost;
-    if (taut_route_init(&me->route, w->graph) == 0 && me->sums.load != NULL &&
-        me->sums.count != NULL && me->sums.lost.pair != NULL)
+    if (rc == 0 && taut_route_init(&me->route, w->graph) == 0 &&
+        me->sums.load != NULL && me->sums.count != NULL)
         return 0;
     worker_fini(me);
     errno = ENOMEM;
@@ -77,10 +92,20 @@ static void add_up(const struct taut_walk *w, struct taut_walk_sums *sums,
         sums->load[i] += part->load[i];
     for (size_t i = 0; i < w->n_count; i++)
         sums->count[i] += part->count[i];
-    sums->lost.pairs += part->lost.pairs;
-    for (uint32_t i = 0; i < part->lost.count; i++)
-        taut_lost_add(&sums->lost, part->lost.pair[2 * i],
-                      part->lost.pair[2 * i + 1]);
+}
+
+static void add_lost(const struct taut_graph *g, struct taut_lost *lost,
+                     const struct taut_lost *part)
+{
+    for (uint32_t i = 0; i < part->count && lost->count < lost->max; i++) {
+        lost->pair[2 * lost->count] = part->pair[2 * i];
+        lost->pair[2 * lost->count++ + 1] = part->pair[2 * i + 1];
+    }
+    for (uint32_t r = 0; lost->from != NULL && r < g->routers; r++) {
+        lost->from[r] += part->from[r];
+        lost->to[r] += part->to[r];
+    }
+    lost->pairs += part->pairs;
 }
 
 static unsigned count_threads(const struct taut_walk *w)
@@ -114,12 +139,14 @@ int taut_walk_run(const struct taut_walk *w, struct taut_walk_sums *sums)
     int rc = -1;
 
     while (ready < n &&
-           worker_init(&workers[ready], w, &next, sums->lost.max) == 0)
+           worker_init(&workers[ready], w, &next, &sums->lost) == 0)
         ready++;
     if (ready == n) {
         run_all(workers, n);
-        for (unsigned i = 0; i < n; i++)
+        for (unsigned i = 0; i < n; i++) {
             add_up(w, sums, &workers[i].sums);
+            add_lost(w->graph, &sums->lost, &workers[i].sums.lost);
+        }
         rc = 0;
     }
     while (ready > 0)

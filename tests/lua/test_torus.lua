@@ -29,6 +29,19 @@ function tests.test_bad_configuration_says_what_was_expected()
       { "nodes", "n[0-30],n5", "stands twice" },
       { "capacity", { tx = 1, rx = 1 }, "for 'X+'" },
       { "capacity", -1, "bytes per second" },
+      { "capacity", { X = 1, Y = 1, Z = 1, tx = 1 }, "for 'rx'" },
+      { "dims", { 4096, 4096 }, "16777216 routers, expected at most" },
+      { "wrap", "yes", "topology.wrap: yes is not expected for X" },
+      { "wrap", { Y = 1 }, "topology.wrap: 1 is not expected for Y" },
+      { "two_cables", 2, "topology.two_cables: 2" },
+      { "tie", { X = "*" }, "topology.tie: * is not expected for X" },
+      { "order", "XYY", "topology.order: expected each of XYZ once, got XYY" },
+      { "order", "XY", "got XY" },
+      { "order", "ZYXA", "got ZYXA" },
+      { "retry", 1, "topology.retry: expected true or false, got 1" },
+      { "nodes", 5, "expected a host list" },
+      { "twocables", true, "topology.twocables: not a setting of a torus" },
+      { "nodes", "n[0-", "topology.nodes: expected 32 names" },
    }
    for _, c in ipairs(cases) do
       local conf = {}
@@ -85,6 +98,72 @@ function tests.test_a_ring_of_two_has_one_cable_named_plus()
    lu.assertEquals(topo:cable(topo.component_id["r0.0.0/Z+"]), "r0.0.0/Z+ to r0.0.1/Z+")
    lu.assertEquals(topo:cable(topo.component_id["r3.0.0/X+"]), "r3.0.0/X+ to r0.0.0/X-")
    lu.assertEquals(topo:cable(topo.component_id["n5/tx"]), "n5 to r0.1.0")
+end
+
+local function built(more)
+   local conf = { kind = "torus", nodes_per_router = 1, capacity = 1e9 }
+   for k, v in pairs(more) do
+      conf[k] = v
+   end
+   return assert(topology.build(conf))
+end
+
+local function way(topo, a, b)
+   return names(topo, topo:router_route(topo.router_id[a], topo.router_id[b]))
+end
+
+function tests.test_a_ring_of_two_may_have_two_cables()
+   local topo = built { dims = { 2, 3 }, nodes = "n[0-5]", two_cables = { X = true } }
+   lu.assertEquals(topo:cable(topo.component_id["r0.0/X+"]), "r0.0/X+ to r1.0/X-")
+   lu.assertEquals(topo:cable(topo.component_id["r0.0/X-"]), "r0.0/X- to r1.0/X+")
+   lu.assertEquals(way(topo, "r0.0", "r1.0"), "r0.0/X+")
+   lu.assertEquals(#topo:links_between(0, 3), 2)
+   topo:set_health { [topo.component_id["r0.0/X+"]] = 0 }
+   lu.assertEquals(way(topo, "r0.0", "r1.0"), "r0.0/X-")
+end
+
+function tests.test_meshes_have_no_way_round()
+   local topo = built { kind = "mesh", dims = { 5, 2 }, nodes = "n[0-9]" }
+   lu.assertNil(topo.component_id["r0.0/X-"])
+   lu.assertNil(topo.component_id["r4.1/X+"])
+   lu.assertEquals(way(topo, "r0.0", "r4.0"), "r0.0/X+ r1.0/X+ r2.0/X+ r3.0/X+")
+   lu.assertEquals(way(topo, "r4.1", "r3.0"), "r4.1/X- r3.1/Y+")
+   topo:set_health { [topo.component_id["r1.0/X+"]] = 0 }
+   lu.assertEquals(way(topo, "r0.0", "r2.1"), "r0.0/Y+ r0.1/X+ r1.1/X+")
+   local none, why = topo:route(1, 9)
+   lu.assertNil(none)
+   lu.assertStrContains(why, "r1.0/X+ failed, and X has no other way")
+end
+
+function tests.test_some_dimensions_may_wrap_and_others_not()
+   local topo = built { dims = { 4, 4 }, nodes = "n[0-15]", wrap = { Y = false } }
+   lu.assertEquals(way(topo, "r0.0", "r3.3"), "r0.0/X- r3.0/Y+ r3.1/Y+ r3.2/Y+")
+end
+
+function tests.test_ties_and_order_are_settings()
+   local topo = built { dims = { 4, 4 }, nodes = "n[0-15]", tie = { X = "-" }, order = "YX" }
+   lu.assertEquals(way(topo, "r0.0", "r2.2"), "r0.0/Y+ r0.1/Y+ r0.2/X- r3.2/X-")
+   local other = built { dims = { 4, 4 }, nodes = "n[0-15]" }
+   lu.assertNotEquals(other.wiring, topo.wiring)
+   lu.assertEquals(other.wiring, built { dims = { 4, 4 }, nodes = "n[0-15]" }.wiring)
+end
+
+function tests.test_what_fails_is_gone_round()
+   local topo = built { dims = { 5, 4 }, nodes = "n[0-19]" }
+   topo:set_health { [topo.component_id["r0.0/X+"]] = 0 }
+   lu.assertEquals(way(topo, "r0.0", "r1.1"), "r0.0/X- r4.0/X- r3.0/X- r2.0/X- r1.0/Y+")
+   topo:set_health { [topo.component_id["r0.0/X+"]] = 0, [topo.component_id["r3.0/X-"]] = 0 }
+   lu.assertEquals(way(topo, "r0.0", "r1.1"), "r0.0/Y+ r0.1/X+")
+end
+
+function tests.test_places_without_a_compute_node()
+   local topo = built { dims = { 4 }, nodes_per_router = 2, nodes = "n[0-7]",
+      service = { "n2", "n3", "n4" } }
+   lu.assertEquals(#topo.nodes, 5)
+   lu.assertEquals(topo:on_router(1), {})
+   lu.assertEquals(topo:router(topo.node_id.n5), 2)
+   lu.assertEquals(topo:ends(topo.component_id["r0/X+"]), { 1, 2 })
+   lu.assertEquals(topo:neighbours { [0] = { 1, 2 }, [2] = { 3 } }, {})
 end
 
 function tests.test_who_is_behind_a_component()

@@ -28,8 +28,19 @@ local function check_dims(dims)
    return true
 end
 
+local KNOWN = {}
+for _, name in ipairs { "capacity", "dims", "kind", "layout", "nodes", "nodes_per_router", "order",
+   "retry", "service", "tie", "two_cables", "wrap" } do
+   KNOWN[name] = true
+end
+
 --- @return true, or nil and what was expected
 function settings.check(conf)
+   for name in pairs(conf) do
+      if not KNOWN[name] then
+         return nil, ("topology.%s: not a setting of a %s"):format(tostring(name), conf.kind)
+      end
+   end
    local ok, err = check_dims(conf.dims)
    if not ok then
       return nil, err
