@@ -2,7 +2,7 @@
 --
 -- A model (torus.lua …) works out routers, links, names and the parameters of its routing engine,
 -- makes a class with base.class() and hands all of it to base.new().
-local graph = require "taut.graph"
+local assemble = require "taut.topology.assemble"
 local health = require "taut.topology.health"
 local load = require "taut.topology.load"
 local neighbours = require "taut.topology.neighbours"
@@ -21,95 +21,6 @@ function base.class()
 end
 
 ---------------------------------------------------------------- building
-
-local function add_name(self, name)
-   local c = #self.components + 1
-   if self.component_id[name] then
-      return nil, ("component '%s' stands twice"):format(name)
-   end
-   self.components[c], self.component_id[name] = name, c
-   return c
-end
-
-local function of_endpoint(v, e)
-   return type(v) == "table" and v[e] or v
-end
-
-local function add_nodes(self, spec)
-   local n, rails = #spec.nodes, self.rails
-   for i, name in ipairs(spec.nodes) do
-      if self.node_id[name] then
-         return nil, ("topology.nodes: '%s' stands twice"):format(name)
-      end
-      self.nodes[i], self.node_id[name] = name, i
-      self.tx[i], self.rx[i] = 2 * i - 1, 2 * i
-   end
-   for e = 1, n * rails do
-      local name = spec.nodes[(e - 1) % n + 1]
-      name = rails > 1 and ("%s:%d"):format(name, (e - 1) // n + 1) or name
-      local tx, err = add_name(self, name .. "/tx")
-      local rx = tx and add_name(self, name .. "/rx")
-      if not rx then
-         return nil, err
-      end
-      self.capacity[tx], self.capacity[rx] = of_endpoint(spec.tx, e), of_endpoint(spec.rx, e)
-   end
-   return true
-end
-
-local function add_links(self, spec)
-   local links, names = spec.links, spec.router_name
-   self.first_link = #self.components + 1
-   self.ports, self.kinds = links.port, links.kind or links.port
-   self.link_class = links.class or self.kinds
-   for l, from in ipairs(links.from) do
-      local c, err = add_name(self, names[from] .. "/" .. links.port[l])
-      if not c then
-         return nil, err
-      end
-      self.capacity[c] = links.capacity[l]
-   end
-   return true
-end
-
-local function back_as_components(self, spec)
-   local back = spec.links.back
-   if not back then
-      return nil
-   end
-   local out = {}
-   for l = 1, #back do
-      out[l] = back[l] and back[l] + self.first_link - 1 and back[l] or false
-   end
-   return out
-end
-
--- A value as text, the same for equal values.
-local function describe(v, out)
-   if type(v) ~= "table" then
-      out[#out + 1] = tostring(v)
-      return out
-   end
-   local keys = {}
-   for i = 1, #v do
-      describe(v[i], out)
-   end
-   for k in pairs(v) do
-      keys[#keys + 1] = type(k) == "string" and k or nil
-   end
-   table.sort(keys)
-   for _, k in ipairs(keys) do
-      out[#out + 1] = k
-      describe(v[k], out)
-   end
-   return out
-end
-
--- Names, wiring and routing in one number.
-local function wiring(self, spec)
-   return graph.digest(table.concat(describe({ self.components, spec.router_of, spec.links.from,
-      spec.links.to, spec.engine, spec.params }, {}), " "))
-end
 
 --- Make a topology.
 -- @param class of base.class()
@@ -133,33 +44,10 @@ function base.new(class, spec)
    for k, v in pairs(spec.fields or {}) do
       self[k] = v
    end
-   self.routers = 0
-   for r, name in pairs(spec.router_name) do
-      self.router_id[name] = r
-      self.routers = self.routers + 1
-   end
-   local ok, err = add_nodes(self, spec)
-   if ok then
-      ok, err = add_links(self, spec)
-   end
+   local ok, err = assemble.fill(self, spec)
    if not ok then
       return nil, err
    end
-   self.graph, err = graph.new { routers = self.routers, nodes = #self.nodes, rails = self.rails,
-      from = spec.links.from, to = spec.links.to, at = spec.router_of, capacity = self.capacity,
-      back = back_as_components(self, spec) }
-   if not self.graph then
-      return nil, "topology: " .. err
-   end
-   ok, err = self.graph:engine(spec.engine, spec.params)
-   if not ok then
-      return nil, "topology: " .. err
-   end
-   for name, fn in pairs(self.graph:closures()) do
-      self[name] = fn -- route, router_route, hops, router, from, to
-   end
-   self.wiring = ("%s [%s]"):format(spec.label, wiring(self, spec))
-   self.signature = self.wiring
    return self
 end
 
