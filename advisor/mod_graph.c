@@ -117,7 +117,7 @@ static void read_capacities(lua_State *L, struct taut_graph *g)
     lua_pop(L, 1);
 }
 
-/* 'back' as components; the graph counts links. */
+/* 'back', as Lua counts links: from 1. */
 static void read_back(lua_State *L, struct taut_graph *g)
 {
     if (lua_getfield(L, 1, "back") == LUA_TNIL) {

@@ -40,29 +40,20 @@ end
 
 local function add_links(self, spec)
    local links, names = spec.links, spec.router_name
-   self.first_link = #self.components + 1
-   self.ports, self.kinds = links.port, links.kind or links.port
+   local components, ids, c = self.components, self.component_id, #self.components
+   self.first_link = c + 1
+   self.kinds = links.kind or links.port
    self.link_class = links.class or self.kinds
    for l, from in ipairs(links.from) do
-      local c, err = add_name(self, names[from] .. "/" .. links.port[l])
-      if not c then
-         return nil, err
+      local name = names[from] .. "/" .. links.port[l]
+      if ids[name] then
+         return nil, ("component '%s' stands twice"):format(name)
       end
-      self.capacity[c] = links.capacity[l]
+      c = c + 1
+      components[c], ids[name] = name, c
    end
+   table.move(links.capacity, 1, #links.from, self.first_link, self.capacity)
    return true
-end
-
-local function back_as_components(self, spec)
-   local back = spec.links.back
-   if not back then
-      return nil
-   end
-   local out = {}
-   for l = 1, #back do
-      out[l] = back[l] and back[l] + self.first_link - 1 and back[l] or false
-   end
-   return out
 end
 
 -- A value as text, the same for equal values.
@@ -73,11 +64,13 @@ local function describe(v, out)
       out[#out + 1] = tostring(v)
       return out
    end
-   local keys = {}
-   for i = 1, #v do
+   local is_plain, text = pcall(table.concat, v, " ") -- numbers and names: most of it all
+   for i = 1, is_plain and 0 or #v do
       describe(v[i], out)
    end
-   for k in pairs(v) do
+   out[#out + 1] = is_plain and text or nil
+   local keys = {}
+   for k in pairs(#v == 0 and v or {}) do
       keys[#keys + 1] = type(k) == "string" and k or nil
    end
    table.sort(keys)
@@ -114,7 +107,7 @@ function assemble.fill(self, spec)
    end
    self.graph, err = graph.new { routers = self.routers, nodes = #self.nodes, rails = self.rails,
       from = spec.links.from, to = spec.links.to, at = spec.router_of, capacity = self.capacity,
-      back = back_as_components(self, spec) }
+      back = spec.links.back }
    if not self.graph then
       return nil, "topology: " .. err
    end

@@ -36,17 +36,19 @@ local function far_sign(self, d, sign)
    return sign == "+" and "-" or "+"
 end
 
+local NONE, BOTH, UP, DOWN = {}, { "+", "-" }, { "+" }, { "-" }
+
 -- Directions in which a router has a link in dimension d.
 local function signs(self, d, x)
    local len = self.dims[d]
    if len == 1 then
-      return {}
+      return NONE
    elseif len == 2 and not self.two_cables[d] then
-      return { "+" }
+      return UP
    elseif self.wrap[d] then
-      return { "+", "-" }
+      return BOTH
    end
-   return x == 0 and { "+" } or x == len - 1 and { "-" } or { "+", "-" }
+   return x == 0 and UP or x == len - 1 and DOWN or BOTH
 end
 
 ---------------------------------------------------------------- building
@@ -59,42 +61,62 @@ local function router_names(self)
    return names
 end
 
-local function add_link(self, links, r, d, sign, conf)
-   local letter = settings.LETTERS[d]
-   local port, x = letter .. sign, r // self.stride[d] % self.dims[d]
-   local class = self.layout and self.layout.class(letter, sign == "+" and x
-      or (x - 1) % self.dims[d]) or letter
-   local cap, err = settings.capacity_of(conf, port, class, self.layout)
-   if not cap then
-      return nil, err
+-- The ports of a router at coordinate x of dimension d: what is the same for all such routers.
+local function ports_at(self, conf, d, x)
+   local letter, list = settings.LETTERS[d], {}
+   for i, sign in ipairs(signs(self, d, x)) do
+      local step = sign == "+" and 1 or -1
+      local class = self.layout and self.layout.class(letter, step > 0 and x
+         or (x - 1) % self.dims[d]) or letter
+      local cap, err = settings.capacity_of(conf, letter .. sign, class, self.layout)
+      if not cap then
+         return nil, err
+      end
+      local far = 2 * (d - 1) + (far_sign(self, d, sign) == "+" and 0 or 1)
+      list[i] = { name = letter .. sign, class = class, capacity = cap, far = far,
+         code = 2 * (d - 1) + (sign == "+" and 0 or 1),
+         move = ((x + step) % self.dims[d] - x) * self.stride[d] }
    end
-   local l = #links.from + 1
-   links.from[l], links.to[l] = r, neighbour(self, r, d, sign == "+" and 1 or -1)
-   links.port[l], links.class[l], links.capacity[l] = port, class, cap
-   links.code[l] = 2 * (d - 1) + (sign == "+" and 0 or 1)
-   links.at[r * 12 + links.code[l]] = l
-   return true
+   return list
 end
 
-local function add_links(self, conf)
-   local links = { from = {}, to = {}, port = {}, class = {}, capacity = {}, back = {}, code = {},
-      at = {} }
-   for r = 0, self.routers - 1 do
-      for d = 1, #self.dims do
-         for _, sign in ipairs(signs(self, d, r // self.stride[d] % self.dims[d])) do
-            local ok, err = add_link(self, links, r, d, sign, conf)
-            if not ok then
-               return nil, err
-            end
+local function all_ports(self, conf)
+   local ports = {}
+   for d, len in ipairs(self.dims) do
+      ports[d] = {}
+      for x = 0, len - 1 do
+         local err
+         ports[d][x], err = ports_at(self, conf, d, x)
+         if not ports[d][x] then
+            return nil, err
          end
       end
    end
-   for l, to in ipairs(links.to) do
-      local d = links.code[l] // 2 + 1
-      local far = far_sign(self, d, links.code[l] % 2 == 0 and "+" or "-")
-      links.back[l] = links.at[to * 12 + 2 * (d - 1) + (far == "+" and 0 or 1)]
+   return ports
+end
+
+local function add_links(self, conf)
+   local from, to, port, class, capacity, code, back, at = {}, {}, {}, {}, {}, {}, {}, {}
+   local ports, err = all_ports(self, conf)
+   if not ports then
+      return nil, err
    end
-   return links
+   local n = 0
+   for r = 0, self.routers - 1 do
+      for d, len in ipairs(self.dims) do
+         for _, p in ipairs(ports[d][r // self.stride[d] % len]) do
+            n = n + 1
+            from[n], to[n], port[n], class[n] = r, r + p.move, p.name, p.class
+            capacity[n], code[n], back[n] = p.capacity, p.code, (r + p.move) * 12 + p.far
+            at[r * 12 + p.code] = n
+         end
+      end
+   end
+   for l = 1, n do
+      back[l] = at[back[l]]
+   end
+   return { from = from, to = to, port = port, class = class, capacity = capacity, code = code,
+      back = back }
 end
 
 local function port_capacities(self, conf)
