@@ -14,7 +14,10 @@
 
 struct taut_lua_graph *taut_check_graph(lua_State *L, int index)
 {
-    return luaL_checkudata(L, index, TAUT_GRAPH_CLASS);
+    struct taut_lua_graph *h = luaL_checkudata(L, index, TAUT_GRAPH_CLASS);
+
+    luaL_argcheck(L, h->graph != NULL, index, "graph that was closed");
+    return h;
 }
 
 struct taut_lua_graph *taut_check_ready(lua_State *L, int index)
@@ -173,7 +176,7 @@ static int graph_new(lua_State *L)
 
 static int graph_gc(lua_State *L)
 {
-    struct taut_lua_graph *h = taut_check_graph(L, 1);
+    struct taut_lua_graph *h = luaL_checkudata(L, 1, TAUT_GRAPH_CLASS);
 
     taut_graph_destroy(h->graph);
     taut_route_fini(&h->route);
@@ -289,15 +292,19 @@ static uint32_t endpoint_of(lua_State *L, int arg, const struct taut_graph *g,
 
 #define UP_GRAPH lua_upvalueindex(1)
 
-static const struct taut_lua_graph *up_graph(lua_State *L)
+static struct taut_lua_graph *up_graph(lua_State *L)
 {
-    return lua_touserdata(L, UP_GRAPH);
+    struct taut_lua_graph *h = lua_touserdata(L, UP_GRAPH);
+
+    if (!h->is_ready)
+        luaL_error(L, "graph that was closed");
+    return h;
 }
 
 /* route(_, a, b [, t [, rail]]) */
 static int route(lua_State *L)
 {
-    struct taut_lua_graph *h = lua_touserdata(L, UP_GRAPH);
+    struct taut_lua_graph *h = up_graph(L);
     const struct taut_graph *g = h->graph;
     uint32_t rail = taut_opt_rail(L, 5, g);
     uint32_t a = endpoint_of(L, 2, g, rail), b = endpoint_of(L, 3, g, rail);
@@ -322,7 +329,7 @@ static int route(lua_State *L)
 /* router_route(_, r, s [, t]) */
 static int router_route(lua_State *L)
 {
-    struct taut_lua_graph *h = lua_touserdata(L, UP_GRAPH);
+    struct taut_lua_graph *h = up_graph(L);
     const struct taut_graph *g = h->graph;
     uint32_t r = taut_check_router(L, 2, g), s = taut_check_router(L, 3, g);
 
@@ -340,7 +347,7 @@ static int router_route(lua_State *L)
 /* hops(_, a, b [, rail]) → number, math.huge without a route */
 static int hops(lua_State *L)
 {
-    struct taut_lua_graph *h = lua_touserdata(L, UP_GRAPH);
+    struct taut_lua_graph *h = up_graph(L);
     const struct taut_graph *g = h->graph;
     uint32_t rail = taut_opt_rail(L, 4, g);
     uint32_t a = endpoint_of(L, 2, g, rail), b = endpoint_of(L, 3, g, rail);
