@@ -40,6 +40,11 @@ void taut_push_links(lua_State *L, const struct taut_graph *g,
 /* g:engine(name, parameters) → true | nil, err */
 int taut_graph_lua_engine(lua_State *L);
 
+/* g:closures() → table of functions that take a topology as their first
+ * argument and look at it only to ask it why there is no route: quicker than
+ * a method of a method. */
+int taut_graph_closures(lua_State *L);
+
 /* Methods that walk routes or look for flows, for the class. */
 extern const luaL_Reg taut_graph_kernels[];
 
