@@ -2,6 +2,7 @@ local lu = require "luaunit"
 local place = require "taut.place"
 local score = require "taut.place.score"
 local sim = require "sim"
+local topology = require "taut.topology"
 
 local tests = {}
 
@@ -69,6 +70,16 @@ function tests.test_the_nodes_of_a_box_are_chosen_round_a_slow_link()
    end
    local c = place.search(topo, free, 12, { avoid = { [bad] = 0.25 } })[1]
    lu.assertEquals(c.crossing, 0)
+end
+
+function tests.test_boxes_of_a_mesh_do_not_reach_round_its_ends()
+   local topo = assert(topology.build { kind = "mesh", dims = { 6 },
+      nodes_per_router = 1, nodes = "n[0-5]", capacity = 1e9 })
+   local found = assert(place.search(topo, free_of(topo, { n2 = true, n3 = true }), 3, { top = 9 }))
+   for _, c in ipairs(found) do
+      lu.assertTrue(c.at[1] + c.shape[1] <= 6)
+   end
+   lu.assertEquals(found[1].mean_hops, 8 / 3) -- n0 n1 n4, not n5 n0 n1
 end
 
 function tests.test_only_free_nodes_are_taken()

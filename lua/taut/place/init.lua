@@ -1,5 +1,6 @@
 --- Registry of placement searches, one per kind of topology.
 local registry = {
+   mesh = "taut.place.torus",
    torus = "taut.place.torus",
 }
 

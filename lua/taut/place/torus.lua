@@ -1,4 +1,4 @@
---- Submeshes of a torus: bounding boxes that hold enough free nodes, and the best nodes in them.
+--- Submeshes of a torus or mesh: bounding boxes that hold enough free nodes, and the best nodes in them.
 --
 -- A box extends over at most half a ring plus one, or the whole ring, so that the minimal routes
 -- between its routers stay inside.  Boxes are looked at by volume; once some hold enough, those
@@ -63,7 +63,14 @@ local function each_router(topo, at, shape, fn)
    go(1)
 end
 
--- Positions worth trying: a whole ring is the same from everywhere.
+-- Last position worth trying: a whole ring is the same from everywhere, a mesh has an end.
+local function last_position(topo, shape, d)
+   if shape[d] == topo.dims[d] then
+      return 0
+   end
+   return topo.dims[d] - (topo.wrap[d] and 1 or shape[d])
+end
+
 local function each_position(topo, shape, fn)
    local at = {}
    local function go(d)
@@ -71,7 +78,7 @@ local function each_position(topo, shape, fn)
          fn(at)
          return
       end
-      for x = 0, shape[d] == topo.dims[d] and 0 or topo.dims[d] - 1 do
+      for x = 0, last_position(topo, shape, d) do
          at[d] = x
          go(d + 1)
       end
