@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <config.h>
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/graph_updown.h"
+
+/* A row has for each router its distance to one destination: DOWN is set
+ * where the way goes only down from here. */
+#define DOWN 0x8000u
+#define FAR 0x7fffu
+#define HOPS_MAX 1024u
+
+struct updown {
+    uint32_t routers;
+    uint32_t *rank;  /* NULL: no link is upward */
+    uint32_t *order; /* [routers] routers by rank */
+    uint32_t *stride;
+    uint32_t *key;
+    _Atomic(uint16_t *) *row; /* [routers] of the destination */
+};
+
+static uint32_t *copy_u32(const uint32_t *a, size_t n)
+{
+    uint32_t *b = malloc((n + 1) * sizeof(*b));
+
+    if (b != NULL)
+        memcpy(b, a, n * sizeof(*b));
+    return b;
+}
+
+static void drop_rows(struct updown *u)
+{
+    for (uint32_t s = 0; u->row != NULL && s < u->routers; s++)
+        free(atomic_exchange(&u->row[s], NULL));
+}
+
+static void updown_destroy(void *self)
+{
+    struct updown *u = self;
+
+    drop_rows(u);
+    free(u->row);
+    free(u->rank);
+    free(u->order);
+    free(u->stride);
+    free(u->key);
+    free(u);
+}
+
+static int updown_update(void *self, const struct taut_graph *g,
+                         struct taut_error *err)
+{
+    (void)g;
+    (void)err;
+    drop_rows(self);
+    return 0;
+}
+
+static bool is_upward(const struct updown *u, const struct taut_graph *g,
+                      uint32_t link)
+{
+    return u->rank != NULL && u->rank[g->to[link]] < u->rank[g->from[link]];
+}
+
+/* ---- rows ---- */
+
+/* Distances of all routers from which downward links alone lead to s. */
+static void fill_down(const struct updown *u, const struct taut_graph *g,
+                      uint32_t s, bool healthy, uint16_t *row, uint32_t *queue)
+{
+    uint32_t head = 0, tail = 0;
+
+    row[s] = DOWN;
+    queue[tail++] = s;
+    while (head < tail) {
+        uint32_t r = queue[head++];
+        if ((row[r] & FAR) == HOPS_MAX)
+            continue;
+        for (uint32_t i = g->in_first[r]; i < g->in_first[r + 1]; i++) {
+            uint32_t l = g->in[i], n = g->from[l];
+            if (row[n] != FAR || is_upward(u, g, l) ||
+                !(healthy || taut_graph_is_up(g, l)))
+                continue;
+            row[n] = row[r] + 1;
+            queue[tail++] = n;
+        }
+    }
+}
+
+/* Distances of the others, from the roots downwards: their upward links lead
+ * to routers whose distance is known by then. */
+static void fill_up(const struct updown *u, const struct taut_graph *g,
+                    bool healthy, uint16_t *row)
+{
+    for (uint32_t k = 0; k < u->routers; k++) {
+        uint32_t r = u->order[k];
+        for (uint32_t i = g->out_first[r];
+             !(row[r] & DOWN) && i < g->out_first[r + 1]; i++) {
+            uint32_t l = g->out[i];
+            uint32_t d = (row[g->to[l]] & FAR) + 1;
+            if (d <= HOPS_MAX && d < row[r] && is_upward(u, g, l) &&
+                (healthy || taut_graph_is_up(g, l)))
+                row[r] = (uint16_t)d;
+        }
+    }
+}
+
+static uint16_t *new_row(const struct updown *u, const struct taut_graph *g,
+                         uint32_t s, bool healthy)
+{
+    uint16_t *row = malloc(u->routers * sizeof(*row));
+    uint32_t *queue = malloc(u->routers * sizeof(*queue));
+
+    if (row == NULL || queue == NULL) {
+        free(row);
+        free(queue);
+        return NULL;
+    }
+    for (uint32_t r = 0; r < u->routers; r++)
+        row[r] = FAR;
+    fill_down(u, g, s, healthy, row, queue);
+    if (u->rank != NULL)
+        fill_up(u, g, healthy, row);
+    free(queue);
+    return row;
+}
+
+/* The row of destination s; of two threads that make it at once the first
+ * to finish wins. */
+static const uint16_t *row_of(const struct updown *u,
+                              const struct taut_graph *g, uint32_t s)
+{
+    uint16_t *row = atomic_load(&u->row[s]);
+    uint16_t *none = NULL;
+
+    if (row != NULL)
+        return row;
+    row = new_row(u, g, s, false);
+    if (row != NULL &&
+        !atomic_compare_exchange_strong(&u->row[s], &none, row)) {
+        free(row);
+        row = none;
+    }
+    return row;
+}
+
+/* Does link l, from a router with a finite distance, lead one step nearer?
+ * Whether it is healthy is another question. */
+static bool leads_on(const struct updown *u, const struct taut_graph *g,
+                     const uint16_t *row, uint32_t l)
+{
+    uint16_t here = row[g->from[l]], there = row[g->to[l]];
+
+    if (here & DOWN)
+        return there + 1u == here && !is_upward(u, g, l);
+    return (there & FAR) + 1u == here && is_upward(u, g, l);
+}
+
+/* ---- one link for each destination ---- */
+
+struct choice {
+    const struct updown *u;
+    const struct taut_graph *g;
+    const uint16_t *row;
+    uint32_t at;
+    bool healthy;
+};
+
+/* All upward links of a router count, where it goes up, so that a failure
+ * elsewhere does not move the destinations that it does not concern. */
+static bool is_counted(const struct choice *c, uint32_t l)
+{
+    if (c->row[c->at] & DOWN || c->u->rank == NULL)
+        return leads_on(c->u, c->g, c->row, l);
+    return is_upward(c->u, c->g, l);
+}
+
+static bool is_usable(const struct choice *c, uint32_t l)
+{
+    return leads_on(c->u, c->g, c->row, l) &&
+           (c->healthy || taut_graph_is_up(c->g, l));
+}
+
+/* The n-th (modulo their count) link out of c->at that 'is' holds for. */
+static uint32_t pick(const struct choice *c, uint32_t n,
+                     bool (*is)(const struct choice *, uint32_t))
+{
+    const struct taut_graph *g = c->g;
+    uint32_t count = 0;
+
+    for (uint32_t i = g->out_first[c->at]; i < g->out_first[c->at + 1]; i++)
+        count += is(c, g->out[i]);
+    if (count == 0)
+        return TAUT_GRAPH_NONE;
+    n %= count;
+    for (uint32_t i = g->out_first[c->at]; i < g->out_first[c->at + 1]; i++)
+        if (is(c, g->out[i]) && n-- == 0)
+            return g->out[i];
+    return TAUT_GRAPH_NONE;
+}
+
+static uint32_t next_link(const struct choice *c, uint32_t key)
+{
+    uint32_t n = key / c->u->stride[c->at];
+    uint32_t l = pick(c, n, is_counted);
+
+    if (l == TAUT_GRAPH_NONE || !is_usable(c, l))
+        l = pick(c, n, is_usable);
+    return l;
+}
+
+static uint32_t key_of(const struct updown *u, const struct taut_graph *g,
+                       uint32_t s, uint32_t dst)
+{
+    if (dst == TAUT_GRAPH_NONE && g->on_first[s] < g->on_first[s + 1])
+        dst = g->on[g->on_first[s]];
+    if (dst == TAUT_GRAPH_NONE)
+        return s;
+    return u->key != NULL ? u->key[dst] : dst;
+}
+
+static int walk(struct choice *c, uint32_t s, uint32_t key,
+                struct taut_route *t)
+{
+    if (c->row[c->at] == FAR)
+        return -1;
+    while (c->at != s) {
+        uint32_t l = next_link(c, key);
+        if (l == TAUT_GRAPH_NONE)
+            return -1;
+        taut_route_add(t, l);
+        c->at = c->g->to[l];
+    }
+    return 0;
+}
+
+static int route_one(const void *self, const struct taut_graph *g, uint32_t r,
+                     uint32_t s, uint32_t dst, struct taut_route *t)
+{
+    const struct updown *u = self;
+    struct choice c = {.u = u, .g = g, .row = row_of(u, g, s), .at = r};
+
+    if (c.row == NULL)
+        return -1;
+    return walk(&c, s, key_of(u, g, s, dst), t);
+}
+
+/* ---- equal shares ---- */
+
+/* Routers that traffic reaches with the same number of hops, and the share
+ * of it that reaches each. */
+struct front {
+    uint32_t n;
+    uint32_t *router;
+    double *share; /* by router, 0 outside of the front */
+};
+
+static int front_init(struct front *f, uint32_t routers)
+{
+    f->n = 0;
+    f->router = malloc(routers * sizeof(*f->router));
+    f->share = calloc(routers, sizeof(*f->share));
+    return f->router != NULL && f->share != NULL ? 0 : -1;
+}
+
+static void front_fini(struct front *f)
+{
+    free(f->router);
+    free(f->share);
+}
+
+static void front_add(struct front *f, uint32_t r, double share)
+{
+    if (f->share[r] == 0)
+        f->router[f->n++] = r;
+    f->share[r] += share;
+}
+
+/* Split what is at router r over its links: they become entries of the
+ * stage, 'next' gets their far ends. */
+static void split(const struct choice *c, double share, struct front *next,
+                  uint32_t *link, double *weight, uint32_t *n)
+{
+    const struct taut_graph *g = c->g;
+    uint32_t first = *n;
+
+    for (uint32_t i = g->out_first[c->at]; i < g->out_first[c->at + 1]; i++)
+        if (is_usable(c, g->out[i]))
+            link[(*n)++] = g->out[i];
+    for (uint32_t i = first; i < *n; i++) {
+        weight[i] = share / (*n - first);
+        front_add(next, g->to[link[i]], weight[i]);
+    }
+}
+
+static uint32_t front_links(const struct taut_graph *g, const struct front *f)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->n; i++)
+        n += g->out_first[f->router[i] + 1] - g->out_first[f->router[i]];
+    return n;
+}
+
+static int stage(struct choice *c, struct front *now, struct front *next,
+                 struct taut_route *t)
+{
+    uint32_t most = front_links(c->g, now), n = 0;
+    uint32_t *link = malloc((most + 1) * sizeof(*link));
+    double *weight = malloc((most + 1) * sizeof(*weight));
+    int status = link != NULL && weight != NULL ? 0 : -1;
+
+    for (uint32_t i = 0; status == 0 && i < now->n; i++) {
+        c->at = now->router[i];
+        split(c, now->share[c->at], next, link, weight, &n);
+        now->share[c->at] = 0;
+    }
+    now->n = 0;
+    if (status == 0)
+        taut_route_add_set(t, link, weight, n);
+    free(link);
+    free(weight);
+    return status;
+}
+
+static int route_shared(const void *self, const struct taut_graph *g,
+                        uint32_t r, uint32_t s, uint32_t dst,
+                        struct taut_route *t)
+{
+    const struct updown *u = self;
+    struct choice c = {.u = u, .g = g, .row = row_of(u, g, s), .at = r};
+    struct front f[2] = {{0}, {0}};
+    uint32_t hops;
+
+    (void)dst;
+    if (c.row == NULL || c.row[r] == FAR)
+        return -1;
+    int status =
+        front_init(&f[0], g->routers) < 0 || front_init(&f[1], g->routers) < 0
+            ? -1
+            : 0;
+    if (status == 0)
+        front_add(&f[0], r, 1);
+    hops = c.row[r] & FAR;
+    for (uint32_t h = 0; status == 0 && h < hops; h++)
+        status = stage(&c, &f[h % 2], &f[(h + 1) % 2], t);
+    front_fini(&f[0]);
+    front_fini(&f[1]);
+    return status;
+}
+
+/* ---- both ---- */
+
+static uint32_t updown_hops(const void *self, const struct taut_graph *g,
+                            uint32_t r, uint32_t s, uint32_t dst)
+{
+    const uint16_t *row = row_of(self, g, s);
+
+    (void)dst;
+    return row == NULL || row[r] == FAR ? UINT32_MAX : row[r] & FAR;
+}
+
+/* The failed links of the route there would be if all were well. */
+static int updown_blame(const void *self, const struct taut_graph *g,
+                        uint32_t r, uint32_t s, uint32_t dst,
+                        struct taut_route *t)
+{
+    const struct updown *u = self;
+    uint16_t *row = new_row(u, g, s, true);
+    struct choice c = {.u = u, .g = g, .row = row, .at = r, .healthy = true};
+    uint32_t failed = 0;
+
+    if (row == NULL || row[r] == FAR) {
+        free(row);
+        return -1;
+    }
+    while (c.at != s) {
+        uint32_t l = u->stride != NULL ? next_link(&c, key_of(u, g, s, dst))
+                                       : pick(&c, 0, is_usable);
+        if (!taut_graph_is_up(g, l))
+            taut_route_add(t, l), failed++;
+        c.at = g->to[l];
+    }
+    free(row);
+    return failed > 0 ? 0 : -1;
+}
+
+static const struct taut_engine engine_one = {
+    .name = "updown",
+    .by_destination = true,
+    .route = route_one,
+    .hops = updown_hops,
+    .blame = updown_blame,
+    .update = updown_update,
+    .destroy = updown_destroy,
+};
+
+static const struct taut_engine engine_shared = {
+    .name = "updown",
+    .route = route_shared,
+    .hops = updown_hops,
+    .blame = updown_blame,
+    .update = updown_update,
+    .destroy = updown_destroy,
+};
+
+static int check(const struct taut_graph *g, const struct taut_updown_conf *c,
+                 const struct updown *u, struct taut_error *err)
+{
+    errno = EINVAL;
+    for (uint32_t r = 0; c->rank != NULL && r < g->routers; r++)
+        if (c->rank[r] >= g->routers || u->order[c->rank[r]] != r)
+            return taut_error_set(err,
+                                  "rank %u of router %u stands twice or "
+                                  "is beyond %u",
+                                  c->rank[r], r, g->routers);
+    for (uint32_t r = 0; c->stride != NULL && r < g->routers; r++)
+        if (c->stride[r] == 0)
+            return taut_error_set(err, "stride 0 of router %u", r);
+    return 0;
+}
+
+static void copy_conf(struct updown *u, const struct taut_graph *g,
+                      const struct taut_updown_conf *c)
+{
+    u->routers = g->routers;
+    u->row = calloc(g->routers, sizeof(*u->row));
+    u->order = calloc(g->routers, sizeof(*u->order));
+    if (c->rank != NULL)
+        u->rank = copy_u32(c->rank, g->routers);
+    if (c->stride != NULL)
+        u->stride = copy_u32(c->stride, g->routers);
+    if (c->key != NULL)
+        u->key = copy_u32(c->key, g->endpoints);
+    for (uint32_t r = 0; u->order != NULL && c->rank && r < g->routers; r++)
+        if (c->rank[r] < g->routers)
+            u->order[c->rank[r]] = r;
+}
+
+int taut_updown_create(struct taut_graph *g, const struct taut_updown_conf *c,
+                       struct taut_error *err)
+{
+    struct updown *u = calloc(1, sizeof(*u));
+
+    if (u == NULL)
+        goto memory;
+    copy_conf(u, g, c);
+    if (u->row == NULL || u->order == NULL || (c->rank && !u->rank) ||
+        (c->stride && !u->stride) || (c->key && !u->key))
+        goto memory;
+    if (check(g, c, u, err) < 0)
+        goto fail;
+    bool one = c->stride != NULL;
+    uint32_t hops = g->routers < HOPS_MAX ? g->routers : HOPS_MAX;
+    taut_graph_route_by(g, one ? &engine_one : &engine_shared, u,
+                        one || g->links < hops ? hops : g->links);
+    return 0;
+memory:
+    errno = ENOMEM;
+    taut_error_set(err, "out of memory for %u routers", g->routers);
+fail:
+    if (u != NULL)
+        updown_destroy(u);
+    return -1;
+}
