@@ -97,5 +97,8 @@ int taut_dragonfly_balance(const struct taut_dragonfly *d,
 int taut_dragonfly_loads(const void *self, const struct taut_graph *g,
                          const uint64_t *src, const uint64_t *dst, double *load,
                          struct taut_lost *lost);
+int taut_dragonfly_pair_loads(const void *self, const struct taut_graph *g,
+                              size_t n, const struct taut_flow_pair *pair,
+                              double *load, bool *lost);
 
 #endif

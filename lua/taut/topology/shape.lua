@@ -4,6 +4,7 @@
 -- 0; links from 1, in the order in which they are added, which is also the order of a router's
 -- links wherever a routing engine has to choose the first of several.
 local hostlist = require "taut.hostlist"
+local settings = require "taut.topology.torus_settings"
 
 local shape = {}
 local Shape = {}
@@ -86,18 +87,12 @@ function shape.nodes(conf, places, what, rails, place)
       return nil, ("topology.nodes: expected %d names (%s), got %s"):format(places, what,
          why or #names)
    end
-   local service = {}
-   if conf.service ~= nil then
-      local list
-      list, why = hostlist.expand(tostring(conf.service))
-      if not list then
-         return nil, "topology.service: " .. why
-      end
-      for _, name in ipairs(list) do
-         service[name] = true
-      end
+   local service, err = settings.service(conf, names)
+   if not service then
+      return nil, err
    end
-   local both, err = shape.capacities(conf, { "tx", "rx" })
+   local both
+   both, err = shape.capacities(conf, { "tx", "rx" })
    if not both then
       return nil, err
    end
@@ -106,18 +101,13 @@ function shape.nodes(conf, places, what, rails, place)
       n.router[k] = {}
    end
    for p, name in ipairs(names) do
-      if service[name] then
-         service[name] = nil
-      else
+      if not service[name] then
          local i = #n.names + 1
          n.names[i], n.position[i] = name, p - 1
          for k = 1, rails do
             n.router[k][i] = place(p - 1, k - 1)
          end
       end
-   end
-   if next(service) then
-      return nil, ("topology.service: '%s' is not among the nodes"):format(next(service))
    end
    return n
 end

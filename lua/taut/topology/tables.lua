@@ -114,9 +114,9 @@ function tables.build(class, spec, s, n, w)
       return nil, err
    end
    local lids, first, row = lids_of(n, w), 2 * #n.names * n.rails, {}
-   spec.engine, spec.routing = "tables", fingerprint(w)
+   spec.engine = "tables"
    spec.fields.fdb, spec.fields.port_link, spec.fields.lids = w.tables, s.port_link, lids
-   spec.params = { row = function(r)
+   spec.params = { tables = fingerprint(w), row = function(r)
       local entries, ports = w.tables[r + 1] or {}, s.port_link[r]
       for i, lid in ipairs(lids) do
          local port = lid and entries[lid]
