@@ -23,7 +23,10 @@ local function check_rails(w, n)
             #w.routers, tostring(type(rail) == "table" and rail.router or rail))
       end
    end
-   return type(n.rails) == "table" and #n.rails > 0 or bad("nodes: '%s' has no rails", n.name)
+   if type(n.rails) ~= "table" or #n.rails == 0 then
+      return bad("nodes: '%s' has no rails", n.name)
+   end
+   return true
 end
 
 local function check_cable(w, i, c)
