@@ -65,7 +65,8 @@ static void blame_link(const struct taut_graph *g, uint32_t l,
         taut_route_add(t, l);
 }
 
-/* What has failed around both routers, and between their groups. */
+/* What has failed at both routers, and between their groups; where that is
+ * nothing, what has failed anywhere in their groups. */
 static int dragonfly_blame(const void *self, const struct taut_graph *g,
                            uint32_t r, uint32_t s, uint32_t dst,
                            struct taut_route *t)
@@ -80,6 +81,10 @@ static int dragonfly_blame(const void *self, const struct taut_graph *g,
         blame_link(g, g->in[i], t);
     for (uint32_t i = d->pair_first[p]; i < d->pair_first[p + 1]; i++)
         blame_link(g, d->pair[i], t);
+    for (uint32_t l = 0, none = t->entries == 0; none && l < g->links; l++)
+        if (d->group[g->from[l]] == d->group[r] ||
+            d->group[g->to[l]] == d->group[s])
+            blame_link(g, l, t);
     return t->entries > 0 ? 0 : -1;
 }
 

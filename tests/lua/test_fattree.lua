@@ -107,7 +107,7 @@ end
 
 function tests.test_every_route_of_random_trees_is_minimal()
    math.randomseed(3)
-   for i = 1, 40 do
+   for i = 1, 120 do
       local topo = random_tree(i % 2 == 0 and "ecmp" or "dmodk")
       local shortest = shortest_of(topo)
       for a = 1, #topo.nodes do
@@ -124,7 +124,7 @@ end
 
 function tests.test_with_failures_a_route_goes_up_and_down_or_there_is_none()
    math.randomseed(4)
-   for i = 1, 60 do
+   for i = 1, 200 do
       local topo = random_tree(i % 2 == 0 and "ecmp" or "dmodk")
       if #topo.components >= topo.first_link then
          local left = check.failures(topo, math.random(5))
