@@ -138,7 +138,14 @@ local function from_wiring(conf)
       end
       members[g] = (members[g] or 0) + 1
       group[i] = g
-      at[i] = r.row and r.col and { g, r.row, r.col } or { g, members[g] - 1 }
+      at[i] = { g, members[g] - 1 }
+      if r.row ~= nil or r.col ~= nil then
+         if math.type(r.row) ~= "integer" or math.type(r.col) ~= "integer" then
+            return nil, ("topology.wiring: router '%s': expected row and col as whole numbers, got "
+               .. "%s and %s"):format(r.name, tostring(r.row), tostring(r.col))
+         end
+         at[i] = { g, r.row, r.col }
+      end
    end
    local s, n
    s, err = wired.shape(w, conf, { merge = true, kind = function(from, to, cable)
@@ -179,8 +186,12 @@ function dragonfly.build(conf)
    end
    local groups, router_in = {}, {}
    for r, g in ipairs(group) do
-      groups[g] = true
-      router_in[table.concat(at[r], ".")] = r - 1
+      local key = table.concat(at[r], ".")
+      if router_in[key] then
+         return nil, ("topology.wiring: routers '%s' and '%s' are both at %s"):format(
+            s.router_name[router_in[key]], s.router_name[r - 1], key)
+      end
+      groups[g], router_in[key] = true, r - 1
    end
    local count = 0
    for _ in pairs(groups) do

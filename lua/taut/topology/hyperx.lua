@@ -135,13 +135,17 @@ local function from_wiring(conf)
    if not w then
       return nil, err
    end
-   local dims, place = {}, {}
+   local dims, place, first = {}, {}, w.routers[1] and w.routers[1].coord
    for i, r in ipairs(w.routers) do
-      if type(r.coord) ~= "table" or #r.coord ~= #w.routers[1].coord or #r.coord < 1 then
+      if type(r.coord) ~= "table" or type(first) ~= "table" or #r.coord ~= #first then
          return nil, ("topology.wiring: router '%s' has no coordinates, or not as many as '%s'")
             :format(r.name, w.routers[1].name)
       end
       for d, x in ipairs(r.coord) do
+         if math.type(x) ~= "integer" or x < 0 or x > 1023 then
+            return nil, ("topology.wiring: router '%s': expected coordinates 0 to 1023, got %s")
+               :format(r.name, tostring(x))
+         end
          dims[d] = math.max(dims[d] or 1, x + 1)
       end
       place[i] = 0
