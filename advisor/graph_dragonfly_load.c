@@ -230,8 +230,7 @@ static void add_products(struct job *j, const uint64_t *src,
             if (r == s || dst[s] == 0 ||
                 add_pair(j, r, s, (double)(src[r] * dst[s])))
                 continue;
-            lost->pairs += src[r] * dst[s];
-            taut_lost_add(lost, r, s);
+            taut_lost_add(lost, r, s, src[r] * dst[s]);
         }
     spread_all(j);
 }
