@@ -8,8 +8,28 @@
 #include "advisor/graph_dragonfly.h"
 
 #define FAR TAUT_DRAGONFLY_FAR
+#define SEVERAL (TAUT_GRAPH_NONE - 1)
 
 /* ---- ways inside the groups ---- */
+
+/* The healthy links from r to others of its group, where there is only one;
+ * of several the second takes the first one's entry away. */
+static void find_direct(const struct taut_dragonfly *d,
+                        const struct taut_graph *g, uint32_t r,
+                        uint32_t *direct)
+{
+    for (uint32_t i = g->out_first[r]; i < g->out_first[r + 1]; i++) {
+        uint32_t l = g->out[i], m = d->member[g->to[l]];
+        if (d->group[g->to[l]] != d->group[r] || !taut_graph_is_up(g, l))
+            continue;
+        direct[m] = direct[m] == TAUT_GRAPH_NONE ? l : SEVERAL;
+    }
+    for (uint32_t i = g->out_first[r]; i < g->out_first[r + 1]; i++) {
+        uint32_t m = d->member[g->to[g->out[i]]];
+        if (d->group[g->to[g->out[i]]] == d->group[r] && direct[m] == SEVERAL)
+            direct[m] = TAUT_GRAPH_NONE;
+    }
+}
 
 /* Distances from router r to the members of its group. */
 static void measure_from(struct taut_dragonfly *d, const struct taut_graph *g,
@@ -19,7 +39,11 @@ static void measure_from(struct taut_dragonfly *d, const struct taut_graph *g,
     uint32_t n = d->group_first[mine + 1] - d->group_first[mine];
     uint8_t *dist = &d->dist[d->dist_first[r]];
 
+    uint32_t *direct = &d->direct[d->dist_first[r]];
+
     memset(dist, FAR, n);
+    memset(direct, 0xff, n * sizeof(*direct)); /* NONE */
+    find_direct(d, g, r, direct);
     dist[d->member[r]] = 0;
     queue[tail++] = r;
     while (head < tail) {
@@ -100,6 +124,7 @@ static void dragonfly_destroy(void *self)
     free(d->routers);
     free(d->dist_first);
     free(d->dist);
+    free(d->direct);
     free(d->is_whole);
     free(d->pair_first);
     free(d->pair);
@@ -193,7 +218,8 @@ static bool place(struct taut_dragonfly *d, const struct taut_graph *g)
         n += d->group_first[d->group[r] + 1] - d->group_first[d->group[r]];
     }
     d->dist = malloc(n + 1);
-    return d->dist != NULL;
+    d->direct = malloc((n + 1) * sizeof(*d->direct));
+    return d->dist != NULL && d->direct != NULL;
 }
 
 /* A stage holds a link once.  Each hop of each leg is a stage: both ends'

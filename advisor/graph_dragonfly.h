@@ -57,6 +57,7 @@ struct taut_dragonfly {
     uint32_t *routers;     /* [routers] by group */
     size_t *dist_first;    /* [routers] into 'dist' */
     uint8_t *dist;         /* links from router to member, or FAR */
+    uint32_t *direct;      /* like dist: the only link there; else NONE */
     bool *is_whole;        /* [groups] every member reaches every other */
     uint32_t *pair_first;  /* [groups * groups + 1] into 'pair' */
     uint32_t *pair;        /* links from one group to another */
@@ -67,6 +68,13 @@ static inline uint8_t taut_dragonfly_dist(const struct taut_dragonfly *d,
                                           uint32_t r, uint32_t s)
 {
     return d->dist[d->dist_first[r] + d->member[s]];
+}
+
+/* The only link from r to s, both of one group; or NONE. */
+static inline uint32_t taut_dragonfly_direct(const struct taut_dragonfly *d,
+                                             uint32_t r, uint32_t s)
+{
+    return d->direct[d->dist_first[r] + d->member[s]];
 }
 
 /* Part of the traffic from router r that takes minimal ways. */

@@ -42,8 +42,12 @@ static bool leads_to(const struct job *j, uint32_t link, uint32_t x, uint32_t y)
 static void spread(const struct job *j, uint32_t x, uint32_t y, double amount)
 {
     const struct taut_graph *g = j->g;
-    uint32_t n = 0;
+    uint32_t n = 0, direct = taut_dragonfly_direct(j->d, x, y);
 
+    if (direct != TAUT_GRAPH_NONE) {
+        j->load[direct] += amount;
+        return;
+    }
     for (uint32_t i = g->out_first[x]; i < g->out_first[x + 1]; i++)
         n += leads_to(j, g->out[i], x, y);
     for (uint32_t i = g->out_first[x]; i < g->out_first[x + 1]; i++) {

@@ -93,10 +93,14 @@ static void spread(struct legs *l, enum leg leg, uint32_t hop, uint32_t x,
                    uint32_t y, double share)
 {
     const struct taut_graph *g = l->g;
-    uint32_t n = 0;
+    uint32_t n = 0, direct = taut_dragonfly_direct(l->d, x, y);
 
     if (x == y || share <= 0)
         return;
+    if (direct != TAUT_GRAPH_NONE) {
+        add(l, &l->local[leg][hop], l->since[leg][hop], direct, share);
+        return;
+    }
     for (uint32_t i = g->out_first[x]; i < g->out_first[x + 1]; i++)
         n += leads_to(l->d, g, g->out[i], x, y);
     for (uint32_t i = g->out_first[x]; i < g->out_first[x + 1]; i++) {

@@ -18,6 +18,9 @@ struct updown {
     uint32_t routers;
     uint32_t *rank;  /* NULL: no link is upward */
     uint32_t *order; /* [routers] routers by rank */
+    uint32_t *link;  /* [links] like g->out, upward ones of a router first */
+    uint32_t *far;   /* [links] where these lead */
+    uint32_t *ups;   /* [routers] how many of them are upward */
     uint32_t *stride;
     uint32_t *key;
     _Atomic(uint16_t *) *row; /* [routers] of the destination */
@@ -46,6 +49,9 @@ static void updown_destroy(void *self)
     free(u->row);
     free(u->rank);
     free(u->order);
+    free(u->link);
+    free(u->far);
+    free(u->ups);
     free(u->stride);
     free(u->key);
     free(u);
@@ -148,69 +154,82 @@ static const uint16_t *row_of(const struct updown *u,
     return row;
 }
 
-/* Does link l, from a router with a finite distance, lead one step nearer?
- * Whether it is healthy is another question. */
-static bool leads_on(const struct updown *u, const struct taut_graph *g,
-                     const uint16_t *row, uint32_t l)
-{
-    uint16_t here = row[g->from[l]], there = row[g->to[l]];
-
-    if (here & DOWN)
-        return there + 1u == here && !is_upward(u, g, l);
-    return (there & FAR) + 1u == here && is_upward(u, g, l);
-}
-
-/* ---- one link for each destination ---- */
+/* ---- which links lead on ---- */
 
 struct choice {
     const struct updown *u;
     const struct taut_graph *g;
     const uint16_t *row;
     uint32_t at;
-    bool healthy;
+    bool healthy; /* take all links for healthy */
 };
 
-/* All upward links of a router count, where it goes up, so that a failure
- * elsewhere does not move the destinations that it does not concern. */
-static bool is_counted(const struct choice *c, uint32_t l)
+/* The links out of c->at that go the way the route goes from there, up or
+ * down: u->link[first] … [end - 1]. */
+static void candidates(const struct choice *c, uint32_t *first, uint32_t *end)
 {
-    if (c->row[c->at] & DOWN || c->u->rank == NULL)
-        return leads_on(c->u, c->g, c->row, l);
-    return is_upward(c->u, c->g, l);
+    uint32_t begin = c->g->out_first[c->at], ups = c->u->ups[c->at];
+
+    if (c->row[c->at] & DOWN) {
+        *first = begin + ups;
+        *end = c->g->out_first[c->at + 1];
+    } else {
+        *first = begin;
+        *end = begin + ups;
+    }
 }
 
-static bool is_usable(const struct choice *c, uint32_t l)
+/* Does candidate i lead one step nearer?  Whether it is healthy is another
+ * question. */
+static bool leads_on(const struct choice *c, uint32_t i)
 {
-    return leads_on(c->u, c->g, c->row, l) &&
-           (c->healthy || taut_graph_is_up(c->g, l));
+    uint16_t here = c->row[c->at], there = c->row[c->u->far[i]];
+
+    return (here & DOWN) ? there + 1u == here : (there & FAR) + 1u == here;
 }
 
-/* The n-th (modulo their count) link out of c->at that 'is' holds for. */
+static bool is_usable(const struct choice *c, uint32_t i)
+{
+    return leads_on(c, i) &&
+           (c->healthy || taut_graph_is_up(c->g, c->u->link[i]));
+}
+
+/* ---- one link for each destination ---- */
+
+/* The n-th (modulo their count) candidate that 'is' holds for. */
 static uint32_t pick(const struct choice *c, uint32_t n,
                      bool (*is)(const struct choice *, uint32_t))
 {
-    const struct taut_graph *g = c->g;
-    uint32_t count = 0;
+    uint32_t first, end, count = 0;
 
-    for (uint32_t i = g->out_first[c->at]; i < g->out_first[c->at + 1]; i++)
-        count += is(c, g->out[i]);
+    candidates(c, &first, &end);
+    for (uint32_t i = first; i < end; i++)
+        count += is(c, i);
     if (count == 0)
         return TAUT_GRAPH_NONE;
     n %= count;
-    for (uint32_t i = g->out_first[c->at]; i < g->out_first[c->at + 1]; i++)
-        if (is(c, g->out[i]) && n-- == 0)
-            return g->out[i];
+    for (uint32_t i = first; i < end; i++)
+        if (is(c, i) && n-- == 0)
+            return i;
     return TAUT_GRAPH_NONE;
 }
 
+/* On the way up all upward links of a router count, so that a failure
+ * elsewhere does not move the destinations that it does not concern; on the
+ * way down those that lead on when they are healthy. */
 static uint32_t next_link(const struct choice *c, uint32_t key)
 {
-    uint32_t n = key / c->u->stride[c->at];
-    uint32_t l = pick(c, n, is_counted);
+    uint32_t n = key / c->u->stride[c->at], ups = c->u->ups[c->at];
+    bool down = c->row[c->at] & DOWN;
+    uint32_t i = TAUT_GRAPH_NONE;
 
-    if (l == TAUT_GRAPH_NONE || !is_usable(c, l))
-        l = pick(c, n, is_usable);
-    return l;
+    if (down)
+        i = pick(c, n, leads_on);
+    else if (ups > 0)
+        i = c->g->out_first[c->at] + n % ups;
+    if (i != TAUT_GRAPH_NONE && !is_usable(c, i))
+        i = pick(c, n, is_usable);
+    return i == TAUT_GRAPH_NONE ? i : c->u->link[i];
 }
 
 static uint32_t key_of(const struct updown *u, const struct taut_graph *g,
@@ -285,15 +304,15 @@ static void front_add(struct front *f, uint32_t r, double share)
 static void split(const struct choice *c, double share, struct front *next,
                   uint32_t *link, double *weight, uint32_t *n)
 {
-    const struct taut_graph *g = c->g;
-    uint32_t first = *n;
+    uint32_t first, end, old = *n;
 
-    for (uint32_t i = g->out_first[c->at]; i < g->out_first[c->at + 1]; i++)
-        if (is_usable(c, g->out[i]))
-            link[(*n)++] = g->out[i];
-    for (uint32_t i = first; i < *n; i++) {
-        weight[i] = share / (*n - first);
-        front_add(next, g->to[link[i]], weight[i]);
+    candidates(c, &first, &end);
+    for (uint32_t i = first; i < end; i++)
+        if (is_usable(c, i))
+            link[(*n)++] = c->u->link[i];
+    for (uint32_t i = old; i < *n; i++) {
+        weight[i] = share / (*n - old);
+        front_add(next, c->g->to[link[i]], weight[i]);
     }
 }
 
@@ -380,9 +399,11 @@ static int updown_blame(const void *self, const struct taut_graph *g,
     }
     while (c.at != s) {
         uint32_t l = u->stride != NULL ? next_link(&c, key_of(u, g, s, dst))
-                                       : pick(&c, 0, is_usable);
-        if (!taut_graph_is_up(g, l))
-            taut_route_add(t, l), failed++;
+                                       : u->link[pick(&c, 0, is_usable)];
+        if (!taut_graph_is_up(g, l)) {
+            taut_route_add(t, l);
+            failed++;
+        }
         c.at = g->to[l];
     }
     free(row);
@@ -424,12 +445,32 @@ static int check(const struct taut_graph *g, const struct taut_updown_conf *c,
     return 0;
 }
 
+/* The links of each router, upward ones first. */
+static void sort_links(struct updown *u, const struct taut_graph *g)
+{
+    for (uint32_t r = 0; r < g->routers; r++) {
+        uint32_t n = g->out_first[r];
+        for (int down = 0; down < 2; down++)
+            for (uint32_t i = g->out_first[r]; i < g->out_first[r + 1]; i++) {
+                uint32_t l = g->out[i];
+                if (is_upward(u, g, l) == (down != 0))
+                    continue;
+                u->link[n] = l;
+                u->far[n++] = g->to[l];
+                u->ups[r] += !down;
+            }
+    }
+}
+
 static void copy_conf(struct updown *u, const struct taut_graph *g,
                       const struct taut_updown_conf *c)
 {
     u->routers = g->routers;
     u->row = calloc(g->routers, sizeof(*u->row));
     u->order = calloc(g->routers, sizeof(*u->order));
+    u->link = calloc((size_t)g->links + 1, sizeof(*u->link));
+    u->far = calloc((size_t)g->links + 1, sizeof(*u->far));
+    u->ups = calloc(g->routers, sizeof(*u->ups));
     if (c->rank != NULL)
         u->rank = copy_u32(c->rank, g->routers);
     if (c->stride != NULL)
@@ -449,11 +490,13 @@ int taut_updown_create(struct taut_graph *g, const struct taut_updown_conf *c,
     if (u == NULL)
         goto memory;
     copy_conf(u, g, c);
-    if (u->row == NULL || u->order == NULL || (c->rank && !u->rank) ||
-        (c->stride && !u->stride) || (c->key && !u->key))
+    if (!u->row || !u->order || !u->link || !u->far || !u->ups ||
+        (c->rank && !u->rank) || (c->stride && !u->stride) ||
+        (c->key && !u->key))
         goto memory;
     if (check(g, c, u, err) < 0)
         goto fail;
+    sort_links(u, g);
     bool one = c->stride != NULL;
     uint32_t hops = g->routers < HOPS_MAX ? g->routers : HOPS_MAX;
     taut_graph_route_by(g, one ? &engine_one : &engine_shared, u,
