@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/graph_dragonfly.h"
+#include "advisor/graph_dragonfly_gates.h"
 
 #define FAR TAUT_DRAGONFLY_FAR
 #define LOCAL TAUT_DRAGONFLY_LOCAL
@@ -112,83 +112,6 @@ static void spread(struct legs *l, enum leg leg, uint32_t hop, uint32_t x,
     }
 }
 
-/* ---- links between two groups ---- */
-
-struct gate {
-    uint32_t link;
-    uint32_t hops; /* inside the two groups, where the ends matter */
-    double share;
-};
-
-struct gates {
-    uint32_t n;
-    struct gate *gate;
-};
-
-static double pull(enum taut_dragonfly_mode mode, const struct taut_graph *g,
-                   uint32_t link)
-{
-    uint32_t c = taut_graph_link(g, link);
-
-    return g->capacity[c] * (mode == TAUT_DRAGONFLY_MINIMAL ? 1 : g->left[c]);
-}
-
-/* Keep the shortest where routing is minimal; share out 1 by capacity. */
-static void share_out(enum taut_dragonfly_mode mode, const struct taut_graph *g,
-                      struct gates *s)
-{
-    bool shortest = mode == TAUT_DRAGONFLY_MINIMAL;
-    uint32_t least = UINT32_MAX, n = 0;
-    double sum = 0;
-
-    for (uint32_t i = 0; shortest && i < s->n; i++)
-        if (s->gate[i].hops < least)
-            least = s->gate[i].hops;
-    for (uint32_t i = 0; i < s->n; i++)
-        if (!shortest || s->gate[i].hops == least)
-            s->gate[n++] = s->gate[i];
-    s->n = n;
-    for (uint32_t i = 0; i < n; i++)
-        sum += s->gate[i].share = pull(mode, g, s->gate[i].link);
-    for (uint32_t i = 0; i < n; i++)
-        s->gate[i].share /= sum;
-}
-
-/* Links from group a to group b that are in use; with r (or s) given only
- * those that router r reaches (from whose far end s is reached). */
-static void open_gates(const struct taut_dragonfly *d,
-                       const struct taut_graph *g, uint32_t a, uint32_t b,
-                       uint32_t r, uint32_t s, struct gates *out)
-{
-    size_t p = (size_t)a * d->groups + b;
-
-    out->n = 0;
-    for (uint32_t i = d->pair_first[p]; i < d->pair_first[p + 1]; i++) {
-        uint32_t l = d->pair[i];
-        uint32_t before =
-            r == TAUT_GRAPH_NONE ? 0 : taut_dragonfly_dist(d, r, g->from[l]);
-        uint32_t after =
-            s == TAUT_GRAPH_NONE ? 0 : taut_dragonfly_dist(d, g->to[l], s);
-        if (before != FAR && after != FAR && taut_graph_is_up(g, l))
-            out->gate[out->n++] = (struct gate){l, before + after, 0};
-    }
-}
-
-static uint32_t pair_size(const struct taut_dragonfly *d, uint32_t a,
-                          uint32_t b)
-{
-    size_t p = (size_t)a * d->groups + b;
-
-    return d->pair_first[p + 1] - d->pair_first[p];
-}
-
-static bool gates_init(struct gates *s, uint32_t max)
-{
-    s->n = 0;
-    s->gate = malloc(((size_t)max + 1) * sizeof(*s->gate));
-    return s->gate != NULL;
-}
-
 /* ---- over one link between two groups ---- */
 
 /* Returns false where none is left. */
@@ -196,22 +119,22 @@ static bool go_direct(struct legs *l, uint32_t r, uint32_t s, double share)
 {
     const struct taut_dragonfly *d = l->d;
     uint32_t a = d->group[r], b = d->group[s];
-    struct gates way;
+    struct taut_gates way;
 
-    if (!gates_init(&way, pair_size(d, a, b))) {
+    if (!taut_gates_init(&way, taut_gates_count(d, a, b))) {
         l->failed = true;
         return false;
     }
-    open_gates(d, l->g, a, b, r, s, &way);
-    share_out(l->mode, l->g, &way);
+    taut_gates_open(d, l->g, a, b, r, s, &way);
+    taut_gates_share_out(l->mode, l->g, &way);
     for (uint32_t i = 0; i < way.n; i++) {
-        const struct gate *w = &way.gate[i];
+        const struct taut_gate *w = &way.gate[i];
         spread(l, FIRST, 0, r, l->g->from[w->link], share * w->share);
         add(l, &l->global[0], l->global[0].n, w->link, share * w->share);
         spread(l, LAST, 0, l->g->to[w->link], s, share * w->share);
     }
     bool found = way.n > 0;
-    free(way.gate);
+    taut_gates_fini(&way);
     return found;
 }
 
@@ -225,14 +148,14 @@ static void next_group(struct legs *l)
 }
 
 static void go_over(struct legs *l, uint32_t r, uint32_t s,
-                    const struct gates *there, const struct gates *on,
+                    const struct taut_gates *there, const struct taut_gates *on,
                     double share)
 {
     const struct taut_graph *g = l->g;
 
     next_group(l);
     for (uint32_t i = 0; i < there->n; i++) {
-        const struct gate *w = &there->gate[i];
+        const struct taut_gate *w = &there->gate[i];
         spread(l, FIRST, 0, r, g->from[w->link], share * w->share);
         add(l, &l->global[0], l->global[0].n, w->link, share * w->share);
         for (uint32_t k = 0; k < on->n; k++)
@@ -240,36 +163,10 @@ static void go_over(struct legs *l, uint32_t r, uint32_t s,
                    share * w->share * on->gate[k].share);
     }
     for (uint32_t k = 0; k < on->n; k++) {
-        const struct gate *w = &on->gate[k];
+        const struct taut_gate *w = &on->gate[k];
         add(l, &l->global[1], l->global[1].n, w->link, share * w->share);
         spread(l, LAST, 0, g->to[w->link], s, share * w->share);
     }
-}
-
-/* The gates to and from group k; false: it cannot be the one between. */
-static bool can_go_over(const struct taut_dragonfly *d,
-                        const struct taut_graph *g, uint32_t r, uint32_t s,
-                        uint32_t k, struct gates *there, struct gates *on)
-{
-    uint32_t a = d->group[r], b = d->group[s];
-
-    if (k == a || k == b || !d->is_whole[k])
-        return false;
-    open_gates(d, g, a, k, r, TAUT_GRAPH_NONE, there);
-    open_gates(d, g, k, b, TAUT_GRAPH_NONE, s, on);
-    return there->n > 0 && on->n > 0;
-}
-
-static uint32_t widest(const struct taut_dragonfly *d, uint32_t a, uint32_t b)
-{
-    uint32_t most = 0;
-
-    for (uint32_t k = 0; k < d->groups; k++) {
-        uint32_t n = pair_size(d, a, k), m = pair_size(d, k, b);
-        most = n > most ? n : most;
-        most = m > most ? m : most;
-    }
-    return most;
 }
 
 /* Over each other group that will do, equally.  Returns false when none
@@ -277,25 +174,25 @@ static uint32_t widest(const struct taut_dragonfly *d, uint32_t a, uint32_t b)
 static bool go_around(struct legs *l, uint32_t r, uint32_t s, double share)
 {
     const struct taut_dragonfly *d = l->d;
-    uint32_t most = widest(d, d->group[r], d->group[s]), n = 0;
-    struct gates there = {0}, on = {0};
+    uint32_t most = taut_gates_widest(d, d->group[r], d->group[s]), n = 0;
+    struct taut_gates there = {0}, on = {0};
 
-    if (!gates_init(&there, most) || !gates_init(&on, most)) {
+    if (!taut_gates_init(&there, most) || !taut_gates_init(&on, most)) {
         l->failed = true;
         goto out;
     }
     for (uint32_t k = 0; k < d->groups; k++)
-        n += can_go_over(d, l->g, r, s, k, &there, &on);
+        n += taut_gates_over(d, l->g, r, s, k, &there, &on);
     for (uint32_t k = 0; n > 0 && k < d->groups; k++) {
-        if (!can_go_over(d, l->g, r, s, k, &there, &on))
+        if (!taut_gates_over(d, l->g, r, s, k, &there, &on))
             continue;
-        share_out(TAUT_DRAGONFLY_ADAPTIVE, l->g, &there);
-        share_out(TAUT_DRAGONFLY_ADAPTIVE, l->g, &on);
+        taut_gates_share_out(TAUT_DRAGONFLY_ADAPTIVE, l->g, &there);
+        taut_gates_share_out(TAUT_DRAGONFLY_ADAPTIVE, l->g, &on);
         go_over(l, r, s, &there, &on, share / n);
     }
 out:
-    free(there.gate);
-    free(on.gate);
+    taut_gates_fini(&there);
+    taut_gates_fini(&on);
     return n > 0;
 }
 
@@ -401,98 +298,4 @@ int taut_dragonfly_route_as(const struct taut_dragonfly *d,
 {
     taut_route_begin(t);
     return route(d, g, mode, 1, r, s, t);
-}
-
-/* ---- hops ---- */
-
-static uint32_t least(const struct gates *s)
-{
-    uint32_t hops = FAR;
-
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->gate[i].hops < hops)
-            hops = s->gate[i].hops;
-    return hops;
-}
-
-static uint32_t hops_direct(const struct taut_dragonfly *d,
-                            const struct taut_graph *g, uint32_t r, uint32_t s)
-{
-    uint32_t best = UINT32_MAX;
-    size_t p = (size_t)d->group[r] * d->groups + d->group[s];
-
-    if (d->group[r] == d->group[s])
-        return taut_dragonfly_dist(d, r, s) == FAR
-                   ? UINT32_MAX
-                   : taut_dragonfly_dist(d, r, s);
-    for (uint32_t i = d->pair_first[p]; i < d->pair_first[p + 1]; i++) {
-        uint32_t l = d->pair[i];
-        uint32_t before = taut_dragonfly_dist(d, r, g->from[l]);
-        uint32_t after = taut_dragonfly_dist(d, g->to[l], s);
-        if (before != FAR && after != FAR && taut_graph_is_up(g, l) &&
-            before + 1 + after < best)
-            best = before + 1 + after;
-    }
-    return best;
-}
-
-/* Where the way over a group ends counts for more than how it crosses it:
- * the fewest links of all combinations. */
-static uint32_t hops_over(const struct taut_dragonfly *d,
-                          const struct taut_graph *g, uint32_t r, uint32_t s)
-{
-    uint32_t most = widest(d, d->group[r], d->group[s]), best = UINT32_MAX;
-    struct gates there = {0}, on = {0};
-
-    if (!gates_init(&there, most) || !gates_init(&on, most))
-        goto out;
-    for (uint32_t k = 0; k < d->groups; k++) {
-        if (!can_go_over(d, g, r, s, k, &there, &on))
-            continue;
-        if (least(&there) + 2 + least(&on) >= best)
-            continue;
-        for (uint32_t i = 0; i < there.n; i++)
-            for (uint32_t j = 0; j < on.n; j++) {
-                uint32_t hops =
-                    there.gate[i].hops + 2 + on.gate[j].hops +
-                    taut_dragonfly_dist(d, g->to[there.gate[i].link],
-                                        g->from[on.gate[j].link]);
-                best = hops < best ? hops : best;
-            }
-    }
-out:
-    free(there.gate);
-    free(on.gate);
-    return best;
-}
-
-static uint32_t hops_around_inside(const struct taut_dragonfly *d, uint32_t r,
-                                   uint32_t s)
-{
-    uint32_t mine = d->group[r], best = UINT32_MAX;
-
-    for (uint32_t i = d->group_first[mine]; i < d->group_first[mine + 1]; i++) {
-        uint32_t x = d->routers[i];
-        uint32_t before = taut_dragonfly_dist(d, r, x);
-        uint32_t after = taut_dragonfly_dist(d, x, s);
-        if (x != r && x != s && before != FAR && after != FAR &&
-            before + after < best)
-            best = before + after;
-    }
-    return best;
-}
-
-uint32_t taut_dragonfly_hops(const void *self, const struct taut_graph *g,
-                             uint32_t r, uint32_t s, uint32_t dst)
-{
-    const struct taut_dragonfly *d = self;
-    uint32_t hops = UINT32_MAX;
-
-    (void)dst;
-    if (d->mode == TAUT_DRAGONFLY_VALIANT)
-        hops = d->group[r] == d->group[s] ? hops_around_inside(d, r, s)
-                                          : hops_over(d, g, r, s);
-    if (hops == UINT32_MAX)
-        hops = hops_direct(d, g, r, s);
-    return hops == UINT32_MAX ? hops_over(d, g, r, s) : hops;
 }

@@ -6,25 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/graph_updown.h"
-
-/* A row has for each router its distance to one destination: DOWN is set
- * where the way goes only down from here. */
-#define DOWN 0x8000u
-#define FAR 0x7fffu
-#define HOPS_MAX 1024u
-
-struct updown {
-    uint32_t routers;
-    uint32_t *rank;  /* NULL: no link is upward */
-    uint32_t *order; /* [routers] routers by rank */
-    uint32_t *link;  /* [links] like g->out, upward ones of a router first */
-    uint32_t *far;   /* [links] where these lead */
-    uint32_t *ups;   /* [routers] how many of them are upward */
-    uint32_t *stride;
-    uint32_t *key;
-    _Atomic(uint16_t *) *row; /* [routers] of the destination */
-};
+#include "advisor/graph_updown_rows.h"
 
 static uint32_t *copy_u32(const uint32_t *a, size_t n)
 {
@@ -35,7 +17,7 @@ static uint32_t *copy_u32(const uint32_t *a, size_t n)
     return b;
 }
 
-static void drop_rows(struct updown *u)
+static void drop_rows(struct taut_updown *u)
 {
     for (uint32_t s = 0; u->row != NULL && s < u->routers; s++)
         free(atomic_exchange(&u->row[s], NULL));
@@ -43,7 +25,7 @@ static void drop_rows(struct updown *u)
 
 static void updown_destroy(void *self)
 {
-    struct updown *u = self;
+    struct taut_updown *u = self;
 
     drop_rows(u);
     free(u->row);
@@ -66,98 +48,10 @@ static int updown_update(void *self, const struct taut_graph *g,
     return 0;
 }
 
-static bool is_upward(const struct updown *u, const struct taut_graph *g,
-                      uint32_t link)
-{
-    return u->rank != NULL && u->rank[g->to[link]] < u->rank[g->from[link]];
-}
-
-/* ---- rows ---- */
-
-/* Distances of all routers from which downward links alone lead to s. */
-static void fill_down(const struct updown *u, const struct taut_graph *g,
-                      uint32_t s, bool healthy, uint16_t *row, uint32_t *queue)
-{
-    uint32_t head = 0, tail = 0;
-
-    row[s] = DOWN;
-    queue[tail++] = s;
-    while (head < tail) {
-        uint32_t r = queue[head++];
-        if ((row[r] & FAR) == HOPS_MAX)
-            continue;
-        for (uint32_t i = g->in_first[r]; i < g->in_first[r + 1]; i++) {
-            uint32_t l = g->in[i], n = g->from[l];
-            if (row[n] != FAR || is_upward(u, g, l) ||
-                !(healthy || taut_graph_is_up(g, l)))
-                continue;
-            row[n] = row[r] + 1;
-            queue[tail++] = n;
-        }
-    }
-}
-
-/* Distances of the others, from the roots downwards: their upward links lead
- * to routers whose distance is known by then. */
-static void fill_up(const struct updown *u, const struct taut_graph *g,
-                    bool healthy, uint16_t *row)
-{
-    for (uint32_t k = 0; k < u->routers; k++) {
-        uint32_t r = u->order[k];
-        for (uint32_t i = g->out_first[r];
-             !(row[r] & DOWN) && i < g->out_first[r + 1]; i++) {
-            uint32_t l = g->out[i];
-            uint32_t d = (row[g->to[l]] & FAR) + 1;
-            if (d <= HOPS_MAX && d < row[r] && is_upward(u, g, l) &&
-                (healthy || taut_graph_is_up(g, l)))
-                row[r] = (uint16_t)d;
-        }
-    }
-}
-
-static uint16_t *new_row(const struct updown *u, const struct taut_graph *g,
-                         uint32_t s, bool healthy)
-{
-    uint16_t *row = malloc(u->routers * sizeof(*row));
-    uint32_t *queue = malloc(u->routers * sizeof(*queue));
-
-    if (row == NULL || queue == NULL) {
-        free(row);
-        free(queue);
-        return NULL;
-    }
-    for (uint32_t r = 0; r < u->routers; r++)
-        row[r] = FAR;
-    fill_down(u, g, s, healthy, row, queue);
-    if (u->rank != NULL)
-        fill_up(u, g, healthy, row);
-    free(queue);
-    return row;
-}
-
-/* The row of destination s; of two threads that make it at once the first
- * to finish wins. */
-static const uint16_t *row_of(const struct updown *u,
-                              const struct taut_graph *g, uint32_t s)
-{
-    uint16_t *row = atomic_load(&u->row[s]);
-    uint16_t *none = NULL;
-
-    if (row != NULL)
-        return row;
-    row = new_row(u, g, s, false);
-    if (row != NULL &&
-        !atomic_compare_exchange_strong(&u->row[s], &none, row)) {
-        free(row);
-        row = none;
-    }
-    return row;
-}
-
 /* ---- which links lead on ---- */
 
 struct choice {
-    const struct updown *u;
+    const struct taut_updown *u;
     const struct taut_graph *g;
     const uint16_t *row;
     uint32_t at;
@@ -170,7 +64,7 @@ static void candidates(const struct choice *c, uint32_t *first, uint32_t *end)
 {
     uint32_t begin = c->g->out_first[c->at], ups = c->u->ups[c->at];
 
-    if (c->row[c->at] & DOWN) {
+    if (c->row[c->at] & TAUT_UPDOWN_DOWN) {
         *first = begin + ups;
         *end = c->g->out_first[c->at + 1];
     } else {
@@ -185,7 +79,8 @@ static bool leads_on(const struct choice *c, uint32_t i)
 {
     uint16_t here = c->row[c->at], there = c->row[c->u->far[i]];
 
-    return (here & DOWN) ? there + 1u == here : (there & FAR) + 1u == here;
+    return (here & TAUT_UPDOWN_DOWN) ? there + 1u == here
+                                     : (there & TAUT_UPDOWN_FAR) + 1u == here;
 }
 
 static bool is_usable(const struct choice *c, uint32_t i)
@@ -220,7 +115,7 @@ static uint32_t pick(const struct choice *c, uint32_t n,
 static uint32_t next_link(const struct choice *c, uint32_t key)
 {
     uint32_t n = key / c->u->stride[c->at], ups = c->u->ups[c->at];
-    bool down = c->row[c->at] & DOWN;
+    bool down = c->row[c->at] & TAUT_UPDOWN_DOWN;
     uint32_t i = TAUT_GRAPH_NONE;
 
     if (down)
@@ -232,7 +127,7 @@ static uint32_t next_link(const struct choice *c, uint32_t key)
     return i == TAUT_GRAPH_NONE ? i : c->u->link[i];
 }
 
-static uint32_t key_of(const struct updown *u, const struct taut_graph *g,
+static uint32_t key_of(const struct taut_updown *u, const struct taut_graph *g,
                        uint32_t s, uint32_t dst)
 {
     if (dst == TAUT_GRAPH_NONE && g->on_first[s] < g->on_first[s + 1])
@@ -245,7 +140,7 @@ static uint32_t key_of(const struct updown *u, const struct taut_graph *g,
 static int walk(struct choice *c, uint32_t s, uint32_t key,
                 struct taut_route *t)
 {
-    if (c->row[c->at] == FAR)
+    if (c->row[c->at] == TAUT_UPDOWN_FAR)
         return -1;
     while (c->at != s) {
         uint32_t l = next_link(c, key);
@@ -260,8 +155,9 @@ static int walk(struct choice *c, uint32_t s, uint32_t key,
 static int route_one(const void *self, const struct taut_graph *g, uint32_t r,
                      uint32_t s, uint32_t dst, struct taut_route *t)
 {
-    const struct updown *u = self;
-    struct choice c = {.u = u, .g = g, .row = row_of(u, g, s), .at = r};
+    const struct taut_updown *u = self;
+    struct choice c = {
+        .u = u, .g = g, .row = taut_updown_row(u, g, s), .at = r};
 
     if (c.row == NULL)
         return -1;
@@ -350,13 +246,14 @@ static int route_shared(const void *self, const struct taut_graph *g,
                         uint32_t r, uint32_t s, uint32_t dst,
                         struct taut_route *t)
 {
-    const struct updown *u = self;
-    struct choice c = {.u = u, .g = g, .row = row_of(u, g, s), .at = r};
+    const struct taut_updown *u = self;
+    struct choice c = {
+        .u = u, .g = g, .row = taut_updown_row(u, g, s), .at = r};
     struct front f[2] = {{0}, {0}};
     uint32_t hops;
 
     (void)dst;
-    if (c.row == NULL || c.row[r] == FAR)
+    if (c.row == NULL || c.row[r] == TAUT_UPDOWN_FAR)
         return -1;
     int status =
         front_init(&f[0], g->routers) < 0 || front_init(&f[1], g->routers) < 0
@@ -364,7 +261,7 @@ static int route_shared(const void *self, const struct taut_graph *g,
             : 0;
     if (status == 0)
         front_add(&f[0], r, 1);
-    hops = c.row[r] & FAR;
+    hops = c.row[r] & TAUT_UPDOWN_FAR;
     for (uint32_t h = 0; status == 0 && h < hops; h++)
         status = stage(&c, &f[h % 2], &f[(h + 1) % 2], t);
     front_fini(&f[0]);
@@ -377,10 +274,11 @@ static int route_shared(const void *self, const struct taut_graph *g,
 static uint32_t updown_hops(const void *self, const struct taut_graph *g,
                             uint32_t r, uint32_t s, uint32_t dst)
 {
-    const uint16_t *row = row_of(self, g, s);
+    const uint16_t *row = taut_updown_row(self, g, s);
 
     (void)dst;
-    return row == NULL || row[r] == FAR ? UINT32_MAX : row[r] & FAR;
+    return row == NULL || row[r] == TAUT_UPDOWN_FAR ? UINT32_MAX
+                                                    : row[r] & TAUT_UPDOWN_FAR;
 }
 
 /* The failed links of the route there would be if all were well. */
@@ -388,12 +286,12 @@ static int updown_blame(const void *self, const struct taut_graph *g,
                         uint32_t r, uint32_t s, uint32_t dst,
                         struct taut_route *t)
 {
-    const struct updown *u = self;
-    uint16_t *row = new_row(u, g, s, true);
+    const struct taut_updown *u = self;
+    uint16_t *row = taut_updown_new_row(u, g, s, true);
     struct choice c = {.u = u, .g = g, .row = row, .at = r, .healthy = true};
     uint32_t failed = 0;
 
-    if (row == NULL || row[r] == FAR) {
+    if (row == NULL || row[r] == TAUT_UPDOWN_FAR) {
         free(row);
         return -1;
     }
@@ -430,7 +328,7 @@ static const struct taut_engine engine_shared = {
 };
 
 static int check(const struct taut_graph *g, const struct taut_updown_conf *c,
-                 const struct updown *u, struct taut_error *err)
+                 const struct taut_updown *u, struct taut_error *err)
 {
     errno = EINVAL;
     for (uint32_t r = 0; c->rank != NULL && r < g->routers; r++)
@@ -446,14 +344,14 @@ static int check(const struct taut_graph *g, const struct taut_updown_conf *c,
 }
 
 /* The links of each router, upward ones first. */
-static void sort_links(struct updown *u, const struct taut_graph *g)
+static void sort_links(struct taut_updown *u, const struct taut_graph *g)
 {
     for (uint32_t r = 0; r < g->routers; r++) {
         uint32_t n = g->out_first[r];
         for (int down = 0; down < 2; down++)
             for (uint32_t i = g->out_first[r]; i < g->out_first[r + 1]; i++) {
                 uint32_t l = g->out[i];
-                if (is_upward(u, g, l) == (down != 0))
+                if (taut_updown_is_upward(u, g, l) == (down != 0))
                     continue;
                 u->link[n] = l;
                 u->far[n++] = g->to[l];
@@ -462,7 +360,7 @@ static void sort_links(struct updown *u, const struct taut_graph *g)
     }
 }
 
-static void copy_conf(struct updown *u, const struct taut_graph *g,
+static void copy_conf(struct taut_updown *u, const struct taut_graph *g,
                       const struct taut_updown_conf *c)
 {
     u->routers = g->routers;
@@ -485,7 +383,7 @@ static void copy_conf(struct updown *u, const struct taut_graph *g,
 int taut_updown_create(struct taut_graph *g, const struct taut_updown_conf *c,
                        struct taut_error *err)
 {
-    struct updown *u = calloc(1, sizeof(*u));
+    struct taut_updown *u = calloc(1, sizeof(*u));
 
     if (u == NULL)
         goto memory;
@@ -498,7 +396,8 @@ int taut_updown_create(struct taut_graph *g, const struct taut_updown_conf *c,
         goto fail;
     sort_links(u, g);
     bool one = c->stride != NULL;
-    uint32_t hops = g->routers < HOPS_MAX ? g->routers : HOPS_MAX;
+    uint32_t hops =
+        g->routers < TAUT_UPDOWN_HOPS_MAX ? g->routers : TAUT_UPDOWN_HOPS_MAX;
     taut_graph_route_by(g, one ? &engine_one : &engine_shared, u,
                         one || g->links < hops ? hops : g->links);
     return 0;
