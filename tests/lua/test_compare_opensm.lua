@@ -74,15 +74,14 @@ end
 
 -- Hops that OpenSM itself wrote into opensm.fdbs: switch GUID → lid → hops to the host's port.
 local function hops_of(name)
-   local hops, at = {}, nil
+   local hops, guid = {}, nil
    for line in io.lines(importing.data("routing/" .. name .. "/opensm.fdbs.gz")) do
-      local guid = line:match "Switch (0x%x+)"
       local lid, h = line:match "^0x(%x+) : %d+  : (%d+)"
-      if guid then
-         at = {}
-         hops[guid] = at
-      elseif lid then
-         at[tonumber(lid, 16)] = tonumber(h)
+      if lid then
+         hops[guid][tonumber(lid, 16)] = tonumber(h)
+      elseif line:find "Switch 0x" then
+         guid = line:match "Switch (0x%x+)"
+         hops[guid] = {}
       end
    end
    return hops

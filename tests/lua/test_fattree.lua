@@ -346,7 +346,8 @@ function tests.test_bad_wirings_say_what_was_expected()
 end
 
 function tests.test_only_some_nodes_of_a_wiring_in_a_given_order()
-   local topo = assert(topology.build { kind = "fattree", wiring = irregular(), nodes = "n5,n[1-2]" })
+   local topo = assert(topology.build { kind = "fattree", wiring = irregular(),
+      nodes = "n5,n[1-2]" })
    lu.assertEquals(topo.nodes, { "n5", "n1", "n2" })
    lu.assertEquals(topo:router(1), topo.router_id.mid1)
 end

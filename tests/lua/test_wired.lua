@@ -170,7 +170,8 @@ local function row()
       w.routers[i] = { name = "s" .. i, lid = 10 + i }
       w.nodes[i] = { name = "n" .. i, rails = { { router = i, port = "5", lid = i } } }
    end
-   w.tables = { { 5, 1, 1, [11] = 0, [12] = 1, [13] = 1 }, { 1, 5, 2, [11] = 1, [12] = 0, [13] = 2 },
+   w.tables = { { 5, 1, 1, [11] = 0, [12] = 1, [13] = 1 },
+      { 1, 5, 2, [11] = 1, [12] = 0, [13] = 2 },
       { 1, 1, 5, [11] = 1, [12] = 1, [13] = 0 } }
    return w
 end
