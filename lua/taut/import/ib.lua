@@ -121,7 +121,8 @@ local function rails_of(src, by_guid, host)
          if other.type == "switch" then
             local r, Bps = rate(src, e, n, port, back)
             rails[#rails + 1] = { router = other.index, port = tostring(port.peer_port),
-               lid = port.lid or back.peer_lid, lmc = port.lmc, guid = port.guid or back.peer_port_guid,
+               lid = port.lid or back.peer_lid, lmc = port.lmc,
+               guid = port.guid or back.peer_port_guid,
                width = r.width, speed = r.speed, Bps = Bps }
          else
             src:note(port.line, "%s is cabled to %s, which is no switch; left out",

@@ -12,7 +12,8 @@ local ibnetdiscover = {
 }
 
 local P, R, S, C, Cg, Ct, Cc = lpeg.P, lpeg.R, lpeg.S, lpeg.C, lpeg.Cg, lpeg.Ct, lpeg.Cc
-local ws, sep, eol, number, guid = grammar.ws, grammar.sep, grammar.eol, grammar.number, grammar.guid
+local ws, sep, eol = grammar.ws, grammar.sep, grammar.eol
+local number, guid = grammar.number, grammar.guid
 local quote = source.quote
 
 local TYPE = { S = "switch", H = "ca", R = "router" }
@@ -26,13 +27,13 @@ local rate = Cg(C(R "09" ^ 1 * "x"), "width") * Cg(C((R("AZ", "az", "09") + "?")
    (sep * P "s=" * P(1) ^ 0) ^ -1 * eol
 -- a description may have quotes itself: it ends where the rest fits
 local function described(rest)
-   return P '"' * Cg(grammar.upto(P '"' * rest), "desc") * P '"' * rest
+   return P '"' * Cg(C((1 - P '"' * rest) ^ -128), "desc") * P '"' * rest
 end
 
-local heading = Ct(Cg((P "Switch" * Cc "switch" + P "Ca" * Cc "ca" + P "Rt" * Cc "router"), "type") *
-   sep * Cg(number, "nports") * sep * id * ws * "#" * ws * described(
-      ws * ((1 - P "lid ") ^ 0 * "lid " * Cg(number, "lid") * (sep * "lmc " * number / 0) ^ -1 * eol +
-         eol)))
+local own_lid = (1 - P "lid ") ^ 0 * "lid " * Cg(number, "lid") * (sep * "lmc " * number / 0) ^ -1
+local node_word = P "Switch" * Cc "switch" + P "Ca" * Cc "ca" + P "Rt" * Cc "router"
+local heading = Ct(Cg(node_word, "type") * sep * Cg(number, "nports") * sep * id * ws * "#" * ws *
+   described(ws * (own_lid * eol + eol)))
 
 local switch_port = P "#" * ws * described(sep * "lid " * Cg(number, "peer_lid") * sep * rate)
 local ca_port = P "#" * ws * "lid " * Cg(number, "lid") * sep * "lmc " * Cg(number, "lmc") * sep *
@@ -46,7 +47,8 @@ local setting = Ct((C "switchguid" + C "caguid" + C "rtguid") * "=" * guid *
 local ignored = eol + ws * "#" + (P "vendid=" + "devid=" + "sysimgguid=") + P "Chassis" +
    "Non-Chassis"
 -- what the tool says on its error output, when both went into one file
-local complaint = P "src/" * (1 - P ".c:") ^ 1 * ".c:" + P "ib" * (P "warn" + "panic" + "error") * ":"
+local complaint = P "src/" * (1 - P ".c:") ^ 1 * ".c:" +
+   P "ib" * (P "warn" + "panic" + "error") * ":"
 local difference = S "<>" * sep
 
 local function start_section(st, src, n, h)
@@ -117,10 +119,11 @@ local function end_of(prefix)
 end
 local here = end_of "" * sep * Cg(C(R "09" ^ 1 * "x"), "width") * sep *
    Cg(grammar.word, "speed") * ws
+local last = P "'" * ws * ")" * eol
 local joined = P "-" * sep * end_of "peer_" * ws * "(" * ws * "'" *
-   Cg(grammar.upto "' - '", "desc") * "' - '" * Cg(grammar.upto(P "'" * ws * ")" * eol), "peer_desc") *
-   "'" * ws * ")" * eol
-local alone = P "'" * Cg(grammar.upto(P "'" * eol), "desc") * "'" * eol + Cg(C((1 - P "'") ^ 0), "desc") * eol
+   Cg(grammar.upto "' - '", "desc") * "' - '" * Cg(grammar.upto(last), "peer_desc") * last
+local alone = P "'" * Cg(grammar.upto(P "'" * eol), "desc") * "'" * eol +
+   Cg(C((1 - P "'") ^ 0), "desc") * eol
 local port_line = Ct(ws * here * (joined + alone))
 local looks_like_ports = ws * kind * sep * grammar.digit
 
@@ -171,7 +174,7 @@ end
 function ibnetdiscover.read(src, opts)
    local st = { elements = {}, at = {}, open = {} }
    local step
-   for n, line in src:lines() do
+   for n, line in src:lines(1024) do
       if not step and not ignored:match(line) then
          step = looks_like_ports:match(line) and port_report_line or section_line
       end

@@ -18,7 +18,7 @@ local nothing = ws * comment
 -- @return GUID → { name =, line = }
 function nodemap.names(src)
    local map = {}
-   for n, line in src:lines() do
+   for n, line in src:lines(4096) do
       local t = entry:match(line)
       if t then
          local other = map[t[1]]

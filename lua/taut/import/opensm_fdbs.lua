@@ -11,7 +11,8 @@ local ws, number, guid = grammar.ws, grammar.number, grammar.guid
 
 local colon = ws * ":" * ws
 local lid = P "0x" * (grammar.hex * grammar.hex ^ -7 / function(s) return tonumber(s, 16) end)
-local switch = Ct(ws * (P "dump_ucast_routes:" * ws) ^ -1 * "Switch " * Cg(guid, "guid") * grammar.eol)
+local switch = Ct(ws * (P "dump_ucast_routes:" * ws) ^ -1 * "Switch " * Cg(guid, "guid") *
+   grammar.eol)
 -- "0x0001 : 036  : 02   : yes", "… : No 2 hop path possible via port 5!", "UNREACHABLE"
 local how = number / 0 * colon * (P "yes" + "No " * number / 0 * " hop path possible via port " *
    number / 0 * "!") + P "HOPS UNKNOWN"
@@ -22,7 +23,7 @@ local ignored = grammar.eol + ws * "LID" * ws * ":" + ws * "#"
 
 function opensm_fdbs.apply(w, src)
    local st = tables.start(w, src)
-   for n, line in src:lines() do
+   for n, line in src:lines(1024) do
       local e = entry:match(line)
       if e then
          tables.entry(st, n, e.lid, e.port)

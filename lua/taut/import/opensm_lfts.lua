@@ -4,7 +4,9 @@ local lpeg = require "lpeg"
 local source = require "taut.import.source"
 local tables = require "taut.import.tables"
 
-local opensm_lfts = { summary = "forwarding tables (opensm-lfts.dump, dump_lfts), added to ibnetdiscover" }
+local opensm_lfts = {
+   summary = "forwarding tables (opensm-lfts.dump, dump_lfts), added to ibnetdiscover",
+}
 
 local P, S, Cg, Ct, Cc = lpeg.P, lpeg.S, lpeg.Cg, lpeg.Ct, lpeg.Cc
 local ws, sep, number, guid = grammar.ws, grammar.sep, grammar.number, grammar.guid
@@ -19,7 +21,7 @@ local ignored = grammar.eol + ws * "Lid" * sep + ws * "Port" * sep + ws * "#" +
 
 function opensm_lfts.apply(w, src)
    local st = tables.start(w, src)
-   for n, line in src:lines() do
+   for n, line in src:lines(1024) do
       local e = entry:match(line)
       if e then
          tables.entry(st, n, e.lid, e.port, e.guid)

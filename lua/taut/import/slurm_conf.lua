@@ -7,7 +7,7 @@ local source = require "taut.import.source"
 
 local slurm_conf = { summary = "Slurm's topology.conf (tree, block, ring)" }
 
-local P, R, S, C, Ct = lpeg.P, lpeg.R, lpeg.S, lpeg.C, lpeg.Ct
+local P, R, C, Ct = lpeg.P, lpeg.R, lpeg.C, lpeg.Ct
 local ws, eol = grammar.ws, grammar.eol
 local quote = source.quote
 

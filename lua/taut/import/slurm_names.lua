@@ -20,7 +20,8 @@ local digit36 = R("09", "AZ")
 local prefix = C(R "az" * (R "az" + S "-_") ^ 0)
 local place = C(digit36 ^ 1)
 local box = Ct(Cg(place, "from") * "x" * Cg(place, "to")) + Ct(Cg(place, "from"))
-local item = Ct(Cg(prefix, "prefix") * (P "[" * box * (P "," * box) ^ 0 * "]" + Ct(Cg(place, "from"))))
+local boxes = P "[" * box * (P "," * box) ^ 0 * "]"
+local item = Ct(Cg(prefix, "prefix") * (boxes + Ct(Cg(place, "from"))))
 -- NodeName=… with whatever stands behind it, or the list itself
 local nodename = grammar.anycase "nodename" * ws * "=" * ws
 local key = R("az", "AZ") * (R("az", "AZ", "09") + "_") ^ 0 * ws * "=" * (1 - grammar.blank) ^ 1
@@ -44,14 +45,16 @@ local function check_width(st, src, n, from, to)
          quote(from .. (to and "x" .. to or "")))
    end
    if st.width and st.width ~= #from then
-      src:fail(n, "coordinates of %d characters after some of %d, expected all alike", #from, st.width)
+      src:fail(n, "coordinates of %d characters after some of %d, expected all alike", #from,
+         st.width)
    end
    st.width = #from
 end
 
 local function add(st, src, n, name, at)
    if st.line[name] then
-      src:fail(n, "node %s stands here and in line %d, expected it once", quote(name), st.line[name])
+      src:fail(n, "node %s stands here and in line %d, expected it once", quote(name),
+         st.line[name])
    end
    if #st.list >= source.limits.names then
       src:fail(n, "more than %d nodes, expected at most that many", source.limits.names)
@@ -98,7 +101,8 @@ local function read_names(src)
             end
          end
       elseif not nothing:match(line) then
-         src:fail(n, "%s, expected names such as tux[000x333] or NodeName=tux[000x333]", quote(line))
+         src:fail(n, "%s, expected names such as tux[000x333] or NodeName=tux[000x333]",
+            quote(line))
       end
    end
    if #st.list == 0 then
@@ -121,7 +125,8 @@ function slurm_names.read(src, opts)
       local at = { t.at[1], t.at[2], t.at[3] }
       local r = router_at(at)
       taken[r] = (taken[r] or 0) + 1
-      w:node(t.line, { name = t.name, coord = at, rails = { { router = r, port = "n" .. taken[r] - 1 } } })
+      w:node(t.line, { name = t.name, coord = at,
+         rails = { { router = r, port = "n" .. taken[r] - 1 } } })
    end
    src:note(1, "the names tell no cables: a torus of %dx%dx%d is taken for granted", dims[1],
       dims[2], dims[3])

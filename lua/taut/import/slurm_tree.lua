@@ -32,7 +32,11 @@ local function join(w, line, tops, name, why)
    while w.router_at[name] do
       name = name .. "_"
    end
-   local top = w:router(line, { name = name, level = (w.routers[tops[1]].level or 0) + 1 })
+   local level = 0
+   for _, r in ipairs(tops) do
+      level = math.max(level, w.routers[r].level + 1)
+   end
+   local top = w:router(line, { name = name, level = level })
    for i, r in ipairs(tops) do
       w:cable { a = r, a_port = "up", b = top, b_port = tostring(i) }
    end
@@ -130,7 +134,7 @@ function slurm_tree.tree(src, format, switches, opts)
          src:note(s.line, "switch %s has %d switches above it", quote(s.name), #s.parents)
       end
    end
-   if #tops > 1 and #switches > #tops or #tops > 1 then
+   if #tops > 1 then
       local shared = false
       for _, s in ipairs(switches) do
          shared = shared or s.parents and #s.parents > 1

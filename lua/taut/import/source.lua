@@ -10,7 +10,7 @@ Source.__index = Source
 source.limits = {
    file_bytes = 64 << 20,
    line_bytes = 1 << 20,
-   names = 1 << 20,
+   names = 1 << 18,
    notes = 200,
 }
 
@@ -50,9 +50,9 @@ function source.open(path)
    local f, err = io.stdin, nil
    if path ~= "-" then
       f, err = io.open(path, "rb")
-      if not f then
-         return nil, err
-      end
+   end
+   if not f then
+      return nil, err
    end
    -- the size of what has one is told before anything is read
    local size = f:seek("end")
@@ -101,9 +101,10 @@ function Source:note(line, what, ...)
 end
 
 --- Iterate over the lines: number, text without its end.
-function Source:lines()
+-- @param most bytes of a line; without it source.limits.line_bytes
+function Source:lines(most)
    local text, at, size, n = self.text, 1, #self.text, 0
-   local most = source.limits.line_bytes
+   most = most or source.limits.line_bytes
    return function()
       if at > size then
          return nil

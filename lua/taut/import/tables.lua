@@ -92,7 +92,8 @@ function tables.entry(st, line, lid, port, guid)
    end
    local ports = st.w.routers[r].ports
    if port ~= 255 and ports and port > ports then
-      st.src:fail(line, "port %d of switch %s, which has %d", port, quote(st.w.routers[r].name), ports)
+      st.src:fail(line, "port %d of switch %s, which has %d", port, quote(st.w.routers[r].name),
+         ports)
    end
    local known = st.lids[lid]
    if not known then

@@ -2,10 +2,11 @@
 --
 --   source, format   where it comes from
 --   routers[i]       { name, guid, ports, lid; hints: level, coord, group, row, col, place }
---   nodes[i]         { name, guid, rails = { { router = i, port, lid, lmc, guid, width, speed, Bps } },
---                    hints: coord, place, role, nid, state }
+--   nodes[i]         { name, guid, rails; hints: coord, place, role, nid, state }
+--   rails[k]         of a node: { router = i, port, lid, lmc, guid, width, speed, Bps }
 --   cables[i]        { a = router, a_port, b = router, b_port, width, speed, Bps, kind, down }
---   tables, lids     forwarding: tables[router][lid] = port; lids[lid] = { node, rail } or { router }
+--   tables           forwarding: tables[router][lid] = port
+--   lids             whose each is: lids[lid] = { node = i, rail = k } or { router = i }
 --   notes[i]         { line, text, file }: what did not fit and was passed over
 local hostlist = require "taut.hostlist"
 local source = require "taut.import.source"
@@ -16,6 +17,9 @@ Wiring.__index = Wiring
 
 local quote = source.quote
 
+-- What a name may have: routers what can be printed, nodes what Slurm takes.
+local ROUTER_NAME, NODE_NAME = "^[!-~]+$", "^[%w_.:-]+$"
+
 --- Start one.
 -- @param src what is read
 -- @param format name of the importer
@@ -25,6 +29,9 @@ function wiring.new(src, format)
 end
 
 local function add(self, list, at, what, line, t)
+   if #t.name > 255 or not t.name:find(what == "node" and NODE_NAME or ROUTER_NAME) then
+      self.src:fail(line, "%s is no name of a %s", quote(t.name), what)
+   end
    local other = at[t.name]
    if other then
       self.src:fail(line, "%s %s stands here and in line %d, expected it once", what,

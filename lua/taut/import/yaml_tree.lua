@@ -8,7 +8,7 @@ local yaml = require "yaml"
 local yaml_tree = {}
 
 local MOST_DEPTH = 16
-local MOST_VALUES = 2000000
+local MOST_VALUES = 300000
 
 local function add(src, parent, node)
    if not parent then
