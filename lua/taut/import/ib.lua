@@ -3,6 +3,7 @@
 -- An element is { type = "switch"|"ca"|"router", guid, desc, lid, nports, line,
 --    ports = { [n] = { line, guid (of the port), lid, lmc, peer = guid, peer_port, peer_lid,
 --                      width, speed } } }.
+-- (`only_port` when the file tells ports and not which adapter they are of.)
 -- Every cable is described at both of its ends; here the two must agree.
 local ib_names = require "taut.import.ib_names"
 local source = require "taut.import.source"
@@ -33,6 +34,10 @@ local function far_end(src, by_guid, e, n, port)
       src:fail(port.line, "%s leads to %s, which leads to %s[%d] in line %d instead",
          port_name(e, n), port_name(other, port.peer_port), quote(back.peer), back.peer_port,
          back.line)
+   end
+   if port.peer_port_guid and back.guid and port.peer_port_guid ~= back.guid then
+      src:fail(port.line, "%s leads to port GUID %s, which is %s in line %d", port_name(e, n),
+         quote(port.peer_port_guid), quote(back.guid), back.line)
    end
    return other, back
 end
@@ -201,6 +206,9 @@ function ib.assemble(src, format, elements, opts)
    end
    add_switches(w, src, by_guid, switches)
    add_hosts(w, src, by_guid, cas, opts.names)
+   if #w.nodes == 0 then
+      src:fail(nil, "the file ends without a node on a switch, expected at least one")
+   end
    w:only(opts.nodes, false)
    return w:finish()
 end

@@ -63,6 +63,11 @@ local function host_of(e, names)
    end
 end
 
+-- One adapter of a host; where only its ports are known, one of them.
+local function key_of(e)
+   return ("%s %s %d"):format(e.host, e.device, e.only_port or 0)
+end
+
 --- Group adapters by the host they say they are in; one of no name, or of a name and device that
 -- another has too, is a host of its own, named by GUID.
 -- @return array of { name, adapters = { … } }
@@ -75,13 +80,13 @@ function ib_names.hosts(src, elements, names)
    for _, e in ipairs(elements) do
       e.host, e.device = host_of(e, names)
       if e.host then
-         local key = e.host .. " " .. e.device
+         local key = key_of(e)
          clash[key] = clash[key] or taken[key] and e
          taken[key] = e
       end
    end
    for _, e in ipairs(elements) do
-      local twice = e.host and clash[e.host .. " " .. e.device]
+      local twice = e.host and clash[key_of(e)]
       if twice == e then
          src:note(e.line, "%s is what several adapters say they are; they are named by GUID",
             source.quote(e.desc))

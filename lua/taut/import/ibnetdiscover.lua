@@ -111,7 +111,8 @@ local function section_line(st, src, n, line)
    end
 end
 
--- With -p: CA 134 1 0x7cfe9003003b4bde 4x EDR - SW 1719 10 0x7cfe9003009ce5b0 ( 'a' - 'b' )
+-- With -p, adapters are told by the GUIDs of their ports:
+--    CA 134 1 0x7cfe9003003b4bde 4x EDR - SW 1719 10 0x7cfe9003009ce5b0 ( 'a' - 'b' )
 local kind = P "SW" * Cc "switch" + P "CA" * Cc "ca" + P "RT" * Cc "router"
 local function end_of(prefix)
    return Cg(kind, prefix .. "type") * sep * Cg(number, prefix .. "lid") * sep *
@@ -127,15 +128,15 @@ local alone = P "'" * Cg(grammar.upto(P "'" * eol), "desc") * "'" * eol +
 local port_line = Ct(ws * here * (joined + alone))
 local looks_like_ports = ws * kind * sep * grammar.digit
 
-local function element_of(st, src, n, guid_, type, lid, desc)
-   local e = st.at[guid_]
+local function element_of(st, src, n, t)
+   local e, is_switch = st.at[t.guid], t.type == "switch"
    if not e then
-      e = { type = type, guid = guid_, desc = desc, lid = type == "switch" and lid or nil,
-         line = n, ports = {}, nports = 0 }
-      st.at[guid_] = e
+      e = { type = t.type, guid = t.guid, desc = t.desc, lid = is_switch and t.lid or nil,
+         line = n, ports = {}, nports = 0, only_port = not is_switch and t.port or nil }
+      st.at[t.guid] = e
       st.elements[#st.elements + 1] = e
-   elseif e.type ~= type then
-      src:fail(n, "GUID %s is a %s here and a %s in line %d", quote(guid_), type, e.type, e.line)
+   elseif e.type ~= t.type then
+      src:fail(n, "GUID %s is a %s here and a %s in line %d", quote(t.guid), t.type, e.type, e.line)
    end
    return e
 end
@@ -152,7 +153,7 @@ local function port_report_line(st, src, n, line)
       src:fail(n, "%s, expected a line such as 'SW 1 1 0x… 4x EDR - CA 2 1 0x… ( 'a' - 'b' )'",
          quote(line))
    end
-   local e = element_of(st, src, n, t.guid, t.type, t.lid, t.desc)
+   local e = element_of(st, src, n, t)
    if e.lid and e.lid ~= t.lid then
       src:note(n, "GUID %s has lid %d here and %d in line %d", quote(t.guid), t.lid, e.lid, e.line)
    end
@@ -162,7 +163,7 @@ local function port_report_line(st, src, n, line)
          quote(t.guid), (e.ports[t.port] or { line = st.open[e] and st.open[e][t.port] }).line)
    end
    if t.peer_guid then
-      e.ports[t.port] = { line = n, lid = t.lid, peer = t.peer_guid, peer_port = t.peer_port,
+      e.ports[t.port] = { line = n, lid = t.lid, guid = t.type == "ca" and t.guid or nil, peer = t.peer_guid, peer_port = t.peer_port,
          peer_lid = t.peer_lid, width = t.width, speed = t.speed }
    else
       st.open[e] = st.open[e] or {}
