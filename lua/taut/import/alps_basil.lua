@@ -113,10 +113,11 @@ local function parse(src)
    return st.list
 end
 
-local function inventory(src)
+-- Nodes at their routers; a dump they are added to is of Aries.
+local function inventory(src, aries)
    local list = parse(src)
    local w = wiring.new(src, "basil")
-   cray.place(w, list)
+   cray.place(w, list, aries)
    return w
 end
 
@@ -130,7 +131,7 @@ end
 
 --- Add its nodes to a dump's routers.
 function alps_basil.apply(given, src)
-   local w = inventory(src)
+   local w = inventory(src, true)
    local nodes = w:finish()
    nodes.node_line = w.lines
    cray.merge(given, src, nodes)

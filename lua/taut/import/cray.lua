@@ -26,10 +26,10 @@ function cray.blade_name(t)
    return ("c%d-%dc%ds%d"):format(t.column, t.row, t.cage, t.slot)
 end
 
---- Are these nodes of an Aries machine (16 slots in a chassis) or of Gemini (8)?
-function cray.is_aries(places)
-   for _, t in ipairs(places) do
-      if t.slot > 7 then
+-- Are these nodes of an Aries machine (16 slots in a chassis) or of Gemini (8)?
+local function is_aries(list)
+   for _, t in ipairs(list) do
+      if t.place.slot > 7 then
          return true
       end
    end
@@ -55,12 +55,10 @@ end
 --- Put nodes on their routers.
 -- @param w wiring being made
 -- @param list array of { line, name, nid, place = cname table, role, state, coord }
-function cray.place(w, list)
-   local places = {}
-   for i, t in ipairs(list) do
-      places[i] = t.place
-   end
-   local aries, lines = cray.is_aries(places), {}
+-- @param aries true where the routers are known to be Aries; nil: told by the slots
+function cray.place(w, list, aries)
+   local lines = {}
+   aries = aries or is_aries(list)
    for _, t in ipairs(list) do
       local p = t.place
       local cname = cray.blade_name(p) .. "n" .. p.node
@@ -82,7 +80,6 @@ function cray.place(w, list)
       w:node(t.line, { name = t.name, nid = t.nid, place = cname, role = t.role, state = t.state,
          coord = t.coord, rails = { { router = r.index, port = "n" .. p.node } } })
    end
-   return aries
 end
 
 --- Hang nodes of an inventory onto the routers of a dump (`apply` of the inventories).

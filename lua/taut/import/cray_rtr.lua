@@ -94,25 +94,30 @@ local function read_link(st, w, src, n, t)
    end
    if t.there then
       local far = router_of(st, w, src, n, t.there)
-      check_kind(src, n, t.kind, r, far)
-      own.far, own.far_tile = far, t.there.tile
       if far == r then
          src:fail(n, "%s%s leads to its own router", r.name, t.here.tile)
       end
+      check_kind(src, n, t.kind, r, far)
+      own.far, own.far_tile = far, t.there.tile
       add_link(st, w, src, n, t, r, far)
    elseif t.none == "unused" then
       st.unused[t.kind] = (st.unused[t.kind] or 0) + 1
    end
 end
 
+-- The first link whose far end is not described, if there is one.
 local function half_connected(st, w, src)
+   local first, from
    for _, r in ipairs(w.routers) do
       for name, own in pairs(st.ends[r]) do
-         if own.far and not own.met then
-            src:fail(own.line, "%s%s leads to %s%s, which is not described; is the file cut short?",
-               r.name, name, own.far.name, own.far_tile)
+         if own.far and not own.met and (not first or own.line < first.line) then
+            first, from = own, r.name .. name
          end
       end
+   end
+   if first then
+      src:fail(first.line, "%s leads to %s%s, which is not described; is the file cut short?",
+         from, first.far.name, first.far_tile)
    end
 end
 

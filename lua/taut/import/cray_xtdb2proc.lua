@@ -51,12 +51,12 @@ local function fields(src, n, pairs_)
 end
 
 local function read_nodes(src)
-   local list, nid_line = {}, {}
+   local list, nid_line, place_line = {}, {}, {}
    for n, line in src:lines(4096) do
       if not ignored:match(line) then
          local pairs_ = row:match(line)
          if not pairs_ then
-            src:fail(n, "%s, expected pairs such as 'cpu=0,slot=2,cage=0,…'", quote(line))
+            src:fail(n, "%s, expected pairs such as 'cpu=0,slot=2,cage=0,...'", quote(line))
          end
          local f = fields(src, n, pairs_)
          local nid = f.processor_id
@@ -65,6 +65,12 @@ local function read_nodes(src)
                nid_line[nid])
          end
          nid_line[nid] = n
+         local cname = ("c%d-%dc%ds%dn%d"):format(f.cab_position, f.cab_row, f.cage, f.slot, f.cpu)
+         if place_line[cname] then
+            src:fail(n, "%s stands here and in line %d, expected one node at a place", cname,
+               place_line[cname])
+         end
+         place_line[cname] = n
          list[#list + 1] = { line = n, nid = nid, name = cray.nid_name(nid),
             place = { column = f.cab_position, row = f.cab_row, cage = f.cage, slot = f.slot,
                node = f.cpu },
@@ -89,11 +95,10 @@ local function is_dragonfly(list)
    return true
 end
 
-local function inventory(src)
-   local list = read_nodes(src)
+local function at_routers(src, list)
    local w = wiring.new(src, "xtdb2proc")
-   cray.place(w, list)
-   return w, list
+   cray.place(w, list, true)
+   return w
 end
 
 -- Gemini: nodes of one coordinate share a router, and a torus has a cable between neighbours.
@@ -123,14 +128,15 @@ end
 
 --- Read it.
 function cray_xtdb2proc.read(src, opts)
-   local w, list = inventory(src)
+   local list = read_nodes(src)
+   local w
    if is_dragonfly(list) then
+      w = at_routers(src, list)
       for _, r in ipairs(w.routers) do
          r.group, r.row, r.col = table.unpack(r.coord)
       end
       src:note(1, "the file tells no cables, expected to be added to an rtr dump")
    else
-      src.notes = {}
       w = torus(src, list)
    end
    w:only(opts.nodes, true)
@@ -139,7 +145,7 @@ end
 
 --- Add its nodes to a dump's routers; coordinates must agree.
 function cray_xtdb2proc.apply(given, src)
-   local w = inventory(src)
+   local w = at_routers(src, read_nodes(src))
    local nodes = w:finish()
    nodes.node_line = w.lines
    cray.merge(given, src, nodes)

@@ -16,7 +16,8 @@ local row = Ct(ws * Cg(number, "nid") * sep * Cg(hex, "hex") * sep * Cg(cray.nod
    Cg(word, "role") * sep * Cg(word, "state") * sep * word * eol)
 local ignored = eol + ws * "NID" * sep + ws * "#" + ws * "(" * (1 - P ")") ^ 0 * ")" * eol
 
-local function inventory(src)
+-- Nodes at their routers; a dump they are added to is of Aries.
+local function inventory(src, aries)
    local list, nid_line = {}, {}
    for n, line in src:lines(4096) do
       local t = row:match(line)
@@ -39,7 +40,7 @@ local function inventory(src)
       src:fail(nil, "the file ends without a node")
    end
    local w = wiring.new(src, "xtprocadmin")
-   cray.place(w, list)
+   cray.place(w, list, aries)
    return w
 end
 
@@ -53,7 +54,7 @@ end
 
 --- Add its nodes to a dump's routers.
 function cray_xtprocadmin.apply(given, src)
-   local w = inventory(src)
+   local w = inventory(src, true)
    local nodes = w:finish()
    nodes.node_line = w.lines
    cray.merge(given, src, nodes)

@@ -74,7 +74,8 @@ end
 local function add_port(st, src, n, p)
    local e = st.element
    if not e then
-      src:fail(n, "port %d before any node, expected a line such as 'Switch 36 \"S-…\"'", p.number)
+      src:fail(n, "port %d before any node, expected a line such as 'Switch 36 \"S-...\"'",
+         p.number)
    end
    if p.number > e.nports or p.number == 0 then
       src:fail(n, "port %d of a node with %d ports", p.number, e.nports)
@@ -150,7 +151,7 @@ local function port_report_line(st, src, n, line)
       if complaint:match(line) then
          return src:note(n, "%s is no part of the fabric", quote(line))
       end
-      src:fail(n, "%s, expected a line such as 'SW 1 1 0x… 4x EDR - CA 2 1 0x… ( 'a' - 'b' )'",
+      src:fail(n, "%s, expected a line such as 'SW 1 1 0x... 4x EDR - CA 2 1 0x... ( 'a' - 'b' )'",
          quote(line))
    end
    local e = element_of(st, src, n, t)
@@ -163,8 +164,9 @@ local function port_report_line(st, src, n, line)
          quote(t.guid), (e.ports[t.port] or { line = st.open[e] and st.open[e][t.port] }).line)
    end
    if t.peer_guid then
-      e.ports[t.port] = { line = n, lid = t.lid, guid = t.type == "ca" and t.guid or nil, peer = t.peer_guid, peer_port = t.peer_port,
-         peer_lid = t.peer_lid, width = t.width, speed = t.speed }
+      e.ports[t.port] = { line = n, lid = t.lid, guid = t.type == "ca" and t.guid or nil,
+         peer = t.peer_guid, peer_port = t.peer_port, peer_lid = t.peer_lid,
+         width = t.width, speed = t.speed }
    else
       st.open[e] = st.open[e] or {}
       st.open[e][t.port] = n

@@ -2,6 +2,7 @@
 --
 -- The registry names each importer; adding one is a file and a line.  A module has
 --   summary            what it reads, in a line
+--   most_bytes         of a file, when that is fewer than source.limits.file_bytes
 --   read(src, opts)    → wiring (see taut.import.wiring); gives up by src:fail
 --   names(src)         → map GUID → { name, line }: what a map of names has, instead of read
 --   apply(wiring, src) adds to a wiring what the file knows more (tables, nodes)
@@ -71,7 +72,7 @@ local function open(format, path)
       return nil, err
    end
    local src
-   src, err = source.open(path)
+   src, err = source.open(path, m.most_bytes)
    if not src then
       return nil, err
    end
@@ -153,6 +154,25 @@ function import.read(format, path, opts)
          text = ("and %d more of these"):format(src.more_notes) }
    end
    return wiring
+end
+
+--- The module of a format, or nil and which there are.
+import.module = load_module
+
+--- Add what a source has to a wiring, which is spoilt when that fails.
+-- @param wiring
+-- @param format name of an importer that can be added
+-- @param src source
+-- @return the wiring, or nil and what is wrong
+function import.add(wiring, format, src)
+   local m, err = load_module(format)
+   if not m then
+      return nil, err
+   end
+   return guarded(src, function()
+      m.apply(wiring, src)
+      return wiring
+   end)
 end
 
 --- Read a wiring from text instead of a file; for tests and for what was fetched otherwise.

@@ -32,7 +32,7 @@ function opensm_fdbs.apply(w, src)
          if s then
             tables.switch(st, n, s.guid)
          elseif not ignored:match(line) then
-            src:fail(n, "%s, expected 'Switch 0x…' or '0xLID : PORT : HOPS : yes'",
+            src:fail(n, "%s, expected 'Switch 0x...' or '0xLID : PORT : HOPS : yes'",
                source.quote(line))
          end
       end

@@ -30,8 +30,8 @@ function opensm_lfts.apply(w, src)
          if s then
             tables.switch(st, n, s.guid)
          elseif not ignored:match(line) then
-            src:fail(n, "%s, expected 'Unicast lids … of switch … guid 0x…' or '0xLID PORT # …'",
-               source.quote(line))
+            src:fail(n, "%s, expected 'Unicast lids ... of switch ... guid 0x...' or \z
+               '0xLID PORT # ...'", source.quote(line))
          end
       end
    end

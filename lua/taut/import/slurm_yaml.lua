@@ -8,7 +8,11 @@ local source = require "taut.import.source"
 local yaml_fields = require "taut.import.yaml_fields"
 local yaml_tree = require "taut.import.yaml_tree"
 
-local slurm_yaml = { summary = "Slurm's topology.yaml (tree, block, flat, ring, torus3d)" }
+local slurm_yaml = {
+   summary = "Slurm's topology.yaml (tree, block, flat, ring, torus3d)",
+   -- libyaml needs several times as much; 10,000 leaf switches have 1 MB
+   most_bytes = 8 << 20,
+}
 
 local quote = source.quote
 local of_type, map, list = yaml_fields.of_type, yaml_fields.map, yaml_fields.list

@@ -21,7 +21,7 @@ function source.quote(value)
    local s = tostring(value)
    local cut = #s > 60
    s = s:sub(1, 60):gsub("%s+", " "):gsub("[^\32-\126]", "?"):gsub('"', "'")
-   return '"' .. s .. (cut and "…" or "") .. '"'
+   return '"' .. s .. (cut and "..." or "") .. '"'
 end
 
 -- Everything that can be read, up to a byte more than is allowed.
@@ -45,8 +45,10 @@ end
 
 --- Read a file.
 -- @param path of the file; "-" for standard input
+-- @param most bytes; without it source.limits.file_bytes
 -- @return source, or nil and "path: why"
-function source.open(path)
+function source.open(path, most)
+   most = most or source.limits.file_bytes
    local f, err = io.stdin, nil
    if path ~= "-" then
       f, err = io.open(path, "rb")
@@ -57,13 +59,13 @@ function source.open(path)
    -- the size of what has one is told before anything is read
    local size = f:seek("end")
    local text
-   if size and size > source.limits.file_bytes and size < math.maxinteger then
-      err = ("%d bytes, expected at most %d"):format(size, source.limits.file_bytes)
+   if size and size > most and size < math.maxinteger then
+      err = ("%d bytes, expected at most %d"):format(size, most)
    else
       if size then
          f:seek("set")
       end
-      text, err = read_all(f, source.limits.file_bytes)
+      text, err = read_all(f, most)
    end
    if path ~= "-" then
       f:close()
