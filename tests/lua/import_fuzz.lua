@@ -11,8 +11,9 @@ local import_fuzz = {}
 local WORDS = { "\0", "\255\254", "\"", "'", "]", "[", "[1-99999999]", "0x", "-1", "0",
    "99999999999999999999", "Switch\t36 \"S-0000000000000001\"\t# \"x\" base port 0 lid 1 lmc 0\n",
    "SwitchName=", "Nodes=n[1-3]", "ALL", "\\\n", "#", "&a ", "*a", "{", "}", ": ", "- ",
-   "<!DOCTYPE a>", "&amp;", "<![CDATA[", "</", "(0:0:0)", "->", " lid ", ("x"):rep(300), "\n", "\r\n", "\t", "%s%n",
-   "ZZZ", "x", "nan", "inf", "1e9", "null" }
+   "<!DOCTYPE a>", "&amp;", "<![CDATA[", "</", "(0:0:0)", "->", " lid ",
+   ("x"):rep(300), "\n", "\r\n",
+   "\t", "%s%n", "ZZZ", "x", "nan", "inf", "1e9", "null" }
 
 -- One change; `other` is a file to take pieces from.
 local changes = {

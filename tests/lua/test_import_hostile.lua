@@ -84,7 +84,7 @@ local function check_refusal(format, path, words)
    lu.assertStrContains(err, words)
    -- the file, its pieces, and what of its lines is not yet collected
    if not sanitized() then
-      lu.assertTrue(kB < 6 * 65536, ("%s needed %d kB"):format(format, kB))
+      lu.assertTrue(kB < 20000 + 6 * 16384, ("%s needed %d kB"):format(format, kB))
    end
 end
 
@@ -97,12 +97,13 @@ function tests.test_100_MB_of_nonsense()
    end
 end
 
-function tests.test_as_much_nonsense_as_is_read()
+function tests.test_nonsense_that_is_read()
    local path = importing.file ""
    for i, make in ipairs { "yes nonsense", "yes '# x'", "cat /dev/zero" } do
       local made
       for k, f in ipairs(import.formats()) do
-         local size = i == 2 and 4 << 20 or (import.module(f.name).most_bytes or 67108864) - 1
+         local size = i == 2 and 4 << 20 or 16 << 20
+         size = math.min(size, import.module(f.name).most_bytes or size)
          -- a map of nothing but comments is a map; zeros are the same for all
          if not (i == 2 and f.name == "nodemap") and (i < 3 or k < 3) then
             if made ~= size then
