@@ -142,6 +142,57 @@ function tests.test_a_bandwidth_that_is_not_known()
    assert(topology.build(load_text(text_of(w, { capacity = 1e9 }))))
 end
 
+function tests.test_only_what_is_not_known_is_asked_for()
+   local w = assert(import.read("rtr", importing.file(importing.text_of((os.getenv "TAUT_SRCDIR" or
+      ".") .. "/tests/fuzz/corpus/import/rtr/small"))))
+   w.nodes[1] = { name = "n1", rails = { { router = 1, port = "n0" } } }
+   lu.assertStrContains(text_of(w), "rtr does not say what nodes carry: { tx = ..., rx = ... }")
+   lu.assertEquals(load_text(text_of(w, { capacity = 8e9 })).capacity, { tx = 8e9, rx = 8e9 })
+   for _, c in ipairs(w.cables) do
+      c.Bps = nil
+   end
+   lu.assertEquals(load_text(text_of(w, { capacity = 8e9 })).capacity, 8e9)
+end
+
+-- What is loaded back is the same topology as the wiring itself makes, and goes by its tables.
+function tests.test_it_builds_what_was_imported()
+   local _, why = topology.build { kind = "graph" }
+   lu.skipIf(why and why:find "is not known", "no topology of the kind graph")
+   local dir = "routing/t444-dor/"
+   local w = assert(import.read("ibnetdiscover", data(dir .. "ibnetdiscover.txt.gz"),
+      { with = { { format = "opensm-lfts", path = data(dir .. "opensm-lfts.dump.gz") } } }))
+   local topo = assert(topology.build(load_text(text_of(w))))
+   local direct = assert(topology.build { kind = "graph", wiring = w })
+   lu.assertEquals(topo.signature, direct.signature)
+   lu.assertEquals(topo.components, direct.components)
+   lu.assertEquals(topo.capacity, direct.capacity)
+   local to = {}
+   for i in ipairs(w.routers) do
+      to[i] = {}
+   end
+   for _, c in ipairs(w.cables) do
+      to[c.a][c.a_port], to[c.b][c.b_port] = c.b, c.a
+   end
+   for a = 1, #w.nodes, 7 do
+      for b = 1, #w.nodes do
+         local goal, at, names = w.nodes[b].rails[1], w.nodes[a].rails[1].router, {}
+         while at ~= goal.router do
+            local port = tostring(w.tables[at][goal.lid])
+            names[#names + 1] = w.routers[at].name .. "/" .. port
+            at = to[at][port]
+         end
+         local route = a ~= b and topo:route(topo.node_id[w.nodes[a].name],
+            topo.node_id[w.nodes[b].name]) or { 0, 0 }
+         lu.assertEquals(#route, #names + 2)
+         for i, name in ipairs(names) do
+            lu.assertEquals(topo.components[route[i + 1]], name)
+         end
+      end
+   end
+   local psmn = assert(import.read("ibnetdiscover", data "infiniband/psmn-x5/X5.topofile"))
+   lu.assertEquals(#assert(topology.build(load_text(text_of(psmn)))).nodes, 89)
+end
+
 -- Whatever a description has in it, it stays a text of the file.
 function tests.test_names_are_no_program()
    local w = { source = 'x"\n]] os.exit(1) --', format = "made",
@@ -184,7 +235,7 @@ function tests.test_command()
    status, text = run("slurm-conf", importing.file "SwitchName=a Nodes=n[1-2]\n", "--nodes",
       "n[1-2]", "--capacity", "12.5GB")
    lu.assertEquals(status, 0)
-   lu.assertStrContains(text, "capacity = 12500000000")
+   lu.assertStrContains(text, "capacity = { tx = 12500000000, rx = 12500000000 }")
 end
 
 function tests.test_command_that_fails()

@@ -87,38 +87,46 @@ local function common(list)
    return first
 end
 
+-- What all links and all rails carry (nil where they differ), and whether some do not say.
 local function same_everywhere(w)
-   local links, rails, unknown = {}, {}, false
+   local links, rails, open = {}, {}, { link = false, rail = false }
    for _, c in ipairs(w.cables) do
       links[#links + 1] = c.Bps or false
-      unknown = unknown or not c.Bps
+      open.link = open.link or not c.Bps
    end
    for _, n in ipairs(w.nodes) do
       for _, r in ipairs(n.rails) do
          rails[#rails + 1] = r.Bps or false
-         unknown = unknown or not r.Bps
+         open.rail = open.rail or not r.Bps
       end
    end
-   return common(links), common(rails), unknown
+   return common(links), common(rails), open
 end
 
+-- What stands under `capacity`: what the file does not say, and for a model the rest as well.
 local function capacity_lines(w, opts, needed)
-   local link, rail, unknown = same_everywhere(w)
-   if opts.capacity then
-      return ("   capacity = %s,\n"):format(value(opts.capacity))
-   elseif unknown then
-      return "   -- bytes per second, or { tx =, rx =, link = }; the file does not say\n"
-         .. "   capacity = nil,\n"
-   elseif needed then
+   local link, rail, open = same_everywhere(w)
+   if needed and not open.link and not open.rail then
       return ("   capacity = { tx = %s, rx = %s, link = %s },\n"):format(value(rail), value(rail),
          value(link or rail))
+   elseif not open.link and not open.rail then
+      return ""
    end
-   return ""
+   local c = opts.capacity and value(opts.capacity)
+   local fields = open.rail and open.link and "%s" or open.rail and "{ tx = %s, rx = %s }" or
+      "{ link = %s }"
+   if c then
+      return ("   capacity = " .. fields .. ",\n"):format(c, c)
+   end
+   return ("   -- bytes per second; %s does not say what %s carry: %s\n   capacity = nil,\n")
+      :format(w.format, open.rail and (open.link and "links and nodes" or "nodes") or "links",
+      fields:gsub("%%s", "..."))
 end
 
--- Can the model say all there is?  One rail, the same nodes everywhere, nothing that did not fit.
+-- Can the model say all there is?  One rail, the same nodes everywhere, nothing that did not fit,
+-- and no tables, which may route otherwise.
 local function fits_model(w, found)
-   if found.kind ~= "torus" and found.kind ~= "mesh" or #found.dims > 6 or
+   if w.tables or found.kind ~= "torus" and found.kind ~= "mesh" or #found.dims > 6 or
       #found.misfits > 0 or found.nodes_per_router[1] ~= found.nodes_per_router[2] or
       found.nodes_per_router[1] < 1 then
       return false
@@ -134,8 +142,9 @@ local function fits_model(w, found)
          return false
       end
    end
-   local link, rail, unknown = same_everywhere(w)
-   return unknown or link and rail
+   local link, rail, open = same_everywhere(w)
+   return (open.link or link or #w.cables == 0) and (open.rail or rail) and
+      open.link == open.rail
 end
 
 -- Nodes in the order of the model: by coordinates of their router, first one slowest.
