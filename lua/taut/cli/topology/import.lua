@@ -1,0 +1,117 @@
+--- `taut topology import`: what other programs know of a machine's wiring, as a topology of Taut.
+local hostlist = require "taut.hostlist"
+local import = require "taut.import"
+local recognise = require "taut.import.recognise"
+local write = require "taut.import.write"
+
+local command = {
+   summary = "Make a topology file from what another program wrote down.",
+   offline = true,
+   has_json = false,
+}
+
+local UNITS = { [""] = 1, kB = 1e3, MB = 1e6, GB = 1e9 }
+
+local function bandwidth(word)
+   local number, unit = word:match "^([%d.]+)(%a*)$"
+   local v = tonumber(number)
+   if not v or v <= 0 or not UNITS[unit] then
+      return nil, ("expected bytes per second such as 12.5GB, got '%s'"):format(word)
+   end
+   return v * UNITS[unit]
+end
+
+local function further(word)
+   local format, path = word:match "^([%w-]+):(.+)$"
+   if not format then
+      return nil, ("expected FORMAT:FILE, got '%s'"):format(word)
+   end
+   return { format = format, path = path }
+end
+
+function command.setup(parser)
+   local lines = {}
+   for i, f in ipairs(import.formats()) do
+      lines[i] = ("  %-14s %s"):format(f.name, f.summary)
+   end
+   parser:epilog("Formats:\n" .. table.concat(lines, "\n"))
+   parser:argument("format"):args(1)
+   parser:argument("file"):description "The file; - for standard input.":args(1)
+   parser:option("--with"):description "A file that adds to it.":argname "<format>:<file>"
+      :count("*"):convert(further)
+   parser:option("--nodes"):description "The machine's nodes: a host list."
+      :argname "<list>"
+   parser:option("--topology"):description "Which one of a topology.yaml.":argname "<name>"
+   parser:option("--capacity"):description "What a link carries, where the file does not say."
+      :argname "<bytes/s>":convert(bandwidth)
+   parser:option("--as"):description "Write a model where one fits, or always a graph."
+      :choices { "model", "graph" }:default "model"
+   parser:option("-o --output"):description "Where to; standard output by default."
+      :argname "<file>"
+end
+
+local function complain(what, ...)
+   io.stderr:write("taut: ", what:format(...), "\n")
+end
+
+local function say(w, found)
+   complain("%s: %s", w.source, recognise.words(found))
+   for _, m in ipairs(found.misfits) do
+      complain("does not fit: %s", m)
+   end
+   for _, n in ipairs(w.notes) do
+      complain("%s:%d: %s", n.file or w.source, n.line, n.text)
+   end
+end
+
+local function output(path, text)
+   if not path or path == "-" then
+      io.stdout:write(text)
+      return true
+   end
+   local f, err = io.open(path, "w")
+   local ok = f
+   if f then
+      ok, err = f:write(text)
+      local closed, why = f:close()
+      if ok and not closed then
+         ok, err = nil, why
+      end
+   end
+   return ok, err
+end
+
+--- @return exit status
+function command.run(args)
+   local nodes, err
+   if args.nodes then
+      nodes, err = hostlist.expand(args.nodes)
+      if not nodes then
+         complain("--nodes: %s", err)
+         return 1
+      end
+   end
+   local w
+   w, err = import.read(args.format, args.file, { with = args.with, nodes = nodes,
+      topology = args.topology })
+   if not w then
+      complain("%s", err)
+      return 1
+   end
+   local found = recognise.kind(w)
+   say(w, found)
+   if #w.cables == 0 and #w.routers > 1 then
+      complain("%s: no cable between %d routers, expected a file that has them", w.source,
+         #w.routers)
+      return 1
+   end
+   local ok
+   ok, err = output(args.output, write.text(w, found, { as = args.as, capacity = args.capacity }))
+   if not ok then
+      complain("cannot write %s", err)
+      return 1
+   end
+   return 0
+end
+
+return command

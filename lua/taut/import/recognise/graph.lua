@@ -1,0 +1,110 @@
+--- The routers of a wiring as a simple graph: one edge per pair of routers that cables join.
+local graph = {}
+
+local function edge_between(g, a, b)
+   if a > b then
+      a, b = b, a
+   end
+   local e = g.edge[a][b]
+   if not e then
+      e = { a = a, b = b, cables = 0, index = #g.edges + 1, ports = {} }
+      g.edges[e.index] = e
+      g.edge[a][b], g.edge[b][a] = e, e
+      table.insert(g.near[a], b)
+      table.insert(g.near[b], a)
+   end
+   return e
+end
+
+--- Make it.
+-- @return { routers = count, near[r] = array of neighbours, edge[r][s] = edge, edges, hosts[r],
+--   wiring }; an edge has a, b, cables, ports (array of { port at a, port at b }), kind
+function graph.of(w)
+   local g = { routers = #w.routers, near = {}, edge = {}, edges = {}, hosts = {}, wiring = w }
+   for r = 1, g.routers do
+      g.near[r], g.edge[r], g.hosts[r] = {}, {}, 0
+   end
+   for _, c in ipairs(w.cables) do
+      local e = edge_between(g, c.a, c.b)
+      e.cables = e.cables + 1
+      e.kind = e.kind or c.kind
+      e.ports[e.cables] = e.a == c.a and { c.a_port, c.b_port } or { c.b_port, c.a_port }
+   end
+   for r = 1, g.routers do
+      table.sort(g.near[r])
+   end
+   for _, n in ipairs(w.nodes) do
+      for _, rail in ipairs(n.rails) do
+         g.hosts[rail.router] = g.hosts[rail.router] + 1
+      end
+   end
+   return g
+end
+
+--- Connected parts, using only the edges that `use` accepts.
+-- @param use function of an edge, or nil for all
+-- @return map router → number of its part, number of parts
+function graph.parts(g, use)
+   local part, count = {}, 0
+   for start = 1, g.routers do
+      if not part[start] then
+         count = count + 1
+         part[start] = count
+         local queue, first = { start }, 1
+         while queue[first] do
+            local r = queue[first]
+            first = first + 1
+            for _, s in ipairs(g.near[r]) do
+               if not part[s] and (not use or use(g.edge[r][s])) then
+                  part[s] = count
+                  queue[#queue + 1] = s
+               end
+            end
+         end
+      end
+   end
+   return part, count
+end
+
+--- Smallest and largest of an array.
+function graph.range(list)
+   local least, most = math.huge, -math.huge
+   for _, v in ipairs(list) do
+      least, most = math.min(least, v), math.max(most, v)
+   end
+   return least, most
+end
+
+--- The value that most of an array have.
+function graph.mode(list)
+   local count, best = {}, nil
+   for _, v in ipairs(list) do
+      count[v] = (count[v] or 0) + 1
+      if not best or count[v] > count[best] or count[v] == count[best] and v < best then
+         best = v
+      end
+   end
+   return best, best and count[best] or 0
+end
+
+--- A list of misfits that stays short: after 20, only their number.
+function graph.misfits()
+   local list, count = {}, 0
+   return {
+      add = function(what, ...)
+         count = count + 1
+         if count <= 20 then
+            list[count] = what:format(...)
+         end
+      end,
+      count = function() return count end,
+      list = function()
+         if count > 20 then
+            list[21] = ("and %d more"):format(count - 20)
+         end
+         return list
+      end,
+   }
+end
+
+return graph

@@ -1,0 +1,132 @@
+--- Numbers for the layers of a dimension: which router is at which coordinate.
+local numbering = {}
+
+-- The layers in the order of a walk from a given one.
+local function walk(joined, start, second)
+   local order, at, before = {}, start, nil
+   local seen = {}
+   while at and not seen[at] do
+      order[#order + 1], seen[at] = at, true
+      local next_one = #order == 1 and second or nil
+      if not next_one then
+         for _, m in ipairs(joined[at]) do
+            if m ~= before and not seen[m] then
+               next_one = m
+               break
+            end
+         end
+      end
+      before, at = at, next_one
+   end
+   return order
+end
+
+local function numbers_in(r)
+   if r.coord then
+      return r.coord
+   end
+   local list = {}
+   for digits in r.name:gmatch "%d+" do
+      list[#list + 1] = math.tointeger(tonumber(digits)) or 0
+   end
+   return list
+end
+
+-- The field of the routers' names that numbers the layers: values layer → number from 0, field.
+local function by_names(g, layer, joined, shape, taken)
+   local first = numbers_in(g.wiring.routers[1])
+   for f = 1, #first do
+      local value, least, good = {}, math.huge, not taken[f]
+      for r = 1, good and g.routers or 0 do
+         local v, l = numbers_in(g.wiring.routers[r])[f], layer.part[r]
+         if not v or value[l] and value[l] ~= v then
+            good = false
+            break
+         end
+         value[l], least = v, math.min(least, v)
+      end
+      local seen = {}
+      for l = 1, good and layer.count or 0 do
+         local v = value[l] - least
+         good = good and v < layer.count and not seen[v]
+         seen[v] = true
+         value[l] = v
+      end
+      for l = 1, good and shape ~= "complete" and layer.count or 0 do
+         for _, m in ipairs(joined[l]) do
+            local step = (value[m] - value[l]) % layer.count
+            good = good and (step == 1 or step == layer.count - 1)
+         end
+      end
+      if good then
+         return value, f
+      end
+   end
+end
+
+local function port_number(p)
+   return tonumber(p) or tonumber(p:match "%d+") or p:byte()
+end
+
+-- Of the first router's links in a dimension: the layer that its lowest port leads to, the port.
+local function lowest_port(g, dim_of, d, layer)
+   local best, to
+   for r = 1, g.routers do
+      for _, s in ipairs(g.near[r]) do
+         local e = g.edge[r][s]
+         if dim_of[e.index] == d and layer.part[r] == layer.part[1] then
+            for _, p in ipairs(e.ports) do
+               local own = e.a == r and p[1] or p[2]
+               local plus = own:find("+", 1, true) and -0.5 or 0
+               if not best or port_number(own) + plus < best then
+                  best, to = port_number(own) + plus, layer.part[s]
+               end
+            end
+         end
+      end
+      if best then
+         break
+      end
+   end
+   return to, best or math.huge
+end
+
+--- Numbers the layers of a dimension: by names where they do it, else from the first router on.
+-- @param g graph
+-- @param dim_of array edge index → dimension
+-- @param d dimension
+-- @param layer { part[router] = layer, count }
+-- @param joined[layer] = array of the layers next to it
+-- @param shape "ring", "line", "complete" or "short"
+-- @param taken set of the names' fields that other dimensions have taken; added to
+-- @return array layer → number from 0, field of the names or nil, lowest port of the dimension
+function numbering.layers(g, dim_of, d, layer, joined, shape, taken)
+   local value, field = by_names(g, layer, joined, shape, taken)
+   local to, port = lowest_port(g, dim_of, d, layer)
+   if value then
+      taken[field] = true
+      return value, field, port
+   end
+   value = {}
+   local order
+   if shape == "complete" then
+      order = {}
+      for l = 1, layer.count do
+         order[l] = l
+      end
+   elseif shape == "line" then
+      local start
+      for l = 1, layer.count do
+         start = start or #joined[l] == 1 and l
+      end
+      order = walk(joined, start)
+   else
+      order = walk(joined, layer.part[1], to)
+   end
+   for i, l in ipairs(order) do
+      value[l] = i - 1
+   end
+   return value, nil, port
+end
+
+return numbering

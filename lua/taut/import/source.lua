@@ -1,0 +1,126 @@
+--- The text of a file that is being imported, line by line and within limits.
+--
+-- Parsers give up by `src:fail(line, …)`, which raises; taut.import turns that into nil and
+-- "FILE:LINE: what, expected what", so that nothing of a bad file is ever seen by a caller.
+local source = {}
+local Source = {}
+Source.__index = Source
+
+--- What a file may have at most; a dump of 33,000 endpoints has 6 MB.
+source.limits = {
+   file_bytes = 64 << 20,
+   line_bytes = 1 << 20,
+   names = 1 << 18,
+   notes = 200,
+}
+
+local CHUNK = 1 << 20
+
+--- A value as an error shows it: printable, short, in quotes.
+function source.quote(value)
+   local s = tostring(value)
+   local cut = #s > 60
+   s = s:sub(1, 60):gsub("%s+", " "):gsub("[^\32-\126]", "?"):gsub('"', "'")
+   return '"' .. s .. (cut and "..." or "") .. '"'
+end
+
+-- Everything that can be read, up to a byte more than is allowed.
+local function read_all(f, limit)
+   local chunks, have = {}, 0
+   while have <= limit do
+      local chunk, err = f:read(CHUNK)
+      if not chunk then
+         if err then
+            return nil, err
+         end
+         break
+      end
+      chunks[#chunks + 1], have = chunk, have + #chunk
+   end
+   if have > limit then
+      return nil, ("more than %d bytes, expected at most that many"):format(limit)
+   end
+   return table.concat(chunks)
+end
+
+--- Read a file.
+-- @param path of the file; "-" for standard input
+-- @param most bytes; without it source.limits.file_bytes
+-- @return source, or nil and "path: why"
+function source.open(path, most)
+   most = most or source.limits.file_bytes
+   local f, err = io.stdin, nil
+   if path ~= "-" then
+      f, err = io.open(path, "rb")
+   end
+   if not f then
+      return nil, err
+   end
+   -- the size of what has one is told before anything is read
+   local size = f:seek("end")
+   local text
+   if size and size > most and size < math.maxinteger then
+      err = ("%d bytes, expected at most %d"):format(size, most)
+   else
+      if size then
+         f:seek("set")
+      end
+      text, err = read_all(f, most)
+   end
+   if path ~= "-" then
+      f:close()
+   end
+   if not text then
+      return nil, ("%s: %s"):format(path, err)
+   end
+   return source.of(text, path)
+end
+
+--- A source of a given text.
+-- @param text
+-- @param path what errors call it
+function source.of(text, path)
+   return setmetatable({ text = text, path = path == "-" and "stdin" or path, line = 1,
+      notes = {}, more_notes = 0 }, Source)
+end
+
+--- Give up.
+-- @param line number; nil for the line being read
+-- @param what format, with its values
+function Source:fail(line, what, ...)
+   local text = select("#", ...) > 0 and what:format(...) or what
+   error({ import = ("%s:%d: %s"):format(self.path, line or self.line, text) }, 0)
+end
+
+--- Remember what did not fit and was passed over.
+function Source:note(line, what, ...)
+   if #self.notes >= source.limits.notes then
+      self.more_notes = self.more_notes + 1
+      return
+   end
+   local text = select("#", ...) > 0 and what:format(...) or what
+   self.notes[#self.notes + 1] = { line = line or self.line, text = text, file = self.path }
+end
+
+--- Iterate over the lines: number, text without its end.
+-- @param most bytes of a line; without it source.limits.line_bytes
+function Source:lines(most)
+   local text, at, size, n = self.text, 1, #self.text, 0
+   most = most or source.limits.line_bytes
+   return function()
+      if at > size then
+         return nil
+      end
+      local stop = text:find("\n", at, true) or size + 1
+      n = n + 1
+      self.line = n
+      if stop - at > most then
+         self:fail(n, "a line of %d bytes, expected at most %d", stop - at, most)
+      end
+      local line = text:sub(at, text:byte(stop - 1) == 13 and stop > at and stop - 2 or stop - 1)
+      at = stop + 1
+      return n, line
+   end
+end
+
+return source
