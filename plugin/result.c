@@ -36,6 +36,19 @@ static void set_parts(json_t *object, const struct taut_measure *m)
     json_object_set_new(object, "sub_bytes", array);
 }
 
+static void set_latency(json_t *object, const struct taut_measure *m)
+{
+    json_t *lat;
+
+    if (m->lat_n < 0)
+        return;
+    lat = json_object();
+    json_object_set_new(lat, "n", json_integer(m->lat_n));
+    set_known(lat, "median", m->lat_median_ns);
+    set_known(lat, "p99", m->lat_p99_ns);
+    json_object_set_new(object, "lat_ns", lat);
+}
+
 static json_t *encode_test(const struct taut_plan_test *test,
                            const struct taut_measure *m)
 {
@@ -54,6 +67,8 @@ static json_t *encode_test(const struct taut_plan_test *test,
     set_known(object, "total_bytes", m->total_bytes);
     if (test->role == TAUT_ROLE_RECV)
         set_parts(object, m);
+    set_latency(object, m);
+    set_known(object, "looks", m->looks);
     set_known(object, "rtt_ns", m->rtt_ns);
     set_known(object, "retrans", m->retrans);
     set_known(object, "busy_ns", m->busy_ns);

@@ -22,6 +22,10 @@ struct taut_measure {
     int64_t rtt_ns;                       /* of a sender */
     int64_t retrans;                      /* of a sender */
     int64_t busy_ns;                      /* of a sender: data under way */
+    int64_t lat_median_ns; /* of a latency test's sender: one way, that is */
+    int64_t lat_p99_ns;    /* half of the round trip */
+    int64_t lat_n;         /* round trips counted */
+    int64_t looks;         /* of a receiver: parts in which it had a look */
     int64_t delay_ns;
     int64_t foreign_bytes;
     char error[TAUT_RESULT_ERROR]; /* "" or why there are no numbers */
