@@ -87,10 +87,10 @@ static int parse_kind(struct taut_plan_test *test, const json_t *object,
                       strcmp(json_string_value(mode), "stream")))
         return bad(err, i, "mode is neither stream nor latency");
     if (transport)
-        test->transport = json_is_string(transport)
-                              ? taut_transport_parse(
-                                    json_string_value(transport))
-                              : TAUT_TRANSPORT_NONE;
+        test->transport =
+            json_is_string(transport)
+                ? taut_transport_parse(json_string_value(transport))
+                : TAUT_TRANSPORT_NONE;
     if (test->transport == TAUT_TRANSPORT_NONE)
         return bad(err, i, "transport is neither tcp nor ofi");
     if (json_object_get(object, "rail") &&

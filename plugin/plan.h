@@ -13,7 +13,7 @@
 #define TAUT_PLAN_STREAMS 16          /* of one test */
 #define TAUT_PLAN_BYTES (128u * 1024) /* largest PLAN, sealed */
 #define TAUT_PLAN_NOTE 200
-#define TAUT_PLAN_RAILS 16    /* interfaces of one node */
+#define TAUT_PLAN_RAILS 16     /* interfaces of one node */
 #define TAUT_ENDPOINT_BYTES 64 /* of a libfabric address */
 #define TAUT_ENDPOINT_TEXT (2 * TAUT_ENDPOINT_BYTES + 1)
 

@@ -35,11 +35,10 @@ struct probe {
     struct taut_log log;
     int64_t start_ns, deadline_ns;
     int64_t plan_ns; /* when PLAN came */
-    int root_fd, endpoint_fd;
+    int root_fd;
     char interface[IFNAMSIZ];
-    char endpoint[TAUT_ADDRESS_TEXT];
     char boot[TAUT_BOOT_ID_LEN + 1];
-    struct taut_address local;
+    struct taut_endpoint endpoint;
     struct taut_counters counters;
     struct taut_gauge gauge;
     struct taut_holdoff holdoff;
@@ -87,12 +86,13 @@ static int open_endpoint(struct probe *p, const struct taut_lookup *l)
     struct taut_error why;
 
     snprintf(p->interface, sizeof p->interface, "%s", p->args.opts.interface);
-    if (taut_address_local(&p->local, p->interface, &l->servers[0], &why) < 0)
+    if (taut_address_local(&p->endpoint.local, p->interface, &l->servers[0],
+                           &why) < 0)
         goto fail;
     if (p->args.job.purpose == TAUT_PURPOSE_EPILOG)
         return 0;
-    p->endpoint_fd = taut_transport_tcp.open(&p->local, p->endpoint, &why);
-    if (p->endpoint_fd >= 0)
+    p->endpoint.gauge = &p->gauge;
+    if (taut_transport_tcp.open(&p->endpoint, "", "", &why) == 0)
         return 0;
 fail:
     taut_log_error(&p->log, "%s; skipped", why.text);
@@ -120,7 +120,7 @@ static char *make_hello(struct probe *p, uid_t tautd)
     struct taut_hello hello = {
         .job = &p->args.job,
         .counters = &p->counters,
-        .endpoint = p->endpoint,
+        .endpoint = p->endpoint.name,
         .boot = p->boot,
         .budget_ms = taut_left_ms(p->deadline_ns),
     };
@@ -205,10 +205,8 @@ static void send_result(struct probe *p, const struct taut_result *result)
 static void carry_out(struct probe *p, const struct taut_plan *plan)
 {
     struct taut_engine engine = {
-        .transport = &taut_transport_tcp,
-        .endpoint = p->endpoint_fd,
-        .local = p->local,
-        .gauge = &p->gauge,
+        .endpoints = &p->endpoint,
+        .endpoint_count = 1,
     };
     struct taut_measure *measures = calloc(plan->count, sizeof *measures);
     struct taut_result result = {
@@ -277,7 +275,7 @@ static void init(struct probe *p, int64_t start_ns)
 
     p->start_ns = start_ns;
     p->deadline_ns = start_ns + p->args.opts.budget_ms * TAUT_MS_NS;
-    p->root_fd = p->endpoint_fd = p->holdoff.fd = -1;
+    p->root_fd = p->endpoint.fd = p->holdoff.fd = -1;
     p->gauge.bytes_fd[0] = p->gauge.bytes_fd[1] = p->gauge.sched_fd = -1;
     p->log.level = p->args.opts.log;
     p->log.to_syslog = p->args.to_syslog;
@@ -295,8 +293,8 @@ static void fini(struct probe *p)
     taut_session_fini(&p->session);
     taut_gauge_close(&p->gauge);
     taut_holdoff_close(&p->holdoff);
-    if (p->endpoint_fd >= 0)
-        close(p->endpoint_fd);
+    if (p->endpoint.transport)
+        p->endpoint.transport->close(&p->endpoint);
     if (p->root_fd >= 0)
         close(p->root_fd);
 }

@@ -99,11 +99,17 @@ START_TEST(result_tells_what_is_known)
          .total_bytes = 100,
          .rtt_ns = -1,
          .retrans = -1,
+         .lat_n = -1,
+         .looks = 7,
          .sub_bytes = {10, 10, 10, 10, 10, 10, 10, 10}},
         {.bytes = 79,
          .window_ns = 21,
          .total_bytes = 99,
          .rtt_ns = 5,
+         .lat_median_ns = 16300,
+         .lat_p99_ns = 41000,
+         .lat_n = 600,
+         .looks = -1,
          .delay_ns = -1,
          .foreign_bytes = -1},
         {.error = "connect 10.0.0.1:1: refused"},
@@ -116,6 +122,11 @@ START_TEST(result_tells_what_is_known)
     ck_assert_int_eq(number(recv, "id"), 71);
     ck_assert_uint_eq(json_array_size(json_object_get(recv, "sub_bytes")), 8);
     ck_assert_int_eq(number(recv, "delay_ns"), 0);
+    ck_assert_int_eq(number(recv, "looks"), 7);
+    ck_assert_ptr_null(json_object_get(recv, "lat_ns"));
+    ck_assert_int_eq(number(json_object_get(send, "lat_ns"), "median"), 16300);
+    ck_assert_int_eq(number(json_object_get(send, "lat_ns"), "p99"), 41000);
+    ck_assert_int_eq(number(json_object_get(send, "lat_ns"), "n"), 600);
     ck_assert_ptr_null(json_object_get(recv, "rtt_ns"));
     ck_assert_int_eq(number(send, "rtt_ns"), 5);
     ck_assert_ptr_null(json_object_get(send, "sub_bytes"));
