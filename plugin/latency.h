@@ -6,9 +6,10 @@
 
 #include <stdint.h>
 
-#define TAUT_LATENCY_STEPS 128  /* classes from one power of two to the next */
-#define TAUT_LATENCY_OCTAVES 25 /* times up to 2^31 ns; longer count as that   \
-                                 */
+#define TAUT_LATENCY_STEPS 128 /* classes from one power of two to the next */
+#define TAUT_LATENCY_OCTAVES                                                   \
+    25 /* times up to 2^31 ns; longer count as that                            \
+        */
 
 struct taut_latency {
     uint32_t counts[(TAUT_LATENCY_OCTAVES + 1) * TAUT_LATENCY_STEPS];

@@ -8,8 +8,6 @@
 #include "plugin/clock.h"
 #include "plugin/sender.h"
 
-#define CHUNK (64 * 1024)
-
 /* At the end of a test up to this much time's worth of data may stand in
  * queues along the route.  It must outlast a late wake-up of either end, or
  * the link runs dry; and it must be short against the pause to the next
@@ -19,8 +17,6 @@
 #define REST_NS (TAUT_MS_NS / 2) /* before looking again */
 #define LOOK_NS TAUT_MS_NS       /* between looks at the rate */
 #define SENDS_PER_RUN 16         /* a fast receiver never fills up */
-
-static const char payload[CHUNK];
 
 static void close_stream(struct taut_sender *s, struct taut_sender_stream *st)
 {
@@ -214,8 +210,7 @@ static void send_payload(struct taut_sender *s, struct taut_sender_stream *st,
             st->rest_until_ns = now_ns + REST_NS;
             return;
         }
-        n = s->endpoint->transport->send(s->endpoint, st->id, payload,
-                                         room < CHUNK ? (size_t)room : CHUNK);
+        n = s->endpoint->transport->fill(s->endpoint, st->id, (size_t)room);
         if (n < 0) {
             if (errno != EAGAIN && errno != EINTR)
                 fail(s, "send to", errno);

@@ -73,6 +73,9 @@ struct taut_transport {
     ssize_t (*send)(struct taut_endpoint *ep, int stream, const void *data,
                     size_t n);
 
+    /* The same with 'n' bytes whose value does not matter. */
+    ssize_t (*fill)(struct taut_endpoint *ep, int stream, size_t n);
+
     /* Bytes read into 'data'; 0 at the end; -1 with errno as above. */
     ssize_t (*receive)(struct taut_endpoint *ep, int stream, void *data,
                        size_t n);
@@ -92,5 +95,17 @@ struct taut_transport {
 };
 
 extern const struct taut_transport taut_transport_tcp;
+
+/* The table of a kind.  libfabric takes long to load and stays out of a
+ * probe that does not use it: its transport is loaded now.
+ *   folder  where taut-ofi.so is
+ * Returns NULL with errno ENOENT or ENOTSUP and 'err' when it is not there or
+ * does not fit.  What was loaded stays until the process ends. */
+const struct taut_transport *taut_transport_load(enum taut_transport_kind kind,
+                                                 const char *folder,
+                                                 struct taut_error *err);
+
+/* What taut-ofi.so exports: its table, under this name. */
+#define TAUT_TRANSPORT_OFI_SYMBOL "taut_transport_ofi"
 
 #endif

@@ -16,6 +16,7 @@
 
 #define BACKLOG 1100 /* all streams of the largest plan */
 #define DISCARD_MAX (256u * 1024)
+#define FILL_MAX (64u * 1024)
 #define UNSENT_MAX (128 * 1024)
 
 static int make_socket(int family)
@@ -135,6 +136,13 @@ static ssize_t tcp_send(struct taut_endpoint *ep, int stream, const void *data,
     return send(stream, data, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+static ssize_t tcp_fill(struct taut_endpoint *ep, int stream, size_t n)
+{
+    static const char payload[FILL_MAX];
+
+    return tcp_send(ep, stream, payload, n < FILL_MAX ? n : FILL_MAX);
+}
+
 static ssize_t tcp_receive(struct taut_endpoint *ep, int stream, void *data,
                            size_t n)
 {
@@ -206,6 +214,7 @@ const struct taut_transport taut_transport_tcp = {
     .connect = tcp_connect,
     .connected = tcp_connected,
     .send = tcp_send,
+    .fill = tcp_fill,
     .receive = tcp_receive,
     .discard = tcp_discard,
     .queued = tcp_queued,
