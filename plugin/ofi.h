@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside of taut-ofi.so: an endpoint of libfabric that moves messages.
- * transport_ofi.c makes streams of them. */
+ * ofi_streams.c makes streams of them. */
 #ifndef TAUT_PLUGIN_OFI_H
 #define TAUT_PLUGIN_OFI_H
 
@@ -19,6 +19,7 @@
 #include "wire/error.h"
 
 #define TAUT_OFI_MESSAGE (64u * 1024) /* largest, with its head */
+#define TAUT_ENDPOINT_BYTES 64        /* of a libfabric address */
 #define TAUT_OFI_BUFFERS 64           /* in each direction */
 
 /* A buffer, ours or the provider's.  libfabric hands back the address of

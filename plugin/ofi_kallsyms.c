@@ -13,7 +13,7 @@
 typedef FILE *fopen_f(const char *path, const char *mode);
 
 __attribute__((visibility("default"))) FILE *fopen(const char *path,
-                                                    const char *mode)
+                                                   const char *mode)
 {
     static fopen_f *next;
     void *symbol;

@@ -14,8 +14,7 @@
 #define TAUT_PLAN_BYTES (128u * 1024) /* largest PLAN, sealed */
 #define TAUT_PLAN_NOTE 200
 #define TAUT_PLAN_RAILS 16     /* interfaces of one node */
-#define TAUT_ENDPOINT_BYTES 64 /* of a libfabric address */
-#define TAUT_ENDPOINT_TEXT (2 * TAUT_ENDPOINT_BYTES + 1)
+#define TAUT_ENDPOINT_TEXT 136 /* room for an endpoint's name, with NUL */
 
 enum taut_role {
     TAUT_ROLE_NONE = 0,

@@ -92,7 +92,7 @@ static int open_endpoint(struct probe *p, const struct taut_lookup *l)
     if (p->args.job.purpose == TAUT_PURPOSE_EPILOG)
         return 0;
     p->endpoint.gauge = &p->gauge;
-    if (taut_transport_tcp.open(&p->endpoint, "", "", &why) == 0)
+    if (taut_transport_tcp.open(&p->endpoint, NULL, &why) == 0)
         return 0;
 fail:
     taut_log_error(&p->log, "%s; skipped", why.text);

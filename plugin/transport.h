@@ -40,15 +40,20 @@ struct taut_endpoint {
     void *state;                            /* the transport's own */
 };
 
+/* Of libfabric; TCP needs none. */
+struct taut_transport_options {
+    const char *provider, *domain; /* "" = what comes first */
+    const char *folder;            /* where taut-ofi.so is */
+};
+
 struct taut_transport {
     enum taut_transport_kind kind;
 
     /* Open an endpoint whose 'rail', 'local', 'interface' and 'gauge' are
-     * set; fills in 'name'.
-     *   provider, domain  of libfabric; "" = what comes first
-     * Returns 0, or -1 with errno and 'err'. */
-    int (*open)(struct taut_endpoint *ep, const char *provider,
-                const char *domain, struct taut_error *err);
+     * set; fills in 'name'.  Returns 0, or -1 with errno and 'err'. */
+    int (*open)(struct taut_endpoint *ep,
+                const struct taut_transport_options *options,
+                struct taut_error *err);
 
     /* End every stream and the endpoint itself. */
     void (*close)(struct taut_endpoint *ep);
@@ -96,16 +101,23 @@ struct taut_transport {
 
 extern const struct taut_transport taut_transport_tcp;
 
-/* The table of a kind.  libfabric takes long to load and stays out of a
- * probe that does not use it: its transport is loaded now.
- *   folder  where taut-ofi.so is
- * Returns NULL with errno ENOENT or ENOTSUP and 'err' when it is not there or
- * does not fit.  What was loaded stays until the process ends. */
-const struct taut_transport *taut_transport_load(enum taut_transport_kind kind,
-                                                 const char *folder,
-                                                 struct taut_error *err);
+/* Streams over libfabric.  Loading it takes a quarter of a second on Debian
+ * 12, so it is done in a thread that open leaves behind, and the endpoint has
+ * a TCP socket where it tells peers its libfabric address as soon as there is
+ * one: 'name' is the address of that socket. */
+extern const struct taut_transport taut_transport_ofi;
+
+/* Is libfabric there?
+ *   ep           an endpoint of taut_transport_ofi
+ *   deadline_ns  wait until then
+ * Returns 0, or -1 with errno ETIMEDOUT or why not, and 'err'. */
+int taut_transport_ofi_wait(struct taut_endpoint *ep, int64_t deadline_ns,
+                            struct taut_error *err);
+
+/* The table of a kind. */
+const struct taut_transport *taut_transport_of(enum taut_transport_kind kind);
 
 /* What taut-ofi.so exports: its table, under this name. */
-#define TAUT_TRANSPORT_OFI_SYMBOL "taut_transport_ofi"
+#define TAUT_TRANSPORT_MODULE_SYMBOL "taut_transport_module"
 
 #endif

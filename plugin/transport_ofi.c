@@ -1,557 +1,471 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Streams over libfabric's reliable datagrams; this is taut-ofi.so.
- *
- * Each message has a head: what it is, which of the receiver's streams it
- * belongs to (a number nobody can guess), and a value.
- *   OPEN    value: the sender's number; its name follows.  to: 0
- *   OPENED  value: the acceptor's number
- *   DATA    bytes follow
- *   ACK     value: payload bytes that were taken so far
- *   RESET   the stream is over
- * What was sent and not acknowledged is under way, wherever it stands. */
 #include "config.h"
 
-#include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
-#include <netinet/in.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "plugin/clock.h"
-#include "plugin/ofi.h"
 #include "plugin/transport.h"
-#include "wire/seal.h"
 
-#define STREAMS_MAX 2048 /* at once; a number's lower bits */
-#define RESERVE 16       /* buffers data leave to other messages */
-#define CHUNK_MIN 1024   /* payload of a message: CHUNK_US of the rate */
-#define CHUNK_US 500
-#define ACK_EVERY 4               /* messages taken; earlier before we sleep */
-#define RETRY_NS (TAUT_MS_NS / 5) /* for what the provider had no room for */
+#define STREAMS_MAX 1100 /* the largest plan's, and strangers */
+#define CALLERS_MAX 64   /* peers that wait for our address */
+#define CALLER_NS (500 * TAUT_MS_NS)
 
-enum message {
-    MESSAGE_NONE = 0,
-    MESSAGE_OPEN,
-    MESSAGE_OPENED,
-    MESSAGE_DATA,
-    MESSAGE_ACK,
-    MESSAGE_RESET,
-};
+/* taut-ofi.so answers some calls of libfabric itself (ofi_kallsyms.c), so
+ * libfabric must look there before it looks into libc.  The address
+ * sanitizer cannot work with this. */
+#ifndef __SANITIZE_ADDRESS__
+#define OFI_BIND RTLD_DEEPBIND
+#else
+#define OFI_BIND 0
+#endif
 
-struct head {
-    uint32_t type;
-    uint32_t length; /* of the bytes that follow */
-    uint64_t to;
-    uint64_t value;
-};
-
-#define PAYLOAD_MAX (TAUT_OFI_MESSAGE - sizeof(struct head))
-
-enum state {
-    STATE_FREE = 0,
-    STATE_OPENING, /* ours, not answered yet */
-    STATE_WAITING, /* a peer's, not accepted yet */
-    STATE_OPEN,
+/* What the thread that opens libfabric works on.  It signals 'done' when
+ * 'inner' or 'err' is there, and touches nothing afterwards. */
+struct opening {
+    struct taut_endpoint inner; /* of taut-ofi.so */
+    char *provider, *domain, *folder;
+    struct taut_error err;
+    int error;   /* an errno, or 0 */
+    int done[2]; /* a pipe: its end means done */
 };
 
 struct stream {
-    enum state state;
-    uint64_t own, peer; /* its number here and there */
-    fi_addr_t address;
-    int error;        /* an errno: it is over */
-    enum message due; /* OPEN or OPENED has yet to go out */
-    size_t chunk;
-    int64_t opened_ns, first_ns, rtt_ns;
-    int64_t sent_bytes, acked_bytes;
-    int64_t taken_bytes; /* by our side */
-    int unacked;         /* messages taken and not acknowledged */
-    struct taut_ofi_buffer *first, *last; /* what came and was not taken */
+    bool is_used;
+    int meet;  /* TCP socket to the peer, or -1 */
+    int inner; /* stream of taut-ofi.so, or -1 */
+    int error;
+    size_t got;
+    char name[TAUT_ENDPOINT_TEXT]; /* of the peer, as far as it came */
 };
 
-struct ofi {
-    struct taut_ofi net;
+struct state {
+    struct opening *opening;
+    bool is_open; /* libfabric is, or has failed */
     struct stream streams[STREAMS_MAX];
-    int used; /* no stream at or above this was ever used */
+    int used;
+    struct {
+        int fd;
+        int64_t until_ns;
+    } callers[CALLERS_MAX];
+    int caller_count;
 };
 
-static struct ofi *of(const struct taut_endpoint *ep)
+static struct state *of(const struct taut_endpoint *ep)
 {
     return ep->state;
 }
 
-static struct stream *stream_of(const struct taut_endpoint *ep, int stream)
+/* ---- opening ---- */
+
+static void free_opening(struct opening *o)
 {
-    return &of(ep)->streams[stream];
+    if (!o)
+        return;
+    for (int i = 0; i < 2; i++) {
+        if (o->done[i] >= 0)
+            close(o->done[i]);
+    }
+    free(o->provider);
+    free(o->domain);
+    free(o->folder);
+    free(o);
 }
 
-/* The stream a message is for, or NULL. */
-static struct stream *find(struct ofi *o, uint64_t number)
+static const struct taut_transport *load(const char *folder,
+                                         struct taut_error *err)
 {
-    struct stream *s = &o->streams[number % STREAMS_MAX];
+    const struct taut_transport *table;
+    char path[PATH_MAX];
+    void *library;
 
-    return s->state != STATE_FREE && s->own == number ? s : NULL;
+    snprintf(path, sizeof path, "%s/taut-ofi.so", folder);
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | OFI_BIND);
+    if (!library) {
+        taut_error_set(err, "transport ofi: %s", dlerror());
+        errno = ENOENT;
+        return NULL;
+    }
+    table = dlsym(library, TAUT_TRANSPORT_MODULE_SYMBOL);
+    if (!table) {
+        taut_error_set(err, "transport ofi: %s is none", path);
+        dlclose(library);
+        errno = ENOTSUP;
+    }
+    return table;
 }
 
-static int new_stream(struct ofi *o, enum state state)
+static void *run_opening(void *arg)
 {
-    uint64_t noise;
+    struct opening *o = arg;
+    struct taut_transport_options options = {
+        .provider = o->provider, .domain = o->domain, .folder = o->folder};
+    const struct taut_transport *table = load(o->folder, &o->err);
 
-    if (getrandom(&noise, sizeof noise, GRND_NONBLOCK) != sizeof noise)
-        return -1;
-    for (int i = 0; i < STREAMS_MAX; i++) {
-        struct stream *s = &o->streams[i];
+    if (!table || table->open(&o->inner, &options, &o->err) < 0)
+        o->error = errno ? errno : EIO;
+    close(o->done[1]);
+    return NULL;
+}
 
-        if (s->state != STATE_FREE)
+static struct opening *
+start_opening(const struct taut_endpoint *ep,
+              const struct taut_transport_options *options)
+{
+    struct opening *o = calloc(1, sizeof *o);
+    pthread_t thread;
+
+    if (!o)
+        return NULL;
+    o->inner = *ep;
+    o->inner.transport = NULL;
+    o->inner.fd = o->done[0] = o->done[1] = -1;
+    o->provider = strdup(options->provider);
+    o->domain = strdup(options->domain);
+    o->folder = strdup(options->folder);
+    if (o->provider && o->domain && o->folder &&
+        pipe2(o->done, O_CLOEXEC) == 0 &&
+        pthread_create(&thread, NULL, run_opening, o) == 0) {
+        pthread_detach(thread);
+        return o;
+    }
+    free_opening(o);
+    return NULL;
+}
+
+/* Has the thread come to an end?  It is told to nobody but us. */
+static bool is_over(struct state *s)
+{
+    struct pollfd pfd = {.fd = s->opening->done[0], .events = POLLIN};
+
+    if (!s->is_open && poll(&pfd, 1, 0) > 0) {
+        s->opening->done[1] = -1; /* the thread has closed it */
+        s->is_open = true;
+    }
+    return s->is_open;
+}
+
+/* libfabric's endpoint, or NULL: not yet, or never. */
+static struct taut_endpoint *inner_of(struct taut_endpoint *ep)
+{
+    struct state *s = of(ep);
+
+    return is_over(s) && !s->opening->error ? &s->opening->inner : NULL;
+}
+
+int taut_transport_ofi_wait(struct taut_endpoint *ep, int64_t deadline_ns,
+                            struct taut_error *err)
+{
+    struct state *s = of(ep);
+    struct pollfd pfd = {.fd = s->opening->done[0], .events = POLLIN};
+
+    while (!is_over(s)) {
+        if (taut_now_ns() >= deadline_ns) {
+            taut_error_set(err, "libfabric is not open yet");
+            errno = ETIMEDOUT;
+            return -1;
+        }
+        poll(&pfd, 1, taut_left_ms(deadline_ns));
+    }
+    if (!s->opening->error)
+        return 0;
+    taut_error_set(err, "%s", s->opening->err.text);
+    errno = s->opening->error;
+    return -1;
+}
+
+/* ---- the address, told to whoever calls ---- */
+
+static void answer(struct state *s, int fd)
+{
+    const struct taut_endpoint *inner = &s->opening->inner;
+
+    if (!s->opening->error)
+        (void)!send(fd, inner->name, strlen(inner->name),
+                    MSG_NOSIGNAL | MSG_MORE);
+    (void)!send(fd, "\n", 1, MSG_NOSIGNAL);
+    close(fd);
+}
+
+static void take_callers(struct taut_endpoint *ep)
+{
+    struct state *s = of(ep);
+    int64_t now_ns = taut_now_ns();
+
+    while (s->caller_count < CALLERS_MAX) {
+        int fd = taut_transport_tcp.accept(ep);
+
+        if (fd < 0)
+            break;
+        s->callers[s->caller_count].fd = fd;
+        s->callers[s->caller_count++].until_ns = now_ns + CALLER_NS;
+    }
+    for (int i = 0; i < s->caller_count;) {
+        if (is_over(s))
+            answer(s, s->callers[i].fd);
+        else if (now_ns >= s->callers[i].until_ns)
+            close(s->callers[i].fd);
+        else {
+            i++;
             continue;
-        memset(s, 0, sizeof *s);
-        s->state = state;
-        s->own =
-            (noise | STREAMS_MAX) / STREAMS_MAX * STREAMS_MAX + (uint64_t)i;
-        s->chunk = CHUNK_MIN;
-        s->opened_ns = taut_now_ns();
-        if (i >= o->used)
-            o->used = i + 1;
+        }
+        s->callers[i] = s->callers[--s->caller_count];
+    }
+}
+
+/* ---- streams: first to the peer's TCP socket, then by libfabric ---- */
+
+static int new_stream(struct state *s, int meet, int inner)
+{
+    for (int i = 0; i < STREAMS_MAX; i++) {
+        struct stream *st = &s->streams[i];
+
+        if (st->is_used)
+            continue;
+        memset(st, 0, sizeof *st);
+        st->is_used = true;
+        st->meet = meet;
+        st->inner = inner;
+        if (i >= s->used)
+            s->used = i + 1;
         return i;
     }
     errno = ENOBUFS;
     return -1;
 }
 
-/* ---- sending ---- */
-
-static int post(struct ofi *o, struct stream *s, struct taut_ofi_buffer *b,
-                struct head head)
+static void end_meeting(struct stream *st, int error)
 {
-    memcpy(b->bytes, &head, sizeof head);
-    b->length = sizeof head + head.length;
-    b->owner = s->own;
-    return taut_ofi_send(&o->net, b, s->address);
+    if (st->meet >= 0)
+        close(st->meet);
+    st->meet = -1;
+    st->error = error;
 }
 
-/* A message without payload.  Returns 0, or -1 with errno EAGAIN or why. */
-static int tell(struct ofi *o, struct stream *s, enum message type,
-                uint64_t value)
+/* Read the peer's address; when it is whole and libfabric is open here too,
+ * begin the real stream. */
+static void meet(struct taut_endpoint *ep, struct stream *st)
 {
-    struct taut_ofi_buffer *b = taut_ofi_take(&o->net, 0);
-    struct head head = {.type = type, .to = s->peer, .value = value};
+    struct taut_endpoint *inner = inner_of(ep);
+    ssize_t n;
 
-    if (!b) {
-        errno = EAGAIN;
-        return -1;
-    }
-    if (type == MESSAGE_OPEN) {
-        head.length = (uint32_t)o->net.name_length;
-        memcpy(b->bytes + sizeof head, o->net.name, o->net.name_length);
-    }
-    return post(o, s, b, head);
-}
-
-/* Send what is due; what cannot be sent now stays due. */
-static void tell_due(struct ofi *o, struct stream *s)
-{
-    if (s->due != MESSAGE_NONE && !s->error) {
-        if (tell(o, s, s->due, s->own) == 0)
-            s->due = MESSAGE_NONE;
-        else if (errno != EAGAIN)
-            s->error = errno;
-    }
-    if (s->unacked > 0 && !s->error &&
-        tell(o, s, MESSAGE_ACK, (uint64_t)s->taken_bytes) == 0)
-        s->unacked = 0;
-}
-
-static ssize_t send_data(struct taut_endpoint *ep, struct stream *s,
-                         const void *data, size_t n)
-{
-    struct ofi *o = of(ep);
-    struct taut_ofi_buffer *b;
-    struct head head = {.type = MESSAGE_DATA, .to = s->peer};
-
-    if (s->error) {
-        errno = s->error;
-        return -1;
-    }
-    b = s->state == STATE_OPEN ? taut_ofi_take(&o->net, RESERVE) : NULL;
-    if (!b) {
-        errno = EAGAIN;
-        return -1;
-    }
-    if (data)
-        memcpy(b->bytes + sizeof head, data, n);
-    head.length = (uint32_t)n;
-    if (post(o, s, b, head) < 0)
-        return -1;
-    if (s->first_ns == 0)
-        s->first_ns = taut_now_ns();
-    s->sent_bytes += (int64_t)n;
-    return (ssize_t)n;
-}
-
-/* ---- what comes in ---- */
-
-static void take_open(struct ofi *o, const struct head *head,
-                      const unsigned char *name)
-{
-    fi_addr_t address;
-    int i;
-
-    if (taut_ofi_peer(&o->net, name, head->length, &address) < 0)
+    if (st->error || st->meet < 0)
         return;
-    i = new_stream(o, STATE_WAITING);
-    if (i < 0)
+    if (taut_transport_tcp.connected(ep, st->meet) < 0) {
+        if (errno != EAGAIN)
+            end_meeting(st, errno);
         return;
-    o->streams[i].address = address;
-    o->streams[i].peer = head->value;
-    o->streams[i].due = MESSAGE_OPENED;
-    tell_due(o, &o->streams[i]);
-}
-
-/* A message becomes the stream's, to be taken by receive or discard. */
-static void keep(struct stream *s, struct taut_ofi_buffer *b)
-{
-    b->next = NULL;
-    b->begin = sizeof(struct head);
-    if (s->last)
-        s->last->next = b;
-    else
-        s->first = b;
-    s->last = b;
-}
-
-static void take_ack(struct stream *s, uint64_t bytes)
-{
-    int64_t spent_ns = taut_now_ns() - s->first_ns, chunk;
-
-    if (bytes > (uint64_t)s->sent_bytes || (int64_t)bytes < s->acked_bytes)
+    }
+    if (st->got == 0 || st->name[st->got - 1] != '\n') {
+        n = taut_transport_tcp.receive(ep, st->meet, st->name + st->got,
+                                       sizeof st->name - st->got);
+        if (n > 0)
+            st->got += (size_t)n;
+        else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+            end_meeting(st, n == 0 ? ECONNREFUSED : errno);
+        if (n <= 0)
+            return;
+        if (st->got == sizeof st->name && st->name[st->got - 1] != '\n')
+            end_meeting(st, EPROTO);
+    }
+    if (!inner) {
+        if (of(ep)->is_open)
+            end_meeting(st, of(ep)->opening->error);
         return;
-    s->acked_bytes = (int64_t)bytes;
-    if (spent_ns <= 0)
+    }
+    if (st->error || st->name[st->got - 1] != '\n')
         return;
-    chunk = (int64_t)((double)bytes / (double)spent_ns * 1000 * CHUNK_US);
-    if (chunk > (int64_t)s->chunk)
-        s->chunk = chunk < (int64_t)PAYLOAD_MAX ? (size_t)chunk : PAYLOAD_MAX;
-}
-
-/* Returns true when the message is still needed. */
-static bool take_message(struct ofi *o, struct taut_ofi_buffer *b)
-{
-    struct head head;
-    struct stream *s;
-
-    if (b->length < sizeof head)
-        return false;
-    memcpy(&head, b->bytes, sizeof head);
-    if (head.length != b->length - sizeof head)
-        return false;
-    if (head.type == MESSAGE_OPEN) {
-        take_open(o, &head, b->bytes + sizeof head);
-        return false;
-    }
-    s = find(o, head.to);
-    if (!s)
-        return false;
-    switch ((enum message)head.type) {
-    case MESSAGE_OPENED:
-        if (s->state != STATE_OPENING)
-            return false;
-        s->peer = head.value;
-        s->rtt_ns = taut_now_ns() - s->opened_ns;
-        s->state = STATE_OPEN;
-        return false;
-    case MESSAGE_DATA:
-        if (head.length > 0)
-            keep(s, b);
-        return head.length > 0;
-    case MESSAGE_ACK:
-        take_ack(s, head.value);
-        return false;
-    case MESSAGE_RESET:
-        s->error = ECONNRESET;
-        return false;
-    case MESSAGE_OPEN:
-    case MESSAGE_NONE:
-        break;
-    }
-    return false;
-}
-
-static void take_event(struct ofi *o, const struct taut_ofi_event *event)
-{
-    struct taut_ofi_buffer *b = event->buffer;
-    struct stream *s;
-
-    if (b->is_send && event->error) {
-        s = find(o, b->owner);
-        if (s)
-            s->error = event->error;
-    }
-    if (b->is_send || event->error || !take_message(o, b))
-        taut_ofi_give(&o->net, b);
-}
-
-static void progress(struct ofi *o)
-{
-    struct taut_ofi_event event;
-
-    for (int i = 0; i < TAUT_OFI_BUFFERS && taut_ofi_next(&o->net, &event); i++)
-        take_event(o, &event);
+    st->name[st->got - 1] = '\0';
+    st->inner = *st->name ? inner->transport->connect(inner, st->name) : -1;
+    end_meeting(st, st->inner >= 0 ? 0 : *st->name ? errno : ENODEV);
 }
 
 /* ---- the table ---- */
 
-/* "10.0.0.1" of an address with a port. */
-static const char *host_of(const struct taut_address *a, char *text, size_t n)
-{
-    const struct sockaddr_in *v4 = (const void *)&a->sa;
-    const struct sockaddr_in6 *v6 = (const void *)&a->sa;
-    const void *bytes = a->sa.ss_family == AF_INET
-                            ? (const void *)&v4->sin_addr
-                            : (const void *)&v6->sin6_addr;
-
-    return inet_ntop(a->sa.ss_family, bytes, text, (socklen_t)n);
-}
-
 static void ofi_close(struct taut_endpoint *ep)
 {
-    struct ofi *o = of(ep);
+    struct state *s = of(ep);
 
-    if (o)
-        taut_ofi_close(&o->net);
-    free(o);
+    if (!s)
+        return;
+    for (int i = 0; i < s->used; i++) {
+        if (s->streams[i].is_used && s->streams[i].meet >= 0)
+            close(s->streams[i].meet);
+    }
+    for (int i = 0; i < s->caller_count; i++)
+        close(s->callers[i].fd);
+    if (inner_of(ep))
+        inner_of(ep)->transport->close(&s->opening->inner);
+    if (s->is_open) /* else it is the thread's for good */
+        free_opening(s->opening);
+    free(s);
     ep->state = NULL;
-    ep->transport = NULL;
+    taut_transport_tcp.close(ep);
 }
 
-extern const struct taut_transport taut_transport_ofi
-    __attribute__((visibility("default")));
-
-static int ofi_open(struct taut_endpoint *ep, const char *provider,
-                    const char *domain, struct taut_error *err)
+static int ofi_open(struct taut_endpoint *ep,
+                    const struct taut_transport_options *options,
+                    struct taut_error *err)
 {
-    struct ofi *o = calloc(1, sizeof *o);
-    char host[INET6_ADDRSTRLEN];
-    int saved;
+    struct state *s = calloc(1, sizeof *s);
 
-    if (!o || !host_of(&ep->local, host, sizeof host)) {
-        free(o);
-        return taut_error_set(err, "libfabric: no address, or no memory");
+    if (!s || taut_transport_tcp.open(ep, options, err) < 0) {
+        free(s);
+        return s ? -1 : taut_error_set(err, "out of memory");
     }
-    ep->fd = -1;
-    ep->state = o;
-    if (taut_ofi_open(&o->net, host, provider, domain, err) == 0) {
-        taut_hex(ep->name, o->net.name, o->net.name_length);
-        ep->transport = &taut_transport_ofi;
-        return 0;
+    s->opening = start_opening(ep, options);
+    if (!s->opening) {
+        free(s);
+        taut_transport_tcp.close(ep);
+        return taut_error_set(err, "cannot start a thread for libfabric");
     }
-    saved = errno;
-    ofi_close(ep);
-    errno = saved;
-    return -1;
-}
-
-/* A descriptor several streams share is watched once. */
-static void sleep_on(struct taut_pollset *set, int fd)
-{
-    for (size_t i = 0; i < set->count; i++) {
-        if (set->fds[i].fd == fd)
-            return;
-    }
-    taut_pollset_add(set, fd, POLLIN);
-}
-
-static bool is_ready(const struct ofi *o, const struct stream *s, short events)
-{
-    if (s->error)
-        return true;
-    if ((events & POLLIN) && s->first)
-        return true;
-    return (events & POLLOUT) && s->state == STATE_OPEN &&
-           o->net.free_send_count > RESERVE;
-}
-
-static bool has_waiting(const struct ofi *o)
-{
-    for (int i = 0; i < o->used; i++) {
-        if (o->streams[i].state == STATE_WAITING)
-            return true;
-    }
-    return false;
+    ep->state = s;
+    ep->transport = &taut_transport_ofi;
+    return 0;
 }
 
 static void ofi_watch(struct taut_endpoint *ep, int stream, short events,
                       struct taut_pollset *set)
 {
-    struct ofi *o = of(ep);
-    struct stream *s = stream < 0 ? NULL : stream_of(ep, stream);
+    struct taut_endpoint *inner = inner_of(ep);
+    struct stream *st = stream < 0 ? NULL : &of(ep)->streams[stream];
 
-    progress(o);
-    if (s) {
-        tell_due(o, s);
-        if (s->due != MESSAGE_NONE || s->unacked > 0)
-            taut_pollset_wake(set, taut_now_ns() + RETRY_NS);
+    if (!inner && !of(ep)->is_open)
+        taut_pollset_add(set, of(ep)->opening->done[0], POLLIN);
+    if (!st) {
+        taut_transport_tcp.watch(ep, -1, POLLIN, set);
+        if (inner)
+            inner->transport->watch(inner, -1, POLLIN, set);
+    } else if (st->inner >= 0) {
+        inner->transport->watch(inner, st->inner, events, set);
+    } else if (st->error) {
+        taut_pollset_wake(set, events ? taut_now_ns() : INT64_MAX);
+    } else if (st->got == 0) {
+        taut_transport_tcp.watch(ep, st->meet, POLLIN, set);
     }
-    if ((s && events && is_ready(o, s, events)) || (!s && has_waiting(o)) ||
-        !taut_ofi_may_sleep(&o->net))
-        taut_pollset_wake(set, taut_now_ns());
-    else
-        sleep_on(set, o->net.wait_fd);
 }
 
 static int ofi_accept(struct taut_endpoint *ep)
 {
-    struct ofi *o = of(ep);
+    struct taut_endpoint *inner = inner_of(ep);
+    int stream, number;
 
-    progress(o);
-    for (int i = 0; i < o->used; i++) {
-        if (o->streams[i].state == STATE_WAITING) {
-            o->streams[i].state = STATE_OPEN;
-            return i;
-        }
+    take_callers(ep);
+    if (!inner) {
+        errno = EAGAIN;
+        return -1;
     }
-    errno = EAGAIN;
-    return -1;
+    stream = inner->transport->accept(inner);
+    if (stream < 0)
+        return -1;
+    number = new_stream(of(ep), -1, stream);
+    if (number < 0)
+        inner->transport->reset(inner, stream);
+    return number;
 }
 
 static int ofi_connect(struct taut_endpoint *ep, const char *peer)
 {
-    struct ofi *o = of(ep);
-    unsigned char name[TAUT_ENDPOINT_BYTES];
-    size_t n = strlen(peer) / 2;
-    fi_addr_t address;
-    int i;
+    int fd = taut_transport_tcp.connect(ep, peer);
+    int number;
 
-    if (n > sizeof name || taut_unhex(name, n, peer) < 0 ||
-        taut_ofi_peer(&o->net, name, n, &address) < 0)
+    if (fd < 0)
         return -1;
-    i = new_stream(o, STATE_OPENING);
-    if (i < 0)
-        return -1;
-    o->streams[i].address = address;
-    o->streams[i].due = MESSAGE_OPEN;
-    tell_due(o, &o->streams[i]);
-    return i;
+    number = new_stream(of(ep), fd, -1);
+    if (number < 0)
+        close(fd);
+    return number;
+}
+
+/* libfabric's stream behind one of ours, or -1 with errno. */
+static int behind(struct taut_endpoint *ep, int stream)
+{
+    struct stream *st = &of(ep)->streams[stream];
+
+    meet(ep, st);
+    if (st->inner < 0)
+        errno = st->error ? st->error : EAGAIN;
+    return st->inner;
 }
 
 static int ofi_connected(struct taut_endpoint *ep, int stream)
 {
-    struct stream *s = stream_of(ep, stream);
+    int number = behind(ep, stream);
+    struct taut_endpoint *inner = inner_of(ep);
 
-    progress(of(ep));
-    tell_due(of(ep), s);
-    if (!s->error && s->state == STATE_OPEN)
-        return 0;
-    errno = s->error ? s->error : EAGAIN;
-    return -1;
+    return number < 0 ? -1 : inner->transport->connected(inner, number);
 }
 
 static ssize_t ofi_send(struct taut_endpoint *ep, int stream, const void *data,
                         size_t n)
 {
-    return send_data(ep, stream_of(ep, stream), data,
-                     n < PAYLOAD_MAX ? n : PAYLOAD_MAX);
+    int number = behind(ep, stream);
+    struct taut_endpoint *inner = inner_of(ep);
+
+    return number < 0 ? -1 : inner->transport->send(inner, number, data, n);
 }
 
 static ssize_t ofi_fill(struct taut_endpoint *ep, int stream, size_t n)
 {
-    struct stream *s = stream_of(ep, stream);
+    int number = behind(ep, stream);
+    struct taut_endpoint *inner = inner_of(ep);
 
-    return send_data(ep, s, NULL, n < s->chunk ? n : s->chunk);
-}
-
-/* The oldest message that was not taken whole, or NULL with errno. */
-static struct taut_ofi_buffer *oldest(struct taut_endpoint *ep,
-                                      struct stream *s)
-{
-    if (!s->first)
-        progress(of(ep));
-    if (!s->first)
-        errno = s->error ? s->error : EAGAIN;
-    return s->first;
-}
-
-static void took(struct taut_endpoint *ep, struct stream *s, size_t n)
-{
-    struct taut_ofi_buffer *b = s->first;
-
-    s->taken_bytes += (int64_t)n;
-    b->begin += n;
-    if (b->begin < b->length)
-        return;
-    s->first = b->next;
-    if (!s->first)
-        s->last = NULL;
-    taut_ofi_give(&of(ep)->net, b);
-    if (++s->unacked >= ACK_EVERY)
-        tell_due(of(ep), s);
+    return number < 0 ? -1 : inner->transport->fill(inner, number, n);
 }
 
 static ssize_t ofi_receive(struct taut_endpoint *ep, int stream, void *data,
                            size_t n)
 {
-    struct stream *s = stream_of(ep, stream);
-    struct taut_ofi_buffer *b = oldest(ep, s);
+    int number = behind(ep, stream);
+    struct taut_endpoint *inner = inner_of(ep);
 
-    if (!b)
-        return -1;
-    if (n > b->length - b->begin)
-        n = b->length - b->begin;
-    memcpy(data, b->bytes + b->begin, n);
-    took(ep, s, n);
-    return (ssize_t)n;
+    return number < 0 ? -1 : inner->transport->receive(inner, number, data, n);
 }
 
 static ssize_t ofi_discard(struct taut_endpoint *ep, int stream)
 {
-    struct stream *s = stream_of(ep, stream);
-    struct taut_ofi_buffer *b = oldest(ep, s);
-    size_t n;
+    int number = behind(ep, stream);
+    struct taut_endpoint *inner = inner_of(ep);
 
-    if (!b)
-        return -1;
-    n = b->length - b->begin;
-    took(ep, s, n);
-    return (ssize_t)n;
+    return number < 0 ? -1 : inner->transport->discard(inner, number);
 }
 
 static int64_t ofi_queued(struct taut_endpoint *ep, int stream)
 {
-    struct stream *s = stream_of(ep, stream);
+    int number = behind(ep, stream);
+    struct taut_endpoint *inner = inner_of(ep);
 
-    progress(of(ep));
-    return s->sent_bytes - s->acked_bytes;
+    return number < 0 ? -1 : inner->transport->queued(inner, number);
 }
 
 static int ofi_stats(struct taut_endpoint *ep, int stream,
                      struct taut_stream_stats *stats)
 {
-    struct stream *s = stream_of(ep, stream);
+    int number = behind(ep, stream);
+    struct taut_endpoint *inner = inner_of(ep);
 
-    progress(of(ep));
-    stats->acked_bytes = s->acked_bytes;
-    stats->sent_bytes = s->sent_bytes;
-    stats->flight_bytes = s->sent_bytes - s->acked_bytes;
-    stats->rtt_ns = s->rtt_ns;
-    stats->retrans = 0;
-    stats->busy_ns = -1;
-    return 0;
+    return number < 0 ? -1 : inner->transport->stats(inner, number, stats);
 }
 
 static void ofi_reset(struct taut_endpoint *ep, int stream)
 {
-    struct ofi *o = of(ep);
-    struct stream *s = stream_of(ep, stream);
-    struct taut_ofi_buffer *b;
+    struct stream *st = &of(ep)->streams[stream];
+    struct taut_endpoint *inner = inner_of(ep);
 
-    progress(o);
-    if (s->state == STATE_OPEN && !s->error)
-        tell(o, s, MESSAGE_RESET, 0);
-    while ((b = s->first)) {
-        s->first = b->next;
-        taut_ofi_give(&o->net, b);
-    }
-    s->state = STATE_FREE;
+    if (st->inner >= 0)
+        inner->transport->reset(inner, st->inner);
+    end_meeting(st, 0);
+    st->is_used = false;
 }
 
 const struct taut_transport taut_transport_ofi = {
@@ -570,3 +484,16 @@ const struct taut_transport taut_transport_ofi = {
     .stats = ofi_stats,
     .reset = ofi_reset,
 };
+
+const struct taut_transport *taut_transport_of(enum taut_transport_kind kind)
+{
+    switch (kind) {
+    case TAUT_TRANSPORT_TCP:
+        return &taut_transport_tcp;
+    case TAUT_TRANSPORT_OFI:
+        return &taut_transport_ofi;
+    case TAUT_TRANSPORT_NONE:
+        break;
+    }
+    return NULL;
+}

@@ -24,14 +24,14 @@ static int make_socket(int family)
     return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-static int tcp_open(struct taut_endpoint *ep, const char *provider,
-                    const char *domain, struct taut_error *err)
+static int tcp_open(struct taut_endpoint *ep,
+                    const struct taut_transport_options *options,
+                    struct taut_error *err)
 {
     struct taut_address bound = {.length = sizeof bound.sa};
     int saved;
 
-    (void)provider;
-    (void)domain;
+    (void)options;
     ep->fd = make_socket(ep->local.sa.ss_family);
     if (ep->fd >= 0 &&
         bind(ep->fd, (const void *)&ep->local.sa, ep->local.length) == 0 &&

@@ -111,7 +111,8 @@ static void enter(const char *net)
 
 static void open_endpoint(struct taut_endpoint *ep, int side)
 {
-    const struct taut_transport *table;
+    struct taut_transport_options options = {opt.provider, opt.domain,
+                                             opt.libexec};
     struct taut_error why;
     char text[TAUT_ADDRESS_TEXT];
 
@@ -126,8 +127,9 @@ static void open_endpoint(struct taut_endpoint *ep, int side)
     if (taut_address_parse(&ep->local, text, &why) < 0)
         die("address", why.text);
     taut_address_set_port(&ep->local, 0);
-    table = taut_transport_load(opt.transport, opt.libexec, &why);
-    if (!table || table->open(ep, opt.provider, opt.domain, &why) < 0)
+    if (taut_transport_of(opt.transport)->open(ep, &options, &why) < 0 ||
+        (opt.transport == TAUT_TRANSPORT_OFI &&
+         taut_transport_ofi_wait(ep, taut_now_ns() + 5 * TAUT_S_NS, &why) < 0))
         die("endpoint", why.text);
 }
 

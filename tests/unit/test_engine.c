@@ -41,7 +41,7 @@ static void init(struct node *n)
     ck_assert_int_eq(
         taut_address_parse(&n->endpoint.local, "127.0.0.1:1", NULL), 0);
     taut_address_set_port(&n->endpoint.local, 0);
-    ck_assert_int_eq(taut_transport_tcp.open(&n->endpoint, "", "", NULL), 0);
+    ck_assert_int_eq(taut_transport_tcp.open(&n->endpoint, NULL, NULL), 0);
     ck_assert_int_eq(taut_address_parse(&n->address, n->endpoint.name, NULL),
                      0);
 }
@@ -352,7 +352,7 @@ START_TEST(a_stream_on_another_rail_is_refused)
     struct taut_endpoint both[2] = {b.endpoint, b.endpoint};
 
     both[1].rail = 1;
-    ck_assert_int_eq(taut_transport_tcp.open(&both[1], "", "", NULL), 0);
+    ck_assert_int_eq(taut_transport_tcp.open(&both[1], NULL, NULL), 0);
     b.engine.endpoints = both;
     b.engine.endpoint_count = 2;
     add(&a, TAUT_ROLE_SEND, &b, 1); /* to rail 0 */

@@ -11,8 +11,6 @@
 #define SEND(extra)                                                            \
     "{\"id\":1,\"role\":\"send\",\"peer\":\"10.0.0.1:4000\","                  \
     "\"token\":\"" TOKEN "\",\"start_ms\":20,\"dur_ms\":25" extra "}"
-#define HEX32 "000102030405060708090a0b0c0d0e0f"
-#define HEX128 HEX32 HEX32 HEX32 HEX32
 #define OFI(peer)                                                              \
     "{\"id\":2,\"role\":\"send\",\"transport\":\"ofi\",\"peer\":\"" peer       \
     "\",\"token\":\"01112233445566778899aabbccddeeff\","                       \
@@ -75,17 +73,14 @@ static const struct {
     {PLAN(SEND(",\"rail\":-1")), EINVAL},
     {PLAN(SEND(",\"transport\":\"udp\"")), EINVAL},
     {PLAN(SEND(",\"transport\":null")), EINVAL},
-    /* an address is no libfabric name */
-    {PLAN(SEND(",\"transport\":\"ofi\"")), EINVAL},
     {PLAN(OFI("")), EINVAL},
-    {PLAN(OFI("abc")), EINVAL},
-    {PLAN(OFI(HEX128 "00")), EINVAL},
+    {PLAN(OFI("abcd")), EINVAL},
 };
 
 START_TEST(rail_transport_and_mode_are_read)
 {
     static const char text[] =
-        PLAN(OFI(HEX128) "," SEND3 ",\"rail\":15,\"mode\":\"latency\"}");
+        PLAN(OFI("10.0.0.2:9") "," SEND3 ",\"rail\":15,\"mode\":\"latency\"}");
     static struct taut_plan plan;
     struct taut_error err = {""};
 
@@ -93,7 +88,7 @@ START_TEST(rail_transport_and_mode_are_read)
                   err.text);
     ck_assert_int_eq(plan.tests[0].transport, TAUT_TRANSPORT_OFI);
     ck_assert_int_eq(plan.tests[0].mode, TAUT_MODE_STREAM);
-    ck_assert_str_eq(plan.tests[0].peer, HEX128);
+    ck_assert_str_eq(plan.tests[0].peer, "10.0.0.2:9");
     ck_assert_int_eq(plan.tests[1].transport, TAUT_TRANSPORT_TCP);
     ck_assert_int_eq(plan.tests[1].mode, TAUT_MODE_LATENCY);
     ck_assert_int_eq(plan.tests[1].rail, 15);
