@@ -25,7 +25,7 @@
 #include "wire/seal.h"
 
 #define STREAMS_MAX 2048 /* at once; a number's lower bits */
-#define RESERVE 16       /* buffers data leave to other messages */
+#define RESERVE 4
 #define CHUNK_MIN 1024   /* payload of a message: CHUNK_US of the rate */
 #define CHUNK_US 500
 #define ACK_EVERY 4               /* messages taken; earlier before we sleep */
