@@ -19,7 +19,7 @@
 #include "wire/error.h"
 
 #define TAUT_OFI_MESSAGE (512u * 1024) /* largest, with its head */
-#define TAUT_ENDPOINT_BYTES 64        /* of a libfabric address */
+#define TAUT_ENDPOINT_BYTES 64         /* of a libfabric address */
 #define TAUT_OFI_BUFFERS 16
 
 /* A buffer, ours or the provider's.  libfabric hands back the address of

@@ -26,7 +26,7 @@
 
 #define STREAMS_MAX 2048 /* at once; a number's lower bits */
 #define RESERVE 4
-#define CHUNK_MIN 1024   /* payload of a message: CHUNK_US of the rate */
+#define CHUNK_MIN 1024 /* payload of a message: CHUNK_US of the rate */
 #define CHUNK_US 500
 #define ACK_EVERY 4               /* messages taken; earlier before we sleep */
 #define RETRY_NS (TAUT_MS_NS / 5) /* for what the provider had no room for */

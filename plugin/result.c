@@ -6,21 +6,6 @@
 #include "plugin/result.h"
 #include "wire/frame.h"
 
-json_t *taut_counters_to_json(const struct taut_counters *counters)
-{
-    json_t *array = json_array(), *object;
-
-    if (!array || counters->count == 0)
-        return array;
-    object = json_object();
-    json_object_set_new(object, "if", json_string(counters->interface));
-    for (size_t i = 0; i < counters->count; i++)
-        json_object_set_new(object, counters->list[i].name,
-                            json_integer(counters->list[i].value));
-    json_array_append_new(array, object);
-    return array;
-}
-
 static void set_known(json_t *object, const char *key, int64_t value)
 {
     if (value >= 0)
@@ -85,9 +70,10 @@ char *taut_result_encode(const struct taut_result *result)
     for (size_t i = 0; i < result->plan->count; i++)
         json_array_append_new(
             tests, encode_test(&result->plan->tests[i], &result->measures[i]));
-    root = json_pack("{s:i, s:i, s:o, s:o}", "v", TAUT_PROTOCOL_VERSION,
-                     "refused", (int)result->refused, "counters",
-                     taut_counters_to_json(result->counters), "tests", tests);
+    root =
+        json_pack("{s:i, s:i, s:o, s:o}", "v", TAUT_PROTOCOL_VERSION, "refused",
+                  (int)result->refused, "counters",
+                  taut_rails_counters_to_json(result->rails), "tests", tests);
     if (root)
         text = json_dumps(root, JSON_COMPACT);
     json_decref(root);

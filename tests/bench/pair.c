@@ -24,9 +24,9 @@
 #include <jansson.h>
 
 #include "plugin/clock.h"
-#include "plugin/counters.h"
 #include "plugin/engine.h"
 #include "plugin/gauge.h"
+#include "plugin/rails.h"
 
 #define LEAD_MS 20
 #define LIMIT_MS 3000
@@ -157,10 +157,10 @@ static json_t *run(struct taut_endpoint *ep, enum taut_role role, int i,
 {
     static struct taut_plan plan;
     static struct taut_measure measure;
-    static struct taut_counters none;
+    static struct taut_rails none;
     struct taut_engine engine = {.endpoints = ep, .endpoint_count = 1};
     struct taut_result result = {
-        .plan = &plan, .measures = &measure, .counters = &none};
+        .plan = &plan, .measures = &measure, .rails = &none};
     int64_t now_ns = taut_now_ns();
     json_t *json, *test;
     char *text;
