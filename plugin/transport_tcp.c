@@ -16,8 +16,8 @@
 
 #define BACKLOG 1100 /* all streams of the largest plan */
 #define DISCARD_MAX (256u * 1024)
-#define FILL_MAX (64u * 1024)
-#define UNSENT_MAX (128 * 1024)
+#define FILL_MAX (256u * 1024)
+#define UNSENT_MAX (1024 * 1024)
 
 static int make_socket(int family)
 {
@@ -138,7 +138,7 @@ static ssize_t tcp_send(struct taut_endpoint *ep, int stream, const void *data,
 
 static ssize_t tcp_fill(struct taut_endpoint *ep, int stream, size_t n)
 {
-    static const char payload[FILL_MAX];
+    static char payload[FILL_MAX]; /* zeros that take no room in the file */
 
     return tcp_send(ep, stream, payload, n < FILL_MAX ? n : FILL_MAX);
 }
