@@ -12,8 +12,9 @@
  * queues along the route.  It must outlast a late wake-up of either end, or
  * the link runs dry; and it must be short against the pause to the next
  * phase. */
-#define QUEUE_MS 6
+#define QUEUE_MS 8
 #define QUEUE_MIN_BYTES (32 * 1024)
+#define BURST_BYTES (64 * 1024)
 #define REST_NS (TAUT_MS_NS / 2) /* before looking again */
 #define LOOK_NS TAUT_MS_NS       /* between looks at the rate */
 #define SENDS_PER_RUN 16         /* a fast receiver never fills up */
@@ -219,22 +220,23 @@ static void send_payload(struct taut_sender *s, struct taut_sender_stream *st,
     }
 }
 
-/* Let the queues hold QUEUE_MS of the best rate seen so far. */
+/* Let the queues hold QUEUE_MS of the rate since the start.  Over a shorter
+ * time a lump of acknowledgements looks like a fast link; what passed at the
+ * beginning through buckets of tokens does, too. */
 static void adjust_limits(struct taut_sender *s, int64_t now_ns)
 {
-    int64_t sum, per_stream;
+    int64_t sum, limit;
 
     if (now_ns - s->seen_ns < LOOK_NS)
         return;
-    sum = acked(s);
-    per_stream = (sum - s->seen_acked) * QUEUE_MS * TAUT_MS_NS /
-                 (now_ns - s->seen_ns) / s->test->streams;
-    for (int i = 0; i < s->test->streams; i++) {
-        if (s->streams[i].limit_bytes < per_stream)
-            s->streams[i].limit_bytes = per_stream;
-    }
     s->seen_ns = now_ns;
-    s->seen_acked = sum;
+    sum = acked(s) - BURST_BYTES;
+    limit = (int64_t)((double)sum * QUEUE_MS * TAUT_MS_NS /
+                      (double)(now_ns - s->started_ns));
+    if (limit < QUEUE_MIN_BYTES)
+        limit = QUEUE_MIN_BYTES;
+    for (int i = 0; i < s->test->streams; i++)
+        s->streams[i].limit_bytes = limit / s->test->streams;
 }
 
 static void start(struct taut_sender *s, int64_t now_ns)
@@ -243,7 +245,7 @@ static void start(struct taut_sender *s, int64_t now_ns)
         look_at(s, &s->streams[i]);
         s->streams[i].acked_at_start = s->streams[i].last.acked_bytes;
     }
-    s->seen_ns = now_ns;
+    s->started_ns = s->seen_ns = now_ns;
     s->is_started = true;
 }
 

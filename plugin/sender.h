@@ -31,8 +31,8 @@ struct taut_sender {
     int64_t start_ns, warm_ns, end_ns; /* by the plan */
     int64_t warmed_ns;                 /* when the window really began */
     int64_t warm_acked;
+    int64_t started_ns;
     int64_t seen_ns; /* last look at the streams */
-    int64_t seen_acked;
     int64_t done_ns;
     int64_t flight_bytes; /* not acknowledged when it ended */
     bool is_started, is_warm, is_done;
