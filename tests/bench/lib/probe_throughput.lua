@@ -11,7 +11,8 @@ for line in io.lines() do
    end
 end
 
-local names = { { "tcp", "engine, TCP" }, { "iperf3", "iperf3" }, { "ofi", "engine, libfabric tcp" },
+local names = { { "tcp", "engine, TCP" }, { "iperf3", "iperf3" },
+   { "ofi", "engine, libfabric tcp" },
    { "pingpong", "fi_pingpong -p tcp -e rdm" } }
 print(("%-26s %5s %8s %8s %8s"):format("GB/s", "runs", "median", "least", "best"))
 for _, n in ipairs(names) do
