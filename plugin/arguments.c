@@ -11,12 +11,13 @@
 
 const char taut_arguments_usage[] =
     "usage: taut-probe prolog|epilog|idle --servers HOST[:PORT][,...]\n"
-    "           [--user NAME] [--budget-ms N] [--interface IF]\n"
+    "           [--user NAME] [--budget-ms N] [--interface IF[,...]|auto]\n"
+    "           [--transport tcp|ofi|ofi,tcp] [--provider P] [--domain D]\n"
     "           [--run-as NAME] [--rundir DIR] [--munge-socket PATH]\n"
     "           [--log quiet|info|debug] [--syslog] [--conf FILE]\n"
     "           [--job N] [--restart N] [--uid N] [--partition NAME]\n"
     "           [--node NAME] [--nodes HOSTLIST] [--slurm VERSION]\n"
-    "           [--from-environ] [--sysroot DIR]\n";
+    "           [--from-environ] [--sysroot DIR] [--modules DIR]\n";
 
 struct cursor {
     int argc, at;

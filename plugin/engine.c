@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ static const char out_of_time[] = "the budget ended before the test did";
 struct slot {
     const struct taut_plan_test *test;
     struct taut_measure *measure;
+    struct taut_endpoint *endpoint;
     struct taut_sender *sender; /* one of the two */
     struct taut_inflow *inflow;
     int64_t begin_ns; /* when to note the first mark */
@@ -50,7 +52,7 @@ static void fini(struct run *run)
     errno = saved;
 }
 
-/* Room for one descriptor of each stream, stranger, and the endpoint. */
+/* Room for one descriptor of each stream, stranger, and endpoint. */
 static int init(struct run *run, const struct taut_engine *engine,
                 const struct taut_plan *plan)
 {
@@ -61,7 +63,8 @@ static int init(struct run *run, const struct taut_engine *engine,
     run->slots = calloc(plan->count + 1, sizeof *run->slots);
     if (run->inflows && run->senders && run->slots &&
         taut_pollset_init(&run->set, plan->count * TAUT_PLAN_STREAMS +
-                                         TAUT_PENDING_MAX + 1) == 0)
+                                         TAUT_PENDING_MAX +
+                                         engine->endpoint_count + 1) == 0)
         return 0;
     fini(run);
     return -1;
@@ -71,23 +74,46 @@ static void clear(struct taut_measure *m)
 {
     memset(m, 0, sizeof *m);
     m->bytes = m->window_ns = m->total_bytes = -1;
+    m->lat_median_ns = m->lat_p99_ns = m->lat_n = m->looks = -1;
     m->busy_ns = m->rtt_ns = m->retrans = m->delay_ns = m->foreign_bytes = -1;
+}
+
+static struct taut_endpoint *find(const struct taut_engine *engine,
+                                  const struct taut_plan_test *test)
+{
+    for (size_t i = 0; i < engine->endpoint_count; i++) {
+        struct taut_endpoint *ep = &engine->endpoints[i];
+
+        if (ep->transport && ep->rail == test->rail &&
+            ep->transport->kind == test->transport)
+            return ep;
+    }
+    return NULL;
 }
 
 static void begin_test(struct run *run, const struct taut_plan_test *test,
                        struct taut_measure *measure, int64_t plan_ns)
 {
-    struct slot *slot = &run->slots[run->slot_count++];
+    struct taut_endpoint *ep = find(run->engine, test);
+    struct slot *slot;
 
+    if (!ep) {
+        snprintf(measure->error, sizeof measure->error,
+                 "this node has no rail %d for transport %s", test->rail,
+                 taut_transport_name(test->transport));
+        return;
+    }
+    slot = &run->slots[run->slot_count++];
     slot->test = test;
     slot->measure = measure;
+    slot->endpoint = ep;
     slot->begin_ns = plan_ns + test->start_ms * TAUT_MS_NS - MARGIN_NS;
     if (test->role == TAUT_ROLE_SEND) {
         slot->sender = &run->senders[run->sender_count++];
-        taut_sender_begin(slot->sender, run->engine->transport, test, measure,
-                          &run->engine->local, plan_ns);
+        taut_sender_begin(slot->sender, ep, test, measure, plan_ns);
     } else {
-        slot->inflow = taut_receiver_find(&run->receiver, test);
+        slot->inflow =
+            taut_receiver_add(&run->receiver, ep, test, measure, plan_ns);
     }
 }
 
@@ -96,27 +122,33 @@ static void begin(struct run *run, const struct taut_plan *plan,
 {
     for (size_t i = 0; i < plan->count; i++)
         clear(&measures[i]);
-    taut_receiver_begin(&run->receiver, run->engine->transport,
-                        run->engine->endpoint, run->inflows, plan, measures,
-                        plan_ns);
+    taut_receiver_begin(&run->receiver, run->inflows, run->engine->endpoints,
+                        run->engine->endpoint_count);
     /* A large plan has hundreds of streams, and a peer waits only so long
      * for a token: give it as soon as a stream is open. */
     for (size_t i = 0; i < plan->count; i++) {
         begin_test(run, &plan->tests[i], &measures[i], plan_ns);
-        for (size_t k = i > 0 ? i - 1 : 0; k <= i; k++) {
-            if (run->slots[k].sender)
-                taut_sender_run(run->slots[k].sender, plan_ns);
-        }
+        for (size_t k = run->sender_count > 1 ? run->sender_count - 2 : 0;
+             k < run->sender_count; k++)
+            taut_sender_run(&run->senders[k], plan_ns);
     }
 }
 
-static void mark(struct run *run, struct taut_gauge_mark *m)
+/* This moment on the port of one rail. */
+static void mark(struct run *run, const struct taut_endpoint *ep,
+                 struct taut_gauge_mark *m)
 {
-    int64_t sent = 0;
+    int64_t sent = 0, came = 0;
 
-    for (size_t i = 0; i < run->sender_count; i++)
-        sent += taut_sender_sent(&run->senders[i]);
-    taut_gauge_mark(run->engine->gauge, m, run->receiver.read_bytes, sent);
+    for (size_t i = 0; i < run->sender_count; i++) {
+        if (run->senders[i].endpoint->rail == ep->rail)
+            sent += taut_sender_sent(&run->senders[i]);
+    }
+    for (size_t i = 0; i < run->receiver.count; i++) {
+        if (run->inflows[i].endpoint->rail == ep->rail)
+            came += run->inflows[i].total_bytes;
+    }
+    taut_gauge_mark(ep->gauge, m, came, sent);
 }
 
 /* What senders that ended shortly before had on the way still leaves the
@@ -128,7 +160,8 @@ static int64_t slack(const struct run *run, const struct slot *slot)
     for (size_t i = 0; i < run->sender_count; i++) {
         const struct taut_sender *s = &run->senders[i];
 
-        if (s->is_done && s->done_ns < slot->begin_ns + MARGIN_NS &&
+        if (s->endpoint->rail == slot->endpoint->rail && s->is_done &&
+            s->done_ns < slot->begin_ns + MARGIN_NS &&
             s->done_ns > slot->begin_ns - TAIL_MEMORY_NS)
             bytes += s->flight_bytes;
     }
@@ -153,7 +186,7 @@ static void finish_slot(struct run *run, struct slot *slot)
     slot->is_finished = true;
     if (!slot->is_begun || *slot->measure->error)
         return;
-    mark(run, &to);
+    mark(run, slot->endpoint, &to);
     slot->measure->delay_ns = taut_gauge_delay(&slot->from, &to);
     slot->measure->foreign_bytes =
         taut_gauge_foreign(&slot->from, &to, slack(run, slot));
@@ -164,7 +197,7 @@ static void run_slot(struct run *run, struct slot *slot, int64_t now_ns)
     int64_t due_ns;
 
     if (!slot->is_begun && now_ns >= slot->begin_ns) {
-        mark(run, &slot->from);
+        mark(run, slot->endpoint, &slot->from);
         slot->is_begun = true;
     }
     due_ns = finish_ns(slot);

@@ -5,16 +5,13 @@
 
 #include <stdint.h>
 
-#include "plugin/gauge.h"
 #include "plugin/plan.h"
 #include "plugin/result.h"
 #include "plugin/transport.h"
 
 struct taut_engine {
-    const struct taut_transport *transport;
-    int endpoint;              /* streams come in here; borrowed */
-    struct taut_address local; /* streams go out from here */
-    const struct taut_gauge *gauge;
+    struct taut_endpoint *endpoints; /* one per rail and transport; borrowed */
+    size_t endpoint_count;
 };
 
 /* Run the tests of a plan until all are done.

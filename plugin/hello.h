@@ -5,15 +5,14 @@
 
 #include <sys/types.h>
 
-#include "plugin/counters.h"
 #include "plugin/job.h"
+#include "plugin/rails.h"
 #include "wire/error.h"
 #include "wire/seal.h"
 
 struct taut_hello {
     const struct taut_job *job;
-    const struct taut_counters *counters;
-    const char *endpoint;             /* "" for an epilog */
+    const struct taut_rails *rails;   /* endpoints and counters */
     const char *boot;                 /* boot id, or "" */
     int budget_ms;                    /* left now */
     unsigned char key[TAUT_SEAL_KEY]; /* session key */

@@ -13,6 +13,7 @@
 #include "plugin/text.h"
 
 #define VALUE_MAX 1024
+#define RAILS_MAX 16
 
 typedef bool check_f(const char *value);
 
@@ -27,9 +28,46 @@ static bool is_name(const char *value)
 }
 
 /* IFNAMSIZ - 1 = 15; a name is a path component under /sys/class/net. */
-static bool is_interface(const char *value)
+static bool is_interface(const char *value, size_t n)
 {
-    return taut_text_is_made_of(value, "._-:@", 15) && value[0] != '.';
+    char name[16];
+
+    if (n >= sizeof name)
+        return false;
+    memcpy(name, value, n);
+    name[n] = '\0';
+    return taut_text_is_made_of(name, "._-:@", 15) && name[0] != '.';
+}
+
+static bool is_interfaces(const char *value)
+{
+    for (int i = 0; i < RAILS_MAX; i++) {
+        size_t n = strcspn(value, ",");
+
+        if (!is_interface(value, n))
+            return false;
+        if (value[n] == '\0')
+            return true;
+        value += n + 1;
+    }
+    return false;
+}
+
+static bool is_transport(const char *value)
+{
+    return !strcmp(value, "tcp") || !strcmp(value, "ofi") ||
+           !strcmp(value, "ofi,tcp");
+}
+
+/* As libfabric writes them: "tcp;ofi_rxm", "192.0.2.0/24", "mlx5_0". */
+static bool is_provider(const char *value)
+{
+    return taut_text_is_made_of(value, "._-;", 63);
+}
+
+static bool is_domains(const char *value)
+{
+    return taut_text_is_made_of(value, "._-:/,", 255);
 }
 
 static bool is_path(const char *value)
@@ -55,13 +93,17 @@ static const struct key {
     {                                                                          \
 #field, offsetof(struct taut_options, field), check, expected          \
     }
-    KEY(interface, is_interface, "a network interface"),
+    KEY(domain, is_domains, "names of libfabric domains"),
+    KEY(interface, is_interfaces, "a network interface, 16 at most, or auto"),
+    KEY(modules, is_path, "an absolute path"),
     KEY(munge_socket, is_path, "an absolute path"),
     KEY(node, is_name, "a node name"),
     KEY(probe, is_path, "an absolute path"),
     KEY(run_as, is_name, "a user name"),
+    KEY(provider, is_provider, "a libfabric provider"),
     KEY(rundir, is_path, "an absolute path"),
     KEY(servers, is_servers, "host[:port][,host...]"),
+    KEY(transport, is_transport, "tcp, ofi or ofi,tcp"),
     KEY(user, is_name, "a user name"),
 #undef KEY
 };
@@ -83,6 +125,10 @@ static const char *default_of(const char *name)
         return TAUT_RUNDIR;
     if (!strcmp(name, "probe"))
         return TAUT_LIBEXECDIR "/taut-probe";
+    if (!strcmp(name, "modules"))
+        return TAUT_LIBEXECDIR;
+    if (!strcmp(name, "transport"))
+        return "tcp";
     return "";
 }
 

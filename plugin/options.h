@@ -23,7 +23,11 @@ struct taut_options {
     char *servers;      /* host[:port][,host...]; "" = unset */
     char *user;         /* tautd runs as; name or number */
     char *probe;        /* path of taut-probe */
-    char *interface;    /* under test; "" = by route */
+    char *interface;    /* under test, a list; "auto"; "" = by route */
+    char *transport;    /* "tcp", "ofi" or "ofi,tcp" */
+    char *provider;     /* of libfabric; "" = its first */
+    char *domain;       /* of libfabric, a list; "" = its first */
+    char *modules;      /* folder of taut-ofi.so and taut-hwloc.so */
     char *run_as;       /* streams run as; name or number */
     char *rundir;       /* holds the hold-off file */
     char *munge_socket; /* "" = munge's own default */

@@ -8,9 +8,29 @@
 
 #include <jansson.h>
 
+#include "plugin/address.h"
 #include "plugin/plan.h"
 #include "plugin/text.h"
 #include "wire/frame.h"
+
+static const char *const transports[] = {
+    [TAUT_TRANSPORT_TCP] = "tcp",
+    [TAUT_TRANSPORT_OFI] = "ofi",
+};
+
+const char *taut_transport_name(enum taut_transport_kind kind)
+{
+    return kind == TAUT_TRANSPORT_NONE ? "" : transports[kind];
+}
+
+enum taut_transport_kind taut_transport_parse(const char *name)
+{
+    for (int i = TAUT_TRANSPORT_TCP; i <= TAUT_TRANSPORT_OFI; i++) {
+        if (!strcmp(name, transports[i]))
+            return i;
+    }
+    return TAUT_TRANSPORT_NONE;
+}
 
 static int bad(struct taut_error *err, size_t i, const char *what)
 {
@@ -51,6 +71,52 @@ static int parse_role(struct taut_plan_test *test, const json_t *object)
     return 0;
 }
 
+/* What a test does over what; all of it may be left out. */
+static int parse_kind(struct taut_plan_test *test, const json_t *object,
+                      size_t i, struct taut_error *err)
+{
+    const json_t *mode = json_object_get(object, "mode");
+    const json_t *transport = json_object_get(object, "transport");
+    int64_t rail = 0;
+
+    test->mode = TAUT_MODE_STREAM;
+    test->transport = TAUT_TRANSPORT_TCP;
+    if (json_is_string(mode) && !strcmp(json_string_value(mode), "latency"))
+        test->mode = TAUT_MODE_LATENCY;
+    else if (mode && (!json_is_string(mode) ||
+                      strcmp(json_string_value(mode), "stream")))
+        return bad(err, i, "mode is neither stream nor latency");
+    if (transport)
+        test->transport =
+            json_is_string(transport)
+                ? taut_transport_parse(json_string_value(transport))
+                : TAUT_TRANSPORT_NONE;
+    if (test->transport == TAUT_TRANSPORT_NONE)
+        return bad(err, i, "transport is neither tcp nor ofi");
+    if (json_object_get(object, "rail") &&
+        get_number(object, "rail", 0, TAUT_PLAN_RAILS - 1, &rail) < 0)
+        return bad(err, i, "rail is not in 0..15");
+    test->rail = (int)rail;
+    return 0;
+}
+
+/* A transport's endpoint: where a peer listens, of libfabric too. */
+static int parse_peer(struct taut_plan_test *test, const json_t *object,
+                      size_t i, struct taut_error *err)
+{
+    const char *peer = get_text(object, "peer");
+    struct taut_address address;
+    size_t n = peer ? strlen(peer) : 0;
+
+    if (test->role != TAUT_ROLE_SEND)
+        return 0;
+    if (!peer || n >= sizeof test->peer ||
+        taut_address_parse(&address, peer, NULL) < 0)
+        return bad(err, i, "peer is not address:port");
+    memcpy(test->peer, peer, n + 1);
+    return 0;
+}
+
 static int parse_times(struct taut_plan_test *test, const json_t *object,
                        size_t i, struct taut_error *err)
 {
@@ -73,7 +139,6 @@ static int parse_test(struct taut_plan_test *test, const json_t *object,
                       size_t i, struct taut_error *err)
 {
     const char *token = get_text(object, "token");
-    const char *peer = get_text(object, "peer");
 
     memset(test, 0, sizeof *test);
     if (get_number(object, "id", 0, INT64_MAX, &test->id) < 0)
@@ -82,10 +147,13 @@ static int parse_test(struct taut_plan_test *test, const json_t *object,
         return bad(err, i, "role is neither send nor recv");
     if (!token || taut_unhex(test->token, TAUT_TOKEN, token) < 0)
         return bad(err, i, "token is not 32 hex digits");
-    if (test->role == TAUT_ROLE_SEND &&
-        (!peer || taut_address_parse(&test->peer, peer, NULL) < 0))
-        return bad(err, i, "peer is not address:port");
-    return parse_times(test, object, i, err);
+    if (parse_kind(test, object, i, err) < 0 ||
+        parse_peer(test, object, i, err) < 0 ||
+        parse_times(test, object, i, err) < 0)
+        return -1;
+    if (test->mode == TAUT_MODE_LATENCY && test->streams != 1)
+        return bad(err, i, "latency is measured by one stream");
+    return 0;
 }
 
 static int check_unique(const struct taut_plan *plan, size_t i,

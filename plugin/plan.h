@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plugin/address.h"
 #include "wire/error.h"
 #include "wire/seal.h"
 
@@ -14,6 +13,8 @@
 #define TAUT_PLAN_STREAMS 16          /* of one test */
 #define TAUT_PLAN_BYTES (128u * 1024) /* largest PLAN, sealed */
 #define TAUT_PLAN_NOTE 200
+#define TAUT_PLAN_RAILS 16     /* interfaces of one node */
+#define TAUT_ENDPOINT_TEXT 136 /* room for an endpoint's name, with NUL */
 
 enum taut_role {
     TAUT_ROLE_NONE = 0,
@@ -21,14 +22,29 @@ enum taut_role {
     TAUT_ROLE_RECV,
 };
 
+enum taut_transport_kind {
+    TAUT_TRANSPORT_NONE = 0,
+    TAUT_TRANSPORT_TCP,
+    TAUT_TRANSPORT_OFI,
+};
+
+enum taut_mode {
+    TAUT_MODE_NONE = 0,
+    TAUT_MODE_STREAM,  /* as much as goes through */
+    TAUT_MODE_LATENCY, /* small messages, there and back */
+};
+
 struct taut_plan_test {
     int64_t id;
     enum taut_role role;
-    struct taut_address peer; /* of a sender; else empty */
+    enum taut_mode mode;
+    enum taut_transport_kind transport;
+    int rail;                      /* 0 is the first of HELLO's endpoints */
+    char peer[TAUT_ENDPOINT_TEXT]; /* of a sender, as HELLO told it; or "" */
     unsigned char token[TAUT_TOKEN];
     int start_ms; /* after the PLAN came, 0..10000 */
     int dur_ms;   /* 5..2000 */
-    int streams;  /* 1..TAUT_PLAN_STREAMS */
+    int streams;  /* 1..TAUT_PLAN_STREAMS; 1 for latency */
 };
 
 struct taut_plan {
@@ -36,6 +52,10 @@ struct taut_plan {
     struct taut_plan_test tests[TAUT_PLAN_TESTS];
     char note[TAUT_PLAN_NOTE]; /* printable, or "" */
 };
+
+/* "tcp", "ofi", and back (NONE if it is neither). */
+const char *taut_transport_name(enum taut_transport_kind kind);
+enum taut_transport_kind taut_transport_parse(const char *name);
 
 /* Read a PLAN's JSON text; every field is checked, and two tests with one
  * id or one token are refused.

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,11 @@
 #include "plugin/engine.h"
 #include "plugin/hello.h"
 #include "plugin/holdoff.h"
+#include "plugin/locality.h"
 #include "plugin/log.h"
 #include "plugin/lookup.h"
 #include "plugin/privileges.h"
+#include "plugin/rails.h"
 #include "plugin/session.h"
 
 #define RESULT_MS 40 /* of the budget, kept for RESULT */
@@ -35,13 +38,10 @@ struct probe {
     struct taut_log log;
     int64_t start_ns, deadline_ns;
     int64_t plan_ns; /* when PLAN came */
-    int root_fd, endpoint_fd;
-    char interface[IFNAMSIZ];
-    char endpoint[TAUT_ADDRESS_TEXT];
+    int root_fd;
     char boot[TAUT_BOOT_ID_LEN + 1];
-    struct taut_address local;
-    struct taut_counters counters;
-    struct taut_gauge gauge;
+    struct taut_rails rails;
+    struct taut_locality locality;
     struct taut_holdoff holdoff;
     struct taut_session session;
 };
@@ -81,22 +81,53 @@ static struct taut_lookup *look_up(struct probe *p)
     return l;
 }
 
+static int open_transport(struct probe *p, enum taut_transport_kind kind,
+                          struct taut_error *why)
+{
+    const struct taut_options *o = &p->args.opts;
+
+    return taut_rails_open(&p->rails, kind, o->provider, o->domain, o->modules,
+                           why);
+}
+
+/* libfabric, and TCP where that fails and the site wants it so: only then
+ * is libfabric waited for. */
+static int open_ofi(struct probe *p, struct taut_error *why)
+{
+    size_t count = p->rails.endpoint_count;
+    int rc = open_transport(p, TAUT_TRANSPORT_OFI, why);
+
+    if (!strchr(p->args.opts.transport, ','))
+        return rc;
+    for (size_t i = count; i < p->rails.endpoint_count && rc == 0; i++)
+        rc = taut_transport_ofi_wait(&p->rails.endpoints[i], share_ns(p, 60),
+                                     why);
+    if (rc == 0)
+        return 0;
+    taut_log_error(&p->log, "%s; TCP instead", why->text);
+    taut_rails_close(&p->rails);
+    return open_transport(p, TAUT_TRANSPORT_TCP, why);
+}
+
 /* An idle check and a prolog accept streams, an epilog does not. */
-static int open_endpoint(struct probe *p, const struct taut_lookup *l)
+static int open_rails(struct probe *p, const struct taut_lookup *l)
 {
     struct taut_error why;
+    int rc = taut_rails_find(&p->rails, p->args.opts.interface, &l->servers[0],
+                             p->root_fd, &why);
 
-    snprintf(p->interface, sizeof p->interface, "%s", p->args.opts.interface);
-    if (taut_address_local(&p->local, p->interface, &l->servers[0], &why) < 0)
-        goto fail;
-    if (p->args.job.purpose == TAUT_PURPOSE_EPILOG)
-        return 0;
-    p->endpoint_fd = taut_transport_tcp.open(&p->local, p->endpoint, &why);
-    if (p->endpoint_fd >= 0)
-        return 0;
-fail:
-    taut_log_error(&p->log, "%s; skipped", why.text);
-    return -1;
+    for (size_t i = 0; i < p->rails.count && rc == 0; i++) {
+        if (p->rails.list[i].local.length == 0)
+            taut_log_error(&p->log, "%s; not tested",
+                           p->rails.list[i].why.text);
+    }
+    if (rc == 0 && p->args.job.purpose != TAUT_PURPOSE_EPILOG)
+        rc = strcmp(p->args.opts.transport, "tcp")
+                 ? open_ofi(p, &why)
+                 : open_transport(p, TAUT_TRANSPORT_TCP, &why);
+    if (rc < 0)
+        taut_log_error(&p->log, "%s; skipped", why.text);
+    return rc;
 }
 
 static void open_node(struct probe *p)
@@ -109,18 +140,12 @@ static void open_node(struct probe *p)
     taut_boot_id(p->boot);
 }
 
-static void read_counters(struct probe *p)
-{
-    taut_counters_netdev.read(&p->counters, p->root_fd, p->interface);
-}
-
 /* HELLO in its credential, or NULL: said why. */
 static char *make_hello(struct probe *p, uid_t tautd)
 {
     struct taut_hello hello = {
         .job = &p->args.job,
-        .counters = &p->counters,
-        .endpoint = p->endpoint,
+        .rails = &p->rails,
         .boot = p->boot,
         .budget_ms = taut_left_ms(p->deadline_ns),
     };
@@ -202,25 +227,61 @@ static void send_result(struct probe *p, const struct taut_result *result)
     free(text);
 }
 
+/* Without libfabric the tests are errors; the log says once why. */
+static void say_what_failed(struct probe *p)
+{
+    struct taut_error why;
+
+    for (size_t i = 0; i < p->rails.endpoint_count; i++) {
+        struct taut_endpoint *ep = &p->rails.endpoints[i];
+
+        if (ep->transport->kind == TAUT_TRANSPORT_OFI &&
+            taut_transport_ofi_wait(ep, 0, &why) < 0) {
+            taut_log_error(&p->log, "%s; nothing measured", why.text);
+            return;
+        }
+    }
+}
+
+/* Streams run on processors next to their interfaces. */
+static void run_near(struct probe *p)
+{
+    char text[TAUT_LOCALITY_TEXT];
+
+    if (taut_locality_bind(&p->locality, text) == 0 && *text)
+        taut_log_debug(&p->log, "runs on processors %s", text);
+}
+
+static void find_near(struct probe *p)
+{
+    const char *names[TAUT_PLAN_RAILS];
+
+    for (size_t i = 0; i < p->rails.count; i++)
+        names[i] = p->rails.list[i].interface;
+    if (p->args.job.purpose != TAUT_PURPOSE_EPILOG)
+        taut_locality_begin(&p->locality, names, p->rails.count, p->root_fd,
+                            p->args.sysroot, p->args.opts.modules);
+}
+
 static void carry_out(struct probe *p, const struct taut_plan *plan)
 {
     struct taut_engine engine = {
-        .transport = &taut_transport_tcp,
-        .endpoint = p->endpoint_fd,
-        .local = p->local,
-        .gauge = &p->gauge,
+        .endpoints = p->rails.endpoints,
+        .endpoint_count = p->rails.endpoint_count,
     };
     struct taut_measure *measures = calloc(plan->count, sizeof *measures);
     struct taut_result result = {
         .plan = plan,
         .measures = measures,
-        .counters = &p->counters,
+        .rails = &p->rails,
     };
 
+    run_near(p);
     if (measures && taut_engine_run(&engine, plan, p->plan_ns,
                                     p->deadline_ns - RESULT_MS * TAUT_MS_NS,
                                     measures, &result.refused) == 0) {
-        read_counters(p);
+        taut_rails_read_counters(&p->rails, p->root_fd);
+        say_what_failed(p);
         send_result(p, &result);
     }
     free(measures);
@@ -242,10 +303,11 @@ static char *prepare(struct probe *p, const struct taut_lookup *l)
     struct taut_error why;
     char *cred;
 
-    if (open_endpoint(p, l) < 0)
+    if (open_rails(p, l) < 0)
         return NULL;
-    taut_gauge_open(&p->gauge, &taut_counters_netdev, p->root_fd, p->interface);
-    read_counters(p);
+    find_near(p);
+    taut_rails_open_gauges(&p->rails, p->root_fd);
+    taut_rails_read_counters(&p->rails, p->root_fd);
     cred = make_hello(p, l->tautd.uid);
     if (cred && l->is_root && taut_privileges_drop(&l->run_as, &why) < 0) {
         taut_log_error(&p->log, "%s; skipped", why.text);
@@ -277,8 +339,8 @@ static void init(struct probe *p, int64_t start_ns)
 
     p->start_ns = start_ns;
     p->deadline_ns = start_ns + p->args.opts.budget_ms * TAUT_MS_NS;
-    p->root_fd = p->endpoint_fd = p->holdoff.fd = -1;
-    p->gauge.bytes_fd[0] = p->gauge.bytes_fd[1] = p->gauge.sched_fd = -1;
+    p->root_fd = p->holdoff.fd = -1;
+    taut_rails_init(&p->rails);
     p->log.level = p->args.opts.log;
     p->log.to_syslog = p->args.to_syslog;
     if (job->purpose == TAUT_PURPOSE_IDLE)
@@ -290,15 +352,32 @@ static void init(struct probe *p, int64_t start_ns)
     taut_session_init(&p->session);
 }
 
+/* A thread that still loads libfabric holds the loader's lock, which exit()
+ * would wait for. */
+static bool is_loading(struct probe *p)
+{
+    for (size_t i = 0; i < p->rails.endpoint_count; i++) {
+        struct taut_endpoint *ep = &p->rails.endpoints[i];
+
+        if (ep->transport && ep->transport->kind == TAUT_TRANSPORT_OFI &&
+            taut_transport_ofi_wait(ep, 0, NULL) < 0 && errno == ETIMEDOUT)
+            return true;
+    }
+    return false;
+}
+
 static void fini(struct probe *p)
 {
+    bool leave = is_loading(p);
+
     taut_session_fini(&p->session);
-    taut_gauge_close(&p->gauge);
     taut_holdoff_close(&p->holdoff);
-    if (p->endpoint_fd >= 0)
-        close(p->endpoint_fd);
+    taut_rails_fini(&p->rails);
     if (p->root_fd >= 0)
         close(p->root_fd);
+    fflush(stdout);
+    if (leave)
+        _exit(0);
 }
 
 /* The last resort when nobody is there to kill us at one and a half times

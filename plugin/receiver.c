@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sodium.h>
 
 #include "plugin/clock.h"
+#include "plugin/pinger.h"
 #include "plugin/receiver.h"
 
 #define READS_PER_LOOK 16 /* so that the clock is seen in time */
@@ -19,45 +19,32 @@
  * as long for the lump that spans it. */
 #define LUMP_NS (4 * TAUT_MS_NS)
 
-static void begin_inflow(struct taut_inflow *in,
-                         const struct taut_plan_test *test,
-                         struct taut_measure *measure, int64_t plan_ns)
+void taut_receiver_begin(struct taut_receiver *r, struct taut_inflow *inflows,
+                         struct taut_endpoint *endpoints, size_t count)
 {
+    memset(r, 0, sizeof *r);
+    r->inflows = inflows;
+    r->endpoints = endpoints;
+    r->endpoint_count = count;
+}
+
+struct taut_inflow *taut_receiver_add(struct taut_receiver *r,
+                                      struct taut_endpoint *endpoint,
+                                      const struct taut_plan_test *test,
+                                      struct taut_measure *measure,
+                                      int64_t plan_ns)
+{
+    struct taut_inflow *in = &r->inflows[r->count++];
     int ms = test->start_ms + test->dur_ms + TAUT_RECEIVE_GRACE_MS;
 
     memset(in, 0, sizeof *in);
     in->test = test;
     in->measure = measure;
+    in->endpoint = endpoint;
     in->give_up_ns = plan_ns + ms * TAUT_MS_NS;
     for (int i = 0; i < TAUT_PLAN_STREAMS; i++)
-        in->fds[i] = -1;
-}
-
-void taut_receiver_begin(struct taut_receiver *r,
-                         const struct taut_transport *transport, int endpoint,
-                         struct taut_inflow *inflows,
-                         const struct taut_plan *plan,
-                         struct taut_measure *measures, int64_t plan_ns)
-{
-    memset(r, 0, sizeof *r);
-    r->transport = transport;
-    r->endpoint = endpoint;
-    r->inflows = inflows;
-    for (size_t i = 0; i < plan->count; i++) {
-        if (plan->tests[i].role == TAUT_ROLE_RECV)
-            begin_inflow(&inflows[r->count++], &plan->tests[i], &measures[i],
-                         plan_ns);
-    }
-}
-
-struct taut_inflow *taut_receiver_find(struct taut_receiver *r,
-                                       const struct taut_plan_test *test)
-{
-    for (size_t i = 0; i < r->count; i++) {
-        if (r->inflows[i].test == test)
-            return &r->inflows[i];
-    }
-    return NULL;
+        in->streams[i] = -1;
+    return in;
 }
 
 /* Border number 'k' of the window: the first is the end of the warm-up. */
@@ -79,45 +66,54 @@ static int64_t due_ns(const struct taut_inflow *in)
     return in->look_ns < border ? border : border + LUMP_NS;
 }
 
-static void watch_inflow(const struct taut_inflow *in, struct taut_pollset *set)
+static void watch_inflow(struct taut_inflow *in, struct taut_pollset *set)
 {
     if (!in->is_done)
         taut_pollset_wake(set, due_ns(in));
     for (int i = 0; i < in->accepted; i++) {
-        if (in->fds[i] >= 0)
-            taut_pollset_add(set, in->fds[i], POLLIN);
+        if (in->streams[i] >= 0)
+            in->endpoint->transport->watch(in->endpoint, in->streams[i], POLLIN,
+                                           set);
     }
 }
 
 void taut_receiver_watch(struct taut_receiver *r, struct taut_pollset *set)
 {
-    if (r->endpoint >= 0 && r->stranger_count < TAUT_PENDING_MAX)
-        taut_pollset_add(set, r->endpoint, POLLIN);
+    for (size_t i = 0; i < r->endpoint_count; i++) {
+        struct taut_endpoint *ep = &r->endpoints[i];
+
+        if (ep->transport && r->stranger_count < TAUT_PENDING_MAX)
+            ep->transport->watch(ep, -1, POLLIN, set);
+    }
     for (size_t i = 0; i < r->stranger_count; i++) {
-        taut_pollset_add(set, r->strangers[i].fd, POLLIN);
-        taut_pollset_wake(set, r->strangers[i].until_ns);
+        struct taut_stranger *s = &r->strangers[i];
+
+        s->endpoint->transport->watch(s->endpoint, s->stream, POLLIN, set);
+        taut_pollset_wake(set, s->until_ns);
     }
     for (size_t i = 0; i < r->count; i++)
         watch_inflow(&r->inflows[i], set);
 }
 
-static void refuse(struct taut_receiver *r, int fd)
+static void refuse(struct taut_receiver *r, const struct taut_stranger *s)
 {
-    r->transport->reset(fd);
+    s->endpoint->transport->reset(s->endpoint, s->stream);
     r->refused++;
 }
 
 /* Every token is compared, in constant time each: how long it takes tells
  * nothing about how close a guess was. */
 static struct taut_inflow *match(struct taut_receiver *r,
-                                 const unsigned char *token)
+                                 const struct taut_stranger *s)
 {
     struct taut_inflow *found = NULL;
 
     for (size_t i = 0; i < r->count; i++) {
-        if (sodium_memcmp(r->inflows[i].test->token, token, TAUT_TOKEN) == 0)
+        if (sodium_memcmp(r->inflows[i].test->token, s->token, TAUT_TOKEN) == 0)
             found = &r->inflows[i];
     }
+    if (found && found->endpoint != s->endpoint)
+        return NULL;
     if (found && (found->is_done || found->accepted == found->test->streams))
         return NULL;
     return found;
@@ -127,25 +123,25 @@ static struct taut_inflow *match(struct taut_receiver *r,
 static bool ask_token(struct taut_receiver *r, struct taut_stranger *s,
                       int64_t now_ns)
 {
-    ssize_t n = r->transport->receive(s->fd, s->token + s->length,
-                                      TAUT_TOKEN - s->length);
+    ssize_t n = s->endpoint->transport->receive(
+        s->endpoint, s->stream, s->token + s->length, TAUT_TOKEN - s->length);
     struct taut_inflow *in;
 
     if (n > 0)
         s->length += (size_t)n;
     if (s->length == TAUT_TOKEN) {
-        in = match(r, s->token);
+        in = match(r, s);
         if (in) {
-            in->fds[in->accepted++] = s->fd;
+            in->streams[in->accepted++] = s->stream;
             in->open++;
         } else {
-            refuse(r, s->fd);
+            refuse(r, s);
         }
         return true;
     }
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
         now_ns >= s->until_ns) {
-        refuse(r, s->fd);
+        refuse(r, s);
         return true;
     }
     return false;
@@ -163,45 +159,61 @@ static void ask_strangers(struct taut_receiver *r, int64_t now_ns)
 
 /* When too many strangers are pending the others wait in the system's
  * queue: the streams of a large plan come all at once. */
-static void accept_all(struct taut_receiver *r, int64_t now_ns)
+static void accept_from(struct taut_receiver *r, struct taut_endpoint *ep,
+                        int64_t now_ns)
 {
-    while (r->endpoint >= 0 && r->stranger_count < TAUT_PENDING_MAX) {
-        int fd = r->transport->accept(r->endpoint);
+    while (r->stranger_count < TAUT_PENDING_MAX) {
+        int stream = ep->transport->accept(ep);
         struct taut_stranger *s;
 
-        if (fd < 0)
+        if (stream < 0)
             return;
         s = &r->strangers[r->stranger_count++];
-        s->fd = fd;
+        s->endpoint = ep;
+        s->stream = stream;
         s->until_ns = now_ns + TAUT_TOKEN_MS * TAUT_MS_NS;
         s->length = 0;
     }
 }
 
-static void drain_one(struct taut_receiver *r, struct taut_inflow *in, int i)
+static void close_stream(struct taut_inflow *in, int i)
 {
-    for (int reads = 0; reads < READS_PER_LOOK; reads++) {
-        ssize_t n = r->transport->discard(in->fds[i]);
+    if (in->streams[i] >= 0)
+        in->endpoint->transport->reset(in->endpoint, in->streams[i]);
+    in->streams[i] = -1;
+}
+
+static ssize_t take(struct taut_inflow *in, int i)
+{
+    if (in->test->mode == TAUT_MODE_LATENCY)
+        return taut_pinger_echo(in->endpoint, in->streams[i]);
+    return in->endpoint->transport->discard(in->endpoint, in->streams[i]);
+}
+
+static void drain_one(struct taut_inflow *in, int i)
+{
+    bool is_ping = in->test->mode == TAUT_MODE_LATENCY;
+
+    for (int reads = 0; reads < (is_ping ? 1 : READS_PER_LOOK); reads++) {
+        ssize_t n = take(in, i);
 
         if (n > 0) {
             in->total_bytes += n;
-            r->read_bytes += n;
             continue;
         }
         if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-            close(in->fds[i]);
-            in->fds[i] = -1;
+            close_stream(in, i);
             in->open--;
         }
         return;
     }
 }
 
-static void drain(struct taut_receiver *r, struct taut_inflow *in)
+static void drain(struct taut_inflow *in)
 {
     for (int i = 0; i < in->accepted; i++) {
-        if (in->fds[i] >= 0)
-            drain_one(r, in, i);
+        if (in->streams[i] >= 0)
+            drain_one(in, i);
     }
 }
 
@@ -229,6 +241,8 @@ static void finish(struct taut_inflow *in, int64_t now_ns)
 
     for (int i = 0; i < TAUT_RESULT_PARTS; i++)
         m->sub_bytes[i] = in->marks[i + 1] - in->marks[i];
+    if (in->first_ns)
+        m->looks = __builtin_popcount(in->looked);
     m->bytes = in->marks[TAUT_RESULT_PARTS] - in->marks[0];
     m->window_ns = in->test->dur_ms * TAUT_MS_NS * 4 / 5;
     m->total_bytes = in->marks[TAUT_RESULT_PARTS];
@@ -255,6 +269,14 @@ static void set_marks(struct taut_inflow *in, int64_t now_ns)
     }
 }
 
+static void note_look(struct taut_inflow *in, int64_t now_ns)
+{
+    for (int i = 0; i < TAUT_RESULT_PARTS; i++) {
+        if (now_ns >= border_ns(in, i) && now_ns < border_ns(in, i + 1))
+            in->looked |= 1u << i;
+    }
+}
+
 static void look(struct taut_inflow *in)
 {
     int64_t now_ns = taut_now_ns();
@@ -264,8 +286,10 @@ static void look(struct taut_inflow *in)
         in->last_ns = now_ns;
         in->last_bytes = in->total_bytes;
     }
-    if (in->first_ns)
+    if (in->first_ns) {
+        note_look(in, now_ns);
         set_marks(in, now_ns);
+    }
     in->look_ns = now_ns;
     if (in->next_mark > TAUT_RESULT_PARTS ||
         (!in->first_ns && now_ns >= in->give_up_ns))
@@ -274,10 +298,13 @@ static void look(struct taut_inflow *in)
 
 void taut_receiver_run(struct taut_receiver *r, int64_t now_ns)
 {
-    accept_all(r, now_ns);
+    for (size_t i = 0; i < r->endpoint_count; i++) {
+        if (r->endpoints[i].transport)
+            accept_from(r, &r->endpoints[i], now_ns);
+    }
     ask_strangers(r, now_ns);
     for (size_t i = 0; i < r->count; i++) {
-        drain(r, &r->inflows[i]);
+        drain(&r->inflows[i]);
         if (!r->inflows[i].is_done)
             look(&r->inflows[i]);
     }
@@ -286,16 +313,13 @@ void taut_receiver_run(struct taut_receiver *r, int64_t now_ns)
 void taut_receiver_end(struct taut_receiver *r, const char *why)
 {
     for (size_t i = 0; i < r->stranger_count; i++)
-        refuse(r, r->strangers[i].fd);
+        refuse(r, &r->strangers[i]);
     r->stranger_count = 0;
     for (size_t i = 0; i < r->count; i++) {
         struct taut_inflow *in = &r->inflows[i];
 
-        for (int k = 0; k < in->accepted; k++) {
-            if (in->fds[k] >= 0)
-                close(in->fds[k]);
-            in->fds[k] = -1;
-        }
+        for (int k = 0; k < in->accepted; k++)
+            close_stream(in, k);
         in->open = 0;
         if (!in->is_done)
             snprintf(in->measure->error, sizeof in->measure->error, "%s", why);

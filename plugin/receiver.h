@@ -19,51 +19,54 @@
 struct taut_inflow {
     const struct taut_plan_test *test;
     struct taut_measure *measure;
-    int fds[TAUT_PLAN_STREAMS];
+    struct taut_endpoint *endpoint; /* borrowed */
+    int streams[TAUT_PLAN_STREAMS];
     int accepted;                /* streams that came so far */
     int open;                    /* of these, not ended yet */
     int64_t give_up_ns;          /* nothing came by then: 0 B/s */
     int64_t first_ns;            /* first byte; 0 = none yet */
     int64_t look_ns;             /* last look */
     int64_t last_ns, last_bytes; /* last arrival, total then */
-    int64_t total_bytes;
+    int64_t total_bytes;         /* payload, what came after the end too */
     int64_t marks[TAUT_RESULT_PARTS + 1]; /* bytes at the parts' borders */
     int next_mark;
+    unsigned looked; /* a bit for each part in which we had a look */
     int64_t done_ns;
     bool is_done;
 };
 
 struct taut_stranger {
-    int fd;
+    struct taut_endpoint *endpoint;
+    int stream;
     int64_t until_ns;
     size_t length;
     unsigned char token[TAUT_TOKEN];
 };
 
 struct taut_receiver {
-    const struct taut_transport *transport;
-    int endpoint; /* borrowed; -1 = none */
+    struct taut_endpoint *endpoints; /* borrowed */
+    size_t endpoint_count;
     struct taut_inflow *inflows;
     size_t count;
     struct taut_stranger strangers[TAUT_PENDING_MAX];
     size_t stranger_count;
     unsigned refused;
-    int64_t read_bytes; /* payload, all tests, tails too */
 };
 
 /* Prepare for the receiving tests of a plan.
  *   inflows  room for TAUT_PLAN_TESTS, the caller's
- *   plan_ns  when the plan was received
- * measures[i] belongs to plan->tests[i]. */
-void taut_receiver_begin(struct taut_receiver *r,
-                         const struct taut_transport *transport, int endpoint,
-                         struct taut_inflow *inflows,
-                         const struct taut_plan *plan,
-                         struct taut_measure *measures, int64_t plan_ns);
+ *   endpoints, count  where streams come in, the caller's */
+void taut_receiver_begin(struct taut_receiver *r, struct taut_inflow *inflows,
+                         struct taut_endpoint *endpoints, size_t count);
 
-/* The inflow of a test, or NULL. */
-struct taut_inflow *taut_receiver_find(struct taut_receiver *r,
-                                       const struct taut_plan_test *test);
+/* Add a test.
+ *   endpoint  its streams come in there and nowhere else
+ *   plan_ns   when the plan was received */
+struct taut_inflow *taut_receiver_add(struct taut_receiver *r,
+                                      struct taut_endpoint *endpoint,
+                                      const struct taut_plan_test *test,
+                                      struct taut_measure *measure,
+                                      int64_t plan_ns);
 
 /* Add what must be watched to the next round. */
 void taut_receiver_watch(struct taut_receiver *r, struct taut_pollset *set);

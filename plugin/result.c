@@ -6,21 +6,6 @@
 #include "plugin/result.h"
 #include "wire/frame.h"
 
-json_t *taut_counters_to_json(const struct taut_counters *counters)
-{
-    json_t *array = json_array(), *object;
-
-    if (!array || counters->count == 0)
-        return array;
-    object = json_object();
-    json_object_set_new(object, "if", json_string(counters->interface));
-    for (size_t i = 0; i < counters->count; i++)
-        json_object_set_new(object, counters->list[i].name,
-                            json_integer(counters->list[i].value));
-    json_array_append_new(array, object);
-    return array;
-}
-
 static void set_known(json_t *object, const char *key, int64_t value)
 {
     if (value >= 0)
@@ -34,6 +19,19 @@ static void set_parts(json_t *object, const struct taut_measure *m)
     for (int i = 0; i < TAUT_RESULT_PARTS; i++)
         json_array_append_new(array, json_integer(m->sub_bytes[i]));
     json_object_set_new(object, "sub_bytes", array);
+}
+
+static void set_latency(json_t *object, const struct taut_measure *m)
+{
+    json_t *lat;
+
+    if (m->lat_n < 0)
+        return;
+    lat = json_object();
+    json_object_set_new(lat, "n", json_integer(m->lat_n));
+    set_known(lat, "median", m->lat_median_ns);
+    set_known(lat, "p99", m->lat_p99_ns);
+    json_object_set_new(object, "lat_ns", lat);
 }
 
 static json_t *encode_test(const struct taut_plan_test *test,
@@ -54,6 +52,8 @@ static json_t *encode_test(const struct taut_plan_test *test,
     set_known(object, "total_bytes", m->total_bytes);
     if (test->role == TAUT_ROLE_RECV)
         set_parts(object, m);
+    set_latency(object, m);
+    set_known(object, "looks", m->looks);
     set_known(object, "rtt_ns", m->rtt_ns);
     set_known(object, "retrans", m->retrans);
     set_known(object, "busy_ns", m->busy_ns);
@@ -70,9 +70,10 @@ char *taut_result_encode(const struct taut_result *result)
     for (size_t i = 0; i < result->plan->count; i++)
         json_array_append_new(
             tests, encode_test(&result->plan->tests[i], &result->measures[i]));
-    root = json_pack("{s:i, s:i, s:o, s:o}", "v", TAUT_PROTOCOL_VERSION,
-                     "refused", (int)result->refused, "counters",
-                     taut_counters_to_json(result->counters), "tests", tests);
+    root =
+        json_pack("{s:i, s:i, s:o, s:o}", "v", TAUT_PROTOCOL_VERSION, "refused",
+                  (int)result->refused, "counters",
+                  taut_rails_counters_to_json(result->rails), "tests", tests);
     if (root)
         text = json_dumps(root, JSON_COMPACT);
     json_decref(root);

@@ -5,10 +5,8 @@
 
 #include <stdint.h>
 
-#include <jansson.h>
-
-#include "plugin/counters.h"
 #include "plugin/plan.h"
+#include "plugin/rails.h"
 
 #define TAUT_RESULT_PARTS 8 /* sub-intervals of a window */
 #define TAUT_RESULT_ERROR 120
@@ -22,6 +20,10 @@ struct taut_measure {
     int64_t rtt_ns;                       /* of a sender */
     int64_t retrans;                      /* of a sender */
     int64_t busy_ns;                      /* of a sender: data under way */
+    int64_t lat_median_ns; /* of a latency test's sender: one way, that is */
+    int64_t lat_p99_ns;    /* half of the round trip */
+    int64_t lat_n;         /* round trips counted */
+    int64_t looks;         /* of a receiver: parts in which it had a look */
     int64_t delay_ns;
     int64_t foreign_bytes;
     char error[TAUT_RESULT_ERROR]; /* "" or why there are no numbers */
@@ -30,16 +32,12 @@ struct taut_measure {
 struct taut_result {
     const struct taut_plan *plan;
     const struct taut_measure *measures; /* one for each test of the plan */
-    const struct taut_counters *counters;
-    unsigned refused; /* streams without a token */
+    const struct taut_rails *rails;      /* their counters */
+    unsigned refused;                    /* streams without a token */
 };
 
 /* The JSON text of RESULT.  Returns a string to free(), or NULL with errno
  * ENOMEM. */
 char *taut_result_encode(const struct taut_result *result);
-
-/* Counters as HELLO and RESULT carry them: an array of one object, or of
- * none.  Returns a reference to give away, or NULL. */
-json_t *taut_counters_to_json(const struct taut_counters *counters);
 
 #endif

@@ -8,33 +8,30 @@
 #include "plugin/clock.h"
 #include "plugin/sender.h"
 
-#define CHUNK (64 * 1024)
-
 /* At the end of a test up to this much time's worth of data may stand in
  * queues along the route.  It must outlast a late wake-up of either end, or
  * the link runs dry; and it must be short against the pause to the next
  * phase. */
-#define QUEUE_MS 6
+#define QUEUE_MS 8
 #define QUEUE_MIN_BYTES (32 * 1024)
+#define BURST_BYTES (64 * 1024)
 #define REST_NS (TAUT_MS_NS / 2) /* before looking again */
 #define LOOK_NS TAUT_MS_NS       /* between looks at the rate */
 #define SENDS_PER_RUN 16         /* a fast receiver never fills up */
 
-static const char payload[CHUNK];
-
 static void close_stream(struct taut_sender *s, struct taut_sender_stream *st)
 {
-    if (st->fd >= 0)
-        s->transport->reset(st->fd);
-    st->fd = -1;
+    if (st->id >= 0)
+        s->endpoint->transport->reset(s->endpoint, st->id);
+    st->id = -1;
 }
 
 static void look_at(struct taut_sender *s, struct taut_sender_stream *st)
 {
     struct taut_stream_stats now;
 
-    if (st->fd >= 0 && st->is_connected &&
-        s->transport->stats(st->fd, &now) == 0)
+    if (st->id >= 0 && st->is_connected &&
+        s->endpoint->transport->stats(s->endpoint, st->id, &now) == 0)
         st->last = now;
 }
 
@@ -81,10 +78,10 @@ void taut_sender_abort(struct taut_sender *s, const char *why)
 
 static void fail(struct taut_sender *s, const char *doing, int why)
 {
-    char peer[TAUT_ADDRESS_TEXT], text[TAUT_RESULT_ERROR];
+    char text[TAUT_RESULT_ERROR];
 
-    taut_address_format(&s->test->peer, peer);
-    snprintf(text, sizeof text, "%s %s: %s", doing, peer, strerror(why));
+    snprintf(text, sizeof text, "%s %.64s: %s", doing, s->test->peer,
+             strerror(why));
     taut_sender_abort(s, text);
 }
 
@@ -96,29 +93,43 @@ static bool is_unreachable(int why)
     return why == ETIMEDOUT || why == EHOSTUNREACH || why == ENETUNREACH;
 }
 
-void taut_sender_begin(struct taut_sender *s,
-                       const struct taut_transport *transport,
+void taut_sender_begin(struct taut_sender *s, struct taut_endpoint *endpoint,
                        const struct taut_plan_test *test,
-                       struct taut_measure *measure,
-                       const struct taut_address *local, int64_t plan_ns)
+                       struct taut_measure *measure, int64_t plan_ns)
 {
     memset(s, 0, sizeof *s);
-    s->transport = transport;
+    s->endpoint = endpoint;
     s->test = test;
     s->measure = measure;
     s->start_ns = plan_ns + test->start_ms * TAUT_MS_NS;
     s->warm_ns = s->start_ns + test->dur_ms * TAUT_MS_NS / 5;
     s->end_ns = s->start_ns + test->dur_ms * TAUT_MS_NS;
     for (int i = 0; i < TAUT_PLAN_STREAMS; i++)
-        s->streams[i].fd = -1;
+        s->streams[i].id = -1;
     for (int i = 0; i < test->streams; i++) {
         s->streams[i].limit_bytes = QUEUE_MIN_BYTES / test->streams;
-        s->streams[i].fd = transport->connect(local, &test->peer);
-        if (s->streams[i].fd < 0 && !is_unreachable(errno)) {
+        s->streams[i].id = endpoint->transport->connect(endpoint, test->peer);
+        if (s->streams[i].id < 0 && !is_unreachable(errno)) {
             fail(s, "connect", errno);
             return;
         }
     }
+}
+
+static bool is_ping(const struct taut_sender *s)
+{
+    return s->test->mode == TAUT_MODE_LATENCY;
+}
+
+/* The next message goes out at once, its echo is waited for. */
+static void watch_ping(struct taut_sender *s,
+                       const struct taut_sender_stream *st,
+                       struct taut_pollset *set)
+{
+    short events = s->ping.sent < TAUT_PING_BYTES ? POLLOUT : POLLIN;
+
+    if (st->id >= 0)
+        s->endpoint->transport->watch(s->endpoint, st->id, events, set);
 }
 
 void taut_sender_watch(struct taut_sender *s, struct taut_pollset *set)
@@ -131,22 +142,27 @@ void taut_sender_watch(struct taut_sender *s, struct taut_pollset *set)
     taut_pollset_wake(set, next);
     for (int i = 0; i < s->test->streams; i++) {
         const struct taut_sender_stream *st = &s->streams[i];
-        bool wants_out = !st->is_connected || st->token_sent < TAUT_TOKEN ||
-                         (s->is_started && !st->rest_until_ns);
+        bool is_open = st->is_connected && st->token_sent == TAUT_TOKEN;
+        bool wants_out = !is_open || (s->is_started && !st->rest_until_ns);
 
         if (st->rest_until_ns)
             taut_pollset_wake(set, st->rest_until_ns);
+        if (is_open && s->is_started && is_ping(s)) {
+            watch_ping(s, st, set);
+            continue;
+        }
         /* Without something to write a stream whose peer has gone would
          * wake us without end; the next write finds out. */
-        if (wants_out && st->fd >= 0)
-            taut_pollset_add(set, st->fd, POLLOUT);
+        if (wants_out && st->id >= 0)
+            s->endpoint->transport->watch(s->endpoint, st->id, POLLOUT, set);
     }
 }
 
 static void send_token(struct taut_sender *s, struct taut_sender_stream *st)
 {
-    ssize_t n = s->transport->send(st->fd, s->test->token + st->token_sent,
-                                   TAUT_TOKEN - st->token_sent);
+    ssize_t n = s->endpoint->transport->send(s->endpoint, st->id,
+                                             s->test->token + st->token_sent,
+                                             TAUT_TOKEN - st->token_sent);
 
     if (n > 0)
         st->token_sent += (size_t)n;
@@ -165,12 +181,10 @@ static void note_handshake(struct taut_sender *s, struct taut_sender_stream *st)
 
 static void open_stream(struct taut_sender *s, struct taut_sender_stream *st)
 {
-    struct pollfd pfd = {.fd = st->fd, .events = POLLOUT};
-
     if (!st->is_connected) {
-        if (poll(&pfd, 1, 0) <= 0)
-            return;
-        if (s->transport->connected(st->fd) < 0) {
+        if (s->endpoint->transport->connected(s->endpoint, st->id) < 0) {
+            if (errno == EAGAIN)
+                return;
             if (is_unreachable(errno))
                 close_stream(s, st);
             else
@@ -189,15 +203,15 @@ static void send_payload(struct taut_sender *s, struct taut_sender_stream *st,
 {
     st->rest_until_ns = 0;
     for (int sends = 0; sends < SENDS_PER_RUN; sends++) {
-        int64_t room = st->limit_bytes - s->transport->queued(st->fd);
+        int64_t room = st->limit_bytes -
+                       s->endpoint->transport->queued(s->endpoint, st->id);
         ssize_t n;
 
         if (room <= 0) {
             st->rest_until_ns = now_ns + REST_NS;
             return;
         }
-        n = s->transport->send(st->fd, payload,
-                               room < CHUNK ? (size_t)room : CHUNK);
+        n = s->endpoint->transport->fill(s->endpoint, st->id, (size_t)room);
         if (n < 0) {
             if (errno != EAGAIN && errno != EINTR)
                 fail(s, "send to", errno);
@@ -206,22 +220,23 @@ static void send_payload(struct taut_sender *s, struct taut_sender_stream *st,
     }
 }
 
-/* Let the queues hold QUEUE_MS of the best rate seen so far. */
+/* Let the queues hold QUEUE_MS of the rate since the start.  Over a shorter
+ * time a lump of acknowledgements looks like a fast link; what passed at the
+ * beginning through buckets of tokens does, too. */
 static void adjust_limits(struct taut_sender *s, int64_t now_ns)
 {
-    int64_t sum, per_stream;
+    int64_t sum, limit;
 
     if (now_ns - s->seen_ns < LOOK_NS)
         return;
-    sum = acked(s);
-    per_stream = (sum - s->seen_acked) * QUEUE_MS * TAUT_MS_NS /
-                 (now_ns - s->seen_ns) / s->test->streams;
-    for (int i = 0; i < s->test->streams; i++) {
-        if (s->streams[i].limit_bytes < per_stream)
-            s->streams[i].limit_bytes = per_stream;
-    }
     s->seen_ns = now_ns;
-    s->seen_acked = sum;
+    sum = acked(s) - BURST_BYTES;
+    limit = (int64_t)((double)sum * QUEUE_MS * TAUT_MS_NS /
+                      (double)(now_ns - s->started_ns));
+    if (limit < QUEUE_MIN_BYTES)
+        limit = QUEUE_MIN_BYTES;
+    for (int i = 0; i < s->test->streams; i++)
+        s->streams[i].limit_bytes = limit / s->test->streams;
 }
 
 static void start(struct taut_sender *s, int64_t now_ns)
@@ -230,7 +245,7 @@ static void start(struct taut_sender *s, int64_t now_ns)
         look_at(s, &s->streams[i]);
         s->streams[i].acked_at_start = s->streams[i].last.acked_bytes;
     }
-    s->seen_ns = now_ns;
+    s->started_ns = s->seen_ns = now_ns;
     s->is_started = true;
 }
 
@@ -271,6 +286,23 @@ static bool is_connected(const struct taut_sender *s)
     return false;
 }
 
+static void ping(struct taut_sender *s, struct taut_sender_stream *st)
+{
+    if (taut_pinger_run(&s->ping, s->endpoint, st->id, s->is_warm, s->end_ns) <
+        0)
+        fail(s, "latency of", errno);
+}
+
+static void note_latency(struct taut_sender *s)
+{
+    s->measure->lat_n = s->ping.times.n;
+    s->measure->lat_median_ns = taut_latency_quantile(&s->ping.times, 50);
+    s->measure->lat_p99_ns = taut_latency_quantile(&s->ping.times, 99);
+    s->measure->bytes = s->ping.times.n * TAUT_PING_BYTES;
+    s->measure->total_bytes = s->ping.sent_bytes;
+    s->measure->busy_ns = -1;
+}
+
 static void finish(struct taut_sender *s, int64_t now_ns)
 {
     int64_t sum = acked(s);
@@ -288,6 +320,8 @@ static void finish(struct taut_sender *s, int64_t now_ns)
     s->measure->retrans = 0;
     for (int i = 0; i < s->test->streams; i++)
         s->measure->retrans += s->streams[i].last.retrans;
+    if (is_ping(s))
+        note_latency(s);
     close_all(s);
 }
 
@@ -296,10 +330,12 @@ static void run_streams(struct taut_sender *s, int64_t now_ns)
     for (int i = 0; i < s->test->streams && !s->is_done; i++) {
         struct taut_sender_stream *st = &s->streams[i];
 
-        if (st->fd < 0)
+        if (st->id < 0)
             continue;
         if (st->token_sent < TAUT_TOKEN)
             open_stream(s, st);
+        else if (s->is_started && is_ping(s))
+            ping(s, st);
         else if (s->is_started && now_ns >= st->rest_until_ns)
             send_payload(s, st, now_ns);
     }

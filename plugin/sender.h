@@ -6,13 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plugin/pinger.h"
 #include "plugin/plan.h"
 #include "plugin/pollset.h"
 #include "plugin/result.h"
 #include "plugin/transport.h"
 
 struct taut_sender_stream {
-    int fd; /* -1 when closed */
+    int id; /* -1 when closed */
     bool is_connected;
     size_t token_sent;
     int64_t limit_bytes;   /* most that may be queued */
@@ -23,28 +24,27 @@ struct taut_sender_stream {
 };
 
 struct taut_sender {
-    const struct taut_transport *transport;
+    struct taut_endpoint *endpoint; /* borrowed */
     const struct taut_plan_test *test;
     struct taut_measure *measure;
     struct taut_sender_stream streams[TAUT_PLAN_STREAMS];
     int64_t start_ns, warm_ns, end_ns; /* by the plan */
     int64_t warmed_ns;                 /* when the window really began */
     int64_t warm_acked;
+    int64_t started_ns;
     int64_t seen_ns; /* last look at the streams */
-    int64_t seen_acked;
     int64_t done_ns;
     int64_t flight_bytes; /* not acknowledged when it ended */
     bool is_started, is_warm, is_done;
+    struct taut_pinger ping; /* of a latency test */
 };
 
 /* Open all streams of a test.
  *   plan_ns  when the plan was received
  * A stream that cannot be opened ends the test with an error. */
-void taut_sender_begin(struct taut_sender *s,
-                       const struct taut_transport *transport,
+void taut_sender_begin(struct taut_sender *s, struct taut_endpoint *endpoint,
                        const struct taut_plan_test *test,
-                       struct taut_measure *measure,
-                       const struct taut_address *local, int64_t plan_ns);
+                       struct taut_measure *measure, int64_t plan_ns);
 
 /* Add what must be watched to the next round. */
 void taut_sender_watch(struct taut_sender *s, struct taut_pollset *set);

@@ -25,7 +25,7 @@ SPANK_PLUGIN(taut, 1)
 #include "plugin/job.h"
 #include "plugin/options.h"
 
-#define ARGV_MAX 40
+#define ARGV_MAX 48
 
 struct hook {
     int64_t start_ns;
@@ -107,6 +107,14 @@ static void add(struct args *a, const char *flag, const char *value)
     a->argv[a->count++] = value;
 }
 
+/* What is usual need not be said. */
+static void add_unless(struct args *a, const char *flag, const char *value,
+                       const char *usual)
+{
+    if (strcmp(value, usual))
+        add(a, flag, value);
+}
+
 static void add_number(struct args *a, const char *flag, long long value)
 {
     char *text = a->numbers[a->number_count++];
@@ -142,6 +150,10 @@ static void make_args(struct args *a, const struct hook *h)
     add(a, "--munge-socket", o->munge_socket);
     add(a, "--slurm", j->slurm);
     add(a, "--log", taut_log_level_name(o->log));
+    add_unless(a, "--transport", o->transport, "tcp");
+    add(a, "--provider", o->provider);
+    add(a, "--domain", o->domain);
+    add_unless(a, "--modules", o->modules, TAUT_LIBEXECDIR);
 }
 
 /* A probe that hung would cost every job the whole budget. */

@@ -1,4 +1,6 @@
 --- Checks what a HELLO says before anything is done with it.
+local endpoints = require "taut.endpoints"
+
 local hello = {}
 
 local PURPOSES = { prolog = true, epilog = true, idle = true }
@@ -20,6 +22,7 @@ local fields = {
    { "node", function(v) return is_text(v, NAME_MAX) and v ~= "" end, "a node name" },
    { "nodes", function(v) return is_text(v, NODES_MAX) end, "a host list" },
    { "endpoint", function(v) return is_text(v, 64) end, "an address and a port" },
+   { "endpoints", endpoints.check, "at most 16 rails, each with if, tcp, ofi" },
    { "budget_ms", function(v) return is_whole(v, 0, 60000) end, "0 to 60000" },
    { "key", function(v) return is_text(v, 64) and v:match("^%x+$") and #v == 64 end,
       "64 hex digits" },

@@ -10,6 +10,12 @@ local function rate(bytes, window_ns)
    return window_ns and window_ns > 0 and bytes * 1e9 / window_ns or 0
 end
 
+-- A receiver that slept through most of a test guesses what came when.
+local function few_looks(recv, s)
+   return recv.looks and type(recv.sub_bytes) == "table" and #recv.sub_bytes > 0
+      and recv.looks < s.void_looks
+end
+
 -- Why there is no figure at all, or nil.
 local function no_figure(t, send, recv, s)
    if not recv then
@@ -18,6 +24,9 @@ local function no_figure(t, send, recv, s)
       return t.src_name .. " did not report"
    elseif recv.error or send.error then
       return recv.error or send.error
+   elseif few_looks(recv, s) then
+      return ("%s looked at what came in %d of %d parts of the test"):format(t.dst_name,
+         recv.looks, #recv.sub_bytes)
    elseif math.abs(t.bw_Bps - t.sender_Bps) > s.void_disagree * t.expected_Bps then
       return ("%s received %.1f MB/s, %s sent %.1f MB/s"):format(t.dst_name, t.bw_Bps / 1e6,
          t.src_name, t.sender_Bps / 1e6)
@@ -85,20 +94,59 @@ local function larger(send, recv, name)
    return math.max(send and send[name] or 0, recv and recv[name] or 0)
 end
 
+-- A component's capacity for one of the plan's own senders through it at that moment.
+local function share(t, c, topo)
+   return topo.capacity[c] / (t.shares and t.shares[c] or 1)
+end
+
 --- The smallest capacity on a test's route, each divided by the plan's own streams through it.
--- In a plan made by plan.lua no component carries two tests of one phase.  Of a set of links the
--- slowest counts: a test may have met it.
+-- Of a set of links the slowest counts: a test may have met it.
+-- @param t test: route; shares (optional): map component → how many tests of the phase use it
 function judge.expectation(t, topo)
    local least = math.huge
    for _, c in ipairs(stages.all(t.route)) do
-      least = math.min(least, topo.capacity[c])
+      least = math.min(least, share(t, c, topo))
    end
    return least
 end
 
+--- What a test can show of a component: it comes out low when less than this share of the
+-- component's capacity is left ("visible below 52 %"), and good otherwise.
+-- @param c component on the test's route
+-- @param s settings: the `diagnosis` section
+-- @return 0 … good; nil when the test does not surely cross c
+function judge.visible(t, c, topo, s)
+   for _, on in ipairs(t.route) do
+      if on == c then
+         return s.good * judge.expectation(t, topo) / share(t, c, topo)
+      end
+   end
+   return nil
+end
+
+-- Times of small messages: no expectation, so nothing is called low.
+local function latency(t, send, recv, s)
+   local lat = send and send.lat_ns
+   if not recv then
+      t.why = t.dst_name .. " did not report"
+   elseif not send then
+      t.why = t.src_name .. " did not report"
+   elseif recv.error or send.error then
+      t.why = recv.error or send.error
+   elseif not lat or lat.n < s.void_pings then
+      t.why = ("%d round trips only"):format(lat and lat.n or 0)
+   else
+      t.why = was_idle(t, { delay_ns = send.delay_ns }, recv, s)
+   end
+   t.lat_ns = not t.why and lat or nil
+   t.class = t.why and "void" or "good"
+   return t
+end
+
 --- Judge one test.
 -- @param t the test as planned (src, dst, route, dur_ms …); gets src_name, dst_name,
---   expected_Bps, bw_Bps, sender_Bps, ratio, rtt_ns, class ("good", "low", "void") and why
+--   expected_Bps, bw_Bps, sender_Bps, ratio, rtt_ns, class ("good", "low", "void") and why;
+--   one of mode "latency" gets lat_ns { median, p99, n } instead of bandwidths
 -- @param send, recv what the two nodes reported (tables of doc/protocol.md), or nil
 -- @param topo topology
 -- @param s settings: the `diagnosis` section
@@ -106,6 +154,9 @@ end
 function judge.test(t, send, recv, topo, s)
    t.src_name, t.dst_name = topo.nodes[t.src], topo.nodes[t.dst]
    t.expected_Bps = judge.expectation(t, topo)
+   if t.mode == "latency" then
+      return latency(t, send, recv, s)
+   end
    t.bw_Bps = recv and not recv.error and rate(recv.bytes or 0, recv.window_ns) or 0
    t.sender_Bps = send and not send.error and rate(send.bytes or 0, send.window_ns) or 0
    t.ratio = t.bw_Bps / t.expected_Bps

@@ -50,9 +50,9 @@ end
 -- @return the number of the phase, or nil when there is none left
 function phases.place(pack, t, from)
    local topo = pack.topo
-   t.route = t.route or topo:route(t.src, t.dst)
+   t.route = t.route or topo:route(t.src, t.dst, nil, t.rail)
    t.from_router, t.to_router = topo:router(t.src), topo:router(t.dst)
-   local back = stages.all(topo:route(t.dst, t.src))
+   local back = stages.all(topo:route(t.dst, t.src, nil, t.rail))
    for p = from or 1, pack.most do
       local phase = pack.phases[p]
       if not phase then

@@ -55,7 +55,7 @@ local function try(ctx, t, from)
    if is_enough(ctx) then
       return nil
    end
-   t.route = ctx.topo:route(t.src, t.dst)
+   t.route = ctx.topo:route(t.src, t.dst, nil, t.rail)
    if not t.route or not allowed(ctx, t.route, t.confirms ~= nil) then
       return nil
    end
@@ -64,14 +64,19 @@ local function try(ctx, t, from)
    return p
 end
 
+-- A node's interfaces are tested each; most have one.
+local function rails(ctx)
+   return ctx.topo.rails or 1
+end
+
 -- Each node sends to and receives from its partner on the same router once.
 local function anchors(ctx)
    for _, r in ipairs(sorted_keys(ctx.by_router)) do
       local list = ctx.by_router[r]
       for i, n in ipairs(list) do
          local partner = list[i % #list + 1]
-         if partner ~= n then
-            try(ctx, { src = n, dst = partner, streams = 1, kind = "anchor" })
+         for rail = 1, partner ~= n and rails(ctx) or 0 do
+            try(ctx, { src = n, dst = partner, streams = 1, kind = "anchor", rail = rail })
          end
       end
    end
@@ -262,9 +267,12 @@ local function neighbours(ctx)
       g.tests = {}
       for _, p in ipairs(g.pairs) do
          local a, b = freshest_need(ctx, p[1], p[2])
-         local t = { src = a, dst = b, streams = 1, kind = "neighbour" }
-         g.age = math.min(g.age, stalest(ctx, ctx.topo:route(a, b)))
-         g.tests[#g.tests + 1] = t
+         for rail = 1, rails(ctx) do
+            local route = ctx.topo:route(a, b, nil, rail)
+            g.age = math.min(g.age, route and stalest(ctx, route) or math.huge)
+            g.tests[#g.tests + 1] = { src = a, dst = b, streams = 1, kind = "neighbour",
+               rail = rail }
+         end
       end
    end
    table.sort(groups, function(a, b)

@@ -3,6 +3,7 @@
 -- A HELLO with nothing to do is answered at once.  Otherwise the nodes of an allocation, in
 -- groups of neighbours, are waited for: until all of a group are there, or `gather_ms` after its
 -- first HELLO.  All plans of a group are built before the first one is sent.
+local endpoints = require "taut.endpoints"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
@@ -80,9 +81,7 @@ local function wire_tests(self, s, n)
    for _, t in ipairs(s.tests) do
       local other = t.src == n and t.dst or t.dst == n and t.src
       if other then
-         list[#list + 1] = { id = t.id, role = t.src == n and "send" or "recv",
-            peer = s.peers[other].endpoint, node = self.topo.nodes[other], token = t.token,
-            start_ms = t.start_ms, dur_ms = t.dur_ms, streams = t.streams }
+         list[#list + 1] = endpoints.wire(t, n, s.peers, self.topo.nodes[other])
       end
    end
    return list
@@ -104,6 +103,22 @@ local function send_all(self, s, last_ms)
    s.timer = loop.timer(last_ms + RESULT_SLACK_MS, function() finish(self, s) end)
 end
 
+-- For the nodes' logs: why a planned test is left out.
+local function no_way(self, t)
+   return ("rail %d: %s and %s have no transport in common; not tested"):format(t.rail or 1,
+      self.topo.nodes[t.src], self.topo.nodes[t.dst])
+end
+
+-- libfabric may still be opening when the plans go out: the phases begin later, within what the
+-- nodes have left.
+local function wait_for_ofi(s, o, budget_ms)
+   if endpoints.needs_ofi(s.peers) then
+      local more = o.checks.ofi_lead_ms
+      o.checks = setmetatable({ lead_ms = o.checks.lead_ms + more }, { __index = o.checks })
+      o.budget_ms = math.min(o.budget_ms + more, budget_ms - RESERVE_MS)
+   end
+end
+
 -- Everybody is there, or time is up: plan for those who are.
 local function start(self, s)
    if s.started then
@@ -123,15 +138,18 @@ local function start(self, s)
    table.sort(present)
    s.heard = #present
    local o = self:options(s.purpose, present, loop.time(), budget)
+   wait_for_ofi(s, o, budget)
    local phases = #present > 1 and plan.make(o) or {}
    local tests, last_ms = plan.schedule(phases, o, self.next_test)
    for _, t in ipairs(tests) do
       t.token = seal.hex(seal.random(16))
    end
-   s.tests = tests
-   if #tests == 0 then
+   local without
+   s.tests, without = endpoints.split(tests, s.peers)
+   s.note = without[1] and no_way(self, without[1])
+   if #s.tests == 0 then
       for _, peer in pairs(s.peers) do
-         dismiss(self, peer)
+         dismiss(self, peer, s.note)
       end
       finish(self, s)
       return
@@ -282,7 +300,7 @@ end
 -- @param h decoded HELLO
 -- @param names the job's nodes
 function Rendezvous:hello(conn, h, names)
-   local peer = { conn = conn, key = seal.unhex(h.key), endpoint = h.endpoint, name = h.node,
+   local peer = { conn = conn, key = seal.unhex(h.key), endpoints = endpoints.of(h), name = h.node,
       boot = h.boot,
       budget_ms = h.budget_ms, at = loop.time() }
    if h.purpose == "prolog" then

@@ -4,10 +4,25 @@ local result = {}
 local TESTS_MAX = 64
 local INTERFACES_MAX = 64
 local NUMBERS = { "bytes", "window_ns", "total_bytes", "delay_ns", "foreign_bytes", "rtt_ns",
-   "retrans", "busy_ns" }
+   "retrans", "busy_ns", "looks" }
 
 local function is_count(v)
    return math.type(v) == "integer" and v >= 0
+end
+
+local function check_latency(t)
+   local l = t.lat_ns
+   if l == nil then
+      return true
+   elseif type(l) ~= "table" or not is_count(l.n) then
+      return nil, ("test %d: lat_ns: expected n, median and p99"):format(t.id)
+   end
+   for _, name in ipairs { "median", "p99" } do
+      if l.n > 0 and not is_count(l[name]) then
+         return nil, ("test %d: lat_ns: %s: expected a whole number"):format(t.id, name)
+      end
+   end
+   return true
 end
 
 local function check_test(t)
@@ -29,6 +44,10 @@ local function check_test(t)
    end
    if not is_count(t.bytes) or not is_count(t.window_ns) then
       return nil, ("test %d: bytes and window_ns are missing"):format(t.id)
+   end
+   local ok, err = check_latency(t)
+   if not ok then
+      return nil, err
    end
    for _, bytes in ipairs(type(t.sub_bytes) == "table" and t.sub_bytes or {}) do
       if not is_count(bytes) then

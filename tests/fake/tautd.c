@@ -5,7 +5,8 @@
  *   fake-tautd --munge-socket PATH [--listen ADDR:PORT] [--nodes N]
  *              [--plan NODE=FILE]... [--how WAY]
  *
- * In a plan file @NODE@ stands for the endpoint that NODE told in its HELLO.
+ * In a plan file @NODE@ stands for the endpoint that NODE told in its HELLO,
+ * @NODE/ofi@ for the one of libfabric, @NODE/1@ for its second rail.
  * A node without a plan gets an empty one.  WAY is
  *   honest     (default)
  *   silent     never answers
@@ -43,6 +44,8 @@ struct peer {
     int fd;
     char node[64];
     char endpoint[TAUT_ADDRESS_TEXT];
+    char ofi[TAUT_ADDRESS_TEXT];    /* of the first rail */
+    char second[TAUT_ADDRESS_TEXT]; /* TCP on the second */
     unsigned char key[TAUT_SEAL_KEY];
 };
 
@@ -175,6 +178,17 @@ static char *open_credential(const char *cred)
     return text;
 }
 
+/* TAUT_ADDRESS_TEXT bytes: a rail's endpoint, or "". */
+static void note_endpoint(char *text, const json_t *hello, size_t rail,
+                          const char *transport)
+{
+    const json_t *list = json_object_get(hello, "endpoints");
+    const char *name = json_string_value(
+        json_object_get(json_array_get(list, rail), transport));
+
+    snprintf(text, TAUT_ADDRESS_TEXT, "%s", name ? name : "");
+}
+
 static void note_hello(struct peer *peer, const char *text)
 {
     json_t *hello = json_loads(text, 0, NULL);
@@ -185,6 +199,8 @@ static void note_hello(struct peer *peer, const char *text)
              json_string_value(json_object_get(hello, "node")));
     snprintf(peer->endpoint, sizeof peer->endpoint, "%s",
              json_string_value(json_object_get(hello, "endpoint")));
+    note_endpoint(peer->ofi, hello, 0, "ofi");
+    note_endpoint(peer->second, hello, 1, "tcp");
     if (taut_unhex(peer->key, TAUT_SEAL_KEY,
                    json_string_value(json_object_get(hello, "key"))) < 0)
         die("HELLO's key");
@@ -223,21 +239,30 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* Put endpoints in the place of @NODE@; frees 'text'. */
+/* Put an endpoint in the place of @NODE...@; frees 'text'. */
+static char *replace(char *text, const char *node, const char *more,
+                     const char *endpoint)
+{
+    char mark[80], *at;
+
+    snprintf(mark, sizeof mark, "@%s%s@", node, more);
+    while ((at = strstr(text, mark))) {
+        char *longer = calloc(1, strlen(text) + TAUT_ADDRESS_TEXT);
+
+        sprintf(longer, "%.*s%s%s", (int)(at - text), text, endpoint,
+                at + strlen(mark));
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
 static char *fill_in(char *text, const struct peer *peers)
 {
     for (int i = 0; i < opt.nodes; i++) {
-        char mark[80], *at;
-
-        snprintf(mark, sizeof mark, "@%s@", peers[i].node);
-        while ((at = strstr(text, mark))) {
-            char *longer = calloc(1, strlen(text) + TAUT_ADDRESS_TEXT);
-
-            sprintf(longer, "%.*s%s%s", (int)(at - text), text,
-                    peers[i].endpoint, at + strlen(mark));
-            free(text);
-            text = longer;
-        }
+        text = replace(text, peers[i].node, "", peers[i].endpoint);
+        text = replace(text, peers[i].node, "/ofi", peers[i].ofi);
+        text = replace(text, peers[i].node, "/1", peers[i].second);
     }
     return text;
 }

@@ -19,6 +19,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         FUZZ_CHECK(plan.tests[i].streams >= 1);
         FUZZ_CHECK(plan.tests[i].streams <= TAUT_PLAN_STREAMS);
         FUZZ_CHECK(plan.tests[i].dur_ms >= 5);
+        FUZZ_CHECK(plan.tests[i].rail >= 0);
+        FUZZ_CHECK(plan.tests[i].rail < TAUT_PLAN_RAILS);
+        FUZZ_CHECK(plan.tests[i].mode != TAUT_MODE_NONE);
+        FUZZ_CHECK(plan.tests[i].mode != TAUT_MODE_LATENCY ||
+                   plan.tests[i].streams == 1);
+        FUZZ_CHECK(*taut_transport_name(plan.tests[i].transport));
+        FUZZ_CHECK(plan.tests[i].role == TAUT_ROLE_RECV ||
+                   *plan.tests[i].peer);
     }
     return 0;
 }

@@ -16,7 +16,8 @@ sim.checks = { test_ms = 25, gap_ms = 4, lead_ms = 10, confirm_streams = 4, budg
 sim.quick = { good = 0.75, clear_most = 0.95, failed = 0.01, ceiling = 0.05, tie = 0.8,
    grows = 1.3, suspect_low = 3, suspect_events = 2, slow_low = 3, slow_far = 2,
    confirm_span_h = 0, unconfirmed_low = 20, unconfirmed_events = 10, reporters = 2,
-   recover_good = 3, forget_days = 14, even = 1.25, void_delay = 0.15, void_foreign = 0.1,
+   recover_good = 3, forget_days = 14, even = 1.25, void_looks = 4, void_pings = 20,
+   void_delay = 0.15, void_foreign = 0.1,
    void_disagree = 0.25 }
 
 function sim.torus(dims, npr)

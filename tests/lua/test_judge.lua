@@ -28,6 +28,8 @@ function tests.test_what_makes_a_test_void()
       { report(0.5, { delay_ns = 4 * MS }), report(0.5), "n0 was starved of CPU for 4.0 ms" },
       { report(0.5), report(0.5, { delay_ns = 4 * MS }), "n2 was starved" },
       { report(0.5, { foreign_bytes = 100000 }), report(0.5), "port of n0 carried 100 kB" },
+      { report(1), report(1, { looks = 3, sub_bytes = { 1, 1, 1, 1, 1, 1, 1, 1 } }),
+         "n2 looked at what came in 3 of 8 parts" },
       { report(0.9), report(0.2), "n2 received 4.8 MB/s, n0 sent 21.6 MB/s" },
    }
    for i, c in ipairs(cases) do
@@ -35,6 +37,42 @@ function tests.test_what_makes_a_test_void()
       lu.assertEquals(t.class, "void", i)
       lu.assertStrContains(t.why, c[3])
    end
+end
+
+local function pinged(send, recv)
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local t = { src = 1, dst = 3, route = topo:route(1, 3), dur_ms = 25, mode = "latency" }
+   return judge.test(t, send, recv, topo, sim.quick)
+end
+
+function tests.test_latency_is_a_figure_or_void_and_never_low()
+   local lat = { n = 500, median = 4000, p99 = 9000 }
+   local ping = { bytes = 4000, window_ns = 20 * MS, lat_ns = lat }
+   local t = pinged(ping, report(0))
+   lu.assertEquals(t.class, "good")
+   lu.assertEquals(t.lat_ns, lat)
+   local few = { bytes = 0, window_ns = 20 * MS, lat_ns = { n = 19, median = 1, p99 = 1 } }
+   for _, c in ipairs { { few, report(0), "19 round trips only" },
+      { report(0), report(0), "0 round trips only" }, { ping, nil, "n2 did not report" },
+      { nil, report(0), "n0 did not report" }, { { error = "gone" }, report(0), "gone" },
+      { ping, report(0, { delay_ns = 20 * MS }), "starved" } } do
+      t = pinged(c[1], c[2])
+      lu.assertEquals(t.class, "void")
+      lu.assertStrContains(t.why, c[3])
+      lu.assertNil(t.lat_ns)
+   end
+end
+
+function tests.test_what_a_test_can_show_of_a_component()
+   local topo = { capacity = { 6.7e9, 9.75e9, 6.7e9 } }
+   local t = { route = { 1, 2, 3 } }
+   lu.assertAlmostEquals(judge.visible(t, 2, topo, sim.quick), sim.quick.good * 6.7 / 9.75, 1e-9)
+   lu.assertEquals(judge.visible(t, 1, topo, sim.quick), sim.quick.good)
+   lu.assertNil(judge.visible(t, 9, topo, sim.quick))
+   -- two senders through the backplane: each can have half of it
+   t.shares = { [2] = 2 }
+   lu.assertEquals(judge.expectation(t, topo), 4.875e9)
+   lu.assertEquals(judge.visible(t, 2, topo, sim.quick), sim.quick.good)
 end
 
 -- Neither makes a stream faster than its route: what arrived did arrive.

@@ -27,7 +27,7 @@ local function meeting(o)
    local m = { done = {}, jobs = {} }
    local topo, id = sim.torus({ 4, 2, 2 }, 2), 0
    local checks = { gather_ms = 50, idle_gather_ms = 50, group = 512, budget_ms = 220,
-      idle_budget_ms = 500 }
+      idle_budget_ms = 500, ofi_lead_ms = 350 }
    m.meet = rendezvous.new {
       topology = topo, checks = setmetatable(checks, { __index = sim.checks }),
       coverage = coverage.new(o.link_time or false),
@@ -104,6 +104,38 @@ function tests.test_all_come_and_the_plans_fit_together()
    lu.assertEquals(#m.done, 1)
    lu.assertNotNil(m.done[1].results[1]["send:" .. conns[1]:plan().tests[1].id] or
       m.done[1].results[1]["recv:" .. conns[1]:plan().tests[1].id])
+end
+
+-- HELLOs of a pair of partners that also open libfabric.
+local function two_with(m, a, b)
+   local names = { "n0", "n1" }
+   return m.hello("n0", names, { endpoints = a }), m.hello("n1", names, { endpoints = b })
+end
+
+function tests.test_libfabric_is_used_where_both_have_it_and_waited_for()
+   local m = meeting()
+   local one, two = two_with(m, { { tcp = "n0:1", ofi = "n0:2" } },
+      { { tcp = "n1:1", ofi = "n1:2" } })
+   for _, c in ipairs { one, two } do
+      lu.assertTrue(plan_size(c) > 0)
+      for _, t in ipairs(c:plan().tests) do
+         lu.assertEquals(t.transport, "ofi")
+         lu.assertEquals(t.peer, t.node .. ":2")
+         lu.assertTrue(t.start_ms >= sim.checks.lead_ms + 350)
+      end
+   end
+   one, two = two_with(meeting(), { { tcp = "n0:1", ofi = "n0:2" } }, { { tcp = "n1:1" } })
+   lu.assertNil(one:plan().tests[1].transport)
+   lu.assertEquals(two:plan().tests[1].peer, "n0:1")
+end
+
+function tests.test_without_a_transport_in_common_nothing_is_tested_and_it_is_said()
+   local one, two = two_with(meeting(), { { ofi = "n0:2" } }, { { tcp = "n1:1" } })
+   for _, c in ipairs { one, two } do
+      lu.assertEquals(plan_size(c), 0)
+      lu.assertStrContains(c:plan().note, "no transport in common")
+      lu.assertTrue(c.closed)
+   end
 end
 
 function tests.test_nothing_to_do_is_answered_at_once()

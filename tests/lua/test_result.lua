@@ -21,6 +21,11 @@ function tests.test_what_is_wrong_is_refused_whole()
       { with { id = 1, role = "recv", bytes = 1, window_ns = 1, sub_bytes = { "x" } },
          "sub_bytes" },
       { with { id = 1, role = "recv", error = 7 }, "error" },
+      { with { id = 1, role = "recv", bytes = 1, window_ns = 1, looks = -1 }, "looks" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, lat_ns = 5 }, "lat_ns" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, lat_ns = { n = -1 } }, "lat_ns" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, lat_ns = { n = 1, median = 2 } },
+         "lat_ns: p99" },
    }
    for i, c in ipairs(cases) do
       local by, err = result.read(c[1])
@@ -41,6 +46,12 @@ function tests.test_tests_are_found_by_role_and_id()
    lu.assertEquals(by["send:4"].bytes, 1)
    lu.assertEquals(by["recv:4"].error, "bad?line")
    lu.assertEquals(refused, 3)
+end
+
+function tests.test_latency_without_round_trips_has_no_times()
+   local by = assert(result.read { v = 1, tests = {
+      { id = 4, role = "send", bytes = 0, window_ns = 2, lat_ns = { n = 0 } } } })
+   lu.assertEquals(by["send:4"].lat_ns.n, 0)
 end
 
 return tests

@@ -12,6 +12,7 @@
 
 #include "plugin/clock.h"
 #include "plugin/engine.h"
+#include "plugin/pinger.h"
 #include "tests/unit/unit.h"
 
 /* A node: its endpoint, its plan, what it measured. */
@@ -20,6 +21,7 @@ struct node {
     struct taut_gauge gauge;
     struct taut_plan plan;
     struct taut_measure measures[TAUT_PLAN_TESTS];
+    struct taut_endpoint endpoint;
     struct taut_address address;
     int limit_ms;
     unsigned refused;
@@ -29,21 +31,19 @@ static struct node a, b;
 
 static void init(struct node *n)
 {
-    char endpoint[TAUT_ADDRESS_TEXT];
-
     memset(n, 0, sizeof *n);
     n->gauge.bytes_fd[0] = n->gauge.bytes_fd[1] = -1;
     n->gauge.sched_fd = -1;
-    n->engine.transport = &taut_transport_tcp;
-    n->engine.gauge = &n->gauge;
+    n->engine.endpoints = &n->endpoint;
+    n->engine.endpoint_count = 1;
+    n->endpoint.gauge = &n->gauge;
     n->limit_ms = 5000;
-    ck_assert_int_eq(taut_address_parse(&n->engine.local, "127.0.0.1:1", NULL),
+    ck_assert_int_eq(
+        taut_address_parse(&n->endpoint.local, "127.0.0.1:1", NULL), 0);
+    taut_address_set_port(&n->endpoint.local, 0);
+    ck_assert_int_eq(taut_transport_tcp.open(&n->endpoint, NULL, NULL), 0);
+    ck_assert_int_eq(taut_address_parse(&n->address, n->endpoint.name, NULL),
                      0);
-    taut_address_set_port(&n->engine.local, 0);
-    n->engine.endpoint =
-        taut_transport_tcp.open(&n->engine.local, endpoint, NULL);
-    ck_assert_int_ge(n->engine.endpoint, 0);
-    ck_assert_int_eq(taut_address_parse(&n->address, endpoint, NULL), 0);
 }
 
 static void setup(void)
@@ -54,8 +54,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-    close(a.engine.endpoint);
-    close(b.engine.endpoint);
+    taut_transport_tcp.close(&a.endpoint);
+    taut_transport_tcp.close(&b.endpoint);
 }
 
 static struct taut_plan_test *add(struct node *n, enum taut_role role,
@@ -65,7 +65,9 @@ static struct taut_plan_test *add(struct node *n, enum taut_role role,
 
     t->id = id;
     t->role = role;
-    t->peer = peer->address;
+    t->mode = TAUT_MODE_STREAM;
+    t->transport = TAUT_TRANSPORT_TCP;
+    snprintf(t->peer, sizeof t->peer, "%s", peer->endpoint.name);
     memset(t->token, id, TAUT_TOKEN);
     t->start_ms = 20;
     t->dur_ms = 200; /* a busy machine may lose tens of ms */
@@ -195,12 +197,12 @@ END_TEST
 
 START_TEST(a_refused_connection_is_an_error)
 {
-    close(b.engine.endpoint);
+    close(b.endpoint.fd);
+    b.endpoint.fd = -1;
     add(&a, TAUT_ROLE_SEND, &b, 1);
     run(&a);
     ck_assert_msg(strstr(a.measures[0].error, "Connection refused"), "%s",
                   a.measures[0].error);
-    b.engine.endpoint = -1;
 }
 END_TEST
 
@@ -274,7 +276,7 @@ static void *die_early(void *arg)
     usleep(5000);
     ck_assert_int_eq(write(fd, bytes, sizeof bytes - 7), sizeof bytes - 7);
     usleep(5000);
-    taut_transport_tcp.reset(fd);
+    taut_transport_tcp.reset(NULL, fd);
     return NULL;
 }
 
@@ -289,6 +291,76 @@ START_TEST(a_stream_that_dies_leaves_zeros)
     ck_assert_str_eq(b.measures[0].error, "");
     ck_assert_int_eq(b.measures[0].total_bytes, 5000);
     ck_assert_int_eq(b.measures[0].sub_bytes[7], 0);
+}
+END_TEST
+
+START_TEST(round_trips_are_timed)
+{
+    struct taut_measure *out = a.measures, *in = b.measures;
+
+    add(&a, TAUT_ROLE_SEND, &b, 1)->mode = TAUT_MODE_LATENCY;
+    add(&b, TAUT_ROLE_RECV, &a, 1)->mode = TAUT_MODE_LATENCY;
+    run_both();
+    ck_assert_str_eq(out->error, "");
+    ck_assert_str_eq(in->error, "");
+    ck_assert_int_gt(out->lat_n, 0);
+    ck_assert_int_gt(out->lat_median_ns, 0);
+    ck_assert_int_ge(out->lat_p99_ns, out->lat_median_ns);
+    ck_assert_int_eq(out->bytes, out->lat_n * TAUT_PING_BYTES);
+    ck_assert_int_ge(out->total_bytes, out->bytes);
+    ck_assert_int_eq(in->lat_n, -1);
+    ck_assert_int_gt(in->total_bytes, 0);
+}
+END_TEST
+
+START_TEST(an_echo_that_never_comes_is_no_latency)
+{
+    add(&a, TAUT_ROLE_SEND, &b, 1)->mode = TAUT_MODE_LATENCY;
+    run(&a);
+    ck_assert_str_eq(a.measures[0].error, "");
+    ck_assert_int_eq(a.measures[0].lat_n, 0);
+    ck_assert_int_eq(a.measures[0].lat_median_ns, -1);
+}
+END_TEST
+
+START_TEST(a_receiver_says_in_how_many_parts_it_looked)
+{
+    add(&a, TAUT_ROLE_SEND, &b, 1);
+    add(&b, TAUT_ROLE_RECV, &a, 1);
+    run_both();
+    ck_assert_int_ge(b.measures[0].looks, 1);
+    ck_assert_int_le(b.measures[0].looks, TAUT_RESULT_PARTS);
+    ck_assert_int_eq(a.measures[0].looks, -1);
+}
+END_TEST
+
+START_TEST(a_rail_or_transport_that_is_not_there_is_an_error)
+{
+    add(&a, TAUT_ROLE_SEND, &b, 1)->rail = 1;
+    add(&a, TAUT_ROLE_RECV, &b, 2)->transport = TAUT_TRANSPORT_OFI;
+    run(&a);
+    ck_assert_str_eq(a.measures[0].error,
+                     "this node has no rail 1 for transport tcp");
+    ck_assert_str_eq(a.measures[1].error,
+                     "this node has no rail 0 for transport ofi");
+}
+END_TEST
+
+/* Two rails on one node: a token of one is worth nothing on the other. */
+START_TEST(a_stream_on_another_rail_is_refused)
+{
+    struct taut_endpoint both[2] = {b.endpoint, b.endpoint};
+
+    both[1].rail = 1;
+    ck_assert_int_eq(taut_transport_tcp.open(&both[1], NULL, NULL), 0);
+    b.engine.endpoints = both;
+    b.engine.endpoint_count = 2;
+    add(&a, TAUT_ROLE_SEND, &b, 1); /* to rail 0 */
+    add(&b, TAUT_ROLE_RECV, &a, 1)->rail = 1;
+    run_both();
+    ck_assert_uint_eq(b.refused, 1);
+    ck_assert_int_eq(b.measures[0].total_bytes, 0);
+    taut_transport_tcp.close(&both[1]);
 }
 END_TEST
 
@@ -310,5 +382,10 @@ int main(void)
     tcase_add_test(tc, strangers_are_refused_and_counted);
     tcase_add_test(tc, more_streams_than_planned_are_refused);
     tcase_add_test(tc, a_stream_that_dies_leaves_zeros);
+    tcase_add_test(tc, round_trips_are_timed);
+    tcase_add_test(tc, an_echo_that_never_comes_is_no_latency);
+    tcase_add_test(tc, a_receiver_says_in_how_many_parts_it_looked);
+    tcase_add_test(tc, a_rail_or_transport_that_is_not_there_is_an_error);
+    tcase_add_test(tc, a_stream_on_another_rail_is_refused);
     return unit_run("engine", tc);
 }

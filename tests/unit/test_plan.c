@@ -11,6 +11,14 @@
 #define SEND(extra)                                                            \
     "{\"id\":1,\"role\":\"send\",\"peer\":\"10.0.0.1:4000\","                  \
     "\"token\":\"" TOKEN "\",\"start_ms\":20,\"dur_ms\":25" extra "}"
+#define OFI(peer)                                                              \
+    "{\"id\":2,\"role\":\"send\",\"transport\":\"ofi\",\"peer\":\"" peer       \
+    "\",\"token\":\"01112233445566778899aabbccddeeff\","                       \
+    "\"start_ms\":20,\"dur_ms\":25}"
+#define SEND3                                                                  \
+    "{\"id\":3,\"role\":\"send\",\"peer\":\"10.0.0.1:4000\","                  \
+    "\"token\":\"02112233445566778899aabbccddeeff\","                          \
+    "\"start_ms\":20,\"dur_ms\":25"
 #define PLAN(tests) "{\"v\":1,\"note\":\"\",\"tests\":[" tests "]}"
 
 static const struct {
@@ -58,7 +66,34 @@ static const struct {
     {PLAN("{\"id\":1,\"role\":\"send\",\"peer\":\"head:22\","
           "\"token\":\"" TOKEN "\",\"start_ms\":0,\"dur_ms\":25}"),
      EINVAL},
+    {PLAN(SEND(",\"mode\":\"burst\"")), EINVAL},
+    {PLAN(SEND(",\"mode\":1")), EINVAL},
+    {PLAN(SEND(",\"mode\":\"latency\",\"streams\":2")), EINVAL},
+    {PLAN(SEND(",\"rail\":16")), EINVAL},
+    {PLAN(SEND(",\"rail\":-1")), EINVAL},
+    {PLAN(SEND(",\"transport\":\"udp\"")), EINVAL},
+    {PLAN(SEND(",\"transport\":null")), EINVAL},
+    {PLAN(OFI("")), EINVAL},
+    {PLAN(OFI("abcd")), EINVAL},
 };
+
+START_TEST(rail_transport_and_mode_are_read)
+{
+    static const char text[] =
+        PLAN(OFI("10.0.0.2:9") "," SEND3 ",\"rail\":15,\"mode\":\"latency\"}");
+    static struct taut_plan plan;
+    struct taut_error err = {""};
+
+    ck_assert_msg(taut_plan_parse(&plan, text, strlen(text), &err) == 0, "%s",
+                  err.text);
+    ck_assert_int_eq(plan.tests[0].transport, TAUT_TRANSPORT_OFI);
+    ck_assert_int_eq(plan.tests[0].mode, TAUT_MODE_STREAM);
+    ck_assert_str_eq(plan.tests[0].peer, "10.0.0.2:9");
+    ck_assert_int_eq(plan.tests[1].transport, TAUT_TRANSPORT_TCP);
+    ck_assert_int_eq(plan.tests[1].mode, TAUT_MODE_LATENCY);
+    ck_assert_int_eq(plan.tests[1].rail, 15);
+}
+END_TEST
 
 START_TEST(a_bad_plan_is_refused_and_explained)
 {
@@ -93,7 +128,6 @@ START_TEST(a_plan_is_read)
                           "\"token\":\"ff112233445566778899aabbccddeeff\","
                           "\"start_ms\":0,\"dur_ms\":2000}");
     static struct taut_plan plan;
-    char peer[TAUT_ADDRESS_TEXT];
 
     ck_assert_int_eq(taut_plan_parse(&plan, text, strlen(text), NULL), 0);
     ck_assert_uint_eq(plan.count, 2);
@@ -101,8 +135,9 @@ START_TEST(a_plan_is_read)
     ck_assert_int_eq(plan.tests[0].streams, 4);
     ck_assert_int_eq(plan.tests[0].start_ms, 20);
     ck_assert_int_eq(plan.tests[0].token[1], 0x11);
-    taut_address_format(&plan.tests[0].peer, peer);
-    ck_assert_str_eq(peer, "10.0.0.1:4000");
+    ck_assert_str_eq(plan.tests[0].peer, "10.0.0.1:4000");
+    ck_assert_int_eq(plan.tests[0].mode, TAUT_MODE_STREAM);
+    ck_assert_int_eq(plan.tests[0].transport, TAUT_TRANSPORT_TCP);
     ck_assert_int_eq(plan.tests[1].role, TAUT_ROLE_RECV);
     ck_assert_int_eq(plan.tests[1].streams, 1);
     ck_assert_int_eq(plan.tests[1].dur_ms, 2000);
@@ -134,6 +169,7 @@ int main(void)
                         sizeof bad / sizeof bad[0]);
     tcase_add_test(tc, an_empty_plan_carries_its_note);
     tcase_add_test(tc, a_plan_is_read);
+    tcase_add_test(tc, rail_transport_and_mode_are_read);
     tcase_add_test(tc, sixty_five_tests_are_too_many);
     return unit_run("plan", tc);
 }

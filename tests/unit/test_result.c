@@ -8,13 +8,23 @@
 #include <jansson.h>
 
 #include "plugin/hello.h"
+#include "plugin/rails.h"
 #include "plugin/result.h"
 #include "tests/unit/unit.h"
 
-static struct taut_counters counters = {
-    .interface = "hsn0",
+static struct taut_rails rails = {
     .count = 2,
-    .list = {{"rx_bytes", 9007199254740993}, {"tx_bytes", 2}},
+    .list = {{.interface = "hsn0",
+              .counters = {.interface = "hsn0",
+                           .count = 2,
+                           .list = {{"rx_bytes", 9007199254740993},
+                                    {"tx_bytes", 2}}}},
+             {.interface = "hsn1"}},
+    .endpoint_count = 2,
+    .endpoints = {{.transport = &taut_transport_tcp, .name = "10.0.0.1:4000"},
+                  {.transport = &taut_transport_ofi,
+                   .rail = 1,
+                   .name = "10.0.1.1:4001"}},
 };
 
 static json_int_t number(const json_t *object, const char *key)
@@ -34,12 +44,30 @@ static void check_counters(const json_t *message)
     ck_assert_ptr_null(json_object_get(object, "speed_Mbps"));
 }
 
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static void check_endpoints(const json_t *hello)
+{
+    json_t *array = json_object_get(hello, "endpoints");
+
+    ck_assert_str_eq(text_of(hello, "endpoint"), "10.0.0.1:4000");
+    ck_assert_uint_eq(json_array_size(array), 2);
+    ck_assert_str_eq(text_of(json_array_get(array, 0), "if"), "hsn0");
+    ck_assert_str_eq(text_of(json_array_get(array, 0), "tcp"), "10.0.0.1:4000");
+    ck_assert_ptr_null(json_object_get(json_array_get(array, 0), "ofi"));
+    ck_assert_str_eq(text_of(json_array_get(array, 1), "if"), "hsn1");
+    ck_assert_ptr_null(json_object_get(json_array_get(array, 1), "tcp"));
+    ck_assert_str_eq(text_of(json_array_get(array, 1), "ofi"), "10.0.1.1:4001");
+}
+
 START_TEST(hello_has_every_field)
 {
     struct taut_job job;
     struct taut_hello hello = {.job = &job,
-                               .counters = &counters,
-                               .endpoint = "10.0.0.1:4000",
+                               .rails = &rails,
                                .boot = "b-1",
                                .budget_ms = 980,
                                .key = {0xab}};
@@ -64,6 +92,7 @@ START_TEST(hello_has_every_field)
                      "n[0-7]");
     ck_assert_uint_eq(json_string_length(json_object_get(json, "key")), 64);
     check_counters(json);
+    check_endpoints(json);
     json_decref(json);
     free(text);
     taut_job_fini(&job);
@@ -73,10 +102,8 @@ END_TEST
 static json_t *encode(const struct taut_plan *plan,
                       const struct taut_measure *measures)
 {
-    struct taut_result result = {.plan = plan,
-                                 .measures = measures,
-                                 .counters = &counters,
-                                 .refused = 3};
+    struct taut_result result = {
+        .plan = plan, .measures = measures, .rails = &rails, .refused = 3};
     char *text = taut_result_encode(&result);
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 
@@ -99,11 +126,17 @@ START_TEST(result_tells_what_is_known)
          .total_bytes = 100,
          .rtt_ns = -1,
          .retrans = -1,
+         .lat_n = -1,
+         .looks = 7,
          .sub_bytes = {10, 10, 10, 10, 10, 10, 10, 10}},
         {.bytes = 79,
          .window_ns = 21,
          .total_bytes = 99,
          .rtt_ns = 5,
+         .lat_median_ns = 16300,
+         .lat_p99_ns = 41000,
+         .lat_n = 600,
+         .looks = -1,
          .delay_ns = -1,
          .foreign_bytes = -1},
         {.error = "connect 10.0.0.1:1: refused"},
@@ -116,6 +149,11 @@ START_TEST(result_tells_what_is_known)
     ck_assert_int_eq(number(recv, "id"), 71);
     ck_assert_uint_eq(json_array_size(json_object_get(recv, "sub_bytes")), 8);
     ck_assert_int_eq(number(recv, "delay_ns"), 0);
+    ck_assert_int_eq(number(recv, "looks"), 7);
+    ck_assert_ptr_null(json_object_get(recv, "lat_ns"));
+    ck_assert_int_eq(number(json_object_get(send, "lat_ns"), "median"), 16300);
+    ck_assert_int_eq(number(json_object_get(send, "lat_ns"), "p99"), 41000);
+    ck_assert_int_eq(number(json_object_get(send, "lat_ns"), "n"), 600);
     ck_assert_ptr_null(json_object_get(recv, "rtt_ns"));
     ck_assert_int_eq(number(send, "rtt_ns"), 5);
     ck_assert_ptr_null(json_object_get(send, "sub_bytes"));

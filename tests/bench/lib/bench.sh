@@ -6,6 +6,7 @@ set -u -o pipefail
 BENCH_DIR=$(cd "$(dirname "$0")" && pwd)
 SCENE_DIR=$(cd "$BENCH_DIR/../lab" && pwd)
 : "${TAUT_PREFIX:?run ./quickstart bench $(basename "$0")}"
+: "${TAUT_BUILDDIR:=$(dirname "$TAUT_PREFIX")}" # has what only benchmarks use
 # shellcheck source=/dev/null
 . "$SCENE_DIR/lib/scenes.sh"
 
@@ -16,6 +17,7 @@ die() {
     exit 1
 }
 
+# Takes one of a benchmark's own options: returns how many words it took.
 bench_option() { return 0; }
 
 bench_options() {

@@ -6,13 +6,13 @@ local figure = require "figure"
 local json = require "taut.json"
 local stats = require "stats"
 
-local LEVELS = { 100, 50, 25 }
+local LEVELS = { 100, 75, 50, 25, 10 }
 
 local counting = arg[1] == "--count" and table.remove(arg, 1)
 local number, from, to = tonumber(arg[1]), arg[2], arg[3]
 
 local function empty()
-   return { iperf = {}, probe = {}, jobs = 0, void = 0, none = 0, why = {} }
+   return { iperf = {}, short = {}, probe = {}, jobs = 0, void = 0, none = 0, why = {} }
 end
 
 local levels = {}
@@ -39,9 +39,9 @@ local function take_check(l, check)
 end
 
 for line in io.lines() do
-   local level, Bps = line:match("^iperf%s+(%d+)%s+(%S+)$")
-   if level then
-      table.insert(levels[tonumber(level)].iperf, tonumber(Bps))
+   local word, level, Bps = line:match("^(%l+)%s+(%d+)%s+([%d.e+-]+)$")
+   if word == "iperf" or word == "short" then
+      table.insert(levels[tonumber(level)][word], tonumber(Bps))
    else
       local at, text = line:match("^check (%d+) (.*)$")
       if at then
@@ -55,27 +55,35 @@ if counting then
    os.exit(0)
 end
 
-print("        iperf3, MB/s              taut-probe, MB/s                     ratio of the medians")
-print("level   runs  median  5-95 %      tests  median  5-95 %         void   and 95 % interval")
+-- How far values are off the truth, %, the nearest first.
+local function errors(list, truth)
+   local off = {}
+   for i, v in ipairs(list) do
+      off[i] = 100 * math.abs(v / truth - 1)
+   end
+   table.sort(off)
+   return off
+end
+
+local function row(list, truth)
+   local off = errors(list, truth)
+   return #list, (stats.median(list) or 0) / 1e6, stats.median(off) or 0, off[#off] or 0
+end
+
+print("        iperf3 2 s     taut-probe                            iperf3, same time")
+print("level  runs    MB/s   tests    MB/s  median  worst   void     runs    MB/s  median  worst")
 for _, level in ipairs(LEVELS) do
    local l = levels[level]
    -- the first so many, so that no more are taken where it would help
    local probe = table.move(l.probe, 1, math.min(number, #l.probe), 1, {})
-   local reference = stats.median(l.iperf)
-   local function MB(list, share)
-      return (stats.quantile(list, share) or 0) / 1e6
-   end
-   local ratio = #probe > 0 and stats.median(probe) / reference
-   local low, high = 0, 0
-   if ratio then
-      low, high = stats.interval(probe)
-   end
-   local row = "%4d %% %5d  %6.3f  %.3f-%.3f  %6d  %6.3f  %6.3f-%.3f %5.1f %%   %.4f  %.4f-%.4f"
-   print(row:format(level, #l.iperf, MB(l.iperf, 0.5), MB(l.iperf, 0.05), MB(l.iperf, 0.95), #probe,
-      MB(probe, 0.5), MB(probe, 0.05), MB(probe, 0.95), 100 * l.void / math.max(1, l.jobs),
-      ratio or 0, low / reference, high / reference))
-   l.off = ratio and 100 * math.abs(ratio - 1)
-   l.spread = ratio and { MB(probe, 0.05) * 1e6 / reference, MB(probe, 0.95) * 1e6 / reference }
+   l.truth = stats.median(l.iperf) or 0
+   local n, MB, median, worst = row(probe, l.truth)
+   local text = "%4d %% %4d %7.3f %7d %7.3f %5.2f %% %5.2f %% %4.1f %%"
+   io.write(text:format(level, #l.iperf, l.truth / 1e6, n, MB, median, worst,
+      100 * l.void / math.max(1, l.jobs)))
+   text = "  %5d %7.3f %5.1f %% %5.1f %%"
+   print(text:format(row(l.short, l.truth)))
+   l.median, l.worst = n > 0 and median or nil, n > 0 and worst or nil
 end
 for _, level in ipairs(LEVELS) do
    local l = levels[level]
@@ -88,10 +96,11 @@ for _, level in ipairs(LEVELS) do
 end
 print()
 for _, level in ipairs(LEVELS) do
-   local l = levels[level]
-   figure(("probe_accuracy.%d_percent"):format(level), l.off, "%", "<=", 5)
-   figure(("probe_accuracy.%d_percent.p5"):format(level), l.spread and l.spread[1], "of_iperf3")
-   figure(("probe_accuracy.%d_percent.p95"):format(level), l.spread and l.spread[2], "of_iperf3")
-   figure(("probe_accuracy.%d_percent.void"):format(level), 100 * l.void / math.max(1, l.jobs),
-      "%")
+   local l, name = levels[level], ("probe_accuracy.%d_percent"):format(level)
+   local _, _, median, worst = row(l.short, l.truth)
+   figure(name .. ".median", l.median, "%", "<=", 2)
+   figure(name .. ".worst", l.worst, "%", "<=", 5)
+   figure(name .. ".void", 100 * l.void / math.max(1, l.jobs), "%")
+   figure(name .. ".iperf3_median", median, "%")
+   figure(name .. ".iperf3_worst", worst, "%")
 end

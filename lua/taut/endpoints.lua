@@ -1,0 +1,97 @@
+--- Where nodes accept streams: their rails, and what two nodes have in common.
+--
+-- A rail is one interface of a node; in a test it counts from 1, on the wire from 0.
+local endpoints = {}
+
+local RAILS_MAX, NAME_MAX = 16, 135
+local TRANSPORTS = { "ofi", "tcp" } -- the better one first
+
+local function is_text(v, most)
+   return v == nil or type(v) == "string" and v ~= "" and #v <= most
+end
+
+--- Check the `endpoints` of a HELLO.
+-- @return true or false
+function endpoints.check(list)
+   if list == nil then
+      return true
+   elseif type(list) ~= "table" or #list > RAILS_MAX or (#list == 0 and next(list) ~= nil) then
+      return false
+   end
+   for _, e in ipairs(list) do
+      if type(e) ~= "table" or not is_text(e["if"], 64) or not is_text(e.tcp, NAME_MAX)
+         or not is_text(e.ofi, NAME_MAX) then
+         return false
+      end
+   end
+   return true
+end
+
+--- A node's rails, in order; a HELLO without `endpoints` has one.
+-- @param h checked HELLO
+-- @return array of { tcp =, ofi = }
+function endpoints.of(h)
+   if h.endpoints and #h.endpoints > 0 then
+      return h.endpoints
+   end
+   return { { tcp = h.endpoint ~= "" and h.endpoint or nil } }
+end
+
+--- What two nodes can test on a rail.
+-- @param a, b what endpoints.of gave
+-- @param rail from 1
+-- @return transport, or nil
+function endpoints.common(a, b, rail)
+   for _, name in ipairs(TRANSPORTS) do
+      if a[rail] and b[rail] and a[rail][name] and b[rail][name] then
+         return name
+      end
+   end
+   return nil
+end
+
+--- One node's part of a test, as a PLAN carries it.
+-- @param t test: id, src, dst, token, start_ms, dur_ms, streams; rail and mode may be there
+-- @param n the node; the other end is `other`
+-- @param peers map node → { endpoints = }
+-- @param name of the other node
+-- @return the table; nil when the two have no transport in common
+function endpoints.wire(t, n, peers, name)
+   local other, rail = t.src == n and t.dst or t.src, t.rail or 1
+   local transport = endpoints.common(peers[n].endpoints, peers[other].endpoints, rail)
+   if not transport then
+      return nil
+   end
+   return { id = t.id, role = t.src == n and "send" or "recv",
+      peer = peers[other].endpoints[rail][transport], node = name, token = t.token,
+      start_ms = t.start_ms, dur_ms = t.dur_ms, streams = t.streams,
+      rail = rail > 1 and rail - 1 or nil,
+      transport = transport ~= "tcp" and transport or nil,
+      mode = t.mode ~= "stream" and t.mode or nil }
+end
+
+--- The tests of a plan that its nodes can carry out, and the others.
+-- @return array of tests, array of tests
+function endpoints.split(tests, peers)
+   local can, cannot = {}, {}
+   for _, t in ipairs(tests) do
+      local list = endpoints.common(peers[t.src].endpoints, peers[t.dst].endpoints, t.rail or 1)
+         and can or cannot
+      list[#list + 1] = t
+   end
+   return can, cannot
+end
+
+--- Does any of these nodes open libfabric?  It is then waited for.
+function endpoints.needs_ofi(peers)
+   for _, peer in pairs(peers) do
+      for _, e in ipairs(peer.endpoints) do
+         if e.ofi then
+            return true
+         end
+      end
+   end
+   return false
+end
+
+return endpoints

@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Streams over libfabric's reliable datagrams; this is taut-ofi.so.
+ *
+ * Each message has a head: what it is, which of the receiver's streams it
+ * belongs to (a number nobody can guess), and a value.
+ *   OPEN    value: the sender's number; its name follows.  to: 0
+ *   OPENED  value: the acceptor's number
+ *   DATA    bytes follow
+ *   ACK     value: payload bytes that were taken so far
+ *   RESET   the stream is over
+ * What was sent and not acknowledged is under way, wherever it stands. */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "plugin/clock.h"
+#include "plugin/ofi.h"
+#include "plugin/transport.h"
+#include "wire/seal.h"
+
+#define STREAMS_MAX 2048 /* at once; a number's lower bits */
+#define RESERVE 4
+#define CHUNK_MIN 1024 /* payload of a message: CHUNK_US of the rate */
+#define CHUNK_US 500
+#define ACK_EVERY 4               /* messages taken; earlier before we sleep */
+#define RETRY_NS (TAUT_MS_NS / 5) /* for what the provider had no room for */
+
+enum message {
+    MESSAGE_NONE = 0,
+    MESSAGE_OPEN,
+    MESSAGE_OPENED,
+    MESSAGE_DATA,
+    MESSAGE_ACK,
+    MESSAGE_RESET,
+};
+
+struct head {
+    uint32_t type;
+    uint32_t length; /* of the bytes that follow */
+    uint64_t to;
+    uint64_t value;
+};
+
+#define PAYLOAD_MAX (TAUT_OFI_MESSAGE - sizeof(struct head))
+
+enum state {
+    STATE_FREE = 0,
+    STATE_OPENING, /* ours, not answered yet */
+    STATE_WAITING, /* a peer's, not accepted yet */
+    STATE_OPEN,
+};
+
+struct stream {
+    enum state state;
+    uint64_t own, peer; /* its number here and there */
+    fi_addr_t address;
+    int error;        /* an errno: it is over */
+    enum message due; /* OPEN or OPENED has yet to go out */
+    size_t chunk;
+    int64_t opened_ns, first_ns, rtt_ns;
+    int64_t sent_bytes, acked_bytes;
+    int64_t taken_bytes; /* by our side */
+    int unacked;         /* messages taken and not acknowledged */
+    struct taut_ofi_buffer *first, *last; /* what came and was not taken */
+};
+
+struct ofi {
+    struct taut_ofi net;
+    struct stream streams[STREAMS_MAX];
+    int used; /* no stream at or above this was ever used */
+};
+
+static struct ofi *of(const struct taut_endpoint *ep)
+{
+    return ep->state;
+}
+
+static struct stream *stream_of(const struct taut_endpoint *ep, int stream)
+{
+    return &of(ep)->streams[stream];
+}
+
+/* The stream a message is for, or NULL. */
+static struct stream *find(struct ofi *o, uint64_t number)
+{
+    struct stream *s = &o->streams[number % STREAMS_MAX];
+
+    return s->state != STATE_FREE && s->own == number ? s : NULL;
+}
+
+static int new_stream(struct ofi *o, enum state state)
+{
+    uint64_t noise;
+
+    if (getrandom(&noise, sizeof noise, GRND_NONBLOCK) != sizeof noise)
+        return -1;
+    for (int i = 0; i < STREAMS_MAX; i++) {
+        struct stream *s = &o->streams[i];
+
+        if (s->state != STATE_FREE)
+            continue;
+        memset(s, 0, sizeof *s);
+        s->state = state;
+        s->own =
+            (noise | STREAMS_MAX) / STREAMS_MAX * STREAMS_MAX + (uint64_t)i;
+        s->chunk = CHUNK_MIN;
+        s->opened_ns = taut_now_ns();
+        if (i >= o->used)
+            o->used = i + 1;
+        return i;
+    }
+    errno = ENOBUFS;
+    return -1;
+}
+
+/* ---- sending ---- */
+
+static int post(struct ofi *o, struct stream *s, struct taut_ofi_buffer *b,
+                struct head head)
+{
+    memcpy(b->bytes, &head, sizeof head);
+    b->length = sizeof head + head.length;
+    b->owner = s->own;
+    return taut_ofi_send(&o->net, b, s->address);
+}
+
+/* A message without payload.  Returns 0, or -1 with errno EAGAIN or why. */
+static int tell(struct ofi *o, struct stream *s, enum message type,
+                uint64_t value)
+{
+    struct taut_ofi_buffer *b = taut_ofi_take(&o->net, 0);
+    struct head head = {.type = type, .to = s->peer, .value = value};
+
+    if (!b) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (type == MESSAGE_OPEN) {
+        head.length = (uint32_t)o->net.name_length;
+        memcpy(b->bytes + sizeof head, o->net.name, o->net.name_length);
+    }
+    return post(o, s, b, head);
+}
+
+/* Send what is due; what cannot be sent now stays due. */
+static void tell_due(struct ofi *o, struct stream *s)
+{
+    if (s->due != MESSAGE_NONE && !s->error) {
+        if (tell(o, s, s->due, s->own) == 0)
+            s->due = MESSAGE_NONE;
+        else if (errno != EAGAIN)
+            s->error = errno;
+    }
+    if (s->unacked > 0 && !s->error &&
+        tell(o, s, MESSAGE_ACK, (uint64_t)s->taken_bytes) == 0)
+        s->unacked = 0;
+}
+
+static ssize_t send_data(struct taut_endpoint *ep, struct stream *s,
+                         const void *data, size_t n)
+{
+    struct ofi *o = of(ep);
+    struct taut_ofi_buffer *b;
+    struct head head = {.type = MESSAGE_DATA, .to = s->peer};
+
+    if (s->error) {
+        errno = s->error;
+        return -1;
+    }
+    b = s->state == STATE_OPEN ? taut_ofi_take(&o->net, RESERVE) : NULL;
+    if (!b) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (data)
+        memcpy(b->bytes + sizeof head, data, n);
+    head.length = (uint32_t)n;
+    if (post(o, s, b, head) < 0)
+        return -1;
+    if (s->first_ns == 0)
+        s->first_ns = taut_now_ns();
+    s->sent_bytes += (int64_t)n;
+    return (ssize_t)n;
+}
+
+/* ---- what comes in ---- */
+
+static void take_open(struct ofi *o, const struct head *head,
+                      const unsigned char *name)
+{
+    fi_addr_t address;
+    int i;
+
+    if (taut_ofi_peer(&o->net, name, head->length, &address) < 0)
+        return;
+    i = new_stream(o, STATE_WAITING);
+    if (i < 0)
+        return;
+    o->streams[i].address = address;
+    o->streams[i].peer = head->value;
+    o->streams[i].due = MESSAGE_OPENED;
+    tell_due(o, &o->streams[i]);
+}
+
+/* A message becomes the stream's, to be taken by receive or discard. */
+static void keep(struct stream *s, struct taut_ofi_buffer *b)
+{
+    b->next = NULL;
+    b->begin = sizeof(struct head);
+    if (s->last)
+        s->last->next = b;
+    else
+        s->first = b;
+    s->last = b;
+}
+
+static void take_ack(struct stream *s, uint64_t bytes)
+{
+    int64_t spent_ns = taut_now_ns() - s->first_ns, chunk;
+
+    if (bytes > (uint64_t)s->sent_bytes || (int64_t)bytes < s->acked_bytes)
+        return;
+    s->acked_bytes = (int64_t)bytes;
+    if (spent_ns <= 0)
+        return;
+    chunk = (int64_t)((double)bytes / (double)spent_ns * 1000 * CHUNK_US);
+    if (chunk > (int64_t)s->chunk)
+        s->chunk = chunk < (int64_t)PAYLOAD_MAX ? (size_t)chunk : PAYLOAD_MAX;
+}
+
+/* Returns true when the message is still needed. */
+static bool take_message(struct ofi *o, struct taut_ofi_buffer *b)
+{
+    struct head head;
+    struct stream *s;
+
+    if (b->length < sizeof head)
+        return false;
+    memcpy(&head, b->bytes, sizeof head);
+    if (head.length != b->length - sizeof head)
+        return false;
+    if (head.type == MESSAGE_OPEN) {
+        take_open(o, &head, b->bytes + sizeof head);
+        return false;
+    }
+    s = find(o, head.to);
+    if (!s)
+        return false;
+    switch ((enum message)head.type) {
+    case MESSAGE_OPENED:
+        if (s->state != STATE_OPENING)
+            return false;
+        s->peer = head.value;
+        s->rtt_ns = taut_now_ns() - s->opened_ns;
+        s->state = STATE_OPEN;
+        return false;
+    case MESSAGE_DATA:
+        if (head.length > 0)
+            keep(s, b);
+        return head.length > 0;
+    case MESSAGE_ACK:
+        take_ack(s, head.value);
+        return false;
+    case MESSAGE_RESET:
+        s->error = ECONNRESET;
+        return false;
+    case MESSAGE_OPEN:
+    case MESSAGE_NONE:
+        break;
+    }
+    return false;
+}
+
+static void take_event(struct ofi *o, const struct taut_ofi_event *event)
+{
+    struct taut_ofi_buffer *b = event->buffer;
+    struct stream *s;
+
+    if (b->is_send && event->error) {
+        s = find(o, b->owner);
+        if (s)
+            s->error = event->error;
+    }
+    if (b->is_send || event->error || !take_message(o, b))
+        taut_ofi_give(&o->net, b);
+}
+
+static void progress(struct ofi *o)
+{
+    struct taut_ofi_event event;
+
+    for (int i = 0; i < TAUT_OFI_BUFFERS && taut_ofi_next(&o->net, &event); i++)
+        take_event(o, &event);
+}
+
+/* ---- the table ---- */
+
+/* "10.0.0.1" of an address with a port. */
+static const char *host_of(const struct taut_address *a, char *text, size_t n)
+{
+    const struct sockaddr_in *v4 = (const void *)&a->sa;
+    const struct sockaddr_in6 *v6 = (const void *)&a->sa;
+    const void *bytes = a->sa.ss_family == AF_INET
+                            ? (const void *)&v4->sin_addr
+                            : (const void *)&v6->sin6_addr;
+
+    return inet_ntop(a->sa.ss_family, bytes, text, (socklen_t)n);
+}
+
+static void ofi_close(struct taut_endpoint *ep)
+{
+    struct ofi *o = of(ep);
+
+    if (o)
+        taut_ofi_close(&o->net);
+    free(o);
+    ep->state = NULL;
+    ep->transport = NULL;
+}
+
+extern const struct taut_transport taut_transport_module
+    __attribute__((visibility("default")));
+
+static int ofi_open(struct taut_endpoint *ep,
+                    const struct taut_transport_options *options,
+                    struct taut_error *err)
+{
+    struct ofi *o = calloc(1, sizeof *o);
+    char host[INET6_ADDRSTRLEN];
+    int saved;
+
+    if (!o || !host_of(&ep->local, host, sizeof host)) {
+        free(o);
+        return taut_error_set(err, "libfabric: no address, or no memory");
+    }
+    ep->fd = -1;
+    ep->state = o;
+    if (taut_ofi_open(&o->net, host, options->provider, options->domain, err) ==
+        0) {
+        taut_hex(ep->name, o->net.name, o->net.name_length);
+        ep->transport = &taut_transport_module;
+        return 0;
+    }
+    saved = errno;
+    ofi_close(ep);
+    errno = saved;
+    return -1;
+}
+
+/* A descriptor several streams share is watched once. */
+static void sleep_on(struct taut_pollset *set, int fd)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->fds[i].fd == fd)
+            return;
+    }
+    taut_pollset_add(set, fd, POLLIN);
+}
+
+static bool is_ready(const struct ofi *o, const struct stream *s, short events)
+{
+    if (s->error)
+        return true;
+    if ((events & POLLIN) && s->first)
+        return true;
+    return (events & POLLOUT) && s->state == STATE_OPEN &&
+           o->net.free_send_count > RESERVE;
+}
+
+static bool has_waiting(const struct ofi *o)
+{
+    for (int i = 0; i < o->used; i++) {
+        if (o->streams[i].state == STATE_WAITING)
+            return true;
+    }
+    return false;
+}
+
+static void ofi_watch(struct taut_endpoint *ep, int stream, short events,
+                      struct taut_pollset *set)
+{
+    struct ofi *o = of(ep);
+    struct stream *s = stream < 0 ? NULL : stream_of(ep, stream);
+
+    progress(o);
+    if (s) {
+        tell_due(o, s);
+        if (s->due != MESSAGE_NONE || s->unacked > 0)
+            taut_pollset_wake(set, taut_now_ns() + RETRY_NS);
+    }
+    if ((s && events && is_ready(o, s, events)) || (!s && has_waiting(o)) ||
+        !taut_ofi_may_sleep(&o->net))
+        taut_pollset_wake(set, taut_now_ns());
+    else
+        sleep_on(set, o->net.wait_fd);
+}
+
+static int ofi_accept(struct taut_endpoint *ep)
+{
+    struct ofi *o = of(ep);
+
+    progress(o);
+    for (int i = 0; i < o->used; i++) {
+        if (o->streams[i].state == STATE_WAITING) {
+            o->streams[i].state = STATE_OPEN;
+            return i;
+        }
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
+static int ofi_connect(struct taut_endpoint *ep, const char *peer)
+{
+    struct ofi *o = of(ep);
+    unsigned char name[TAUT_ENDPOINT_BYTES];
+    size_t n = strlen(peer) / 2;
+    fi_addr_t address;
+    int i;
+
+    if (n > sizeof name || taut_unhex(name, n, peer) < 0 ||
+        taut_ofi_peer(&o->net, name, n, &address) < 0)
+        return -1;
+    i = new_stream(o, STATE_OPENING);
+    if (i < 0)
+        return -1;
+    o->streams[i].address = address;
+    o->streams[i].due = MESSAGE_OPEN;
+    tell_due(o, &o->streams[i]);
+    return i;
+}
+
+static int ofi_connected(struct taut_endpoint *ep, int stream)
+{
+    struct stream *s = stream_of(ep, stream);
+
+    progress(of(ep));
+    tell_due(of(ep), s);
+    if (!s->error && s->state == STATE_OPEN)
+        return 0;
+    errno = s->error ? s->error : EAGAIN;
+    return -1;
+}
+
+static ssize_t ofi_send(struct taut_endpoint *ep, int stream, const void *data,
+                        size_t n)
+{
+    return send_data(ep, stream_of(ep, stream), data,
+                     n < PAYLOAD_MAX ? n : PAYLOAD_MAX);
+}
+
+static ssize_t ofi_fill(struct taut_endpoint *ep, int stream, size_t n)
+{
+    struct stream *s = stream_of(ep, stream);
+
+    return send_data(ep, s, NULL, n < s->chunk ? n : s->chunk);
+}
+
+/* The oldest message that was not taken whole, or NULL with errno. */
+static struct taut_ofi_buffer *oldest(struct taut_endpoint *ep,
+                                      struct stream *s)
+{
+    if (!s->first)
+        progress(of(ep));
+    if (!s->first)
+        errno = s->error ? s->error : EAGAIN;
+    return s->first;
+}
+
+static void took(struct taut_endpoint *ep, struct stream *s, size_t n)
+{
+    struct taut_ofi_buffer *b = s->first;
+
+    s->taken_bytes += (int64_t)n;
+    b->begin += n;
+    if (b->begin < b->length)
+        return;
+    s->first = b->next;
+    if (!s->first)
+        s->last = NULL;
+    taut_ofi_give(&of(ep)->net, b);
+    if (++s->unacked >= ACK_EVERY)
+        tell_due(of(ep), s);
+}
+
+static ssize_t ofi_receive(struct taut_endpoint *ep, int stream, void *data,
+                           size_t n)
+{
+    struct stream *s = stream_of(ep, stream);
+    struct taut_ofi_buffer *b = oldest(ep, s);
+
+    if (!b)
+        return -1;
+    if (n > b->length - b->begin)
+        n = b->length - b->begin;
+    memcpy(data, b->bytes + b->begin, n);
+    took(ep, s, n);
+    return (ssize_t)n;
+}
+
+static ssize_t ofi_discard(struct taut_endpoint *ep, int stream)
+{
+    struct stream *s = stream_of(ep, stream);
+    struct taut_ofi_buffer *b = oldest(ep, s);
+    size_t n;
+
+    if (!b)
+        return -1;
+    n = b->length - b->begin;
+    took(ep, s, n);
+    return (ssize_t)n;
+}
+
+static int64_t ofi_queued(struct taut_endpoint *ep, int stream)
+{
+    struct stream *s = stream_of(ep, stream);
+
+    progress(of(ep));
+    return s->sent_bytes - s->acked_bytes;
+}
+
+static int ofi_stats(struct taut_endpoint *ep, int stream,
+                     struct taut_stream_stats *stats)
+{
+    struct stream *s = stream_of(ep, stream);
+
+    progress(of(ep));
+    stats->acked_bytes = s->acked_bytes;
+    stats->sent_bytes = s->sent_bytes;
+    stats->flight_bytes = s->sent_bytes - s->acked_bytes;
+    stats->rtt_ns = s->rtt_ns;
+    stats->retrans = 0;
+    stats->busy_ns = -1;
+    return 0;
+}
+
+static void ofi_reset(struct taut_endpoint *ep, int stream)
+{
+    struct ofi *o = of(ep);
+    struct stream *s = stream_of(ep, stream);
+    struct taut_ofi_buffer *b;
+
+    progress(o);
+    if (s->state == STATE_OPEN && !s->error)
+        tell(o, s, MESSAGE_RESET, 0);
+    while ((b = s->first)) {
+        s->first = b->next;
+        taut_ofi_give(&o->net, b);
+    }
+    s->state = STATE_FREE;
+}
+
+const struct taut_transport taut_transport_module = {
+    .kind = TAUT_TRANSPORT_OFI,
+    .open = ofi_open,
+    .close = ofi_close,
+    .watch = ofi_watch,
+    .accept = ofi_accept,
+    .connect = ofi_connect,
+    .connected = ofi_connected,
+    .send = ofi_send,
+    .fill = ofi_fill,
+    .receive = ofi_receive,
+    .discard = ofi_discard,
+    .queued = ofi_queued,
+    .stats = ofi_stats,
+    .reset = ofi_reset,
+};

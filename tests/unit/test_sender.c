@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A sender against a transport that is a link of a known rate and
+ * acknowledges in lumps. */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "plugin/clock.h"
+#include "plugin/sender.h"
+#include "tests/unit/unit.h"
+
+#define RATE_Bps 9400000 /* three quarters of 100 Mbit/s */
+#define LUMP (64 * 1024)
+
+static int64_t begun_ns, sent, most_queued;
+
+/* What the link has carried, as acknowledgements tell it. */
+static int64_t acked(void)
+{
+    int64_t ns = begun_ns ? taut_now_ns() - begun_ns : 0;
+    int64_t carried = (int64_t)((double)ns * RATE_Bps / 1e9);
+
+    carried = carried < sent ? carried : sent;
+    return carried == sent ? sent : carried / LUMP * LUMP;
+}
+
+static void watch(struct taut_endpoint *ep, int stream, short events,
+                  struct taut_pollset *set)
+{
+    (void)ep, (void)stream, (void)events, (void)set;
+}
+
+static int connect_now(struct taut_endpoint *ep, const char *peer)
+{
+    (void)ep, (void)peer;
+    return 0;
+}
+
+static int connected(struct taut_endpoint *ep, int stream)
+{
+    (void)ep, (void)stream;
+    return 0;
+}
+
+static ssize_t send_some(struct taut_endpoint *ep, int stream, const void *data,
+                         size_t n)
+{
+    (void)ep, (void)stream, (void)data;
+    return (ssize_t)n;
+}
+
+static ssize_t fill(struct taut_endpoint *ep, int stream, size_t n)
+{
+    (void)ep, (void)stream;
+    if (!begun_ns)
+        begun_ns = taut_now_ns();
+    sent += (int64_t)n;
+    if (sent - acked() > most_queued)
+        most_queued = sent - acked();
+    return (ssize_t)n;
+}
+
+static int64_t queued(struct taut_endpoint *ep, int stream)
+{
+    (void)ep, (void)stream;
+    return sent - acked();
+}
+
+static int stats(struct taut_endpoint *ep, int stream,
+                 struct taut_stream_stats *st)
+{
+    (void)ep, (void)stream;
+    memset(st, 0, sizeof *st);
+    st->acked_bytes = acked();
+    st->sent_bytes = sent;
+    st->busy_ns = -1;
+    return 0;
+}
+
+static void reset(struct taut_endpoint *ep, int stream)
+{
+    (void)ep, (void)stream;
+}
+
+static const struct taut_transport link_of_known_rate = {
+    .kind = TAUT_TRANSPORT_TCP,
+    .watch = watch,
+    .connect = connect_now,
+    .connected = connected,
+    .send = send_some,
+    .fill = fill,
+    .queued = queued,
+    .stats = stats,
+    .reset = reset,
+};
+
+/* Past bug: a lump of acknowledgements looked like a fast link for a
+ * millisecond, and 40 ms of data went into the queue before the link, which
+ * overflowed. */
+START_TEST(lumps_of_acknowledgements_do_not_fill_the_queues)
+{
+    static struct taut_sender s;
+    struct taut_endpoint ep = {.transport = &link_of_known_rate};
+    struct taut_plan_test test = {
+        .role = TAUT_ROLE_SEND,
+        .mode = TAUT_MODE_STREAM,
+        .dur_ms = 150,
+        .streams = 1,
+    };
+    struct taut_measure measure = {.rtt_ns = -1};
+
+    taut_sender_begin(&s, &ep, &test, &measure, taut_now_ns());
+    while (!s.is_done)
+        taut_sender_run(&s, taut_now_ns());
+    ck_assert_str_eq(measure.error, "");
+    ck_assert_int_gt(sent, 64 * 1024);
+    /* 8 ms of the rate, and a lump that is not acknowledged yet */
+    ck_assert_msg(most_queued <= RATE_Bps / 1000 * 9 + LUMP,
+                  "%lld bytes stood in queues", (long long)most_queued);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("sender");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, lumps_of_acknowledgements_do_not_fill_the_queues);
+    return unit_run("sender", tc);
+}
