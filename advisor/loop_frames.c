@@ -251,7 +251,7 @@ static int conn_send(lua_State *L)
     size_t n;
     const char *payload = luaL_checklstring(L, 3, &n);
 
-    luaL_argcheck(L, type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_RESULT, 2,
+    luaL_argcheck(L, type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_LAST, 2,
                   "no such frame type");
     if (c->bev == NULL || c->closing)
         return taut_fail(L, "closed");

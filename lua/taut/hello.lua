@@ -14,7 +14,7 @@ end
 
 -- field → check; a field that fails is named in the error.
 local fields = {
-   { "v", function(v) return v == 1 end, "1" },
+   { "v", function(v) return v == 2 end, "2 (install the same release on the node)" },
    { "purpose", function(v) return PURPOSES[v] end, "prolog, epilog or idle" },
    { "job", function(v) return is_whole(v, 0, (1 << 32) - 1) end, "a job id" },
    { "node", function(v) return is_text(v, NAME_MAX) and v ~= "" end, "a node name" },

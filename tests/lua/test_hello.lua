@@ -5,7 +5,7 @@ local rendezvous = require "taut.rendezvous"
 local tests = {}
 
 local function good(more)
-   local h = { v = 1, purpose = "prolog", job = 5, restart = 0, uid = 1000, node = "n1",
+   local h = { v = 2, purpose = "prolog", job = 5, restart = 0, uid = 1000, node = "n1",
       nodes = "n[0-3]", endpoint = "10.0.0.1:4000", budget_ms = 900, boot = "x",
       key = ("a"):rep(64), counters = {} }
    for k, v in pairs(more or {}) do

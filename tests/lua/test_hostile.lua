@@ -46,11 +46,11 @@ local function through_json(v)
    return text and json.decode(text)
 end
 
-local HELLO = { v = 1, purpose = "prolog", job = 5, restart = 0, uid = 1000, node = "n1",
+local HELLO = { v = 2, purpose = "prolog", job = 5, restart = 0, uid = 1000, node = "n1",
    nodes = "n[0-3]", endpoint = "10.0.0.1:4000", budget_ms = 900, boot = "x",
    key = ("a"):rep(64), counters = json.array { { ["if"] = "hsn0", rx_bytes = 1 } } }
 
-local RESULT = { v = 1, refused = 0, counters = json.array {}, tests = json.array {
+local RESULT = { v = 2, refused = 0, counters = json.array {}, tests = json.array {
    { id = 1, role = "send", bytes = 1, window_ns = 1, busy_ns = 1, rtt_ns = 1 },
    { id = 1, role = "recv", bytes = 1, window_ns = 1, sub_bytes = json.array { 1, 1, 1, 1 } },
    { id = 2, role = "recv", error = "no" } } }
