@@ -11,12 +11,21 @@
 #include "plugin/clock.h"
 #include "plugin/survey.h"
 
+#define SAME_SIGNAL_NS (TAUT_S_NS / 2)
+
 static volatile sig_atomic_t signals;
 
+/* One Ctrl-C may come twice, from the terminal or Slurm and from the `taut`
+ * that started us: that is one signal. */
 static void on_signal(int number)
 {
+    static volatile int64_t last_ns;
+    int64_t now_ns = taut_now_ns();
+
     (void)number;
-    signals++;
+    if (signals == 0 || now_ns - last_ns > SAME_SIGNAL_NS)
+        signals++;
+    last_ns = now_ns;
 }
 
 /* Have both signals counted, but only while 'open' is the mask. */

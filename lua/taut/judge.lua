@@ -94,7 +94,8 @@ function judge.expectation(t, topo)
 end
 
 --- Judge one test.
--- @param t the test as planned (src, dst, route, dur_ms …); gets src_name, dst_name,
+-- @param t the test as planned (src, dst, route, dur_ms …; planned_Bps where the plan lets tests
+--   share components and so knows what each can reach); gets src_name, dst_name,
 --   expected_Bps, bw_Bps, sender_Bps, ratio, rtt_ns, class ("good", "low", "void") and why
 -- @param send, recv what the two nodes reported (tables of doc/protocol.md), or nil
 -- @param topo topology
@@ -102,7 +103,7 @@ end
 -- @return t
 function judge.test(t, send, recv, topo, s)
    t.src_name, t.dst_name = topo.nodes[t.src], topo.nodes[t.dst]
-   t.expected_Bps = judge.expectation(t, topo)
+   t.expected_Bps = t.planned_Bps or judge.expectation(t, topo)
    t.bw_Bps = recv and not recv.error and rate(recv.bytes or 0, recv.window_ns) or 0
    t.sender_Bps = send and not send.error and rate(send.bytes or 0, send.window_ns) or 0
    t.ratio = t.bw_Bps / t.expected_Bps
