@@ -65,7 +65,7 @@ local function build(d)
    end
    d.keep = function(s, tests) findings.take_survey(d, s, tests) end
    d.history = function(name, fn)
-      d.journal:query(name, { before = math.maxinteger }, function(rows) fn(rows or {}) end)
+      d.journal:query(name, {}, function(rows) fn(rows or {}) end)
    end
    d.surveys = survey.new(d)
    d.meet = rendezvous.new {

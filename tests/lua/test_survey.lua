@@ -24,7 +24,7 @@ local function connection(name)
    end
    function conn:close() self.closed = true end
    function conn:timeout(ms) self.timeout_ms = ms end
-   function conn:peer() return "10.0.0.1:1" end
+   function conn.peer() return "10.0.0.1:1" end
    function conn:seal(kind, data)
       local bytes = seal.seal(KEY, kind, json.encode(data), self.sealed)
       self.sealed = self.sealed + 1
@@ -76,7 +76,8 @@ end
 function Work:take(list)
    local rows = json.array {}
    for i, t in ipairs(list) do
-      rows[i] = { src = t.src_name, dst = t.dst_name, class = t.class, why = t.why, phase = t.phase }
+      rows[i] = { src = t.src_name, dst = t.dst_name, class = t.class, why = t.why,
+         phase = t.phase }
       self.taken[#self.taken + 1] = rows[i]
    end
    return rows
@@ -383,10 +384,11 @@ function tests.test_an_administrator_can_stop_all_and_a_user_his_own()
    local jobs = { [7] = { id = 7, state = "running", user_id = 1000, nodes = "n[0-1]" } }
    local d = daemon { jobs = jobs }
    gather(d, NAMES, { batches = 9 }, 1000)
-   lu.assertEquals(d.surveys:stop(nil, 1001), 0)
-   lu.assertEquals(d.surveys:stop(8, 1000), 0)
-   lu.assertEquals(d.surveys:stop(7, 1000), 1)
-   lu.assertEquals(d.surveys:stop(nil, 0), 1)
+   lu.assertEquals(d.surveys:stop({}, 1001), 0)
+   lu.assertEquals(d.surveys:stop({ job = 8 }, 1000), 0)
+   lu.assertEquals(d.surveys:stop({ job = 7 }, 1000), 1)
+   lu.assertEquals(d.surveys:stop({ tag = "x" }, 0), 0)
+   lu.assertEquals(d.surveys:stop({}, 0), 1)
 end
 
 function tests.test_two_surveys_of_the_same_links_take_turns()

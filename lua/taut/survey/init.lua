@@ -3,13 +3,15 @@
 -- This module lets processes in: who may hold a survey, which nodes belong to it, when all are
 -- there.  session.lua runs its rounds; what is tested and what it means is the business of a kind
 -- (audit.lua, matrix.lua):
---   kind.begin{ topology, nodes, settings, options, admin } → job, or nil and why
+--   kind.begin{ topology, nodes, settings, diagnosis, options, admin, missing, unknown, breathe }
+--     → job (its `phases` is how many there will be, for the owner), or nil and why
 --   job:next(present) → array of phases (arrays of tests { src, dst, streams, dur_ms, kind,
 --     route, planned_Bps, through, … }), or nil when the survey is complete; present is the set
 --     of nodes that still take part
 --   job:take(tests) → array of rows for the owner; tests of a round, judged (judge.lua), in the
 --     order they were given; one whose node had gone is void and has `skipped`
 --   job:finish() → table for the owner's last report
+-- They run in the survey's task: breathe() in a long loop lets tautd do its other work.
 --   kind.history (optional): a query of the store, whose rows go to job:recall(rows)
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
@@ -114,7 +116,6 @@ local function found(self, key, h, names, uid)
       on_over = function(s) self.open[s.key] = nil end,
       on_dismissed = function(conn) self.by_conn[conn] = nil end })
    self.open[key] = s
-   s.timer = loop.timer(self.d.conf.survey.gather_ms, function() s:start() end)
    return s
 end
 
@@ -182,13 +183,15 @@ function Surveys:gone(conn)
 end
 
 --- End surveys, as their owners could: those of `uid`, or all for an administrator.
--- @param which job id, or nil for all
+-- @param which { job = id, tag = the owner's option } or {} for all
 -- @return how many
 function Surveys:stop(which, uid)
    local n, admin = 0, self.d.cluster:is_admin(uid)
    for _, s in pairs(self.open) do
-      if (admin or s.uid == uid) and (not which or s.job == which) then
-         s:stop("it was stopped")
+      local tag = s.owner and s.owner.options.tag
+      if (admin or s.uid == uid) and (not which.job or s.job == which.job)
+         and (not which.tag or tag == which.tag) then
+         s:stop "stopped by its owner"
          n = n + 1
       end
    end

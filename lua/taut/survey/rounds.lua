@@ -106,7 +106,7 @@ function rounds.plan_text(s, round, n, late_ms)
 end
 
 --- Tests that shared a component on purpose (`group`): when together they reached what they
--- should, a low one among them only had the smaller part.
+-- should, a low one among them only had the smaller part: it gets `part`, and is void.
 -- @param tests judged
 -- @param s the `diagnosis` section
 function rounds.share(tests, s)
@@ -121,7 +121,7 @@ function rounds.share(tests, s)
    for _, t in ipairs(tests) do
       local g = t.group and sums[t.group]
       if g and t.class == "low" and g.planned > 0 and g.got >= s.good * g.planned then
-         t.class = "void"
+         t.class, t.part = "void", true
          t.why = ("its partner had the larger part: together %d%% of what is expected"):format(
             math.floor(100 * g.got / g.planned + 0.5))
       end
