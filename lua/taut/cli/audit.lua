@@ -11,8 +11,8 @@ local audit = { summary = "Measure every link: srun --ntasks-per-node=1 taut aud
 local FAILED, SLOW, INCOMPLETE = 1, 3, 4
 
 function audit.setup(parser)
-   parser:epilog "Exit status: 0 all is well, 1 it could not be run, 2 wrong arguments, 3 slow links \z
-      or nodes were found, 4 none, but not all was measured."
+   parser:epilog("Exit status: 0 all is well, 1 it could not be run, 2 wrong arguments, 3 slow " ..
+      "links or nodes were found, 4 none, but not all was measured.")
    parser:flag("--all"):description "On all idle nodes: Slurm is asked for them."
    parser:option("-p --partition"):description "With --all: only nodes of this partition."
       :argname "<name>"

@@ -1,8 +1,8 @@
 --- The audit: every link of the machine, as TopoBW does it.
 -- Source: Ezell, "Understanding the Impact of Interconnect Failures on System Operation", CUG 2013.
 --
--- First all tests of links.plan; then what was low or void is measured again, alone and several
--- times; what it means is in outcome.lua.
+-- First all tests of links.plan; then what was low is measured again several times, and what
+-- was void once or twice; what it means is in outcome.lua.
 local json = require "taut.json"
 local links = require "taut.survey.links"
 local outcome = require "taut.survey.outcome"
@@ -29,14 +29,15 @@ end
 
 ---------------------------------------------------------------- phases
 
--- Low and void tests, each once more: alone, `confirm` times, by another pair where there is one.
+-- Low and void tests again, `times` times, over quiet links: by another pair where there is one.
 local function again(self, list, times)
    local phases = {}
    for turn = 1, times do
       local items, seen = {}, {}
       for _, t in ipairs(list) do
          local a = links.again(self.topo, self.plan.by_router, t, turn)
-         local key = a and a.src .. ">" .. a.dst .. (a.link or "")
+         local first = a and (a[1] or a)
+         local key = a and ("%d>%d %s%s"):format(first.src, first.dst, first.mode, first.link or "")
          if a and not seen[key] then
             seen[key] = true
             items[#items + 1] = a

@@ -99,13 +99,14 @@ local function solo(topo, by, group, turn, covered, o)
    return schedule.colour(items, topo, o)
 end
 
--- The same tests with all nodes of both routers; nil where there is only one.
-local function shared(topo, by, t)
+-- The same test with all nodes of both routers; nil where there is only one.
+-- @param turn which repetition it is, or nil
+local function shared(topo, by, t, turn)
    local from, to = by[t.from_router], by[t.to_router]
    local group = {}
    for i = 1, math.min(#from, #to) do
       local s = make(topo, from[i], to[i], { kind = "audit S", mode = "S", link = t.link,
-         group = "S" .. t.link })
+         group = ("S%d.%d"):format(t.link, turn or 0), again = turn and true or nil })
       if s and only_link(topo, s.route) == t.link then
          group[#group + 1] = s
       end
@@ -140,11 +141,25 @@ local function sure_links(topo, route, fn)
    end
 end
 
--- Pairs of nodes, those that are `shift` apart in the topology's order first: in trees and
--- dragonflies whole shifts run without meeting each other.
+-- 1 … most, multiples of `step` first.
+local function multiples_first(step, most)
+   local list = {}
+   for s = step, most, step do
+      list[#list + 1] = s
+   end
+   for s = 1, most do
+      list[#list + 1] = s % step ~= 0 and s or nil
+   end
+   return list
+end
+
+-- Pairs of nodes that are a `shift` apart in the topology's order, shifts by whole routers first:
+-- where routes go by destination, as in fat trees, all nodes of a router then leave it at once, by
+-- different links.
 local function scan(topo, nodes, covered, left, o)
    local items, looked, barren = {}, 0, 0
-   for shift = 1, #nodes - 1 do
+   local step = math.max(1, #nodes // math.max(1, o.routers))
+   for _, shift in ipairs(multiples_first(step, #nodes - 1)) do
       local before = left
       for i, a in ipairs(nodes) do
          if left == 0 or looked >= SCAN_MAX then
@@ -183,8 +198,11 @@ end
 -- @param breathe called now and then (see task.lua)
 -- @return { phases, covered = set of links that a test crosses, links = how many there are }
 function links.plan(topo, nodes, solo_only, breathe)
-   local o = { ordered = true, breathe = breathe or function() end }
+   local o = { ordered = true, routers = 0, breathe = breathe or function() end }
    local by, covered = by_router(topo, nodes), {}
+   for _ in pairs(by) do
+      o.routers = o.routers + 1
+   end
    local plan = { phases = {}, covered = covered, links = 0, by_router = by }
    local function add(phases)
       table.move(phases, 1, #phases, #plan.phases + 1, plan.phases)
@@ -210,10 +228,13 @@ function links.plan(topo, nodes, solo_only, breathe)
    return plan
 end
 
---- The same link by itself, by another pair of nodes where there is one.
+--- The same link again, by another pair of nodes where there is one; a shared test as a group.
 -- @param t a test of links.plan
 -- @param turn 1, 2, …: which pair
 function links.again(topo, by, t, turn)
+   if t.mode == "S" then
+      return shared(topo, by, t, turn)
+   end
    local from, to = by[t.from_router], by[t.to_router]
    if t.link and not t.far then
       local a = make(topo, from[turn % #from + 1], to[turn % #to + 1],
