@@ -232,7 +232,7 @@ local queries = {
          "ORDER BY test.id DESC LIMIT ?", a.since, "% " .. a.component .. " %", a.limit)
    end,
    last_audit = function()
-      return rows_of("SELECT src, dst, kind, bw_Bps, class, time FROM test WHERE event = " ..
+      return rows_of("SELECT route, kind, bw_Bps, class, time FROM test WHERE event = " ..
          "(SELECT MAX(id) FROM event WHERE purpose = 'audit') ORDER BY id")
    end,
    tests_of_job = function(a)

@@ -136,11 +136,11 @@ local function tree(leaves, nodes, spines)
          add(("down %d %d"):format(s, l), true)
       end
    end
-   function topo:router(n) return (n - 1) // nodes end
+   function topo.router(_, n) return (n - 1) // nodes end
    function topo:is_link(c) return self.is[c] == true end
-   function topo:kind(c) return self.components[c]:match "^%a+" end
-   function topo:cable(c) return self.components[c] end
-   function topo:neighbours() return {} end
+   function topo.kind(_, c) return topo.components[c]:match "^%a+" end
+   function topo.cable(_, c) return topo.components[c] end
+   function topo.neighbours() return {} end
    function topo:route(a, b)
       local from, to, spine = self:router(a), self:router(b), b % spines
       local route = { self.id["tx" .. a] }
@@ -376,7 +376,8 @@ function tests.test_void_tests_are_tried_again_and_then_named()
    found = run { topo = topo, change = fail(99) }
    lu.assertEquals(tries, 3)
    lu.assertFalse(found.complete)
-   lu.assertEquals(found.unmeasured, json.array { { link = "r0.0.0/X+", why = "n0 did not report" } })
+   lu.assertEquals(found.unmeasured, json.array { { link = "r0.0.0/X+",
+      why = "n0 did not report" } })
    lu.assertEquals({ found.measured, found.links }, { 63, 64 })
 end
 
@@ -437,7 +438,8 @@ function tests.test_it_is_compared_with_the_last_one()
    local _, rows = run { topo = topo, left = { ["r0.0.0/X+"] = 0.5 } }
    local last = {}
    for i, r in ipairs(rows) do
-      last[i] = { src = r.src, dst = r.dst, kind = "audit E", bw_Bps = r.bw_Bps,
+      last[i] = { route = ("%s/tx %s %s/rx"):format(r.src, r.link, r.dst),
+         kind = "audit E", bw_Bps = r.bw_Bps,
          class = r.class, time = 1000 }
    end
    local found = run { topo = topo, left = { ["r1.0.0/X+"] = 0.25 }, last = last }

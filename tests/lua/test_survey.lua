@@ -256,6 +256,17 @@ function tests.test_missing_unknown_and_second_processes_are_named()
    lu.assertStrContains(late:last(PLAN).note, "late")
 end
 
+function tests.test_the_owner_comes_after_another_process_of_its_node()
+   local d = daemon()
+   local other = say_hello(d, "n0", NAMES, { procid = 1 })
+   local owner = say_hello(d, "n0", NAMES)
+   lu.assertTrue(other.closed)
+   lu.assertStrContains(other:last(PLAN).note, "one process per node")
+   d.surveys:gone(other)
+   say_hello(d, "n1", NAMES, { procid = 2 })
+   lu.assertEquals(#owner:last(PLAN).tests, 2)
+end
+
 function tests.test_without_its_owner_there_is_no_survey()
    local d = daemon()
    local conn = say_hello(d, "n1", NAMES)

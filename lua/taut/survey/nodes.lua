@@ -8,6 +8,7 @@ local methods = {}
 nodes.methods = methods
 
 local PLAN, RESULT, STOP = 2, 3, 5
+local SECOND = "one process per node is enough (srun --ntasks-per-node=1)"
 
 ---------------------------------------------------------------- sending
 
@@ -33,10 +34,15 @@ function methods:admit(peer, h)
       return "late: the others have started"
    elseif h.nodes ~= self.nodes_text then
       return "its step has other nodes than that of the first process"
-   elseif self.peers[peer.name] then
-      return "one process per node is enough (srun --ntasks-per-node=1)"
+   elseif self.peers[peer.name] and not peer.options then
+      return SECOND
    elseif (peer.options ~= nil) ~= (peer.procid == 0) then
       return "options come from process 0"
+   end
+   local other = self.peers[peer.name]
+   if other then -- the owner takes the place of another process of its node
+      self:leave_out(other, nil, SECOND)
+      self.count = self.count - 1
    end
    self.peers[peer.name] = peer
    self.by_conn[peer.conn] = peer

@@ -113,6 +113,19 @@ local function unmeasured(o)
    return list, n, measured, total
 end
 
+-- What lies between two nodes on a stored route, which is how links are found again.
+local function between(route)
+   return route:match "^%S+ (.+) %S+$" or ""
+end
+
+local function route_text(o, t)
+   local names = {}
+   for i, c in ipairs(t.route) do
+      names[i] = o.topo.components[c] or "?"
+   end
+   return table.concat(names, " ")
+end
+
 local function compare(o)
    if not o.last or #o.last == 0 then
       return nil
@@ -120,7 +133,7 @@ local function compare(o)
    local was, at = {}, 0
    for _, r in ipairs(o.last) do
       if r.class ~= "void" and r.kind == "audit E" then
-         local key = r.src .. ">" .. r.dst
+         local key = between(r.route or "")
          was[key] = math.max(was[key] or 0, r.bw_Bps or 0)
          at = math.max(at, r.time or 0)
       end
@@ -128,7 +141,7 @@ local function compare(o)
    local best, order = {}, {}
    for _, t in ipairs(o.results) do
       if t.mode == "E" and t.link and t.class ~= "void" then
-         local key = t.src_name .. ">" .. t.dst_name
+         local key = between(route_text(o, t))
          order[#order + 1] = not best[key] and key or nil
          best[key] = best[key] and best[key].bw_Bps > t.bw_Bps and best[key] or t
       end
