@@ -161,7 +161,7 @@ ended() {
 }
 
 @test "a node that dies is left out and named, the rest is measured" {
-    background root -N8 -- --solo --time 700
+    background root -N8 -- --solo --time 1200
     lab exec kill -KILL "$(node_pid n5 'taut-probe survey')"
     ended
     complains 'n5 is left out: its process has ended'
