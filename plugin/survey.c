@@ -81,23 +81,28 @@ static int bad_frame(struct taut_error *err, const char *what)
     return -1;
 }
 
-/* A report goes to another program as one line: it must be an object. */
-static int take_report(const struct taut_survey *s, const char *text, size_t n,
-                       struct taut_error *err)
+bool taut_survey_is_report(const char *text, size_t n)
 {
     json_error_t why;
     json_t *json;
     bool is_object;
 
-    if (!s->is_owner)
-        return bad_frame(err, "REPORT to a node that is not the owner");
     if (strpbrk(text, "\r\n") || strlen(text) != n)
-        return bad_frame(err, "REPORT is not one line");
+        return false;
     json = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
     is_object = json_is_object(json);
     json_decref(json);
-    if (!is_object)
-        return bad_frame(err, "REPORT is not a JSON object");
+    return is_object;
+}
+
+/* A report goes to another program as one line. */
+static int take_report(const struct taut_survey *s, const char *text, size_t n,
+                       struct taut_error *err)
+{
+    if (!s->is_owner)
+        return bad_frame(err, "REPORT to a node that is not the owner");
+    if (!taut_survey_is_report(text, n))
+        return bad_frame(err, "REPORT is not a JSON object in one line");
     s->show(s->arg, text);
     return 0;
 }

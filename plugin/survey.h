@@ -33,6 +33,10 @@ struct taut_survey {
     void (*note)(void *arg, const char *text);
 };
 
+/* Is this the text of a REPORT: a JSON object in one line without NUL?
+ *   text  'n' bytes and a NUL */
+bool taut_survey_is_report(const char *text, size_t n);
+
 /* Serve a survey until tautd ends it with an empty plan.  SIGINT and SIGTERM
  * end it cleanly: what runs is finished first, and the owner asks tautd to
  * stop; a second one ends it at once.  Both are handled from here on, for
