@@ -27,6 +27,7 @@ struct conn {
     struct event *timer;
     int self;
     int listener_ref; /* keeps 'listener' */
+    struct timeval timeout; /* for the next whole frame */
     bool closing;     /* by Lua, once all is sent */
     size_t held;      /* its part of listener->held */
     char peer[80];
@@ -116,7 +117,7 @@ static bool take_frame(struct conn *c)
     size_t whole = sizeof(head) + frame.length;
     if (evbuffer_get_length(in) < whole)
         return false;
-    event_add(c->timer, &c->listener->timeout);
+    event_add(c->timer, &c->timeout);
     call_on_frame(c, &frame,
                   evbuffer_pullup(in, (ssize_t)whole) + sizeof(head));
     if (c->bev != NULL)
@@ -238,7 +239,8 @@ void taut_listener_admit(struct taut_listener *l, evutil_socket_t fd,
     /* Never read further ahead than one frame may be long. */
     bufferevent_setwatermark(c->bev, EV_READ, TAUT_FRAME_HEAD,
                              l->max_frame + TAUT_FRAME_HEAD);
-    event_add(c->timer, &l->timeout);
+    c->timeout = l->timeout;
+    event_add(c->timer, &c->timeout);
     bufferevent_enable(c->bev, EV_READ | EV_WRITE);
     lua_pop(l->loop->L, 1);
 }
@@ -251,7 +253,7 @@ static int conn_send(lua_State *L)
     size_t n;
     const char *payload = luaL_checklstring(L, 3, &n);
 
-    luaL_argcheck(L, type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_RESULT, 2,
+    luaL_argcheck(L, type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_LAST, 2,
                   "no such frame type");
     if (c->bev == NULL || c->closing)
         return taut_fail(L, "closed");
@@ -273,9 +275,24 @@ static int conn_close(lua_State *L)
     if (c->bev == NULL || c->closing)
         return 0;
     c->closing = true;
+    event_add(c->timer, &c->listener->timeout);
     bufferevent_disable(c->bev, EV_READ);
     if (evbuffer_get_length(bufferevent_get_output(c->bev)) == 0)
         event_active(c->timer, EV_TIMEOUT, 0);
+    return 0;
+}
+
+/* A peer that has said who it is may be given more time between frames. */
+static int conn_timeout(lua_State *L)
+{
+    struct conn *c = luaL_checkudata(L, 1, CONN_CLASS);
+    lua_Integer ms = luaL_checkinteger(L, 2);
+
+    luaL_argcheck(L, ms >= 1 && ms <= 86400000, 2, "not within 1 to 86400000");
+    if (c->bev == NULL || c->closing)
+        return 0;
+    c->timeout = taut_timeval(ms);
+    event_add(c->timer, &c->timeout);
     return 0;
 }
 
@@ -293,6 +310,7 @@ void taut_conn_class(lua_State *L)
         {"close", conn_close},
         {"peer", conn_peer},
         {"send", conn_send},
+        {"timeout", conn_timeout},
         {NULL, NULL},
     };
 

@@ -238,12 +238,16 @@ static int proc_close(lua_State *L)
     return 0;
 }
 
+/* kill([name]): SIGKILL, or what may end it cleanly. */
 static int proc_kill(lua_State *L)
 {
+    static const char *const names[] = {"KILL", "INT", "TERM", NULL};
+    static const int numbers[] = {SIGKILL, SIGINT, SIGTERM};
     struct taut_proc *p = luaL_checkudata(L, 1, PROC_CLASS);
+    int number = numbers[luaL_checkoption(L, 2, "KILL", names)];
 
     if (p->pid > 0)
-        kill(p->pid, SIGKILL);
+        kill(p->pid, number);
     return 0;
 }
 

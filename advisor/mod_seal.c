@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* taut.seal: sealing of PLAN and RESULT for Lua. */
+/* taut.seal: sealing of frames for Lua. */
 #include <config.h>
 
 #include <errno.h>
@@ -23,9 +23,18 @@ static enum taut_frame_type check_type(lua_State *L, int arg)
 {
     lua_Integer type = luaL_checkinteger(L, arg);
 
-    luaL_argcheck(L, type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_RESULT, arg,
+    luaL_argcheck(L, type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_LAST, arg,
                   "no such frame type");
     return (enum taut_frame_type)type;
+}
+
+/* The frame's number; without one it is the first of its side. */
+static uint64_t check_seq(lua_State *L, int arg)
+{
+    lua_Integer seq = luaL_optinteger(L, arg, 0);
+
+    luaL_argcheck(L, seq >= 0, arg, "a sequence number is not negative");
+    return (uint64_t)seq;
 }
 
 static int seal_seal(lua_State *L)
@@ -34,11 +43,12 @@ static int seal_seal(lua_State *L)
     enum taut_frame_type type = check_type(L, 2);
     size_t n;
     const char *text = luaL_checklstring(L, 3, &n);
+    uint64_t seq = check_seq(L, 4);
     luaL_Buffer out;
 
     unsigned char *bytes =
         (unsigned char *)luaL_buffinitsize(L, &out, n + TAUT_SEAL_OVERHEAD);
-    luaL_pushresultsize(&out, taut_seal(bytes, key, type, text, n));
+    luaL_pushresultsize(&out, taut_seal(bytes, key, type, seq, text, n));
     return 1;
 }
 
@@ -48,14 +58,15 @@ static int seal_open(lua_State *L)
     enum taut_frame_type type = check_type(L, 2);
     size_t n;
     const char *sealed = luaL_checklstring(L, 3, &n);
+    uint64_t seq = check_seq(L, 4);
     luaL_Buffer out;
 
     char *text = luaL_buffinitsize(L, &out, n);
     long got =
-        taut_seal_open(text, key, type, (const unsigned char *)sealed, n);
+        taut_seal_open(text, key, type, seq, (const unsigned char *)sealed, n);
     if (got < 0)
-        return taut_fail(L, "not sealed with this key as frame type %d",
-                         (int)type);
+        return taut_fail(L, "not sealed with this key as frame %lld of type %d",
+                         (long long)seq, (int)type);
     luaL_pushresultsize(&out, (size_t)got);
     return 1;
 }

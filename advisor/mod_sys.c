@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,27 @@ static int lines_gc(lua_State *L)
     return 0;
 }
 
+#define EXEC_ARGS_MAX 64
+
+/* exec{ program, argument, ... }: become another program; returns only when
+ * that fails. */
+static int sys_exec(lua_State *L)
+{
+    const char *argv[EXEC_ARGS_MAX + 1] = {NULL};
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_Unsigned n = lua_rawlen(L, 1);
+    luaL_argcheck(L, n >= 1 && n <= EXEC_ARGS_MAX, 1, "1 to 64 texts expected");
+    luaL_checkstack(L, EXEC_ARGS_MAX, NULL);
+    for (lua_Unsigned i = 0; i < n; i++) {
+        lua_rawgeti(L, 1, (lua_Integer)i + 1);
+        argv[i] = luaL_checkstring(L, -1); /* stays on the stack */
+    }
+    fflush(NULL);
+    execvp(argv[0], (char *const *)(uintptr_t)argv);
+    return taut_fail_errno(L, "%s", argv[0]);
+}
+
 static int sys_lines(lua_State *L)
 {
     char **buffer = lua_newuserdatauv(L, sizeof(*buffer), 0);
@@ -274,6 +296,7 @@ int luaopen_taut_sys(lua_State *L)
     static const luaL_Reg functions[] = {
         {"become", sys_become},
         {"columns", sys_columns},
+        {"exec", sys_exec},
         {"hostname", sys_hostname},
         {"isatty", sys_isatty},
         {"lines", sys_lines},

@@ -10,14 +10,16 @@
 #define CONF_PATH TAUT_CONFDIR "/node.conf"
 
 const char taut_arguments_usage[] =
-    "usage: taut-probe prolog|epilog|idle --servers HOST[:PORT][,...]\n"
+    "usage: taut-probe prolog|epilog|idle|survey audit|survey matrix\n"
+    "           --servers HOST[:PORT][,...]\n"
     "           [--user NAME] [--budget-ms N] [--interface IF[,...]|auto]\n"
     "           [--transport tcp|ofi|ofi,tcp] [--provider P] [--domain D]\n"
     "           [--run-as NAME] [--rundir DIR] [--munge-socket PATH]\n"
     "           [--log quiet|info|debug] [--syslog] [--conf FILE]\n"
     "           [--job N] [--restart N] [--uid N] [--partition NAME]\n"
     "           [--node NAME] [--nodes HOSTLIST] [--slurm VERSION]\n"
-    "           [--from-environ] [--sysroot DIR] [--modules DIR]\n";
+    "           [--from-environ] [--sysroot DIR] [--modules DIR]\n"
+    "           [--owner JSON]\n";
 
 struct cursor {
     int argc, at;
@@ -55,6 +57,10 @@ static int set_value(struct taut_arguments *args, const char *key,
         args->sysroot = value;
         return 0;
     }
+    if (!strcmp(key, "owner")) {
+        args->owner = value;
+        return 0;
+    }
     /* "node" is both: the job's field wins, the option is for the file. */
     if (strcmp(key, "node") &&
         taut_options_set(&args->opts, key, value, err) == 0)
@@ -87,6 +93,10 @@ static int parse_one(struct taut_arguments *args, struct cursor *c,
     const char *arg = c->argv[c->at], *value;
     char key[32];
 
+    if (!strcmp(arg, "survey")) {
+        args->is_survey = true;
+        return 0;
+    }
     if (strncmp(arg, "--", 2)) {
         args->job.purpose = taut_purpose_parse(arg);
         return args->job.purpose ? 0 : bad(err, "unknown purpose", arg);
@@ -107,7 +117,8 @@ static const char *find_conf(int argc, char *argv[])
             return argv[i] + 7;
         if (!strcmp(argv[i], "--conf") && i + 1 < argc)
             return argv[i + 1];
-        if (!strcmp(argv[i], "idle") || !strcmp(argv[i], "--idle")) {
+        if (!strcmp(argv[i], "idle") || !strcmp(argv[i], "--idle") ||
+            !strcmp(argv[i], "survey")) {
             const char *later = find_conf(argc - i, argv + i);
 
             return later ? later : CONF_PATH;
@@ -127,15 +138,41 @@ static void load_conf(struct taut_arguments *args, const char *path,
         warn(why.text);
 }
 
+static int default_budget_ms(const struct taut_arguments *args)
+{
+    if (args->is_survey)
+        return TAUT_BUDGET_SURVEY_MS;
+    return args->job.purpose == TAUT_PURPOSE_IDLE ? TAUT_BUDGET_IDLE_MS
+                                                  : TAUT_BUDGET_MS;
+}
+
+/* "survey" and the two purposes belong together. */
+static int check_purpose(const struct taut_arguments *args,
+                         struct taut_error *err)
+{
+    if (!args->job.purpose)
+        return bad(err, "expected a purpose:",
+                   args->is_survey ? "audit or matrix"
+                                   : "prolog, epilog, idle or survey");
+    if (args->is_survey != taut_purpose_is_survey(args->job.purpose))
+        return bad(err, "expected 'survey' before audit or matrix, not before",
+                   taut_purpose_name(args->job.purpose));
+    if (args->owner && !args->is_survey)
+        return bad(err, "only of a survey:", "--owner");
+    return 0;
+}
+
 static int set_defaults(struct taut_arguments *args, struct taut_error *err)
 {
     bool is_idle = args->job.purpose == TAUT_PURPOSE_IDLE;
     const char *name = getenv("SLURMD_NODENAME");
 
     if (!args->opts.budget_ms)
-        args->opts.budget_ms = is_idle ? TAUT_BUDGET_IDLE_MS : TAUT_BUDGET_MS;
+        args->opts.budget_ms = default_budget_ms(args);
     if (!args->opts.log)
         args->opts.log = is_idle ? TAUT_LOG_QUIET : TAUT_LOG_INFO;
+    if (args->is_survey)
+        return taut_job_from_step(&args->job, err);
     if (args->from_environ)
         return taut_job_from_environ(&args->job, err);
     if (!*args->job.node && *args->opts.node)
@@ -169,8 +206,8 @@ int taut_arguments_parse(struct taut_arguments *args, int argc, char *argv[],
     }
     if (args->wants_help || args->wants_version)
         return 0;
-    if (!args->job.purpose)
-        return bad(err, "expected a purpose:", "prolog, epilog or idle");
+    if (check_purpose(args, err) < 0)
+        return -1;
     return set_defaults(args, err);
 }
 

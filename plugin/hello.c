@@ -29,19 +29,38 @@ static json_t *pack(const struct taut_hello *h, const char *key)
         taut_rails_counters_to_json(h->rails));
 }
 
+/* What a survey's HELLO says besides. */
+static int add_survey(json_t *json, const struct taut_hello *h)
+{
+    json_t *options = NULL;
+
+    if (!taut_purpose_is_survey(h->job->purpose))
+        return 0;
+    json_object_set_new(json, "step", json_integer(h->job->step));
+    json_object_set_new(json, "procid", json_integer(h->job->procid));
+    if (!h->owner)
+        return 0;
+    options = json_loads(h->owner, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(options)) {
+        json_decref(options);
+        errno = EINVAL;
+        return -1;
+    }
+    return json_object_set_new(json, "options", options);
+}
+
 char *taut_hello_encode(const struct taut_hello *hello)
 {
     char key[2 * TAUT_SEAL_KEY + 1], *text = NULL;
     json_t *json;
 
     taut_hex(key, hello->key, sizeof hello->key);
+    errno = ENOMEM;
     json = pack(hello, key);
-    if (json)
+    if (json && add_survey(json, hello) == 0)
         text = json_dumps(json, JSON_COMPACT);
     json_decref(json);
     sodium_memzero(key, sizeof key);
-    if (!text)
-        errno = ENOMEM;
     return text;
 }
 

@@ -14,12 +14,13 @@ struct taut_hello {
     const struct taut_job *job;
     const struct taut_rails *rails;   /* endpoints and counters */
     const char *boot;                 /* boot id, or "" */
+    const char *owner;                /* of a survey: its JSON, or NULL */
     int budget_ms;                    /* left now */
     unsigned char key[TAUT_SEAL_KEY]; /* session key */
 };
 
 /* The JSON text of HELLO.  Returns a string to free(), or NULL with errno
- * ENOMEM. */
+ * EINVAL (what the owner asks for is no JSON object) or ENOMEM. */
 char *taut_hello_encode(const struct taut_hello *hello);
 
 /* Wrap 'text' in a MUNGE credential that only 'uid' can decode.

@@ -79,6 +79,10 @@ int taut_job_set(struct taut_job *job, const char *field, const char *value,
         return set_number(&job->restart, field, value, err);
     if (!strcmp(field, "uid"))
         return set_number(&job->uid, field, value, err);
+    if (!strcmp(field, "step"))
+        return set_number(&job->step, field, value, err);
+    if (!strcmp(field, "procid"))
+        return set_number(&job->procid, field, value, err);
     if (!strcmp(field, "node"))
         return set_text(&job->node, field, value, "._-", TAUT_HOSTNAME_MAX,
                         err);
@@ -139,6 +143,27 @@ int taut_job_from_environ(struct taut_job *job, struct taut_error *err)
     return 0;
 }
 
+int taut_job_from_step(struct taut_job *job, struct taut_error *err)
+{
+    if (need(job, "node", getenv("SLURMD_NODENAME"), "SLURMD_NODENAME", err) <
+            0 ||
+        need(job, "nodes", either("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"),
+             "SLURM_STEP_NODELIST", err) < 0 ||
+        need(job, "job", either("SLURM_JOB_ID", "SLURM_JOBID"), "SLURM_JOB_ID",
+             err) < 0 ||
+        need(job, "step", either("SLURM_STEP_ID", "SLURM_STEPID"),
+             "SLURM_STEP_ID", err) < 0 ||
+        need(job, "procid", getenv("SLURM_PROCID"), "SLURM_PROCID", err) < 0)
+        return -1;
+    take(job, "partition", getenv("SLURM_JOB_PARTITION"));
+    return 0;
+}
+
+bool taut_purpose_is_survey(enum taut_purpose purpose)
+{
+    return purpose == TAUT_PURPOSE_AUDIT || purpose == TAUT_PURPOSE_MATRIX;
+}
+
 const char *taut_purpose_name(enum taut_purpose purpose)
 {
     switch (purpose) {
@@ -148,6 +173,10 @@ const char *taut_purpose_name(enum taut_purpose purpose)
         return "epilog";
     case TAUT_PURPOSE_IDLE:
         return "idle";
+    case TAUT_PURPOSE_AUDIT:
+        return "audit";
+    case TAUT_PURPOSE_MATRIX:
+        return "matrix";
     case TAUT_PURPOSE_NONE:
         break;
     }
@@ -156,7 +185,7 @@ const char *taut_purpose_name(enum taut_purpose purpose)
 
 enum taut_purpose taut_purpose_parse(const char *name)
 {
-    for (int i = TAUT_PURPOSE_PROLOG; i <= TAUT_PURPOSE_IDLE; i++) {
+    for (int i = TAUT_PURPOSE_PROLOG; i <= TAUT_PURPOSE_MATRIX; i++) {
         if (!strcmp(name, taut_purpose_name(i)))
             return i;
     }

@@ -11,7 +11,7 @@
 #include "plugin/text.h"
 
 /* One write per line, so that it arrives whole even if we are killed. */
-static void put(const char *prefix, const char *text)
+static void put(int fd, const char *prefix, const char *text)
 {
     char line[640];
     int n = snprintf(line, sizeof line - 1, "%s%s", prefix, text);
@@ -19,7 +19,7 @@ static void put(const char *prefix, const char *text)
     if (n > (int)sizeof line - 2)
         n = sizeof line - 2;
     line[n++] = '\n';
-    if (write(STDOUT_FILENO, line, (size_t)n) < 0)
+    if (write(fd, line, (size_t)n) < 0)
         return;
 }
 
@@ -32,8 +32,10 @@ static void emit(const struct taut_log *log, int priority, const char *prefix,
     taut_text_clean(text);
     if (log->to_syslog)
         syslog(LOG_DAEMON | priority, "%s: %s", log->where, text);
+    else if (log->to_stderr)
+        put(STDERR_FILENO, log->where, text);
     else
-        put(prefix, text);
+        put(STDOUT_FILENO, prefix, text);
 }
 
 void taut_log_error(const struct taut_log *log, const char *fmt, ...)

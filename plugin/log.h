@@ -11,6 +11,7 @@
 struct taut_log {
     enum taut_log_level level;
     bool to_syslog;
+    bool to_stderr;  /* stdout is for data */
     char where[300]; /* "job 123 on n5", for syslog */
 };
 

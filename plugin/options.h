@@ -11,6 +11,7 @@
 #define TAUT_BUDGET_MAX_MS 60000
 #define TAUT_BUDGET_MS 1000 /* prolog and epilog */
 #define TAUT_BUDGET_IDLE_MS 5000
+#define TAUT_BUDGET_SURVEY_MS 20000 /* to begin one; it may last longer */
 
 enum taut_log_level {
     TAUT_LOG_NONE = 0, /* default of the purpose */

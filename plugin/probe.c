@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* taut-probe: one check of this node's part of a job, or of an idle node.
+/* taut-probe: one check of this node's part of a job, or of an idle node, or
+ * its part of a survey.
  *
  * Everything that needs root comes first (the credential, the hold-off
  * file), then privileges are dropped, then the network is used.  Whatever
- * goes wrong is said in one line and is no failure: the status is 0. */
+ * goes wrong is said in one line and is no failure: the status is 0, but for
+ * a survey's owner that could not take part (3). */
 #include "config.h"
 
 #include <errno.h>
@@ -30,8 +32,11 @@
 #include "plugin/privileges.h"
 #include "plugin/rails.h"
 #include "plugin/session.h"
+#include "plugin/survey.h"
 
-#define RESULT_MS 40 /* of the budget, kept for RESULT */
+#define RESULT_MS 40          /* of the budget, kept for RESULT */
+#define SURVEY_TAIL_MS 800    /* of a survey's plan, after its last test */
+#define SURVEY_RESULT_MS 5000 /* for its RESULT */
 
 struct probe {
     struct taut_arguments args;
@@ -39,6 +44,7 @@ struct probe {
     int64_t start_ns, deadline_ns;
     int64_t plan_ns; /* when PLAN came */
     int root_fd;
+    int status; /* of the process */
     char boot[TAUT_BOOT_ID_LEN + 1];
     struct taut_rails rails;
     struct taut_locality locality;
@@ -51,8 +57,13 @@ struct probe {
 static void hold_off(struct probe *p, const char *why)
 {
     bool is_first = false;
-    int seconds = taut_holdoff_enter(&p->holdoff, &is_first);
+    int seconds;
 
+    if (p->args.is_survey) {
+        taut_log_error(&p->log, "%s", why);
+        return;
+    }
+    seconds = taut_holdoff_enter(&p->holdoff, &is_first);
     if (seconds < 0)
         taut_log_error(&p->log, "%s; no hold-off: %s", why, strerror(errno));
     else if (is_first)
@@ -134,7 +145,8 @@ static void open_node(struct probe *p)
 {
     struct taut_error why;
 
-    if (taut_holdoff_open(&p->holdoff, p->args.opts.rundir, &why) < 0)
+    if (!p->args.is_survey &&
+        taut_holdoff_open(&p->holdoff, p->args.opts.rundir, &why) < 0)
         taut_log_debug(&p->log, "no hold-off: %s", why.text);
     p->root_fd = open(p->args.sysroot, O_PATH | O_DIRECTORY | O_CLOEXEC);
     taut_boot_id(p->boot);
@@ -147,6 +159,7 @@ static char *make_hello(struct probe *p, uid_t tautd)
         .job = &p->args.job,
         .rails = &p->rails,
         .boot = p->boot,
+        .owner = p->args.owner,
         .budget_ms = taut_left_ms(p->deadline_ns),
     };
     struct taut_error why;
@@ -154,8 +167,12 @@ static char *make_hello(struct probe *p, uid_t tautd)
 
     memcpy(hello.key, p->session.key, sizeof hello.key);
     text = taut_hello_encode(&hello);
-    if (!text)
+    if (!text) {
+        taut_log_error(&p->log, "HELLO: %s",
+                       errno == EINVAL ? "--owner is no JSON object"
+                                       : strerror(errno));
         return NULL;
+    }
     cred = taut_hello_wrap(text, tautd, p->args.opts.munge_socket,
                            share_ns(p, 40), &why);
     if (!cred)
@@ -184,7 +201,7 @@ static int get_plan(struct probe *p, struct taut_plan *plan)
     struct taut_error why;
     char *text = NULL;
     long n = taut_session_receive_sealed(
-        &p->session, TAUT_FRAME_PLAN, TAUT_PLAN_BYTES, &text,
+        &p->session, TAUT_FRAME_PLAN, TAUT_PLAN_BYTES, &text, NULL,
         p->deadline_ns - RESULT_MS * TAUT_MS_NS, &why);
     int rc;
 
@@ -263,7 +280,8 @@ static void find_near(struct probe *p)
                             p->args.sysroot, p->args.opts.modules);
 }
 
-static void carry_out(struct probe *p, const struct taut_plan *plan)
+static void carry_out(struct probe *p, const struct taut_plan *plan,
+                      int64_t deadline_ns)
 {
     struct taut_engine engine = {
         .endpoints = p->rails.endpoints,
@@ -277,8 +295,7 @@ static void carry_out(struct probe *p, const struct taut_plan *plan)
     };
 
     run_near(p);
-    if (measures && taut_engine_run(&engine, plan, p->plan_ns,
-                                    p->deadline_ns - RESULT_MS * TAUT_MS_NS,
+    if (measures && taut_engine_run(&engine, plan, p->plan_ns, deadline_ns,
                                     measures, &result.refused) == 0) {
         taut_rails_read_counters(&p->rails, p->root_fd);
         say_what_failed(p);
@@ -287,13 +304,76 @@ static void carry_out(struct probe *p, const struct taut_plan *plan)
     free(measures);
 }
 
+/* Each plan of a survey has its own time. */
+static int carry_out_round(void *arg, const struct taut_plan *plan,
+                           int64_t plan_ns, struct taut_error *err)
+{
+    struct probe *p = arg;
+    int last_ms = 0;
+
+    for (size_t i = 0; i < plan->count; i++) {
+        int end_ms = plan->tests[i].start_ms + plan->tests[i].dur_ms;
+
+        if (end_ms > last_ms)
+            last_ms = end_ms;
+    }
+    (void)err;
+    p->plan_ns = plan_ns;
+    p->deadline_ns =
+        plan_ns + (last_ms + SURVEY_TAIL_MS + SURVEY_RESULT_MS) * TAUT_MS_NS;
+    carry_out(p, plan, plan_ns + (last_ms + SURVEY_TAIL_MS) * TAUT_MS_NS);
+    return 0;
+}
+
+static void show_report(void *arg, const char *line)
+{
+    (void)arg;
+    puts(line);
+    fflush(stdout);
+}
+
+static void show_note(void *arg, const char *text)
+{
+    struct probe *p = arg;
+
+    taut_log_info(&p->log, "%s", text);
+}
+
+/* It lasts as long as tautd wants: no alarm ends it. */
+static void serve_survey(struct probe *p, const struct taut_lookup *l,
+                         const char *cred)
+{
+    struct taut_survey survey = {
+        .session = &p->session,
+        .is_owner = p->args.owner != NULL,
+        .arg = p,
+        .carry_out = carry_out_round,
+        .show = show_report,
+        .note = show_note,
+    };
+    struct taut_error why;
+
+    if (make_contact(p, l, cred) < 0)
+        return;
+    alarm(0);
+    taut_session_keep_alive(&p->session);
+    if (taut_survey_run(&survey, &why) == 0)
+        p->status = 0;
+    else
+        taut_log_error(&p->log, "%s",
+                       errno == ECONNRESET ? "tautd ended the survey, or "
+                                             "refused this node; its log says "
+                                             "why"
+                                           : why.text);
+}
+
 static void talk(struct probe *p, const struct taut_lookup *l, const char *cred)
 {
     struct taut_plan *plan = calloc(1, sizeof *plan);
 
     if (plan && make_contact(p, l, cred) == 0 && get_plan(p, plan) == 0 &&
         plan->count > 0)
-        carry_out(p, plan);
+        carry_out(p, plan, p->deadline_ns - RESULT_MS * TAUT_MS_NS);
     free(plan);
 }
 
@@ -327,7 +407,9 @@ static void check(struct probe *p)
     if (!l)
         return;
     cred = prepare(p, l);
-    if (cred)
+    if (cred && p->args.is_survey)
+        serve_survey(p, l, cred);
+    else if (cred)
         talk(p, l, cred);
     free(cred);
     free(l);
@@ -343,7 +425,11 @@ static void init(struct probe *p, int64_t start_ns)
     taut_rails_init(&p->rails);
     p->log.level = p->args.opts.log;
     p->log.to_syslog = p->args.to_syslog;
-    if (job->purpose == TAUT_PURPOSE_IDLE)
+    p->log.to_stderr = p->args.is_survey;
+    p->status = p->args.owner ? 3 : 0;
+    if (p->args.is_survey)
+        snprintf(p->log.where, sizeof p->log.where, "taut: %s: ", job->node);
+    else if (job->purpose == TAUT_PURPOSE_IDLE)
         snprintf(p->log.where, sizeof p->log.where, "idle check of %s",
                  job->node);
     else
@@ -407,12 +493,12 @@ static int run(struct probe *p, int64_t start_ns)
         return 1;
     }
     init(p, start_ns);
-    if (taut_holdoff_is_on(p->args.opts.rundir))
+    if (!p->args.is_survey && taut_holdoff_is_on(p->args.opts.rundir))
         taut_log_debug(&p->log, "holding off");
     else
         check(p);
     fini(p);
-    return 0;
+    return p->status;
 }
 
 static void warn(const char *text)
@@ -420,16 +506,24 @@ static void warn(const char *text)
     printf("error: %s; ignored\n", text);
 }
 
+static void warn_stderr(const char *text)
+{
+    fprintf(stderr, "taut: %s; ignored\n", text);
+}
+
 int main(int argc, char *argv[])
 {
     int64_t start_ns = taut_now_ns();
+    bool is_survey = argc > 1 && !strcmp(argv[1], "survey");
     struct taut_error why;
     struct probe p;
     int rc = 0;
 
     memset(&p, 0, sizeof p);
-    if (taut_arguments_parse(&p.args, argc, argv, warn, &why) < 0) {
-        printf("error: %s\n", why.text);
+    if (taut_arguments_parse(&p.args, argc, argv,
+                             is_survey ? warn_stderr : warn, &why) < 0) {
+        fprintf(is_survey ? stderr : stdout, "%s: %s\n",
+                is_survey ? "taut" : "error", why.text);
         rc = 2;
     } else if (p.args.wants_help) {
         fputs(taut_arguments_usage, stdout);

@@ -53,6 +53,37 @@ static int wait_for(int fd, short events, int64_t deadline_ns)
     }
 }
 
+void taut_session_keep_alive(struct taut_session *s)
+{
+    static const int idle_s = 15, interval_s = 5, count = 4, one = 1;
+
+    setsockopt(s->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    setsockopt(s->fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(s->fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s,
+               sizeof interval_s);
+    setsockopt(s->fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+}
+
+int taut_session_wait(struct taut_session *s, const sigset_t *mask,
+                      int64_t deadline_ns)
+{
+    struct pollfd pfd = {.fd = s->fd, .events = POLLIN};
+    int64_t left_ns = deadline_ns - taut_now_ns();
+    struct timespec limit;
+    int rc;
+
+    if (left_ns < 0)
+        left_ns = 0;
+    limit.tv_sec = left_ns / 1000000000;
+    limit.tv_nsec = left_ns % 1000000000;
+    rc = ppoll(&pfd, 1, &limit, mask);
+    if (rc < 0 && errno == EINTR)
+        return 0;
+    if (rc == 0)
+        errno = ETIMEDOUT;
+    return rc > 0 ? 1 : -1;
+}
+
 static int finish_connect(int fd, int64_t deadline_ns)
 {
     socklen_t n = sizeof(int);
@@ -177,7 +208,7 @@ static int receive_head(struct taut_session *s, struct taut_frame *frame,
                               strerror(errno));
     if (taut_frame_decode(frame, head, max, err) < 0)
         return -1;
-    if (frame->type != type) {
+    if (type != TAUT_FRAME_NONE && frame->type != type) {
         errno = EPROTO;
         return taut_error_set(err, "frame of type %d, expected %d",
                               (int)frame->type, (int)type);
@@ -187,7 +218,8 @@ static int receive_head(struct taut_session *s, struct taut_frame *frame,
 
 long taut_session_receive(struct taut_session *s, enum taut_frame_type type,
                           size_t max, unsigned char **payload,
-                          int64_t deadline_ns, struct taut_error *err)
+                          enum taut_frame_type *got, int64_t deadline_ns,
+                          struct taut_error *err)
 {
     struct taut_frame frame;
     unsigned char *room;
@@ -207,6 +239,8 @@ long taut_session_receive(struct taut_session *s, enum taut_frame_type type,
     }
     room[frame.length] = '\0';
     *payload = room;
+    if (got)
+        *got = frame.type;
     return (long)frame.length;
 }
 
@@ -220,7 +254,7 @@ int taut_session_send_sealed(struct taut_session *s, enum taut_frame_type type,
 
     if (!sealed)
         return taut_error_set(err, "out of memory");
-    sealed_length = taut_seal(sealed, s->key, type, text, n);
+    sealed_length = taut_seal(sealed, s->key, type, s->sealed++, text, n);
     rc = taut_session_send(s, type, sealed, sealed_length, deadline_ns, err);
     free(sealed);
     return rc;
@@ -228,11 +262,13 @@ int taut_session_send_sealed(struct taut_session *s, enum taut_frame_type type,
 
 long taut_session_receive_sealed(struct taut_session *s,
                                  enum taut_frame_type type, size_t max,
-                                 char **text, int64_t deadline_ns,
-                                 struct taut_error *err)
+                                 char **text, enum taut_frame_type *got,
+                                 int64_t deadline_ns, struct taut_error *err)
 {
+    enum taut_frame_type came = TAUT_FRAME_NONE;
     unsigned char *sealed = NULL;
-    long n = taut_session_receive(s, type, max, &sealed, deadline_ns, err);
+    long n =
+        taut_session_receive(s, type, max, &sealed, &came, deadline_ns, err);
     char *room;
     long length = -1;
 
@@ -243,7 +279,7 @@ long taut_session_receive_sealed(struct taut_session *s,
         taut_error_set(err, "out of memory");
         goto out;
     }
-    length = taut_seal_open(room, s->key, type, sealed, (size_t)n);
+    length = taut_seal_open(room, s->key, came, s->opened, sealed, (size_t)n);
     if (length < 0) {
         taut_error_set(err, "the answer of %s is forged or damaged", s->server);
         free(room);
@@ -251,7 +287,10 @@ long taut_session_receive_sealed(struct taut_session *s,
         goto out;
     }
     room[length] = '\0';
+    s->opened++;
     *text = room;
+    if (got)
+        *got = came;
 out:
     free(sealed);
     return length;

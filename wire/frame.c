@@ -9,7 +9,7 @@
 
 static bool is_type(unsigned int type)
 {
-    return type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_RESULT;
+    return type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_LAST;
 }
 
 int taut_frame_encode(unsigned char *head, enum taut_frame_type type,
@@ -51,7 +51,7 @@ int taut_frame_decode(struct taut_frame *frame, const unsigned char *head,
     if (!is_type(head[4])) {
         errno = EPROTO;
         return taut_error_set(err, "frame type %u is not within %d..%d",
-                              head[4], TAUT_FRAME_HELLO, TAUT_FRAME_RESULT);
+                              head[4], TAUT_FRAME_HELLO, TAUT_FRAME_LAST);
     }
     frame->type = (enum taut_frame_type)head[4];
     frame->length = total - 1;

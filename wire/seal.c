@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sealing with libsodium.  The additional data are "taut1" and the frame
- * type, so that a PLAN cannot be passed off as a RESULT. */
+/* Sealing with libsodium.  The additional data are "taut2", the frame type
+ * and the frame's number, so that a PLAN cannot be passed off as a RESULT,
+ * nor that of one round as that of another. */
 #include "config.h"
 
 #include <assert.h>
@@ -13,7 +14,9 @@
 
 #define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG crypto_aead_xchacha20poly1305_ietf_ABYTES
-#define AD_LEN 6
+#define MARK "taut2"
+#define MARK_LEN 5
+#define AD_LEN (MARK_LEN + 1 + 8)
 
 static_assert(NONCE + TAG == TAUT_SEAL_OVERHEAD, "doc/protocol.md, Sealing");
 static_assert(crypto_aead_xchacha20poly1305_ietf_KEYBYTES == TAUT_SEAL_KEY,
@@ -33,19 +36,23 @@ void taut_seal_random(void *buf, size_t n)
     randombytes_buf(buf, n);
 }
 
-static void additional_data(unsigned char *ad, enum taut_frame_type type)
+static void additional_data(unsigned char *ad, enum taut_frame_type type,
+                            uint64_t seq)
 {
-    memcpy(ad, "taut1", AD_LEN - 1);
-    ad[AD_LEN - 1] = (unsigned char)type;
+    memcpy(ad, MARK, MARK_LEN);
+    ad[MARK_LEN] = (unsigned char)type;
+    for (int i = 0; i < 8; i++)
+        ad[MARK_LEN + 1 + i] = (unsigned char)(seq >> (56 - 8 * i));
 }
 
 size_t taut_seal(unsigned char *out, const unsigned char *key,
-                 enum taut_frame_type type, const void *text, size_t n)
+                 enum taut_frame_type type, uint64_t seq, const void *text,
+                 size_t n)
 {
     unsigned char ad[AD_LEN];
     unsigned long long written = 0;
 
-    additional_data(ad, type);
+    additional_data(ad, type, seq);
     randombytes_buf(out, NONCE);
     crypto_aead_xchacha20poly1305_ietf_encrypt(out + NONCE, &written, text, n,
                                                ad, AD_LEN, NULL, out, key);
@@ -53,13 +60,13 @@ size_t taut_seal(unsigned char *out, const unsigned char *key,
 }
 
 long taut_seal_open(void *out, const unsigned char *key,
-                    enum taut_frame_type type, const unsigned char *sealed,
-                    size_t n)
+                    enum taut_frame_type type, uint64_t seq,
+                    const unsigned char *sealed, size_t n)
 {
     unsigned char ad[AD_LEN];
     unsigned long long written = 0;
 
-    additional_data(ad, type);
+    additional_data(ad, type, seq);
     if (n < TAUT_SEAL_OVERHEAD ||
         crypto_aead_xchacha20poly1305_ietf_decrypt(
             out, &written, NULL, sealed + NONCE, n - NONCE, ad, AD_LEN, sealed,

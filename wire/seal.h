@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sealing of PLAN and RESULT under the session key out of HELLO:
- * 24 bytes of nonce, then XChaCha20-Poly1305 (libsodium), the frame type
- * being additional data.  doc/protocol.md, "Sealing". */
+/* Sealing of everything after HELLO under the session key that it carried:
+ * 24 bytes of nonce, then XChaCha20-Poly1305 (libsodium), frame type and
+ * sequence number being additional data.  doc/protocol.md, "Sealing". */
 #ifndef TAUT_WIRE_SEAL_H
 #define TAUT_WIRE_SEAL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "wire/frame.h"
 
@@ -22,17 +23,20 @@ void taut_seal_random(void *buf, size_t n);
 /* Seal 'n' bytes of 'text' into 'out', which has room for
  * n + TAUT_SEAL_OVERHEAD bytes and does not overlap it.
  *   key  TAUT_SEAL_KEY bytes
+ *   seq  how many frames this side has sealed on this connection before
  * Returns the number of bytes written. */
 size_t taut_seal(unsigned char *out, const unsigned char *key,
-                 enum taut_frame_type type, const void *text, size_t n);
+                 enum taut_frame_type type, uint64_t seq, const void *text,
+                 size_t n);
 
 /* Open 'n' sealed bytes into 'out', which has room for
  * n - TAUT_SEAL_OVERHEAD bytes.
+ *   seq  how many frames of the other side have been opened before
  * Returns the number of bytes written, or -1 with errno EBADMSG: too short,
- * or not sealed with this key as this type. */
+ * or not sealed with this key as this type and number. */
 long taut_seal_open(void *out, const unsigned char *key,
-                    enum taut_frame_type type, const unsigned char *sealed,
-                    size_t n);
+                    enum taut_frame_type type, uint64_t seq,
+                    const unsigned char *sealed, size_t n);
 
 /* Two hex digits for each of 'n' bytes, and a NUL, into 'out' (2n + 1). */
 void taut_hex(char *out, const void *bytes, size_t n);

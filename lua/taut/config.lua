@@ -92,6 +92,14 @@ local settings = {
       confirm_streams = { 4, number(2, 16, true) },
       max_conns = { 8192, number(16, 1e6, true) },
    },
+   survey = {
+      test_ms = { 100, number(5, 2000, true) },
+      gap_ms = { 12, number(0, 1000, true) },
+      lead_ms = { 40, number(0, 5000, true) },
+      round_ms = { 2000, number(100, 9000, true) },
+      gather_ms = { 10000, number(100, 600000, true) },
+      confirm = { 3, number(1, 20, true) },
+   },
    diagnosis = {
       good = { 0.75, number(0.01, 1) },
       clear_most = { 0.95, number(0.01, 1) },

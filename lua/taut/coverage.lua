@@ -41,6 +41,11 @@ function Coverage:reserve(c, seconds, now, until_s)
    self.asked[c] = now
 end
 
+--- Keep other plans off component c until `until_s`; a survey does so for each of its rounds.
+function Coverage:hold(c, until_s)
+   self.busy_until[c] = math.max(self.busy_until[c] or 0, until_s)
+end
+
 function Coverage:is_busy(c, now)
    return (self.busy_until[c] or 0) > now
 end

@@ -15,6 +15,7 @@ local memory = require "taut.memory"
 local munge = require "taut.munge"
 local query = require "taut.query"
 local rendezvous = require "taut.rendezvous"
+local survey = require "taut.survey"
 local sys = require "taut.sys"
 
 local daemon = {}
@@ -58,16 +59,22 @@ local function build(d)
    d.coverage = coverage.new(conf.checks.link_time)
    d.diagnosis = diagnose.new(d.topo, conf.diagnosis)
    d.measures = {}
+   d.next_test = function()
+      d.last_test = d.last_test + 1
+      return d.last_test
+   end
+   d.keep = function(s, tests) findings.take_survey(d, s, tests) end
+   d.history = function(name, fn)
+      d.journal:query(name, {}, function(rows) fn(rows or {}) end)
+   end
+   d.surveys = survey.new(d)
    d.meet = rendezvous.new {
       topology = d.topo, checks = conf.checks, coverage = d.coverage, cluster = d.cluster,
       enabled = function() return d.switch ~= "off" and d.conf.checks.enabled end,
       wanted = function(purpose) return agenda.wanted(d, purpose) end,
       watched = function() return d.diagnosis:watched() end,
       idle_nodes = function() return agenda.idle_nodes(d) end,
-      next_test = function()
-         d.last_test = d.last_test + 1
-         return d.last_test
-      end,
+      next_test = d.next_test,
       on_job = function(...) on_job(d, ...) end,
       on_done = function(s) findings.take(d, s) end,
    }
@@ -162,6 +169,7 @@ local function listen(d)
       on_close = function(conn)
          d.greeted[conn] = nil
          d.meet:gone(conn)
+         d.surveys:gone(conn)
       end,
       on_refused = function(why) intake.refuse(d, "the network", why) end,
    }

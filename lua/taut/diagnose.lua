@@ -80,7 +80,7 @@ end
 -- Does a good test clear component c?  It must have shown `good` of c's own capacity, or nearly
 -- the most that this route can show where that is less.
 local function clears(self, t, c)
-   local cap = self.topo.capacity[c]
+   local cap = self.topo.capacity[c] / (t.through and t.through[c] or 1)
    if t.bw_Bps >= self.s.good * cap then
       return true
    end

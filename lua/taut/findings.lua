@@ -23,6 +23,17 @@ local function store_test(d, t)
       why = t.why })
 end
 
+-- A test that was judged: counted, stored, and its components noted as tested.
+local function note_test(d, t)
+   for _, stage in ipairs(t.class ~= "void" and t.route or {}) do
+      if type(stage) == "number" then
+         d.coverage:touch(stage, t.time)
+      end
+   end
+   d.classes[t.class] = d.classes[t.class] + 1
+   store_test(d, t)
+end
+
 local function judge_session(d, s)
    if (s.refused or 0) > 0 then
       d.refused_streams = d.refused_streams + s.refused
@@ -35,11 +46,7 @@ local function judge_session(d, s)
       -- each node speaks for its own end only
       local send, recv = s.results[t.src] or {}, s.results[t.dst] or {}
       judge.test(t, send["send:" .. t.id], recv["recv:" .. t.id], d.topo, d.conf.diagnosis)
-      for _, c in ipairs(t.class ~= "void" and stages.sure(t.route) or {}) do
-         d.coverage:touch(c, s.began)
-      end
-      d.classes[t.class] = d.classes[t.class] + 1
-      store_test(d, t)
+      note_test(d, t)
    end
 end
 
@@ -139,6 +146,34 @@ local function store_counters(d, s)
    end
 end
 
+-- What tests say about components, and what follows.
+local function diagnose(d, tests)
+   local changes, touched = d.diagnosis:observe(tests, loop.time())
+   for _, change in ipairs(changes) do
+      touched[change.component] = true
+      on_change(d, change)
+   end
+   remember(d, touched)
+   release_clean(d)
+end
+
+--- Tests of a round of a survey that root or SlurmUser holds, judged already.  All rounds are one
+-- event.
+function findings.take_survey(d, s, tests)
+   if not s.event then
+      d.last_event = d.last_event + 1
+      s.event = d.last_event
+   end
+   for _, t in ipairs(tests) do
+      t.event, t.job = s.event, s.job
+      note_test(d, t)
+   end
+   d.journal:add("event", { id = s.event, time = s.began, purpose = s.purpose, job = s.job,
+      restart = 0, uid = s.uid, nodes = s.nodes_text, expected = #s.wanted, heard = s.count,
+      tests = s.tests_run })
+   diagnose(d, tests)
+end
+
 --- A session is over (rendezvous.lua).
 function findings.take(d, s)
    if not s.tests or #s.tests == 0 then
@@ -153,13 +188,7 @@ function findings.take(d, s)
    d.journal:add("event", { id = d.last_event, time = s.began, purpose = s.purpose,
       job = s.job, restart = s.restart, uid = s.uid, nodes = hostlist.compress(names),
       expected = #s.wanted, heard = s.heard, tests = #s.tests })
-   local changes, touched = d.diagnosis:observe(s.tests, loop.time())
-   for _, change in ipairs(changes) do
-      touched[change.component] = true
-      on_change(d, change)
-   end
-   remember(d, touched)
-   release_clean(d)
+   diagnose(d, s.tests)
 end
 
 --- Verdicts that stand are looked at again with each news from Slurm: a cap may have room now.

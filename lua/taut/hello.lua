@@ -3,7 +3,8 @@ local endpoints = require "taut.endpoints"
 
 local hello = {}
 
-local PURPOSES = { prolog = true, epilog = true, idle = true }
+local SURVEYS = { audit = true, matrix = true }
+local PURPOSES = { prolog = true, epilog = true, idle = true, audit = true, matrix = true }
 local NAME_MAX, NODES_MAX = 255, 1 << 20
 
 local function is_text(v, most)
@@ -16,8 +17,8 @@ end
 
 -- field → check; a field that fails is named in the error.
 local fields = {
-   { "v", function(v) return v == 1 end, "1" },
-   { "purpose", function(v) return PURPOSES[v] end, "prolog, epilog or idle" },
+   { "v", function(v) return v == 2 end, "2 (install the same release on the node)" },
+   { "purpose", function(v) return PURPOSES[v] end, "prolog, epilog, idle, audit or matrix" },
    { "job", function(v) return is_whole(v, 0, (1 << 32) - 1) end, "a job id" },
    { "node", function(v) return is_text(v, NAME_MAX) and v ~= "" end, "a node name" },
    { "nodes", function(v) return is_text(v, NODES_MAX) end, "a host list" },
@@ -33,19 +34,41 @@ local fields = {
       "at most 64 interfaces" },
 }
 
---- @param h decoded HELLO
--- @return true, or nil and which field is wrong
-function hello.check(h)
-   if type(h) ~= "table" then
-      return nil, "HELLO is no object"
-   end
-   for _, f in ipairs(fields) do
+-- What a survey's HELLO says besides.
+local survey_fields = {
+   { "step", function(v) return is_whole(v, 0, (1 << 32) - 1) end, "a step id" },
+   { "procid", function(v) return is_whole(v, 0, (1 << 32) - 1) end, "a rank" },
+   { "options", function(v)
+      return v == nil or type(v) == "table" and (next(v) == nil or type(next(v)) == "string")
+   end, "an object" },
+}
+
+local function check_fields(h, list)
+   for _, f in ipairs(list) do
       if not f[2](h[f[1]]) then
          local got = tostring(h[f[1]]):sub(1, 40):gsub("%c", "?")
          return nil, ("HELLO: %s: expected %s, got %s"):format(f[1], f[3], got)
       end
    end
    return true
+end
+
+--- Is this the purpose of a survey?
+function hello.is_survey(purpose)
+   return SURVEYS[purpose] == true
+end
+
+--- @param h decoded HELLO
+-- @return true, or nil and which field is wrong
+function hello.check(h)
+   if type(h) ~= "table" then
+      return nil, "HELLO is no object"
+   end
+   local ok, err = check_fields(h, fields)
+   if ok and SURVEYS[h.purpose] then
+      return check_fields(h, survey_fields)
+   end
+   return ok, err
 end
 
 return hello

@@ -8,7 +8,7 @@ local sys = require "taut.sys"
 
 local intake = {}
 
-local HELLO, RESULT = 1, 3
+local HELLO, RESULT, STOP = 1, 3, 5
 local LOG_S = 1
 
 --- Count a message that was not taken, and log it: at most one line in LOG_S seconds, so that
@@ -38,6 +38,9 @@ local function on_hello(d, conn, payload, uid)
    if not names then
       intake.refuse(d, from, err)
       conn:close()
+      return
+   elseif hello.is_survey(h.purpose) then
+      d.surveys:hello(conn, h, names, uid)
       return
    elseif uid ~= 0 then
       intake.refuse(d, from, ("%s by uid %d, only root may"):format(h.purpose, uid))
@@ -73,7 +76,9 @@ function intake.frame(d, conn, kind, payload)
       return
    end
    local ok, why
-   if kind == RESULT then
+   if d.surveys:has(conn) and (kind == RESULT or kind == STOP) then
+      ok, why = d.surveys:frame(conn, kind, payload)
+   elseif kind == RESULT then
       ok, why = d.meet:result(conn, payload)
    else
       why = ("frame of type %d out of order"):format(kind)

@@ -4,6 +4,7 @@
 -- SlurmUser and tautd's own user may change anything.
 local advice = require "taut.advice"
 local explain = require "taut.explain"
+local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
@@ -110,6 +111,26 @@ local function set_switch(d, value)
    return { switch = value }
 end
 
+---------------------------------------------------------------- surveys
+
+-- Nodes of the topology on which a survey could start now.
+local function idle_nodes(d, args, reply)
+   local wanted = args.partition and {} or nil
+   if wanted and not d.cluster.partitions[args.partition] then
+      return reply(nil, ("there is no partition '%s'"):format(tostring(args.partition)))
+   end
+   for _, name in ipairs(wanted and d.cluster.partitions[args.partition] or {}) do
+      wanted[name] = true
+   end
+   local list = {}
+   for _, name in ipairs(d.topo.nodes) do
+      if d.cluster:is_free(name) and (not wanted or wanted[name]) then
+         list[#list + 1] = name
+      end
+   end
+   reply { nodes = #list > 0 and hostlist.compress(list) or "", count = #list }
+end
+
 ---------------------------------------------------------------- dispatch
 
 -- name → { admin only, fn(d, args, who, uid, reply) }
@@ -130,6 +151,12 @@ local commands = {
    end },
    off = { true, function(d, _, _, _, reply) reply(set_switch(d, "off")) end },
    on = { true, function(d, _, _, _, reply) reply(set_switch(d, "on")) end },
+   idle_nodes = { false, function(d, args, _, _, reply)
+      d.cluster:refresh(function() idle_nodes(d, args, reply) end)
+   end },
+   stop_survey = { false, function(d, args, _, uid, reply)
+      reply { stopped = d.surveys:stop(args, uid) }
+   end },
    reload = { true, function(d, _, _, _, reply)
       local ok, err = d:reload()
       reply(ok and { taken = d.conf.path }, err)

@@ -25,7 +25,7 @@ local RESERVE_MS = 120 -- of a node's budget, for everything but the phases
 
 -- Send a plan to one node; an empty one ends its check.
 local function send_plan(self, peer, tests, note)
-   local text = json.encode { v = 1, note = note or "", tests = json.array(tests) }
+   local text = json.encode { v = 2, note = note or "", tests = json.array(tests) }
    peer.conn:send(PLAN, seal.seal(peer.key, PLAN, text))
    if #tests == 0 then
       self.sessions[peer.conn] = nil

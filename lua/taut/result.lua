@@ -61,8 +61,8 @@ end
 -- @return map "send:id" or "recv:id" → test, the number of refused streams, the counters (or nil);
 --   or nil and what is wrong: then nothing of it is taken
 function result.read(r)
-   if type(r) ~= "table" or r.v ~= 1 or type(r.tests) ~= "table" then
-      return nil, "RESULT: expected v = 1 and tests"
+   if type(r) ~= "table" or r.v ~= 2 or type(r.tests) ~= "table" then
+      return nil, "RESULT: expected v = 2 and tests"
    elseif #r.tests > TESTS_MAX then
       return nil, ("RESULT: %d tests, at most %d"):format(#r.tests, TESTS_MAX)
    end

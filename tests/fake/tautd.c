@@ -3,11 +3,13 @@
  * beforehand, prints what it hears.
  *
  *   fake-tautd --munge-socket PATH [--listen ADDR:PORT] [--nodes N]
- *              [--plan NODE=FILE]... [--how WAY]
+ *              [--plan NODE=FILE]... [--how WAY] [--rounds N] [--report TEXT]
  *
  * In a plan file @NODE@ stands for the endpoint that NODE told in its HELLO,
  * @NODE/ofi@ for the one of libfabric, @NODE/1@ for its second rail.
- * A node without a plan gets an empty one.  WAY is
+ * A node without a plan gets an empty one.  With --rounds it is a survey: the
+ * plans are sent N times, before each a report to the node that is the owner,
+ * and an empty plan in the end.  WAY is
  *   honest     (default)
  *   silent     never answers
  *   refuse     closes after HELLO
@@ -15,8 +17,11 @@
  *   oversize   announces a frame above every limit
  *   wrongtype  answers with a frame of type RESULT
  *   cut        announces a plan and closes in the middle of it
+ *   replay     sends the first round's plan again, byte for byte
+ *   gossip     sends reports to nodes that are not the owner
+ *   hangup     closes after the first round
  * Output, a line each: "listening ADDR:PORT", "hello JSON", "result JSON",
- * "closed NODE" (it ended without a RESULT). */
+ * "stop NODE", "closed NODE" (it ended without a RESULT). */
 #include "config.h"
 
 #include <arpa/inet.h>
@@ -47,11 +52,13 @@ struct peer {
     char ofi[TAUT_ADDRESS_TEXT];    /* of the first rail */
     char second[TAUT_ADDRESS_TEXT]; /* TCP on the second */
     unsigned char key[TAUT_SEAL_KEY];
+    bool is_owner;
+    uint64_t sealed, opened;
 };
 
 static struct {
-    const char *socket, *listen, *how;
-    int nodes, plan_count;
+    const char *socket, *listen, *how, *report;
+    int nodes, plan_count, rounds;
     char *plans[NODES_MAX];
 } opt = {.listen = "127.0.0.1:0", .how = "honest", .nodes = 1};
 
@@ -77,6 +84,10 @@ static void read_options(int argc, char *argv[])
             opt.how = argv[i + 1];
         else if (!strcmp(argv[i], "--nodes"))
             opt.nodes = atoi(argv[i + 1]);
+        else if (!strcmp(argv[i], "--rounds"))
+            opt.rounds = atoi(argv[i + 1]);
+        else if (!strcmp(argv[i], "--report"))
+            opt.report = argv[i + 1];
         else if (!strcmp(argv[i], "--plan") && opt.plan_count < NODES_MAX)
             opt.plans[opt.plan_count++] = argv[i + 1];
     }
@@ -128,16 +139,16 @@ static int read_all(int fd, void *data, size_t n)
 }
 
 /* The payload of the next frame, with a NUL after it, or NULL. */
-static char *read_frame(int fd, enum taut_frame_type type, size_t *length)
+static char *read_frame(int fd, enum taut_frame_type *type, size_t *length)
 {
     unsigned char head[TAUT_FRAME_HEAD];
     struct taut_frame frame;
     char *payload;
 
     if (read_all(fd, head, sizeof head) < 0 ||
-        taut_frame_decode(&frame, head, TAUT_FRAME_MAX, NULL) < 0 ||
-        frame.type != type)
+        taut_frame_decode(&frame, head, TAUT_FRAME_MAX, NULL) < 0)
         return NULL;
+    *type = frame.type;
     payload = calloc(1, frame.length + 1);
     if (!payload || read_all(fd, payload, frame.length) < 0) {
         free(payload);
@@ -204,12 +215,14 @@ static void note_hello(struct peer *peer, const char *text)
     if (taut_unhex(peer->key, TAUT_SEAL_KEY,
                    json_string_value(json_object_get(hello, "key"))) < 0)
         die("HELLO's key");
+    peer->is_owner = json_object_get(hello, "options") != NULL;
     json_decref(hello);
 }
 
 static void hear(struct peer *peer, int listener)
 {
     struct timeval limit = {.tv_sec = WAIT_S};
+    enum taut_frame_type type;
     size_t n;
     char *cred, *text;
 
@@ -217,8 +230,8 @@ static void hear(struct peer *peer, int listener)
     if (peer->fd < 0)
         die("accept");
     setsockopt(peer->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    cred = read_frame(peer->fd, TAUT_FRAME_HELLO, &n);
-    if (!cred)
+    cred = read_frame(peer->fd, &type, &n);
+    if (!cred || type != TAUT_FRAME_HELLO)
         die("HELLO");
     text = open_credential(cred);
     printf("hello %s\n", text);
@@ -275,7 +288,7 @@ static char *plan_of(const struct peer *peer, const struct peer *peers)
         if (!strncmp(opt.plans[i], peer->node, n) && opt.plans[i][n] == '=')
             return fill_in(read_file(opt.plans[i] + n + 1), peers);
     }
-    return strdup("{\"v\":1,\"note\":\"\",\"tests\":[]}");
+    return strdup("{\"v\":2,\"note\":\"\",\"tests\":[]}");
 }
 
 static void send_oversize(int fd)
@@ -295,7 +308,9 @@ static void answer(struct peer *peer, const struct peer *peers)
 
     if (is_way("forge"))
         taut_seal_random(peer->key, TAUT_SEAL_KEY);
-    taut_seal(sealed, peer->key, TAUT_FRAME_PLAN, text, strlen(text));
+    taut_seal(sealed, peer->key, TAUT_FRAME_PLAN,
+              is_way("replay") ? 0 : peer->sealed, text, strlen(text));
+    peer->sealed++;
     if (is_way("oversize"))
         send_oversize(peer->fd);
     else if (is_way("cut"))
@@ -308,20 +323,71 @@ static void answer(struct peer *peer, const struct peer *peers)
     free(text);
 }
 
-static void hear_result(struct peer *peer)
+/* Returns the type of the frame that came, NONE at the end. */
+static enum taut_frame_type hear_frame(struct peer *peer)
 {
+    enum taut_frame_type type = TAUT_FRAME_NONE;
     size_t n;
-    char *sealed = read_frame(peer->fd, TAUT_FRAME_RESULT, &n);
+    char *sealed = read_frame(peer->fd, &type, &n);
     char *text = calloc(1, TAUT_FRAME_MAX);
 
-    if (sealed && taut_seal_open(text, peer->key, TAUT_FRAME_RESULT,
-                                 (unsigned char *)sealed, n) >= 0)
+    if (!sealed || taut_seal_open(text, peer->key, type, peer->opened++,
+                                  (unsigned char *)sealed, n) < 0)
+        type = TAUT_FRAME_NONE;
+    if (type == TAUT_FRAME_RESULT)
         printf("result %s\n", text);
     else
-        printf("closed %s\n", peer->node);
+        printf("%s %s\n", type == TAUT_FRAME_STOP ? "stop" : "closed",
+               peer->node);
     free(sealed);
     free(text);
-    close(peer->fd);
+    return type;
+}
+
+/* Returns true when the survey goes on. */
+static bool hear_result(struct peer *peer)
+{
+    enum taut_frame_type type = hear_frame(peer);
+
+    if (type != TAUT_FRAME_STOP)
+        return type == TAUT_FRAME_RESULT;
+    hear_frame(peer);
+    return false;
+}
+
+static void send_report(struct peer *peer)
+{
+    size_t n = opt.report ? strlen(opt.report) : 0;
+    unsigned char *sealed = malloc(n + TAUT_SEAL_OVERHEAD);
+
+    if (opt.report && (peer->is_owner || is_way("gossip"))) {
+        taut_seal(sealed, peer->key, TAUT_FRAME_REPORT, peer->sealed++,
+                  opt.report, n);
+        write_frame(peer->fd, TAUT_FRAME_REPORT, sealed, n + TAUT_SEAL_OVERHEAD,
+                    n + TAUT_SEAL_OVERHEAD);
+    }
+    free(sealed);
+}
+
+static void hold_survey(struct peer *peers)
+{
+    bool goes_on = true;
+
+    for (int round = 0; round < opt.rounds && goes_on; round++) {
+        for (int i = 0; i < opt.nodes; i++) {
+            send_report(&peers[i]);
+            answer(&peers[i], peers);
+        }
+        for (int i = 0; i < opt.nodes; i++)
+            goes_on &= hear_result(&peers[i]);
+        goes_on &= !is_way("hangup");
+    }
+    opt.plan_count = 0; /* the end */
+    for (int i = 0; i < opt.nodes; i++) {
+        if (!is_way("hangup"))
+            answer(&peers[i], peers);
+        close(peers[i].fd);
+    }
 }
 
 int main(int argc, char *argv[])
@@ -338,13 +404,16 @@ int main(int argc, char *argv[])
         hear(&peers[i], listener);
     if (is_way("silent"))
         sleep(WAIT_S);
+    if (opt.rounds > 0) {
+        hold_survey(peers);
+        return 0;
+    }
     for (int i = 0; i < opt.nodes && !is_way("refuse"); i++)
         answer(&peers[i], peers);
     for (int i = 0; i < opt.nodes; i++) {
-        if (is_way("refuse"))
-            close(peers[i].fd);
-        else
-            hear_result(&peers[i]);
+        if (!is_way("refuse"))
+            hear_frame(&peers[i]);
+        close(peers[i].fd);
     }
     return 0;
 }

@@ -16,9 +16,9 @@ static void check_forged(const uint8_t *data, size_t n)
     char *out = malloc(n + 1);
 
     FUZZ_CHECK(out != NULL);
-    for (int type = TAUT_FRAME_HELLO; type <= TAUT_FRAME_RESULT; type++) {
+    for (int type = TAUT_FRAME_HELLO; type <= TAUT_FRAME_LAST; type++) {
         errno = 0;
-        FUZZ_CHECK(taut_seal_open(out, key, (enum taut_frame_type)type, data,
+        FUZZ_CHECK(taut_seal_open(out, key, (enum taut_frame_type)type, n, data,
                                   n) == -1);
         FUZZ_CHECK(errno == EBADMSG);
     }
@@ -32,12 +32,15 @@ static void check_sealed(const uint8_t *data, size_t n, size_t spoil)
     char *out = malloc(n + 1);
 
     FUZZ_CHECK(sealed != NULL && out != NULL);
-    FUZZ_CHECK(taut_seal(sealed, key, TAUT_FRAME_PLAN, data, n) == room);
-    FUZZ_CHECK(taut_seal_open(out, key, TAUT_FRAME_PLAN, sealed, room) ==
+    FUZZ_CHECK(taut_seal(sealed, key, TAUT_FRAME_PLAN, spoil, data, n) == room);
+    FUZZ_CHECK(taut_seal_open(out, key, TAUT_FRAME_PLAN, spoil, sealed, room) ==
                (long)n);
     FUZZ_CHECK(n == 0 || memcmp(out, data, n) == 0);
+    FUZZ_CHECK(taut_seal_open(out, key, TAUT_FRAME_PLAN, spoil + 1, sealed,
+                              room) == -1);
     sealed[spoil % room] ^= 0x10;
-    FUZZ_CHECK(taut_seal_open(out, key, TAUT_FRAME_PLAN, sealed, room) == -1);
+    FUZZ_CHECK(taut_seal_open(out, key, TAUT_FRAME_PLAN, spoil, sealed, room) ==
+               -1);
     free(out);
     free(sealed);
 }

@@ -101,6 +101,21 @@ function tests.test_slow_sender_is_cut_off()
   l.listener:close()
 end
 
+function tests.test_a_known_peer_may_be_given_more_time()
+  local l = listener { timeout_ms = 60, on_frame = function(conn) conn:timeout(5000) end }
+  local script = ("printf '%s' >&3; sleep 0.4"):format(frame(1, "a"))
+  looptest.client(l.port, script)
+  looptest.client(l.port, "sleep 0.4")
+  looptest.until_true(function()
+    return #l.closed == 2
+  end)
+  lu.assertEquals(l.closed[1].why, "no whole frame in time")
+  lu.assertEquals(l.closed[2].why, "closed by peer")
+  lu.assertNil(l.closed[2].conn:timeout(5)) -- harmless when it is over
+  lu.assertErrorMsgContains("not within", l.closed[2].conn.timeout, l.closed[2].conn, 0)
+  l.listener:close()
+end
+
 function tests.test_frames_in_pieces_are_put_together()
   local l = listener()
   local script = "printf '\\000\\000\\000' >&3; sleep 0.02; printf '\\003\\001a' >&3; "

@@ -65,7 +65,7 @@ local function answer(m, conn, more)
    for i, t in ipairs(conn:plan().tests) do
       list[i] = { id = t.id, role = t.role, bytes = 240000, window_ns = 20000000 }
    end
-   local r = { v = 1, refused = 0, tests = list }
+   local r = { v = 2, refused = 0, tests = list }
    for k, v in pairs(more or {}) do
       r[k] = v
    end

@@ -4,14 +4,14 @@ local result = require "taut.result"
 local tests = {}
 
 local function with(test)
-   return { v = 1, refused = 0, tests = { test } }
+   return { v = 2, refused = 0, tests = { test } }
 end
 
 function tests.test_what_is_wrong_is_refused_whole()
    local cases = {
-      { nil, "expected v = 1" },
-      { { v = 2, tests = {} }, "expected v = 1" },
-      { { v = 1 }, "expected v = 1" },
+      { nil, "expected v = 2" },
+      { { v = 9, tests = {} }, "expected v = 2" },
+      { { v = 2 }, "expected v = 2" },
       { with(7), "without an id" },
       { with { id = -1, role = "send" }, "without an id" },
       { with { id = 1, role = "both", bytes = 1, window_ns = 1 }, "role" },
@@ -36,11 +36,11 @@ function tests.test_what_is_wrong_is_refused_whole()
    for i = 1, 65 do
       many[i] = { id = i, role = "send", bytes = 1, window_ns = 1 }
    end
-   lu.assertNil((result.read { v = 1, tests = many }))
+   lu.assertNil((result.read { v = 2, tests = many }))
 end
 
 function tests.test_tests_are_found_by_role_and_id()
-   local by, refused = result.read { v = 1, refused = 3, tests = {
+   local by, refused = result.read { v = 2, refused = 3, tests = {
       { id = 4, role = "send", bytes = 1, window_ns = 2 },
       { id = 4, role = "recv", error = "bad\nline" } } }
    lu.assertEquals(by["send:4"].bytes, 1)

@@ -36,6 +36,14 @@ function tests.test_users()
   lu.assertNil((sys.user_id "99999999999"))
 end
 
+function tests.test_a_program_becomes_another()
+  lu.assertEquals(output [[ require("taut.sys").exec { "echo", "a  b", "c" } ]], "a  b c\n")
+  local ok, why = sys.exec { "/no/such/program" }
+  lu.assertNil(ok)
+  lu.assertStrContains(why, "/no/such/program: No such file")
+  lu.assertErrorMsgContains("1 to 64", sys.exec, {})
+end
+
 function tests.test_facts()
   lu.assertIsNumber(sys.uid())
   lu.assertStrContains(sys.hostname(), "%w", true)

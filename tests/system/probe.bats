@@ -174,7 +174,7 @@ END
 
 @test "a note of tautd's is logged" {
     need_munged
-    echo '{"v":1,"note":"PrologFlags lack Alloc","tests":[]}' >p1
+    echo '{"v":2,"note":"PrologFlags lack Alloc","tests":[]}' >p1
     start_tautd --plan n1=p1
     run check n1
     [ "$output" = "PrologFlags lack Alloc" ]

@@ -128,11 +128,45 @@ START_TEST(a_malformed_extra_is_left_out)
 }
 END_TEST
 
+static const char *const step_needs[] = {"SLURMD_NODENAME", "SLURM_JOB_ID",
+                                         "SLURM_STEP_ID", "SLURM_PROCID"};
+
+static void set_step(void)
+{
+    set_needed();
+    setenv("SLURM_STEP_ID", "4", 1);
+    setenv("SLURM_PROCID", "3", 1);
+    setenv("SLURM_STEP_NODELIST", "n[5-6]", 1);
+}
+
+START_TEST(a_step_is_read)
+{
+    set_step();
+    ck_assert_int_eq(taut_job_from_step(&job, NULL), 0);
+    ck_assert_uint_eq(job.id, 123);
+    ck_assert_uint_eq(job.step, 4);
+    ck_assert_uint_eq(job.procid, 3);
+    ck_assert_str_eq(job.nodes, "n[5-6]");
+}
+END_TEST
+
+START_TEST(what_a_step_lacks_is_named)
+{
+    struct taut_error err;
+
+    set_step();
+    unsetenv(step_needs[_i]);
+    ck_assert_int_eq(taut_job_from_step(&job, &err), -1);
+    ck_assert_int_eq(errno, EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, step_needs[_i]));
+}
+END_TEST
+
 START_TEST(purposes_have_names)
 {
     ck_assert_int_eq(taut_purpose_parse(""), TAUT_PURPOSE_NONE);
     ck_assert_int_eq(taut_purpose_parse("none"), TAUT_PURPOSE_NONE);
-    for (int i = TAUT_PURPOSE_PROLOG; i <= TAUT_PURPOSE_IDLE; i++)
+    for (int i = TAUT_PURPOSE_PROLOG; i <= TAUT_PURPOSE_MATRIX; i++)
         ck_assert_int_eq(taut_purpose_parse(taut_purpose_name(i)), i);
 }
 END_TEST
@@ -149,6 +183,9 @@ int main(void)
     tcase_add_test(tc, an_environment_is_read);
     tcase_add_test(tc, slurm_22_05_has_slurm_nodelist_only);
     tcase_add_test(tc, a_malformed_extra_is_left_out);
+    tcase_add_test(tc, a_step_is_read);
+    tcase_add_loop_test(tc, what_a_step_lacks_is_named, 0,
+                        sizeof step_needs / sizeof step_needs[0]);
     tcase_add_test(tc, purposes_have_names);
     return unit_run("job", tc);
 }

@@ -19,7 +19,7 @@
     "{\"id\":3,\"role\":\"send\",\"peer\":\"10.0.0.1:4000\","                  \
     "\"token\":\"02112233445566778899aabbccddeeff\","                          \
     "\"start_ms\":20,\"dur_ms\":25"
-#define PLAN(tests) "{\"v\":1,\"note\":\"\",\"tests\":[" tests "]}"
+#define PLAN(tests) "{\"v\":2,\"note\":\"\",\"tests\":[" tests "]}"
 
 static const struct {
     const char *text;
@@ -29,11 +29,11 @@ static const struct {
     {"{", EINVAL},
     {"[]", EPROTO},
     {"{\"tests\":[]}", EPROTO},
-    {"{\"v\":2,\"tests\":[]}", EPROTO},
+    {"{\"v\":1,\"tests\":[]}", EPROTO},
     {"{\"v\":\"1\",\"tests\":[]}", EPROTO},
-    {"{\"v\":1}", EINVAL},
-    {"{\"v\":1,\"tests\":{}}", EINVAL},
-    {"{\"v\":1,\"tests\":[],\"tests\":[]}", EINVAL},
+    {"{\"v\":2}", EINVAL},
+    {"{\"v\":2,\"tests\":{}}", EINVAL},
+    {"{\"v\":2,\"tests\":[],\"tests\":[]}", EINVAL},
     {PLAN("7"), EINVAL},
     {PLAN("{}"), EINVAL},
     {PLAN(SEND("") "," SEND("")), EINVAL},
@@ -110,7 +110,7 @@ END_TEST
 
 START_TEST(an_empty_plan_carries_its_note)
 {
-    static const char text[] = "{\"v\":1,\"tests\":[],"
+    static const char text[] = "{\"v\":2,\"tests\":[],"
                                "\"note\":\"set PrologFlags\\u001b\"}";
     static struct taut_plan plan;
 
@@ -149,7 +149,7 @@ START_TEST(sixty_five_tests_are_too_many)
     static struct taut_plan plan;
     char *text = calloc(1, 65 * 200 + 100);
 
-    strcpy(text, "{\"v\":1,\"tests\":[");
+    strcpy(text, "{\"v\":2,\"tests\":[");
     for (int i = 0; i < 65; i++)
         sprintf(text + strlen(text),
                 "%s{\"id\":%d,\"role\":\"recv\",\"token\":\"%032x\","

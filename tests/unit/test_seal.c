@@ -23,8 +23,8 @@ START_TEST(short_input_does_not_open)
 
     for (size_t n = 0; n <= sizeof(sealed); n++) {
         errno = 0;
-        ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_PLAN, sealed, n),
-                         -1);
+        ck_assert_int_eq(
+            taut_seal_open(out, key, TAUT_FRAME_PLAN, 0, sealed, n), -1);
         ck_assert_int_eq(errno, EBADMSG);
     }
 }
@@ -34,16 +34,17 @@ START_TEST(any_changed_bit_does_not_open)
 {
     unsigned char sealed[5 + TAUT_SEAL_OVERHEAD];
     char out[5];
-    size_t n = taut_seal(sealed, key, TAUT_FRAME_PLAN, "hello", 5);
+    size_t n = taut_seal(sealed, key, TAUT_FRAME_PLAN, 0, "hello", 5);
 
     ck_assert_uint_eq(n, sizeof(sealed));
     for (size_t bit = 0; bit < 8 * n; bit++) {
         sealed[bit / 8] ^= (unsigned char)(1u << bit % 8);
-        ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_PLAN, sealed, n),
-                         -1);
+        ck_assert_int_eq(
+            taut_seal_open(out, key, TAUT_FRAME_PLAN, 0, sealed, n), -1);
         sealed[bit / 8] ^= (unsigned char)(1u << bit % 8);
     }
-    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_PLAN, sealed, n), 5);
+    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_PLAN, 0, sealed, n),
+                     5);
 }
 END_TEST
 
@@ -51,12 +52,12 @@ START_TEST(cut_or_longer_does_not_open)
 {
     unsigned char sealed[6 + TAUT_SEAL_OVERHEAD] = {0};
     char out[6];
-    size_t n = taut_seal(sealed, key, TAUT_FRAME_PLAN, "hello", 5);
+    size_t n = taut_seal(sealed, key, TAUT_FRAME_PLAN, 0, "hello", 5);
 
-    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_PLAN, sealed, n - 1),
-                     -1);
-    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_PLAN, sealed, n + 1),
-                     -1);
+    ck_assert_int_eq(
+        taut_seal_open(out, key, TAUT_FRAME_PLAN, 0, sealed, n - 1), -1);
+    ck_assert_int_eq(
+        taut_seal_open(out, key, TAUT_FRAME_PLAN, 0, sealed, n + 1), -1);
 }
 END_TEST
 
@@ -64,15 +65,16 @@ START_TEST(other_key_or_type_does_not_open)
 {
     unsigned char sealed[5 + TAUT_SEAL_OVERHEAD];
     char out[5];
-    size_t n = taut_seal(sealed, key, TAUT_FRAME_PLAN, "hello", 5);
+    size_t n = taut_seal(sealed, key, TAUT_FRAME_PLAN, 0, "hello", 5);
 
     errno = 0;
-    ck_assert_int_eq(taut_seal_open(out, other_key, TAUT_FRAME_PLAN, sealed, n),
-                     -1);
+    ck_assert_int_eq(
+        taut_seal_open(out, other_key, TAUT_FRAME_PLAN, 0, sealed, n), -1);
     ck_assert_int_eq(errno, EBADMSG);
-    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_RESULT, sealed, n),
+    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_RESULT, 0, sealed, n),
                      -1);
-    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_HELLO, sealed, n), -1);
+    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_HELLO, 0, sealed, n),
+                     -1);
 }
 END_TEST
 
@@ -86,9 +88,9 @@ START_TEST(both_ways)
 
     ck_assert(text && out && sealed);
     taut_seal_random(text, n);
-    ck_assert_uint_eq(taut_seal(sealed, key, TAUT_FRAME_RESULT, text, n),
+    ck_assert_uint_eq(taut_seal(sealed, key, TAUT_FRAME_RESULT, 0, text, n),
                       n + TAUT_SEAL_OVERHEAD);
-    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_RESULT, sealed,
+    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_RESULT, 0, sealed,
                                     n + TAUT_SEAL_OVERHEAD),
                      (long)n);
     ck_assert_int_eq(memcmp(text, out, n), 0);
@@ -98,22 +100,40 @@ START_TEST(both_ways)
 }
 END_TEST
 
+/* What is sealed as one frame of a connection opens as no other. */
+START_TEST(a_frame_of_one_round_is_none_of_another)
+{
+    unsigned char sealed[5 + TAUT_SEAL_OVERHEAD];
+    char out[8];
+    size_t n = taut_seal(sealed, key, TAUT_FRAME_PLAN, 7, "hello", 5);
+
+    for (uint64_t seq = 0; seq < 16; seq++)
+        ck_assert_int_eq(
+            taut_seal_open(out, key, TAUT_FRAME_PLAN, seq, sealed, n),
+            seq == 7 ? 5 : -1);
+    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_PLAN,
+                                    7 + (UINT64_C(1) << 32), sealed, n),
+                     -1);
+}
+END_TEST
+
 START_TEST(same_text_seals_differently)
 {
     unsigned char a[5 + TAUT_SEAL_OVERHEAD], b[5 + TAUT_SEAL_OVERHEAD];
 
-    taut_seal(a, key, TAUT_FRAME_PLAN, "hello", 5);
-    taut_seal(b, key, TAUT_FRAME_PLAN, "hello", 5);
+    taut_seal(a, key, TAUT_FRAME_PLAN, 0, "hello", 5);
+    taut_seal(b, key, TAUT_FRAME_PLAN, 0, "hello", 5);
     ck_assert_mem_ne(a, b, sizeof(a));
 }
 END_TEST
 
-/* Sealed with another implementation of XChaCha20-Poly1305 (HChaCha20 and
- * ChaCha20-Poly1305 of Python's cryptography), as doc/protocol.md says:
- * nonce 0..23, key 0..31, "taut1" and the type as additional data. */
+/* Sealed with another implementation of XChaCha20-Poly1305 (written out in
+ * Python), as doc/protocol.md says:
+ * nonce 0..23, key 0..31, "taut2", the type and the number 258 as additional
+ * data. */
 static const char known[] = "000102030405060708090a0b0c0d0e0f1011121314151617"
-                            "e5e0795daae3a18c5d2b52abe9689995"
-                            "c73a9e8ff6dbeea600d1f609775f2833";
+                            "e5e0795daae0a18c5d2b52abe9689995"
+                            "a504b3c18039b84329fbbfd9a132a2ba";
 
 START_TEST(known_answer)
 {
@@ -124,8 +144,9 @@ START_TEST(known_answer)
         k[i] = (unsigned char)i;
     ck_assert_int_eq(taut_unhex(sealed, sizeof(sealed), known), 0);
     ck_assert_int_eq(
-        taut_seal_open(out, k, TAUT_FRAME_PLAN, sealed, sizeof(sealed)), 16);
-    ck_assert_str_eq(out, "{\"v\":1,\"note\":1}");
+        taut_seal_open(out, k, TAUT_FRAME_PLAN, 258, sealed, sizeof(sealed)),
+        16);
+    ck_assert_str_eq(out, "{\"v\":2,\"note\":1}");
 }
 END_TEST
 
@@ -185,6 +206,7 @@ int main(void)
     tcase_add_test(tc, cut_or_longer_does_not_open);
     tcase_add_test(tc, other_key_or_type_does_not_open);
     tcase_add_loop_test(tc, both_ways, 0, COUNT(sizes));
+    tcase_add_test(tc, a_frame_of_one_round_is_none_of_another);
     tcase_add_test(tc, same_text_seals_differently);
     tcase_add_test(tc, known_answer);
     tcase_add_loop_test(tc, unhex_refuses, 0, COUNT(bad_hex));

@@ -1,0 +1,86 @@
+--- `taut audit`: every link, one process per node of a step.
+local audit_text = require "taut.report.audit"
+local json = require "taut.json"
+local launch = require "taut.survey.launch"
+local progress = require "taut.report.progress"
+local step = require "taut.survey.step"
+
+local audit = { summary = "Measure every link: srun --ntasks-per-node=1 taut audit." }
+
+-- Exit status besides 0: could not be run, slow links found, not all was measured.
+local FAILED, SLOW, INCOMPLETE = 1, 3, 4
+
+function audit.setup(parser)
+   parser:epilog("Exit status: 0 all is well, 1 it could not be run, 2 wrong arguments, 3 slow " ..
+      "links or nodes were found, 4 none, but not all was measured.")
+   parser:flag("--all"):description "On all idle nodes: Slurm is asked for them."
+   parser:option("-p --partition"):description "With --all: only nodes of this partition."
+      :argname "<name>"
+   parser:flag("--solo"):description "No shared tests: each link by one pair of nodes only."
+   parser:option("--time"):description "One test lasts so long (default: survey.test_ms)."
+      :argname "<ms>":convert(function(v)
+         local ms = math.tointeger(tonumber(v))
+         return ms and ms >= 5 and ms <= 2000 and ms or nil, "--time: expected 5 to 2000, got " .. v
+      end)
+   parser:option("--progress"):description "bar, lines or none (default: a bar on a terminal)."
+      :choices { "bar", "lines", "none" }:argname "<how>"
+   parser:option("--tag"):hidden(true)
+end
+
+local function status_of(found)
+   if #found.slow > 0 then
+      return SLOW
+   end
+   return found.complete and 0 or INCOMPLETE
+end
+
+local function hold(args)
+   local bar = progress.new("audit", args.progress)
+   local kept = json.array {}
+   local last, err = step.hold("audit", { solo = args.solo, test_ms = args.time, tag = args.tag }, {
+      begin = function(m) bar:begin(m) end,
+      wait = function(m) bar:say(m.why) end,
+      round = function(m)
+         bar:round(m)
+         for _, row in ipairs(m.results or {}) do
+            if args.json then
+               kept[#kept + 1] = row
+            else
+               bar:clear()
+               print(audit_text.line(row))
+            end
+         end
+      end,
+      stopping = function() bar:say "stopping: what runs is finished first" end,
+   })
+   bar:done()
+   if last and last.found then
+      if args.json then
+         last.found.results, last.found.why = kept, last.why
+         print(json.encode(last.found, 2))
+      else
+         audit_text.print(last.found, last.why)
+      end
+      return status_of(last.found)
+   end
+   io.stderr:write("taut: audit: ", err or last.why or "no reason given", "\n")
+   return FAILED
+end
+
+function audit.run(args)
+   local procid = step.procid()
+   if args.all then
+      return launch.on_idle(args, "audit")
+   elseif not procid then
+      io.stderr:write("taut: audit: run it as a step of a job, one process on each node: ",
+         "srun --ntasks-per-node=1 taut audit; or taut audit --all\n")
+      return FAILED
+   elseif procid ~= 0 then
+      local _, err = step.join "audit"
+      io.stderr:write("taut: audit: ", err, "\n")
+      return FAILED
+   end
+   return hold(args)
+end
+
+return audit

@@ -1,0 +1,95 @@
+--- An audit in TopoBW's words: a line for each test, a line for each dimension, and what is slow.
+-- Source of the format: Ezell, CUG 2013.
+local report = require "taut.report"
+
+local audit = {}
+
+local function mb(bps)
+   return ("%.2f"):format((bps or 0) / 1e6)
+end
+
+--- One test: `n4 X+CE n6 (nid00004 to nid00006): 0.0800 seconds = 46.98 MB/sec`.
+-- @param r row of survey/audit.lua
+function audit.line(r)
+   local text = ("%s %s%s%s %s (nid%05d to nid%05d): "):format(r.src, r.dir, r.kind, r.mode, r.dst,
+      r.from, r.to)
+   if r.class == "void" then
+      text = text .. "not measured: " .. (r.why or "no reason given")
+   else
+      text = text .. ("%.4f seconds = %s MB/sec"):format(r.seconds, mb(r.bw_Bps))
+      if r.class == "low" then
+         text = text .. (" LOW: %s of %s"):format(report.percent(r.ratio), mb(r.expected_Bps))
+      end
+   end
+   return r.again and text .. " (again)" or text
+end
+
+local MODES = { E = "", S = "shared " }
+
+local function summary(list)
+   for _, s in ipairs(list) do
+      local class = s.class == "--" and "same router" or s.class
+      print(("Bandwidth %s %smin: %s on %s max: %s on %s avg: %s"):format(class,
+         MODES[s.mode] or "", mb(s.min_Bps), s.min_on, mb(s.max_Bps), s.max_on, mb(s.avg_Bps)))
+   end
+end
+
+local function slow(list)
+   for _, s in ipairs(list) do
+      local other = #s["or"] > 0 and " or " .. table.concat(s["or"], " or ") or ""
+      print(("Slow: %s%s at %s: %s of %s MB/s, %s%s; %s"):format(s.component, other,
+         report.percent(s.left), mb(s.measured_Bps), mb(s.capacity_Bps),
+         report.count(s.tests, "low test"),
+         s.measured_again and "" or ", not measured again", s.where))
+   end
+end
+
+local function counts(found)
+   local parts = { ("%d of %s measured"):format(found.measured, report.count(found.links, "link")) }
+   local function add(n, text)
+      if n and n > 0 then
+         parts[#parts + 1] = text:format(n)
+      end
+   end
+   add(found.unreached, "%d out of these nodes' reach")
+   add(#found.slow, "%d slow")
+   add(found.passing, "%d low once and well when measured again")
+   add(found.unexplained, "%d low tests that other tests contradict")
+   add(found.void, "%d tests void")
+   return table.concat(parts, ", ")
+end
+
+local function compare(c)
+   if not c then
+      return
+   end
+   print(("Against the audit of %s: %s changed, %d as before"):format(
+      os.date("%Y-%m-%d %H:%M:%S", math.floor(c.time)), report.count(#c.changed, "link"), c.same))
+   for _, l in ipairs(c.changed) do
+      print(("  %s: %s to %s: was %s, is %s MB/s"):format(l.link, l.src, l.dst, mb(l.was_Bps),
+         mb(l.now_Bps)))
+   end
+end
+
+--- All that follows the lines.
+-- @param found what survey/outcome.lua says
+-- @param why it ended early, or nil
+function audit.print(found, why)
+   summary(found.summary)
+   slow(found.slow)
+   for _, d in ipairs(found.dim) do
+      print(("%s %s: visible below %s: the tests reach %s of %s MB/s"):format(d.kind,
+         report.count(d.links, "link"), report.percent(d.below), mb(d.shown_Bps),
+         mb(d.capacity_Bps)))
+   end
+   for _, u in ipairs(found.unmeasured) do
+      print(("Not measured: %s: %s"):format(u.link, u.why))
+   end
+   if found.unmeasured_count > #found.unmeasured then
+      print(("Not measured: %d more"):format(found.unmeasured_count - #found.unmeasured))
+   end
+   compare(found.compare)
+   print(("Audit%s: %s"):format(why and (" (" .. why .. ")") or "", counts(found)))
+end
+
+return audit

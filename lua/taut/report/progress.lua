@@ -1,0 +1,84 @@
+--- Progress of a long run, on standard error: a bar on a terminal, lines otherwise.
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+
+local progress = {}
+local Progress = {}
+Progress.__index = Progress
+
+local LINE_S = 5  -- lines are at least so far apart
+
+local function names(list, most)
+   local shown = table.concat(list, ", ", 1, math.min(#list, most))
+   return #list > most and ("%s and %d more"):format(shown, #list - most) or shown
+end
+
+--- @param what name of the run, before each line
+-- @param how "bar", "lines", "none" or nil for what suits standard error
+function progress.new(what, how)
+   how = how or (sys.isatty(2) and "bar" or "lines")
+   return setmetatable({ what = what, how = how, began = loop.time(), said = 0, wide = 0 },
+      Progress)
+end
+
+--- Take the bar away, so that a line can be printed.
+function Progress:clear()
+   if self.wide > 0 then
+      io.stderr:write("\r", (" "):rep(self.wide), "\r")
+      self.wide = 0
+   end
+end
+
+--- A line about the run, whatever is shown.
+function Progress:say(text)
+   self:clear()
+   io.stderr:write("taut: ", self.what, ": ", text, "\n")
+end
+
+local function draw(self, done, all)
+   local room = math.max(10, math.min(sys.columns(), 100) - 40)
+   local part = math.floor(room * done / math.max(1, all))
+   local text = ("%s [%s%s] %d of %d phases, %d s"):format(self.what, ("#"):rep(part),
+      ("."):rep(room - part), done, all, math.floor(loop.time() - self.began))
+   io.stderr:write("\r", text)
+   self.wide = #text
+end
+
+local function line(self, done, all)
+   local now = loop.time()
+   if now - self.said >= LINE_S or done == all then
+      self.said = now
+      self:say(("%d of %d phases, %d s"):format(done, all, math.floor(now - self.began)))
+   end
+end
+
+--- The report `begin`: who is there.
+function Progress:begin(m)
+   if #(m.missing or {}) > 0 then
+      self:say(("%s did not come"):format(names(m.missing, 8)))
+   end
+   if #(m.unknown or {}) > 0 then
+      self:say(("not in the topology: %s"):format(names(m.unknown, 8)))
+   end
+   if self.how ~= "none" and m.phases then
+      self:say(("%d nodes, %d phases"):format(m.nodes, m.phases))
+   end
+end
+
+--- The report `round`: how far it is, who has gone.
+function Progress:round(m)
+   for _, g in ipairs(m.gone or {}) do
+      self:say(("%s is left out: %s"):format(g.node, g.why))
+   end
+   if m.done and self.how == "bar" then
+      draw(self, m.done, m.phases)
+   elseif m.done and self.how == "lines" then
+      line(self, m.done, m.phases)
+   end
+end
+
+function Progress:done()
+   self:clear()
+end
+
+return progress

@@ -1,0 +1,207 @@
+--- Surveys: audits and matrices that run as a step of a job, one process on each of its nodes.
+--
+-- This module lets processes in: who may hold a survey, which nodes belong to it, when all are
+-- there.  session.lua runs its rounds; what is tested and what it means is the business of a kind
+-- (audit.lua, matrix.lua):
+--   kind.begin{ topology, nodes, settings, diagnosis, options, admin, missing, unknown, breathe }
+--     → job (its `phases` is how many there will be, for the owner), or nil and why
+--   job:next(present) → array of phases (arrays of tests { src, dst, streams, dur_ms, kind,
+--     route, planned_Bps, through, … }), or nil when the survey is complete; present is the set
+--     of nodes that still take part
+--   job:take(tests) → array of rows for the owner; tests of a round, judged (judge.lua), in the
+--     order they were given; one whose node had gone is void and has `skipped`
+--   job:finish() → table for the owner's last report
+-- They run in the survey's task: breathe() in a long loop lets tautd do its other work.
+--   kind.history (optional): a query of the store, whose rows go to job:recall(rows)
+local hostlist = require "taut.hostlist"
+local loop = require "taut.loop"
+local seal = require "taut.seal"
+local session = require "taut.survey.session"
+
+local survey = {}
+local Surveys = {}
+Surveys.__index = Surveys
+
+-- Adding one is a file and a line.
+local kinds = { audit = "taut.survey.audit", matrix = "taut.survey.matrix" }
+
+local STOP = 5
+local NAMES_MAX = 1 << 20
+local SILENT_MS = 3600 * 1000 -- a node that waits says nothing
+local OPEN_MAX, OPEN_OF_USER = 64, 4
+local REFRESH_S = 1           -- Slurm is asked about unknown jobs at most so often
+
+local function load_kind(purpose)
+   local ok, kind = pcall(require, kinds[purpose])
+   if not ok then
+      return nil, ("this tautd knows no %s"):format(purpose)
+   end
+   return kind
+end
+
+---------------------------------------------------------------- who may
+
+-- May this user hold a survey on these nodes?  true; or nil, why, and whether Slurm may know
+-- more by now.
+local function permit(self, h, names, uid)
+   local cluster = self.d.cluster
+   if cluster:is_admin(uid) then
+      return true
+   end
+   local job = cluster.seen_running[h.job]
+   if not job or job.state ~= "running" then
+      return nil, ("job %d is not running, as far as Slurm has said"):format(h.job), true
+   elseif job.user_id ~= uid then
+      return nil, ("job %d is not yours"):format(h.job)
+   end
+   local of_job = {}
+   for _, name in ipairs(hostlist.expand(job.nodes or "", NAMES_MAX) or {}) do
+      of_job[name] = true
+   end
+   for _, name in ipairs(names) do
+      if not of_job[name] then
+         return nil, ("%s is not a node of job %d"):format(name, h.job)
+      end
+   end
+   return true
+end
+
+-- permit, and once more after Slurm was asked, if that may help: fn(ok, why).
+local function ask_permit(self, h, names, uid, fn)
+   local ok, why, again = permit(self, h, names, uid)
+   if not again then
+      return fn(ok, why)
+   end
+   self.asking[#self.asking + 1] = function() fn(permit(self, h, names, uid)) end
+   if self.timer then
+      return
+   end
+   local wait = math.max(0, (self.asked_at or 0) + REFRESH_S - loop.time())
+   self.timer = loop.timer(math.ceil(wait * 1000), function()
+      local waiting = self.asking
+      self.asking, self.timer, self.asked_at = {}, nil, loop.time()
+      self.d.cluster:refresh(function()
+         for _, again_fn in ipairs(waiting) do
+            again_fn()
+         end
+      end)
+   end)
+end
+
+---------------------------------------------------------------- gathering
+
+local function count_open(self, uid)
+   local all, of_user = 0, 0
+   for _, s in pairs(self.open) do
+      all, of_user = all + 1, of_user + (s.uid == uid and 1 or 0)
+   end
+   return all, of_user
+end
+
+-- A new survey, or nil and why there can be none.
+local function found(self, key, h, names, uid)
+   local kind, why = load_kind(h.purpose)
+   if not kind then
+      return nil, why
+   elseif self.d.switch == "off" then
+      return nil, "checks are off (taut off)"
+   end
+   local all, of_user = count_open(self, uid)
+   if all >= OPEN_MAX or of_user >= OPEN_OF_USER then
+      return nil, ("%d surveys run already, %d of them yours"):format(all, of_user)
+   end
+   local s = session.new(self.d, { key = key, kind = kind, purpose = h.purpose, job = h.job,
+      step = h.step, uid = uid, admin = self.d.cluster:is_admin(uid), wanted = names,
+      nodes_text = h.nodes,
+      on_over = function(s) self.open[s.key] = nil end,
+      on_dismissed = function(conn) self.by_conn[conn] = nil end })
+   self.open[key] = s
+   return s
+end
+
+local function admit(self, conn, h, names, uid)
+   local key = ("%s %d %d.%d"):format(h.purpose, uid, h.job, h.step)
+   local peer = { conn = conn, key = seal.unhex(h.key), name = h.node, endpoint = h.endpoint,
+      node = self.d.topo.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
+      opened = 0 }
+   local s, why = self.open[key], nil
+   if not s then
+      s, why = found(self, key, h, names, uid)
+   end
+   if not s then
+      return session.dismiss(peer, why)
+   end
+   conn:timeout(SILENT_MS)
+   why = s:admit(peer, h)
+   if why then
+      return session.dismiss(peer, why)
+   end
+   self.by_conn[conn] = s
+end
+
+--- A HELLO of a survey, checked (hello.lua); MUNGE says that it is of user `uid`.
+-- @param names the nodes of its step
+function Surveys:hello(conn, h, names, uid)
+   self.pending[conn] = true
+   ask_permit(self, h, names, uid, function(ok, why)
+      if not self.pending[conn] then
+         return -- it has gone meanwhile
+      end
+      self.pending[conn] = nil
+      if ok then
+         return admit(self, conn, h, names, uid)
+      end
+      require("taut.intake").refuse(self.d, conn:peer() or "a closed connection",
+         ("%s by uid %d: %s"):format(h.purpose, uid, why))
+      session.dismiss({ conn = conn, key = seal.unhex(h.key), sent = 0 }, why)
+   end)
+end
+
+---------------------------------------------------------------- what comes later
+
+--- Does this connection belong to a survey?
+function Surveys:has(conn)
+   return self.by_conn[conn] ~= nil
+end
+
+--- A RESULT or STOP of such a connection.  Returns true, or nil and why it was refused.
+function Surveys:frame(conn, kind, bytes)
+   local s = self.by_conn[conn]
+   if kind == STOP then
+      return s:stop_frame(conn, bytes)
+   end
+   return s:result(conn, bytes)
+end
+
+--- A connection ended.
+function Surveys:gone(conn)
+   local s = self.by_conn[conn]
+   self.pending[conn], self.by_conn[conn] = nil, nil
+   if s then
+      s:gone(conn)
+   end
+end
+
+--- End surveys, as their owners could: those of `uid`, or all for an administrator.
+-- @param which { job = id, tag = the owner's option } or {} for all
+-- @return how many
+function Surveys:stop(which, uid)
+   local n, admin = 0, self.d.cluster:is_admin(uid)
+   for _, s in pairs(self.open) do
+      local tag = s.owner and s.owner.options.tag
+      if (admin or s.uid == uid) and (not which.job or s.job == which.job)
+         and (not which.tag or tag == which.tag) then
+         s:stop "stopped by its owner"
+         n = n + 1
+      end
+   end
+   return n
+end
+
+--- @param d the daemon: topo, conf, cluster, coverage, switch; next_test() → id,
+--   keep(session, tests) for judged tests that may enter the store, history(name, fn)
+function survey.new(d)
+   return setmetatable({ d = d, open = {}, by_conn = {}, pending = {}, asking = {} }, Surveys)
+end
+
+return survey

@@ -1,0 +1,97 @@
+--- A survey on all idle nodes: srun, started by `taut … --all`.
+--
+-- srun runs in a session of its own, so that Ctrl-C reaches this program only: the first one asks
+-- tautd to end the survey cleanly, or srun to give up while it waits for nodes; the second one
+-- ends srun.
+local ask = require "taut.cli.ask"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local seal = require "taut.seal"
+local sys = require "taut.sys"
+
+local launch = {}
+
+local function command(args, name, nodes, count, tag)
+   local argv = { "setsid", "--wait", "srun", "--exclusive", "--quiet", "--input=none",
+      "--job-name=taut-" .. name, "--nodes=" .. count, "--ntasks-per-node=1",
+      "--nodelist=" .. nodes }
+   local function add(...)
+      for _, v in ipairs { ... } do
+         argv[#argv + 1] = v
+      end
+   end
+   if args.partition then
+      add("--partition=" .. args.partition)
+   end
+   add(sys.paths.program, "--socket", args.socket, name, "--tag", tag,
+      "--progress", args.progress or (sys.isatty(2) and "bar" or "lines"))
+   for _, o in ipairs { "solo", "json" } do
+      if args[o] then
+         add("--" .. o)
+      end
+   end
+   for _, o in ipairs(args.pass or { "time" }) do
+      if args[o] then
+         add("--" .. o, tostring(args[o]))
+      end
+   end
+   return argv
+end
+
+local function interrupt(args, state)
+   state.signals = (state.signals or 0) + 1
+   if state.signals > 1 then
+      return state.proc:kill "TERM"
+   end
+   local line = sys.request(args.socket, json.encode { cmd = "stop_survey",
+      args = { tag = state.tag } }, 5000)
+   local reply = line and json.decode(line)
+   if not reply or not reply.ok or reply.data.stopped == 0 then
+      state.proc:kill "INT"
+   end
+end
+
+local function wait(args, state)
+   local signals = {}
+   for i, name in ipairs { "INT", "TERM" } do
+      signals[i] = loop.signal(name, function() interrupt(args, state) end)
+   end
+   loop.run()
+   for _, s in ipairs(signals) do
+      s:cancel()
+   end
+   return math.tointeger(tonumber(state.exit:match "^exit (%d+)$")) or 1
+end
+
+--- Run this command on all idle nodes of the topology.
+-- @param args its arguments: socket, partition, progress, solo, time, json
+-- @param name "audit" or "matrix"
+-- @return exit status: that of the step
+function launch.on_idle(args, name)
+   local as_json = args.json
+   args.json = nil -- it is the step's
+   local d, code = ask.tautd(args, "idle_nodes", { partition = args.partition })
+   args.json = as_json
+   if not d then
+      return code
+   elseif d.count < 2 then
+      io.stderr:write(("taut: %s: %d of the topology's nodes are idle%s, at least 2 are needed\n")
+         :format(name, d.count, args.partition and " in partition " .. args.partition or ""))
+      return 1
+   end
+   local state = { tag = seal.hex(seal.random(8)) }
+   local why
+   state.proc, why = loop.spawn { argv = command(args, name, d.nodes, d.count, state.tag),
+      on_line = function(line) print(line) end,
+      on_exit = function(what)
+         state.exit = what
+         loop.stop()
+      end }
+   if not state.proc then
+      io.stderr:write("taut: ", name, ": srun: ", why, "\n")
+      return 1
+   end
+   return wait(args, state)
+end
+
+return launch

@@ -1,0 +1,187 @@
+--- What an audit's tests say: which components are slow, what could not be measured or seen, and
+-- how it compares with the last one.
+local json = require "taut.json"
+local slow = require "taut.survey.slow"
+
+local outcome = {}
+
+local CHANGED = 0.1      -- a link that differs from the last audit by more is named
+local LIST_MAX = 500     -- links named in one list
+
+---------------------------------------------------------------- summaries
+
+-- The most that the audit's tests could show of each component: capacity where they fill it.
+local function showable(o)
+   local most, sums = {}, {}
+   for _, t in ipairs(o.results) do
+      for _, c in ipairs(t.planned_Bps and t.route or {}) do
+         if type(c) == "number" and t.group then
+            sums[c] = sums[c] or {}
+            sums[c][t.group] = (sums[c][t.group] or 0) + t.planned_Bps
+         elseif type(c) == "number" then
+            most[c] = math.max(most[c] or 0, t.planned_Bps)
+         end
+      end
+   end
+   for c, groups in pairs(sums) do
+      for _, sum in pairs(groups) do
+         most[c] = math.max(most[c] or 0, sum)
+      end
+   end
+   return most
+end
+
+-- "X" of "X+": dimension, or the kind itself.
+local function class_of(o, t)
+   local dir = o.label(t)
+   return dir:match "^(%u)[+-]$" or dir
+end
+
+local function summary(o)
+   local by, order = {}, {}
+   for _, t in ipairs(o.results) do
+      if (t.class ~= "void" or t.part) and not t.again then
+         local key = class_of(o, t) .. " " .. t.mode
+         local g = by[key]
+         if not g then
+            g = { class = class_of(o, t), mode = t.mode, n = 0, sum = 0 }
+            by[key], order[#order + 1] = g, key
+         end
+         g.n, g.sum = g.n + 1, g.sum + t.bw_Bps
+         if not g.min or t.bw_Bps < g.min.bw_Bps then
+            g.min = t
+         end
+         if not g.max or t.bw_Bps > g.max.bw_Bps then
+            g.max = t
+         end
+      end
+   end
+   table.sort(order)
+   local list = json.array {}
+   for i, key in ipairs(order) do
+      local g = by[key]
+      list[i] = { class = g.class, mode = g.mode, tests = g.n, avg_Bps = g.sum / g.n,
+         min_Bps = g.min.bw_Bps, min_on = g.min.src_name, max_Bps = g.max.bw_Bps,
+         max_on = g.max.src_name, min_link = g.min.link and o.topo.components[g.min.link],
+         max_link = g.max.link and o.topo.components[g.max.link] }
+   end
+   return list
+end
+
+-- Links that no test could fill: how slow they must be to be seen, by kind.
+local function dim(o, can)
+   local by, list = {}, json.array {}
+   for c = 1, #o.topo.components do
+      local cap = o.topo.capacity[c]
+      if o.topo:is_link(c) and can[c] and can[c] < 0.995 * cap then
+         local key = o.topo:kind(c)
+         local g = by[key] or { kind = key, links = 0, below = 1, capacity_Bps = cap,
+            shown_Bps = can[c] }
+         by[key] = g
+         g.links, g.below = g.links + 1, math.min(g.below, o.diagnosis.good * can[c] / cap)
+      end
+   end
+   for _, g in pairs(by) do
+      list[#list + 1] = g
+   end
+   table.sort(list, function(a, b) return a.kind < b.kind end)
+   return list
+end
+
+-- Links without a measurement, and why: no test reaches them, or theirs meant nothing.
+local function unmeasured(o)
+   local got, why, list, n = {}, {}, json.array {}, 0
+   for _, t in ipairs(o.results) do
+      for _, c in ipairs(t.links or { t.link }) do
+         got[c] = got[c] or t.class ~= "void"
+         why[c] = t.class == "void" and t.why or why[c]
+      end
+   end
+   local measured, total = 0, 0
+   for c = 1, #o.topo.components do
+      if o.topo:is_link(c) then
+         total = total + 1
+         if got[c] then
+            measured = measured + 1
+         elseif o.plan.covered[c] then
+            n = n + 1
+            list[#list + 1] = n <= LIST_MAX and { link = o.topo.components[c],
+               why = why[c] or o.ended or "its test was not run" } or nil
+         end
+      end
+   end
+   return list, n, measured, total
+end
+
+-- What lies between two nodes on a stored route, which is how links are found again.
+local function between(route)
+   return route:match "^%S+ (.+) %S+$" or ""
+end
+
+local function route_text(o, t)
+   local names = {}
+   for i, c in ipairs(t.route) do
+      names[i] = o.topo.components[c] or "?"
+   end
+   return table.concat(names, " ")
+end
+
+local function compare(o)
+   if not o.last or #o.last == 0 then
+      return nil
+   end
+   local was, at = {}, 0
+   for _, r in ipairs(o.last) do
+      if r.class ~= "void" and r.kind == "audit E" then
+         local key = between(r.route or "")
+         was[key] = math.max(was[key] or 0, r.bw_Bps or 0)
+         at = math.max(at, r.time or 0)
+      end
+   end
+   local best, order = {}, {}
+   for _, t in ipairs(o.results) do
+      if t.mode == "E" and t.link and t.class ~= "void" then
+         local key = between(route_text(o, t))
+         order[#order + 1] = not best[key] and key or nil
+         best[key] = best[key] and best[key].bw_Bps > t.bw_Bps and best[key] or t
+      end
+   end
+   local changed, same = json.array {}, 0
+   for _, key in ipairs(order) do
+      local t, old = best[key], was[key]
+      if old and math.abs(t.bw_Bps - old) > CHANGED * math.max(t.expected_Bps, 1) then
+         changed[#changed + 1] = { link = o.topo.components[t.link], src = t.src_name,
+            dst = t.dst_name, was_Bps = old, now_Bps = t.bw_Bps }
+      else
+         same = same + (old and 1 or 0)
+      end
+   end
+   table.sort(changed, function(a, b)
+      return a.now_Bps - a.was_Bps < b.now_Bps - b.was_Bps
+   end)
+   return { time = at, changed = changed, same = same }
+end
+
+--- @param o topo, results (judged tests), plan (links.plan), diagnosis (settings), last (rows of
+--   the last audit, or nil), ended (why it ended early), label(test) → direction, kind letter,
+--   missing, unknown (node names)
+-- @return table for the owner: slow, passing, unexplained, unmeasured, measured, links, summary,
+--   dim, compare, complete, tests, void
+function outcome.of(o)
+   local list_slow, passing, unexplained = slow.of(o)
+   local list, n, measured, total = unmeasured(o)
+   local void, unreached = 0, 0
+   for _, t in ipairs(o.results) do
+      void = void + (t.class == "void" and not t.part and 1 or 0)
+   end
+   for c = 1, #o.topo.components do
+      unreached = unreached + (o.topo:is_link(c) and not o.plan.covered[c] and 1 or 0)
+   end
+   return { slow = list_slow, passing = passing, unexplained = unexplained, unmeasured = list,
+      unmeasured_count = n, measured = measured, links = total, unreached = unreached,
+      summary = summary(o), dim = dim(o, showable(o)), compare = compare(o),
+      tests = #o.results, void = void, missing = o.missing, unknown = o.unknown,
+      complete = n == 0 and not o.ended and #o.missing == 0 and #o.unknown == 0 }
+end
+
+return outcome

@@ -1,0 +1,30 @@
+--- Reports to a survey's owner, as lines of JSON that fit into frames.
+local json = require "taut.json"
+
+local report = { FRAME = 4 }
+
+local ROWS = 1000           -- results in one report
+local BYTES_MAX = 4000000   -- a frame holds 4 MiB
+
+--- @param message a report; `results` may be long
+-- @return array of texts, one for each frame
+function report.encode(message)
+   local results, texts = message.results or {}, {}
+   for first = 1, math.max(1, #results), ROWS do
+      local part = {}
+      for k, v in pairs(first == 1 and message or { kind = message.kind }) do
+         part[k] = v
+      end
+      part.results = message.results and json.array(table.move(results, first,
+         math.min(first + ROWS - 1, #results), 1, {}))
+      local text, err = json.encode(part)
+      if not text or #text > BYTES_MAX then
+         text = json.encode { kind = message.kind, why = ("this report could not be sent: %s")
+            :format(err or #text .. " bytes are more than a frame holds") }
+      end
+      texts[#texts + 1] = text
+   end
+   return texts
+end
+
+return report

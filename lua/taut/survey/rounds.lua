@@ -1,0 +1,136 @@
+--- Rounds: as many phases as fit into one plan, and their tests as they go over the wire.
+local json = require "taut.json"
+local loop = require "taut.loop"
+local seal = require "taut.seal"
+
+local rounds = {}
+
+local TESTS_MAX = 60     -- of one node in one plan; the protocol allows 64
+local LAST_MS = 9500     -- a test may begin 10 s after its plan came
+local SEND_MS = 0.2      -- building and sending one plan takes about this long
+
+--- Call fn(component) for each component of a route; a stage may be a set of them.
+function rounds.each(route, fn)
+   for _, stage in ipairs(route) do
+      for _, c in ipairs(type(stage) == "table" and stage or { stage }) do
+         fn(c)
+      end
+   end
+end
+
+-- Longest test of a phase, ms.
+local function length_of(phase, settings)
+   local most = 0
+   for _, t in ipairs(phase) do
+      t.dur_ms = t.dur_ms or settings.test_ms
+      most = math.max(most, t.dur_ms)
+   end
+   return most
+end
+
+-- The most tests that one node has in a round after this phase.
+local function most_of_a_node(count, phase)
+   local most = 0
+   for _, t in ipairs(phase) do
+      for _, n in ipairs { t.src, t.dst } do
+         count[n] = (count[n] or 0) + 1
+         most = math.max(most, count[n])
+      end
+   end
+   return most
+end
+
+local function add_test(s, round, t, start_ms)
+   round.all[#round.all + 1] = t
+   if not s.present[t.src] or not s.present[t.dst] then
+      local gone = s.present[t.src] and t.dst or t.src
+      t.src_name, t.dst_name = s.d.topo.nodes[t.src], s.d.topo.nodes[t.dst]
+      t.class, t.skipped, t.why = "void", true, s.d.topo.nodes[gone] .. " takes no part any more"
+      return
+   end
+   t.id, t.start_ms, t.streams = s.d.next_test(), start_ms, t.streams or 1
+   t.token = seal.hex(seal.random(16))
+   round.tests[#round.tests + 1] = t
+   for _, n in ipairs { t.src, t.dst } do
+      round.plans[n] = round.plans[n] or {}
+      table.insert(round.plans[n], t)
+   end
+   rounds.each(t.route, function(c) round.components[c] = true end)
+end
+
+--- Cut the next round off a list of phases.
+-- @param s session (d, present)
+-- @param phases, at where it begins
+-- @return the round { tests, all, plans = node → tests, components, last_ms, phases }, and where
+--   the next one begins
+function rounds.cut(s, phases, at)
+   local settings, first = s.d.conf.survey, at
+   local round = { tests = {}, all = {}, plans = {}, components = {}, last_ms = 0 }
+   local nodes, counts = 0, {}
+   for _ in pairs(s.present) do
+      nodes = nodes + 1
+   end
+   local lead_ms = math.min(5000, settings.lead_ms + math.ceil(nodes * SEND_MS))
+   local start_ms = lead_ms
+   while at <= #phases do
+      local dur_ms = length_of(phases[at], settings)
+      if at > first and (start_ms + dur_ms - lead_ms > settings.round_ms or
+         start_ms > LAST_MS or most_of_a_node(counts, phases[at]) > TESTS_MAX) then
+         break
+      elseif at == first then
+         most_of_a_node(counts, phases[at])
+      end
+      for _, t in ipairs(phases[at]) do
+         t.phase = s.done_phases + at - first + 1
+         add_test(s, round, t, start_ms)
+      end
+      round.last_ms = start_ms + dur_ms
+      start_ms, at = start_ms + dur_ms + settings.gap_ms, at + 1
+   end
+   round.phases = at - first
+   return round, at
+end
+
+--- The plan of one node.
+-- @param late_ms how much later it is sent than the first one
+function rounds.plan_text(s, round, n, late_ms)
+   local list = json.array {}
+   for i, t in ipairs(round.plans[n]) do
+      local other = t.src == n and t.dst or t.src
+      list[i] = { id = t.id, role = t.src == n and "send" or "recv",
+         peer = s.present[other] and s.present[other].endpoint or "0.0.0.0:1",
+         node = s.d.topo.nodes[other], token = t.token, transport = t.transport, mode = t.mode,
+         start_ms = math.max(0, t.start_ms - late_ms), dur_ms = t.dur_ms, streams = t.streams }
+   end
+   return json.encode { v = 2, note = "", tests = list }
+end
+
+--- Tests that shared a component on purpose (`group`): when together they reached what they
+-- should, a low one among them only had the smaller part: it gets `part`, and is void.
+-- @param tests judged
+-- @param s the `diagnosis` section
+function rounds.share(tests, s)
+   local sums = {}
+   for _, t in ipairs(tests) do
+      if t.group then
+         local g = sums[t.group] or { got = 0, planned = 0 }
+         g.got, g.planned = g.got + (t.bw_Bps or 0), g.planned + (t.expected_Bps or 0)
+         sums[t.group] = g
+      end
+   end
+   for _, t in ipairs(tests) do
+      local g = t.group and sums[t.group]
+      if g and t.class == "low" and g.planned > 0 and g.got >= s.good * g.planned then
+         t.class, t.part = "void", true
+         t.why = ("its partner had the larger part: together %d%% of what is expected"):format(
+            math.floor(100 * g.got / g.planned + 0.5))
+      end
+   end
+end
+
+--- Seconds since the survey began.
+function rounds.elapsed(s)
+   return loop.time() - s.began
+end
+
+return rounds

@@ -1,0 +1,242 @@
+--- One survey: its nodes, its rounds, its reports to the owner.
+--
+-- A kind's phases are cut into rounds of about `round_ms`.  For each round every component on
+-- its routes is held, so that neither prologs nor other surveys use it meanwhile: a round waits
+-- until what holds them now is over, and holds them itself from the moment it begins to wait, so
+-- two surveys of the same nodes take turns.
+--
+-- A survey is a task (task.lua): it lets tautd's loop go on every few milliseconds, however large
+-- the machine is.
+local json = require "taut.json"
+local judge = require "taut.judge"
+local loop = require "taut.loop"
+local nodes = require "taut.survey.nodes"
+local report = require "taut.survey.report"
+local rounds = require "taut.survey.rounds"
+local sys = require "taut.sys"
+local task = require "taut.survey.task"
+
+local session = {}
+local Session = setmetatable({}, { __index = nodes.methods })
+Session.__index = Session
+
+local TAIL_MS = 800     -- a node is this long behind the last test of its plan
+local SLACK_MS = 2500   -- … and its RESULT may take this long
+local SAY_WAIT_S = 0.5  -- a wait that is longer is reported
+local KEEP_TESTS = 200  -- diagnosed at once
+
+-- The owner is told.
+local function tell(self, message)
+   for _, text in ipairs(self.owner and report.encode(message) or {}) do
+      nodes.send(self.owner, report.FRAME, text)
+   end
+end
+
+---------------------------------------------------------------- the end
+
+-- The owner hears what was found, all are sent home.
+local function finish(self, why)
+   local found = self.work and self.work:finish(why)
+   if self.over then
+      return
+   end
+   self.over = true
+   tell(self, { kind = "end", why = why, found = found })
+   self:dismiss_all(not self.owner and why or nil)
+   sys.log("notice", ("%s of job %d, step %d: %d tests%s"):format(self.purpose, self.job,
+      self.step, self.tests_run, why and "; " .. why or ""))
+   self.on_over(self)
+end
+
+--- Finish what runs, then end.
+function Session:stop(why)
+   self.stopping = self.stopping or why
+   if not self.round then
+      self.task:wake()
+   end
+end
+
+---------------------------------------------------------------- holding components
+
+-- Keep other plans off a round's components.  Returns in how many seconds they are free.
+local function hold(self, round)
+   local coverage, now = self.d.coverage, loop.time()
+   local free = now
+   for c in pairs(round.components) do
+      free = math.max(free, coverage.busy_until[c] or 0)
+   end
+   round.until_s = free + (round.last_ms + TAIL_MS) / 1000
+   for c in pairs(round.components) do
+      coverage:hold(c, round.until_s)
+   end
+   return free - now
+end
+
+-- A round that ended early gives its components back, but for those that another one waits for.
+local function let_go(self, round)
+   local busy_until = self.d.coverage.busy_until
+   for c in pairs(round.components) do
+      if busy_until[c] == round.until_s then
+         busy_until[c] = loop.time()
+      end
+   end
+end
+
+---------------------------------------------------------------- rounds
+
+-- Wait until a round's components are free.
+local function wait_for_turn(self, round)
+   local wait_s = hold(self, round)
+   if wait_s > SAY_WAIT_S then
+      tell(self, { kind = "wait", why = ("other checks, or another survey, use the same " ..
+         "links for %.1f s more"):format(wait_s) })
+   end
+   local free = loop.time() + wait_s
+   while loop.time() < free and not self.stopping do
+      self.task:sleep(math.ceil((free - loop.time()) * 1000))
+   end
+end
+
+-- Send the plans; start times count from a plan's arrival, so who is sent his later starts sooner.
+local function send_plans(self, round)
+   round.began, round.results, round.open, round.asked = loop.time(), {}, 0, {}
+   self.round = round
+   local first_ns = loop.now_ns()
+   for n in pairs(round.plans) do
+      local peer = self.present[n]
+      if peer then -- it may have gone while the round waited
+         round.open, round.asked[n] = round.open + 1, true
+         nodes.send(peer, nodes.PLAN,
+            rounds.plan_text(self, round, n, (loop.now_ns() - first_ns) // 1000000))
+         self.task:breathe()
+      end
+   end
+end
+
+local function wait_for_results(self, round)
+   local late = round.began + (round.last_ms + TAIL_MS + SLACK_MS) / 1000
+   while round.open > 0 and loop.time() < late do
+      self.task:sleep(math.ceil((late - loop.time()) * 1000))
+   end
+   self.round = nil
+   let_go(self, round)
+   for n in pairs(round.asked) do
+      local peer = self.present[n]
+      if peer and not round.results[n] then
+         self:leave_out(peer, "its result did not come in time",
+            "this node's result did not come in time")
+      end
+   end
+end
+
+-- Both accounts of each test; each node speaks for its own end only.
+local function judge_tests(self, round)
+   for _, t in ipairs(round.tests) do
+      local from, to = round.results[t.src] or {}, round.results[t.dst] or {}
+      local got = to["recv:" .. t.id]
+      judge.test(t, from["send:" .. t.id], got, self.d.topo, self.d.conf.diagnosis)
+      t.time, t.window_ns = round.began, got and got.window_ns
+      self.task:breathe()
+   end
+   rounds.share(round.tests, self.d.conf.diagnosis)
+   self.tests_run = self.tests_run + #round.tests
+end
+
+local function keep(self, list)
+   for first = 1, self.admin and #list or 0, KEEP_TESTS do
+      local last = math.min(first + KEEP_TESTS - 1, #list)
+      self.d.keep(self, table.move(list, first, last, 1, {}))
+      self.task:breathe()
+   end
+end
+
+local function hold_round(self, round)
+   wait_for_turn(self, round)
+   if self.stopping then
+      return let_go(self, round)
+   end
+   send_plans(self, round)
+   wait_for_results(self, round)
+   judge_tests(self, round)
+   keep(self, round.tests)
+   self.done_phases = self.done_phases + round.phases
+   local gone = self.left
+   self.left = json.array {}
+   tell(self, { kind = "round", done = self.done_phases, phases = self.all_phases,
+      gone = gone, results = self.work:take(round.all) })
+end
+
+-- All phases of one batch.  Returns why the survey ends with it, or nil.
+local function hold_batch(self, phases)
+   local at = 1
+   while at <= #phases and not self.stopping do
+      local round, following = rounds.cut(self, phases, at)
+      hold_round(self, round)
+      at = following
+      if next(self.present) == nil then
+         return "no node is left"
+      end
+   end
+   return self.stopping
+end
+
+---------------------------------------------------------------- from start to end
+
+local function begin(self)
+   local present, missing, unknown = self:roll()
+   local d = self.d
+   local work, err = self.kind.begin { topology = d.topo, nodes = present,
+      settings = d.conf.survey, diagnosis = d.conf.diagnosis, options = self.owner.options,
+      admin = self.admin, missing = missing, unknown = unknown,
+      breathe = function() self.task:breathe() end }
+   tell(self, { kind = "begin", purpose = self.purpose, nodes = #present, missing = missing,
+      unknown = unknown, phases = work and work.phases, note = work and work.note })
+   self.work = work
+   if work and self.kind.history and d.history then
+      d.history(self.kind.history, function(rows) work:recall(rows) end)
+   end
+   return work, err
+end
+
+local function run(self)
+   local late = self.began + self.d.conf.survey.gather_ms / 1000
+   while self.count < #self.wanted and loop.time() < late and not self.stopping do
+      self.task:sleep(math.ceil((late - loop.time()) * 1000))
+   end
+   self.started = true
+   if not self.owner then
+      return "process 0 of the step did not come"
+   elseif self.stopping then
+      return self.stopping
+   end
+   local work, why = begin(self)
+   while work and not why do
+      local phases = work:next(self.present)
+      if not phases then
+         break
+      end
+      self.all_phases = self.all_phases + #phases
+      why = hold_batch(self, phases)
+   end
+   return why
+end
+
+--- @param d the daemon (see survey.new)
+-- @param o key, kind, purpose, job, step, uid, admin, wanted (names), nodes_text,
+--   on_over(session), on_dismissed(conn)
+function session.new(d, o)
+   local self = setmetatable(o, Session)
+   self.d, self.peers, self.by_conn, self.present, self.count = d, {}, {}, {}, 0
+   self.left, self.all_phases, self.done_phases = json.array {}, 0, 0
+   self.tests_run, self.began = 0, loop.time()
+   self.task = task.start(function() finish(self, run(self)) end, function(err)
+      sys.log("err", ("%s of job %d: %s"):format(self.purpose, self.job, err))
+      self.work = nil
+      finish(self, "internal error; tautd's log has it")
+   end)
+   return self
+end
+
+session.dismiss = nodes.dismiss
+
+return session

@@ -1,0 +1,231 @@
+--- Which components are slow, by an audit's own tests.
+--
+-- A low test that was well when measured again speaks against nobody; the others speak against
+-- what is on their route (and, where nearly nothing arrived, on that of the acknowledgements) and
+-- was cleared by no test.  Greedily the component that explains most of them is named, together
+-- with those it cannot be told from.
+local json = require "taut.json"
+local rounds = require "taut.survey.rounds"
+
+local slow = {}
+
+local ACK_RATIO = 0.05   -- below this the acknowledgements' way may be what is dead
+local SAME_TESTS = 0.8   -- explaining this share of the same tests is a tie
+
+---------------------------------------------------------------- evidence
+
+-- What each component has shown, in bytes per second: the most one test carried over it, and the
+-- most that the tests of one group did together.
+local function shown(o)
+   local most, sums = {}, {}
+   for _, t in ipairs(o.results) do
+      if t.class ~= "void" or t.part then
+         rounds.each(t.route, function(c)
+            if t.group then
+               sums[c] = sums[c] or {}
+               sums[c][t.group] = (sums[c][t.group] or 0) + t.bw_Bps
+            else
+               most[c] = math.max(most[c] or 0, t.bw_Bps)
+            end
+         end)
+      end
+   end
+   for c, groups in pairs(sums) do
+      for _, sum in pairs(groups) do
+         most[c] = math.max(most[c] or 0, sum)
+      end
+   end
+   return most
+end
+
+-- Did a good test clear component c?  As in diagnose.lua.
+local function clears(o, t, c)
+   local cap = o.topo.capacity[c] / (t.through and t.through[c] or 1)
+   local s = o.diagnosis
+   return t.bw_Bps >= s.good * cap or
+      t.expected_Bps < s.good * cap and t.bw_Bps >= s.clear_most * t.expected_Bps
+end
+
+-- Components that a good test or a group of them cleared, and those whose acknowledgements came
+-- through.
+local function cleared(o, most)
+   local well, alive = {}, {}
+   for c, bps in pairs(most) do
+      well[c] = bps >= o.diagnosis.good * o.topo.capacity[c] or nil
+   end
+   for _, t in ipairs(o.results) do
+      if t.class == "good" then
+         for _, c in ipairs(t.route) do
+            if type(c) == "number" and clears(o, t, c) then
+               well[c] = true
+            end
+         end
+         rounds.each(t.back, function(c) alive[c] = true end)
+      end
+   end
+   return well, alive
+end
+
+local function key_of(t)
+   return ("%s %s"):format(t.mode, t.link or t.src .. ">" .. t.dst)
+end
+
+-- Low tests that stayed low; and how many were well when measured again.
+local function confirmed(o)
+   local passed, again, low, passing = {}, {}, {}, 0
+   for _, t in ipairs(o.results) do
+      if t.again and (t.class ~= "void" or t.part) then
+         local key = key_of(t)
+         again[key] = true
+         passed[key] = passed[key] or t.class ~= "low"
+      end
+   end
+   for _, t in ipairs(o.results) do
+      local key = key_of(t)
+      if t.class == "low" and passed[key] then
+         passing = passing + (t.again and 0 or 1)
+      elseif t.class == "low" then
+         t.confirmed = again[key]
+         low[#low + 1] = t
+      end
+   end
+   return low, passing
+end
+
+---------------------------------------------------------------- which component
+
+-- What a low test speaks against.
+local function accused(t, well, alive)
+   local list, seen = {}, {}
+   local function add(c)
+      if type(c) == "number" and not seen[c] then
+         seen[c] = true
+         list[#list + 1] = c
+      end
+   end
+   for _, c in ipairs(t.route) do
+      if not well[c] then
+         add(c)
+      end
+   end
+   for _, c in ipairs((t.ratio or 0) < ACK_RATIO and t.back or {}) do
+      if not alive[c] then
+         add(c)
+      end
+   end
+   return list
+end
+
+local function by_component(low, well, alive)
+   local map, without = {}, 0
+   for _, t in ipairs(low) do
+      local list = accused(t, well, alive)
+      without = without + (#list == 0 and 1 or 0)
+      for _, c in ipairs(list) do
+         map[c] = map[c] or {}
+         map[c][t] = true
+      end
+   end
+   return map, without
+end
+
+local function count(set)
+   local n = 0
+   for _ in pairs(set) do
+      n = n + 1
+   end
+   return n
+end
+
+local function overlap(a, b)
+   local n = 0
+   for t in pairs(a) do
+      n = n + (b[t] and 1 or 0)
+   end
+   return n
+end
+
+-- The component that explains most low tests; of those that explain as many the first.
+local function best_of(map)
+   local best, most = nil, 0
+   for c, set in pairs(map) do
+      local n = count(set)
+      if n > most or n == most and n > 0 and c < best then
+         best, most = c, n
+      end
+   end
+   return best, most
+end
+
+local function describe(o, c, set, ties, most)
+   local topo, low = o.topo, nil
+   for t in pairs(set) do
+      if not low or (t.ratio or 0) > (low.ratio or 0) then
+         low = t
+      end
+   end
+   local names = json.array {}
+   for i, other in ipairs(ties) do
+      names[i] = topo.components[other]
+   end
+   local cap = topo.capacity[c]
+   return { component = topo.components[c], left = math.min(1, (most[c] or 0) / cap),
+      measured_Bps = most[c] or 0, capacity_Bps = cap, tests = count(set), ["or"] = names,
+      measured_again = low.confirmed or false, src = low.src_name, dst = low.dst_name,
+      where = topo:cable(c), kind = topo:kind(c) }
+end
+
+local function copy(set)
+   local list = {}
+   for t in pairs(set) do
+      list[t] = true
+   end
+   return list
+end
+
+-- Components that explain nearly the same tests as c, and no more.
+local function tied(map, c, set, n)
+   local ties = {}
+   for other, others in pairs(map) do
+      if other ~= c and overlap(set, others) >= SAME_TESTS * n and count(others) <= n then
+         ties[#ties + 1] = other
+      end
+   end
+   table.sort(ties)
+   return ties
+end
+
+local function explain(o, low, most)
+   local well, alive = cleared(o, most)
+   local map, without = by_component(low, well, alive)
+   local list = json.array {}
+   while true do
+      local c, n = best_of(map)
+      if not c then
+         return list, without
+      end
+      local set = copy(map[c])
+      list[#list + 1] = describe(o, c, set, tied(map, c, set, n), most)
+      for other, others in pairs(map) do
+         for t in pairs(set) do
+            others[t] = nil
+         end
+         if next(others) == nil then
+            map[other] = nil
+         end
+      end
+   end
+end
+
+--- @param o topo, results (judged tests), diagnosis (settings)
+-- @return array of { component, left, measured_Bps, capacity_Bps, tests, or, measured_again, src,
+--   dst, where, kind }; how many low tests were well when measured again; how many others nothing
+--   explains
+function slow.of(o)
+   local most = shown(o)
+   local low, passing = confirmed(o)
+   local list, unexplained = explain(o, low, most)
+   return list, passing, unexplained
+end
+
+return slow

@@ -1,0 +1,58 @@
+--- A long piece of work inside tautd's loop: a coroutine that sleeps, is woken, and now and then
+-- lets others have their turn.
+local loop = require "taut.loop"
+
+local task = {}
+local Task = {}
+Task.__index = Task
+
+local TURN_NS = 4000000 -- what a task may take in one piece
+
+local function resume(self)
+   self.turn_ns = loop.now_ns()
+   local ok, err = coroutine.resume(self.co)
+   if not ok then
+      self.on_error(debug.traceback(self.co, tostring(err)))
+   end
+end
+
+--- Go on now, if it sleeps; from outside of the task.
+function Task:wake()
+   if self.timer then
+      self.timer:cancel()
+      self.timer = nil
+      resume(self)
+   end
+end
+
+--- Sleep for `ms`, or until woken; from inside.
+function Task:sleep(ms)
+   self.timer = loop.timer(math.max(0, ms), function()
+      self.timer = nil
+      resume(self)
+   end)
+   coroutine.yield()
+end
+
+--- Let others have their turn, if this one has lasted long enough; from inside.
+function Task:breathe()
+   if loop.now_ns() - self.turn_ns > TURN_NS then
+      loop.timer(0, function() resume(self) end)
+      coroutine.yield()
+   end
+end
+
+--- Start a task at once; it runs until it first sleeps.
+-- @param fn what it does; the task's own functions are for it only
+-- @param on_error called with a traceback when it fails
+function task.start(fn, on_error)
+   local self = setmetatable({ on_error = on_error }, Task)
+   self.co = coroutine.create(fn)
+   self.timer = loop.timer(0, function()
+      self.timer = nil
+      resume(self)
+   end)
+   return self
+end
+
+return task
