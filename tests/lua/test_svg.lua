@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local colour = require "taut.report.colour"
 local lu = require "luaunit"
-local png = require "taut.report.png"
 local svg = require "taut.report.svg"
 
 local tests = {}
@@ -69,30 +68,6 @@ function tests.test_scales_run_one_way_in_lightness()
    lu.assertEquals(colour.scale { "#123456", "#abcdef" }(1), "#abcdef")
    lu.assertEquals(colour.ink "#fdf3d6", "#1c1c1c")
    lu.assertEquals(colour.ink "#2a0a3a", "#ffffff")
-end
-
-function tests.test_base64()
-   for _, c in ipairs { { "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" },
-      { "foobar", "Zm9vYmFy" }, { "\xff\xfe\0", "//4A" } } do
-      lu.assertEquals(png.base64(c[1]), c[2])
-   end
-end
-
--- The chunks' check sums are right where those of the best known ones are.
-function tests.test_png_has_the_right_chunks()
-   local bytes = png.encode({ "\0\1", "\1\0" }, { { 255, 0, 0 }, { 0, 0, 255, 128 } })
-   lu.assertEquals(bytes:sub(1, 8), "\x89PNG\r\n\x1a\n")
-   lu.assertEquals(bytes:sub(-12), "\0\0\0\0IEND\xae\x42\x60\x82")
-   lu.assertEquals(string.unpack(">I4I4I1I1", bytes, 17), 2)
-end
-
-function tests.test_png_larger_than_one_stored_block()
-   local rows, row = {}, ("\0\1"):rep(200)
-   for i = 1, 400 do
-      rows[i] = row
-   end
-   local bytes = png.encode(rows, { { 0, 0, 0 }, { 255, 255, 255 } })
-   lu.assertEquals(#bytes, 8 + 25 + 12 + 6 + 12 + 2 + 12 + 2 + 3 * 5 + 401 * 400 + 4 + 12)
 end
 
 return tests

@@ -2,7 +2,7 @@
 --
 -- Every element takes a table of SVG attributes; "_" in a name stands for "-" (stroke_width), and
 -- `tip` becomes the text that a viewer shows when the pointer rests there.  Colours are in
--- taut.report.colour, pixels in taut.report.png.
+-- taut.report.colour.
 local svg = {}
 local Doc = {}
 Doc.__index = Doc
@@ -157,14 +157,6 @@ function Doc:text(x, y, text, attrs)
       a.turn = nil
    end
    self:element("text", a, svg.escape(text))
-end
-
---- A picture of pixels (see taut.report.png), stretched without blurring.
--- @param data base64 of a PNG
-function Doc:image(x, y, w, h, data, attrs)
-   self:element("image", with(attrs, { x = x, y = y, width = w, height = h,
-      preserveAspectRatio = "none", style = "image-rendering:pixelated",
-      href = "data:image/png;base64," .. data }))
 end
 
 --- Begin a group whose attributes hold for all that follows, until `close`.
