@@ -3,7 +3,8 @@
 local cluster = {}
 
 local MOST = 0.8
-local BLOCK = 4 -- slow pairs that make a block
+local BLOCK = 6      -- slow pairs that make a block
+local DENSE = 0.6    -- of its pairs that are slow
 
 -- Slow and all measured pairs per row and column; those of rows and columns named already are left
 -- out, or every column would look slow next to a few slow rows.
@@ -119,7 +120,7 @@ local function take_blocks(m, low, found, pause)
          in_column[b] = true
       end
       local keys = keys_of(m, low, function(a, b) return in_row[a] and in_column[b] end)
-      if #rows > 1 and #columns > 1 and #keys >= BLOCK and #keys >= 0.5 * #rows * #columns then
+      if #rows > 1 and #columns > 1 and #keys >= BLOCK and #keys >= DENSE * #rows * #columns then
          found[#found + 1] = { kind = "block", rows = rows, columns = columns, pairs = keys,
             clear = #rows * #columns - #keys }
          for _, k in ipairs(keys) do

@@ -240,21 +240,31 @@ function explain.components(m, topo, number, o)
    end
 end
 
---- What a slow pair crosses and no good pair clears: all there is to say of a single one.
--- @return array of components (shared stages left out)
-function explain.possible(m, topo, number, k, o)
-   local list, left = { of = {} }, {}
-   local i, j = m:at(k)
-   for _, stage in ipairs(topo:route(number[i], number[j]) or {}) do
-      candidate(list, topo, stage)
-   end
-   count_clears(m, topo, number, list, o.clear_most, o.pause)
-   for _, c in ipairs(list) do
-      if c.clear == 0 and type(c.key) ~= "table" then
-         left[#left + 1] = c.key
+--- What slow pairs cross and no good pair clears: all there is to say of single ones.
+-- @param keys array of pairs
+-- @return array, in the order of keys, of arrays of components (shared stages left out)
+function explain.possible(m, topo, number, keys, o)
+   local list, routes = { of = {} }, {}
+   for n, k in ipairs(keys) do
+      local i, j = m:at(k)
+      routes[n] = topo:route(number[i], number[j]) or {}
+      for _, stage in ipairs(routes[n]) do
+         candidate(list, topo, stage)
       end
    end
-   return left
+   if #keys > 0 then
+      count_clears(m, topo, number, list, o.clear_most, o.pause)
+   end
+   for n, route in ipairs(routes) do
+      local left = {}
+      for _, stage in ipairs(route) do
+         if list.of[stage].clear == 0 and type(stage) ~= "table" then
+            left[#left + 1] = stage
+         end
+      end
+      routes[n] = left
+   end
+   return routes
 end
 
 return explain

@@ -113,16 +113,16 @@ local function singles(m, rest, topo, number, o)
       local x, y = ratio_of(m, a), ratio_of(m, b)
       return x ~= y and x < y or x == y and a < b
    end)
-   local list = {}
-   for n = 1, math.min(#rest, SINGLES) do
-      local i, j = m:at(rest[n])
-      local f = { kind = "pair", pairs = { rest[n] }, clear = 0, tied = {}, parts = {},
+   local list, named = {}, table.move(rest, 1, math.min(#rest, SINGLES), 1, {})
+   local possible = topo and explain.possible(m, topo, number, named, o) or {}
+   for n, k in ipairs(named) do
+      local i, j = m:at(k)
+      list[n] = { kind = "pair", pairs = { k }, clear = 0, tied = {}, parts = {},
          from = { m.names[i] }, to = { m.names[j] },
          name = ("%s to %s"):format(m.names[i], m.names[j]) }
-      for _, c in ipairs(topo and explain.possible(m, topo, number, rest[n], o) or {}) do
-         table.insert(f.tied, topo.components[c])
+      for t, c in ipairs(possible[n] or {}) do
+         list[n].tied[t] = topo.components[c]
       end
-      list[n] = f
    end
    return list, math.max(0, #rest - SINGLES)
 end
