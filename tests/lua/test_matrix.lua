@@ -207,12 +207,13 @@ function tests.test_latency_is_held_against_routes_of_the_same_length()
       number[i] = i
       for j = 1, 8 do
          if i ~= j then
-            local ns = 1000 + 500 * topo:hops(i, j) + (i == 3 and 9000 or 0)
-            m:set(i, j, { class = "good", lat_ns = { median = ns, p99 = 2 * ns } })
+            local hops = topo:hops(i, j)
+            local ns = 1000 + 500 * hops + (i == 3 and 9000 or 0)
+            m:set(i, j, { class = "good", lat_ns = { median = ns, p99 = 2 * ns }, hops = hops })
          end
       end
    end
-   m:judge_latency(function(i, j) return topo:hops(i, j) end, 2)
+   m:judge_latency(2)
    local text, list = found(m, topo, number)
    lu.assertEquals(text, "tx n2/tx")
    lu.assertStrContains(words.finding(m, list[1]), "times the usual latency")

@@ -12,7 +12,7 @@ Data.__index = Data
 function data.new(names, o)
    local self = setmetatable({ names = names, n = #names, index = {}, good = o and o.good or 0.75,
       mode = o and o.mode or "stream", bw = {}, expected = {}, class = {}, why = {}, again = {},
-      median_ns = {}, p99_ns = {} }, Data)
+      median_ns = {}, p99_ns = {}, hops = {} }, Data)
    for i, name in ipairs(names) do
       self.index[name] = i
    end
@@ -30,8 +30,8 @@ end
 
 --- Take what was measured of a pair; a later measurement replaces an earlier one.
 -- @param i, j sender, receiver
--- @param r { bw_Bps, expected_Bps, class, why, again = measured alone,
---   lat_ns = { median, p99 } or nil }
+-- @param r { bw_Bps, expected_Bps, class, why, again = measured alone once more, and of a latency
+--   lat_ns = { median, p99 }, hops = links on the route }
 function Data:set(i, j, r)
    local k = self:key(i, j)
    self.class[k], self.why[k] = r.class, r.why
@@ -39,6 +39,7 @@ function Data:set(i, j, r)
    self.again[k] = r.again or self.again[k]
    self.median_ns[k] = r.lat_ns and r.lat_ns.median
    self.p99_ns[k] = r.lat_ns and r.lat_ns.p99
+   self.hops[k] = r.hops
 end
 
 --- Share of the expectation that a pair reached; nil where there is no figure.
@@ -83,11 +84,10 @@ end
 
 --- Latencies have no capacity to be held against: a pair is low when it takes more than `times`
 -- the median of the pairs with as many links between them.
--- @param hops function(i, j) → links on the route, or nil without a topology
-function Data:judge_latency(hops, times)
+function Data:judge_latency(times)
    local of, expected = {}, {}
    for k, ns in pairs(self.median_ns) do
-      local h = hops and hops(self:at(k)) or 0
+      local h = self.hops[k] or 0
       of[h] = of[h] or {}
       table.insert(of[h], ns)
    end
@@ -95,10 +95,10 @@ function Data:judge_latency(hops, times)
       expected[h] = data.median(list)
    end
    for k, ns in pairs(self.median_ns) do
-      local e = expected[hops and hops(self:at(k)) or 0]
+      local usual = expected[self.hops[k] or 0]
       -- as rates, so that everything else holds for both
-      self.bw[k], self.expected[k] = 1e9 / ns, 1e9 / e
-      self.class[k] = ns <= times * e and "good" or "low"
+      self.bw[k], self.expected[k] = 1e9 / ns, 1e9 / usual
+      self.class[k] = ns <= times * usual and "good" or "low"
    end
 end
 

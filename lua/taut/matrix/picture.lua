@@ -171,7 +171,7 @@ local function marks_of(f, list)
          f.column_mark[i] = n
       end
       if one.kind == "pair" then
-         table.insert(f.pair_mark, { f.m:at(one.pairs[1]) })
+         table.insert(f.pair_mark, { f.m.index[one.from[1]], f.m.index[one.to[1]] })
       end
    end
 end

@@ -8,12 +8,10 @@ local packing = {}
 local Packing = {}
 Packing.__index = Packing
 
---- @param topo topology, or nil: then only the nodes matter
--- @param window phases that may be open at once
+--- @param window phases that may be open at once
 -- @return packing
-function packing.new(topo, window)
-   return setmetatable({ topo = topo, window = window, open = {}, first = 1, last = 0,
-      ready = {} }, Packing)
+function packing.new(window)
+   return setmetatable({ window = window, open = {}, first = 1, last = 0, ready = {} }, Packing)
 end
 
 local function each(stage, fn)
@@ -48,16 +46,14 @@ local function fits(phase, t)
    if phase.node[t.src] or phase.node[t.dst] then
       return false
    end
-   return not (t.route and (meets(t.route, phase.data) or meets(t.route, phase.ack)
-      or meets(t.back, phase.data)))
+   return not (meets(t.route, phase.data) or meets(t.route, phase.ack)
+      or meets(t.back, phase.data))
 end
 
 local function put(phase, t)
    phase.node[t.src], phase.node[t.dst] = true, true
-   if t.route then
-      mark(t.route, phase.data)
-      mark(t.back, phase.ack)
-   end
+   mark(t.route, phase.data)
+   mark(t.back, phase.ack)
    phase.tests[#phase.tests + 1] = t
 end
 
@@ -67,11 +63,9 @@ local function close_first(self)
    self.first = self.first + 1
 end
 
---- Add a test { src, dst }; it gets `route` and `back`.
+--- Add a test.
+-- @param t { src, dst, route = stages there, back = stages of its acknowledgements }
 function Packing:add(t)
-   if self.topo then
-      t.route, t.back = self.topo:route(t.src, t.dst), self.topo:route(t.dst, t.src)
-   end
    for p = self.first, self.last do
       if fits(self.open[p], t) then
          return put(self.open[p], t)
@@ -85,9 +79,10 @@ function Packing:add(t)
    put(self.open[self.last], t)
 end
 
---- The next finished phase (an array of tests), or nil.
-function Packing:take()
-   return table.remove(self.ready, 1)
+--- Append the finished phases (arrays of tests) to a list.
+function Packing:move(list)
+   table.move(self.ready, 1, #self.ready, #list + 1, list)
+   self.ready = {}
 end
 
 --- No more tests will come.
