@@ -48,4 +48,93 @@ function words.finding(m, f)
    return table.concat(parts, "; ")
 end
 
+---------------------------------------------------------------- the whole
+
+local function lowest(list, names, most)
+   local order, parts = {}, {}
+   for i = 1, #names do
+      order[#order + 1] = list[i] and i or nil
+   end
+   table.sort(order, function(a, b)
+      return list[a] ~= list[b] and list[a] < list[b] or list[a] == list[b] and a < b
+   end)
+   for n = 1, math.min(#order, most) do
+      parts[n] = ("%s %s"):format(names[order[n]], report.percent(list[order[n]]))
+   end
+   return table.concat(parts, ", ")
+end
+
+local function lowest_pairs(m, most)
+   local keys, ratio, parts = {}, {}, {}
+   for k in pairs(m.class) do
+      local r = m:ratio(m:at(k))
+      if r then
+         keys[#keys + 1], ratio[k] = k, r
+      end
+   end
+   table.sort(keys, function(a, b)
+      return ratio[a] ~= ratio[b] and ratio[a] < ratio[b] or ratio[a] == ratio[b] and a < b
+   end)
+   for n = 1, math.min(#keys, most) do
+      local i, j = m:at(keys[n])
+      parts[n] = ("%s to %s %s"):format(m.names[i], m.names[j], report.percent(ratio[keys[n]]))
+   end
+   return table.concat(parts, ", ")
+end
+
+--- "11.9 MB/s, 99% of the expectation" of the median pair.
+function words.median(m, s)
+   if not s.median_Bps then
+      return "no figure"
+   elseif m.mode == "latency" then
+      return ("%.1f µs"):format(1e6 / s.median_Bps)
+   end
+   return ("%s, %s of %s"):format(report.bandwidth(s.median_Bps), report.percent(s.ratio),
+      m.by_median and "the median" or "the expectation")
+end
+
+-- Why pairs have no figure, the most frequent reason first.
+local function print_void(m)
+   local count, order = {}, {}
+   for k, why in pairs(m.why) do
+      if m.class[k] == "void" then
+         if not count[why] then
+            order[#order + 1] = why
+         end
+         count[why] = (count[why] or 0) + 1
+      end
+   end
+   table.sort(order, function(a, b)
+      return count[a] ~= count[b] and count[a] > count[b] or count[a] == count[b] and a < b
+   end)
+   for n = 1, math.min(#order, 3) do
+      print(("  void: %s: %s"):format(report.count(count[order[n]], "pair"), order[n]))
+   end
+end
+
+--- Print what a matrix shows.
+-- @param o { findings, unnamed, why = why it ended early, or nil }
+function words.print(m, o)
+   local s = m:summary()
+   print(("matrix of %s: %d of %d pairs measured, %d good, %d low, %d void"):format(
+      report.count(m.n, "node"), s.measured, s.pairs, s.good, s.low, s.void))
+   if o.why then
+      print("  ended early: " .. o.why)
+   end
+   print_void(m)
+   print("  median     " .. words.median(m, s))
+   local rows, columns = m:margins()
+   print("  senders    " .. lowest(rows, m.names, 4))
+   print("  receivers  " .. lowest(columns, m.names, 4))
+   print("  pairs      " .. lowest_pairs(m, 4))
+   for n, f in ipairs(o.findings) do
+      report.wrap(("%d. %s"):format(n, words.finding(m, f)), "")
+   end
+   if #o.findings == 0 and s.measured > 0 then
+      print "no pair is slow"
+   elseif o.unnamed > 0 then
+      print(("and %s that nothing explains"):format(report.count(o.unnamed, "slow pair")))
+   end
+end
+
 return words

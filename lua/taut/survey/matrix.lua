@@ -9,7 +9,6 @@
 local data = require "taut.matrix.data"
 local findings = require "taut.matrix.findings"
 local layout = require "taut.matrix.layout"
-local loop = require "taut.loop"
 local packing = require "taut.survey.packing"
 local steps = require "taut.survey.steps"
 
@@ -21,9 +20,6 @@ local WINDOW = 64        -- phases that are open at once while pairs are packed
 local BATCH = 32         -- phases handed out at once
 local AGAIN_LONGER = 2   -- tests of the second look
 local LATENCY_TIMES = 2  -- a latency is slow from so many times the usual one
-local SLICE_NS = 5000000 -- of thinking, before others get their turn
-local GIVE_UP_NS = 300000000 -- a run that was stopped is explained in that time, or not at all
-local NO_TIME = {}
 
 ---------------------------------------------------------------- the job
 
@@ -45,7 +41,7 @@ local function routed(self, t)
    return nil
 end
 
-local function step_phases(self, pairs_of)
+local function step_phases(self, pairs_of, ready)
    local there, back = {}, {}
    for _, p in ipairs(pairs_of) do
       there[#there + 1] = routed(self, test_of(self, p[1], p[2]))
@@ -58,7 +54,7 @@ local function step_phases(self, pairs_of)
          t.load = load
       end
       if #phase > 0 then
-         table.insert(self.ready, phase)
+         ready[#ready + 1] = phase
       end
    end
 end
@@ -69,44 +65,41 @@ local function pack(self, pairs_of)
          local t = routed(self, test_of(self, p[turn], p[3 - turn]))
          if t then
             self.packing:add(t)
-            self.pause()
+            self.breathe()
          end
       end
    end
-   self.packing:move(self.ready)
 end
 
-local function hand_out(self)
-   local phases = self.ready
-   self.ready = {}
-   if #phases > 0 then
-      coroutine.yield(phases)
-   end
-end
-
--- All pairs once, in batches.
+-- The next batch of the first look at all pairs; empty when there is none.
 local function first_look(self)
-   local n = #self.nodes
-   for k = 1, steps.count(n) do
-      (self.steps and step_phases or pack)(self, steps.step(n, k))
-      self.pause()
-      if #self.ready >= BATCH then
-         hand_out(self)
+   local n, ready = #self.nodes, self.ready
+   self.ready = {}
+   while #ready < BATCH and self.step < steps.count(n) do
+      self.step = self.step + 1
+      local pairs_of = steps.step(n, self.step)
+      if self.steps then
+         step_phases(self, pairs_of, ready)
+      else
+         pack(self, pairs_of)
       end
+      if self.step == steps.count(n) then
+         self.packing:finish()
+      end
+      self.packing:move(ready)
+      self.breathe()
    end
-   self.packing:finish()
-   self.packing:move(self.ready)
-   hand_out(self)
+   return ready
 end
 
----------------------------------------------------------------- thinking
+---------------------------------------------------------------- the second look
 
-local function explain(self, pause)
+local function explain(self)
    if self.mode == "latency" then
       self.m:judge_latency(LATENCY_TIMES)
    end
    self.findings, self.unnamed = findings.find(self.m, self.topo, self.nodes,
-      { clear_most = self.clear_most, pause = pause })
+      { clear_most = self.clear_most, pause = self.breathe })
 end
 
 -- What was slow or void, one pair at a time.
@@ -122,30 +115,17 @@ local function again_phases(self)
    return phases
 end
 
--- Planning and explaining a large matrix take seconds, and tautd's loop must not wait for them:
--- they run in a coroutine that gives way every few milliseconds.
-local function coroutine_of(self)
-   self.pause = function()
-      if loop.now_ns() > self.slice_until then
-         coroutine.yield(false)
-      end
-   end
-   return coroutine.create(function()
-      first_look(self)
-      explain(self, self.pause)
-      self.ready = again_phases(self)
-      hand_out(self)
-   end)
-end
-
---- The next phases; false: not decided yet, ask again; nil: the matrix is complete.
+--- The next phases, or nil: the matrix is complete.
 function Job:next()
-   self.slice_until = loop.now_ns() + SLICE_NS
-   local ok, phases = coroutine.resume(self.thinking)
-   if not ok then
-      error(debug.traceback(self.thinking, phases), 0)
+   if self.findings then
+      return nil
    end
-   return phases
+   local phases = first_look(self)
+   if #phases == 0 then
+      explain(self)
+      phases = again_phases(self)
+   end
+   return #phases > 0 and phases or nil
 end
 
 ---------------------------------------------------------------- results
@@ -186,27 +166,17 @@ local function plain(list)
    return out
 end
 
---- @param why the run was stopped, or nil
--- @return { findings, unnamed, explained = false when there was no time for it }
+--- Also of a run that was stopped: what was measured until then is explained.
+-- @return { findings, unnamed = how many slow pairs are not named }
 function Job:finish()
    if not self.findings then
-      local until_ns = loop.now_ns() + GIVE_UP_NS
-      local ok, err = pcall(explain, self, function()
-         if loop.now_ns() > until_ns then
-            error(NO_TIME)
-         end
-      end)
-      if not ok and err ~= NO_TIME then
-         error(err, 0)
-      elseif not ok then
-         return { explained = false, findings = {}, unnamed = 0 }
-      end
+      explain(self)
    end
    if self.mode == "latency" then
       self.m:judge_latency(LATENCY_TIMES)
    end
    findings.confirm(self.m, self.findings)
-   return { explained = true, findings = plain(self.findings), unnamed = self.unnamed }
+   return { findings = plain(self.findings), unnamed = self.unnamed }
 end
 
 ---------------------------------------------------------------- beginning
@@ -220,7 +190,7 @@ local function is_wrong(options)
 end
 
 --- @param o { topology, nodes = numbers, settings, diagnosis, options = { steps, latency, ms,
---   again = false } }
+--   again = false }, breathe = called often, so that tautd's loop does not wait }
 -- @return job (see survey/init.lua), or nil and why not
 function matrix.begin(o)
    local wrong = is_wrong(o.options)
@@ -240,7 +210,8 @@ function matrix.begin(o)
       dur_ms = o.options.ms or o.settings.matrix_ms, clear_most = o.diagnosis.clear_most,
       m = data.new(names, { good = o.diagnosis.good, mode = mode or "stream" }), step = 0,
       ready = {}, unroutable = {} }, Job)
-   self.packing, self.thinking = packing.new(WINDOW), coroutine_of(self)
+   self.packing = packing.new(WINDOW)
+   self.breathe = o.breathe or function() end
    self.m.loads = {}
    self.layout = { names = names, levels = layout.levels(topo, o.nodes), good = self.m.good,
       latency_times = LATENCY_TIMES, steps = self.steps, ms = self.dur_ms }
