@@ -104,7 +104,7 @@ local function finish(args, state, last, err)
 end
 
 local function hold(args)
-   local state = { bar = progress.new("matrix", args.progress), seen = 0,
+   local state = { bar = progress.new("matrix", args.progress, "pairs"), seen = 0,
       mode = args.latency and "latency" or "stream" }
    local last, err = step.hold("matrix", { latency = args.latency, steps = args.steps,
       again = not args.once, ms = args.time, tag = args.tag }, {

@@ -45,7 +45,8 @@ function files.csv(m)
          if i ~= j and latency then
             local usual = class ~= "void" and m.expected[k]
             parts[#parts + 1] = line({ m.names[i], m.names[j], m.median_ns[k], m.p99_ns[k],
-               usual and math.floor(1e9 / usual + 0.5) or nil, class or "none", again, m.why[k] }, 8)
+               usual and math.floor(1e9 / usual + 0.5) or nil, class or "none", again,
+               m.why[k] }, 8)
          elseif i ~= j then
             local void = class == "void" or not class
             parts[#parts + 1] = line({ m.names[i], m.names[j],
