@@ -1,6 +1,7 @@
 --- `taut matrix`: every pair of nodes, one process per node of a step.
 local data = require "taut.matrix.data"
 local files = require "taut.matrix.files"
+local loop = require "taut.loop"
 local launch = require "taut.survey.launch"
 local progress = require "taut.report.progress"
 local step = require "taut.survey.step"
@@ -37,10 +38,6 @@ function matrix.setup(parser)
    parser:option("--tag"):hidden(true)
 end
 
-local function wanted(args)
-   return { csv = args.csv, json = args.json_file, svg = args.svg, png = args.png }
-end
-
 ---------------------------------------------------------------- what comes in
 
 local function begin(state, report)
@@ -52,33 +49,18 @@ local function begin(state, report)
    end
 end
 
--- Pairs are what a matrix counts its progress in.
-local function round(state, report)
-   local m = state.m
-   for _, row in ipairs(report.results or {}) do
-      local i, j = m.index[row.from], m.index[row.to]
-      if i and j then
-         state.seen = state.seen + (m.class[m:key(i, j)] and 0 or 1)
-         m:set(i, j, row)
-      end
-   end
-   state.bar:round { gone = report.gone, done = report.done and state.seen,
-      phases = m.n * (m.n - 1) }
-end
-
 ---------------------------------------------------------------- what goes out
 
 local function subtitle(state, m, s, why)
-   local what = state.layout.steps and "in classic steps, pairs share links"
-      or m.mode == "latency" and "each alone on its route" or "each alone on its route"
    return ("%d nodes, %d of %d pairs, %s%s; median %s; %s, job %s"):format(m.n, s.measured, s.pairs,
-      what, why and " (ended early)" or "", words.median(m, s), os.date "%Y-%m-%d %H:%M",
+      state.layout.steps and "in classic steps, pairs share links" or "each alone on its route",
+      why and " (ended early)" or "", words.median(m, s), os.date "%Y-%m-%d %H:%M",
       os.getenv "SLURM_JOB_ID" or "?")
 end
 
-local function finish(args, state, last, err)
-   local m, found = state.m, last and last.found or { findings = {}, unnamed = 0 }
-   local why = err or last.why
+-- What the files and words are made of.
+local function outcome(state, found, why)
+   local m = state.m
    if m.mode == "latency" then
       m:judge_latency(state.layout.latency_times)
    end
@@ -86,26 +68,74 @@ local function finish(args, state, last, err)
       f.text = words.finding(m, f)
    end
    local s = m:summary()
-   local o = { findings = found.findings, unnamed = found.unnamed, why = why,
+   return { findings = found.findings, unnamed = found.unnamed, why = why, summary = s,
       levels = state.layout.levels, subtitle = subtitle(state, m, s, why),
       info = { job = os.getenv "SLURM_JOB_ID", time = os.time(), steps = state.layout.steps,
          test_ms = state.layout.ms, ended_early = why } }
-   words.print(m, o)
-   local wrong = files.write(m, o, wanted(args))
+end
+
+local function complain(wrong)
    for _, text in ipairs(wrong) do
       io.stderr:write("taut: matrix: ", text, "\n")
    end
-   if #wrong > 0 or err then
+   return #wrong == 0
+end
+
+local function nothing_found(state)
+   return { findings = {}, unnamed = state.m:summary().low }
+end
+
+-- Ctrl-C in srun is a SIGKILL here a moment later: what there is is in the files before.  Seldom
+-- enough that it takes a twentieth of the time at most.
+local function save(state)
+   local began = loop.time()
+   if began >= (state.save_at or 0) and state.seen > 0 then
+      complain(files.write(state.m, outcome(state, nothing_found(state), "not finished"),
+         files.without_stdout(state.want)))
+      local now = loop.time()
+      state.save_at = now + 20 * (now - began)
+   end
+end
+
+-- Pairs are what a matrix counts its progress in; a second look at some is said once.
+local function round(state, report)
+   local m, again = state.m, 0
+   for _, row in ipairs(report.results or {}) do
+      local i, j = m.index[row.from], m.index[row.to]
+      if i and j then
+         again = again + (row.again and 1 or 0)
+         state.seen = state.seen + (m.class[m:key(i, j)] and 0 or 1)
+         m:set(i, j, row)
+      end
+   end
+   if again > 0 and not state.again then
+      state.again = true
+      state.bar:say "measuring again, alone, what was slow or void"
+   end
+   state.bar:round { gone = report.gone, done = not state.again and report.done and state.seen,
+      phases = m.n * (m.n - 1) }
+   save(state)
+end
+
+local function finish(state, last, err)
+   local o = outcome(state, last and last.found or nothing_found(state), err or last.why)
+   words.print(state.m, o)
+   if not complain(files.write(state.m, o, state.want)) or err then
       return FAILED
-   elseif s.low > 0 then
+   elseif o.summary.low > 0 then
       return SLOW
    end
-   return (s.measured < s.pairs or s.void > 0) and INCOMPLETE or 0
+   return (o.summary.measured < o.summary.pairs or o.summary.void > 0) and INCOMPLETE or 0
 end
 
 local function hold(args)
    local state = { bar = progress.new("matrix", args.progress, "pairs"), seen = 0,
-      mode = args.latency and "latency" or "stream" }
+      mode = args.latency and "latency" or "stream",
+      want = { csv = args.csv, json = args.json_file, svg = args.svg, png = args.png } }
+   -- before the nodes are kept busy for nothing
+   if not complain(files.check(state.want)) then
+      return FAILED
+   end
    local last, err = step.hold("matrix", { latency = args.latency, steps = args.steps,
       again = not args.once, ms = args.time, tag = args.tag }, {
       begin = function(report) begin(state, report) end,
@@ -115,7 +145,7 @@ local function hold(args)
    })
    state.bar:done()
    if state.m and state.seen > 0 then
-      return finish(args, state, last, err)
+      return finish(state, last, err)
    end
    io.stderr:write("taut: matrix: ", err or last.why or "nothing was measured", "\n")
    return FAILED

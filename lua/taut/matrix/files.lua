@@ -137,9 +137,6 @@ end
 
 -- librsvg's own program draws it: nothing of a picture library is linked into Taut.
 local function write_png(path, text)
-   if path == "-" then
-      return nil, "--png: expected a file"
-   end
    path = path:find "^/" and path or "./" .. path
    local pipe, err = io.popen("exec rsvg-convert --format=png --output=" .. quoted(path), "w")
    if not pipe then
@@ -153,6 +150,36 @@ local function write_png(path, text)
       return nil, path .. ": rsvg-convert is not installed (Debian: librsvg2-bin)"
    end
    return nil, ("%s: rsvg-convert failed, %s %d"):format(path, how, code)
+end
+
+--- Can these files be written?
+-- @return array of what is wrong
+function files.check(want)
+   local wrong = {}
+   for _, path in pairs(files.without_stdout(want)) do
+      local f, err = io.open(path .. ".part", "ab")
+      if f then
+         f:close()
+         os.remove(path .. ".part")
+      else
+         wrong[#wrong + 1] = err
+      end
+   end
+   if want.png == "-" then
+      wrong[#wrong + 1] = "--png: expected a file, got -"
+   elseif want.png and not os.execute "command -v rsvg-convert >/dev/null" then
+      wrong[#wrong + 1] = "--png: rsvg-convert is not installed (Debian: librsvg2-bin)"
+   end
+   return wrong
+end
+
+--- Those of them that are files.
+function files.without_stdout(want)
+   local list = {}
+   for kind, path in pairs(want) do
+      list[kind] = path ~= "-" and path or nil
+   end
+   return list
 end
 
 --- Write the files that were asked for.
