@@ -119,7 +119,9 @@ end
 
 local function finish(state, last, err)
    local o = outcome(state, last and last.found or nothing_found(state), err or last.why)
-   words.print(state.m, o)
+   if not files.uses_stdout(state.want) then
+      words.print(state.m, o)
+   end
    if not complain(files.write(state.m, o, state.want)) or err then
       return FAILED
    elseif o.summary.low > 0 then

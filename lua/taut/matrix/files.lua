@@ -182,6 +182,11 @@ function files.without_stdout(want)
    return list
 end
 
+--- Is one of them standard output ("-")?  Then nothing else belongs there.
+function files.uses_stdout(want)
+   return want.csv == "-" or want.json == "-" or want.svg == "-"
+end
+
 --- Write the files that were asked for.
 -- @param m matrix
 -- @param o as for json, and for the picture subtitle, levels
