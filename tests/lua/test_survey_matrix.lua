@@ -45,8 +45,12 @@ end
 -- Plays a job to its end; measure(t) sets class and figures.  Returns all tests, phases, rows.
 local function play(job, measure)
    local all, phases, rows = {}, {}, {}
+   local present = {}
+   for _, n in ipairs(job.nodes) do
+      present[n] = true
+   end
    while true do
-      local list = job:next()
+      local list = job:next(present)
       if list == nil then
          return all, phases, rows
       end
@@ -195,6 +199,20 @@ function tests.test_what_is_slow_is_measured_again_alone_and_named()
    lu.assertEquals({ f.kind, f.name, f.confirmed, f.again }, { "tx", "n5/tx", true,
       { asked = 6, low = 6 } })
    lu.assertNil(f.pairs)
+end
+
+function tests.test_what_stays_void_gets_three_looks()
+   local job = begin(sim.torus({ 4 }, 1))
+   local looks = { [1] = 0, [2] = 0 }
+   play(job, function(t)
+      healthy(t)
+      if t.src <= 2 and t.dst == 4 then
+         looks[t.src] = looks[t.src] + (t.again and 1 or 0)
+         t.class = (t.src == 1 or looks[t.src] < 2) and "void" or t.class
+      end
+   end)
+   lu.assertEquals(looks, { 3, 2 })
+   lu.assertEquals(job.m.class[job.m:key(2, 4)], "good")
 end
 
 function tests.test_no_second_look_when_not_wanted()

@@ -46,7 +46,7 @@ end
 function Data:ratio(i, j)
    local k = self:key(i, j)
    local class = self.class[k]
-   return (class == "good" or class == "low") and self.expected[k] and self.expected[k] > 0
+   return (class == "good" or class == "low") and self.bw[k] and (self.expected[k] or 0) > 0
       and self.bw[k] / self.expected[k] or nil
 end
 

@@ -19,6 +19,7 @@ Job.__index = Job
 local WINDOW = 64        -- phases that are open at once while pairs are packed
 local BATCH = 32         -- phases handed out at once
 local AGAIN_LONGER = 2   -- tests of the second look
+local LOOKS = 3          -- at a pair alone, while it stays void
 local LATENCY_TIMES = 2  -- a latency is slow from so many times the usual one
 
 ---------------------------------------------------------------- the job
@@ -102,10 +103,10 @@ local function explain(self)
       { clear_most = self.clear_most, pause = self.breathe })
 end
 
--- What was slow or void, one pair at a time.
-local function again_phases(self)
+-- One pair at a time, with nothing else in the fabric.
+local function alone(self, keys)
    local phases = {}
-   for _, k in ipairs(self.look_again and findings.again(self.m, self.findings) or {}) do
+   for _, k in ipairs(keys) do
       local t = routed(self, test_of(self, self.m:at(k)))
       if t then
          t.again, t.dur_ms = true, math.min(2000, AGAIN_LONGER * self.dur_ms)
@@ -115,15 +116,39 @@ local function again_phases(self)
    return phases
 end
 
---- The next phases, or nil: the matrix is complete.
-function Job:next()
-   if self.findings then
-      return nil
+-- Of the pairs that were looked at again, those that are void still: a busy machine may well have
+-- time for them a second later.
+local function still_void(self, present)
+   local keys = {}
+   for _, k in ipairs(self.asked) do
+      local i, j = self.m:at(k)
+      if self.m.class[k] == "void" and present[self.nodes[i]] and present[self.nodes[j]] then
+         keys[#keys + 1] = k
+      end
    end
-   local phases = first_look(self)
-   if #phases == 0 then
+   return keys
+end
+
+-- The second look: what was slow or void; then a few times more what stays void.
+local function second_look(self, present)
+   self.looks = (self.looks or 0) + 1
+   if not self.findings then
       explain(self)
-      phases = again_phases(self)
+      self.asked = self.look_again and findings.again(self.m, self.findings) or {}
+   elseif self.looks <= LOOKS then
+      self.asked = still_void(self, present)
+   else
+      self.asked = {}
+   end
+   return alone(self, self.asked)
+end
+
+--- The next phases, or nil: the matrix is complete.
+-- @param present set of nodes that still take part
+function Job:next(present)
+   local phases = self.findings and {} or first_look(self)
+   if #phases == 0 then
+      phases = second_look(self, present)
    end
    return #phases > 0 and phases or nil
 end
