@@ -156,6 +156,8 @@ end
 function matrix.run(args)
    local procid = step.procid()
    if args.all then
+      args.flags, args.pass = { "latency", "steps", "once" }, { "time", "csv", "svg", "png" }
+      args.words = args.json_file and { "--json", args.json_file }
       return launch.on_idle(args, "matrix")
    elseif not procid then
       io.stderr:write("taut: matrix: run it as a step of a job, one process on each node: ",
