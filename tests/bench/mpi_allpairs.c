@@ -2,12 +2,13 @@
 /* All-pairs bandwidth by MPI, what `taut matrix` is held against, and a way
  * to see what each habit of such programs costs.
  *
- * usage: mpirun -n N mpi_allpairs [--pattern shift|pairs|alone]
+ * usage: mpirun -n N mpi_allpairs [--pattern shift|both|pairs|alone]
  *          [--clock sender|receiver] [--bytes N] [--window N]
  *          [--iterations N]
  *
  *   shift  N-1 steps; in step k every rank sends to the rank k further on and
  *          receives from the rank k before it, all at once
+ *   both   N-1 rounds of disjoint pairs, both directions at once
  *   pairs  N-1 rounds of disjoint pairs, first one direction, then the other
  *   alone  one pair in one direction at a time
  *
@@ -24,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum pattern { PATTERN_SHIFT, PATTERN_PAIRS, PATTERN_ALONE };
+enum pattern { PATTERN_SHIFT, PATTERN_BOTH, PATTERN_PAIRS, PATTERN_ALONE };
 
 enum { MOST_WINDOW = 64, TAG = 7 };
 
@@ -63,12 +64,12 @@ static int whole(const struct state *s, const char *text, int most)
 
 static enum pattern pattern_of(const struct state *s, const char *text)
 {
-    static const char *const names[] = {"shift", "pairs", "alone"};
+    static const char *const names[] = {"shift", "both", "pairs", "alone"};
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (strcmp(text, names[i]) == 0)
             return (enum pattern)i;
-    fail(s, "--pattern is shift, pairs or alone");
+    fail(s, "--pattern is shift, both, pairs or alone");
     return PATTERN_SHIFT;
 }
 
@@ -123,8 +124,8 @@ static void window(struct state *s, int to, int from, double *sent,
     int bytes = s->o.bytes;
 
     for (int w = 0; from >= 0 && w < s->o.window; w++)
-        MPI_Irecv(s->in + (size_t)w * (size_t)bytes, bytes, MPI_BYTE, from,
-                  TAG, MPI_COMM_WORLD, &in[w]);
+        MPI_Irecv(s->in + (size_t)w * (size_t)bytes, bytes, MPI_BYTE, from, TAG,
+                  MPI_COMM_WORLD, &in[w]);
     for (int w = 0; to >= 0 && w < s->o.window; w++)
         MPI_Isend(s->out + (size_t)w * (size_t)bytes, bytes, MPI_BYTE, to, TAG,
                   MPI_COMM_WORLD, &out[w]);
@@ -162,8 +163,7 @@ static void step(struct state *s, int to, int from)
 static void run_shift(struct state *s)
 {
     for (int k = 1; k < s->ranks; k++)
-        step(s, (s->rank + k) % s->ranks,
-             (s->rank - k + s->ranks) % s->ranks);
+        step(s, (s->rank + k) % s->ranks, (s->rank - k + s->ranks) % s->ranks);
 }
 
 /* The other one of this rank's pair in a round (circle method), or -1. */
@@ -189,6 +189,10 @@ static void run_pairs(struct state *s)
         int p = partner(s->rank, s->ranks, k);
         bool first = s->rank < p;
 
+        if (s->o.pattern == PATTERN_BOTH) {
+            step(s, p, p);
+            continue;
+        }
         step(s, first ? p : -1, first ? -1 : p);
         step(s, first ? -1 : p, first ? p : -1);
     }
@@ -249,10 +253,10 @@ int main(int argc, char **argv)
     double begin = MPI_Wtime();
     if (s.o.pattern == PATTERN_SHIFT)
         run_shift(&s);
-    else if (s.o.pattern == PATTERN_PAIRS)
-        run_pairs(&s);
-    else
+    else if (s.o.pattern == PATTERN_ALONE)
         run_alone(&s);
+    else
+        run_pairs(&s);
     MPI_Barrier(MPI_COMM_WORLD);
     print(&s, MPI_Wtime() - begin);
     free(s.out);

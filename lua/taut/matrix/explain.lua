@@ -7,7 +7,7 @@
 local explain = {}
 
 local MOST = 0.8   -- of the pairs across a component that are slow, before it is blamed
-local SAME = 0.8   -- of two components' slow pairs that are the same, before they are one
+local SAME = 0.95  -- of two components' slow pairs that are the same, before they are one
 local LEAST = 2    -- slow pairs: a single one is a pair
 
 -- Capacity that a good pair showed of component c, or is as good as.

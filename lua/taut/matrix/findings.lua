@@ -44,10 +44,55 @@ local function from_routes(topo, e)
    return f
 end
 
+-- The link that most sets have in common; nil when no two share one.
+local function common(list)
+   local count, best = {}, nil
+   for _, e in ipairs(list) do
+      for _, c in ipairs(e.kind == "set" and e.key or {}) do
+         count[c] = (count[c] or 0) + 1
+         if count[c] > 1 and (not best or count[c] > count[best]) then
+            best = c
+         end
+      end
+   end
+   return best
+end
+
+local function has(set, c)
+   for _, member in ipairs(set) do
+      if member == c then
+         return true
+      end
+   end
+   return false
+end
+
+-- Several slow sets that share a link speak against that link; a set of one is one.
+local function join_sets(list)
+   local out, link = {}, common(list)
+   local one = link and { kind = "link", key = link, tied = {}, pairs = {}, clear = 0 }
+   for _, e in ipairs(list) do
+      if e.kind == "set" and #e.key == 1 and not link then
+         e.kind, e.key = "link", e.key[1]
+      end
+      if link and e.kind == "set" and has(e.key, link) then
+         table.move(e.pairs, 1, #e.pairs, #one.pairs + 1, one.pairs)
+         one.clear = one.clear + e.clear
+      else
+         out[#out + 1] = e
+      end
+   end
+   if link then
+      out[#out + 1] = one
+      return join_sets(out)
+   end
+   return out
+end
+
 local function by_routes(m, topo, number, o)
    local explained, rest = explain.components(m, topo, number, o)
    local list = {}
-   for i, e in ipairs(explained) do
+   for i, e in ipairs(join_sets(explained)) do
       list[i] = from_routes(topo, e)
    end
    return list, rest

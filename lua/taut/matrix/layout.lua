@@ -2,26 +2,28 @@
 local layout = {}
 
 local LETTERS = { "X", "Y", "Z", "A", "B", "C" }
+local NAMES = { dragonfly = { "group ", "row " } }
 
--- What a group of the first `depth` coordinates is called: "X1 Y0".
-local function label(at, depth)
-   local parts = {}
-   for d = 1, depth do
-      parts[d] = ("%s%d"):format(LETTERS[d] or "C", at[d])
-   end
-   return table.concat(parts, " ")
+-- What the d-th coordinate is called: "X", "group ".
+local function name_of(topo, d)
+   return (NAMES[topo.kind_name] or LETTERS)[d] or "coordinate " .. d .. " "
 end
 
-local function has_coordinates(topo)
-   return topo.kind_name == "torus" or topo.kind_name == "mesh"
+-- What a group of the first `depth` coordinates is called: "X1 Y0".
+local function label(topo, at, depth)
+   local parts = {}
+   for d = 1, depth do
+      parts[d] = name_of(topo, d) .. at[d]
+   end
+   return table.concat(parts, " ")
 end
 
 -- One text per level for the router of a node, the coarsest first.
 local function path_of(topo, r)
    local list = {}
-   local at = has_coordinates(topo) and topo:coordinates(r)
-   for depth = 1, at and #at - 1 or 0 do
-      list[depth] = label(at, depth)
+   local at = topo.coordinates and topo:coordinates(r) or {}
+   for depth = 1, #at - 1 do
+      list[depth] = label(topo, at, depth)
    end
    list[#list + 1] = topo.router_name[r]
    return list
@@ -45,7 +47,7 @@ function layout.levels(topo, number)
    end
    for l = 1, paths[1] and #paths[1] or 0 do
       local level = { starts = {}, labels = {},
-         name = l < #paths[1] and LETTERS[l] or "router" }
+         name = l < #paths[1] and name_of(topo, l):match "^(.-) *$" or "router" }
       for i, path in ipairs(paths) do
          if i == 1 or path[l] ~= paths[i - 1][l] then
             table.insert(level.starts, i)

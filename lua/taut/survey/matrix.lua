@@ -170,6 +170,9 @@ function Job:take(tests)
    end
    self.unroutable = {}
    for _, t in ipairs(tests) do
+      if self.mode == "latency" and t.class ~= "void" and not t.lat_ns then
+         t.class, t.why = "void", "no latency was reported"
+      end
       if not t.again or t.class ~= "void" then -- a void second look leaves the first one
          self.m.loads[self.m:key(t.i, t.j)] = t.load
          rows[#rows + 1] = row_of(self, t.i, t.j, { class = t.class, why = t.why,

@@ -76,12 +76,12 @@ local function percent(x)
    return x and ("%6.1f"):format(100 * x) or "     -"
 end
 
-print "                runs  wall, s   pairs with a   % of the truth            error, %"
-print("                      median    figure, not    least  median  most       median   95 %" ..
-   "  worst")
+print(("%-23s runs  wall, s   pairs with a   %% of the truth            error, %%"):format "")
+print(("%-23s       median    figure, not    least  median  most       median   95 %%  worst")
+   :format "")
 for _, name in ipairs(order) do
    local s = sides[name]
-   print(("%-15s %4d  %7.1f   %6d  %5d   %s  %s  %s     %s  %s %s"):format(name, s.runs,
+   print(("%-23s %4d  %7.1f   %6d  %5d   %s  %s  %s     %s  %s %s"):format(name, s.runs,
       stats.median(s.wall), #s.share, s.none, percent(stats.quantile(s.share, 0)),
       percent(stats.median(s.share)), percent(stats.quantile(s.share, 1)),
       percent(stats.median(s.errors)), percent(stats.quantile(s.errors, 0.95)),
