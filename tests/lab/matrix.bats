@@ -71,7 +71,7 @@ found() {
     run matrix 8 --json "$out/m.json"
     echo "$output"
     [ "$status" -eq 3 ]
-    [[ $output == *"n5 sends slowly to all others"* ]]
+    [[ $output == *"slow from n5 to all others"* ]]
     [ "$(found | sort)" = $'link\tr2.0/X+\ttrue\ntx\tn5/tx\ttrue' ]
 }
 

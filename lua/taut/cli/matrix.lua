@@ -100,7 +100,7 @@ end
 -- Pairs are what a matrix counts its progress in; a second look at some is said once.
 local function round(state, report)
    local m, again = state.m, 0
-   for _, row in ipairs(report.results or {}) do
+   for _, row in ipairs(m and report.results or {}) do
       local i, j = m.index[row.from], m.index[row.to]
       if i and j then
          again = again + (row.again and 1 or 0)
@@ -112,9 +112,11 @@ local function round(state, report)
       state.again = true
       state.bar:say "measuring again, alone, what was slow or void"
    end
-   state.bar:round { gone = report.gone, done = not state.again and report.done and state.seen,
-      phases = m.n * (m.n - 1) }
-   save(state)
+   if m then
+      state.bar:round { gone = report.gone, done = not state.again and state.seen,
+         phases = m.n * (m.n - 1) }
+      save(state)
+   end
 end
 
 local function finish(state, last, err)

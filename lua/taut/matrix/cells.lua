@@ -86,7 +86,8 @@ local function draw_squares(doc, m, x, y, px, tip_of)
                shape_rendering = "crispEdges", tip = tip_of(i, j) })
          end
          if r and px >= 24 then
-            doc:text(left + px / 2, top + px / 2 + 4, ("%.0f"):format(100 * r), {
+            local figure = m.mode == "latency" and m.median_ns[m:key(i, j)] / 1e3 or 100 * r
+            doc:text(left + px / 2, top + px / 2 + 4, ("%.0f"):format(figure), {
                anchor = "middle", size = px >= 36 and 12 or 9.5, fill = colour.ink(fill),
                pointer_events = "none" })
          end

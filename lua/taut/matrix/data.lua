@@ -86,6 +86,7 @@ end
 -- the median of the pairs with as many links between them.
 function Data:judge_latency(times)
    local of, expected = {}, {}
+   self.good = 1 / times
    for k, ns in pairs(self.median_ns) do
       local h = self.hops[k] or 0
       of[h] = of[h] or {}

@@ -92,8 +92,9 @@ local function draw_legend(doc, f, y)
    key(cells.ABSENT, "not measured")
    if f.bin == 1 and f.px >= 8 then
       doc:circle(x + 7, y + 7, 4, { fill = MARK })
-      doc:text(x + 20, y + 11, f.m.mode == "latency" and "slow" or
-         ("slow: below %d %%"):format(math.floor(f.m.good * 100 + 0.5)), { size = 11 })
+      local slow = f.m.mode == "latency" and ("slow: over %.3g× the usual"):format(1 / f.m.good)
+         or ("slow: below %d %%"):format(math.floor(f.m.good * 100 + 0.5))
+      doc:text(x + 20, y + 11, slow, { size = 11 })
    elseif f.bin > 1 then
       doc:text(x, y + 11, ("a square is %d×%d pairs, the slowest shown"):format(f.bin, f.bin),
          { size = 11 })
@@ -178,7 +179,7 @@ end
 
 local function title_of(m)
    if m.mode == "latency" then
-      return "Latency of all pairs, in times of what is usual over as many links"
+      return "Latency of all pairs: µs, and in times of what is usual over as many links"
    elseif m.by_median then
       return "Bandwidth of all pairs, in % of the median"
    end

@@ -10,8 +10,8 @@ end
 
 local says = {
    node = function(f) return f.name .. " is slow with all others" end,
-   tx = function(f) return ("%s: %s sends slowly to all others"):format(f.name, f.node) end,
-   rx = function(f) return ("%s: %s receives slowly from all others"):format(f.name, f.node) end,
+   tx = function(f) return ("%s: slow from %s to all others"):format(f.name, f.node) end,
+   rx = function(f) return ("%s: slow from all others to %s"):format(f.name, f.node) end,
    link = function(f) return f.name .. ": slow across this link" end,
    cable = function(f) return f.name .. ": slow across this cable, both directions" end,
    router = function(f) return f.name .. ": slow through this router" end,
@@ -50,7 +50,13 @@ end
 
 ---------------------------------------------------------------- the whole
 
-local function lowest(list, names, most)
+-- "25%", of a latency "3.9×".
+local function share(m, ratio)
+   return m.mode == "latency" and ("%.1f×"):format(1 / ratio) or report.percent(ratio)
+end
+
+local function lowest(m, list, most)
+   local names = m.names
    local order, parts = {}, {}
    for i = 1, #names do
       order[#order + 1] = list[i] and i or nil
@@ -59,7 +65,7 @@ local function lowest(list, names, most)
       return list[a] ~= list[b] and list[a] < list[b] or list[a] == list[b] and a < b
    end)
    for n = 1, math.min(#order, most) do
-      parts[n] = ("%s %s"):format(names[order[n]], report.percent(list[order[n]]))
+      parts[n] = ("%s %s"):format(names[order[n]], share(m, list[order[n]]))
    end
    return table.concat(parts, ", ")
 end
@@ -77,7 +83,7 @@ local function lowest_pairs(m, most)
    end)
    for n = 1, math.min(#keys, most) do
       local i, j = m:at(keys[n])
-      parts[n] = ("%s to %s %s"):format(m.names[i], m.names[j], report.percent(ratio[keys[n]]))
+      parts[n] = ("%s to %s %s"):format(m.names[i], m.names[j], share(m, ratio[keys[n]]))
    end
    return table.concat(parts, ", ")
 end
@@ -124,8 +130,8 @@ function words.print(m, o)
    print_void(m)
    print("  median     " .. words.median(m, s))
    local rows, columns = m:margins()
-   print("  senders    " .. lowest(rows, m.names, 4))
-   print("  receivers  " .. lowest(columns, m.names, 4))
+   print("  senders    " .. lowest(m, rows, 4))
+   print("  receivers  " .. lowest(m, columns, 4))
    print("  pairs      " .. lowest_pairs(m, 4))
    for n, f in ipairs(o.findings) do
       report.wrap(("%d. %s"):format(n, words.finding(m, f)), "")
