@@ -133,11 +133,9 @@ function tests.test_scattered_slow_pairs_are_pairs()
    lu.assertEquals(text, "pair n0 to n5; pair n8 to n2")
 end
 
--- One of four hashed uplinks is broken: a quarter of the pairs across the set is slow.
-function tests.test_a_broken_member_of_a_hashed_stage()
-   local set = { 33, 34, 35, 36, w = { .25, .25, .25, .25 } }
-   local topo = { nodes = {}, components = {}, capacity = {} }
-   local m, number
+-- 16 nodes on two leaves; from the first to the second traffic is spread over set_of(a, b).
+local function two_leaves(set_of)
+   local topo = { nodes = {}, components = {}, capacity = {}, component_id = {} }
    for n = 1, 16 do
       topo.nodes[n] = "n" .. n
       topo.components[2 * n - 1], topo.components[2 * n] = "n" .. n .. "/tx", "n" .. n .. "/rx"
@@ -145,28 +143,50 @@ function tests.test_a_broken_member_of_a_hashed_stage()
    for i = 33, 36 do
       topo.components[i] = "leaf1/" .. i
    end
-   for i = 1, 36 do
-      topo.capacity[i] = CAPACITY
+   for i, name in ipairs(topo.components) do
+      topo.capacity[i], topo.component_id[name] = CAPACITY, i
    end
    function topo.route(_, a, b)
-      return a <= 8 and b > 8 and { 2 * a - 1, set, 2 * b } or { 2 * a - 1, 2 * b }
+      return a <= 8 and b > 8 and { 2 * a - 1, set_of(a, b), 2 * b } or { 2 * a - 1, 2 * b }
    end
    function topo.is_link(_, c) return c > 32 end
    function topo.kind(_, c) return c % 2 == 1 and "tx" or "rx" end
-   m, number = data.new(topo.nodes), {}
+   function topo.cable(_, c) return topo.components[c] .. " to somewhere" end
+   return topo
+end
+
+local function spread(topo, is_low)
+   local m, number = data.new(topo.nodes), {}
    for i = 1, 16 do
       number[i] = i
       for j = 1, 16 do
-         local low = i <= 8 and j > 8 and (i + j) % 4 == 0
+         local low = i <= 8 and j > 8 and is_low(i, j)
          if i ~= j then
             m:set(i, j, { bw_Bps = low and 6e6 or CAPACITY, expected_Bps = CAPACITY,
                class = low and "low" or "good" })
          end
       end
    end
-   local text, list = found(m, topo, number)
+   return m, topo, number
+end
+
+-- One of four hashed uplinks is broken: a quarter of the pairs across the set is slow.
+function tests.test_a_broken_member_of_a_hashed_stage()
+   local set = { 33, 34, 35, 36, w = { .25, .25, .25, .25 } }
+   local text, list = found(spread(two_leaves(function() return set end),
+      function(i, j) return (i + j) % 4 == 0 end))
    lu.assertEquals(text, "set leaf1/33, leaf1/34, leaf1/35, leaf1/36")
    lu.assertEquals(list[1].low, 16)
+end
+
+-- Half of what is hashed over either pair of links is slow: they have one link in common.
+function tests.test_sets_that_share_the_broken_link()
+   local first, second = { 33, 34, w = { .5, .5 } }, { 34, 35, w = { .5, .5 } }
+   local text, list = found(spread(two_leaves(function(a) return a <= 4 and first or second end),
+      function(i, j) return (i + j) % 2 == 0 end))
+   lu.assertEquals(text, "link leaf1/34")
+   lu.assertEquals(list[1].low, 32)
+   lu.assertEquals(list[1].cable, "leaf1/34 to somewhere")
 end
 
 function tests.test_measured_again_alone()
