@@ -99,24 +99,24 @@ end
 
 -- Pairs are what a matrix counts its progress in; a second look at some is said once.
 local function round(state, report)
-   local m, again = state.m, 0
-   for _, row in ipairs(m and report.results or {}) do
+   local m = state.m
+   if not m then
+      return
+   end
+   local all = m.n * (m.n - 1)
+   if state.seen == all and not state.again then
+      state.again = true
+      state.bar:say "measuring again, alone, what was slow or void"
+   end
+   for _, row in ipairs(report.results or {}) do
       local i, j = m.index[row.from], m.index[row.to]
       if i and j then
-         again = again + (row.again and 1 or 0)
          state.seen = state.seen + (m.class[m:key(i, j)] and 0 or 1)
          m:set(i, j, row)
       end
    end
-   if again > 0 and not state.again then
-      state.again = true
-      state.bar:say "measuring again, alone, what was slow or void"
-   end
-   if m then
-      state.bar:round { gone = report.gone, done = not state.again and state.seen,
-         phases = m.n * (m.n - 1) }
-      save(state)
-   end
+   state.bar:round { gone = report.gone, done = not state.again and state.seen, phases = all }
+   save(state)
 end
 
 local function finish(state, last, err)
