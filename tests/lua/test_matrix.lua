@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The analysis of matrices, on machines whose faults are known.
+local again = require "taut.matrix.again"
 local data = require "taut.matrix.data"
 local findings = require "taut.matrix.findings"
 local lu = require "luaunit"
@@ -195,18 +196,37 @@ function tests.test_measured_again_alone()
    m:set(3, 4, { bw_Bps = 0, expected_Bps = CAPACITY, class = "void", why = "busy" })
    local list = findings.find(m, topo, number)
    lu.assertEquals(#list, 2)
-   local again = findings.again(m, list)
-   lu.assertEquals(#again, 6 + 1 + 1)
-   for _, k in ipairs(again) do
+   local keys = again.keys(m, list)
+   lu.assertEquals(#keys, 6 + 1 + 1)
+   for _, k in ipairs(keys) do
       local i, j = m:at(k)
       m:set(i, j, { bw_Bps = i == 6 and 6e6 or 23e6, expected_Bps = CAPACITY,
          class = i == 6 and "low" or "good", again = true })
    end
-   findings.confirm(m, list)
+   again.confirm(m, list)
    lu.assertEquals({ list[1].name, list[1].confirmed, list[1].again.low }, { "n5/tx", true, 6 })
    lu.assertEquals({ list[2].name, list[2].confirmed }, { "n0 to n1", false })
    lu.assertStrContains(words.finding(m, list[2]), "not slow when measured again alone")
    lu.assertEquals(m.class[m:key(3, 4)], "good")
+end
+
+-- Pairs that were void at first and turn out low belong to what explains the others.
+function tests.test_what_was_void_and_is_low()
+   local m, topo, number = measured({ 4, 2, 2 }, 1, { ["n5/tx"] = 0.25 })
+   for _, p in ipairs { { 6, 1 }, { 6, 9 }, { 2, 3 } } do
+      m:set(p[1], p[2], { bw_Bps = 0, expected_Bps = CAPACITY, class = "void", why = "busy" })
+   end
+   local list = findings.find(m, topo, number)
+   lu.assertEquals(list[1].low, 13)
+   for _, k in ipairs(again.keys(m, list)) do
+      local i, j = m:at(k)
+      m:set(i, j, { bw_Bps = 6e6, expected_Bps = CAPACITY, class = "low", again = true })
+   end
+   again.merge(m, list, (findings.find(m, topo, number)))
+   again.confirm(m, list)
+   lu.assertEquals({ list[1].name, list[1].low, list[1].confirmed }, { "n5/tx", 15, true })
+   lu.assertEquals({ list[2].name, list[2].low, list[2].confirmed }, { "n1 to n2", 1, true })
+   lu.assertEquals(#list, 2)
 end
 
 function tests.test_no_more_pairs_are_asked_again_than_the_limit()
@@ -216,7 +236,7 @@ function tests.test_no_more_pairs_are_asked_again_than_the_limit()
          m.class[k], m.bw[k] = "low", 5e6
       end
    end
-   lu.assertEquals(#findings.again(m, findings.find(m, topo, number)), 48)
+   lu.assertEquals(#again.keys(m, findings.find(m, topo, number)), 48)
 end
 
 function tests.test_latency_is_held_against_routes_of_the_same_length()

@@ -1,5 +1,4 @@
---- What is slow in a matrix, in the order of how many pairs it explains, and which pairs are
--- measured again alone to be sure of it.
+--- What is slow in a matrix, in the order of how many pairs it explains.
 local cluster = require "taut.matrix.cluster"
 local data = require "taut.matrix.data"
 local explain = require "taut.matrix.explain"
@@ -7,9 +6,7 @@ local hostlist = require "taut.hostlist"
 
 local findings = {}
 
-local SINGLES = 16    -- pairs that nothing explains, and that are named
-local AGAIN_EACH = 6  -- pairs of one finding that are measured again
-local AGAIN_MOST = 48 -- of all
+local SINGLES = 16 -- pairs that nothing explains, and that are named
 
 ---------------------------------------------------------------- from routes
 
@@ -174,8 +171,9 @@ end
 
 ---------------------------------------------------------------- figures
 
--- What a finding's pairs reached: of those measured again alone, where there are some.
-local function figures(m, f)
+--- What a finding's pairs reached: of those measured again alone, where there are some.
+-- Sets low, left and bw_Bps.
+function findings.figures(m, f)
    local ratios, bws, again = {}, {}, {}
    for _, k in ipairs(f.pairs) do
       if m.again[k] then
@@ -217,80 +215,12 @@ function findings.find(m, topo, number, o)
    table.move(alone, 1, #alone, #list + 1, list)
    for n, f in ipairs(list) do
       f.order = n
-      figures(m, f)
+      findings.figures(m, f)
    end
    table.sort(list, function(a, b)
       return a.low ~= b.low and a.low > b.low or a.low == b.low and a.order < b.order
    end)
    return list, unnamed
-end
-
----------------------------------------------------------------- again, alone
-
--- The worst pair of a finding and others evenly out of all of it.
-local function samples(m, f, most)
-   local list, seen = {}, {}
-   local worst
-   for _, k in ipairs(f.pairs) do
-      if not worst or ratio_of(m, k) < ratio_of(m, worst) then
-         worst = k
-      end
-   end
-   local count = math.min(most, #f.pairs)
-   for n = 0, count - 1 do
-      local k = n == 0 and worst or f.pairs[1 + n * #f.pairs // count]
-      if not seen[k] then
-         seen[k] = true
-         list[#list + 1] = k
-      end
-   end
-   return list
-end
-
---- Pairs to be measured again alone: some of each finding, and what was void.
--- @return array of keys
-function findings.again(m, list)
-   local keys, seen, void = {}, {}, {}
-   local function add(k)
-      if not seen[k] and #keys < AGAIN_MOST then
-         seen[k] = true
-         keys[#keys + 1] = k
-      end
-   end
-   for _, f in ipairs(list) do
-      f.asked = samples(m, f, AGAIN_EACH)
-      for _, k in ipairs(f.asked) do
-         add(k)
-      end
-   end
-   for k, class in pairs(m.class) do
-      if class == "void" then
-         void[#void + 1] = k
-      end
-   end
-   table.sort(void)
-   for _, k in ipairs(void) do
-      add(k)
-   end
-   return keys
-end
-
---- Take what the pairs showed when they were measured again: each finding is borne out or not.
-function findings.confirm(m, list)
-   for _, f in ipairs(list) do
-      local asked, low = 0, 0
-      for _, k in ipairs(f.asked or {}) do
-         if m.again[k] and m.class[k] ~= "void" then
-            asked = asked + 1
-            low = low + (m.class[k] == "low" and 1 or 0)
-         end
-      end
-      if asked > 0 then
-         f.again = { asked = asked, low = low }
-         f.confirmed = 2 * low >= asked
-         figures(m, f)
-      end
-   end
 end
 
 return findings

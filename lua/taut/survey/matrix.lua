@@ -6,6 +6,7 @@
 -- disjoint pairs, one direction and then the other, whatever their routes share; a pair is then
 -- held against the capacity divided by the streams on the most loaded stage of its route.
 -- Afterwards what was slow or void is measured again with nothing else in the fabric.
+local again = require "taut.matrix.again"
 local data = require "taut.matrix.data"
 local findings = require "taut.matrix.findings"
 local layout = require "taut.matrix.layout"
@@ -52,7 +53,7 @@ local function step_phases(self, pairs_of, ready)
       local load = steps.loads(phase)
       for _, t in ipairs(phase) do
          t.planned_Bps = steps.expectation(self.topo, t, load)
-         t.load = load
+         t.through = load
       end
       if #phase > 0 then
          ready[#ready + 1] = phase
@@ -99,7 +100,7 @@ local function explain(self)
    if self.mode == "latency" then
       self.m:judge_latency(LATENCY_TIMES)
    end
-   self.findings, self.unnamed = findings.find(self.m, self.topo, self.nodes,
+   return findings.find(self.m, self.topo, self.nodes,
       { clear_most = self.clear_most, pause = self.breathe })
 end
 
@@ -133,8 +134,8 @@ end
 local function second_look(self, present)
    self.looks = (self.looks or 0) + 1
    if not self.findings then
-      explain(self)
-      self.asked = self.look_again and findings.again(self.m, self.findings) or {}
+      self.findings, self.unnamed = explain(self)
+      self.asked = self.look_again and again.keys(self.m, self.findings) or {}
    elseif self.looks <= LOOKS then
       self.asked = still_void(self, present)
    else
@@ -174,7 +175,7 @@ function Job:take(tests)
          t.class, t.why = "void", "no latency was reported"
       end
       if not t.again or t.class ~= "void" then -- a void second look leaves the first one
-         self.m.loads[self.m:key(t.i, t.j)] = t.load
+         self.m.loads[self.m:key(t.i, t.j)] = t.through
          rows[#rows + 1] = row_of(self, t.i, t.j, { class = t.class, why = t.why,
             bw_Bps = t.bw_Bps, expected_Bps = t.expected_Bps, again = t.again,
             lat_ns = t.lat_ns, hops = t.hops })
@@ -198,12 +199,13 @@ end
 -- @return { findings, unnamed = how many slow pairs are not named }
 function Job:finish()
    if not self.findings then
-      explain(self)
+      self.findings, self.unnamed = explain(self)
+   elseif next(self.m.again) then
+      local now
+      now, self.unnamed = explain(self)
+      again.merge(self.m, self.findings, now)
+      again.confirm(self.m, self.findings)
    end
-   if self.mode == "latency" then
-      self.m:judge_latency(LATENCY_TIMES)
-   end
-   findings.confirm(self.m, self.findings)
    return { findings = plain(self.findings), unnamed = self.unnamed }
 end
 
