@@ -94,6 +94,7 @@ local settings = {
    },
    survey = {
       test_ms = { 100, number(5, 2000, true) },
+      matrix_ms = { 50, number(5, 2000, true) },
       gap_ms = { 12, number(0, 1000, true) },
       lead_ms = { 40, number(0, 5000, true) },
       round_ms = { 2000, number(100, 9000, true) },

@@ -15,10 +15,11 @@ end
 
 --- @param what name of the run, before each line
 -- @param how "bar", "lines", "none" or nil for what suits standard error
-function progress.new(what, how)
+-- @param unit what is counted (default "phases")
+function progress.new(what, how, unit)
    how = how or (sys.isatty(2) and "bar" or "lines")
-   return setmetatable({ what = what, how = how, began = loop.time(), said = 0, wide = 0 },
-      Progress)
+   return setmetatable({ what = what, how = how, unit = unit or "phases", began = loop.time(),
+      said = 0, wide = 0 }, Progress)
 end
 
 --- Take the bar away, so that a line can be printed.
@@ -38,8 +39,8 @@ end
 local function draw(self, done, all)
    local room = math.max(10, math.min(sys.columns(), 100) - 40)
    local part = math.floor(room * done / math.max(1, all))
-   local text = ("%s [%s%s] %d of %d phases, %d s"):format(self.what, ("#"):rep(part),
-      ("."):rep(room - part), done, all, math.floor(loop.time() - self.began))
+   local text = ("%s [%s%s] %d of %d %s, %d s"):format(self.what, ("#"):rep(part),
+      ("."):rep(room - part), done, all, self.unit, math.floor(loop.time() - self.began))
    io.stderr:write("\r", text)
    self.wide = #text
 end
@@ -48,7 +49,7 @@ local function line(self, done, all)
    local now = loop.time()
    if now - self.said >= LINE_S or done == all then
       self.said = now
-      self:say(("%d of %d phases, %d s"):format(done, all, math.floor(now - self.began)))
+      self:say(("%d of %d %s, %d s"):format(done, all, self.unit, math.floor(now - self.began)))
    end
 end
 

@@ -4,7 +4,8 @@
 -- there.  session.lua runs its rounds; what is tested and what it means is the business of a kind
 -- (audit.lua, matrix.lua):
 --   kind.begin{ topology, nodes, settings, diagnosis, options, admin, missing, unknown, breathe }
---     → job (its `phases` is how many there will be, for the owner), or nil and why
+--     → job (its `phases` is how many there will be, its `layout` whatever else the owner hears
+--     at the beginning), or nil and why
 --   job:next(present) → array of phases (arrays of tests { src, dst, streams, dur_ms, kind,
 --     route, planned_Bps, through, … }), or nil when the survey is complete; present is the set
 --     of nodes that still take part

@@ -25,7 +25,7 @@ local function command(args, name, nodes, count, tag)
    end
    add(sys.paths.program, "--socket", args.socket, name, "--tag", tag,
       "--progress", args.progress or (sys.isatty(2) and "bar" or "lines"))
-   for _, o in ipairs { "solo", "json" } do
+   for _, o in ipairs(args.flags or { "solo", "json" }) do
       if args[o] then
          add("--" .. o)
       end
@@ -35,6 +35,7 @@ local function command(args, name, nodes, count, tag)
          add("--" .. o, tostring(args[o]))
       end
    end
+   add(table.unpack(args.words or {}))
    return argv
 end
 
@@ -64,7 +65,8 @@ local function wait(args, state)
 end
 
 --- Run this command on all idle nodes of the topology.
--- @param args its arguments: socket, partition, progress, solo, time, json
+-- @param args its arguments: socket, partition, progress, and those that go to the step: the names
+--   of its flags in `flags` (solo, json), of its options in `pass` (time), more words in `words`
 -- @param name "audit" or "matrix"
 -- @return exit status: that of the step
 function launch.on_idle(args, name)

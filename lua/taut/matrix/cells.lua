@@ -1,0 +1,131 @@
+--- The squares of a heat map: one for each pair, or, on a very large machine, one for several.
+local colour = require "taut.report.colour"
+
+local cells = {}
+
+local STEPS = 64        -- shades; more are not told apart, fewer would show
+local MOST = 1024       -- squares in a row
+local TIPS = 64         -- nodes up to which each square has its own text
+local NOTHING = "#ffffff"
+cells.VOID = "#9db0c4"  -- bluish: no shade of the scale is
+cells.ABSENT = "#dfe5ea"
+
+--- How large a square is, in pixels, and how many nodes it stands for in each direction.
+function cells.size(n)
+   local bin = (n + MOST - 1) // MOST
+   local squares = (n + bin - 1) // bin
+   local px = squares <= 20 and 40 or squares <= 36 and 26 or squares <= 64 and 15
+      or math.max(1, 1024 // squares)
+   return px, bin, squares
+end
+
+-- The slowest pair of a square, and what is the case where none has a figure.
+local function worst_in(m, row, column, bin)
+   local worst, state
+   for i = (row - 1) * bin + 1, math.min(row * bin, m.n) do
+      for j = (column - 1) * bin + 1, math.min(column * bin, m.n) do
+         local r = m:ratio(i, j)
+         if r and (not worst or r < worst) then
+            worst = r
+         end
+         state = state or i ~= j and (m.class[m:key(i, j)] == "void" and "void" or "absent")
+      end
+   end
+   return worst, state
+end
+
+-- Colour of a square, and its share of the expectation if it has one.
+local function fill_of(m, row, column, bin)
+   local r, state = worst_in(m, row, column, bin)
+   if r then
+      return colour.heat(math.floor(math.min(r, 1) * (STEPS - 1) + 0.5) / (STEPS - 1)), r
+   end
+   return state == "void" and cells.VOID or state == "absent" and cells.ABSENT or NOTHING
+end
+
+-- Runs of one colour in a row become one shape, all shapes of a colour one path.
+local function draw_paths(doc, m, x, y, px, bin, squares)
+   local paths, order = {}, {}
+   local function put(fill, row, first, last)
+      if fill ~= NOTHING then
+         if not paths[fill] then
+            paths[fill] = {}
+            order[#order + 1] = fill
+         end
+         table.insert(paths[fill], ("M%d %dh%dv%dh-%dz"):format(x + (first - 1) * px,
+            y + (row - 1) * px, (last - first + 1) * px, px, (last - first + 1) * px))
+      end
+   end
+   for row = 1, squares do
+      local fill, first = nil, 1
+      for column = 1, squares do
+         local now = fill_of(m, row, column, bin)
+         if now ~= fill then
+            if fill then
+               put(fill, row, first, column - 1)
+            end
+            fill, first = now, column
+         end
+      end
+      put(fill, row, first, squares)
+   end
+   table.sort(order)
+   for _, fill in ipairs(order) do
+      doc:path(table.concat(paths[fill]), { fill = fill, shape_rendering = "crispEdges" })
+   end
+end
+
+local function draw_squares(doc, m, x, y, px, tip_of)
+   local void = doc:hatch(cells.ABSENT, cells.VOID)
+   for i = 1, m.n do
+      for j = 1, m.n do
+         local fill, r = fill_of(m, i, j, 1)
+         local left, top = x + (j - 1) * px, y + (i - 1) * px
+         if i ~= j then
+            doc:rect(left, top, px, px, { fill = fill == cells.VOID and void or fill,
+               shape_rendering = "crispEdges", tip = tip_of(i, j) })
+         end
+         if r and px >= 24 then
+            local figure = m.mode == "latency" and m.median_ns[m:key(i, j)] / 1e3 or 100 * r
+            doc:text(left + px / 2, top + px / 2 + 4, ("%.0f"):format(figure), {
+               anchor = "middle", size = px >= 36 and 12 or 9.5, fill = colour.ink(fill),
+               pointer_events = "none" })
+         end
+      end
+   end
+end
+
+-- A dot in each slow square, where there is room: nobody has to compare shades.
+local function draw_dots(doc, m, x, y, px)
+   doc:open { fill = "#1769c4", stroke = "#ffffff", stroke_width = 0.8, pointer_events = "none" }
+   for k, class in pairs(m.class) do
+      if class == "low" then
+         local i, j = m:at(k)
+         local r = px >= 24 and 3 or px / 4.5
+         local off = px >= 24 and px - 6 or px / 2
+         doc:circle(x + (j - 1) * px + off, y + (i - 1) * px + (px >= 24 and 6 or off), r)
+      end
+   end
+   doc:close()
+end
+
+--- Draw all squares.
+-- @param doc SVG document
+-- @param m matrix
+-- @param x, y upper left corner, whole pixels
+-- @param tip_of function(i, j) → text at the pointer
+-- @return width and height in pixels
+function cells.draw(doc, m, x, y, tip_of)
+   local px, bin, squares = cells.size(m.n)
+   if m.n <= TIPS then
+      draw_squares(doc, m, x, y, px, tip_of)
+   else
+      draw_paths(doc, m, x, y, px, bin, squares)
+   end
+   if bin == 1 and px >= 8 then
+      draw_dots(doc, m, x, y, px)
+   end
+   return squares * px
+end
+
+return cells

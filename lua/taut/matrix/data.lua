@@ -1,0 +1,149 @@
+--- What was measured of all pairs: n × n figures, row = sender, column = receiver.
+--
+-- Flat arrays, since a large machine has millions of pairs.  A pair's class is "good", "low",
+-- "void" (measured, but the figure means nothing) or nil (not measured).
+local data = {}
+local Data = {}
+Data.__index = Data
+
+--- @param names of the nodes, in the order of rows and columns (the topology's)
+-- @param o { good = least share of the expectation that is good, mode = "stream" or "latency" }
+-- @return an empty matrix
+function data.new(names, o)
+   local self = setmetatable({ names = names, n = #names, index = {}, good = o and o.good or 0.75,
+      mode = o and o.mode or "stream", bw = {}, expected = {}, class = {}, why = {}, again = {},
+      median_ns = {}, p99_ns = {}, hops = {} }, Data)
+   for i, name in ipairs(names) do
+      self.index[name] = i
+   end
+   return self
+end
+
+function Data:key(i, j)
+   return (i - 1) * self.n + j
+end
+
+--- Row and column of a key.
+function Data:at(k)
+   return (k - 1) // self.n + 1, (k - 1) % self.n + 1
+end
+
+--- Take what was measured of a pair; a later measurement replaces an earlier one.
+-- @param i, j sender, receiver
+-- @param r { bw_Bps, expected_Bps, class, why, again = measured alone once more, and of a latency
+--   lat_ns = { median, p99 }, hops = links on the route }
+function Data:set(i, j, r)
+   local k = self:key(i, j)
+   self.class[k], self.why[k] = r.class, r.why
+   self.bw[k], self.expected[k] = r.bw_Bps, r.expected_Bps
+   self.again[k] = r.again or self.again[k]
+   self.median_ns[k] = r.lat_ns and r.lat_ns.median
+   self.p99_ns[k] = r.lat_ns and r.lat_ns.p99
+   self.hops[k] = r.hops
+end
+
+--- Share of the expectation that a pair reached; nil where there is no figure.
+function Data:ratio(i, j)
+   local k = self:key(i, j)
+   local class = self.class[k]
+   return (class == "good" or class == "low") and self.bw[k] and (self.expected[k] or 0) > 0
+      and self.bw[k] / self.expected[k] or nil
+end
+
+--- The middle one of a list of numbers (it gets sorted), or nil.
+function data.median(list)
+   table.sort(list)
+   local n = #list
+   if n == 0 then
+      return nil
+   end
+   return n % 2 == 1 and list[n // 2 + 1] or (list[n // 2] + list[n // 2 + 1]) / 2
+end
+
+local function without_topology(self)
+   local list = {}
+   for k, class in pairs(self.class) do
+      if class ~= "void" then
+         list[#list + 1] = self.bw[k]
+      end
+   end
+   return data.median(list)
+end
+
+--- Where no topology says what to expect, a pair is held against the median of all.
+function Data:expect_median()
+   local middle = without_topology(self)
+   for k, class in pairs(self.class) do
+      if class ~= "void" then
+         self.expected[k] = middle
+         self.class[k] = self.bw[k] >= self.good * middle and "good" or "low"
+      end
+   end
+   self.by_median = true
+end
+
+--- Latencies have no capacity to be held against: a pair is low when it takes more than `times`
+-- the median of the pairs with as many links between them.
+function Data:judge_latency(times)
+   local of, expected = {}, {}
+   self.good = 1 / times
+   for k, ns in pairs(self.median_ns) do
+      local h = self.hops[k] or 0
+      of[h] = of[h] or {}
+      table.insert(of[h], ns)
+   end
+   for h, list in pairs(of) do
+      expected[h] = data.median(list)
+   end
+   for k, ns in pairs(self.median_ns) do
+      local usual = expected[self.hops[k] or 0]
+      -- as rates, so that everything else holds for both
+      self.bw[k], self.expected[k] = 1e9 / ns, 1e9 / usual
+      self.class[k] = ns <= times * usual and "good" or "low"
+   end
+end
+
+--- Numbers for a heading.
+-- @return { pairs, measured, good, low, void, median_Bps, ratio (median), worst = { i, j, ratio } }
+function Data:summary()
+   local s = { pairs = self.n * (self.n - 1), measured = 0, good = 0, low = 0, void = 0 }
+   local bws, ratios = {}, {}
+   for k, class in pairs(self.class) do
+      s[class] = s[class] + 1
+      s.measured = s.measured + 1
+      local i, j = self:at(k)
+      local r = self:ratio(i, j)
+      if r then
+         bws[#bws + 1], ratios[#ratios + 1] = self.bw[k], r
+         local w = s.worst
+         if not w or r < w.ratio or r == w.ratio and k < self:key(w.i, w.j) then
+            s.worst = { i = i, j = j, ratio = r }
+         end
+      end
+   end
+   s.median_Bps, s.ratio = data.median(bws), data.median(ratios)
+   return s
+end
+
+--- Median ratio of each row and of each column; nil where nothing was measured.
+-- @return rows, columns: arrays with holes
+function Data:margins()
+   local row, column = {}, {}
+   for i = 1, self.n do
+      row[i], column[i] = {}, {}
+   end
+   for k in pairs(self.class) do
+      local i, j = self:at(k)
+      local r = self:ratio(i, j)
+      if r then
+         table.insert(row[i], r)
+         table.insert(column[j], r)
+      end
+   end
+   for i = 1, self.n do
+      row[i], column[i] = data.median(row[i]), data.median(column[i])
+   end
+   return row, column
+end
+
+return data

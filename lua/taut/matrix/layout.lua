@@ -1,0 +1,67 @@
+--- The order of rows and columns, and where the boundaries of the machine lie in it.
+local layout = {}
+
+local LETTERS = { "X", "Y", "Z", "A", "B", "C" }
+local NAMES = { dragonfly = { "group ", "row " } }
+
+-- What the d-th coordinate is called: "X", "group ".
+local function name_of(topo, d)
+   return (NAMES[topo.kind_name] or LETTERS)[d] or "coordinate " .. d .. " "
+end
+
+-- What a group of the first `depth` coordinates is called: "X1 Y0".
+local function label(topo, at, depth)
+   local parts = {}
+   for d = 1, depth do
+      parts[d] = name_of(topo, d) .. at[d]
+   end
+   return table.concat(parts, " ")
+end
+
+-- One text per level for the router of a node, the coarsest first.
+local function path_of(topo, r)
+   local list = {}
+   local at = topo.coordinates and topo:coordinates(r) or {}
+   for depth = 1, #at - 1 do
+      list[depth] = label(topo, at, depth)
+   end
+   list[#list + 1] = topo.router_name[r]
+   return list
+end
+
+-- A level whose groups are single nodes, or the same as the one before, says nothing.
+local function is_useful(level, before, n)
+   return #level.starts > 1 and #level.starts < n
+      and not (before and #before.starts == #level.starts)
+end
+
+--- Boundaries between groups of rows.
+-- @param topo topology or nil
+-- @param number array: row → node number, in topology order
+-- @return array, the coarsest first, of { name = "X", starts = first row of each
+--   group, labels = their names }
+function layout.levels(topo, number)
+   local levels, paths, useful = {}, {}, {}
+   for i, n in ipairs(topo and number or {}) do
+      paths[i] = path_of(topo, topo:router(n))
+   end
+   for l = 1, paths[1] and #paths[1] or 0 do
+      local level = { starts = {}, labels = {},
+         name = l < #paths[1] and name_of(topo, l):match "^(.-) *$" or "router" }
+      for i, path in ipairs(paths) do
+         if i == 1 or path[l] ~= paths[i - 1][l] then
+            table.insert(level.starts, i)
+            table.insert(level.labels, path[l])
+         end
+      end
+      levels[l] = level
+   end
+   for _, level in ipairs(levels) do
+      if is_useful(level, useful[#useful], #number) then
+         useful[#useful + 1] = level
+      end
+   end
+   return useful
+end
+
+return layout

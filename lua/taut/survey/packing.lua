@@ -1,0 +1,95 @@
+--- Puts a long stream of tests into phases, without ever holding all of it.
+--
+-- All pairs of a large machine are too many to colour at once (512 nodes: 261,632 tests), so the
+-- tests come in an order that fits well already and only some phases are open at a time: each
+-- test goes into the first open phase that takes it; the oldest is finished when none does and no
+-- more may be opened.
+local packing = {}
+local Packing = {}
+Packing.__index = Packing
+
+--- @param window phases that may be open at once
+-- @return packing
+function packing.new(window)
+   return setmetatable({ window = window, open = {}, first = 1, last = 0, ready = {} }, Packing)
+end
+
+local function each(stage, fn)
+   if type(stage) == "table" then
+      for _, c in ipairs(stage) do
+         if fn(c) then
+            return true
+         end
+      end
+      return false
+   end
+   return fn(stage)
+end
+
+local function meets(route, used)
+   for _, stage in ipairs(route) do
+      if each(stage, function(c) return used[c] end) then
+         return true
+      end
+   end
+   return false
+end
+
+local function mark(route, used)
+   for _, stage in ipairs(route) do
+      each(stage, function(c) used[c] = true end)
+   end
+end
+
+-- Data meets neither data nor the acknowledgements of another test.
+local function fits(phase, t)
+   if phase.node[t.src] or phase.node[t.dst] then
+      return false
+   end
+   return not (meets(t.route, phase.data) or meets(t.route, phase.ack)
+      or meets(t.back, phase.data))
+end
+
+local function put(phase, t)
+   phase.node[t.src], phase.node[t.dst] = true, true
+   mark(t.route, phase.data)
+   mark(t.back, phase.ack)
+   phase.tests[#phase.tests + 1] = t
+end
+
+local function close_first(self)
+   self.ready[#self.ready + 1] = self.open[self.first].tests
+   self.open[self.first] = nil
+   self.first = self.first + 1
+end
+
+--- Add a test.
+-- @param t { src, dst, route = stages there, back = stages of its acknowledgements }
+function Packing:add(t)
+   for p = self.first, self.last do
+      if fits(self.open[p], t) then
+         return put(self.open[p], t)
+      end
+   end
+   if self.last - self.first + 1 >= self.window then
+      close_first(self)
+   end
+   self.last = self.last + 1
+   self.open[self.last] = { node = {}, data = {}, ack = {}, tests = {} }
+   put(self.open[self.last], t)
+end
+
+--- Append the finished phases (arrays of tests) to a list.
+function Packing:move(list)
+   table.move(self.ready, 1, #self.ready, #list + 1, list)
+   self.ready = {}
+end
+
+--- No more tests will come.
+function Packing:finish()
+   while self.first <= self.last do
+      close_first(self)
+   end
+end
+
+return packing

@@ -1,0 +1,61 @@
+--- All pairs in N-1 steps, and what a pair can reach when others run with it.
+local steps = {}
+
+--- Rounds that all pairs take: each node meets another one in each, for odd counts but one.
+function steps.count(n)
+   return n % 2 == 0 and n - 1 or n
+end
+
+--- Disjoint pairs of one step, by the circle method: one place is fixed, the others turn.
+-- @param n how many nodes
+-- @param k step, from 1
+-- @return array of { a, b } in 1 … n; every pair comes in exactly one step
+function steps.step(n, k)
+   local places = n + n % 2
+   local list = {}
+   local function at(i)
+      return i == 0 and places or (k + i - 1) % (places - 1) + 1
+   end
+   for i = 0, places // 2 - 1 do
+      local a, b = at(i), at(places - 1 - i)
+      if a <= n and b <= n then
+         list[#list + 1] = { a, b }
+      end
+   end
+   return list
+end
+
+--- Streams through each component; a share of one where traffic is spread over a set.
+function steps.loads(tests)
+   local load = {}
+   for _, t in ipairs(tests) do
+      for _, stage in ipairs(t.route) do
+         if type(stage) == "table" then
+            for i, c in ipairs(stage) do
+               load[c] = (load[c] or 0) + stage.w[i]
+            end
+         else
+            load[stage] = (load[stage] or 0) + 1
+         end
+      end
+   end
+   return load
+end
+
+local function share(topo, load, c)
+   return topo.capacity[c] / math.max(1, load[c])
+end
+
+--- What a test can reach among others: the capacity divided by the streams on the most loaded
+-- stage of its route.
+function steps.expectation(topo, t, load)
+   local least = math.huge
+   for _, stage in ipairs(t.route) do
+      for _, c in ipairs(type(stage) == "table" and stage or { stage }) do
+         least = math.min(least, share(topo, load, c))
+      end
+   end
+   return least
+end
+
+return steps
