@@ -1,0 +1,226 @@
+--- Writes SVG pictures: elements, text that may hold anything, a colour bar.
+--
+-- Every element takes a table of SVG attributes; "_" in a name stands for "-" (stroke_width), and
+-- `tip` becomes the text that a viewer shows when the pointer rests there.  Colours are in
+-- taut.report.colour, pixels in taut.report.png.
+local svg = {}
+local Doc = {}
+Doc.__index = Doc
+
+local FONT = "'DejaVu Sans', 'Liberation Sans', Arial, sans-serif"
+
+local ENTITY = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;",
+   ["'"] = "&#39;" }
+local LOST = utf8.char(0xFFFD)
+
+-- XML has no way at all to write these, not even as an entity.
+local function is_xml(code)
+   return code == 9 or code == 10 or code == 13 or code >= 32 and code < 0xD800
+      or code >= 0xE000 and code < 0xFFFE or code >= 0x10000
+end
+
+-- What is not UTF-8, or no character of XML, becomes U+FFFD.
+local function clean(text)
+   local parts, at = {}, 1
+   while at <= #text do
+      local ok, bad = utf8.len(text, at)
+      local last = ok and #text or bad - 1
+      for _, code in utf8.codes(text:sub(at, last)) do
+         parts[#parts + 1] = is_xml(code) and utf8.char(code) or LOST
+      end
+      if not ok then
+         parts[#parts + 1] = LOST
+      end
+      at = last + 2
+   end
+   return table.concat(parts)
+end
+
+--- Text as it may stand between tags and in attributes, whatever it holds.
+function svg.escape(text)
+   text = tostring(text)
+   if text:find "[^\32-\126]" then
+      text = clean(text)
+   end
+   return (text:gsub("[&<>\"']", ENTITY))
+end
+
+-- Numbers without needless digits: 12, 12.5, never 1e-05, never "nan".
+local function number(v)
+   if math.type(v) == "integer" then
+      return tostring(v)
+   elseif v ~= v or v == math.huge or v == -math.huge then
+      error("svg: a coordinate is not a number", 4)
+   end
+   local text = ("%.2f"):format(v):gsub("0+$", ""):gsub("%.$", "")
+   return text == "-0" and "0" or text
+end
+
+local function value(v)
+   return type(v) == "number" and number(v) or svg.escape(v)
+end
+
+-- Sorted, so that the same picture is the same file.
+local function attributes(attrs)
+   local names, parts = {}, {}
+   for k in pairs(attrs) do
+      if k ~= "tip" then
+         names[#names + 1] = k
+      end
+   end
+   table.sort(names)
+   for i, k in ipairs(names) do
+      parts[i] = (' %s="%s"'):format(k:gsub("_", "-"), value(attrs[k]))
+   end
+   return table.concat(parts)
+end
+
+local function with(attrs, own)
+   for k, v in pairs(attrs or {}) do
+      own[k] = v
+   end
+   return own
+end
+
+--- Begin a picture.
+-- @param o { width, height (pixels), title, description (for those who cannot see it) }
+-- @return the document; its methods add elements, in the order in which they are drawn
+function svg.new(o)
+   local w, h = number(o.width), number(o.height)
+   local self = setmetatable({ depth = 0, n = 0 }, Doc)
+   self:raw(('<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" ' ..
+      'viewBox="0 0 %s %s" role="img" font-family="%s" font-size="12" fill="#1c1c1c">')
+      :format(w, h, w, h, FONT))
+   if o.title then
+      self:raw("<title>" .. svg.escape(o.title) .. "</title>")
+   end
+   if o.description then
+      self:raw("<desc>" .. svg.escape(o.description) .. "</desc>")
+   end
+   self:rect(0, 0, o.width, o.height, { fill = "#ffffff" })
+   return self
+end
+
+--- Text of the document as it is, for what has no method here; the caller escapes.
+function Doc:raw(text)
+   self.n = self.n + 1
+   self[self.n] = text
+end
+
+--- An element.
+-- @param name of the tag
+-- @param attrs attributes; `tip` is the text at the pointer
+-- @param content escaped text inside, or nil
+function Doc:element(name, attrs, content)
+   local inner = (attrs.tip and "<title>" .. svg.escape(attrs.tip) .. "</title>" or "")
+      .. (content or "")
+   self:raw(inner == "" and ("<%s%s/>"):format(name, attributes(attrs))
+      or ("<%s%s>%s</%s>"):format(name, attributes(attrs), inner, name))
+end
+
+function Doc:rect(x, y, w, h, attrs)
+   self:element("rect", with(attrs, { x = x, y = y, width = w, height = h }))
+end
+
+function Doc:line(x1, y1, x2, y2, attrs)
+   self:element("line", with(attrs, { x1 = x1, y1 = y1, x2 = x2, y2 = y2, stroke = "#1c1c1c" }))
+end
+
+function Doc:circle(x, y, r, attrs)
+   self:element("circle", with(attrs, { cx = x, cy = y, r = r }))
+end
+
+--- Points are { x1, y1, x2, y2, … }.
+function Doc:polyline(points, attrs)
+   local parts = {}
+   for i = 1, #points, 2 do
+      parts[#parts + 1] = number(points[i]) .. "," .. number(points[i + 1])
+   end
+   self:element("polyline", with(attrs, { points = table.concat(parts, " "), fill = "none",
+      stroke = "#1c1c1c" }))
+end
+
+--- d as SVG has it; only numbers and letters of commands belong there.
+function Doc:path(d, attrs)
+   self:element("path", with(attrs, { d = d }))
+end
+
+--- Text at a point.
+-- @param attrs besides SVG's: `anchor` "start", "middle", "end"; `size`; `bold`; `turn` degrees
+function Doc:text(x, y, text, attrs)
+   local a = with(attrs, { x = x, y = y })
+   a.text_anchor, a.anchor = a.anchor ~= "start" and a.anchor or nil, nil
+   a.font_size, a.size = a.size, nil
+   a.font_weight, a.bold = a.bold and "bold" or nil, nil
+   if a.turn then
+      a.transform = ("rotate(%s %s %s)"):format(number(a.turn), number(x), number(y))
+      a.turn = nil
+   end
+   self:element("text", a, svg.escape(text))
+end
+
+--- A picture of pixels (see taut.report.png), stretched without blurring.
+-- @param data base64 of a PNG
+function Doc:image(x, y, w, h, data, attrs)
+   self:element("image", with(attrs, { x = x, y = y, width = w, height = h,
+      preserveAspectRatio = "none", style = "image-rendering:pixelated",
+      href = "data:image/png;base64," .. data }))
+end
+
+--- Begin a group whose attributes hold for all that follows, until `close`.
+function Doc:open(attrs)
+   self.depth = self.depth + 1
+   self:raw("<g" .. attributes(attrs or {}) .. ">")
+end
+
+function Doc:close()
+   if self.depth == 0 then
+      error("svg: no group is open", 2)
+   end
+   self.depth = self.depth - 1
+   self:raw "</g>"
+end
+
+--- Stripes, as a fill (`fill = doc:hatch(...)`) that no colour of a scale can be taken for.
+function Doc:hatch(background, stroke)
+   self.hatches = (self.hatches or 0) + 1
+   local id = "hatch" .. self.hatches
+   self:raw(('<defs><pattern id="%s" width="6" height="6" patternUnits="userSpaceOnUse" ' ..
+      'patternTransform="rotate(45)"><rect width="6" height="6" fill="%s"/>' ..
+      '<rect width="2" height="6" fill="%s"/></pattern></defs>'):format(id,
+         svg.escape(background), svg.escape(stroke)))
+   return "url(#" .. id .. ")"
+end
+
+--- A colour bar with its labels below, the scale's 0 on the left.
+-- @param scale function 0 … 1 → colour
+-- @param labels array of { at (0 … 1), text }
+function Doc:bar(x, y, w, h, scale, labels)
+   local steps = 64
+   for i = 0, steps - 1 do
+      -- a little wider, or the seams show
+      self:rect(x + w * i / steps, y, w / steps + (i < steps - 1 and 0.5 or 0), h,
+         { fill = scale((i + 0.5) / steps) })
+   end
+   self:rect(x, y, w, h, { fill = "none", stroke = "#5a5a5a", stroke_width = 0.75 })
+   for _, l in ipairs(labels) do
+      local at = x + w * l[1]
+      self:line(at, y + h, at, y + h + 4, { stroke = "#5a5a5a" })
+      self:text(at, y + h + 16, l[2], { anchor = "middle", size = 11 })
+   end
+end
+
+--- About how wide a text is, in pixels: there is no font here to ask.
+function svg.width(text, size)
+   return (utf8.len(text) or #text) * size * 0.62
+end
+
+--- @return the whole document as text
+function Doc:finish()
+   if self.depth > 0 then
+      error(("svg: %d groups are still open"):format(self.depth), 2)
+   end
+   return table.concat(self, "\n") .. "\n</svg>\n"
+end
+
+return svg
