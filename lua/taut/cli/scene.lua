@@ -90,7 +90,7 @@ local function take_failures(self, list)
       end
    end
    if next(self.supposed) then
-      self.rerouted = self.topo:set_health(self.supposed)
+      self.rerouted = self.topo.set_health and self.topo:set_health(self.supposed)
    end
    return self
 end

@@ -14,7 +14,7 @@ local command = {
 }
 
 -- In the order of `taut topology --help`; adding one is a file and a line.
-local subcommands = { "show" }
+local subcommands = { "show", "draw", "export" }
 
 function command.setup(parser)
    parser:command_target "subcommand"
