@@ -85,7 +85,8 @@ local function nodes(d)
    return { nodes = rows, now = now }
 end
 
--- The verdicts, and which topology they are of: `taut topology` knows the rest from the file.
+-- The verdicts, what the fabric has routed around, and which topology both are of: `taut topology`
+-- knows the rest from the file.
 local function topology(d)
    local rows = json.array {}
    for c, name in ipairs(d.topo.components) do
@@ -94,7 +95,11 @@ local function topology(d)
          rows[#rows + 1] = { component = name, state = state, left = d.diagnosis.comp[c].left }
       end
    end
-   return { path = d.conf.path, signature = d.topo.signature, verdicts = rows }
+   local around = json.array {}
+   for c, left in pairs(d.topo.degraded) do
+      around[#around + 1] = { component = d.topo.components[c], left = left }
+   end
+   return { path = d.conf.path, wiring = d.topo.wiring, verdicts = rows, routed_around = around }
 end
 
 ---------------------------------------------------------------- changes

@@ -1,10 +1,12 @@
 --- What the subcommands of `taut topology` look at: a machine, and what is known of its health.
 --
--- With --machine FILE that file alone; without it the installed taut.lua, and the verdicts of
--- tautd where it runs.  --fail takes components out for the sake of the question.
+-- With --machine FILE that file alone (or FORMAT:FILE, what another program wrote); without it the
+-- installed taut.lua, and the verdicts of tautd where it runs.  --fail takes components out for the
+-- sake of the question.
 local config = require "taut.config"
 local json = require "taut.json"
 local sys = require "taut.sys"
+local topology = require "taut.topology"
 
 local scene = {}
 
@@ -12,13 +14,50 @@ local TIMEOUT_MS = 10000
 
 function scene.setup(parser)
    parser:option("-m --machine"):description(
-      "Look at the machine this file describes, not at the installed one."):argname "<file>"
+      "Look at the machine this file describes (or FORMAT:FILE, as for import), not at the " ..
+      "installed one."):argname "<file>"
    parser:option("--fail"):description(
       "Suppose that this component has failed, or has only a share of its capacity left."):argname
       "<component>[=<share>]":count "*"
 end
 
--- Verdicts of the tautd that runs, if one does.
+--- The installed configuration.
+function scene.installed()
+   return sys.paths.confdir .. "/taut.lua"
+end
+
+-- "ibnetdiscover", "net.txt" of "ibnetdiscover:net.txt", unless there is such a file.
+local function split(spec)
+   local format, path = spec:match "^(%l[%l%d-]*):(.+)$"
+   local f = format and io.open(spec)
+   if f then
+      f:close()
+      return nil
+   end
+   return format, path
+end
+
+--- Build the machine that a file describes.
+-- @param spec FILE in Lua, as taut.lua has it, or FORMAT:FILE for an importer
+-- @return topology, or nil and what is wrong
+function scene.machine(spec)
+   local format, path = split(spec)
+   if not format then
+      return config.machine(spec)
+   end
+   local wiring, err = require("taut.import").read(format, path)
+   if not wiring then
+      return nil, err
+   end
+   local topo
+   topo, err = topology.build { kind = "graph", wiring = wiring }
+   if not topo then
+      return nil, ("%s: %s"):format(path, err)
+   end
+   return topo
+end
+
+-- What the tautd that runs knows, if one does.
 local function ask(socket)
    local line, err = sys.request(socket, json.encode { cmd = "topology", args = {} }, TIMEOUT_MS)
    if not line then
@@ -32,30 +71,42 @@ local function ask(socket)
    return reply.data
 end
 
-local function take_verdicts(self, data)
+-- Verdicts, and the routes as the fabric has them now.
+local function take_health(self, data)
+   local topo, out = self.topo, {}
    for _, v in ipairs(data.verdicts) do
-      local c = self.topo.component_id[v.component]
+      local c = topo.component_id[v.component]
       if c then
          self.state[c] = v.state
          self.left[c] = v.left or v.state == "failed" and 0 or nil
       end
    end
+   for _, f in ipairs(data.routed_around) do
+      local c = topo.component_id[f.component]
+      if c then
+         out[c] = f.left
+      end
+   end
+   self.around = out
+   if next(out) then
+      topo:set_health(out, { report = false })
+   end
 end
 
 local function open_installed(self, args)
    local data, err = ask(args.socket)
-   self.path = data and data.path or sys.paths.confdir .. "/taut.lua"
+   self.path = data and data.path or scene.installed()
    self.topo, self.error = config.machine(self.path)
    if not self.topo then
       return nil, self.error
    elseif not data then
       self.note = ("health unknown: tautd does not answer at %s: %s"):format(args.socket, err)
-   elseif data.signature ~= self.topo.signature then
+   elseif data.wiring ~= self.topo.wiring then
       self.note = ("health unknown: tautd runs with another topology than %s has now"):format(
          self.path)
    else
       self.has_health = true
-      take_verdicts(self, data)
+      take_health(self, data)
    end
    return self
 end
@@ -90,7 +141,14 @@ local function take_failures(self, list)
       end
    end
    if next(self.supposed) then
-      self.rerouted = self.topo.set_health and self.topo:set_health(self.supposed)
+      local left = {}
+      for c, v in pairs(self.around) do
+         left[c] = v
+      end
+      for c, v in pairs(self.supposed) do
+         left[c] = v
+      end
+      self.rerouted = self.topo:set_health(left)
    end
    return self
 end
@@ -101,14 +159,16 @@ Scene.__index = Scene
 --- @param args parsed command line (machine, fail, socket)
 -- @return { topo =, path = file it comes from, has_health = does tautd answer,
 --   state = { [c] = verdict }, left = { [c] = share of its capacity }, where known,
---   supposed = { [c] = share } of --fail, rerouted = what set_health reports, note = text or nil },
+--   around = what tautd says that the fabric has routed around, supposed = { [c] = share } of
+--   --fail, rerouted = what set_health reports, note = text or nil },
 --   or nil and what is wrong
 function scene.open(args)
-   local self = setmetatable({ state = {}, left = {}, supposed = {} }, Scene)
+   local self = setmetatable({ state = {}, left = {}, supposed = {}, around = {} },
+      Scene)
    local ok, err
    if args.machine then
       self.path = args.machine
-      self.topo, err = config.machine(args.machine)
+      self.topo, err = scene.machine(args.machine)
       ok = self.topo
    else
       ok, err = open_installed(self, args)

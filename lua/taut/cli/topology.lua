@@ -14,7 +14,8 @@ local command = {
 }
 
 -- In the order of `taut topology --help`; adding one is a file and a line.
-local subcommands = { "show", "draw", "export" }
+local subcommands = { "show", "route", "behind", "exposed", "classes", "load", "diff", "check",
+   "draw", "export" }
 
 function command.setup(parser)
    parser:command_target "subcommand"
