@@ -67,6 +67,7 @@ function command.run(args, scene)
       if note then
          print(note)
       end
+      words.footer(scene)
       print(#list == 0 and ("%s: nothing to say"):format(scene.path)
          or ("%s: %s"):format(scene.path, report.count(#list, "finding")))
    end

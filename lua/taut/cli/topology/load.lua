@@ -66,11 +66,11 @@ local function time_of(scene, loads, c)
    return loads[c] == 0 and 0 or loads[c] / capacity -- infinite over what has failed
 end
 
--- Per class of links: how many, least, mean and most bytes; and all links, the slowest first.
+-- Per class of components: how many, least, mean and most bytes; and all that carry something, the slowest first.
 local function by_class(scene, loads)
    local topo, classes, at, links = scene.topo, {}, {}, {}
    for c = 1, #topo.components do
-      local name = topo:class(c)
+      local name = words.class(topo, c)
       local k = at[name]
       if not k then
          k = { class = name, links = 0, used = 0, least = math.huge, most = 0, sum = 0, busy_s = 0 }
@@ -113,14 +113,16 @@ local function print_load(args, scene, d)
    end
    report.table({ "CLASS", ">COUNT", ">USED", ">LEAST", ">MEAN", ">MOST", ">TIME" }, rows)
    rows = {}
-   for i = 1, math.min(args.top or 10, #d.links) do
-      local c = d.links[i]
-      rows[i] = { words.cut(topo.components[c], 26), words.cut(topo:class(c), 12),
+   for _, c in ipairs(d.links) do
+      if #rows >= (args.top or 10) then
+         break
+      end
+      rows[#rows + 1] = topo:is_link(c) and { words.cut(topo.components[c], 26), words.cut(words.class(topo, c), 12),
          report.bytes(math.floor(d.loads[c])), report.bandwidth(topo.capacity[c]),
-         words.health(words.component(scene, c)), seconds(time_of(scene, d.loads, c)) }
+         words.health(words.component(scene, c)), seconds(time_of(scene, d.loads, c)) } or nil
    end
    print ""
-   report.table({ "BUSIEST", "CLASS", ">BYTES", ">CAPACITY", "HEALTH", ">TIME" }, rows)
+   report.table({ "BUSIEST LINK", "CLASS", ">BYTES", ">CAPACITY", "HEALTH", ">TIME" }, rows)
    words.footer(scene)
 end
 

@@ -14,7 +14,7 @@ end
 local function classes_of(scene)
    local topo, list, at = scene.topo, json.array {}, {}
    for c = 1, #topo.components do
-      local name = topo:class(c)
+      local name = words.class(topo, c)
       local k = at[name]
       if not k then
          k = { class = name, count = 0, least_Bps = math.huge, most_Bps = 0, total_Bps = 0,
@@ -49,7 +49,7 @@ local function all_to_all(topo)
    local routes = #topo.nodes * (#topo.nodes - 1) - lost
    return { mean_links = routes > 0 and sum / routes or nil, pairs_without_route = lost,
       node_Bps = where and (#topo.nodes - 1) / worst or nil,
-      limited_by = where and topo:class(where) or nil }
+      limited_by = where and words.class(topo, where) or nil }
 end
 
 local function verdicts(scene)

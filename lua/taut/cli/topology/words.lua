@@ -40,12 +40,19 @@ function words.say(label, text)
    print((line:gsub("%s+$", "")))
 end
 
+--- Bandwidth class in words; where ports of several dimensions share one, with the dimension:
+-- "Y cable", "mezzanine", "X".
+function words.class(topo, c)
+   local class, letter = topo:class(c), topo:kind(c):match "^(%u)[+-]$"
+   return letter and class ~= letter and class == "cable" and letter .. " " .. class or class
+end
+
 --- What is known of one component, as data.
 function words.component(scene, c)
    local topo = scene.topo
    local is_link = topo:is_link(c)
    local verdict = scene.state[c] or scene.has_health and "unknown" or nil
-   return { component = topo.components[c], kind = topo:kind(c), class = topo:class(c),
+   return { component = topo.components[c], kind = topo:kind(c), class = words.class(topo, c),
       from = is_link and topo.router_name[topo:from(c)] or nil,
       to = is_link and topo.router_name[topo:to(c)] or nil,
       capacity_Bps = topo.capacity[c], verdict = verdict, left = scene.left[c],
@@ -80,7 +87,30 @@ function words.node_array(topo, list)
    return names
 end
 
---- "from FILE; health of tautd", and what --fail supposes.
+-- "r1.0.0/X+ failed, r2.0.0/X+ at 50%"
+local function supposed(scene)
+   local list = {}
+   for c, left in pairs(scene.supposed) do
+      list[#list + 1] = scene.topo.components[c] .. (left == 0 and " failed" or " at " ..
+         report.percent(left))
+   end
+   table.sort(list)
+   return table.concat(list, ", ")
+end
+
+local LOADED = 5 -- links that carry more, named
+
+local function more_loaded(scene, list)
+   local parts = {}
+   for i = 1, math.min(#list, LOADED) do
+      local c, was, now = table.unpack(list[i])
+      parts[i] = ("%s%s"):format(scene.topo.components[c], was > 0 and (" %.2g times"):format(
+         now / was) or " (none before)")
+   end
+   return ("%s, most: %s"):format(report.count(#list, "link"), table.concat(parts, ", "))
+end
+
+--- What --fail supposes and what follows, as lines; why health is not known, on stderr.
 function words.footer(scene)
    if scene.note then
       io.stderr:write("taut: ", scene.note, "\n")
@@ -89,22 +119,16 @@ function words.footer(scene)
    if not r then
       return
    end
-   print(("supposed    %s; the fabric has routed around what failed"):format(
-      words.supposed(scene)))
+   print ""
+   words.say("supposed", supposed(scene))
    if r.pairs and r.pairs > 0 then
-      words.say("", ("%d pairs of nodes have no route"):format(r.pairs))
+      words.say("no route", ("%d pairs of nodes: %s to %s, %s"):format(r.pairs,
+         scene.topo.router_name[r.unroutable[1][1]], scene.topo.router_name[r.unroutable[1][2]],
+         r.unroutable[1][3]))
    end
-end
-
---- "r1.0.0/X+ failed, r2.0.0/X+ at 50%"
-function words.supposed(scene)
-   local list = {}
-   for c, left in pairs(scene.supposed) do
-      list[#list + 1] = scene.topo.components[c] .. (left == 0 and " failed" or " at " ..
-         report.percent(left))
+   if #r.more_loaded > 0 then
+      words.say("carry more", more_loaded(scene, r.more_loaded))
    end
-   table.sort(list)
-   return table.concat(list, ", ")
 end
 
 return words
