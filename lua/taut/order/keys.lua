@@ -58,15 +58,23 @@ local function rows(topo)
       key = each_router(topo, function(r) return topo:coordinates(r) end), box = box_name } }
 end
 
+local function groups(topo)
+   return { { name = "groups", about = "group by group, row by row",
+      key = each_router(topo, function(r) return topo:coordinates(r) end) } }
+end
+
 ---------------------------------------------------------------- trees
 
 -- Distance of each router from the nearest one that has nodes, where the fabric does not know its
 -- levels itself.
 local function levels_of(topo, next_to)
-   if topo.level then
-      return topo.level
-   end
    local level, list = {}, {}
+   if topo.level then
+      for r = 0, topo.routers - 1 do
+         level[r] = topo:level(r)
+      end
+      return level
+   end
    for r = 0, topo.routers - 1 do
       if #topo:on_router(r) > 0 then
          level[r], list[#list + 1] = 0, r
@@ -147,7 +155,7 @@ end
 
 ---------------------------------------------------------------- registry
 
-local of_kind = { torus = grid, mesh = grid, hyperx = rows }
+local of_kind = { torus = grid, mesh = grid, hyperx = rows, dragonfly = groups }
 
 --- @return array of { name =, about =, key = { [router] = array of numbers },
 --   box = function that names a group, or nil }

@@ -66,14 +66,16 @@ local function time_of(scene, loads, c)
    return loads[c] == 0 and 0 or loads[c] / capacity -- infinite over what has failed
 end
 
--- Per class of components: how many, least, mean and most bytes; and all that carry something, the slowest first.
+-- Per class of components: how many, least, mean and most bytes; and all that carry something,
+-- the slowest first.
 local function by_class(scene, loads)
    local topo, classes, at, links = scene.topo, {}, {}, {}
    for c = 1, #topo.components do
       local name = words.class(topo, c)
       local k = at[name]
       if not k then
-         k = { class = name, links = 0, used = 0, least = math.huge, most = 0, sum = 0, busy_s = 0 }
+         k = { class = name, links = 0, used = 0, least = math.huge, most = 0, sum = 0,
+            busy_s = 0 }
          at[name] = k
          classes[#classes + 1] = k
       end
@@ -117,7 +119,8 @@ local function print_load(args, scene, d)
       if #rows >= (args.top or 10) then
          break
       end
-      rows[#rows + 1] = topo:is_link(c) and { words.cut(topo.components[c], 26), words.cut(words.class(topo, c), 12),
+      rows[#rows + 1] = topo:is_link(c) and { words.cut(topo.components[c], 26),
+         words.cut(words.class(topo, c), 12),
          report.bytes(math.floor(d.loads[c])), report.bandwidth(topo.capacity[c]),
          words.health(words.component(scene, c)), seconds(time_of(scene, d.loads, c)) } or nil
    end
