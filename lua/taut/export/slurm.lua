@@ -6,10 +6,6 @@ local tree = require "taut.export.tree"
 
 local slurm = {}
 
--- Most nodes of a leaf "switch" where the fabric has no switches of its own size: a box of the
--- torus, whose nodes are all near each other.
-local BOX = 32
-
 ---------------------------------------------------------------- files
 
 local function conf_tree(rows)
@@ -100,7 +96,7 @@ end
 
 local forms = {
    tree = function(topo, o, opt)
-      local rows = tree.switches(topo, o, opt.leaf or o.box and BOX or 0)
+      local rows = tree.switches(topo, o, opt.leaf or o.leaf)
       return { lines = opt.yaml and yaml_tree(rows) or conf_tree(rows), switches = #rows,
          hint = "TopologyPlugin=topology/tree" }
    end,

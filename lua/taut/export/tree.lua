@@ -20,8 +20,7 @@ local function name_of(topo, o, group, depth)
    elseif depth == 0 then
       return "whole"
    end
-   return o.box and o.box(topo, o.routers, group.first, group.last)
-      or ("L%d.%s"):format(depth, topo.router_name[o.routers[group.first]])
+   return o.name_of(topo, o.routers, group.first, group.last)
 end
 
 -- Leaves first, as Slurm's own examples have them.

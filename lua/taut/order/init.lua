@@ -82,7 +82,7 @@ function order.candidates(topo)
    for _, k in ipairs(keys.of(topo)) do
       local nodes, routers = nodes_by_key(topo, k.key)
       list[#list + 1] = { name = k.name, about = k.about, nodes = nodes, routers = routers,
-         key = k.key, box = k.box }
+         key = k.key, name_of = k.name_of, leaf = k.leaf or 0 }
    end
    return list
 end

@@ -26,6 +26,17 @@ local function snake(at, dims)
    return key
 end
 
+-- "group3", "group3.row2": what the coordinates of some routers have in common.
+local function group_name(topo, routers, first, last)
+   local a, b = topo:coordinates(routers[first]), topo:coordinates(routers[last])
+   return "group" .. a[1] .. (a[2] == b[2] and #a > 2 and ".row" .. a[2] or "")
+end
+
+-- Routers that are connected without going higher have no name of their own.
+local function pod_name(topo, routers, first)
+   return "pod." .. topo.router_name[routers[first]]
+end
+
 -- Name of the box that holds some routers: "x0-3y2z0-1".
 local function box_name(topo, routers, first, last)
    local lo, hi = topo:coordinates(routers[first]), topo:coordinates(routers[first])
@@ -41,26 +52,32 @@ local function box_name(topo, routers, first, last)
    return table.concat(parts)
 end
 
+-- Most nodes of a box that is not split further: a torus has no groups of its own size.
+local function box_size(topo)
+   return math.min(32, #topo.nodes // 8)
+end
+
 local function grid(topo)
    return {
       { name = "snake", about = "to and fro along the last dimension, then the one before",
-         key = each_router(topo, function(r) return snake(topo:coordinates(r), topo.dims) end),
-         box = box_name },
+         leaf = box_size(topo), key = each_router(topo, function(r) return snake(topo:coordinates(r), topo.dims) end),
+         name_of = box_name },
       { name = "hilbert", about = "a Hilbert curve over halves of each dimension",
-         key = each_router(topo, function(r)
+         leaf = box_size(topo), key = each_router(topo, function(r)
             return hilbert.key(topo:coordinates(r), topo.dims)
-         end), box = box_name },
+         end), name_of = box_name },
    }
 end
 
 local function rows(topo)
    return { { name = "rows", about = "row by row, plane by plane",
-      key = each_router(topo, function(r) return topo:coordinates(r) end), box = box_name } }
+      key = each_router(topo, function(r) return topo:coordinates(r) end), name_of = box_name } }
 end
 
 local function groups(topo)
    return { { name = "groups", about = "group by group, row by row",
-      key = each_router(topo, function(r) return topo:coordinates(r) end) } }
+      key = each_router(topo, function(r) return topo:coordinates(r) end),
+      name_of = group_name } }
 end
 
 ---------------------------------------------------------------- trees
@@ -150,7 +167,7 @@ local function tree(topo)
          end
          key[#key + 1] = r
          return key
-      end) } }
+      end), name_of = pod_name } }
 end
 
 ---------------------------------------------------------------- registry
@@ -158,7 +175,8 @@ end
 local of_kind = { torus = grid, mesh = grid, hyperx = rows, dragonfly = groups }
 
 --- @return array of { name =, about =, key = { [router] = array of numbers },
---   box = function that names a group, or nil }
+--   name_of = function(topo, routers, first, last) that names a group,
+--   leaf = most nodes of a group that is not split further, or nil: one router each }
 function keys.of(topo)
    return (of_kind[topo.kind_name] or tree)(topo)
 end

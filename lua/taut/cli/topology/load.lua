@@ -109,23 +109,23 @@ local function print_load(args, scene, d)
    end
    local rows = {}
    for i, k in ipairs(d.classes) do
-      rows[i] = { words.cut(k.class, 12), tostring(k.links), tostring(k.used),
+      rows[i] = { k.class, tostring(k.links), tostring(k.used),
          report.bytes(math.floor(k.least)), report.bytes(math.floor(k.sum / k.links)),
          report.bytes(math.floor(k.most)), seconds(k.busy_s) }
    end
-   report.table({ "CLASS", ">COUNT", ">USED", ">LEAST", ">MEAN", ">MOST", ">TIME" }, rows)
+   words.table({ "CLASS", ">COUNT", ">USED", ">LEAST", ">MEAN", ">MOST", ">TIME" }, rows)
    rows = {}
    for _, c in ipairs(d.links) do
       if #rows >= (args.top or 10) then
          break
       end
-      rows[#rows + 1] = topo:is_link(c) and { words.cut(topo.components[c], 26),
-         words.cut(words.class(topo, c), 12),
+      rows[#rows + 1] = topo:is_link(c) and { topo.components[c],
+         words.class(topo, c),
          report.bytes(math.floor(d.loads[c])), report.bandwidth(topo.capacity[c]),
          words.health(words.component(scene, c)), seconds(time_of(scene, d.loads, c)) } or nil
    end
    print ""
-   report.table({ "BUSIEST LINK", "CLASS", ">BYTES", ">CAPACITY", "HEALTH", ">TIME" }, rows)
+   words.table({ "BUSIEST LINK", "CLASS", ">BYTES", ">CAPACITY", "HEALTH", ">TIME" }, rows)
    words.footer(scene)
 end
 

@@ -4,10 +4,14 @@ local words = require "taut.cli.topology.words"
 
 local route = { summary = "The links that traffic between two nodes or routers takes." }
 
+local SHOWN = 6 -- members of a set
+
 function route.setup(parser)
    parser:argument("from"):description "Node or router.":argname "<from>"
    parser:argument("to"):description "Node or router.":argname "<to>"
    parser:flag("-b --back"):description "The way back as well."
+   parser:flag("-a --all"):description(("Of adaptive routes all links, not only the %d likeliest "
+      .. "of each stage."):format(SHOWN))
    parser:option("--rail"):description "Rail of the nodes, from 1 (1).":argname "<n>":convert(
       function(v) return math.tointeger(tonumber(v)), "expected a whole number, got " .. v end)
 end
@@ -82,7 +86,48 @@ local function links_of(list)
    return n
 end
 
-local function print_way(names, list, why)
+-- Lines of one stage: of a set the likeliest members, and what there is besides.
+local function add_stage(rows, number, stage, all)
+   table.sort(stage, function(a, b)
+      if math.abs(a.share - b.share) > 1e-9 then
+         return a.share > b.share
+      end
+      return a.component < b.component
+   end)
+   local rest, more = 0, 0
+   for k, r in ipairs(stage) do
+      if k > SHOWN and not all then
+         rest, more = rest + r.share, more + 1
+      else
+         rows[#rows + 1] = { k == 1 and tostring(number) or "", r.component, r.to or "",
+            r.class or "", report.bandwidth(r.capacity_Bps), words.health(r),
+            #stage > 1 and report.percent(r.share) or "" }
+      end
+   end
+   if more > 0 then
+      rows[#rows + 1] = { "", ("and %d more"):format(more), "", "", "", "", report.percent(rest) }
+   end
+end
+
+local function print_stages(list, all)
+   local rows, sets = {}, false
+   for i, stage in ipairs(list) do
+      sets = sets or #stage > 1
+      add_stage(rows, i, stage, all)
+   end
+   local heads = { ">", "COMPONENT", "TO", "CLASS", ">CAPACITY", "HEALTH", sets and ">SHARE" }
+   if not sets then
+      heads[7] = nil
+      for _, r in ipairs(rows) do
+         r[7] = nil
+      end
+   end
+   if #rows > 0 then
+      words.table(heads, rows)
+   end
+end
+
+local function print_way(names, list, why, all)
    if not list then
       print(("%s to %s: %s"):format(names[1], names[2], why))
       return
@@ -90,28 +135,7 @@ local function print_way(names, list, why)
    local least, where = bottleneck(list)
    print(("%s to %s: %s%s"):format(names[1], names[2], report.count(links_of(list), "link"),
       where and (", at most %s"):format(report.bandwidth(least)) or ""))
-   local rows, any_set = {}, false
-   for i, stage in ipairs(list) do
-      for k, r in ipairs(stage) do
-         any_set = any_set or #stage > 1
-         rows[#rows + 1] = { k == 1 and tostring(i) or "", words.cut(r.component, 24),
-            words.cut(r.to or "", 16), words.cut(r.class or "", 11),
-            report.bandwidth(r.capacity_Bps), words.health(r),
-            #stage > 1 and report.percent(r.share) or "" }
-      end
-   end
-   local heads = { ">", "COMPONENT", "TO", "CLASS", ">CAPACITY", "HEALTH" }
-   for _, r in ipairs(rows) do
-      if not any_set then
-         r[7] = nil
-      end
-   end
-   if any_set then
-      heads[7] = ">SHARE"
-   end
-   if #rows > 0 then
-      report.table(heads, rows)
-   end
+   print_stages(list, all)
 end
 
 function route.run(args, scene)
@@ -137,10 +161,10 @@ function route.run(args, scene)
       print(json.encode({ from = args.from, to = args.to, stages = there, error = why,
          back = back, back_error = why_back }, 2))
    else
-      print_way({ args.from, args.to }, there, why)
+      print_way({ args.from, args.to }, there, why, args.all)
       if args.back then
          print ""
-         print_way({ args.to, args.from }, back, why_back)
+         print_way({ args.to, args.from }, back, why_back, args.all)
       end
       words.footer(scene)
    end

@@ -107,11 +107,11 @@ local function print_machine(d, scene)
    print ""
    local rows = {}
    for i, k in ipairs(d.classes) do
-      rows[i] = { words.cut(k.class, 20), tostring(k.count), report.bandwidth(k.least_Bps),
+      rows[i] = { k.class, tostring(k.count), report.bandwidth(k.least_Bps),
          report.bandwidth(k.most_Bps), k.total_Bps >= 1e12 and ("%.2f TB/s"):format(
          k.total_Bps / 1e12) or report.bandwidth(k.total_Bps), tostring(k.bad) }
    end
-   report.table({ "CLASS", ">COUNT", ">LEAST", ">MOST", ">TOGETHER", ">SLOW" }, rows)
+   words.table({ "CLASS", ">COUNT", ">LEAST", ">MOST", ">TOGETHER", ">SLOW" }, rows)
    words.footer(scene)
 end
 
@@ -135,11 +135,11 @@ local function print_router(d)
    print ""
    local rows = {}
    for i, l in ipairs(d.links) do
-      rows[i] = { words.cut(l.component, 22), words.cut(l.to, 16), words.cut(l.class, 10),
+      rows[i] = { l.component, l.to, l.class,
          report.bandwidth(l.capacity_Bps), words.health(l), l.back and words.health(l.back) or
          "none" }
    end
-   report.table({ "LINK", "TO", "CLASS", ">CAPACITY", "HEALTH", "BACK" }, rows)
+   words.table({ "LINK", "TO", "CLASS", ">CAPACITY", "HEALTH", "BACK" }, rows)
 end
 
 local function node(scene, n)
@@ -161,10 +161,10 @@ local function print_node(d)
    print ""
    local rows = {}
    for i, c in ipairs(d.components) do
-      rows[i] = { words.cut(c.component, 26), words.cut(c.router or "none", 22),
+      rows[i] = { c.component, c.router or "none",
          report.bandwidth(c.capacity_Bps), words.health(c) }
    end
-   report.table({ "COMPONENT", "ROUTER", ">CAPACITY", "HEALTH" }, rows)
+   words.table({ "COMPONENT", "ROUTER", ">CAPACITY", "HEALTH" }, rows)
 end
 
 local function component(scene, c)

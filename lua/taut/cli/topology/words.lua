@@ -25,6 +25,45 @@ function words.cut(text, most)
    return n and text:sub(1, utf8.offset(text, most) - 1) .. "~" or text:sub(1, most - 1) .. "~"
 end
 
+-- Widths of the columns of a table, and of all of it.
+local function widths(heads, rows)
+   local wide, total = {}, 2 * (#heads - 1)
+   for i, h in ipairs(heads) do
+      wide[i] = utf8.len((h:gsub("^>", "")))
+      for _, row in ipairs(rows) do
+         wide[i] = math.max(wide[i], utf8.len(row[i]) or #row[i])
+      end
+      total = total + wide[i]
+   end
+   return wide, total
+end
+
+local NARROW = 10 -- a column of text is not cut shorter
+
+--- Print a table no wider than 79 columns: the widest columns of text are cut.
+-- @param heads, rows as report.table has them
+function words.table(heads, rows)
+   local wide, total = widths(heads, rows)
+   while total > WIDE do
+      local most
+      for i, h in ipairs(heads) do
+         if h:sub(1, 1) ~= ">" and wide[i] > NARROW and (not most or wide[i] > wide[most]) then
+            most = i
+         end
+      end
+      if not most then
+         break
+      end
+      wide[most], total = wide[most] - 1, total - 1
+   end
+   for _, row in ipairs(rows) do
+      for i, cell in ipairs(row) do
+         row[i] = words.cut(cell, wide[i])
+      end
+   end
+   report.table(heads, rows)
+end
+
 --- Print "label  text", broken at blanks, or after commas where it is a host list.
 function words.say(label, text)
    local indent = (" "):rep(12)
@@ -104,8 +143,8 @@ local function more_loaded(scene, list)
    local parts = {}
    for i = 1, math.min(#list, LOADED) do
       local c, was, now = table.unpack(list[i])
-      parts[i] = ("%s%s"):format(scene.topo.components[c], was > 0 and (" %.2g times"):format(
-         now / was) or " (none before)")
+      parts[i] = ("%s%s"):format(scene.topo.components[c], was > 0 and (" by %.2g%%"):format(
+         100 * (now / was - 1)) or " (nothing before)")
    end
    return ("%s, most: %s"):format(report.count(#list, "link"), table.concat(parts, ", "))
 end
