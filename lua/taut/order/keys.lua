@@ -60,8 +60,9 @@ end
 local function grid(topo)
    return {
       { name = "snake", about = "to and fro along the last dimension, then the one before",
-         leaf = box_size(topo), key = each_router(topo, function(r) return snake(topo:coordinates(r), topo.dims) end),
-         name_of = box_name },
+         leaf = box_size(topo), name_of = box_name, key = each_router(topo, function(r)
+            return snake(topo:coordinates(r), topo.dims)
+         end) },
       { name = "hilbert", about = "a Hilbert curve over halves of each dimension",
          leaf = box_size(topo), key = each_router(topo, function(r)
             return hilbert.key(topo:coordinates(r), topo.dims)

@@ -142,8 +142,8 @@ local function unroutable(topo, rerouted, list)
       names[i] = ("%s to %s: %s"):format(topo.router_name[u[1]], topo.router_name[u[2]], u[3])
    end
    if #names > 0 then
-      finding(list, "unroutable", ("%d pairs of nodes without a route"):format(r.pairs or #names),
-         names)
+      finding(list, "unroutable", "pairs of nodes without a route", names)
+      list[#list].count = r.pairs
    end
 end
 
@@ -159,8 +159,8 @@ local function in_slurm(topo, slurm, list)
          there[#there + 1] = name
       end
    end
-   finding(list, "not_in_slurm", "nodes that slurm.conf does not have", here)
-   finding(list, "not_in_topology", "nodes of slurm.conf that are not in the topology", there)
+   finding(list, "not_in_slurm", "nodes that are not in slurm.conf", here)
+   finding(list, "not_in_topology", "nodes in slurm.conf that are not in the topology", there)
 end
 
 --- @param topo topology

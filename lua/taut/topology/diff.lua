@@ -134,9 +134,30 @@ local function pairs_of(topo, name_of)
 end
 
 local function link_difference(p, q)
-   return { from = p.from, to = p.to, first = p.first or #p.links, second = q and #q.links or 0,
+   return { from = p.from, to = p.to, first = #p.links, second = q and #q.links or 0,
       first_Bps = p.capacity, second_Bps = q and q.capacity or 0, links = p.links,
       other_links = q and q.links or {} }
+end
+
+-- Of two directions with the same difference, one is enough.
+local function both_ways(list)
+   local at, out = {}, {}
+   for _, l in ipairs(list) do
+      at[l.from .. "\0" .. l.to] = l
+   end
+   for _, l in ipairs(list) do
+      local back = at[l.to .. "\0" .. l.from]
+      local same = back and back.first == l.first and back.second == l.second and
+         back.first_Bps == l.first_Bps and back.second_Bps == l.second_Bps
+      l.both = same or false
+      if not (same and back.told) then
+         out[#out + 1], l.told = l, true
+      end
+   end
+   for _, l in ipairs(list) do
+      l.told = nil
+   end
+   return out
 end
 
 local function differing_links(a, b, map)
@@ -161,7 +182,7 @@ local function differing_links(a, b, map)
             q)
       end
    end
-   return links, capacities
+   return both_ways(links), both_ways(capacities)
 end
 
 local function node_capacities(a, b)
@@ -180,9 +201,10 @@ end
 --- @param a, b topologies
 -- @return { matched_by = "name" | "nodes", matched = routers, of = routers of a,
 --   nodes_first, nodes_second = names that only one has, moved = { node, rail, first, second },
---   routers_first, routers_second = names, links = { from, to, first, second (how many), links,
---   other_links (names) }, capacities = { from, to, first_Bps, second_Bps }, ends =
---   { component, first_Bps, second_Bps }, count = of all these }
+--   routers_first, routers_second = names,
+--   links = { from, to, both = the way back differs alike and is left out, first, second = how
+--   many, links, other_links = names }, capacities = { from, to, both, first_Bps, second_Bps },
+--   ends = { component, first_Bps, second_Bps }, count = of all these }
 function diff.compare(a, b)
    local map, how, known = match(a, b)
    local d = { matched_by = how, matched = known, of = a.routers,

@@ -34,7 +34,7 @@ end
 local NODES = { not_in_slurm = true, not_in_topology = true, nodes_without_links = true }
 
 local function print_finding(f, all)
-   report.wrap(("%d  %s"):format(f.count, f.text), "")
+   report.wrap(("%s: %d"):format(f.text, f.count), "")
    if NODES[f.kind] then
       words.say("", hostlist.compress(f.names))
       return

@@ -26,14 +26,17 @@ local function section(list, all, line)
    end
 end
 
+local function way(l)
+   return ("%s to %s%s"):format(l.from, l.to, l.both and " and back" or "")
+end
+
 local function count_of_links(l)
    if l.second == 0 then
-      return ("- %s to %s: %s"):format(l.from, l.to, table.concat(l.links, ", "))
+      return ("- %s: %s"):format(way(l), table.concat(l.links, ", "))
    elseif l.first == 0 then
-      return ("+ %s to %s: %s"):format(l.from, l.to, table.concat(l.other_links, ", "))
+      return ("+ %s: %s"):format(way(l), table.concat(l.other_links, ", "))
    end
-   return ("! %s to %s: %s, there %d"):format(l.from, l.to, report.count(l.first, "link"),
-      l.second)
+   return ("! %s: %s, there %d"):format(way(l), report.count(l.first, "link"), l.second)
 end
 
 local function print_difference(d, args)
@@ -51,7 +54,7 @@ local function print_difference(d, args)
    section(d.routers_second, args.all, function(r) return "+ router " .. r end)
    section(d.links, args.all, count_of_links)
    section(d.capacities, args.all, function(l)
-      return ("! %s to %s: %s, there %s"):format(l.from, l.to, report.bandwidth(l.first_Bps),
+      return ("! %s: %s, there %s"):format(way(l), report.bandwidth(l.first_Bps),
          report.bandwidth(l.second_Bps))
    end)
    section(d.ends, args.all, function(e)

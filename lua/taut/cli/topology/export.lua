@@ -82,7 +82,9 @@ function export.run(args, scene)
    end
    local d, err = slurm.export(scene.topo, { form = args.as, yaml = yaml, order = args.order,
       leaf = args.leaf, prefix = args.prefix })
-   if d then
+   if d and args.json and not args.output then
+      print(json.encode(plain(d, args), 2))
+   elseif d then
       local ok
       ok, err = output.write(args.output, args.json and json.encode(plain(d, args), 2) .. "\n"
          or text_of(d, scene))

@@ -31,7 +31,8 @@ local function classes_of(scene)
 end
 
 -- What all-to-all tells: how far apart nodes are, and what gives in first.
-local function all_to_all(topo)
+local function all_to_all(scene)
+   local topo = scene.topo
    if #topo.nodes < 2 then
       return nil
    end
@@ -41,7 +42,7 @@ local function all_to_all(topo)
       if topo:is_link(c) then
          sum = sum + loads[c]
       end
-      local busy = loads[c] / topo.capacity[c]
+      local busy = loads[c] > 0 and loads[c] / (topo.capacity[c] * (scene.left[c] or 1)) or 0
       if busy > worst then
          worst, where = busy, c
       end
@@ -72,7 +73,7 @@ local function machine(scene)
    return { file = scene.path, kind = topo.kind_name, dims = topo.dims and json.array(topo.dims),
       nodes = #topo.nodes, rails = topo.rails, routers = topo.routers,
       routers_with_nodes = with_nodes, links = links, epoch = topo.epoch, wiring = topo.wiring,
-      classes = classes_of(scene), all_to_all = all_to_all(topo),
+      classes = classes_of(scene), all_to_all = all_to_all(scene),
       verdicts = scene.has_health and verdicts(scene) or nil, note = scene.note }
 end
 

@@ -143,8 +143,9 @@ local function more_loaded(scene, list)
    local parts = {}
    for i = 1, math.min(#list, LOADED) do
       local c, was, now = table.unpack(list[i])
-      parts[i] = ("%s%s"):format(scene.topo.components[c], was > 0 and (" by %.2g%%"):format(
-         100 * (now / was - 1)) or " (nothing before)")
+      local more = was > 0 and 100 * (now / was - 1)
+      parts[i] = scene.topo.components[c] .. (more and (more >= 1 and " by %.0f%%" or " by %.1g%%")
+         :format(more) or " (nothing before)")
    end
    return ("%s, most: %s"):format(report.count(#list, "link"), table.concat(parts, ", "))
 end
@@ -161,9 +162,9 @@ function words.footer(scene)
    print ""
    words.say("supposed", supposed(scene))
    if r.pairs and r.pairs > 0 then
-      words.say("no route", ("%d pairs of nodes: %s to %s, %s"):format(r.pairs,
+      words.say("no route", ("%d pairs of nodes; %s to %s: %s"):format(r.pairs,
          scene.topo.router_name[r.unroutable[1][1]], scene.topo.router_name[r.unroutable[1][2]],
-         r.unroutable[1][3]))
+         (r.unroutable[1][3]:gsub("^no route: ", ""))))
    end
    if #r.more_loaded > 0 then
       words.say("carry more", more_loaded(scene, r.more_loaded))
