@@ -26,33 +26,46 @@ function scene.installed()
    return sys.paths.confdir .. "/taut.lua"
 end
 
--- "ibnetdiscover", "net.txt" of "ibnetdiscover:net.txt", unless there is such a file.
+-- "rtr:links.txt,xtdb2proc:nodes.txt" as an array of { format =, path = }; nil where it is the name
+-- of a file, or begins with no format.
 local function split(spec)
-   local format, path = spec:match "^(%l[%l%d-]*):(.+)$"
-   local f = format and io.open(spec)
+   local f = io.open(spec)
    if f then
       f:close()
       return nil
    end
-   return format, path
+   local list = {}
+   for part in spec:gmatch "[^,]+" do
+      local format, path = part:match "^(%l[%l%d-]*):(.+)$"
+      if format then
+         list[#list + 1] = { format = format, path = path }
+      elseif #list == 0 then
+         return nil
+      else -- a comma in the name of a file
+         list[#list].path = list[#list].path .. "," .. part
+      end
+   end
+   return list[1] and list
 end
 
 --- Build the machine that a file describes.
--- @param spec FILE in Lua, as taut.lua has it, or FORMAT:FILE for an importer
+-- @param spec FILE in Lua, as taut.lua has it, or FORMAT:FILE for an importer, with further
+--   FORMAT:FILE after commas that add to it
 -- @return topology, or nil and what is wrong
 function scene.machine(spec)
-   local format, path = split(spec)
-   if not format then
+   local files = split(spec)
+   if not files then
       return config.machine(spec)
    end
-   local wiring, err = require("taut.import").read(format, path)
+   local first = table.remove(files, 1)
+   local wiring, err = require("taut.import").read(first.format, first.path, { with = files })
    if not wiring then
       return nil, err
    end
    local topo
    topo, err = topology.build { kind = "graph", wiring = wiring }
    if not topo then
-      return nil, ("%s: %s"):format(path, err)
+      return nil, ("%s: %s"):format(first.path, err)
    end
    return topo
 end

@@ -19,6 +19,12 @@ local function members(topo, at)
       end
       table.insert(by_name[name].routers, r)
    end
+   table.sort(list, function(a, b)
+      if math.type(a.name) == "integer" and math.type(b.name) == "integer" then
+         return a.name < b.name
+      end
+      return a.routers[1] < b.routers[1]
+   end)
    return list
 end
 

@@ -10,11 +10,16 @@ local svg = require "taut.report.svg"
 local tree = {}
 
 local WIDE = 1500
-local NAME = 18 -- characters of a name that are shown
+local NAME, HEAD = 18, 5 -- characters of a name that are shown, and of its beginning
 
+-- Names of switches of one make differ at their ends.
 local function short(name)
    local n = utf8.len(name)
-   return n and n > NAME and name:sub(1, utf8.offset(name, NAME) - 1) .. "…" or name
+   if not n or n <= NAME then
+      return name
+   end
+   return name:sub(1, utf8.offset(name, HEAD + 1) - 1) .. "…" ..
+      name:sub(utf8.offset(name, HEAD - NAME + 1))
 end
 
 -- Leaves in the order in which they hang together; routers of the other levels by name.
@@ -76,6 +81,11 @@ local function longest(topo, row)
    return most
 end
 
+-- Names that do not fit beside each other are turned.
+local function is_wide(topo, row, space)
+   return longest(topo, row) > space - 6
+end
+
 -- The nodes of a leaf, as a block of dots under it.
 local function draw_nodes(c, r, x, y, width)
    local list = c.topo:on_router(r)
@@ -94,7 +104,7 @@ local function draw_leaves(c, row, x, y, width)
       c:router(r, x[r], y, math.min(12, width * 0.6))
       deepest = math.max(deepest, draw_nodes(c, r, x[r], y, width))
    end
-   local wide = longest(c.topo, row) > width - 6
+   local wide = is_wide(c.topo, row, width)
    -- turned names need 11 pixels each; of more than fit, every so many is named
    local every = math.max(1, math.ceil(11 / width))
    for i, r in ipairs(row) do
@@ -110,7 +120,7 @@ end
 
 local function draw_upper(c, row, x, y, width)
    local space = width / #row
-   local wide = longest(c.topo, row) > space - 6
+   local wide = is_wide(c.topo, row, space)
    local every = math.max(1, math.ceil(11 / space))
    for i, r in ipairs(row) do
       c:router(r, x[r], y, math.min(14, space * 0.6))
@@ -193,7 +203,8 @@ function tree.draw(scene, o)
    for l = 1, top do
       if rows[l] then
          spread(topo, rows[l], x, level, width)
-         head = math.max(head, longest(topo, rows[l]) + 16)
+         head = math.max(head, l == top and is_wide(topo, rows[l], width / #rows[l])
+            and longest(topo, rows[l]) + 16 or 0)
       end
    end
    for l = 0, top do
