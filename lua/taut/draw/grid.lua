@@ -89,7 +89,8 @@ local function layout(topo, o)
    -- as wide as the screen, about twice as wide as high
    l.across = n == 1 and 1 or math.max(1, math.min(n,
       math.floor(math.sqrt(n * 1.5 * (l.rows + 3) / (l.columns + 3)) + 0.5)))
-   l.cell = math.max(9, math.min(46, WIDE / (l.across * (l.columns + 3))))
+   local most = n == 1 and topo.kind_name == "hyperx" and 80 or 46
+   l.cell = math.max(9, math.min(most, WIDE / (l.across * (l.columns + 3))))
    l.pad = math.max(16, l.cell)
    l.step_x = l.cell * (l.columns - 1) + 2 * l.pad + 18
    l.step_y = l.cell * (l.rows - 1) + 2 * l.pad + 34

@@ -2,9 +2,11 @@
 -- chords.
 local canvas = require "taut.draw.canvas"
 local look = require "taut.draw.look"
+local svg = require "taut.report.svg"
 
 local groups = {}
 
+local NAMED = 20    -- groups up to which there is room for the word
 local RADIUS = 470  -- of the circle of groups, pixels
 local LOCAL_MAX = 8 -- routers of a group up to which all its cables are drawn
 
@@ -45,16 +47,29 @@ local function box_of(list, at)
    return -(-most // columns), columns, false
 end
 
+local function label_groups(list)
+   local widest = 0
+   for _, g in ipairs(list) do
+      g.label = look.short(tostring(g.name), 20, 12)
+      if math.type(g.name) == "integer" and #list <= NAMED then
+         g.label = "group " .. g.name
+      end
+      widest = math.max(widest, svg.width(g.label, 12))
+   end
+   return widest
+end
+
 local function layout(topo, at)
    local list = members(topo, at)
    local l = { list = list, xy = {} }
+   local margin = label_groups(list) + 26
    l.rows, l.columns, l.own = box_of(list, at)
    local room = #list > 1 and 2 * math.pi * RADIUS / #list or 600
-   l.cell = math.max(3.5, math.min(30, (0.93 * room - 26) / l.columns, 0.9 * room / l.rows))
+   l.cell = math.max(3.5, math.min(40, (0.93 * room - 26) / l.columns, 0.9 * room / l.rows))
    l.radius = #list > 1 and math.max(RADIUS, #list * (l.columns * l.cell + 10) / (2 * math.pi))
       or 0
    local half_w, half_h = l.columns * l.cell / 2, l.rows * l.cell / 2
-   l.cx, l.cy = l.radius + half_w + 40, l.radius + half_h + 30
+   l.cx, l.cy = l.radius + half_w + margin, l.radius + half_h + 30
    for i, g in ipairs(list) do
       local a = 2 * math.pi * (i - 1) / #list - math.pi / 2
       g.x, g.y = l.cx + l.radius * math.cos(a), l.cy + l.radius * math.sin(a)
@@ -76,7 +91,7 @@ local function draw_boxes(c, l)
       -- where a ray from the middle leaves the box
       local out = math.min(w / 2 / math.max(1e-6, math.abs(g.out_x)),
          h / 2 / math.max(1e-6, math.abs(g.out_y)))
-      c:label(g.x + g.out_x * (out + 15), g.y + g.out_y * (out + 13) + 4, tostring(g.name),
+      c:label(g.x + g.out_x * (out + 15), g.y + g.out_y * (out + 13) + 4, g.label,
          { anchor = g.out_x > 0.5 and "start" or g.out_x < -0.5 and "end" or "middle", size = 12,
             bold = true })
       for _, r in ipairs(g.routers) do

@@ -46,4 +46,15 @@ function look.path(p, curved)
    return table.concat(parts)
 end
 
+--- A name of at most `most` characters: its beginning, and the last `tail` ones, since names of
+-- switches of one make differ at their ends.
+function look.short(name, most, tail)
+   local n = utf8.len(name)
+   if not n or n <= most then
+      return name
+   end
+   return name:sub(1, utf8.offset(name, most - tail) - 1) .. "…" ..
+      name:sub(utf8.offset(name, -tail))
+end
+
 return look

@@ -10,16 +10,8 @@ local svg = require "taut.report.svg"
 local tree = {}
 
 local WIDE = 1500
-local NAME, HEAD = 18, 5 -- characters of a name that are shown, and of its beginning
-
--- Names of switches of one make differ at their ends.
 local function short(name)
-   local n = utf8.len(name)
-   if not n or n <= NAME then
-      return name
-   end
-   return name:sub(1, utf8.offset(name, HEAD + 1) - 1) .. "…" ..
-      name:sub(utf8.offset(name, HEAD - NAME + 1))
+   return look.short(name, 18, 12)
 end
 
 -- Leaves in the order in which they hang together; routers of the other levels by name.
