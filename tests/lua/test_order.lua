@@ -115,6 +115,26 @@ function tests.test_an_order_by_name_that_is_as_good_stays()
    lu.assertEquals(best.name, "names")
 end
 
+-- A chain of switches whose names say nothing about their places.
+function tests.test_a_walk_finds_the_order_of_a_chain()
+   local routers, nodes, cables, at = {}, {}, {}, {}
+   for i = 1, 40 do
+      at[i] = (i - 1) * 17 % 40 + 1 -- the i-th of the chain
+      routers[i] = { name = "s" .. i }
+      nodes[i] = { name = "n" .. i, rails = { { router = i, port = "1" } } }
+   end
+   for i = 1, 39 do
+      cables[i] = { a = at[i], a_port = "3", b = at[i + 1], b_port = "2" }
+   end
+   local topo = assert(topology.build { kind = "graph", capacity = 1, wiring = { source = "t",
+      format = "t", routers = routers, nodes = nodes, cables = cables, notes = {} } })
+   local best = order.best(topo)
+   lu.assertEquals(best.name, "walk")
+   for i = 2, 40 do
+      lu.assertEquals(topo:hops(best.nodes[i - 1], best.nodes[i]), 1)
+   end
+end
+
 function tests.test_groups_nest_and_lose_nobody()
    local topo = torus({ 6, 5, 4 }, 2)
    local all = order.candidates(topo)

@@ -7,7 +7,7 @@ local svg = require "taut.report.svg"
 local groups = {}
 
 local NAMED = 20    -- groups up to which there is room for the word
-local RADIUS = 470  -- of the circle of groups, pixels
+local RADIUS = 470  -- of the circle of many groups, pixels
 local LOCAL_MAX = 8 -- routers of a group up to which all its cables are drawn
 
 -- Routers of each group, and the place of each in the group's box.
@@ -64,9 +64,10 @@ local function layout(topo, at)
    local l = { list = list, xy = {} }
    local margin = label_groups(list) + 26
    l.rows, l.columns, l.own = box_of(list, at)
-   local room = #list > 1 and 2 * math.pi * RADIUS / #list or 600
+   local radius = math.min(RADIUS, 110 + 45 * #list)
+   local room = #list > 1 and 2 * math.pi * radius / #list or 600
    l.cell = math.max(3.5, math.min(40, (0.93 * room - 26) / l.columns, 0.9 * room / l.rows))
-   l.radius = #list > 1 and math.max(RADIUS, #list * (l.columns * l.cell + 10) / (2 * math.pi))
+   l.radius = #list > 1 and math.max(radius, #list * (l.columns * l.cell + 10) / (2 * math.pi))
       or 0
    local half_w, half_h = l.columns * l.cell / 2, l.rows * l.cell / 2
    l.cx, l.cy = l.radius + half_w + margin, l.radius + half_h + 30

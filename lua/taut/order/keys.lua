@@ -149,12 +149,56 @@ local function parts_up_to(topo, next_to, level, most)
    return part
 end
 
+-- Routers in the order of a walk outwards from r, those with few neighbours first.
+-- Source of the order: E. Cuthill, J. McKee, "Reducing the bandwidth of sparse symmetric
+-- matrices" (1969).
+local function outwards(topo, next_to, r, seen)
+   local list, i = { r }, 1
+   seen[r] = true
+   while list[i] do
+      local more = {}
+      for s in pairs(next_to[list[i]]) do
+         if not seen[s] then
+            seen[s], more[#more + 1] = true, s
+         end
+      end
+      table.sort(more, function(a, b)
+         local na, nb = #topo:links_of(a), #topo:links_of(b)
+         return na ~= nb and na < nb or na == nb and a < b
+      end)
+      table.move(more, 1, #more, #list + 1, list)
+      i = i + 1
+   end
+   return list
+end
+
+-- Where all routers have nodes there are no levels: from one end of the fabric to the other, in
+-- parts of 8 and 64 routers.
+local function walk(topo, next_to)
+   local place, seen, n = {}, {}, 0
+   for r = 0, topo.routers - 1 do
+      if not seen[r] then
+         local far = outwards(topo, next_to, r, {})
+         for _, s in ipairs(outwards(topo, next_to, far[#far], seen)) do
+            place[s], n = n, n + 1
+         end
+      end
+   end
+   return { { name = "walk", about = "outwards from one end of the fabric", name_of = pod_name,
+      key = each_router(topo, function(r)
+         return { place[r] // 64, place[r] // 8, place[r] }
+      end) } }
+end
+
 --- Switches below which routers are connected without going higher: leaf, pod, whole.
 local function tree(topo)
    local next_to = adjacency(topo)
    local level, top = levels_of(topo, next_to), 0
    for _, l in pairs(level) do
       top = math.max(top, l)
+   end
+   if top == 0 then
+      return walk(topo, next_to)
    end
    local parts = {}
    for l = 1, top do

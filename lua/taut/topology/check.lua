@@ -135,8 +135,8 @@ end
 
 ---------------------------------------------------------------- routes, names
 
-local function unroutable(topo, rerouted, list)
-   local r = rerouted or topo:set_health {}
+local function unroutable(topo, o, list)
+   local r = o.rerouted or topo:set_health(o.around or {})
    local names = {}
    for i, u in ipairs(r.unroutable or {}) do
       names[i] = ("%s to %s: %s"):format(topo.router_name[u[1]], topo.router_name[u[2]], u[3])
@@ -164,7 +164,8 @@ local function in_slurm(topo, slurm, list)
 end
 
 --- @param topo topology
--- @param o { slurm = { names = array, known = map }, rerouted = what set_health told }, both or nil
+-- @param o { slurm = { names = array, known = map }, rerouted = what set_health told,
+--   around = map of what the fabric has routed around }, each or nil
 -- @return array of { kind =, text =, count =, names = array, the first thousand }
 function check.all(topo, o)
    local list = {}
@@ -172,7 +173,7 @@ function check.all(topo, o)
    lonely(topo, list)
    directions(topo, list)
    rare(topo, list)
-   unroutable(topo, o.rerouted, list)
+   unroutable(topo, o, list)
    if o.slurm then
       in_slurm(topo, o.slurm, list)
    end

@@ -54,7 +54,8 @@ function command.run(args, scene)
       io.stderr:write("taut: check: ", err, "\n")
       return 2
    end
-   local list = check.all(scene.topo, { slurm = slurm, rerouted = scene.rerouted })
+   local list = check.all(scene.topo, { slurm = slurm, rerouted = scene.rerouted,
+      around = scene.around })
    if args.json then
       for _, f in ipairs(list) do
          json.array(f.names)
