@@ -108,6 +108,23 @@ function tests.test_a_fabric_equals_itself_under_other_names()
    lu.assertEquals({ d.matched_by, d.matched, d.count }, { "nodes", 4, 0 })
 end
 
+-- Their routers' neighbours know better.
+function tests.test_nodes_that_changed_places_do_not_take_the_wiring_with_them()
+   local function torus(nodes)
+      return assert(topology.build { kind = "torus", dims = { 4, 4 }, nodes_per_router = 1,
+         nodes = nodes, capacity = 1 })
+   end
+   local a, b = torus "n[0-15]", torus "n[0-5,11,7-10,6,12-15]"
+   for r = 0, b.routers - 1 do
+      b.router_name[r] = "other" .. r
+   end
+   b.router_id = {}
+   local d = diff.compare(a, b)
+   lu.assertEquals(d.count, 2)
+   lu.assertEquals(d.moved[1], { node = "n6", rail = 1, first = "r1.2", second = "other11" })
+   lu.assertEquals(d.moved[2].node, "n11")
+end
+
 function tests.test_routers_without_nodes_are_matched_by_their_links()
    -- s3 is a spine
    local star = { cable(1, 4), cable(2, 4), cable(3, 4) }

@@ -150,6 +150,29 @@ topology() {
     [[ $output == *"nowhere.lua"* ]]
 }
 
+@test "diff of a model with what ibnetdiscover says of the fabric" {
+    local recorded=$TAUT_SRCDIR/tests/data/routing/t444-dor/ibnetdiscover.txt.gz
+    [ -f "$recorded" ] || skip "no recorded ibnetdiscover file"
+    gunzip <"$recorded" >net.txt
+    echo 'topology = torus { dims = { 4, 4, 4 }, nodes_per_router = 1, capacity = 4 * GB,
+        nodes = "n-[0-3]-[0-3]-[0-3]-0" }' >model.lua
+    run "$taut" topology diff model.lua ibnetdiscover:net.txt
+    [ "$status" -eq 0 ]
+    [[ $output == *"64 of 64 routers matched by the nodes on them"*"no differences" ]]
+    # two hosts have changed places, and one cable runs at half its speed
+    sed -e 's/n-2-2-2-0/n-tmp/' -e 's/n-3-2-2-0/n-2-2-2-0/' -e 's/n-tmp/n-3-2-2-0/' \
+        -e '/^\[3\].*"sw-2-3-2"/s/4xQDR/4xDDR/' -e '/^\[4\].*"sw-2-2-2"/s/4xQDR/4xDDR/' \
+        <net.txt >swapped.txt
+    run "$taut" topology diff model.lua ibnetdiscover:swapped.txt
+    [ "$status" -eq 1 ]
+    [[ $output == *"! node n-2-2-2-0: on r2.2.2, there on "* ]]
+    [[ $output == *"! node n-3-2-2-0: on r3.2.2, there on "* ]]
+    [[ $output == *": 4.00 GB/s, there 2.00 GB/s"* ]]
+    run "$taut" topology diff model.lua ibnetdiscover:/nowhere
+    [ "$status" -eq 2 ]
+    [[ $output == *"/nowhere"* ]]
+}
+
 @test "check needs the slurm.conf it is given, and looks for the usual one" {
     topology check --slurm-conf nowhere.conf
     [ "$status" -eq 2 ]

@@ -1,94 +1,9 @@
 --- What two descriptions of one machine disagree about.
---
--- Nodes have the same names in both.  Routers may not (a GUID in one, a place in the other): where
--- fewer than half of the names are known to both sides, routers are matched by their nodes, and
--- those without nodes by the routers they are linked to.
+local matching = require "taut.topology.matching"
+
 local diff = {}
 
 local SAME = 0.01 -- capacities that differ by less are the same
-
----------------------------------------------------------------- matching routers
-
-local function by_name(a, b)
-   local map, known = {}, 0
-   for r = 0, a.routers - 1 do
-      map[r] = b.router_id[a.router_name[r]]
-      known = known + (map[r] and 1 or 0)
-   end
-   return map, known
-end
-
--- Takes the pairs with the most votes first; each router once on both sides.
-local function elect(votes, map, taken)
-   local list = {}
-   for r, by in pairs(votes) do
-      for s, n in pairs(by) do
-         list[#list + 1] = { r, s, n }
-      end
-   end
-   table.sort(list, function(x, y)
-      if x[3] ~= y[3] then
-         return x[3] > y[3]
-      elseif x[1] ~= y[1] then
-         return x[1] < y[1]
-      end
-      return x[2] < y[2]
-   end)
-   local found = 0
-   for _, v in ipairs(list) do
-      if not map[v[1]] and not taken[v[2]] then
-         map[v[1]], taken[v[2]], found = v[2], true, found + 1
-      end
-   end
-   return found
-end
-
-local function vote(votes, r, s)
-   votes[r] = votes[r] or {}
-   votes[r][s] = (votes[r][s] or 0) + 1
-end
-
-local function by_nodes(a, b)
-   local map, taken, votes = {}, {}, {}
-   for n, name in ipairs(a.nodes) do
-      local m = b.node_id[name]
-      local r, s = a:router(n), m and b:router(m)
-      if r and s then
-         vote(votes, r, s)
-      end
-   end
-   elect(votes, map, taken)
-   repeat
-      votes = {}
-      for r = 0, a.routers - 1 do
-         if not map[r] then
-            for _, c in ipairs(a:links_of(r)) do
-               local known = map[a:to(c)]
-               for _, d in ipairs(known and b:links_of(known) or {}) do
-                  if not taken[b:to(d)] then
-                     vote(votes, r, b:to(d))
-                  end
-               end
-            end
-         end
-      end
-   until elect(votes, map, taken) == 0
-   return map
-end
-
-local function match(a, b)
-   local map, known = by_name(a, b)
-   if known * 2 >= math.min(a.routers, b.routers) then
-      return map, "name", known
-   end
-   map, known = by_nodes(a, b), 0
-   for _ in pairs(map) do
-      known = known + 1
-   end
-   return map, "nodes", known
-end
-
----------------------------------------------------------------- comparing
 
 -- Names that only one side has.
 local function only(names, other)
@@ -206,7 +121,7 @@ end
 --   many, links, other_links = names }, capacities = { from, to, both, first_Bps, second_Bps },
 --   ends = { component, first_Bps, second_Bps }, count = of all these }
 function diff.compare(a, b)
-   local map, how, known = match(a, b)
+   local map, how, known = matching.of(a, b)
    local d = { matched_by = how, matched = known, of = a.routers,
       nodes_first = only(a.nodes, b.node_id), nodes_second = only(b.nodes, a.node_id),
       moved = moved_nodes(a, b, map), routers_first = {}, routers_second = {} }
