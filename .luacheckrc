@@ -4,3 +4,4 @@ exclude_files = { "build/" }
 files["etc/job_submit.lua"] = { std = "min", globals = { "slurm", "slurm_job_submit", "slurm_job_modify" } }
 files["tests/lab/*.lua"] = { std = "lua54", ignore = { "1" } }
 files["etc/*.lua.example"] = { std = "lua54", ignore = { "1" } }
+files["etc/machines/*.lua"] = { std = "lua54", ignore = { "1" } }

@@ -222,6 +222,32 @@ local function environment()
    return env, given
 end
 
+-- Builds the topology that the file at `path` gave.
+local function build_topology(path, topo_conf)
+   if type(topo_conf) ~= "table" then
+      return nil, ("%s:%d: topology: expected torus { … }"):format(path,
+         line_of(path, nil, "topology"))
+   end
+   local topo, err = topology.build(topo_conf)
+   if not topo then
+      local name = err:match("^topology%.([%w_]+)")
+      return nil, ("%s:%d: %s"):format(path, line_of(path, "topology", name), err)
+   end
+   return topo
+end
+
+--- Load only the topology of a file: of a machine file, which has nothing else, or of a taut.lua.
+-- @param path of the file
+-- @return topology, or nil and "file:line: what"
+function config.machine(path)
+   local env, given = environment()
+   local ok, err = sandbox.load(path, env)
+   if not ok then
+      return nil, err
+   end
+   return build_topology(path, given.topology)
+end
+
 --- Load a configuration.
 -- @param path of taut.lua
 -- @param paths table { rundir =, statedir = } for the defaults of socket and database
@@ -239,14 +265,9 @@ function config.load(path, paths)
    if not conf then
       return nil, err
    end
-   if type(topo_conf) ~= "table" then
-      return nil, ("%s:%d: topology: expected torus { … }"):format(path,
-         line_of(path, nil, "topology"))
-   end
-   conf.topology, err = topology.build(topo_conf)
+   conf.topology, err = build_topology(path, topo_conf)
    if not conf.topology then
-      local name = err:match("^topology%.([%w_]+)")
-      return nil, ("%s:%d: %s"):format(path, line_of(path, "topology", name), err)
+      return nil, err
    end
    conf.path = path
    conf.socket = conf.socket or paths.rundir .. "/tautd.sock"

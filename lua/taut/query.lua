@@ -86,6 +86,23 @@ local function nodes(d)
    return { nodes = rows, now = now }
 end
 
+-- The verdicts, what the fabric has routed around, and which topology both are of: `taut topology`
+-- knows the rest from the file.
+local function topology(d)
+   local rows = json.array {}
+   for c, name in ipairs(d.topo.components) do
+      local state = d.diagnosis:state(c)
+      if state ~= "unknown" then
+         rows[#rows + 1] = { component = name, state = state, left = d.diagnosis.comp[c].left }
+      end
+   end
+   local around = json.array {}
+   for c, left in pairs(d.topo.degraded) do
+      around[#around + 1] = { component = d.topo.components[c], left = left }
+   end
+   return { path = d.conf.path, wiring = d.topo.wiring, verdicts = rows, routed_around = around }
+end
+
 ---------------------------------------------------------------- changes
 
 local function release(d, args, who, reply)
@@ -138,6 +155,7 @@ local commands = {
    status = { false, function(d, _, _, _, reply) reply(status(d)) end },
    links = { false, function(d, _, _, _, reply) reply(links(d)) end },
    nodes = { false, function(d, _, _, _, reply) reply(nodes(d)) end },
+   topology = { false, function(d, _, _, _, reply) reply(topology(d)) end },
    advise = { false, function(d, args, _, _, reply)
       d.cluster:refresh(function() reply(advice.give(d, args)) end)
    end },

@@ -85,6 +85,22 @@ fits() {
     [ "$(json 'print(#d.nodes, d.nodes[1].node, d.nodes[1].router)')" = $'8\tn0\tr0.0.0' ]
 }
 
+@test "fresh: topology, with what tautd knows" {
+    run lab exec taut topology show
+    [ "$status" -eq 0 ]
+    [[ $output == *"machine     torus 2 x 2 x 1, of /etc/taut/taut.lua"* ]]
+    [[ $output == *"health      0 ok, 0 suspect, 0 slow, 0 failed, 24 unknown"* ]]
+    fits topology show
+    is_json topology show
+    [ "$(json 'print(d.verdicts.unknown, d.nodes, d.note)')" = $'24\t8\tnil' ]
+    run lab exec taut topology route n0 n7
+    [ "$status" -eq 0 ]
+    [[ $output == *"r0.0.0/X+ "*" unknown"* ]]
+    run lab exec taut --socket /nonexistent topology show
+    [ "$status" -eq 0 ]
+    [[ $output == *"health unknown: tautd does not answer at /nonexistent: "* ]]
+}
+
 @test "fresh: explain and advise" {
     wait_until 20 eval 'lab exec taut explain n1 | grep -q "^n1 in Slurm: idle"'
     run lab exec taut explain n1
@@ -133,7 +149,8 @@ fits() {
     for command in '' nonsense 'status --nonsense' 'links x' 'explain' \
         'explain n1 --job 3' 'explain --job x' 'explain --job' 'advise' \
         'advise -N x' 'advise -N 2 --top x' 'release' 'release n1 n2' 'policy' \
-        'policy maybe' 'config' 'config nonsense' 'off now'; do
+        'policy maybe' 'config' 'config nonsense' 'off now' 'topology' \
+        'topology route n0'; do
         # shellcheck disable=SC2086
         run lab exec taut $command
         [ "$status" -eq 2 ] || { echo "taut $command: status $status: $output"; false; }
@@ -145,7 +162,8 @@ fits() {
     local command
     for command in 'explain n99' 'explain r9.9.9/X+' 'explain --job 99999' 'advise -N 9' \
         'advise -N 0' 'advise -N 2 -p nowhere' 'release n99' \
-        '--socket /nonexistent status' 'config check /nonexistent'; do
+        '--socket /nonexistent status' 'config check /nonexistent' 'topology show n99' \
+        'topology behind n99/tx' 'topology show -m /nonexistent'; do
         # shellcheck disable=SC2086
         run lab exec taut $command
         [ "$status" -eq 1 ] || { echo "taut $command: status $status: $output"; false; }
@@ -223,6 +241,12 @@ END
     [ "$(json 'for _, n in ipairs(d.nodes) do if n.ours then print(n.node, n.drain, n.tx.state) end end')" = $'n3\ttrue\tslow' ]
     run lab exec taut nodes
     [[ $output == *"n3 "*"slow at "*"taut: tx at "* ]]
+    run lab exec taut topology show r1.0.0
+    [[ $output == *"r1.0.0/Y+ "*"slow at "* ]]
+    run lab exec taut topology draw
+    [[ $output == *"r1.0.0/Y+ slow, "*"n3/tx slow, "* ]]
+    is_json topology behind n3/tx
+    [ "$(json 'print(d.behind[1], d.left > 0, d.left < 0.5)')" = $'n3\ttrue\ttrue' ]
     is_json explain n3
     [ "$(json 'print(d.actions[1].action, d.components[1].state, #d.tests > 2)')" = $'drain\tslow\ttrue' ]
     is_json explain n3/tx

@@ -1,0 +1,74 @@
+local json = require "taut.json"
+local report = require "taut.report"
+local words = require "taut.cli.topology.words"
+
+local behind = { summary = "Nodes that are cut off, or nearly, when a component fails." }
+
+local function share(v)
+   local n = tonumber(v)
+   return n and n >= 0 and n <= 1 and n or nil, "expected a share from 0 to 1, got " .. v
+end
+
+function behind.setup(parser)
+   parser:argument("component"):description "Link, tx or rx.":argname "<component>"
+   parser:option("--left"):description(
+      "Share of its capacity that is left: what tautd measured, else 0."):argname "<share>"
+      :convert(share)
+   parser:flag("-c --cable"):description "The cable: both directions, as when it is pulled."
+end
+
+-- Nodes behind any of some components, ascending.
+local function union(topo, list, left)
+   local seen, nodes = {}, {}
+   for _, c in ipairs(list) do
+      for _, n in ipairs(topo:behind(c, left)) do
+         if not seen[n] then
+            seen[n] = true
+            nodes[#nodes + 1] = n
+         end
+      end
+   end
+   table.sort(nodes)
+   return nodes
+end
+
+function behind.run(args, scene)
+   local topo = scene.topo
+   local c, err = scene:component(args.component)
+   if not c then
+      io.stderr:write("taut: behind: ", err, "\n")
+      return 1
+   end
+   local left = args.left or scene.left[c] or 0
+   local back = args.cable and topo:opposite(c) or nil
+   local list = { c, back }
+   local nodes, ends = union(topo, list, left), topo:ends(c)
+   if args.json then
+      local names = json.array {}
+      for i, one in ipairs(list) do
+         names[i] = topo.components[one]
+      end
+      print(json.encode({ components = names, left = left, cable = topo:cable(c),
+         place = topo:place(c), behind = words.node_array(topo, nodes),
+         at_its_ends = words.node_array(topo, ends) }, 2))
+      return 0
+   end
+   words.say("component", args.component .. (back and " and " .. topo.components[back] or "") ..
+      (left == 0 and ", failed" or ", with " .. report.percent(left) .. " left"))
+   words.say("cable", topo:cable(c))
+   if topo:place(c) ~= topo:cable(c) then
+      words.say("place", topo:place(c))
+   end
+   words.say("behind", ("%s%s"):format(report.count(#nodes, "node"), #nodes > 0 and ":" or
+      ": each has other ways that carry at least 75% of what it had"))
+   if #nodes > 0 then
+      words.say("", words.nodes(topo, nodes))
+   end
+   if topo:is_link(c) then
+      words.say("at its ends", #ends > 0 and words.nodes(topo, ends) or "no nodes")
+   end
+   words.footer(scene)
+   return 0
+end
+
+return behind

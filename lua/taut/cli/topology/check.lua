@@ -1,0 +1,78 @@
+local check = require "taut.topology.check"
+local hostlist = require "taut.hostlist"
+local json = require "taut.json"
+local report = require "taut.report"
+local slurmconf = require "taut.slurmconf"
+local words = require "taut.cli.topology.words"
+
+local command = { summary = "What in a topology cannot be right, or is worth a second look." }
+
+local SHOWN = 10
+
+function command.setup(parser)
+   parser:option("--slurm-conf"):description(
+      "Compare the names with this slurm.conf ($SLURM_CONF, /etc/slurm/slurm.conf); - for none.")
+      :argname "<file>"
+   parser:flag("-a --all"):description(("All names, not only %d of a finding."):format(SHOWN))
+end
+
+-- The slurm.conf asked for must be there; the usual one may be missing.
+local function slurm_of(args)
+   local path = args.slurm_conf or os.getenv "SLURM_CONF" or "/etc/slurm/slurm.conf"
+   if path == "-" then
+      return nil, nil, "names not compared with slurm.conf"
+   end
+   local names, known = slurmconf.nodes(path)
+   if names then
+      return { names = names, known = known }
+   elseif args.slurm_conf then
+      return nil, known
+   end
+   return nil, nil, "names not compared with slurm.conf: " .. known
+end
+
+local NODES = { not_in_slurm = true, not_in_topology = true, nodes_without_links = true }
+
+local function print_finding(f, all)
+   report.wrap(("%s: %d"):format(f.text, f.count), "")
+   if NODES[f.kind] then
+      words.say("", hostlist.compress(f.names))
+      return
+   end
+   for i, name in ipairs(f.names) do
+      if i > SHOWN and not all then
+         print(("            … and %d more (--all)"):format(f.count - SHOWN))
+         return
+      end
+      words.say("", name)
+   end
+end
+
+function command.run(args, scene)
+   local slurm, err, note = slurm_of(args)
+   if err then
+      io.stderr:write("taut: check: ", err, "\n")
+      return 2
+   end
+   local list = check.all(scene.topo, { slurm = slurm, rerouted = scene.rerouted,
+      around = scene.around })
+   if args.json then
+      for _, f in ipairs(list) do
+         json.array(f.names)
+      end
+      print(json.encode({ file = scene.path, findings = json.array(list), note = note }, 2))
+   else
+      for _, f in ipairs(list) do
+         print_finding(f, args.all)
+      end
+      if note then
+         print(note)
+      end
+      words.footer(scene)
+      print(#list == 0 and ("%s: nothing to say"):format(scene.path)
+         or ("%s: %s"):format(scene.path, report.count(#list, "finding")))
+   end
+   return #list == 0 and 0 or 1
+end
+
+return command

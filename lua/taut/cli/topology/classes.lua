@@ -1,0 +1,60 @@
+local json = require "taut.json"
+local report = require "taut.report"
+local words = require "taut.cli.topology.words"
+
+local classes = { summary = "Components that no test can tell apart: the same routes use them." }
+
+local SHOWN = 40
+
+function classes.setup(parser)
+   parser:flag("-a --all"):description(("All classes, not only the first %d."):format(SHOWN))
+end
+
+local function names_of(topo, list)
+   local names = json.array {}
+   for i, c in ipairs(list) do
+      names[i] = topo.components[c]
+   end
+   return names
+end
+
+function classes.run(args, scene)
+   local topo = scene.topo
+   local all, unused = topo:classes()
+   local list = {}
+   for _, class in ipairs(all) do
+      if #class > 1 then
+         list[#list + 1] = class
+      end
+   end
+   if args.json then
+      local data = json.array {}
+      for i, class in ipairs(list) do
+         data[i] = names_of(topo, class)
+      end
+      print(json.encode({ classes = data, unused = names_of(topo, unused or {}) }, 2))
+      return 0
+   end
+   local inside = 0
+   for i, class in ipairs(list) do
+      inside = inside + #class
+      if args.all or i <= SHOWN then
+         report.wrap(table.concat(names_of(topo, class), " "), "")
+      end
+   end
+   if #list > SHOWN and not args.all then
+      print(("… and %d more classes (--all)"):format(#list - SHOWN))
+   end
+   print(#list == 0 and "every component has routes of its own: tests can tell all apart" or
+      ("%d of %d components, in %s, cannot be told apart from others"):format(inside,
+         #topo.components, #list == 1 and "1 class" or #list .. " classes"))
+   if unused and #unused > 0 then
+      report.wrap(("no route uses %s: %s"):format(report.count(#unused, "component"),
+         table.concat(names_of(topo, unused), " ", 1, math.min(#unused, 12)) ..
+         (#unused > 12 and " …" or "")), "")
+   end
+   words.footer(scene)
+   return 0
+end
+
+return classes

@@ -1,0 +1,100 @@
+local json = require "taut.json"
+local output = require "taut.cli.output"
+local slurm = require "taut.export.slurm"
+
+local export = { summary = "Files for Slurm: topology.conf, topology.yaml, nodes in a good order." }
+
+local function whole(v)
+   local n = math.tointeger(tonumber(v))
+   return n and n > 0 and n or nil, "expected a whole number of at least 1, got " .. v
+end
+
+function export.setup(parser)
+   parser:argument("target"):description "For whom.":choices { "slurm" }
+   parser:option("--as"):description(
+      "tree, block: a topology.conf; torus3d: a topology.yaml; names: NodeName lines in a good " ..
+      "order; ranks: the order alone."):choices(slurm.forms):default "tree"
+   parser:option("--format"):description "conf, or yaml (Slurm 25.05 and later).":choices {
+      "conf", "yaml" }:default "conf"
+   parser:option("--order"):description "Not the best order but this one.":argname "<name>"
+   parser:option("--leaf"):description "Most nodes of a leaf switch or block.":argname "<n>"
+      :convert(whole)
+   parser:option("--prefix"):description "For --as names: how the names begin (t).":argname
+      "<text>"
+   parser:option("-o --output"):description "Write to this file.":argname "<file>"
+end
+
+-- One line per order: mean hops in runs of some sizes.
+local function measures(d)
+   local lines, head = {}, { ("%-8s"):format "order" }
+   for _, size in ipairs(d.sizes) do
+      head[#head + 1] = ("%7d"):format(size)
+   end
+   lines[1] = table.concat(head)
+   for _, c in ipairs(d.orders) do
+      local row = { ("%-8s"):format(c.name) }
+      for _, size in ipairs(d.sizes) do
+         row[#row + 1] = c.hops[size] and ("%7.2f"):format(c.hops[size]) or "      -"
+      end
+      lines[#lines + 1] = table.concat(row) .. (c == d.order and "  <- used" or "")
+   end
+   return lines
+end
+
+local function text_of(d, scene)
+   local lines = {
+      ("# Made by taut topology export from %s"):format(scene.path:gsub("%c", "?")),
+      "# " .. d.hint,
+      ("# order: %s, %s"):format(d.order.name, d.order.about),
+      "# mean hops between two nodes of so many consecutive ones:",
+   }
+   for _, line in ipairs(measures(d)) do
+      lines[#lines + 1] = "#   " .. line
+   end
+   for _, line in ipairs(d.lines) do
+      lines[#lines + 1] = line
+   end
+   return table.concat(lines, "\n") .. "\n"
+end
+
+local function plain(d, args)
+   local orders = json.array {}
+   for i, c in ipairs(d.orders) do
+      local hops = json.array {}
+      for k, size in ipairs(d.sizes) do
+         hops[k] = { nodes = size, mean_hops = c.hops[size] }
+      end
+      orders[i] = { name = c.name, about = c.about, runs = hops }
+   end
+   return { form = args.as, hint = d.hint, order = d.order.name, orders = orders,
+      lines = json.array(d.lines), switches = d.switches, blocks = d.blocks,
+      block_size = d.block_size }
+end
+
+function export.run(args, scene)
+   local yaml = args.format == "yaml" or args.as == "torus3d"
+   if yaml and (args.as == "names" or args.as == "ranks") then
+      io.stderr:write("taut: export: --format yaml goes with tree, block and torus3d\n")
+      return 2
+   elseif args.prefix and not args.prefix:find "^%a[%w_-]*$" then
+      io.stderr:write("taut: export: --prefix: expected letters and digits, a letter first\n")
+      return 2
+   end
+   local d, err = slurm.export(scene.topo, { form = args.as, yaml = yaml, order = args.order,
+      leaf = args.leaf, prefix = args.prefix })
+   if d and args.json and not args.output then
+      print(json.encode(plain(d, args), 2))
+   elseif d then
+      local ok
+      ok, err = output.write(args.output, args.json and json.encode(plain(d, args), 2) .. "\n"
+         or text_of(d, scene))
+      d = ok and d
+   end
+   if not d then
+      io.stderr:write("taut: export: ", err, "\n")
+      return 1
+   end
+   return 0
+end
+
+return export

@@ -1,0 +1,174 @@
+local hostlist = require "taut.hostlist"
+local json = require "taut.json"
+local report = require "taut.report"
+local words = require "taut.cli.topology.words"
+
+local load = { summary = "Bytes on each link while nodes communicate in a pattern." }
+
+local PATTERNS = { "all-to-all", "nearest", "ring", "shift" }
+
+local function whole(v)
+   local n = math.tointeger(tonumber(v))
+   return n and n > 0 and n or nil, "expected a whole number of at least 1, got " .. v
+end
+
+local function lengths(v)
+   local list = {}
+   for part in (v .. "x"):gmatch "([^x]*)x" do
+      list[#list + 1] = whole(part)
+      if not list[#list] or not part:find "^%d+$" then
+         return nil, "expected lengths such as 4x4x2, got " .. v
+      end
+   end
+   return list
+end
+
+function load.setup(parser)
+   parser:argument("pattern"):description(
+      "all-to-all; ring: everybody to the next; shift: to the one --by places on; nearest: to " ..
+      "both neighbours in each dimension of a grid."):choices(PATTERNS)
+   parser:option("-w --nodelist"):description "Only these nodes, in this order.":argname "<list>"
+   parser:option("--bytes"):description "Bytes from one node to another (1 MB).":argname "<n>"
+      :convert(function(v)
+         local n = tonumber(v)
+         return n and n > 0 and n < math.huge and n or nil, "expected bytes, got " .. v
+      end)
+   parser:option("--by"):description "For shift: how many places (1).":argname "<n>":convert(whole)
+   parser:option("--grid"):description "For nearest: lengths of the grid of nodes (a cube)."
+      :argname "<lengths>":convert(lengths)
+   parser:option("--top"):description "How many of the busiest links (10).":argname "<n>"
+      :convert(whole)
+end
+
+local function chosen(scene, list)
+   if not list then
+      return nil
+   end
+   local names, err = hostlist.expand(list, #scene.topo.nodes + 1)
+   if not names then
+      return nil, "--nodelist: " .. err
+   end
+   local nodes, seen = {}, {}
+   for i, name in ipairs(names) do
+      nodes[i], err = scene:node(name)
+      if not nodes[i] then
+         return nil, "--nodelist: " .. err
+      elseif seen[name] then
+         return nil, ("--nodelist: '%s' stands twice"):format(name)
+      end
+      seen[name] = true
+   end
+   return nodes
+end
+
+local function time_of(scene, loads, c)
+   local capacity = scene.topo.capacity[c] * (scene.left[c] or 1)
+   return loads[c] == 0 and 0 or loads[c] / capacity -- infinite over what has failed
+end
+
+-- Per class of components: how many, least, mean and most bytes; and all that carry something,
+-- the slowest first.
+local function by_class(scene, loads)
+   local topo, classes, at, links = scene.topo, {}, {}, {}
+   for c = 1, #topo.components do
+      local name = words.class(topo, c)
+      local k = at[name]
+      if not k then
+         k = { class = name, links = 0, used = 0, least = math.huge, most = 0, sum = 0,
+            busy_s = 0 }
+         at[name] = k
+         classes[#classes + 1] = k
+      end
+      local bytes = loads[c]
+      k.links, k.sum = k.links + 1, k.sum + bytes
+      k.used = k.used + (bytes > 0 and 1 or 0)
+      k.least, k.most = math.min(k.least, bytes), math.max(k.most, bytes)
+      k.busy_s = math.max(k.busy_s, time_of(scene, loads, c))
+      if bytes > 0 then
+         links[#links + 1] = c
+      end
+   end
+   table.sort(links, function(a, b)
+      local ta, tb = time_of(scene, loads, a), time_of(scene, loads, b)
+      return ta ~= tb and ta > tb or ta == tb and a < b
+   end)
+   return classes, links
+end
+
+local function seconds(s)
+   return s == math.huge and "never" or s < 1 and ("%.3g ms"):format(s * 1e3)
+      or ("%.4g s"):format(s)
+end
+
+local function print_load(args, scene, d)
+   local topo = scene.topo
+   words.say("pattern", ("%s of %s, %s from each to each partner"):format(args.pattern,
+      report.count(d.count, "node"), report.bytes(d.bytes)))
+   if d.lost > 0 then
+      words.say("no route", ("%d pairs, left out"):format(d.lost))
+   end
+   local rows = {}
+   for i, k in ipairs(d.classes) do
+      rows[i] = { k.class, tostring(k.links), tostring(k.used),
+         report.bytes(math.floor(k.least)), report.bytes(math.floor(k.sum / k.links)),
+         report.bytes(math.floor(k.most)), seconds(k.busy_s) }
+   end
+   words.table({ "CLASS", ">COUNT", ">USED", ">LEAST", ">MEAN", ">MOST", ">TIME" }, rows)
+   rows = {}
+   for _, c in ipairs(d.links) do
+      if #rows >= (args.top or 10) then
+         break
+      end
+      rows[#rows + 1] = topo:is_link(c) and { topo.components[c],
+         words.class(topo, c),
+         report.bytes(math.floor(d.loads[c])), report.bandwidth(topo.capacity[c]),
+         words.health(words.component(scene, c)), seconds(time_of(scene, d.loads, c)) } or nil
+   end
+   print ""
+   words.table({ "BUSIEST LINK", "CLASS", ">BYTES", ">CAPACITY", "HEALTH", ">TIME" }, rows)
+   words.footer(scene)
+end
+
+local function plain(args, scene, d)
+   local topo, links, classes = scene.topo, json.array {}, json.array {}
+   for i, c in ipairs(d.links) do
+      if args.top and i > args.top then
+         break
+      end
+      local s = time_of(scene, d.loads, c)
+      links[i] = { component = topo.components[c], bytes = d.loads[c],
+         seconds = s < math.huge and s or nil }
+   end
+   for i, k in ipairs(d.classes) do
+      classes[i] = { class = k.class, components = k.links, used = k.used, least_bytes = k.least,
+         mean_bytes = k.sum / k.links, most_bytes = k.most,
+         seconds = k.busy_s < math.huge and k.busy_s or nil }
+   end
+   return { pattern = args.pattern, nodes = d.count, bytes = d.bytes, without_route = d.lost,
+      classes = classes, components = links }
+end
+
+function load.run(args, scene)
+   local nodes, err = chosen(scene, args.nodelist)
+   local loads, lost
+   if not err then
+      loads, lost = scene.topo:load(args.pattern, { nodes = nodes, bytes = args.bytes or 1e6,
+         by = args.by, grid = args.grid })
+      err = lost
+   end
+   if not loads then
+      io.stderr:write("taut: load: ", err, "\n")
+      return 1
+   end
+   local classes, links = by_class(scene, loads)
+   local d = { loads = loads, lost = lost or 0, classes = classes, links = links,
+      bytes = args.bytes or 1e6, count = nodes and #nodes or #scene.topo.nodes }
+   if args.json then
+      print(json.encode(plain(args, scene, d), 2))
+   else
+      print_load(args, scene, d)
+   end
+   return 0
+end
+
+return load

@@ -1,0 +1,174 @@
+local json = require "taut.json"
+local report = require "taut.report"
+local words = require "taut.cli.topology.words"
+
+local route = { summary = "The links that traffic between two nodes or routers takes." }
+
+local SHOWN = 6 -- members of a set
+
+function route.setup(parser)
+   parser:argument("from"):description "Node or router.":argname "<from>"
+   parser:argument("to"):description "Node or router.":argname "<to>"
+   parser:flag("-b --back"):description "The way back as well."
+   parser:flag("-a --all"):description(("Of adaptive routes all links, not only the %d likeliest "
+      .. "of each stage."):format(SHOWN))
+   parser:option("--rail"):description "Rail of the nodes, from 1 (1).":argname "<n>":convert(
+      function(v) return math.tointeger(tonumber(v)), "expected a whole number, got " .. v end)
+end
+
+-- A name that is a node or a router.
+local function find(scene, name)
+   local topo = scene.topo
+   if topo.node_id[name] then
+      return { node = topo.node_id[name] }
+   elseif topo.router_id and topo.router_id[name] then
+      return { router = topo.router_id[name] }
+   end
+   return nil, ("%s has no node or router '%s' (expected such as %s or %s)"):format(scene.path,
+      name, topo.nodes[1], topo.router_name[0])
+end
+
+local function row(scene, c, share)
+   local r = words.component(scene, c)
+   r.share = share
+   return r
+end
+
+-- @return array of stages, each an array of rows; or nil and why there is no route
+local function stages(scene, from, to, rail)
+   local topo = scene.topo
+   local list, why
+   if from.node and to.node then
+      list, why = topo:route(from.node, to.node, nil, rail)
+   else
+      local a = from.router or topo:router(from.node, rail)
+      local b = to.router or topo:router(to.node, rail)
+      list, why = topo:router_route(a, b)
+   end
+   if not list then
+      return nil, why or "no route"
+   end
+   local out = json.array {}
+   for i, stage in ipairs(list) do
+      local rows = json.array {}
+      if type(stage) == "table" then
+         for k, c in ipairs(stage) do
+            rows[k] = row(scene, c, stage.w[k])
+         end
+      else
+         rows[1] = row(scene, stage, 1)
+      end
+      out[i] = rows
+   end
+   return out
+end
+
+-- The least that a stage can carry: of a set, its best member, since one stream takes one of them.
+local function bottleneck(list)
+   local least, where = math.huge, nil
+   for _, rows in ipairs(list) do
+      local best = 0
+      for _, r in ipairs(rows) do
+         best = math.max(best, r.capacity_Bps * (r.left or 1))
+      end
+      if best < least then
+         least, where = best, rows[1].component
+      end
+   end
+   return least, where
+end
+
+local function links_of(list)
+   local n = 0
+   for _, rows in ipairs(list) do
+      n = n + (rows[1].from and 1 or 0)
+   end
+   return n
+end
+
+-- Lines of one stage: of a set the likeliest members, and what there is besides.
+local function add_stage(rows, number, stage, all)
+   table.sort(stage, function(a, b)
+      if math.abs(a.share - b.share) > 1e-9 then
+         return a.share > b.share
+      end
+      return a.component < b.component
+   end)
+   local rest, more = 0, 0
+   for k, r in ipairs(stage) do
+      if k > SHOWN and not all then
+         rest, more = rest + r.share, more + 1
+      else
+         rows[#rows + 1] = { k == 1 and tostring(number) or "", r.component, r.to or "",
+            r.class or "", report.bandwidth(r.capacity_Bps), words.health(r),
+            #stage > 1 and report.percent(r.share) or "" }
+      end
+   end
+   if more > 0 then
+      rows[#rows + 1] = { "", ("and %d more"):format(more), "", "", "", "", report.percent(rest) }
+   end
+end
+
+local function print_stages(list, all)
+   local rows, sets = {}, false
+   for i, stage in ipairs(list) do
+      sets = sets or #stage > 1
+      add_stage(rows, i, stage, all)
+   end
+   local heads = { ">", "COMPONENT", "TO", "CLASS", ">CAPACITY", "HEALTH", sets and ">SHARE" }
+   if not sets then
+      heads[7] = nil
+      for _, r in ipairs(rows) do
+         r[7] = nil
+      end
+   end
+   if #rows > 0 then
+      words.table(heads, rows)
+   end
+end
+
+local function print_way(names, list, why, all)
+   if not list then
+      print(("%s to %s: %s"):format(names[1], names[2], why))
+      return
+   end
+   local least, where = bottleneck(list)
+   print(("%s to %s: %s%s"):format(names[1], names[2], report.count(links_of(list), "link"),
+      where and (", at most %s"):format(report.bandwidth(least)) or ""))
+   print_stages(list, all)
+end
+
+function route.run(args, scene)
+   local from, err = find(scene, args.from)
+   local to
+   if from then
+      to, err = find(scene, args.to)
+   end
+   local rails = scene.topo.rails or 1
+   if to and args.rail and (args.rail < 1 or args.rail > rails) then
+      to, err = nil, ("--rail: expected 1 to %d, got %d"):format(rails, args.rail)
+   end
+   if not to then
+      io.stderr:write("taut: route: ", err, "\n")
+      return 1
+   end
+   local there, why = stages(scene, from, to, args.rail)
+   local back, why_back
+   if args.back then
+      back, why_back = stages(scene, to, from, args.rail)
+   end
+   if args.json then
+      print(json.encode({ from = args.from, to = args.to, stages = there, error = why,
+         back = back, back_error = why_back }, 2))
+   else
+      print_way({ args.from, args.to }, there, why, args.all)
+      if args.back then
+         print ""
+         print_way({ args.to, args.from }, back, why_back, args.all)
+      end
+      words.footer(scene)
+   end
+   return there and (back or not args.back) and 0 or 1
+end
+
+return route

@@ -1,0 +1,225 @@
+local hostlist = require "taut.hostlist"
+local json = require "taut.json"
+local report = require "taut.report"
+local words = require "taut.cli.topology.words"
+
+local show = { summary = "The machine, or one router, node or component." }
+
+function show.setup(parser)
+   parser:argument("what"):description "Router, node or component.":args "?"
+end
+
+---------------------------------------------------------------- the machine
+
+local function classes_of(scene)
+   local topo, list, at = scene.topo, json.array {}, {}
+   for c = 1, #topo.components do
+      local name = words.class(topo, c)
+      local k = at[name]
+      if not k then
+         k = { class = name, count = 0, least_Bps = math.huge, most_Bps = 0, total_Bps = 0,
+            bad = 0 }
+         at[name], list[#list + 1] = k, k
+      end
+      local v = topo.capacity[c]
+      k.count, k.total_Bps = k.count + 1, k.total_Bps + v
+      k.least_Bps, k.most_Bps = math.min(k.least_Bps, v), math.max(k.most_Bps, v)
+      local state = scene.state[c]
+      k.bad = k.bad + ((state == "slow" or state == "failed") and 1 or 0)
+   end
+   return list
+end
+
+-- What all-to-all tells: how far apart nodes are, and what gives in first.
+local function all_to_all(scene)
+   local topo = scene.topo
+   if #topo.nodes < 2 then
+      return nil
+   end
+   local loads, lost = topo:load("all-to-all", { bytes = 1 })
+   local sum, worst, where = 0, 0, nil
+   for c = 1, #topo.components do
+      if topo:is_link(c) then
+         sum = sum + loads[c]
+      end
+      local busy = loads[c] > 0 and loads[c] / (topo.capacity[c] * (scene.left[c] or 1)) or 0
+      if busy > worst then
+         worst, where = busy, c
+      end
+   end
+   local routes = #topo.nodes * (#topo.nodes - 1) - lost
+   return { mean_links = routes > 0 and sum / routes or nil, pairs_without_route = lost,
+      node_Bps = where and (#topo.nodes - 1) / worst or nil,
+      limited_by = where and words.class(topo, where) or nil }
+end
+
+local function verdicts(scene)
+   local n = {}
+   for c = 1, #scene.topo.components do
+      local state = scene.state[c] or "unknown"
+      n[state] = (n[state] or 0) + 1
+   end
+   return n
+end
+
+local function machine(scene)
+   local topo, with_nodes, links = scene.topo, 0, 0
+   for r = 0, topo.routers - 1 do
+      with_nodes = with_nodes + (#topo:on_router(r) > 0 and 1 or 0)
+   end
+   for c = 1, #topo.components do
+      links = links + (topo:is_link(c) and 1 or 0)
+   end
+   return { file = scene.path, kind = topo.kind_name, dims = topo.dims and json.array(topo.dims),
+      nodes = #topo.nodes, rails = topo.rails, routers = topo.routers,
+      routers_with_nodes = with_nodes, links = links, epoch = topo.epoch, wiring = topo.wiring,
+      classes = classes_of(scene), all_to_all = all_to_all(scene),
+      verdicts = scene.has_health and verdicts(scene) or nil, note = scene.note }
+end
+
+local function print_verdicts(d)
+   if not d.verdicts then
+      return
+   end
+   local parts = {}
+   for _, state in ipairs { "ok", "suspect", "slow", "failed", "unknown" } do
+      parts[#parts + 1] = ("%d %s"):format(d.verdicts[state] or 0, state)
+   end
+   words.say("health", table.concat(parts, ", "))
+end
+
+local function print_machine(d, scene)
+   words.say("machine", ("%s%s, of %s"):format(d.kind, d.dims and " " ..
+      table.concat(d.dims, " x ") or "", d.file))
+   words.say("nodes", ("%d on %d of %s%s"):format(d.nodes, d.routers_with_nodes,
+      report.count(d.routers, "router"), d.rails and d.rails > 1 and ", " .. d.rails .. " rails"
+      or ""))
+   words.say("links", ("%d, each one direction of a cable or bundle"):format(d.links))
+   local a = d.all_to_all
+   if a and a.mean_links then
+      words.say("routes", ("%.2f links long on average"):format(a.mean_links))
+      words.say("all-to-all", ("each node gets %s at most, limited by %s"):format(
+         report.bandwidth(a.node_Bps), a.limited_by))
+   end
+   if a and a.pairs_without_route > 0 then
+      words.say("no route", ("%d pairs of nodes"):format(a.pairs_without_route))
+   end
+   print_verdicts(d)
+   print ""
+   local rows = {}
+   for i, k in ipairs(d.classes) do
+      rows[i] = { k.class, tostring(k.count), report.bandwidth(k.least_Bps),
+         report.bandwidth(k.most_Bps), k.total_Bps >= 1e12 and ("%.2f TB/s"):format(
+         k.total_Bps / 1e12) or report.bandwidth(k.total_Bps), tostring(k.bad) }
+   end
+   words.table({ "CLASS", ">COUNT", ">LEAST", ">MOST", ">TOGETHER", ">SLOW" }, rows)
+   words.footer(scene)
+end
+
+---------------------------------------------------------------- one router, node, component
+
+local function router(scene, r)
+   local topo, rows = scene.topo, json.array {}
+   for i, c in ipairs(topo:links_of(r)) do
+      rows[i] = words.component(scene, c)
+      local back = topo:opposite(c)
+      rows[i].back = back and words.component(scene, back) or nil
+   end
+   return { router = topo.router_name[r], nodes = words.node_array(topo, topo:on_router(r)),
+      coordinates = topo.coordinates and json.array(topo:coordinates(r)) or nil, links = rows }
+end
+
+local function print_router(d)
+   words.say("router", d.router .. (d.coordinates and #d.coordinates > 0 and " at (" ..
+      table.concat(d.coordinates, ",") .. ")" or ""))
+   words.say("nodes", #d.nodes > 0 and hostlist.compress(d.nodes) or "none")
+   print ""
+   local rows = {}
+   for i, l in ipairs(d.links) do
+      rows[i] = { l.component, l.to, l.class,
+         report.bandwidth(l.capacity_Bps), words.health(l), l.back and words.health(l.back) or
+         "none" }
+   end
+   words.table({ "LINK", "TO", "CLASS", ">CAPACITY", "HEALTH", "BACK" }, rows)
+end
+
+local function node(scene, n)
+   local topo, rows = scene.topo, json.array {}
+   for rail = 1, topo.rails or 1 do
+      local tx = 2 * (#topo.nodes * (rail - 1) + n) - 1
+      local r = topo:router(n, rail)
+      for k = 0, 1 do
+         local row = words.component(scene, tx + k)
+         row.router, row.rail = r and topo.router_name[r] or nil, rail
+         rows[#rows + 1] = row
+      end
+   end
+   return { node = topo.nodes[n], number = n, components = rows }
+end
+
+local function print_node(d)
+   words.say("node", d.node)
+   print ""
+   local rows = {}
+   for i, c in ipairs(d.components) do
+      rows[i] = { c.component, c.router or "none",
+         report.bandwidth(c.capacity_Bps), words.health(c) }
+   end
+   words.table({ "COMPONENT", "ROUTER", ">CAPACITY", "HEALTH" }, rows)
+end
+
+local function component(scene, c)
+   local d = words.component(scene, c)
+   local n, all = words.routes_over(scene.topo, c)
+   d.routes, d.of = n, all
+   return d
+end
+
+local function print_component(d)
+   words.say("component", d.component)
+   words.say("kind", d.kind == d.class and d.kind or ("%s, class %s"):format(d.kind, d.class))
+   if d.from then
+      words.say("from, to", ("%s to %s"):format(d.from, d.to))
+   end
+   words.say("capacity", report.bandwidth(d.capacity_Bps))
+   words.say("health", words.health(d))
+   words.say("cable", d.cable)
+   if d.place ~= d.cable then
+      words.say("place", d.place)
+   end
+   words.say("carries", words.share(d.routes, d.of))
+end
+
+-- What a name stands for: its data and what prints them.
+local function look(scene, name)
+   local topo = scene.topo
+   if not name then
+      return machine(scene), print_machine
+   elseif topo.router_id[name] then
+      return router(scene, topo.router_id[name]), print_router
+   elseif topo.node_id[name] then
+      return node(scene, topo.node_id[name]), print_node
+   elseif topo.component_id[name] then
+      return component(scene, topo.component_id[name]), print_component
+   end
+   return nil, ("%s has no router, node or component '%s' (expected such as %s, %s or %s)"):format(
+      scene.path, name, topo.router_name[0], topo.nodes[1], topo.components[#topo.components])
+end
+
+function show.run(args, scene)
+   local d, out = look(scene, args.what)
+   if not d then
+      io.stderr:write("taut: show: ", out, "\n")
+      return 1
+   elseif args.json then
+      print(json.encode(d, 2))
+   else
+      out(d, scene)
+      if args.what then
+         words.footer(scene)
+      end
+   end
+   return 0
+end
+
+return show

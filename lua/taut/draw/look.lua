@@ -1,0 +1,60 @@
+--- How verdicts look in a picture.
+local colour = require "taut.report.colour"
+
+local look = {}
+
+-- Worst last.  Besides its colour each state has a width, and failed its dashes: a picture must
+-- also do in grey, and for eyes that cannot tell red from green.
+look.states = { "-", "unknown", "ok", "suspect", "slow", "failed" }
+
+look.rank = {}
+for i, s in ipairs(look.states) do
+   look.rank[s] = i
+end
+
+look.line = { ["-"] = "#8fa3b5", unknown = "#b9c0c7", ok = "#7fae86",
+   suspect = colour.verdict.suspect, slow = colour.verdict.slow, failed = colour.verdict.failed }
+
+-- Pixels; of the others the picture decides.
+look.width = { suspect = 2, slow = 3, failed = 3 }
+
+look.dashes = { failed = "5 2.5" }
+
+look.word = { ["-"] = "link", unknown = "never tested" }
+
+function look.is_bad(state)
+   return look.rank[state] > look.rank.ok
+end
+
+-- The worse of two.
+function look.worse(a, b)
+   return look.rank[a] >= look.rank[b] and a or b
+end
+
+--- A coordinate in a path, with as few characters as will do.
+function look.coordinate(v)
+   return (("%.1f"):format(v):gsub("%.0$", ""))
+end
+
+--- "M x y L x y", or a curve where there are three points and `curved`.
+function look.path(p, curved)
+   local parts = { "M", look.coordinate(p[1]), " ", look.coordinate(p[2]), curved and "Q" or "L" }
+   for i = 3, #p, 2 do
+      parts[#parts + 1] = (i > 3 and " " or "") .. look.coordinate(p[i])
+      parts[#parts + 1] = " " .. look.coordinate(p[i + 1])
+   end
+   return table.concat(parts)
+end
+
+--- A name of at most `most` characters: its beginning, and the last `tail` ones, since names of
+-- switches of one make differ at their ends.
+function look.short(name, most, tail)
+   local n = utf8.len(name)
+   if not n or n <= most then
+      return name
+   end
+   return name:sub(1, utf8.offset(name, most - tail) - 1) .. "…" ..
+      name:sub(utf8.offset(name, -tail))
+end
+
+return look

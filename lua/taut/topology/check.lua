@@ -1,0 +1,183 @@
+--- Does a topology hang together?  What in it cannot be right, or is worth a second look.
+local check = {}
+
+local SAME = 0.01     -- capacities that differ by less are the same
+local RARE = 0.1      -- of a class of links, a capacity that fewer have is worth a look
+local NAMED = 1000    -- names that one finding lists
+
+local function finding(list, kind, text, names)
+   if #names > 0 then
+      list[#list + 1] = { kind = kind, text = text, count = #names,
+         names = table.move(names, 1, math.min(#names, NAMED), 1, {}) }
+   end
+end
+
+---------------------------------------------------------------- wiring
+
+-- Routers by the part of the machine they are in, when links are used in both directions.
+local function parts_of(topo)
+   local part, sizes = {}, {}
+   local next_to = {}
+   for r = 0, topo.routers - 1 do
+      next_to[r] = {}
+   end
+   for c = 1, #topo.components do
+      if topo:is_link(c) then
+         local r, s = topo:from(c), topo:to(c)
+         table.insert(next_to[r], s)
+         table.insert(next_to[s], r)
+      end
+   end
+   for r = 0, topo.routers - 1 do
+      if not part[r] then
+         sizes[#sizes + 1] = { routers = 0, nodes = 0, first = r }
+         local p, stack = #sizes, { r }
+         part[r] = p
+         while #stack > 0 do
+            local at = table.remove(stack)
+            sizes[p].routers = sizes[p].routers + 1
+            sizes[p].nodes = sizes[p].nodes + #topo:on_router(at)
+            for _, s in ipairs(next_to[at]) do
+               if not part[s] then
+                  part[s], stack[#stack + 1] = p, s
+               end
+            end
+         end
+      end
+   end
+   return sizes
+end
+
+local function parts(topo, list)
+   local sizes, names = parts_of(topo), {}
+   for _, p in ipairs(sizes) do
+      if p.nodes > 0 then
+         names[#names + 1] = ("%d nodes with router %s"):format(p.nodes, topo.router_name[p.first])
+      end
+   end
+   if #names > 1 then
+      finding(list, "parts", "the machine falls into parts that no link connects", names)
+   end
+end
+
+local function lonely(topo, list)
+   local into, nodes, routers, unconnected = {}, {}, {}, {}
+   for c = 1, #topo.components do
+      if topo:is_link(c) then
+         into[topo:to(c)] = true
+      end
+   end
+   for r = 0, topo.routers - 1 do
+      if topo.routers > 1 and (#topo:links_of(r) == 0 or not into[r]) then
+         routers[#routers + 1] = topo.router_name[r]
+         for _, n in ipairs(topo:on_router(r)) do
+            nodes[#nodes + 1] = topo.nodes[n]
+         end
+      end
+   end
+   for n, name in ipairs(topo.nodes) do
+      for rail = 1, topo.rails or 1 do
+         if not topo:router(n, rail) then
+            unconnected[#unconnected + 1] = (topo.rails or 1) > 1 and name .. ":" .. rail or name
+         end
+      end
+   end
+   finding(list, "unconnected", "nodes that are on no router", unconnected)
+   finding(list, "lonely", "routers without links to them or from them", routers)
+   finding(list, "nodes_without_links", "nodes whose router has no links to it or from it", nodes)
+end
+
+---------------------------------------------------------------- capacities
+
+local function differ(a, b)
+   return math.abs(a - b) > SAME * math.max(a, b)
+end
+
+local function directions(topo, list)
+   local one_way, uneven = {}, {}
+   for c = 1, #topo.components do
+      local back = topo:opposite(c)
+      if topo:is_link(c) and not back then
+         one_way[#one_way + 1] = topo.components[c]
+      elseif back and c < back and differ(topo.capacity[c], topo.capacity[back]) then
+         uneven[#uneven + 1] = ("%s %.2f, %s %.2f GB/s"):format(topo.components[c],
+            topo.capacity[c] / 1e9, topo.components[back], topo.capacity[back] / 1e9)
+      end
+   end
+   finding(list, "one_way", "links that have no way back", one_way)
+   finding(list, "asymmetric", "cables whose directions differ in capacity", uneven)
+end
+
+-- Capacities of a class that only few of its links have.
+local function rare(topo, list)
+   local classes = {}
+   for c = 1, #topo.components do
+      local k = classes[topo:class(c)] or { n = 0, by = {} }
+      classes[topo:class(c)] = k
+      local v = topo.capacity[c]
+      k.n = k.n + 1
+      k.by[v] = k.by[v] or {}
+      table.insert(k.by[v], c)
+   end
+   local names = {}
+   for class, k in pairs(classes) do
+      for v, members in pairs(k.by) do
+         if #members < RARE * k.n then
+            for _, c in ipairs(members) do
+               names[#names + 1] = ("%s (%s) %.2f GB/s"):format(topo.components[c], class, v / 1e9)
+            end
+         end
+      end
+   end
+   table.sort(names)
+   finding(list, "rare", "capacities that fewer than 10% of their class have", names)
+end
+
+---------------------------------------------------------------- routes, names
+
+local function unroutable(topo, o, list)
+   local r = o.rerouted or topo:set_health(o.around or {})
+   local names = {}
+   for i, u in ipairs(r.unroutable or {}) do
+      names[i] = ("%s to %s: %s"):format(topo.router_name[u[1]], topo.router_name[u[2]], u[3])
+   end
+   if #names > 0 then
+      finding(list, "unroutable", "pairs of nodes without a route", names)
+      list[#list].count = r.pairs
+   end
+end
+
+local function in_slurm(topo, slurm, list)
+   local here, there = {}, {}
+   for _, name in ipairs(topo.nodes) do
+      if not slurm.known[name] then
+         here[#here + 1] = name
+      end
+   end
+   for _, name in ipairs(slurm.names) do
+      if not topo.node_id[name] then
+         there[#there + 1] = name
+      end
+   end
+   finding(list, "not_in_slurm", "nodes that are not in slurm.conf", here)
+   finding(list, "not_in_topology", "nodes in slurm.conf that are not in the topology", there)
+end
+
+--- @param topo topology
+-- @param o { slurm = { names = array, known = map }, rerouted = what set_health told,
+--   around = map of what the fabric has routed around }, each or nil
+-- @return array of { kind =, text =, count =, names = array, the first thousand }
+function check.all(topo, o)
+   local list = {}
+   parts(topo, list)
+   lonely(topo, list)
+   directions(topo, list)
+   rare(topo, list)
+   unroutable(topo, o, list)
+   if o.slurm then
+      in_slurm(topo, o.slurm, list)
+   end
+   return list
+end
+
+return check

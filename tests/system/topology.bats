@@ -1,0 +1,217 @@
+#!/usr/bin/env bats
+# `taut topology` as a program: files, exit status, what it says to bad input.
+
+setup() {
+    taut=$TAUT_BUILDDIR/advisor/taut
+    export TAUT_LUA_DIR=$TAUT_SRCDIR/lua
+    unset SLURM_CONF
+    cd "$BATS_TEST_TMPDIR"
+    umask 022
+    cat >ring.lua <<'END'
+topology = torus { dims = { 6 }, nodes_per_router = 1, nodes = "n[0-5]", capacity = 1 * GB }
+END
+}
+
+# topology ARGUMENT...: about the ring
+topology() {
+    run "$taut" topology "$@" -m ring.lua
+}
+
+@test "every subcommand is in the help, and has its own" {
+    run "$taut" topology --help
+    [ "$status" -eq 0 ]
+    local help=$output name
+    for name in show route behind exposed classes load diff check draw export; do
+        [[ $help == *"   $name "* ]]
+        run "$taut" topology "$name" --help
+        [ "$status" -eq 0 ]
+        [[ $output == "Usage: taut topology $name"* ]]
+    done
+    run "$taut" topology
+    [ "$status" -eq 2 ]
+}
+
+@test "what is not there is named, with an example of what is" {
+    topology route n0 n6
+    [ "$status" -eq 1 ]
+    [[ $output == "taut: route: ring.lua has no node or router 'n6' (expected such as n0 or r0)" ]]
+    topology behind r0
+    [ "$status" -eq 1 ]
+    [[ $output == *"has no component 'r0' (expected a link such as r5/X-"* ]]
+    topology show x
+    [ "$status" -eq 1 ]
+    [[ $output == *"has no router, node or component 'x'"* ]]
+    topology show --fail r0/X+=1.5
+    [ "$status" -eq 1 ]
+    [[ $output == *"--fail: expected COMPONENT or COMPONENT=SHARE, with a share from 0 to 1"*"r0/X+=1.5"* ]]
+    topology route n0 n1 --rail 2
+    [ "$status" -eq 1 ]
+    [[ $output == *"--rail: expected 1 to 1, got 2"* ]]
+    topology load shift -w n0,n9
+    [ "$status" -eq 1 ]
+    [[ $output == *"has no node 'n9'"* ]]
+    topology load nearest --grid 2x2
+    [ "$status" -eq 1 ]
+    [[ $output == *"grid 2x2 has 4 places, there are 6 nodes"* ]]
+    topology draw --plane Y=1
+    [ "$status" -eq 1 ]
+    [[ $output == *"--plane: expected such as X=5, got 'Y=1'"* ]]
+    topology export slurm --as ranks --order hilbertt
+    [ "$status" -eq 1 ]
+    [[ $output == *"order 'hilbertt' is not known"*"expected one of names, snake, hilbert"* ]]
+}
+
+@test "wrong arguments end with 2" {
+    topology load storm
+    [ "$status" -eq 2 ]
+    topology load shift --by 0
+    [ "$status" -eq 2 ]
+    topology behind r0/X+ --left 2
+    [ "$status" -eq 2 ]
+    topology export slurm --as names --format yaml
+    [ "$status" -eq 2 ]
+    topology export slurm --as names --prefix 'a b'
+    [ "$status" -eq 2 ]
+    topology draw --json
+    [ "$status" -eq 2 ]
+}
+
+@test "a bad machine file is named with its line" {
+    printf '\ntopology = torus { dims = { 6 }, nodes_per_router = 0, nodes = "n[0-5]" }\n' >bad.lua
+    run "$taut" topology show -m bad.lua
+    [ "$status" -eq 1 ]
+    [[ $output == "taut: bad.lua:2: topology.nodes_per_router: expected"* ]]
+    echo 'topology = os.exit()' >bad.lua
+    run "$taut" topology show -m bad.lua
+    [ "$status" -eq 1 ]
+    [[ $output == "taut: bad.lua:1: "*"'os'"* ]]
+    echo 'while true do end' >bad.lua
+    run timeout 20 "$taut" topology show -m bad.lua
+    [ "$status" -eq 1 ]
+    [[ $output == *"bad.lua:1: more than 10000000 instructions"* ]]
+    echo 'x = 1' >bad.lua
+    run "$taut" topology show -m bad.lua
+    [[ $output == *"bad.lua:1: topology: expected"* ]]
+    chmod 666 ring.lua
+    topology show
+    [ "$status" -eq 1 ]
+    [[ $output == *"ring.lua: is writable by others than its owner"* ]]
+    run "$taut" topology show -m /nowhere/x.lua
+    [ "$status" -eq 1 ]
+    [[ $output == *"/nowhere/x.lua"* ]]
+}
+
+@test "a taut.lua will do as a machine file" {
+    printf 'mode = "observe"\nchecks = { test_ms = 20 }\n' >>ring.lua
+    topology show
+    [ "$status" -eq 0 ]
+    [[ $output == *"torus 6, of ring.lua"* ]]
+}
+
+@test "pictures go to a file or to standard output" {
+    topology draw -o ring.svg
+    [ "$status" -eq 0 ]
+    [[ $output == "ring.svg: 12 links, "*" bytes" ]]
+    "$taut" topology draw -m ring.lua >stdout.svg
+    cmp ring.svg stdout.svg
+    head -c 5 ring.svg | grep -q '^<svg '
+    topology draw -o /nowhere/ring.svg
+    [ "$status" -eq 1 ]
+    [[ $output == *"cannot write /nowhere/ring.svg: No such file"* ]]
+    topology draw -o /dev/full
+    [ "$status" -eq 1 ]
+    [[ $output == *"cannot write /dev/full: No space left"* ]]
+    topology export slurm -o /dev/full
+    [ "$status" -eq 1 ]
+}
+
+@test "a hostile name of a file is text in a picture and a comment in topology.conf" {
+    local evil=$'<b>&"\nSwitchName=x Nodes=n[0-5]'
+    cp ring.lua "$evil.lua"
+    run "$taut" topology draw -m "$evil.lua"
+    [ "$status" -eq 0 ]
+    [[ $output != *"<b>"* ]]
+    [[ $output == *"&lt;b&gt;&amp;&quot;"* ]]
+    run "$taut" topology export slurm -m "$evil.lua"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^SwitchName=x ' <<<"$output")" -eq 0 ]
+    [[ ${lines[0]} == "# Made by taut topology export from <b>&\"?SwitchName=x"* ]]
+}
+
+@test "diff tells equal from different by its exit status" {
+    run "$taut" topology diff ring.lua ring.lua
+    [ "$status" -eq 0 ]
+    sed 's/n\[0-5\]/n[1-6]/' ring.lua >other.lua
+    run "$taut" topology diff ring.lua other.lua
+    [ "$status" -eq 1 ]
+    [[ $output == *"- node n0"*"+ node n6"* ]]
+    run "$taut" topology diff ring.lua nowhere.lua
+    [ "$status" -eq 2 ]
+    [[ $output == *"nowhere.lua"* ]]
+}
+
+@test "diff of a model with what ibnetdiscover says of the fabric" {
+    local recorded=$TAUT_SRCDIR/tests/data/routing/t444-dor/ibnetdiscover.txt.gz
+    [ -f "$recorded" ] || skip "no recorded ibnetdiscover file"
+    gunzip <"$recorded" >net.txt
+    echo 'topology = torus { dims = { 4, 4, 4 }, nodes_per_router = 1, capacity = 4 * GB,
+        nodes = "n-[0-3]-[0-3]-[0-3]-0" }' >model.lua
+    run "$taut" topology diff model.lua ibnetdiscover:net.txt
+    [ "$status" -eq 0 ]
+    [[ $output == *"64 of 64 routers matched by the nodes on them"*"no differences" ]]
+    # two hosts have changed places, and one cable runs at half its speed
+    sed -e 's/n-2-2-2-0/n-tmp/' -e 's/n-3-2-2-0/n-2-2-2-0/' -e 's/n-tmp/n-3-2-2-0/' \
+        -e '/^\[3\].*"sw-2-3-2"/s/4xQDR/4xDDR/' -e '/^\[4\].*"sw-2-2-2"/s/4xQDR/4xDDR/' \
+        <net.txt >swapped.txt
+    run "$taut" topology diff model.lua ibnetdiscover:swapped.txt
+    [ "$status" -eq 1 ]
+    [[ $output == *"! node n-2-2-2-0: on r2.2.2, there on "* ]]
+    [[ $output == *"! node n-3-2-2-0: on r3.2.2, there on "* ]]
+    [[ $output == *": 4.00 GB/s, there 2.00 GB/s"* ]]
+    run "$taut" topology diff model.lua ibnetdiscover:/nowhere
+    [ "$status" -eq 2 ]
+    [[ $output == *"/nowhere"* ]]
+}
+
+@test "check needs the slurm.conf it is given, and looks for the usual one" {
+    topology check --slurm-conf nowhere.conf
+    [ "$status" -eq 2 ]
+    [[ $output == *"nowhere.conf: No such file"* ]]
+    echo 'NodeName=n[0-4]' >slurm.conf
+    SLURM_CONF=$PWD/slurm.conf topology check
+    [ "$status" -eq 1 ]
+    [[ $output == *"nodes that are not in slurm.conf: 1"*"n5"* ]]
+    echo 'NodeName=n[0-' >slurm.conf
+    topology check --slurm-conf slurm.conf
+    [ "$status" -eq 2 ]
+    [[ $output == *"slurm.conf:1: NodeName: "* ]]
+    topology check --slurm-conf -
+    [ "$status" -eq 0 ]
+}
+
+@test "JSON is one document on standard output" {
+    local command
+    for command in show 'show r0' 'show n0' 'show r0/X+' 'route n0 n3 --back' \
+        'behind r0/X+ --cable' 'exposed r0/X+ --routes 2' classes 'load ring' \
+        'check --slurm-conf -' 'export slurm' 'draw -o p.svg'; do
+        # shellcheck disable=SC2086 # words
+        "$taut" topology $command -m ring.lua --fail r1/X+=0.5 --json >out.json
+        echo 'assert(require("taut.json").decode(assert(io.open(arg[1])):read "a"))' >decode.lua
+        "$TAUT_BUILDDIR/advisor/tautd" --lua decode.lua out.json
+    done
+    "$taut" topology diff ring.lua ring.lua --json >out.json
+    "$TAUT_BUILDDIR/advisor/tautd" --lua decode.lua out.json
+}
+
+@test "without tautd health is unknown, and that is said" {
+    cat >scene.lua <<'END'
+local scene = require "taut.cli.scene"
+scene.installed = function() return arg[1] end
+local s = assert(scene.open { socket = arg[2] })
+assert(not s.has_health and s:verdict(1) == "-")
+print(s.note)
+END
+    run "$TAUT_BUILDDIR/advisor/tautd" --lua scene.lua "$PWD/ring.lua" "$PWD/no.sock"
+    [ "$status" -eq 0 ]
+    [[ $output == "health unknown: tautd does not answer at $PWD/no.sock: "* ]]
+}
