@@ -133,6 +133,10 @@ static json_t *describe_port(const struct taut_ib_port *port)
         json_object_set_new(out, "guid", taut_ib_guid(port->guid));
     if (port->known)
         add_info(out, port);
+    if (port->known && (port->node->type != TAUT_IB_SWITCH || !port->number))
+        json_object_set_new(out, "gid_prefix",
+                            taut_ib_guid(mad_get_field64(
+                                (void *)port->info, 0, IB_PORT_GID_PREFIX_F)));
     if (port->error != 0)
         json_object_set_new(out, "error", taut_ib_why(port->error, 0));
     add_far(out, port);

@@ -186,7 +186,10 @@ static struct taut_mad *new_question(const struct group *g, uint64_t port)
         taut_be_write(record.portgid + 8, 8, port);
         mask |= UMAD_SA_MCM_COMP_MASK_PORT_GID;
     }
-    taut_be_write(mad->bytes + AT_SM_KEY, 8, g->sm_key);
+    /* To one who has its key a subnet manager lists members, and a group
+     * without any is nothing; to others it tells of the group. */
+    if (port != 0)
+        taut_be_write(mad->bytes + AT_SM_KEY, 8, g->sm_key);
     taut_be_write(mad->bytes + AT_COMP_MASK, 8, mask);
     memcpy(mad->bytes + TAUT_SA_DATA, &record, sizeof(record));
     taut_mad_to(mad, g->sm_lid, g->sm_sl);

@@ -4,6 +4,7 @@
 -- SlurmUser and tautd's own user may change anything.
 local advice = require "taut.advice"
 local explain = require "taut.explain"
+local fabric_answers = require "taut.fabric.answers"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
@@ -110,6 +111,19 @@ local function set_switch(d, value)
    return { switch = value }
 end
 
+---------------------------------------------------------------- fabric
+
+local function fabric(d, args, uid, reply)
+   local params = type(args.args) == "table" and args.args or {}
+   if not d.fabric then
+      return reply(nil, "fabric: tautd does not sweep")
+   elseif fabric_answers.is_privileged(args.what, params) and not d.cluster:is_admin(uid) then
+      return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(
+         sys.user_name(uid)))
+   end
+   d.fabric:answer(args.what, params, reply)
+end
+
 ---------------------------------------------------------------- dispatch
 
 -- name → { admin only, fn(d, args, who, uid, reply) }
@@ -121,6 +135,7 @@ local commands = {
       d.cluster:refresh(function() reply(advice.give(d, args)) end)
    end },
    explain = { false, function(d, args, _, uid, reply) explain.answer(d, args, uid, reply) end },
+   fabric = { false, function(d, args, _, uid, reply) fabric(d, args, uid, reply) end },
    release = { true, function(d, args, who, _, reply) release(d, args, who, reply) end },
    policy = { true, function(d, args, _, _, reply)
       if args.mode ~= "enable" and args.mode ~= "observe" then

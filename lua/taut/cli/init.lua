@@ -6,8 +6,8 @@ local sys = require "taut.sys"
 local cli = {}
 
 -- In the order of `taut --help`; adding one is a file and a line.
-local commands = { "status", "links", "nodes", "explain", "advise", "release", "policy", "off",
-   "on", "config" }
+local commands = { "status", "links", "nodes", "explain", "advise", "fabric", "release", "policy",
+   "off", "on", "config" }
 
 local function parser_of()
    local parser = argparse("taut")
