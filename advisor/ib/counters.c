@@ -14,12 +14,17 @@
 
 /* ClassPortInfo's CapabilityMask of performance management (IBA 1, 16.1.3.1),
  * and a bit of its CapabilityMask2. */
+#define PM_ALL_PORTS 0x0100
 #define PM_EXT_WIDTH 0x0200
 #define PM_EXT_WIDTH_NO_IETF 0x0400
 #define PM_XMIT_WAIT 0x1000
 #define PM2_EXT_ERRORS 0x2
 
 #define ATTR_CLASS_PORT_INFO 1
+
+#define ALL_PORTS 255
+
+#define FIRST_TRAFFIC 13 /* in taut_ib_counter_names */
 
 enum need {
     ALWAYS = 0,
@@ -103,6 +108,12 @@ const char *const taut_ib_counter_names[] = {
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
+struct reading {
+    struct taut_ib_fabric *fabric;
+    struct taut_mads *mads;
+    bool traffic;
+};
+
 static bool can(const struct taut_ib_node *node, unsigned need)
 {
     switch (need) {
@@ -115,6 +126,13 @@ static bool can(const struct taut_ib_node *node, unsigned need)
     default:
         return true;
     }
+}
+
+/* Without being asked for, traffic is not told: 32 bits of bytes are full in
+ * seconds. */
+static bool is_traffic(unsigned counter)
+{
+    return counter >= FIRST_TRAFFIC;
 }
 
 static bool failed(struct taut_ib_port *port, struct taut_mad *mad, int error)
@@ -130,12 +148,14 @@ static bool failed(struct taut_ib_port *port, struct taut_mad *mad, int error)
 static void on_basic(struct taut_mad *mad, int error)
 {
     struct taut_ib_port *port = mad->subject;
+    const struct reading *r = mad->owner;
 
     if (failed(port, mad, error))
         return;
     for (size_t i = 0; i < COUNT(basic); i++) {
         uint64_t bit = UINT64_C(1) << basic[i].counter;
-        if ((port->wide & bit) || !can(port->node, basic[i].need))
+        if ((port->wide & bit) || !can(port->node, basic[i].need) ||
+            (is_traffic(basic[i].counter) && !r->traffic))
             continue;
         port->value[basic[i].counter] =
             mad_get_field(mad->bytes + TAUT_PERF_DATA, 0, basic[i].field);
@@ -146,12 +166,14 @@ static void on_basic(struct taut_mad *mad, int error)
 static void on_extended(struct taut_mad *mad, int error)
 {
     struct taut_ib_port *port = mad->subject;
+    const struct reading *r = mad->owner;
 
     if (failed(port, mad, error))
         return;
     for (size_t i = 0; i < COUNT(extended); i++) {
         uint64_t bit = UINT64_C(1) << extended[i].counter;
-        if (!can(port->node, extended[i].need))
+        if (!can(port->node, extended[i].need) ||
+            (is_traffic(extended[i].counter) && !r->traffic))
             continue;
         port->value[extended[i].counter] =
             mad_get_field64(mad->bytes + TAUT_PERF_DATA, 0, extended[i].field);
@@ -162,13 +184,8 @@ static void on_extended(struct taut_mad *mad, int error)
 
 /* ---- asking ---- */
 
-struct reading {
-    struct taut_ib_fabric *fabric;
-    struct taut_mads *mads;
-};
-
-static void ask(struct reading *r, struct taut_ib_port *port, uint16_t attr,
-                taut_mad_done_f *done)
+static void ask(struct reading *r, struct taut_ib_port *port, unsigned select,
+                uint16_t attr, taut_mad_done_f *done)
 {
     struct taut_ib_node *node = port->node;
     uint16_t lid = node->type == TAUT_IB_SWITCH ? node->lid : port->lid;
@@ -180,7 +197,7 @@ static void ask(struct reading *r, struct taut_ib_port *port, uint16_t attr,
     }
     if (attr != ATTR_CLASS_PORT_INFO)
         mad_set_field(mad->bytes + TAUT_PERF_DATA, 0, IB_PC_PORT_SELECT_F,
-                      port->number);
+                      select);
     taut_mad_to(mad, lid, 0);
     mad->done = done;
     mad->owner = r;
@@ -204,10 +221,47 @@ static void ask_counters(struct reading *r, struct taut_ib_node *node)
         struct taut_ib_port *port = &node->ports[i];
         if (!is_askable(port))
             continue;
-        ask(r, port, IB_GSI_PORT_COUNTERS, on_basic);
-        if (node->pm_caps & (PM_EXT_WIDTH | PM_EXT_WIDTH_NO_IETF))
-            ask(r, port, IB_GSI_PORT_COUNTERS_EXT, on_extended);
+        ask(r, port, port->number, IB_GSI_PORT_COUNTERS, on_basic);
+        if ((r->traffic || (node->pm_caps2 & PM2_EXT_ERRORS)) &&
+            (node->pm_caps & (PM_EXT_WIDTH | PM_EXT_WIDTH_NO_IETF)))
+            ask(r, port, port->number, IB_GSI_PORT_COUNTERS_EXT, on_extended);
     }
+}
+
+static bool all_zero(const struct taut_ib_node *node, uint8_t *data)
+{
+    for (size_t i = 0; i < COUNT(basic); i++)
+        if (!is_traffic(basic[i].counter) && can(node, basic[i].need) &&
+            mad_get_field(data, 0, basic[i].field) != 0)
+            return false;
+    return true;
+}
+
+/* The sum of a switch's ports; where that is nothing, so is each. */
+static void on_sum(struct taut_mad *mad, int error)
+{
+    struct taut_ib_node *node = ((struct taut_ib_port *)mad->subject)->node;
+
+    if (error != 0 || !all_zero(node, mad->bytes + TAUT_PERF_DATA)) {
+        ask_counters(mad->owner, node);
+        return;
+    }
+    for (unsigned i = 0; i <= node->num_ports; i++)
+        for (size_t k = 0; k < COUNT(basic); k++)
+            if (is_askable(&node->ports[i]) && !is_traffic(basic[k].counter) &&
+                can(node, basic[k].need))
+                node->ports[i].has |= UINT64_C(1) << basic[k].counter;
+}
+
+static void ask_node(struct reading *r, struct taut_ib_port *first)
+{
+    const struct taut_ib_node *node = first->node;
+
+    if (node->type == TAUT_IB_SWITCH && (node->pm_caps & PM_ALL_PORTS) &&
+        !(node->pm_caps2 & PM2_EXT_ERRORS) && !r->traffic)
+        ask(r, first, ALL_PORTS, IB_GSI_PORT_COUNTERS, on_sum);
+    else
+        ask_counters(r, first->node);
 }
 
 static void on_abilities(struct taut_mad *mad, int error)
@@ -225,7 +279,7 @@ static void on_abilities(struct taut_mad *mad, int error)
                 node->ports[i].pm_error = error;
         return;
     }
-    ask_counters(mad->owner, node);
+    ask_node(mad->owner, port);
 }
 
 static struct taut_ib_port *first_askable(struct taut_ib_node *node)
@@ -236,16 +290,17 @@ static struct taut_ib_port *first_askable(struct taut_ib_node *node)
     return NULL;
 }
 
-int taut_ib_read_counters(struct taut_ib_fabric *fabric, struct taut_mads *mads)
+int taut_ib_read_counters(struct taut_ib_fabric *fabric, struct taut_mads *mads,
+                          bool traffic)
 {
-    struct reading r = {fabric, mads};
+    struct reading r = {fabric, mads, traffic};
 
     for (struct taut_ib_node *n = fabric->nodes; n != NULL; n = n->next) {
         struct taut_ib_port *port = first_askable(n);
         /* It may have been deaf on one way and be reached on another. */
         n->peer.unanswered = 0;
         if (port != NULL)
-            ask(&r, port, ATTR_CLASS_PORT_INFO, on_abilities);
+            ask(&r, port, 0, ATTR_CLASS_PORT_INFO, on_abilities);
     }
     return taut_mads_run(mads);
 }

@@ -11,14 +11,6 @@
 
 #include "advisor/ib/describe.h"
 
-static void put(json_t *object, const char *key, uint64_t value)
-{
-    /* Lua's and jansson's integers are signed; no counter gets that far. */
-    if (value > INT64_MAX)
-        value = INT64_MAX;
-    json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
 json_t *taut_ib_guid(uint64_t guid)
 {
     char text[32];
@@ -64,90 +56,112 @@ json_t *taut_ib_why(int error, int status)
     }
 }
 
-/* ---- ports ---- */
+/* ---- printing ---- */
 
-static const struct {
-    const char *key;
-    enum MAD_FIELDS field;
-} port_fields[] = {
-    {"state", IB_PORT_STATE_F},
-    {"phys", IB_PORT_PHYS_STATE_F},
-    {"width", IB_PORT_LINK_WIDTH_ACTIVE_F},
-    {"width_enabled", IB_PORT_LINK_WIDTH_ENABLED_F},
-    {"width_supported", IB_PORT_LINK_WIDTH_SUPPORTED_F},
-    {"speed", IB_PORT_LINK_SPEED_ACTIVE_F},
-    {"speed_enabled", IB_PORT_LINK_SPEED_ENABLED_F},
-    {"speed_supported", IB_PORT_LINK_SPEED_SUPPORTED_F},
-    {"ext_speed", IB_PORT_LINK_SPEED_EXT_ACTIVE_F},
-    {"ext_speed_enabled", IB_PORT_LINK_SPEED_EXT_ENABLED_F},
-    {"ext_speed_supported", IB_PORT_LINK_SPEED_EXT_SUPPORTED_F},
-    {"lid", IB_PORT_LID_F},
-    {"sm_lid", IB_PORT_SMLID_F},
-    {"caps", IB_PORT_CAPMASK_F},
+static void print_guid(FILE *out, const char *key, uint64_t guid)
+{
+    fprintf(out, ",\"%s\":\"0x%016" PRIx64 "\"", key, guid);
+}
+
+static void print_json(FILE *out, const char *key, json_t *value)
+{
+    fprintf(out, ",\"%s\":", key);
+    json_dumpf(value, out, JSON_ENCODE_ANY);
+    json_decref(value);
+}
+
+/* In the order that doc/internals.md gives. */
+static const enum MAD_FIELDS port_fields[] = {
+    IB_PORT_STATE_F,
+    IB_PORT_PHYS_STATE_F,
+    IB_PORT_LINK_WIDTH_ACTIVE_F,
+    IB_PORT_LINK_WIDTH_ENABLED_F,
+    IB_PORT_LINK_WIDTH_SUPPORTED_F,
+    IB_PORT_LINK_SPEED_ACTIVE_F,
+    IB_PORT_LINK_SPEED_ENABLED_F,
+    IB_PORT_LINK_SPEED_SUPPORTED_F,
+    IB_PORT_LINK_SPEED_EXT_ACTIVE_F,
+    IB_PORT_LINK_SPEED_EXT_ENABLED_F,
+    IB_PORT_LINK_SPEED_EXT_SUPPORTED_F,
 };
 
-static void add_info(json_t *out, const struct taut_ib_port *port)
+/* What is each port's own, and of a switch only its processor's. */
+static void print_address(FILE *out, const struct taut_ib_port *port)
 {
-    for (size_t i = 0; i < sizeof(port_fields) / sizeof(port_fields[0]); i++) {
-        uint32_t v = mad_get_field((void *)port->info, 0, port_fields[i].field);
-        if (v != 0)
-            put(out, port_fields[i].key, v);
-    }
+    fprintf(out, ",\"lid\":%u,\"sm_lid\":%u,\"caps\":%u", port->lid,
+            mad_get_field((void *)port->info, 0, IB_PORT_SMLID_F),
+            mad_get_field((void *)port->info, 0, IB_PORT_CAPMASK_F));
+    print_guid(out, "gid_prefix",
+               mad_get_field64((void *)port->info, 0, IB_PORT_GID_PREFIX_F));
 }
 
-/* Zeros are left out: a counter that was read and is not there is 0. */
-static void add_counters(json_t *out, const struct taut_ib_port *port)
+/* As text: most ports of a fabric have the same, and a reader then looks at
+ * it once. */
+static void print_info(FILE *out, const struct taut_ib_port *port)
 {
-    json_t *narrow = json_object(), *wide = json_object();
+    fputs(",\"info\":\"", out);
+    for (size_t i = 0; i < sizeof(port_fields) / sizeof(port_fields[0]); i++)
+        fprintf(out, i == 0 ? "%u" : " %u",
+                mad_get_field((void *)port->info, 0, port_fields[i]));
+    fputc('"', out);
+    if (port->node->type != TAUT_IB_SWITCH || port->number == 0)
+        print_address(out, port);
+}
 
+/* Zeros are left out.  Lua's integers are signed; no counter gets that far. */
+static void print_form(FILE *out, const char *key,
+                       const struct taut_ib_port *port, uint64_t which)
+{
+    const char *between = "";
+    uint64_t v;
+
+    fprintf(out, ",\"%s\":{", key);
     for (int i = 0; taut_ib_counter_names[i] != NULL; i++) {
-        uint64_t bit = UINT64_C(1) << i;
-        if ((port->has & bit) && port->value[i] != 0)
-            put(port->wide & bit ? wide : narrow, taut_ib_counter_names[i],
-                port->value[i]);
+        v = port->value[i] < INT64_MAX ? port->value[i] : INT64_MAX;
+        if (!(which & UINT64_C(1) << i) || v == 0)
+            continue;
+        fprintf(out, "%s\"%s\":%" PRIu64, between, taut_ib_counter_names[i], v);
+        between = ",";
     }
+    fputc('}', out);
+}
+
+static void print_counters(FILE *out, const struct taut_ib_port *port)
+{
+    uint64_t set = 0;
+
+    for (unsigned i = 0; taut_ib_counter_names[i] != NULL; i++)
+        if (port->value[i] != 0)
+            set |= UINT64_C(1) << i;
     if (port->has != 0)
-        json_object_set(out, "counters", narrow);
-    if (port->wide != 0)
-        json_object_set(out, "counters64", wide);
-    json_decref(narrow);
-    json_decref(wide);
-}
-
-static void add_far(json_t *out, const struct taut_ib_port *port)
-{
-    if (port->far != NULL) {
-        json_object_set_new(out, "far", taut_ib_guid(port->far->guid));
-        put(out, "far_port", port->far_port);
-    } else if (port->silent) {
-        json_object_set_new(out, "silent", json_true());
-    }
-}
-
-static json_t *describe_port(const struct taut_ib_port *port)
-{
-    json_t *out = json_object();
-
-    put(out, "port", port->number);
-    if (port->guid != 0)
-        json_object_set_new(out, "guid", taut_ib_guid(port->guid));
-    if (port->known)
-        add_info(out, port);
-    if (port->known && (port->node->type != TAUT_IB_SWITCH || !port->number))
-        json_object_set_new(out, "gid_prefix",
-                            taut_ib_guid(mad_get_field64(
-                                (void *)port->info, 0, IB_PORT_GID_PREFIX_F)));
-    if (port->error != 0)
-        json_object_set_new(out, "error", taut_ib_why(port->error, 0));
-    add_far(out, port);
-    add_counters(out, port);
+        fprintf(out, ",\"read\":%d", port->wide != 0 ? 64 : 32);
+    if (set & port->has & ~port->wide)
+        print_form(out, "counters", port, port->has & ~port->wide);
+    if (set & port->wide)
+        print_form(out, "counters64", port, port->wide);
     if (port->pm_error != 0)
-        json_object_set_new(out, "pm_error",
-                            taut_ib_why(port->pm_error, port->pm_status));
-    return out;
+        print_json(out, "pm_error",
+                   taut_ib_why(port->pm_error, port->pm_status));
 }
 
-/* ---- nodes ---- */
+static void print_port(FILE *out, const struct taut_ib_port *port)
+{
+    fprintf(out, "{\"port\":%u", port->number);
+    if (port->guid != 0)
+        print_guid(out, "guid", port->guid);
+    if (port->known)
+        print_info(out, port);
+    if (port->error != 0)
+        print_json(out, "error", taut_ib_why(port->error, 0));
+    if (port->far != NULL) {
+        print_guid(out, "far", port->far->guid);
+        fprintf(out, ",\"far_port\":%u", port->far_port);
+    } else if (port->silent) {
+        fputs(",\"silent\":true", out);
+    }
+    print_counters(out, port);
+    fputc('}', out);
+}
 
 static const char *type_name(enum taut_ib_type type)
 {
@@ -156,39 +170,41 @@ static const char *type_name(enum taut_ib_type type)
                                   : "router";
 }
 
-static json_t *describe_path(const struct taut_ib_node *node)
+static void print_path(FILE *out, const struct taut_ib_node *node)
 {
-    char text[4 * (TAUT_MAD_HOPS + 2)];
-    size_t n = (size_t)snprintf(text, sizeof(text), "0");
-
+    fputs(",\"path\":\"0", out);
     for (unsigned i = 1; i <= node->hops; i++)
-        n += (size_t)snprintf(text + n, sizeof(text) - n, ",%u", node->path[i]);
-    return json_string(text);
+        fprintf(out, ",%u", node->path[i]);
+    fputc('"', out);
 }
 
-json_t *taut_ib_describe_node(const struct taut_ib_node *node)
+void taut_ib_print_node(FILE *out, const struct taut_ib_node *node)
 {
-    json_t *out = json_object(), *ports = json_array();
+    const char *between = "";
 
-    json_object_set_new(out, "guid", taut_ib_guid(node->guid));
-    json_object_set_new(out, "type", json_string(type_name(node->type)));
+    fprintf(out, "{\"type\":\"%s\",\"num_ports\":%u,\"lid\":%u",
+            type_name(node->type), node->num_ports, node->lid);
+    print_guid(out, "guid", node->guid);
+    print_guid(out, "system_guid", node->system_guid);
     if (node->named)
-        json_object_set_new(out, "desc", taut_ib_text(node->desc));
-    put(out, "num_ports", node->num_ports);
-    put(out, "lid", node->lid);
-    json_object_set_new(out, "system_guid", taut_ib_guid(node->system_guid));
-    put(out, "device", mad_get_field((void *)node->info, 0, IB_NODE_DEVID_F));
-    put(out, "vendor",
-        mad_get_field((void *)node->info, 0, IB_NODE_VENDORID_F));
-    json_object_set_new(out, "path", describe_path(node));
+        print_json(out, "desc", taut_ib_text(node->desc));
+    fprintf(out, ",\"device\":%u,\"vendor\":%u",
+            mad_get_field((void *)node->info, 0, IB_NODE_DEVID_F),
+            mad_get_field((void *)node->info, 0, IB_NODE_VENDORID_F));
+    print_path(out, node);
+    fputs(",\"ports\":[", out);
     for (unsigned i = 0; i <= node->num_ports; i++) {
         const struct taut_ib_port *port = &node->ports[i];
-        if (port->known || port->error != 0 || port->far != NULL)
-            json_array_append_new(ports, describe_port(port));
+        if (!port->known && port->error == 0 && port->far == NULL)
+            continue;
+        fputs(between, out);
+        print_port(out, port);
+        between = ",";
     }
-    json_object_set_new(out, "ports", ports);
-    return out;
+    fputs("]}", out);
 }
+
+/* ---- clashes ---- */
 
 static json_t *describe_end(const struct taut_ib_port *port)
 {
@@ -198,7 +214,7 @@ static json_t *describe_end(const struct taut_ib_port *port)
         return json_null();
     out = json_object();
     json_object_set_new(out, "guid", taut_ib_guid(port->node->guid));
-    put(out, "port", port->number);
+    json_object_set_new(out, "port", json_integer(port->number));
     return out;
 }
 
@@ -210,7 +226,7 @@ json_t *taut_ib_describe_clashes(const struct taut_ib_fabric *fabric)
          c = c->next) {
         json_t *out = json_object();
         json_object_set_new(out, "guid", taut_ib_guid(c->guid));
-        put(out, "port", c->port);
+        json_object_set_new(out, "port", json_integer(c->port));
         json_object_set_new(out, "first", describe_end(c->first));
         json_object_set_new(out, "second", describe_end(c->second));
         json_array_append_new(list, out);

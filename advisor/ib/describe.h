@@ -3,12 +3,15 @@
 #ifndef TAUT_ADVISOR_IB_DESCRIBE_H
 #define TAUT_ADVISOR_IB_DESCRIBE_H
 
+#include <stdio.h>
+
 #include <jansson.h>
 
 #include "advisor/ib/fabric.h"
 
-/* One node with its ports; NULL when out of memory. */
-json_t *taut_ib_describe_node(const struct taut_ib_node *node);
+/* Print one node with its ports.  Straight to 'out': a fabric has many ports,
+ * and an object made of each would take longer than asking it. */
+void taut_ib_print_node(FILE *out, const struct taut_ib_node *node);
 
 /* All clashes, an array. */
 json_t *taut_ib_describe_clashes(const struct taut_ib_fabric *fabric);

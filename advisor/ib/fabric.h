@@ -97,9 +97,11 @@ int taut_ib_discover(struct taut_ib_fabric *fabric, struct taut_mads *mads,
                      unsigned local_port);
 
 /* Read the counters of all known ports that have a LID to ask.
+ *   traffic  also those of bytes and packets, which mostly takes a second
+ *            question
  * Returns as taut_mads_run() does. */
-int taut_ib_read_counters(struct taut_ib_fabric *fabric,
-                          struct taut_mads *mads);
+int taut_ib_read_counters(struct taut_ib_fabric *fabric, struct taut_mads *mads,
+                          bool traffic);
 
 /* Names of the counters, as the kernel has them under
  * /sys/class/infiniband/DEVICE/ports/N/counters; ends with NULL. */

@@ -88,16 +88,6 @@ static int put_line(json_t *line)
     return rc;
 }
 
-int taut_ib_part(const json_t *request, json_t *part)
-{
-    json_t *line = json_object(), *id = json_object_get(request, "id");
-
-    if (id != NULL)
-        json_object_set(line, "id", id);
-    json_object_set_new(line, "part", part);
-    return put_line(line);
-}
-
 static int answer(const json_t *request, json_t *reply, struct taut_error *err)
 {
     const char *op = json_string_value(json_object_get(request, "op"));

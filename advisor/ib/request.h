@@ -33,10 +33,6 @@ struct taut_umad;
 int taut_ib_begin(const json_t *request, struct taut_umad **umad,
                   struct taut_mads **mads, struct taut_error *err);
 
-/* Send one line of an answer: { "id": …, "part": part }; takes 'part'.
- * Returns 0, or -1 when nobody listens any more. */
-int taut_ib_part(const json_t *request, json_t *part);
-
 /* { sent, answered, … } */
 json_t *taut_ib_counts(const struct taut_mads *mads);
 

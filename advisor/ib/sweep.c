@@ -36,15 +36,18 @@ static double clock_s(clockid_t id)
 
 /* What of a sweep that went wrong is still worth having. */
 static int run(struct taut_ib_fabric *fabric, struct taut_mads *mads,
-               bool counters, json_t *reply, struct taut_error *err)
+               const json_t *request, json_t *reply, struct taut_error *err)
 {
+    bool counters = !json_is_false(json_object_get(request, "counters"));
+    bool traffic = json_is_true(json_object_get(request, "traffic"));
+
     int rc = taut_ib_discover(fabric, mads, 0);
 
     json_object_set_new(reply, "counted", json_real(clock_s(CLOCK_REALTIME)));
     json_object_set_new(reply, "counted_mono",
                         json_real(clock_s(CLOCK_MONOTONIC)));
     if (rc == 0 && counters)
-        rc = taut_ib_read_counters(fabric, mads);
+        rc = taut_ib_read_counters(fabric, mads, traffic);
     if (fabric->no_memory)
         return taut_error_set(err, "out of memory after %u nodes",
                               fabric->node_count);
@@ -59,13 +62,23 @@ static int run(struct taut_ib_fabric *fabric, struct taut_mads *mads,
     return 0;
 }
 
+/* { "id": …, "part": … }, a line for each. */
 static int print_nodes(const json_t *request,
                        const struct taut_ib_fabric *fabric)
 {
-    for (const struct taut_ib_node *n = fabric->nodes; n != NULL; n = n->next)
-        if (taut_ib_part(request, taut_ib_describe_node(n)) != 0)
-            return -1;
-    return 0;
+    json_t *id = json_object_get(request, "id");
+
+    for (const struct taut_ib_node *n = fabric->nodes; n != NULL; n = n->next) {
+        fputs("{\"id\":", stdout);
+        if (id != NULL)
+            json_dumpf(id, stdout, JSON_ENCODE_ANY | JSON_COMPACT);
+        else
+            fputs("null", stdout);
+        fputs(",\"part\":", stdout);
+        taut_ib_print_node(stdout, n);
+        fputs("}\n", stdout);
+    }
+    return ferror(stdout) ? -1 : 0;
 }
 
 static void add_summary(json_t *reply, const struct taut_ib_fabric *fabric,
@@ -95,8 +108,7 @@ int taut_ib_sweep(const json_t *request, json_t *reply, struct taut_error *err)
         taut_error_set(err, "out of memory");
         goto out;
     }
-    if (run(fabric, mads, !json_is_false(json_object_get(request, "counters")),
-            reply, err) != 0)
+    if (run(fabric, mads, request, reply, err) != 0)
         goto out;
     add_summary(reply, fabric, mads);
     rc = print_nodes(request, fabric);

@@ -40,11 +40,13 @@ end
 
 ---------------------------------------------------------------- links
 
-local function link_words(l)
+-- What somebody set lower is told only to who asks.
+local function link_words(l, with_set)
    local words = ("%s %s"):format(l.width or "?", l.speed or "?")
    local state = l.active and "" or " " .. (l.a.state == "Active" and l.b.state or l.a.state)
-   if l.left and l.left < 1 then
-      state = state .. (" (of %s %s)"):format(l.best_width, l.best_speed)
+   if l.left and l.left < 1 and (with_set or not l.set or l.width == "1X") then
+      state = state .. (" (of %s %s%s)"):format(l.best_width, l.best_speed, l.set and ", set so"
+         or "")
    end
    return words .. state
 end
@@ -56,7 +58,7 @@ function show.links(d, args)
       bad = bad + (is_bad and 1 or 0)
       if not args.bad or is_bad then
          rows[#rows + 1] = { fit(l.a.node, NAME), tostring(l.a.port), fit(l.b.node, NAME),
-            tostring(l.b.port), link_words(l) }
+            tostring(l.b.port), link_words(l, args.bad) }
       end
    end
    for _, p in ipairs(args.down and d.unconnected or {}) do
@@ -138,8 +140,8 @@ function show.check(d)
    report.wrap(tally(p.width) .. "; " .. tally(p.speed), "")
    report.wrap(d.recorded and ("compared with the fabric recorded %s"):format(date(d.recorded))
       or "not compared: no fabric is recorded (`taut fabric record`)", "")
-   print(("%s, %s"):format(report.count(d.counts.fault, "fault"),
-      report.count(d.counts.warning, "warning")))
+   print(("%s, %s, %s (`taut fabric errors`)"):format(report.count(d.counts.fault, "fault"),
+      report.count(d.counts.warning, "warning"), report.count(d.real_errors, "real error")))
    print_when(d)
 end
 
@@ -198,7 +200,7 @@ end
 
 --- Exit status: 3 where something was found that should not be.
 function show.status(what, d)
-   if what == "check" and d.counts.fault > 0 or what == "errors" and d.counts.real > 0
+   if what == "check" and d.counts.fault + d.real_errors > 0 or what == "errors" and d.counts.real > 0
       or what == "diff" and #d.changes > 0 or what == "mcast" and #d.missing > 0 then
       return 3
    end

@@ -11,7 +11,6 @@ local sweep = require "taut.fabric.sweep"
 
 local answers = {}
 
-local IS_SM = 0x2 -- PortInfo's CapabilityMask
 local SM_STATES = { [0] = "not active", "discovering", "standby", "master" }
 local LINK_LOCAL = "fe80000000000000"
 
@@ -22,7 +21,8 @@ end
 ---------------------------------------------------------------- links
 
 local function end_of(p)
-   return { node = p.node.name, guid = p.node.guid, port = p.number, lid = p.lid,
+   return { node = p.node.name, guid = p.node.guid, port_guid = p.guid, port = p.number,
+      lid = p.node.type == "switch" and p.node.lid or p.lid,
       state = lane.state(p), phys = lane.phys(p) }
 end
 
@@ -96,7 +96,11 @@ function answers.check(k)
    for _, f in ipairs(list) do
       n[f.severity] = n[f.severity] + 1
    end
-   return { findings = list, counts = n, ports = check.counts(k.fabric),
+   local real = 0
+   for _, row in ipairs(errors.find(k.fabric, k.state)) do
+      real = real + (row.verdict == "real" and 1 or 0)
+   end
+   return { findings = list, counts = n, real_errors = real, ports = check.counts(k.fabric),
       recorded = record and record.time or nil, recorded_in = k.conf.recorded,
       clashes = #(k.fabric.sweep.clashes or {}) }
 end
@@ -139,7 +143,7 @@ local function origin_port(k)
    local o = k.fabric.sweep.origin
    local node = k.fabric.by_guid[o.guid]
    local p = node and (node.type == "switch" and node.port[0] or node.port[o.port])
-   if not p or not p.sm_lid then
+   if not p or (p.sm_lid or 0) == 0 then
       return nil, "this host's port knows no subnet manager"
    end
    return p
@@ -152,7 +156,7 @@ local function sm_lids(k, first)
          local lid = p.lid or 0
          if lid > 0 and lid < 0xc000 then
             port_of[lid] = port_of[lid] or p
-            if (p.caps or 0) & IS_SM ~= 0 and lid ~= first then
+            if lane.is_sm(p) and lid ~= first then
                lids[#lids + 1] = lid
             end
          end
@@ -211,6 +215,11 @@ local PRIVILEGED = { record = true, sm = true, mcast = true }
 --- Is this a question that only root and SlurmUser may ask tautd?
 function answers.is_privileged(what, args)
    return PRIVILEGED[what] or args.fresh == true
+end
+
+--- Does this answer need counters, and the sweep before?
+function answers.needs_counters(what)
+   return what == "errors" or what == "check" or what == "sweep"
 end
 
 local KNOWN = { links = true, errors = true, check = true, diff = true, record = true, sweep = true,

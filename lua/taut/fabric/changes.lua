@@ -15,7 +15,7 @@ local function index(record)
       by_name[node.name] = node
       node.port = {}
       for _, p in ipairs(node.ports) do
-         p.node, p.number = node, p.port
+         p.node, p.number, p.info = node, p.port, lane.of_codes(p.codes)
          node.port[p.number] = p
       end
    end

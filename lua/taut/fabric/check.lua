@@ -4,23 +4,47 @@ local model = require "taut.fabric.model"
 
 local check = {}
 
-local INIT = 2
-
 -- "narrow" is told before "slow": a link that lost lanes is rarely slow besides.  What the enabled
 -- widths and speeds of both ends explain somebody wanted, but nobody wants a single lane.
 local function link_finding(link)
-   local far = model.port_name(link.a) .. " to " .. model.port_name(link.b)
-   local have = lane.words(link.lanes, link.speed)
-   local best = lane.words(link.best_lanes, link.best_speed)
    local kind = link.narrow and (link.lanes == 1 and "1X" or "narrow") or link.slow and "slow"
    if not kind then
       return nil
    end
+   local far = model.port_name(link.a) .. " to " .. model.port_name(link.b)
+   local have = lane.words(link.lanes, link.speed)
+   local best = lane.words(link.best_lanes, link.best_speed)
    return { kind = kind, severity = link.set and kind ~= "1X" and "note" or "fault",
       link = link, left = link.left,
       port = model.port_name(link.a), guid = link.a.node.guid, number = link.a.number,
       text = ("%s is %s, both ends support %s%s"):format(far, have, best,
          link.set and " (set so at the ends)" or "") }
+end
+
+-- What the two ends say about one cable.
+local function check_agreement(link, add)
+   if not link.disagree or not lane.width(link.b) then
+      return
+   end
+   local function words(p)
+      return lane.words(lane.width(p), lane.speed(p))
+   end
+   add { kind = "disagree", severity = "warning", port = model.port_name(link.a),
+      guid = link.a.node.guid, number = link.a.number,
+      text = ("%s says it is %s, %s at its other end %s"):format(model.port_name(link.a),
+         words(link.a), model.port_name(link.b), words(link.b)) }
+end
+
+local function check_active(link, add)
+   if not link.a.up or link.active then
+      return
+   end
+   local p = link.a.active and link.b or link.a
+   add { kind = "not active", severity = "warning", port = model.port_name(link.a),
+      guid = link.a.node.guid, number = link.a.number,
+      text = ("%s to %s is trained, but %s%s"):format(model.port_name(link.a),
+         model.port_name(link.b), lane.state(p), lane.is_init(p) and " (no subnet manager?)"
+         or "") }
 end
 
 local function check_links(fabric, add)
@@ -29,23 +53,15 @@ local function check_links(fabric, add)
       if f then
          add(f)
       end
-      local a, b = lane.words(lane.width(link.a), lane.speed(link.a)),
-         lane.words(lane.width(link.b), lane.speed(link.b))
-      if link.disagree and a ~= b and lane.width(link.b) then
-         add { kind = "disagree", severity = "warning", port = model.port_name(link.a),
-            text = ("%s says it is %s, %s at its other end %s"):format(
-               model.port_name(link.a), a, model.port_name(link.b), b) }
-      end
-      if link.a.up and not link.active and link.a.known ~= false then
-         add { kind = "not active", severity = "warning", port = model.port_name(link.a),
-            text = ("%s to %s is trained, but %s"):format(model.port_name(link.a),
-               model.port_name(link.b), lane.state(link.a) == "Active" and lane.state(link.b)
-               or lane.state(link.a)) .. (link.a.state == INIT and " (no subnet manager?)" or "") }
-      end
+      check_agreement(link, add)
+      check_active(link, add)
    end
 end
 
 local function check_port(p, add)
+   if not (p.disabled or p.silent or p.error or p.pm_error) then
+      return
+   end
    local name = model.port_name(p)
    local function say(kind, severity, text)
       add { kind = kind, severity = severity, port = name, guid = p.node.guid, number = p.number,

@@ -5,6 +5,7 @@
 --   ignorable  history, an unconnected port, below its limit, or a counter that misleads
 local counters = require "taut.counters"
 local model = require "taut.fabric.model"
+local watch = require "taut.fabric.watch"
 
 local errors = {}
 
@@ -38,9 +39,8 @@ local function judge(p, entry, value, last, now, first)
       math.floor(first))
 end
 
-local function row_of(p, name, entry, value, kept, now)
-   local last = kept and kept.last and kept.last[name]
-   local verdict, why = judge(p, entry, value, last, now, kept and kept.first)
+local function row_of(p, name, entry, value, last, first, now)
+   local verdict, why = judge(p, entry, value, last, now, first)
    local far = p.link and (p.link.a == p and p.link.b or p.link.a)
    return { node = p.node.name, port = p.number, guid = p.node.guid, counter = name,
       value = value.n, saturated = value.saturated or nil, wide = value.wide or nil,
@@ -72,16 +72,17 @@ local RANK = { real = 1, undated = 2, ignorable = 3 }
 function errors.find(fabric, state)
    local rows, now = {}, fabric.sweep.counted
    for p in model.ports(fabric) do
-      local kept = state.ports[model.key(p)]
+      local first, lasts = watch.kept(state, p)
       local values = values_of(p)
       -- somebody may have cleared what grew an hour ago
-      for name, last in pairs(kept and kept.last or {}) do
+      for name, last in pairs(lasts or {}) do
          if not values[name] and now - last.to <= DAY_S then
             values[name] = { n = 0 }
          end
       end
       for name, value in pairs(values) do
-         rows[#rows + 1] = row_of(p, name, counters.entry(SOURCE, name), value, kept, now)
+         rows[#rows + 1] = row_of(p, name, counters.entry(SOURCE, name), value,
+            lasts and lasts[name], first, now)
       end
    end
    table.sort(rows, function(a, b)

@@ -1,6 +1,13 @@
 --- Widths and speeds of InfiniBand links: the codes of PortInfo, in words and in bytes per second.
 local lane = {}
 
+-- Places in a port's `info`, the numbers of taut-ib's text (doc/internals.md).
+local STATE, PHYS = 1, 2
+local WIDTH_ACTIVE, WIDTH_ENABLED, WIDTH_SUPPORTED = 3, 4, 5
+local SPEED_ACTIVE, SPEED_ENABLED, SPEED_SUPPORTED = 6, 7, 8
+local EXT_ACTIVE, EXT_ENABLED, EXT_SUPPORTED = 9, 10, 11
+local FIELDS = EXT_SUPPORTED
+
 local WIDTH = { [1] = 1, [2] = 4, [4] = 8, [8] = 12, [16] = 2 }
 
 -- Slowest first: name, data bytes per second of one lane after line coding (IBA 2), and the bit of
@@ -17,53 +24,105 @@ local SPEEDS = {
 }
 
 local STATES = { "Down", "Init", "Armed", "Active" }
-local PHYS = { "Sleep", "Polling", "Disabled", "Training", "LinkUp", "Recovery", "PhyTest" }
+local PHYS_STATES = { "Sleep", "Polling", "Disabled", "Training", "LinkUp", "Recovery", "PhyTest" }
+
+local BY_BIT, BY_EXT = {}, {}
+for _, s in ipairs(SPEEDS) do
+   (s.ext and BY_EXT or BY_BIT)[s.ext or s.bit] = s
+end
+
+--- A port's info where it could not be read.
+lane.unread = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+local infos = {}
+
+--- The numbers of taut-ib's text, shared by all ports that have the same.
+function lane.info(text)
+   local info = infos[text]
+   if not info then
+      info = {}
+      for n in text:gmatch "%d+" do
+         info[#info + 1] = math.tointeger(n)
+      end
+      infos[text] = #info == FIELDS and info or lane.unread
+      info = infos[text]
+   end
+   return info
+end
+
+--- The active codes alone, as a recorded fabric keeps them.
+function lane.codes(port)
+   local info = port.info
+   return { info[PHYS], info[WIDTH_ACTIVE], info[SPEED_ACTIVE], info[EXT_ACTIVE] }
+end
+
+--- The info of a port of which only these are known.
+function lane.of_codes(codes)
+   local info = table.move(lane.unread, 1, #lane.unread, 1, {})
+   info[PHYS], info[WIDTH_ACTIVE], info[SPEED_ACTIVE], info[EXT_ACTIVE] = table.unpack(codes, 1, 4)
+   return info
+end
 
 --- Lanes of a port's active width; nil for a code that is none.
 function lane.width(port)
-   return WIDTH[port.width or 0]
+   return WIDTH[port.info[WIDTH_ACTIVE]]
 end
 
 --- Its active speed: an entry of SPEEDS; nil for a code that is none.
 function lane.speed(port)
-   local ext = port.ext_speed or 0
-   for i = #SPEEDS, 1, -1 do
-      local s = SPEEDS[i]
-      if ext ~= 0 and s.ext == ext or ext == 0 and s.bit == port.speed then
-         return s
-      end
+   local ext = port.info[EXT_ACTIVE]
+   if ext ~= 0 then
+      return BY_EXT[ext]
    end
+   return BY_BIT[port.info[SPEED_ACTIVE]]
 end
 
-local function best_width(mask_a, mask_b, widest)
+local function best_width(mask, widest)
    local best
    for code, lanes in pairs(WIDTH) do
-      if mask_a & mask_b & code ~= 0 and lanes <= widest and (not best or lanes > best) then
+      if mask & code ~= 0 and lanes <= widest and (not best or lanes > best) then
          best = lanes
       end
    end
    return best
 end
 
-local function best_speed(a, b, field)
-   local name, ext = "speed_" .. field, "ext_speed_" .. field
+local function best_speed(mask, ext)
    for i = #SPEEDS, 1, -1 do
       local s = SPEEDS[i]
-      local both = s.ext and (a[ext] or 0) & (b[ext] or 0) & s.ext
-         or s.bit and (a[name] or 0) & (b[name] or 0) & s.bit
-      if both ~= 0 then
+      if (s.ext and s.ext & ext or s.bit & mask) ~= 0 then
          return s
       end
    end
 end
 
+-- Most links of a fabric are alike.
+local known = {}
+
+local function best(width, speed, ext, widest)
+   local key = ((width << 8 | speed) << 8 | ext) << 8 | widest
+   local t = known[key]
+   if not t then
+      t = { best_width(width, widest), best_speed(speed, ext) }
+      known[key] = t
+   end
+   return t[1], t[2]
+end
+
 --- What two ports could do together.
--- @param field "supported" or "enabled"
 -- @param widest lanes that count at most: chips claim widths that no cable of the site has
 -- @return lanes, speed; either nil where a port does not say
-function lane.best(a, b, field, widest)
-   local mask = "width_" .. field
-   return best_width(a[mask] or 0, b[mask] or 0, widest), best_speed(a, b, field)
+function lane.supported(a, b, widest)
+   local x, y = a.info, b.info
+   return best(x[WIDTH_SUPPORTED] & y[WIDTH_SUPPORTED], x[SPEED_SUPPORTED] & y[SPEED_SUPPORTED],
+      x[EXT_SUPPORTED] & y[EXT_SUPPORTED], widest)
+end
+
+--- What they have been allowed to do together.
+function lane.enabled(a, b, widest)
+   local x, y = a.info, b.info
+   return best(x[WIDTH_ENABLED] & y[WIDTH_ENABLED], x[SPEED_ENABLED] & y[SPEED_ENABLED],
+      x[EXT_ENABLED] & y[EXT_ENABLED], widest)
 end
 
 function lane.bandwidth(lanes, speed)
@@ -71,16 +130,36 @@ function lane.bandwidth(lanes, speed)
 end
 
 function lane.state(port)
-   return STATES[port.state or 0] or "?"
+   return STATES[port.info[STATE]] or "?"
 end
 
 function lane.phys(port)
-   return PHYS[port.phys or 0] or "?"
+   return PHYS_STATES[port.info[PHYS]] or "?"
 end
 
 --- "4X QDR"
 function lane.words(lanes, speed)
    return ("%s %s"):format(lanes and lanes .. "X" or "?", speed and speed.name or "?")
+end
+
+function lane.is_up(port)
+   return port.info[PHYS] == 5
+end
+
+function lane.is_disabled(port)
+   return port.info[PHYS] == 3
+end
+
+function lane.is_active(port)
+   return port.info[STATE] == 4
+end
+
+function lane.is_init(port)
+   return port.info[STATE] == 2
+end
+
+function lane.is_sm(port)
+   return (port.caps or 0) & 2 ~= 0
 end
 
 return lane

@@ -4,8 +4,6 @@ local names = require "taut.fabric.names"
 
 local model = {}
 
-local PHYS_UP, PHYS_DISABLED, STATE_ACTIVE = 5, 3, 4
-
 local function less(a, b)
    if a.node.name ~= b.node.name then
       return a.node.name < b.node.name
@@ -16,9 +14,9 @@ end
 local function take_ports(node)
    local ports = {}
    for _, p in ipairs(node.ports) do
+      p.info = type(p.info) == "string" and lane.info(p.info) or lane.unread
       p.node, p.number = node, p.port
-      p.up, p.disabled = p.phys == PHYS_UP, p.phys == PHYS_DISABLED
-      p.active = p.state == STATE_ACTIVE
+      p.up, p.disabled, p.active = lane.is_up(p), lane.is_disabled(p), lane.is_active(p)
       ports[p.number] = p
    end
    node.port = ports
@@ -38,8 +36,8 @@ local function measure(link, widest)
    link.speed = sa and sb and (sa.Bps <= sb.Bps and sa or sb) or sa or sb
    link.disagree = wa ~= wb or sa ~= sb
    link.Bps = lane.bandwidth(link.lanes, link.speed)
-   link.best_lanes, link.best_speed = lane.best(a, b, "supported", widest)
-   local set_lanes, set_speed = lane.best(a, b, "enabled", widest)
+   link.best_lanes, link.best_speed = lane.supported(a, b, widest)
+   local set_lanes, set_speed = lane.enabled(a, b, widest)
    local best = lane.bandwidth(link.best_lanes, link.best_speed)
    link.left = best and link.Bps and math.min(1, link.Bps / best) or nil
    link.narrow = link.lanes and link.best_lanes and link.lanes < link.best_lanes or false

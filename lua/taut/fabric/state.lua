@@ -3,6 +3,7 @@
 --
 -- Both are written beside their place and renamed, so that a reader sees the old one or the new.
 local json = require "taut.json"
+local lane = require "taut.fabric.lane"
 
 local state = {}
 
@@ -66,9 +67,9 @@ end
 function state.load(path)
    local t, err, absent = read(path)
    if not t then
-      return { ports = {}, standing = {}, recent = {} }, not absent and err or nil
-   elseif not is_table(t.ports, t.standing, t.recent) then
-      return { ports = {}, standing = {}, recent = {} }, path .. ": no ports, standing, recent"
+      return { units = {}, standing = {}, recent = {} }, not absent and err or nil
+   elseif not is_table(t.units, t.standing, t.recent) then
+      return { units = {}, standing = {}, recent = {} }, path .. ": no units, standing, recent"
    end
    return t
 end
@@ -79,8 +80,8 @@ end
 
 -- What makes a port the same port next time.
 local function port_row(p)
-   return { port = p.number, far = p.far, far_port = p.far_port, phys = p.phys, width = p.width,
-      speed = p.speed, ext_speed = p.ext_speed }
+   return { port = p.number, far = p.far, far_port = p.far_port,
+      codes = json.array(lane.codes(p)) }
 end
 
 --- A fabric as it is recorded.
@@ -103,6 +104,15 @@ function state.record(path, fabric)
    return write(path, state.digest(fabric))
 end
 
+local function is_codes(t)
+   for i = 1, 4 do
+      if type(t) ~= "table" or math.type(t[i]) ~= "integer" then
+         return false
+      end
+   end
+   return true
+end
+
 local function check_record(path, t)
    if t.kind ~= "fabric" or type(t.nodes) ~= "table" then
       return nil, path .. ": is no recorded fabric (`taut fabric record` writes one)"
@@ -114,6 +124,10 @@ local function check_record(path, t)
       end
       node.desc = node.desc or ""
       for j, p in ipairs(node.ports) do
+         if type(p) == "table" and not is_codes(p.codes) then
+            return nil, ("%s: node %d (%s), port %d: expected four codes"):format(path, i,
+               node.name, j)
+         end
          if type(p) ~= "table" or math.type(p.port) ~= "integer"
             or (p.far and (type(p.far) ~= "string" or math.type(p.far_port) ~= "integer")) then
             return nil, ("%s: node %d (%s), port %d: expected a number and a far end"):format(path,

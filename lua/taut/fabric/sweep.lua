@@ -76,10 +76,12 @@ end
 
 --- Sweep the fabric.
 -- @param conf settings `fabric` of taut.lua
+-- @param with_counters read the counters as well
 -- @return { nodes, begin, counted, counted_mono, finish, boot, … }, or nil and why
-function sweep.run(conf)
-   local nodes = json.array {}
-   local reply, err = run(common("sweep", conf), function(part)
+function sweep.run(conf, with_counters)
+   local nodes, request = json.array {}, common("sweep", conf)
+   request.counters = with_counters
+   local reply, err = run(request, function(part)
       if is_node(part) then
          part.desc = part.desc or ""
          nodes[#nodes + 1] = part

@@ -13,9 +13,6 @@ local RECENT = 1000 -- observations that the state keeps
 
 -- Only error counters are kept: traffic is no growth that anybody waits for.
 local function errors_only(values)
-   if not values then
-      return nil
-   end
    local kept = {}
    for name, v in pairs(values) do
       local entry = counters.entry(SOURCE, name)
@@ -39,27 +36,74 @@ local function grow(p, kept, values, window, out)
    end
 end
 
--- One port's counters; `reading` is when all were read, `before` when they were last time.
-local function take_counters(state, p, reading, out)
-   local key = model.key(p)
-   local kept = state.ports[key]
-   local values = { narrow = errors_only(p.counters), wide = errors_only(p.counters64) }
-   if not values.narrow then
-      -- it could not be read: what is known stays, with the time it is from
-      if kept then
-         kept.at = kept.at or state.reading
-      end
-      return
-   elseif kept then
-      local window = growth.window(kept.at or state.reading, reading)
-      if window then
-         grow(p, kept, values, window, out)
-      end
-   else
-      kept = { first = reading.time }
-      state.ports[key] = kept
+-- Ports that are always read together: a switch's, each port of an adapter.
+local function unit_of(p)
+   return p.node.type == "switch" and p.node.guid or model.key(p)
+end
+
+-- A port whose counters could not be read: what is known of it stays, with the time it is from;
+-- false where it was never read.
+local function miss(state, unit, key)
+   if unit.unread[key] == nil then
+      unit.unread[key] = not unit.new and state.reading or false
    end
-   kept.narrow, kept.wide, kept.at = values.narrow, values.wide, nil
+end
+
+local EMPTY = {}
+
+-- One port's counters; `reading` is when all were read.  A port without any but zeros takes no
+-- place in the state.
+local function take_counters(state, unit, p, reading, out)
+   local key = tostring(p.number)
+   if not p.read then
+      return miss(state, unit, key)
+   end
+   local narrow = p.counters and errors_only(p.counters) or EMPTY
+   local wide = p.read == 64 and (p.counters64 and errors_only(p.counters64) or EMPTY) or nil
+   local kept, before = unit.ports[key], unit.unread[key]
+   unit.unread[key] = nil
+   if not kept and next(narrow) == nil and (not wide or next(wide) == nil) then
+      return
+   end
+   local was_new = unit.new or before == false
+   kept = kept or { narrow = {}, wide = wide and {} or nil }
+   local window = not was_new and growth.window(before or unit.at or state.reading, reading)
+   if window then
+      grow(p, kept, { narrow = narrow, wide = wide }, window, out)
+   end
+   kept.narrow, kept.wide = narrow, wide
+   unit.ports[key] = kept
+end
+
+local function take_all_counters(state, fabric, reading, out)
+   local seen = {}
+   for p in model.ports(fabric) do
+      local name = unit_of(p)
+      local unit = state.units[name]
+      if not unit and p.read then
+         unit = { first = reading.time, ports = {}, unread = {}, new = true }
+         state.units[name] = unit
+      end
+      if unit then
+         seen[unit] = true
+         take_counters(state, unit, p, reading, out)
+      end
+   end
+   for _, unit in pairs(state.units) do
+      unit.new, unit.at = nil, not seen[unit] and unit.at or nil
+      -- a node that is not in the fabric now was last read when the others were then
+      if not seen[unit] then
+         unit.at = unit.at or state.reading
+      end
+   end
+end
+
+--- What is known of a port's counters.
+-- @return time of their first reading, name → last growth; both nil where there is nothing
+function watch.kept(state, p)
+   local unit = state.units[unit_of(p)]
+   local port = unit and unit.ports[tostring(p.number)]
+   return unit and unit.first, port and port.last
 end
 
 local function standing_key(f)
@@ -133,9 +177,7 @@ function watch.take(state, fabric)
    local s, out = fabric.sweep, {}
    local reading = { time = s.counted, mono = s.counted_mono, boot = s.boot }
    local window = growth.window(state.reading, reading) or { to = reading.time }
-   for p in model.ports(fabric) do
-      take_counters(state, p, reading, out)
-   end
+   take_all_counters(state, fabric, reading, out)
    take_faults(state, fabric, window, out)
    take_links(state, fabric, window, out)
    out = drop_twins(out)
