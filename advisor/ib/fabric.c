@@ -102,6 +102,10 @@ struct taut_ib_node *taut_ib_node_add(struct taut_ib_fabric *fabric,
         errno = EPROTO;
         return NULL;
     }
+    if (fabric->node_count >= TAUT_IB_NODES_MAX) {
+        errno = ENOSPC;
+        return NULL;
+    }
     node = new_node(info[NI_PORTS]);
     if (node == NULL) {
         fabric->no_memory = true;

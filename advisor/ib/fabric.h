@@ -5,6 +5,9 @@
 
 #include "advisor/ib/mads.h"
 
+/* A subnet has no more LIDs; a fabric that answers with ever new nodes ends
+ * here. */
+#define TAUT_IB_NODES_MAX 0xbfff
 #define TAUT_IB_COUNTERS 64
 #define TAUT_IB_PORTS_MAX 254 /* 255 means all ports */
 
@@ -80,7 +83,8 @@ struct taut_ib_node *taut_ib_node_find(const struct taut_ib_fabric *fabric,
 /* Add a node out of its NodeInfo.
  *   info  TAUT_SMP_DATA_BYTES, as they came
  *   path  how it was reached, hops + 1 bytes
- * Returns NULL with errno EPROTO (no type, too many ports) or ENOMEM. */
+ * Returns NULL with errno EPROTO (no type, too many ports), ENOSPC (more than
+ * TAUT_IB_NODES_MAX) or ENOMEM. */
 struct taut_ib_node *taut_ib_node_add(struct taut_ib_fabric *fabric,
                                       const uint8_t *info, const uint8_t *path,
                                       unsigned hops);

@@ -131,9 +131,9 @@ function show.check(d)
       end
    end
    local p = d.ports
-   if d.counts.note > 0 then
+   if d.ports.set > 0 then
       print(("%s set below what both ends support (`taut fabric links --bad`)"):format(
-         report.count(d.counts.note, "link")))
+         report.count(d.ports.set, "link")))
    end
    print(("%s: %d linked, %d down, %d disabled"):format(report.count(p.ports, "port"), p.linked,
       p.down, p.disabled))
@@ -200,11 +200,11 @@ end
 
 --- Exit status: 3 where something was found that should not be.
 function show.status(what, d)
-   if what == "check" and d.counts.fault + d.real_errors > 0 or what == "errors" and d.counts.real > 0
-      or what == "diff" and #d.changes > 0 or what == "mcast" and #d.missing > 0 then
-      return 3
-   end
-   return 0
+   local found = what == "check" and d.counts.fault + d.real_errors
+      or what == "errors" and d.counts.real
+      or what == "diff" and #d.changes
+      or what == "mcast" and #d.missing
+   return found and found > 0 and 3 or 0
 end
 
 return show

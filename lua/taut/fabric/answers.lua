@@ -73,7 +73,7 @@ local function findings(k, record)
    local list, seen = array {}, {}
    for _, f in ipairs(check.find(k.fabric)) do
       list[#list + 1] = plain(f)
-      seen[("%s/%s"):format(f.guid or "", f.number or "")] = f.severity ~= "note" or nil
+      seen[("%s/%s"):format(f.guid or "", f.number or "")] = true
    end
    for _, c in ipairs(record and changes.find(record, k.fabric) or {}) do
       -- a link found narrow is told once
@@ -92,7 +92,7 @@ function answers.check(k)
       return nil, err
    end
    local list = findings(k, record)
-   local n = { fault = 0, warning = 0, note = 0 }
+   local n = { fault = 0, warning = 0 }
    for _, f in ipairs(list) do
       n[f.severity] = n[f.severity] + 1
    end

@@ -5,17 +5,17 @@ local model = require "taut.fabric.model"
 local check = {}
 
 -- "narrow" is told before "slow": a link that lost lanes is rarely slow besides.  What the enabled
--- widths and speeds of both ends explain somebody wanted, but nobody wants a single lane.
+-- widths and speeds of both ends explain somebody wanted (`taut fabric links --bad` lists it), but
+-- nobody wants a single lane.
 local function link_finding(link)
    local kind = link.narrow and (link.lanes == 1 and "1X" or "narrow") or link.slow and "slow"
-   if not kind then
+   if not kind or link.set and kind ~= "1X" then
       return nil
    end
    local far = model.port_name(link.a) .. " to " .. model.port_name(link.b)
    local have = lane.words(link.lanes, link.speed)
    local best = lane.words(link.best_lanes, link.best_speed)
-   return { kind = kind, severity = link.set and kind ~= "1X" and "note" or "fault",
-      link = link, left = link.left,
+   return { kind = kind, severity = "fault", link = link, left = link.left,
       port = model.port_name(link.a), guid = link.a.node.guid, number = link.a.number,
       text = ("%s is %s, both ends support %s%s"):format(far, have, best,
          link.set and " (set so at the ends)" or "") }
@@ -94,9 +94,13 @@ local function check_clashes(fabric, add)
    end
 end
 
---- How many ports there are of which kind: { total, down, disabled, linked, by width, by speed }.
+-- @return array of { kind, severity ("fault", "warning"), text, port, guid, number, left, link }
+-- two by name; `set` are links that somebody set below what both ends support.
 function check.counts(fabric)
-   local n = { ports = 0, linked = 0, down = 0, disabled = 0, width = {}, speed = {} }
+   local n = { ports = 0, linked = 0, down = 0, disabled = 0, set = 0, width = {}, speed = {} }
+   for _, link in ipairs(fabric.links) do
+      n.set = n.set + ((link.narrow or link.slow) and link.set and link.lanes ~= 1 and 1 or 0)
+   end
    for p in model.ports(fabric) do
       n.ports = n.ports + 1
       n.disabled = n.disabled + (p.disabled and 1 or 0)
@@ -113,8 +117,7 @@ end
 
 --- Everything that is wrong.
 -- @param fabric of model.build
--- @return array of { kind, severity ("fault", "warning" or "note"), text, port, guid, number, left,
---   link }
+-- @return array of { kind, severity ("fault", "warning"), text, port, guid, number, left, link }
 function check.find(fabric)
    local list = {}
    local function add(f)

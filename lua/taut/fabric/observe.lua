@@ -74,7 +74,7 @@ end
 
 --- A fault that began to stand; nil for a finding that is no evidence.
 function observe.fault(fabric, finding, window)
-   local what = finding.severity == "fault" and WHAT[finding.kind]
+   local what = WHAT[finding.kind]
    local node = what and fabric.by_guid[finding.guid]
    local p = node and node.port[finding.number]
    if not p then
