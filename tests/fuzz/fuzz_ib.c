@@ -11,7 +11,7 @@
 #include "advisor/ib/fabric.h"
 #include "tests/fuzz/fuzz.h"
 
-#define QUEUE 64 /* more than can be under way */
+#define QUEUE 64 /* more than twice what can be under way */
 
 struct input {
     const uint8_t *data;
@@ -33,25 +33,37 @@ static size_t take(struct input *in, uint8_t *out, size_t n)
     return n;
 }
 
+static uint8_t *append(struct input *in, const struct taut_mad *mad, int status)
+{
+    unsigned at = in->tail++ % QUEUE;
+
+    FUZZ_CHECK(in->tail - in->head <= QUEUE);
+    memcpy(in->queue[at].bytes, mad->bytes, TAUT_MAD_BYTES);
+    in->queue[at].status = status;
+    return in->queue[at].bytes;
+}
+
 /* Without input left nobody answers, so that each sweep ends. */
 static int send_mad(void *self, const struct taut_mad *mad, unsigned ms)
 {
     struct input *in = self;
-    uint8_t *bytes = in->queue[in->tail % QUEUE].bytes, how = 0;
+    uint8_t *bytes, how = 0;
 
     (void)ms;
-    FUZZ_CHECK(in->tail - in->head < QUEUE);
-    memcpy(bytes, mad->bytes, TAUT_MAD_BYTES);
-    in->queue[in->tail % QUEUE].status = ETIMEDOUT;
-    in->tail++;
-    if (take(in, &how, 1) == 0 || how == 0xff)
+    if (take(in, &how, 1) == 0 || how == 0xff) {
+        append(in, mad, ETIMEDOUT);
         return 0;
-    in->queue[(in->tail - 1) % QUEUE].status = 0;
+    }
+    bytes = append(in, mad, 0);
     bytes[3] |= 0x80;
-    if (how & 1)
-        take(in, bytes, TAUT_MAD_BYTES); /* header and all */
-    else
+    if (how & 1) {
+        /* Header and all; as nobody may know it, the request is handed back
+         * besides. */
+        take(in, bytes, TAUT_MAD_BYTES);
+        append(in, mad, ETIMEDOUT);
+    } else {
         take(in, bytes + TAUT_SMP_DATA, TAUT_SMP_DATA_BYTES);
+    }
     return 0;
 }
 
@@ -61,7 +73,7 @@ static int receive_mad(void *self, uint8_t *bytes, int *status, unsigned ms)
 
     (void)ms;
     if (in->head == in->tail)
-        return -1; /* a stray was lost: do not wait for it */
+        return -1;
     memcpy(bytes, in->queue[in->head % QUEUE].bytes, TAUT_MAD_BYTES);
     *status = in->queue[in->head % QUEUE].status;
     in->head++;

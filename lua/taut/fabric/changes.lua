@@ -135,7 +135,7 @@ end
 
 local function lost_and_new(old, fabric, replaced, seen, moved, add)
    for guid, before in pairs(old) do
-      local node = fabric.by_guid[guid]
+      local node = fabric.by_guid[replaced[guid] or guid]
       for _, was in ipairs(before.ports) do
          local now = node and node.port[was.number]
          if was.far and not (now and now.far) and not moved[guid .. "/" .. was.number]

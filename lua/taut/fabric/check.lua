@@ -94,8 +94,8 @@ local function check_clashes(fabric, add)
    end
 end
 
--- @return array of { kind, severity ("fault", "warning"), text, port, guid, number, left, link }
--- two by name; `set` are links that somebody set below what both ends support.
+--- How many ports there are of which kind: { ports, down, disabled, linked, width, speed }, these
+-- last two by name; `set` are links that somebody set below what both ends support.
 function check.counts(fabric)
    local n = { ports = 0, linked = 0, down = 0, disabled = 0, set = 0, width = {}, speed = {} }
    for _, link in ipairs(fabric.links) do

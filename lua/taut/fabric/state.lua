@@ -54,8 +54,8 @@ local function write(path, t)
 end
 
 local function is_table(...)
-   for _, v in ipairs { ... } do
-      if type(v) ~= "table" then
+   for i = 1, select("#", ...) do
+      if type((select(i, ...))) ~= "table" then
          return false
       end
    end
@@ -118,7 +118,7 @@ local function check_record(path, t)
       return nil, path .. ": is no recorded fabric (`taut fabric record` writes one)"
    end
    for i, node in ipairs(t.nodes) do
-      if not is_table(node, node.ports) or type(node.guid) ~= "string"
+      if not is_table(node) or not is_table(node.ports) or type(node.guid) ~= "string"
          or type(node.name) ~= "string" then
          return nil, ("%s: node %d: expected guid, name and ports"):format(path, i)
       end
