@@ -18,14 +18,11 @@ ibsim_up() {
         >ibsim.stdout 2>ibsim.err 3>&- &
     IBSIM_PIDS+=($!)
     local i
-    for i in $(seq 200); do
-        grep -qs "Network ready\|sim>" ibsim.stdout ibsim.out && break
-        sleep 0.05
-    done
-    # ready for clients: the first one that gets an answer
-    for i in $(seq 100); do
-        ibsim_run smpquery nodeinfo -D 0 >/dev/null 2>&1 && return 0
-        sleep 0.05
+    for i in $(seq 50); do
+        LD_PRELOAD=$IBSIM_PRELOAD timeout 2 smpquery nodeinfo -D 0 \
+            >/dev/null 2>&1 && return 0
+        kill -0 "${IBSIM_PIDS[-1]}" 2>/dev/null || break
+        sleep 0.1
     done
     echo "ibsim does not answer"
     cat ibsim.err
@@ -50,8 +47,9 @@ ibsim_opensm() {
         >osm/stdout 2>&1 3>&- &
     IBSIM_PIDS+=($!)
     local i
-    for i in $(seq 200); do
-        grep -qs "SUBNET UP" osm/stdout osm/log && return 0
+    for i in $(seq 100); do
+        LD_PRELOAD=$IBSIM_PRELOAD timeout 2 smpquery portinfo -D 0 \
+            2>/dev/null | grep -q 'LinkState:.*Active' && return 0
         sleep 0.1
     done
     echo "opensm does not bring the subnet up"

@@ -51,12 +51,23 @@ local function link_words(l, with_set)
    return words .. state
 end
 
+-- "bad", "set" (somebody wants it below what it could be) or nil
+local function judge_link(l)
+   local is_below = l.left and l.left < 1
+   if not l.active or is_below and (not l.set or l.width == "1X") then
+      return "bad"
+   end
+   return is_below and "set" or nil
+end
+
 function show.links(d, args)
-   local rows, bad = {}, 0
+   local rows, n = {}, { bad = 0, set = 0 }
    for _, l in ipairs(d.links) do
-      local is_bad = l.left and l.left < 1 or not l.active
-      bad = bad + (is_bad and 1 or 0)
-      if not args.bad or is_bad then
+      local word = judge_link(l)
+      if word then
+         n[word] = n[word] + 1
+      end
+      if not args.bad or word then
          rows[#rows + 1] = { fit(l.a.node, NAME), tostring(l.a.port), fit(l.b.node, NAME),
             tostring(l.b.port), link_words(l, args.bad) }
       end
@@ -68,8 +79,9 @@ function show.links(d, args)
    if #rows > 0 then
       report.table({ "NODE", ">PORT", "NODE", ">PORT", "LINK" }, rows)
    end
-   print(("%s, %d below what both ends support or not active; %s unconnected"):format(
-      report.count(#d.links, "link"), bad, report.count(#d.unconnected, "port")))
+   report.wrap(("%s, %d below what both ends support or not active, %d set below; " ..
+      "%s unconnected"):format(report.count(#d.links, "link"), n.bad, n.set,
+      report.count(#d.unconnected, "port")), "")
 end
 
 ---------------------------------------------------------------- errors

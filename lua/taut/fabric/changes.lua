@@ -10,6 +10,10 @@ local changes = {}
 -- The recorded fabric in the shape of model.build, as far as it is needed here.
 local function index(record)
    local by_guid, by_name = {}, {}
+   -- the same order each time: which end of a cable is told of depends on it
+   table.sort(record.nodes, function(a, b)
+      return a.name ~= b.name and a.name < b.name or a.name == b.name and a.guid < b.guid
+   end)
    for _, node in ipairs(record.nodes) do
       by_guid[node.guid] = node
       by_name[node.name] = node
@@ -51,8 +55,9 @@ local function compare_nodes(old, old_names, fabric, add)
    return replaced
 end
 
-local function missing_nodes(old, fabric, replaced, add)
-   for guid, node in pairs(old) do
+local function missing_nodes(record, fabric, replaced, add)
+   for _, node in ipairs(record.nodes) do
+      local guid = node.guid
       if not fabric.by_guid[guid] and not replaced[guid] then
          add { kind = is_host(node) and "missing host" or "missing switch", node = node.name,
             guid = guid, text = ("%s is not in the fabric"):format(node.name) }
@@ -133,8 +138,9 @@ local function compare_ports(old, fabric, replaced, add)
    return seen, moved
 end
 
-local function lost_and_new(old, fabric, replaced, seen, moved, add)
-   for guid, before in pairs(old) do
+local function lost_and_new(record, old, fabric, replaced, seen, moved, add)
+   for _, before in ipairs(record.nodes) do
+      local guid = before.guid
       local node = fabric.by_guid[replaced[guid] or guid]
       for _, was in ipairs(before.ports) do
          local now = node and node.port[was.number]
@@ -173,9 +179,9 @@ function changes.find(record, fabric)
       fabric = { nodes = fabric.nodes, by_guid = (index(fabric)) }
    end
    local replaced = compare_nodes(old, old_names, fabric, add)
-   missing_nodes(old, fabric, replaced, add)
+   missing_nodes(record, fabric, replaced, add)
    local seen, moved = compare_ports(old, fabric, replaced, add)
-   lost_and_new(old, fabric, replaced, seen, moved, add)
+   lost_and_new(record, old, fabric, replaced, seen, moved, add)
    table.sort(list, function(a, b)
       if a.kind ~= b.kind then
          return a.kind < b.kind

@@ -21,7 +21,8 @@ local function of_ipv6(text)
       return list
    end
    local a, b = groups(head or text), groups(tail or "")
-   if not a or not b or text:find "::.*::" or text:find ":::" or (not head and #a ~= 8) or #a + #b > 8 then
+   if not a or not b or text:find "::.*::" or text:find ":::" or (not head and #a ~= 8)
+      or #a + #b > 8 then
       return nil
    end
    return table.concat(a) .. ("0000"):rep(8 - #a - #b) .. table.concat(b)

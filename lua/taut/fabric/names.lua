@@ -5,6 +5,7 @@ local names = {}
 local LINE_MAX = 4096
 
 local function guid_of(text)
+   text = text:gsub("^[SHR]%-", "")
    local digits = text:match "^0[xX](%x+)$" or text:match "^%x+$" and text
    return digits and #digits <= 16 and ("0x%016x"):format(tonumber(digits, 16)) or nil
 end
@@ -22,7 +23,7 @@ local function entry(line)
 end
 
 --- Read a node-name map: lines of `0xGUID "name"`, `#` begins a comment (as of ibnetdiscover,
--- opensm and the rest of infiniband-diags).
+-- opensm and the rest of infiniband-diags); also of `H-GUID name`.
 -- @return map GUID → name, or nil and "file:line: what"
 function names.read(path)
    local f, err = io.open(path)
