@@ -42,6 +42,7 @@ local function status(d)
       coverage_h = d.conf.checks.coverage_h, skipped = d.skipped, refused = d.refused,
       refused_streams = d.refused_streams, nothing_due = d.meet.nothing_due,
       store = d.journal:state(), slurm_error = cl.error, hint = cl.hint,
+      fabric = d.fabric and d.fabric:status(),
       config_error = d.config_error, alerts = json.array(d.act.alerts),
       verdicts = explain.verdicts(d, now),
       drained = list_of(d.act.drained, function(name, v)

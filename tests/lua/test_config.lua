@@ -30,7 +30,8 @@ function tests.test_the_fabric_section()
    lu.assertEquals({ conf.fabric.sweep_s, conf.fabric.mads, conf.fabric.state,
       conf.fabric.recorded }, { false, 16, "/var/lib/taut/fabric.json",
       "/var/lib/taut/fabric-recorded.json" })
-   conf = assert(load(TOPOLOGY .. 'fabric = { sweep_s = 5 * minutes, sm_key = "00000000000000FF" }'))
+   conf = assert(load(TOPOLOGY .. 'fabric = { sweep_s = 5 * minutes, ' ..
+      'sm_key = "00000000000000FF" }'))
    lu.assertEquals({ conf.fabric.sweep_s, conf.fabric.sm_key }, { 300, "00000000000000ff" })
    for text, err in pairs {
       ["fabric = { sweep_s = 1 }"] = "fabric.sweep_s: expected a whole number from 5 to 86400, " ..

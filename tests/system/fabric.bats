@@ -300,6 +300,10 @@ END
     cat tautd.log
     [ "$status" -eq 0 ]
     [[ $output == *"512 ports: 512 linked"* ]]
+    run $TAUT_LUA "$TAUT_SRCDIR/tests/system/intree.lua" cli \
+        --socket run/tautd.sock status
+    echo "$output"
+    [[ $output == *"fabric      swept "*" s ago, 128 nodes, 256 links"* ]]
     run asked record
     [ "$status" -eq 0 ]
     ibsim_do 'PerformanceSet "S-0000000020020000"[5] PortCounters.LinkDownedCounter=2'
