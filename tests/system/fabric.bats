@@ -50,11 +50,6 @@ torus() {
     ibsim_opensm H-0000001002020200
 }
 
-# one_x LID PORT: both ends, or OpenSM writes it back
-one_x() {
-    ibsim_run ibportstate "$1" "$2" width 1 >/dev/null 2>&1 || true
-}
-
 json() {
     # shellcheck disable=SC2086
     $TAUT_LUA <(echo "
@@ -90,8 +85,7 @@ flat() {
     ibsim_do 'PerformanceSet "S-0008f10500200b50"[17] PortCounters.PortRcvSwitchRelayErrors=290'
     ibsim_do 'Unlink "S-0008f10500200b50"[20]'
     ibsim_do 'Unlink "H-003048c74e4a0000"'
-    one_x 9 18
-    one_x 20 26
+    ibsim_one_x 9 18 20 26
     sleep 1
     run fabric --names map check
     echo "$output"
@@ -146,8 +140,7 @@ flat() {
     echo "$output"
     [ "$status" -eq 0 ]
     [[ $output == *"512 ports: 512 linked, 0 down, 0 disabled"* ]]
-    one_x "$(lid_of sw-1-0-0)" 1
-    one_x "$(lid_of sw-2-0-0)" 2
+    ibsim_one_x "$(lid_of sw-1-0-0)" 1 "$(lid_of sw-2-0-0)" 2
     ibsim_do 'Unlink "S-0000000020000000"[3]'
     ibsim_do 'PerformanceSet "S-0000000020020000"[5] PortCounters.LinkDownedCounter=2'
     ibsim_do 'PerformanceSet "H-0000001003030300"[1] PortCounters.SymbolErrorCounter=65535'

@@ -18,8 +18,8 @@ ibsim_up() {
         >ibsim.stdout 2>ibsim.err 3>&- &
     IBSIM_PIDS+=($!)
     local i
-    for i in $(seq 50); do
-        LD_PRELOAD=$IBSIM_PRELOAD timeout 2 smpquery nodeinfo -D 0 \
+    for i in $(seq 300); do
+        LD_PRELOAD=$IBSIM_PRELOAD timeout 5 smpquery nodeinfo -D 0 \
             >/dev/null 2>&1 && return 0
         kill -0 "${IBSIM_PIDS[-1]}" 2>/dev/null || break
         sleep 0.1
@@ -45,15 +45,35 @@ ibsim_opensm() {
     SIM_HOST=$1 OSM_CACHE_DIR=$PWD/osm OSM_TMP_DIR=$PWD/osm \
         LD_PRELOAD=$IBSIM_PRELOAD opensm -R minhop -f osm/log \
         >osm/stdout 2>&1 3>&- &
+    IBSIM_SM=$!
     IBSIM_PIDS+=($!)
     local i
-    for i in $(seq 100); do
-        LD_PRELOAD=$IBSIM_PRELOAD timeout 2 smpquery portinfo -D 0 \
+    for i in $(seq 300); do
+        LD_PRELOAD=$IBSIM_PRELOAD timeout 5 smpquery portinfo -D 0 \
             2>/dev/null | grep -q 'LinkState:.*Active' && return 0
         sleep 0.1
     done
     echo "opensm does not bring the subnet up"
     tail -n 5 osm/stdout
+    return 1
+}
+
+# ibsim_one_x LID PORT LID PORT: both ends of a cable down to 1X.  OpenSM is
+# halted meanwhile: what it finds at one end only, it writes back.
+ibsim_one_x() {
+    local i
+    for i in 1 2 3 4 5; do
+        kill -STOP "$IBSIM_SM"
+        ibsim_run ibportstate "$1" "$2" width 1 >/dev/null 2>&1 || true
+        ibsim_run ibportstate "$3" "$4" width 1 >/dev/null 2>&1 || true
+        kill -CONT "$IBSIM_SM"
+        sleep 1
+        ibsim_run smpquery portinfo "$1" "$2" 2>/dev/null |
+            grep -q 'LinkWidthActive:.*1X' &&
+            ibsim_run smpquery portinfo "$3" "$4" 2>/dev/null |
+            grep -q 'LinkWidthActive:.*1X' && return 0
+    done
+    echo "a link does not stay at 1X"
     return 1
 }
 

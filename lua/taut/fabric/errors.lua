@@ -73,7 +73,7 @@ function errors.find(fabric, state)
    local rows, now = {}, fabric.sweep.counted
    for p in model.ports(fabric) do
       local first, lasts = watch.kept(state, p)
-      local values = values_of(p)
+      local values = (p.counters or p.counters64) and values_of(p) or {}
       -- somebody may have cleared what grew an hour ago
       for name, last in pairs(lasts or {}) do
          if not values[name] and now - last.to <= DAY_S then

@@ -11,13 +11,16 @@ local function less(a, b)
    return a.number < b.number
 end
 
-local function take_ports(node)
+local function take_ports(node, all)
    local ports = {}
    for _, p in ipairs(node.ports) do
       p.info = type(p.info) == "string" and lane.info(p.info) or lane.unread
       p.node, p.number = node, p.port
       p.up, p.disabled, p.active = lane.is_up(p), lane.is_disabled(p), lane.is_active(p)
       ports[p.number] = p
+      if p.number > 0 then
+         all[#all + 1] = p
+      end
    end
    node.port = ports
 end
@@ -86,7 +89,8 @@ end
 -- @param widest lanes that a link of this fabric has at most
 -- @return { nodes (by name), by_guid, links, sweep }
 function model.build(sweep, map, widest)
-   local fabric = { sweep = sweep, nodes = sweep.nodes, by_guid = {}, links = {} }
+   local fabric = { sweep = sweep, nodes = sweep.nodes, by_guid = {}, links = {},
+      ports = {} }
    names.give(fabric.nodes, map)
    table.sort(fabric.nodes, function(a, b)
       if a.name ~= b.name then
@@ -96,7 +100,7 @@ function model.build(sweep, map, widest)
    end)
    for _, node in ipairs(fabric.nodes) do
       fabric.by_guid[node.guid] = node
-      take_ports(node)
+      take_ports(node, fabric.ports)
    end
    find_links(fabric, widest)
    return fabric
@@ -104,15 +108,11 @@ end
 
 --- All ports in order, those of a switch's own processor left out.
 function model.ports(fabric)
-   return coroutine.wrap(function()
-      for _, node in ipairs(fabric.nodes) do
-         for _, p in ipairs(node.ports) do
-            if p.number > 0 then
-               coroutine.yield(p)
-            end
-         end
-      end
-   end)
+   local list, i = fabric.ports, 0
+   return function()
+      i = i + 1
+      return list[i]
+   end
 end
 
 --- "leaf3/17"

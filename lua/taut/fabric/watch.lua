@@ -38,7 +38,10 @@ end
 
 -- Ports that are always read together: a switch's, each port of an adapter.
 local function unit_of(p)
-   return p.node.type == "switch" and p.node.guid or model.key(p)
+   if not p.unit then
+      p.unit = p.node.type == "switch" and p.node.guid or model.key(p)
+   end
+   return p.unit
 end
 
 -- A port whose counters could not be read: what is known of it stays, with the time it is from;

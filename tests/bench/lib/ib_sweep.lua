@@ -148,6 +148,8 @@ local SIDES = {
    { name = "iblinkinfo", command = "iblinkinfo -l" },
    { name = "ibqueryerrors -o 16", command = "ibqueryerrors --skip-sl -o 16" },
    { name = "iblinkinfo -o 16", command = "iblinkinfo -l -o 16" },
+   { name = "taut-ib, the sweep alone", command = os.getenv "TAUT_PREFIX" ..
+      "/libexec/taut/taut-ib <request" },
 }
 
 local function shuffled(list)
@@ -168,9 +170,9 @@ local function measure()
          side.ms[#side.ms + 1] = run(side.command)
       end
    end
-   print(("\n%-24s %10s %10s %10s"):format("ms", "median", "least", "most"))
+   print(("\n%-26s %10s %10s %10s"):format("ms", "median", "least", "most"))
    for _, s in ipairs(SIDES) do
-      print(("%-24s %10.1f %10.1f %10.1f"):format(s.name, stats.median(s.ms),
+      print(("%-26s %10.1f %10.1f %10.1f"):format(s.name, stats.median(s.ms),
          stats.quantile(s.ms, 0), stats.quantile(s.ms, 1)))
    end
 end
@@ -194,6 +196,7 @@ print ""
 figure("ib_sweep_different", different, "findings", "<=", 0)
 figure("ib_sweep", ratio(1, 4, 5), "of_ibqueryerrors_and_iblinkinfo", "<=", 1)
 figure("ib_sweep_o16", ratio(1, 6, 7), "of_both_with_-o_16")
+figure("ib_sweep_alone", ratio(8, 4, 5), "of_ibqueryerrors_and_iblinkinfo")
 figure("ib_sweep_errors", ratio(2, 4), "of_ibqueryerrors")
 figure("ib_sweep_links", ratio(3, 5), "of_iblinkinfo")
 figure("ib_sweep_time", stats.median(SIDES[1].ms), "ms")
