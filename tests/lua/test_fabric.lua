@@ -6,6 +6,7 @@ local errors = require "taut.fabric.errors"
 local json = require "taut.json"
 local lu = require "luaunit"
 local mcast = require "taut.fabric.mcast"
+local model = require "taut.fabric.model"
 local names = require "taut.fabric.names"
 local sim = require "fabricsim"
 local state = require "taut.fabric.state"
@@ -111,6 +112,38 @@ function tests.test_one_guid_twice()
    lu.assertStrContains(said[1], "clash: GUID 0x0000000000001000 (n1 mlx5_0) port 1 is seen " ..
       "from leaf1/1 and from leaf2/4")
    lu.assertStrContains(said[2], "from elsewhere and from elsewhere")
+end
+
+-- What taut-ib printed of a simulated fabric with faults in it.
+local function recorded_sweep()
+   local nodes, reply = {}, nil
+   local root = os.getenv "TAUT_SRCDIR" or "."
+   for line in io.lines(root .. "/tests/data/infiniband/taut-ib-x5.jsonl") do
+      local t = assert(json.decode(line))
+      nodes[#nodes + 1], reply = t.part, t
+   end
+   reply.nodes, reply.boot, reply.finish = nodes, "b", reply["end"]
+   return reply
+end
+
+function tests.test_a_recorded_sweep_of_a_fat_tree()
+   local fabric = model.build(recorded_sweep(), nil, 4)
+   lu.assertEquals({ #fabric.nodes, #fabric.links }, { 99, 157 })
+   lu.assertEquals(kinds(check.find(fabric)), { "1X: S-0008f10500108098/26 to " ..
+      "S-0008f10500200b50/18 is 1X QDR, both ends support 4X QDR (set so at the ends)" })
+   local kept = sim.state()
+   watch.take(kept, fabric)
+   local seen = {}
+   for _, e in ipairs(errors.find(fabric, kept)) do
+      seen[#seen + 1] = ("%s %s/%d %s=%d"):format(e.verdict, e.node, e.port, e.counter, e.value)
+   end
+   lu.assertEquals(seen, { "undated S-0008f10500200b50/16 link_error_recovery=7",
+      "undated S-0008f10500200b50/16 symbol_error=1234",
+      "ignorable S-0008f10500200b50/17 port_xmit_wait=5000000" })
+   -- the same counters a second time have not grown
+   local again = recorded_sweep()
+   again.counted, again.counted_mono = again.counted + 300, again.counted_mono + 300
+   lu.assertEquals(watch.take(kept, model.build(again, nil, 4)), {})
 end
 
 ---------------------------------------------------------------- names
