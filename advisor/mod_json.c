@@ -246,8 +246,9 @@ static void push_object(lua_State *L, const json_t *object)
 {
     const char *key;
     json_t *value;
+    size_t n = json_object_size(object);
 
-    lua_newtable(L);
+    lua_createtable(L, 0, n < INT32_MAX ? (int)n : 0);
     /* The macro wants a non-const tree, but changes nothing. */
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {

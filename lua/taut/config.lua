@@ -59,6 +59,13 @@ local function or_off(check)
    end
 end
 
+local function key64(v)
+   if type(v) == "string" and v:match "^%x+$" and #v == 16 then
+      return v:lower()
+   end
+   return nil, "16 hex digits in quotes"
+end
+
 local function address(v)
    local port = type(v) == "string" and tonumber(v:match(":(%d+)$"))
    if port and port > 0 and port < 65536 then
@@ -134,6 +141,21 @@ local settings = {
       capability_hold = { true, flag },
       probation_h = { 24, number(0, 1e4) },
       release_after_clean = { false, or_off(number(1, 1000, true)) },
+   },
+   fabric = {
+      sweep_s = { false, or_off(number(5, 86400, true)) },
+      device = { nil, text },
+      port = { 0, number(0, 254, true) },
+      names = { nil, text },
+      state = { nil, text },
+      recorded = { nil, text },
+      widest = { 4, number(1, 12, true) },
+      mads = { 16, number(1, 256, true) },
+      mads_per_node = { 4, number(1, 256, true) },
+      tries = { 3, number(1, 10, true) },
+      timeout_ms = { 250, number(1, 10000, true) },
+      time_s = { 60, number(1, 3600, true) },
+      sm_key = { "0000000000000001", key64 },
    },
 }
 
@@ -248,6 +270,33 @@ function config.machine(path)
    return build_topology(path, given.topology)
 end
 
+local function fabric_paths(fabric, paths)
+   fabric.state = fabric.state or paths.statedir .. "/fabric.json"
+   fabric.recorded = fabric.recorded or paths.statedir .. "/fabric-recorded.json"
+   return fabric
+end
+
+--- Only what concerns the fabric, for a command that sweeps by itself: defaults where there is no
+-- configuration.
+-- @param paths table { confdir =, statedir = }
+-- @return settings `fabric`, or nil and "file:line: what"
+function config.fabric(paths)
+   local path = paths.confdir .. "/taut.lua"
+   local f = io.open(path)
+   if not f then
+      return fabric_paths(merge(path, {}, settings.fabric, "fabric"), paths)
+   end
+   f:close()
+   local env, given = environment()
+   local ok, err = sandbox.load(path, env)
+   if not ok then
+      return nil, err
+   end
+   local conf
+   conf, err = merge(path, given.fabric or {}, settings.fabric, "fabric")
+   return conf and fabric_paths(conf, paths), err
+end
+
 --- Load a configuration.
 -- @param path of taut.lua
 -- @param paths table { rundir =, statedir = } for the defaults of socket and database
@@ -272,6 +321,7 @@ function config.load(path, paths)
    conf.path = path
    conf.socket = conf.socket or paths.rundir .. "/tautd.sock"
    conf.database = conf.database or paths.statedir .. "/taut.db"
+   fabric_paths(conf.fabric, paths)
    return conf
 end
 

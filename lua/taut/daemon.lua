@@ -5,6 +5,7 @@ local cluster = require "taut.cluster"
 local config = require "taut.config"
 local coverage = require "taut.coverage"
 local diagnose = require "taut.diagnose"
+local fabric = require "taut.fabric"
 local findings = require "taut.findings"
 local helper = require "taut.helper"
 local intake = require "taut.intake"
@@ -26,6 +27,7 @@ local MEMORY_MS = 2000 -- how long the store may take to say what it kept
 local USAGE = [[
 usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify)
        tautd --store FILE            the store process; tautd starts it itself
+       tautd --fabric                the process that sweeps an InfiniBand fabric, likewise
   -c FILE    configuration (default %s/taut.lua)
   --check    check the configuration and end
 ]]
@@ -225,6 +227,16 @@ local FIXED = {
    topology = function(c) return c.topology.wiring end,
 }
 
+local function start_fabric(d)
+   if d.fabric then
+      d.fabric:stop()
+      d.fabric = nil
+   end
+   if d.conf.fabric.sweep_s then
+      d.fabric = fabric.start(d.conf.fabric)
+   end
+end
+
 --- Read the configuration again; a bad one is said, and the old one stays.
 local function reload(d)
    local conf, err = config.load(d.conf.path, sys.paths)
@@ -238,7 +250,11 @@ local function reload(d)
       sys.log("err", ("configuration not taken: %s"):format(err))
       return nil, err
    end
+   local other = json.encode(conf.fabric) ~= json.encode(d.conf.fabric)
    d.conf, d.topo = conf, conf.topology
+   if other then
+      start_fabric(d)
+   end
    d.diagnosis.topo, d.diagnosis.s = conf.topology, conf.diagnosis
    d.meet.topo, d.meet.checks = conf.topology, conf.checks
    d.coverage.link_time, d.act.policy = conf.checks.link_time, conf.policy
@@ -254,6 +270,9 @@ local function stop(d)
    end
    d.stopping = true
    d.cluster.helper:stop()
+   if d.fabric then
+      d.fabric:stop()
+   end
    d.journal:stop(function() loop.stop() end)
 end
 
@@ -266,6 +285,8 @@ local function options(arg)
          o.config = arg[i]
       elseif a == "--check" then
          o.check = true
+      elseif a == "--fabric" then
+         o.fabric = true
       elseif a == "--store" then
          i = i + 1
          o.store = arg[i]
@@ -312,6 +333,7 @@ local function run(conf)
    start_slurm(d)
    build(d)
    d.cluster:start(conf.refresh_s)
+   start_fabric(d)
    loop.timer(MEMORY_MS, function() open_doors(d) end)
    loop.signal("HUP", function() reload(d) end)
    loop.signal("TERM", function() stop(d) end)
@@ -332,6 +354,8 @@ function daemon.main(arg)
       return 2
    elseif o.store then
       return require("taut.store").main(o.store)
+   elseif o.fabric then
+      return require("taut.fabric.process").main()
    end
    local conf, err = config.load(o.config, sys.paths)
    if not conf then

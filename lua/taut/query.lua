@@ -4,6 +4,7 @@
 -- SlurmUser and tautd's own user may change anything.
 local advice = require "taut.advice"
 local explain = require "taut.explain"
+local fabric_answers = require "taut.fabric.answers"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
@@ -42,6 +43,7 @@ local function status(d)
       coverage_h = d.conf.checks.coverage_h, skipped = d.skipped, refused = d.refused,
       refused_streams = d.refused_streams, nothing_due = d.meet.nothing_due,
       store = d.journal:state(), slurm_error = cl.error, hint = cl.hint,
+      fabric = d.fabric and d.fabric:status(),
       config_error = d.config_error, alerts = json.array(d.act.alerts),
       verdicts = explain.verdicts(d, now),
       drained = list_of(d.act.drained, function(name, v)
@@ -148,6 +150,19 @@ local function idle_nodes(d, args, reply)
    reply { nodes = #list > 0 and hostlist.compress(list) or "", count = #list }
 end
 
+---------------------------------------------------------------- fabric
+
+local function fabric(d, args, uid, reply)
+   local params = type(args.args) == "table" and args.args or {}
+   if not d.fabric then
+      return reply(nil, "fabric: tautd does not sweep")
+   elseif fabric_answers.is_privileged(args.what, params) and not d.cluster:is_admin(uid) then
+      return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(
+         sys.user_name(uid)))
+   end
+   d.fabric:answer(args.what, params, reply)
+end
+
 ---------------------------------------------------------------- dispatch
 
 -- name → { admin only, fn(d, args, who, uid, reply) }
@@ -160,6 +175,7 @@ local commands = {
       d.cluster:refresh(function() reply(advice.give(d, args)) end)
    end },
    explain = { false, function(d, args, _, uid, reply) explain.answer(d, args, uid, reply) end },
+   fabric = { false, function(d, args, _, uid, reply) fabric(d, args, uid, reply) end },
    release = { true, function(d, args, who, _, reply) release(d, args, who, reply) end },
    policy = { true, function(d, args, _, _, reply)
       if args.mode ~= "enable" and args.mode ~= "observe" then

@@ -25,6 +25,30 @@ end
 
 local tests = {}
 
+function tests.test_the_fabric_section()
+   local conf = assert(load(TOPOLOGY))
+   lu.assertEquals({ conf.fabric.sweep_s, conf.fabric.mads, conf.fabric.state,
+      conf.fabric.recorded }, { false, 16, "/var/lib/taut/fabric.json",
+      "/var/lib/taut/fabric-recorded.json" })
+   conf = assert(load(TOPOLOGY .. 'fabric = { sweep_s = 5 * minutes, ' ..
+      'sm_key = "00000000000000FF" }'))
+   lu.assertEquals({ conf.fabric.sweep_s, conf.fabric.sm_key }, { 300, "00000000000000ff" })
+   for text, err in pairs {
+      ["fabric = { sweep_s = 1 }"] = "fabric.sweep_s: expected a whole number from 5 to 86400, " ..
+         "or false, got 1",
+      ["fabric = { mads = 300 }"] = "fabric.mads: expected a whole number from 1 to 256, got 300",
+      ['fabric = { sm_key = "1" }'] = 'fabric.sm_key: expected 16 hex digits in quotes, got "1"',
+      ["fabric = { sweeps = 1 }"] = "'fabric.sweeps' is not a setting",
+   } do
+      local none, why = load(TOPOLOGY .. text)
+      lu.assertNil(none)
+      lu.assertStrContains(why, err)
+   end
+   -- a command that sweeps by itself needs no configuration, and takes only this section of one
+   local alone = assert(config.fabric { confdir = "/nonexistent", statedir = "/s" })
+   lu.assertEquals({ alone.state, alone.mads }, { "/s/fabric.json", 16 })
+end
+
 function tests.tearDown()
    if folder then
       os.remove(folder)

@@ -7,7 +7,7 @@ local cli = {}
 
 -- In the order of `taut --help`; adding one is a file and a line.
 local commands = { "status", "links", "nodes", "topology", "explain", "advise", "audit", "matrix",
-   "release", "policy", "off", "on", "config" }
+   "fabric", "release", "policy", "off", "on", "config" }
 
 local function parser_of()
    local parser = argparse("taut")

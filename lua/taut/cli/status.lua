@@ -46,6 +46,16 @@ local function print_troubles(s)
       report.count(s.refused, "message"), report.count(s.refused_streams, "stream")) or nil)
 end
 
+local function print_fabric(s)
+   local f = s.fabric
+   if f then
+      print("fabric      " .. (f.error and "cannot be swept: " .. f.error or f.swept
+         and ("swept %s, %d nodes, %d links%s"):format(report.ago(f.swept, s.now), f.nodes,
+            f.links, f.incomplete and ", not complete: " .. f.incomplete or "")
+         or "not swept yet"))
+   end
+end
+
 local function print_verdicts(s)
    if #s.verdicts > 0 then
       local rows = {}
@@ -89,6 +99,7 @@ function status.run(args)
    end
    print_mode(s)
    print_checks(s)
+   print_fabric(s)
    print_troubles(s)
    print_verdicts(s)
    print_nodes(s)

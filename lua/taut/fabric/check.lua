@@ -1,0 +1,138 @@
+--- The fabric against itself: what is wrong with it whatever it was meant to be.
+local lane = require "taut.fabric.lane"
+local model = require "taut.fabric.model"
+
+local check = {}
+
+-- "narrow" is told before "slow": a link that lost lanes is rarely slow besides.  What the enabled
+-- widths and speeds of both ends explain somebody wanted (`taut fabric links --bad` lists it), but
+-- nobody wants a single lane.
+local function link_finding(link)
+   local kind = link.narrow and (link.lanes == 1 and "1X" or "narrow") or link.slow and "slow"
+   if not kind or link.set and kind ~= "1X" then
+      return nil
+   end
+   local far = model.port_name(link.a) .. " to " .. model.port_name(link.b)
+   local have = lane.words(link.lanes, link.speed)
+   local best = lane.words(link.best_lanes, link.best_speed)
+   return { kind = kind, severity = "fault", link = link, left = link.left,
+      port = model.port_name(link.a), guid = link.a.node.guid, number = link.a.number,
+      text = ("%s is %s, both ends support %s%s"):format(far, have, best,
+         link.set and " (set so at the ends)" or "") }
+end
+
+-- What the two ends say about one cable.
+local function check_agreement(link, add)
+   if not link.disagree or not lane.width(link.b) then
+      return
+   end
+   local function words(p)
+      return lane.words(lane.width(p), lane.speed(p))
+   end
+   add { kind = "disagree", severity = "warning", port = model.port_name(link.a),
+      guid = link.a.node.guid, number = link.a.number,
+      text = ("%s says it is %s, %s at its other end %s"):format(model.port_name(link.a),
+         words(link.a), model.port_name(link.b), words(link.b)) }
+end
+
+local function check_active(link, add)
+   if not link.a.up or link.active then
+      return
+   end
+   local p = link.a.active and link.b or link.a
+   add { kind = "not active", severity = "warning", port = model.port_name(link.a),
+      guid = link.a.node.guid, number = link.a.number,
+      text = ("%s to %s is trained, but %s%s"):format(model.port_name(link.a),
+         model.port_name(link.b), lane.state(p), lane.is_init(p) and " (no subnet manager?)"
+         or "") }
+end
+
+local function check_links(fabric, add)
+   for _, link in ipairs(fabric.links) do
+      local f = link_finding(link)
+      if f then
+         add(f)
+      end
+      check_agreement(link, add)
+      check_active(link, add)
+   end
+end
+
+local function check_port(p, add)
+   if not (p.disabled or p.silent or p.error or p.pm_error) then
+      return
+   end
+   local name = model.port_name(p)
+   local function say(kind, severity, text)
+      add { kind = kind, severity = severity, port = name, guid = p.node.guid, number = p.number,
+         text = text }
+   end
+   if p.disabled then
+      say("disabled", "warning", name .. " is disabled")
+   elseif p.silent then
+      say("silent", "fault", name .. " is connected, but what is there does not answer")
+   elseif p.error then
+      say("unread", "warning", ("%s: its state: %s"):format(name, p.error))
+   end
+   if p.pm_error and p.far then
+      say("uncounted", "warning", ("%s: its counters: %s"):format(name, p.pm_error))
+   end
+end
+
+local function end_words(fabric, e)
+   local node = type(e) == "table" and fabric.by_guid[e.guid]
+   return node and ("%s/%d"):format(node.name, e.port) or "elsewhere"
+end
+
+local function check_clashes(fabric, add)
+   for _, c in ipairs(fabric.sweep.clashes or {}) do
+      local node = fabric.by_guid[c.guid]
+      add { kind = "clash", severity = "fault", guid = c.guid, number = c.port,
+         text = ("GUID %s (%s) port %d is seen from %s and from %s: two nodes with one GUID, or" ..
+            " a cable moved meanwhile"):format(c.guid, node and node.name or "?", c.port,
+            end_words(fabric, c.first), end_words(fabric, c.second)) }
+   end
+end
+
+--- How many ports there are of which kind: { ports, down, disabled, linked, width, speed }, these
+-- last two by name; `set` are links that somebody set below what both ends support.
+function check.counts(fabric)
+   local n = { ports = 0, linked = 0, down = 0, disabled = 0, set = 0, width = {}, speed = {} }
+   for _, link in ipairs(fabric.links) do
+      n.set = n.set + ((link.narrow or link.slow) and link.set and link.lanes ~= 1 and 1 or 0)
+   end
+   for p in model.ports(fabric) do
+      n.ports = n.ports + 1
+      n.disabled = n.disabled + (p.disabled and 1 or 0)
+      n.down = n.down + (not p.up and not p.disabled and 1 or 0)
+      if p.up then
+         n.linked = n.linked + 1
+         local w, s = lane.width(p), lane.speed(p)
+         w, s = w and w .. "X" or "?", s and s.name or "?"
+         n.width[w], n.speed[s] = (n.width[w] or 0) + 1, (n.speed[s] or 0) + 1
+      end
+   end
+   return n
+end
+
+--- Everything that is wrong.
+-- @param fabric of model.build
+-- @return array of { kind, severity ("fault", "warning"), text, port, guid, number, left, link }
+function check.find(fabric)
+   local list = {}
+   local function add(f)
+      list[#list + 1] = f
+   end
+   check_links(fabric, add)
+   for p in model.ports(fabric) do
+      check_port(p, add)
+   end
+   check_clashes(fabric, add)
+   if fabric.sweep.incomplete then
+      add { kind = "incomplete", severity = "warning", text = "the sweep is not complete: " ..
+         tostring(fabric.sweep.why) }
+   end
+   return list
+end
+
+return check

@@ -1,0 +1,128 @@
+--- A sweep as something to look at: nodes with names, ports, links with both ends.
+local lane = require "taut.fabric.lane"
+local names = require "taut.fabric.names"
+
+local model = {}
+
+local function less(a, b)
+   if a.node.name ~= b.node.name then
+      return a.node.name < b.node.name
+   end
+   return a.number < b.number
+end
+
+local function take_ports(node, all)
+   local ports = {}
+   for _, p in ipairs(node.ports) do
+      p.info = type(p.info) == "string" and lane.info(p.info) or lane.unread
+      p.node, p.number = node, p.port
+      p.up, p.disabled, p.active = lane.is_up(p), lane.is_disabled(p), lane.is_active(p)
+      ports[p.number] = p
+      if p.number > 0 then
+         all[#all + 1] = p
+      end
+   end
+   node.port = ports
+end
+
+-- Two nodes that claim one far port both point to it; it points to one of them at most.
+local function find_far(fabric, p)
+   local node = p.far and fabric.by_guid[p.far]
+   return node and node.port[p.far_port]
+end
+
+-- What is slower counts where the two ends do not agree.
+local function measure(link, widest)
+   local a, b = link.a, link.b
+   local wa, wb, sa, sb = lane.width(a), lane.width(b), lane.speed(a), lane.speed(b)
+   link.lanes = wa and wb and math.min(wa, wb) or wa or wb
+   link.speed = sa and sb and (sa.Bps <= sb.Bps and sa or sb) or sa or sb
+   link.disagree = wa ~= wb or sa ~= sb
+   link.Bps = lane.bandwidth(link.lanes, link.speed)
+   link.best_lanes, link.best_speed = lane.supported(a, b, widest)
+   local set_lanes, set_speed = lane.enabled(a, b, widest)
+   local best = lane.bandwidth(link.best_lanes, link.best_speed)
+   link.left = best and link.Bps and math.min(1, link.Bps / best) or nil
+   link.narrow = link.lanes and link.best_lanes and link.lanes < link.best_lanes or false
+   link.slow = link.speed and link.best_speed and link.speed.Bps < link.best_speed.Bps or false
+   link.set = (not link.narrow or link.lanes == set_lanes)
+      and (not link.slow or link.speed == set_speed)
+   link.active = a.active and b.active
+end
+
+local function add_link(fabric, a, b, widest)
+   -- a switch first, else by name, so that a link reads the same in every sweep
+   if (a.node.type == "switch") ~= (b.node.type == "switch") then
+      if b.node.type == "switch" then
+         a, b = b, a
+      end
+   elseif less(b, a) then
+      a, b = b, a
+   end
+   local link = { a = a, b = b, between = a.node.type == b.node.type and "switches" or "host" }
+   measure(link, widest)
+   a.link, b.link = a.link or link, b.link or link
+   fabric.links[#fabric.links + 1] = link
+end
+
+local function find_links(fabric, widest)
+   for _, node in ipairs(fabric.nodes) do
+      for _, p in ipairs(node.ports) do
+         local q = find_far(fabric, p)
+         local back = q and find_far(fabric, q)
+         if q and (back ~= p or not p.link) then
+            p.disputed = back ~= p or nil
+            add_link(fabric, p, q, widest)
+         end
+      end
+   end
+   table.sort(fabric.links, function(x, y)
+      if x.a ~= y.a then
+         return less(x.a, y.a)
+      end
+      return x.b ~= y.b and less(x.b, y.b)
+   end)
+end
+
+--- @param sweep of taut.fabric.sweep
+-- @param map GUID → name, or nil
+-- @param widest lanes that a link of this fabric has at most
+-- @return { nodes (by name), by_guid, links, sweep }
+function model.build(sweep, map, widest)
+   local fabric = { sweep = sweep, nodes = sweep.nodes, by_guid = {}, links = {},
+      ports = {} }
+   names.give(fabric.nodes, map)
+   table.sort(fabric.nodes, function(a, b)
+      if a.name ~= b.name then
+         return a.name < b.name
+      end
+      return a.guid < b.guid
+   end)
+   for _, node in ipairs(fabric.nodes) do
+      fabric.by_guid[node.guid] = node
+      take_ports(node, fabric.ports)
+   end
+   find_links(fabric, widest)
+   return fabric
+end
+
+--- All ports in order, those of a switch's own processor left out.
+function model.ports(fabric)
+   local list, i = fabric.ports, 0
+   return function()
+      i = i + 1
+      return list[i]
+   end
+end
+
+--- "leaf3/17"
+function model.port_name(p)
+   return ("%s/%d"):format(p.node.name, p.number)
+end
+
+--- Name under which a port is stored.
+function model.key(p)
+   return ("%s/%d"):format(p.node.guid, p.number)
+end
+
+return model

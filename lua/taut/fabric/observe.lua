@@ -1,0 +1,127 @@
+--- Observations: what of a sweep is worth an event, in the form doc/internals.md describes
+-- ("Observations").
+local counters = require "taut.counters"
+local lane = require "taut.fabric.lane"
+local model = require "taut.fabric.model"
+
+local observe = {}
+
+local SOURCE = "ib_port"
+
+-- Which observations a finding of check.lua makes.
+local WHAT = { ["1X"] = "width", narrow = "width", slow = "speed", silent = "silent" }
+
+local function far_of(p)
+   local link = p and p.link
+   return link and (link.a == p and link.b or link.a)
+end
+
+-- What leaves through a port: a host's tx, its rx at the switch before it, or a link.
+local function leaving(p, far)
+   if p.node.host then
+      return p.node.host .. "/tx"
+   elseif far and far.node.host then
+      return far.node.host .. "/rx"
+   end
+   return model.port_name(p)
+end
+
+-- The components that a counter, or a state, of a port tells of.
+local function components(p, far, side)
+   local list = {}
+   if side ~= "receive" or not far then
+      list[1] = leaving(p, far)
+   end
+   if side ~= "send" and far then
+      list[#list + 1] = leaving(far, p)
+   end
+   return list
+end
+
+--- The part that says where.
+-- @param p port of the fabric, connected or not
+-- @param side "receive", "send" or "both"
+function observe.place(p, side)
+   local far = far_of(p)
+   local host = p.node.host or far and far.node.host
+   return { scope = host and "node" or "link", node = host, port = model.port_name(p),
+      guid = p.node.guid, number = p.number, far = far and model.port_name(far) or nil,
+      components = components(p, far, side) }
+end
+
+local function add_window(o, window)
+   o.from, o.to, o.seconds, o.jump = window.from, window.to, window.seconds, window.jump
+   o.source = "fabric"
+   return o
+end
+
+--- Growth of a counter; nil when it is none to keep: within its limits, or of a counter that by
+-- itself means nothing.
+-- @param grown of growth.of, with class and limit of counters.judge
+function observe.counter(p, name, grown, window)
+   if not grown.limit and grown.class ~= "fatal" and grown.class ~= "degrading" then
+      return nil
+   end
+   local entry = counters.entry(SOURCE, name)
+   local o = observe.place(p, entry.side)
+   o.what, o.amount, o.unit = name, grown.amount, entry.unit
+   o.at_least, o.reset, o.class = grown.at_least, grown.reset, grown.class
+   o.limit = grown.limit and counters.words(grown.limit)
+   o.text = ("%s of %s grew by %s%d%s"):format(name, o.port, grown.at_least and "at least " or "",
+      grown.amount, o.limit and (", more than allowed: " .. o.limit) or "")
+   return add_window(o, window)
+end
+
+--- A fault that began to stand; nil for a finding that is no evidence.
+function observe.fault(fabric, finding, window)
+   local what = WHAT[finding.kind]
+   local node = what and fabric.by_guid[finding.guid]
+   local p = node and node.port[finding.number]
+   if not p then
+      return nil
+   end
+   local o = observe.place(p, "both")
+   o.what, o.left, o.text = what, finding.left or (what == "silent" and 0) or nil, finding.text
+   o.class = what == "silent" and "fatal" or "degrading"
+   local link = finding.link
+   if link then
+      o.have = lane.words(link.lanes, link.speed)
+      o.best = lane.words(link.best_lanes, link.best_speed)
+   end
+   return add_window(o, window)
+end
+
+--- A fault that stands no more.
+-- @param standing what was kept of it: its observation
+function observe.mended(standing, window)
+   local o = {}
+   for k, v in pairs(standing) do
+      o[k] = v
+   end
+   o.class, o.left, o.have, o.limit = "harmless", 1, nil, nil
+   o.text = ("%s of %s is as it should be again"):format(o.what, o.port)
+   return add_window(o, window)
+end
+
+--- A link that is not there any more, or is there again.
+-- @param p port of the fabric
+-- @param was for a lost one: { name =, host = } of what it was connected to
+function observe.link(p, is_lost, was, window)
+   local o = observe.place(p, "both")
+   o.what, o.class, o.left = "link", is_lost and "fatal" or "harmless", is_lost and 0 or 1
+   if not is_lost then
+      o.text = ("%s has its link again"):format(o.port)
+      return add_window(o, window)
+   end
+   o.far = was.name
+   if was.host then
+      o.scope, o.node = "node", was.host
+      o.components = { was.host .. "/tx", was.host .. "/rx" }
+   elseif not p.node.host then
+      o.components[2] = was.name
+   end
+   o.text = ("%s lost its link to %s: %s"):format(o.port, was.name, lane.phys(p))
+   return add_window(o, window)
+end
+
+return observe

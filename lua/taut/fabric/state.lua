@@ -1,0 +1,151 @@
+--- What is kept from sweep to sweep, in a file: each port's counters, when each last grew, and the
+-- faults that stood.  And the recorded fabric, in another.
+--
+-- Both are written beside their place and renamed, so that a reader sees the old one or the new.
+local json = require "taut.json"
+local lane = require "taut.fabric.lane"
+
+local state = {}
+
+state.format = 1
+
+local function read(path)
+   local f, err = io.open(path, "rb")
+   if not f then
+      return nil, err, true
+   end
+   local text = f:read "a"
+   f:close()
+   if not text then
+      return nil, path .. ": cannot be read"
+   end
+   local t, why = json.decode(text)
+   if type(t) ~= "table" then
+      return nil, ("%s: %s"):format(path, why or "no JSON object")
+   elseif t.format ~= state.format then
+      return nil, ("%s: format %s, expected %d"):format(path, tostring(t.format), state.format)
+   end
+   return t
+end
+
+local function write(path, t)
+   t.format = state.format
+   local text, err = json.encode(t)
+   if not text then
+      return nil, ("%s: %s"):format(path, err)
+   end
+   local new = path .. ".new"
+   local f
+   f, err = io.open(new, "wb")
+   if not f then
+      return nil, err
+   end
+   local ok, why = f:write(text, "\n")
+   local closed, close_why = f:close()
+   if not ok or not closed then
+      os.remove(new)
+      return nil, ("%s: %s"):format(new, why or close_why)
+   end
+   ok, why = os.rename(new, path)
+   if not ok then
+      return nil, why
+   end
+   return true
+end
+
+local function is_table(...)
+   for i = 1, select("#", ...) do
+      if type((select(i, ...))) ~= "table" then
+         return false
+      end
+   end
+   return true
+end
+
+--- The state of the last sweep.
+-- @return state (empty where there is no file yet), and why what is there could not be used
+function state.load(path)
+   local t, err, absent = read(path)
+   if not t then
+      return { units = {}, standing = {}, recent = {} }, not absent and err or nil
+   elseif not is_table(t.units, t.standing, t.recent) then
+      return { units = {}, standing = {}, recent = {} }, path .. ": no units, standing, recent"
+   end
+   return t
+end
+
+function state.save(path, t)
+   return write(path, t)
+end
+
+-- What makes a port the same port next time.
+local function port_row(p)
+   return { port = p.number, far = p.far, far_port = p.far_port,
+      codes = json.array(lane.codes(p)) }
+end
+
+--- A fabric as it is recorded.
+function state.digest(fabric)
+   local nodes = json.array {}
+   for _, node in ipairs(fabric.nodes) do
+      local ports = json.array {}
+      for _, p in ipairs(node.ports) do
+         if p.number > 0 then
+            ports[#ports + 1] = port_row(p)
+         end
+      end
+      nodes[#nodes + 1] = { guid = node.guid, type = node.type, name = node.name,
+         desc = node.desc, ports = ports }
+   end
+   return { kind = "fabric", time = fabric.sweep.begin, nodes = nodes }
+end
+
+function state.record(path, fabric)
+   return write(path, state.digest(fabric))
+end
+
+local function is_codes(t)
+   for i = 1, 4 do
+      if type(t) ~= "table" or math.type(t[i]) ~= "integer" then
+         return false
+      end
+   end
+   return true
+end
+
+local function check_record(path, t)
+   if t.kind ~= "fabric" or type(t.nodes) ~= "table" then
+      return nil, path .. ": is no recorded fabric (`taut fabric record` writes one)"
+   end
+   for i, node in ipairs(t.nodes) do
+      if not is_table(node) or not is_table(node.ports) or type(node.guid) ~= "string"
+         or type(node.name) ~= "string" then
+         return nil, ("%s: node %d: expected guid, name and ports"):format(path, i)
+      end
+      node.desc = node.desc or ""
+      for j, p in ipairs(node.ports) do
+         if type(p) == "table" and not is_codes(p.codes) then
+            return nil, ("%s: node %d (%s), port %d: expected four codes"):format(path, i,
+               node.name, j)
+         end
+         if type(p) ~= "table" or math.type(p.port) ~= "integer"
+            or (p.far and (type(p.far) ~= "string" or math.type(p.far_port) ~= "integer")) then
+            return nil, ("%s: node %d (%s), port %d: expected a number and a far end"):format(path,
+               i, node.name, j)
+         end
+      end
+   end
+   return t
+end
+
+--- A recorded fabric.
+-- @return it; or nil and why, and true when there is no such file
+function state.load_record(path)
+   local t, err, absent = read(path)
+   if not t then
+      return nil, err, absent
+   end
+   return check_record(path, t)
+end
+
+return state
