@@ -54,7 +54,7 @@ local function check_plan(topo, plan)
       lu.assertTrue(#phase > 0)
       check_phase(topo, phase)
       for _, t in ipairs(phase) do
-         if t.link and t.mode == "E" then
+         if t.link and t.sending == "E" then
             lu.assertNil(seen[t.link], "a link is tested twice")
             seen[t.link] = true
          end
@@ -106,7 +106,7 @@ function tests.test_shared_tests_divide_the_link()
    local n = 0
    for _, phase in ipairs(links.plan(topo, all(topo)).phases) do
       for _, t in ipairs(phase) do
-         if t.mode == "S" then
+         if t.sending == "S" then
             n = n + 1
             lu.assertEquals(t.planned_Bps, 12e6)
             lu.assertEquals(t.through[t.link], 2)

@@ -35,9 +35,10 @@ local function again(self, list, times)
    for turn = 1, times do
       local items, seen = {}, {}
       for _, t in ipairs(list) do
-         local a = links.again(self.topo, self.plan.by_router, t, turn)
+         local a = links.again(self.topo, self.plan.by_rail, t, turn)
          local first = a and (a[1] or a)
-         local key = a and ("%d>%d %s%s"):format(first.src, first.dst, first.mode, first.link or "")
+         local key = a and ("%d>%d %s%s %d"):format(first.src, first.dst, first.sending,
+            first.link or "", first.rail or 1)
          if a and not seen[key] then
             seen[key] = true
             items[#items + 1] = a
@@ -88,9 +89,9 @@ end
 local function row_of(self, t)
    local dir, kind = label(self, t)
    return { src = t.src_name, dst = t.dst_name, from = t.src - 1, to = t.dst - 1, dir = dir,
-      kind = kind, mode = t.mode, link = t.link and self.topo.components[t.link],
+      kind = kind, mode = t.sending, link = t.link and self.topo.components[t.link],
       seconds = (t.window_ns or 0) / 1e9, bw_Bps = t.bw_Bps or 0, expected_Bps = t.expected_Bps,
-      ratio = t.ratio, class = t.part and "part" or t.class, why = t.why, again = t.again }
+      ratio = t.ratio, class = t.part and "part" or t.class, why = t.why, again = t.again, rail = t.rail }
 end
 
 --- Tests of a round, judged.
@@ -101,7 +102,7 @@ function Audit:take(tests)
       self.results[#self.results + 1] = t
       if t.class == "low" and self.stage == 1 then
          self.low[#self.low + 1] = t
-      elseif t.class == "void" and not t.skipped and t.mode == "E" then
+      elseif t.class == "void" and not t.skipped and t.sending == "E" then
          self.void[#self.void + 1] = t
       end
    end

@@ -14,6 +14,7 @@
 --   job:finish() → table for the owner's last report
 -- They run in the survey's task: breathe() in a long loop lets tautd do its other work.
 --   kind.history (optional): a query of the store, whose rows go to job:recall(rows)
+local endpoints = require "taut.endpoints"
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
 local seal = require "taut.seal"
@@ -122,7 +123,7 @@ end
 
 local function admit(self, conn, h, names, uid)
    local key = ("%s %d %d.%d"):format(h.purpose, uid, h.job, h.step)
-   local peer = { conn = conn, key = seal.unhex(h.key), name = h.node, endpoint = h.endpoint,
+   local peer = { conn = conn, key = seal.unhex(h.key), name = h.node, endpoints = endpoints.of(h),
       node = self.d.topo.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
       opened = 0 }
    local s, why = self.open[key], nil

@@ -22,10 +22,10 @@ function links.letter(topo, c)
    return LETTER[class] or "C"
 end
 
-local function by_router(topo, nodes)
+local function by_router(topo, nodes, rail)
    local by = {}
    for _, n in ipairs(nodes) do
-      local r = topo:router(n)
+      local r = topo:router(n, rail)
       by[r] = by[r] or {}
       table.insert(by[r], n)
    end
@@ -55,12 +55,12 @@ end
 
 ---------------------------------------------------------------- neighbours
 
-local function same_router(topo, by, o)
+local function same_router(topo, by, rail, o)
    local items = {}
    for _, list in pairs(by) do
       for i = 1, #list > 1 and #list or 0 do
          items[#items + 1] = make(topo, list[i], list[i % #list + 1],
-            { kind = "audit G", mode = "E", same = true })
+            { kind = "audit G", sending = "E", same = true, rail = rail })
       end
    end
    table.sort(items, function(a, b) return a.src < b.src end)
@@ -83,12 +83,12 @@ end
 
 -- One group alone: a pair of nodes for each pair of routers; `turn` changes which, so that over
 -- the groups every node sends and receives.
-local function solo(topo, by, group, turn, covered, o)
+local function solo(topo, by, rail, group, turn, covered, o)
    local items = {}
    for _, p in ipairs(group.pairs) do
       local from, to = by[p[1]], by[p[2]]
       local t = make(topo, from[turn % #from + 1], to[turn % #to + 1],
-         { kind = "audit E", mode = "E" })
+         { kind = "audit E", sending = "E", rail = rail })
       local link = t and only_link(topo, t.route)
       if link and not covered[link] then
          t.link, covered[link] = link, true
@@ -105,8 +105,8 @@ local function shared(topo, by, t, turn)
    local from, to = by[t.from_router], by[t.to_router]
    local group = {}
    for i = 1, math.min(#from, #to) do
-      local s = make(topo, from[i], to[i], { kind = "audit S", mode = "S", link = t.link,
-         group = ("S%d.%d"):format(t.link, turn or 0), again = turn and true or nil })
+      local s = make(topo, from[i], to[i], { kind = "audit S", sending = "S", link = t.link,
+         rail = t.rail, group = ("S%d.%d"):format(t.link, turn or 0), again = turn and true or nil })
       if s and only_link(topo, s.route) == t.link then
          group[#group + 1] = s
       end
@@ -156,7 +156,7 @@ end
 -- Pairs of nodes that are a `shift` apart in the topology's order, shifts by whole routers first:
 -- where routes go by destination, as in fat trees, all nodes of a router then leave it at once, by
 -- different links.
-local function scan(topo, nodes, covered, left, o)
+local function scan(topo, nodes, rail, covered, left, o)
    local items, looked, barren = {}, 0, 0
    local step = math.max(1, #nodes // math.max(1, o.routers))
    for _, shift in ipairs(multiples_first(step, #nodes - 1)) do
@@ -168,14 +168,14 @@ local function scan(topo, nodes, covered, left, o)
          looked = looked + 1
          o.breathe()
          local b = nodes[(i + shift - 1) % #nodes + 1]
-         local route = topo:route(a, b)
+         local route = topo:route(a, b, nil, rail)
          local new = {}
          sure_links(topo, route or {}, function(c)
             new[#new + 1] = not covered[c] and c or nil
          end)
          if #new > 0 then
-            items[#items + 1] = make(topo, a, b, { kind = "audit E", mode = "E", link = new[1],
-               links = new, far = true })
+            items[#items + 1] = make(topo, a, b, { kind = "audit E", sending = "E", link = new[1],
+               links = new, far = true, rail = rail })
             for _, c in ipairs(new) do
                covered[c], left = true, left - 1
             end
@@ -191,39 +191,55 @@ end
 
 ---------------------------------------------------------------- all of it
 
---- What an audit of these nodes tests.
--- @param topo topology
--- @param nodes array of node numbers that take part
--- @param solo_only true for no shared tests
--- @param breathe called now and then (see task.lua)
--- @return { phases, covered = set of links that a test crosses, links = how many there are }
-function links.plan(topo, nodes, solo_only, breathe)
-   local o = { ordered = true, routers = 0, breathe = breathe or function() end }
-   local by, covered = by_router(topo, nodes), {}
-   for _ in pairs(by) do
-      o.routers = o.routers + 1
-   end
-   local plan = { phases = {}, covered = covered, links = 0, by_router = by }
+-- Nodes of one router, then neighbours, over one rail.
+local function neighbours(topo, plan, by, rail, solo_only, o)
    local function add(phases)
       table.move(phases, 1, #phases, #plan.phases + 1, plan.phases)
    end
-   for c = 1, #topo.components do
-      plan.links = plan.links + (topo:is_link(c) and 1 or 0)
-   end
-   add(same_router(topo, by, o))
+   add(same_router(topo, by, rail, o))
    for turn, group in ipairs(in_order(topo:neighbours(by))) do
-      local phases = solo(topo, by, group, turn, covered, o)
+      local phases = solo(topo, by, rail, group, turn, plan.covered, o)
       add(phases)
       if not solo_only then
          add(shared_phases(topo, by, phases, o))
       end
    end
-   local done = 0
-   for _ in pairs(covered) do
-      done = done + 1
+end
+
+local function count(t)
+   local n = 0
+   for _ in pairs(t) do
+      n = n + 1
    end
-   if done < plan.links then
-      add(schedule.colour((scan(topo, nodes, covered, plan.links - done, o)), topo, o))
+   return n
+end
+
+--- What an audit of these nodes tests.
+-- @param topo topology
+-- @param nodes array of node numbers that take part
+-- @param solo_only true for no shared tests
+-- @param breathe called now and then (see task.lua)
+-- @return { phases, covered = set of links that a test crosses, links = how many there are,
+--   by_rail = for each rail map router → its nodes }
+function links.plan(topo, nodes, solo_only, breathe)
+   local plan = { phases = {}, covered = {}, links = 0, by_rail = {} }
+   local o = { ordered = true, breathe = breathe or function() end }
+   local rails = topo.rails or 1
+   for c = 1, #topo.components do
+      plan.links = plan.links + (topo:is_link(c) and 1 or 0)
+   end
+   for k = 1, rails do
+      plan.by_rail[k] = by_router(topo, nodes, k)
+      neighbours(topo, plan, plan.by_rail[k], rails > 1 and k or nil, solo_only, o)
+   end
+   for k = 1, rails do
+      local left = plan.links - count(plan.covered)
+      if left > 0 then
+         o.routers = count(plan.by_rail[k])
+         local more = schedule.colour((scan(topo, nodes, rails > 1 and k or nil, plan.covered, left,
+            o)), topo, o)
+         table.move(more, 1, #more, #plan.phases + 1, plan.phases)
+      end
    end
    return plan
 end
@@ -231,20 +247,21 @@ end
 --- The same link again, by another pair of nodes where there is one; a shared test as a group.
 -- @param t a test of links.plan
 -- @param turn 1, 2, …: which pair
-function links.again(topo, by, t, turn)
-   if t.mode == "S" then
+function links.again(topo, by_rail, t, turn)
+   local by = by_rail[t.rail or 1]
+   if t.sending == "S" then
       return shared(topo, by, t, turn)
    end
    local from, to = by[t.from_router], by[t.to_router]
    if t.link and not t.far then
       local a = make(topo, from[turn % #from + 1], to[turn % #to + 1],
-         { kind = "audit E", mode = "E", link = t.link, again = true })
+         { kind = "audit E", sending = "E", link = t.link, again = true, rail = t.rail })
       if a and only_link(topo, a.route) == t.link then
          return a
       end
    end
-   return make(topo, t.src, t.dst, { kind = t.kind, mode = "E", link = t.link, links = t.links,
-      far = t.far, same = t.same, again = true })
+   return make(topo, t.src, t.dst, { kind = t.kind, sending = "E", link = t.link, links = t.links,
+      far = t.far, same = t.same, again = true, rail = t.rail })
 end
 
 links.each = rounds.each

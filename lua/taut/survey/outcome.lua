@@ -41,10 +41,10 @@ local function summary(o)
    local by, order = {}, {}
    for _, t in ipairs(o.results) do
       if (t.class ~= "void" or t.part) and not t.again then
-         local key = class_of(o, t) .. " " .. t.mode
+         local key = class_of(o, t) .. " " .. t.sending
          local g = by[key]
          if not g then
-            g = { class = class_of(o, t), mode = t.mode, n = 0, sum = 0 }
+            g = { class = class_of(o, t), mode = t.sending, n = 0, sum = 0 }
             by[key], order[#order + 1] = g, key
          end
          g.n, g.sum = g.n + 1, g.sum + t.bw_Bps
@@ -140,7 +140,7 @@ local function compare(o)
    end
    local best, order = {}, {}
    for _, t in ipairs(o.results) do
-      if t.mode == "E" and t.link and t.class ~= "void" then
+      if t.sending == "E" and t.link and t.class ~= "void" then
          local key = between(route_text(o, t))
          order[#order + 1] = not best[key] and key or nil
          best[key] = best[key] and best[key].bw_Bps > t.bw_Bps and best[key] or t

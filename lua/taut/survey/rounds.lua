@@ -1,4 +1,5 @@
 --- Rounds: as many phases as fit into one plan, and their tests as they go over the wire.
+local endpoints = require "taut.endpoints"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local seal = require "taut.seal"
@@ -40,19 +41,30 @@ local function most_of_a_node(count, phase)
    return most
 end
 
+-- Why a test cannot run now, or nil.
+local function why_not(s, t)
+   local a, b, names = s.present[t.src], s.present[t.dst], s.d.topo.nodes
+   if not a or not b then
+      return names[a and t.dst or t.src] .. " takes no part any more"
+   elseif not endpoints.common(a.endpoints, b.endpoints, t.rail or 1) then
+      return "no transport that both speak"
+   end
+   return nil
+end
+
 local function add_test(s, round, t, start_ms)
    round.all[#round.all + 1] = t
-   if not s.present[t.src] or not s.present[t.dst] then
-      local gone = s.present[t.src] and t.dst or t.src
+   t.skipped = why_not(s, t)
+   if t.skipped then
       t.src_name, t.dst_name = s.d.topo.nodes[t.src], s.d.topo.nodes[t.dst]
-      t.class, t.skipped, t.why = "void", true, s.d.topo.nodes[gone] .. " takes no part any more"
+      t.class, t.why = "void", t.skipped
       return
    end
    t.id, t.start_ms, t.streams = s.d.next_test(), start_ms, t.streams or 1
    t.token = seal.hex(seal.random(16))
    round.tests[#round.tests + 1] = t
    for _, n in ipairs { t.src, t.dst } do
-      round.plans[n] = round.plans[n] or {}
+      round.plans[n], round.peers[n] = round.plans[n] or {}, s.present[n]
       table.insert(round.plans[n], t)
    end
    rounds.each(t.route, function(c) round.components[c] = true end)
@@ -65,12 +77,14 @@ end
 --   the next one begins
 function rounds.cut(s, phases, at)
    local settings, first = s.d.conf.survey, at
-   local round = { tests = {}, all = {}, plans = {}, components = {}, last_ms = 0 }
+   local round = { tests = {}, all = {}, plans = {}, peers = {}, components = {}, last_ms = 0 }
    local nodes, counts = 0, {}
    for _ in pairs(s.present) do
       nodes = nodes + 1
    end
-   local lead_ms = math.min(5000, settings.lead_ms + math.ceil(nodes * SEND_MS))
+   local ofi_ms = s.done_phases == 0 and endpoints.needs_ofi(s.present)
+      and s.d.conf.checks.ofi_lead_ms or 0 -- libfabric opens meanwhile
+   local lead_ms = math.min(5000, settings.lead_ms + ofi_ms + math.ceil(nodes * SEND_MS))
    local start_ms = lead_ms
    while at <= #phases do
       local dur_ms = length_of(phases[at], settings)
@@ -97,10 +111,9 @@ function rounds.plan_text(s, round, n, late_ms)
    local list = json.array {}
    for i, t in ipairs(round.plans[n]) do
       local other = t.src == n and t.dst or t.src
-      list[i] = { id = t.id, role = t.src == n and "send" or "recv",
-         peer = s.present[other] and s.present[other].endpoint or "0.0.0.0:1",
-         node = s.d.topo.nodes[other], token = t.token, transport = t.transport, mode = t.mode,
-         start_ms = math.max(0, t.start_ms - late_ms), dur_ms = t.dur_ms, streams = t.streams }
+      local wire = endpoints.wire(t, n, round.peers, s.d.topo.nodes[other])
+      wire.start_ms = math.max(0, t.start_ms - late_ms)
+      list[i] = wire
    end
    return json.encode { v = 2, note = "", tests = list }
 end

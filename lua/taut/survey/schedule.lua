@@ -21,13 +21,13 @@ end
 function schedule.route(t, topo)
    if not t.route then
       local why
-      t.route, why = topo:route(t.src, t.dst)
+      t.route, why = topo:route(t.src, t.dst, nil, t.rail)
       if not t.route then
          return nil, why or "no route"
       end
    end
-   t.back = t.back or topo:route(t.dst, t.src) or {}
-   t.from_router, t.to_router = topo:router(t.src), topo:router(t.dst)
+   t.back = t.back or topo:route(t.dst, t.src, nil, t.rail) or {}
+   t.from_router, t.to_router = topo:router(t.src, t.rail), topo:router(t.dst, t.rail)
    return t
 end
 

@@ -67,7 +67,7 @@ local function cleared(o, most)
 end
 
 local function key_of(t)
-   return ("%s %s"):format(t.mode, t.link or t.src .. ">" .. t.dst)
+   return ("%s %s %d"):format(t.sending, t.link or t.src .. ">" .. t.dst, t.rail or 1)
 end
 
 -- Low tests that stayed low; and how many were well when measured again.
