@@ -209,7 +209,7 @@ int taut_graph_update(struct taut_graph *g, struct taut_error *err)
 int taut_route_init(struct taut_route *t, const struct taut_graph *g)
 {
     *t = (struct taut_route){.max_entries = g->max_entries};
-    t->link = new_u32(g->max_entries, 0);
+    t->link = new_u32((size_t)g->max_entries + TAUT_ROUTE_SLACK, 0);
     t->end = new_u32(g->max_entries, 0);
     t->weight = new_double(g->max_entries, 0);
     if (t->link != NULL && t->end != NULL && t->weight != NULL)

@@ -9,6 +9,8 @@
 
 #include "advisor/graph.h"
 
+#define TAUT_ROUTE_SLACK 8 /* entries that link[] has beyond max_entries */
+
 /* The stages between two routers, in order.  Each is one link, or a weighted
  * set of links of which traffic takes one.  While there is no set, link[i]
  * is stage i and 'end' and 'weight' mean nothing; that is the quick case. */

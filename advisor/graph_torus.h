@@ -47,6 +47,9 @@ struct taut_torus {
     uint16_t *coord; /* [routers * dims] */
     uint32_t *link;  /* [routers * 2 dims] by port; NONE: no such link */
     uint32_t *to;    /* [routers * 2 dims] where it leads */
+    uint32_t *strip[2 * TAUT_TORUS_MAX_DIMS]; /* by port: the links of ring
+                        after ring, each twice, so that no way wraps */
+    int16_t *way[TAUT_TORUS_MAX_DIMS]; /* steps by difference + length - 1 */
     uint16_t *clear; /* [routers * 2 dims] steps to the first failed link */
     bool is_whole;   /* nothing has failed: no need to look */
 };
@@ -69,6 +72,9 @@ static inline uint32_t taut_torus_move(const struct taut_torus *t, uint32_t r,
 
     return r + (b - a) * t->stride[d]; /* modulo 2^32, on purpose */
 }
+
+extern const struct taut_engine taut_torus_engine;
+void taut_torus_destroy(void *self);
 
 int taut_torus_sums(const void *self, const struct taut_graph *g,
                     const uint64_t *src, const uint64_t *dst, uint64_t *sum,

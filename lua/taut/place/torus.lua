@@ -1,4 +1,5 @@
---- Submeshes of a torus or mesh: bounding boxes that hold enough free nodes, and the best nodes in them.
+--- Submeshes of a torus or mesh: bounding boxes that hold enough free nodes, and the best nodes
+-- in them.
 --
 -- A box extends over at most half a ring plus one, or the whole ring, so that the minimal routes
 -- between its routers stay inside.  Boxes are looked at by volume; once some hold enough, those
