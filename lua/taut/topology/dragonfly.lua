@@ -96,7 +96,8 @@ local function regular(conf)
    if not capacity then
       return nil, err
    end
-   local s, ok = shape.new(), nil
+   local s = shape.new()
+   local ok
    add_routers(s, groups, g)
    add_local(s, groups, g, capacity)
    ok, err = global.add(s, conf, groups, g, capacity)

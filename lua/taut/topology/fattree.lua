@@ -165,7 +165,7 @@ end
 
 -- Everything that has to be asked of a regular tree before it is built.
 local function measures(conf)
-   local t, err = {}, nil
+   local t, err = {}
    t.nodes_per_leaf, err = shape.whole(conf, "nodes_per_leaf", 1, 65536)
    if t.nodes_per_leaf then
       t.levels, err = check_levels(conf)

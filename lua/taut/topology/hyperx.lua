@@ -105,7 +105,8 @@ local function regular(conf)
    if not count then
       return nil, err
    end
-   local s, ok = shape.new(), nil
+   local s = shape.new()
+   local ok
    add_routers(s, conf.dims, routers)
    ok, err = add_links(s, conf, conf.dims, count)
    if not ok then

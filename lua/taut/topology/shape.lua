@@ -1,7 +1,7 @@
 --- What a model is made of before it is a topology: routers and directed links, in order.
 --
--- A model fills a shape; the base (taut.topology.base) adds nodes, names and routes.  Routers count from
--- 0; links from 1, in the order in which they are added, which is also the order of a router's
+-- A model fills a shape; the base (taut.topology.base) adds nodes, names and routes.  Routers count
+-- from 0; links from 1, in the order in which they are added, which is also the order of a router's
 -- links wherever a routing engine has to choose the first of several.
 local hostlist = require "taut.hostlist"
 local settings = require "taut.topology.torus_settings"
