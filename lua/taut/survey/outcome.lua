@@ -126,6 +126,25 @@ local function route_text(o, t)
    return table.concat(names, " ")
 end
 
+-- Low tests that could not be measured again, but for those of components called slow already.
+local function doubts(o, doubtful, list_slow)
+   local named, list = {}, json.array {}
+   for _, s in ipairs(list_slow) do
+      named[o.topo.component_id and o.topo.component_id[s.component] or s.component] = true
+   end
+   for _, t in ipairs(doubtful) do
+      local explained = false
+      for _, c in ipairs(t.route) do
+         explained = explained or named[c] or named[o.topo.components[c]]
+      end
+      if not explained then
+         list[#list + 1] = { src = t.src_name, dst = t.dst_name, bw_Bps = t.bw_Bps,
+            expected_Bps = t.expected_Bps, link = t.link and o.topo.components[t.link] }
+      end
+   end
+   return list
+end
+
 local function compare(o)
    if not o.last or #o.last == 0 then
       return nil
@@ -163,12 +182,13 @@ local function compare(o)
 end
 
 --- @param o topo, results (judged tests), plan (links.plan), diagnosis (settings), last (rows of
---   the last audit, or nil), ended (why it ended early), label(test) → direction, kind letter,
---   missing, unknown (node names)
--- @return table for the owner: slow, passing, unexplained, unmeasured, measured, links, summary,
---   dim, compare, complete, tests, void
+--   the last audit, or nil), needed (how often a low test must be low again), ended (why it ended
+--   early), label(test) → direction, kind letter; missing, unknown (node names)
+-- @return table for the owner: slow, doubtful, passing, unexplained, unmeasured, measured, links,
+--   summary, dim, compare, complete, tests, void
 function outcome.of(o)
-   local list_slow, passing, unexplained = slow.of(o)
+   local list_slow, passing, unexplained, doubtful = slow.of(o)
+   doubtful = doubts(o, doubtful, list_slow)
    local list, n, measured, total = unmeasured(o)
    local void, unreached = 0, 0
    for _, t in ipairs(o.results) do
@@ -177,11 +197,12 @@ function outcome.of(o)
    for c = 1, #o.topo.components do
       unreached = unreached + (o.topo:is_link(c) and not o.plan.covered[c] and 1 or 0)
    end
-   return { slow = list_slow, passing = passing, unexplained = unexplained, unmeasured = list,
+   return { slow = list_slow, doubtful = doubtful, passing = passing, unexplained = unexplained,
+      unmeasured = list,
       unmeasured_count = n, measured = measured, links = total, unreached = unreached,
       summary = summary(o), dim = dim(o, showable(o)), compare = compare(o),
       tests = #o.results, void = void, missing = o.missing, unknown = o.unknown,
-      complete = n == 0 and not o.ended and #o.missing == 0 and #o.unknown == 0 }
+      complete = n == 0 and #doubtful == 0 and not o.ended and #o.missing == 0 and #o.unknown == 0 }
 end
 
 return outcome
