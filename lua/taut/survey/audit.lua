@@ -146,6 +146,7 @@ function Audit:take(tests)
    local rows = json.array {}
    for i, t in ipairs(tests) do
       rows[i] = row_of(self, t)
+      self.breathe()
       self.results[#self.results + 1] = t
       note(self, t)
    end
@@ -162,7 +163,7 @@ function Audit:finish(why)
    return outcome.of { topo = self.topo, results = self.results, plan = self.plan,
       diagnosis = self.diagnosis, needed = self.settings.confirm, last = self.last, ended = why,
       label = function(t) return label(self, t) end, missing = self.missing,
-      unknown = self.unknown }
+      unknown = self.unknown, breathe = self.breathe }
 end
 
 --- See survey.init.
@@ -177,7 +178,8 @@ function audit.begin(ctx)
    end
    local self = setmetatable({ topo = ctx.topology, settings = ctx.settings,
       diagnosis = ctx.diagnosis, options = ctx.options, stage = 0, known = {}, order = {},
-      breathe = ctx.breathe, results = {}, missing = ctx.missing, unknown = ctx.unknown,
+      breathe = ctx.breathe or function() end, results = {},
+      missing = ctx.missing, unknown = ctx.unknown,
       plan = links.plan(ctx.topology, ctx.nodes, ctx.options.solo, ctx.breathe) }, Audit)
    self.phases = #self.plan.phases
    if self.phases == 0 then

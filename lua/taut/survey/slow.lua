@@ -18,7 +18,7 @@ local SAME_TESTS = 0.8   -- explaining this share of the same tests is a tie
 -- most that the tests of one group did together.
 local function shown(o)
    local most, sums = {}, {}
-   for _, t in ipairs(o.results) do
+   for _, t in o.each(o.results) do
       if t.class ~= "void" or t.part then
          rounds.each(t.route, function(c)
             if t.group then
@@ -53,7 +53,7 @@ local function cleared(o, most)
    for c, bps in pairs(most) do
       well[c] = bps >= o.diagnosis.good * o.topo.capacity[c] or nil
    end
-   for _, t in ipairs(o.results) do
+   for _, t in o.each(o.results) do
       if t.class == "good" then
          for _, c in ipairs(t.route) do
             if type(c) == "number" and clears(o, t, c) then
@@ -94,14 +94,14 @@ end
 local function confirmed(o)
    local passed, again, ratios, seen = {}, {}, {}, {}
    local low, passing, doubtful = {}, 0, {}
-   for _, t in ipairs(o.results) do
+   for _, t in o.each(o.results) do
       local key = slow.key(t)
       passed[key] = passed[key] or t.class == "good" or t.part
       again[key] = (again[key] or 0) + (t.again and t.class == "low" and 1 or 0)
       ratios[key] = ratios[key] or {}
       table.insert(ratios[key], t.class == "low" and t.ratio or nil)
    end
-   for _, t in ipairs(o.results) do
+   for _, t in o.each(o.results) do
       local key = slow.key(t)
       if t.class == "low" and not passed[key] and
          slow.is_settled(ratios[key], again[key], o.needed, o.diagnosis.ceiling) then
@@ -240,7 +240,8 @@ local function explain(o, low, most)
    end
 end
 
---- @param o topo, results (judged tests), diagnosis (settings), needed
+--- @param o topo, results (judged tests), diagnosis (settings), needed, each(list): an iterator
+--   like ipairs
 -- @return array of { component, left, measured_Bps, capacity_Bps, tests, or, src, dst,
 --   where, kind }; how many low tests were well when measured again; how many others nothing
 --   explains; and low tests that could not be measured again
