@@ -106,7 +106,7 @@ local settings = {
       lead_ms = { 40, number(0, 5000, true) },
       round_ms = { 2000, number(100, 9000, true) },
       gather_ms = { 10000, number(100, 600000, true) },
-      confirm = { 3, number(1, 20, true) },
+      confirm = { 2, number(1, 20, true) },
    },
    diagnosis = {
       good = { 0.75, number(0.01, 1) },

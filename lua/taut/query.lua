@@ -127,6 +127,9 @@ end
 local function set_switch(d, value)
    d:set("switch", value)
    sys.log("notice", "checks are " .. value)
+   if value == "off" then
+      d.surveys:stop({ why = "checks were switched off" }, 0)
+   end
    return { switch = value }
 end
 
@@ -189,7 +192,7 @@ local commands = {
       d.cluster:refresh(function() idle_nodes(d, args, reply) end)
    end },
    stop_survey = { false, function(d, args, _, uid, reply)
-      reply { stopped = d.surveys:stop(args, uid) }
+      reply { stopped = d.surveys:stop({ tag = args.tag, job = args.job }, uid) }
    end },
    reload = { true, function(d, _, _, _, reply)
       local ok, err = d:reload()

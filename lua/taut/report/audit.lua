@@ -37,10 +37,9 @@ end
 local function slow(list)
    for _, s in ipairs(list) do
       local other = #s["or"] > 0 and " or " .. table.concat(s["or"], " or ") or ""
-      print(("Slow: %s%s at %s: %s of %s MB/s, %s%s; %s"):format(s.component, other,
+      print(("Slow: %s%s at %s: %s of %s MB/s, %s; %s"):format(s.component, other,
          report.percent(s.left), mb(s.measured_Bps), mb(s.capacity_Bps),
-         report.count(s.tests, "low test"),
-         s.measured_again and "" or ", not measured again", s.where))
+         report.count(s.tests, "low test"), s.where))
    end
 end
 
@@ -53,6 +52,7 @@ local function counts(found)
    end
    add(found.unreached, "%d out of these nodes' reach")
    add(#found.slow, "%d slow")
+   add(#found.doubtful, "%d doubtful")
    add(found.passing, "%d low once and well when measured again")
    add(found.unexplained, "%d low tests that other tests contradict")
    add(found.void, "%d tests void")
@@ -77,6 +77,10 @@ end
 function audit.print(found, why)
    summary(found.summary)
    slow(found.slow)
+   for _, d in ipairs(found.doubtful) do
+      print(("Doubtful: %s to %s%s: %s of %s MB/s, and it could not be measured again"):format(
+         d.src, d.dst, d.link and " by " .. d.link or "", mb(d.bw_Bps), mb(d.expected_Bps)))
+   end
    for _, d in ipairs(found.dim) do
       print(("%s %s: visible below %s: the tests reach %s of %s MB/s"):format(d.kind,
          report.count(d.links, "link"), report.percent(d.below), mb(d.shown_Bps),

@@ -1,18 +1,21 @@
 --- The audit: every link of the machine, as TopoBW does it.
 -- Source: Ezell, "Understanding the Impact of Interconnect Failures on System Operation", CUG 2013.
 --
--- First all tests of links.plan; then what was low is measured again several times, and what
--- was void once or twice; what it means is in outcome.lua.
+-- First all tests of links.plan; then what was low is measured again until it was well once or low
+-- often enough, and what was void until it means something.  What it all says is in outcome.lua.
 local json = require "taut.json"
 local links = require "taut.survey.links"
 local outcome = require "taut.survey.outcome"
 local schedule = require "taut.survey.schedule"
+local slow = require "taut.survey.slow"
 
 local audit = { history = "last_audit" }
 local Audit = {}
 Audit.__index = Audit
 
-local VOID_TRIES = 2 -- how often a test that meant nothing is tried again
+local TRIES = 5   -- how often what meant nothing is tried again
+local LONGEST_MS = 2000 -- of one test: the protocol's limit
+local AT_ONCE = 4 -- tests of a phase, from the second try on, at least
 
 ---------------------------------------------------------------- options
 
@@ -29,35 +32,71 @@ end
 
 ---------------------------------------------------------------- phases
 
--- Low and void tests again, `times` times, over quiet links: by another pair where there is one.
-local function again(self, list, times)
-   local phases = {}
-   for turn = 1, times do
-      local items, seen = {}, {}
-      for _, t in ipairs(list) do
-         local a = links.again(self.topo, self.plan.by_rail, t, turn)
-         local first = a and (a[1] or a)
-         local key = a and ("%d>%d %s%s %d"):format(first.src, first.dst, first.sending,
-            first.link or "", first.rail or 1)
-         if a and not seen[key] then
-            seen[key] = true
-            items[#items + 1] = a
-         end
+-- What is known of each thing that is measured (slow.key: a link or a pair, alone or shared).
+local function note(self, t)
+   local key = slow.key(t)
+   local k = self.known[key]
+   if not k then
+      k = { test = t, low = {}, again = 0, tries = 0 }
+      self.known[key], self.order[#self.order + 1] = k, key
+   end
+   local is_low = t.class == "low"
+   k.tries = k.tries + (t.again and 1 or 0)
+   k.low[#k.low + 1] = is_low and t.ratio or nil
+   k.again = k.again + (is_low and t.again and 1 or 0)
+   k.well = k.well or t.class == "good" or t.part
+   k.skipped = t.skipped
+end
+
+-- Is it to be measured again?  What was low until it was well once or low again often enough, what
+-- was void until it meant something; a shared test only when it was low.
+local function is_open(self, k)
+   if k.well or k.skipped then
+      return false
+   elseif #k.low > 0 then
+      local needed = self.settings.confirm
+      return k.tries < needed + TRIES and
+         not slow.is_settled(k.low, k.again, needed, self.diagnosis.ceiling)
+   end
+   return k.test.sending == "E" and k.tries < TRIES
+end
+
+-- At most so many tests of a phase at once: what meant nothing while all nodes were at work may
+-- do so while fewer are.
+local function split(phases, most)
+   local list = {}
+   for _, phase in ipairs(phases) do
+      for first = 1, #phase, most do
+         list[#list + 1] = table.move(phase, first, math.min(first + most - 1, #phase), 1, {})
       end
-      for _, phase in ipairs(schedule.colour(items, self.topo, { ordered = true })) do
-         phases[#phases + 1] = phase
+   end
+   return list
+end
+
+-- One more look at everything that is open, by another pair where there is one.
+local function look(self, turn)
+   local items, seen = {}, {}
+   for _, key in ipairs(self.order) do
+      local k = self.known[key]
+      local a = is_open(self, k) and links.again(self.topo, self.plan.by_rail, k.test, turn)
+      if a and not seen[key] then
+         seen[key] = true
+         items[#items + 1] = a
+      end
+   end
+   return schedule.colour(items, self.topo, { ordered = true, breathe = self.breathe })
+end
+
+-- Later tries last longer: what comes in lumps evens out.
+local function with_length(self, phases)
+   local ms = self.options.test_ms or self.settings.test_ms
+   local times = ({ 1, 1, 2 })[self.stage] or 4
+   for _, phase in ipairs(phases) do
+      for _, t in ipairs(phase) do
+         t.dur_ms = math.min(LONGEST_MS, times * ms)
       end
    end
    return phases
-end
-
-local function with_length(self, phases)
-   for _, phase in ipairs(phases) do
-      for _, t in ipairs(phase) do
-         t.dur_ms = self.options.test_ms
-      end
-   end
-   return #phases > 0 and phases or nil
 end
 
 --- Phases to run next, or nil at the end.
@@ -65,17 +104,25 @@ function Audit:next()
    self.stage = self.stage + 1
    if self.stage == 1 then
       return with_length(self, self.plan.phases)
-   elseif self.stage == 2 then
-      local low = self.low
-      self.low = {}
-      local phases = again(self, low, self.settings.confirm)
-      return with_length(self, phases) or self:next()
-   elseif self.stage <= 2 + VOID_TRIES then
-      local void = self.void
-      self.void = {}
-      return with_length(self, again(self, void, 1)) or self:next()
    end
-   return nil
+   local phases = look(self, self.stage - 1)
+   if #phases == 0 then
+      return nil
+   end
+   local most = 0
+   for _, phase in ipairs(phases) do
+      most = math.max(most, #phase)
+   end
+   if self.stage > 2 then
+      -- groups of shared tests must stay together: those phases stay whole
+      for _, phase in ipairs(phases) do
+         for _, t in ipairs(phase) do
+            most = t.group and 0 or most
+         end
+      end
+      phases = most > 0 and split(phases, math.max(AT_ONCE, most // 4)) or phases
+   end
+   return with_length(self, phases)
 end
 
 ---------------------------------------------------------------- results
@@ -99,12 +146,9 @@ function Audit:take(tests)
    local rows = json.array {}
    for i, t in ipairs(tests) do
       rows[i] = row_of(self, t)
+      self.breathe()
       self.results[#self.results + 1] = t
-      if t.class == "low" and self.stage == 1 then
-         self.low[#self.low + 1] = t
-      elseif t.class == "void" and not t.skipped and t.sending == "E" then
-         self.void[#self.void + 1] = t
-      end
+      note(self, t)
    end
    return rows
 end
@@ -117,9 +161,9 @@ end
 --- What the audit found: see outcome.lua.
 function Audit:finish(why)
    return outcome.of { topo = self.topo, results = self.results, plan = self.plan,
-      diagnosis = self.diagnosis, last = self.last, ended = why, label = function(t)
-         return label(self, t)
-      end, missing = self.missing, unknown = self.unknown }
+      diagnosis = self.diagnosis, needed = self.settings.confirm, last = self.last, ended = why,
+      label = function(t) return label(self, t) end, missing = self.missing,
+      unknown = self.unknown, breathe = self.breathe }
 end
 
 --- See survey.init.
@@ -133,8 +177,9 @@ function audit.begin(ctx)
          "fewer than two nodes have come"
    end
    local self = setmetatable({ topo = ctx.topology, settings = ctx.settings,
-      diagnosis = ctx.diagnosis, options = ctx.options, stage = 0, low = {}, void = {},
-      results = {}, missing = ctx.missing, unknown = ctx.unknown,
+      diagnosis = ctx.diagnosis, options = ctx.options, stage = 0, known = {}, order = {},
+      breathe = ctx.breathe or function() end, results = {},
+      missing = ctx.missing, unknown = ctx.unknown,
       plan = links.plan(ctx.topology, ctx.nodes, ctx.options.solo, ctx.breathe) }, Audit)
    self.phases = #self.plan.phases
    if self.phases == 0 then

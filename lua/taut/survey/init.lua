@@ -185,7 +185,7 @@ function Surveys:gone(conn)
 end
 
 --- End surveys, as their owners could: those of `uid`, or all for an administrator.
--- @param which { job = id, tag = the owner's option } or {} for all
+-- @param which { job = id, tag = the owner's option, why = text } or {} for all
 -- @return how many
 function Surveys:stop(which, uid)
    local n, admin = 0, self.d.cluster:is_admin(uid)
@@ -193,7 +193,7 @@ function Surveys:stop(which, uid)
       local tag = s.owner and s.owner.options.tag
       if (admin or s.uid == uid) and (not which.job or s.job == which.job)
          and (not which.tag or tag == which.tag) then
-         s:stop "stopped by its owner"
+         s:stop(which.why or "stopped by its owner")
          n = n + 1
       end
    end

@@ -1,6 +1,7 @@
 --- What an audit's tests say: which components are slow, what could not be measured or seen, and
 -- how it compares with the last one.
 local json = require "taut.json"
+local rounds = require "taut.survey.rounds"
 local slow = require "taut.survey.slow"
 
 local outcome = {}
@@ -13,7 +14,7 @@ local LIST_MAX = 500     -- links named in one list
 -- The most that the audit's tests could show of each component: capacity where they fill it.
 local function showable(o)
    local most, sums = {}, {}
-   for _, t in ipairs(o.results) do
+   for _, t in o.each(o.results) do
       for _, c in ipairs(t.planned_Bps and t.route or {}) do
          if type(c) == "number" and t.group then
             sums[c] = sums[c] or {}
@@ -39,7 +40,7 @@ end
 
 local function summary(o)
    local by, order = {}, {}
-   for _, t in ipairs(o.results) do
+   for _, t in o.each(o.results) do
       if (t.class ~= "void" or t.part) and not t.again then
          local key = class_of(o, t) .. " " .. t.sending
          local g = by[key]
@@ -91,7 +92,7 @@ end
 -- Links without a measurement, and why: no test reaches them, or theirs meant nothing.
 local function unmeasured(o)
    local got, why, list, n = {}, {}, json.array {}, 0
-   for _, t in ipairs(o.results) do
+   for _, t in o.each(o.results) do
       for _, c in ipairs(t.links or { t.link }) do
          got[c] = got[c] or t.class ~= "void"
          why[c] = t.class == "void" and t.why or why[c]
@@ -126,6 +127,25 @@ local function route_text(o, t)
    return table.concat(names, " ")
 end
 
+-- Low tests that could not be measured again, but for those of components called slow already.
+local function doubts(o, doubtful, list_slow)
+   local named, list = {}, json.array {}
+   for _, s in ipairs(list_slow) do
+      named[o.topo.component_id and o.topo.component_id[s.component] or s.component] = true
+   end
+   for _, t in ipairs(doubtful) do
+      local explained = false
+      for _, c in ipairs(t.route) do
+         explained = explained or named[c] or named[o.topo.components[c]]
+      end
+      if not explained then
+         list[#list + 1] = { src = t.src_name, dst = t.dst_name, bw_Bps = t.bw_Bps,
+            expected_Bps = t.expected_Bps, link = t.link and o.topo.components[t.link] }
+      end
+   end
+   return list
+end
+
 local function compare(o)
    if not o.last or #o.last == 0 then
       return nil
@@ -139,7 +159,7 @@ local function compare(o)
       end
    end
    local best, order = {}, {}
-   for _, t in ipairs(o.results) do
+   for _, t in o.each(o.results) do
       if t.sending == "E" and t.link and t.class ~= "void" then
          local key = between(route_text(o, t))
          order[#order + 1] = not best[key] and key or nil
@@ -163,25 +183,28 @@ local function compare(o)
 end
 
 --- @param o topo, results (judged tests), plan (links.plan), diagnosis (settings), last (rows of
---   the last audit, or nil), ended (why it ended early), label(test) → direction, kind letter,
---   missing, unknown (node names)
--- @return table for the owner: slow, passing, unexplained, unmeasured, measured, links, summary,
---   dim, compare, complete, tests, void
+--   the last audit, or nil), needed (how often a low test must be low again), ended (why it ended
+--   early), label(test) → direction, kind letter; missing, unknown (node names); breathe (optional)
+-- @return table for the owner: slow, doubtful, passing, unexplained, unmeasured, measured, links,
+--   summary, dim, compare, complete, tests, void
 function outcome.of(o)
-   local list_slow, passing, unexplained = slow.of(o)
+   o.each = rounds.breathing(o.breathe or function() end)
+   local list_slow, passing, unexplained, doubtful = slow.of(o)
+   doubtful = doubts(o, doubtful, list_slow)
    local list, n, measured, total = unmeasured(o)
    local void, unreached = 0, 0
-   for _, t in ipairs(o.results) do
+   for _, t in o.each(o.results) do
       void = void + (t.class == "void" and not t.part and 1 or 0)
    end
    for c = 1, #o.topo.components do
       unreached = unreached + (o.topo:is_link(c) and not o.plan.covered[c] and 1 or 0)
    end
-   return { slow = list_slow, passing = passing, unexplained = unexplained, unmeasured = list,
+   return { slow = list_slow, doubtful = doubtful, passing = passing, unexplained = unexplained,
+      unmeasured = list,
       unmeasured_count = n, measured = measured, links = total, unreached = unreached,
       summary = summary(o), dim = dim(o, showable(o)), compare = compare(o),
       tests = #o.results, void = void, missing = o.missing, unknown = o.unknown,
-      complete = n == 0 and not o.ended and #o.missing == 0 and #o.unknown == 0 }
+      complete = n == 0 and #doubtful == 0 and not o.ended and #o.missing == 0 and #o.unknown == 0 }
 end
 
 return outcome

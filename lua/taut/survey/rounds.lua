@@ -19,6 +19,22 @@ function rounds.each(route, fn)
    end
 end
 
+--- Like ipairs, for long lists: breathes (task.lua) now and then.
+function rounds.breathing(breathe)
+   return function(list)
+      local i = 0
+      return function()
+         i = i + 1
+         if i % 64 == 0 then
+            breathe()
+         end
+         if list[i] ~= nil then
+            return i, list[i]
+         end
+      end
+   end
+end
+
 -- Longest test of a phase, ms.
 local function length_of(phase, settings)
    local most = 0

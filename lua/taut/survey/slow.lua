@@ -18,7 +18,7 @@ local SAME_TESTS = 0.8   -- explaining this share of the same tests is a tie
 -- most that the tests of one group did together.
 local function shown(o)
    local most, sums = {}, {}
-   for _, t in ipairs(o.results) do
+   for _, t in o.each(o.results) do
       if t.class ~= "void" or t.part then
          rounds.each(t.route, function(c)
             if t.group then
@@ -53,7 +53,7 @@ local function cleared(o, most)
    for c, bps in pairs(most) do
       well[c] = bps >= o.diagnosis.good * o.topo.capacity[c] or nil
    end
-   for _, t in ipairs(o.results) do
+   for _, t in o.each(o.results) do
       if t.class == "good" then
          for _, c in ipairs(t.route) do
             if type(c) == "number" and clears(o, t, c) then
@@ -66,30 +66,53 @@ local function cleared(o, most)
    return well, alive
 end
 
-local function key_of(t)
+--- What a test measures: a link or a pair of nodes, over one rail, alone or shared.
+function slow.key(t)
    return ("%s %s %d"):format(t.sending, t.link or t.src .. ">" .. t.dst, t.rail or 1)
 end
 
--- Low tests that stayed low; and how many were well when measured again.
+--- Do low tests of one thing make it slow?  They were low again often enough, and have a ceiling:
+-- at least half of them lie within `ceiling` below the best, two at least.  A thing that is
+-- starved or shared with others scatters.
+-- @param ratios of all its low tests
+-- @param again how many of them were repetitions
+-- @param needed settings.confirm
+-- @param ceiling diagnosis.ceiling
+function slow.is_settled(ratios, again, needed, ceiling)
+   local best, near = 0, 0
+   for _, r in ipairs(ratios) do
+      best = math.max(best, r)
+   end
+   for _, r in ipairs(ratios) do
+      near = near + (r >= (1 - ceiling) * best and 1 or 0)
+   end
+   return again >= needed and near >= math.max(math.min(2, needed + 1), #ratios / 2)
+end
+
+-- Low tests that stayed low; how many things were well when measured again; and those that could
+-- not be measured again: first low test of each.
 local function confirmed(o)
-   local passed, again, low, passing = {}, {}, {}, 0
-   for _, t in ipairs(o.results) do
-      if t.again and (t.class ~= "void" or t.part) then
-         local key = key_of(t)
-         again[key] = true
-         passed[key] = passed[key] or t.class ~= "low"
-      end
+   local passed, again, ratios, seen = {}, {}, {}, {}
+   local low, passing, doubtful = {}, 0, {}
+   for _, t in o.each(o.results) do
+      local key = slow.key(t)
+      passed[key] = passed[key] or t.class == "good" or t.part
+      again[key] = (again[key] or 0) + (t.again and t.class == "low" and 1 or 0)
+      ratios[key] = ratios[key] or {}
+      table.insert(ratios[key], t.class == "low" and t.ratio or nil)
    end
-   for _, t in ipairs(o.results) do
-      local key = key_of(t)
-      if t.class == "low" and passed[key] then
-         passing = passing + (t.again and 0 or 1)
-      elseif t.class == "low" then
-         t.confirmed = again[key]
+   for _, t in o.each(o.results) do
+      local key = slow.key(t)
+      if t.class == "low" and not passed[key] and
+         slow.is_settled(ratios[key], again[key], o.needed, o.diagnosis.ceiling) then
          low[#low + 1] = t
+      elseif t.class == "low" and not seen[key] then
+         seen[key] = true
+         passing = passing + (passed[key] and 1 or 0)
+         doubtful[#doubtful + 1] = not passed[key] and t or nil
       end
    end
-   return low, passing
+   return low, passing, doubtful
 end
 
 ---------------------------------------------------------------- which component
@@ -171,7 +194,7 @@ local function describe(o, c, set, ties, most)
    local cap = topo.capacity[c]
    return { component = topo.components[c], left = math.min(1, (most[c] or 0) / cap),
       measured_Bps = most[c] or 0, capacity_Bps = cap, tests = count(set), ["or"] = names,
-      measured_again = low.confirmed or false, src = low.src_name, dst = low.dst_name,
+      src = low.src_name, dst = low.dst_name,
       where = topo:cable(c), kind = topo:kind(c) }
 end
 
@@ -217,15 +240,16 @@ local function explain(o, low, most)
    end
 end
 
---- @param o topo, results (judged tests), diagnosis (settings)
--- @return array of { component, left, measured_Bps, capacity_Bps, tests, or, measured_again, src,
---   dst, where, kind }; how many low tests were well when measured again; how many others nothing
---   explains
+--- @param o topo, results (judged tests), diagnosis (settings), needed, each(list): an iterator
+--   like ipairs
+-- @return array of { component, left, measured_Bps, capacity_Bps, tests, or, src, dst,
+--   where, kind }; how many low tests were well when measured again; how many others nothing
+--   explains; and low tests that could not be measured again
 function slow.of(o)
    local most = shown(o)
-   local low, passing = confirmed(o)
+   local low, passing, doubtful = confirmed(o)
    local list, unexplained = explain(o, low, most)
-   return list, passing, unexplained
+   return list, passing, unexplained, doubtful
 end
 
 return slow
