@@ -138,7 +138,8 @@ local function row_of(self, t)
    return { src = t.src_name, dst = t.dst_name, from = t.src - 1, to = t.dst - 1, dir = dir,
       kind = kind, mode = t.sending, link = t.link and self.topo.components[t.link],
       seconds = (t.window_ns or 0) / 1e9, bw_Bps = t.bw_Bps or 0, expected_Bps = t.expected_Bps,
-      ratio = t.ratio, class = t.part and "part" or t.class, why = t.why, again = t.again, rail = t.rail }
+      ratio = t.ratio, class = t.part and "part" or t.class, why = t.why, again = t.again,
+      rail = t.rail }
 end
 
 --- Tests of a round, judged.

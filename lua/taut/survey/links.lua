@@ -106,7 +106,8 @@ local function shared(topo, by, t, turn)
    local group = {}
    for i = 1, math.min(#from, #to) do
       local s = make(topo, from[i], to[i], { kind = "audit S", sending = "S", link = t.link,
-         rail = t.rail, group = ("S%d.%d"):format(t.link, turn or 0), again = turn and true or nil })
+         rail = t.rail, group = ("S%d.%d"):format(t.link, turn or 0),
+         again = turn and true or nil })
       if s and only_link(topo, s.route) == t.link then
          group[#group + 1] = s
       end
