@@ -339,6 +339,19 @@ function tests.test_low_once_is_not_slow()
    lu.assertEquals({ found.slow, found.passing, found.complete }, { {}, 1, true })
 end
 
+function tests.test_a_node_whose_tests_all_mean_nothing_is_named()
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local found = run { topo = topo, change = function(t)
+      if t.src == 6 or t.dst == 6 then
+         t.class, t.why, t.part = "void", "n5 lies", nil
+      end
+   end }
+   lu.assertFalse(found.complete)
+   lu.assertEquals(found.unmeasured, json.array { { component = "n5/tx", why = "n5 lies" },
+      { component = "n5/rx", why = "n5 lies" } })
+   lu.assertEquals(found.measured, 64)
+end
+
 function tests.test_low_once_and_void_ever_after_is_doubtful()
    local topo = sim.torus({ 4, 2, 2 }, 1)
    local link, n = topo.component_id["r0.0.0/X+"], 0
@@ -433,7 +446,7 @@ function tests.test_void_tests_are_tried_again_and_then_named()
    found = run { topo = topo, change = fail(99) }
    lu.assertEquals(tries, 6)
    lu.assertFalse(found.complete)
-   lu.assertEquals(found.unmeasured, json.array { { link = "r0.0.0/X+",
+   lu.assertEquals(found.unmeasured, json.array { { component = "r0.0.0/X+",
       why = "n0 did not report" } })
    lu.assertEquals({ found.measured, found.links }, { 63, 64 })
 end

@@ -87,7 +87,7 @@ function audit.print(found, why)
          mb(d.capacity_Bps)))
    end
    for _, u in ipairs(found.unmeasured) do
-      print(("Not measured: %s: %s"):format(u.link, u.why))
+      print(("Not measured: %s: %s"):format(u.component, u.why))
    end
    if found.unmeasured_count > #found.unmeasured then
       print(("Not measured: %d more"):format(found.unmeasured_count - #found.unmeasured))

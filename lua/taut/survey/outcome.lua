@@ -89,26 +89,28 @@ local function dim(o, can)
    return list
 end
 
--- Links without a measurement, and why: no test reaches them, or theirs meant nothing.
+-- Links, tx and rx without a measurement, and why: all their tests meant nothing, or were not run.
+-- Also how many links have one, and how many there are.
 local function unmeasured(o)
    local got, why, list, n = {}, {}, json.array {}, 0
    for _, t in o.each(o.results) do
-      for _, c in ipairs(t.links or { t.link }) do
-         got[c] = got[c] or t.class ~= "void"
-         why[c] = t.class == "void" and t.why or why[c]
+      local counts = t.class ~= "void" or t.part
+      for _, c in ipairs(t.route) do
+         if type(c) == "number" then
+            got[c] = got[c] or counts
+            why[c] = not counts and t.why or why[c]
+         end
       end
    end
    local measured, total = 0, 0
    for c = 1, #o.topo.components do
-      if o.topo:is_link(c) then
-         total = total + 1
-         if got[c] then
-            measured = measured + 1
-         elseif o.plan.covered[c] then
-            n = n + 1
-            list[#list + 1] = n <= LIST_MAX and { link = o.topo.components[c],
-               why = why[c] or o.ended or "its test was not run" } or nil
-         end
+      local is_link = o.topo:is_link(c)
+      total = total + (is_link and 1 or 0)
+      measured = measured + (is_link and got[c] and 1 or 0)
+      if not got[c] and (why[c] or is_link and o.plan.covered[c]) then
+         n = n + 1
+         list[#list + 1] = n <= LIST_MAX and { component = o.topo.components[c],
+            why = why[c] or o.ended or "its test was not run" } or nil
       end
    end
    return list, n, measured, total
