@@ -169,7 +169,9 @@ end
 --- A RESULT or STOP of such a connection.  Returns true, or nil and why it was refused.
 function Surveys:frame(conn, kind, bytes)
    local s = self.by_conn[conn]
-   if kind == STOP then
+   if not s then
+      return nil, "a frame of no survey"
+   elseif kind == STOP then
       return s:stop_frame(conn, bytes)
    end
    return s:result(conn, bytes)
