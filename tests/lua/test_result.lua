@@ -49,7 +49,7 @@ function tests.test_tests_are_found_by_role_and_id()
 end
 
 function tests.test_latency_without_round_trips_has_no_times()
-   local by = assert(result.read { v = 1, tests = {
+   local by = assert(result.read { v = 2, tests = {
       { id = 4, role = "send", bytes = 0, window_ns = 2, lat_ns = { n = 0 } } } })
    lu.assertEquals(by["send:4"].lat_ns.n, 0)
 end

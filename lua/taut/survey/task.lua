@@ -2,11 +2,11 @@
 -- lets others have their turn.
 local loop = require "taut.loop"
 
-local task = {}
+local task = {
+   turn_ns = 4000000, -- what a task may take in one piece
+}
 local Task = {}
 Task.__index = Task
-
-local TURN_NS = 4000000 -- what a task may take in one piece
 
 local function resume(self)
    self.turn_ns = loop.now_ns()
@@ -36,7 +36,7 @@ end
 
 --- Let others have their turn, if this one has lasted long enough; from inside.
 function Task:breathe()
-   if loop.now_ns() - self.turn_ns > TURN_NS then
+   if loop.now_ns() - self.turn_ns > task.turn_ns then
       loop.timer(0, function() resume(self) end)
       coroutine.yield()
    end
