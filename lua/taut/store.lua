@@ -90,11 +90,14 @@ local function open(path)
       return nil, ("cannot open database %s: %s"):format(path, tostring(err))
    end
    db = conn
-   db:autocommit(true)
-   rows_of("PRAGMA journal_mode = WAL")
-   run("PRAGMA synchronous = NORMAL")
-   rows_of("PRAGMA busy_timeout = 2000")
-   local ok, why = pcall(transaction, migrate)
+   local ok, why = pcall(function()
+      db:autocommit(true)
+      -- first: a store that is just ending may hold the database a moment longer
+      rows_of("PRAGMA busy_timeout = 2000")
+      rows_of("PRAGMA journal_mode = WAL")
+      run("PRAGMA synchronous = NORMAL")
+      transaction(migrate)
+   end)
    if not ok then
       return nil, ("database %s: %s"):format(path, tostring(why))
    end
