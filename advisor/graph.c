@@ -268,6 +268,23 @@ void taut_route_add_set(struct taut_route *t, const uint32_t *link,
     t->end[t->stages++] = t->entries;
 }
 
+void taut_route_add_part(struct taut_route *t, const uint32_t *link,
+                         const double *weight, uint32_t n)
+{
+    if (n == 1 && weight[0] >= 1 - 1e-9) {
+        taut_route_add(t, link[0]);
+        return;
+    }
+    if (n == 0 || n > t->max_entries - t->entries)
+        return;
+    begin_sets(t);
+    for (uint32_t i = 0; i < n; i++) {
+        t->link[t->entries] = link[i];
+        t->weight[t->entries++] = weight[i];
+    }
+    t->end[t->stages++] = t->entries;
+}
+
 void taut_lost_add(struct taut_lost *lost, uint32_t r, uint32_t s,
                    uint64_t amount)
 {

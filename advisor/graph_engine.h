@@ -21,7 +21,8 @@ struct taut_route {
     uint32_t max_entries;
     uint32_t *link; /* [entries] */
     uint32_t *end;  /* [stages] entry after the stage's last */
-    double *weight; /* [entries]; 1 in all for each stage */
+    double *weight; /* [entries]; 1 in all for each stage, or less: the rest
+                       of the traffic crosses none of its links */
 };
 
 /* Room for the longest route of a graph.  Returns 0, or -1 with ENOMEM. */
@@ -51,6 +52,20 @@ void taut_route_add(struct taut_route *t, uint32_t link);
 void taut_route_add_set(struct taut_route *t, const uint32_t *link,
                         const double *weight, uint32_t n);
 
+/* A stage of 'n' links with these shares of the traffic, as they are; none
+ * at all where n is 0.  One link that all of it crosses is taut_route_add. */
+void taut_route_add_part(struct taut_route *t, const uint32_t *link,
+                         const double *weight, uint32_t n);
+
+/* Is stage i one link that all traffic crosses? */
+static inline bool taut_route_is_sure(const struct taut_route *t, uint32_t i)
+{
+    uint32_t first = t->has_sets && i > 0 ? t->end[i - 1] : 0;
+
+    return !t->has_sets ||
+           (t->end[i] - first == 1 && t->weight[first] >= 1 - 1e-9);
+}
+
 /* Pairs of routers that have no route: how many (weighted, see sums below),
  * and the first few of them. */
 struct taut_lost {
@@ -68,6 +83,12 @@ void taut_lost_add(struct taut_lost *lost, uint32_t r, uint32_t s,
 struct taut_crossing {
     uint64_t *from; /* [routers] += weight of the destinations */
     uint64_t *to;   /* [routers] += weight of the sources */
+};
+
+/* Traffic between two routers. */
+struct taut_flow_pair {
+    uint32_t from, to;
+    double amount;
 };
 
 /* All functions but route and destroy may be NULL.  All but update are
@@ -105,6 +126,20 @@ struct taut_engine {
     int (*sums)(const void *self, const struct taut_graph *g,
                 const uint64_t *src, const uint64_t *dst, uint64_t *sum,
                 struct taut_lost *lost);
+
+    /* load[l] += src[r] * dst[s] * share for each pair r != s, for engines
+     * with sets that know better than to walk every pair.  Returns 0, or -1
+     * with errno. */
+    int (*loads)(const void *self, const struct taut_graph *g,
+                 const uint64_t *src, const uint64_t *dst, double *load,
+                 struct taut_lost *lost);
+
+    /* load[l] += amount * share for n pairs of routers at once, for engines
+     * whose choice of routes depends on the traffic there is.  lost[i]: pair
+     * i has no route.  Returns 0, or -1 with errno. */
+    int (*pair_loads)(const void *self, const struct taut_graph *g, size_t n,
+                      const struct taut_flow_pair *pair, double *load,
+                      bool *lost);
 
     /* out->from[r] += w[s], out->to[s] += w[r] for each pair whose route
      * uses 'link'.  Returns 0, or -1 with errno. */

@@ -21,7 +21,8 @@ static void add_hash(const void *arg, struct taut_walk_sums *sums,
     (void)arg;
     for (uint32_t i = 0; i < t->stages; i++) {
         uint32_t end = t->has_sets ? t->end[i] : i + 1;
-        uint64_t salt = end - first > 1 ? 0x9e3779b97f4a7c15U * (i + 2) : 1;
+        uint64_t salt =
+            taut_route_is_sure(t, i) ? 1 : 0x9e3779b97f4a7c15U * (i + 2);
         for (; first < end; first++)
             sums->count[t->link[first]] += h * salt;
     }

@@ -68,6 +68,8 @@ int taut_load_routers(const struct taut_graph *g, const uint64_t *w,
 
     if (g->engine->sums != NULL && !walk)
         return quick_load(g, w, load, lost);
+    if (g->engine->loads != NULL && !walk)
+        return g->engine->loads(g->self, g, w, w, load, lost);
     if (taut_ends_init(&e, g) < 0)
         return -1;
     uint32_t n = taut_ends_of_routers(g, w, e.src);
@@ -112,13 +114,14 @@ int taut_load_all_to_all(const struct taut_graph *g, const uint64_t *w,
     return rc;
 }
 
-int taut_load_pair(const struct taut_graph *g, uint32_t src, uint32_t dst,
-                   double amount, double *load, struct taut_route *t)
+int taut_load_route(const struct taut_graph *g,
+                    const struct taut_flow_pair *pair, uint32_t dst,
+                    double *load, struct taut_route *t)
 {
-    if (taut_graph_route(g, g->at[src], g->at[dst], dst, t) < 0)
+    if (taut_graph_route(g, pair->from, pair->to, dst, t) < 0)
         return -1;
     for (uint32_t i = 0; i < t->entries; i++)
-        load[t->link[i]] += amount * (t->has_sets ? t->weight[i] : 1);
+        load[t->link[i]] += pair->amount * (t->has_sets ? t->weight[i] : 1);
     return 0;
 }
 

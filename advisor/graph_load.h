@@ -23,10 +23,12 @@ int taut_load_routers(const struct taut_graph *g, const uint64_t *w,
                       unsigned threads, bool walk, double *load,
                       struct taut_lost *lost);
 
-/* One pair of endpoints: load[l] += amount * share.  't' is scratch.
+/* One pair: load[l] += amount * share.  't' is scratch.
+ *   dst  destination endpoint, on router pair->to
  * Returns 0, or -1 without a route. */
-int taut_load_pair(const struct taut_graph *g, uint32_t src, uint32_t dst,
-                   double amount, double *load, struct taut_route *t);
+int taut_load_route(const struct taut_graph *g,
+                    const struct taut_flow_pair *pair, uint32_t dst,
+                    double *load, struct taut_route *t);
 
 /* For each component a number that depends only on the set of routes that
  * use it, or may (a set of links): equal numbers, equal sets, but for one

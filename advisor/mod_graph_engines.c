@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "advisor/graph_torus.h"
-#include "advisor/mod_graph.h"
+#include "advisor/mod_graph_models.h"
 
 /* Arguments of an engine are on the stack: 1 the graph, 3 the table. */
 struct row {
@@ -89,7 +89,9 @@ static int torus(lua_State *L, struct taut_graph *g, struct taut_error *err)
 }
 
 static const struct row rows[] = {
-    {"torus", torus},
+    {"dragonfly", taut_lua_dragonfly}, {"hyperx", taut_lua_hyperx},
+    {"tables", taut_lua_tables},       {"torus", torus},
+    {"updown", taut_lua_updown},
 };
 
 int taut_graph_lua_engine(lua_State *L)

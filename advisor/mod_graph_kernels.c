@@ -82,6 +82,59 @@ static int kernel_all_to_all(lua_State *L)
     return 3;
 }
 
+/* Pair number i (from 0) of the array at 2, as routers; returns false where
+ * one of them is not there. */
+static bool read_pair(lua_State *L, const struct taut_graph *g, uint32_t rail,
+                      lua_Integer i, struct taut_flow_pair *pair,
+                      uint32_t *dst)
+{
+    for (int k = 1; k <= 3; k++)
+        lua_rawgeti(L, 2, 3 * i + k);
+    uint32_t a = rail * g->nodes + taut_check_node(L, -3, g);
+    uint32_t b = rail * g->nodes + taut_check_node(L, -2, g);
+    *pair = (struct taut_flow_pair){g->at[a], g->at[b],
+                                    luaL_checknumber(L, -1)};
+    *dst = b;
+    lua_pop(L, 3);
+    return g->at[a] != TAUT_GRAPH_NONE && g->at[b] != TAUT_GRAPH_NONE;
+}
+
+/* One after the other.  Returns how many have no route. */
+static lua_Integer walk_pairs(lua_State *L, struct taut_lua_graph *h,
+                              uint32_t rail, lua_Integer n, double *load)
+{
+    const struct taut_graph *g = h->graph;
+    struct taut_flow_pair pair;
+    lua_Integer lost = 0;
+    uint32_t dst;
+
+    for (lua_Integer i = 0; i < n; i++)
+        if (!read_pair(L, g, rail, i, &pair, &dst) ||
+            taut_load_route(g, &pair, dst, load, &h->route) < 0)
+            lost++;
+    return lost;
+}
+
+/* All at once, by the engine.  Returns how many have no route, or -1. */
+static lua_Integer engine_pairs(lua_State *L, const struct taut_graph *g,
+                                uint32_t rail, lua_Integer n, double *load)
+{
+    struct taut_flow_pair *pair = taut_lua_buffer(L, (size_t)n, sizeof(*pair));
+    bool *lost = taut_lua_buffer(L, (size_t)n, sizeof(*lost));
+    lua_Integer count = 0;
+    size_t there = 0;
+    uint32_t dst;
+
+    for (lua_Integer i = 0; i < n; i++)
+        if (read_pair(L, g, rail, i, &pair[there], &dst))
+            there++;
+    if (g->engine->pair_loads(g->self, g, there, pair, load, lost) < 0)
+        return -1;
+    for (size_t i = 0; i < there; i++)
+        count += lost[i];
+    return count + n - (lua_Integer)there;
+}
+
 /* pair_loads(g, { a, b, bytes, a, b, bytes, … } [, rail])
  * → loads of the links, pairs without a route */
 static int kernel_pair_loads(lua_State *L)
@@ -89,22 +142,15 @@ static int kernel_pair_loads(lua_State *L)
     struct taut_lua_graph *h = taut_check_ready(L, 1);
     const struct taut_graph *g = h->graph;
     uint32_t rail = taut_opt_rail(L, 3, g);
-    lua_Integer lost = 0;
 
     luaL_checktype(L, 2, LUA_TTABLE);
     double *load = taut_lua_buffer(L, g->links, sizeof(*load));
-    for (lua_Integer i = 1; i + 2 <= (lua_Integer)lua_rawlen(L, 2); i += 3) {
-        for (int k = 0; k < 3; k++)
-            lua_rawgeti(L, 2, i + k);
-        uint32_t a = rail * g->nodes + taut_check_node(L, -3, g);
-        uint32_t b = rail * g->nodes + taut_check_node(L, -2, g);
-        bool is_there =
-            g->at[a] != TAUT_GRAPH_NONE && g->at[b] != TAUT_GRAPH_NONE;
-        if (!is_there || taut_load_pair(g, a, b, luaL_checknumber(L, -1), load,
-                                        &h->route) < 0)
-            lost++;
-        lua_pop(L, 3);
-    }
+    lua_Integer n = (lua_Integer)lua_rawlen(L, 2) / 3;
+    lua_Integer lost = g->engine->pair_loads != NULL
+                           ? engine_pairs(L, g, rail, n, load)
+                           : walk_pairs(L, h, rail, n, load);
+    if (lost < 0)
+        return taut_fail_errno(L, "cannot add up the load");
     push_doubles(L, load, g->links);
     lua_pushinteger(L, lost);
     return 2;

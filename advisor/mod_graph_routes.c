@@ -47,7 +47,7 @@ static void push_stage(lua_State *L, int graph, const struct taut_lua_graph *h,
     uint32_t first = t->has_sets ? (i > 0 ? t->end[i - 1] : 0) : i;
     uint32_t n = t->has_sets ? t->end[i] - first : 1;
 
-    if (n > 1)
+    if (!taut_route_is_sure(t, i))
         push_set(L, graph, h, first, n);
     else
         lua_pushinteger(

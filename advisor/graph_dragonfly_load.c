@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What traffic of many pairs puts on a dragonfly's links: first the demand
+ * between the routers of each group (to, from and between gateways), then
+ * that demand over the ways inside the groups, once for each two routers
+ * instead of once for each pair that comes by. */
+#include <config.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/graph_dragonfly.h"
+
+#define FAR TAUT_DRAGONFLY_FAR
+
+struct job {
+    const struct taut_dragonfly *d;
+    const struct taut_graph *g;
+    double *load;   /* [links] */
+    double *demand; /* like d->dist */
+    double *moved;  /* [groups * groups] adaptive: goes over other groups */
+    struct taut_route route;
+};
+
+static double *demand_of(const struct job *j, uint32_t r, uint32_t s)
+{
+    return &j->demand[j->d->dist_first[r] + j->d->member[s]];
+}
+
+/* ---- the second step ---- */
+
+static bool leads_to(const struct job *j, uint32_t link, uint32_t x, uint32_t y)
+{
+    const struct taut_dragonfly *d = j->d;
+    uint32_t to = j->g->to[link];
+
+    return d->group[to] == d->group[x] &&
+           taut_dragonfly_dist(d, to, y) + 1 == taut_dragonfly_dist(d, x, y) &&
+           taut_graph_is_up(j->g, link);
+}
+
+static void spread(const struct job *j, uint32_t x, uint32_t y, double amount)
+{
+    const struct taut_graph *g = j->g;
+    uint32_t n = 0, direct = taut_dragonfly_direct(j->d, x, y);
+
+    if (direct != TAUT_GRAPH_NONE) {
+        j->load[direct] += amount;
+        return;
+    }
+    for (uint32_t i = g->out_first[x]; i < g->out_first[x + 1]; i++)
+        n += leads_to(j, g->out[i], x, y);
+    for (uint32_t i = g->out_first[x]; i < g->out_first[x + 1]; i++) {
+        uint32_t l = g->out[i];
+        if (!leads_to(j, l, x, y))
+            continue;
+        j->load[l] += amount / n;
+        if (g->to[l] != y)
+            spread(j, g->to[l], y, amount / n);
+    }
+}
+
+static void spread_all(const struct job *j)
+{
+    const struct taut_dragonfly *d = j->d;
+
+    for (uint32_t r = 0; r < j->g->routers; r++) {
+        uint32_t k = d->group[r];
+        for (uint32_t i = d->group_first[k]; i < d->group_first[k + 1]; i++) {
+            uint32_t s = d->routers[i];
+            double amount = *demand_of(j, r, s);
+            if (amount > 0 && r != s)
+                spread(j, r, s, amount);
+        }
+    }
+}
+
+/* ---- the first step ---- */
+
+/* A route of its own; returns false where there is none. */
+static bool add_route(struct job *j, enum taut_dragonfly_mode mode, uint32_t r,
+                      uint32_t s, double amount)
+{
+    struct taut_route *t = &j->route;
+
+    if (taut_dragonfly_route_as(j->d, j->g, mode, r, s, t) < 0)
+        return false;
+    for (uint32_t i = 0; i < t->entries; i++)
+        j->load[t->link[i]] += amount * (t->has_sets ? t->weight[i] : 1);
+    return true;
+}
+
+/* Hops inside the two groups over a link between them; FAR: closed. */
+static uint32_t hops_by(const struct job *j, uint32_t l, uint32_t r, uint32_t s)
+{
+    uint32_t before = taut_dragonfly_dist(j->d, r, j->g->from[l]);
+    uint32_t after = taut_dragonfly_dist(j->d, j->g->to[l], s);
+
+    if (before == FAR || after == FAR || !taut_graph_is_up(j->g, l))
+        return FAR;
+    return before + after;
+}
+
+static double pull(const struct job *j, uint32_t l)
+{
+    uint32_t c = taut_graph_link(j->g, l);
+
+    return j->g->capacity[c] *
+           (j->d->mode == TAUT_DRAGONFLY_MINIMAL ? 1 : j->g->left[c]);
+}
+
+/* The fewest hops, and the sum of what pulls at the links that are open: all
+ * of them, or with minimal routing those with the fewest hops. */
+static double measure(const struct job *j, uint32_t first, uint32_t end,
+                      uint32_t r, uint32_t s, uint32_t *most)
+{
+    const struct taut_dragonfly *d = j->d;
+    double sum = 0;
+
+    *most = FAR - 1;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t hops = hops_by(j, d->pair[i], r, s);
+        if (hops < *most && d->mode == TAUT_DRAGONFLY_MINIMAL) {
+            *most = hops;
+            sum = 0;
+        }
+        if (hops <= *most)
+            sum += pull(j, d->pair[i]);
+    }
+    return sum;
+}
+
+/* Returns false when no link between the two groups will do. */
+static bool add_between(struct job *j, uint32_t r, uint32_t s, double amount)
+{
+    const struct taut_dragonfly *d = j->d;
+    size_t p = (size_t)d->group[r] * d->groups + d->group[s];
+    uint32_t first = d->pair_first[p], end = d->pair_first[p + 1], most;
+    double sum = measure(j, first, end, r, s, &most);
+
+    for (uint32_t i = first; sum > 0 && i < end; i++) {
+        uint32_t l = d->pair[i];
+        if (hops_by(j, l, r, s) > most)
+            continue;
+        double part = amount * pull(j, l) / sum;
+        j->load[l] += part;
+        *demand_of(j, r, j->g->from[l]) += part;
+        *demand_of(j, j->g->to[l], s) += part;
+    }
+    return sum > 0;
+}
+
+/* Returns false without a route. */
+static bool add_pair(struct job *j, uint32_t r, uint32_t s, double amount)
+{
+    const struct taut_dragonfly *d = j->d;
+    double moved =
+        j->moved[(size_t)d->group[r] * d->groups + d->group[s]] * amount;
+
+    if (moved > 0 && add_route(j, TAUT_DRAGONFLY_VALIANT, r, s, moved))
+        amount -= moved;
+    if (amount <= 0)
+        return true;
+    if (d->mode == TAUT_DRAGONFLY_VALIANT)
+        return add_route(j, d->mode, r, s, amount);
+    if (d->group[r] != d->group[s])
+        return add_between(j, r, s, amount) ||
+               add_route(j, d->mode, r, s, amount);
+    if (taut_dragonfly_dist(d, r, s) == FAR)
+        return add_route(j, d->mode, r, s, amount);
+    *demand_of(j, r, s) += amount;
+    return true;
+}
+
+static void job_fini(struct job *j)
+{
+    free(j->demand);
+    free(j->moved);
+    taut_route_fini(&j->route);
+}
+
+/* 'between': what each group sends to each other one. */
+static int job_init(struct job *j, const double *between)
+{
+    const struct taut_dragonfly *d = j->d;
+    uint32_t last = j->g->routers - 1, k = d->group[last];
+    size_t cells =
+        d->dist_first[last] + d->group_first[k + 1] - d->group_first[k];
+
+    j->demand = calloc(cells, sizeof(*j->demand));
+    j->moved = calloc((size_t)d->groups * d->groups, sizeof(*j->moved));
+    if (j->demand == NULL || j->moved == NULL ||
+        taut_route_init(&j->route, j->g) < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    return d->mode == TAUT_DRAGONFLY_ADAPTIVE
+               ? taut_dragonfly_balance(d, j->g, between, j->moved)
+               : 0;
+}
+
+static double *new_between(const struct taut_dragonfly *d)
+{
+    return calloc((size_t)d->groups * d->groups, sizeof(double));
+}
+
+/* ---- products: src[r] * dst[s] ---- */
+
+static int sum_products(const struct taut_dragonfly *d,
+                        const struct taut_graph *g, const uint64_t *src,
+                        const uint64_t *dst, double *between)
+{
+    double *in = calloc(2 * (size_t)d->groups, sizeof(*in));
+    double *out = in + d->groups;
+
+    if (in == NULL)
+        return -1;
+    for (uint32_t r = 0; r < g->routers; r++) {
+        out[d->group[r]] += (double)src[r];
+        in[d->group[r]] += (double)dst[r];
+    }
+    for (uint32_t a = 0; a < d->groups; a++)
+        for (uint32_t b = 0; b < d->groups; b++)
+            between[(size_t)a * d->groups + b] = out[a] * in[b];
+    free(in);
+    return 0;
+}
+
+static void add_products(struct job *j, const uint64_t *src,
+                         const uint64_t *dst, struct taut_lost *lost)
+{
+    for (uint32_t r = 0; r < j->g->routers; r++)
+        for (uint32_t s = 0; src[r] != 0 && s < j->g->routers; s++) {
+            if (r == s || dst[s] == 0 ||
+                add_pair(j, r, s, (double)(src[r] * dst[s])))
+                continue;
+            taut_lost_add(lost, r, s, src[r] * dst[s]);
+        }
+    spread_all(j);
+}
+
+int taut_dragonfly_loads(const void *self, const struct taut_graph *g,
+                         const uint64_t *src, const uint64_t *dst, double *load,
+                         struct taut_lost *lost)
+{
+    struct job j = {.d = self, .g = g, .load = load};
+    double *between = new_between(j.d);
+    int rc = -1;
+
+    if (between != NULL && sum_products(j.d, g, src, dst, between) == 0 &&
+        job_init(&j, between) == 0) {
+        add_products(&j, src, dst, lost);
+        rc = 0;
+    }
+    job_fini(&j);
+    free(between);
+    return rc;
+}
+
+/* ---- pairs ---- */
+
+int taut_dragonfly_pair_loads(const void *self, const struct taut_graph *g,
+                              size_t n, const struct taut_flow_pair *pair,
+                              double *load, bool *lost)
+{
+    const struct taut_dragonfly *d = self;
+    struct job j = {.d = d, .g = g, .load = load};
+    double *between = new_between(d);
+    int rc = -1;
+
+    for (size_t i = 0; between != NULL && i < n; i++)
+        between[(size_t)d->group[pair[i].from] * d->groups +
+                d->group[pair[i].to]] += pair[i].amount;
+    if (between != NULL && job_init(&j, between) == 0) {
+        for (size_t i = 0; i < n; i++)
+            lost[i] = pair[i].from != pair[i].to &&
+                      !add_pair(&j, pair[i].from, pair[i].to, pair[i].amount);
+        spread_all(&j);
+        rc = 0;
+    }
+    job_fini(&j);
+    free(between);
+    return rc;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Distances to each destination, up and down; between the files of the
+ * engine "updown". */
+#ifndef TAUT_ADVISOR_GRAPH_UPDOWN_ROWS_H
+#define TAUT_ADVISOR_GRAPH_UPDOWN_ROWS_H
+
+#include "advisor/graph_updown.h"
+
+/* A row has for each router its distance to one destination: TAUT_UPDOWN_DOWN
+ * is set where the way goes only down from here. */
+#define TAUT_UPDOWN_DOWN 0x8000u
+#define TAUT_UPDOWN_FAR 0x7fffu
+#define TAUT_UPDOWN_HOPS_MAX 1024u
+
+struct taut_updown {
+    uint32_t routers;
+    uint32_t *rank;  /* NULL: no link is upward */
+    uint32_t *order; /* [routers] routers by rank */
+    uint32_t *link;  /* [links] like g->out, upward ones of a router first */
+    uint32_t *far;   /* [links] where these lead */
+    uint32_t *ups;   /* [routers] how many of them are upward */
+    uint32_t *stride;
+    uint32_t *key;
+    _Atomic(uint16_t *) *row; /* [routers] by destination; NULL: not yet */
+};
+
+static inline bool taut_updown_is_upward(const struct taut_updown *u,
+                                         const struct taut_graph *g,
+                                         uint32_t link)
+{
+    return u->rank != NULL && u->rank[g->to[link]] < u->rank[g->from[link]];
+}
+
+/* The row of destination s, made when it is first asked for; from several
+ * threads.  Returns NULL when there is no memory. */
+const uint16_t *taut_updown_row(const struct taut_updown *u,
+                                const struct taut_graph *g, uint32_t s);
+
+/* A row of the caller's own, which free() takes.
+ *   healthy  take all links for healthy */
+uint16_t *taut_updown_new_row(const struct taut_updown *u,
+                              const struct taut_graph *g, uint32_t s,
+                              bool healthy);
+
+#endif
