@@ -37,6 +37,10 @@
 --   coordinates(r), router_at(at)  where the kind has them
 --   graph            the C object (doc/internals.md)
 local registry = {
+   dragonfly = "taut.topology.dragonfly",
+   fattree = "taut.topology.fattree",
+   graph = "taut.topology.graph",
+   hyperx = "taut.topology.hyperx",
    mesh = "taut.topology.torus",
    torus = "taut.topology.torus",
 }

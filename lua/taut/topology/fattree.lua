@@ -1,0 +1,260 @@
+--- Fat tree of any depth, oversubscribed or not, with parallel cables and several rails.
+--
+-- A regular one is given by what its levels have: `nodes_per_leaf`, and from the leaves upwards
+-- `levels = { { down =, up =, parallel = }, … }`: how many routers below each router of the level
+-- has, how many routers of the level each of those below reaches, by how many cables each (the
+-- parallel-ports generalised tree of E. Zahavi, "D-Mod-K routing", 2010).  Routers are leafN,
+-- midN, spineN; ports are numbered from 1, downward ones first; upward port k leads to parent
+-- (k-1) mod up.
+-- An irregular one is given by its `wiring`, see wired.lua.
+local base = require "taut.topology.base"
+local shape = require "taut.topology.shape"
+local updown = require "taut.topology.updown"
+
+local fattree = {}
+local FatTree = base.class()
+
+local RAIL_WIRING = { "planes", "leaves", "leaf" }
+
+local function check_levels(conf)
+   local levels = conf.levels
+   if type(levels) ~= "table" or #levels > 6 then
+      return nil, "topology.levels: expected a list of at most 6 levels above the leaves, such as "
+         .. "{ { down = 96, up = 4, parallel = 3 } }"
+   end
+   for i, l in ipairs(levels) do
+      for _, name in ipairs { "down", "up", "parallel" } do
+         local v = type(l) == "table" and l[name]
+         v = v == nil and name == "parallel" and 1 or v
+         if math.type(v) ~= "integer" or v < 1 or v > 65536 then
+            return nil, ("topology.levels[%d].%s: expected a whole number 1 to 65536, got %s")
+               :format(i, name, tostring(v or nil))
+         end
+      end
+   end
+   return levels
+end
+
+-- Number of routers in each level (0 = leaves), and of ways up to it (the W of d-mod-k).
+local function sizes(levels)
+   local count, ways = { [0] = 1 }, { [0] = 1 }
+   for _, l in ipairs(levels) do
+      count[0] = count[0] * l.down
+   end
+   local routers = count[0]
+   for i, l in ipairs(levels) do
+      ways[i] = ways[i - 1] * l.up
+      count[i] = count[i - 1] // l.down * l.up
+      routers = routers + count[i]
+      if routers > 1 << 20 then
+         return nil, "topology.levels: expected at most 1048576 routers"
+      end
+   end
+   return count, ways
+end
+
+local function name_of(levels, i)
+   if i == 0 then
+      return "leaf"
+   end
+   return i == #levels and "spine" or #levels == 2 and "mid" or ("mid%d."):format(i)
+end
+
+local function add_routers(s, levels, count, prefix, level_of)
+   local first = {}
+   for i = 0, #levels do
+      first[i] = s.routers
+      local name = prefix .. name_of(levels, i)
+      for n = 0, count[i] - 1 do
+         level_of[s:router(name .. n)] = i
+      end
+   end
+   return first
+end
+
+-- All cables between level i and the one below.
+local function add_level(s, t, i, down_ports, up_ports)
+   local l, below, here = t.levels[i], t.ways[i - 1], t.ways[i]
+   local parallel, cap = l.parallel or 1, t.capacity[i]
+   for child = 0, t.count[i - 1] - 1 do
+      local tree, u = child // below, child % below
+      local r = t.first[i - 1] + child
+      for k = 0, parallel - 1 do
+         for p = 0, l.up - 1 do
+            local parent = t.first[i] + tree // l.down * here + p * below + u
+            s:link(r, parent, up_ports[k * l.up + p], "uplink", cap[1])
+         end
+      end
+   end
+   for n = 0, t.count[i] - 1 do
+      local tree, u = n // here, n % here
+      for d = 0, l.down - 1 do
+         local child = t.first[i - 1] + (tree * l.down + d) * below + u % below
+         for k = 0, parallel - 1 do
+            s:link(t.first[i] + n, child, down_ports[d * parallel + k], "downlink", cap[2])
+         end
+      end
+   end
+end
+
+local function numbers(first, n)
+   local list = {}
+   for k = 0, n - 1 do
+      list[k] = tostring(first + k)
+   end
+   return list
+end
+
+local function add_links(s, t)
+   for i, l in ipairs(t.levels) do
+      local parallel = l.parallel or 1
+      local below = t.levels[i - 1]
+      local taken = below and below.down * (below.parallel or 1) or t.ports_per_leaf
+      add_level(s, t, i, numbers(1, l.down * parallel), numbers(taken + 1, l.up * parallel))
+   end
+end
+
+-- Capacity of one cable below each level, up and down.
+local function level_capacities(conf, levels)
+   local list = {}
+   for i, l in ipairs(levels) do
+      local c = l.capacity
+      if c ~= nil and (type(c) ~= "number" or not (c > 0 and c < math.huge)) then
+         return nil, ("topology.levels[%d].capacity: expected bytes per second, got %s"):format(i,
+            tostring(c))
+      end
+      local both, err
+      if c then
+         list[i] = { c, c }
+      else
+         both, err = shape.capacities(conf, { "uplink", "downlink" })
+         if not both then
+            return nil, err
+         end
+         list[i] = { both.uplink, both.downlink }
+      end
+   end
+   return list
+end
+
+-- Leaf of rail k (from 0) of a node (from 0), and its place there.
+local function placer(t, wiring, rails)
+   local per = t.nodes_per_leaf
+   if wiring == "planes" then
+      return function(n, k) return t.plane * k + n // per, n end
+   elseif wiring == "leaf" then
+      return function(n) return n // per, n end
+   end
+   -- as many leaves together as there are rails; rail k of all their nodes is on leaf k
+   return function(n, k)
+      local block = per
+      local leaf = n // block * rails + k
+      return leaf, leaf * per + n % block
+   end
+end
+
+local function rails_of(conf)
+   local rails, err = shape.whole(conf, "rails", 1, 16, 1)
+   if not rails then
+      return nil, err
+   end
+   local wiring
+   wiring, err = shape.word(conf, "rail_wiring", RAIL_WIRING, "planes")
+   return wiring and rails, wiring or err
+end
+
+-- Everything that has to be asked of a regular tree before it is built.
+local function measures(conf)
+   local t, err = {}
+   t.nodes_per_leaf, err = shape.whole(conf, "nodes_per_leaf", 1, 65536)
+   if t.nodes_per_leaf then
+      t.levels, err = check_levels(conf)
+   end
+   if t.levels then
+      t.count, t.ways = sizes(t.levels)
+      err = t.ways
+   end
+   if t.count then
+      t.rails, t.rail_wiring = rails_of(conf)
+      err = t.rail_wiring
+   end
+   if t.rails then
+      t.capacity, err = level_capacities(conf, t.levels)
+   end
+   if not t.capacity then
+      return nil, err
+   end
+   if t.rail_wiring == "leaves" and t.count[0] % t.rails ~= 0 then
+      return nil, ("topology.rails: expected a divisor of the %d leaves, got %d"):format(
+         t.count[0], t.rails)
+   end
+   t.planes = t.rail_wiring == "planes" and t.rails or 1
+   t.ports_per_leaf = t.nodes_per_leaf * (t.rail_wiring == "leaf" and t.rails or 1)
+   return t
+end
+
+-- Routers, links, nodes and what routing wants of a regular tree.
+local function regular(conf)
+   local t, err = measures(conf)
+   if not t then
+      return nil, err
+   end
+   local s, level = shape.new(), {}
+   for p = 1, t.planes do
+      t.first = add_routers(s, t.levels, t.count, t.planes > 1 and "p" .. p .. "." or "", level)
+      t.plane = t.plane or s.routers
+      add_links(s, t)
+   end
+   local place = placer(t, t.rail_wiring, t.rails)
+   local leaves = t.count[0] // (t.rail_wiring == "leaves" and t.rails or 1)
+   local n
+   n, err = shape.nodes(conf, leaves * t.nodes_per_leaf, ("%d leaves of %d nodes"):format(leaves,
+      t.nodes_per_leaf), t.rails, place)
+   if not n then
+      return nil, err
+   end
+   n.key = {}
+   for k = 0, t.rails - 1 do
+      for i, p in ipairs(n.position) do
+         local _, key = place(p, k)
+         n.key[k * #n.names + i] = key
+      end
+   end
+   return s, n, level, t.ways
+end
+
+--- Build a fat tree.
+-- @param conf { nodes_per_leaf, levels = { { down, up, parallel = 1, capacity = of one cable } },
+--   nodes (host list), service (host list), rails = K, rail_wiring = "planes" (a tree for each
+--   rail) | "leaves" (rail k of a block of nodes on the k-th of its leaves) | "leaf" (all rails of
+--   a node on one leaf), or `wiring` and perhaps `roots` instead of these; capacity = number, or
+--   { tx, rx, link or uplink, downlink } in bytes per second; routing = "dmodk" | "ecmp" |
+--   "adaptive" | "tables" }
+-- @return topology, or nil and what was expected
+function fattree.build(conf)
+   if conf.wiring then
+      return updown.from_wiring(FatTree, conf)
+   end
+   local routing, err = shape.word(conf, "routing", { "dmodk", "ecmp", "adaptive" }, "dmodk")
+   if not routing then
+      return nil, err
+   end
+   local s, n, level, ways = regular(conf)
+   if not s then
+      return nil, n
+   end
+   local spec = s:spec(n)
+   spec.kind_name, spec.engine = "fattree", "updown"
+   spec.label = ("fat tree of %d levels, %d routers, %d nodes, %s"):format(#conf.levels + 1,
+      s.routers, #n.names, routing)
+   spec.params = updown.params(routing, level, ways, n.key)
+   spec.fields = { level_of = level }
+   return base.new(FatTree, spec)
+end
+
+--- Level of a router: 0 is a leaf.
+function FatTree:level(router)
+   return self.level_of[router]
+end
+
+return fattree

@@ -1,0 +1,217 @@
+--- Trees as they are: levels and routing of an irregular wiring, forwarding tables when given.
+local base = require "taut.topology.base"
+local shape = require "taut.topology.shape"
+local tables = require "taut.topology.tables"
+local wired = require "taut.topology.wired"
+
+local updown = {}
+
+-- Routers in the order of which links lead up: by level, the highest first, then by number.
+local function ranks(level)
+   local order, rank = {}, {}
+   for r = 0, #level do
+      order[#order + 1] = r
+   end
+   table.sort(order, function(a, b)
+      if level[a] ~= level[b] then
+         return level[a] > level[b]
+      end
+      return a < b
+   end)
+   for i, r in ipairs(order) do
+      rank[r + 1] = i - 1
+   end
+   return rank
+end
+
+--- Parameters of the engine "updown".
+-- @param routing "dmodk", or "ecmp" and "adaptive" for equal shares
+-- @param level by router, from 0
+-- @param ways by level, product of the ways up below it
+-- @param key destination number by endpoint
+function updown.params(routing, level, ways, key)
+   if routing ~= "dmodk" then
+      return { rank = ranks(level) }
+   end
+   local stride = {}
+   for r = 0, #level do
+      stride[r + 1] = math.min(ways[level[r]], 0xffffffff)
+   end
+   return { rank = ranks(level), stride = stride, key = key }
+end
+
+local function neighbours_of(s)
+   local list = {}
+   for r = 0, s.routers - 1 do
+      list[r] = {}
+   end
+   for l = 1, s.links do
+      table.insert(list[s.from[l]], s.to[l])
+   end
+   return list
+end
+
+-- Links from the nearest of some routers; those that cannot be reached are missing.
+local function depth_from(s, starts)
+   local near, depth, queue, head = neighbours_of(s), {}, {}, 1
+   for _, r in ipairs(starts) do
+      if not depth[r] then
+         depth[r] = 0
+         queue[#queue + 1] = r
+      end
+   end
+   while queue[head] do
+      local r = queue[head]
+      head = head + 1
+      for _, to in ipairs(near[r]) do
+         if not depth[to] then
+            depth[to] = depth[r] + 1
+            queue[#queue + 1] = to
+         end
+      end
+   end
+   return depth
+end
+
+-- Levels from the roots downwards: a leaf is as low as the lowest router.
+local function levels_from_roots(s, w, roots)
+   local id, starts, deepest = {}, {}, 0
+   for i, r in ipairs(w.routers) do
+      id[r.name] = i - 1
+      if r.guid then
+         id[r.guid] = i - 1
+      end
+   end
+   for i, name in ipairs(roots) do
+      starts[i] = id[name]
+      if not starts[i] then
+         return nil, ("topology.roots: '%s' is no router of the wiring"):format(tostring(name))
+      end
+   end
+   local depth = depth_from(s, starts)
+   for _, d in pairs(depth) do
+      deepest = math.max(deepest, d)
+   end
+   local level = {}
+   for r = 0, s.routers - 1 do
+      level[r] = depth[r] and deepest - depth[r] or 0
+   end
+   return level
+end
+
+local function levels_of(s, w, n, conf)
+   if conf.roots ~= nil then
+      if type(conf.roots) ~= "table" or #conf.roots == 0 then
+         return nil, "topology.roots: expected a list of the names of the topmost routers"
+      end
+      return levels_from_roots(s, w, conf.roots)
+   end
+   local given, starts = {}, {}
+   for i, r in ipairs(w.routers) do
+      local l = r.level
+      given[i - 1] = math.type(l) == "integer" and l >= 0 and l < 1024 and l or nil
+   end
+   if given[0] and #given == s.routers - 1 then
+      return given
+   end
+   for k = 1, n.rails do
+      for i = 1, #n.names do
+         starts[#starts + 1] = n.router[k][i]
+      end
+   end
+   local level = depth_from(s, starts)
+   for r = 0, s.routers - 1 do
+      level[r] = level[r] or 0 -- connected to no node
+   end
+   return level
+end
+
+-- How many routers above the routers of a level typically have, multiplied up: the W of d-mod-k.
+local function ways_of(s, level)
+   local parents, top = {}, 0
+   local near = neighbours_of(s)
+   for r = 0, s.routers - 1 do
+      local seen, n = {}, 0
+      for _, to in ipairs(near[r]) do
+         if level[to] > level[r] and not seen[to] then
+            seen[to], n = true, n + 1
+         end
+      end
+      parents[level[r]] = math.max(parents[level[r]] or 0, n)
+      top = math.max(top, level[r])
+   end
+   local ways = { [0] = 1 }
+   for i = 1, top do
+      ways[i] = math.min(ways[i - 1] * math.max(1, parents[i - 1] or 1), 0xffffffff)
+   end
+   return ways
+end
+
+-- Destinations are counted router by router.
+local function keys_of(s, n)
+   local on, key, next_key = {}, {}, 0
+   for r = 0, s.routers - 1 do
+      on[r] = {}
+   end
+   for k = 1, n.rails do
+      for i = 1, #n.names do
+         local r = n.router[k][i]
+         key[(k - 1) * #n.names + i] = 0
+         if r then
+            table.insert(on[r], (k - 1) * #n.names + i)
+         end
+      end
+   end
+   for r = 0, s.routers - 1 do
+      for _, e in ipairs(on[r]) do
+         key[e], next_key = next_key, next_key + 1
+      end
+   end
+   return key
+end
+
+-- What is up and what is down is known only when the links are there.
+local function name_kinds(s, level)
+   for l = 1, s.links do
+      local a, b = level[s.from[l]], level[s.to[l]]
+      s.kind[l] = a < b and "uplink" or a > b and "downlink" or "link"
+   end
+end
+
+--- Build a tree from its wiring.
+-- @param class of base.class()
+-- @param conf `wiring`; `roots` = names of the topmost routers, where the wiring's levels (or the
+--   distance from the nearest node) are not to be used; `nodes`, `rails`, `capacity`, `routing`
+-- @return topology, or nil and what was expected
+function updown.from_wiring(class, conf)
+   local w, err = wired.check(conf.wiring)
+   local routing, s, n, level
+   if w then
+      routing, err = shape.word(conf, "routing", { "dmodk", "ecmp", "adaptive", "tables" },
+         w.tables and "tables" or "dmodk")
+   end
+   if routing then
+      s, err = wired.shape(w, conf, { kind = function() return "uplink" end })
+   end
+   if s then
+      n, err = wired.nodes(w, conf)
+   end
+   if n then
+      level, err = levels_of(s, w, n, conf)
+   end
+   if not level then
+      return nil, err
+   end
+   name_kinds(s, level)
+   local spec = s:spec(n)
+   spec.kind_name, spec.fields = "fattree", { level_of = level }
+   spec.label = ("fat tree of %d routers, %d nodes, %s"):format(s.routers, #n.names, routing)
+   if routing == "tables" then
+      return tables.build(class, spec, s, n, w)
+   end
+   spec.engine = "updown"
+   spec.params = updown.params(routing, level, ways_of(s, level), keys_of(s, n))
+   return wired.with_health(s, base.new(class, spec))
+end
+
+return updown

@@ -1,0 +1,277 @@
+--- From a wiring (taut.import.wiring) to the shape of a topology.
+--
+-- Routers keep the order of the wiring, counted from 0.  A cable becomes a link in each direction,
+-- named by the port it leaves; where a model treats all cables between two routers as one, they
+-- are one link, named by the first of them, with the sum of their capacities.
+local hostlist = require "taut.hostlist"
+local shape = require "taut.topology.shape"
+
+local wired = {}
+
+local function bad(what, ...)
+   return nil, ("topology.wiring: " .. what):format(...)
+end
+
+local function is_router(w, i)
+   return math.type(i) == "integer" and w.routers[i] ~= nil
+end
+
+local function check_rails(w, n)
+   for k, rail in ipairs(type(n.rails) == "table" and n.rails or {}) do
+      if type(rail) ~= "table" or not is_router(w, rail.router) then
+         return bad("nodes: '%s', rail %d: expected router = 1 to %d, got %s", n.name, k,
+            #w.routers, tostring(type(rail) == "table" and rail.router or rail))
+      end
+   end
+   if type(n.rails) ~= "table" or #n.rails == 0 then
+      return bad("nodes: '%s' has no rails", n.name)
+   end
+   return true
+end
+
+local function check_cable(w, i, c)
+   if type(c) ~= "table" or not is_router(w, c.a) or not is_router(w, c.b) or c.a == c.b then
+      return bad("cables[%d]: expected two routers, a and b, of 1 to %d", i, #w.routers)
+   elseif type(c.a_port) ~= "string" or type(c.b_port) ~= "string" then
+      return bad("cables[%d]: expected a_port and b_port in quotes", i)
+   elseif c.Bps ~= nil and (type(c.Bps) ~= "number" or not (c.Bps > 0 and c.Bps < math.huge)) then
+      return bad("cables[%d]: expected Bps in bytes per second, got %s", i, tostring(c.Bps))
+   end
+   return true
+end
+
+-- A port has one cable.
+local function check_ports(w)
+   local seen = {}
+   for i, c in ipairs(w.cables) do
+      local ok, err = check_cable(w, i, c)
+      if not ok then
+         return nil, err
+      end
+      for _, e in ipairs { { c.a, c.a_port }, { c.b, c.b_port } } do
+         local key = e[1] .. "/" .. e[2]
+         if seen[key] then
+            return bad("cables %d and %d both end at %s/%s", seen[key], i, w.routers[e[1]].name,
+               e[2])
+         end
+         seen[key] = i
+      end
+   end
+   return true
+end
+
+local function check_names(list, what)
+   local seen = {}
+   for i, e in ipairs(list) do
+      local name = type(e) == "table" and e.name
+      if type(name) ~= "string" or name == "" then
+         return bad("%s[%d]: expected a name", what, i)
+      elseif seen[name] then
+         return bad("%s: '%s' stands twice", what, name)
+      end
+      seen[name] = true
+   end
+   return true
+end
+
+--- Is this a wiring?  What importers make is one; a site may write one by hand.
+-- @return it, or nil and what was expected
+function wired.check(w)
+   for _, what in ipairs { "routers", "nodes", "cables" } do
+      if type(w) ~= "table" or type(w[what]) ~= "table" then
+         return bad("expected a table with routers, nodes and cables")
+      end
+   end
+   local ok, err = check_names(w.routers, "routers")
+   if ok then
+      ok, err = check_names(w.nodes, "nodes")
+   end
+   for _, n in ipairs(ok and w.nodes or {}) do
+      ok, err = check_rails(w, n)
+      if not ok then
+         break
+      end
+   end
+   if ok then
+      ok, err = check_ports(w)
+   end
+   return ok and w, err
+end
+
+-- Capacity of a cable or rail: the configuration's word, or what the wiring knows.
+local function capacity_of(conf, kind, Bps, what)
+   local c = conf.capacity
+   if type(c) == "number" or type(c) == "table" and (c[kind] or
+      c.link and kind ~= "tx" and kind ~= "rx") then
+      return shape.capacity(conf, kind)
+   end
+   if Bps then
+      return Bps
+   end
+   return nil, ("topology.capacity: expected bytes per second for '%s': the wiring does not say "
+      .. "what %s carries"):format(kind, what)
+end
+
+-- One direction of a cable.
+local function add(s, conf, o, seen, from, to, port, kind, cable)
+   local cap, err = capacity_of(conf, kind, cable.Bps, s.router_name[from] .. "/" .. port)
+   if not cap then
+      return nil, err
+   end
+   local key = from << 24 | to
+   local l = o.merge and seen[key]
+   if l then
+      s.capacity[l] = s.capacity[l] + cap
+   else
+      l = s:link(from, to, port, kind, cap)
+      seen[key] = l
+   end
+   -- which of a router's ports leads into which link
+   s.port_link[from][port] = l
+   if cable.down then
+      s.left[l] = 0
+   end
+   return l
+end
+
+-- Links of a router in the order of its ports: routing engines count them so.
+local function by_port(w)
+   local list = {}
+   for i, c in ipairs(w.cables) do
+      list[#list + 1] = { i, c.a, c.b, c.a_port, c, true }
+      list[#list + 1] = { i, c.b, c.a, c.b_port, c, false }
+   end
+   table.sort(list, function(x, y)
+      if x[2] ~= y[2] then
+         return x[2] < y[2]
+      end
+      local p, q = tonumber(x[4]), tonumber(y[4])
+      if p and q and p ~= q then
+         return p < q
+      elseif x[4] ~= y[4] then
+         return x[4] < y[4]
+      end
+      return x[1] < y[1]
+   end)
+   return list
+end
+
+--- Routers and links.
+-- @param w wiring
+-- @param conf the topology's configuration (its `capacity`)
+-- @param o { merge = cables between two routers are one link, kind(from, to, cable) → word }
+-- @return shape, whose `port_link[router][port]` is a link and whose `back` pairs the directions;
+--   or nil and what was expected
+function wired.shape(w, conf, o)
+   local s, seen, half = shape.new(), {}, {}
+   s.port_link, s.back = {}, {}
+   for i, r in ipairs(w.routers) do
+      s.port_link[s:router(r.name)] = {}
+      if i > 1 << 20 then
+         return nil, "topology.wiring: expected at most 1048576 routers"
+      end
+   end
+   for _, e in ipairs(by_port(w)) do
+      local i, from, to, port, cable = e[1], e[2] - 1, e[3] - 1, e[4], e[5]
+      -- of several cables that are one link, one that is down is just less of it
+      if not (o.merge and cable.down) then
+         local l, err = add(s, conf, o, seen, from, to, port, o.kind(from, to, cable), cable)
+         if not l then
+            return nil, err
+         end
+         local other = half[i]
+         if not other then
+            half[i] = l
+         elseif not s.back[l] and not s.back[other] then
+            s.back[l], s.back[other] = other, l
+         end
+      end
+   end
+   return s
+end
+
+-- Which nodes of the wiring, in which order.
+local function chosen(w, conf)
+   if conf.nodes == nil then
+      return w.nodes
+   end
+   local names, err = hostlist.expand(conf.nodes)
+   if not names then
+      return nil, "topology.nodes: " .. err
+   end
+   local at, list = {}, {}
+   for _, n in ipairs(w.nodes) do
+      at[n.name] = n
+   end
+   for i, name in ipairs(names) do
+      list[i] = at[name]
+      if not at[name] then
+         return nil, ("topology.nodes: '%s' is not in %s"):format(name, w.source or "the wiring")
+      end
+   end
+   return list
+end
+
+local function rails_of(conf, nodes, w)
+   local least, most = math.huge, 0
+   for _, n in ipairs(nodes) do
+      least, most = math.min(least, #n.rails), math.max(most, #n.rails)
+   end
+   if #nodes == 0 then
+      return nil, ("topology.wiring: %s has no node"):format(w.source or "it")
+   end
+   return shape.whole(conf, "rails", 1, math.min(16, math.max(1, most)), math.min(16, most))
+end
+
+--- Nodes and where their rails are attached.
+-- @param conf `nodes` (host list: these, in this order; without it all), `rails` (the first so
+--   many of each; without it as many as any node has), `capacity`
+-- @return { names, rails, router[k][i], lid[k][i], tx[k][i], rx[k][i], seen[k][i] = the rail as
+--   the wiring has it }, nil where a node has no such rail; or nil and what was expected
+function wired.nodes(w, conf)
+   local nodes, err = chosen(w, conf)
+   if not nodes then
+      return nil, err
+   end
+   local rails
+   rails, err = rails_of(conf, nodes, w)
+   if not rails then
+      return nil, err
+   end
+   local t = { names = {}, rails = rails, router = {}, lid = {}, tx = {}, rx = {} }
+   for k = 1, rails do
+      t.router[k], t.lid[k], t.tx[k], t.rx[k] = {}, {}, {}, {}
+   end
+   for i, n in ipairs(nodes) do
+      t.names[i] = n.name
+      for k = 1, rails do
+         local rail = n.rails[k]
+         if rail then
+            t.router[k][i], t.lid[k][i] = rail.router - 1, rail.lid
+            for _, way in ipairs { "tx", "rx" } do
+               t[way][k][i], err = capacity_of(conf, way, rail.Bps, n.name)
+               if not t[way][k][i] then
+                  return nil, err
+               end
+            end
+         end
+      end
+   end
+   return t
+end
+
+--- Tell a topology which of its links were down when the wiring was taken.
+-- @param s its shape
+-- @param topo, err what base.new returned
+function wired.with_health(s, topo, err)
+   if topo and next(s.left) then
+      local left = {}
+      for l, v in pairs(s.left) do
+         left[topo.first_link + l - 1] = v
+      end
+      topo:set_health(left, { report = false })
+   end
+   return topo, err
+end
+
+return wired

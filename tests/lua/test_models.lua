@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- Every model, healthy and with failures: loads, classes, exposed nodes and names against its own
+-- routes.  What the routes themselves have to be is in the test of each model.
+local lu = require "luaunit"
+local topocheck = require "topocheck"
+local topology = require "taut.topology"
+
+local machines = {
+   { kind = "fattree", nodes_per_leaf = 2, levels = { { down = 3, up = 2, parallel = 2 } },
+      nodes = "n[0-5]" },
+   { kind = "fattree", nodes_per_leaf = 2, levels = { { down = 2, up = 2 }, { down = 3, up = 1 } },
+      nodes = "n[0-11]", service = "n[3,11]" },
+   { kind = "fattree", nodes_per_leaf = 2, levels = { { down = 3, up = 2 } }, nodes = "n[0-5]",
+      routing = "ecmp" },
+   { kind = "dragonfly", groups = 3, routers = 3, nodes_per_router = 2, nodes = "n[0-17]",
+      routing = "minimal", service = "n4" },
+   { kind = "dragonfly", groups = 3, rows = 2, columns = 2, nodes_per_router = 1, nodes = "n[0-11]",
+      global_links = 3, routing = "minimal" },
+   { kind = "dragonfly", groups = 4, routers = 2, nodes_per_router = 1, nodes = "n[0-7]",
+      global_links = 2, misrouted = 0 },
+   { kind = "dragonfly", groups = 4, routers = 2, nodes_per_router = 1, nodes = "n[0-7]",
+      routing = "valiant" },
+   { kind = "hyperx", dims = { 3, 4 }, nodes_per_router = 1, nodes = "n[0-11]" },
+   { kind = "hyperx", dims = { 3, 2, 2 }, nodes_per_router = 1, nodes = "n[0-11]",
+      routing = "doal" },
+}
+
+-- Four switches in a ring, two of them with two cables, and tables that go round one way.
+local function ring(with_tables)
+   local w = { source = "ring", routers = {}, nodes = {}, cables = {} }
+   for i = 1, 4 do
+      w.routers[i] = { name = "s" .. i, lid = 10 + i }
+      w.nodes[i] = { name = "n" .. i, rails = { { router = i, port = "9", lid = i } } }
+      w.cables[i] = { a = i, a_port = "1", b = i % 4 + 1, b_port = "2" }
+   end
+   w.cables[5] = { a = 1, a_port = "3", b = 2, b_port = "3" }
+   if with_tables then
+      w.tables = {}
+      for i = 1, 4 do
+         w.tables[i] = {}
+         for lid = 1, 4 do
+            w.tables[i][lid] = lid == i and 9 or 1
+            w.tables[i][10 + lid] = lid == i and 0 or 1
+         end
+      end
+   end
+   return { kind = "graph", wiring = w }
+end
+table.insert(machines, ring(false))
+table.insert(machines, ring(true))
+
+local function each(fn)
+   for i, conf in ipairs(machines) do
+      conf.capacity = 1e9
+      fn(assert(topology.build(conf)), conf, i)
+   end
+end
+
+local tests = {}
+
+function tests.test_names_and_numbers()
+   each(topocheck.names)
+end
+
+function tests.test_healthy()
+   each(function(topo, conf)
+      lu.assertEquals(topocheck.routes(topo, { complete = true }), 0)
+      topocheck.load(topo)
+      topocheck.exposed(topo)
+      if conf.routing ~= "valiant" then
+         topocheck.classes(topo)
+      end
+   end)
+end
+
+function tests.test_with_failures()
+   math.randomseed(16)
+   for _ = 1, 12 do
+      each(function(topo, conf)
+         local report = topocheck.fail(topo, math.random(3))
+         local lost = topocheck.routes(topo, {})
+         lu.assertEquals(report.pairs, lost)
+         -- adaptive traffic spares two groups that lost links, which a walk does not know
+         if conf.kind ~= "dragonfly" or conf.routing then
+            topocheck.load(topo)
+         end
+         topocheck.exposed(topo)
+      end)
+   end
+end
+
+function tests.test_healed_routes_are_the_old_ones()
+   math.randomseed(17)
+   each(function(topo)
+      local before, signature = topo:load "all-to-all", topo.signature
+      topocheck.fail(topo, 2)
+      lu.assertNotEquals(topo.signature, signature)
+      topo:set_health {}
+      lu.assertEquals(topo:load "all-to-all", before)
+      lu.assertEquals(topo.signature, signature)
+   end)
+end
+
+function tests.test_every_machine_has_a_signature_of_its_own()
+   local seen = {}
+   each(function(topo)
+      lu.assertNil(seen[topo.signature])
+      seen[topo.signature] = true
+   end)
+   each(function(topo)
+      lu.assertTrue(seen[topo.signature])
+   end)
+end
+
+return tests
