@@ -5,9 +5,11 @@ reason.MAX = 255      -- bytes; the accounting database cuts there
 reason.SHOWN = 20     -- bytes that `sinfo -R` shows
 reason.PREFIX = "taut: "
 
---- What a kind of component is called, at most 7 characters.
+local NOUNS = { tx = "tx", rx = "rx", downlink = "dn link" }
+
+--- What a kind of component is called, at most 7 characters: "X+ link", "uplink", "global".
 function reason.noun(kind)
-   return (kind == "tx" or kind == "rx") and kind or kind .. " link"
+   return NOUNS[kind] or (#kind <= 2 and kind .. " link") or kind:sub(1, 7)
 end
 
 --- The verdict in at most 20 characters: "taut: X+ link at 25%".

@@ -81,7 +81,8 @@ function tests.test_the_job_at_the_head_of_the_queue_keeps_its_nodes()
 end
 
 function tests.test_every_verdict_fits_what_sinfo_shows()
-   for _, kind in ipairs { "tx", "rx", "X+", "X-", "Y+", "Y-", "Z+", "Z-", "C-" } do
+   for _, kind in ipairs { "tx", "rx", "X+", "X-", "Y+", "Y-", "Z+", "Z-", "C-", "X",
+      "uplink", "downlink", "link", "local", "global", "green", "black", "blue", "backplane" } do
       for left = 0, 100 do
          for _, state in ipairs { "slow", "failed" } do
             local head = reason.head(kind, state, left / 100)
@@ -91,6 +92,7 @@ function tests.test_every_verdict_fits_what_sinfo_shows()
       end
    end
    lu.assertEquals(reason.head("X+", "slow", 0.251), "taut: X+ link at 25%")
+   lu.assertEquals(reason.head("uplink", "slow", 0.5), "taut: uplink at 50%")
    lu.assertEquals(reason.head("tx", "failed", 0), "taut: port down")
 end
 
