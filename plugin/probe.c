@@ -44,7 +44,8 @@ struct probe {
     int64_t start_ns, deadline_ns;
     int64_t plan_ns; /* when PLAN came */
     int root_fd;
-    int status; /* of the process */
+    int status;    /* of the process */
+    bool has_said; /* why transports failed */
     char boot[TAUT_BOOT_ID_LEN + 1];
     struct taut_rails rails;
     struct taut_locality locality;
@@ -249,6 +250,9 @@ static void say_what_failed(struct probe *p)
 {
     struct taut_error why;
 
+    if (p->has_said)
+        return;
+    p->has_said = true;
     for (size_t i = 0; i < p->rails.endpoint_count; i++) {
         struct taut_endpoint *ep = &p->rails.endpoints[i];
 
@@ -463,7 +467,7 @@ static void fini(struct probe *p)
         close(p->root_fd);
     fflush(stdout);
     if (leave)
-        _exit(0);
+        _exit(p->status);
 }
 
 /* The last resort when nobody is there to kill us at one and a half times

@@ -9,6 +9,7 @@
  *   garble  answers with a RESULT that makes no sense */
 #include "config.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "plugin/lookup.h"
 #include "plugin/options.h"
 #include "plugin/plan.h"
+#include "plugin/rails.h"
 #include "plugin/session.h"
 #include "plugin/transport.h"
 
@@ -45,22 +47,19 @@ static void read_options(struct taut_options *opts, int argc, char *argv[])
 static void say_hello(struct taut_session *s, const struct taut_options *opts,
                       const struct taut_job *job)
 {
-    char endpoint[TAUT_ADDRESS_TEXT], interface[64] = "", *text, *cred;
-    struct taut_counters counters = {0};
+    static struct taut_rails rails;
+    char *text, *cred;
     struct taut_lookup *l =
         taut_lookup_run(opts, taut_now_ns() + WAIT_NS, &why);
-    struct taut_hello hello = {.job = job,
-                               .counters = &counters,
-                               .endpoint = endpoint,
-                               .boot = "",
-                               .budget_ms = 1000};
-    struct taut_address local;
+    struct taut_hello hello = {
+        .job = job, .rails = &rails, .boot = "", .budget_ms = 1000};
 
     if (!l)
         die("look up");
-    snprintf(interface, sizeof interface, "%s", opts->interface);
-    if (taut_address_local(&local, interface, &l->servers[0], &why) < 0 ||
-        taut_transport_tcp.open(&local, endpoint, &why) < 0)
+    taut_rails_init(&rails);
+    if (taut_rails_find(&rails, opts->interface, &l->servers[0],
+                        open("/", O_PATH | O_CLOEXEC), &why) < 0 ||
+        taut_rails_open(&rails, TAUT_TRANSPORT_TCP, "", "", "", &why) < 0)
         die("endpoint");
     taut_session_init(s);
     memcpy(hello.key, s->key, sizeof hello.key);
