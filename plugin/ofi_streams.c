@@ -26,8 +26,13 @@
 
 #define STREAMS_MAX 2048 /* at once; a number's lower bits */
 #define RESERVE 4
-#define CHUNK_MIN 1024 /* payload of a message: CHUNK_US of the rate */
-#define CHUNK_US 500
+/* Payload of a message: CHUNK_US of the rate, so that heads (100 bytes with
+ * those of the tcp provider) take little of a link and a message little of a
+ * window; the receiver counts whole ones.  At least so much that heads take
+ * little of a slow link, too. */
+#define CHUNK_US 2000
+#define CHUNK_MIN 8192
+#define BURST_BYTES (64 * 1024) /* pass buckets of tokens at once: no rate */
 #define ACK_EVERY 4               /* messages taken; earlier before we sleep */
 #define RETRY_NS (TAUT_MS_NS / 5) /* for what the provider had no room for */
 
@@ -63,7 +68,8 @@ struct stream {
     int error;        /* an errno: it is over */
     enum message due; /* OPEN or OPENED has yet to go out */
     size_t chunk;
-    int64_t opened_ns, first_ns, rtt_ns;
+    int64_t opened_ns, rtt_ns;
+    int64_t burst_ns, burst_bytes; /* when and where the rate begins */
     int64_t sent_bytes, acked_bytes;
     int64_t taken_bytes; /* by our side */
     int unacked;         /* messages taken and not acknowledged */
@@ -71,6 +77,7 @@ struct stream {
 };
 
 struct ofi {
+    struct ofi *next; /* left open */
     struct taut_ofi net;
     struct stream streams[STREAMS_MAX];
     int used; /* no stream at or above this was ever used */
@@ -183,8 +190,6 @@ static ssize_t send_data(struct taut_endpoint *ep, struct stream *s,
     head.length = (uint32_t)n;
     if (post(o, s, b, head) < 0)
         return -1;
-    if (s->first_ns == 0)
-        s->first_ns = taut_now_ns();
     s->sent_bytes += (int64_t)n;
     return (ssize_t)n;
 }
@@ -220,18 +225,33 @@ static void keep(struct stream *s, struct taut_ofi_buffer *b)
     s->last = b;
 }
 
+/* As much as the rate carries in CHUNK_US; not yet known at the start, and
+ * what passes buckets of tokens at once tells nothing of it. */
+static void adjust_chunk(struct stream *s)
+{
+    int64_t now_ns = taut_now_ns(), chunk;
+
+    if (s->acked_bytes < BURST_BYTES)
+        return;
+    if (s->burst_ns == 0) {
+        s->burst_ns = now_ns;
+        s->burst_bytes = s->acked_bytes;
+    }
+    if (now_ns == s->burst_ns)
+        return;
+    chunk = (int64_t)((double)(s->acked_bytes - s->burst_bytes) /
+                      (double)(now_ns - s->burst_ns) * 1000 * CHUNK_US);
+    if (chunk < CHUNK_MIN)
+        chunk = CHUNK_MIN;
+    s->chunk = chunk < (int64_t)PAYLOAD_MAX ? (size_t)chunk : PAYLOAD_MAX;
+}
+
 static void take_ack(struct stream *s, uint64_t bytes)
 {
-    int64_t spent_ns = taut_now_ns() - s->first_ns, chunk;
-
     if (bytes > (uint64_t)s->sent_bytes || (int64_t)bytes < s->acked_bytes)
         return;
     s->acked_bytes = (int64_t)bytes;
-    if (spent_ns <= 0)
-        return;
-    chunk = (int64_t)((double)bytes / (double)spent_ns * 1000 * CHUNK_US);
-    if (chunk > (int64_t)s->chunk)
-        s->chunk = chunk < (int64_t)PAYLOAD_MAX ? (size_t)chunk : PAYLOAD_MAX;
+    adjust_chunk(s);
 }
 
 /* Returns true when the message is still needed. */
@@ -313,13 +333,23 @@ static const char *host_of(const struct taut_address *a, char *text, size_t n)
     return inet_ntop(a->sa.ss_family, bytes, text, (socklen_t)n);
 }
 
+/* Endpoints that had a connection stay open until the process ends, which is
+ * soon: to close one now and then ends in a crash inside libfabric's rxm
+ * (seen with 1.17; its issue 11828 is about 2.4).  The kernel tidies up. */
+static struct ofi *left_open;
+
 static void ofi_close(struct taut_endpoint *ep)
 {
     struct ofi *o = of(ep);
 
-    if (o)
+    if (o && o->net.peer_count > 0) {
+        progress(o); /* what tells peers of the end */
+        o->next = left_open;
+        left_open = o;
+    } else if (o) {
         taut_ofi_close(&o->net);
-    free(o);
+        free(o);
+    }
     ep->state = NULL;
     ep->transport = NULL;
 }

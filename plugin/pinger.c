@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "plugin/clock.h"
 #include "plugin/pinger.h"
@@ -9,6 +10,9 @@
 /* So long an end looks without sleeping: waking up takes longer than a
  * message needs on a fast network. */
 #define SPIN_NS (TAUT_MS_NS / 10)
+
+/* So long an end keeps to one stream before it looks at the others. */
+#define TURN_NS TAUT_MS_NS
 
 static bool is_retry(void)
 {
@@ -59,7 +63,7 @@ static int take_echo(struct taut_pinger *p, struct taut_endpoint *ep,
 int taut_pinger_run(struct taut_pinger *p, struct taut_endpoint *ep, int stream,
                     bool is_warm, int64_t end_ns)
 {
-    int64_t until_ns = taut_now_ns() + TAUT_MS_NS; /* others want to run too */
+    int64_t until_ns = taut_now_ns() + TURN_NS;
     int64_t now_ns;
     int rc;
 
@@ -77,27 +81,40 @@ int taut_pinger_run(struct taut_pinger *p, struct taut_endpoint *ep, int stream,
     return 0;
 }
 
-ssize_t taut_pinger_echo(struct taut_endpoint *ep, int stream)
+/* Send what is owed, as far as it goes.  Returns 0, or -1 with errno. */
+static int pay(struct taut_echo *e, struct taut_endpoint *ep, int stream)
 {
-    int64_t until_ns = taut_now_ns() + SPIN_NS;
-    char bytes[TAUT_PING_BYTES];
-    ssize_t sum = 0;
+    ssize_t n = ep->transport->send(ep, stream, e->bytes, e->owed);
+
+    if (n < 0)
+        return is_retry() ? 0 : -1;
+    e->owed -= (size_t)n;
+    memmove(e->bytes, e->bytes + n, e->owed);
+    return 0;
+}
+
+ssize_t taut_pinger_echo(struct taut_echo *e, struct taut_endpoint *ep,
+                         int stream, bool is_live)
+{
+    int64_t now_ns = taut_now_ns(), stop_ns = now_ns + TURN_NS;
+    int64_t until_ns = is_live ? now_ns + SPIN_NS : now_ns;
+    ssize_t sum = 0, n;
 
     do {
-        ssize_t n = ep->transport->receive(ep, stream, bytes, sizeof bytes);
-
-        if (n == 0 || (n < 0 && !is_retry()))
-            return sum > 0 ? sum : n;
-        if (n > 0) {
-            ssize_t back = ep->transport->send(ep, stream, bytes, (size_t)n);
-
-            if (back < 0 && !is_retry())
-                return sum > 0 ? sum : -1;
-            sum += n;
-            until_ns = taut_now_ns() + SPIN_NS;
+        if (e->owed == 0) {
+            n = ep->transport->receive(ep, stream, e->bytes, sizeof e->bytes);
+            if (n == 0 || (n < 0 && !is_retry()))
+                return sum > 0 ? sum : n;
+            if (n > 0) {
+                e->owed = (size_t)n;
+                sum += n;
+                until_ns = taut_now_ns() + SPIN_NS;
+            }
         }
-        /* the other tests of this node want to run, too */
-    } while (taut_now_ns() < until_ns && sum < 64 * TAUT_PING_BYTES);
+        if (e->owed > 0 && pay(e, ep, stream) < 0)
+            return sum > 0 ? sum : -1;
+        now_ns = taut_now_ns();
+    } while (now_ns < until_ns && now_ns < stop_ns);
     if (sum == 0)
         errno = EAGAIN;
     return sum > 0 ? sum : -1;

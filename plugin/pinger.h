@@ -27,9 +27,20 @@ struct taut_pinger {
 int taut_pinger_run(struct taut_pinger *p, struct taut_endpoint *ep, int stream,
                     bool is_warm, int64_t end_ns);
 
-/* Send back what has come.
+/* The other end: what came and was not sent back yet. */
+struct taut_echo {
+    unsigned char bytes[TAUT_PING_BYTES];
+    size_t owed;
+};
+
+/* Send back what has come.  While an echo is owed because the stream takes
+ * no more, nothing new is read: watch for POLLOUT then.
+ *   is_live  messages are coming: wait a moment for the next one without
+ *            sleeping.  Only one stream of a node may be waited for, the
+ *            wait is time that all others lose.
  * Returns bytes, 0 at the end of the stream, or -1 with errno: EAGAIN when
  * nothing is there, else the stream is over. */
-ssize_t taut_pinger_echo(struct taut_endpoint *ep, int stream);
+ssize_t taut_pinger_echo(struct taut_echo *e, struct taut_endpoint *ep,
+                         int stream, bool is_live);
 
 #endif

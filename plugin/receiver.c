@@ -8,7 +8,6 @@
 #include <sodium.h>
 
 #include "plugin/clock.h"
-#include "plugin/pinger.h"
 #include "plugin/receiver.h"
 
 #define READS_PER_LOOK 16 /* so that the clock is seen in time */
@@ -68,11 +67,13 @@ static int64_t due_ns(const struct taut_inflow *in)
 
 static void watch_inflow(struct taut_inflow *in, struct taut_pollset *set)
 {
+    short events = in->echo.owed > 0 ? POLLOUT : POLLIN;
+
     if (!in->is_done)
         taut_pollset_wake(set, due_ns(in));
     for (int i = 0; i < in->accepted; i++) {
         if (in->streams[i] >= 0)
-            in->endpoint->transport->watch(in->endpoint, in->streams[i], POLLIN,
+            in->endpoint->transport->watch(in->endpoint, in->streams[i], events,
                                            set);
     }
 }
@@ -186,7 +187,8 @@ static void close_stream(struct taut_inflow *in, int i)
 static ssize_t take(struct taut_inflow *in, int i)
 {
     if (in->test->mode == TAUT_MODE_LATENCY)
-        return taut_pinger_echo(in->endpoint, in->streams[i]);
+        return taut_pinger_echo(&in->echo, in->endpoint, in->streams[i],
+                                in->first_ns && !in->is_done);
     return in->endpoint->transport->discard(in->endpoint, in->streams[i]);
 }
 

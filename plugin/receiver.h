@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plugin/pinger.h"
 #include "plugin/plan.h"
 #include "plugin/pollset.h"
 #include "plugin/result.h"
@@ -33,6 +34,7 @@ struct taut_inflow {
     unsigned looked; /* a bit for each part in which we had a look */
     int64_t done_ns;
     bool is_done;
+    struct taut_echo echo; /* of a latency test */
 };
 
 struct taut_stranger {

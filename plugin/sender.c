@@ -207,7 +207,7 @@ static void send_payload(struct taut_sender *s, struct taut_sender_stream *st,
                        s->endpoint->transport->queued(s->endpoint, st->id);
         ssize_t n;
 
-        if (room <= 0) {
+        if (room < st->limit_bytes / 4) {
             st->rest_until_ns = now_ns + REST_NS;
             return;
         }
