@@ -476,6 +476,75 @@ function tests.test_fewer_nodes_than_the_topology_has()
    lu.assertTrue(#found.slow >= 1)
 end
 
+local function fattree(more)
+   local conf = { kind = "fattree", nodes_per_leaf = 4, levels = { { down = 6, up = 4 } },
+      nodes = "n[0-23]", capacity = 2e9 }
+   for k, v in pairs(more) do
+      conf[k] = v
+   end
+   return assert(topology.build(conf))
+end
+
+---------------------------------------------------------------- nodes that go
+
+-- An audit in which a node is gone from the second look on: what it had to do is void.
+-- @return the findings, and the tests after the first look
+local function run_without(topo, nodes, gone, first)
+   local work = audit.begin { topology = topo, nodes = nodes, settings = SETTINGS,
+      diagnosis = sim.quick, options = {}, missing = json.array {}, unknown = json.array {} }
+   local present, later, look = set(nodes), {}, 1
+   local phases = work:next(present)
+   while phases do
+      for _, phase in ipairs(phases) do
+         for _, t in ipairs(phase) do
+            measure(topo, {}, t, sim.quick)
+            if t.src == gone or t.dst == gone then
+               t.class, t.why, t.skipped = "void", "gone", "gone"
+            elseif look == 1 and first then
+               first(t)
+            end
+            later[#later + 1] = look > 1 and t or nil
+         end
+         work:take(phase)
+      end
+      present[gone], look = nil, look + 1
+      phases = work:next(present)
+   end
+   return work:finish(), later
+end
+
+function tests.test_links_of_a_node_that_went_are_measured_by_its_neighbour()
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local found, later = run_without(topo, all(topo), 5)
+   lu.assertTrue(#later > 0)
+   for _, t in ipairs(later) do
+      lu.assertTrue(t.src ~= 5 and t.dst ~= 5)
+   end
+   lu.assertEquals({ found.measured, found.links }, { 64, 64 })
+   lu.assertEquals(found.unmeasured_count, 2) -- its tx and rx
+end
+
+function tests.test_links_between_switches_are_measured_by_another_pair()
+   local topo = fattree { nodes_per_leaf = 8, nodes = "n[0-47]" }
+   local found, later = run_without(topo, all(topo), 9)
+   lu.assertTrue(#later > 0)
+   for _, t in ipairs(later) do
+      lu.assertTrue(t.src ~= 9 and t.dst ~= 9)
+   end
+   lu.assertEquals(found.measured, found.links)
+end
+
+function tests.test_a_low_test_whose_node_went_is_measured_by_others()
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local link = topo.component_id["r0.0.0/X+"]
+   local found = run_without(topo, all(topo), 1, function(t)
+      if t.link == link then
+         t.class, t.ratio, t.bw_Bps = "low", 0.5, 12e6
+      end
+   end)
+   lu.assertEquals({ #found.doubtful, found.slow }, { 0, {} })
+end
+
 ---------------------------------------------------------------- routes that are not known
 
 local function count(map)
@@ -490,15 +559,6 @@ end
 local function dragonfly()
    return assert(topology.build { kind = "dragonfly", groups = 4, rows = 2, columns = 4,
       nodes_per_router = 2, global_links = 4, nodes = "n[0-63]", capacity = 1e9 })
-end
-
-local function fattree(more)
-   local conf = { kind = "fattree", nodes_per_leaf = 4, levels = { { down = 6, up = 4 } },
-      nodes = "n[0-23]", capacity = 2e9 }
-   for k, v in pairs(more) do
-      conf[k] = v
-   end
-   return assert(topology.build(conf))
 end
 
 function tests.test_adaptive_routes_are_measured_as_sets_and_never_complete()

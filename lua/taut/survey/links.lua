@@ -221,44 +221,50 @@ local function near_again(topo, by, t, turn)
    return a and only_link(topo, a.route) == t.link and a or nil
 end
 
--- What a pair that has gone measured, by another one: a link, or one node's tx or rx.
+-- One node's tx or rx with another node of its router.
+local function by_router_mate(topo, there, by, t)
+   local src, dst = there.present[t.src] and t.src or nil, nil
+   for _, n in ipairs(by[t.from_router] or {}) do
+      dst = n ~= src and n or dst
+   end
+   return src and dst and make(topo, src, dst, { kind = t.kind, sending = "E", same = true,
+      again = true, rail = t.rail })
+end
+
+-- What a pair that has gone measured, by others: each link of its own.
 local function by_others(topo, there, by, t, turn)
-   local src, dst
-   if t.link then
-      src, dst = search.another(topo, by, there.nodes, t.link, t.rail, turn)
-   elseif t.same then
-      local here = by[t.from_router] or {}
-      src = there.present[t.src] and t.src or nil
-      for _, n in ipairs(here) do
-         dst = n ~= src and n or dst
-      end
+   local list = {}
+   if t.same then
+      list[1] = by_router_mate(topo, there, by, t) or nil
    end
-   if not src or not dst then
-      return nil
+   for _, c in ipairs(t.links or { t.link }) do
+      local src, dst = search.another(topo, by, there.nodes, c, t.rail, turn)
+      list[#list + 1] = src and make(topo, src, dst, { kind = t.kind, sending = "E", link = c,
+         links = { c }, far = true, again = true, rail = t.rail }) or nil
    end
-   return make(topo, src, dst, { kind = t.kind, sending = "E", link = t.link, links = t.links,
-      far = t.far, same = t.same, again = true, rail = t.rail })
+   t.links = t.link and { t.link } -- the others are on their own from now on
+   return list
 end
 
 --- The same link again, by another pair of nodes where there is one; a shared test as a group.
 -- @param there of links.there
 -- @param t a test of links.plan
 -- @param turn 1, 2, …: which pair
--- @return a test or a group; nil where nobody is left who could
+-- @return array of tests and groups; empty where nobody is left who could
 function links.again(topo, there, t, turn)
    local by = there.by_rail[t.rail or 1]
    if t.sending == "S" then
-      return shared(topo, by, t, turn)
+      return { shared(topo, by, t, turn) }
    end
    local a = t.link and not t.far and near_again(topo, by, t, turn)
    if a then
-      return a
+      return { a }
    elseif not there.present[t.src] or not there.present[t.dst] then
       return by_others(topo, there, by, t, turn)
    end
-   return make(topo, t.src, t.dst, { kind = t.kind, sending = "E", link = t.link, links = t.links,
+   return { make(topo, t.src, t.dst, { kind = t.kind, sending = "E", link = t.link, links = t.links,
       far = t.far, same = t.same, again = true, rail = t.rail, sets = t.sets,
-      streams = t.streams })
+      streams = t.streams }) }
 end
 
 links.each = rounds.each

@@ -210,8 +210,8 @@ local function describe(o, c, set, ties, most)
       end
    end
    return { component = stages.text({ c }, topo.components),
-      left = math.min(1, (most[c] or 0) / cap), measured_Bps = most[c] or 0, capacity_Bps = cap, tests = count(set), ["or"] = names,
-      src = low.src_name, dst = low.dst_name,
+      left = math.min(1, (most[c] or 0) / cap), measured_Bps = most[c] or 0, capacity_Bps = cap,
+      tests = count(set), ["or"] = names, src = low.src_name, dst = low.dst_name,
       kind = topo:kind(first), of = c ~= first and #c or nil,
       where = c == first and topo:cable(c) or ("one of %d links, or several"):format(#c) }
 end
@@ -236,8 +236,7 @@ local function tied(map, c, set, n)
    return ties
 end
 
-local function explain(o, low, most)
-   local well, alive = cleared(o, most)
+local function explain(o, low, well, alive, most)
    local map, without = by_component(low, well, alive)
    local list = json.array {}
    while true do
@@ -260,14 +259,23 @@ end
 
 --- @param o topo, results (judged tests), diagnosis (settings), needed, each(list): an iterator
 --   like ipairs
--- @return array of { component, left, measured_Bps, capacity_Bps, tests, or, src, dst,
---   where, kind, of = how many links, where it is one of a set }; how many low tests were well
---   when measured again; how many others nothing explains; and low tests that could not be measured again
+-- @return array of { component, left, measured_Bps, capacity_Bps, tests, or, src, dst, where, kind,
+--   of = how many links, where it is one of a set }; how many low tests were well when measured
+--   again; how many others nothing explains; and low tests that could not be measured again
 function slow.of(o)
    local most = shown(o)
    local low, passing, doubtful = confirmed(o)
-   local list, unexplained = explain(o, low, most)
-   return list, passing, unexplained, doubtful
+   local well, alive = cleared(o, most)
+   local list, unexplained = explain(o, low, well, alive, most)
+   local open = {}
+   for _, t in ipairs(doubtful) do
+      if #accused(t, well, alive) > 0 then
+         open[#open + 1] = t
+      else
+         unexplained = unexplained + 1 -- others have shown all of its route to be well
+      end
+   end
+   return list, passing, unexplained, open
 end
 
 return slow
