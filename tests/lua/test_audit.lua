@@ -20,6 +20,14 @@ local function all(topo)
    return list
 end
 
+local function set(list)
+   local map = {}
+   for _, n in ipairs(list) do
+      map[n] = true
+   end
+   return map
+end
+
 ---------------------------------------------------------------- phases
 
 -- What holds in every phase.
@@ -30,9 +38,9 @@ local function check_phase(topo, phase)
       lu.assertNil(node[t.dst])
       node[t.src], node[t.dst] = true, true
       rounds.each(t.route, function(c)
-         lu.assertTrue(not data[c] or t.group ~= nil and group_of[c] == t.group,
+         lu.assertTrue(not data[c] or data[c] == t or t.group ~= nil and group_of[c] == t.group,
             topo.components[c] .. " is on two routes")
-         data[c], group_of[c] = true, t.group
+         data[c], group_of[c] = t, t.group
       end)
       local a, b = topo:router(t.src), topo:router(t.dst)
       if a ~= b then
@@ -186,12 +194,12 @@ end
 -- The classes that the judge gives, without its noise.
 local function measure(topo, left, t, s)
    local bw = math.huge
-   for _, c in ipairs(t.route) do
+   rounds.each(t.route, function(c) -- of a set the worst
       bw = math.min(bw, topo.capacity[c] * (left[c] or 1) / (t.through and t.through[c] or 1))
-   end
-   for _, c in ipairs(topo:route(t.dst, t.src)) do
+   end)
+   rounds.each(topo:route(t.dst, t.src), function(c)
       bw = (left[c] or 1) == 0 and 0 or bw
-   end
+   end)
    t.src_name, t.dst_name = topo.nodes[t.src], topo.nodes[t.dst]
    t.bw_Bps, t.expected_Bps, t.window_ns = bw, t.planned_Bps, 80000000
    t.ratio = bw / t.planned_Bps
@@ -213,9 +221,9 @@ local function run(o)
    if o.last then
       work:recall(o.last)
    end
-   local rows = {}
+   local rows, here = {}, set(o.nodes or all(topo))
    while true do
-      local phases = work:next({})
+      local phases = work:next(here)
       if not phases then
          break
       end
@@ -393,7 +401,7 @@ function tests.test_later_tries_have_fewer_at_once()
       diagnosis = sim.quick, options = {}, missing = json.array {}, unknown = json.array {} }
    local sizes = {}
    while true do
-      local phases = work:next {}
+      local phases = work:next(set(all(topo)))
       if not phases then
          break
       end
@@ -466,6 +474,206 @@ function tests.test_fewer_nodes_than_the_topology_has()
    lu.assertTrue(found.measured > 384 - 12, found.measured)
    found = run { topo = topo, nodes = nodes, left = { ["r1.1.1/Z+"] = 0.3 } }
    lu.assertTrue(#found.slow >= 1)
+end
+
+local function fattree(more)
+   local conf = { kind = "fattree", nodes_per_leaf = 4, levels = { { down = 6, up = 4 } },
+      nodes = "n[0-23]", capacity = 2e9 }
+   for k, v in pairs(more) do
+      conf[k] = v
+   end
+   return assert(topology.build(conf))
+end
+
+---------------------------------------------------------------- nodes that go
+
+-- An audit in which a node is gone from the second look on: what it had to do is void.
+-- @return the findings, and the tests after the first look
+local function run_without(topo, nodes, gone, first)
+   local work = audit.begin { topology = topo, nodes = nodes, settings = SETTINGS,
+      diagnosis = sim.quick, options = {}, missing = json.array {}, unknown = json.array {} }
+   local present, later, look = set(nodes), {}, 1
+   local phases = work:next(present)
+   while phases do
+      for _, phase in ipairs(phases) do
+         for _, t in ipairs(phase) do
+            measure(topo, {}, t, sim.quick)
+            if t.src == gone or t.dst == gone then
+               t.class, t.why, t.skipped = "void", "gone", "gone"
+            elseif look == 1 and first then
+               first(t)
+            end
+            later[#later + 1] = look > 1 and t or nil
+         end
+         work:take(phase)
+      end
+      present[gone], look = nil, look + 1
+      phases = work:next(present)
+   end
+   return work:finish(), later
+end
+
+function tests.test_links_of_a_node_that_went_are_measured_by_its_neighbour()
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local found, later = run_without(topo, all(topo), 5)
+   lu.assertTrue(#later > 0)
+   for _, t in ipairs(later) do
+      lu.assertTrue(t.src ~= 5 and t.dst ~= 5)
+   end
+   lu.assertEquals({ found.measured, found.links }, { 64, 64 })
+   lu.assertEquals(found.unmeasured_count, 2) -- its tx and rx
+end
+
+function tests.test_links_between_switches_are_measured_by_another_pair()
+   local topo = fattree { nodes_per_leaf = 8, nodes = "n[0-47]" }
+   local found, later = run_without(topo, all(topo), 9)
+   lu.assertTrue(#later > 0)
+   for _, t in ipairs(later) do
+      lu.assertTrue(t.src ~= 9 and t.dst ~= 9)
+   end
+   lu.assertEquals(found.measured, found.links)
+end
+
+function tests.test_a_low_test_whose_node_went_is_measured_by_others()
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local link = topo.component_id["r0.0.0/X+"]
+   local found = run_without(topo, all(topo), 1, function(t)
+      if t.link == link then
+         t.class, t.ratio, t.bw_Bps = "low", 0.5, 12e6
+      end
+   end)
+   lu.assertEquals({ #found.doubtful, found.slow }, { 0, {} })
+end
+
+---------------------------------------------------------------- routes that are not known
+
+local function count(map)
+   local n = 0
+   for _ in pairs(map) do
+      n = n + 1
+   end
+   return n
+end
+
+-- Theta in small: a dragonfly, whose routes go one of several ways.
+local function dragonfly()
+   return assert(topology.build { kind = "dragonfly", groups = 4, rows = 2, columns = 4,
+      nodes_per_router = 2, global_links = 4, nodes = "n[0-63]", capacity = 1e9 })
+end
+
+function tests.test_adaptive_routes_are_measured_as_sets_and_never_complete()
+   for _, topo in ipairs { dragonfly(), fattree { routing = "adaptive" } } do
+      local found, rows = run { topo = topo }
+      lu.assertFalse(found.complete)
+      lu.assertEquals(found.slow, {})
+      lu.assertEquals(found.measured + found.in_sets, found.links)
+      lu.assertTrue(found.in_sets > 0)
+      lu.assertEquals({ found.unreached, found.unsearched }, { 0, 0 })
+      local line
+      for _, r in ipairs(rows) do
+         line = r.of and report_audit.line(r) or line
+      end
+      lu.assertStrMatches(line, ".* %[one of %d+%]")
+      local plan = links.plan(topo, all(topo))
+      for _, phase in ipairs(plan.phases) do
+         check_phase(topo, phase)
+         for _, t in ipairs(phase) do
+            lu.assertTrue(not t.sets or t.link or t.streams >= 2)
+         end
+      end
+   end
+end
+
+function tests.test_a_slow_member_speaks_against_its_set_only()
+   local topo = fattree { routing = "adaptive" }
+   local name = topo.components[topo.first_link]
+   local found = run { topo = topo, left = { [name] = 0.3 } }
+   lu.assertEquals(#found.slow, 1)
+   local s = found.slow[1]
+   lu.assertEquals(s.of, 4)
+   lu.assertStrMatches(s.component, "{.*|.*}")
+   lu.assertStrContains(s.component .. table.concat(s["or"], " "), name)
+   lu.assertStrContains(s.where, "one of 4 links")
+   lu.assertAlmostEquals(s.left, 0.3, 1e-9)
+   lu.assertNotNil(json.encode(found))
+   -- a slow node is told from it
+   lu.assertEquals(names(run { topo = topo, left = { ["n5/tx"] = 0.3 } }), { "n5/tx" })
+end
+
+function tests.test_a_good_test_through_a_set_clears_no_member()
+   local topo = fattree { routing = "adaptive" }
+   local slow = require "taut.survey.slow"
+   local route = topo:route(1, 24)
+   local function test(class, bw)
+      return { src = 1, dst = 24, route = route, back = {}, class = class, bw_Bps = bw,
+         expected_Bps = 2e9, ratio = bw / 2e9, sending = "E", src_name = "n0", dst_name = "n23",
+         link = class == "low" and route[2][1] or nil, again = true }
+   end
+   local low = test("low", 6e8)
+   low.route = { route[1], route[2][1], route[#route] } -- the same link, now surely
+   local list = slow.of { topo = topo, results = { test("good", 2e9), low, low, low }, needed = 1,
+      diagnosis = sim.quick, each = ipairs }
+   lu.assertEquals(list[1].component, topo.components[route[2][1]])
+end
+
+function tests.test_all_links_of_three_levels_have_a_test()
+   local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = 16,
+      levels = { { down = 16, up = 16 }, { down = 32, up = 16 } }, nodes = "n[1-8192]",
+      capacity = 2e9 })
+   local plan = links.plan(topo, all(topo), true)
+   lu.assertEquals({ count(plan.covered), plan.links, plan.sure }, { 32768, 32768, true })
+   lu.assertTrue(#plan.phases <= 8, #plan.phases)
+end
+
+function tests.test_links_are_found_one_by_one_where_distances_do_not_help()
+   local topo = fattree { nodes_per_leaf = 7, nodes = "n[0-41]", levels = { { down = 6, up = 3,
+      parallel = 2 } } }
+   local plan = links.plan(topo, all(topo), true)
+   lu.assertEquals(count(plan.covered), plan.links)
+   -- some nodes only: what they do not reach is not called missing
+   local found = run { topo = topo, nodes = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 } }
+   lu.assertTrue(found.complete)
+   lu.assertEquals(found.unreached, found.links - found.measured)
+end
+
+function tests.test_links_that_all_nodes_do_not_reach_are_missing()
+   local topo = tree(4, 2, 2)
+   topo.components[#topo.components + 1] = "up 9 9"
+   topo.is[#topo.components], topo.capacity[#topo.components] = true, 1e6
+   topo.to = function(_, c) return tonumber(topo.components[c]:match "%d+$") end
+   topo.from = function(_, c) return tonumber(topo.components[c]:match "%d+") end
+   topo.links_of = function() return {} end
+   local found = run { topo = topo }
+   lu.assertEquals({ found.complete, found.unreached, found.measured }, { false, 1, 16 })
+end
+
+function tests.test_a_search_that_ended_is_said()
+   local found = run { topo = sim.torus({ 4, 2, 2 }, 1) }
+   lu.assertEquals({ found.unsearched, found.unreached }, { 0, 0 })
+   found.unsearched, found.in_sets, found.complete = 7, 3, false
+   local text = report_audit.counts(found)
+   lu.assertStrContains(text, "7 without a test: the search for pairs ended before")
+   lu.assertStrContains(text, "3 as one of several only")
+end
+
+function tests.test_a_shared_test_has_no_more_senders_than_fill_the_link()
+   for _, case in ipairs { { 24e6, 2 }, { 60e6, 3 }, { 480e6, 6 } } do
+      local topo = assert(topology.build { kind = "torus", dims = { 4, 1, 1 },
+         nodes_per_router = 6, nodes = "n[0-23]", capacity = { tx = 24e6, rx = 24e6,
+         X = case[1], Y = 24e6, Z = 24e6 } })
+      local size = {}
+      for _, phase in ipairs(links.plan(topo, all(topo)).phases) do
+         for _, t in ipairs(phase) do
+            if t.group then
+               size[t.group] = (size[t.group] or 0) + 1
+            end
+         end
+      end
+      lu.assertEquals(count(size), 8)
+      for _, n in pairs(size) do
+         lu.assertEquals(n, case[2])
+      end
+   end
 end
 
 function tests.test_it_says_why_it_cannot_begin()

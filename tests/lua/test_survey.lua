@@ -5,8 +5,11 @@ local hello = require "taut.hello"
 local json = require "taut.json"
 local looptest = require "looptest"
 local lu = require "luaunit"
+local rounds = require "taut.survey.rounds"
+local schedule = require "taut.survey.schedule"
 local seal = require "taut.seal"
 local sim = require "sim"
+local steps = require "taut.survey.steps"
 local survey = require "taut.survey"
 local task = require "taut.survey.task"
 
@@ -57,8 +60,8 @@ function kind.begin(ctx)
    if #ctx.nodes < 2 then
       return nil, "fewer than two nodes"
    end
-   return setmetatable({ topo = ctx.topology, batch = 0, batches = ctx.options.batches or 1,
-      phases = ctx.options.phases or 2, taken = {} }, Work)
+   return setmetatable({ topo = ctx.topology, options = ctx.options, batch = 0,
+      batches = ctx.options.batches or 1, phases = ctx.options.phases or 2, taken = {} }, Work)
 end
 function Work:next(present)
    local list, phases = {}, {}
@@ -69,6 +72,8 @@ function Work:next(present)
    self.batch = self.batch + 1
    if self.batch > self.batches or #list < 2 then
       return nil
+   elseif self.options.groups then
+      return kind.groups(self.topo, self.options.groups)
    end
    for p = 1, self.phases do
       local t = { src = list[p % 2 + 1], dst = list[(p + 1) % 2 + 1], kind = "fake" }
@@ -77,11 +82,23 @@ function Work:next(present)
    end
    return phases
 end
+-- Phases of n0 and n1 (one router) to n2 and n3 (the next one) at once.
+function kind.groups(topo, count)
+   local phases = {}
+   for p = 1, count do
+      phases[p] = { { src = 1, dst = 3, group = "g" .. p }, { src = 2, dst = 4, group = "g" .. p } }
+      for _, t in ipairs(phases[p]) do
+         t.route = topo:route(t.src, t.dst)
+      end
+      schedule.expect(phases[p], topo)
+   end
+   return phases
+end
 function Work:take(list)
    local rows = json.array {}
    for i, t in ipairs(list) do
       rows[i] = { src = t.src_name, dst = t.dst_name, class = t.class, why = t.why,
-         phase = t.phase }
+         phase = t.phase, expected_Bps = t.expected_Bps }
       self.taken[#self.taken + 1] = rows[i]
    end
    return rows
@@ -332,6 +349,85 @@ function tests.test_tests_of_a_node_that_has_gone_are_not_sent()
    local list = c.n0:all(REPORT)
    lu.assertEquals(list[3].results[1].why, "n1 takes no part any more")
    lu.assertEquals(list[4].kind, "end")
+end
+
+local FOUR = { "n0", "n1", "n2", "n3" }
+
+-- Rows of what n0 sent, of the report that came last.
+local function of_n0(conn)
+   local list = {}
+   for _, r in ipairs(conn:last(REPORT).results or {}) do
+      list[#list + 1] = r.src == "n0" and r or nil
+   end
+   return list
+end
+
+-- Half a link is good for one of two, and not for one alone.
+function tests.test_who_is_left_of_a_group_is_expected_to_have_the_link_alone()
+   local d = daemon()
+   local c = gather(d, FOUR, { groups = 20 })
+   local function half(r)
+      for _, t in ipairs(r.tests) do
+         t.bytes = 120000
+      end
+   end
+   for _, n in ipairs(FOUR) do
+      answer(d, c[n], half)
+   end
+   lu.assertEquals({ of_n0(c.n0)[1].class, of_n0(c.n0)[1].expected_Bps }, { "good", 12e6 })
+   -- of the second round n1 does nothing that anybody knows of
+   d.surveys:gone(c.n1)
+   for _, n in ipairs { "n0", "n2", "n3" } do
+      answer(d, c[n], half)
+   end
+   local r = of_n0(c.n0)[1]
+   lu.assertEquals(r.class, "void")
+   lu.assertStrContains(r.why, "what it shared with n1 to n3 is not known: n1 did not report")
+   -- in the third one it has no part
+   for _, n in ipairs { "n0", "n2" } do
+      answer(d, c[n], half)
+   end
+   local list = c.n0:all(REPORT)
+   for _, row in ipairs(list[#list - 1].results) do
+      if row.src == "n0" then
+         lu.assertEquals({ row.class, row.expected_Bps }, { "low", 24e6 })
+      end
+   end
+end
+
+function tests.test_what_is_good_without_the_others_stays_good()
+   local d = daemon()
+   local c = gather(d, FOUR, { groups = 1 })
+   d.surveys:gone(c.n1)
+   for _, n in ipairs { "n0", "n2", "n3" } do
+      answer(d, c[n])
+   end
+   local row = c.n0:all(REPORT)[2].results[1]
+   lu.assertEquals({ row.class, row.expected_Bps }, { "good", 24e6 })
+end
+
+-- A step of the matrix: three pairs cross one link at once.
+function tests.test_a_step_without_one_pair_expects_more_of_the_others()
+   local topo = sim.torus({ 4, 2, 2 }, 3)
+   local step = {}
+   for i = 1, 3 do
+      step[i] = { src = i, dst = i + 3, route = topo:route(i, i + 3) }
+   end
+   steps.expect(step, topo)
+   lu.assertEquals(step[1].planned_Bps, 8e6)
+   step.expect { step[1], step[3] }
+   lu.assertEquals({ step[1].planned_Bps, step[3].planned_Bps }, { 12e6, 12e6 })
+   -- the same after results: what was good for one of three is not for one of two
+   steps.expect(step, topo)
+   for i, t in ipairs(step) do
+      t.class, t.bw_Bps, t.expected_Bps = i == 2 and "void" or "good", 8e6, 8e6
+      t.src_name, t.dst_name = "a" .. i, "b" .. i
+   end
+   rounds.doubt({ { tests = step, expect = step.expect } }, sim.quick)
+   lu.assertEquals({ step[1].class, step[3].class }, { "void", "void" })
+   step[1].class, step[1].bw_Bps, step[3].class, step[3].bw_Bps = "low", 4e6, "good", 12e6
+   rounds.doubt({ { tests = step, expect = step.expect } }, sim.quick)
+   lu.assertEquals({ step[1].class, step[3].class, step[3].ratio }, { "low", "good", 1 })
 end
 
 function tests.test_a_node_that_hangs_is_left_out_in_time()

@@ -21,6 +21,9 @@ function audit.line(r)
          text = text .. (" LOW: %s of %s"):format(report.percent(r.ratio), mb(r.expected_Bps))
       end
    end
+   if r.of then
+      text = ("%s [one of %s]"):format(text, r.of)
+   end
    return r.again and text .. " (again)" or text
 end
 
@@ -43,14 +46,17 @@ local function slow(list)
    end
 end
 
-local function counts(found)
+--- The last line: how many of what.
+function audit.counts(found)
    local parts = { ("%d of %s measured"):format(found.measured, report.count(found.links, "link")) }
    local function add(n, text)
       if n and n > 0 then
          parts[#parts + 1] = text:format(n)
       end
    end
+   add(found.in_sets, "%d as one of several only (routes are hashed or adaptive)")
    add(found.unreached, "%d out of these nodes' reach")
+   add(found.unsearched, "%d without a test: the search for pairs ended before")
    add(#found.slow, "%d slow")
    add(#found.doubtful, "%d doubtful")
    add(found.passing, "%d low once and well when measured again")
@@ -93,7 +99,7 @@ function audit.print(found, why)
       print(("Not measured: %d more"):format(found.unmeasured_count - #found.unmeasured))
    end
    compare(found.compare)
-   print(("Audit%s: %s"):format(why and (" (" .. why .. ")") or "", counts(found)))
+   print(("Audit%s: %s"):format(why and (" (" .. why .. ")") or "", audit.counts(found)))
 end
 
 return audit

@@ -45,13 +45,12 @@ local function note(self, t)
    k.low[#k.low + 1] = is_low and t.ratio or nil
    k.again = k.again + (is_low and t.again and 1 or 0)
    k.well = k.well or t.class == "good" or t.part
-   k.skipped = t.skipped
 end
 
 -- Is it to be measured again?  What was low until it was well once or low again often enough, what
 -- was void until it meant something; a shared test only when it was low.
 local function is_open(self, k)
-   if k.well or k.skipped then
+   if k.well or k.replaced then
       return false
    elseif #k.low > 0 then
       local needed = self.settings.confirm
@@ -74,14 +73,16 @@ local function split(phases, most)
 end
 
 -- One more look at everything that is open, by another pair where there is one.
-local function look(self, turn)
-   local items, seen = {}, {}
+local function look(self, turn, present)
+   local items = {}
+   local there = links.there(self.topo, present)
    for _, key in ipairs(self.order) do
       local k = self.known[key]
-      local a = is_open(self, k) and links.again(self.topo, self.plan.by_rail, k.test, turn)
-      if a and not seen[key] then
-         seen[key] = true
+      for _, a in ipairs(is_open(self, k) and links.again(self.topo, there, k.test, turn) or {}) do
+         -- another pair of one router is another thing, and has its own tries
+         k.replaced = k.test.same and slow.key(a) ~= key
          items[#items + 1] = a
+         self.breathe()
       end
    end
    return schedule.colour(items, self.topo, { ordered = true, breathe = self.breathe })
@@ -100,12 +101,13 @@ local function with_length(self, phases)
 end
 
 --- Phases to run next, or nil at the end.
-function Audit:next()
+-- @param present set of nodes that still take part
+function Audit:next(present)
    self.stage = self.stage + 1
    if self.stage == 1 then
       return with_length(self, self.plan.phases)
    end
-   local phases = look(self, self.stage - 1)
+   local phases = look(self, self.stage - 1, present)
    if #phases == 0 then
       return nil
    end
@@ -127,9 +129,13 @@ end
 
 ---------------------------------------------------------------- results
 
--- A link, tx or rx in the owner's words.
+-- A link, a set of them, tx or rx in the owner's words.
 local function label(self, t)
    local topo = self.topo
+   local set = not t.link and t.sets and t.sets[1]
+   if set then
+      return topo:kind(set[1]), links.letter(topo, set[1])
+   end
    return t.link and topo:kind(t.link) or "--", t.link and links.letter(topo, t.link) or "G"
 end
 
@@ -139,7 +145,7 @@ local function row_of(self, t)
       kind = kind, mode = t.sending, link = t.link and self.topo.components[t.link],
       seconds = (t.window_ns or 0) / 1e9, bw_Bps = t.bw_Bps or 0, expected_Bps = t.expected_Bps,
       ratio = t.ratio, class = t.part and "part" or t.class, why = t.why, again = t.again,
-      rail = t.rail }
+      rail = t.rail, of = not t.link and t.sets and #t.sets[1] or nil }
 end
 
 --- Tests of a round, judged.

@@ -2,15 +2,13 @@
 --
 -- Links between neighbours that both have nodes are tested as in TopoBW: by the topology's groups
 -- of neighbours (in a torus dimension, direction and parity of the sender), alone (E) and with
--- all nodes of the two routers (S).  What is left, links of routers without nodes, is tested by
--- the shortest route over it there is.
+-- nodes of the two routers, as many as fill it (S).  What is left, links of routers without nodes
+-- and links that are chosen among several, is search.lua's.
 local schedule = require "taut.survey.schedule"
 local rounds = require "taut.survey.rounds"
+local search = require "taut.survey.search"
 
 local links = {}
-
-local SCAN_MAX = 60000 -- routes looked at for links without neighbours: tautd waits for it
-local BARREN_MAX = 32  -- shifts in a row that bring nothing new
 
 -- Of the kinds of links that topologies know; C also for any other.
 local LETTER = { router = "G", mezzanine = "M", backplane = "B", cable = "C", uplink = "U",
@@ -99,15 +97,22 @@ local function solo(topo, by, rail, group, turn, covered, o)
    return schedule.colour(items, topo, o)
 end
 
--- The same test with all nodes of both routers; nil where there is only one.
--- @param turn which repetition it is, or nil
+-- How many senders fill a link: more show nothing more, and each has less.
+local function senders(topo, t)
+   local injection = math.min(topo.capacity[t.route[1]], topo.capacity[t.route[#t.route]])
+   return math.max(2, math.ceil(topo.capacity[t.link] / injection - 1e-9))
+end
+
+-- The same test with several nodes of both routers; nil where there is only one.
+-- @param turn which repetition it is, or nil: it begins with other nodes
 local function shared(topo, by, t, turn)
-   local from, to = by[t.from_router], by[t.to_router]
-   local group = {}
-   for i = 1, math.min(#from, #to) do
-      local s = make(topo, from[i], to[i], { kind = "audit S", sending = "S", link = t.link,
-         rail = t.rail, group = ("S%d.%d"):format(t.link, turn or 0),
-         again = turn and true or nil })
+   local from, to = by[t.from_router] or {}, by[t.to_router] or {}
+   local group, first = {}, turn or 0
+   for i = 1, math.min(#from, #to, senders(topo, t)) do
+      local at = i + first - 1
+      local s = make(topo, from[at % #from + 1], to[at % #to + 1], { kind = "audit S",
+         sending = "S", link = t.link, rail = t.rail, again = turn and true or nil,
+         group = ("S%d.%d"):format(t.link, turn or 0) })
       if s and only_link(topo, s.route) == t.link then
          group[#group + 1] = s
       end
@@ -130,64 +135,6 @@ local function shared_phases(topo, by, phases, o)
       end
    end
    return all
-end
-
----------------------------------------------------------------- what neighbours do not reach
-
-local function sure_links(topo, route, fn)
-   for _, stage in ipairs(route) do
-      if type(stage) == "number" and topo:is_link(stage) then
-         fn(stage)
-      end
-   end
-end
-
--- 1 … most, multiples of `step` first.
-local function multiples_first(step, most)
-   local list = {}
-   for s = step, most, step do
-      list[#list + 1] = s
-   end
-   for s = 1, most do
-      list[#list + 1] = s % step ~= 0 and s or nil
-   end
-   return list
-end
-
--- Pairs of nodes that are a `shift` apart in the topology's order, shifts by whole routers first:
--- where routes go by destination, as in fat trees, all nodes of a router then leave it at once, by
--- different links.
-local function scan(topo, nodes, rail, covered, left, o)
-   local items, looked, barren = {}, 0, 0
-   local step = math.max(1, #nodes // math.max(1, o.routers))
-   for _, shift in ipairs(multiples_first(step, #nodes - 1)) do
-      local before = left
-      for i, a in ipairs(nodes) do
-         if left == 0 or looked >= SCAN_MAX then
-            return items, left
-         end
-         looked = looked + 1
-         o.breathe()
-         local b = nodes[(i + shift - 1) % #nodes + 1]
-         local route = topo:route(a, b, nil, rail)
-         local new = {}
-         sure_links(topo, route or {}, function(c)
-            new[#new + 1] = not covered[c] and c or nil
-         end)
-         if #new > 0 then
-            items[#items + 1] = make(topo, a, b, { kind = "audit E", sending = "E", link = new[1],
-               links = new, far = true, rail = rail })
-            for _, c in ipairs(new) do
-               covered[c], left = true, left - 1
-            end
-         end
-      end
-      barren = left == before and barren + 1 or 0
-      if barren > BARREN_MAX then
-         break
-      end
-   end
-   return items, left
 end
 
 ---------------------------------------------------------------- all of it
@@ -220,49 +167,104 @@ end
 -- @param nodes array of node numbers that take part
 -- @param solo_only true for no shared tests
 -- @param breathe called now and then (see task.lua)
--- @return { phases, covered = set of links that a test crosses, links = how many there are,
---   by_rail = for each rail map router → its nodes }
+-- @return { phases, covered = set of links that a test surely crosses, in_set = set of links that
+--   tests cross as one of a set only, links = how many there are, everyone = do all nodes of the
+--   topology take part, sure = is what is in neither set surely out of reach }
 function links.plan(topo, nodes, solo_only, breathe)
-   local plan = { phases = {}, covered = {}, links = 0, by_rail = {} }
+   local plan = { phases = {}, covered = {}, in_set = {}, links = 0, sure = true,
+      everyone = #nodes == #topo.nodes }
    local o = { ordered = true, breathe = breathe or function() end }
-   local rails = topo.rails or 1
+   local rails, by_rail = topo.rails or 1, {}
    for c = 1, #topo.components do
       plan.links = plan.links + (topo:is_link(c) and 1 or 0)
    end
    for k = 1, rails do
-      plan.by_rail[k] = by_router(topo, nodes, k)
-      neighbours(topo, plan, plan.by_rail[k], rails > 1 and k or nil, solo_only, o)
+      by_rail[k] = by_router(topo, nodes, k)
+      neighbours(topo, plan, by_rail[k], rails > 1 and k or nil, solo_only, o)
    end
-   for k = 1, rails do
-      local left = plan.links - count(plan.covered)
-      if left > 0 then
-         o.routers = count(plan.by_rail[k])
-         local more = schedule.colour((scan(topo, nodes, rails > 1 and k or nil, plan.covered, left,
-            o)), topo, o)
-         table.move(more, 1, #more, #plan.phases + 1, plan.phases)
-      end
+   local left = plan.links - count(plan.covered)
+   for k = 1, left > 0 and rails or 0 do
+      local items, sure
+      items, left, sure = search.find(topo, nodes, { rail = rails > 1 and k or nil, make = make,
+         by = by_rail[k], covered = plan.covered, in_set = plan.in_set, left = left,
+         breathe = o.breathe })
+      plan.sure = plan.sure and sure
+      local more = schedule.colour(items, topo, o)
+      table.move(more, 1, #more, #plan.phases + 1, plan.phases)
    end
+   plan.sure = plan.sure or left == 0
    return plan
 end
 
+---------------------------------------------------------------- again
+
+--- Who is there now, for links.again.
+-- @param present set of nodes
+-- @return { nodes, by_rail = for each rail map router → its nodes }
+function links.there(topo, present)
+   local nodes, by_rail = {}, {}
+   for n in pairs(present) do
+      nodes[#nodes + 1] = n
+   end
+   table.sort(nodes)
+   for k = 1, topo.rails or 1 do
+      by_rail[k] = by_router(topo, nodes, k)
+   end
+   return { nodes = nodes, by_rail = by_rail, present = present }
+end
+
+-- A link between neighbours by a pair of their nodes.
+local function near_again(topo, by, t, turn)
+   local from, to = by[t.from_router] or {}, by[t.to_router] or {}
+   local a = #from > 0 and #to > 0 and make(topo, from[turn % #from + 1], to[turn % #to + 1],
+      { kind = "audit E", sending = "E", link = t.link, again = true, rail = t.rail })
+   return a and only_link(topo, a.route) == t.link and a or nil
+end
+
+-- One node's tx or rx with another node of its router.
+local function by_router_mate(topo, there, by, t)
+   local src, dst = there.present[t.src] and t.src or nil, nil
+   for _, n in ipairs(by[t.from_router] or {}) do
+      dst = n ~= src and n or dst
+   end
+   return src and dst and make(topo, src, dst, { kind = t.kind, sending = "E", same = true,
+      again = true, rail = t.rail })
+end
+
+-- What a pair that has gone measured, by others: each link of its own.
+local function by_others(topo, there, by, t, turn)
+   local list = {}
+   if t.same then
+      list[1] = by_router_mate(topo, there, by, t) or nil
+   end
+   for _, c in ipairs(t.links or { t.link }) do
+      local src, dst = search.another(topo, by, there.nodes, c, t.rail, turn)
+      list[#list + 1] = src and make(topo, src, dst, { kind = t.kind, sending = "E", link = c,
+         links = { c }, far = true, again = true, rail = t.rail }) or nil
+   end
+   t.links = t.link and { t.link } -- the others are on their own from now on
+   return list
+end
+
 --- The same link again, by another pair of nodes where there is one; a shared test as a group.
+-- @param there of links.there
 -- @param t a test of links.plan
 -- @param turn 1, 2, …: which pair
-function links.again(topo, by_rail, t, turn)
-   local by = by_rail[t.rail or 1]
+-- @return array of tests and groups; empty where nobody is left who could
+function links.again(topo, there, t, turn)
+   local by = there.by_rail[t.rail or 1]
    if t.sending == "S" then
-      return shared(topo, by, t, turn)
+      return { shared(topo, by, t, turn) }
    end
-   local from, to = by[t.from_router], by[t.to_router]
-   if t.link and not t.far then
-      local a = make(topo, from[turn % #from + 1], to[turn % #to + 1],
-         { kind = "audit E", sending = "E", link = t.link, again = true, rail = t.rail })
-      if a and only_link(topo, a.route) == t.link then
-         return a
-      end
+   local a = t.link and not t.far and near_again(topo, by, t, turn)
+   if a then
+      return { a }
+   elseif not there.present[t.src] or not there.present[t.dst] then
+      return by_others(topo, there, by, t, turn)
    end
-   return make(topo, t.src, t.dst, { kind = t.kind, sending = "E", link = t.link, links = t.links,
-      far = t.far, same = t.same, again = true, rail = t.rail })
+   return { make(topo, t.src, t.dst, { kind = t.kind, sending = "E", link = t.link, links = t.links,
+      far = t.far, same = t.same, again = true, rail = t.rail, sets = t.sets,
+      streams = t.streams }) }
 end
 
 links.each = rounds.each

@@ -50,11 +50,7 @@ local function step_phases(self, pairs_of, ready)
       back[#back + 1] = routed(self, test_of(self, p[2], p[1]))
    end
    for _, phase in ipairs { there, back } do
-      local load = steps.loads(phase)
-      for _, t in ipairs(phase) do
-         t.planned_Bps = steps.expectation(self.topo, t, load)
-         t.through = load
-      end
+      steps.expect(phase, self.topo)
       if #phase > 0 then
          ready[#ready + 1] = phase
       end

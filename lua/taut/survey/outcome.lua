@@ -3,6 +3,7 @@
 local json = require "taut.json"
 local rounds = require "taut.survey.rounds"
 local slow = require "taut.survey.slow"
+local stages = require "taut.stages"
 
 local outcome = {}
 
@@ -90,30 +91,39 @@ local function dim(o, can)
 end
 
 -- Links, tx and rx without a measurement, and why: all their tests meant nothing, or were not run.
--- Also how many links have one, and how many there are.
+-- Also of the links: how many there are, how many have one, how many have been one of a set that
+-- has, and how many no test was planned for.
 local function unmeasured(o)
-   local got, why, list, n = {}, {}, json.array {}, 0
+   local got, in_set, why, list = {}, {}, {}, json.array {}
    for _, t in o.each(o.results) do
       local counts = t.class ~= "void" or t.part
       for _, c in ipairs(t.route) do
          if type(c) == "number" then
             got[c] = got[c] or counts
             why[c] = not counts and t.why or why[c]
+         else
+            for _, member in ipairs(c) do
+               in_set[member] = in_set[member] or counts
+            end
          end
       end
    end
-   local measured, total = 0, 0
+   local n = { list = 0, links = 0, measured = 0, in_sets = 0, untested = 0 }
    for c = 1, #o.topo.components do
       local is_link = o.topo:is_link(c)
-      total = total + (is_link and 1 or 0)
-      measured = measured + (is_link and got[c] and 1 or 0)
-      if not got[c] and (why[c] or is_link and o.plan.covered[c]) then
-         n = n + 1
-         list[#list + 1] = n <= LIST_MAX and { component = o.topo.components[c],
+      local planned = o.plan.covered[c] or o.plan.in_set[c]
+      local as_set = is_link and not got[c] and not o.plan.covered[c] and in_set[c]
+      n.links = n.links + (is_link and 1 or 0)
+      n.measured = n.measured + (is_link and got[c] and 1 or 0)
+      n.in_sets = n.in_sets + (as_set and 1 or 0)
+      n.untested = n.untested + (is_link and not (planned or as_set or got[c]) and 1 or 0)
+      if not got[c] and not as_set and (why[c] or is_link and planned) then
+         n.list = n.list + 1
+         list[#list + 1] = n.list <= LIST_MAX and { component = o.topo.components[c],
             why = why[c] or o.ended or "its test was not run" } or nil
       end
    end
-   return list, n, measured, total
+   return list, n
 end
 
 -- What lies between two nodes on a stored route, which is how links are found again.
@@ -122,23 +132,19 @@ local function between(route)
 end
 
 local function route_text(o, t)
-   local names = {}
-   for i, c in ipairs(t.route) do
-      names[i] = o.topo.components[c] or "?"
-   end
-   return table.concat(names, " ")
+   return stages.text(t.route, o.topo.components)
 end
 
 -- Low tests that could not be measured again, but for those of components called slow already.
 local function doubts(o, doubtful, list_slow)
    local named, list = {}, json.array {}
    for _, s in ipairs(list_slow) do
-      named[o.topo.component_id and o.topo.component_id[s.component] or s.component] = true
+      named[s.component] = true
    end
    for _, t in ipairs(doubtful) do
       local explained = false
       for _, c in ipairs(t.route) do
-         explained = explained or named[c] or named[o.topo.components[c]]
+         explained = explained or named[stages.text({ c }, o.topo.components)]
       end
       if not explained then
          list[#list + 1] = { src = t.src_name, dst = t.dst_name, bw_Bps = t.bw_Bps,
@@ -184,29 +190,36 @@ local function compare(o)
    return { time = at, changed = changed, same = same }
 end
 
+-- Was every link measured that these nodes can measure, and if all nodes took part every link?
+-- What was seen as one of a set, or not found a pair for, was not.
+local function is_complete(o, found)
+   return found.unmeasured_count == 0 and #found.doubtful == 0 and not o.ended
+      and #o.missing == 0 and #o.unknown == 0 and found.in_sets == 0 and found.unsearched == 0
+      and not (o.plan.everyone and found.unreached > 0)
+end
+
 --- @param o topo, results (judged tests), plan (links.plan), diagnosis (settings), last (rows of
 --   the last audit, or nil), needed (how often a low test must be low again), ended (why it ended
 --   early), label(test) → direction, kind letter; missing, unknown (node names); breathe (optional)
 -- @return table for the owner: slow, doubtful, passing, unexplained, unmeasured, measured, links,
---   summary, dim, compare, complete, tests, void
+--   in_sets, unreached, unsearched, summary, dim, compare, complete, tests, void
 function outcome.of(o)
    o.each = rounds.breathing(o.breathe or function() end)
    local list_slow, passing, unexplained, doubtful = slow.of(o)
    doubtful = doubts(o, doubtful, list_slow)
-   local list, n, measured, total = unmeasured(o)
-   local void, unreached = 0, 0
+   local list, n = unmeasured(o)
+   local void = 0
    for _, t in o.each(o.results) do
       void = void + (t.class == "void" and not t.part and 1 or 0)
    end
-   for c = 1, #o.topo.components do
-      unreached = unreached + (o.topo:is_link(c) and not o.plan.covered[c] and 1 or 0)
-   end
-   return { slow = list_slow, doubtful = doubtful, passing = passing, unexplained = unexplained,
-      unmeasured = list,
-      unmeasured_count = n, measured = measured, links = total, unreached = unreached,
+   local found = { slow = list_slow, doubtful = doubtful, passing = passing,
+      unexplained = unexplained, unmeasured = list, unmeasured_count = n.list,
+      measured = n.measured, links = n.links, in_sets = n.in_sets,
+      unreached = o.plan.sure and n.untested or 0, unsearched = o.plan.sure and 0 or n.untested,
       summary = summary(o), dim = dim(o, showable(o)), compare = compare(o),
-      tests = #o.results, void = void, missing = o.missing, unknown = o.unknown,
-      complete = n == 0 and #doubtful == 0 and not o.ended and #o.missing == 0 and #o.unknown == 0 }
+      tests = #o.results, void = void, missing = o.missing, unknown = o.unknown }
+   found.complete = is_complete(o, found)
+   return found
 end
 
 return outcome

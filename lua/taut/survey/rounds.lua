@@ -86,14 +86,32 @@ local function add_test(s, round, t, start_ms)
    rounds.each(t.route, function(c) round.components[c] = true end)
 end
 
+-- A phase whose tests share components: where not all of them can run, the others have more.
+local function add_phase(s, round, phase, number, start_ms)
+   local left = {}
+   for _, t in ipairs(phase) do
+      t.phase = number
+      add_test(s, round, t, start_ms)
+      left[#left + 1] = not t.skipped and t or nil
+   end
+   if phase.expect then
+      if #left < #phase then
+         phase.expect(left)
+      end
+      round.shared[#round.shared + 1] = { tests = left, expect = phase.expect }
+   end
+end
+
 --- Cut the next round off a list of phases.
 -- @param s session (d, present)
 -- @param phases, at where it begins
--- @return the round { tests, all, plans = node → tests, components, last_ms, phases }, and where
+-- @return the round { tests, all, plans = node → tests, components, last_ms, phases, shared =
+--   phases { tests, expect } whose tests share components }, and where
 --   the next one begins
 function rounds.cut(s, phases, at)
    local settings, first = s.d.conf.survey, at
-   local round = { tests = {}, all = {}, plans = {}, peers = {}, components = {}, last_ms = 0 }
+   local round = { tests = {}, all = {}, plans = {}, peers = {}, components = {}, last_ms = 0,
+      shared = {} }
    local nodes, counts = 0, {}
    for _ in pairs(s.present) do
       nodes = nodes + 1
@@ -110,10 +128,7 @@ function rounds.cut(s, phases, at)
       elseif at == first then
          most_of_a_node(counts, phases[at])
       end
-      for _, t in ipairs(phases[at]) do
-         t.phase = s.done_phases + at - first + 1
-         add_test(s, round, t, start_ms)
-      end
+      add_phase(s, round, phases[at], s.done_phases + at - first + 1, start_ms)
       round.last_ms = start_ms + dur_ms
       start_ms, at = start_ms + dur_ms + settings.gap_ms, at + 1
    end
@@ -132,6 +147,48 @@ function rounds.plan_text(s, round, n, late_ms)
       list[i] = wire
    end
    return json.encode { v = 2, note = "", tests = list }
+end
+
+-- What tests of a phase could have reached had the void ones not run at all.  Returns what was
+-- expected before: test → { planned_Bps, through }.
+local function without_void(phase)
+   local valid, was, void = {}, {}, nil
+   for _, t in ipairs(phase.tests) do
+      if t.class == "void" then
+         void = void or t
+      else
+         valid[#valid + 1] = t
+         was[t] = { planned_Bps = t.planned_Bps, through = t.through }
+      end
+   end
+   if void then
+      phase.expect(valid)
+   end
+   return void, was
+end
+
+--- Tests that shared components with one that came out void: whether that one ran, nobody knows.
+-- What is good even without it is good; what is low in spite of it is low, unless it was to share
+-- a link with just that one; the rest means nothing.
+-- @param phases of rounds.cut, `shared`, judged
+-- @param s the `diagnosis` section
+function rounds.doubt(phases, s)
+   for _, phase in ipairs(phases) do
+      local void, was = without_void(phase)
+      for t, before in pairs(void and was or {}) do
+         if t.bw_Bps >= s.good * t.planned_Bps then
+            t.expected_Bps, t.ratio = t.planned_Bps, t.bw_Bps / t.planned_Bps
+            t.class = "good"
+         elseif t.planned_Bps > before.planned_Bps * (1 + 1e-9) then
+            t.planned_Bps, t.through = before.planned_Bps, before.through
+            if t.class == "good" or t.group then
+               t.class = "void"
+               t.why = ("what it shared with %s to %s is not known: %s"):format(void.src_name,
+                  void.dst_name, void.why or "no reason given")
+            end
+         end
+      end
+   end
 end
 
 --- Tests that shared a component on purpose (`group`): when together they reached what they

@@ -36,7 +36,9 @@ end
 --- Say what each test of a phase can reach: the smallest capacity on its route, each divided by
 -- the streams of the phase through it.  Of a set of components a test uses one or a part of each.
 -- Sets planned_Bps, and through: component → streams, where there is more than one.
+-- @return the phase; its expect(tests) does the same again for those of them that are left
 function schedule.expect(phase, topo)
+   phase.expect = function(tests) schedule.expect(tests, topo) end
    local use = {}
    for _, t in ipairs(phase) do
       for _, stage in ipairs(t.route) do

@@ -138,6 +138,7 @@ local function judge_tests(self, round)
       t.time, t.window_ns = round.began, got and got.window_ns
       self.task:breathe()
    end
+   rounds.doubt(round.shared, self.d.conf.diagnosis)
    rounds.share(round.tests, self.d.conf.diagnosis)
    self.tests_run = self.tests_run + #round.tests
 end

@@ -4,8 +4,11 @@
 -- what is on their route (and, where nearly nothing arrived, on that of the acknowledgements) and
 -- was cleared by no test.  Greedily the component that explains most of them is named, together
 -- with those it cannot be told from.
+--
+-- Where routes are hashed or adaptive a stage is a set of links.  It is accused as a whole, as if
+-- it were one component, and no test clears it: the next stream may take another member.
 local json = require "taut.json"
-local rounds = require "taut.survey.rounds"
+local stages = require "taut.stages"
 
 local slow = {}
 
@@ -15,19 +18,19 @@ local SAME_TESTS = 0.8   -- explaining this share of the same tests is a tie
 ---------------------------------------------------------------- evidence
 
 -- What each component has shown, in bytes per second: the most one test carried over it, and the
--- most that the tests of one group did together.
+-- most that the tests of one group did together.  Of a set: the same, of the set's worst member.
 local function shown(o)
    local most, sums = {}, {}
    for _, t in o.each(o.results) do
       if t.class ~= "void" or t.part then
-         rounds.each(t.route, function(c)
+         for _, c in ipairs(t.route) do
             if t.group then
                sums[c] = sums[c] or {}
                sums[c][t.group] = (sums[c][t.group] or 0) + t.bw_Bps
             else
                most[c] = math.max(most[c] or 0, t.bw_Bps)
             end
-         end)
+         end
       end
    end
    for c, groups in pairs(sums) do
@@ -51,7 +54,7 @@ end
 local function cleared(o, most)
    local well, alive = {}, {}
    for c, bps in pairs(most) do
-      well[c] = bps >= o.diagnosis.good * o.topo.capacity[c] or nil
+      well[c] = type(c) == "number" and bps >= o.diagnosis.good * o.topo.capacity[c] or nil
    end
    for _, t in o.each(o.results) do
       if t.class == "good" then
@@ -60,7 +63,9 @@ local function cleared(o, most)
                well[c] = true
             end
          end
-         rounds.each(t.back, function(c) alive[c] = true end)
+         for _, c in ipairs(stages.sure(t.back)) do
+            alive[c] = true
+         end
       end
    end
    return well, alive
@@ -121,7 +126,7 @@ end
 local function accused(t, well, alive)
    local list, seen = {}, {}
    local function add(c)
-      if type(c) == "number" and not seen[c] then
+      if not seen[c] then
          seen[c] = true
          list[#list + 1] = c
       end
@@ -131,7 +136,7 @@ local function accused(t, well, alive)
          add(c)
       end
    end
-   for _, c in ipairs((t.ratio or 0) < ACK_RATIO and t.back or {}) do
+   for _, c in ipairs((t.ratio or 0) < ACK_RATIO and stages.sure(t.back) or {}) do
       if not alive[c] then
          add(c)
       end
@@ -168,12 +173,18 @@ local function overlap(a, b)
    return n
 end
 
+-- Which of two comes first: by number, and a set after its first member.
+local function before(a, b)
+   local x, y = type(a) == "table" and a[1] or a, type(b) == "table" and b[1] or b
+   return x < y or x == y and type(a) == "number" and type(b) == "table"
+end
+
 -- The component that explains most low tests; of those that explain as many the first.
 local function best_of(map)
    local best, most = nil, 0
    for c, set in pairs(map) do
       local n = count(set)
-      if n > most or n == most and n > 0 and c < best then
+      if n > most or n == most and n > 0 and before(c, best) then
          best, most = c, n
       end
    end
@@ -189,13 +200,20 @@ local function describe(o, c, set, ties, most)
    end
    local names = json.array {}
    for i, other in ipairs(ties) do
-      names[i] = topo.components[other]
+      names[i] = stages.text({ other }, topo.components)
    end
-   local cap = topo.capacity[c]
-   return { component = topo.components[c], left = math.min(1, (most[c] or 0) / cap),
-      measured_Bps = most[c] or 0, capacity_Bps = cap, tests = count(set), ["or"] = names,
-      src = low.src_name, dst = low.dst_name,
-      where = topo:cable(c), kind = topo:kind(c) }
+   local first, cap = c, topo.capacity[c]
+   if type(c) == "table" then
+      first, cap = c[1], math.huge
+      for _, member in ipairs(c) do
+         cap = math.min(cap, topo.capacity[member])
+      end
+   end
+   return { component = stages.text({ c }, topo.components),
+      left = math.min(1, (most[c] or 0) / cap), measured_Bps = most[c] or 0, capacity_Bps = cap,
+      tests = count(set), ["or"] = names, src = low.src_name, dst = low.dst_name,
+      kind = topo:kind(first), of = c ~= first and #c or nil,
+      where = c == first and topo:cable(c) or ("one of %d links, or several"):format(#c) }
 end
 
 local function copy(set)
@@ -214,12 +232,11 @@ local function tied(map, c, set, n)
          ties[#ties + 1] = other
       end
    end
-   table.sort(ties)
+   table.sort(ties, before)
    return ties
 end
 
-local function explain(o, low, most)
-   local well, alive = cleared(o, most)
+local function explain(o, low, well, alive, most)
    local map, without = by_component(low, well, alive)
    local list = json.array {}
    while true do
@@ -242,14 +259,23 @@ end
 
 --- @param o topo, results (judged tests), diagnosis (settings), needed, each(list): an iterator
 --   like ipairs
--- @return array of { component, left, measured_Bps, capacity_Bps, tests, or, src, dst,
---   where, kind }; how many low tests were well when measured again; how many others nothing
---   explains; and low tests that could not be measured again
+-- @return array of { component, left, measured_Bps, capacity_Bps, tests, or, src, dst, where, kind,
+--   of = how many links, where it is one of a set }; how many low tests were well when measured
+--   again; how many others nothing explains; and low tests that could not be measured again
 function slow.of(o)
    local most = shown(o)
    local low, passing, doubtful = confirmed(o)
-   local list, unexplained = explain(o, low, most)
-   return list, passing, unexplained, doubtful
+   local well, alive = cleared(o, most)
+   local list, unexplained = explain(o, low, well, alive, most)
+   local open = {}
+   for _, t in ipairs(doubtful) do
+      if #accused(t, well, alive) > 0 then
+         open[#open + 1] = t
+      else
+         unexplained = unexplained + 1 -- others have shown all of its route to be well
+      end
+   end
+   return list, passing, unexplained, open
 end
 
 return slow

@@ -58,4 +58,15 @@ function steps.expectation(topo, t, load)
    return least
 end
 
+--- Say what each test of a step can reach: planned_Bps, and through: component → streams.
+-- @return the tests; their expect(left) does the same again for those that are left
+function steps.expect(tests, topo)
+   local load = steps.loads(tests)
+   for _, t in ipairs(tests) do
+      t.planned_Bps, t.through = steps.expectation(topo, t, load), load
+   end
+   tests.expect = function(left) steps.expect(left, topo) end
+   return tests
+end
+
 return steps

@@ -1,0 +1,290 @@
+--- Pairs of nodes for the links that no test between neighbours crosses alone.
+--
+-- First the links that some route surely crosses, then those that are only ever one of a set,
+-- because routes are hashed or adaptive there: such a test speaks of its set, never of one member.
+-- Pairs of all nodes, a fixed distance apart, cover most at little cost; what is left is looked for
+-- link by link; and where there are few enough pairs all of them are looked at, so that it is sure
+-- that the rest is out of reach.
+local search = {}
+
+local BUDGET = 1 << 22  -- routes looked at, about 1 µs each
+local BARREN = 16       -- distances in a row that bring nothing new
+local TRIES = 600       -- routes looked at for one link
+local BETTER = 4        -- routes that may be looked at beyond the first for one link
+local FLOWS_MAX = 8     -- parallel streams of a test through a set
+
+---------------------------------------------------------------- what a route brings
+
+local function each_member(stage, fn)
+   for _, c in ipairs(stage) do
+      fn(c)
+   end
+end
+
+-- Is a member of this set in no test yet?  Equal sets are one table, so each is known again.
+local function has_news(self, set)
+   if not self.seen[set] then
+      self.seen[set] = true
+      each_member(set, function(c) self.hashed[c] = true end)
+   end
+   local fresh = false
+   if self.with_sets and not self.known[set] then
+      each_member(set, function(c)
+         fresh = fresh or not (self.covered[c] or self.in_set[c])
+      end)
+      self.known[set] = not fresh
+   end
+   return fresh
+end
+
+-- Links that the route from a to b would be the first to cross, and sets with a member that no
+-- test knows; marks which links are in sets.
+local function news(self, a, b)
+   local links, sets = {}, {}
+   self.looked = self.looked + 1
+   self.breathe()
+   for _, stage in ipairs(self.topo:route(a, b, nil, self.rail) or {}) do
+      if type(stage) == "table" then
+         sets[#sets + 1] = has_news(self, stage) and stage or nil
+      elseif self.topo:is_link(stage) and not self.covered[stage] then
+         links[#links + 1] = stage
+      end
+   end
+   return links, sets
+end
+
+local function flows_of(sets)
+   local most = 1
+   for _, set in ipairs(sets) do
+      most = math.max(most, #set)
+   end
+   return math.max(2, math.min(FLOWS_MAX, most))
+end
+
+local function take_link(self, c)
+   self.covered[c] = true
+   self.left = self.left - (self.in_set[c] and 0 or 1)
+end
+
+local function take_set(self, set)
+   each_member(set, function(c)
+      if not self.covered[c] and not self.in_set[c] then
+         self.in_set[c], self.left = true, self.left - 1
+      end
+   end)
+end
+
+-- Take a pair as a test.  Returns whether it brings anything.
+local function take(self, a, b, links, sets)
+   if #links == 0 and #sets == 0 then
+      return false
+   end
+   local t = self.make(self.topo, a, b, { kind = "audit E", sending = "E", link = links[1],
+      links = links, far = true, rail = self.rail, sets = #sets > 0 and sets or nil,
+      streams = #sets > 0 and #links == 0 and flows_of(sets) or nil })
+   if not t then
+      return false -- no way back, or the like
+   end
+   self.items[#self.items + 1] = t
+   for _, c in ipairs(links) do
+      take_link(self, c)
+   end
+   for _, set in ipairs(sets) do
+      take_set(self, set)
+   end
+   return true
+end
+
+---------------------------------------------------------------- a fixed distance apart
+
+-- 1 … most, in an order that suits trees: halves first (from one half of the machine to the other,
+-- all levels are crossed), then whole routers (routes by destination then leave a router by
+-- different links), then the rest.
+local function distances(step, most)
+   local list, seen = {}, {}
+   local function add(s)
+      if s >= 1 and s <= most and not seen[s] then
+         seen[s] = true
+         list[#list + 1] = s
+      end
+   end
+   local s = (most + 1) // 2
+   while s >= step do
+      add(s)
+      s = s // 2
+   end
+   for m = step, most, step do
+      add(m)
+   end
+   for m = 1, most do
+      add(m)
+   end
+   return list
+end
+
+-- Look at all pairs, one distance after the other.
+-- @param barren so many distances in a row may bring nothing
+-- @return were all pairs looked at?
+local function sweep(self, barren)
+   local nodes, idle = self.nodes, 0
+   for _, d in ipairs(self.distances) do
+      local before = #self.items
+      for i, a in ipairs(nodes) do
+         if self.left == 0 or self.looked >= BUDGET then
+            return self.left == 0
+         end
+         local b = nodes[(i + d - 1) % #nodes + 1]
+         take(self, a, b, news(self, a, b))
+      end
+      idle = #self.items == before and idle + 1 or 0
+      if idle > barren then
+         return false
+      end
+   end
+   return true
+end
+
+---------------------------------------------------------------- link by link
+
+-- Nodes that take part and are nearest to a router, and all others behind them by distance, at
+-- most TRIES; of one router they are remembered.
+local function nearest(self, r)
+   local list = self.near[r]
+   if list then
+      return list
+   end
+   local seen, now = { [r] = true }, { r }
+   list = {}
+   while #now > 0 and #list == 0 do
+      local after = {}
+      for _, at in ipairs(now) do
+         for _, n in ipairs(self.by[at] or {}) do
+            list[#list + 1] = n
+         end
+         for _, c in ipairs(self.topo:links_of(at)) do
+            local s = self.topo:to(c)
+            after[#after + 1] = not seen[s] and s or nil
+            seen[s] = true
+         end
+      end
+      now = after
+   end
+   self.near[r] = list
+   return list
+end
+
+-- The i-th of n, in a stride through all of them that meets few patterns.
+local function strided(list, i)
+   local n = #list
+   local stride = math.max(1, n * 5 // 8)
+   while stride > 1 and n % stride == 0 do
+      stride = stride - 1
+   end
+   return list[(i * stride + i // n) % n + 1]
+end
+
+local function crosses(self, c, a, b)
+   for _, stage in ipairs(self.topo:route(a, b, nil, self.rail) or {}) do
+      if stage == c then
+         return true
+      end
+   end
+   return false
+end
+
+--- Pairs that may cross link c: from nodes behind its beginning to nodes beyond its end, then the
+-- latter replaced by any.
+local function candidates(self, c)
+   local from, to = nearest(self, self.topo:from(c)), nearest(self, self.topo:to(c))
+   local i = 0
+   return function()
+      i = i + 1
+      if i > TRIES or #from == 0 or #to == 0 then
+         return nil
+      end
+      local far = i % 2 == 0 and self.nodes or to
+      -- as many as there are on the one side for each on the other
+      return strided(from, i // 2 + i // (2 * #far)), strided(far, i // 2)
+   end
+end
+
+local function link_by_link(self)
+   local topo = self.topo
+   for c = 1, #topo.components do
+      self.breathe()
+      if topo:is_link(c) and not self.covered[c] and not self.in_set[c]
+         and (self.with_sets or not self.hashed[c]) then
+         for a, b in candidates(self, c) do
+            if self.looked >= BUDGET then
+               return
+            end
+            local links, sets = {}, {}
+            if a ~= b then
+               links, sets = news(self, a, b)
+            end
+            take(self, a, b, links, sets)
+            if self.covered[c] or self.in_set[c] then
+               break
+            end
+         end
+      end
+   end
+end
+
+---------------------------------------------------------------- all of it
+
+local function new(topo, nodes, o)
+   local routers = 0
+   for _ in pairs(o.by) do
+      routers = routers + 1
+   end
+   local step = math.max(1, #nodes // math.max(1, routers))
+   return { topo = topo, nodes = nodes, rail = o.rail, by = o.by, covered = o.covered,
+      in_set = o.in_set, left = o.left, breathe = o.breathe, make = o.make, items = {},
+      hashed = {}, seen = {}, known = {}, near = {}, looked = 0,
+      distances = distances(step, #nodes - 1) }
+end
+
+--- Tests for links that have none.
+-- @param o { rail, by = router → nodes, covered = set of links with a test of their own, in_set =
+--   set of links that are measured as one of a set only (both grow), left = how many links are
+--   neither, breathe, make(topo, a, b, fields) → test }
+-- @return array of tests, how many links are left, and whether it is sure that they are out of
+--   reach of these nodes
+function search.find(topo, nodes, o)
+   local self = new(topo, nodes, o)
+   sweep(self, BARREN)
+   link_by_link(self)
+   if next(self.hashed) then
+      self.with_sets = true
+      sweep(self, BARREN)
+      link_by_link(self)
+   end
+   local sure = self.left == 0
+   if not sure and #nodes * (#nodes - 1) <= BUDGET then
+      self.with_sets, self.looked = true, 0
+      sure = sweep(self, math.huge)
+   end
+   return self.items, self.left, sure
+end
+
+--- Another pair that crosses link c, or the same sets; nil where none was found.
+-- @param has function(n): may this node be used?
+-- @param turn 1, 2, …: which one
+function search.another(topo, by, nodes, c, rail, turn)
+   local self = { topo = topo, by = by, nodes = nodes, near = {}, rail = rail }
+   local first, left = nil, turn
+   local extra = 0
+   for a, b in candidates(self, c) do
+      if a ~= b and crosses(self, c, a, b) then
+         first, left = { a, b }, left - 1
+      end
+      extra = extra + (first and 1 or 0)
+      if left <= 0 or extra > BETTER * turn then
+         break
+      end
+   end
+   return first and first[1], first and first[2]
+end
+
+return search
