@@ -95,6 +95,14 @@ local function pairs_of(all)
    return count
 end
 
+function tests.test_steps_are_only_shown()
+   for asked, shown in pairs { [true] = true, [false] = false } do
+      for _, t in ipairs((play(begin(sim.torus({ 4 }, 1), { steps = asked }), healthy))) do
+         lu.assertEquals(t.shown_only or false, shown)
+      end
+   end
+end
+
 function tests.test_bad_options_are_refused()
    local topo = sim.torus({ 4 }, 1)
    for _, ms in ipairs { 4, 2001, 20.5, "20", true } do

@@ -27,7 +27,9 @@ local LATENCY_TIMES = 2  -- a latency is slow from so many times the usual one
 
 local function test_of(self, i, j)
    return { src = self.nodes[i], dst = self.nodes[j], i = i, j = j, kind = "matrix",
-      mode = self.mode, dur_ms = self.dur_ms }
+      mode = self.mode, dur_ms = self.dur_ms, rail = self.rail,
+      -- streams of a step share links, evenly or not: nobody may be blamed for the smaller part
+      shown_only = self.steps or nil }
 end
 
 -- Routes of a test, or nil: then its pair is void.

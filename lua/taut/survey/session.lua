@@ -145,8 +145,7 @@ end
 local function keep(self, tests)
    local list = {}
    for _, t in ipairs(self.admin and tests or {}) do
-      -- a latency has no expectation and says nothing about capacity
-      list[#list + 1] = t.mode ~= "latency" and t or nil
+      list[#list + 1] = judge.is_evidence(t) and t or nil
    end
    for first = 1, #list, KEEP_TESTS do
       local last = math.min(first + KEEP_TESTS - 1, #list)
