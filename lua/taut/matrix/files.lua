@@ -1,8 +1,11 @@
 --- A matrix as files: CSV, JSON, SVG, PNG.
 local json = require "taut.json"
 local picture = require "taut.matrix.picture"
+local sys = require "taut.sys"
 
 local files = {}
+
+local PATH_MAX = 4000
 
 ---------------------------------------------------------------- CSV
 
@@ -108,27 +111,33 @@ end
 
 ---------------------------------------------------------------- files
 
--- All or nothing: a reader never sees half a file.  "-" is standard output.
+-- All or nothing: a reader never sees half a file.  The new one has a name that nobody can put
+-- something under before (root may well write to /tmp), and is renamed when it is whole.
+-- @param fill function(f, name): writes the open file, or the one of that name; true, or nil, why
+local function replace(path, fill)
+   local f, name = sys.create_beside(path)
+   if not f then
+      return nil, name
+   end
+   local ok, why = fill(f, name)
+   local closed, why_closed = f:close()
+   if ok and closed then
+      ok, why = os.rename(name, path)
+   end
+   if not ok or not closed then
+      os.remove(name)
+      return nil, ("%s: %s"):format(path, why or why_closed)
+   end
+   return true
+end
+
+-- "-" is standard output.
 local function write(path, text)
    if path == "-" then
       io.stdout:write(text)
       return true
    end
-   local part = path .. ".part"
-   local f, err = io.open(part, "wb")
-   if not f then
-      return nil, err
-   end
-   local ok, why = f:write(text)
-   local closed, why_closed = f:close()
-   if ok and closed then
-      ok, why = os.rename(part, path)
-   end
-   if not ok or not closed then
-      os.remove(part)
-      return nil, ("%s: %s"):format(path, why or why_closed)
-   end
-   return true
+   return replace(path, function(f) return f:write(text) end)
 end
 
 local function quoted(path)
@@ -137,33 +146,42 @@ end
 
 -- librsvg's own program draws it: nothing of a picture library is linked into Taut.
 local function write_png(path, text)
-   path = path:find "^/" and path or "./" .. path
-   local pipe, err = io.popen("exec rsvg-convert --format=png --output=" .. quoted(path), "w")
-   if not pipe then
-      return nil, err
+   return replace(path, function(_, name)
+      local pipe, err = io.popen("exec rsvg-convert --format=png >" .. quoted(name), "w")
+      if not pipe then
+         return nil, err
+      end
+      pipe:write(text)
+      local ok, how, code = pipe:close()
+      if ok then
+         return true
+      elseif how == "exit" and code == 127 then
+         return nil, "rsvg-convert is not installed (Debian: librsvg2-bin)"
+      end
+      return nil, ("rsvg-convert failed, %s %d"):format(how, code)
+   end)
+end
+
+-- Why a file cannot be written, or nil.
+local function why_not(kind, path)
+   if #path == 0 or #path > PATH_MAX then
+      return ("--%s: expected a path of 1 to %d bytes, got %d"):format(kind, PATH_MAX, #path)
    end
-   pipe:write(text)
-   local ok, how, code = pipe:close()
-   if ok then
-      return true
-   elseif how == "exit" and code == 127 then
-      return nil, path .. ": rsvg-convert is not installed (Debian: librsvg2-bin)"
+   local f, name = sys.create_beside(path)
+   if not f then
+      return name
    end
-   return nil, ("%s: rsvg-convert failed, %s %d"):format(path, how, code)
+   f:close()
+   os.remove(name)
+   return nil
 end
 
 --- Can these files be written?
 -- @return array of what is wrong
 function files.check(want)
    local wrong = {}
-   for _, path in pairs(files.without_stdout(want)) do
-      local f, err = io.open(path .. ".part", "ab")
-      if f then
-         f:close()
-         os.remove(path .. ".part")
-      else
-         wrong[#wrong + 1] = err
-      end
+   for kind, path in pairs(files.without_stdout(want)) do
+      wrong[#wrong + 1] = why_not(kind, path)
    end
    if want.png == "-" then
       wrong[#wrong + 1] = "--png: expected a file, got -"
