@@ -191,6 +191,18 @@ function files.check(want)
    return wrong
 end
 
+--- The files of one rail of several: m.csv is m-rail2.csv; all of them as they are without one.
+-- @param rail number or nil
+function files.of_rail(want, rail)
+   local list = {}
+   for kind, path in pairs(want) do
+      local stem, ending = path:match "^(.*[^/])(%.[^./]+)$"
+      list[kind] = rail and path ~= "-" and ("%s-rail%d%s"):format(stem or path, rail,
+         ending or "") or path
+   end
+   return list
+end
+
 --- Those of them that are files.
 function files.without_stdout(want)
    local list = {}

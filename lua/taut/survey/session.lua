@@ -193,9 +193,9 @@ local function begin(self)
       settings = d.conf.survey, diagnosis = d.conf.diagnosis, options = self.owner.options,
       admin = self.admin, missing = missing, unknown = unknown,
       breathe = function() self.task:breathe() end }
-   tell(self, { kind = "begin", purpose = self.purpose, nodes = #present, missing = missing,
-      unknown = unknown, phases = work and work.phases, layout = work and work.layout,
-      note = work and work.note })
+   tell(self, { kind = "begin", purpose = self.purpose, job = self.job, nodes = #present,
+      missing = missing, unknown = unknown, phases = work and work.phases,
+      layout = work and work.layout, note = work and work.note })
    self.work = work
    if work and self.kind.history and d.history then
       d.history(self.kind.history, function(rows) work:recall(rows) end)
