@@ -144,6 +144,39 @@ function tests.test_svg_at_all_sizes()
    end
 end
 
+-- Once a slow link was number 1 below the picture, and nowhere in it.
+function tests.test_what_is_no_row_or_column_is_framed_and_numbered()
+   for _, case in ipairs { { 16, 2, true }, { 64, 2, true }, { 128, 1, false },
+      { 2000, 1, false } } do
+      local n, badges, framed = table.unpack(case)
+      local names = {}
+      for i = 1, n do
+         names[i] = "n" .. i
+      end
+      local m = data.new(names)
+      local one = { kind = "link", name = "r0/X+", tied = {}, parts = {}, low = 3, clear = 0,
+         cells = { m:key(1, 9), m:key(1, 10), m:key(3, 9) } }
+      local text = picture.svg(m, outcome { one })
+      one.cells = nil
+      local without = picture.svg(m, outcome { one })
+      local function count(what)
+         return select(2, text:gsub(what, "")) - select(2, without:gsub(what, ""))
+      end
+      assert_is_well_formed(text)
+      lu.assertEquals(count ">1</text>", badges, n)
+      lu.assertEquals(count "<path", framed and 1 or 0, n)
+   end
+   local d = json.decode(files.json(filled { "a", "b" }, outcome { { name = "x", cells = { 2 } } }))
+   lu.assertEquals(d.findings, { { name = "x" } })
+end
+
+function tests.test_squares_that_are_none_are_not_drawn()
+   local text = picture.svg(filled { "a", "b" }, outcome { { kind = "link", name = "x", tied = {},
+      low = 1, clear = 0, cells = { 0, -7, 1, 4, 5, 1000000 } } })
+   assert_is_well_formed(text)
+   lu.assertEquals(select(2, text:gsub(">1</text>", "")), 1)
+end
+
 function tests.test_more_pairs_than_squares()
    local px, bin, squares = cells.size(2500)
    lu.assertEquals({ px, bin, squares }, { 1, 3, 834 })

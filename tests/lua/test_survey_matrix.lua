@@ -207,6 +207,10 @@ function tests.test_what_is_slow_is_measured_again_alone_and_named()
    lu.assertEquals({ f.kind, f.name, f.confirmed, f.again }, { "tx", "n5/tx", true,
       { asked = 6, low = 6 } })
    lu.assertNil(f.pairs)
+   lu.assertEquals(#f.cells, 15)
+   for _, k in ipairs(f.cells) do
+      lu.assertEquals((job.m:at(k)), 6)
+   end
 end
 
 function tests.test_what_stays_void_gets_three_looks()

@@ -82,6 +82,18 @@ local function whole(v)
    return v and math.floor(v + 0.5)
 end
 
+-- `cells` are for the picture only: `class` has every pair.
+local function without_cells(findings)
+   local list = json.array {}
+   for i, f in ipairs(findings) do
+      list[i] = {}
+      for k, v in pairs(f) do
+         list[i][k] = k ~= "cells" and v or nil
+      end
+   end
+   return list
+end
+
 --- Everything, as data: matrices are rows (senders) of columns (receivers) in the order of `nodes`.
 -- @param m matrix
 -- @param o { findings (with `text`), unnamed, info = table of what it was measured with }
@@ -89,7 +101,7 @@ end
 function files.json(m, o)
    local has = function(k) return m.class[k] == "good" or m.class[k] == "low" end
    local d = { nodes = json.array(m.names), mode = m.mode, good = m.good, summary = m:summary(),
-      findings = json.array(o.findings), unnamed = o.unnamed, info = o.info,
+      findings = without_cells(o.findings), unnamed = o.unnamed, info = o.info,
       class = rows_of(m, function(k, i, j) return i ~= j and (m.class[k] or "none") or nil end),
       why = json.array {} }
    if m.mode == "latency" then

@@ -9,6 +9,7 @@
 local again = require "taut.matrix.again"
 local data = require "taut.matrix.data"
 local findings = require "taut.matrix.findings"
+local json = require "taut.json"
 local layout = require "taut.matrix.layout"
 local packing = require "taut.survey.packing"
 local rails = require "taut.survey.rails"
@@ -22,6 +23,8 @@ local WINDOW = 64        -- phases that are open at once while pairs are packed
 local BATCH = 32         -- phases handed out at once
 local AGAIN_LONGER = 2   -- tests of the second look
 local LOOKS = 3          -- at a pair alone, while it stays void
+local CELLS = 2000       -- pairs of a finding that its owner is told, for the picture,
+local CELLS_OF = 24      -- of so many findings
 local LATENCY_TIMES = 2  -- a latency is slow from so many times the usual one
 
 ---------------------------------------------------------------- the job
@@ -187,13 +190,23 @@ function Job:take(tests)
    return rows
 end
 
+-- The pairs of a finding, for the owner's picture: evenly some of them where they are many.
+local function cells_of(f, n)
+   local cells = {}
+   local count = n <= CELLS_OF and math.min(#f.pairs, CELLS) or 0
+   for at = 1, count do
+      cells[at] = f.pairs[1 + (at - 1) * #f.pairs // count]
+   end
+   return json.array(cells)
+end
+
 -- Without what only this side understands.
 local function plain(list)
    local out = {}
    for i, f in ipairs(list) do
       out[i] = { kind = f.kind, name = f.name, node = f.node, cable = f.cable, from = f.from,
          to = f.to, tied = f.tied, parts = f.parts, low = f.low, clear = f.clear, left = f.left,
-         bw_Bps = f.bw_Bps, again = f.again, confirmed = f.confirmed }
+         bw_Bps = f.bw_Bps, again = f.again, confirmed = f.confirmed, cells = cells_of(f, i) }
    end
    return out
 end
