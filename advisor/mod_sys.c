@@ -3,13 +3,16 @@
 #include <config.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
@@ -165,6 +168,66 @@ static int sys_mkdir(lua_State *L)
     return 1;
 }
 
+#define CREATE_TRIES 8
+
+/* Open a new file beside 'path', of a name that nobody can foresee, into
+ * 'name'; whatever has that name already, a link too, is left alone. */
+static int open_beside(const char *path, char *name, size_t size)
+{
+    for (int i = 0; i < CREATE_TRIES; i++) {
+        uint64_t random;
+
+        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+            return -1;
+        snprintf(name, size, "%s.%016" PRIx64, path, random);
+        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+static int close_file(lua_State *L)
+{
+    luaL_Stream *s = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+
+    return luaL_fileresult(L, fclose(s->f) == 0, NULL);
+}
+
+/* create_beside(path) -> file, name: a new empty file in the folder of 'path',
+ * with the mode that the umask leaves, to be renamed to it when it is whole.
+ * nil and why when that is not possible, or when something that is no regular
+ * file is there already: a device must not be replaced by a file. */
+static int sys_create_beside(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1);
+    char name[4096];
+    struct stat st;
+
+    luaL_argcheck(L, strlen(path) + 18 < sizeof(name), 1, "is too long");
+    luaL_argcheck(L, path[0] != '\0', 1, "is empty");
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return taut_fail(L, "%s: is not a regular file", path);
+    luaL_Stream *s = lua_newuserdatauv(L, sizeof(*s), 0);
+    s->closef = NULL; /* nothing to close yet */
+    s->f = NULL;
+    luaL_setmetatable(L, LUA_FILEHANDLE);
+    int fd = open_beside(path, name, sizeof(name));
+    if (fd < 0)
+        return taut_fail_errno(L, "%s", path);
+    s->f = fdopen(fd, "w");
+    if (s->f == NULL) {
+        int saved = errno;
+        close(fd);
+        unlink(name);
+        errno = saved;
+        return taut_fail_errno(L, "%s", path);
+    }
+    s->closef = close_file;
+    lua_pushstring(L, name);
+    return 2;
+}
+
 static int sys_now(lua_State *L)
 {
     struct timespec ts;
@@ -296,6 +359,7 @@ int luaopen_taut_sys(lua_State *L)
     static const luaL_Reg functions[] = {
         {"become", sys_become},
         {"columns", sys_columns},
+        {"create_beside", sys_create_beside},
         {"exec", sys_exec},
         {"hostname", sys_hostname},
         {"isatty", sys_isatty},

@@ -6,6 +6,7 @@
 --
 -- States: "ok", "suspect", "slow", "failed"; a component nobody tested is "unknown".
 local blame = require "taut.blame"
+local judge = require "taut.judge"
 local runs = require "taut.runs"
 local stages = require "taut.stages"
 
@@ -333,13 +334,23 @@ local function forget_old(self, touched, now)
    end
 end
 
+local function evidence_of(tests)
+   local list = {}
+   for _, t in ipairs(tests) do
+      list[#list + 1] = judge.is_evidence(t) and t or nil
+   end
+   return list
+end
+
 --- Take in the tests of one event (a check or an idle cycle).
--- @param tests array of judged tests (judge.lua) with id, event (number) and time (seconds)
+-- @param tests array of judged tests (judge.lua) with id, event (number) and time (seconds); those
+--   that are no evidence are left out
 -- @param now seconds
 -- @return array of changes { component, from, to, time }; set of the components whose run, state
 --   or confirmations changed
 function Diagnosis:observe(tests, now)
    local touched = {}
+   tests = evidence_of(tests)
    for _, t in ipairs(tests) do
       t.on_route = {}
       for _, c in ipairs(stages.sure(t.route)) do

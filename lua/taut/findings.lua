@@ -46,7 +46,9 @@ local function judge_session(d, s)
       -- each node speaks for its own end only
       local send, recv = s.results[t.src] or {}, s.results[t.dst] or {}
       judge.test(t, send["send:" .. t.id], recv["recv:" .. t.id], d.topo, d.conf.diagnosis)
-      note_test(d, t)
+      if judge.is_evidence(t) then
+         note_test(d, t)
+      end
    end
 end
 

@@ -143,6 +143,14 @@ local function latency(t, send, recv, s)
    return t
 end
 
+--- May a judged test speak for or against components?  A latency has no capacity to be held
+-- against, and is "good" whatever the route is like; some tests are for their owner's eyes only.
+-- @param t test, judged; `shown_only`: its expectation rests on more than capacities
+function judge.is_evidence(t)
+   return t.mode ~= "latency" and not t.shown_only
+      and (t.class == "void" or (t.class == "good" or t.class == "low") and t.ratio ~= nil)
+end
+
 --- Judge one test.
 -- @param t the test as planned (src, dst, route, dur_ms …; planned_Bps where the plan lets tests
 --   share components and so knows what each can reach); gets src_name, dst_name,

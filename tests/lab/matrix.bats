@@ -126,6 +126,16 @@ found() {
     [[ $output == *"expected 5 to 2000, got 4"* ]]
 }
 
+@test "matrix: classic steps by root enter no verdict and no store" {
+    lab degrade n5/tx 25
+    run lab exec srun -Q -N 8 --ntasks-per-node=1 taut matrix --progress none --steps
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [ "$(status 'print(#s.verdicts)')" = 0 ]
+    run lab exec taut explain n5
+    [[ $output != *" matrix "* ]]
+}
+
 @test "matrix: alice's figures enter no verdict" {
     lab degrade n5/tx 25
     run matrix 8

@@ -39,6 +39,27 @@ function tests.test_every_single_fault_is_named_and_nothing_else()
    end
 end
 
+function tests.test_latencies_and_what_is_only_shown_touch_nothing()
+   local w = sim.new {}
+   local route = w.topo:route(1, 3)
+   local c = route[2]
+   local function observe(t)
+      t.src, t.dst, t.route, t.streams, t.kind, t.phase = 1, 3, route, 1, "partner", 1
+      t.src_name, t.dst_name, t.expected_Bps, t.bw_Bps = "n0", "n2", 1e9, (t.ratio or 1) * 1e9
+      t.id, t.event, t.time = w.id + 1, 1, w.now
+      return w.diagnosis:observe({ t }, w.now)
+   end
+   for _, t in ipairs { { class = "good", mode = "latency" }, { class = "good" },
+      { class = "low", ratio = 0.1, shown_only = true } } do
+      local changes, touched = observe(t)
+      lu.assertEquals(changes, {})
+      lu.assertNil(next(touched))
+      lu.assertEquals(w.diagnosis:component(c).tests, 0)
+   end
+   observe { class = "low", ratio = 0.1 }
+   lu.assertEquals(w.diagnosis:component(c).tests, 1)
+end
+
 function tests.test_two_faults_at_once()
    local w = sim.new { seed = 5 }
    w.left[w:c "n5/tx"], w.left[w:c "r2.0.0/X+"] = 0.25, 0.25

@@ -63,6 +63,17 @@ function tests.test_latency_is_a_figure_or_void_and_never_low()
    end
 end
 
+-- Once a latency, "good" on any route, would have cleared what it crossed.
+function tests.test_what_may_speak_for_or_against_components()
+   for _, c in ipairs { { { class = "good", ratio = 1 }, true }, { { class = "low", ratio = 0 },
+      true }, { { class = "void" }, true }, { { class = "good" }, false },
+      { { class = "good", ratio = 1, mode = "latency" }, false }, { { ratio = 1 }, false },
+      { { class = "void", mode = "latency" }, false },
+      { { class = "low", ratio = 0.2, shown_only = true }, false } } do
+      lu.assertEquals(judge.is_evidence(c[1]), c[2])
+   end
+end
+
 function tests.test_what_a_test_can_show_of_a_component()
    local topo = { capacity = { 6.7e9, 9.75e9, 6.7e9 } }
    local t = { route = { 1, 2, 3 } }

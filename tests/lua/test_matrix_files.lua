@@ -5,9 +5,11 @@ local data = require "taut.matrix.data"
 local files = require "taut.matrix.files"
 local json = require "taut.json"
 local layout = require "taut.matrix.layout"
+local looptest = require "looptest"
 local lu = require "luaunit"
 local picture = require "taut.matrix.picture"
 local sim = require "sim"
+local sys = require "taut.sys"
 
 local HOSTILE = { "=HYPERLINK(\"x\")", "a,b\"c", "<script>alert(1)</script>", "x\r\ny", "n\xff",
    "'&", "-1", "]]>" }
@@ -142,6 +144,39 @@ function tests.test_svg_at_all_sizes()
    end
 end
 
+-- Once a slow link was number 1 below the picture, and nowhere in it.
+function tests.test_what_is_no_row_or_column_is_framed_and_numbered()
+   for _, case in ipairs { { 16, 2, true }, { 64, 2, true }, { 128, 1, false },
+      { 2000, 1, false } } do
+      local n, badges, framed = table.unpack(case)
+      local names = {}
+      for i = 1, n do
+         names[i] = "n" .. i
+      end
+      local m = data.new(names)
+      local one = { kind = "link", name = "r0/X+", tied = {}, parts = {}, low = 3, clear = 0,
+         cells = { m:key(1, 9), m:key(1, 10), m:key(3, 9) } }
+      local text = picture.svg(m, outcome { one })
+      one.cells = nil
+      local without = picture.svg(m, outcome { one })
+      local function count(what)
+         return select(2, text:gsub(what, "")) - select(2, without:gsub(what, ""))
+      end
+      assert_is_well_formed(text)
+      lu.assertEquals(count ">1</text>", badges, n)
+      lu.assertEquals(count "<path", framed and 1 or 0, n)
+   end
+   local d = json.decode(files.json(filled { "a", "b" }, outcome { { name = "x", cells = { 2 } } }))
+   lu.assertEquals(d.findings, { { name = "x" } })
+end
+
+function tests.test_squares_that_are_none_are_not_drawn()
+   local text = picture.svg(filled { "a", "b" }, outcome { { kind = "link", name = "x", tied = {},
+      low = 1, clear = 0, cells = { 0, -7, 1, 4, 5, 1000000 } } })
+   assert_is_well_formed(text)
+   lu.assertEquals(select(2, text:gsub(">1</text>", "")), 1)
+end
+
 function tests.test_more_pairs_than_squares()
    local px, bin, squares = cells.size(2500)
    lu.assertEquals({ px, bin, squares }, { 1, 3, 834 })
@@ -168,7 +203,65 @@ function tests.test_files_are_all_or_nothing()
    lu.assertStrContains(wrong[1], "No such file")
    lu.assertStrContains(files.check { json = folder .. "/none/m" }[1], "No such file")
    lu.assertStrContains(files.check { png = "-" }[1], "expected a file")
+   lu.assertEquals(files.check { csv = "" }, { "--csv: expected a path of 1 to 4000 bytes, got 0" })
+   lu.assertStrContains(files.check { svg = ("x"):rep(4001) }[1], "got 4001")
    os.execute("rm -r " .. folder)
+end
+
+local function text_of(path)
+   local f = assert(io.open(path, "rb"))
+   local text = f:read "a"
+   f:close()
+   return text
+end
+
+local function put(path, text)
+   local f = assert(io.open(path, "wb"))
+   f:write(text)
+   f:close()
+end
+
+-- Once the file was written as m.csv.part first: one of that name was lost, and a link of that
+-- name in /tmp led root anywhere.
+function tests.test_what_lies_beside_a_file_is_left_alone()
+   local folder <close> = looptest.folder()
+   local m, path = filled { "a", "b" }, folder.path .. "/m.csv"
+   put(path .. ".part", "mine")
+   put(folder.path .. "/victim", "victim")
+   os.execute(("ln -s victim %s/n.csv.part"):format(folder.path))
+   for _, p in ipairs { path, folder.path .. "/n.csv" } do
+      lu.assertEquals(files.check { csv = p }, {})
+      lu.assertEquals(files.write(m, outcome(), { csv = p }), {})
+      lu.assertStrContains(text_of(p), "a,b,12500000")
+   end
+   lu.assertEquals(text_of(path .. ".part"), "mine")
+   lu.assertEquals(text_of(folder.path .. "/victim"), "victim")
+   local pipe = assert(io.popen("ls " .. folder.path))
+   lu.assertEquals(pipe:read "a", "m.csv\nm.csv.part\nn.csv\nn.csv.part\nvictim\n")
+   pipe:close()
+end
+
+function tests.test_a_device_or_a_link_is_not_replaced()
+   local folder <close> = looptest.folder()
+   local link, m = folder.path .. "/link", filled { "a", "b" }
+   os.execute("ln -s /dev/null " .. link)
+   for _, path in ipairs { link, folder.path } do
+      lu.assertStrContains(files.check { csv = path }[1], path .. ": is not a regular file")
+      lu.assertStrContains(files.write(m, outcome(), { json = path })[1], "is not a regular file")
+   end
+end
+
+function tests.test_a_file_has_the_mode_that_the_umask_leaves()
+   local folder <close> = looptest.folder()
+   local script, path = folder.path .. "/s.lua", folder.path .. "/m"
+   put(script, ("local f, name = require 'taut.sys'.create_beside %q f:close() os.rename(name, %q)")
+      :format(path, path))
+   for umask, mode in pairs { ["027"] = "640", ["077"] = "600", ["022"] = "644" } do
+      os.execute(("umask %s; rm -f %s; %s --lua %s"):format(umask, path, sys.paths.program, script))
+      local pipe = assert(io.popen("stat -c %a " .. path))
+      lu.assertEquals(pipe:read "l", mode)
+      pipe:close()
+   end
 end
 
 -- A path is a path: nothing in it is a word of a shell's.

@@ -78,6 +78,9 @@ function Work:next(present)
    for p = 1, self.phases do
       local t = { src = list[p % 2 + 1], dst = list[(p + 1) % 2 + 1], kind = "fake" }
       t.route = self.topo:route(t.src, t.dst)
+      for k, v in pairs(kind.more or {}) do
+         t[k] = v
+      end
       phases[p] = { t }
    end
    return phases
@@ -187,6 +190,19 @@ function tests.test_rounds_reports_and_the_end()
    lu.assertNil(next(d.surveys.open))
    lu.assertNil(next(d.surveys.by_conn))
    lu.assertEquals(#d.kept, 6)
+end
+
+-- Root's `taut matrix --steps` once spoke against links that its streams had shared unevenly.
+function tests.test_what_is_only_shown_is_not_kept()
+   for _, case in ipairs { { {}, 2 }, { { shown_only = true }, 0 }, { { mode = "latency" }, 0 } } do
+      local d = daemon()
+      kind.more = case[1]
+      local c = gather(d, NAMES)
+      answer(d, c.n0)
+      answer(d, c.n1)
+      kind.more = nil
+      lu.assertEquals(#d.kept, case[2])
+   end
 end
 
 -- Once such a turn between two RESULTs and the next round hung a test on a busy machine.

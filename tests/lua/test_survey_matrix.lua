@@ -95,6 +95,14 @@ local function pairs_of(all)
    return count
 end
 
+function tests.test_steps_are_only_shown()
+   for asked, shown in pairs { [true] = true, [false] = false } do
+      for _, t in ipairs((play(begin(sim.torus({ 4 }, 1), { steps = asked }), healthy))) do
+         lu.assertEquals(t.shown_only or false, shown)
+      end
+   end
+end
+
 function tests.test_bad_options_are_refused()
    local topo = sim.torus({ 4 }, 1)
    for _, ms in ipairs { 4, 2001, 20.5, "20", true } do
@@ -199,6 +207,10 @@ function tests.test_what_is_slow_is_measured_again_alone_and_named()
    lu.assertEquals({ f.kind, f.name, f.confirmed, f.again }, { "tx", "n5/tx", true,
       { asked = 6, low = 6 } })
    lu.assertNil(f.pairs)
+   lu.assertEquals(#f.cells, 15)
+   for _, k in ipairs(f.cells) do
+      lu.assertEquals((job.m:at(k)), 6)
+   end
 end
 
 function tests.test_what_stays_void_gets_three_looks()
@@ -285,6 +297,59 @@ function tests.test_layout_says_where_routers_end()
    end
    lu.assertEquals(names, { "X 1,9 X1", "Y 1,5,9,13 X0 Y1",
       "router 1,3,5,7,9,11,13,15 r0.0.1" })
+end
+
+---------------------------------------------------------------- rails
+
+-- A fat tree whose second rail is a plane of its own.
+local function two_rails()
+   return assert(require "taut.topology".build { kind = "fattree", nodes_per_leaf = 2,
+      levels = { { down = 2, up = 1 } }, nodes = "n[0-3]", capacity = CAPACITY, rails = 2 })
+end
+
+-- Once only the first rail was measured, and nobody said so.
+function tests.test_every_rail_has_its_matrix()
+   local topo = two_rails()
+   local job = begin(topo)
+   lu.assertEquals(#job.layout.rails, 2)
+   job.nodes = nodes_of(topo)
+   local all, _, rows = play(job, slow(topo, "n2:2/tx", 0.25))
+   local count = { 0, 0 }
+   for _, t in ipairs(all) do
+      count[t.rail] = count[t.rail] + (t.again and 0 or 1)
+      lu.assertEquals(select(2, topo:node_of(t.route[1])), t.rail)
+      lu.assertEquals(select(2, topo:node_of(t.back[1])), t.rail)
+   end
+   lu.assertEquals(count, { 12, 12 })
+   for _, r in ipairs(rows) do
+      lu.assertEquals(r.class == "low", r.rail == 2 and r.from == "n2", r.from .. r.rail)
+   end
+   local found = job:finish().rails
+   lu.assertEquals({ #found, #found[1].findings, #found[2].findings }, { 2, 0, 1 })
+   lu.assertEquals(found[2].findings[1].name, "n2:2/tx")
+end
+
+function tests.test_one_rail_of_several()
+   local topo = two_rails()
+   local job = begin(topo, { rail = 2, single = true })
+   lu.assertEquals(job.layout.rail, 2)
+   local all = play(job, healthy)
+   lu.assertEquals(pairs_of(all), 12)
+   for _, t in ipairs(all) do
+      lu.assertEquals(t.rail, 2)
+   end
+   for _, rail in ipairs { 0, 3, 1.0, "2" } do
+      local none, why = begin(topo, { rail = rail })
+      lu.assertNil(none)
+      lu.assertEquals(why, "rail: expected 1 to 2, got " .. tostring(rail))
+   end
+   local none, why = begin(topo, { single = true })
+   lu.assertNil(none)
+   lu.assertStrContains(why, "--rail 1 to 2")
+   none, why = begin(sim.torus({ 4 }, 1), { rail = 2 })
+   lu.assertNil(none)
+   lu.assertEquals(why, "rail: expected 1, as this machine has one, got 2")
+   lu.assertNil(begin(sim.torus({ 4 }, 1), { rail = 1 }).layout.rail)
 end
 
 -- Planning and explaining must not hold up tautd's loop.

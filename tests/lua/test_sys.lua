@@ -60,6 +60,29 @@ function tests.test_columns_of_the_environment()
   lu.assertEquals(output("print(require'taut.sys'.columns())", "COLUMNS=123 CMD"), "123\n")
 end
 
+function tests.test_a_new_file_beside_another()
+  local folder <close> = looptest.folder()
+  local path = folder.path .. "/f"
+  local a, name_a = sys.create_beside(path)
+  local b, name_b = sys.create_beside(path)
+  lu.assertEquals(io.type(a), "file")
+  lu.assertNotEquals(name_a, name_b)
+  lu.assertStrMatches(name_a:sub(#path + 1), "%.%x+")
+  lu.assertNotNil(a:write "x")
+  lu.assertTrue(a:close())
+  lu.assertTrue(b:close())
+  for line in io.lines(name_a) do
+    lu.assertEquals(line, "x")
+  end
+  for _, bad in ipairs { "/no/such/folder/f", "/dev/null", folder.path } do
+    local f, why = sys.create_beside(bad)
+    lu.assertNil(f, bad)
+    lu.assertStrContains(why, bad .. ": ")
+  end
+  lu.assertErrorMsgContains("is empty", sys.create_beside, "")
+  lu.assertErrorMsgContains("too long", sys.create_beside, ("x"):rep(4096))
+end
+
 function tests.test_mkdir()
   local folder <close> = looptest.folder()
   local path = folder.path .. "/d"

@@ -1,6 +1,7 @@
 --- `taut`: the command line.  Each command is a module of three things: `summary`, `setup(parser)`
 -- (its arguments, argparse) and `run(args)` → exit status.
 local argparse = require "argparse"
+local step = require "taut.survey.step"
 local sys = require "taut.sys"
 
 local cli = {}
@@ -34,13 +35,27 @@ local function parser_of()
    return parser, modules
 end
 
+-- What is wrong with the command line is the same for all processes of a step: the first one says
+-- it for a survey's.
+local function is_silent(arg)
+   local procid = step.procid()
+   for _, word in ipairs(procid and procid > 0 and arg or {}) do
+      if word == "audit" or word == "matrix" then
+         return true
+      end
+   end
+   return false
+end
+
 --- @param arg command line
 -- @return exit status
 function cli.main(arg)
    local parser, modules = parser_of()
    local ok, args = parser:pparse(arg)
    if not ok then
-      io.stderr:write(parser:get_usage(), "\n\ntaut: ", args, "\n")
+      if not is_silent(arg) then
+         io.stderr:write(parser:get_usage(), "\n\ntaut: ", args, "\n")
+      end
       return 2
    end
    return modules[args.command].run(args)

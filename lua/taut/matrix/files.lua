@@ -1,8 +1,11 @@
 --- A matrix as files: CSV, JSON, SVG, PNG.
 local json = require "taut.json"
 local picture = require "taut.matrix.picture"
+local sys = require "taut.sys"
 
 local files = {}
+
+local PATH_MAX = 4000
 
 ---------------------------------------------------------------- CSV
 
@@ -79,6 +82,18 @@ local function whole(v)
    return v and math.floor(v + 0.5)
 end
 
+-- `cells` are for the picture only: `class` has every pair.
+local function without_cells(findings)
+   local list = json.array {}
+   for i, f in ipairs(findings) do
+      list[i] = {}
+      for k, v in pairs(f) do
+         list[i][k] = k ~= "cells" and v or nil
+      end
+   end
+   return list
+end
+
 --- Everything, as data: matrices are rows (senders) of columns (receivers) in the order of `nodes`.
 -- @param m matrix
 -- @param o { findings (with `text`), unnamed, info = table of what it was measured with }
@@ -86,7 +101,7 @@ end
 function files.json(m, o)
    local has = function(k) return m.class[k] == "good" or m.class[k] == "low" end
    local d = { nodes = json.array(m.names), mode = m.mode, good = m.good, summary = m:summary(),
-      findings = json.array(o.findings), unnamed = o.unnamed, info = o.info,
+      findings = without_cells(o.findings), unnamed = o.unnamed, info = o.info,
       class = rows_of(m, function(k, i, j) return i ~= j and (m.class[k] or "none") or nil end),
       why = json.array {} }
    if m.mode == "latency" then
@@ -108,27 +123,33 @@ end
 
 ---------------------------------------------------------------- files
 
--- All or nothing: a reader never sees half a file.  "-" is standard output.
+-- All or nothing: a reader never sees half a file.  The new one has a name that nobody can put
+-- something under before (root may well write to /tmp), and is renamed when it is whole.
+-- @param fill function(f, name): writes the open file, or the one of that name; true, or nil, why
+local function replace(path, fill)
+   local f, name = sys.create_beside(path)
+   if not f then
+      return nil, name
+   end
+   local ok, why = fill(f, name)
+   local closed, why_closed = f:close()
+   if ok and closed then
+      ok, why = os.rename(name, path)
+   end
+   if not ok or not closed then
+      os.remove(name)
+      return nil, ("%s: %s"):format(path, why or why_closed)
+   end
+   return true
+end
+
+-- "-" is standard output.
 local function write(path, text)
    if path == "-" then
       io.stdout:write(text)
       return true
    end
-   local part = path .. ".part"
-   local f, err = io.open(part, "wb")
-   if not f then
-      return nil, err
-   end
-   local ok, why = f:write(text)
-   local closed, why_closed = f:close()
-   if ok and closed then
-      ok, why = os.rename(part, path)
-   end
-   if not ok or not closed then
-      os.remove(part)
-      return nil, ("%s: %s"):format(path, why or why_closed)
-   end
-   return true
+   return replace(path, function(f) return f:write(text) end)
 end
 
 local function quoted(path)
@@ -137,33 +158,42 @@ end
 
 -- librsvg's own program draws it: nothing of a picture library is linked into Taut.
 local function write_png(path, text)
-   path = path:find "^/" and path or "./" .. path
-   local pipe, err = io.popen("exec rsvg-convert --format=png --output=" .. quoted(path), "w")
-   if not pipe then
-      return nil, err
+   return replace(path, function(_, name)
+      local pipe, err = io.popen("exec rsvg-convert --format=png >" .. quoted(name), "w")
+      if not pipe then
+         return nil, err
+      end
+      pipe:write(text)
+      local ok, how, code = pipe:close()
+      if ok then
+         return true
+      elseif how == "exit" and code == 127 then
+         return nil, "rsvg-convert is not installed (Debian: librsvg2-bin)"
+      end
+      return nil, ("rsvg-convert failed, %s %d"):format(how, code)
+   end)
+end
+
+-- Why a file cannot be written, or nil.
+local function why_not(kind, path)
+   if #path == 0 or #path > PATH_MAX then
+      return ("--%s: expected a path of 1 to %d bytes, got %d"):format(kind, PATH_MAX, #path)
    end
-   pipe:write(text)
-   local ok, how, code = pipe:close()
-   if ok then
-      return true
-   elseif how == "exit" and code == 127 then
-      return nil, path .. ": rsvg-convert is not installed (Debian: librsvg2-bin)"
+   local f, name = sys.create_beside(path)
+   if not f then
+      return name
    end
-   return nil, ("%s: rsvg-convert failed, %s %d"):format(path, how, code)
+   f:close()
+   os.remove(name)
+   return nil
 end
 
 --- Can these files be written?
 -- @return array of what is wrong
 function files.check(want)
    local wrong = {}
-   for _, path in pairs(files.without_stdout(want)) do
-      local f, err = io.open(path .. ".part", "ab")
-      if f then
-         f:close()
-         os.remove(path .. ".part")
-      else
-         wrong[#wrong + 1] = err
-      end
+   for kind, path in pairs(files.without_stdout(want)) do
+      wrong[#wrong + 1] = why_not(kind, path)
    end
    if want.png == "-" then
       wrong[#wrong + 1] = "--png: expected a file, got -"
@@ -171,6 +201,18 @@ function files.check(want)
       wrong[#wrong + 1] = "--png: rsvg-convert is not installed (Debian: librsvg2-bin)"
    end
    return wrong
+end
+
+--- The files of one rail of several: m.csv is m-rail2.csv; all of them as they are without one.
+-- @param rail number or nil
+function files.of_rail(want, rail)
+   local list = {}
+   for kind, path in pairs(want) do
+      local stem, ending = path:match "^(.*[^/])(%.[^./]+)$"
+      list[kind] = rail and path ~= "-" and ("%s-rail%d%s"):format(stem or path, rail,
+         ending or "") or path
+   end
+   return list
 end
 
 --- Those of them that are files.

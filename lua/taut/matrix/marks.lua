@@ -1,7 +1,8 @@
 --- What is drawn over and beside the squares of a heat map: boundaries, frames, margins.
 --
 -- All take the document and the frame f of picture.lua: { m = matrix, x, y = upper left corner,
--- size, px = of a square, bin = nodes in a square, levels, row_mark, column_mark, pair_mark }.
+-- size, px = of a square, bin = nodes in a square, levels, row_mark and column_mark (number of a
+-- finding, by node), regions = array of { n = number of a finding, keys = its pairs } }.
 local marks = { COLOUR = "#1769c4", GREY = "#56616d", BAR = 56 } -- BAR: pixels of 100 %
 
 local BOUNDARY = "#2f4058"
@@ -39,7 +40,99 @@ function marks.boundaries(doc, f)
    doc:close()
 end
 
---- Rows and columns of nodes that are slow, framed and numbered; single pairs framed.
+local function number(doc, x, y, n, r)
+   doc:circle(x, y, r, { fill = marks.COLOUR, stroke = "#ffffff", stroke_width = 0.8,
+      pointer_events = "none" })
+   doc:text(x, y + 0.37 * (r + 3), n, { anchor = "middle", size = n > 9 and r + 1 or r + 3,
+      bold = true, fill = "#ffffff", pointer_events = "none" })
+end
+
+-- Sides of a square that have no square of the same region beside them, as a path.
+local function sides(f, in_region, i, j)
+   local x, y, px = f.x + (j - 1) * f.px, f.y + (i - 1) * f.px, f.px
+   local function open(a, b)
+      return a < 1 or a > f.m.n or b < 1 or b > f.m.n or not in_region[f.m:key(a, b)]
+   end
+   return (open(i - 1, j) and ("M%d %dh%d"):format(x, y, px) or "")
+      .. (open(i + 1, j) and ("M%d %dh%d"):format(x, y + px, px) or "")
+      .. (open(i, j - 1) and ("M%d %dv%d"):format(x, y, px) or "")
+      .. (open(i, j + 1) and ("M%d %dv%d"):format(x + px, y, px) or "")
+end
+
+-- The first square of each part of a region that hangs together.
+local function first_of_parts(m, keys, in_region)
+   local seen, first = {}, {}
+   for _, k in ipairs(keys) do
+      local open = { not seen[k] and k or nil }
+      first[#first + 1] = open[1]
+      while #open > 0 do
+         local at = table.remove(open)
+         seen[at] = true
+         local i, j = m:at(at)
+         for _, d in ipairs { { -1, 0 }, { 1, 0 }, { 0, -1 }, { 0, 1 } } do
+            local a, b = i + d[1], j + d[2]
+            local next_k = a >= 1 and a <= m.n and b >= 1 and b <= m.n and m:key(a, b)
+            if next_k and in_region[next_k] and not seen[next_k] then
+               seen[next_k] = true
+               open[#open + 1] = next_k
+            end
+         end
+      end
+   end
+   return first
+end
+
+-- The square of a region that has most of the others near it: where squares are too small for
+-- numbers, one is put there.
+local function densest(f, keys)
+   local near, count, best = math.max(1, 16 * f.bin // f.px), {}, nil
+   local function tile(k)
+      local i, j = f.m:at(k)
+      return (i // near) * f.m.n + j // near
+   end
+   for _, k in ipairs(keys) do
+      count[tile(k)] = (count[tile(k)] or 0) + 1
+   end
+   for _, k in ipairs(keys) do
+      best = best and count[tile(best)] >= count[tile(k)] and best or k
+   end
+   return best
+end
+
+local function draw_region(doc, f, region)
+   local in_region, path = {}, {}
+   for _, k in ipairs(region.keys) do
+      in_region[k] = true
+   end
+   for n, k in ipairs(region.keys) do
+      path[n] = sides(f, in_region, f.m:at(k))
+   end
+   doc:path(table.concat(path), { fill = "none", stroke = marks.COLOUR,
+      stroke_width = f.px >= 24 and 2 or 1.5, pointer_events = "none" })
+   -- beside the figure where there is one, else in the middle; it is as large as its square
+   local r = f.px >= 24 and 7 or f.px / 2 - 1
+   local across, down = f.px >= 24 and f.px - 7 or f.px / 2, f.px >= 24 and 7 or f.px / 2
+   for _, k in ipairs(first_of_parts(f.m, region.keys, in_region)) do
+      local i, j = f.m:at(k)
+      number(doc, f.x + (j - 1) * f.px + across, f.y + (i - 1) * f.px + down, region.n, r)
+   end
+end
+
+--- What is slow between nodes and no row or column, a link, a router, a boundary, a pair: its
+-- squares framed, each part of it numbered.
+function marks.regions(doc, f)
+   for _, region in ipairs(f.regions) do
+      if f.bin == 1 and f.px >= 12 then
+         draw_region(doc, f, region)
+      else
+         local i, j = f.m:at(densest(f, region.keys))
+         number(doc, f.x + ((j - 1) // f.bin + 0.5) * f.px,
+            f.y + ((i - 1) // f.bin + 0.5) * f.px, region.n, 8)
+      end
+   end
+end
+
+--- Rows and columns of nodes that are slow, framed and numbered.
 function marks.slow(doc, f)
    -- a frame round a thin line would hide it
    local off, stroke = f.px < 8 and 3 or 0, f.px < 8 and 1 or 2
@@ -47,25 +140,17 @@ function marks.slow(doc, f)
       doc:rect(f.x + x - off, f.y + y - off, w + 2 * off, h + 2 * off, { fill = "none",
          stroke = marks.COLOUR, stroke_width = stroke, pointer_events = "none" })
    end
-   local function number(x, y, n)
-      doc:circle(f.x + x, f.y + y, 8, { fill = marks.COLOUR })
-      doc:text(f.x + x, f.y + y + 4, n, { anchor = "middle", size = 11, bold = true,
-         fill = "#ffffff" })
-   end
    local thick = f.px
    local side = f.size + marks.BAR + 22
    for i, n in pairs(f.row_mark) do
       local at = (i - 1) // f.bin * f.px
       frame(0, at, f.size, thick)
-      number(side, at + thick / 2, n)
+      number(doc, f.x + side, f.y + at + thick / 2, n, 8)
    end
    for j, n in pairs(f.column_mark) do
       local at = (j - 1) // f.bin * f.px
       frame(at, 0, thick, f.size)
-      number(at + thick / 2, side, n)
-   end
-   for _, p in ipairs(f.pair_mark) do
-      frame((p[2] - 1) // f.bin * f.px, (p[1] - 1) // f.bin * f.px, thick, thick)
+      number(doc, f.x + at + thick / 2, f.y + side, n, 8)
    end
 end
 

@@ -160,8 +160,19 @@ end
 
 ---------------------------------------------------------------- the whole
 
+-- The squares of a finding, in order.
+local function keys_of(m, finding)
+   local keys = {}
+   for _, k in ipairs(finding.cells or {}) do
+      local i, j = m:at(k)
+      keys[#keys + 1] = i >= 1 and i <= m.n and i ~= j and k or nil
+   end
+   table.sort(keys)
+   return keys
+end
+
 local function marks_of(f, list)
-   f.row_mark, f.column_mark, f.pair_mark = {}, {}, {}
+   f.row_mark, f.column_mark, f.regions = {}, {}, {}
    for n = math.min(#list, NOTES), 1, -1 do
       local one = list[n]
       local i = one.node and f.m.index[one.node]
@@ -171,8 +182,9 @@ local function marks_of(f, list)
       if i and one.kind ~= "tx" then
          f.column_mark[i] = n
       end
-      if one.kind == "pair" then
-         table.insert(f.pair_mark, { f.m.index[one.from[1]], f.m.index[one.to[1]] })
+      local keys = one.node and {} or keys_of(f.m, one)
+      if #keys > 0 then
+         table.insert(f.regions, { n = n, keys = keys })
       end
    end
 end
@@ -232,6 +244,7 @@ function picture.svg(m, o)
    marks.margins(doc, f)
    draw_labels(doc, f)
    marks.slow(doc, f)
+   marks.regions(doc, f)
    draw_notes(doc, f.x, draw_legend(doc, f, bottom) + 16, notes)
    return doc:finish()
 end

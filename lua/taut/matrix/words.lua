@@ -119,11 +119,12 @@ local function print_void(m)
 end
 
 --- Print what a matrix shows.
--- @param o { findings, unnamed, why = why it ended early, or nil }
+-- @param o { findings, unnamed, why = why it ended early, or nil, rail = of several, or nil }
 function words.print(m, o)
    local s = m:summary()
-   print(("matrix of %s: %d of %d pairs measured, %d good, %d low, %d void"):format(
-      report.count(m.n, "node"), s.measured, s.pairs, s.good, s.low, s.void))
+   print(("matrix of %s%s: %d of %d pairs measured, %d good, %d low, %d void"):format(
+      report.count(m.n, "node"), o.rail and ", rail " .. o.rail or "", s.measured,
+      s.pairs, s.good, s.low, s.void))
    if o.why then
       print("  ended early: " .. o.why)
    end

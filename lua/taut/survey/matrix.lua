@@ -9,8 +9,10 @@
 local again = require "taut.matrix.again"
 local data = require "taut.matrix.data"
 local findings = require "taut.matrix.findings"
+local json = require "taut.json"
 local layout = require "taut.matrix.layout"
 local packing = require "taut.survey.packing"
+local rails = require "taut.survey.rails"
 local steps = require "taut.survey.steps"
 
 local matrix = {}
@@ -21,13 +23,17 @@ local WINDOW = 64        -- phases that are open at once while pairs are packed
 local BATCH = 32         -- phases handed out at once
 local AGAIN_LONGER = 2   -- tests of the second look
 local LOOKS = 3          -- at a pair alone, while it stays void
+local CELLS = 2000       -- pairs of a finding that its owner is told, for the picture,
+local CELLS_OF = 24      -- of so many findings
 local LATENCY_TIMES = 2  -- a latency is slow from so many times the usual one
 
 ---------------------------------------------------------------- the job
 
 local function test_of(self, i, j)
    return { src = self.nodes[i], dst = self.nodes[j], i = i, j = j, kind = "matrix",
-      mode = self.mode, dur_ms = self.dur_ms }
+      mode = self.mode, dur_ms = self.dur_ms, rail = self.rail,
+      -- streams of a step share links, evenly or not: nobody may be blamed for the smaller part
+      shown_only = self.steps or nil }
 end
 
 -- Routes of a test, or nil: then its pair is void.
@@ -156,7 +162,7 @@ local function row_of(self, i, j, r)
    self.m:set(i, j, r)
    return { from = self.m.names[i], to = self.m.names[j], class = r.class, why = r.why,
       bw_Bps = r.bw_Bps, expected_Bps = r.expected_Bps, again = r.again, lat_ns = r.lat_ns,
-      hops = r.hops }
+      hops = r.hops, rail = self.rail }
 end
 
 --- Tests of a round, judged.  Returns rows for the owner.
@@ -180,13 +186,23 @@ function Job:take(tests)
    return rows
 end
 
+-- The pairs of a finding, for the owner's picture: evenly some of them where they are many.
+local function cells_of(f, n)
+   local cells = {}
+   local count = n <= CELLS_OF and math.min(#f.pairs, CELLS) or 0
+   for at = 1, count do
+      cells[at] = f.pairs[1 + (at - 1) * #f.pairs // count]
+   end
+   return json.array(cells)
+end
+
 -- Without what only this side understands.
 local function plain(list)
    local out = {}
    for i, f in ipairs(list) do
       out[i] = { kind = f.kind, name = f.name, node = f.node, cable = f.cable, from = f.from,
          to = f.to, tied = f.tied, parts = f.parts, low = f.low, clear = f.clear, left = f.left,
-         bw_Bps = f.bw_Bps, again = f.again, confirmed = f.confirmed }
+         bw_Bps = f.bw_Bps, again = f.again, confirmed = f.confirmed, cells = cells_of(f, i) }
    end
    return out
 end
@@ -215,33 +231,50 @@ local function is_wrong(options)
    return nil
 end
 
---- @param o { topology, nodes = numbers, settings, diagnosis, options = { steps, latency, ms,
---   again = false }, breathe = called often, so that tautd's loop does not wait }
--- @return job (see survey/init.lua), or nil and why not
-function matrix.begin(o)
-   local wrong = is_wrong(o.options)
-   if wrong then
-      return nil, wrong
-   elseif #o.nodes < 2 then
-      return nil, ("a matrix wants at least 2 nodes that the topology knows, here is %s"):format(
-         #o.nodes == 1 and "one" or "none")
-   end
-   local topo, names = o.topology, {}
-   for i, n in ipairs(o.nodes) do
+-- The matrix of one rail; its number is said where there are several.
+local function begin_rail(o, nodes, rail)
+   local one = (o.topology.rails or 1) == 1
+   local topo, names = one and o.topology or rails.view(o.topology, rail), {}
+   for i, n in ipairs(nodes) do
       names[i] = topo.nodes[n]
    end
    local mode = o.options.latency and "latency" or nil
-   local self = setmetatable({ topo = topo, nodes = o.nodes, mode = mode,
+   local self = setmetatable({ topo = topo, nodes = nodes, mode = mode,
       steps = o.options.steps == true and not mode, look_again = o.options.again ~= false,
       dur_ms = o.options.ms or o.settings.matrix_ms, clear_most = o.diagnosis.clear_most,
       m = data.new(names, { good = o.diagnosis.good, mode = mode or "stream" }), step = 0,
-      ready = {}, unroutable = {} }, Job)
+      ready = {}, unroutable = {}, rail = not one and rail or nil }, Job)
    self.packing = packing.new(WINDOW)
    self.breathe = o.breathe or function() end
    self.m.loads = {}
-   self.layout = { names = names, levels = layout.levels(topo, o.nodes), good = self.m.good,
-      latency_times = LATENCY_TIMES, steps = self.steps, ms = self.dur_ms }
+   self.layout = { names = names, levels = layout.levels(topo, nodes), good = self.m.good,
+      latency_times = LATENCY_TIMES, steps = self.steps, ms = self.dur_ms, rail = self.rail }
    return self
+end
+
+--- @param o { topology, nodes = numbers, settings, diagnosis, options = { steps, latency, ms,
+--   again = false, rail = one of several, single = there must be but one }, breathe = called
+--   often, so that tautd's loop does not wait }
+-- @return job (see survey/init.lua), of several rails as in rails.lua; or nil and why not
+function matrix.begin(o)
+   local wrong, chosen = is_wrong(o.options), nil
+   if not wrong then
+      chosen, wrong = rails.chosen(o.topology, o.options)
+   end
+   if wrong then
+      return nil, wrong
+   end
+   local jobs, most = {}, 0
+   for _, rail in ipairs(chosen) do
+      local nodes = rails.nodes(o.topology, o.nodes, rail)
+      most = math.max(most, #nodes)
+      jobs[#jobs + 1] = #nodes >= 2 and begin_rail(o, nodes, rail) or nil
+   end
+   if #jobs == 0 then
+      return nil, ("a matrix wants at least 2 nodes that the topology knows%s, here is %s"):format(
+         o.options.rail and " on this rail" or "", most == 1 and "one" or "none")
+   end
+   return #jobs == 1 and jobs[1] or rails.join(jobs)
 end
 
 return matrix

@@ -146,8 +146,7 @@ end
 local function keep(self, tests)
    local list = {}
    for _, t in ipairs(self.admin and tests or {}) do
-      -- a latency has no expectation and says nothing about capacity
-      list[#list + 1] = t.mode ~= "latency" and t or nil
+      list[#list + 1] = judge.is_evidence(t) and t or nil
    end
    for first = 1, #list, KEEP_TESTS do
       local last = math.min(first + KEEP_TESTS - 1, #list)
@@ -195,9 +194,9 @@ local function begin(self)
       settings = d.conf.survey, diagnosis = d.conf.diagnosis, options = self.owner.options,
       admin = self.admin, missing = missing, unknown = unknown,
       breathe = function() self.task:breathe() end }
-   tell(self, { kind = "begin", purpose = self.purpose, nodes = #present, missing = missing,
-      unknown = unknown, phases = work and work.phases, layout = work and work.layout,
-      note = work and work.note })
+   tell(self, { kind = "begin", purpose = self.purpose, job = self.job, nodes = #present,
+      missing = missing, unknown = unknown, phases = work and work.phases,
+      layout = work and work.layout, note = work and work.note })
    self.work = work
    if work and self.kind.history and d.history then
       d.history(self.kind.history, function(rows) work:recall(rows) end)
