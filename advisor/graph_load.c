@@ -46,17 +46,36 @@ static int walk_load(const struct taut_graph *g, const struct taut_ends *e,
     return 0;
 }
 
-static int quick_load(const struct taut_graph *g, const uint64_t *w,
-                      double *load, struct taut_lost *lost)
+static int quick_load(const struct taut_graph *g, const uint64_t *src,
+                      const uint64_t *dst, double *load, struct taut_lost *lost)
 {
     uint64_t *sum = calloc((size_t)g->links + 1, sizeof(*sum));
 
     if (sum == NULL)
         return -1;
-    int rc = g->engine->sums(g->self, g, w, w, sum, lost);
+    int rc = g->engine->sums(g->self, g, src, dst, sum, lost);
     for (uint32_t l = 0; rc == 0 && l < g->links; l++)
         load[l] += (double)sum[l];
     free(sum);
+    return rc;
+}
+
+static int between_routers(const struct taut_graph *g, const uint64_t *src,
+                           const uint64_t *dst, unsigned threads, bool walk,
+                           double *load, struct taut_lost *lost)
+{
+    struct taut_ends e;
+
+    if (g->engine->sums != NULL && !walk)
+        return quick_load(g, src, dst, load, lost);
+    if (g->engine->loads != NULL && !walk)
+        return g->engine->loads(g->self, g, src, dst, load, lost);
+    if (taut_ends_init(&e, g) < 0)
+        return -1;
+    uint32_t n_src = taut_ends_of_routers(g, src, e.src);
+    uint32_t n_dst = taut_ends_of_routers(g, dst, e.dst);
+    int rc = walk_load(g, &e, n_src, n_dst, threads, load, lost);
+    taut_ends_fini(&e);
     return rc;
 }
 
@@ -64,25 +83,14 @@ int taut_load_routers(const struct taut_graph *g, const uint64_t *w,
                       unsigned threads, bool walk, double *load,
                       struct taut_lost *lost)
 {
-    struct taut_ends e;
-
-    if (g->engine->sums != NULL && !walk)
-        return quick_load(g, w, load, lost);
-    if (g->engine->loads != NULL && !walk)
-        return g->engine->loads(g->self, g, w, w, load, lost);
-    if (taut_ends_init(&e, g) < 0)
-        return -1;
-    uint32_t n = taut_ends_of_routers(g, w, e.src);
-    memcpy(e.dst, e.src, n * sizeof(*e.dst));
-    int rc = walk_load(g, &e, n, n, threads, load, lost);
-    taut_ends_fini(&e);
-    return rc;
+    return between_routers(g, w, w, threads, walk, load, lost);
 }
 
 /* Sources are alike when they are on one router; destinations are not where
  * routes depend on them. */
-static int rail_by_destination(const struct taut_graph *g, const uint64_t *w,
-                               const uint64_t *by_router, uint32_t rail,
+static int rail_by_destination(const struct taut_graph *g,
+                               const uint64_t *src_by_router,
+                               const uint64_t *dst, uint32_t rail,
                                unsigned threads, double *load,
                                struct taut_lost *lost)
 {
@@ -90,10 +98,30 @@ static int rail_by_destination(const struct taut_graph *g, const uint64_t *w,
 
     if (taut_ends_init(&e, g) < 0)
         return -1;
-    uint32_t n_src = taut_ends_of_routers(g, by_router, e.src);
-    uint32_t n_dst = taut_ends_of_rail(g, w, rail, e.dst);
+    uint32_t n_src = taut_ends_of_routers(g, src_by_router, e.src);
+    uint32_t n_dst = taut_ends_of_rail(g, dst, rail, e.dst);
     int rc = walk_load(g, &e, n_src, n_dst, threads, load, lost);
     taut_ends_fini(&e);
+    return rc;
+}
+
+int taut_load_between(const struct taut_graph *g, const uint64_t *src,
+                      const uint64_t *dst, unsigned threads, bool walk,
+                      double *load, struct taut_lost *lost)
+{
+    uint64_t *from = malloc(g->routers * sizeof(*from));
+    uint64_t *to = malloc(g->routers * sizeof(*to));
+    int rc = from != NULL && to != NULL ? 0 : -1;
+
+    for (uint32_t k = 0; rc == 0 && k < g->rails; k++) {
+        taut_ends_by_router(g, src, k, from);
+        taut_ends_by_router(g, dst, k, to);
+        rc = g->engine->by_destination
+                 ? rail_by_destination(g, from, dst, k, threads, load, lost)
+                 : between_routers(g, from, to, threads, walk, load, lost);
+    }
+    free(from);
+    free(to);
     return rc;
 }
 
@@ -101,17 +129,7 @@ int taut_load_all_to_all(const struct taut_graph *g, const uint64_t *w,
                          unsigned threads, bool walk, double *load,
                          struct taut_lost *lost)
 {
-    uint64_t *by_router = malloc(g->routers * sizeof(*by_router));
-    int rc = by_router != NULL ? 0 : -1;
-
-    for (uint32_t k = 0; rc == 0 && k < g->rails; k++) {
-        taut_ends_by_router(g, w, k, by_router);
-        rc = g->engine->by_destination
-                 ? rail_by_destination(g, w, by_router, k, threads, load, lost)
-                 : taut_load_routers(g, by_router, threads, walk, load, lost);
-    }
-    free(by_router);
-    return rc;
+    return taut_load_between(g, w, w, threads, walk, load, lost);
 }
 
 int taut_load_route(const struct taut_graph *g,

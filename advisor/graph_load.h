@@ -18,7 +18,13 @@ int taut_load_all_to_all(const struct taut_graph *g, const uint64_t *w,
                          unsigned threads, bool walk, double *load,
                          struct taut_lost *lost);
 
-/* The same between routers, for figures: w[r] = 1 for each router. */
+/* The same with other weights for destinations than for sources:
+ * load[l] += src[e] * dst[f] * share. */
+int taut_load_between(const struct taut_graph *g, const uint64_t *src,
+                      const uint64_t *dst, unsigned threads, bool walk,
+                      double *load, struct taut_lost *lost);
+
+/* All-to-all between routers, for figures: w[r] = 1 for each router. */
 int taut_load_routers(const struct taut_graph *g, const uint64_t *w,
                       unsigned threads, bool walk, double *load,
                       struct taut_lost *lost);

@@ -52,8 +52,9 @@ static uint64_t *weights(lua_State *L, int index, uint32_t n)
     return w;
 }
 
-/* all_to_all(g, weights or nil, { routers =, walk =, threads =, most = })
+/* all_to_all(g, weights or nil, { routers =, walk =, threads =, most =, to = })
  *   weights  per endpoint, or per router (from router 0 on) with 'routers'
+ *   to       the weights as destinations, per endpoint, where they differ
  * → loads of the links, pairs without route, the first 'most' of these */
 static int kernel_all_to_all(lua_State *L)
 {
@@ -70,10 +71,13 @@ static int kernel_all_to_all(lua_State *L)
     bool by_router = lua_getfield(L, 3, "routers") && lua_toboolean(L, -1);
     bool walk = lua_getfield(L, 3, "walk") && lua_toboolean(L, -1);
     uint64_t *w = weights(L, 2, by_router ? g->routers : g->endpoints);
+    uint64_t *to = w;
+    if (!by_router && lua_getfield(L, 3, "to") == LUA_TTABLE)
+        to = weights(L, lua_gettop(L), g->endpoints);
     double *load = taut_lua_buffer(L, g->links, sizeof(*load));
     lost.pair = taut_lua_buffer(L, 2 * (size_t)lost.max, sizeof(uint32_t));
     int rc = by_router ? taut_load_routers(g, w, threads, walk, load, &lost)
-                       : taut_load_all_to_all(g, w, threads, walk, load, &lost);
+                       : taut_load_between(g, w, to, threads, walk, load, &lost);
     if (rc < 0)
         return taut_fail_errno(L, "cannot add up the load");
     push_doubles(L, load, g->links);
@@ -274,8 +278,8 @@ static int kernel_classes(lua_State *L)
 
 /* ---- why there is no route ---- */
 
-/* blame(g, r, s [, b]) → failed links in the way from router r to s (node
- * b's), nil where that is not known */
+/* blame(g, r, s [, b [, rail]]) → failed links in the way from router r to s
+ * (that of the rail of node b), nil where that is not known */
 static int kernel_blame(lua_State *L)
 {
     struct taut_lua_graph *h = taut_check_ready(L, 1);
@@ -284,7 +288,7 @@ static int kernel_blame(lua_State *L)
     uint32_t dst = TAUT_GRAPH_NONE;
 
     if (!lua_isnoneornil(L, 4))
-        dst = taut_check_node(L, 4, g);
+        dst = taut_opt_rail(L, 5, g) * g->nodes + taut_check_node(L, 4, g);
     taut_route_begin(&h->route);
     if (g->engine->blame == NULL || r == s ||
         g->engine->blame(g->self, g, r, s, dst, &h->route) < 0)

@@ -75,9 +75,11 @@ static void cut(lua_State *L, lua_Integer n)
     }
 }
 
-/* nil, and what the topology's own function 'name' says about it. */
-static int no_route(lua_State *L, const char *name)
+/* nil, and what the topology's own function 'name' says about it, which is
+ * told the rail at 'rail' (0: none). */
+static int no_route(lua_State *L, const char *name, int rail)
 {
+    lua_settop(L, 5);
     luaL_pushfail(L);
     if (!lua_istable(L, 1) || lua_getfield(L, 1, name) != LUA_TFUNCTION) {
         lua_pushliteral(L, "no route");
@@ -86,7 +88,9 @@ static int no_route(lua_State *L, const char *name)
     lua_pushvalue(L, 1);
     lua_pushvalue(L, 2);
     lua_pushvalue(L, 3);
-    lua_call(L, 3, 1);
+    if (rail > 0)
+        lua_pushvalue(L, rail);
+    lua_call(L, rail > 0 ? 4 : 3, 1);
     return 2;
 }
 
@@ -118,7 +122,7 @@ static int route(lua_State *L)
 
     if (g->at[a] == TAUT_GRAPH_NONE || g->at[b] == TAUT_GRAPH_NONE ||
         taut_graph_route(g, g->at[a], g->at[b], b, &h->route) < 0)
-        return no_route(L, "why");
+        return no_route(L, "why", 5);
     push_result(L, 4, h->route.stages + 2);
     lua_pushinteger(L, (lua_Integer)taut_graph_tx(a) + 1);
     lua_rawseti(L, -2, ++n);
@@ -140,7 +144,7 @@ static int router_route(lua_State *L)
     uint32_t r = taut_check_router(L, 2, g), s = taut_check_router(L, 3, g);
 
     if (taut_graph_route(g, r, s, TAUT_GRAPH_NONE, &h->route) < 0)
-        return no_route(L, "why_routers");
+        return no_route(L, "why_routers", 0);
     push_result(L, 4, h->route.stages);
     for (uint32_t i = 0; i < h->route.stages; i++) {
         push_stage(L, UP_GRAPH, h, i);

@@ -73,4 +73,18 @@ function tests.test_json_of_every_subcommand()
    lu.assertEquals(ask("draw", "-o", picture).bytes > 1000, true)
 end
 
+-- A node with one rail of two: no component of the rail that is not there is shown or counted.
+function tests.test_a_rail_that_is_not_there_has_no_row()
+   local machine = golden.file("rails.lua", [[
+topology = graph { wiring = { source = "x", format = "x", cables = {},
+   routers = { { name = "a" }, { name = "b" } },
+   nodes = { { name = "c1", rails = { { router = 1, port = "1", Bps = 1e10 },
+      { router = 2, port = "1", Bps = 1e10 } } },
+      { name = "login", rails = { { router = 1, port = "2", Bps = 1e10 } } } } } }
+]])
+   local show = assert(json.decode((golden.run { "topology", "show", "-m", machine, "--json" })))
+   lu.assertEquals({ show.classes[1].count, show.classes[1].least_Bps }, { 3, 1e10 })
+   lu.assertEquals(show.all_to_all.node_Bps, 1e10)
+end
+
 return tests

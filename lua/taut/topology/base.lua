@@ -57,6 +57,12 @@ function Base:is_link(c)
    return c >= self.first_link
 end
 
+--- Is the component there?  The tx and rx of a rail that a node has not got have numbers and names
+-- all the same.
+function Base:is_there(c)
+   return c >= self.first_link or self:from(c) ~= nil
+end
+
 --- The node that a tx or rx belongs to, and its rail; nil for a link.
 function Base:node_of(c)
    if c >= self.first_link then
@@ -151,8 +157,8 @@ end
 
 ---------------------------------------------------------------- routes
 
-local function no_route(self, r, s, b)
-   local links = self.graph:blame(r, s, b)
+local function no_route(self, r, s, b, rail)
+   local links = self.graph:blame(r, s, b, rail)
    if not links or #links == 0 then
       return "no route"
    end
@@ -169,12 +175,15 @@ function Base.blocked_by(_, names)
 end
 
 --- Why there is no route from node a to node b.
-function Base:why(a, b)
-   local r, s = self:router(a), self:router(b)
+-- @param rail which of their rails (default 1)
+function Base:why(a, b, rail)
+   local r, s = self:router(a, rail), self:router(b, rail)
    if not r or not s then
-      return ("%s is not connected"):format(self.nodes[r and b or a])
+      local name = self.nodes[r and b or a]
+      return self.rails > 1 and ("%s has no rail %d"):format(name, rail or 1)
+         or ("%s is not connected"):format(name)
    end
-   return no_route(self, r, s, b)
+   return no_route(self, r, s, b, rail)
 end
 
 --- Why there is no route between two routers.
@@ -191,15 +200,31 @@ function Base:behind(c, left)
    return assert(self.graph:behind(c, left, BEHIND))
 end
 
+-- How many routes each node has to others: one for each rail that both have; and those of one rail.
+local function routes_of(self, rail)
+   local total, of_rail = {}, {}
+   for k = 1, self.rails do
+      local list = {}
+      for n = 1, #self.nodes do
+         list[#list + 1] = self:router(n, k) and n or nil
+      end
+      for _, n in ipairs(list) do
+         total[n] = (total[n] or 0) + #list - 1
+         of_rail[n] = k == rail and #list - 1 or of_rail[n]
+      end
+   end
+   return total, of_rail
+end
+
 --- Nodes exposed to a component: more than a quarter of their routes to, or from, the others use
 -- it, or may.
 function Base:exposed(c)
-   local node = self:node_of(c)
-   local list, total = {}, (#self.nodes - 1) * self.rails
+   local node, port_rail = self:node_of(c)
+   local total, of_rail = routes_of(self, port_rail)
    if node then
-      return #self.nodes > 1 and 1 / self.rails > EXPOSED and { node } or {}
+      return (of_rail[node] or 0) > EXPOSED * (total[node] or 0) and { node } or {}
    end
-   local use = {}
+   local use, list = {}, {}
    for rail = 1, self.rails do
       local from, to = self.graph:crossing(c, rail)
       for n = 1, #self.nodes do
@@ -209,7 +234,7 @@ function Base:exposed(c)
       end
    end
    for n, u in ipairs(use) do
-      list[#list + 1] = math.max(u[1], u[2]) > EXPOSED * total and n or nil
+      list[#list + 1] = math.max(u[1], u[2]) > EXPOSED * (total[n] or 0) and n or nil
    end
    return list
 end
@@ -217,7 +242,12 @@ end
 --- Components no test can tell apart: the same routes use them.
 -- @return array of classes with two members or more; array of the components no route uses
 function Base:classes()
-   return self.graph:classes()
+   local classes, all = self.graph:classes()
+   local unused = {}
+   for _, c in ipairs(all) do
+      unused[#unused + 1] = self:is_there(c) and c or nil
+   end
+   return classes, unused
 end
 
 Base.neighbours = neighbours.groups

@@ -1,4 +1,6 @@
 --- Bytes per component under a pattern of communication.
+local rails = require "taut.topology.load_rails"
+
 local load = {}
 
 -- Each pattern: function(topo, nodes, opt) → flat array { from node, to node, bytes, … };
@@ -85,61 +87,8 @@ local function all_nodes(topo)
    return list
 end
 
--- What tx and rx carry of all-to-all: the links' kernel does not look at them.
-local function add_ports(topo, out, nodes, bytes)
-   for rail = 1, topo.rails do
-      for _, n in ipairs(nodes) do
-         local e = #topo.nodes * (rail - 1) + n
-         out[2 * e - 1], out[2 * e] = bytes * (#nodes - 1), bytes * (#nodes - 1)
-      end
-   end
-end
-
-local function all_to_all(topo, nodes, opt)
-   local weights, out = {}, {}
-   for e = 1, #topo.nodes * topo.rails do
-      weights[e] = 0
-   end
-   for _, n in ipairs(nodes) do
-      for rail = 1, topo.rails do
-         weights[#topo.nodes * (rail - 1) + n] = 1
-      end
-   end
-   for c = 1, topo.first_link - 1 do
-      out[c] = 0
-   end
-   local bytes = opt.bytes / topo.rails
-   local links, lost = topo.graph:all_to_all(weights, { walk = opt.walk })
-   for l, v in ipairs(links) do
-      out[topo.first_link + l - 1] = v * bytes
-   end
-   add_ports(topo, out, nodes, bytes)
-   return out, lost
-end
-
-local function by_pairs(topo, list, rails)
-   local out, lost = {}, 0
-   for c = 1, #topo.components do
-      out[c] = 0
-   end
-   for rail = 1, rails do
-      local links, without = topo.graph:pair_loads(list, rail)
-      lost = lost + without
-      for l, v in ipairs(links) do
-         local c = topo.first_link + l - 1
-         out[c] = out[c] + v / rails
-      end
-      for i = 1, #list, 3 do
-         local first = #topo.nodes * (rail - 1)
-         local tx, rx = 2 * (first + list[i]) - 1, 2 * (first + list[i + 1])
-         out[tx], out[rx] = out[tx] + list[i + 2] / rails, out[rx] + list[i + 2] / rails
-      end
-   end
-   return out, lost
-end
-
---- Bytes on each component while nodes talk to each other in a pattern; several rails share them
--- evenly, and the links of a set by their weights.
+--- Bytes on each component while nodes talk to each other in a pattern; the rails that both nodes
+-- have, and that have a route, share them evenly, and the links of a set by their weights.
 -- @param self topology
 -- @param name "all-to-all", "ring", "shift" or "nearest"
 -- @param opt table: nodes = array (default all), bytes = for each pair (default 1), by = places
@@ -154,9 +103,9 @@ function load.of(self, name, opt)
    local o = { bytes = opt.bytes or 1, by = opt.by or 1, grid = opt.grid, walk = opt.walk }
    local nodes = opt.nodes or all_nodes(self)
    if name == "all-to-all" then
-      return all_to_all(self, nodes, o)
+      return rails.all_to_all(self, nodes, o)
    end
-   return by_pairs(self, pattern[name](self, nodes, o), self.rails)
+   return rails.pairs(self, pattern[name](self, nodes, o))
 end
 
 return load

@@ -66,27 +66,29 @@ local function time_of(scene, loads, c)
    return loads[c] == 0 and 0 or loads[c] / capacity -- infinite over what has failed
 end
 
+local function add_to_class(classes, at, name, bytes, s)
+   local k = at[name]
+   if not k then
+      k = { class = name, links = 0, used = 0, least = math.huge, most = 0, sum = 0, busy_s = 0 }
+      at[name] = k
+      classes[#classes + 1] = k
+   end
+   k.links, k.sum = k.links + 1, k.sum + bytes
+   k.used = k.used + (bytes > 0 and 1 or 0)
+   k.least, k.most = math.min(k.least, bytes), math.max(k.most, bytes)
+   k.busy_s = math.max(k.busy_s, s)
+end
+
 -- Per class of components: how many, least, mean and most bytes; and all that carry something,
 -- the slowest first.
 local function by_class(scene, loads)
    local topo, classes, at, links = scene.topo, {}, {}, {}
    for c = 1, #topo.components do
-      local name = words.class(topo, c)
-      local k = at[name]
-      if not k then
-         k = { class = name, links = 0, used = 0, least = math.huge, most = 0, sum = 0,
-            busy_s = 0 }
-         at[name] = k
-         classes[#classes + 1] = k
-      end
       local bytes = loads[c]
-      k.links, k.sum = k.links + 1, k.sum + bytes
-      k.used = k.used + (bytes > 0 and 1 or 0)
-      k.least, k.most = math.min(k.least, bytes), math.max(k.most, bytes)
-      k.busy_s = math.max(k.busy_s, time_of(scene, loads, c))
-      if bytes > 0 then
-         links[#links + 1] = c
+      if topo:is_there(c) then
+         add_to_class(classes, at, words.class(topo, c), bytes, time_of(scene, loads, c))
       end
+      links[#links + 1] = bytes > 0 and c or nil
    end
    table.sort(links, function(a, b)
       local ta, tb = time_of(scene, loads, a), time_of(scene, loads, b)

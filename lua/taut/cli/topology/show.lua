@@ -11,21 +11,25 @@ end
 
 ---------------------------------------------------------------- the machine
 
+local function class_row(list, at, name)
+   local k = at[name]
+   if not k then
+      k = { class = name, count = 0, least_Bps = math.huge, most_Bps = 0, total_Bps = 0, bad = 0 }
+      at[name], list[#list + 1] = k, k
+   end
+   return k
+end
+
 local function classes_of(scene)
    local topo, list, at = scene.topo, json.array {}, {}
    for c = 1, #topo.components do
-      local name = words.class(topo, c)
-      local k = at[name]
-      if not k then
-         k = { class = name, count = 0, least_Bps = math.huge, most_Bps = 0, total_Bps = 0,
-            bad = 0 }
-         at[name], list[#list + 1] = k, k
+      if topo:is_there(c) then
+         local k, v = class_row(list, at, words.class(topo, c)), topo.capacity[c]
+         k.count, k.total_Bps = k.count + 1, k.total_Bps + v
+         k.least_Bps, k.most_Bps = math.min(k.least_Bps, v), math.max(k.most_Bps, v)
+         local state = scene.state[c]
+         k.bad = k.bad + ((state == "slow" or state == "failed") and 1 or 0)
       end
-      local v = topo.capacity[c]
-      k.count, k.total_Bps = k.count + 1, k.total_Bps + v
-      k.least_Bps, k.most_Bps = math.min(k.least_Bps, v), math.max(k.most_Bps, v)
-      local state = scene.state[c]
-      k.bad = k.bad + ((state == "slow" or state == "failed") and 1 or 0)
    end
    return list
 end
@@ -54,10 +58,12 @@ local function all_to_all(scene)
 end
 
 local function verdicts(scene)
-   local n = {}
-   for c = 1, #scene.topo.components do
-      local state = scene.state[c] or "unknown"
-      n[state] = (n[state] or 0) + 1
+   local n, topo = {}, scene.topo
+   for c = 1, #topo.components do
+      if topo:is_there(c) then
+         local state = scene.state[c] or "unknown"
+         n[state] = (n[state] or 0) + 1
+      end
    end
    return n
 end
@@ -148,9 +154,9 @@ local function node(scene, n)
    for rail = 1, topo.rails or 1 do
       local tx = 2 * (#topo.nodes * (rail - 1) + n) - 1
       local r = topo:router(n, rail)
-      for k = 0, 1 do
+      for k = 0, r and 1 or -1 do
          local row = words.component(scene, tx + k)
-         row.router, row.rail = r and topo.router_name[r] or nil, rail
+         row.router, row.rail = topo.router_name[r], rail
          rows[#rows + 1] = row
       end
    end
@@ -162,7 +168,7 @@ local function print_node(d)
    print ""
    local rows = {}
    for i, c in ipairs(d.components) do
-      rows[i] = { c.component, c.router or "none",
+      rows[i] = { c.component, c.router,
          report.bandwidth(c.capacity_Bps), words.health(c) }
    end
    words.table({ "COMPONENT", "ROUTER", ">CAPACITY", "HEALTH" }, rows)
