@@ -120,4 +120,17 @@ function tests.test_a_picture_of_a_large_torus_stays_small()
    lu.assertTrue(#text < 2000000)
 end
 
+-- rsvg-convert took three minutes for one path of 16,640 curves.
+function tests.test_no_path_is_long()
+   for _, conf in ipairs { { kind = "dragonfly", groups = 33, routers = 32, nodes_per_router = 1,
+      nodes = "n[0-1055]", capacity = 1 }, { kind = "torus", dims = { 40, 40 },
+      nodes_per_router = 1, nodes = "n[0-1599]", capacity = 1 } } do
+      local text = assert(draw.picture(scene(conf), {}))
+      assert_well_formed(text)
+      for d in text:gmatch '<path d="([^"]*)"' do
+         lu.assertTrue(count(d, "M") <= 100)
+      end
+   end
+end
+
 return tests

@@ -242,4 +242,22 @@ function tests.test_basil_that_is_wrong()
    refused("basil", "\0", 1, "not XML")
 end
 
+-- A tag or comment that never ended was scanned again with every piece of the file.
+function tests.test_basil_that_goes_on_without_end()
+   local long = "begins here has no end within 1048576 bytes"
+   local size = 3 << 20
+   refused("basil", ("a"):rep(size), 1, long)
+   refused("basil", "<BasilResponse>\n<a" .. ("b"):rep(size), 2, long)
+   refused("basil", "<BasilResponse>\n<!--" .. (" comment\n"):rep(size // 9), 2, long)
+   refused("basil", "<BasilResponse>\n<a b='" .. ("c\n"):rep(size // 2), 2, long)
+end
+
+-- Neither one long line nor much text is too long.
+function tests.test_basil_in_one_long_line()
+   local text = BASIL:gsub("\n", " "):gsub(" <ResponseData", ("<x>text</x> "):rep(150000) .. "%0")
+   text = text:gsub(" <ResponseData", "<y>" .. ("blah "):rep(300000) .. "</y>%0")
+   lu.assertTrue(#text > 3 << 20)
+   lu.assertEquals(#assert(read("basil", text)).nodes, 2)
+end
+
 return tests

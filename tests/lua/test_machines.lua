@@ -43,6 +43,14 @@ for name, m in pairs(MACHINES) do
    end
 end
 
+-- Its cards could do DDR, and ran at SDR: 10 Gb/s, 8 of them data.
+function tests.test_atlas_ran_at_sdr()
+   local topo = machine "atlas"
+   for c = 1, #topo.components do
+      lu.assertEquals(topo.capacity[c], 4 * 2.5e9 * 8 / 10 / 8)
+   end
+end
+
 function tests.test_service_nodes_of_titan_are_whole_modules()
    local topo = machine "titan"
    local empty, by_place = 0, {}

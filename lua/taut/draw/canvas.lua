@@ -2,7 +2,7 @@
 --
 -- Places are collected first, in pixels from the upper left corner of the drawing; `finish` adds
 -- title, list of what is wrong, and legend.  Cables about which there is nothing to say are drawn
--- together, thousands of them in one path; each bad one is an element of its own, drawn last and
+-- together, a hundred of them in one path; each bad one is an element of its own, drawn last and
 -- numbered, and its number stands in the list.
 local look = require "taut.draw.look"
 local paint = require "taut.draw.paint"

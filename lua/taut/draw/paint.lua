@@ -8,6 +8,17 @@ local paint = {}
 local LISTED = 28     -- bad cables with a number and a line in the list
 local LIST_WIDTH = 330
 local EDGE = 24       -- empty space around everything
+local PIECE = 100     -- lines or squares of one path
+
+-- Many pieces that look the same.  What draws an SVG takes time of the square of a path's length,
+-- so they are many paths; in one group, so that a lucent line is no darker where pieces cross.
+local function draw_pieces(doc, list, attrs)
+   doc:open(attrs)
+   for i = 1, #list, PIECE do
+      doc:path(table.concat(list, "", i, math.min(i + PIECE - 1, #list)))
+   end
+   doc:close()
+end
 
 local function draw_paths(self, doc)
    for _, b in ipairs(self.boxes) do
@@ -17,9 +28,9 @@ local function draw_paths(self, doc)
       for _, state in ipairs(look.states) do
          local path = self.paths[thick] and self.paths[thick][state]
          if path then
-            doc:path(table.concat(path), { fill = "none", stroke = look.line[state],
+            draw_pieces(doc, path, { fill = "none", stroke = look.line[state],
                stroke_width = (self.o.thin or 1.2) * (1 + (thick - 1) * 0.5),
-               stroke_opacity = self.o.opacity })
+               opacity = self.o.opacity })
          end
       end
    end
@@ -37,11 +48,11 @@ local function draw_dots(self, doc)
       end
    end
    if #plain > 0 then
-      doc:path(table.concat(plain), { fill = "#8a97a3" })
+      draw_pieces(doc, plain, { fill = "#8a97a3" })
    end
 end
 
--- Batched by look: one path for all plain squares of a kind.
+-- Plain squares are batched by look.
 local function draw_routers(self, doc)
    local plain = {}
    for _, q in ipairs(self.routers) do
@@ -59,8 +70,7 @@ local function draw_routers(self, doc)
    end
    for _, fill in ipairs { "#3f5468", "#ffffff" } do
       if plain[fill] then
-         doc:path(table.concat(plain[fill]), { fill = fill, stroke = "#3f5468",
-            stroke_width = 0.8 })
+         draw_pieces(doc, plain[fill], { fill = fill, stroke = "#3f5468", stroke_width = 0.8 })
       end
    end
 end

@@ -10,6 +10,7 @@ local wiring = require "taut.import.wiring"
 local alps_basil = { summary = "ALPS BASIL inventory (XML): nodes and their places; added to rtr" }
 
 local MOST_DEPTH = 24
+local CHUNK = 1 << 16
 local quote = source.quote
 
 local function attribute(src, line, attrs, name)
@@ -88,14 +89,29 @@ local function handlers(st, src)
    }
 end
 
+-- A tag or comment that does not end is scanned again from its beginning with every chunk, which
+-- takes time of the square of its length: so it has the length of a line at most.  An inventory
+-- may well be a single line.
+local function too_long(st, src, parser, fed)
+   local line, _, begin = parser:pos()
+   local most = source.limits.line_bytes
+   if not st.failed and fed - (begin or 0) > most then
+      _, st.failed = pcall(src.fail, src, line,
+         "what begins here has no end within %d bytes, expected XML", most)
+   end
+end
+
 local function parse(src)
    local st = { list = {}, nid_line = {}, depth = 0 }
    local parser = lxp.new(handlers(st, src))
-   local size, at = 1 << 16, 1
+   local at = 1
    local ok, message, line = true, nil, nil
    while ok and not st.failed and at <= #src.text do
-      ok, message, line = parser:parse(src.text:sub(at, at + size - 1))
-      at = at + size
+      ok, message, line = parser:parse(src.text:sub(at, at + CHUNK - 1))
+      at = at + CHUNK
+      if ok and at <= #src.text then
+         too_long(st, src, parser, at - 1)
+      end
    end
    if ok and not st.failed then
       ok, message, line = parser:parse()
