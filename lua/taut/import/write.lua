@@ -1,7 +1,9 @@
 --- Writes what was imported as a topology of taut.lua.
 --
 -- A torus or mesh without misfits becomes a few lines of its model; everything else is written
--- out as wiring, of which `fattree` (where there are levels) or `graph` builds routes.
+-- out as wiring, of which `fattree` (where there are levels), `dragonfly`, `hyperx` or `graph`
+-- builds routes (taut.import.model says which).
+local model = require "taut.import.model"
 local source = require "taut.import.source"
 
 local write = {}
@@ -76,36 +78,9 @@ local function in_order(names)
 end
 write.in_order = in_order
 
--- Bandwidth that all have, or nil.
-local function common(list)
-   local first = list[1]
-   for _, v in ipairs(list) do
-      if v ~= first then
-         return nil
-      end
-   end
-   return first
-end
-
--- What all links and all rails carry (nil where they differ), and whether some do not say.
-local function same_everywhere(w)
-   local links, rails, open = {}, {}, { link = false, rail = false }
-   for _, c in ipairs(w.cables) do
-      links[#links + 1] = c.Bps or false
-      open.link = open.link or not c.Bps
-   end
-   for _, n in ipairs(w.nodes) do
-      for _, r in ipairs(n.rails) do
-         rails[#rails + 1] = r.Bps or false
-         open.rail = open.rail or not r.Bps
-      end
-   end
-   return common(links), common(rails), open
-end
-
 -- What stands under `capacity`: what the file does not say, and for a model the rest as well.
 local function capacity_lines(w, opts, needed)
-   local link, rail, open = same_everywhere(w)
+   local link, rail, open = model.bandwidth(w)
    if needed and not open.link and not open.rail then
       return ("   capacity = { tx = %s, rx = %s, link = %s },\n"):format(value(rail), value(rail),
          value(link or rail))
@@ -121,30 +96,6 @@ local function capacity_lines(w, opts, needed)
    return ("   -- bytes per second; %s does not say what %s carry: %s\n   capacity = nil,\n")
       :format(w.format, open.rail and (open.link and "links and nodes" or "nodes") or "links",
       fields:gsub("%%s", "..."))
-end
-
--- Can the model say all there is?  One rail, the same nodes everywhere, nothing that did not fit,
--- and no tables, which may route otherwise.
-local function fits_model(w, found)
-   if w.tables or found.kind ~= "torus" and found.kind ~= "mesh" or #found.dims > 6 or
-      #found.misfits > 0 or found.nodes_per_router[1] ~= found.nodes_per_router[2] or
-      found.nodes_per_router[1] < 1 then
-      return false
-   end
-   for d, n in ipairs(found.links) do
-      -- several cables, or lengths that the model counts otherwise
-      if n ~= 1 or found.dims[d] < 2 then
-         return false
-      end
-   end
-   for _, n in ipairs(w.nodes) do
-      if #n.rails ~= 1 then
-         return false
-      end
-   end
-   local link, rail, open = same_everywhere(w)
-   return (open.link or link or #w.cables == 0) and (open.rail or rail) and
-      open.link == open.rail
 end
 
 -- Nodes in the order of the model: by coordinates of their router, first one slowest.
@@ -212,8 +163,7 @@ local function forwarding(w, out)
    out[#out + 1] = "      },\n"
 end
 
-local function wiring_text(w, found, opts)
-   local kind = found.kind == "fattree" and not w.tables and "fattree" or "graph"
+local function wiring_text(w, kind, opts)
    local out = { ("topology = %s {\n"):format(kind), capacity_lines(w, opts, false),
       "   wiring = {\n",
       ("      source = %s,\n      format = %s,\n"):format(text(w.source), text(w.format)) }
@@ -227,11 +177,14 @@ local function wiring_text(w, found, opts)
    return table.concat(out)
 end
 
-local function remarks(w, found)
+local function remarks(w, found, why)
    local out = { ("-- From %s (%s): %s.\n"):format(source.quote(w.source), w.format,
       require("taut.import.recognise").words(found)) }
    for _, m in ipairs(found.misfits) do
       out[#out + 1] = ("-- What does not fit: %s\n"):format((m:gsub("%c", " ")))
+   end
+   if why then
+      out[#out + 1] = ("-- Written as a graph: %s\n"):format((why:gsub("%c", " ")))
    end
    for _, n in ipairs(w.notes or {}) do
       out[#out + 1] = ("-- Line %d: %s\n"):format(n.line, (n.text:gsub("%c", " ")))
@@ -247,8 +200,12 @@ end
 -- @return the text: comments, then `topology = …`
 function write.text(w, found, opts)
    opts = opts or {}
-   local body = opts.as ~= "graph" and fits_model(w, found) and model_text or wiring_text
-   return remarks(w, found) .. body(w, opts.as == "graph" and { kind = "graph" } or found, opts)
+   local kind, wiring, why = "graph", w, nil
+   if opts.as ~= "graph" then
+      kind, wiring, why = model.choose(w, found)
+   end
+   return remarks(w, found, why) .. (wiring and wiring_text(wiring, kind, opts) or
+      model_text(w, found, opts))
 end
 
 return write
