@@ -300,6 +300,15 @@ void taut_lost_add(struct taut_lost *lost, uint32_t r, uint32_t s,
     }
 }
 
+uint64_t taut_part_weight(const uint64_t *w, const uint32_t *router, uint32_t n)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        sum += w[router[i]];
+    return sum;
+}
+
 int taut_graph_route(const struct taut_graph *g, uint32_t r, uint32_t s,
                      uint32_t dst, struct taut_route *t)
 {

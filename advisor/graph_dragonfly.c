@@ -18,15 +18,14 @@ static void find_direct(const struct taut_dragonfly *d,
                         const struct taut_graph *g, uint32_t r,
                         uint32_t *direct)
 {
-    for (uint32_t i = g->out_first[r]; i < g->out_first[r + 1]; i++) {
-        uint32_t l = g->out[i], m = d->member[g->to[l]];
-        if (d->group[g->to[l]] != d->group[r] || !taut_graph_is_up(g, l))
-            continue;
-        direct[m] = direct[m] == TAUT_GRAPH_NONE ? l : SEVERAL;
+    for (uint32_t i = d->near_first[r]; i < d->near_first[r + 1]; i++) {
+        uint32_t l = d->near[i], m = d->member[g->to[l]];
+        if (taut_graph_is_up(g, l))
+            direct[m] = direct[m] == TAUT_GRAPH_NONE ? l : SEVERAL;
     }
-    for (uint32_t i = g->out_first[r]; i < g->out_first[r + 1]; i++) {
-        uint32_t m = d->member[g->to[g->out[i]]];
-        if (d->group[g->to[g->out[i]]] == d->group[r] && direct[m] == SEVERAL)
+    for (uint32_t i = d->near_first[r]; i < d->near_first[r + 1]; i++) {
+        uint32_t m = d->member[g->to[d->near[i]]];
+        if (direct[m] == SEVERAL)
             direct[m] = TAUT_GRAPH_NONE;
     }
 }
@@ -49,11 +48,10 @@ static void measure_from(struct taut_dragonfly *d, const struct taut_graph *g,
     while (head < tail) {
         uint32_t at = queue[head++];
         uint8_t steps = dist[d->member[at]];
-        for (uint32_t i = g->out_first[at];
-             steps < TAUT_DRAGONFLY_LOCAL && i < g->out_first[at + 1]; i++) {
-            uint32_t l = g->out[i], to = g->to[l];
-            if (d->group[to] != mine || dist[d->member[to]] != FAR ||
-                !taut_graph_is_up(g, l))
+        for (uint32_t i = d->near_first[at];
+             steps < TAUT_DRAGONFLY_LOCAL && i < d->near_first[at + 1]; i++) {
+            uint32_t l = d->near[i], to = g->to[l];
+            if (dist[d->member[to]] != FAR || !taut_graph_is_up(g, l))
                 continue;
             dist[d->member[to]] = (uint8_t)(steps + 1);
             queue[tail++] = to;
@@ -122,6 +120,8 @@ static void dragonfly_destroy(void *self)
     free(d->member);
     free(d->group_first);
     free(d->routers);
+    free(d->near_first);
+    free(d->near);
     free(d->dist_first);
     free(d->dist);
     free(d->direct);
@@ -139,6 +139,7 @@ static const struct taut_engine dragonfly_engine = {
     .update = dragonfly_update,
     .loads = taut_dragonfly_loads,
     .pair_loads = taut_dragonfly_pair_loads,
+    .parts = taut_dragonfly_parts,
     .destroy = dragonfly_destroy,
 };
 
@@ -169,12 +170,15 @@ static bool allocate(struct taut_dragonfly *d, const struct taut_graph *g)
     d->member = calloc(g->routers, sizeof(*d->member));
     d->group_first = calloc((size_t)d->groups + 1, sizeof(*d->group_first));
     d->routers = calloc(g->routers, sizeof(*d->routers));
+    d->near_first = calloc((size_t)g->routers + 1, sizeof(*d->near_first));
+    d->near = calloc((size_t)g->links + 1, sizeof(*d->near));
     d->dist_first = calloc(g->routers, sizeof(*d->dist_first));
     d->is_whole = calloc(d->groups, sizeof(*d->is_whole));
     d->pair_first = calloc(pairs + 1, sizeof(*d->pair_first));
     d->pair = calloc((size_t)g->links + 1, sizeof(*d->pair));
     return d->group && d->member && d->group_first && d->routers &&
-           d->dist_first && d->is_whole && d->pair_first && d->pair;
+           d->near_first && d->near && d->dist_first && d->is_whole &&
+           d->pair_first && d->pair;
 }
 
 /* The usual two passes: first[k + 1] counts, then moves on to first[k]. */
@@ -186,6 +190,19 @@ static void list_members(struct taut_dragonfly *d, uint32_t routers)
         d->group_first[k + 1] += d->group_first[k];
     for (uint32_t r = 0; r < routers; r++)
         d->routers[d->group_first[d->group[r]] + d->member[r]] = r;
+}
+
+static void list_near(struct taut_dragonfly *d, const struct taut_graph *g)
+{
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < g->routers; r++) {
+        d->near_first[r] = n;
+        for (uint32_t i = g->out_first[r]; i < g->out_first[r + 1]; i++)
+            if (d->group[g->to[g->out[i]]] == d->group[r])
+                d->near[n++] = g->out[i];
+    }
+    d->near_first[g->routers] = n;
 }
 
 static void list_pairs(struct taut_dragonfly *d, const struct taut_graph *g)
@@ -231,11 +248,9 @@ static uint32_t entries_max(const struct taut_dragonfly *d,
 
     for (uint32_t k = 0; k < d->groups; k++) {
         uint32_t n = 0;
-        for (uint32_t i = d->group_first[k]; i < d->group_first[k + 1]; i++) {
-            uint32_t r = d->routers[i];
-            for (uint32_t j = g->out_first[r]; j < g->out_first[r + 1]; j++)
-                n += d->group[g->to[g->out[j]]] == k;
-        }
+        for (uint32_t i = d->group_first[k]; i < d->group_first[k + 1]; i++)
+            n +=
+                d->near_first[d->routers[i] + 1] - d->near_first[d->routers[i]];
         inside += n;
         most = n > most ? n : most;
     }
@@ -262,6 +277,7 @@ int taut_dragonfly_create(struct taut_graph *g,
         goto memory;
     memcpy(d->group, conf->group, g->routers * sizeof(*d->group));
     list_members(d, g->routers);
+    list_near(d, g);
     list_pairs(d, g);
     if (!place(d, g))
         goto memory;

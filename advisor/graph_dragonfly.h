@@ -55,6 +55,8 @@ struct taut_dragonfly {
     uint32_t *member;      /* [routers] number inside the group */
     uint32_t *group_first; /* [groups + 1] into 'routers' */
     uint32_t *routers;     /* [routers] by group */
+    uint32_t *near_first;  /* [routers + 1] into 'near' */
+    uint32_t *near;        /* links out of a router that stay in its group */
     size_t *dist_first;    /* [routers] into 'dist' */
     uint8_t *dist;         /* links from router to member, or FAR */
     uint32_t *direct;      /* like dist: the only link there; else NONE */
@@ -77,6 +79,17 @@ static inline uint32_t taut_dragonfly_direct(const struct taut_dragonfly *d,
     return d->direct[d->dist_first[r] + d->member[s]];
 }
 
+/* Is 'link', out of x and inside its group, the first hop of a shortest way
+ * from there to y?  Whether it is up is another question. */
+static inline bool taut_dragonfly_leads_to(const struct taut_dragonfly *d,
+                                           const struct taut_graph *g,
+                                           uint32_t link, uint32_t x,
+                                           uint32_t y)
+{
+    return taut_dragonfly_dist(d, g->to[link], y) + 1 ==
+           taut_dragonfly_dist(d, x, y);
+}
+
 /* Part of the traffic from router r that takes minimal ways. */
 double taut_dragonfly_minimal_share(const struct taut_dragonfly *d, uint32_t r);
 
@@ -86,11 +99,39 @@ int taut_dragonfly_route(const void *self, const struct taut_graph *g,
 uint32_t taut_dragonfly_hops(const void *self, const struct taut_graph *g,
                              uint32_t r, uint32_t s, uint32_t dst);
 
-/* The route if the mode were this one, and all traffic took it. */
-int taut_dragonfly_route_as(const struct taut_dragonfly *d,
+/* Parts of a route from one group to another: what is in the first group, the
+ * links between groups with what is in other groups, what is in the last. */
+enum taut_dragonfly_legs {
+    TAUT_DRAGONFLY_FIRST = 1,
+    TAUT_DRAGONFLY_BETWEEN = 2,
+    TAUT_DRAGONFLY_LAST = 4,
+    TAUT_DRAGONFLY_WHOLE = 7,
+};
+
+struct taut_dragonfly_way {
+    enum taut_dragonfly_mode mode;
+    double share;  /* of the traffic that takes it, 0..1 */
+    unsigned legs; /* sum of taut_dragonfly_legs; other stages are left out */
+};
+
+/* The route of that kind. */
+int taut_dragonfly_route_by(const struct taut_dragonfly *d,
                             const struct taut_graph *g,
-                            enum taut_dragonfly_mode mode, uint32_t r,
+                            const struct taut_dragonfly_way *way, uint32_t r,
                             uint32_t s, struct taut_route *t);
+
+/* Have all routes from group a to group b, a != b, the same legs, LAST but
+ * for where they end, FIRST but for where they begin?  They do where all
+ * gateways can be used from everywhere, and how far they are counts for
+ * nothing. */
+bool taut_dragonfly_is_alike(const struct taut_dragonfly *d,
+                             enum taut_dragonfly_mode mode, uint32_t a,
+                             uint32_t b);
+
+/* taut_engine's parts. */
+int taut_dragonfly_parts(const void *self, const struct taut_graph *g,
+                         const uint64_t *src, const uint64_t *dst,
+                         taut_part_f visit, void *arg);
 
 /* What share of each pair of groups' traffic goes over other groups.
  *   demand  [groups * groups] bytes from one group to another

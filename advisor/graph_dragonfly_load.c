@@ -2,14 +2,15 @@
 /* What traffic of many pairs puts on a dragonfly's links: first the demand
  * between the routers of each group (to, from and between gateways), then
  * that demand over the ways inside the groups, once for each two routers
- * instead of once for each pair that comes by. */
+ * instead of once for each pair that comes by.  What goes over other groups
+ * is added up in graph_dragonfly_around.c. */
 #include <config.h>
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/graph_dragonfly.h"
+#include "advisor/graph_dragonfly_around.h"
 
 #define FAR TAUT_DRAGONFLY_FAR
 
@@ -19,6 +20,7 @@ struct job {
     double *load;   /* [links] */
     double *demand; /* like d->dist */
     double *moved;  /* [groups * groups] adaptive: goes over other groups */
+    struct taut_around around;
     struct taut_route route;
 };
 
@@ -31,27 +33,24 @@ static double *demand_of(const struct job *j, uint32_t r, uint32_t s)
 
 static bool leads_to(const struct job *j, uint32_t link, uint32_t x, uint32_t y)
 {
-    const struct taut_dragonfly *d = j->d;
-    uint32_t to = j->g->to[link];
-
-    return d->group[to] == d->group[x] &&
-           taut_dragonfly_dist(d, to, y) + 1 == taut_dragonfly_dist(d, x, y) &&
+    return taut_dragonfly_leads_to(j->d, j->g, link, x, y) &&
            taut_graph_is_up(j->g, link);
 }
 
 static void spread(const struct job *j, uint32_t x, uint32_t y, double amount)
 {
+    const struct taut_dragonfly *d = j->d;
     const struct taut_graph *g = j->g;
-    uint32_t n = 0, direct = taut_dragonfly_direct(j->d, x, y);
+    uint32_t n = 0, direct = taut_dragonfly_direct(d, x, y);
 
     if (direct != TAUT_GRAPH_NONE) {
         j->load[direct] += amount;
         return;
     }
-    for (uint32_t i = g->out_first[x]; i < g->out_first[x + 1]; i++)
-        n += leads_to(j, g->out[i], x, y);
-    for (uint32_t i = g->out_first[x]; i < g->out_first[x + 1]; i++) {
-        uint32_t l = g->out[i];
+    for (uint32_t i = d->near_first[x]; i < d->near_first[x + 1]; i++)
+        n += leads_to(j, d->near[i], x, y);
+    for (uint32_t i = d->near_first[x]; i < d->near_first[x + 1]; i++) {
+        uint32_t l = d->near[i];
         if (!leads_to(j, l, x, y))
             continue;
         j->load[l] += amount / n;
@@ -60,7 +59,7 @@ static void spread(const struct job *j, uint32_t x, uint32_t y, double amount)
     }
 }
 
-static void spread_all(const struct job *j)
+static void spread_all(struct job *j)
 {
     const struct taut_dragonfly *d = j->d;
 
@@ -73,6 +72,7 @@ static void spread_all(const struct job *j)
                 spread(j, r, s, amount);
         }
     }
+    taut_around_spread(&j->around, d, j->g, j->load, &j->route);
 }
 
 /* ---- the first step ---- */
@@ -81,9 +81,10 @@ static void spread_all(const struct job *j)
 static bool add_route(struct job *j, enum taut_dragonfly_mode mode, uint32_t r,
                       uint32_t s, double amount)
 {
+    struct taut_dragonfly_way way = {mode, 1, TAUT_DRAGONFLY_WHOLE};
     struct taut_route *t = &j->route;
 
-    if (taut_dragonfly_route_as(j->d, j->g, mode, r, s, t) < 0)
+    if (taut_dragonfly_route_by(j->d, j->g, &way, r, s, t) < 0)
         return false;
     for (uint32_t i = 0; i < t->entries; i++)
         j->load[t->link[i]] += amount * (t->has_sets ? t->weight[i] : 1);
@@ -150,6 +151,42 @@ static bool add_between(struct job *j, uint32_t r, uint32_t s, double amount)
     return sum > 0;
 }
 
+/* Over each other router of the group, equally; returns false where there is
+ * none. */
+static bool add_around_inside(struct job *j, uint32_t r, uint32_t s,
+                              double amount)
+{
+    const struct taut_dragonfly *d = j->d;
+    uint32_t mine = d->group[r], n = 0;
+
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = d->group_first[mine]; i < d->group_first[mine + 1];
+             i++) {
+            uint32_t x = d->routers[i];
+            if (x == r || x == s || taut_dragonfly_dist(d, r, x) == FAR ||
+                taut_dragonfly_dist(d, x, s) == FAR)
+                continue;
+            if (pass == 0) {
+                n++;
+                continue;
+            }
+            *demand_of(j, r, x) += amount / n;
+            *demand_of(j, x, s) += amount / n;
+        }
+    return n > 0;
+}
+
+/* As Valiant; returns false without a route. */
+static bool add_around(struct job *j, uint32_t r, uint32_t s, double amount)
+{
+    if (j->d->group[r] == j->d->group[s])
+        return add_around_inside(j, r, s, amount) ||
+               add_route(j, TAUT_DRAGONFLY_VALIANT, r, s, amount);
+    int rc = taut_around_add(&j->around, j->d, j->g, r, s, amount, &j->route);
+    return rc == 1 ? add_route(j, TAUT_DRAGONFLY_VALIANT, r, s, amount)
+                   : rc == 0;
+}
+
 /* Returns false without a route. */
 static bool add_pair(struct job *j, uint32_t r, uint32_t s, double amount)
 {
@@ -157,12 +194,12 @@ static bool add_pair(struct job *j, uint32_t r, uint32_t s, double amount)
     double moved =
         j->moved[(size_t)d->group[r] * d->groups + d->group[s]] * amount;
 
-    if (moved > 0 && add_route(j, TAUT_DRAGONFLY_VALIANT, r, s, moved))
+    if (moved > 0 && add_around(j, r, s, moved))
         amount -= moved;
     if (amount <= 0)
         return true;
     if (d->mode == TAUT_DRAGONFLY_VALIANT)
-        return add_route(j, d->mode, r, s, amount);
+        return add_around(j, r, s, amount);
     if (d->group[r] != d->group[s])
         return add_between(j, r, s, amount) ||
                add_route(j, d->mode, r, s, amount);
@@ -176,6 +213,7 @@ static void job_fini(struct job *j)
 {
     free(j->demand);
     free(j->moved);
+    taut_around_fini(&j->around);
     taut_route_fini(&j->route);
 }
 
@@ -194,6 +232,8 @@ static int job_init(struct job *j, const double *between)
         errno = ENOMEM;
         return -1;
     }
+    if (d->mode != TAUT_DRAGONFLY_MINIMAL)
+        taut_around_init(&j->around, d, j->g); /* without it: pair by pair */
     return d->mode == TAUT_DRAGONFLY_ADAPTIVE
                ? taut_dragonfly_balance(d, j->g, between, j->moved)
                : 0;

@@ -13,11 +13,15 @@
 #define FAR TAUT_DRAGONFLY_FAR
 #define LOCAL TAUT_DRAGONFLY_LOCAL
 
+#define SEARCHED 16 /* links up to which a stage is searched from its end */
+
 /* Shares of links; those of one leg and hop are one stage. */
 struct shares {
     uint32_t n, max;
     uint32_t *link;
     double *weight;
+    uint32_t *slot; /* [2 * max] hash table: place in 'link', from 1; NULL
+                       while max is SEARCHED */
 };
 
 enum leg { FIRST, BETWEEN, LAST, LEGS };
@@ -25,30 +29,41 @@ enum leg { FIRST, BETWEEN, LAST, LEGS };
 struct legs {
     const struct taut_dragonfly *d;
     const struct taut_graph *g;
-    enum taut_dragonfly_mode mode;
+    const struct taut_dragonfly_way *way;
     struct shares local[LEGS][LOCAL];
     struct shares global[2];
-    uint32_t since[LEGS][LOCAL]; /* entries before are other groups' */
-    bool failed;                 /* out of memory */
+    bool failed; /* out of memory */
 };
+
+static void shares_fini(struct shares *s)
+{
+    free(s->link);
+    free(s->weight);
+    free(s->slot);
+}
 
 static void legs_fini(struct legs *l)
 {
-    struct shares *s = &l->local[0][0];
+    for (uint32_t i = 0; i < LEGS * LOCAL; i++)
+        shares_fini(&l->local[0][0] + i);
+    shares_fini(&l->global[0]);
+    shares_fini(&l->global[1]);
+}
 
-    for (uint32_t i = 0; i < LEGS * LOCAL; i++) {
-        free(s[i].link);
-        free(s[i].weight);
-    }
-    for (uint32_t i = 0; i < 2; i++) {
-        free(l->global[i].link);
-        free(l->global[i].weight);
-    }
+/* The slot of a link, or the empty one where it belongs. */
+static uint32_t *slot_of(const struct shares *s, uint32_t link)
+{
+    uint32_t mask = 2 * s->max - 1;
+    uint32_t i = (link * UINT32_C(2654435761)) >> 7 & mask;
+
+    while (s->slot[i] != 0 && s->link[s->slot[i] - 1] != link)
+        i = (i + 1) & mask;
+    return &s->slot[i];
 }
 
 static bool grow(struct shares *s)
 {
-    uint32_t max = s->max ? 2 * s->max : 32;
+    uint32_t max = s->max ? 4 * s->max : SEARCHED;
     uint32_t *link = realloc(s->link, max * sizeof(*link));
     if (link != NULL)
         s->link = link;
@@ -58,56 +73,90 @@ static bool grow(struct shares *s)
     if (link == NULL || weight == NULL)
         return false;
     s->max = max;
-    return true;
+    if (max == SEARCHED)
+        return true;
+    free(s->slot);
+    s->slot = calloc(2 * (size_t)max, sizeof(*s->slot));
+    for (uint32_t i = 0; s->slot != NULL && i < s->n; i++)
+        *slot_of(s, link[i]) = i + 1;
+    return s->slot != NULL;
 }
 
-static void add(struct legs *l, struct shares *s, uint32_t since, uint32_t link,
-                double weight)
+/* Place of a link, n where it has none. */
+static uint32_t find(const struct shares *s, uint32_t link)
 {
-    for (uint32_t i = since; i < s->n; i++)
-        if (s->link[i] == link) {
-            s->weight[i] += weight;
-            return;
-        }
-    if (s->n == s->max && !grow(s)) {
+    uint32_t i = 0;
+
+    if (s->slot != NULL) {
+        uint32_t *slot = slot_of(s, link);
+        return *slot != 0 ? *slot - 1 : s->n;
+    }
+    while (i < s->n && s->link[i] != link)
+        i++;
+    return i;
+}
+
+static void add(struct legs *l, struct shares *s, uint32_t link, double weight)
+{
+    uint32_t i = find(s, link);
+
+    if (i < s->n) {
+        s->weight[i] += weight;
+        return;
+    }
+    if (l->failed || (s->n == s->max && !grow(s))) {
         l->failed = true;
         return;
     }
     s->link[s->n] = link;
     s->weight[s->n++] = weight;
+    if (s->slot != NULL)
+        *slot_of(s, link) = s->n;
 }
 
-/* Is 'link' the first hop of a shortest way from x to y in their group? */
-static bool leads_to(const struct taut_dragonfly *d, const struct taut_graph *g,
-                     uint32_t link, uint32_t x, uint32_t y)
+static bool wants(const struct legs *l, enum leg leg)
 {
-    uint32_t to = g->to[link];
+    return l->way->legs & 1U << leg;
+}
 
-    return d->group[to] == d->group[x] &&
-           taut_dragonfly_dist(d, to, y) + 1 == taut_dragonfly_dist(d, x, y) &&
-           taut_graph_is_up(g, link);
+/* A link between two groups, each only once. */
+static void add_global(struct legs *l, uint32_t hop, uint32_t link,
+                       double weight)
+{
+    struct shares *s = &l->global[hop];
+
+    if (wants(l, BETWEEN))
+        add(l, s, link, weight);
+}
+
+static bool leads_to(const struct legs *l, uint32_t link, uint32_t x,
+                     uint32_t y)
+{
+    return taut_dragonfly_leads_to(l->d, l->g, link, x, y) &&
+           taut_graph_is_up(l->g, link);
 }
 
 /* All shortest ways from x to y inside their group, equally. */
 static void spread(struct legs *l, enum leg leg, uint32_t hop, uint32_t x,
                    uint32_t y, double share)
 {
+    const struct taut_dragonfly *d = l->d;
     const struct taut_graph *g = l->g;
-    uint32_t n = 0, direct = taut_dragonfly_direct(l->d, x, y);
+    uint32_t n = 0, direct = taut_dragonfly_direct(d, x, y);
 
-    if (x == y || share <= 0)
+    if (x == y || share <= 0 || !wants(l, leg))
         return;
     if (direct != TAUT_GRAPH_NONE) {
-        add(l, &l->local[leg][hop], l->since[leg][hop], direct, share);
+        add(l, &l->local[leg][hop], direct, share);
         return;
     }
-    for (uint32_t i = g->out_first[x]; i < g->out_first[x + 1]; i++)
-        n += leads_to(l->d, g, g->out[i], x, y);
-    for (uint32_t i = g->out_first[x]; i < g->out_first[x + 1]; i++) {
-        uint32_t link = g->out[i];
-        if (!leads_to(l->d, g, link, x, y))
+    for (uint32_t i = d->near_first[x]; i < d->near_first[x + 1]; i++)
+        n += leads_to(l, d->near[i], x, y);
+    for (uint32_t i = d->near_first[x]; i < d->near_first[x + 1]; i++) {
+        uint32_t link = d->near[i];
+        if (!leads_to(l, link, x, y))
             continue;
-        add(l, &l->local[leg][hop], l->since[leg][hop], link, share / n);
+        add(l, &l->local[leg][hop], link, share / n);
         spread(l, leg, hop + 1, g->to[link], y, share / n);
     }
 }
@@ -126,11 +175,11 @@ static bool go_direct(struct legs *l, uint32_t r, uint32_t s, double share)
         return false;
     }
     taut_gates_open(d, l->g, a, b, r, s, &way);
-    taut_gates_share_out(l->mode, l->g, &way);
+    taut_gates_share_out(l->way->mode, l->g, &way);
     for (uint32_t i = 0; i < way.n; i++) {
         const struct taut_gate *w = &way.gate[i];
         spread(l, FIRST, 0, r, l->g->from[w->link], share * w->share);
-        add(l, &l->global[0], l->global[0].n, w->link, share * w->share);
+        add_global(l, 0, w->link, share * w->share);
         spread(l, LAST, 0, l->g->to[w->link], s, share * w->share);
     }
     bool found = way.n > 0;
@@ -140,31 +189,23 @@ static bool go_direct(struct legs *l, uint32_t r, uint32_t s, double share)
 
 /* ---- over another group ---- */
 
-/* Make what has been added so far another group's. */
-static void next_group(struct legs *l)
-{
-    for (uint32_t h = 0; h < LOCAL; h++)
-        l->since[BETWEEN][h] = l->local[BETWEEN][h].n;
-}
-
 static void go_over(struct legs *l, uint32_t r, uint32_t s,
                     const struct taut_gates *there, const struct taut_gates *on,
                     double share)
 {
     const struct taut_graph *g = l->g;
 
-    next_group(l);
     for (uint32_t i = 0; i < there->n; i++) {
         const struct taut_gate *w = &there->gate[i];
         spread(l, FIRST, 0, r, g->from[w->link], share * w->share);
-        add(l, &l->global[0], l->global[0].n, w->link, share * w->share);
-        for (uint32_t k = 0; k < on->n; k++)
+        add_global(l, 0, w->link, share * w->share);
+        for (uint32_t k = 0; wants(l, BETWEEN) && k < on->n; k++)
             spread(l, BETWEEN, 0, g->to[w->link], g->from[on->gate[k].link],
                    share * w->share * on->gate[k].share);
     }
     for (uint32_t k = 0; k < on->n; k++) {
         const struct taut_gate *w = &on->gate[k];
-        add(l, &l->global[1], l->global[1].n, w->link, share * w->share);
+        add_global(l, 1, w->link, share * w->share);
         spread(l, LAST, 0, g->to[w->link], s, share * w->share);
     }
 }
@@ -240,12 +281,13 @@ double taut_dragonfly_minimal_share(const struct taut_dragonfly *d, uint32_t r)
                                                             : 1;
 }
 
-static bool fill(struct legs *l, uint32_t r, uint32_t s, double share)
+static bool fill(struct legs *l, uint32_t r, uint32_t s)
 {
     const struct taut_dragonfly *d = l->d;
     bool same = d->group[r] == d->group[s];
+    double share = l->way->share;
 
-    if (l->mode == TAUT_DRAGONFLY_VALIANT &&
+    if (l->way->mode == TAUT_DRAGONFLY_VALIANT &&
         (same ? go_around_inside(l, r, s, 1) : go_around(l, r, s, 1)))
         return true;
     if (same ? go_inside(l, r, s, share) : go_direct(l, r, s, share))
@@ -261,13 +303,15 @@ static void emit_local(const struct legs *l, enum leg leg, struct taut_route *t)
     }
 }
 
-static int route(const struct taut_dragonfly *d, const struct taut_graph *g,
-                 enum taut_dragonfly_mode mode, double share, uint32_t r,
-                 uint32_t s, struct taut_route *t)
+int taut_dragonfly_route_by(const struct taut_dragonfly *d,
+                            const struct taut_graph *g,
+                            const struct taut_dragonfly_way *way, uint32_t r,
+                            uint32_t s, struct taut_route *t)
 {
-    struct legs l = {.d = d, .g = g, .mode = mode};
+    struct legs l = {.d = d, .g = g, .way = way};
 
-    bool found = fill(&l, r, s, share) && !l.failed;
+    taut_route_begin(t);
+    bool found = fill(&l, r, s) && !l.failed;
     if (found) {
         emit_local(&l, FIRST, t);
         taut_route_add_part(t, l.global[0].link, l.global[0].weight,
@@ -286,16 +330,9 @@ int taut_dragonfly_route(const void *self, const struct taut_graph *g,
                          struct taut_route *t)
 {
     const struct taut_dragonfly *d = self;
+    struct taut_dragonfly_way way = {
+        d->mode, taut_dragonfly_minimal_share(d, r), TAUT_DRAGONFLY_WHOLE};
 
     (void)dst;
-    return route(d, g, d->mode, taut_dragonfly_minimal_share(d, r), r, s, t);
-}
-
-int taut_dragonfly_route_as(const struct taut_dragonfly *d,
-                            const struct taut_graph *g,
-                            enum taut_dragonfly_mode mode, uint32_t r,
-                            uint32_t s, struct taut_route *t)
-{
-    taut_route_begin(t);
-    return route(d, g, mode, 1, r, s, t);
+    return taut_dragonfly_route_by(d, g, &way, r, s, t);
 }

@@ -91,6 +91,16 @@ struct taut_flow_pair {
     double amount;
 };
 
+/* Stages that the routes of several pairs have in common: of all pairs of a
+ * router in 'from' and one in 'to'. */
+struct taut_part {
+    const uint32_t *from, *to; /* no router in both */
+    uint32_t n_from, n_to;
+    const struct taut_route *t; /* NULL: none of these pairs has a route */
+};
+
+typedef void (*taut_part_f)(void *arg, const struct taut_part *part);
+
 /* All functions but route and destroy may be NULL.  All but update are
  * called from several threads at once. */
 struct taut_engine {
@@ -146,8 +156,20 @@ struct taut_engine {
     int (*crossing)(const void *self, const struct taut_graph *g, uint32_t link,
                     const uint64_t *w, struct taut_crossing *out);
 
+    /* All routes of pairs r != s with neither src[r] nor dst[s] 0, in parts,
+     * each visited once; others may be among them.  Parts of one route have
+     * no link in common.  Returns 0; 1 where a walk of all pairs is as good
+     * (nothing was visited); or -1 with errno. */
+    int (*parts)(const void *self, const struct taut_graph *g,
+                 const uint64_t *src, const uint64_t *dst, taut_part_f visit,
+                 void *arg);
+
     void (*destroy)(void *self);
 };
+
+/* Sum of w[r] over n routers. */
+uint64_t taut_part_weight(const uint64_t *w, const uint32_t *router,
+                          uint32_t n);
 
 /* The route of the graph's engine; r = s is a route without stages. */
 int taut_graph_route(const struct taut_graph *g, uint32_t r, uint32_t s,

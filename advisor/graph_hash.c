@@ -8,24 +8,29 @@
 #include "advisor/graph_ends.h"
 #include "advisor/graph_load.h"
 
-/* A link that is sure counts otherwise than one of a set, and one of a set
- * otherwise from set to set. */
+/* A link that is sure counts otherwise than one of a set; in which stage it
+ * is, no test can tell. */
+#define OF_A_SET 0x9e3779b97f4a7c15U
+
+static void hash_stages(const struct taut_route *t, uint64_t h, uint64_t *hash)
+{
+    uint32_t first = 0;
+
+    for (uint32_t i = 0; i < t->stages; i++) {
+        uint32_t end = t->has_sets ? t->end[i] : i + 1;
+        uint64_t salt = taut_route_is_sure(t, i) ? 1 : OF_A_SET;
+        for (; first < end; first++)
+            hash[t->link[first]] += h * salt;
+    }
+}
+
 static void add_hash(const void *arg, struct taut_walk_sums *sums,
                      const struct taut_walk_end *src,
                      const struct taut_walk_end *dst,
                      const struct taut_route *t)
 {
-    uint64_t h = src->weight * dst->weight;
-    uint32_t first = 0;
-
     (void)arg;
-    for (uint32_t i = 0; i < t->stages; i++) {
-        uint32_t end = t->has_sets ? t->end[i] : i + 1;
-        uint64_t salt =
-            taut_route_is_sure(t, i) ? 1 : 0x9e3779b97f4a7c15U * (i + 2);
-        for (; first < end; first++)
-            sums->count[t->link[first]] += h * salt;
-    }
+    hash_stages(t, src->weight * dst->weight, sums->count);
 }
 
 /* splitmix64, of Steele, Lea and Flood (OOPSLA 2014): its output function */
@@ -85,13 +90,32 @@ static int halves_init(struct halves *h, const struct taut_graph *g,
     return 0;
 }
 
-static int hash_links(const struct taut_graph *g, struct halves *h,
+struct hashed {
+    struct halves *halves;
+    uint64_t *hash;
+};
+
+static void add_part(void *arg, const struct taut_part *p)
+{
+    const struct hashed *h = arg;
+    uint64_t src = taut_part_weight(h->halves->src, p->from, p->n_from);
+    uint64_t dst = taut_part_weight(h->halves->dst, p->to, p->n_to);
+
+    if (p->t != NULL) {
+        hash_stages(p->t, src * dst, h->hash);
+        return;
+    }
+    for (uint32_t i = 0; i < p->n_from; i++)
+        h->halves->lost.from[p->from[i]] += h->halves->src[p->from[i]] * dst;
+    for (uint32_t i = 0; i < p->n_to; i++)
+        h->halves->lost.to[p->to[i]] += src * h->halves->dst[p->to[i]];
+}
+
+static int walk_links(const struct taut_graph *g, struct halves *h,
                       uint32_t rail, unsigned threads, uint64_t *hash)
 {
     struct taut_ends e;
 
-    if (g->engine->sums != NULL)
-        return g->engine->sums(g->self, g, h->src, h->dst, hash, &h->lost);
     if (taut_ends_init(&e, g) < 0)
         return -1;
     struct taut_walk w = {.graph = g,
@@ -108,6 +132,19 @@ static int hash_links(const struct taut_graph *g, struct halves *h,
     int rc = taut_walk_run(&w, &sums);
     taut_ends_fini(&e);
     return rc;
+}
+
+static int hash_links(const struct taut_graph *g, struct halves *h,
+                      uint32_t rail, unsigned threads, uint64_t *hash)
+{
+    struct hashed parts = {.halves = h, .hash = hash};
+    int rc = 1;
+
+    if (g->engine->sums != NULL)
+        return g->engine->sums(g->self, g, h->src, h->dst, hash, &h->lost);
+    if (g->engine->parts != NULL)
+        rc = g->engine->parts(g->self, g, h->src, h->dst, add_part, &parts);
+    return rc == 1 ? walk_links(g, h, rail, threads, hash) : rc;
 }
 
 /* Endpoints of a rail on its router r but e; *other is one of them. */

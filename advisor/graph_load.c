@@ -222,6 +222,42 @@ static int walk_crossing(const struct taut_graph *g, uint32_t link,
     return rc;
 }
 
+struct crossed_part {
+    uint32_t link;
+    const uint64_t *w; /* [routers] */
+    struct taut_crossing *out;
+};
+
+static void add_part(void *arg, const struct taut_part *p)
+{
+    const struct crossed_part *c = arg;
+    uint32_t at = 0, n = p->t != NULL ? p->t->entries : 0;
+
+    while (at < n && p->t->link[at] != c->link)
+        at++;
+    if (at == n)
+        return;
+    uint64_t src = taut_part_weight(c->w, p->from, p->n_from);
+    uint64_t dst = taut_part_weight(c->w, p->to, p->n_to);
+    for (uint32_t i = 0; i < p->n_from; i++)
+        c->out->from[p->from[i]] += dst;
+    for (uint32_t i = 0; i < p->n_to; i++)
+        c->out->to[p->to[i]] += src;
+}
+
+/* Returns 1 where the engine knows no better way than a walk. */
+static int engine_crossing(const struct taut_graph *g, uint32_t link,
+                           const uint64_t *w, struct taut_crossing *out)
+{
+    struct crossed_part c = {.link = link, .w = w, .out = out};
+
+    if (g->engine->crossing != NULL)
+        return g->engine->crossing(g->self, g, link, w, out);
+    if (g->engine->parts != NULL)
+        return g->engine->parts(g->self, g, w, w, add_part, &c);
+    return 1;
+}
+
 static int count_crossing(const struct taut_graph *g, uint32_t link,
                           uint32_t rail, unsigned threads, uint64_t *count)
 {
@@ -230,9 +266,9 @@ static int count_crossing(const struct taut_graph *g, uint32_t link,
 
     if (ones_init(&ones, g, rail) < 0)
         return -1;
-    int rc = g->engine->crossing != NULL
-                 ? g->engine->crossing(g->self, g, link, ones.by_router, &out)
-                 : walk_crossing(g, link, rail, &ones, threads, count);
+    int rc = engine_crossing(g, link, ones.by_router, &out);
+    if (rc == 1)
+        rc = walk_crossing(g, link, rail, &ones, threads, count);
     ones_fini(&ones);
     return rc;
 }

@@ -12,6 +12,9 @@ local machines = {
       nodes = "n[0-11]", service = "n[3,11]" },
    { kind = "fattree", nodes_per_leaf = 2, levels = { { down = 3, up = 2 } }, nodes = "n[0-5]",
       routing = "ecmp" },
+   -- two leaves: the sets on the way up and down are one class
+   { kind = "fattree", nodes_per_leaf = 2, levels = { { down = 2, up = 2 } }, nodes = "n[0-3]",
+      routing = "ecmp" },
    { kind = "dragonfly", groups = 3, routers = 3, nodes_per_router = 2, nodes = "n[0-17]",
       routing = "minimal", service = "n4" },
    { kind = "dragonfly", groups = 3, rows = 2, columns = 2, nodes_per_router = 1, nodes = "n[0-11]",
@@ -63,13 +66,11 @@ function tests.test_names_and_numbers()
 end
 
 function tests.test_healthy()
-   each(function(topo, conf)
+   each(function(topo)
       lu.assertEquals(topocheck.routes(topo, { complete = true }), 0)
       topocheck.load(topo)
       topocheck.exposed(topo)
-      if conf.routing ~= "valiant" then
-         topocheck.classes(topo)
-      end
+      topocheck.classes(topo)
    end)
 end
 
@@ -85,7 +86,38 @@ function tests.test_with_failures()
             topocheck.load(topo)
          end
          topocheck.exposed(topo)
+         topocheck.classes(topo)
       end)
+   end
+end
+
+-- A dragonfly with a group that has no nodes at all now and then.
+local function random_dragonfly(routing)
+   local groups, rows, columns = math.random(2, 5), math.random(2), math.random(3)
+   local per = groups * rows * columns < 12 and math.random(2) or 1
+   local count = groups * rows * columns * per
+   local service = {}
+   for i = 0, count - 2 do
+      service[#service + 1] = math.random(4) == 1 and "n" .. i or nil
+   end
+   return assert(topology.build { kind = "dragonfly", groups = groups, rows = rows,
+      columns = columns, nodes_per_router = per, nodes = ("n[0-%d]"):format(count - 1),
+      service = service, global_links = { default = math.random(3), { 0, 1, math.random(0, 1) } },
+      capacity = 1e9, routing = routing, misrouted = routing == "adaptive" and
+      math.random(0, 1) / 10 or nil })
+end
+
+-- Classes and exposed nodes are counted from what many routes have in common: in groups that are
+-- whole and in those that fall apart, with and without links to others, the same as route by route.
+function tests.test_what_routes_of_dragonflies_have_in_common()
+   math.randomseed(19)
+   for i = 1, 150 do
+      local topo = random_dragonfly(({ "minimal", "adaptive", "valiant" })[i % 3 + 1])
+      if i % 2 == 0 and #topo.components >= topo.first_link then
+         topocheck.fail(topo, math.random(6))
+      end
+      topocheck.exposed(topo)
+      topocheck.classes(topo)
    end
 end
 
