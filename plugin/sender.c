@@ -16,8 +16,11 @@
 #define QUEUE_MIN_BYTES (32 * 1024)
 #define BURST_BYTES (64 * 1024)
 #define REST_NS (TAUT_MS_NS / 2) /* before looking again */
-#define LOOK_NS TAUT_MS_NS       /* between looks at the rate */
-#define SENDS_PER_RUN 16         /* a fast receiver never fills up */
+#define REFILL                                                                 \
+    4                      /* of a queue this part must be free: small         \
+                            * pieces are mostly heads */
+#define LOOK_NS TAUT_MS_NS /* between looks at the rate */
+#define SENDS_PER_RUN 16   /* a fast receiver never fills up */
 
 static void close_stream(struct taut_sender *s, struct taut_sender_stream *st)
 {
@@ -72,7 +75,8 @@ void taut_sender_abort(struct taut_sender *s, const char *why)
 {
     if (s->is_done)
         return;
-    snprintf(s->measure->error, sizeof s->measure->error, "%s", why);
+    snprintf(s->measure->error, sizeof s->measure->error, "%.*s",
+             TAUT_RESULT_ERROR - 1, why);
     close_all(s);
 }
 
@@ -80,6 +84,10 @@ static void fail(struct taut_sender *s, const char *doing, int why)
 {
     char text[TAUT_RESULT_ERROR];
 
+    if (*s->endpoint->why.text) {
+        taut_sender_abort(s, s->endpoint->why.text);
+        return;
+    }
     snprintf(text, sizeof text, "%s %.64s: %s", doing, s->test->peer,
              strerror(why));
     taut_sender_abort(s, text);
@@ -207,7 +215,7 @@ static void send_payload(struct taut_sender *s, struct taut_sender_stream *st,
                        s->endpoint->transport->queued(s->endpoint, st->id);
         ssize_t n;
 
-        if (room < st->limit_bytes / 4) {
+        if (room < st->limit_bytes / REFILL) {
             st->rest_until_ns = now_ns + REST_NS;
             return;
         }

@@ -13,7 +13,7 @@
 #define RATE_Bps 9400000 /* three quarters of 100 Mbit/s */
 #define LUMP (64 * 1024)
 
-static int64_t begun_ns, sent, most_queued;
+static int64_t begun_ns, sent, most_queued, lump, fills;
 
 /* What the link has carried, as acknowledgements tell it. */
 static int64_t acked(void)
@@ -22,7 +22,7 @@ static int64_t acked(void)
     int64_t carried = (int64_t)((double)ns * RATE_Bps / 1e9);
 
     carried = carried < sent ? carried : sent;
-    return carried == sent ? sent : carried / LUMP * LUMP;
+    return carried == sent ? sent : carried / lump * lump;
 }
 
 static void watch(struct taut_endpoint *ep, int stream, short events,
@@ -56,6 +56,7 @@ static ssize_t fill(struct taut_endpoint *ep, int stream, size_t n)
     if (!begun_ns)
         begun_ns = taut_now_ns();
     sent += (int64_t)n;
+    fills++;
     if (sent - acked() > most_queued)
         most_queued = sent - acked();
     return (ssize_t)n;
@@ -95,10 +96,7 @@ static const struct taut_transport link_of_known_rate = {
     .reset = reset,
 };
 
-/* Past bug: a lump of acknowledgements looked like a fast link for a
- * millisecond, and 40 ms of data went into the queue before the link, which
- * overflowed. */
-START_TEST(lumps_of_acknowledgements_do_not_fill_the_queues)
+static void run_test(int64_t acknowledged_at_once)
 {
     static struct taut_sender s;
     struct taut_endpoint ep = {.transport = &link_of_known_rate};
@@ -110,14 +108,34 @@ START_TEST(lumps_of_acknowledgements_do_not_fill_the_queues)
     };
     struct taut_measure measure = {.rtt_ns = -1};
 
+    begun_ns = sent = most_queued = fills = 0;
+    lump = acknowledged_at_once;
     taut_sender_begin(&s, &ep, &test, &measure, taut_now_ns());
     while (!s.is_done)
         taut_sender_run(&s, taut_now_ns());
     ck_assert_str_eq(measure.error, "");
     ck_assert_int_gt(sent, 64 * 1024);
+}
+
+/* Past bug: a lump of acknowledgements looked like a fast link for a
+ * millisecond, and 40 ms of data went into the queue before the link, which
+ * overflowed. */
+START_TEST(lumps_of_acknowledgements_do_not_fill_the_queues)
+{
+    run_test(LUMP);
     /* 8 ms of the rate, and a lump that is not acknowledged yet */
     ck_assert_msg(most_queued <= RATE_Bps / 1000 * 9 + LUMP,
                   "%lld bytes stood in queues", (long long)most_queued);
+}
+END_TEST
+
+/* Past bug: each gap in the queue was filled at once, however small, and
+ * transports that put a head before each piece sent many heads. */
+START_TEST(what_is_sent_comes_in_large_pieces)
+{
+    run_test(1);
+    ck_assert_msg(sent / fills >= RATE_Bps / 1000, "%lld bytes in %lld pieces",
+                  (long long)sent, (long long)fills);
 }
 END_TEST
 
@@ -127,5 +145,6 @@ int main(void)
 
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, lumps_of_acknowledgements_do_not_fill_the_queues);
+    tcase_add_test(tc, what_is_sent_comes_in_large_pieces);
     return unit_run("sender", tc);
 }
