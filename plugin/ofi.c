@@ -160,6 +160,44 @@ static int post(struct taut_ofi *o, struct taut_ofi_buffer *b)
                         &b->context);
 }
 
+/* What could not be posted is tried again: each receive that is lost makes
+ * the others fewer, until nothing comes in any more. */
+static void repost(struct taut_ofi *o)
+{
+    while (o->unposted && !o->error) {
+        struct taut_ofi_buffer *b = o->unposted;
+        int rc = post(o, b);
+
+        if (rc == -FI_EAGAIN)
+            return;
+        if (rc)
+            o->error = -rc;
+        else
+            o->unposted = b->next;
+    }
+}
+
+/* With FI_MR_ENDPOINT memory is of no use before it is bound to the endpoint
+ * and enabled (fi_mr(3)). */
+static int register_area(struct taut_ofi *o, size_t n, struct taut_error *err)
+{
+    int mode = o->info->domain_attr->mr_mode;
+    int rc;
+
+    if (!(mode & FI_MR_LOCAL))
+        return 0;
+    rc = fi_mr_reg(o->domain, o->area, n, FI_SEND | FI_RECV, 0, 0, 0, &o->mr,
+                   NULL);
+    if (rc)
+        return failed(err, "fi_mr_reg", rc);
+    if (!(mode & FI_MR_ENDPOINT))
+        return 0;
+    rc = fi_mr_bind(o->mr, &o->ep->fid, 0);
+    if (rc == 0)
+        rc = fi_mr_enable(o->mr);
+    return rc ? failed(err, "fi_mr_enable", rc) : 0;
+}
+
 /* All receives are posted before anybody learns of the endpoint. */
 static int make_buffers(struct taut_ofi *o, struct taut_error *err)
 {
@@ -170,11 +208,8 @@ static int make_buffers(struct taut_ofi *o, struct taut_error *err)
     o->peers = calloc(PEERS_MAX, sizeof *o->peers);
     if (!o->area || !o->peers)
         return failed(err, "buffers", -FI_ENOMEM);
-    if (o->info->domain_attr->mr_mode & FI_MR_LOCAL)
-        rc = fi_mr_reg(o->domain, o->area, n, FI_SEND | FI_RECV, 0, 0, 0,
-                       &o->mr, NULL);
-    if (rc)
-        return failed(err, "fi_mr_reg", rc);
+    if (register_area(o, n, err) < 0)
+        return -1;
     for (int i = 0; i < 2 * TAUT_OFI_BUFFERS; i++) {
         struct taut_ofi_buffer *b = &o->buffers[i];
 
@@ -281,8 +316,10 @@ bool taut_ofi_next(struct taut_ofi *o, struct taut_ofi_event *event)
 {
     struct fi_cq_msg_entry entry;
     struct fi_cq_err_entry why = {0};
-    long rc = fi_cq_read(o->cq, &entry, 1);
+    long rc;
 
+    repost(o);
+    rc = fi_cq_read(o->cq, &entry, 1);
     if (rc == 1) {
         event->buffer = entry.op_context;
         event->error = 0;
@@ -301,7 +338,9 @@ bool taut_ofi_next(struct taut_ofi *o, struct taut_ofi_event *event)
 void taut_ofi_give(struct taut_ofi *o, struct taut_ofi_buffer *buffer)
 {
     if (!buffer->is_send) {
-        post(o, buffer);
+        buffer->next = o->unposted;
+        o->unposted = buffer;
+        repost(o);
         return;
     }
     buffer->next = o->free_sends;
@@ -313,5 +352,6 @@ bool taut_ofi_may_sleep(struct taut_ofi *o)
 {
     struct fid *fids[1] = {&o->cq->fid};
 
-    return o->wait_fd >= 0 && fi_trywait(o->fabric, fids, 1) == FI_SUCCESS;
+    return o->wait_fd >= 0 && !o->unposted &&
+           fi_trywait(o->fabric, fids, 1) == FI_SUCCESS;
 }

@@ -15,11 +15,12 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 
+#include "plugin/ofi_head.h"
 #include "plugin/plan.h"
 #include "wire/error.h"
 
 #define TAUT_OFI_MESSAGE (512u * 1024) /* largest, with its head */
-#define TAUT_ENDPOINT_BYTES 64         /* of a libfabric address */
+#define TAUT_ENDPOINT_BYTES TAUT_OFI_NAME_BYTES
 #define TAUT_OFI_BUFFERS 16
 
 /* A buffer, ours or the provider's.  libfabric hands back the address of
@@ -49,6 +50,8 @@ struct taut_ofi {
     struct taut_ofi_buffer buffers[2 * TAUT_OFI_BUFFERS];
     struct taut_ofi_buffer *free_sends;
     int free_send_count;
+    struct taut_ofi_buffer *unposted; /* receives that it had no room for */
+    int error; /* an errno: it takes no receives any more; or 0 */
     struct {
         unsigned char name[TAUT_ENDPOINT_BYTES];
         fi_addr_t address;

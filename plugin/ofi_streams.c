@@ -21,6 +21,7 @@
 
 #include "plugin/clock.h"
 #include "plugin/ofi.h"
+#include "plugin/ofi_head.h"
 #include "plugin/transport.h"
 #include "wire/seal.h"
 
@@ -32,27 +33,11 @@
  * little of a slow link, too. */
 #define CHUNK_US 2000
 #define CHUNK_MIN 8192
-#define BURST_BYTES (64 * 1024) /* pass buckets of tokens at once: no rate */
+#define BURST_BYTES (64 * 1024)   /* pass buckets of tokens at once: no rate */
 #define ACK_EVERY 4               /* messages taken; earlier before we sleep */
 #define RETRY_NS (TAUT_MS_NS / 5) /* for what the provider had no room for */
 
-enum message {
-    MESSAGE_NONE = 0,
-    MESSAGE_OPEN,
-    MESSAGE_OPENED,
-    MESSAGE_DATA,
-    MESSAGE_ACK,
-    MESSAGE_RESET,
-};
-
-struct head {
-    uint32_t type;
-    uint32_t length; /* of the bytes that follow */
-    uint64_t to;
-    uint64_t value;
-};
-
-#define PAYLOAD_MAX (TAUT_OFI_MESSAGE - sizeof(struct head))
+#define PAYLOAD_MAX (TAUT_OFI_MESSAGE - sizeof(struct taut_ofi_head))
 
 enum state {
     STATE_FREE = 0,
@@ -65,8 +50,8 @@ struct stream {
     enum state state;
     uint64_t own, peer; /* its number here and there */
     fi_addr_t address;
-    int error;        /* an errno: it is over */
-    enum message due; /* OPEN or OPENED has yet to go out */
+    int error;              /* an errno: it is over */
+    enum taut_ofi_type due; /* OPEN or OPENED has yet to go out */
     size_t chunk;
     int64_t opened_ns, rtt_ns;
     int64_t burst_ns, burst_bytes; /* when and where the rate begins */
@@ -129,7 +114,7 @@ static int new_stream(struct ofi *o, enum state state)
 /* ---- sending ---- */
 
 static int post(struct ofi *o, struct stream *s, struct taut_ofi_buffer *b,
-                struct head head)
+                struct taut_ofi_head head)
 {
     memcpy(b->bytes, &head, sizeof head);
     b->length = sizeof head + head.length;
@@ -138,17 +123,17 @@ static int post(struct ofi *o, struct stream *s, struct taut_ofi_buffer *b,
 }
 
 /* A message without payload.  Returns 0, or -1 with errno EAGAIN or why. */
-static int tell(struct ofi *o, struct stream *s, enum message type,
+static int tell(struct ofi *o, struct stream *s, enum taut_ofi_type type,
                 uint64_t value)
 {
     struct taut_ofi_buffer *b = taut_ofi_take(&o->net, 0);
-    struct head head = {.type = type, .to = s->peer, .value = value};
+    struct taut_ofi_head head = {.type = type, .to = s->peer, .value = value};
 
     if (!b) {
         errno = EAGAIN;
         return -1;
     }
-    if (type == MESSAGE_OPEN) {
+    if (type == TAUT_OFI_OPEN) {
         head.length = (uint32_t)o->net.name_length;
         memcpy(b->bytes + sizeof head, o->net.name, o->net.name_length);
     }
@@ -158,14 +143,14 @@ static int tell(struct ofi *o, struct stream *s, enum message type,
 /* Send what is due; what cannot be sent now stays due. */
 static void tell_due(struct ofi *o, struct stream *s)
 {
-    if (s->due != MESSAGE_NONE && !s->error) {
+    if (s->due != TAUT_OFI_NONE && !s->error) {
         if (tell(o, s, s->due, s->own) == 0)
-            s->due = MESSAGE_NONE;
+            s->due = TAUT_OFI_NONE;
         else if (errno != EAGAIN)
             s->error = errno;
     }
     if (s->unacked > 0 && !s->error &&
-        tell(o, s, MESSAGE_ACK, (uint64_t)s->taken_bytes) == 0)
+        tell(o, s, TAUT_OFI_ACK, (uint64_t)s->taken_bytes) == 0)
         s->unacked = 0;
 }
 
@@ -174,10 +159,10 @@ static ssize_t send_data(struct taut_endpoint *ep, struct stream *s,
 {
     struct ofi *o = of(ep);
     struct taut_ofi_buffer *b;
-    struct head head = {.type = MESSAGE_DATA, .to = s->peer};
+    struct taut_ofi_head head = {.type = TAUT_OFI_DATA, .to = s->peer};
 
-    if (s->error) {
-        errno = s->error;
+    if (s->error || o->net.error) {
+        errno = s->error ? s->error : o->net.error;
         return -1;
     }
     b = s->state == STATE_OPEN ? taut_ofi_take(&o->net, RESERVE) : NULL;
@@ -196,7 +181,7 @@ static ssize_t send_data(struct taut_endpoint *ep, struct stream *s,
 
 /* ---- what comes in ---- */
 
-static void take_open(struct ofi *o, const struct head *head,
+static void take_open(struct ofi *o, const struct taut_ofi_head *head,
                       const unsigned char *name)
 {
     fi_addr_t address;
@@ -209,7 +194,7 @@ static void take_open(struct ofi *o, const struct head *head,
         return;
     o->streams[i].address = address;
     o->streams[i].peer = head->value;
-    o->streams[i].due = MESSAGE_OPENED;
+    o->streams[i].due = TAUT_OFI_OPENED;
     tell_due(o, &o->streams[i]);
 }
 
@@ -217,7 +202,7 @@ static void take_open(struct ofi *o, const struct head *head,
 static void keep(struct stream *s, struct taut_ofi_buffer *b)
 {
     b->next = NULL;
-    b->begin = sizeof(struct head);
+    b->begin = sizeof(struct taut_ofi_head);
     if (s->last)
         s->last->next = b;
     else
@@ -257,41 +242,37 @@ static void take_ack(struct stream *s, uint64_t bytes)
 /* Returns true when the message is still needed. */
 static bool take_message(struct ofi *o, struct taut_ofi_buffer *b)
 {
-    struct head head;
+    struct taut_ofi_head head;
     struct stream *s;
 
-    if (b->length < sizeof head)
+    if (taut_ofi_head_parse(&head, b->bytes, b->length) < 0)
         return false;
-    memcpy(&head, b->bytes, sizeof head);
-    if (head.length != b->length - sizeof head)
-        return false;
-    if (head.type == MESSAGE_OPEN) {
+    if (head.type == TAUT_OFI_OPEN) {
         take_open(o, &head, b->bytes + sizeof head);
         return false;
     }
     s = find(o, head.to);
     if (!s)
         return false;
-    switch ((enum message)head.type) {
-    case MESSAGE_OPENED:
+    switch ((enum taut_ofi_type)head.type) {
+    case TAUT_OFI_OPENED:
         if (s->state != STATE_OPENING)
             return false;
         s->peer = head.value;
         s->rtt_ns = taut_now_ns() - s->opened_ns;
         s->state = STATE_OPEN;
         return false;
-    case MESSAGE_DATA:
-        if (head.length > 0)
-            keep(s, b);
-        return head.length > 0;
-    case MESSAGE_ACK:
+    case TAUT_OFI_DATA:
+        keep(s, b);
+        return true;
+    case TAUT_OFI_ACK:
         take_ack(s, head.value);
         return false;
-    case MESSAGE_RESET:
+    case TAUT_OFI_RESET:
         s->error = ECONNRESET;
         return false;
-    case MESSAGE_OPEN:
-    case MESSAGE_NONE:
+    case TAUT_OFI_OPEN:
+    case TAUT_OFI_NONE:
         break;
     }
     return false;
@@ -395,7 +376,7 @@ static void sleep_on(struct taut_pollset *set, int fd)
 
 static bool is_ready(const struct ofi *o, const struct stream *s, short events)
 {
-    if (s->error)
+    if (s->error || o->net.error)
         return true;
     if ((events & POLLIN) && s->first)
         return true;
@@ -421,7 +402,7 @@ static void ofi_watch(struct taut_endpoint *ep, int stream, short events,
     progress(o);
     if (s) {
         tell_due(o, s);
-        if (s->due != MESSAGE_NONE || s->unacked > 0)
+        if (s->due != TAUT_OFI_NONE || s->unacked > 0)
             taut_pollset_wake(set, taut_now_ns() + RETRY_NS);
     }
     if ((s && events && is_ready(o, s, events)) || (!s && has_waiting(o)) ||
@@ -450,18 +431,16 @@ static int ofi_connect(struct taut_endpoint *ep, const char *peer)
 {
     struct ofi *o = of(ep);
     unsigned char name[TAUT_ENDPOINT_BYTES];
-    size_t n = strlen(peer) / 2;
+    int n = taut_ofi_name_parse(name, peer), i;
     fi_addr_t address;
-    int i;
 
-    if (n > sizeof name || taut_unhex(name, n, peer) < 0 ||
-        taut_ofi_peer(&o->net, name, n, &address) < 0)
+    if (n < 0 || taut_ofi_peer(&o->net, name, (size_t)n, &address) < 0)
         return -1;
     i = new_stream(o, STATE_OPENING);
     if (i < 0)
         return -1;
     o->streams[i].address = address;
-    o->streams[i].due = MESSAGE_OPEN;
+    o->streams[i].due = TAUT_OFI_OPEN;
     tell_due(o, &o->streams[i]);
     return i;
 }
@@ -499,7 +478,9 @@ static struct taut_ofi_buffer *oldest(struct taut_endpoint *ep,
     if (!s->first)
         progress(of(ep));
     if (!s->first)
-        errno = s->error ? s->error : EAGAIN;
+        errno = s->error                 ? s->error
+                : of(ep)->net.error != 0 ? of(ep)->net.error
+                                         : EAGAIN;
     return s->first;
 }
 
@@ -578,7 +559,7 @@ static void ofi_reset(struct taut_endpoint *ep, int stream)
 
     progress(o);
     if (s->state == STATE_OPEN && !s->error)
-        tell(o, s, MESSAGE_RESET, 0);
+        tell(o, s, TAUT_OFI_RESET, 0);
     while ((b = s->first)) {
         s->first = b->next;
         taut_ofi_give(&o->net, b);

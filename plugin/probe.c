@@ -121,6 +121,15 @@ static int open_ofi(struct probe *p, struct taut_error *why)
     return open_transport(p, TAUT_TRANSPORT_TCP, why);
 }
 
+static void say_unusable(struct probe *p)
+{
+    for (size_t i = 0; i < p->rails.count; i++) {
+        if (*p->rails.list[i].why.text)
+            taut_log_error(&p->log, "%s; not tested",
+                           p->rails.list[i].why.text);
+    }
+}
+
 /* An idle check and a prolog accept streams, an epilog does not. */
 static int open_rails(struct probe *p, const struct taut_lookup *l)
 {
@@ -128,17 +137,14 @@ static int open_rails(struct probe *p, const struct taut_lookup *l)
     int rc = taut_rails_find(&p->rails, p->args.opts.interface, &l->servers[0],
                              p->root_fd, &why);
 
-    for (size_t i = 0; i < p->rails.count && rc == 0; i++) {
-        if (p->rails.list[i].local.length == 0)
-            taut_log_error(&p->log, "%s; not tested",
-                           p->rails.list[i].why.text);
-    }
     if (rc == 0 && p->args.job.purpose != TAUT_PURPOSE_EPILOG)
         rc = strcmp(p->args.opts.transport, "tcp")
                  ? open_ofi(p, &why)
                  : open_transport(p, TAUT_TRANSPORT_TCP, &why);
     if (rc < 0)
         taut_log_error(&p->log, "%s; skipped", why.text);
+    else
+        say_unusable(p);
     return rc;
 }
 

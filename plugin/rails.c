@@ -162,13 +162,32 @@ static void entry(char *text, size_t room, const char *list, size_t i)
     snprintf(text, room, "%.*s", (int)strcspn(list, ","), list);
 }
 
+static void prepare(struct taut_rails *rails, size_t i,
+                    struct taut_endpoint *ep)
+{
+    struct taut_rail *r = &rails->list[i];
+
+    r->why.text[0] = '\0';
+    memset(ep, 0, sizeof *ep);
+    ep->rail = (int)i;
+    ep->fd = -1;
+    ep->local = r->local;
+    ep->gauge = &r->gauge;
+    if (rails->count > 1)
+        snprintf(ep->interface, sizeof ep->interface, "%.*s",
+                 (int)strcspn(r->interface, ":"), r->interface);
+}
+
 int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
                     const char *provider, const char *domains,
                     const char *folder, struct taut_error *err)
 {
     const struct taut_transport *transport = taut_transport_of(kind);
+    size_t before = rails->endpoint_count;
     char domain[256];
     struct taut_transport_options options = {provider, domain, folder};
+    struct taut_error why;
+    int saved = EADDRNOTAVAIL;
 
     for (size_t i = 0; i < rails->count; i++) {
         struct taut_rail *r = &rails->list[i];
@@ -176,20 +195,18 @@ int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
 
         if (r->local.length == 0)
             continue;
-        memset(ep, 0, sizeof *ep);
-        ep->rail = (int)i;
-        ep->fd = -1;
-        ep->local = r->local;
-        ep->gauge = &r->gauge;
-        if (rails->count > 1)
-            snprintf(ep->interface, sizeof ep->interface, "%.*s",
-                     (int)strcspn(r->interface, ":"), r->interface);
+        prepare(rails, i, ep);
         entry(domain, sizeof domain, domains, i);
-        if (transport->open(ep, &options, err) < 0)
-            return -1;
-        rails->endpoint_count++;
+        if (transport->open(ep, &options, &why) == 0) {
+            rails->endpoint_count++;
+            continue;
+        }
+        saved = errno;
+        taut_error_set(&r->why, "interface %s: %.180s", r->interface, why.text);
+        taut_error_set(err, "%s", r->why.text);
     }
-    return 0;
+    errno = saved;
+    return rails->endpoint_count > before ? 0 : -1;
 }
 
 void taut_rails_open_gauges(struct taut_rails *rails, int root_fd)

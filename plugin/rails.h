@@ -18,8 +18,8 @@
 
 struct taut_rail {
     char interface[IFNAMSIZ];
-    struct taut_address local; /* length 0: it cannot be used, and .. */
-    struct taut_error why;     /* .. this is why */
+    struct taut_address local; /* length 0: it cannot be used */
+    struct taut_error why;     /* why it cannot be used or opened; or "" */
     struct taut_gauge gauge;
     struct taut_counters counters;
 };
@@ -48,7 +48,8 @@ int taut_rails_find(struct taut_rails *rails, const char *interfaces,
 
 /* Open an endpoint of one transport on every rail that can be used.
  *   domains  of libfabric: one for all rails, or one for each, "d0,d1"
- * Returns 0, or -1 with errno and 'err': some are open, perhaps. */
+ * A rail that does not open gets a 'why', the others are open.
+ * Returns 0, or -1 with errno and 'err' when none is. */
 int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
                     const char *provider, const char *domains,
                     const char *folder, struct taut_error *err);

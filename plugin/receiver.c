@@ -248,6 +248,9 @@ static void finish(struct taut_inflow *in, int64_t now_ns)
     m->bytes = in->marks[TAUT_RESULT_PARTS] - in->marks[0];
     m->window_ns = in->test->dur_ms * TAUT_MS_NS * 4 / 5;
     m->total_bytes = in->marks[TAUT_RESULT_PARTS];
+    if (!in->first_ns) /* "" unless this end could receive nothing */
+        snprintf(m->error, sizeof m->error, "%.*s", TAUT_RESULT_ERROR - 1,
+                 in->endpoint->why.text);
     in->done_ns = now_ns;
     in->is_done = true;
 }

@@ -16,8 +16,11 @@
 #define QUEUE_MIN_BYTES (32 * 1024)
 #define BURST_BYTES (64 * 1024)
 #define REST_NS (TAUT_MS_NS / 2) /* before looking again */
-#define LOOK_NS TAUT_MS_NS       /* between looks at the rate */
-#define SENDS_PER_RUN 16         /* a fast receiver never fills up */
+#define REFILL                                                                 \
+    4                      /* of a queue this part must be free: small         \
+                            * pieces are mostly heads */
+#define LOOK_NS TAUT_MS_NS /* between looks at the rate */
+#define SENDS_PER_RUN 16   /* a fast receiver never fills up */
 
 static void close_stream(struct taut_sender *s, struct taut_sender_stream *st)
 {
@@ -72,7 +75,8 @@ void taut_sender_abort(struct taut_sender *s, const char *why)
 {
     if (s->is_done)
         return;
-    snprintf(s->measure->error, sizeof s->measure->error, "%s", why);
+    snprintf(s->measure->error, sizeof s->measure->error, "%.*s",
+             TAUT_RESULT_ERROR - 1, why);
     close_all(s);
 }
 
@@ -80,9 +84,22 @@ static void fail(struct taut_sender *s, const char *doing, int why)
 {
     char text[TAUT_RESULT_ERROR];
 
+    if (*s->endpoint->why.text) {
+        taut_sender_abort(s, s->endpoint->why.text);
+        return;
+    }
     snprintf(text, sizeof text, "%s %.64s: %s", doing, s->test->peer,
              strerror(why));
     taut_sender_abort(s, text);
+}
+
+/* A stream broke while it was sent to.  After the end of the test that is no
+ * failure: a receiver that was on time has closed it, this node was held up
+ * between its look at the clock and the call. */
+static void broke(struct taut_sender *s, const char *doing, int why)
+{
+    if (!s->is_started || taut_now_ns() < s->end_ns)
+        fail(s, doing, why);
 }
 
 /* What a failed link looks like from here: a router on the way says so, or
@@ -207,14 +224,14 @@ static void send_payload(struct taut_sender *s, struct taut_sender_stream *st,
                        s->endpoint->transport->queued(s->endpoint, st->id);
         ssize_t n;
 
-        if (room < st->limit_bytes / 4) {
+        if (room < st->limit_bytes / REFILL) {
             st->rest_until_ns = now_ns + REST_NS;
             return;
         }
         n = s->endpoint->transport->fill(s->endpoint, st->id, (size_t)room);
         if (n < 0) {
             if (errno != EAGAIN && errno != EINTR)
-                fail(s, "send to", errno);
+                broke(s, "send to", errno);
             return;
         }
     }
@@ -290,7 +307,7 @@ static void ping(struct taut_sender *s, struct taut_sender_stream *st)
 {
     if (taut_pinger_run(&s->ping, s->endpoint, st->id, s->is_warm, s->end_ns) <
         0)
-        fail(s, "latency of", errno);
+        broke(s, "latency of", errno);
 }
 
 static void note_latency(struct taut_sender *s)

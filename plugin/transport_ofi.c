@@ -160,7 +160,9 @@ static struct taut_endpoint *inner_of(struct taut_endpoint *ep)
 {
     struct state *s = of(ep);
 
-    return is_over(s) && !s->opening->error ? &s->opening->inner : NULL;
+    if (is_over(s) && s->opening->error && !*ep->why.text)
+        ep->why = s->opening->err;
+    return s->is_open && !s->opening->error ? &s->opening->inner : NULL;
 }
 
 int taut_transport_ofi_wait(struct taut_endpoint *ep, int64_t deadline_ns,
@@ -252,6 +254,12 @@ static void end_meeting(struct stream *st, int error)
     st->error = error;
 }
 
+/* Has the peer's address come whole? */
+static bool has_line(const struct stream *st)
+{
+    return st->got > 0 && st->name[st->got - 1] == '\n';
+}
+
 /* Read the peer's address; when it is whole and libfabric is open here too,
  * begin the real stream. */
 static void meet(struct taut_endpoint *ep, struct stream *st)
@@ -266,7 +274,7 @@ static void meet(struct taut_endpoint *ep, struct stream *st)
             end_meeting(st, errno);
         return;
     }
-    if (st->got == 0 || st->name[st->got - 1] != '\n') {
+    if (!has_line(st)) {
         n = taut_transport_tcp.receive(ep, st->meet, st->name + st->got,
                                        sizeof st->name - st->got);
         if (n > 0)
@@ -275,7 +283,7 @@ static void meet(struct taut_endpoint *ep, struct stream *st)
             end_meeting(st, n == 0 ? ECONNREFUSED : errno);
         if (n <= 0)
             return;
-        if (st->got == sizeof st->name && st->name[st->got - 1] != '\n')
+        if (st->got == sizeof st->name && !has_line(st))
             end_meeting(st, EPROTO);
     }
     if (!inner) {
@@ -283,7 +291,7 @@ static void meet(struct taut_endpoint *ep, struct stream *st)
             end_meeting(st, of(ep)->opening->error);
         return;
     }
-    if (st->error || st->name[st->got - 1] != '\n')
+    if (st->error || !has_line(st))
         return;
     st->name[st->got - 1] = '\0';
     st->inner = *st->name ? inner->transport->connect(inner, st->name) : -1;
@@ -350,7 +358,7 @@ static void ofi_watch(struct taut_endpoint *ep, int stream, short events,
         inner->transport->watch(inner, st->inner, events, set);
     } else if (st->error) {
         taut_pollset_wake(set, events ? taut_now_ns() : INT64_MAX);
-    } else if (st->got == 0) {
+    } else if (!has_line(st)) {
         taut_transport_tcp.watch(ep, st->meet, POLLIN, set);
     }
 }

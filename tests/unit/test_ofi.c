@@ -211,6 +211,35 @@ START_TEST(nonsense_instead_of_an_address_is_an_error)
 }
 END_TEST
 
+/* Past bug: the rest of a line that had come in part was not waited for. */
+START_TEST(the_rest_of_an_address_is_waited_for)
+{
+    struct taut_endpoint fake = {.fd = -1};
+    struct taut_pollset set;
+    int64_t until_ns = taut_now_ns() + 5 * TAUT_S_NS;
+    int stream, peer = -1;
+
+    fake.local = a.endpoint.local;
+    ck_assert_int_eq(taut_transport_tcp.open(&fake, NULL, NULL), 0);
+    stream = taut_transport_ofi.connect(&a.endpoint, fake.name);
+    ck_assert_int_ge(stream, 0);
+    while (peer < 0 && taut_now_ns() < until_ns)
+        peer = taut_transport_tcp.accept(&fake);
+    ck_assert_int_eq(write(peer, "0200", 4), 4);
+    usleep(20000);
+    ck_assert_int_eq(taut_transport_ofi.connected(&a.endpoint, stream), -1);
+    ck_assert_int_eq(errno, EAGAIN);
+    ck_assert_int_eq(taut_pollset_init(&set, 4), 0);
+    taut_pollset_begin(&set, until_ns);
+    taut_transport_ofi.watch(&a.endpoint, stream, POLLOUT, &set);
+    ck_assert_uint_eq(set.count, 1);
+    ck_assert_int_eq(set.fds[0].events, POLLIN);
+    taut_pollset_fini(&set);
+    close(peer);
+    taut_transport_tcp.close(&fake);
+}
+END_TEST
+
 static void expect_failure(const char *provider, const char *folder, int error,
                            const char *text)
 {
@@ -223,8 +252,11 @@ static void expect_failure(const char *provider, const char *folder, int error,
     ck_assert_msg(strstr(why.text, text), "%s", why.text);
     n.plan.count = 0;
     add(&n, TAUT_ROLE_SEND, &n, 1);
+    add(&n, TAUT_ROLE_RECV, &n, 2);
     run(&n);
-    ck_assert_str_ne(n.measures[0].error, "");
+    for (int i = 0; i < 2; i++)
+        ck_assert_msg(strstr(n.measures[i].error, text), "%s",
+                      n.measures[i].error);
     taut_transport_ofi.close(&n.endpoint);
 }
 
@@ -262,6 +294,7 @@ int main(void)
     tcase_add_test(tc, a_token_of_another_plan_is_refused);
     tcase_add_test(tc, nobody_there_is_an_error);
     tcase_add_test(tc, nonsense_instead_of_an_address_is_an_error);
+    tcase_add_test(tc, the_rest_of_an_address_is_waited_for);
     tcase_add_test(broken, a_provider_that_is_not_there_is_named);
     tcase_add_test(broken, a_module_that_is_not_there_is_named);
     suite_add_tcase(suite, tc);

@@ -77,6 +77,38 @@ START_TEST(an_unusable_one_of_several_keeps_its_place)
 }
 END_TEST
 
+/* Past bug: one rail that did not open left the node without any. */
+START_TEST(a_rail_that_does_not_open_leaves_the_others)
+{
+    struct taut_address *first = &rails.list[0].local;
+
+    ck_assert_int_eq(find("lo,lo", NULL), 0);
+    ck_assert_int_eq(taut_address_parse(first, "192.0.2.1:1", NULL), 0);
+    taut_address_set_port(first, 0);
+    ck_assert_int_eq(
+        taut_rails_open(&rails, TAUT_TRANSPORT_TCP, "", "", "", NULL), 0);
+    ck_assert_uint_eq(rails.endpoint_count, 1);
+    ck_assert_int_eq(rails.endpoints[0].rail, 1);
+    ck_assert_str_ne(rails.list[0].why.text, "");
+    ck_assert_str_eq(rails.list[1].why.text, "");
+}
+END_TEST
+
+START_TEST(rails_of_which_none_opens_are_an_error)
+{
+    struct taut_error why = {""};
+
+    ck_assert_int_eq(find("lo", NULL), 0);
+    ck_assert_int_eq(
+        taut_address_parse(&rails.list[0].local, "192.0.2.1:1", NULL), 0);
+    ck_assert_int_eq(
+        taut_rails_open(&rails, TAUT_TRANSPORT_TCP, "", "", "", &why), -1);
+    ck_assert_int_eq(errno, EADDRNOTAVAIL);
+    ck_assert_msg(strstr(why.text, "interface lo: cannot listen"), "%s",
+                  why.text);
+}
+END_TEST
+
 START_TEST(none_that_can_be_used_is_an_error)
 {
     struct taut_error err = {""};
@@ -174,6 +206,8 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, by_route_when_nothing_is_said);
     tcase_add_test(tc, an_unusable_one_of_several_keeps_its_place);
+    tcase_add_test(tc, a_rail_that_does_not_open_leaves_the_others);
+    tcase_add_test(tc, rails_of_which_none_opens_are_an_error);
     tcase_add_test(tc, none_that_can_be_used_is_an_error);
     tcase_add_test(tc, auto_takes_the_fastest_that_are_up_and_have_an_address);
     tcase_add_test(tc, auto_without_hardware_goes_by_route);
