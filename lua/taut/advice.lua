@@ -102,6 +102,10 @@ function advice.give(d, args)
       return nil, ("-N: expected a number of nodes from 1 to %d, got %s"):format(#d.topo.nodes,
          tostring(count))
    end
+   local top = args.top or 5
+   if math.type(top) ~= "integer" or top < 1 then
+      return nil, "--top: expected a number from 1 on, got " .. tostring(top)
+   end
    if not d.cluster.nodes_at then
       return nil, "Slurm has not answered yet: which nodes are free is not known"
    end
@@ -111,7 +115,7 @@ function advice.give(d, args)
    end
    local avoid = avoided(d)
    local found
-   found, err = place.search(d.topo, free, count, { avoid = avoid, top = args.top or 5 })
+   found, err = place.search(d.topo, free, count, { avoid = avoid, top = top })
    if not found then
       return nil, err
    end

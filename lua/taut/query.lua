@@ -12,6 +12,21 @@ local sys = require "taut.sys"
 
 local query = {}
 
+-- Whatever goes wrong in fn, the asker gets an answer.
+local function guarded(reply, fn, ...)
+   local ok, err = xpcall(fn, debug.traceback, ...)
+   if not ok then
+      sys.log("err", "query: " .. err)
+      reply(nil, "internal error; tautd's log has it")
+   end
+end
+
+-- fn(…) after Slurm was asked.
+local function refreshed(d, reply, fn, ...)
+   local args = table.pack(...)
+   d.cluster:refresh(function() guarded(reply, fn, table.unpack(args, 1, args.n)) end)
+end
+
 ---------------------------------------------------------------- status
 
 local function count_states(d)
@@ -175,7 +190,7 @@ local commands = {
    nodes = { false, function(d, _, _, _, reply) reply(nodes(d)) end },
    topology = { false, function(d, _, _, _, reply) reply(topology(d)) end },
    advise = { false, function(d, args, _, _, reply)
-      d.cluster:refresh(function() reply(advice.give(d, args)) end)
+      refreshed(d, reply, function() reply(advice.give(d, args)) end)
    end },
    explain = { false, function(d, args, _, uid, reply) explain.answer(d, args, uid, reply) end },
    fabric = { false, function(d, args, _, uid, reply) fabric(d, args, uid, reply) end },
@@ -189,7 +204,7 @@ local commands = {
    off = { true, function(d, _, _, _, reply) reply(set_switch(d, "off")) end },
    on = { true, function(d, _, _, _, reply) reply(set_switch(d, "on")) end },
    idle_nodes = { false, function(d, args, _, _, reply)
-      d.cluster:refresh(function() idle_nodes(d, args, reply) end)
+      refreshed(d, reply, idle_nodes, d, args, reply)
    end },
    stop_survey = { false, function(d, args, _, uid, reply)
       reply { stopped = d.surveys:stop({ tag = args.tag, job = args.job }, uid) }
@@ -218,12 +233,12 @@ function query.answer(d, client, line, uid)
       return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(
          sys.user_name(uid)))
    end
-   local ok, err = xpcall(command[2], debug.traceback, d, request.args or {},
-      sys.user_name(uid), uid, reply)
-   if not ok then
-      sys.log("err", "query: " .. err)
-      reply(nil, "internal error; tautd's log has it")
+   local args = request.args
+   args = (args == nil or args == json.null) and {} or args
+   if type(args) ~= "table" then
+      return reply(nil, ("%s: args: expected an object"):format(request.cmd))
    end
+   guarded(reply, command[2], d, args, sys.user_name(uid), uid, reply)
 end
 
 return query

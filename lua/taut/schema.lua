@@ -44,4 +44,16 @@ schema.steps = {
    },
 }
 
+--- What audits measured last: of each route the best meaningful test alone of the newest audit
+-- that had one.  An audit that was stopped, had few nodes or went wrong hides no other.
+-- (SQLite takes the other columns from the row that has the one MAX.)
+schema.last_audit = [[
+   WITH best AS (
+      SELECT route, kind, class, time, event, MAX(bw_Bps) AS bw_Bps FROM test
+      WHERE event IN (SELECT id FROM event WHERE purpose = 'audit' ORDER BY id DESC LIMIT 8)
+         AND class <> 'void' AND kind IN ('audit E', 'audit G')
+      GROUP BY route, event)
+   SELECT route, kind, class, time, bw_Bps, MAX(event) AS event FROM best GROUP BY route
+   ORDER BY event, route]]
+
 return schema

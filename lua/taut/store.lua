@@ -234,10 +234,7 @@ local queries = {
       return rows_of(TEST .. "WHERE test.time >= ? AND ' ' || test.route || ' ' LIKE ? " ..
          "ORDER BY test.id DESC LIMIT ?", a.since, "% " .. a.component .. " %", a.limit)
    end,
-   last_audit = function()
-      return rows_of("SELECT route, kind, bw_Bps, class, time FROM test WHERE event = " ..
-         "(SELECT MAX(id) FROM event WHERE purpose = 'audit') ORDER BY id")
-   end,
+   last_audit = function() return rows_of(schema.last_audit) end,
    tests_of_job = function(a)
       return rows_of(TEST .. "WHERE event.job = ? ORDER BY test.id LIMIT ?", a.job, a.limit)
    end,

@@ -722,10 +722,51 @@ function tests.test_it_is_compared_with_the_last_one()
    end
    local found = run { topo = topo, left = { ["r1.0.0/X+"] = 0.25 }, last = last }
    lu.assertEquals(found.compare.same, 62)
+   lu.assertEquals(report_audit.compared(found.compare), "Against the audit of " ..
+      os.date("%Y-%m-%d %H:%M:%S", 1000) .. ": 2 measurements changed, 62 as before")
    lu.assertEquals(found.compare.time, 1000)
    lu.assertEquals(found.compare.changed, json.array {
       { link = "r1.0.0/X+", src = "n4", dst = "n8", was_Bps = 24e6, now_Bps = 6e6 },
       { link = "r0.0.0/X+", src = "n0", dst = "n4", was_Bps = 12e6, now_Bps = 24e6 } })
+end
+
+local function stored(rows, fn)
+   local last = {}
+   for _, r in ipairs(rows) do
+      local row = { kind = "audit " .. (r.link and r.mode or "G"), bw_Bps = r.bw_Bps,
+         class = r.class, time = 1000, event = 1,
+         route = r.link and ("%s/tx %s %s/rx"):format(r.src, r.link, r.dst)
+            or ("%s/tx %s/rx"):format(r.src, r.dst) }
+      last[#last + 1] = fn(row) and row or nil
+   end
+   return last
+end
+
+function tests.test_nodes_of_one_router_are_compared_too()
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local _, rows = run { topo = topo, options = { solo = true } }
+   local last = stored(rows, function() return true end)
+   local found = run { topo = topo, last = last, left = { ["n5/tx"] = 0.4 } }
+   lu.assertEquals(found.compare.changed[1], { link = "n5/tx n4/rx", src = "n5", dst = "n4",
+      was_Bps = 24e6, now_Bps = 9.6e6 })
+end
+
+function tests.test_void_tests_are_no_audit_to_compare_with()
+   local topo = sim.torus({ 4, 2, 2 }, 1)
+   local _, rows = run { topo = topo }
+   local last = stored(rows, function(r) r.class = "void" return true end)
+   lu.assertNil(run({ topo = topo, last = last }).compare)
+   lu.assertNil(run({ topo = topo, last = {} }).compare)
+   -- the newer one counts, and both times are said
+   last = stored(rows, function(r) r.bw_Bps = 6e6 return true end)
+   local newer = stored(rows, function(r)
+      r.event, r.time = 2, 9000
+      return r.route:match "^n0/"
+   end)
+   table.move(newer, 1, #newer, #last + 1, last)
+   local c = run({ topo = topo, last = last }).compare
+   lu.assertEquals({ c.since, c.time, c.same, #c.changed }, { 1000, 9000, 4, 60 })
+   lu.assertStrContains(report_audit.compared(c), "Against the audits of ")
 end
 
 function tests.test_lines_of_all_kinds()

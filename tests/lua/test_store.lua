@@ -51,6 +51,35 @@ local function ask(j, name, args, fn)
    end)
 end
 
+-- Each audit: id, and route → { bandwidth, class }.
+local function add_audit(j, id, list)
+   j:add("event", { id = id, time = id, purpose = id == 9 and "prolog" or "audit", tests = #list })
+   for i, r in ipairs(list) do
+      j:add("test", { id = 100 * id + i, event = id, time = id, src = "a", dst = "b", route = r[1],
+         kind = r[4] or "audit E", bw_Bps = r[2], class = r[3] or "good" })
+   end
+end
+
+function tests.test_an_audit_that_came_to_nothing_hides_no_other()
+   with_store(function(j, done)
+      add_audit(j, 1, { { "r1", 10 }, { "r2", 20 }, { "r3", 30, "void" }, { "r4", 5, nil,
+         "audit G" } })
+      add_audit(j, 2, { { "r1", 11 }, { "r1", 12, "low" }, { "r2", 0, "void" },
+         { "r1", 99, nil, "audit S" } })
+      add_audit(j, 3, {})
+      add_audit(j, 9, { { "r1", 7 } })
+      ask(j, "last_audit", {}, function(rows)
+         local got = {}
+         for i, r in ipairs(rows) do
+            got[i] = ("%s %d %d %s"):format(r.route, r.bw_Bps, r.event, r.kind)
+         end
+         lu.assertEquals(got, { "r2 20 1 audit E", "r4 5 1 audit G", "r1 12 2 audit E" })
+         done()
+      end)
+   end)
+   lu.assertNil(tests.failure)
+end
+
 function tests.setUp()
    folder = io.popen("mktemp -d"):read "l"
    path = folder .. "/taut.db"

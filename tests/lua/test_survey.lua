@@ -467,6 +467,76 @@ function tests.test_what_does_not_fit_the_survey_is_refused()
    lu.assertNil((d.surveys:frame(c.n0, RESULT, same)))
 end
 
+function tests.test_a_stop_is_an_object_of_the_owner()
+   for _, text in ipairs { "5", "null", "true", '"stop"', "", "{", "\0", ("["):rep(5000) } do
+      local d = daemon()
+      local c = gather(d, NAMES, { batches = 9 })
+      local ok, why = d.surveys:frame(c.n0, STOP, seal.seal(KEY, STOP, text, 0))
+      lu.assertNil(ok, text)
+      lu.assertStrContains(why, "n0: STOP: ")
+      lu.assertTrue(#why < 300, why)
+   end
+   for _, text in ipairs { "{}", "[]", '{"why":["x"],"tag":{}}', '{"\\u001b[2J":1}' } do
+      local d = daemon()
+      local c = gather(d, NAMES, { batches = 9 })
+      lu.assertTrue(d.surveys:frame(c.n0, STOP, seal.seal(KEY, STOP, text, 0)))
+      c.n0.sealed = 1
+      answer(d, c.n0)
+      answer(d, c.n1)
+      lu.assertEquals(c.n0:last(REPORT).why, "stopped by its owner")
+   end
+end
+
+-- Text of a node is shown on a terminal and stands in the log.
+function tests.test_what_a_node_says_reaches_nobody_with_control_characters()
+   local d = daemon()
+   local c = gather(d, NAMES)
+   answer(d, c.n0, function(r)
+      for _, t in ipairs(r.tests) do
+         t.error = "\27[2J\n" .. ("x"):rep(5000)
+      end
+   end)
+   answer(d, c.n1)
+   for _, row in ipairs(c.n0:all(REPORT)[2].results) do
+      lu.assertEquals(row.class, "void")
+      lu.assertNil(row.why:find "%c")
+      lu.assertTrue(#row.why < 300)
+   end
+end
+
+function tests.test_odd_results_are_refused_with_a_short_line()
+   for _, text in ipairs { "5", "null", "[]", '{"v":2}', '{"v":2,"tests":5}',
+      '{"v":2,"tests":[5]}', '{"v":2,"tests":[{"id":1,"role":"\\u001b[2J"}]}',
+      '{"v":2,"tests":[{"id":-1}]}', '{"v":2,"tests":[{"id":1,"role":"send","bytes":1e9}]}',
+      ('{"v":2,"tests":[%s1]}'):format(("1,"):rep(100)), "" } do
+      local d = daemon()
+      local c = gather(d, NAMES)
+      local ok, why = d.surveys:frame(c.n1, RESULT, seal.seal(KEY, RESULT, text, 0))
+      lu.assertNil(ok, text)
+      lu.assertTrue(#why < 300 and not why:find "%c", why)
+      d.surveys:gone(c.n1)
+      answer(d, c.n0)
+      local gone = c.n0:all(REPORT)[2].gone
+      lu.assertEquals(gone[1].node, "n1")
+      lu.assertStrContains(gone[1].why, "its result was refused")
+   end
+end
+
+function tests.test_options_that_make_no_sense_are_refused_in_words()
+   local names = { "n0", "n1" }
+   for _, options in ipairs { { batches = 1, ["\27"] = {} },
+      { tag = { 1 } }, { tag = ("x"):rep(1 << 16) } } do
+      local d = daemon()
+      local c = gather(d, names, options)
+      lu.assertEquals(d.surveys:stop({ tag = "y" }, 0), 0)
+      d.surveys:stop({}, 0)
+      for _, n in ipairs(names) do
+         d.surveys:gone(c[n])
+      end
+      lu.assertNil(next(d.surveys.by_conn))
+   end
+end
+
 function tests.test_a_round_cannot_be_answered_with_an_earlier_result()
    local d = daemon()
    local c = gather(d, NAMES, { batches = 9 })

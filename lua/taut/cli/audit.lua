@@ -5,14 +5,15 @@ local launch = require "taut.survey.launch"
 local progress = require "taut.report.progress"
 local step = require "taut.survey.step"
 
-local audit = { summary = "Measure every link: srun --ntasks-per-node=1 taut audit." }
+local audit = { summary = "Measure every link: srun -X --ntasks-per-node=1 taut audit." }
 
 -- Exit status besides 0: could not be run, slow links found, not all was measured.
 local FAILED, SLOW, INCOMPLETE = 1, 3, 4
 
 function audit.setup(parser)
    parser:epilog("Exit status: 0 all is well, 1 it could not be run, 2 wrong arguments, 3 slow " ..
-      "links or nodes were found, 4 none, but not all was measured.")
+      "links or nodes were found, 4 none, but not all was measured.  srun ends with the highest " ..
+      "status of its tasks; with -X it passes Ctrl-C on, which ends an audit cleanly.")
    parser:flag("--all"):description "On all idle nodes: Slurm is asked for them."
    parser:option("-p --partition"):description "With --all: only nodes of this partition."
       :argname "<name>"
@@ -73,7 +74,7 @@ function audit.run(args)
       return launch.on_idle(args, "audit")
    elseif not procid then
       io.stderr:write("taut: audit: run it as a step of a job, one process on each node: ",
-         "srun --ntasks-per-node=1 taut audit; or taut audit --all\n")
+         "srun -X --ntasks-per-node=1 taut audit; or taut audit --all\n")
       return FAILED
    elseif procid ~= 0 then
       local _, err = step.join "audit"

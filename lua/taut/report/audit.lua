@@ -65,12 +65,25 @@ function audit.counts(found)
    return table.concat(parts, ", ")
 end
 
+local SAME_AUDIT_S = 3600 -- tests that are further apart are of several audits
+
+local function clock(s)
+   return os.date("%Y-%m-%d %H:%M:%S", math.floor(s))
+end
+
+--- "Against the audit of …": how many tests came out as before.
+function audit.compared(c)
+   local several = c.since and c.time - c.since > SAME_AUDIT_S
+   return ("Against %s: %s changed, %d as before"):format(
+      several and ("the audits of %s to %s"):format(clock(c.since), clock(c.time))
+         or "the audit of " .. clock(c.time), report.count(#c.changed, "measurement"), c.same)
+end
+
 local function compare(c)
    if not c then
       return
    end
-   print(("Against the audit of %s: %s changed, %d as before"):format(
-      os.date("%Y-%m-%d %H:%M:%S", math.floor(c.time)), report.count(#c.changed, "link"), c.same))
+   print(audit.compared(c))
    for _, l in ipairs(c.changed) do
       print(("  %s: %s to %s: was %s, is %s MB/s"):format(l.link, l.src, l.dst, mb(l.was_Bps),
          mb(l.now_Bps)))

@@ -161,8 +161,10 @@ end
 function methods:stop_frame(conn, bytes)
    local peer = self.by_conn[conn]
    local ok, err = open(peer, STOP, bytes)
-   if not ok or peer ~= self.owner then
-      return nil, ("%s: STOP: %s"):format(peer.name, err or "only the owner may")
+   if peer ~= self.owner then
+      return nil, ("%s: STOP: only the owner may"):format(peer.name)
+   elseif type(ok) ~= "table" then
+      return nil, ("%s: STOP: %s"):format(peer.name, err or "expected an object")
    end
    self:stop "stopped by its owner"
    return true

@@ -1,5 +1,6 @@
 --- What an audit's tests say: which components are slow, what could not be measured or seen, and
 -- how it compares with the last one.
+local compare = require "taut.survey.compare"
 local json = require "taut.json"
 local rounds = require "taut.survey.rounds"
 local slow = require "taut.survey.slow"
@@ -7,7 +8,6 @@ local stages = require "taut.stages"
 
 local outcome = {}
 
-local CHANGED = 0.1      -- a link that differs from the last audit by more is named
 local LIST_MAX = 500     -- links named in one list
 
 ---------------------------------------------------------------- summaries
@@ -126,15 +126,6 @@ local function unmeasured(o)
    return list, n
 end
 
--- What lies between two nodes on a stored route, which is how links are found again.
-local function between(route)
-   return route:match "^%S+ (.+) %S+$" or ""
-end
-
-local function route_text(o, t)
-   return stages.text(t.route, o.topo.components)
-end
-
 -- Low tests that could not be measured again, but for those of components called slow already.
 local function doubts(o, doubtful, list_slow)
    local named, list = {}, json.array {}
@@ -152,42 +143,6 @@ local function doubts(o, doubtful, list_slow)
       end
    end
    return list
-end
-
-local function compare(o)
-   if not o.last or #o.last == 0 then
-      return nil
-   end
-   local was, at = {}, 0
-   for _, r in ipairs(o.last) do
-      if r.class ~= "void" and r.kind == "audit E" then
-         local key = between(r.route or "")
-         was[key] = math.max(was[key] or 0, r.bw_Bps or 0)
-         at = math.max(at, r.time or 0)
-      end
-   end
-   local best, order = {}, {}
-   for _, t in o.each(o.results) do
-      if t.sending == "E" and t.link and t.class ~= "void" then
-         local key = between(route_text(o, t))
-         order[#order + 1] = not best[key] and key or nil
-         best[key] = best[key] and best[key].bw_Bps > t.bw_Bps and best[key] or t
-      end
-   end
-   local changed, same = json.array {}, 0
-   for _, key in ipairs(order) do
-      local t, old = best[key], was[key]
-      if old and math.abs(t.bw_Bps - old) > CHANGED * math.max(t.expected_Bps, 1) then
-         changed[#changed + 1] = { link = o.topo.components[t.link], src = t.src_name,
-            dst = t.dst_name, was_Bps = old, now_Bps = t.bw_Bps }
-      else
-         same = same + (old and 1 or 0)
-      end
-   end
-   table.sort(changed, function(a, b)
-      return a.now_Bps - a.was_Bps < b.now_Bps - b.was_Bps
-   end)
-   return { time = at, changed = changed, same = same }
 end
 
 -- Was every link measured that these nodes can measure, and if all nodes took part every link?
@@ -216,7 +171,7 @@ function outcome.of(o)
       unexplained = unexplained, unmeasured = list, unmeasured_count = n.list,
       measured = n.measured, links = n.links, in_sets = n.in_sets,
       unreached = o.plan.sure and n.untested or 0, unsearched = o.plan.sure and 0 or n.untested,
-      summary = summary(o), dim = dim(o, showable(o)), compare = compare(o),
+      summary = summary(o), dim = dim(o, showable(o)), compare = compare.of(o),
       tests = #o.results, void = void, missing = o.missing, unknown = o.unknown }
    found.complete = is_complete(o, found)
    return found
