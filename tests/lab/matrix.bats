@@ -126,14 +126,26 @@ found() {
     [[ $output == *"expected 5 to 2000, got 4"* ]]
 }
 
+@test "matrix: one rail of one; a rail that is not there; one process says what is wrong" {
+    run matrix 2 --rail 1
+    [ "$status" -eq 0 ] || [ "$status" -eq 4 ]
+    run matrix 2 --rail 2
+    [ "$status" -eq 1 ]
+    [[ $output == *"rail: expected 1, as this machine has one, got 2"* ]]
+    run lab exec --user alice srun -Q -N 8 --ntasks-per-node=1 taut matrix --rail 17
+    [ "$status" -eq 2 ]
+    [ "$(grep -c 'expected 1 to 16, got 17' <<<"$output")" -eq 1 ]
+}
+
 @test "matrix: classic steps by root enter no verdict and no store" {
     lab degrade n5/tx 25
     run lab exec srun -Q -N 8 --ntasks-per-node=1 taut matrix --progress none --steps
     echo "$output"
     [ "$status" -eq 3 ]
     [ "$(status 'print(#s.verdicts)')" = 0 ]
-    run lab exec taut explain n5
-    [[ $output != *" matrix "* ]]
+    # the tests of its prolog are there
+    lab exec taut explain n5 --json >"$out/explain"
+    ! grep -q '"kind": "matrix"' "$out/explain"
 }
 
 @test "matrix: alice's figures enter no verdict" {
@@ -141,4 +153,27 @@ found() {
     run matrix 8
     [ "$status" -eq 3 ]
     [ "$(status 'print(#s.verdicts)')" = 0 ]
+}
+
+# The step has no word of files: they are made where the user is.  The last one: what root measures
+# counts.
+@test "matrix: on all idle nodes, with files" {
+    lab degrade n5/tx 25
+    run lab exec env SLURM_LABELIO=1 taut matrix --all --progress none --csv "$out/m.csv" \
+        --json "$out/m.json" --png "$out/m.png"
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [[ $output == *"matrix of 8 nodes: 56 of 56 pairs measured"*"1. n5/tx: slow from n5 to all others"* ]]
+    [ "$(wc -l <"$out/m.csv")" -eq 57 ]
+    [ "$(found | head -n 1)" = $'tx\tn5/tx\ttrue' ]
+    [ "$(lab_json 'print(d.info.job ~= nil)' <"$out/m.json")" = true ]
+    [ "$(head -c 8 "$out/m.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
+    lab exec taut explain n5 --json | grep -q '"kind": "matrix"'
+    run lab exec bash -c 'taut matrix --all --progress none --csv - 2>/dev/null'
+    [ "$(grep -c , <<<"$output")" -eq 57 ]
+    run lab exec taut matrix --all --csv /no/such/folder/m.csv
+    [ "$status" -eq 1 ]
+    run lab exec taut matrix --all --partition nowhere
+    [ "$status" -eq 1 ]
+    [[ $output != *"nothing was measured"* ]]
 }

@@ -35,6 +35,8 @@ function matrix.setup(parser)
    parser:option("--progress"):description "bar, lines or none (default: a bar on a terminal)."
       :choices { "bar", "lines", "none" }:argname "<how>"
    parser:option("--tag"):hidden(true)
+   parser:flag("--relay"):hidden(true)
+   parser:flag("--single"):hidden(true)
 end
 
 -- What tautd is asked for.
@@ -52,23 +54,46 @@ local function hold(args)
    return o:finish(step.hold("matrix", options_of(args), o:handlers()))
 end
 
+-- On all idle nodes.  The step only passes the reports on: words and files are made here, where
+-- the user is, and not on a node that Slurm chose.
+local function on_idle(args)
+   local o = owner.new(args)
+   if not o then
+      return owner.FAILED
+   end
+   local state = { on = o:handlers() }
+   args.flags, args.pass = { "latency", "steps", "once", "single" }, { "time", "rail" }
+   args.single = files.uses_stdout(owner.want(args))
+   args.words = { "--relay" }
+   args.on_line = function(line) step.take_line(state, line) end
+   args.on_stopping = state.on.stopping
+   local code, started = launch.on_idle(args, "matrix")
+   if not started then
+      return code
+   end
+   return o:finish(state.last, not state.last and
+      ("its step ended before the matrix did, exit status %d"):format(code) or nil)
+end
+
 function matrix.run(args)
    local procid = step.procid()
    if args.all then
-      args.flags = { "latency", "steps", "once" }
-      args.pass = { "time", "rail", "csv", "svg", "png" }
-      args.words = args.json_file and { "--json", args.json_file }
-      return launch.on_idle(args, "matrix")
+      return on_idle(args)
    elseif not procid then
       io.stderr:write("taut: matrix: run it as a step of a job, one process on each node: ",
          "srun --ntasks-per-node=1 taut matrix; or taut matrix --all\n")
       return owner.FAILED
-   elseif procid ~= 0 then
-      local _, err = step.join "matrix"
-      io.stderr:write("taut: matrix: ", err, "\n")
-      return owner.FAILED
+   elseif procid == 0 and not args.relay then
+      return hold(args)
    end
-   return hold(args)
+   local _, err
+   if procid == 0 then
+      _, err = step.relay("matrix", options_of(args))
+   else
+      _, err = step.join "matrix"
+   end
+   io.stderr:write("taut: matrix: ", err, "\n")
+   return owner.FAILED
 end
 
 return matrix

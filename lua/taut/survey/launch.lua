@@ -7,14 +7,16 @@ local ask = require "taut.cli.ask"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local seal = require "taut.seal"
+local step = require "taut.survey.step"
 local sys = require "taut.sys"
 
 local launch = {}
 
 local function command(args, name, nodes, count, tag)
-   local argv = { "setsid", "--wait", "srun", "--exclusive", "--quiet", "--input=none",
-      "--job-name=taut-" .. name, "--nodes=" .. count, "--ntasks-per-node=1",
-      "--nodelist=" .. nodes }
+   -- what a user's environment does to the output of srun is no part of a line
+   local argv = { "setsid", "--wait", "env", "-u", "SLURM_LABELIO", "srun", "--exclusive",
+      "--quiet", "--input=none", "--output=all", "--job-name=taut-" .. name, "--nodes=" .. count,
+      "--ntasks-per-node=1", "--nodelist=" .. nodes }
    local function add(...)
       for _, v in ipairs { ... } do
          argv[#argv + 1] = v
@@ -43,6 +45,8 @@ local function interrupt(args, state)
    state.signals = (state.signals or 0) + 1
    if state.signals > 1 then
       return state.proc:kill "TERM"
+   elseif args.on_stopping then
+      args.on_stopping()
    end
    local line = sys.request(args.socket, json.encode { cmd = "stop_survey",
       args = { tag = state.tag } }, 5000)
@@ -66,34 +70,36 @@ end
 
 --- Run this command on all idle nodes of the topology.
 -- @param args its arguments: socket, partition, progress, and those that go to the step: the names
---   of its flags in `flags` (solo, json), of its options in `pass` (time), more words in `words`
+--   of its flags in `flags` (solo, json), of its options in `pass` (time), more words in `words`;
+--   `on_line`, called with each line it prints (default: print), and `on_stopping`, after Ctrl-C
 -- @param name "audit" or "matrix"
--- @return exit status: that of the step
+-- @return exit status: that of the step; and whether there was one
 function launch.on_idle(args, name)
    local as_json = args.json
    args.json = nil -- it is the step's
    local d, code = ask.tautd(args, "idle_nodes", { partition = args.partition })
    args.json = as_json
    if not d then
-      return code
+      return code, false
    elseif d.count < 2 then
       io.stderr:write(("taut: %s: %d of the topology's nodes are idle%s, at least 2 are needed\n")
          :format(name, d.count, args.partition and " in partition " .. args.partition or ""))
-      return 1
+      return 1, false
    end
    local state = { tag = seal.hex(seal.random(8)) }
    local why
    state.proc, why = loop.spawn { argv = command(args, name, d.nodes, d.count, state.tag),
-      on_line = function(line) print(line) end,
+      max_line = step.REPORT_MAX,
+      on_line = args.on_line or function(line) print(line) end,
       on_exit = function(what)
          state.exit = what
          loop.stop()
       end }
    if not state.proc then
       io.stderr:write("taut: ", name, ": srun: ", why, "\n")
-      return 1
+      return 1, false
    end
-   return wait(args, state)
+   return wait(args, state), true
 end
 
 return launch

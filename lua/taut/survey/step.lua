@@ -8,7 +8,8 @@ local sys = require "taut.sys"
 
 local step = {}
 
-local REPORT_MAX = 5 << 20
+--- A line of reports is not longer, in bytes.
+step.REPORT_MAX = 5 << 20
 
 --- Is this a process that srun started, and which one?
 -- @return SLURM_PROCID, or nil
@@ -27,8 +28,16 @@ function step.join(purpose)
    return sys.exec(probe(purpose))
 end
 
--- One line of the child: a report, or something to pass on.
-local function take_line(state, line)
+--- Be the owner for somebody else, who reads the reports from standard output; returns only if that
+-- fails.
+-- @return nil, why
+function step.relay(purpose, options)
+   return sys.exec(probe(purpose, "--owner", json.encode(options)))
+end
+
+--- One line of taut-probe's: a report, or something to pass on.
+-- @param state { on = as in step.hold }; gets `last`, the last report
+function step.take_line(state, line)
    local message = json.decode(line)
    if type(message) ~= "table" or type(message.kind) ~= "string" then
       io.stderr:write(line, "\n")
@@ -65,8 +74,8 @@ end
 function step.hold(purpose, options, on)
    local state = { on = on }
    local argv = probe(purpose, "--owner", json.encode(options))
-   local proc, err = loop.spawn { argv = argv, max_line = REPORT_MAX,
-      on_line = function(line) take_line(state, line) end,
+   local proc, err = loop.spawn { argv = argv, max_line = step.REPORT_MAX,
+      on_line = function(line) step.take_line(state, line) end,
       on_exit = function(what)
          state.exit = what
          loop.stop()
