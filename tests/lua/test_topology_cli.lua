@@ -48,6 +48,68 @@ for _, name in ipairs { "torus", "tree", "dragonfly", "hyperx", "diff" } do
    end
 end
 
+-- Sentences are broken between words; a name, or a path, is a word.
+function tests.test_what_goes_wrong_is_narrow_too()
+   setup()
+   golden.file("flat.conf", "NodeName=n1\nSwitchName=s1 Nodes=n[1-4] Nodes=n5\n")
+   local chain = { "SwitchName=s1 Nodes=n1" }
+   for i = 2, 300 do
+      chain[i] = ("SwitchName=s%d Switches=s%d"):format(i, i - 1)
+   end
+   golden.file("chain.conf", table.concat(chain, "\n") .. "\n")
+   golden.file("bad.lua", "topology = torus { dims = { 0 } }")
+   local machine = " -m " .. golden.file("torus.lua", MACHINES.torus)
+   local at = machine:match "(/.*/)"
+   for command, words in pairs {
+      ["show x" .. machine] = "has no router, node or component 'x'",
+      ["route n02 nowhere" .. machine] = "has no node or router 'nowhere'",
+      ["behind x" .. machine] = "has no component 'x'",
+      ["exposed x" .. machine] = "has no component 'x'",
+      ["load ring -w n02,x" .. machine] = "has no node 'x'",
+      ["load nearest --grid 2x2" .. machine] = "grid 2x2 has 4 places",
+      ["draw --json" .. machine] = "give it a file, with --output",
+      ["draw --plane Q=3" .. machine] = "--plane: expected such as",
+      ["export slurm --as names --prefix 1" .. machine] = "--prefix: expected letters",
+      ["show --fail r1.0.0/X+=2" .. machine] = "with a share from 0 to 1",
+      ["show -m " .. at .. "bad.lua"] = "bad.lua",
+      ["check --slurm-conf /nowhere/at/all/slurm.conf" .. machine] = "No such file",
+      ["diff " .. at .. "torus.lua /nowhere/at/all/taut.lua"] = "No such file",
+      ["import slurm-conf " .. at .. "flat.conf"] = "flat.conf:",
+      ["import slurm-conf " .. at .. "chain.conf"] = "300 levels with 1 + 1",
+   } do
+      local arguments = { "topology" }
+      for word in command:gmatch "%S+" do
+         arguments[#arguments + 1] = word
+      end
+      local stdout = io.stdout
+      rawset(io, "stdout", { write = function() return true end })
+      local _, status, complaint = golden.run(arguments)
+      rawset(io, "stdout", stdout)
+      lu.assertEquals(status ~= 0, not command:find "chain.conf", command)
+      lu.assertStrContains((complaint:gsub("\n +", " ")), words)
+      golden.narrow(command, complaint)
+   end
+end
+
+function tests.test_what_has_no_route_is_narrow_too()
+   setup()
+   local machine = golden.file("torus.lua", MACHINES.torus)
+   local arguments = { "topology", "route", "n02", "n63", "--back", "-m", machine }
+   for _, port in ipairs { "X+", "X-", "Y+", "Y-", "Z+" } do
+      table.move({ "--fail", "r0.0.1/" .. port }, 1, 2, #arguments + 1, arguments)
+   end
+   local text, status = golden.run(arguments)
+   lu.assertEquals(status, 1)
+   lu.assertStrContains(text, "n02 to n63: no route")
+   golden.narrow("route", text)
+   local note = golden.run { "topology", "check", "-m", machine }
+   lu.assertStrContains(note, "names not compared")
+   golden.narrow("check", note)
+   text = golden.run { "topology", "diff", "--all", golden.file("a.lua", MACHINES.ring),
+      machine }
+   golden.narrow("diff", text)
+end
+
 -- Each subcommand's JSON is one document, and says the same as its text.
 function tests.test_json_of_every_subcommand()
    setup()

@@ -1,6 +1,7 @@
 --- `taut`: the command line.  Each command is a module of three things: `summary`, `setup(parser)`
 -- (its arguments, argparse) and `run(args)` → exit status.
 local argparse = require "argparse"
+local report = require "taut.report"
 local sys = require "taut.sys"
 
 local cli = {}
@@ -13,6 +14,7 @@ local function parser_of()
    local parser = argparse("taut")
       :description "Interconnect health and placement for Slurm."
       :epilog "Exit status: 0 done, 1 it could not be done, 2 wrong arguments."
+      :help_max_width(79)
    parser:flag("-V --version"):description "Show the version.":action(function()
       print("taut " .. sys.version)
       os.exit(0)
@@ -40,7 +42,8 @@ function cli.main(arg)
    local parser, modules = parser_of()
    local ok, args = parser:pparse(arg)
    if not ok then
-      io.stderr:write(parser:get_usage(), "\n\ntaut: ", args, "\n")
+      io.stderr:write(parser:get_usage(), "\n\n")
+      report.complain(args)
       return 2
    end
    return modules[args.command].run(args)

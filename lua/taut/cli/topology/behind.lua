@@ -36,7 +36,7 @@ function behind.run(args, scene)
    local topo = scene.topo
    local c, err = scene:component(args.component)
    if not c then
-      io.stderr:write("taut: behind: ", err, "\n")
+      report.complain("behind: ", err)
       return 1
    end
    local left = args.left or scene.left[c] or 0

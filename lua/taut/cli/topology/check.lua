@@ -51,7 +51,7 @@ end
 function command.run(args, scene)
    local slurm, err, note = slurm_of(args)
    if err then
-      io.stderr:write("taut: check: ", err, "\n")
+      report.complain("check: ", err)
       return 2
    end
    local list = check.all(scene.topo, { slurm = slurm, rerouted = scene.rerouted,
@@ -66,11 +66,11 @@ function command.run(args, scene)
          print_finding(f, args.all)
       end
       if note then
-         print(note)
+         report.wrap(note, "")
       end
       words.footer(scene)
-      print(#list == 0 and ("%s: nothing to say"):format(scene.path)
-         or ("%s: %s"):format(scene.path, report.count(#list, "finding")))
+      report.wrap(("%s: %s"):format(scene.path, #list == 0 and "nothing to say" or
+         report.count(#list, "finding")), "")
    end
    return #list == 0 and 0 or 1
 end

@@ -71,7 +71,7 @@ function exposed.run(args, scene)
    local topo = scene.topo
    local c, err = scene:component(args.component)
    if not c then
-      io.stderr:write("taut: exposed: ", err, "\n")
+      report.complain("exposed: ", err)
       return 1
    end
    local nodes = topo:exposed(c)

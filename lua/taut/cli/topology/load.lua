@@ -157,7 +157,7 @@ function load.run(args, scene)
       err = lost
    end
    if not loads then
-      io.stderr:write("taut: load: ", err, "\n")
+      report.complain("load: ", err)
       return 1
    end
    local classes, links = by_class(scene, loads)

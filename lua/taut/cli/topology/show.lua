@@ -209,7 +209,7 @@ end
 function show.run(args, scene)
    local d, out = look(scene, args.what)
    if not d then
-      io.stderr:write("taut: show: ", out, "\n")
+      report.complain("show: ", out)
       return 1
    elseif args.json then
       print(json.encode(d, 2))

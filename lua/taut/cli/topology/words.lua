@@ -153,7 +153,7 @@ end
 --- What --fail supposes and what follows, as lines; why health is not known, on stderr.
 function words.footer(scene)
    if scene.note then
-      io.stderr:write("taut: ", scene.note, "\n")
+      report.complain(scene.note)
    end
    local r = scene.rerouted
    if not r then
