@@ -135,4 +135,52 @@ function tests.test_json_of_every_subcommand()
    lu.assertEquals(ask("draw", "-o", picture).bytes > 1000, true)
 end
 
+-- The JSON had a number, where the text said which pairs, why, and which links carry more.
+function tests.test_json_says_what_follows_a_failure()
+   setup()
+   local machine = golden.file("torus.lua", MACHINES.torus)
+   for _, command in ipairs { "show", "route n02 n63", "behind r1.0.0/X+", "exposed r1.0.0/X+",
+      "classes", "load ring", "check --slurm-conf -" } do
+      local arguments = { "topology" }
+      for word in command:gmatch "%S+" do
+         arguments[#arguments + 1] = word
+      end
+      local function ask(...)
+         local a = table.move(arguments, 1, #arguments, 1, {})
+         table.move({ "-m", machine, ... }, 1, 2 + select("#", ...), #a + 1, a)
+         return golden.run(a)
+      end
+      lu.assertNil(assert(json.decode((ask "--json"))).supposed)
+      local d = json.decode((ask("--json", "--fail", "r1.1.0/X+", "--fail", "r1.1.0/Z+", "--fail",
+         "r1.0.0/X+=0.5"))).supposed
+      lu.assertEquals(d.components, { { component = "r1.0.0/X+", left = 0.5 },
+         { component = "r1.1.0/X+", left = 0 }, { component = "r1.1.0/Z+", left = 0 } })
+      lu.assertEquals(d.pairs_without_route, 4)
+      lu.assertEquals(d.router_pairs, 1)
+      lu.assertEquals(d.router_pairs_without_route, { { from = "r1.1.0", to = "r1.1.1",
+         why = "r1.1.0/Z+ failed, and Z has no other way" } })
+      lu.assertEquals(d.links_that_carry_more, 15)
+      lu.assertEquals(#d.carry_more, 15)
+      lu.assertEquals(d.carry_more[1].component, "r0.1.0/X-")
+      lu.assertEquals(d.carry_more[1].routes_now, 4 * d.carry_more[1].routes_before)
+   end
+end
+
+function tests.test_many_pairs_without_a_route_are_counted_and_some_named()
+   setup()
+   local machine = golden.file("ring.lua", MACHINES.ring:gsub("6", "60"):gsub("0%-5", "0-59"))
+   local arguments = { "topology", "show", "-m", machine, "--fail", "r3/X+", "--fail", "r9/X-" }
+   local text = golden.run(arguments)
+   golden.narrow("show", text)
+   arguments[#arguments + 1] = "--json"
+   local d = json.decode((golden.run(arguments))).supposed
+   lu.assertEquals(d.pairs_without_route, d.router_pairs)
+   lu.assertTrue(d.router_pairs > 100 and d.router_pairs < 1000)
+   lu.assertEquals(#d.router_pairs_without_route, 100)
+   lu.assertStrContains(text, ("no route    %d pairs of nodes, on %d pairs of routers:"):format(
+      d.router_pairs, d.router_pairs))
+   lu.assertStrContains(text, ("… and %d more (--json names 100 of them)"):format(
+      d.router_pairs - 5))
+end
+
 return tests

@@ -27,6 +27,7 @@ topology() {
         [ "$status" -eq 0 ]
         [[ $output == "Usage: taut topology $name"* ]]
         ! grep -E '.{80}' <<<"$output" || false
+        grep -q "^\.Cm topology $name" "$TAUT_SRCDIR/doc/taut-topology.1"
     done
     run "$taut" topology
     [ "$status" -eq 2 ]

@@ -60,7 +60,7 @@ function command.run(args, scene)
       for _, f in ipairs(list) do
          json.array(f.names)
       end
-      print(json.encode({ file = scene.path, findings = json.array(list), note = note }, 2))
+      words.json(scene, { file = scene.path, findings = json.array(list), note = note })
    else
       for _, f in ipairs(list) do
          print_finding(f, args.all)

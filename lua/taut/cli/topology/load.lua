@@ -164,7 +164,7 @@ function load.run(args, scene)
    local d = { loads = loads, lost = lost or 0, classes = classes, links = links,
       bytes = args.bytes or 1e6, count = nodes and #nodes or #scene.topo.nodes }
    if args.json then
-      print(json.encode(plain(args, scene, d), 2))
+      words.json(scene, plain(args, scene, d))
    else
       print_load(args, scene, d)
    end

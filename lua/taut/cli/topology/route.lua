@@ -158,8 +158,8 @@ function route.run(args, scene)
       back, why_back = stages(scene, to, from, args.rail)
    end
    if args.json then
-      print(json.encode({ from = args.from, to = args.to, stages = there, error = why,
-         back = back, back_error = why_back }, 2))
+      words.json(scene, { from = args.from, to = args.to, stages = there, error = why,
+         back = back, back_error = why_back })
    else
       print_way({ args.from, args.to }, there, why, args.all)
       if args.back then

@@ -212,7 +212,7 @@ function show.run(args, scene)
       report.complain("show: ", out)
       return 1
    elseif args.json then
-      print(json.encode(d, 2))
+      words.json(scene, d)
    else
       out(d, scene)
       if args.what then
