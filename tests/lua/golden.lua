@@ -31,9 +31,13 @@ function golden.clean()
    end
 end
 
---- What a command prints, and its exit status; the folder's name is left out.
+--- What a command prints, its exit status, and what it says on stderr; the folder's name is left
+-- out of what it prints.
 function golden.run(arguments)
-   local lines, keep = {}, print
+   local lines, keep, complaint, stderr = {}, print, {}, io.stderr
+   rawset(io, "stderr", { write = function(_, ...)
+      table.move({ ... }, 1, select("#", ...), #complaint + 1, complaint)
+   end })
    rawset(_G, "print", function(...)
       local parts = table.pack(...)
       for i = 1, parts.n do
@@ -43,9 +47,10 @@ function golden.run(arguments)
    end)
    local ok, status = pcall(cli.main, arguments)
    rawset(_G, "print", keep)
+   rawset(io, "stderr", stderr)
    assert(ok, status)
    local text = table.concat(lines, "\n"):gsub(folder():gsub("%p", "%%%0") .. "/", "")
-   return text, status
+   return text, status, table.concat(complaint)
 end
 
 local function words_of(line)
@@ -56,7 +61,9 @@ local function words_of(line)
    return list
 end
 
-local function narrow(line, text)
+--- No line of a text is wider than a terminal.
+-- @param line the command that printed it
+function golden.narrow(line, text)
    for l in text:gmatch "[^\n]+" do
       lu.assertTrue((utf8.len(l) or #l) <= WIDE, line .. ": too wide: " .. l)
    end
@@ -75,7 +82,7 @@ function golden.check(name)
       if command then
          commands = commands + 1
          local text, status = golden.run(words_of(command))
-         narrow(command, text)
+         golden.narrow(command, text)
          out[#out + 1] = ("%s$ %s\n%s%s\n"):format(commands > 1 and "\n" or "", command, text,
             status ~= 0 and ("\n[exit %d]"):format(status) or "")
          differs = differs or not wanted:find(out[#out], 1, true) and out[#out]

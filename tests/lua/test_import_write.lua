@@ -426,7 +426,7 @@ local function run(...)
    local text, said = importing.text_of(out), importing.text_of(err)
    os.remove(out)
    os.remove(err)
-   return status, text, said
+   return status, text, (said:gsub("\n +", " "))
 end
 
 function tests.test_command()

@@ -48,6 +48,68 @@ for _, name in ipairs { "torus", "tree", "dragonfly", "hyperx", "diff" } do
    end
 end
 
+-- Sentences are broken between words; a name, or a path, is a word.
+function tests.test_what_goes_wrong_is_narrow_too()
+   setup()
+   golden.file("flat.conf", "NodeName=n1\nSwitchName=s1 Nodes=n[1-4] Nodes=n5\n")
+   local chain = { "SwitchName=s1 Nodes=n1" }
+   for i = 2, 300 do
+      chain[i] = ("SwitchName=s%d Switches=s%d"):format(i, i - 1)
+   end
+   golden.file("chain.conf", table.concat(chain, "\n") .. "\n")
+   golden.file("bad.lua", "topology = torus { dims = { 0 } }")
+   local machine = " -m " .. golden.file("torus.lua", MACHINES.torus)
+   local at = machine:match "(/.*/)"
+   for command, words in pairs {
+      ["show x" .. machine] = "has no router, node or component 'x'",
+      ["route n02 nowhere" .. machine] = "has no node or router 'nowhere'",
+      ["behind x" .. machine] = "has no component 'x'",
+      ["exposed x" .. machine] = "has no component 'x'",
+      ["load ring -w n02,x" .. machine] = "has no node 'x'",
+      ["load nearest --grid 2x2" .. machine] = "grid 2x2 has 4 places",
+      ["draw --json" .. machine] = "give it a file, with --output",
+      ["draw --plane Q=3" .. machine] = "--plane: expected such as",
+      ["export slurm --as names --prefix 1" .. machine] = "--prefix: expected letters",
+      ["show --fail r1.0.0/X+=2" .. machine] = "with a share from 0 to 1",
+      ["show -m " .. at .. "bad.lua"] = "bad.lua",
+      ["check --slurm-conf /nowhere/at/all/slurm.conf" .. machine] = "No such file",
+      ["diff " .. at .. "torus.lua /nowhere/at/all/taut.lua"] = "No such file",
+      ["import slurm-conf " .. at .. "flat.conf"] = "flat.conf:",
+      ["import slurm-conf " .. at .. "chain.conf"] = "300 levels with 1 + 1",
+   } do
+      local arguments = { "topology" }
+      for word in command:gmatch "%S+" do
+         arguments[#arguments + 1] = word
+      end
+      local stdout = io.stdout
+      rawset(io, "stdout", { write = function() return true end })
+      local _, status, complaint = golden.run(arguments)
+      rawset(io, "stdout", stdout)
+      lu.assertEquals(status ~= 0, not command:find "chain.conf", command)
+      lu.assertStrContains((complaint:gsub("\n +", " ")), words)
+      golden.narrow(command, complaint)
+   end
+end
+
+function tests.test_what_has_no_route_is_narrow_too()
+   setup()
+   local machine = golden.file("torus.lua", MACHINES.torus)
+   local arguments = { "topology", "route", "n02", "n63", "--back", "-m", machine }
+   for _, port in ipairs { "X+", "X-", "Y+", "Y-", "Z+" } do
+      table.move({ "--fail", "r0.0.1/" .. port }, 1, 2, #arguments + 1, arguments)
+   end
+   local text, status = golden.run(arguments)
+   lu.assertEquals(status, 1)
+   lu.assertStrContains(text, "n02 to n63: no route")
+   golden.narrow("route", text)
+   local note = golden.run { "topology", "check", "-m", machine }
+   lu.assertStrContains(note, "names not compared")
+   golden.narrow("check", note)
+   text = golden.run { "topology", "diff", "--all", golden.file("a.lua", MACHINES.ring),
+      machine }
+   golden.narrow("diff", text)
+end
+
 -- Each subcommand's JSON is one document, and says the same as its text.
 function tests.test_json_of_every_subcommand()
    setup()
@@ -85,6 +147,54 @@ topology = graph { wiring = { source = "x", format = "x", cables = {},
    local show = assert(json.decode((golden.run { "topology", "show", "-m", machine, "--json" })))
    lu.assertEquals({ show.classes[1].count, show.classes[1].least_Bps }, { 3, 1e10 })
    lu.assertEquals(show.all_to_all.node_Bps, 1e10)
+end
+
+-- The JSON had a number, where the text said which pairs, why, and which links carry more.
+function tests.test_json_says_what_follows_a_failure()
+   setup()
+   local machine = golden.file("torus.lua", MACHINES.torus)
+   for _, command in ipairs { "show", "route n02 n63", "behind r1.0.0/X+", "exposed r1.0.0/X+",
+      "classes", "load ring", "check --slurm-conf -" } do
+      local arguments = { "topology" }
+      for word in command:gmatch "%S+" do
+         arguments[#arguments + 1] = word
+      end
+      local function ask(...)
+         local a = table.move(arguments, 1, #arguments, 1, {})
+         table.move({ "-m", machine, ... }, 1, 2 + select("#", ...), #a + 1, a)
+         return golden.run(a)
+      end
+      lu.assertNil(assert(json.decode((ask "--json"))).supposed)
+      local d = json.decode((ask("--json", "--fail", "r1.1.0/X+", "--fail", "r1.1.0/Z+", "--fail",
+         "r1.0.0/X+=0.5"))).supposed
+      lu.assertEquals(d.components, { { component = "r1.0.0/X+", left = 0.5 },
+         { component = "r1.1.0/X+", left = 0 }, { component = "r1.1.0/Z+", left = 0 } })
+      lu.assertEquals(d.pairs_without_route, 4)
+      lu.assertEquals(d.router_pairs, 1)
+      lu.assertEquals(d.router_pairs_without_route, { { from = "r1.1.0", to = "r1.1.1",
+         why = "r1.1.0/Z+ failed, and Z has no other way" } })
+      lu.assertEquals(d.links_that_carry_more, 15)
+      lu.assertEquals(#d.carry_more, 15)
+      lu.assertEquals(d.carry_more[1].component, "r0.1.0/X-")
+      lu.assertEquals(d.carry_more[1].routes_now, 4 * d.carry_more[1].routes_before)
+   end
+end
+
+function tests.test_many_pairs_without_a_route_are_counted_and_some_named()
+   setup()
+   local machine = golden.file("ring.lua", MACHINES.ring:gsub("6", "60"):gsub("0%-5", "0-59"))
+   local arguments = { "topology", "show", "-m", machine, "--fail", "r3/X+", "--fail", "r9/X-" }
+   local text = golden.run(arguments)
+   golden.narrow("show", text)
+   arguments[#arguments + 1] = "--json"
+   local d = json.decode((golden.run(arguments))).supposed
+   lu.assertEquals(d.pairs_without_route, d.router_pairs)
+   lu.assertTrue(d.router_pairs > 100 and d.router_pairs < 1000)
+   lu.assertEquals(#d.router_pairs_without_route, 100)
+   lu.assertStrContains(text, ("no route    %d pairs of nodes, on %d pairs of routers:"):format(
+      d.router_pairs, d.router_pairs))
+   lu.assertStrContains(text, ("… and %d more (--json names 100 of them)"):format(
+      d.router_pairs - 5))
 end
 
 return tests

@@ -21,11 +21,13 @@ topology() {
     run "$taut" topology --help
     [ "$status" -eq 0 ]
     local help=$output name
-    for name in show route behind exposed classes load diff check draw export; do
+    for name in show route behind exposed classes load diff check draw export import; do
         [[ $help == *"   $name "* ]]
         run "$taut" topology "$name" --help
         [ "$status" -eq 0 ]
         [[ $output == "Usage: taut topology $name"* ]]
+        ! grep -E '.{80}' <<<"$output" || false
+        grep -q "^\.Cm topology $name" "$TAUT_SRCDIR/doc/taut-topology.1"
     done
     run "$taut" topology
     [ "$status" -eq 2 ]
@@ -58,6 +60,7 @@ topology() {
     [[ $output == *"--plane: expected such as X=5, got 'Y=1'"* ]]
     topology export slurm --as ranks --order hilbertt
     [ "$status" -eq 1 ]
+    output=$(tr -s '\n ' ' ' <<<"$output") # as one line
     [[ $output == *"order 'hilbertt' is not known"*"expected one of names, snake, hilbert"* ]]
 }
 

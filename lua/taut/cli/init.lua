@@ -1,6 +1,7 @@
 --- `taut`: the command line.  Each command is a module of three things: `summary`, `setup(parser)`
 -- (its arguments, argparse) and `run(args)` → exit status.
 local argparse = require "argparse"
+local report = require "taut.report"
 local step = require "taut.survey.step"
 local sys = require "taut.sys"
 
@@ -14,6 +15,7 @@ local function parser_of()
    local parser = argparse("taut")
       :description "Interconnect health and placement for Slurm."
       :epilog "Exit status: 0 done, 1 it could not be done, 2 wrong arguments."
+      :help_max_width(79)
    parser:flag("-V --version"):description "Show the version.":action(function()
       print("taut " .. sys.version)
       os.exit(0)
@@ -54,7 +56,8 @@ function cli.main(arg)
    local ok, args = parser:pparse(arg)
    if not ok then
       if not is_silent(arg) then
-         io.stderr:write(parser:get_usage(), "\n\ntaut: ", args, "\n")
+         io.stderr:write(parser:get_usage(), "\n\n")
+         report.complain(args)
       end
       return 2
    end

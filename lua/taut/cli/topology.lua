@@ -6,6 +6,7 @@
 --   run(args, scene)   → exit status; `scene` is what taut.cli.scene gives: topology and health
 --   offline = true     it wants no topology: run(args), and it has no --machine and no --fail
 --   has_json = false   it has no --json
+local report = require "taut.report"
 local scene = require "taut.cli.scene"
 
 local command = {
@@ -40,7 +41,7 @@ function command.run(args)
    end
    local found, err = scene.open(args)
    if not found then
-      io.stderr:write("taut: ", err, "\n")
+      report.complain(err)
       return 1
    end
    return m.run(args, found)

@@ -46,17 +46,38 @@ function report.table(heads, rows)
    end
 end
 
---- Print a sentence, broken between words where a line of 79 columns ends.
-function report.wrap(text, indent)
-   local line = indent
+--- A sentence as lines of at most 79 columns, broken between words.
+-- @param first what the first line begins with
+-- @param indent and the others
+-- @return array of lines
+function report.lines(text, first, indent)
+   local lines, line, begin = {}, first, first
    for word in text:gmatch "%S+" do
-      if width(line) > width(indent) and width(line) + 1 + width(word) > 79 then
-         print(line)
-         line = indent
+      if width(line) > width(begin) and width(line) + 1 + width(word) > 79 then
+         lines[#lines + 1] = line
+         line, begin = indent, indent
       end
-      line = line == indent and indent .. word or line .. " " .. word
+      line = line == begin and begin .. word or line .. " " .. word
    end
-   print(line)
+   lines[#lines + 1] = line
+   return lines
+end
+
+--- Print a sentence, broken between words where a line of 79 columns ends.
+-- @param indent of the first line
+-- @param more indent of the others; that of the first
+function report.wrap(text, indent, more)
+   for _, line in ipairs(report.lines(text, indent, more or indent)) do
+      print(line)
+   end
+end
+
+--- Say what went wrong, on stderr, in lines as those of `wrap`.
+-- @param ... texts that make the sentence
+function report.complain(...)
+   for _, line in ipairs(report.lines(table.concat { ... }, "taut: ", "      ")) do
+      io.stderr:write(line, "\n")
+   end
 end
 
 --- "24.0 MB/s", "9.75 GB/s".

@@ -36,7 +36,7 @@ function behind.run(args, scene)
    local topo = scene.topo
    local c, err = scene:component(args.component)
    if not c then
-      io.stderr:write("taut: behind: ", err, "\n")
+      report.complain("behind: ", err)
       return 1
    end
    local left = args.left or scene.left[c] or 0
@@ -48,9 +48,9 @@ function behind.run(args, scene)
       for i, one in ipairs(list) do
          names[i] = topo.components[one]
       end
-      print(json.encode({ components = names, left = left, cable = topo:cable(c),
+      words.json(scene, { components = names, left = left, cable = topo:cable(c),
          place = topo:place(c), behind = words.node_array(topo, nodes),
-         at_its_ends = words.node_array(topo, ends) }, 2))
+         at_its_ends = words.node_array(topo, ends) })
       return 0
    end
    words.say("component", args.component .. (back and " and " .. topo.components[back] or "") ..

@@ -51,7 +51,7 @@ end
 function command.run(args, scene)
    local slurm, err, note = slurm_of(args)
    if err then
-      io.stderr:write("taut: check: ", err, "\n")
+      report.complain("check: ", err)
       return 2
    end
    local list = check.all(scene.topo, { slurm = slurm, rerouted = scene.rerouted,
@@ -60,17 +60,17 @@ function command.run(args, scene)
       for _, f in ipairs(list) do
          json.array(f.names)
       end
-      print(json.encode({ file = scene.path, findings = json.array(list), note = note }, 2))
+      words.json(scene, { file = scene.path, findings = json.array(list), note = note })
    else
       for _, f in ipairs(list) do
          print_finding(f, args.all)
       end
       if note then
-         print(note)
+         report.wrap(note, "")
       end
       words.footer(scene)
-      print(#list == 0 and ("%s: nothing to say"):format(scene.path)
-         or ("%s: %s"):format(scene.path, report.count(#list, "finding")))
+      report.wrap(("%s: %s"):format(scene.path, #list == 0 and "nothing to say" or
+         report.count(#list, "finding")), "")
    end
    return #list == 0 and 0 or 1
 end

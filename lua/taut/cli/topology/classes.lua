@@ -32,7 +32,7 @@ function classes.run(args, scene)
       for i, class in ipairs(list) do
          data[i] = names_of(topo, class)
       end
-      print(json.encode({ classes = data, unused = names_of(topo, unused or {}) }, 2))
+      words.json(scene, { classes = data, unused = names_of(topo, unused or {}) })
       return 0
    end
    local inside = 0

@@ -40,10 +40,10 @@ local function count_of_links(l)
 end
 
 local function print_difference(d, args)
-   print(("- %s"):format(args.first))
-   print(("+ %s"):format(args.second or "the installed taut.lua"))
-   print(("%d of %s matched by %s"):format(d.matched, report.count(d.of, "router"),
-      d.matched_by == "name" and "name" or "the nodes on them and the links between them"))
+   report.wrap(args.first, "- ", "  ")
+   report.wrap(args.second or "the installed taut.lua", "+ ", "  ")
+   report.wrap(("%d of %s matched by %s"):format(d.matched, report.count(d.of, "router"),
+      d.matched_by == "name" and "name" or "the nodes on them and the links between them"), "")
    section(d.nodes_first, args.all, function(n) return "- node " .. n end)
    section(d.nodes_second, args.all, function(n) return "+ node " .. n end)
    section(d.moved, args.all, function(m)
@@ -74,7 +74,7 @@ function command.run(args)
       b, err = scene.machine(args.second or scene.installed())
    end
    if not b then
-      io.stderr:write("taut: diff: ", err, "\n")
+      report.complain("diff: ", err)
       return 2
    end
    local d = diff.compare(a, b)

@@ -1,6 +1,7 @@
 local draw = require "taut.draw"
 local json = require "taut.json"
 local output = require "taut.cli.output"
+local report = require "taut.report"
 
 local command = { summary = "A picture (SVG) of routers and links, coloured by health." }
 
@@ -13,7 +14,7 @@ end
 
 function command.run(args, scene)
    if args.json and not args.output then
-      io.stderr:write "taut: draw: --json tells of the picture: give it a file, with --output\n"
+      report.complain "draw: --json tells of the picture: give it a file, with --output"
       return 2
    end
    local text, about = draw.picture(scene, { plane = args.plane, title = args.title })
@@ -24,7 +25,7 @@ function command.run(args, scene)
       err = about
    end
    if not ok then
-      io.stderr:write("taut: draw: ", err, "\n")
+      report.complain("draw: ", err)
       return 1
    end
    if args.json then
@@ -34,7 +35,7 @@ function command.run(args, scene)
       print(("%s: %d links, %d bytes"):format(args.output, about.links, #text))
    end
    if scene.note then
-      io.stderr:write("taut: ", scene.note, "\n")
+      report.complain(scene.note)
    end
    return 0
 end

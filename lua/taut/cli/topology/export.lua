@@ -1,5 +1,6 @@
 local json = require "taut.json"
 local output = require "taut.cli.output"
+local report = require "taut.report"
 local slurm = require "taut.export.slurm"
 
 local export = { summary = "Files for Slurm: topology.conf, topology.yaml, nodes in a good order." }
@@ -74,10 +75,10 @@ end
 function export.run(args, scene)
    local yaml = args.format == "yaml" or args.as == "torus3d"
    if yaml and (args.as == "names" or args.as == "ranks") then
-      io.stderr:write("taut: export: --format yaml goes with tree, block and torus3d\n")
+      report.complain "export: --format yaml goes with tree, block and torus3d"
       return 2
    elseif args.prefix and not args.prefix:find "^%a[%w_-]*$" then
-      io.stderr:write("taut: export: --prefix: expected letters and digits, a letter first\n")
+      report.complain "export: --prefix: expected letters and digits, a letter first"
       return 2
    end
    local d, err = slurm.export(scene.topo, { form = args.as, yaml = yaml, order = args.order,
@@ -91,7 +92,7 @@ function export.run(args, scene)
       d = ok and d
    end
    if not d then
-      io.stderr:write("taut: export: ", err, "\n")
+      report.complain("export: ", err)
       return 1
    end
    return 0

@@ -71,7 +71,7 @@ function exposed.run(args, scene)
    local topo = scene.topo
    local c, err = scene:component(args.component)
    if not c then
-      io.stderr:write("taut: exposed: ", err, "\n")
+      report.complain("exposed: ", err)
       return 1
    end
    local nodes = topo:exposed(c)
@@ -86,8 +86,8 @@ function exposed.run(args, scene)
          routes = routes or json.array {}
          routes[i] = { from = topo.nodes[r.from], to = words.node_array(topo, r.to) }
       end
-      print(json.encode({ component = args.component, exposed = words.node_array(topo, nodes),
-         routes = n, of = all, over = routes, looked_at = stopped }, 2))
+      words.json(scene, { component = args.component, exposed = words.node_array(topo, nodes),
+         routes = n, of = all, over = routes, looked_at = stopped })
       return 0
    end
    words.say("component", ("%s, %s"):format(args.component, topo:cable(c)))

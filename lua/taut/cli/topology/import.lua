@@ -2,6 +2,7 @@
 local hostlist = require "taut.hostlist"
 local import = require "taut.import"
 local recognise = require "taut.import.recognise"
+local report = require "taut.report"
 local write = require "taut.import.write"
 
 local command = {
@@ -31,8 +32,9 @@ end
 
 function command.setup(parser)
    local lines = {}
-   for i, f in ipairs(import.formats()) do
-      lines[i] = ("  %-14s %s"):format(f.name, f.summary)
+   for _, f in ipairs(import.formats()) do
+      local text = report.lines(f.summary, ("  %-14s "):format(f.name), (" "):rep(17))
+      table.move(text, 1, #text, #lines + 1, lines)
    end
    parser:epilog("Formats:\n" .. table.concat(lines, "\n"))
    parser:argument("format"):args(1)
@@ -51,7 +53,7 @@ function command.setup(parser)
 end
 
 local function complain(what, ...)
-   io.stderr:write("taut: ", what:format(...), "\n")
+   report.complain(what:format(...))
 end
 
 local function say(w, found)

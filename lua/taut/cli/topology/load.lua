@@ -159,14 +159,14 @@ function load.run(args, scene)
       err = lost
    end
    if not loads then
-      io.stderr:write("taut: load: ", err, "\n")
+      report.complain("load: ", err)
       return 1
    end
    local classes, links = by_class(scene, loads)
    local d = { loads = loads, lost = lost or 0, classes = classes, links = links,
       bytes = args.bytes or 1e6, count = nodes and #nodes or #scene.topo.nodes }
    if args.json then
-      print(json.encode(plain(args, scene, d), 2))
+      words.json(scene, plain(args, scene, d))
    else
       print_load(args, scene, d)
    end

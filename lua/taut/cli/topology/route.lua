@@ -129,12 +129,12 @@ end
 
 local function print_way(names, list, why, all)
    if not list then
-      print(("%s to %s: %s"):format(names[1], names[2], why))
+      report.wrap(("%s to %s: %s"):format(names[1], names[2], why), "", "   ")
       return
    end
    local least, where = bottleneck(list)
-   print(("%s to %s: %s%s"):format(names[1], names[2], report.count(links_of(list), "link"),
-      where and (", at most %s"):format(report.bandwidth(least)) or ""))
+   report.wrap(("%s to %s: %s%s"):format(names[1], names[2], report.count(links_of(list), "link"),
+      where and (", at most %s"):format(report.bandwidth(least)) or ""), "", "   ")
    print_stages(list, all)
 end
 
@@ -149,7 +149,7 @@ function route.run(args, scene)
       to, err = nil, ("--rail: expected 1 to %d, got %d"):format(rails, args.rail)
    end
    if not to then
-      io.stderr:write("taut: route: ", err, "\n")
+      report.complain("route: ", err)
       return 1
    end
    local there, why = stages(scene, from, to, args.rail)
@@ -158,8 +158,8 @@ function route.run(args, scene)
       back, why_back = stages(scene, to, from, args.rail)
    end
    if args.json then
-      print(json.encode({ from = args.from, to = args.to, stages = there, error = why,
-         back = back, back_error = why_back }, 2))
+      words.json(scene, { from = args.from, to = args.to, stages = there, error = why,
+         back = back, back_error = why_back })
    else
       print_way({ args.from, args.to }, there, why, args.all)
       if args.back then

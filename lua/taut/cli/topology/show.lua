@@ -215,10 +215,10 @@ end
 function show.run(args, scene)
    local d, out = look(scene, args.what)
    if not d then
-      io.stderr:write("taut: show: ", out, "\n")
+      report.complain("show: ", out)
       return 1
    elseif args.json then
-      print(json.encode(d, 2))
+      words.json(scene, d)
    else
       out(d, scene)
       if args.what then

@@ -126,49 +126,96 @@ function words.node_array(topo, list)
    return names
 end
 
--- "r1.0.0/X+ failed, r2.0.0/X+ at 50%"
+---------------------------------------------------------------- what --fail supposes
+
+local LISTED = 100 -- pairs of routers, and links, in --json
+local LOADED = 5   -- links that carry more, named in text
+local LOST = 5     -- pairs of routers without a route, named in text
+local FOUND = 1000 -- pairs of routers that set_health looks for
+
+-- What --fail supposes, and what follows; nil without it.
 local function supposed(scene)
-   local list = {}
-   for c, left in pairs(scene.supposed) do
-      list[#list + 1] = scene.topo.components[c] .. (left == 0 and " failed" or " at " ..
-         report.percent(left))
+   local topo, r = scene.topo, scene.rerouted
+   if not r then
+      return nil
    end
-   table.sort(list)
-   return table.concat(list, ", ")
+   local d = { components = json.array {}, pairs_without_route = r.pairs or 0,
+      router_pairs = #(r.unroutable or {}), router_pairs_without_route = json.array {},
+      links_that_carry_more = #r.more_loaded, carry_more = json.array {} }
+   for c, left in pairs(scene.supposed) do
+      d.components[#d.components + 1] = { component = topo.components[c], left = left }
+   end
+   table.sort(d.components, function(a, b) return a.component < b.component end)
+   for i = 1, math.min(d.router_pairs, LISTED) do
+      local from, to, why = table.unpack(r.unroutable[i])
+      d.router_pairs_without_route[i] = { from = topo.router_name[from],
+         to = topo.router_name[to], why = (why:gsub("^no route: ", "")) }
+   end
+   for i = 1, math.min(#r.more_loaded, LISTED) do
+      local c, was, now = table.unpack(r.more_loaded[i])
+      d.carry_more[i] = { component = topo.components[c], routes_before = was, routes_now = now }
+   end
+   return d
 end
 
-local LOADED = 5 -- links that carry more, named
-
-local function more_loaded(scene, list)
+-- "r1.0.0/X+ failed, r2.0.0/X+ at 50%"
+local function component_words(list)
    local parts = {}
-   for i = 1, math.min(#list, LOADED) do
-      local c, was, now = table.unpack(list[i])
-      local more = was > 0 and 100 * (now / was - 1)
-      parts[i] = scene.topo.components[c] .. (more and (more >= 1 and " by %.0f%%" or " by %.1g%%")
+   for i, k in ipairs(list) do
+      parts[i] = k.component .. (k.left == 0 and " failed" or " at " .. report.percent(k.left))
+   end
+   return table.concat(parts, ", ")
+end
+
+local function say_lost(d)
+   words.say("no route", ("%s of nodes, on %s%s of routers:"):format(
+      report.count(d.pairs_without_route, "pair"), d.router_pairs >= FOUND and "at least " or "",
+      report.count(d.router_pairs, "pair")))
+   for i, p in ipairs(d.router_pairs_without_route) do
+      if i > LOST then
+         words.say("", ("… and %d more (--json names %d of them)"):format(d.router_pairs - LOST,
+            #d.router_pairs_without_route))
+         return
+      end
+      words.say("", ("%s to %s: %s"):format(p.from, p.to, p.why))
+   end
+end
+
+local function more_words(d)
+   local parts = {}
+   for i = 1, math.min(#d.carry_more, LOADED) do
+      local k = d.carry_more[i]
+      local more = k.routes_before > 0 and 100 * (k.routes_now / k.routes_before - 1)
+      parts[i] = k.component .. (more and (more >= 1 and " by %.0f%%" or " by %.1g%%")
          :format(more) or " (nothing before)")
    end
-   return ("%s, most: %s"):format(report.count(#list, "link"), table.concat(parts, ", "))
+   return ("%s, most: %s"):format(report.count(d.links_that_carry_more, "link"),
+      table.concat(parts, ", "))
 end
 
 --- What --fail supposes and what follows, as lines; why health is not known, on stderr.
 function words.footer(scene)
    if scene.note then
-      io.stderr:write("taut: ", scene.note, "\n")
+      report.complain(scene.note)
    end
-   local r = scene.rerouted
-   if not r then
+   local d = supposed(scene)
+   if not d then
       return
    end
    print ""
-   words.say("supposed", supposed(scene))
-   if r.pairs and r.pairs > 0 then
-      words.say("no route", ("%d pairs of nodes; %s to %s: %s"):format(r.pairs,
-         scene.topo.router_name[r.unroutable[1][1]], scene.topo.router_name[r.unroutable[1][2]],
-         (r.unroutable[1][3]:gsub("^no route: ", ""))))
+   words.say("supposed", component_words(d.components))
+   if d.pairs_without_route > 0 then
+      say_lost(d)
    end
-   if #r.more_loaded > 0 then
-      words.say("carry more", more_loaded(scene, r.more_loaded))
+   if d.links_that_carry_more > 0 then
+      words.say("carry more", more_words(d))
    end
+end
+
+--- Print an answer as JSON; with --fail what it supposes and what follows in `supposed`.
+function words.json(scene, data)
+   data.supposed = supposed(scene)
+   print(json.encode(data, 2))
 end
 
 return words

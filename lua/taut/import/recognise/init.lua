@@ -67,12 +67,21 @@ local function of(range, thing)
    return ("%s %s%s"):format(span(range), thing, range[2] == 1 and "" or "s")
 end
 
+local LEVELS = 8 -- named; a chain of switches has thousands
+
+local function levels_of(list)
+   if #list <= LEVELS then
+      return table.concat(list, " + ")
+   end
+   return table.concat(list, " + ", 1, LEVELS - 1) .. " + … + " .. list[#list]
+end
+
 function words.fattree(f)
    if f.top == 0 then
       return "a single switch with " .. of(f.nodes_per_leaf, "node")
    end
    return ("%s tree of %d levels with %s switches (leaves first), %s and %s up on a leaf"):format(
-      f.regular and "fat" or "irregular fat", f.top + 1, table.concat(f.levels, " + "),
+      f.regular and "fat" or "irregular fat", f.top + 1, levels_of(f.levels),
       of(f.nodes_per_leaf, "node"), of(f.uplinks, "link"))
 end
 
