@@ -165,7 +165,7 @@ found() {
     [ "$status" -eq 3 ]
     [[ $output == *"matrix of 8 nodes: 56 of 56 pairs measured"*"1. n5/tx: slow from n5 to all others"* ]]
     [ "$(wc -l <"$out/m.csv")" -eq 57 ]
-    [ "$(found | head -n 1)" = $'tx\tn5/tx\ttrue' ]
+    [ "$(found | head -n 1 | cut -f 1,2)" = $'tx\tn5/tx' ]
     [ "$(lab_json 'print(d.info.job ~= nil)' <"$out/m.json")" = true ]
     [ "$(head -c 8 "$out/m.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
     lab exec taut explain n5 --json | grep -q '"kind": "matrix"'
