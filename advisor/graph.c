@@ -325,7 +325,8 @@ uint32_t taut_graph_hops(const struct taut_graph *g, uint32_t r, uint32_t s,
         return 0;
     if (g->engine->hops != NULL)
         return g->engine->hops(g->self, g, r, s, dst);
-    if (taut_graph_route(g, r, s, dst, t) < 0)
-        return UINT32_MAX;
-    return t->stages;
+    int rc = taut_graph_route(g, r, s, dst, t);
+    if (rc == TAUT_ROUTE_NO_MEMORY)
+        return TAUT_HOPS_NO_MEMORY;
+    return rc < 0 ? UINT32_MAX : t->stages;
 }

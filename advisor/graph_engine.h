@@ -11,6 +11,10 @@
 
 #define TAUT_ROUTE_SLACK 8 /* entries that link[] has beyond max_entries */
 
+/* Instead of a route, or of its hops: there was no memory to find it. */
+#define TAUT_ROUTE_NO_MEMORY (-2)
+#define TAUT_HOPS_NO_MEMORY (UINT32_MAX - 1)
+
 /* The stages between two routers, in order.  Each is one link, or a weighted
  * set of links of which traffic takes one.  While there is no set, link[i]
  * is stage i and 'end' and 'weight' mean nothing; that is the quick case. */
@@ -110,14 +114,18 @@ struct taut_engine {
      * (d-mod-k, forwarding tables). */
     bool by_destination;
 
+    /* Routes to one destination have work in common, which is best kept
+     * while others to it are asked for. */
+    bool destination_first;
+
     /* Fill 't' with the route from router r to router s, r != s.
      *   dst  destination endpoint; NONE: any on s will do
-     * Returns 0, or -1 where there is none. */
+     * Returns 0, -1 where there is none, or TAUT_ROUTE_NO_MEMORY. */
     int (*route)(const void *self, const struct taut_graph *g, uint32_t r,
                  uint32_t s, uint32_t dst, struct taut_route *t);
 
-    /* Links on the shortest way that route may take, UINT32_MAX: none.
-     * NULL: the number of stages. */
+    /* Links on the shortest way that route may take, UINT32_MAX: none, or
+     * TAUT_HOPS_NO_MEMORY.  NULL: the number of stages. */
     uint32_t (*hops)(const void *self, const struct taut_graph *g, uint32_t r,
                      uint32_t s, uint32_t dst);
 
@@ -171,11 +179,13 @@ struct taut_engine {
 uint64_t taut_part_weight(const uint64_t *w, const uint32_t *router,
                           uint32_t n);
 
-/* The route of the graph's engine; r = s is a route without stages. */
+/* The route of the graph's engine; r = s is a route without stages.  Returns
+ * what the engine does. */
 int taut_graph_route(const struct taut_graph *g, uint32_t r, uint32_t s,
                      uint32_t dst, struct taut_route *t);
 
-/* Links on the shortest way; UINT32_MAX: no route.  't' is scratch. */
+/* Links on the shortest way; UINT32_MAX: no route; TAUT_HOPS_NO_MEMORY.  't'
+ * is scratch. */
 uint32_t taut_graph_hops(const struct taut_graph *g, uint32_t r, uint32_t s,
                          uint32_t dst, struct taut_route *t);
 

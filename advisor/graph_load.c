@@ -136,8 +136,10 @@ int taut_load_route(const struct taut_graph *g,
                     const struct taut_flow_pair *pair, uint32_t dst,
                     double *load, struct taut_route *t)
 {
-    if (taut_graph_route(g, pair->from, pair->to, dst, t) < 0)
-        return -1;
+    int rc = taut_graph_route(g, pair->from, pair->to, dst, t);
+
+    if (rc < 0)
+        return rc;
     for (uint32_t i = 0; i < t->entries; i++)
         load[t->link[i]] += pair->amount * (t->has_sets ? t->weight[i] : 1);
     return 0;

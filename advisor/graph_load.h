@@ -31,7 +31,7 @@ int taut_load_routers(const struct taut_graph *g, const uint64_t *w,
 
 /* One pair: load[l] += amount * share.  't' is scratch.
  *   dst  destination endpoint, on router pair->to
- * Returns 0, or -1 without a route. */
+ * Returns as taut_graph_route. */
 int taut_load_route(const struct taut_graph *g,
                     const struct taut_flow_pair *pair, uint32_t dst,
                     double *load, struct taut_route *t);

@@ -2,7 +2,6 @@
 #include <config.h>
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,18 +16,11 @@ static uint32_t *copy_u32(const uint32_t *a, size_t n)
     return b;
 }
 
-static void drop_rows(struct taut_updown *u)
-{
-    for (uint32_t s = 0; u->row != NULL && s < u->routers; s++)
-        free(atomic_exchange(&u->row[s], NULL));
-}
-
 static void updown_destroy(void *self)
 {
     struct taut_updown *u = self;
 
-    drop_rows(u);
-    free(u->row);
+    taut_updown_rows_fini(u);
     free(u->rank);
     free(u->order);
     free(u->link);
@@ -44,7 +36,7 @@ static int updown_update(void *self, const struct taut_graph *g,
 {
     (void)g;
     (void)err;
-    drop_rows(self);
+    taut_updown_rows_drop(self);
     return 0;
 }
 
@@ -157,11 +149,13 @@ static int route_one(const void *self, const struct taut_graph *g, uint32_t r,
 {
     const struct taut_updown *u = self;
     struct choice c = {
-        .u = u, .g = g, .row = taut_updown_row(u, g, s), .at = r};
+        .u = u, .g = g, .row = taut_updown_row_take(u, g, s), .at = r};
 
     if (c.row == NULL)
-        return -1;
-    return walk(&c, s, key_of(u, g, s, dst), t);
+        return TAUT_ROUTE_NO_MEMORY;
+    int status = walk(&c, s, key_of(u, g, s, dst), t);
+    taut_updown_row_give(u, c.row);
+    return status;
 }
 
 /* ---- equal shares ---- */
@@ -227,7 +221,7 @@ static int stage(struct choice *c, struct front *now, struct front *next,
     uint32_t most = front_links(c->g, now), n = 0;
     uint32_t *link = malloc((most + 1) * sizeof(*link));
     double *weight = malloc((most + 1) * sizeof(*weight));
-    int status = link != NULL && weight != NULL ? 0 : -1;
+    int status = link != NULL && weight != NULL ? 0 : TAUT_ROUTE_NO_MEMORY;
 
     for (uint32_t i = 0; status == 0 && i < now->n; i++) {
         c->at = now->router[i];
@@ -242,30 +236,39 @@ static int stage(struct choice *c, struct front *now, struct front *next,
     return status;
 }
 
+/* Stage by stage from c->at, 'hops' of them. */
+static int spread(struct choice *c, uint32_t hops, struct taut_route *t)
+{
+    struct front f[2] = {{0}, {0}};
+    int status = TAUT_ROUTE_NO_MEMORY;
+
+    if (front_init(&f[0], c->g->routers) == 0 &&
+        front_init(&f[1], c->g->routers) == 0) {
+        front_add(&f[0], c->at, 1);
+        status = 0;
+    }
+    for (uint32_t h = 0; status == 0 && h < hops; h++)
+        status = stage(c, &f[h % 2], &f[(h + 1) % 2], t);
+    front_fini(&f[0]);
+    front_fini(&f[1]);
+    return status;
+}
+
 static int route_shared(const void *self, const struct taut_graph *g,
                         uint32_t r, uint32_t s, uint32_t dst,
                         struct taut_route *t)
 {
     const struct taut_updown *u = self;
     struct choice c = {
-        .u = u, .g = g, .row = taut_updown_row(u, g, s), .at = r};
-    struct front f[2] = {{0}, {0}};
-    uint32_t hops;
+        .u = u, .g = g, .row = taut_updown_row_take(u, g, s), .at = r};
+    int status = -1;
 
     (void)dst;
-    if (c.row == NULL || c.row[r] == TAUT_UPDOWN_FAR)
-        return -1;
-    int status =
-        front_init(&f[0], g->routers) < 0 || front_init(&f[1], g->routers) < 0
-            ? -1
-            : 0;
-    if (status == 0)
-        front_add(&f[0], r, 1);
-    hops = c.row[r] & TAUT_UPDOWN_FAR;
-    for (uint32_t h = 0; status == 0 && h < hops; h++)
-        status = stage(&c, &f[h % 2], &f[(h + 1) % 2], t);
-    front_fini(&f[0]);
-    front_fini(&f[1]);
+    if (c.row == NULL)
+        return TAUT_ROUTE_NO_MEMORY;
+    if (c.row[r] != TAUT_UPDOWN_FAR)
+        status = spread(&c, c.row[r] & TAUT_UPDOWN_FAR, t);
+    taut_updown_row_give(u, c.row);
     return status;
 }
 
@@ -274,11 +277,15 @@ static int route_shared(const void *self, const struct taut_graph *g,
 static uint32_t updown_hops(const void *self, const struct taut_graph *g,
                             uint32_t r, uint32_t s, uint32_t dst)
 {
-    const uint16_t *row = taut_updown_row(self, g, s);
+    const uint16_t *row = taut_updown_row_take(self, g, s);
 
     (void)dst;
-    return row == NULL || row[r] == TAUT_UPDOWN_FAR ? UINT32_MAX
-                                                    : row[r] & TAUT_UPDOWN_FAR;
+    if (row == NULL)
+        return TAUT_HOPS_NO_MEMORY;
+    uint32_t hops =
+        row[r] == TAUT_UPDOWN_FAR ? UINT32_MAX : row[r] & TAUT_UPDOWN_FAR;
+    taut_updown_row_give(self, row);
+    return hops;
 }
 
 /* The failed links of the route there would be if all were well. */
@@ -310,6 +317,7 @@ static int updown_blame(const void *self, const struct taut_graph *g,
 
 static const struct taut_engine engine_one = {
     .name = "updown",
+    .destination_first = true,
     .by_destination = true,
     .route = route_one,
     .hops = updown_hops,
@@ -320,6 +328,7 @@ static const struct taut_engine engine_one = {
 
 static const struct taut_engine engine_shared = {
     .name = "updown",
+    .destination_first = true,
     .route = route_shared,
     .hops = updown_hops,
     .blame = updown_blame,
@@ -364,7 +373,6 @@ static void copy_conf(struct taut_updown *u, const struct taut_graph *g,
                       const struct taut_updown_conf *c)
 {
     u->routers = g->routers;
-    u->row = calloc(g->routers, sizeof(*u->row));
     u->order = calloc(g->routers, sizeof(*u->order));
     u->link = calloc((size_t)g->links + 1, sizeof(*u->link));
     u->far = calloc((size_t)g->links + 1, sizeof(*u->far));
@@ -388,9 +396,11 @@ int taut_updown_create(struct taut_graph *g, const struct taut_updown_conf *c,
     if (u == NULL)
         goto memory;
     copy_conf(u, g, c);
-    if (!u->row || !u->order || !u->link || !u->far || !u->ups ||
-        (c->rank && !u->rank) || (c->stride && !u->stride) ||
-        (c->key && !u->key))
+    if (taut_updown_rows_init(
+            u, c->rows_bytes > 0 ? c->rows_bytes : TAUT_UPDOWN_ROWS_BYTES) < 0)
+        goto memory;
+    if (!u->order || !u->link || !u->far || !u->ups || (c->rank && !u->rank) ||
+        (c->stride && !u->stride) || (c->key && !u->key))
         goto memory;
     if (check(g, c, u, err) < 0)
         goto fail;

@@ -25,10 +25,16 @@ struct taut_updown_conf {
     const uint32_t *stride;
 
     const uint32_t *key; /* [endpoints]; NULL: the endpoint's number */
+
+    /* Room for rows of distances; 0: TAUT_UPDOWN_ROWS_BYTES. */
+    size_t rows_bytes;
 };
 
-/* Give 'g' this engine.  Rows of distances are made when a route to their
- * router is first asked for, 2 bytes for each router.
+#define TAUT_UPDOWN_ROWS_BYTES ((size_t)256 << 20)
+
+/* Give 'g' this engine.  A row of distances, 2 bytes for each router, is made
+ * when a route to its router is asked for; the latest that have room are
+ * kept, which is all of them up to 11,585 routers.
  * Returns 0, or -1 with errno ENOMEM, or EINVAL for a rank that stands
  * twice or a stride of 0. */
 int taut_updown_create(struct taut_graph *g, const struct taut_updown_conf *c,

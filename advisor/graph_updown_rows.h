@@ -22,6 +22,7 @@ struct taut_updown {
     uint32_t *stride;
     uint32_t *key;
     _Atomic(uint16_t *) *row; /* [routers] by destination; NULL: not yet */
+    struct taut_updown_cache *cache; /* instead, where not all have room */
 };
 
 static inline bool taut_updown_is_upward(const struct taut_updown *u,
@@ -31,10 +32,19 @@ static inline bool taut_updown_is_upward(const struct taut_updown *u,
     return u->rank != NULL && u->rank[g->to[link]] < u->rank[g->from[link]];
 }
 
-/* The row of destination s, made when it is first asked for; from several
- * threads.  Returns NULL when there is no memory. */
-const uint16_t *taut_updown_row(const struct taut_updown *u,
-                                const struct taut_graph *g, uint32_t s);
+/* Where rows are kept: all of them as long as they have room in max_bytes,
+ * else the latest.  drop forgets all, while nobody has one; fini takes what
+ * init failed to make.  Returns 0, or -1 with errno ENOMEM. */
+int taut_updown_rows_init(struct taut_updown *u, size_t max_bytes);
+void taut_updown_rows_drop(struct taut_updown *u);
+void taut_updown_rows_fini(struct taut_updown *u);
+
+/* The row of destination s, made where it is not kept; from several threads.
+ * Returns NULL when there is no memory.  To be given back by whoever took
+ * it: it stays as long as somebody has it. */
+const uint16_t *taut_updown_row_take(const struct taut_updown *u,
+                                     const struct taut_graph *g, uint32_t s);
+void taut_updown_row_give(const struct taut_updown *u, const uint16_t *row);
 
 /* A row of the caller's own, which free() takes.
  *   healthy  take all links for healthy */

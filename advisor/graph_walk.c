@@ -11,38 +11,41 @@
 
 struct worker {
     const struct taut_walk *walk;
-    atomic_uint *next; /* source that nobody has taken yet */
+    atomic_uint *next; /* source, or destination, that nobody has taken yet */
     struct taut_walk_sums sums;
     struct taut_route route;
+    bool failed; /* out of memory */
     pthread_t thread;
 };
 
-static void walk_from(struct worker *me, const struct taut_walk_end *src)
+static void walk_pair(struct worker *me, const struct taut_walk_end *src,
+                      const struct taut_walk_end *dst)
 {
     const struct taut_walk *w = me->walk;
 
-    for (uint32_t i = 0; i < w->n_dst; i++) {
-        const struct taut_walk_end *dst = &w->dst[i];
-        if (dst->router == src->router)
-            continue;
-        int rc = taut_graph_route(w->graph, src->router, dst->router,
-                                  dst->endpoint, &me->route);
-        if (rc == 0) {
-            w->visit(w->arg, &me->sums, src, dst, &me->route);
-            continue;
-        }
+    if (dst->router == src->router)
+        return;
+    int rc = taut_graph_route(w->graph, src->router, dst->router, dst->endpoint,
+                              &me->route);
+    if (rc == 0)
+        w->visit(w->arg, &me->sums, src, dst, &me->route);
+    else if (rc == TAUT_ROUTE_NO_MEMORY)
+        me->failed = true;
+    else
         taut_lost_add(&me->sums.lost, src->router, dst->router,
                       src->weight * dst->weight);
-    }
 }
 
 static void *work(void *arg)
 {
     struct worker *me = arg;
-    uint32_t i;
+    const struct taut_walk *w = me->walk;
+    bool to = w->graph->engine->destination_first;
+    uint32_t n = to ? w->n_dst : w->n_src, m = to ? w->n_src : w->n_dst, i;
 
-    while ((i = atomic_fetch_add(me->next, 1)) < me->walk->n_src)
-        walk_from(me, &me->walk->src[i]);
+    while (!me->failed && (i = atomic_fetch_add(me->next, 1)) < n)
+        for (uint32_t k = 0; !me->failed && k < m; k++)
+            walk_pair(me, &w->src[to ? k : i], &w->dst[to ? i : k]);
     return NULL;
 }
 
@@ -143,13 +146,16 @@ int taut_walk_run(const struct taut_walk *w, struct taut_walk_sums *sums)
         ready++;
     if (ready == n) {
         run_all(workers, n);
+        rc = 0;
         for (unsigned i = 0; i < n; i++) {
+            rc = workers[i].failed ? -1 : rc;
             add_up(w, sums, &workers[i].sums);
             add_lost(w->graph, &sums->lost, &workers[i].sums.lost);
         }
-        rc = 0;
     }
     while (ready > 0)
         worker_fini(&workers[--ready]);
+    if (rc < 0)
+        errno = ENOMEM;
     return rc;
 }

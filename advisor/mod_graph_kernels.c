@@ -103,7 +103,7 @@ static bool read_pair(lua_State *L, const struct taut_graph *g, uint32_t rail,
     return g->at[a] != TAUT_GRAPH_NONE && g->at[b] != TAUT_GRAPH_NONE;
 }
 
-/* One after the other.  Returns how many have no route. */
+/* One after the other.  Returns how many have no route, or -1 with ENOMEM. */
 static lua_Integer walk_pairs(lua_State *L, struct taut_lua_graph *h,
                               uint32_t rail, lua_Integer n, double *load)
 {
@@ -112,10 +112,16 @@ static lua_Integer walk_pairs(lua_State *L, struct taut_lua_graph *h,
     lua_Integer lost = 0;
     uint32_t dst;
 
-    for (lua_Integer i = 0; i < n; i++)
-        if (!read_pair(L, g, rail, i, &pair, &dst) ||
-            taut_load_route(g, &pair, dst, load, &h->route) < 0)
-            lost++;
+    for (lua_Integer i = 0; i < n; i++) {
+        int rc = -1;
+        if (read_pair(L, g, rail, i, &pair, &dst))
+            rc = taut_load_route(g, &pair, dst, load, &h->route);
+        if (rc == TAUT_ROUTE_NO_MEMORY) {
+            errno = ENOMEM;
+            return -1;
+        }
+        lost += rc < 0;
+    }
     return lost;
 }
 

@@ -111,6 +111,22 @@ static struct taut_lua_graph *up_graph(lua_State *L)
     return h;
 }
 
+static int no_memory(lua_State *L)
+{
+    return luaL_error(L, "out of memory while looking for a route");
+}
+
+/* h->route is the route; not to have one is no error, not to know is. */
+static bool has_route(lua_State *L, struct taut_lua_graph *h, uint32_t r,
+                      uint32_t s, uint32_t dst)
+{
+    int rc = taut_graph_route(h->graph, r, s, dst, &h->route);
+
+    if (rc == TAUT_ROUTE_NO_MEMORY)
+        no_memory(L);
+    return rc == 0;
+}
+
 /* route(_, a, b [, t [, rail]]) */
 static int route(lua_State *L)
 {
@@ -121,7 +137,7 @@ static int route(lua_State *L)
     lua_Integer n = 0;
 
     if (g->at[a] == TAUT_GRAPH_NONE || g->at[b] == TAUT_GRAPH_NONE ||
-        taut_graph_route(g, g->at[a], g->at[b], b, &h->route) < 0)
+        !has_route(L, h, g->at[a], g->at[b], b))
         return no_route(L, "why", 5);
     push_result(L, 4, h->route.stages + 2);
     lua_pushinteger(L, (lua_Integer)taut_graph_tx(a) + 1);
@@ -143,7 +159,7 @@ static int router_route(lua_State *L)
     const struct taut_graph *g = h->graph;
     uint32_t r = taut_check_router(L, 2, g), s = taut_check_router(L, 3, g);
 
-    if (taut_graph_route(g, r, s, TAUT_GRAPH_NONE, &h->route) < 0)
+    if (!has_route(L, h, r, s, TAUT_GRAPH_NONE))
         return no_route(L, "why_routers", 0);
     push_result(L, 4, h->route.stages);
     for (uint32_t i = 0; i < h->route.stages; i++) {
@@ -165,6 +181,8 @@ static int hops(lua_State *L)
 
     if (g->at[a] != TAUT_GRAPH_NONE && g->at[b] != TAUT_GRAPH_NONE)
         n = taut_graph_hops(g, g->at[a], g->at[b], b, &h->route);
+    if (n == TAUT_HOPS_NO_MEMORY)
+        return no_memory(L);
     if (n == UINT32_MAX)
         lua_pushnumber(L, HUGE_VAL);
     else

@@ -6,7 +6,10 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "advisor/graph_dragonfly.h"
 #include "advisor/graph_hyperx.h"
@@ -119,7 +122,8 @@ static struct taut_graph *any_graph(uint64_t *seed, int kind)
     struct taut_graph *g = machine_torus(&c, 1 + pick(seed, 2));
     uint32_t rank[MOST], one[MOST], group[MOST];
     struct taut_updown_conf u = {.rank = kind > 0 ? rank : NULL,
-                                 .stride = kind > 1 ? one : NULL};
+                                 .stride = kind > 1 ? one : NULL,
+                                 .rows_bytes = pick(seed, 2) * 6 * g->routers};
     struct taut_dragonfly_conf d = {
         .group = group,
         .mode = (enum taut_dragonfly_mode)(kind > 2 ? kind - 2 : 1)};
@@ -203,6 +207,126 @@ START_TEST(threads_agree)
 }
 END_TEST
 
+/* A tree of one root, which is router 0, and a node on each leaf. */
+static struct taut_graph *star(uint32_t leaves, size_t rows_bytes)
+{
+    struct taut_error err = {""};
+    struct taut_graph *g =
+        taut_graph_create(leaves + 1, leaves, 1, 2 * leaves, &err);
+    uint32_t *rank = calloc(leaves + 1, sizeof(*rank));
+
+    ck_assert_msg(g != NULL && rank != NULL, "%s", err.text);
+    for (uint32_t i = 0; i < leaves; i++) {
+        g->back[2 * i] = 2 * i + 1;
+        g->back[2 * i + 1] = 2 * i;
+        g->from[2 * i] = g->to[2 * i + 1] = g->at[i] = rank[i + 1] = i + 1;
+        g->capacity[taut_graph_tx(i)] = g->capacity[taut_graph_rx(i)] = 1;
+        g->capacity[taut_graph_link(g, 2 * i)] = 1;
+        g->capacity[taut_graph_link(g, 2 * i + 1)] = 1;
+    }
+    ck_assert_msg(taut_graph_seal(g, &err) == 0, "%s", err.text);
+    struct taut_updown_conf c = {.rank = rank, .rows_bytes = rows_bytes};
+    ck_assert_int_eq(taut_updown_create(g, &c, &err), 0);
+    free(rank);
+    return g;
+}
+
+#ifdef __SANITIZE_ADDRESS__
+#define CAN_LIMIT_MEMORY 0 /* its shadow has no room in any limit */
+#else
+#define CAN_LIMIT_MEMORY 1
+#endif
+
+static long pages_now(void)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    long pages = 0;
+
+    ck_assert(f != NULL && fscanf(f, "%ld", &pages) == 1);
+    fclose(f);
+    return pages;
+}
+
+/* No more memory than there is now and 'more'. */
+static void limit_memory(size_t more)
+{
+    rlim_t now = (rlim_t)pages_now() * (rlim_t)sysconf(_SC_PAGESIZE);
+    struct rlimit limit = {now + more, RLIM_INFINITY};
+
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+/* 10,000 rows of 20 kB, of which 1 MB is kept. */
+START_TEST(rows_do_not_fill_the_memory)
+{
+    uint32_t leaves = 10000;
+    struct taut_graph *g = star(leaves, 1 << 20);
+    struct taut_route t;
+
+    ck_assert_int_eq(taut_route_init(&t, g), 0);
+    limit_memory((size_t)16 << 20);
+    for (uint32_t s = 2; s <= leaves; s++)
+        ck_assert_uint_eq(taut_graph_hops(g, 1, s, NONE, &t), 2);
+    taut_route_fini(&t);
+    taut_graph_destroy(g);
+}
+END_TEST
+
+START_TEST(no_memory_is_not_no_route)
+{
+    uint32_t leaves = 100000;
+    struct taut_graph *g = star(leaves, 0);
+    struct taut_route t;
+    int rc = 0;
+
+    ck_assert_int_eq(taut_route_init(&t, g), 0);
+    limit_memory(0);
+    for (uint32_t s = 2; s < 1000 && rc == 0; s++)
+        rc = taut_graph_route(g, 1, s, NONE, &t);
+    ck_assert_int_eq(rc, TAUT_ROUTE_NO_MEMORY);
+    ck_assert_uint_eq(taut_graph_hops(g, 1, 1001, NONE, &t),
+                      TAUT_HOPS_NO_MEMORY);
+    taut_route_fini(&t);
+    taut_graph_destroy(g);
+}
+END_TEST
+
+static int has_no_memory(const void *self, const struct taut_graph *g,
+                         uint32_t r, uint32_t s, uint32_t dst,
+                         struct taut_route *t)
+{
+    (void)self;
+    (void)g;
+    (void)r;
+    (void)s;
+    (void)dst;
+    (void)t;
+    return TAUT_ROUTE_NO_MEMORY;
+}
+
+static void nothing_to_destroy(void *self)
+{
+    (void)self;
+}
+
+START_TEST(a_load_without_memory_is_an_error)
+{
+    static const struct taut_engine engine = {
+        .name = "none", .route = has_no_memory, .destroy = nothing_to_destroy};
+    struct taut_graph *g = ring(4);
+    uint64_t w[] = {1, 1, 1, 1};
+    double load[8] = {0};
+    struct taut_lost lost = {0};
+
+    taut_graph_route_by(g, &engine, NULL, 4);
+    errno = 0;
+    ck_assert_int_eq(taut_load_all_to_all(g, w, 2, false, load, &lost), -1);
+    ck_assert_int_eq(errno, ENOMEM);
+    ck_assert_uint_eq(lost.pairs, 0);
+    taut_graph_destroy(g);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("graph_models");
@@ -214,5 +338,10 @@ int main(void)
     tcase_add_test(tc, dragonfly_refuses);
     tcase_add_loop_test(tc, flows_are_kept, 0, 60);
     tcase_add_loop_test(tc, threads_agree, 0, 24);
+    if (CAN_LIMIT_MEMORY) {
+        tcase_add_test(tc, rows_do_not_fill_the_memory);
+        tcase_add_test(tc, no_memory_is_not_no_route);
+    }
+    tcase_add_test(tc, a_load_without_memory_is_an_error);
     return unit_run("graph_models", tc);
 }
