@@ -147,6 +147,8 @@ static int mark(struct taut_flow *f, uint32_t c, double left, double share,
     struct taut_flow_setting s = {.outward = true, .c = c, .left = left};
 
     if (c < 2 * g->endpoints) {
+        /* in a machine of a few nodes others may lose flow as well: not
+         * they, but the rest that they talk to has less */
         uint32_t node = c / 2 % g->nodes;
         marked[node] = is_behind(f, node, c % 2 == 0, c, left, share);
         return 0;

@@ -161,6 +161,14 @@ function tests.test_what_is_said_of_a_rail_that_is_not_there()
    lu.assertNotTableContains(unused, missing)
 end
 
+-- Behind a component stands who would be drained for it: not the other node of two.
+function tests.test_behind_a_port_is_its_own_node_only()
+   local topo = assert(topology.build { kind = "torus", dims = { 2 }, nodes_per_router = 1,
+      nodes = "n[0-1]", capacity = 1e9 })
+   lu.assertEquals(topo:behind(topo.component_id["n0/rx"], 0), { 1 })
+   lu.assertEquals(topo:behind(topo.component_id["n0/tx"], 0.5), { 1 })
+end
+
 -- In planes of their own: "why" is of the rail that was asked for.
 function tests.test_why_a_rail_has_no_route()
    local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = 2, rails = 2,

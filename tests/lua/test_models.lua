@@ -144,4 +144,23 @@ function tests.test_every_machine_has_a_signature_of_its_own()
    end)
 end
 
+-- Each of these was taken, or broke with an error of Lua's own.
+function tests.test_sizes_beyond_all_limits_are_refused()
+   local level = { down = 65536, up = 1 }
+   local cases = {
+      { { kind = "fattree", nodes_per_leaf = 1, levels = { level, level, level, level } },
+         "topology.levels: expected at most 1048576 routers" },
+      { { kind = "torus", dims = { 2 }, nodes_per_router = 1 << 40 },
+         "topology.nodes_per_router: expected a whole number 1 to 65536, got 1099511627776" },
+      { { kind = "graph", wiring = { routers = { { name = "a/x" } }, nodes = {}, cables = {} } },
+         "topology.wiring: routers[1]: expected a name without '/', got 'a/x'" },
+   }
+   for _, c in ipairs(cases) do
+      c[1].nodes, c[1].capacity = c[1].nodes or "n[1-4]", 1e9
+      local topo, err = topology.build(c[1])
+      lu.assertNil(topo)
+      lu.assertEquals(err, c[2])
+   end
+end
+
 return tests

@@ -177,6 +177,7 @@ function tests.test_patterns()
    lu.assertEquals(all[topo.rx[1]], 1)
    lu.assertEquals(all[topo.tx[2]], 0)
    for _, bad in ipairs { { "storm", {}, "pattern 'storm' is not known" },
+      { "nearest", { grid = { math.maxinteger, 2 } }, "expected at most 1048576 places" },
       { "nearest", { grid = { 3, 3 } }, "grid 3x3 has 9 places, there are 8 nodes" },
       { "shift", { by = 0 }, "at least 1" } } do
       local got, err = topo:load(bad[1], bad[2])

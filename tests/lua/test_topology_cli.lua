@@ -135,6 +135,20 @@ function tests.test_json_of_every_subcommand()
    lu.assertEquals(ask("draw", "-o", picture).bytes > 1000, true)
 end
 
+-- Four links share what a tx sends: together they carry more than it does.
+function tests.test_a_route_is_limited_by_what_its_links_carry_together()
+   local machine = golden.file("shared.lua", [[topology = fattree { nodes_per_leaf = 1,
+      levels = { { down = 2, up = 4 } }, nodes = "n[1-2]", routing = "ecmp",
+      capacity = { tx = 10 * GB, rx = 10 * GB, link = 4 * GB } }]])
+   local text = golden.run { "topology", "route", "n1", "n2", "-m", machine }
+   lu.assertStrContains(text, "n1 to n2: 2 links, at most 10.00 GB/s")
+   machine = golden.file("shared.lua", [[topology = fattree { nodes_per_leaf = 1,
+      levels = { { down = 2, up = 4 } }, nodes = "n[1-2]", routing = "ecmp",
+      capacity = { tx = 10 * GB, rx = 10 * GB, link = 2 * GB } }]])
+   text = golden.run { "topology", "route", "n1", "n2", "-m", machine }
+   lu.assertStrContains(text, "at most 8.00 GB/s")
+end
+
 -- A node with one rail of two: no component of the rail that is not there is shown or counted.
 function tests.test_a_rail_that_is_not_there_has_no_row()
    local machine = golden.file("rails.lua", [[

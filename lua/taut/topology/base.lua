@@ -195,7 +195,9 @@ end
 
 --- Nodes behind a component (DESIGN's word): with `left` (0 … 1) of c left, the largest flow
 -- between the node and the rest of the machine, which is everything on other routers than its
--- own, falls below 0.75 of what it is with everything healthy.  Whatever the routing.
+-- own, falls below 0.75 of what it is with everything healthy.  Whatever the routing.  Behind a tx
+-- or rx is nobody but its own node: in a machine of a few nodes another's flow may fall as well,
+-- since the rest is no more than these, but what is wrong is not on that node's way to the rest.
 function Base:behind(c, left)
    return assert(self.graph:behind(c, left, BEHIND))
 end

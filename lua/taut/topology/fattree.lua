@@ -40,6 +40,9 @@ local function sizes(levels)
    local count, ways = { [0] = 1 }, { [0] = 1 }
    for _, l in ipairs(levels) do
       count[0] = count[0] * l.down
+      if count[0] > 1 << 20 then -- of six levels the product may be too much for an integer
+         return nil, "topology.levels: expected at most 1048576 routers"
+      end
    end
    local routers = count[0]
    for i, l in ipairs(levels) do

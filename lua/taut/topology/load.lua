@@ -3,6 +3,8 @@ local rails = require "taut.topology.load_rails"
 
 local load = {}
 
+local MOST_PLACES = 1 << 20 -- of a grid: as many as there may be nodes
+
 -- Each pattern: function(topo, nodes, opt) → flat array { from node, to node, bytes, … };
 -- all-to-all has a kernel of its own.
 local pattern = {}
@@ -64,11 +66,14 @@ local function check(topo, name, opt)
       return nil, ("pattern '%s' is not known (known: %s)"):format(tostring(name),
          table.concat(load.patterns, ", "))
    end
-   local places = 1
+   local places, n = 1, #(opt.nodes or topo.nodes)
    for _, len in ipairs(opt.grid or {}) do
-      places = places * len
+      places = len <= MOST_PLACES and places * len or math.huge
+      if places > MOST_PLACES then -- before it is too much for an integer
+         return nil, ("grid %s: expected at most %d places"):format(
+            table.concat(opt.grid, "x"), MOST_PLACES)
+      end
    end
-   local n = #(opt.nodes or topo.nodes)
    if opt.grid and places ~= n then
       return nil, ("grid %s has %d places, there are %d nodes"):format(
          table.concat(opt.grid, "x"), places, n)

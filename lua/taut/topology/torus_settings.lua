@@ -45,8 +45,8 @@ function settings.check(conf)
    if not ok then
       return nil, err
    end
-   if not is_count(conf.nodes_per_router, 1) then
-      return nil, ("topology.nodes_per_router: expected a whole number of at least 1, got %s")
+   if not is_count(conf.nodes_per_router, 1) or conf.nodes_per_router > 65536 then
+      return nil, ("topology.nodes_per_router: expected a whole number 1 to 65536, got %s")
          :format(tostring(conf.nodes_per_router))
    end
    if type(conf.nodes) ~= "string" then

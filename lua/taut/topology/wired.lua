@@ -74,6 +74,16 @@ local function check_names(list, what)
    return true
 end
 
+-- A component is called ROUTER/PORT: without a "/" in the first it has one meaning only.
+local function check_router_names(w)
+   for i, r in ipairs(w.routers) do
+      if r.name:find("/", 1, true) then
+         return bad("routers[%d]: expected a name without '/', got '%s'", i, r.name)
+      end
+   end
+   return check_names(w.nodes, "nodes")
+end
+
 --- Is this a wiring?  What importers make is one; a site may write one by hand.
 -- @return it, or nil and what was expected
 function wired.check(w)
@@ -84,7 +94,7 @@ function wired.check(w)
    end
    local ok, err = check_names(w.routers, "routers")
    if ok then
-      ok, err = check_names(w.nodes, "nodes")
+      ok, err = check_router_names(w)
    end
    for _, n in ipairs(ok and w.nodes or {}) do
       ok, err = check_rails(w, n)

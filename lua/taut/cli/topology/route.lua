@@ -63,16 +63,15 @@ local function stages(scene, from, to, rail)
    return out
 end
 
--- The least that a stage can carry: of a set, its best member, since one stream takes one of them.
+-- The least that all traffic of the pair, in the shares of the stages, gets through any component.
 local function bottleneck(list)
    local least, where = math.huge, nil
    for _, rows in ipairs(list) do
-      local best = 0
       for _, r in ipairs(rows) do
-         best = math.max(best, r.capacity_Bps * (r.left or 1))
-      end
-      if best < least then
-         least, where = best, rows[1].component
+         local most = r.share > 0 and r.capacity_Bps * (r.left or 1) / r.share or math.huge
+         if most < least then
+            least, where = most, r.component
+         end
       end
    end
    return least, where
