@@ -32,23 +32,52 @@ local function uses(route, c)
    return false
 end
 
--- Nodes whose routes use c, and where to: array of { from, to = array }; true when not all nodes
--- were looked at.
+-- How many routes of each node use c, or may, where it sends and where it receives; of a tx or rx
+-- only whether there can be any.
+local function crossing(topo, c)
+   if topo:is_link(c) then
+      return topo.graph:crossing(c)
+   end
+   local node, from, to = topo:node_of(c), {}, {}
+   for n = 1, #topo.nodes do
+      from[n] = (n == node or topo:kind(c) == "rx") and 1 or 0
+      to[n] = (n == node or topo:kind(c) == "tx") and 1 or 0
+   end
+   return from, to
+end
+
+-- Where routes from node a use c: nodes, out of those in the list.
+local function destinations(topo, c, a, candidates, t)
+   local to = {}
+   for _, b in ipairs(candidates) do
+      local route = a ~= b and topo:route(a, b, t)
+      if route and uses(route, c) then
+         to[#to + 1] = b
+      end
+   end
+   return to
+end
+
+-- Nodes whose routes use c, and where to: array of { from, to = array }; the number of nodes looked
+-- at when these are not all.  Nodes of one router use the same links.
 local function routes_over(topo, c, most)
-   local list, t, walked = {}, {}, 0
+   local from, to = crossing(topo, c)
+   local list, candidates, by_router, t, walked = {}, {}, {}, {}, 0
+   for b, n in ipairs(to) do
+      candidates[#candidates + 1] = n > 0 and b or nil
+   end
    for a = 1, #topo.nodes do
-      local to = {}
-      for b = 1, #topo.nodes do
-         if a ~= b then
-            local route = topo:route(a, b, t)
-            if route and uses(route, c) then
-               to[#to + 1] = b
-            end
+      local router = topo:is_link(c) and topo:router(a)
+      local found = from[a] > 0 and by_router[router]
+      if from[a] > 0 and not found then
+         found = destinations(topo, c, a, candidates, t)
+         walked = walked + #candidates
+         if router then
+            by_router[router] = found
          end
       end
-      walked = walked + #topo.nodes
-      if #to > 0 then
-         list[#list + 1] = { from = a, to = to }
+      if found and #found > 0 then
+         list[#list + 1] = { from = a, to = found }
       end
       if a < #topo.nodes and (#list >= most or walked > WALKED) then
          return list, a
