@@ -24,7 +24,7 @@ function tests.test_bad_configuration_says_what_was_expected()
       { "kind", "ring", "not known" },
       { "dims", {}, "1 to 6 lengths" },
       { "dims", { 4, 0 }, "topology.dims[2]" },
-      { "nodes_per_router", 0, "at least 1" },
+      { "nodes_per_router", 0, "1 to 65536" },
       { "nodes", "n[0-30]", "expected 32 names" },
       { "nodes", "n[0-30],n5", "stands twice" },
       { "capacity", { tx = 1, rx = 1 }, "for 'X+'" },

@@ -64,8 +64,12 @@ local function more_loaded(self, before, now)
    return list
 end
 
+-- In the order of the routers, whichever way and on however many threads they were walked.
 local function unroutable(self, pairs_lost)
    local list = {}
+   table.sort(pairs_lost, function(a, b)
+      return a[1] < b[1] or a[1] == b[1] and a[2] < b[2]
+   end)
    for i, p in ipairs(pairs_lost) do
       list[i] = { p[1], p[2], self:why_routers(p[1], p[2]) }
    end
