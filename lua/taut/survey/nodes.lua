@@ -1,5 +1,6 @@
 --- The nodes of one survey: who has come, who has gone, and what they say.
 local json = require "taut.json"
+local loop = require "taut.loop"
 local result = require "taut.result"
 local seal = require "taut.seal"
 
@@ -46,7 +47,7 @@ function methods:admit(peer, h)
    end
    self.peers[peer.name] = peer
    self.by_conn[peer.conn] = peer
-   self.count = self.count + 1
+   self.count, self.came = self.count + 1, loop.time()
    if peer.options then
       self.owner = peer
    end

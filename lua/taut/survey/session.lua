@@ -205,9 +205,10 @@ local function begin(self)
 end
 
 local function run(self)
-   local late = self.began + self.d.conf.survey.gather_ms / 1000
-   while self.count < #self.wanted and loop.time() < late and not self.stopping do
-      self.task:sleep(math.ceil((late - loop.time()) * 1000))
+   local patience = self.d.conf.survey.gather_ms / 1000
+   while self.count < #self.wanted and loop.time() < self.came + patience
+      and not self.stopping do
+      self.task:sleep(math.ceil((self.came + patience - loop.time()) * 1000))
    end
    self.started = true
    if not self.owner then
@@ -234,7 +235,7 @@ function session.new(d, o)
    local self = setmetatable(o, Session)
    self.d, self.peers, self.by_conn, self.present, self.count = d, {}, {}, {}, 0
    self.left, self.all_phases, self.done_phases = json.array {}, 0, 0
-   self.tests_run, self.began = 0, loop.time()
+   self.tests_run, self.began, self.came = 0, loop.time(), loop.time()
    self.task = task.start(function() finish(self, run(self)) end, function(err)
       sys.log("err", ("%s of job %d: %s"):format(self.purpose, self.job, err))
       self.work = nil
