@@ -13,6 +13,14 @@
 --            `class` as it is.
 --    misleads  why growth, or a value, may mean nothing; nil if it does not
 --    source  who says so; a limit has its own
+--    state   true: no counter but how a thing is now, a number or a text; its growth means nothing,
+--            and it has neither width nor full.  It has one of
+--      best    the field of the same reading that says what it could be
+--      whole   what it is when nothing is missing; `absent`: the value that means there is no such
+--              thing, or that it is down: only a change to it says something
+--      good    the texts that are well; `left`: what any other leaves of the capacity
+--      limits  with `above` for the value itself
+--      before  true: only a change for the worse from what it was says something
 -- }
 -- Names are those of the kernel where it has one.  A source is added as a module of the same shape
 -- and a line in `sources`.
@@ -20,7 +28,22 @@ local counters = {}
 
 --- Sources by name.
 counters.sources = {
+   cxi = require "taut.counters.cxi",
+   gpcdr_aries = require "taut.counters.gpcdr_aries",
+   gpcdr_gemini = require "taut.counters.gpcdr_gemini",
+   ib_hw = require "taut.counters.ib_hw",
    ib_port = require "taut.counters.ib_port",
+   netdev = require "taut.counters.netdev",
+   pcie = require "taut.counters.pcie",
+}
+
+--- What a node calls a source in HELLO and RESULT → where its counters are described.
+counters.node = {
+   cxi = { "cxi" },
+   gpcdr = { "gpcdr_gemini", "gpcdr_aries" },
+   ib = { "ib_port", "ib_hw" },
+   netdev = { "netdev" },
+   pcie = { "pcie" },
 }
 
 local ORDER = { fatal = 1, degrading = 2, congestion = 3, traffic = 4, harmless = 5 }
@@ -34,6 +57,18 @@ end
 function counters.entry(source, name)
    local s = counters.sources[source] or error("no source '" .. tostring(source) .. "'", 2)
    return s.list[name]
+end
+
+--- The entry of a counter or state that a node told.
+-- @param source as in HELLO
+-- @return entry and its source in the catalogue; nil for one the catalogue does not know
+function counters.of(source, name)
+   for _, s in ipairs(counters.node[source] or {}) do
+      local entry = counters.sources[s].list[name]
+      if entry then
+         return entry, s
+      end
+   end
 end
 
 --- Largest value a counter can show.
@@ -66,6 +101,46 @@ function counters.judge(entry, amount, seconds)
       end
    end
    return "harmless"
+end
+
+-- A state that is worse than it should be: class, what it should be, what is left of it (0 to 1).
+local function fault(entry, value, reading)
+   local best = entry.whole or reading[entry.best]
+   if entry.good then
+      for _, text in ipairs(entry.good) do
+         if value == text then
+            return nil
+         end
+      end
+      return entry.class, entry.good[1], entry.left
+   elseif entry.limits then
+      local class, limit = counters.judge(entry, value)
+      if limit then
+         return class, counters.words(limit)
+      end
+   elseif type(best) == "number" and type(value) == "number" and value < best
+      and value ~= entry.absent then
+      return entry.class, best, value / best
+   end
+end
+
+--- What is wrong with the states of a reading, by itself.  Capacities left multiply.
+-- @param reading of a node: { source =, name = value, … }
+-- @return array of { what, class, have, best, left (nil: not known), entry }, by name
+function counters.faults(reading)
+   local found = {}
+   for name, value in pairs(reading) do
+      local entry = counters.of(reading.source, name)
+      if entry and entry.state then
+         local class, best, left = fault(entry, value, reading)
+         if class and class ~= "harmless" then
+            found[#found + 1] = { what = name, class = class, have = value, best = best,
+               left = left, entry = entry }
+         end
+      end
+   end
+   table.sort(found, function(a, b) return a.what < b.what end)
+   return found
 end
 
 --- A limit in words: "more than 120 an hour".

@@ -24,14 +24,31 @@ function tests.test_the_catalogue_knows_every_counter_of_a_sweep()
    end
 end
 
+-- A state has one way to be held against something.
+local function check_state(source, e, what)
+   local ways = 0
+   for _, way in ipairs { "best", "whole", "good", "limits", "before" } do
+      ways = ways + (e[way] and 1 or 0)
+   end
+   lu.assertEquals(ways, 1, what)
+   lu.assertNil(e.full, what)
+   lu.assertNil(e.width, what)
+   lu.assertTrue(e.best == nil or source.list[e.best] ~= nil, what)
+   lu.assertIsString(e.source, what)
+end
+
 function tests.test_every_entry_is_whole_and_every_limit_has_its_reason_and_source()
    for source, s in pairs(counters.sources) do
       for name, e in pairs(s.list) do
          local what = source .. " " .. name
          lu.assertTrue(CLASSES[e.class], what)
-         lu.assertTrue(FULL[e.full], what)
          lu.assertTrue(SIDES[e.side], what)
-         lu.assertTrue(math.type(e.width) == "integer" and e.width >= 1 and e.width <= 64, what)
+         if e.state then
+            check_state(s, e, what)
+         else
+            lu.assertTrue(FULL[e.full], what)
+            lu.assertTrue(math.type(e.width) == "integer" and e.width >= 1 and e.width <= 64, what)
+         end
          lu.assertIsString(e.means, what)
          lu.assertIsString(e.unit, what)
          local before
@@ -43,12 +60,53 @@ function tests.test_every_entry_is_whole_and_every_limit_has_its_reason_and_sour
             lu.assertFalse(before ~= nil and counters.worse(limit.class, before), what)
             before = limit.class
          end
-         if e.class == "harmless" or e.class == "congestion" and not e.limits then
+         if not e.state and e.class == "harmless" or e.class == "congestion" and not e.limits then
             lu.assertIsString(e.misleads, what)
             lu.assertIsString(e.source, what)
          end
       end
    end
+end
+
+function tests.test_what_a_node_tells_is_found_by_source_and_name()
+   local _, where = counters.of("ib", "symbol_error")
+   lu.assertEquals(where, "ib_port")
+   _, where = counters.of("ib", "local_ack_timeout_err")
+   lu.assertEquals(where, "ib_hw")
+   _, where = counters.of("gpcdr", "traffic:X+")
+   lu.assertEquals(where, "gpcdr_gemini")
+   _, where = counters.of("gpcdr", "traffic:047")
+   lu.assertEquals(where, "gpcdr_aries")
+   lu.assertNil(counters.of("netdev", "lanes"))
+   lu.assertNil(counters.of("nobody", "rx_bytes"))
+end
+
+-- What is wrong with a reading, as "name class have/best left".
+local function faults(reading)
+   local words = {}
+   for _, f in ipairs(counters.faults(reading)) do
+      words[#words + 1] = ("%s %s %s/%s %s"):format(f.what, f.class, f.have, f.best,
+         f.left and ("%.3f"):format(f.left) or "-")
+   end
+   return table.concat(words, "; ")
+end
+
+function tests.test_a_state_is_held_against_what_it_should_be()
+   lu.assertEquals(faults { source = "pcie", lanes = 8, max_lanes = 16, speed_MTps = 16000,
+      max_speed_MTps = 16000 }, "lanes degrading 8/16 0.500")
+   lu.assertEquals(faults { source = "pcie", lanes = 8 }, "")
+   lu.assertEquals(faults { source = "gpcdr", ["sendlinkstatus:Y+"] = 11,
+      ["recvlinkstatus:X-"] = 24, ["recvlinkstatus:Z+"] = 0 },
+      "sendlinkstatus:Y+ degrading 11/12 0.917")
+   lu.assertEquals(faults { source = "gpcdr", ["recvlinkstatus:037"] = 2 },
+      "recvlinkstatus:037 degrading 2/3 0.667")
+   lu.assertEquals(faults { source = "ib", state = "INIT", phys_state = "LinkUp", width = "1X" },
+      "state fatal INIT/ACTIVE 0.000")
+   lu.assertEquals(faults { source = "netdev", state = "unknown", duplex = "half",
+      rx_errors = 1 << 40 }, "duplex degrading half/full 0.500")
+   lu.assertEquals(faults { source = "cxi", state = "up", link_restarts_1h = 4,
+      link_restarts_10h = 10 }, "link_restarts_10h degrading 10/more than 9 -")
+   lu.assertEquals(faults { source = "elsewhere", lanes = 8, max_lanes = 16 }, "")
 end
 
 function tests.test_a_limit_is_a_rate()
