@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Any Linux network device: sys/class/net/IF. */
 #include "config.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "plugin/counters.h"
+#include "plugin/counters_file.h"
 
 static const struct file {
     const char *name; /* in HELLO */
@@ -22,66 +22,73 @@ static const struct file {
     {"tx_errors", "statistics/tx_errors"},
     {"rx_dropped", "statistics/rx_dropped"},
     {"tx_dropped", "statistics/tx_dropped"},
+    {"rx_crc_errors", "statistics/rx_crc_errors"},
+    {"rx_missed_errors", "statistics/rx_missed_errors"},
+    {"tx_carrier_errors", "statistics/tx_carrier_errors"},
     {"carrier_changes", "carrier_changes"},
-    {"speed_Mbps", "speed"},
+    {"carrier_down_count", "carrier_down_count"},
 };
 
-int taut_counter_poll(int fd, int64_t *value)
+static int find_netdev(struct taut_counters *c, int root_fd)
 {
-    char text[32], *end;
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    long long v;
+    char path[96];
 
-    if (n < 0)
+    taut_counters_path(path, sizeof path, c->interface, "");
+    if (faccessat(root_fd, path, F_OK, 0) < 0)
         return -1;
-    text[n] = '\0';
-    errno = 0;
-    v = strtoll(text, &end, 10);
-    if (end == text || errno || (*end && *end != '\n')) {
-        errno = errno ? errno : EINVAL;
-        return -1;
-    }
-    *value = v;
+    snprintf(c->place, sizeof c->place, "%.*s", (int)strcspn(c->interface, ":"),
+             c->interface);
     return 0;
 }
 
-/* An address label such as hsn0:1 belongs to the device hsn0. */
-static int open_file(int root_fd, const char *interface, const char *path)
+/* A device that does not know its speed says -1 or, as some print it,
+ * 4294967295; without a carrier it cannot be read. */
+static void read_speed(struct taut_counters *c, int dir)
 {
-    char full[96];
+    char text[64];
+    int64_t value;
 
-    snprintf(full, sizeof full, "sys/class/net/%.*s/%s",
-             (int)strcspn(interface, ":"), interface, path);
-    return openat(root_fd, full, O_RDONLY | O_CLOEXEC);
+    if (taut_counters_slurp(c, dir, "speed", text, sizeof text) < 0 ||
+        !strcmp(text, "-1"))
+        return;
+    if (taut_counters_parse(text, &value) < 0)
+        taut_counters_note(c, "speed", "not a number", text);
+    else if (value < UINT32_MAX)
+        taut_counters_put(c, "speed_Mbps", value);
 }
 
-/* A device that does not know its speed says -1, or fails to be read. */
-static void read_netdev(struct taut_counters *counters, int root_fd,
-                        const char *interface)
+static void read_netdev(struct taut_counters *c, int root_fd)
 {
-    memset(counters, 0, sizeof *counters);
-    snprintf(counters->interface, IFNAMSIZ, "%s", interface);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        int fd = open_file(root_fd, interface, files[i].path);
-        struct taut_counter *c = &counters->list[counters->count];
+    char path[96];
+    int dir;
 
-        if (fd < 0)
-            continue;
-        c->name = files[i].name;
-        if (taut_counter_poll(fd, &c->value) == 0 && c->value >= 0)
-            counters->count++;
-        close(fd);
+    taut_counters_path(path, sizeof path, c->interface, "");
+    dir = taut_counters_dir(c, root_fd, path);
+    if (dir < 0)
+        return;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        taut_counters_put_file(c, dir, files[i].path, files[i].name);
+    read_speed(c, dir);
+    taut_counters_put_line(c, dir, "operstate", "state");
+    taut_counters_put_line(c, dir, "duplex", "duplex");
+    close(dir);
+}
+
+void taut_counters_open_bytes(int fds[2], int root_fd, const char *interface)
+{
+    static const char *const rest[] = {"/statistics/rx_bytes",
+                                       "/statistics/tx_bytes"};
+    char path[96];
+
+    for (int i = 0; i < 2; i++) {
+        taut_counters_path(path, sizeof path, interface, rest[i]);
+        fds[i] = openat(root_fd, path, O_RDONLY | O_CLOEXEC);
     }
-}
-
-static void open_netdev_bytes(int fds[2], int root_fd, const char *interface)
-{
-    fds[0] = open_file(root_fd, interface, "statistics/rx_bytes");
-    fds[1] = open_file(root_fd, interface, "statistics/tx_bytes");
 }
 
 const struct taut_counter_source taut_counters_netdev = {
     .name = "netdev",
+    .deadline_ms = 200,
+    .find = find_netdev,
     .read = read_netdev,
-    .open_bytes = open_netdev_bytes,
 };

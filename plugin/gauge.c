@@ -13,11 +13,10 @@
 #define HEADER_PERCENT 6
 #define ACK_PERCENT 5
 
-void taut_gauge_open(struct taut_gauge *gauge,
-                     const struct taut_counter_source *source, int root_fd,
+void taut_gauge_open(struct taut_gauge *gauge, int root_fd,
                      const char *interface)
 {
-    source->open_bytes(gauge->bytes_fd, root_fd, interface);
+    taut_counters_open_bytes(gauge->bytes_fd, root_fd, interface);
     gauge->sched_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 }
 

@@ -23,8 +23,7 @@ struct taut_gauge_mark {
 
 /* Open what is read during tests, before privileges are dropped.
  * Missing files are no error. */
-void taut_gauge_open(struct taut_gauge *gauge,
-                     const struct taut_counter_source *source, int root_fd,
+void taut_gauge_open(struct taut_gauge *gauge, int root_fd,
                      const char *interface);
 
 void taut_gauge_close(struct taut_gauge *gauge);

@@ -26,7 +26,7 @@ static json_t *pack(const struct taut_hello *h, const char *key)
         j->nodes, "endpoint", taut_rails_first(h->rails), "budget_ms",
         h->budget_ms, "endpoints", taut_rails_endpoints_to_json(h->rails),
         "boot", h->boot, "slurm", j->slurm, "key", key, "counters",
-        taut_rails_counters_to_json(h->rails));
+        taut_readings_to_json(h->readings));
 }
 
 /* What a survey's HELLO says besides. */

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include "plugin/counters.h"
 #include "plugin/job.h"
 #include "plugin/rails.h"
 #include "wire/error.h"
@@ -12,7 +13,8 @@
 
 struct taut_hello {
     const struct taut_job *job;
-    const struct taut_rails *rails;   /* endpoints and counters */
+    const struct taut_rails *rails; /* endpoints */
+    const struct taut_readings *readings;
     const char *boot;                 /* boot id, or "" */
     const char *owner;                /* of a survey: its JSON, or NULL */
     int budget_ms;                    /* left now */

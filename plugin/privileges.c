@@ -46,12 +46,18 @@ int taut_user_find(struct taut_user *user, const char *name,
     return 0;
 }
 
+int taut_privileges_check(const struct taut_user *user, struct taut_error *err)
+{
+    if (user->uid != 0 && user->gid != 0)
+        return 0;
+    errno = EINVAL;
+    return taut_error_set(err, "run_as: streams do not run as root");
+}
+
 int taut_privileges_drop(const struct taut_user *user, struct taut_error *err)
 {
-    if (user->uid == 0 || user->gid == 0) {
-        errno = EINVAL;
-        return taut_error_set(err, "run_as: streams do not run as root");
-    }
+    if (taut_privileges_check(user, err) < 0)
+        return -1;
     if (geteuid() == 0 && (setgroups(0, NULL) < 0 ||
                            setresgid(user->gid, user->gid, user->gid) < 0 ||
                            setresuid(user->uid, user->uid, user->uid) < 0))

@@ -18,6 +18,9 @@ struct taut_user {
 int taut_user_find(struct taut_user *user, const char *name,
                    struct taut_error *err);
 
+/* Returns 0, or -1 with errno EINVAL and 'err' when uid or gid is 0. */
+int taut_privileges_check(const struct taut_user *user, struct taut_error *err);
+
 /* Drop groups, group and user ids and the way back, and forbid gaining
  * privileges by exec.  Does nothing but the last when not root.
  *   user  uid and gid other than 0

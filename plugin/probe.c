@@ -23,6 +23,7 @@
 #include "plugin/address.h"
 #include "plugin/arguments.h"
 #include "plugin/clock.h"
+#include "plugin/counters_reader.h"
 #include "plugin/engine.h"
 #include "plugin/hello.h"
 #include "plugin/holdoff.h"
@@ -44,10 +45,12 @@ struct probe {
     int64_t start_ns, deadline_ns;
     int64_t plan_ns; /* when PLAN came */
     int root_fd;
-    int status;    /* of the process */
-    bool has_said; /* why transports failed */
+    int status;               /* of the process */
+    bool has_said;            /* why transports failed */
+    bool has_said_unreadable; /* which counters */
     char boot[TAUT_BOOT_ID_LEN + 1];
     struct taut_rails rails;
+    struct taut_counters_reader counters;
     struct taut_locality locality;
     struct taut_holdoff holdoff;
     struct taut_session session;
@@ -130,14 +133,24 @@ static void say_unusable(struct probe *p)
     }
 }
 
-/* An idle check and a prolog accept streams, an epilog does not. */
-static int open_rails(struct probe *p, const struct taut_lookup *l)
+static int find_rails(struct probe *p, const struct taut_lookup *l)
 {
     struct taut_error why;
     int rc = taut_rails_find(&p->rails, p->args.opts.interface, &l->servers[0],
                              p->root_fd, &why);
 
-    if (rc == 0 && p->args.job.purpose != TAUT_PURPOSE_EPILOG)
+    if (rc < 0)
+        taut_log_error(&p->log, "%s; skipped", why.text);
+    return rc;
+}
+
+/* An idle check and a prolog accept streams, an epilog does not. */
+static int open_rails(struct probe *p)
+{
+    struct taut_error why;
+    int rc = 0;
+
+    if (p->args.job.purpose != TAUT_PURPOSE_EPILOG)
         rc = strcmp(p->args.opts.transport, "tcp")
                  ? open_ofi(p, &why)
                  : open_transport(p, TAUT_TRANSPORT_TCP, &why);
@@ -159,12 +172,37 @@ static void open_node(struct probe *p)
     taut_boot_id(p->boot);
 }
 
+/* What cannot be read is said once, and left out. */
+static void read_counters(struct probe *p, int64_t deadline_ns)
+{
+    struct taut_error why;
+
+    if (taut_counters_ask(&p->counters, deadline_ns, &why) == 0 ||
+        p->has_said_unreadable)
+        return;
+    p->has_said_unreadable = true;
+    taut_log_error(&p->log, "%s", why.text);
+}
+
+static void open_counters(struct probe *p, const struct taut_lookup *l)
+{
+    const char *names[TAUT_PLAN_RAILS];
+    struct taut_error why;
+
+    for (size_t i = 0; i < p->rails.count; i++)
+        names[i] = p->rails.list[i].interface;
+    if (taut_counters_open(&p->counters, names, p->rails.count, p->root_fd,
+                           l->is_root ? &l->run_as : NULL, &why) < 0)
+        taut_log_error(&p->log, "%s", why.text);
+}
+
 /* HELLO in its credential, or NULL: said why. */
 static char *make_hello(struct probe *p, uid_t tautd)
 {
     struct taut_hello hello = {
         .job = &p->args.job,
         .rails = &p->rails,
+        .readings = &p->counters.readings,
         .boot = p->boot,
         .owner = p->args.owner,
         .budget_ms = taut_left_ms(p->deadline_ns),
@@ -301,13 +339,15 @@ static void carry_out(struct probe *p, const struct taut_plan *plan,
     struct taut_result result = {
         .plan = plan,
         .measures = measures,
-        .rails = &p->rails,
+        .readings = &p->counters.readings,
     };
 
     run_near(p);
     if (measures && taut_engine_run(&engine, plan, p->plan_ns, deadline_ns,
                                     measures, &result.refused) == 0) {
-        taut_rails_read_counters(&p->rails, p->root_fd);
+        int64_t now_ns = taut_now_ns();
+
+        read_counters(p, now_ns + (p->deadline_ns - now_ns) / 2);
         say_what_failed(p);
         send_result(p, &result);
     }
@@ -393,11 +433,18 @@ static char *prepare(struct probe *p, const struct taut_lookup *l)
     struct taut_error why;
     char *cred;
 
-    if (open_rails(p, l) < 0)
+    if (l->is_root && taut_privileges_check(&l->run_as, &why) < 0) {
+        taut_log_error(&p->log, "%s; skipped", why.text);
+        return NULL;
+    }
+    if (find_rails(p, l) < 0)
+        return NULL;
+    open_counters(p, l); /* it forks: before libfabric is loaded */
+    read_counters(p, share_ns(p, 15));
+    if (open_rails(p) < 0)
         return NULL;
     find_near(p);
     taut_rails_open_gauges(&p->rails, p->root_fd);
-    taut_rails_read_counters(&p->rails, p->root_fd);
     cred = make_hello(p, l->tautd.uid);
     if (cred && l->is_root && taut_privileges_drop(&l->run_as, &why) < 0) {
         taut_log_error(&p->log, "%s; skipped", why.text);
@@ -433,6 +480,7 @@ static void init(struct probe *p, int64_t start_ns)
     p->deadline_ns = start_ns + p->args.opts.budget_ms * TAUT_MS_NS;
     p->root_fd = p->holdoff.fd = -1;
     taut_rails_init(&p->rails);
+    taut_counters_init(&p->counters);
     p->log.level = p->args.opts.log;
     p->log.to_syslog = p->args.to_syslog;
     p->log.to_stderr = p->args.is_survey;
@@ -467,6 +515,7 @@ static void fini(struct probe *p)
     bool leave = is_loading(p);
 
     taut_session_fini(&p->session);
+    taut_counters_close(&p->counters);
     taut_holdoff_close(&p->holdoff);
     taut_rails_fini(&p->rails);
     if (p->root_fd >= 0)

@@ -212,15 +212,8 @@ int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
 void taut_rails_open_gauges(struct taut_rails *rails, int root_fd)
 {
     for (size_t i = 0; i < rails->count; i++)
-        taut_gauge_open(&rails->list[i].gauge, &taut_counters_netdev, root_fd,
+        taut_gauge_open(&rails->list[i].gauge, root_fd,
                         rails->list[i].interface);
-}
-
-void taut_rails_read_counters(struct taut_rails *rails, int root_fd)
-{
-    for (size_t i = 0; i < rails->count; i++)
-        taut_counters_netdev.read(&rails->list[i].counters, root_fd,
-                                  rails->list[i].interface);
 }
 
 /* ---- telling of them ---- */
@@ -262,29 +255,6 @@ json_t *taut_rails_endpoints_to_json(const struct taut_rails *rails)
                                     json_string(ep->name));
         }
         json_array_append_new(array, object);
-    }
-    return array;
-}
-
-static json_t *counters_to_json(const struct taut_counters *counters)
-{
-    json_t *object = json_object();
-
-    json_object_set_new(object, "if", json_string(counters->interface));
-    for (size_t i = 0; i < counters->count; i++)
-        json_object_set_new(object, counters->list[i].name,
-                            json_integer(counters->list[i].value));
-    return object;
-}
-
-json_t *taut_rails_counters_to_json(const struct taut_rails *rails)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < rails->count; i++) {
-        if (rails->list[i].counters.count > 0)
-            json_array_append_new(array,
-                                  counters_to_json(&rails->list[i].counters));
     }
     return array;
 }

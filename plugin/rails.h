@@ -10,7 +10,6 @@
 #include <jansson.h>
 
 #include "plugin/address.h"
-#include "plugin/counters.h"
 #include "plugin/gauge.h"
 #include "plugin/plan.h"
 #include "plugin/transport.h"
@@ -21,7 +20,6 @@ struct taut_rail {
     struct taut_address local; /* length 0: it cannot be used */
     struct taut_error why;     /* why it cannot be used or opened; or "" */
     struct taut_gauge gauge;
-    struct taut_counters counters;
 };
 
 struct taut_rails {
@@ -60,15 +58,10 @@ void taut_rails_close(struct taut_rails *rails);
 /* Open the counters that are read during tests. */
 void taut_rails_open_gauges(struct taut_rails *rails, int root_fd);
 
-/* Read all rails' counters. */
-void taut_rails_read_counters(struct taut_rails *rails, int root_fd);
-
 /* Where the first rail accepts streams over TCP, or "". */
 const char *taut_rails_first(const struct taut_rails *rails);
 
-/* HELLO's endpoints, and the counters of HELLO and RESULT.
- * Return a reference to give away, or NULL. */
+/* HELLO's endpoints.  Returns a reference to give away, or NULL. */
 json_t *taut_rails_endpoints_to_json(const struct taut_rails *rails);
-json_t *taut_rails_counters_to_json(const struct taut_rails *rails);
 
 #endif

@@ -70,10 +70,9 @@ char *taut_result_encode(const struct taut_result *result)
     for (size_t i = 0; i < result->plan->count; i++)
         json_array_append_new(
             tests, encode_test(&result->plan->tests[i], &result->measures[i]));
-    root =
-        json_pack("{s:i, s:i, s:o, s:o}", "v", TAUT_PROTOCOL_VERSION, "refused",
-                  (int)result->refused, "counters",
-                  taut_rails_counters_to_json(result->rails), "tests", tests);
+    root = json_pack("{s:i, s:i, s:o, s:o}", "v", TAUT_PROTOCOL_VERSION,
+                     "refused", (int)result->refused, "counters",
+                     taut_readings_to_json(result->readings), "tests", tests);
     if (root)
         text = json_dumps(root, JSON_COMPACT);
     json_decref(root);

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
+#include "plugin/counters.h"
 #include "plugin/plan.h"
-#include "plugin/rails.h"
 
 #define TAUT_RESULT_PARTS 8 /* sub-intervals of a window */
 #define TAUT_RESULT_ERROR 120
@@ -32,8 +32,8 @@ struct taut_measure {
 struct taut_result {
     const struct taut_plan *plan;
     const struct taut_measure *measures; /* one for each test of the plan */
-    const struct taut_rails *rails;      /* their counters */
-    unsigned refused;                    /* streams without a token */
+    const struct taut_readings *readings;
+    unsigned refused; /* streams without a token */
 };
 
 /* The JSON text of RESULT.  Returns a string to free(), or NULL with errno

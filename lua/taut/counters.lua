@@ -113,7 +113,7 @@ local function fault(entry, value, reading)
          end
       end
       return entry.class, entry.good[1], entry.left
-   elseif entry.limits then
+   elseif entry.limits and type(value) == "number" then
       local class, limit = counters.judge(entry, value)
       if limit then
          return class, counters.words(limit)

@@ -1,5 +1,6 @@
 --- Checks what a HELLO says before anything is done with it.
 local endpoints = require "taut.endpoints"
+local readings = require "taut.readings"
 
 local hello = {}
 
@@ -30,8 +31,6 @@ local fields = {
    { "boot", function(v) return v == nil or is_text(v, 64) end, "a boot id" },
    { "restart", function(v) return v == nil or is_whole(v, 0, 1 << 31) end, "a count" },
    { "uid", function(v) return v == nil or is_whole(v, 0, (1 << 32) - 1) end, "a uid" },
-   { "counters", function(v) return v == nil or type(v) == "table" and #v <= 64 end,
-      "at most 64 interfaces" },
 }
 
 -- What a survey's HELLO says besides.
@@ -42,6 +41,14 @@ local survey_fields = {
       return v == nil or type(v) == "table" and (next(v) == nil or type(next(v)) == "string")
    end, "an object" },
 }
+
+local function check_counters(h)
+   if h.counters == nil then
+      return true
+   end
+   local ok, why = readings.check(h.counters)
+   return ok, not ok and "HELLO: counters: " .. why:sub(1, 80):gsub("%c", "?") or nil
+end
 
 local function check_fields(h, list)
    for _, f in ipairs(list) do
@@ -65,6 +72,9 @@ function hello.check(h)
       return nil, "HELLO is no object"
    end
    local ok, err = check_fields(h, fields)
+   if ok then
+      ok, err = check_counters(h)
+   end
    if ok and SURVEYS[h.purpose] then
       return check_fields(h, survey_fields)
    end

@@ -1,8 +1,9 @@
 --- Checks what a RESULT says before any of it is used.
+local readings = require "taut.readings"
+
 local result = {}
 
 local TESTS_MAX = 64
-local INTERFACES_MAX = 64
 local NUMBERS = { "bytes", "window_ns", "total_bytes", "delay_ns", "foreign_bytes", "rtt_ns",
    "retrans", "busy_ns", "looks" }
 
@@ -58,8 +59,8 @@ local function check_test(t)
 end
 
 --- @param r decoded RESULT
--- @return map "send:id" or "recv:id" → test, the number of refused streams, the counters (or nil);
---   or nil and what is wrong: then nothing of it is taken
+-- @return map "send:id" or "recv:id" → test, the number of refused streams, the counters (or nil,
+--   where they are not as they should be); or nil and what is wrong: then nothing of it is taken
 function result.read(r)
    if type(r) ~= "table" or r.v ~= 2 or type(r.tests) ~= "table" then
       return nil, "RESULT: expected v = 2 and tests"
@@ -75,7 +76,7 @@ function result.read(r)
       by[t.role .. ":" .. t.id] = t
    end
    return by, is_count(r.refused) and r.refused or 0,
-      type(r.counters) == "table" and #r.counters <= INTERFACES_MAX and r.counters or nil
+      readings.check(r.counters) and r.counters or nil
 end
 
 return result

@@ -155,7 +155,8 @@ local function by_interface(text)
    local map = {}
    local list = json.decode(text)
    for _, c in ipairs(type(list) == "table" and list or {}) do
-      if type(c) == "table" and type(c["if"]) == "string" then
+      if type(c) == "table" and type(c["if"]) == "string"
+         and (c.source == nil or c.source == "netdev") then
          map[c["if"]] = c
       end
    end

@@ -26,7 +26,6 @@
 #include "plugin/clock.h"
 #include "plugin/engine.h"
 #include "plugin/gauge.h"
-#include "plugin/rails.h"
 
 #define LEAD_MS 60 /* for a connection of libfabric, too */
 #define LIMIT_MS 3000
@@ -157,10 +156,10 @@ static json_t *run(struct taut_endpoint *ep, enum taut_role role, int i,
 {
     static struct taut_plan plan;
     static struct taut_measure measure;
-    static struct taut_rails none;
+    static struct taut_readings none;
     struct taut_engine engine = {.endpoints = ep, .endpoint_count = 1};
     struct taut_result result = {
-        .plan = &plan, .measures = &measure, .rails = &none};
+        .plan = &plan, .measures = &measure, .readings = &none};
     int64_t now_ns = taut_now_ns();
     json_t *json, *test;
     char *text;

@@ -47,12 +47,16 @@ static void read_options(struct taut_options *opts, int argc, char *argv[])
 static void say_hello(struct taut_session *s, const struct taut_options *opts,
                       const struct taut_job *job)
 {
+    static const struct taut_readings none;
     static struct taut_rails rails;
     char *text, *cred;
     struct taut_lookup *l =
         taut_lookup_run(opts, taut_now_ns() + WAIT_NS, &why);
-    struct taut_hello hello = {
-        .job = job, .rails = &rails, .boot = "", .budget_ms = 1000};
+    struct taut_hello hello = {.job = job,
+                               .rails = &rails,
+                               .readings = &none,
+                               .boot = "",
+                               .budget_ms = 1000};
 
     if (!l)
         die("look up");

@@ -14,18 +14,31 @@
 
 static struct taut_rails rails = {
     .count = 2,
-    .list = {{.interface = "hsn0",
-              .counters = {.interface = "hsn0",
-                           .count = 2,
-                           .list = {{"rx_bytes", 9007199254740993},
-                                    {"tx_bytes", 2}}}},
-             {.interface = "hsn1"}},
+    .list = {{.interface = "hsn0"}, {.interface = "hsn1"}},
     .endpoint_count = 2,
     .endpoints = {{.transport = &taut_transport_tcp, .name = "10.0.0.1:4000"},
                   {.transport = &taut_transport_ofi,
                    .rail = 1,
                    .name = "10.0.1.1:4001"}},
 };
+
+static const struct taut_counters netdev = {
+    .interface = "hsn0",
+    .source = "netdev",
+    .t_ns = -1,
+    .count = 2,
+    .list = {{"rx_bytes", 9007199254740993}, {"tx_bytes", 2}},
+};
+static const struct taut_counters port = {
+    .interface = "hsn0",
+    .source = "cxi",
+    .t_ns = 1700000000500000000,
+    .text_count = 1,
+    .texts = {{"state", "up"}},
+    .count = 1,
+    .list = {{"pct_spt_timeouts", 0}},
+};
+static const struct taut_readings readings = {2, {&netdev, &port}};
 
 static json_int_t number(const json_t *object, const char *key)
 {
@@ -38,10 +51,17 @@ static void check_counters(const json_t *message)
     json_t *array = json_object_get(message, "counters");
     json_t *object = json_array_get(array, 0);
 
-    ck_assert_uint_eq(json_array_size(array), 1);
+    ck_assert_uint_eq(json_array_size(array), 2);
     ck_assert_str_eq(json_string_value(json_object_get(object, "if")), "hsn0");
+    ck_assert_str_eq(json_string_value(json_object_get(object, "source")),
+                     "netdev");
     ck_assert(number(object, "rx_bytes") == 9007199254740993);
     ck_assert_ptr_null(json_object_get(object, "speed_Mbps"));
+    ck_assert_ptr_null(json_object_get(object, "t"));
+    object = json_array_get(array, 1);
+    ck_assert(json_real_value(json_object_get(object, "t")) == 1700000000.5);
+    ck_assert_str_eq(json_string_value(json_object_get(object, "state")), "up");
+    ck_assert(number(object, "pct_spt_timeouts") == 0);
 }
 
 static const char *text_of(const json_t *object, const char *key)
@@ -68,6 +88,7 @@ START_TEST(hello_has_every_field)
     struct taut_job job;
     struct taut_hello hello = {.job = &job,
                                .rails = &rails,
+                               .readings = &readings,
                                .boot = "b-1",
                                .budget_ms = 980,
                                .key = {0xab}};
@@ -102,8 +123,10 @@ END_TEST
 static json_t *encode(const struct taut_plan *plan,
                       const struct taut_measure *measures)
 {
-    struct taut_result result = {
-        .plan = plan, .measures = measures, .rails = &rails, .refused = 3};
+    struct taut_result result = {.plan = plan,
+                                 .measures = measures,
+                                 .readings = &readings,
+                                 .refused = 3};
     char *text = taut_result_encode(&result);
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 

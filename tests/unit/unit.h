@@ -28,6 +28,17 @@ static inline void unit_dir(char *path)
     ck_assert_ptr_nonnull(mkdtemp(path));
 }
 
+/* Make the /sys of a recorded node, tests/data/sysfs/NODE, below 'path'. */
+static inline void unit_sysfs(const char *node, const char *path)
+{
+    const char *top = getenv("TAUT_SRCDIR");
+    char command[512];
+
+    snprintf(command, sizeof command, "'%s/tests/data/sysfs/unpack' %s '%s'",
+             top ? top : ".", node, path);
+    ck_assert_int_eq(system(command), 0);
+}
+
 static inline void unit_remove(const char *path)
 {
     char command[64];
