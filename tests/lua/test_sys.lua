@@ -56,6 +56,15 @@ function tests.test_facts()
   lu.assertTrue(sys.columns() > 0)
 end
 
+function tests.test_what_a_file_is()
+  local stat = assert(sys.stat("/proc/self/exe"))
+  lu.assertTrue(stat.regular and stat.size > 1000 and math.type(stat.inode) == "integer")
+  lu.assertFalse(sys.stat("/").regular)
+  local none, why = sys.stat("/no/such/file")
+  lu.assertNil(none)
+  lu.assertStrContains(why, "/no/such/file: No such file")
+end
+
 function tests.test_columns_of_the_environment()
   lu.assertEquals(output("print(require'taut.sys'.columns())", "COLUMNS=123 CMD"), "123\n")
 end
