@@ -23,6 +23,7 @@ static const struct {
     const char *op;
     taut_slurm_f *run;
 } requests[] = {
+    {"comment", taut_slurm_comment},
     {"config", taut_slurm_config},
     {"drain", taut_slurm_drain},
     {"jobs", taut_slurm_jobs},

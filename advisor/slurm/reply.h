@@ -14,6 +14,7 @@
  * Returns 0, or -1 with errno being Slurm's or the system's. */
 typedef int taut_slurm_f(const json_t *request, json_t *reply);
 
+taut_slurm_f taut_slurm_comment;
 taut_slurm_f taut_slurm_config;
 taut_slurm_f taut_slurm_drain;
 taut_slurm_f taut_slurm_jobs;
