@@ -1,6 +1,6 @@
--- counters.lua and fabric/growth.lua: what a counter's growth is, and what it means.
+-- counters.lua and growth.lua: what a counter's growth is, and what it means.
 local counters = require "taut.counters"
-local growth = require "taut.fabric.growth"
+local growth = require "taut.growth"
 local lu = require "luaunit"
 
 local tests = {}

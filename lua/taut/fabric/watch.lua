@@ -2,7 +2,7 @@
 -- links that were lost.
 local check = require "taut.fabric.check"
 local counters = require "taut.counters"
-local growth = require "taut.fabric.growth"
+local growth = require "taut.growth"
 local model = require "taut.fabric.model"
 local observe = require "taut.fabric.observe"
 

@@ -51,6 +51,58 @@ function growth.of(entry, was, now, wide)
    return { amount = now, at_least = true, reset = true }
 end
 
+-- Growth of a counter that no catalogue knows: it may be anything that counts up.
+local function of_unknown(was, now)
+   if now >= was then
+      return { amount = now - was }
+   end
+   return { reset = true }
+end
+
+local function is_count(v)
+   return math.type(v) == "integer" and v >= 0
+end
+
+-- Did everything that had counted begin anew?  Then the driver was loaded again, or the device
+-- was: what has grown since is how a link comes up, and no error of anybody's.
+local function has_restarted(grown, was)
+   local any = false
+   for name, g in pairs(grown) do
+      if was[name] > 0 and not g.reset then
+         return false
+      end
+      any = any or g.reset
+   end
+   return any
+end
+
+--- What the counters of one interface of a node grew by: those read both times; a counter that
+-- began anew has no amount.
+-- @param entry_of function(name) → entry of the catalogue, or nil
+-- @param was, now name → value; what is no count is passed over
+-- @return name → as growth.of() gives; "reload" where all began anew, "reset" where some did,
+--   or nil
+function growth.interface(entry_of, was, now)
+   local grown, fell = {}, false
+   for name, v in pairs(now) do
+      local before = was[name]
+      if is_count(v) and is_count(before) then
+         local entry = entry_of(name)
+         local g = entry and not entry.state and growth.of(entry, before, v)
+            or not entry and of_unknown(before, v) or nil
+         fell = fell or g and g.reset
+         grown[name] = g
+      end
+   end
+   local restarted = fell and has_restarted(grown, was)
+   for name, g in pairs(grown) do
+      if g.reset or restarted then
+         grown[name] = nil
+      end
+   end
+   return grown, restarted and "reload" or fell and "reset" or nil
+end
+
 --- What all counters of one port grew by.
 -- @param source name in the catalogue
 -- @param was, now { narrow = { name → value }, wide = { … } }; a counter that was read and is not
