@@ -90,6 +90,9 @@ function Cluster:epilog(id, node)
    job.left = (job.left or 0) + 1
    if job.left >= #job.names then
       remove_job(self, id)
+      if self.on_job_over then
+         self.on_job_over(id)
+      end
    end
 end
 

@@ -3,6 +3,7 @@
 -- The file is Lua text in an environment of its own: it assigns to the names below, with the
 -- units and constructors that `environment` gives it.  An error names file, line and what was
 -- expected; the caller keeps the configuration that was in force.
+local ingest = require "taut.ingest"
 local sandbox = require "taut.sandbox"
 local topology = require "taut.topology"
 
@@ -74,6 +75,24 @@ local function address(v)
    return nil, 'an address and a port, such as "0.0.0.0:6824"'
 end
 
+-- Logs to follow: { { "netwatch", "/var/log/netwatch" }, … }
+local function logs(v)
+   local what = '{ { "FORMAT", "/path/of/the/log" }, … }, FORMAT being one of '
+      .. table.concat(ingest.names(), ", ")
+   local seen = {}
+   for i, f in ipairs(type(v) == "table" and v or {}) do
+      if type(f) ~= "table" or not ingest.formats[f[1]] or type(f[2]) ~= "string"
+         or f[2]:sub(1, 1) ~= "/" or seen[f[2]] or i > 64 then
+         return nil, what .. ", 64 at most, each path once"
+      end
+      seen[f[2]] = true
+   end
+   if type(v) == "table" and (next(v) == nil or #v > 0) then
+      return v
+   end
+   return nil, what
+end
+
 -- name → { default, check }: the whole list of settings.  etc/taut.lua.example explains each.
 local settings = {
    listen = { "0.0.0.0:6824", address },
@@ -141,6 +160,11 @@ local settings = {
       capability_hold = { true, flag },
       probation_h = { 24, number(0, 1e4) },
       release_after_clean = { false, or_off(number(1, 1000, true)) },
+   },
+   events = {
+      follow = { {}, logs },
+      follow_s = { 5, number(0.1, 3600) },
+      job_comment = { false, flag },
    },
    fabric = {
       sweep_s = { false, or_off(number(5, 86400, true)) },

@@ -5,10 +5,13 @@ local cluster = require "taut.cluster"
 local config = require "taut.config"
 local coverage = require "taut.coverage"
 local diagnose = require "taut.diagnose"
+local events = require "taut.events"
 local fabric = require "taut.fabric"
 local findings = require "taut.findings"
 local helper = require "taut.helper"
+local ingest_keeper = require "taut.ingest.keeper"
 local intake = require "taut.intake"
+local job_over = require "taut.events.job_over"
 local journal = require "taut.journal"
 local json = require "taut.json"
 local loop = require "taut.loop"
@@ -28,6 +31,7 @@ local USAGE = [[
 usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify)
        tautd --store FILE            the store process; tautd starts it itself
        tautd --fabric                the process that sweeps an InfiniBand fabric, likewise
+       tautd --ingest                the process that follows logs, likewise
   -c FILE    configuration (default %s/taut.lua)
   --check    check the configuration and end
 ]]
@@ -61,6 +65,8 @@ local function build(d)
    d.coverage = coverage.new(conf.checks.link_time)
    d.diagnosis = diagnose.new(d.topo, conf.diagnosis)
    d.measures = {}
+   d.events = events.new(d)
+   d.journal.on_observations = function(list) d.events:stored(list) end
    d.next_test = function()
       d.last_test = d.last_test + 1
       return d.last_test
@@ -122,8 +128,8 @@ local function take_memory(d, kept)
          d[row.name] = d[row.name] or row.value
       end
    end
-   local seen = {}
-   if same_wiring(d, kept.settings) then
+   local seen, same = {}, same_wiring(d, kept.settings)
+   if same then
       for _, row in ipairs(kept.components) do
          take_component(d, row, seen)
       end
@@ -136,6 +142,10 @@ local function take_memory(d, kept)
          d.act:note_time(row.time)
       end
    end
+   d.events:restore(same and kept.evidence or {}, kept.blamed)
+   for _, row in ipairs(kept.log_positions) do
+      d.log_positions[row.path] = json.decode(row.data)
+   end
    local ids = kept.last_ids[1] or { event = 0, test = 0 }
    d.last_event = math.max(d.last_event, ids.event)
    d.last_test = math.max(d.last_test, ids.test)
@@ -145,10 +155,12 @@ end
 
 -- Take what the store kept; fn() when all of it is there.
 local function load_memory(d, fn)
-   local names = { "components", "drained", "settings", "last_ids", "recent_actions" }
+   local names = { "components", "drained", "settings", "last_ids", "recent_actions", "evidence",
+      "blamed", "log_positions" }
+   local args = { limit = 1000, since = loop.time() - 86400 }
    local left, kept = #names, {}
    for _, name in ipairs(names) do
-      d.journal:query(name, { limit = 1000 }, function(rows, err)
+      d.journal:query(name, args, function(rows, err)
          if err then
             sys.log("err", ("cannot read %s from the database: %s"):format(name, err))
          end
@@ -233,7 +245,21 @@ local function start_fabric(d)
       d.fabric = nil
    end
    if d.conf.fabric.sweep_s then
-      d.fabric = fabric.start(d.conf.fabric)
+      d.fabric = fabric.start(d.conf.fabric, function(list) d.events:take(list, true) end)
+   end
+end
+
+-- Logs are followed from where an earlier tautd was, so the store is asked first.
+local function start_ingest(d)
+   if d.ingest then
+      d.log_positions = d.ingest.positions
+      d.ingest:stop()
+      d.ingest = nil
+   end
+   if #d.conf.events.follow > 0 and not d.stopping then
+      d.ingest = ingest_keeper.start(d.conf.events, d.journal, d.log_positions, function(list)
+         d.events:take(list)
+      end)
    end
 end
 
@@ -251,9 +277,13 @@ local function reload(d)
       return nil, err
    end
    local other = json.encode(conf.fabric) ~= json.encode(d.conf.fabric)
+   local other_logs = json.encode(conf.events) ~= json.encode(d.conf.events)
    d.conf, d.topo = conf, conf.topology
    if other then
       start_fabric(d)
+   end
+   if other_logs then
+      start_ingest(d)
    end
    d.diagnosis.topo, d.diagnosis.s = conf.topology, conf.diagnosis
    d.meet.topo, d.meet.checks = conf.topology, conf.checks
@@ -273,6 +303,9 @@ local function stop(d)
    if d.fabric then
       d.fabric:stop()
    end
+   if d.ingest then
+      d.ingest:stop()
+   end
    d.journal:stop(function() loop.stop() end)
 end
 
@@ -287,6 +320,8 @@ local function options(arg)
          o.check = true
       elseif a == "--fabric" then
          o.fabric = true
+      elseif a == "--ingest" then
+         o.ingest = true
       elseif a == "--store" then
          i = i + 1
          o.store = arg[i]
@@ -308,13 +343,14 @@ local function start_slurm(d)
       on_released = function(name, drain) findings.released(d, name, drain) end }
    d.cluster = cluster.new(slurm, function() findings.review(d) end)
    d.act.cluster = d.cluster
+   d.cluster.on_job_over = function(id) job_over.take(d, slurm, id) end
 end
 
 local function run(conf)
    collectgarbage("incremental", 120, 200) -- a small heap is worth a little time
    local d = { conf = conf, refused = 0, refused_streams = 0, greeted = {}, last_event = 0,
       last_test = 0, started_at = loop.time(), classes = { good = 0, low = 0, void = 0 },
-      skipped = {} }
+      skipped = {}, log_positions = {} }
    d.set, d.reload = set_setting, reload
    if conf.munge_socket then
       munge.socket(conf.munge_socket)
@@ -326,6 +362,7 @@ local function run(conf)
          load_memory(d, function()
             sys.log("notice", ("mode is %s"):format(d.mode or d.conf.mode))
             open_doors(d)
+            start_ingest(d)
             findings.review(d)
          end)
       end
@@ -356,6 +393,8 @@ function daemon.main(arg)
       return require("taut.store").main(o.store)
    elseif o.fabric then
       return require("taut.fabric.process").main()
+   elseif o.ingest then
+      return require("taut.ingest.process").main()
    end
    local conf, err = config.load(o.config, sys.paths)
    if not conf then

@@ -457,6 +457,19 @@ function Diagnosis:watched()
    return table.move(list, 1, math.min(#list, WATCHED), 1, {})
 end
 
+--- Hard evidence: what lanes, widths and speeds leave of a component, whatever tests say.
+--
+-- It is kept beside the runs and shown; a verdict does not follow from it yet.
+-- @param left share of the capacity; 1 when nothing stands any more
+-- @param why in words
+function Diagnosis:hard(c, left, why)
+   if left < 1 then
+      self:component(c).hard = { left = left, why = why }
+   elseif self.comp[c] then
+      self.comp[c].hard = nil
+   end
+end
+
 --- Forget what speaks against a component (released, repaired).
 -- @param probation_s seconds of probation, 0 for none
 function Diagnosis:forget(c, now, probation_s, changes)
@@ -482,6 +495,9 @@ function Diagnosis:remark(c, now)
          names[i] = self.topo.components[other]
       end
       words[#words + 1] = "or " .. table.concat(names, " or ")
+   end
+   if k.hard then
+      words[#words + 1] = ("%d%% left: %s"):format(math.floor(k.hard.left * 100 + 0.5), k.hard.why)
    end
    if k.probation_until and now < k.probation_until then
       words[#words + 1] = "on probation"

@@ -1,10 +1,12 @@
 --- Which tests stand behind a verdict, and what a job's check saw.
+local answers = require "taut.events.answers"
 local json = require "taut.json"
 local loop = require "taut.loop"
 
 local explain = {}
 
 local TESTS = 200 -- most tests in one answer
+local EVENTS = 100
 
 --- Components that are not well, worst first.
 function explain.verdicts(d, now)
@@ -43,7 +45,7 @@ local function one_component(d, c, now)
       low = #k.run, tests = k.tests, last = k.last, cleared_at = k.cleared_at,
       confirmed = #k.confirmed, busy = k.busy or 0, far_ends = names, action = d.measures[c],
       remark = d.diagnosis:remark(c, now), cable = d.topo:cable(c),
-      capacity_Bps = d.topo.capacity[c],
+      capacity_Bps = d.topo.capacity[c], evidence = d.events:evidence_of(c),
       needs = { suspect_low = s.suspect_low, suspect_events = s.suspect_events,
          slow_low = s.slow_low, slow_far = s.slow_far, reporters = s.reporters } }
 end
@@ -82,12 +84,15 @@ local function component(d, c, uid, reply)
    ask_all(d, {
       { "tests", "tests_of_component", { component = name, since = since, limit = TESTS } },
       { "verdicts", "verdicts_of", { component = name, limit = 20 } },
+      { "observations", "observations", { link = name, since = math.min(since, now - 86400),
+         limit = EVENTS } },
    }, function(out, err)
       if err then
          return reply(nil, err)
       end
       reply { about = name, components = json.array { one_component(d, c, now) },
-         tests = strip_jobs(d, out.tests, uid), verdicts = out.verdicts, now = now }
+         tests = strip_jobs(d, out.tests, uid), verdicts = out.verdicts,
+         observations = answers.unpack(d, out.observations, uid), now = now }
    end)
 end
 
@@ -99,6 +104,7 @@ local function node(d, n, uid, reply)
       { "actions", "actions_of", { node = name, limit = 20 } },
       { "tx", "verdicts_of", { component = name .. "/tx", limit = 10 } },
       { "rx", "verdicts_of", { component = name .. "/rx", limit = 10 } },
+      { "observations", "observations", { node = name, limit = EVENTS } },
    }, function(out, err)
       if err then
          return reply(nil, err)
@@ -110,7 +116,7 @@ local function node(d, n, uid, reply)
          components = json.array { one_component(d, d.topo.tx[n], now),
             one_component(d, d.topo.rx[n], now) },
          tests = strip_jobs(d, out.tests, uid), verdicts = out.tx, actions = out.actions,
-         now = now }
+         observations = answers.unpack(d, out.observations, uid), now = now }
    end)
 end
 
@@ -127,6 +133,7 @@ local function job(d, id, uid, reply)
    d.journal:flush()
    ask_all(d, {
       { "events", "events_of_job", { job = id } },
+      { "observations", "observations", { job = id, limit = EVENTS } },
       { "tests", "tests_of_job", { job = id, limit = 10000 } },
       { "growth", "growth_of_job", { job = id } },
    }, function(out, err)
@@ -134,14 +141,26 @@ local function job(d, id, uid, reply)
          return reply(nil, err)
       elseif not may_see(d, out.events, id, uid) then
          return reply(nil, ("job %d is not yours, and PrivateData=jobs is set"):format(id))
-      elseif #out.events == 0 and #out.growth == 0 then
+      elseif #out.events == 0 and #out.growth == 0 and #out.observations == 0 then
          return reply(nil, ("nothing is stored of job %d"):format(id))
       end
-      for _, g in ipairs(out.growth) do
-         g.counters = json.decode(g.counters)
-      end
+      local all = answers.growth(out.growth)
       reply { about = "job " .. id, events = out.events, tests = out.tests, growth = out.growth,
+         summary = all, observations = answers.unpack(d, out.observations, uid, id),
          now = loop.time() }
+   end)
+end
+
+--- May this user see a job?  fn(true), or fn(nil, why not).
+function explain.ask_job(d, id, uid, fn)
+   d.journal:query("events_of_job", { job = id }, function(rows, err)
+      if not rows then
+         fn(nil, err)
+      elseif not may_see(d, rows, id, uid) then
+         fn(nil, ("job %d is not yours, and PrivateData=jobs is set"):format(id))
+      else
+         fn(true)
+      end
    end)
 end
 

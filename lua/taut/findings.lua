@@ -6,6 +6,8 @@ local loop = require "taut.loop"
 local memory = require "taut.memory"
 local policy = require "taut.policy"
 local reason = require "taut.reason"
+local samples = require "taut.events.samples"
+local stalls = require "taut.events.stalls"
 local stages = require "taut.stages"
 local sys = require "taut.sys"
 
@@ -20,7 +22,7 @@ local function store_test(d, t)
       streams = t.streams, expected_Bps = t.expected_Bps, bw_Bps = t.bw_Bps,
       sender_Bps = t.sender_Bps, ratio = t.ratio, rtt_ns = t.rtt_ns, peak = t.peak,
       delay_ns = t.delay_ns, foreign_bytes = t.foreign_bytes, class = t.class,
-      why = t.why })
+      why = t.why, stalls = t.stalls, stalled_at = t.stalled_at })
 end
 
 -- A test that was judged: counted, stored, and its components noted as tested.
@@ -41,11 +43,13 @@ local function judge_session(d, s)
          s.job, s.refused))
    end
    d.last_event = d.last_event + 1
+   local stalled = stalls.of(s.peers)
    for _, t in ipairs(s.tests) do
       t.event, t.time, t.job = d.last_event, s.began, s.job
       -- each node speaks for its own end only
       local send, recv = s.results[t.src] or {}, s.results[t.dst] or {}
       judge.test(t, send["send:" .. t.id], recv["recv:" .. t.id], d.topo, d.conf.diagnosis)
+      stalls.add(t, stalled)
       if judge.is_evidence(t) then
          note_test(d, t)
       end
@@ -139,11 +143,12 @@ end
 -- The job's own traffic begins after its check: what the counters were then replaces what they
 -- were at HELLO.
 local function store_counters(d, s)
-   for _, peer in pairs(s.purpose == "prolog" and s.peers or {}) do
+   for _, peer in pairs(s.peers) do
       if peer.counters then
-         d.journal:add("sample", { job = s.job, restart = s.restart, node = peer.name,
-            purpose = "prolog", time = loop.time(), boot = peer.boot,
-            counters = json.encode(peer.counters) })
+         local row = samples.row(d, { job = s.job, restart = s.restart, node = peer.name,
+            boot = peer.boot }, s.purpose, peer.counters, {})
+         row.checked = true
+         d.journal:add("sample", row)
       end
    end
 end

@@ -1,9 +1,11 @@
 --- Frames from nodes: authenticates, checks and hands on; whatever is wrong is refused and counted.
 local hello = require "taut.hello"
 local json = require "taut.json"
+local jobs = require "taut.events.jobs"
 local loop = require "taut.loop"
 local munge = require "taut.munge"
 local rendezvous = require "taut.rendezvous"
+local samples = require "taut.events.samples"
 local sys = require "taut.sys"
 
 local intake = {}
@@ -22,6 +24,33 @@ function intake.refuse(d, from, why)
          more > 0 and (" (and %d before)"):format(more) or ""))
       d.refused_said_at, d.refused_said = now, d.refused
    end
+end
+
+local function has(list, value)
+   for _, v in ipairs(list) do
+      if v == value then
+         return true
+      end
+   end
+   return false
+end
+
+-- The jobs whose traffic the node's counters have seen since they were last read: those that ran
+-- there before this HELLO was heard.
+local function take_sample(d, h)
+   if not h.counters then
+      return
+   end
+   local list = jobs.on_node(d.cluster, h.node)
+   for i = #list, 1, -1 do
+      if h.purpose == "prolog" and list[i] == h.job then
+         table.remove(list, i)
+      end
+   end
+   if h.purpose == "epilog" and not has(list, h.job) then
+      list[#list + 1] = h.job
+   end
+   d.journal:add("sample", samples.row(d, h, h.purpose, h.counters, list))
 end
 
 local function on_hello(d, conn, payload, uid)
@@ -48,15 +77,11 @@ local function on_hello(d, conn, payload, uid)
       return
    end
    d.cluster.last_heard[h.node] = loop.time()
+   take_sample(d, h)
    if h.purpose == "prolog" then
       d.cluster:prolog(h.job, names, h.node)
    elseif h.purpose == "epilog" then
       d.cluster:epilog(h.job, h.node)
-   end
-   if h.purpose ~= "idle" and h.counters then
-      d.journal:add("sample", { job = h.job, restart = h.restart or 0, node = h.node,
-         purpose = h.purpose, time = loop.time(), boot = h.boot,
-         counters = json.encode(h.counters) })
    end
    d.meet:hello(conn, h, names)
 end

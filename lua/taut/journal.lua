@@ -66,13 +66,16 @@ function Journal:flush()
       end
    end
    self.rows, self.writing = rest, true
-   self.store:ask({ op = "write", rows = batch }, function(_, err)
+   self.store:ask({ op = "write", rows = batch }, function(reply, err)
       on_written(self, batch, err)
+      if reply and self.on_observations and #(reply.observations or {}) > 0 then
+         self.on_observations(reply.observations)
+      end
    end)
 end
 
 --- Add a row.
--- @param name table of the database (or "forget_drained")
+-- @param name table of the database, or a name of events/keep.lua's `special`
 -- @param row column → value
 function Journal:add(name, row)
    if #self.rows >= ROWS_MAX then
@@ -115,7 +118,8 @@ function Journal:stop(done)
    end, 5000)
 end
 
---- @param argv command that starts the store
+--- The result's `on_observations` may be set: it is called with what samples showed, once stored.
+-- @param argv command that starts the store
 -- @param on_ready called at each of its starts
 function journal.start(argv, on_ready)
    local self = setmetatable({ rows = {}, lost = 0, writing = false }, Journal)

@@ -3,12 +3,14 @@
 -- Anybody may ask; jobs of others are hidden where slurm.conf's PrivateData says so.  Only root,
 -- SlurmUser and tautd's own user may change anything.
 local advice = require "taut.advice"
+local answers = require "taut.events.answers"
 local explain = require "taut.explain"
 local fabric_answers = require "taut.fabric.answers"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
+local throttle = require "taut.events.throttle"
 
 local query = {}
 
@@ -58,7 +60,8 @@ local function status(d)
       coverage_h = d.conf.checks.coverage_h, skipped = d.skipped, refused = d.refused,
       refused_streams = d.refused_streams, nothing_due = d.meet.nothing_due,
       store = d.journal:state(), slurm_error = cl.error, hint = cl.hint,
-      fabric = d.fabric and d.fabric:status(),
+      fabric = d.fabric and d.fabric:status(), logs = d.ingest and d.ingest:status(),
+      events = d.events.taken, evidence = d.events:evidence(), throttled = throttle.find(d, now),
       config_error = d.config_error, alerts = json.array(d.act.alerts),
       verdicts = explain.verdicts(d, now),
       drained = list_of(d.act.drained, function(name, v)
@@ -193,6 +196,13 @@ local commands = {
       refreshed(d, reply, function() reply(advice.give(d, args)) end)
    end },
    explain = { false, function(d, args, _, uid, reply) explain.answer(d, args, uid, reply) end },
+   events = { false, function(d, args, _, uid, reply)
+      answers.list(d, args, uid, function(job, fn) explain.ask_job(d, job, uid, fn) end, reply)
+   end },
+   record = { true, function(d, args, _, _, reply)
+      local n, err = d.events:record(type(args.events) == "table" and args.events or {})
+      reply(n and { taken = n }, err)
+   end },
    fabric = { false, function(d, args, _, uid, reply) fabric(d, args, uid, reply) end },
    release = { true, function(d, args, who, _, reply) release(d, args, who, reply) end },
    policy = { true, function(d, args, _, _, reply)

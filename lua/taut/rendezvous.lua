@@ -301,7 +301,7 @@ end
 -- @param names the job's nodes
 function Rendezvous:hello(conn, h, names)
    local peer = { conn = conn, key = seal.unhex(h.key), endpoints = endpoints.of(h), name = h.node,
-      boot = h.boot,
+      boot = h.boot, hello_counters = h.counters,
       budget_ms = h.budget_ms, at = loop.time() }
    if h.purpose == "prolog" then
       prolog(self, h, names, peer)

@@ -1,7 +1,7 @@
 --- The database: tables, and how an older one becomes the present one.
 local schema = {}
 
-schema.version = 1
+schema.version = 2
 
 -- One list of statements per version; an empty database gets all of them in order.
 schema.steps = {
@@ -41,6 +41,43 @@ schema.steps = {
            job INTEGER NOT NULL, restart INTEGER NOT NULL, node TEXT NOT NULL,
            interface TEXT NOT NULL, time REAL NOT NULL, seconds REAL, counters TEXT NOT NULL,
            PRIMARY KEY (job, restart, node, interface))]],
+   },
+   -- 2: observations (what counters, sweeps and logs saw), the places and jobs each concerns, the
+   -- last reading of each node, evidence that stands, how far logs were read
+   {
+      [[CREATE TABLE observation (
+           id INTEGER PRIMARY KEY, source TEXT NOT NULL, begin REAL, time REAL NOT NULL,
+           seconds REAL, jump REAL, scope TEXT, node TEXT, what TEXT NOT NULL,
+           class TEXT NOT NULL, amount INTEGER, unit TEXT, capacity_left REAL, during TEXT,
+           text TEXT NOT NULL, more TEXT)]],
+      [[CREATE INDEX observation_time ON observation (time)]],
+      [[CREATE TABLE observation_place (
+           place TEXT NOT NULL, observation INTEGER NOT NULL,
+           PRIMARY KEY (place, observation)) WITHOUT ROWID]],
+      [[CREATE INDEX observation_place_of ON observation_place (observation)]],
+      [[CREATE TABLE observation_job (
+           job INTEGER NOT NULL, observation INTEGER NOT NULL,
+           PRIMARY KEY (job, observation)) WITHOUT ROWID]],
+      [[CREATE INDEX observation_job_of ON observation_job (observation)]],
+      [[CREATE TABLE reading (node TEXT PRIMARY KEY, data TEXT NOT NULL)]],
+      [[CREATE TABLE evidence (
+           component TEXT NOT NULL, origin TEXT NOT NULL, data TEXT NOT NULL,
+           PRIMARY KEY (component, origin))]],
+      [[CREATE TABLE log_position (path TEXT PRIMARY KEY, data TEXT NOT NULL)]],
+      [[CREATE TABLE job_growth (
+           job INTEGER NOT NULL, restart INTEGER NOT NULL, node TEXT NOT NULL,
+           interface TEXT NOT NULL, source TEXT NOT NULL, time REAL NOT NULL, seconds REAL,
+           counters TEXT NOT NULL, note TEXT,
+           PRIMARY KEY (job, restart, node, interface, source))]],
+      [[INSERT INTO job_growth (job, restart, node, interface, source, time, seconds, counters)
+           SELECT job, restart, node, interface, 'netdev', time, seconds, counters FROM growth]],
+      [[DROP TABLE growth]],
+      [[ALTER TABLE job_growth RENAME TO growth]],
+      [[CREATE INDEX growth_time ON growth (time)]],
+      [[ALTER TABLE sample ADD COLUMN mono REAL]],
+      [[ALTER TABLE sample ADD COLUMN host_boot TEXT]],
+      [[ALTER TABLE test ADD COLUMN stalls INTEGER]],
+      [[ALTER TABLE test ADD COLUMN stalled_at TEXT]],
    },
 }
 

@@ -5,6 +5,7 @@
 --   { id, op = "query", name = one of `queries`, args = { … } } → rows
 -- An error ends no process: it is the reply, and nothing of a failed batch is kept.
 local json = require "taut.json"
+local keep = require "taut.events.keep"
 local schema = require "taut.schema"
 local sys = require "taut.sys"
 
@@ -25,12 +26,12 @@ local function exec(sql, ...)
    return stmt
 end
 
-local function run(sql, ...)
-   exec(sql, ...):close()
+local function run(statement, ...)
+   exec(statement, ...):close()
 end
 
-local function rows_of(sql, ...)
-   local stmt, list = exec(sql, ...), json.array {}
+local function rows_of(statement, ...)
+   local stmt, list = exec(statement, ...), json.array {}
    for row in stmt:rows(true) do
       local copy = {}
       for k, v in pairs(row) do
@@ -112,13 +113,17 @@ local columns = {
       "tests", "note" },
    test = { "id", "event", "time", "src", "dst", "route", "kind", "confirms", "phase", "streams",
       "expected_Bps", "bw_Bps", "sender_Bps", "ratio", "rtt_ns", "peak", "delay_ns",
-      "foreign_bytes", "class", "why" },
+      "foreign_bytes", "class", "why", "stalls",
+      "stalled_at" },
    verdict = { "time", "component", "was", "state", "evidence" },
    action = { "time", "node", "action", "who", "reason", "result" },
    component = { "name", "data" },
    drained = { "node", "data" },
    setting = { "name", "value" },
-   sample = { "job", "restart", "node", "purpose", "time", "boot", "counters" },
+   sample = { "job", "restart", "node", "purpose", "time", "boot", "counters", "mono",
+      "host_boot" },
+   evidence = { "component", "origin", "data" },
+   log_position = { "path", "data" },
 }
 
 local inserts = {}
@@ -136,69 +141,33 @@ local function insert(name, row)
    run(inserts[name], table.unpack(values, 1, #columns[name]))
 end
 
--- Growth of one interface's counters; nil where a counter fell (a reload or a reset, which is
--- not growth) or was not read.
-local function growth_of(before, after)
-   local grown = {}
-   for name, v in pairs(after) do
-      local was = before[name]
-      if math.type(v) == "integer" and math.type(was) == "integer" and v >= was
-         and name ~= "speed_Mbps" then
-         grown[name] = v - was
-      end
-   end
-   return grown
-end
+local sql = { run = run, rows_of = rows_of }
 
--- Interface name → its counters, out of a sample.
-local function by_interface(text)
-   local map = {}
-   local list = json.decode(text)
-   for _, c in ipairs(type(list) == "table" and list or {}) do
-      if type(c) == "table" and type(c["if"]) == "string"
-         and (c.source == nil or c.source == "netdev") then
-         map[c["if"]] = c
-      end
-   end
-   return map
-end
-
--- An epilog's sample: what the counters grew by since the job's prolog goes into `growth`.
-local function add_growth(row)
-   local first = rows_of("SELECT time, boot, counters FROM sample WHERE job = ? AND restart = ?" ..
-      " AND node = ? AND purpose = 'prolog'", row.job, row.restart, row.node)[1]
-   if not first or first.boot ~= row.boot then
-      return -- no prolog was heard, or the node booted in between: nothing can be said
-   end
-   local before = by_interface(first.counters)
-   for name, c in pairs(by_interface(row.counters)) do
-      if before[name] then
-         run("INSERT OR REPLACE INTO growth (job, restart, node, interface, time, seconds, " ..
-            "counters) VALUES (?, ?, ?, ?, ?, ?, ?)", row.job, row.restart, row.node, name,
-            row.time, row.time - first.time, json.encode(growth_of(before[name], c)))
-      end
-   end
-end
-
+-- Observations that come out of samples go back to tautd, which knows what follows from them.
 local function write_rows(rows)
+   local seen = json.array {}
    for _, r in ipairs(rows) do
       local name, row = r[1], r[2]
-      if name == "forget_drained" then
-         run("DELETE FROM drained WHERE node = ?", row.node)
+      if keep.special[name] then
+         keep.special[name](sql, row)
+      elseif name == "sample" then
+         if row.purpose ~= "idle" then
+            insert(name, row)
+         end
+         for _, o in ipairs(keep.sample(sql, row)) do
+            seen[#seen + 1] = o
+         end
       else
          insert(name, row)
-         if name == "sample" and row.purpose == "epilog" then
-            add_growth(row)
-         end
       end
    end
+   return seen
 end
 
 local ops = {}
 
 function ops.write(request)
-   transaction(write_rows, request.rows)
-   return { count = #request.rows }
+   return { count = #request.rows, observations = transaction(write_rows, request.rows) }
 end
 
 -- Old rows go, in small steps, so that no batch waits long.
@@ -207,6 +176,7 @@ local function prune_rows(before)
       run(("DELETE FROM %s WHERE rowid IN (SELECT rowid FROM %s WHERE time < ? LIMIT 5000)")
          :format(name, name), before)
    end
+   keep.prune(sql, before)
 end
 
 function ops.prune(request)
@@ -242,9 +212,6 @@ local queries = {
    events_of_job = function(a)
       return rows_of("SELECT * FROM event WHERE job = ? ORDER BY id", a.job)
    end,
-   growth_of_job = function(a)
-      return rows_of("SELECT * FROM growth WHERE job = ? ORDER BY node, interface", a.job)
-   end,
    verdicts_of = function(a)
       return rows_of("SELECT * FROM verdict WHERE component = ? ORDER BY id DESC LIMIT ?",
          a.component, a.limit)
@@ -257,6 +224,10 @@ local queries = {
       return rows_of("SELECT * FROM action ORDER BY id DESC LIMIT ?", a.limit)
    end,
 }
+
+for name, fn in pairs(keep.queries) do
+   queries[name] = function(a) return fn(sql, a) end
+end
 
 function ops.query(request)
    local query = queries[request.name] or error("no query '" .. tostring(request.name) .. "'", 0)

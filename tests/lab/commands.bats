@@ -264,6 +264,7 @@ END
     fits links -a
     fits nodes -a
     fits explain n3
+    fits events --since 2d
     fits explain r1.0.0/Y+
     # and in a pipe nothing is cut
     ! lab exec taut explain r1.0.0/Y+ | grep -q '~$'

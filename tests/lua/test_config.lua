@@ -25,6 +25,20 @@ end
 
 local tests = {}
 
+function tests.test_the_events_section()
+   local conf = assert(load(TOPOLOGY))
+   lu.assertEquals({ conf.events.follow, conf.events.follow_s, conf.events.job_comment },
+      { {}, 5, false })
+   conf = assert(load(TOPOLOGY .. 'events = { follow = { { "opensm", "/var/log/opensm.log" } } }'))
+   lu.assertEquals(conf.events.follow, { { "opensm", "/var/log/opensm.log" } })
+   for _, bad in ipairs { '"x"', '{ { "dmesg", "/x" } }', '{ { "kernel", "x" } }',
+      '{ { "kernel" } }', '{ kernel = "/x" }', '{ { "kernel", "/x" }, { "opensm", "/x" } }' } do
+      local none, err = load(TOPOLOGY .. "events = { follow = " .. bad .. " }")
+      lu.assertNil(none, bad)
+      lu.assertStrContains(err, "got ") -- load() takes everything up to the last / away
+   end
+end
+
 function tests.test_the_fabric_section()
    local conf = assert(load(TOPOLOGY))
    lu.assertEquals({ conf.fabric.sweep_s, conf.fabric.mads, conf.fabric.state,

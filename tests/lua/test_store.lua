@@ -149,12 +149,133 @@ function tests.test_growth_is_between_prolog_and_epilog_and_never_a_reset()
    end)
 end
 
-function tests.test_a_reboot_in_between_says_nothing()
+function tests.test_a_reboot_in_between_says_nothing_but_that()
    with_store(function(j, done)
       j:add("sample", sample("prolog", 10, "a", { ["if"] = "hsn0", tx_bytes = 1 }))
       j:add("sample", sample("epilog", 20, "b", { ["if"] = "hsn0", tx_bytes = 2 }))
       ask(j, "growth_of_job", { job = 7 }, function(rows)
-         lu.assertEquals(#rows, 0)
+         lu.assertEquals(#rows, 1)
+         lu.assertEquals({ rows[1].note, rows[1].counters }, { "booted", "{}" })
+      end)
+      ask(j, "observations", {}, function(rows)
+         lu.assertEquals({ #rows, rows[1].what, rows[1].class }, { 1, "boot", "harmless" })
+         done()
+      end)
+   end)
+end
+
+local function observation(o)
+   for k, v in pairs { source = "fabric", from = 100, to = 200, scope = "link", what = "width",
+      class = "degrading", text = "it's \"narrow\"", components = { "leaf3/17" }, port = "leaf3/17",
+      far = "spine1/3", left = 0.25, jobs = { 7, 8 }, have = "1X", limit = nil } do
+      o[k] = o[k] == nil and v or o[k]
+   end
+   return o
+end
+
+function tests.test_observations_are_found_by_place_job_and_time()
+   with_store(function(j, done)
+      j:add("observation", observation {})
+      j:add("observation", observation { node = "n'1\"", components = { "n'1\"/tx" }, to = 300,
+         jobs = {}, class = "harmless" })
+      local function found(args, n, fn)
+         ask(j, "observations", args, function(rows)
+            lu.assertEquals(#rows, n, json.encode(args))
+            if fn then
+               fn(rows)
+            end
+         end)
+      end
+      found({ link = "leaf3/17" }, 2, function(rows)
+         lu.assertEquals(rows[1].time, 300) -- the latest first
+         lu.assertEquals({ rows[2].jobs, rows[2].places, rows[2].capacity_left, rows[2].text },
+            { "7 8", "leaf3/17 spine1/3", 0.25, "it's \"narrow\"" })
+         lu.assertEquals(json.decode(rows[2].more).have, "1X")
+      end)
+      found({ job = 7 }, 1)
+      found({ job = 9 }, 0)
+      found({ node = "n'1\"" }, 1)
+      found({ node = "n' OR 1=1 --" }, 0)
+      found({ since = 250 }, 1)
+      found({ worse_than_harmless = true }, 1)
+      found({ limit = 1 }, 1)
+      ask(j, "blamed", { since = 0 }, function(rows)
+         lu.assertEquals(#rows, 2)
+         done()
+      end)
+   end)
+end
+
+function tests.test_what_samples_show_comes_back_to_tautd_once_it_is_stored()
+   with_store(function(j, done)
+      j.on_observations = function(list)
+         lu.assertEquals({ #list, list[1].what, list[1].jobs, list[1].id }, { 1, "link_downed",
+            { 7 }, 1 })
+         j:add("observation_place", { observation = 1, place = "r0.0.0/X+" })
+         ask(j, "observations", { link = "r0.0.0/X+" }, function(rows)
+            lu.assertEquals(#rows, 1)
+            done()
+         end)
+      end
+      for i, purpose in ipairs { "prolog", "epilog" } do
+         local row = sample(purpose, 10 * i, "a", { ["if"] = "hsn0", source = "ib",
+            link_downed = i })
+         row.jobs, row.mono, row.host_boot = { 7 }, i, "h"
+         j:add("sample", row)
+      end
+      j:flush()
+   end)
+end
+
+function tests.test_evidence_and_positions_come_back_and_go()
+   with_store(function(j, done)
+      j:add("evidence", { component = "n1/tx", origin = "a", data = "{}" })
+      j:add("evidence", { component = "n1/tx", origin = "b", data = "{}" })
+      j:add("forget_evidence", { component = "n1/tx", origin = "a" })
+      j:add("log_position", { path = "/l", data = "{1}" })
+      j:add("log_position", { path = "/l", data = "{2}" })
+      ask(j, "evidence", {}, function(rows)
+         lu.assertEquals({ #rows, rows[1].origin }, { 1, "b" })
+      end)
+      ask(j, "log_positions", {}, function(rows)
+         lu.assertEquals({ #rows, rows[1].data }, { 1, "{2}" })
+         done()
+      end)
+   end)
+end
+
+-- A database as version 1 left it.
+function tests.test_a_database_of_version_1_is_taken_over()
+   local schema = require "taut.schema"
+   local dbi = require "DBI"
+   local db = assert(dbi.Connect("SQLite3", path))
+   db:autocommit(true)
+   local function run(sql, ...)
+      local stmt = assert(db:prepare(sql))
+      assert(stmt:execute(...))
+      stmt:close()
+   end
+   for _, sql in ipairs(schema.steps[1]) do
+      run(sql)
+   end
+   run "INSERT INTO setting (name, value) VALUES ('schema', '1')"
+   run "INSERT INTO growth VALUES (7, 0, 'n0', 'hsn0', 20, 10, '{\"tx_bytes\":1}')"
+   run("INSERT INTO sample VALUES (8, 0, 'n0', 'prolog', 30, 'a', ?)",
+      '[{"if":"hsn0","tx_bytes":5}]')
+   run("INSERT INTO test (id, event, time, src, dst, route, class) VALUES (1, 1, 1, 'a', 'b'," ..
+      " '', 'low')")
+   db:close()
+   with_store(function(j, done)
+      j:add("sample", { job = 8, restart = 0, node = "n0", purpose = "epilog", time = 40,
+         boot = "a", counters = '[{"if":"hsn0","tx_bytes":9}]', mono = 3, host_boot = "h" })
+      ask(j, "growth_of_job", { job = 7 }, function(rows)
+         lu.assertEquals({ rows[1].source, rows[1].counters }, { "netdev", '{"tx_bytes":1}' })
+      end)
+      ask(j, "growth_of_job", { job = 8 }, function(rows)
+         lu.assertEquals({ rows[1].seconds, rows[1].counters }, { 10, '{"tx_bytes":4}' })
+      end)
+      ask(j, "tests_of_node", { node = "a", limit = 9 }, function(rows)
+         lu.assertEquals(#rows, 1)
          done()
       end)
    end)
@@ -187,7 +308,7 @@ function tests.test_a_database_of_the_future_is_refused()
       on_exit = function() loop.stop() end }
    lu.assertNotNil(proc)
    loop.run()
-   lu.assertStrContains(said.error, "schema 99, this tautd knows 1")
+   lu.assertStrContains(said.error, "schema 99, this tautd knows 2")
 end
 
 function tests.test_old_rows_are_pruned()
@@ -196,11 +317,16 @@ function tests.test_old_rows_are_pruned()
       local late = test_row(2, "n0", "n1")
       late.time = 1e9
       j:add("test", late)
+      j:add("observation", observation {})
+      j:add("observation", observation { to = 1e9 })
       j:flush()
       j:prune(1e6)
       ask(j, "tests_of_node", { node = "n0", limit = 10 }, function(rows)
          lu.assertEquals(#rows, 1)
          lu.assertEquals(rows[1].id, 2)
+      end)
+      ask(j, "observations", { link = "leaf3/17" }, function(rows)
+         lu.assertEquals({ #rows, rows[1].time }, { 1, 1e9 })
          done()
       end)
    end)

@@ -316,4 +316,15 @@ END
     [[ $output == *"1 real, 0 undated"* ]]
     run asked sm
     [[ $output == *master* ]]
+    # what the sweeps found are events, by either end of a link
+    events() {
+        $TAUT_LUA "$TAUT_SRCDIR/tests/system/intree.lua" cli \
+            --socket run/tautd.sock events "$@"
+    }
+    run events --link sw-2-0-0/5
+    echo "$output"
+    [[ $output == *"fabric"*"fatal"*"link_downed of sw-2-0-0/5 grew by 2"* ]]
+    run events --link sw-0-0-0/3
+    echo "$output"
+    [[ $output == *"fabric"*"fatal"*" 0% "*" lost its link to "* ]]
 }

@@ -1,7 +1,9 @@
 local ask = require "taut.cli.ask"
+local meaning = require "taut.events.meaning"
 local report = require "taut.report"
 
-local explain = { summary = "Every test behind a verdict; what a job's check saw." }
+local explain = {
+   summary = "Tests and events behind a verdict; what a job's check and counters saw." }
 
 function explain.setup(parser)
    parser:argument("what"):description "Node or component: n5, n5/tx, r1.0.0/X+.":args "?"
@@ -27,54 +29,102 @@ local function print_component(c, now)
       print(("  %s: several streams together got more than one: shared, not broken"):format(
          report.count(c.busy, "time")))
    end
+   for _, e in ipairs(c.evidence) do
+      print(("  %s left of it: %s, since %s"):format(report.percent(e.left), e.text,
+         report.ago(e.since, now)))
+   end
    if c.state == "slow" or c.state == "failed" then
       print(("  action: %s; cable %s"):format(c.action or "-", c.cable))
    end
 end
 
-local function print_tests(tests)
-   if #tests == 0 then
-      print "no tests stored"
-      return
+-- What else a test has to say: its streams, why it means nothing, what its ports did meanwhile.
+local function test_remark(t)
+   local words = {}
+   if (t.streams or 1) > 1 then
+      words[#words + 1] = t.streams .. " streams"
    end
-   local rows = {}
-   for i, t in ipairs(tests) do
-      local job = t.job and t.job > 0 and tostring(t.job) or t.purpose or "-"
-      rows[i] = { time_of(t.time), job, t.src .. ">" .. t.dst, tostring(t.streams),
-         report.bandwidth(t.bw_Bps), report.percent(t.ratio), t.class,
-         t.class == "void" and t.why or t.route }
+   if (t.foreign_bytes or 0) > 0 then
+      words[#words + 1] = report.bytes(t.foreign_bytes) .. " of others"
    end
-   report.table({ "TIME", ">JOB", "PAIR", ">N", ">MEASURED", ">OF", "CLASS", "ROUTE" }, rows)
+   if (t.stalls or 0) > 0 then
+      words[#words + 1] = ("%s +%d"):format(t.stalled_at or "stalls", t.stalls)
+   end
+   words[#words + 1] = t.class == "void" and t.why or t.route
+   return #words > 0 and "; " .. table.concat(words, "; ") or ""
 end
 
-local function print_history(verdicts, actions)
-   for _, v in ipairs(verdicts or {}) do
-      print(("%s  %s: %s to %s"):format(time_of(v.time), v.component, v.was, v.state))
+-- Everything that has a time, the latest first: events, verdicts, actions and tests.
+local function time_line(d)
+   local rows = {}
+   local function add(time, from, row)
+      row.time, row.order = time, #rows
+      table.insert(row, 1, from and time - from >= 60 and ("%s, %s before"):format(time_of(time),
+         report.ago(from, time):gsub(" ago", "")) or time_of(time))
+      rows[#rows + 1] = row
    end
-   for _, a in ipairs(actions or {}) do
-      print(("%s  %s %s by %s: %s"):format(time_of(a.time), a.node, a.action, a.who or "?",
-         a.reason or ""))
+   for _, e in ipairs(d.observations or {}) do
+      local jobs = e.jobs and #e.jobs > 0 and table.concat(e.jobs, " ", 1, math.min(3, #e.jobs))
+      add(e.to, e.from, { jobs or e.during or "-", e.class, e.text })
    end
+   for _, v in ipairs(d.verdicts or {}) do
+      add(v.time, nil, { "-", "verdict", ("%s: %s to %s"):format(v.component, v.was, v.state) })
+   end
+   for _, a in ipairs(d.actions or {}) do
+      add(a.time, nil, { "-", a.action, ("%s by %s: %s"):format(a.node, a.who or "?",
+         a.reason or "") })
+   end
+   for _, t in ipairs(d.tests or {}) do
+      local job = t.job and t.job > 0 and tostring(t.job) or t.purpose or "-"
+      add(t.time, nil, { job, t.class, ("%s>%s %s, %s of what is expected%s"):format(t.src, t.dst,
+         report.bandwidth(t.bw_Bps), report.percent(t.ratio), test_remark(t)) })
+   end
+   table.sort(rows, function(x, y)
+      return x.time > y.time or x.time == y.time and x.order < y.order
+   end)
+   return rows
 end
+
+local function print_time_line(d)
+   local rows = time_line(d)
+   if #rows == 0 then
+      print "no tests stored, no events"
+      return
+   end
+   report.table({ "TIME", ">JOB", "CLASS", "WHAT" }, rows)
+end
+
+-- Why there is no growth.
+local NOTES = { booted = "node booted: not known", gone = "port is gone: not known",
+   reload = "counters began anew: not known", reset = "somebody reset some: none known" }
 
 local function print_growth(growth)
    local rows = {}
    for i, g in ipairs(growth) do
       local c = g.counters
-      local bad = {}
+      local bad, stalled, bytes = {}, {}, {}
       for name, v in pairs(c) do
-         if v > 0 and (name:match "error" or name:match "drop" or name:match "carrier") then
+         local kind, times, side = meaning.kind(g.source, name)
+         if v > 0 and kind == "error" then
             bad[#bad + 1] = ("%s +%d"):format(name, v)
+         elseif v > 0 and kind == "stall" then
+            stalled[#stalled + 1] = ("%s +%d"):format(name, v)
+         elseif kind == "bytes" then
+            bytes[side] = (bytes[side] or 0) + v * times
          end
       end
       table.sort(bad)
-      rows[i] = { g.node, g.interface, ("%.1f s"):format(g.seconds),
-         report.bytes(c.tx_bytes or 0), report.bytes(c.rx_bytes or 0),
-         #bad > 0 and table.concat(bad, ", ") or "none" }
+      table.sort(stalled)
+      rows[i] = { g.node, g.source == "netdev" and g.interface
+         or ("%s (%s)"):format(g.interface, g.source), ("%.1f s"):format(g.seconds),
+         bytes.send and report.bytes(bytes.send) or "-",
+         bytes.receive and report.bytes(bytes.receive) or "-",
+         #stalled > 0 and table.concat(stalled, ", ") or "-",
+         #bad > 0 and table.concat(bad, ", ") or g.note and NOTES[g.note] or "none" }
    end
    if #rows > 0 then
       print "\ncounters from the end of the check to the epilog"
-      report.table({ "NODE", "PORT", ">TIME", ">SENT", ">RECEIVED", "ERRORS" }, rows)
+      report.table({ "NODE", "PORT", ">TIME", ">SENT", ">RECEIVED", "STALLS", "ERRORS" }, rows)
    end
 end
 
@@ -85,8 +135,11 @@ local function print_job(d)
       print(head .. (e.heard and ("%d said hello, %s"):format(e.heard,
          report.count(e.tests or 0, "test")) or e.note or ""))
    end
-   if #d.tests > 0 then
-      print_tests(d.tests)
+   if d.summary then
+      print(d.summary.line:sub(7))
+   end
+   if #d.tests + #d.observations > 0 then
+      print_time_line(d)
    end
    print_growth(d.growth)
 end
@@ -104,8 +157,7 @@ local function print_thing(d)
       print_component(c, d.now)
    end
    print ""
-   print_history(d.verdicts, d.actions)
-   print_tests(d.tests)
+   print_time_line(d)
 end
 
 function explain.run(args)

@@ -56,6 +56,37 @@ local function print_fabric(s)
    end
 end
 
+local function print_logs(s)
+   local l = s.logs
+   if l then
+      local wrong = l.wrong > 0 and (", %s not understood"):format(report.count(l.wrong, "line"))
+      local text = l.error and "cannot be read: " .. l.error
+      print("logs        " .. (text or report.count(l.logs, "log") .. " followed" .. (wrong or "")))
+      for _, f in ipairs(l.failing) do
+         print(("            %s: %s"):format(f.path, f.why))
+      end
+   end
+end
+
+-- Lanes, widths and speeds below what they should be, and what is slow as a whole without any.
+local function print_evidence(s)
+   local rows = {}
+   for i, e in ipairs(s.evidence) do
+      rows[i] = { e.component, report.percent(e.left), report.ago(e.since, s.now), e.text }
+   end
+   if #rows > 0 then
+      print ""
+      report.table({ "COMPONENT", ">LEFT", "SINCE", "EVIDENCE" }, rows)
+   end
+   for i, g in ipairs(s.throttled) do
+      if i == 1 then
+         print ""
+      end
+      print(("%s: %d of %d nodes low, at best %s, and nothing speaks against its links: " ..
+         "throttled?"):format(g.group, g.low, g.nodes, report.percent(g.best)))
+   end
+end
+
 local function print_verdicts(s)
    if #s.verdicts > 0 then
       local rows = {}
@@ -100,8 +131,10 @@ function status.run(args)
    print_mode(s)
    print_checks(s)
    print_fabric(s)
+   print_logs(s)
    print_troubles(s)
    print_verdicts(s)
+   print_evidence(s)
    print_nodes(s)
    print_alerts(s)
    return 0

@@ -1,0 +1,119 @@
+--- Answers about observations, for `taut events` and `taut explain`.
+local hostlist = require "taut.hostlist"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local summary = require "taut.events.summary"
+
+local answers = {}
+
+local LIMIT, LIMIT_MOST = 1000, 100000
+
+-- A stored row as an observation again; jobs only where the caller may see them.
+local function unpack_row(row, with_jobs)
+   local o = row.more and json.decode(row.more) or {}
+   o = type(o) == "table" and o or {}
+   o.source, o.from, o.to, o.seconds = row.source, row.begin, row.time, row.seconds
+   o.jump = row.jump
+   o.scope, o.node, o.what, o.class, o.amount = row.scope, row.node, row.what, row.class, row.amount
+   o.unit, o.left, o.during, o.text = row.unit, row.capacity_left, row.during, row.text
+   o.id, o.places = row.id, json.array {}
+   for place in (row.places or ""):gmatch "%S+" do
+      o.places[#o.places + 1] = place
+   end
+   if with_jobs then
+      o.jobs = json.array {}
+      for id in (row.jobs or ""):gmatch "%d+" do
+         o.jobs[#o.jobs + 1] = math.tointeger(tonumber(id))
+      end
+      table.sort(o.jobs)
+   end
+   return o
+end
+
+local function sees_jobs(d, uid)
+   return not d.cluster:is_private "jobs" or d.cluster:is_admin(uid)
+end
+
+--- Rows of the store's `observations` as observations.
+-- @param job a job whose number may be told (the caller's own), or nil
+function answers.unpack(d, rows, uid, job)
+   local list, all = json.array {}, sees_jobs(d, uid)
+   for i, row in ipairs(rows) do
+      list[i] = unpack_row(row, all)
+      if not all then
+         list[i].jobs = job and json.array { job } or nil
+      end
+   end
+   return list
+end
+
+-- Names as the store's places know them.
+local function check_place(d, args)
+   if args.node and not d.topo.node_id[args.node] then
+      local names = hostlist.expand(tostring(args.node), 2)
+      return nil, ("'%s' is no node of the topology%s"):format(tostring(args.node):sub(1, 100),
+         names and #names > 1 and " (one node, not a list)" or "")
+   elseif args.link and type(args.link) ~= "string" then
+      return nil, "link: expected a name"
+   end
+   return true
+end
+
+local function whole(v, least, most)
+   return math.type(v) == "integer" and v >= least and v <= most and v or nil
+end
+
+--- Answer `taut events`.
+-- @param args node, link, job, since (seconds since 1970), limit, serious (nothing harmless)
+-- @param may_see function(job, fn): fn(true), or fn(nil, why) for a job that is hidden from the
+--   caller
+function answers.list(d, args, uid, may_see, reply)
+   local ok, err = check_place(d, args)
+   if not ok then
+      return reply(nil, err)
+   end
+   local job = whole(args.job, 1, (1 << 32) - 1)
+   local function ask()
+      d.journal:flush()
+      d.journal:query("observations", { node = args.node, link = args.link, job = job,
+         since = type(args.since) == "number" and args.since or 0,
+         worse_than_harmless = args.serious == true,
+         limit = whole(args.limit, 1, LIMIT_MOST) or LIMIT }, function(rows, why)
+         if not rows then
+            return reply(nil, why)
+         end
+         reply { observations = answers.unpack(d, rows, uid, job), now = loop.time() }
+      end)
+   end
+   if not job then
+      return ask()
+   end
+   may_see(job, function(may, why)
+      if not may then
+         return reply(nil, why)
+      end
+      ask()
+   end)
+end
+
+--- A job's growth rows with their counters decoded, and what they say together.
+function answers.growth(rows)
+   for _, g in ipairs(rows) do
+      g.counters = json.decode(g.counters)
+   end
+   local restart = 0
+   for _, g in ipairs(rows) do
+      restart = math.max(restart, g.restart or 0)
+   end
+   local last = {}
+   for _, g in ipairs(rows) do
+      last[#last + 1] = (g.restart or 0) == restart and g or nil
+   end
+   local s = summary.of(last)
+   if s then
+      s.line = summary.line(s)
+   end
+   return s
+end
+
+return answers

@@ -1,0 +1,240 @@
+--- Observations in tautd: named, given their jobs, stored; what they leave of a component's
+-- capacity is kept as evidence, and handed to the diagnosis.
+--
+-- Form of an observation: doc/internals.md, "Observations".  tautd keeps none of them, only the
+-- evidence that stands and when something last spoke against a component.
+local fabric_names = require "taut.fabric.names"
+local ingest = require "taut.ingest"
+local jobs = require "taut.events.jobs"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local names = require "taut.events.names"
+local sys = require "taut.sys"
+
+local events = {}
+local Events = {}
+Events.__index = Events
+
+local LINES = 20 -- in the log, of one batch
+
+-- What one observation leaves of a component: a PCIe link takes only what the network has more of.
+local function left_of(o, capacity)
+   if o.have_Bps and o.left and o.left < 1 then
+      return math.min(1, o.have_Bps / capacity)
+   end
+   return o.left
+end
+
+local function origin_of(o)
+   return ("%s %s"):format(o.source, o.origin or ("%s %s"):format(o.interface or o.port or "",
+      o.what)):sub(1, 200)
+end
+
+--- Capacity left of a component by all that stands: lost lanes add up over the tiles of a link,
+-- of everything else the worst counts.
+-- @return share (1 where nothing stands), and why in words
+function Events:left(c)
+   local worst, lanes, why = 1, 0, nil
+   for _, e in pairs(self.standing[c] or {}) do
+      if e.what == "lanes" and e.source == "netwatch" then
+         lanes = lanes + 1 - e.left
+      end
+      worst, why = math.min(worst, e.left), (not why or e.left < worst) and e.text or why
+   end
+   return math.max(0, math.min(worst, 1 - lanes)), why
+end
+
+local function tell_diagnosis(self, c)
+   local left, why = self:left(c)
+   self.d.diagnosis:hard(c, left, why)
+end
+
+local function set_evidence(self, c, origin, e)
+   local all = self.standing[c] or {}
+   all[origin] = e
+   self.standing[c] = next(all) and all or nil
+   local name = self.d.topo.components[c]
+   if e then
+      self.d.journal:add("evidence", { component = name, origin = origin, data = json.encode(e) })
+   else
+      self.d.journal:add("forget_evidence", { component = name, origin = origin })
+   end
+   tell_diagnosis(self, c)
+end
+
+local function take_evidence(self, o, c)
+   local left = left_of(o, self.d.topo.capacity[c])
+   if not left then
+      return
+   end
+   local origin = origin_of(o)
+   local stood = (self.standing[c] or {})[origin]
+   if stood and o.to < (stood.at or 0) then
+      return -- an old log: what is known is newer
+   elseif left < 1 then
+      set_evidence(self, c, origin, { left = left, what = o.what, source = o.source,
+         since = stood and stood.since or o.to, at = o.to, text = o.text })
+   elseif stood then
+      set_evidence(self, c, origin, nil)
+   end
+end
+
+local function note_components(self, o)
+   for _, name in ipairs(o.components) do
+      local c = self.d.topo.component_id[name]
+      if c then
+         if o.class == "fatal" or o.class == "degrading" then
+            self.blamed[c] = math.max(self.blamed[c] or 0, o.to)
+         end
+         take_evidence(self, o, c)
+      end
+   end
+end
+
+local function say(self, list)
+   for i, o in ipairs(list) do
+      if i > LINES then
+         sys.log("notice", ("and %d more events; `taut events` has them"):format(#list - LINES))
+         return
+      end
+      sys.log(o.class == "fatal" and "warning" or o.class == "harmless" and "info" or "notice",
+         ("%s: %s"):format(o.source, o.text))
+   end
+   self.taken = self.taken + #list
+end
+
+--- Observations of tautd's own sources: fabric sweeps and logs.
+-- @param list array
+-- @param quiet do not log them (their source did)
+function Events:take(list, quiet)
+   local d, now = self.d, loop.time()
+   for _, o in ipairs(list) do
+      names.resolve(o, d.topo, self:map())
+      o.jobs = o.jobs or json.array(jobs.of(o, d.cluster, d.topo, now))
+      note_components(self, o)
+      d.journal:add("observation", o)
+   end
+   if not quiet then
+      say(self, list)
+   end
+end
+
+local TEXTS = { "source", "what", "class", "text", "scope", "node", "port", "far", "have", "best",
+   "origin", "guid" }
+local CLASSES = { fatal = true, degrading = true, congestion = true, harmless = true }
+
+-- Why this is no observation of a log, or nil.
+local function not_from_log(o)
+   if type(o) ~= "table" or not ingest.formats[o.source] then
+      return "source: expected one of " .. table.concat(ingest.names(), ", ")
+   elseif type(o.to) ~= "number" or not CLASSES[o.class] or type(o.what) ~= "string"
+      or type(o.text) ~= "string" then
+      return "expected to, class, what and text"
+   elseif o.left ~= nil and (type(o.left) ~= "number" or o.left < 0 or o.left > 1) then
+      return "left: expected 0 to 1"
+   end
+   for _, name in ipairs(TEXTS) do
+      if o[name] ~= nil and (type(o[name]) ~= "string" or #o[name] > 1000) then
+         return name .. ": expected a text"
+      end
+   end
+   if o.at ~= nil and type(o.at) ~= "table" or o.jobs ~= nil or o.components ~= nil then
+      return "at: expected an object; jobs and components are tautd's to find"
+   end
+   for k, v in pairs(o.at or {}) do
+      if type(v) ~= "string" and (k ~= "port" or math.type(v) ~= "integer") then
+         return "at: expected texts"
+      end
+   end
+end
+
+--- Observations that `taut ingest --record` read out of a log.
+-- @return how many were taken; or nil and what is wrong with one: then none is
+function Events:record(list)
+   for i, o in ipairs(list) do
+      local why = not_from_log(o)
+      if why then
+         return nil, ("event %d: %s"):format(i, why)
+      end
+   end
+   self:take(list, true)
+   return #list
+end
+
+--- Observations that came out of nodes' samples: the store has them already.
+function Events:stored(list)
+   for _, o in ipairs(list) do
+      local had = #(o.components or {})
+      names.resolve(o, self.d.topo)
+      for i = had + 1, #o.components do
+         self.d.journal:add("observation_place", { observation = o.id, place = o.components[i] })
+      end
+      note_components(self, o)
+   end
+   say(self, list)
+end
+
+--- The site's node-name map, read again when the configuration is.
+function Events:map()
+   local path = self.d.conf.fabric.names
+   if self.map_path ~= path then
+      self.map_path, self.guid_names = path, path and fabric_names.read(path) or nil
+   end
+   return self.guid_names
+end
+
+--- Take what the store kept.
+-- @param rows of `evidence`
+-- @param blamed rows of `blamed`
+function Events:restore(rows, blamed)
+   for _, row in ipairs(rows) do
+      local c, e = self.d.topo.component_id[row.component], json.decode(row.data)
+      if c and type(e) == "table" and type(e.left) == "number" then
+         self.standing[c] = self.standing[c] or {}
+         self.standing[c][row.origin] = self.standing[c][row.origin] or e
+         tell_diagnosis(self, c)
+      end
+   end
+   for _, row in ipairs(blamed) do
+      local c = self.d.topo.component_id[row.place]
+      if c then
+         self.blamed[c] = math.max(self.blamed[c] or 0, row.time)
+      end
+   end
+end
+
+--- What stands against a component, for answers: array of { component, left, what, since, text }.
+function Events:evidence_of(c)
+   local list = json.array {}
+   for origin, e in pairs(self.standing[c] or {}) do
+      list[#list + 1] = { component = self.d.topo.components[c], origin = origin, left = e.left,
+         what = e.what, since = e.since, text = e.text }
+   end
+   table.sort(list, function(a, b) return a.origin < b.origin end)
+   return list
+end
+
+--- All evidence that stands, the worst first.
+function Events:evidence()
+   local list = json.array {}
+   for c in pairs(self.standing) do
+      table.move(self:evidence_of(c), 1, #self:evidence_of(c), #list + 1, list)
+   end
+   table.sort(list, function(a, b)
+      return a.left < b.left or a.left == b.left and a.component .. a.origin
+         < b.component .. b.origin
+   end)
+   return list
+end
+
+--- Did anything speak against a component within the last `seconds`, or does it still?
+function Events:is_clean(c, now, seconds)
+   return not self.standing[c] and (self.blamed[c] or -math.huge) < now - seconds
+end
+
+--- @param d the daemon
+function events.new(d)
+   return setmetatable({ d = d, standing = {}, blamed = {}, taken = 0 }, Events)
+end
+
+return events

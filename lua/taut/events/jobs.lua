@@ -1,0 +1,83 @@
+--- Which jobs run where an observation was made.
+local stages = require "taut.stages"
+
+local jobs = {}
+
+local ROUTES = 2000 -- most routes looked at for one link: 2 to 4 ms
+
+-- Is this component on a route between two nodes of the job?  Of a large job some pairs are looked
+-- at, spread over all of them.
+local function loads(topo, nodes, c, budget, scratch)
+   local n = #nodes
+   local pairs_all = n * (n - 1)
+   local step = math.max(1, pairs_all // budget)
+   for i = 0, pairs_all - 1, step do
+      local a, b = i // (n - 1), i % (n - 1)
+      b = b >= a and b + 1 or b
+      local route = topo:route(nodes[a + 1], nodes[b + 1], scratch)
+      for _, on in ipairs(route and stages.all(route) or {}) do
+         if on == c then
+            return true
+         end
+      end
+   end
+   return false
+end
+
+local function numbers(topo, names)
+   local list = {}
+   for _, name in ipairs(names) do
+      list[#list + 1] = topo.node_id[name]
+   end
+   return list
+end
+
+--- Jobs on a node now.
+function jobs.on_node(cluster, name)
+   local list = {}
+   for id in pairs(cluster.on_node[name] or {}) do
+      list[#list + 1] = id
+   end
+   table.sort(list)
+   return list
+end
+
+--- Jobs whose traffic may cross a link now.
+function jobs.on_link(cluster, topo, c)
+   local list, many, scratch = {}, 0, {}
+   for _ in pairs(cluster.jobs) do
+      many = many + 1
+   end
+   for id, job in pairs(cluster.jobs) do
+      local nodes = numbers(topo, job.names)
+      if #nodes > 1 and loads(topo, nodes, c, math.max(8, ROUTES // many), scratch) then
+         list[#list + 1] = id
+      end
+   end
+   table.sort(list)
+   return list
+end
+
+--- Jobs of an observation.
+-- @param o observation with its components named
+-- @param now seconds: what happened long before says nothing of the jobs that run now
+function jobs.of(o, cluster, topo, now)
+   if o.to < now - 120 then
+      return {}
+   elseif o.node then
+      return jobs.on_node(cluster, o.node)
+   end
+   local seen, list = {}, {}
+   for _, name in ipairs(o.components) do
+      local c = topo.component_id[name]
+      for _, id in ipairs(c and jobs.on_link(cluster, topo, c) or {}) do
+         if not seen[id] then
+            seen[id] = true
+            list[#list + 1] = id
+         end
+      end
+   end
+   return list
+end
+
+return jobs

@@ -1,0 +1,194 @@
+--- What the store's process does with observations and readings: growth of each job, events out of
+-- two readings of a node, and the questions about them.
+local json = require "taut.json"
+local readings = require "taut.events.readings"
+
+local keep = {}
+
+-- Columns of `observation` by field; everything else goes into `more`.
+local FIELDS = { source = "source", from = "begin", to = "time", seconds = "seconds",
+   jump = "jump", scope = "scope", node = "node", what = "what", class = "class",
+   amount = "amount", unit = "unit", left = "capacity_left", during = "during", text = "text" }
+local COLUMNS = { "source", "begin", "time", "seconds", "jump", "scope", "node", "what", "class",
+   "amount", "unit", "capacity_left", "during", "text", "more" }
+local INSERT = ("INSERT INTO observation (%s) VALUES (%s)"):format(table.concat(COLUMNS, ", "),
+   ("?, "):rep(#COLUMNS - 1) .. "?")
+
+local PLACES, JOBS = 64, 1024 -- most of one observation
+
+-- Every name somebody may ask for: components, the node, the ports at both ends.
+local function places_of(o)
+   local set, list = {}, {}
+   local function add(name)
+      if type(name) == "string" and not set[name] and #list < PLACES then
+         set[name] = true
+         list[#list + 1] = name
+      end
+   end
+   add(o.node)
+   for _, name in ipairs(o.components or {}) do
+      add(name)
+   end
+   add(o.port)
+   add(o.far)
+   return list
+end
+
+local function add_observation(sql, o)
+   local row, more = {}, {}
+   for field, v in pairs(o) do
+      if v ~= json.null then
+         if FIELDS[field] then
+            row[FIELDS[field]] = v
+         elseif field ~= "jobs" then
+            more[field] = v
+         end
+      end
+   end
+   row.more = next(more) and json.encode(more) or nil
+   local values = {}
+   for i, column in ipairs(COLUMNS) do
+      values[i] = row[column]
+   end
+   sql.run(INSERT, table.unpack(values, 1, #COLUMNS))
+   local id = sql.rows_of("SELECT last_insert_rowid() AS id")[1].id
+   for _, place in ipairs(places_of(o)) do
+      sql.run("INSERT OR IGNORE INTO observation_place (place, observation) VALUES (?, ?)", place,
+         id)
+   end
+   for i, job in ipairs(o.jobs or {}) do
+      if i <= JOBS then
+         sql.run("INSERT OR IGNORE INTO observation_job (job, observation) VALUES (?, ?)", job, id)
+      end
+   end
+   return id
+end
+
+-- An epilog's sample: what the counters grew by since the job's prolog.
+local function add_growth(sql, row, ports)
+   local first = sql.rows_of("SELECT time, mono, host_boot, boot, counters FROM sample WHERE" ..
+      " job = ? AND restart = ? AND node = ? AND purpose = 'prolog'", row.job, row.restart,
+      row.node)[1]
+   if not first then
+      return -- no prolog was heard
+   end
+   local seconds = row.time - first.time
+   if row.mono and first.mono and row.host_boot == first.host_boot then
+      seconds = row.mono - first.mono
+   end
+   local list = readings.grown({ boot = first.boot, ports = readings.ports(json.decode(
+      first.counters)) }, { boot = row.boot, ports = ports })
+   for _, g in ipairs(list) do
+      sql.run("INSERT OR REPLACE INTO growth (job, restart, node, interface, source, time," ..
+         " seconds, counters, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row.job, row.restart,
+         row.node, g.interface, g.source, row.time, math.max(0, seconds), json.encode(g.counters),
+         g.note)
+   end
+   if #list == 0 and first.boot ~= row.boot then
+      sql.run("INSERT OR REPLACE INTO growth (job, restart, node, interface, source, time," ..
+         " seconds, counters, note) VALUES (?, ?, ?, '', '', ?, ?, '{}', 'booted')", row.job,
+         row.restart, row.node, row.time, math.max(0, seconds))
+   end
+end
+
+local function reading_of(sql, node)
+   local row = sql.rows_of("SELECT data FROM reading WHERE node = ?", node)[1]
+   local state = row and json.decode(row.data)
+   return type(state) == "table" and type(state.ports) == "table" and state or nil
+end
+
+--- A sample of a node's counters came in.
+-- @param sql { run, rows_of }, inside a transaction
+-- @param row sample, with `jobs`, `rails`, `checked` besides its columns
+-- @return array of observations, stored already
+function keep.sample(sql, row)
+   local ports = readings.ports(json.decode(row.counters))
+   if row.purpose == "epilog" then
+      add_growth(sql, row, ports)
+   end
+   local state, list = readings.take(reading_of(sql, row.node), { node = row.node,
+      time = row.time, mono = row.mono, host_boot = row.host_boot, boot = row.boot,
+      purpose = row.purpose, job = row.job ~= 0 and row.job or nil, jobs = row.jobs,
+      ports = ports, rails = row.rails, rail_count = row.rail_count,
+      checked = row.checked })
+   sql.run("INSERT OR REPLACE INTO reading (node, data) VALUES (?, ?)", row.node,
+      json.encode(state))
+   for _, o in ipairs(list) do
+      o.id = add_observation(sql, o)
+   end
+   return list
+end
+
+-- Rows of a batch that are no rows of one table: name → fn(sql, row).
+keep.special = {
+   forget_drained = function(sql, row) sql.run("DELETE FROM drained WHERE node = ?", row.node) end,
+   forget_evidence = function(sql, row)
+      sql.run("DELETE FROM evidence WHERE component = ? AND origin = ?", row.component, row.origin)
+   end,
+   observation = add_observation,
+   observation_place = function(sql, row)
+      sql.run("INSERT OR IGNORE INTO observation_place (place, observation) VALUES (?, ?)",
+         row.place, row.observation)
+   end,
+}
+
+--- Old observations go with what points to them.
+function keep.prune(sql, before)
+   local old = "SELECT id FROM observation WHERE time < ? ORDER BY time LIMIT 2000"
+   for _, name in ipairs { "observation_place", "observation_job" } do
+      sql.run(("DELETE FROM %s WHERE observation IN (%s)"):format(name, old), before)
+   end
+   sql.run(("DELETE FROM observation WHERE id IN (%s)"):format(old), before)
+end
+
+---------------------------------------------------------------- questions
+
+local SELECT = "SELECT o.*, (SELECT group_concat(job, ' ') FROM observation_job j WHERE" ..
+   " j.observation = o.id) AS jobs, (SELECT group_concat(place, ' ') FROM observation_place p" ..
+   " WHERE p.observation = o.id) AS places FROM observation o "
+
+-- Conditions of a question: text, values.
+local function conditions(a)
+   local list, values = { "o.time >= ?" }, { a.since or 0 }
+   local function add(text, value)
+      if value ~= nil then
+         list[#list + 1] = text
+         values[#values + 1] = value
+      end
+   end
+   local at = "o.id IN (SELECT observation FROM observation_place WHERE place = ?)"
+   add(at, a.node)
+   add(at, a.link)
+   add("o.id IN (SELECT observation FROM observation_job WHERE job = ?)", a.job)
+   add("o.time <= ?", a.till)
+   if a.worse_than_harmless then
+      list[#list + 1] = "o.class <> 'harmless'"
+   end
+   return table.concat(list, " AND "), values
+end
+
+--- Queries: name → fn(sql, args).
+keep.queries = {
+   observations = function(sql, a)
+      local where, values = conditions(a)
+      values[#values + 1] = a.limit or 1000
+      return sql.rows_of(SELECT .. "WHERE " .. where .. " ORDER BY o.time DESC, o.id DESC LIMIT ?",
+         table.unpack(values))
+   end,
+   growth_of_job = function(sql, a)
+      local values = { a.job, a.latest and a.job or nil }
+      local latest = " AND restart = (SELECT MAX(restart) FROM growth WHERE job = ?)"
+      return sql.rows_of("SELECT * FROM growth WHERE job = ?" .. (a.latest and latest or "") ..
+         " ORDER BY node, interface, source", table.unpack(values))
+   end,
+   evidence = function(sql) return sql.rows_of("SELECT * FROM evidence") end,
+   log_positions = function(sql) return sql.rows_of("SELECT * FROM log_position") end,
+   -- Components that something spoke against in a while, so that they are not called clean.
+   blamed = function(sql, a)
+      return sql.rows_of("SELECT place, MAX(o.time) AS time FROM observation o JOIN" ..
+         " observation_place p ON p.observation = o.id WHERE o.time >= ? AND o.class IN" ..
+         " ('fatal', 'degrading') GROUP BY place", a.since)
+   end,
+}
+
+return keep

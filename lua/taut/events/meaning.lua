@@ -1,0 +1,47 @@
+--- What the counters that nodes send add to in a summary, and which of their fields are no counts.
+local counters = require "taut.counters"
+
+local meaning = {}
+
+--- A source without a name is one of before there were several.
+function meaning.source(interface)
+   return type(interface.source) == "string" and interface.source or "netdev"
+end
+
+--- The entry of a counter; nil for one that no catalogue has, and for a state.
+function meaning.entry(source, name)
+   local entry = counters.of(source, name)
+   return entry and not entry.state and entry or nil
+end
+
+--- Does this name stand for a state at one moment, not for a count?
+function meaning.is_state(source, name)
+   local entry = counters.of(source, name)
+   return name == "t" or entry ~= nil and entry.state == true
+end
+
+-- Counters that the catalogue does not know, by what such names usually say.
+local function guess(name)
+   if name:find "err" or name:find "drop" or name:find "discard" or name:find "carrier" then
+      return "error"
+   elseif name:find "stall" or name:find "wait" or name:find "pause" then
+      return "stall"
+   end
+   return name:find "bytes" and "bytes" or nil
+end
+
+--- What a counter's growth adds to: "bytes", "error", "stall", or nil.
+-- @return kind, how much one is, "send" or "receive" (of bytes)
+function meaning.kind(source, name)
+   local entry = meaning.entry(source, name)
+   if not entry then
+      return guess(name), 1, name:find "tx" and "send" or "receive"
+   elseif entry.class == "traffic" then
+      return entry.unit == "bytes" and "bytes" or nil, entry.times or 1, entry.side
+   elseif entry.class == "fatal" or entry.class == "degrading" then
+      return "error", 1
+   end
+   return entry.class == "congestion" and "stall" or nil, 1
+end
+
+return meaning

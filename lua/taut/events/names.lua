@@ -1,0 +1,97 @@
+--- What observations call things, in terms of the topology.
+--
+-- Logs and some counters speak of Geminis, GUIDs and interfaces; a place that the topology does not
+-- have stays as it was called, and makes no evidence.
+local cray = require "taut.topology.cray"
+local fabric_names = require "taut.fabric.names"
+
+local names = {}
+
+-- A router by a Gemini's name: where the topology lays out cabinets, or calls routers so.
+local function gemini(topo, name)
+   if topo.router_id and topo.router_id[name] then
+      return topo.router_id[name]
+   end
+   local place = topo.layout and cray.parse(name)
+   local r = place and topo.layout.router_of(place)
+   -- a Gemini that the machine does not have has a place, too
+   return r and topo.router_name[r] and topo.layout.cname(r) == name and r or nil
+end
+
+local function port_of(topo, router, port)
+   local name = router and topo.router_name[router] and ("%s/%s"):format(topo.router_name[router],
+      port)
+   return name and topo.component_id[name] and name or nil
+end
+
+-- A node's tx and rx; several rails are told apart only where the interface says so.
+local function endpoint(topo, node)
+   if topo.node_id[node] and (topo.rails or 1) == 1 then
+      return { node .. "/tx", node .. "/rx" }
+   end
+   return {}
+end
+
+local function strip_domain(topo, host)
+   if topo.node_id[host] then
+      return host
+   end
+   local short = host:match "^([^.]+)%."
+   return short and topo.node_id[short] and short or host
+end
+
+local function of_gemini(o, topo)
+   local component = port_of(topo, gemini(topo, o.at.gemini), o.at.direction)
+   o.components = { component }
+end
+
+local function of_host(o, topo)
+   o.node = strip_domain(topo, o.at.host)
+   o.components = endpoint(topo, o.node)
+end
+
+-- A GUID is called as the node-name map calls it, or as Taut calls what has no other name.
+local function of_guid(o, topo, map)
+   local name = map and map[o.at.guid] or o.at.name
+   local host = name and fabric_names.host(name)
+   if host and topo.node_id[strip_domain(topo, host)] then
+      o.scope, o.node = "node", strip_domain(topo, host)
+      o.components = endpoint(topo, o.node)
+      return
+   end
+   local router = map and map[o.at.guid] or name or "S-" .. o.at.guid:sub(3)
+   o.scope, o.port = "link", o.at.port and ("%s/%d"):format(router, o.at.port) or router
+   o.components = { o.at.port and port_of(topo, topo.router_id[router], o.at.port) }
+end
+
+-- A counter of the router that a node hangs on: what it sends, or what the one before it does.
+local function of_direction(o, topo)
+   local n = topo.node_id[o.node]
+   local name = n and port_of(topo, topo:router(n), o.direction)
+   if name and o.side == "receive" then
+      local back = topo:opposite(topo.component_id[name])
+      name = back and topo.components[back] or nil
+   end
+   o.components, o.scope = { name }, "link"
+   o.origin = ("%s %s"):format(o.interface or "", o.what)
+end
+
+--- Name the components an observation is about.
+-- @param o observation; its `at` (of a log's line) is used up
+-- @param map GUID → name of the site's node-name map, or nil
+function names.resolve(o, topo, map)
+   local at = o.at
+   if at and at.gemini then
+      of_gemini(o, topo)
+   elseif at and at.host then
+      of_host(o, topo)
+   elseif at and at.guid then
+      of_guid(o, topo, map)
+   elseif o.direction and o.node then
+      of_direction(o, topo)
+   end
+   o.at, o.direction = nil, nil
+   o.components = o.components or {}
+end
+
+return names

@@ -1,0 +1,274 @@
+--- Two readings of one node's counters: what grew between them, and what of it is worth an event.
+--
+-- This runs in the store's process, which has the reading before.  A reading is { time (wall),
+-- mono, host_boot (monotonic clock and boot id of tautd's host), boot (of the node), purpose, job,
+-- ports = { "SOURCE INTERFACE" → port }, clock, recent }.
+local growth = require "taut.growth"
+local hard = require "taut.events.hard"
+local meaning = require "taut.events.meaning"
+local recent = require "taut.events.recent"
+
+local readings = {}
+
+local PORTS, VALUES, TEXT = 80, 2000, 200 -- most interfaces of a node, counters, bytes of a text
+local OBSERVATIONS = 64                   -- most events out of one reading
+
+local function printable(s)
+   return (s:sub(1, TEXT):gsub("[^\32-\126]", "?"))
+end
+
+-- One interface as a node sent it, split into counts and the rest.
+local function port_of(c)
+   local source = printable(meaning.source(c))
+   local p = { source = source, name = printable(c["if"]), values = {}, state = {} }
+   local n = 0
+   for name, v in pairs(c) do
+      if type(name) ~= "string" or name == "if" or name == "source" or n >= VALUES then
+         goto continue
+      end
+      n = n + 1
+      if math.type(v) == "integer" and v >= 0 and not meaning.is_state(source, name) then
+         p.values[printable(name)] = v
+      elseif type(v) == "string" then
+         p.state[printable(name)] = printable(v)
+      elseif type(v) == "number" then
+         p.state[printable(name)] = v
+      end
+      ::continue::
+   end
+   return p
+end
+
+--- The interfaces of a HELLO or RESULT.
+-- @param list decoded `counters`; whatever is no interface is passed over
+-- @return "SOURCE INTERFACE" → { source, name, values, state }
+function readings.ports(list)
+   local ports, n = {}, 0
+   for _, c in ipairs(type(list) == "table" and list or {}) do
+      if type(c) == "table" and type(c["if"]) == "string" and n < PORTS then
+         local p = port_of(c)
+         ports[p.source .. " " .. p.name] = p
+         n = n + 1
+      end
+   end
+   return ports
+end
+
+-- Growth of one port.
+local function grow(was, now)
+   local function entry_of(name)
+      return meaning.entry(now.source, name)
+   end
+   return growth.interface(entry_of, was.values, now.values)
+end
+
+--- What one job's ports grew by between two samples.
+-- @param first, last { boot, ports }
+-- @return array of { interface, source, counters = name → amount, note }
+function readings.grown(first, last)
+   local list = {}
+   if first.boot ~= last.boot then
+      return list
+   end
+   for key, now in pairs(last.ports) do
+      local was = first.ports[key]
+      if was then
+         local amounts, grown, note = {}, grow(was, now)
+         for name, g in pairs(grown) do
+            amounts[name] = g.amount
+         end
+         list[#list + 1] = { interface = now.name, source = now.source, counters = amounts,
+            note = note }
+      end
+   end
+   for key, was in pairs(first.ports) do
+      if not last.ports[key] then
+         list[#list + 1] = { interface = was.name, source = was.source, counters = {},
+            note = "gone" }
+      end
+   end
+   return list
+end
+
+---------------------------------------------------------------- events
+
+local SIDES = { send = { "/tx" }, receive = { "/rx" }, both = { "/tx", "/rx" } }
+
+-- The rail a port belongs to: as the node says, or, for a source that has names of its own, by
+-- being alone where there is one rail.
+local function rail_of(r, port)
+   local rail = r.rails and r.rails[port.name]
+   if rail or r.rail_count > 1 then
+      return rail
+   elseif r.rails and port.source == "netdev" then
+      return nil
+   end
+   for _, p in pairs(r.ports) do
+      if p ~= port and p.source == port.source then
+         return nil
+      end
+   end
+   return 1
+end
+
+-- The components a port of a node tells of; none for a port that no test uses.
+local function components(r, port, side)
+   local rail = rail_of(r, port)
+   local list = {}
+   for i, suffix in ipairs(rail and (SIDES[side] or SIDES.both) or {}) do
+      list[i] = (r.rail_count > 1 and ("%s:%d"):format(r.node, rail) or r.node) .. suffix
+   end
+   return list
+end
+
+local function observation(r, port, w, o)
+   o.source, o.scope, o.node, o.jobs, o.during = "node", "node", r.node, r.jobs, r.during
+   o.to, o.from, o.jump = w.to, o.from or w.from, w.jump
+   if port then
+      o.port, o.interface = r.node .. "/" .. port.name, port.name
+      -- Gemini's sets: "credit_stall:X+" is of the router's link, which tautd names
+      o.direction = o.what:match ":([XYZ][+-])$"
+      o.components = o.direction and {} or components(r, port, o.side)
+   end
+   return o
+end
+
+local function counter_event(r, port, name, found, w)
+   local entry = meaning.entry(port.source, name)
+   if not found.limit and found.class ~= "fatal" and found.class ~= "degrading" then
+      return nil
+   end
+   local words = found.limit and require("taut.counters").words(found.limit)
+   return observation(r, port, w, { side = entry.side, what = name, class = found.class,
+      amount = found.amount, unit = entry.unit, at_least = found.at_least, limit = words,
+      from = found.from, seconds = found.seconds,
+      text = ("%s of %s/%s grew by %s%d%s"):format(name, r.node, port.name,
+         found.at_least and "at least " or "", found.amount,
+         words and (", more than allowed: " .. words) or "") })
+end
+
+local function plain(r, port, w, what, class, text)
+   return observation(r, port, w, { what = what, class = class, text = text })
+end
+
+local RESTARTED = {
+   reload = "the counters of %s/%s began anew: its driver was loaded again, or it was reset",
+   reset = "somebody reset counters of %s/%s",
+}
+
+local function port_events(state, r, port, was, w, add)
+   local grown, note = grow(was, port)
+   if note then
+      add(plain(r, port, w, note, "harmless", RESTARTED[note]:format(r.node, port.name)))
+   end
+   for name, g in pairs(grown) do
+      local entry = g.amount and g.amount > 0 and meaning.entry(port.source, name)
+      if entry and entry.class ~= "traffic" and entry.class ~= "harmless" then
+         local key = port.source .. " " .. port.name .. " " .. name
+         local list = state.recent[key] or {}
+         local found = recent.add(list, entry, g, w)
+         state.recent[key] = #list > 0 and list or nil
+         add(found and counter_event(r, port, name, found, w))
+      end
+   end
+end
+
+-- Sources of which anything was read, and how many ports.
+local function read_of(ports)
+   local sources, n = {}, 0
+   for _, p in pairs(ports) do
+      sources[p.source], n = true, n + 1
+   end
+   return sources, n
+end
+
+-- Ports that were not read are kept as they were.  One that is missing while others of its source
+-- are there, or that is a netdev, is `gone`.  A source that gave up takes all its ports with it:
+-- that says nothing of them, and is said once.
+local function missing_ports(state, now, r, w, add)
+   local sources, n = read_of(now.ports)
+   local any = n > 0
+   for key, was in pairs(state.ports) do
+      if now.ports[key] then
+         now.ports[key].unread = was.unread
+         if was.gone then
+            add(plain(r, was, w, "gone", "harmless", ("%s/%s is there again"):format(r.node,
+               was.name)))
+         end
+      elseif n < PORTS then
+         local alone = any and (was.source == "netdev" or sources[was.source])
+         if alone and not was.gone then
+            add(plain(r, was, w, "gone", "degrading", ("%s/%s is gone"):format(r.node, was.name)))
+            was.gone = true
+         elseif any and not alone and not was.gone and not was.unread then
+            add(plain(r, was, w, "unread", "harmless", ("%s of %s/%s could not be read in time")
+               :format(was.source, r.node, was.name)))
+            was.unread = true
+         end
+         now.ports[key], n = was, n + 1
+      end
+   end
+end
+
+-- The readings' own clock, which only knows the time between two.
+local function window_of(state, now)
+   local function clock(x)
+      return { time = x.time, mono = x.mono or 0, boot = x.mono and x.host_boot or nil }
+   end
+   local a, b = clock(state), clock(now)
+   if not a.boot then
+      b.boot = "unknown"
+   end
+   local w = growth.window(a, b)
+   if w.seconds then
+      w.since, w.till = state.clock, state.clock + w.seconds
+   end
+   return w
+end
+
+--- Take a reading.
+-- @param state the reading before (changed), or nil
+-- @param now { node, time, mono, host_boot, boot, purpose, job, jobs, ports, rails, rail_count,
+--   checked }: `rails`, interface → rail, where the node told
+-- @return the reading to keep, array of observations
+function readings.take(state, now)
+   local out = {}
+   local function add(o)
+      if o and #out < OBSERVATIONS then
+         out[#out + 1] = o
+      end
+   end
+   local kept = { time = now.time, mono = now.mono, host_boot = now.host_boot, boot = now.boot,
+      purpose = now.purpose, job = now.job, ports = now.ports, clock = 0, recent = {} }
+   kept.rails = now.rails or state and state.rails
+   local r = { node = now.node, jobs = now.jobs or {}, rails = kept.rails, ports = now.ports,
+      rail_count = now.rail_count or 1 }
+   if not state then
+      hard.changed({}, now.ports, function(port, o)
+         add(observation(r, port, { to = now.time }, o))
+      end)
+      return kept, out
+   end
+   local w = window_of(state, now)
+   if #r.jobs == 0 and state.purpose == "prolog" and state.job then
+      r.jobs = { state.job } -- its epilog was never heard
+   end
+   r.during = now.checked and "check" or #r.jobs > 0 and "job" or "idle"
+   if w.since then
+      kept.clock, kept.recent = w.till, state.recent
+   end
+   if state.boot ~= now.boot then
+      add(plain(r, nil, w, "boot", "harmless", now.node .. " booted"))
+   else
+      for key, port in pairs(now.ports) do
+         if state.ports[key] then
+            port_events(kept, r, port, state.ports[key], w, add)
+         end
+      end
+   end
+   hard.changed(state.ports, now.ports, function(port, o) add(observation(r, port, w, o)) end)
+   missing_ports(state, now, r, w, add)
+   return kept, out
+end
+
+return readings

@@ -1,0 +1,43 @@
+--- What a node's counters are stored with: when and where they were read, for which rails.
+local json = require "taut.json"
+local loop = require "taut.loop"
+
+local samples = {}
+
+local host_boot
+
+-- This host's boot: the monotonic clock of another one cannot be compared.
+local function boot_id()
+   if not host_boot then
+      local f = io.open "/proc/sys/kernel/random/boot_id"
+      host_boot = f and f:read "l" or ""
+      if f then
+         f:close()
+      end
+   end
+   return host_boot
+end
+
+-- Interface → rail, where the node told of its endpoints.
+local function rails_of(h)
+   local map, any = {}, false
+   for i, e in ipairs(type(h.endpoints) == "table" and h.endpoints or {}) do
+      if type(e) == "table" and type(e["if"]) == "string" then
+         map[e["if"]], any = i, true
+      end
+   end
+   return any and map or nil
+end
+
+--- A row for the store.
+-- @param h HELLO, or what is left of it: job, restart, node, boot, endpoints
+-- @param purpose prolog, epilog or idle
+-- @param jobs that ran on the node since its counters were read before
+function samples.row(d, h, purpose, counters, jobs)
+   return { job = h.job, restart = h.restart or 0, node = h.node, purpose = purpose,
+      time = loop.time(), mono = loop.now_ns() / 1e9, host_boot = boot_id(), boot = h.boot,
+      counters = json.encode(counters), jobs = json.array(jobs), rails = rails_of(h),
+      rail_count = d.topo.rails }
+end
+
+return samples

@@ -1,0 +1,56 @@
+--- Stalls while a plan was carried out: growth of congestion counters between a node's HELLO and
+-- its RESULT.
+--
+-- They go with each test of the node, so that a low one on a busy port can be told from a broken
+-- route; the counters are read twice per plan, not per test, so they tell of all of it together.
+local growth = require "taut.growth"
+local meaning = require "taut.events.meaning"
+local readings = require "taut.events.readings"
+
+local stalls = {}
+
+-- Growth of one node's stall counters, and the one that grew most.
+local function of_peer(peer)
+   local sum, most, where = 0, 0, nil
+   local before = readings.ports(peer.hello_counters)
+   for key, port in pairs(readings.ports(peer.counters)) do
+      local grown = before[key] and growth.interface(function(name)
+         return meaning.entry(port.source, name)
+      end, before[key].values, port.values)
+      for name, g in pairs(grown or {}) do
+         if g.amount and g.amount > 0 and meaning.kind(port.source, name) == "stall" then
+            sum = sum + g.amount
+            if g.amount > most then
+               most, where = g.amount, ("%s/%s %s"):format(peer.name, port.name, name)
+            end
+         end
+      end
+   end
+   return sum, where
+end
+
+--- @param peers of a session: node → { name, hello_counters, counters }
+-- @return node → { sum, where }; only nodes whose counters were read twice
+function stalls.of(peers)
+   local map = {}
+   for n, peer in pairs(peers or {}) do
+      if peer.hello_counters and peer.counters then
+         local sum, where = of_peer(peer)
+         map[n] = { sum = sum, where = where }
+      end
+   end
+   return map
+end
+
+--- Note on a test what its two ends stalled: `stalls` (the larger growth; nil where nobody could
+-- say) and `stalled_at`.
+function stalls.add(t, map)
+   for _, n in ipairs { t.src, t.dst } do
+      local s = map[n]
+      if s and (not t.stalls or s.sum > t.stalls) then
+         t.stalls, t.stalled_at = s.sum, s.where
+      end
+   end
+end
+
+return stalls

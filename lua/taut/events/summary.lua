@@ -1,0 +1,140 @@
+--- What the counters of one job's nodes say together: bytes, errors, stalls, the worst node.
+local json = require "taut.json"
+local meaning = require "taut.events.meaning"
+
+local summary = {}
+
+local function add_counter(node, source, name, amount)
+   local kind, times, side = meaning.kind(source, name)
+   if kind == "bytes" then
+      local field = side == "send" and "sent" or "received"
+      node.bytes[source] = node.bytes[source] or { sent = 0, received = 0 }
+      node.bytes[source][field] = node.bytes[source][field] + amount * times
+   elseif kind == "error" and amount > 0 then
+      node.worst[name] = (node.worst[name] or 0) + amount
+   elseif kind == "stall" then
+      node.stalls[name] = (node.stalls[name] or 0) + amount
+   end
+end
+
+-- One interface is often seen by several sources, each with its own count of the same bytes: the
+-- largest is the whole.
+local function bytes_of(node)
+   local best = { sent = 0, received = 0 }
+   for _, b in pairs(node.bytes) do
+      if b.sent + b.received > best.sent + best.received then
+         best = b
+      end
+   end
+   return best
+end
+
+local function per_node(rows)
+   local nodes, list = {}, {}
+   for _, g in ipairs(rows) do
+      local node = nodes[g.node]
+      if not node then
+         node = { node = g.node, bytes = {}, stalls = {}, worst = {}, notes = {},
+            seconds = 0 }
+         nodes[g.node], list[#list + 1] = node, node
+      end
+      node.seconds = math.max(node.seconds, g.seconds or 0)
+      if g.note then
+         node.notes[#node.notes + 1] = ("%s %s"):format(g.interface, g.note)
+      end
+      for name, amount in pairs(type(g.counters) == "table" and g.counters or {}) do
+         if type(amount) == "number" then
+            add_counter(node, g.source, name, amount)
+         end
+      end
+   end
+   return list
+end
+
+-- Counters that are part of another one: what both count is counted once.
+local WITHIN = { carrier_changes = "carrier_down_count", rx_crc_errors = "rx_errors" }
+
+local function errors_of(node)
+   local n = 0
+   for name, v in pairs(node.worst) do
+      if not node.worst[WITHIN[name] or ""] then
+         n = n + v
+      end
+   end
+   return n
+end
+
+local function add_all(into, from)
+   for name, v in pairs(from) do
+      into[name] = (into[name] or 0) + v
+   end
+end
+
+--- @param rows of the store's `growth_of_job`, with `counters` decoded
+-- @return { nodes, seconds, sent, received, errors, by_error, stalls (name → growth), worst
+--   { node, errors, name, amount } or nil, notes { node, note } }; nil where there are no rows
+function summary.of(rows)
+   if #rows == 0 then
+      return nil
+   end
+   local s = { nodes = 0, seconds = 0, sent = 0, received = 0, errors = 0, by_error = {},
+      stalls = {}, notes = json.array {} }
+   for _, node in ipairs(per_node(rows)) do
+      local bytes = bytes_of(node)
+      node.errors = errors_of(node)
+      s.nodes, s.seconds = s.nodes + 1, math.max(s.seconds, node.seconds)
+      s.sent, s.received = s.sent + bytes.sent, s.received + bytes.received
+      s.errors = s.errors + node.errors
+      add_all(s.by_error, node.worst)
+      add_all(s.stalls, node.stalls)
+      if node.errors > 0 and (not s.worst or node.errors > s.worst.errors) then
+         s.worst = { node = node.node, errors = node.errors }
+         for name, v in pairs(node.worst) do
+            if not s.worst.amount or v > s.worst.amount
+               or v == s.worst.amount and name < s.worst.name then
+               s.worst.name, s.worst.amount = name, v
+            end
+         end
+      end
+      for _, note in ipairs(node.notes) do
+         s.notes[#s.notes + 1] = { node = node.node, note = note }
+      end
+   end
+   return s
+end
+
+local function amount(v)
+   local units = { { 1e15, "PB" }, { 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" } }
+   for _, u in ipairs(units) do
+      if v >= u[1] then
+         return ("%.3g %s"):format(v / u[1], u[2])
+      end
+   end
+   return ("%d B"):format(v)
+end
+
+--- One line, for a job's AdminComment: ASCII, at most 255 bytes.
+function summary.line(s)
+   local parts = { ("taut: %d nodes, sent %s, received %s"):format(s.nodes, amount(s.sent),
+      amount(s.received)) }
+   parts[#parts + 1] = s.errors == 0 and "no errors" or ("%d errors"):format(s.errors)
+   if s.worst then
+      parts[#parts + 1] = ("worst %s (%s +%d)"):format(s.worst.node, s.worst.name, s.worst.amount)
+   end
+   local stalls = {}
+   for name, v in pairs(s.stalls) do
+      if v > 0 then
+         stalls[#stalls + 1] = ("%s +%d"):format(name, v)
+      end
+   end
+   table.sort(stalls)
+   if #stalls > 0 then
+      parts[#parts + 1] = "stalls " .. table.concat(stalls, " ", 1, math.min(3, #stalls))
+   end
+   if #s.notes > 0 then
+      parts[#parts + 1] = ("%d nodes with gaps"):format(#s.notes)
+   end
+   return (table.concat(parts, ", "):gsub("[^\32-\126]", "?"):gsub("|", "/"):sub(1, 255))
+end
+
+return summary

@@ -1,0 +1,108 @@
+--- Cabinets and leaves that are slow as a whole while their links are clean: throttled.
+--
+-- A blade controller out of contact throttles by itself and cannot log it (M. Ezell, CUG 2013): all
+-- tests inside come out low at once, and neither counters nor logs speak against anything there.
+local cray = require "taut.topology.cray"
+local json = require "taut.json"
+
+local throttle = {}
+
+local NODES_MIN = 4    -- nodes with tests, before a group is a group
+local SHARE = 0.75     -- of them low at once
+local LOW_MIN = 2      -- low tests since the last that cleared
+local CLEAN_S = 86400  -- nothing spoke against a component for so long
+
+local function cabinet(name)
+   local p = cray.parse(name)
+   return p and ("cabinet c%d-%d"):format(p.column, p.row) or nil
+end
+
+-- The group a node belongs to: its cabinet where that can be told, else its router (leaf).
+local function group_of(topo, n)
+   local r = topo:router(n)
+   return cabinet(topo.nodes[n]) or topo.layout and cabinet(topo.layout.cname(r))
+      or (topo.kind_name == "torus" and "router " or "leaf ") .. topo.router_name[r]
+end
+
+local function low(k)
+   return k and #k.run >= LOW_MIN
+end
+
+-- tx and rx of all rails of a node.
+local function ends(topo, n)
+   local list = {}
+   for rail = 1, topo.rails or 1 do
+      local e = #topo.nodes * (rail - 1) + n
+      list[#list + 1], list[#list + 2] = 2 * e - 1, 2 * e
+   end
+   return list
+end
+
+local function add_node(g, d, n, now)
+   local tested, is_low, best = false, false, 0
+   for _, c in ipairs(ends(d.topo, n)) do
+      local k = d.diagnosis.comp[c]
+      tested = tested or k and (k.tests or 0) > 0
+      is_low = is_low or low(k)
+      for _, t in ipairs(low(k) and k.run or {}) do
+         best = math.max(best, t.ratio)
+      end
+      g.clean = g.clean and d.events:is_clean(c, now, CLEAN_S)
+   end
+   g.tested, g.low = g.tested + (tested and 1 or 0), g.low + (is_low and 1 or 0)
+   g.best = math.max(g.best, best)
+end
+
+-- The links inside a group are to be clean, too.
+local function check_links(groups, d, now)
+   local topo = d.topo
+   local of_router = {}
+   for n in ipairs(topo.nodes) do
+      of_router[topo:router(n)] = groups[group_of(topo, n)]
+   end
+   local function check(c)
+      local g = not d.events:is_clean(c, now, CLEAN_S) and of_router[topo:from(c)]
+      if g and g == of_router[topo:to(c)] then
+         g.clean = false
+      end
+   end
+   for c in pairs(d.events.standing) do
+      check(c)
+   end
+   for c in pairs(d.events.blamed) do
+      check(c)
+   end
+end
+
+--- Groups of nodes that are throttled, as it seems.
+-- @param d daemon: topo, diagnosis, events
+-- @return array of { group, nodes (tested), low, best (the best ratio among the low tests) }
+function throttle.find(d, now)
+   local list, groups = json.array {}, {}
+   if next(d.diagnosis.open) == nil then
+      return list -- nothing is low anywhere
+   end
+   for n in ipairs(d.topo.nodes) do
+      local name = group_of(d.topo, n)
+      groups[name] = groups[name] or { group = name, tested = 0, low = 0, best = 0, clean = true }
+      add_node(groups[name], d, n, now)
+   end
+   check_links(groups, d, now)
+   for _, g in pairs(groups) do
+      if g.clean and g.tested >= NODES_MIN and g.low >= SHARE * g.tested then
+         list[#list + 1] = { group = g.group, nodes = g.tested, low = g.low, best = g.best }
+      end
+   end
+   -- all of the machine at once is no cabinet: the network is busy, or the expectation is wrong
+   local many = 0
+   for _ in pairs(groups) do
+      many = many + 1
+   end
+   if many > 2 and #list > many / 2 then
+      return json.array {}
+   end
+   table.sort(list, function(a, b) return a.group < b.group end)
+   return list
+end
+
+return throttle
