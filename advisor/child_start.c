@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,9 +19,40 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
+/* Give up what a program of somebody else's need not have.  Returns 0, or
+ * -1 with errno. */
+static int become(const struct taut_child_how *how)
+{
+    if (how->session && setsid() < 0)
+        return -1;
+    if (how->has_user &&
+        (setgroups(0, NULL) != 0 || setresgid(how->gid, how->gid, how->gid) ||
+         setresuid(how->uid, how->uid, how->uid) != 0))
+        return -1;
+    if (!how->quiet)
+        return 0;
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0)
+        return -1;
+    return chdir("/");
+}
+
+static int execute(char *const *argv, const struct taut_child_how *how)
+{
+    static char *const path[] = {
+        (char *)(uintptr_t) "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+
+    if (how == NULL)
+        return execvp(argv[0], argv);
+    if (become(how) != 0)
+        return -1;
+    return how->quiet ? execve(argv[0], argv, path) : execvp(argv[0], argv);
+}
+
 /* In the child: only what is safe after fork().  'fds' are stdin, stdout and
  * the pipe that tells the parent why exec failed. */
-static void run_child(char *const *argv, const int *fds)
+static void run_child(char *const *argv, const struct taut_child_how *how,
+                      const int *fds)
 {
     static const int ours[] = {SIGCHLD, SIGHUP,  SIGINT,
                                SIGPIPE, SIGTERM, SIGUSR1};
@@ -30,7 +63,7 @@ static void run_child(char *const *argv, const int *fds)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (dup2(fds[0], STDIN_FILENO) >= 0 && dup2(fds[1], STDOUT_FILENO) >= 0)
-        execvp(argv[0], argv);
+        execute(argv, how);
     int error = errno;
     ssize_t n = write(fds[2], &error, sizeof(error));
     _exit(n == sizeof(error) ? 127 : 126);
@@ -86,7 +119,8 @@ static void set_nonblocking(int fd)
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-pid_t taut_child_start(char *const *argv, int *in, int *out)
+pid_t taut_child_start(char *const *argv, const struct taut_child_how *how,
+                       int *in, int *out)
 {
     int p_in[2] = {-1, -1}, p_out[2] = {-1, -1}, p_fail[2] = {-1, -1};
     pid_t pid = -1;
@@ -96,7 +130,7 @@ pid_t taut_child_start(char *const *argv, int *in, int *out)
         open_pipe(p_fail) != 0 || (pid = fork_quietly()) < 0)
         error = errno;
     else if (pid == 0)
-        run_child(argv, (int[]){p_in[0], p_out[1], p_fail[1]});
+        run_child(argv, how, (int[]){p_in[0], p_out[1], p_fail[1]});
     close_fd(&p_in[0]);
     close_fd(&p_out[1]);
     close_fd(&p_fail[1]);

@@ -29,6 +29,7 @@ struct taut_proc {
     struct evbuffer *queue, *lines;
     size_t scanned, max_line;
     int self, on_line, on_exit;
+    bool group;    /* leads a group of its own, which is killed whole */
     bool closing;  /* stdin, once the queue is empty */
     bool overflow; /* a line was too long */
 };
@@ -96,6 +97,12 @@ static int proc_gc(lua_State *L)
     return 0;
 }
 
+static void send_signal(const struct taut_proc *p, int number)
+{
+    if (p->pid > 0)
+        kill(p->group ? -p->pid : p->pid, number);
+}
+
 /* Hand the lines that are complete to Lua. */
 static void give_lines(struct taut_proc *p)
 {
@@ -116,8 +123,7 @@ static void give_lines(struct taut_proc *p)
         evbuffer_drain(p->lines, evbuffer_get_length(p->lines));
         p->scanned = 0;
         close_stdout(p);
-        if (p->pid > 0)
-            kill(p->pid, SIGKILL);
+        send_signal(p, SIGKILL);
     }
 }
 
@@ -246,8 +252,7 @@ static int proc_kill(lua_State *L)
     struct taut_proc *p = luaL_checkudata(L, 1, PROC_CLASS);
     int number = numbers[luaL_checkoption(L, 2, "KILL", names)];
 
-    if (p->pid > 0)
-        kill(p->pid, number);
+    send_signal(p, number);
     return 0;
 }
 
@@ -303,6 +308,25 @@ static char **push_argv(lua_State *L)
     return argv;
 }
 
+/* Options of a program that is not ours: `foreign` puts it into a session of
+ * its own, without our environment and output; uid and gid make it somebody
+ * else. */
+static bool read_how(lua_State *L, struct taut_child_how *how)
+{
+    lua_Integer uid = taut_opt_integer(L, 1, "uid", -1, -1, UINT32_MAX - 1LL);
+    lua_Integer gid = taut_opt_integer(L, 1, "gid", -1, -1, UINT32_MAX - 1LL);
+
+    lua_getfield(L, 1, "foreign");
+    bool foreign = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    *how = (struct taut_child_how){.session = foreign,
+                                   .quiet = foreign,
+                                   .has_user = uid >= 0 && gid >= 0,
+                                   .uid = (uid_t)uid,
+                                   .gid = (gid_t)gid};
+    return foreign;
+}
+
 static struct taut_proc *proc_new(lua_State *L)
 {
     struct taut_loop *loop = taut_loop_get(L);
@@ -331,13 +355,16 @@ int taut_loop_spawn(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
+    struct taut_child_how how;
     struct taut_proc *p = proc_new(L);
+    p->group = read_how(L, &how);
     if (lua_getfield(L, 1, "argv") != LUA_TTABLE)
         return luaL_error(L, "field 'argv': table expected");
     char **argv = push_argv(L);
 
     if (watch_children(p->loop) == 0)
-        p->pid = taut_child_start(argv, &p->in, &p->out);
+        p->pid =
+            taut_child_start(argv, p->group ? &how : NULL, &p->in, &p->out);
     if (p->pid < 0) {
         int saved = errno;
         proc_release(L, p);

@@ -215,6 +215,7 @@ int luaopen_taut_loop(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"every", loop_every},
+        {"http", taut_loop_http},
         {"listen", taut_loop_listen},
         {"now_ns", loop_now_ns},
         {"run", loop_run},
@@ -235,6 +236,7 @@ int luaopen_taut_loop(lua_State *L)
     taut_class(L, LOOP_CLASS, none, loop_gc);
     taut_class(L, TIMER_CLASS, timer_methods, timer_cancel);
     taut_loop_frames_classes(L);
+    taut_loop_http_class(L);
     taut_loop_unix_classes(L);
     taut_loop_spawn_classes(L);
     taut_loop_get(L); /* first made, so last collected */

@@ -118,7 +118,11 @@ static int sys_user_id(lua_State *L)
     if (pw == NULL && number_of(name) < 0)
         return taut_fail(L, "no user '%s'", name);
     lua_pushinteger(L, pw != NULL ? (lua_Integer)pw->pw_uid : number_of(name));
-    return 1;
+    if (pw != NULL)
+        lua_pushinteger(L, (lua_Integer)pw->pw_gid);
+    else
+        lua_pushnil(L);
+    return 2;
 }
 
 static int sys_user_name(lua_State *L)

@@ -2,6 +2,9 @@
 AC_DEFUN([TAUT_LIBS], [
   PKG_CHECK_MODULES([EVENT], [libevent_core >= 2.1 libevent_pthreads >= 2.1],
     [], [AC_MSG_ERROR([libevent 2.1 is missing (Debian: libevent-dev)])])
+  dnl Only tautd has an HTTP server.
+  PKG_CHECK_MODULES([EVENT_HTTP], [libevent_extra >= 2.1], [],
+    [AC_MSG_ERROR([libevent 2.1 is missing (Debian: libevent-dev)])])
   PKG_CHECK_MODULES([JANSSON], [jansson >= 2.11], [],
     [AC_MSG_ERROR([jansson is missing (Debian: libjansson-dev)])])
   PKG_CHECK_MODULES([SODIUM], [libsodium >= 1.0.12], [],

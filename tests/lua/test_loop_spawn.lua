@@ -2,6 +2,7 @@
 local looptest = require "looptest"
 local loop = require "taut.loop"
 local lu = require "luaunit"
+local sys = require "taut.sys"
 
 local tests = {}
 
@@ -205,6 +206,65 @@ function tests.test_child_sees_the_end_of_its_stdin_when_we_die()
     local mark = io.open(folder.path .. "/mark")
     return mark and mark:close()
   end)
+end
+
+-- Programs of the site: another user, nothing of ours, and with them goes whatever they started.
+function tests.test_a_foreign_program_has_nothing_of_ours()
+  local folder <close> = looptest.folder()
+  os.execute("chmod 777 " .. folder.path)
+  local out = folder.path .. "/out"
+  local uid, gid = sys.user_id("nobody")
+  local root = sys.uid() == 0
+  local s = start("", { foreign = true, uid = root and uid or nil, gid = root and gid or nil,
+    argv = { "/bin/sh", "-c", ("{ id -u; id -G; pwd; env; cat; ls /proc/self/fd; } >%s; " ..
+      "echo seen; echo bad >&2"):format(out) } })
+  s.proc:send("hello")
+  s.proc:close()
+  wait(s)
+  lu.assertEquals(s.exit, "exit 0")
+  lu.assertEquals(s.lines, {}) -- its output goes nowhere
+  local f = assert(io.open(out))
+  local text = f:read("a")
+  f:close()
+  lu.assertStrContains(text, "hello\n")
+  lu.assertNotStrContains(text, "HOME=")
+  if root then
+    lu.assertEquals(text:match("^(%d+)\n(%d+)\n"), tostring(uid))
+    lu.assertEquals(text:match("^%d+\n([%d ]+)\n"), tostring(gid))
+  end
+end
+
+function tests.test_a_foreign_program_is_killed_with_its_children()
+  local folder <close> = looptest.folder()
+  local s = start("", { foreign = true, argv = { "/bin/sh", "-c",
+    ("sleep 600 & echo $! >%s/pid; wait"):format(folder.path) } })
+  local pid
+  looptest.until_true(function()
+    local f = io.open(folder.path .. "/pid")
+    pid = f and f:read("l")
+    if f then
+      f:close()
+    end
+    return pid
+  end)
+  s.proc:kill()
+  wait(s)
+  lu.assertEquals(s.exit, "signal 9")
+  looptest.until_true(function()
+    local f = io.open("/proc/" .. pid .. "/stat")
+    local state = f and f:read("a"):match("%) (%a)")
+    if f then
+      f:close()
+    end
+    return not state or state == "Z"
+  end)
+end
+
+function tests.test_only_root_may_become_somebody_else()
+  lu.assertErrorMsgContains("'uid'", loop.spawn, { argv = { "true" }, foreign = true, uid = -7 })
+  local p, why = loop.spawn { argv = { "no/path" }, foreign = true }
+  lu.assertNil(p)
+  lu.assertStrContains(why, "No such file")
 end
 
 return tests
