@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 #include <event2/bufferevent.h>
-#include <event2/buffer.h>
 #include <event2/http.h>
 #include <event2/listener.h>
 

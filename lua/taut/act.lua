@@ -45,6 +45,7 @@ end
 
 --- Say something loudly: syslog, and the alerts of `taut status`.
 function Act:say(text)
+   self.said = self.said + 1
    sys.log("warning", text)
    self.alerts[#self.alerts + 1] = { time = loop.time(), text = text }
    if #self.alerts > ALERTS then
@@ -301,7 +302,7 @@ function act.new(o)
       policy = o.policy, mode = o.mode, encode = o.encode, on_released = o.on_released,
       reason_of = o.reason_of, evidence = o.evidence or function() end,
       tell = o.tell or function() end, history = h, held = {}, alerted = {},
-      alerts = {}, counts = {} }, Act)
+      alerts = {}, counts = {}, said = 0 }, Act)
 end
 
 return act

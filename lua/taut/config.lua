@@ -159,6 +159,9 @@ local settings = {
    },
    policy = policy_rules { number = number, one_of = one_of, flag = flag, text = text,
       or_off = or_off },
+   metrics = {
+      listen = { "127.0.0.1:6825", or_off(address) },
+   },
    events = {
       follow = { {}, logs },
       follow_s = { 5, number(0.1, 3600) },

@@ -16,7 +16,9 @@ local journal = require "taut.journal"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local memory = require "taut.memory"
+local metrics = require "taut.metrics"
 local munge = require "taut.munge"
+local on_event = require "taut.on_event"
 local query = require "taut.query"
 local rendezvous = require "taut.rendezvous"
 local survey = require "taut.survey"
@@ -275,6 +277,7 @@ local function reload(d)
       return nil, err
    end
    local other = json.encode(conf.fabric) ~= json.encode(d.conf.fabric)
+   local other_metrics = conf.metrics.listen ~= d.conf.metrics.listen
    local other_logs = json.encode(conf.events) ~= json.encode(d.conf.events)
    d.conf, d.topo = conf, conf.topology
    if other then
@@ -283,6 +286,10 @@ local function reload(d)
    if other_logs then
       start_ingest(d)
    end
+   if other_metrics then
+      metrics.start(d)
+   end
+   d.teller:configure(conf.policy)
    d.diagnosis.topo, d.diagnosis.s = conf.topology, conf.diagnosis
    d.meet.topo, d.meet.checks = conf.topology, conf.checks
    d.coverage.link_time = conf.checks.link_time
@@ -351,7 +358,9 @@ local function run(conf)
    collectgarbage("incremental", 120, 200) -- a small heap is worth a little time
    local d = { conf = conf, refused = 0, refused_streams = 0, greeted = {}, last_event = 0,
       last_test = 0, started_at = loop.time(), classes = { good = 0, low = 0, void = 0 },
-      skipped = {}, log_positions = {} }
+      skipped = {}, log_positions = {}, link_seconds = 0 }
+   d.teller = on_event.new(conf.policy)
+   d.tell = function(event) d.teller:tell(event) end
    d.set, d.reload = set_setting, reload
    if conf.munge_socket then
       munge.socket(conf.munge_socket)
@@ -372,6 +381,7 @@ local function run(conf)
    build(d)
    d.cluster:start(conf.refresh_s)
    start_fabric(d)
+   metrics.start(d)
    loop.timer(MEMORY_MS, function() open_doors(d) end)
    loop.signal("HUP", function() reload(d) end)
    loop.signal("TERM", function() stop(d) end)

@@ -32,6 +32,7 @@ local function note_test(d, t)
       end
    end
    d.classes[t.class] = d.classes[t.class] + 1
+   d.link_seconds = d.link_seconds + (t.dur_ms or 0) / 1000 * #(t.route or {})
    store_test(d, t)
 end
 

@@ -37,6 +37,7 @@ local function on_written(self, batch, err)
       arm(self, RETRY_MS)
       return
    end
+   self.waits_since = #self.rows > 0 and self.rest_since or nil
    if self.failed then
       sys.log("notice", ("the database can be written again; %d rows were waiting"):format(
          #batch + #self.rows))
@@ -65,7 +66,7 @@ function Journal:flush()
          batch[i] = nil
       end
    end
-   self.rows, self.writing = rest, true
+   self.rows, self.writing, self.rest_since = rest, true, loop.time()
    self.store:ask({ op = "write", rows = batch }, function(reply, err)
       on_written(self, batch, err)
       if reply and self.on_observations and #(reply.observations or {}) > 0 then
@@ -86,6 +87,7 @@ function Journal:add(name, row)
       return
    end
    self.rows[#self.rows + 1] = { name, row }
+   self.waits_since = self.waits_since or loop.time()
    if not self.failed then
       arm(self, FLUSH_MS)
    end
@@ -103,7 +105,8 @@ function Journal:prune(before)
 end
 
 function Journal:state()
-   return { waiting = #self.rows, lost = self.lost, error = self.failed or self.store.down }
+   return { waiting = #self.rows, lost = self.lost, error = self.failed or self.store.down,
+      lag = self.waits_since and math.max(0, loop.time() - self.waits_since) or 0 }
 end
 
 --- Write what is left, then end the store.

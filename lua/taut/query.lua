@@ -49,6 +49,15 @@ local function list_of(map, row)
    return list
 end
 
+-- Component → why it is not acted on as others are, where that needs saying.
+local function remarks(d)
+   local out = {}
+   for c, why in pairs(d.measure_remarks or {}) do
+      out[d.topo.components[c]] = why
+   end
+   return out
+end
+
 local function status(d)
    local now, cl = loop.time(), d.cluster
    return {
@@ -62,7 +71,9 @@ local function status(d)
       store = d.journal:state(), slurm_error = cl.error, hint = cl.hint,
       fabric = d.fabric and d.fabric:status(), logs = d.ingest and d.ingest:status(),
       events = d.events.taken, evidence = d.events:evidence(), throttled = throttle.find(d, now),
-      config_error = d.config_error, alerts = json.array(d.act.alerts),
+      config_error = d.config_error, metrics_error = d.metrics_error,
+      stopped = d.act.history.stopped, capped = d.act.history.capped, standby = cl.standby,
+      on_event = d.teller:state(), measure_remarks = remarks(d), alerts = json.array(d.act.alerts),
       verdicts = explain.verdicts(d, now),
       drained = list_of(d.act.history.drained, function(name, v)
          return { node = name, reason = v.reason, time = v.time, component = v.component }
@@ -99,7 +110,8 @@ local function nodes(d)
       local slurm = d.cluster.nodes[name] or {}
       rows[#rows + 1] = { node = name, router = d.topo.router_name[d.topo:router(n)],
          slurm = slurm.state, drain = slurm.drain or false, reason = slurm.reason,
-         ours = d.act.history.drained[name] ~= nil, held = d.act.held[name] and d.act.held[name].why,
+         ours = d.act.history.drained[name] ~= nil,
+         held = d.act.held[name] and d.act.held[name].why,
          heard = d.cluster.last_heard[name], tx = component_row(d, d.topo.tx[n], now),
          rx = component_row(d, d.topo.rx[n], now) }
    end

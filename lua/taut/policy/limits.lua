@@ -23,8 +23,8 @@ local function setting(s, partition, name)
 end
 limits.setting = setting
 
--- Most nodes of a partition that may be drained by us at once.
-local function cap_of(s, partition, size)
+--- Most nodes of a partition that may be drained by us at once.
+function limits.cap_of(s, partition, size)
    return setting(s, partition, "cap_nodes")
       or math.max(1, math.floor(size * setting(s, partition, "cap_share")))
 end
@@ -81,7 +81,7 @@ end
 local function cap_reason(s, node, o, drained)
    for _, p in ipairs(node.partitions or {}) do
       local count = limits.count_in(o.cluster, p, drained)
-      local cap = cap_of(s, p, #(o.cluster.partitions[p] or {}))
+      local cap = limits.cap_of(s, p, #(o.cluster.partitions[p] or {}))
       if count >= cap then
          return ("cap: %d of at most %d nodes of partition %s are drained by taut"):format(count,
             cap, p), "partition " .. p

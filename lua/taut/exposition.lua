@@ -1,0 +1,63 @@
+--- Prometheus' text format, version 0.0.4: families of samples as text.
+-- Source: https://prometheus.io/docs/instrumenting/exposition_formats/
+local exposition = {}
+
+exposition.TYPE = "text/plain; version=0.0.4; charset=utf-8"
+exposition.SAMPLES_MAX = 256 -- of one family; more are left out, and counted
+
+local function escape_help(text)
+   return (text:gsub("[\\\n]", { ["\\"] = "\\\\", ["\n"] = "\\n" }))
+end
+
+-- Label values are UTF-8; what is not, node and partition names of a strange site, is made so.
+local function escape_value(text)
+   text = tostring(text)
+   if not utf8.len(text) then
+      text = text:gsub("[\128-\255]", "?")
+   end
+   return (text:gsub('[\\\n"]', { ["\\"] = "\\\\", ["\n"] = "\\n", ['"'] = '\\"' }))
+end
+
+local function number(v)
+   if v ~= v then
+      return "NaN"
+   elseif v == math.huge or v == -math.huge then
+      return v > 0 and "+Inf" or "-Inf"
+   elseif math.type(v) == "integer" then
+      return tostring(v)
+   end
+   return v % 1 == 0 and math.abs(v) < 1e15 and ("%d"):format(v) or ("%.15g"):format(v)
+end
+
+local function labels_of(labels)
+   local names, parts = {}, {}
+   for name in pairs(labels or {}) do
+      names[#names + 1] = name
+   end
+   table.sort(names)
+   for i, name in ipairs(names) do
+      parts[i] = ('%s="%s"'):format(name, escape_value(labels[name]))
+   end
+   return #parts > 0 and "{" .. table.concat(parts, ",") .. "}" or ""
+end
+
+--- The text of a family.
+-- @param name of the metric: [a-zA-Z_:][a-zA-Z0-9_:]*
+-- @param kind "counter" or "gauge"
+-- @param help one sentence
+-- @param samples array of { value, labels = { name = value } or nil }; a number alone is one
+--   without labels; samples with the same labels are the caller's mistake
+function exposition.family(name, kind, help, samples)
+   if type(samples) == "number" then
+      samples = { { samples } }
+   end
+   local lines = { ("# HELP %s %s"):format(name, escape_help(help)), ("# TYPE %s %s"):format(name,
+      kind) }
+   for i = 1, math.min(#samples, exposition.SAMPLES_MAX) do
+      local s = samples[i]
+      lines[#lines + 1] = ("%s%s %s"):format(name, labels_of(s.labels), number(s[1]))
+   end
+   return table.concat(lines, "\n") .. "\n", math.max(0, #samples - exposition.SAMPLES_MAX)
+end
+
+return exposition

@@ -1,0 +1,116 @@
+--- The site's own program (`policy.on_event`): told what happens, one event at a time.
+--
+-- Each event is one JSON object on its stdin.  It runs as another user where tautd is root, has no
+-- environment, no output and 10 s; nobody waits for it, and while one runs the next wait in a
+-- queue, of which the oldest go first when it is full.
+local json = require "taut.json"
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+
+local on_event = {}
+local Teller = {}
+Teller.__index = Teller
+
+local LIMIT_MS = 10000
+local QUEUE_MAX = 256
+
+-- Once until it goes well again, so that a broken program does not fill the log.
+local function complain(self, why)
+   self.failed = self.failed + 1
+   if not self.error then
+      sys.log("warning", ("on_event: %s: %s"):format(self.argv[1], why))
+   end
+   self.error = why
+end
+
+-- Whom the program runs as: options of loop.spawn; nil and why not.
+local function identity(user)
+   if sys.uid() ~= 0 then
+      return {}
+   end
+   local uid, gid = sys.user_id(user)
+   if not uid then
+      return nil, gid
+   elseif not gid then
+      return nil, ("no group of user '%s'"):format(user)
+   end
+   return { uid = uid, gid = gid }
+end
+
+local function start(self)
+   local event = table.remove(self.queue, 1)
+   if not event or not self.argv then
+      return
+   end
+   local options, why = identity(self.user)
+   local proc, timer
+   if options then
+      options.argv, options.foreign, options.max_line = self.argv, true, 4096
+      options.on_exit = function(what)
+         timer:cancel()
+         self.running = nil
+         if what == "exit 0" then
+            self.done, self.error = self.done + 1, nil
+         else
+            complain(self, self.late and "took more than 10 s" or "ended with " .. what)
+         end
+         start(self)
+      end
+      proc, why = loop.spawn(options)
+   end
+   if not proc then
+      complain(self, why)
+      self.later = loop.timer(0, function() start(self) end)
+      return
+   end
+   self.running, self.late = proc, false
+   timer = loop.timer(LIMIT_MS, function()
+      self.late = true
+      proc:kill()
+   end)
+   proc:send(event)
+   proc:close()
+end
+
+--- Tell the program, if there is one.
+-- @param event table: event (what happened) and what is known of component, node, state …
+function Teller:tell(event)
+   if not self.argv then
+      return
+   end
+   event.time = event.time or loop.time()
+   local text = json.encode(event)
+   if not text then
+      return
+   end
+   if #self.queue >= QUEUE_MAX then
+      table.remove(self.queue, 1)
+      self.dropped = self.dropped + 1
+   end
+   self.queue[#self.queue + 1] = text
+   if not self.running then
+      start(self)
+   end
+end
+
+--- Take settings: the program may have changed.
+function Teller:configure(s)
+   self.argv, self.user = s.on_event or nil, s.on_event_user
+   if not self.argv then
+      self.queue = {}
+   end
+end
+
+function Teller:state()
+   return { program = self.argv and self.argv[1], waiting = #self.queue, done = self.done,
+      failed = self.failed, dropped = self.dropped, error = self.error }
+end
+
+--- @param s the `policy` section
+function on_event.new(s)
+   local self = setmetatable({ queue = {}, done = 0, failed = 0, dropped = 0 }, Teller)
+   self:configure(s)
+   return self
+end
+
+return on_event
