@@ -25,6 +25,7 @@ static const struct {
 } requests[] = {
     {"comment", taut_slurm_comment},
     {"config", taut_slurm_config},
+    {"controllers", taut_slurm_controllers},
     {"drain", taut_slurm_drain},
     {"jobs", taut_slurm_jobs},
     {"nodes", taut_slurm_nodes},

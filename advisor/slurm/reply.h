@@ -16,6 +16,7 @@ typedef int taut_slurm_f(const json_t *request, json_t *reply);
 
 taut_slurm_f taut_slurm_comment;
 taut_slurm_f taut_slurm_config;
+taut_slurm_f taut_slurm_controllers;
 taut_slurm_f taut_slurm_drain;
 taut_slurm_f taut_slurm_jobs;
 taut_slurm_f taut_slurm_nodes;

@@ -4,6 +4,7 @@
 -- drain or resume always wins: it is noticed at the next look at Slurm and taken as it is.
 local loop = require "taut.loop"
 local policy = require "taut.policy"
+local policy_restore = require "taut.policy.restore"
 local reason = require "taut.reason"
 local sys = require "taut.sys"
 
@@ -171,6 +172,11 @@ function Act:unwant(name)
    self.alerted[name] = nil
 end
 
+--- Take what the store kept; see policy.restore.
+function Act:restore(drained, actions, stops, decode)
+   policy_restore(self.history, drained, actions, stops, decode)
+end
+
 --- Go on where a cap or the circuit breaker stopped us.
 -- @return whether anything had been stopped
 function Act:resume(who)
@@ -200,6 +206,9 @@ function Act:repaired(names, component, who)
          keep(self, name)
       end
       self:record { action = "repaired", node = name, component = component, who = who }
+   end
+   if #names == 0 then
+      self:record { action = "repaired", component = component, who = who }
    end
 end
 
@@ -264,32 +273,6 @@ function Act:reconcile()
       if d.theirs and node and not (node.drain or node.down or node.fail) then
          given_back(self, name, d)
       end
-   end
-end
-
----------------------------------------------------------------- starting
-
---- Take what the store kept.
--- @param drained rows of the table of the same name
--- @param actions rows of the log, the newest first
--- @param stops value of the setting "policy_stops", or nil
--- @param decode function(text) → table or nil
-function Act:restore(drained_rows, actions, stops, decode)
-   local h = self.history
-   for _, row in ipairs(drained_rows) do
-      h.drained[row.node] = h.drained[row.node] or decode(row.data)
-   end
-   local repaired = {}
-   for _, row in ipairs(actions) do
-      if row.action == "repaired" then
-         repaired[row.node] = true
-      elseif row.action == "drain" and row.result == "done" and not repaired[row.node] then
-         table.insert(h.drains, { node = row.node, component = row.component, time = row.time })
-      end
-   end
-   local kept = stops and decode(stops)
-   if type(kept) == "table" then
-      h.stopped, h.capped, h.wide = kept.stopped, kept.capped or {}, kept.wide
    end
 end
 

@@ -222,6 +222,35 @@ local function take_config(self, c)
    self.hint = text
 end
 
+-- Is this host one of slurmctld's, and not the one that is in control?  A tautd beside a standby
+-- leaves acting to the one beside the active slurmctld; a tautd elsewhere has nobody to leave it to.
+local function standby_of(reply, host)
+   local function is_here(name)
+      return name == host or name:match "^[^.]+" == host:match "^[^.]+"
+   end
+   local here
+   for i, c in ipairs(reply.controllers) do
+      here = here or (is_here(c.host) and i or nil)
+   end
+   local active = reply.controllers[(reply.active or -1) + 1]
+   if not here or #reply.controllers < 2 or active and here == reply.active + 1 then
+      return nil
+   elseif not active then
+      return "no slurmctld answers"
+   end
+   return "the active slurmctld is on " .. active.host
+end
+cluster.standby_of = standby_of
+
+local function take_controllers(self, reply)
+   local text = standby_of(reply, sys.hostname())
+   self.controllers = #reply.controllers
+   if text ~= self.standby then
+      sys.log("notice", text and "standing by: " .. text or "acting: slurmctld is active here")
+   end
+   self.standby = text
+end
+
 ---------------------------------------------------------------- asking
 
 local function note_error(self, err)
@@ -233,9 +262,21 @@ local function note_error(self, err)
    self.error = err
 end
 
+-- Where there are several, one may take over at any time.
+local function ask_controllers(self)
+   self.helper:ask({ op = "controllers" }, function(reply)
+      if reply then
+         take_controllers(self, reply)
+      end
+   end)
+end
+
 --- Ask for nodes and jobs now; fn() afterwards, whether it went well or not.
 function Cluster:refresh(fn)
    local asked = loop.time()
+   if (self.controllers or 0) > 1 then
+      ask_controllers(self)
+   end
    self.helper:ask({ op = "nodes" }, function(reply, err)
       note_error(self, err)
       if reply then
@@ -278,6 +319,7 @@ function Cluster:start(refresh_s)
    local function tick()
       if turn % CONFIG_EVERY == 0 then
          ask_config(self)
+         ask_controllers(self)
       end
       turn = turn + 1
       self:refresh()

@@ -6,9 +6,12 @@ local advice = require "taut.advice"
 local answers = require "taut.events.answers"
 local explain = require "taut.explain"
 local fabric_answers = require "taut.fabric.answers"
+local history = require "taut.history"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
+local policy_state = require "taut.policy.state"
+local repair = require "taut.repair"
 local sys = require "taut.sys"
 local throttle = require "taut.events.throttle"
 
@@ -146,12 +149,18 @@ local function release(d, args, who, reply)
    end)
 end
 
-local function set_mode(d, mode)
+local function set_mode(d, mode, who)
+   if mode == "resume" then
+      local any = d.act:resume(who)
+      d.cluster:refresh()
+      return { resumed = any }
+   end
    d:set("mode", mode)
+   d.act:record { action = "mode " .. mode, who = who }
    sys.log("notice", "policy: mode is " .. mode)
    d.act.alerted = {}
    d.cluster:refresh()
-   return { mode = mode }
+   return { mode = mode, stopped = d.act.history.stopped and d.act.history.stopped.why }
 end
 
 local function set_switch(d, value)
@@ -217,12 +226,17 @@ local commands = {
    end },
    fabric = { false, function(d, args, _, uid, reply) fabric(d, args, uid, reply) end },
    release = { true, function(d, args, who, _, reply) release(d, args, who, reply) end },
-   policy = { true, function(d, args, _, _, reply)
-      if args.mode ~= "enable" and args.mode ~= "observe" then
-         return reply(nil, "policy: expected enable or observe")
+   policy = { true, function(d, args, who, _, reply)
+      if args.mode ~= "enable" and args.mode ~= "observe" and args.mode ~= "resume" then
+         return reply(nil, "policy: expected enable, observe or resume")
       end
-      reply(set_mode(d, args.mode))
+      reply(set_mode(d, args.mode, who))
    end },
+   policy_state = { false, function(d, _, _, _, reply) reply(policy_state(d)) end },
+   log = { false, function(d, args, _, _, reply) history.log(d, args, reply) end },
+   history = { false, function(d, args, _, _, reply) history.page(d, args, reply) end },
+   partitions = { false, function(d, _, _, _, reply) history.partitions(d, reply) end },
+   repair = { false, repair.answer },
    off = { true, function(d, _, _, _, reply) reply(set_switch(d, "off")) end },
    on = { true, function(d, _, _, _, reply) reply(set_switch(d, "on")) end },
    idle_nodes = { false, function(d, args, _, _, reply)

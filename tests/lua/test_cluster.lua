@@ -65,4 +65,40 @@ function tests.test_hints()
    lu.assertStrContains(c.hint, "lacks Alloc")
 end
 
+-- Two tautd, one beside each slurmctld, must not act both.
+function tests.test_only_the_tautd_beside_the_active_slurmctld_acts()
+   local function standby(active, here, ...)
+      local list = {}
+      for i, host in ipairs { ... } do
+         list[i] = { host = host }
+      end
+      return cluster.standby_of({ controllers = list, active = active }, here)
+   end
+   lu.assertNil(standby(0, "ctl", "ctl"))
+   lu.assertNil(standby(-1, "ctl", "ctl")) -- nobody else there
+   lu.assertNil(standby(0, "ctl1", "ctl1", "ctl2"))
+   lu.assertNil(standby(0, "ctl1.site.org", "ctl1", "ctl2"))
+   lu.assertEquals(standby(0, "ctl2", "ctl1", "ctl2"), "the active slurmctld is on ctl1")
+   lu.assertNil(standby(1, "ctl2", "ctl1", "ctl2"))
+   lu.assertEquals(standby(1, "ctl1", "ctl1", "ctl2"), "the active slurmctld is on ctl2")
+   lu.assertEquals(standby(-1, "ctl1", "ctl1", "ctl2"), "no slurmctld answers")
+   lu.assertNil(standby(1, "elsewhere", "ctl1", "ctl2")) -- there is no other tautd that would
+end
+
+function tests.test_several_controllers_are_asked_for_each_time()
+   local answers = { controllers = { controllers = { { host = "x1" }, { host = "x2" } },
+      active = 0 }, nodes = { nodes = {} }, jobs = { jobs = {} } }
+   local h = { asked = {} }
+   function h:ask(request, fn)
+      self.asked[#self.asked + 1] = request.op
+      fn(answers[request.op], not answers[request.op] and "no answer" or nil)
+   end
+   local c = cluster.new(h)
+   c:refresh()
+   lu.assertEquals(h.asked, { "nodes", "jobs" })
+   c.controllers = 2
+   c:refresh()
+   lu.assertEquals(h.asked[3], "controllers")
+end
+
 return tests

@@ -9,6 +9,18 @@ local function print_mode(s)
    local mode = s.mode == "enable" and "enable: slow nodes are drained"
       or "observe: nothing is drained (`taut policy enable` changes that)"
    print("mode        " .. mode)
+   local function say(word, text)
+      report.wrap(text, ("%-12s"):format(word), (" "):rep(12))
+   end
+   if s.stopped then
+      say("stopped", s.stopped.why .. "; `taut policy resume` goes on")
+   end
+   for _, cap in pairs(s.capped) do
+      say("at a cap", cap.why .. "; `taut policy resume` goes on")
+   end
+   if s.standby then
+      say("standing by", s.standby)
+   end
    if s.switch == "off" then
       print("checks      off (`taut on` starts them)")
    end
@@ -41,6 +53,9 @@ local function print_troubles(s)
    say("lost", s.store.lost > 0 and report.count(s.store.lost, "row") or nil)
    say("slurm", s.slurm_error and "does not answer: " .. s.slurm_error)
    say("hint", s.hint)
+   say("metrics", s.metrics_error)
+   say("on_event", s.on_event.error and ("%s: %s"):format(s.on_event.program or "-",
+      s.on_event.error))
    say("config", s.config_error and "not taken: " .. s.config_error)
    say("refused", (s.refused > 0 or s.refused_streams > 0) and ("%s, %s without a token"):format(
       report.count(s.refused, "message"), report.count(s.refused_streams, "stream")) or nil)

@@ -1,0 +1,58 @@
+--- Answers from the store about the past: the log of actions, and pages of what a replay needs.
+local json = require "taut.json"
+local hostlist = require "taut.hostlist"
+local loop = require "taut.loop"
+
+local history = {}
+
+local PAGE = 5000
+local LOG_MAX = 10000
+
+local PAGES = { verdicts = "verdicts_from", before = "verdicts_before", actions = "actions_from" }
+
+local function number(v, fallback)
+   return type(v) == "number" and v == v and v or fallback
+end
+
+--- `taut policy log`: the latest actions.
+-- @param args { since, node, component, limit }
+function history.log(d, args, reply)
+   local limit = math.tointeger(number(args.limit, 1000)) or 1000
+   d.journal:flush()
+   d.journal:query("log", { since = number(args.since, 0), node = tostring(args.node or ""),
+      component = tostring(args.component or ""), limit = math.max(1, math.min(limit, LOG_MAX)) },
+      function(rows, err)
+         if not rows then
+            return reply(nil, err)
+         end
+         for _, row in ipairs(rows) do
+            row.evidence = row.evidence and json.decode(row.evidence) or nil
+         end
+         reply { actions = rows, now = loop.time() }
+      end)
+end
+
+--- A page of history: { what = "verdicts" | "before" | "actions", since, after }.
+function history.page(d, args, reply)
+   local name = PAGES[args.what]
+   if not name then
+      return reply(nil, "history: what: expected verdicts, before or actions")
+   end
+   local after = args.what == "before" and tostring(args.after or "") or number(args.after, 0)
+   d.journal:flush()
+   d.journal:query(name, { since = number(args.since, 0), after = after, limit = PAGE },
+      function(rows, err)
+         reply(rows and { rows = rows, more = #rows == PAGE }, err)
+      end)
+end
+
+--- The partitions as Slurm has them now, and the time here.
+function history.partitions(d, reply)
+   local out = {}
+   for name, nodes in pairs(d.cluster.partitions) do
+      out[name] = hostlist.compress(nodes)
+   end
+   reply { partitions = out, now = loop.time() }
+end
+
+return history

@@ -1,0 +1,212 @@
+--- A dry run on history: what these settings would have done with the verdicts that are stored.
+--
+-- Pure: rows in, list and sums out.  History knows verdicts and what was done with nodes then; it
+-- does not know jobs that waited, nodes that were down or somebody else's, or reservations, so
+-- that capability_hold and MAINT hold nothing back here.  A machine-wide change was an alert then
+-- and no row.  A drained node counts as clean when its verdict was taken back.
+local policy = require "taut.policy"
+
+local replay = {}
+
+local TICK_S = 600 -- how often it is decided anew without news: tautd does so with each refresh
+
+local function decoded(row, decode)
+   local e = row.evidence and decode(row.evidence)
+   return type(e) == "table" and e or {}
+end
+
+-- A verdict row as policy.decide wants it; nil when it is none that stands.
+local function verdict_of(o, row)
+   local c = o.topology.component_id[row.component]
+   if not c or row.state ~= "slow" and row.state ~= "failed" then
+      return nil, c
+   end
+   local e = decoded(row, o.decode)
+   return { c = c, state = row.state, left = type(e.left) == "number" and e.left
+      or row.state == "failed" and 0 or 0.5, since = row.time, whole = type(e.whole) == "string"
+      and e.whole or nil }, c
+end
+
+-- All rows in order of time; verdicts before what was done at the same moment.
+local function merged(o)
+   local rows = {}
+   for _, r in ipairs(o.verdicts) do
+      rows[#rows + 1] = { time = r.time, order = 2 * #rows, verdict = r }
+   end
+   for _, r in ipairs(o.actions) do
+      rows[#rows + 1] = { time = r.time, order = 2 * #rows + 1, action = r }
+   end
+   table.sort(rows, function(a, b)
+      return a.time < b.time or a.time == b.time and a.order < b.order
+   end)
+   return rows
+end
+
+local function add(run, time, what, node, component, why)
+   run.list[#run.list + 1] = { time = time, what = what, node = node, component = component,
+      why = why }
+end
+
+local function gone(run, node, time)
+   local d = run.h.drained[node]
+   if d then
+      run.sums.node_hours = run.sums.node_hours + (time - d.time) / 3600
+      run.h.drained[node] = nil
+      return true
+   end
+   return false
+end
+
+local function what_of(v)
+   return v.state == "failed" and "failed" or ("slow at %d%%"):format(math.floor(v.left * 100 +
+      0.5))
+end
+
+local function carry_out(run, a, now)
+   local s = run.sums
+   if a.action == "drain" then
+      policy.note(run.h, a, now)
+      s.drains, run.nodes[a.node] = s.drains + 1, true
+      s.flaps = s.flaps + (a.forever and 1 or 0)
+      add(run, now, a.forever and "drain for good" or "drain", a.node, a.component,
+         what_of(a.verdict) .. (a.times > 1 and (", time %d"):format(a.times) or ""))
+   elseif a.action == "release" then
+      gone(run, a.node, now)
+      s.releases = s.releases + 1
+      add(run, now, "release", a.node, a.component, "clean again")
+   else
+      policy.note(run.h, a, now)
+      s.stops = s.stops + 1
+      add(run, now, a.action == "stop" and "stop acting" or "observe from here", nil, nil, a.why)
+   end
+end
+
+-- The word before the colon says which rule it is: "cap", "stopped", "capability_hold".
+local function rule_of(why)
+   return why:match "^([%w_]+):" or why:find "capability" and "capability_hold" or "other"
+end
+
+local function note_held(run, held, now)
+   for name, e in pairs(held) do
+      local rule = rule_of(e.why)
+      if run.held[name] ~= rule then
+         run.held[name] = rule
+         run.sums.held[rule] = (run.sums.held[rule] or 0) + 1
+         add(run, now, "held back", name, e.component, e.why)
+      end
+   end
+   for name in pairs(run.held) do
+      run.held[name] = held[name] and run.held[name] or nil
+   end
+end
+
+local function count(map)
+   local n = 0
+   for _ in pairs(map) do
+      n = n + 1
+   end
+   return n
+end
+
+local function decide(run, now)
+   local verdicts, o = {}, run.o
+   for _, v in pairs(run.standing) do
+      verdicts[#verdicts + 1] = v
+   end
+   local d = policy.decide { topology = o.topology, settings = o.settings, cluster = o.cluster,
+      history = run.h, now = now, mode = "enable", verdicts = verdicts,
+      clean = function() return math.maxinteger end }
+   for _, a in ipairs(d.actions) do
+      carry_out(run, a, now)
+   end
+   note_held(run, d.held, now)
+   for c, what in pairs(d.measures) do
+      run.measures[c] = what
+   end
+   run.sums.at_once = math.max(run.sums.at_once, count(run.h.drained))
+end
+
+-- What administrators did then, they would have done: only that it must have happened to a node
+-- that is drained here, too.
+local function take_action(run, r)
+   local s, forget = run.sums, false
+   s.really[r.action] = (s.really[r.action] or 0) + 1
+   if r.action == "release" or r.action == "resumed" or r.action == "taken over" then
+      if gone(run, r.node, r.time) then
+         add(run, r.time, r.action, r.node, r.component, "as it was then, by " .. (r.who or "?"))
+      end
+   elseif r.action == "repaired" then
+      forget = true
+   elseif r.action == "resume" and policy.resume(run.h) then
+      add(run, r.time, "go on", nil, nil, "as it was then, by " .. (r.who or "?"))
+   end
+   if forget then
+      policy.forget(run.h, { r.node })
+   end
+end
+
+-- Decisions between two rows: an hourly cap has room again without any news.
+local function pass_time(run, from, to)
+   if next(run.standing) == nil then
+      return
+   end
+   for now = from + TICK_S, to - 1, TICK_S do
+      if next(run.held) then
+         decide(run, now)
+      end
+   end
+end
+
+local function take_verdict(run, r)
+   local v, c = verdict_of(run.o, r)
+   if not c then
+      run.sums.unknown = run.sums.unknown + 1
+      return
+   end
+   if v then
+      run.sums.verdicts = run.sums.verdicts + 1
+   end
+   run.standing[c] = v
+   decide(run, r.time)
+end
+
+--- Play history again.
+-- @param o table: topology, settings (the `policy` section), cluster (policy.cluster's, with the
+--   site's partitions), since, till (seconds), before (the last verdict row of each component
+--   before since), verdicts, actions (rows since then, in order), decode (JSON → table)
+-- @return list of { time, what, node, component, why }; sums: verdicts, drains, nodes, at_once,
+--   node_hours, releases, flaps, stops, held (rule → nodes), measures (word → components), really
+--   (action → how often, as stored), unknown (rows of components the topology has not)
+function replay.run(o)
+   local run = { o = o, h = policy.history(), standing = {}, held = {}, nodes = {}, measures = {},
+      list = {}, sums = { verdicts = 0, drains = 0, at_once = 0, node_hours = 0, releases = 0,
+         flaps = 0, stops = 0, held = {}, measures = {}, really = {}, unknown = 0 } }
+   for _, r in ipairs(o.before) do
+      local v, c = verdict_of(o, r)
+      if c then
+         run.standing[c] = v
+      end
+   end
+   local last = o.since
+   decide(run, last)
+   for _, r in ipairs(merged(o)) do
+      pass_time(run, last, r.time)
+      last = r.time
+      if r.verdict then
+         take_verdict(run, r.verdict)
+      else
+         take_action(run, r.action)
+      end
+   end
+   pass_time(run, last, o.till)
+   for node in pairs(run.h.drained) do
+      run.sums.node_hours = run.sums.node_hours + (o.till - run.h.drained[node].time) / 3600
+   end
+   for _, what in pairs(run.measures) do
+      run.sums.measures[what] = (run.sums.measures[what] or 0) + 1
+   end
+   run.sums.nodes = count(run.nodes)
+   return run.list, run.sums
+end
+
+return replay

@@ -1,0 +1,24 @@
+--- The history of policy.lua out of what the store kept.
+
+--- @param h history
+-- @param drained rows of the table of the same name
+-- @param actions rows of the log, the newest first
+-- @param stops value of the setting "policy_stops", or nil
+-- @param decode function(text) → table or nil
+return function(h, drained, actions, stops, decode)
+   for _, row in ipairs(drained) do
+      h.drained[row.node] = h.drained[row.node] or decode(row.data)
+   end
+   local repaired = {}
+   for _, row in ipairs(actions) do
+      if row.action == "repaired" then
+         repaired[row.node] = true
+      elseif row.action == "drain" and row.result == "done" and not repaired[row.node] then
+         table.insert(h.drains, { node = row.node, component = row.component, time = row.time })
+      end
+   end
+   local kept = stops and decode(stops)
+   if type(kept) == "table" then
+      h.stopped, h.capped, h.wide = kept.stopped, kept.capped or {}, kept.wide
+   end
+end
