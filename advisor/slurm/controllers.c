@@ -48,11 +48,10 @@ int taut_slurm_controllers(const json_t *request, json_t *reply)
     }
     for (uint32_t i = 0; i < conf->control_cnt; i++)
         if (conf->control_machine[i] != NULL)
-            json_array_append_new(
-                list,
-                describe(conf->control_machine[i],
-                         conf->control_addr != NULL ? conf->control_addr[i]
-                                                    : NULL));
+            json_array_append_new(list, describe(conf->control_machine[i],
+                                                 conf->control_addr != NULL
+                                                     ? conf->control_addr[i]
+                                                     : NULL));
     int active = find_active(conf->control_cnt);
     taut_free_conf(conf);
     json_object_set_new(reply, "controllers", list);

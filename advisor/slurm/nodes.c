@@ -3,6 +3,8 @@
 #include <config.h>
 
 #include <errno.h>
+#include <stdbool.h>
+#include <time.h>
 
 #include "advisor/slurm/compat.h"
 #include "advisor/slurm/reply.h"
@@ -43,6 +45,36 @@ static json_t *describe_nodes(const node_info_msg_t *msg)
     return nodes;
 }
 
+static bool is_maintenance(const reserve_info_t *r, time_t now)
+{
+    return (r->flags & RESERVE_FLAG_MAINT) && r->start_time <= now &&
+           now < r->end_time && r->node_list != NULL;
+}
+
+/* Host lists of the maintenance reservations that have begun. */
+static json_t *list_maintenance(const reserve_info_msg_t *msg)
+{
+    json_t *lists = json_array();
+    time_t now = time(NULL);
+
+    for (uint32_t i = 0; i < msg->record_count; i++)
+        if (is_maintenance(&msg->reservation_array[i], now))
+            json_array_append_new(
+                lists, json_string(msg->reservation_array[i].node_list));
+    return lists;
+}
+
+static int add_maintenance(json_t *reply)
+{
+    reserve_info_msg_t *msg = NULL;
+
+    if (slurm_load_reservations(0, &msg) != 0)
+        return -1;
+    json_object_set_new(reply, "maintenance", list_maintenance(msg));
+    slurm_free_reservation_info_msg(msg);
+    return 0;
+}
+
 int taut_slurm_nodes(const json_t *request, json_t *reply)
 {
     node_info_msg_t *nodes = NULL;
@@ -62,7 +94,7 @@ int taut_slurm_nodes(const json_t *request, json_t *reply)
     json_object_set_new(reply, "nodes", describe_nodes(nodes));
     slurm_free_partition_info_msg(partitions);
     slurm_free_node_info_msg(nodes);
-    return 0;
+    return add_maintenance(reply);
 }
 
 int taut_slurm_partitions(const json_t *request, json_t *reply)

@@ -161,7 +161,19 @@ end
 
 ---------------------------------------------------------------- nodes
 
-local function take_nodes(self, nodes)
+-- A reservation for maintenance counts from the moment it begins: slurmctld marks its nodes a
+-- while later.
+local function mark_maintenance(self, lists)
+   for _, text in ipairs(lists or {}) do
+      for _, name in ipairs(hostlist.expand(text, NAMES_MAX) or {}) do
+         if self.nodes[name] then
+            self.nodes[name].maint = true
+         end
+      end
+   end
+end
+
+local function take_nodes(self, nodes, maintenance)
    self.nodes, self.partitions = {}, {}
    for _, n in ipairs(nodes) do
       self.nodes[n.name] = n
@@ -170,6 +182,7 @@ local function take_nodes(self, nodes)
          table.insert(self.partitions[p], n.name)
       end
    end
+   mark_maintenance(self, maintenance)
    self.nodes_at = loop.time()
 end
 
@@ -223,7 +236,8 @@ local function take_config(self, c)
 end
 
 -- Is this host one of slurmctld's, and not the one that is in control?  A tautd beside a standby
--- leaves acting to the one beside the active slurmctld; a tautd elsewhere has nobody to leave it to.
+-- leaves acting to the one beside the active slurmctld; a tautd elsewhere has nobody to leave it
+-- to.
 local function standby_of(reply, host)
    local function is_here(name)
       return name == host or name:match "^[^.]+" == host:match "^[^.]+"
@@ -280,7 +294,7 @@ function Cluster:refresh(fn)
    self.helper:ask({ op = "nodes" }, function(reply, err)
       note_error(self, err)
       if reply then
-         take_nodes(self, reply.nodes)
+         take_nodes(self, reply.nodes, reply.maintenance)
       end
    end)
    self.helper:ask({ op = "jobs" }, function(reply)

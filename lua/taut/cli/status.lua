@@ -45,7 +45,7 @@ end
 local function print_troubles(s)
    local function say(what, text)
       if text then
-         print(("%-11s %s"):format(what, text))
+         report.wrap(text, ("%-11s "):format(what), (" "):rep(12))
       end
    end
    say("database", s.store.error and ("cannot be written: %s; %d rows wait"):format(s.store.error,
@@ -134,7 +134,8 @@ local function print_alerts(s)
       if i == first then
          print "\nlast alerts"
       end
-      print(("  %-12s %s"):format(report.ago(s.alerts[i].time, s.now), s.alerts[i].text))
+      report.wrap(s.alerts[i].text, ("  %-12s "):format(report.ago(s.alerts[i].time, s.now)),
+         (" "):rep(15))
    end
 end
 

@@ -1,0 +1,264 @@
+#!/usr/bin/env bats
+# time limit: 300 s
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What follows from verdicts on a real slurmctld: caps, foreign reasons,
+# maintenance, slurmctld away, the circuit breaker, the site's program,
+# metrics, the dry run on history, repairs.  The verdicts are put into the
+# database: how they come about is for other files.  No probe runs here.
+
+load lib/tests.bash
+
+setup_file() {
+    can_have_lab || return 0
+    small_conf "$BATS_FILE_TMPDIR/small.lua"
+    lab_file policy lab up --torus 2x2x1 --node-cpus 1 --health-interval 3600 \
+        --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/small.lua"
+}
+teardown_file() { lab_file_end; }
+setup() { lab_test; }
+teardown() { lab_report; }
+
+# conf POLICY [LINE…]: the policy section, and other lines of taut.lua
+conf() {
+    { sed '/^policy = {/,$d' "$BATS_FILE_TMPDIR/small.lua"; printf '%s\n' "${@:2}" \
+        "policy = { $1 }"; } >"$BATS_FILE_TMPDIR/policy.lua"
+    conf_of "$BATS_FILE_TMPDIR/policy.lua"
+}
+
+# store: write rows, a JSON array "table", { … } a line, while tautd is away
+store() {
+    { printf '{"id":1,"op":"write","rows":['; paste -sd, -; printf ']}\n'; } | tr -d '\n' |
+        lab exec bash -c "{ cat; echo; } | '$TAUT_PREFIX/sbin/tautd' --store /var/lib/taut/taut.db" |
+        grep -q '"ok":true.*"count"\|"count".*"ok":true' || return
+    lab exec bash -c 'chown --reference=/var/lib/taut /var/lib/taut/*'
+}
+
+now() { date +%s; }
+
+# slow COMPONENT [LEFT [SINCE]]: rows of a component that is slow
+slow() {
+    local left=${2:-0.25} since=${3:-$(now)} evidence
+    evidence="{\\\"left\\\":$left,\\\"tests\\\":[1,2,3]}"
+    echo "[\"component\",{\"name\":\"$1\",\"data\":\"{\\\"state\\\":\\\"slow\\\",\\\"since\\\":$since,\\\"left\\\":$left,\\\"tests\\\":9,\\\"good\\\":0,\\\"busy\\\":0,\\\"run\\\":[],\\\"confirmed\\\":[],\\\"tied\\\":[]}\"}]"
+    echo "[\"verdict\",{\"time\":$since,\"component\":\"$1\",\"was\":\"suspect\",\"state\":\"slow\",\"evidence\":\"$evidence\"}]"
+}
+
+# begin POLICY COMPONENT[=LEFT]…: a tautd with this policy that knows no more
+# than that these are slow
+begin() {
+    local policy=$1 c
+    shift
+    lab daemon stop tautd
+    lab exec bash -c 'rm -f /var/lib/taut/*'
+    resume_all
+    conf "$policy" "${LINES_BESIDE[@]}"
+    for c; do slow "${c%=*}" "$([[ $c == *=* ]] && echo "${c#*=}" || echo 0.25)"; done | store
+    mark
+    start_tautd
+}
+
+drained() { scene_drained | cut -d'|' -f1 | sort | paste -sd' '; }
+is_drained() { [ "$(drained)" = "$1" ]; }
+held() { status 'for _, v in ipairs(s.held) do print(v.node .. "|" .. v.why) end' | sort; }
+holds() { held | grep -q -- "$1"; }
+log_has() { lab exec taut policy log "${@:2}" | grep -Eq -- "$1"; }
+
+# narrow COMMAND…: no line of what it prints on a terminal is wider than 80
+narrow() {
+    local LC_ALL=C.UTF-8
+    lab exec script -qec "stty cols 80; exec taut $*" /dev/null | tr -d '\r' >"$BATS_TEST_TMPDIR/typed"
+    [ -s "$BATS_TEST_TMPDIR/typed" ] && ! grep -E '^.{81}' "$BATS_TEST_TMPDIR/typed"
+}
+
+@test "the worst go first; at the cap it stops until somebody says go on" {
+    begin 'cap_nodes = 2, per_hour = false' n1/tx=0.6 n2/tx=0.1 n3/rx=0.3
+    wait_until 20 is_drained "n2 n3"
+    wait_until 10 holds 'n1|cap: 2 of at most 2 nodes of partition batch'
+    says tautd 'reached a cap and only observes now: cap: 2 of at most 2'
+    [[ $(shown_reason n2) == 'taut: tx at 10%'* ]]
+    [[ $(shown_reason n3) == 'taut: rx at 30%'* ]]
+    narrow status
+    grep -q '^at a cap ' "$BATS_TEST_TMPDIR/typed"
+    # room alone changes nothing
+    lab exec taut release n3
+    sleep 3
+    is_drained n2
+    narrow policy
+    lab exec taut policy resume | grep -qx 'going on'
+    wait_until 10 is_drained "n1 n2"
+    lab exec taut policy resume | grep -qx 'nothing was stopped'
+    narrow policy log
+    log_has 'drain +n2 +taut: tx at 10%'
+    log_has 'release +n3 +\(root\)'
+    log_has 'tests 1 2 3|slow at 10%' --evidence -n n2
+    [ "$(lab exec taut policy log --json -n n2 | lab_json 'print(d.actions[1].component, d.actions[1].evidence.left)')" = $'n2/tx\t0.1' ]
+}
+
+@test "what others did to a node is theirs; nothing acts in maintenance" {
+    begin 'cap_nodes = 8, per_hour = false'
+    lab exec scontrol update nodename=n1 state=drain reason='bad dimm'
+    lab exec scontrol create reservation=maint flags=maint,ignore_jobs nodes=n2 \
+        users=root starttime=now duration=60 >/dev/null
+    lab daemon stop tautd
+    { slow n1/tx; slow n2/tx; slow n3/tx; } | store
+    start_tautd
+    wait_until 10 scene_is_drained n3
+    holds 'n1|it is drained already: bad dimm'
+    holds 'n2|it is in a maintenance reservation'
+    [ "$(full_reason n1)" = 'bad dimm' ]
+    ! scene_is_drained n2
+    lab exec scontrol delete reservation=maint >/dev/null
+    wait_until 20 scene_is_drained n2
+    # somebody else takes one of ours over, and we do not give it back
+    lab exec scontrol update nodename=n3 reason='mine now'
+    wait_until 30 log_has 'taken over +n3'
+    ! lab exec taut release n3
+    [ "$(full_reason n3)" = 'mine now' ]
+}
+
+@test "the job at the head of the queue keeps its nodes" {
+    begin 'cap_nodes = 8, per_hour = false'
+    lab exec sbatch -Q -N 8 --exclusive -o /dev/null --wrap 'sleep 300'
+    lab exec sbatch -Q -N 7 --exclusive -o /dev/null --wrap true
+    lab daemon stop tautd
+    { slow n1/tx 0.2; slow n2/tx; } | store
+    start_tautd
+    # 8 usable nodes, 7 needed: one may go
+    wait_until 20 eval '[ "$(scene_drained | wc -l)" -eq 1 ]'
+    wait_until 10 holds 'capability_hold: job [0-9]*, at the head of the queue, needs 7 of 7'
+    cancel_all
+    wait_until 30 is_drained "n1 n2"
+}
+
+@test "slurmctld away: said once, tried again, done when it is back" {
+    begin 'cap_nodes = 8, per_hour = false, stale_s = 86400' n1/tx
+    wait_until 20 is_drained n1
+    lab daemon stop slurmctld
+    mark
+    ! lab exec taut release n1
+    sleep 4
+    lab daemon start slurmctld
+    wait_until 30 lab exec scontrol ping
+    wait_until 20 lab exec taut release n1
+    is_drained ""
+    says tautd 'cannot ask Slurm'
+    one_line tautd 'cannot ask Slurm'
+    wait_until 10 says tautd 'Slurm answers again'
+}
+
+@test "many verdicts at once: the circuit breaker" {
+    LINES_BESIDE=('refresh_s = 2')
+    begin 'cap_nodes = 8, per_hour = false, breaker_verdicts = 3' n1/tx n2/tx n3/tx
+    wait_until 10 says tautd 'stopped acting: 3 components became slow or failed within 1 h'
+    holds 'n2|stopped: 3 components'
+    nothing_drained
+    narrow status
+    grep -q '^stopped  ' "$BATS_TEST_TMPDIR/typed"
+    # a restart forgets nothing
+    lab daemon restart tautd
+    wait_until 10 holds 'n2|stopped: 3 components'
+    lab exec taut policy enable | grep -q 'but nothing is done'
+    lab exec taut policy resume
+    wait_until 10 is_drained "n1 n2 n3"
+}
+
+@test "on_event: the site's program is told, as nobody, one at a time" {
+    lab exec install -d -m 777 /var/spool/told
+    lab exec install -m 755 /dev/stdin /etc/taut/tell <<'END'
+#!/bin/sh
+cat >>/var/spool/told/events
+{ echo; id -un; } >>/var/spool/told/events
+END
+    begin 'cap_nodes = 8, per_hour = false, on_event = { "/etc/taut/tell" }' n1/tx
+    wait_until 20 eval 'lab exec grep -q "\"drain\"" /var/spool/told/events'
+    lab exec grep -q '"node":"n1"' /var/spool/told/events
+    [ "$(lab exec sed -n 2p /var/spool/told/events)" = nobody ]
+    # one that hangs holds nobody up
+    lab exec bash -c 'printf "#!/bin/sh\nsleep 1000\n" >/etc/taut/tell'
+    lab exec taut policy observe
+    lab exec timeout 3 taut status >/dev/null
+}
+
+# ask REQUEST: what the metrics' port answers to these bytes
+ask() {
+    lab exec timeout 20 bash -c 'exec 3<>/dev/tcp/127.0.0.1/6825; printf "$1" >&3; cat <&3' _ "$1"
+}
+
+@test "metrics: what Prometheus reads, and rude clients" {
+    begin 'cap_nodes = 8, per_hour = false' n1/tx r1.0.0/X+
+    wait_until 20 is_drained n1
+    ask 'GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' | tr -d '\r' >"$BATS_TEST_TMPDIR/answer"
+    grep -qx 'HTTP/1.1 200 OK' "$BATS_TEST_TMPDIR/answer"
+    grep -qx 'Content-Type: text/plain; version=0.0.4; charset=utf-8' "$BATS_TEST_TMPDIR/answer"
+    sed '1,/^$/d' "$BATS_TEST_TMPDIR/answer" >"$BATS_TEST_TMPDIR/metrics"
+    cat >"$BATS_TEST_TMPDIR/read.lua" <<'END'
+package.path = arg[1] .. "/?.lua;" .. package.path
+local _, v = require "promparse".read(io.read "a")
+assert(v["taut_nodes_drained{}"] == 1)
+assert(v["taut_components{kind=tx,state=slow}"] == 1)
+assert(v["taut_partition_cap{partition=batch}"] == 8)
+assert(v["taut_actions_total{action=drain}"] == 1)
+assert(v["taut_store_up{}"] == 1 and v["taut_slurm_up{}"] == 1)
+END
+    "$TAUT_PREFIX/bin/taut" --lua "$BATS_TEST_TMPDIR/read.lua" "$BATS_TEST_DIRNAME/../lua" <"$BATS_TEST_TMPDIR/metrics"
+    # twenty who say nothing: the loop goes on, and the next is served
+    lab exec bash -c 'for i in $(seq 20); do sleep 8 <>/dev/tcp/127.0.0.1/6825 & done; wait' &
+    local silent=$!
+    sleep 0.5
+    lab exec timeout 3 taut status >/dev/null
+    ask 'GET /other HTTP/1.0\r\n\r\n' | grep -q ' 404 '
+    ask 'POST /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n123456789' | grep -q '^HTTP/1.1 [45]'
+    wait $silent
+}
+
+@test "replay: what these settings, and others, would have done" {
+    begin 'cap_nodes = 8, per_hour = false' n1/tx n2/tx r1.0.0/X+
+    wait_until 20 is_drained "n1 n2"
+    narrow policy --replay 7
+    grep -Eq '^drains +2 on 2 nodes, at most 2 at once' "$BATS_TEST_TMPDIR/typed"
+    grep -Eq '^measures +avoid 1, drain 2' "$BATS_TEST_TMPDIR/typed"
+    grep -Eq '^really +drain 2' "$BATS_TEST_TMPDIR/typed"
+    run lab exec taut policy --replay 7 --set cap_nodes=1
+    [[ $output == *"observe from here"*"held back"*"drains      1 on 1 node"* ]]
+    [ "$(lab exec taut policy --replay 7 --set breaker_verdicts=2 --json | lab_json 'print(d.sums.drains, d.sums.stops)')" = $'0\t1' ]
+    run lab exec taut policy --replay 7 --set cap_nodes=many
+    [ "$status" -eq 1 ]
+    [[ $output == *'policy.cap_nodes: expected a whole number'* ]]
+    lab exec taut policy --replay 0 2>&1 | grep -q 'more than 0'
+    # it changes nothing
+    is_drained "n1 n2"
+}
+
+@test "repair: parts, whom to drain, and afterwards" {
+    begin 'cap_nodes = 8, per_hour = false' n2/tx r1.0.0/X+
+    wait_until 20 is_drained n2
+    narrow repair r1.0.0/X+
+    grep -Eq '^cable +r1.0.0/X\+ to r0.0.0/X\+' "$BATS_TEST_TMPDIR/typed"
+    grep -Eq '^cable out +no node loses the network' "$BATS_TEST_TMPDIR/typed"
+    grep -Eq 'scontrol update nodename=n\[4-5\]|scontrol update nodename=n\[0-1\]' "$BATS_TEST_TMPDIR/typed"
+    ! lab exec --user alice taut repair r1.0.0/X+ --done
+    lab exec taut repair r1.0.0/X+ --done | grep -q '^forgotten .*on probation for 24 h'
+    scene_is_state r1.0.0/X+ ok
+    is_drained n2
+    run lab exec taut repair n2 --done --release
+    [ "$status" -eq 0 ]
+    [[ $output == *"released     n2"* ]]
+    nothing_drained
+    log_has 'repaired +n2 +\(root\)'
+    run lab exec taut repair r9.9.9/X+
+    [ "$status" -eq 1 ]
+    [[ $output == *"neither a component nor a node"* ]]
+}
+
+@test "a function of the site decides; nonsense drains nobody" {
+    begin 'cap_nodes = 8, per_hour = false,
+        measure = function(v) if v.is_link then return "drain", { "n6" } end end' r1.0.0/X+ n1/tx
+    wait_until 20 is_drained "n1 n6"
+    conf 'cap_nodes = 8, per_hour = false, measure = function(v) return v.nonsense.more end'
+    lab daemon stop tautd
+    resume_all
+    start_tautd
+    sleep 3
+    lab exec taut status | grep -q 'nonsense'
+    nothing_drained
+}
