@@ -222,12 +222,14 @@ function Act:release(name, who, fn)
    self.history.asked[name] = self.history.drained[name]
    self.slurm:ask({ op = "resume", node = name }, function(reply, err)
       self.history.asked[name] = nil
+      local d = self.history.drained[name]
+      -- slurmctld, just started, gives a node back and calls that an error
+      local is_back = d and reply and reply.why == "not drained"
       if err then
          return fn(nil, err)
-      elseif not reply.done then
+      elseif not reply.done and not is_back then
          return fn(nil, ("%s: %s"):format(name, reply.why))
       end
-      local d = self.history.drained[name]
       drop(self, name)
       self:unwant(name)
       self:record { action = "release", node = name, component = d and d.component, who = who,

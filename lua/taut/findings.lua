@@ -123,6 +123,11 @@ local function decide(d)
    end
    local result = d.act:decide(verdicts, { topology = d.topo, clean = clean(d),
       machine_wide = d.diagnosis.machine_wide })
+   for c, why in pairs(result.remarks) do
+      if (d.measure_remarks or {})[c] ~= why then
+         sys.log("notice", ("%s: %s: %s"):format(d.topo.components[c], result.measures[c], why))
+      end
+   end
    d.measures, d.measure_remarks = result.measures, result.remarks
 end
 

@@ -172,7 +172,8 @@ END
     begin 'cap_nodes = 8, per_hour = false, on_event = { "/etc/taut/tell" }' n1/tx
     wait_until 20 eval 'lab exec grep -q "\"drain\"" /var/spool/told/events'
     lab exec grep -q '"node":"n1"' /var/spool/told/events
-    [ "$(lab exec sed -n 2p /var/spool/told/events)" = nobody ]
+    lab exec grep -qx nobody /var/spool/told/events
+    ! lab exec grep -qxE 'root|slurm' /var/spool/told/events
     # one that hangs holds nobody up
     lab exec bash -c 'printf "#!/bin/sh\nsleep 1000\n" >/etc/taut/tell'
     lab exec taut policy observe
@@ -202,7 +203,7 @@ assert(v["taut_store_up{}"] == 1 and v["taut_slurm_up{}"] == 1)
 END
     "$TAUT_PREFIX/bin/taut" --lua "$BATS_TEST_TMPDIR/read.lua" "$BATS_TEST_DIRNAME/../lua" <"$BATS_TEST_TMPDIR/metrics"
     # twenty who say nothing: the loop goes on, and the next is served
-    lab exec bash -c 'for i in $(seq 20); do sleep 8 <>/dev/tcp/127.0.0.1/6825 & done; wait' &
+    lab exec bash -c 'for i in $(seq 20); do sleep 6 <>/dev/tcp/127.0.0.1/6825 & done; wait' &
     local silent=$!
     sleep 0.5
     lab exec timeout 3 taut status >/dev/null
@@ -220,7 +221,7 @@ END
     grep -Eq '^really +drain 2' "$BATS_TEST_TMPDIR/typed"
     run lab exec taut policy --replay 7 --set cap_nodes=1
     [[ $output == *"observe from here"*"held back"*"drains      1 on 1 node"* ]]
-    [ "$(lab exec taut policy --replay 7 --set breaker_verdicts=2 --json | lab_json 'print(d.sums.drains, d.sums.stops)')" = $'0\t1' ]
+    [ "$(lab exec taut policy --replay 7 --set breaker_verdicts=1 --json | lab_json 'print(d.sums.drains, d.sums.stops)')" = $'0\t1' ]
     run lab exec taut policy --replay 7 --set cap_nodes=many
     [ "$status" -eq 1 ]
     [[ $output == *'policy.cap_nodes: expected a whole number'* ]]

@@ -229,6 +229,28 @@ function tests.test_damaged_memory_is_no_reason_to_fail()
    lu.assertEquals(#w.asked, 1)
 end
 
+-- slurmctld that had just started gave the node back, said "invalid state", and ever after
+-- "not drained": the node stayed on our list.
+function tests.test_a_node_that_is_back_already_is_released()
+   local w = new()
+   w.decide("n0")
+   w.asked[1].fn { done = true }
+   local ok, why
+   local function note(a, b)
+      ok, why = a, b
+   end
+   w.act:release("n0", "root", note)
+   w.asked[2].fn(nil, "Invalid node state specified")
+   lu.assertEquals({ ok, why }, { nil, "Invalid node state specified" })
+   w.act:release("n0", "root", note)
+   w.asked[3].fn { done = false, why = "not drained" }
+   lu.assertTrue(ok)
+   lu.assertEquals(w.released, { "n0 n0/tx" })
+   w.act:release("n7", "root", note)
+   w.asked[4].fn { done = false, why = "not drained" }
+   lu.assertEquals(why, "n7: not drained")
+end
+
 function tests.test_release_by_itself()
    local w = new { release_after_clean = 3 }
    w.decide("n0")

@@ -111,6 +111,12 @@ local function print_verdicts(s)
       end
       print ""
       report.table({ "COMPONENT", "VERDICT", "ACTION", ">LOW", "SINCE" }, rows)
+      for _, v in ipairs(s.verdicts) do
+         local why = s.measure_remarks[v.component]
+         if why then
+            report.wrap(("%s: %s: %s"):format(v.component, v.action or "-", why), "  ")
+         end
+      end
    end
 end
 
