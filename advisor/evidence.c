@@ -141,8 +141,7 @@ int taut_evidence_add(struct taut_evidence *e, const struct taut_pending *t)
     int rc = taut_graph_route(g, a, b, t->dst, &e->route);
     if (rc != 0)
         return rc;
-    void *test =
-        grow(e->test, e->n_tests, &e->room_tests, 1, sizeof(*e->test));
+    void *test = grow(e->test, e->n_tests, &e->room_tests, 1, sizeof(*e->test));
     if (test == NULL)
         return TAUT_ROUTE_NO_MEMORY;
     e->test = test;
@@ -171,10 +170,9 @@ void taut_evidence_users(struct taut_evidence *e, uint32_t c, uint32_t users)
 
     for (uint32_t i = p->first; e->n_tests > 0 && i < p->first + p->n; i++)
         if (e->stage[i].c == c && users >= 1)
-            e->stage[i].users =
-                (uint16_t)(users < TAUT_EVIDENCE_STREAMS
-                               ? users
-                               : TAUT_EVIDENCE_STREAMS);
+            e->stage[i].users = (uint16_t)(users < TAUT_EVIDENCE_STREAMS
+                                               ? users
+                                               : TAUT_EVIDENCE_STREAMS);
 }
 
 /* ---- who shares what ---- */
@@ -253,7 +251,8 @@ static void expect(const struct taut_evidence *e, struct taut_pending *p)
         known = fmin(known, cap * (double)e->left[e->stage[k].c]);
     }
     p->healthy_Bps = healthy;
-    p->expected_Bps = p->is_judged ? fmin(p->expected_Bps, known) : known;
+    p->expected_Bps =
+        p->is_judged ? p->expected_Bps * (known / healthy) : known;
     if (!p->is_judged)
         p->is_low = p->bw_Bps < e->rules.good * known;
     else if (known < healthy && p->bw_Bps >= e->rules.good * known)
@@ -403,9 +402,9 @@ static uint32_t way_back(struct taut_evidence *e, const struct taut_pending *p,
             continue;
         else if (i < e->route.stages)
             c = taut_graph_link(
-                g, e->route.link[e->route.has_sets && i > 0
-                                     ? e->route.end[i - 1]
-                                     : i]);
+                g,
+                e->route.link[e->route.has_sets && i > 0 ? e->route.end[i - 1]
+                                                         : i]);
         if (e->cleared_at[c] != e->serial)
             on[n++] = (struct taut_shown){c, (float)share, true};
     }
@@ -432,6 +431,7 @@ static void take_low(struct taut_evidence *e, const struct taut_pending *p,
     low->time = time;
     low->id = p->id;
     low->event = event;
+    low->job = p->job;
     low->serial = e->serial;
     low->src = p->src;
     low->dst = p->dst;

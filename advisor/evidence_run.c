@@ -101,8 +101,8 @@ int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
         i--;
     memmove(&run->entry[i + 1], &run->entry[i],
             (run->n - i) * sizeof(run->entry[0]));
-    run->entry[i] =
-        (struct taut_entry){.low = low, .share = (float)share, .by_ack = by_ack};
+    run->entry[i] = (struct taut_entry){
+        .low = low, .share = (float)share, .by_ack = by_ack};
     run->n++;
     low->refs++;
     e->acks += by_ack;
@@ -183,4 +183,43 @@ void taut_evidence_void(struct taut_evidence *e)
     }
     for (uint32_t i = 0; i < e->groups; i++)
         e->quiet[i] = -HUGE_VAL;
+}
+
+static bool is_on_route(struct taut_evidence *e, uint32_t src, uint32_t dst,
+                        uint32_t c)
+{
+    const struct taut_graph *g = e->g;
+
+    if (c == taut_graph_tx(src) || c == taut_graph_rx(dst))
+        return true;
+    if (g->at[src] == TAUT_GRAPH_NONE || g->at[dst] == TAUT_GRAPH_NONE ||
+        taut_graph_route(g, g->at[src], g->at[dst], dst, &e->route) != 0)
+        return false;
+    for (uint32_t i = 0; i < e->route.stages; i++) {
+        uint32_t first = e->route.has_sets && i > 0 ? e->route.end[i - 1] : i;
+        if (taut_route_is_sure(&e->route, i) &&
+            taut_graph_link(g, e->route.link[first]) == c)
+            return true;
+    }
+    return false;
+}
+
+/* Does the test still cross c, or its acknowledgements? */
+static bool still_crosses(struct taut_evidence *e, const struct taut_entry *x,
+                          uint32_t c)
+{
+    return x->by_ack ? is_on_route(e, x->low->dst, x->low->src, c)
+                     : is_on_route(e, x->low->src, x->low->dst, c);
+}
+
+void taut_evidence_reroute(struct taut_evidence *e)
+{
+    for (uint32_t c = 0; c < e->g->components; c++) {
+        struct taut_run *run = e->run[c];
+        for (uint32_t i = run == NULL ? 0 : run->n; i-- > 0;)
+            if (!still_crosses(e, &run->entry[i], c))
+                drop(e, run, i);
+        if (run != NULL && run->n == 0)
+            taut_run_clear(e, c);
+    }
 }

@@ -177,9 +177,8 @@ double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
      * spell. */
     for (uint32_t i = run->n; i-- > 0;) {
         double at = floor(run->entry[i].low->time / e->rules.spell_s);
-        bool is_first =
-            i == 0 ||
-            floor(run->entry[i - 1].low->time / e->rules.spell_s) < at;
+        bool is_first = i == 0 || floor(run->entry[i - 1].low->time /
+                                        e->rules.spell_s) < at;
         if (run->entry[i].low->time < since)
             break;
         if (!is_first)

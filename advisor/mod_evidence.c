@@ -164,6 +164,7 @@ static void read_test(lua_State *L, const struct taut_graph *g,
 
     t->phase = (uint32_t)whole(L, "phase", 1);
     t->id = whole(L, "id", 0);
+    t->job = whole(L, "job", 0);
     t->flows = 1;
     t->streams = (uint16_t)whole(L, "streams", 1);
     t->confirms = TAUT_GRAPH_NONE;
@@ -258,9 +259,8 @@ static void push_touched(lua_State *L, struct taut_lua_evidence *h)
     lua_newtable(L);
     for (uint32_t i = 0; i < e->n_touched; i++) {
         uint32_t c = e->touched[i];
-        if (!e->is_watched[c] &&
-            taut_evidence_judge(e, c, TAUT_GRAPH_NONE, -HUGE_VAL, &k) <
-                h->report)
+        if (!e->is_watched[c] && taut_evidence_judge(e, c, TAUT_GRAPH_NONE,
+                                                     -HUGE_VAL, &k) < h->report)
             continue;
         lua_pushinteger(L, (lua_Integer)c + 1);
         lua_rawseti(L, -2, ++n);

@@ -133,6 +133,7 @@ local function take_memory(d, kept)
       for _, row in ipairs(kept.components) do
          take_component(d, row, seen)
       end
+      d.diagnosis:restored()
    end
    for _, row in ipairs(kept.drained) do
       d.act.drained[row.node] = d.act.drained[row.node] or json.decode(row.data)
@@ -285,7 +286,7 @@ local function reload(d)
    if other_logs then
       start_ingest(d)
    end
-   d.diagnosis.topo, d.diagnosis.s = conf.topology, conf.diagnosis
+   d.diagnosis:reload(conf.topology, conf.diagnosis)
    d.meet.topo, d.meet.checks = conf.topology, conf.checks
    d.coverage.link_time, d.act.policy = conf.checks.link_time, conf.policy
    findings.review(d)
