@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs: the low tests of a component since the last that cleared it. */
+#include <config.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/evidence.h"
+
+struct taut_low *taut_evidence_low_new(struct taut_evidence *e, uint32_t n)
+{
+    struct taut_low *low =
+        calloc(1, sizeof(*low) + (size_t)n * sizeof(low->on[0]));
+
+    if (low == NULL)
+        return NULL;
+    low->refs = 1;
+    low->n = (uint16_t)n;
+    low->explained_by = TAUT_GRAPH_NONE;
+    low->confirms = TAUT_GRAPH_NONE;
+    e->lows++;
+    return low;
+}
+
+void taut_evidence_low_release(struct taut_evidence *e, struct taut_low *low)
+{
+    if (low == NULL || --low->refs > 0)
+        return;
+    e->lows--;
+    free(low);
+}
+
+static void drop(struct taut_evidence *e, struct taut_run *run, uint32_t i)
+{
+    e->acks -= run->entry[i].by_ack;
+    taut_evidence_low_release(e, run->entry[i].low);
+    run->n--;
+    memmove(&run->entry[i], &run->entry[i + 1],
+            (run->n - i) * sizeof(run->entry[0]));
+}
+
+static int make_room(struct taut_run *run)
+{
+    if (run->n < run->room)
+        return 0;
+    uint32_t room = run->room < 4 ? 4 : 2 * run->room;
+    struct taut_entry *entry =
+        realloc(run->entry, room * sizeof(run->entry[0]));
+    if (entry == NULL)
+        return -1;
+    run->entry = entry;
+    run->room = room;
+    return 0;
+}
+
+static struct taut_run *open_run(struct taut_evidence *e, uint32_t c)
+{
+    if (e->run[c] == NULL) {
+        struct taut_run *run = calloc(1, sizeof(*run));
+        if (run == NULL)
+            return NULL;
+        run->most_time = run->last_time = -HUGE_VAL;
+        e->run[c] = run;
+    }
+    return e->run[c];
+}
+
+/* Of one spell a few tests tell all; the lowest of them goes. */
+static void thin(struct taut_evidence *e, struct taut_run *run)
+{
+    double spell = floor(run->entry[run->n - 1].low->time / e->rules.spell_s);
+    uint32_t lowest = run->n - 1, same = 0;
+
+    for (uint32_t i = run->n; i-- > 0;) {
+        const struct taut_entry *x = &run->entry[i];
+        if (floor(x->low->time / e->rules.spell_s) < spell)
+            break;
+        same++;
+        if (x->share < run->entry[lowest].share)
+            lowest = i;
+    }
+    if (same > TAUT_EVIDENCE_SPELL_MAX)
+        drop(e, run, lowest);
+    else if (run->n > TAUT_EVIDENCE_RUN_MAX)
+        drop(e, run, 0);
+}
+
+int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
+                 double share, bool by_ack)
+{
+    struct taut_run *run = open_run(e, c);
+
+    if (run == NULL || make_room(run) < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    uint32_t i = run->n;
+    while (i > 0 && run->entry[i - 1].low->time > low->time)
+        i--;
+    memmove(&run->entry[i + 1], &run->entry[i],
+            (run->n - i) * sizeof(run->entry[0]));
+    run->entry[i] =
+        (struct taut_entry){.low = low, .share = (float)share, .by_ack = by_ack};
+    run->n++;
+    low->refs++;
+    e->acks += by_ack;
+    thin(e, run);
+    return 0;
+}
+
+void taut_run_clear(struct taut_evidence *e, uint32_t c)
+{
+    struct taut_run *run = e->run[c];
+
+    if (run == NULL)
+        return;
+    while (run->n > 0)
+        drop(e, run, run->n - 1);
+    free(run->entry);
+    free(run);
+    e->run[c] = NULL;
+}
+
+void taut_run_drop_acks(struct taut_evidence *e, uint32_t c)
+{
+    struct taut_run *run = e->run[c];
+
+    for (uint32_t i = run == NULL ? 0 : run->n; i-- > 0;)
+        if (run->entry[i].by_ack)
+            drop(e, run, i);
+    if (run != NULL && run->n == 0)
+        taut_run_clear(e, c);
+}
+
+void taut_evidence_expire(struct taut_evidence *e, uint32_t c, double before)
+{
+    struct taut_run *run = e->run[c];
+
+    while (run != NULL && run->n > 0 && run->entry[0].low->time < before)
+        drop(e, run, 0);
+    if (run != NULL && run->n == 0)
+        taut_run_clear(e, c);
+}
+
+int taut_evidence_restore(struct taut_evidence *e, uint32_t c,
+                          struct taut_low *low, double share, bool by_ack)
+{
+    if (!(share >= 0) || e->cleared[c] >= low->time)
+        return 0;
+    return taut_run_add(e, c, low, share, by_ack);
+}
+
+void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left)
+{
+    struct taut_run *run = e->run[c];
+
+    e->left[c] = (float)left;
+    for (uint32_t i = 0; run != NULL && i < run->n; i++) {
+        struct taut_low *low = run->entry[i].low;
+        if (left >= 1 && low->explained_by == c)
+            low->explained_by = TAUT_GRAPH_NONE;
+        else if (left < 1 && run->entry[i].share >= e->rules.good * left)
+            low->explained_by = c;
+    }
+}
+
+void taut_evidence_forget(struct taut_evidence *e, uint32_t c)
+{
+    taut_evidence_name(e, c, 1);
+    taut_run_clear(e, c);
+    e->good[c] = 0;
+}
+
+void taut_evidence_void(struct taut_evidence *e)
+{
+    for (uint32_t c = 0; c < e->g->components; c++) {
+        taut_evidence_forget(e, c);
+        e->cleared[c] = e->tested[c] = -HUGE_VAL;
+        e->tests[c] = 0;
+        e->reach[c] = 0;
+    }
+    for (uint32_t i = 0; i < e->groups; i++)
+        e->quiet[i] = -HUGE_VAL;
+}

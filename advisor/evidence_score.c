@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Weighing a run: log odds of "broken" against "busy". */
+#include <config.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "advisor/evidence.h"
+
+double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
+                          double since)
+{
+    const struct taut_run *run = e->run[o];
+    double best = 0;
+
+    if (run == NULL)
+        return 0;
+    for (uint32_t i = run->n; i-- > 0;) {
+        if (run->entry[i].low->time < since)
+            break;
+        best = fmax(best, run->entry[i].share);
+    }
+    if (run->most_time >= since)
+        best = fmax(best, run->most);
+    if (run->last_time >= since)
+        best = fmax(best, run->last);
+    return best;
+}
+
+bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
+                            const struct taut_low *low, double ceiling)
+{
+    if (low->explained_by == o)
+        return true;
+    if (e->cleared_at[o] >= low->serial)
+        return false;
+    for (uint32_t i = 0; i < low->n; i++)
+        if (low->on[i].c == o)
+            return low->on[i].share >= ceiling * (1 - e->rules.ceiling);
+    return false;
+}
+
+/* The chance that a busy network shows just the level of this test. */
+static double level_chance(const struct taut_evidence *e,
+                           const struct taut_low *low)
+{
+    const struct taut_evidence_rules *r = &e->rules;
+    double ratio = low->expected_Bps > 0
+                       ? (double)low->bw_Bps / (double)low->expected_Bps
+                       : 0;
+
+    if (ratio < r->floor)
+        return r->at_level * 0.1;
+    for (int k = 2; k <= 3; k++)
+        if (fabs(ratio * k - 1) < r->ceiling)
+            return r->at_fair;
+    return r->at_level;
+}
+
+/* What one event, and one spell, has told so far. */
+struct tally {
+    uint32_t serial;
+    double spell;
+    double flows;  /* of quiet tests in the event */
+    bool is_at;    /* one of these at the ceiling */
+    double level;  /* the largest chance of its level */
+    double events; /* log odds of the spell's quiet events */
+    double spell_level;
+    bool spell_at, spell_any;
+};
+
+static void close_event(const struct taut_evidence *e, struct tally *y,
+                        struct taut_case *out)
+{
+    const struct taut_evidence_rules *r = &e->rules;
+
+    if (y->flows > 0 && y->is_at) {
+        double chance = fmin(1, y->level * y->flows);
+        double w = -y->flows * log(r->contended) - log(chance);
+        y->events += fmin(w, r->event_most);
+        out->quiet++;
+    } else if (y->flows > 0) {
+        y->events += fmax(y->flows * log(r->contended), -r->event_most);
+    }
+    y->flows = 0;
+    y->is_at = false;
+    y->level = 0;
+}
+
+static void close_spell(const struct taut_evidence *e, struct tally *y,
+                        struct taut_case *out)
+{
+    close_event(e, y, out);
+    if (!y->spell_any)
+        return;
+    double w = y->events;
+    if (y->spell_at && w >= 0)
+        w = fmax(w, log(0.7 / y->spell_level));
+    else if (!y->spell_at)
+        w = fmin(w, -e->rules.miss);
+    out->score += fmin(w, e->rules.spell_most);
+    out->spells += y->spell_at;
+    y->events = 0;
+    y->spell_at = y->spell_any = false;
+    y->spell_level = 0;
+}
+
+static void weigh(const struct taut_evidence *e, struct tally *y,
+                  const struct taut_entry *x, uint32_t c, struct taut_case *out)
+{
+    const struct taut_low *low = x->low;
+    double spell = floor(low->time / e->rules.spell_s);
+    bool is_at = x->share >= out->best * (1 - e->rules.ceiling) ||
+                 out->best - x->share < 0.005;
+
+    if (spell > y->spell)
+        close_spell(e, y, out);
+    else if (low->serial != y->serial)
+        close_event(e, y, out);
+    y->spell = spell;
+    y->spell_any = true;
+    if (low->is_quiet)
+        y->flows += low->flows;
+    if (is_at) {
+        double level = level_chance(e, low);
+        if (out->at++ == 0)
+            out->first = low->time;
+        out->last = low->time;
+        out->events += low->serial != y->serial || out->at == 1;
+        y->spell_at = true;
+        y->spell_level = fmax(y->spell_level, level);
+        out->confirmed += low->confirms == c;
+        if (low->is_quiet) {
+            y->is_at = true;
+            y->level = fmax(y->level, level);
+        }
+    }
+    y->serial = low->serial;
+}
+
+/* The case of the entries from 'start' on. */
+static void weigh_from(const struct taut_evidence *e, uint32_t c,
+                       uint32_t start, uint32_t without, double ceiling,
+                       struct taut_case *out)
+{
+    const struct taut_run *run = e->run[c];
+    struct tally y = {.spell = -HUGE_VAL};
+
+    *out = (struct taut_case){.low = run->n, .start = start};
+    out->best = taut_evidence_best(e, c, run->entry[start].low->time);
+    for (uint32_t i = start; i < run->n; i++) {
+        const struct taut_low *low = run->entry[i].low;
+        if (low->explained_by != TAUT_GRAPH_NONE && low->explained_by != c)
+            continue;
+        if (without != TAUT_GRAPH_NONE &&
+            taut_evidence_explains(e, without, low, ceiling))
+            continue;
+        weigh(e, &y, &run->entry[i], c, out);
+    }
+    close_spell(e, &y, out);
+}
+
+double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
+                           uint32_t without, double since,
+                           struct taut_case *out)
+{
+    const struct taut_run *run = e->run[c];
+    double ceiling = 0;
+    struct taut_case one;
+
+    *out = (struct taut_case){.score = 0};
+    if (run == NULL || run->n == 0)
+        return 0;
+    if (without != TAUT_GRAPH_NONE)
+        ceiling = taut_evidence_best(e, without, since);
+    /* It may have been busy before it broke: the case may begin with any
+     * spell. */
+    for (uint32_t i = run->n; i-- > 0;) {
+        double at = floor(run->entry[i].low->time / e->rules.spell_s);
+        bool is_first =
+            i == 0 ||
+            floor(run->entry[i - 1].low->time / e->rules.spell_s) < at;
+        if (run->entry[i].low->time < since)
+            break;
+        if (!is_first)
+            continue;
+        weigh_from(e, c, i, without, ceiling, &one);
+        if (one.score > out->score || out->low == 0)
+            *out = one;
+    }
+    return out->score;
+}
