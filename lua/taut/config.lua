@@ -4,6 +4,7 @@
 -- units and constructors that `environment` gives it.  An error names file, line and what was
 -- expected; the caller keeps the configuration that was in force.
 local ingest = require "taut.ingest"
+local policy_rules = require "taut.policy.settings"
 local sandbox = require "taut.sandbox"
 local topology = require "taut.topology"
 
@@ -13,6 +14,11 @@ local units = {
    kB = 1e3, MB = 1e6, GB = 1e9,
    ms = 1e-3, seconds = 1, minutes = 60, hours = 3600, days = 86400,
 }
+
+-- What functions in a configuration may use besides.
+local library = { ipairs = ipairs, pairs = pairs, tonumber = tonumber, tostring = tostring,
+   type = type, math = { abs = math.abs, ceil = math.ceil, floor = math.floor, huge = math.huge,
+      max = math.max, min = math.min } }
 
 local function number(least, most, whole)
    return function(v)
@@ -165,16 +171,8 @@ local settings = {
       void_foreign = { 0.1, number(0.001, 10) },
       void_disagree = { 0.25, number(0.01, 10) },
    },
-   policy = {
-      router_link = { "avoid", one_of("avoid", "drain") },
-      nodes_per_component = { 4, number(1, 1000, true) },
-      cap_share = { 0.01, number(0, 1) },
-      cap_nodes = { nil, number(0, 1e6, true) },
-      per_hour = { 3, or_off(number(0, 1e6, true)) },
-      capability_hold = { true, flag },
-      probation_h = { 24, number(0, 1e4) },
-      release_after_clean = { false, or_off(number(1, 1000, true)) },
-   },
+   policy = policy_rules { number = number, one_of = one_of, flag = flag, text = text,
+      or_off = or_off },
    events = {
       follow = { {}, logs },
       follow_s = { 5, number(0.1, 3600) },
@@ -266,7 +264,7 @@ local function environment()
          if given[name] ~= nil then
             return given[name]
          end
-         return units[name]
+         return units[name] or library[name]
       end,
       __newindex = function(_, name, value) given[name] = value end,
    })
@@ -333,6 +331,12 @@ function config.fabric(paths)
    local conf
    conf, err = merge(path, given.fabric or {}, settings.fabric, "fabric")
    return conf and fabric_paths(conf, paths), err
+end
+
+--- The `policy` section alone: these settings over the defaults.
+-- @return settings, or nil and what is wrong
+function config.policy(given)
+   return merge("policy", given, settings.policy, "policy")
 end
 
 --- Load a configuration.
