@@ -1,6 +1,6 @@
---- Carries out what policy.lua decides, through taut-slurm, and keeps the list of our drains.
+--- Carries out what policy.lua decides, through taut-slurm, and keeps its history.
 --
--- In `observe` the same list is kept of what would have been drained.  An administrator's own
+-- In `observe` the list of what would have been drained is kept as well.  An administrator's own
 -- drain or resume always wins: it is noticed at the next look at Slurm and taken as it is.
 local loop = require "taut.loop"
 local policy = require "taut.policy"
@@ -12,21 +12,35 @@ local Act = {}
 Act.__index = Act
 
 local ALERTS = 100 -- kept for `taut status`
+local SAID_MAX = 16 -- nodes held back that are said one by one at once
 local SETTLE_S = 15 -- an answer of Slurm younger than this may not show our change yet
 
-local function record(self, node, action, who, text, result)
-   self.journal:add("action", { time = loop.time(), node = node, action = action, who = who,
-      reason = text, result = result })
+---------------------------------------------------------------- records
+
+--- Write into the log of actions (`taut policy log`).
+-- @param row table: action, and what is known of node, component, who, reason, result, evidence
+function Act:record(row)
+   row.time, row.node, row.who = row.time or loop.time(), row.node or "", row.who or "taut"
+   self.journal:add("action", row)
+   self.counts[row.action] = (self.counts[row.action] or 0) + 1
+   self.tell { event = row.action, node = row.node ~= "" and row.node or nil,
+      component = row.component, who = row.who, reason = row.reason, result = row.result }
 end
 
-local function keep(self, node, d)
-   self.drained[node] = d
-   self.journal:add("drained", { node = node, data = self.encode(d) })
+local function keep(self, node)
+   self.journal:add("drained", { node = node, data = self.encode(self.history.drained[node]) })
 end
 
 local function drop(self, node)
-   self.drained[node] = nil
+   self.history.drained[node] = nil
    self.journal:add("forget_drained", { node = node })
+end
+
+-- What stopped us outlives a restart.
+local function keep_stops(self)
+   self.journal:add("setting", { name = "policy_stops", value = self.encode {
+      stopped = self.history.stopped, capped = next(self.history.capped) and self.history.capped
+         or nil, wide = self.history.wide } })
 end
 
 --- Say something loudly: syslog, and the alerts of `taut status`.
@@ -39,91 +53,115 @@ function Act:say(text)
 end
 
 -- Once per node and cause; figures in the text go on changing.
-local function alert(self, node, cause, text)
-   if self.alerted[node] ~= cause then
-      self.alerted[node] = cause
-      self:say(text)
+local function is_news(self, node, cause)
+   local news = self.alerted[node] ~= cause
+   self.alerted[node] = cause
+   return news
+end
+
+---------------------------------------------------------------- draining
+
+local function slurm_refused(self, a, why, is_error)
+   local v = a.verdict
+   self.held[a.node] = { why = why, reason = a.reason, component = a.component, verdict = v }
+   if is_news(self, a.node, why) then
+      self:say(is_error and ("cannot drain %s: %s; trying again"):format(a.node, why)
+         or ("left %s alone: %s"):format(a.node, why))
+      self:record { action = is_error and "drain failed" or "left alone", node = a.node,
+         component = a.component, reason = a.reason, result = why, evidence = self.evidence(v) }
    end
 end
 
--- Drains that stand and those Slurm has been asked for: caps count both.
-local function standing(self)
-   local map = {}
-   for name, d in pairs(self.drained) do
-      map[name] = d
-   end
-   for name, d in pairs(self.busy) do
-      map[name] = d
-   end
-   return map
+local function drained(self, a)
+   policy.note(self.history, a, loop.time())
+   self.held[a.node], self.alerted[a.node] = nil, nil
+   keep(self, a.node)
+   self:record { action = "drain", node = a.node, component = a.component, reason = a.reason,
+      result = "done", evidence = self.evidence(a.verdict) }
+   self:say(("drained %s: %s"):format(a.node, a.reason))
+   self.cluster:refresh()
 end
 
---- A drain was carried out at this time (also one before a restart).
-function Act:note_time(time)
-   self.times[#self.times + 1] = time
-end
-
---- Drains of the last hour, those released since and those under way among them.
-function Act:last_hour(now)
-   local recent, n = {}, 0
-   for _, time in ipairs(self.times) do
-      if time > now - 3600 then
-         recent[#recent + 1] = time
-      end
-   end
-   for _ in pairs(self.busy) do
-      n = n + 1
-   end
-   self.times = recent
-   return #recent + n
-end
-
-local function send_drain(self, name, d)
-   self.busy[name] = d
-   self.slurm:ask({ op = "drain", node = name, reason = d.reason }, function(reply, err)
-      self.busy[name] = nil
-      if err then
-         alert(self, name, err, ("cannot drain %s: %s; trying again"):format(name, err))
-      elseif reply.done then
-         self.held[name] = nil
-         keep(self, name, d)
-         record(self, name, "drain", "taut", d.reason, "done")
-         self:note_time(d.time)
-         self:say(("drained %s: %s"):format(name, d.reason))
-         self.cluster:refresh()
+local function send_drain(self, a)
+   a.reason = self.reason_of(a.verdict, a)
+   self.history.asked[a.node] = { component = a.component, reason = a.reason, time = loop.time() }
+   self.slurm:ask({ op = "drain", node = a.node, reason = a.reason }, function(reply, err)
+      self.history.asked[a.node] = nil
+      if reply and reply.done then
+         drained(self, a)
       else
-         self.held[name] = { why = reply.why, reason = d.reason, component = d.component,
-            time = loop.time() }
-         alert(self, name, reply.why, ("left %s alone: %s"):format(name, reply.why))
+         slurm_refused(self, a, err or reply.why, err ~= nil)
       end
    end)
 end
 
---- A node is to be drained because of component c.
--- @param name node
--- @param component its name
--- @param text the reason
-function Act:want(name, component, text)
-   if self.drained[name] or self.busy[name] then
-      return
-   end
-   local now = loop.time()
-   local d = { component = component, reason = text, time = now }
-   local why = policy.held_back(name, self.policy, self.cluster, standing(self),
-      self:last_hour(now))
-   if why then
-      local node = self.cluster.nodes[name]
-      self.held[name] = { why = why, reason = text, component = component, time = now,
-         theirs = node and (node.drain or node.down or node.fail) }
-      alert(self, name, component .. why, ("would drain %s (%s), but %s"):format(name, text, why))
-   elseif self.mode() ~= "enable" then
-      self.held[name] = { why = "mode is observe", reason = text, component = component,
-         time = now }
-      alert(self, name, component .. "observe", ("would drain %s: %s (mode is observe)"):format(
-         name, text))
+local function stop(self, a)
+   policy.note(self.history, a, loop.time())
+   keep_stops(self)
+   local what = a.action == "stop" and "stopped acting" or "reached a cap and only observes now"
+   self:say(("%s: %s; `taut policy resume` goes on"):format(what, a.why))
+   self:record { action = a.action, result = a.why }
+end
+
+local function carry_out(self, a)
+   if a.action == "drain" then
+      send_drain(self, a)
+   elseif a.action == "release" then
+      self:release(a.node, "taut, after " .. a.why, function(ok, err)
+         if not ok and is_news(self, a.node, err) then
+            sys.log("warning", ("cannot release %s: %s"):format(a.node, err))
+         end
+      end)
    else
-      send_drain(self, name, d)
+      stop(self, a)
    end
+end
+
+-- Who would be drained, and what holds it back: said and recorded once for each cause.
+local function take_held(self, held, actions)
+   local concerned = {}
+   for _, a in ipairs(actions) do
+      concerned[a.node or ""] = true
+   end
+   for name in pairs(self.alerted) do
+      if not held[name] and not self.history.asked[name] and not concerned[name] then
+         self.alerted[name] = nil
+      end
+   end
+   self.held = held
+   local said = 0
+   for name, e in pairs(held) do
+      e.reason, e.time = self.reason_of(e.verdict, {}), loop.time()
+      if is_news(self, name, e.component .. (e.cause or e.cap or e.why)) then
+         said = said + 1
+         if said <= SAID_MAX then
+            self:say(e.cause == "observe"
+               and ("would drain %s: %s (mode is observe)"):format(name, e.reason)
+               or ("would drain %s (%s), but %s"):format(name, e.reason, e.why))
+         end
+         self:record { action = "would drain", node = name, component = e.component,
+            reason = e.reason, result = e.why, evidence = self.evidence(e.verdict) }
+      end
+   end
+   if said > SAID_MAX then
+      self:say(("would drain %d nodes more; `taut policy log` has them"):format(said - SAID_MAX))
+   end
+end
+
+--- Decide anew, and act.
+-- @param verdicts array as policy.decide wants it
+-- @param o table: topology, machine_wide, clean
+-- @return what policy.decide said
+function Act:decide(verdicts, o)
+   local d = policy.decide { topology = o.topology, settings = self.policy,
+      cluster = self.cluster, history = self.history, now = loop.time(), mode = self.mode(),
+      verdicts = verdicts, machine_wide = o.machine_wide, standby = self.cluster.standby,
+      clean = o.clean }
+   take_held(self, d.held, d.actions)
+   for _, a in ipairs(d.actions) do
+      carry_out(self, a)
+   end
+   return d
 end
 
 --- Nothing speaks against a node any more: it leaves the would-have-drained list.
@@ -132,62 +170,138 @@ function Act:unwant(name)
    self.alerted[name] = nil
 end
 
+--- Go on where a cap or the circuit breaker stopped us.
+-- @return whether anything had been stopped
+function Act:resume(who)
+   local any = policy.resume(self.history)
+   self.alerted = {}
+   keep_stops(self)
+   if any then
+      self:record { action = "resume", who = who }
+   end
+   return any
+end
+
+--- New settings: what the old ones stopped is decided anew.
+function Act:set_policy(settings)
+   self.policy = settings
+   if next(self.history.capped) then
+      self.history.capped = {}
+      keep_stops(self)
+   end
+end
+
+--- Nodes that were repaired: how often they were drained is forgotten.
+function Act:repaired(names, component, who)
+   policy.forget(self.history, names)
+   for _, name in ipairs(names) do
+      if self.history.drained[name] then
+         keep(self, name)
+      end
+      self:record { action = "repaired", node = name, component = component, who = who }
+   end
+end
+
+---------------------------------------------------------------- giving back
+
 --- Give a node back.
 -- @param name node
 -- @param who for the record
 -- @param fn called with true, or nil and why not
 function Act:release(name, who, fn)
+   self.history.asked[name] = self.history.drained[name]
    self.slurm:ask({ op = "resume", node = name }, function(reply, err)
+      self.history.asked[name] = nil
       if err then
          return fn(nil, err)
       elseif not reply.done then
          return fn(nil, ("%s: %s"):format(name, reply.why))
       end
-      local d = self.drained[name]
+      local d = self.history.drained[name]
       drop(self, name)
       self:unwant(name)
-      record(self, name, "release", who, d and d.reason, "done")
+      self:record { action = "release", node = name, component = d and d.component, who = who,
+         reason = d and d.reason, result = "done" }
       self.on_released(name, d)
       sys.log("notice", ("released %s (%s)"):format(name, who))
       self.cluster:refresh(function() fn(true) end)
    end)
 end
 
---- Compare our list with what Slurm says: somebody else may have resumed or re-labelled a node.
+local function given_back(self, name, d)
+   self:unwant(name)
+   self:record { action = "resumed", node = name, component = d.component, who = "administrator",
+      reason = d.reason, result = "seen" }
+   sys.log("notice", ("%s was resumed by an administrator"):format(name))
+   self.on_released(name, d)
+end
+
+-- Somebody else may have resumed or re-labelled a node of ours.
+local function reconcile_drained(self, name, d, node)
+   if not node.drain then
+      drop(self, name)
+      given_back(self, name, d)
+   elseif not reason.is_ours(node.reason) then
+      drop(self, name)
+      self:record { action = "taken over", node = name, component = d.component,
+         who = "administrator", reason = node.reason, result = "seen" }
+      sys.log("notice", ("%s has a reason of an administrator now"):format(name))
+   end
+end
+
+--- Compare our list with what Slurm says.
 function Act:reconcile()
-   for name, d in pairs(self.drained) do
-      local node = self.cluster.nodes[name]
-      if node and self.cluster.nodes_at > d.time + SETTLE_S and not self.busy[name] then
-         if not node.drain then
-            drop(self, name)
-            self:unwant(name)
-            record(self, name, "resumed", "administrator", d.reason, "seen")
-            sys.log("notice", ("%s was resumed by an administrator"):format(name))
-            self.on_released(name, d)
-         elseif not reason.is_ours(node.reason) then
-            drop(self, name)
-            record(self, name, "taken over", "administrator", node.reason, "seen")
-            sys.log("notice", ("%s has a reason of an administrator now"):format(name))
-         end
+   local cl = self.cluster
+   for name, d in pairs(self.history.drained) do
+      local node = cl.nodes[name]
+      if node and cl.nodes_at > d.time + SETTLE_S and not self.history.asked[name] then
+         reconcile_drained(self, name, d, node)
       end
    end
    for name, d in pairs(self.held) do
-      local node = self.cluster.nodes[name]
+      local node = cl.nodes[name]
       if d.theirs and node and not (node.drain or node.down or node.fail) then
-         self:unwant(name)
-         record(self, name, "resumed", "administrator", d.reason, "seen")
-         sys.log("notice", ("%s was resumed by an administrator"):format(name))
-         self.on_released(name, d)
+         given_back(self, name, d)
       end
    end
 end
 
+---------------------------------------------------------------- starting
+
+--- Take what the store kept.
+-- @param drained rows of the table of the same name
+-- @param actions rows of the log, the newest first
+-- @param stops value of the setting "policy_stops", or nil
+-- @param decode function(text) → table or nil
+function Act:restore(drained_rows, actions, stops, decode)
+   local h = self.history
+   for _, row in ipairs(drained_rows) do
+      h.drained[row.node] = h.drained[row.node] or decode(row.data)
+   end
+   local repaired = {}
+   for _, row in ipairs(actions) do
+      if row.action == "repaired" then
+         repaired[row.node] = true
+      elseif row.action == "drain" and row.result == "done" and not repaired[row.node] then
+         table.insert(h.drains, { node = row.node, component = row.component, time = row.time })
+      end
+   end
+   local kept = stops and decode(stops)
+   if type(kept) == "table" then
+      h.stopped, h.capped, h.wide = kept.stopped, kept.capped or {}, kept.wide
+   end
+end
+
 --- @param o table: slurm (helper), cluster, journal, policy (settings), mode() → text,
---   encode(table) → text, on_released(node name, drain or nil)
+--   encode(table) → text, on_released(node name, drain or nil), reason_of(verdict, action) → text
+--   of the drain, evidence(verdict) → text or nil, tell(event table): see on_event.lua
 function act.new(o)
+   local h = policy.history()
    return setmetatable({ slurm = o.slurm, cluster = o.cluster, journal = o.journal,
       policy = o.policy, mode = o.mode, encode = o.encode, on_released = o.on_released,
-      drained = {}, held = {}, busy = {}, alerted = {}, alerts = {}, times = {} }, Act)
+      reason_of = o.reason_of, evidence = o.evidence or function() end,
+      tell = o.tell or function() end, history = h, held = {}, alerted = {},
+      alerts = {}, counts = {} }, Act)
 end
 
 return act

@@ -5,6 +5,7 @@
 -- expected; the caller keeps the configuration that was in force.
 local diagnosis_rules = require "taut.diagnose.settings"
 local ingest = require "taut.ingest"
+local policy_rules = require "taut.policy.settings"
 local sandbox = require "taut.sandbox"
 local topology = require "taut.topology"
 
@@ -14,6 +15,11 @@ local units = {
    kB = 1e3, MB = 1e6, GB = 1e9,
    ms = 1e-3, seconds = 1, minutes = 60, hours = 3600, days = 86400,
 }
+
+-- What functions in a configuration may use besides.
+local library = { ipairs = ipairs, pairs = pairs, tonumber = tonumber, tostring = tostring,
+   type = type, math = { abs = math.abs, ceil = math.ceil, floor = math.floor, huge = math.huge,
+      max = math.max, min = math.min } }
 
 local function number(least, most, whole)
    return function(v)
@@ -129,16 +135,8 @@ local settings = {
       confirm = { 2, number(1, 20, true) },
    },
    diagnosis = diagnosis_rules(number),
-   policy = {
-      router_link = { "avoid", one_of("avoid", "drain") },
-      nodes_per_component = { 4, number(1, 1000, true) },
-      cap_share = { 0.01, number(0, 1) },
-      cap_nodes = { nil, number(0, 1e6, true) },
-      per_hour = { 3, or_off(number(0, 1e6, true)) },
-      capability_hold = { true, flag },
-      probation_h = { 24, number(0, 1e4) },
-      release_after_clean = { false, or_off(number(1, 1000, true)) },
-   },
+   policy = policy_rules { number = number, one_of = one_of, flag = flag, text = text,
+      or_off = or_off },
    events = {
       follow = { {}, logs },
       follow_s = { 5, number(0.1, 3600) },
@@ -230,7 +228,7 @@ local function environment()
          if given[name] ~= nil then
             return given[name]
          end
-         return units[name]
+         return units[name] or library[name]
       end,
       __newindex = function(_, name, value) given[name] = value end,
    })
@@ -299,10 +297,17 @@ function config.fabric(paths)
    return conf and fabric_paths(conf, paths), err
 end
 
+<<<<<<< HEAD
 --- The `diagnosis` section alone: these settings over the defaults.
 -- @return settings, or nil and what is wrong
 function config.diagnosis(given)
    return merge("diagnosis", given, settings.diagnosis, "diagnosis")
+=======
+--- The `policy` section alone: these settings over the defaults.
+-- @return settings, or nil and what is wrong
+function config.policy(given)
+   return merge("policy", given, settings.policy, "policy")
+>>>>>>> wt-plan
 end
 
 --- Load a configuration.

@@ -62,9 +62,9 @@ end
 local function build(d)
    local conf = d.conf
    d.topo = conf.topology
-   d.coverage = coverage.new(conf.checks.link_time)
+   d.coverage = coverage.new(conf.checks.link_time, #d.topo.components)
    d.diagnosis = diagnose.new(d.topo, conf.diagnosis)
-   d.measures = {}
+   d.measures, d.standing = {}, {}
    d.events = events.new(d)
    d.journal.on_observations = function(list) d.events:stored(list) end
    d.next_test = function()
@@ -86,7 +86,6 @@ local function build(d)
       on_job = function(...) on_job(d, ...) end,
       on_done = function(s) findings.take(d, s) end,
    }
-   d.act.policy = conf.policy
 end
 
 -- What was learnt about a machine that was wired otherwise speaks against nobody now: a changed
@@ -116,7 +115,8 @@ local function take_component(d, row, seen)
       return
    elseif c and k then
       d.diagnosis:restore(c, k)
-      d.coverage.tested[c] = k.last
+      findings.note_state(d, c)
+      d.coverage:touch(c, k.last or 0)
    elseif c then
       sys.log("warning", ("database: component %s: %s"):format(row.name, err))
    end
@@ -135,14 +135,11 @@ local function take_memory(d, kept)
       end
       d.diagnosis:restored()
    end
-   for _, row in ipairs(kept.drained) do
-      d.act.drained[row.node] = d.act.drained[row.node] or json.decode(row.data)
+   local stops
+   for _, row in ipairs(kept.settings) do
+      stops = row.name == "policy_stops" and row.value or stops
    end
-   for _, row in ipairs(kept.recent_actions) do
-      if row.action == "drain" then
-         d.act:note_time(row.time)
-      end
-   end
+   d.act:restore(kept.drained, kept.drains, stops, json.decode)
    d.events:restore(same and kept.evidence or {}, kept.blamed)
    for _, row in ipairs(kept.log_positions) do
       d.log_positions[row.path] = json.decode(row.data)
@@ -156,9 +153,10 @@ end
 
 -- Take what the store kept; fn() when all of it is there.
 local function load_memory(d, fn)
-   local names = { "components", "drained", "settings", "last_ids", "recent_actions", "evidence",
+   local names = { "components", "drained", "settings", "last_ids", "drains", "evidence",
       "blamed", "log_positions" }
-   local args = { limit = 1000, since = loop.time() - 86400 }
+   local days = math.max(1, d.conf.policy.flapping_days)
+   local args = { limit = 1000, since = loop.time() - days * 86400 }
    local left, kept = #names, {}
    for _, name in ipairs(names) do
       d.journal:query(name, args, function(rows, err)
@@ -288,7 +286,8 @@ local function reload(d)
    end
    d.diagnosis:reload(conf.topology, conf.diagnosis)
    d.meet.topo, d.meet.checks = conf.topology, conf.checks
-   d.coverage.link_time, d.act.policy = conf.checks.link_time, conf.policy
+   d.coverage:limit(conf.checks.link_time)
+   d.act:set_policy(conf.policy)
    findings.review(d)
    sys.log("notice", "configuration taken: " .. conf.path)
    return true
@@ -340,7 +339,9 @@ local function start_slurm(d)
    d.act = act.new { slurm = slurm, journal = d.journal, policy = d.conf.policy,
       -- without the list of drains that stand no cap holds
       mode = function() return d.remembers and (d.mode or d.conf.mode) or "observe" end,
-      encode = json.encode,
+      encode = json.encode, tell = d.tell,
+      reason_of = function(v, a) return findings.reason(d, v, a) end,
+      evidence = function(v) return findings.evidence(d, v) end,
       on_released = function(name, drain) findings.released(d, name, drain) end }
    d.cluster = cluster.new(slurm, function() findings.review(d) end)
    d.act.cluster = d.cluster

@@ -4,7 +4,6 @@ local json = require "taut.json"
 local judge = require "taut.judge"
 local loop = require "taut.loop"
 local memory = require "taut.memory"
-local policy = require "taut.policy"
 local reason = require "taut.reason"
 local samples = require "taut.events.samples"
 local stalls = require "taut.events.stalls"
@@ -69,11 +68,15 @@ local function telling_test(k)
    return best or k.run[#k.run]
 end
 
-local function reason_text(d, c, k)
+--- The text of a drain for a verdict.
+-- @param v verdict of policy.decide
+-- @param a its action: how often the node was drained for it, and whether it is for good
+function findings.reason(d, v, a)
+   local c, k = v.c, d.diagnosis:component(v.c)
    local test = telling_test(k)
-   return reason.format { kind = d.topo:kind(c), state = k.state, left = k.left or 1,
+   return reason.format { kind = d.topo:kind(c), state = v.state, left = v.left or 1,
       test = test, low = #k.run, tests = math.max(k.tests, #k.run),
-      job = test and k.run[#k.run].job,
+      job = test and k.run[#k.run].job, flaps = a.forever and a.times,
       cable = d.topo:is_link(c) and "cable " .. d.topo:cable(c) or nil }
 end
 
@@ -82,38 +85,82 @@ local function evidence(k)
    for i, t in ipairs(k.run) do
       ids[i] = t.id
    end
-   return json.encode { tests = ids, left = k.left, busy = k.busy }
+   return json.encode { state = k.state, tests = ids, left = k.left, busy = k.busy,
+      since = k.since, confirmed = #k.confirmed, all = k.tests }
 end
 
--- What the policy wants for a component that is slow or failed.
-local function apply_policy(d, c)
-   local k = d.diagnosis:component(c)
-   local name = d.topo.components[c]
-   local nodes, what = policy.nodes_for(d.topo, c, k.left or 1, d.conf.policy)
-   d.measures[c] = what
-   local text = reason_text(d, c, k)
-   for _, n in ipairs(nodes) do
-      d.act:want(d.topo.nodes[n], name, text)
+--- What stands behind a verdict, for the log of actions.
+function findings.evidence(d, v)
+   return evidence(d.diagnosis:component(v.c))
+end
+
+-- Clean tests of a drained node's component since its drain.
+local function clean(d)
+   return function(_, component)
+      local c = d.topo.component_id[component]
+      local k = c and d.diagnosis:component(c)
+      return k and k.state == "ok" and k.good or nil
    end
-   return what, text
 end
 
-local function on_change(d, change)
-   local c, topo = change.component, d.topo
-   local name, k = topo.components[c], d.diagnosis:component(c)
-   d.journal:add("verdict", { time = change.time, component = name, was = change.from,
-      state = change.to, evidence = evidence(k) })
-   if change.to == "slow" or change.to == "failed" then
-      local what, text = apply_policy(d, c)
-      d.act:say(("%s is %s: %s [%s]"):format(name, change.to, text:sub(7), what))
+local function is_decided(k)
+   return k.state == "slow" or k.state == "failed"
+end
+
+--- Note whether a verdict stands on component c.
+function findings.note_state(d, c)
+   d.standing[c] = is_decided(d.diagnosis:component(c)) or nil
+end
+
+-- Decide about all verdicts that stand, and act.
+local function decide(d)
+   local verdicts = {}
+   for c in pairs(d.standing) do
+      local k = d.diagnosis:component(c)
+      verdicts[#verdicts + 1] = { c = c, state = k.state, left = k.left, since = k.since,
+         whole = k.whole }
+   end
+   local result = d.act:decide(verdicts, { topology = d.topo, clean = clean(d),
+      machine_wide = d.diagnosis.machine_wide })
+   d.measures, d.measure_remarks = result.measures, result.remarks
+end
+
+local function tell_of(d, change, text)
+   local c = change.component
+   d.tell { event = "verdict", component = d.topo.components[c], was = change.from,
+      state = change.to, left = d.diagnosis:component(c).left, reason = text,
+      measure = d.measures[c] }
+end
+
+-- Say what a change means, after it was decided what follows from it.
+local function announce(d, change)
+   local c = change.component
+   local name, k = d.topo.components[c], d.diagnosis:component(c)
+   local text
+   if is_decided(k) then
+      text = findings.reason(d, { c = c, state = k.state, left = k.left }, {})
+      d.act:say(("%s is %s: %s [%s]"):format(name, change.to, text:sub(7), d.measures[c] or "-"))
    elseif change.from == "slow" or change.from == "failed" then
-      d.measures[c] = nil
-      for _, n in ipairs(topo:ends(c)) do
-         d.act:unwant(topo.nodes[n])
-      end
       sys.log("notice", ("%s is %s again"):format(name, change.to))
    elseif change.to == "suspect" then
       sys.log("notice", ("%s is suspect: %d low tests"):format(name, #k.run))
+   end
+   if is_decided(k) or change.from == "slow" or change.from == "failed" then
+      tell_of(d, change, text)
+   end
+end
+
+-- Verdicts that changed: stored, decided on, said.
+local function on_changes(d, changes)
+   for _, change in ipairs(changes) do
+      local c = change.component
+      findings.note_state(d, c)
+      d.journal:add("verdict", { time = change.time, component = d.topo.components[c],
+         was = change.from, state = change.to, evidence = evidence(d.diagnosis:component(c)) })
+   end
+   decide(d)
+   for _, change in ipairs(changes) do
+      announce(d, change)
    end
 end
 
@@ -121,22 +168,6 @@ local function remember(d, touched)
    for c in pairs(touched) do
       d.journal:add("component", { name = d.topo.components[c],
          data = memory.pack(d.diagnosis:component(c), d.topo) })
-   end
-end
-
--- Drained nodes whose components have been found well often enough are given back.
-local function release_clean(d)
-   local want = d.conf.policy.release_after_clean
-   for name, drain in pairs(want and d.act.drained or {}) do
-      local c = d.topo.component_id[drain.component]
-      local k = c and d.diagnosis:component(c)
-      if k and k.state == "ok" and k.good >= want and not d.act.busy[name] then
-         d.act:release(name, "taut, after " .. k.good .. " clean tests", function(ok, err)
-            if not ok then
-               sys.log("warning", ("cannot release %s: %s"):format(name, err))
-            end
-         end)
-      end
    end
 end
 
@@ -158,10 +189,11 @@ local function diagnose(d, tests)
    local changes, touched = d.diagnosis:observe(tests, loop.time())
    for _, change in ipairs(changes) do
       touched[change.component] = true
-      on_change(d, change)
+   end
+   if #changes > 0 or next(d.act.history.drained) then
+      on_changes(d, changes)
    end
    remember(d, touched)
-   release_clean(d)
 end
 
 --- Tests of a round of a survey that root or SlurmUser holds, judged already.  All rounds are one
@@ -201,17 +233,27 @@ end
 --- Verdicts that stand are looked at again with each news from Slurm: a cap may have room now.
 function findings.review(d)
    d.act:reconcile()
-   for c, k in pairs(d.diagnosis.comp) do
-      if k.state == "slow" or k.state == "failed" then
-         apply_policy(d, c)
-      end
-   end
+   decide(d)
    d.meet:forget(loop.time() - 600)
 end
 
+-- What spoke against these components is forgotten; they are on probation.
+local function forget(d, list)
+   local now, changes, touched = loop.time(), {}, {}
+   for _, c in ipairs(list) do
+      d.diagnosis:forget(c, now, d.conf.policy.probation_h * 3600, changes)
+      touched[c] = true
+   end
+   on_changes(d, changes)
+   remember(d, touched)
+end
+
+--- Components were repaired: what spoke against them is forgotten.
+findings.repaired = forget
+
 --- A node was given back: what spoke against the components it was drained for is forgotten.
 function findings.released(d, name, drain)
-   local now, list = loop.time(), {}
+   local list = {}
    local n = d.topo.node_id[name]
    if n then
       list = { d.topo.tx[n], d.topo.rx[n] }
@@ -220,16 +262,7 @@ function findings.released(d, name, drain)
    if c and d.topo:is_link(c) then
       list[#list + 1] = c
    end
-   local changes, touched = {}, {}
-   for _, comp in ipairs(list) do
-      d.diagnosis:forget(comp, now, d.conf.policy.probation_h * 3600, changes)
-      d.measures[comp] = nil
-      touched[comp] = true
-   end
-   for _, change in ipairs(changes) do
-      on_change(d, change)
-   end
-   remember(d, touched)
+   forget(d, list)
 end
 
 return findings

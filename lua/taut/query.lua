@@ -64,7 +64,7 @@ local function status(d)
       events = d.events.taken, evidence = d.events:evidence(), throttled = throttle.find(d, now),
       config_error = d.config_error, alerts = json.array(d.act.alerts),
       verdicts = explain.verdicts(d, now),
-      drained = list_of(d.act.drained, function(name, v)
+      drained = list_of(d.act.history.drained, function(name, v)
          return { node = name, reason = v.reason, time = v.time, component = v.component }
       end),
       held = list_of(d.act.held, function(name, v)
@@ -99,7 +99,7 @@ local function nodes(d)
       local slurm = d.cluster.nodes[name] or {}
       rows[#rows + 1] = { node = name, router = d.topo.router_name[d.topo:router(n)],
          slurm = slurm.state, drain = slurm.drain or false, reason = slurm.reason,
-         ours = d.act.drained[name] ~= nil, held = d.act.held[name] and d.act.held[name].why,
+         ours = d.act.history.drained[name] ~= nil, held = d.act.held[name] and d.act.held[name].why,
          heard = d.cluster.last_heard[name], tx = component_row(d, d.topo.tx[n], now),
          rx = component_row(d, d.topo.rx[n], now) }
    end

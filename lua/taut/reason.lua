@@ -12,9 +12,13 @@ function reason.noun(kind)
    return NOUNS[kind] or (#kind <= 2 and kind .. " link") or kind:sub(1, 7)
 end
 
---- The verdict in at most 20 characters: "taut: X+ link at 25%".
-function reason.head(kind, state, left)
+--- The verdict in at most 20 characters: "taut: X+ link at 25%"; of a node that was drained for it
+-- again and again, "taut: flaps, X+ link".
+function reason.head(kind, state, left, flaps)
    local noun = reason.noun(kind)
+   if flaps then
+      return reason.PREFIX .. "flaps, " .. noun
+   end
    if state == "failed" then
       -- a stream needs both directions of a node's connection: which one is dead stays open
       return reason.PREFIX .. ((kind == "tx" or kind == "rx") and "port" or noun) .. " down"
@@ -24,9 +28,14 @@ end
 
 --- The whole reason.
 -- @param v table: kind, state, left (0 … 1), test (the most telling low one: src_name, dst_name,
---   bw_Bps, expected_Bps), low, tests, job, cable (for a link)
+--   bw_Bps, expected_Bps), low, tests, job, cable (for a link), flaps (how often it was drained,
+--   where that is why it is drained for good)
 function reason.format(v)
-   local parts = { reason.head(v.kind, v.state, v.left) }
+   local parts = { reason.head(v.kind, v.state, v.left, v.flaps) }
+   if v.flaps then
+      parts[2] = ("drained %d times, for good, %s"):format(v.flaps,
+         reason.head(v.kind, v.state, v.left):sub(#reason.PREFIX + 1))
+   end
    if v.cable then
       parts[#parts + 1] = v.cable
    end

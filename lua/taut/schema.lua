@@ -1,7 +1,7 @@
 --- The database: tables, and how an older one becomes the present one.
 local schema = {}
 
-schema.version = 2
+schema.version = 3
 
 -- One list of statements per version; an empty database gets all of them in order.
 schema.steps = {
@@ -78,6 +78,13 @@ schema.steps = {
       [[ALTER TABLE sample ADD COLUMN host_boot TEXT]],
       [[ALTER TABLE test ADD COLUMN stalls INTEGER]],
       [[ALTER TABLE test ADD COLUMN stalled_at TEXT]],
+   },
+   -- 3: what an action was for, and its evidence
+   {
+      [[ALTER TABLE action ADD COLUMN component TEXT]],
+      [[ALTER TABLE action ADD COLUMN evidence TEXT]],
+      [[CREATE INDEX action_time ON action (time)]],
+      [[CREATE INDEX verdict_time ON verdict (time)]],
    },
 }
 

@@ -116,7 +116,7 @@ local columns = {
       "foreign_bytes", "class", "why", "stalls",
       "stalled_at" },
    verdict = { "time", "component", "was", "state", "evidence" },
-   action = { "time", "node", "action", "who", "reason", "result" },
+   action = { "time", "node", "action", "who", "reason", "result", "component", "evidence" },
    component = { "name", "data" },
    drained = { "node", "data" },
    setting = { "name", "value" },
@@ -220,8 +220,30 @@ local queries = {
       return rows_of("SELECT * FROM action WHERE node = ? ORDER BY id DESC LIMIT ?", a.node,
          a.limit)
    end,
-   recent_actions = function(a)
-      return rows_of("SELECT * FROM action ORDER BY id DESC LIMIT ?", a.limit)
+   -- What counts against a node that is drained again and again, the latest first.
+   drains = function(a)
+      return rows_of("SELECT node, time, action, component, result FROM action " ..
+         "WHERE action IN ('drain', 'repaired') AND time >= ? ORDER BY id DESC LIMIT 10000",
+         a.since)
+   end,
+   log = function(a)
+      return rows_of("SELECT * FROM action WHERE time >= ? AND (? = '' OR node = ?) AND " ..
+         "(? = '' OR component = ?) ORDER BY id DESC LIMIT ?", a.since, a.node, a.node,
+         a.component, a.component, a.limit)
+   end,
+   -- For a replay: pages by id, and what stood when it begins.
+   verdicts_from = function(a)
+      return rows_of("SELECT id, time, component, was, state, evidence FROM verdict " ..
+         "WHERE time >= ? AND id > ? ORDER BY id LIMIT ?", a.since, a.after, a.limit)
+   end,
+   verdicts_before = function(a)
+      return rows_of("SELECT MAX(id) AS id, time, component, was, state, evidence FROM verdict " ..
+         "WHERE time < ? AND component > ? GROUP BY component ORDER BY component LIMIT ?",
+         a.since, a.after, a.limit)
+   end,
+   actions_from = function(a)
+      return rows_of("SELECT id, time, node, action, component, who, result FROM action " ..
+         "WHERE time >= ? AND id > ? ORDER BY id LIMIT ?", a.since, a.after, a.limit)
    end,
 }
 
