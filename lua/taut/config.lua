@@ -297,17 +297,16 @@ function config.fabric(paths)
    return conf and fabric_paths(conf, paths), err
 end
 
-<<<<<<< HEAD
 --- The `diagnosis` section alone: these settings over the defaults.
 -- @return settings, or nil and what is wrong
 function config.diagnosis(given)
    return merge("diagnosis", given, settings.diagnosis, "diagnosis")
-=======
+end
+
 --- The `policy` section alone: these settings over the defaults.
 -- @return settings, or nil and what is wrong
 function config.policy(given)
    return merge("policy", given, settings.policy, "policy")
->>>>>>> wt-plan
 end
 
 --- Load a configuration.

@@ -63,6 +63,13 @@ function diagnose.new(topo, s)
    return self
 end
 
+--- Note in `coverage` (coverage.lua) when components are cleared.
+function Diagnosis:tell(coverage)
+   self.coverage = coverage
+   coverage:fit(#self.topo.components)
+   self.evidence:coverage(coverage.times)
+end
+
 --- The low tests of a component since it was last cleared, oldest first: { id, event, job, time,
 -- src, dst, src_name, dst_name, bw_Bps, expected_Bps, ratio, share, flows, streams, quiet, on … }.
 function Diagnosis:run(c)
@@ -84,6 +91,9 @@ function Diagnosis:reload(topo, s)
    local old = self.evidence
    self.topo, self.epoch = topo, topo.epoch
    self.evidence = evidence.new(topo.graph, s, around.groups(topo))
+   if self.coverage then
+      self:tell(self.coverage)
+   end
    for c = 1, #topo.components do
       local seen = old:seen(c)
       seen.run = old:run(c)
