@@ -62,7 +62,7 @@ end
 local function build(d)
    local conf = d.conf
    d.topo = conf.topology
-   d.coverage = coverage.new(conf.checks.link_time)
+   d.coverage = coverage.new(conf.checks.link_time, #d.topo.components)
    d.diagnosis = diagnose.new(d.topo, conf.diagnosis)
    d.measures, d.standing = {}, {}
    d.events = events.new(d)
@@ -116,7 +116,7 @@ local function take_component(d, row, seen)
    elseif c and k then
       d.diagnosis:restore(c, k)
       findings.note_state(d, c)
-      d.coverage.tested[c] = k.last
+      d.coverage:touch(c, k.last or 0)
    elseif c then
       sys.log("warning", ("database: component %s: %s"):format(row.name, err))
    end
@@ -285,7 +285,7 @@ local function reload(d)
    end
    d.diagnosis.topo, d.diagnosis.s = conf.topology, conf.diagnosis
    d.meet.topo, d.meet.checks = conf.topology, conf.checks
-   d.coverage.link_time = conf.checks.link_time
+   d.coverage:limit(conf.checks.link_time)
    d.act:set_policy(conf.policy)
    findings.review(d)
    sys.log("notice", "configuration taken: " .. conf.path)
