@@ -8,8 +8,8 @@ function P:plan(ask)
    return self.real:plan(ask)
 end
 
-function P:want() end
-function P:touch() end
+function P.want() end
+function P.touch() end
 
 function planning.new(machine)
    return setmetatable({ real = require "standin".new(machine) }, P)
