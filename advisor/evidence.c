@@ -458,6 +458,8 @@ static void take_low(struct taut_evidence *e, const struct taut_pending *p,
     taut_evidence_low_release(e, low);
 }
 
+/* Several streams at once take more of a shared link than one does; such
+ * tests can clear, but have no place among the ceilings of a run. */
 int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event)
 {
     e->serial++;
@@ -465,7 +467,8 @@ int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event)
     for (uint32_t i = 0; i < e->n_tests; i++)
         take_test(e, &e->test[i], time);
     for (uint32_t i = 0; i < e->n_tests; i++)
-        if (e->test[i].bw_Bps >= 0 && e->test[i].is_low)
+        if (e->test[i].bw_Bps >= 0 && e->test[i].is_low &&
+            e->test[i].streams <= 1)
             take_low(e, &e->test[i], time, event);
     e->newest = fmax(e->newest, time);
     errno = ENOMEM;

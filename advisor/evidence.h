@@ -152,7 +152,7 @@ struct taut_case {
     uint32_t spells;    /* in which the ceiling was shown */
     uint32_t events;    /* the same */
     uint32_t quiet;     /* events of these with quiet surroundings */
-    uint32_t confirmed; /* tests at the ceiling that were asked for it */
+    uint32_t confirmed; /* tests of several flows asked for it, at the ceiling */
     uint32_t start;     /* first entry that belongs to the case */
 };
 

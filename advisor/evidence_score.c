@@ -129,7 +129,7 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
         out->events += low->serial != y->serial || out->at == 1;
         y->spell_at = true;
         y->spell_level = fmax(y->spell_level, level);
-        out->confirmed += low->confirms == c;
+        out->confirmed += low->confirms == c && low->flows > 1;
         if (low->is_quiet) {
             y->is_at = true;
             y->level = fmax(y->level, level);

@@ -43,8 +43,11 @@ local function one(self, c, now, changes)
       end
       return false
    elseif not case or not verdict.is_suspect(self, k, case, now) then
-      if not case or k.state == "suspect" then
+      if not case then
          settle.well(self, c, now, changes)
+      elseif k.state == "suspect" then
+         k.tied, k.missing = nil, nil
+         set_state(self, c, "ok", now, changes) -- what it showed since speaks for a busy network
       end
       return false
    end

@@ -22,10 +22,6 @@ function players.make(name, thresholds)
       return require "player_taut".new
    elseif name == "standin" then
       return require "standin".new
-   elseif name == "d1" then
-      return dofile "/tmp/d1/dplayer.lua".new
-   elseif name == "d1p" then
-      return dofile "/tmp/d1/pplayer.lua".new
    end
    return nil
 end
