@@ -354,16 +354,31 @@ static void take_test(struct taut_evidence *e, struct taut_pending *p,
 
 /* ---- accusing ---- */
 
-static bool is_quiet(const struct taut_evidence *e,
-                     const struct taut_pending *p, double time)
+static double spell_of(const struct taut_evidence *e, double time)
 {
+    return floor(time / e->rules.spell_s);
+}
+
+/* How long ago the surroundings of each link on the way were last seen not to
+ * be busy; -1: too long ago, or in another spell. */
+static double quiet_for(const struct taut_evidence *e,
+                        const struct taut_pending *p, double time)
+{
+    double age = 0;
+
     for (uint32_t k = p->first + 1; k + 1 < p->first + p->n; k++) {
         uint32_t c = e->stage[k].c, group = e->around[c];
-        if (e->cleared_at[c] != e->serial &&
-            (group >= e->groups || e->quiet[group] < time - e->rules.around_s))
-            return false;
+        if (e->cleared_at[c] == e->serial)
+            continue;
+        if (group >= e->groups)
+            return -1;
+        double since = e->quiet[group];
+        age = fmax(age, time - since);
+        if (age > e->rules.around_s ||
+            (age > 0 && spell_of(e, since) != spell_of(e, time)))
+            return -1;
     }
-    return true;
+    return age;
 }
 
 /* The component may be what made this test low. */
@@ -443,7 +458,7 @@ static void take_low(struct taut_evidence *e, const struct taut_pending *p,
     low->flows = p->flows;
     low->streams = p->streams;
     low->links = (uint16_t)(p->n - 2);
-    low->is_quiet = is_quiet(e, p, time);
+    low->quiet_s = (float)quiet_for(e, p, time);
     n = 0;
     for (uint32_t k = p->first; k < p->first + p->n; k++) {
         const struct taut_stage *s = &e->stage[k];

@@ -20,6 +20,7 @@
 
 #define TAUT_EVIDENCE_RUN_MAX 96    /* low tests kept per component */
 #define TAUT_EVIDENCE_SPELL_MAX 8   /* of them from one spell */
+#define TAUT_EVIDENCE_SPELL_OLD 3   /* and of an old one, when there are more */
 #define TAUT_EVIDENCE_STREAMS 65535 /* streams that can share a component */
 
 /* All of them settings of the section `diagnosis`. */
@@ -29,6 +30,7 @@ struct taut_evidence_rules {
     double ceiling;    /* how far below the best is still at the ceiling */
     double spell_s;    /* a busy network may stay as it is for so long */
     double around_s;   /* how old a clearing next door may be */
+    double busy_per_h; /* how often the network around a link gets busy */
     double contended;  /* chance that a stream meets traffic of its own */
     double at_level;   /* chance that a busy spell shows a given level */
     double at_fair;    /* the same for 1/2 and 1/3: fair sharing */
@@ -55,7 +57,8 @@ struct taut_low {
     uint16_t flows;   /* one after the other; the best counts */
     uint16_t streams; /* at once */
     uint16_t links;   /* on its route, surely */
-    bool is_quiet;    /* the network around each of its links was not busy */
+    float quiet_s;    /* so long ago each of its links, or one next to it, was
+                         seen well; < 0: not known */
     uint16_t n;
     struct taut_shown {
         uint32_t c;
@@ -152,8 +155,10 @@ struct taut_case {
     uint32_t spells;    /* in which the ceiling was shown */
     uint32_t events;    /* the same */
     uint32_t quiet;     /* events of these with quiet surroundings */
-    uint32_t confirmed; /* tests of several flows asked for it, at the ceiling */
-    uint32_t start;     /* first entry that belongs to the case */
+    uint32_t
+        confirmed;  /* tests of several flows asked for it, at the ceiling */
+    uint32_t start; /* first entry that belongs to the case */
+    double newest;  /* log odds of its newest spell */
 };
 
 /* Evidence about a graph, which must live longer.

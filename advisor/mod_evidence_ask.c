@@ -9,8 +9,9 @@
 #include "advisor/mod_evidence.h"
 #include "advisor/mod_graph.h"
 
-#define RIVAL_SHARE 0.3 /* of the tests at the ceiling that a rival explains   \
-                         */
+#define RIVAL_SHARE                                                            \
+    0.3 /* of the tests at the ceiling that a rival explains                   \
+         */
 
 static struct taut_evidence *self(lua_State *L)
 {
@@ -89,8 +90,9 @@ static uint32_t opt_component(lua_State *L, int arg, const struct taut_graph *g)
 }
 
 /* e:case(c [, without]) → what the run of c amounts to, or nil without one:
- * { score, best, first, last, low, at, spells, events, quiet, confirmed,
- *   far, senders, receivers } */
+ * { score, newest, best, first, last, low, at, spells, events, quiet,
+ *   confirmed, far, senders, receivers }; newest: what its newest spell adds
+ * to the score */
 static int ask_case(lua_State *L)
 {
     struct taut_evidence *e = self(L);
@@ -101,8 +103,9 @@ static int ask_case(lua_State *L)
     if (e->run[c] == NULL)
         return 0;
     taut_evidence_judge(e, c, without, -HUGE_VAL, &k);
-    lua_createtable(L, 0, 14);
+    lua_createtable(L, 0, 15);
     set_number(L, "score", k.score);
+    set_number(L, "newest", k.newest);
     set_number(L, "best", k.best);
     set_number(L, "first", k.first);
     set_number(L, "last", k.last);
@@ -150,6 +153,14 @@ static void count_rival(struct rivals *r, uint32_t c)
         r->list[r->n++] = (struct rival){.c = c, .tests = 1};
 }
 
+/* What is suspect itself, or known to be slow, explains what is below its
+ * ceiling, too: it may be busy besides. */
+static double ceiling_of(const struct taut_evidence *e, uint32_t o,
+                         const struct taut_case *k)
+{
+    return e->is_watched[o] ? 0 : taut_evidence_best(e, o, k->first);
+}
+
 /* Everything else on the ways of the tests at c's ceiling that explains
  * them. */
 static void collect(const struct taut_evidence *e, uint32_t c,
@@ -162,8 +173,8 @@ static void collect(const struct taut_evidence *e, uint32_t c,
         for (uint32_t j = 0; is_at(e, &run->entry[i], k, c) && j < low->n;
              j++) {
             uint32_t o = low->on[j].c;
-            if (o != c && taut_evidence_explains(
-                              e, o, low, taut_evidence_best(e, o, k->first)))
+            if (o != c &&
+                taut_evidence_explains(e, o, low, ceiling_of(e, o, k)))
                 count_rival(r, o);
         }
     }
@@ -253,8 +264,8 @@ static void push_low(lua_State *L, const struct taut_evidence *e,
     set_count(L, "flows", low->flows);
     set_count(L, "streams", low->streams);
     set_count(L, "serial", low->serial);
-    lua_pushboolean(L, low->is_quiet);
-    lua_setfield(L, -2, "quiet");
+    if (low->quiet_s >= 0)
+        set_number(L, "quiet_s", (double)low->quiet_s);
     lua_pushboolean(L, x->by_ack);
     lua_setfield(L, -2, "by_ack");
     if (low->confirms != TAUT_GRAPH_NONE)
@@ -274,6 +285,29 @@ static int ask_run(lua_State *L)
     for (uint32_t i = 0; run != NULL && i < run->n; i++) {
         push_low(L, e, &run->entry[i]);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static void count_node(lua_State *L, uint32_t node)
+{
+    lua_rawgeti(L, -1, (lua_Integer)node + 1);
+    lua_Integer n = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    lua_pushinteger(L, n + 1);
+    lua_rawseti(L, -2, (lua_Integer)node + 1);
+}
+
+/* e:nodes(c) → map node → tests of the run it took part in */
+static int ask_nodes(lua_State *L)
+{
+    struct taut_evidence *e = self(L);
+    const struct taut_run *run = e->run[taut_check_component(L, 2, e->g)];
+
+    lua_newtable(L);
+    for (uint32_t i = 0; run != NULL && i < run->n; i++) {
+        count_node(L, run->entry[i].low->src % e->g->nodes);
+        count_node(L, run->entry[i].low->dst % e->g->nodes);
     }
     return 1;
 }
@@ -473,7 +507,9 @@ static void restore_fields(lua_State *L, const struct taut_graph *g,
     low->flows = (uint16_t)need_number(L, "flows");
     low->streams = (uint16_t)need_number(L, "streams");
     low->serial = (uint32_t)need_number(L, "serial");
-    low->is_quiet = get_flag(L, "quiet");
+    lua_getfield(L, 2, "quiet_s");
+    low->quiet_s = (float)luaL_optnumber(L, -1, -1);
+    lua_pop(L, 1);
 }
 
 /* e:restore(test): put a test of e:run back into the runs of the components
@@ -533,24 +569,15 @@ static int restore_seen(lua_State *L)
 }
 
 const luaL_Reg taut_evidence_questions[] = {
-    {"case", ask_case},
-    {"cleared", ask_cleared},
-    {"expire", expire},
-    {"forget", forget},
-    {"low", ask_low},
-    {"name", set_name},
-    {"open", ask_open},
-    {"rivals", ask_rivals},
-    {"reroute", reroute},
-    {"restore", restore},
-    {"restore_seen", restore_seen},
-    {"run", ask_run},
-    {"score", ask_score},
-    {"seen", ask_seen},
-    {"serial", ask_serial},
-    {"size", ask_size},
-    {"tested", ask_tested},
-    {"void", make_void},
-    {"watch", set_watch},
+    {"case", ask_case},     {"cleared", ask_cleared},
+    {"expire", expire},     {"forget", forget},
+    {"low", ask_low},       {"name", set_name},
+    {"nodes", ask_nodes},   {"open", ask_open},
+    {"rivals", ask_rivals}, {"reroute", reroute},
+    {"restore", restore},   {"restore_seen", restore_seen},
+    {"run", ask_run},       {"score", ask_score},
+    {"seen", ask_seen},     {"serial", ask_serial},
+    {"size", ask_size},     {"tested", ask_tested},
+    {"void", make_void},    {"watch", set_watch},
     {NULL, NULL},
 };

@@ -55,6 +55,7 @@ local function one(self, c, now, changes)
       k.suspect_at, k.asked = now, k.asked or 0
       set_state(self, c, "suspect", now, changes)
    end
+   self.version = self.version + 1 -- what it wants tested has changed
    k.missing = verdict.missing(self, c, k, case, now)
    local rivals = verdict.rivals(self, c, k, case)
    k.tied = #rivals > 0 and rivals or nil
