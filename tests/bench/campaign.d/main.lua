@@ -132,8 +132,8 @@ local function one(name, seed, results)
          r.unfinished = true
          save(r)
          results[#results] = nil
-         io.stderr:write(("seed %d: %d jobs, %.0f h, %d faults, %d named, %d verdicts, %d right\n")
-            :format(seed, r.jobs, r.hours, r.faults, r.named, r.verdicts, r.right))
+         io.stderr:write(("%s, seed %d: %d jobs, %.0f h, %d verdicts, %d drains after %d s\n")
+            :format(name, seed, r.jobs, r.hours, r.verdicts, r.drains, r.wall_s))
       end }
    for i, line in ipairs(log) do
       if i > 20 and not opt.trace then

@@ -1,81 +1,78 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- What the site does with verdicts, in the world's time: policy.lua decides whom to drain, and a
--- Slurm of one partition that is nothing but a list says who is drained.
+--- What the site does with verdicts, in the world's time: policy.lua decides whom to drain, with
+-- its caps and its circuit breaker.  Slurm is a list of nodes in one partition, and where the
+-- policy has stopped an administrator who looks in every hour tells it to go on.
 local policy = require "taut.policy"
 
 local operator = {}
 local Operator = {}
 Operator.__index = Operator
 
-local RETRY_S = 3600 -- drains that a cap held back are looked at again
+local LOOK_S = 3600
 
 --- @param topo topology
 -- @param s the `policy` section
 -- @param drain function(node number): carries it out
 function operator.new(topo, s, drain)
-   local nodes, all = {}, {}
-   for _, name in ipairs(topo.nodes) do
-      nodes[name] = { partitions = { "batch" } }
-      all[#all + 1] = name
-   end
-   local cluster = { nodes = nodes, partitions = { batch = all }, pending = {},
-      is_usable = function(_, name) return not nodes[name].drain end }
-   return setmetatable({ topo = topo, s = s, cluster = cluster, drained = {}, times = {},
-      waiting = {}, looked = 0, held = 0, carry_out = drain }, Operator)
+   return setmetatable({ topo = topo, s = s, cluster = policy.cluster(topo),
+      history = policy.history(), standing = {}, waits = false, looked = 0, held = 0, stops = 0,
+      carry_out = drain }, Operator)
 end
 
-local function last_hour(self, now)
-   local n = 0
-   for _, time in ipairs(self.times) do
-      n = n + (time > now - 3600 and 1 or 0)
+local function verdicts_of(self)
+   local list = {}
+   for c, v in pairs(self.standing) do
+      list[#list + 1] = { c = c, state = v.state, left = v.left, since = v.since, whole = v.whole }
    end
-   return n
+   table.sort(list, function(a, b) return a.c < b.c end)
+   return list
 end
 
-local function try(self, n, c, now)
-   local name = self.topo.nodes[n]
-   if self.drained[name] then
-      return
+local function decide(self, now)
+   local d = policy.decide { topology = self.topo, settings = self.s, cluster = self.cluster,
+      history = self.history, now = now, mode = "enable", verdicts = verdicts_of(self) }
+   for _, a in ipairs(d.actions) do
+      if a.action == "drain" then
+         self.carry_out(self.topo.node_id[a.node])
+      elseif a.action == "stop" or a.action == "capped" then
+         self.stops = self.stops + 1
+      end
+      policy.note(self.history, a, now)
    end
-   if policy.held_back(name, self.s, self.cluster, self.drained, last_hour(self, now)) then
-      self.waiting[n] = c
-      self.held = self.held + 1
-      return
-   end
-   self.waiting[n] = nil
-   self.drained[name] = { component = c, time = now }
-   self.times[#self.times + 1] = now
-   self.carry_out(n)
+   self.waits = next(d.held) ~= nil
+   self.held = self.held + (self.waits and 1 or 0)
 end
 
 --- A component was called slow or failed.
--- @param left share of its capacity that is left
-function Operator:verdict(c, left, now)
-   for _, n in ipairs((policy.nodes_for(self.topo, c, left, self.s))) do
-      try(self, n, c, now)
-   end
+-- @param v { state, left = share of its capacity, whole = text where a whole leaf is slow }
+function Operator:verdict(c, v, now)
+   self.standing[c] = { state = v.state, left = v.left, whole = v.whole, since = now }
+   decide(self, now)
 end
 
---- It was taken back, or repaired: nobody waits for a drain because of it, nobody stays drained.
+--- It was taken back, or repaired and its nodes released.
 function Operator:clear(c)
-   for n, why in pairs(self.waiting) do
-      self.waiting[n] = why ~= c and why or nil
-   end
-   for name, d in pairs(self.drained) do
-      if d.component == c then
-         self.drained[name] = nil
+   local names, text = {}, self.topo.components[c]
+   self.standing[c] = nil
+   for name, d in pairs(self.history.drained) do
+      if d.component == text then
+         names[#names + 1] = name
       end
+   end
+   policy.forget(self.history, names)
+   for _, name in ipairs(names) do
+      policy.note(self.history, { action = "release", node = name })
    end
 end
 
 --- Time goes by: what was held back may be allowed now.
 function Operator:tick(now)
-   if now < self.looked + RETRY_S then
+   if now < self.looked + LOOK_S then
       return
    end
    self.looked = now
-   for n, c in pairs(self.waiting) do
-      try(self, n, c, now)
+   if policy.resume(self.history) or self.waits then
+      decide(self, now)
    end
 end
 

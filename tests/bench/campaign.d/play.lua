@@ -11,6 +11,7 @@
 --   explain(self, component, time) → what is known about it, in words
 -- His processor time is all that passes in plan, observe and forget, garbage collection included
 -- when it falls due there.
+local machine = require "machine"
 local operator = require "operator"
 local world = require "world"
 
@@ -67,7 +68,7 @@ local function say(run, change, now)
       run.world:verdict { component = name, state = change.state }
    end
    if run.slow[c] then
-      run.operator:verdict(c, change.left or 0, now)
+      run.operator:verdict(c, change, now)
    elseif before then
       run.operator:clear(c)
    end
@@ -125,8 +126,8 @@ local function fault_of(run, c)
 end
 
 local function fault_text(run, f, now)
-   return ("%s left %.3f, %.1f h old, counts %s, %d exposing tests, %d events, %d far ends, %d in common")
-      :format(run.world.m.name[f.component], f.left, (now - f.since) / 3600, f.counts and
+   return ("%s left %.3f, %.1f h old, counts %s, %d exposing tests, %d events, %d far ends, %d in "
+      .. "common"):format(run.world.m.name[f.component], f.left, (now - f.since) / 3600, f.counts and
          ("for %.1f h"):format((now - f.deadline + DAY) / 3600) or "not", f.tests, f.events,
          f.n_far, f.n_common or -1)
 end
@@ -189,13 +190,17 @@ end
 ---------------------------------------------------------------- the whole
 
 -- Numbers of a run that pooling needs.
+-- @param score the world's; while it is not at its end, what was counted here
 local function result(run, o, score)
+   score = score or { jobs = run.jobs, hours = run.hours, verdicts = run.n.verdicts,
+      false_drains = o.healthy and run.n.drains or nil, jobs_to_name = {}, events_to_name = {} }
    local counts = { topo = run.topo.kind_name, player = o.name, seed = o.world.seed,
       at_once = o.world.faults_at_once or 0, healthy = o.healthy, tests = run.tests,
       events = run.events, job_tests = run.of.job, idle_tests = run.of.idle,
       cpu_s = run.cpu_s, plan_s = run.plan_s, world_s = run.world_s, wall_s = os.time() - run.began,
       peak_kb = status_kb "VmHWM", verdicts_said = run.n.verdicts,
-      node_verdicts = run.n.node_verdicts, drains_held = run.operator.held }
+      node_verdicts = run.n.node_verdicts, drains = run.n.drains, drains_held = run.operator.held,
+      policy_stops = run.operator.stops }
    for name, value in pairs(score) do
       counts[name] = value
    end
@@ -209,18 +214,23 @@ end
 -- @return table of numbers (see result), array of the world's remarks
 function play.run(o)
    o.world.machine = o.machine.world
-   local w = world.referee(o.world)
-   local run = { world = w, topo = o.machine.topo, slow = {}, events = 0, tests = 0, cpu_s = 0,
+   -- the player never sees the world; with --trace we do
+   local w = (o.trace and world.referee or world.new)(o.world)
+   local run = { jobs = 0, hours = 0, world = w, topo = o.machine.topo, slow = {}, events = 0, tests = 0, cpu_s = 0,
       plan_s = 0, world_s = 0, of = { job = 0, idle = 0 }, began = os.time(),
-      n = { verdicts = 0, node_verdicts = 0 }, trace = tracer(o.trace) }
-   run.maps = require "machine".maps(o.machine.kind, run.topo, { nodes = w.m.nodes,
-      names = w.m.name, capacity_Bps = w.m.cap })
+      n = { verdicts = 0, node_verdicts = 0, drains = 0 }, trace = tracer(o.trace) }
+   local site = o.trace and { nodes = w.m.nodes, names = w.m.name, capacity_Bps = w.m.cap }
+      or w:machine()
+   run.maps = machine.maps(o.machine.kind, run.topo, site)
    run.player = timed(run, o.player, o.machine)
    run.operator = operator.new(run.topo, o.machine.conf.policy, function(n)
+      run.n.drains = run.n.drains + 1
       w:drain(run.maps.place[n])
    end)
    local told = os.time()
    for ev in w:events() do
+      run.hours = ev.time / 3600
+      run.jobs = ev.kind == "job" and ev.id or run.jobs
       if PHASES[ev.kind] then
          measure(run, ev)
          run.operator:tick(ev.time)
@@ -230,10 +240,10 @@ function play.run(o)
       end
       if o.progress and os.time() - told >= o.every then
          told = os.time()
-         o.progress(result(run, o, w:score()))
+         o.progress(result(run, o))
       end
    end
-   return result(run, o, w:score()), w.log
+   return result(run, o, w:score()), o.trace and w.log or w.log()
 end
 
 return play

@@ -18,6 +18,8 @@ function players.make(name, thresholds)
       return function(machine)
          return baseline.new(method, machine, thresholds)
       end, method
+   elseif name == "taut" then
+      return require "player_taut".new
    elseif name == "standin" then
       return require "standin".new
    end
