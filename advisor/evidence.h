@@ -15,7 +15,6 @@
 #ifndef TAUT_ADVISOR_EVIDENCE_H
 #define TAUT_ADVISOR_EVIDENCE_H
 
-#include "advisor/coverage.h"
 #include "advisor/graph_engine.h"
 
 #define TAUT_EVIDENCE_RUN_MAX 96    /* low tests kept per component */
@@ -86,7 +85,6 @@ struct taut_run {
 struct taut_evidence {
     const struct taut_graph *g;
     struct taut_evidence_rules rules;
-    struct taut_coverage *coverage; /* told of clearings; or NULL */
     double *cleared;       /* time of the last clearing, -HUGE_VAL: never */
     double *tested;        /* time of the last test that surely crossed it */
     int64_t *cleared_by;   /* id of the test */

@@ -203,8 +203,7 @@ void taut_evidence_forget(struct taut_evidence *e, uint32_t c)
     taut_evidence_name(e, c, 1);
     taut_run_clear(e, c);
     e->good[c] = 0;
-    if (e->coverage != NULL && c < e->coverage->n)
-        e->coverage->tested[c] = e->coverage->asked[c] = TAUT_COVERAGE_NEVER;
+    e->cleared[c] = -HUGE_VAL;
 }
 
 void taut_evidence_void(struct taut_evidence *e)

@@ -12,7 +12,8 @@
 #define COST_SUSPECT 300 /* another suspect on the way */
 #define COST_RIVAL 3000  /* one that the test ought to tell apart */
 #define COST_RIVAL_ACK 1500
-#define COST_SEEN 60    /* per time a far end was used already */
+#define COST_SEEN 60     /* per time a far end was used already … */
+#define SEEN_MOST 8      /* … as far as it makes a difference */
 #define COST_FOREIGN 20 /* a link that leaves a router of somebody else */
 #define COST_NARROW 400 /* a link too narrow to show what is asked about */
 
@@ -62,11 +63,13 @@ static uint32_t ends_cost(const struct taut_board *b, uint32_t src,
                           uint32_t dst, uint32_t c)
 {
     uint32_t tx = taut_graph_tx(src), rx = taut_graph_rx(dst), n = b->g->nodes;
+    uint32_t at_src = b->seen[src % n], at_dst = b->seen[dst % n];
 
-    return (tx == c ? 0
-                    : mark_cost(b->mark[tx]) + COST_SEEN * b->seen[src % n]) +
-           (rx == c ? 0
-                    : mark_cost(b->mark[rx]) + COST_SEEN * b->seen[dst % n]);
+    at_src = at_src < SEEN_MOST ? at_src : SEEN_MOST;
+    at_dst = at_dst < SEEN_MOST ? at_dst : SEEN_MOST;
+
+    return (tx == c ? 0 : mark_cost(b->mark[tx]) + COST_SEEN * at_src) +
+           (rx == c ? 0 : mark_cost(b->mark[rx]) + COST_SEEN * at_dst);
 }
 
 /* Acknowledgements that meet a rival leave the tie where it is. */

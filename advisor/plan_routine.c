@@ -38,8 +38,8 @@ static double shown_at(const struct taut_board *b, uint32_t c, bool is_shown)
     double asked = v->asked[c] - (b->r.fresh_s - b->r.retry_s);
 
     if (is_shown)
-        return fmax(v->tested[c], asked);
-    return fmax(fmax(v->tested[c], v->asked[c]), v->crossed[c]);
+        return fmax(taut_coverage_well(v, c), asked);
+    return fmax(fmax(taut_coverage_well(v, c), v->asked[c]), v->crossed[c]);
 }
 
 /* The time of the stalest component on b->way for n senders. */
