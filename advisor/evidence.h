@@ -207,8 +207,8 @@ bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
 double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
                           double since);
 
-/* Component c has so much left (1: it is well) and explains what its run
- * holds: these tests speak against nobody else. */
+/* Component c has so much left, and explains the tests over it: they speak
+ * against nobody else, also when it is well again (left = 1). */
 void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left);
 
 /* Forget the run of c, as if it had never been tested; and of all. */
