@@ -61,6 +61,8 @@ const char *taut_opt_string(lua_State *L, int table, const char *name,
 void taut_class(lua_State *L, const char *name, const luaL_Reg *methods,
                 lua_CFunction gc);
 
+int luaopen_taut_board(lua_State *L);
+int luaopen_taut_evidence(lua_State *L);
 int luaopen_taut_graph(lua_State *L);
 int luaopen_taut_hostlist(lua_State *L);
 int luaopen_taut_json(lua_State *L);
@@ -69,5 +71,6 @@ int luaopen_taut_munge(lua_State *L);
 int luaopen_taut_sandbox(lua_State *L);
 int luaopen_taut_seal(lua_State *L);
 int luaopen_taut_sys(lua_State *L);
+int luaopen_taut_times(lua_State *L);
 
 #endif

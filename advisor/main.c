@@ -101,6 +101,8 @@ static void open_libraries(lua_State *L, bool use_environment)
 static void preload_modules(lua_State *L)
 {
     static const luaL_Reg modules[] = {
+        {"taut.board", luaopen_taut_board},
+        {"taut.evidence", luaopen_taut_evidence},
         {"taut.graph", luaopen_taut_graph},
         {"taut.hostlist", luaopen_taut_hostlist},
         {"taut.json", luaopen_taut_json},
@@ -109,6 +111,7 @@ static void preload_modules(lua_State *L)
         {"taut.sandbox", luaopen_taut_sandbox},
         {"taut.seal", luaopen_taut_seal},
         {"taut.sys", luaopen_taut_sys},
+        {"taut.times", luaopen_taut_times},
         {NULL, NULL},
     };
 

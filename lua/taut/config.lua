@@ -3,6 +3,7 @@
 -- The file is Lua text in an environment of its own: it assigns to the names below, with the
 -- units and constructors that `environment` gives it.  An error names file, line and what was
 -- expected; the caller keeps the configuration that was in force.
+local diagnosis_rules = require "taut.diagnose.settings"
 local ingest = require "taut.ingest"
 local policy_rules = require "taut.policy.settings"
 local sandbox = require "taut.sandbox"
@@ -133,30 +134,7 @@ local settings = {
       gather_ms = { 10000, number(100, 600000, true) },
       confirm = { 2, number(1, 20, true) },
    },
-   diagnosis = {
-      good = { 0.75, number(0.01, 1) },
-      clear_most = { 0.95, number(0.01, 1) },
-      failed = { 0.01, number(0, 0.5) },
-      ceiling = { 0.05, number(0.001, 1) },
-      tie = { 0.8, number(0.1, 1) },
-      grows = { 1.3, number(1.01, 4) },
-      suspect_low = { 8, number(1, 1000, true) },
-      suspect_events = { 4, number(1, 1000, true) },
-      slow_low = { 6, number(1, 1000, true) },
-      slow_far = { 3, number(1, 100, true) },
-      confirm_span_h = { 4, number(0, 1000) },
-      unconfirmed_low = { 20, number(1, 10000, true) },
-      unconfirmed_events = { 10, number(1, 10000, true) },
-      reporters = { 3, number(1, 100, true) },
-      recover_good = { 3, number(1, 100, true) },
-      forget_days = { 14, number(0.01, 365) },
-      even = { 1.25, number(1, 100) },
-      void_looks = { 4, number(0, 8, true) },
-      void_pings = { 20, number(1, 1e6, true) },
-      void_delay = { 0.4, number(0.001, 10) },
-      void_foreign = { 0.1, number(0.001, 10) },
-      void_disagree = { 0.25, number(0.01, 10) },
-   },
+   diagnosis = diagnosis_rules(number),
    policy = policy_rules { number = number, one_of = one_of, flag = flag, text = text,
       or_off = or_off },
    metrics = {
@@ -320,6 +298,12 @@ function config.fabric(paths)
    local conf
    conf, err = merge(path, given.fabric or {}, settings.fabric, "fabric")
    return conf and fabric_paths(conf, paths), err
+end
+
+--- The `diagnosis` section alone: these settings over the defaults.
+-- @return settings, or nil and what is wrong
+function config.diagnosis(given)
+   return merge("diagnosis", given, settings.diagnosis, "diagnosis")
 end
 
 --- The `policy` section alone: these settings over the defaults.

@@ -2,73 +2,102 @@
 -- components a running plan has reserved.
 --
 -- `link_time` (a fraction) is a rate: each component saves up time for probes at that rate, up
--- to SAVED_S; routine tests leave half of it to suspects.
+-- to half a second; routine tests leave half of it to suspects.  The times themselves are arrays in
+-- C (taut.times), which plans and the diagnosis read and write in bulk.
+local times = require "taut.times"
+
 local coverage = {}
 local Coverage = {}
 Coverage.__index = Coverage
 
-local SAVED_S = 0.5 -- seconds of probing that a component can save up
+local SOME = 4096 -- components there is room for until somebody says how many there are
 
 --- @param link_time fraction of a component's time, or false for no limit
-function coverage.new(link_time)
-   return setmetatable({ link_time = link_time, tested = {}, spent = {}, spent_at = {},
-      busy_until = {}, asked = {} }, Coverage)
+-- @param n components (default: as many as are asked about)
+function coverage.new(link_time, n)
+   local self = setmetatable({ times = times.new(n or SOME) }, Coverage)
+   self:limit(link_time)
+   return self
+end
+
+--- Another limit.
+-- @param link_time as for new
+function Coverage:limit(link_time)
+   self.link_time = link_time
+   self.times:limit(link_time)
+end
+
+--- Take from an evidence engine when each component was last seen well: what low tests crossed is
+-- then tested again soon, what was cleared is not.
+-- @param evidence taut.evidence of the same machine
+function Coverage:follow(evidence)
+   self.times:follow(evidence)
+end
+
+--- Make room for components 1 … n.
+function Coverage:fit(n)
+   self.times:grow(n)
 end
 
 --- Seconds of probing left to a component.
 function Coverage:left(c, now)
-   if not self.link_time then
-      return math.huge
-   end
-   local spent = (self.spent[c] or 0) - (now - (self.spent_at[c] or now)) * self.link_time
-   return SAVED_S - math.max(0, spent)
+   return self.times:left(c, now)
 end
 
 --- May a test of `seconds` use component c now?
 -- @param urgent true for tests of suspects, which may use all that is saved up
 function Coverage:allows(c, seconds, now, urgent)
-   local keep = urgent and 0 or SAVED_S / 2
-   return self:left(c, now) - seconds >= (keep < SAVED_S - seconds and keep or 0)
+   return self.times:allows(c, seconds, now, urgent)
 end
 
 --- Take `seconds` out of what component c may use, and keep other plans off it until `until_s`.
 function Coverage:reserve(c, seconds, now, until_s)
-   if self.link_time then
-      self.spent[c] = math.max(0, SAVED_S - self:left(c, now)) + seconds
-      self.spent_at[c] = now
-   end
-   self.busy_until[c] = math.max(self.busy_until[c] or 0, until_s)
-   self.asked[c] = now
+   self.times:reserve(c, seconds, now, until_s)
 end
 
 --- Keep other plans off component c until `until_s`; a survey does so for each of its rounds.
 function Coverage:hold(c, until_s)
-   self.busy_until[c] = math.max(self.busy_until[c] or 0, until_s)
+   self.times:hold(c, until_s)
+end
+
+--- Component c is held until `was` and no longer: let it go now.
+function Coverage:let_go(c, was, now)
+   self.times:let_go(c, was, now)
+end
+
+--- Until when c is held; 0 = never was.
+function Coverage:busy_until(c)
+   return self.times:busy_until(c)
 end
 
 function Coverage:is_busy(c, now)
-   return (self.busy_until[c] or 0) > now
+   return self.times:busy_until(c) > now
 end
 
 --- A test of component c meant something.
 function Coverage:touch(c, now)
-   self.tested[c] = now
+   self.times:touch(c, now)
+end
+
+--- When a test of c last meant something; 0 = never.
+function Coverage:tested(c)
+   return self.times:tested(c)
 end
 
 --- When c was last tested or asked for; 0 = never.
 function Coverage:last(c)
-   return math.max(self.tested[c] or 0, self.asked[c] or 0)
+   return self.times:last(c)
 end
 
 --- Share of the components 1 … n tested within `seconds`.
 function Coverage:share(n, seconds, now)
-   local fresh = 0
-   for c = 1, n do
-      if (self.tested[c] or -math.huge) >= now - seconds then
-         fresh = fresh + 1
-      end
-   end
-   return fresh / n
+   return self.times:share(n, now - seconds)
+end
+
+--- Components, from number `from` on, that nothing tested or asked for since `before`.
+-- @param most how many at most
+function Coverage:stale(before, from, most)
+   return self.times:stale(before, from, most)
 end
 
 return coverage

@@ -64,8 +64,9 @@ end
 local function build(d)
    local conf = d.conf
    d.topo = conf.topology
-   d.coverage = coverage.new(conf.checks.link_time)
+   d.coverage = coverage.new(conf.checks.link_time, #d.topo.components)
    d.diagnosis = diagnose.new(d.topo, conf.diagnosis)
+   d.diagnosis:tell(d.coverage)
    d.measures, d.standing = {}, {}
    d.events = events.new(d)
    d.journal.on_observations = function(list) d.events:stored(list) end
@@ -118,7 +119,7 @@ local function take_component(d, row, seen)
    elseif c and k then
       d.diagnosis:restore(c, k)
       findings.note_state(d, c)
-      d.coverage.tested[c] = k.last
+      d.coverage:touch(c, k.last or 0)
    elseif c then
       sys.log("warning", ("database: component %s: %s"):format(row.name, err))
    end
@@ -135,6 +136,7 @@ local function take_memory(d, kept)
       for _, row in ipairs(kept.components) do
          take_component(d, row, seen)
       end
+      d.diagnosis:restored()
    end
    local stops
    for _, row in ipairs(kept.settings) do
@@ -290,9 +292,9 @@ local function reload(d)
       metrics.start(d)
    end
    d.teller:configure(conf.policy)
-   d.diagnosis.topo, d.diagnosis.s = conf.topology, conf.diagnosis
+   d.diagnosis:reload(conf.topology, conf.diagnosis)
    d.meet.topo, d.meet.checks = conf.topology, conf.checks
-   d.coverage.link_time = conf.checks.link_time
+   d.coverage:limit(conf.checks.link_time)
    d.act:set_policy(conf.policy)
    findings.review(d)
    sys.log("notice", "configuration taken: " .. conf.path)

@@ -1,416 +1,181 @@
 --- Which pairs of nodes test what, and when.
 --
--- In this order: an anchor for every node (a partner on the same router: no fabric link on the
--- way), then suspects and ties, then what a low test has just touched, then neighbouring routers
--- in TopoBW's even/odd phases, the stalest first, then what else the job's routes cross.  A phase
--- is a set of tests that run together: no component is on two routes of one phase, and no fabric
--- test's data meets another's acknowledgements.
+-- The budget of a plan is a number of phases: sets of tests that run together.  It goes, in this
+-- order, to
+--   what was asked about: suspects and ties, by the pairs that tell most (shortest routes first,
+--     no rival and no other suspect on them, far ends not used yet), with anchors for their two
+--     nodes and tests over other links of the same routers, so that a busy neighbourhood is seen
+--     as one;
+--   what a low test has just touched: one more look;
+--   routine, in fewer phases: anchors (a partner on the same router: no fabric link on the way),
+--     neighbouring routers, and what else the nodes' routes reach, the stalest first, and nothing
+--     that was shown within `fresh_h`.
+-- No component carries two tests of a phase, but for the deliberate senders over a link that is
+-- wider than one node; unless `duplex` is set, no fabric test's data meets another's
+-- acknowledgements.  Pairs are found and packed in C (advisor/plan_*.c).
 -- Source of the phases: Ezell, CUG 2013 (Cray Gemini, TopoBW).
-local phases = require "taut.phases"
+local boards = require "taut.board"
 local stages = require "taut.stages"
 
 local plan = {}
+local Planner = {}
+Planner.__index = Planner
 
-local NEAREST = 32       -- nodes next to a suspect that are looked at, in a large allocation
-local REACH_ROUTERS = 64 -- in a larger allocation nearly every link has neighbours at its ends
+local MOST_PHASES = 64
 
----------------------------------------------------------------- candidates
+---------------------------------------------------------------- boards
 
-local function group_by_router(topo, nodes)
-   local by = {}
-   for _, n in ipairs(nodes) do
-      local r = topo:router(n)
-      by[r] = by[r] or {}
-      table.insert(by[r], n)
-   end
-   return by
-end
-
-local function sorted_keys(t)
-   local keys = {}
-   for k in pairs(t) do
-      keys[#keys + 1] = k
-   end
-   table.sort(keys)
-   return keys
-end
-
--- May a test use its whole route now?
-local function allowed(ctx, route, urgent)
-   for _, c in ipairs(stages.all(route)) do
-      if ctx.coverage:is_busy(c, ctx.now) or
-         not ctx.coverage:allows(c, ctx.test_s, ctx.now, urgent) then
-         return false
+-- What way each link leaves its router, as small numbers: for straight lines.
+local function directions(topo)
+   local number, list, n = {}, {}, 0
+   for i, kind in ipairs(topo.kinds) do
+      if not number[kind] then
+         n = n + 1
+         number[kind] = n
       end
+      list[i] = number[kind]
    end
-   return true
-end
-
--- To know whether anything is due, one test is enough.
-local function is_enough(ctx)
-   return ctx.first_only and ctx.any
-end
-
-local function try(ctx, t, from)
-   if is_enough(ctx) then
-      return nil
-   end
-   t.route = ctx.topo:route(t.src, t.dst, nil, t.rail)
-   if not t.route or not allowed(ctx, t.route, t.confirms ~= nil) then
-      return nil
-   end
-   local p = phases.place(ctx.pack, t, from)
-   ctx.any = ctx.any or p ~= nil
-   return p
-end
-
--- A node's interfaces are tested each; most have one.
-local function rails(ctx)
-   return ctx.topo.rails or 1
-end
-
--- Each node sends to and receives from its partner on the same router once.
-local function anchors(ctx)
-   for _, r in ipairs(sorted_keys(ctx.by_router)) do
-      local list = ctx.by_router[r]
-      for i, n in ipairs(list) do
-         local partner = list[i % #list + 1]
-         for rail = 1, partner ~= n and rails(ctx) or 0 do
-            try(ctx, { src = n, dst = partner, streams = 1, kind = "anchor", rail = rail })
-         end
-      end
-   end
-end
-
--- Nodes of the allocation that can show something about component c: all of a small one, else
--- those nearest to its ends.
-local function around(ctx, c)
-   local nodes, topo = ctx.nodes, ctx.topo
-   if #nodes <= 2 * NEAREST then
-      return nodes
-   end
-   local end_node, list = topo:near(c)[1], {}
-   for _, n in ipairs(nodes) do
-      list[#list + 1] = { n = n, hops = topo:hops(end_node, n) }
-   end
-   table.sort(list, function(a, b)
-      return a.hops ~= b.hops and a.hops < b.hops or a.hops == b.hops and a.n < b.n
-   end)
-   local near = {}
-   for i = 1, 2 * NEAREST do
-      near[i] = list[i].n
-   end
-   return near
-end
-
--- Where on the route c surely is.
-local function crosses(route, c)
-   for i, r in ipairs(route or {}) do
-      if r == c then
-         return i
-      end
-   end
-   return nil
-end
-
--- Cost of a pair as evidence about `want`: other suspects and busy parts of the machine on the
--- way, routers outside the allocation, a far end seen already, the length.
-local function cost(ctx, want, a, b, route)
-   local v = #route
-   for _, c in ipairs(stages.all(route)) do
-      if c ~= want.component then
-         if want.tied[c] then
-            v = v + 1000
-         elseif ctx.suspect[c] then
-            v = v + 100
-         end
-         if ctx.topo:is_link(c) and not ctx.by_router[ctx.topo:from(c)] then
-            v = v + 10
-         end
-      end
-   end
-   -- acknowledgements that go another way than the tie tell it apart, too
-   for _, c in ipairs(stages.sure(ctx.topo:route(b, a))) do
-      v = v + (want.tied[c] and 500 or 0)
-   end
-   return v + 20 * (want.seen[a] or 0) + 20 * (want.seen[b] or 0)
-end
-
--- Pairs (a, b) whose route crosses want.component, the most telling first.
-local function pairs_for(ctx, want)
-   local topo, list = ctx.topo, {}
-   local near = around(ctx, want.component)
-   local only = topo:node_of(want.component)
-   local kind = topo:kind(want.component)
-   for _, a in ipairs(only and kind == "tx" and { only } or near) do
-      for _, b in ipairs(only and kind == "rx" and { only } or near) do
-         if a ~= b and ctx.here[a] and ctx.here[b] then
-            local route = topo:route(a, b)
-            if crosses(route, want.component) then
-               list[#list + 1] = { src = a, dst = b, cost = cost(ctx, want, a, b, route) }
-            end
-         end
-      end
-   end
-   table.sort(list, function(x, y)
-      if x.cost ~= y.cost then
-         return x.cost < y.cost
-      end
-      return x.src < y.src or x.src == y.src and x.dst < y.dst
-   end)
    return list
 end
 
--- Tests that decide about one suspect: each pair twice, with one stream and with several, since
--- the total of a shared link grows with the streams and that of a broken one does not.
-local function confirm(ctx, want)
-   local seen = setmetatable({}, { __index = function(_, n) return want.seen[n] or 0 end })
-   local state = { component = want.component, tied = want.tied, seen = seen }
-   local asked = 0
-   while asked < want.tests do
-      local best
-      for _, p in ipairs(pairs_for(ctx, state)) do
-         local used = ctx.paired[p.src .. ">" .. p.dst]
-         if not used then
-            local first = try(ctx, { src = p.src, dst = p.dst, streams = 1, kind = "confirm",
-               confirms = want.component })
-            local second = first and try(ctx, { src = p.src, dst = p.dst,
-               streams = ctx.confirm_streams, kind = "confirm", confirms = want.component },
-               first + 1)
-            if second then
-               best = p
-               break
-            end
-         end
-      end
-      if not best then
-         return
-      end
-      ctx.paired[best.src .. ">" .. best.dst] = true
-      rawset(seen, best.src, seen[best.src] + 1)
-      rawset(seen, best.dst, seen[best.dst] + 1)
-      asked = asked + 1
+-- The board of a topology and its times; made once.
+local function board_of(topo, coverage)
+   local kept = coverage.board
+   if not kept or kept.topo ~= topo or kept.epoch ~= topo.epoch then
+      coverage:fit(#topo.components)
+      kept = { topo = topo, epoch = topo.epoch,
+         board = boards.new(topo.graph, coverage.times, directions(topo)) }
+      coverage.board = kept
    end
+   return kept
 end
 
--- A component with a low test that nothing has cleared yet: one more look at it, by the pair that
--- tells most.
-local function watch(ctx, want)
-   for _, p in ipairs(pairs_for(ctx, want)) do
-      local key = p.src .. ">" .. p.dst
-      if not ctx.paired[key] and try(ctx, { src = p.src, dst = p.dst, streams = 1,
-         kind = "watch" }) then
-         ctx.paired[key] = true
-         return
-      end
-   end
-end
+---------------------------------------------------------------- what is asked about
 
-local function stalest(ctx, route)
-   local oldest = math.huge
-   for _, c in ipairs(stages.sure(route)) do
-      oldest = math.min(oldest, ctx.coverage:last(c))
-   end
-   return oldest
-end
-
--- Of the nodes on two routers, the pair whose own tx and rx were tested longest ago.
-local function freshest_need(ctx, from, to)
-   local best, oldest
-   for _, a in ipairs(ctx.by_router[from]) do
-      for _, b in ipairs(ctx.by_router[to]) do
-         local age = ctx.coverage:last(ctx.topo.tx[a]) + ctx.coverage:last(ctx.topo.rx[b])
-         if not oldest or age < oldest then
-            best, oldest = { a, b }, age
-         end
-      end
-   end
-   return best[1], best[2]
-end
-
--- A router without a neighbour in the allocation is tested against the nearest one there is.
-local function lonely(ctx, groups)
-   local has = {}
-   for _, g in ipairs(groups) do
-      for _, p in ipairs(g.pairs) do
-         has[p[1]], has[p[2]] = true, true
-      end
-   end
-   local routers, asked = sorted_keys(ctx.by_router), {}
-   local function add(from, to)
-      local key = ("far %d>%d"):format(from, to)
-      if not asked[key] then
-         asked[key] = true
-         groups[#groups + 1] = { key = key, pairs = { { from, to } } }
-      end
-   end
-   for _, r in ipairs(routers) do
-      if not has[r] and #routers > 1 then
-         local nearest, least
-         for _, other in ipairs(routers) do
-            local h = ctx.topo:hops(ctx.by_router[r][1], ctx.by_router[other][1])
-            if other ~= r and (not least or h < least) then
-               nearest, least = other, h
-            end
-         end
-         add(r, nearest)
-         add(nearest, r)
-      end
-   end
-end
-
-local function neighbours(ctx)
-   local groups = ctx.topo:neighbours(ctx.by_router)
-   lonely(ctx, groups)
-   for _, g in ipairs(groups) do
-      g.age = math.huge
-      g.tests = {}
-      for _, p in ipairs(g.pairs) do
-         local a, b = freshest_need(ctx, p[1], p[2])
-         for rail = 1, rails(ctx) do
-            local route = ctx.topo:route(a, b, nil, rail)
-            g.age = math.min(g.age, route and stalest(ctx, route) or math.huge)
-            g.tests[#g.tests + 1] = { src = a, dst = b, streams = 1, kind = "neighbour",
-               rail = rail }
-         end
-      end
-   end
-   table.sort(groups, function(a, b)
-      return a.age ~= b.age and a.age < b.age or a.age == b.age and a.key < b.key
-   end)
-   for _, g in ipairs(groups) do
-      for _, t in ipairs(g.tests) do
-         try(ctx, t)
-      end
-   end
-end
-
--- Links that routes between the allocation's nodes cross and that no test of the plan covers yet.
-local function uncovered(ctx, route)
-   local n, oldest = 0, math.huge
-   for _, c in ipairs(stages.sure(route)) do
-      if ctx.topo:is_link(c) and not ctx.covered[c] then
-         n, oldest = n + 1, math.min(oldest, ctx.coverage:last(c))
-      end
-   end
-   return n, oldest
-end
-
--- Pairs of routers between which the plan might reach such a link.
-local function far_pairs(ctx, routers)
+local function keys(set)
    local list = {}
-   for _, r in ipairs(routers) do
-      for _, other in ipairs(routers) do
-         local route = r ~= other and ctx.topo:route(ctx.by_router[r][1],
-            ctx.by_router[other][1]) or {}
-         local n, oldest = uncovered(ctx, route)
-         if n > 0 then
-            list[#list + 1] = { r, other, hops = #route, age = oldest }
-         end
-      end
+   for c in pairs(set) do
+      list[#list + 1] = c
    end
-   table.sort(list, function(a, b)
-      if a.hops ~= b.hops then
-         return a.hops < b.hops
-      elseif a.age ~= b.age then
-         return a.age < b.age
-      end
-      return a[1] < b[1] or a[1] == b[1] and a[2] < b[2]
-   end)
+   table.sort(list)
    return list
 end
 
-local function cover(ctx, route)
-   for _, c in ipairs(stages.sure(route)) do
-      ctx.covered[c] = true
-   end
-end
-
--- What the job will use and no pair of neighbours tests: the shortest routes across it.
-local function reach(ctx)
-   local routers = sorted_keys(ctx.by_router)
-   if #routers > REACH_ROUTERS or is_enough(ctx) then
+-- Mark all that is asked about, so that tests of one avoid the others.
+local function mark(kept, list)
+   if kept.marked == list and kept.version == list.version and kept.count == #list then
       return
    end
-   ctx.covered = {}
-   for _, phase in ipairs(ctx.pack.phases) do
-      for _, t in ipairs(phase.tests) do
-         cover(ctx, t.route)
-      end
+   local suspects = {}
+   for i, w in ipairs(list) do
+      suspects[i] = w.component or w.c
    end
-   for _, p in ipairs(far_pairs(ctx, routers)) do
-      local a, b = freshest_need(ctx, p[1], p[2])
-      local t = { src = a, dst = b, streams = 1, kind = "reach" }
-      if uncovered(ctx, ctx.topo:route(a, b)) > 0 and try(ctx, t) then
-         cover(ctx, t.route)
-      end
-   end
+   kept.board:suspects(suspects)
+   kept.marked, kept.version, kept.count = list, list.version, #list
 end
 
----------------------------------------------------------------- the plan
-
-local function context(o)
-   local ctx = { topo = o.topology, nodes = o.nodes, coverage = o.coverage, now = o.now,
-      test_s = o.checks.test_ms / 1000, confirm_streams = o.checks.confirm_streams,
-      suspect = {}, here = {}, paired = {}, o = o }
-   for _, n in ipairs(o.nodes) do
-      ctx.here[n] = true
+-- Lay out the tests that decide about what is wanted.
+-- @param o { streams =, flows =, around =, pairs =, first_only =, now = }
+-- @return pairs laid out
+local function confirm(board, list, kind, o)
+   local laid = 0
+   for _, w in ipairs(list) do
+      if not w.after or w.after <= o.now then
+         laid = laid + board:confirm(w.component or w.c, w.tests or w.pairs or o.pairs, o.streams,
+            o.flows, o.around, kind, w.rivals or w.tied and keys(w.tied), w.seen)
+         if o.first_only and laid > 0 then
+            break
+         end
+      end
    end
-   for _, w in ipairs(o.wanted or {}) do
-      ctx.suspect[w.component] = true
-   end
-   ctx.by_router = group_by_router(o.topology, o.nodes)
-   local most = (o.budget_ms - o.checks.lead_ms) // (o.checks.test_ms + o.checks.gap_ms)
-   ctx.pack = phases.packer(o.topology, math.max(0, most))
-   return ctx
+   return laid
 end
 
-local function run(ctx)
-   local o = ctx.o
-   if o.routine ~= false then
-      anchors(ctx)
+local NOTHING = {}
+
+-- One plan on a board.
+-- @param o table: topology, coverage, nodes, now, phases, wanted, watched, routine (phases for it),
+--   confirm (see above), rules for the board
+-- @return array of tests
+local function lay_out(o)
+   local kept = board_of(o.topology, o.coverage)
+   local board, how = kept.board, o.confirm
+   board:begin(o.nodes, o.rules)
+   local wanted = o.wanted or NOTHING
+   mark(kept, wanted)
+   how.now, how.first_only = o.rules.now, o.rules.first_only
+   confirm(board, wanted, "confirm", how)
+   if o.watched and #o.watched > 0 and not (how.first_only and board:count() > 0) then
+      confirm(board, o.watched, "watch", { streams = 1, flows = how.flows, around = 0, pairs = 1,
+         now = how.now, first_only = how.first_only })
    end
-   for _, want in ipairs(not is_enough(ctx) and o.wanted or {}) do
-      local only = ctx.topo:node_of(want.component)
-      if not only or ctx.here[only] then
-         confirm(ctx, want)
-      end
+   if o.routine > 0 and not (how.first_only and board:count() > 0) then
+      board:routine(o.routine, how.set_flows)
    end
-   if o.routine ~= false and not is_enough(ctx) then
-      for _, want in ipairs(o.watched or {}) do
-         watch(ctx, want)
-      end
-      neighbours(ctx)
-      reach(ctx)
+   return board:finish()
+end
+
+---------------------------------------------------------------- production
+
+local function share_links(t, n)
+   t.shares = {}
+   for _, c in ipairs(stages.sure(t.route)) do
+      t.shares[c] = n
    end
-   local list = {}
-   for _, phase in ipairs(ctx.pack.phases) do
-      if #phase.tests > 0 then
-         list[#list + 1] = phase.tests
-      end
-   end
-   return list
+   t.shares[t.route[1]], t.shares[t.route[#t.route]] = nil, nil
+   t.through = t.shares
+end
+
+-- What make is asked, as lay_out wants it.
+local function question(o)
+   local c = o.checks
+   local most = math.max(0, (o.budget_ms - c.lead_ms) // (c.test_ms + c.gap_ms))
+   local quiet = c.quiet_ms and math.max(0, (c.quiet_ms - c.lead_ms) // (c.test_ms + c.gap_ms))
+   local phases = math.min(most, MOST_PHASES)
+   return { topology = o.topology, coverage = o.coverage, nodes = o.nodes, wanted = o.wanted,
+      watched = o.routine ~= false and o.watched or nil,
+      routine = o.routine == false and 0 or math.min(quiet or phases, phases),
+      confirm = { streams = c.confirm_streams, flows = 1, around = c.around or 0, pairs = 1,
+         set_flows = 1 },
+      rules = { phases = phases, senders = c.senders or 1, duplex = c.duplex, good = o.good or 0.75,
+         first_only = o.first_only, test_s = c.test_ms / 1000, now = o.now,
+         fresh_s = (c.fresh_h or 0) * 3600, retry_s = (c.retry_h or 0) * 3600,
+         seed = o.seed or math.floor(o.now) } }
 end
 
 --- Make a plan.
 -- @param o table:
---   topology; nodes (array of node numbers that take part); coverage (see coverage.lua);
+--   topology; nodes (array of node numbers that take part, ascending); coverage (coverage.lua);
 --   wanted: suspects, array of { component, tied = set of components, seen = map node → tests
 --     already low or confirmed with it, tests = how many pairs are still needed };
 --   watched: components with low tests that are no suspects yet, in the same form;
---   checks: settings; budget_ms: for all phases; now: seconds;
+--   checks: settings; budget_ms: for all phases; now: seconds; seed (default: of `now`);
 --   routine: false to test suspects only (idle checks)
--- @return array of phases, each an array of { src, dst, route, streams, kind, confirms }
+-- @return array of phases, each an array of { src, dst, route, streams, kind, confirms, rail;
+--   shares, through, group where several nodes send over one link on purpose }
 function plan.make(o)
-   return run(context(o))
+   local phases, groups = {}, {}
+   for _, t in ipairs(lay_out(question(o))) do
+      t.route = o.topology:route(t.src, t.dst, nil, t.rail)
+      if t.senders then
+         share_links(t, t.senders)
+         local key = ("%d:%d>%d"):format(t.phase, o.topology:router(t.src, t.rail),
+            o.topology:router(t.dst, t.rail))
+         groups[key] = groups[key] or t.src
+         t.group = groups[key]
+      end
+      phases[t.phase] = phases[t.phase] or {}
+      table.insert(phases[t.phase], t)
+   end
+   return phases
 end
 
 --- Would a plan test anything?
 -- @param o as for make
 function plan.is_due(o)
-   local ctx = context(o)
-   ctx.first_only = true
-   return #run(ctx) > 0
+   local q = question(o)
+   q.rules.first_only = true
+   return #lay_out(q) > 0
 end
 
 --- Number the tests of a plan, give each its offset, and reserve their components.
@@ -431,6 +196,55 @@ function plan.schedule(made, o, next_id)
       at = at + c.test_ms + c.gap_ms
    end
    return list, at
+end
+
+---------------------------------------------------------------- a planner
+
+--- A planner keeps what plans have in common; it measures time as its caller does, so that it runs
+-- as fast as a model of a machine lets it.
+-- @param o table: topology; coverage; checks: settings (senders, duplex, fresh_h, retry_h,
+--   quiet_phases, idle_every_s, confirm_pairs, confirm_flows, around, set_flows);
+--   wants: function() → array of { c =, rivals = array, seen =, after = seconds, pairs = }, the
+--   same table while nothing in it changed, or with another `version`
+function plan.planner(o)
+   return setmetatable({ topology = o.topology, coverage = o.coverage, checks = o.checks or {},
+      wants = o.wants or function() return NOTHING end, routine_at = -math.huge }, Planner)
+end
+
+-- Idle nodes have time: their routine tests need not come with each cycle.
+local function routine_phases(self, ask)
+   local c = self.checks
+   if ask.purpose == "idle" then
+      if ask.time - self.routine_at < (c.idle_every_s or 1800) then
+         return 0
+      end
+      self.routine_at = ask.time
+   end
+   return math.min(ask.phases, c.quiet_phases or 3)
+end
+
+--- Plan one event.
+-- @param ask { nodes = ascending, phases =, purpose = "job" | "idle", time = seconds, job = id }
+-- @return array of { src, dst, phase, flows, kind, confirms = component or nil, senders, rail }
+function Planner:plan(ask)
+   local c = self.checks
+   return lay_out { topology = self.topology, coverage = self.coverage, nodes = ask.nodes,
+      wanted = self.wants(), routine = routine_phases(self, ask),
+      confirm = { streams = 1, flows = c.confirm_flows or 4, around = c.around or 4,
+         pairs = c.confirm_pairs or 3, set_flows = c.set_flows or 4 },
+      rules = { phases = ask.phases, senders = c.senders or 2, duplex = c.duplex ~= false,
+         good = c.good or 0.75, test_s = 0.025, now = ask.time, fresh_s = (c.fresh_h or 6) * 3600,
+         retry_s = (c.retry_h or 1) * 3600,
+         seed = (ask.job or 0) * 7919 + math.floor(ask.time) } }
+end
+
+--- Take what was planned for cleared: for those who have no diagnosis that says so.
+function Planner:touch(tests, now)
+   for _, t in ipairs(tests) do
+      for _, comp in ipairs(stages.sure(self.topology:route(t.src, t.dst, nil, t.rail))) do
+         self.coverage:touch(comp, now)
+      end
+   end
 end
 
 return plan

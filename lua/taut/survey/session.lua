@@ -63,7 +63,7 @@ local function hold(self, round)
    local coverage, now = self.d.coverage, loop.time()
    local free = now
    for c in pairs(round.components) do
-      free = math.max(free, coverage.busy_until[c] or 0)
+      free = math.max(free, coverage:busy_until(c))
    end
    round.until_s = free + (round.last_ms + TAIL_MS) / 1000
    for c in pairs(round.components) do
@@ -74,11 +74,8 @@ end
 
 -- A round that ended early gives its components back, but for those that another one waits for.
 local function let_go(self, round)
-   local busy_until = self.d.coverage.busy_until
    for c in pairs(round.components) do
-      if busy_until[c] == round.until_s then
-         busy_until[c] = loop.time()
-      end
+      self.d.coverage:let_go(c, round.until_s, loop.time())
    end
 end
 

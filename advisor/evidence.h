@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What tests say about the components of a machine: for each the time it was
+ * last seen well, and its run, the low tests since then.
+ *
+ * An event is taken at once: taut_evidence_begin, _add for each test,
+ * _commit.  Only then is it known how many streams of a phase share a
+ * component, which components the event clears, and around which links the
+ * network was quiet.
+ *
+ * Nothing is decided here.  taut_evidence_judge weighs a run as log odds of
+ * "broken" against "busy": a busy network scatters, so it would have to meet
+ * the same ceiling again and again; other links of the same router that are
+ * well in the same event say that it was not busy there.  doc/internals.md
+ * has the whole calculation. */
+#ifndef TAUT_ADVISOR_EVIDENCE_H
+#define TAUT_ADVISOR_EVIDENCE_H
+
+#include "advisor/graph_engine.h"
+
+#define TAUT_EVIDENCE_RUN_MAX 96    /* low tests kept per component */
+#define TAUT_EVIDENCE_SPELL_MAX 8   /* of them from one spell */
+#define TAUT_EVIDENCE_SPELL_OLD 3   /* and of an old one, when there are more */
+#define TAUT_EVIDENCE_STREAMS 65535 /* streams that can share a component */
+
+/* All of them settings of the section `diagnosis`. */
+struct taut_evidence_rules {
+    double good;       /* share of the expectation from which a test is good */
+    double clear_most; /* share of the most a test can show that clears */
+    double ceiling;    /* how far below the best is still at the ceiling */
+    double spell_s;    /* a busy network may stay as it is for so long */
+    double around_s;   /* how old a clearing next door may be */
+    double busy_per_h; /* how often the network around a link gets busy */
+    double contended;  /* chance that a stream meets traffic of its own */
+    double at_level;   /* chance that a busy spell shows a given level */
+    double at_fair;    /* the same for 1/2 and 1/3: fair sharing */
+    double floor;      /* level below which no busy network goes */
+    double event_most; /* log odds that one event can add at most */
+    double spell_most; /* and one spell */
+    double miss;       /* log odds that a spell below the ceiling takes */
+    double ack;        /* ratio below which acknowledgements may be lost */
+    double forget_s;   /* older tests are dropped */
+};
+
+/* One low test.  Runs of several components hold it. */
+struct taut_low {
+    double time; /* seconds */
+    int64_t id;
+    int64_t event;         /* as the caller numbers them */
+    int64_t job;           /* 0: none */
+    uint32_t serial;       /* events counted here, from 1 */
+    uint32_t src, dst;     /* endpoints */
+    uint32_t confirms;     /* component it was asked for, or NONE */
+    uint32_t explained_by; /* component, or NONE */
+    uint32_t refs;
+    float bw_Bps, expected_Bps;
+    uint16_t flows;   /* one after the other; the best counts */
+    uint16_t streams; /* at once */
+    uint16_t links;   /* on its route, surely */
+    float quiet_s;    /* so long ago each of its links, or one next to it, was
+                         seen well; < 0: not known */
+    uint16_t n;
+    struct taut_shown {
+        uint32_t c;
+        float share; /* of c's own capacity that was shown */
+        bool by_ack; /* c is on the way back */
+    } on[];
+};
+
+/* A component's place in a low test. */
+struct taut_entry {
+    struct taut_low *low;
+    float share;
+    bool by_ack;
+};
+
+struct taut_run {
+    struct taut_entry *entry; /* ascending time */
+    uint32_t n, room;
+    /* the best that was shown without being low or clearing, and the last */
+    float most, last;
+    double most_time, last_time;
+};
+
+/* Everything by component unless said otherwise. */
+struct taut_evidence {
+    const struct taut_graph *g;
+    struct taut_evidence_rules rules;
+    double *cleared;       /* time of the last clearing, -HUGE_VAL: never */
+    double *tested;        /* time of the last test that surely crossed it */
+    int64_t *cleared_by;   /* id of the test */
+    uint32_t *cleared_at;  /* serial */
+    uint32_t *tests;       /* that surely crossed it and were not void */
+    uint32_t *good;        /* clearings since the last low test */
+    float *left;           /* of capacity, as known: 1 = well */
+    float *reach;          /* the most that any test could show of it */
+    struct taut_run **run; /* NULL: nothing speaks against it */
+    bool *is_watched;      /* always reported when touched */
+    uint32_t *around;      /* group of links that are busy together */
+    uint32_t groups;       /* NONE: no group */
+    double *quiet;         /* by group: time of the last clearing in it */
+    uint32_t serial;
+    uint32_t acks; /* entries by_ack, all in all */
+    size_t lows;   /* tests held */
+    double newest; /* time of the newest event */
+
+    /* the event being taken */
+    struct taut_route route;
+    struct taut_pending *test;
+    uint32_t n_tests, room_tests;
+    struct taut_stage *stage; /* flat, of all tests */
+    uint32_t n_stages, room_stages;
+    uint16_t *users;      /* in one phase */
+    uint32_t *stamp;      /* of the phase 'users' belongs to */
+    uint32_t phase_stamp; /* counts up */
+    uint32_t *touched;
+    uint32_t n_touched;
+    uint32_t *touch_stamp;
+    uint32_t touch_now;
+    bool out_of_memory;
+    struct {
+        uint32_t good, low, is_void;
+    } count;
+};
+
+struct taut_stage {
+    uint32_t c;
+    uint16_t users; /* 0: not set yet */
+};
+
+/* A test as it is handed in. */
+struct taut_pending {
+    uint32_t src, dst; /* endpoints */
+    uint32_t phase;
+    uint32_t confirms; /* component or NONE */
+    uint16_t flows, streams;
+    int64_t id, job;
+    double bw_Bps;     /* the best of its flows; < 0: void */
+    bool counts_users; /* else 'users' of its stages are 1 or set already */
+    bool is_judged;    /* 'is_low' is the judge's */
+    bool is_low;
+    double expected_Bps; /* made by commit where not judged */
+    double healthy_Bps;  /* with nothing known to be slow */
+    uint32_t first, n;   /* its stages that are sure */
+};
+
+/* What a run amounts to. */
+struct taut_case {
+    double score;       /* log odds */
+    double best;        /* share: the ceiling */
+    double first, last; /* times of the tests at the ceiling */
+    uint32_t low;       /* tests in the run */
+    uint32_t at;        /* of them at the ceiling */
+    uint32_t spells;    /* in which the ceiling was shown */
+    uint32_t events;    /* the same */
+    uint32_t quiet;     /* events of these with quiet surroundings */
+    uint32_t
+        confirmed;  /* tests of several flows asked for it, at the ceiling */
+    uint32_t start; /* first entry that belongs to the case */
+    double newest;  /* log odds of its newest spell */
+};
+
+/* Evidence about a graph, which must live longer.
+ *   around   by component: group of links that get busy together, below
+ *            'groups', or NONE; NULL: none
+ * Returns it, or NULL with ENOMEM. */
+struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
+                                           const struct taut_evidence_rules *r,
+                                           const uint32_t *around,
+                                           uint32_t groups);
+void taut_evidence_destroy(struct taut_evidence *e);
+
+/* Begin an event. */
+void taut_evidence_begin(struct taut_evidence *e);
+
+/* One test of the event; its route is looked up here.  Returns 0, -1 where
+ * it has no route (it is left out), or TAUT_ROUTE_NO_MEMORY. */
+int taut_evidence_add(struct taut_evidence *e, const struct taut_pending *t);
+
+/* Streams through stage i of the test added last, where it is not for the
+ * event to count them. */
+void taut_evidence_users(struct taut_evidence *e, uint32_t c, uint32_t users);
+
+/* Take the event in.  e->touched lists the components whose run began, grew
+ * or ended, until the next event.
+ *   time   seconds; an event that is older than one taken before speaks
+ *          against nobody, and clears only what was not tested since
+ *   event  its number, for the caller
+ * Returns 0 or -1 with ENOMEM: part of the event may be lost. */
+int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event);
+
+/* Weigh the run of component c.
+ *   without  another component: leave out what that one explains as well; or
+ *            NONE
+ *   since    of the case that 'without' is held against: its first time
+ * Returns log odds, 0 where there is no run. */
+double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
+                           uint32_t without, double since,
+                           struct taut_case *out);
+
+/* Does component o explain a low test, 'ceiling' being the best it showed: at
+ * its ceiling, or where a fair share of that was left? */
+bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
+                            const struct taut_low *low, double ceiling);
+
+/* The best that component o has shown since a time (share of its capacity).
+ */
+double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
+                          double since);
+
+/* Component c has so much left, and explains the tests over it: they speak
+ * against nobody else, also when it is well again (left = 1). */
+void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left);
+
+/* Forget the run of c, as if it had never been tested; and of all. */
+void taut_evidence_forget(struct taut_evidence *e, uint32_t c);
+void taut_evidence_void(struct taut_evidence *e);
+
+/* Routes have changed: drop the tests that no longer cross what they speak
+ * against. */
+void taut_evidence_reroute(struct taut_evidence *e);
+
+/* Put a low test back into the run of c, in order of time; for what a store
+ * kept.  Returns 0 or -1 with ENOMEM.  A low test is made by _low_new and
+ * dropped by _low_release, which counts. */
+int taut_evidence_restore(struct taut_evidence *e, uint32_t c,
+                          struct taut_low *low, double share, bool by_ack);
+struct taut_low *taut_evidence_low_new(struct taut_evidence *e, uint32_t n);
+void taut_evidence_low_release(struct taut_evidence *e, struct taut_low *low);
+
+/* Drop the tests older than a time from the run of c. */
+void taut_evidence_expire(struct taut_evidence *e, uint32_t c, double before);
+
+/* For the files of the evidence only. */
+int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
+                 double share, bool by_ack);
+void taut_run_clear(struct taut_evidence *e, uint32_t c);
+void taut_run_drop_acks(struct taut_evidence *e, uint32_t c);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Weighing a run: log odds of "broken" against "busy". */
+#include <config.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "advisor/evidence.h"
+
+#define MANY 24
+
+/* The best share of the entries from time 'since' on; of many the third,
+ * since the best of many is more than what there is. */
+static double best_of(const struct taut_run *run, double since)
+{
+    double top[3] = {0, 0, 0};
+    uint32_t n = 0;
+
+    for (uint32_t i = run->n; i-- > 0; n++) {
+        if (run->entry[i].low->time < since)
+            break;
+        double v = (double)run->entry[i].share;
+        for (int k = 0; k < 3; k++)
+            if (v > top[k]) {
+                double w = top[k];
+                top[k] = v;
+                v = w;
+            }
+    }
+    return n >= MANY ? top[2] : top[0];
+}
+
+double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
+                          double since)
+{
+    const struct taut_run *run = e->run[o];
+
+    if (run == NULL)
+        return 0;
+    double best = best_of(run, since);
+    if (run->most_time >= since)
+        best = fmax(best, (double)run->most);
+    if (run->last_time >= since)
+        best = fmax(best, (double)run->last);
+    return best;
+}
+
+/* Fair sharing: half or a third of what there is. */
+static bool is_fair(const struct taut_evidence *e, double ratio)
+{
+    return fabs(2 * ratio - 1) < e->rules.ceiling ||
+           fabs(3 * ratio - 1) < e->rules.ceiling;
+}
+
+/* What share of component o a low test showed, where o can have to do with
+ * it; else -1. */
+static double share_of(const struct taut_evidence *e, uint32_t o,
+                       const struct taut_low *low)
+{
+    if (e->cleared_at[o] >= low->serial)
+        return -1;
+    for (uint32_t i = 0; i < low->n; i++)
+        if (low->on[i].c == o)
+            return (double)low->on[i].share;
+    return -1;
+}
+
+bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
+                            const struct taut_low *low, double ceiling)
+{
+    double share = share_of(e, o, low);
+
+    if (low->explained_by == o)
+        return true;
+    return share >= 0 && (share >= ceiling * (1 - e->rules.ceiling) ||
+                          is_fair(e, share / ceiling));
+}
+
+/* The chance that a busy network shows just the level of this test, of what
+ * there would be without. */
+static double level_chance(const struct taut_evidence *e, double ratio)
+{
+    const struct taut_evidence_rules *r = &e->rules;
+
+    if (is_fair(e, ratio))
+        return r->at_fair;
+    return ratio < r->floor ? r->at_level * 0.1 : r->at_level;
+}
+
+/* What one event, and one spell, has told so far. */
+struct tally {
+    uint32_t serial;
+    double spell;
+    double flows;  /* of quiet tests in the event */
+    bool is_at;    /* one of these at the ceiling */
+    double level;  /* the largest chance of its level */
+    double age;    /* of what is known of the surroundings, at most */
+    double events; /* log odds of the spell's quiet events */
+    double aged; /* of the one that tells most, where it is not known for now */
+    double spell_level;
+    bool spell_at, spell_any;
+};
+
+/* The chance that all streams of an event whose surroundings were quiet meet
+ * other traffic, or that these have become busy since. */
+static double quiet_chance(const struct taut_evidence *e, const struct tally *y)
+{
+    return fmin(1, pow(e->rules.contended, y->flows) * y->flows +
+                       e->rules.busy_per_h * y->age / 3600);
+}
+
+static void close_event(const struct taut_evidence *e, struct tally *y,
+                        struct taut_case *out)
+{
+    double most = e->rules.event_most;
+
+    if (y->flows > 0 && y->is_at) {
+        double w = -log(quiet_chance(e, y) * y->level);
+        if (y->age > 0)
+            y->aged = fmax(y->aged, fmin(w, most));
+        else
+            y->events += fmin(w, most);
+        out->quiet++;
+    } else if (y->flows > 0) {
+        y->events += fmax(log(quiet_chance(e, y)), -most);
+    }
+    y->flows = y->age = y->level = 0;
+    y->is_at = false;
+}
+
+static void close_spell(const struct taut_evidence *e, struct tally *y,
+                        struct taut_case *out)
+{
+    close_event(e, y, out);
+    if (!y->spell_any)
+        return;
+    double w = y->events;
+    if (y->spell_at && w >= 0)
+        w = fmax(fmax(w, y->aged), log(0.7 / y->spell_level));
+    else if (!y->spell_at)
+        w = fmin(w, -e->rules.miss);
+    out->newest = fmin(w, e->rules.spell_most);
+    out->score += out->newest;
+    out->spells += y->spell_at;
+    y->events = y->aged = 0;
+    y->spell_at = y->spell_any = false;
+    y->spell_level = 0;
+}
+
+/* One test; a healthy c would have let 'ratio' of what there is through. */
+static void weigh(const struct taut_evidence *e, struct tally *y,
+                  const struct taut_entry *x, double ratio, uint32_t c,
+                  struct taut_case *out)
+{
+    const struct taut_low *low = x->low;
+    double spell = floor(low->time / e->rules.spell_s);
+    bool is_at = x->share >= out->best * (1 - e->rules.ceiling) ||
+                 out->best - x->share < 0.005;
+
+    if (spell > y->spell)
+        close_spell(e, y, out);
+    else if (low->serial != y->serial)
+        close_event(e, y, out);
+    y->spell = spell;
+    y->spell_any = true;
+    if (low->quiet_s >= 0) {
+        y->flows += low->flows;
+        y->age = fmax(y->age, (double)low->quiet_s);
+    }
+    if (is_at) {
+        double level = level_chance(e, ratio);
+        if (out->at++ == 0)
+            out->first = low->time;
+        out->last = low->time;
+        out->events += low->serial != y->serial || out->at == 1;
+        y->spell_at = true;
+        y->spell_level = fmax(y->spell_level, level);
+        out->confirmed += low->confirms == c && low->flows > 1;
+        if (low->quiet_s >= 0) {
+            y->is_at = true;
+            y->level = fmax(y->level, level);
+        }
+    }
+    y->serial = low->serial;
+}
+
+/* The case of the entries from 'start' on. */
+static void weigh_from(const struct taut_evidence *e, uint32_t c,
+                       uint32_t start, uint32_t without, double ceiling,
+                       struct taut_case *out)
+{
+    const struct taut_run *run = e->run[c];
+    struct tally y = {.spell = -HUGE_VAL};
+
+    *out = (struct taut_case){.low = run->n, .start = start};
+    out->best = taut_evidence_best(e, c, run->entry[start].low->time);
+    for (uint32_t i = start; i < run->n; i++) {
+        const struct taut_low *low = run->entry[i].low;
+        if (low->explained_by != TAUT_GRAPH_NONE && low->explained_by != c)
+            continue;
+        double ratio = (double)low->bw_Bps / (double)low->expected_Bps;
+        if (without != TAUT_GRAPH_NONE) {
+            if (taut_evidence_explains(e, without, low, ceiling))
+                continue;
+            double share = share_of(e, without, low);
+            if (share >= 0)
+                ratio = fmax(ratio, share / ceiling);
+        }
+        weigh(e, &y, &run->entry[i], ratio, c, out);
+    }
+    close_spell(e, &y, out);
+}
+
+double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
+                           uint32_t without, double since,
+                           struct taut_case *out)
+{
+    const struct taut_run *run = e->run[c];
+    double ceiling = 0;
+    struct taut_case one;
+
+    *out = (struct taut_case){.score = 0};
+    if (run == NULL || run->n == 0)
+        return 0;
+    if (without != TAUT_GRAPH_NONE)
+        ceiling = taut_evidence_best(e, without, since);
+    /* It may have been busy before it broke: the case may begin with any
+     * spell. */
+    for (uint32_t i = run->n; i-- > 0;) {
+        double at = floor(run->entry[i].low->time / e->rules.spell_s);
+        bool is_first = i == 0 || floor(run->entry[i - 1].low->time /
+                                        e->rules.spell_s) < at;
+        if (run->entry[i].low->time < since)
+            break;
+        if (!is_first)
+            continue;
+        weigh_from(e, c, i, without, ceiling, &one);
+        if (one.score > out->score || out->low == 0)
+            *out = one;
+    }
+    return out->score;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Between which routers a component can be tested: those whose routes to its
+ * far end cross it, and those its near end reaches over it, nearest first.
+ *
+ * Found by following links outward from the component, as long as routes go on
+ * crossing it: on all machines whose routes are made of routes, these are all;
+ * a plan asks the route of each pair it uses in any case. */
+#include <config.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/plan_board.h"
+
+#define ENDS_MOST 192 /* routers kept on each side */
+
+/* May the route from r to s take link l? */
+static bool crosses(struct taut_board *b, uint32_t r, uint32_t s, uint32_t l)
+{
+    if (r == s || taut_graph_route(b->g, r, s, TAUT_GRAPH_NONE, &b->route) != 0)
+        return false;
+    for (uint32_t i = 0; i < b->route.entries; i++)
+        if (b->route.link[i] == l)
+            return true;
+    return false;
+}
+
+static bool visit(struct taut_board *b, uint32_t r)
+{
+    if (b->visited[r] == b->stamp)
+        return false;
+    b->visited[r] = b->stamp;
+    return true;
+}
+
+static void new_stamp(struct taut_board *b)
+{
+    if (++b->stamp == 0) {
+        memset(b->visited, 0, b->g->routers * sizeof(*b->visited));
+        b->stamp = 1;
+    }
+}
+
+/* Routers up or down of link l into out[]; returns how many. */
+static uint32_t search(struct taut_board *b, uint32_t l, bool up, uint32_t *out)
+{
+    const struct taut_graph *g = b->g;
+    const uint32_t *first = up ? g->in_first : g->out_first;
+    const uint32_t *link = up ? g->in : g->out;
+    uint32_t n = 1;
+
+    new_stamp(b);
+    out[0] = up ? g->from[l] : g->to[l];
+    visit(b, out[0]);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = first[out[i]]; k < first[out[i] + 1]; k++) {
+            uint32_t r = up ? g->from[link[k]] : g->to[link[k]];
+            if (n == ENDS_MOST || !visit(b, r))
+                continue;
+            if (up ? crosses(b, r, g->to[l], l) : crosses(b, g->from[l], r, l))
+                out[n++] = r;
+        }
+    return n;
+}
+
+const struct taut_plan_ends *taut_board_ends(struct taut_board *b, uint32_t c)
+{
+    uint32_t up[ENDS_MOST], down[ENDS_MOST];
+
+    if (b->ends[c] != NULL)
+        return b->ends[c];
+    uint32_t l = c - 2 * b->g->endpoints;
+    uint32_t n = search(b, l, true, up), m = search(b, l, false, down);
+    struct taut_plan_ends *e =
+        malloc(sizeof(*e) + (size_t)(n + m) * sizeof(e->router[0]));
+    if (e == NULL)
+        return NULL;
+    e->n_up = n;
+    e->n_down = m;
+    memcpy(e->router, up, n * sizeof(*up));
+    memcpy(e->router + n, down, m * sizeof(*down));
+    b->ends[c] = e;
+    b->n_ends++;
+    return e;
+}
+
+static uint32_t pick(const struct taut_board *b, const uint32_t *router,
+                     uint32_t n, uint32_t *out, uint32_t most)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < n && found < most; i++)
+        if (b->local[router[i]] != 0)
+            out[found++] = b->local[router[i]] - 1;
+    return found;
+}
+
+bool taut_board_pick_ends(struct taut_board *b, uint32_t c,
+                          struct taut_plan_pick *p)
+{
+    const struct taut_graph *g = b->g;
+    const struct taut_plan_ends *e;
+
+    if (c < 2 * g->endpoints) {
+        uint32_t node = c / 2 % g->nodes;
+        if (!b->is_here[node] || g->at[c / 2] == TAUT_GRAPH_NONE ||
+            b->n_nodes < 2)
+            return false;
+        p->n_up = p->n_down = 0;
+        return true;
+    }
+    e = taut_board_ends(b, c);
+    if (e == NULL)
+        return false;
+    p->n_up = pick(b, e->router, e->n_up, p->up, TAUT_PLAN_PICK);
+    if (p->n_up == 0)
+        return false;
+    p->n_down =
+        pick(b, e->router + e->n_up, e->n_down, p->down, TAUT_PLAN_PICK);
+    return p->n_down > 0;
+}

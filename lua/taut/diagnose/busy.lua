@@ -1,0 +1,58 @@
+--- Busy or broken: a suspect's test is repeated with more streams at once.  Their total takes a
+-- larger part of a link that others use, too, and none of one that is broken.
+local busy = {}
+
+-- Pairs of confirming tests (one stream, several streams) of one event.
+local function pairs_of(tests)
+   local first, list = {}, {}
+   for _, t in ipairs(tests) do
+      if t.confirms and t.streams then
+         local key = t.confirms .. ":" .. t.src .. ">" .. t.dst
+         if first[key] then
+            list[#list + 1] = { c = t.confirms, one = first[key], many = t }
+         else
+            first[key] = t
+         end
+      end
+   end
+   return list
+end
+
+-- Compared with the best that one stream got since the component was last cleared: a single stream
+-- may have met a pause.
+local function total_grows(self, k, p)
+   local best = p.one.ratio
+   for _, t in ipairs(k.run) do
+      best = t.streams == 1 and math.max(best, t.ratio) or best
+   end
+   return p.many.ratio > self.s.grows * best and p.many.ratio > 2 * self.s.failed
+end
+
+--- Take in what confirming tests say.
+-- @param self the diagnosis
+-- @param tests judged tests of one event
+-- @return array of the components concerned
+function busy.confirm(self, tests)
+   local concerned = {}
+   for _, t in ipairs(tests) do
+      if t.confirms and t.streams then
+         local k = self:component(t.confirms)
+         k.asked = (k.asked or 0) + 1
+      end
+   end
+   for _, p in ipairs(pairs_of(tests)) do
+      local k = self:component(p.c)
+      if p.one.class == "low" and p.many.class ~= "void" and k.state ~= "ok" then
+         if total_grows(self, k, p) then
+            k.busy = k.busy + 1
+         elseif p.many.class == "low" then
+            table.insert(k.confirmed, { one = p.one, many = p.many, time = p.one.time,
+               event = p.one.event, src = p.one.src, dst = p.one.dst })
+         end
+         concerned[#concerned + 1] = p.c
+      end
+   end
+   return concerned
+end
+
+return busy

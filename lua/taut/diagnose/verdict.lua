@@ -1,0 +1,89 @@
+--- What a run amounts to: suspect, slow, failed, or nothing yet, and why.
+local verdict = {}
+
+-- On probation half of the evidence is enough.
+local function needed(k, n, now)
+   return k.probation_until and now < k.probation_until and n / 2 or n
+end
+verdict.needed = needed
+
+--- Is the run worth a suspicion?
+-- @param case what taut.evidence says of the run
+function verdict.is_suspect(self, k, case, now)
+   local s = self.s
+   return case.low >= needed(k, s.suspect_low, now)
+      and case.score >= needed(k, s.suspect_score, now)
+      and case.events >= needed(k, s.suspect_events, now)
+end
+
+-- How many different far ends there must be; a machine may have fewer.
+local function far_needed(self, c, k, now)
+   local s = self.s
+   if self.topo:node_of(c) then
+      return math.min(math.max(s.reporters, needed(k, s.slow_far, now)), #self.topo.nodes - 1)
+   end
+   return math.min(needed(k, s.link_far, now), #self.topo.nodes - 1)
+end
+
+-- Tests asked for that bore the suspicion out: pairs of one and of several streams, or the best of
+-- several streams one after the other.
+local function confirmations(k, case)
+   return #k.confirmed + case.confirmed
+end
+
+-- Where tests with several streams at once are run, they must bear it out: only they tell a link
+-- that is steadily loaded from one that is broken.
+local function is_confirmed(self, k, case, now)
+   local s = self.s
+   return confirmations(k, case) >= needed(k, s.slow_low, now)
+      or (k.asked or 0) == 0 and case.at >= needed(k, s.unconfirmed_low, now)
+      and case.events >= needed(k, s.unconfirmed_events, now)
+end
+
+--- What is missing for a verdict of slow, in words; nil when nothing is.
+function verdict.missing(self, c, k, case, now)
+   local s = self.s
+   local far = far_needed(self, c, k, now)
+   if case.score < needed(k, s.slow_score, now) then
+      return ("log odds are %.1f of %.1f"):format(case.score, needed(k, s.slow_score, now))
+   elseif case.spells < needed(k, s.slow_spells, now) then
+      return ("seen in %d of %d spells"):format(case.spells,
+         math.ceil(needed(k, s.slow_spells, now)))
+   elseif case.last - case.first < needed(k, s.confirm_span_h, now) * 3600 then
+      return ("seen for %.1f of %.1f h"):format((case.last - case.first) / 3600, s.confirm_span_h)
+   elseif case.far < far then
+      return ("%d of %d far ends"):format(case.far, math.ceil(far))
+   elseif k.busy > 0 then
+      return "several streams get more than one: it may be busy"
+   elseif not is_confirmed(self, k, case, now) then
+      return ("%d of %d tests confirmed it"):format(confirmations(k, case),
+         math.ceil(needed(k, s.slow_low, now)))
+   end
+   return nil
+end
+
+-- Ties that no test can break: with nothing arriving, acknowledgements are lost as well, so the
+-- two directions of one node, or of one cable after many tests, fail together.
+local function is_unbreakable(self, c, k, case, other)
+   if case.best >= self.s.failed then
+      return false
+   end
+   local topo = self.topo
+   local one_node = topo:node_of(c) and topo:node_of(c) == topo:node_of(other)
+   return one_node or topo:is_link(c) and topo:opposite(c) == other
+      and #k.confirmed >= 2 * self.s.slow_low
+end
+
+--- Others that could be it just as well.
+-- @return array of { component, rest, score, same }
+function verdict.rivals(self, c, k, case)
+   local list = {}
+   for _, r in ipairs(self.evidence:rivals(c, self.s.tie_score)) do
+      if not is_unbreakable(self, c, k, case, r.component) then
+         list[#list + 1] = r
+      end
+   end
+   return list
+end
+
+return verdict

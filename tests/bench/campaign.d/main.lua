@@ -1,0 +1,173 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- The campaign's driver: options, worlds in turn, files of results; tests/bench/campaign runs it.
+local json = require "taut.json"
+local machine = require "machine"
+local play = require "play"
+local players = require "players"
+local tally = require "tally"
+
+local opt = { machine = "torus", player = "taut", seeds = { 1 }, at_once = 10, faults = 100,
+   warm = 5000, set = {} }
+
+local function fail(...)
+   io.stderr:write("campaign: ", string.format(...), "\n")
+   os.exit(2)
+end
+
+local function number(name, text)
+   local n = tonumber(text)
+   if not n or n < 0 or math.type(n) ~= "integer" then
+      fail("%s: expected a whole number, got %s", name, tostring(text))
+   end
+   return n
+end
+
+local function read(path)
+   local f, err = io.open(path)
+   if not f then
+      fail("%s", err)
+   end
+   local text = f:read "a"
+   f:close()
+   return text
+end
+
+local function write(path, list)
+   local f = assert(io.open(path .. ".new", "w"))
+   f:write(json.encode(list), "\n")
+   f:close()
+   assert(os.rename(path .. ".new", path))
+end
+
+-- "3" or "3-7,9"
+local function seeds(text)
+   local list = {}
+   for part in tostring(text):gmatch "[^,]+" do
+      local a, b = part:match "^(%d+)%-(%d+)$"
+      for s = number("--seeds", a or part), number("--seeds", b or part) do
+         list[#list + 1] = s
+      end
+   end
+   return list
+end
+
+local take = {}
+take["--machine"] = function(v) opt.machine = v end
+take["--player"] = function(v) opt.player = v end
+take["--seeds"] = function(v) opt.seeds = seeds(v) end
+take["--faults-at-once"] = function(v) opt.at_once = number("--faults-at-once", v) end
+take["--faults"] = function(v) opt.faults = number("--faults", v) end
+take["--healthy"] = function(v) opt.healthy = number("--healthy", v) end
+take["--warm"] = function(v) opt.warm = number("--warm", v) end
+take["--jobs"] = function(v) opt.jobs = number("--jobs", v) end
+take["--json"] = function(v) opt.json = v end
+take["--settings"] = function(v) opt.settings = read(v) end
+take["--set"] = function(v)
+   local section, name, value = v:match "^([%l_]+)%.([%w_]+)=(.+)$"
+   if not section then
+      fail("--set: expected section.name=value, got %s", v)
+   end
+   opt.set[section] = (opt.set[section] or "") .. name .. " = " .. value .. ", "
+end
+take["--size"] = function(v)
+   opt.size = {}
+   for name, value in v:gmatch "([%a_]+)=([%dx]+)" do
+      local dims = {}
+      for d in value:gmatch "%d+" do
+         dims[#dims + 1] = tonumber(d)
+      end
+      opt.size[name] = name == "dims" and dims or dims[1]
+   end
+end
+
+local function options()
+   local i = 1
+   while i <= #arg do
+      local a = arg[i]
+      if a == "--trace" or a == "--trace-all" then
+         opt.trace = { out = io.stdout, all = a == "--trace-all" }
+      elseif a == "--pool" then
+         opt.pool = table.move(arg, i + 1, #arg, 1, {})
+         return
+      elseif take[a] then
+         i = i + 1
+         take[a](arg[i] or fail("%s: a value is missing", a))
+      else
+         fail("'%s' is not an option", a)
+      end
+      i = i + 1
+   end
+end
+
+local function settings()
+   local text = opt.settings or ""
+   for section, body in pairs(opt.set) do
+      text = ("%s\n%s = { %s }"):format(text, section, body)
+   end
+   return text
+end
+
+local function world_of(seed)
+   if opt.healthy then
+      return { seed = seed, jobs = opt.healthy, healthy_jobs = math.maxinteger }
+   end
+   return { seed = seed, faults_at_once = opt.at_once, faults = opt.faults,
+      healthy_jobs = opt.warm, jobs = opt.jobs }
+end
+
+local function one(name, seed, results)
+   local m, err = machine.load(opt.machine, opt.size, settings())
+   local make = players.make(name)
+   if not m or not make then
+      fail("%s", err or ("player '%s' is not known"):format(name))
+   end
+   local function save(r)
+      results[#results + 1] = r
+      if opt.json then
+         write(opt.json, results)
+      end
+   end
+   local result, log = play.run { name = name, machine = m, player = make, world = world_of(seed),
+      healthy = opt.healthy ~= nil, trace = opt.trace, every = 120, progress = function(r)
+         r.unfinished = true
+         save(r)
+         results[#results] = nil
+         io.stderr:write(("%s, seed %d: %d jobs, %.0f h, %d verdicts, %d drains after %d s\n")
+            :format(name, seed, r.jobs, r.hours, r.verdicts, r.drains, r.wall_s))
+      end }
+   for i, line in ipairs(log) do
+      if i > 20 and not opt.trace then
+         print(("%s, seed %d: and %d lines more"):format(name, seed, #log - 20))
+         break
+      end
+      print(("%s, seed %d: %s"):format(name, seed, line))
+   end
+   save(result)
+   collectgarbage()
+end
+
+local function pool()
+   local all = {}
+   for _, path in ipairs(opt.pool) do
+      local list, err = json.decode(read(path))
+      if not list then
+         fail("%s: %s", path, err)
+      end
+      table.move(list, 1, #list, #all + 1, all)
+   end
+   return all
+end
+
+options()
+local results = {}
+if opt.pool then
+   results = pool()
+else
+   local names = opt.player == "all" and players.names or { opt.player }
+   for _, seed in ipairs(opt.seeds) do
+      for _, name in ipairs(names) do
+         one(name, seed, results)
+      end
+   end
+end
+tally.show(results)

@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Who plays: name → function(machine) → player, as play.lua wants one.
+local baseline = require "baseline"
+
+local players = {}
+
+players.names = { "taut", "threshold", "votes", "leastsquares" }
+
+local BASELINES = { threshold = true, votes = true, leastsquares = true }
+
+--- @param name one of names
+-- @param thresholds of a baseline, where they are not to be its tuned ones
+-- @return function(machine) → player; nil where there is none of that name
+-- @return the baseline's module
+function players.make(name, thresholds)
+   if BASELINES[name] then
+      local method = require(name)
+      return function(machine)
+         return baseline.new(method, machine, thresholds)
+      end, method
+   elseif name == "taut" then
+      return require "player_taut".new
+   elseif name == "standin" then
+      return require "standin".new
+   end
+   return nil
+end
+
+return players

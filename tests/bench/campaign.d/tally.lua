@@ -1,0 +1,144 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Results of several runs added up, and shown.
+local figure = require "figure"
+local world = require "world"
+
+local tally = {}
+
+local SUMS = { "faults", "counting", "judged", "recalled", "named", "exact", "two", "never", "old",
+   "reached", "verdicts", "right", "drains", "false_drains", "jobs", "tests", "disturbed", "hours",
+   "events", "job_tests", "idle_tests", "cpu_s", "plan_s", "world_s", "wall_s", "node_verdicts",
+   "drains_held", "policy_stops" }
+
+--- One result from those of several runs of one player in one kind of world.
+function tally.add(list)
+   local sum = { seeds = {}, jobs_to_name = {}, events_to_name = {}, peak_kb = 0, runs = #list,
+      player = list[1].player, topo = list[1].topo, at_once = list[1].at_once,
+      healthy = list[1].healthy, unfinished = 0 }
+   for _, name in ipairs(SUMS) do
+      sum[name] = 0
+   end
+   for _, r in ipairs(list) do
+      for _, name in ipairs(SUMS) do
+         sum[name] = sum[name] + (r[name] or 0)
+      end
+      for _, name in ipairs { "jobs_to_name", "events_to_name" } do
+         table.move(r[name], 1, #r[name], #sum[name] + 1, sum[name])
+      end
+      sum.peak_kb = math.max(sum.peak_kb, r.peak_kb)
+      sum.seeds[#sum.seeds + 1] = r.seed
+      sum.unfinished = sum.unfinished + (r.unfinished and 1 or 0)
+   end
+   table.sort(sum.jobs_to_name)
+   table.sort(sum.events_to_name)
+   table.sort(sum.seeds)
+   return sum
+end
+
+--- Results by world and player, in a fixed order.
+-- @return array of sums
+function tally.pool(list)
+   local by, keys, sums = {}, {}, {}
+   for _, r in ipairs(list) do
+      local key = ("%s %s %04d %s"):format(r.topo, r.healthy and "healthy" or "faults", r.at_once,
+         r.player)
+      if not by[key] then
+         by[key] = {}
+         keys[#keys + 1] = key
+      end
+      table.insert(by[key], r)
+   end
+   table.sort(keys)
+   for i, key in ipairs(keys) do
+      sums[i] = tally.add(by[key])
+   end
+   return sums
+end
+
+local function share(k, n)
+   return n > 0 and k / n or 0
+end
+
+local RATES = { { "recall", "recalled", "judged" }, { "precision", "right", "verdicts" },
+   { "exact", "exact", "named" }, { "set of two", "two", "named" }, { "reach", "reached", "old" } }
+
+local function at(list, q)
+   return list[math.max(1, math.ceil(q * #list))] or 0
+end
+
+local function print_rates(s)
+   for _, r in ipairs(RATES) do
+      local k, n = s[r[2]], s[r[3]]
+      print(("   %-11s %d/%d = %.4f (95 %%: at least %.4f)"):format(r[1], k, n, share(k, n),
+         world.wilson(k, n)))
+   end
+end
+
+local function print_healthy(s)
+   local wrong = s.verdicts
+   print(("   wrong verdicts %d, %d of them on links; a million jobs: %.2f (95 %%: at most %.2f)")
+      :format(wrong, wrong - s.node_verdicts, 1e6 * share(wrong, s.jobs),
+      1e6 * world.wilson(wrong, s.jobs, true)))
+end
+
+--- A table of one sum.
+function tally.print(s)
+   print(("%s on a %s, %s, seed%s %s%s"):format(s.player, s.topo, s.healthy and "healthy" or
+      ("%d faults at once"):format(s.at_once), #s.seeds > 1 and "s" or "",
+      table.concat(s.seeds, " "), s.unfinished > 0 and
+      (" (%d not at their end)"):format(s.unfinished) or ""))
+   print(("   %d jobs, %.0f hours, %d tests (%d of jobs, %d of idle nodes)"):format(s.jobs, s.hours,
+      s.tests, s.job_tests, s.idle_tests))
+   if s.healthy then
+      print_healthy(s)
+   else
+      print(("   %d faults, %d counted, %d given up uncounted"):format(s.faults, s.counting,
+         s.never))
+      print_rates(s)
+      print(("   to the name: %d jobs of the machine (90 %%: %d), %d events that crossed it (90 %%: "
+         .. "%d)"):format(at(s.jobs_to_name, 0.5), at(s.jobs_to_name, 0.9), at(s.events_to_name, 0.5),
+         at(s.events_to_name, 0.9)))
+   end
+   print(("   drains %d (held back %d times, policy stopped %d), false %d: of jobs at most %.2g "
+      .. "(95 %%)"):format(s.drains, s.drains_held, s.policy_stops, s.false_drains, world.wilson(s.false_drains, s.jobs, true)))
+   print(("   its processor time %.1f s (plan %.1f), %.2f us a test; the world's %.1f s; all in %d "
+      .. "s; %d MB with the world"):format(s.cpu_s, s.plan_s, 1e6 * share(s.cpu_s, s.tests),
+      s.world_s, s.wall_s, s.peak_kb // 1000))
+end
+
+local function figures_of(s)
+   local name = ("campaign_%s_%s"):format(s.topo, s.healthy and "healthy" or s.at_once)
+   local held = s.topo == "torus" or nil
+   local function state(what, value, unit, op, limit)
+      figure(name .. "_" .. what, value, unit, held and op, limit)
+   end
+   if s.healthy then
+      state("false_drains", s.false_drains, "nodes", "<=", 0)
+      state("wrong", s.verdicts, "verdicts", "<=", 3)
+      state("memory", s.peak_kb / 1000, "MB", "<=", 300)
+   else
+      state("recall", share(s.recalled, s.judged), "share", ">=", 0.99)
+      state("precision", share(s.right, s.verdicts), "share", ">=", 0.999)
+      state("exact", share(s.exact, s.named), "share", ">=", 0.95)
+      state("two", share(s.two, s.named), "share", ">=", 0.99)
+      state("reach", share(s.reached, s.old), "share", ">=", 0.8)
+      state("jobs_to_name", at(s.jobs_to_name, 0.5), "jobs")
+   end
+   state("cpu", 1e6 * share(s.cpu_s, s.tests), "us/test", "<=", 4)
+end
+
+--- Tables of all, then the figures of Taut's own.
+function tally.show(list)
+   local sums = tally.pool(list)
+   for _, s in ipairs(sums) do
+      tally.print(s)
+   end
+   print()
+   for _, s in ipairs(sums) do
+      if s.player == "taut" then
+         figures_of(s)
+      end
+   end
+end
+
+return tally
