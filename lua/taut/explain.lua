@@ -28,10 +28,20 @@ function explain.verdicts(d, now)
    return list
 end
 
+-- The reasoning of diagnose/words.lua, with names.
+local function reasoning(d, c)
+   local list, names = json.array {}, d.topo.components
+   for i, r in ipairs(d.diagnosis:reasoning(c)) do
+      list[i] = { text = r.text, tests = r.tests and json.array(r.tests), by = r.by,
+         ruled_out = r.ruled_out and names[r.ruled_out], rival = r.rival and names[r.rival] }
+   end
+   return list
+end
+
 local function one_component(d, c, now)
    local k = d.diagnosis.comp[c] or { state = "unknown", run = {}, confirmed = {}, tests = 0 }
-   local far = {}
-   for _, t in ipairs(k.run) do
+   local far, run = {}, k.run
+   for _, t in ipairs(run) do
       far[t.src_name], far[t.dst_name] = true, true
    end
    far[d.topo.nodes[d.topo:node_of(c) or 0] or ""] = nil
@@ -42,8 +52,9 @@ local function one_component(d, c, now)
    table.sort(names)
    local s = d.conf.diagnosis
    return { component = d.topo.components[c], state = k.state, left = k.left, since = k.since,
-      low = #k.run, tests = k.tests, last = k.last, cleared_at = k.cleared_at,
+      low = #run, tests = k.tests, last = k.last, cleared_at = k.cleared_at,
       confirmed = #k.confirmed, busy = k.busy or 0, far_ends = names, action = d.measures[c],
+      action_why = (d.measure_remarks or {})[c], reasoning = reasoning(d, c),
       remark = d.diagnosis:remark(c, now), cable = d.topo:cable(c),
       capacity_Bps = d.topo.capacity[c], evidence = d.events:evidence_of(c),
       needs = { suspect_low = s.suspect_low, suspect_events = s.suspect_events,

@@ -58,15 +58,20 @@ end
 
 ---------------------------------------------------------------- verdicts
 
+-- The tests that speak against a component: those of its verdict, where there is one.
+local function tests_against(k)
+   return k.evidence or k.run
+end
+
 -- The test that tells most: the best of the run shows where the ceiling is.
-local function telling_test(k)
+local function telling_test(run)
    local best
-   for _, t in ipairs(k.run) do
+   for _, t in ipairs(run) do
       if t.streams == 1 and (not best or t.ratio > best.ratio) then
          best = t
       end
    end
-   return best or k.run[#k.run]
+   return best or run[#run]
 end
 
 --- The text of a drain for a verdict.
@@ -74,25 +79,31 @@ end
 -- @param a its action: how often the node was drained for it, and whether it is for good
 function findings.reason(d, v, a)
    local c, k = v.c, d.diagnosis:component(v.c)
-   local test = telling_test(k)
+   local run = tests_against(k)
+   local test = telling_test(run)
    return reason.format { kind = d.topo:kind(c), state = v.state, left = v.left or 1,
-      test = test, low = #k.run, tests = math.max(k.tests, #k.run),
-      job = test and k.run[#k.run].job, flaps = a.forever and a.times,
+      test = test, low = #run, tests = math.max(k.tests, #run),
+      job = test and run[#run].job, flaps = a.forever and a.times,
       cable = d.topo:is_link(c) and "cable " .. d.topo:cable(c) or nil }
 end
 
-local function evidence(k)
-   local ids = json.array {}
-   for i, t in ipairs(k.run) do
+-- With the reasoning, where it is asked for: sentences of diagnose/words.lua.
+local function evidence(k, reasoning)
+   local ids, words = json.array {}, reasoning and json.array {}
+   for i, t in ipairs(tests_against(k)) do
       ids[i] = t.id
    end
+   for i, r in ipairs(reasoning or {}) do
+      words[i] = r.text
+   end
    return json.encode { state = k.state, tests = ids, left = k.left, busy = k.busy,
-      since = k.since, confirmed = #k.confirmed, all = k.tests }
+      since = k.since, confirmed = #k.confirmed, all = k.tests, whole = k.whole,
+      reasoning = words or nil }
 end
 
 --- What stands behind a verdict, for the log of actions.
 function findings.evidence(d, v)
-   return evidence(d.diagnosis:component(v.c))
+   return evidence(d.diagnosis:component(v.c), d.diagnosis:reasoning(v.c))
 end
 
 -- Clean tests of a drained node's component since its drain.

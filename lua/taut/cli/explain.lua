@@ -11,8 +11,29 @@ function explain.setup(parser)
       :convert(function(v) return math.tointeger(tonumber(v)) end)
 end
 
+local TESTS_SHOWN = 12 -- ids of tests behind one sentence
+
 local function time_of(t)
    return os.date("%m-%d %H:%M:%S", math.floor(t))
+end
+
+-- "tests 4 7 9 …", so many that a line or two hold them.
+local function test_list(ids)
+   if not ids or #ids == 0 then
+      return ""
+   end
+   local most = math.min(#ids, TESTS_SHOWN)
+   return (" (%s %s%s)"):format(#ids == 1 and "test" or "tests", table.concat(ids, " ", 1, most),
+      #ids > most and (" and %d more"):format(#ids - most) or "")
+end
+
+-- Why the verdict is what it is, and what else was ruled out, and by what.
+local function print_reasoning(list)
+   for _, r in ipairs(list) do
+      local by = r.ruled_out and r.by and (": ruled out by test %d"):format(r.by)
+         or r.ruled_out and ": ruled out" or r.by and ("; test %d saw it well"):format(r.by) or ""
+      report.wrap(r.text .. test_list(r.tests) .. by, "  - ", "    ")
+   end
 end
 
 local function print_component(c, now)
@@ -25,6 +46,7 @@ local function print_component(c, now)
          :format(c.low, c.needs.suspect_low, c.confirmed, c.needs.slow_low))
       print("  far ends: " .. table.concat(c.far_ends, " ", 1, math.min(16, #c.far_ends)))
    end
+   print_reasoning(c.reasoning)
    if c.busy > 0 then
       print(("  %s: several streams together got more than one: shared, not broken"):format(
          report.count(c.busy, "time")))
@@ -34,7 +56,8 @@ local function print_component(c, now)
          report.ago(e.since, now)))
    end
    if c.state == "slow" or c.state == "failed" then
-      print(("  action: %s; cable %s"):format(c.action or "-", c.cable))
+      report.wrap(("action: %s%s; cable %s"):format(c.action or "-", c.action_why and
+         (" (%s)"):format(c.action_why) or "", c.cable), "  ")
    end
 end
 

@@ -62,6 +62,9 @@ local function print_log(d, args)
          .. (a.who and a.who ~= "taut" and "(" .. a.who .. ") " or ""), (" "):rep(16))
       if args.evidence and a.evidence then
          report.wrap(evidence(a.evidence), (" "):rep(16))
+         for _, why in ipairs(a.evidence.reasoning or {}) do
+            report.wrap(why, (" "):rep(16) .. "- ", (" "):rep(18))
+         end
       end
    end
 end
