@@ -14,7 +14,6 @@ Act.__index = Act
 
 local ALERTS = 100 -- kept for `taut status`
 local SAID_MAX = 16 -- nodes held back that are said one by one at once
-local SETTLE_S = 15 -- an answer of Slurm younger than this may not show our change yet
 
 ---------------------------------------------------------------- records
 
@@ -266,7 +265,8 @@ function Act:reconcile()
    local cl = self.cluster
    for name, d in pairs(self.history.drained) do
       local node = cl.nodes[name]
-      if node and cl.nodes_at > d.time + SETTLE_S and not self.history.asked[name] then
+      -- what Slurm was asked before our change does not show it
+      if node and (cl.nodes_asked or 0) > d.time and not self.history.asked[name] then
          reconcile_drained(self, name, d, node)
       end
    end

@@ -295,6 +295,7 @@ function Cluster:refresh(fn)
       note_error(self, err)
       if reply then
          take_nodes(self, reply.nodes, reply.maintenance)
+         self.nodes_asked = asked
       end
    end)
    self.helper:ask({ op = "jobs" }, function(reply)

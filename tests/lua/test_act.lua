@@ -229,6 +229,23 @@ function tests.test_damaged_memory_is_no_reason_to_fail()
    lu.assertEquals(#w.asked, 1)
 end
 
+-- An answer that Slurm gave before the drain looked like an administrator's resume.
+function tests.test_an_answer_from_before_the_drain_says_nothing()
+   local w = new()
+   w.decide("n0")
+   w.asked[1].fn { done = true }
+   local cl = w.act.cluster
+   cl.nodes_asked = w.act.history.drained.n0.time - 1
+   w.act:reconcile()
+   lu.assertNotNil(w.act.history.drained.n0)
+   cl.nodes_asked = w.act.history.drained.n0.time + 1
+   cl.nodes.n0.drain, cl.nodes.n0.reason = true, "mine now"
+   w.act:reconcile()
+   lu.assertEquals(w.actions()[2], "taken over n0: seen")
+   lu.assertNil(w.act.history.drained.n0)
+   lu.assertEquals(w.released, {})
+end
+
 -- slurmctld that had just started gave the node back, said "invalid state", and ever after
 -- "not drained": the node stayed on our list.
 function tests.test_a_node_that_is_back_already_is_released()
