@@ -64,7 +64,8 @@ function tests.test_get_head_and_what_is_not_there()
   text = get(server:port(), "GET /other?x=1 HTTP/1.0\\r\\n\\r\\n")
   lu.assertStrContains(text, " 404 ")
   lu.assertStrContains(text, "nothing here")
-  text = get(server:port(), "HEAD /metrics HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n")
+  text = get(server:port(),
+    "HEAD /metrics HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n")
   lu.assertStrContains(text, " 200 ")
   lu.assertNotStrContains(text, "all well")
   lu.assertEquals(asked, { "/metrics", "/other", "/metrics" })
@@ -132,8 +133,9 @@ function tests.test_slow_clients_are_cut_off()
   looptest.until_true(function() return server:conns() == 4 end)
   -- who comes now waits, and is served as soon as there is room
   local text
-  assert(loop.spawn { argv = { "bash", "-c", ("exec 3<>/dev/tcp/127.0.0.1/%d; printf '%s' >&3; cat <&3")
-    :format(server:port(), GET) }, on_line = function(line) text = (text or "") .. line end,
+  local script = ("exec 3<>/dev/tcp/127.0.0.1/%d; printf '%s' >&3; cat <&3"):format(server:port(),
+    GET)
+  assert(loop.spawn { argv = { "bash", "-c", script }, on_line = function(line) text = (text or "") .. line end,
     on_exit = function() ended = ended + 1 end })
   looptest.until_true(function() return ended == 1 end)
   lu.assertStrContains(text, "all well")

@@ -76,7 +76,8 @@ function tests.test_what_tautd_says()
    d.diagnosis.comp[c] = { state = "slow", run = {} }
    local families, v = promparse.read(metrics.text(d))
    for key, value in pairs { ["taut_components{kind=X+,state=slow}"] = 1,
-      ["taut_components{kind=X+,state=unknown}"] = 15, ["taut_components{kind=tx,state=unknown}"] = 32,
+      ["taut_components{kind=X+,state=unknown}"] = 15,
+      ["taut_components{kind=tx,state=unknown}"] = 32,
       ["taut_tests_total{class=low}"] = 3, ["taut_checks_total{result=single}"] = 2,
       ["taut_policy_enabled{}"] = 1, ["taut_policy_stopped{}"] = 1,
       ["taut_policy_caps_reached{}"] = 1, ["taut_nodes_drained{}"] = 1, ["taut_nodes_held{}"] = 1,

@@ -60,6 +60,42 @@ local function add_audit(j, id, list)
    end
 end
 
+-- What a replay and the log of actions ask for.
+function tests.test_actions_and_verdicts_in_pages()
+   with_store(function(j, done)
+      for i = 1, 5 do
+         j:add("verdict", { time = 100 + i, component = "c" .. i % 2, was = "ok", state = "slow",
+            evidence = "{}" })
+         j:add("action", { time = 100 + i, node = "n" .. i % 2, action = i == 3 and "repaired"
+            or "drain", who = "taut", result = "done", component = "c1", evidence = "{}" })
+      end
+      ask(j, "verdicts_from", { since = 102, after = 0, limit = 2 }, function(rows)
+         lu.assertEquals({ #rows, rows[1].time, rows[2].time }, { 2, 102, 103 })
+         ask(j, "verdicts_from", { since = 102, after = rows[2].id, limit = 9 }, function(more)
+            lu.assertEquals({ #more, more[1].time }, { 2, 104 })
+         end)
+      end)
+      ask(j, "verdicts_before", { since = 104, after = "", limit = 9 }, function(rows)
+         lu.assertEquals({ #rows, rows[1].component, rows[1].time, rows[2].time }, { 2, "c0", 102,
+            103 })
+      end)
+      ask(j, "verdicts_before", { since = 104, after = "c0", limit = 9 }, function(rows)
+         lu.assertEquals({ #rows, rows[1].component }, { 1, "c1" })
+      end)
+      ask(j, "drains", { since = 102 }, function(rows)
+         lu.assertEquals({ #rows, rows[1].time, rows[3].action }, { 4, 105, "repaired" })
+      end)
+      ask(j, "log", { since = 0, node = "n1", component = "", limit = 2 }, function(rows)
+         lu.assertEquals({ #rows, rows[1].time, rows[1].component }, { 2, 105, "c1" })
+      end)
+      ask(j, "log", { since = 0, node = "", component = "c9", limit = 2 }, function(rows)
+         lu.assertEquals(rows, {})
+         done()
+      end)
+   end)
+   lu.assertNil(tests.failure)
+end
+
 function tests.test_an_audit_that_came_to_nothing_hides_no_other()
    with_store(function(j, done)
       add_audit(j, 1, { { "r1", 10 }, { "r2", 20 }, { "r3", 30, "void" }, { "r4", 5, nil,

@@ -167,9 +167,10 @@ function policy_replay.run(args)
          sums = sums }, 2))
       return 0
    end
-   report.wrap(("What the policy of %s%s would have done with the verdicts of the last %g days, " ..
+   report.wrap(("What the policy of %s%s would have done with the verdicts of the last %s, " ..
       "in mode enable:"):format(path, #(args.set or {}) > 0 and " with " ..
-      table.concat(args.set, " ") or "", args.replay), "")
+      table.concat(args.set, " ") or "", args.replay == 1 and "day"
+      or ("%g days"):format(args.replay)), "")
    print_list(list)
    print_sums(sums)
    return 0

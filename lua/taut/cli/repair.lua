@@ -52,27 +52,29 @@ local function print_parts(d)
    end
 end
 
+local function loses(n)
+   return n == 1 and "1 node loses the network; drain it first:"
+      or ("%d nodes lose the network; drain them first:"):format(n)
+end
+
 local function print_drains(d)
    print ""
    if #d.behind == 0 then
       say("cable out", "no node loses the network: nobody to drain")
    else
-      say("cable out", ("%s lose the network; drain them first:"):format(report.count(#d.behind,
-         "node")))
+      say("cable out", loses(#d.behind))
       drain_command(d.behind_list, d.component)
    end
    for _, m in ipairs(d.modules) do
       if #m.nodes > 0 and m.list ~= d.behind_list then
-         say(m.name .. " out", ("%s lose the network; drain them first:"):format(
-            report.count(#m.nodes, "node")))
+         say(m.name .. " out", loses(#m.nodes))
          drain_command(m.list, d.component)
       end
    end
    if #d.drained > 0 then
       say("drained", table.concat(d.drained, " ") .. " already, by Taut")
    end
-   say("afterwards", "")
-   command(("taut repair %s --done"):format(d.component))
+   print(("%-13staut repair %s --done"):format("afterwards", d.component))
 end
 
 local function print_done(d)
