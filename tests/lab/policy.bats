@@ -260,11 +260,9 @@ END
     begin 'cap_nodes = 8, per_hour = false,
         measure = function(v) if v.is_link then return "drain", { "n6" } end end' r1.0.0/X+ n1/tx
     wait_until 20 is_drained "n1 n6"
-    conf 'cap_nodes = 8, per_hour = false, measure = function(v) return v.nonsense.more end'
-    lab daemon stop tautd
-    resume_all
-    start_tautd
-    sleep 3
-    lab exec taut status | grep -q 'nonsense'
+    begin 'cap_nodes = 8, per_hour = false,
+        measure = function(v) return v.nonsense.more end' r1.0.0/X+ n1/tx
+    wait_until 10 eval "lab exec taut status | grep -q 'taut.lua:[0-9]*: .*nonsense'"
+    sleep 2
     nothing_drained
 }

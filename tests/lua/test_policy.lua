@@ -188,7 +188,8 @@ function tests.test_a_function_may_hold_a_node_back()
    lu.assertEquals(words(d), { "drain n6" })
    lu.assertEquals(held(d), { "n5: visitors use it for n5/tx" })
    p = player { hold = function() return 3 end }
-   lu.assertEquals(held(p.decide(T0, { "n5/tx" })), { "n5: hold: expected a text or nil, got number" })
+   lu.assertEquals(held(p.decide(T0, { "n5/tx" })),
+      { "n5: hold: expected a text or nil, got number" })
    p = player { hold = function() error { } end }
    lu.assertStrContains(held(p.decide(T0, { "n5/tx" }))[1], "n5: hold: ")
 end
@@ -213,7 +214,8 @@ end
 function tests.test_an_old_picture_of_the_cluster_is_no_ground_to_act()
    local p = player { stale_s = 300 }
    p.cluster.nodes_at = T0 - 301
-   lu.assertEquals(held(p.decide(T0, { "n5/tx" })), { "n5: Slurm last told of its nodes 301 s ago" })
+   lu.assertEquals(held(p.decide(T0, { "n5/tx" })),
+      { "n5: Slurm last told of its nodes 301 s ago" })
    p.cluster.nodes_at = T0 - 299
    lu.assertEquals(words(p.decide(T0, { "n5/tx" })), { "drain n5" })
 end

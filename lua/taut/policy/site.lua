@@ -23,7 +23,8 @@ function site.call(fn, ...)
    debug.sethook(co)
    coroutine.close(co)
    if not ok then
-      return nil, tostring(a):sub(1, 200)
+      -- sandbox.load names the file by a byte that cannot stand in a path
+      return nil, (tostring(a):gsub("\1", "taut.lua"):sub(1, 200))
    end
    return true, a, b
 end
