@@ -10,9 +10,10 @@
 #define MANY 24   /* tests, of which the best is better than there is */
 #define SHOWN 0.7 /* chance that a broken one shows its ceiling in a spell */
 
-/* The best share of the entries from time 'since' on; of many the third,
- * since the best of many is more than what there is. */
-static double best_of(const struct taut_run *run, double since)
+/* The best share of the entries from time 'since' on; of many the third, since
+ * the best of many is more than what there is, by noise. */
+static double best_of(const struct taut_evidence *e, const struct taut_run *run,
+                      double since)
 {
     double top[3] = {0, 0, 0};
     uint32_t n = 0;
@@ -28,7 +29,8 @@ static double best_of(const struct taut_run *run, double since)
                 v = w;
             }
     }
-    return n >= MANY ? top[2] : top[0];
+    bool is_noise = top[0] <= top[2] * (1 + e->rules.ceiling);
+    return n >= MANY && is_noise ? top[2] : top[0];
 }
 
 double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
@@ -38,7 +40,7 @@ double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
 
     if (run == NULL)
         return 0;
-    double best = best_of(run, since);
+    double best = best_of(e, run, since);
     if (run->most_time >= since)
         best = fmax(best, (double)run->most);
     if (run->last_time >= since)
