@@ -4,7 +4,7 @@
 -- NetBouncer (C. Tan et al., NSDI 2019): each link has a latent value x in 0 … 1, a path's value y
 -- is the product of those of its links, and the x are looked for that minimise
 --   sum over paths of (y - product of x)^2  +  lambda * sum over links of x (1 - x)
--- by coordinate descent, each x in turn at the minimum of the parabola that the others leave it; the
+-- by coordinate descent, each x in turn at the minimum of the parabola the others leave it; the
 -- second term draws a value to 0 or 1.  Links of a path that did well are good, before anything is
 -- solved; so are a device's.  A link below a threshold is bad.  y here is measured / expected
 -- bandwidth of a path over a window.
