@@ -11,14 +11,17 @@ local function set_state(self, c, state, now, changes)
       k.state, k.since = state, now
       self.suspects[c] = state == "suspect" or nil
       self.evidence:watch(c, state == "suspect" or state == "slow" or state == "failed")
-      self.version = self.version + 1
+      self.version, self.want_of[c] = self.version + 1, nil
    end
 end
 
-local function become_slow(self, c, k, case, rivals, now, changes)
+local ALTERNATIVES = 16 -- kept with a verdict
+
+local function become_slow(self, c, k, case, now, changes)
    k.left = math.min(1, case.best)
    k.case = case
-   k.ruled_out = rivals
+   k.ruled_out = self.evidence:alternatives(c, ALTERNATIVES)
+   k.last_cleared = { at = k.cleared_at, by = k.cleared_by }
    k.evidence = self:run(c)
    self.evidence:name(c, k.left)
    k.tied = nil
@@ -55,14 +58,14 @@ local function one(self, c, now, changes)
       k.suspect_at, k.asked = now, k.asked or 0
       set_state(self, c, "suspect", now, changes)
    end
-   self.version = self.version + 1 -- what it wants tested has changed
+   self.version, self.want_of[c] = self.version + 1, nil -- what it wants tested has changed
    k.missing = verdict.missing(self, c, k, case, now)
    local rivals = verdict.rivals(self, c, k, case)
    k.tied = #rivals > 0 and rivals or nil
    if k.missing or k.tied then
       return false
    end
-   become_slow(self, c, k, case, rivals, now, changes)
+   become_slow(self, c, k, case, now, changes)
    return true
 end
 

@@ -6,12 +6,19 @@ local plan = require "taut.plan"
 local planning = {}
 
 --- @param machine of machine.load
--- @param wants function() → what is to be tested (see taut.plan)
--- @return planner: plan(ask) → tests; its coverage is to be told what was seen well, by
---   diagnosis:tell(coverage) or by touch(tests, time)
-function planning.new(machine, wants)
-   return plan.planner { topology = machine.topo, wants = wants,
-      coverage = coverage.new(false, #machine.topo.components) }
+-- @param diagnosis with wants() and, where it is Taut's own, evidence
+-- @return planner: plan(ask) → tests, touch(tests, time)
+function planning.new(machine, diagnosis)
+   local times = coverage.new(false, #machine.topo.components)
+   local planner = plan.planner { topology = machine.topo, coverage = times,
+      checks = machine.checks, wants = diagnosis and diagnosis.wants and function()
+         return diagnosis:wants()
+      end }
+   if diagnosis and diagnosis.evidence then
+      times:follow(diagnosis.evidence)
+      planner.touch = function() end
+   end
+   return planner
 end
 
 return planning
