@@ -6,6 +6,7 @@
 #define TAUT_ADVISOR_COVERAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define TAUT_COVERAGE_NEVER (-1e18)
@@ -13,11 +14,13 @@
 
 struct taut_coverage {
     uint32_t n;
-    double link_time; /* share of a component's time; 0: no limit */
-    double busy_most; /* the latest of busy_until */
-    double *tested;   /* a test last cleared or surely used it */
-    double *asked;    /* a test that can show it was planned */
-    double *crossed;  /* one that crosses it but cannot show it */
+    double link_time;      /* share of a component's time; 0: no limit */
+    double busy_most;      /* the latest of busy_until */
+    double *tested;        /* a test that meant something last used it */
+    const double *cleared; /* somebody else's: it was last seen well; NULL:
+                              nobody says, and 'tested' has to do */
+    double *asked;         /* a test that can show it was planned */
+    double *crossed;       /* one that crosses it but cannot show it */
     double *busy_until;
     double *spent, *spent_at;
 };
@@ -45,6 +48,13 @@ void taut_coverage_spend(struct taut_coverage *v, uint32_t c, double seconds,
 
 /* Keep other plans off c until 'until_s'. */
 void taut_coverage_hold(struct taut_coverage *v, uint32_t c, double until_s);
+
+/* When c was last seen well. */
+static inline double taut_coverage_well(const struct taut_coverage *v,
+                                        uint32_t c)
+{
+    return v->cleared != NULL ? v->cleared[c] : v->tested[c];
+}
 
 static inline double taut_coverage_last(const struct taut_coverage *v,
                                         uint32_t c)

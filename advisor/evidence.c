@@ -141,8 +141,7 @@ int taut_evidence_add(struct taut_evidence *e, const struct taut_pending *t)
     int rc = taut_graph_route(g, a, b, t->dst, &e->route);
     if (rc != 0)
         return rc;
-    void *test =
-        grow(e->test, e->n_tests, &e->room_tests, 1, sizeof(*e->test));
+    void *test = grow(e->test, e->n_tests, &e->room_tests, 1, sizeof(*e->test));
     if (test == NULL)
         return TAUT_ROUTE_NO_MEMORY;
     e->test = test;
@@ -171,10 +170,9 @@ void taut_evidence_users(struct taut_evidence *e, uint32_t c, uint32_t users)
 
     for (uint32_t i = p->first; e->n_tests > 0 && i < p->first + p->n; i++)
         if (e->stage[i].c == c && users >= 1)
-            e->stage[i].users =
-                (uint16_t)(users < TAUT_EVIDENCE_STREAMS
-                               ? users
-                               : TAUT_EVIDENCE_STREAMS);
+            e->stage[i].users = (uint16_t)(users < TAUT_EVIDENCE_STREAMS
+                                               ? users
+                                               : TAUT_EVIDENCE_STREAMS);
 }
 
 /* ---- who shares what ---- */
@@ -253,7 +251,8 @@ static void expect(const struct taut_evidence *e, struct taut_pending *p)
         known = fmin(known, cap * (double)e->left[e->stage[k].c]);
     }
     p->healthy_Bps = healthy;
-    p->expected_Bps = p->is_judged ? fmin(p->expected_Bps, known) : known;
+    p->expected_Bps =
+        p->is_judged ? p->expected_Bps * (known / healthy) : known;
     if (!p->is_judged)
         p->is_low = p->bw_Bps < e->rules.good * known;
     else if (known < healthy && p->bw_Bps >= e->rules.good * known)
@@ -274,6 +273,8 @@ static void clear(struct taut_evidence *e, uint32_t c, double time, int64_t id)
     if (time < e->cleared[c])
         return;
     e->cleared[c] = time;
+    if (e->coverage != NULL && c < e->coverage->n)
+        e->coverage->tested[c] = time;
     e->cleared_by[c] = id;
     e->cleared_at[c] = e->serial;
     if (e->good[c] < UINT32_MAX)
@@ -353,16 +354,31 @@ static void take_test(struct taut_evidence *e, struct taut_pending *p,
 
 /* ---- accusing ---- */
 
-static bool is_quiet(const struct taut_evidence *e,
-                     const struct taut_pending *p, double time)
+static double spell_of(const struct taut_evidence *e, double time)
 {
+    return floor(time / e->rules.spell_s);
+}
+
+/* How long ago the surroundings of each link on the way were last seen not to
+ * be busy; -1: too long ago, or in another spell. */
+static double quiet_for(const struct taut_evidence *e,
+                        const struct taut_pending *p, double time)
+{
+    double age = 0;
+
     for (uint32_t k = p->first + 1; k + 1 < p->first + p->n; k++) {
         uint32_t c = e->stage[k].c, group = e->around[c];
-        if (e->cleared_at[c] != e->serial &&
-            (group >= e->groups || e->quiet[group] < time - e->rules.around_s))
-            return false;
+        if (e->cleared_at[c] == e->serial)
+            continue;
+        if (group >= e->groups)
+            return -1;
+        double since = e->quiet[group];
+        age = fmax(age, time - since);
+        if (age > e->rules.around_s ||
+            (age > 0 && spell_of(e, since) != spell_of(e, time)))
+            return -1;
     }
-    return true;
+    return age;
 }
 
 /* The component may be what made this test low. */
@@ -403,9 +419,9 @@ static uint32_t way_back(struct taut_evidence *e, const struct taut_pending *p,
             continue;
         else if (i < e->route.stages)
             c = taut_graph_link(
-                g, e->route.link[e->route.has_sets && i > 0
-                                     ? e->route.end[i - 1]
-                                     : i]);
+                g,
+                e->route.link[e->route.has_sets && i > 0 ? e->route.end[i - 1]
+                                                         : i]);
         if (e->cleared_at[c] != e->serial)
             on[n++] = (struct taut_shown){c, (float)share, true};
     }
@@ -432,6 +448,7 @@ static void take_low(struct taut_evidence *e, const struct taut_pending *p,
     low->time = time;
     low->id = p->id;
     low->event = event;
+    low->job = p->job;
     low->serial = e->serial;
     low->src = p->src;
     low->dst = p->dst;
@@ -441,7 +458,7 @@ static void take_low(struct taut_evidence *e, const struct taut_pending *p,
     low->flows = p->flows;
     low->streams = p->streams;
     low->links = (uint16_t)(p->n - 2);
-    low->is_quiet = is_quiet(e, p, time);
+    low->quiet_s = (float)quiet_for(e, p, time);
     n = 0;
     for (uint32_t k = p->first; k < p->first + p->n; k++) {
         const struct taut_stage *s = &e->stage[k];
@@ -456,6 +473,8 @@ static void take_low(struct taut_evidence *e, const struct taut_pending *p,
     taut_evidence_low_release(e, low);
 }
 
+/* Several streams at once take more of a shared link than one does; such
+ * tests can clear, but have no place among the ceilings of a run. */
 int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event)
 {
     e->serial++;
@@ -463,7 +482,8 @@ int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event)
     for (uint32_t i = 0; i < e->n_tests; i++)
         take_test(e, &e->test[i], time);
     for (uint32_t i = 0; i < e->n_tests; i++)
-        if (e->test[i].bw_Bps >= 0 && e->test[i].is_low)
+        if (e->test[i].bw_Bps >= 0 && e->test[i].is_low &&
+            e->test[i].streams <= 1)
             take_low(e, &e->test[i], time, event);
     e->newest = fmax(e->newest, time);
     errno = ENOMEM;

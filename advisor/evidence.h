@@ -15,10 +15,12 @@
 #ifndef TAUT_ADVISOR_EVIDENCE_H
 #define TAUT_ADVISOR_EVIDENCE_H
 
+#include "advisor/coverage.h"
 #include "advisor/graph_engine.h"
 
-#define TAUT_EVIDENCE_RUN_MAX 96   /* low tests kept per component */
-#define TAUT_EVIDENCE_SPELL_MAX 8  /* of them from one spell */
+#define TAUT_EVIDENCE_RUN_MAX 96    /* low tests kept per component */
+#define TAUT_EVIDENCE_SPELL_MAX 8   /* of them from one spell */
+#define TAUT_EVIDENCE_SPELL_OLD 3   /* and of an old one, when there are more */
 #define TAUT_EVIDENCE_STREAMS 65535 /* streams that can share a component */
 
 /* All of them settings of the section `diagnosis`. */
@@ -28,6 +30,7 @@ struct taut_evidence_rules {
     double ceiling;    /* how far below the best is still at the ceiling */
     double spell_s;    /* a busy network may stay as it is for so long */
     double around_s;   /* how old a clearing next door may be */
+    double busy_per_h; /* how often the network around a link gets busy */
     double contended;  /* chance that a stream meets traffic of its own */
     double at_level;   /* chance that a busy spell shows a given level */
     double at_fair;    /* the same for 1/2 and 1/3: fair sharing */
@@ -44,6 +47,7 @@ struct taut_low {
     double time; /* seconds */
     int64_t id;
     int64_t event;         /* as the caller numbers them */
+    int64_t job;           /* 0: none */
     uint32_t serial;       /* events counted here, from 1 */
     uint32_t src, dst;     /* endpoints */
     uint32_t confirms;     /* component it was asked for, or NONE */
@@ -53,12 +57,13 @@ struct taut_low {
     uint16_t flows;   /* one after the other; the best counts */
     uint16_t streams; /* at once */
     uint16_t links;   /* on its route, surely */
-    bool is_quiet;    /* the network around each of its links was not busy */
+    float quiet_s;    /* so long ago each of its links, or one next to it, was
+                         seen well; < 0: not known */
     uint16_t n;
     struct taut_shown {
         uint32_t c;
-        float share;  /* of c's own capacity that was shown */
-        bool by_ack;  /* c is on the way back */
+        float share; /* of c's own capacity that was shown */
+        bool by_ack; /* c is on the way back */
     } on[];
 };
 
@@ -81,19 +86,20 @@ struct taut_run {
 struct taut_evidence {
     const struct taut_graph *g;
     struct taut_evidence_rules rules;
-    double *cleared; /* time of the last clearing, -HUGE_VAL: never */
-    double *tested;  /* time of the last test that surely crossed it */
-    int64_t *cleared_by;    /* id of the test */
-    uint32_t *cleared_at;   /* serial */
-    uint32_t *tests;        /* that surely crossed it and were not void */
-    uint32_t *good;         /* clearings since the last low test */
-    float *left;            /* of capacity, as known: 1 = well */
-    float *reach;           /* the most that any test could show of it */
-    struct taut_run **run;  /* NULL: nothing speaks against it */
-    bool *is_watched;       /* always reported when touched */
-    uint32_t *around;       /* group of links that are busy together */
-    uint32_t groups;        /* NONE: no group */
-    double *quiet;          /* by group: time of the last clearing in it */
+    struct taut_coverage *coverage; /* told of clearings; or NULL */
+    double *cleared;       /* time of the last clearing, -HUGE_VAL: never */
+    double *tested;        /* time of the last test that surely crossed it */
+    int64_t *cleared_by;   /* id of the test */
+    uint32_t *cleared_at;  /* serial */
+    uint32_t *tests;       /* that surely crossed it and were not void */
+    uint32_t *good;        /* clearings since the last low test */
+    float *left;           /* of capacity, as known: 1 = well */
+    float *reach;          /* the most that any test could show of it */
+    struct taut_run **run; /* NULL: nothing speaks against it */
+    bool *is_watched;      /* always reported when touched */
+    uint32_t *around;      /* group of links that are busy together */
+    uint32_t groups;       /* NONE: no group */
+    double *quiet;         /* by group: time of the last clearing in it */
     uint32_t serial;
     uint32_t acks; /* entries by_ack, all in all */
     size_t lows;   /* tests held */
@@ -113,7 +119,9 @@ struct taut_evidence {
     uint32_t *touch_stamp;
     uint32_t touch_now;
     bool out_of_memory;
-    struct { uint32_t good, low, is_void; } count;
+    struct {
+        uint32_t good, low, is_void;
+    } count;
 };
 
 struct taut_stage {
@@ -127,8 +135,8 @@ struct taut_pending {
     uint32_t phase;
     uint32_t confirms; /* component or NONE */
     uint16_t flows, streams;
-    int64_t id;
-    double bw_Bps; /* the best of its flows; < 0: void */
+    int64_t id, job;
+    double bw_Bps;     /* the best of its flows; < 0: void */
     bool counts_users; /* else 'users' of its stages are 1 or set already */
     bool is_judged;    /* 'is_low' is the judge's */
     bool is_low;
@@ -139,16 +147,18 @@ struct taut_pending {
 
 /* What a run amounts to. */
 struct taut_case {
-    double score; /* log odds */
-    double best;  /* share: the ceiling */
+    double score;       /* log odds */
+    double best;        /* share: the ceiling */
     double first, last; /* times of the tests at the ceiling */
     uint32_t low;       /* tests in the run */
     uint32_t at;        /* of them at the ceiling */
     uint32_t spells;    /* in which the ceiling was shown */
     uint32_t events;    /* the same */
     uint32_t quiet;     /* events of these with quiet surroundings */
-    uint32_t confirmed; /* tests at the ceiling that were asked for it */
-    uint32_t start;     /* first entry that belongs to the case */
+    uint32_t
+        confirmed;  /* tests of several flows asked for it, at the ceiling */
+    uint32_t start; /* first entry that belongs to the case */
+    double newest;  /* log odds of its newest spell */
 };
 
 /* Evidence about a graph, which must live longer.
@@ -206,6 +216,10 @@ void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left);
 /* Forget the run of c, as if it had never been tested; and of all. */
 void taut_evidence_forget(struct taut_evidence *e, uint32_t c);
 void taut_evidence_void(struct taut_evidence *e);
+
+/* Routes have changed: drop the tests that no longer cross what they speak
+ * against. */
+void taut_evidence_reroute(struct taut_evidence *e);
 
 /* Put a low test back into the run of c, in order of time; for what a store
  * kept.  Returns 0 or -1 with ENOMEM.  A low test is made by _low_new and

@@ -67,23 +67,55 @@ static struct taut_run *open_run(struct taut_evidence *e, uint32_t c)
     return e->run[c];
 }
 
-/* Of one spell a few tests tell all; the lowest of them goes. */
-static void thin(struct taut_evidence *e, struct taut_run *run)
+static double spell_of(const struct taut_evidence *e,
+                       const struct taut_run *run, uint32_t i)
 {
-    double spell = floor(run->entry[run->n - 1].low->time / e->rules.spell_s);
-    uint32_t lowest = run->n - 1, same = 0;
+    return floor(run->entry[i].low->time / e->rules.spell_s);
+}
 
-    for (uint32_t i = run->n; i-- > 0;) {
+/* The least telling of a spell's tests, the last of which is 'last'; *n: how
+ * many there are. */
+static uint32_t least_telling(const struct taut_evidence *e,
+                              const struct taut_run *run, uint32_t last,
+                              uint32_t *n)
+{
+    double spell = spell_of(e, run, last), least = HUGE_VAL;
+    uint32_t found = last;
+
+    *n = 0;
+    for (uint32_t i = last + 1; i-- > 0 && spell_of(e, run, i) == spell;) {
         const struct taut_entry *x = &run->entry[i];
-        if (floor(x->low->time / e->rules.spell_s) < spell)
-            break;
-        same++;
-        if (x->share < run->entry[lowest].share)
-            lowest = i;
+        double value = (double)x->share + (x->low->quiet_s >= 0);
+        ++*n;
+        if (value < least) {
+            least = value;
+            found = i;
+        }
     }
-    if (same > TAUT_EVIDENCE_SPELL_MAX)
-        drop(e, run, lowest);
-    else if (run->n > TAUT_EVIDENCE_RUN_MAX)
+    return found;
+}
+
+/* Of one spell a few tests tell all, of one long ago fewer still. */
+static void thin(struct taut_evidence *e, struct taut_run *run, uint32_t added)
+{
+    uint32_t n, last = added;
+
+    while (last + 1 < run->n &&
+           spell_of(e, run, last + 1) == spell_of(e, run, added))
+        last++;
+    uint32_t least = least_telling(e, run, last, &n);
+    if (n > TAUT_EVIDENCE_SPELL_MAX) {
+        drop(e, run, least);
+        return;
+    }
+    for (uint32_t i = 0; run->n > TAUT_EVIDENCE_RUN_MAX && i < run->n; i++) {
+        if (i + 1 < run->n && spell_of(e, run, i + 1) == spell_of(e, run, i))
+            continue; /* not the last of its spell */
+        least = least_telling(e, run, i, &n);
+        if (n > TAUT_EVIDENCE_SPELL_OLD)
+            drop(e, run, least);
+    }
+    if (run->n > TAUT_EVIDENCE_RUN_MAX)
         drop(e, run, 0);
 }
 
@@ -101,12 +133,12 @@ int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
         i--;
     memmove(&run->entry[i + 1], &run->entry[i],
             (run->n - i) * sizeof(run->entry[0]));
-    run->entry[i] =
-        (struct taut_entry){.low = low, .share = (float)share, .by_ack = by_ack};
+    run->entry[i] = (struct taut_entry){
+        .low = low, .share = (float)share, .by_ack = by_ack};
     run->n++;
     low->refs++;
     e->acks += by_ack;
-    thin(e, run);
+    thin(e, run, i);
     return 0;
 }
 
@@ -171,6 +203,8 @@ void taut_evidence_forget(struct taut_evidence *e, uint32_t c)
     taut_evidence_name(e, c, 1);
     taut_run_clear(e, c);
     e->good[c] = 0;
+    if (e->coverage != NULL && c < e->coverage->n)
+        e->coverage->tested[c] = e->coverage->asked[c] = TAUT_COVERAGE_NEVER;
 }
 
 void taut_evidence_void(struct taut_evidence *e)
@@ -183,4 +217,43 @@ void taut_evidence_void(struct taut_evidence *e)
     }
     for (uint32_t i = 0; i < e->groups; i++)
         e->quiet[i] = -HUGE_VAL;
+}
+
+static bool is_on_route(struct taut_evidence *e, uint32_t src, uint32_t dst,
+                        uint32_t c)
+{
+    const struct taut_graph *g = e->g;
+
+    if (c == taut_graph_tx(src) || c == taut_graph_rx(dst))
+        return true;
+    if (g->at[src] == TAUT_GRAPH_NONE || g->at[dst] == TAUT_GRAPH_NONE ||
+        taut_graph_route(g, g->at[src], g->at[dst], dst, &e->route) != 0)
+        return false;
+    for (uint32_t i = 0; i < e->route.stages; i++) {
+        uint32_t first = e->route.has_sets && i > 0 ? e->route.end[i - 1] : i;
+        if (taut_route_is_sure(&e->route, i) &&
+            taut_graph_link(g, e->route.link[first]) == c)
+            return true;
+    }
+    return false;
+}
+
+/* Does the test still cross c, or its acknowledgements? */
+static bool still_crosses(struct taut_evidence *e, const struct taut_entry *x,
+                          uint32_t c)
+{
+    return x->by_ack ? is_on_route(e, x->low->dst, x->low->src, c)
+                     : is_on_route(e, x->low->src, x->low->dst, c);
+}
+
+void taut_evidence_reroute(struct taut_evidence *e)
+{
+    for (uint32_t c = 0; c < e->g->components; c++) {
+        struct taut_run *run = e->run[c];
+        for (uint32_t i = run == NULL ? 0 : run->n; i-- > 0;)
+            if (!still_crosses(e, &run->entry[i], c))
+                drop(e, run, i);
+        if (run != NULL && run->n == 0)
+            taut_run_clear(e, c);
+    }
 }

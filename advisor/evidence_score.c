@@ -7,23 +7,41 @@
 
 #include "advisor/evidence.h"
 
+#define MANY 24
+
+/* The best share of the entries from time 'since' on; of many the third,
+ * since the best of many is more than what there is. */
+static double best_of(const struct taut_run *run, double since)
+{
+    double top[3] = {0, 0, 0};
+    uint32_t n = 0;
+
+    for (uint32_t i = run->n; i-- > 0; n++) {
+        if (run->entry[i].low->time < since)
+            break;
+        double v = (double)run->entry[i].share;
+        for (int k = 0; k < 3; k++)
+            if (v > top[k]) {
+                double w = top[k];
+                top[k] = v;
+                v = w;
+            }
+    }
+    return n >= MANY ? top[2] : top[0];
+}
+
 double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
                           double since)
 {
     const struct taut_run *run = e->run[o];
-    double best = 0;
 
     if (run == NULL)
         return 0;
-    for (uint32_t i = run->n; i-- > 0;) {
-        if (run->entry[i].low->time < since)
-            break;
-        best = fmax(best, run->entry[i].share);
-    }
+    double best = best_of(run, since);
     if (run->most_time >= since)
-        best = fmax(best, run->most);
+        best = fmax(best, (double)run->most);
     if (run->last_time >= since)
-        best = fmax(best, run->last);
+        best = fmax(best, (double)run->last);
     return best;
 }
 
@@ -64,27 +82,38 @@ struct tally {
     double flows;  /* of quiet tests in the event */
     bool is_at;    /* one of these at the ceiling */
     double level;  /* the largest chance of its level */
+    double age;    /* of what is known of the surroundings, at most */
     double events; /* log odds of the spell's quiet events */
+    double aged; /* of the one that tells most, where it is not known for now */
     double spell_level;
     bool spell_at, spell_any;
 };
 
+/* The chance that all streams of an event whose surroundings were quiet meet
+ * other traffic, or that these have become busy since. */
+static double quiet_chance(const struct taut_evidence *e, const struct tally *y)
+{
+    return fmin(1, pow(e->rules.contended, y->flows) * y->flows +
+                       e->rules.busy_per_h * y->age / 3600);
+}
+
 static void close_event(const struct taut_evidence *e, struct tally *y,
                         struct taut_case *out)
 {
-    const struct taut_evidence_rules *r = &e->rules;
+    double most = e->rules.event_most;
 
     if (y->flows > 0 && y->is_at) {
-        double chance = fmin(1, y->level * y->flows);
-        double w = -y->flows * log(r->contended) - log(chance);
-        y->events += fmin(w, r->event_most);
+        double w = -log(quiet_chance(e, y) * y->level);
+        if (y->age > 0)
+            y->aged = fmax(y->aged, fmin(w, most));
+        else
+            y->events += fmin(w, most);
         out->quiet++;
     } else if (y->flows > 0) {
-        y->events += fmax(y->flows * log(r->contended), -r->event_most);
+        y->events += fmax(log(quiet_chance(e, y)), -most);
     }
-    y->flows = 0;
+    y->flows = y->age = y->level = 0;
     y->is_at = false;
-    y->level = 0;
 }
 
 static void close_spell(const struct taut_evidence *e, struct tally *y,
@@ -95,12 +124,13 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
         return;
     double w = y->events;
     if (y->spell_at && w >= 0)
-        w = fmax(w, log(0.7 / y->spell_level));
+        w = fmax(fmax(w, y->aged), log(0.7 / y->spell_level));
     else if (!y->spell_at)
         w = fmin(w, -e->rules.miss);
-    out->score += fmin(w, e->rules.spell_most);
+    out->newest = fmin(w, e->rules.spell_most);
+    out->score += out->newest;
     out->spells += y->spell_at;
-    y->events = 0;
+    y->events = y->aged = 0;
     y->spell_at = y->spell_any = false;
     y->spell_level = 0;
 }
@@ -119,8 +149,10 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
         close_event(e, y, out);
     y->spell = spell;
     y->spell_any = true;
-    if (low->is_quiet)
+    if (low->quiet_s >= 0) {
         y->flows += low->flows;
+        y->age = fmax(y->age, (double)low->quiet_s);
+    }
     if (is_at) {
         double level = level_chance(e, low);
         if (out->at++ == 0)
@@ -129,8 +161,8 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
         out->events += low->serial != y->serial || out->at == 1;
         y->spell_at = true;
         y->spell_level = fmax(y->spell_level, level);
-        out->confirmed += low->confirms == c;
-        if (low->is_quiet) {
+        out->confirmed += low->confirms == c && low->flows > 1;
+        if (low->quiet_s >= 0) {
             y->is_at = true;
             y->level = fmax(y->level, level);
         }
@@ -171,15 +203,14 @@ double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
     *out = (struct taut_case){.score = 0};
     if (run == NULL || run->n == 0)
         return 0;
-    if (without != TAUT_GRAPH_NONE)
+    if (without != TAUT_GRAPH_NONE && !e->is_watched[without])
         ceiling = taut_evidence_best(e, without, since);
     /* It may have been busy before it broke: the case may begin with any
      * spell. */
     for (uint32_t i = run->n; i-- > 0;) {
         double at = floor(run->entry[i].low->time / e->rules.spell_s);
-        bool is_first =
-            i == 0 ||
-            floor(run->entry[i - 1].low->time / e->rules.spell_s) < at;
+        bool is_first = i == 0 || floor(run->entry[i - 1].low->time /
+                                        e->rules.spell_s) < at;
         if (run->entry[i].low->time < since)
             break;
         if (!is_first)

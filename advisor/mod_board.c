@@ -183,6 +183,16 @@ static bool can_test(struct taut_board *b, uint32_t c)
     return false;
 }
 
+/* b:reaches(c): can the nodes of the plan test it at all? */
+static int board_reaches(lua_State *L)
+{
+    struct taut_board *b = check_board(L);
+    uint32_t c = taut_check_component(L, 2, b->g);
+
+    lua_pushboolean(L, b->r.phases > 0 && can_test(b, c));
+    return 1;
+}
+
 static void read_seen(lua_State *L, int index, struct taut_board *b, bool set)
 {
     if (!lua_istable(L, index))
@@ -211,10 +221,6 @@ static int board_confirm(lua_State *L)
     struct taut_plan_want w = {.c = taut_check_component(L, 2, b->g)};
 
     lua_settop(L, 9);
-    if (b->r.phases == 0 || !can_test(b, w.c)) {
-        lua_pushinteger(L, 0);
-        return 1;
-    }
     w.pairs = count_arg(L, 3, 1, 64);
     w.streams = count_arg(L, 4, 1, 64);
     w.flows = count_arg(L, 5, 1, 64);
@@ -253,7 +259,8 @@ static void push_test(lua_State *L, const struct taut_board *b,
     set_number(L, "dst", (lua_Integer)(t->dst % n) + 1);
     set_number(L, "phase", (lua_Integer)t->phase + 1);
     set_number(L, "flows", t->flows);
-    set_number(L, "streams", t->streams);
+    if (t->streams > 1)
+        set_number(L, "streams", t->streams);
     lua_pushstring(L, kinds[t->kind]);
     lua_setfield(L, -2, "kind");
     if (t->confirms != TAUT_GRAPH_NONE)
@@ -304,10 +311,15 @@ int luaopen_taut_board(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"new", board_new}, {NULL, NULL}};
     static const luaL_Reg methods[] = {
-        {"begin", board_begin},       {"confirm", board_confirm},
-        {"count", board_count},       {"finish", board_finish},
-        {"forget", board_forget},     {"routine", board_routine},
-        {"suspects", board_suspects}, {NULL, NULL},
+        {"begin", board_begin},
+        {"confirm", board_confirm},
+        {"count", board_count},
+        {"finish", board_finish},
+        {"forget", board_forget},
+        {"reaches", board_reaches},
+        {"routine", board_routine},
+        {"suspects", board_suspects},
+        {NULL, NULL},
     };
 
     taut_class(L, BOARD_CLASS, methods, board_gc);

@@ -7,6 +7,7 @@
 
 #include "advisor/host.h"
 #include "advisor/mod_coverage.h"
+#include "advisor/mod_evidence.h"
 
 struct taut_coverage *taut_check_coverage(lua_State *L, int index)
 {
@@ -34,7 +35,7 @@ static int times_new(lua_State *L)
 
     luaL_argcheck(L, n >= 0 && n < UINT32_MAX / 8, 1,
                   "not a number of components");
-    struct taut_coverage **v = lua_newuserdatauv(L, sizeof(void *), 0);
+    struct taut_coverage **v = lua_newuserdatauv(L, sizeof(void *), 1);
     *v = NULL;
     luaL_setmetatable(L, TAUT_COVERAGE_CLASS);
     *v = taut_coverage_create((uint32_t)n);
@@ -114,6 +115,23 @@ static int times_let_go(lua_State *L)
     return 0;
 }
 
+/* t:follow(evidence or nil): it knows when each was last seen well */
+static int times_follow(lua_State *L)
+{
+    struct taut_coverage *v = taut_check_coverage(L, 1);
+
+    v->cleared = NULL;
+    if (!lua_isnoneornil(L, 2)) {
+        const struct taut_evidence *e = taut_check_evidence(L, 2)->evidence;
+        luaL_argcheck(L, e->g->components >= v->n, 2,
+                      "evidence on another machine");
+        v->cleared = e->cleared;
+    }
+    lua_settop(L, 2);
+    lua_setiuservalue(L, 1, 1);
+    return 0;
+}
+
 /* t:grow(n) */
 static int times_grow(lua_State *L)
 {
@@ -122,6 +140,8 @@ static int times_grow(lua_State *L)
 
     luaL_argcheck(L, n >= 0 && n < UINT32_MAX / 8, 2,
                   "not a number of components");
+    luaL_argcheck(L, v->cleared == NULL || n <= (lua_Integer)v->n, 2,
+                  "more components than the evidence followed has");
     if (taut_coverage_grow(v, (uint32_t)n) < 0)
         return luaL_error(L, "no memory for the times of %I components",
                           (LUAI_UACINT)n);
@@ -204,13 +224,21 @@ int luaopen_taut_times(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"new", times_new}, {NULL, NULL}};
     static const luaL_Reg methods[] = {
-        {"allows", times_allows},   {"busy_until", times_busy_until},
-        {"grow", times_grow},       {"hold", times_hold},
-        {"let_go", times_let_go},   {"last", times_last},
-        {"left", times_left},       {"limit", times_limit},
-        {"reserve", times_reserve}, {"share", times_share},
-        {"stale", times_stale},     {"tested", times_tested},
-        {"touch", times_touch},     {NULL, NULL},
+        {"allows", times_allows},
+        {"busy_until", times_busy_until},
+        {"follow", times_follow},
+        {"grow", times_grow},
+        {"hold", times_hold},
+        {"let_go", times_let_go},
+        {"last", times_last},
+        {"left", times_left},
+        {"limit", times_limit},
+        {"reserve", times_reserve},
+        {"share", times_share},
+        {"stale", times_stale},
+        {"tested", times_tested},
+        {"touch", times_touch},
+        {NULL, NULL},
     };
 
     taut_class(L, TAUT_COVERAGE_CLASS, methods, times_gc);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advisor/mod_coverage.h"
 #include "advisor/mod_evidence.h"
 #include "advisor/mod_graph.h"
 
@@ -42,6 +43,7 @@ static void read_rules(lua_State *L, int table, struct taut_lua_evidence *h,
     r->ceiling = rule(L, table, "ceiling");
     r->spell_s = rule(L, table, "spell_s");
     r->around_s = rule(L, table, "around_s");
+    r->busy_per_h = rule(L, table, "busy_per_h");
     r->contended = rule(L, table, "contended");
     r->at_level = rule(L, table, "at_level");
     r->at_fair = rule(L, table, "at_fair");
@@ -85,7 +87,7 @@ static int evidence_new(lua_State *L)
     uint32_t groups;
 
     lua_settop(L, 3);
-    struct taut_lua_evidence *h = lua_newuserdatauv(L, sizeof(*h), 1);
+    struct taut_lua_evidence *h = lua_newuserdatauv(L, sizeof(*h), 2);
     *h = (struct taut_lua_evidence){.evidence = NULL};
     luaL_setmetatable(L, TAUT_EVIDENCE_CLASS);
     lua_pushvalue(L, 1);
@@ -116,6 +118,17 @@ static int evidence_rules(lua_State *L)
 
     read_rules(L, 2, h, &rules);
     h->evidence->rules = rules;
+    return 0;
+}
+
+/* e:coverage(times): clearings are noted there, too (taut.times) */
+static int evidence_coverage(lua_State *L)
+{
+    struct taut_lua_evidence *h = taut_check_evidence(L, 1);
+
+    h->evidence->coverage = taut_check_coverage(L, 2);
+    lua_settop(L, 2);
+    lua_setiuservalue(L, 1, 2);
     return 0;
 }
 
@@ -164,6 +177,7 @@ static void read_test(lua_State *L, const struct taut_graph *g,
 
     t->phase = (uint32_t)whole(L, "phase", 1);
     t->id = whole(L, "id", 0);
+    t->job = whole(L, "job", 0);
     t->flows = 1;
     t->streams = (uint16_t)whole(L, "streams", 1);
     t->confirms = TAUT_GRAPH_NONE;
@@ -258,9 +272,8 @@ static void push_touched(lua_State *L, struct taut_lua_evidence *h)
     lua_newtable(L);
     for (uint32_t i = 0; i < e->n_touched; i++) {
         uint32_t c = e->touched[i];
-        if (!e->is_watched[c] &&
-            taut_evidence_judge(e, c, TAUT_GRAPH_NONE, -HUGE_VAL, &k) <
-                h->report)
+        if (!e->is_watched[c] && taut_evidence_judge(e, c, TAUT_GRAPH_NONE,
+                                                     -HUGE_VAL, &k) < h->report)
             continue;
         lua_pushinteger(L, (lua_Integer)c + 1);
         lua_rawseti(L, -2, ++n);
@@ -308,6 +321,7 @@ int luaopen_taut_evidence(lua_State *L)
         {NULL, NULL},
     };
     static const luaL_Reg methods[] = {
+        {"coverage", evidence_coverage},
         {"observe", evidence_observe},
         {"rules", evidence_rules},
         {NULL, NULL},

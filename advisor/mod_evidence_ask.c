@@ -9,7 +9,9 @@
 #include "advisor/mod_evidence.h"
 #include "advisor/mod_graph.h"
 
-#define RIVAL_SHARE 0.3 /* of the tests at the ceiling that a rival explains */
+#define RIVAL_SHARE                                                            \
+    0.3 /* of the tests at the ceiling that a rival explains                   \
+         */
 
 static struct taut_evidence *self(lua_State *L)
 {
@@ -88,8 +90,9 @@ static uint32_t opt_component(lua_State *L, int arg, const struct taut_graph *g)
 }
 
 /* e:case(c [, without]) → what the run of c amounts to, or nil without one:
- * { score, best, first, last, low, at, spells, events, quiet, confirmed,
- *   far, senders, receivers } */
+ * { score, newest, best, first, last, low, at, spells, events, quiet,
+ *   confirmed, far, senders, receivers }; newest: what its newest spell adds
+ * to the score */
 static int ask_case(lua_State *L)
 {
     struct taut_evidence *e = self(L);
@@ -100,8 +103,9 @@ static int ask_case(lua_State *L)
     if (e->run[c] == NULL)
         return 0;
     taut_evidence_judge(e, c, without, -HUGE_VAL, &k);
-    lua_createtable(L, 0, 14);
+    lua_createtable(L, 0, 15);
     set_number(L, "score", k.score);
+    set_number(L, "newest", k.newest);
     set_number(L, "best", k.best);
     set_number(L, "first", k.first);
     set_number(L, "last", k.last);
@@ -121,9 +125,8 @@ static int ask_score(lua_State *L)
     struct taut_evidence *e = self(L);
     struct taut_case k;
 
-    lua_pushnumber(L,
-                   taut_evidence_judge(e, taut_check_component(L, 2, e->g),
-                                       TAUT_GRAPH_NONE, -HUGE_VAL, &k));
+    lua_pushnumber(L, taut_evidence_judge(e, taut_check_component(L, 2, e->g),
+                                          TAUT_GRAPH_NONE, -HUGE_VAL, &k));
     return 1;
 }
 
@@ -150,6 +153,14 @@ static void count_rival(struct rivals *r, uint32_t c)
         r->list[r->n++] = (struct rival){.c = c, .tests = 1};
 }
 
+/* What is suspect itself, or known to be slow, explains what is below its
+ * ceiling, too: it may be busy besides. */
+static double ceiling_of(const struct taut_evidence *e, uint32_t o,
+                         const struct taut_case *k)
+{
+    return e->is_watched[o] ? 0 : taut_evidence_best(e, o, k->first);
+}
+
 /* Everything else on the ways of the tests at c's ceiling that explains
  * them. */
 static void collect(const struct taut_evidence *e, uint32_t c,
@@ -162,8 +173,8 @@ static void collect(const struct taut_evidence *e, uint32_t c,
         for (uint32_t j = 0; is_at(e, &run->entry[i], k, c) && j < low->n;
              j++) {
             uint32_t o = low->on[j].c;
-            if (o != c && taut_evidence_explains(
-                              e, o, low, taut_evidence_best(e, o, k->first)))
+            if (o != c &&
+                taut_evidence_explains(e, o, low, ceiling_of(e, o, k)))
                 count_rival(r, o);
         }
     }
@@ -213,8 +224,8 @@ static int ask_rivals(lua_State *L)
 
 /* ---- the tests of a run ---- */
 
-static void set_node(lua_State *L, const struct taut_graph *g,
-                     const char *name, uint32_t endpoint)
+static void set_node(lua_State *L, const struct taut_graph *g, const char *name,
+                     uint32_t endpoint)
 {
     set_count(L, name, endpoint % g->nodes + 1);
 }
@@ -235,11 +246,13 @@ static void push_low(lua_State *L, const struct taut_evidence *e,
     const struct taut_low *low = x->low;
     double bw = (double)low->bw_Bps, expected = (double)low->expected_Bps;
 
-    lua_createtable(L, 0, 18);
+    lua_createtable(L, 0, 20);
     lua_pushinteger(L, low->id);
     lua_setfield(L, -2, "id");
     lua_pushinteger(L, low->event);
     lua_setfield(L, -2, "event");
+    lua_pushinteger(L, low->job);
+    lua_setfield(L, -2, "job");
     set_number(L, "time", low->time);
     set_node(L, e->g, "src", low->src);
     set_node(L, e->g, "dst", low->dst);
@@ -251,8 +264,8 @@ static void push_low(lua_State *L, const struct taut_evidence *e,
     set_count(L, "flows", low->flows);
     set_count(L, "streams", low->streams);
     set_count(L, "serial", low->serial);
-    lua_pushboolean(L, low->is_quiet);
-    lua_setfield(L, -2, "quiet");
+    if (low->quiet_s >= 0)
+        set_number(L, "quiet_s", (double)low->quiet_s);
     lua_pushboolean(L, x->by_ack);
     lua_setfield(L, -2, "by_ack");
     if (low->confirms != TAUT_GRAPH_NONE)
@@ -272,6 +285,29 @@ static int ask_run(lua_State *L)
     for (uint32_t i = 0; run != NULL && i < run->n; i++) {
         push_low(L, e, &run->entry[i]);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static void count_node(lua_State *L, uint32_t node)
+{
+    lua_rawgeti(L, -1, (lua_Integer)node + 1);
+    lua_Integer n = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    lua_pushinteger(L, n + 1);
+    lua_rawseti(L, -2, (lua_Integer)node + 1);
+}
+
+/* e:nodes(c) → map node → tests of the run it took part in */
+static int ask_nodes(lua_State *L)
+{
+    struct taut_evidence *e = self(L);
+    const struct taut_run *run = e->run[taut_check_component(L, 2, e->g)];
+
+    lua_newtable(L);
+    for (uint32_t i = 0; run != NULL && i < run->n; i++) {
+        count_node(L, run->entry[i].low->src % e->g->nodes);
+        count_node(L, run->entry[i].low->dst % e->g->nodes);
     }
     return 1;
 }
@@ -337,6 +373,13 @@ static int ask_open(lua_State *L)
     return 1;
 }
 
+/* e:serial() → events taken so far */
+static int ask_serial(lua_State *L)
+{
+    lua_pushinteger(L, self(L)->serial);
+    return 1;
+}
+
 /* e:size() → low tests held, components with a run */
 static int ask_size(lua_State *L)
 {
@@ -391,19 +434,150 @@ static int expire(lua_State *L)
     return 0;
 }
 
+/* e:reroute(): routes have changed */
+static int reroute(lua_State *L)
+{
+    taut_evidence_reroute(self(L));
+    return 0;
+}
+
 static int make_void(lua_State *L)
 {
     taut_evidence_void(self(L));
     return 0;
 }
 
+/* ---- back from a store ---- */
+
+static double need_number(lua_State *L, const char *name)
+{
+    int is_number;
+
+    lua_getfield(L, 2, name);
+    double v = lua_tonumberx(L, -1, &is_number);
+    lua_pop(L, 1);
+    if (!is_number || !isfinite(v))
+        luaL_error(L, "field '%s': number expected", name);
+    return v;
+}
+
+static bool get_flag(lua_State *L, const char *name)
+{
+    lua_getfield(L, 2, name);
+    bool v = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return v;
+}
+
+/* Fills in the components of the test at 2 from the table on the top; false
+ * where one is none of the machine's. */
+static bool restore_on(lua_State *L, const struct taut_graph *g,
+                       struct taut_low *low, bool by_ack)
+{
+    uint16_t n = 0;
+
+    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
+        lua_Integer c = lua_tointeger(L, -2);
+        double share = lua_tonumber(L, -1);
+        if (c < 1 || c > g->components || !(share >= 0) || n >= low->n) {
+            lua_pop(L, 2);
+            return false;
+        }
+        low->on[n++] =
+            (struct taut_shown){(uint32_t)c - 1, (float)share, by_ack};
+    }
+    low->n = n;
+    return true;
+}
+
+static void restore_fields(lua_State *L, const struct taut_graph *g,
+                           struct taut_low *low)
+{
+    low->time = need_number(L, "time");
+    low->id = (int64_t)need_number(L, "id");
+    low->event = (int64_t)need_number(L, "event");
+    low->job = (int64_t)need_number(L, "job");
+    low->src = (uint32_t)need_number(L, "src") - 1;
+    low->dst = (uint32_t)need_number(L, "dst") - 1;
+    uint32_t rail = (uint32_t)need_number(L, "rail") - 1;
+    low->src = (low->src + rail * g->nodes) % g->endpoints;
+    low->dst = (low->dst + rail * g->nodes) % g->endpoints;
+    low->bw_Bps = (float)need_number(L, "bw_Bps");
+    low->expected_Bps = (float)need_number(L, "expected_Bps");
+    low->flows = (uint16_t)need_number(L, "flows");
+    low->streams = (uint16_t)need_number(L, "streams");
+    low->serial = (uint32_t)need_number(L, "serial");
+    lua_getfield(L, 2, "quiet_s");
+    low->quiet_s = (float)luaL_optnumber(L, -1, -1);
+    lua_pop(L, 1);
+}
+
+/* e:restore(test): put a test of e:run back into the runs of the components
+ * in its 'on', but for those that were cleared later.  Tests of one event
+ * have the same 'serial', above 0. */
+static int restore(lua_State *L)
+{
+    struct taut_evidence *e = self(L);
+    uint32_t n = 0;
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    if (lua_getfield(L, 2, "on") != LUA_TTABLE)
+        return luaL_error(L, "field 'on': table expected");
+    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1))
+        n++;
+    luaL_argcheck(L, n < 4096, 2, "too many components");
+    struct taut_low checked = {.n = 0};
+    lua_pop(L, 1);
+    restore_fields(L, e->g, &checked);
+    bool by_ack = get_flag(L, "by_ack");
+    struct taut_low *low = taut_evidence_low_new(e, n);
+    if (low == NULL)
+        return luaL_error(L, "out of memory for evidence");
+    uint32_t refs = low->refs;
+    *low = checked;
+    low->refs = refs;
+    low->n = (uint16_t)n;
+    low->explained_by = low->confirms = TAUT_GRAPH_NONE;
+    lua_getfield(L, 2, "on");
+    bool ok = restore_on(L, e->g, low, by_ack);
+    for (uint32_t i = 0; ok && i < low->n; i++)
+        ok = taut_evidence_restore(e, low->on[i].c, low,
+                                   (double)low->on[i].share, by_ack) == 0;
+    if (ok && low->serial > e->serial)
+        e->serial = low->serial;
+    taut_evidence_low_release(e, low);
+    lua_pushboolean(L, ok);
+    return 1;
+}
+
+/* e:restore_seen(c, { cleared_at, last, tests, good }) */
+static int restore_seen(lua_State *L)
+{
+    struct taut_evidence *e = self(L);
+    uint32_t c = taut_check_component(L, 2, e->g);
+
+    luaL_checktype(L, 3, LUA_TTABLE);
+    lua_getfield(L, 3, "cleared_at");
+    e->cleared[c] = fmax(e->cleared[c], luaL_optnumber(L, -1, -HUGE_VAL));
+    lua_getfield(L, 3, "last");
+    e->tested[c] = fmax(e->tested[c], luaL_optnumber(L, -1, -HUGE_VAL));
+    lua_getfield(L, 3, "tests");
+    e->tests[c] += (uint32_t)luaL_optinteger(L, -1, 0);
+    lua_getfield(L, 3, "good");
+    e->good[c] += (uint32_t)luaL_optinteger(L, -1, 0);
+    return 0;
+}
+
 const luaL_Reg taut_evidence_questions[] = {
-    {"case", ask_case},       {"cleared", ask_cleared},
-    {"expire", expire},       {"forget", forget},
-    {"low", ask_low},         {"name", set_name},
-    {"open", ask_open},       {"rivals", ask_rivals},
-    {"run", ask_run},         {"score", ask_score},
-    {"seen", ask_seen},       {"size", ask_size},
-    {"tested", ask_tested},   {"void", make_void},
-    {"watch", set_watch},     {NULL, NULL},
+    {"case", ask_case},     {"cleared", ask_cleared},
+    {"expire", expire},     {"forget", forget},
+    {"low", ask_low},       {"name", set_name},
+    {"nodes", ask_nodes},   {"open", ask_open},
+    {"rivals", ask_rivals}, {"reroute", reroute},
+    {"restore", restore},   {"restore_seen", restore_seen},
+    {"run", ask_run},       {"score", ask_score},
+    {"seen", ask_seen},     {"serial", ask_serial},
+    {"size", ask_size},     {"tested", ask_tested},
+    {"void", make_void},    {"watch", set_watch},
+    {NULL, NULL},
 };

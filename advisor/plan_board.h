@@ -170,7 +170,7 @@ int taut_board_routine(struct taut_board *b, uint32_t phases, uint32_t flows);
 /* Tests that decide about component c.
  *   pairs    wanted
  *   streams  when > 1, each pair is tested again with so many at once
- *   around   tests on other links of the routers at both ends, per pair
+ *   around   tests over other links of each router on the way, per pair
  * Returns how many pairs were laid out, or -1 with ENOMEM. */
 struct taut_plan_want {
     uint32_t c, pairs, streams, flows, around;
@@ -194,9 +194,10 @@ struct taut_plan_pick {
 bool taut_board_pick_ends(struct taut_board *b, uint32_t c,
                           struct taut_plan_pick *p);
 
-/* Tests over other links of these two routers, up to n of them. */
-uint32_t taut_board_around(struct taut_board *b, uint32_t r, uint32_t s,
-                           uint32_t c, uint32_t flows, uint32_t n);
+/* Tests that leave the routers on the way from src to dst by other links, up
+ * to w->around each.  Returns how many were laid out. */
+uint32_t taut_board_around(struct taut_board *b, uint32_t src, uint32_t dst,
+                           const struct taut_plan_want *w);
 
 uint32_t taut_board_random(struct taut_board *b, uint32_t n); /* 0 … n - 1 */
 

@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "advisor/plan_board.h"
@@ -12,10 +13,12 @@
 #define COST_SUSPECT 300 /* another suspect on the way */
 #define COST_RIVAL 3000  /* one that the test ought to tell apart */
 #define COST_RIVAL_ACK 1500
-#define COST_SEEN 60    /* per time a far end was used already */
+#define COST_SEEN 60    /* per time a far end was used already … */
+#define SEEN_MOST 6     /* … as far as it makes a difference */
 #define COST_FOREIGN 20 /* a link that leaves a router of somebody else */
 #define COST_NARROW 400 /* a link too narrow to show what is asked about */
 
+#define NEAR_LINKS 3   /* on a way that tells much */
 #define OTHERS_MOST 48 /* far ends of a tx or rx that are looked at */
 #define PAIRS_MOST (TAUT_PLAN_PICK * TAUT_PLAN_PICK)
 
@@ -62,11 +65,13 @@ static uint32_t ends_cost(const struct taut_board *b, uint32_t src,
                           uint32_t dst, uint32_t c)
 {
     uint32_t tx = taut_graph_tx(src), rx = taut_graph_rx(dst), n = b->g->nodes;
+    uint32_t at_src = b->seen[src % n], at_dst = b->seen[dst % n];
 
-    return (tx == c ? 0
-                    : mark_cost(b->mark[tx]) + COST_SEEN * b->seen[src % n]) +
-           (rx == c ? 0
-                    : mark_cost(b->mark[rx]) + COST_SEEN * b->seen[dst % n]);
+    at_src = at_src < SEEN_MOST ? at_src : SEEN_MOST;
+    at_dst = at_dst < SEEN_MOST ? at_dst : SEEN_MOST;
+
+    return (tx == c ? 0 : mark_cost(b->mark[tx]) + COST_SEEN * at_src) +
+           (rx == c ? 0 : mark_cost(b->mark[rx]) + COST_SEEN * at_dst);
 }
 
 /* Acknowledgements that meet a rival leave the tie where it is. */
@@ -273,74 +278,60 @@ static uint32_t candidates(struct taut_board *b, uint32_t c, struct pair *list)
     return 0;
 }
 
-int taut_board_confirm(struct taut_board *b, const struct taut_plan_want *w)
+/* Over a long way nearly every test meets somebody: one at a time, and not
+ * again before the network may have changed. */
+static bool is_far(struct taut_board *b, const struct taut_plan_want *w,
+                   const struct choice *x)
+{
+    return w->c >= 2 * b->g->endpoints &&
+           taut_board_way(b, x->src, x->dst, &b->way) &&
+           b->way.n > NEAR_LINKS + 2;
+}
+
+static bool was_asked(const struct taut_board *b, uint32_t c)
+{
+    double at = fmax(b->cov->asked[c], b->cov->crossed[c]);
+
+    return b->r.now - at < b->r.retry_s;
+}
+
+/* What makes sense of a test over links: anchors for its ends, and a look at
+ * the neighbourhood of each router on the way. */
+static void lay_beside(struct taut_board *b, const struct taut_plan_want *w,
+                       const struct choice *x)
+{
+    if (w->around == 0 || w->c < 2 * b->g->endpoints)
+        return;
+    lay_anchor(b, x->src, true);
+    lay_anchor(b, x->dst, false);
+    taut_board_around(b, x->src, x->dst, w);
+}
+
+int taut_board_confirm(struct taut_board *b, const struct taut_plan_want *want)
 {
     struct pair list[PAIRS_MOST];
-    uint32_t n = candidates(b, w->c, list), laid = 0, tries = 0;
+    struct taut_plan_want w = *want;
+    uint32_t n = candidates(b, w.c, list), laid = 0, tries = 0;
 
-    while (n > 0 && laid < w->pairs && tries++ < 4 * w->pairs) {
-        struct choice x = cheapest(b, w->c, list, n);
+    while (n > 0 && laid < w.pairs && tries++ < 4 * w.pairs) {
+        struct choice x = cheapest(b, w.c, list, n);
         if (x.cost == UINT32_MAX)
             break;
-        bool ok = lay_pair(b, w, &x);
+        if (w.around > 0 && is_far(b, &w, &x)) {
+            if (was_asked(b, w.c))
+                break;
+            w.pairs = 1;
+        }
+        bool ok = lay_pair(b, &w, &x);
         /* where there was no room, others are tried first */
         note_seen(b, x.src, ok ? 1 : 3);
         note_seen(b, x.dst, ok ? 1 : 3);
         if (!ok)
             continue;
         laid++;
-        if (w->around > 0 && w->c >= 2 * b->g->endpoints) {
-            lay_anchor(b, x.src, true);
-            lay_anchor(b, x.dst, false);
-        }
-        if (w->around > 0)
-            taut_board_around(b, b->g->at[x.src], b->g->at[x.dst], w->c,
-                              w->flows, w->around);
+        lay_beside(b, &w, &x);
         if (b->r.first_only)
             break;
     }
     return (int)laid;
-}
-
-/* ---- surroundings ---- */
-
-static bool lay_near(struct taut_board *b, uint32_t r, uint32_t s, uint32_t l,
-                     uint32_t c, uint32_t flows)
-{
-    uint32_t from = b->local[r], to = b->local[s];
-
-    if (from == 0 || to == 0 || taut_graph_link(b->g, l) == c)
-        return false;
-    for (uint32_t j = b->first[from - 1]; j < b->first[from]; j++)
-        for (uint32_t k = b->first[to - 1]; k < b->first[to]; k++) {
-            struct taut_plan_test t = {.src = b->ep[j],
-                                       .dst = b->ep[k],
-                                       .confirms = TAUT_GRAPH_NONE,
-                                       .kind = TAUT_PLAN_SURROUND,
-                                       .flows = (uint8_t)flows,
-                                       .streams = 1};
-            /* what this plan has asked already need not be asked again */
-            if (b->cov->asked[taut_graph_link(b->g, l)] >= b->r.now)
-                return true;
-            if (taut_board_place(b, &t, 0, true) >= 0)
-                return true;
-        }
-    return false;
-}
-
-uint32_t taut_board_around(struct taut_board *b, uint32_t r, uint32_t s,
-                           uint32_t c, uint32_t flows, uint32_t n)
-{
-    const struct taut_graph *g = b->g;
-    uint32_t at[2] = {r, s}, laid = 0;
-
-    for (uint32_t i = 0; i < 2 && r != s; i++) {
-        for (uint32_t k = g->out_first[at[i]];
-             k < g->out_first[at[i] + 1] && laid < n; k++)
-            laid += lay_near(b, at[i], g->to[g->out[k]], g->out[k], c, flows);
-        for (uint32_t k = g->in_first[at[i]];
-             k < g->in_first[at[i] + 1] && laid < n; k++)
-            laid += lay_near(b, g->from[g->in[k]], at[i], g->in[k], c, flows);
-    }
-    return laid;
 }

@@ -10,7 +10,7 @@
 
 #define LINE_MOST 32   /* links that a straight line is followed */
 #define FEW_ROUTERS 8  /* all pairs of so few are looked at */
-#define SOME_PAIRS 2   /* pairs across the plan per router of more */
+#define SOME_PAIRS 1   /* pairs across the plan per router of more */
 #define MANY_PAIRS 6   /* where routers have no neighbours with nodes */
 #define PER_LINK 0.05  /* by how much a longer way is put off */
 #define MOST_STALE 3e6 /* s; what is older is as old */
@@ -35,11 +35,13 @@ struct list {
 static double shown_at(const struct taut_board *b, uint32_t c, bool is_shown)
 {
     const struct taut_coverage *v = b->cov;
-    double asked = v->asked[c] - (b->r.fresh_s - b->r.retry_s);
+    double at = taut_coverage_well(v, c), asked = v->asked[c];
 
     if (is_shown)
-        return fmax(v->tested[c], asked);
-    return fmax(fmax(v->tested[c], v->asked[c]), v->crossed[c]);
+        asked -= b->r.fresh_s - b->r.retry_s;
+    else if (v->crossed[c] > asked)
+        asked = v->crossed[c];
+    return asked > at ? asked : at;
 }
 
 /* The time of the stalest component on b->way for n senders. */
@@ -145,12 +147,19 @@ static void anchors_of(struct taut_board *b, struct list *l, uint32_t i)
     }
 }
 
-/* The nearest router of the plan straight on from link 'l'. */
-static uint32_t straight_on(const struct taut_board *b, uint32_t l)
+/* The nearest router of the plan straight on from link 'l'; *is_due when a
+ * link on the way there may be. */
+static uint32_t straight_on(const struct taut_board *b, uint32_t l,
+                            bool *is_due)
 {
+    const struct taut_graph *g = b->g;
+
+    *is_due = false;
     for (uint32_t k = 0; k < LINE_MOST && l != TAUT_GRAPH_NONE; k++) {
-        if (b->local[b->g->to[l]] != 0)
-            return b->local[b->g->to[l]] - 1;
+        double at = shown_at(b, taut_graph_link(g, l), true);
+        *is_due = *is_due || b->r.now - at > b->r.fresh_s;
+        if (b->local[g->to[l]] != 0)
+            return b->local[g->to[l]] - 1;
         l = b->next[l];
     }
     return TAUT_GRAPH_NONE;
@@ -162,10 +171,13 @@ static void neighbours_of(struct taut_board *b, struct list *l, uint32_t i)
     uint32_t r = b->router[i], found = 0;
 
     for (uint32_t k = g->out_first[r]; k < g->out_first[r + 1]; k++) {
-        uint32_t link = g->out[k], to = straight_on(b, link);
+        bool is_due;
+        uint32_t link = g->out[k], to = straight_on(b, link, &is_due);
         if (to == TAUT_GRAPH_NONE || to == i)
             continue;
         found++;
+        if (!is_due && !with_ends(b, i, to))
+            continue;
         consider(b, l, i, to, k - g->out_first[r] + 1,
                  b->router[to] == g->to[link] ? TAUT_PLAN_NEIGHBOUR
                                               : TAUT_PLAN_REACH);

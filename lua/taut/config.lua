@@ -3,6 +3,7 @@
 -- The file is Lua text in an environment of its own: it assigns to the names below, with the
 -- units and constructors that `environment` gives it.  An error names file, line and what was
 -- expected; the caller keeps the configuration that was in force.
+local diagnosis_rules = require "taut.diagnose.settings"
 local ingest = require "taut.ingest"
 local policy_rules = require "taut.policy.settings"
 local sandbox = require "taut.sandbox"
@@ -133,44 +134,7 @@ local settings = {
       gather_ms = { 10000, number(100, 600000, true) },
       confirm = { 2, number(1, 20, true) },
    },
-   diagnosis = {
-      good = { 0.75, number(0.01, 1) },
-      clear_most = { 0.95, number(0.01, 1) },
-      failed = { 0.01, number(0, 0.5) },
-      ceiling = { 0.05, number(0.001, 1) },
-      grows = { 1.3, number(1.01, 4) },
-      spell_s = { 3600, number(0.001, 1e6) },
-      around_s = { 0, number(0, 1e6) },
-      contended = { 0.15, number(0.001, 0.9) },
-      at_level = { 0.04, number(1e-6, 0.9) },
-      at_fair = { 0.35, number(1e-6, 0.9) },
-      contention_floor = { 0.28, number(0, 1) },
-      event_most = { 8, number(0.1, 100) },
-      spell_most = { 8, number(0.1, 100) },
-      miss = { 0.5, number(0, 100) },
-      ack = { 0.05, number(0, 1) },
-      suspect_low = { 3, number(1, 1000, true) },
-      suspect_events = { 2, number(1, 1000, true) },
-      suspect_score = { 4, number(0, 100) },
-      slow_score = { 16, number(0, 1000) },
-      slow_spells = { 3, number(1, 1000, true) },
-      tie_score = { 4, number(0, 1000) },
-      slow_low = { 3, number(1, 1000, true) },
-      slow_far = { 3, number(1, 100, true) },
-      link_far = { 2, number(1, 100, true) },
-      confirm_span_h = { 2, number(0, 1000) },
-      unconfirmed_low = { 20, number(1, 10000, true) },
-      unconfirmed_events = { 10, number(1, 10000, true) },
-      reporters = { 3, number(1, 100, true) },
-      recover_good = { 3, number(1, 100, true) },
-      forget_days = { 14, number(0.01, 365) },
-      even = { 1.25, number(1, 100) },
-      void_looks = { 4, number(0, 8, true) },
-      void_pings = { 20, number(1, 1e6, true) },
-      void_delay = { 0.4, number(0.001, 10) },
-      void_foreign = { 0.1, number(0.001, 10) },
-      void_disagree = { 0.25, number(0.01, 10) },
-   },
+   diagnosis = diagnosis_rules(number),
    policy = policy_rules { number = number, one_of = one_of, flag = flag, text = text,
       or_off = or_off },
    events = {
@@ -331,6 +295,12 @@ function config.fabric(paths)
    local conf
    conf, err = merge(path, given.fabric or {}, settings.fabric, "fabric")
    return conf and fabric_paths(conf, paths), err
+end
+
+--- The `diagnosis` section alone: these settings over the defaults.
+-- @return settings, or nil and what is wrong
+function config.diagnosis(given)
+   return merge("diagnosis", given, settings.diagnosis, "diagnosis")
 end
 
 --- The `policy` section alone: these settings over the defaults.

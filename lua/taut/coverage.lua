@@ -27,6 +27,13 @@ function Coverage:limit(link_time)
    self.times:limit(link_time)
 end
 
+--- Take from an evidence engine when each component was last seen well: what low tests crossed is
+-- then tested again soon, what was cleared is not.
+-- @param evidence taut.evidence of the same machine
+function Coverage:follow(evidence)
+   self.times:follow(evidence)
+end
+
 --- Make room for components 1 … n.
 function Coverage:fit(n)
    self.times:grow(n)

@@ -64,6 +64,7 @@ local function build(d)
    d.topo = conf.topology
    d.coverage = coverage.new(conf.checks.link_time, #d.topo.components)
    d.diagnosis = diagnose.new(d.topo, conf.diagnosis)
+   d.diagnosis:tell(d.coverage)
    d.measures, d.standing = {}, {}
    d.events = events.new(d)
    d.journal.on_observations = function(list) d.events:stored(list) end
@@ -133,6 +134,7 @@ local function take_memory(d, kept)
       for _, row in ipairs(kept.components) do
          take_component(d, row, seen)
       end
+      d.diagnosis:restored()
    end
    local stops
    for _, row in ipairs(kept.settings) do
@@ -283,7 +285,7 @@ local function reload(d)
    if other_logs then
       start_ingest(d)
    end
-   d.diagnosis.topo, d.diagnosis.s = conf.topology, conf.diagnosis
+   d.diagnosis:reload(conf.topology, conf.diagnosis)
    d.meet.topo, d.meet.checks = conf.topology, conf.checks
    d.coverage:limit(conf.checks.link_time)
    d.act:set_policy(conf.policy)

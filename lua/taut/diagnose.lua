@@ -1,8 +1,8 @@
 --- Which component is slow: runs of low tests, and two stages.
 --
--- A component's run is its low tests since the last test that cleared it; taut.evidence (C) keeps the
--- runs, walks the routes and weighs each run as log odds of "broken" against "busy".  Here is what
--- follows: a run that weighs enough makes a suspect, which the next plans test; the suspect is
+-- A component's run is its low tests since the last test that cleared it; taut.evidence (C) keeps
+-- the runs, walks the routes and weighs each run as log odds of "broken" against "busy".  Here is
+-- what follows: a run that weighs enough makes a suspect, which the next plans test; the suspect is
 -- called slow when its ceiling was seen in enough spells, by enough far ends, and nothing else on
 -- the way could be it just as well.  Each event costs work in proportion to its own tests.
 --
@@ -11,23 +11,49 @@ local around = require "taut.diagnose.around"
 local busy = require "taut.diagnose.busy"
 local evidence = require "taut.evidence"
 local judge = require "taut.judge"
-local verdict = require "taut.diagnose.verdict"
+local restore = require "taut.diagnose.restore"
+local settle = require "taut.diagnose.settle"
 local wants = require "taut.diagnose.wants"
+local words = require "taut.diagnose.words"
 
 local diagnose = {}
 local Diagnosis = {}
 Diagnosis.__index = Diagnosis
 
-Diagnosis.wants, Diagnosis.wanted, Diagnosis.watched = wants.wants, wants.wanted, wants.watched
+Diagnosis.wants, Diagnosis.wanted = wants.wants, wants.wanted
+Diagnosis.watched = wants.watched
+Diagnosis.remark = words.remark
 
---- @param topo topology
+-- A component as it looks to the engine; the fields of `component`.
+local function attach(self, c, k)
+   return setmetatable(k, { __index = function(_, name)
+      local f = self.engine_fields[name]
+      return f and f(c)
+   end })
+end
+
+local function fresh(self, c)
+   return attach(self, c, { state = self.evidence:cleared(c) > -math.huge and "ok" or "unknown",
+      confirmed = {}, busy = 0 })
+end
+
+-- What `comp` shows of components that only the engine knows yet.
+local function glance(self, c)
+   return math.type(c) == "integer" and self.topo.components[c]
+      and self.evidence:tested(c) > -math.huge and fresh(self, c) or nil
+end
+
+--- `comp` of a diagnosis: what is known by component; pairs() visits those that were suspected,
+-- judged or asked for.
+-- @param topo topology
 -- @param s the `diagnosis` section of the configuration
 function diagnose.new(topo, s)
-   local self = setmetatable({ topo = topo, s = s, comp = {}, suspects = {}, version = 0,
-      evidence = evidence.new(topo.graph, s, around.groups(topo)) }, Diagnosis)
+   local self = setmetatable({ topo = topo, s = s, suspects = {}, version = 0,
+      epoch = topo.epoch, evidence = evidence.new(topo.graph, s, around.groups(topo)) }, Diagnosis)
+   self.comp = setmetatable({}, { __index = function(_, c) return glance(self, c) end })
    -- what the engine knows of a component reads like a field of it
    self.engine_fields = {
-      run = function(c) return self.evidence:run(c) end,
+      run = function(c) return self:run(c) end,
       tests = function(c) return self.evidence:seen(c).tests end,
       good = function(c) return self.evidence:seen(c).good end,
       last = function(c) return self.evidence:seen(c).last end,
@@ -37,33 +63,66 @@ function diagnose.new(topo, s)
    return self
 end
 
---- Other settings, from now on.
-function Diagnosis:settings(s)
-   self.s = s
-   self.evidence:rules(s)
+--- Note in `coverage` (coverage.lua) when components are cleared.
+function Diagnosis:tell(coverage)
+   self.coverage = coverage
+   coverage:fit(#self.topo.components)
+   self.evidence:coverage(coverage.times)
 end
 
-local function attach(self, c, k)
-   return setmetatable(k, { __index = function(_, name)
-      local f = self.engine_fields[name]
-      return f and f(c)
-   end })
+--- The low tests of a component since it was last cleared, oldest first: { id, event, job, time,
+-- src, dst, src_name, dst_name, bw_Bps, expected_Bps, ratio, share, flows, streams, quiet_s, on … }.
+function Diagnosis:run(c)
+   local list = self.evidence:run(c)
+   for _, t in ipairs(list) do
+      t.src_name, t.dst_name = self.topo.nodes[t.src], self.topo.nodes[t.dst]
+      t.class = "low"
+   end
+   return list
+end
+
+--- Other settings, and perhaps the same wiring with other capacities, from now on.
+function Diagnosis:reload(topo, s)
+   self.s = s
+   if topo == self.topo then
+      self.evidence:rules(s)
+      return
+   end
+   local old = self.evidence
+   self.topo, self.epoch = topo, topo.epoch
+   self.evidence = evidence.new(topo.graph, s, around.groups(topo))
+   if self.coverage then
+      self:tell(self.coverage)
+   end
+   for c = 1, #topo.components do
+      local seen = old:seen(c)
+      seen.run = old:run(c)
+      restore.add(self, c, seen)
+   end
+   self:restored()
+end
+
+-- Failed links make other routes: what tests said of components they no longer cross is void.
+local function follow_routes(self)
+   if self.topo.epoch ~= self.epoch then
+      self.epoch = self.topo.epoch
+      self.evidence:reroute()
+   end
 end
 
 --- What is known of component c: state, since, left, busy, confirmed, tied, whole, and from the
 -- engine run (a new array each time it is asked for), tests, good, last, cleared_at, cleared_by.
 function Diagnosis:component(c)
-   local k = self.comp[c]
+   local k = rawget(self.comp, c)
    if not k then
-      k = attach(self, c, { state = "unknown", confirmed = {}, busy = 0 })
-      k.state = k.cleared_at and "ok" or "unknown"
+      k = fresh(self, c)
       self.comp[c] = k
    end
    return k
 end
 
 function Diagnosis:state(c)
-   local k = self.comp[c]
+   local k = rawget(self.comp, c)
    if k and k.state ~= "unknown" then
       return k.state
    end
@@ -78,92 +137,10 @@ end
 
 ---------------------------------------------------------------- states
 
-local function set_state(self, c, state, now, changes)
-   local k = self:component(c)
-   if k.state ~= state then
-      changes[#changes + 1] = { component = c, from = k.state, to = state, state = state,
-         time = now, left = k.left }
-      k.state, k.since = state, now
-      self.suspects[c] = state == "suspect" or nil
-      self.evidence:watch(c, state == "suspect" or state == "slow" or state == "failed")
-      self.version = self.version + 1
-   end
-end
-
-local function become_slow(self, c, k, case, rivals, now, changes)
-   k.left = math.min(1, case.best)
-   k.case = case
-   k.ruled_out = rivals
-   k.evidence = self.evidence:run(c)
-   self.evidence:name(c, k.left)
-   k.tied = nil
-   set_state(self, c, case.best < self.s.failed and "failed" or "slow", now, changes)
-end
-
-local function become_well(self, c, k, now, changes)
-   k.tied, k.missing, k.asked, k.busy, k.confirmed = nil, nil, nil, 0, {}
-   set_state(self, c, "ok", now, changes)
-end
-
--- One component, as its run stands now.  Returns whether it was named.
-local function settle(self, c, now, changes)
-   local k, case = self:component(c), self.evidence:case(c)
-   if self:is_decided(c) then
-      if not case and k.good >= self.s.recover_good then
-         self.evidence:name(c, 1)
-         k.left, k.evidence, k.case, k.ruled_out = nil, nil, nil, nil
-         become_well(self, c, k, now, changes)
-      end
-      return false
-   elseif not case or not verdict.is_suspect(self, k, case, now) then
-      if not case or k.state == "suspect" then
-         become_well(self, c, k, now, changes)
-      end
-      return false
-   end
-   if k.state ~= "suspect" then
-      k.suspect_at, k.asked = now, k.asked or 0
-      set_state(self, c, "suspect", now, changes)
-   end
-   k.missing = verdict.missing(self, c, k, case, now)
-   local rivals = verdict.rivals(self, c, k, case)
-   k.tied = #rivals > 0 and rivals or nil
-   if k.missing or k.tied then
-      return false
-   end
-   become_slow(self, c, k, case, rivals, now, changes)
-   return true
-end
-
--- The strongest case first: what it explains speaks against nobody else.
-local function in_order(self, list)
-   local score = {}
-   for _, c in ipairs(list) do
-      score[c] = self.evidence:score(c)
-   end
-   table.sort(list, function(a, b)
-      return score[a] > score[b] or score[a] == score[b] and a < b
-   end)
-   return list
-end
-
 --- Judge components anew, and all suspects when one of them was named.
+-- @return array of changes { component, from, to, state, time, left }
 function Diagnosis:judge(list, now)
-   local changes, named = {}, false
-   for _, c in ipairs(in_order(self, list)) do
-      named = settle(self, c, now, changes) or named
-   end
-   while named do
-      local again = {}
-      for c in pairs(self.suspects) do
-         again[#again + 1] = c
-      end
-      named = false
-      for _, c in ipairs(in_order(self, again)) do
-         named = settle(self, c, now, changes) or named
-      end
-   end
-   return changes
+   return settle.all(self, list, now)
 end
 
 ---------------------------------------------------------------- taking in tests
@@ -173,13 +150,8 @@ end
 --   bytes/s, or false where it means nothing; time (seconds), event (number)
 -- @return array of changes { component, from, to, time, left }
 function Diagnosis:observe_event(o)
+   follow_routes(self)
    local touched = self.evidence:observe(o.tests, o.values, o.time, o.event)
-   for _, t in ipairs(next(self.suspects) and o.tests or {}) do
-      if t.confirms then
-         local k = self:component(t.confirms)
-         k.asked = (k.asked or 0) + 1
-      end
-   end
    return self:judge(touched, o.time)
 end
 
@@ -198,6 +170,7 @@ end
 -- @return array of changes { component, from, to, time }; set of the components whose run, state
 --   or confirmations changed
 function Diagnosis:observe(tests, now)
+   follow_routes(self)
    tests = evidence_of(tests)
    local set = {}
    if #tests == 0 then
@@ -224,7 +197,7 @@ end
 function Diagnosis:hard(c, left, why)
    if left < 1 then
       self:component(c).hard = { left = left, why = why }
-   elseif self.comp[c] then
+   elseif rawget(self.comp, c) then
       self.comp[c].hard = nil
    end
 end
@@ -236,10 +209,34 @@ function Diagnosis:forget(c, now, probation_s, changes)
    self.evidence:forget(c)
    k.left, k.evidence, k.case, k.ruled_out, k.suspect_at = nil, nil, nil, nil, nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
-   become_well(self, c, k, now, changes or {})
+   settle.well(self, c, now, changes or {})
 end
 
---- All components that have a verdict of slow or failed: array of { component, state, left, since }.
+--- Take over what is known of a component, as memory.lua unpacked it; restored() ends it.
+function Diagnosis:restore(c, k)
+   restore.add(self, c, k)
+   local own = { state = k.state }
+   for _, name in ipairs { "since", "left", "busy", "confirmed", "asked", "suspect_at", "tied",
+      "probation_until", "case", "whole", "ruled_out", "evidence" } do
+      own[name] = k[name]
+   end
+   self.comp[c] = attach(self, c, own)
+   self.suspects[c] = k.state == "suspect" or nil
+   self.version = self.version + 1
+end
+
+--- All that was kept has been handed in.
+function Diagnosis:restored()
+   restore.finish(self)
+   for c, k in pairs(self.comp) do
+      if self:is_decided(c) then
+         self.evidence:name(c, math.min(1, k.left or 0))
+      end
+      self.evidence:watch(c, self:is_decided(c) or self.suspects[c] ~= nil)
+   end
+end
+
+--- Verdicts of slow or failed that stand: array of { component, state, left, since }.
 function Diagnosis:verdicts()
    local list = {}
    for c, k in pairs(self.comp) do
@@ -249,32 +246,6 @@ function Diagnosis:verdicts()
    end
    table.sort(list, function(a, b) return a.component < b.component end)
    return list
-end
-
---- What the verdict on a component says beside its state: "busy?", a tie, probation.
-function Diagnosis:remark(c, now)
-   local k = self.comp[c]
-   if not k then
-      return ""
-   end
-   local words = {}
-   if k.state == "suspect" and k.busy > 0 then
-      words[#words + 1] = "busy?"
-   end
-   if k.state == "suspect" and k.tied then
-      local names = {}
-      for i, other in ipairs(k.tied) do
-         names[i] = self.topo.components[other.component]
-      end
-      words[#words + 1] = "or " .. table.concat(names, " or ")
-   end
-   if k.hard then
-      words[#words + 1] = ("%d%% left: %s"):format(math.floor(k.hard.left * 100 + 0.5), k.hard.why)
-   end
-   if k.probation_until and now < k.probation_until then
-      words[#words + 1] = "on probation"
-   end
-   return table.concat(words, ", ")
 end
 
 return diagnose

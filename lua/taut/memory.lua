@@ -1,13 +1,12 @@
 --- What is known of a component, as text for the store and back.
 local json = require "taut.json"
-local stages = require "taut.stages"
 
 local memory = {}
 
 local FIELDS = { "state", "since", "cleared_at", "last", "tests", "good", "busy", "suspect_at",
-   "asked", "left", "probation_until" }
-local TEST_FIELDS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "streams", "job",
-   "src_name", "dst_name", "class" }
+   "asked", "left", "probation_until", "case", "whole" }
+local TEST_FIELDS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "share", "streams",
+   "flows", "job", "rail", "quiet_s", "by_ack", "src_name", "dst_name", "class" }
 
 local function pack_test(t)
    local out = {}
@@ -17,42 +16,35 @@ local function pack_test(t)
    return out
 end
 
-local function unpack_test(t, topo)
-   t.src, t.dst = topo.node_id[t.src_name], topo.node_id[t.dst_name]
-   if not t.src or not t.dst then
-      return nil -- a node that the topology no longer has
+local function pack_list(list)
+   local out = json.array {}
+   for i, t in ipairs(list) do
+      out[i] = pack_test(t)
    end
-   t.route, t.on_route = topo:route(t.src, t.dst), {}
-   if not t.route then
-      return nil -- nor a route between them
+   return out
+end
+
+local function pack_rivals(list, topo)
+   local out = json.array {}
+   for i, r in ipairs(list or {}) do
+      out[i] = { component = topo.components[r.component], rest = r.rest, score = r.score,
+         same = r.same }
    end
-   for _, c in ipairs(stages.sure(t.route)) do
-      t.on_route[c] = true
-   end
-   return t
+   return out
 end
 
 --- @param k a component of diagnose.lua
 -- @return JSON text
 function memory.pack(k, topo)
-   local out = { run = json.array {}, confirmed = json.array {}, tied = json.array {} }
+   local out = { confirmed = json.array {}, tied = pack_rivals(k.tied, topo),
+      ruled_out = pack_rivals(k.ruled_out, topo) }
    for _, f in ipairs(FIELDS) do
       out[f] = k[f]
    end
-   for i, t in ipairs(k.run) do
-      out.run[i] = pack_test(t)
-   end
+   out.run = pack_list(k.run)
+   out.evidence = k.evidence and pack_list(k.evidence)
    for i, p in ipairs(k.confirmed) do
       out.confirmed[i] = { one = pack_test(p.one), many = pack_test(p.many) }
-   end
-   for i, c in ipairs(k.tied or {}) do
-      out.tied[i] = topo.components[c]
-   end
-   if k.seen_far then
-      out.seen_far = json.array {}
-      for e in pairs(k.seen_far) do
-         out.seen_far[#out.seen_far + 1] = e
-      end
    end
    return json.encode(out)
 end
@@ -66,9 +58,19 @@ local function check_numbers(t, names)
    end
 end
 
+local function unpack_test(t, topo)
+   t.src, t.dst = topo.node_id[t.src_name], topo.node_id[t.dst_name]
+   if not t.src or not t.dst or not topo:route(t.src, t.dst, nil, t.rail) then
+      return nil -- a node that the topology no longer has, or no route between them
+   end
+   return t
+end
+
+local NUMBERS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "streams" }
+
 -- One test stands in the runs of several components: `seen` keeps it one table.
 local function shared_test(t, topo, seen)
-   check_numbers(t, { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "streams" })
+   check_numbers(t, NUMBERS)
    if not seen[t.id] then
       seen[t.id] = unpack_test(t, topo) or false
    end
@@ -87,35 +89,48 @@ local function unpack_confirmed(list, topo, seen)
    return confirmed
 end
 
-local function unpack_set(list)
-   local set = {}
-   for _, e in ipairs(list) do
-      set[e] = true
+local function unpack_rivals(list, topo)
+   local out = {}
+   for _, r in ipairs(list or {}) do
+      r.component = topo.component_id[r.component]
+      check_numbers(r, { "rest", "score", "same" })
+      out[#out + 1] = r.component and r or nil
    end
-   return set
+   return out
+end
+
+-- Tests as they stood in one component's run: its share is its own.
+local function unpack_run(list, topo)
+   local out = {}
+   for _, t in ipairs(list) do
+      check_numbers(t, NUMBERS)
+      t.share = type(t.share) == "number" and t.share or t.ratio
+      out[#out + 1] = unpack_test(t, topo)
+   end
+   return out
 end
 
 local function unpack(k, topo, seen)
    check_numbers(k, { "tests", "good", "busy" })
    for _, name in ipairs { "since", "cleared_at", "last", "suspect_at", "left",
-      "probation_until" } do
+      "probation_until", "asked" } do
       check_numbers({ [name] = k[name] or 0 }, { name })
    end
-   local run, tied = {}, {}
-   for _, t in ipairs(k.run) do
-      run[#run + 1] = shared_test(t, topo, seen)
-   end
-   for _, name in ipairs(k.tied) do
-      tied[#tied + 1] = topo.component_id[name]
-   end
+   k.run = unpack_run(k.run, topo)
+   k.evidence = k.evidence and unpack_run(k.evidence, topo)
    k.confirmed = unpack_confirmed(k.confirmed, topo, seen)
-   k.run, k.tied, k.seen_far = run, tied, k.seen_far and unpack_set(k.seen_far)
+   local tied = unpack_rivals(k.tied, topo)
+   k.tied = #tied > 0 and tied or nil
+   k.ruled_out = unpack_rivals(k.ruled_out, topo)
+   if k.case then
+      check_numbers(k.case, { "score", "best", "low", "at", "spells", "events" })
+   end
    return k
 end
 
 --- @param text what pack made
 -- @param seen table shared by all components of one loading
--- @return component, or nil and why it cannot be read
+-- @return component, for diagnosis:restore(); or nil and why it cannot be read
 function memory.unpack(text, topo, seen)
    local k, err = json.decode(text)
    if type(k) ~= "table" then

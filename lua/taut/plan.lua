@@ -80,9 +80,11 @@ end
 local function confirm(board, list, kind, o)
    local laid = 0
    for _, w in ipairs(list) do
-      if not w.after or w.after <= o.now then
-         laid = laid + board:confirm(w.component or w.c, w.tests or w.pairs or o.pairs, o.streams,
-            o.flows, o.around, kind, w.rivals or w.tied and keys(w.tied), w.seen)
+      local c, seen = w.component or w.c, w.seen
+      if (not w.after or w.after <= o.now) and board:reaches(c) then
+         laid = laid + board:confirm(c, w.tests or w.pairs or o.pairs, o.streams, o.flows, o.around,
+            kind, w.rivals or w.tied and keys(w.tied),
+            type(seen) == "function" and seen(w) or seen)
          if o.first_only and laid > 0 then
             break
          end
@@ -157,6 +159,7 @@ function plan.make(o)
    local phases, groups = {}, {}
    for _, t in ipairs(lay_out(question(o))) do
       t.route = o.topology:route(t.src, t.dst, nil, t.rail)
+      t.streams = t.streams or 1
       if t.senders then
          share_links(t, t.senders)
          local key = ("%d:%d>%d"):format(t.phase, o.topology:router(t.src, t.rail),
@@ -215,7 +218,7 @@ end
 local function routine_phases(self, ask)
    local c = self.checks
    if ask.purpose == "idle" then
-      if ask.time - self.routine_at < (c.idle_every_s or 1800) then
+      if ask.time - self.routine_at < (c.idle_every_s or 3600) then
          return 0
       end
       self.routine_at = ask.time
@@ -230,7 +233,7 @@ function Planner:plan(ask)
    local c = self.checks
    return lay_out { topology = self.topology, coverage = self.coverage, nodes = ask.nodes,
       wanted = self.wants(), routine = routine_phases(self, ask),
-      confirm = { streams = 1, flows = c.confirm_flows or 4, around = c.around or 4,
+      confirm = { streams = 1, flows = c.confirm_flows or 4, around = c.around or 2,
          pairs = c.confirm_pairs or 3, set_flows = c.set_flows or 4 },
       rules = { phases = ask.phases, senders = c.senders or 2, duplex = c.duplex ~= false,
          good = c.good or 0.75, test_s = 0.025, now = ask.time, fresh_s = (c.fresh_h or 6) * 3600,

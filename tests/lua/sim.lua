@@ -1,4 +1,5 @@
 --- A small machine to play plans and diagnosis on: capacities, faults, noise, other traffic.
+local config = require "taut.config"
 local coverage = require "taut.coverage"
 local diagnose = require "taut.diagnose"
 local judge = require "taut.judge"
@@ -13,12 +14,9 @@ Sim.__index = Sim
 sim.checks = { test_ms = 25, gap_ms = 4, lead_ms = 10, confirm_streams = 4, budget_ms = 220 }
 
 --- The thresholds of the demo, so that few events decide.
-sim.quick = { good = 0.75, clear_most = 0.95, failed = 0.01, ceiling = 0.05, tie = 0.8,
-   grows = 1.3, suspect_low = 3, suspect_events = 2, slow_low = 3, slow_far = 2,
-   confirm_span_h = 0, unconfirmed_low = 20, unconfirmed_events = 10, reporters = 2,
-   recover_good = 3, forget_days = 14, even = 1.25, void_looks = 4, void_pings = 20,
-   void_delay = 0.15, void_foreign = 0.1,
-   void_disagree = 0.25 }
+sim.quick = assert(config.diagnosis { suspect_low = 3, suspect_events = 2, suspect_score = 3,
+   slow_low = 3, slow_far = 2, slow_score = 8, slow_spells = 2, spell_s = 5, confirm_span_h = 0,
+   reporters = 2, void_delay = 0.15 })
 
 function sim.torus(dims, npr)
    local n = npr

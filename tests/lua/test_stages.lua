@@ -1,4 +1,5 @@
 --- Routes with sets of links: plans occupy all of a set, diagnosis judges none of it.
+local diagnose = require "taut.diagnose"
 local lu = require "luaunit"
 local sim = require "sim"
 local stages = require "taut.stages"
@@ -22,21 +23,9 @@ end
 -- Two routers with two nodes each, and two cables of which traffic takes one or the other.
 local function hashed()
    local w = sim.new {}
-   local topo = assert(topology.build { kind = "torus", dims = { 2 }, nodes_per_router = 2,
-      nodes = "n[0-3]", capacity = 24e6, two_cables = true })
-   local single, set = topo.route, {}
-   for r = 0, 1 do
-      local links = topo:links_of(r)
-      set[links[1]] = { links[1], links[2], w = { 0.5, 0.5 } }
-   end
-   function topo.route(...)
-      local route, why = single(...)
-      for i, c in ipairs(route or {}) do
-         route[i] = set[c] or c
-      end
-      return route, why
-   end
-   w.topo, w.diagnosis.topo = topo, topo
+   local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = 2,
+      levels = { { down = 2, up = 2 } }, nodes = "n[0-3]", capacity = 24e6, routing = "ecmp" })
+   w.topo, w.diagnosis = topo, diagnose.new(topo, sim.quick)
    return w
 end
 

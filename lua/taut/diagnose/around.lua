@@ -1,5 +1,5 @@
---- Which links get busy together: where one of them is seen well, the network around it was not busy
--- at that moment, and a low test of another speaks against that link itself.
+--- Which links get busy together: where one of them is seen well, the network around it was not
+-- busy at that moment, and a low test of another speaks against that link itself.
 --
 -- Traffic that fills a router fills several of its links; a broken cable does not.
 local around = {}

@@ -35,7 +35,7 @@ end
 function busy.confirm(self, tests)
    local concerned = {}
    for _, t in ipairs(tests) do
-      if t.confirms then
+      if t.confirms and t.streams then
          local k = self:component(t.confirms)
          k.asked = (k.asked or 0) + 1
       end

@@ -11,7 +11,8 @@ verdict.needed = needed
 -- @param case what taut.evidence says of the run
 function verdict.is_suspect(self, k, case, now)
    local s = self.s
-   return case.low >= needed(k, s.suspect_low, now) and case.score >= needed(k, s.suspect_score, now)
+   return case.low >= needed(k, s.suspect_low, now)
+      and case.score >= needed(k, s.suspect_score, now)
       and case.events >= needed(k, s.suspect_events, now)
 end
 
@@ -30,12 +31,12 @@ local function confirmations(k, case)
    return #k.confirmed + case.confirmed
 end
 
+-- Where tests with several streams at once are run, they must bear it out: only they tell a link
+-- that is steadily loaded from one that is broken.
 local function is_confirmed(self, k, case, now)
    local s = self.s
-   if (k.asked or 0) > 0 and confirmations(k, case) >= needed(k, s.slow_low, now) then
-      return true
-   end
-   return (k.asked or 0) == 0 and case.at >= needed(k, s.unconfirmed_low, now)
+   return confirmations(k, case) >= needed(k, s.slow_low, now)
+      or (k.asked or 0) == 0 and case.at >= needed(k, s.unconfirmed_low, now)
       and case.events >= needed(k, s.unconfirmed_events, now)
 end
 
@@ -46,7 +47,8 @@ function verdict.missing(self, c, k, case, now)
    if case.score < needed(k, s.slow_score, now) then
       return ("log odds are %.1f of %.1f"):format(case.score, needed(k, s.slow_score, now))
    elseif case.spells < needed(k, s.slow_spells, now) then
-      return ("seen in %d of %d spells"):format(case.spells, math.ceil(needed(k, s.slow_spells, now)))
+      return ("seen in %d of %d spells"):format(case.spells,
+         math.ceil(needed(k, s.slow_spells, now)))
    elseif case.last - case.first < needed(k, s.confirm_span_h, now) * 3600 then
       return ("seen for %.1f of %.1f h"):format((case.last - case.first) / 3600, s.confirm_span_h)
    elseif case.far < far then

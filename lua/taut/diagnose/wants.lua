@@ -1,16 +1,6 @@
 --- What the diagnosis would like tested: suspects and what they are tied with.
 local wants = {}
 
--- Nodes that its tests used already: others tell more.
-local function seen_of(run)
-   local seen = {}
-   for _, t in ipairs(run) do
-      seen[t.src] = (seen[t.src] or 0) + 1
-      seen[t.dst] = (seen[t.dst] or 0) + 1
-   end
-   return seen
-end
-
 local function rivals_of(k)
    local list = {}
    for i, r in ipairs(k.tied or {}) do
@@ -19,10 +9,20 @@ local function rivals_of(k)
    return list
 end
 
+-- When a test can tell something new: not in this spell, where it has told what it can; not before
+-- the span that a verdict wants, where only that is missing.
+local function not_before(self, c, k)
+   local s, case = self.s, self.evidence:case(c)
+   if k.tied or not case or case.newest < s.spell_most - 0.5 then
+      return nil
+   end
+   return (case.last // s.spell_s + 1) * s.spell_s
+end
+
 --- Everything there is to want, the weightiest first.
--- @param now seconds
--- @return array of { c, rivals, want = "confirm"|"clear"|"neighbours", seen, weight }; its field
---   `version` changes when it does
+-- @return array of { c, rivals, want = "confirm"|"clear", seen = map node → tests it took part in,
+--   weight, after = time before which nothing new would be learnt, or nil }; its field `version`
+--   changes when it does
 function wants.wants(self)
    if self.want_list and self.want_list.version == self.version then
       return self.want_list
@@ -32,7 +32,8 @@ function wants.wants(self)
       local k = self.comp[c]
       local rivals = rivals_of(k)
       list[#list + 1] = { c = c, rivals = rivals, want = #rivals > 0 and "clear" or "confirm",
-         seen = seen_of(k.run), weight = self.evidence:score(c) }
+         after = not_before(self, c, k),
+         seen = self.evidence:nodes(c), weight = self.evidence:score(c) }
    end
    table.sort(list, function(a, b)
       return a.weight > b.weight or a.weight == b.weight and a.c < b.c
@@ -51,7 +52,7 @@ function wants.wanted(self, now)
       for _, r in ipairs(k.tied or {}) do
          tied[r.component] = true
       end
-      list[#list + 1] = { component = c, tied = tied, seen = seen_of(k.run),
+      list[#list + 1] = { component = c, tied = tied, seen = self.evidence:nodes(c),
          since = k.suspect_at or 0, tests = math.max(1, self.s.slow_low - #k.confirmed),
          probation = k.probation_until and now < k.probation_until or false }
    end

@@ -24,8 +24,8 @@ local function group_of(topo, n)
       or (topo.kind_name == "torus" and "router " or "leaf ") .. topo.router_name[r]
 end
 
-local function low(k)
-   return k and #k.run >= LOW_MIN
+local function low(d, c)
+   return d.diagnosis.evidence:low(c) >= LOW_MIN
 end
 
 -- tx and rx of all rails of a node.
@@ -41,10 +41,9 @@ end
 local function add_node(g, d, n, now)
    local tested, is_low, best = false, false, 0
    for _, c in ipairs(ends(d.topo, n)) do
-      local k = d.diagnosis.comp[c]
-      tested = tested or k and (k.tests or 0) > 0
-      is_low = is_low or low(k)
-      for _, t in ipairs(low(k) and k.run or {}) do
+      tested = tested or d.diagnosis.evidence:tested(c) > -math.huge
+      is_low = is_low or low(d, c)
+      for _, t in ipairs(low(d, c) and d.diagnosis:run(c) or {}) do
          best = math.max(best, t.ratio)
       end
       g.clean = g.clean and d.events:is_clean(c, now, CLEAN_S)
@@ -79,7 +78,7 @@ end
 -- @return array of { group, nodes (tested), low, best (the best ratio among the low tests) }
 function throttle.find(d, now)
    local list, groups = json.array {}, {}
-   if next(d.diagnosis.open) == nil then
+   if #d.diagnosis.evidence:open(LOW_MIN) == 0 then
       return list -- nothing is low anywhere
    end
    for n in ipairs(d.topo.nodes) do

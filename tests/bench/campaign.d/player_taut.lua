@@ -58,6 +58,7 @@ end
 function taut.new(machine)
    local diagnosis = diagnose.new(machine.topo, machine.conf.diagnosis)
    local planner = planning.new(machine, function() return diagnosis:wants() end)
+   diagnosis:tell(planner.coverage)
    return setmetatable({ diagnosis = diagnosis, planner = planner }, Taut)
 end
 

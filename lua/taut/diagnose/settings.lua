@@ -1,0 +1,49 @@
+--- The `diagnosis` section of taut.lua: defaults, and what each setting may be.  The numbers say
+-- how a busy network differs from a broken component; doc/internals.md has the calculation.
+
+--- @param number function(least, most, whole) → check, as config.lua has it
+-- @return map name → { default, check }
+return function(number)
+   return {
+      -- what one test says
+      good = { 0.75, number(0.01, 1) },
+      clear_most = { 0.95, number(0.01, 1) },
+      failed = { 0.01, number(0, 0.5) },
+      ack = { 0.05, number(0, 1) },
+      even = { 1.25, number(1, 100) },
+      void_looks = { 4, number(0, 8, true) },
+      void_pings = { 20, number(1, 1e6, true) },
+      void_delay = { 0.4, number(0.001, 10) },
+      void_foreign = { 0.1, number(0.001, 10) },
+      void_disagree = { 0.25, number(0.01, 10) },
+      -- how a busy network looks
+      ceiling = { 0.05, number(0.001, 1) },
+      grows = { 1.3, number(1.01, 4) },
+      spell_s = { 3600, number(0.001, 1e6) },
+      around_s = { 1800, number(0, 1e6) },
+      busy_per_h = { 0.1, number(0, 1000) },
+      contended = { 0.15, number(0.001, 0.9) },
+      at_level = { 0.04, number(1e-6, 0.6) },
+      at_fair = { 0.35, number(1e-6, 0.6) },
+      contention_floor = { 0.28, number(0, 1) },
+      event_most = { 8, number(0.1, 100) },
+      spell_most = { 8, number(0.1, 100) },
+      miss = { 0.5, number(0, 100) },
+      -- what makes a suspect, and what a verdict
+      suspect_low = { 3, number(1, 1000, true) },
+      suspect_events = { 2, number(1, 1000, true) },
+      suspect_score = { 4, number(0, 1000) },
+      slow_score = { 16, number(0, 1000) },
+      slow_spells = { 3, number(1, 1000, true) },
+      slow_low = { 3, number(1, 1000, true) },
+      slow_far = { 3, number(1, 100, true) },
+      link_far = { 2, number(1, 100, true) },
+      tie_score = { 4, number(0, 1000) },
+      confirm_span_h = { 2, number(0, 1000) },
+      unconfirmed_low = { 20, number(1, 10000, true) },
+      unconfirmed_events = { 10, number(1, 10000, true) },
+      reporters = { 3, number(1, 100, true) },
+      recover_good = { 3, number(1, 100, true) },
+      forget_days = { 14, number(0.01, 365) },
+   }
+end

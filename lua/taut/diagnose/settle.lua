@@ -1,0 +1,100 @@
+--- From runs to states: who becomes suspect, who is named, who is well again.
+local verdict = require "taut.diagnose.verdict"
+
+local settle = {}
+
+local function set_state(self, c, state, now, changes)
+   local k = self:component(c)
+   if k.state ~= state then
+      changes[#changes + 1] = { component = c, from = k.state, to = state, state = state,
+         time = now, left = k.left }
+      k.state, k.since = state, now
+      self.suspects[c] = state == "suspect" or nil
+      self.evidence:watch(c, state == "suspect" or state == "slow" or state == "failed")
+      self.version = self.version + 1
+   end
+end
+
+local function become_slow(self, c, k, case, rivals, now, changes)
+   k.left = math.min(1, case.best)
+   k.case = case
+   k.ruled_out = rivals
+   k.evidence = self:run(c)
+   self.evidence:name(c, k.left)
+   k.tied = nil
+   set_state(self, c, case.best < self.s.failed and "failed" or "slow", now, changes)
+end
+
+--- The component is well, as far as is known.
+function settle.well(self, c, now, changes)
+   local k = self:component(c)
+   k.tied, k.missing, k.asked, k.busy, k.confirmed = nil, nil, nil, 0, {}
+   set_state(self, c, "ok", now, changes)
+end
+
+-- One component, as its run stands now.  Returns whether it was named.
+local function one(self, c, now, changes)
+   local k, case = self:component(c), self.evidence:case(c)
+   if self:is_decided(c) then
+      if not case and k.good >= self.s.recover_good then
+         self.evidence:name(c, 1)
+         k.left, k.evidence, k.case, k.ruled_out = nil, nil, nil, nil
+         settle.well(self, c, now, changes)
+      end
+      return false
+   elseif not case or not verdict.is_suspect(self, k, case, now) then
+      if not case then
+         settle.well(self, c, now, changes)
+      elseif k.state == "suspect" then
+         k.tied, k.missing = nil, nil
+         set_state(self, c, "ok", now, changes) -- what it showed since speaks for a busy network
+      end
+      return false
+   end
+   if k.state ~= "suspect" then
+      k.suspect_at, k.asked = now, k.asked or 0
+      set_state(self, c, "suspect", now, changes)
+   end
+   self.version = self.version + 1 -- what it wants tested has changed
+   k.missing = verdict.missing(self, c, k, case, now)
+   local rivals = verdict.rivals(self, c, k, case)
+   k.tied = #rivals > 0 and rivals or nil
+   if k.missing or k.tied then
+      return false
+   end
+   become_slow(self, c, k, case, rivals, now, changes)
+   return true
+end
+
+-- The strongest case first: what it explains speaks against nobody else.
+local function in_order(self, list)
+   local score = {}
+   for _, c in ipairs(list) do
+      score[c] = self.evidence:score(c)
+   end
+   table.sort(list, function(a, b)
+      return score[a] > score[b] or score[a] == score[b] and a < b
+   end)
+   return list
+end
+
+--- Judge components anew, and all suspects when one of them was named.
+function settle.all(self, list, now)
+   local changes, named = {}, false
+   for _, c in ipairs(in_order(self, list)) do
+      named = one(self, c, now, changes) or named
+   end
+   while named do
+      local again = {}
+      for c in pairs(self.suspects) do
+         again[#again + 1] = c
+      end
+      named = false
+      for _, c in ipairs(in_order(self, again)) do
+         named = one(self, c, now, changes) or named
+      end
+   end
+   return changes
+end
+
+return settle
