@@ -273,8 +273,6 @@ static void clear(struct taut_evidence *e, uint32_t c, double time, int64_t id)
     if (time < e->cleared[c])
         return;
     e->cleared[c] = time;
-    if (e->coverage != NULL && c < e->coverage->n)
-        e->coverage->tested[c] = time;
     e->cleared_by[c] = id;
     e->cleared_at[c] = e->serial;
     if (e->good[c] < UINT32_MAX)

@@ -15,7 +15,6 @@
 #ifndef TAUT_ADVISOR_EVIDENCE_H
 #define TAUT_ADVISOR_EVIDENCE_H
 
-#include "advisor/coverage.h"
 #include "advisor/graph_engine.h"
 
 #define TAUT_EVIDENCE_RUN_MAX 96    /* low tests kept per component */
@@ -86,7 +85,6 @@ struct taut_run {
 struct taut_evidence {
     const struct taut_graph *g;
     struct taut_evidence_rules rules;
-    struct taut_coverage *coverage; /* told of clearings; or NULL */
     double *cleared;       /* time of the last clearing, -HUGE_VAL: never */
     double *tested;        /* time of the last test that surely crossed it */
     int64_t *cleared_by;   /* id of the test */
@@ -209,8 +207,8 @@ bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
 double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
                           double since);
 
-/* Component c has so much left (1: it is well) and explains what its run
- * holds: these tests speak against nobody else. */
+/* Component c has so much left, and explains the tests over it: they speak
+ * against nobody else, also when it is well again (left = 1). */
 void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left);
 
 /* Forget the run of c, as if it had never been tested; and of all. */

@@ -184,17 +184,25 @@ int taut_evidence_restore(struct taut_evidence *e, uint32_t c,
     return taut_run_add(e, c, low, share, by_ack);
 }
 
+/* Would c with so much left have made this test low? */
+static bool is_made_by(const struct taut_evidence *e,
+                       const struct taut_low *low, uint32_t c, double left)
+{
+    for (uint32_t i = 0; i < low->n; i++)
+        if (low->on[i].c == c)
+            return (double)low->on[i].share >= e->rules.good * left;
+    return false;
+}
+
 void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left)
 {
-    struct taut_run *run = e->run[c];
-
     e->left[c] = (float)left;
-    for (uint32_t i = 0; run != NULL && i < run->n; i++) {
-        struct taut_low *low = run->entry[i].low;
-        if (left >= 1 && low->explained_by == c)
-            low->explained_by = TAUT_GRAPH_NONE;
-        else if (left < 1 && run->entry[i].share >= e->rules.good * left)
-            low->explained_by = c;
+    /* Some of its tests stand in the runs of others only. */
+    for (uint32_t o = 0; left < 1 && o < e->g->components; o++) {
+        struct taut_run *run = e->run[o];
+        for (uint32_t i = 0; run != NULL && i < run->n; i++)
+            if (is_made_by(e, run->entry[i].low, c, left))
+                run->entry[i].low->explained_by = c;
     }
 }
 
@@ -203,8 +211,7 @@ void taut_evidence_forget(struct taut_evidence *e, uint32_t c)
     taut_evidence_name(e, c, 1);
     taut_run_clear(e, c);
     e->good[c] = 0;
-    if (e->coverage != NULL && c < e->coverage->n)
-        e->coverage->tested[c] = e->coverage->asked[c] = TAUT_COVERAGE_NEVER;
+    e->cleared[c] = -HUGE_VAL;
 }
 
 void taut_evidence_void(struct taut_evidence *e)

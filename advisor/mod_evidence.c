@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/mod_coverage.h"
 #include "advisor/mod_evidence.h"
 #include "advisor/mod_graph.h"
 
@@ -87,7 +86,7 @@ static int evidence_new(lua_State *L)
     uint32_t groups;
 
     lua_settop(L, 3);
-    struct taut_lua_evidence *h = lua_newuserdatauv(L, sizeof(*h), 2);
+    struct taut_lua_evidence *h = lua_newuserdatauv(L, sizeof(*h), 1);
     *h = (struct taut_lua_evidence){.evidence = NULL};
     luaL_setmetatable(L, TAUT_EVIDENCE_CLASS);
     lua_pushvalue(L, 1);
@@ -118,17 +117,6 @@ static int evidence_rules(lua_State *L)
 
     read_rules(L, 2, h, &rules);
     h->evidence->rules = rules;
-    return 0;
-}
-
-/* e:coverage(times): clearings are noted there, too (taut.times) */
-static int evidence_coverage(lua_State *L)
-{
-    struct taut_lua_evidence *h = taut_check_evidence(L, 1);
-
-    h->evidence->coverage = taut_check_coverage(L, 2);
-    lua_settop(L, 2);
-    lua_setiuservalue(L, 1, 2);
     return 0;
 }
 
@@ -321,7 +309,6 @@ int luaopen_taut_evidence(lua_State *L)
         {NULL, NULL},
     };
     static const luaL_Reg methods[] = {
-        {"coverage", evidence_coverage},
         {"observe", evidence_observe},
         {"rules", evidence_rules},
         {NULL, NULL},

@@ -8,7 +8,7 @@
 
 #define TAUT_EVIDENCE_CLASS "taut.evidence"
 
-/* Its user value 1 is the graph it is about, 2 the coverage it tells. */
+/* Its user value 1 is the graph it is about. */
 struct taut_lua_evidence {
     struct taut_evidence *evidence;
     double report; /* log odds from which a touched component is reported */

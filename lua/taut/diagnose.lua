@@ -48,7 +48,7 @@ end
 -- @param topo topology
 -- @param s the `diagnosis` section of the configuration
 function diagnose.new(topo, s)
-   local self = setmetatable({ topo = topo, s = s, suspects = {}, version = 0,
+   local self = setmetatable({ topo = topo, s = s, suspects = {}, want_of = {}, version = 0,
       epoch = topo.epoch, evidence = evidence.new(topo.graph, s, around.groups(topo)) }, Diagnosis)
    self.comp = setmetatable({}, { __index = function(_, c) return glance(self, c) end })
    -- what the engine knows of a component reads like a field of it
@@ -63,11 +63,11 @@ function diagnose.new(topo, s)
    return self
 end
 
---- Note in `coverage` (coverage.lua) when components are cleared.
+--- Let `coverage` (coverage.lua) read when components were last cleared.
 function Diagnosis:tell(coverage)
    self.coverage = coverage
    coverage:fit(#self.topo.components)
-   self.evidence:coverage(coverage.times)
+   coverage:follow(self.evidence)
 end
 
 --- The low tests of a component since it was last cleared, oldest first: { id, event, job, time,

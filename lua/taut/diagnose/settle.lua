@@ -11,7 +11,7 @@ local function set_state(self, c, state, now, changes)
       k.state, k.since = state, now
       self.suspects[c] = state == "suspect" or nil
       self.evidence:watch(c, state == "suspect" or state == "slow" or state == "failed")
-      self.version = self.version + 1
+      self.version, self.want_of[c] = self.version + 1, nil
    end
 end
 
@@ -55,7 +55,7 @@ local function one(self, c, now, changes)
       k.suspect_at, k.asked = now, k.asked or 0
       set_state(self, c, "suspect", now, changes)
    end
-   self.version = self.version + 1 -- what it wants tested has changed
+   self.version, self.want_of[c] = self.version + 1, nil -- what it wants tested has changed
    k.missing = verdict.missing(self, c, k, case, now)
    local rivals = verdict.rivals(self, c, k, case)
    k.tied = #rivals > 0 and rivals or nil

@@ -19,21 +19,26 @@ local function not_before(self, c, k)
    return (case.last // s.spell_s + 1) * s.spell_s
 end
 
+local function entry_of(self, c)
+   local k = self.comp[c]
+   local rivals = rivals_of(k)
+   return { c = c, rivals = rivals, want = #rivals > 0 and "clear" or "confirm",
+      after = not_before(self, c, k), weight = self.evidence:score(c),
+      seen = function() return self.evidence:nodes(c) end }
+end
+
 --- Everything there is to want, the weightiest first.
--- @return array of { c, rivals, want = "confirm"|"clear", seen = map node → tests it took part in,
---   weight, after = time before which nothing new would be learnt, or nil }; its field `version`
---   changes when it does
+-- @return array of { c, rivals, want = "confirm"|"clear", seen = function that gives a map node →
+--   tests it took part in, weight, after = time before which nothing new would be learnt, or nil };
+--   its field `version` changes when it does
 function wants.wants(self)
    if self.want_list and self.want_list.version == self.version then
       return self.want_list
    end
-   local list = { version = self.version }
+   local list, known = { version = self.version }, self.want_of
    for c in pairs(self.suspects) do
-      local k = self.comp[c]
-      local rivals = rivals_of(k)
-      list[#list + 1] = { c = c, rivals = rivals, want = #rivals > 0 and "clear" or "confirm",
-         after = not_before(self, c, k),
-         seen = self.evidence:nodes(c), weight = self.evidence:score(c) }
+      known[c] = known[c] or entry_of(self, c)
+      list[#list + 1] = known[c]
    end
    table.sort(list, function(a, b)
       return a.weight > b.weight or a.weight == b.weight and a.c < b.c
@@ -48,11 +53,11 @@ end
 function wants.wanted(self, now)
    local list = {}
    for c in pairs(self.suspects) do
-      local k, tied = self.comp[c], {}
+      local k, tied, seen = self.comp[c], {}, self.evidence:nodes(c)
       for _, r in ipairs(k.tied or {}) do
          tied[r.component] = true
       end
-      list[#list + 1] = { component = c, tied = tied, seen = self.evidence:nodes(c),
+      list[#list + 1] = { component = c, tied = tied, seen = seen,
          since = k.suspect_at or 0, tests = math.max(1, self.s.slow_low - #k.confirmed),
          probation = k.probation_until and now < k.probation_until or false }
    end
