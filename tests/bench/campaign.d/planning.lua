@@ -6,12 +6,23 @@ local plan = require "taut.plan"
 local planning = {}
 
 --- @param machine of machine.load
--- @param wants function() → what is to be tested (see taut.plan); nil: what planner:want is told
+-- @param wants function() → what is to be tested (see taut.plan); nil: what `want` was told
 -- @return planner: plan(ask) → tests; its coverage is to be told what was seen well, by
---   diagnosis:tell(coverage) or by touch(tests, time)
+--   diagnosis:tell(coverage) or by touch(tests, time); without `wants` it has want(self, list of
+--   components, the most suspicious first), too
 function planning.new(machine, wants)
-   return plan.planner { topology = machine.topo, wants = wants, checks = machine.conf.checks,
+   local told = { version = 0 }
+   local planner = plan.planner { topology = machine.topo, checks = machine.conf.checks,
+      wants = wants or function() return told end,
       coverage = coverage.new(false, #machine.topo.components) }
+   function planner.want(_, list)
+      local entries = { version = told.version + 1 }
+      for i, c in ipairs(list) do
+         entries[i] = { c = c, want = "confirm" }
+      end
+      told = entries
+   end
+   return planner
 end
 
 return planning
