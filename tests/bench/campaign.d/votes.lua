@@ -12,7 +12,7 @@ local votes = {}
 votes.tuned = { bad = 0.75, epoch_h = 6, share = 0.001, least = 4 }
 
 votes.grid = { bad = { 0.75 }, epoch_h = { 6, 24 }, share = { 0.01, 0.001, 0.0003 },
-   least = { 0, 8 } }
+   least = { 8 } }
 
 function votes.new(b)
    b.flows, b.ends = {}, 0
