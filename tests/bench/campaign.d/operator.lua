@@ -9,7 +9,6 @@ local Operator = {}
 Operator.__index = Operator
 
 local LOOK_S = 3600
-<<<<<<< HEAD
 
 -- The topology, but who is behind a component is looked for once: a baseline has hundreds of
 -- verdicts standing, and the policy asks for all of them whenever one changes.
@@ -21,18 +20,12 @@ local function remembering(topo)
       return known[key]
    end }, { __index = topo })
 end
-=======
->>>>>>> wt-diag
 
 --- @param topo topology
 -- @param s the `policy` section
 -- @param drain function(node number): carries it out
 function operator.new(topo, s, drain)
-<<<<<<< HEAD
    return setmetatable({ topo = remembering(topo), s = s, cluster = policy.cluster(topo),
-=======
-   return setmetatable({ topo = topo, s = s, cluster = policy.cluster(topo),
->>>>>>> wt-diag
       history = policy.history(), standing = {}, waits = false, looked = 0, held = 0, stops = 0,
       carry_out = drain }, Operator)
 end
@@ -57,11 +50,7 @@ local function decide(self, now)
       end
       policy.note(self.history, a, now)
    end
-<<<<<<< HEAD
    self.waits, self.changed = next(d.held) ~= nil, false
-=======
-   self.waits = next(d.held) ~= nil
->>>>>>> wt-diag
    self.held = self.held + (self.waits and 1 or 0)
 end
 
@@ -69,11 +58,7 @@ end
 -- @param v { state, left = share of its capacity, whole = text where a whole leaf is slow }
 function Operator:verdict(c, v, now)
    self.standing[c] = { state = v.state, left = v.left, whole = v.whole, since = now }
-<<<<<<< HEAD
    self.changed = true
-=======
-   decide(self, now)
->>>>>>> wt-diag
 end
 
 --- It was taken back, or repaired and its nodes released.
@@ -91,22 +76,14 @@ function Operator:clear(c)
    end
 end
 
---- Time goes by: what was held back may be allowed now.
+--- Once an event: decide about what changed, and now and then about what was held back.
 function Operator:tick(now)
-<<<<<<< HEAD
    local look = now >= self.looked + LOOK_S
    if look then
       self.looked = now
       look = policy.resume(self.history) or self.waits
    end
    if look or self.changed then
-=======
-   if now < self.looked + LOOK_S then
-      return
-   end
-   self.looked = now
-   if policy.resume(self.history) or self.waits then
->>>>>>> wt-diag
       decide(self, now)
    end
 end

@@ -7,8 +7,8 @@ local tally = {}
 
 local SUMS = { "faults", "counting", "judged", "recalled", "named", "exact", "two", "never", "old",
    "reached", "verdicts", "right", "drains", "false_drains", "jobs", "tests", "flows", "disturbed",
-   "hours",   "events", "job_tests", "idle_tests", "cpu_s", "plan_s", "world_s", "wall_s", "node_verdicts",
-   "drains_held", "policy_stops" }
+   "hours", "events", "job_tests", "idle_tests", "cpu_s", "plan_s", "world_s", "wall_s",
+   "node_verdicts", "drains_held", "policy_stops" }
 
 --- One result from those of several runs of one player in one kind of world.
 function tally.add(list)

@@ -12,7 +12,7 @@ local threshold = {}
 threshold.tuned = { below = 0.75, times = 4, partners = 3 }
 
 -- What tuning tries: all combinations.
-threshold.grid = { below = { 0.5, 0.75, 0.9 }, times = { 1, 4, 16 }, partners = { 2, 4 } }
+threshold.grid = { below = { 0.5, 0.7 }, times = { 16, 64 }, partners = { 3 } }
 
 function threshold.new(b)
    b.pair, b.link, b.port = {}, {}, {}

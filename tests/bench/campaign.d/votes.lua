@@ -11,8 +11,8 @@ local votes = {}
 -- Looked for by `campaign --tune --player votes`, on seed 1001: see doc/campaign.md.
 votes.tuned = { bad = 0.75, epoch_h = 6, share = 0.001, least = 4 }
 
-votes.grid = { bad = { 0.75 }, epoch_h = { 1, 6, 24 }, share = { 0.01, 0.001, 0.0001 },
-   least = { 0, 4 } }
+votes.grid = { bad = { 0.75 }, epoch_h = { 6, 24 }, share = { 0.01, 0.001, 0.0003 },
+   least = { 8 } }
 
 function votes.new(b)
    b.flows, b.ends = {}, 0
