@@ -197,8 +197,8 @@ double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
                            uint32_t without, double since,
                            struct taut_case *out);
 
-/* Does component o explain a low test, its run being what it was since then?
- */
+/* Does component o explain a low test, 'ceiling' being the best it showed: at
+ * its ceiling, or where a fair share of that was left? */
 bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
                             const struct taut_low *low, double ceiling);
 

@@ -45,34 +45,46 @@ double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
     return best;
 }
 
+/* Fair sharing: half or a third of what there is. */
+static bool is_fair(const struct taut_evidence *e, double ratio)
+{
+    return fabs(2 * ratio - 1) < e->rules.ceiling ||
+           fabs(3 * ratio - 1) < e->rules.ceiling;
+}
+
+/* What share of component o a low test showed, where o can have to do with
+ * it; else -1. */
+static double share_of(const struct taut_evidence *e, uint32_t o,
+                       const struct taut_low *low)
+{
+    if (e->cleared_at[o] >= low->serial)
+        return -1;
+    for (uint32_t i = 0; i < low->n; i++)
+        if (low->on[i].c == o)
+            return (double)low->on[i].share;
+    return -1;
+}
+
 bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
                             const struct taut_low *low, double ceiling)
 {
+    double share = share_of(e, o, low);
+
     if (low->explained_by == o)
         return true;
-    if (e->cleared_at[o] >= low->serial)
-        return false;
-    for (uint32_t i = 0; i < low->n; i++)
-        if (low->on[i].c == o)
-            return low->on[i].share >= ceiling * (1 - e->rules.ceiling);
-    return false;
+    return share >= 0 && (share >= ceiling * (1 - e->rules.ceiling) ||
+                          is_fair(e, share / ceiling));
 }
 
-/* The chance that a busy network shows just the level of this test. */
-static double level_chance(const struct taut_evidence *e,
-                           const struct taut_low *low)
+/* The chance that a busy network shows just the level of this test, of what
+ * there would be without. */
+static double level_chance(const struct taut_evidence *e, double ratio)
 {
     const struct taut_evidence_rules *r = &e->rules;
-    double ratio = low->expected_Bps > 0
-                       ? (double)low->bw_Bps / (double)low->expected_Bps
-                       : 0;
 
-    if (ratio < r->floor)
-        return r->at_level * 0.1;
-    for (int k = 2; k <= 3; k++)
-        if (fabs(ratio * k - 1) < r->ceiling)
-            return r->at_fair;
-    return r->at_level;
+    if (is_fair(e, ratio))
+        return r->at_fair;
+    return ratio < r->floor ? r->at_level * 0.1 : r->at_level;
 }
 
 /* What one event, and one spell, has told so far. */
@@ -135,8 +147,10 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
     y->spell_level = 0;
 }
 
+/* One test; a healthy c would have let 'ratio' of what there is through. */
 static void weigh(const struct taut_evidence *e, struct tally *y,
-                  const struct taut_entry *x, uint32_t c, struct taut_case *out)
+                  const struct taut_entry *x, double ratio, uint32_t c,
+                  struct taut_case *out)
 {
     const struct taut_low *low = x->low;
     double spell = floor(low->time / e->rules.spell_s);
@@ -154,7 +168,7 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
         y->age = fmax(y->age, (double)low->quiet_s);
     }
     if (is_at) {
-        double level = level_chance(e, low);
+        double level = level_chance(e, ratio);
         if (out->at++ == 0)
             out->first = low->time;
         out->last = low->time;
@@ -184,10 +198,15 @@ static void weigh_from(const struct taut_evidence *e, uint32_t c,
         const struct taut_low *low = run->entry[i].low;
         if (low->explained_by != TAUT_GRAPH_NONE && low->explained_by != c)
             continue;
-        if (without != TAUT_GRAPH_NONE &&
-            taut_evidence_explains(e, without, low, ceiling))
-            continue;
-        weigh(e, &y, &run->entry[i], c, out);
+        double ratio = (double)low->bw_Bps / (double)low->expected_Bps;
+        if (without != TAUT_GRAPH_NONE) {
+            if (taut_evidence_explains(e, without, low, ceiling))
+                continue;
+            double share = share_of(e, without, low);
+            if (share >= 0)
+                ratio = fmax(ratio, share / ceiling);
+        }
+        weigh(e, &y, &run->entry[i], ratio, c, out);
     }
     close_spell(e, &y, out);
 }
@@ -203,7 +222,7 @@ double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
     *out = (struct taut_case){.score = 0};
     if (run == NULL || run->n == 0)
         return 0;
-    if (without != TAUT_GRAPH_NONE && !e->is_watched[without])
+    if (without != TAUT_GRAPH_NONE)
         ceiling = taut_evidence_best(e, without, since);
     /* It may have been busy before it broke: the case may begin with any
      * spell. */

@@ -193,6 +193,24 @@ static int board_reaches(lua_State *L)
     return 1;
 }
 
+/* b:helpers(c, most) → nodes of the plan that tests of c want */
+static int board_helpers(lua_State *L)
+{
+    uint32_t node[64];
+    struct taut_board *b = check_board(L);
+    uint32_t c = taut_check_component(L, 2, b->g);
+    lua_Integer most = luaL_checkinteger(L, 3);
+
+    luaL_argcheck(L, most >= 0 && most <= 64, 3, "from 0 to 64");
+    uint32_t n = taut_board_helpers(b, c, node, (uint32_t)most);
+    lua_createtable(L, (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        lua_pushinteger(L, (lua_Integer)node[i] + 1);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
 static void read_seen(lua_State *L, int index, struct taut_board *b, bool set)
 {
     if (!lua_istable(L, index))
@@ -311,15 +329,11 @@ int luaopen_taut_board(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"new", board_new}, {NULL, NULL}};
     static const luaL_Reg methods[] = {
-        {"begin", board_begin},
-        {"confirm", board_confirm},
-        {"count", board_count},
-        {"finish", board_finish},
-        {"forget", board_forget},
-        {"reaches", board_reaches},
-        {"routine", board_routine},
-        {"suspects", board_suspects},
-        {NULL, NULL},
+        {"begin", board_begin},       {"confirm", board_confirm},
+        {"count", board_count},       {"finish", board_finish},
+        {"forget", board_forget},     {"helpers", board_helpers},
+        {"reaches", board_reaches},   {"routine", board_routine},
+        {"suspects", board_suspects}, {NULL, NULL},
     };
 
     taut_class(L, BOARD_CLASS, methods, board_gc);

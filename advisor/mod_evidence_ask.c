@@ -153,14 +153,6 @@ static void count_rival(struct rivals *r, uint32_t c)
         r->list[r->n++] = (struct rival){.c = c, .tests = 1};
 }
 
-/* What is suspect itself, or known to be slow, explains what is below its
- * ceiling, too: it may be busy besides. */
-static double ceiling_of(const struct taut_evidence *e, uint32_t o,
-                         const struct taut_case *k)
-{
-    return e->is_watched[o] ? 0 : taut_evidence_best(e, o, k->first);
-}
-
 /* Everything else on the ways of the tests at c's ceiling that explains
  * them. */
 static void collect(const struct taut_evidence *e, uint32_t c,
@@ -173,8 +165,8 @@ static void collect(const struct taut_evidence *e, uint32_t c,
         for (uint32_t j = 0; is_at(e, &run->entry[i], k, c) && j < low->n;
              j++) {
             uint32_t o = low->on[j].c;
-            if (o != c &&
-                taut_evidence_explains(e, o, low, ceiling_of(e, o, k)))
+            if (o != c && taut_evidence_explains(
+                              e, o, low, taut_evidence_best(e, o, k->first)))
                 count_rival(r, o);
         }
     }
@@ -218,6 +210,63 @@ static int ask_rivals(lua_State *L)
         taut_evidence_judge(e, r.list[i].c, TAUT_GRAPH_NONE, k.first, &own);
         push_rival(L, &r.list[i], rest.score, &own, k.at);
         lua_rawseti(L, -2, ++n);
+    }
+    return 1;
+}
+
+/* Everything else on the ways of the tests at c's ceiling. */
+static void collect_all(const struct taut_evidence *e, uint32_t c,
+                        const struct taut_case *k, struct rivals *r)
+{
+    const struct taut_run *run = e->run[c];
+
+    for (uint32_t i = k->start; i < run->n; i++)
+        for (uint32_t j = 0;
+             is_at(e, &run->entry[i], k, c) && j < run->entry[i].low->n; j++)
+            if (run->entry[i].low->on[j].c != c)
+                count_rival(r, run->entry[i].low->on[j].c);
+}
+
+static int by_tests(const void *a, const void *b)
+{
+    const struct rival *x = a, *y = b;
+
+    if (x->tests != y->tests)
+        return x->tests < y->tests ? 1 : -1;
+    return (x->c > y->c) - (x->c < y->c);
+}
+
+/* e:alternatives(c, most) → what else was on the ways of c's tests, most of
+ * them first: { component, same, cleared_at, cleared_by, rest }; cleared: by
+ * a later test, where there was one; rest: log odds of what it leaves
+ * unexplained */
+static int ask_alternatives(lua_State *L)
+{
+    struct taut_evidence *e = self(L);
+    uint32_t c = taut_check_component(L, 2, e->g);
+    lua_Integer most = luaL_checkinteger(L, 3);
+    struct rivals r = {.room = 1024};
+    struct taut_case k, rest;
+
+    r.list = taut_lua_buffer(L, r.room, sizeof(*r.list));
+    lua_newtable(L);
+    taut_evidence_judge(e, c, TAUT_GRAPH_NONE, -HUGE_VAL, &k);
+    if (e->run[c] == NULL || k.at == 0)
+        return 1;
+    collect_all(e, c, &k, &r);
+    qsort(r.list, r.n, sizeof(*r.list), by_tests);
+    for (uint32_t i = 0; i < r.n && i < most; i++) {
+        uint32_t o = r.list[i].c;
+        taut_evidence_judge(e, c, o, k.first, &rest);
+        push_rival(L, &r.list[i], rest.score, &rest, k.at);
+        lua_pushnil(L);
+        lua_setfield(L, -2, "score");
+        if (e->cleared[o] > k.first) {
+            set_number(L, "cleared_at", e->cleared[o]);
+            lua_pushinteger(L, e->cleared_by[o]);
+            lua_setfield(L, -2, "cleared_by");
+        }
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
 }
@@ -569,15 +618,26 @@ static int restore_seen(lua_State *L)
 }
 
 const luaL_Reg taut_evidence_questions[] = {
-    {"case", ask_case},     {"cleared", ask_cleared},
-    {"expire", expire},     {"forget", forget},
-    {"low", ask_low},       {"name", set_name},
-    {"nodes", ask_nodes},   {"open", ask_open},
-    {"rivals", ask_rivals}, {"reroute", reroute},
-    {"restore", restore},   {"restore_seen", restore_seen},
-    {"run", ask_run},       {"score", ask_score},
-    {"seen", ask_seen},     {"serial", ask_serial},
-    {"size", ask_size},     {"tested", ask_tested},
-    {"void", make_void},    {"watch", set_watch},
+    {"alternatives", ask_alternatives},
+    {"case", ask_case},
+    {"cleared", ask_cleared},
+    {"expire", expire},
+    {"forget", forget},
+    {"low", ask_low},
+    {"name", set_name},
+    {"nodes", ask_nodes},
+    {"open", ask_open},
+    {"rivals", ask_rivals},
+    {"reroute", reroute},
+    {"restore", restore},
+    {"restore_seen", restore_seen},
+    {"run", ask_run},
+    {"score", ask_score},
+    {"seen", ask_seen},
+    {"serial", ask_serial},
+    {"size", ask_size},
+    {"tested", ask_tested},
+    {"void", make_void},
+    {"watch", set_watch},
     {NULL, NULL},
 };

@@ -194,6 +194,11 @@ struct taut_plan_pick {
 bool taut_board_pick_ends(struct taut_board *b, uint32_t c,
                           struct taut_plan_pick *p);
 
+/* Nodes of the plan that tests of c want, the most useful first: up to 'most'
+ * of them into node[].  Returns how many; 0: none can test it. */
+uint32_t taut_board_helpers(struct taut_board *b, uint32_t c, uint32_t *node,
+                            uint32_t most);
+
 /* Tests that leave the routers on the way from src to dst by other links, up
  * to w->around each.  Returns how many were laid out. */
 uint32_t taut_board_around(struct taut_board *b, uint32_t src, uint32_t dst,

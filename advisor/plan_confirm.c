@@ -3,7 +3,6 @@
 #include <config.h>
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "advisor/plan_board.h"
@@ -278,21 +277,13 @@ static uint32_t candidates(struct taut_board *b, uint32_t c, struct pair *list)
     return 0;
 }
 
-/* Over a long way nearly every test meets somebody: one at a time, and not
- * again before the network may have changed. */
+/* Over a long way nearly every test meets somebody: one at a time. */
 static bool is_far(struct taut_board *b, const struct taut_plan_want *w,
                    const struct choice *x)
 {
     return w->c >= 2 * b->g->endpoints &&
            taut_board_way(b, x->src, x->dst, &b->way) &&
            b->way.n > NEAR_LINKS + 2;
-}
-
-static bool was_asked(const struct taut_board *b, uint32_t c)
-{
-    double at = fmax(b->cov->asked[c], b->cov->crossed[c]);
-
-    return b->r.now - at < b->r.retry_s;
 }
 
 /* What makes sense of a test over links: anchors for its ends, and a look at
@@ -317,11 +308,8 @@ int taut_board_confirm(struct taut_board *b, const struct taut_plan_want *want)
         struct choice x = cheapest(b, w.c, list, n);
         if (x.cost == UINT32_MAX)
             break;
-        if (w.around > 0 && is_far(b, &w, &x)) {
-            if (was_asked(b, w.c))
-                break;
+        if (w.around > 0 && is_far(b, &w, &x))
             w.pairs = 1;
-        }
         bool ok = lay_pair(b, &w, &x);
         /* where there was no room, others are tried first */
         note_seen(b, x.src, ok ? 1 : 3);

@@ -22,7 +22,7 @@ Diagnosis.__index = Diagnosis
 
 Diagnosis.wants, Diagnosis.wanted = wants.wants, wants.wanted
 Diagnosis.watched = wants.watched
-Diagnosis.remark = words.remark
+Diagnosis.remark, Diagnosis.reasoning = words.remark, words.reasoning
 
 -- A component as it looks to the engine; the fields of `component`.
 local function attach(self, c, k)

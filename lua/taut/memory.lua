@@ -28,7 +28,7 @@ local function pack_rivals(list, topo)
    local out = json.array {}
    for i, r in ipairs(list or {}) do
       out[i] = { component = topo.components[r.component], rest = r.rest, score = r.score,
-         same = r.same }
+         same = r.same, cleared_at = r.cleared_at, cleared_by = r.cleared_by }
    end
    return out
 end
@@ -93,7 +93,7 @@ local function unpack_rivals(list, topo)
    local out = {}
    for _, r in ipairs(list or {}) do
       r.component = topo.component_id[r.component]
-      check_numbers(r, { "rest", "score", "same" })
+      check_numbers(r, { "rest", "same" })
       out[#out + 1] = r.component and r or nil
    end
    return out

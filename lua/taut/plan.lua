@@ -201,6 +201,23 @@ function plan.schedule(made, o, next_id)
    return list, at
 end
 
+--- Nodes that tests of some components want.
+-- @param o { topology, coverage, nodes = those there are, ascending }
+-- @param list of components
+-- @param most nodes per component, up to 64
+-- @return set of nodes
+function plan.helpers(o, list, most)
+   local board, set = board_of(o.topology, o.coverage).board, {}
+   board:begin(o.nodes, { good = 0.75 })
+   for _, c in ipairs(list) do
+      for _, n in ipairs(board:helpers(c, most)) do
+         set[n] = true
+      end
+   end
+   board:finish()
+   return set
+end
+
 ---------------------------------------------------------------- a planner
 
 --- A planner keeps what plans have in common; it measures time as its caller does, so that it runs
@@ -218,7 +235,7 @@ end
 local function routine_phases(self, ask)
    local c = self.checks
    if ask.purpose == "idle" then
-      if ask.time - self.routine_at < (c.idle_every_s or 3600) then
+      if ask.time - self.routine_at < (c.idle_every_s or 7200) then
          return 0
       end
       self.routine_at = ask.time
@@ -239,6 +256,16 @@ function Planner:plan(ask)
          good = c.good or 0.75, test_s = 0.025, now = ask.time, fresh_s = (c.fresh_h or 6) * 3600,
          retry_s = (c.retry_h or 1) * 3600,
          seed = (ask.job or 0) * 7919 + math.floor(ask.time) } }
+end
+
+--- Say what is to be tested from now on, instead of `wants`.
+-- @param list array as of wants, or of component numbers, the weightiest first
+function Planner:want(list)
+   local wanted = {}
+   for i, w in ipairs(list) do
+      wanted[i] = type(w) == "table" and w or { c = w }
+   end
+   self.wants = function() return wanted end
 end
 
 --- Take what was planned for cleared: for those who have no diagnosis that says so.

@@ -15,10 +15,13 @@ local function set_state(self, c, state, now, changes)
    end
 end
 
-local function become_slow(self, c, k, case, rivals, now, changes)
+local ALTERNATIVES = 16 -- kept with a verdict
+
+local function become_slow(self, c, k, case, now, changes)
    k.left = math.min(1, case.best)
    k.case = case
-   k.ruled_out = rivals
+   k.ruled_out = self.evidence:alternatives(c, ALTERNATIVES)
+   k.last_cleared = { at = k.cleared_at, by = k.cleared_by }
    k.evidence = self:run(c)
    self.evidence:name(c, k.left)
    k.tied = nil
@@ -62,7 +65,7 @@ local function one(self, c, now, changes)
    if k.missing or k.tied then
       return false
    end
-   become_slow(self, c, k, case, rivals, now, changes)
+   become_slow(self, c, k, case, now, changes)
    return true
 end
 

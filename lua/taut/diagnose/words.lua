@@ -11,6 +11,9 @@ function words.remark(self, c, now)
    if k.state == "suspect" and k.busy > 0 then
       list[#list + 1] = "busy?"
    end
+   if k.whole then
+      list[#list + 1] = k.whole
+   end
    if k.state == "suspect" and k.tied then
       local names = {}
       for i, other in ipairs(k.tied) do
@@ -25,6 +28,107 @@ function words.remark(self, c, now)
       list[#list + 1] = "on probation"
    end
    return table.concat(list, ", ")
+end
+
+---------------------------------------------------------------- the reasoning
+
+local function percent(share)
+   return ("%.3g %%"):format(100 * share)
+end
+
+local function plural(n, word)
+   return n == 1 and ("1 %s"):format(word) or ("%d %ss"):format(n, word)
+end
+
+local function hours(s)
+   return s < 5400 and ("%.0f min"):format(s / 60) or ("%.1f h"):format(s / 3600)
+end
+
+local function ids_of(list)
+   local ids = {}
+   for i, t in ipairs(list) do
+      ids[i] = t.id
+   end
+   return ids
+end
+
+-- The tests that reached the ceiling.
+local function at_ceiling(self, run, case)
+   local list = {}
+   for _, t in ipairs(run) do
+      list[#list + 1] = t.share >= case.best * (1 - self.s.ceiling) and t or nil
+   end
+   return list
+end
+
+local function add(list, text, more)
+   more = more or {}
+   more.text = text
+   list[#list + 1] = more
+end
+
+local function what_was_seen(self, list, k, case, run)
+   local s = self.s
+   add(list, ("%s since it was last seen well"):format(plural(#run, "low test")),
+      { tests = ids_of(run), by = (k.last_cleared or {}).by or k.cleared_by })
+   add(list, ("none of them showed more than %s of its capacity, %d came within %s of that")
+      :format(percent(case.best), case.at, percent(s.ceiling)),
+      { tests = ids_of(at_ceiling(self, run, case)) })
+   add(list, ("that ceiling was there in %s of %s each, %s apart, with %s"):format(
+      plural(case.spells, "spell"), hours(s.spell_s), hours((case.last or 0) - (case.first or 0)),
+      plural(case.far or 0, "far end")))
+   if case.quiet > 0 then
+      add(list, ("in %s other links of the same routers were seen well: the network was not busy")
+         :format(plural(case.quiet, "check")))
+   end
+   local confirmed = #k.confirmed + (case.confirmed or 0)
+   if confirmed > 0 then
+      add(list, plural(confirmed, "confirming test") .. " bore it out")
+   end
+   if k.busy > 0 then
+      add(list, ("%s with several streams got more than one stream: it may be busy"):format(
+         plural(k.busy, "test")))
+   end
+   add(list, ("taken together the odds of broken against busy are e^%.1f; a verdict wants e^%.4g")
+      :format(case.score, s.slow_score))
+end
+
+local function alternative(self, list, r)
+   local name = self.topo.components[r.component]
+   if r.cleared_at then
+      add(list, ("%s was on the way of %s of these tests, and was seen well since"):format(name,
+         percent(r.same)), { ruled_out = r.component, by = r.cleared_by })
+   elseif r.rest >= self.s.tie_score then
+      add(list, ("%s was on the way of %s of these tests; without them e^%.1f is left"):format(name,
+         percent(r.same), r.rest), { ruled_out = r.component })
+   else
+      add(list, ("%s explains %s of these tests as well"):format(name, percent(r.same)),
+         { rival = r.component })
+   end
+end
+
+--- Why a component is what it is.
+-- @return array of { text, tests = ids or nil, ruled_out = component or nil, rival = component that
+--   could be it as well or nil, by = id of the test that shows it or nil }; empty where nothing
+--   speaks against it
+function words.reasoning(self, c)
+   local k, list = self:component(c), {}
+   local case = self:is_decided(c) and k.case or self.evidence:case(c)
+   if not case then
+      return list
+   end
+   what_was_seen(self, list, k, case, self:is_decided(c) and k.evidence or k.run)
+   local others = self:is_decided(c) and k.ruled_out or self.evidence:alternatives(c, 8)
+   for _, r in ipairs(others or {}) do
+      alternative(self, list, r)
+   end
+   if k.state == "suspect" and k.missing then
+      add(list, "for a verdict: " .. k.missing)
+   end
+   if k.whole then
+      add(list, k.whole)
+   end
+   return list
 end
 
 return words
