@@ -310,7 +310,8 @@ static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
     if (share >= r->good || ((double)e->reach[c] < r->good &&
                              share >= r->clear_most * (double)e->reach[c])) {
         clear(e, c, time, p->id);
-        if (e->around[c] < e->groups && share >= r->good)
+        if (e->around[c] < e->groups && share >= r->good &&
+            p->bw_Bps >= r->quiet * p->healthy_Bps)
             e->quiet[e->around[c]] = fmax(e->quiet[e->around[c]], time);
     } else if (!p->is_low) {
         note_best(e, c, share, time);
@@ -365,9 +366,7 @@ static double quiet_for(const struct taut_evidence *e,
     double age = 0;
 
     for (uint32_t k = p->first + 1; k + 1 < p->first + p->n; k++) {
-        uint32_t c = e->stage[k].c, group = e->around[c];
-        if (e->cleared_at[c] == e->serial)
-            continue;
+        uint32_t group = e->around[e->stage[k].c];
         if (group >= e->groups)
             return -1;
         double since = e->quiet[group];

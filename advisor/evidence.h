@@ -29,7 +29,10 @@ struct taut_evidence_rules {
     double ceiling;    /* how far below the best is still at the ceiling */
     double spell_s;    /* a busy network may stay as it is for so long */
     double around_s;   /* how old a clearing next door may be */
+    double quiet;      /* share of the expectation that shows a quiet network */
     double busy_per_h; /* how often the network around a link gets busy */
+    double busy_share; /* of the network that is busy at any time */
+    double busy_h;     /* how long it stays so, on average */
     double contended;  /* chance that a stream meets traffic of its own */
     double at_level;   /* chance that a busy spell shows a given level */
     double at_fair;    /* the same for 1/2 and 1/3: fair sharing */

@@ -7,7 +7,8 @@
 
 #include "advisor/evidence.h"
 
-#define MANY 24
+#define MANY 24   /* tests, of which the best is better than there is */
+#define SHOWN 0.7 /* chance that a broken one shows its ceiling in a spell */
 
 /* The best share of the entries from time 'since' on; of many the third,
  * since the best of many is more than what there is. */
@@ -98,6 +99,8 @@ struct tally {
     double events; /* log odds of the spell's quiet events */
     double aged; /* of the one that tells most, where it is not known for now */
     double spell_level;
+    uint32_t links; /* of the shortest way on which the ceiling was shown */
+    double was_at;  /* time of the last spell before that showed it */
     bool spell_at, spell_any;
 };
 
@@ -128,6 +131,28 @@ static void close_event(const struct taut_evidence *e, struct tally *y,
     y->is_at = false;
 }
 
+/* The chance that a way of so many links is still, or again, busy when it was
+ * so long ago.  Several links in a row are busy together. */
+static double busy_again(const struct taut_evidence *e, double ago_s,
+                         uint32_t links)
+{
+    const struct taut_evidence_rules *r = &e->rules;
+    double parts = links > 1 ? 1 + (links - 1) / 4.0 : 1;
+    double share = 1 - pow(1 - r->busy_share, parts);
+
+    return share + (1 - share) * exp(-ago_s / 3600 / r->busy_h);
+}
+
+static double spell_weight(const struct taut_evidence *e, const struct tally *y,
+                           double time)
+{
+    double chance = y->spell_level;
+
+    if (y->was_at > -HUGE_VAL)
+        chance *= busy_again(e, time - y->was_at, y->links);
+    return log(SHOWN / chance);
+}
+
 static void close_spell(const struct taut_evidence *e, struct tally *y,
                         struct taut_case *out)
 {
@@ -136,12 +161,15 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
         return;
     double w = y->events;
     if (y->spell_at && w >= 0)
-        w = fmax(fmax(w, y->aged), log(0.7 / y->spell_level));
+        w = fmax(fmax(w, y->aged), spell_weight(e, y, out->last));
     else if (!y->spell_at)
         w = fmin(w, -e->rules.miss);
     out->newest = fmin(w, e->rules.spell_most);
     out->score += out->newest;
     out->spells += y->spell_at;
+    if (y->spell_at)
+        y->was_at = out->last;
+    y->links = UINT32_MAX;
     y->events = y->aged = 0;
     y->spell_at = y->spell_any = false;
     y->spell_level = 0;
@@ -174,6 +202,7 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
         out->last = low->time;
         out->events += low->serial != y->serial || out->at == 1;
         y->spell_at = true;
+        y->links = low->links < y->links ? low->links : y->links;
         y->spell_level = fmax(y->spell_level, level);
         out->confirmed += low->confirms == c && low->flows > 1;
         if (low->quiet_s >= 0) {
@@ -190,7 +219,8 @@ static void weigh_from(const struct taut_evidence *e, uint32_t c,
                        struct taut_case *out)
 {
     const struct taut_run *run = e->run[c];
-    struct tally y = {.spell = -HUGE_VAL};
+    struct tally y = {
+        .spell = -HUGE_VAL, .was_at = -HUGE_VAL, .links = UINT32_MAX};
 
     *out = (struct taut_case){.low = run->n, .start = start};
     out->best = taut_evidence_best(e, c, run->entry[start].low->time);

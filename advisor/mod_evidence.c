@@ -43,6 +43,9 @@ static void read_rules(lua_State *L, int table, struct taut_lua_evidence *h,
     r->spell_s = rule(L, table, "spell_s");
     r->around_s = rule(L, table, "around_s");
     r->busy_per_h = rule(L, table, "busy_per_h");
+    r->busy_share = rule(L, table, "busy_share");
+    r->busy_h = rule(L, table, "busy_h");
+    r->quiet = rule(L, table, "quiet");
     r->contended = rule(L, table, "contended");
     r->at_level = rule(L, table, "at_level");
     r->at_fair = rule(L, table, "at_fair");

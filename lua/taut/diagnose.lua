@@ -71,7 +71,7 @@ function Diagnosis:tell(coverage)
 end
 
 --- The low tests of a component since it was last cleared, oldest first: { id, event, job, time,
--- src, dst, src_name, dst_name, bw_Bps, expected_Bps, ratio, share, flows, streams, quiet_s, on … }.
+-- src, dst, src_name, dst_name, bw_Bps, expected_Bps, ratio, share, flows, streams, quiet_s, on }.
 function Diagnosis:run(c)
    local list = self.evidence:run(c)
    for _, t in ipairs(list) do

@@ -23,6 +23,7 @@ diagnosis = {
    slow_score = 8,        -- slow at half the weight of a real machine,
    slow_spells = 2,       -- seen in 2 spells
    spell_s = 10,          -- of 10 s,
+   busy_h = 0.01,         -- since nothing here stays busy for long,
    slow_low = 3,          -- with 3 confirming low ones …
    slow_far = 2,          -- … with 2 far ends
    confirm_span_h = 0,    -- no waiting

@@ -16,7 +16,7 @@ sim.checks = { test_ms = 25, gap_ms = 4, lead_ms = 10, confirm_streams = 4, budg
 --- The thresholds of the demo, so that few events decide.
 sim.quick = assert(config.diagnosis { suspect_low = 3, suspect_events = 2, suspect_score = 3,
    slow_low = 3, slow_far = 2, slow_score = 8, slow_spells = 2, spell_s = 5, confirm_span_h = 0,
-   reporters = 2, void_delay = 0.15 })
+   busy_h = 0.01, reporters = 2, void_delay = 0.15 })
 
 function sim.torus(dims, npr)
    local n = npr
