@@ -142,6 +142,23 @@ static int board_routine(lua_State *L)
     return 1;
 }
 
+static void keep_suspects(lua_State *L, int index, struct taut_board *b)
+{
+    uint32_t n = (uint32_t)lua_rawlen(L, index);
+    uint32_t *list = realloc(b->suspect, ((size_t)n + 1) * sizeof(*list));
+
+    if (list == NULL)
+        luaL_error(L, "no memory for %I suspects", (LUAI_UACINT)n);
+    b->suspect = list;
+    b->n_suspects = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        lua_rawgeti(L, index, (lua_Integer)i + 1);
+        list[b->n_suspects++] = taut_check_component(L, -1, b->g);
+        lua_pop(L, 1);
+    }
+}
+
+/* Set and clear marks on the components of a list; nil will do. */
 static void mark_list(lua_State *L, int index, struct taut_board *b,
                       uint8_t set, uint8_t clear)
 {
@@ -166,6 +183,7 @@ static int board_suspects(lua_State *L)
     lua_getiuservalue(L, 1, 3);
     mark_list(L, 3, b, 0, TAUT_PLAN_SUSPECT);
     mark_list(L, 2, b, TAUT_PLAN_SUSPECT, 0);
+    keep_suspects(L, 2, b);
     lua_pushvalue(L, 2);
     lua_setiuservalue(L, 1, 3);
     return 0;
@@ -183,13 +201,20 @@ static bool can_test(struct taut_board *b, uint32_t c)
     return false;
 }
 
-/* b:reaches(c): can the nodes of the plan test it at all? */
-static int board_reaches(lua_State *L)
+/* b:reached() → which of the suspects, by their places in the list, the nodes
+ * of the plan can test */
+static int board_reached(lua_State *L)
 {
     struct taut_board *b = check_board(L);
-    uint32_t c = taut_check_component(L, 2, b->g);
+    lua_Integer n = 0;
 
-    lua_pushboolean(L, b->r.phases > 0 && can_test(b, c));
+    lua_newtable(L);
+    for (uint32_t i = 0; b->r.phases > 0 && i < b->n_suspects; i++) {
+        if (!can_test(b, b->suspect[i]))
+            continue;
+        lua_pushinteger(L, (lua_Integer)i + 1);
+        lua_rawseti(L, -2, ++n);
+    }
     return 1;
 }
 
@@ -332,7 +357,7 @@ int luaopen_taut_board(lua_State *L)
         {"begin", board_begin},       {"confirm", board_confirm},
         {"count", board_count},       {"finish", board_finish},
         {"forget", board_forget},     {"helpers", board_helpers},
-        {"reaches", board_reaches},   {"routine", board_routine},
+        {"reached", board_reached},   {"routine", board_routine},
         {"suspects", board_suspects}, {NULL, NULL},
     };
 

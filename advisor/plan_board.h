@@ -93,9 +93,11 @@ struct taut_board {
     uint32_t n_tests, max_tests;
     struct taut_plan_test *tests;
 
-    uint8_t *mark;  /* [components] enum taut_plan_mark */
-    uint8_t *seen;  /* [nodes] far ends used already */
-    uint32_t *next; /* [links] the one that goes on in the same direction */
+    uint32_t n_suspects;
+    uint32_t *suspect; /* what is asked about, the weightiest first */
+    uint8_t *mark;     /* [components] enum taut_plan_mark */
+    uint8_t *seen;     /* [nodes] far ends used already */
+    uint32_t *next;    /* [links] the one that goes on in the same direction */
     struct taut_plan_ends **ends; /* [components] known ones */
     uint32_t n_ends;
     uint32_t *visited, stamp; /* [routers] */
