@@ -125,7 +125,8 @@ static void consider(struct taut_board *b, struct list *l, uint32_t from,
     if (b->g->engine->by_destination)
         c.dst = dst =
             b->ep[b->first[to] + taut_board_random(b, count_at(b, to))];
-    if (!taut_board_way(b, b->ep[b->first[from]], dst, &b->way))
+    if (!taut_board_way(b, b->ep[b->first[from]], dst, &b->way) ||
+        taut_board_is_long(b))
         return;
     if (c.dst == TAUT_GRAPH_NONE)
         c.senders = (uint8_t)senders_for(b, from, to);
