@@ -293,14 +293,14 @@ static void set_number(lua_State *L, const char *name, lua_Integer v)
 }
 
 static void push_test(lua_State *L, const struct taut_board *b,
-                      const struct taut_plan_test *t)
+                      const struct taut_plan_test *t, lua_Integer phase)
 {
     uint32_t n = b->g->nodes;
 
     lua_createtable(L, 0, 8);
     set_number(L, "src", (lua_Integer)(t->src % n) + 1);
     set_number(L, "dst", (lua_Integer)(t->dst % n) + 1);
-    set_number(L, "phase", (lua_Integer)t->phase + 1);
+    set_number(L, "phase", phase);
     set_number(L, "flows", t->flows);
     if (t->streams > 1)
         set_number(L, "streams", t->streams);
@@ -314,31 +314,22 @@ static void push_test(lua_State *L, const struct taut_board *b,
         set_number(L, "rail", (lua_Integer)(t->src / n) + 1);
 }
 
-static int by_phase(const void *a, const void *b)
-{
-    const struct taut_plan_test *x = a, *y = b;
-
-    if (x->phase != y->phase)
-        return x->phase < y->phase ? -1 : 1;
-    return x->src < y->src ? -1 : x->src > y->src;
-}
-
 /* b:finish() → array of tests by phase, phases counted from 1 without gaps */
 static int board_finish(lua_State *L)
 {
     struct taut_board *b = check_board(L);
     lua_Integer n = 0, phase = 0;
-    int last = -1;
 
-    if (b->n_tests > 0)
-        qsort(b->tests, b->n_tests, sizeof(*b->tests), by_phase);
     lua_createtable(L, (int)b->n_tests, 0);
-    for (uint32_t i = 0; i < b->n_tests; i++) {
-        push_test(L, b, &b->tests[i]);
-        phase += b->tests[i].phase != last;
-        last = b->tests[i].phase;
-        set_number(L, "phase", phase);
-        lua_rawseti(L, -2, ++n);
+    for (uint32_t p = 0; p < b->r.phases; p++) {
+        lua_Integer before = n;
+        for (uint32_t i = 0; i < b->n_tests; i++) {
+            if (b->tests[i].phase != p)
+                continue;
+            push_test(L, b, &b->tests[i], phase + 1);
+            lua_rawseti(L, -2, ++n);
+        }
+        phase += n > before;
     }
     taut_board_end(b);
     return 1;

@@ -12,17 +12,34 @@
 
 #include "advisor/plan_board.h"
 
-#define ENDS_MOST 192 /* routers kept on each side */
-#define SAMPLES 48    /* routers of the plan looked at beyond these */
-#define SAMPLED 6     /* and kept */
+#define ENDS_MOST 192   /* routers kept on each side */
+#define DESTINATIONS 64 /* nodes of a router whose routes are looked at */
+#define SAMPLES 48      /* routers of the plan looked at beyond these */
+#define SAMPLED 6       /* and kept */
 
-/* May the route from r to s take link l? */
-static bool crosses(struct taut_board *b, uint32_t r, uint32_t s, uint32_t l)
+static bool crosses_to(struct taut_board *b, uint32_t r, uint32_t s,
+                       uint32_t dst, uint32_t l)
 {
-    if (r == s || taut_graph_route(b->g, r, s, TAUT_GRAPH_NONE, &b->route) != 0)
+    if (taut_graph_route(b->g, r, s, dst, &b->route) != 0)
         return false;
     for (uint32_t i = 0; i < b->route.entries; i++)
         if (b->route.link[i] == l)
+            return true;
+    return false;
+}
+
+/* May a route from r to s take link l? */
+static bool crosses(struct taut_board *b, uint32_t r, uint32_t s, uint32_t l)
+{
+    const struct taut_graph *g = b->g;
+    uint32_t first = g->on_first[s], n = g->on_first[s + 1] - first;
+
+    if (r == s)
+        return false;
+    if (!g->engine->by_destination || n == 0)
+        return crosses_to(b, r, s, TAUT_GRAPH_NONE, l);
+    for (uint32_t i = 0; i < n && i < DESTINATIONS; i++)
+        if (crosses_to(b, r, s, g->on[first + i], l))
             return true;
     return false;
 }

@@ -18,6 +18,7 @@
 struct candidate {
     double key;        /* bigger first */
     uint32_t from, to; /* numbers in b->router */
+    uint32_t dst;      /* endpoint, where routes depend on it; else NONE */
     uint32_t number;
     uint32_t port; /* of its router, by which the way begins */
     uint8_t kind;
@@ -93,6 +94,8 @@ static uint32_t senders_for(const struct taut_board *b, uint32_t from,
     uint32_t most = count_at(b, from) < count_at(b, to) ? count_at(b, from)
                                                         : count_at(b, to);
 
+    if (most == 1)
+        return 1;
     for (uint32_t i = 1; i + 1 < b->way.n; i++) {
         uint32_t k =
             taut_board_senders(b, src, dst, b->way.c[i] & ~TAUT_PLAN_UNSURE);
@@ -114,12 +117,18 @@ static void consider(struct taut_board *b, struct list *l, uint32_t from,
     struct candidate c = {.from = from,
                           .to = to,
                           .port = port,
+                          .dst = TAUT_GRAPH_NONE,
                           .kind = (uint8_t)kind,
                           .senders = 1};
 
-    if (!taut_board_way(b, b->ep[b->first[from]], b->ep[b->first[to]], &b->way))
+    uint32_t dst = b->ep[b->first[to]];
+    if (b->g->engine->by_destination)
+        c.dst = dst =
+            b->ep[b->first[to] + taut_board_random(b, count_at(b, to))];
+    if (!taut_board_way(b, b->ep[b->first[from]], dst, &b->way))
         return;
-    c.senders = (uint8_t)senders_for(b, from, to);
+    if (c.dst == TAUT_GRAPH_NONE)
+        c.senders = (uint8_t)senders_for(b, from, to);
     double age = b->r.now - stalest(b, c.senders, with_ends(b, from, to));
     if (age <= b->r.fresh_s)
         return;
@@ -140,6 +149,7 @@ static void anchors_of(struct taut_board *b, struct list *l, uint32_t i)
         struct candidate c = {.from = i,
                               .to = k,
                               .kind = TAUT_PLAN_ANCHOR,
+                              .dst = TAUT_GRAPH_NONE,
                               .senders = 1,
                               .key = fmin(age, MOST_STALE)};
         if (age > b->r.fresh_s)
@@ -238,7 +248,9 @@ static bool choose_ends(const struct taut_board *b, uint32_t p,
 {
     for (uint32_t k = 0; k < c->senders; k++) {
         t[k].src = free_end(b, p, c->from, true, t, k);
-        t[k].dst = free_end(b, p, c->to, false, t, k);
+        t[k].dst = c->dst != TAUT_GRAPH_NONE
+                       ? c->dst
+                       : free_end(b, p, c->to, false, t, k);
         if (t[k].src == TAUT_GRAPH_NONE || t[k].dst == TAUT_GRAPH_NONE)
             return false;
     }
@@ -289,6 +301,8 @@ static bool lay(struct taut_board *b, const struct candidate *c,
                                    .kind = c->kind,
                                    .flows = 1,
                                    .streams = 1};
+    if (c->dst != TAUT_GRAPH_NONE)
+        t[0].dst = c->dst;
     if (is_anchor) {
         uint32_t n = count_at(b, c->from);
         t[0].src = b->ep[b->first[c->from] + c->to];
