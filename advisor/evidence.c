@@ -34,14 +34,18 @@ static int allocate(struct taut_evidence *e, size_t n)
     e->run = calloc(n, sizeof(struct taut_run *));
     e->is_watched = calloc(n, sizeof(*e->is_watched));
     e->around = calloc(n, sizeof(*e->around));
+    e->class = calloc(n, sizeof(*e->class));
     e->users = calloc(n, sizeof(*e->users));
     e->stamp = calloc(n, sizeof(*e->stamp));
     e->touched = calloc(n, sizeof(*e->touched));
     e->touch_stamp = calloc(n, sizeof(*e->touch_stamp));
+    e->slot = calloc(n, sizeof(*e->slot));
+    e->slot_stamp = calloc(n, sizeof(*e->slot_stamp));
     bool ok = e->cleared && e->tested && e->quiet && e->cleared_by &&
               e->cleared_at && e->tests && e->good && e->left && e->reach &&
-              e->run && e->is_watched && e->around && e->users && e->stamp &&
-              e->touched && e->touch_stamp;
+              e->run && e->is_watched && e->around && e->class && e->users &&
+              e->stamp && e->touched && e->touch_stamp && e->slot &&
+              e->slot_stamp;
     return ok && taut_route_init(&e->route, e->g) == 0 ? 0 : -1;
 }
 
@@ -65,6 +69,7 @@ struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
     }
     for (uint32_t c = 0; c < g->components; c++) {
         e->left[c] = 1;
+        e->class[c] = TAUT_GRAPH_NONE;
         e->around[c] = around == NULL ? TAUT_GRAPH_NONE : around[c];
     }
     return e;
@@ -91,10 +96,13 @@ void taut_evidence_destroy(struct taut_evidence *e)
     free(e->run);
     free(e->is_watched);
     free(e->around);
+    free(e->class);
     free(e->users);
     free(e->stamp);
     free(e->touched);
     free(e->touch_stamp);
+    free(e->slot);
+    free(e->slot_stamp);
     free(e->test);
     free(e->stage);
     free(e);

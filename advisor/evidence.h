@@ -101,6 +101,7 @@ struct taut_evidence {
     uint32_t *around;      /* group of links that are busy together */
     uint32_t groups;       /* NONE: no group */
     double *quiet;         /* by group: time of the last clearing in it */
+    uint32_t *class;       /* what should be alike; NONE: of no class */
     uint32_t serial;
     uint32_t acks; /* entries by_ack, all in all */
     size_t lows;   /* tests held */
@@ -119,6 +120,8 @@ struct taut_evidence {
     uint32_t n_touched;
     uint32_t *touch_stamp;
     uint32_t touch_now;
+    uint32_t *slot, *slot_stamp; /* scratch: a component's place in a list */
+    uint32_t slot_now;
     bool out_of_memory;
     struct {
         uint32_t good, low, is_void;
@@ -200,6 +203,17 @@ double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
                            uint32_t without, double since,
                            struct taut_case *out);
 
+/* The same without what several others explain.
+ *   w  their numbers, and the best that each has shown */
+struct taut_others {
+    const uint32_t *c;
+    const double *ceiling;
+    uint32_t n;
+};
+double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
+                          const struct taut_others *w, double since,
+                          struct taut_case *out);
+
 /* Does component o explain a low test, 'ceiling' being the best it showed: at
  * its ceiling, or where a fair share of that was left? */
 bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
@@ -221,6 +235,16 @@ void taut_evidence_void(struct taut_evidence *e);
 /* Routes have changed: drop the tests that no longer cross what they speak
  * against. */
 void taut_evidence_reroute(struct taut_evidence *e);
+
+/* How the components of c's class do. */
+struct taut_census {
+    uint32_t tested; /* since the time given */
+    uint32_t low;    /* of them those with two low tests or more */
+    uint32_t fresh;  /* of these the ones never seen well, */
+    uint32_t alike;  /* with a ceiling within 'near' of c's, c among them */
+};
+void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
+                          double since, double near, struct taut_census *out);
 
 /* Put a low test back into the run of c, in order of time; for what a store
  * kept.  Returns 0 or -1 with ENOMEM.  A low test is made by _low_new and

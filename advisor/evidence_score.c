@@ -47,10 +47,9 @@ double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
 }
 
 /* Fair sharing: half or a third of what there is. */
-static bool is_fair(const struct taut_evidence *e, double ratio)
+static bool is_fair(double ratio, double near)
 {
-    return fabs(2 * ratio - 1) < e->rules.ceiling ||
-           fabs(3 * ratio - 1) < e->rules.ceiling;
+    return fabs(2 * ratio - 1) < near || fabs(3 * ratio - 1) < near;
 }
 
 /* What share of component o a low test showed, where o can have to do with
@@ -74,7 +73,7 @@ bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
     if (low->explained_by == o)
         return true;
     return share >= 0 && (share >= ceiling * (1 - e->rules.ceiling) ||
-                          is_fair(e, share / ceiling));
+                          is_fair(share / ceiling, 2 * e->rules.ceiling));
 }
 
 /* The chance that a busy network shows just the level of this test, of what
@@ -83,9 +82,9 @@ static double level_chance(const struct taut_evidence *e, double ratio)
 {
     const struct taut_evidence_rules *r = &e->rules;
 
-    if (is_fair(e, ratio))
+    if (is_fair(ratio, e->rules.ceiling))
         return r->at_fair;
-    return ratio < r->floor ? r->at_level * 0.1 : r->at_level;
+    return ratio < r->floor ? r->at_level * 0.3 : r->at_level;
 }
 
 /* What one event, and one spell, has told so far. */
@@ -108,8 +107,9 @@ struct tally {
  * other traffic, or that these have become busy since. */
 static double quiet_chance(const struct taut_evidence *e, const struct tally *y)
 {
-    return fmin(1, pow(e->rules.contended, y->flows) * y->flows +
-                       e->rules.busy_per_h * y->age / 3600);
+    double all = y->flows < 12 ? pow(e->rules.contended, y->flows) : 0;
+
+    return fmin(1, all * y->flows + e->rules.busy_per_h * y->age / 3600);
 }
 
 static void close_event(const struct taut_evidence *e, struct tally *y,
@@ -213,9 +213,25 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
     y->serial = low->serial;
 }
 
+/* Do others explain the test?  Else '*ratio' is raised to what they would
+ * have let through. */
+static bool explained(const struct taut_evidence *e,
+                      const struct taut_others *w, const struct taut_low *low,
+                      double *ratio)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (taut_evidence_explains(e, w->c[i], low, w->ceiling[i]))
+            return true;
+        double share = share_of(e, w->c[i], low);
+        if (share >= 0)
+            *ratio = fmax(*ratio, share / w->ceiling[i]);
+    }
+    return false;
+}
+
 /* The case of the entries from 'start' on. */
 static void weigh_from(const struct taut_evidence *e, uint32_t c,
-                       uint32_t start, uint32_t without, double ceiling,
+                       uint32_t start, const struct taut_others *w,
                        struct taut_case *out)
 {
     const struct taut_run *run = e->run[c];
@@ -229,44 +245,83 @@ static void weigh_from(const struct taut_evidence *e, uint32_t c,
         if (low->explained_by != TAUT_GRAPH_NONE && low->explained_by != c)
             continue;
         double ratio = (double)low->bw_Bps / (double)low->expected_Bps;
-        if (without != TAUT_GRAPH_NONE) {
-            if (taut_evidence_explains(e, without, low, ceiling))
-                continue;
-            double share = share_of(e, without, low);
-            if (share >= 0)
-                ratio = fmax(ratio, share / ceiling);
-        }
-        weigh(e, &y, &run->entry[i], ratio, c, out);
+        if (!explained(e, w, low, &ratio))
+            weigh(e, &y, &run->entry[i], ratio, c, out);
     }
     close_spell(e, &y, out);
+}
+
+static void keep_better(const struct taut_evidence *e, uint32_t c,
+                        uint32_t start, const struct taut_others *w,
+                        struct taut_case *out)
+{
+    struct taut_case one;
+
+    weigh_from(e, c, start, w, &one);
+    if (one.score > out->score || out->low == 0)
+        *out = one;
+}
+
+/* It may have been busy before it broke: the case may begin wherever, from
+ * there on, the best is lower than before. */
+double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
+                          const struct taut_others *w, double since,
+                          struct taut_case *out)
+{
+    const struct taut_run *run = e->run[c];
+    uint32_t start = 0;
+    double best = -1;
+
+    *out = (struct taut_case){.score = 0};
+    if (run == NULL || run->n == 0)
+        return 0;
+    for (uint32_t i = run->n; i-- > 0;) {
+        double share = (double)run->entry[i].share;
+        if (run->entry[i].low->time < since)
+            break;
+        if (best >= 0 && share * (1 - e->rules.ceiling) > best)
+            keep_better(e, c, start, w, out);
+        if (share >= best * (1 - e->rules.ceiling))
+            start = i;
+        best = fmax(best, share);
+    }
+    if (best >= 0)
+        keep_better(e, c, start, w, out);
+    return out->score;
 }
 
 double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
                            uint32_t without, double since,
                            struct taut_case *out)
 {
-    const struct taut_run *run = e->run[c];
     double ceiling = 0;
-    struct taut_case one;
+    struct taut_others w = {.c = &without, .ceiling = &ceiling};
 
-    *out = (struct taut_case){.score = 0};
-    if (run == NULL || run->n == 0)
-        return 0;
-    if (without != TAUT_GRAPH_NONE)
+    if (without != TAUT_GRAPH_NONE) {
         ceiling = taut_evidence_best(e, without, since);
-    /* It may have been busy before it broke: the case may begin with any
-     * spell. */
-    for (uint32_t i = run->n; i-- > 0;) {
-        double at = floor(run->entry[i].low->time / e->rules.spell_s);
-        bool is_first = i == 0 || floor(run->entry[i - 1].low->time /
-                                        e->rules.spell_s) < at;
-        if (run->entry[i].low->time < since)
-            break;
-        if (!is_first)
-            continue;
-        weigh_from(e, c, i, without, ceiling, &one);
-        if (one.score > out->score || out->low == 0)
-            *out = one;
+        w.n = 1;
     }
-    return out->score;
+    return taut_evidence_rest(e, c, &w, since, out);
+}
+
+void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
+                          double since, double near, struct taut_census *out)
+{
+    double own = taut_evidence_best(e, c, -HUGE_VAL);
+
+    *out = (struct taut_census){.tested = 0};
+    for (uint32_t o = 0; o < e->g->components; o++) {
+        if (e->class[o] != e->class[c] || e->class[o] == TAUT_GRAPH_NONE ||
+            e->tested[o] < since)
+            continue;
+        out->tested++;
+        if (e->run[o] == NULL || e->run[o]->n < 2)
+            continue;
+        out->low++;
+        if (e->cleared[o] > -HUGE_VAL)
+            continue;
+        out->fresh++;
+        double best = taut_evidence_best(e, o, -HUGE_VAL);
+        out->alike += fabs(best - own) <= near * own;
+    }
 }

@@ -58,8 +58,9 @@ static void read_rules(lua_State *L, int table, struct taut_lua_evidence *h,
     h->report = rule(L, table, "suspect_score");
 }
 
-/* Groups by component, false where there is none; *groups: how many. */
-static uint32_t *read_around(lua_State *L, int index,
+/* Numbers from 1 by component, false where there is none; *groups: the
+ * largest. */
+static uint32_t *read_groups(lua_State *L, int index,
                              const struct taut_graph *g, uint32_t *groups)
 {
     *groups = 0;
@@ -81,25 +82,30 @@ static uint32_t *read_around(lua_State *L, int index,
     return around;
 }
 
-/* new(graph, rules [, around]) → evidence */
+/* new(graph, rules [, around [, classes]]) → evidence
+ *   around   by component the number of the group that gets busy together
+ *   classes  by component the number of its class */
 static int evidence_new(lua_State *L)
 {
     struct taut_lua_graph *gr = taut_check_ready(L, 1);
     struct taut_evidence_rules rules;
-    uint32_t groups;
+    uint32_t groups, classes;
 
-    lua_settop(L, 3);
+    lua_settop(L, 4);
     struct taut_lua_evidence *h = lua_newuserdatauv(L, sizeof(*h), 1);
     *h = (struct taut_lua_evidence){.evidence = NULL};
     luaL_setmetatable(L, TAUT_EVIDENCE_CLASS);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     read_rules(L, 2, h, &rules);
-    uint32_t *around = read_around(L, 3, gr->graph, &groups);
+    uint32_t *around = read_groups(L, 3, gr->graph, &groups);
+    uint32_t *class = read_groups(L, 4, gr->graph, &classes);
     h->evidence = taut_evidence_create(gr->graph, &rules, around, groups);
     if (h->evidence == NULL)
         return luaL_error(L, "out of memory for evidence");
-    lua_settop(L, 4);
+    for (uint32_t c = 0; class != NULL && c < gr->graph->components; c++)
+        h->evidence->class[c] = class[c];
+    lua_settop(L, 5);
     return 1;
 }
 

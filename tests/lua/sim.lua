@@ -61,10 +61,13 @@ function Sim:measure(tests)
       for i = 1, 8 do
          sub[i] = bw * 20e-3 / 8
       end
-      local r = { bytes = math.floor(bw * 20e-3), window_ns = 20000000, sub_bytes = sub }
+      local recv = { bytes = math.floor(bw * 20e-3), window_ns = 20000000, sub_bytes = sub }
+      local send = { bytes = recv.bytes, window_ns = recv.window_ns }
+      if self.lie then
+         self.lie(t, send, recv)
+      end
       t.event, t.time, t.job = self.event, self.now, self.event
-      judge.test(t, { bytes = r.bytes, window_ns = r.window_ns }, r, self.topo,
-         self.diagnosis.s)
+      judge.test(t, send, recv, self.topo, self.diagnosis.s)
    end
 end
 

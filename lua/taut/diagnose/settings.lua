@@ -46,6 +46,13 @@ return function(number)
       unconfirmed_low = { 20, number(1, 10000, true) },
       unconfirmed_events = { 10, number(1, 10000, true) },
       reporters = { 3, number(1, 100, true) },
+      -- what is slow as a whole
+      group_nodes = { 4, number(2, 1e6, true) },
+      group_share = { 0.75, number(0.1, 1) },
+      machine_least = { 16, number(2, 1e9, true) },
+      machine_share = { 0.6, number(0.1, 1) },
+      new_least = { 4, number(2, 1e6, true) },
+      -- afterwards
       recover_good = { 3, number(1, 100, true) },
       forget_days = { 14, number(0.01, 365) },
    }
