@@ -14,6 +14,9 @@ topology = torus {
 
 checks = {
    link_time = false,     -- nobody else needs these links
+   fresh_h = 0,           -- every job is checked, however soon it follows
+   retry_h = 0,
+   quiet_ms = 5000,       -- as long as any
 }
 
 diagnosis = {
