@@ -6,6 +6,7 @@
 #define TAUT_ADVISOR_COVERAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define TAUT_COVERAGE_NEVER (-1e18)

@@ -34,14 +34,18 @@ static int allocate(struct taut_evidence *e, size_t n)
     e->run = calloc(n, sizeof(struct taut_run *));
     e->is_watched = calloc(n, sizeof(*e->is_watched));
     e->around = calloc(n, sizeof(*e->around));
+    e->class = calloc(n, sizeof(*e->class));
     e->users = calloc(n, sizeof(*e->users));
     e->stamp = calloc(n, sizeof(*e->stamp));
     e->touched = calloc(n, sizeof(*e->touched));
     e->touch_stamp = calloc(n, sizeof(*e->touch_stamp));
+    e->slot = calloc(n, sizeof(*e->slot));
+    e->slot_stamp = calloc(n, sizeof(*e->slot_stamp));
     bool ok = e->cleared && e->tested && e->quiet && e->cleared_by &&
               e->cleared_at && e->tests && e->good && e->left && e->reach &&
-              e->run && e->is_watched && e->around && e->users && e->stamp &&
-              e->touched && e->touch_stamp;
+              e->run && e->is_watched && e->around && e->class && e->users &&
+              e->stamp && e->touched && e->touch_stamp && e->slot &&
+              e->slot_stamp;
     return ok && taut_route_init(&e->route, e->g) == 0 ? 0 : -1;
 }
 
@@ -65,6 +69,7 @@ struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
     }
     for (uint32_t c = 0; c < g->components; c++) {
         e->left[c] = 1;
+        e->class[c] = TAUT_GRAPH_NONE;
         e->around[c] = around == NULL ? TAUT_GRAPH_NONE : around[c];
     }
     return e;
@@ -91,10 +96,13 @@ void taut_evidence_destroy(struct taut_evidence *e)
     free(e->run);
     free(e->is_watched);
     free(e->around);
+    free(e->class);
     free(e->users);
     free(e->stamp);
     free(e->touched);
     free(e->touch_stamp);
+    free(e->slot);
+    free(e->slot_stamp);
     free(e->test);
     free(e->stage);
     free(e);
@@ -162,17 +170,6 @@ int taut_evidence_add(struct taut_evidence *e, const struct taut_pending *t)
     put_stage(e, taut_graph_rx(t->dst));
     p->n = e->n_stages - p->first;
     return 0;
-}
-
-void taut_evidence_users(struct taut_evidence *e, uint32_t c, uint32_t users)
-{
-    const struct taut_pending *p = &e->test[e->n_tests - 1];
-
-    for (uint32_t i = p->first; e->n_tests > 0 && i < p->first + p->n; i++)
-        if (e->stage[i].c == c && users >= 1)
-            e->stage[i].users = (uint16_t)(users < TAUT_EVIDENCE_STREAMS
-                                               ? users
-                                               : TAUT_EVIDENCE_STREAMS);
 }
 
 /* ---- who shares what ---- */
@@ -310,7 +307,8 @@ static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
     if (share >= r->good || ((double)e->reach[c] < r->good &&
                              share >= r->clear_most * (double)e->reach[c])) {
         clear(e, c, time, p->id);
-        if (e->around[c] < e->groups && share >= r->good)
+        if (e->around[c] < e->groups && share >= r->good &&
+            p->bw_Bps >= r->quiet * p->healthy_Bps)
             e->quiet[e->around[c]] = fmax(e->quiet[e->around[c]], time);
     } else if (!p->is_low) {
         note_best(e, c, share, time);
@@ -365,9 +363,7 @@ static double quiet_for(const struct taut_evidence *e,
     double age = 0;
 
     for (uint32_t k = p->first + 1; k + 1 < p->first + p->n; k++) {
-        uint32_t c = e->stage[k].c, group = e->around[c];
-        if (e->cleared_at[c] == e->serial)
-            continue;
+        uint32_t group = e->around[e->stage[k].c];
         if (group >= e->groups)
             return -1;
         double since = e->quiet[group];

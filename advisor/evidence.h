@@ -17,7 +17,7 @@
 
 #include "advisor/graph_engine.h"
 
-#define TAUT_EVIDENCE_RUN_MAX 96    /* low tests kept per component */
+#define TAUT_EVIDENCE_RUN_MAX 192   /* low tests kept per component */
 #define TAUT_EVIDENCE_SPELL_MAX 8   /* of them from one spell */
 #define TAUT_EVIDENCE_SPELL_OLD 3   /* and of an old one, when there are more */
 #define TAUT_EVIDENCE_STREAMS 65535 /* streams that can share a component */
@@ -29,7 +29,10 @@ struct taut_evidence_rules {
     double ceiling;    /* how far below the best is still at the ceiling */
     double spell_s;    /* a busy network may stay as it is for so long */
     double around_s;   /* how old a clearing next door may be */
+    double quiet;      /* share of the expectation that shows a quiet network */
     double busy_per_h; /* how often the network around a link gets busy */
+    double busy_share; /* of the network that is busy at any time */
+    double busy_h;     /* how long it stays so, on average */
     double contended;  /* chance that a stream meets traffic of its own */
     double at_level;   /* chance that a busy spell shows a given level */
     double at_fair;    /* the same for 1/2 and 1/3: fair sharing */
@@ -98,6 +101,7 @@ struct taut_evidence {
     uint32_t *around;      /* group of links that are busy together */
     uint32_t groups;       /* NONE: no group */
     double *quiet;         /* by group: time of the last clearing in it */
+    uint32_t *class;       /* what should be alike; NONE: of no class */
     uint32_t serial;
     uint32_t acks; /* entries by_ack, all in all */
     size_t lows;   /* tests held */
@@ -116,6 +120,8 @@ struct taut_evidence {
     uint32_t n_touched;
     uint32_t *touch_stamp;
     uint32_t touch_now;
+    uint32_t *slot, *slot_stamp; /* scratch: a component's place in a list */
+    uint32_t slot_now;
     bool out_of_memory;
     struct {
         uint32_t good, low, is_void;
@@ -135,7 +141,8 @@ struct taut_pending {
     uint16_t flows, streams;
     int64_t id, job;
     double bw_Bps;     /* the best of its flows; < 0: void */
-    bool counts_users; /* else 'users' of its stages are 1 or set already */
+    bool counts_users; /* else 'users' of its stages are 1, or set after
+                          _add, in the stages of the test added last */
     bool is_judged;    /* 'is_low' is the judge's */
     bool is_low;
     double expected_Bps; /* made by commit where not judged */
@@ -176,10 +183,6 @@ void taut_evidence_begin(struct taut_evidence *e);
  * it has no route (it is left out), or TAUT_ROUTE_NO_MEMORY. */
 int taut_evidence_add(struct taut_evidence *e, const struct taut_pending *t);
 
-/* Streams through stage i of the test added last, where it is not for the
- * event to count them. */
-void taut_evidence_users(struct taut_evidence *e, uint32_t c, uint32_t users);
-
 /* Take the event in.  e->touched lists the components whose run began, grew
  * or ended, until the next event.
  *   time   seconds; an event that is older than one taken before speaks
@@ -197,10 +200,28 @@ double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
                            uint32_t without, double since,
                            struct taut_case *out);
 
-/* Does component o explain a low test, 'ceiling' being the best it showed: at
- * its ceiling, or where a fair share of that was left? */
-bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
-                            const struct taut_low *low, double ceiling);
+/* The same without what several others explain. */
+struct taut_other {
+    uint32_t c;
+    bool all;          /* it explains whatever crosses it */
+    double ceiling[3]; /* what it may have left: the best it showed since then,
+                          in its own case, and in its whole run */
+};
+struct taut_others {
+    const struct taut_other *list;
+    uint32_t n;
+};
+struct taut_other taut_evidence_other(const struct taut_evidence *e, uint32_t o,
+                                      double since);
+double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
+                          const struct taut_others *w, double since,
+                          struct taut_case *out);
+
+/* Does it explain a low test: is the test at one of its ceilings, or where a
+ * fair share of that was left? */
+bool taut_evidence_explains(const struct taut_evidence *e,
+                            const struct taut_other *o,
+                            const struct taut_low *low);
 
 /* The best that component o has shown since a time (share of its capacity).
  */
@@ -218,6 +239,16 @@ void taut_evidence_void(struct taut_evidence *e);
 /* Routes have changed: drop the tests that no longer cross what they speak
  * against. */
 void taut_evidence_reroute(struct taut_evidence *e);
+
+/* How the components of c's class do. */
+struct taut_census {
+    uint32_t tested; /* since the time given */
+    uint32_t low;    /* of them those with two low tests or more */
+    uint32_t fresh;  /* of these the ones never seen well, */
+    uint32_t alike;  /* suspects with a ceiling within 'near' of c's */
+};
+void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
+                          double since, double near, struct taut_census *out);
 
 /* Put a low test back into the run of c, in order of time; for what a store
  * kept.  Returns 0 or -1 with ENOMEM.  A low test is made by _low_new and

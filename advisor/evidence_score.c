@@ -7,11 +7,13 @@
 
 #include "advisor/evidence.h"
 
-#define MANY 24
+#define MANY 24   /* tests, of which the best is better than there is */
+#define SHOWN 0.7 /* chance that a broken one shows its ceiling in a spell */
 
-/* The best share of the entries from time 'since' on; of many the third,
- * since the best of many is more than what there is. */
-static double best_of(const struct taut_run *run, double since)
+/* The best share of the entries from time 'since' on; of many the third, since
+ * the best of many is more than what there is, by noise. */
+static double best_of(const struct taut_evidence *e, const struct taut_run *run,
+                      double since)
 {
     double top[3] = {0, 0, 0};
     uint32_t n = 0;
@@ -27,7 +29,8 @@ static double best_of(const struct taut_run *run, double since)
                 v = w;
             }
     }
-    return n >= MANY ? top[2] : top[0];
+    bool is_noise = top[0] <= top[2] * (1 + e->rules.ceiling);
+    return n >= MANY && is_noise ? top[2] : top[0];
 }
 
 double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
@@ -37,7 +40,7 @@ double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
 
     if (run == NULL)
         return 0;
-    double best = best_of(run, since);
+    double best = best_of(e, run, since);
     if (run->most_time >= since)
         best = fmax(best, (double)run->most);
     if (run->last_time >= since)
@@ -46,10 +49,9 @@ double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
 }
 
 /* Fair sharing: half or a third of what there is. */
-static bool is_fair(const struct taut_evidence *e, double ratio)
+static bool is_fair(double ratio, double near)
 {
-    return fabs(2 * ratio - 1) < e->rules.ceiling ||
-           fabs(3 * ratio - 1) < e->rules.ceiling;
+    return fabs(2 * ratio - 1) < near || fabs(3 * ratio - 1) < near;
 }
 
 /* What share of component o a low test showed, where o can have to do with
@@ -65,15 +67,22 @@ static double share_of(const struct taut_evidence *e, uint32_t o,
     return -1;
 }
 
-bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
-                            const struct taut_low *low, double ceiling)
+bool taut_evidence_explains(const struct taut_evidence *e,
+                            const struct taut_other *o,
+                            const struct taut_low *low)
 {
-    double share = share_of(e, o, low);
+    double near = e->rules.ceiling, share = share_of(e, o->c, low);
 
-    if (low->explained_by == o)
+    if (low->explained_by == o->c)
         return true;
-    return share >= 0 && (share >= ceiling * (1 - e->rules.ceiling) ||
-                          is_fair(e, share / ceiling));
+    if (share < 0)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (o->all || share >= o->ceiling[0] * (1 - near) ||
+            fabs(share / o->ceiling[i] - 1) < near ||
+            is_fair(share / o->ceiling[i], 2 * near))
+            return true;
+    return false;
 }
 
 /* The chance that a busy network shows just the level of this test, of what
@@ -82,9 +91,9 @@ static double level_chance(const struct taut_evidence *e, double ratio)
 {
     const struct taut_evidence_rules *r = &e->rules;
 
-    if (is_fair(e, ratio))
+    if (is_fair(ratio, e->rules.ceiling))
         return r->at_fair;
-    return ratio < r->floor ? r->at_level * 0.1 : r->at_level;
+    return ratio < r->floor ? r->at_level * 0.3 : r->at_level;
 }
 
 /* What one event, and one spell, has told so far. */
@@ -98,15 +107,19 @@ struct tally {
     double events; /* log odds of the spell's quiet events */
     double aged; /* of the one that tells most, where it is not known for now */
     double spell_level;
+    uint32_t links; /* of the shortest way on which the ceiling was shown */
+    double was_at;  /* time of the last spell before that showed it */
     bool spell_at, spell_any;
+    bool spell_half; /* a fair share of the ceiling was: busy besides */
 };
 
 /* The chance that all streams of an event whose surroundings were quiet meet
  * other traffic, or that these have become busy since. */
 static double quiet_chance(const struct taut_evidence *e, const struct tally *y)
 {
-    return fmin(1, pow(e->rules.contended, y->flows) * y->flows +
-                       e->rules.busy_per_h * y->age / 3600);
+    double all = y->flows < 12 ? pow(e->rules.contended, y->flows) : 0;
+
+    return fmin(1, all * y->flows + e->rules.busy_per_h * y->age / 3600);
 }
 
 static void close_event(const struct taut_evidence *e, struct tally *y,
@@ -128,6 +141,28 @@ static void close_event(const struct taut_evidence *e, struct tally *y,
     y->is_at = false;
 }
 
+/* The chance that a way of so many links is still, or again, busy when it was
+ * so long ago.  Several links in a row are busy together. */
+static double busy_again(const struct taut_evidence *e, double ago_s,
+                         uint32_t links)
+{
+    const struct taut_evidence_rules *r = &e->rules;
+    double parts = links > 1 ? 1 + (links - 1) / 4.0 : 1;
+    double share = 1 - pow(1 - r->busy_share, parts);
+
+    return share + (1 - share) * exp(-ago_s / 3600 / r->busy_h);
+}
+
+static double spell_weight(const struct taut_evidence *e, const struct tally *y,
+                           double time)
+{
+    double chance = y->spell_level;
+
+    if (y->was_at > -HUGE_VAL)
+        chance *= busy_again(e, time - y->was_at, y->links);
+    return log(SHOWN / chance);
+}
+
 static void close_spell(const struct taut_evidence *e, struct tally *y,
                         struct taut_case *out)
 {
@@ -136,33 +171,45 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
         return;
     double w = y->events;
     if (y->spell_at && w >= 0)
-        w = fmax(fmax(w, y->aged), log(0.7 / y->spell_level));
+        w = fmax(fmax(w, y->aged), spell_weight(e, y, out->last));
     else if (!y->spell_at)
-        w = fmin(w, -e->rules.miss);
+        w = y->spell_half ? fmin(w, 0) : fmin(w, -e->rules.miss);
     out->newest = fmin(w, e->rules.spell_most);
     out->score += out->newest;
     out->spells += y->spell_at;
+    if (y->spell_at)
+        y->was_at = out->last;
+    y->links = UINT32_MAX;
     y->events = y->aged = 0;
-    y->spell_at = y->spell_any = false;
+    y->spell_at = y->spell_any = y->spell_half = false;
     y->spell_level = 0;
 }
 
-/* One test; a healthy c would have let 'ratio' of what there is through. */
+/* Entry number 'at'; a healthy c would have let 'ratio' of what there is
+ * through. */
 static void weigh(const struct taut_evidence *e, struct tally *y,
-                  const struct taut_entry *x, double ratio, uint32_t c,
-                  struct taut_case *out)
+                  const struct taut_run *run, uint32_t at, double ratio,
+                  uint32_t c, struct taut_case *out)
 {
+    const struct taut_entry *x = &run->entry[at];
     const struct taut_low *low = x->low;
     double spell = floor(low->time / e->rules.spell_s);
     bool is_at = x->share >= out->best * (1 - e->rules.ceiling) ||
                  out->best - x->share < 0.005;
 
-    if (spell > y->spell)
+    if (spell > y->spell) {
         close_spell(e, y, out);
-    else if (low->serial != y->serial)
+        if (out->score < 0) { /* it is better begun here */
+            *out = (struct taut_case){
+                .best = out->best, .low = out->low, .start = at};
+            y->was_at = -HUGE_VAL;
+        }
+    } else if (low->serial != y->serial)
         close_event(e, y, out);
     y->spell = spell;
     y->spell_any = true;
+    y->spell_half = y->spell_half ||
+                    is_fair((double)x->share / out->best, e->rules.ceiling);
     if (low->quiet_s >= 0) {
         y->flows += low->flows;
         y->age = fmax(y->age, (double)low->quiet_s);
@@ -174,6 +221,7 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
         out->last = low->time;
         out->events += low->serial != y->serial || out->at == 1;
         y->spell_at = true;
+        y->links = low->links < y->links ? low->links : y->links;
         y->spell_level = fmax(y->spell_level, level);
         out->confirmed += low->confirms == c && low->flows > 1;
         if (low->quiet_s >= 0) {
@@ -184,13 +232,30 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
     y->serial = low->serial;
 }
 
+/* Do others explain the test?  Else '*ratio' is raised to what they would
+ * have let through. */
+static bool explained(const struct taut_evidence *e,
+                      const struct taut_others *w, const struct taut_low *low,
+                      double *ratio)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (taut_evidence_explains(e, &w->list[i], low))
+            return true;
+        double share = share_of(e, w->list[i].c, low);
+        if (share >= 0)
+            *ratio = fmax(*ratio, share / w->list[i].ceiling[0]);
+    }
+    return false;
+}
+
 /* The case of the entries from 'start' on. */
 static void weigh_from(const struct taut_evidence *e, uint32_t c,
-                       uint32_t start, uint32_t without, double ceiling,
+                       uint32_t start, const struct taut_others *w,
                        struct taut_case *out)
 {
     const struct taut_run *run = e->run[c];
-    struct tally y = {.spell = -HUGE_VAL};
+    struct tally y = {
+        .spell = -HUGE_VAL, .was_at = -HUGE_VAL, .links = UINT32_MAX};
 
     *out = (struct taut_case){.low = run->n, .start = start};
     out->best = taut_evidence_best(e, c, run->entry[start].low->time);
@@ -199,44 +264,97 @@ static void weigh_from(const struct taut_evidence *e, uint32_t c,
         if (low->explained_by != TAUT_GRAPH_NONE && low->explained_by != c)
             continue;
         double ratio = (double)low->bw_Bps / (double)low->expected_Bps;
-        if (without != TAUT_GRAPH_NONE) {
-            if (taut_evidence_explains(e, without, low, ceiling))
-                continue;
-            double share = share_of(e, without, low);
-            if (share >= 0)
-                ratio = fmax(ratio, share / ceiling);
-        }
-        weigh(e, &y, &run->entry[i], ratio, c, out);
+        if (!explained(e, w, low, &ratio))
+            weigh(e, &y, run, i, ratio, c, out);
     }
     close_spell(e, &y, out);
+}
+
+static void keep_better(const struct taut_evidence *e, uint32_t c,
+                        uint32_t start, const struct taut_others *w,
+                        struct taut_case *out)
+{
+    struct taut_case one;
+
+    weigh_from(e, c, start, w, &one);
+    if (one.score > out->score || out->low == 0)
+        *out = one;
+}
+
+/* It may have been busy before it broke: the case may begin wherever, from
+ * there on, the best is lower than before. */
+double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
+                          const struct taut_others *w, double since,
+                          struct taut_case *out)
+{
+    const struct taut_run *run = e->run[c];
+    uint32_t start = 0;
+    double best = -1;
+
+    *out = (struct taut_case){.score = 0};
+    if (run == NULL || run->n == 0)
+        return 0;
+    for (uint32_t i = run->n; i-- > 0;) {
+        double share = (double)run->entry[i].share;
+        if (run->entry[i].low->time < since)
+            break;
+        if (best >= 0 && share * (1 - e->rules.ceiling) > best)
+            keep_better(e, c, start, w, out);
+        if (share >= best * (1 - e->rules.ceiling))
+            start = i;
+        best = fmax(best, share);
+    }
+    if (best >= 0)
+        keep_better(e, c, start, w, out);
+    return out->score;
+}
+
+struct taut_other taut_evidence_other(const struct taut_evidence *e, uint32_t o,
+                                      double since)
+{
+    struct taut_others nobody = {.n = 0};
+    struct taut_case own;
+    struct taut_other other = {.c = o};
+
+    taut_evidence_rest(e, o, &nobody, -HUGE_VAL, &own);
+    other.ceiling[0] = taut_evidence_best(e, o, since);
+    other.ceiling[1] = own.best;
+    other.ceiling[2] = taut_evidence_best(e, o, -HUGE_VAL);
+    return other;
 }
 
 double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
                            uint32_t without, double since,
                            struct taut_case *out)
 {
-    const struct taut_run *run = e->run[c];
-    double ceiling = 0;
-    struct taut_case one;
+    struct taut_other other;
+    struct taut_others w = {.list = &other};
 
-    *out = (struct taut_case){.score = 0};
-    if (run == NULL || run->n == 0)
-        return 0;
-    if (without != TAUT_GRAPH_NONE)
-        ceiling = taut_evidence_best(e, without, since);
-    /* It may have been busy before it broke: the case may begin with any
-     * spell. */
-    for (uint32_t i = run->n; i-- > 0;) {
-        double at = floor(run->entry[i].low->time / e->rules.spell_s);
-        bool is_first = i == 0 || floor(run->entry[i - 1].low->time /
-                                        e->rules.spell_s) < at;
-        if (run->entry[i].low->time < since)
-            break;
-        if (!is_first)
-            continue;
-        weigh_from(e, c, i, without, ceiling, &one);
-        if (one.score > out->score || out->low == 0)
-            *out = one;
+    if (without != TAUT_GRAPH_NONE) {
+        other = taut_evidence_other(e, without, since);
+        w.n = 1;
     }
-    return out->score;
+    return taut_evidence_rest(e, c, &w, since, out);
+}
+
+void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
+                          double since, double near, struct taut_census *out)
+{
+    double own = taut_evidence_best(e, c, -HUGE_VAL);
+
+    *out = (struct taut_census){.tested = 0};
+    for (uint32_t o = 0; o < e->g->components; o++) {
+        if (e->class[o] != e->class[c] || e->class[o] == TAUT_GRAPH_NONE ||
+            e->tested[o] < since)
+            continue;
+        out->tested++;
+        if (e->run[o] == NULL || e->run[o]->n < 2)
+            continue;
+        out->low++;
+        if (e->cleared[o] > -HUGE_VAL)
+            continue;
+        out->fresh++;
+        double best = taut_evidence_best(e, o, -HUGE_VAL);
+        out->alike += e->is_watched[o] && fabs(best - own) <= near * own;
+    }
 }

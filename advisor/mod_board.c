@@ -92,6 +92,8 @@ static struct taut_plan_rules check_rules(lua_State *L, int table)
         .senders = (uint32_t)taut_opt_integer(L, table, "senders", 1, 1,
                                               TAUT_PLAN_MAX_SENDERS),
         .duplex = flag_field(L, table, "duplex"),
+        .longest =
+            (uint32_t)taut_opt_integer(L, table, "longest", 0, 0, UINT16_MAX),
         .first_only = flag_field(L, table, "first_only"),
         .good = number_field(L, table, "good"),
         .test_s = number_field(L, table, "test_s"),
@@ -142,6 +144,23 @@ static int board_routine(lua_State *L)
     return 1;
 }
 
+static void keep_suspects(lua_State *L, int index, struct taut_board *b)
+{
+    uint32_t n = (uint32_t)lua_rawlen(L, index);
+    uint32_t *list = realloc(b->suspect, ((size_t)n + 1) * sizeof(*list));
+
+    if (list == NULL)
+        luaL_error(L, "no memory for %I suspects", (LUAI_UACINT)n);
+    b->suspect = list;
+    b->n_suspects = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        lua_rawgeti(L, index, (lua_Integer)i + 1);
+        list[b->n_suspects++] = taut_check_component(L, -1, b->g);
+        lua_pop(L, 1);
+    }
+}
+
+/* Set and clear marks on the components of a list; nil will do. */
 static void mark_list(lua_State *L, int index, struct taut_board *b,
                       uint8_t set, uint8_t clear)
 {
@@ -166,6 +185,7 @@ static int board_suspects(lua_State *L)
     lua_getiuservalue(L, 1, 3);
     mark_list(L, 3, b, 0, TAUT_PLAN_SUSPECT);
     mark_list(L, 2, b, TAUT_PLAN_SUSPECT, 0);
+    keep_suspects(L, 2, b);
     lua_pushvalue(L, 2);
     lua_setiuservalue(L, 1, 3);
     return 0;
@@ -181,6 +201,41 @@ static bool can_test(struct taut_board *b, uint32_t c)
             return true;
     }
     return false;
+}
+
+/* b:reached() → which of the suspects, by their places in the list, the nodes
+ * of the plan can test */
+static int board_reached(lua_State *L)
+{
+    struct taut_board *b = check_board(L);
+    lua_Integer n = 0;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; b->r.phases > 0 && i < b->n_suspects; i++) {
+        if (!can_test(b, b->suspect[i]))
+            continue;
+        lua_pushinteger(L, (lua_Integer)i + 1);
+        lua_rawseti(L, -2, ++n);
+    }
+    return 1;
+}
+
+/* b:helpers(c, most) → nodes of the plan that tests of c want */
+static int board_helpers(lua_State *L)
+{
+    uint32_t node[64];
+    struct taut_board *b = check_board(L);
+    uint32_t c = taut_check_component(L, 2, b->g);
+    lua_Integer most = luaL_checkinteger(L, 3);
+
+    luaL_argcheck(L, most >= 0 && most <= 64, 3, "from 0 to 64");
+    uint32_t n = taut_board_helpers(b, c, node, (uint32_t)most);
+    lua_createtable(L, (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        lua_pushinteger(L, (lua_Integer)node[i] + 1);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
 }
 
 static void read_seen(lua_State *L, int index, struct taut_board *b, bool set)
@@ -211,10 +266,6 @@ static int board_confirm(lua_State *L)
     struct taut_plan_want w = {.c = taut_check_component(L, 2, b->g)};
 
     lua_settop(L, 9);
-    if (b->r.phases == 0 || !can_test(b, w.c)) {
-        lua_pushinteger(L, 0);
-        return 1;
-    }
     w.pairs = count_arg(L, 3, 1, 64);
     w.streams = count_arg(L, 4, 1, 64);
     w.flows = count_arg(L, 5, 1, 64);
@@ -244,16 +295,17 @@ static void set_number(lua_State *L, const char *name, lua_Integer v)
 }
 
 static void push_test(lua_State *L, const struct taut_board *b,
-                      const struct taut_plan_test *t)
+                      const struct taut_plan_test *t, lua_Integer phase)
 {
     uint32_t n = b->g->nodes;
 
     lua_createtable(L, 0, 8);
     set_number(L, "src", (lua_Integer)(t->src % n) + 1);
     set_number(L, "dst", (lua_Integer)(t->dst % n) + 1);
-    set_number(L, "phase", (lua_Integer)t->phase + 1);
+    set_number(L, "phase", phase);
     set_number(L, "flows", t->flows);
-    set_number(L, "streams", t->streams);
+    if (t->streams > 1)
+        set_number(L, "streams", t->streams);
     lua_pushstring(L, kinds[t->kind]);
     lua_setfield(L, -2, "kind");
     if (t->confirms != TAUT_GRAPH_NONE)
@@ -264,31 +316,22 @@ static void push_test(lua_State *L, const struct taut_board *b,
         set_number(L, "rail", (lua_Integer)(t->src / n) + 1);
 }
 
-static int by_phase(const void *a, const void *b)
-{
-    const struct taut_plan_test *x = a, *y = b;
-
-    if (x->phase != y->phase)
-        return x->phase < y->phase ? -1 : 1;
-    return x->src < y->src ? -1 : x->src > y->src;
-}
-
 /* b:finish() → array of tests by phase, phases counted from 1 without gaps */
 static int board_finish(lua_State *L)
 {
     struct taut_board *b = check_board(L);
     lua_Integer n = 0, phase = 0;
-    int last = -1;
 
-    if (b->n_tests > 0)
-        qsort(b->tests, b->n_tests, sizeof(*b->tests), by_phase);
     lua_createtable(L, (int)b->n_tests, 0);
-    for (uint32_t i = 0; i < b->n_tests; i++) {
-        push_test(L, b, &b->tests[i]);
-        phase += b->tests[i].phase != last;
-        last = b->tests[i].phase;
-        set_number(L, "phase", phase);
-        lua_rawseti(L, -2, ++n);
+    for (uint32_t p = 0; p < b->r.phases; p++) {
+        lua_Integer before = n;
+        for (uint32_t i = 0; i < b->n_tests; i++) {
+            if (b->tests[i].phase != p)
+                continue;
+            push_test(L, b, &b->tests[i], phase + 1);
+            lua_rawseti(L, -2, ++n);
+        }
+        phase += n > before;
     }
     taut_board_end(b);
     return 1;
@@ -306,7 +349,8 @@ int luaopen_taut_board(lua_State *L)
     static const luaL_Reg methods[] = {
         {"begin", board_begin},       {"confirm", board_confirm},
         {"count", board_count},       {"finish", board_finish},
-        {"forget", board_forget},     {"routine", board_routine},
+        {"forget", board_forget},     {"helpers", board_helpers},
+        {"reached", board_reached},   {"routine", board_routine},
         {"suspects", board_suspects}, {NULL, NULL},
     };
 

@@ -43,6 +43,9 @@ static void read_rules(lua_State *L, int table, struct taut_lua_evidence *h,
     r->spell_s = rule(L, table, "spell_s");
     r->around_s = rule(L, table, "around_s");
     r->busy_per_h = rule(L, table, "busy_per_h");
+    r->busy_share = rule(L, table, "busy_share");
+    r->busy_h = rule(L, table, "busy_h");
+    r->quiet = rule(L, table, "quiet");
     r->contended = rule(L, table, "contended");
     r->at_level = rule(L, table, "at_level");
     r->at_fair = rule(L, table, "at_fair");
@@ -55,8 +58,9 @@ static void read_rules(lua_State *L, int table, struct taut_lua_evidence *h,
     h->report = rule(L, table, "suspect_score");
 }
 
-/* Groups by component, false where there is none; *groups: how many. */
-static uint32_t *read_around(lua_State *L, int index,
+/* Numbers from 1 by component, false where there is none; *groups: the
+ * largest. */
+static uint32_t *read_groups(lua_State *L, int index,
                              const struct taut_graph *g, uint32_t *groups)
 {
     *groups = 0;
@@ -78,25 +82,30 @@ static uint32_t *read_around(lua_State *L, int index,
     return around;
 }
 
-/* new(graph, rules [, around]) → evidence */
+/* new(graph, rules [, around [, classes]]) → evidence
+ *   around   by component the number of the group that gets busy together
+ *   classes  by component the number of its class */
 static int evidence_new(lua_State *L)
 {
     struct taut_lua_graph *gr = taut_check_ready(L, 1);
     struct taut_evidence_rules rules;
-    uint32_t groups;
+    uint32_t groups, classes;
 
-    lua_settop(L, 3);
+    lua_settop(L, 4);
     struct taut_lua_evidence *h = lua_newuserdatauv(L, sizeof(*h), 1);
     *h = (struct taut_lua_evidence){.evidence = NULL};
     luaL_setmetatable(L, TAUT_EVIDENCE_CLASS);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     read_rules(L, 2, h, &rules);
-    uint32_t *around = read_around(L, 3, gr->graph, &groups);
+    uint32_t *around = read_groups(L, 3, gr->graph, &groups);
+    uint32_t *class = read_groups(L, 4, gr->graph, &classes);
     h->evidence = taut_evidence_create(gr->graph, &rules, around, groups);
     if (h->evidence == NULL)
         return luaL_error(L, "out of memory for evidence");
-    lua_settop(L, 4);
+    for (uint32_t c = 0; class != NULL && c < gr->graph->components; c++)
+        h->evidence->class[c] = class[c];
+    lua_settop(L, 5);
     return 1;
 }
 
@@ -208,16 +217,22 @@ static void read_judged(lua_State *L, struct taut_pending *t)
     t->expected_Bps = number(L, "expected_Bps", HUGE_VAL);
 }
 
-/* 'through' of the judged test on the top: component → streams. */
+/* 'through' of the judged test on the top: component → streams.  It may be
+ * that of a whole phase, so only what is on the test's way is looked up. */
 static void read_through(lua_State *L, struct taut_evidence *e)
 {
+    const struct taut_pending *p = &e->test[e->n_tests - 1];
+
     if (lua_getfield(L, -1, "through") == LUA_TTABLE)
-        for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
-            int has_c, has_n;
-            lua_Integer c = lua_tointegerx(L, -2, &has_c);
+        for (uint32_t i = p->first; i < p->first + p->n; i++) {
+            int has_n;
+            lua_rawgeti(L, -1, (lua_Integer)e->stage[i].c + 1);
             lua_Number n = lua_tonumberx(L, -1, &has_n);
-            if (has_c && has_n && c >= 1 && n >= 1 && n < 1e9)
-                taut_evidence_users(e, (uint32_t)(c - 1), (uint32_t)(n + 0.5));
+            if (has_n && n >= 1)
+                e->stage[i].users = (uint16_t)(n < TAUT_EVIDENCE_STREAMS
+                                                   ? n + 0.5
+                                                   : TAUT_EVIDENCE_STREAMS);
+            lua_pop(L, 1);
         }
     lua_pop(L, 1);
 }

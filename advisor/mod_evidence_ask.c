@@ -119,6 +119,24 @@ static int ask_case(lua_State *L)
     return 1;
 }
 
+/* e:census(c, since, near) → { tested, low, fresh, alike }: how the
+ * components of c's class do, see evidence.h */
+static int ask_census(lua_State *L)
+{
+    struct taut_evidence *e = self(L);
+    uint32_t c = taut_check_component(L, 2, e->g);
+    struct taut_census n;
+
+    taut_evidence_census(e, c, luaL_checknumber(L, 3), luaL_checknumber(L, 4),
+                         &n);
+    lua_createtable(L, 0, 4);
+    set_count(L, "tested", n.tested);
+    set_count(L, "low", n.low);
+    set_count(L, "fresh", n.fresh);
+    set_count(L, "alike", n.alike);
+    return 1;
+}
+
 /* e:score(c) → log odds, 0 without a run */
 static int ask_score(lua_State *L)
 {
@@ -132,99 +150,28 @@ static int ask_score(lua_State *L)
 
 /* ---- rivals ---- */
 
+#define RIVALS_MAX 1024
+
 struct rival {
     uint32_t c;
-    uint32_t tests; /* at the ceiling of the accused, that it explains */
+    uint32_t tests; /* at the ceiling of the accused, that it was on */
 };
 
 struct rivals {
-    struct rival *list;
-    uint32_t n, room;
+    struct rival list[RIVALS_MAX];
+    uint32_t n;
 };
 
-static void count_rival(struct rivals *r, uint32_t c)
+static void count_rival(struct taut_evidence *e, struct rivals *r, uint32_t c)
 {
-    for (uint32_t i = 0; i < r->n; i++)
-        if (r->list[i].c == c) {
-            r->list[i].tests++;
+    if (e->slot_stamp[c] != e->slot_now) {
+        if (r->n == RIVALS_MAX)
             return;
-        }
-    if (r->n < r->room)
-        r->list[r->n++] = (struct rival){.c = c, .tests = 1};
-}
-
-/* Everything else on the ways of the tests at c's ceiling that explains
- * them. */
-static void collect(const struct taut_evidence *e, uint32_t c,
-                    const struct taut_case *k, struct rivals *r)
-{
-    const struct taut_run *run = e->run[c];
-
-    for (uint32_t i = k->start; i < run->n; i++) {
-        const struct taut_low *low = run->entry[i].low;
-        for (uint32_t j = 0; is_at(e, &run->entry[i], k, c) && j < low->n;
-             j++) {
-            uint32_t o = low->on[j].c;
-            if (o != c && taut_evidence_explains(
-                              e, o, low, taut_evidence_best(e, o, k->first)))
-                count_rival(r, o);
-        }
+        e->slot_stamp[c] = e->slot_now;
+        e->slot[c] = r->n;
+        r->list[r->n++] = (struct rival){.c = c, .tests = 0};
     }
-}
-
-static void push_rival(lua_State *L, const struct rival *r, double rest,
-                       const struct taut_case *own, uint32_t at)
-{
-    lua_createtable(L, 0, 5);
-    lua_pushinteger(L, (lua_Integer)r->c + 1);
-    lua_setfield(L, -2, "component");
-    set_number(L, "rest", rest);
-    set_number(L, "score", own->score);
-    set_number(L, "same", (double)r->tests / (double)at);
-}
-
-/* e:rivals(c, enough) → array of { component, rest, score, same }: others
- * that explain so much of c's run that less than 'enough' log odds are left
- * ('rest') without them; score: their own; same: share of the tests. */
-static int ask_rivals(lua_State *L)
-{
-    struct taut_evidence *e = self(L);
-    uint32_t c = taut_check_component(L, 2, e->g);
-    double enough = luaL_checknumber(L, 3);
-    struct rivals r = {.room = 1024};
-    struct taut_case k, rest, own;
-    lua_Integer n = 0;
-
-    r.list = taut_lua_buffer(L, r.room, sizeof(*r.list));
-    lua_newtable(L);
-    taut_evidence_judge(e, c, TAUT_GRAPH_NONE, -HUGE_VAL, &k);
-    if (e->run[c] == NULL || k.at == 0)
-        return 1;
-    collect(e, c, &k, &r);
-    for (uint32_t i = 0; i < r.n; i++) {
-        if (r.list[i].tests < RIVAL_SHARE * k.at)
-            continue;
-        taut_evidence_judge(e, c, r.list[i].c, k.first, &rest);
-        if (rest.score >= enough)
-            continue;
-        taut_evidence_judge(e, r.list[i].c, TAUT_GRAPH_NONE, k.first, &own);
-        push_rival(L, &r.list[i], rest.score, &own, k.at);
-        lua_rawseti(L, -2, ++n);
-    }
-    return 1;
-}
-
-/* Everything else on the ways of the tests at c's ceiling. */
-static void collect_all(const struct taut_evidence *e, uint32_t c,
-                        const struct taut_case *k, struct rivals *r)
-{
-    const struct taut_run *run = e->run[c];
-
-    for (uint32_t i = k->start; i < run->n; i++)
-        for (uint32_t j = 0;
-             is_at(e, &run->entry[i], k, c) && j < run->entry[i].low->n; j++)
-            if (run->entry[i].low->on[j].c != c)
-                count_rival(r, run->entry[i].low->on[j].c);
+    r->list[e->slot[c]].tests++;
 }
 
 static int by_tests(const void *a, const void *b)
@@ -236,6 +183,110 @@ static int by_tests(const void *a, const void *b)
     return (x->c > y->c) - (x->c < y->c);
 }
 
+/* Everything else on the ways of the tests at c's ceiling, what is on most of
+ * them first. */
+static void collect(struct taut_evidence *e, uint32_t c,
+                    const struct taut_case *k, struct rivals *r)
+{
+    const struct taut_run *run = e->run[c];
+
+    e->slot_now++;
+    r->n = 0;
+    for (uint32_t i = k->start; run != NULL && i < run->n; i++) {
+        const struct taut_low *low = run->entry[i].low;
+        for (uint32_t j = 0; is_at(e, &run->entry[i], k, c) && j < low->n; j++)
+            if (low->on[j].c != c)
+                count_rival(e, r, low->on[j].c);
+    }
+    qsort(r->list, r->n, sizeof(r->list[0]), by_tests);
+}
+
+static void push_rival(lua_State *L, const struct rival *r, double rest,
+                       double own, uint32_t at)
+{
+    lua_createtable(L, 0, 6);
+    lua_pushinteger(L, (lua_Integer)r->c + 1);
+    lua_setfield(L, -2, "component");
+    set_number(L, "rest", rest);
+    set_number(L, "score", own);
+    set_number(L, "same", (double)r->tests / (double)at);
+}
+
+/* Suspects whose own case stands without c: they may be busy besides, and so
+ * explain whatever crosses them. */
+static uint32_t independent(struct taut_evidence *e, uint32_t c,
+                            const struct taut_case *k, const struct rivals *r,
+                            double enough, struct taut_other *list)
+{
+    uint32_t n = 0;
+    struct taut_case rest;
+
+    for (uint32_t i = 0; i < r->n && n < RIVALS_MAX; i++) {
+        uint32_t o = r->list[i].c;
+        if (e->is_watched[o] &&
+            taut_evidence_judge(e, o, c, k->first, &rest) >= enough)
+            list[n++] = (struct taut_other){.c = o, .all = true};
+    }
+    return n;
+}
+
+static lua_Integer push_union(lua_State *L, struct taut_evidence *e, uint32_t c,
+                              const struct taut_case *k, struct rivals *r,
+                              double enough)
+{
+    struct taut_other *list = taut_lua_buffer(L, RIVALS_MAX, sizeof(*list));
+    struct taut_case rest;
+    lua_Integer made = 0;
+    struct taut_others w = {
+        .list = list,
+        .n = independent(e, c, k, r, enough, list),
+    };
+
+    bool is_explained =
+        w.n > 0 && taut_evidence_rest(e, c, &w, k->first, &rest) < enough;
+    lua_remove(L, -1);
+    for (uint32_t i = 0; is_explained && i < w.n; i++) {
+        struct rival one = {.c = list[i].c, .tests = k->at};
+        push_rival(L, &one, rest.score, 0, k->at);
+        lua_rawseti(L, -2, ++made);
+    }
+    return made;
+}
+
+/* e:rivals(c, enough) → array of { component, rest, score, same }: others
+ * that explain so much of c's run that less than 'enough' log odds are left
+ * ('rest') without them; score: their own; same: share of the tests that
+ * crossed them.  Where none does alone, those that do together. */
+static int ask_rivals(lua_State *L)
+{
+    struct taut_evidence *e = self(L);
+    uint32_t c = taut_check_component(L, 2, e->g);
+    double enough = luaL_checknumber(L, 3);
+    struct taut_case k, rest, own;
+    lua_Integer n = 0;
+
+    struct rivals *r = taut_lua_buffer(L, 1, sizeof(*r));
+    lua_newtable(L);
+    taut_evidence_judge(e, c, TAUT_GRAPH_NONE, -HUGE_VAL, &k);
+    if (e->run[c] == NULL || k.at == 0)
+        return 1;
+    collect(e, c, &k, r);
+    for (uint32_t i = 0; i < r->n; i++) {
+        uint32_t o = r->list[i].c;
+        if (r->list[i].tests < RIVAL_SHARE * k.at)
+            break;
+        taut_evidence_judge(e, c, o, k.first, &rest);
+        if (rest.score >= enough)
+            continue;
+        taut_evidence_judge(e, o, TAUT_GRAPH_NONE, k.first, &own);
+        push_rival(L, &r->list[i], rest.score, own.score, k.at);
+        lua_rawseti(L, -2, ++n);
+    }
+    if (n == 0)
+        push_union(L, e, c, &k, r, enough);
+    return 1;
+}
+
 /* e:alternatives(c, most) → what else was on the ways of c's tests, most of
  * them first: { component, same, cleared_at, cleared_by, rest }; cleared: by
  * a later test, where there was one; rest: log odds of what it leaves
@@ -245,22 +296,18 @@ static int ask_alternatives(lua_State *L)
     struct taut_evidence *e = self(L);
     uint32_t c = taut_check_component(L, 2, e->g);
     lua_Integer most = luaL_checkinteger(L, 3);
-    struct rivals r = {.room = 1024};
     struct taut_case k, rest;
 
-    r.list = taut_lua_buffer(L, r.room, sizeof(*r.list));
+    struct rivals *r = taut_lua_buffer(L, 1, sizeof(*r));
     lua_newtable(L);
     taut_evidence_judge(e, c, TAUT_GRAPH_NONE, -HUGE_VAL, &k);
     if (e->run[c] == NULL || k.at == 0)
         return 1;
-    collect_all(e, c, &k, &r);
-    qsort(r.list, r.n, sizeof(*r.list), by_tests);
-    for (uint32_t i = 0; i < r.n && i < most; i++) {
-        uint32_t o = r.list[i].c;
+    collect(e, c, &k, r);
+    for (uint32_t i = 0; i < r->n && i < most; i++) {
+        uint32_t o = r->list[i].c;
         taut_evidence_judge(e, c, o, k.first, &rest);
-        push_rival(L, &r.list[i], rest.score, &rest, k.at);
-        lua_pushnil(L);
-        lua_setfield(L, -2, "score");
+        push_rival(L, &r->list[i], rest.score, 0, k.at);
         if (e->cleared[o] > k.first) {
             set_number(L, "cleared_at", e->cleared[o]);
             lua_pushinteger(L, e->cleared_by[o]);
@@ -620,6 +667,7 @@ static int restore_seen(lua_State *L)
 const luaL_Reg taut_evidence_questions[] = {
     {"alternatives", ask_alternatives},
     {"case", ask_case},
+    {"census", ask_census},
     {"cleared", ask_cleared},
     {"expire", expire},
     {"forget", forget},

@@ -97,6 +97,7 @@ void taut_board_destroy(struct taut_board *b)
     free(b->first);
     free(b->ep);
     free(b->mark);
+    free(b->suspect);
     free(b->seen);
     free(b->ends);
     free(b->visited);

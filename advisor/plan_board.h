@@ -36,6 +36,8 @@ struct taut_plan_rules {
     uint32_t senders; /* deliberate ones over one link, 1: never shared */
     bool duplex;      /* a node may send and receive in one phase */
     bool first_only;  /* one test is enough */
+    uint32_t longest; /* links of a way: over more, somebody is nearly always
+                         met; 0: no limit */
     double good;      /* share of a component's capacity that clears it */
     double test_s;    /* of one test */
     double now;
@@ -93,9 +95,11 @@ struct taut_board {
     uint32_t n_tests, max_tests;
     struct taut_plan_test *tests;
 
-    uint8_t *mark;  /* [components] enum taut_plan_mark */
-    uint8_t *seen;  /* [nodes] far ends used already */
-    uint32_t *next; /* [links] the one that goes on in the same direction */
+    uint32_t n_suspects;
+    uint32_t *suspect; /* what is asked about, the weightiest first */
+    uint8_t *mark;     /* [components] enum taut_plan_mark */
+    uint8_t *seen;     /* [nodes] far ends used already */
+    uint32_t *next;    /* [links] the one that goes on in the same direction */
     struct taut_plan_ends **ends; /* [components] known ones */
     uint32_t n_ends;
     uint32_t *visited, stamp; /* [routers] */
@@ -126,6 +130,12 @@ void taut_board_end(struct taut_board *b);
 /* What a test from src to dst uses; b->way.  false: there is no route. */
 bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
                     struct taut_plan_way *way);
+
+/* Is b->way longer than a test's ought to be? */
+static inline bool taut_board_is_long(const struct taut_board *b)
+{
+    return b->r.longest > 0 && b->way.n > b->r.longest + 2;
+}
 
 /* Lay a test out in the first phase from 'from' on that takes it.
  * Returns the phase, or -1: none does, or there is no route. */
@@ -170,7 +180,7 @@ int taut_board_routine(struct taut_board *b, uint32_t phases, uint32_t flows);
 /* Tests that decide about component c.
  *   pairs    wanted
  *   streams  when > 1, each pair is tested again with so many at once
- *   around   tests on other links of the routers at both ends, per pair
+ *   around   tests over other links of each router on the way, per pair
  * Returns how many pairs were laid out, or -1 with ENOMEM. */
 struct taut_plan_want {
     uint32_t c, pairs, streams, flows, around;
@@ -194,9 +204,15 @@ struct taut_plan_pick {
 bool taut_board_pick_ends(struct taut_board *b, uint32_t c,
                           struct taut_plan_pick *p);
 
-/* Tests over other links of these two routers, up to n of them. */
-uint32_t taut_board_around(struct taut_board *b, uint32_t r, uint32_t s,
-                           uint32_t c, uint32_t flows, uint32_t n);
+/* Nodes of the plan that tests of c want, the most useful first: up to 'most'
+ * of them into node[].  Returns how many; 0: none can test it. */
+uint32_t taut_board_helpers(struct taut_board *b, uint32_t c, uint32_t *node,
+                            uint32_t most);
+
+/* Tests that leave the routers on the way from src to dst by other links, up
+ * to w->around each.  Returns how many were laid out. */
+uint32_t taut_board_around(struct taut_board *b, uint32_t src, uint32_t dst,
+                           const struct taut_plan_want *w);
 
 uint32_t taut_board_random(struct taut_board *b, uint32_t n); /* 0 … n - 1 */
 

@@ -8,20 +8,24 @@
 #include "advisor/plan_board.h"
 
 /* What a pair costs as evidence. */
-#define COST_LINK 10     /* each link on the way */
-#define COST_SUSPECT 300 /* another suspect on the way */
-#define COST_RIVAL 3000  /* one that the test ought to tell apart */
+#define COST_LINK 50      /* each link on the way to a link … */
+#define COST_LINK_PORT 10 /* … and to a tx or rx */
+#define COST_SUSPECT 300  /* another suspect on the way */
+#define COST_RIVAL 3000   /* one that the test ought to tell apart */
 #define COST_RIVAL_ACK 1500
-#define COST_SEEN 60     /* per time a far end was used already … */
-#define SEEN_MOST 8      /* … as far as it makes a difference */
-#define COST_FOREIGN 20 /* a link that leaves a router of somebody else */
-#define COST_NARROW 400 /* a link too narrow to show what is asked about */
+#define COST_SEEN 15      /* per time a node was used already for a link … */
+#define COST_SEEN_PORT 60 /* … and a far end for a tx or rx … */
+#define SEEN_MOST 6       /* … as far as it makes a difference */
+#define COST_FOREIGN 20   /* a link that leaves a router of somebody else */
+#define COST_NARROW 400   /* a link too narrow to show what is asked about */
 
+#define NEAR_LINKS 3   /* on a way that tells much */
 #define OTHERS_MOST 48 /* far ends of a tx or rx that are looked at */
 #define PAIRS_MOST (TAUT_PLAN_PICK * TAUT_PLAN_PICK)
 
 struct pair {
     uint32_t from, to; /* numbers in b->router */
+    uint32_t dst;      /* endpoint, where routes depend on it; else NONE */
     uint32_t cost;
 };
 
@@ -47,12 +51,12 @@ static uint32_t mark_cost(uint8_t mark)
 static uint32_t links_cost(const struct taut_board *b, uint32_t c)
 {
     const struct taut_graph *g = b->g;
-    uint32_t cost = 0;
+    uint32_t each = c < 2 * g->endpoints ? COST_LINK_PORT : COST_LINK, cost = 0;
 
     for (uint32_t i = 1; i + 1 < b->way.n; i++) {
         uint32_t on = b->way.c[i] & ~TAUT_PLAN_UNSURE;
         uint32_t from = g->from[on - 2 * g->endpoints];
-        cost += on == c ? 0 : COST_LINK + mark_cost(b->mark[on]);
+        cost += on == c ? 0 : each + mark_cost(b->mark[on]);
         cost += b->local[from] == 0 ? COST_FOREIGN : 0;
         cost += g->capacity[on] < b->r.good * g->capacity[c] ? COST_NARROW : 0;
     }
@@ -64,12 +68,13 @@ static uint32_t ends_cost(const struct taut_board *b, uint32_t src,
 {
     uint32_t tx = taut_graph_tx(src), rx = taut_graph_rx(dst), n = b->g->nodes;
     uint32_t at_src = b->seen[src % n], at_dst = b->seen[dst % n];
+    uint32_t each = c < 2 * b->g->endpoints ? COST_SEEN_PORT : COST_SEEN;
 
     at_src = at_src < SEEN_MOST ? at_src : SEEN_MOST;
     at_dst = at_dst < SEEN_MOST ? at_dst : SEEN_MOST;
 
-    return (tx == c ? 0 : mark_cost(b->mark[tx]) + COST_SEEN * at_src) +
-           (rx == c ? 0 : mark_cost(b->mark[rx]) + COST_SEEN * at_dst);
+    return (tx == c ? 0 : mark_cost(b->mark[tx]) + each * at_src) +
+           (rx == c ? 0 : mark_cost(b->mark[rx]) + each * at_dst);
 }
 
 /* Acknowledgements that meet a rival leave the tie where it is. */
@@ -87,6 +92,23 @@ static uint32_t ack_cost(struct taut_board *b, uint32_t src, uint32_t dst)
 
 /* ---- candidates ---- */
 
+/* A pair of routers whose way to 'dst' takes link c. */
+static uint32_t add_pair(struct taut_board *b, uint32_t c, uint32_t from,
+                         uint32_t to, uint32_t dst, struct pair *list)
+{
+    uint32_t src = b->ep[b->first[from]];
+    bool by_dst = b->g->engine->by_destination;
+
+    if (!taut_board_way(b, src, dst, &b->way) || !is_on(&b->way, c) ||
+        taut_board_is_long(b))
+        return 0;
+    list[0] = (struct pair){.from = from,
+                            .to = to,
+                            .dst = by_dst ? dst : TAUT_GRAPH_NONE,
+                            .cost = links_cost(b, c) + ack_cost(b, src, dst)};
+    return 1;
+}
+
 /* Pairs of routers whose way takes link c. */
 static uint32_t link_pairs(struct taut_board *b, uint32_t c,
                            const struct taut_plan_pick *p, struct pair *list)
@@ -95,15 +117,11 @@ static uint32_t link_pairs(struct taut_board *b, uint32_t c,
 
     for (uint32_t i = 0; i < p->n_up; i++)
         for (uint32_t k = 0; k < p->n_down; k++) {
-            uint32_t from = p->up[i], to = p->down[k];
-            uint32_t src = b->ep[b->first[from]], dst = b->ep[b->first[to]];
-            if (from == to || !taut_board_way(b, src, dst, &b->way) ||
-                !is_on(&b->way, c))
-                continue;
-            list[n++] =
-                (struct pair){.from = from,
-                              .to = to,
-                              .cost = links_cost(b, c) + ack_cost(b, src, dst)};
+            uint32_t to = p->down[k], e = b->first[to];
+            uint32_t last =
+                b->g->engine->by_destination ? b->first[to + 1] : e + 1;
+            for (; p->up[i] != to && e < last && n < PAIRS_MOST; e++)
+                n += add_pair(b, c, p->up[i], to, b->ep[e], &list[n]);
         }
     return n;
 }
@@ -137,12 +155,15 @@ static uint32_t port_pairs(struct taut_board *b, uint32_t c, struct pair *list)
     for (uint32_t i = 0; i < m; i++) {
         uint32_t far = b->ep[b->first[to[i]]];
         if (to[i] == own) {
-            list[n++] = (struct pair){.from = own, .to = own};
+            list[n++] =
+                (struct pair){.from = own, .to = own, .dst = TAUT_GRAPH_NONE};
         } else if (taut_board_way(b, sends ? e : far, sends ? far : e,
-                                  &b->way)) {
+                                  &b->way) &&
+                   !taut_board_is_long(b)) {
             list[n++] = (struct pair){
                 .from = sends ? own : to[i],
                 .to = sends ? to[i] : own,
+                .dst = TAUT_GRAPH_NONE,
                 .cost = links_cost(b, c) +
                         ack_cost(b, sends ? e : far, sends ? far : e)};
         }
@@ -165,10 +186,12 @@ static struct choice cheapest(const struct taut_board *b, uint32_t c,
             for (uint32_t k = b->first[list[i].to];
                  k < b->first[list[i].to + 1]; k++) {
                 uint32_t src = b->ep[j], dst = b->ep[k];
+                bool is_dst =
+                    list[i].dst == TAUT_GRAPH_NONE || list[i].dst == dst;
                 bool is_it = c >= 2 * b->g->endpoints ||
                              ((c & 1) == 0 ? src : dst) == c / 2;
                 uint32_t cost = list[i].cost + ends_cost(b, src, dst, c);
-                if (is_it && src != dst && cost < best.cost)
+                if (is_it && is_dst && src != dst && cost < best.cost)
                     best = (struct choice){src, dst, cost};
             }
     }
@@ -221,10 +244,6 @@ static bool lay_pair(struct taut_board *b, const struct taut_plan_want *w,
     uint32_t n =
         companions(b, w->c, t, taut_board_senders(b, x->src, x->dst, w->c));
     int p = taut_board_place_group(b, t, n, 0, true);
-    if (p < 0 && n > 1) {
-        n = 1;
-        p = taut_board_place(b, t, 0, true);
-    }
     if (p < 0)
         return false;
     if (w->streams > 1) {
@@ -276,74 +295,49 @@ static uint32_t candidates(struct taut_board *b, uint32_t c, struct pair *list)
     return 0;
 }
 
-int taut_board_confirm(struct taut_board *b, const struct taut_plan_want *w)
+/* Over a long way nearly every test meets somebody: one at a time. */
+static bool is_far(struct taut_board *b, const struct taut_plan_want *w,
+                   const struct choice *x)
+{
+    return w->c >= 2 * b->g->endpoints &&
+           taut_board_way(b, x->src, x->dst, &b->way) &&
+           b->way.n > NEAR_LINKS + 2;
+}
+
+/* What makes sense of a test over links: anchors for its ends, and a look at
+ * the neighbourhood of each router on the way. */
+static void lay_beside(struct taut_board *b, const struct taut_plan_want *w,
+                       const struct choice *x)
+{
+    if (w->around == 0 || w->c < 2 * b->g->endpoints)
+        return;
+    lay_anchor(b, x->src, true);
+    lay_anchor(b, x->dst, false);
+    taut_board_around(b, x->src, x->dst, w);
+}
+
+int taut_board_confirm(struct taut_board *b, const struct taut_plan_want *want)
 {
     struct pair list[PAIRS_MOST];
-    uint32_t n = candidates(b, w->c, list), laid = 0, tries = 0;
+    struct taut_plan_want w = *want;
+    uint32_t n = candidates(b, w.c, list), laid = 0, tries = 0;
 
-    while (n > 0 && laid < w->pairs && tries++ < 4 * w->pairs) {
-        struct choice x = cheapest(b, w->c, list, n);
+    while (n > 0 && laid < w.pairs && tries++ < 4 * w.pairs) {
+        struct choice x = cheapest(b, w.c, list, n);
         if (x.cost == UINT32_MAX)
             break;
-        bool ok = lay_pair(b, w, &x);
+        if (w.around > 0 && is_far(b, &w, &x))
+            w.pairs = 1;
+        bool ok = lay_pair(b, &w, &x);
         /* where there was no room, others are tried first */
         note_seen(b, x.src, ok ? 1 : 3);
         note_seen(b, x.dst, ok ? 1 : 3);
         if (!ok)
             continue;
         laid++;
-        if (w->around > 0 && w->c >= 2 * b->g->endpoints) {
-            lay_anchor(b, x.src, true);
-            lay_anchor(b, x.dst, false);
-        }
-        if (w->around > 0)
-            taut_board_around(b, b->g->at[x.src], b->g->at[x.dst], w->c,
-                              w->flows, w->around);
+        lay_beside(b, &w, &x);
         if (b->r.first_only)
             break;
     }
     return (int)laid;
-}
-
-/* ---- surroundings ---- */
-
-static bool lay_near(struct taut_board *b, uint32_t r, uint32_t s, uint32_t l,
-                     uint32_t c, uint32_t flows)
-{
-    uint32_t from = b->local[r], to = b->local[s];
-
-    if (from == 0 || to == 0 || taut_graph_link(b->g, l) == c)
-        return false;
-    for (uint32_t j = b->first[from - 1]; j < b->first[from]; j++)
-        for (uint32_t k = b->first[to - 1]; k < b->first[to]; k++) {
-            struct taut_plan_test t = {.src = b->ep[j],
-                                       .dst = b->ep[k],
-                                       .confirms = TAUT_GRAPH_NONE,
-                                       .kind = TAUT_PLAN_SURROUND,
-                                       .flows = (uint8_t)flows,
-                                       .streams = 1};
-            /* what this plan has asked already need not be asked again */
-            if (b->cov->asked[taut_graph_link(b->g, l)] >= b->r.now)
-                return true;
-            if (taut_board_place(b, &t, 0, true) >= 0)
-                return true;
-        }
-    return false;
-}
-
-uint32_t taut_board_around(struct taut_board *b, uint32_t r, uint32_t s,
-                           uint32_t c, uint32_t flows, uint32_t n)
-{
-    const struct taut_graph *g = b->g;
-    uint32_t at[2] = {r, s}, laid = 0;
-
-    for (uint32_t i = 0; i < 2 && r != s; i++) {
-        for (uint32_t k = g->out_first[at[i]];
-             k < g->out_first[at[i] + 1] && laid < n; k++)
-            laid += lay_near(b, at[i], g->to[g->out[k]], g->out[k], c, flows);
-        for (uint32_t k = g->in_first[at[i]];
-             k < g->in_first[at[i] + 1] && laid < n; k++)
-            laid += lay_near(b, g->from[g->in[k]], at[i], g->in[k], c, flows);
-    }
-    return laid;
 }

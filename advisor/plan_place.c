@@ -71,9 +71,9 @@ bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
 uint32_t taut_board_senders(const struct taut_board *b, uint32_t src,
                             uint32_t dst, uint32_t c)
 {
-    double ends = fmin(b->g->capacity[taut_graph_tx(src)],
-                       b->g->capacity[taut_graph_rx(dst)]);
-    double need = b->r.good * b->g->capacity[c];
+    double tx = b->g->capacity[taut_graph_tx(src)];
+    double rx = b->g->capacity[taut_graph_rx(dst)];
+    double ends = tx < rx ? tx : rx, need = b->r.good * b->g->capacity[c];
 
     if (c < 2 * b->g->endpoints || ends >= need || ends <= 0)
         return 1;

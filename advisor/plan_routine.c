@@ -10,14 +10,18 @@
 
 #define LINE_MOST 32   /* links that a straight line is followed */
 #define FEW_ROUTERS 8  /* all pairs of so few are looked at */
-#define SOME_PAIRS 2   /* pairs across the plan per router of more */
+#define SOME_PAIRS 1   /* pairs across the plan per router of more */
 #define MANY_PAIRS 6   /* where routers have no neighbours with nodes */
+#define LEG_MOST 4     /* links up to a corner */
+#define ARM_MOST 4     /* and after it */
+#define CORNERS 3      /* ways round one that are looked at */
 #define PER_LINK 0.05  /* by how much a longer way is put off */
 #define MOST_STALE 3e6 /* s; what is older is as old */
 
 struct candidate {
     double key;        /* bigger first */
     uint32_t from, to; /* numbers in b->router */
+    uint32_t dst;      /* endpoint, where routes depend on it; else NONE */
     uint32_t number;
     uint32_t port; /* of its router, by which the way begins */
     uint8_t kind;
@@ -35,11 +39,13 @@ struct list {
 static double shown_at(const struct taut_board *b, uint32_t c, bool is_shown)
 {
     const struct taut_coverage *v = b->cov;
-    double asked = v->asked[c] - (b->r.fresh_s - b->r.retry_s);
+    double at = taut_coverage_well(v, c), asked = v->asked[c];
 
     if (is_shown)
-        return fmax(taut_coverage_well(v, c), asked);
-    return fmax(fmax(taut_coverage_well(v, c), v->asked[c]), v->crossed[c]);
+        asked -= b->r.fresh_s - b->r.retry_s;
+    else if (v->crossed[c] > asked)
+        asked = v->crossed[c];
+    return asked > at ? asked : at;
 }
 
 /* The time of the stalest component on b->way for n senders. */
@@ -91,6 +97,8 @@ static uint32_t senders_for(const struct taut_board *b, uint32_t from,
     uint32_t most = count_at(b, from) < count_at(b, to) ? count_at(b, from)
                                                         : count_at(b, to);
 
+    if (most == 1)
+        return 1;
     for (uint32_t i = 1; i + 1 < b->way.n; i++) {
         uint32_t k =
             taut_board_senders(b, src, dst, b->way.c[i] & ~TAUT_PLAN_UNSURE);
@@ -112,12 +120,19 @@ static void consider(struct taut_board *b, struct list *l, uint32_t from,
     struct candidate c = {.from = from,
                           .to = to,
                           .port = port,
+                          .dst = TAUT_GRAPH_NONE,
                           .kind = (uint8_t)kind,
                           .senders = 1};
 
-    if (!taut_board_way(b, b->ep[b->first[from]], b->ep[b->first[to]], &b->way))
+    uint32_t dst = b->ep[b->first[to]];
+    if (b->g->engine->by_destination)
+        c.dst = dst =
+            b->ep[b->first[to] + taut_board_random(b, count_at(b, to))];
+    if (!taut_board_way(b, b->ep[b->first[from]], dst, &b->way) ||
+        taut_board_is_long(b))
         return;
-    c.senders = (uint8_t)senders_for(b, from, to);
+    if (c.dst == TAUT_GRAPH_NONE)
+        c.senders = (uint8_t)senders_for(b, from, to);
     double age = b->r.now - stalest(b, c.senders, with_ends(b, from, to));
     if (age <= b->r.fresh_s)
         return;
@@ -138,6 +153,7 @@ static void anchors_of(struct taut_board *b, struct list *l, uint32_t i)
         struct candidate c = {.from = i,
                               .to = k,
                               .kind = TAUT_PLAN_ANCHOR,
+                              .dst = TAUT_GRAPH_NONE,
                               .senders = 1,
                               .key = fmin(age, MOST_STALE)};
         if (age > b->r.fresh_s)
@@ -145,15 +161,66 @@ static void anchors_of(struct taut_board *b, struct list *l, uint32_t i)
     }
 }
 
-/* The nearest router of the plan straight on from link 'l'. */
-static uint32_t straight_on(const struct taut_board *b, uint32_t l)
+/* The nearest router of the plan straight on from link 'l'; *is_due when a
+ * link on the way there may be. */
+static uint32_t straight_on(const struct taut_board *b, uint32_t l,
+                            bool *is_due)
 {
+    const struct taut_graph *g = b->g;
+
+    *is_due = false;
     for (uint32_t k = 0; k < LINE_MOST && l != TAUT_GRAPH_NONE; k++) {
+        double at = shown_at(b, taut_graph_link(g, l), true);
+        *is_due = *is_due || b->r.now - at > b->r.fresh_s;
+        if (b->local[g->to[l]] != 0)
+            return b->local[g->to[l]] - 1;
+        l = b->next[l];
+    }
+    return TAUT_GRAPH_NONE;
+}
+
+static bool is_link_due(const struct taut_board *b, uint32_t l)
+{
+    return b->r.now - shown_at(b, taut_graph_link(b->g, l), true) >
+           b->r.fresh_s;
+}
+
+/* The nearest router of the plan straight on from link l, of so few links. */
+static uint32_t arm(const struct taut_board *b, uint32_t l)
+{
+    for (uint32_t k = 0; k < ARM_MOST && l != TAUT_GRAPH_NONE; k++) {
         if (b->local[b->g->to[l]] != 0)
             return b->local[b->g->to[l]] - 1;
         l = b->next[l];
     }
     return TAUT_GRAPH_NONE;
+}
+
+/* Where nobody is straight on over link l, there may be somebody round a
+ * corner; which of the ways there a route takes, consider() sees. */
+static void round_corners(struct taut_board *b, struct list *l, uint32_t i,
+                          uint32_t link, uint32_t port)
+{
+    const struct taut_graph *g = b->g;
+    uint32_t found = 0;
+
+    for (uint32_t k = 0; k < LEG_MOST && link != TAUT_GRAPH_NONE; k++) {
+        uint32_t r = g->to[link];
+        if (b->local[r] != 0 || !is_link_due(b, link))
+            return;
+        for (uint32_t j = g->out_first[r]; j < g->out_first[r + 1]; j++) {
+            uint32_t to =
+                g->out[j] == b->next[link] || g->out[j] == g->back[link]
+                    ? TAUT_GRAPH_NONE
+                    : arm(b, g->out[j]);
+            if (to == TAUT_GRAPH_NONE || to == i)
+                continue;
+            consider(b, l, i, to, port, TAUT_PLAN_REACH);
+            if (++found == CORNERS)
+                return;
+        }
+        link = b->next[link];
+    }
 }
 
 static void neighbours_of(struct taut_board *b, struct list *l, uint32_t i)
@@ -162,10 +229,15 @@ static void neighbours_of(struct taut_board *b, struct list *l, uint32_t i)
     uint32_t r = b->router[i], found = 0;
 
     for (uint32_t k = g->out_first[r]; k < g->out_first[r + 1]; k++) {
-        uint32_t link = g->out[k], to = straight_on(b, link);
+        bool is_due;
+        uint32_t link = g->out[k], to = straight_on(b, link, &is_due);
+        if (to != i && (to == TAUT_GRAPH_NONE || b->router[to] != g->to[link]))
+            round_corners(b, l, i, link, k - g->out_first[r] + 1);
         if (to == TAUT_GRAPH_NONE || to == i)
             continue;
         found++;
+        if (!is_due && !with_ends(b, i, to))
+            continue;
         consider(b, l, i, to, k - g->out_first[r] + 1,
                  b->router[to] == g->to[link] ? TAUT_PLAN_NEIGHBOUR
                                               : TAUT_PLAN_REACH);
@@ -226,7 +298,9 @@ static bool choose_ends(const struct taut_board *b, uint32_t p,
 {
     for (uint32_t k = 0; k < c->senders; k++) {
         t[k].src = free_end(b, p, c->from, true, t, k);
-        t[k].dst = free_end(b, p, c->to, false, t, k);
+        t[k].dst = c->dst != TAUT_GRAPH_NONE
+                       ? c->dst
+                       : free_end(b, p, c->to, false, t, k);
         if (t[k].src == TAUT_GRAPH_NONE || t[k].dst == TAUT_GRAPH_NONE)
             return false;
     }
@@ -277,6 +351,8 @@ static bool lay(struct taut_board *b, const struct candidate *c,
                                    .kind = c->kind,
                                    .flows = 1,
                                    .streams = 1};
+    if (c->dst != TAUT_GRAPH_NONE)
+        t[0].dst = c->dst;
     if (is_anchor) {
         uint32_t n = count_at(b, c->from);
         t[0].src = b->ep[b->first[c->from] + c->to];

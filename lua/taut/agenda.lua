@@ -1,35 +1,76 @@
 --- What plans are asked to decide, and which nodes an idle cycle calls for.
 local loop = require "taut.loop"
+local plan = require "taut.plan"
 
 local agenda = {}
 
-local IDLE_WIDTH = 12 -- nodes besides the suspect's own that an idle cycle calls for
-local STALE = 16      -- components an idle cycle tests because nothing else reached them
+local HELPERS = 12    -- nodes that an idle cycle calls for, for each component it wants tested
+local STALE = 32      -- components an idle cycle tests because nothing else reached them
+local LOOK_AGAIN_S = 5 -- hundreds of idle nodes ask within a few seconds
 
---- Suspects; in idle cycles also what is slow already (it may be well again) and what no test
--- has reached for `coverage_h`.
-function agenda.wanted(d, purpose)
-   local now = loop.time()
-   local list = d.diagnosis:wanted(now)
-   if purpose ~= "idle" then
-      return list
+local function add(list, has, c)
+   if not has[c] then
+      has[c] = true
+      list[#list + 1] = { component = c, tied = {}, seen = {}, tests = 1 }
    end
+end
+
+-- What is slow already may be well again.
+local function add_decided(d, list, has)
    for c, k in pairs(d.diagnosis.comp) do
       if k.state == "slow" or k.state == "failed" then
-         list[#list + 1] = { component = c, tied = {}, seen = {}, tests = 1 }
+         add(list, has, c)
       end
    end
+end
+
+-- What no test has reached for `coverage_h`: some at a time, since not all can be reached by the
+-- nodes that are idle now.
+local function add_stale(d, list, has, now)
    local oldest = now - d.conf.checks.coverage_h * 3600
-   if d.started_at < oldest then
-      local stale = 0
-      for c = 1, #d.topo.components do
-         if d.coverage:last(c) < oldest and stale < STALE then
-            stale = stale + 1
-            list[#list + 1] = { component = c, tied = {}, seen = {}, tests = 1 }
-         end
+   if d.started_at >= oldest then
+      return
+   end
+   local found = d.coverage:stale(oldest, d.stale_from or 1, STALE)
+   d.stale_from = #found == STALE and found[STALE] + 1 or 1
+   for _, c in ipairs(found) do
+      if d.topo:is_there(c) then
+         add(list, has, c)
       end
    end
-   return list
+end
+
+-- Nobody can say for each of hundreds of HELLOs anew what an idle cycle is about.
+local function remembered(d, name, now, fn)
+   local kept = d[name]
+   if not kept or now - kept.at > LOOK_AGAIN_S or now < kept.at then
+      kept = { at = now, value = fn() }
+      d[name] = kept
+   end
+   return kept.value
+end
+
+local function idle_wants(d, list, has, now)
+   return remembered(d, "idle_wants", now, function()
+      add_decided(d, list, has)
+      add_stale(d, list, has, now)
+      return list
+   end)
+end
+
+--- Suspects and what somebody marked (`taut verify`); in idle cycles also what is slow already and
+-- what no test has reached for `coverage_h`.
+function agenda.wanted(d, purpose)
+   local now, has = loop.time(), {}
+   local list = d.diagnosis:wanted(now)
+   for _, w in ipairs(list) do
+      has[w.component] = true
+   end
+   for _, w in ipairs(d.marks and d.marks:wanted(now, has) or {}) do
+      has[w.component] = true
+      list[#list + 1] = w
+   end
+   return purpose == "idle" and idle_wants(d, list, has, now) or list
 end
 
 local function is_idle(d, n)
@@ -39,34 +80,51 @@ local function is_idle(d, n)
       and (node.state == "idle" or node.drain)
 end
 
---- Nodes that an idle cycle waits for: for each suspect those at its ends and the
--- idle ones nearest to them.  A drained node serves only to test itself.
-function agenda.idle_nodes(d)
-   local topo, set = d.topo, {}
-   for _, w in ipairs(agenda.wanted(d, "idle")) do
-      local ends, near = topo:near(w.component), {}
-      for n = 1, #topo.nodes do
-         if is_idle(d, n) then
-            near[#near + 1] = { n = n, hops = topo:hops(ends[1], n) +
-               (ends[2] and topo:hops(ends[#ends], n) or 0) + 2 * (w.seen[n] or 0) }
-         end
-      end
-      table.sort(near, function(a, b)
-         return a.hops < b.hops or a.hops == b.hops and a.n < b.n
-      end)
-      for _, n in ipairs(topo:ends(w.component)) do
-         set[n] = is_idle(d, n) or nil
-      end
-      for i = 1, math.min(#near, IDLE_WIDTH) do
-         set[near[i].n] = true
-      end
+--- Nodes that could take part in an idle cycle, ascending.  A drained node serves only to test
+-- itself.
+local function idle_now(d)
+   local list = {}
+   for n = 1, #d.topo.nodes do
+      list[#list + 1] = is_idle(d, n) and n or nil
    end
+   return list
+end
+
+local function sorted(set)
    local list = {}
    for n in pairs(set) do
       list[#list + 1] = n
    end
    table.sort(list)
    return list
+end
+
+-- Of the nodes in `nodes`, those that tests of `list` want.
+local function helpers(d, nodes, list)
+   local components = {}
+   for i, w in ipairs(list) do
+      components[i] = w.component
+   end
+   return sorted(plan.helpers({ topology = d.topo, coverage = d.coverage, nodes = nodes },
+      components, HELPERS))
+end
+
+--- Nodes that an idle cycle waits for: for each component it wants tested the idle ones that can,
+-- the nearest first.
+function agenda.idle_nodes(d)
+   return remembered(d, "idle_called", loop.time(), function()
+      return helpers(d, idle_now(d), agenda.wanted(d, "idle"))
+   end)
+end
+
+--- Free nodes on which a job would test component c: for `taut verify --now`.
+-- @return array of node numbers, ascending; fewer than two cannot
+function agenda.verify_nodes(d, c)
+   local free = {}
+   for n, name in ipairs(d.topo.nodes) do
+      free[#free + 1] = d.cluster:is_free(name) and n or nil
+   end
+   return helpers(d, free, { { component = c } })
 end
 
 return agenda

@@ -123,6 +123,13 @@ local settings = {
       link_time = { 0.001, or_off(number(1e-6, 1)) },
       coverage_h = { 24, number(0.01, 1e4) },
       confirm_streams = { 4, number(2, 16, true) },
+      fresh_h = { 2, number(0, 1e4) },
+      retry_h = { 1, number(0, 1e4) },
+      quiet_ms = { 140, number(10, 5000, true) },
+      longest = { 8, number(0, 1000, true) },
+      senders = { 2, number(1, 8, true) },
+      around = { 2, number(0, 8, true) },
+      duplex = { false, flag },
       max_conns = { 8192, number(16, 1e6, true) },
    },
    survey = {

@@ -23,6 +23,7 @@ local query = require "taut.query"
 local rendezvous = require "taut.rendezvous"
 local survey = require "taut.survey"
 local sys = require "taut.sys"
+local verify = require "taut.verify"
 
 local daemon = {}
 
@@ -68,6 +69,7 @@ local function build(d)
    d.diagnosis = diagnose.new(d.topo, conf.diagnosis)
    d.diagnosis:tell(d.coverage)
    d.measures, d.standing = {}, {}
+   d.marks = verify.new()
    d.events = events.new(d)
    d.journal.on_observations = function(list) d.events:stored(list) end
    d.next_test = function()

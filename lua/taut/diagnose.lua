@@ -10,10 +10,11 @@
 local around = require "taut.diagnose.around"
 local busy = require "taut.diagnose.busy"
 local evidence = require "taut.evidence"
-local judge = require "taut.judge"
 local restore = require "taut.diagnose.restore"
+local sane = require "taut.diagnose.sane"
 local settle = require "taut.diagnose.settle"
 local wants = require "taut.diagnose.wants"
+local whole = require "taut.diagnose.whole"
 local words = require "taut.diagnose.words"
 
 local diagnose = {}
@@ -22,6 +23,7 @@ Diagnosis.__index = Diagnosis
 
 Diagnosis.wants, Diagnosis.wanted = wants.wants, wants.wanted
 Diagnosis.watched = wants.watched
+Diagnosis.part_of = whole.part_of
 Diagnosis.remark, Diagnosis.reasoning = words.remark, words.reasoning
 
 -- A component as it looks to the engine; the fields of `component`.
@@ -43,13 +45,18 @@ local function glance(self, c)
       and self.evidence:tested(c) > -math.huge and fresh(self, c) or nil
 end
 
+local function engine_of(topo, s)
+   return evidence.new(topo.graph, s, around.groups(topo), around.classes(topo))
+end
+
 --- `comp` of a diagnosis: what is known by component; pairs() visits those that were suspected,
 -- judged or asked for.
 -- @param topo topology
 -- @param s the `diagnosis` section of the configuration
 function diagnose.new(topo, s)
    local self = setmetatable({ topo = topo, s = s, suspects = {}, want_of = {}, version = 0,
-      epoch = topo.epoch, evidence = evidence.new(topo.graph, s, around.groups(topo)) }, Diagnosis)
+      epoch = topo.epoch, evidence = engine_of(topo, s) }, Diagnosis)
+   sane.begin(self)
    self.comp = setmetatable({}, { __index = function(_, c) return glance(self, c) end })
    -- what the engine knows of a component reads like a field of it
    self.engine_fields = {
@@ -71,7 +78,7 @@ function Diagnosis:tell(coverage)
 end
 
 --- The low tests of a component since it was last cleared, oldest first: { id, event, job, time,
--- src, dst, src_name, dst_name, bw_Bps, expected_Bps, ratio, share, flows, streams, quiet_s, on … }.
+-- src, dst, src_name, dst_name, bw_Bps, expected_Bps, ratio, share, flows, streams, quiet_s, on }.
 function Diagnosis:run(c)
    local list = self.evidence:run(c)
    for _, t in ipairs(list) do
@@ -90,7 +97,7 @@ function Diagnosis:reload(topo, s)
    end
    local old = self.evidence
    self.topo, self.epoch = topo, topo.epoch
-   self.evidence = evidence.new(topo.graph, s, around.groups(topo))
+   self.evidence = engine_of(topo, s)
    if self.coverage then
       self:tell(self.coverage)
    end
@@ -140,6 +147,7 @@ end
 --- Judge components anew, and all suspects when one of them was named.
 -- @return array of changes { component, from, to, state, time, left }
 function Diagnosis:judge(list, now)
+   whole.review(self, now)
    return settle.all(self, list, now)
 end
 
@@ -155,14 +163,6 @@ function Diagnosis:observe_event(o)
    return self:judge(touched, o.time)
 end
 
-local function evidence_of(tests)
-   local list = {}
-   for _, t in ipairs(tests) do
-      list[#list + 1] = judge.is_evidence(t) and t or nil
-   end
-   return list
-end
-
 --- Take in the tests of one event (a check or an idle cycle) as judge.lua left them.
 -- @param tests array of judged tests with id, event (number) and time (seconds); those that are no
 --   evidence are left out
@@ -171,7 +171,7 @@ end
 --   or confirmations changed
 function Diagnosis:observe(tests, now)
    follow_routes(self)
-   tests = evidence_of(tests)
+   tests = sane.filter(self, tests, now)
    local set = {}
    if #tests == 0 then
       return {}, set

@@ -236,6 +236,7 @@ function findings.take(d, s)
       return
    end
    judge_session(d, s)
+   d.marks:note(s.tests, loop.time())
    store_counters(d, s)
    local names = {}
    for i, n in ipairs(s.wanted) do

@@ -74,21 +74,27 @@ local function mark(kept, list)
    kept.marked, kept.version, kept.count = list, list.version, #list
 end
 
--- Lay out the tests that decide about what is wanted.
+-- Lay out the tests that decide about one component.
+local function decide(board, w, kind, o)
+   if w.after and w.after > o.now then
+      return 0
+   end
+   local seen = w.seen
+   if type(seen) == "function" then
+      seen = seen(w)
+   end
+   return board:confirm(w.component or w.c, w.tests or w.pairs or o.pairs, o.streams, o.flows,
+      o.around, kind, w.rivals or w.tied and keys(w.tied), seen)
+end
+
+-- The same for all of a list that the plan's nodes can test.
 -- @param o { streams =, flows =, around =, pairs =, first_only =, now = }
--- @return pairs laid out
 local function confirm(board, list, kind, o)
-   local laid = 0
-   for _, w in ipairs(list) do
-      if not w.after or w.after <= o.now then
-         laid = laid + board:confirm(w.component or w.c, w.tests or w.pairs or o.pairs, o.streams,
-            o.flows, o.around, kind, w.rivals or w.tied and keys(w.tied), w.seen)
-         if o.first_only and laid > 0 then
-            break
-         end
+   for _, i in ipairs(board:reached()) do
+      if decide(board, list[i], kind, o) > 0 and o.first_only then
+         return
       end
    end
-   return laid
 end
 
 local NOTHING = {}
@@ -105,9 +111,11 @@ local function lay_out(o)
    mark(kept, wanted)
    how.now, how.first_only = o.rules.now, o.rules.first_only
    confirm(board, wanted, "confirm", how)
-   if o.watched and #o.watched > 0 and not (how.first_only and board:count() > 0) then
-      confirm(board, o.watched, "watch", { streams = 1, flows = how.flows, around = 0, pairs = 1,
-         now = how.now, first_only = how.first_only })
+   for _, w in ipairs(o.watched or NOTHING) do
+      if not (how.first_only and board:count() > 0) then
+         decide(board, w, "watch", { streams = 1, flows = how.flows, around = 0, pairs = 1,
+            now = how.now })
+      end
    end
    if o.routine > 0 and not (how.first_only and board:count() > 0) then
       board:routine(o.routine, how.set_flows)
@@ -126,18 +134,23 @@ local function share_links(t, n)
    t.through = t.shares
 end
 
+-- How many phases there are in so many milliseconds.
+local function phases_in(c, ms)
+   return math.max(0, (ms - (c.lead_ms or 10)) // ((c.test_ms or 25) + (c.gap_ms or 4)))
+end
+
 -- What make is asked, as lay_out wants it.
 local function question(o)
    local c = o.checks
-   local most = math.max(0, (o.budget_ms - c.lead_ms) // (c.test_ms + c.gap_ms))
-   local quiet = c.quiet_ms and math.max(0, (c.quiet_ms - c.lead_ms) // (c.test_ms + c.gap_ms))
-   local phases = math.min(most, MOST_PHASES)
+   local phases = math.min(phases_in(c, o.budget_ms), MOST_PHASES)
+   local quiet = c.quiet_ms and phases_in(c, c.quiet_ms)
    return { topology = o.topology, coverage = o.coverage, nodes = o.nodes, wanted = o.wanted,
       watched = o.routine ~= false and o.watched or nil,
       routine = o.routine == false and 0 or math.min(quiet or phases, phases),
       confirm = { streams = c.confirm_streams, flows = 1, around = c.around or 0, pairs = 1,
          set_flows = 1 },
-      rules = { phases = phases, senders = c.senders or 1, duplex = c.duplex, good = o.good or 0.75,
+      rules = { phases = phases, senders = c.senders or 1, duplex = c.duplex,
+         longest = c.longest, good = o.good or 0.75,
          first_only = o.first_only, test_s = c.test_ms / 1000, now = o.now,
          fresh_s = (c.fresh_h or 0) * 3600, retry_s = (c.retry_h or 0) * 3600,
          seed = o.seed or math.floor(o.now) } }
@@ -157,6 +170,7 @@ function plan.make(o)
    local phases, groups = {}, {}
    for _, t in ipairs(lay_out(question(o))) do
       t.route = o.topology:route(t.src, t.dst, nil, t.rail)
+      t.streams = t.streams or 1
       if t.senders then
          share_links(t, t.senders)
          local key = ("%d:%d>%d"):format(t.phase, o.topology:router(t.src, t.rail),
@@ -198,12 +212,30 @@ function plan.schedule(made, o, next_id)
    return list, at
 end
 
+--- Nodes that tests of some components want.
+-- @param o { topology, coverage, nodes = those there are, ascending }
+-- @param list of components
+-- @param most nodes per component, up to 64
+-- @return set of nodes
+function plan.helpers(o, list, most)
+   local board, set = board_of(o.topology, o.coverage).board, {}
+   board:begin(o.nodes, { good = 0.75 })
+   for _, c in ipairs(list) do
+      for _, n in ipairs(board:helpers(c, most)) do
+         set[n] = true
+      end
+   end
+   board:finish()
+   return set
+end
+
 ---------------------------------------------------------------- a planner
 
 --- A planner keeps what plans have in common; it measures time as its caller does, so that it runs
 -- as fast as a model of a machine lets it.
 -- @param o table: topology; coverage; checks: settings (senders, duplex, fresh_h, retry_h,
---   quiet_phases, idle_every_s, confirm_pairs, confirm_flows, around, set_flows);
+--   quiet_ms, confirm_streams, around of taut.lua; quiet_phases, idle_every_s, confirm_pairs,
+--   set_flows);
 --   wants: function() → array of { c =, rivals = array, seen =, after = seconds, pairs = }, the
 --   same table while nothing in it changed, or with another `version`
 function plan.planner(o)
@@ -215,12 +247,12 @@ end
 local function routine_phases(self, ask)
    local c = self.checks
    if ask.purpose == "idle" then
-      if ask.time - self.routine_at < (c.idle_every_s or 1800) then
+      if ask.time - self.routine_at < (c.idle_every_s or 7200) then
          return 0
       end
       self.routine_at = ask.time
    end
-   return math.min(ask.phases, c.quiet_phases or 3)
+   return math.min(ask.phases, c.quiet_phases or phases_in(c, c.quiet_ms or 140))
 end
 
 --- Plan one event.
@@ -230,12 +262,23 @@ function Planner:plan(ask)
    local c = self.checks
    return lay_out { topology = self.topology, coverage = self.coverage, nodes = ask.nodes,
       wanted = self.wants(), routine = routine_phases(self, ask),
-      confirm = { streams = 1, flows = c.confirm_flows or 4, around = c.around or 4,
+      confirm = { streams = 1, flows = c.confirm_streams or 4, around = c.around or 2,
          pairs = c.confirm_pairs or 3, set_flows = c.set_flows or 4 },
       rules = { phases = ask.phases, senders = c.senders or 2, duplex = c.duplex ~= false,
-         good = c.good or 0.75, test_s = 0.025, now = ask.time, fresh_s = (c.fresh_h or 6) * 3600,
+         longest = c.longest or 8,
+         good = c.good or 0.75, test_s = 0.025, now = ask.time, fresh_s = (c.fresh_h or 2) * 3600,
          retry_s = (c.retry_h or 1) * 3600,
          seed = (ask.job or 0) * 7919 + math.floor(ask.time) } }
+end
+
+--- Say what is to be tested from now on, instead of `wants`.
+-- @param list array as of wants, or of component numbers, the weightiest first
+function Planner:want(list)
+   local wanted = {}
+   for i, w in ipairs(list) do
+      wanted[i] = type(w) == "table" and w or { c = w }
+   end
+   self.wants = function() return wanted end
 end
 
 --- Take what was planned for cleared: for those who have no diagnosis that says so.

@@ -3,6 +3,7 @@
 -- Anybody may ask; jobs of others are hidden where slurm.conf's PrivateData says so.  Only root,
 -- SlurmUser and tautd's own user may change anything.
 local advice = require "taut.advice"
+local agenda = require "taut.agenda"
 local answers = require "taut.events.answers"
 local explain = require "taut.explain"
 local fabric_answers = require "taut.fabric.answers"
@@ -172,6 +173,36 @@ local function set_switch(d, value)
    return { switch = value }
 end
 
+---------------------------------------------------------------- tests on demand
+
+-- Mark a component for the next idle cycle, or look how far it is.
+local function verify(d, args, who, reply)
+   local c, now = d.topo.component_id[args.component or ""], loop.time()
+   if not c or not d.topo:is_there(c) then
+      return reply(nil, ("'%s' is no component of the topology"):format(tostring(args.component)))
+   end
+   local mark, why
+   if args.look then
+      mark, why = d.marks:get(c, now), "it is not marked"
+   elseif d.switch == "off" then
+      why = "checks are off"
+   else
+      mark, why = d.marks:add(c, who, now)
+   end
+   if not mark then
+      return reply(nil, ("%s: %s"):format(args.component, why))
+   end
+   local names = {}
+   for i, n in ipairs(args.now and agenda.verify_nodes(d, c) or {}) do
+      names[i] = d.topo.nodes[n]
+   end
+   reply { component = args.component, state = d.diagnosis:state(c), marked_at = mark.at,
+      marked_by = mark.who, good = mark.good, low = mark.low, void = mark.void,
+      best_Bps = mark.best, capacity_Bps = d.topo.capacity[c], done = mark.done_at ~= nil,
+      nodes = #names > 0 and hostlist.compress(names) or "", count = #names,
+      slurm_user = d.cluster.config and d.cluster.config.slurm_user }
+end
+
 ---------------------------------------------------------------- surveys
 
 -- Nodes of the topology on which a survey could start now.
@@ -237,6 +268,12 @@ local commands = {
    history = { false, function(d, args, _, _, reply) history.page(d, args, reply) end },
    partitions = { false, function(d, _, _, _, reply) history.partitions(d, reply) end },
    repair = { false, repair.answer },
+   verify = { true, function(d, args, who, _, reply)
+      if args.now then
+         return refreshed(d, reply, verify, d, args, who, reply)
+      end
+      verify(d, args, who, reply)
+   end },
    off = { true, function(d, _, _, _, reply) reply(set_switch(d, "off")) end },
    on = { true, function(d, _, _, _, reply) reply(set_switch(d, "on")) end },
    idle_nodes = { false, function(d, args, _, _, reply)

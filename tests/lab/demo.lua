@@ -14,6 +14,9 @@ topology = torus {
 
 checks = {
    link_time = false,     -- nobody else needs these links
+   fresh_h = 0,           -- every job is checked, however soon it follows
+   retry_h = 0,
+   quiet_ms = 5000,       -- as long as any
 }
 
 diagnosis = {
@@ -23,6 +26,7 @@ diagnosis = {
    slow_score = 8,        -- slow at half the weight of a real machine,
    slow_spells = 2,       -- seen in 2 spells
    spell_s = 10,          -- of 10 s,
+   busy_h = 0.01,         -- since nothing here stays busy for long,
    slow_low = 3,          -- with 3 confirming low ones …
    slow_far = 2,          -- … with 2 far ends
    confirm_span_h = 0,    -- no waiting

@@ -16,7 +16,7 @@ sim.checks = { test_ms = 25, gap_ms = 4, lead_ms = 10, confirm_streams = 4, budg
 --- The thresholds of the demo, so that few events decide.
 sim.quick = assert(config.diagnosis { suspect_low = 3, suspect_events = 2, suspect_score = 3,
    slow_low = 3, slow_far = 2, slow_score = 8, slow_spells = 2, spell_s = 5, confirm_span_h = 0,
-   reporters = 2, void_delay = 0.15 })
+   busy_h = 0.01, reporters = 2, void_delay = 0.15 })
 
 function sim.torus(dims, npr)
    local n = npr
@@ -61,10 +61,13 @@ function Sim:measure(tests)
       for i = 1, 8 do
          sub[i] = bw * 20e-3 / 8
       end
-      local r = { bytes = math.floor(bw * 20e-3), window_ns = 20000000, sub_bytes = sub }
+      local recv = { bytes = math.floor(bw * 20e-3), window_ns = 20000000, sub_bytes = sub }
+      local send = { bytes = recv.bytes, window_ns = recv.window_ns }
+      if self.lie then
+         self.lie(t, send, recv)
+      end
       t.event, t.time, t.job = self.event, self.now, self.event
-      judge.test(t, { bytes = r.bytes, window_ns = r.window_ns }, r, self.topo,
-         self.diagnosis.s)
+      judge.test(t, send, recv, self.topo, self.diagnosis.s)
    end
 end
 

@@ -1,5 +1,6 @@
 --- From runs to states: who becomes suspect, who is named, who is well again.
 local verdict = require "taut.diagnose.verdict"
+local whole = require "taut.diagnose.whole"
 
 local settle = {}
 
@@ -31,13 +32,16 @@ end
 --- The component is well, as far as is known.
 function settle.well(self, c, now, changes)
    local k = self:component(c)
-   k.tied, k.missing, k.asked, k.busy, k.confirmed = nil, nil, nil, 0, {}
+   k.tied, k.missing, k.asked, k.whole, k.busy, k.confirmed = nil, nil, nil, nil, 0, {}
    set_state(self, c, "ok", now, changes)
 end
 
 -- One component, as its run stands now.  Returns whether it was named.
 local function one(self, c, now, changes)
    local k, case = self:component(c), self.evidence:case(c)
+   if k.whole and not case then
+      self.evidence:name(c, 1)
+   end
    if self:is_decided(c) then
       if not case and k.good >= self.s.recover_good then
          self.evidence:name(c, 1)
@@ -60,9 +64,16 @@ local function one(self, c, now, changes)
    end
    self.version, self.want_of[c] = self.version + 1, nil -- what it wants tested has changed
    k.missing = verdict.missing(self, c, k, case, now)
-   local rivals = verdict.rivals(self, c, k, case)
+   local rivals = case.score >= self.s.slow_score / 2 and verdict.rivals(self, c, k, case) or {}
    k.tied = #rivals > 0 and rivals or nil
-   if k.missing or k.tied then
+   if k.missing then
+      return false
+   end
+   k.whole = whole.reason(self, c, now)
+   if k.tied and not k.whole then
+      return false
+   elseif k.whole then
+      self.evidence:name(c, math.min(1, case.best)) -- it explains its tests all the same
       return false
    end
    become_slow(self, c, k, case, now, changes)

@@ -2,8 +2,8 @@
 --
 -- A blade controller out of contact throttles by itself and cannot log it (M. Ezell, CUG 2013): all
 -- tests inside come out low at once, and neither counters nor logs speak against anything there.
-local cray = require "taut.topology.cray"
 local json = require "taut.json"
+local whole = require "taut.diagnose.whole"
 
 local throttle = {}
 
@@ -11,18 +11,6 @@ local NODES_MIN = 4    -- nodes with tests, before a group is a group
 local SHARE = 0.75     -- of them low at once
 local LOW_MIN = 2      -- low tests since the last that cleared
 local CLEAN_S = 86400  -- nothing spoke against a component for so long
-
-local function cabinet(name)
-   local p = cray.parse(name)
-   return p and ("cabinet c%d-%d"):format(p.column, p.row) or nil
-end
-
--- The group a node belongs to: its cabinet where that can be told, else its router (leaf).
-local function group_of(topo, n)
-   local r = topo:router(n)
-   return cabinet(topo.nodes[n]) or topo.layout and cabinet(topo.layout.cname(r))
-      or (topo.kind_name == "torus" and "router " or "leaf ") .. topo.router_name[r]
-end
 
 local function low(d, c)
    return d.diagnosis.evidence:low(c) >= LOW_MIN
@@ -57,7 +45,7 @@ local function check_links(groups, d, now)
    local topo = d.topo
    local of_router = {}
    for n in ipairs(topo.nodes) do
-      of_router[topo:router(n)] = groups[group_of(topo, n)]
+      of_router[topo:router(n)] = groups[whole.group_of(topo, n)]
    end
    local function check(c)
       local g = not d.events:is_clean(c, now, CLEAN_S) and of_router[topo:from(c)]
@@ -82,7 +70,7 @@ function throttle.find(d, now)
       return list -- nothing is low anywhere
    end
    for n in ipairs(d.topo.nodes) do
-      local name = group_of(d.topo, n)
+      local name = whole.group_of(d.topo, n)
       groups[name] = groups[name] or { group = name, tested = 0, low = 0, best = 0, clean = true }
       add_node(groups[name], d, n, now)
    end

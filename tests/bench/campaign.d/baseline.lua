@@ -11,6 +11,9 @@ local baseline = {}
 local Baseline = {}
 Baseline.__index = Baseline
 
+local WELL = 0.75     -- ratio from which a test counts as good in the plan
+local MOST_WANTS = 50 -- a plan has room for no more
+
 -- How many of a plan's own streams use each component in each phase.  Of a set one is taken, and
 -- nobody knows which.
 local function count_users(list)
@@ -93,9 +96,19 @@ local function changes_of(self, slow)
    return changes
 end
 
+-- What did well need not be tested again soon; the rest is.
+local function tell_plan(self, rows, now)
+   local well = {}
+   for _, r in ipairs(rows) do
+      well[#well + 1] = r.best >= WELL and r or nil
+   end
+   self.planner:touch(well, now)
+end
+
 function Baseline:observe(ask, tests, values)
-   self.planner:touch(tests, ask.time)
-   local slow = self.method.take(self, rows_of(self, tests, values), ask.time)
+   local rows = rows_of(self, tests, values)
+   tell_plan(self, rows, ask.time)
+   local slow = self.method.take(self, rows, ask.time)
    return slow and changes_of(self, slow) or {}
 end
 
@@ -111,7 +124,7 @@ end
 --- Ask the plan for more tests of these.
 -- @param list components, the most suspicious first
 function Baseline:wants(list)
-   self.planner:want(list)
+   self.planner:want(table.move(list, 1, math.min(#list, MOST_WANTS), 1, {}))
 end
 
 --- @param method the baseline

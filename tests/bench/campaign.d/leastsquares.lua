@@ -13,8 +13,8 @@ local leastsquares = {}
 -- Looked for by `campaign --tune --player leastsquares`, on seed 1001: see doc/campaign.md.
 leastsquares.tuned = { window_h = 12, lambda = 0.5, below = 0.6, fine = 0.9, paths = 3 }
 
-leastsquares.grid = { window_h = { 6, 24 }, lambda = { 0.1, 1 }, below = { 0.5, 0.7 },
-   fine = { 0.9 }, paths = { 3, 8 } }
+leastsquares.grid = { window_h = { 24 }, lambda = { 0.3, 1 }, below = { 0.5, 0.7 },
+   fine = { 0.9 }, paths = { 8 } }
 
 local EVERY_S = 3600 -- the problem is solved again
 local ROUNDS = 30    -- of the descent; it has settled long before

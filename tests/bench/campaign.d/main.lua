@@ -84,7 +84,9 @@ local function options()
    local i = 1
    while i <= #arg do
       local a = arg[i]
-      if a == "--trace" or a == "--trace-all" then
+      if a == "--tune" then
+         opt.tune = true
+      elseif a == "--trace" or a == "--trace-all" then
          opt.trace = { out = io.stdout, all = a == "--trace-all" }
       elseif a == "--pool" then
          opt.pool = table.move(arg, i + 1, #arg, 1, {})
@@ -115,9 +117,9 @@ local function world_of(seed)
       healthy_jobs = opt.warm, jobs = opt.jobs }
 end
 
-local function one(name, seed, results)
+local function one(name, seed, results, thresholds)
    local m, err = machine.load(opt.machine, opt.size, settings())
-   local make = players.make(name)
+   local make = players.make(name, thresholds)
    if not m or not make then
       fail("%s", err or ("player '%s' is not known"):format(name))
    end
@@ -135,7 +137,7 @@ local function one(name, seed, results)
          io.stderr:write(("%s, seed %d: %d jobs, %.0f h, %d verdicts, %d drains after %d s\n")
             :format(name, seed, r.jobs, r.hours, r.verdicts, r.drains, r.wall_s))
       end }
-   for i, line in ipairs(log) do
+   for i, line in ipairs(thresholds and {} or log) do
       if i > 20 and not opt.trace then
          print(("%s, seed %d: and %d lines more"):format(name, seed, #log - 20))
          break
@@ -144,6 +146,65 @@ local function one(name, seed, results)
    end
    save(result)
    collectgarbage()
+end
+
+-- All combinations of a grid { name = values, … }, in a fixed order.
+local function combinations(grid)
+   local names, list = {}, { {} }
+   for name in pairs(grid) do
+      names[#names + 1] = name
+   end
+   table.sort(names)
+   for _, name in ipairs(names) do
+      local more = {}
+      for _, had in ipairs(list) do
+         for _, value in ipairs(grid[name]) do
+            local c = { [name] = value }
+            for k, v in pairs(had) do
+               c[k] = v
+            end
+            more[#more + 1] = c
+         end
+      end
+      list = more
+   end
+   return list, names
+end
+
+-- The harmonic mean of recall and precision.
+local function merit(s)
+   local recall, precision = s.recalled / math.max(1, s.judged), s.right / math.max(1, s.verdicts)
+   return recall + precision > 0 and 2 * recall * precision / (recall + precision) or 0, recall,
+      precision
+end
+
+-- Look for a baseline's thresholds: one run for each combination of its grid.
+local function tune(name)
+   local _, method = players.make(name)
+   if not method then
+      fail("--tune is for a baseline, not for '%s'", name)
+   end
+   local best, words
+   local list, names = combinations(method.grid)
+   for _, thresholds in ipairs(list) do
+      local results, said = {}, {}
+      for _, seed in ipairs(opt.seeds) do
+         one(name, seed, results, thresholds)
+      end
+      for i, k in ipairs(names) do
+         said[i] = ("%s = %g"):format(k, thresholds[k])
+      end
+      local s = tally.add(results)
+      local value, recall, precision = merit(s)
+      print(("%s { %s }: recall %.3f of %d, precision %.4f of %d, together %.4f"):format(name,
+         table.concat(said, ", "), recall, s.judged, precision, s.verdicts, value))
+      io.stdout:flush()
+      if not best or value > best then
+         best, words = value, table.concat(said, ", ")
+      end
+   end
+   print(("%s: best on seed%s %s: { %s }"):format(name, #opt.seeds > 1 and "s" or "",
+      table.concat(opt.seeds, " "), words))
 end
 
 local function pool()
@@ -159,6 +220,13 @@ local function pool()
 end
 
 options()
+if opt.tune then
+   for _, name in ipairs(opt.player == "all" and table.move(players.names, 2, 4, 1, {})
+      or { opt.player }) do
+      tune(name)
+   end
+   return
+end
 local results = {}
 if opt.pool then
    results = pool()

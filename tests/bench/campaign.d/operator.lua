@@ -10,11 +10,22 @@ Operator.__index = Operator
 
 local LOOK_S = 3600
 
+-- The topology, but who is behind a component is looked for once: a baseline has hundreds of
+-- verdicts standing, and the policy asks for all of them whenever one changes.
+local function remembering(topo)
+   local known = {}
+   return setmetatable({ behind = function(_, c, left)
+      local key = c * 1000 + math.floor(left * 999)
+      known[key] = known[key] or topo:behind(c, left)
+      return known[key]
+   end }, { __index = topo })
+end
+
 --- @param topo topology
 -- @param s the `policy` section
 -- @param drain function(node number): carries it out
 function operator.new(topo, s, drain)
-   return setmetatable({ topo = topo, s = s, cluster = policy.cluster(topo),
+   return setmetatable({ topo = remembering(topo), s = s, cluster = policy.cluster(topo),
       history = policy.history(), standing = {}, waits = false, looked = 0, held = 0, stops = 0,
       carry_out = drain }, Operator)
 end
@@ -39,7 +50,7 @@ local function decide(self, now)
       end
       policy.note(self.history, a, now)
    end
-   self.waits = next(d.held) ~= nil
+   self.waits, self.changed = next(d.held) ~= nil, false
    self.held = self.held + (self.waits and 1 or 0)
 end
 
@@ -47,7 +58,7 @@ end
 -- @param v { state, left = share of its capacity, whole = text where a whole leaf is slow }
 function Operator:verdict(c, v, now)
    self.standing[c] = { state = v.state, left = v.left, whole = v.whole, since = now }
-   decide(self, now)
+   self.changed = true
 end
 
 --- It was taken back, or repaired and its nodes released.
@@ -65,13 +76,14 @@ function Operator:clear(c)
    end
 end
 
---- Time goes by: what was held back may be allowed now.
+--- Once an event: decide about what changed, and now and then about what was held back.
 function Operator:tick(now)
-   if now < self.looked + LOOK_S then
-      return
+   local look = now >= self.looked + LOOK_S
+   if look then
+      self.looked = now
+      look = policy.resume(self.history) or self.waits
    end
-   self.looked = now
-   if policy.resume(self.history) or self.waits then
+   if look or self.changed then
       decide(self, now)
    end
 end

@@ -6,17 +6,23 @@ local plan = require "taut.plan"
 local planning = {}
 
 --- @param machine of machine.load
--- @param diagnosis with wants() and, where it is Taut's own, evidence
--- @return planner: plan(ask) → tests, touch(tests, time)
-function planning.new(machine, diagnosis)
-   local times = coverage.new(false, #machine.topo.components)
-   local planner = plan.planner { topology = machine.topo, coverage = times,
-      checks = machine.checks, wants = diagnosis and diagnosis.wants and function()
-         return diagnosis:wants()
-      end }
-   if diagnosis and diagnosis.evidence then
-      times:follow(diagnosis.evidence)
-      planner.touch = function() end
+-- @param wants function() → what is to be tested (see taut.plan); nil: what `want` was told
+-- @return planner: plan(ask) → tests; its coverage is to be told what was seen well, by
+--   diagnosis:tell(coverage) or by touch(tests, time); without `wants` it has want(self, list of
+--   components, the most suspicious first), too
+function planning.new(machine, wants)
+   local told = { version = 0 }
+   -- in this world a node sends and receives at once
+   local checks = setmetatable({ duplex = true }, { __index = machine.conf.checks })
+   local planner = plan.planner { topology = machine.topo, checks = checks,
+      wants = wants or function() return told end,
+      coverage = coverage.new(false, #machine.topo.components) }
+   function planner.want(_, list)
+      local entries = { version = told.version + 1 }
+      for i, c in ipairs(list) do
+         entries[i] = { c = c, want = "confirm" }
+      end
+      told = entries
    end
    return planner
 end

@@ -126,10 +126,10 @@ local function fault_of(run, c)
 end
 
 local function fault_text(run, f, now)
+   local since = f.counts and ("for %.1f h"):format((now - f.deadline + DAY) / 3600) or "not"
    return ("%s left %.3f, %.1f h old, counts %s, %d exposing tests, %d events, %d far ends, %d in "
-      .. "common"):format(run.world.m.name[f.component], f.left, (now - f.since) / 3600, f.counts and
-         ("for %.1f h"):format((now - f.deadline + DAY) / 3600) or "not", f.tests, f.events,
-         f.n_far, f.n_common or -1)
+      .. "common"):format(run.world.m.name[f.component], f.left, (now - f.since) / 3600, since,
+      f.tests, f.events, f.n_far, f.n_common or -1)
 end
 
 function Trace:say(run, what, c, now, more)
@@ -144,7 +144,8 @@ function Trace:verdict(run, change, now)
    if f and not f.named and slow(change.state) then
       local late = f.counts and now > f.deadline
       if late or self.all then
-         self:say(run, late and "LATE" or "right", c, now, "\n   fault: " .. fault_text(run, f, now))
+         self:say(run, late and "LATE" or "right", c, now,
+            "\n   fault: " .. fault_text(run, f, now))
       end
    elseif not f and slow(change.state) then
       local near = {}
@@ -202,6 +203,7 @@ local function result(run, o, score)
       node_verdicts = run.n.node_verdicts, drains = run.n.drains, drains_held = run.operator.held,
       policy_stops = run.operator.stops }
    for name, value in pairs(score) do
+      name = name == "tests" and "flows" or name -- each flow of a test is one for the world
       counts[name] = value
    end
    return counts
@@ -216,8 +218,8 @@ function play.run(o)
    o.world.machine = o.machine.world
    -- the player never sees the world; with --trace we do
    local w = (o.trace and world.referee or world.new)(o.world)
-   local run = { jobs = 0, hours = 0, world = w, topo = o.machine.topo, slow = {}, events = 0, tests = 0, cpu_s = 0,
-      plan_s = 0, world_s = 0, of = { job = 0, idle = 0 }, began = os.time(),
+   local run = { jobs = 0, hours = 0, world = w, topo = o.machine.topo, slow = {}, events = 0,
+      tests = 0, cpu_s = 0, plan_s = 0, world_s = 0, of = { job = 0, idle = 0 }, began = os.time(),
       n = { verdicts = 0, node_verdicts = 0, drains = 0 }, trace = tracer(o.trace) }
    local site = o.trace and { nodes = w.m.nodes, names = w.m.name, capacity_Bps = w.m.cap }
       or w:machine()

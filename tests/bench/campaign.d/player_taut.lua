@@ -12,7 +12,7 @@ function Taut:plan(ask)
 end
 
 function Taut:observe(ask, tests, values)
-   self.planner:touch(tests, ask.time)
+
    return self.diagnosis:observe_event { tests = tests, values = values, time = ask.time,
       event = ask.event, purpose = ask.purpose }
 end
@@ -57,7 +57,9 @@ end
 --- @param machine of machine.load
 function taut.new(machine)
    local diagnosis = diagnose.new(machine.topo, machine.conf.diagnosis)
-   return setmetatable({ diagnosis = diagnosis, planner = planning.new(machine, diagnosis) }, Taut)
+   local planner = planning.new(machine, function() return diagnosis:wants() end)
+   diagnosis:tell(planner.coverage)
+   return setmetatable({ diagnosis = diagnosis, planner = planner }, Taut)
 end
 
 return taut

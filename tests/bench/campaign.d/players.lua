@@ -20,8 +20,6 @@ function players.make(name, thresholds)
       end, method
    elseif name == "taut" then
       return require "player_taut".new
-   elseif name == "standin" then
-      return require "standin".new
    end
    return nil
 end

@@ -6,9 +6,9 @@ local world = require "world"
 local tally = {}
 
 local SUMS = { "faults", "counting", "judged", "recalled", "named", "exact", "two", "never", "old",
-   "reached", "verdicts", "right", "drains", "false_drains", "jobs", "tests", "disturbed", "hours",
-   "events", "job_tests", "idle_tests", "cpu_s", "plan_s", "world_s", "wall_s", "node_verdicts",
-   "drains_held", "policy_stops" }
+   "reached", "verdicts", "right", "drains", "false_drains", "jobs", "tests", "flows", "disturbed",
+   "hours", "events", "job_tests", "idle_tests", "cpu_s", "plan_s", "world_s", "wall_s",
+   "node_verdicts", "drains_held", "policy_stops" }
 
 --- One result from those of several runs of one player in one kind of world.
 function tally.add(list)
@@ -87,20 +87,21 @@ function tally.print(s)
       ("%d faults at once"):format(s.at_once), #s.seeds > 1 and "s" or "",
       table.concat(s.seeds, " "), s.unfinished > 0 and
       (" (%d not at their end)"):format(s.unfinished) or ""))
-   print(("   %d jobs, %.0f hours, %d tests (%d of jobs, %d of idle nodes)"):format(s.jobs, s.hours,
-      s.tests, s.job_tests, s.idle_tests))
+   print(("   %d jobs, %.0f hours, %d tests (%d of jobs, %d of idle nodes) with %d flows"):format(
+      s.jobs, s.hours, s.tests, s.job_tests, s.idle_tests, s.flows))
    if s.healthy then
       print_healthy(s)
    else
       print(("   %d faults, %d counted, %d given up uncounted"):format(s.faults, s.counting,
          s.never))
       print_rates(s)
-      print(("   to the name: %d jobs of the machine (90 %%: %d), %d events that crossed it (90 %%: "
-         .. "%d)"):format(at(s.jobs_to_name, 0.5), at(s.jobs_to_name, 0.9), at(s.events_to_name, 0.5),
-         at(s.events_to_name, 0.9)))
+      print(("   to the name: %d jobs of the machine (90 %%: %d), %d events that crossed it (90 %%:"
+         .. " %d)"):format(at(s.jobs_to_name, 0.5), at(s.jobs_to_name, 0.9),
+         at(s.events_to_name, 0.5), at(s.events_to_name, 0.9)))
    end
    print(("   drains %d (held back %d times, policy stopped %d), false %d: of jobs at most %.2g "
-      .. "(95 %%)"):format(s.drains, s.drains_held, s.policy_stops, s.false_drains, world.wilson(s.false_drains, s.jobs, true)))
+      .. "(95 %%)"):format(s.drains, s.drains_held, s.policy_stops,
+      s.false_drains, world.wilson(s.false_drains, s.jobs, true)))
    print(("   its processor time %.1f s (plan %.1f), %.2f us a test; the world's %.1f s; all in %d "
       .. "s; %d MB with the world"):format(s.cpu_s, s.plan_s, 1e6 * share(s.cpu_s, s.tests),
       s.world_s, s.wall_s, s.peak_kb // 1000))

@@ -12,10 +12,10 @@ local threshold = {}
 threshold.tuned = { below = 0.75, times = 4, partners = 3 }
 
 -- What tuning tries: all combinations.
-threshold.grid = { below = { 0.5, 0.75, 0.9 }, times = { 1, 4, 16 }, partners = { 2, 4 } }
+threshold.grid = { below = { 0.5, 0.7 }, times = { 4, 16 }, partners = { 3 } }
 
 function threshold.new(b)
-   b.pair, b.link, b.port = {}, {}, {}
+   b.pair, b.link, b.port, b.open = {}, {}, {}, {}
 end
 
 -- Mean of the last `times` results under a key; nil as long as there are fewer.
@@ -55,8 +55,19 @@ local function is_poor_port(b, c)
    return k and k.partners >= b.s.partners and k.poor == k.partners
 end
 
+-- Links that are poor so far, but not measured often enough: the lowest numbers first, as a list of
+-- TopoBW's is sorted.
+local function ask_for(b)
+   local list = {}
+   for c in pairs(b.open) do
+      list[#list + 1] = c
+   end
+   table.sort(list)
+   b:wants(list)
+end
+
 function threshold.take(b, rows)
-   local slow, wants = {}, {}
+   local slow = {}
    for c, left in pairs(b.slow) do
       slow[c] = left
    end
@@ -73,12 +84,13 @@ function threshold.take(b, rows)
          if of_link then
             slow[link] = of_link < b.s.below and not is_poor_port(b, tx) and not is_poor_port(b, rx)
                and of_link or nil
-         elseif r.mean < b.s.below then
-            wants[#wants + 1] = link
+            b.open[link] = nil
+         else
+            b.open[link] = r.mean < b.s.below or nil
          end
       end
    end
-   b:wants(wants)
+   ask_for(b)
    return slow
 end
 

@@ -11,8 +11,7 @@ local votes = {}
 -- Looked for by `campaign --tune --player votes`, on seed 1001: see doc/campaign.md.
 votes.tuned = { bad = 0.75, epoch_h = 6, share = 0.001, least = 4 }
 
-votes.grid = { bad = { 0.75 }, epoch_h = { 1, 6, 24 }, share = { 0.01, 0.001, 0.0001 },
-   least = { 0, 4 } }
+votes.grid = { bad = { 0.75 }, epoch_h = { 6, 24 }, share = { 0.001, 0.0003 }, least = { 8 } }
 
 function votes.new(b)
    b.flows, b.ends = {}, 0
@@ -42,6 +41,20 @@ local function most(count)
    return best, n
 end
 
+-- Those below the threshold that come nearest to it: to be tested more.
+local function next_ones(b, count)
+   local list = {}
+   for c, v in pairs(count) do
+      if v > 1 then
+         list[#list + 1] = c
+      end
+   end
+   table.sort(list, function(p, q)
+      return count[p] > count[q] or count[p] == count[q] and p < q
+   end)
+   b:wants(list)
+end
+
 -- Of each component, the flows that may have used it.
 local function flows_of(flows, count, least)
    local by = {}
@@ -59,7 +72,7 @@ local function flows_of(flows, count, least)
 end
 
 local function ranking(b)
-   local count, slow, wants = {}, {}, {}
+   local count, slow = {}, {}
    for _, f in ipairs(b.flows) do
       vote(count, f, 1)
    end
@@ -68,8 +81,7 @@ local function ranking(b)
    while true do
       local c, n = most(count)
       if not c or n < least or n <= 0 then
-         wants[1] = c
-         b:wants(wants)
+         next_ones(b, count)
          return slow
       end
       local left, taken = 0, 0

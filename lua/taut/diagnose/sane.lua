@@ -1,0 +1,85 @@
+--- Which tests may speak at all: evidence of this machine, of now, once.
+local judge = require "taut.judge"
+
+local sane = {}
+
+local AHEAD_S = 120   -- a clock that is set back makes tests come from the future
+local KEPT = 20000    -- test ids remembered, so that nothing counts twice
+
+-- Did the test take the way that is in force now?
+local function same_way(self, t)
+   if self.topo.epoch == 1 or not t.route then
+      return true
+   end
+   local now = self.topo:route(t.src, t.dst, nil, t.rail)
+   if not now or #now ~= #t.route then
+      return false
+   end
+   for i, stage in ipairs(now) do
+      if stage ~= t.route[i] then
+         return false
+      end
+   end
+   return true
+end
+
+local function is_node(self, n)
+   return math.type(n) == "integer" and self.topo.nodes[n] ~= nil
+end
+
+-- Why a test is left out, or nil.
+local function refused(self, t, now)
+   if not is_node(self, t.src) or not is_node(self, t.dst) or t.src == t.dst then
+      return "of unknown nodes"
+   elseif t.confirms and not self.topo.components[t.confirms] then
+      return "of unknown components"
+   elseif t.time and not (type(t.time) == "number" and math.abs(t.time) < 1e15) then
+      return "without a time"
+   elseif t.time and t.time > now + AHEAD_S then
+      return "from the future"
+   elseif t.time and t.time < now - self.s.forget_days * 86400 then
+      return "too old"
+   elseif t.id and (math.type(t.id) ~= "integer" or self.taken[t.id]) then
+      return "twice"
+   elseif not same_way(self, t) then
+      return "of another epoch"
+   end
+   return nil
+end
+
+-- Two generations of ids: the older one is dropped when the younger is full.
+local function note_id(self, id)
+   if self.taken_n >= KEPT then
+      self.taken_before, self.taken, self.taken_n = self.taken, {}, 0
+      setmetatable(self.taken, { __index = setmetatable(self.taken_before, nil) })
+   end
+   rawset(self.taken, id, true)
+   self.taken_n = self.taken_n + 1
+end
+
+--- What the diagnosis remembers for it.
+function sane.begin(self)
+   self.taken, self.taken_n, self.refused = {}, 0, {}
+end
+
+--- The tests of an event that are evidence.
+-- Counts in self.refused why others are not.
+function sane.filter(self, tests, now)
+   local list = {}
+   for _, t in ipairs(tests) do
+      if judge.is_evidence(t) then
+         local why = refused(self, t, now)
+         if why then
+            self.refused[why] = (self.refused[why] or 0) + 1
+         else
+            list[#list + 1] = t
+            if t.id then
+               note_id(self, t.id)
+            end
+         end
+      end
+   end
+   return list
+end
+
+return sane

@@ -1,0 +1,146 @@
+--- What is slow as a whole: nobody in it is to blame for it alone.
+--
+-- A leaf or a cabinet whose nodes are all low at once is throttled or has a contended uplink; a
+-- class of components of which most are low at once had a change of driver, firmware or routing;
+-- nodes that never did better, and all do alike, are of a kind that no configuration tells of.
+local cray = require "taut.topology.cray"
+
+local whole = {}
+
+local DAY = 86400
+local LOW_MIN = 2 -- low tests since the last that cleared
+
+local function cabinet(name)
+   local p = cray.parse(name)
+   return p and ("cabinet c%d-%d"):format(p.column, p.row) or nil
+end
+
+--- The group a node belongs to: its cabinet where that can be told, else its router (leaf).
+function whole.group_of(topo, n)
+   local r = topo:router(n)
+   return cabinet(topo.nodes[n]) or topo.layout and cabinet(topo.layout.cname(r))
+      or (topo.kind_name == "torus" and "router " or "leaf ") .. topo.router_name[r]
+end
+
+-- Nodes by group, made once.
+local function members(self, group)
+   if self.groups_of ~= self.topo then
+      self.groups_of, self.groups = self.topo, {}
+      for n in ipairs(self.topo.nodes) do
+         local name = whole.group_of(self.topo, n)
+         self.groups[name] = self.groups[name] or {}
+         table.insert(self.groups[name], n)
+      end
+   end
+   return self.groups[group]
+end
+
+-- Is the component of node n that corresponds to c low?
+local function is_low(self, c, n)
+   local own, rail = self.topo:node_of(c)
+   local other = c + 2 * (n - own)
+   return self.evidence:low(other) >= LOW_MIN, self.evidence:tested(other) > -math.huge, rail
+end
+
+-- The group of a node's tx or rx, when nearly all in it are low.
+local function slow_group(self, c)
+   local s, name = self.s, whole.group_of(self.topo, (self.topo:node_of(c)))
+   local tested, low = 0, 0
+   for _, n in ipairs(members(self, name)) do
+      local yes, was = is_low(self, c, n)
+      tested, low = tested + (was and 1 or 0), low + (yes and 1 or 0)
+   end
+   if tested >= s.group_nodes and low >= s.group_share * tested then
+      return ("%s is slow as a whole: %d of %d nodes"):format(name, low, tested)
+   end
+   return nil
+end
+
+-- Most of the components of one class at once.
+local function change(self, c, n)
+   local s = self.s
+   if n.tested >= s.machine_least and n.low >= s.machine_share * n.tested then
+      return ("%d of %d components of class %s are low at once: something changed everywhere")
+         :format(n.low, n.tested, self.topo:class(c))
+   end
+   return nil
+end
+
+-- Only of nodes: links are made as configured, and one that was never seen well is one that no
+-- test has reached on a quiet day.
+local function new_kind(self, c, n)
+   local s = self.s
+   if self.topo:node_of(c) and self.evidence:cleared(c) == -math.huge
+      and n.alike >= s.new_least then
+      return ("%d components of class %s never did better than this: a new kind?"):format(n.alike,
+         self.topo:class(c))
+   end
+   return nil
+end
+
+--- Why a component is not to be named for itself, in words; nil when it is.
+-- Sets self.machine_wide when all of the machine has changed.
+function whole.reason(self, c, now)
+   local n = self.evidence:census(c, now - DAY, self.s.ceiling)
+   local text = change(self, c, n)
+   if text then
+      self.machine_wide, self.machine_wide_at, self.machine_wide_of = text, now, c
+      return text
+   end
+   return self.topo:node_of(c) and slow_group(self, c) or new_kind(self, c, n)
+end
+
+--- Is the machine-wide change over?  Looked at every few minutes.
+function whole.review(self, now)
+   if not self.machine_wide or now - self.machine_wide_at < 300 then
+      return
+   end
+   self.machine_wide_at = now
+   local c = self.machine_wide_of
+   if not change(self, c, self.evidence:census(c, now - DAY, self.s.ceiling)) then
+      self.machine_wide = nil
+   end
+end
+
+---------------------------------------------------------------- verdicts that belong together
+
+local function decided(self, list)
+   local n = 0
+   for _, c in ipairs(list) do
+      n = n + (self:is_decided(c) and 1 or 0)
+   end
+   return n == #list and n > 1
+end
+
+-- All links of a router, both ways.
+local function links_of(topo, r)
+   local list = topo:links_of(r)
+   for i = 1, #list do
+      list[#list + 1] = topo:opposite(list[i])
+   end
+   return list
+end
+
+--- What a slow component is a part of: "node", "router", "cable" or "bundle", and all of its parts;
+-- nil when it stands for itself.
+function whole.part_of(self, c)
+   local topo = self.topo
+   if topo:node_of(c) then
+      local both = { c, topo:opposite(c) }
+      return decided(self, both) and "node" or nil, both
+   end
+   for _, r in ipairs { topo:from(c), topo:to(c) } do
+      local all = links_of(topo, r)
+      if #all > 2 and decided(self, all) then
+         return "router", all, topo.router_name[r]
+      end
+   end
+   local parallel = topo:links_between(topo:from(c), topo:to(c))
+   if decided(self, parallel) then
+      return "bundle", parallel
+   end
+   local both = { c, topo:opposite(c) }
+   return decided(self, both) and "cable" or nil, both
+end
+
+return whole
