@@ -225,6 +225,9 @@ function Act:release(name, who, fn)
       -- slurmctld, just started, gives a node back and calls that an error
       local is_back = d and reply and reply.why == "not drained"
       if err then
+         if d then
+            d.asked_by = who -- should slurmctld have done it all the same
+         end
          return fn(nil, err)
       elseif not reply.done and not is_back then
          return fn(nil, ("%s: %s"):format(name, reply.why))
@@ -240,10 +243,12 @@ function Act:release(name, who, fn)
 end
 
 local function given_back(self, name, d)
+   local who = d.asked_by or "administrator"
    self:unwant(name)
-   self:record { action = "resumed", node = name, component = d.component, who = "administrator",
-      reason = d.reason, result = "seen" }
-   sys.log("notice", ("%s was resumed by an administrator"):format(name))
+   self:record { action = d.asked_by and "release" or "resumed", node = name,
+      component = d.component, who = who, reason = d.reason, result = "seen" }
+   sys.log("notice", d.asked_by and ("released %s (%s)"):format(name, who)
+      or ("%s was resumed by an administrator"):format(name))
    self.on_released(name, d)
 end
 

@@ -209,6 +209,7 @@ local function want(o, h, d, name, v, stopped)
          verdict = v, times = times, forever = s.flapping and times >= s.flapping or nil }
       d.taken[name] = true
       d.o.history.asked[name] = true
+      limits.took(d.o, name)
    end
 end
 
@@ -258,7 +259,7 @@ function policy.decide(o)
    for name in pairs(h.asked) do
       asked[name] = true
    end
-   d.o = setmetatable({ history = setmetatable({ asked = asked }, { __index = h }) },
+   d.o = setmetatable({ usable = {}, history = setmetatable({ asked = asked }, { __index = h }) },
       { __index = o })
    if o.settings.flapping_days then
       h.drains = without_old(h.drains, o.now - math.max(3600, o.settings.flapping_days * DAY))

@@ -7,12 +7,10 @@ local agenda = require "taut.agenda"
 local answers = require "taut.events.answers"
 local explain = require "taut.explain"
 local fabric_answers = require "taut.fabric.answers"
-local history = require "taut.history"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
-local policy_state = require "taut.policy.state"
-local repair = require "taut.repair"
+local policy_answers = require "taut.policy.answers"
 local sys = require "taut.sys"
 local throttle = require "taut.events.throttle"
 
@@ -150,20 +148,6 @@ local function release(d, args, who, reply)
    end)
 end
 
-local function set_mode(d, mode, who)
-   if mode == "resume" then
-      local any = d.act:resume(who)
-      d.cluster:refresh()
-      return { resumed = any }
-   end
-   d:set("mode", mode)
-   d.act:record { action = "mode " .. mode, who = who }
-   sys.log("notice", "policy: mode is " .. mode)
-   d.act.alerted = {}
-   d.cluster:refresh()
-   return { mode = mode, stopped = d.act.history.stopped and d.act.history.stopped.why }
-end
-
 local function set_switch(d, value)
    d:set("switch", value)
    sys.log("notice", "checks are " .. value)
@@ -257,17 +241,6 @@ local commands = {
    end },
    fabric = { false, function(d, args, _, uid, reply) fabric(d, args, uid, reply) end },
    release = { true, function(d, args, who, _, reply) release(d, args, who, reply) end },
-   policy = { true, function(d, args, who, _, reply)
-      if args.mode ~= "enable" and args.mode ~= "observe" and args.mode ~= "resume" then
-         return reply(nil, "policy: expected enable, observe or resume")
-      end
-      reply(set_mode(d, args.mode, who))
-   end },
-   policy_state = { false, function(d, _, _, _, reply) reply(policy_state(d)) end },
-   log = { false, function(d, args, _, _, reply) history.log(d, args, reply) end },
-   history = { false, function(d, args, _, _, reply) history.page(d, args, reply) end },
-   partitions = { false, function(d, _, _, _, reply) history.partitions(d, reply) end },
-   repair = { false, repair.answer },
    verify = { true, function(d, args, who, _, reply)
       if args.now then
          return refreshed(d, reply, verify, d, args, who, reply)
@@ -287,6 +260,10 @@ local commands = {
       reply(ok and { taken = d.conf.path }, err)
    end },
 }
+
+for name, command in pairs(policy_answers) do
+   commands[name] = command
+end
 
 --- Answer one request.
 -- @param d the daemon

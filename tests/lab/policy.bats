@@ -148,8 +148,10 @@ narrow() {
     says tautd 'Slurm answers again'
     log_has 'drain failed +n1'
     log_has 'drain +n1'
-    wait_until 10 lab exec taut release n1
-    is_drained ""
+    # slurmctld may still wait for the node, call that an error, and do it
+    lab exec taut release n1 || true
+    wait_until 20 is_drained ""
+    wait_until 20 log_has 'release +n1 +.root'
 }
 
 @test "many verdicts at once: the circuit breaker" {
@@ -262,7 +264,7 @@ END
     wait_until 20 is_drained "n1 n6"
     begin 'cap_nodes = 8, per_hour = false,
         measure = function(v) return v.nonsense.more end' r1.0.0/X+ n1/tx
-    wait_until 10 eval "lab exec taut status | grep -q 'taut.lua:[0-9]*: .*nonsense'"
+    wait_until 10 eval "lab exec taut status | grep -q 'taut.lua:[0-9]*: attempt to index'"
     sleep 2
     nothing_drained
 }

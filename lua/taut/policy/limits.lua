@@ -110,14 +110,31 @@ local function head_of(cluster, partition)
    return nil
 end
 
+-- Usable nodes of a partition, counted once for each decision.
+local function usable_in(o, partition, drained)
+   local n = o.usable[partition]
+   if not n then
+      n = 0
+      for _, m in ipairs(o.cluster.partitions[partition] or {}) do
+         n = n + (o.cluster:is_usable(m) and not drained[m] and 1 or 0)
+      end
+      o.usable[partition] = n
+   end
+   return n
+end
+
+--- A node was just decided to be drained.
+function limits.took(o, name)
+   for _, p in ipairs(o.cluster.nodes[name].partitions or {}) do
+      o.usable[p] = o.usable[p] and o.usable[p] - 1
+   end
+end
+
 -- Would the job at the head of a queue no longer fit?
 local function capability_reason(s, node, o, drained)
    for _, p in ipairs(node.partitions or {}) do
       local head = setting(s, p, "capability_hold") and head_of(o.cluster, p)
-      local usable = 0
-      for _, m in ipairs(head and o.cluster.partitions[p] or {}) do
-         usable = usable + (o.cluster:is_usable(m) and not drained[m] and 1 or 0)
-      end
+      local usable = head and usable_in(o, p, drained) or 0
       local need = head and head.num_nodes or 0
       if head and usable - 1 < need and usable >= need then
          return ("capability_hold: job %d, at the head of the queue, needs %d of %d usable nodes")
@@ -180,7 +197,7 @@ end
 --- What keeps a node from being drained now; nil when nothing does.
 -- @param name node
 -- @param v the verdict, with `name`
--- @param o what policy.decide was given
+-- @param o what policy.decide was given, and `usable`, an empty table for each decision
 -- @param drained map node → drains of ours that stand, that Slurm was asked for, or just decided
 -- @return why; and, where it is a cap that was reached, its name
 function limits.held_back(name, v, o, drained)
