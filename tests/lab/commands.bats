@@ -129,6 +129,15 @@ fits() {
     lab exec taut status | grep -q '^mode  *observe'
     is_json policy enable
     [ "$(json 'print(d.mode)')" = enable ]
+    [ "$(lab exec taut policy resume)" = "nothing was stopped" ]
+    fits policy
+    is_json policy
+    [ "$(json 'print(d.mode, d.partitions[1].name, d.partitions[1].cap)')" = $'enable\tbatch\t4' ]
+    is_json policy log
+    [ "$(json 'print(d.actions[1].action, d.actions[2].action)')" = $'mode enable\tmode observe' ]
+    is_json policy --replay 1
+    [ "$(json 'print(d.sums.drains)')" = 0 ]
+    is_json repair n1
     run lab exec taut off
     [ "$output" = "checks are off" ]
     lab exec taut status | grep -q '^checks  *off'
@@ -148,7 +157,8 @@ fits() {
     local command
     for command in '' nonsense 'status --nonsense' 'links x' 'explain' \
         'explain n1 --job 3' 'explain --job x' 'explain --job' 'advise' \
-        'advise -N x' 'advise -N 2 --top x' 'release' 'release n1 n2' 'policy' \
+        'advise -N x' 'advise -N 2 --top x' 'release' 'release n1 n2' \
+        'policy --replay 0' 'policy --replay x' 'repair' 'repair n1 --release' \
         'policy maybe' 'config' 'config nonsense' 'off now' 'topology' \
         'topology route n0'; do
         # shellcheck disable=SC2086
@@ -161,7 +171,8 @@ fits() {
 @test "what cannot be done: status 1, one message" {
     local command
     for command in 'explain n99' 'explain r9.9.9/X+' 'explain --job 99999' 'advise -N 9' \
-        'advise -N 0' 'advise -N 2 -p nowhere' 'release n99' \
+        'advise -N 0' 'advise -N 2 -p nowhere' 'release n99' 'repair n99' \
+        'policy --replay 1 --set cap=1' 'policy --replay 1 -f /nonexistent' \
         '--socket /nonexistent status' 'config check /nonexistent' 'topology show n99' \
         'topology behind n99/tx' 'topology show -m /nonexistent'; do
         # shellcheck disable=SC2086
