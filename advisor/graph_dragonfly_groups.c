@@ -14,8 +14,6 @@ static size_t cell(const struct taut_groups *x, uint32_t a, uint32_t b)
 
 void taut_groups_fini(struct taut_groups *x)
 {
-    free(x->out);
-    free(x->in);
     free(x->share);
     free(x->is_open);
     free(x->detour);
@@ -40,7 +38,7 @@ static void share_out(struct taut_groups *x, size_t p)
 }
 
 int taut_groups_init(struct taut_groups *x, const struct taut_dragonfly *d,
-                     const struct taut_graph *g)
+                     const struct taut_graph *g, double *room)
 {
     size_t pairs = (size_t)d->groups * d->groups;
     size_t ends = (size_t)g->routers * d->groups;
@@ -48,12 +46,12 @@ int taut_groups_init(struct taut_groups *x, const struct taut_dragonfly *d,
     *x = (struct taut_groups){
         .d = d,
         .g = g,
-        .out = calloc(ends, sizeof(*x->out)),
-        .in = calloc(ends, sizeof(*x->in)),
+        .out = room,
+        .in = room + ends,
         .share = calloc((size_t)d->pair_first[pairs] + 1, sizeof(*x->share)),
         .is_open = calloc(pairs, sizeof(*x->is_open)),
         .detour = calloc(pairs, sizeof(*x->detour))};
-    if (!x->out || !x->in || !x->share || !x->is_open || !x->detour) {
+    if (!x->share || !x->is_open || !x->detour) {
         taut_groups_fini(x);
         errno = ENOMEM;
         return -1;

@@ -22,9 +22,10 @@ struct taut_groups {
     double *detour; /* [groups * groups] over each other group that will do */
 };
 
-/* Returns 0, or -1 with errno ENOMEM. */
+/*   room  [2 * routers * groups] all 0, for 'out' and 'in'; the caller's
+ * Returns 0, or -1 with errno ENOMEM. */
 int taut_groups_init(struct taut_groups *x, const struct taut_dragonfly *d,
-                     const struct taut_graph *g);
+                     const struct taut_graph *g, double *room);
 void taut_groups_fini(struct taut_groups *x);
 
 /* What router r sends to group 'to' (or s gets from group 'from'). */

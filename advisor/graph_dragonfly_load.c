@@ -13,15 +13,18 @@
 #include "advisor/graph_dragonfly_groups.h"
 
 #define FAR TAUT_DRAGONFLY_FAR
+#define MOST_SPARE ((size_t)32 << 20) /* bytes kept between calls */
 
 struct job {
     const struct taut_dragonfly *d;
     const struct taut_graph *g;
     double *load;    /* [links] */
-    double *demand;  /* like d->dist */
+    double *room;    /* see room_size() */
+    double *demand;  /* like d->dist; in 'room' */
     double *moved;   /* [groups * groups] adaptive: goes over other groups */
     double *between; /* [groups * groups] of routes that are alike */
     struct taut_groups groups;
+    bool failed; /* out of memory */
     struct taut_route route;
 };
 
@@ -68,6 +71,10 @@ static int spread_all(struct job *j)
         taut_groups_spread(&j->groups, j->between, j->moved, j->load,
                            j->demand) < 0)
         return -1;
+    if (j->failed) {
+        errno = ENOMEM;
+        return -1;
+    }
     for (uint32_t r = 0; r < j->g->routers; r++) {
         uint32_t k = d->group[r];
         for (uint32_t i = d->group_first[k]; i < d->group_first[k + 1]; i++) {
@@ -89,6 +96,10 @@ static bool add_route(struct job *j, enum taut_dragonfly_mode mode, uint32_t r,
     struct taut_dragonfly_way way = {mode, 1, TAUT_DRAGONFLY_WHOLE};
     struct taut_route *t = &j->route;
 
+    if (t->link == NULL && taut_route_init(t, j->g) < 0) {
+        j->failed = true;
+        return false;
+    }
     if (taut_dragonfly_route_by(j->d, j->g, &way, r, s, t) < 0)
         return false;
     for (uint32_t i = 0; i < t->entries; i++)
@@ -222,9 +233,43 @@ static bool add_pair(struct job *j, uint32_t r, uint32_t s, double amount)
     return true;
 }
 
+static size_t demand_cells(const struct job *j)
+{
+    const struct taut_dragonfly *d = j->d;
+    uint32_t last = j->g->routers - 1, k = d->group[last];
+
+    return d->dist_first[last] + d->group_first[k + 1] - d->group_first[k];
+}
+
+/* 'demand', then what taut_groups_init wants. */
+static size_t room_size(const struct job *j)
+{
+    return demand_cells(j) + 2 * (size_t)j->g->routers * j->d->groups;
+}
+
+static double *take_room(const struct job *j)
+{
+    double *room = atomic_exchange(&j->d->spare->room, NULL);
+
+    return room != NULL ? room : calloc(room_size(j), sizeof(*room));
+}
+
+/* Keep it for the next, unless it is large or somebody else's is there. */
+static void give_room(const struct job *j)
+{
+    size_t n = room_size(j);
+
+    if (j->room != NULL && n <= MOST_SPARE / sizeof(*j->room)) {
+        memset(j->room, 0, n * sizeof(*j->room));
+        free(atomic_exchange(&j->d->spare->room, j->room));
+    } else {
+        free(j->room);
+    }
+}
+
 static void job_fini(struct job *j)
 {
-    free(j->demand);
+    give_room(j);
     free(j->moved);
     free(j->between);
     taut_groups_fini(&j->groups);
@@ -250,17 +295,14 @@ static int choose(struct job *j, const double *demand)
 static int job_init(struct job *j, const double *demand)
 {
     const struct taut_dragonfly *d = j->d;
-    uint32_t last = j->g->routers - 1, k = d->group[last];
     size_t pairs = (size_t)d->groups * d->groups;
-    size_t cells =
-        d->dist_first[last] + d->group_first[k + 1] - d->group_first[k];
 
-    j->demand = calloc(cells, sizeof(*j->demand));
+    j->room = take_room(j);
+    j->demand = j->room;
     j->moved = calloc(pairs, sizeof(*j->moved));
     j->between = calloc(pairs, sizeof(*j->between));
-    if (j->demand == NULL || j->moved == NULL || j->between == NULL ||
-        taut_groups_init(&j->groups, d, j->g) < 0 ||
-        taut_route_init(&j->route, j->g) < 0) {
+    if (j->room == NULL || j->moved == NULL || j->between == NULL ||
+        taut_groups_init(&j->groups, d, j->g, j->room + demand_cells(j)) < 0) {
         errno = ENOMEM;
         return -1;
     }
