@@ -19,6 +19,7 @@
 #define ROUNDS 60
 #define FIRST_STEP 0.25
 #define STEP_SHRINKS 0.9
+#define EQUAL 1e-9 /* share by which rounding may make equals differ */
 
 struct balance {
     uint32_t groups;
@@ -183,11 +184,11 @@ static bool is_crowded(const struct balance *b, uint32_t a, uint32_t z)
     double x = b->row[a] - use, y = b->column[z] - use;
     double least = x > y ? x : y;
 
-    if (b->is_open && use * n < 2 * least * (1 - 1e-9))
+    if (b->is_open && use * n < 2 * least * (1 - EQUAL))
         return false;
-    if (b->is_open && use * n > 2 * (x + y) * (1 + 1e-9))
+    if (b->is_open && use * n > 2 * (x + y) * (1 + 2 * EQUAL))
         return true;
-    return use > 2 * use_around(b, a, z);
+    return use > 2 * use_around(b, a, z) * (1 + EQUAL);
 }
 
 /* Returns whether anything goes round now. */

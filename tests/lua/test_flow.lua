@@ -212,8 +212,8 @@ function tests.test_also_with_failed_and_slow_links()
    end
 end
 
--- The balance of adaptive traffic goes in steps, the last ones of this size: a rounding error can
--- turn one round.
+-- The balance of adaptive traffic goes in steps, the last ones of this size: a rounding error may
+-- turn one of them round.
 local BALANCE = 2e-3
 
 -- Adaptive routing looks at all traffic at once: pairs listed one by one must come out as the
