@@ -92,7 +92,8 @@ end
 --   left, background = as for score.evaluate, only = name of the one way to try beside block,
 --   scotch = program, default "scotch_gmap" }
 -- @return { best = { name, about, order = node of each rank, time_s, hops_mean, bytes, slowest },
---   block = the same of Slurm's order, tried = array of all that differ, skipped = array of { name, why },
+--   block = the same of Slurm's order, tried = array of all that differ,
+--   skipped = array of { name, why },
 --   gain = block's time / best's time (infinite
 --   where the best needs no network) }
 function rankmap.search(job)
