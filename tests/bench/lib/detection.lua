@@ -3,7 +3,7 @@
 --   positions TAUT_LUA COUNT     as many random components, in turn a tx or rx, and a link
 --   state COMPONENT <STATUS      "found TIME", or the component's state; STATUS is the JSON of
 --                                `taut status`
---   report TAUT_LUA DATABASE <POSITIONS
+--   report TAUT_LUA DATABASE NAME <POSITIONS     NAME: of the figures
 local config = require "taut.config"
 local figure = require "figure"
 local hostlist = require "taut.hostlist"
@@ -72,11 +72,11 @@ end
 local function read_positions()
    local list, tautd, failed = {}, {}, {}
    for line in io.lines() do
-      local component, time = line:match("^from (%S+) (%S+)$")
+      local component, time, left = line:match("^from (%S+) (%S+) (%d+)$")
       local last, ended, what = line:match("^until (%S+) (%S+) (.*)$")
       local when, process, us, kB = line:match("^tautd (%S+) (%S+) (%d+) (%d+)$")
       if component then
-         list[#list + 1] = { component = component, from = tonumber(time) }
+         list[#list + 1] = { component = component, from = tonumber(time), left = tonumber(left) }
       elseif last then
          local p = list[#list]
          p.ended = tonumber(ended)
@@ -122,24 +122,35 @@ local function count_jobs(topo, jobs, p)
    return all, across
 end
 
--- The fault that was in force, or had been last.
-local function fault_at(list, time)
+-- The position whose fault was in force, or had been last.
+local function position_at(list, time)
    local last
    for _, p in ipairs(list) do
       if p.from <= time then
          last = p
       end
    end
-   return last and last.component or "none"
+   return last
+end
+
+local function fault_at(list, time)
+   local p = position_at(list, time)
+   return p and p.component or "none"
 end
 
 local function wrongs(list, db)
-   local wrong = { drains = {}, verdicts = {} }
+   local wrong = { drains = {}, verdicts = {}, right = 0 }
    for _, v in ipairs(rows(db, "SELECT * FROM verdict WHERE state IN ('slow', 'failed')")) do
       local fault = fault_at(list, v.time)
       if v.component ~= fault then
          table.insert(wrong.verdicts, ("%s was called %s while the fault was %s"):format(
             v.component, v.state, fault))
+         local p = position_at(list, v.time)
+         if p then
+            p.wrong = (p.wrong or 0) + 1
+         end
+      else
+         wrong.right = wrong.right + 1
       end
    end
    for _, a in ipairs(rows(db, "SELECT * FROM action WHERE action = 'drain'")) do
@@ -193,18 +204,35 @@ local function print_void(db)
    end
 end
 
-local function report(path, file)
+-- Shares, as the campaign counts them.
+local function score(name, list, wrong)
+   local found, exact, two = 0, 0, 0
+   for _, p in ipairs(list) do
+      if p.found then
+         found = found + 1
+         exact = exact + (p.wrong and 0 or 1)
+         two = two + ((p.wrong or 0) <= 1 and 1 or 0)
+      end
+   end
+   local verdicts = wrong.right + #wrong.verdicts
+   figure(name .. ".recall", found / #list, "share", ">=", 0.99)
+   figure(name .. ".precision", verdicts > 0 and wrong.right / verdicts or 1, "share", ">=", 0.999)
+   figure(name .. ".exact", found > 0 and exact / found or 0, "share", ">=", 0.95)
+   figure(name .. ".set_of_two", found > 0 and two / found or 0, "share", ">=", 0.99)
+end
+
+local function report(path, file, name)
    local topo = topology(path)
    local db = assert(require("DBI").Connect("SQLite3", file))
    local list, tautd, failed = read_positions()
    local jobs, across, seconds = read_jobs(db), {}, {}
-   print "position    fault        jobs  across it  seconds  found"
+   print "position    fault       left   jobs  across it  seconds  found"
    for i, p in ipairs(list) do
       local all, crossing = count_jobs(topo, jobs, p)
       across[i] = p.found and crossing or math.huge
       seconds[#seconds + 1] = p.found and p.found - p.from
-      print(("%5d       %-10s %6d  %9d  %7.1f  %s"):format(i, p.component, all, crossing,
-         (p.found or p.ended) - p.from, p.found and "yes" or "no: " .. p.what))
+      print(("%5d       %-10s %4d%% %6d  %9d  %7.1f  %s"):format(i, p.component, p.left, all,
+         crossing, (p.found or p.ended) - p.from, p.found and "yes" or "no: " .. p.what))
    end
    print()
    local wrong = wrongs(list, db)
@@ -233,11 +261,15 @@ local function report(path, file)
       end
    end
    print()
-   figure("detection.jobs_median", stats.median(across), "jobs", "<=", 5)
-   figure("detection.jobs_most", stats.quantile(across, 1), "jobs")
-   figure("detection.seconds_median", stats.median(seconds), "s")
-   figure("detection.wrong_drains", #wrong.drains, "nodes", "<=", 0)
-   figure("detection.wrong_verdicts", #wrong.verdicts, "components", "<=", 0)
+   figure(name .. ".jobs_median", stats.median(across), "jobs",
+      name == "detection" and "<=" or nil, name == "detection" and 5 or nil)
+   figure(name .. ".jobs_most", stats.quantile(across, 1), "jobs")
+   figure(name .. ".seconds_median", stats.median(seconds), "s")
+   if name == "campaign_lab" then
+      score(name, list, wrong)
+   end
+   figure(name .. ".wrong_drains", #wrong.drains, "nodes", "<=", 0)
+   figure(name .. ".wrong_verdicts", #wrong.verdicts, "components", "<=", 0)
 end
 
 local commands = { positions = positions, state = state, report = report }

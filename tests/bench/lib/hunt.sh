@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Faults one after another in a lab, found by the checks of ordinary jobs:
+# what detection and campaign_lab share.  Sourced after bench.sh; who sources
+# it sets HUNT_NAME (of the figures), HUNT_LAB (words for `lab up'), HUNT_SED
+# (expressions that make the configuration out of the demo's), HUNT_LEAST,
+# HUNT_MOST (nodes of a job), HUNT_WARM (jobs before the first fault), HUNT_JOBS
+# (until it is given up), HUNT_LEFT (percent, or "random") and HUNT_LOADS
+# (arguments of `lab load', an array).
+
+POSITIONS='' KEEP=''
+bench_option() {
+    case $1 in
+    --positions) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || return 0; POSITIONS=$2 ;;
+    --keep) [ $# -gt 1 ] || return 0; KEEP=$2 ;;
+    *) return 0 ;;
+    esac
+    return 2
+}
+
+# ---- inside the lab, as root on the controller ----
+
+DATABASE=/var/lib/taut/taut.db
+
+queued() { squeue -h -o %i | wc -l; }
+
+# A run of COUNT free nodes from a random one on; fails where there are fewer.
+free_run() {
+    local count=$1 free start picked=()
+    mapfile -t free < <(sinfo -h -N -t idle -o %N | sort -u -V)
+    [ ${#free[@]} -ge "$count" ] || return 1
+    start=$((RANDOM % ${#free[@]}))
+    picked=("${free[@]:start:count}")
+    picked+=("${free[@]:0:count - ${#picked[@]}}")
+    (IFS=,; echo "${picked[*]}")
+}
+
+# submit: the next job, as soon as it fits
+submit() {
+    local nodes size=$((HUNT_LEAST + RANDOM % (HUNT_MOST - HUNT_LEAST + 1))) seconds=0.$((1 + RANDOM % 9))
+    while [ "$(queued)" -ge 3 ]; do
+        drop_stuck
+        sleep 0.1
+    done
+    until nodes=$(free_run $size); do sleep 0.1; done
+    submitted=$((submitted + 1))
+    if ((submitted % 2)); then
+        bench_alice sbatch -Q -D / -N $size -w "$nodes" -o /dev/null \
+            --wrap "srun sleep $seconds" >/dev/null || echo "failed sbatch -N $size"
+    else
+        bench_alice srun -Q -D / -N $size -w "$nodes" sleep $seconds 2>"$TMP/srun" ||
+            grep -q 'revoked\|completing or completed' "$TMP/srun" || # drop_stuck
+            echo "failed srun -N $size: $(head -n 1 "$TMP/srun")" &
+    fi
+    sleep 0.1
+}
+
+# A node may be drained between the choice of nodes and the job's start; such a
+# job would wait for ever.
+drop_stuck() {
+    squeue -h -t PD -o '%i %r' | awk '/ReqNodeNotAvail/ { print $1 }' | xargs -r scancel
+}
+
+all_done() {
+    while [ "$(queued)" -gt 0 ]; do
+        drop_stuck
+        sleep 0.1
+    done
+    wait
+}
+
+# "found TIME" once it is, else its state
+state() { taut status --json | bench_lua detection.lua state "$1"; }
+is_found() { state "$1" | grep -q '^found'; }
+is_well() { state "$1" | grep -qx 'ok\|unknown'; }
+
+# hunt COMPONENT SEED: jobs until it is found
+hunt() {
+    local i submitted=0
+    RANDOM=$2
+    for ((i = 0; i < HUNT_JOBS; i++)); do
+        is_found "$1" && break
+        submit
+    done
+    all_done
+    wait_until 30 is_found "$1"
+    echo "until $1 $EPOCHREALTIME $(state "$1")"
+}
+
+# warm_up COUNT SEED: so many jobs before the first fault
+warm_up() {
+    local submitted=0
+    RANDOM=$2
+    while [ $submitted -lt "$1" ]; do
+        submit
+    done
+    all_done
+}
+
+# recover COMPONENT SEED: healthy jobs, at least two, until it is well
+recover() {
+    local i submitted=0
+    RANDOM=$2
+    for ((i = 0; i < HUNT_JOBS; i++)); do
+        [ $i -ge 2 ] && is_well "$1" && break
+        submit
+    done
+    all_done
+    wait_until 30 is_well "$1" || echo "failed $1 is $(state "$1") after $HUNT_JOBS healthy jobs"
+}
+
+usage_of_tautd() { bench_tautd_cpu | sed "s/^/tautd $1 /"; }
+report() { bench_lua detection.lua report "$2" $DATABASE $HUNT_NAME <"$1"; }
+
+# ---- outside ----
+
+one_position() {
+    local component=$1 seed=$2 left=$HUNT_LEFT node
+    [ "$left" != random ] || left=$((RANDOM = seed, 5 + RANDOM % 66))
+    echo "from $component $EPOCHREALTIME $left"
+    lab degrade "$component" "$left" || return
+    bench_inside hunt "$component" "$seed" || return
+    lab heal "$component" || return
+    node=${component%/?x}
+    if [ "$node" != "$component" ] && scene_is_drained "$node"; then
+        lab exec taut release "$node" >/dev/null || return
+    fi
+    bench_inside recover "$component" $((seed + 1))
+}
+
+# hunt_main DESCRIPTION ARG…
+hunt_main() {
+    local component k=0 components load conf=$TMP/taut.lua
+    echo "$1"
+    bench_machine
+    sed -e '' "${HUNT_SED[@]/#/-e}" "$SCENE_DIR/demo.lua" >"$conf"
+    bench_lab "${HUNT_LAB[@]}" --taut "$TAUT_PREFIX" --taut-conf "$conf" --slurm-conf MinJobAge=60
+    for load in "${HUNT_LOADS[@]}"; do
+        # shellcheck disable=SC2086
+        lab load $load || die "lab load $load: failed"
+    done
+    mapfile -t components < <(bench_lua detection.lua positions "$conf" "$POSITIONS")
+    bench_inside usage_of_tautd before >"$TMP/positions"
+    bench_inside warm_up "$HUNT_WARM" $((SEED * 1000)) >>"$TMP/positions" || die "the first jobs failed"
+    for component in "${components[@]}"; do
+        k=$((k + 1))
+        echo "$k of $POSITIONS: $component" >&2
+        one_position "$component" $((SEED * 1000 + 2 * k)) >>"$TMP/positions" ||
+            die "$component: failed"
+    done
+    bench_inside usage_of_tautd after >>"$TMP/positions"
+    [ -z "$KEEP" ] || { lab exec cat $DATABASE >"$KEEP.db"; cp "$TMP/positions" "$KEEP"; }
+    bench_inside report "$TMP/positions" "$conf"
+}
