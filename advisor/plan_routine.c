@@ -216,7 +216,8 @@ static void round_corners(struct taut_board *b, struct list *l, uint32_t i,
             if (to == TAUT_GRAPH_NONE || to == i)
                 continue;
             consider(b, l, i, to, port, TAUT_PLAN_REACH);
-            if (++found == CORNERS)
+            /* over a set no way is better than those tried at random */
+            if (++found == CORNERS || b->route.has_sets)
                 return;
         }
         link = b->next[link];
