@@ -172,17 +172,6 @@ int taut_evidence_add(struct taut_evidence *e, const struct taut_pending *t)
     return 0;
 }
 
-void taut_evidence_users(struct taut_evidence *e, uint32_t c, uint32_t users)
-{
-    const struct taut_pending *p = &e->test[e->n_tests - 1];
-
-    for (uint32_t i = p->first; e->n_tests > 0 && i < p->first + p->n; i++)
-        if (e->stage[i].c == c && users >= 1)
-            e->stage[i].users = (uint16_t)(users < TAUT_EVIDENCE_STREAMS
-                                               ? users
-                                               : TAUT_EVIDENCE_STREAMS);
-}
-
 /* ---- who shares what ---- */
 
 static int by_phase(const void *a, const void *b)

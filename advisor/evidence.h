@@ -17,7 +17,7 @@
 
 #include "advisor/graph_engine.h"
 
-#define TAUT_EVIDENCE_RUN_MAX 96    /* low tests kept per component */
+#define TAUT_EVIDENCE_RUN_MAX 192   /* low tests kept per component */
 #define TAUT_EVIDENCE_SPELL_MAX 8   /* of them from one spell */
 #define TAUT_EVIDENCE_SPELL_OLD 3   /* and of an old one, when there are more */
 #define TAUT_EVIDENCE_STREAMS 65535 /* streams that can share a component */
@@ -141,7 +141,8 @@ struct taut_pending {
     uint16_t flows, streams;
     int64_t id, job;
     double bw_Bps;     /* the best of its flows; < 0: void */
-    bool counts_users; /* else 'users' of its stages are 1 or set already */
+    bool counts_users; /* else 'users' of its stages are 1, or set after
+                          _add, in the stages of the test added last */
     bool is_judged;    /* 'is_low' is the judge's */
     bool is_low;
     double expected_Bps; /* made by commit where not judged */
@@ -182,10 +183,6 @@ void taut_evidence_begin(struct taut_evidence *e);
  * it has no route (it is left out), or TAUT_ROUTE_NO_MEMORY. */
 int taut_evidence_add(struct taut_evidence *e, const struct taut_pending *t);
 
-/* Streams through stage i of the test added last, where it is not for the
- * event to count them. */
-void taut_evidence_users(struct taut_evidence *e, uint32_t c, uint32_t users);
-
 /* Take the event in.  e->touched lists the components whose run began, grew
  * or ended, until the next event.
  *   time   seconds; an event that is older than one taken before speaks
@@ -203,21 +200,28 @@ double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
                            uint32_t without, double since,
                            struct taut_case *out);
 
-/* The same without what several others explain.
- *   w  their numbers, and the best that each has shown */
+/* The same without what several others explain. */
+struct taut_other {
+    uint32_t c;
+    bool all;          /* it explains whatever crosses it */
+    double ceiling[3]; /* what it may have left: the best it showed since then,
+                          in its own case, and in its whole run */
+};
 struct taut_others {
-    const uint32_t *c;
-    const double *ceiling;
+    const struct taut_other *list;
     uint32_t n;
 };
+struct taut_other taut_evidence_other(const struct taut_evidence *e, uint32_t o,
+                                      double since);
 double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
                           const struct taut_others *w, double since,
                           struct taut_case *out);
 
-/* Does component o explain a low test, 'ceiling' being the best it showed: at
- * its ceiling, or where a fair share of that was left? */
-bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
-                            const struct taut_low *low, double ceiling);
+/* Does it explain a low test: is the test at one of its ceilings, or where a
+ * fair share of that was left? */
+bool taut_evidence_explains(const struct taut_evidence *e,
+                            const struct taut_other *o,
+                            const struct taut_low *low);
 
 /* The best that component o has shown since a time (share of its capacity).
  */
@@ -241,7 +245,7 @@ struct taut_census {
     uint32_t tested; /* since the time given */
     uint32_t low;    /* of them those with two low tests or more */
     uint32_t fresh;  /* of these the ones never seen well, */
-    uint32_t alike;  /* with a ceiling within 'near' of c's, c among them */
+    uint32_t alike;  /* suspects with a ceiling within 'near' of c's */
 };
 void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
                           double since, double near, struct taut_census *out);

@@ -10,9 +10,10 @@
 #define MANY 24   /* tests, of which the best is better than there is */
 #define SHOWN 0.7 /* chance that a broken one shows its ceiling in a spell */
 
-/* The best share of the entries from time 'since' on; of many the third,
- * since the best of many is more than what there is. */
-static double best_of(const struct taut_run *run, double since)
+/* The best share of the entries from time 'since' on; of many the third, since
+ * the best of many is more than what there is, by noise. */
+static double best_of(const struct taut_evidence *e, const struct taut_run *run,
+                      double since)
 {
     double top[3] = {0, 0, 0};
     uint32_t n = 0;
@@ -28,7 +29,8 @@ static double best_of(const struct taut_run *run, double since)
                 v = w;
             }
     }
-    return n >= MANY ? top[2] : top[0];
+    bool is_noise = top[0] <= top[2] * (1 + e->rules.ceiling);
+    return n >= MANY && is_noise ? top[2] : top[0];
 }
 
 double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
@@ -38,7 +40,7 @@ double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
 
     if (run == NULL)
         return 0;
-    double best = best_of(run, since);
+    double best = best_of(e, run, since);
     if (run->most_time >= since)
         best = fmax(best, (double)run->most);
     if (run->last_time >= since)
@@ -65,15 +67,22 @@ static double share_of(const struct taut_evidence *e, uint32_t o,
     return -1;
 }
 
-bool taut_evidence_explains(const struct taut_evidence *e, uint32_t o,
-                            const struct taut_low *low, double ceiling)
+bool taut_evidence_explains(const struct taut_evidence *e,
+                            const struct taut_other *o,
+                            const struct taut_low *low)
 {
-    double share = share_of(e, o, low);
+    double near = e->rules.ceiling, share = share_of(e, o->c, low);
 
-    if (low->explained_by == o)
+    if (low->explained_by == o->c)
         return true;
-    return share >= 0 && (share >= ceiling * (1 - e->rules.ceiling) ||
-                          is_fair(share / ceiling, 2 * e->rules.ceiling));
+    if (share < 0)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (o->all || share >= o->ceiling[0] * (1 - near) ||
+            fabs(share / o->ceiling[i] - 1) < near ||
+            is_fair(share / o->ceiling[i], 2 * near))
+            return true;
+    return false;
 }
 
 /* The chance that a busy network shows just the level of this test, of what
@@ -101,6 +110,7 @@ struct tally {
     uint32_t links; /* of the shortest way on which the ceiling was shown */
     double was_at;  /* time of the last spell before that showed it */
     bool spell_at, spell_any;
+    bool spell_half; /* a fair share of the ceiling was: busy besides */
 };
 
 /* The chance that all streams of an event whose surroundings were quiet meet
@@ -163,7 +173,7 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
     if (y->spell_at && w >= 0)
         w = fmax(fmax(w, y->aged), spell_weight(e, y, out->last));
     else if (!y->spell_at)
-        w = fmin(w, -e->rules.miss);
+        w = y->spell_half ? fmin(w, 0) : fmin(w, -e->rules.miss);
     out->newest = fmin(w, e->rules.spell_most);
     out->score += out->newest;
     out->spells += y->spell_at;
@@ -171,26 +181,35 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
         y->was_at = out->last;
     y->links = UINT32_MAX;
     y->events = y->aged = 0;
-    y->spell_at = y->spell_any = false;
+    y->spell_at = y->spell_any = y->spell_half = false;
     y->spell_level = 0;
 }
 
-/* One test; a healthy c would have let 'ratio' of what there is through. */
+/* Entry number 'at'; a healthy c would have let 'ratio' of what there is
+ * through. */
 static void weigh(const struct taut_evidence *e, struct tally *y,
-                  const struct taut_entry *x, double ratio, uint32_t c,
-                  struct taut_case *out)
+                  const struct taut_run *run, uint32_t at, double ratio,
+                  uint32_t c, struct taut_case *out)
 {
+    const struct taut_entry *x = &run->entry[at];
     const struct taut_low *low = x->low;
     double spell = floor(low->time / e->rules.spell_s);
     bool is_at = x->share >= out->best * (1 - e->rules.ceiling) ||
                  out->best - x->share < 0.005;
 
-    if (spell > y->spell)
+    if (spell > y->spell) {
         close_spell(e, y, out);
-    else if (low->serial != y->serial)
+        if (out->score < 0) { /* it is better begun here */
+            *out = (struct taut_case){
+                .best = out->best, .low = out->low, .start = at};
+            y->was_at = -HUGE_VAL;
+        }
+    } else if (low->serial != y->serial)
         close_event(e, y, out);
     y->spell = spell;
     y->spell_any = true;
+    y->spell_half = y->spell_half ||
+                    is_fair((double)x->share / out->best, e->rules.ceiling);
     if (low->quiet_s >= 0) {
         y->flows += low->flows;
         y->age = fmax(y->age, (double)low->quiet_s);
@@ -220,11 +239,11 @@ static bool explained(const struct taut_evidence *e,
                       double *ratio)
 {
     for (uint32_t i = 0; i < w->n; i++) {
-        if (taut_evidence_explains(e, w->c[i], low, w->ceiling[i]))
+        if (taut_evidence_explains(e, &w->list[i], low))
             return true;
-        double share = share_of(e, w->c[i], low);
+        double share = share_of(e, w->list[i].c, low);
         if (share >= 0)
-            *ratio = fmax(*ratio, share / w->ceiling[i]);
+            *ratio = fmax(*ratio, share / w->list[i].ceiling[0]);
     }
     return false;
 }
@@ -246,7 +265,7 @@ static void weigh_from(const struct taut_evidence *e, uint32_t c,
             continue;
         double ratio = (double)low->bw_Bps / (double)low->expected_Bps;
         if (!explained(e, w, low, &ratio))
-            weigh(e, &y, &run->entry[i], ratio, c, out);
+            weigh(e, &y, run, i, ratio, c, out);
     }
     close_spell(e, &y, out);
 }
@@ -290,15 +309,29 @@ double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
     return out->score;
 }
 
+struct taut_other taut_evidence_other(const struct taut_evidence *e, uint32_t o,
+                                      double since)
+{
+    struct taut_others nobody = {.n = 0};
+    struct taut_case own;
+    struct taut_other other = {.c = o};
+
+    taut_evidence_rest(e, o, &nobody, -HUGE_VAL, &own);
+    other.ceiling[0] = taut_evidence_best(e, o, since);
+    other.ceiling[1] = own.best;
+    other.ceiling[2] = taut_evidence_best(e, o, -HUGE_VAL);
+    return other;
+}
+
 double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
                            uint32_t without, double since,
                            struct taut_case *out)
 {
-    double ceiling = 0;
-    struct taut_others w = {.c = &without, .ceiling = &ceiling};
+    struct taut_other other;
+    struct taut_others w = {.list = &other};
 
     if (without != TAUT_GRAPH_NONE) {
-        ceiling = taut_evidence_best(e, without, since);
+        other = taut_evidence_other(e, without, since);
         w.n = 1;
     }
     return taut_evidence_rest(e, c, &w, since, out);
@@ -322,6 +355,6 @@ void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
             continue;
         out->fresh++;
         double best = taut_evidence_best(e, o, -HUGE_VAL);
-        out->alike += fabs(best - own) <= near * own;
+        out->alike += e->is_watched[o] && fabs(best - own) <= near * own;
     }
 }

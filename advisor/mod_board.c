@@ -92,6 +92,8 @@ static struct taut_plan_rules check_rules(lua_State *L, int table)
         .senders = (uint32_t)taut_opt_integer(L, table, "senders", 1, 1,
                                               TAUT_PLAN_MAX_SENDERS),
         .duplex = flag_field(L, table, "duplex"),
+        .longest =
+            (uint32_t)taut_opt_integer(L, table, "longest", 0, 0, UINT16_MAX),
         .first_only = flag_field(L, table, "first_only"),
         .good = number_field(L, table, "good"),
         .test_s = number_field(L, table, "test_s"),

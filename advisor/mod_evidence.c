@@ -217,16 +217,22 @@ static void read_judged(lua_State *L, struct taut_pending *t)
     t->expected_Bps = number(L, "expected_Bps", HUGE_VAL);
 }
 
-/* 'through' of the judged test on the top: component → streams. */
+/* 'through' of the judged test on the top: component → streams.  It may be
+ * that of a whole phase, so only what is on the test's way is looked up. */
 static void read_through(lua_State *L, struct taut_evidence *e)
 {
+    const struct taut_pending *p = &e->test[e->n_tests - 1];
+
     if (lua_getfield(L, -1, "through") == LUA_TTABLE)
-        for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
-            int has_c, has_n;
-            lua_Integer c = lua_tointegerx(L, -2, &has_c);
+        for (uint32_t i = p->first; i < p->first + p->n; i++) {
+            int has_n;
+            lua_rawgeti(L, -1, (lua_Integer)e->stage[i].c + 1);
             lua_Number n = lua_tonumberx(L, -1, &has_n);
-            if (has_c && has_n && c >= 1 && n >= 1 && n < 1e9)
-                taut_evidence_users(e, (uint32_t)(c - 1), (uint32_t)(n + 0.5));
+            if (has_n && n >= 1)
+                e->stage[i].users = (uint16_t)(n < TAUT_EVIDENCE_STREAMS
+                                                   ? n + 0.5
+                                                   : TAUT_EVIDENCE_STREAMS);
+            lua_pop(L, 1);
         }
     lua_pop(L, 1);
 }

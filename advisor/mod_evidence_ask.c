@@ -212,22 +212,20 @@ static void push_rival(lua_State *L, const struct rival *r, double rest,
     set_number(L, "same", (double)r->tests / (double)at);
 }
 
-/* Suspects whose own case stands without c; together they may explain what
- * none of them explains alone. */
+/* Suspects whose own case stands without c: they may be busy besides, and so
+ * explain whatever crosses them. */
 static uint32_t independent(struct taut_evidence *e, uint32_t c,
                             const struct taut_case *k, const struct rivals *r,
-                            double enough, uint32_t *list, double *ceiling)
+                            double enough, struct taut_other *list)
 {
     uint32_t n = 0;
     struct taut_case rest;
 
     for (uint32_t i = 0; i < r->n && n < RIVALS_MAX; i++) {
         uint32_t o = r->list[i].c;
-        if (!e->is_watched[o] ||
-            taut_evidence_judge(e, o, c, k->first, &rest) < enough)
-            continue;
-        ceiling[n] = taut_evidence_best(e, o, k->first);
-        list[n++] = o;
+        if (e->is_watched[o] &&
+            taut_evidence_judge(e, o, c, k->first, &rest) >= enough)
+            list[n++] = (struct taut_other){.c = o, .all = true};
     }
     return n;
 }
@@ -236,21 +234,19 @@ static lua_Integer push_union(lua_State *L, struct taut_evidence *e, uint32_t c,
                               const struct taut_case *k, struct rivals *r,
                               double enough)
 {
-    uint32_t *list = taut_lua_buffer(L, RIVALS_MAX, sizeof(*list));
-    double *ceiling = taut_lua_buffer(L, RIVALS_MAX, sizeof(*ceiling));
+    struct taut_other *list = taut_lua_buffer(L, RIVALS_MAX, sizeof(*list));
     struct taut_case rest;
     lua_Integer made = 0;
     struct taut_others w = {
-        .c = list,
-        .ceiling = ceiling,
-        .n = independent(e, c, k, r, enough, list, ceiling),
+        .list = list,
+        .n = independent(e, c, k, r, enough, list),
     };
 
     bool is_explained =
-        w.n > 1 && taut_evidence_rest(e, c, &w, k->first, &rest) < enough;
-    lua_pop(L, 2);
+        w.n > 0 && taut_evidence_rest(e, c, &w, k->first, &rest) < enough;
+    lua_remove(L, -1);
     for (uint32_t i = 0; is_explained && i < w.n; i++) {
-        struct rival one = {.c = list[i], .tests = k->at};
+        struct rival one = {.c = list[i].c, .tests = k->at};
         push_rival(L, &one, rest.score, 0, k->at);
         lua_rawseti(L, -2, ++made);
     }

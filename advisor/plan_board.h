@@ -36,6 +36,8 @@ struct taut_plan_rules {
     uint32_t senders; /* deliberate ones over one link, 1: never shared */
     bool duplex;      /* a node may send and receive in one phase */
     bool first_only;  /* one test is enough */
+    uint32_t longest; /* links of a way: over more, somebody is nearly always
+                         met; 0: no limit */
     double good;      /* share of a component's capacity that clears it */
     double test_s;    /* of one test */
     double now;
@@ -128,6 +130,12 @@ void taut_board_end(struct taut_board *b);
 /* What a test from src to dst uses; b->way.  false: there is no route. */
 bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
                     struct taut_plan_way *way);
+
+/* Is b->way longer than a test's ought to be? */
+static inline bool taut_board_is_long(const struct taut_board *b)
+{
+    return b->r.longest > 0 && b->way.n > b->r.longest + 2;
+}
 
 /* Lay a test out in the first phase from 'from' on that takes it.
  * Returns the phase, or -1: none does, or there is no route. */

@@ -99,7 +99,8 @@ static uint32_t add_pair(struct taut_board *b, uint32_t c, uint32_t from,
     uint32_t src = b->ep[b->first[from]];
     bool by_dst = b->g->engine->by_destination;
 
-    if (!taut_board_way(b, src, dst, &b->way) || !is_on(&b->way, c))
+    if (!taut_board_way(b, src, dst, &b->way) || !is_on(&b->way, c) ||
+        taut_board_is_long(b))
         return 0;
     list[0] = (struct pair){.from = from,
                             .to = to,
@@ -157,7 +158,8 @@ static uint32_t port_pairs(struct taut_board *b, uint32_t c, struct pair *list)
             list[n++] =
                 (struct pair){.from = own, .to = own, .dst = TAUT_GRAPH_NONE};
         } else if (taut_board_way(b, sends ? e : far, sends ? far : e,
-                                  &b->way)) {
+                                  &b->way) &&
+                   !taut_board_is_long(b)) {
             list[n++] = (struct pair){
                 .from = sends ? own : to[i],
                 .to = sends ? to[i] : own,

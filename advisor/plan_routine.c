@@ -12,6 +12,9 @@
 #define FEW_ROUTERS 8  /* all pairs of so few are looked at */
 #define SOME_PAIRS 1   /* pairs across the plan per router of more */
 #define MANY_PAIRS 6   /* where routers have no neighbours with nodes */
+#define LEG_MOST 4     /* links up to a corner */
+#define ARM_MOST 4     /* and after it */
+#define CORNERS 3      /* ways round one that are looked at */
 #define PER_LINK 0.05  /* by how much a longer way is put off */
 #define MOST_STALE 3e6 /* s; what is older is as old */
 
@@ -125,7 +128,8 @@ static void consider(struct taut_board *b, struct list *l, uint32_t from,
     if (b->g->engine->by_destination)
         c.dst = dst =
             b->ep[b->first[to] + taut_board_random(b, count_at(b, to))];
-    if (!taut_board_way(b, b->ep[b->first[from]], dst, &b->way))
+    if (!taut_board_way(b, b->ep[b->first[from]], dst, &b->way) ||
+        taut_board_is_long(b))
         return;
     if (c.dst == TAUT_GRAPH_NONE)
         c.senders = (uint8_t)senders_for(b, from, to);
@@ -175,6 +179,50 @@ static uint32_t straight_on(const struct taut_board *b, uint32_t l,
     return TAUT_GRAPH_NONE;
 }
 
+static bool is_link_due(const struct taut_board *b, uint32_t l)
+{
+    return b->r.now - shown_at(b, taut_graph_link(b->g, l), true) >
+           b->r.fresh_s;
+}
+
+/* The nearest router of the plan straight on from link l, of so few links. */
+static uint32_t arm(const struct taut_board *b, uint32_t l)
+{
+    for (uint32_t k = 0; k < ARM_MOST && l != TAUT_GRAPH_NONE; k++) {
+        if (b->local[b->g->to[l]] != 0)
+            return b->local[b->g->to[l]] - 1;
+        l = b->next[l];
+    }
+    return TAUT_GRAPH_NONE;
+}
+
+/* Where nobody is straight on over link l, there may be somebody round a
+ * corner; which of the ways there a route takes, consider() sees. */
+static void round_corners(struct taut_board *b, struct list *l, uint32_t i,
+                          uint32_t link, uint32_t port)
+{
+    const struct taut_graph *g = b->g;
+    uint32_t found = 0;
+
+    for (uint32_t k = 0; k < LEG_MOST && link != TAUT_GRAPH_NONE; k++) {
+        uint32_t r = g->to[link];
+        if (b->local[r] != 0 || !is_link_due(b, link))
+            return;
+        for (uint32_t j = g->out_first[r]; j < g->out_first[r + 1]; j++) {
+            uint32_t to =
+                g->out[j] == b->next[link] || g->out[j] == g->back[link]
+                    ? TAUT_GRAPH_NONE
+                    : arm(b, g->out[j]);
+            if (to == TAUT_GRAPH_NONE || to == i)
+                continue;
+            consider(b, l, i, to, port, TAUT_PLAN_REACH);
+            if (++found == CORNERS)
+                return;
+        }
+        link = b->next[link];
+    }
+}
+
 static void neighbours_of(struct taut_board *b, struct list *l, uint32_t i)
 {
     const struct taut_graph *g = b->g;
@@ -183,6 +231,8 @@ static void neighbours_of(struct taut_board *b, struct list *l, uint32_t i)
     for (uint32_t k = g->out_first[r]; k < g->out_first[r + 1]; k++) {
         bool is_due;
         uint32_t link = g->out[k], to = straight_on(b, link, &is_due);
+        if (to != i && (to == TAUT_GRAPH_NONE || b->router[to] != g->to[link]))
+            round_corners(b, l, i, link, k - g->out_first[r] + 1);
         if (to == TAUT_GRAPH_NONE || to == i)
             continue;
         found++;

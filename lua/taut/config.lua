@@ -126,6 +126,7 @@ local settings = {
       fresh_h = { 2, number(0, 1e4) },
       retry_h = { 1, number(0, 1e4) },
       quiet_ms = { 140, number(10, 5000, true) },
+      longest = { 8, number(0, 1000, true) },
       senders = { 2, number(1, 8, true) },
       around = { 2, number(0, 8, true) },
       duplex = { false, flag },

@@ -149,7 +149,8 @@ local function question(o)
       routine = o.routine == false and 0 or math.min(quiet or phases, phases),
       confirm = { streams = c.confirm_streams, flows = 1, around = c.around or 0, pairs = 1,
          set_flows = 1 },
-      rules = { phases = phases, senders = c.senders or 1, duplex = c.duplex, good = o.good or 0.75,
+      rules = { phases = phases, senders = c.senders or 1, duplex = c.duplex,
+         longest = c.longest, good = o.good or 0.75,
          first_only = o.first_only, test_s = c.test_ms / 1000, now = o.now,
          fresh_s = (c.fresh_h or 0) * 3600, retry_s = (c.retry_h or 0) * 3600,
          seed = o.seed or math.floor(o.now) } }
@@ -264,6 +265,7 @@ function Planner:plan(ask)
       confirm = { streams = 1, flows = c.confirm_streams or 4, around = c.around or 2,
          pairs = c.confirm_pairs or 3, set_flows = c.set_flows or 4 },
       rules = { phases = ask.phases, senders = c.senders or 2, duplex = c.duplex ~= false,
+         longest = c.longest or 8,
          good = c.good or 0.75, test_s = 0.025, now = ask.time, fresh_s = (c.fresh_h or 2) * 3600,
          retry_s = (c.retry_h or 1) * 3600,
          seed = (ask.job or 0) * 7919 + math.floor(ask.time) } }

@@ -503,7 +503,8 @@ local function low_tests(d, is_slow)
       for n in ipairs(d.topo.nodes) do
          local to = (n + step - 1) % #d.topo.nodes + 1
          local low = is_slow(n)
-         list[n] = { src = n, dst = low == is_slow(to) and to or n, phase = 1, streams = 1, id = n,
+         list[n] = { src = n, dst = low == is_slow(to) and to or n, phase = 1, streams = 1,
+            id = 10000 * event + n,
             event = event, time = NOW + event, class = low and "low" or "good",
             ratio = low and 0.31 or 1, bw_Bps = (low and 0.31 or 1) * d.topo.capacity[1],
             expected_Bps = d.topo.capacity[1] }

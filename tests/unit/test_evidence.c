@@ -274,8 +274,12 @@ START_TEST(a_rival_takes_what_it_explains)
     ck_assert_double_eq(score(tx, x, &k), 0);
     /* a fair share of what the rival has left is explained by it, too */
     one(0, 9, 0.205, 9 * HOUR);
-    ck_assert(taut_evidence_explains(ev, x, ev->run[x]->entry[8].low, 0.41));
-    ck_assert(!taut_evidence_explains(ev, x, ev->run[x]->entry[8].low, 0.35));
+    struct taut_other o = taut_evidence_other(ev, x, 0);
+    ck_assert(taut_evidence_explains(ev, &o, ev->run[x]->entry[8].low));
+    o = (struct taut_other){.c = x, .ceiling = {0.35, 0.35, 0.35}};
+    ck_assert(!taut_evidence_explains(ev, &o, ev->run[x]->entry[8].low));
+    o.all = true;
+    ck_assert(taut_evidence_explains(ev, &o, ev->run[x]->entry[8].low));
 }
 END_TEST
 

@@ -66,9 +66,12 @@ local function change(self, c, n)
    return nil
 end
 
+-- Only of nodes: links are made as configured, and one that was never seen well is one that no
+-- test has reached on a quiet day.
 local function new_kind(self, c, n)
    local s = self.s
-   if self.evidence:cleared(c) == -math.huge and n.alike >= s.new_least then
+   if self.topo:node_of(c) and self.evidence:cleared(c) == -math.huge
+      and n.alike >= s.new_least then
       return ("%d components of class %s never did better than this: a new kind?"):format(n.alike,
          self.topo:class(c))
    end
@@ -78,7 +81,7 @@ end
 --- Why a component is not to be named for itself, in words; nil when it is.
 -- Sets self.machine_wide when all of the machine has changed.
 function whole.reason(self, c, now)
-   local n = self.evidence:census(c, now - DAY, 2 * self.s.ceiling)
+   local n = self.evidence:census(c, now - DAY, self.s.ceiling)
    local text = change(self, c, n)
    if text then
       self.machine_wide, self.machine_wide_at, self.machine_wide_of = text, now, c
@@ -94,7 +97,7 @@ function whole.review(self, now)
    end
    self.machine_wide_at = now
    local c = self.machine_wide_of
-   if not change(self, c, self.evidence:census(c, now - DAY, 2 * self.s.ceiling)) then
+   if not change(self, c, self.evidence:census(c, now - DAY, self.s.ceiling)) then
       self.machine_wide = nil
    end
 end
