@@ -157,13 +157,16 @@ function tests.test_results_of_several_runs_add_up()
       jobs = 100, jobs_to_name = { 5, 9 }, events_to_name = { 1 }, peak_kb = 10 }
    local two = { topo = "torus", player = "taut", at_once = 2, seed = 2, judged = 6, recalled = 6,
       jobs = 50, jobs_to_name = { 7 }, events_to_name = { 2 }, peak_kb = 30 }
-   local other = { topo = "torus", player = "votes", at_once = 2, seed = 1, jobs_to_name = {},
-      events_to_name = {}, peak_kb = 1 }
-   local sums = tally.pool { one, other, two }
+   local other = { topo = "torus", player = "votes", at_once = 2, seed = 1, judged = 0,
+      jobs_to_name = {}, events_to_name = {}, peak_kb = 1 }
+   local begun = { topo = "torus", player = "taut", at_once = 2, seed = 3, verdicts = 7,
+      unfinished = true, jobs_to_name = {}, events_to_name = {}, peak_kb = 1 }
+   local sums = tally.pool { one, other, two, begun }
    lu.assertEquals(#sums, 2)
    lu.assertEquals(sums[1].judged, 10)
    lu.assertEquals(sums[1].recalled, 9)
    lu.assertEquals(sums[1].jobs, 150)
+   lu.assertEquals(sums[1].verdicts, 0)
    lu.assertEquals(sums[1].peak_kb, 30)
    lu.assertEquals(sums[1].jobs_to_name, { 5, 7, 9 })
    lu.assertEquals(sums[1].seeds, { 1, 2 })

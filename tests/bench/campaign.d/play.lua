@@ -242,7 +242,7 @@ function play.run(o)
       end
       if o.progress and os.time() - told >= o.every then
          told = os.time()
-         o.progress(result(run, o))
+         o.progress(result(run, o, o.trace and w:score()))
       end
    end
    return result(run, o, w:score()), o.trace and w.log or w.log()

@@ -42,11 +42,14 @@ function tally.pool(list)
    for _, r in ipairs(list) do
       local key = ("%s %s %04d %s"):format(r.topo, r.healthy and "healthy" or "faults", r.at_once,
          r.player)
-      if not by[key] then
-         by[key] = {}
-         keys[#keys + 1] = key
+      -- what is not at its end has no score, but that all verdicts are wrong on a healthy machine
+      if r.healthy or r.judged then
+         if not by[key] then
+            by[key] = {}
+            keys[#keys + 1] = key
+         end
+         table.insert(by[key], r)
       end
-      table.insert(by[key], r)
    end
    table.sort(keys)
    for i, key in ipairs(keys) do
