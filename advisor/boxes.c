@@ -7,6 +7,8 @@
 
 #include "advisor/boxes_inside.h"
 
+#define NONE UINT32_MAX
+
 static int check(uint32_t dims, const uint32_t *length, struct taut_error *err)
 {
     uint64_t routers = 1;
@@ -41,6 +43,20 @@ static void lay_out(struct taut_boxes *b)
     }
 }
 
+/* The router of each cell, NONE for those with a coordinate 0. */
+static uint32_t router_of_cell(const struct taut_boxes *b, size_t i)
+{
+    uint32_t r = 0;
+
+    for (uint32_t d = 0; d < b->dims; d++) {
+        uint32_t x = (uint32_t)(i / b->step[d] % (b->span[d] + 1));
+        if (x == 0)
+            return NONE;
+        r += (x - 1) % b->length[d] * (uint32_t)b->router_step[d];
+    }
+    return r;
+}
+
 struct taut_boxes *taut_boxes_create(uint32_t dims, const uint32_t *length,
                                      const bool *wraps, struct taut_error *err)
 {
@@ -57,12 +73,15 @@ struct taut_boxes *taut_boxes_create(uint32_t dims, const uint32_t *length,
     b->total = calloc(b->routers, sizeof(*b->total));
     b->free_sum = calloc(b->cells, sizeof(*b->free_sum));
     b->total_sum = calloc(b->cells, sizeof(*b->total_sum));
-    if (b->free == NULL || b->total == NULL || b->free_sum == NULL ||
-        b->total_sum == NULL) {
+    b->router = malloc(b->cells * sizeof(*b->router));
+    if (b->router == NULL || b->free == NULL || b->total == NULL ||
+        b->free_sum == NULL || b->total_sum == NULL) {
         taut_boxes_destroy(b);
         errno = ENOMEM;
         return NULL;
     }
+    for (size_t i = 0; i < b->cells; i++)
+        b->router[i] = router_of_cell(b, i);
     return b;
 }
 
@@ -87,6 +106,7 @@ void taut_boxes_destroy(struct taut_boxes *b)
     free(b->total);
     free(b->free_sum);
     free(b->total_sum);
+    free(b->router);
     free(b);
     errno = saved;
 }
@@ -98,51 +118,30 @@ uint32_t taut_boxes_routers(const struct taut_boxes *b)
 
 /* ---- sums ---- */
 
-/* Fn sets cell[i] of each inner cell (no coordinate 0) from its router. */
-static uint32_t router_of_cell(const struct taut_boxes *b, size_t i, bool *edge)
-{
-    uint32_t r = 0;
-
-    *edge = false;
-    for (uint32_t d = 0; d < b->dims; d++) {
-        uint32_t x = (uint32_t)(i / b->step[d] % (b->span[d] + 1));
-        if (x == 0) {
-            *edge = true;
-            return 0;
-        }
-        r += (x - 1) % b->length[d] * b->router_step[d];
-    }
-    return r;
-}
-
 /* Add along each dimension in turn: cells hold values, then sums. */
 #define ADD_UP(b, sum)                                                         \
     do {                                                                       \
-        for (uint32_t d = 0; d < (b)->dims; d++)                               \
-            for (size_t i = (b)->step[d]; i < (b)->cells; i++)                 \
-                if (i / (b)->step[d] % ((b)->span[d] + 1) != 0)                \
-                    (sum)[i] += (sum)[i - (b)->step[d]];                       \
+        for (uint32_t d = 0; d < (b)->dims; d++) {                             \
+            size_t step = (b)->step[d], block = step * ((b)->span[d] + 1);     \
+            for (size_t i = 0; i < (b)->cells; i += block)                     \
+                for (size_t k = i + step; k < i + block; k++)                  \
+                    (sum)[k] += (sum)[k - step];                               \
+        }                                                                      \
     } while (0)
 
 static void sum_counts(const struct taut_boxes *b, const uint32_t *value,
                        uint32_t *sum)
 {
-    for (size_t i = 0; i < b->cells; i++) {
-        bool edge;
-        uint32_t r = router_of_cell(b, i, &edge);
-        sum[i] = edge ? 0 : value[r];
-    }
+    for (size_t i = 0; i < b->cells; i++)
+        sum[i] = b->router[i] == NONE ? 0 : value[b->router[i]];
     ADD_UP(b, sum);
 }
 
 static void sum_weights(const struct taut_boxes *b, const double *value,
                         double *sum)
 {
-    for (size_t i = 0; i < b->cells; i++) {
-        bool edge;
-        uint32_t r = router_of_cell(b, i, &edge);
-        sum[i] = edge ? 0 : value[r];
-    }
+    for (size_t i = 0; i < b->cells; i++)
+        sum[i] = b->router[i] == NONE ? 0 : value[b->router[i]];
     ADD_UP(b, sum);
 }
 
@@ -159,6 +158,14 @@ void taut_boxes_fill(struct taut_boxes *b, const uint32_t *free,
     }
 }
 
+/* A weight in sixteenths, at least one. */
+static uint32_t near_weight(double weight)
+{
+    double v = 16 * weight;
+
+    return v < 1 ? 1 : v > 1024 ? 1024 : (uint32_t)v;
+}
+
 static int mark_all(struct taut_boxes *b, size_t n,
                     const struct taut_boxes_cable *cable, double *weight,
                     uint32_t *near)
@@ -168,7 +175,7 @@ static int mark_all(struct taut_boxes *b, size_t n,
         for (size_t i = 0; i < n; i++)
             if (cable[i].dim == d) {
                 weight[cable[i].router] += cable[i].weight;
-                near[cable[i].router]++;
+                near[cable[i].router] += near_weight(cable[i].weight);
             }
         b->bad_sum[d] = malloc(b->cells * sizeof(double));
         if (b->bad_sum[d] == NULL)

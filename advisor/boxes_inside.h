@@ -19,7 +19,9 @@ struct taut_boxes {
 
     uint32_t *free, *total;         /* [routers] nodes */
     uint32_t *free_sum, *total_sum; /* [cells] */
-    uint32_t *near_sum; /* [cells] routers with bad cables; NULL: none */
+    uint32_t *router; /* [cells] of a cell; UINT32_MAX at the lattice's edge */
+    uint32_t *near_sum; /* [cells] weight of the bad cables of the routers
+                         * inside, in sixteenths; NULL: none are bad */
     double *bad_sum[TAUT_BOXES_MAX_DIMS]; /* [cells] per dimension */
 };
 

@@ -12,9 +12,13 @@
 
 #include "advisor/boxes_inside.h"
 
-/* Boxes whose bad cables are added up in one search; beyond it the number of
- * routers that have some stands for them. */
-#define BAD_BUDGET 200000
+/* Boxes whose bad cables are added up in one search; beyond it all cables of
+ * the routers inside stand for them, though some lead out. */
+#define BAD_BUDGET 50000
+
+#define LANES                                                                  \
+    8 /* numbers of a row looked at together, so that the compiler             \
+       * uses vectors without being told to */
 
 struct rows {
     const struct taut_boxes *b;
@@ -72,6 +76,30 @@ static void row_at(const struct rows *s, uint32_t i, uint32_t *at)
     }
 }
 
+static void add(uint32_t *restrict row, const uint32_t *restrict sum,
+                uint32_t n)
+{
+    uint32_t z = 0;
+
+    for (; z + LANES <= n; z += LANES)
+        for (uint32_t k = 0; k < LANES; k++)
+            row[z + k] += sum[z + k];
+    for (; z < n; z++)
+        row[z] += sum[z];
+}
+
+static void subtract(uint32_t *restrict row, const uint32_t *restrict sum,
+                     uint32_t n)
+{
+    uint32_t z = 0;
+
+    for (; z + LANES <= n; z += LANES)
+        for (uint32_t k = 0; k < LANES; k++)
+            row[z + k] -= sum[z + k];
+    for (; z < n; z++)
+        row[z] -= sum[z];
+}
+
 /* One row of the slabs' sums. */
 static void fill_row(const struct rows *s, const uint32_t *sum,
                      const uint32_t *at, uint32_t *row)
@@ -84,11 +112,9 @@ static void fill_row(const struct rows *s, const uint32_t *sum,
         for (uint32_t j = 0; j < d; j++)
             i += (at[j] + (k >> j & 1 ? s->extent[j] : 0)) * s->b->step[j];
         if ((__builtin_popcount(k) ^ (int)d) & 1)
-            for (uint32_t z = 0; z < s->width; z++)
-                row[z] -= sum[i + z];
+            subtract(row, sum + i, s->width);
         else
-            for (uint32_t z = 0; z < s->width; z++)
-                row[z] += sum[i + z];
+            add(row, sum + i, s->width);
     }
 }
 
@@ -119,17 +145,22 @@ static inline bool holds(const struct rows *s, size_t z, uint32_t e)
            (s->total == NULL || n == s->total[z + e] - s->total[z]);
 }
 
+/* Is there a box with last extent e among n of a row that holds enough? */
 static bool row_holds(const struct rows *s, size_t first, uint32_t n,
                       uint32_t e)
 {
     const uint32_t *row = s->free + first;
-    uint32_t most = 0;
+    int32_t count = (int32_t)s->request.count, hit[LANES] = {0}, any = 0;
+    uint32_t z = 0;
 
-    for (uint32_t z = 0; z < n; z++) {
-        uint32_t v = row[z + e] - row[z];
-        most = v > most ? v : most;
-    }
-    return most >= s->request.count;
+    for (; z + LANES <= n; z += LANES)
+        for (uint32_t k = 0; k < LANES; k++)
+            hit[k] |= (int32_t)(row[z + k + e] - row[z + k]) >= count;
+    for (; z < n; z++)
+        any |= (int32_t)(row[z + e] - row[z]) >= count;
+    for (uint32_t k = 0; k < LANES; k++)
+        any |= hit[k];
+    return any != 0;
 }
 
 static bool any_holds(const struct rows *s, uint32_t e)
@@ -151,14 +182,31 @@ static bool any_holds(const struct rows *s, uint32_t e)
 
 /* ---- the best of a shape ---- */
 
+/* Least number of free nodes to spare in a row, UINT32_MAX where no box
+ * holds enough: what lacks some is a number that large, too. */
+static uint32_t least_spare(const struct rows *s, size_t first, uint32_t n,
+                            uint32_t e)
+{
+    const uint32_t *row = s->free + first;
+    uint32_t least = UINT32_MAX;
+
+    for (uint32_t z = 0; z < n; z++) {
+        uint32_t spare = row[z + e] - row[z] - s->request.count;
+        least = spare < least ? spare : least;
+    }
+    return least > INT32_MAX ? UINT32_MAX : least;
+}
+
+/* Add up the bad cables of small boxes; those of the routers inside will do
+ * for large ones, of which few cables lead out. */
 static double bad_at(struct rows *s, size_t z, const uint32_t *at, uint32_t e)
 {
-    uint32_t near = s->near[z + e] - s->near[z];
+    uint32_t near = s->near != NULL ? s->near[z + e] - s->near[z] : 0;
 
     if (near == 0)
         return 0;
-    if (s->budget == 0)
-        return near;
+    if (s->budget == 0 || s->outer * e > 64)
+        return near / 16.0;
     s->budget--;
     return taut_boxes_bad(s->b, at, s->extent);
 }
@@ -175,7 +223,7 @@ static void look(struct rows *s, size_t first, uint32_t *at, uint32_t e,
         if (best->free > 0 && best->bad == 0 && held >= best->free)
             continue;
         at[s->last] = z;
-        double bad = s->near != NULL ? bad_at(s, first + z, at, e) : 0;
+        double bad = bad_at(s, first + z, at, e);
         if (best->free > 0 &&
             (bad > best->bad || (bad == best->bad && held >= best->free)))
             continue;
@@ -183,6 +231,18 @@ static void look(struct rows *s, size_t first, uint32_t *at, uint32_t e,
         best->free = held;
         best->bad = bad;
     }
+}
+
+/* May a row have something better? */
+static bool is_worth(const struct rows *s, size_t first, uint32_t n, uint32_t e,
+                     const struct taut_box *best)
+{
+    uint32_t spare = least_spare(s, first, n, e);
+
+    if (spare == UINT32_MAX)
+        return false;
+    return best->free == 0 || best->bad > 0 ||
+           s->request.count + spare < best->free;
 }
 
 static int keep(struct rows *s, const struct taut_box *box)
@@ -209,7 +269,7 @@ static int look_at_shape(struct rows *s, uint32_t e)
     s->extent[s->last] = e;
     for (uint32_t i = 0; i < s->count; i++) {
         size_t first = (size_t)i * s->width;
-        if (!row_holds(s, first, n, e))
+        if (!is_worth(s, first, n, e, &best))
             continue;
         row_at(s, i, at);
         look(s, first, at, e, &best);
@@ -218,6 +278,8 @@ static int look_at_shape(struct rows *s, uint32_t e)
         return 0;
     memcpy(best.extent, s->extent, sizeof(best.extent));
     best.total = taut_boxes_sum(s->b, s->b->total_sum, best.at, best.extent);
+    if (best.bad > 0)
+        best.bad = taut_boxes_bad(s->b, best.at, best.extent);
     return keep(s, &best);
 }
 
@@ -294,35 +356,99 @@ static uint32_t most_per_router(const struct taut_boxes *b)
     return most;
 }
 
-static void find_limit(struct rows *s, uint32_t most, uint32_t *extents)
+/* Look at the shapes with these outer extents; the limit may fall. */
+static uint32_t try_shape(struct rows *s, uint32_t most, uint32_t *extents)
 {
-    double room = s->request.room;
+    uint32_t n = list_extents(s, most, extents);
 
-    first_shape(s);
-    do {
-        uint32_t n = list_extents(s, most, extents);
-        if (n == 0)
-            continue;
-        fill_rows(s);
-        double volume = (double)s->outer * least_extent(s, extents, n);
-        double limit = volume * room > volume + 1 ? volume * room : volume + 1;
-        if (volume > 0 && limit < s->limit)
-            s->limit = limit;
-    } while (next_shape(s));
+    if (n == 0)
+        return 0;
+    fill_rows(s);
+    uint32_t e = least_extent(s, extents, n);
+    double volume = (double)s->outer * e;
+    double limit = volume * s->request.room;
+    limit = limit > volume + 1 ? limit : volume + 1;
+    if (e > 0 && limit < s->limit)
+        s->limit = limit;
+    return e;
 }
 
-static int find_all(struct rows *s, uint32_t most, uint32_t *extents)
+/* Cubes first: what they hold makes most of the others too large. */
+static void try_cubes(struct rows *s, uint32_t most, uint32_t *extents)
 {
+    bool is_longer = true;
+
+    first_shape(s);
+    while (is_longer && try_shape(s, most, extents) == 0) {
+        is_longer = false;
+        s->outer = 1;
+        for (uint32_t d = 0; d < s->last; d++) {
+            uint32_t e = taut_boxes_next_extent(s->b, d, s->extent[d]);
+            is_longer = is_longer || e > 0;
+            s->extent[d] = e > 0 ? e : s->extent[d];
+            s->outer *= s->extent[d];
+        }
+    }
+}
+
+static void find_limit(struct rows *s, uint32_t most, uint32_t *extents,
+                       uint32_t *least)
+{
+    size_t i = 0;
+
+    try_cubes(s, most, extents);
+    first_shape(s);
+    do
+        least[i++] = try_shape(s, most, extents);
+    while (next_shape(s));
+}
+
+static int find_all(struct rows *s, uint32_t most, uint32_t *extents,
+                    const uint32_t *least)
+{
+    size_t k = 0;
+
     first_shape(s);
     do {
+        uint32_t from = least[k++];
+        if (from == 0 || (double)s->outer * from > s->limit)
+            continue;
         uint32_t n = list_extents(s, most, extents);
-        if (n > 0)
-            fill_rows(s);
+        fill_rows(s);
         for (uint32_t i = 0; i < n; i++)
-            if (look_at_shape(s, extents[i]) < 0)
+            if (extents[i] >= from && look_at_shape(s, extents[i]) < 0)
                 return -1;
     } while (next_shape(s));
     return 0;
+}
+
+/* How many shapes there are but for the last extent. */
+static size_t count_outer(const struct taut_boxes *b)
+{
+    size_t n = 1;
+
+    for (uint32_t d = 0; d + 1 < b->dims; d++) {
+        size_t k = 0;
+        for (uint32_t e = 0; (e = taut_boxes_next_extent(b, d, e)) > 0;)
+            k++;
+        n *= k;
+    }
+    return n;
+}
+
+static int find(struct rows *s, uint32_t most)
+{
+    uint32_t *extents = calloc(s->b->length[s->last], sizeof(*extents));
+    uint32_t *least = calloc(count_outer(s->b), sizeof(*least));
+    int rc = -1;
+
+    if (extents != NULL && least != NULL) {
+        find_limit(s, most, extents, least);
+        rc = find_all(s, most, extents, least);
+    }
+    free(extents);
+    free(least);
+    return rc;
 }
 
 int taut_boxes_search(const struct taut_boxes *b,
@@ -340,13 +466,7 @@ int taut_boxes_search(const struct taut_boxes *b,
     }
     if (rows_init(&s, b, r) < 0)
         return -1;
-    uint32_t *extents = calloc(b->length[s.last], sizeof(*extents));
-    int rc = extents != NULL ? 0 : -1;
-    if (rc == 0)
-        find_limit(&s, most, extents);
-    if (rc == 0)
-        rc = find_all(&s, most, extents);
-    free(extents);
+    int rc = find(&s, most);
     rows_fini(&s);
     if (rc < 0) {
         free(s.found);
