@@ -11,12 +11,16 @@
 /* A router shared with strangers goes before one as far out that is not. */
 #define SHARED 1.05
 
+#define ALMOST 0.98 /* of the distance of the farthest one */
+#define BATCH 16    /* rounds in which most of what is too much goes */
+
 struct choice {
     const struct taut_boxes *b;
     const struct taut_box *box;
     uint32_t *router, *take;
     uint32_t *place; /* [volume * dims] within the box */
     double *away;    /* [dims * widest] hops to all chosen, by place */
+    double *far;     /* [volume] */
     uint32_t widest;
 };
 
@@ -68,26 +72,57 @@ static double distance(const struct choice *c, uint32_t i)
     return c->b->total[r] > c->b->free[r] ? sum * SHARED : sum;
 }
 
-/* The router farthest out, of those that have at most 'spare' nodes if there
- * are any. */
-static uint32_t farthest(const struct choice *c, uint32_t spare)
+/* Distances of all chosen; returns the largest. */
+static double look(struct choice *c)
 {
-    uint32_t best = 0, best_partly = 0;
-    double most = -1, most_partly = -1;
+    double most = 0;
 
     for (uint32_t i = 0; i < c->box->volume; i++) {
-        if (c->take[i] == 0)
-            continue;
-        double away = distance(c, i);
-        if (c->take[i] <= spare && away > most) {
-            most = away;
+        c->far[i] = c->take[i] > 0 ? distance(c, i) : -1;
+        most = c->far[i] > most ? c->far[i] : most;
+    }
+    return most;
+}
+
+static void drop(struct choice *c, uint32_t i, uint32_t n)
+{
+    count_in(c, i, -(int)n);
+    c->take[i] -= n;
+}
+
+/* Leave out whole routers that are almost as far out as the farthest one, at
+ * most 'batch' nodes (one router at least).  Returns how many nodes. */
+static uint32_t drop_routers(struct choice *c, uint32_t batch, uint32_t spare)
+{
+    double most = look(c);
+    uint32_t dropped = 0;
+
+    for (uint32_t i = 0; i < c->box->volume && dropped < batch; i++)
+        if (c->far[i] >= ALMOST * most && c->take[i] > 0 &&
+            c->take[i] <= spare - dropped) {
+            dropped += c->take[i];
+            drop(c, i, c->take[i]);
+        }
+    return dropped;
+}
+
+/* Nothing that is as far out fits in whole. */
+static uint32_t drop_nodes(struct choice *c, uint32_t spare)
+{
+    uint32_t best = 0;
+    double most = -1;
+
+    for (uint32_t i = 0; i < c->box->volume; i++) {
+        bool fits = c->take[i] <= spare; /* farther in, but whole */
+        double far = fits ? c->far[i] + 1e-9 : c->far[i] * ALMOST * ALMOST;
+        if (c->take[i] > 0 && far > most) {
+            most = far;
             best = i;
-        } else if (away > most_partly) {
-            most_partly = away;
-            best_partly = i;
         }
     }
-    return most >= 0 ? best : best_partly;
+    uint32_t n = c->take[best] < spare ? c->take[best] : spare;
+    drop(c, best, n);
+    return n;
 }
 
 static void leave_out(struct choice *c, uint32_t spare)
@@ -96,11 +131,8 @@ static void leave_out(struct choice *c, uint32_t spare)
         if (c->take[i] > 0)
             count_in(c, i, (int)c->take[i]);
     while (spare > 0) {
-        uint32_t i = farthest(c, spare);
-        uint32_t n = c->take[i] < spare ? c->take[i] : spare;
-        count_in(c, i, -(int)n);
-        c->take[i] -= n;
-        spare -= n;
+        uint32_t n = drop_routers(c, spare / BATCH + 1, spare);
+        spare -= n > 0 ? n : drop_nodes(c, spare);
     }
 }
 
@@ -116,7 +148,8 @@ int taut_boxes_choose(const struct taut_boxes *b, const struct taut_box *box,
     c.place = calloc((size_t)box->volume * b->dims, sizeof(*c.place));
     c.away = calloc((size_t)c.widest * b->dims, sizeof(*c.away));
     errno = ENOMEM;
-    if (c.place == NULL || c.away == NULL)
+    c.far = calloc(box->volume, sizeof(*c.far));
+    if (c.place == NULL || c.away == NULL || c.far == NULL)
         goto out;
     list_routers(&c);
     uint32_t held = 0;
@@ -131,5 +164,6 @@ int taut_boxes_choose(const struct taut_boxes *b, const struct taut_box *box,
 out:
     free(c.place);
     free(c.away);
+    free(c.far);
     return rc;
 }

@@ -7,6 +7,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ struct rows {
     uint32_t extent[TAUT_BOXES_MAX_DIMS];
     uint32_t *free, *total, *near; /* [count * width]; the latter two or NULL */
     double limit;                  /* largest volume */
+    double longest;                /* side */
     uint32_t budget;
     struct taut_box *found;
     size_t n, room;
@@ -51,6 +53,7 @@ static int rows_init(struct rows *s, const struct taut_boxes *b,
     s->width = b->span[s->last] + 1;
     s->budget = BAD_BUDGET;
     s->limit = b->routers;
+    s->longest = b->routers;
     most *= s->width;
     s->free = malloc(most * sizeof(*s->free));
     if (r->whole)
@@ -109,9 +112,13 @@ static void fill_row(const struct rows *s, const uint32_t *sum,
     memset(row, 0, s->width * sizeof(*row));
     for (uint32_t k = 0; k < 1U << d; k++) {
         size_t i = 0;
-        for (uint32_t j = 0; j < d; j++)
-            i += (at[j] + (k >> j & 1 ? s->extent[j] : 0)) * s->b->step[j];
-        if ((__builtin_popcount(k) ^ (int)d) & 1)
+        uint32_t odd = d & 1;
+        for (uint32_t j = 0; j < d; j++) {
+            uint32_t bit = k >> j & 1;
+            i += (at[j] + bit * s->extent[j]) * s->b->step[j];
+            odd ^= bit;
+        }
+        if (odd)
             subtract(row, sum + i, s->width);
         else
             add(row, sum + i, s->width);
@@ -308,15 +315,27 @@ static void first_shape(struct rows *s)
     s->outer = 1;
 }
 
+/* Is an extent longer than is worth a look?  A whole ring counts as half. */
+static bool is_long(const struct rows *s, uint32_t d, uint32_t e)
+{
+    bool whole = s->b->wraps[d] && e == s->b->length[d];
+
+    return (whole ? e / 2 : e) > s->longest;
+}
+
 /* The last extents to try, ascending: what is too small for any number of
- * free nodes, or beyond the limit, is not among them.  Returns how many. */
+ * free nodes, beyond the limit or too long is not among them.  Returns how
+ * many. */
 static uint32_t list_extents(const struct rows *s, uint32_t most, uint32_t *e)
 {
     uint32_t n = 0, next = 0;
 
+    for (uint32_t d = 0; d < s->last; d++)
+        if (is_long(s, d, s->extent[d]))
+            return 0;
     while ((next = taut_boxes_next_extent(s->b, s->last, next)) > 0)
         if ((uint64_t)s->outer * next * most >= s->request.count &&
-            (double)s->outer * next <= s->limit)
+            (double)s->outer * next <= s->limit && !is_long(s, s->last, next))
             e[n++] = next;
     return n;
 }
@@ -368,8 +387,10 @@ static uint32_t try_shape(struct rows *s, uint32_t most, uint32_t *extents)
     double volume = (double)s->outer * e;
     double limit = volume * s->request.room;
     limit = limit > volume + 1 ? limit : volume + 1;
-    if (e > 0 && limit < s->limit)
+    if (e > 0 && limit < s->limit) {
         s->limit = limit;
+        s->longest = LONGEST * pow(limit, 1.0 / s->b->dims) + 1;
+    }
     return e;
 }
 

@@ -2,10 +2,10 @@
 /* taut.boxes: boxes of a torus or mesh for Lua, which counts nodes from 1.
  *
  *   local b = boxes.new(graph, { 25, 16, 24 }, { true, true, true })
- *   b:free(set [, per_router])      nodes that may be used: { [n] = true, … }
- *   b:bad { router, dim, weight, … }  dim from 1; cables to the next router
+ *   b:free(set [, per_router]) → count  nodes that may be used: { [n] = true, …
+ * } b:bad { router, dim, weight, … }  dim from 1; cables to the next router
  *   b:search(count, room, whole) → array of boxes
- *   b:choose(box, count) → array of nodes
+ *   b:choose(box, count [, rank]) → array of nodes, in the order of rank[n]
  *   b:dense(least, density) → nodes
  *
  * A box: { at = {…}, extent = {…}, volume =, free =, total =, bad = }. */
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "advisor/boxes.h"
-#include "advisor/mod_graph.h"
+#include "advisor/mod_sets.h"
 
 #define CLASS "taut.boxes"
 
@@ -106,43 +106,17 @@ static int boxes_new(lua_State *L)
     return 1;
 }
 
-/* Of each router's free nodes at most 'most' stay free. */
-static void count_free(struct lua_boxes *h, uint32_t most)
-{
-    const struct taut_graph *g = h->graph;
-
-    memset(h->free, 0, g->routers * sizeof(*h->free));
-    for (uint32_t n = 0; n < g->nodes; n++) {
-        uint32_t r = g->at[n];
-        if (!h->is_free[n])
-            continue;
-        if (r == TAUT_GRAPH_NONE || h->free[r] >= most)
-            h->is_free[n] = false;
-        else
-            h->free[r]++;
-    }
-}
-
-/* b:free(set [, per_router]) */
+/* b:free(set [, per_router]) → count */
 static int boxes_free(lua_State *L)
 {
     struct lua_boxes *h = check_boxes(L);
-    const struct taut_graph *g = h->graph;
     lua_Integer most = luaL_optinteger(L, 3, UINT32_MAX);
 
-    luaL_checktype(L, 2, LUA_TTABLE);
     luaL_argcheck(L, most >= 1 && most <= UINT32_MAX, 3, "nodes per router");
-    memset(h->is_free, 0, g->nodes * sizeof(*h->is_free));
-    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
-        lua_Integer n = lua_isinteger(L, -2) ? lua_tointeger(L, -2) : 0;
-        if (n < 1 || n > g->nodes)
-            return luaL_error(L, "node %I is not within 1 to %I",
-                              (LUAI_UACINT)n, (LUAI_UACINT)g->nodes);
-        h->is_free[n - 1] = lua_toboolean(L, -1);
-    }
-    count_free(h, (uint32_t)most);
+    lua_pushinteger(L, taut_lua_read_free(L, 2, h->graph, (uint32_t)most,
+                                          h->is_free, h->free));
     taut_boxes_fill(h->boxes, h->free, h->total);
-    return 0;
+    return 1;
 }
 
 /* b:bad { router, dim, weight, … } */
@@ -249,21 +223,17 @@ static struct taut_box read_box(lua_State *L, const struct lua_boxes *h)
     return box;
 }
 
-/* The first 'take' free nodes of a router are added to the table on top. */
-static lua_Integer push_nodes(lua_State *L, const struct lua_boxes *h,
-                              uint32_t r, uint32_t take, lua_Integer at)
+/* The first 'take' free nodes of a router. */
+static uint32_t add_nodes(const struct lua_boxes *h, uint32_t r, uint32_t take,
+                          uint32_t *node)
 {
     const struct taut_graph *g = h->graph;
+    uint32_t n = 0;
 
-    for (uint32_t k = g->on_first[r]; k < g->on_first[r + 1] && take > 0; k++) {
-        uint32_t n = g->on[k];
-        if (n >= g->nodes || !h->is_free[n])
-            continue; /* another rail's endpoint */
-        lua_pushinteger(L, (lua_Integer)n + 1);
-        lua_rawseti(L, -2, ++at);
-        take--;
-    }
-    return at;
+    for (uint32_t k = g->on_first[r]; k < g->on_first[r + 1] && n < take; k++)
+        if (g->on[k] < g->nodes && h->is_free[g->on[k]])
+            node[n++] = g->on[k]; /* others are another rail's endpoints */
+    return n;
 }
 
 /* b:choose(box, count) → nodes | nil, err */
@@ -271,16 +241,18 @@ static int boxes_choose(lua_State *L)
 {
     struct lua_boxes *h = check_boxes(L);
     struct taut_box box = read_box(L, h);
-    lua_Integer count = luaL_checkinteger(L, 3), n = 0;
+    lua_Integer count = luaL_checkinteger(L, 3);
+    uint32_t n = 0;
 
-    luaL_argcheck(L, count >= 1 && count <= UINT32_MAX, 3, "nodes");
+    luaL_argcheck(L, count >= 1 && count <= h->graph->nodes, 3, "nodes");
     uint32_t *router = taut_lua_buffer(L, box.volume, sizeof(*router));
     uint32_t *take = taut_lua_buffer(L, box.volume, sizeof(*take));
+    uint32_t *node = taut_lua_buffer(L, (size_t)count, sizeof(*node));
     if (taut_boxes_choose(h->boxes, &box, (uint32_t)count, router, take) < 0)
         return taut_fail_errno(L, "cannot choose nodes");
-    lua_createtable(L, (int)count, 0);
     for (uint32_t i = 0; i < box.volume; i++)
-        n = push_nodes(L, h, router[i], take[i], n);
+        n += add_nodes(h, router[i], take[i], node + n);
+    taut_lua_push_nodes(L, n, node, 4);
     return 1;
 }
 

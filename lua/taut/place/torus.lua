@@ -105,8 +105,8 @@ local function name_of(box)
 end
 
 local function candidate(k, box, count, o)
-   local nodes = assert(k.boxes:choose(box, count))
-   return { nodes = common.sorted(nodes, o), shape = name_of(box), kind = "box", at = box.at,
+   local nodes = assert(k.boxes:choose(box, count, o.rank))
+   return { nodes = nodes, shape = name_of(box), kind = "box", at = box.at,
       extent = box.extent, volume = box.volume, total = box.total, density = count / box.total,
       strangers = box.total - box.free, cost = box.cost }
 end
