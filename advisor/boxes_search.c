@@ -17,9 +17,12 @@
  * the routers inside stand for them, though some lead out. */
 #define BAD_BUDGET 50000
 
-#define LANES                                                                  \
-    8 /* numbers of a row looked at together, so that the compiler             \
-       * uses vectors without being told to */
+/* Numbers of a row looked at together, so that the compiler uses vectors
+ * without being told to. */
+#define LANES 8
+
+/* A side is at most so many times that of a cube of the largest volume. */
+#define LONGEST 2.5
 
 struct rows {
     const struct taut_boxes *b;
