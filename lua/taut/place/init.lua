@@ -6,7 +6,12 @@
 --   density    chosen / all nodes inside; total = nodes inside
 --   strangers  nodes inside that are not free
 --   cost       the search's own cheap measure, comparable within one answer
+local grown = require "taut.place.grown"
+
 local registry = {
+   dragonfly = "taut.place.dragonfly",
+   fattree = "taut.place.fattree",
+   hyperx = "taut.place.hyperx",
    mesh = "taut.place.torus",
    torus = "taut.place.torus",
 }
@@ -47,11 +52,6 @@ end
 --   "near" for a pattern of neighbours
 -- @return array of candidates, or nil and why there is none
 function place.search(topo, free, count, o)
-   local name = registry[topo.kind_name]
-   if not name then
-      return nil, ("no placement for topology kind '%s'"):format(topo.kind_name)
-   end
-   o = setmetatable({ top = o.top or 5 }, { __index = o })
    local total = 0
    for _ in pairs(free) do
       total = total + 1
@@ -59,10 +59,19 @@ function place.search(topo, free, count, o)
    if total < count then
       return nil, ("%d nodes asked for, %d are free and healthy"):format(count, total)
    end
-   local found = require(name).search(topo, strong(topo, free, count, o.left), count, o)
+   o = setmetatable({ top = o.top or 5 }, { __index = o })
+   local usable = strong(topo, free, count, o.left)
+   local name = registry[topo.kind_name]
+   local found = name and require(name).search(topo, usable, count, o) or {}
+   if not o.exclusive then
+      o.grown = name and 1 or nil
+      for _, c in ipairs(grown.search(topo, usable, count, o)) do
+         found[#found + 1] = c
+      end
+   end
    if #found == 0 then
       return nil, o.exclusive and ("no submesh that is wholly free holds %d nodes"):format(count)
-         or ("no set of %d nodes was found"):format(count)
+         or ("no %d free nodes have routes between them"):format(count)
    end
    return found
 end
