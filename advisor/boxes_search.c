@@ -22,7 +22,7 @@
 #define LANES 8
 
 /* A side is at most so many times that of a cube of the largest volume. */
-#define LONGEST 2.5
+#define LONGEST 2.0
 
 struct rows {
     const struct taut_boxes *b;
@@ -415,63 +415,45 @@ static void try_cubes(struct rows *s, uint32_t most, uint32_t *extents)
     }
 }
 
-static void find_limit(struct rows *s, uint32_t most, uint32_t *extents,
-                       uint32_t *least)
+/* All shapes with these outer extents that hold enough. */
+static int find_in(struct rows *s, uint32_t most, uint32_t *extents)
 {
-    size_t i = 0;
+    uint32_t from = try_shape(s, most, extents);
 
-    try_cubes(s, most, extents);
-    first_shape(s);
-    do
-        least[i++] = try_shape(s, most, extents);
-    while (next_shape(s));
-}
-
-static int find_all(struct rows *s, uint32_t most, uint32_t *extents,
-                    const uint32_t *least)
-{
-    size_t k = 0;
-
-    first_shape(s);
-    do {
-        uint32_t from = least[k++];
-        if (from == 0 || (double)s->outer * from > s->limit)
-            continue;
-        uint32_t n = list_extents(s, most, extents);
-        fill_rows(s);
-        for (uint32_t i = 0; i < n; i++)
-            if (extents[i] >= from && look_at_shape(s, extents[i]) < 0)
-                return -1;
-    } while (next_shape(s));
+    if (from == 0)
+        return 0;
+    uint32_t n = list_extents(s, most, extents);
+    for (uint32_t i = 0; i < n; i++)
+        if (extents[i] >= from && look_at_shape(s, extents[i]) < 0)
+            return -1;
     return 0;
 }
 
-/* How many shapes there are but for the last extent. */
-static size_t count_outer(const struct taut_boxes *b)
+/* The limit may have fallen after a shape was found. */
+static void drop_large(struct rows *s)
 {
-    size_t n = 1;
+    size_t n = 0;
 
-    for (uint32_t d = 0; d + 1 < b->dims; d++) {
-        size_t k = 0;
-        for (uint32_t e = 0; (e = taut_boxes_next_extent(b, d, e)) > 0;)
-            k++;
-        n *= k;
-    }
-    return n;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->found[i].volume <= s->limit)
+            s->found[n++] = s->found[i];
+    s->n = n;
 }
 
 static int find(struct rows *s, uint32_t most)
 {
     uint32_t *extents = calloc(s->b->length[s->last], sizeof(*extents));
-    uint32_t *least = calloc(count_outer(s->b), sizeof(*least));
-    int rc = -1;
+    int rc = extents != NULL ? 0 : -1;
 
-    if (extents != NULL && least != NULL) {
-        find_limit(s, most, extents, least);
-        rc = find_all(s, most, extents, least);
+    if (rc == 0) {
+        try_cubes(s, most, extents);
+        first_shape(s);
+        do
+            rc = find_in(s, most, extents);
+        while (rc == 0 && next_shape(s));
+        drop_large(s);
     }
     free(extents);
-    free(least);
     return rc;
 }
 
