@@ -378,6 +378,21 @@ static uint32_t most_per_router(const struct taut_boxes *b)
     return most;
 }
 
+/* How long sides may be after a shape was found that sets the limit: its own
+ * are not too long. */
+static double longest_side(const struct rows *s, uint32_t last)
+{
+    double own = last;
+    uint32_t dims = 0;
+
+    for (uint32_t d = 0; d < s->last; d++)
+        own = s->extent[d] > own ? s->extent[d] : own;
+    for (uint32_t d = 0; d < s->b->dims; d++)
+        dims += s->b->length[d] > 1;
+    double side = LONGEST * pow(s->limit, 1.0 / (dims > 0 ? dims : 1)) + 1;
+    return side > own ? side : own;
+}
+
 /* Look at the shapes with these outer extents; the limit may fall. */
 static uint32_t try_shape(struct rows *s, uint32_t most, uint32_t *extents)
 {
@@ -392,7 +407,7 @@ static uint32_t try_shape(struct rows *s, uint32_t most, uint32_t *extents)
     limit = limit > volume + 1 ? limit : volume + 1;
     if (e > 0 && limit < s->limit) {
         s->limit = limit;
-        s->longest = LONGEST * pow(limit, 1.0 / s->b->dims) + 1;
+        s->longest = longest_side(s, e);
     }
     return e;
 }

@@ -72,9 +72,11 @@ local function scene_of(d, req, count)
       return nil, err
    end
    local background = d.learn and d.learn:background() or nil
+   local left = advice.left(d)
+   background = background and next(background) and background or nil
    return { d = d, topo = d.topo, free = req.free, count = count, P = P, soon = req.soon,
-      left = advice.left(d), background = background and next(background) and background or nil,
-      rank = d.view.rank }
+      left = left, background = background, rank = d.view.rank, hops = true,
+      load = (next(left) or background) and true }
 end
 
 -- Slurm's own choice; nil where it would not start the job now.
@@ -192,7 +194,7 @@ local function answer(d, r)
    local out = { count = r.s.count, pattern = r.s.P.name, candidates = json.array {},
       as_of = d.cluster.nodes_at, age_s = math.max(0, loop.time() - (d.cluster.nodes_at or 0)),
       slurm_error = d.cluster.error }
-   describe.fragments(r.s)
+   describe.fragments(r.s, r.found)
    for i, c in ipairs(r.found) do
       out.candidates[i] = describe.row(r.s, c, r.slurm)
    end
@@ -236,25 +238,30 @@ local function of_job(d, args)
    return nil, ("Slurm has no pending job %s"):format(tostring(args.job))
 end
 
--- The set that --compare names, or nil and what is wrong.
-local function compared(d, r, list)
-   local nodes, err = request.numbers(d.topo, list, "--compare")
+--- Look at a set somebody else names.
+-- @param scene third result of advice.give
+-- @param list host list
+-- @param what for messages
+-- @return row of describe, or nil and what is wrong with the list
+function advice.look_at(d, scene, list, what)
+   local nodes, err = request.numbers(d.topo, list, what or "Slurm's answer")
    if not nodes then
       return nil, err
-   elseif #nodes ~= r.s.count then
-      return nil, ("--compare: %d nodes asked for, the list has %d"):format(r.s.count, #nodes)
+   elseif #nodes ~= scene.count then
+      return nil, ("%s: %d nodes asked for, the list has %d"):format(what or "Slurm's answer",
+         scene.count, #nodes)
    end
-   table.sort(nodes, function(a, b) return r.s.rank[a] < r.s.rank[b] end)
-   local c = describe.set(r.s, nodes, "the set given")
-   c.score = score.evaluate(d.topo, nodes, r.s.P, r.s)
-   return describe.row(r.s, c, r.slurm)
+   table.sort(nodes, function(a, b) return scene.rank[a] < scene.rank[b] end)
+   local c = describe.set(scene, nodes, what and "the set given" or "where Slurm would start it")
+   c.score = score.evaluate(d.topo, nodes, scene.P, scene)
+   return describe.row(scene, c, nil)
 end
 
 --- Answer `taut advise`.
 -- @param d daemon
 -- @param args as of place.request, or { job = id } and the rest of it; compare = host list
 -- @return { count, pattern, candidates (the best first), slurm, compare, worth, sentence, as_of,
---   age_s }, or nil and why there is no advice
+--   age_s }, or nil and why there is no advice; third what it was looked at with (look_at)
 function advice.give(d, args)
    if not d.cluster.nodes_at then
       return nil, "Slurm has not answered yet: which nodes are free is not known"
@@ -282,12 +289,12 @@ function advice.give(d, args)
    settle_insensitive(r)
    local out = answer(d, r)
    if args.compare then
-      out.compare, err = compared(d, r, args.compare)
+      out.compare, err = advice.look_at(d, r.s, args.compare, "--compare")
       if not out.compare then
          return nil, err
       end
    end
-   return out
+   return out, nil, r.s
 end
 
 --- The same for steering.

@@ -245,6 +245,9 @@ function Cluster:refresh(fn)
          take_nodes(self, reply.nodes)
       end
    end)
+   self.helper:ask({ op = "reservations" }, function(reply)
+      self.reservations = reply and reply.reservations or self.reservations
+   end)
    self.helper:ask({ op = "jobs" }, function(reply)
       if reply then
          take_jobs(self, reply.jobs, asked)

@@ -87,10 +87,37 @@ local function machine_of(topo)
    return m
 end
 
+-- Nodes of a router, which topo:on_router() makes a new table of each time.
+local function nodes_on(topo, r)
+   local m = machine_of(topo)
+   m.nodes = m.nodes or {}
+   m.nodes[r] = m.nodes[r] or topo:on_router(r)
+   return m.nodes[r]
+end
+
 --- Routers with nodes, ascending, and map router → how many nodes.
 function common.routers(topo)
    local m = machine_of(topo)
    return m.routers, m.total
+end
+
+--- Free nodes in parts of a machine of which at least the share `density` is free, and that hold
+-- `least` or more.
+-- @param part_of function(router) → key
+function common.dense(topo, free, least, density, part_of)
+   local m, all, open, sum = machine_of(topo), {}, {}, 0
+   for _, r in ipairs(m.routers) do
+      local p = part_of(r)
+      all[p] = (all[p] or 0) + m.total[r]
+   end
+   for n in pairs(free) do
+      local p = part_of(topo:router(n))
+      open[p] = (open[p] or 0) + 1
+   end
+   for p, n in pairs(open) do
+      sum = sum + (n >= least and n >= density * all[p] and n or 0)
+   end
+   return sum
 end
 
 --- Fill in a candidate: its submesh is the routers its nodes are on, unless it says which routers
@@ -104,7 +131,7 @@ function common.describe(topo, free, c)
    c.used = 0
    for r in pairs(used) do
       inside, c.used = inside + total[r], c.used + 1
-      for _, n in ipairs(topo:on_router(r)) do
+      for _, n in ipairs(nodes_on(topo, r)) do
          spare = spare + (free[n] and 1 or 0)
       end
    end

@@ -118,6 +118,11 @@ local function alone(topo, free)
    return rest
 end
 
+--- Free nodes in groups that are free almost wholly.
+function place.dense(topo, free, least, density)
+   return common.dense(topo, free, least, density, function(r) return topo:group(r) end)
+end
+
 --- See taut.place.
 function place.search(topo, free, count, o)
    local usable = o.exclusive and alone(topo, free) or free

@@ -131,6 +131,16 @@ local function search_in(topo, free, count, o, on, routers, out, take)
    end
 end
 
+--- Free nodes in the smallest parts that have so many nodes and are free almost wholly.
+function place.dense(topo, free, least, density)
+   local best = 0
+   for _, level in ipairs(parts_of(topo)) do
+      best = math.max(best, common.dense(topo, free, least, density,
+         function(r) return level[r] end))
+   end
+   return best
+end
+
 --- See taut.place.
 function place.search(topo, free, count, o)
    local on, routers = common.by_router(topo, free, o.per_router)

@@ -15,7 +15,7 @@ local function shapes(topo, count, share)
    local list = {}
    local function go(d, shape, volume)
       if d > #topo.dims then
-         if volume * share >= count * 0.7 and volume * share <= count * 2 + 8 * share then
+         if volume * share >= count * 0.95 and volume * share <= count * 2 + 8 * share then
             local s, sides = table.move(shape, 1, #shape, 1, {}), 0
             for _, e in ipairs(s) do
                sides = sides + (e - 1) / e -- hops between random places
@@ -117,6 +117,19 @@ local function counts(topo, on, o)
       end
    end
    return count_at, at, n
+end
+
+--- Free nodes in rows that are free almost wholly; planes where a row has too few nodes.
+function place.dense(topo, free, least, density)
+   local best = 0
+   for d = 1, #topo.dims do
+      best = math.max(best, common.dense(topo, free, least, density, function(r)
+         local at = topo:coordinates(r)
+         at[d] = -1
+         return table.concat(at, ",")
+      end))
+   end
+   return best
 end
 
 --- See taut.place.

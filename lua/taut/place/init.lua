@@ -76,4 +76,15 @@ function place.search(topo, free, count, o)
    return found
 end
 
+--- Free nodes that could still go to a compact job: those in dense submeshes (boxes, groups, the
+-- leaves below one router).
+-- @param least free nodes that the submesh holds, at least
+-- @param density share of its nodes that is free, at least
+-- @return how many nodes; nil where the kind of topology has no such submeshes
+function place.dense(topo, free, least, density)
+   local name = registry[topo.kind_name]
+   local module = name and require(name)
+   return module and module.dense and module.dense(topo, free, least, density) or nil
+end
+
 return place

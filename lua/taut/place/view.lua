@@ -50,6 +50,7 @@ function View:rebuild()
    end
    self.cluster.touched = {}
    self.at = self.cluster.nodes_at
+   self.version = self.version + 1
 end
 
 --- Take in what was heard since, and all of it where Slurm was asked meanwhile.
@@ -57,10 +58,13 @@ function View:update()
    if self.at ~= self.cluster.nodes_at then
       self:rebuild()
    end
-   for name in pairs(self.cluster.touched) do
-      take_node(self, name)
+   if next(self.cluster.touched) then
+      for name in pairs(self.cluster.touched) do
+         take_node(self, name)
+      end
+      self.cluster.touched = {}
+      self.version = self.version + 1
    end
-   self.cluster.touched = {}
 end
 
 --- Set of a partition's nodes, or nil where there is no such partition.
@@ -118,7 +122,7 @@ end
 -- @param cluster of taut.cluster
 function view.new(topo, cluster)
    return setmetatable({ topo = topo, cluster = cluster, free = {}, reserved = {}, members = {},
-      order = {}, rank = {} }, View)
+      order = {}, rank = {}, version = 0 }, View)
 end
 
 return view
