@@ -273,7 +273,7 @@ function advice.give(d, args)
          return nil, "--job: the job says how many nodes it wants; give either it or -N"
       end
       args, err = of_job(d, args)
-   elseif args.compare and not (args.count or args.min) then
+   elseif type(args.compare) == "string" and not (args.count or args.min) then
       local list = hostlist.expand(args.compare, 1 << 20) or {}
       args = setmetatable({ count = math.max(1, #list) }, { __index = args })
    end

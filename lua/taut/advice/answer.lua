@@ -23,7 +23,7 @@ local function ask_slurm(d, args, uid, out, reply)
    local function finish()
       if not done then
          done = true
-         timer:close()
+         timer:cancel()
          reply(out)
       end
    end

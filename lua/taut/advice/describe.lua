@@ -1,5 +1,4 @@
 --- A set of nodes in words and numbers.
-local common = require "taut.place.common"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local place = require "taut.place"
@@ -12,7 +11,7 @@ local LARGE = 4096             -- routers of a machine of which only the best is
 
 --- A candidate of any nodes.
 function describe.set(s, nodes, shape)
-   return common.describe(s.topo, s.free, { nodes = nodes, shape = shape, kind = "set" })
+   return place.describe(s.topo, s.free, { nodes = nodes, shape = shape, kind = "set" })
 end
 
 local function without(free, nodes)

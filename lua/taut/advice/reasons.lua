@@ -127,8 +127,8 @@ function reasons.of(s, c, row, own)
    if not s.topo.dims then
       add(parts(s.topo, c))
    end
-   add(("density %.2f"):format(row.density) .. (row.strangers > 0 and
-      (", %s not free inside"):format(report.count(row.strangers, "node")) or ", nobody else inside"))
+   add(("density %.2f"):format(row.density) .. (row.strangers > 0 and (", %s not free inside")
+      :format(report.count(row.strangers, "node")) or ", nobody else inside"))
    if row.mean_hops then
       add(("%.1f hops on average"):format(row.mean_hops) .. (row.max_hops and
          (", %d at most"):format(row.max_hops) or ""))

@@ -89,16 +89,14 @@ local function best_fit(on, routers, count)
 end
 
 local function words(n, part, whole)
-   return ("%d %s under %s"):format(n, n == 1 and "leaf" or "leaves", whole and "the whole tree"
-      or part)
+   return ("%d leaves of %s"):format(n, whole and "the whole tree" or "those below " .. part)
 end
 
 local function candidate(topo, free, o, p, nodes, cost)
    local c = common.describe(topo, free, { nodes = common.sorted(nodes, o), kind = "leaves",
       cost = cost })
-   local name = topo.router_name[p.part]
-   c.shape = c.used == 1 and #p.routers == 1 and "leaf " .. name
-      or words(c.used, name, p.part == -1)
+   c.shape = c.used == 1 and "leaf " .. topo.router_name[topo:router(nodes[1])]
+      or words(c.used, topo.router_name[p.part], p.part == -1)
    return c
 end
 

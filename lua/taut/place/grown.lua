@@ -59,9 +59,8 @@ function place.search(topo, free, count, o)
    end)
    for i = 1, math.min(#found, o.grown or o.top) do
       local nodes = assert(s:grow(found[i].router, count, o.rank))
-      take(out, common.describe(topo, free, { nodes = nodes, kind = "grown",
-         cost = found[i].hops / count,
-         shape = "set grown around " .. topo.router_name[found[i].router] }))
+      take(out, { nodes = nodes, kind = "grown", cost = found[i].hops / count,
+         shape = "set grown around " .. topo.router_name[found[i].router] })
    end
    return out
 end

@@ -6,6 +6,7 @@
 --   density    chosen / all nodes inside; total = nodes inside
 --   strangers  nodes inside that are not free
 --   cost       the search's own cheap measure, comparable within one answer
+local common = require "taut.place.common"
 local grown = require "taut.place.grown"
 
 local registry = {
@@ -42,6 +43,14 @@ local function strong(topo, free, count, left)
    return n >= count and rest or free
 end
 
+--- Fill in density, total and strangers of a candidate that is only nodes: its submesh is the
+-- smallest box around them, or the routers they are on.
+function place.describe(topo, free, c)
+   local name = registry[topo.kind_name]
+   local module = name and require(name)
+   return (module and module.describe or common.describe)(topo, free, c)
+end
+
 --- Sets of nodes that may suit a job, the best first by a cheap measure; place.score evaluates.
 -- @param topo topology
 -- @param free set of node numbers that may be used: { [n] = true }
@@ -62,11 +71,14 @@ function place.search(topo, free, count, o)
    o = setmetatable({ top = o.top or 5 }, { __index = o })
    local usable = strong(topo, free, count, o.left)
    local name = registry[topo.kind_name]
-   local found = name and require(name).search(topo, usable, count, o) or {}
+   local found, take = {}, common.taker()
+   for _, c in ipairs(name and require(name).search(topo, usable, count, o) or {}) do
+      take(found, c)
+   end
    if not o.exclusive then
       o.grown = name and 1 or nil
       for _, c in ipairs(grown.search(topo, usable, count, o)) do
-         found[#found + 1] = c
+         take(found, place.describe(topo, free, c))
       end
    end
    if #found == 0 then

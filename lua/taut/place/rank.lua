@@ -92,7 +92,7 @@ end
 -- @param P pattern of taut.pattern
 -- @param o table: left, background (see score.evaluate), rank (node → place in Slurm's table)
 -- @param free set of nodes that may be exchanged against those of a candidate, or nil for none
--- @param redo function(nodes, c) that makes a candidate of the improved nodes of c; needed with free
+-- @param redo function(nodes, c) that makes a candidate of the improved nodes; needed with free
 -- @return the list
 function rank.sort(topo, list, P, o, free, redo)
    for _, c in ipairs(list) do

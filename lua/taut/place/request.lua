@@ -197,6 +197,13 @@ end
 -- Go through the steps; the nodes that are left, or which step leaves too few.
 local function narrow(d, args, count, steps, soon)
    if #steps == 0 and not soon and not args.reservation then
+      local n = 0
+      for _ in pairs(d.view.free) do
+         n = n + 1
+      end
+      if n < count then
+         return nil, ("%d nodes asked for, %d are free and healthy"):format(count, n)
+      end
       return d.view.free
    end
    local able, usable, set, words = available(d, args, soon), 0, {}, {}
@@ -233,17 +240,17 @@ local function check_options(args)
       return "--top: expected a number from 1 to 100, got " .. tostring(top)
    elseif args.start and args.start ~= "now" and args.start ~= "soon" then
       return "--start: expected now or soon, got " .. tostring(args.start)
-   elseif args.within and not is_whole(args.within, 1) then
+   elseif args.within ~= nil and not is_whole(args.within, 1) then
       return "--within: expected minutes, got " .. tostring(args.within)
    elseif args.within and args.start ~= "soon" then
       return "--within: only together with --start soon"
-   elseif args.per_router and not is_whole(args.per_router, 1) then
+   elseif args.per_router ~= nil and not is_whole(args.per_router, 1) then
       return "--per-router: expected a number of nodes, got " .. tostring(args.per_router)
    elseif args.per_router and args.exclusive then
       return "--per-router and --exclusive contradict each other: a submesh of its own has all " ..
          "nodes of its routers"
    end
-   for _, name in ipairs { "partition", "exclude", "features", "reservation" } do
+   for _, name in ipairs { "partition", "exclude", "features", "reservation", "compare" } do
       if args[name] ~= nil and type(args[name]) ~= "string" then
          return ("%s: expected a text"):format(name)
       end
@@ -253,8 +260,8 @@ end
 
 --- Look at a request.
 -- @param d daemon with view, cluster, topo
--- @param args { count or min and max, pattern, partition, exclude, features, reservation, exclusive,
---   per_router, start = "now"|"soon", within = minutes, top }
+-- @param args { count or min and max, pattern, partition, exclude, features, reservation,
+--   exclusive, per_router, start = "now"|"soon", within = minutes, top }
 -- @param now seconds
 -- @return { count, most, spec = pattern's, free = set, soon = time or nil, top, exclusive,
 --   per_router }, or nil and what is wrong with it
@@ -284,7 +291,8 @@ function request.check(d, args, now)
       return nil, err
    end
    return { count = count, most = most, spec = spec, free = free, soon = soon,
-      top = args.top or 5, exclusive = args.exclusive and true or nil, per_router = args.per_router }
+      top = args.top or 5, exclusive = args.exclusive and true or nil,
+      per_router = args.per_router }
 end
 
 return request
