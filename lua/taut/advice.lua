@@ -7,7 +7,6 @@ local describe = require "taut.advice.describe"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
-local pattern = require "taut.pattern"
 local place = require "taut.place"
 local rank = require "taut.place.rank"
 local request = require "taut.place.request"
@@ -19,7 +18,6 @@ local advice = {}
 
 local WORTH = 1.05   -- a job that takes less longer than this elsewhere need not wait
 local SMALLER = 1.25 -- fewer nodes are better where more make communication so much slower
-local PATTERNS = 64  -- remembered
 
 --- The cluster in node numbers; kept by the daemon.
 function advice.view(d)
@@ -48,26 +46,9 @@ function advice.left(d)
    return map
 end
 
--- Patterns are worth keeping: the C side of one belongs to its table.
-local function pattern_of(d, spec, n)
-   local key = type(spec) == "string" and spec .. "/" .. n
-   d.patterns = d.patterns or { count = 0 }
-   if key and d.patterns[key] then
-      return d.patterns[key]
-   end
-   local P, err = pattern.make(spec, n)
-   if P and key then
-      if d.patterns.count >= PATTERNS then
-         d.patterns = { count = 0 }
-      end
-      d.patterns[key], d.patterns.count = P, d.patterns.count + 1
-   end
-   return P, err
-end
-
 -- What all of an answer's candidates are looked at with.
 local function scene_of(d, req, count)
-   local P, err = pattern_of(d, req.spec, count)
+   local P, err = request.pattern(d, req.spec, count)
    if not P then
       return nil, err
    end
@@ -83,7 +64,7 @@ end
 local function slurms(d, s)
    local config = d.cluster.config or {}
    local nodes = slurm.choice(s.free, s.count, { order = d.view.order, rank = d.view.rank,
-      switches = d.view:switches(),
+      memo = s.free == d.view.free and d.view.runs or nil, switches = d.view:switches(),
       dragonfly = (config.topology_param or ""):lower():find("dragonfly", 1, true) ~= nil })
    if not nodes then
       return nil

@@ -29,26 +29,13 @@ local function avoided(topo, left)
    return list
 end
 
--- Routers to begin at: all of a small machine, else some.
-local function seeds(s)
-   local list, some = {}, {}
-   for r in pairs(s:spare()) do
-      list[#list + 1] = r
-   end
-   table.sort(list)
-   for i = 0, math.min(SEEDS, #list) - 1 do
-      some[#some + 1] = list[1 + i * #list // math.min(SEEDS, #list)]
-   end
-   return some
-end
-
 --- See taut.place.
 function place.search(topo, free, count, o)
    local s = kernel_of(topo)
    s:free(free, o.per_router)
    s:avoid(avoided(topo, o.left))
    local found, out, take = {}, {}, common.taker()
-   for _, r in ipairs(seeds(s)) do
+   for _, r in ipairs(s:seeds(SEEDS)) do
       local hops = s:reach(r, count)
       if hops then
          found[#found + 1] = { router = r, hops = hops }

@@ -8,6 +8,26 @@ local request = {}
 local NAMES_MAX = 1 << 20
 local WITHIN_MIN = 30 -- --start soon: how soon
 
+local PATTERNS = 64   -- remembered
+
+--- Patterns are worth keeping: the C side of one belongs to its table.
+-- @return pattern, or nil and what was expected
+function request.pattern(d, spec, n)
+   local key = type(spec) == "string" and spec .. "/" .. n
+   d.patterns = d.patterns or { count = 0, by = {} }
+   if key and d.patterns.by[key] then
+      return d.patterns.by[key]
+   end
+   local P, err = pattern.make(spec, n)
+   if P and key then
+      if d.patterns.count >= PATTERNS then
+         d.patterns = { count = 0, by = {} }
+      end
+      d.patterns.by[key], d.patterns.count = P, d.patterns.count + 1
+   end
+   return P, err
+end
+
 local function is_whole(v, least)
    return math.type(v) == "integer" and v >= least
 end
@@ -274,7 +294,7 @@ function request.check(d, args, now)
    end
    local spec = not err and (args.pattern or "all-to-all")
    if spec then
-      local P, why = pattern.make(spec, count)
+      local P, why = request.pattern(d, spec, count)
       err = not P and why or nil
    end
    local steps

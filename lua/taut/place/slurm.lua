@@ -9,35 +9,55 @@
 -- a node of each leaf in turn.
 local slurm = {}
 
--- Of sets { count = }, the one the plugins call the best fit for `want`: the smallest that
--- suffices, else the largest; the first among equals.
-local function best_fit(list, want)
-   local best
-   for _, s in ipairs(list) do
+-- Sets by how many nodes they have, and these numbers ascending: the plugins look through all sets
+-- for each they take, which a list of thousands of runs would make slow.
+local function by_count(sets)
+   local at, counts = {}, {}
+   for _, s in ipairs(sets) do
       if s.count > 0 then
-         local enough = s.count >= want
-         if not best or enough and best.count < want or enough and s.count < best.count or
-            not enough and s.count > best.count then
-            best = s
+         if not at[s.count] then
+            at[s.count] = {}
+            counts[#counts + 1] = s.count
+         end
+         table.insert(at[s.count], s)
+      end
+   end
+   table.sort(counts)
+   return { at = at, counts = counts }
+end
+
+-- The set the plugins call the best fit for `want`: the smallest that suffices, else the largest;
+-- the first among equals.  `used` says how many of each count are gone.
+local function best_fit(index, used, want)
+   local largest
+   for _, n in ipairs(index.counts) do
+      local next_one = (used[n] or 0) + 1
+      if index.at[n][next_one] then
+         largest = n
+         if n >= want then
+            break
          end
       end
    end
-   return best
+   if not largest then
+      return nil
+   end
+   used[largest] = (used[largest] or 0) + 1
+   return index.at[largest][used[largest]]
 end
 
-local function take_from(sets, count)
-   local out = {}
+local function take_from(index, count)
+   local out, used = {}, {}
    while #out < count do
-      local s = best_fit(sets, count - #out)
+      local s = best_fit(index, used, count - #out)
       if not s then
-         return nil
+         return out
       end
       for _, n in ipairs(s.nodes) do
          if #out < count then
             out[#out + 1] = n
          end
       end
-      s.count = 0
    end
    return out
 end
@@ -62,23 +82,31 @@ local function runs_of(order, free, weight)
    return runs
 end
 
-local function on_a_line(o, free, count)
-   local runs = runs_of(o.order, free, o.weight)
-   local weights, by, out = {}, {}, {}
-   for _, run in ipairs(runs) do
+-- Runs by weight: array of { weight, index }, the lightest first.
+local function lines_of(o, free)
+   local by, list = {}, {}
+   for _, run in ipairs(runs_of(o.order, free, o.weight)) do
       if not by[run.weight] then
-         by[run.weight] = {}
-         weights[#weights + 1] = run.weight
+         by[run.weight] = { weight = run.weight }
+         list[#list + 1] = by[run.weight]
       end
       table.insert(by[run.weight], run)
    end
-   table.sort(weights)
-   for _, w in ipairs(weights) do
-      local room = 0
-      for _, run in ipairs(by[w]) do
-         room = room + run.count
-      end
-      local part = take_from(by[w], math.min(count - #out, room))
+   table.sort(list, function(a, b) return a.weight < b.weight end)
+   for _, l in ipairs(list) do
+      l.index = by_count(l)
+   end
+   return list
+end
+
+local function on_a_line(o, free, count)
+   local memo = o.memo or {}
+   if memo.lines_of ~= free then
+      memo.lines_of, memo.lines = free, lines_of(o, free)
+   end
+   local out = {}
+   for _, l in ipairs(memo.lines) do
+      local part = take_from(l.index, count - #out)
       table.move(part, 1, #part, #out + 1, out)
       if #out == count then
          return out
@@ -137,14 +165,15 @@ local function in_a_tree(o, free, count)
    if o.dragonfly and #leaves > 1 then
       return in_turn(leaves, count)
    end
-   return take_from(leaves, count)
+   return take_from(by_count(leaves), count)
 end
 
 --- @param free set of node numbers
 -- @param count how many
 -- @param o table: order = array of all nodes in the order of Slurm's table; weight = map node →
 --   number or nil; switches = array of { name, level (0 = leaf), nodes = array in that order } or
---   nil; dragonfly = TopologyParam=Dragonfly
+--   nil; dragonfly = TopologyParam=Dragonfly; memo = table in which what is worked out of `free` is
+--   kept, to be thrown away when that changes
 -- @return array of nodes in the order of the table, or nil where it would not start the job
 function slurm.choice(free, count, o)
    local nodes = (o.switches and #o.switches > 0 and in_a_tree or on_a_line)(o, free, count)

@@ -50,7 +50,7 @@ function View:rebuild()
    end
    self.cluster.touched = {}
    self.at = self.cluster.nodes_at
-   self.version = self.version + 1
+   self.version, self.runs = self.version + 1, {}
 end
 
 --- Take in what was heard since, and all of it where Slurm was asked meanwhile.
@@ -63,7 +63,7 @@ function View:update()
          take_node(self, name)
       end
       self.cluster.touched = {}
-      self.version = self.version + 1
+      self.version, self.runs = self.version + 1, {}
    end
 end
 
@@ -122,7 +122,7 @@ end
 -- @param cluster of taut.cluster
 function view.new(topo, cluster)
    return setmetatable({ topo = topo, cluster = cluster, free = {}, reserved = {}, members = {},
-      order = {}, rank = {}, version = 0 }, View)
+      order = {}, rank = {}, version = 0, runs = {} }, View)
 end
 
 return view
