@@ -7,7 +7,6 @@ local describe = require "taut.advice.describe"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
-local place = require "taut.place"
 local rank = require "taut.place.rank"
 local request = require "taut.place.request"
 local score = require "taut.place.score"
@@ -90,20 +89,15 @@ local function search(d, req, count)
    if not s then
       return nil, err
    end
-   local near = s.P.steps[1] and s.P.steps[1].kind == "pairs"
    local found
-   found, err = place.search(d.topo, req.free, count, { left = s.left, top = req.top,
-      exclusive = req.exclusive, per_router = req.per_router, rank = s.rank,
-      measure = near and "near" or nil })
+   s.top, s.exclusive, s.per_router = req.top, req.exclusive, req.per_router
+   s.version = req.free == d.view.free and d.view.version or nil
+   found, err = rank.best(d.topo, req.free, count, s.P, s)
    if not found then
       return nil, err
    end
-   local may_exchange = not req.exclusive and not req.per_router
-   rank.sort(d.topo, found, s.P, s, may_exchange and req.free or nil, function(nodes, c)
-      return describe.set(s, nodes, c.shape .. ", some nodes exchanged")
-   end)
    local own = slurms(d, s)
-   if own and may_exchange then
+   if own and not req.exclusive and not req.per_router then
       for _, c in ipairs(found) do
          own.is_found = own.is_found or same(c.nodes, own.nodes)
       end

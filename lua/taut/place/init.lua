@@ -58,12 +58,16 @@ end
 -- @param o table, all optional: left = map component → capacity left (0 … 1) of what is to be
 --   avoided; top = how many answers (5); exclusive = nobody else's nodes inside; per_router = at
 --   most so many nodes on each router; rank = map node → place in Slurm's table; measure =
---   "near" for a pattern of neighbours
+--   "near" for a pattern of neighbours; version = changes whenever the same table `free` does,
+--   so that what was worked out of it can be kept
 -- @return array of candidates, or nil and why there is none
 function place.search(topo, free, count, o)
    local total = 0
    for _ in pairs(free) do
       total = total + 1
+      if total == count then
+         break
+      end
    end
    if total < count then
       return nil, ("%d nodes asked for, %d are free and healthy"):format(count, total)

@@ -4,6 +4,7 @@
 -- equal, and then the denser submesh is the better one, and of equally dense ones that with fewer
 -- hops.  Small sets are improved by exchanging nodes, as long as the machine is small enough for
 -- it: what is found by shape only can miss a link that is slow.
+local place = require "taut.place"
 local score = require "taut.place.score"
 
 local rank = {}
@@ -107,6 +108,24 @@ function rank.sort(topo, list, P, o, free, redo)
    end
    table.sort(list, rank.is_better)
    return list
+end
+
+--- Search and sort.
+-- @param topo, free, count, o as of place.search, with left and background
+-- @param P pattern of `count` ranks
+-- @return array of candidates with score, the best first; or nil and why there is none
+function rank.best(topo, free, count, P, o)
+   local near = P.steps[1] and P.steps[1].kind == "pairs"
+   local found, err = place.search(topo, free, count,
+      setmetatable({ measure = near and "near" or nil }, { __index = o }))
+   if not found then
+      return nil, err
+   end
+   local may_exchange = not o.exclusive and not o.per_router
+   return rank.sort(topo, found, P, o, may_exchange and free or nil, function(nodes, c)
+      return place.describe(topo, free, { nodes = nodes, kind = "set",
+         shape = (c.shape:gsub(", some nodes exchanged$", "")) .. ", some nodes exchanged" })
+   end)
 end
 
 return rank
