@@ -22,7 +22,8 @@ local small = {
       nodes = "n[0-17]" } },
    { "torus 5x2, 2 each", build { kind = "torus", dims = { 5, 2 }, nodes_per_router = 2,
       nodes = "n[0-19]" } },
-   { "mesh 4x5", build { kind = "mesh", dims = { 4, 5 }, nodes_per_router = 1, nodes = "n[0-19]" } },
+   { "mesh 4x5", build { kind = "mesh", dims = { 4, 5 }, nodes_per_router = 1,
+      nodes = "n[0-19]" } },
    { "tree of 5 leaves", build { kind = "fattree", nodes_per_leaf = 4,
       levels = { { down = 5, up = 2 } }, nodes = "n[0-19]" } },
    { "dragonfly 3x3x2", build { kind = "dragonfly", groups = 3, routers = 3, nodes_per_router = 2,
@@ -142,8 +143,8 @@ local function gaps()
    end
 end
 
-print(("%d busy states of each machine, a quarter to three quarters free, in every other state one " ..
-   "to three slow links;\nthe advisor's best set against all sets\n"):format(STATES))
+print(("%d busy states of each machine, a quarter to three quarters free, in every other state " ..
+   "one to three slow\nlinks; the advisor's best set against all sets\n"):format(STATES))
 local share_small = compare(small, quick and 9 or 12, 20, { "all-to-all", "ring" }, STATES)
 print ""
 local share_64 = compare(larger, 26, 4, { "all-to-all" }, STATES)
