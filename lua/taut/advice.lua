@@ -7,6 +7,7 @@ local describe = require "taut.advice.describe"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
+local place = require "taut.place"
 local rank = require "taut.place.rank"
 local request = require "taut.place.request"
 local score = require "taut.place.score"
@@ -15,7 +16,7 @@ local view = require "taut.place.view"
 
 local advice = {}
 
-local WORTH = 1.05   -- a job that takes less longer than this elsewhere need not wait
+local WORTH = 1.15   -- a job that takes less longer than this elsewhere need not wait
 local SMALLER = 1.25 -- fewer nodes are better where more make communication so much slower
 
 --- The cluster in node numbers; kept by the daemon.
@@ -70,6 +71,7 @@ local function slurms(d, s)
    end
    local c = describe.set(s, nodes, "Slurm's choice")
    c.score = score.evaluate(s.topo, nodes, s.P, s)
+   place.surfaces(s.topo, s.free, { c }, s.version)
    return c
 end
 
