@@ -46,6 +46,20 @@ function advice.left(d)
    return map
 end
 
+-- Components whose load is of interest: those that are not well, and those that others use.
+local function looked_at(left, background)
+   if not background then
+      return next(left) and left or nil
+   end
+   local set = {}
+   for _, map in ipairs { left, background } do
+      for c in pairs(map) do
+         set[c] = true
+      end
+   end
+   return set
+end
+
 -- What all of an answer's candidates are looked at with.
 local function scene_of(d, req, count)
    local P, err = request.pattern(d, req.spec, count)
@@ -57,7 +71,7 @@ local function scene_of(d, req, count)
    background = background and next(background) and background or nil
    return { d = d, topo = d.topo, free = req.free, count = count, P = P, soon = req.soon,
       left = left, background = background, rank = d.view.rank, hops = true,
-      load = (next(left) or background) and true }
+      load = looked_at(left, background) }
 end
 
 -- Slurm's own choice; nil where it would not start the job now.
@@ -119,6 +133,9 @@ end
 
 -- The sizes of a range that are looked at, the largest first.
 local function counts(req)
+   if req.most == req.count then
+      return { req.count }
+   end
    local free = 0
    for _ in pairs(req.free) do
       free = free + 1

@@ -71,7 +71,7 @@ hosts() { lab exec scontrol show hostnames "$1" | sort; }
     [ "$(lab exec taut advise -N 4-40 --nodelist)" = "n[8-15]" ]
     run lab exec taut advise -N 8 -x n8
     [ "$status" -eq 1 ]
-    [ "$output" = "taut: 8 nodes asked for, 7 are not excluded, free" ]
+    [ "$output" = "taut: 8 nodes asked for, 7 are left: not excluded, free" ]
     lab exec scontrol create reservation ReservationName=mine StartTime=now Duration=10 \
         Users=root Nodes='n[12-15]' >/dev/null
     wait_until 20 eval 'lab exec taut advise -N 8 2>&1 | grep -q "4 are free and healthy"'
@@ -87,7 +87,7 @@ hosts() { lab exec scontrol show hostnames "$1" | sort; }
     lab exec sbatch -N 4 -t 5 --wrap "sleep 60" -o /dev/null >/dev/null
     local id
     id=$(lab exec squeue -h -t PD -o %A)
-    wait_until 20 eval 'lab exec taut advise --job '"$id"' 2>&1 | grep -q "4 nodes asked for, 0 are free"'
+    wait_until 20 eval 'lab exec taut advise --job '"$id"' 2>&1 | grep -q "4 nodes asked for, 0 are left: partition"'
     run lab exec taut advise --job 4711
     [ "$status" -eq 1 ]
     [ "$output" = "taut: Slurm has no pending job 4711" ]

@@ -62,16 +62,16 @@ local refused = {
    { { count = 4, per_router = 1, exclusive = true }, "contradict each other" },
    { { count = 4, partition = "nowhere" }, "partition 'nowhere' is not known" },
    { { count = 9, partition = "some" },
-      "9 nodes asked for, 8 are in or with: partition 'some'" },
+      "9 nodes asked for, 8 are left: partition 'some'" },
    { { count = 8, partition = "some", exclude = "n0" },
-      "8 nodes asked for, 7 are in or with: partition 'some', not excluded" },
+      "8 nodes asked for, 7 are left: partition 'some', not excluded" },
    { { count = 4, exclude = "n99" }, "--exclude: 'n99' is no node of the topology" },
    { { count = 4, exclude = "n[" }, "--exclude: " },
    { { count = 4, partition = 7 }, "partition: expected a text" },
    { { count = 4, features = "gpu" }, "--constraint: no node has the feature 'gpu'" },
    { { count = 4, features = "[x*4]" }, "--constraint: expected feature names with & and |" },
    { { count = 4, features = "x&&even" }, "--constraint: a name is missing" },
-   { { count = 17, features = "even" }, "17 nodes asked for, 16 are in or with: feature 'even'" },
+   { { count = 17, features = "even" }, "17 nodes asked for, 16 are left: feature 'even'" },
    { { count = 4, reservation = "r9" }, "reservation 'r9' is not known" },
    { { count = 2, reservation = "later" }, "reservation 'later' begins in" },
    { { count = 4, pattern = "gossip" }, "pattern 'gossip' is not known" },
@@ -103,7 +103,7 @@ function tests.test_fewer_free_than_asked_for()
    local _, err = advice.give(d, { count = 3 })
    lu.assertEquals(err, "3 nodes asked for, 2 are free and healthy")
    _, err = advice.give(d, { count = 3, partition = "all" })
-   lu.assertEquals(err, "3 nodes asked for, 2 are partition 'all', free")
+   lu.assertEquals(err, "3 nodes asked for, 2 are left: partition 'all', free")
 end
 
 function tests.test_no_answer_of_slurm_yet()

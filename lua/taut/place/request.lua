@@ -211,7 +211,7 @@ local function available(d, args, soon)
 end
 
 local function too_few(count, words, n)
-   return ("%d nodes asked for, %d are %s"):format(count, n, words)
+   return ("%d nodes asked for, %d are left: %s"):format(count, n, words)
 end
 
 -- Go through the steps; the nodes that are left, or which step leaves too few.
@@ -220,6 +220,9 @@ local function narrow(d, args, count, steps, soon)
       local n = 0
       for _ in pairs(d.view.free) do
          n = n + 1
+         if n == count then
+            break
+         end
       end
       if n < count then
          return nil, ("%d nodes asked for, %d are free and healthy"):format(count, n)
@@ -239,7 +242,7 @@ local function narrow(d, args, count, steps, soon)
       left = rest
       words[#words + 1] = step.words
       if #left < count then
-         return nil, too_few(count, "in or with: " .. table.concat(words, ", "), #left)
+         return nil, too_few(count, table.concat(words, ", "), #left)
       end
    end
    for _, n in ipairs(left) do
