@@ -24,7 +24,8 @@ local function daemon(topo)
       return n and n.state == "idle" and not n.drain and not self.on_node[name] or false
    end
    for i, name in ipairs(topo.nodes) do
-      cluster.nodes[name] = { name = name, state = "idle", features = i % 2 == 0 and "even,x" or "x" }
+      cluster.nodes[name] = { name = name, state = "idle",
+         features = i % 2 == 0 and "even,x" or "x" }
       cluster.order[i] = name
       table.insert(cluster.partitions.all, name)
       if i <= 8 then
@@ -54,7 +55,8 @@ local refused = {
    { {}, "-N: expected a number of nodes or a range such as 32-64, got nil" },
    { { count = 0 }, "-N: expected a number of nodes or a range such as 32-64, got 0" },
    { { min = 8, max = 4 }, "-N: expected a number of nodes or a range such as 32-64, got 8-4" },
-   { { count = 33 }, "-N: expected a number of nodes from 1 to 32, which is all there are, got 33" },
+   { { count = 33 },
+      "-N: expected a number of nodes from 1 to 32, which is all there are, got 33" },
    { { count = "4" }, "-N: expected a number of nodes or a range such as 32-64, got 4" },
    { { count = 4, top = 0 }, "--top: expected a number from 1 to 100, got 0" },
    { { count = 4, start = "never" }, "--start: expected now or soon, got never" },

@@ -49,8 +49,8 @@ end
 -- @param P pattern (taut.pattern.make); it must not be changed afterwards
 -- @param o table: left = map component → share of its capacity that is left (where that is less
 --   than the topology says), background = map component → bytes/s of other jobs, load = true for
---   the bytes, or a table whose keys are the components to tell of; hops = true for hops_max, fair =
---   true for max-min fair rates
+--   the bytes, or a table whose keys are the components to tell of; hops = true for hops_max,
+--   fair = true for max-min fair rates
 -- @return { time_s, ideal_s, ratio = time_s / ideal_s, job_ratio = the same for the whole job with
 --   its compute share, slowest = component that takes longest or nil, hops_mean = links that a byte
 --   crosses, lost = pairs of ranks without a route (all times are then infinite),
