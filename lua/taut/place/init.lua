@@ -45,7 +45,7 @@ local function strong(topo, free, count, left)
 end
 
 --- Fill in density, total and strangers of a candidate that is only nodes: its submesh is the
--- smallest box around them, or the routers they are on.
+-- smallest box around them (c.box in words), or the routers they are on.
 function place.describe(topo, free, c)
    local name = registry[topo.kind_name]
    local module = name and require(name)

@@ -99,8 +99,8 @@ end
 --   top
 -- @param free set of nodes that may be exchanged against those of a candidate, or nil for none
 -- @param redo function(nodes, c) that makes a candidate of the improved nodes; needed with free
--- @return the list; without the rest of it when o.top of them are as good as the ideal network, than
---   which nothing is better
+-- @return the list; without the rest of it when o.top of them are as good as the ideal network:
+--   nothing is better
 function rank.sort(topo, list, P, o, free, redo)
    local ideal, kept = 0, {}
    for _, c in ipairs(list) do
@@ -135,8 +135,9 @@ function rank.best(topo, free, count, P, o)
    end
    local may_exchange = not o.exclusive and not o.per_router
    return rank.sort(topo, found, P, o, may_exchange and free or nil, function(nodes, c)
-      return place.describe(topo, free, { nodes = nodes, kind = "set",
-         shape = (c.shape:gsub(", some nodes exchanged$", "")) .. ", some nodes exchanged" })
+      local set = place.describe(topo, free, { nodes = nodes, kind = "set" })
+      set.shape = (set.box or c.shape:gsub(", nodes exchanged$", "")) .. ", nodes exchanged"
+      return set
    end)
 end
 

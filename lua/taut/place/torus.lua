@@ -196,6 +196,7 @@ function place.describe(topo, free, c)
    local inside
    inside, c.total = k.boxes:count(at, extent)
    c.density, c.strangers = #c.nodes / c.total, c.total - inside
+   c.at, c.extent, c.box = at, extent, name_of { at = at, extent = extent }
    return c
 end
 
