@@ -18,21 +18,22 @@ end
 -- @return boolean, and a sentence about it
 function worth.of(r)
    local best, own, P = r.found[1], r.slurm, r.s.P
-   local share = ("%d %% of its time in computation"):format(math.floor(P.compute * 100 + 0.5))
+   local who = P.compute > 0 and ("with %d %% of its time in computation the job takes"):format(
+      math.floor(P.compute * 100 + 0.5)) or "its communication takes"
    if not own then
       return true, "Slurm would not start it now"
    end
    local gain = own.score.job_ratio / best.score.job_ratio
    if gain ~= gain then -- neither has routes between all of its nodes
       return false, "not worth waiting for: no set has routes between all of its nodes"
+   elseif gain == math.huge then
+      return true, "what Slurm would take has no routes between all of its nodes"
    elseif gain < WORTH then
       local much = gain > 1.001 and ("only %.1f %% longer"):format((gain - 1) * 100)
          or "no longer"
-      return false, ("not worth waiting for: with %s the job takes %s on what Slurm would take")
-         :format(share, much)
+      return false, ("not worth waiting for: %s %s on what Slurm would take"):format(who, much)
    end
-   return true, ("with %s the job takes %.2f times as long on what Slurm would take"):format(share,
-      gain)
+   return true, ("%s %.2f times as long on what Slurm would take"):format(who, gain)
 end
 
 --- A job that hardly communicates gets what Slurm would take: nothing is to be gained.

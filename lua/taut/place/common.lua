@@ -1,4 +1,6 @@
 --- What the searches of all kinds of fabric share.
+local sets = require "taut.sets"
+
 local common = {}
 
 local LEAST_LEFT = 0.02 -- a failed link counts as one with this left
@@ -19,15 +21,9 @@ function common.compare(a, b)
 end
 
 --- Nodes in the order in which a job's ranks go through them: o.rank (node → place in Slurm's
--- table), else by number.  Sorts in place.
+-- table), else by number.
 function common.sorted(nodes, o)
-   local rank = o.rank
-   if rank then
-      table.sort(nodes, function(a, b) return rank[a] < rank[b] end)
-   else
-      table.sort(nodes)
-   end
-   return nodes
+   return sets.sorted(nodes, o.rank)
 end
 
 --- fn(list, candidate) that appends a candidate whose nodes are not those of an earlier one.
@@ -138,14 +134,20 @@ end
 function common.describe(topo, free, c)
    local total = machine_of(topo).total
    local used, inside, spare = c.routers or {}, 0, 0
+   local memo = machine_of(topo).memo
+   local on = memo and memo.free == free and not memo.per_router and memo.on
    for _, n in ipairs(c.nodes) do
       used[topo:router(n)] = true
    end
    c.used = 0
    for r in pairs(used) do
       inside, c.used = inside + total[r], c.used + 1
-      for _, n in ipairs(nodes_on(topo, r)) do
-         spare = spare + (free[n] and 1 or 0)
+      if on then
+         spare = spare + (on[r] and #on[r] or 0)
+      else
+         for _, n in ipairs(nodes_on(topo, r)) do
+            spare = spare + (free[n] and 1 or 0)
+         end
       end
    end
    c.routers = nil

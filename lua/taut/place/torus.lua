@@ -135,7 +135,7 @@ function place.search(topo, free, count, o)
    local take, out = common.taker(o), {}
    for _, field in ipairs(o.measure == "near" and { "near", "cost" } or { "cost", "near" }) do
       table.sort(found, by(field))
-      for i = 1, math.min(#found, field == "cost" and o.top or (o.top + 1) // 2) do
+      for i = 1, math.min(#found, field == "cost" and o.top or o.top // 2) do
          take(out, candidate(k, found[i], count, o))
       end
    end
