@@ -113,7 +113,8 @@ end
 --- Free nodes in parts of a machine of which at least the share `density` is free, and that hold
 -- `least` or more.
 -- @param part_of function(router) → key
-function common.dense(topo, free, least, density, part_of)
+-- @param taken array of free nodes that count as busy, or nil
+function common.dense(topo, free, least, density, taken, part_of)
    local m, all, open, sum = machine_of(topo), {}, {}, 0
    for _, r in ipairs(m.routers) do
       local p = part_of(r)
@@ -122,6 +123,10 @@ function common.dense(topo, free, least, density, part_of)
    for n in pairs(free) do
       local p = part_of(topo:router(n))
       open[p] = (open[p] or 0) + 1
+   end
+   for _, n in ipairs(taken or {}) do
+      local p = part_of(topo:router(n))
+      open[p] = free[n] and open[p] - 1 or open[p]
    end
    for p, n in pairs(open) do
       sum = sum + (n >= least and n >= density * all[p] and n or 0)

@@ -119,8 +119,8 @@ local function alone(topo, free)
 end
 
 --- Free nodes in groups that are free almost wholly.
-function place.dense(topo, free, least, density)
-   return common.dense(topo, free, least, density, function(r) return topo:group(r) end)
+function place.dense(topo, free, least, density, taken)
+   return common.dense(topo, free, least, density, taken, function(r) return topo:group(r) end)
 end
 
 --- See taut.place.

@@ -135,7 +135,7 @@ function rank.best(topo, free, count, P, o)
    end
    local may_exchange = not o.exclusive and not o.per_router
    return rank.sort(topo, found, P, o, may_exchange and free or nil, function(nodes, c)
-      local set = place.describe(topo, free, { nodes = nodes, kind = "set" })
+      local set = place.describe(topo, free, { nodes = nodes, kind = "set" }, o.version)
       set.shape = (set.box or c.shape:gsub(", nodes exchanged$", "")) .. ", nodes exchanged"
       return set
    end)

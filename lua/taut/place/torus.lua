@@ -166,7 +166,7 @@ local function run_of(seen, len, wraps)
 end
 
 --- The smallest box around nodes.
-function place.describe(topo, free, c)
+function place.describe(topo, free, c, version)
    local seen, used = {}, {}
    for d = 1, #topo.dims do
       seen[d] = {}
@@ -190,9 +190,7 @@ function place.describe(topo, free, c)
       at[d], extent[d] = x, e
    end
    local k = kernel_of(topo)
-   if k.free ~= free then
-      load_free(k, free)
-   end
+   load_free(k, free, nil, version)
    local inside
    inside, c.total = k.boxes:count(at, extent)
    c.density, c.strangers = #c.nodes / c.total, c.total - inside
@@ -201,11 +199,10 @@ function place.describe(topo, free, c)
 end
 
 --- Free nodes in boxes of a density of at least 0.9 that hold 64 or more.
-function place.dense(topo, free, least, density)
+function place.dense(topo, free, least, density, taken, version)
    local k = kernel_of(topo)
-   load_free(k, free)
-   k.free = nil
-   return k.boxes:dense(least, density)
+   load_free(k, free, nil, version)
+   return k.boxes:dense(least, density, taken)
 end
 
 return place
