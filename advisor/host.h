@@ -63,6 +63,7 @@ void taut_class(lua_State *L, const char *name, const luaL_Reg *methods,
 
 int luaopen_taut_board(lua_State *L);
 int luaopen_taut_evidence(lua_State *L);
+int luaopen_taut_boxes(lua_State *L);
 int luaopen_taut_flow(lua_State *L);
 int luaopen_taut_graph(lua_State *L);
 int luaopen_taut_hostlist(lua_State *L);
@@ -71,6 +72,7 @@ int luaopen_taut_loop(lua_State *L);
 int luaopen_taut_munge(lua_State *L);
 int luaopen_taut_sandbox(lua_State *L);
 int luaopen_taut_seal(lua_State *L);
+int luaopen_taut_sets(lua_State *L);
 int luaopen_taut_sys(lua_State *L);
 int luaopen_taut_times(lua_State *L);
 

@@ -103,6 +103,7 @@ static void preload_modules(lua_State *L)
     static const luaL_Reg modules[] = {
         {"taut.board", luaopen_taut_board},
         {"taut.evidence", luaopen_taut_evidence},
+        {"taut.boxes", luaopen_taut_boxes},
         {"taut.flow", luaopen_taut_flow},
         {"taut.graph", luaopen_taut_graph},
         {"taut.hostlist", luaopen_taut_hostlist},
@@ -111,6 +112,7 @@ static void preload_modules(lua_State *L)
         {"taut.munge", luaopen_taut_munge},
         {"taut.sandbox", luaopen_taut_sandbox},
         {"taut.seal", luaopen_taut_seal},
+        {"taut.sets", luaopen_taut_sets},
         {"taut.sys", luaopen_taut_sys},
         {"taut.times", luaopen_taut_times},
         {NULL, NULL},

@@ -1,5 +1,6 @@
 --- tautd: puts the parts together.
 local act = require "taut.act"
+local advice = require "taut.advice"
 local agenda = require "taut.agenda"
 local cluster = require "taut.cluster"
 local config = require "taut.config"
@@ -353,7 +354,10 @@ local function start_slurm(d)
       reason_of = function(v, a) return findings.reason(d, v, a) end,
       evidence = function(v) return findings.evidence(d, v) end,
       on_released = function(name, drain) findings.released(d, name, drain) end }
-   d.cluster = cluster.new(slurm, function() findings.review(d) end)
+   d.cluster = cluster.new(slurm, function()
+      findings.review(d)
+      advice.view(d)
+   end)
    d.act.cluster = d.cluster
    d.cluster.on_job_over = function(id) job_over.take(d, slurm, id) end
 end

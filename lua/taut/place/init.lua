@@ -1,23 +1,117 @@
---- Registry of placement searches, one per kind of topology.
+--- Registry of placement searches, one per kind of topology: adding one is a file and a line.
+--
+-- A search's module has search(topo, free, count, o), which returns an array of candidates:
+--   nodes      array of node numbers in the order of a job's ranks
+--   shape      words: "8×2×2 box at (4,0,6)"
+--   density    chosen / all nodes inside; total = nodes inside
+--   strangers  nodes inside that are not free
+--   surface    free nodes that are not taken, on its routers and on those next to them
+--   cost       the search's own cheap measure, comparable within one answer
+local common = require "taut.place.common"
+local grown = require "taut.place.grown"
+
 local registry = {
+   dragonfly = "taut.place.dragonfly",
+   fattree = "taut.place.fattree",
+   hyperx = "taut.place.hyperx",
    mesh = "taut.place.torus",
    torus = "taut.place.torus",
 }
 
 local place = {}
 
---- Rank sets of nodes.
--- @param topo topology
--- @param free set of node numbers that may be used
--- @param count how many nodes
--- @param o table: avoid = map component → capacity left (0 … 1); top = how many answers
--- @return array of candidates (see the module of the kind), or nil and why there is none
-function place.search(topo, free, count, o)
-   local name = registry[topo.kind_name]
-   if not name then
-      return nil, ("no placement for topology kind '%s'"):format(topo.kind_name)
+local WEAK = 0.95 -- a node with less of its own tx or rx left is taken only where there is no other
+
+-- The free nodes without those that are weak themselves, where that leaves enough.
+local function strong(topo, free, count, left)
+   local weak, n = nil, 0
+   for c, share in pairs(left or {}) do
+      local node = share < WEAK and topo:node_of(c)
+      if node and free[node] then
+         weak = weak or {}
+         weak[node] = true
+      end
    end
-   return require(name).search(topo, free, count, o)
+   if not weak then
+      return free
+   end
+   local rest = {}
+   for node in pairs(free) do
+      if not weak[node] then
+         rest[node], n = true, n + 1
+      end
+   end
+   return n >= count and rest or free
+end
+
+--- Fill in density, total and strangers of a candidate that is only nodes: its submesh is the
+-- smallest box around them (c.box in words), or the routers they are on.
+-- @param version see place.search, or nil
+function place.describe(topo, free, c, version)
+   local name = registry[topo.kind_name]
+   local module = name and require(name)
+   return (module and module.describe or common.describe)(topo, free, c, version)
+end
+
+--- Set `surface` of candidates that have none.
+function place.surfaces(topo, free, list, version)
+   grown.surfaces(topo, free, list, { version = version })
+end
+
+--- Sets of nodes that may suit a job, the best first by a cheap measure; place.score evaluates.
+-- @param topo topology
+-- @param free set of node numbers that may be used: { [n] = true }
+-- @param count how many nodes
+-- @param o table, all optional: left = map component → capacity left (0 … 1) of what is to be
+--   avoided; top = how many answers (5); exclusive = nobody else's nodes inside; per_router = at
+--   most so many nodes on each router; rank = map node → place in Slurm's table; measure =
+--   "near" for a pattern of neighbours; version = changes whenever the same table `free` does,
+--   so that what was worked out of it can be kept
+-- @return array of candidates, or nil and why there is none
+function place.search(topo, free, count, o)
+   local total = 0
+   for _ in pairs(free) do
+      total = total + 1
+      if total == count then
+         break
+      end
+   end
+   if total < count then
+      return nil, ("%d nodes asked for, %d are free and healthy"):format(count, total)
+   end
+   o = setmetatable({ top = o.top or 5 }, { __index = o })
+   local usable = strong(topo, free, count, o.left)
+   local name = registry[topo.kind_name]
+   local found, take = {}, common.taker()
+   for _, c in ipairs(name and require(name).search(topo, usable, count, o) or {}) do
+      take(found, c)
+   end
+   if not o.exclusive then
+      o.grown = name and 1 or nil
+      for _, c in ipairs(grown.search(topo, usable, count, o)) do
+         take(found, place.describe(topo, free, c, usable == free and o.version or nil))
+      end
+   end
+   if #found == 0 then
+      return nil, o.exclusive and ("no submesh that is wholly free holds %d nodes"):format(count)
+         or ("no %d free nodes have routes between them"):format(count)
+   end
+   grown.surfaces(topo, usable, found, o)
+   return found
+end
+
+--- Free nodes that could still go to a compact job: those in dense submeshes (boxes, groups, the
+-- leaves below one router).
+-- @param least free nodes that the submesh holds, at least
+-- @param density share of its nodes that is free, at least
+-- @param taken array of free nodes that count as busy, or nil
+-- @param version see place.search, or nil
+-- @return how many nodes; nil where the kind of topology has no such submeshes
+function place.dense(topo, free, least, density, taken, version)
+   local name = registry[topo.kind_name]
+   local module = name and require(name)
+   return module and module.dense and module.dense(topo, free, least, density, taken, version)
+      or nil
 end
 
 return place
