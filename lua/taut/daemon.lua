@@ -15,11 +15,13 @@ local intake = require "taut.intake"
 local job_over = require "taut.events.job_over"
 local journal = require "taut.journal"
 local json = require "taut.json"
+local learn = require "taut.learn"
 local loop = require "taut.loop"
 local memory = require "taut.memory"
 local munge = require "taut.munge"
 local query = require "taut.query"
 local rendezvous = require "taut.rendezvous"
+local steer = require "taut.steer"
 local survey = require "taut.survey"
 local sys = require "taut.sys"
 
@@ -125,7 +127,7 @@ end
 
 local function take_memory(d, kept)
    for _, row in ipairs(kept.settings) do
-      if row.name == "mode" or row.name == "switch" then
+      if row.name == "mode" or row.name == "switch" or row.name == "steering" then
          d[row.name] = d[row.name] or row.value
       end
    end
@@ -144,6 +146,7 @@ local function take_memory(d, kept)
       end
    end
    d.events:restore(same and kept.evidence or {}, kept.blamed)
+   d.learn:restore(kept.profiles)
    for _, row in ipairs(kept.log_positions) do
       d.log_positions[row.path] = json.decode(row.data)
    end
@@ -157,7 +160,7 @@ end
 -- Take what the store kept; fn() when all of it is there.
 local function load_memory(d, fn)
    local names = { "components", "drained", "settings", "last_ids", "recent_actions", "evidence",
-      "blamed", "log_positions" }
+      "blamed", "log_positions", "profiles" }
    local args = { limit = 1000, since = loop.time() - 86400 }
    local left, kept = #names, {}
    for _, name in ipairs(names) do
@@ -236,6 +239,7 @@ local FIXED = {
    database = function(c) return c.database end,
    munge_socket = function(c) return c.munge_socket end,
    refresh_s = function(c) return c.refresh_s end,
+   ["steer.file"] = function(c) return c.steer.file end,
    ["checks.max_conns"] = function(c) return c.checks.max_conns end,
    topology = function(c) return c.topology.wiring end,
 }
@@ -300,6 +304,7 @@ local function stop(d)
       return
    end
    d.stopping = true
+   d.steer:stop()
    d.cluster.helper:stop()
    if d.fabric then
       d.fabric:stop()
@@ -342,9 +347,11 @@ local function start_slurm(d)
       mode = function() return d.remembers and (d.mode or d.conf.mode) or "observe" end,
       encode = json.encode,
       on_released = function(name, drain) findings.released(d, name, drain) end }
+   d.steer, d.learn = steer.new(d, slurm), learn.new(d, slurm)
    d.cluster = cluster.new(slurm, function()
       findings.review(d)
       advice.view(d)
+      d.steer:refreshed()
    end)
    d.act.cluster = d.cluster
    d.cluster.on_job_over = function(id) job_over.take(d, slurm, id) end
@@ -374,6 +381,7 @@ local function run(conf)
    start_slurm(d)
    build(d)
    d.cluster:start(conf.refresh_s)
+   d.steer:start()
    start_fabric(d)
    loop.timer(MEMORY_MS, function() open_doors(d) end)
    loop.signal("HUP", function() reload(d) end)

@@ -1,7 +1,7 @@
 --- The database: tables, and how an older one becomes the present one.
 local schema = {}
 
-schema.version = 2
+schema.version = 3
 
 -- One list of statements per version; an empty database gets all of them in order.
 schema.steps = {
@@ -78,6 +78,16 @@ schema.steps = {
       [[ALTER TABLE sample ADD COLUMN host_boot TEXT]],
       [[ALTER TABLE test ADD COLUMN stalls INTEGER]],
       [[ALTER TABLE test ADD COLUMN stalled_at TEXT]],
+   },
+   -- 3: what jobs used of the network, and how they were steered
+   {
+      [[CREATE TABLE job (
+           id INTEGER NOT NULL, restart INTEGER NOT NULL, time REAL NOT NULL,
+           user TEXT NOT NULL, name TEXT NOT NULL, partition TEXT, nodes INTEGER, seconds REAL,
+           wait_s REAL, sent_Bps REAL, received_Bps REAL, share REAL, uneven REAL, comm TEXT,
+           steered TEXT, PRIMARY KEY (id, restart))]],
+      [[CREATE INDEX job_time ON job (time)]],
+      [[CREATE INDEX job_name ON job (user, name, time)]],
    },
 }
 
