@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SPANK plugin: runs taut-probe in the prolog and the epilog of every job.
+/* SPANK plugin: runs taut-probe in the prolog and the epilog of every job, and
+ * gives srun, sbatch and salloc the option --comm.
  *
  * A job never suffers from Taut, so the hooks return 0 whatever happens:
  * Slurm before 25.05 fails a prolog for a negative return, later releases
@@ -21,6 +22,7 @@ SPANK_PLUGIN(taut, 1)
 
 #include "plugin/child.h"
 #include "plugin/clock.h"
+#include "plugin/comm.h"
 #include "plugin/holdoff.h"
 #include "plugin/job.h"
 #include "plugin/options.h"
@@ -244,7 +246,42 @@ out:
     return 0;
 }
 
+/* srun, sbatch and salloc say what is wrong and go on: what is no pattern
+ * steers nothing. */
+static int on_comm(int val, const char *optarg, int remote)
+{
+    struct taut_error why;
+
+    (void)val;
+    if (!remote && taut_comm_check(optarg, &why) < 0)
+        slurm_info("taut: %s; ignored", why.text);
+    return 0;
+}
+
+/* Not exported as spank_options[]: that would hide the option from prologs. */
+static struct spank_option comm_option = {
+    .name = (char *)"comm",
+    .arginfo = (char *)"PATTERN[:KEY=VALUE,...]",
+    .usage = (char *)"the job communicates heavily, in this pattern (see "
+                     "taut(1)): it may be steered to nodes that suit",
+    .has_arg = 1,
+    .val = 0,
+    .cb = on_comm,
+};
+
 #pragma GCC visibility push(default)
+/* In slurmstepd too, where an option that nobody knows is complained of. */
+int slurm_spank_init(spank_t sp, int ac, char *av[])
+{
+    spank_context_t context = spank_context();
+
+    (void)ac, (void)av;
+    if (context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR ||
+        context == S_CTX_REMOTE)
+        spank_option_register(sp, &comm_option);
+    return 0;
+}
+
 int slurm_spank_job_prolog(spank_t sp, int ac, char *av[])
 {
     return run_hook(sp, ac, av, TAUT_PURPOSE_PROLOG);

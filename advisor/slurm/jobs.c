@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The request for all jobs that hold nodes or wait for some. */
+/* The requests for all jobs that hold nodes or wait for some, and for one job
+ * in whatever state. */
 #include <config.h>
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "advisor/slurm/compat.h"
 #include "advisor/slurm/reply.h"
@@ -58,6 +60,30 @@ static const char *reason_name(unsigned reason, char *buf, size_t size)
     return buf;
 }
 
+/* Most jobs have none of these. */
+static void add_text(json_t *out, const char *key, const char *text)
+{
+    if (text != NULL && text[0] != '\0')
+        taut_reply_text(out, key, text);
+}
+
+/* What steering looks at. */
+static void add_wishes(json_t *out, const slurm_job_info_t *job)
+{
+    if (job->admin_comment != NULL && !strncmp(job->admin_comment, "taut:", 5))
+        taut_reply_text(out, "comment", job->admin_comment);
+    add_text(out, "excluded", job->exc_nodes);
+    add_text(out, "required", job->req_nodes);
+    add_text(out, "features", job->features);
+    add_text(out, "reservation", job->resv_name);
+    add_text(out, "dependency", job->dependency);
+    add_text(out, "array_tasks", job->array_task_str);
+    taut_reply_number(out, "max_nodes", job->max_nodes);
+    taut_reply_number(out, "submitted", job->submit_time);
+    taut_reply_number(out, "eligible", job->eligible_time);
+    taut_reply_number(out, "end", job->end_time);
+}
+
 static json_t *describe_job(const slurm_job_info_t *job, const char *state)
 {
     json_t *out = json_object();
@@ -76,6 +102,7 @@ static json_t *describe_job(const slurm_job_info_t *job, const char *state)
     taut_reply_number(out, "priority", job->priority);
     taut_reply_text(out, "reason",
                     reason_name(job->state_reason, buf, sizeof(buf)));
+    add_wishes(out, job);
     return out;
 }
 
@@ -95,6 +122,36 @@ int taut_slurm_jobs(const json_t *request, json_t *reply)
             json_array_append_new(jobs, describe_job(job, state));
     }
     json_object_set_new(reply, "jobs", jobs);
+    slurm_free_job_info_msg(msg);
+    return 0;
+}
+
+static void add_job(json_t *reply, const slurm_job_info_t *info)
+{
+    const char *state = state_name(info->job_state);
+    json_t *job = describe_job(info, state != NULL ? state : "over");
+
+    taut_reply_number(job, "restart", info->restart_cnt);
+    json_object_set_new(reply, "job", job);
+}
+
+int taut_slurm_job(const json_t *request, json_t *reply)
+{
+    json_int_t id = json_integer_value(json_object_get(request, "job"));
+    job_info_msg_t *msg = NULL;
+
+    if (id < 1 || id > UINT32_MAX) {
+        taut_reply_text(reply, "error", "job: expected a job id");
+        errno = EINVAL;
+        return -1;
+    }
+    errno = 0;
+    if (slurm_load_job(&msg, (uint32_t)id, SHOW_ALL) != 0)
+        return -1;
+    /* of an array all tasks come with its number */
+    for (uint32_t i = 0; i < msg->record_count; i++)
+        if (taut_job_id(&msg->job_array[i]) == id)
+            add_job(reply, &msg->job_array[i]);
     slurm_free_job_info_msg(msg);
     return 0;
 }

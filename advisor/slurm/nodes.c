@@ -10,6 +10,16 @@
 #include "advisor/slurm/reply.h"
 #include "advisor/slurm/state.h"
 
+/* What a job may ask of a node. */
+static void add_make(json_t *out, const node_info_t *node)
+{
+    taut_reply_number(out, "cpus", node->cpus);
+    taut_reply_number(out, "memory_MB", (json_int_t)node->real_memory);
+    taut_reply_number(out, "disk_MB", node->tmp_disk);
+    taut_reply_text(out, "features", node->features);
+    taut_reply_text(out, "gres", node->gres);
+}
+
 static json_t *describe_node(const node_info_t *node)
 {
     json_t *out = json_object();
@@ -29,6 +39,7 @@ static json_t *describe_node(const node_info_t *node)
     taut_reply_user(out, "reason_user", has_reason ? node->reason_uid : NO_VAL);
     taut_reply_number(out, "reason_time", has_reason ? node->reason_time : 0);
     taut_reply_names(out, "partitions", node->partitions);
+    add_make(out, node);
     return out;
 }
 

@@ -18,11 +18,14 @@ taut_slurm_f taut_slurm_comment;
 taut_slurm_f taut_slurm_config;
 taut_slurm_f taut_slurm_controllers;
 taut_slurm_f taut_slurm_drain;
+taut_slurm_f taut_slurm_feature;
+taut_slurm_f taut_slurm_job;
 taut_slurm_f taut_slurm_jobs;
 taut_slurm_f taut_slurm_nodes;
 taut_slurm_f taut_slurm_partitions;
 taut_slurm_f taut_slurm_reservations;
 taut_slurm_f taut_slurm_resume;
+taut_slurm_f taut_slurm_steer;
 taut_slurm_f taut_slurm_topology;
 taut_slurm_f taut_slurm_will_run;
 

@@ -152,6 +152,20 @@ local settings = {
       follow_s = { 5, number(0.1, 3600) },
       job_comment = { false, flag },
    },
+   steer = {
+      mode = { "off", one_of("off", "on") },
+      file = { nil, text },
+      exclude = { true, flag },
+      most_excluded = { 0.1, number(0, 0.9) },
+      switches = { true, flag },
+      switch_nodes = { nil, number(1, 1e6, true) },
+      switch_wait_s = { 120, number(1, 86400, true) },
+      prefer_nodes = { false, or_off(number(2, 1e5, true)) },
+      place = { false, flag },
+      place_wait_s = { 60, number(1, 3600) },
+      place_gain = { 1.1, number(1, 100) },
+      look_s = { 5, number(1, 3600) },
+   },
    fabric = {
       sweep_s = { false, or_off(number(5, 86400, true)) },
       device = { nil, text },
@@ -344,6 +358,7 @@ function config.load(path, paths)
    conf.socket = conf.socket or paths.rundir .. "/tautd.sock"
    conf.database = conf.database or paths.statedir .. "/taut.db"
    fabric_paths(conf.fabric, paths)
+   conf.steer.file = conf.steer.file or paths.rundir .. "/advice"
    return conf
 end
 

@@ -15,6 +15,7 @@ local intake = require "taut.intake"
 local job_over = require "taut.events.job_over"
 local journal = require "taut.journal"
 local json = require "taut.json"
+local learn = require "taut.learn"
 local loop = require "taut.loop"
 local memory = require "taut.memory"
 local metrics = require "taut.metrics"
@@ -22,6 +23,7 @@ local munge = require "taut.munge"
 local on_event = require "taut.on_event"
 local query = require "taut.query"
 local rendezvous = require "taut.rendezvous"
+local steer = require "taut.steer"
 local survey = require "taut.survey"
 local sys = require "taut.sys"
 local verify = require "taut.verify"
@@ -130,7 +132,7 @@ end
 
 local function take_memory(d, kept)
    for _, row in ipairs(kept.settings) do
-      if row.name == "mode" or row.name == "switch" then
+      if row.name == "mode" or row.name == "switch" or row.name == "steering" then
          d[row.name] = d[row.name] or row.value
       end
    end
@@ -147,6 +149,7 @@ local function take_memory(d, kept)
    end
    d.act:restore(kept.drained, kept.drains, stops, json.decode)
    d.events:restore(same and kept.evidence or {}, kept.blamed)
+   d.learn:restore(kept.profiles)
    for _, row in ipairs(kept.log_positions) do
       d.log_positions[row.path] = json.decode(row.data)
    end
@@ -160,7 +163,7 @@ end
 -- Take what the store kept; fn() when all of it is there.
 local function load_memory(d, fn)
    local names = { "components", "drained", "settings", "last_ids", "drains", "evidence",
-      "blamed", "log_positions" }
+      "blamed", "log_positions", "profiles" }
    local days = math.max(1, d.conf.policy.flapping_days)
    local args = { limit = 1000, since = loop.time() - days * 86400 }
    local left, kept = #names, {}
@@ -240,6 +243,7 @@ local FIXED = {
    database = function(c) return c.database end,
    munge_socket = function(c) return c.munge_socket end,
    refresh_s = function(c) return c.refresh_s end,
+   ["steer.file"] = function(c) return c.steer.file end,
    ["checks.max_conns"] = function(c) return c.checks.max_conns end,
    topology = function(c) return c.topology.wiring end,
 }
@@ -310,6 +314,7 @@ local function stop(d)
       return
    end
    d.stopping = true
+   d.steer:stop()
    d.cluster.helper:stop()
    if d.fabric then
       d.fabric:stop()
@@ -354,9 +359,11 @@ local function start_slurm(d)
       reason_of = function(v, a) return findings.reason(d, v, a) end,
       evidence = function(v) return findings.evidence(d, v) end,
       on_released = function(name, drain) findings.released(d, name, drain) end }
+   d.steer, d.learn = steer.new(d, slurm), learn.new(d, slurm)
    d.cluster = cluster.new(slurm, function()
       findings.review(d)
       advice.view(d)
+      d.steer:refreshed()
    end)
    d.act.cluster = d.cluster
    d.cluster.on_job_over = function(id) job_over.take(d, slurm, id) end
@@ -388,6 +395,7 @@ local function run(conf)
    start_slurm(d)
    build(d)
    d.cluster:start(conf.refresh_s)
+   d.steer:start()
    start_fabric(d)
    metrics.start(d)
    loop.timer(MEMORY_MS, function() open_doors(d) end)

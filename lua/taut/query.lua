@@ -12,6 +12,7 @@ local json = require "taut.json"
 local loop = require "taut.loop"
 local policy_answers = require "taut.policy.answers"
 local sys = require "taut.sys"
+local steer_answers = require "taut.steer.answers"
 local throttle = require "taut.events.throttle"
 
 local query = {}
@@ -251,6 +252,10 @@ local commands = {
    on = { true, function(d, _, _, _, reply) reply(set_switch(d, "on")) end },
    idle_nodes = { false, function(d, args, _, _, reply)
       refreshed(d, reply, idle_nodes, d, args, reply)
+   end },
+   steer = { false, function(d, args, _, uid, reply) steer_answers.give(d, args, uid, reply) end },
+   profile = { false, function(d, args, _, uid, reply)
+      steer_answers.profiles(d, args, uid, reply)
    end },
    stop_survey = { false, function(d, args, _, uid, reply)
       reply { stopped = d.surveys:stop({ tag = args.tag, job = args.job }, uid) }

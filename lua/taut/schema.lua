@@ -1,7 +1,7 @@
 --- The database: tables, and how an older one becomes the present one.
 local schema = {}
 
-schema.version = 3
+schema.version = 4
 
 -- One list of statements per version; an empty database gets all of them in order.
 schema.steps = {
@@ -85,6 +85,16 @@ schema.steps = {
       [[ALTER TABLE action ADD COLUMN evidence TEXT]],
       [[CREATE INDEX action_time ON action (time)]],
       [[CREATE INDEX verdict_time ON verdict (time)]],
+   },
+   -- 4: what jobs used of the network, and how they were steered
+   {
+      [[CREATE TABLE job (
+           id INTEGER NOT NULL, restart INTEGER NOT NULL, time REAL NOT NULL,
+           user TEXT NOT NULL, name TEXT NOT NULL, partition TEXT, nodes INTEGER, seconds REAL,
+           wait_s REAL, sent_Bps REAL, received_Bps REAL, share REAL, uneven REAL, comm TEXT,
+           steered TEXT, PRIMARY KEY (id, restart))]],
+      [[CREATE INDEX job_time ON job (time)]],
+      [[CREATE INDEX job_name ON job (user, name, time)]],
    },
 }
 

@@ -6,6 +6,7 @@
 -- An error ends no process: it is the reply, and nothing of a failed batch is kept.
 local json = require "taut.json"
 local keep = require "taut.events.keep"
+local learnt = require "taut.learnt"
 local schema = require "taut.schema"
 local sys = require "taut.sys"
 
@@ -124,6 +125,7 @@ local columns = {
       "host_boot" },
    evidence = { "component", "origin", "data" },
    log_position = { "path", "data" },
+   job = learnt.columns,
 }
 
 local inserts = {}
@@ -172,7 +174,7 @@ end
 
 -- Old rows go, in small steps, so that no batch waits long.
 local function prune_rows(before)
-   for _, name in ipairs { "test", "event", "sample", "growth" } do
+   for _, name in ipairs { "test", "event", "sample", "growth", "job" } do
       run(("DELETE FROM %s WHERE rowid IN (SELECT rowid FROM %s WHERE time < ? LIMIT 5000)")
          :format(name, name), before)
    end
@@ -247,8 +249,10 @@ local queries = {
    end,
 }
 
-for name, fn in pairs(keep.queries) do
-   queries[name] = function(a) return fn(sql, a) end
+for _, list in ipairs { keep.queries, learnt.queries } do
+   for name, fn in pairs(list) do
+      queries[name] = function(a) return fn(sql, a) end
+   end
 end
 
 function ops.query(request)

@@ -5,8 +5,8 @@
  *   fake-spank-host [--ignore-children] [--closed-stdio] PLUGIN.so HOOK
  *                   [OPTION...]
  *
- * HOOK is job_prolog or job_epilog; the environment is the hook's.  Output:
- * "info: …", "error: …", "debug: …" per line logged, "returned N", and
+ * HOOK is job_prolog, job_epilog or init; the environment is the hook's.
+ * Output: "info: …", "error: …", "debug: …" per line logged, "returned N", and
  * "fds N" if the hook left descriptors open. */
 #include "config.h"
 
@@ -78,6 +78,24 @@ spank_err_t spank_getenv(spank_t spank, const char *var, char *buf, int len)
 {
     (void)spank, (void)var, (void)buf, (void)len;
     return ESPANK_NOT_REMOTE;
+}
+
+/* The option that is registered, for `comm=VALUE` in the environment
+ * (FAKE_SPANK_OPTION) to be handed to; in FAKE_SPANK_CONTEXT. */
+spank_context_t spank_context(void)
+{
+    return (spank_context_t)atoi(environment("FAKE_SPANK_CONTEXT", "0"));
+}
+
+spank_err_t spank_option_register(spank_t spank, struct spank_option *opt)
+{
+    const char *value = getenv("FAKE_SPANK_OPTION");
+
+    (void)spank;
+    fprintf(out, "option --%s=%s\n", opt->name, opt->arginfo);
+    if (value)
+        fprintf(out, "callback %d\n", opt->cb(opt->val, value, 0));
+    return ESPANK_SUCCESS;
 }
 #pragma GCC visibility pop
 

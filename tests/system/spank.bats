@@ -242,3 +242,31 @@ lacks() {
     lacks "*slurm*"
     lacks "*munge*"
 }
+
+# option CONTEXT VALUE: what slurm_spank_init does there (spank.h has the numbers)
+option() {
+    run env -i FAKE_SPANK_CONTEXT="$1" FAKE_SPANK_OPTION="$2" "$host" "$plugin" init
+    echo "$output"
+    [ "$status" -eq 0 ]
+    has "returned 0"
+}
+
+@test "srun, sbatch, salloc and slurmstepd know --comm; prologs and slurmd do without" {
+    local context
+    for context in 1 2 3; do
+        option $context halo3d:bytes=1M
+        has "option --comm=*"
+        has "callback 0"
+        lacks "info: *"
+    done
+    for context in 0 4 5; do
+        option $context halo3d
+        [ "$output" = "returned 0" ]
+    done
+}
+
+@test "a --comm that is no pattern is mentioned, and the job goes on" {
+    option 1 'no such; pattern'
+    has "info: taut: --comm=no such; pattern: expected a pattern such as halo3d*; ignored"
+    has "callback 0"
+}

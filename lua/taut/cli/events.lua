@@ -1,24 +1,8 @@
 local ask = require "taut.cli.ask"
 local report = require "taut.report"
+local when = require "taut.cli.when"
 
 local events = { summary = "What counters, sweeps and logs saw: where, when, and which jobs ran." }
-
-local UNITS = { s = 1, m = 60, h = 3600, d = 86400 }
-
--- "90m", "2d", or a date: seconds since 1970.
-local function since(text)
-   local n, unit = text:match "^(%d+)([smhd])$"
-   if n then
-      return os.time() - tonumber(n) * UNITS[unit]
-   end
-   local y, m, d, rest = text:match "^(%d%d%d%d)%-(%d%d)%-(%d%d)(.*)$"
-   local hour, min = (rest or ""):match "^[T ](%d%d):(%d%d)$"
-   if y and (rest == "" or hour) then
-      return os.time { year = tonumber(y), month = tonumber(m), day = tonumber(d),
-         hour = tonumber(hour) or 0, min = tonumber(min) or 0, sec = 0 }
-   end
-   return nil, "expected 90m, 12h, 2d, 2026-03-05 or 2026-03-05T14:30"
-end
 
 function events.setup(parser)
    parser:option("-n --node"):description "Of this node.":argname "<name>"
@@ -27,7 +11,7 @@ function events.setup(parser)
    parser:option("-j --job"):description "While this job ran there.":argname "<id>"
       :convert(function(v) return math.tointeger(tonumber(v)) end)
    parser:option("-s --since"):description "From then on: 90m, 12h, 2d, 2026-03-05."
-      :argname "<time>":default "1d":convert(since)
+      :argname "<time>":default "1d":convert(when.since)
    parser:option("--limit"):description "At most so many, the latest.":argname "<n>":default "1000"
       :convert(function(v) return math.tointeger(tonumber(v)) end)
    parser:flag("-q --serious"):description "Leave out what is harmless."

@@ -29,6 +29,7 @@ function job_over.take(d, slurm, id)
          for _, row in ipairs(rows or {}) do
             row.counters = json.decode(row.counters)
          end
+         d.learn:job_over(id, rows or {})
          local s = summary.of(rows or {})
          if not s then
             return

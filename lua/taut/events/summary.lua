@@ -19,7 +19,7 @@ end
 
 -- One interface is often seen by several sources, each with its own count of the same bytes: the
 -- largest is the whole.
-local function bytes_of(node)
+function summary.bytes_of(node)
    local best = { sent = 0, received = 0 }
    for _, b in pairs(node.bytes) do
       if b.sent + b.received > best.sent + best.received then
@@ -29,7 +29,10 @@ local function bytes_of(node)
    return best
 end
 
-local function per_node(rows)
+--- The same rows by node.
+-- @return array of { node, seconds, bytes, stalls, worst, notes }; what it sent and received is
+--   summary.bytes_of(node)
+function summary.per_node(rows)
    local nodes, list = {}, {}
    for _, g in ipairs(rows) do
       local node = nodes[g.node]
@@ -79,8 +82,8 @@ function summary.of(rows)
    end
    local s = { nodes = 0, seconds = 0, sent = 0, received = 0, errors = 0, by_error = {},
       stalls = {}, notes = json.array {} }
-   for _, node in ipairs(per_node(rows)) do
-      local bytes = bytes_of(node)
+   for _, node in ipairs(summary.per_node(rows)) do
+      local bytes = summary.bytes_of(node)
       node.errors = errors_of(node)
       s.nodes, s.seconds = s.nodes + 1, math.max(s.seconds, node.seconds)
       s.sent, s.received = s.sent + bytes.sent, s.received + bytes.received

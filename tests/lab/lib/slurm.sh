@@ -65,6 +65,7 @@ slurm_conf() {
     echo "PartitionName=batch Nodes=n[0-$((NODES - 1))] Default=YES" \
         "MaxTime=INFINITE OverSubscribe=NO State=UP"
     for line in "${SLURM_CONF_LINES[@]}"; do echo "$line"; done
+    [ -z "$JOB_SUBMIT" ] || echo "JobSubmitPlugins=lua"
 }
 
 slurm_conf_overrides() {
@@ -95,6 +96,7 @@ step_munge() {
 
 step_slurmctld() {
     slurm_conf >/etc/slurm/slurm.conf && plugstack_conf >/etc/slurm/plugstack.conf || return
+    [ -z "$JOB_SUBMIT" ] || install -m 644 "$JOB_SUBMIT" /etc/slurm/job_submit.lua || return
     echo CgroupPlugin=cgroup/v1 >/etc/slurm/cgroup.conf
     install -d -o slurm -g slurm -m 755 /var/log/slurm /run/slurmctld /var/spool/slurmctld || return
     install -d -m 755 /var/spool/slurmd || return

@@ -5,7 +5,7 @@ declare_defaults() {
     TORUS='' NODES_PER_ROUTER=2 NODE_CPUS=2 WITH_SLURM=yes
     RATE=100mbit TX_RATE='' RX_RATE='' LINK_RATE=''
     TAUT_PREFIX='' TAUT_CONF='' HEALTH_INTERVAL=5 HEALTH_STATES=IDLE
-    SLURM_CONF_LINES=()
+    SLURM_CONF_LINES=() JOB_SUBMIT=''
 }
 
 parse_up() {
@@ -25,6 +25,7 @@ parse_up() {
         --link-rate) LINK_RATE=$2 ;;
         --name) LAB_NAME=$2; check_name ;;
         --slurm-conf) SLURM_CONF_LINES+=("$2") ;;
+        --job-submit) JOB_SUBMIT=$(readlink -f "$2") ;;
         --taut) TAUT_PREFIX=$(readlink -f "$2") ;;
         --taut-conf) TAUT_CONF=$(readlink -f "$2") ;;
         --health-interval) need_number "$1" "$2"; HEALTH_INTERVAL=$2 ;;
@@ -42,6 +43,7 @@ check_up() {
     [ "$NODES_PER_ROUTER" -ge 1 ] && [ "$NODES_PER_ROUTER" -le 3 ] ||
         die "--nodes-per-router $NODES_PER_ROUTER; 1 to 3 are possible"
     [ "$NODE_CPUS" -ge 1 ] || die "--node-cpus $NODE_CPUS; at least 1"
+    [ -z "$JOB_SUBMIT" ] || [ -r "$JOB_SUBMIT" ] || die "--job-submit $JOB_SUBMIT cannot be read"
     if [ -n "$TAUT_PREFIX" ]; then
         [ "$WITH_SLURM" = yes ] || die "--taut needs Slurm"
         [ -r "$TAUT_CONF" ] || die "--taut needs --taut-conf FILE, readable"
@@ -68,7 +70,7 @@ print_conf() {
     [ -z "$TAUT_PREFIX" ] || LAB_PATH=$TAUT_PREFIX/bin:$TAUT_PREFIX/sbin:$LAB_PATH
     declare -p LAB_NAME LAB_PATH DIMS ROUTERS NODES_PER_ROUTER NODE_CPUS \
         TX_BPS RX_BPS LINK_BPS BURST_US GSO_SEGMENTS QUEUE_BYTES WINDOW_PACKETS \
-        WITH_SLURM SLURM_CONF_LINES TAUT_PREFIX TAUT_CONF \
+        WITH_SLURM SLURM_CONF_LINES JOB_SUBMIT TAUT_PREFIX TAUT_CONF \
         HEALTH_INTERVAL HEALTH_STATES LAB_BINDIR |
         # They are read inside a function, and some may be exported here.
         sed -E 's/^declare -a[a-z]*/declare -ga/; s/^declare -[-rx]+/declare -g/'

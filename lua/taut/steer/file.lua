@@ -1,0 +1,80 @@
+--- The file that etc/job_submit.lua reads: its text, and putting it in place.
+--
+--   taut-advice 1 SERIAL TIME         TIME: when Slurm was asked, seconds since 1970
+--   patterns NAME …                   those --comm may name
+--   switches NODES WAIT               nodes of a leaf switch; seconds a job may wait for them
+--   prefer NODES [F1|F2]              features for jobs of at most so many nodes
+--   part NAME USABLE CPUS EVEN NODES  a partition: usable nodes, least processors of one, whether
+--                                     all are alike (1), its nodes as slurmctld writes them
+--   exclude NAME LEVEL LEFT LIST      of that partition: nodes exposed to the worst LEVEL
+--                                     components ("-": none), and how many usable ones are left
+--   end SERIAL BYTES                  bytes before this line
+--
+-- Lua 5.1 reads it without any library; one that is not whole has no such end.
+local file = {}
+
+file.format = 1
+
+local function is_word(text)
+   return type(text) == "string" and text:match "^%S+$" ~= nil
+end
+
+local LIST = "^[%w%[%],._-]+$"
+
+local function add_part(out, p)
+   out[#out + 1] = ("part %s %d %d %d %s\n"):format(p.name, p.usable, p.cpus, p.even and 1 or 0,
+      p.nodes)
+   for i, l in ipairs(p.levels) do
+      out[#out + 1] = ("exclude %s %d %d %s\n"):format(p.name, i, l.left, l.list or "-")
+   end
+end
+
+--- @param a { serial, time, patterns = names, switches = { nodes, wait_s } or nil, prefer =
+--   { nodes, features } or nil, parts = { { name, usable, cpus, even, nodes, levels = { { left,
+--   list }, … } }, … } }; parts with names or lists of another form are left out
+-- @return text
+function file.text(a)
+   local out = { ("taut-advice %d %d %d\n"):format(file.format, a.serial, a.time),
+      ("patterns %s\n"):format(table.concat(a.patterns, " ")) }
+   if a.switches then
+      out[#out + 1] = ("switches %d %d\n"):format(a.switches.nodes, a.switches.wait_s)
+   end
+   if a.prefer then
+      out[#out + 1] = ("prefer %d %s\n"):format(a.prefer.nodes, a.prefer.features)
+   end
+   for _, p in ipairs(a.parts) do
+      if is_word(p.name) and p.nodes:match(LIST) and p.cpus >= 1 then
+         add_part(out, p)
+      end
+   end
+   local text = table.concat(out)
+   return text .. ("end %d %d\n"):format(a.serial, #text)
+end
+
+--- Put a text in place: whoever reads has the old file or the new one.
+-- @return true, or nil and why not
+function file.put(path, text)
+   local new = path .. ".new"
+   local f, err = io.open(new, "wb")
+   if not f then
+      return nil, err
+   end
+   local ok, why = f:write(text)
+   local closed, close_why = f:close()
+   if ok and closed then
+      ok, why = os.rename(new, path)
+   else
+      ok, why = nil, why or close_why
+   end
+   if not ok then
+      os.remove(new)
+      return nil, ("%s: %s"):format(new, why)
+   end
+   return true
+end
+
+function file.remove(path)
+   os.remove(path)
+end
+
+return file
