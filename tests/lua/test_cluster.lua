@@ -95,7 +95,7 @@ function tests.test_several_controllers_are_asked_for_each_time()
    end
    local c = cluster.new(h)
    c:refresh()
-   lu.assertEquals(h.asked, { "nodes", "jobs" })
+   lu.assertEquals(h.asked, { "nodes", "reservations", "jobs" })
    c.controllers = 2
    c:refresh()
    lu.assertEquals(h.asked[3], "controllers")
