@@ -122,7 +122,7 @@ static int ask_case(lua_State *L)
     return 1;
 }
 
-/* e:census(c, since, near) → { tested, low, fresh, alike }: how the
+/* e:census(c, since, near, weight) → { tested, low, fresh, alike }: how the
  * components of c's class do, see evidence.h */
 static int ask_census(lua_State *L)
 {
@@ -131,7 +131,7 @@ static int ask_census(lua_State *L)
     struct taut_census n;
 
     taut_evidence_census(e, c, luaL_checknumber(L, 3), luaL_checknumber(L, 4),
-                         &n);
+                         luaL_checknumber(L, 5), &n);
     lua_createtable(L, 0, 4);
     set_count(L, "tested", n.tested);
     set_count(L, "low", n.low);
