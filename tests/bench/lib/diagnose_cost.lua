@@ -106,14 +106,14 @@ for _ in pairs(d.suspects) do
    suspects = suspects + 1
 end
 local own = held_kb() - before
-print(("after %d events: %d components with a run, %d low tests held, %d suspects"):format(WARM, runs,
-   lows, suspects))
+print(("after %d events: %d components with a run, %d low tests held, %d suspects"):format(WARM,
+   runs, lows, suspects))
 local median, worst = series("values", EVENTS)
-print(("measured values: 6,000 tests in %.1f ms (worst of %d: %.1f ms), %.2f us a test"):format(median,
-   EVENTS, worst, median / 6))
+print(("measured values: 6,000 tests in %.1f ms (worst of %d: %.1f ms), %.2f us a test")
+   :format(median, EVENTS, worst, median / 6))
 local judged, judged_worst = series("judged", EVENTS)
-print(("judged tests:    6,000 tests in %.1f ms (worst of %d: %.1f ms), %.2f us a test"):format(judged,
-   EVENTS, judged_worst, judged / 6))
+print(("judged tests:    6,000 tests in %.1f ms (worst of %d: %.1f ms), %.2f us a test")
+   :format(judged, EVENTS, judged_worst, judged / 6))
 print(("memory: %.1f MB beyond the topology"):format(own / 1024))
 print()
 figure("diagnose_cost_6000", median, "ms", "<=", 20)
