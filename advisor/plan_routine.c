@@ -197,8 +197,9 @@ static uint32_t arm(const struct taut_board *b, uint32_t l)
 }
 
 /* Where nobody is straight on over link l, there may be somebody round a
- * corner; which of the ways there a route takes, consider() sees. */
-static void round_corners(struct taut_board *b, struct list *l, uint32_t i,
+ * corner; which of the ways there a route takes, consider() sees.  Returns
+ * whether routes go over sets here. */
+static bool round_corners(struct taut_board *b, struct list *l, uint32_t i,
                           uint32_t link, uint32_t port)
 {
     const struct taut_graph *g = b->g;
@@ -207,7 +208,7 @@ static void round_corners(struct taut_board *b, struct list *l, uint32_t i,
     for (uint32_t k = 0; k < LEG_MOST && link != TAUT_GRAPH_NONE; k++) {
         uint32_t r = g->to[link];
         if (b->local[r] != 0 || !is_link_due(b, link))
-            return;
+            return false;
         for (uint32_t j = g->out_first[r]; j < g->out_first[r + 1]; j++) {
             uint32_t to =
                 g->out[j] == b->next[link] || g->out[j] == g->back[link]
@@ -216,23 +217,27 @@ static void round_corners(struct taut_board *b, struct list *l, uint32_t i,
             if (to == TAUT_GRAPH_NONE || to == i)
                 continue;
             consider(b, l, i, to, port, TAUT_PLAN_REACH);
-            if (++found == CORNERS)
-                return;
+            if (++found == CORNERS || b->route.has_sets)
+                return b->route.has_sets;
         }
         link = b->next[link];
     }
+    return false;
 }
 
 static void neighbours_of(struct taut_board *b, struct list *l, uint32_t i)
 {
     const struct taut_graph *g = b->g;
     uint32_t r = b->router[i], found = 0;
+    bool by_sets = false;
 
     for (uint32_t k = g->out_first[r]; k < g->out_first[r + 1]; k++) {
         bool is_due;
         uint32_t link = g->out[k], to = straight_on(b, link, &is_due);
-        if (to != i && (to == TAUT_GRAPH_NONE || b->router[to] != g->to[link]))
-            round_corners(b, l, i, link, k - g->out_first[r] + 1);
+        /* over sets no way is better than those tried at random */
+        if (to != i && !by_sets &&
+            (to == TAUT_GRAPH_NONE || b->router[to] != g->to[link]))
+            by_sets = round_corners(b, l, i, link, k - g->out_first[r] + 1);
         if (to == TAUT_GRAPH_NONE || to == i)
             continue;
         found++;
