@@ -191,21 +191,16 @@ int taut_evidence_add(struct taut_evidence *e, const struct taut_pending *t);
  * Returns 0 or -1 with ENOMEM: part of the event may be lost. */
 int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event);
 
-/* Weigh the run of component c.
- *   without  another component: leave out what that one explains as well; or
- *            NONE
- *   since    of the case that 'without' is held against: its first time
- * Returns log odds, 0 where there is no run. */
+/* Weigh the run of component c.  Returns log odds, 0 where there is no run. */
 double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
-                           uint32_t without, double since,
                            struct taut_case *out);
 
-/* The same without what several others explain. */
+/* Another component that may explain tests. */
 struct taut_other {
     uint32_t c;
     bool all;          /* it explains whatever crosses it */
-    double ceiling[3]; /* what it may have left: the best it showed since then,
-                          in its own case, and in its whole run */
+    double ceiling[3]; /* what it may have left: the best it showed since a
+                          time, in its own case, and in its whole run */
 };
 struct taut_others {
     const struct taut_other *list;
@@ -213,9 +208,14 @@ struct taut_others {
 };
 struct taut_other taut_evidence_other(const struct taut_evidence *e, uint32_t o,
                                       double since);
+
+/* What is left of c's case 'k' without what others explain. */
 double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
-                          const struct taut_others *w, double since,
-                          struct taut_case *out);
+                          const struct taut_case *k,
+                          const struct taut_others *w, struct taut_case *out);
+double taut_evidence_without(const struct taut_evidence *e, uint32_t c,
+                             const struct taut_case *k, uint32_t o,
+                             struct taut_case *out);
 
 /* Does it explain a low test: is the test at one of its ceilings, or where a
  * fair share of that was left? */
@@ -245,7 +245,7 @@ struct taut_census {
     uint32_t tested; /* since the time given */
     uint32_t low;    /* of them those with two low tests or more */
     uint32_t fresh;  /* of these the ones never seen well, */
-    uint32_t alike;  /* suspects with a ceiling within 'near' of c's */
+    uint32_t alike;  /* with a ceiling within 'near' of c's, c among them */
 };
 void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
                           double since, double near, struct taut_census *out);

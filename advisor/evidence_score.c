@@ -8,6 +8,7 @@
 #include "advisor/evidence.h"
 
 #define MANY 24   /* tests, of which the best is better than there is */
+#define SOME 8    /* tests of a spell that are looked at */
 #define SHOWN 0.7 /* chance that a broken one shows its ceiling in a spell */
 
 /* The best share of the entries from time 'since' on; of many the third, since
@@ -111,6 +112,8 @@ struct tally {
     double was_at;  /* time of the last spell before that showed it */
     bool spell_at, spell_any;
     bool spell_half; /* a fair share of the ceiling was: busy besides */
+    double at[SOME], below[SOME]; /* of what was expected, in the spell */
+    int n_at, n_below;
 };
 
 /* The chance that all streams of an event whose surroundings were quiet meet
@@ -163,6 +166,18 @@ static double spell_weight(const struct taut_evidence *e, const struct tally *y,
     return log(SHOWN / chance);
 }
 
+/* A network that is busy leaves each test the same part of what is expected of
+ * it; what is broken leaves all the same bytes per second. */
+static bool is_proportional(const struct taut_evidence *e,
+                            const struct tally *y)
+{
+    for (int i = 0; i < y->n_at; i++)
+        for (int j = 0; j < y->n_below; j++)
+            if (fabs(y->below[j] - y->at[i]) < e->rules.ceiling * y->at[i])
+                return true;
+    return false;
+}
+
 static void close_spell(const struct taut_evidence *e, struct tally *y,
                         struct taut_case *out)
 {
@@ -174,6 +189,9 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
         w = fmax(fmax(w, y->aged), spell_weight(e, y, out->last));
     else if (!y->spell_at)
         w = y->spell_half ? fmin(w, 0) : fmin(w, -e->rules.miss);
+    if (is_proportional(e, y))
+        w = fmin(w, -e->rules.miss);
+    y->n_at = y->n_below = 0;
     out->newest = fmin(w, e->rules.spell_most);
     out->score += out->newest;
     out->spells += y->spell_at;
@@ -214,6 +232,11 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
         y->flows += low->flows;
         y->age = fmax(y->age, (double)low->quiet_s);
     }
+    double part = (double)low->bw_Bps / (double)low->expected_Bps;
+    if (is_at && y->n_at < SOME)
+        y->at[y->n_at++] = part;
+    else if (!is_at && y->n_below < SOME)
+        y->below[y->n_below++] = part;
     if (is_at) {
         double level = level_chance(e, ratio);
         if (out->at++ == 0)
@@ -248,17 +271,16 @@ static bool explained(const struct taut_evidence *e,
     return false;
 }
 
-/* The case of the entries from 'start' on. */
+/* The case of the entries from 'start' on, 'best' being the ceiling. */
 static void weigh_from(const struct taut_evidence *e, uint32_t c,
-                       uint32_t start, const struct taut_others *w,
+                       uint32_t start, double best, const struct taut_others *w,
                        struct taut_case *out)
 {
     const struct taut_run *run = e->run[c];
     struct tally y = {
         .spell = -HUGE_VAL, .was_at = -HUGE_VAL, .links = UINT32_MAX};
 
-    *out = (struct taut_case){.low = run->n, .start = start};
-    out->best = taut_evidence_best(e, c, run->entry[start].low->time);
+    *out = (struct taut_case){.low = run->n, .start = start, .best = best};
     for (uint32_t i = start; i < run->n; i++) {
         const struct taut_low *low = run->entry[i].low;
         if (low->explained_by != TAUT_GRAPH_NONE && low->explained_by != c)
@@ -271,21 +293,21 @@ static void weigh_from(const struct taut_evidence *e, uint32_t c,
 }
 
 static void keep_better(const struct taut_evidence *e, uint32_t c,
-                        uint32_t start, const struct taut_others *w,
-                        struct taut_case *out)
+                        uint32_t start, struct taut_case *out)
 {
+    const struct taut_others nobody = {.n = 0};
     struct taut_case one;
+    double since = e->run[c]->entry[start].low->time;
 
-    weigh_from(e, c, start, w, &one);
+    weigh_from(e, c, start, taut_evidence_best(e, c, since), &nobody, &one);
     if (one.score > out->score || out->low == 0)
         *out = one;
 }
 
 /* It may have been busy before it broke: the case may begin wherever, from
  * there on, the best is lower than before. */
-double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
-                          const struct taut_others *w, double since,
-                          struct taut_case *out)
+double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
+                           struct taut_case *out)
 {
     const struct taut_run *run = e->run[c];
     uint32_t start = 0;
@@ -296,45 +318,48 @@ double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
         return 0;
     for (uint32_t i = run->n; i-- > 0;) {
         double share = (double)run->entry[i].share;
-        if (run->entry[i].low->time < since)
-            break;
         if (best >= 0 && share * (1 - e->rules.ceiling) > best)
-            keep_better(e, c, start, w, out);
+            keep_better(e, c, start, out);
         if (share >= best * (1 - e->rules.ceiling))
             start = i;
         best = fmax(best, share);
     }
-    if (best >= 0)
-        keep_better(e, c, start, w, out);
+    keep_better(e, c, start, out);
+    return out->score;
+}
+
+double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
+                          const struct taut_case *k,
+                          const struct taut_others *w, struct taut_case *out)
+{
+    *out = (struct taut_case){.score = 0};
+    if (e->run[c] == NULL || k->start >= e->run[c]->n)
+        return 0;
+    weigh_from(e, c, k->start, k->best, w, out);
     return out->score;
 }
 
 struct taut_other taut_evidence_other(const struct taut_evidence *e, uint32_t o,
                                       double since)
 {
-    struct taut_others nobody = {.n = 0};
     struct taut_case own;
     struct taut_other other = {.c = o};
 
-    taut_evidence_rest(e, o, &nobody, -HUGE_VAL, &own);
+    taut_evidence_judge(e, o, &own);
     other.ceiling[0] = taut_evidence_best(e, o, since);
     other.ceiling[1] = own.best;
     other.ceiling[2] = taut_evidence_best(e, o, -HUGE_VAL);
     return other;
 }
 
-double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
-                           uint32_t without, double since,
-                           struct taut_case *out)
+double taut_evidence_without(const struct taut_evidence *e, uint32_t c,
+                             const struct taut_case *k, uint32_t o,
+                             struct taut_case *out)
 {
-    struct taut_other other;
-    struct taut_others w = {.list = &other};
+    struct taut_other other = taut_evidence_other(e, o, k->first);
+    struct taut_others w = {.list = &other, .n = 1};
 
-    if (without != TAUT_GRAPH_NONE) {
-        other = taut_evidence_other(e, without, since);
-        w.n = 1;
-    }
-    return taut_evidence_rest(e, c, &w, since, out);
+    return taut_evidence_rest(e, c, k, &w, out);
 }
 
 void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
@@ -355,6 +380,6 @@ void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
             continue;
         out->fresh++;
         double best = taut_evidence_best(e, o, -HUGE_VAL);
-        out->alike += e->is_watched[o] && fabs(best - own) <= near * own;
+        out->alike += fabs(best - own) <= near * own;
     }
 }

@@ -275,8 +275,7 @@ static void push_touched(lua_State *L, struct taut_lua_evidence *h)
     lua_newtable(L);
     for (uint32_t i = 0; i < e->n_touched; i++) {
         uint32_t c = e->touched[i];
-        if (!e->is_watched[c] && taut_evidence_judge(e, c, TAUT_GRAPH_NONE,
-                                                     -HUGE_VAL, &k) < h->report)
+        if (!e->is_watched[c] && taut_evidence_judge(e, c, &k) < h->report)
             continue;
         lua_pushinteger(L, (lua_Integer)c + 1);
         lua_rawseti(L, -2, ++n);

@@ -102,7 +102,10 @@ static int ask_case(lua_State *L)
 
     if (e->run[c] == NULL)
         return 0;
-    taut_evidence_judge(e, c, without, -HUGE_VAL, &k);
+    taut_evidence_judge(e, c, &k);
+    struct taut_case whole = k;
+    if (without != TAUT_GRAPH_NONE)
+        taut_evidence_without(e, c, &whole, without, &k);
     lua_createtable(L, 0, 15);
     set_number(L, "score", k.score);
     set_number(L, "newest", k.newest);
@@ -143,8 +146,8 @@ static int ask_score(lua_State *L)
     struct taut_evidence *e = self(L);
     struct taut_case k;
 
-    lua_pushnumber(L, taut_evidence_judge(e, taut_check_component(L, 2, e->g),
-                                          TAUT_GRAPH_NONE, -HUGE_VAL, &k));
+    lua_pushnumber(
+        L, taut_evidence_judge(e, taut_check_component(L, 2, e->g), &k));
     return 1;
 }
 
@@ -215,16 +218,18 @@ static void push_rival(lua_State *L, const struct rival *r, double rest,
 /* Suspects whose own case stands without c: they may be busy besides, and so
  * explain whatever crosses them. */
 static uint32_t independent(struct taut_evidence *e, uint32_t c,
-                            const struct taut_case *k, const struct rivals *r,
-                            double enough, struct taut_other *list)
+                            const struct rivals *r, double enough,
+                            struct taut_other *list)
 {
     uint32_t n = 0;
-    struct taut_case rest;
+    struct taut_case own, rest;
 
     for (uint32_t i = 0; i < r->n && n < RIVALS_MAX; i++) {
         uint32_t o = r->list[i].c;
-        if (e->is_watched[o] &&
-            taut_evidence_judge(e, o, c, k->first, &rest) >= enough)
+        if (!e->is_watched[o])
+            continue;
+        taut_evidence_judge(e, o, &own);
+        if (taut_evidence_without(e, o, &own, c, &rest) >= enough)
             list[n++] = (struct taut_other){.c = o, .all = true};
     }
     return n;
@@ -239,11 +244,11 @@ static lua_Integer push_union(lua_State *L, struct taut_evidence *e, uint32_t c,
     lua_Integer made = 0;
     struct taut_others w = {
         .list = list,
-        .n = independent(e, c, k, r, enough, list),
+        .n = independent(e, c, r, enough, list),
     };
 
     bool is_explained =
-        w.n > 0 && taut_evidence_rest(e, c, &w, k->first, &rest) < enough;
+        w.n > 0 && taut_evidence_rest(e, c, k, &w, &rest) < enough;
     lua_remove(L, -1);
     for (uint32_t i = 0; is_explained && i < w.n; i++) {
         struct rival one = {.c = list[i].c, .tests = k->at};
@@ -267,7 +272,7 @@ static int ask_rivals(lua_State *L)
 
     struct rivals *r = taut_lua_buffer(L, 1, sizeof(*r));
     lua_newtable(L);
-    taut_evidence_judge(e, c, TAUT_GRAPH_NONE, -HUGE_VAL, &k);
+    taut_evidence_judge(e, c, &k);
     if (e->run[c] == NULL || k.at == 0)
         return 1;
     collect(e, c, &k, r);
@@ -275,10 +280,10 @@ static int ask_rivals(lua_State *L)
         uint32_t o = r->list[i].c;
         if (r->list[i].tests < RIVAL_SHARE * k.at)
             break;
-        taut_evidence_judge(e, c, o, k.first, &rest);
+        taut_evidence_without(e, c, &k, o, &rest);
         if (rest.score >= enough)
             continue;
-        taut_evidence_judge(e, o, TAUT_GRAPH_NONE, k.first, &own);
+        taut_evidence_judge(e, o, &own);
         push_rival(L, &r->list[i], rest.score, own.score, k.at);
         lua_rawseti(L, -2, ++n);
     }
@@ -300,13 +305,13 @@ static int ask_alternatives(lua_State *L)
 
     struct rivals *r = taut_lua_buffer(L, 1, sizeof(*r));
     lua_newtable(L);
-    taut_evidence_judge(e, c, TAUT_GRAPH_NONE, -HUGE_VAL, &k);
+    taut_evidence_judge(e, c, &k);
     if (e->run[c] == NULL || k.at == 0)
         return 1;
     collect(e, c, &k, r);
     for (uint32_t i = 0; i < r->n && i < most; i++) {
         uint32_t o = r->list[i].c;
-        taut_evidence_judge(e, c, o, k.first, &rest);
+        taut_evidence_without(e, c, &k, o, &rest);
         push_rival(L, &r->list[i], rest.score, 0, k.at);
         if (e->cleared[o] > k.first) {
             set_number(L, "cleared_at", e->cleared[o]);
@@ -418,18 +423,27 @@ static int ask_low(lua_State *L)
     return 1;
 }
 
-/* e:seen(c) → { tests, good, cleared_at, cleared_by, last, reach } */
+/* e:seen(c) → { tests, good, cleared_at, cleared_by, last, reach, left, most,
+ * most_at, latest, latest_at } */
 static int ask_seen(lua_State *L)
 {
     struct taut_evidence *e = self(L);
     uint32_t c = taut_check_component(L, 2, e->g);
 
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 11);
     set_count(L, "tests", e->tests[c]);
     set_count(L, "good", e->good[c]);
     set_number(L, "cleared_at", e->cleared[c]);
     set_number(L, "last", e->tested[c]);
     set_number(L, "reach", (double)e->reach[c]);
+    set_number(L, "left", (double)e->left[c]);
+    if (e->run[c] !=
+        NULL) { /* the best test that was neither low nor clearing */
+        set_number(L, "most", (double)e->run[c]->most);
+        set_number(L, "most_at", e->run[c]->most_time);
+        set_number(L, "latest", (double)e->run[c]->last);
+        set_number(L, "latest_at", e->run[c]->last_time);
+    }
     if (isfinite(e->cleared[c])) {
         lua_pushinteger(L, e->cleared_by[c]);
         lua_setfield(L, -2, "cleared_by");

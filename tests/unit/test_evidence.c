@@ -104,7 +104,11 @@ static uint32_t link_of(uint32_t r, uint32_t s)
 
 static double score(uint32_t c, uint32_t without, struct taut_case *k)
 {
-    return taut_evidence_judge(ev, c, without, -HUGE_VAL, k);
+    taut_evidence_judge(ev, c, k);
+    struct taut_case whole = *k;
+    if (without != NONE)
+        taut_evidence_without(ev, c, &whole, without, k);
+    return k->score;
 }
 
 START_TEST(streams_of_a_phase_share)
@@ -256,6 +260,26 @@ START_TEST(it_may_have_been_busy_before_it_broke)
     ck_assert_double_gt(score(x, NONE, &k), 10);
     ck_assert_double_eq_tol(k.best, 0.3, 1e-6);
     ck_assert_uint_eq(k.start, 1);
+}
+END_TEST
+
+START_TEST(the_same_part_of_everything_is_a_busy_network)
+{
+    struct taut_case k;
+    uint32_t x = link_of(0, 4);
+
+    graph->capacity[taut_graph_rx(9)] = 0.5; /* reaches half of x */
+    for (int i = 0; i < 5; i++) {
+        one(0, 8, 0.41, i * HOUR);
+        one(1, 9, 0.205, i * HOUR + 60); /* 0.41 of what is expected */
+    }
+    ck_assert_double_lt(score(x, NONE, &k), 4);
+    taut_evidence_void(ev);
+    for (int i = 0; i < 5; i++) {
+        one(0, 8, 0.41, i * HOUR);
+        one(1, 9, 0.41, i * HOUR + 60); /* what x has left */
+    }
+    ck_assert_double_gt(score(x, NONE, &k), 12);
 }
 END_TEST
 
@@ -433,6 +457,7 @@ int main(void)
     tcase_add_test(tc, fair_shares_weigh_less);
     tcase_add_test(tc, quiet_surroundings_make_one_event_worth_more);
     tcase_add_test(tc, it_may_have_been_busy_before_it_broke);
+    tcase_add_test(tc, the_same_part_of_everything_is_a_busy_network);
     tcase_add_test(tc, a_rival_takes_what_it_explains);
     tcase_add_test(tc, what_is_named_explains_its_tests_for_good);
     tcase_add_test(tc, what_no_test_can_show_clears_at_its_most);
