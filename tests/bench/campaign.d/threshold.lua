@@ -9,8 +9,8 @@
 local threshold = {}
 
 -- Looked for by `campaign --tune --player threshold --seeds 1001
--- --faults-at-once 30 --faults 100 --warm 200 --jobs 4000`: recall 8 of 8, precision 8 of 1,672.  Means of 16 need
--- more time than this run has.
+-- --faults-at-once 30 --faults 100 --warm 200 --jobs 4000`: recall 8 of 8, precision 8 of
+-- 1,672.  Means of 16 need more time than this run has.
 threshold.tuned = { below = 0.5, times = 4, partners = 3 }
 
 -- What tuning tries: all combinations.
