@@ -63,6 +63,7 @@ void taut_class(lua_State *L, const char *name, const luaL_Reg *methods,
 
 int luaopen_taut_board(lua_State *L);
 int luaopen_taut_evidence(lua_State *L);
+int luaopen_taut_flow(lua_State *L);
 int luaopen_taut_graph(lua_State *L);
 int luaopen_taut_hostlist(lua_State *L);
 int luaopen_taut_json(lua_State *L);

@@ -103,6 +103,7 @@ static void preload_modules(lua_State *L)
     static const luaL_Reg modules[] = {
         {"taut.board", luaopen_taut_board},
         {"taut.evidence", luaopen_taut_evidence},
+        {"taut.flow", luaopen_taut_flow},
         {"taut.graph", luaopen_taut_graph},
         {"taut.hostlist", luaopen_taut_hostlist},
         {"taut.json", luaopen_taut_json},
