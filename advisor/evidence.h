@@ -243,12 +243,13 @@ void taut_evidence_reroute(struct taut_evidence *e);
 /* How the components of c's class do. */
 struct taut_census {
     uint32_t tested; /* since the time given */
-    uint32_t low;    /* of them those with two low tests or more */
-    uint32_t fresh;  /* of these the ones never seen well, */
+    uint32_t low;    /* of them those whose run weighs so much */
+    uint32_t fresh;  /* with two low tests or more, and never seen well, */
     uint32_t alike;  /* with a ceiling within 'near' of c's, c among them */
 };
 void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
-                          double since, double near, struct taut_census *out);
+                          double since, double near, double weight,
+                          struct taut_census *out);
 
 /* Put a low test back into the run of c, in order of time; for what a store
  * kept.  Returns 0 or -1 with ENOMEM.  A low test is made by _low_new and

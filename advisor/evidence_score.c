@@ -363,9 +363,11 @@ double taut_evidence_without(const struct taut_evidence *e, uint32_t c,
 }
 
 void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
-                          double since, double near, struct taut_census *out)
+                          double since, double near, double weight,
+                          struct taut_census *out)
 {
     double own = taut_evidence_best(e, c, -HUGE_VAL);
+    struct taut_case k;
 
     *out = (struct taut_census){.tested = 0};
     for (uint32_t o = 0; o < e->g->components; o++) {
@@ -375,7 +377,7 @@ void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
         out->tested++;
         if (e->run[o] == NULL || e->run[o]->n < 2)
             continue;
-        out->low++;
+        out->low += taut_evidence_judge(e, o, &k) >= weight;
         if (e->cleared[o] > -HUGE_VAL)
             continue;
         out->fresh++;

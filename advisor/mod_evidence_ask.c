@@ -122,7 +122,7 @@ static int ask_case(lua_State *L)
     return 1;
 }
 
-/* e:census(c, since, near) → { tested, low, fresh, alike }: how the
+/* e:census(c, since, near, weight) → { tested, low, fresh, alike }: how the
  * components of c's class do, see evidence.h */
 static int ask_census(lua_State *L)
 {
@@ -131,7 +131,7 @@ static int ask_census(lua_State *L)
     struct taut_census n;
 
     taut_evidence_census(e, c, luaL_checknumber(L, 3), luaL_checknumber(L, 4),
-                         &n);
+                         luaL_checknumber(L, 5), &n);
     lua_createtable(L, 0, 4);
     set_count(L, "tested", n.tested);
     set_count(L, "low", n.low);
@@ -483,6 +483,19 @@ static int ask_open(lua_State *L)
     return 1;
 }
 
+/* e:touched() → components whose run the last event began, changed or ended */
+static int ask_touched(lua_State *L)
+{
+    struct taut_evidence *e = self(L);
+
+    lua_createtable(L, (int)e->n_touched, 0);
+    for (uint32_t i = 0; i < e->n_touched; i++) {
+        lua_pushinteger(L, (lua_Integer)e->touched[i] + 1);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
 /* e:serial() → events taken so far */
 static int ask_serial(lua_State *L)
 {
@@ -699,6 +712,7 @@ const luaL_Reg taut_evidence_questions[] = {
     {"serial", ask_serial},
     {"size", ask_size},
     {"tested", ask_tested},
+    {"touched", ask_touched},
     {"void", make_void},
     {"watch", set_watch},
     {NULL, NULL},

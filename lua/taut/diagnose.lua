@@ -177,12 +177,16 @@ function Diagnosis:observe(tests, now)
       return {}, set
    end
    local touched = self.evidence:observe(tests, nil, tests[1].time or now, tests[1].event or 0)
+   local looked_at = {}
    for _, c in ipairs(touched) do
+      looked_at[c] = true
+   end
+   for _, c in ipairs(self.evidence:touched()) do
       set[c] = true
    end
    for _, c in ipairs(busy.confirm(self, tests)) do
-      touched[#touched + 1] = not set[c] and c or nil
-      set[c] = true
+      touched[#touched + 1] = not looked_at[c] and c or nil
+      looked_at[c], set[c] = true, true
    end
    return self:judge(touched, now), set
 end

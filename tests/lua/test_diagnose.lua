@@ -1,3 +1,4 @@
+local diagnose = require "taut.diagnose"
 local lu = require "luaunit"
 local memory = require "taut.memory"
 local sim = require "sim"
@@ -167,6 +168,35 @@ function tests.test_what_is_known_survives_packing()
    lu.assertAlmostEquals(back.left, k.left, 1e-9)
    lu.assertEquals(back.run[1].route, k.run[1].route)
    lu.assertNil((memory.unpack("{broken", w.topo, {})))
+end
+
+-- All that an event touched is stored, and a new tautd goes on where the old one was.
+function tests.test_a_restart_loses_nothing()
+   local w, store = sim.new { seed = 62 }, {}
+   w.left[w:c "n5/tx"], w.left[w:c "r2.0.0/X+"] = 0.25, 0.3
+   for _ = 1, 4 do
+      local _, touched = w:random_job()
+      for c in pairs(touched) do
+         store[c] = memory.pack(w.diagnosis:component(c), w.topo)
+      end
+   end
+   local old, new, seen = w.diagnosis, diagnose.new(w.topo, sim.quick), {}
+   for c, text in pairs(store) do
+      new:restore(c, assert(memory.unpack(text, w.topo, seen)))
+   end
+   new:restored()
+   local runs = 0
+   for c = 1, #w.topo.components do
+      lu.assertEquals(new.evidence:low(c), old.evidence:low(c), w.topo.components[c])
+      lu.assertAlmostEquals(new.evidence:score(c), old.evidence:score(c), 0.01)
+      runs = runs + new.evidence:low(c)
+   end
+   lu.assertTrue(runs > 0)
+   w.diagnosis = new
+   for _ = 1, 60 do
+      w:random_job()
+   end
+   lu.assertEquals(w:all "slow", { "n5/tx", "r2.0.0/X+" })
 end
 
 return tests

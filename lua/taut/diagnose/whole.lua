@@ -37,9 +37,11 @@ end
 
 -- Is the component of node n that corresponds to c low?
 local function is_low(self, c, n)
-   local own, rail = self.topo:node_of(c)
+   local own = self.topo:node_of(c)
    local other = c + 2 * (n - own)
-   return self.evidence:low(other) >= LOW_MIN, self.evidence:tested(other) > -math.huge, rail
+   return self.evidence:low(other) >= LOW_MIN
+      and self.evidence:score(other) >= self.s.suspect_score / 2,
+      self.evidence:tested(other) > -math.huge
 end
 
 -- The group of a node's tx or rx, when nearly all in it are low.
@@ -78,10 +80,15 @@ local function new_kind(self, c, n)
    return nil
 end
 
+local function census(self, c, now)
+   local s = self.s
+   return self.evidence:census(c, now - DAY, s.ceiling, s.suspect_score)
+end
+
 --- Why a component is not to be named for itself, in words; nil when it is.
 -- Sets self.machine_wide when all of the machine has changed.
 function whole.reason(self, c, now)
-   local n = self.evidence:census(c, now - DAY, self.s.ceiling)
+   local n = census(self, c, now)
    local text = change(self, c, n)
    if text then
       self.machine_wide, self.machine_wide_at, self.machine_wide_of = text, now, c
@@ -97,7 +104,7 @@ function whole.review(self, now)
    end
    self.machine_wide_at = now
    local c = self.machine_wide_of
-   if not change(self, c, self.evidence:census(c, now - DAY, self.s.ceiling)) then
+   if not change(self, c, census(self, c, now)) then
       self.machine_wide = nil
    end
 end
