@@ -10,8 +10,10 @@
 -- bandwidth of a path over a window.
 local leastsquares = {}
 
--- Looked for by `campaign --tune --player leastsquares`, on seed 1001: see doc/campaign.md.
-leastsquares.tuned = { window_h = 12, lambda = 0.5, below = 0.6, fine = 0.9, paths = 3 }
+-- Looked for by `campaign --tune --player leastsquares --seeds 1001
+-- --faults-at-once 30 --faults 100 --warm 200 --jobs 4000`: recall 16 of 16, precision 16 of 856
+-- (of the grid the two with below = 0.7 were not run).
+leastsquares.tuned = { window_h = 24, lambda = 1, below = 0.5, fine = 0.9, paths = 8 }
 
 leastsquares.grid = { window_h = { 24 }, lambda = { 0.3, 1 }, below = { 0.5, 0.7 },
    fine = { 0.9 }, paths = { 8 } }

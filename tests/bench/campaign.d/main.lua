@@ -238,4 +238,4 @@ else
       end
    end
 end
-tally.show(results)
+tally.show(results, opt.pool)

@@ -117,10 +117,12 @@ local function figures_of(s)
       figure(name .. "_" .. what, value, unit, held and op, limit)
    end
    if s.healthy then
+      state("jobs", s.jobs, "jobs", ">=", 1e6)
       state("false_drains", s.false_drains, "nodes", "<=", 0)
       state("wrong", s.verdicts, "verdicts", "<=", 3)
       state("memory", s.peak_kb / 1000, "MB", "<=", 300)
    else
+      state("counting", s.counting, "faults", ">=", s.at_once > 1 and 500 or 100)
       state("recall", share(s.recalled, s.judged), "share", ">=", 0.99)
       state("precision", share(s.right, s.verdicts), "share", ">=", 0.999)
       state("exact", share(s.exact, s.named), "share", ">=", 0.95)
@@ -131,11 +133,41 @@ local function figures_of(s)
    state("cpu", 1e6 * share(s.cpu_s, s.tests), "us/test", "<=", 4)
 end
 
+local function rate(s, k, n)
+   return s[n] > 0 and ("%.4f (%d/%d, ≥ %.4f)"):format(s[k] / s[n], s[k], s[n],
+      world.wilson(s[k], s[n])) or "-"
+end
+
+local function row(...)
+   print("| " .. table.concat({ ... }, " | ") .. " |")
+end
+
+-- Worlds with faults, a line each, as doc/campaign.md shows them.
+local function rows(sums)
+   row("world", "player", "recall", "precision", "exact", "set of two", "reach", "drains, false",
+      "jobs, crossing events to the name")
+   print("|---|---|---|---|---|---|---|---|---|")
+   for _, s in ipairs(sums) do
+      if not s.healthy then
+         row(("%s, %d at once, %d jobs"):format(s.topo, s.at_once, s.jobs), s.player,
+            rate(s, "recalled", "judged"), rate(s, "right", "verdicts"), rate(s, "exact", "named"),
+            rate(s, "two", "named"), rate(s, "reached", "old"), ("%d, %d"):format(s.drains,
+            s.false_drains), ("%d, %d"):format(at(s.jobs_to_name, 0.5),
+            at(s.events_to_name, 0.5)))
+      end
+   end
+end
+
 --- Tables of all, then the figures of Taut's own.
-function tally.show(list)
+-- @param in_rows also as a table of lines
+function tally.show(list, in_rows)
    local sums = tally.pool(list)
    for _, s in ipairs(sums) do
       tally.print(s)
+   end
+   if in_rows then
+      print()
+      rows(sums)
    end
    print()
    for _, s in ipairs(sums) do
