@@ -242,6 +242,45 @@ function tests.test_rotation_loses_and_repeats_nothing()
    lu.assertEquals(all, { "eth5", "eth6" })
 end
 
+-- logrotate's dateext, which most distributions set, was not looked for; of several rotations while
+-- tautd was away all but the last were lost.
+function tests.test_rotations_while_nobody_looked_lose_nothing()
+   local function all_of(f)
+      local all = {}
+      for _ = 1, 3 do
+         for _, name in ipairs((look(f))) do
+            all[#all + 1] = name
+         end
+      end
+      return all
+   end
+   append("log", "")
+   local f = follower()
+   look(f)
+   append("log", LINE:format(1, 1))
+   look(f)
+   local position = f:at()
+   append("log", LINE:format(2, 2))
+   for i, name in ipairs { "log-20260305", "log-20260306", "log-2026030711" } do
+      os.rename(folder .. "/log", folder .. "/" .. name)
+      os.execute(("touch -d '2026-03-0%d' '%s/%s'"):format(i + 4, folder, name))
+      append("log", LINE:format(2 + i, 2 + i))
+   end
+   -- not of this log, or nothing to read
+   for _, name in ipairs { "log-audit", "log.gz", "log-20260306.gz", "logs.1", "log-20260304" } do
+      append(name, LINE:format(9, 9))
+      os.execute(("touch -d '2026-03-01' '%s/%s'"):format(folder, name))
+   end
+   lu.assertEquals(all_of(follower(position)), { "eth2", "eth3", "eth4", "eth5" })
+   lu.assertEquals(all_of(f), { "eth2", "eth3", "eth4", "eth5" })
+   -- and one whose next file is not there yet keeps its place
+   os.rename(folder .. "/log", folder .. "/log.1")
+   append("log.1", LINE:format(6, 6))
+   lu.assertEquals(all_of(f), { "eth6" })
+   append("log", LINE:format(7, 7))
+   lu.assertEquals(all_of(f), { "eth7" })
+end
+
 function tests.test_a_log_that_was_cut_is_begun_anew()
    append("log", "")
    local f = follower()
