@@ -111,6 +111,14 @@ says() { lab exec taut "${@:2}" | grep -Eq -- "$1"; }
     says '^n6/tx +0% ' status
     # each line once
     count --node n5 2
+    # a terminal is no wider for them, other programs get a line each
+    cd "$BATS_TEST_TMPDIR"
+    lab exec taut events --node n5 --limit 1 >list 2>said
+    [ "$(wc -l <list)" -eq 2 ]
+    [ "$(<said)" = "taut: these are the latest 1, there are more (--since, --limit)" ]
+    run lab exec script -qec 'stty cols 80; taut events --node n5' /dev/null
+    [[ ${lines[1]} =~ ^\ {4}link\ of\ n5/hsn0\ is\ up ]]
+    [ "$(awk 'length > 81' <<<"$output" | wc -l)" -eq 0 ]
     count --node n6 1
     count --node n7 1
 }
@@ -137,7 +145,12 @@ says() { lab exec taut "${@:2}" | grep -Eq -- "$1"; }
     [ "$output" = "taut: 'n'1' is no node of the topology" ]
     run lab exec taut events --link "x' OR '1'='1"
     [ "$status" -eq 0 ]
-    [ "$output" = "no events" ]
+    [ "$output" = "no events in the last day" ]
+    run lab exec taut events --job 0
+    [ "$status" -eq 1 ]
+    [ "$output" = "taut: job: expected 1 to 4294967295" ]
+    run lab exec taut events --limit 0
+    [ "$output" = "taut: limit: expected 1 to 100000" ]
     run lab exec taut ingest dmesg /dev/null
     [ "$status" -eq 1 ]
     [ "$output" = "taut: ingest: log format 'dmesg' is not known (known: kernel, netwatch, opensm)" ]
