@@ -87,7 +87,7 @@ flap_of() {
 }
 
 log_line() {
-    lab exec bash -c 'echo "$(date "+%b %e %H:%M:%S") '"$1"' kernel: [1.5] ixgbe 0000:08:00.0 hsn0: NIC Link is '"$2"'" >>'$LOG
+    lab exec bash -c 'echo "$(date "+%b %e %H:%M:%S") '"$1"' kernel: [1.5] ixgbe 0000:08:00.0 '"${3:-hsn0}"': NIC Link is '"$2"'" >>'$LOG
 }
 says() { lab exec taut "${@:2}" | grep -Eq -- "$1"; }
 
@@ -95,9 +95,13 @@ says() { lab exec taut "${@:2}" | grep -Eq -- "$1"; }
     lab exec bash -c ": >$LOG"
     wait_until 10 eval 'lab log tautd --stderr | grep -q "kernel.log can be followed again"'
     sleep 1
+    log_line n0 Down eth9 # n0 has told which interface it tests
     log_line n5 Down
     wait_until 10 says '^n5/tx +0% .*link of n5/hsn0 is down' status
     says 'n5/tx is .*0% left' explain n5/tx
+    run says '^n0/' status
+    [ "$status" -ne 0 ]
+    count --node n0 1
     lab exec mv $LOG $LOG.1
     log_line n6 Down
     wait_until 10 says '^n6/tx +0% ' status
@@ -127,7 +131,8 @@ says() { lab exec taut "${@:2}" | grep -Eq -- "$1"; }
     lab exec bash -c 'echo "130325 15:51:00 c0-0c0s0g0l45 c0-0c0s0g1l42 1 RX lanemask=3" >/tmp/netwatch'
     lab exec taut ingest netwatch /tmp/netwatch |
         grep -q 'degrading *92%  c0-0c0s0g1l42 to c0-0c0s0g0l45 (Y-): 2 of 3 lanes'
-    ! lab exec --user alice taut ingest --record netwatch /tmp/netwatch
+    run lab exec --user alice taut ingest --record netwatch /tmp/netwatch
+    [ "$status" -eq 1 ]
     lab exec taut ingest --record netwatch /tmp/netwatch
     [ "$(events --since 2013-01-01 --link c0-0c0s0g1l42 'print(#o, o[1].source)')" = $'1\tnetwatch' ]
     count --since 2013-03-27 --link c0-0c0s0g1l42 0

@@ -9,6 +9,7 @@ local judge = require "taut.judge"
 local lu = require "luaunit"
 local names = require "taut.events.names"
 local readings = require "taut.events.readings"
+local samples = require "taut.events.samples"
 local sim = require "sim"
 local stalls = require "taut.events.stalls"
 local summary = require "taut.events.summary"
@@ -410,6 +411,46 @@ function tests.test_places_of_logs_by_host_name_and_guid()
    o = { at = { guid = "0x0000000000000007", name = "; rm -rf 'x'\"" } }
    names.resolve(o, topo)
    lu.assertEquals(o.components, {})
+end
+
+-- An administrative interface that went down took all of the node's capacity.
+function tests.test_a_log_is_evidence_for_the_interfaces_under_test_only()
+   local topo, rails = machine(), { n3 = { hsn0 = 1 }, n4 = {} }
+   local both = { "n3/tx", "n3/rx" }
+   local function components(at, left, other)
+      local o = { at = at, left = left or 0 }
+      at.host = at.host or "n3"
+      names.resolve(o, other or topo, nil, rails)
+      lu.assertEquals(o.node, at.host)
+      return o.components
+   end
+   lu.assertEquals(components { interface = "hsn0" }, both)
+   lu.assertEquals(components { interface = "eth0" }, {})
+   lu.assertEquals(components { pci = "0000:01:00.0" }, {})
+   lu.assertEquals(components {}, both) -- an Omni-Path device
+   -- evidence from before the node told
+   lu.assertEquals(components({ interface = "eth0" }, 1), both)
+   lu.assertEquals(components { host = "n5", interface = "eth0" }, { "n5/tx", "n5/rx" })
+   local two = machine { kind = "fattree", nodes_per_leaf = 2, levels = { { down = 6, up = 3 } },
+      nodes = "n[0-11]", capacity = 24e6, rails = 2 }
+   rails.n3.hsn1 = 2
+   lu.assertEquals(components({ interface = "hsn1" }, 0, two), { "n3:2/tx", "n3:2/rx" })
+   lu.assertEquals(components({ interface = "eth0" }, 1, two), {})
+end
+
+function tests.test_what_a_node_tests_is_kept_from_its_hellos()
+   local d = daemon(machine())
+   lu.assertNil(samples.rails {})
+   lu.assertNil(samples.rails { endpoints = { 1, { tcp = "x" } } })
+   local h = { endpoints = { { ["if"] = "hsn0:1", tcp = "x" }, { ["if"] = "hsn1" } } }
+   lu.assertEquals(samples.rails(h), { ["hsn0:1"] = 1, hsn0 = 1, hsn1 = 2 })
+   d.events:heard("n3", samples.rails(h))
+   d.events:heard("n3", nil)
+   d.events:heard("nobody", samples.rails(h))
+   lu.assertEquals(d.events.rails, { n3 = samples.rails(h) })
+   d.events:take({ { source = "kernel", to = NOW, class = "fatal", what = "link", left = 0,
+      text = "t", at = { host = "n3", interface = "eth0" } } }, true)
+   lu.assertEquals(#d.events:evidence(), 0)
 end
 
 function tests.test_jobs_of_a_link_are_those_whose_routes_cross_it()

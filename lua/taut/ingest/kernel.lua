@@ -106,7 +106,9 @@ function kernel.observe(r)
    if o then
       o.scope, o.origin = "node", r.interface or r.pci
       o.port = r.host .. "/" .. (r.interface or r.pci)
-      o.at = { host = r.host, interface = r.interface }
+      -- Omni-Path's driver names its device: no interface of the kernel's
+      o.at = { host = r.host, interface = not r.becomes and r.interface or nil,
+         pci = not r.interface and r.pci or nil }
    end
    return o, err
 end
