@@ -563,6 +563,8 @@ local function others(o)
       results = { { ["send:1"] = { bytes = 8e5, total_bytes = 1e6, foreign_bytes = o.seen },
          ["recv:2"] = not o.lost and { bytes = 8e5, total_bytes = 1e6, error = o.error }
             or nil } } }
+   session.peers[1].hello_counters[1].t = o.from
+   session.peers[1].counters[1].t = o.till
    if o.first_reset then
       session.peers[1].hello_counters[1].port_xmit_data = 1 << 40
    end
@@ -579,6 +581,10 @@ function tests.test_bytes_of_others_on_an_rdma_port_are_shared_out_by_time()
    lu.assertTrue(sent > 980000 and sent <= 1000000, tostring(sent))
    lu.assertEquals({ others { words = 2500000, source = "cxi" } }, { sent, received })
    lu.assertEquals({ others { words = 2500000, seen = 5000000 } }, { 5000000, received })
+   -- a source that stamps what it counts
+   lu.assertEquals({ others { words = 2500000, source = "cxi", from = 1e9, till = 1e9 + 1 } },
+      { sent // 2, received // 2 })
+   lu.assertNil((others { words = 2500000, source = "cxi", from = 1e9, till = 1e9 }))
    -- not more than there were
    lu.assertEquals({ others { words = 2500000, seconds = 0.001 } }, { sent * 20, received * 20 })
 end

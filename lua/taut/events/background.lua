@@ -82,6 +82,12 @@ local function beyond(bytes, own, other)
    return math.max(0, bytes - own * HEADERS - other * ANSWERS)
 end
 
+-- A source with stamps of its own says itself what time its growth took; it may lag.
+local function seconds_of(was, now, seconds)
+   local a, b = was.state.t, now.state.t
+   return type(a) == "number" and type(b) == "number" and b - a or seconds
+end
+
 local function add_port(tests, port, bytes, seconds)
    local sent, received = own_bytes(tests, port)
    local others = beyond(bytes.send, sent, received) + beyond(bytes.receive, received, sent)
@@ -98,7 +104,7 @@ end
 -- @param seconds between its two readings
 function background.add(s, n, seconds)
    local peer = s.peers[n]
-   if not peer.hello_counters or not peer.counters or seconds <= 0 then
+   if not peer.hello_counters or not peer.counters then
       return
    end
    local before, after = readings.ports(peer.hello_counters), readings.ports(peer.counters)
@@ -106,8 +112,9 @@ function background.add(s, n, seconds)
       local rail = SOURCES[port.source] and before[key] and rail_of(peer, port, after)
       local tests = rail and own_tests(s, n, rail)
       local bytes = tests and bytes_of(before[key], port)
-      if bytes then
-         add_port(tests, port, bytes, seconds)
+      local took = bytes and seconds_of(before[key], port, seconds)
+      if took and took > 0 then
+         add_port(tests, port, bytes, took)
       end
    end
 end
