@@ -1,9 +1,9 @@
 -- events/: what two readings of a node say, what that leaves of components, and what is told of it.
-local background = require "taut.events.background"
 local diagnose = require "taut.diagnose"
 local events = require "taut.events"
 local hard = require "taut.events.hard"
 local jobs = require "taut.events.jobs"
+local background = require "taut.events.background"
 local json = require "taut.json"
 local judge = require "taut.judge"
 local lu = require "luaunit"
