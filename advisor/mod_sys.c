@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "advisor/host.h"
+#include "advisor/sys_files.h"
 #include "advisor/sys_socket.h"
 
 #define REPLY_MAX_BYTES (64 << 20)
@@ -328,26 +329,6 @@ static int sys_put(lua_State *L)
     return 1;
 }
 
-/* stat(path) → { dev, inode, size, regular }, links followed. */
-static int sys_stat(lua_State *L)
-{
-    const char *path = luaL_checkstring(L, 1);
-    struct stat st;
-
-    if (stat(path, &st) != 0)
-        return taut_fail_errno(L, "%s", path);
-    lua_createtable(L, 0, 4);
-    lua_pushinteger(L, (lua_Integer)st.st_dev);
-    lua_setfield(L, -2, "dev");
-    lua_pushinteger(L, (lua_Integer)st.st_ino);
-    lua_setfield(L, -2, "inode");
-    lua_pushinteger(L, (lua_Integer)st.st_size);
-    lua_setfield(L, -2, "size");
-    lua_pushboolean(L, S_ISREG(st.st_mode));
-    lua_setfield(L, -2, "regular");
-    return 1;
-}
-
 /* This program's own file, so that it can start itself as a helper. */
 static void set_own_path(lua_State *L)
 {
@@ -391,11 +372,12 @@ int luaopen_taut_sys(lua_State *L)
         {"log", sys_log},
         {"log_to_stderr", sys_log_to_stderr},
         {"mkdir", sys_mkdir},
+        {"names", taut_sys_names},
         {"notify", sys_notify},
         {"now", sys_now},
         {"put", sys_put},
         {"request", sys_request},
-        {"stat", sys_stat},
+        {"stat", taut_sys_stat},
         {"uid", sys_uid},
         {"user_id", sys_user_id},
         {"user_name", sys_user_name},

@@ -4,7 +4,9 @@
  *
  * The files of "counters" ask the port's own performance management agent,
  * each on its own (on mlx5, and on others, a command to firmware); those of
- * "hw_counters" are asked for together, and kept for 10 ms. */
+ * "hw_counters" are asked for together, and kept for 10 ms.  What they are
+ * called is each driver's own affair; mlx5's names are some other drivers',
+ * too. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -41,7 +43,7 @@ static const char *const port_counters[] = {
     "multicast_rcv_packets",
 };
 
-static const char *const hw_counters[] = {
+static const char *const mlx5_counters[] = {
     "local_ack_timeout_err",
     "req_transport_retries_exceeded",
     "rnr_nak_retry_err",
@@ -60,6 +62,38 @@ static const char *const hw_counters[] = {
     "rx_write_requests",
     "rx_read_requests",
     "rx_atomic_requests",
+};
+
+static const char *const mlx4_counters[] = {
+    "sq_num_to",  "sq_num_tree", "sq_num_rree", "sq_num_oos",
+    "rq_num_oos", "rq_num_dup",  "sq_num_rnr",  "rq_num_rnr",
+};
+
+/* What verbs had to repeat; PSM2 goes past them.  TxWait is port_xmit_wait. */
+static const char *const hfi1_counters[] = {
+    "RcTimeOut", "RcResend", "RcSeqNak", "SeqNak",
+    "RnrNak",    "OtherNak", "PktDrop",
+};
+
+/* The link itself: of the device, which has one port. */
+static const char *const hfi1_link_counters[] = {
+    "DcTotCrc", "DcMultLn", "DcTxReplay", "DcRxReplay", "DcReinitPeer",
+};
+
+struct hw_counters {
+    const char *folder; /* from the port's */
+    const char *sign;   /* which only this driver has; NULL: none other did */
+    const char *const *names;
+    size_t count;
+};
+
+#define LIST(names) (names), sizeof(names) / sizeof(names)[0]
+
+static const struct hw_counters hw_counters[] = {
+    {"hw_counters", "sq_num_tree", LIST(mlx4_counters)},
+    {"hw_counters", "RcTimeOut", LIST(hfi1_counters)},
+    {"../../hw_counters", "DcTxReplay", LIST(hfi1_link_counters)},
+    {"hw_counters", NULL, LIST(mlx5_counters)},
 };
 
 /* A card with several ports has one device for all of them, and a network
@@ -146,6 +180,27 @@ static void put_all(struct taut_counters *c, int dir, const char *folder,
     }
 }
 
+/* Looking for files costs nothing; asking for one that is there may. */
+static void put_hw_counters(struct taut_counters *c, int dir)
+{
+    bool is_known = false;
+    char path[64];
+
+    for (size_t i = 0; i < sizeof hw_counters / sizeof hw_counters[0]; i++) {
+        const struct hw_counters *hw = &hw_counters[i];
+
+        if (hw->sign) {
+            snprintf(path, sizeof path, "%s/%s", hw->folder, hw->sign);
+            if (faccessat(dir, path, F_OK, 0) < 0)
+                continue;
+        } else if (is_known) {
+            continue;
+        }
+        put_all(c, dir, hw->folder, hw->names, hw->count);
+        is_known = true;
+    }
+}
+
 static void read_ib(struct taut_counters *c, int root_fd)
 {
     const char *port = strrchr(c->place, '/') + 1;
@@ -161,10 +216,8 @@ static void read_ib(struct taut_counters *c, int root_fd)
     put_state(c, dir, "phys_state");
     put_rate(c, dir);
     taut_counters_put_line(c, dir, "link_layer", "link_layer");
-    put_all(c, dir, "counters", port_counters,
-            sizeof port_counters / sizeof port_counters[0]);
-    put_all(c, dir, "hw_counters", hw_counters,
-            sizeof hw_counters / sizeof hw_counters[0]);
+    put_all(c, dir, "counters", LIST(port_counters));
+    put_hw_counters(c, dir);
     close(dir);
 }
 

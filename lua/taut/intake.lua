@@ -77,6 +77,7 @@ local function on_hello(d, conn, payload, uid)
       return
    end
    d.cluster.last_heard[h.node] = loop.time()
+   d.events:heard(h.node, samples.rails(h))
    take_sample(d, h)
    if h.purpose == "prolog" then
       d.cluster:prolog(h.job, names, h.node)

@@ -3,6 +3,7 @@
 -- A HELLO with nothing to do is answered at once.  Otherwise the nodes of an allocation, in
 -- groups of neighbours, are waited for: until all of a group are there, or `gather_ms` after its
 -- first HELLO.  All plans of a group are built before the first one is sent.
+local background = require "taut.events.background"
 local endpoints = require "taut.endpoints"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
@@ -302,7 +303,7 @@ end
 function Rendezvous:hello(conn, h, names)
    local peer = { conn = conn, key = seal.unhex(h.key), endpoints = endpoints.of(h), name = h.node,
       boot = h.boot, hello_counters = h.counters,
-      budget_ms = h.budget_ms, at = loop.time() }
+      budget_ms = h.budget_ms, at = loop.time(), heard_ns = loop.now_ns() }
    if h.purpose == "prolog" then
       prolog(self, h, names, peer)
    elseif h.purpose == "idle" then
@@ -355,6 +356,7 @@ function Rendezvous:result(conn, bytes)
          end
          s.results[n], s.refused = tests, (s.refused or 0) + refused
          peer.counters = counters
+         background.add(s, n, (loop.now_ns() - peer.heard_ns) / 1e9)
          self.sessions[conn] = nil
          s.answers = (s.answers or 0) + 1
          if s.answers >= s.expected then

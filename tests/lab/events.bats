@@ -87,7 +87,7 @@ flap_of() {
 }
 
 log_line() {
-    lab exec bash -c 'echo "$(date "+%b %e %H:%M:%S") '"$1"' kernel: [1.5] ixgbe 0000:08:00.0 hsn0: NIC Link is '"$2"'" >>'$LOG
+    lab exec bash -c 'echo "$(date "+%b %e %H:%M:%S") '"$1"' kernel: [1.5] ixgbe 0000:08:00.0 '"${3:-hsn0}"': NIC Link is '"$2"'" >>'$LOG
 }
 says() { lab exec taut "${@:2}" | grep -Eq -- "$1"; }
 
@@ -95,9 +95,13 @@ says() { lab exec taut "${@:2}" | grep -Eq -- "$1"; }
     lab exec bash -c ": >$LOG"
     wait_until 10 eval 'lab log tautd --stderr | grep -q "kernel.log can be followed again"'
     sleep 1
+    log_line n0 Down eth9 # n0 has told which interface it tests
     log_line n5 Down
     wait_until 10 says '^n5/tx +0% .*link of n5/hsn0 is down' status
     says 'n5/tx is .*0% left' explain n5/tx
+    run says '^n0/' status
+    [ "$status" -ne 0 ]
+    count --node n0 1
     lab exec mv $LOG $LOG.1
     log_line n6 Down
     wait_until 10 says '^n6/tx +0% ' status
@@ -111,6 +115,14 @@ says() { lab exec taut "${@:2}" | grep -Eq -- "$1"; }
     says '^n6/tx +0% ' status
     # each line once
     count --node n5 2
+    # a terminal is no wider for them, other programs get a line each
+    cd "$BATS_TEST_TMPDIR"
+    lab exec taut events --node n5 --limit 1 >list 2>said
+    [ "$(wc -l <list)" -eq 2 ]
+    [ "$(<said)" = "taut: these are the latest 1, there are more (--since, --limit)" ]
+    run lab exec script -qec 'stty cols 80; taut events --node n5' /dev/null
+    [[ ${lines[1]} =~ ^\ {4}link\ of\ n5/hsn0\ is\ up ]]
+    [ "$(awk 'length > 81' <<<"$output" | wc -l)" -eq 0 ]
     count --node n6 1
     count --node n7 1
 }
@@ -119,7 +131,8 @@ says() { lab exec taut "${@:2}" | grep -Eq -- "$1"; }
     lab exec bash -c 'echo "130325 15:51:00 c0-0c0s0g0l45 c0-0c0s0g1l42 1 RX lanemask=3" >/tmp/netwatch'
     lab exec taut ingest netwatch /tmp/netwatch |
         grep -q 'degrading *92%  c0-0c0s0g1l42 to c0-0c0s0g0l45 (Y-): 2 of 3 lanes'
-    ! lab exec --user alice taut ingest --record netwatch /tmp/netwatch
+    run lab exec --user alice taut ingest --record netwatch /tmp/netwatch
+    [ "$status" -eq 1 ]
     lab exec taut ingest --record netwatch /tmp/netwatch
     [ "$(events --since 2013-01-01 --link c0-0c0s0g1l42 'print(#o, o[1].source)')" = $'1\tnetwatch' ]
     count --since 2013-03-27 --link c0-0c0s0g1l42 0
@@ -137,7 +150,12 @@ says() { lab exec taut "${@:2}" | grep -Eq -- "$1"; }
     [ "$output" = "taut: 'n'1' is no node of the topology" ]
     run lab exec taut events --link "x' OR '1'='1"
     [ "$status" -eq 0 ]
-    [ "$output" = "no events" ]
+    [ "$output" = "no events in the last day" ]
+    run lab exec taut events --job 0
+    [ "$status" -eq 1 ]
+    [ "$output" = "taut: job: expected 1 to 4294967295" ]
+    run lab exec taut events --limit 0
+    [ "$output" = "taut: limit: expected 1 to 100000" ]
     run lab exec taut ingest dmesg /dev/null
     [ "$status" -eq 1 ]
     [ "$output" = "taut: ingest: log format 'dmesg' is not known (known: kernel, netwatch, opensm)" ]

@@ -4,10 +4,14 @@ local diagnose = require "taut.diagnose"
 local events = require "taut.events"
 local hard = require "taut.events.hard"
 local jobs = require "taut.events.jobs"
+local background = require "taut.events.background"
 local json = require "taut.json"
+local judge = require "taut.judge"
 local lu = require "luaunit"
 local names = require "taut.events.names"
 local readings = require "taut.events.readings"
+local samples = require "taut.events.samples"
+local sim = require "sim"
 local stalls = require "taut.events.stalls"
 local summary = require "taut.events.summary"
 local throttle = require "taut.events.throttle"
@@ -410,6 +414,46 @@ function tests.test_places_of_logs_by_host_name_and_guid()
    lu.assertEquals(o.components, {})
 end
 
+-- An administrative interface that went down took all of the node's capacity.
+function tests.test_a_log_is_evidence_for_the_interfaces_under_test_only()
+   local topo, rails = machine(), { n3 = { hsn0 = 1 }, n4 = {} }
+   local both = { "n3/tx", "n3/rx" }
+   local function components(at, left, other)
+      local o = { at = at, left = left or 0 }
+      at.host = at.host or "n3"
+      names.resolve(o, other or topo, nil, rails)
+      lu.assertEquals(o.node, at.host)
+      return o.components
+   end
+   lu.assertEquals(components { interface = "hsn0" }, both)
+   lu.assertEquals(components { interface = "eth0" }, {})
+   lu.assertEquals(components { pci = "0000:01:00.0" }, {})
+   lu.assertEquals(components {}, both) -- an Omni-Path device
+   -- evidence from before the node told
+   lu.assertEquals(components({ interface = "eth0" }, 1), both)
+   lu.assertEquals(components { host = "n5", interface = "eth0" }, { "n5/tx", "n5/rx" })
+   local two = machine { kind = "fattree", nodes_per_leaf = 2, levels = { { down = 6, up = 3 } },
+      nodes = "n[0-11]", capacity = 24e6, rails = 2 }
+   rails.n3.hsn1 = 2
+   lu.assertEquals(components({ interface = "hsn1" }, 0, two), { "n3:2/tx", "n3:2/rx" })
+   lu.assertEquals(components({ interface = "eth0" }, 1, two), {})
+end
+
+function tests.test_what_a_node_tests_is_kept_from_its_hellos()
+   local d = daemon(machine())
+   lu.assertNil(samples.rails {})
+   lu.assertNil(samples.rails { endpoints = { 1, { tcp = "x" } } })
+   local h = { endpoints = { { ["if"] = "hsn0:1", tcp = "x" }, { ["if"] = "hsn1" } } }
+   lu.assertEquals(samples.rails(h), { ["hsn0:1"] = 1, hsn0 = 1, hsn1 = 2 })
+   d.events:heard("n3", samples.rails(h))
+   d.events:heard("n3", nil)
+   d.events:heard("nobody", samples.rails(h))
+   lu.assertEquals(d.events.rails, { n3 = samples.rails(h) })
+   d.events:take({ { source = "kernel", to = NOW, class = "fatal", what = "link", left = 0,
+      text = "t", at = { host = "n3", interface = "eth0" } } }, true)
+   lu.assertEquals(#d.events:evidence(), 0)
+end
+
 function tests.test_jobs_of_a_link_are_those_whose_routes_cross_it()
    local topo = machine()
    local cluster = { on_node = { n0 = { [5] = true } }, jobs = {
@@ -495,6 +539,105 @@ function tests.test_stalls_go_with_the_tests_of_both_ends()
    stalls.add(t, map)
    lu.assertNil(t.stalls)
 end
+
+---------------------------------------------------------------- others on RDMA ports
+
+-- A session in which node 1 sent 1 MB (a test of 25 ms), received 1 MB, and its port counted so
+-- many words besides within `seconds`.  Returns foreign_bytes of both.
+local function others(o)
+   local endpoint = { { ["if"] = "hsn0", tcp = "n1:1", ofi = o.ofi and "a" or nil } }
+   local function port(words)
+      local p = { ["if"] = o.interface or "hsn0", source = o.source or "ib",
+         link_layer = o.link_layer or "InfiniBand" }
+      if p.source == "cxi" then
+         p.link_layer, p.hni_sts_tx_ok_octets, p.hni_sts_rx_ok_octets = nil, 4 * words, 4 * words
+      else
+         p.port_xmit_data, p.port_rcv_data = words, words
+      end
+      return { p }
+   end
+   local own = (o.own or 1000000) // 4
+   local session = { tests = { { id = 1, src = 1, dst = 2, dur_ms = 25 },
+         { id = 2, src = 2, dst = 1, dur_ms = 25 } },
+      peers = { { hello_counters = port(100), counters = port(100 + own + (o.words or 0)),
+            endpoints = endpoint }, { endpoints = endpoint } },
+      results = { { ["send:1"] = { bytes = 8e5, total_bytes = 1e6, foreign_bytes = o.seen },
+         ["recv:2"] = not o.lost and { bytes = 8e5, total_bytes = 1e6, error = o.error }
+            or nil } } }
+   session.peers[1].hello_counters[1].t = o.from
+   session.peers[1].counters[1].t = o.till
+   if o.first_reset then
+      session.peers[1].hello_counters[1].port_xmit_data = 1 << 40
+   end
+   background.add(session, 1, o.seconds or 0.5)
+   local r = session.results[1]
+   return r["send:1"].foreign_bytes, (r["recv:2"] or {}).foreign_bytes
+end
+
+function tests.test_bytes_of_others_on_an_rdma_port_are_shared_out_by_time()
+   lu.assertEquals({ others {} }, { 0, 0 })
+   -- 10 MB each way in 0.5 s: 1 MB in the 25 ms of a test, less what headers may be
+   local sent, received = others { words = 2500000 }
+   lu.assertEquals(sent, received)
+   lu.assertTrue(sent > 980000 and sent <= 1000000, tostring(sent))
+   lu.assertEquals({ others { words = 2500000, source = "cxi" } }, { sent, received })
+   lu.assertEquals({ others { words = 2500000, seen = 5000000 } }, { 5000000, received })
+   -- a source that stamps what it counts
+   lu.assertEquals({ others { words = 2500000, source = "cxi", from = 1e9, till = 1e9 + 1 } },
+      { sent // 2, received // 2 })
+   lu.assertNil((others { words = 2500000, source = "cxi", from = 1e9, till = 1e9 }))
+   -- not more than there were
+   lu.assertEquals({ others { words = 2500000, seconds = 0.001 } }, { sent * 20, received * 20 })
+end
+
+function tests.test_what_is_not_known_of_an_rdma_port_excuses_nothing()
+   for what, o in pairs {
+      ["an error"] = { error = "no way" }, ["a test not told of"] = { lost = true },
+      ["a reset"] = { first_reset = true }, ["another interface"] = { interface = "ib7" },
+      ["no time"] = { seconds = 0 },
+   } do
+      o.words = 2500000
+      lu.assertNil((others(o)), what)
+   end
+end
+
+function tests.test_tcp_over_roce_is_not_counted_by_its_rdma_port()
+   lu.assertEquals({ others { own = 0, link_layer = "Ethernet" } }, { 0, 0 })
+   lu.assertTrue((others { own = 0, link_layer = "Ethernet", words = 250000 }) > 99000)
+   -- libfabric's is
+   lu.assertTrue((others { link_layer = "Ethernet" }) > 90000)
+   lu.assertEquals({ others { link_layer = "Ethernet", ofi = true } }, { 0, 0 })
+end
+
+function tests.test_a_low_test_on_a_busy_rdma_port_means_nothing()
+   local topo = machine(GEMINI)
+   local t = { src = 1, dst = 2, dur_ms = 25, streams = 1, route = { topo.tx[1], topo.rx[2] } }
+   local seconds, capacity = 0.5, topo.capacity[topo.tx[1]]
+   local bytes = math.floor(capacity * 0.025)
+   local function result(share)
+      return { bytes = math.floor(bytes * share), window_ns = 25000000 }
+   end
+   local function class_of(busy)
+      local s = { tests = { t }, results = { { ["send:1"] = result(0.4) } }, peers = { {}, {} } }
+      t.id = 1
+      for i = 1, 2 do
+         s.peers[i].endpoints = { { ["if"] = "hsn0", tcp = "x" } }
+      end
+      s.peers[1].hello_counters = { ib { port_xmit_data = 0, port_rcv_data = 0 } }
+      local words = math.floor(capacity * seconds * busy + bytes) // 4
+      s.peers[1].counters = { ib { port_xmit_data = words, port_rcv_data = 0 } }
+      background.add(s, 1, seconds)
+      judge.test(t, s.results[1]["send:1"], result(0.4), topo, sim.quick)
+      return t.class, t.why or ""
+   end
+   lu.assertEquals((class_of(0)), "low")
+   lu.assertEquals((class_of(0.05)), "low")
+   local class, why = class_of(0.6)
+   lu.assertEquals(class, "void")
+   lu.assertStrMatches(why, "port of .* carried .* kB of other traffic")
+end
+
+---------------------------------------------------------------- throttled
 
 -- Tests of a machine of two cabinets and more; those of the nodes of `slow` are low.
 local function low_tests(d, is_slow)

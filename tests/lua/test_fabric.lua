@@ -3,11 +3,13 @@ local answers = require "taut.fabric.answers"
 local changes = require "taut.fabric.changes"
 local check = require "taut.fabric.check"
 local errors = require "taut.fabric.errors"
+local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local lu = require "luaunit"
 local mcast = require "taut.fabric.mcast"
 local model = require "taut.fabric.model"
 local names = require "taut.fabric.names"
+local show = require "taut.cli.fabric_show"
 local sim = require "fabricsim"
 local state = require "taut.fabric.state"
 local watch = require "taut.fabric.watch"
@@ -540,6 +542,29 @@ function tests.test_answers_are_plain_data()
    local none, err = answers.give(k, "nonsense", {})
    lu.assertNil(none)
    lu.assertStrContains(err, "no answer 'nonsense'")
+end
+
+-- The hosts missing from a group were one line of any length.
+function tests.test_a_host_list_is_several_that_fit()
+   local hosts = { "login", "r3-b", "r4-b" }
+   for i = 1, 900 do
+      if i % 3 ~= 0 or i > 700 then
+         hosts[#hosts + 1] = "n" .. i
+      end
+   end
+   local list = hostlist.compress(hosts)
+   local back = {}
+   for _, line in ipairs(show.host_lines(list, 70)) do
+      lu.assertTrue(#line <= 70, line)
+      table.move(assert(hostlist.expand(line)), 1, 10000, #back + 1, back)
+   end
+   lu.assertEquals(hostlist.compress(back), list)
+   lu.assertEquals(show.host_lines("a[1-2,4,6],b7,c[1-3]", 12),
+      { "a[1-2,4,6]", "c[1-3],b7" })
+   lu.assertEquals(show.host_lines("a[1-2,4,6],b7,c[1-3]", 7),
+      { "a[1-2]", "a[4,6]", "c[1-3]", "b7" })
+   lu.assertEquals(show.host_lines("a-name-that-is-longer", 7), { "a-name-that-is-longer" })
+   lu.assertEquals(show.host_lines("r[3-4]-b,x", 70), { "r[3-4]-b,x" })
 end
 
 return tests

@@ -106,6 +106,30 @@ function tests.test_all_come_and_the_plans_fit_together()
       m.done[1].results[1]["recv:" .. conns[1]:plan().tests[1].id])
 end
 
+-- What went by RDMA past the node's own eyes is in its ports' counters, before and after the plan.
+function tests.test_bytes_of_others_on_rdma_ports_go_with_the_tests()
+   local m = meeting()
+   local names = { "n0", "n1" }
+   local function counters(words)
+      return json.array { { ["if"] = "ib0", source = "ib", port_xmit_data = words,
+         port_rcv_data = 5 } }
+   end
+   local conns = {}
+   for i, n in ipairs(names) do
+      conns[i] = m.hello(n, names, { counters = counters(7),
+         endpoints = { { ["if"] = "ib0", tcp = n .. ":1" } } })
+   end
+   lu.assertTrue(answer(m, conns[1], { counters = counters(1 << 30) }))
+   lu.assertTrue(answer(m, conns[2], { counters = counters(8) }))
+   local busy, quiet = m.done[1].results[1], m.done[1].results[2]
+   for i, r in ipairs { busy, quiet } do
+      lu.assertNotNil(next(r))
+      for _, t in pairs(r) do
+         lu.assertEquals(t.foreign_bytes > 0, i == 1)
+      end
+   end
+end
+
 -- HELLOs of a pair of partners that also open libfabric.
 local function two_with(m, a, b)
    local names = { "n0", "n1" }

@@ -63,6 +63,23 @@ function tests.test_what_a_file_is()
   local none, why = sys.stat("/no/such/file")
   lu.assertNil(none)
   lu.assertStrContains(why, "/no/such/file: No such file")
+  lu.assertAlmostEquals(sys.stat("/proc/self/status").mtime, sys.now(), 60)
+end
+
+function tests.test_what_is_in_a_folder()
+  local folder <close> = looptest.folder()
+  lu.assertEquals(sys.names(folder.path), {})
+  for _, name in ipairs { ".hidden", "it's \n \255", "b" } do
+    assert(io.open(folder.path .. "/" .. name, "w")):close()
+  end
+  local names = sys.names(folder.path)
+  table.sort(names)
+  lu.assertEquals(names, { ".hidden", "b", "it's \n \255" })
+  for _, path in ipairs { "/no/such/folder", "/proc/self/exe" } do
+    local none, why = sys.names(path)
+    lu.assertNil(none)
+    lu.assertStrContains(why, path .. ": ")
+  end
 end
 
 function tests.test_columns_of_the_environment()

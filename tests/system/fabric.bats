@@ -73,7 +73,7 @@ flat() {
     [[ $output == *"0 faults, 0 warnings, 0 real errors"* ]]
     run fabric --names map diff
     [ "$status" -eq 1 ]
-    [[ $output == *"no fabric is recorded in "*"/state/fabric-recorded.json"* ]]
+    [[ $(flat) == *"no fabric is recorded in "*"/state/fabric-recorded.json"* ]]
     run fabric --names map record
     [ "$status" -eq 0 ]
     run fabric --names map diff
@@ -128,6 +128,11 @@ flat() {
     echo "$output; $once lines, $twice to switches, $down down"
     [ "${lines[1]}" -eq "$down" ]
     [ "${lines[0]}" -eq 159 ]
+    # options of all of them stand before or behind
+    run fabric --alone links --names map --bad
+    [ "$status" -eq 0 ]
+    run fabric --names map links --bad --alone
+    [ "$status" -eq 0 ]
     run fabric links --down
     [ "$(awk 'length > 80' <<<"$output" | wc -l)" -eq 0 ]
     [[ $(flat) == *"159 links, 0 below what both ends support or not active, 23 set below; 167 ports unconnected"* ]]
@@ -225,6 +230,7 @@ lid_of() {
     echo "$output"
     [ "$status" -eq 3 ]
     [[ $output == *"64 up, 0 members, 64 up but not members"* ]]
+    [ "$(awk 'length > 80' <<<"$output" | wc -l)" -eq 0 ]
     local lid id
     lid=$(ibsim_run sminfo 2>/dev/null | grep -o 'sm lid [0-9]*' | grep -o '[0-9]*')
     for id in 1000000000 1003030300; do

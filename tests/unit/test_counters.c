@@ -173,7 +173,10 @@ START_TEST(an_infiniband_port)
     ck_assert_uint_eq(c->bad, 0);
     c = read_tree("opa", &taut_counters_ib, 0, "ib0");
     ck_assert_str_eq(c->place, "hfi1_0/1");
-    ck_assert_uint_eq(c->count, 22); /* and rate_Mbps; no hw_counters */
+    ck_assert_uint_eq(c->count, 22 + 7 + 5); /* with rate_Mbps */
+    ck_assert_int_eq(value_of(c, "RcTimeOut"), 3);
+    ck_assert_int_eq(value_of(c, "DcTxReplay"), 7);
+    ck_assert_int_eq(value_of(c, "local_ack_timeout_err"), -1);
     c = read_tree("roce", &taut_counters_ib, 0, "eth2");
     ck_assert_int_eq(value_of(c, "np_cnp_sent"), 17);
     ck_assert_int_eq(value_of(c, "VL15_dropped"), -1);
@@ -186,9 +189,12 @@ START_TEST(each_network_device_has_its_own_port_of_a_card)
         read_tree("two-ports", &taut_counters_ib, 0, "ib0");
 
     ck_assert_int_eq(value_of(c, "port_xmit_data"), 1111);
+    ck_assert_int_eq(value_of(c, "sq_num_to"), 100);
+    ck_assert_int_eq(value_of(c, "rq_num_lle"), -1);
     c = read_tree("two-ports", &taut_counters_ib, 1, "ib1");
     ck_assert_str_eq(c->place, "mlx4_0/2");
     ck_assert_int_eq(value_of(c, "port_xmit_data"), 2222);
+    ck_assert_int_eq(value_of(c, "sq_num_to"), 200);
     ck_assert_int_eq(value_of(c, "rate_Mbps"), 2500);
     ck_assert_str_eq(text_of(c, "state"), "DOWN");
     ck_assert_str_eq(text_of(c, "width"), "1X");

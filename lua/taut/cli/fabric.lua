@@ -8,14 +8,12 @@ local fabric = { summary = "The InfiniBand fabric: links, errors, what is wrong,
 
 local TIMEOUT_MS = 200000
 
-local function common(sub)
-   sub:flag("--fresh"):description "Sweep now, even where tautd has swept (root and SlurmUser)."
-   sub:flag("--alone"):description "Sweep from here, without tautd."
-end
-
 function fabric.setup(parser)
    parser:command_target "what"
    parser:require_command(true)
+   parser:flag("--fresh"):description
+      "Sweep now, even where tautd has swept (root and SlurmUser)."
+   parser:flag("--alone"):description "Sweep from here, without tautd."
    parser:option("--names"):description "Node-name map; without tautd.":argname "<file>"
    parser:option("--device"):description "Device to send from; without tautd.":argname "<name>"
    parser:option("--state"):description "Where the last sweep is kept; without tautd."
@@ -26,17 +24,13 @@ function fabric.setup(parser)
    links:flag("--bad"):description "Only links below what both ends support."
    local errors = parser:command("errors"):summary "Error counters: real, or to be ignored."
    errors:flag("-a --all"):description "Also those that can be ignored, and why."
-   local check = parser:command("check")
-      :summary "What is wrong, in itself and against the recorded fabric."
-   local diff = parser:command("diff"):summary "What changed since the fabric was recorded."
-   local record = parser:command("record"):summary "Record the fabric as it is now."
+   parser:command("check"):summary "What is wrong, in itself and against the recorded fabric."
+   parser:command("diff"):summary "What changed since the fabric was recorded."
+   parser:command("record"):summary "Record the fabric as it is now."
    local mcast = parser:command("mcast"):summary "Hosts that are up but not in a multicast group."
    mcast:argument("group"):description "ipoib, ipoib:PKEY, an MLID or an MGID."
-   local sm = parser:command("sm"):summary "State of the subnet managers."
-   local sweep = parser:command("sweep"):summary "What the last sweeps saw grow, break and mend."
-   for _, sub in ipairs { links, errors, check, diff, record, mcast, sm, sweep } do
-      common(sub)
-   end
+   parser:command("sm"):summary "State of the subnet managers."
+   parser:command("sweep"):summary "What the last sweeps saw grow, break and mend."
 end
 
 ---------------------------------------------------------------- by tautd
@@ -109,7 +103,7 @@ end
 function fabric.run(args)
    local data, err = get(args)
    if not data then
-      io.stderr:write("taut: ", err, "\n")
+      report.complain(err)
       return 1
    end
    if args.json then

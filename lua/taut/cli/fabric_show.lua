@@ -171,6 +171,42 @@ end
 
 ---------------------------------------------------------------- mcast, sm, sweep
 
+-- "a[1-3,5],b7" in its ranges: { prefix, range, suffix }, or { name }.
+local function ranges(text)
+   local list = {}
+   for name in text:gmatch "[^,%[%]]*%b[][^,]*" do
+      local prefix, inside, suffix = name:match "^(.-)%[(.*)%](.*)$"
+      for range in inside:gmatch "[^,]+" do
+         list[#list + 1] = { prefix, range, suffix }
+      end
+   end
+   for name in text:gsub("[^,%[%]]*%b[][^,]*", ""):gmatch "[^,]+" do
+      list[#list + 1] = { name }
+   end
+   return list
+end
+
+-- A host list as several, each of at most `most` columns where a name lets it.
+local function host_lines(text, most)
+   local lines, line, last = {}, "", nil
+   for _, r in ipairs(ranges(text)) do
+      local more
+      if r[2] and last and r[1] == last[1] and r[3] == last[3] then
+         more = ("%s,%s]%s"):format(line:sub(1, -2 - #r[3]), r[2], r[3])
+      else
+         local name = r[2] and ("%s[%s]%s"):format(r[1], r[2], r[3]) or r[1]
+         more = line == "" and name or line .. "," .. name
+      end
+      if line ~= "" and #more > most then
+         lines[#lines + 1] = line
+         more = r[2] and ("%s[%s]%s"):format(r[1], r[2], r[3]) or r[1]
+      end
+      line, last = more, r[2] and r or nil
+   end
+   lines[#lines + 1] = line
+   return lines
+end
+
 function show.mcast(d)
    local hosts = {}
    for _, m in ipairs(d.missing) do
@@ -180,8 +216,8 @@ function show.mcast(d)
          print("missing  " .. m.port)
       end
    end
-   if #hosts > 0 then
-      wrapped("missing  ", hostlist.compress(hosts))
+   for _, line in ipairs(#hosts > 0 and host_lines(hostlist.compress(hosts), WIDTH - 9) or {}) do
+      print("missing  " .. line)
    end
    for _, u in ipairs(d.unknown) do
       wrapped("unknown  ", ("%s: %s"):format(u.port, u.error))
@@ -209,6 +245,8 @@ function show.sweep(d)
       report.count(#d.standing, "fault")))
    print_when(d)
 end
+
+show.host_lines = host_lines
 
 --- Exit status: 3 where something was found that should not be.
 function show.status(what, d)

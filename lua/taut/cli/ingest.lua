@@ -61,15 +61,21 @@ local function record(args, list)
    return true
 end
 
-local ROW = "%-19s  %-10s  %4s  %s\n"
+local ROW = "%-19s  %-10s  %4s  "
 
--- As it comes: a log may be longer than memory.
+-- As it comes: a log may be longer than memory.  A terminal gets all of a text, in its columns,
+-- another program a line for each.
 local function print_row(o, is_first)
    if is_first then
-      io.stdout:write(ROW:format("TIME", "CLASS", "LEFT", "WHAT"))
+      io.stdout:write(ROW:format("TIME", "CLASS", "LEFT"), "WHAT\n")
    end
-   io.stdout:write(ROW:format(os.date("%Y-%m-%d %H:%M:%S", math.floor(o.to)), o.class,
-      o.left and report.percent(o.left) or "-", o.text))
+   local head = ROW:format(os.date("%Y-%m-%d %H:%M:%S", math.floor(o.to)), o.class,
+      o.left and report.percent(o.left) or "-")
+   if sys.isatty(1) then
+      report.wrap(o.text, head, (" "):rep(#head))
+   else
+      io.stdout:write(head, o.text, "\n")
+   end
 end
 
 local function complain(args, reader)

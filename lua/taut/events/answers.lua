@@ -7,9 +7,20 @@ local summary = require "taut.events.summary"
 local answers = {}
 
 local LIMIT, LIMIT_MOST = 1000, 100000
+local JOB_MOST = (1 << 32) - 1
+
+-- A counter of the router's is given its component after it was stored.
+local function name_components(o, topo)
+   if #(o.components or {}) == 0 then
+      o.components = json.array {}
+      for _, place in ipairs(o.places) do
+         o.components[#o.components + 1] = topo.component_id[place] and place or nil
+      end
+   end
+end
 
 -- A stored row as an observation again; jobs only where the caller may see them.
-local function unpack_row(row, with_jobs)
+local function unpack_row(row, topo, with_jobs)
    local o = row.more and json.decode(row.more) or {}
    o = type(o) == "table" and o or {}
    o.source, o.from, o.to, o.seconds = row.source, row.begin, row.time, row.seconds
@@ -20,6 +31,7 @@ local function unpack_row(row, with_jobs)
    for place in (row.places or ""):gmatch "%S+" do
       o.places[#o.places + 1] = place
    end
+   name_components(o, topo)
    if with_jobs then
       o.jobs = json.array {}
       for id in (row.jobs or ""):gmatch "%d+" do
@@ -39,7 +51,7 @@ end
 function answers.unpack(d, rows, uid, job)
    local list, all = json.array {}, sees_jobs(d, uid)
    for i, row in ipairs(rows) do
-      list[i] = unpack_row(row, all)
+      list[i] = unpack_row(row, d.topo, all)
       if not all then
          list[i].jobs = job and json.array { job } or nil
       end
@@ -47,42 +59,50 @@ function answers.unpack(d, rows, uid, job)
    return list
 end
 
--- Names as the store's places know them.
-local function check_place(d, args)
+local function whole(v, least, most)
+   return math.type(v) == "integer" and v >= least and v <= most
+end
+
+-- Names as the store's places know them, and numbers that there are.
+local function check(d, args)
    if args.node and not d.topo.node_id[args.node] then
       local names = hostlist.expand(tostring(args.node), 2)
       return nil, ("'%s' is no node of the topology%s"):format(tostring(args.node):sub(1, 100),
          names and #names > 1 and " (one node, not a list)" or "")
    elseif args.link and type(args.link) ~= "string" then
       return nil, "link: expected a name"
+   elseif args.job ~= nil and not whole(args.job, 1, JOB_MOST) then
+      return nil, ("job: expected 1 to %d"):format(JOB_MOST)
+   elseif args.limit ~= nil and not whole(args.limit, 1, LIMIT_MOST) then
+      return nil, ("limit: expected 1 to %d"):format(LIMIT_MOST)
    end
    return true
-end
-
-local function whole(v, least, most)
-   return math.type(v) == "integer" and v >= least and v <= most and v or nil
 end
 
 --- Answer `taut events`.
 -- @param args node, link, job, since (seconds since 1970), limit, serious (nothing harmless)
 -- @param may_see function(job, fn): fn(true), or fn(nil, why) for a job that is hidden from the
 --   caller
+-- @param reply function({ observations (the latest first), more (there are others before), now })
+--   or reply(nil, why)
 function answers.list(d, args, uid, may_see, reply)
-   local ok, err = check_place(d, args)
+   local ok, err = check(d, args)
    if not ok then
       return reply(nil, err)
    end
-   local job = whole(args.job, 1, (1 << 32) - 1)
+   local job, limit = args.job, args.limit or LIMIT
    local function ask()
       d.journal:flush()
       d.journal:query("observations", { node = args.node, link = args.link, job = job,
          since = type(args.since) == "number" and args.since or 0,
-         worse_than_harmless = args.serious == true,
-         limit = whole(args.limit, 1, LIMIT_MOST) or LIMIT }, function(rows, why)
+         worse_than_harmless = args.serious == true, limit = limit + 1 }, function(rows, why)
          if not rows then
             return reply(nil, why)
          end
-         reply { observations = answers.unpack(d, rows, uid, job), now = loop.time() }
+         local more = #rows > limit
+         rows[limit + 1] = nil
+         reply { observations = answers.unpack(d, rows, uid, job), more = more,
+            now = loop.time() }
       end)
    end
    if not job then

@@ -109,7 +109,7 @@ end
 function Events:take(list, quiet)
    local d, now = self.d, loop.time()
    for _, o in ipairs(list) do
-      names.resolve(o, d.topo, self:map())
+      names.resolve(o, d.topo, self:map(), self.rails)
       o.jobs = o.jobs or json.array(jobs.of(o, d.cluster, d.topo, now))
       note_components(self, o)
       d.journal:add("observation", o)
@@ -159,6 +159,14 @@ function Events:record(list)
    end
    self:take(list, true)
    return #list
+end
+
+--- A node told which interfaces it tests.
+-- @param rails interface → rail, or nil
+function Events:heard(node, rails)
+   if rails and self.d.topo.node_id[node] then
+      self.rails[node] = rails
+   end
 end
 
 --- Observations that came out of nodes' samples: the store has them already.
@@ -234,7 +242,7 @@ end
 
 --- @param d the daemon
 function events.new(d)
-   return setmetatable({ d = d, standing = {}, blamed = {}, taken = 0 }, Events)
+   return setmetatable({ d = d, standing = {}, blamed = {}, rails = {}, taken = 0 }, Events)
 end
 
 return events

@@ -24,10 +24,25 @@ local function port_of(topo, router, port)
    return name and topo.component_id[name] and name or nil
 end
 
--- A node's tx and rx; several rails are told apart only where the interface says so.
+-- A node's tx and rx; of several rails nobody knows which is meant.
 local function endpoint(topo, node)
    if topo.node_id[node] and (topo.rails or 1) == 1 then
       return { node .. "/tx", node .. "/rx" }
+   end
+   return {}
+end
+
+-- A node's tx and rx as far as one of its interfaces is concerned: of those that the node does not
+-- test, such as the one for administration, none.  What is over ends evidence from before that was
+-- known, too.  A card of which a log has only the PCI address may be any: the node tells of the
+-- tested ones itself.
+local function of_interface(o, topo, rails)
+   local rail = rails and o.at.interface and rails[o.at.interface]
+   if rail and (topo.rails or 1) > 1 then
+      local name = ("%s:%d"):format(o.node, rail)
+      return topo.component_id[name .. "/tx"] and { name .. "/tx", name .. "/rx" } or {}
+   elseif rail or not rails or not (o.at.interface or o.at.pci) or o.left == 1 then
+      return endpoint(topo, o.node)
    end
    return {}
 end
@@ -45,9 +60,9 @@ local function of_gemini(o, topo)
    o.components = { component }
 end
 
-local function of_host(o, topo)
+local function of_host(o, topo, rails)
    o.node = strip_domain(topo, o.at.host)
-   o.components = endpoint(topo, o.node)
+   o.components = of_interface(o, topo, rails[o.node])
 end
 
 -- A GUID is called as the node-name map calls it, or as Taut calls what has no other name.
@@ -79,12 +94,13 @@ end
 --- Name the components an observation is about.
 -- @param o observation; its `at` (of a log's line) is used up
 -- @param map GUID → name of the site's node-name map, or nil
-function names.resolve(o, topo, map)
+-- @param rails node → map interface → rail, of nodes that told; or nil
+function names.resolve(o, topo, map, rails)
    local at = o.at
    if at and at.gemini then
       of_gemini(o, topo)
    elseif at and at.host then
-      of_host(o, topo)
+      of_host(o, topo, rails or {})
    elseif at and at.guid then
       of_guid(o, topo, map)
    elseif o.direction and o.node then

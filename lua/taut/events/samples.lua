@@ -18,12 +18,15 @@ local function boot_id()
    return host_boot
 end
 
--- Interface → rail, where the node told of its endpoints.
-local function rails_of(h)
+--- Interface → rail, where the node told of its endpoints; an address label such as hsn0:1 belongs
+-- to hsn0.
+function samples.rails(h)
    local map, any = {}, false
    for i, e in ipairs(type(h.endpoints) == "table" and h.endpoints or {}) do
       if type(e) == "table" and type(e["if"]) == "string" then
          map[e["if"]], any = i, true
+         local device = e["if"]:match "^[^:]*"
+         map[device] = map[device] or i
       end
    end
    return any and map or nil
@@ -36,7 +39,7 @@ end
 function samples.row(d, h, purpose, counters, jobs)
    return { job = h.job, restart = h.restart or 0, node = h.node, purpose = purpose,
       time = loop.time(), mono = loop.now_ns() / 1e9, host_boot = boot_id(), boot = h.boot,
-      counters = json.encode(counters), jobs = json.array(jobs), rails = rails_of(h),
+      counters = json.encode(counters), jobs = json.array(jobs), rails = samples.rails(h),
       rail_count = d.topo.rails }
 end
 

@@ -2,8 +2,9 @@
 --
 -- The position is { dev, inode, offset, state }: the file, how many of its bytes were taken in
 -- whole lines, and what the format remembers.  A file that was renamed away is read to its end
--- before the new one is begun, also when it was renamed while nobody looked: it is then looked for
--- beside its old name (NAME.1, NAME.0, NAME-*).
+-- before the next one is begun, also when it was renamed while nobody looked, and more than once:
+-- it is then looked for beside its old name (NAME.1, NAME-20261120, NAME.old), and all that were
+-- written after it are read, in their order.
 local ingest = require "taut.ingest"
 local sys = require "taut.sys"
 
@@ -17,16 +18,42 @@ local function same(a, b)
    return a and b and a.dev == b.dev and a.inode == b.inode
 end
 
--- A file of the log's folder that is the one the position speaks of.
-local function find_rotated(path, position)
-   for _, suffix in ipairs { ".1", ".0", ".old" } do
-      if same(sys.stat(path .. suffix), position) then
-         return path .. suffix
-      end
-   end
-   return nil
+-- What is left of a name behind the log's when it was rotated: logrotate's number or date, with a
+-- time, savelog's .0, .old.  Compressed ones are passed over.
+local function is_rotated(rest)
+   return rest:find "^[.-]%d[%d.-]*$" ~= nil or rest == ".old"
 end
 
+-- The rotated files of a log, the oldest first: { path, dev, inode, mtime }.
+local function rotated(path)
+   local folder, base = path:match "^(.*/)([^/]+)$"
+   local list = {}
+   for _, name in ipairs(sys.names(folder or ".") or {}) do
+      local rest = name:sub(1, #(base or path)) == (base or path) and name:sub(#(base or path) + 1)
+      local stat = rest and is_rotated(rest) and sys.stat((folder or "") .. name)
+      if stat and stat.regular then
+         stat.path = (folder or "") .. name
+         list[#list + 1] = stat
+      end
+   end
+   table.sort(list, function(a, b)
+      return a.mtime < b.mtime or a.mtime == b.mtime and a.path > b.path
+   end)
+   return list
+end
+
+-- Where a rotated file is now, and the one that was written after it.
+local function find_rotated(path, what)
+   local list = rotated(path)
+   for i, stat in ipairs(list) do
+      if same(stat, what) then
+         return stat.path, list[i + 1] and list[i + 1].path or path
+      end
+   end
+   return nil, path
+end
+
+-- Open one of the log's files.  Where that fails the position stays for the next look.
 local function open(self, path, offset)
    local stat, err = sys.stat(path)
    if not stat then
@@ -41,7 +68,7 @@ local function open(self, path, offset)
    end
    f:seek("set", offset)
    self.file, self.dev, self.inode, self.offset = f, stat.dev, stat.inode, offset
-   self.reader.rest = ""
+   self.reader.rest, self.position = "", nil
    return true
 end
 
@@ -55,7 +82,6 @@ end
 -- Open what is to be read next: the rest of a file that was renamed, or the log.
 local function begin(self, stat)
    local p = self.position
-   self.position = nil
    if p and same(stat, p) then
       return open(self, self.path, p.offset <= stat.size and p.offset or 0)
    end
@@ -111,13 +137,17 @@ function Follower:look(most, fn)
       end
    end
    local got = read_on(self, most, fn)
-   if got < most and stat and not same(stat, self) then
+   while got < most and stat and not same(stat, self) do
+      local _, next_path = find_rotated(self.path, self)
       self.reader:finish(fn) -- renamed and read to its end
+      self.position = self:at()
       close(self)
       local ok
-      ok, err = open(self, self.path, 0)
+      ok, err = open(self, next_path, 0)
       if not ok then
          return nil, err
+      elseif next_path == self.path then
+         stat = nil -- renamed again since: the next look sees to it
       end
       got = got + read_on(self, most - got, fn)
    end

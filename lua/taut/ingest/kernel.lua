@@ -10,7 +10,7 @@ local grammar = require "taut.import.grammar"
 local P, R, S, C, Cc, Cg = lpeg.P, lpeg.R, lpeg.S, lpeg.C, lpeg.Cc, lpeg.Cg
 
 local kernel = { summary = "kernel messages in syslog: links down and up, PCIe widths",
-   words = { " Link ", " link ", "set_link_state", "PCIe bandwidth" } }
+   words = { " Link ", " link ", "set_link_state", "CXI_EVENT_LINK_", "PCIe bandwidth" } }
 
 -- Longer names first: a choice takes the first that fits.
 local DRIVERS = { "mlx5_core", "mlx5_ib", "mlx4_core", "mlx4_en", "ixgbevf", "ixgbe", "i40e",
@@ -47,6 +47,12 @@ local net = driver * (blank * Cg(C(pci), "pci")) ^ -1 * (P ":") ^ -1 * blank * i
 local omnipath = P "hfi1 " * Cg(C(pci), "pci") * ": " * interface * ": set_link_state: current "
    * Cg(C(R "AZ" ^ 1), "was") * ", new " * Cg(C(R "AZ" ^ 1), "becomes")
 
+-- "cxi_core 0000:c3:00.0: cxi3[hsn3] CXI_EVENT_LINK_DOWN", with a colon behind the names, too, and
+-- of cxi_ss1: HPE, Slingshot Host Software documentation
+local slingshot = (P "cxi_core" + "cxi_ss1") * blank * Cg(C(pci), "pci") * ": cxi" * digit ^ 1
+   * "[" * interface * "]" * P ":" ^ -1 * " CXI_EVENT_LINK_"
+   * (P "DOWN" * Cg(Cc "down", "change") + P "UP" * Cg(Cc "up", "change")) * -word
+
 -- "mlx5_core 0000:01:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x8
 -- link at 0000:00:03.1 (capable of 126.016 Gb/s with 8.0 GT/s PCIe x16 link)"
 local function pcie_link(name)
@@ -61,7 +67,7 @@ local pcie = driver * blank * Cg(C(pci), "pci") * ": " * Cg(number, "have")
 local stamp = P "[" * P " " ^ 0 * digit ^ 1 * "." * digit ^ 1 * "] "
 
 kernel.line = Cg(clock.syslog + clock.iso, "time") * P " " * Cg(C((word + S ":") ^ 1), "host")
-   * P " kernel: " * stamp ^ -1 * (net + omnipath + pcie)
+   * P " kernel: " * stamp ^ -1 * (net + omnipath + slingshot + pcie)
 
 local OPA_UP = { ACTIVE = true, ARMED = true, INIT = true, LINKUP = true }
 
@@ -100,7 +106,9 @@ function kernel.observe(r)
    if o then
       o.scope, o.origin = "node", r.interface or r.pci
       o.port = r.host .. "/" .. (r.interface or r.pci)
-      o.at = { host = r.host, interface = r.interface }
+      -- Omni-Path's driver names its device: no interface of the kernel's
+      o.at = { host = r.host, interface = not r.becomes and r.interface or nil,
+         pci = not r.interface and r.pci or nil }
    end
    return o, err
 end

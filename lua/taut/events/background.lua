@@ -1,0 +1,122 @@
+--- Bytes of others on a node's RDMA ports while a plan was carried out.
+--
+-- RDMA goes past the kernel, so the node itself, which watches the network device during each test,
+-- does not see it.  Its ports' own counters do, but they are read before and after the plan only:
+-- each test gets its share by time of what the node's own tests do not explain.
+local endpoints = require "taut.endpoints"
+local growth = require "taut.growth"
+local meaning = require "taut.events.meaning"
+local readings = require "taut.events.readings"
+
+local background = {}
+
+local SOURCES = { ib = true, cxi = true }
+
+-- Room for headers, and for what answers the bytes of the other direction, as on the node
+-- (plugin/gauge.c).
+local HEADERS, ANSWERS = 1.06, 0.05
+
+-- The rail of a port; nil where that is not known.
+local function rail_of(peer, port, ports)
+   for i, e in ipairs(peer.endpoints) do
+      if e["if"] == port.name then
+         return i
+      end
+   end
+   if #peer.endpoints ~= 1 or peer.endpoints[1]["if"] then
+      return nil
+   end
+   for _, p in pairs(ports) do
+      if p ~= port and p.source == port.source then
+         return nil
+      end
+   end
+   return 1
+end
+
+-- Bytes that a port sent and received between the two readings; nil where either is not known.
+local function bytes_of(was, now)
+   local bytes = {}
+   local grown = growth.interface(function(name)
+      return meaning.entry(now.source, name)
+   end, was.values, now.values)
+   for name, g in pairs(grown) do
+      local kind, times, side = meaning.kind(now.source, name)
+      if kind == "bytes" and g.amount then
+         bytes[side] = (bytes[side] or 0) + g.amount * times
+      end
+   end
+   return bytes.send and bytes.receive and bytes or nil
+end
+
+-- A node's part of each test on a rail: array of { result, ms, role, transport }; nil where one of
+-- them did not end well: nobody knows then what it sent.
+local function own_tests(s, n, rail)
+   local list = {}
+   for _, t in ipairs(s.tests) do
+      local role = t.src == n and "send" or t.dst == n and "recv"
+      if role and (t.rail or 1) == rail then
+         local r = s.results[n][role .. ":" .. t.id]
+         if not r or r.error then
+            return nil
+         end
+         list[#list + 1] = { result = r, ms = t.dur_ms, role = role, transport = endpoints.common(
+            s.peers[t.src].endpoints, s.peers[t.dst].endpoints, rail) }
+      end
+   end
+   return list
+end
+
+-- What TCP sends over RoCE is not counted by the RDMA port.
+local function own_bytes(tests, port)
+   local own = { send = 0, recv = 0 }
+   for _, t in ipairs(tests) do
+      if t.transport == "ofi" or port.state.link_layer ~= "Ethernet" then
+         own[t.role] = own[t.role] + math.max(t.result.total_bytes or 0, t.result.bytes or 0)
+      end
+   end
+   return own.send, own.recv
+end
+
+local function beyond(bytes, own, other)
+   return math.max(0, bytes - own * HEADERS - other * ANSWERS)
+end
+
+-- A source with stamps of its own says itself what time its growth took; it may lag.
+local function seconds_of(was, now, seconds)
+   local a, b = was.state.t, now.state.t
+   return type(a) == "number" and type(b) == "number" and b - a or seconds
+end
+
+local function add_port(tests, port, bytes, seconds)
+   local sent, received = own_bytes(tests, port)
+   local others = beyond(bytes.send, sent, received) + beyond(bytes.receive, received, sent)
+   for _, t in ipairs(tests) do
+      local share = math.floor(others * math.min(1, t.ms / 1000 / seconds))
+      t.result.foreign_bytes = math.max(t.result.foreign_bytes or 0, share)
+   end
+end
+
+--- Note in a node's results what others sent and received on its RDMA ports: `foreign_bytes`, where
+-- that is more than the node saw itself.
+-- @param s session: tests, peers (hello_counters, counters, endpoints), results of node n
+-- @param n node
+-- @param seconds between its two readings
+function background.add(s, n, seconds)
+   local peer = s.peers[n]
+   if not peer.hello_counters or not peer.counters then
+      return
+   end
+   local before, after = readings.ports(peer.hello_counters), readings.ports(peer.counters)
+   for key, port in pairs(after) do
+      local rail = SOURCES[port.source] and before[key] and rail_of(peer, port, after)
+      local tests = rail and own_tests(s, n, rail)
+      local bytes = tests and bytes_of(before[key], port)
+      local took = bytes and seconds_of(before[key], port, seconds)
+      if took and took > 0 then
+         add_port(tests, port, bytes, took)
+      end
+   end
+end
+
+return background
