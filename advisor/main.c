@@ -101,6 +101,7 @@ static void open_libraries(lua_State *L, bool use_environment)
 static void preload_modules(lua_State *L)
 {
     static const luaL_Reg modules[] = {
+        {"taut.flow", luaopen_taut_flow},
         {"taut.graph", luaopen_taut_graph},
         {"taut.hostlist", luaopen_taut_hostlist},
         {"taut.json", luaopen_taut_json},

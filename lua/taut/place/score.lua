@@ -1,7 +1,63 @@
---- How good a set of nodes is: mean hops, and the routes that cross slow links.
+--- How good a set of nodes is: how long a job's communication takes there.
+--
+-- The traffic of each step of its pattern (lua/taut/pattern/) goes along the routes of the machine;
+-- the step takes as long as its slowest component: bytes divided by what the component has left
+-- and other jobs leave of it (advisor/traffic.h).  The score is that time relative to a network in
+-- which only the nodes' own healthy tx and rx limit.
+local flow = require "taut.flow"
 local stages = require "taut.stages"
 
 local score = {}
+
+-- The C side of topologies and patterns, as long as these are there.
+local flows = setmetatable({}, { __mode = "k" })
+local compiled = setmetatable({}, { __mode = "k" })
+
+local function flow_of(topo)
+   local f = flows[topo]
+   if not f then
+      f = assert(flow.new(topo.graph))
+      flows[topo] = f
+   end
+   return f
+end
+
+local function pattern_of(P)
+   local c = compiled[P]
+   if not c then
+      c = assert(flow.pattern(P))
+      compiled[P] = c
+   end
+   return c
+end
+
+--- How long a pattern takes on some nodes.
+-- @param topo topology
+-- @param nodes array of node numbers in rank order, as many as the pattern has ranks; a node that
+--   stands several times has several ranks, and what they say to each other stays there
+-- @param P pattern (taut.pattern.make); it must not be changed afterwards
+-- @param o table: left = map component → share of its capacity that is left (where that is less
+--   than the topology says), background = map component → bytes/s of other jobs, load = true for
+--   the bytes
+-- @return { time_s, ideal_s, ratio = time_s / ideal_s, job_ratio = the same for the whole job with
+--   its compute share, slowest = component that takes longest or nil, hops_mean = links that a byte
+--   crosses, lost = pairs of ranks without a route (all times are then infinite),
+--   load = map component → bytes, where something goes }
+function score.evaluate(topo, nodes, P, o)
+   o = o or {}
+   if #nodes ~= P.ranks then
+      error(("%d nodes for %d ranks"):format(#nodes, P.ranks), 2)
+   end
+   local f = flow_of(topo)
+   f:found(o.left, o.background)
+   local s = assert(f:time(nodes, pattern_of(P)))
+   s.ratio = s.ideal_s > 0 and s.time_s / s.ideal_s or s.lost > 0 and math.huge or 1
+   s.job_ratio = P.compute + (1 - P.compute) * s.ratio
+   s.load = o.load and f:load() or nil
+   return s
+end
+
+---------------------------------------------------------------- without a pattern
 
 local SAMPLE = 48 -- nodes of a large set whose pairs are looked at
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How long a pattern's steps take: as long as their slowest component. */
+#include <config.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/traffic.h"
+
+#define NONE TAUT_GRAPH_NONE
+
+double taut_traffic_share(const struct taut_traffic *w, uint32_t c)
+{
+    double left = fmin(w->g->left[c], w->left[c]);
+    double all = w->g->capacity[c] * left, others = w->background[c];
+
+    return others > 0 && all > 0 ? all * all / (all + others) : all;
+}
+
+/* Seconds of the slowest component of the step in w->load. */
+static double slowest(const struct taut_traffic *w, uint32_t *which)
+{
+    double most = 0;
+
+    for (uint32_t c = 0; c < w->g->components; c++) {
+        if (w->load[c] <= 0)
+            continue;
+        double share = taut_traffic_share(w, c);
+        double t = share > 0 ? w->load[c] / share : INFINITY;
+        if (t > most) {
+            most = t;
+            *which = c;
+        }
+    }
+    return most;
+}
+
+/* Seconds of the slowest node where all of its rails are well and share its
+ * traffic as their capacities allow. */
+static double ideal_of(const struct taut_traffic *w)
+{
+    const struct taut_graph *g = w->g;
+    double most = 0;
+
+    for (uint32_t i = 0; i < g->nodes; i++) {
+        double bytes[2] = {0, 0}, can[2] = {0, 0};
+        for (uint32_t k = 0; k < g->rails; k++) {
+            uint32_t e = k * g->nodes + i;
+            for (uint32_t d = 0; d < 2 && g->at[e] != NONE; d++) {
+                bytes[d] += w->load[2 * e + d];
+                can[d] += g->capacity[2 * e + d];
+            }
+        }
+        for (uint32_t d = 0; d < 2; d++)
+            if (bytes[d] > 0)
+                most = fmax(most, bytes[d] / can[d]);
+    }
+    return most;
+}
+
+static void add_total(struct taut_traffic *w, double times, double *bytes,
+                      double *crossed)
+{
+    const struct taut_graph *g = w->g;
+    uint32_t first = taut_graph_link(g, 0);
+    double tx = 0, links = 0;
+
+    for (uint32_t c = 0; c < first; c += 2) {
+        w->total[c] += w->load[c] * times;
+        w->total[c + 1] += w->load[c + 1] * times;
+        tx += w->load[c];
+    }
+    for (uint32_t c = first; c < g->components; c++) {
+        w->total[c] += w->load[c] * times;
+        links += w->load[c];
+    }
+    *bytes += tx * times;
+    *crossed += links * times;
+}
+
+int taut_traffic_time(struct taut_traffic *w,
+                      const struct taut_traffic_pattern *p,
+                      const uint32_t *node, struct taut_traffic_time *out)
+{
+    double crossed = 0, longest = 0;
+
+    *out = (struct taut_traffic_time){.slowest = NONE};
+    w->lost = 0;
+    memset(w->total, 0, w->g->components * sizeof(*w->total));
+    for (uint32_t i = 0; i < p->steps; i++) {
+        const struct taut_traffic_step *s = &p->step[i];
+        uint32_t which = NONE;
+        if (taut_traffic_load(w, s, node, p->ranks) < 0)
+            return -1;
+        double t = s->times * slowest(w, &which);
+        out->time_s += t;
+        out->ideal_s += s->times * ideal_of(w);
+        if (t > longest) {
+            longest = t;
+            out->slowest = which;
+        }
+        add_total(w, s->times, &out->bytes, &crossed);
+    }
+    if (w->lost > 0)
+        out->time_s = INFINITY;
+    out->hops_mean = out->bytes > 0 ? crossed / out->bytes : 0;
+    return 0;
+}

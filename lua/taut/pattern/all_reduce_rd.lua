@@ -1,0 +1,53 @@
+--- All-reduce by recursive doubling: in round k everybody exchanges the whole vector with the rank
+-- whose number differs in bit k.
+--
+-- Where n is no power of two, the ranks too many hand their vector to a neighbour first and get
+-- the result from it in the end.  Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
+-- collective communication operations in MPICH", Int. J. High Perform. Comput. Appl. 19 (2005).
+local all_reduce_rd = { summary = "all-reduce of a short vector, by recursive doubling",
+   takes = {} }
+
+local function pairs_step(bytes, src, dst)
+   return { kind = "pairs", src = src, dst = dst, bytes = bytes, times = 1 }
+end
+
+-- The even ones of the first 2 * extra ranks (from 0) and their odd neighbours, from 1.
+local function folded(extra)
+   local even, odd = {}, {}
+   for i = 1, extra do
+      even[i], odd[i] = 2 * i - 1, 2 * i
+   end
+   return even, odd
+end
+
+--- @param n ranks
+-- @param o { bytes = of the whole vector }
+function all_reduce_rd.steps(n, o)
+   local power, steps = 1, {}
+   while power * 2 <= n do
+      power = power * 2
+   end
+   local extra = n - power
+   local even, odd = folded(extra)
+   if extra > 0 then
+      steps[1] = pairs_step(o.bytes, even, odd)
+   end
+   local function rank(i) -- of those that take part, from 0
+      return i < extra and odd[i + 1] or i + extra + 1
+   end
+   local bit = 1
+   while bit < power do
+      local src, dst = {}, {}
+      for i = 0, power - 1 do
+         src[i + 1], dst[i + 1] = rank(i), rank(i ~ bit)
+      end
+      steps[#steps + 1] = pairs_step(o.bytes, src, dst)
+      bit = bit * 2
+   end
+   if extra > 0 then
+      steps[#steps + 1] = pairs_step(o.bytes, odd, even)
+   end
+   return steps
+end
+
+return all_reduce_rd

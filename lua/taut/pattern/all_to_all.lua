@@ -1,0 +1,10 @@
+--- Everybody sends one message to everybody else (MPI_Alltoall): transposes, FFTs.
+local all_to_all = { summary = "everybody to everybody else", takes = {} }
+
+--- @param n ranks
+-- @param o { bytes = of one message }
+function all_to_all.steps(_, o)
+   return { { kind = "all-to-all", bytes = o.bytes, times = 1 } }
+end
+
+return all_to_all

@@ -1,0 +1,15 @@
+--- The first half of the ranks exchanges messages with the second: rank i with i + n/2.
+local bisection = { summary = "the first half of the ranks exchanges with the second",
+   takes = {} }
+
+--- @param n ranks; of an odd number the last one stays silent
+-- @param o { bytes = }
+function bisection.steps(n, o)
+   local half, src, dst = n // 2, {}, {}
+   for i = 1, half do
+      src[i], dst[i], src[half + i], dst[half + i] = i, half + i, half + i, i
+   end
+   return { { kind = "pairs", src = src, dst = dst, bytes = o.bytes, times = 1 } }
+end
+
+return bisection

@@ -1,0 +1,8 @@
+--- Halo exchange of a two-dimensional grid of ranks: a message to each of 4 neighbours.
+local halo = require "taut.pattern.halo"
+
+return {
+   summary = "halo exchange in 2 dimensions, 4 neighbours",
+   takes = { "grid", "periodic" },
+   steps = halo.steps_of(2),
+}

@@ -1,0 +1,8 @@
+--- Halo exchange of a three-dimensional grid of ranks: a message to each of 6 neighbours.
+local halo = require "taut.pattern.halo"
+
+return {
+   summary = "halo exchange in 3 dimensions, 6 neighbours",
+   takes = { "grid", "periodic" },
+   steps = halo.steps_of(3),
+}
