@@ -61,6 +61,7 @@ const char *taut_opt_string(lua_State *L, int table, const char *name,
 void taut_class(lua_State *L, const char *name, const luaL_Reg *methods,
                 lua_CFunction gc);
 
+int luaopen_taut_boxes(lua_State *L);
 int luaopen_taut_flow(lua_State *L);
 int luaopen_taut_graph(lua_State *L);
 int luaopen_taut_hostlist(lua_State *L);
@@ -69,6 +70,7 @@ int luaopen_taut_loop(lua_State *L);
 int luaopen_taut_munge(lua_State *L);
 int luaopen_taut_sandbox(lua_State *L);
 int luaopen_taut_seal(lua_State *L);
+int luaopen_taut_sets(lua_State *L);
 int luaopen_taut_sys(lua_State *L);
 
 #endif

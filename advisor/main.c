@@ -101,6 +101,7 @@ static void open_libraries(lua_State *L, bool use_environment)
 static void preload_modules(lua_State *L)
 {
     static const luaL_Reg modules[] = {
+        {"taut.boxes", luaopen_taut_boxes},
         {"taut.flow", luaopen_taut_flow},
         {"taut.graph", luaopen_taut_graph},
         {"taut.hostlist", luaopen_taut_hostlist},
@@ -109,6 +110,7 @@ static void preload_modules(lua_State *L)
         {"taut.munge", luaopen_taut_munge},
         {"taut.sandbox", luaopen_taut_sandbox},
         {"taut.seal", luaopen_taut_seal},
+        {"taut.sets", luaopen_taut_sets},
         {"taut.sys", luaopen_taut_sys},
         {NULL, NULL},
     };

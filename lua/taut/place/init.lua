@@ -1,4 +1,11 @@
---- Registry of placement searches, one per kind of topology.
+--- Registry of placement searches, one per kind of topology: adding one is a file and a line.
+--
+-- A search's module has search(topo, free, count, o), which returns an array of candidates:
+--   nodes      array of node numbers in the order of a job's ranks
+--   shape      words: "8×2×2 box at (4,0,6)"
+--   density    chosen / all nodes inside; total = nodes inside
+--   strangers  nodes inside that are not free
+--   cost       the search's own cheap measure, comparable within one answer
 local registry = {
    mesh = "taut.place.torus",
    torus = "taut.place.torus",
@@ -6,18 +13,58 @@ local registry = {
 
 local place = {}
 
---- Rank sets of nodes.
+local WEAK = 0.95 -- a node with less of its own tx or rx left is taken only where there is no other
+
+-- The free nodes without those that are weak themselves, where that leaves enough.
+local function strong(topo, free, count, left)
+   local weak, n = nil, 0
+   for c, share in pairs(left or {}) do
+      local node = share < WEAK and topo:node_of(c)
+      if node and free[node] then
+         weak = weak or {}
+         weak[node] = true
+      end
+   end
+   if not weak then
+      return free
+   end
+   local rest = {}
+   for node in pairs(free) do
+      if not weak[node] then
+         rest[node], n = true, n + 1
+      end
+   end
+   return n >= count and rest or free
+end
+
+--- Sets of nodes that may suit a job, the best first by a cheap measure; place.score evaluates.
 -- @param topo topology
--- @param free set of node numbers that may be used
+-- @param free set of node numbers that may be used: { [n] = true }
 -- @param count how many nodes
--- @param o table: avoid = map component → capacity left (0 … 1); top = how many answers
--- @return array of candidates (see the module of the kind), or nil and why there is none
+-- @param o table, all optional: left = map component → capacity left (0 … 1) of what is to be
+--   avoided; top = how many answers (5); exclusive = nobody else's nodes inside; per_router = at
+--   most so many nodes on each router; rank = map node → place in Slurm's table; measure =
+--   "near" for a pattern of neighbours
+-- @return array of candidates, or nil and why there is none
 function place.search(topo, free, count, o)
    local name = registry[topo.kind_name]
    if not name then
       return nil, ("no placement for topology kind '%s'"):format(topo.kind_name)
    end
-   return require(name).search(topo, free, count, o)
+   o = setmetatable({ top = o.top or 5 }, { __index = o })
+   local total = 0
+   for _ in pairs(free) do
+      total = total + 1
+   end
+   if total < count then
+      return nil, ("%d nodes asked for, %d are free and healthy"):format(count, total)
+   end
+   local found = require(name).search(topo, strong(topo, free, count, o.left), count, o)
+   if #found == 0 then
+      return nil, o.exclusive and ("no submesh that is wholly free holds %d nodes"):format(count)
+         or ("no set of %d nodes was found"):format(count)
+   end
+   return found
 end
 
 return place
