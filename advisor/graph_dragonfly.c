@@ -128,6 +128,9 @@ static void dragonfly_destroy(void *self)
     free(d->is_whole);
     free(d->pair_first);
     free(d->pair);
+    if (d->spare != NULL)
+        free(atomic_load(&d->spare->room));
+    free(d->spare);
     free(d);
 }
 
@@ -174,11 +177,12 @@ static bool allocate(struct taut_dragonfly *d, const struct taut_graph *g)
     d->near = calloc((size_t)g->links + 1, sizeof(*d->near));
     d->dist_first = calloc(g->routers, sizeof(*d->dist_first));
     d->is_whole = calloc(d->groups, sizeof(*d->is_whole));
+    d->spare = calloc(1, sizeof(*d->spare));
     d->pair_first = calloc(pairs + 1, sizeof(*d->pair_first));
     d->pair = calloc((size_t)g->links + 1, sizeof(*d->pair));
     return d->group && d->member && d->group_first && d->routers &&
            d->near_first && d->near && d->dist_first && d->is_whole &&
-           d->pair_first && d->pair;
+           d->pair_first && d->pair && d->spare;
 }
 
 /* The usual two passes: first[k + 1] counts, then moves on to first[k]. */

@@ -19,6 +19,8 @@
 #ifndef TAUT_ADVISOR_GRAPH_DRAGONFLY_H
 #define TAUT_ADVISOR_GRAPH_DRAGONFLY_H
 
+#include <stdatomic.h>
+
 #include "advisor/graph_engine.h"
 
 #define TAUT_DRAGONFLY_MAX_GROUPS 4096
@@ -47,6 +49,12 @@ int taut_dragonfly_create(struct taut_graph *g,
 
 #define TAUT_DRAGONFLY_FAR UINT8_MAX
 
+/* Room that the last to need it has left for the next: what is given back to
+ * the system has to be cleared by it, page by page, each time. */
+struct taut_dragonfly_spare {
+    _Atomic(double *) room; /* all 0; or NULL */
+};
+
 struct taut_dragonfly {
     enum taut_dragonfly_mode mode;
     double misrouted;
@@ -63,6 +71,7 @@ struct taut_dragonfly {
     bool *is_whole;        /* [groups] every member reaches every other */
     uint32_t *pair_first;  /* [groups * groups + 1] into 'pair' */
     uint32_t *pair;        /* links from one group to another */
+    struct taut_dragonfly_spare *spare; /* its size: graph_dragonfly_load.c */
 };
 
 /* Links from r to s, both of one group. */

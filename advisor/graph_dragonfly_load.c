@@ -2,25 +2,29 @@
 /* What traffic of many pairs puts on a dragonfly's links: first the demand
  * between the routers of each group (to, from and between gateways), then
  * that demand over the ways inside the groups, once for each two routers
- * instead of once for each pair that comes by.  What goes over other groups
- * is added up in graph_dragonfly_around.c. */
+ * instead of once for each pair that comes by.  What goes from group to group
+ * is added up in graph_dragonfly_groups.c where routes are alike. */
 #include <config.h>
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/graph_dragonfly_around.h"
+#include "advisor/graph_dragonfly_groups.h"
 
 #define FAR TAUT_DRAGONFLY_FAR
+#define MOST_SPARE ((size_t)32 << 20) /* bytes kept between calls */
 
 struct job {
     const struct taut_dragonfly *d;
     const struct taut_graph *g;
-    double *load;   /* [links] */
-    double *demand; /* like d->dist */
-    double *moved;  /* [groups * groups] adaptive: goes over other groups */
-    struct taut_around around;
+    double *load;    /* [links] */
+    double *room;    /* see room_size() */
+    double *demand;  /* like d->dist; in 'room' */
+    double *moved;   /* [groups * groups] adaptive: goes over other groups */
+    double *between; /* [groups * groups] of routes that are alike */
+    struct taut_groups groups;
+    bool failed; /* out of memory */
     struct taut_route route;
 };
 
@@ -59,10 +63,18 @@ static void spread(const struct job *j, uint32_t x, uint32_t y, double amount)
     }
 }
 
-static void spread_all(struct job *j)
+static int spread_all(struct job *j)
 {
     const struct taut_dragonfly *d = j->d;
 
+    if (d->mode != TAUT_DRAGONFLY_MINIMAL &&
+        taut_groups_spread(&j->groups, j->between, j->moved, j->load,
+                           j->demand) < 0)
+        return -1;
+    if (j->failed) {
+        errno = ENOMEM;
+        return -1;
+    }
     for (uint32_t r = 0; r < j->g->routers; r++) {
         uint32_t k = d->group[r];
         for (uint32_t i = d->group_first[k]; i < d->group_first[k + 1]; i++) {
@@ -72,7 +84,7 @@ static void spread_all(struct job *j)
                 spread(j, r, s, amount);
         }
     }
-    taut_around_spread(&j->around, d, j->g, j->load, &j->route);
+    return 0;
 }
 
 /* ---- the first step ---- */
@@ -84,6 +96,10 @@ static bool add_route(struct job *j, enum taut_dragonfly_mode mode, uint32_t r,
     struct taut_dragonfly_way way = {mode, 1, TAUT_DRAGONFLY_WHOLE};
     struct taut_route *t = &j->route;
 
+    if (t->link == NULL && taut_route_init(t, j->g) < 0) {
+        j->failed = true;
+        return false;
+    }
     if (taut_dragonfly_route_by(j->d, j->g, &way, r, s, t) < 0)
         return false;
     for (uint32_t i = 0; i < t->entries; i++)
@@ -179,21 +195,29 @@ static bool add_around_inside(struct job *j, uint32_t r, uint32_t s,
 /* As Valiant; returns false without a route. */
 static bool add_around(struct job *j, uint32_t r, uint32_t s, double amount)
 {
-    if (j->d->group[r] == j->d->group[s])
-        return add_around_inside(j, r, s, amount) ||
-               add_route(j, TAUT_DRAGONFLY_VALIANT, r, s, amount);
-    int rc = taut_around_add(&j->around, j->d, j->g, r, s, amount, &j->route);
-    return rc == 1 ? add_route(j, TAUT_DRAGONFLY_VALIANT, r, s, amount)
-                   : rc == 0;
+    return (j->d->group[r] == j->d->group[s] &&
+            add_around_inside(j, r, s, amount)) ||
+           add_route(j, TAUT_DRAGONFLY_VALIANT, r, s, amount);
+}
+
+static bool is_alike(const struct job *j, uint32_t a, uint32_t b)
+{
+    return a != b && taut_dragonfly_is_alike(j->d, j->d->mode, a, b);
 }
 
 /* Returns false without a route. */
 static bool add_pair(struct job *j, uint32_t r, uint32_t s, double amount)
 {
     const struct taut_dragonfly *d = j->d;
-    double moved =
-        j->moved[(size_t)d->group[r] * d->groups + d->group[s]] * amount;
+    uint32_t a = d->group[r], b = d->group[s];
+    double moved = j->moved[(size_t)a * d->groups + b] * amount;
 
+    if (is_alike(j, a, b)) {
+        j->between[(size_t)a * d->groups + b] += amount;
+        *taut_groups_out(&j->groups, r, b) += amount;
+        *taut_groups_in(&j->groups, s, a) += amount;
+        return taut_groups_has_way(&j->groups, a, b);
+    }
     if (moved > 0 && add_around(j, r, s, moved))
         amount -= moved;
     if (amount <= 0)
@@ -209,34 +233,80 @@ static bool add_pair(struct job *j, uint32_t r, uint32_t s, double amount)
     return true;
 }
 
-static void job_fini(struct job *j)
-{
-    free(j->demand);
-    free(j->moved);
-    taut_around_fini(&j->around);
-    taut_route_fini(&j->route);
-}
-
-/* 'between': what each group sends to each other one. */
-static int job_init(struct job *j, const double *between)
+static size_t demand_cells(const struct job *j)
 {
     const struct taut_dragonfly *d = j->d;
     uint32_t last = j->g->routers - 1, k = d->group[last];
-    size_t cells =
-        d->dist_first[last] + d->group_first[k + 1] - d->group_first[k];
 
-    j->demand = calloc(cells, sizeof(*j->demand));
-    j->moved = calloc((size_t)d->groups * d->groups, sizeof(*j->moved));
-    if (j->demand == NULL || j->moved == NULL ||
-        taut_route_init(&j->route, j->g) < 0) {
+    return d->dist_first[last] + d->group_first[k + 1] - d->group_first[k];
+}
+
+/* 'demand', then what taut_groups_init wants. */
+static size_t room_size(const struct job *j)
+{
+    return demand_cells(j) + 2 * (size_t)j->g->routers * j->d->groups;
+}
+
+static double *take_room(const struct job *j)
+{
+    double *room = atomic_exchange(&j->d->spare->room, NULL);
+
+    return room != NULL ? room : calloc(room_size(j), sizeof(*room));
+}
+
+/* Keep it for the next, unless it is large or somebody else's is there. */
+static void give_room(const struct job *j)
+{
+    size_t n = room_size(j);
+
+    if (j->room != NULL && n <= MOST_SPARE / sizeof(*j->room)) {
+        memset(j->room, 0, n * sizeof(*j->room));
+        free(atomic_exchange(&j->d->spare->room, j->room));
+    } else {
+        free(j->room);
+    }
+}
+
+static void job_fini(struct job *j)
+{
+    give_room(j);
+    free(j->moved);
+    free(j->between);
+    taut_groups_fini(&j->groups);
+    taut_route_fini(&j->route);
+}
+
+/* How much of what goes between groups goes over others.
+ *   demand  [groups * groups] */
+static int choose(struct job *j, const double *demand)
+{
+    const struct taut_dragonfly *d = j->d;
+
+    for (uint32_t a = 0; d->mode == TAUT_DRAGONFLY_VALIANT && a < d->groups;
+         a++)
+        for (uint32_t b = 0; b < d->groups; b++)
+            j->moved[(size_t)a * d->groups + b] = a != b;
+    return d->mode == TAUT_DRAGONFLY_ADAPTIVE
+               ? taut_dragonfly_balance(d, j->g, demand, j->moved)
+               : 0;
+}
+
+/* 'demand': what each group sends to each other one. */
+static int job_init(struct job *j, const double *demand)
+{
+    const struct taut_dragonfly *d = j->d;
+    size_t pairs = (size_t)d->groups * d->groups;
+
+    j->room = take_room(j);
+    j->demand = j->room;
+    j->moved = calloc(pairs, sizeof(*j->moved));
+    j->between = calloc(pairs, sizeof(*j->between));
+    if (j->room == NULL || j->moved == NULL || j->between == NULL ||
+        taut_groups_init(&j->groups, d, j->g, j->room + demand_cells(j)) < 0) {
         errno = ENOMEM;
         return -1;
     }
-    if (d->mode != TAUT_DRAGONFLY_MINIMAL)
-        taut_around_init(&j->around, d, j->g); /* without it: pair by pair */
-    return d->mode == TAUT_DRAGONFLY_ADAPTIVE
-               ? taut_dragonfly_balance(d, j->g, between, j->moved)
-               : 0;
+    return choose(j, demand);
 }
 
 static double *new_between(const struct taut_dragonfly *d)
@@ -245,6 +315,12 @@ static double *new_between(const struct taut_dragonfly *d)
 }
 
 /* ---- products: src[r] * dst[s] ---- */
+
+/* Routers of a group. */
+struct list {
+    const uint32_t *router;
+    uint32_t n;
+};
 
 static int sum_products(const struct taut_dragonfly *d,
                         const struct taut_graph *g, const uint64_t *src,
@@ -266,17 +342,62 @@ static int sum_products(const struct taut_dragonfly *d,
     return 0;
 }
 
-static void add_products(struct job *j, const uint64_t *src,
-                         const uint64_t *dst, struct taut_lost *lost)
+static struct list members(const struct taut_dragonfly *d, uint32_t group)
 {
-    for (uint32_t r = 0; r < j->g->routers; r++)
-        for (uint32_t s = 0; src[r] != 0 && s < j->g->routers; s++) {
-            if (r == s || dst[s] == 0 ||
-                add_pair(j, r, s, (double)(src[r] * dst[s])))
-                continue;
-            taut_lost_add(lost, r, s, src[r] * dst[s]);
+    return (struct list){&d->routers[d->group_first[group]],
+                         d->group_first[group + 1] - d->group_first[group]};
+}
+
+/* Products of two groups, pair by pair. */
+static void add_each(struct job *j, struct list from, struct list to,
+                     const uint64_t *src, const uint64_t *dst,
+                     struct taut_lost *lost)
+{
+    for (uint32_t i = 0; i < from.n; i++) {
+        uint32_t r = from.router[i];
+        for (uint32_t k = 0; src[r] != 0 && k < to.n; k++) {
+            uint32_t s = to.router[k];
+            if (r != s && dst[s] != 0 &&
+                !add_pair(j, r, s, (double)(src[r] * dst[s])))
+                taut_lost_add(lost, r, s, src[r] * dst[s]);
         }
-    spread_all(j);
+    }
+}
+
+/* The same where routes are alike, and there are some. */
+static void add_sums(struct job *j, uint32_t a, uint32_t b, const uint64_t *src,
+                     const uint64_t *dst)
+{
+    struct list from = members(j->d, a), to = members(j->d, b);
+    double out = 0, in = 0;
+
+    for (uint32_t i = 0; i < from.n; i++)
+        out += (double)src[from.router[i]];
+    for (uint32_t k = 0; k < to.n; k++)
+        in += (double)dst[to.router[k]];
+    if (out <= 0 || in <= 0)
+        return;
+    j->between[(size_t)a * j->d->groups + b] += out * in;
+    for (uint32_t i = 0; i < from.n; i++)
+        *taut_groups_out(&j->groups, from.router[i], b) +=
+            (double)src[from.router[i]] * in;
+    for (uint32_t k = 0; k < to.n; k++)
+        *taut_groups_in(&j->groups, to.router[k], a) +=
+            (double)dst[to.router[k]] * out;
+}
+
+static int add_products(struct job *j, const uint64_t *src, const uint64_t *dst,
+                        struct taut_lost *lost)
+{
+    const struct taut_dragonfly *d = j->d;
+
+    for (uint32_t a = 0; a < d->groups; a++)
+        for (uint32_t b = 0; b < d->groups; b++)
+            if (is_alike(j, a, b) && taut_groups_has_way(&j->groups, a, b))
+                add_sums(j, a, b, src, dst);
+            else
+                add_each(j, members(d, a), members(d, b), src, dst, lost);
+    return spread_all(j);
 }
 
 int taut_dragonfly_loads(const void *self, const struct taut_graph *g,
@@ -288,10 +409,8 @@ int taut_dragonfly_loads(const void *self, const struct taut_graph *g,
     int rc = -1;
 
     if (between != NULL && sum_products(j.d, g, src, dst, between) == 0 &&
-        job_init(&j, between) == 0) {
-        add_products(&j, src, dst, lost);
-        rc = 0;
-    }
+        job_init(&j, between) == 0)
+        rc = add_products(&j, src, dst, lost);
     job_fini(&j);
     free(between);
     return rc;
@@ -315,8 +434,7 @@ int taut_dragonfly_pair_loads(const void *self, const struct taut_graph *g,
         for (size_t i = 0; i < n; i++)
             lost[i] = pair[i].from != pair[i].to &&
                       !add_pair(&j, pair[i].from, pair[i].to, pair[i].amount);
-        spread_all(&j);
-        rc = 0;
+        rc = spread_all(&j);
     }
     job_fini(&j);
     free(between);

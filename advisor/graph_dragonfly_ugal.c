@@ -25,8 +25,14 @@ struct balance {
     const double *demand; /* [groups * groups] bytes */
     double *capacity;     /* bytes/s of the links that are left */
     double *use;          /* seconds that the traffic takes on them */
+    double *turned;       /* the same, [to * groups + from] */
     double *moved;        /* share that goes over other groups */
-    double *ways;         /* how many other groups will do */
+    double *each;         /* bytes over each of the ways of a pair */
+    double *from, *to;    /* [groups] sums of 'each' by row, by column */
+    uint32_t *ways;       /* how many other groups will do */
+    uint32_t *pair;       /* [pairs] cells that have traffic to share out */
+    uint32_t pairs;
+    bool is_open; /* every group has a link to every other */
 };
 
 static size_t cell(const struct balance *b, uint32_t from, uint32_t to)
@@ -44,15 +50,61 @@ static bool is_way(const struct balance *b, uint32_t from, uint32_t over,
 static void measure(struct balance *b, const struct taut_dragonfly *d,
                     const struct taut_graph *g)
 {
-    for (uint32_t p = 0; p < b->groups * b->groups; p++)
+    b->is_open = true;
+    for (uint32_t p = 0; p < b->groups * b->groups; p++) {
         for (uint32_t i = d->pair_first[p]; i < d->pair_first[p + 1]; i++) {
             uint32_t c = taut_graph_link(g, d->pair[i]);
             b->capacity[p] += g->capacity[c] * g->left[c];
         }
+        b->is_open &= b->capacity[p] > 0 || p / b->groups == p % b->groups;
+    }
+}
+
+static uint32_t count_ways(const struct balance *b, uint32_t a, uint32_t z)
+{
+    uint32_t n = 0;
+
+    if (b->is_open)
+        return b->groups - 2;
+    for (uint32_t k = 0; k < b->groups; k++)
+        n += is_way(b, a, k, z);
+    return n;
+}
+
+/* The pairs that have traffic; what has no way round is not listed. */
+static void list_pairs(struct balance *b)
+{
+    for (uint32_t a = 0; a < b->groups; a++)
+        for (uint32_t z = 0; z < b->groups; z++) {
+            uint32_t p = (uint32_t)cell(b, a, z);
+            if (a == z || b->demand[p] == 0)
+                continue;
+            b->ways[p] = count_ways(b, a, z);
+            if (b->ways[p] > 0)
+                b->pair[b->pairs++] = p;
+        }
+}
+
+/* ---- one round ---- */
+
+static void add_ways(struct balance *b, uint32_t a, uint32_t z, double each)
+{
+    for (uint32_t k = 0; k < b->groups; k++)
+        if (is_way(b, a, k, z)) {
+            b->use[cell(b, a, k)] += each;
+            b->use[cell(b, k, z)] += each;
+        }
+}
+
+/* The same for all pairs where every group will do: of what a row sends
+ * round, everything goes over k but what is for k. */
+static void add_all_ways(struct balance *b)
+{
     for (uint32_t a = 0; a < b->groups; a++)
         for (uint32_t z = 0; z < b->groups; z++)
-            for (uint32_t k = 0; a != z && k < b->groups; k++)
-                b->ways[cell(b, a, z)] += is_way(b, a, k, z);
+            if (a != z)
+                b->use[cell(b, a, z)] +=
+                    b->from[a] + b->to[z] - 2 * b->each[cell(b, a, z)];
 }
 
 /* Seconds on each pair's links with the present shares. */
@@ -60,54 +112,110 @@ static void fill(struct balance *b)
 {
     size_t n = (size_t)b->groups * b->groups;
 
-    memset(b->use, 0, n * sizeof(*b->use));
+    memset(b->from, 0, b->groups * sizeof(*b->from));
+    memset(b->to, 0, b->groups * sizeof(*b->to));
+    memcpy(b->use, b->demand, n * sizeof(*b->use));
+    for (uint32_t a = 0; a < b->groups; a++)
+        b->use[cell(b, a, a)] = 0;
+    for (uint32_t i = 0; i < b->pairs; i++) {
+        uint32_t p = b->pair[i], a = p / b->groups, z = p % b->groups;
+        double moved = b->moved[p] * b->demand[p];
+        b->use[p] -= moved;
+        b->each[p] = moved / b->ways[p];
+        b->from[a] += b->each[p];
+        b->to[z] += b->each[p];
+        if (b->each[p] > 0 && !b->is_open)
+            add_ways(b, a, z, b->each[p]);
+    }
+    if (b->is_open)
+        add_all_ways(b);
     for (uint32_t a = 0; a < b->groups; a++)
         for (uint32_t z = 0; z < b->groups; z++) {
             size_t p = cell(b, a, z);
-            if (a == z || b->demand[p] == 0)
-                continue;
-            b->use[p] += (1 - b->moved[p]) * b->demand[p];
-            double each =
-                b->ways[p] > 0 ? b->moved[p] * b->demand[p] / b->ways[p] : 0;
-            for (uint32_t k = 0; each > 0 && k < b->groups; k++)
-                if (is_way(b, a, k, z)) {
-                    b->use[cell(b, a, k)] += each;
-                    b->use[cell(b, k, z)] += each;
-                }
+            if (b->capacity[p] > 0)
+                b->use[p] /= b->capacity[p];
+            b->turned[cell(b, z, a)] = b->use[p];
         }
-    for (size_t p = 0; p < n; p++)
-        if (b->capacity[p] > 0)
-            b->use[p] /= b->capacity[p];
+}
+
+/* Sum of the larger of two numbers, n times; in four parts that do not wait
+ * for each other. */
+static double sum_of_larger(const double *x, const double *y, uint32_t n)
+{
+    double sum[4] = {0, 0, 0, 0};
+    uint32_t i = 0;
+
+    for (; i + 4 <= n; i += 4)
+        for (uint32_t k = 0; k < 4; k++)
+            sum[k] += x[i + k] > y[i + k] ? x[i + k] : y[i + k];
+    for (; i < n; i++)
+        sum[0] += x[i] > y[i] ? x[i] : y[i];
+    return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
 /* Mean use of the ways from a to z over other groups. */
 static double use_around(const struct balance *b, uint32_t a, uint32_t z)
 {
+    const double *first = &b->use[cell(b, a, 0)];
+    const double *second = &b->turned[cell(b, z, 0)];
     double sum = 0;
 
+    if (b->is_open) /* but for the two where k is a or z */
+        return (sum_of_larger(first, second, b->groups) - 2 * first[z]) /
+               b->ways[cell(b, a, z)];
     for (uint32_t k = 0; k < b->groups; k++)
-        if (is_way(b, a, k, z)) {
-            double first = b->use[cell(b, a, k)];
-            double second = b->use[cell(b, k, z)];
-            sum += first > second ? first : second;
-        }
+        if (is_way(b, a, k, z))
+            sum += first[k] > second[k] ? first[k] : second[k];
     return sum / b->ways[cell(b, a, z)];
 }
 
-static void move(struct balance *b, double step)
+/* Returns whether anything goes round now. */
+static bool move(struct balance *b, double step)
 {
-    for (uint32_t a = 0; a < b->groups; a++)
-        for (uint32_t z = 0; z < b->groups; z++) {
-            size_t p = cell(b, a, z);
-            if (a == z || b->demand[p] == 0 || b->ways[p] == 0)
-                continue;
-            if (b->capacity[p] == 0)
-                b->moved[p] = 1;
-            else if (b->use[p] > 2 * use_around(b, a, z))
-                b->moved[p] = b->moved[p] + step > 1 ? 1 : b->moved[p] + step;
-            else
-                b->moved[p] = b->moved[p] < step ? 0 : b->moved[p] - step;
-        }
+    bool any = false;
+
+    for (uint32_t i = 0; i < b->pairs; i++) {
+        uint32_t p = b->pair[i], a = p / b->groups, z = p % b->groups;
+        if (b->capacity[p] == 0)
+            b->moved[p] = 1;
+        else if (b->use[p] > 2 * use_around(b, a, z))
+            b->moved[p] = b->moved[p] + step > 1 ? 1 : b->moved[p] + step;
+        else
+            b->moved[p] = b->moved[p] < step ? 0 : b->moved[p] - step;
+        any |= b->moved[p] > 0;
+    }
+    return any;
+}
+
+static int balance_init(struct balance *b)
+{
+    size_t n = (size_t)b->groups * b->groups;
+
+    b->capacity = calloc(n, sizeof(*b->capacity));
+    b->use = calloc(n, sizeof(*b->use));
+    b->turned = calloc(n, sizeof(*b->turned));
+    b->each = calloc(n, sizeof(*b->each));
+    b->from = calloc(b->groups, sizeof(*b->from));
+    b->to = calloc(b->groups, sizeof(*b->to));
+    b->ways = calloc(n, sizeof(*b->ways));
+    b->pair = calloc(n, sizeof(*b->pair));
+    if (b->capacity && b->use && b->turned && b->each && b->from && b->to &&
+        b->ways && b->pair)
+        return 0;
+    errno = ENOMEM;
+    return -1;
+}
+
+static void balance_fini(struct balance *b)
+{
+    free(b->capacity);
+    free(b->use);
+    free(b->turned);
+    free(b->each);
+    free(b->from);
+    free(b->to);
+    free(b->ways);
+    free(b->pair);
 }
 
 int taut_dragonfly_balance(const struct taut_dragonfly *d,
@@ -117,25 +225,18 @@ int taut_dragonfly_balance(const struct taut_dragonfly *d,
     size_t n = (size_t)d->groups * d->groups;
     struct balance b = {.groups = d->groups, .demand = demand, .moved = moved};
     double step = FIRST_STEP;
-    int rc = -1;
+    int rc = balance_init(&b);
 
     memset(moved, 0, n * sizeof(*moved));
-    b.capacity = calloc(n, sizeof(*b.capacity));
-    b.use = calloc(n, sizeof(*b.use));
-    b.ways = calloc(n, sizeof(*b.ways));
-    if (b.capacity == NULL || b.use == NULL || b.ways == NULL) {
-        errno = ENOMEM;
-        goto out;
+    if (rc == 0) {
+        measure(&b, d, g);
+        list_pairs(&b);
     }
-    measure(&b, d, g);
-    for (int i = 0; i < ROUNDS; i++, step *= STEP_SHRINKS) {
+    for (int i = 0; b.pairs > 0 && i < ROUNDS; i++, step *= STEP_SHRINKS) {
         fill(&b);
-        move(&b, step);
+        if (!move(&b, step))
+            break; /* and so it will stay */
     }
-    rc = 0;
-out:
-    free(b.capacity);
-    free(b.use);
-    free(b.ways);
+    balance_fini(&b);
     return rc;
 }

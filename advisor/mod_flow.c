@@ -258,6 +258,42 @@ static int flow_time(lua_State *L)
     return 1;
 }
 
+/* f:fair(nodes, pattern) → seconds until the last message has arrived, and
+ * on average; nil, err where there are too many messages */
+static int flow_fair(lua_State *L)
+{
+    struct taut_traffic *w = check_flow(L);
+    const struct taut_traffic_pattern *p = check_pattern(L, 3);
+    struct taut_traffic_fair out;
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    luaL_argcheck(L, lua_rawlen(L, 2) == p->ranks, 2, "not as many as ranks");
+    const uint32_t *node = read_nodes(L, 2, w->g, p->ranks);
+    if (taut_traffic_fair(w, p, node, &out) < 0)
+        return errno == EOVERFLOW
+                   ? taut_fail(L, "more messages than fair rates are found for")
+                   : taut_fail_errno(L, "cannot find fair rates");
+    lua_pushnumber(L, out.time_s);
+    lua_pushnumber(L, out.mean_s);
+    return 2;
+}
+
+/* f:hops(nodes) → the most links between two of them */
+static int flow_hops(lua_State *L)
+{
+    struct taut_traffic *w = check_flow(L);
+    uint32_t most;
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_Unsigned n = lua_rawlen(L, 2);
+    luaL_argcheck(L, n <= TAUT_TRAFFIC_MAX_RANKS, 2, "too many nodes");
+    const uint32_t *node = read_nodes(L, 2, w->g, (uint32_t)n);
+    if (taut_traffic_hops(w, node, (uint32_t)n, &most) < 0)
+        return taut_fail_errno(L, "cannot count hops");
+    lua_pushinteger(L, most);
+    return 1;
+}
+
 /* f:load() → { [component] = bytes } of the last f:time, without zeros */
 static int flow_load(lua_State *L)
 {
@@ -281,10 +317,8 @@ int luaopen_taut_flow(lua_State *L)
         {NULL, NULL},
     };
     static const luaL_Reg methods[] = {
-        {"found", flow_found},
-        {"load", flow_load},
-        {"time", flow_time},
-        {NULL, NULL},
+        {"fair", flow_fair}, {"found", flow_found}, {"hops", flow_hops},
+        {"load", flow_load}, {"time", flow_time},   {NULL, NULL},
     };
     static const luaL_Reg none[] = {{NULL, NULL}};
 

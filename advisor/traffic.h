@@ -9,6 +9,9 @@
 #define TAUT_TRAFFIC_MAX_RANKS (UINT32_C(1) << 20)
 #define TAUT_TRAFFIC_MAX_PAIRS (UINT32_C(1) << 22) /* of one step */
 #define TAUT_TRAFFIC_MAX_STEPS 4096
+#define TAUT_TRAFFIC_MAX_CROSSINGS ((size_t)1 << 22) /* of fair rates */
+#define TAUT_TRAFFIC_HOPS (UINT32_C(1) << 16) /* pairs whose hops are counted  \
+                                               */
 
 /* What happens at once: each rank sends to all others, or ranks to others in
  * pairs.  All is sent before the next step begins. */
@@ -69,7 +72,6 @@ struct taut_traffic_time {
     double time_s;    /* all steps; infinite where something has no way */
     double ideal_s;   /* the same where only healthy tx and rx limit */
     uint32_t slowest; /* component that takes the most of it; NONE: none */
-    uint32_t hops_max;
     double bytes;     /* between nodes */
     double hops_mean; /* links that a byte crosses */
 };
@@ -84,5 +86,26 @@ double taut_traffic_share(const struct taut_traffic *w, uint32_t c);
 int taut_traffic_time(struct taut_traffic *w,
                       const struct taut_traffic_pattern *p,
                       const uint32_t *node, struct taut_traffic_time *out);
+
+/* The most links between two of the nodes, of all pairs of their routers or,
+ * where these are more than TAUT_TRAFFIC_HOPS, of that many, evenly chosen.
+ * Pairs without a route do not count.
+ * Returns 0, or -1 with errno ENOMEM. */
+int taut_traffic_hops(struct taut_traffic *w, const uint32_t *node,
+                      uint32_t ranks, uint32_t *most);
+
+struct taut_traffic_fair {
+    double time_s; /* until the last message has arrived, in all steps */
+    double mean_s; /* until a message has, on average */
+};
+
+/* The same with rates that are max-min fair to all messages of a step, and
+ * that stay as they are until its end.  Where routing adapts to the traffic,
+ * routes are those of a quiet network.
+ * Returns 0, or -1 with errno ENOMEM, or EOVERFLOW: messages cross more than
+ * TAUT_TRAFFIC_MAX_CROSSINGS components in all. */
+int taut_traffic_fair(struct taut_traffic *w,
+                      const struct taut_traffic_pattern *p,
+                      const uint32_t *node, struct taut_traffic_fair *out);
 
 #endif

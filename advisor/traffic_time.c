@@ -108,3 +108,55 @@ int taut_traffic_time(struct taut_traffic *w,
     out->hops_mean = out->bytes > 0 ? crossed / out->bytes : 0;
     return 0;
 }
+
+/* ---- hops ---- */
+
+static int compare_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Routers of the nodes' first rails, each once.  Returns how many. */
+static uint32_t list_routers(const struct taut_graph *g, const uint32_t *node,
+                             uint32_t ranks, uint32_t *router)
+{
+    uint32_t n = 0, m = 0;
+
+    for (uint32_t i = 0; i < ranks; i++)
+        if (g->at[node[i]] != NONE)
+            router[n++] = g->at[node[i]];
+    qsort(router, n, sizeof(*router), compare_u32);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || router[i] != router[i - 1])
+            router[m++] = router[i];
+    return m;
+}
+
+int taut_traffic_hops(struct taut_traffic *w, const uint32_t *node,
+                      uint32_t ranks, uint32_t *most)
+{
+    uint32_t *router = malloc(((size_t)ranks + 1) * sizeof(*router));
+
+    *most = 0;
+    if (router == NULL)
+        return -1;
+    uint32_t n = list_routers(w->g, node, ranks, router);
+    uint64_t all = (uint64_t)n * n, step = all / TAUT_TRAFFIC_HOPS + 1;
+    int rc = 0;
+    if (step > 1 && n % step == 0) /* else some would be left out for good */
+        step++;
+    for (uint64_t i = 0; rc == 0 && i < all; i += step) {
+        uint32_t hops = taut_graph_hops(w->g, router[i / n], router[i % n],
+                                        NONE, &w->route);
+        if (hops == TAUT_HOPS_NO_MEMORY)
+            rc = -1;
+        else if (hops != UINT32_MAX && hops > *most)
+            *most = hops;
+    }
+    free(router);
+    if (rc < 0)
+        errno = ENOMEM;
+    return rc;
+}

@@ -5,7 +5,8 @@
 -- workstations", J. Parallel Distrib. Comput. 69 (2009).
 local shift = require "taut.pattern.shift"
 
-local all_reduce_ring = { summary = "all-reduce of a large vector, round a ring", takes = {} }
+local all_reduce_ring = { summary = "all-reduce of a large vector, round a ring",
+   takes = { "bytes" } }
 
 --- @param n ranks
 -- @param o { bytes = of the whole vector }

@@ -1,5 +1,5 @@
 --- Everybody sends one message to everybody else (MPI_Alltoall): transposes, FFTs.
-local all_to_all = { summary = "everybody to everybody else", takes = {} }
+local all_to_all = { summary = "everybody to everybody else", takes = { "bytes" } }
 
 --- @param n ranks
 -- @param o { bytes = of one message }

@@ -1,6 +1,6 @@
 --- The first half of the ranks exchanges messages with the second: rank i with i + n/2.
 local bisection = { summary = "the first half of the ranks exchanges with the second",
-   takes = {} }
+   takes = { "bytes" } }
 
 --- @param n ranks; of an odd number the last one stays silent
 -- @param o { bytes = }

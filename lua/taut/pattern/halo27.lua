@@ -6,7 +6,7 @@
 local grid = require "taut.pattern.grid"
 
 local halo27 = { summary = "halo exchange in 3 dimensions with faces, edges and corners, " ..
-   "26 neighbours", takes = { "grid", "periodic", "side" } }
+   "26 neighbours", messages = 26, takes = { "bytes", "grid", "periodic", "side" } }
 
 local function offsets()
    local list = {}

@@ -3,6 +3,7 @@ local halo = require "taut.pattern.halo"
 
 return {
    summary = "halo exchange in 2 dimensions, 4 neighbours",
-   takes = { "grid", "periodic" },
+   messages = 4,
+   takes = { "bytes", "grid", "periodic" },
    steps = halo.steps_of(2),
 }

@@ -3,6 +3,7 @@ local halo = require "taut.pattern.halo"
 
 return {
    summary = "halo exchange in 3 dimensions, 6 neighbours",
-   takes = { "grid", "periodic" },
+   messages = 6,
+   takes = { "bytes", "grid", "periodic" },
    steps = halo.steps_of(3),
 }

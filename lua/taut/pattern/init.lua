@@ -2,7 +2,8 @@
 --
 -- A module has
 --   summary     a few words
---   takes       names of the parameters it knows beside `bytes` and `compute` (params.lua)
+--   takes       names of the parameters it knows beside `compute` (params.lua)
+--   messages    that a rank sends in one step at most, where that is more than one
 --   steps(n, o) → array of steps for ranks 1 … n, and the grid where it has one; or nil and what
 --               was expected
 -- A step happens at once, and ends before the next one begins:
@@ -44,11 +45,10 @@ table.sort(pattern.names)
 function pattern.describe()
    local list = {}
    for i, name in ipairs(pattern.names) do
-      local m, takes = require(registry[name]), {}
-      for _, set in ipairs { params.common, m.takes } do
-         for _, k in ipairs(set) do
-            takes[#takes + 1] = { name = k, words = params.all[k].what }
-         end
+      local m = require(registry[name])
+      local takes = { { name = "compute", words = params.all.compute.what } }
+      for _, k in ipairs(m.takes) do
+         takes[#takes + 1] = { name = k, words = params.all[k].what }
       end
       list[i] = { name = name, summary = m.summary, takes = takes }
    end
@@ -107,30 +107,20 @@ function pattern.read(spec)
    return require("taut.pattern.matrix_file").read(s)
 end
 
-local function check_steps(name, steps)
-   for _, s in ipairs(steps) do
-      if s.src and #s.src > MOST_PAIRS then
-         return nil, ("pattern %s: %d pairs in one step, expected at most %d"):format(name,
-            #s.src, MOST_PAIRS)
-      end
-   end
-   return steps
-end
-
 local function build(name, n, given, data)
    local module = require(registry[name])
    local o, err = params.check(name, module.takes, given)
    if not o then
       return nil, err
    end
-   o.bytes, o.data = o.bytes or BYTES, data
+   if n * (module.messages or 1) > MOST_PAIRS then
+      return nil, ("pattern %s: %d messages in one step, expected at most %d"):format(name,
+         n * module.messages, MOST_PAIRS)
+   end
+   o.bytes, o.data = o.bytes or name ~= "matrix" and BYTES or nil, data
    local steps, grid = module.steps(n, o)
    if not steps then
       return nil, ("pattern %s: %s"):format(name, grid)
-   end
-   steps, err = check_steps(name, steps)
-   if not steps then
-      return nil, err
    end
    return { name = name, ranks = n, bytes = o.bytes, compute = o.compute or 0, grid = grid,
       steps = steps }
@@ -139,7 +129,7 @@ end
 --- Make the pattern of a job.  No file is opened: see pattern.read.
 -- @param spec text "NAME" or "NAME:PARAMETER=VALUE,…", or a table { name =, PARAMETER = … }
 -- @param n ranks, 1 … 2^20
--- @return { name =, ranks = n, bytes = of one message, compute = share of the job's time that is
+-- @return { name =, ranks = n, bytes = of one message (not of a matrix), compute = share of the job's time that is
 --   not communication (on an ideal network), grid = lengths or nil, steps = see above }, or nil and
 --   what was expected
 function pattern.make(spec, n)

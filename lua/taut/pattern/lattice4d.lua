@@ -3,6 +3,7 @@ local halo = require "taut.pattern.halo"
 
 return {
    summary = "halo exchange of a 4-dimensional lattice, 8 neighbours",
-   takes = { "grid", "periodic" },
+   messages = 8,
+   takes = { "bytes", "grid", "periodic" },
    steps = halo.steps_of(4),
 }

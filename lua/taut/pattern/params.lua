@@ -80,20 +80,15 @@ params.all = {
    side = { read = whole(1, 1 << 20), what = "cells along an edge of a rank's block (32)" },
 }
 
---- Common to all patterns.
-params.common = { "bytes", "compute" }
-
 --- Check the parameters of a pattern.
 -- @param name of the pattern
--- @param takes array of names of parameters, beside the common ones
+-- @param takes array of names of parameters, beside `compute`, which all know
 -- @param given map name → text or value
 -- @return map name → value, or nil and what was expected
 function params.check(name, takes, given)
-   local known, names, out = {}, {}, {}
-   for _, list in ipairs { params.common, takes } do
-      for _, k in ipairs(list) do
-         known[k], names[#names + 1] = true, k
-      end
+   local known, names, out = { compute = true }, { "compute" }, {}
+   for _, k in ipairs(takes) do
+      known[k], names[#names + 1] = true, k
    end
    for k, v in pairs(given) do
       if not known[k] then

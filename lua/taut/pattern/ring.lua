@@ -1,7 +1,7 @@
 --- Everybody sends one message to the next rank, the last to the first.
 local shift = require "taut.pattern.shift"
 
-local ring = { summary = "everybody to the next rank", takes = {} }
+local ring = { summary = "everybody to the next rank", takes = { "bytes" } }
 
 --- @param n ranks
 -- @param o { bytes = }

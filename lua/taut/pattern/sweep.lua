@@ -8,7 +8,7 @@
 local grid = require "taut.pattern.grid"
 
 local sweep = { summary = "wavefront sweeps over a 2-dimensional grid, from each corner",
-   takes = { "grid" } }
+   messages = 2, takes = { "bytes", "grid" } }
 
 --- @param n ranks
 -- @param o { bytes =, grid = lengths }

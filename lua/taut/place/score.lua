@@ -31,6 +31,17 @@ local function pattern_of(P)
    return c
 end
 
+-- Where rates are fair to every message: as far as there are not too many.
+local function add_fair(s, f, nodes, P)
+   local last, mean = f:fair(nodes, pattern_of(P))
+   if not last then
+      s.fair_error = mean
+      return
+   end
+   s.fair = { time_s = last, mean_s = mean,
+      ratio = s.ideal_s > 0 and last / s.ideal_s or 1 }
+end
+
 --- How long a pattern takes on some nodes.
 -- @param topo topology
 -- @param nodes array of node numbers in rank order, as many as the pattern has ranks; a node that
@@ -38,11 +49,14 @@ end
 -- @param P pattern (taut.pattern.make); it must not be changed afterwards
 -- @param o table: left = map component → share of its capacity that is left (where that is less
 --   than the topology says), background = map component → bytes/s of other jobs, load = true for
---   the bytes
+--   the bytes, hops = true for the most of them, fair = true for max-min fair rates
 -- @return { time_s, ideal_s, ratio = time_s / ideal_s, job_ratio = the same for the whole job with
 --   its compute share, slowest = component that takes longest or nil, hops_mean = links that a byte
 --   crosses, lost = pairs of ranks without a route (all times are then infinite),
---   load = map component → bytes, where something goes }
+--   load = map component → bytes, where something goes,
+--   hops_max = links between the two nodes farthest apart,
+--   fair = { time_s, ratio, mean_s = until a message has arrived on average } where each message
+--   gets a max-min fair rate that it keeps; or fair_error = why not }
 function score.evaluate(topo, nodes, P, o)
    o = o or {}
    if #nodes ~= P.ranks then
@@ -54,6 +68,10 @@ function score.evaluate(topo, nodes, P, o)
    s.ratio = s.ideal_s > 0 and s.time_s / s.ideal_s or s.lost > 0 and math.huge or 1
    s.job_ratio = P.compute + (1 - P.compute) * s.ratio
    s.load = o.load and f:load() or nil
+   s.hops_max = o.hops and f:hops(nodes) or nil
+   if o.fair then
+      add_fair(s, f, nodes, P)
+   end
    return s
 end
 
