@@ -5,6 +5,8 @@ package.path = src .. "/tests/bench/lib/?.lua;" .. package.path
 
 local easy = require "replay.easy"
 local lu = require "luaunit"
+local measure = require "replay.measure"
+local sim = require "sim"
 local swf = require "replay.swf"
 local workload = require "replay.workload"
 
@@ -279,7 +281,6 @@ function tests.test_shares_of_patterns_add_up()
 end
 
 function tests.test_slow_links_come_in_both_directions()
-   local sim = require "sim"
    local topo = sim.torus({ 8, 8, 8 }, 1)
    local left, n = workload.slow_links(topo, 0.05, 3)
    local count = 0
@@ -291,6 +292,109 @@ function tests.test_slow_links_come_in_both_directions()
    lu.assertEquals(count, n)
    lu.assertAlmostEquals(n / (8 * 8 * 8 * 6), 0.05, 0.015)
    lu.assertEquals(workload.slow_links(topo, 0, 3), {})
+end
+
+---------------------------------------------------------------- both together
+
+local function small_window(topo, seed)
+   local trace = { jobs = {}, size = #topo.nodes }
+   for i, j in ipairs(random_jobs(150, #topo.nodes // 2, seed)) do
+      j.submit, j.limit, j.run = j.submit * 400, j.limit * 400, j.run * 400
+      trace.jobs[i] = j
+   end
+   return assert(workload.window(trace, { size = #topo.nodes, from = 0, days = 30, warm = 0,
+      heavy = 0.6, seed = seed }))
+end
+
+local function starts(played)
+   local list = {}
+   for i, j in ipairs(played) do
+      list[i] = { j.start, j.stop }
+   end
+   return list
+end
+
+function tests.test_our_choice_is_never_worse_where_it_is_made_and_moves_no_start()
+   local topo = sim.torus({ 6, 6, 4 }, 1)
+   local left = workload.slow_links(topo, 0.05, 2)
+   local window = small_window(topo, 3)
+   local was = measure.replay(topo, window, "slurm", { left = left })
+   local is = measure.replay(topo, window, "ours", { left = left })
+   lu.assertEquals(starts(is.played), starts(was.played))
+   lu.assertEquals(is.wait, was.wait)
+   lu.assertAlmostEquals(is.utilisation, was.utilisation, 1e-12)
+   lu.assertAlmostEquals(is.work, is.utilisation, 1e-12)
+   local chosen = 0
+   for _, j in ipairs(is.played) do
+      if j.speed then
+         lu.assertTrue(j.speed <= 1)
+         chosen = chosen + (j.speed < 1 and 1 or 0)
+      end
+   end
+   lu.assertTrue(chosen > 10)
+   lu.assertTrue(is.mean < was.mean)
+   lu.assertTrue(is.heavy > 50 and is.heavy == was.heavy)
+end
+
+function tests.test_jobs_that_follow_run_shorter_and_the_work_is_the_same()
+   local topo = sim.torus({ 6, 6, 4 }, 1)
+   local window = small_window(topo, 4)
+   local r = measure.replay(topo, window, "ours", { left = workload.slow_links(topo, 0.05, 2),
+      follow = true })
+   local work = 0
+   for i, j in ipairs(r.played) do
+      local run = j.stop - j.start
+      work = work + j.nodes * j.run
+      lu.assertEquals(j.run, window.jobs[i].run)
+      lu.assertTrue(run <= j.run)
+      if not j.speed then
+         lu.assertEquals(run, j.run)
+      else
+         lu.assertAlmostEquals(run, math.max(1, j.run * j.speed), 0.51)
+      end
+   end
+   lu.assertTrue(r.work > r.utilisation)
+   lu.assertAlmostEquals(r.work * (window.to - window.from) * #topo.nodes, work, work * 0.2)
+end
+
+-- All loads that were put on are taken off again: nothing of an ended job stays behind.
+function tests.test_the_background_of_others_ends_with_them()
+   local comm = require "replay.comm"
+   local topo = sim.torus({ 4, 4, 4 }, 1)
+   local c = comm.new(topo, {})
+   local jobs = {}
+   for i = 1, 6 do
+      local on = {}
+      for k = 1, 8 do
+         on[k] = (i - 1) * 8 + k
+      end
+      jobs[i] = { id = i, nodes = 8, on = on, pattern = workload.pattern(1, i, 1) }
+      c:begin(jobs[i], on)
+   end
+   lu.assertNotNil(next(c.background))
+   for _, j in ipairs(jobs) do
+      lu.assertTrue(c:now(j) >= j.alone - 1e-9)
+   end
+   for _, j in ipairs(jobs) do
+      c:finish(j)
+   end
+   lu.assertEquals(c.background, {})
+end
+
+-- With everybody else gone a job is as it is alone; beside a job on the same links it is not.
+function tests.test_others_on_the_same_links_make_it_longer()
+   local comm = require "replay.comm"
+   local topo = sim.torus({ 8 }, 2) -- nodes 1 and 2 on the first router, …
+   local c = comm.new(topo, {})
+   local a = { id = 1, nodes = 4, on = { 1, 3, 5, 7 }, pattern = "all-to-all:compute=0" }
+   local b = { id = 2, nodes = 4, on = { 2, 4, 6, 8 }, pattern = "all-to-all:compute=0" }
+   c:begin(a, a.on)
+   lu.assertAlmostEquals(c:now(a), a.alone, 1e-9)
+   c:begin(b, b.on)
+   lu.assertAlmostEquals(b.alone, a.alone, 1e-9)
+   lu.assertTrue(c:now(a) > 1.5 * a.alone)
+   c:finish(b)
+   lu.assertAlmostEquals(c:now(a), a.alone, 1e-9)
 end
 
 return tests

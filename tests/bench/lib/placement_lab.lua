@@ -3,7 +3,7 @@
 --   busy                    nodes that others hold, by seed
 --   state COMPONENT <JSON   its verdict, out of `taut explain --json`
 --   link TAUT_LUA LIST      a link between two of these nodes, by seed
---   report TAUT_LUA HALO ALL_TO_ALL <RUNS    the table and the figures; the patterns in Taut's words
+--   report TAUT_LUA HALO ALL_TO_ALL <RUNS   the table and the figures; patterns in Taut's words
 local config = require "taut.config"
 local figure = require "figure"
 local hostlist = require "taut.hostlist"

@@ -9,13 +9,15 @@ local measure = {}
 
 local EVERY = 6 * 3600 -- seconds between looks at what runs
 
--- Node seconds in use during the window.
+-- Node seconds in use during the window, and those of the trace that were done in them: the same
+-- unless jobs run shorter or longer than there.
 local function used(jobs, from, to)
-   local sum = 0
+   local busy, done = 0, 0
    for _, j in ipairs(jobs) do
-      sum = sum + j.nodes * math.max(0, math.min(j.stop, to) - math.max(j.start, from))
+      local inside = j.nodes * math.max(0, math.min(j.stop, to) - math.max(j.start, from))
+      busy, done = busy + inside, done + inside * j.run / (j.stop - j.start)
    end
-   return sum
+   return busy, done
 end
 
 -- How long a job takes: as in the trace where nothing else is asked; otherwise the trace's time is
@@ -32,7 +34,7 @@ local function look(world, scheduler)
       if job.load and job.counted then
          local ratio = world.comm:now(job)
          job.sum, job.looks = (job.sum or 0) + ratio, (job.looks or 0) + 1
-         world.held[#world.held + 1] = ratio / job.alone - 1
+         world.held[#world.held + 1] = ratio - job.alone
       end
    end
 end
@@ -65,21 +67,26 @@ local function summary(world, jobs, window)
          end
       end
    end
+   local busy, done = used(jobs, window.from, window.to)
+   local room = (window.to - window.from) * #world.topo.nodes
    return { jobs = #wait, heavy = #first, mean = stats.mean(all), p95 = stats.quantile(all, 0.95),
       alone = stats.mean(alone), contention = stats.mean(world.held), wait = stats.mean(wait),
-      utilisation = used(jobs, window.from, window.to) /
-         ((window.to - window.from) * #world.topo.nodes), ratios = all }
+      utilisation = busy / room, work = done / room, ratios = all, took = world.took,
+      played = jobs }
 end
 
 --- @param topo topology
 -- @param window as workload.window gives it (its jobs are copied)
 -- @param policy "slurm" or "ours"
 -- @param o table: left (map component → capacity left), follow (runtimes follow the prediction)
--- @return table: jobs, heavy (counted ones), mean and p95 (of the jobs' ratios to an ideal network,
---   while they run), alone (mean without other jobs), contention (mean share by which others make
---   a running job's communication longer), wait (mean, seconds), utilisation (0 … 1)
+-- @return table of the counted jobs: jobs, heavy (how many), ratios (of each heavy one's
+--   communication to an ideal network, mean while it runs), mean and p95 of them, alone (mean
+--   without other jobs), contention (what others add to a running job's ratio, mean of all looks),
+--   wait (mean, seconds); of the window: utilisation (busy, 0 … 1), work (the trace's node hours
+--   done, of all that the machine has, 0 … 1); took (seconds of each choice, where there was one),
+--   played (the jobs, as they ran)
 function measure.replay(topo, window, policy, o)
-   local world = { topo = topo, left = o.left, follow = o.follow, held = {},
+   local world = { topo = topo, left = o.left, follow = o.follow, held = {}, took = {},
       comm = comm.new(topo, o.left) }
    local jobs = {}
    for i, j in ipairs(window.jobs) do
