@@ -274,3 +274,20 @@ double taut_boxes_bad(const struct taut_boxes *b, const uint32_t *at,
     }
     return bad > 1e-9 ? bad : 0; /* what rounding left */
 }
+
+int taut_boxes_count(const struct taut_boxes *b, struct taut_box *box)
+{
+    box->volume = 1;
+    for (uint32_t d = 0; d < b->dims; d++) {
+        uint32_t e = box->extent[d];
+        if (e < 1 || e > b->length[d] || box->at[d] >= b->length[d] ||
+            box->at[d] + e > b->span[d]) {
+            errno = EINVAL;
+            return -1;
+        }
+        box->volume *= e;
+    }
+    box->free = taut_boxes_sum(b, b->free_sum, box->at, box->extent);
+    box->total = taut_boxes_sum(b, b->total_sum, box->at, box->extent);
+    return 0;
+}

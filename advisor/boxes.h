@@ -70,6 +70,10 @@ int taut_boxes_search(const struct taut_boxes *b,
                       const struct taut_boxes_request *r, struct taut_box **out,
                       size_t *n);
 
+/* Fill in volume, free and total of the box at 'at' with 'extent'.
+ * Returns 0, or -1 with errno EINVAL for one that is not of the machine. */
+int taut_boxes_count(const struct taut_boxes *b, struct taut_box *box);
+
 /* Which of the free nodes in a box to take: whole routers far from the rest
  * are left out first.
  *   count   at most as many as the box holds

@@ -17,9 +17,12 @@
  * the routers inside stand for them, though some lead out. */
 #define BAD_BUDGET 50000
 
-#define LANES                                                                  \
-    8 /* numbers of a row looked at together, so that the compiler             \
-       * uses vectors without being told to */
+/* Numbers of a row looked at together, so that the compiler uses vectors
+ * without being told to. */
+#define LANES 8
+
+/* A side is at most so many times that of a cube of the largest volume. */
+#define LONGEST 2.0
 
 struct rows {
     const struct taut_boxes *b;
@@ -375,6 +378,21 @@ static uint32_t most_per_router(const struct taut_boxes *b)
     return most;
 }
 
+/* How long sides may be after a shape was found that sets the limit: its own
+ * are not too long. */
+static double longest_side(const struct rows *s, uint32_t last)
+{
+    double own = last;
+    uint32_t dims = 0;
+
+    for (uint32_t d = 0; d < s->last; d++)
+        own = s->extent[d] > own ? s->extent[d] : own;
+    for (uint32_t d = 0; d < s->b->dims; d++)
+        dims += s->b->length[d] > 1;
+    double side = LONGEST * pow(s->limit, 1.0 / (dims > 0 ? dims : 1)) + 1;
+    return side > own ? side : own;
+}
+
 /* Look at the shapes with these outer extents; the limit may fall. */
 static uint32_t try_shape(struct rows *s, uint32_t most, uint32_t *extents)
 {
@@ -389,7 +407,7 @@ static uint32_t try_shape(struct rows *s, uint32_t most, uint32_t *extents)
     limit = limit > volume + 1 ? limit : volume + 1;
     if (e > 0 && limit < s->limit) {
         s->limit = limit;
-        s->longest = LONGEST * pow(limit, 1.0 / s->b->dims) + 1;
+        s->longest = longest_side(s, e);
     }
     return e;
 }
@@ -412,63 +430,45 @@ static void try_cubes(struct rows *s, uint32_t most, uint32_t *extents)
     }
 }
 
-static void find_limit(struct rows *s, uint32_t most, uint32_t *extents,
-                       uint32_t *least)
+/* All shapes with these outer extents that hold enough. */
+static int find_in(struct rows *s, uint32_t most, uint32_t *extents)
 {
-    size_t i = 0;
+    uint32_t from = try_shape(s, most, extents);
 
-    try_cubes(s, most, extents);
-    first_shape(s);
-    do
-        least[i++] = try_shape(s, most, extents);
-    while (next_shape(s));
-}
-
-static int find_all(struct rows *s, uint32_t most, uint32_t *extents,
-                    const uint32_t *least)
-{
-    size_t k = 0;
-
-    first_shape(s);
-    do {
-        uint32_t from = least[k++];
-        if (from == 0 || (double)s->outer * from > s->limit)
-            continue;
-        uint32_t n = list_extents(s, most, extents);
-        fill_rows(s);
-        for (uint32_t i = 0; i < n; i++)
-            if (extents[i] >= from && look_at_shape(s, extents[i]) < 0)
-                return -1;
-    } while (next_shape(s));
+    if (from == 0)
+        return 0;
+    uint32_t n = list_extents(s, most, extents);
+    for (uint32_t i = 0; i < n; i++)
+        if (extents[i] >= from && look_at_shape(s, extents[i]) < 0)
+            return -1;
     return 0;
 }
 
-/* How many shapes there are but for the last extent. */
-static size_t count_outer(const struct taut_boxes *b)
+/* The limit may have fallen after a shape was found. */
+static void drop_large(struct rows *s)
 {
-    size_t n = 1;
+    size_t n = 0;
 
-    for (uint32_t d = 0; d + 1 < b->dims; d++) {
-        size_t k = 0;
-        for (uint32_t e = 0; (e = taut_boxes_next_extent(b, d, e)) > 0;)
-            k++;
-        n *= k;
-    }
-    return n;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->found[i].volume <= s->limit)
+            s->found[n++] = s->found[i];
+    s->n = n;
 }
 
 static int find(struct rows *s, uint32_t most)
 {
     uint32_t *extents = calloc(s->b->length[s->last], sizeof(*extents));
-    uint32_t *least = calloc(count_outer(s->b), sizeof(*least));
-    int rc = -1;
+    int rc = extents != NULL ? 0 : -1;
 
-    if (extents != NULL && least != NULL) {
-        find_limit(s, most, extents, least);
-        rc = find_all(s, most, extents, least);
+    if (rc == 0) {
+        try_cubes(s, most, extents);
+        first_shape(s);
+        do
+            rc = find_in(s, most, extents);
+        while (rc == 0 && next_shape(s));
+        drop_large(s);
     }
     free(extents);
-    free(least);
     return rc;
 }
 

@@ -24,6 +24,7 @@ struct job {
     double *moved;   /* [groups * groups] adaptive: goes over other groups */
     double *between; /* [groups * groups] of routes that are alike */
     struct taut_groups groups;
+    bool *used;  /* [groups] something is in the rows of its routers */
     bool failed; /* out of memory */
     struct taut_route route;
 };
@@ -77,6 +78,8 @@ static int spread_all(struct job *j)
     }
     for (uint32_t r = 0; r < j->g->routers; r++) {
         uint32_t k = d->group[r];
+        if (!j->used[k])
+            continue;
         for (uint32_t i = d->group_first[k]; i < d->group_first[k + 1]; i++) {
             uint32_t s = d->routers[i];
             double amount = *demand_of(j, r, s);
@@ -254,13 +257,31 @@ static double *take_room(const struct job *j)
     return room != NULL ? room : calloc(room_size(j), sizeof(*room));
 }
 
+static void clear_room(const struct job *j)
+{
+    const struct taut_dragonfly *d = j->d;
+    size_t row = d->groups * sizeof(double);
+
+    for (uint32_t r = 0; r < j->g->routers; r++) {
+        uint32_t a = d->group[r];
+        uint32_t n = d->group_first[a + 1] - d->group_first[a];
+        if (j->used != NULL && !j->used[a])
+            continue;
+        memset(&j->demand[d->dist_first[r]], 0, n * sizeof(double));
+        if (j->groups.out == NULL)
+            continue;
+        memset(taut_groups_out(&j->groups, r, 0), 0, row);
+        memset(taut_groups_in(&j->groups, r, 0), 0, row);
+    }
+}
+
 /* Keep it for the next, unless it is large or somebody else's is there. */
 static void give_room(const struct job *j)
 {
     size_t n = room_size(j);
 
     if (j->room != NULL && n <= MOST_SPARE / sizeof(*j->room)) {
-        memset(j->room, 0, n * sizeof(*j->room));
+        clear_room(j);
         free(atomic_exchange(&j->d->spare->room, j->room));
     } else {
         free(j->room);
@@ -270,6 +291,7 @@ static void give_room(const struct job *j)
 static void job_fini(struct job *j)
 {
     give_room(j);
+    free(j->used);
     free(j->moved);
     free(j->between);
     taut_groups_fini(&j->groups);
@@ -291,6 +313,26 @@ static int choose(struct job *j, const double *demand)
                : 0;
 }
 
+/* Groups that traffic begins or ends in; all of them where some may go over
+ * others. */
+static void mark_used(struct job *j, const double *demand)
+{
+    const struct taut_dragonfly *d = j->d;
+    bool around = false;
+
+    for (uint32_t a = 0; a < d->groups; a++)
+        for (uint32_t b = 0; b < d->groups; b++) {
+            size_t p = (size_t)a * d->groups + b;
+            if (demand[p] <= 0)
+                continue;
+            j->used[a] = j->used[b] = true;
+            around |= j->moved[p] > 0 ||
+                      (a != b && (!is_alike(j, a, b) || !j->groups.is_open[p]));
+        }
+    for (uint32_t a = 0; around && a < d->groups; a++)
+        j->used[a] = true;
+}
+
 /* 'demand': what each group sends to each other one. */
 static int job_init(struct job *j, const double *demand)
 {
@@ -301,12 +343,17 @@ static int job_init(struct job *j, const double *demand)
     j->demand = j->room;
     j->moved = calloc(pairs, sizeof(*j->moved));
     j->between = calloc(pairs, sizeof(*j->between));
+    j->used = calloc(d->groups, sizeof(*j->used));
     if (j->room == NULL || j->moved == NULL || j->between == NULL ||
+        j->used == NULL ||
         taut_groups_init(&j->groups, d, j->g, j->room + demand_cells(j)) < 0) {
         errno = ENOMEM;
         return -1;
     }
-    return choose(j, demand);
+    if (choose(j, demand) < 0)
+        return -1;
+    mark_used(j, demand);
+    return 0;
 }
 
 static double *new_between(const struct taut_dragonfly *d)

@@ -19,6 +19,7 @@
 #define ROUNDS 60
 #define FIRST_STEP 0.25
 #define STEP_SHRINKS 0.9
+#define EQUAL 1e-9 /* share by which rounding may make equals differ */
 
 struct balance {
     uint32_t groups;
@@ -29,6 +30,7 @@ struct balance {
     double *moved;        /* share that goes over other groups */
     double *each;         /* bytes over each of the ways of a pair */
     double *from, *to;    /* [groups] sums of 'each' by row, by column */
+    double *row, *column; /* [groups] sums of 'use' */
     uint32_t *ways;       /* how many other groups will do */
     uint32_t *pair;       /* [pairs] cells that have traffic to share out */
     uint32_t pairs;
@@ -114,6 +116,8 @@ static void fill(struct balance *b)
 
     memset(b->from, 0, b->groups * sizeof(*b->from));
     memset(b->to, 0, b->groups * sizeof(*b->to));
+    memset(b->row, 0, b->groups * sizeof(*b->row));
+    memset(b->column, 0, b->groups * sizeof(*b->column));
     memcpy(b->use, b->demand, n * sizeof(*b->use));
     for (uint32_t a = 0; a < b->groups; a++)
         b->use[cell(b, a, a)] = 0;
@@ -135,6 +139,8 @@ static void fill(struct balance *b)
             if (b->capacity[p] > 0)
                 b->use[p] /= b->capacity[p];
             b->turned[cell(b, z, a)] = b->use[p];
+            b->row[a] += b->use[p];
+            b->column[z] += b->use[p];
         }
 }
 
@@ -169,6 +175,22 @@ static double use_around(const struct balance *b, uint32_t a, uint32_t z)
     return sum / b->ways[cell(b, a, z)];
 }
 
+/* Are the links from a to z used more than twice as much as the ways round
+ * are on average?  The sum of the larger ones is not below the larger sum and
+ * not above both, which often is all that has to be known. */
+static bool is_crowded(const struct balance *b, uint32_t a, uint32_t z)
+{
+    double use = b->use[cell(b, a, z)], n = b->ways[cell(b, a, z)];
+    double x = b->row[a] - use, y = b->column[z] - use;
+    double least = x > y ? x : y;
+
+    if (b->is_open && use * n < 2 * least * (1 - EQUAL))
+        return false;
+    if (b->is_open && use * n > 2 * (x + y) * (1 + 2 * EQUAL))
+        return true;
+    return use > 2 * use_around(b, a, z) * (1 + EQUAL);
+}
+
 /* Returns whether anything goes round now. */
 static bool move(struct balance *b, double step)
 {
@@ -178,7 +200,7 @@ static bool move(struct balance *b, double step)
         uint32_t p = b->pair[i], a = p / b->groups, z = p % b->groups;
         if (b->capacity[p] == 0)
             b->moved[p] = 1;
-        else if (b->use[p] > 2 * use_around(b, a, z))
+        else if (is_crowded(b, a, z))
             b->moved[p] = b->moved[p] + step > 1 ? 1 : b->moved[p] + step;
         else
             b->moved[p] = b->moved[p] < step ? 0 : b->moved[p] - step;
@@ -197,10 +219,12 @@ static int balance_init(struct balance *b)
     b->each = calloc(n, sizeof(*b->each));
     b->from = calloc(b->groups, sizeof(*b->from));
     b->to = calloc(b->groups, sizeof(*b->to));
+    b->row = calloc(b->groups, sizeof(*b->row));
+    b->column = calloc(b->groups, sizeof(*b->column));
     b->ways = calloc(n, sizeof(*b->ways));
     b->pair = calloc(n, sizeof(*b->pair));
     if (b->capacity && b->use && b->turned && b->each && b->from && b->to &&
-        b->ways && b->pair)
+        b->row && b->column && b->ways && b->pair)
         return 0;
     errno = ENOMEM;
     return -1;
@@ -214,6 +238,8 @@ static void balance_fini(struct balance *b)
     free(b->each);
     free(b->from);
     free(b->to);
+    free(b->row);
+    free(b->column);
     free(b->ways);
     free(b->pair);
 }

@@ -103,6 +103,16 @@ struct taut_part {
     const struct taut_route *t; /* NULL: none of these pairs has a route */
 };
 
+/* Who sends to one destination. */
+struct taut_gather {
+    uint32_t n;
+    uint32_t *router; /* [n] each once, none the destination's */
+    uint64_t *weight; /* [n] */
+    bool *lost;       /* [n] gets true where there is no route */
+    double *at;       /* [routers] scratch, all 0 between calls */
+    uint32_t *next;   /* [routers] scratch */
+};
+
 typedef void (*taut_part_f)(void *arg, const struct taut_part *part);
 
 /* All functions but route and destroy may be NULL.  All but update are
@@ -151,6 +161,13 @@ struct taut_engine {
     int (*loads)(const void *self, const struct taut_graph *g,
                  const uint64_t *src, const uint64_t *dst, double *load,
                  struct taut_lost *lost);
+
+    /* load[l] += weight * amount * share for the routes from some routers to
+     * endpoint dst of router s, for engines that know better than to walk
+     * each of them.  Returns 0, or -1 with errno ENOMEM. */
+    int (*gather)(const void *self, const struct taut_graph *g,
+                  const struct taut_gather *from, uint32_t s, uint32_t dst,
+                  double amount, double *load);
 
     /* load[l] += amount * share for n pairs of routers at once, for engines
      * whose choice of routes depends on the traffic there is.  lost[i]: pair

@@ -46,6 +46,79 @@ static int walk_load(const struct taut_graph *g, const struct taut_ends *e,
     return 0;
 }
 
+/* ---- by destination ---- */
+
+static void gather_fini(struct taut_gather *x)
+{
+    free(x->router);
+    free(x->weight);
+    free(x->lost);
+    free(x->at);
+    free(x->next);
+}
+
+static int gather_init(struct taut_gather *x, const struct taut_graph *g)
+{
+    *x = (struct taut_gather){
+        .router = malloc((size_t)g->routers * sizeof(*x->router)),
+        .weight = malloc((size_t)g->routers * sizeof(*x->weight)),
+        .lost = calloc(g->routers, sizeof(*x->lost)),
+        .at = calloc(g->routers, sizeof(*x->at)),
+        .next = calloc(g->routers, sizeof(*x->next))};
+    if (x->router && x->weight && x->lost && x->at && x->next)
+        return 0;
+    gather_fini(x);
+    errno = ENOMEM;
+    return -1;
+}
+
+/* Sources on other routers than the destination's. */
+static void list_sources(struct taut_gather *x, const struct taut_walk_end *src,
+                         uint32_t n_src, uint32_t s)
+{
+    x->n = 0;
+    for (uint32_t i = 0; i < n_src; i++)
+        if (src[i].router != s) {
+            x->router[x->n] = src[i].router;
+            x->weight[x->n++] = src[i].weight;
+        }
+}
+
+static int gather_load(const struct taut_graph *g, const struct taut_ends *e,
+                       uint32_t n_src, uint32_t n_dst, double *load,
+                       struct taut_lost *lost)
+{
+    struct taut_gather x;
+    int rc = gather_init(&x, g);
+
+    for (uint32_t k = 0; rc == 0 && k < n_dst; k++) {
+        const struct taut_walk_end *d = &e->dst[k];
+        list_sources(&x, e->src, n_src, d->router);
+        rc = g->engine->gather(g->self, g, &x, d->router, d->endpoint,
+                               (double)d->weight, load);
+        for (uint32_t i = 0; rc == 0 && i < x.n; i++)
+            if (x.lost[i]) {
+                taut_lost_add(lost, x.router[i], d->router,
+                              x.weight[i] * d->weight);
+                x.lost[i] = false;
+            }
+    }
+    if (x.at != NULL)
+        gather_fini(&x);
+    return rc;
+}
+
+static int ends_load(const struct taut_graph *g, const struct taut_ends *e,
+                     uint32_t n_src, uint32_t n_dst, unsigned threads,
+                     bool walk, double *load, struct taut_lost *lost)
+{
+    if (g->engine->gather != NULL && !walk)
+        return gather_load(g, e, n_src, n_dst, load, lost);
+    return walk_load(g, e, n_src, n_dst, threads, load, lost);
+}
+
+/* ---- both ---- */
+
 static int quick_load(const struct taut_graph *g, const uint64_t *src,
                       const uint64_t *dst, double *load, struct taut_lost *lost)
 {
@@ -74,7 +147,7 @@ static int between_routers(const struct taut_graph *g, const uint64_t *src,
         return -1;
     uint32_t n_src = taut_ends_of_routers(g, src, e.src);
     uint32_t n_dst = taut_ends_of_routers(g, dst, e.dst);
-    int rc = walk_load(g, &e, n_src, n_dst, threads, load, lost);
+    int rc = ends_load(g, &e, n_src, n_dst, threads, walk, load, lost);
     taut_ends_fini(&e);
     return rc;
 }
@@ -91,7 +164,7 @@ int taut_load_routers(const struct taut_graph *g, const uint64_t *w,
 static int rail_by_destination(const struct taut_graph *g,
                                const uint64_t *src_by_router,
                                const uint64_t *dst, uint32_t rail,
-                               unsigned threads, double *load,
+                               unsigned threads, bool walk, double *load,
                                struct taut_lost *lost)
 {
     struct taut_ends e;
@@ -100,7 +173,7 @@ static int rail_by_destination(const struct taut_graph *g,
         return -1;
     uint32_t n_src = taut_ends_of_routers(g, src_by_router, e.src);
     uint32_t n_dst = taut_ends_of_rail(g, dst, rail, e.dst);
-    int rc = walk_load(g, &e, n_src, n_dst, threads, load, lost);
+    int rc = ends_load(g, &e, n_src, n_dst, threads, walk, load, lost);
     taut_ends_fini(&e);
     return rc;
 }
@@ -117,7 +190,8 @@ int taut_load_between(const struct taut_graph *g, const uint64_t *src,
         taut_ends_by_router(g, src, k, from);
         taut_ends_by_router(g, dst, k, to);
         rc = g->engine->by_destination
-                 ? rail_by_destination(g, from, dst, k, threads, load, lost)
+                 ? rail_by_destination(g, from, dst, k, threads, walk, load,
+                                       lost)
                  : between_routers(g, from, to, threads, walk, load, lost);
     }
     free(from);

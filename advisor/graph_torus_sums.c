@@ -165,16 +165,21 @@ static void add_ring(const struct taut_torus *t, struct ring *ring, uint32_t r,
                      uint64_t *sum)
 {
     uint32_t len = t->conf.length[d], st = t->stride[d];
+    bool any = false;
 
     for (uint32_t a = 0; a < len; a++)
-        for (uint32_t b = 0; b < len; b++) {
+        for (uint32_t b = 0; src[r + a * st] != 0 && b < len; b++) {
             bool blocked = false;
             uint64_t amount = src[r + a * st] * dst[r + b * st];
+            if (amount == 0)
+                continue;
             int steps = taut_torus_steps(t, r + a * st, d, b, &blocked);
-            if (steps != 0 && amount != 0)
+            if (steps != 0)
                 ring_add(ring, len, a, steps, amount);
+            any = true;
         }
-    ring_flush(t, ring, r, d, sum);
+    if (any)
+        ring_flush(t, ring, r, d, sum);
 }
 
 /* ---- pairs that the first order does not get through ---- */
@@ -216,14 +221,20 @@ static void each_stopped(const struct taut_torus *t, uint32_t i,
     }
 }
 
+/* A margin of 0: nothing enters the ring there (of random numbers modulo 2^64
+ * with one chance in 2^64 for the contrary). */
 static void each_retried(const struct taut_torus *t, uint32_t routers,
-                         const uint64_t *src, const uint64_t *dst, pair_f fn,
-                         void *arg)
+                         const struct margins *m, pair_f fn, void *arg)
 {
+    const uint64_t *src = m->src;
+    const uint64_t *dst = m->dst + (size_t)(t->conf.dims - 1) * routers;
+
     for (uint32_t i = 0; !t->is_whole && i < t->conf.dims; i++) {
         struct place p = place_of(t, i);
+        const uint64_t *before = m->src + (size_t)i * routers;
         for (uint32_t r = 0; r < routers; r++)
-            for (uint32_t b = 0; b < t->conf.length[p.d]; b++) {
+            for (uint32_t b = 0; before[r] != 0 && b < t->conf.length[p.d];
+                 b++) {
                 bool blocked = false;
                 taut_torus_steps(t, r, p.d, b, &blocked);
                 if (blocked)
@@ -306,7 +317,7 @@ int taut_torus_sums(const void *self, const struct taut_graph *g,
                          m.dst + (size_t)i * g->routers, sum);
     }
     struct adding a = {.t = t, .sum = sum, .lost = lost};
-    each_retried(t, g->routers, src, dst, reroute, &a);
+    each_retried(t, g->routers, &m, reroute, &a);
     margins_fini(&m);
     free(ring);
     return 0;
@@ -412,7 +423,7 @@ int taut_torus_crossing(const void *self, const struct taut_graph *g,
         if (t->order[0][i] == c.d)
             cross_ring(&c, i, m.src + (size_t)i * g->routers,
                        m.dst + (size_t)i * g->routers);
+    each_retried(t, g->routers, &m, correct, &c);
     margins_fini(&m);
-    each_retried(t, g->routers, w, w, correct, &c);
     return 0;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/graph_updown_rows.h"
+#include "advisor/graph_updown_steps.h"
 
 static uint32_t *copy_u32(const uint32_t *a, size_t n)
 {
@@ -40,102 +40,13 @@ static int updown_update(void *self, const struct taut_graph *g,
     return 0;
 }
 
-/* ---- which links lead on ---- */
-
-struct choice {
-    const struct taut_updown *u;
-    const struct taut_graph *g;
-    const uint16_t *row;
-    uint32_t at;
-    bool healthy; /* take all links for healthy */
-};
-
-/* The links out of c->at that go the way the route goes from there, up or
- * down: u->link[first] … [end - 1]. */
-static void candidates(const struct choice *c, uint32_t *first, uint32_t *end)
-{
-    uint32_t begin = c->g->out_first[c->at], ups = c->u->ups[c->at];
-
-    if (c->row[c->at] & TAUT_UPDOWN_DOWN) {
-        *first = begin + ups;
-        *end = c->g->out_first[c->at + 1];
-    } else {
-        *first = begin;
-        *end = begin + ups;
-    }
-}
-
-/* Does candidate i lead one step nearer?  Whether it is healthy is another
- * question. */
-static bool leads_on(const struct choice *c, uint32_t i)
-{
-    uint16_t here = c->row[c->at], there = c->row[c->u->far[i]];
-
-    return (here & TAUT_UPDOWN_DOWN) ? there + 1u == here
-                                     : (there & TAUT_UPDOWN_FAR) + 1u == here;
-}
-
-static bool is_usable(const struct choice *c, uint32_t i)
-{
-    return leads_on(c, i) &&
-           (c->healthy || taut_graph_is_up(c->g, c->u->link[i]));
-}
-
-/* ---- one link for each destination ---- */
-
-/* The n-th (modulo their count) candidate that 'is' holds for. */
-static uint32_t pick(const struct choice *c, uint32_t n,
-                     bool (*is)(const struct choice *, uint32_t))
-{
-    uint32_t first, end, count = 0;
-
-    candidates(c, &first, &end);
-    for (uint32_t i = first; i < end; i++)
-        count += is(c, i);
-    if (count == 0)
-        return TAUT_GRAPH_NONE;
-    n %= count;
-    for (uint32_t i = first; i < end; i++)
-        if (is(c, i) && n-- == 0)
-            return i;
-    return TAUT_GRAPH_NONE;
-}
-
-/* On the way up all upward links of a router count, so that a failure
- * elsewhere does not move the destinations that it does not concern; on the
- * way down those that lead on when they are healthy. */
-static uint32_t next_link(const struct choice *c, uint32_t key)
-{
-    uint32_t n = key / c->u->stride[c->at], ups = c->u->ups[c->at];
-    bool down = c->row[c->at] & TAUT_UPDOWN_DOWN;
-    uint32_t i = TAUT_GRAPH_NONE;
-
-    if (down)
-        i = pick(c, n, leads_on);
-    else if (ups > 0)
-        i = c->g->out_first[c->at] + n % ups;
-    if (i != TAUT_GRAPH_NONE && !is_usable(c, i))
-        i = pick(c, n, is_usable);
-    return i == TAUT_GRAPH_NONE ? i : c->u->link[i];
-}
-
-static uint32_t key_of(const struct taut_updown *u, const struct taut_graph *g,
-                       uint32_t s, uint32_t dst)
-{
-    if (dst == TAUT_GRAPH_NONE && g->on_first[s] < g->on_first[s + 1])
-        dst = g->on[g->on_first[s]];
-    if (dst == TAUT_GRAPH_NONE)
-        return s;
-    return u->key != NULL ? u->key[dst] : dst;
-}
-
-static int walk(struct choice *c, uint32_t s, uint32_t key,
+static int walk(struct taut_updown_choice *c, uint32_t s, uint32_t key,
                 struct taut_route *t)
 {
     if (c->row[c->at] == TAUT_UPDOWN_FAR)
         return -1;
     while (c->at != s) {
-        uint32_t l = next_link(c, key);
+        uint32_t l = taut_updown_next_link(c, key);
         if (l == TAUT_GRAPH_NONE)
             return -1;
         taut_route_add(t, l);
@@ -148,12 +59,12 @@ static int route_one(const void *self, const struct taut_graph *g, uint32_t r,
                      uint32_t s, uint32_t dst, struct taut_route *t)
 {
     const struct taut_updown *u = self;
-    struct choice c = {
+    struct taut_updown_choice c = {
         .u = u, .g = g, .row = taut_updown_row_take(u, g, s), .at = r};
 
     if (c.row == NULL)
         return TAUT_ROUTE_NO_MEMORY;
-    int status = walk(&c, s, key_of(u, g, s, dst), t);
+    int status = walk(&c, s, taut_updown_key_of(u, g, s, dst), t);
     taut_updown_row_give(u, c.row);
     return status;
 }
@@ -191,14 +102,15 @@ static void front_add(struct front *f, uint32_t r, double share)
 
 /* Split what is at router r over its links: they become entries of the
  * stage, 'next' gets their far ends. */
-static void split(const struct choice *c, double share, struct front *next,
-                  uint32_t *link, double *weight, uint32_t *n)
+static void split(const struct taut_updown_choice *c, double share,
+                  struct front *next, uint32_t *link, double *weight,
+                  uint32_t *n)
 {
     uint32_t first, end, old = *n;
 
-    candidates(c, &first, &end);
+    taut_updown_candidates(c, &first, &end);
     for (uint32_t i = first; i < end; i++)
-        if (is_usable(c, i))
+        if (taut_updown_is_usable(c, i))
             link[(*n)++] = c->u->link[i];
     for (uint32_t i = old; i < *n; i++) {
         weight[i] = share / (*n - old);
@@ -215,8 +127,8 @@ static uint32_t front_links(const struct taut_graph *g, const struct front *f)
     return n;
 }
 
-static int stage(struct choice *c, struct front *now, struct front *next,
-                 struct taut_route *t)
+static int stage(struct taut_updown_choice *c, struct front *now,
+                 struct front *next, struct taut_route *t)
 {
     uint32_t most = front_links(c->g, now), n = 0;
     uint32_t *link = malloc((most + 1) * sizeof(*link));
@@ -237,7 +149,8 @@ static int stage(struct choice *c, struct front *now, struct front *next,
 }
 
 /* Stage by stage from c->at, 'hops' of them. */
-static int spread(struct choice *c, uint32_t hops, struct taut_route *t)
+static int spread(struct taut_updown_choice *c, uint32_t hops,
+                  struct taut_route *t)
 {
     struct front f[2] = {{0}, {0}};
     int status = TAUT_ROUTE_NO_MEMORY;
@@ -259,7 +172,7 @@ static int route_shared(const void *self, const struct taut_graph *g,
                         struct taut_route *t)
 {
     const struct taut_updown *u = self;
-    struct choice c = {
+    struct taut_updown_choice c = {
         .u = u, .g = g, .row = taut_updown_row_take(u, g, s), .at = r};
     int status = -1;
 
@@ -295,7 +208,8 @@ static int updown_blame(const void *self, const struct taut_graph *g,
 {
     const struct taut_updown *u = self;
     uint16_t *row = taut_updown_new_row(u, g, s, true);
-    struct choice c = {.u = u, .g = g, .row = row, .at = r, .healthy = true};
+    struct taut_updown_choice c = {
+        .u = u, .g = g, .row = row, .at = r, .healthy = true};
     uint32_t failed = 0;
 
     if (row == NULL || row[r] == TAUT_UPDOWN_FAR) {
@@ -303,8 +217,10 @@ static int updown_blame(const void *self, const struct taut_graph *g,
         return -1;
     }
     while (c.at != s) {
-        uint32_t l = u->stride != NULL ? next_link(&c, key_of(u, g, s, dst))
-                                       : u->link[pick(&c, 0, is_usable)];
+        uint32_t l =
+            u->stride != NULL
+                ? taut_updown_next_link(&c, taut_updown_key_of(u, g, s, dst))
+                : taut_updown_first_usable(&c);
         if (!taut_graph_is_up(g, l)) {
             taut_route_add(t, l);
             failed++;
@@ -322,6 +238,7 @@ static const struct taut_engine engine_one = {
     .route = route_one,
     .hops = updown_hops,
     .blame = updown_blame,
+    .gather = taut_updown_gather,
     .update = updown_update,
     .destroy = updown_destroy,
 };
@@ -332,6 +249,7 @@ static const struct taut_engine engine_shared = {
     .route = route_shared,
     .hops = updown_hops,
     .blame = updown_blame,
+    .gather = taut_updown_gather,
     .update = updown_update,
     .destroy = updown_destroy,
 };

@@ -6,6 +6,7 @@
  * } b:bad { router, dim, weight, … }  dim from 1; cables to the next router
  *   b:search(count, room, whole) → array of boxes
  *   b:choose(box, count [, rank]) → array of nodes, in the order of rank[n]
+ *   b:count({ at }, { extent }) → free nodes and nodes of one box
  *   b:dense(least, density) → nodes
  *
  * A box: { at = {…}, extent = {…}, volume =, free =, total =, bad = }. */
@@ -256,6 +257,35 @@ static int boxes_choose(lua_State *L)
     return 1;
 }
 
+/* A number per dimension. */
+static void read_array(lua_State *L, int arg, const struct lua_boxes *h,
+                       uint32_t *out)
+{
+    luaL_checktype(L, arg, LUA_TTABLE);
+    for (uint32_t d = 0; d < h->dims; d++) {
+        lua_rawgeti(L, arg, (lua_Integer)d + 1);
+        lua_Integer v = luaL_checkinteger(L, -1);
+        luaL_argcheck(L, v >= 0 && v <= 4096, arg, "coordinate of a box");
+        out[d] = (uint32_t)v;
+        lua_pop(L, 1);
+    }
+}
+
+/* b:count({ at }, { extent }) → free nodes, nodes */
+static int boxes_count(lua_State *L)
+{
+    struct lua_boxes *h = check_boxes(L);
+    struct taut_box box = {.volume = 0};
+
+    read_array(L, 2, h, box.at);
+    read_array(L, 3, h, box.extent);
+    if (taut_boxes_count(h->boxes, &box) < 0)
+        return luaL_error(L, "no box of this machine");
+    lua_pushinteger(L, box.free);
+    lua_pushinteger(L, box.total);
+    return 2;
+}
+
 /* b:dense(least, density) → free nodes in dense boxes */
 static int boxes_dense(lua_State *L)
 {
@@ -275,8 +305,10 @@ static int boxes_dense(lua_State *L)
 int luaopen_taut_boxes(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"bad", boxes_bad},   {"choose", boxes_choose}, {"dense", boxes_dense},
-        {"free", boxes_free}, {"search", boxes_search}, {NULL, NULL},
+        {"bad", boxes_bad},     {"choose", boxes_choose},
+        {"count", boxes_count}, {"dense", boxes_dense},
+        {"free", boxes_free},   {"search", boxes_search},
+        {NULL, NULL},
     };
     static const luaL_Reg functions[] = {
         {"new", boxes_new},

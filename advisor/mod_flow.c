@@ -145,6 +145,7 @@ static int flow_pattern(lua_State *L)
 /* Its user value 1 is the graph. */
 struct flow {
     struct taut_traffic *w;
+    bool has_left, has_background; /* other than nothing was said */
 };
 
 static struct taut_traffic *check_flow(lua_State *L)
@@ -170,7 +171,7 @@ static int flow_new(lua_State *L)
     const struct taut_graph *g = taut_check_ready(L, 1)->graph;
     struct flow *h = lua_newuserdatauv(L, sizeof(*h), 1);
 
-    h->w = NULL;
+    *h = (struct flow){.w = NULL};
     luaL_setmetatable(L, FLOW_CLASS);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
@@ -179,13 +180,15 @@ static int flow_new(lua_State *L)
 }
 
 /* Fill from a map component → number, 'all' where it says nothing; the map
- * may be nil, or an array for all components. */
+ * may be nil.
+ *   has  did the last one say something?  Does this one? */
 static void read_map(lua_State *L, int arg, const struct taut_graph *g,
-                     double all, double most, double *out)
+                     double all, double most, double *out, bool *has)
 {
-    for (uint32_t c = 0; c < g->components; c++)
+    for (uint32_t c = 0; *has && c < g->components; c++)
         out[c] = all;
-    if (lua_isnoneornil(L, arg))
+    *has = !lua_isnoneornil(L, arg);
+    if (!*has)
         return;
     luaL_checktype(L, arg, LUA_TTABLE);
     lua_pushnil(L);
@@ -205,10 +208,11 @@ static void read_map(lua_State *L, int arg, const struct taut_graph *g,
 static int flow_found(lua_State *L)
 {
     struct taut_traffic *w = check_flow(L);
+    struct flow *h = lua_touserdata(L, 1);
 
     lua_settop(L, 3);
-    read_map(L, 2, w->g, 1, 1, w->left);
-    read_map(L, 3, w->g, 0, HUGE_VAL, w->background);
+    read_map(L, 2, w->g, 1, 1, w->left, &h->has_left);
+    read_map(L, 3, w->g, 0, HUGE_VAL, w->background, &h->has_background);
     return 0;
 }
 

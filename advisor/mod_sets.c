@@ -6,7 +6,7 @@
  *   s:avoid { component, … }             links growth does not go over
  *   s:reach(router, count) → sum of the hops, or nil where too few are reached
  *   s:grow(router, count [, rank]) → array of nodes | nil, err
- *   s:spare() → { [router] = free nodes }, routers with none left out */
+ *   s:seeds(most) → array of routers with free nodes, spread over all */
 #include <config.h>
 
 #include <errno.h>
@@ -205,16 +205,23 @@ static int sets_grow(lua_State *L)
     return 1;
 }
 
-static int sets_spare(lua_State *L)
+static int sets_seeds(lua_State *L)
 {
     struct lua_sets *h = check_sets(L);
+    lua_Integer most = luaL_checkinteger(L, 2), n = 0, seen = 0, out = 0;
 
+    luaL_argcheck(L, most >= 1, 2, "number of routers");
+    for (uint32_t r = 0; r < h->g->routers; r++)
+        n += h->spare[r] > 0;
     lua_newtable(L);
-    for (uint32_t r = 0; r < h->g->routers; r++) {
+    for (uint32_t r = 0; r < h->g->routers && out < most; r++) {
         if (h->spare[r] == 0)
             continue;
-        lua_pushinteger(L, h->spare[r]);
-        lua_rawseti(L, -2, r);
+        if (seen * most >= out * n) { /* as many as there are, if fewer */
+            lua_pushinteger(L, r);
+            lua_rawseti(L, -2, ++out);
+        }
+        seen++;
     }
     return 1;
 }
@@ -223,7 +230,7 @@ int luaopen_taut_sets(lua_State *L)
 {
     static const luaL_Reg methods[] = {
         {"avoid", sets_avoid}, {"free", sets_free},   {"grow", sets_grow},
-        {"reach", sets_reach}, {"spare", sets_spare}, {NULL, NULL},
+        {"reach", sets_reach}, {"seeds", sets_seeds}, {NULL, NULL},
     };
     static const luaL_Reg functions[] = {
         {"new", sets_new},

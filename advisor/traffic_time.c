@@ -19,65 +19,62 @@ double taut_traffic_share(const struct taut_traffic *w, uint32_t c)
     return others > 0 && all > 0 ? all * all / (all + others) : all;
 }
 
-/* Seconds of the slowest component of the step in w->load. */
-static double slowest(const struct taut_traffic *w, uint32_t *which)
-{
-    double most = 0;
+/* What one round of the step in w->load takes, and adds. */
+struct step_time {
+    double most; /* seconds of the slowest component … */
+    uint32_t which;
+    double bytes, crossed; /* out of nodes, over links */
+};
 
-    for (uint32_t c = 0; c < w->g->components; c++) {
-        if (w->load[c] <= 0)
-            continue;
-        double share = taut_traffic_share(w, c);
-        double t = share > 0 ? w->load[c] / share : INFINITY;
-        if (t > most) {
-            most = t;
-            *which = c;
-        }
+static void look_at(struct taut_traffic *w, uint32_t c, double times,
+                    struct step_time *s)
+{
+    double share = taut_traffic_share(w, c);
+    double t = share > 0 ? w->load[c] / share : INFINITY;
+
+    if (t > s->most) {
+        s->most = t;
+        s->which = c;
     }
-    return most;
+    w->total[c] += w->load[c] * times;
+    if (c >= 2 * w->g->endpoints)
+        s->crossed += w->load[c];
+    else if (c % 2 == 0)
+        s->bytes += w->load[c];
+}
+
+static struct step_time time_of_step(struct taut_traffic *w, double times)
+{
+    struct step_time s = {.which = NONE};
+
+    for (uint32_t c = 0; c < w->g->components; c++)
+        if (w->load[c] > 0)
+            look_at(w, c, times, &s);
+    return s;
 }
 
 /* Seconds of the slowest node where all of its rails are well and share its
  * traffic as their capacities allow. */
-static double ideal_of(const struct taut_traffic *w)
+static double ideal_of(const struct taut_traffic *w, const uint32_t *node,
+                       uint32_t ranks)
 {
     const struct taut_graph *g = w->g;
     double most = 0;
 
-    for (uint32_t i = 0; i < g->nodes; i++) {
+    for (uint32_t i = 0; i < ranks; i++) {
         double bytes[2] = {0, 0}, can[2] = {0, 0};
         for (uint32_t k = 0; k < g->rails; k++) {
-            uint32_t e = k * g->nodes + i;
+            uint32_t e = k * g->nodes + node[i];
             for (uint32_t d = 0; d < 2 && g->at[e] != NONE; d++) {
                 bytes[d] += w->load[2 * e + d];
                 can[d] += g->capacity[2 * e + d];
             }
         }
         for (uint32_t d = 0; d < 2; d++)
-            if (bytes[d] > 0)
-                most = fmax(most, bytes[d] / can[d]);
+            if (bytes[d] > most * can[d])
+                most = bytes[d] / can[d];
     }
     return most;
-}
-
-static void add_total(struct taut_traffic *w, double times, double *bytes,
-                      double *crossed)
-{
-    const struct taut_graph *g = w->g;
-    uint32_t first = taut_graph_link(g, 0);
-    double tx = 0, links = 0;
-
-    for (uint32_t c = 0; c < first; c += 2) {
-        w->total[c] += w->load[c] * times;
-        w->total[c + 1] += w->load[c + 1] * times;
-        tx += w->load[c];
-    }
-    for (uint32_t c = first; c < g->components; c++) {
-        w->total[c] += w->load[c] * times;
-        links += w->load[c];
-    }
-    *bytes += tx * times;
-    *crossed += links * times;
 }
 
 int taut_traffic_time(struct taut_traffic *w,
@@ -91,17 +88,17 @@ int taut_traffic_time(struct taut_traffic *w,
     memset(w->total, 0, w->g->components * sizeof(*w->total));
     for (uint32_t i = 0; i < p->steps; i++) {
         const struct taut_traffic_step *s = &p->step[i];
-        uint32_t which = NONE;
         if (taut_traffic_load(w, s, node, p->ranks) < 0)
             return -1;
-        double t = s->times * slowest(w, &which);
-        out->time_s += t;
-        out->ideal_s += s->times * ideal_of(w);
-        if (t > longest) {
-            longest = t;
-            out->slowest = which;
+        struct step_time t = time_of_step(w, s->times);
+        out->time_s += s->times * t.most;
+        out->ideal_s += s->times * ideal_of(w, node, p->ranks);
+        out->bytes += s->times * t.bytes;
+        crossed += s->times * t.crossed;
+        if (s->times * t.most > longest) {
+            longest = s->times * t.most;
+            out->slowest = t.which;
         }
-        add_total(w, s->times, &out->bytes, &crossed);
     }
     if (w->lost > 0)
         out->time_s = INFINITY;

@@ -26,4 +26,8 @@ static inline void taut_free_conf(slurm_conf_t *conf)
 #endif
 }
 
+/* In the library since 14.11, but in no header, though slurm.h names it as
+ * what to free the answer with. */
+extern void slurm_free_will_run_response_msg(will_run_response_msg_t *msg);
+
 #endif

@@ -29,7 +29,10 @@ static const struct {
     {"jobs", taut_slurm_jobs},
     {"nodes", taut_slurm_nodes},
     {"partitions", taut_slurm_partitions},
+    {"reservations", taut_slurm_reservations},
     {"resume", taut_slurm_resume},
+    {"topology", taut_slurm_topology},
+    {"will_run", taut_slurm_will_run},
 };
 
 static taut_slurm_f *find_request(const char *op)

@@ -20,7 +20,10 @@ taut_slurm_f taut_slurm_drain;
 taut_slurm_f taut_slurm_jobs;
 taut_slurm_f taut_slurm_nodes;
 taut_slurm_f taut_slurm_partitions;
+taut_slurm_f taut_slurm_reservations;
 taut_slurm_f taut_slurm_resume;
+taut_slurm_f taut_slurm_topology;
+taut_slurm_f taut_slurm_will_run;
 
 /* Add one member.  A NULL text becomes "", and bytes that are not UTF-8
  * (names of jobs come from users) become '?'. */

@@ -1,134 +1,299 @@
 --- Which nodes a communication-heavy job should get, and why.
+--
+-- A request is narrowed to the nodes it may have (place/request.lua), candidates are looked for by
+-- shape (place/), scored by what the pattern's traffic would take on them (place/score.lua), and
+-- held beside what Slurm would take (place/slurm.lua).
+local describe = require "taut.advice.describe"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
+local loop = require "taut.loop"
 local place = require "taut.place"
+local rank = require "taut.place.rank"
+local request = require "taut.place.request"
 local score = require "taut.place.score"
+local slurm = require "taut.place.slurm"
+local view = require "taut.place.view"
 
 local advice = {}
 
-local function hostlist_of(d, nodes)
-   local names = {}
-   for i, n in ipairs(nodes) do
-      names[i] = d.topo.nodes[n]
+local WORTH = 1.05   -- a job that takes less longer than this elsewhere need not wait
+local SMALLER = 1.25 -- fewer nodes are better where more make communication so much slower
+
+--- The cluster in node numbers; kept by the daemon.
+function advice.view(d)
+   if not d.view or d.view.topo ~= d.topo or d.view.cluster ~= d.cluster then
+      d.view = view.new(d.topo, d.cluster)
    end
-   return hostlist.compress(names)
+   d.view:update()
+   return d.view
 end
 
--- Components placement steers around, and what is left of them.
-local function avoided(d)
+--- What is left of components that are not well: verdicts, suspicion, hard evidence.
+function advice.left(d)
    local map = {}
    for c, k in pairs(d.diagnosis.comp) do
+      local left = k.hard and k.hard.left or 1
       if k.state == "slow" or k.state == "failed" then
-         map[c] = k.left or 0
+         left = math.min(left, k.left or 0)
       elseif k.state == "suspect" then
-         map[c] = math.min(1, #k.run > 0 and k.run[#k.run].ratio or 1)
+         local run = k.run or {}
+         left = math.min(left, #run > 0 and run[#run].ratio or 0.99)
+      end
+      if left < 1 then
+         map[c] = math.max(left, 0)
       end
    end
    return map
 end
 
-local function free_nodes(d, partition)
-   local free, members = {}, nil
-   if partition then
-      if not d.cluster.partitions[partition] then
-         return nil, ("partition '%s' is not known"):format(partition)
-      end
-      members = {}
-      for _, name in ipairs(d.cluster.partitions[partition]) do
-         members[name] = true
-      end
+-- What all of an answer's candidates are looked at with.
+local function scene_of(d, req, count)
+   local P, err = request.pattern(d, req.spec, count)
+   if not P then
+      return nil, err
    end
-   for n, name in ipairs(d.topo.nodes) do
-      local tx, rx = d.diagnosis:state(d.topo.tx[n]), d.diagnosis:state(d.topo.rx[n])
-      local well = tx ~= "slow" and tx ~= "failed" and rx ~= "slow" and rx ~= "failed"
-         and tx ~= "suspect" and rx ~= "suspect"
-      if d.cluster:is_free(name) and well and (not members or members[name]) then
-         free[n] = true
-      end
-   end
-   return free
+   local background = d.learn and d.learn:background() or nil
+   local left = advice.left(d)
+   background = background and next(background) and background or nil
+   return { d = d, topo = d.topo, free = req.free, count = count, P = P, soon = req.soon,
+      left = left, background = background, rank = d.view.rank, hops = true,
+      load = (next(left) or background) and true }
 end
 
--- What Slurm takes without a topology plugin: the first free nodes in name order.
-local function slurm_choice(d, free, count)
-   local list = {}
-   for n = 1, #d.topo.nodes do
-      if free[n] and #list < count then
-         list[#list + 1] = n
+-- Slurm's own choice; nil where it would not start the job now.
+local function slurms(d, s)
+   local config = d.cluster.config or {}
+   local nodes = slurm.choice(s.free, s.count, { order = d.view.order, rank = d.view.rank,
+      memo = s.free == d.view.free and d.view.runs or nil, switches = d.view:switches(),
+      dragonfly = (config.topology_param or ""):lower():find("dragonfly", 1, true) ~= nil })
+   if not nodes then
+      return nil
+   end
+   local c = describe.set(s, nodes, "Slurm's choice")
+   c.score = score.evaluate(s.topo, nodes, s.P, s)
+   return c
+end
+
+local function same(a, b)
+   for i, n in ipairs(a) do
+      if b[i] ~= n then
+         return false
       end
+   end
+   return #a == #b
+end
+
+-- Candidates for one number of nodes, the best first, Slurm's choice among them where it is as
+-- good; and Slurm's choice.
+local function search(d, req, count)
+   local s, err = scene_of(d, req, count)
+   if not s then
+      return nil, err
+   end
+   local near = s.P.steps[1] and s.P.steps[1].kind == "pairs"
+   local found
+   found, err = place.search(d.topo, req.free, count, { left = s.left, top = req.top,
+      exclusive = req.exclusive, per_router = req.per_router, rank = s.rank,
+      measure = near and "near" or nil })
+   if not found then
+      return nil, err
+   end
+   local may_exchange = not req.exclusive and not req.per_router
+   rank.sort(d.topo, found, s.P, s, may_exchange and req.free or nil, function(nodes, c)
+      return describe.set(s, nodes, c.shape .. ", some nodes exchanged")
+   end)
+   local own = slurms(d, s)
+   if own and may_exchange then
+      for _, c in ipairs(found) do
+         own.is_found = own.is_found or same(c.nodes, own.nodes)
+      end
+      local at = 1
+      while found[at] and rank.is_better(found[at], own) do
+         at = at + 1
+      end
+      if not own.is_found and at <= req.top then
+         table.insert(found, at, own)
+      end
+   end
+   for i = #found, req.top + 1, -1 do
+      found[i] = nil
+   end
+   return { s = s, found = found, slurm = own }
+end
+
+-- The sizes of a range that are looked at, the largest first.
+local function counts(req)
+   local free = 0
+   for _ in pairs(req.free) do
+      free = free + 1
+   end
+   local most = math.min(req.most, free)
+   local list = { most }
+   if (req.count + most) // 2 > req.count then
+      list[2] = (req.count + most) // 2
+   end
+   if req.count < most then
+      list[#list + 1] = req.count
    end
    return list
 end
 
-local function crossed(d, through)
-   local names = json.array {}
-   for c in pairs(through) do
-      names[#names + 1] = d.topo.components[c]
+local function best_of(d, req)
+   local best, err, last
+   for _, count in ipairs(counts(req)) do
+      local r
+      r, err = search(d, req, count)
+      if r and (not best or r.found[1].score.ratio * SMALLER < best.found[1].score.ratio) then
+         best = r
+      end
+      last = err or last
    end
-   table.sort(names)
-   return names
+   return best, last
 end
 
--- Does a link begin or end at a router of these nodes?
-local function is_near(d, comp, set)
-   local at = {}
-   for _, n in ipairs(set) do
-      at[d.topo:router(n)] = true
+-- Is it worth waiting for, and a sentence about it.
+local function worth(r)
+   local best, own, P = r.found[1], r.slurm, r.s.P
+   local share = ("%d %% of its time in computation"):format(math.floor(P.compute * 100 + 0.5))
+   if not own then
+      return true, "Slurm would not start it now"
    end
-   return at[d.topo:from(comp)] or at[d.topo:to(comp)] or false
+   local gain = own.score.job_ratio / best.score.job_ratio
+   if gain ~= gain then -- neither has routes between all of its nodes
+      return false, "not worth waiting for: no set has routes between all of its nodes"
+   elseif gain < WORTH then
+      local much = gain > 1.001 and ("only %.1f %% longer"):format((gain - 1) * 100)
+         or "no longer"
+      return false, ("not worth waiting for: with %s the job takes %s on what Slurm would take")
+         :format(share, much)
+   end
+   return true, ("with %s the job takes %.2f times as long on what Slurm would take"):format(share,
+      gain)
 end
 
-local function describe(d, c, avoid)
-   local away = json.array {}
-   for comp in pairs(avoid) do
-      if d.topo:is_link(comp) and not c.through[comp] and is_near(d, comp, c.nodes) then
-         away[#away + 1] = { component = d.topo.components[comp], left = avoid[comp] }
+local function answer(d, r)
+   local out = { count = r.s.count, pattern = r.s.P.name, candidates = json.array {},
+      as_of = d.cluster.nodes_at, age_s = math.max(0, loop.time() - (d.cluster.nodes_at or 0)),
+      slurm_error = d.cluster.error }
+   describe.fragments(r.s, r.found)
+   for i, c in ipairs(r.found) do
+      out.candidates[i] = describe.row(r.s, c, r.slurm)
+   end
+   out.slurm = r.slurm and describe.row(r.s, r.slurm) or nil
+   out.worth, out.sentence = worth(r)
+   return out
+end
+
+-- A job that hardly communicates gets what Slurm would take: nothing is to be gained.
+local function settle_insensitive(r)
+   local own = r.slurm
+   if own and own.score.job_ratio <= 1.01 and r.s.P.compute > 0 then
+      for i, c in ipairs(r.found) do
+         if c == own or same(c.nodes, own.nodes) then
+            table.remove(r.found, i)
+            break
+         end
+      end
+      table.insert(r.found, 1, own)
+   end
+end
+
+-- A request of a pending job, as Slurm has it.
+local function of_job(d, args)
+   for _, j in ipairs(d.cluster.pending or {}) do
+      if j.id == args.job then
+         if (j.required or "") ~= "" then
+            return nil, ("job %d names its nodes itself: %s"):format(j.id, j.required)
+         end
+         local most = math.max(j.max_nodes or 0, j.num_nodes)
+         return setmetatable({ min = j.num_nodes, max = most,
+            partition = (j.partition or ""):match "^[^,]+", exclude = j.excluded,
+            features = j.features, reservation = j.reservation }, { __index = function(_, k)
+               return k ~= "count" and args[k] or nil
+            end })
       end
    end
-   table.sort(away, function(a, b) return a.component < b.component end)
-   return { nodelist = hostlist_of(d, c.nodes), at = c.at, shape = c.shape and
-      table.concat(c.shape, "x"), density = c.density, mean_hops = c.mean_hops,
-      max_hops = c.max_hops, crossing = c.crossing, slowest = c.slowest,
-      crosses = crossed(d, c.through), avoids = away }
+   if d.cluster.seen_running[args.job] then
+      return nil, ("job %d runs already"):format(args.job)
+   end
+   return nil, ("Slurm has no pending job %s"):format(tostring(args.job))
+end
+
+--- Look at a set somebody else names.
+-- @param scene third result of advice.give
+-- @param list host list
+-- @param what for messages
+-- @return row of describe, or nil and what is wrong with the list
+function advice.look_at(d, scene, list, what)
+   local nodes, err = request.numbers(d.topo, list, what or "Slurm's answer")
+   if not nodes then
+      return nil, err
+   elseif #nodes ~= scene.count then
+      return nil, ("%s: %d nodes asked for, the list has %d"):format(what or "Slurm's answer",
+         scene.count, #nodes)
+   end
+   table.sort(nodes, function(a, b) return scene.rank[a] < scene.rank[b] end)
+   local c = describe.set(scene, nodes, what and "the set given" or "where Slurm would start it")
+   c.score = score.evaluate(d.topo, nodes, scene.P, scene)
+   return describe.row(scene, c, nil)
 end
 
 --- Answer `taut advise`.
 -- @param d daemon
--- @param args { count, partition (optional), top (optional) }
--- @return { count, candidates (the best first), slurm }, or nil and why there is no advice
+-- @param args as of place.request, or { job = id } and the rest of it; compare = host list
+-- @return { count, pattern, candidates (the best first), slurm, compare, worth, sentence, as_of,
+--   age_s }, or nil and why there is no advice; third what it was looked at with (look_at)
 function advice.give(d, args)
-   local count = args.count
-   if math.type(count) ~= "integer" or count < 1 or count > #d.topo.nodes then
-      return nil, ("-N: expected a number of nodes from 1 to %d, got %s"):format(#d.topo.nodes,
-         tostring(count))
-   end
-   local top = args.top or 5
-   if math.type(top) ~= "integer" or top < 1 then
-      return nil, "--top: expected a number from 1 on, got " .. tostring(top)
-   end
    if not d.cluster.nodes_at then
       return nil, "Slurm has not answered yet: which nodes are free is not known"
    end
-   local free, err = free_nodes(d, args.partition)
-   if not free then
+   local err, req, r
+   advice.view(d)
+   if args.job then
+      if args.count or args.min then
+         return nil, "--job: the job says how many nodes it wants; give either it or -N"
+      end
+      args, err = of_job(d, args)
+   elseif type(args.compare) == "string" and not (args.count or args.min) then
+      local list = hostlist.expand(args.compare, 1 << 20) or {}
+      args = setmetatable({ count = math.max(1, #list) }, { __index = args })
+   end
+   if args then
+      req, err = request.check(d, args, loop.time())
+   end
+   if req then
+      r, err = best_of(d, req)
+   end
+   if not r then
       return nil, err
    end
-   local avoid = avoided(d)
-   local found
-   found, err = place.search(d.topo, free, count, { avoid = avoid, top = top })
-   if not found then
+   settle_insensitive(r)
+   local out = answer(d, r)
+   if args.compare then
+      out.compare, err = advice.look_at(d, r.s, args.compare, "--compare")
+      if not out.compare then
+         return nil, err
+      end
+   end
+   return out, nil, r.s
+end
+
+--- The same for steering.
+-- @param d daemon
+-- @param req { count, pattern, partition, exclude, exclusive, features, start, top }
+-- @return { candidates = array of { nodes = host list, shape, score, reasons = array of texts },
+--   slurm = the same, worth, sentence }, or nil and why there is none
+function advice.candidates(d, req)
+   local r, err = advice.give(d, req)
+   if not r then
       return nil, err
    end
-   local taken = slurm_choice(d, free, count)
-   local s = score.of(d.topo, taken, avoid)
-   s.nodes = taken
-   if s.crossing < found[1].crossing or
-      s.crossing == found[1].crossing and s.mean_hops < found[1].mean_hops then
-      table.insert(found, 1, s) -- nothing beats what Slurm takes by itself
+   local function short(c)
+      return c and { nodes = c.nodelist, shape = c.shape, score = c.score, reasons = c.reasons }
    end
-   local out = { count = count, candidates = json.array {}, slurm = describe(d, s, avoid) }
-   for i, c in ipairs(found) do
-      out.candidates[i] = describe(d, c, avoid)
+   local out = { candidates = {}, slurm = short(r.slurm), worth = r.worth, sentence = r.sentence }
+   for i, c in ipairs(r.candidates) do
+      out.candidates[i] = short(c)
    end
    return out
 end

@@ -33,6 +33,7 @@ local function add_job(self, id, names)
    for _, name in ipairs(names) do
       self.on_node[name] = self.on_node[name] or {}
       self.on_node[name][id] = true
+      self.touched[name] = true
    end
    return job
 end
@@ -44,6 +45,7 @@ local function remove_job(self, id)
    end
    self.jobs[id] = nil
    for _, name in ipairs(job.names) do
+      self.touched[name] = true
       if self.on_node[name] then
          self.on_node[name][id] = nil
          if next(self.on_node[name]) == nil then
@@ -84,6 +86,7 @@ function Cluster:epilog(id, node)
       return
    end
    job.ended = true
+   self.touched[node] = true
    if self.on_node[node] then
       self.on_node[node][id] = nil
    end
@@ -162,9 +165,9 @@ end
 ---------------------------------------------------------------- nodes
 
 local function take_nodes(self, nodes)
-   self.nodes, self.partitions = {}, {}
-   for _, n in ipairs(nodes) do
-      self.nodes[n.name] = n
+   self.nodes, self.partitions, self.order = {}, {}, {}
+   for i, n in ipairs(nodes) do
+      self.nodes[n.name], self.order[i] = n, n.name -- it answers in the order of its table
       for _, p in ipairs(n.partitions or {}) do
          self.partitions[p] = self.partitions[p] or {}
          table.insert(self.partitions[p], n.name)
@@ -242,6 +245,9 @@ function Cluster:refresh(fn)
          take_nodes(self, reply.nodes)
       end
    end)
+   self.helper:ask({ op = "reservations" }, function(reply)
+      self.reservations = reply and reply.reservations or self.reservations
+   end)
    self.helper:ask({ op = "jobs" }, function(reply)
       if reply then
          take_jobs(self, reply.jobs, asked)
@@ -261,12 +267,16 @@ local function ask_config(self)
          take_config(self, reply)
       end
    end)
+   self.helper:ask({ op = "topology" }, function(reply)
+      self.switches = reply and reply.switches or self.switches
+   end)
 end
 
 --- @param h helper (taut-slurm)
 -- @param on_refresh called after each look at nodes and jobs
 function cluster.new(h, on_refresh)
    return setmetatable({ helper = h, jobs = {}, on_node = {}, nodes = {}, partitions = {},
+      touched = {}, -- names of nodes whose jobs changed since somebody emptied it
       pending = {}, seen_running = {}, last_heard = {}, hellos = 0, jobs_heard = 0,
       jobs_started = 0, started = loop.time(), on_refresh = on_refresh }, Cluster)
 end

@@ -1,5 +1,6 @@
 --- tautd: puts the parts together.
 local act = require "taut.act"
+local advice = require "taut.advice"
 local agenda = require "taut.agenda"
 local cluster = require "taut.cluster"
 local config = require "taut.config"
@@ -341,7 +342,10 @@ local function start_slurm(d)
       mode = function() return d.remembers and (d.mode or d.conf.mode) or "observe" end,
       encode = json.encode,
       on_released = function(name, drain) findings.released(d, name, drain) end }
-   d.cluster = cluster.new(slurm, function() findings.review(d) end)
+   d.cluster = cluster.new(slurm, function()
+      findings.review(d)
+      advice.view(d)
+   end)
    d.act.cluster = d.cluster
    d.cluster.on_job_over = function(id) job_over.take(d, slurm, id) end
 end

@@ -2,7 +2,7 @@
 --
 -- Anybody may ask; jobs of others are hidden where slurm.conf's PrivateData says so.  Only root,
 -- SlurmUser and tautd's own user may change anything.
-local advice = require "taut.advice"
+local advise = require "taut.advice.answer"
 local answers = require "taut.events.answers"
 local explain = require "taut.explain"
 local fabric_answers = require "taut.fabric.answers"
@@ -192,8 +192,8 @@ local commands = {
    links = { false, function(d, _, _, _, reply) reply(links(d)) end },
    nodes = { false, function(d, _, _, _, reply) reply(nodes(d)) end },
    topology = { false, function(d, _, _, _, reply) reply(topology(d)) end },
-   advise = { false, function(d, args, _, _, reply)
-      refreshed(d, reply, function() reply(advice.give(d, args)) end)
+   advise = { false, function(d, args, _, uid, reply)
+      advise.advise(d, args, uid, reply, function(...) guarded(reply, ...) end)
    end },
    explain = { false, function(d, args, _, uid, reply) explain.answer(d, args, uid, reply) end },
    events = { false, function(d, args, _, uid, reply)

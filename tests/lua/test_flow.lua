@@ -127,12 +127,12 @@ local function time_of(topo, loads, P, o)
    return total, ideal
 end
 
-local function near(got, want, what)
+local function near(got, want, what, share)
    if want == math.huge or got == math.huge or want ~= want then
       lu.assertEquals(got, want, what)
       return
    end
-   lu.assertTrue(math.abs(got - want) <= 1e-9 * math.max(math.abs(want), 1e-12) * 1000,
+   lu.assertTrue(math.abs(got - want) <= (share or 1e-6) * math.max(math.abs(want), 1e-12),
       ("%s: got %.15g, want %.15g"):format(what, got, want))
 end
 
@@ -212,6 +212,10 @@ function tests.test_also_with_failed_and_slow_links()
    end
 end
 
+-- The balance of adaptive traffic goes in steps, the last ones of this size: a rounding error may
+-- turn one of them round.
+local BALANCE = 2e-3
+
 -- Adaptive routing looks at all traffic at once: pairs listed one by one must come out as the
 -- all-to-all of them does, which is added up by group.
 function tests.test_adaptive_all_to_all_is_that_of_its_pairs()
@@ -235,14 +239,18 @@ function tests.test_adaptive_all_to_all_is_that_of_its_pairs()
       local P = assert(pattern.make("all-to-all:bytes=1k", n))
       local pairs_of = { name = "x", ranks = n, compute = 0, steps = {
          { kind = "pairs", src = src, dst = dst, bytes = 1e3, times = 1 } } }
-      local nodes = draw(topo, n)
-      local s = score.evaluate(topo, nodes, P, { load = true })
-      local t = score.evaluate(topo, nodes, pairs_of, { load = true })
-      if t.lost == 0 then
-         lu.assertEquals(s.lost, 0)
-         near(s.time_s, t.time_s, "time")
-         for c = 1, #topo.components do
-            near(s.load[c] or 0, t.load[c] or 0, topo.components[c])
+      for _ = 1, 4 do
+         local nodes = draw(topo, n)
+         local s = score.evaluate(topo, nodes, P, { load = true })
+         local t = score.evaluate(topo, nodes, pairs_of, { load = true })
+         -- what one leaves behind must not show in the next
+         lu.assertEquals(score.evaluate(topo, nodes, P, { load = true }), s)
+         if t.lost == 0 then
+            lu.assertEquals(s.lost, 0)
+            near(s.time_s, t.time_s, "time", BALANCE)
+            for c = 1, #topo.components do
+               near(s.load[c] or 0, t.load[c] or 0, topo.components[c], BALANCE)
+            end
          end
       end
    end

@@ -9,7 +9,7 @@ local cli = {}
 
 -- In the order of `taut --help`; adding one is a file and a line.
 local commands = { "status", "links", "nodes", "topology", "explain", "events", "advise", "audit",
-   "matrix", "fabric", "ingest", "release", "policy", "off", "on", "config" }
+   "matrix", "fabric", "ingest", "map", "release", "policy", "off", "on", "config" }
 
 local function parser_of()
    local parser = argparse("taut")

@@ -15,6 +15,9 @@ end
 look.line = { ["-"] = "#8fa3b5", unknown = "#b9c0c7", ok = "#7fae86",
    suspect = colour.verdict.suspect, slow = colour.verdict.slow, failed = colour.verdict.failed }
 
+-- Routers of a set that the picture is about (scene.marked: map router → true).
+look.marked = "#0072b2"
+
 -- Pixels; of the others the picture decides.
 look.width = { suspect = 2, slow = 3, failed = 3 }
 

@@ -61,14 +61,15 @@ local function draw_routers(self, doc)
          doc:rect(q.x - h, q.y - h, q.size, q.size, { fill = look.line[q.state], stroke = "#1c1c1c",
             tip = self.topo.router_name[q.r] .. ": " .. table.concat(q.tips, "; ") })
       else
-         local key = q.hollow and "#ffffff" or "#3f5468"
+         local key = self.scene.marked and self.scene.marked[q.r] and look.marked
+            or q.hollow and "#ffffff" or "#3f5468"
          plain[key] = plain[key] or {}
          local size = look.coordinate(q.size)
          table.insert(plain[key], ("M%s %sh%sv%sh-%sz"):format(look.coordinate(q.x - h),
             look.coordinate(q.y - h), size, size, size))
       end
    end
-   for _, fill in ipairs { "#3f5468", "#ffffff" } do
+   for _, fill in ipairs { "#3f5468", "#ffffff", look.marked } do
       if plain[fill] then
          draw_pieces(doc, plain[fill], { fill = fill, stroke = "#3f5468", stroke_width = 0.8 })
       end

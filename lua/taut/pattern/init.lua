@@ -129,9 +129,9 @@ end
 --- Make the pattern of a job.  No file is opened: see pattern.read.
 -- @param spec text "NAME" or "NAME:PARAMETER=VALUE,…", or a table { name =, PARAMETER = … }
 -- @param n ranks, 1 … 2^20
--- @return { name =, ranks = n, bytes = of one message (not of a matrix), compute = share of the job's time that is
---   not communication (on an ideal network), grid = lengths or nil, steps = see above }, or nil and
---   what was expected
+-- @return { name =, ranks = n, bytes = of one message (not of a matrix), compute = share of the
+--   job's time that is not communication (on an ideal network), grid = lengths or nil, steps = see
+--   above }, or nil and what was expected
 function pattern.make(spec, n)
    local s, err = pattern.parse(spec)
    if not s then

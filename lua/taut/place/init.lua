@@ -6,7 +6,13 @@
 --   density    chosen / all nodes inside; total = nodes inside
 --   strangers  nodes inside that are not free
 --   cost       the search's own cheap measure, comparable within one answer
+local common = require "taut.place.common"
+local grown = require "taut.place.grown"
+
 local registry = {
+   dragonfly = "taut.place.dragonfly",
+   fattree = "taut.place.fattree",
+   hyperx = "taut.place.hyperx",
    mesh = "taut.place.torus",
    torus = "taut.place.torus",
 }
@@ -37,6 +43,14 @@ local function strong(topo, free, count, left)
    return n >= count and rest or free
 end
 
+--- Fill in density, total and strangers of a candidate that is only nodes: its submesh is the
+-- smallest box around them, or the routers they are on.
+function place.describe(topo, free, c)
+   local name = registry[topo.kind_name]
+   local module = name and require(name)
+   return (module and module.describe or common.describe)(topo, free, c)
+end
+
 --- Sets of nodes that may suit a job, the best first by a cheap measure; place.score evaluates.
 -- @param topo topology
 -- @param free set of node numbers that may be used: { [n] = true }
@@ -47,11 +61,6 @@ end
 --   "near" for a pattern of neighbours
 -- @return array of candidates, or nil and why there is none
 function place.search(topo, free, count, o)
-   local name = registry[topo.kind_name]
-   if not name then
-      return nil, ("no placement for topology kind '%s'"):format(topo.kind_name)
-   end
-   o = setmetatable({ top = o.top or 5 }, { __index = o })
    local total = 0
    for _ in pairs(free) do
       total = total + 1
@@ -59,12 +68,35 @@ function place.search(topo, free, count, o)
    if total < count then
       return nil, ("%d nodes asked for, %d are free and healthy"):format(count, total)
    end
-   local found = require(name).search(topo, strong(topo, free, count, o.left), count, o)
+   o = setmetatable({ top = o.top or 5 }, { __index = o })
+   local usable = strong(topo, free, count, o.left)
+   local name = registry[topo.kind_name]
+   local found, take = {}, common.taker()
+   for _, c in ipairs(name and require(name).search(topo, usable, count, o) or {}) do
+      take(found, c)
+   end
+   if not o.exclusive then
+      o.grown = name and 1 or nil
+      for _, c in ipairs(grown.search(topo, usable, count, o)) do
+         take(found, place.describe(topo, free, c))
+      end
+   end
    if #found == 0 then
       return nil, o.exclusive and ("no submesh that is wholly free holds %d nodes"):format(count)
-         or ("no set of %d nodes was found"):format(count)
+         or ("no %d free nodes have routes between them"):format(count)
    end
    return found
+end
+
+--- Free nodes that could still go to a compact job: those in dense submeshes (boxes, groups, the
+-- leaves below one router).
+-- @param least free nodes that the submesh holds, at least
+-- @param density share of its nodes that is free, at least
+-- @return how many nodes; nil where the kind of topology has no such submeshes
+function place.dense(topo, free, least, density)
+   local name = registry[topo.kind_name]
+   local module = name and require(name)
+   return module and module.dense and module.dense(topo, free, least, density) or nil
 end
 
 return place

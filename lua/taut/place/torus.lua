@@ -116,6 +116,8 @@ function place.search(topo, free, count, o)
    local k = kernel_of(topo)
    local cables, worst = bad_cables(topo, o.left)
    k.boxes:free(free, o.per_router)
+   k.free = not o.per_router and free or nil -- whose sums the kernel has; of a set that may change,
+   -- so that only what belongs to one answer relies on it
    k.boxes:bad(cables)
    local found = k.boxes:search(count, ROOM, o.exclusive or false)
    rate(topo, k, found, count, worst)
@@ -129,10 +131,69 @@ function place.search(topo, free, count, o)
    return out
 end
 
+-- The shortest run of a ring, or of a line, that holds these coordinates: where it begins and how
+-- long it is.
+local function run_of(seen, len, wraps)
+   local first, last
+   for x = 0, len - 1 do
+      first, last = seen[x] and (first or x) or first, seen[x] and x or last
+   end
+   if not wraps then
+      return first, last - first + 1
+   end
+   -- the ring without its longest gap
+   local gap, at, previous = len - last + first, first, first
+   for x = first + 1, last do
+      if seen[x] then
+         if x - previous > gap then
+            gap, at = x - previous, x
+         end
+         previous = x
+      end
+   end
+   return at, len - gap + 1
+end
+
+--- The smallest box around nodes.
+function place.describe(topo, free, c)
+   local seen, used = {}, {}
+   for d = 1, #topo.dims do
+      seen[d] = {}
+   end
+   c.used = 0
+   for _, n in ipairs(c.nodes) do
+      local r = topo:router(n)
+      if not used[r] then
+         used[r], c.used = true, c.used + 1
+         for d, len in ipairs(topo.dims) do
+            seen[d][r // topo.stride[d] % len] = true
+         end
+      end
+   end
+   local at, extent = {}, {}
+   for d, len in ipairs(topo.dims) do
+      local x, e = run_of(seen[d], len, topo.wrap[d])
+      if topo.wrap[d] and e > len // 2 + 1 then
+         x, e = 0, len
+      end
+      at[d], extent[d] = x, e
+   end
+   local k = kernel_of(topo)
+   if k.free ~= free then
+      k.boxes:free(free)
+      k.free = free
+   end
+   local inside
+   inside, c.total = k.boxes:count(at, extent)
+   c.density, c.strangers = #c.nodes / c.total, c.total - inside
+   return c
+end
+
 --- Free nodes in boxes of a density of at least 0.9 that hold 64 or more.
 function place.dense(topo, free, least, density)
    local k = kernel_of(topo)
    k.boxes:free(free)
+   k.free = nil
    return k.boxes:dense(least, density)
 end
 

@@ -1,0 +1,160 @@
+--- Why a set is good or not, in phrases with numbers.
+local hostlist = require "taut.hostlist"
+local report = require "taut.report"
+
+local reasons = {}
+
+local NAMED = 3 -- links that are named; the rest is counted
+
+-- The coordinates of a set in dimension d as runs between the gaps of the ring:
+-- array of { first, last, nodes = array }, the one with most nodes first.
+local function runs_in(topo, nodes, d)
+   local len, at = topo.dims[d], {}
+   for _, n in ipairs(nodes) do
+      local x = topo:coordinates(topo:router(n))[d]
+      at[x] = at[x] or {}
+      table.insert(at[x], n)
+   end
+   local runs, run = {}, nil
+   for x = 0, len - 1 do
+      if not at[x] then
+         run = nil
+      else
+         if not run then
+            run = { first = x, nodes = {} }
+            runs[#runs + 1] = run
+         end
+         run.last = x
+         table.move(at[x], 1, #at[x], #run.nodes + 1, run.nodes)
+      end
+   end
+   local head, tail = runs[1], runs[#runs]
+   if #runs > 1 and topo.wrap[d] and head.first == 0 and tail.last == len - 1 then
+      tail.last = head.last
+      table.move(head.nodes, 1, #head.nodes, #tail.nodes + 1, tail.nodes)
+      table.remove(runs, 1)
+   end
+   table.sort(runs, function(a, b)
+      return #a.nodes ~= #b.nodes and #a.nodes > #b.nodes or #a.nodes == #b.nodes and
+         a.first < b.first
+   end)
+   return runs
+end
+
+-- Hops between two runs of a ring, from the nearer ends.
+local function apart(topo, d, a, b)
+   local len = topo.dims[d]
+   local up, down = (b.first - a.last) % len, (a.first - b.last) % len
+   return topo.wrap[d] and math.min(up, down) or math.max(b.first - a.last, a.first - b.last)
+end
+
+local function names_of(topo, nodes)
+   local list = table.move(nodes, 1, #nodes, 1, {})
+   table.sort(list)
+   for i, n in ipairs(list) do
+      list[i] = topo.nodes[n]
+   end
+   return hostlist.compress(list)
+end
+
+-- In a torus: who lies away from the rest, in the dimension where that is worst.
+local function stragglers(topo, nodes)
+   local worst, text = 2, nil
+   for d = 1, topo.dims and #nodes > 1 and #nodes <= 4096 and #topo.dims or 0 do
+      local runs = runs_in(topo, nodes, d)
+      local other = runs[2]
+      local far = other and apart(topo, d, runs[1], other) or 0
+      if far > worst then
+         worst = far
+         local names = names_of(topo, other.nodes)
+         text = ("%s %s %d hops from the others along %s"):format(#names <= 60 and names or
+            report.count(#other.nodes, "node"), #other.nodes == 1 and "sits" or "sit", far,
+            ("XYZABC"):sub(d, d))
+      end
+   end
+   return text
+end
+
+-- In how many parts of a machine with groups or leaves it lies.
+local function parts(topo, c)
+   local seen, n = {}, 0
+   for _, node in ipairs(c.nodes) do
+      local g = topo.group and topo:group(topo:router(node)) or topo:router(node)
+      n, seen[g] = n + (seen[g] and 0 or 1), true
+   end
+   if topo.group then
+      return ("it lies in %s"):format(report.count(n, "group"))
+   elseif topo.level_of then
+      return ("it lies on %s"):format(n == 1 and "one leaf" or n .. " leaves")
+   end
+   return ("it lies on %s"):format(report.count(n, "router"))
+end
+
+local function words(s, comp)
+   local topo = s.topo
+   local c = topo.component_id[comp]
+   return topo:is_link(c) and ("%s link %s"):format(topo:kind(c), comp) or comp
+end
+
+local function list_ill(s, list, verb)
+   local out = {}
+   for i, x in ipairs(list) do
+      if i <= NAMED then
+         out[#out + 1] = ("%s at %s"):format(words(s, x.component), report.percent(x.left))
+      end
+   end
+   if #list > NAMED then
+      out[#out + 1] = ("%d more"):format(#list - NAMED)
+   end
+   return #out > 0 and ("%s %s"):format(table.concat(out, ", "), verb) or nil
+end
+
+--- @param s scene
+-- @param c candidate
+-- @param row what describe.row has of it
+-- @param own Slurm's choice; nil of that itself
+-- @return array of phrases
+function reasons.of(s, c, row, own)
+   local out = {}
+   local function add(text)
+      out[#out + 1] = text
+   end
+   if row.lost and row.lost > 0 then
+      add(("%d pairs of its ranks have no route"):format(row.lost))
+   elseif row.score then
+      add(("%.2f of ideal"):format(row.score))
+   end
+   if not s.topo.dims then
+      add(parts(s.topo, c))
+   end
+   add(("density %.2f"):format(row.density) .. (row.strangers > 0 and (", %s not free inside")
+      :format(report.count(row.strangers, "node")) or ", nobody else inside"))
+   if row.mean_hops then
+      add(("%.1f hops on average"):format(row.mean_hops) .. (row.max_hops and
+         (", %d at most"):format(row.max_hops) or ""))
+   end
+   if row.slowest and row.score and row.score > 1.005 then
+      add(("%s is what it waits for"):format(words(s, row.slowest)))
+   end
+   if (not own or own == c) and s.topo.coordinates and s.topo.dims and s.topo.wrap then
+      add(stragglers(s.topo, c.nodes))
+   end
+   add(list_ill(s, row.crossed, "crossed"))
+   add(list_ill(s, row.avoids, "avoided"))
+   if row.shared_links > 0 then
+      add(("%s shared with jobs that communicate"):format(report.count(row.shared_links, "link")))
+   end
+   if row.dense_after and row.dense_before > 0 then
+      add(("%d of %d nodes in large free submeshes stay"):format(row.dense_after,
+         row.dense_before))
+   end
+   if row.start then
+      add(("its last nodes come free at %s"):format(os.date("%H:%M", math.floor(row.start))))
+   end
+   if own and own ~= c and own.score and row.score and own.score.ratio < math.huge then
+      add(("Slurm's choice %.2f"):format(own.score.ratio))
+   end
+   return out
+end
+
+return reasons

@@ -1,0 +1,142 @@
+--- Sets of a dragonfly: in one group, or evenly in few.
+--
+-- Few groups make short ways, but two of them share few cables; which it is to be the score says,
+-- so that there are candidates of either sort.
+local common = require "taut.place.common"
+
+local place = {}
+
+local SPREADS = { 0, 1, 2, 4, 8 } -- groups more than are needed; and all of them
+
+-- Groups with free nodes: { group, free, routers = array }, those with most free nodes first; and
+-- the free nodes by router.
+local function groups_of(topo, free, o)
+   local on, routers = common.by_router(topo, free, o.per_router)
+   local by, list = {}, {}
+   for _, r in ipairs(routers) do
+      local g = topo:group(r)
+      if not by[g] then
+         by[g] = { group = g, free = 0, routers = {}, bad = 0 }
+         list[#list + 1] = by[g]
+      end
+      by[g].free = by[g].free + #on[r]
+      table.insert(by[g].routers, r)
+   end
+   for c, share in pairs(o.left or {}) do
+      if topo:is_link(c) and share < 1 then
+         local a, b = by[topo:group(topo:from(c))], by[topo:group(topo:to(c))]
+         for _, g in ipairs { a, b ~= a and b or nil } do
+            g.bad = g.bad + common.weight(share)
+         end
+      end
+   end
+   return list, on
+end
+
+-- As even as what is free allows: how many nodes of each of the first m groups.
+local function shares(list, m, count)
+   local take, rest = {}, count
+   for i = m, 1, -1 do -- the one with least room first: what it cannot take the others must
+      take[i] = math.min(list[i].free, rest // i)
+      rest = rest - take[i]
+   end
+   for i = 1, m do
+      local more = math.min(rest, list[i].free - take[i])
+      take[i], rest = take[i] + more, rest - more
+   end
+   return rest == 0 and take or nil
+end
+
+local function candidate(topo, free, o, on, list, take, evenly, words)
+   local nodes, m = {}, 0
+   for i, n in ipairs(take) do
+      if n > 0 then
+         local part = common.fill(on, list[i].routers, n, evenly)
+         table.move(part, 1, #part, #nodes + 1, nodes)
+         m = m + 1
+      end
+   end
+   return common.describe(topo, free, { nodes = common.sorted(nodes, o), kind = "groups", cost = m,
+      shape = words:format(m) .. (evenly and ", all routers alike" or ", fullest routers first") })
+end
+
+-- One group: the one with least to spare, and the one with most.
+local function in_one(topo, free, count, o, on, list, out, take)
+   local fit = {}
+   for _, g in ipairs(list) do
+      fit[#fit + 1] = g.free >= count and g or nil
+   end
+   table.sort(fit, function(a, b)
+      if a.bad ~= b.bad then
+         return a.bad < b.bad
+      end
+      return a.free ~= b.free and a.free < b.free or a.free == b.free and a.group < b.group
+   end)
+   for _, g in ipairs { fit[1], #fit > 1 and fit[#fit] or nil } do
+      for _, evenly in ipairs { false, true } do
+         take(out, candidate(topo, free, o, on, { g }, { count }, evenly,
+            "group " .. g.group .. "%.0s"))
+      end
+   end
+end
+
+local function in_several(topo, free, count, o, on, list, out, take)
+   table.sort(list, function(a, b)
+      if a.bad ~= b.bad then
+         return a.bad < b.bad
+      end
+      return a.free ~= b.free and a.free > b.free or a.free == b.free and a.group < b.group
+   end)
+   local least, room = 0, 0
+   while room < count do
+      least = least + 1
+      room = room + list[least].free
+   end
+   local done = {}
+   for i = 0, #SPREADS do
+      local m = math.max(2, i < #SPREADS and least + SPREADS[i + 1] or #list)
+      local shared = m <= #list and not done[m] and shares(list, m, count)
+      done[m] = true
+      if shared then
+         take(out, candidate(topo, free, o, on, list, shared, true, "%d groups evenly"))
+         if i == 0 then
+            take(out, candidate(topo, free, o, on, list, shared, false, "%d groups evenly"))
+         end
+      end
+   end
+end
+
+-- Wholly free routers only: nobody else is on them.
+local function alone(topo, free)
+   local _, total = common.routers(topo)
+   local on, rest = common.by_router(topo, free), {}
+   for r, list in pairs(on) do
+      for _, n in ipairs(#list == total[r] and list or {}) do
+         rest[n] = true
+      end
+   end
+   return rest
+end
+
+--- Free nodes in groups that are free almost wholly.
+function place.dense(topo, free, least, density)
+   return common.dense(topo, free, least, density, function(r) return topo:group(r) end)
+end
+
+--- See taut.place.
+function place.search(topo, free, count, o)
+   local usable = o.exclusive and alone(topo, free) or free
+   local list, on = groups_of(topo, usable, o)
+   local out, take, room = {}, common.taker(), 0
+   for _, g in ipairs(list) do
+      room = room + g.free
+   end
+   if room < count then
+      return out
+   end
+   in_one(topo, free, count, o, on, list, out, take)
+   in_several(topo, free, count, o, on, list, out, take)
+   return out
+end
+
+return place

@@ -1,0 +1,162 @@
+--- Sets of a tree: the lowest part of it that holds enough, by best fit, and in it the leaves.
+--
+-- A part is the leaves below one router of a level, or below several that have the same leaves.
+-- Where leaves have fewer ways up than nodes, a job does best on one leaf or thinly on many: there
+-- are candidates of both sorts, and the score decides.
+local common = require "taut.place.common"
+
+local place = {}
+
+local trees = setmetatable({}, { __mode = "k" })
+
+-- Routers above each of these, and for each of them the least number among the routers of that
+-- level that its leaf reaches: leaves with the same one are in the same part.
+local function climb(topo, above, part)
+   local next_above, next_part, level = {}, {}, {}
+   for leaf, list in pairs(above) do
+      local seen, up = {}, {}
+      for _, r in ipairs(list) do
+         for _, c in ipairs(topo:links_of(r)) do
+            local s = topo:to(c)
+            if not seen[s] and (topo.level_of[s] or 0) > (topo.level_of[r] or 0) then
+               seen[s], up[#up + 1] = true, s
+            end
+         end
+      end
+      table.sort(up)
+      next_above[leaf], next_part[leaf] = up, up[1] or part[leaf]
+      level[#level + 1] = #up > 0 and leaf or nil
+   end
+   return #level > 0 and next_above or nil, next_part
+end
+
+-- For each level from the leaves upwards, map leaf → number of its part.
+local function parts_of(topo)
+   if trees[topo] then
+      return trees[topo]
+   end
+   local above, part = {}, {}
+   for _, r in ipairs((common.routers(topo))) do
+      above[r], part[r] = { r }, r
+   end
+   local levels = { part }
+   while above and #levels <= 8 do
+      above, part = climb(topo, above, part)
+      levels[#levels + 1] = above and part or nil
+   end
+   local all = {}
+   for r in pairs(levels[1]) do
+      all[r] = -1
+   end
+   levels[#levels + 1] = all
+   trees[topo] = levels
+   return levels
+end
+
+-- Parts of a level with enough free nodes, the one with least to spare first.
+local function fitting(level, on, routers, count)
+   local by, list = {}, {}
+   for _, r in ipairs(routers) do
+      local p = level[r]
+      by[p] = by[p] or { part = p, free = 0, routers = {} }
+      by[p].free = by[p].free + #on[r]
+      table.insert(by[p].routers, r)
+   end
+   for _, p in pairs(by) do
+      list[#list + 1] = p.free >= count and p or nil
+   end
+   table.sort(list, function(a, b)
+      return a.free ~= b.free and a.free < b.free or a.free == b.free and a.part < b.part
+   end)
+   return list
+end
+
+-- Leaves by best fit: the fullest ones, and at the end the smallest that holds what is left.
+local function best_fit(on, routers, count)
+   local list, out = table.move(routers, 1, #routers, 1, {}), {}
+   table.sort(list, function(a, b)
+      return #on[a] ~= #on[b] and #on[a] > #on[b] or #on[a] == #on[b] and a < b
+   end)
+   while #out < count do
+      local rest, pick = count - #out, 1
+      for i, r in ipairs(list) do
+         pick = #on[r] >= rest and i or pick
+      end
+      local r = table.remove(list, pick)
+      table.move(on[r], 1, math.min(rest, #on[r]), #out + 1, out)
+   end
+   return out
+end
+
+local function words(n, part, whole)
+   return ("%d leaves of %s"):format(n, whole and "the whole tree" or "those below " .. part)
+end
+
+local function candidate(topo, free, o, p, nodes, cost)
+   local c = common.describe(topo, free, { nodes = common.sorted(nodes, o), kind = "leaves",
+      cost = cost })
+   c.shape = c.used == 1 and "leaf " .. topo.router_name[topo:router(nodes[1])]
+      or words(c.used, topo.router_name[p.part], p.part == -1)
+   return c
+end
+
+local function healthy(topo, on, routers, left)
+   local bad = {}
+   for c, share in pairs(left or {}) do
+      if topo:is_link(c) and share < 1 then
+         bad[topo:from(c)], bad[topo:to(c)] = true, true
+      end
+   end
+   local list = {}
+   for _, r in ipairs(routers) do
+      list[#list + 1] = not bad[r] and #on[r] > 0 and r or nil
+   end
+   return #list < #routers and list or nil
+end
+
+local function search_in(topo, free, count, o, on, routers, out, take)
+   local found = 0
+   for i, level in ipairs(parts_of(topo)) do
+      local fit = fitting(level, on, routers, count)
+      for _, p in ipairs { fit[1], #fit > 1 and fit[#fit] or nil } do
+         take(out, candidate(topo, free, o, p, best_fit(on, p.routers, count), i))
+         take(out, candidate(topo, free, o, p, common.fill(on, p.routers, count, true), i + 0.5))
+      end
+      found = found + (#fit > 0 and 1 or 0)
+      if found == 3 then
+         return
+      end
+   end
+end
+
+--- Free nodes in the smallest parts that have so many nodes and are free almost wholly.
+function place.dense(topo, free, least, density)
+   local best = 0
+   for _, level in ipairs(parts_of(topo)) do
+      best = math.max(best, common.dense(topo, free, least, density,
+         function(r) return level[r] end))
+   end
+   return best
+end
+
+--- See taut.place.
+function place.search(topo, free, count, o)
+   local on, routers = common.by_router(topo, free, o.per_router)
+   local out, take = {}, common.taker()
+   if o.exclusive then
+      local _, total = common.routers(topo)
+      local whole = {}
+      for _, r in ipairs(routers) do
+         whole[#whole + 1] = #on[r] == total[r] and r or nil
+      end
+      routers = whole
+   end
+   local without = healthy(topo, on, routers, o.left)
+   if without then
+      search_in(topo, free, count, o, on, without, out, take)
+   end
+   search_in(topo, free, count, o, on, routers, out, take)
+   return out
+end
+
+return place

@@ -1,0 +1,157 @@
+--- Sets of a HyperX: rows, planes and boxes.
+--
+-- Any two routers of a row are linked, so that a box is the product of any coordinates of each
+-- dimension, neighbours or not: for each shape those with most free nodes are taken, a dimension
+-- after the other until nothing changes.
+local common = require "taut.place.common"
+
+local place = {}
+
+local SHAPES = 24 -- tried at most
+local ROUNDS = 3
+
+-- Shapes that could hold enough if free nodes are spread evenly, the most compact first.
+local function shapes(topo, count, share)
+   local list = {}
+   local function go(d, shape, volume)
+      if d > #topo.dims then
+         if volume * share >= count * 0.95 and volume * share <= count * 2 + 8 * share then
+            local s, sides = table.move(shape, 1, #shape, 1, {}), 0
+            for _, e in ipairs(s) do
+               sides = sides + (e - 1) / e -- hops between random places
+            end
+            s.volume, s.sides = volume, sides
+            list[#list + 1] = s
+         end
+         return
+      end
+      for e = 1, topo.dims[d] do
+         shape[d] = e
+         go(d + 1, shape, volume * e)
+      end
+   end
+   go(1, {}, 1)
+   table.sort(list, function(a, b)
+      if a.sides * a.volume ~= b.sides * b.volume then
+         return a.sides * a.volume < b.sides * b.volume
+      end
+      return common.compare(a, b) < 0
+   end)
+   return list
+end
+
+-- The e coordinates of dimension d with most free nodes among what the others leave.
+local function pick(topo, count_at, chosen, d, e, at)
+   local sum = {}
+   for r, n in pairs(count_at) do
+      local inside = true
+      for k = 1, #topo.dims do
+         inside = inside and (k == d or chosen[k][at[r][k]])
+      end
+      if inside then
+         local x = at[r][d]
+         sum[x] = (sum[x] or 0) + n
+      end
+   end
+   local list, set = {}, {}
+   for x = 0, topo.dims[d] - 1 do
+      list[#list + 1] = x
+   end
+   table.sort(list, function(a, b)
+      local sa, sb = sum[a] or 0, sum[b] or 0
+      return sa ~= sb and sa > sb or sa == sb and a < b
+   end)
+   for i = 1, e do
+      set[list[i]] = true
+   end
+   return set
+end
+
+local function box_of(topo, count_at, at, shape)
+   local chosen = {}
+   for d = 1, #topo.dims do
+      chosen[d] = setmetatable({}, { __index = function() return true end })
+   end
+   for _ = 1, ROUNDS do
+      for d, e in ipairs(shape) do
+         chosen[d] = pick(topo, count_at, chosen, d, e, at)
+      end
+   end
+   local routers, n = {}, 0
+   for r, c in pairs(count_at) do
+      local inside = true
+      for d = 1, #topo.dims do
+         inside = inside and chosen[d][at[r][d]]
+      end
+      if inside then
+         routers[#routers + 1], n = r, n + c
+      end
+   end
+   table.sort(routers)
+   return routers, n
+end
+
+local function name_of(shape)
+   local long = 0
+   for _, e in ipairs(shape) do
+      long = long + (e > 1 and 1 or 0)
+   end
+   local words = { [0] = "router", "row", "plane" }
+   return ("%s of %s routers"):format(words[long] or "box", table.concat(shape, "×"))
+end
+
+-- What a router counts: its free nodes, or nothing where it has to be free wholly and is not; a
+-- router at a bad link counts less.
+local function counts(topo, on, o)
+   local _, total = common.routers(topo)
+   local count_at, at, n = {}, {}, 0
+   for r, list in pairs(on) do
+      if not o.exclusive or #list == total[r] then
+         count_at[r], at[r] = #list, topo:coordinates(r)
+         n = n + #list
+      end
+   end
+   for c, share in pairs(o.left or {}) do
+      for _, r in ipairs(topo:is_link(c) and share < 1 and { topo:from(c), topo:to(c) } or {}) do
+         count_at[r] = count_at[r] and math.min(count_at[r], 0.5)
+      end
+   end
+   return count_at, at, n
+end
+
+--- Free nodes in rows that are free almost wholly; planes where a row has too few nodes.
+function place.dense(topo, free, least, density)
+   local best = 0
+   for d = 1, #topo.dims do
+      best = math.max(best, common.dense(topo, free, least, density, function(r)
+         local at = topo:coordinates(r)
+         at[d] = -1
+         return table.concat(at, ",")
+      end))
+   end
+   return best
+end
+
+--- See taut.place.
+function place.search(topo, free, count, o)
+   local on = common.by_router(topo, free, o.per_router)
+   local count_at, at, n = counts(topo, on, o)
+   local out, take, tried = {}, common.taker(), 0
+   for _, shape in ipairs(shapes(topo, count, n / topo.routers)) do
+      tried = tried + 1
+      if tried > SHAPES or #out >= 2 * o.top then
+         break
+      end
+      local routers = box_of(topo, count_at, at, shape)
+      for _, evenly in ipairs { false, true } do
+         local nodes = common.fill(on, routers, count, evenly)
+         if #nodes == count then
+            take(out, common.describe(topo, free, { nodes = common.sorted(nodes, o), kind = "box",
+               shape = name_of(shape), cost = shape.sides }))
+         end
+      end
+   end
+   return out
+end
+
+return place

@@ -1,0 +1,112 @@
+--- Candidates in the order of what a job gets from them.
+--
+-- First by the predicted time of its communication, in steps of 2 %: what is nearer than that is
+-- equal, and then the denser submesh is the better one, and of equally dense ones that with fewer
+-- hops.  Small sets are improved by exchanging nodes, as long as the machine is small enough for
+-- it: what is found by shape only can miss a link that is slow.
+local score = require "taut.place.score"
+
+local rank = {}
+
+local STEP = math.log(1.02)
+local GOOD = 1.005       -- a ratio below which nothing is exchanged
+local WORK = 600000      -- components times evaluations that exchanges may take
+local MOST_TRIES = 1500
+local IMPROVED = 3       -- candidates that are improved
+
+local function step_of(ratio)
+   return ratio == math.huge and math.huge or math.floor(math.log(math.max(ratio, 1)) / STEP + 0.5)
+end
+
+--- Is candidate a better than b?  Both with their score.
+function rank.is_better(a, b)
+   local x, y = step_of(a.score.ratio), step_of(b.score.ratio)
+   if x ~= y then
+      return x < y
+   elseif a.density and b.density and a.density ~= b.density then
+      return a.density > b.density
+   elseif a.score.hops_mean ~= b.score.hops_mean then
+      return a.score.hops_mean < b.score.hops_mean
+   end
+   return a.nodes[1] < b.nodes[1]
+end
+
+local function replaced(nodes, i, n, order)
+   local list = table.move(nodes, 1, #nodes, 1, {})
+   list[i] = n
+   table.sort(list, order and function(a, b) return order[a] < order[b] end or nil)
+   return list
+end
+
+-- One exchange that helps, or nil when none does or `left` tries are used up.
+local function exchange(topo, c, spare, P, o, left)
+   local own = {}
+   for _, n in ipairs(c.nodes) do
+      own[n] = true
+   end
+   for _, n in ipairs(spare) do
+      for i = 1, own[n] and 0 or #c.nodes do
+         if left.tries <= 0 then
+            return nil
+         end
+         left.tries = left.tries - 1
+         local nodes = replaced(c.nodes, i, n, o.rank)
+         local s = score.evaluate(topo, nodes, P, o)
+         if s.ratio < c.score.ratio * 0.999 then
+            return nodes, s
+         end
+      end
+   end
+   return nil
+end
+
+-- Free nodes, those nearest to the candidate's first router first.
+local function by_distance(topo, free, c)
+   local list, hops = {}, {}
+   for n in pairs(free) do
+      list[#list + 1], hops[n] = n, topo:hops(c.nodes[1], n)
+   end
+   table.sort(list, function(a, b)
+      return hops[a] ~= hops[b] and hops[a] < hops[b] or hops[a] == hops[b] and a < b
+   end)
+   return list
+end
+
+local function improve(topo, c, free, P, o, tries, redo)
+   local left = { tries = tries }
+   local spare = by_distance(topo, free, c)
+   while left.tries > 0 and c.score.ratio > GOOD do
+      local nodes, s = exchange(topo, c, spare, P, o, left)
+      if not nodes then
+         return c
+      end
+      c = redo(nodes, c)
+      c.score = s
+   end
+   return c
+end
+
+--- Score candidates and sort them, the best first.
+-- @param topo topology
+-- @param list of place.search; each gets `score`, what score.evaluate gives
+-- @param P pattern of taut.pattern
+-- @param o table: left, background (see score.evaluate), rank (node → place in Slurm's table)
+-- @param free set of nodes that may be exchanged against those of a candidate, or nil for none
+-- @param redo function(nodes, c) that makes a candidate of the improved nodes; needed with free
+-- @return the list
+function rank.sort(topo, list, P, o, free, redo)
+   for _, c in ipairs(list) do
+      c.score = score.evaluate(topo, c.nodes, P, o)
+   end
+   table.sort(list, rank.is_better)
+   local tries = free and math.min(MOST_TRIES, WORK // #topo.components) or 0
+   for i = 1, math.min(IMPROVED, #list) do
+      if tries >= 16 and #list[i].nodes > 1 then
+         list[i] = improve(topo, list[i], free, P, o, tries // IMPROVED, redo)
+      end
+   end
+   table.sort(list, rank.is_better)
+   return list
+end
+
+return rank

@@ -1,0 +1,318 @@
+--- What a job asks for, and the nodes it may have: every constraint is a step, so that what cannot
+-- be had is said with the step that made it impossible.
+local hostlist = require "taut.hostlist"
+local pattern = require "taut.pattern"
+
+local request = {}
+
+local NAMES_MAX = 1 << 20
+local WITHIN_MIN = 30 -- --start soon: how soon
+
+local PATTERNS = 64   -- remembered
+
+--- Patterns are worth keeping: the C side of one belongs to its table.
+-- @return pattern, or nil and what was expected
+function request.pattern(d, spec, n)
+   local key = type(spec) == "string" and spec .. "/" .. n
+   d.patterns = d.patterns or { count = 0, by = {} }
+   if key and d.patterns.by[key] then
+      return d.patterns.by[key]
+   end
+   local P, err = pattern.make(spec, n)
+   if P and key then
+      if d.patterns.count >= PATTERNS then
+         d.patterns = { count = 0, by = {} }
+      end
+      d.patterns.by[key], d.patterns.count = P, d.patterns.count + 1
+   end
+   return P, err
+end
+
+local function is_whole(v, least)
+   return math.type(v) == "integer" and v >= least
+end
+
+-- Count and most from { count } or { min, max }.
+local function sizes(topo, args)
+   local count, most = args.count or args.min, args.max or args.count
+   if not is_whole(count, 1) or not is_whole(most, 1) or count > most then
+      return nil, ("-N: expected a number of nodes or a range such as 32-64, got %s"):format(
+         count == most and tostring(count) or tostring(count) .. "-" .. tostring(most))
+   elseif count > #topo.nodes then
+      return nil, ("-N: expected a number of nodes from 1 to %d, which is all there are, got %d")
+         :format(#topo.nodes, count)
+   end
+   return count, math.min(most, #topo.nodes)
+end
+
+--- Node numbers of a host list.
+-- @param what for the message: "--exclude"
+-- @return array, or nil and which name is wrong
+function request.numbers(topo, list, what)
+   local names, err = hostlist.expand(list, NAMES_MAX)
+   if not names then
+      return nil, ("%s: %s"):format(what, err)
+   end
+   local out, seen = {}, {}
+   for _, name in ipairs(names) do
+      local n = topo.node_id[name]
+      if not n then
+         return nil, ("%s: '%s' is no node of the topology"):format(what, name)
+      elseif not seen[n] then
+         seen[n] = true
+         out[#out + 1] = n
+      end
+   end
+   return out
+end
+
+-- Alternatives of a constraint: "a&b|c" is { { "a", "b" }, { "c" } }.  What else Slurm knows there
+-- (counts, brackets) is refused: advice that ignores half of it would be wrong.
+local function parse_features(text)
+   local any = {}
+   if text:find "[^%w_.:&|,=+-]" or text == "" then
+      return nil, ("--constraint: expected feature names with & and |, got '%s'"):format(text)
+   end
+   for part in (text .. "|"):gmatch "([^|]*)|" do
+      local all = {}
+      for name in (part:gsub(",", "&") .. "&"):gmatch "([^&]*)&" do
+         if name == "" then
+            return nil, ("--constraint: a name is missing in '%s'"):format(text)
+         end
+         all[#all + 1] = name
+      end
+      any[#any + 1] = all
+   end
+   return any
+end
+
+local function features_of(record)
+   local set, f = {}, record and record.features
+   if type(f) == "table" then
+      for _, name in ipairs(f) do
+         set[name] = true
+      end
+   else
+      for name in (f or ""):gmatch "[^,]+" do
+         set[name] = true
+      end
+   end
+   return set
+end
+
+local function has_features(record, any)
+   local set = features_of(record)
+   for _, all in ipairs(any) do
+      local ok = true
+      for _, name in ipairs(all) do
+         ok = ok and set[name]
+      end
+      if ok then
+         return true
+      end
+   end
+   return false
+end
+
+-- Names in a constraint that no node has.
+local function unknown_feature(cluster, any)
+   local known = {}
+   for _, record in pairs(cluster.nodes) do
+      for name in pairs(features_of(record)) do
+         known[name] = true
+      end
+   end
+   for _, all in ipairs(any) do
+      for _, name in ipairs(all) do
+         if not known[name] then
+            return name
+         end
+      end
+   end
+   return nil
+end
+
+local function find_reservation(cluster, name)
+   for _, r in ipairs(cluster.reservations or {}) do
+      if r.name == name then
+         return r
+      end
+   end
+   return nil
+end
+
+-- The steps: { words, test(n) }, each a set that must have the node.
+local function steps_of(d, args, now)
+   local steps, topo = {}, d.topo
+   local function add(words, test)
+      steps[#steps + 1] = { words = words, test = test }
+   end
+   if args.partition then
+      local members = d.view:partition(args.partition)
+      if not members then
+         return nil, ("partition '%s' is not known"):format(tostring(args.partition))
+      end
+      add(("partition '%s'"):format(args.partition), function(n) return members[n] end)
+   end
+   if args.features then
+      local any, err = parse_features(args.features)
+      if not any then
+         return nil, err
+      end
+      local name = unknown_feature(d.cluster, any)
+      if name then
+         return nil, ("--constraint: no node has the feature '%s'"):format(name)
+      end
+      add(("feature '%s'"):format(args.features), function(n)
+         return has_features(d.cluster.nodes[topo.nodes[n]], any)
+      end)
+   end
+   if args.reservation then
+      local r = find_reservation(d.cluster, args.reservation)
+      if not r then
+         return nil, ("reservation '%s' is not known"):format(tostring(args.reservation))
+      elseif args.start ~= "soon" and (r.start or 0) > now then
+         return nil, ("reservation '%s' begins in %d min, and the job is to start now"):format(
+            args.reservation, math.ceil((r.start - now) / 60))
+      end
+      local set = {}
+      for _, name in ipairs(hostlist.expand(r.nodes or "", NAMES_MAX) or {}) do
+         set[topo.node_id[name] or 0] = true
+      end
+      add(("reservation '%s'"):format(args.reservation), function(n) return set[n] end)
+   end
+   if args.exclude and args.exclude ~= "" then
+      local list, err = request.numbers(topo, args.exclude, "--exclude")
+      if not list then
+         return nil, err
+      end
+      local out = {}
+      for _, n in ipairs(list) do
+         out[n] = true
+      end
+      add("not excluded", function(n) return not out[n] end)
+   end
+   return steps
+end
+
+-- Nodes that could start the job: now, or with `soon` by that time.
+local function available(d, args, soon)
+   local set = {}
+   for n in pairs(d.view.free) do
+      set[n] = true
+   end
+   for n in pairs(args.reservation and d.view.reserved or {}) do
+      set[n] = true
+   end
+   for n, time in pairs(soon and d.view:ending() or {}) do
+      set[n] = set[n] or time <= soon or nil
+   end
+   return set
+end
+
+local function too_few(count, words, n)
+   return ("%d nodes asked for, %d are %s"):format(count, n, words)
+end
+
+-- Go through the steps; the nodes that are left, or which step leaves too few.
+local function narrow(d, args, count, steps, soon)
+   if #steps == 0 and not soon and not args.reservation then
+      local n = 0
+      for _ in pairs(d.view.free) do
+         n = n + 1
+      end
+      if n < count then
+         return nil, ("%d nodes asked for, %d are free and healthy"):format(count, n)
+      end
+      return d.view.free
+   end
+   local able, usable, set, words = available(d, args, soon), 0, {}, {}
+   local left = {}
+   for n in ipairs(d.topo.nodes) do
+      left[#left + 1] = n
+   end
+   for _, step in ipairs(steps) do
+      local rest = {}
+      for _, n in ipairs(left) do
+         rest[#rest + 1] = step.test(n) and n or nil
+      end
+      left = rest
+      words[#words + 1] = step.words
+      if #left < count then
+         return nil, too_few(count, "in or with: " .. table.concat(words, ", "), #left)
+      end
+   end
+   for _, n in ipairs(left) do
+      if able[n] then
+         set[n], usable = true, usable + 1
+      end
+   end
+   if usable < count then
+      words[#words + 1] = soon and "free soon enough" or "free"
+      return nil, too_few(count, table.concat(words, ", "), usable)
+   end
+   return set
+end
+
+local function check_options(args)
+   local top = args.top or 5
+   if not is_whole(top, 1) or top > 100 then
+      return "--top: expected a number from 1 to 100, got " .. tostring(top)
+   elseif args.start and args.start ~= "now" and args.start ~= "soon" then
+      return "--start: expected now or soon, got " .. tostring(args.start)
+   elseif args.within ~= nil and not is_whole(args.within, 1) then
+      return "--within: expected minutes, got " .. tostring(args.within)
+   elseif args.within and args.start ~= "soon" then
+      return "--within: only together with --start soon"
+   elseif args.per_router ~= nil and not is_whole(args.per_router, 1) then
+      return "--per-router: expected a number of nodes, got " .. tostring(args.per_router)
+   elseif args.per_router and args.exclusive then
+      return "--per-router and --exclusive contradict each other: a submesh of its own has all " ..
+         "nodes of its routers"
+   end
+   for _, name in ipairs { "partition", "exclude", "features", "reservation", "compare" } do
+      if args[name] ~= nil and type(args[name]) ~= "string" then
+         return ("%s: expected a text"):format(name)
+      end
+   end
+   return nil
+end
+
+--- Look at a request.
+-- @param d daemon with view, cluster, topo
+-- @param args { count or min and max, pattern, partition, exclude, features, reservation,
+--   exclusive, per_router, start = "now"|"soon", within = minutes, top }
+-- @param now seconds
+-- @return { count, most, spec = pattern's, free = set, soon = time or nil, top, exclusive,
+--   per_router }, or nil and what is wrong with it
+function request.check(d, args, now)
+   local err = check_options(args)
+   local count, most
+   if not err then
+      count, most = sizes(d.topo, args)
+      err = not count and most or nil
+   end
+   local spec = not err and (args.pattern or "all-to-all")
+   if spec then
+      local P, why = request.pattern(d, spec, count)
+      err = not P and why or nil
+   end
+   local steps
+   if not err then
+      steps, err = steps_of(d, args, now)
+   end
+   if not steps then
+      return nil, err
+   end
+   local soon = args.start == "soon" and now + 60 * (args.within or WITHIN_MIN) or nil
+   local free
+   free, err = narrow(d, args, count, steps, soon)
+   if not free then
+      return nil, err
+   end
+   return { count = count, most = most, spec = spec, free = free, soon = soon,
+      top = args.top or 5, exclusive = args.exclusive and true or nil,
+      per_router = args.per_router }
+end
+
+return request

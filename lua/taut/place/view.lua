@@ -1,0 +1,128 @@
+--- The cluster in node numbers, kept ready for advice: who is free, in Slurm's order.
+--
+-- It is made after each look at Slurm, and what prologs and epilogs tell in between is taken in
+-- when it is asked for: so an answer does not begin with a walk over all nodes' records.
+local hostlist = require "taut.hostlist"
+
+local view = {}
+local View = {}
+View.__index = View
+
+local function is_open(n)
+   return not n.drain and not n.down and not n.fail and not n.silent and n.state ~= "future"
+      and n.state ~= "unknown" and n.state ~= "error"
+end
+
+local function take_node(self, name)
+   local n = self.topo.node_id[name]
+   local record = self.cluster.nodes[name]
+   if n then
+      self.free[n] = record and self.cluster:is_free(name) and not record.reserved
+         and not record.silent or nil
+      self.reserved[n] = record and record.reserved and self.cluster:is_free(name) or nil
+   end
+end
+
+-- Nodes in the order of Slurm's table, then those it does not know.
+local function take_order(self)
+   self.order, self.rank = {}, {}
+   for _, name in ipairs(self.cluster.order or {}) do
+      local n = self.topo.node_id[name]
+      if n and not self.rank[n] then
+         self.order[#self.order + 1] = n
+         self.rank[n] = #self.order
+      end
+   end
+   for n in ipairs(self.topo.nodes) do
+      if not self.rank[n] then
+         self.order[#self.order + 1] = n
+         self.rank[n] = #self.order
+      end
+   end
+end
+
+--- Take in all that Slurm said.
+function View:rebuild()
+   self.free, self.reserved, self.members, self.ends = {}, {}, {}, nil
+   take_order(self)
+   for _, name in ipairs(self.topo.nodes) do
+      take_node(self, name)
+   end
+   self.cluster.touched = {}
+   self.at = self.cluster.nodes_at
+   self.version, self.runs = self.version + 1, {}
+end
+
+--- Take in what was heard since, and all of it where Slurm was asked meanwhile.
+function View:update()
+   if self.at ~= self.cluster.nodes_at then
+      self:rebuild()
+   end
+   if next(self.cluster.touched) then
+      for name in pairs(self.cluster.touched) do
+         take_node(self, name)
+      end
+      self.cluster.touched = {}
+      self.version, self.runs = self.version + 1, {}
+   end
+end
+
+--- Set of a partition's nodes, or nil where there is no such partition.
+function View:partition(name)
+   if not self.members[name] and self.cluster.partitions[name] then
+      local set = {}
+      for _, node in ipairs(self.cluster.partitions[name]) do
+         set[self.topo.node_id[node] or 0] = true
+      end
+      set[0] = nil
+      self.members[name] = set
+   end
+   return self.members[name]
+end
+
+--- When the nodes of running jobs come free: map node → time, of nodes that are open.
+function View:ending()
+   if self.ends then
+      return self.ends
+   end
+   self.ends = {}
+   for _, job in pairs(self.cluster.seen_running) do
+      for _, name in ipairs(job["end"] and job["end"] > 0 and
+         hostlist.expand(job.nodes or "", 1 << 20) or {}) do
+         local n, record = self.topo.node_id[name], self.cluster.nodes[name]
+         if n and record and is_open(record) and not record.maint and not record.reserved then
+            self.ends[n] = math.max(self.ends[n] or 0, job["end"])
+         end
+      end
+   end
+   return self.ends
+end
+
+--- Slurm's own switches as place.slurm wants them; nil where it has none.
+function View:switches()
+   local list = self.cluster.switches
+   if not list or #list == 0 then
+      return nil
+   end
+   if self.switches_of ~= list then
+      self.switches_of, self.switch_list = list, {}
+      for i, s in ipairs(list) do
+         local nodes = {}
+         for _, name in ipairs(hostlist.expand(s.nodes or "", 1 << 20) or {}) do
+            nodes[#nodes + 1] = self.topo.node_id[name]
+         end
+         table.sort(nodes, function(a, b) return self.rank[a] < self.rank[b] end)
+         self.switch_list[i] = { name = s.name, level = s.level, nodes = nodes }
+      end
+   end
+   return self.switch_list
+end
+
+--- @param topo topology
+-- @param cluster of taut.cluster
+function view.new(topo, cluster)
+   return setmetatable({ topo = topo, cluster = cluster, free = {}, reserved = {}, members = {},
+      order = {}, rank = {}, version = 0, runs = {} }, View)
+end
+
+return view
