@@ -23,10 +23,10 @@ end
 -- How long a job takes: as in the trace where nothing else is asked; otherwise the trace's time is
 -- taken for that on Slurm's choice here and now, and longer or shorter by what is predicted.
 local function run_time(world, job)
-   if not world.follow or not job.pattern then
+   if not world.follow or not job.speed then
       return job.run
    end
-   return math.min(job.limit, math.max(1, math.floor(job.run * (job.speed or 1) + 0.5)))
+   return math.min(job.limit, math.max(1, math.floor(job.run * job.speed + 0.5)))
 end
 
 local function look(world, scheduler)
@@ -78,7 +78,8 @@ end
 --- @param topo topology
 -- @param window as workload.window gives it (its jobs are copied)
 -- @param policy "slurm" or "ours"
--- @param o table: left (map component → capacity left), follow (runtimes follow the prediction)
+-- @param o table: left (map component → capacity left), follow (runtimes follow the prediction),
+--   worth (gain of a whole job, as a factor, from which on our choice is taken; 1)
 -- @return table of the counted jobs: jobs, heavy (how many), ratios (of each heavy one's
 --   communication to an ideal network, mean while it runs), mean and p95 of them, alone (mean
 --   without other jobs), contention (what others add to a running job's ratio, mean of all looks),
@@ -86,8 +87,8 @@ end
 --   done, of all that the machine has, 0 … 1); took (seconds of each choice, where there was one),
 --   played (the jobs, as they ran)
 function measure.replay(topo, window, policy, o)
-   local world = { topo = topo, left = o.left, follow = o.follow, held = {}, took = {},
-      comm = comm.new(topo, o.left) }
+   local world = { topo = topo, left = o.left, follow = o.follow, worth = o.worth or 1, held = {},
+      took = {}, comm = comm.new(topo, o.left) }
    local jobs = {}
    for i, j in ipairs(window.jobs) do
       jobs[i] = {}

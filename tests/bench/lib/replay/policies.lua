@@ -1,57 +1,84 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Who chooses a job's nodes: Slurm, or Taut for heavy jobs and Slurm for the others.
+--- Who chooses a job's nodes: Slurm, or Taut for heavy jobs and Slurm for the others.  Both are the
+-- product's own modules, as taut.advice puts them together for `taut advise`.
 local place = require "taut.place"
-local slurm = require "replay.slurm"
+local rank = require "taut.place.rank"
+local slurm = require "taut.place.slurm"
 local sys = require "taut.sys"
 
 local policies = {}
 
 local TOP = 5 -- candidates that are scored
 
+-- What topology/tree would be told of a tree of leaves below one level of spines.
+local function switches(topo)
+   if topo.kind_name ~= "fattree" then
+      return nil
+   end
+   local list, all = {}, { name = "top", level = 1, nodes = {} }
+   for r = 0, topo.routers - 1 do
+      local nodes = topo:on_router(r)
+      if #nodes > 0 then
+         list[#list + 1] = { name = topo.router_name[r], level = 0, nodes = nodes }
+         table.move(nodes, 1, #nodes, #all.nodes + 1, all.nodes)
+      end
+   end
+   list[#list + 1] = all
+   return list
+end
+
+-- Slurm's table is in the order of the nodes' names, and so are their numbers here.
+local function slurms(topo)
+   local o = { order = {}, rank = {}, switches = switches(topo) }
+   for n = 1, #topo.nodes do
+      o.order[n], o.rank[n] = n, n
+   end
+   return o
+end
+
 --- Slurm's own choice.
 function policies.slurm(world)
+   local o = slurms(world.topo)
    return function(job, free)
-      return slurm.choose(world.topo, free, job.nodes)
+      return slurm.choice(free, job.nodes, o)
    end
 end
 
--- Patterns whose ranks talk to few others.
-local NEAR = { halo2d = true, halo3d = true, halo27 = true, lattice4d = true, sweep = true,
-   ring = true, shift = true, ["all-reduce-ring"] = true }
-
--- Ties go to the set whose bytes have less far to go.
-local function better(a, b)
-   if math.abs(a.ratio - b.ratio) > 1e-6 * b.ratio then
-      return a.ratio < b.ratio
+-- The best of Taut's candidates; nil where there is none.
+local function best_candidate(world, job, free, o)
+   local P = world.comm:pattern(job)
+   local near = P.steps[1] and P.steps[1].kind == "pairs"
+   local found = place.search(world.topo, free, job.nodes, { top = TOP, left = world.left,
+      rank = o.rank, measure = near and "near" or nil })
+   if not found then
+      return nil
    end
-   return a.hops_mean < b.hops_mean
+   return rank.sort(world.topo, found, P, { left = world.left, background = world.comm.background,
+      rank = o.rank }, free, function(nodes, c)
+      return { nodes = nodes, density = c.density }
+   end)[1]
 end
 
-local function candidates(world, job, free)
-   return place.search(world.topo, free, job.nodes, { top = TOP, left = world.left,
-      measure = NEAR[world.comm:pattern(job).name] and "near" or nil }) or {}
-end
-
---- The best of Taut's candidates and of Slurm's choice for jobs that communicate.  Sets job.speed:
--- the whole job's time there, relative to that on Slurm's choice.
+--- The best of Taut's candidates for jobs that communicate, where the whole job takes on Slurm's
+-- choice at least `world.worth` times as long; Slurm's choice otherwise.  Sets job.speed: the whole
+-- job's time, relative to that on Slurm's choice.
 function policies.ours(world)
+   local o = slurms(world.topo)
    return function(job, free)
-      local chosen = slurm.choose(world.topo, free, job.nodes)
+      local own = slurm.choice(free, job.nodes, o)
       if not job.pattern or job.nodes == 1 then
-         return chosen
+         return own
       end
       local began = sys.now()
-      local best = world.comm:evaluate(job, chosen)
-      local was = best.job_ratio
-      for _, c in ipairs(candidates(world, job, free)) do
-         local result = world.comm:evaluate(job, c.nodes)
-         if better(result, best) then
-            best, chosen = result, c.nodes
-         end
-      end
-      job.speed = best.job_ratio / was
+      local was = world.comm:evaluate(job, own)
+      local best = best_candidate(world, job, free, o)
       world.took[#world.took + 1] = sys.now() - began
-      return chosen
+      if best and best.score.job_ratio * world.worth <= was.job_ratio then
+         job.speed = best.score.job_ratio / was.job_ratio
+         return best.nodes
+      end
+      job.speed = 1
+      return own
    end
 end
 
