@@ -103,3 +103,33 @@ uint32_t taut_ball_grow(struct taut_ball *b, const bool *is_free,
         *hops = t.hops;
     return t.n;
 }
+
+uint32_t taut_ball_surface(struct taut_ball *b, const uint32_t *spare,
+                           const bool *is_free, const uint32_t *node,
+                           uint32_t n)
+{
+    const struct taut_graph *g = b->g;
+    uint32_t sum = 0, own = 0, count = 0;
+
+    /* queue: the set's routers; hops: 0 for these, 1 for those next to them */
+    memset(b->hops, 0xff, g->routers * sizeof(*b->hops));
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t r = g->at[node[i]];
+        own += is_free[node[i]];
+        if (r == TAUT_GRAPH_NONE || b->hops[r] == 0)
+            continue;
+        b->hops[r] = 0;
+        b->queue[count++] = r;
+        sum += spare[r];
+    }
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = g->out_first[b->queue[i]];
+             k < g->out_first[b->queue[i] + 1]; k++) {
+            uint32_t s = g->to[g->out[k]];
+            if (b->hops[s] == UINT32_MAX) {
+                b->hops[s] = 1;
+                sum += spare[s];
+            }
+        }
+    return sum - own;
+}

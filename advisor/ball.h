@@ -30,4 +30,12 @@ uint32_t taut_ball_grow(struct taut_ball *b, const bool *is_free,
                         uint32_t router, uint32_t count, uint32_t *node,
                         uint64_t *hops);
 
+/* The surface of a set: free nodes that are not in it, on its routers and on
+ * those next to them.  It is what a set that is taken leaves in pieces.
+ *   node  [n] the set
+ *   spare [routers] free nodes, those of the set among them */
+uint32_t taut_ball_surface(struct taut_ball *b, const uint32_t *spare,
+                           const bool *is_free, const uint32_t *node,
+                           uint32_t n);
+
 #endif

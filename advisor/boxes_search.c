@@ -22,7 +22,7 @@
 #define LANES 8
 
 /* A side is at most so many times that of a cube of the largest volume. */
-#define LONGEST 2.0
+#define LONGEST 1.5
 
 struct rows {
     const struct taut_boxes *b;

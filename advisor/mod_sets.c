@@ -6,6 +6,8 @@
  *   s:avoid { component, … }             links growth does not go over
  *   s:reach(router, count) → sum of the hops, or nil where too few are reached
  *   s:grow(router, count [, rank]) → array of nodes | nil, err
+ *   s:surface(nodes) → free nodes that are not in the set, on its routers and
+ *                      on those next to them
  *   s:seeds(most) → array of routers with free nodes, spread over all */
 #include <config.h>
 
@@ -226,11 +228,30 @@ static int sets_seeds(lua_State *L)
     return 1;
 }
 
+/* s:surface(nodes) → free nodes beside the set */
+static int sets_surface(lua_State *L)
+{
+    struct lua_sets *h = check_sets(L);
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    uint32_t n = (uint32_t)lua_rawlen(L, 2);
+    luaL_argcheck(L, n <= h->g->nodes, 2, "more nodes than there are");
+    for (uint32_t i = 0; i < n; i++) {
+        lua_rawgeti(L, 2, (lua_Integer)i + 1);
+        h->node[i] = taut_check_node(L, -1, h->g);
+        lua_pop(L, 1);
+    }
+    lua_pushinteger(
+        L, taut_ball_surface(&h->ball, h->spare, h->is_free, h->node, n));
+    return 1;
+}
+
 int luaopen_taut_sets(lua_State *L)
 {
     static const luaL_Reg methods[] = {
         {"avoid", sets_avoid}, {"free", sets_free},   {"grow", sets_grow},
-        {"reach", sets_reach}, {"seeds", sets_seeds}, {NULL, NULL},
+        {"reach", sets_reach}, {"seeds", sets_seeds}, {"surface", sets_surface},
+        {NULL, NULL},
     };
     static const luaL_Reg functions[] = {
         {"new", sets_new},

@@ -16,7 +16,7 @@ local view = require "taut.place.view"
 
 local advice = {}
 
-local WORTH = 1.05   -- a job that takes less longer than this elsewhere need not wait
+local WORTH = 1.15   -- a job that takes less longer than this elsewhere need not wait
 local SMALLER = 1.25 -- fewer nodes are better where more make communication so much slower
 
 --- The cluster in node numbers; kept by the daemon.
@@ -71,6 +71,7 @@ local function slurms(d, s)
    end
    local c = describe.set(s, nodes, "Slurm's choice")
    c.score = score.evaluate(s.topo, nodes, s.P, s)
+   place.surfaces(s.topo, s.free, { c }, s.version)
    return c
 end
 
@@ -90,20 +91,15 @@ local function search(d, req, count)
    if not s then
       return nil, err
    end
-   local near = s.P.steps[1] and s.P.steps[1].kind == "pairs"
    local found
-   found, err = place.search(d.topo, req.free, count, { left = s.left, top = req.top,
-      exclusive = req.exclusive, per_router = req.per_router, rank = s.rank,
-      measure = near and "near" or nil })
+   s.top, s.exclusive, s.per_router = req.top, req.exclusive, req.per_router
+   s.version = req.free == d.view.free and d.view.version or nil
+   found, err = rank.best(d.topo, req.free, count, s.P, s)
    if not found then
       return nil, err
    end
-   local may_exchange = not req.exclusive and not req.per_router
-   rank.sort(d.topo, found, s.P, s, may_exchange and req.free or nil, function(nodes, c)
-      return describe.set(s, nodes, c.shape .. ", some nodes exchanged")
-   end)
    local own = slurms(d, s)
-   if own and may_exchange then
+   if own and not req.exclusive and not req.per_router then
       for _, c in ipairs(found) do
          own.is_found = own.is_found or same(c.nodes, own.nodes)
       end

@@ -45,29 +45,6 @@ function common.taker()
    end
 end
 
---- Free nodes by router, each list ascending, at most `most` on each.
-function common.by_router(topo, free, most)
-   local on, routers = {}, {}
-   for n in pairs(free) do
-      local r = topo:router(n)
-      if r then
-         if not on[r] then
-            on[r] = {}
-            routers[#routers + 1] = r
-         end
-         table.insert(on[r], n)
-      end
-   end
-   table.sort(routers)
-   for _, list in pairs(on) do
-      table.sort(list)
-      for i = #list, (most or math.huge) + 1, -1 do
-         list[i] = nil
-      end
-   end
-   return on, routers
-end
-
 -- Nodes of each router, and the routers that have some; per topology, since it never changes.
 local machines = setmetatable({}, { __mode = "k" })
 
@@ -99,6 +76,42 @@ end
 function common.routers(topo)
    local m = machine_of(topo)
    return m.routers, m.total
+end
+
+local function list_by_router(topo, free, most)
+   local on, routers = {}, {}
+   for n in pairs(free) do
+      local r = topo:router(n)
+      if r then
+         if not on[r] then
+            on[r] = {}
+            routers[#routers + 1] = r
+         end
+         table.insert(on[r], n)
+      end
+   end
+   table.sort(routers)
+   for _, list in pairs(on) do
+      table.sort(list)
+      for i = #list, (most or math.huge) + 1, -1 do
+         list[i] = nil
+      end
+   end
+   return on, routers
+end
+
+--- Free nodes by router, each list ascending, at most o.per_router on each; and the routers that
+-- have some, ascending.  Kept as long as o.version is the same; leave them as they are.
+function common.by_router(topo, free, o)
+   local m = machine_of(topo)
+   local memo = m.memo
+   if not memo or not o.version or memo.free ~= free or memo.version ~= o.version or
+      memo.per_router ~= o.per_router then
+      memo = { free = free, version = o.version, per_router = o.per_router }
+      memo.on, memo.routers = list_by_router(topo, free, o.per_router)
+      m.memo = o.version and memo or nil
+   end
+   return memo.on, memo.routers
 end
 
 --- Free nodes in parts of a machine of which at least the share `density` is free, and that hold

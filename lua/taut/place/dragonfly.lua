@@ -11,7 +11,7 @@ local SPREADS = { 0, 1, 2, 4, 8 } -- groups more than are needed; and all of the
 -- Groups with free nodes: { group, free, routers = array }, those with most free nodes first; and
 -- the free nodes by router.
 local function groups_of(topo, free, o)
-   local on, routers = common.by_router(topo, free, o.per_router)
+   local on, routers = common.by_router(topo, free, o)
    local by, list = {}, {}
    for _, r in ipairs(routers) do
       local g = topo:group(r)
@@ -109,7 +109,7 @@ end
 -- Wholly free routers only: nobody else is on them.
 local function alone(topo, free)
    local _, total = common.routers(topo)
-   local on, rest = common.by_router(topo, free), {}
+   local on, rest = common.by_router(topo, free, {}), {}
    for r, list in pairs(on) do
       for _, n in ipairs(#list == total[r] and list or {}) do
          rest[n] = true

@@ -141,7 +141,7 @@ end
 
 --- See taut.place.
 function place.search(topo, free, count, o)
-   local on, routers = common.by_router(topo, free, o.per_router)
+   local on, routers = common.by_router(topo, free, o)
    local out, take = {}, common.taker()
    if o.exclusive then
       local _, total = common.routers(topo)

@@ -11,12 +11,12 @@ local SLOW = 0.75 -- links with less left are not grown over
 local kernels = setmetatable({}, { __mode = "k" })
 
 local function kernel_of(topo)
-   local s = kernels[topo]
-   if not s then
-      s = sets.new(topo.graph)
-      kernels[topo] = s
+   local k = kernels[topo]
+   if not k then
+      k = { sets = sets.new(topo.graph) }
+      kernels[topo] = k
    end
-   return s
+   return k
 end
 
 local function avoided(topo, left)
@@ -29,10 +29,29 @@ local function avoided(topo, left)
    return list
 end
 
+local function load_free(k, free, o)
+   if not o.version or k.free ~= free or k.version ~= o.version or k.per_router ~= o.per_router then
+      k.sets:free(free, o.per_router)
+   end
+   k.free, k.version, k.per_router = free, o.version, o.per_router
+end
+
+--- Free nodes beside each set: those on its routers, and on those next to them, that are not in it.
+-- A set that is taken leaves them in pieces.
+-- @param list of candidates; each gets `surface`
+function place.surfaces(topo, free, list, o)
+   local k = kernel_of(topo)
+   load_free(k, free, { version = o.version })
+   for _, c in ipairs(list) do
+      c.surface = k.sets:surface(c.nodes)
+   end
+end
+
 --- See taut.place.
 function place.search(topo, free, count, o)
-   local s = kernel_of(topo)
-   s:free(free, o.per_router)
+   local k = kernel_of(topo)
+   local s = k.sets
+   load_free(k, free, o)
    s:avoid(avoided(topo, o.left))
    local found, out, take = {}, {}, common.taker()
    for _, r in ipairs(s:seeds(SEEDS)) do

@@ -134,7 +134,7 @@ end
 
 --- See taut.place.
 function place.search(topo, free, count, o)
-   local on = common.by_router(topo, free, o.per_router)
+   local on = common.by_router(topo, free, o)
    local count_at, at, n = counts(topo, on, o)
    local out, take, tried = {}, common.taker(), 0
    for _, shape in ipairs(shapes(topo, count, n / topo.routers)) do

@@ -5,6 +5,7 @@
 --   shape      words: "8×2×2 box at (4,0,6)"
 --   density    chosen / all nodes inside; total = nodes inside
 --   strangers  nodes inside that are not free
+--   surface    free nodes that are not taken, on its routers and on those next to them
 --   cost       the search's own cheap measure, comparable within one answer
 local common = require "taut.place.common"
 local grown = require "taut.place.grown"
@@ -51,6 +52,11 @@ function place.describe(topo, free, c)
    return (module and module.describe or common.describe)(topo, free, c)
 end
 
+--- Set `surface` of candidates that have none.
+function place.surfaces(topo, free, list, version)
+   grown.surfaces(topo, free, list, { version = version })
+end
+
 --- Sets of nodes that may suit a job, the best first by a cheap measure; place.score evaluates.
 -- @param topo topology
 -- @param free set of node numbers that may be used: { [n] = true }
@@ -58,12 +64,16 @@ end
 -- @param o table, all optional: left = map component → capacity left (0 … 1) of what is to be
 --   avoided; top = how many answers (5); exclusive = nobody else's nodes inside; per_router = at
 --   most so many nodes on each router; rank = map node → place in Slurm's table; measure =
---   "near" for a pattern of neighbours
+--   "near" for a pattern of neighbours; version = changes whenever the same table `free` does,
+--   so that what was worked out of it can be kept
 -- @return array of candidates, or nil and why there is none
 function place.search(topo, free, count, o)
    local total = 0
    for _ in pairs(free) do
       total = total + 1
+      if total == count then
+         break
+      end
    end
    if total < count then
       return nil, ("%d nodes asked for, %d are free and healthy"):format(count, total)
@@ -85,6 +95,7 @@ function place.search(topo, free, count, o)
       return nil, o.exclusive and ("no submesh that is wholly free holds %d nodes"):format(count)
          or ("no %d free nodes have routes between them"):format(count)
    end
+   grown.surfaces(topo, usable, found, o)
    return found
 end
 

@@ -1,14 +1,16 @@
 --- Candidates in the order of what a job gets from them.
 --
--- First by the predicted time of its communication, in steps of 2 %: what is nearer than that is
--- equal, and then the denser submesh is the better one, and of equally dense ones that with fewer
--- hops.  Small sets are improved by exchanging nodes, as long as the machine is small enough for
--- it: what is found by shape only can miss a link that is slow.
+-- First by the predicted time of its communication, in steps of 4 %: what is nearer than that is
+-- equal, and then the set that leaves fewest free nodes beside it is the better one, since those
+-- who come later get less compact sets otherwise (tests/bench/replay); after that the denser
+-- submesh, and the one with fewer hops.  Small sets are improved by exchanging nodes, as long as
+-- the machine is small enough for it: what is found by shape only can miss a link that is slow.
+local place = require "taut.place"
 local score = require "taut.place.score"
 
 local rank = {}
 
-local STEP = math.log(1.02)
+local STEP = math.log(1.04)
 local GOOD = 1.005       -- a ratio below which nothing is exchanged
 local WORK = 600000      -- components times evaluations that exchanges may take
 local MOST_TRIES = 1500
@@ -23,6 +25,8 @@ function rank.is_better(a, b)
    local x, y = step_of(a.score.ratio), step_of(b.score.ratio)
    if x ~= y then
       return x < y
+   elseif a.surface and b.surface and a.surface ~= b.surface then
+      return a.surface < b.surface
    elseif a.density and b.density and a.density ~= b.density then
       return a.density > b.density
    elseif a.score.hops_mean ~= b.score.hops_mean then
@@ -82,6 +86,7 @@ local function improve(topo, c, free, P, o, tries, redo)
       end
       c = redo(nodes, c)
       c.score = s
+      place.surfaces(topo, free, { c }, o.version)
    end
    return c
 end
@@ -107,6 +112,24 @@ function rank.sort(topo, list, P, o, free, redo)
    end
    table.sort(list, rank.is_better)
    return list
+end
+
+--- Search and sort.
+-- @param topo, free, count, o as of place.search, with left and background
+-- @param P pattern of `count` ranks
+-- @return array of candidates with score, the best first; or nil and why there is none
+function rank.best(topo, free, count, P, o)
+   local near = P.steps[1] and P.steps[1].kind == "pairs"
+   local found, err = place.search(topo, free, count,
+      setmetatable({ measure = near and "near" or nil }, { __index = o }))
+   if not found then
+      return nil, err
+   end
+   local may_exchange = not o.exclusive and not o.per_router
+   return rank.sort(topo, found, P, o, may_exchange and free or nil, function(nodes, c)
+      return place.describe(topo, free, { nodes = nodes, kind = "set",
+         shape = (c.shape:gsub(", some nodes exchanged$", "")) .. ", some nodes exchanged" })
+   end)
 end
 
 return rank

@@ -29,6 +29,16 @@ local function kernel_of(topo)
    return k
 end
 
+-- Sums of what is free: those that are there will do where nothing has changed since.
+-- @param version changes with the set, where it is one that is kept (taut.place.view); or nil
+local function load_free(k, free, per_router, version)
+   local same = version and k.free == free and k.version == version and k.per_router == per_router
+   if not same then
+      k.boxes:free(free, per_router)
+   end
+   k.free, k.version, k.per_router = free, version, per_router
+end
+
 local LETTERS = "XYZABC"
 
 -- Cables with less than all left: a cable belongs to the router whose "+" port it is.
@@ -115,10 +125,11 @@ end
 function place.search(topo, free, count, o)
    local k = kernel_of(topo)
    local cables, worst = bad_cables(topo, o.left)
-   k.boxes:free(free, o.per_router)
-   k.free = not o.per_router and free or nil -- whose sums the kernel has; of a set that may change,
-   -- so that only what belongs to one answer relies on it
-   k.boxes:bad(cables)
+   load_free(k, free, o.per_router, o.version)
+   if #cables > 0 or k.has_bad then
+      k.boxes:bad(cables)
+      k.has_bad = #cables > 0
+   end
    local found = k.boxes:search(count, ROOM, o.exclusive or false)
    rate(topo, k, found, count, worst)
    local take, out = common.taker(o), {}
@@ -180,8 +191,7 @@ function place.describe(topo, free, c)
    end
    local k = kernel_of(topo)
    if k.free ~= free then
-      k.boxes:free(free)
-      k.free = free
+      load_free(k, free)
    end
    local inside
    inside, c.total = k.boxes:count(at, extent)
@@ -192,7 +202,7 @@ end
 --- Free nodes in boxes of a density of at least 0.9 that hold 64 or more.
 function place.dense(topo, free, least, density)
    local k = kernel_of(topo)
-   k.boxes:free(free)
+   load_free(k, free)
    k.free = nil
    return k.boxes:dense(least, density)
 end
