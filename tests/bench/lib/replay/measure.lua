@@ -78,8 +78,7 @@ end
 --- @param topo topology
 -- @param window as workload.window gives it (its jobs are copied)
 -- @param policy "slurm" or "ours"
--- @param o table: left (map component → capacity left), follow (runtimes follow the prediction),
---   worth (gain of a whole job, as a factor, from which on our choice is taken; 1)
+-- @param o table: left (map component → capacity left), follow (runtimes follow the prediction)
 -- @return table of the counted jobs: jobs, heavy (how many), ratios (of each heavy one's
 --   communication to an ideal network, mean while it runs), mean and p95 of them, alone (mean
 --   without other jobs), contention (what others add to a running job's ratio, mean of all looks),
@@ -87,7 +86,7 @@ end
 --   done, of all that the machine has, 0 … 1); took (seconds of each choice, where there was one),
 --   played (the jobs, as they ran)
 function measure.replay(topo, window, policy, o)
-   local world = { topo = topo, left = o.left, follow = o.follow, worth = o.worth or 1, held = {},
+   local world = { topo = topo, left = o.left, follow = o.follow, held = {},
       took = {}, comm = comm.new(topo, o.left) }
    local jobs = {}
    for i, j in ipairs(window.jobs) do

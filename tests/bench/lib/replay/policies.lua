@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Who chooses a job's nodes: Slurm, or Taut for heavy jobs and Slurm for the others.  Both are the
 -- product's own modules, as taut.advice puts them together for `taut advise`.
-local place = require "taut.place"
 local rank = require "taut.place.rank"
 local slurm = require "taut.place.slurm"
 local sys = require "taut.sys"
 
 local policies = {}
 
-local TOP = 5 -- candidates that are scored
+local TOP = 5      -- candidates, as `taut advise` has them
+local WORTH = 1.15 -- as in taut.advice: below this a job gets Slurm's choice
 
 -- What topology/tree would be told of a tree of leaves below one level of spines.
 local function switches(topo)
@@ -44,23 +44,8 @@ function policies.slurm(world)
    end
 end
 
--- The best of Taut's candidates; nil where there is none.
-local function best_candidate(world, job, free, o)
-   local P = world.comm:pattern(job)
-   local near = P.steps[1] and P.steps[1].kind == "pairs"
-   local found = place.search(world.topo, free, job.nodes, { top = TOP, left = world.left,
-      rank = o.rank, measure = near and "near" or nil })
-   if not found then
-      return nil
-   end
-   return rank.sort(world.topo, found, P, { left = world.left, background = world.comm.background,
-      rank = o.rank }, free, function(nodes, c)
-      return { nodes = nodes, density = c.density }
-   end)[1]
-end
-
 --- The best of Taut's candidates for jobs that communicate, where the whole job takes on Slurm's
--- choice at least `world.worth` times as long; Slurm's choice otherwise.  Sets job.speed: the whole
+-- choice at least WORTH times as long; Slurm's choice otherwise.  Sets job.speed: the whole
 -- job's time, relative to that on Slurm's choice.
 function policies.ours(world)
    local o = slurms(world.topo)
@@ -71,9 +56,12 @@ function policies.ours(world)
       end
       local began = sys.now()
       local was = world.comm:evaluate(job, own)
-      local best = best_candidate(world, job, free, o)
+      local found = rank.best(world.topo, free, job.nodes, world.comm:pattern(job), { top = TOP,
+         left = world.left, background = world.comm.background, rank = o.rank,
+         version = #world.took })
+      local best = found and found[1]
       world.took[#world.took + 1] = sys.now() - began
-      if best and best.score.job_ratio * world.worth <= was.job_ratio then
+      if best and best.score.job_ratio * WORTH <= was.job_ratio then
          job.speed = best.score.job_ratio / was.job_ratio
          return best.nodes
       end
