@@ -8,7 +8,10 @@
  *   halo        ranks in a grid (--grid; x varies slowest, all dimensions are
  *               rings), each exchanges --bytes with each of its six
  *               neighbours, all at once
- *   all-to-all  MPI_Alltoall, --bytes from each rank to each other
+ *   all-to-all  MPI_Ialltoall, --bytes from each rank to each other
+ *
+ * A rank that waits looks every half millisecond and sleeps in between: MPI's
+ * own waiting takes a processor for each rank, and here many ranks share few.
  *
  * A step begins at a barrier and lasts until the last rank has all it waits
  * for.  Prints on rank 0 "step SECONDS" for each but the first, which sets up
@@ -20,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { SIDES = 6, TAG = 7 };
 
@@ -115,6 +119,36 @@ static void prepare(struct exchange *x)
         MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+static void wait_for(int n, MPI_Request *r)
+{
+    const struct timespec nap = {.tv_nsec = 500000};
+    int done = 0;
+
+    for (;;) {
+        MPI_Testall(n, r, &done, MPI_STATUSES_IGNORE);
+        if (done)
+            return;
+        nanosleep(&nap, NULL);
+    }
+}
+
+static void barrier(const struct exchange *x)
+{
+    MPI_Request r;
+
+    MPI_Ibarrier(x->comm, &r);
+    wait_for(1, &r);
+}
+
+static void all_to_all(struct exchange *x)
+{
+    MPI_Request r;
+
+    MPI_Ialltoall(x->out, x->bytes, MPI_BYTE, x->in, x->bytes, MPI_BYTE,
+                  x->comm, &r);
+    wait_for(1, &r);
+}
+
 /* A ring of one has nobody to talk to.  What leaves by one side arrives at
  * the neighbour's other side, hence the tags. */
 static void halo(struct exchange *x)
@@ -130,23 +164,24 @@ static void halo(struct exchange *x)
         if (x->beside[i] != x->rank)
             MPI_Isend(x->out + (size_t)i * (size_t)x->bytes, x->bytes, MPI_BYTE,
                       x->beside[i], TAG + i, x->comm, &r[n++]);
-    MPI_Waitall(n, r, MPI_STATUSES_IGNORE);
+    wait_for(n, r);
 }
 
 /* Returns how long the slowest rank took. */
 static double step(struct exchange *x)
 {
     double begin, mine, most;
+    MPI_Request r;
 
-    MPI_Barrier(x->comm);
+    barrier(x);
     begin = MPI_Wtime();
     if (x->halo)
         halo(x);
     else
-        MPI_Alltoall(x->out, x->bytes, MPI_BYTE, x->in, x->bytes, MPI_BYTE,
-                     x->comm);
+        all_to_all(x);
     mine = MPI_Wtime() - begin;
-    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, x->comm);
+    MPI_Iallreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, x->comm, &r);
+    wait_for(1, &r);
     return most;
 }
 
@@ -154,12 +189,14 @@ static double step(struct exchange *x)
 static void run_for(struct exchange *x)
 {
     double end = MPI_Wtime() + x->seconds;
+    MPI_Request r;
     int more = 1;
 
     while (more) {
         step(x);
         more = MPI_Wtime() < end;
-        MPI_Bcast(&more, 1, MPI_INT, 0, x->comm);
+        MPI_Ibcast(&more, 1, MPI_INT, 0, x->comm, &r);
+        wait_for(1, &r);
     }
 }
 
