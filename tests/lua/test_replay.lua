@@ -71,6 +71,16 @@ function tests.test_changed_traces_never_raise()
    end
 end
 
+function tests.test_the_recorded_trace_of_theta()
+   local pipe = assert(io.popen("gzip -dc '" .. src .. "/tests/data/workload/theta_2022.swf.gz'"))
+   local trace = swf.read(pipe:lines(), "theta")
+   pipe:close()
+   lu.assertEquals({ #trace.jobs, trace.skipped, trace.size }, { 23911, 0, 4360 })
+   local first, last = trace.jobs[1], trace.jobs[#trace.jobs]
+   lu.assertEquals({ first.id, first.run, first.nodes, first.limit }, { 1, 10849, 128, 10800 })
+   lu.assertEquals((last.submit - first.submit) // 86400, 363)
+end
+
 ---------------------------------------------------------------- the scheduler
 
 -- Lowest free numbers.

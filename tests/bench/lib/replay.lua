@@ -62,7 +62,8 @@ local function compare(topo, window, name, share)
    local key = ("%s_%g"):format(name, 100 * share)
    figure(key .. "_comm_mean", is.mean / was.mean, "of Slurm's", "<=", 1)
    figure(key .. "_comm_95", is.p95 / was.p95, "of Slurm's", "<=", 1)
-   figure(key .. "_contention", is.contention / was.contention, "of Slurm's", "<=", 1)
+   figure(key .. "_contention_added", 100 * (is.contention - was.contention) / was.mean,
+      "% of Slurm's communication", "<=", 0)
    costs(key, was, is)
    costs(key .. "_follow", was, follow)
 end
