@@ -17,6 +17,7 @@ void taut_groups_fini(struct taut_groups *x)
     free(x->share);
     free(x->is_open);
     free(x->detour);
+    free(x->shut);
     *x = (struct taut_groups){0};
 }
 
@@ -50,8 +51,9 @@ int taut_groups_init(struct taut_groups *x, const struct taut_dragonfly *d,
         .in = room + ends,
         .share = calloc((size_t)d->pair_first[pairs] + 1, sizeof(*x->share)),
         .is_open = calloc(pairs, sizeof(*x->is_open)),
-        .detour = calloc(pairs, sizeof(*x->detour))};
-    if (!x->share || !x->is_open || !x->detour) {
+        .detour = calloc(pairs, sizeof(*x->detour)),
+        .shut = calloc(pairs, sizeof(*x->shut))};
+    if (!x->share || !x->is_open || !x->detour || !x->shut) {
         taut_groups_fini(x);
         errno = ENOMEM;
         return -1;
@@ -60,8 +62,11 @@ int taut_groups_init(struct taut_groups *x, const struct taut_dragonfly *d,
     for (uint32_t a = 0; a < d->groups; a++)
         for (uint32_t b = 0; b < d->groups; b++) {
             share_out(x, cell(x, a, b));
-            x->is_well &= a == b ? d->is_whole[a] : x->is_open[cell(x, a, b)];
+            if (a != b && !x->is_open[cell(x, a, b)])
+                x->shut[x->n_shut++] = (uint32_t)cell(x, a, b);
+            x->is_well &= d->is_whole[a];
         }
+    x->is_well &= x->n_shut == 0;
     return 0;
 }
 
@@ -166,31 +171,44 @@ struct over {
     bool outward; /* else the router gets it */
 };
 
-static void add_ways(const struct laying *y, const struct over *o, uint32_t b,
-                     double amount)
+static double amount_of(const struct over *o, uint32_t b)
 {
-    for (uint32_t k = 0; k < y->x->d->groups; k++)
-        if (o->outward ? is_way(y->x, o->mine, k, b)
-                       : is_way(y->x, b, k, o->mine))
-            y->row[k] += amount;
+    return o->what[b] * o->each[b * o->stride];
 }
 
-/* y->row[k] = what of it goes over group k.  Returns false when nothing. */
+/* Take away what has no way over k from it on, or to it. */
+static void drop_shut(const struct laying *y, const struct over *o)
+{
+    const struct taut_groups *x = y->x;
+    uint32_t n = x->d->groups;
+
+    for (uint32_t i = 0; i < x->n_shut; i++) {
+        uint32_t from = x->shut[i] / n, to = x->shut[i] % n;
+        if (o->outward)
+            y->row[from] -= amount_of(o, to);
+        else
+            y->row[to] -= amount_of(o, from);
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        size_t p = o->outward ? cell(x, o->mine, k) : cell(x, k, o->mine);
+        if (!x->d->is_whole[k] || !x->is_open[p])
+            y->row[k] = 0;
+    }
+}
+
+/* y->row[k] = what of it goes over group k: all but what is for k.  Returns
+ * false when nothing. */
 static bool sum_over(const struct laying *y, const struct over *o)
 {
     uint32_t n = y->x->d->groups;
     double sum = 0;
 
-    memset(y->row, 0, n * sizeof(*y->row));
-    for (uint32_t b = 0; b < n; b++) {
-        double amount = o->what[b] * o->each[b * o->stride];
-        sum += amount;
-        if (amount > 0 && !y->x->is_well)
-            add_ways(y, o, b, amount);
-    }
-    for (uint32_t k = 0; sum > 0 && y->x->is_well && k < n; k++)
-        if (k != o->mine)
-            y->row[k] = sum - o->what[k] * o->each[k * o->stride];
+    for (uint32_t b = 0; b < n; b++)
+        sum += amount_of(o, b);
+    for (uint32_t k = 0; sum > 0 && k < n; k++)
+        y->row[k] = k != o->mine ? sum - amount_of(o, k) : 0;
+    if (sum > 0 && !y->x->is_well)
+        drop_shut(y, o);
     return sum > 0;
 }
 

@@ -18,6 +18,8 @@ struct taut_groups {
     double *in;     /* [routers * groups] to router from group */
     double *share;  /* like d->pair: of what goes from group to group */
     bool *is_open;  /* [groups * groups] some link is up */
+    uint32_t *shut; /* [groups * groups] cells of two groups without … */
+    uint32_t n_shut;
     bool is_well;   /* every group is whole, and open to all others */
     double *detour; /* [groups * groups] over each other group that will do */
 };

@@ -34,7 +34,9 @@ struct balance {
     uint32_t *ways;       /* how many other groups will do */
     uint32_t *pair;       /* [pairs] cells that have traffic to share out */
     uint32_t pairs;
-    bool is_open; /* every group has a link to every other */
+    uint32_t *shut; /* [groups * groups] cells of two groups with no link … */
+    uint32_t n_shut;
+    bool *from_shut, *to_shut; /* … [groups] that leave, that reach a group */
 };
 
 static size_t cell(const struct balance *b, uint32_t from, uint32_t to)
@@ -52,13 +54,16 @@ static bool is_way(const struct balance *b, uint32_t from, uint32_t over,
 static void measure(struct balance *b, const struct taut_dragonfly *d,
                     const struct taut_graph *g)
 {
-    b->is_open = true;
     for (uint32_t p = 0; p < b->groups * b->groups; p++) {
+        uint32_t from = p / b->groups, to = p % b->groups;
         for (uint32_t i = d->pair_first[p]; i < d->pair_first[p + 1]; i++) {
             uint32_t c = taut_graph_link(g, d->pair[i]);
             b->capacity[p] += g->capacity[c] * g->left[c];
         }
-        b->is_open &= b->capacity[p] > 0 || p / b->groups == p % b->groups;
+        if (b->capacity[p] > 0 || from == to)
+            continue;
+        b->shut[b->n_shut++] = p;
+        b->from_shut[from] = b->to_shut[to] = true;
     }
 }
 
@@ -66,7 +71,7 @@ static uint32_t count_ways(const struct balance *b, uint32_t a, uint32_t z)
 {
     uint32_t n = 0;
 
-    if (b->is_open)
+    if (!b->from_shut[a] && !b->to_shut[z])
         return b->groups - 2;
     for (uint32_t k = 0; k < b->groups; k++)
         n += is_way(b, a, k, z);
@@ -89,24 +94,22 @@ static void list_pairs(struct balance *b)
 
 /* ---- one round ---- */
 
-static void add_ways(struct balance *b, uint32_t a, uint32_t z, double each)
-{
-    for (uint32_t k = 0; k < b->groups; k++)
-        if (is_way(b, a, k, z)) {
-            b->use[cell(b, a, k)] += each;
-            b->use[cell(b, k, z)] += each;
-        }
-}
-
-/* The same for all pairs where every group will do: of what a row sends
- * round, everything goes over k but what is for k. */
-static void add_all_ways(struct balance *b)
+/* Of what a row sends round, everything goes over k but what is for k, and
+ * for those that k has no link to. */
+static void add_ways(struct balance *b)
 {
     for (uint32_t a = 0; a < b->groups; a++)
         for (uint32_t z = 0; z < b->groups; z++)
             if (a != z)
                 b->use[cell(b, a, z)] +=
                     b->from[a] + b->to[z] - 2 * b->each[cell(b, a, z)];
+    for (uint32_t i = 0; i < b->n_shut; i++) {
+        uint32_t from = b->shut[i] / b->groups, to = b->shut[i] % b->groups;
+        for (uint32_t k = 0; k < b->groups; k++) {
+            b->use[cell(b, k, from)] -= b->each[cell(b, k, to)];
+            b->use[cell(b, to, k)] -= b->each[cell(b, from, k)];
+        }
+    }
 }
 
 /* Seconds on each pair's links with the present shares. */
@@ -128,16 +131,12 @@ static void fill(struct balance *b)
         b->each[p] = moved / b->ways[p];
         b->from[a] += b->each[p];
         b->to[z] += b->each[p];
-        if (b->each[p] > 0 && !b->is_open)
-            add_ways(b, a, z, b->each[p]);
     }
-    if (b->is_open)
-        add_all_ways(b);
+    add_ways(b);
     for (uint32_t a = 0; a < b->groups; a++)
         for (uint32_t z = 0; z < b->groups; z++) {
             size_t p = cell(b, a, z);
-            if (b->capacity[p] > 0)
-                b->use[p] /= b->capacity[p];
+            b->use[p] = b->capacity[p] > 0 ? b->use[p] / b->capacity[p] : 0;
             b->turned[cell(b, z, a)] = b->use[p];
             b->row[a] += b->use[p];
             b->column[z] += b->use[p];
@@ -159,19 +158,23 @@ static double sum_of_larger(const double *x, const double *y, uint32_t n)
     return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
-/* Mean use of the ways from a to z over other groups. */
+static double larger(double x, double y)
+{
+    return x > y ? x : y;
+}
+
+/* Mean use of the ways from a to z over other groups: of all groups, but for
+ * a and z themselves, and for what no link leads to or from. */
 static double use_around(const struct balance *b, uint32_t a, uint32_t z)
 {
     const double *first = &b->use[cell(b, a, 0)];
     const double *second = &b->turned[cell(b, z, 0)];
-    double sum = 0;
+    double sum = sum_of_larger(first, second, b->groups) - 2 * first[z];
 
-    if (b->is_open) /* but for the two where k is a or z */
-        return (sum_of_larger(first, second, b->groups) - 2 * first[z]) /
-               b->ways[cell(b, a, z)];
-    for (uint32_t k = 0; k < b->groups; k++)
-        if (is_way(b, a, k, z))
-            sum += first[k] > second[k] ? first[k] : second[k];
+    if (b->from_shut[a] || b->to_shut[z])
+        for (uint32_t k = 0; k < b->groups; k++)
+            if (k != a && k != z && !is_way(b, a, k, z))
+                sum -= larger(first[k], second[k]);
     return sum / b->ways[cell(b, a, z)];
 }
 
@@ -182,11 +185,11 @@ static bool is_crowded(const struct balance *b, uint32_t a, uint32_t z)
 {
     double use = b->use[cell(b, a, z)], n = b->ways[cell(b, a, z)];
     double x = b->row[a] - use, y = b->column[z] - use;
-    double least = x > y ? x : y;
+    bool is_free = !b->from_shut[a] && !b->to_shut[z];
 
-    if (b->is_open && use * n < 2 * least * (1 - EQUAL))
+    if (is_free && use * n < 2 * larger(x, y) * (1 - EQUAL))
         return false;
-    if (b->is_open && use * n > 2 * (x + y) * (1 + 2 * EQUAL))
+    if (is_free && use * n > 2 * (x + y) * (1 + 2 * EQUAL))
         return true;
     return use > 2 * use_around(b, a, z) * (1 + EQUAL);
 }
@@ -223,8 +226,12 @@ static int balance_init(struct balance *b)
     b->column = calloc(b->groups, sizeof(*b->column));
     b->ways = calloc(n, sizeof(*b->ways));
     b->pair = calloc(n, sizeof(*b->pair));
+    b->shut = calloc(n, sizeof(*b->shut));
+    b->from_shut = calloc(b->groups, sizeof(*b->from_shut));
+    b->to_shut = calloc(b->groups, sizeof(*b->to_shut));
     if (b->capacity && b->use && b->turned && b->each && b->from && b->to &&
-        b->row && b->column && b->ways && b->pair)
+        b->row && b->column && b->ways && b->pair && b->shut && b->from_shut &&
+        b->to_shut)
         return 0;
     errno = ENOMEM;
     return -1;
@@ -242,6 +249,9 @@ static void balance_fini(struct balance *b)
     free(b->column);
     free(b->ways);
     free(b->pair);
+    free(b->shut);
+    free(b->from_shut);
+    free(b->to_shut);
 }
 
 int taut_dragonfly_balance(const struct taut_dragonfly *d,
@@ -258,10 +268,12 @@ int taut_dragonfly_balance(const struct taut_dragonfly *d,
         measure(&b, d, g);
         list_pairs(&b);
     }
-    for (int i = 0; b.pairs > 0 && i < ROUNDS; i++, step *= STEP_SHRINKS) {
+    bool any = false, before = true;
+    for (int i = 0; b.pairs > 0 && (any || before) && i < ROUNDS;
+         i++, step *= STEP_SHRINKS) {
+        before = any;
         fill(&b);
-        if (!move(&b, step))
-            break; /* and so it will stay */
+        any = move(&b, step); /* nothing, twice: so it will stay */
     }
     balance_fini(&b);
     return rc;

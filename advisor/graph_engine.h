@@ -156,8 +156,8 @@ struct taut_engine {
                 struct taut_lost *lost);
 
     /* load[l] += src[r] * dst[s] * share for each pair r != s, for engines
-     * with sets that know better than to walk every pair.  Returns 0, or -1
-     * with errno. */
+     * with sets that know better than to walk every pair.  Returns 0; 1
+     * where a walk is as good (nothing was added); or -1 with errno. */
     int (*loads)(const void *self, const struct taut_graph *g,
                  const uint64_t *src, const uint64_t *dst, double *load,
                  struct taut_lost *lost);

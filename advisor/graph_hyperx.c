@@ -9,38 +9,28 @@
 
 #define MAX_DIMS TAUT_HYPERX_MAX_DIMS
 
-struct hyperx {
-    struct taut_hyperx_conf conf; /* 'place' is not kept */
-    uint32_t stride[MAX_DIMS];
-    uint32_t first[MAX_DIMS]; /* of a dimension in a router's row of 'link' */
-    uint32_t width;           /* sum of the lengths */
-    uint32_t places;
-    uint32_t *place;  /* [routers] */
-    uint32_t *router; /* [places] NONE: nobody there */
-    uint32_t *link;   /* [routers * width] NONE: no such link */
-};
-
-static uint32_t coordinate(const struct hyperx *h, uint32_t r, uint32_t d)
+static uint32_t coordinate(const struct taut_hyperx *h, uint32_t r, uint32_t d)
 {
     return h->place[r] / h->stride[d] % h->conf.length[d];
 }
 
 /* Router that differs from r in dimension d, where it has coordinate j. */
-static uint32_t moved(const struct hyperx *h, uint32_t r, uint32_t d,
+static uint32_t moved(const struct taut_hyperx *h, uint32_t r, uint32_t d,
                       uint32_t j)
 {
     return h->router[h->place[r] + (j - coordinate(h, r, d)) * h->stride[d]];
 }
 
-static uint32_t link_to(const struct hyperx *h, uint32_t r, uint32_t d,
+static uint32_t link_to(const struct taut_hyperx *h, uint32_t r, uint32_t d,
                         uint32_t j)
 {
     return h->link[(size_t)r * h->width + h->first[d] + j];
 }
 
 /* The link, if it is there and healthy, else NONE. */
-static uint32_t healthy_to(const struct hyperx *h, const struct taut_graph *g,
-                           uint32_t r, uint32_t d, uint32_t j)
+static uint32_t healthy_to(const struct taut_hyperx *h,
+                           const struct taut_graph *g, uint32_t r, uint32_t d,
+                           uint32_t j)
 {
     uint32_t l = link_to(h, r, d, j);
 
@@ -48,8 +38,9 @@ static uint32_t healthy_to(const struct hyperx *h, const struct taut_graph *g,
 }
 
 /* Two hops from r to coordinate b over coordinate j; false: not possible. */
-static bool over(const struct hyperx *h, const struct taut_graph *g, uint32_t r,
-                 uint32_t d, uint32_t j, uint32_t b, uint32_t pair[2])
+static bool over(const struct taut_hyperx *h, const struct taut_graph *g,
+                 uint32_t r, uint32_t d, uint32_t j, uint32_t b,
+                 uint32_t pair[2])
 {
     if (j == coordinate(h, r, d) || j == b)
         return false;
@@ -62,7 +53,7 @@ static bool over(const struct hyperx *h, const struct taut_graph *g, uint32_t r,
 
 /* Static routing misroutes over the first that will do, counted from the sum
  * of both coordinates, so that detours of one row part. */
-static int misroute_one(const struct hyperx *h, const struct taut_graph *g,
+static int misroute_one(const struct taut_hyperx *h, const struct taut_graph *g,
                         uint32_t r, uint32_t d, uint32_t b,
                         struct taut_route *t)
 {
@@ -79,7 +70,7 @@ static int misroute_one(const struct hyperx *h, const struct taut_graph *g,
     return -1;
 }
 
-static int misroute_all(const struct hyperx *h, const struct taut_graph *g,
+static int misroute_all(const struct taut_hyperx *h, const struct taut_graph *g,
                         uint32_t r, uint32_t d, uint32_t b,
                         struct taut_route *t)
 {
@@ -97,7 +88,7 @@ static int misroute_all(const struct hyperx *h, const struct taut_graph *g,
 }
 
 /* Is there any other way than the direct one? */
-static bool has_choice(const struct hyperx *h, const struct taut_graph *g,
+static bool has_choice(const struct taut_hyperx *h, const struct taut_graph *g,
                        uint32_t r, uint32_t d, uint32_t b)
 {
     uint32_t pair[2];
@@ -108,8 +99,8 @@ static bool has_choice(const struct hyperx *h, const struct taut_graph *g,
     return false;
 }
 
-static int cross(const struct hyperx *h, const struct taut_graph *g, uint32_t r,
-                 uint32_t d, uint32_t b, struct taut_route *t)
+int taut_hyperx_cross(const struct taut_hyperx *h, const struct taut_graph *g,
+                      uint32_t r, uint32_t d, uint32_t b, struct taut_route *t)
 {
     uint32_t l = healthy_to(h, g, r, d, b);
     double direct = 1 - h->conf.misrouted;
@@ -128,7 +119,7 @@ static int hyperx_route(const void *self, const struct taut_graph *g,
                         uint32_t r, uint32_t s, uint32_t dst,
                         struct taut_route *t)
 {
-    const struct hyperx *h = self;
+    const struct taut_hyperx *h = self;
 
     (void)dst;
     for (uint32_t d = 0; d < h->conf.dims; d++) {
@@ -136,7 +127,7 @@ static int hyperx_route(const void *self, const struct taut_graph *g,
         if (coordinate(h, r, d) == b)
             continue;
         uint32_t next = moved(h, r, d, b);
-        if (next == TAUT_GRAPH_NONE || cross(h, g, r, d, b, t) < 0)
+        if (next == TAUT_GRAPH_NONE || taut_hyperx_cross(h, g, r, d, b, t) < 0)
             return -1;
         r = next;
     }
@@ -145,7 +136,7 @@ static int hyperx_route(const void *self, const struct taut_graph *g,
 
 /* In the dimension that cannot be crossed: the direct link, and of each two
  * hops the first failed one. */
-static void blame_row(const struct hyperx *h, const struct taut_graph *g,
+static void blame_row(const struct taut_hyperx *h, const struct taut_graph *g,
                       uint32_t r, uint32_t d, uint32_t b, struct taut_route *t)
 {
     for (uint32_t j = 0; j < h->conf.length[d]; j++) {
@@ -161,7 +152,7 @@ static int hyperx_blame(const void *self, const struct taut_graph *g,
                         uint32_t r, uint32_t s, uint32_t dst,
                         struct taut_route *t)
 {
-    const struct hyperx *h = self;
+    const struct taut_hyperx *h = self;
 
     (void)dst;
     for (uint32_t d = 0; d < h->conf.dims; d++) {
@@ -183,7 +174,7 @@ static int hyperx_blame(const void *self, const struct taut_graph *g,
 
 static void hyperx_destroy(void *self)
 {
-    struct hyperx *h = self;
+    struct taut_hyperx *h = self;
 
     free(h->place);
     free(h->router);
@@ -195,12 +186,13 @@ static const struct taut_engine hyperx_engine = {
     .name = "hyperx",
     .route = hyperx_route,
     .blame = hyperx_blame,
+    .loads = taut_hyperx_loads,
     .destroy = hyperx_destroy,
 };
 
 /* ---- building ---- */
 
-static int measure(struct hyperx *h, struct taut_error *err)
+static int measure(struct taut_hyperx *h, struct taut_error *err)
 {
     const struct taut_hyperx_conf *c = &h->conf;
     uint64_t places = 1;
@@ -237,7 +229,7 @@ static uint32_t *new_none(size_t n)
     return a;
 }
 
-static int place_routers(struct hyperx *h, const struct taut_graph *g,
+static int place_routers(struct taut_hyperx *h, const struct taut_graph *g,
                          const uint32_t *place, struct taut_error *err)
 {
     for (uint32_t r = 0; r < g->routers; r++) {
@@ -254,8 +246,8 @@ static int place_routers(struct hyperx *h, const struct taut_graph *g,
     return 0;
 }
 
-static int place_link(struct hyperx *h, const struct taut_graph *g, uint32_t l,
-                      struct taut_error *err)
+static int place_link(struct taut_hyperx *h, const struct taut_graph *g,
+                      uint32_t l, struct taut_error *err)
 {
     uint32_t r = g->from[l], s = g->to[l], dim = 0, changed = 0;
 
@@ -281,7 +273,7 @@ static int place_link(struct hyperx *h, const struct taut_graph *g, uint32_t l,
     return 0;
 }
 
-static uint32_t entries_max(const struct hyperx *h)
+static uint32_t entries_max(const struct taut_hyperx *h)
 {
     return 2 * h->width;
 }
@@ -290,7 +282,7 @@ int taut_hyperx_create(struct taut_graph *g,
                        const struct taut_hyperx_conf *conf,
                        struct taut_error *err)
 {
-    struct hyperx *h = calloc(1, sizeof(*h));
+    struct taut_hyperx *h = calloc(1, sizeof(*h));
 
     if (h == NULL)
         return -1;

@@ -35,4 +35,28 @@ int taut_hyperx_create(struct taut_graph *g,
                        const struct taut_hyperx_conf *conf,
                        struct taut_error *err);
 
+/* ---- between the files of this engine ---- */
+
+struct taut_hyperx {
+    struct taut_hyperx_conf conf; /* 'place' is not kept */
+    uint32_t stride[TAUT_HYPERX_MAX_DIMS];
+    uint32_t first[TAUT_HYPERX_MAX_DIMS]; /* of a dimension in a router's row of
+                                             'link' */
+    uint32_t width;                       /* sum of the lengths */
+    uint32_t places;
+    uint32_t *place;  /* [routers] */
+    uint32_t *router; /* [places] NONE: nobody there */
+    uint32_t *link;   /* [routers * width] NONE: no such link */
+};
+
+/* Add the stages that cross dimension d, from router r to coordinate b.
+ * Returns 0, or -1 where there is no way. */
+int taut_hyperx_cross(const struct taut_hyperx *h, const struct taut_graph *g,
+                      uint32_t r, uint32_t d, uint32_t b, struct taut_route *t);
+
+/* taut_engine's loads. */
+int taut_hyperx_loads(const void *self, const struct taut_graph *g,
+                      const uint64_t *src, const uint64_t *dst, double *load,
+                      struct taut_lost *lost);
+
 #endif

@@ -141,8 +141,11 @@ static int between_routers(const struct taut_graph *g, const uint64_t *src,
 
     if (g->engine->sums != NULL && !walk)
         return quick_load(g, src, dst, load, lost);
-    if (g->engine->loads != NULL && !walk)
-        return g->engine->loads(g->self, g, src, dst, load, lost);
+    if (g->engine->loads != NULL && !walk) {
+        int done = g->engine->loads(g->self, g, src, dst, load, lost);
+        if (done != 1)
+            return done;
+    }
     if (taut_ends_init(&e, g) < 0)
         return -1;
     uint32_t n_src = taut_ends_of_routers(g, src, e.src);

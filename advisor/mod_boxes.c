@@ -7,7 +7,7 @@
  *   b:search(count, room, whole) → array of boxes
  *   b:choose(box, count [, rank]) → array of nodes, in the order of rank[n]
  *   b:count({ at }, { extent }) → free nodes and nodes of one box
- *   b:dense(least, density) → nodes
+ *   b:dense(least, density [, nodes]) → free nodes, without these
  *
  * A box: { at = {…}, extent = {…}, volume =, free =, total =, bad = }. */
 #include <config.h>
@@ -286,7 +286,24 @@ static int boxes_count(lua_State *L)
     return 2;
 }
 
-/* b:dense(least, density) → free nodes in dense boxes */
+/* Free nodes of the array at 'arg' are busy, or free again. */
+static void take_out(lua_State *L, struct lua_boxes *h, int arg, bool out)
+{
+    if (!lua_istable(L, arg))
+        return;
+    for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, arg); i <= n; i++) {
+        lua_rawgeti(L, arg, i);
+        lua_Integer v = lua_tointeger(L, -1);
+        lua_pop(L, 1);
+        if (v < 1 || v > h->graph->nodes || !h->is_free[v - 1])
+            continue;
+        h->free[h->graph->at[v - 1]] += out ? UINT32_MAX : 1;
+    }
+    taut_boxes_fill(h->boxes, h->free, h->total);
+}
+
+/* b:dense(least, density [, nodes]) → free nodes in dense boxes, when these
+ * different nodes are taken */
 static int boxes_dense(lua_State *L)
 {
     struct lua_boxes *h = check_boxes(L);
@@ -296,7 +313,10 @@ static int boxes_dense(lua_State *L)
 
     luaL_argcheck(L, least >= 1 && least <= UINT32_MAX, 2, "nodes");
     luaL_argcheck(L, density > 0 && density <= 1, 3, "not within 0 to 1");
-    if (taut_boxes_dense(h->boxes, (uint32_t)least, density, &nodes) < 0)
+    take_out(L, h, 4, true);
+    int rc = taut_boxes_dense(h->boxes, (uint32_t)least, density, &nodes);
+    take_out(L, h, 4, false);
+    if (rc < 0)
         return luaL_error(L, "out of memory while looking for boxes");
     lua_pushinteger(L, nodes);
     return 1;

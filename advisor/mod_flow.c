@@ -298,11 +298,29 @@ static int flow_hops(lua_State *L)
     return 1;
 }
 
-/* f:load() → { [component] = bytes } of the last f:time, without zeros */
+/* Of these components only: the keys of the table at 2. */
+static int load_of_some(lua_State *L, const struct taut_traffic *w)
+{
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
+        lua_Integer c = lua_isinteger(L, -2) ? lua_tointeger(L, -2) : 0;
+        if (c < 1 || c > w->g->components || w->total[c - 1] <= 0)
+            continue;
+        lua_pushnumber(L, w->total[c - 1]);
+        lua_rawseti(L, 3, c);
+    }
+    return 1;
+}
+
+/* f:load([set]) → { [component] = bytes } of the last f:time, without zeros;
+ * of the components that are keys of a set, where there is one */
 static int flow_load(lua_State *L)
 {
     const struct taut_traffic *w = check_flow(L);
 
+    lua_settop(L, 2);
+    if (lua_istable(L, 2))
+        return load_of_some(L, w);
     lua_newtable(L);
     for (uint32_t c = 0; c < w->g->components; c++) {
         if (w->total[c] <= 0)

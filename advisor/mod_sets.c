@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* taut.sets: sets of free nodes that lie near each other.
  *
+ *   sets.sorted(nodes [, rank]) → array in the order of rank[node]
  *   local s = sets.new(graph)
  *   s:free(set [, per_router]) → count   nodes that may be used
  *   s:avoid { component, … }             links growth does not go over
@@ -246,6 +247,24 @@ static int sets_surface(lua_State *L)
     return 1;
 }
 
+/* sorted(nodes [, rank]) → array in the order of rank[node], or by number */
+static int sets_sorted(lua_State *L)
+{
+    lua_settop(L, 2);
+    luaL_checktype(L, 1, LUA_TTABLE);
+    uint32_t n = (uint32_t)lua_rawlen(L, 1);
+    uint32_t *node = taut_lua_buffer(L, n, sizeof(*node));
+    for (uint32_t i = 0; i < n; i++) {
+        lua_rawgeti(L, 1, (lua_Integer)i + 1);
+        lua_Integer v = luaL_checkinteger(L, -1);
+        luaL_argcheck(L, v >= 1 && v <= UINT32_MAX, 1, "node");
+        node[i] = (uint32_t)v - 1;
+        lua_pop(L, 1);
+    }
+    taut_lua_push_nodes(L, n, node, 2);
+    return 1;
+}
+
 int luaopen_taut_sets(lua_State *L)
 {
     static const luaL_Reg methods[] = {
@@ -255,6 +274,7 @@ int luaopen_taut_sets(lua_State *L)
     };
     static const luaL_Reg functions[] = {
         {"new", sets_new},
+        {"sorted", sets_sorted},
         {NULL, NULL},
     };
 

@@ -13,10 +13,10 @@ local request = require "taut.place.request"
 local score = require "taut.place.score"
 local slurm = require "taut.place.slurm"
 local view = require "taut.place.view"
+local worth = require "taut.advice.worth"
 
 local advice = {}
 
-local WORTH = 1.15   -- a job that takes less longer than this elsewhere need not wait
 local SMALLER = 1.25 -- fewer nodes are better where more make communication so much slower
 
 --- The cluster in node numbers; kept by the daemon.
@@ -46,6 +46,20 @@ function advice.left(d)
    return map
 end
 
+-- Components whose load is of interest: those that are not well, and those that others use.
+local function looked_at(left, background)
+   if not background then
+      return next(left) and left or nil
+   end
+   local set = {}
+   for _, map in ipairs { left, background } do
+      for c in pairs(map) do
+         set[c] = true
+      end
+   end
+   return set
+end
+
 -- What all of an answer's candidates are looked at with.
 local function scene_of(d, req, count)
    local P, err = request.pattern(d, req.spec, count)
@@ -57,7 +71,7 @@ local function scene_of(d, req, count)
    background = background and next(background) and background or nil
    return { d = d, topo = d.topo, free = req.free, count = count, P = P, soon = req.soon,
       left = left, background = background, rank = d.view.rank, hops = true,
-      load = (next(left) or background) and true }
+      load = looked_at(left, background) }
 end
 
 -- Slurm's own choice; nil where it would not start the job now.
@@ -73,15 +87,6 @@ local function slurms(d, s)
    c.score = score.evaluate(s.topo, nodes, s.P, s)
    place.surfaces(s.topo, s.free, { c }, s.version)
    return c
-end
-
-local function same(a, b)
-   for i, n in ipairs(a) do
-      if b[i] ~= n then
-         return false
-      end
-   end
-   return #a == #b
 end
 
 -- Candidates for one number of nodes, the best first, Slurm's choice among them where it is as
@@ -101,7 +106,7 @@ local function search(d, req, count)
    local own = slurms(d, s)
    if own and not req.exclusive and not req.per_router then
       for _, c in ipairs(found) do
-         own.is_found = own.is_found or same(c.nodes, own.nodes)
+         own.is_found = own.is_found or worth.same(c.nodes, own.nodes)
       end
       local at = 1
       while found[at] and rank.is_better(found[at], own) do
@@ -119,6 +124,9 @@ end
 
 -- The sizes of a range that are looked at, the largest first.
 local function counts(req)
+   if req.most == req.count then
+      return { req.count }
+   end
    local free = 0
    for _ in pairs(req.free) do
       free = free + 1
@@ -147,26 +155,6 @@ local function best_of(d, req)
    return best, last
 end
 
--- Is it worth waiting for, and a sentence about it.
-local function worth(r)
-   local best, own, P = r.found[1], r.slurm, r.s.P
-   local share = ("%d %% of its time in computation"):format(math.floor(P.compute * 100 + 0.5))
-   if not own then
-      return true, "Slurm would not start it now"
-   end
-   local gain = own.score.job_ratio / best.score.job_ratio
-   if gain ~= gain then -- neither has routes between all of its nodes
-      return false, "not worth waiting for: no set has routes between all of its nodes"
-   elseif gain < WORTH then
-      local much = gain > 1.001 and ("only %.1f %% longer"):format((gain - 1) * 100)
-         or "no longer"
-      return false, ("not worth waiting for: with %s the job takes %s on what Slurm would take")
-         :format(share, much)
-   end
-   return true, ("with %s the job takes %.2f times as long on what Slurm would take"):format(share,
-      gain)
-end
-
 local function answer(d, r)
    local out = { count = r.s.count, pattern = r.s.P.name, candidates = json.array {},
       as_of = d.cluster.nodes_at, age_s = math.max(0, loop.time() - (d.cluster.nodes_at or 0)),
@@ -176,22 +164,8 @@ local function answer(d, r)
       out.candidates[i] = describe.row(r.s, c, r.slurm)
    end
    out.slurm = r.slurm and describe.row(r.s, r.slurm) or nil
-   out.worth, out.sentence = worth(r)
+   out.worth, out.sentence = worth.of(r)
    return out
-end
-
--- A job that hardly communicates gets what Slurm would take: nothing is to be gained.
-local function settle_insensitive(r)
-   local own = r.slurm
-   if own and own.score.job_ratio <= 1.01 and r.s.P.compute > 0 then
-      for i, c in ipairs(r.found) do
-         if c == own or same(c.nodes, own.nodes) then
-            table.remove(r.found, i)
-            break
-         end
-      end
-      table.insert(r.found, 1, own)
-   end
 end
 
 -- A request of a pending job, as Slurm has it.
@@ -263,7 +237,7 @@ function advice.give(d, args)
    if not r then
       return nil, err
    end
-   settle_insensitive(r)
+   worth.settle(r)
    local out = answer(d, r)
    if args.compare then
       out.compare, err = advice.look_at(d, r.s, args.compare, "--compare")

@@ -45,11 +45,11 @@ slow() { grep "^Slow: " "$out" || true; }
 has() { grep -Eq -- "$1" "$out"; }
 complains() { grep -Eq -- "$1" "$err"; }
 
-# node_pid NODE NAME: of a process of a step on a node
+# node_pid NODE NAME: of a process of a step on a node, not of those it started
 node_pid() {
     lab exec bash -c 'for p in $(pgrep -f "$2"); do
         tr "\0" "\n" </proc/$p/environ 2>/dev/null | grep -qx "SLURMD_NODENAME=$1" && echo $p
-    done | tail -n 1' _ "$1" "$2"
+    done | head -n 1' _ "$1" "$2"
 }
 
 # background USER SRUN-ARGUMENT... -- ARGUMENT...: an audit that goes on while

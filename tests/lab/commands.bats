@@ -220,6 +220,18 @@ END
     fits explain --job "$id"
 }
 
+@test "map: ranks run where its host file says" {
+    local hosts=$BATS_TEST_TMPDIR/hosts
+    lab exec taut map 'n[0-7]' --pattern random-pairs:seed=4 -o "$hosts"
+    [ "$(sort -u "$hosts" | wc -l)" = 8 ]
+    [ "$(paste -sd ' ' "$hosts")" != 'n0 n1 n2 n3 n4 n5 n6 n7' ] # or it shows nothing
+    lab exec env SLURM_HOSTFILE="$hosts" srun -Q -n 8 --distribution=arbitrary \
+        bash -c 'echo $SLURM_PROCID $SLURMD_NODENAME' | sort -n >"$BATS_TEST_TMPDIR/ran"
+    awk '{ print NR - 1, $1 }' "$hosts" | diff - "$BATS_TEST_TMPDIR/ran"
+    is_json map 'n[0-7]' --pattern halo2d --ntasks-per-node 2
+    [ "$(json 'print(#d.hosts, d.gain >= 1)')" = $'16\ttrue' ]
+}
+
 @test "used: every command once more, with a drained node and a slow link" {
     lab degrade n3/tx 25
     lab degrade r1.0.0/Y+ 25

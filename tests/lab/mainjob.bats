@@ -62,7 +62,7 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
     [[ $output == *"$LINK is slow"*"far ends:"*"action: avoid"*"TIME"*" low "* ]]
     run lab exec taut explain $NODE
     [ "$status" -eq 0 ]
-    [[ $output == *"$NODE in Slurm: "*", drained: taut: tx at "*"$NODE drain by taut: "* ]]
+    [[ $output == *"$NODE in Slurm: "*", drained: taut: tx at "*" drain "*"$NODE by taut: "* ]]
 }
 
 @test "main job: advise avoids both, and a job runs there" {

@@ -24,7 +24,8 @@ local function daemon(topo)
       return n and n.state == "idle" and not n.drain and not self.on_node[name] or false
    end
    for i, name in ipairs(topo.nodes) do
-      cluster.nodes[name] = { name = name, state = "idle", features = i % 2 == 0 and "even,x" or "x" }
+      cluster.nodes[name] = { name = name, state = "idle",
+         features = i % 2 == 0 and "even,x" or "x" }
       cluster.order[i] = name
       table.insert(cluster.partitions.all, name)
       if i <= 8 then
@@ -54,7 +55,8 @@ local refused = {
    { {}, "-N: expected a number of nodes or a range such as 32-64, got nil" },
    { { count = 0 }, "-N: expected a number of nodes or a range such as 32-64, got 0" },
    { { min = 8, max = 4 }, "-N: expected a number of nodes or a range such as 32-64, got 8-4" },
-   { { count = 33 }, "-N: expected a number of nodes from 1 to 32, which is all there are, got 33" },
+   { { count = 33 },
+      "-N: expected a number of nodes from 1 to 32, which is all there are, got 33" },
    { { count = "4" }, "-N: expected a number of nodes or a range such as 32-64, got 4" },
    { { count = 4, top = 0 }, "--top: expected a number from 1 to 100, got 0" },
    { { count = 4, start = "never" }, "--start: expected now or soon, got never" },
@@ -62,16 +64,16 @@ local refused = {
    { { count = 4, per_router = 1, exclusive = true }, "contradict each other" },
    { { count = 4, partition = "nowhere" }, "partition 'nowhere' is not known" },
    { { count = 9, partition = "some" },
-      "9 nodes asked for, 8 are in or with: partition 'some'" },
+      "9 nodes asked for, 8 are left: partition 'some'" },
    { { count = 8, partition = "some", exclude = "n0" },
-      "8 nodes asked for, 7 are in or with: partition 'some', not excluded" },
+      "8 nodes asked for, 7 are left: partition 'some', not excluded" },
    { { count = 4, exclude = "n99" }, "--exclude: 'n99' is no node of the topology" },
    { { count = 4, exclude = "n[" }, "--exclude: " },
    { { count = 4, partition = 7 }, "partition: expected a text" },
    { { count = 4, features = "gpu" }, "--constraint: no node has the feature 'gpu'" },
    { { count = 4, features = "[x*4]" }, "--constraint: expected feature names with & and |" },
    { { count = 4, features = "x&&even" }, "--constraint: a name is missing" },
-   { { count = 17, features = "even" }, "17 nodes asked for, 16 are in or with: feature 'even'" },
+   { { count = 17, features = "even" }, "17 nodes asked for, 16 are left: feature 'even'" },
    { { count = 4, reservation = "r9" }, "reservation 'r9' is not known" },
    { { count = 2, reservation = "later" }, "reservation 'later' begins in" },
    { { count = 4, pattern = "gossip" }, "pattern 'gossip' is not known" },
@@ -103,7 +105,7 @@ function tests.test_fewer_free_than_asked_for()
    local _, err = advice.give(d, { count = 3 })
    lu.assertEquals(err, "3 nodes asked for, 2 are free and healthy")
    _, err = advice.give(d, { count = 3, partition = "all" })
-   lu.assertEquals(err, "3 nodes asked for, 2 are partition 'all', free")
+   lu.assertEquals(err, "3 nodes asked for, 2 are left: partition 'all', free")
 end
 
 function tests.test_no_answer_of_slurm_yet()

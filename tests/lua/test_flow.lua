@@ -256,6 +256,97 @@ function tests.test_adaptive_all_to_all_is_that_of_its_pairs()
    end
 end
 
+-- The balance of adaptive traffic by its definition (graph_dragonfly_ugal.c), on groups of one
+-- router: bytes on the link from group a to group z, by a * groups + z.
+local function balanced(groups, demand, left)
+   local moved, step, on = {}, 0.25, nil
+   local function is_way(a, k, z)
+      return k ~= a and k ~= z and left[a * groups + k] > 0 and left[k * groups + z] > 0
+   end
+   local function each_way(a, z, fn)
+      for k = 0, groups - 1 do
+         if is_way(a, k, z) then
+            fn(k)
+         end
+      end
+   end
+   local function fill()
+      on = {}
+      for p = 0, groups * groups - 1 do
+         on[p] = 0
+      end
+      for p, bytes in pairs(demand) do
+         local a, z, n = p // groups, p % groups, 0
+         each_way(a, z, function() n = n + 1 end)
+         local m = n > 0 and (moved[p] or 0) or 0
+         on[p] = on[p] + bytes * (1 - m)
+         each_way(a, z, function(k)
+            on[a * groups + k] = on[a * groups + k] + bytes * m / n
+            on[k * groups + z] = on[k * groups + z] + bytes * m / n
+         end)
+      end
+   end
+   for _ = 1, 60 do
+      fill()
+      for p in pairs(demand) do
+         local a, z, n, sum, was = p // groups, p % groups, 0, 0, moved[p] or 0
+         each_way(a, z, function(k)
+            local x, y = a * groups + k, k * groups + z
+            n, sum = n + 1, sum + math.max(on[x] / left[x], on[y] / left[y])
+         end)
+         if n > 0 and left[p] == 0 then
+            moved[p] = 1
+         elseif n > 0 and on[p] / left[p] > 2 * sum / n * (1 + 1e-9) then
+            moved[p] = math.min(1, was + step)
+         elseif n > 0 then
+            moved[p] = was < step and 0 or was - step
+         end
+      end
+      step = step * 0.9
+   end
+   fill()
+   return on
+end
+
+function tests.test_the_balance_of_adaptive_traffic()
+   math.randomseed(16)
+   for k = 1, 150 do
+      local groups = math.random(3, 7)
+      local topo = build { kind = "dragonfly", groups = groups, routers = 1, nodes_per_router = 4,
+         nodes = ("d[0-%d]"):format(groups * 4 - 1), capacity = 5e9, global_links = 1 }
+      local health = some(topo, k % 3 * 0.15, function(c)
+         return topo:is_link(c) and (math.random(2) == 1 and 0 or math.random()) or nil
+      end)
+      topo:set_health(health, { report = false })
+      local left, demand, src, dst, bytes = {}, {}, {}, {}, {}
+      for p = 0, groups * groups - 1 do
+         left[p] = 0
+      end
+      for c = topo.first_link, #topo.components do
+         left[topo:group(topo:from(c)) * groups + topo:group(topo:to(c))] = health[c] or 1
+      end
+      local n = #topo.nodes
+      for i = 1, math.random(20) do
+         src[i], dst[i], bytes[i] = math.random(n), math.random(n), math.random(9) * 1e3
+         local p = topo:group(topo:router(src[i])) * groups + topo:group(topo:router(dst[i]))
+         if p // groups ~= p % groups then
+            demand[p] = (demand[p] or 0) + bytes[i]
+         end
+      end
+      local all = {}
+      for i = 1, n do
+         all[i] = i
+      end
+      local s = score.evaluate(topo, all, { ranks = n, compute = 0, steps = { { kind = "pairs",
+         src = src, dst = dst, bytes = bytes, times = 1 } } }, { load = true })
+      local on = balanced(groups, demand, left)
+      for c = topo.first_link, s.lost == 0 and #topo.components or 0 do
+         local p = topo:group(topo:from(c)) * groups + topo:group(topo:to(c))
+         near(s.load[c] or 0, on[p], ("%d: %s"):format(k, topo.components[c]))
+      end
+   end
+end
+
 function tests.test_a_failed_link_that_routes_still_use_takes_for_ever()
    local topo = torus({ 4, 3, 2 }, 2)
    local P = assert(pattern.make("ring", 4))

@@ -308,9 +308,12 @@ function tests.test_dense_counts_free_nodes_in_compact_boxes()
       end
    end
    lu.assertEquals(place.dense(topo, free, 64, 0.9), 64)
+   lu.assertEquals(place.dense(topo, free, 64, 0.9, { 1 }), 0)
+   lu.assertEquals(place.dense(topo, free, 64, 0.9), 64)
    local tree = machine(7)
    lu.assertEquals(place.dense(tree, free_of(tree), 12, 0.9), 48)
    lu.assertEquals(place.dense(tree, free_of(tree, { n0 = true, n1 = true }), 12, 0.9), 48 - 2)
+   lu.assertEquals(place.dense(tree, free_of(tree), 12, 0.9, { 1, 2 }), 48 - 2)
 end
 
 return tests

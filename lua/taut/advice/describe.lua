@@ -11,18 +11,7 @@ local LARGE = 4096             -- routers of a machine of which only the best is
 
 --- A candidate of any nodes.
 function describe.set(s, nodes, shape)
-   return place.describe(s.topo, s.free, { nodes = nodes, shape = shape, kind = "set" })
-end
-
-local function without(free, nodes)
-   local rest = {}
-   for n in pairs(free) do
-      rest[n] = true
-   end
-   for _, n in ipairs(nodes) do
-      rest[n] = nil
-   end
-   return rest
+   return place.describe(s.topo, s.free, { nodes = nodes, shape = shape, kind = "set" }, s.version)
 end
 
 -- Free nodes in dense boxes before; the same for the same free nodes.
@@ -31,7 +20,7 @@ local function dense_before(s)
    local memo = view.dense
    if not memo or memo.free ~= s.free or memo.version ~= view.version then
       memo = { free = s.free, version = view.version,
-         nodes = place.dense(s.topo, s.free, LEAST, DENSITY) }
+         nodes = place.dense(s.topo, s.free, LEAST, DENSITY, nil, s.version) }
       view.dense = memo
    end
    return memo.nodes
@@ -45,7 +34,7 @@ function describe.fragments(s, list)
    s.dense = before
    for i, c in ipairs(list) do
       if before and before > 0 and (i == 1 or s.topo.routers <= LARGE) then
-         c.dense = place.dense(s.topo, without(s.free, c.nodes), LEAST, DENSITY)
+         c.dense = place.dense(s.topo, s.free, LEAST, DENSITY, c.nodes, s.version)
       elseif before == 0 then
          c.dense = 0
       end

@@ -136,7 +136,8 @@ local function print_ways(self, job, d)
    for _, s in ipairs(d.skipped) do
       print(("%s: not tried: %s"):format(s.name, s.why))
    end
-   print("\n" .. sentence(d))
+   print ""
+   report.wrap(sentence(d), "")
    words.footer(self)
 end
 

@@ -87,7 +87,7 @@ counter("carrier_down_count", "losses", {
    class = "degrading", means = "the link went down",
    limits = {
       { class = "degrading", above = 4, per = DAY, least = 5,
-        source = "Taut's issue of counters: five carrier losses in 24 h",
+        source = "Taut's own: five losses in 24 h",
         why = "it flaps; one or two belong to reboots and work on cables" },
    },
    misleads = "somebody who sets the interface down and up counts, too",

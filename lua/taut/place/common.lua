@@ -1,4 +1,6 @@
 --- What the searches of all kinds of fabric share.
+local sets = require "taut.sets"
+
 local common = {}
 
 local LEAST_LEFT = 0.02 -- a failed link counts as one with this left
@@ -19,15 +21,9 @@ function common.compare(a, b)
 end
 
 --- Nodes in the order in which a job's ranks go through them: o.rank (node → place in Slurm's
--- table), else by number.  Sorts in place.
+-- table), else by number.
 function common.sorted(nodes, o)
-   local rank = o.rank
-   if rank then
-      table.sort(nodes, function(a, b) return rank[a] < rank[b] end)
-   else
-      table.sort(nodes)
-   end
-   return nodes
+   return sets.sorted(nodes, o.rank)
 end
 
 --- fn(list, candidate) that appends a candidate whose nodes are not those of an earlier one.
@@ -117,7 +113,8 @@ end
 --- Free nodes in parts of a machine of which at least the share `density` is free, and that hold
 -- `least` or more.
 -- @param part_of function(router) → key
-function common.dense(topo, free, least, density, part_of)
+-- @param taken array of free nodes that count as busy, or nil
+function common.dense(topo, free, least, density, taken, part_of)
    local m, all, open, sum = machine_of(topo), {}, {}, 0
    for _, r in ipairs(m.routers) do
       local p = part_of(r)
@@ -126,6 +123,10 @@ function common.dense(topo, free, least, density, part_of)
    for n in pairs(free) do
       local p = part_of(topo:router(n))
       open[p] = (open[p] or 0) + 1
+   end
+   for _, n in ipairs(taken or {}) do
+      local p = part_of(topo:router(n))
+      open[p] = free[n] and open[p] - 1 or open[p]
    end
    for p, n in pairs(open) do
       sum = sum + (n >= least and n >= density * all[p] and n or 0)
@@ -138,14 +139,20 @@ end
 function common.describe(topo, free, c)
    local total = machine_of(topo).total
    local used, inside, spare = c.routers or {}, 0, 0
+   local memo = machine_of(topo).memo
+   local on = memo and memo.free == free and not memo.per_router and memo.on
    for _, n in ipairs(c.nodes) do
       used[topo:router(n)] = true
    end
    c.used = 0
    for r in pairs(used) do
       inside, c.used = inside + total[r], c.used + 1
-      for _, n in ipairs(nodes_on(topo, r)) do
-         spare = spare + (free[n] and 1 or 0)
+      if on then
+         spare = spare + (on[r] and #on[r] or 0)
+      else
+         for _, n in ipairs(nodes_on(topo, r)) do
+            spare = spare + (free[n] and 1 or 0)
+         end
       end
    end
    c.routers = nil

@@ -93,7 +93,7 @@ local function in_several(topo, free, count, o, on, list, out, take)
       room = room + list[least].free
    end
    local done = {}
-   for i = 0, #SPREADS do
+   for i = 0, #out > 0 and 1 or #SPREADS do -- where one group does, more are hardly ever better
       local m = math.max(2, i < #SPREADS and least + SPREADS[i + 1] or #list)
       local shared = m <= #list and not done[m] and shares(list, m, count)
       done[m] = true
@@ -119,8 +119,8 @@ local function alone(topo, free)
 end
 
 --- Free nodes in groups that are free almost wholly.
-function place.dense(topo, free, least, density)
-   return common.dense(topo, free, least, density, function(r) return topo:group(r) end)
+function place.dense(topo, free, least, density, taken)
+   return common.dense(topo, free, least, density, taken, function(r) return topo:group(r) end)
 end
 
 --- See taut.place.

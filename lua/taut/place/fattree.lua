@@ -130,10 +130,10 @@ local function search_in(topo, free, count, o, on, routers, out, take)
 end
 
 --- Free nodes in the smallest parts that have so many nodes and are free almost wholly.
-function place.dense(topo, free, least, density)
+function place.dense(topo, free, least, density, taken)
    local best = 0
    for _, level in ipairs(parts_of(topo)) do
-      best = math.max(best, common.dense(topo, free, least, density,
+      best = math.max(best, common.dense(topo, free, least, density, taken,
          function(r) return level[r] end))
    end
    return best

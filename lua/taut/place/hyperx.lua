@@ -120,10 +120,10 @@ local function counts(topo, on, o)
 end
 
 --- Free nodes in rows that are free almost wholly; planes where a row has too few nodes.
-function place.dense(topo, free, least, density)
+function place.dense(topo, free, least, density, taken)
    local best = 0
    for d = 1, #topo.dims do
-      best = math.max(best, common.dense(topo, free, least, density, function(r)
+      best = math.max(best, common.dense(topo, free, least, density, taken, function(r)
          local at = topo:coordinates(r)
          at[d] = -1
          return table.concat(at, ",")

@@ -45,11 +45,12 @@ local function strong(topo, free, count, left)
 end
 
 --- Fill in density, total and strangers of a candidate that is only nodes: its submesh is the
--- smallest box around them, or the routers they are on.
-function place.describe(topo, free, c)
+-- smallest box around them (c.box in words), or the routers they are on.
+-- @param version see place.search, or nil
+function place.describe(topo, free, c, version)
    local name = registry[topo.kind_name]
    local module = name and require(name)
-   return (module and module.describe or common.describe)(topo, free, c)
+   return (module and module.describe or common.describe)(topo, free, c, version)
 end
 
 --- Set `surface` of candidates that have none.
@@ -88,7 +89,7 @@ function place.search(topo, free, count, o)
    if not o.exclusive then
       o.grown = name and 1 or nil
       for _, c in ipairs(grown.search(topo, usable, count, o)) do
-         take(found, place.describe(topo, free, c))
+         take(found, place.describe(topo, free, c, usable == free and o.version or nil))
       end
    end
    if #found == 0 then
@@ -103,11 +104,14 @@ end
 -- leaves below one router).
 -- @param least free nodes that the submesh holds, at least
 -- @param density share of its nodes that is free, at least
+-- @param taken array of free nodes that count as busy, or nil
+-- @param version see place.search, or nil
 -- @return how many nodes; nil where the kind of topology has no such submeshes
-function place.dense(topo, free, least, density)
+function place.dense(topo, free, least, density, taken, version)
    local name = registry[topo.kind_name]
    local module = name and require(name)
-   return module and module.dense and module.dense(topo, free, least, density) or nil
+   return module and module.dense and module.dense(topo, free, least, density, taken, version)
+      or nil
 end
 
 return place

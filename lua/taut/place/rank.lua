@@ -95,14 +95,22 @@ end
 -- @param topo topology
 -- @param list of place.search; each gets `score`, what score.evaluate gives
 -- @param P pattern of taut.pattern
--- @param o table: left, background (see score.evaluate), rank (node → place in Slurm's table)
+-- @param o table: left, background (see score.evaluate), rank (node → place in Slurm's table),
+--   top
 -- @param free set of nodes that may be exchanged against those of a candidate, or nil for none
 -- @param redo function(nodes, c) that makes a candidate of the improved nodes; needed with free
--- @return the list
+-- @return the list; without the rest of it when o.top of them are as good as the ideal network:
+--   nothing is better
 function rank.sort(topo, list, P, o, free, redo)
+   local ideal, kept = 0, {}
    for _, c in ipairs(list) do
-      c.score = score.evaluate(topo, c.nodes, P, o)
+      if ideal < (o.top or math.huge) then
+         c.score = score.evaluate(topo, c.nodes, P, o)
+         ideal = ideal + (c.score.ratio <= GOOD and 1 or 0)
+         kept[#kept + 1] = c
+      end
    end
+   list = kept
    table.sort(list, rank.is_better)
    local tries = free and math.min(MOST_TRIES, WORK // #topo.components) or 0
    for i = 1, math.min(IMPROVED, #list) do
@@ -127,8 +135,9 @@ function rank.best(topo, free, count, P, o)
    end
    local may_exchange = not o.exclusive and not o.per_router
    return rank.sort(topo, found, P, o, may_exchange and free or nil, function(nodes, c)
-      return place.describe(topo, free, { nodes = nodes, kind = "set",
-         shape = (c.shape:gsub(", some nodes exchanged$", "")) .. ", some nodes exchanged" })
+      local set = place.describe(topo, free, { nodes = nodes, kind = "set" }, o.version)
+      set.shape = (set.box or c.shape:gsub(", nodes exchanged$", "")) .. ", nodes exchanged"
+      return set
    end)
 end
 

@@ -1,5 +1,6 @@
 --- What a job asks for, and the nodes it may have: every constraint is a step, so that what cannot
 -- be had is said with the step that made it impossible.
+local features = require "taut.place.features"
 local hostlist = require "taut.hostlist"
 local pattern = require "taut.pattern"
 
@@ -66,72 +67,6 @@ function request.numbers(topo, list, what)
    return out
 end
 
--- Alternatives of a constraint: "a&b|c" is { { "a", "b" }, { "c" } }.  What else Slurm knows there
--- (counts, brackets) is refused: advice that ignores half of it would be wrong.
-local function parse_features(text)
-   local any = {}
-   if text:find "[^%w_.:&|,=+-]" or text == "" then
-      return nil, ("--constraint: expected feature names with & and |, got '%s'"):format(text)
-   end
-   for part in (text .. "|"):gmatch "([^|]*)|" do
-      local all = {}
-      for name in (part:gsub(",", "&") .. "&"):gmatch "([^&]*)&" do
-         if name == "" then
-            return nil, ("--constraint: a name is missing in '%s'"):format(text)
-         end
-         all[#all + 1] = name
-      end
-      any[#any + 1] = all
-   end
-   return any
-end
-
-local function features_of(record)
-   local set, f = {}, record and record.features
-   if type(f) == "table" then
-      for _, name in ipairs(f) do
-         set[name] = true
-      end
-   else
-      for name in (f or ""):gmatch "[^,]+" do
-         set[name] = true
-      end
-   end
-   return set
-end
-
-local function has_features(record, any)
-   local set = features_of(record)
-   for _, all in ipairs(any) do
-      local ok = true
-      for _, name in ipairs(all) do
-         ok = ok and set[name]
-      end
-      if ok then
-         return true
-      end
-   end
-   return false
-end
-
--- Names in a constraint that no node has.
-local function unknown_feature(cluster, any)
-   local known = {}
-   for _, record in pairs(cluster.nodes) do
-      for name in pairs(features_of(record)) do
-         known[name] = true
-      end
-   end
-   for _, all in ipairs(any) do
-      for _, name in ipairs(all) do
-         if not known[name] then
-            return name
-         end
-      end
-   end
-   return nil
-end
-
 local function find_reservation(cluster, name)
    for _, r in ipairs(cluster.reservations or {}) do
       if r.name == name then
@@ -155,16 +90,16 @@ local function steps_of(d, args, now)
       add(("partition '%s'"):format(args.partition), function(n) return members[n] end)
    end
    if args.features then
-      local any, err = parse_features(args.features)
+      local any, err = features.parse(args.features)
       if not any then
          return nil, err
       end
-      local name = unknown_feature(d.cluster, any)
+      local name = features.unknown(d.cluster.nodes, any)
       if name then
          return nil, ("--constraint: no node has the feature '%s'"):format(name)
       end
       add(("feature '%s'"):format(args.features), function(n)
-         return has_features(d.cluster.nodes[topo.nodes[n]], any)
+         return features.has(d.cluster.nodes[topo.nodes[n]], any)
       end)
    end
    if args.reservation then
@@ -211,7 +146,7 @@ local function available(d, args, soon)
 end
 
 local function too_few(count, words, n)
-   return ("%d nodes asked for, %d are %s"):format(count, n, words)
+   return ("%d nodes asked for, %d are left: %s"):format(count, n, words)
 end
 
 -- Go through the steps; the nodes that are left, or which step leaves too few.
@@ -220,6 +155,9 @@ local function narrow(d, args, count, steps, soon)
       local n = 0
       for _ in pairs(d.view.free) do
          n = n + 1
+         if n == count then
+            break
+         end
       end
       if n < count then
          return nil, ("%d nodes asked for, %d are free and healthy"):format(count, n)
@@ -239,7 +177,7 @@ local function narrow(d, args, count, steps, soon)
       left = rest
       words[#words + 1] = step.words
       if #left < count then
-         return nil, too_few(count, "in or with: " .. table.concat(words, ", "), #left)
+         return nil, too_few(count, table.concat(words, ", "), #left)
       end
    end
    for _, n in ipairs(left) do

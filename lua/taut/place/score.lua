@@ -49,7 +49,8 @@ end
 -- @param P pattern (taut.pattern.make); it must not be changed afterwards
 -- @param o table: left = map component → share of its capacity that is left (where that is less
 --   than the topology says), background = map component → bytes/s of other jobs, load = true for
---   the bytes, hops = true for the most of them, fair = true for max-min fair rates
+--   the bytes, or a table whose keys are the components to tell of; hops = true for hops_max,
+--   fair = true for max-min fair rates
 -- @return { time_s, ideal_s, ratio = time_s / ideal_s, job_ratio = the same for the whole job with
 --   its compute share, slowest = component that takes longest or nil, hops_mean = links that a byte
 --   crosses, lost = pairs of ranks without a route (all times are then infinite),
@@ -67,7 +68,7 @@ function score.evaluate(topo, nodes, P, o)
    local s = assert(f:time(nodes, pattern_of(P)))
    s.ratio = s.ideal_s > 0 and s.time_s / s.ideal_s or s.lost > 0 and math.huge or 1
    s.job_ratio = P.compute + (1 - P.compute) * s.ratio
-   s.load = o.load and f:load() or nil
+   s.load = o.load and f:load(o.load) or nil
    s.hops_max = o.hops and f:hops(nodes) or nil
    if o.fair then
       add_fair(s, f, nodes, P)

@@ -135,7 +135,7 @@ function place.search(topo, free, count, o)
    local take, out = common.taker(o), {}
    for _, field in ipairs(o.measure == "near" and { "near", "cost" } or { "cost", "near" }) do
       table.sort(found, by(field))
-      for i = 1, math.min(#found, field == "cost" and o.top or (o.top + 1) // 2) do
+      for i = 1, math.min(#found, field == "cost" and o.top or o.top // 2) do
          take(out, candidate(k, found[i], count, o))
       end
    end
@@ -166,7 +166,7 @@ local function run_of(seen, len, wraps)
 end
 
 --- The smallest box around nodes.
-function place.describe(topo, free, c)
+function place.describe(topo, free, c, version)
    local seen, used = {}, {}
    for d = 1, #topo.dims do
       seen[d] = {}
@@ -190,21 +190,19 @@ function place.describe(topo, free, c)
       at[d], extent[d] = x, e
    end
    local k = kernel_of(topo)
-   if k.free ~= free then
-      load_free(k, free)
-   end
+   load_free(k, free, nil, version)
    local inside
    inside, c.total = k.boxes:count(at, extent)
    c.density, c.strangers = #c.nodes / c.total, c.total - inside
+   c.at, c.extent, c.box = at, extent, name_of { at = at, extent = extent }
    return c
 end
 
 --- Free nodes in boxes of a density of at least 0.9 that hold 64 or more.
-function place.dense(topo, free, least, density)
+function place.dense(topo, free, least, density, taken, version)
    local k = kernel_of(topo)
-   load_free(k, free)
-   k.free = nil
-   return k.boxes:dense(least, density)
+   load_free(k, free, nil, version)
+   return k.boxes:dense(least, density, taken)
 end
 
 return place

@@ -68,12 +68,32 @@ local function judge(job, name, about, order)
       slowest = s.slowest }
 end
 
+local function is_same(a, b)
+   for r, n in ipairs(a) do
+      if b[r] ~= n then
+         return false
+      end
+   end
+   return true
+end
+
+-- Has another way come to that order?
+local function is_known(tried, order)
+   for _, t in ipairs(tried) do
+      if is_same(t.order, order) then
+         return true
+      end
+   end
+   return false
+end
+
 --- Try all ways.
 -- @param job { topo, nodes = array in Slurm's order, per = ranks on each of them, P = pattern,
 --   left, background = as for score.evaluate, only = name of the one way to try beside block,
 --   scotch = program, default "scotch_gmap" }
 -- @return { best = { name, about, order = node of each rank, time_s, hops_mean, bytes, slowest },
---   block = the same of Slurm's order, tried = array of all, skipped = array of { name, why },
+--   block = the same of Slurm's order, tried = array of all that differ,
+--   skipped = array of { name, why },
 --   gain = block's time / best's time (infinite
 --   where the best needs no network) }
 function rankmap.search(job)
@@ -91,7 +111,9 @@ function rankmap.search(job)
          end
          for _, o in ipairs(list or {}) do
             assert(check(job, o.order), o.name)
-            tried[#tried + 1] = judge(job, o.name, o.about, o.order)
+            if not is_known(tried, o.order) then
+               tried[#tried + 1] = judge(job, o.name, o.about, o.order)
+            end
          end
       end
    end

@@ -1,0 +1,53 @@
+--- Whether a job gains enough from good nodes to wait for them.
+local worth = {}
+
+local WORTH = 1.15   -- a job that takes less longer than this elsewhere need not wait
+
+--- Are these the same nodes in the same order?
+function worth.same(a, b)
+   for i, n in ipairs(a) do
+      if b[i] ~= n then
+         return false
+      end
+   end
+   return #a == #b
+end
+
+--- Is it worth waiting for the best set?
+-- @param r { found = candidates, slurm = Slurm's choice or nil, s = { P = pattern } }
+-- @return boolean, and a sentence about it
+function worth.of(r)
+   local best, own, P = r.found[1], r.slurm, r.s.P
+   local who = P.compute > 0 and ("with %d %% of its time in computation the job takes"):format(
+      math.floor(P.compute * 100 + 0.5)) or "its communication takes"
+   if not own then
+      return true, "Slurm would not start it now"
+   end
+   local gain = own.score.job_ratio / best.score.job_ratio
+   if gain ~= gain then -- neither has routes between all of its nodes
+      return false, "not worth waiting for: no set has routes between all of its nodes"
+   elseif gain == math.huge then
+      return true, "what Slurm would take has no routes between all of its nodes"
+   elseif gain < WORTH then
+      local much = gain > 1.001 and ("only %.1f %% longer"):format((gain - 1) * 100)
+         or "no longer"
+      return false, ("not worth waiting for: %s %s on what Slurm would take"):format(who, much)
+   end
+   return true, ("%s %.2f times as long on what Slurm would take"):format(who, gain)
+end
+
+--- A job that hardly communicates gets what Slurm would take: nothing is to be gained.
+function worth.settle(r)
+   local own = r.slurm
+   if own and own.score.job_ratio <= 1.01 and r.s.P.compute > 0 then
+      for i, c in ipairs(r.found) do
+         if c == own or worth.same(c.nodes, own.nodes) then
+            table.remove(r.found, i)
+            break
+         end
+      end
+      table.insert(r.found, 1, own)
+   end
+end
+
+return worth
