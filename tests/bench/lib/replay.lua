@@ -15,7 +15,7 @@ local SLOW = { 0, 0.01, 0.05 } -- shares of the cables
 local WORSE = 1.02             -- a job whose communication takes that much longer with ours
 
 local function options(first)
-   local o = { from = 91, days = 14, warm = 3, heavy = 0.4, seed = SEED }
+   local o = { from = 91, days = 7, warm = 3, heavy = 0.4, seed = SEED }
    for i = first, #arg do
       local k, v = arg[i]:match "^(%l+)=([%d.]+)$"
       o[k] = assert(tonumber(v), arg[i])

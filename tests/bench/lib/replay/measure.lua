@@ -9,15 +9,23 @@ local measure = {}
 
 local EVERY = 6 * 3600 -- seconds between looks at what runs
 
--- Node seconds in use during the window, and those of the trace that were done in them: the same
--- unless jobs run shorter or longer than there.
+-- Node seconds in use during the window.
 local function used(jobs, from, to)
-   local busy, done = 0, 0
+   local sum = 0
    for _, j in ipairs(jobs) do
-      local inside = j.nodes * math.max(0, math.min(j.stop, to) - math.max(j.start, from))
-      busy, done = busy + inside, done + inside * j.run / (j.stop - j.start)
+      sum = sum + j.nodes * math.max(0, math.min(j.stop, to) - math.max(j.start, from))
    end
-   return busy, done
+   return sum
+end
+
+-- The trace's node seconds that are done by the end of the window, whatever they took here.  From
+-- the very beginning: of the window alone, who had done more before it would seem to do less.
+local function done(jobs, to)
+   local sum = 0
+   for _, j in ipairs(jobs) do
+      sum = sum + j.nodes * j.run * math.max(0, math.min(j.stop, to) - j.start) / (j.stop - j.start)
+   end
+   return sum
 end
 
 -- How long a job takes: as in the trace where nothing else is asked; otherwise the trace's time is
@@ -67,11 +75,11 @@ local function summary(world, jobs, window)
          end
       end
    end
-   local busy, done = used(jobs, window.from, window.to)
-   local room = (window.to - window.from) * #world.topo.nodes
+   local size, from, to = #world.topo.nodes, window.from, window.to
    return { jobs = #wait, heavy = #first, mean = stats.mean(all), p95 = stats.quantile(all, 0.95),
       alone = stats.mean(alone), contention = stats.mean(world.held), wait = stats.mean(wait),
-      utilisation = busy / room, work = done / room, ratios = all, took = world.took,
+      utilisation = used(jobs, from, to) / ((to - from) * size),
+      work = done(jobs, to) / ((to - jobs[1].submit) * size), ratios = all, took = world.took,
       played = jobs }
 end
 
@@ -82,9 +90,9 @@ end
 -- @return table of the counted jobs: jobs, heavy (how many), ratios (of each heavy one's
 --   communication to an ideal network, mean while it runs), mean and p95 of them, alone (mean
 --   without other jobs), contention (what others add to a running job's ratio, mean of all looks),
---   wait (mean, seconds); of the window: utilisation (busy, 0 … 1), work (the trace's node hours
---   done, of all that the machine has, 0 … 1); took (seconds of each choice, where there was one),
---   played (the jobs, as they ran)
+--   wait (mean, seconds); utilisation (busy in the window, 0 … 1), work (the trace's node hours
+--   done from the first job to the end of the window, of all that the machine has, 0 … 1); took
+--   (seconds of each choice, where there was one), played (the jobs, as they ran)
 function measure.replay(topo, window, policy, o)
    local world = { topo = topo, left = o.left, follow = o.follow, held = {},
       took = {}, comm = comm.new(topo, o.left) }
