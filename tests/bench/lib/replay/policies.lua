@@ -1,0 +1,73 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Who chooses a job's nodes: Slurm, or Taut for heavy jobs and Slurm for the others.  Both are the
+-- product's own modules, as taut.advice puts them together for `taut advise`.
+local rank = require "taut.place.rank"
+local slurm = require "taut.place.slurm"
+local sys = require "taut.sys"
+
+local policies = {}
+
+local TOP = 5      -- candidates, as `taut advise` has them
+local WORTH = 1.15 -- as in taut.advice: below this a job gets Slurm's choice
+
+-- What topology/tree would be told of a tree of leaves below one level of spines.
+local function switches(topo)
+   if topo.kind_name ~= "fattree" then
+      return nil
+   end
+   local list, all = {}, { name = "top", level = 1, nodes = {} }
+   for r = 0, topo.routers - 1 do
+      local nodes = topo:on_router(r)
+      if #nodes > 0 then
+         list[#list + 1] = { name = topo.router_name[r], level = 0, nodes = nodes }
+         table.move(nodes, 1, #nodes, #all.nodes + 1, all.nodes)
+      end
+   end
+   list[#list + 1] = all
+   return list
+end
+
+-- Slurm's table is in the order of the nodes' names, and so are their numbers here.
+local function slurms(topo)
+   local o = { order = {}, rank = {}, switches = switches(topo) }
+   for n = 1, #topo.nodes do
+      o.order[n], o.rank[n] = n, n
+   end
+   return o
+end
+
+--- Slurm's own choice.
+function policies.slurm(world)
+   local o = slurms(world.topo)
+   return function(job, free)
+      return slurm.choice(free, job.nodes, o)
+   end
+end
+
+--- The best of Taut's candidates for jobs that communicate, where the whole job takes on Slurm's
+-- choice at least WORTH times as long; Slurm's choice otherwise.  Sets job.speed: the whole
+-- job's time, relative to that on Slurm's choice.
+function policies.ours(world)
+   local o = slurms(world.topo)
+   return function(job, free)
+      local own = slurm.choice(free, job.nodes, o)
+      if not job.pattern or job.nodes == 1 then
+         return own
+      end
+      local began = sys.now()
+      local was = world.comm:evaluate(job, own)
+      local found = rank.best(world.topo, free, job.nodes, world.comm:pattern(job), { top = TOP,
+         left = world.left, background = world.comm.background, rank = o.rank,
+         version = #world.took })
+      local best = found and found[1]
+      world.took[#world.took + 1] = sys.now() - began
+      if best and best.score.job_ratio * WORTH <= was.job_ratio then
+         job.speed = best.score.job_ratio / was.job_ratio
+         return best.nodes
+      end
+      job.speed = 1
+      return own
+   end
+end
+
+return policies
