@@ -172,8 +172,8 @@ function Act:unwant(name)
 end
 
 --- Take what the store kept; see policy.restore.
-function Act:restore(drained, actions, stops, decode)
-   policy_restore(self.history, drained, actions, stops, decode)
+function Act:restore(standing, actions, stops, decode)
+   policy_restore(self.history, standing, actions, stops, decode)
 end
 
 --- Go on where a cap or the circuit breaker stopped us.

@@ -98,7 +98,7 @@ function tests.test_several_controllers_are_asked_for_each_time()
    lu.assertEquals(h.asked, { "nodes", "reservations", "jobs" })
    c.controllers = 2
    c:refresh()
-   lu.assertEquals(h.asked[3], "controllers")
+   lu.assertEquals(h.asked[4], "controllers")
 end
 
 return tests

@@ -135,7 +135,8 @@ function tests.test_slow_clients_are_cut_off()
   local text
   local script = ("exec 3<>/dev/tcp/127.0.0.1/%d; printf '%s' >&3; cat <&3"):format(server:port(),
     GET)
-  assert(loop.spawn { argv = { "bash", "-c", script }, on_line = function(line) text = (text or "") .. line end,
+  assert(loop.spawn { argv = { "bash", "-c", script },
+    on_line = function(line) text = (text or "") .. line end,
     on_exit = function() ended = ended + 1 end })
   looptest.until_true(function() return ended == 1 end)
   lu.assertStrContains(text, "all well")

@@ -70,8 +70,8 @@ end
 -- Have a job test it, and say what came of it.
 local function by_job(args, d)
    if d.count < 2 then
-      io.stderr:write(("taut: verify: no two free nodes can test %s now; it stays marked for the " ..
-         "next idle cycle\n"):format(d.component))
+      io.stderr:write(("taut: verify: no two free nodes can test %s now; it stays marked for " ..
+         "the next idle cycle\n"):format(d.component))
       return 1
    end
    local ok, why = run_job(d, args.wait)
