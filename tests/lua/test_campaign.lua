@@ -83,7 +83,7 @@ end
 -- Three flows in ten go over a group that is on no list, so only what is sure is held against it.
 function tests.test_what_a_dragonflys_routes_surely_use_is_used()
    math.randomseed(3)
-   compare("dragonfly", { groups = 5, routers = 4, nodes_per_router = 2, global = 4 }, 1000, true)
+   compare("dragonfly", { groups = 9, routers = 4, nodes_per_router = 2, global = 4 }, 1000, true)
 end
 
 function tests.test_taut_names_the_faults_of_a_small_machine_and_nothing_else()
