@@ -9,8 +9,9 @@
 --     changed; values: for each test, in its order, an array of bytes/s, or false where it is void
 --   forget(self, component, time): it was repaired
 --   explain(self, component, time) → what is known about it, in words
--- His processor time is all that passes in plan, observe and forget, garbage collection included
--- when it falls due there.
+-- His processor time is what passes in plan, observe and forget, and his part of the garbage
+-- collector's: world and player share one heap, so the collector runs between events only, and each
+-- side pays in proportion to what it allocated since.
 local machine = require "machine"
 local operator = require "operator"
 local world = require "world"
@@ -18,6 +19,7 @@ local world = require "world"
 local play = {}
 local PHASES = { job = 8, idle = 4 }
 local DAY = 24 * 3600
+local GARBAGE_KB = 64 * 1024 -- so much may lie about between two collections
 
 local function slow(state)
    return state == "slow" or state == "failed"
@@ -75,10 +77,24 @@ local function say(run, change, now)
 end
 
 local function timed(run, fn, ...)
-   local began = os.clock()
+   local began, had = os.clock(), collectgarbage "count"
    local result = fn(...)
    run.cpu_s = run.cpu_s + os.clock() - began
+   run.his_kb = run.his_kb + collectgarbage "count" - had
    return result
+end
+
+-- Collect garbage when there is enough of it.
+local function collect(run)
+   local held = collectgarbage "count"
+   if held - run.live_kb < GARBAGE_KB then
+      return
+   end
+   local began = os.clock()
+   collectgarbage "collect"
+   local took, share = os.clock() - began, run.his_kb / (held - run.live_kb)
+   run.cpu_s, run.gc_s = run.cpu_s + took * share, run.gc_s + took * share
+   run.live_kb, run.his_kb = collectgarbage "count", 0
 end
 
 local function measure(run, ev)
@@ -198,7 +214,8 @@ local function result(run, o, score)
    local counts = { topo = run.topo.kind_name, player = o.name, seed = o.world.seed,
       at_once = o.world.faults_at_once or 0, healthy = o.healthy, tests = run.tests,
       events = run.events, job_tests = run.of.job, idle_tests = run.of.idle,
-      cpu_s = run.cpu_s, plan_s = run.plan_s, world_s = run.world_s, wall_s = os.time() - run.began,
+      cpu_s = run.cpu_s, gc_s = run.gc_s, plan_s = run.plan_s, world_s = run.world_s,
+      wall_s = os.time() - run.began,
       peak_kb = status_kb "VmHWM", verdicts_said = run.n.verdicts,
       node_verdicts = run.n.node_verdicts, drains = run.n.drains, drains_held = run.operator.held,
       policy_stops = run.operator.stops }
@@ -219,7 +236,8 @@ function play.run(o)
    -- the player never sees the world; with --trace we do
    local w = (o.trace and world.referee or world.new)(o.world)
    local run = { jobs = 0, hours = 0, world = w, topo = o.machine.topo, slow = {}, events = 0,
-      tests = 0, cpu_s = 0, plan_s = 0, world_s = 0, of = { job = 0, idle = 0 }, began = os.time(),
+      tests = 0, cpu_s = 0, gc_s = 0, his_kb = 0, live_kb = collectgarbage "count",
+      plan_s = 0, world_s = 0, of = { job = 0, idle = 0 }, began = os.time(),
       n = { verdicts = 0, node_verdicts = 0, drains = 0 }, trace = tracer(o.trace) }
    local site = o.trace and { nodes = w.m.nodes, names = w.m.name, capacity_Bps = w.m.cap }
       or w:machine()
@@ -230,7 +248,9 @@ function play.run(o)
       w:drain(run.maps.place[n])
    end)
    local told = os.time()
+   collectgarbage "stop"
    for ev in w:events() do
+      collect(run)
       run.hours = ev.time / 3600
       run.jobs = ev.kind == "job" and ev.id or run.jobs
       if PHASES[ev.kind] then
@@ -245,6 +265,7 @@ function play.run(o)
          o.progress(result(run, o, o.trace and w:score()))
       end
    end
+   collectgarbage "restart"
    return result(run, o, w:score()), o.trace and w.log or w.log()
 end
 

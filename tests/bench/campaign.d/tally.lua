@@ -7,7 +7,7 @@ local tally = {}
 
 local SUMS = { "faults", "counting", "judged", "recalled", "named", "exact", "two", "never", "old",
    "reached", "verdicts", "right", "drains", "false_drains", "jobs", "tests", "flows", "disturbed",
-   "hours", "events", "job_tests", "idle_tests", "cpu_s", "plan_s", "world_s", "wall_s",
+   "hours", "events", "job_tests", "idle_tests", "cpu_s", "gc_s", "plan_s", "world_s", "wall_s",
    "node_verdicts", "drains_held", "policy_stops" }
 
 --- One result from those of several runs of one player in one kind of world.
@@ -105,9 +105,9 @@ function tally.print(s)
    print(("   drains %d (held back %d times, policy stopped %d), false %d: of jobs at most %.2g "
       .. "(95 %%)"):format(s.drains, s.drains_held, s.policy_stops,
       s.false_drains, world.wilson(s.false_drains, s.jobs, true)))
-   print(("   its processor time %.1f s (plan %.1f), %.2f us a test; the world's %.1f s; all in %d "
-      .. "s; %d MB with the world"):format(s.cpu_s, s.plan_s, 1e6 * share(s.cpu_s, s.tests),
-      s.world_s, s.wall_s, s.peak_kb // 1000))
+   print(("   its processor time %.1f s (plan %.1f, garbage %.1f), %.2f us a test; the world's "
+      .. "%.1f s; all in %d s; %d MB with the world"):format(s.cpu_s, s.plan_s, s.gc_s,
+      1e6 * share(s.cpu_s, s.tests), s.world_s, s.wall_s, s.peak_kb // 1000))
 end
 
 local function figures_of(s)
