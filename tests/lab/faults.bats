@@ -64,7 +64,11 @@ job() {
 settled() {
     clear_holdoff
     wait_until 60 no_jobs
-    lab exec taut advise -N 1 >/dev/null
+    wait_until 20 asked_since "$EPOCHREALTIME"
+}
+# asked_since TIME: has tautd asked Slurm for nodes and jobs since?
+asked_since() {
+    lab exec taut advise -N 1 --json 2>/dev/null | lab_json 'assert(d.as_of > tonumber(arg[1]))' "$1"
 }
 
 explained() { lab exec taut explain --job "$JOB"; }
@@ -467,7 +471,7 @@ events() { status 'print(s.jobs_heard)'; }
     local second=$JOB
     wait_until 20 says tautd 'error: cannot write the database: .*; checks go on, rows are kept in memory'
     run lab exec taut status
-    [[ $output =~ database\ +cannot\ be\ written:\ .*\;\ [1-9][0-9]*\ rows\ wait ]]
+    [[ $output =~ database\ +cannot\ be\ written:\ .*\;\ [1-9][0-9]*[[:space:]]+rows[[:space:]]+wait ]]
     job -N 2
     local third=$JOB
     lab exec rm /var/spool/full/filler

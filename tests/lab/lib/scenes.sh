@@ -42,11 +42,12 @@ scene_state() {
 lab_json() {
     local code=$1
     shift
-    local file
+    local file status=0
     file=$(mktemp)
     echo "local d = require('taut.json').decode(io.read('a')); $code" >"$file"
-    "$TAUT_PREFIX/bin/taut" --lua "$file" "$@"
+    "$TAUT_PREFIX/bin/taut" --lua "$file" "$@" || status=$?
     rm -f "$file"
+    return $status
 }
 
 scene_is_state() { [ "$(scene_state "$1")" = "$2" ]; }
