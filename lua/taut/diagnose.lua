@@ -23,7 +23,6 @@ Diagnosis.__index = Diagnosis
 
 Diagnosis.wants, Diagnosis.wanted = wants.wants, wants.wanted
 Diagnosis.watched = wants.watched
-Diagnosis.part_of = whole.part_of
 Diagnosis.remark, Diagnosis.reasoning = words.remark, words.reasoning
 
 -- A component as it looks to the engine; the fields of `component`.
