@@ -9,6 +9,7 @@ local samples = require "taut.events.samples"
 local stalls = require "taut.events.stalls"
 local stages = require "taut.stages"
 local sys = require "taut.sys"
+local wholes = require "taut.wholes"
 
 local findings = {}
 
@@ -210,6 +211,7 @@ local function diagnose(d, tests)
    if #changes > 0 or next(d.act.history.drained) then
       on_changes(d, changes)
    end
+   wholes.review(d)
    remember(d, touched)
 end
 

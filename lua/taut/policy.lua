@@ -21,8 +21,8 @@ local DAY = 86400
 -- @return table: drained (node → { component, reason, time, forever }, drains of ours that stand),
 --   asked (node → the same, on the way to Slurm), drains (array of { node, component, time }, also
 --   those released since), slow (array of { component, time }, verdicts that began), capped (name
---   of a cap → { why, time }), stopped ({ why, time } or nil), wide (what changed in all of the machine
---   and was dealt with, or nil), wide_seen (when that was last so)
+--   of a cap → { why, time }), stopped ({ why, time } or nil), wide (what changed everywhere and
+--   was dealt with, or nil), wide_seen (when that was last so)
 function policy.history()
    return { drained = {}, asked = {}, drains = {}, slow = {}, since = {}, capped = {} }
 end

@@ -3,7 +3,7 @@ local whole = require "taut.diagnose.whole"
 
 local words = {}
 
--- What else is slow with it, so that one repair may do: "all of the cable"; nil when it stands alone.
+-- What else is slow with it, so that one repair may do: "all of the cable"; nil when nothing is.
 local function part_of(self, c)
    local what, name = whole.part_of(self, c)
    return what and ("all of %s"):format(name and ("%s %s"):format(what, name) or "the " .. what)
@@ -44,7 +44,7 @@ end
 ---------------------------------------------------------------- the reasoning
 
 local function percent(share)
-   return ("%.3g %%"):format(100 * share)
+   return ("%.3g%%"):format(100 * share)
 end
 
 local function plural(n, word)
@@ -52,7 +52,8 @@ local function plural(n, word)
 end
 
 local function hours(s)
-   return s < 5400 and ("%.0f min"):format(s / 60) or ("%.1f h"):format(s / 3600)
+   return s < 120 and ("%.0f s"):format(s) or s < 5400 and ("%.0f min"):format(s / 60)
+      or ("%.1f h"):format(s / 3600)
 end
 
 local function ids_of(list)
