@@ -95,7 +95,7 @@ local function evidence(k, reasoning)
       ids[i] = t.id
    end
    for i, r in ipairs(reasoning or {}) do
-      words[i] = r.text
+      words[i] = r.text .. (r.ruled_out and r.by and (" (test %d)"):format(r.by) or "")
    end
    return json.encode { state = k.state, tests = ids, left = k.left, busy = k.busy,
       since = k.since, confirmed = #k.confirmed, all = k.tests, whole = k.whole,
@@ -157,7 +157,8 @@ local function announce(d, change)
    local text
    if is_decided(k) then
       text = findings.reason(d, { c = c, state = k.state, left = k.left }, {})
-      d.act:say(("%s is %s: %s [%s]"):format(name, change.to, text:sub(7), d.measures[c] or "-"))
+      d.act:say(("%s %s: %s [%s]"):format(name, change.to == "failed" and "has failed"
+         or "is " .. change.to, text:sub(7), d.measures[c] or "-"))
    elseif change.from == "slow" or change.from == "failed" then
       sys.log("notice", ("%s is %s again"):format(name, change.to))
    elseif change.to == "suspect" then

@@ -38,7 +38,7 @@ local function print_reasoning(list)
 end
 
 local function print_component(c, now)
-   print(("%s is %s"):format(c.component, report.state(c)))
+   report.wrap(("%s %s"):format(c.component, report.is(c)), "", "  ")
    print(("  capacity %s, %s, last tested %s, last cleared %s"):format(
       report.bandwidth(c.capacity_Bps), report.count(c.tests, "test"), report.ago(c.last, now),
       report.ago(c.cleared_at, now)))
@@ -48,8 +48,8 @@ local function print_component(c, now)
    end
    print_reasoning(c.reasoning)
    for _, e in ipairs(c.evidence) do
-      print(("  %s left of it: %s, since %s"):format(report.percent(e.left), e.text,
-         report.ago(e.since, now)))
+      report.wrap(("%s left of it: %s, first seen %s"):format(report.percent(e.left), e.text,
+         report.ago(e.since, now)), "  ", "    ")
    end
    if c.state == "slow" or c.state == "failed" then
       report.wrap(("action: %s%s; cable %s"):format(c.action or "-", c.action_why and
@@ -166,10 +166,10 @@ end
 local function print_thing(d)
    if d.node then
       local n = d.node
-      print(("%s in Slurm: %s%s%s"):format(n.name, n.slurm or "?", n.drain and ", drained" or "",
-         n.reason and n.reason ~= "" and ": " .. n.reason or ""))
+      report.wrap(("%s in Slurm: %s%s%s"):format(n.name, n.slurm or "?", n.drain and ", drained"
+         or "", n.reason and n.reason ~= "" and ": " .. n.reason or ""), "", "  ")
       if n.held then
-         print("  would be drained, but " .. n.held)
+         report.wrap("would be drained, but " .. n.held, "  ", "    ")
       end
    end
    for _, c in ipairs(d.components) do
