@@ -215,6 +215,20 @@ function Diagnosis:forget(c, now, probation_s, changes)
    settle.well(self, c, now, changes or {})
 end
 
+--- What spoke against these components was of another time: a node booted.  Verdicts stand until
+-- tests take them back.
+-- @return as of observe
+function Diagnosis:began_anew(list, now)
+   local set, open = {}, {}
+   for _, c in ipairs(list) do
+      if not self:is_decided(c) and self.evidence:low(c) > 0 then
+         self.evidence:forget(c)
+         set[c], open[#open + 1] = true, c
+      end
+   end
+   return #open > 0 and self:judge(open, now) or {}, set
+end
+
 --- Take over what is known of a component, as memory.lua unpacked it; restored() ends it.
 function Diagnosis:restore(c, k)
    restore.add(self, c, k)

@@ -1,4 +1,5 @@
 --- What a session's tests mean: judged, stored, diagnosed, acted on.
+local boots = require "taut.boots"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local judge = require "taut.judge"
@@ -203,9 +204,8 @@ local function store_counters(d, s)
    end
 end
 
--- What tests say about components, and what follows.
-local function diagnose(d, tests)
-   local changes, touched = d.diagnosis:observe(tests, loop.time())
+-- What follows from changes, and from a look at the components `touched`.
+local function follow(d, changes, touched)
    for _, change in ipairs(changes) do
       touched[change.component] = true
    end
@@ -230,11 +230,15 @@ function findings.take_survey(d, s, tests)
    d.journal:add("event", { id = s.event, time = s.began, purpose = s.purpose, job = s.job,
       restart = 0, uid = s.uid, nodes = s.nodes_text, expected = #s.wanted, heard = s.count,
       tests = s.tests_run })
-   diagnose(d, tests)
+   follow(d, d.diagnosis:observe(tests, loop.time()))
 end
 
 --- A session is over (rendezvous.lua).
 function findings.take(d, s)
+   local booted = boots.note(d.boots, s.peers, d.topo)
+   if #booted > 0 then
+      follow(d, d.diagnosis:began_anew(booted, loop.time()))
+   end
    if not s.tests or #s.tests == 0 then
       return
    end
@@ -248,7 +252,7 @@ function findings.take(d, s)
    d.journal:add("event", { id = d.last_event, time = s.began, purpose = s.purpose,
       job = s.job, restart = s.restart, uid = s.uid, nodes = hostlist.compress(names),
       expected = #s.wanted, heard = s.heard, tests = #s.tests })
-   diagnose(d, s.tests)
+   follow(d, d.diagnosis:observe(s.tests, loop.time()))
 end
 
 --- Verdicts that stand are looked at again with each news from Slurm: a cap may have room now.
