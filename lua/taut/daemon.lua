@@ -71,7 +71,7 @@ local function build(d)
    d.coverage = coverage.new(conf.checks.link_time, #d.topo.components)
    d.diagnosis = diagnose.new(d.topo, conf.diagnosis)
    d.diagnosis:tell(d.coverage)
-   d.measures, d.standing = {}, {}
+   d.measures, d.standing, d.boots = {}, {}, {}
    d.marks = verify.new()
    d.events = events.new(d)
    d.journal.on_observations = function(list) d.events:stored(list) end

@@ -23,7 +23,6 @@ Diagnosis.__index = Diagnosis
 
 Diagnosis.wants, Diagnosis.wanted = wants.wants, wants.wanted
 Diagnosis.watched = wants.watched
-Diagnosis.part_of = whole.part_of
 Diagnosis.remark, Diagnosis.reasoning = words.remark, words.reasoning
 
 -- A component as it looks to the engine; the fields of `component`.
@@ -214,6 +213,20 @@ function Diagnosis:forget(c, now, probation_s, changes)
    k.left, k.evidence, k.case, k.ruled_out, k.suspect_at = nil, nil, nil, nil, nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
    settle.well(self, c, now, changes or {})
+end
+
+--- What spoke against these components was of another time: a node booted.  Verdicts stand until
+-- tests take them back.
+-- @return as of observe
+function Diagnosis:began_anew(list, now)
+   local set, open = {}, {}
+   for _, c in ipairs(list) do
+      if not self:is_decided(c) and self.evidence:low(c) > 0 then
+         self.evidence:forget(c)
+         set[c], open[#open + 1] = true, c
+      end
+   end
+   return #open > 0 and self:judge(open, now) or {}, set
 end
 
 --- Take over what is known of a component, as memory.lua unpacked it; restored() ends it.

@@ -1,4 +1,5 @@
 --- What a session's tests mean: judged, stored, diagnosed, acted on.
+local boots = require "taut.boots"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local judge = require "taut.judge"
@@ -9,6 +10,7 @@ local samples = require "taut.events.samples"
 local stalls = require "taut.events.stalls"
 local stages = require "taut.stages"
 local sys = require "taut.sys"
+local wholes = require "taut.wholes"
 
 local findings = {}
 
@@ -94,7 +96,7 @@ local function evidence(k, reasoning)
       ids[i] = t.id
    end
    for i, r in ipairs(reasoning or {}) do
-      words[i] = r.text
+      words[i] = r.text .. (r.ruled_out and r.by and (" (test %d)"):format(r.by) or "")
    end
    return json.encode { state = k.state, tests = ids, left = k.left, busy = k.busy,
       since = k.since, confirmed = #k.confirmed, all = k.tests, whole = k.whole,
@@ -156,7 +158,8 @@ local function announce(d, change)
    local text
    if is_decided(k) then
       text = findings.reason(d, { c = c, state = k.state, left = k.left }, {})
-      d.act:say(("%s is %s: %s [%s]"):format(name, change.to, text:sub(7), d.measures[c] or "-"))
+      d.act:say(("%s %s: %s [%s]"):format(name, change.to == "failed" and "has failed"
+         or "is " .. change.to, text:sub(7), d.measures[c] or "-"))
    elseif change.from == "slow" or change.from == "failed" then
       sys.log("notice", ("%s is %s again"):format(name, change.to))
    elseif change.to == "suspect" then
@@ -201,15 +204,15 @@ local function store_counters(d, s)
    end
 end
 
--- What tests say about components, and what follows.
-local function diagnose(d, tests)
-   local changes, touched = d.diagnosis:observe(tests, loop.time())
+-- What follows from changes, and from a look at the components `touched`.
+local function follow(d, changes, touched)
    for _, change in ipairs(changes) do
       touched[change.component] = true
    end
    if #changes > 0 or next(d.act.history.drained) then
       on_changes(d, changes)
    end
+   wholes.review(d)
    remember(d, touched)
 end
 
@@ -227,11 +230,15 @@ function findings.take_survey(d, s, tests)
    d.journal:add("event", { id = s.event, time = s.began, purpose = s.purpose, job = s.job,
       restart = 0, uid = s.uid, nodes = s.nodes_text, expected = #s.wanted, heard = s.count,
       tests = s.tests_run })
-   diagnose(d, tests)
+   follow(d, d.diagnosis:observe(tests, loop.time()))
 end
 
 --- A session is over (rendezvous.lua).
 function findings.take(d, s)
+   local booted = boots.note(d.boots, s.peers, d.topo)
+   if #booted > 0 then
+      follow(d, d.diagnosis:began_anew(booted, loop.time()))
+   end
    if not s.tests or #s.tests == 0 then
       return
    end
@@ -245,7 +252,7 @@ function findings.take(d, s)
    d.journal:add("event", { id = d.last_event, time = s.began, purpose = s.purpose,
       job = s.job, restart = s.restart, uid = s.uid, nodes = hostlist.compress(names),
       expected = #s.wanted, heard = s.heard, tests = #s.tests })
-   diagnose(d, s.tests)
+   follow(d, d.diagnosis:observe(s.tests, loop.time()))
 end
 
 --- Verdicts that stand are looked at again with each news from Slurm: a cap may have room now.

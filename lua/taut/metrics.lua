@@ -130,6 +130,8 @@ local function check_families(d, add)
    add("taut_checks_total", "counter", "Jobs by what became of their check.",
       by_label(d.skipped, "result"))
    add("taut_tests_total", "counter", "Tests by what they showed.", by_label(d.classes, "class"))
+   add("taut_tests_left_out_total", "counter", "Tests that are no evidence, by why.",
+      by_label(d.diagnosis.refused, "why"))
    add("taut_probe_link_seconds_total", "counter",
       "Time for which tests used components: for each test its length times those on its route.",
       d.link_seconds)

@@ -9,6 +9,7 @@
 --   for _, a in ipairs(d.actions) do … policy.note(h, a, now) end
 local limits = require "taut.policy.limits"
 local measure = require "taut.policy.measure"
+local whole = require "taut.diagnose.whole"
 
 local policy = {}
 
@@ -20,8 +21,8 @@ local DAY = 86400
 -- @return table: drained (node → { component, reason, time, forever }, drains of ours that stand),
 --   asked (node → the same, on the way to Slurm), drains (array of { node, component, time }, also
 --   those released since), slow (array of { component, time }, verdicts that began), capped (name
---   of a cap → { why, time }), stopped ({ why, time } or nil), wide (text of the machine-wide
---   change that was dealt with, or nil)
+--   of a cap → { why, time }), stopped ({ why, time } or nil), wide (what changed everywhere and
+--   was dealt with, or nil), wide_seen (when that was last so)
 function policy.history()
    return { drained = {}, asked = {}, drains = {}, slow = {}, since = {}, capped = {} }
 end
@@ -117,7 +118,7 @@ end
 -- Why to stop acting, if so.
 local function trouble(o, h)
    local s = o.settings
-   if o.machine_wide and o.machine_wide ~= h.wide then
+   if o.machine_wide and whole.subject(o.machine_wide) ~= h.wide then
       return "machine-wide change: " .. o.machine_wide
    end
    local seen, n = {}, 0
@@ -132,14 +133,25 @@ local function trouble(o, h)
    return nil
 end
 
+-- One that has been over for a day is news when it comes back.
+local function forget_wide(o, h)
+   if o.machine_wide or not h.wide_seen then
+      h.wide_seen = o.now
+   elseif o.now - h.wide_seen > DAY then
+      h.wide = nil
+   end
+end
+
 local function check_breaker(o, h, d)
    note_verdicts(o, h)
+   forget_wide(o, h)
    if h.stopped then
       return h.stopped.why
    end
    local why = trouble(o, h)
    if why then
-      d.actions[#d.actions + 1] = { action = "stop", why = why, wide = o.machine_wide }
+      d.actions[#d.actions + 1] = { action = "stop", why = why, wide = o.machine_wide
+         and whole.subject(o.machine_wide) }
    end
    return why
 end

@@ -162,11 +162,12 @@ end
 
 -- Mark a component for the next idle cycle, or look how far it is.
 local function verify(d, args, who, reply)
-   local c, now = d.topo.component_id[args.component or ""], loop.time()
+   local name, now = tostring(args.component), loop.time()
+   local c, mark, why = d.topo.component_id[name]
    if not c or not d.topo:is_there(c) then
-      return reply(nil, ("'%s' is no component of the topology"):format(tostring(args.component)))
+      return reply(nil, (d.topo.node_id[name] and "'%s' is a node: say %s/tx or %s/rx"
+         or "'%s' is no component of the topology"):format(name, name, name))
    end
-   local mark, why
    if args.look then
       mark, why = d.marks:get(c, now), "it is not marked"
    elseif d.switch == "off" then
@@ -175,13 +176,13 @@ local function verify(d, args, who, reply)
       mark, why = d.marks:add(c, who, now)
    end
    if not mark then
-      return reply(nil, ("%s: %s"):format(args.component, why))
+      return reply(nil, ("%s: %s"):format(name, why))
    end
    local names = {}
    for i, n in ipairs(args.now and agenda.verify_nodes(d, c) or {}) do
       names[i] = d.topo.nodes[n]
    end
-   reply { component = args.component, state = d.diagnosis:state(c), marked_at = mark.at,
+   reply { component = name, state = d.diagnosis:state(c), marked_at = mark.at,
       marked_by = mark.who, good = mark.good, low = mark.low, void = mark.void,
       best_Bps = mark.best, capacity_Bps = d.topo.capacity[c], done = mark.done_at ~= nil,
       nodes = #names > 0 and hostlist.compress(names) or "", count = #names,

@@ -59,7 +59,7 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
 @test "main job: explain shows every test behind the verdict" {
     run lab exec taut explain $LINK
     [ "$status" -eq 0 ]
-    [[ $output == *"$LINK is slow"*"far ends:"*"action: avoid"*"TIME"*" low "* ]]
+    [[ $output == *"$LINK is slow"*"low tests with:"*"action: avoid"*"TIME"*" low "* ]]
     run lab exec taut explain $NODE
     [ "$status" -eq 0 ]
     [[ $output == *"$NODE in Slurm: "*", drained: taut: tx at "*" drain "*"$NODE by taut: "* ]]

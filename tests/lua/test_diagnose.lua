@@ -145,6 +145,26 @@ function tests.test_release_forgets_and_puts_on_probation()
    lu.assertNotEquals(w:state "n5/tx", "ok")
 end
 
+function tests.test_a_boot_drops_what_is_no_verdict()
+   local w = sim.new { seed = 43 }
+   local c = w:c "n5/tx"
+   w.left[c] = 0.25
+   for _ = 1, 200 do
+      if w:state "n5/tx" == "suspect" then
+         break
+      end
+      w:random_job()
+   end
+   local changes, set = w.diagnosis:began_anew({ c, w.topo:opposite(c) }, w.now)
+   lu.assertEquals({ changes[1].from, changes[1].to, #changes }, { "suspect", "ok", 1 })
+   lu.assertEquals(set, { [c] = true })
+   lu.assertEquals(w.diagnosis:run(c), {})
+   jobs_until(w, "n5/tx", 200)
+   lu.assertEquals(w:state "n5/tx", "slow")
+   lu.assertEquals(w.diagnosis:began_anew({ c }, w.now), {})
+   lu.assertEquals(w:state "n5/tx", "slow")
+end
+
 -- A node that always reports nothing for what it receives contradicts its senders: void.
 function tests.test_one_liar_gets_no_healthy_node_drained()
    local judge = require "taut.judge"

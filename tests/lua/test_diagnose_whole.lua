@@ -19,7 +19,7 @@ function tests.test_a_machine_wide_change_accuses_nobody()
       w:random_job()
    end
    lu.assertEquals(w:all "slow", {})
-   lu.assertStrContains(w.diagnosis.machine_wide, "something changed everywhere")
+   lu.assertStrContains(w.diagnosis.machine_wide, "changed everywhere: ")
    -- it is mended
    w.left = {}
    w.now = w.now + 1000
@@ -83,7 +83,7 @@ function tests.test_one_node_of_a_leaf_is()
    rounds(w, 20, function() return 1 end)
    rounds(w, 40, function(n, side) return n == 12 and side == "tx" and 0.4 or 1 end)
    lu.assertEquals(w:all "slow", { "n11/tx" })
-   lu.assertNil(w.diagnosis:part_of(w.topo.tx[12]))
+   lu.assertEquals(w.diagnosis:remark(w.topo.tx[12], w.now), "")
 end
 
 function tests.test_both_directions_are_the_node()
@@ -91,7 +91,7 @@ function tests.test_both_directions_are_the_node()
    rounds(w, 20, function() return 1 end)
    rounds(w, 40, function(n) return n == 12 and 0.4 or 1 end)
    lu.assertEquals(w:all "slow", { "n11/rx", "n11/tx" })
-   lu.assertEquals(w.diagnosis:part_of(w.topo.tx[12]), "node")
+   lu.assertEquals(w.diagnosis:remark(w.topo.tx[12], w.now), "all of the node")
 end
 
 function tests.test_a_cable_and_a_router_are_recognised()
@@ -102,16 +102,16 @@ function tests.test_a_cable_and_a_router_are_recognised()
       w:random_job()
    end
    lu.assertEquals(w:all "slow", { "r1.0.0/X+", "r2.0.0/X-" })
-   lu.assertEquals(w.diagnosis:part_of(x), "cable")
+   lu.assertEquals(w.diagnosis:remark(x, w.now), "all of the cable")
    for _, c in ipairs(w.topo:links_of(1 * 4)) do
       w.left[c], w.left[w.topo:opposite(c)] = 0.25, 0.25
    end
    for _ = 1, 400 do
       w:random_job()
    end
-   local what, all, name = w.diagnosis:part_of(x)
-   lu.assertEquals({ what, name }, { "router", "r1.0.0" })
-   lu.assertEquals(#all, 2 * #w.topo:links_of(1 * 4))
+   lu.assertEquals(w.diagnosis:remark(x, w.now), "all of router r1.0.0")
+   local list = w.diagnosis:reasoning(x)
+   lu.assertStrContains(list[#list].text, "all of router r1.0.0 is slow")
 end
 
 function tests.test_the_reasoning_names_tests_and_alternatives()

@@ -74,11 +74,14 @@ function tests.test_what_tautd_says()
    d.act.history.capped = { hour = {} }
    local c = d.topo.component_id["r1.0.0/X+"]
    d.diagnosis.comp[c] = { state = "slow", run = {} }
+   d.diagnosis:observe({ { src = 1, dst = 99999, class = "low", ratio = 0.5 } }, os.time())
    local families, v = promparse.read(metrics.text(d))
    for key, value in pairs { ["taut_components{kind=X+,state=slow}"] = 1,
       ["taut_components{kind=X+,state=unknown}"] = 15,
       ["taut_components{kind=tx,state=unknown}"] = 32,
-      ["taut_tests_total{class=low}"] = 3, ["taut_checks_total{result=single}"] = 2,
+      ["taut_tests_total{class=low}"] = 3,
+      ["taut_tests_left_out_total{why=of unknown nodes}"] = 1,
+      ["taut_checks_total{result=single}"] = 2,
       ["taut_policy_enabled{}"] = 1, ["taut_policy_stopped{}"] = 1,
       ["taut_policy_caps_reached{}"] = 1, ["taut_nodes_drained{}"] = 1, ["taut_nodes_held{}"] = 1,
       ["taut_partition_cap{partition=all}"] = 3, ["taut_partition_drained{partition=all}"] = 1,

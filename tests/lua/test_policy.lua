@@ -131,9 +131,12 @@ end
 
 function tests.test_a_cabinet_slow_as_a_whole_is_not_its_nodes_fault()
    local p = player()
-   local d = p.decide(T0, { "n5/tx", whole = "cabinet c0-0" })
+   local d = p.decide(T0, { "n5/tx", whole = "cabinet c0-0 is slow as a whole: 9 of 9 nodes" })
+   local c = p.topo.component_id["n5/tx"]
    lu.assertEquals(words(d), {})
-   lu.assertEquals(d.measures[p.topo.component_id["n5/tx"]], "alert")
+   lu.assertEquals(d.measures[c], "alert")
+   lu.assertEquals(d.remarks[c],
+      "cabinet c0-0 is slow as a whole: 9 of 9 nodes; not its nodes' fault")
 end
 
 function tests.test_the_worst_component_goes_first()
@@ -380,6 +383,28 @@ function tests.test_a_machine_wide_change_stops_it_once()
    p.machine_wide = "all tx fell to 60%"
    lu.assertEquals(#p.play(T0 + 2, { "n2/tx" }).actions, 1)
    lu.assertNotNil(p.h.stopped)
+end
+
+function tests.test_the_same_change_with_other_figures_is_no_news_for_a_day()
+   local p = player()
+   p.machine_wide = "class tx changed everywhere: 20 of 32 components are low at once"
+   p.play(T0)
+   lu.assertNotNil(p.h.stopped)
+   policy.resume(p.h)
+   p.machine_wide = "class tx changed everywhere: 21 of 32 components are low at once"
+   p.play(T0 + 1)
+   lu.assertNil(p.h.stopped)
+   local text = p.machine_wide
+   p.machine_wide = nil
+   p.play(T0 + 3600)
+   p.machine_wide = text
+   p.play(T0 + 7200)
+   lu.assertNil(p.h.stopped)
+   p.machine_wide = nil
+   p.play(T0 + 7200 + 86401)
+   p.machine_wide = text
+   p.play(T0 + 7200 + 86402)
+   lu.assertStrContains(p.h.stopped.why, "21 of 32")
 end
 
 ---------------------------------------------------------------- giving back, flapping

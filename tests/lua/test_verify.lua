@@ -76,6 +76,7 @@ end
 function tests.test_what_is_asked_and_what_is_answered()
    local d = daemon()
    lu.assertStrContains(ask(d, { component = "r9.9.9/X+" }).error, "no component of the topology")
+   lu.assertEquals(ask(d, { component = "n5" }).error, "'n5' is a node: say n5/tx or n5/rx")
    lu.assertStrContains(ask(d, {}).error, "no component")
    lu.assertStrContains(ask(d, { component = 5 }).error, "no component")
    lu.assertStrContains(ask(d, { component = "n5/tx" }, 1000).error, "only root")

@@ -12,6 +12,7 @@ function explain.setup(parser)
 end
 
 local TESTS_SHOWN = 12 -- ids of tests behind one sentence
+local ENDS_SHOWN = 32  -- nodes of low tests
 
 local function time_of(t)
    return os.date("%m-%d %H:%M:%S", math.floor(t))
@@ -37,23 +38,18 @@ local function print_reasoning(list)
 end
 
 local function print_component(c, now)
-   print(("%s is %s"):format(c.component, report.state(c)))
+   report.wrap(("%s %s"):format(c.component, report.is(c)), "", "  ")
    print(("  capacity %s, %s, last tested %s, last cleared %s"):format(
       report.bandwidth(c.capacity_Bps), report.count(c.tests, "test"), report.ago(c.last, now),
       report.ago(c.cleared_at, now)))
    if c.low > 0 then
-      print(("  run: %d low since it was last cleared (suspect at %d), %d confirmed (slow at %d)")
-         :format(c.low, c.needs.suspect_low, c.confirmed, c.needs.slow_low))
-      print("  far ends: " .. table.concat(c.far_ends, " ", 1, math.min(16, #c.far_ends)))
+      report.wrap(table.concat(c.far_ends, " ", 1, math.min(ENDS_SHOWN, #c.far_ends)) ..
+         (#c.far_ends > ENDS_SHOWN and " …" or ""), "  low tests with: ", "    ")
    end
    print_reasoning(c.reasoning)
-   if c.busy > 0 then
-      print(("  %s: several streams together got more than one: shared, not broken"):format(
-         report.count(c.busy, "time")))
-   end
    for _, e in ipairs(c.evidence) do
-      print(("  %s left of it: %s, since %s"):format(report.percent(e.left), e.text,
-         report.ago(e.since, now)))
+      report.wrap(("%s left of it: %s, first seen %s"):format(report.percent(e.left), e.text,
+         report.ago(e.since, now)), "  ", "    ")
    end
    if c.state == "slow" or c.state == "failed" then
       report.wrap(("action: %s%s; cable %s"):format(c.action or "-", c.action_why and
@@ -99,7 +95,7 @@ local function time_line(d)
    end
    for _, t in ipairs(d.tests or {}) do
       local job = t.job and t.job > 0 and tostring(t.job) or t.purpose or "-"
-      add(t.time, nil, { job, t.class, ("%s>%s %s, %s of what is expected%s"):format(t.src, t.dst,
+      add(t.time, nil, { job, t.class, ("%s>%s %s, %s of expected%s"):format(t.src, t.dst,
          report.bandwidth(t.bw_Bps), report.percent(t.ratio), test_remark(t)) })
    end
    table.sort(rows, function(x, y)
@@ -170,10 +166,10 @@ end
 local function print_thing(d)
    if d.node then
       local n = d.node
-      print(("%s in Slurm: %s%s%s"):format(n.name, n.slurm or "?", n.drain and ", drained" or "",
-         n.reason and n.reason ~= "" and ": " .. n.reason or ""))
+      report.wrap(("%s in Slurm: %s%s%s"):format(n.name, n.slurm or "?", n.drain and ", drained"
+         or "", n.reason and n.reason ~= "" and ": " .. n.reason or ""), "", "  ")
       if n.held then
-         print("  would be drained, but " .. n.held)
+         report.wrap("would be drained, but " .. n.held, "  ", "    ")
       end
    end
    for _, c in ipairs(d.components) do

@@ -55,7 +55,8 @@ function policy_replay.settings(s, list)
       end
       given[name] = value
    end
-   return config.policy(given)
+   local out, err = config.policy(given)
+   return out, err and err:gsub("^policy:1: ", "") or nil -- it has no line
 end
 
 -- The site's partitions on the nodes of the topology.

@@ -30,9 +30,8 @@ local function drain_command(list, component)
 end
 
 local function print_verdict(d)
-   local state = report.state(d)
-   say(d.component, ("is %s%s%s"):format(state, d.since and ", since " .. report.ago(d.since, d.now)
-      or "", d.action and ", action: " .. d.action or ""))
+   say(d.component, ("%s%s%s"):format(report.is(d), d.since and os.date(", since %m-%d %H:%M:%S",
+      math.floor(d.since)) or "", d.action and ", action: " .. d.action or ""))
    for _, e in ipairs(d.evidence) do
       say("", ("%s left of it: %s"):format(report.percent(e.left), e.text))
    end

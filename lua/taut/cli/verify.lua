@@ -20,10 +20,10 @@ function verify.setup(parser)
 end
 
 local function show(d)
-   print(("%s is %s; asked for by %s: %d good, %d low and %d void tests%s"):format(d.component,
-      d.state, d.marked_by, d.good, d.low, d.void, d.best_Bps > 0 and
+   report.wrap(("%s %s; asked for by %s: %d good, %d low and %d void tests%s"):format(d.component,
+      report.is(d), d.marked_by, d.good, d.low, d.void, d.best_Bps > 0 and
          (", the best with %s of %s"):format(report.bandwidth(d.best_Bps),
-            report.bandwidth(d.capacity_Bps)) or ""))
+            report.bandwidth(d.capacity_Bps)) or ""), "", "  ")
 end
 
 -- A job belongs to SlurmUser, whoever asked for it.
@@ -97,7 +97,8 @@ function verify.run(args)
    elseif args.now then
       return by_job(args, d)
    end
-   print(("%s is marked; the next idle cycle that can tests it"):format(d.component))
+   report.wrap(("%s is marked: the next idle cycle or job whose nodes can will test it"):format(
+      d.component), "", "  ")
    return 0
 end
 

@@ -62,8 +62,8 @@ end
 local function change(self, c, n)
    local s = self.s
    if n.tested >= s.machine_least and n.low >= s.machine_share * n.tested then
-      return ("%d of %d components of class %s are low at once: something changed everywhere")
-         :format(n.low, n.tested, self.topo:class(c))
+      return ("class %s changed everywhere: %d of %d components are low at once"):format(
+         self.topo:class(c), n.low, n.tested)
    end
    return nil
 end
@@ -74,8 +74,8 @@ local function new_kind(self, c, n)
    local s = self.s
    if self.topo:node_of(c) and self.evidence:cleared(c) == -math.huge
       and n.alike >= s.new_least then
-      return ("%d components of class %s never did better than this: a new kind?"):format(n.alike,
-         self.topo:class(c))
+      return ("class %s has a new kind of nodes: %d components never did better than this"):format(
+         self.topo:class(c), n.alike)
    end
    return nil
 end
@@ -128,26 +128,29 @@ local function links_of(topo, r)
    return list
 end
 
---- What a slow component is a part of: "node", "router", "cable" or "bundle", and all of its parts;
--- nil when it stands for itself.
+--- What a slow component is a part of, all of which is slow or failed.
+-- @return "node", "router", "cable" or "bundle", and a router's name; nil when it stands for itself
 function whole.part_of(self, c)
    local topo = self.topo
+   local both = { c, topo:opposite(c) }
    if topo:node_of(c) then
-      local both = { c, topo:opposite(c) }
-      return decided(self, both) and "node" or nil, both
+      return decided(self, both) and "node" or nil
    end
    for _, r in ipairs { topo:from(c), topo:to(c) } do
       local all = links_of(topo, r)
       if #all > 2 and decided(self, all) then
-         return "router", all, topo.router_name[r]
+         return "router", topo.router_name[r]
       end
    end
-   local parallel = topo:links_between(topo:from(c), topo:to(c))
-   if decided(self, parallel) then
-      return "bundle", parallel
+   if decided(self, topo:links_between(topo:from(c), topo:to(c))) then
+      return "bundle"
    end
-   local both = { c, topo:opposite(c) }
-   return decided(self, both) and "cable" or nil, both
+   return decided(self, both) and "cable" or nil
+end
+
+--- What is slow as a whole, without the figures of today.
+function whole.subject(text)
+   return text:match "^[^:]*"
 end
 
 return whole

@@ -1,5 +1,13 @@
 --- What the diagnosis knows, in words.
+local whole = require "taut.diagnose.whole"
+
 local words = {}
+
+-- What else is slow with it, so that one repair may do: "all of the cable"; nil when nothing is.
+local function part_of(self, c)
+   local what, name = whole.part_of(self, c)
+   return what and ("all of %s"):format(name and ("%s %s"):format(what, name) or "the " .. what)
+end
 
 --- What the verdict on a component says beside its state: "busy?", a tie, probation.
 function words.remark(self, c, now)
@@ -21,6 +29,9 @@ function words.remark(self, c, now)
       end
       list[#list + 1] = "or " .. table.concat(names, " or ")
    end
+   if self:is_decided(c) then
+      list[#list + 1] = part_of(self, c)
+   end
    if k.hard then
       list[#list + 1] = ("%d%% left: %s"):format(math.floor(k.hard.left * 100 + 0.5), k.hard.why)
    end
@@ -33,7 +44,7 @@ end
 ---------------------------------------------------------------- the reasoning
 
 local function percent(share)
-   return ("%.3g %%"):format(100 * share)
+   return ("%.3g%%"):format(100 * share)
 end
 
 local function plural(n, word)
@@ -41,7 +52,8 @@ local function plural(n, word)
 end
 
 local function hours(s)
-   return s < 5400 and ("%.0f min"):format(s / 60) or ("%.1f h"):format(s / 3600)
+   return s < 120 and ("%.0f s"):format(s) or s < 5400 and ("%.0f min"):format(s / 60)
+      or ("%.1f h"):format(s / 3600)
 end
 
 local function ids_of(list)
@@ -121,6 +133,10 @@ function words.reasoning(self, c)
    local others = self:is_decided(c) and k.ruled_out or self.evidence:alternatives(c, 8)
    for _, r in ipairs(others or {}) do
       alternative(self, list, r)
+   end
+   local part = self:is_decided(c) and part_of(self, c)
+   if part then
+      add(list, part .. " is slow or dead, not this alone")
    end
    if k.state == "suspect" and k.missing then
       add(list, "for a verdict: " .. k.missing)

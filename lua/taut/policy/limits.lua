@@ -61,17 +61,21 @@ local function recent(h, cluster, partition, now)
    return n
 end
 
+local function nodes(n)
+   return n == 1 and "1 node" or ("%d nodes"):format(n)
+end
+
 -- An hourly cap: the machine's, and that of partitions that have their own.
 local function hour_reason(s, node, o)
    local all = recent(o.history, o.cluster, nil, o.now)
    if s.per_hour and all >= s.per_hour then
-      return ("cap: %d nodes drained within the hour"):format(all), "hour"
+      return ("cap: %s drained within the hour"):format(nodes(all)), "hour"
    end
    for _, p in ipairs(node.partitions or {}) do
       local own = s.partitions and s.partitions[p] and s.partitions[p].per_hour
       local here = own and recent(o.history, o.cluster, p, o.now)
       if own and here >= own then
-         return ("cap: %d nodes of partition %s drained within the hour"):format(here, p),
+         return ("cap: %s of partition %s drained within the hour"):format(nodes(here), p),
             "hour " .. p
       end
    end

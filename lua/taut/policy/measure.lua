@@ -27,7 +27,7 @@ end
 -- What the settings say.
 local function by_settings(topo, v, s)
    if v.whole then
-      return "alert", {}, v.whole .. " is slow as a whole: not its nodes' fault"
+      return "alert", {}, v.whole .. "; not its nodes' fault"
    elseif v.state ~= "failed" and (v.left or 1) > s.drain_left then
       return topo:is_link(v.c) and "avoid" or "alert", {},
          ("more than %d%% is left (drain_left)"):format(math.floor(s.drain_left * 100 + 0.5))

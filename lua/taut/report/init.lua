@@ -133,4 +133,10 @@ function report.state(row)
    return row.remark and row.remark ~= "" and ("%s (%s)"):format(text, row.remark) or text
 end
 
+--- The same as the rest of a sentence: "is slow at 25%", "has failed (all of the cable)".
+function report.is(row)
+   local text = report.state(row)
+   return row.state == "failed" and "has " .. text or "is " .. text
+end
+
 return report

@@ -1,7 +1,6 @@
 --- Rounds: as many phases as fit into one plan, and their tests as they go over the wire.
 local endpoints = require "taut.endpoints"
 local json = require "taut.json"
-local loop = require "taut.loop"
 local seal = require "taut.seal"
 
 local rounds = {}
@@ -212,11 +211,6 @@ function rounds.share(tests, s)
             math.floor(100 * g.got / g.planned + 0.5))
       end
    end
-end
-
---- Seconds since the survey began.
-function rounds.elapsed(s)
-   return loop.time() - s.began
 end
 
 return rounds

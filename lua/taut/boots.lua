@@ -1,0 +1,24 @@
+--- Which nodes booted since they were last heard: what spoke against their tx and rx before says
+-- little of what they are now.
+local boots = {}
+
+--- Take down the boot ids of an event's nodes.
+-- @param known map node → boot id, kept by the caller
+-- @param peers map node → { boot = its boot id or nil }
+-- @param topo topology
+-- @return tx and rx, of all rails, of nodes whose boot id is another one than was known
+function boots.note(known, peers, topo)
+   local list = {}
+   for n, peer in pairs(peers or {}) do
+      local was = known[n]
+      known[n] = peer.boot or was
+      if was and known[n] ~= was then
+         for e = n, #topo.nodes * (topo.rails or 1), #topo.nodes do
+            list[#list + 1], list[#list + 2] = 2 * e - 1, 2 * e
+         end
+      end
+   end
+   return list
+end
+
+return boots
