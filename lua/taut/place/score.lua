@@ -5,7 +5,6 @@
 -- and other jobs leave of it (advisor/traffic.h).  The score is that time relative to a network in
 -- which only the nodes' own healthy tx and rx limit.
 local flow = require "taut.flow"
-local stages = require "taut.stages"
 
 local score = {}
 
@@ -29,6 +28,11 @@ local function pattern_of(P)
       compiled[P] = c
    end
    return c
+end
+
+-- An empty map says nothing; told so, the C side need not go through all components.
+local function said(map)
+   return map and next(map) and map or nil
 end
 
 -- Where rates are fair to every message: as far as there are not too many.
@@ -64,7 +68,7 @@ function score.evaluate(topo, nodes, P, o)
       error(("%d nodes for %d ranks"):format(#nodes, P.ranks), 2)
    end
    local f = flow_of(topo)
-   f:found(o.left, o.background)
+   f:found(said(o.left), said(o.background))
    local s = assert(f:time(nodes, pattern_of(P)))
    s.ratio = s.ideal_s > 0 and s.time_s / s.ideal_s or s.lost > 0 and math.huge or 1
    s.job_ratio = P.compute + (1 - P.compute) * s.ratio
@@ -74,50 +78,6 @@ function score.evaluate(topo, nodes, P, o)
       add_fair(s, f, nodes, P)
    end
    return s
-end
-
----------------------------------------------------------------- without a pattern
-
-local SAMPLE = 48 -- nodes of a large set whose pairs are looked at
-
-local function sample(nodes)
-   if #nodes <= SAMPLE then
-      return nodes
-   end
-   local list = {}
-   for i = 0, SAMPLE - 1 do
-      list[#list + 1] = nodes[1 + i * #nodes // SAMPLE]
-   end
-   return list
-end
-
---- @param topo topology
--- @param nodes array of node numbers
--- @param avoid map component → capacity left
--- @return table: mean_hops, max_hops, crossing (share of the pairs, 0 … 1), slowest (least
---   capacity left on any of their routes), through (map component → number of pairs)
-function score.of(topo, nodes, avoid)
-   local list = sample(nodes)
-   local pairs_n, hops, most, crossing, slowest, through = 0, 0, 0, 0, 1, {}
-   for i, a in ipairs(list) do
-      for j, b in ipairs(list) do
-         if i ~= j then
-            local h = topo:hops(a, b)
-            pairs_n, hops, most = pairs_n + 1, hops + h, math.max(most, h)
-            local hit = false
-            for _, c in ipairs(next(avoid) and stages.all(topo:route(a, b)) or {}) do
-               if avoid[c] then
-                  hit, slowest = true, math.min(slowest, avoid[c])
-                  through[c] = (through[c] or 0) + 1
-               end
-            end
-            crossing = crossing + (hit and 1 or 0)
-         end
-      end
-   end
-   local n = math.max(1, pairs_n)
-   return { mean_hops = hops / n, max_hops = most, crossing = crossing / n, slowest = slowest,
-      through = through }
 end
 
 return score
