@@ -53,8 +53,8 @@ local function print_state(s)
          math.floor(s.written))))
    end
    for _, a in ipairs(s.avoided) do
-      print(("avoided  %s at %s, %d nodes exposed"):format(a.component, report.percent(a.left),
-         a.nodes))
+      print(("avoided  %s at %s, %d nodes exposed%s"):format(a.component, report.percent(a.left),
+         a.nodes, a.gain and (", costs them up to %.2f times the time"):format(a.gain) or ""))
    end
    if s.switches then
       print(("switches one for %d nodes, for which a job waits %d s at most"):format(
