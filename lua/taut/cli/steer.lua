@@ -20,9 +20,9 @@ local function seconds(v)
 end
 
 local function print_report(r)
-   print(("%d jobs gave --comm, %d were steered: %d excluded nodes, %d asked for few switches, " ..
-      "%d preferred cells, %d placed"):format(r.jobs, r.touched, r.excluded, r.switches,
-      r.preferred, r.placed))
+   report.wrap(("%d jobs gave --comm, %d were steered: %d excluded nodes, %d asked for few " ..
+      "switches, %d preferred cells, %d placed"):format(r.jobs, r.touched, r.excluded, r.switches,
+      r.preferred, r.placed), "")
    print(("waiting added: %s in all%s"):format(seconds(r.added_s), r.in_vain > 0
       and ("; %d placements taken back"):format(r.in_vain) or ""))
    local rows = {}
