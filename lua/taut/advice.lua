@@ -156,6 +156,16 @@ local function best_of(d, req)
    return best, last
 end
 
+-- With max-min fair rates, too: the best set and Slurm's only, each may take 150 ms.
+local function add_fair(r)
+   r.s.fair = true
+   for _, c in ipairs { r.found[1], r.slurm } do
+      if not c.score.fair then
+         c.score = score.evaluate(r.s.topo, c.nodes, r.s.P, r.s)
+      end
+   end
+end
+
 local function answer(d, r)
    local out = { count = r.s.count, pattern = r.s.P.name, candidates = json.array {},
       as_of = d.cluster.nodes_at, age_s = math.max(0, loop.time() - (d.cluster.nodes_at or 0)),
@@ -217,7 +227,8 @@ end
 
 --- Answer `taut advise`.
 -- @param d daemon
--- @param args as of place.request, or { job = id } and the rest of it; compare = host list
+-- @param args as of place.request, or { job = id } and the rest of it; compare = host list,
+--   fair = true for max-min fair rates, too
 -- @return { count, pattern, candidates (the best first), slurm, compare, worth, sentence, as_of,
 --   age_s }, or nil and why there is no advice; third what it was looked at with (look_at)
 function advice.give(d, args)
@@ -245,6 +256,9 @@ function advice.give(d, args)
       return nil, err
    end
    worth.settle(r)
+   if args.fair then
+      add_fair(r)
+   end
    local out = answer(d, r)
    if args.compare then
       out.compare, err = advice.look_at(d, r.s, args.compare, "--compare")

@@ -256,6 +256,17 @@ function tests.test_a_given_set_is_looked_at()
    lu.assertTrue(out.compare.score >= 1)
 end
 
+function tests.test_fair_rates_where_they_are_asked_for()
+   local d = daemon(torus({ 8, 2, 2 }, 2))
+   local out = assert(advice.give(d, { count = 16, fair = true, compare = "n[0-15]" }))
+   for _, c in ipairs { out.candidates[1], out.slurm, out.compare } do
+      lu.assertAlmostEquals(c.fair.ratio, c.score, 1e-6) -- one size: the last arrives then
+      lu.assertTrue(c.fair.mean > 0 and c.fair.mean <= 1)
+      lu.assertStrContains(c.reasons[2], "at max-min fair rates")
+   end
+   lu.assertNil(assert(advice.give(d, { count = 16 })).candidates[1].fair)
+end
+
 function tests.test_running_jobs_load_links()
    local d = daemon(torus({ 8 }, 1))
    busy(d, "n4")
