@@ -4,6 +4,7 @@
 -- shape (place/), scored by what the pattern's traffic would take on them (place/score.lua), and
 -- held beside what Slurm would take (place/slurm.lua).
 local describe = require "taut.advice.describe"
+local fair = require "taut.advice.fair"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
@@ -156,16 +157,6 @@ local function best_of(d, req)
    return best, last
 end
 
--- With max-min fair rates, too: the best set and Slurm's only, each may take 150 ms.
-local function add_fair(r)
-   r.s.fair = true
-   for _, c in ipairs { r.found[1], r.slurm } do
-      if not c.score.fair then
-         c.score = score.evaluate(r.s.topo, c.nodes, r.s.P, r.s)
-      end
-   end
-end
-
 local function answer(d, r)
    local out = { count = r.s.count, pattern = r.s.P.name, candidates = json.array {},
       as_of = d.cluster.nodes_at, age_s = math.max(0, loop.time() - (d.cluster.nodes_at or 0)),
@@ -257,7 +248,7 @@ function advice.give(d, args)
    end
    worth.settle(r)
    if args.fair then
-      add_fair(r)
+      fair.add(r)
    end
    local out = answer(d, r)
    if args.compare then

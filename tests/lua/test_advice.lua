@@ -265,6 +265,9 @@ function tests.test_fair_rates_where_they_are_asked_for()
       lu.assertStrContains(c.reasons[2], "at max-min fair rates")
    end
    lu.assertNil(assert(advice.give(d, { count = 16 })).candidates[1].fair)
+   out = assert(advice.give(daemon(torus({ 8, 8, 8 }, 1)), { count = 300, fair = true }))
+   lu.assertNil(out.candidates[1].fair)
+   lu.assertEquals(out.candidates[1].fair_error, "too many messages for fair rates")
 end
 
 function tests.test_running_jobs_load_links()
