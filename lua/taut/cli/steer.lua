@@ -24,7 +24,7 @@ local function print_report(r)
       "switches, %d preferred cells, %d placed"):format(r.jobs, r.touched, r.excluded, r.switches,
       r.preferred, r.placed), "")
    print(("waiting added: %s in all%s"):format(seconds(r.added_s), r.in_vain > 0
-      and ("; %d placements taken back"):format(r.in_vain) or ""))
+      and ("; %s taken back"):format(report.count(r.in_vain, "placement")) or ""))
    local rows = {}
    for i, p in ipairs(r.programs) do
       rows[i] = { p.user, p.name, p.nodes, (p.comm or "-"):match "^[^:]+", p.jobs, p.others,
@@ -54,7 +54,7 @@ local function print_state(s)
    end
    for _, a in ipairs(s.avoided) do
       print(("avoided  %s at %s, %d nodes exposed%s"):format(a.component, report.percent(a.left),
-         a.nodes, a.gain and (", costs them up to %.2f times the time"):format(a.gain) or ""))
+         a.nodes, a.gain and (", up to %.2f times as slow"):format(a.gain) or ""))
    end
    if s.switches then
       print(("switches one for %d nodes, for which a job waits %d s at most"):format(
@@ -66,7 +66,8 @@ local function print_state(s)
    end
    local rows = {}
    for i, job in ipairs(s.pending) do
-      rows[i] = { job.id, job.user, job.name, job.nodes, job.comm, job.reason, job.done }
+      rows[i] = { job.id, job.user, job.name, job.nodes, (job.comm:match "^[^:]+"),
+         job.reason, job.done }
    end
    if #rows > 0 then
       print()
