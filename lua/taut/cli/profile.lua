@@ -44,7 +44,8 @@ local function print_jobs(list)
          report.count(j.nodes, "node"), j.seconds or 0))
       print(("a node   sent %s and received %s a second, %s of what it can inject"):format(
          rate(j.sent_Bps), rate(j.received_Bps), report.percent(j.share)))
-      print(("uneven   the busiest node sent and received %.1f times the mean"):format(j.uneven or 1))
+      print(("uneven   the busiest node sent and received %.1f times the mean"):format(
+         j.uneven or 1))
       print(("class    %s; pattern %s"):format(j.class, j.comm or pattern_of(j)))
    end
    if #list == 0 then

@@ -23,8 +23,9 @@ local function print_report(r)
    report.wrap(("%d jobs gave --comm, %d were steered: %d excluded nodes, %d asked for few " ..
       "switches, %d preferred cells, %d placed"):format(r.jobs, r.touched, r.excluded, r.switches,
       r.preferred, r.placed), "")
-   print(("waiting added: %s in all%s"):format(seconds(r.added_s), r.in_vain > 0
-      and ("; %s taken back"):format(report.count(r.in_vain, "placement")) or ""))
+   local in_vain = r.in_vain > 0 and report.count(r.in_vain, "placement") .. " taken back"
+   print(("waiting added: %s in all%s"):format(seconds(r.added_s), in_vain and "; " .. in_vain or
+      ""))
    local rows = {}
    for i, p in ipairs(r.programs) do
       rows[i] = { p.user, p.name, p.nodes, (p.comm or "-"):match "^[^:]+", p.jobs, p.others,
