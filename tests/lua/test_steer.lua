@@ -121,6 +121,7 @@ function tests.test_a_gain_is_what_the_component_costs_and_others_do_better()
    lu.assertTrue(gain.of(d.topo, line, x, 0.25, d.topo:exposed(x)) > gain.LEAST)
    lu.assertEquals(gain.of(d.topo, line, x, 1, d.topo:exposed(x)), 1)
    lu.assertEquals(gain.of(d.topo, line, tx, 0.25, {}), 1)
+   lu.assertEquals(gain.of(d.topo, { 1, 2, 3, 4 }, tx, 0.25, { 6 }), 1)
    -- no others: nothing to gain
    lu.assertEquals(gain.of(d.topo, { 6 }, tx, 0.25, { 6 }), 1)
    lu.assertEquals(gain.of(d.topo, line, tx, 0, { 6 }), math.huge)
@@ -141,6 +142,19 @@ function tests.test_what_costs_nothing_is_not_excluded()
    slow(d, "r1.0.0/X+", 0.005)
    p = picture.of(d, PARTITIONS, SETTINGS)
    lu.assertEquals(p.parts[1].levels[1].list, "n[0-1,8-9]")
+end
+
+function tests.test_what_was_weighed_while_nodes_were_down_holds_when_they_are_back()
+   local d = daemon()
+   for i = 0, 8 do
+      d.cluster.nodes["n" .. i].drain = true
+   end
+   slow(d, "r1.0.0/X+", 0.25)
+   lu.assertEquals(picture.of(d, PARTITIONS, SETTINGS).parts[1].levels[1].list, "n9")
+   for i = 0, 8 do
+      d.cluster.nodes["n" .. i].drain = nil
+   end
+   lu.assertEquals(picture.of(d, PARTITIONS, SETTINGS).parts[1].levels[1].list, "n[0-1,8-9]")
 end
 
 function tests.test_drained_nodes_need_not_be_excluded()

@@ -79,17 +79,19 @@ end
 --- How many times as long communication takes because of the component, where other nodes would do
 -- that much better; in the set where that is most.
 -- @param topo topology
--- @param line array of the nodes that jobs may get, in the order of Slurm's table
+-- @param line array of nodes in the order of Slurm's table
 -- @param c component, left share of its capacity that is left
--- @param exposed array of nodes of the line
+-- @param exposed array of nodes; those that are not of the line do not count
 -- @return number, 1 or less for nothing; infinite where there is no way but over what has failed
 function gain.of(topo, line, c, left, exposed)
    local is_exposed, others, most = {}, {}, 1
    for _, n in ipairs(exposed) do
       is_exposed[n] = true
    end
+   exposed = {}
    for _, n in ipairs(line) do
-      others[#others + 1] = not is_exposed[n] and n or nil
+      local list = is_exposed[n] and exposed or others
+      list[#list + 1] = n
    end
    for _, size in ipairs(SIZES) do
       local count = math.min(math.max(size * #exposed, LEAST_NODES), MOST_NODES,

@@ -33,19 +33,20 @@ local function exposed(d, c)
    return memo[c]
 end
 
--- Usable nodes in the order of Slurm's table.
-local function line_of(d, usable)
+-- Nodes in the order of Slurm's table: all of them, since what is weighed is remembered, and which
+-- are usable changes.
+local function line_of(d)
    local line = {}
    for _, name in ipairs(d.cluster.order or d.topo.nodes) do
-      line[#line + 1] = usable[name] and d.topo.node_id[name] or nil
+      line[#line + 1] = d.topo.node_id[name]
    end
    return line
 end
 
 -- Does excluding a component's nodes help?  Remembered until it or the routes change; one that has
 -- not had its turn is taken to.
--- @param look { usable, weighed = how many so far, line = once there }
-local function helps(d, a, nodes, look)
+-- @param look { weighed = how many so far, line = once there }
+local function helps(d, a, look)
    local memo = d.gain_memo
    if not memo or memo.signature ~= d.topo.signature then
       memo = { signature = d.topo.signature }
@@ -55,8 +56,8 @@ local function helps(d, a, nodes, look)
    local known = memo[a.c]
    if (not known or known.left ~= left) and look.weighed < WEIGHED then
       look.weighed = look.weighed + 1
-      look.line = look.line or line_of(d, look.usable)
-      known = { left = left, gain = gain.of(d.topo, look.line, a.c, left, nodes) }
+      look.line = look.line or line_of(d)
+      known = { left = left, gain = gain.of(d.topo, look.line, a.c, left, exposed(d, a.c)) }
       memo[a.c] = known
    end
    return not known or known.gain >= gain.LEAST, known and known.gain
@@ -90,19 +91,18 @@ end
 -- @param most_share at most this share of them
 -- @return map, components by level { c, left, nodes = count, gain }
 local function levels_of(d, usable, count, most_share)
-   local level_of, levels, sum, look = {}, {}, 0, { usable = usable, weighed = 0 }
+   local level_of, levels, sum, look = {}, {}, 0, { weighed = 0 }
    for _, a in ipairs(avoided(d)) do
-      local new, nodes = {}, {}
+      local new = {}
       for _, n in ipairs(exposed(d, a.c)) do
          local name = d.topo.nodes[n]
-         nodes[#nodes + 1] = usable[name] and n or nil
          if not level_of[name] and usable[name] then
             new[#new + 1] = name
          end
       end
       local is_help, much
       if #new > 0 and sum + #new <= most_share * count then
-         is_help, much = helps(d, a, nodes, look)
+         is_help, much = helps(d, a, look)
       end
       if is_help then
          levels[#levels + 1] = { c = a.c, left = a.left, nodes = #new, gain = much }
