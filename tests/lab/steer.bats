@@ -354,6 +354,7 @@ tried() { field "$1" AdminComment | grep -q ' tried='; }
     lab daemon resume tautd
     cancel_all
     reload
+    wait_until 10 eval '! lab exec grep -q "^prefer " $ADVICE' # the features are gone before
     wait_until 30 eval '! lab exec sinfo -h -o %f | grep -q taut_cell'
 }
 unchanged_but_preferred() { field "$1" AdminComment | grep -q 'preferred=1'; }
