@@ -82,49 +82,53 @@ static void row_at(const struct rows *s, uint32_t i, uint32_t *at)
     }
 }
 
-static void add(uint32_t *restrict row, const uint32_t *restrict sum,
-                uint32_t n)
+/* row = a - b */
+static void set_difference(uint32_t *restrict row, const uint32_t *restrict a,
+                           const uint32_t *restrict b, uint32_t n)
 {
     uint32_t z = 0;
 
     for (; z + LANES <= n; z += LANES)
         for (uint32_t k = 0; k < LANES; k++)
-            row[z + k] += sum[z + k];
+            row[z + k] = a[z + k] - b[z + k];
     for (; z < n; z++)
-        row[z] += sum[z];
+        row[z] = a[z] - b[z];
 }
 
-static void subtract(uint32_t *restrict row, const uint32_t *restrict sum,
-                     uint32_t n)
+/* row += a - b */
+static void add_difference(uint32_t *restrict row, const uint32_t *restrict a,
+                           const uint32_t *restrict b, uint32_t n)
 {
     uint32_t z = 0;
 
     for (; z + LANES <= n; z += LANES)
         for (uint32_t k = 0; k < LANES; k++)
-            row[z + k] -= sum[z + k];
+            row[z + k] += a[z + k] - b[z + k];
     for (; z < n; z++)
-        row[z] -= sum[z];
+        row[z] += a[z] - b[z];
 }
 
-/* One row of the slabs' sums. */
+/* One row of the slabs' sums: over all corners, two that differ in the first
+ * dimension at a time. */
 static void fill_row(const struct rows *s, const uint32_t *sum,
                      const uint32_t *at, uint32_t *row)
 {
     uint32_t d = s->last;
 
-    memset(row, 0, s->width * sizeof(*row));
-    for (uint32_t k = 0; k < 1U << d; k++) {
-        size_t i = 0;
-        uint32_t odd = d & 1;
-        for (uint32_t j = 0; j < d; j++) {
-            uint32_t bit = k >> j & 1;
+    if (d == 0)
+        memcpy(row, sum, s->width * sizeof(*row));
+    for (uint32_t k = 0; d > 0 && k < 1U << (d - 1); k++) {
+        size_t i = at[0] * s->b->step[0];
+        size_t side = s->extent[0] * s->b->step[0];
+        uint32_t odd = (d - 1) & 1;
+        for (uint32_t j = 1; j < d; j++) {
+            uint32_t bit = k >> (j - 1) & 1;
             i += (at[j] + bit * s->extent[j]) * s->b->step[j];
             odd ^= bit;
         }
-        if (odd)
-            subtract(row, sum + i, s->width);
-        else
-            add(row, sum + i, s->width);
+        const uint32_t *plus = sum + i + (odd ? 0 : side);
+        const uint32_t *minus = sum + i + (odd ? side : 0);
+        (k == 0 ? set_difference : add_difference)(row, plus, minus, s->width);
     }
 }
 

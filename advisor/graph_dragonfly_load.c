@@ -433,14 +433,18 @@ static void add_sums(struct job *j, uint32_t a, uint32_t b, const uint64_t *src,
             (double)dst[to.router[k]] * out;
 }
 
+/* 'demand': of sum_products(); most groups have none where the nodes are few.
+ */
 static int add_products(struct job *j, const uint64_t *src, const uint64_t *dst,
-                        struct taut_lost *lost)
+                        const double *demand, struct taut_lost *lost)
 {
     const struct taut_dragonfly *d = j->d;
 
     for (uint32_t a = 0; a < d->groups; a++)
         for (uint32_t b = 0; b < d->groups; b++)
-            if (is_alike(j, a, b) && taut_groups_has_way(&j->groups, a, b))
+            if (demand[(size_t)a * d->groups + b] <= 0)
+                continue;
+            else if (is_alike(j, a, b) && taut_groups_has_way(&j->groups, a, b))
                 add_sums(j, a, b, src, dst);
             else
                 add_each(j, members(d, a), members(d, b), src, dst, lost);
@@ -457,7 +461,7 @@ int taut_dragonfly_loads(const void *self, const struct taut_graph *g,
 
     if (between != NULL && sum_products(j.d, g, src, dst, between) == 0 &&
         job_init(&j, between) == 0)
-        rc = add_products(&j, src, dst, lost);
+        rc = add_products(&j, src, dst, between, lost);
     job_fini(&j);
     free(between);
     return rc;

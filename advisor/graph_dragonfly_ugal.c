@@ -254,6 +254,15 @@ static void balance_fini(struct balance *b)
     free(b->to_shut);
 }
 
+static bool leaves_groups(const double *demand, uint32_t groups)
+{
+    for (uint32_t a = 0; a < groups; a++)
+        for (uint32_t z = 0; z < groups; z++)
+            if (a != z && demand[(size_t)a * groups + z] > 0)
+                return true;
+    return false;
+}
+
 int taut_dragonfly_balance(const struct taut_dragonfly *d,
                            const struct taut_graph *g, const double *demand,
                            double *moved)
@@ -261,9 +270,11 @@ int taut_dragonfly_balance(const struct taut_dragonfly *d,
     size_t n = (size_t)d->groups * d->groups;
     struct balance b = {.groups = d->groups, .demand = demand, .moved = moved};
     double step = FIRST_STEP;
-    int rc = balance_init(&b);
 
     memset(moved, 0, n * sizeof(*moved));
+    if (!leaves_groups(demand, d->groups))
+        return 0;
+    int rc = balance_init(&b);
     if (rc == 0) {
         measure(&b, d, g);
         list_pairs(&b);

@@ -36,7 +36,7 @@ void taut_ends_by_router(const struct taut_graph *g, const uint64_t *w,
 {
     memset(by_router, 0, g->routers * sizeof(*by_router));
     for (uint32_t e = rail * g->nodes; e < (rail + 1) * g->nodes; e++)
-        if (g->at[e] != TAUT_GRAPH_NONE)
+        if (w[e] != 0 && g->at[e] != TAUT_GRAPH_NONE)
             by_router[g->at[e]] += w[e];
 }
 

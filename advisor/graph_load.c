@@ -128,7 +128,8 @@ static int quick_load(const struct taut_graph *g, const uint64_t *src,
         return -1;
     int rc = g->engine->sums(g->self, g, src, dst, sum, lost);
     for (uint32_t l = 0; rc == 0 && l < g->links; l++)
-        load[l] += (double)sum[l];
+        if (sum[l] != 0)
+            load[l] += (double)sum[l];
     free(sum);
     return rc;
 }
@@ -191,7 +192,10 @@ int taut_load_between(const struct taut_graph *g, const uint64_t *src,
 
     for (uint32_t k = 0; rc == 0 && k < g->rails; k++) {
         taut_ends_by_router(g, src, k, from);
-        taut_ends_by_router(g, dst, k, to);
+        if (dst == src)
+            memcpy(to, from, g->routers * sizeof(*to));
+        else
+            taut_ends_by_router(g, dst, k, to);
         rc = g->engine->by_destination
                  ? rail_by_destination(g, from, dst, k, threads, walk, load,
                                        lost)

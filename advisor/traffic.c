@@ -326,25 +326,42 @@ static void clear_weights(struct taut_traffic *w, uint64_t *weight)
             weight[k * w->g->nodes + w->used[i]] = 0;
 }
 
-/* The links, from one group to another. */
+/* Pairs of ranks on each link, from one group to another. */
+static int count_between(struct taut_traffic *w, uint32_t from, uint32_t to,
+                         double *link, uint64_t *lost)
+{
+    const uint64_t *dst = from == to ? w->src : w->dst;
+    struct taut_lost missed = {0};
+
+    weigh(w, w->src, from, to, 1);
+    if (from != to)
+        weigh(w, w->dst, to, from, 1);
+    int rc =
+        taut_load_between(w->g, w->src, dst, THREADS, false, link, &missed);
+    clear_weights(w, w->src);
+    if (from != to)
+        clear_weights(w, w->dst);
+    *lost += missed.pairs;
+    return rc;
+}
+
+/* The links, from one group to another.
+ *   only  there is no other group: the links have nothing yet, and the sums
+ *         can be made in place */
 static int load_between(struct taut_traffic *w, uint32_t from, uint32_t to,
-                        double each, uint64_t *lost)
+                        double each, bool only, uint64_t *lost)
 {
     const struct taut_graph *g = w->g;
     double *load = w->load + taut_graph_link(g, 0);
     double share = each / count_bits(from & to);
-    struct taut_lost missed = {0};
+    double *link = only ? load : w->link;
 
-    weigh(w, w->src, from, to, 1);
-    weigh(w, w->dst, to, from, 1);
-    memset(w->link, 0, g->links * sizeof(*w->link));
-    int rc =
-        taut_load_between(g, w->src, w->dst, THREADS, false, w->link, &missed);
-    clear_weights(w, w->src);
-    clear_weights(w, w->dst);
-    *lost += missed.pairs;
+    if (!only)
+        memset(link, 0, g->links * sizeof(*link));
+    int rc = count_between(w, from, to, link, lost);
     for (uint32_t l = 0; rc == 0 && l < g->links; l++)
-        load[l] += w->link[l] * share;
+        if (link[l] != 0)
+            load[l] = link[l] * share + (only ? 0 : load[l]);
     return rc;
 }
 
@@ -404,7 +421,8 @@ static int load_groups(struct taut_traffic *w, double each)
         for (uint32_t b = 0; rc == 0 && b < n; b++) {
             load_ports(w, &groups[a], &groups[b], each);
             if ((groups[a].set & groups[b].set) != 0)
-                rc = load_between(w, groups[a].set, groups[b].set, each, &lost);
+                rc = load_between(w, groups[a].set, groups[b].set, each, n == 1,
+                                  &lost);
         }
     w->lost += w->g->rails == 1 ? lost : 0;
     if (rc < 0 || (n > 0 && (lost == 0 || w->g->rails == 1)))

@@ -4,9 +4,11 @@
 -- shape (place/), scored by what the pattern's traffic would take on them (place/score.lua), and
 -- held beside what Slurm would take (place/slurm.lua).
 local describe = require "taut.advice.describe"
+local fair = require "taut.advice.fair"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
+local mark = require "taut.steer.mark"
 local place = require "taut.place"
 local rank = require "taut.place.rank"
 local request = require "taut.place.request"
@@ -168,7 +170,7 @@ local function answer(d, r)
    return out
 end
 
--- A request of a pending job, as Slurm has it.
+-- A request of a pending job, as Slurm has it; its pattern too, where it said that.
 local function of_job(d, args)
    for _, j in ipairs(d.cluster.pending or {}) do
       if j.id == args.job then
@@ -176,7 +178,13 @@ local function of_job(d, args)
             return nil, ("job %d names its nodes itself: %s"):format(j.id, j.required)
          end
          local most = math.max(j.max_nodes or 0, j.num_nodes)
+         local said = mark.parse(j.comment) -- what --comm said, where steering is on
+         if said and not args.pattern and said.comm:find "^matrix" then
+            return nil, ("job %d said --comm=%s, a file that only its user may read: --pattern " ..
+               "is needed"):format(j.id, said.comm)
+         end
          return setmetatable({ min = j.num_nodes, max = most,
+            pattern = args.pattern or said and said.comm,
             partition = (j.partition or ""):match "^[^,]+", exclude = j.excluded,
             features = j.features, reservation = j.reservation }, { __index = function(_, k)
                return k ~= "count" and args[k] or nil
@@ -210,7 +218,8 @@ end
 
 --- Answer `taut advise`.
 -- @param d daemon
--- @param args as of place.request, or { job = id } and the rest of it; compare = host list
+-- @param args as of place.request, or { job = id } and the rest of it; compare = host list,
+--   fair = true for max-min fair rates, too
 -- @return { count, pattern, candidates (the best first), slurm, compare, worth, sentence, as_of,
 --   age_s }, or nil and why there is no advice; third what it was looked at with (look_at)
 function advice.give(d, args)
@@ -238,6 +247,9 @@ function advice.give(d, args)
       return nil, err
    end
    worth.settle(r)
+   if args.fair then
+      fair.add(r)
+   end
    local out = answer(d, r)
    if args.compare then
       out.compare, err = advice.look_at(d, r.s, args.compare, "--compare")

@@ -354,6 +354,7 @@ tried() { field "$1" AdminComment | grep -q ' tried='; }
     lab daemon resume tautd
     cancel_all
     reload
+    wait_until 10 eval '! lab exec grep -q "^prefer " $ADVICE' # the features are gone before
     wait_until 30 eval '! lab exec sinfo -h -o %f | grep -q taut_cell'
 }
 unchanged_but_preferred() { field "$1" AdminComment | grep -q 'preferred=1'; }
@@ -364,6 +365,7 @@ unchanged_but_preferred() { field "$1" AdminComment | grep -q 'preferred=1'; }
         lab exec --user alice srun -Q -J cfd --comm=ring -N 4 sleep 1.2
     done
     wait_until 10 eval 'lab exec taut profile alice | grep -Eq "^alice +cfd +3 "'
+    lab exec taut steer --report --since 1h --json
     lab exec taut steer --report --since 1h --json | lab_json '
         for _, p in ipairs(d.programs) do
             if p.name == "cfd" then print(p.jobs, p.did["4 nodes excluded"], p.added_s < 5) end

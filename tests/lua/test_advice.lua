@@ -177,6 +177,19 @@ function tests.test_a_pending_job_as_it_was_submitted()
    lu.assertNil(set.n7 or set.n8)
 end
 
+function tests.test_a_pending_job_is_asked_for_as_it_says_it_communicates()
+   local d = daemon(torus({ 4, 2, 2 }, 2))
+   d.cluster.pending = { { id = 5, num_nodes = 6, comment = "taut: comm=halo3d:bytes=1M" },
+      { id = 6, num_nodes = 6, comment = "theirs" },
+      { id = 7, num_nodes = 6, comment = "taut: comm=matrix:/etc/passwd" } }
+   lu.assertEquals(assert(advice.give(d, { job = 5 })).pattern, "halo3d")
+   lu.assertEquals(assert(advice.give(d, { job = 5, pattern = "ring" })).pattern, "ring")
+   lu.assertEquals(assert(advice.give(d, { job = 6 })).pattern, "all-to-all")
+   local out, err = advice.give(d, { job = 7 })
+   lu.assertNil(out)
+   lu.assertStrContains(err, "job 7 said --comm=matrix:/etc/passwd, a file that only its user")
+end
+
 function tests.test_of_a_range_as_many_as_are_free()
    local d = daemon(torus({ 4, 2, 2 }, 2))
    busy(d, "n[0-11]")
@@ -230,6 +243,7 @@ function tests.test_a_job_that_computes_is_not_worth_waiting_for()
    busy(d, "n[0,2,4,6-20,22,30-40]")
    local out = assert(advice.give(d, { count = 8, pattern = "all-to-all:compute=0.999" }))
    lu.assertFalse(out.worth)
+   lu.assertEquals(#out.candidates, 5)
    lu.assertStrContains(out.sentence, "not worth waiting for")
    lu.assertEquals(out.candidates[1].nodelist, out.slurm.nodelist)
 end
@@ -240,6 +254,20 @@ function tests.test_a_given_set_is_looked_at()
    lu.assertEquals(out.count, 2)
    lu.assertEquals(out.compare.nodelist, "n[0,31]")
    lu.assertTrue(out.compare.score >= 1)
+end
+
+function tests.test_fair_rates_where_they_are_asked_for()
+   local d = daemon(torus({ 8, 2, 2 }, 2))
+   local out = assert(advice.give(d, { count = 16, fair = true, compare = "n[0-15]" }))
+   for _, c in ipairs { out.candidates[1], out.slurm, out.compare } do
+      lu.assertAlmostEquals(c.fair.ratio, c.score, 1e-6) -- one size: the last arrives then
+      lu.assertTrue(c.fair.mean > 0 and c.fair.mean <= 1)
+      lu.assertStrContains(c.reasons[2], "at max-min fair rates")
+   end
+   lu.assertNil(assert(advice.give(d, { count = 16 })).candidates[1].fair)
+   out = assert(advice.give(daemon(torus({ 8, 8, 8 }, 1)), { count = 300, fair = true }))
+   lu.assertNil(out.candidates[1].fair)
+   lu.assertEquals(out.candidates[1].fair_error, "too many messages for fair rates")
 end
 
 function tests.test_running_jobs_load_links()

@@ -1,6 +1,7 @@
 -- Steering's decisions: what the advice file says, what is taken back, what is placed, what
 -- waiting was ours, and the report.
 local file = require "taut.steer.file"
+local gain = require "taut.steer.gain"
 local json = require "taut.json"
 local ledger = require "taut.steer.ledger"
 local lu = require "luaunit"
@@ -107,6 +108,53 @@ function tests.test_nodes_exposed_to_slow_components_are_excluded_the_worst_firs
    lu.assertEquals(p.parts[2].levels, { { left = 8 }, { left = 6, list = "n[0-1]" } })
    lu.assertEquals(#p.levels, 2)
    lu.assertEquals(p.levels[1].nodes, 1)
+end
+
+function tests.test_a_gain_is_what_the_component_costs_and_others_do_better()
+   local d = daemon()
+   local line = {}
+   for n = 1, 32 do
+      line[n] = n
+   end
+   local x, tx = d.topo.component_id["r1.0.0/X+"], d.topo.component_id["n5/tx"]
+   lu.assertAlmostEquals(gain.of(d.topo, line, tx, 0.25, { 6 }), 4, 1e-6)
+   lu.assertTrue(gain.of(d.topo, line, x, 0.25, d.topo:exposed(x)) > gain.LEAST)
+   lu.assertEquals(gain.of(d.topo, line, x, 1, d.topo:exposed(x)), 1)
+   lu.assertEquals(gain.of(d.topo, line, tx, 0.25, {}), 1)
+   lu.assertEquals(gain.of(d.topo, { 1, 2, 3, 4 }, tx, 0.25, { 6 }), 1)
+   -- no others: nothing to gain
+   lu.assertEquals(gain.of(d.topo, { 6 }, tx, 0.25, { 6 }), 1)
+   lu.assertEquals(gain.of(d.topo, line, tx, 0, { 6 }), math.huge)
+end
+
+function tests.test_what_costs_nothing_is_not_excluded()
+   local d = daemon()
+   -- links of four times a node's speed: a loss of a tenth is not what jobs wait for
+   d.topo = assert(topology.build { kind = "torus", dims = { 4, 2, 2 }, nodes_per_router = 2,
+      nodes = "n[0-31]", capacity = { tx = 1e9, rx = 1e9, link = 64e9 } })
+   slow(d, "r1.0.0/X+", 0.9)
+   slow(d, "n31/tx", 0.5)
+   local p = picture.of(d, PARTITIONS, SETTINGS)
+   lu.assertEquals(p.parts[1].levels, { { left = 31, list = "n31" } })
+   lu.assertEquals(#p.levels, 1)
+   lu.assertAlmostEquals(p.levels[1].gain, 2, 1e-6)
+   -- until it is much worse
+   slow(d, "r1.0.0/X+", 0.005)
+   p = picture.of(d, PARTITIONS, SETTINGS)
+   lu.assertEquals(p.parts[1].levels[1].list, "n[0-1,8-9]")
+end
+
+function tests.test_what_was_weighed_while_nodes_were_down_holds_when_they_are_back()
+   local d = daemon()
+   for i = 0, 8 do
+      d.cluster.nodes["n" .. i].drain = true
+   end
+   slow(d, "r1.0.0/X+", 0.25)
+   lu.assertEquals(picture.of(d, PARTITIONS, SETTINGS).parts[1].levels[1].list, "n9")
+   for i = 0, 8 do
+      d.cluster.nodes["n" .. i].drain = nil
+   end
+   lu.assertEquals(picture.of(d, PARTITIONS, SETTINGS).parts[1].levels[1].list, "n[0-1,8-9]")
 end
 
 function tests.test_drained_nodes_need_not_be_excluded()

@@ -67,6 +67,9 @@ function tests.test_what_goes_wrong_is_narrow_too()
       ["exposed x" .. machine] = "has no component 'x'",
       ["load ring -w n02,x" .. machine] = "has no node 'x'",
       ["load nearest --grid 2x2" .. machine] = "grid 2x2 has 4 places",
+      ["load gossip" .. machine] = "pattern 'gossip' is not known",
+      ["load halo3d --bytes 5" .. machine] = "--bytes, --by and --grid: not with halo3d",
+      ["load matrix:/nonexistent" .. machine] = "/nonexistent: No such file",
       ["draw --json" .. machine] = "give it a file, with --output",
       ["draw --plane Q=3" .. machine] = "--plane: expected such as",
       ["export slurm --as names --prefix 1" .. machine] = "--prefix: expected letters",
@@ -129,6 +132,9 @@ function tests.test_json_of_every_subcommand()
    lu.assertEquals(#ask("exposed", "r1.0.0/X+").exposed, 2)
    lu.assertEquals(ask("classes").unused, { "r0.0.0/X-", "r0.0.1/Z+" })
    lu.assertEquals(ask("load", "ring", "--bytes", "10").classes[1].most_bytes, 10)
+   lu.assertEquals(ask("load", "shift:by=1,bytes=10").classes, ask("load", "ring", "--bytes",
+      "10").classes)
+   lu.assertEquals(ask("load", "all-reduce-ring:bytes=62").classes[1].most_bytes, 2 * 61)
    lu.assertEquals(ask("check", "--slurm-conf", "-").findings, {})
    lu.assertEquals(ask("export", "slurm", "--as", "block").form, "block")
    local picture = golden.file("p.svg", "")

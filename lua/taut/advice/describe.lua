@@ -97,6 +97,14 @@ local function number(v)
    return v and v < math.huge and v or nil
 end
 
+-- Where rates are max-min fair: ratio, and share of the time after which a message has arrived on
+-- average; of all steps where no message has to be sent, nothing.
+local function fair_of(c)
+   local f = c.score.fair
+   return f and f.time_s > 0 and f.time_s < math.huge and
+      { ratio = f.ratio, mean = f.mean_s / f.time_s } or nil
+end
+
 --- A candidate as it goes to the asker.
 -- @param s scene: topo, P, left, background, d, soon
 -- @param c candidate with score
@@ -114,7 +122,8 @@ function describe.row(s, c, own)
       mean_hops = c.score.hops_mean, max_hops = c.score.hops_max, lost = c.score.lost,
       slowest = c.score.slowest and s.topo.components[c.score.slowest], crossed = crossed,
       crosses = json.array {}, avoids = near, shared_links = shared_links(s, c),
-      dense_before = s.dense, dense_after = c.dense, start = start_of(s, c) }
+      dense_before = s.dense, dense_after = c.dense, start = start_of(s, c),
+      fair = fair_of(c), fair_error = c.score.fair_error }
    for i, x in ipairs(crossed) do
       row.crosses[i] = x.component
    end

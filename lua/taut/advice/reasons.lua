@@ -124,6 +124,12 @@ function reasons.of(s, c, row, own)
    elseif row.score then
       add(("%.2f of ideal"):format(row.score))
    end
+   if row.fair then
+      add(("%.2f at max-min fair rates, where a message takes %s of that on average"):format(
+         row.fair.ratio, report.percent(row.fair.mean)))
+   elseif row.fair_error then
+      add(row.fair_error)
+   end
    if not s.topo.dims then
       add(parts(s.topo, c))
    end

@@ -37,6 +37,7 @@ function worth.of(r)
 end
 
 --- A job that hardly communicates gets what Slurm would take: nothing is to be gained.
+-- @param r as for worth.of; s.top = how many candidates at most
 function worth.settle(r)
    local own = r.slurm
    if own and own.score.job_ratio <= 1.01 and r.s.P.compute > 0 then
@@ -47,6 +48,7 @@ function worth.settle(r)
          end
       end
       table.insert(r.found, 1, own)
+      r.found[(r.s.top or #r.found) + 1] = nil
    end
 end
 

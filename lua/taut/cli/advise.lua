@@ -39,6 +39,7 @@ function advise.setup(parser)
    parser:option("--top"):description "How many answers (default 5).":argname "<n>"
       :convert(whole)
    parser:option("--compare"):description "Look at these nodes, too.":argname "<list>"
+   parser:flag("--fair"):description "Also the time where rates are max-min fair to all messages."
    parser:option("--draw"):description "Write a picture (SVG) of the best answer to this file."
       :argname "<file>"
    parser:mutex(
@@ -111,7 +112,8 @@ local function request(args)
    return { min = n[1], max = n[2], job = args.job, pattern = spec, partition = args.partition,
       exclude = args.exclude, features = args.constraint, reservation = args.reservation,
       exclusive = args.exclusive, per_router = args.per_router, start = args.start,
-      within = args.within, top = args.top, compare = args.compare, ask_slurm = true }
+      within = args.within, top = args.top, compare = args.compare, fair = args.fair,
+      ask_slurm = true }
 end
 
 function advise.run(args)

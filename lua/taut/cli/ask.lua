@@ -1,5 +1,6 @@
 --- Asks tautd, and prints what it says when it says no.
 local json = require "taut.json"
+local report = require "taut.report"
 local sys = require "taut.sys"
 
 local ask = {}
@@ -21,7 +22,7 @@ function ask.tautd(args, cmd, params)
       err = ("tautd does not answer at %s: %s"):format(args.socket, err)
    end
    if not reply or not reply.ok then
-      io.stderr:write("taut: ", reply and reply.error or err, "\n")
+      report.complain(reply and reply.error or err)
       return nil, 1
    elseif args.json then
       print(json.encode(reply.data, 2))

@@ -8,12 +8,14 @@ function profile.setup(parser)
       :argname "<user|job>":args "?"
 end
 
+-- "1.23 GB": the heading says that it is of a second.
 local function rate(v)
-   return v and report.bandwidth(v) or "-"
+   return v and report.bandwidth(v):gsub("/s$", "") or "-"
 end
 
-local function classed(p)
-   return p.class .. (p.suggest and not p.comm and (" (" .. p.suggest .. "?)") or "")
+-- What it said, or what is suggested.
+local function pattern_of(p)
+   return p.comm and p.comm:match "^[^:]+" or p.suggest and p.suggest .. "?" or "-"
 end
 
 local function print_profiles(list)
@@ -22,34 +24,33 @@ local function print_profiles(list)
       local nodes = p.nodes_min == p.nodes_max and tostring(p.nodes_max)
          or ("%d-%d"):format(p.nodes_min, p.nodes_max)
       rows[i] = { p.user, p.name, p.jobs, nodes, rate(p.sent_Bps), rate(p.received_Bps),
-         report.percent(p.share), report.percent(p.share_max), ("%.1f"):format(p.uneven or 1),
-         p.comm or "-", classed(p) }
+         report.percent(p.share), p.class, pattern_of(p) }
    end
    if #rows == 0 then
       print "no job has been measured"
       return
    end
-   report.table({ "USER", "JOB", ">JOBS", ">NODES", ">SENT", ">RECEIVED", ">SHARE", ">MOST",
-      ">UNEVEN", "--comm", "COMMUNICATION" }, rows)
+   report.table({ "USER", "JOB", ">JOBS", ">NODES", ">SENT/s", ">RECV/s", ">SHARE", "CLASS",
+      "PATTERN" }, rows)
    print()
-   report.wrap("SENT, RECEIVED: of one node, on average. SHARE: of what its nodes can inject. " ..
-      "UNEVEN: the busiest node over the mean. Counters do not tell who talks to whom: a " ..
-      "pattern in brackets is the one that asks most of a network.", "")
+   report.wrap("SENT, RECV: of one node, on average. SHARE: of what its nodes can inject. " ..
+      "PATTERN: of --comm. Counters do not tell who talks to whom: one with a question mark is " ..
+      "the one that asks most of a network.", "")
 end
 
 local function print_jobs(list)
-   local rows = {}
-   for i, j in ipairs(list) do
-      rows[i] = { j.id, j.user, j.name, j.nodes, ("%.0f s"):format(j.seconds or 0),
-         rate(j.sent_Bps), rate(j.received_Bps), report.percent(j.share),
-         ("%.1f"):format(j.uneven or 1), j.comm or "-", classed(j) }
+   for _, j in ipairs(list) do
+      print(("job      %s of %s, %s: %s, %.0f s"):format(j.id, j.user, j.name,
+         report.count(j.nodes, "node"), j.seconds or 0))
+      print(("a node   sent %s and received %s a second, %s of what it can inject"):format(
+         rate(j.sent_Bps), rate(j.received_Bps), report.percent(j.share)))
+      print(("uneven   the busiest node sent and received %.1f times the mean"):format(
+         j.uneven or 1))
+      print(("class    %s; pattern %s"):format(j.class, j.comm or pattern_of(j)))
    end
-   if #rows == 0 then
+   if #list == 0 then
       print "this job has not been measured"
-      return
    end
-   report.table({ ">ID", "USER", "JOB", ">NODES", ">TIME", ">SENT", ">RECEIVED", ">SHARE",
-      ">UNEVEN", "--comm", "COMMUNICATION" }, rows)
 end
 
 function profile.run(args)

@@ -20,11 +20,12 @@ local function seconds(v)
 end
 
 local function print_report(r)
-   print(("%d jobs gave --comm, %d were steered: %d excluded nodes, %d asked for few switches, " ..
-      "%d preferred cells, %d placed"):format(r.jobs, r.touched, r.excluded, r.switches,
-      r.preferred, r.placed))
-   print(("waiting added: %s in all%s"):format(seconds(r.added_s), r.in_vain > 0
-      and ("; %d placements taken back"):format(r.in_vain) or ""))
+   report.wrap(("%d jobs gave --comm, %d were steered: %d excluded nodes, %d asked for few " ..
+      "switches, %d preferred cells, %d placed"):format(r.jobs, r.touched, r.excluded, r.switches,
+      r.preferred, r.placed), "")
+   local in_vain = r.in_vain > 0 and report.count(r.in_vain, "placement") .. " taken back"
+   print(("waiting added: %s in all%s"):format(seconds(r.added_s), in_vain and "; " .. in_vain or
+      ""))
    local rows = {}
    for i, p in ipairs(r.programs) do
       rows[i] = { p.user, p.name, p.nodes, (p.comm or "-"):match "^[^:]+", p.jobs, p.others,
@@ -53,8 +54,8 @@ local function print_state(s)
          math.floor(s.written))))
    end
    for _, a in ipairs(s.avoided) do
-      print(("avoided  %s at %s, %d nodes exposed"):format(a.component, report.percent(a.left),
-         a.nodes))
+      print(("avoided  %s at %s, %d nodes exposed%s"):format(a.component, report.percent(a.left),
+         a.nodes, a.gain and (", up to %.2f times as slow"):format(a.gain) or ""))
    end
    if s.switches then
       print(("switches one for %d nodes, for which a job waits %d s at most"):format(
@@ -66,7 +67,8 @@ local function print_state(s)
    end
    local rows = {}
    for i, job in ipairs(s.pending) do
-      rows[i] = { job.id, job.user, job.name, job.nodes, job.comm, job.reason, job.done }
+      rows[i] = { job.id, job.user, job.name, job.nodes, (job.comm:match "^[^:]+"),
+         job.reason, job.done }
    end
    if #rows > 0 then
       print()

@@ -30,6 +30,11 @@ local function pattern_of(P)
    return c
 end
 
+-- An empty map says nothing; told so, the C side need not go through all components.
+local function said(map)
+   return map and next(map) and map or nil
+end
+
 -- Where rates are fair to every message: as far as there are not too many.
 local function add_fair(s, f, nodes, P)
    local last, mean = f:fair(nodes, pattern_of(P))
@@ -63,7 +68,7 @@ function score.evaluate(topo, nodes, P, o)
       error(("%d nodes for %d ranks"):format(#nodes, P.ranks), 2)
    end
    local f = flow_of(topo)
-   f:found(o.left, o.background)
+   f:found(said(o.left), said(o.background))
    local s = assert(f:time(nodes, pattern_of(P)))
    s.ratio = s.ideal_s > 0 and s.time_s / s.ideal_s or s.lost > 0 and math.huge or 1
    s.job_ratio = P.compute + (1 - P.compute) * s.ratio

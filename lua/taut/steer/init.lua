@@ -178,7 +178,7 @@ function Steer:status()
    local avoided, pending = json.array {}, json.array {}
    for _, l in ipairs(p and p.levels or {}) do
       avoided[#avoided + 1] = { component = d.topo.components[l.c], left = l.left,
-         nodes = l.nodes }
+         nodes = l.nodes, gain = l.gain and l.gain < math.huge and l.gain or nil }
    end
    for _, job in ipairs(d.cluster.pending) do
       local m = mark.parse(job.comment)

@@ -1,9 +1,12 @@
 --- What the advice file says, out of verdicts and of what Slurm said last.
+local gain = require "taut.steer.gain"
 local hostlist = require "taut.hostlist"
 
 local picture = {}
 
 local MOST_LIST = 2000 -- bytes of a list of nodes to exclude
+local WEIGHED = 2      -- components that are weighed at one look: each takes up to 50 ms
+local GRAIN = 0.1      -- of the capacity left: what differs less is not weighed again
 
 -- Slow and failed components, the worst first.
 local function avoided(d)
@@ -28,6 +31,36 @@ local function exposed(d, c)
    end
    memo[c] = memo[c] or d.topo:exposed(c)
    return memo[c]
+end
+
+-- Nodes in the order of Slurm's table: all of them, since what is weighed is remembered, and which
+-- are usable changes.
+local function line_of(d)
+   local line = {}
+   for _, name in ipairs(d.cluster.order or d.topo.nodes) do
+      line[#line + 1] = d.topo.node_id[name]
+   end
+   return line
+end
+
+-- Does excluding a component's nodes help?  Remembered until it or the routes change; one that has
+-- not had its turn is taken to.
+-- @param look { weighed = how many so far, line = once there }
+local function helps(d, a, look)
+   local memo = d.gain_memo
+   if not memo or memo.signature ~= d.topo.signature then
+      memo = { signature = d.topo.signature }
+      d.gain_memo = memo
+   end
+   local left = math.floor(a.left / GRAIN + 0.5) * GRAIN
+   local known = memo[a.c]
+   if (not known or known.left ~= left) and look.weighed < WEIGHED then
+      look.weighed = look.weighed + 1
+      look.line = look.line or line_of(d)
+      known = { left = left, gain = gain.of(d.topo, look.line, a.c, left, exposed(d, a.c)) }
+      memo[a.c] = known
+   end
+   return not known or known.gain >= gain.LEAST, known and known.gain
 end
 
 -- What jobs may ask of a node, as one text; our own features do not count.
@@ -56,9 +89,9 @@ end
 -- first, that of the component which concerns it first.
 -- @param usable set of names, count how many
 -- @param most_share at most this share of them
--- @return map, components by level { c, left, nodes = count }
+-- @return map, components by level { c, left, nodes = count, gain }
 local function levels_of(d, usable, count, most_share)
-   local level_of, levels, sum = {}, {}, 0
+   local level_of, levels, sum, look = {}, {}, 0, { weighed = 0 }
    for _, a in ipairs(avoided(d)) do
       local new = {}
       for _, n in ipairs(exposed(d, a.c)) do
@@ -67,8 +100,12 @@ local function levels_of(d, usable, count, most_share)
             new[#new + 1] = name
          end
       end
+      local is_help, much
       if #new > 0 and sum + #new <= most_share * count then
-         levels[#levels + 1] = { c = a.c, left = a.left, nodes = #new }
+         is_help, much = helps(d, a, look)
+      end
+      if is_help then
+         levels[#levels + 1] = { c = a.c, left = a.left, nodes = #new, gain = much }
          sum = sum + #new
          for _, name in ipairs(new) do
             level_of[name] = #levels

@@ -1,11 +1,14 @@
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
+local pattern = require "taut.pattern"
 local report = require "taut.report"
+local score = require "taut.place.score"
 local words = require "taut.cli.topology.words"
 
 local load = { summary = "Bytes on each link while nodes communicate in a pattern." }
 
-local PATTERNS = { "all-to-all", "nearest", "ring", "shift" }
+-- Those that take --bytes, --by and --grid; taut.pattern has the others, with parameters.
+local OWN = { ["all-to-all"] = true, nearest = true, ring = true, shift = true }
 
 local function whole(v)
    local n = math.tointeger(tonumber(v))
@@ -26,7 +29,8 @@ end
 function load.setup(parser)
    parser:argument("pattern"):description(
       "all-to-all; ring: everybody to the next; shift: to the one --by places on; nearest: to " ..
-      "both neighbours in each dimension of a grid."):choices(PATTERNS)
+      "both neighbours in each dimension of a grid; or one that taut advise knows, all its " ..
+      "steps, with parameters: halo3d:bytes=64k."):argname "<pattern>"
    parser:option("-w --nodelist"):description "Only these nodes, in this order.":argname "<list>"
    parser:option("--bytes"):description "Bytes from one node to another (1 MB).":argname "<n>"
       :convert(function(v)
@@ -104,8 +108,9 @@ end
 
 local function print_load(args, scene, d)
    local topo = scene.topo
-   words.say("pattern", ("%s of %s, %s from each to each partner"):format(args.pattern,
-      report.count(d.count, "node"), report.bytes(d.bytes)))
+   words.say("pattern", ("%s of %s%s"):format(args.pattern, report.count(d.count, "node"), d.bytes
+      and (OWN[args.pattern] and ", %s from each to each partner" or ", messages of %s"):format(
+      report.bytes(math.floor(d.bytes))) or ""))
    if d.lost > 0 then
       words.say("no route", ("%d pairs, left out"):format(d.lost))
    end
@@ -150,12 +155,42 @@ local function plain(args, scene, d)
       classes = classes, components = links }
 end
 
+-- A pattern of taut.pattern: bytes per component in all of its steps, pairs without a route, and
+-- bytes of a message; or nil and what is wrong.
+local function loads_of(args, scene, nodes)
+   if args.bytes or args.by or args.grid then
+      return nil, ("--bytes, --by and --grid: not with %s, which takes parameters " ..
+         "(halo3d:bytes=64k,grid=4x4x2)"):format(args.pattern)
+   end
+   local all, loads = nodes or {}, {}
+   for n = 1, nodes and 0 or #scene.topo.nodes do
+      all[n] = n
+   end
+   local spec, err = pattern.read(args.pattern)
+   local P
+   if spec then
+      P, err = pattern.make(spec, #all)
+   end
+   if not P then
+      return nil, err
+   end
+   local s = score.evaluate(scene.topo, all, P, { load = true })
+   for c = 1, #scene.topo.components do
+      loads[c] = s.load[c] or 0
+   end
+   return loads, s.lost, P.bytes
+end
+
 function load.run(args, scene)
    local nodes, err = chosen(scene, args.nodelist)
    local loads, lost
-   if not err then
-      loads, lost = scene.topo:load(args.pattern, { nodes = nodes, bytes = args.bytes or 1e6,
-         by = args.by, grid = args.grid })
+   local bytes = args.bytes or 1e6
+   if not err and OWN[args.pattern] then
+      loads, lost = scene.topo:load(args.pattern, { nodes = nodes, bytes = bytes, by = args.by,
+         grid = args.grid })
+      err = lost
+   elseif not err then
+      loads, lost, bytes = loads_of(args, scene, nodes)
       err = lost
    end
    if not loads then
@@ -164,7 +199,7 @@ function load.run(args, scene)
    end
    local classes, links = by_class(scene, loads)
    local d = { loads = loads, lost = lost or 0, classes = classes, links = links,
-      bytes = args.bytes or 1e6, count = nodes and #nodes or #scene.topo.nodes }
+      bytes = bytes, count = nodes and #nodes or #scene.topo.nodes }
    if args.json then
       words.json(scene, plain(args, scene, d))
    else

@@ -1,0 +1,31 @@
+--- Times with max-min fair rates, for those who ask (taut.place.score says what they are).
+local score = require "taut.place.score"
+
+local fair = {}
+
+local MOST = 1 << 16 -- messages: fair rates of so many take about 0.1 s, and tautd has other work
+
+-- Messages of a pattern, in all steps that differ.
+local function messages(P)
+   local n = 0
+   for _, step in ipairs(P.steps) do
+      n = n + (step.kind == "pairs" and #step.src or P.ranks * (P.ranks - 1))
+   end
+   return n
+end
+
+--- Of the best set and Slurm's, and of those that are looked at with this scene from now on.
+-- @param r { s = scene, found = candidates, slurm = Slurm's choice or nil }; their scores get
+--   `fair`, or `fair_error`
+function fair.add(r)
+   r.s.fair = messages(r.s.P) <= MOST
+   for _, c in ipairs { r.found[1], r.slurm } do
+      if not r.s.fair then
+         c.score.fair_error = "too many messages for fair rates"
+      elseif not c.score.fair then
+         c.score = score.evaluate(r.s.topo, c.nodes, r.s.P, r.s)
+      end
+   end
+end
+
+return fair
