@@ -67,7 +67,7 @@ function tests.test_what_goes_wrong_is_narrow_too()
       ["exposed x" .. machine] = "has no component 'x'",
       ["load ring -w n02,x" .. machine] = "has no node 'x'",
       ["load nearest --grid 2x2" .. machine] = "grid 2x2 has 4 places",
-      ["load gossip" .. machine] = "pattern 'gossip' is not known",
+      ["load gossip" .. machine] = "there is no pattern 'gossip'",
       ["load halo3d --bytes 5" .. machine] = "--bytes, --by and --grid: not with halo3d",
       ["load matrix:/nonexistent" .. machine] = "/nonexistent: No such file",
       ["draw --json" .. machine] = "give it a file, with --output",

@@ -26,11 +26,22 @@ local function lengths(v)
    return list
 end
 
+-- The pattern, if there is one of that name; its parameters are looked at later.
+local function known(text)
+   local name = text:match "^[^:]*"
+   for _, other in ipairs(pattern.names) do
+      if name == other then
+         return text
+      end
+   end
+   return OWN[name] and text or nil, ("there is no pattern '%s'; --help names them"):format(name)
+end
+
 function load.setup(parser)
    parser:argument("pattern"):description(
       "all-to-all; ring: everybody to the next; shift: to the one --by places on; nearest: to " ..
       "both neighbours in each dimension of a grid; or one that taut advise knows, all its " ..
-      "steps, with parameters: halo3d:bytes=64k."):argname "<pattern>"
+      "steps, with parameters: halo3d:bytes=64k (" .. table.concat(pattern.names, ", ") .. ")."):argname "<pattern>":convert(known)
    parser:option("-w --nodelist"):description "Only these nodes, in this order.":argname "<list>"
    parser:option("--bytes"):description "Bytes from one node to another (1 MB).":argname "<n>"
       :convert(function(v)
