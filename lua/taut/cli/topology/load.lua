@@ -41,7 +41,8 @@ function load.setup(parser)
    parser:argument("pattern"):description(
       "all-to-all; ring: everybody to the next; shift: to the one --by places on; nearest: to " ..
       "both neighbours in each dimension of a grid; or one that taut advise knows, all its " ..
-      "steps, with parameters: halo3d:bytes=64k (" .. table.concat(pattern.names, ", ") .. ")."):argname "<pattern>":convert(known)
+      "steps, with parameters: halo3d:bytes=64k (" .. table.concat(pattern.names, ", ")
+      .. ")."):argname "<pattern>":convert(known)
    parser:option("-w --nodelist"):description "Only these nodes, in this order.":argname "<list>"
    parser:option("--bytes"):description "Bytes from one node to another (1 MB).":argname "<n>"
       :convert(function(v)
