@@ -69,6 +69,8 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
     local nodes
     wait_until 60 no_jobs
     wait_until 20 eval '[ "$(lab exec sinfo -h -N -o %T | grep -cx idle)" -eq 31 ]'
+    # its picture of the cluster may be some seconds old
+    wait_until 20 lab exec taut advise -N 24 >/dev/null
     run lab exec taut advise -N 4
     [ "$status" -eq 0 ]
     lab exec taut advise -N 4 --json | lab_json 'local best = d.candidates[1]
