@@ -284,12 +284,14 @@ static void note_best(struct taut_evidence *e, uint32_t c, double share,
 
     if (run == NULL)
         return;
-    if (share >= (double)run->most) {
-        run->most = (float)share;
-        run->most_time = time;
-    }
-    run->last = (float)share;
-    run->last_time = time;
+    uint32_t n = run->n_shown;
+    while (n > 0 && (double)run->shown[n - 1].share <= share)
+        n--;
+    if (n == TAUT_EVIDENCE_SHOWN)
+        share =
+            (double)run->shown[--n].share; /* rather too much than too little */
+    run->shown[n] = (struct taut_glimpse){.share = (float)share, .time = time};
+    run->n_shown = n + 1;
 }
 
 static void take_stage(struct taut_evidence *e, const struct taut_pending *p,

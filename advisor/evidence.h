@@ -20,6 +20,7 @@
 #define TAUT_EVIDENCE_RUN_MAX 192   /* low tests kept per component */
 #define TAUT_EVIDENCE_SPELL_MAX 8   /* of them from one spell */
 #define TAUT_EVIDENCE_SPELL_OLD 3   /* and of an old one, when there are more */
+#define TAUT_EVIDENCE_SHOWN 6       /* ceilings kept that good tests showed */
 #define TAUT_EVIDENCE_STREAMS 65535 /* streams that can share a component */
 
 /* All of them settings of the section `diagnosis`. */
@@ -79,9 +80,13 @@ struct taut_entry {
 struct taut_run {
     struct taut_entry *entry; /* ascending time */
     uint32_t n, room;
-    /* the best that was shown without being low or clearing, and the last */
-    float most, last;
-    double most_time, last_time;
+    /* What tests showed that were neither low nor clearing: the best, the best
+     * after it, and so on to the last. */
+    struct taut_glimpse {
+        float share;
+        double time;
+    } shown[TAUT_EVIDENCE_SHOWN];
+    uint32_t n_shown;
 };
 
 /* Everything by component unless said otherwise. */

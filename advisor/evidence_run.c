@@ -61,7 +61,6 @@ static struct taut_run *open_run(struct taut_evidence *e, uint32_t c)
         struct taut_run *run = calloc(1, sizeof(*run));
         if (run == NULL)
             return NULL;
-        run->most_time = run->last_time = -HUGE_VAL;
         e->run[c] = run;
     }
     return e->run[c];

@@ -42,10 +42,9 @@ double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
     if (run == NULL)
         return 0;
     double best = best_of(e, run, since);
-    if (run->most_time >= since)
-        best = fmax(best, (double)run->most);
-    if (run->last_time >= since)
-        best = fmax(best, (double)run->last);
+    for (uint32_t i = 0; i < run->n_shown; i++)
+        if (run->shown[i].time >= since)
+            return fmax(best, (double)run->shown[i].share);
     return best;
 }
 
@@ -304,8 +303,18 @@ static void keep_better(const struct taut_evidence *e, uint32_t c,
         *out = one;
 }
 
-/* It may have been busy before it broke: the case may begin wherever, from
- * there on, the best is lower than before. */
+/* The first entry after a time; run->n: none. */
+static uint32_t first_after(const struct taut_run *run, double time)
+{
+    uint32_t i = run->n;
+
+    while (i > 0 && run->entry[i - 1].low->time > time)
+        i--;
+    return i;
+}
+
+/* It may have been busy, or well, before it broke: the case may begin
+ * wherever, from there on, the best is lower than before. */
 double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
                            struct taut_case *out)
 {
@@ -325,6 +334,11 @@ double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
         best = fmax(best, share);
     }
     keep_better(e, c, start, out);
+    for (uint32_t k = 0; k < run->n_shown; k++) {
+        uint32_t i = first_after(run, run->shown[k].time);
+        if (i < run->n && i > start)
+            keep_better(e, c, i, out);
+    }
     return out->score;
 }
 

@@ -424,25 +424,23 @@ static int ask_low(lua_State *L)
 }
 
 /* e:seen(c) → { tests, good, cleared_at, cleared_by, last, reach, left, most,
- * most_at, latest, latest_at } */
+ * most_at }; most: the best of tests that were neither low nor clearing */
 static int ask_seen(lua_State *L)
 {
     struct taut_evidence *e = self(L);
     uint32_t c = taut_check_component(L, 2, e->g);
 
-    lua_createtable(L, 0, 11);
+    lua_createtable(L, 0, 9);
     set_count(L, "tests", e->tests[c]);
     set_count(L, "good", e->good[c]);
     set_number(L, "cleared_at", e->cleared[c]);
     set_number(L, "last", e->tested[c]);
     set_number(L, "reach", (double)e->reach[c]);
     set_number(L, "left", (double)e->left[c]);
-    if (e->run[c] !=
-        NULL) { /* the best test that was neither low nor clearing */
-        set_number(L, "most", (double)e->run[c]->most);
-        set_number(L, "most_at", e->run[c]->most_time);
-        set_number(L, "latest", (double)e->run[c]->last);
-        set_number(L, "latest_at", e->run[c]->last_time);
+    const struct taut_run *run = e->run[c];
+    if (run != NULL && run->n_shown > 0) {
+        set_number(L, "most", (double)run->shown[0].share);
+        set_number(L, "most_at", run->shown[0].time);
     }
     if (isfinite(e->cleared[c])) {
         lua_pushinteger(L, e->cleared_by[c]);

@@ -1,7 +1,9 @@
+local config = require "taut.config"
 local diagnose = require "taut.diagnose"
 local lu = require "luaunit"
 local memory = require "taut.memory"
 local sim = require "sim"
+local topology = require "taut.topology"
 
 local tests = {}
 
@@ -59,6 +61,35 @@ function tests.test_latencies_and_what_is_only_shown_touch_nothing()
    end
    observe { class = "low", ratio = 0.1 }
    lu.assertEquals(w.diagnosis:component(c).tests, 1)
+end
+
+-- A backplane wider than a node: what one sender reaches on it clears nothing, but shows how much
+-- of it there is.  When it breaks after that, only what came later tells its ceiling.
+function tests.test_what_a_link_showed_before_it_broke_is_not_its_ceiling()
+   local topo = assert(topology.build { kind = "torus", dims = { 4, 2, 2 }, nodes_per_router = 2,
+      nodes = "n[0-31]", capacity = { link = 9.75e9, tx = 6.7e9, rx = 6.7e9 } })
+   local d = diagnose.new(topo, assert(config.diagnosis {}))
+   local c, event = topo.component_id["r0.0.0/X+"], 0
+   local function event_at(hours, shares, senders)
+      local list, values = {}, {}
+      for i = 1, senders do
+         list[i] = { src = i, dst = 8 + i, phase = 1, flows = 1 }
+         values[i] = { shares[i] * 9.75e9 / senders }
+      end
+      event = event + 1
+      d:observe_event { tests = list, values = values, time = hours * 3600, event = event }
+   end
+   event_at(1, { 0.5, 0.5 }, 2) -- busy, by chance at the level that it will have left
+   event_at(2, { 0.34, 0.34 }, 2)
+   event_at(3, { 0.687 }, 1) -- well, as far as one sender can tell
+   lu.assertAlmostEquals(d.evidence:seen(c).most, 0.687, 1e-3)
+   for h = 4, 12 do
+      event_at(h, { 0.5, 0.5 }, 2)
+   end
+   local case = d.evidence:case(c)
+   lu.assertAlmostEquals(case.best, 0.5, 1e-3)
+   lu.assertEquals(case.spells, 9) -- since the third hour
+   lu.assertEquals(case.at, 18)
 end
 
 function tests.test_two_faults_at_once()
