@@ -36,7 +36,7 @@ return function(number)
       suspect_low = { 3, number(1, 1000, true) },
       suspect_events = { 2, number(1, 1000, true) },
       suspect_score = { 4, number(0, 1000) },
-      slow_score = { 16, number(0, 1000) },
+      slow_score = { 20, number(0, 1000) },
       slow_spells = { 3, number(1, 1000, true) },
       slow_low = { 3, number(1, 1000, true) },
       slow_far = { 3, number(1, 100, true) },
