@@ -33,6 +33,7 @@ static int allocate(struct taut_evidence *e, size_t n)
     e->reach = calloc(n, sizeof(*e->reach));
     e->run = calloc(n, sizeof(struct taut_run *));
     e->is_watched = calloc(n, sizeof(*e->is_watched));
+    e->is_unknown = calloc(n, sizeof(*e->is_unknown));
     e->around = calloc(n, sizeof(*e->around));
     e->class = calloc(n, sizeof(*e->class));
     e->users = calloc(n, sizeof(*e->users));
@@ -43,9 +44,9 @@ static int allocate(struct taut_evidence *e, size_t n)
     e->slot_stamp = calloc(n, sizeof(*e->slot_stamp));
     bool ok = e->cleared && e->tested && e->quiet && e->cleared_by &&
               e->cleared_at && e->tests && e->good && e->left && e->reach &&
-              e->run && e->is_watched && e->around && e->class && e->users &&
-              e->stamp && e->touched && e->touch_stamp && e->slot &&
-              e->slot_stamp;
+              e->run && e->is_watched && e->is_unknown && e->around &&
+              e->class && e->users && e->stamp && e->touched &&
+              e->touch_stamp && e->slot && e->slot_stamp;
     return ok && taut_route_init(&e->route, e->g) == 0 ? 0 : -1;
 }
 
@@ -95,6 +96,7 @@ void taut_evidence_destroy(struct taut_evidence *e)
     free(e->reach);
     free(e->run);
     free(e->is_watched);
+    free(e->is_unknown);
     free(e->around);
     free(e->class);
     free(e->users);
@@ -244,6 +246,10 @@ static void expect(const struct taut_evidence *e, struct taut_pending *p)
 
     for (uint32_t k = p->first; k < p->first + p->n; k++) {
         double cap = capacity(e, &e->stage[k]);
+        if (e->is_unknown[e->stage[k].c]) {
+            p->is_open = true;
+            continue;
+        }
         healthy = fmin(healthy, cap);
         known = fmin(known, cap * (double)e->left[e->stage[k].c]);
     }
@@ -302,6 +308,8 @@ static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
     double reach = fmin(1, p->healthy_Bps / cap);
     uint32_t c = s->c;
 
+    if (e->is_unknown[c])
+        return;
     e->tests[c]++;
     e->tested[c] = fmax(e->tested[c], time);
     if (reach > (double)e->reach[c])
@@ -340,6 +348,11 @@ static void take_test(struct taut_evidence *e, struct taut_pending *p,
         return;
     }
     expect(e, p);
+    if (p->is_open && p->is_low) {
+        p->bw_Bps = -1; /* low by what nobody knows to be wrong */
+        e->count.is_void++;
+        return;
+    }
     if (p->is_low)
         e->count.low++;
     else

@@ -103,6 +103,8 @@ struct taut_evidence {
     float *reach;          /* the most that any test could show of it */
     struct taut_run **run; /* NULL: nothing speaks against it */
     bool *is_watched;      /* always reported when touched */
+    bool *is_unknown;      /* nobody knows what it carries: no test clears it,
+                              and a low one over it accuses nobody */
     uint32_t *around;      /* group of links that are busy together */
     uint32_t groups;       /* NONE: no group */
     double *quiet;         /* by group: time of the last clearing in it */
@@ -150,6 +152,7 @@ struct taut_pending {
                           _add, in the stages of the test added last */
     bool is_judged;    /* 'is_low' is the judge's */
     bool is_low;
+    bool is_open;        /* over a component of unknown capacity */
     double expected_Bps; /* made by commit where not judged */
     double healthy_Bps;  /* with nothing known to be slow */
     uint32_t first, n;   /* its stages that are sure */

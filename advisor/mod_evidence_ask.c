@@ -516,6 +516,16 @@ static int ask_size(lua_State *L)
 
 /* ---- changes ---- */
 
+/* e:unknown(c, yes): nobody knows what c carries; or it is known now */
+static int set_unknown(lua_State *L)
+{
+    struct taut_evidence *e = self(L);
+    uint32_t c = taut_check_component(L, 2, e->g);
+
+    e->is_unknown[c] = lua_toboolean(L, 3);
+    return 0;
+}
+
 /* e:watch(c, yes): c is reported whenever it is touched */
 static int set_watch(lua_State *L)
 {
@@ -712,6 +722,7 @@ const luaL_Reg taut_evidence_questions[] = {
     {"tested", ask_tested},
     {"touched", ask_touched},
     {"void", make_void},
+    {"unknown", set_unknown},
     {"watch", set_watch},
     {NULL, NULL},
 };

@@ -4,6 +4,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -281,6 +282,19 @@ static int graph_set_left(lua_State *L)
     return 0;
 }
 
+/* g:set_capacity(c, bytes/s): what a healthy c carries, once that is known;
+ * g:update() for routing that shares out by it */
+static int graph_set_capacity(lua_State *L)
+{
+    struct taut_graph *g = taut_check_graph(L, 1)->graph;
+    uint32_t c = taut_check_component(L, 2, g);
+    lua_Number v = luaL_checknumber(L, 3);
+
+    luaL_argcheck(L, v > 0 && isfinite(v), 3, "not a capacity");
+    g->capacity[c] = v;
+    return 0;
+}
+
 static int graph_update(lua_State *L)
 {
     struct taut_lua_graph *h = taut_check_ready(L, 1);
@@ -324,6 +338,7 @@ int luaopen_taut_graph(lua_State *L)
         {"links_of", graph_links_of},
         {"on_router", graph_on_router},
         {"opposite", graph_opposite},
+        {"set_capacity", graph_set_capacity},
         {"set_left", graph_set_left},
         {"update", graph_update},
         {NULL, NULL},

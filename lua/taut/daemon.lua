@@ -7,6 +7,7 @@ local config = require "taut.config"
 local coverage = require "taut.coverage"
 local diagnose = require "taut.diagnose"
 local events = require "taut.events"
+local expected = require "taut.expected"
 local fabric = require "taut.fabric"
 local findings = require "taut.findings"
 local helper = require "taut.helper"
@@ -138,6 +139,7 @@ local function take_memory(d, kept)
    end
    local seen, same = {}, same_wiring(d, kept.settings)
    if same then
+      expected.restore(d, kept.settings)
       for _, row in ipairs(kept.components) do
          take_component(d, row, seen)
       end

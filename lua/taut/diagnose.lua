@@ -7,9 +7,11 @@
 -- the way could be it just as well.  Each event costs work in proportion to its own tests.
 --
 -- States: "ok", "suspect", "slow", "failed"; a component nobody tested is "unknown".
+local anew = require "taut.diagnose.anew"
 local around = require "taut.diagnose.around"
 local busy = require "taut.diagnose.busy"
 local evidence = require "taut.evidence"
+local learned = require "taut.diagnose.learned"
 local restore = require "taut.diagnose.restore"
 local sane = require "taut.diagnose.sane"
 local settle = require "taut.diagnose.settle"
@@ -21,6 +23,7 @@ local diagnose = {}
 local Diagnosis = {}
 Diagnosis.__index = Diagnosis
 
+Diagnosis.began_anew, Diagnosis.relearn = anew.began, anew.relearn
 Diagnosis.wants, Diagnosis.wanted = wants.wants, wants.wanted
 Diagnosis.watched = wants.watched
 Diagnosis.remark, Diagnosis.reasoning = words.remark, words.reasoning
@@ -55,6 +58,7 @@ end
 function diagnose.new(topo, s)
    local self = setmetatable({ topo = topo, s = s, suspects = {}, want_of = {}, version = 0,
       epoch = topo.epoch, evidence = engine_of(topo, s) }, Diagnosis)
+   self.learned = learned.new(topo, self.evidence, s)
    sane.begin(self)
    self.comp = setmetatable({}, { __index = function(_, c) return glance(self, c) end })
    -- what the engine knows of a component reads like a field of it
@@ -92,11 +96,15 @@ function Diagnosis:reload(topo, s)
    self.s = s
    if topo == self.topo then
       self.evidence:rules(s)
+      if self.learned then
+         self.learned.s = s
+      end
       return
    end
    local old = self.evidence
    self.topo, self.epoch = topo, topo.epoch
    self.evidence = engine_of(topo, s)
+   self.learned = learned.new(topo, self.evidence, s, self.learned)
    if self.coverage then
       self:tell(self.coverage)
    end
@@ -129,6 +137,10 @@ end
 
 function Diagnosis:state(c)
    local k = rawget(self.comp, c)
+   if self.learned and self.learned:is_open(c) and not (k and (k.state == "slow"
+      or k.state == "failed" or k.state == "suspect")) then
+      return "unknown"
+   end
    if k and k.state ~= "unknown" then
       return k.state
    end
@@ -187,7 +199,10 @@ function Diagnosis:observe(tests, now)
       touched[#touched + 1] = not looked_at[c] and c or nil
       looked_at[c], set[c] = true, true
    end
-   return self:judge(touched, now), set
+   local changes = self:judge(touched, now)
+   local more = anew.learn(self, tests, now)
+   table.move(more, 1, #more, #changes + 1, changes)
+   return changes, set
 end
 
 ---------------------------------------------------------------- what is known otherwise
@@ -213,20 +228,6 @@ function Diagnosis:forget(c, now, probation_s, changes)
    k.left, k.evidence, k.case, k.ruled_out, k.suspect_at = nil, nil, nil, nil, nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
    settle.well(self, c, now, changes or {})
-end
-
---- What spoke against these components was of another time: a node booted.  Verdicts stand until
--- tests take them back.
--- @return as of observe
-function Diagnosis:began_anew(list, now)
-   local set, open = {}, {}
-   for _, c in ipairs(list) do
-      if not self:is_decided(c) and self.evidence:low(c) > 0 then
-         self.evidence:forget(c)
-         set[c], open[#open + 1] = true, c
-      end
-   end
-   return #open > 0 and self:judge(open, now) or {}, set
 end
 
 --- Take over what is known of a component, as memory.lua unpacked it; restored() ends it.

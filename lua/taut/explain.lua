@@ -1,5 +1,6 @@
 --- Which tests stand behind a verdict, and what a job's check saw.
 local answers = require "taut.events.answers"
+local expected = require "taut.expected"
 local json = require "taut.json"
 local loop = require "taut.loop"
 
@@ -39,7 +40,7 @@ local function reasoning(d, c)
 end
 
 local function one_component(d, c, now)
-   local k = d.diagnosis.comp[c] or { state = "unknown", run = {}, confirmed = {}, tests = 0 }
+   local k = d.diagnosis.comp[c] or { run = {}, confirmed = {}, tests = 0 }
    local far, run = {}, k.run
    for _, t in ipairs(run) do
       far[t.src_name], far[t.dst_name] = true, true
@@ -51,12 +52,13 @@ local function one_component(d, c, now)
    end
    table.sort(names)
    local s = d.conf.diagnosis
-   return { component = d.topo.components[c], state = k.state, left = k.left, since = k.since,
-      low = #run, tests = k.tests, last = k.last, cleared_at = k.cleared_at,
+   return { component = d.topo.components[c], state = d.diagnosis:state(c), left = k.left,
+      since = k.since, low = #run, tests = k.tests, last = k.last, cleared_at = k.cleared_at,
       confirmed = #k.confirmed, busy = k.busy or 0, far_ends = names, action = d.measures[c],
       action_why = (d.measure_remarks or {})[c], reasoning = reasoning(d, c),
       remark = d.diagnosis:remark(c, now), cable = d.topo:cable(c),
-      capacity_Bps = d.topo.capacity[c], evidence = d.events:evidence_of(c),
+      capacity_Bps = expected.of(d, c), evidence = d.events:evidence_of(c),
+      learned = d.diagnosis.learned and d.diagnosis.learned:about(c),
       needs = { suspect_low = s.suspect_low, suspect_events = s.suspect_events,
          slow_low = s.slow_low, slow_far = s.slow_far, reporters = s.reporters } }
 end

@@ -1,5 +1,6 @@
 --- What a session's tests mean: judged, stored, diagnosed, acted on.
 local boots = require "taut.boots"
+local expected = require "taut.expected"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local judge = require "taut.judge"
@@ -204,7 +205,7 @@ local function store_counters(d, s)
    end
 end
 
--- What follows from changes, and from a look at the components `touched`.
+--- What follows from changes, and from a look at the components `touched` (a set).
 local function follow(d, changes, touched)
    for _, change in ipairs(changes) do
       touched[change.component] = true
@@ -214,7 +215,10 @@ local function follow(d, changes, touched)
    end
    wholes.review(d)
    remember(d, touched)
+   expected.keep(d)
 end
+
+findings.follow = follow
 
 --- Tests of a round of a survey that root or SlurmUser holds, judged already.  All rounds are one
 -- event.

@@ -16,6 +16,11 @@ local function few_looks(recv, s)
       and recv.looks < s.void_looks
 end
 
+-- What two accounts of one stream are held against; where no capacity is known, the larger one.
+local function measure_of(t)
+   return t.expected_Bps < math.huge and t.expected_Bps or math.max(t.bw_Bps, t.sender_Bps, 1)
+end
+
 -- Why there is no figure at all, or nil.
 local function no_figure(t, send, recv, s)
    if not recv then
@@ -27,7 +32,7 @@ local function no_figure(t, send, recv, s)
    elseif few_looks(recv, s) then
       return ("%s looked at what came in %d of %d parts of the test"):format(t.dst_name,
          recv.looks, #recv.sub_bytes)
-   elseif math.abs(t.bw_Bps - t.sender_Bps) > s.void_disagree * t.expected_Bps then
+   elseif math.abs(t.bw_Bps - t.sender_Bps) > s.void_disagree * measure_of(t) then
       return ("%s received %.1f MB/s, %s sent %.1f MB/s"):format(t.dst_name, t.bw_Bps / 1e6,
          t.src_name, t.sender_Bps / 1e6)
    end
@@ -102,20 +107,29 @@ end
 --- The smallest capacity on a test's route, each divided by the plan's own streams through it.
 -- Of a set of links the slowest counts: a test may have met it.
 -- @param t test: route; shares (optional): map component → how many tests of the phase use it
+-- @return bytes per second, of those components whose capacity is known (math.huge: none is); and
+--   the first one whose is not, or nil
 function judge.expectation(t, topo)
-   local least = math.huge
+   local least, open = math.huge, nil
    for _, c in ipairs(stages.all(t.route)) do
-      least = math.min(least, share(t, c, topo))
+      if topo.open and topo.open[c] then
+         open = open or c
+      else
+         least = math.min(least, share(t, c, topo))
+      end
    end
-   return least
+   return least, open
 end
 
 --- What a test can show of a component: it comes out low when less than this share of the
 -- component's capacity is left ("visible below 52 %"), and good otherwise.
 -- @param c component on the test's route
 -- @param s settings: the `diagnosis` section
--- @return 0 … good; nil when the test does not surely cross c
+-- @return 0 … good; nil when the test does not surely cross c, or nobody knows what c carries
 function judge.visible(t, c, topo, s)
+   if topo.open and topo.open[c] then
+      return nil
+   end
    for _, on in ipairs(t.route) do
       if on == c then
          return s.good * judge.expectation(t, topo) / share(t, c, topo)
@@ -143,6 +157,18 @@ local function latency(t, send, recv, s)
    return t
 end
 
+-- A test over something of which nobody knows yet what it carries: below what the rest of the way
+-- would let through it speaks against nobody, but it tells what there is.
+local function judge_open(t, open, topo, s)
+   if not t.why and t.ratio >= s.good then
+      t.class = "good"
+   else
+      t.class = "void"
+      t.why = t.why or ("nobody knows yet what %s carries"):format(topo.components[open])
+   end
+   return t
+end
+
 --- May a judged test speak for or against components?  A latency has no capacity to be held
 -- against, and is "good" whatever the route is like; some tests are for their owner's eyes only.
 -- @param t test, judged; `shown_only`: its expectation rests on more than capacities
@@ -154,7 +180,8 @@ end
 --- Judge one test.
 -- @param t the test as planned (src, dst, route, dur_ms …; planned_Bps where the plan lets tests
 --   share components and so knows what each can reach); gets src_name, dst_name,
---   expected_Bps, bw_Bps, sender_Bps, ratio, rtt_ns, class ("good", "low", "void") and why;
+--   expected_Bps, bw_Bps, sender_Bps, ratio, rtt_ns, class ("good", "low", "void") and why; figure
+--   (true: both ends agree on bw_Bps, whatever it means);
 --   one of mode "latency" gets lat_ns { median, p99, n } instead of bandwidths
 -- @param send, recv what the two nodes reported (tables of doc/protocol.md), or nil
 -- @param topo topology
@@ -162,12 +189,14 @@ end
 -- @return t
 function judge.test(t, send, recv, topo, s)
    t.src_name, t.dst_name = topo.nodes[t.src], topo.nodes[t.dst]
-   t.expected_Bps = t.planned_Bps or judge.expectation(t, topo)
+   local expected, open = judge.expectation(t, topo)
+   t.expected_Bps = not open and t.planned_Bps or expected
    if t.mode == "latency" then
       return latency(t, send, recv, s)
    end
    t.bw_Bps = recv and not recv.error and rate(recv.bytes or 0, recv.window_ns) or 0
    t.sender_Bps = send and not send.error and rate(send.bytes or 0, send.window_ns) or 0
+   t.expected_Bps = measure_of(t)
    t.ratio = t.bw_Bps / t.expected_Bps
    t.rtt_ns = send and send.rtt_ns
    t.delay_ns = larger(send, recv, "delay_ns")
@@ -175,7 +204,13 @@ function judge.test(t, send, recv, topo, s)
    local list = parts(t, recv)
    t.peak = list[1]
    t.why = no_figure(t, send, recv, s)
-   if t.why then
+   t.figure = not t.why or nil
+   if open and expected == math.huge then
+      t.ratio = 0 -- of nothing that is known
+   end
+   if open then
+      return judge_open(t, open, topo, s)
+   elseif t.why then
       t.class = "void"
    elseif t.ratio >= s.good then
       t.class = "good"

@@ -5,6 +5,7 @@
 local advise = require "taut.advice.answer"
 local agenda = require "taut.agenda"
 local answers = require "taut.events.answers"
+local expected = require "taut.expected"
 local explain = require "taut.explain"
 local fabric_answers = require "taut.fabric.answers"
 local hostlist = require "taut.hostlist"
@@ -78,6 +79,8 @@ local function status(d)
       stopped = d.act.history.stopped, capped = d.act.history.capped, standby = cl.standby,
       on_event = d.teller:state(), measure_remarks = remarks(d), alerts = json.array(d.act.alerts),
       verdicts = explain.verdicts(d, now),
+      learned = d.diagnosis.learned and json.array(d.diagnosis.learned:rows()),
+      machine_wide = d.diagnosis.machine_wide,
       drained = list_of(d.act.history.drained, function(name, v)
          return { node = name, reason = v.reason, time = v.time, component = v.component }
       end),
@@ -93,7 +96,7 @@ local function component_row(d, c, now)
    local k = d.diagnosis.comp[c] or {}
    return { component = d.topo.components[c], state = k.state or "unknown", left = k.left,
       low = k.run and #k.run or 0, tests = k.tests or 0, last = k.last,
-      capacity_Bps = d.topo.capacity[c], action = d.measures[c], since = k.since,
+      capacity_Bps = expected.of(d, c), action = d.measures[c], since = k.since,
       remark = d.diagnosis:remark(c, now), cable = d.topo:cable(c) }
 end
 
@@ -135,7 +138,9 @@ local function topology(d)
    for c, left in pairs(d.topo.degraded) do
       around[#around + 1] = { component = d.topo.components[c], left = left }
    end
-   return { path = d.conf.path, wiring = d.topo.wiring, verdicts = rows, routed_around = around }
+   local learned = d.diagnosis.learned
+   return { path = d.conf.path, wiring = d.topo.wiring, verdicts = rows, routed_around = around,
+      learned = learned and json.array(learned:rows()) }
 end
 
 ---------------------------------------------------------------- changes
@@ -184,7 +189,7 @@ local function verify(d, args, who, reply)
    end
    reply { component = name, state = d.diagnosis:state(c), marked_at = mark.at,
       marked_by = mark.who, good = mark.good, low = mark.low, void = mark.void,
-      best_Bps = mark.best, capacity_Bps = d.topo.capacity[c], done = mark.done_at ~= nil,
+      best_Bps = mark.best, capacity_Bps = expected.of(d, c), done = mark.done_at ~= nil,
       nodes = #names > 0 and hostlist.compress(names) or "", count = #names,
       slurm_user = d.cluster.config and d.cluster.config.slurm_user }
 end

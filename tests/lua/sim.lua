@@ -44,7 +44,7 @@ end
 local function share(self, t)
    local least = math.huge
    for _, c in ipairs(stages.all(t.route)) do
-      local cap = self.topo.capacity[c] * (self.left[c] or 1)
+      local cap = (self.truth or self.topo.capacity)[c] * (self.left[c] or 1)
       local others = self.load[c] or 0
       least = math.min(least, cap * t.streams / (t.streams + others))
    end

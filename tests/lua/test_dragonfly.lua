@@ -131,7 +131,7 @@ function tests.test_bad_configuration_says_what_was_expected()
       { "global_links", { { 0, 0, 1 } }, "topology.global_links[1]" },
       { "global_links", { { 0, 1, "x" } }, "0 to 4096 cables, got x" },
       { "arrangement", "random", "one of absolute, relative" },
-      { "capacity", { tx = 1, rx = 1, ["local"] = 1 }, "for 'global'" },
+      { "capacity", { tx = 1, rx = 1, lokal = 1 }, "'lokal' names no component" },
       { "routing", "dor", "one of adaptive, minimal, valiant" },
       { "misrouted", -0.1, "0 to 1" },
    }

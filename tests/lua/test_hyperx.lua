@@ -73,7 +73,7 @@ function tests.test_bad_configuration_says_what_was_expected()
       { "nodes", 7, "host list" },
       { "links", 0, "for dimension X, got 0" },
       { "links", { 1, 1.5 }, "for dimension Y, got 1.5" },
-      { "capacity", { tx = 1, rx = 1, X = 1 }, "for 'Y'" },
+      { "capacity", { tx = 1, rx = 1, W = 1 }, "'W' names no component" },
       { "capacity", -1, "bytes per second" },
       { "routing", "valiant", "one of dor, doal" },
       { "misrouted", 1.5, "0 to 1" },

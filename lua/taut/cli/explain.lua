@@ -39,9 +39,11 @@ end
 
 local function print_component(c, now)
    report.wrap(("%s %s"):format(c.component, report.is(c)), "", "  ")
-   print(("  capacity %s, %s, last tested %s, last cleared %s"):format(
-      report.bandwidth(c.capacity_Bps), report.count(c.tests, "test"), report.ago(c.last, now),
-      report.ago(c.cleared_at, now)))
+   local capacity = c.learned and report.learned(c.learned)
+      or "capacity " .. report.bandwidth(c.capacity_Bps)
+   report.wrap(("%s, %s, last tested %s, last cleared %s"):format(capacity,
+      report.count(c.tests, "test"), report.ago(c.last, now), report.ago(c.cleared_at, now)),
+      "  ", "    ")
    if c.low > 0 then
       report.wrap(table.concat(c.far_ends, " ", 1, math.min(ENDS_SHOWN, #c.far_ends)) ..
          (#c.far_ends > ENDS_SHOWN and " …" or ""), "  low tests with: ", "    ")

@@ -8,9 +8,9 @@ local sys = require "taut.sys"
 local cli = {}
 
 -- In the order of `taut --help`; adding one is a file and a line.
-local commands = { "status", "links", "nodes", "topology", "explain", "events", "advise", "audit",
-   "matrix", "fabric", "ingest", "map", "steer", "profile", "release", "repair", "verify", "policy",
-   "off", "on", "config" }
+local commands = { "status", "links", "nodes", "topology", "explain", "events", "advise",
+   "audit", "matrix", "fabric", "ingest", "map", "steer", "profile", "release", "repair", "verify",
+   "relearn", "policy", "off", "on", "config" }
 
 local function parser_of()
    local parser = argparse("taut")

@@ -7,6 +7,7 @@ local config = require "taut.config"
 local json = require "taut.json"
 local sys = require "taut.sys"
 local topology = require "taut.topology"
+local unknown = require "taut.topology.unknown"
 
 local scene = {}
 
@@ -84,8 +85,20 @@ local function ask(socket)
    return reply.data
 end
 
+-- What tautd learned, where the file leaves it open.
+local function take_learned(self, rows)
+   local members = unknown.classes(self.topo)
+   for _, r in ipairs(rows or {}) do
+      for _, c in ipairs(r.Bps and members[r.class] or {}) do
+         unknown.known(self.topo, c, r.Bps)
+      end
+   end
+   self.learned = rows
+end
+
 -- Verdicts, and the routes as the fabric has them now.
 local function take_health(self, data)
+   take_learned(self, data.learned)
    local topo, out = self.topo, {}
    for _, v in ipairs(data.verdicts) do
       local c = topo.component_id[v.component]
@@ -172,6 +185,7 @@ Scene.__index = Scene
 --- @param args parsed command line (machine, fail, socket)
 -- @return { topo =, path = file it comes from, has_health = does tautd answer,
 --   state = { [c] = verdict }, left = { [c] = share of its capacity }, where known,
+--   learned = rows of diagnose/learned.lua, or nil,
 --   around = what tautd says that the fabric has routed around, supposed = { [c] = share } of
 --   --fail, rerouted = what set_health reports, note = text or nil },
 --   or nil and what is wrong

@@ -42,6 +42,13 @@ local function print_checks(s)
       n.slow, n.failed, n.unknown))
 end
 
+local function print_learned(s)
+   for i, r in ipairs(s.learned or {}) do
+      report.wrap(("%s: %s"):format(r.class, report.learned(r)), i == 1 and "learned     "
+         or (" "):rep(12), (" "):rep(14))
+   end
+end
+
 local function print_troubles(s)
    local function say(what, text)
       if text then
@@ -53,6 +60,7 @@ local function print_troubles(s)
    say("lost", s.store.lost > 0 and report.count(s.store.lost, "row") or nil)
    say("slurm", s.slurm_error and "does not answer: " .. s.slurm_error)
    say("hint", s.hint)
+   say("changed", s.machine_wide)
    say("metrics", s.metrics_error)
    say("on_event", s.on_event.error and ("%s: %s"):format(s.on_event.program or "-",
       s.on_event.error))
@@ -152,6 +160,7 @@ function status.run(args)
    end
    print_mode(s)
    print_checks(s)
+   print_learned(s)
    print_fabric(s)
    print_logs(s)
    print_troubles(s)

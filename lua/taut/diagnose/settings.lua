@@ -46,6 +46,10 @@ return function(number)
       unconfirmed_low = { 20, number(1, 10000, true) },
       unconfirmed_events = { 10, number(1, 10000, true) },
       reporters = { 3, number(1, 100, true) },
+      -- what is expected where no capacity is configured
+      learn_peers = { 8, number(2, 1e6, true) },
+      learn_share = { 0.5, number(0.01, 1) },
+      learn_spread = { 0.15, number(0.001, 1) },
       -- what is slow as a whole
       group_nodes = { 4, number(2, 1e6, true) },
       group_share = { 0.75, number(0.1, 1) },

@@ -93,9 +93,10 @@ local function capacity_lines(w, opts, needed)
    if c then
       return ("   capacity = " .. fields .. ",\n"):format(c, c)
    end
-   return ("   -- bytes per second; %s does not say what %s carry: %s\n   capacity = nil,\n")
-      :format(w.format, open.rail and (open.link and "links and nodes" or "nodes") or "links",
-      fields:gsub("%%s", "..."))
+   local what = open.rail and (open.link and "links and nodes" or "nodes") or "links"
+   return ("   -- bytes per second; %s does not say what %s carry: %s\n" ..
+      "   -- (without it that is learned)\n   capacity = nil,\n"):format(w.format, what,
+      (fields:gsub("%%s", "...")))
 end
 
 -- Nodes in the order of the model: by coordinates of their router, first one slowest.

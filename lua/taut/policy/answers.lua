@@ -1,5 +1,7 @@
---- Requests of the `taut` command about the policy: name → { admin only, fn(d, args, who, uid,
--- reply) }, for query.lua.
+--- Requests of the `taut` command about the policy and what verdicts rest on: name →
+-- { admin only, fn(d, args, who, uid, reply) }, for query.lua.
+local expected = require "taut.expected"
+local findings = require "taut.findings"
 local history = require "taut.history"
 local policy_state = require "taut.policy.state"
 local repair = require "taut.repair"
@@ -32,5 +34,8 @@ return {
    log = { false, function(d, args, _, _, reply) history.log(d, args, reply) end },
    history = { false, function(d, args, _, _, reply) history.page(d, args, reply) end },
    partitions = { false, function(d, _, _, _, reply) history.partitions(d, reply) end },
+   relearn = { true, function(d, args, who, _, reply)
+      expected.relearn(d, args, who, reply, findings.follow)
+   end },
    repair = { false, repair.answer },
 }

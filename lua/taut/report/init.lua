@@ -90,6 +90,25 @@ function report.bandwidth(bps)
    return ("%.1f MB/s"):format(bps / 1e6)
 end
 
+--- What is learned of a class, in words.
+-- @param r row of diagnose/learned.lua
+-- @return "expected 11.20 GB/s (learned from 412 of 430 peers)"
+function report.learned(r)
+   local function peers(n)
+      return ("%d of %d %s"):format(n, r.of, r.of == 1 and "peer" or "peers")
+   end
+   if not r.Bps and r.too_different then
+      return ("nothing expected: %s differ by %s from their median"):format(peers(r.peers),
+         report.percent(r.spread))
+   elseif not r.Bps then
+      return ("nothing expected yet: %s tested, at least %d are needed"):format(peers(r.peers),
+         r.least)
+   end
+   return ("expected %s (learned from %s%s)%s"):format(report.bandwidth(r.Bps), peers(r.peers),
+      r.settled and "" or ", still learning", r.shows and (", now they show %s: `taut relearn " ..
+      "'%s'` takes that over"):format(report.bandwidth(r.shows), r.class) or "")
+end
+
 function report.bytes(n)
    for _, u in ipairs { { 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" } } do
       if n >= u[1] then

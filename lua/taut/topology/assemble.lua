@@ -1,5 +1,6 @@
 --- Puts a topology together: numbers for names, the graph in C, one number for all of the wiring.
 local graph = require "taut.graph"
+local unknown = require "taut.topology.unknown"
 
 local assemble = {}
 
@@ -105,6 +106,7 @@ function assemble.fill(self, spec)
    if not ok then
       return nil, err
    end
+   unknown.take(self)
    self.graph, err = graph.new { routers = self.routers, nodes = #self.nodes, rails = self.rails,
       from = spec.links.from, to = spec.links.to, at = spec.router_of, capacity = self.capacity,
       back = spec.links.back }

@@ -80,10 +80,13 @@ function Base:kind(c)
    return self.kinds[c - self.first_link + 1]
 end
 
---- What bandwidth class a component is ("tx", "mezzanine", "uplink" …).
+--- What bandwidth class a component is ("tx", "mezzanine", "uplink" …); of a node that is in a
+-- class of its own with that: "gpu tx".
 function Base:class(c)
    if c < self.first_link then
-      return c % 2 == 1 and "tx" or "rx"
+      local name = self.node_class and self.node_class[self:node_of(c)]
+      local way = c % 2 == 1 and "tx" or "rx"
+      return name and name .. " " .. way or way
    end
    return self.link_class[c - self.first_link + 1]
 end

@@ -8,10 +8,13 @@
 --
 -- A topology object (base.lua) has these fields:
 --   kind_name, nodes[], node_id{}, components[], component_id{}, capacity[c] (bytes per second,
---   healthy), routers (count), router_name[r], router_id{}, rails, first_link (component number),
+--   healthy; of those in `open` a guess), routers (count), router_name[r], router_id{}, rails,
+--   first_link (component number),
 --   tx[n], rx[n] (of rail 1), wiring (text; changes when names, wiring or routing do), signature
 --   (the same, and which links have failed), epoch (number, counts up with each change of routes),
---   degraded (map component → left), graph (taut.graph)
+--   degraded (map component → left), graph (taut.graph); node_class (map node → name, or nil),
+--   learns (map component → cables, of those whose capacity nobody configured, or nil), open (set
+--   of those of them of which nothing is known yet)
 -- and functions:
 --   route(a, b [, t [, rail]])  array of stages in order (tx, links …, rx), in t, which is cleared,
 --                    or in a new table; or nil and why there is none.  A stage is a component, or a
@@ -45,6 +48,9 @@ local registry = {
    torus = "taut.topology.torus",
 }
 
+local node_classes = require "taut.topology.node_classes"
+local unknown = require "taut.topology.unknown"
+
 local topology = {}
 
 --- Names of the kinds, sorted; a configuration has a constructor of each name.
@@ -63,7 +69,19 @@ function topology.build(conf)
       return nil, ("topology kind '%s' is not known (known: %s)"):format(tostring(conf.kind),
          table.concat(topology.kinds, ", "))
    end
-   return require(name).build(conf)
+   local rest = {} -- models know nothing of node classes
+   for k, v in pairs(conf) do
+      rest[k] = k ~= "node_classes" and v or nil
+   end
+   local topo, err = require(name).build(conf.node_classes and rest or conf)
+   local ok = topo ~= nil
+   if topo and conf.node_classes ~= nil then
+      ok, err = node_classes.apply(topo, conf.node_classes)
+   end
+   if ok then
+      ok, err = unknown.check_names(topo, conf.capacity)
+   end
+   return ok and topo or nil, err
 end
 
 return topology

@@ -5,6 +5,7 @@
 -- links wherever a routing engine has to choose the first of several.
 local hostlist = require "taut.hostlist"
 local settings = require "taut.topology.torus_settings"
+local unknown = require "taut.topology.unknown"
 
 local shape = {}
 local Shape = {}
@@ -162,16 +163,12 @@ end
 -- @param conf has `capacity`: one number for all, or a table by kind, `link` standing for every
 --   link that is not named
 -- @param kind "tx", "rx" or a kind of link
--- @return bytes per second, or nil and what was expected
+-- @return bytes per second, unknown.CABLE where nobody says, or nil and what was expected
 function shape.capacity(conf, kind)
    local c = conf.capacity
    local v = type(c) == "number" and c or
       type(c) == "table" and (c[kind] or kind ~= "tx" and kind ~= "rx" and c.link)
-   if type(v) ~= "number" or not (v > 0 and v < math.huge) then
-      return nil, ("topology.capacity: expected bytes per second for '%s', got %s"):format(kind,
-         tostring(v or nil))
-   end
-   return v
+   return unknown.checked(c, v or nil, kind)
 end
 
 --- Capacities of several kinds at once.

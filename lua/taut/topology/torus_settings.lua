@@ -1,6 +1,7 @@
 --- What a site says of its torus or mesh: checked, with defaults.
 local cray = require "taut.topology.cray"
 local hostlist = require "taut.hostlist"
+local unknown = require "taut.topology.unknown"
 
 local settings = {}
 
@@ -146,7 +147,8 @@ function settings.fill(f, conf)
 end
 
 --- Capacity of a component, bytes per second: that of its port ("Y+"), its class ("mezzanine",
--- "Y cable"), its dimension ("Y"), any link, or what the layout knows.
+-- "Y cable"), its dimension ("Y"), any link, or what the layout knows; unknown.CABLE where nobody
+-- says.
 function settings.capacity_of(conf, port, class, layout)
    local c = conf.capacity
    local letter = port:sub(1, 1)
@@ -156,11 +158,7 @@ function settings.capacity_of(conf, port, class, layout)
    if v == nil and layout then
       v = layout.capacity(class, letter)
    end
-   if type(v) ~= "number" or v <= 0 then
-      return nil, ("topology.capacity: expected bytes per second for '%s', got %s"):format(
-         port, tostring(v or nil))
-   end
-   return v
+   return unknown.checked(c, v, port)
 end
 
 --- Names that are no compute nodes.

@@ -5,6 +5,7 @@
 -- are one link, named by the first of them, with the sum of their capacities.
 local hostlist = require "taut.hostlist"
 local shape = require "taut.topology.shape"
+local unknown = require "taut.topology.unknown"
 
 local wired = {}
 
@@ -108,30 +109,26 @@ function wired.check(w)
    return ok and w, err
 end
 
--- Capacity of a cable or rail: the configuration's word, or what the wiring knows.
-local function capacity_of(conf, kind, Bps, what)
+-- Capacity of a cable or rail: the configuration's word, or what the wiring knows, if anything.
+local function capacity_of(conf, kind, Bps)
    local c = conf.capacity
    if type(c) == "number" or type(c) == "table" and (c[kind] or
       c.link and kind ~= "tx" and kind ~= "rx") then
       return shape.capacity(conf, kind)
    end
-   if Bps then
-      return Bps
-   end
-   return nil, ("topology.capacity: expected bytes per second for '%s': the wiring does not say "
-      .. "what %s carries"):format(kind, what)
+   return unknown.checked(c, Bps, kind)
 end
 
 -- One direction of a cable.
 local function add(s, conf, o, seen, from, to, port, kind, cable)
-   local cap, err = capacity_of(conf, kind, cable.Bps, s.router_name[from] .. "/" .. port)
+   local cap, err = capacity_of(conf, kind, cable.Bps)
    if not cap then
       return nil, err
    end
    local key = from << 24 | to
    local l = o.merge and seen[key]
    if l then
-      s.capacity[l] = s.capacity[l] + cap
+      s.capacity[l] = unknown.sum(s.capacity[l], cap)
    else
       l = s:link(from, to, port, kind, cap)
       seen[key] = l
@@ -259,7 +256,7 @@ function wired.nodes(w, conf)
          if rail then
             t.router[k][i], t.lid[k][i] = rail.router - 1, rail.lid
             for _, way in ipairs { "tx", "rx" } do
-               t[way][k][i], err = capacity_of(conf, way, rail.Bps, n.name)
+               t[way][k][i], err = capacity_of(conf, way, rail.Bps)
                if not t[way][k][i] then
                   return nil, err
                end

@@ -32,7 +32,8 @@ function classes.run(args, scene)
       for i, class in ipairs(list) do
          data[i] = names_of(topo, class)
       end
-      words.json(scene, { classes = data, unused = names_of(topo, unused or {}) })
+      words.json(scene, { classes = data, unused = names_of(topo, unused or {}),
+         learned = scene.learned })
       return 0
    end
    local inside = 0
@@ -53,6 +54,7 @@ function classes.run(args, scene)
          table.concat(names_of(topo, unused), " ", 1, math.min(#unused, 12)) ..
          (#unused > 12 and " …" or "")), "")
    end
+   words.say_learned(scene)
    words.footer(scene)
    return 0
 end

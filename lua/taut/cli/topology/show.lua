@@ -25,8 +25,13 @@ local function classes_of(scene)
    for c = 1, #topo.components do
       if topo:is_there(c) then
          local k, v = class_row(list, at, words.class(topo, c)), topo.capacity[c]
-         k.count, k.total_Bps = k.count + 1, k.total_Bps + v
-         k.least_Bps, k.most_Bps = math.min(k.least_Bps, v), math.max(k.most_Bps, v)
+         k.count, k.open = k.count + 1, k.open or topo.open and topo.open[c]
+         k.total_Bps = (k.total_Bps or 0) + v
+         k.least_Bps = math.min(k.least_Bps or math.huge, v)
+         k.most_Bps = math.max(k.most_Bps or 0, v)
+         if k.open then -- of a guess no figure is shown
+            k.total_Bps, k.least_Bps, k.most_Bps = nil, nil, nil
+         end
          local state = scene.state[c]
          k.bad = k.bad + ((state == "slow" or state == "failed") and 1 or 0)
       end
@@ -53,7 +58,7 @@ local function all_to_all(scene)
    end
    local routes = #topo.nodes * (#topo.nodes - 1) - lost
    return { mean_links = routes > 0 and sum / routes or nil, pairs_without_route = lost,
-      node_Bps = where and (#topo.nodes - 1) / worst or nil,
+      node_Bps = where and not (topo.open and next(topo.open)) and (#topo.nodes - 1) / worst or nil,
       limited_by = where and words.class(topo, where) or nil }
 end
 
@@ -104,6 +109,8 @@ local function print_machine(d, scene)
    local a = d.all_to_all
    if a and a.mean_links then
       words.say("routes", ("%.2f links long on average"):format(a.mean_links))
+   end
+   if a and a.mean_links and a.node_Bps then
       words.say("all-to-all", ("each node gets %s at most, limited by %s"):format(
          report.bandwidth(a.node_Bps), a.limited_by))
    end
@@ -111,11 +118,12 @@ local function print_machine(d, scene)
       words.say("no route", ("%d pairs of nodes"):format(a.pairs_without_route))
    end
    print_verdicts(d)
+   words.say_learned(scene)
    print ""
    local rows = {}
    for i, k in ipairs(d.classes) do
       rows[i] = { k.class, tostring(k.count), report.bandwidth(k.least_Bps),
-         report.bandwidth(k.most_Bps), k.total_Bps >= 1e12 and ("%.2f TB/s"):format(
+         report.bandwidth(k.most_Bps), (k.total_Bps or 0) >= 1e12 and ("%.2f TB/s"):format(
          k.total_Bps / 1e12) or report.bandwidth(k.total_Bps), tostring(k.bad) }
    end
    words.table({ "CLASS", ">COUNT", ">LEAST", ">MOST", ">TOGETHER", ">SLOW" }, rows)

@@ -94,13 +94,21 @@ function words.component(scene, c)
    return { component = topo.components[c], kind = topo:kind(c), class = words.class(topo, c),
       from = is_link and topo.router_name[topo:from(c)] or nil,
       to = is_link and topo.router_name[topo:to(c)] or nil,
-      capacity_Bps = topo.capacity[c], verdict = verdict, left = scene.left[c],
+      capacity_Bps = not (topo.open and topo.open[c]) and topo.capacity[c] or nil,
+      verdict = verdict, left = scene.left[c],
       cable = topo:cable(c), place = topo:place(c) }
 end
 
 --- "slow at 50%", "ok", "-"
 function words.health(row)
    return row.verdict and report.state { state = row.verdict, left = row.left } or "-"
+end
+
+--- What was learned, one line for each class; nothing where all is configured.
+function words.say_learned(scene)
+   for i, r in ipairs(scene.learned or {}) do
+      words.say(i == 1 and "learned" or "", ("%s: %s"):format(r.class, report.learned(r)))
+   end
 end
 
 --- Share of the routes between nodes, in words: "96 of 4032 routes (2.4%)".

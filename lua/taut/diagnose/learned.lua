@@ -1,0 +1,263 @@
+--- What components carry where nobody configured it: learned from their peers.
+--
+-- Of each component the best counts that tests over it reached with two far ends; of a class (same
+-- kind, same node class, as many cables) the median of that.  So neither slow components, as long
+-- as most are well, nor one node that lies make it smaller, nor does what becomes slow later.
+-- Below `learn_peers` components seen, or where they differ too much, nothing is expected, and the
+-- component is `unknown`.  Once `learn_share` of a class has been seen, its value stands: a change
+-- of all of them is for an administrator to accept (`taut relearn`).
+local unknown = require "taut.topology.unknown"
+
+local learned = {}
+local Learned = {}
+Learned.__index = Learned
+
+local AGAIN_S = 60 -- a large class is not sorted for each check
+
+---------------------------------------------------------------- what one component showed
+
+-- The two best, with different far ends.
+local function note(best, far, v)
+   if far == best.far then
+      if v <= best.first then
+         return false
+      end
+      best.first = v
+   elseif v > best.first then
+      best.second, best.first, best.far = best.far and best.first, v, far
+   elseif v > (best.second or -1) then
+      best.second = v
+   else
+      return false
+   end
+   return true
+end
+
+local function far_end(topo, c, t)
+   if topo:is_link(c) or topo:kind(c) == "rx" then
+      return t.src
+   end
+   return t.dst
+end
+
+local function take(self, c, t)
+   local class = self.of[c]
+   if not class or (t.through or t.shares or {})[c] then
+      return -- what is shared may be shared unevenly
+   end
+   local best = self.best[c]
+   if not best then
+      best = { first = -1 }
+      self.best[c] = best
+   end
+   local had = best.second
+   if note(best, far_end(self.topo, c, t), t.bw_Bps) then
+      class.seen = class.seen + (best.second and not had and 1 or 0)
+      class.is_news = true
+   end
+end
+
+-- Does a test tell what there is?  Several streams at once get more than the one that is expected.
+local function tells(t)
+   return (t.figure or t.class == "good" or t.class == "low") and (t.streams or 1) <= 1
+      and type(t.bw_Bps) == "number" and t.bw_Bps >= 0 and t.bw_Bps < math.huge
+end
+
+---------------------------------------------------------------- what a class is taken to carry
+
+local function median(list)
+   local n = #list
+   table.sort(list)
+   return n % 2 == 1 and list[n // 2 + 1] or (list[n // 2] + list[n // 2 + 1]) / 2
+end
+
+-- Median and spread (median distance from it, as a share) of what a class's components showed.
+local function middle(self, class)
+   local list, off = {}, {}
+   for _, c in ipairs(class.members) do
+      list[#list + 1] = self.best[c] and self.best[c].second or nil
+   end
+   local m = median(list)
+   for i, v in ipairs(list) do
+      off[i] = math.abs(v - m)
+   end
+   return m, m > 0 and median(off) / m or math.huge, #list
+end
+
+local function set(self, class, Bps, was)
+   class.Bps = Bps
+   for _, c in ipairs(class.members) do
+      unknown.known(self.topo, c, Bps)
+      self.evidence:unknown(c, false)
+   end
+   self.topo.graph:update()
+   self.changed = true
+   return was and math.abs(Bps - was) > self.s.ceiling * was
+end
+
+-- Returns whether runs that were measured against the old value mean nothing now.
+local function learn(self, class, now)
+   local s = self.s
+   local m, spread, n = middle(self, class)
+   class.is_news, class.looked_at, class.shows = false, now, m
+   if class.settled or m <= 0 or class.Bps and n < class.n then
+      return false
+   end
+   class.n, class.spread, self.changed = n, spread, true
+   if spread > s.learn_spread then
+      return false
+   end
+   class.settled = n >= s.learn_share * #class.members or nil
+   class.since = class.since or now
+   return set(self, class, m, class.Bps)
+end
+
+local function is_due(self, class, now)
+   local least = self.s.learn_peers
+   return class.is_news and class.seen >= least
+      and (class.seen <= 4 * least or math.abs(now - (class.looked_at or -math.huge)) >= AGAIN_S)
+end
+
+--- Take in the tests of an event: judged, or with `bw_Bps` alone.
+-- @return array of components whose runs are void: what they were measured against has moved
+function Learned:take(tests, now)
+   local moved = {}
+   for _, t in ipairs(tests) do
+      for _, stage in ipairs(tells(t) and (t.route or self.topo:route(t.src, t.dst, nil, t.rail))
+         or {}) do
+         -- which of a set it met nobody knows; the median of all bears that
+         for _, c in ipairs(type(stage) == "table" and stage or { stage }) do
+            take(self, c, t)
+         end
+      end
+   end
+   for _, class in pairs(self.classes) do
+      if is_due(self, class, now) and learn(self, class, now) then
+         table.move(class.members, 1, #class.members, #moved + 1, moved)
+      end
+   end
+   return moved
+end
+
+---------------------------------------------------------------- questions
+
+--- Is component c one of which nobody knows what it carries?
+function Learned:is_open(c)
+   return self.of[c] ~= nil and not self.of[c].Bps
+end
+
+local function row_of(self, class)
+   local s, Bps = self.s, class.Bps
+   local differs = class.settled and class.shows and class.seen >= s.learn_peers
+      and math.abs(class.shows - Bps) > s.learn_spread * Bps
+   return { class = class.name, Bps = Bps, peers = Bps and class.n or class.seen,
+      of = #class.members, least = s.learn_peers, spread = class.spread,
+      settled = class.settled or false, shows = differs and class.shows or nil,
+      too_different = not Bps and class.spread and class.spread > s.learn_spread or nil }
+end
+
+--- What is expected of component c, and from what; nil where it is configured.
+-- @return { class, Bps (nil: not known yet), peers, of, least, spread, settled, shows = what its
+--   peers show now where that is another value, too_different }
+function Learned:about(c)
+   return self.of[c] and row_of(self, self.of[c])
+end
+
+--- The same of all classes, by name.
+function Learned:rows()
+   local list = {}
+   for _, class in pairs(self.classes) do
+      list[#list + 1] = row_of(self, class)
+   end
+   table.sort(list, function(a, b) return a.class < b.class end)
+   return list
+end
+
+---------------------------------------------------------------- keeping, forgetting
+
+--- What a restart has to survive: array of plain tables.
+function Learned:kept()
+   local list = {}
+   for _, r in ipairs(self:rows()) do
+      list[#list + 1] = r.Bps and { class = r.class, Bps = r.Bps, n = r.peers, spread = r.spread,
+         settled = r.settled, since = self.classes[r.class].since } or nil
+   end
+   return list
+end
+
+local function is_number(v, most)
+   return type(v) == "number" and v >= 0 and v <= most
+end
+
+--- Take over what was kept; what is damaged, or of a class that is not learned now, is left out.
+function Learned:restore(list)
+   for _, k in ipairs(type(list) == "table" and list or {}) do
+      local class = type(k) == "table" and self.classes[k.class]
+      if class and is_number(k.Bps, 1e18) and k.Bps > 0 and is_number(k.n, #class.members) then
+         class.n, class.settled = k.n, k.settled == true or nil
+         class.spread = is_number(k.spread, 1e9) and k.spread or nil
+         class.since = is_number(k.since, 1e15) and k.since or nil
+         set(self, class, k.Bps)
+      end
+   end
+   self.changed = nil
+end
+
+-- Everything about one class, as if nothing had been tested.
+local function reset(self, class)
+   class.Bps, class.n, class.spread, class.settled, class.since = nil, 0, nil, nil, nil
+   class.seen, class.is_news, class.looked_at, class.shows = 0, false, nil, nil
+   for _, c in ipairs(class.members) do
+      self.best[c] = nil
+      unknown.open(self.topo, c, self.topo.learns[c], self.topo.capacity[c] / self.topo.learns[c])
+      self.evidence:unknown(c, true)
+   end
+end
+
+--- Learn a class anew, or all: an administrator says that what they carry has changed.
+-- @param name of a class, or nil
+-- @return array of components concerned, or nil and what was expected
+function Learned:forget(name)
+   if name and not self.classes[name] then
+      local known = {}
+      for _, r in ipairs(self:rows()) do
+         known[#known + 1] = r.class
+      end
+      return nil, ("'%s' is not learned; learned are: %s"):format(tostring(name),
+         table.concat(known, ", "))
+   end
+   local list = {}
+   for _, class in pairs(name and { self.classes[name] } or self.classes) do
+      reset(self, class)
+      table.move(class.members, 1, #class.members, #list + 1, list)
+   end
+   self.changed = true
+   return list
+end
+
+--- @param topo topology
+-- @param evidence of it
+-- @param s the `diagnosis` section
+-- @param before what was learned about the same machine under another configuration, or nil
+-- @return object, or nil where every capacity is configured
+function learned.new(topo, evidence, s, before)
+   if not topo.learns then
+      return nil
+   end
+   local self = setmetatable({ topo = topo, evidence = evidence, s = s, best = {}, of = {},
+      classes = {} }, Learned)
+   for name, members in pairs(unknown.classes(topo)) do
+      local class = { name = name, members = members, seen = 0, n = 0 }
+      self.classes[name] = class
+      for _, c in ipairs(members) do
+         self.of[c] = class
+         evidence:unknown(c, true)
+      end
+   end
+   if before then
+      self:restore(before:kept())
+   end
+   return self
+end
+
+return learned

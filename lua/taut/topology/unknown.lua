@@ -1,0 +1,123 @@
+--- Components whose capacity nobody configured: what they carry is learned
+-- (lua/taut/diagnose/learned.lua), and until then they are open.
+--
+-- A model gives them CABLE for each of their cables.  As a topology they have a guess, since
+-- routes, loads and flows want some number: the largest capacity that is configured.
+local unknown = {}
+
+--- In place of the bytes per second of one cable.
+unknown.CABLE = -1
+
+local GUESS_Bps = 1e9 -- where nothing at all is configured: all alike
+
+--- A capacity out of a configuration.
+-- @param given the whole setting `capacity`: nil, a number or a table
+-- @param v what it says of this kind, or nil
+-- @param kind for the message
+-- @return bytes per second, CABLE, or nil and what was expected
+function unknown.checked(given, v, kind)
+   if given ~= nil and type(given) ~= "number" and type(given) ~= "table" then
+      v = given
+   elseif v == nil then
+      return unknown.CABLE
+   end
+   if type(v) ~= "number" or not (v > 0 and v < math.huge) then
+      return nil, ("topology.capacity: expected bytes per second for '%s', got %s"):format(kind,
+         tostring(v))
+   end
+   return v
+end
+
+--- Capacity of two cables that are one link.
+function unknown.sum(a, b)
+   if (a < 0) ~= (b < 0) then
+      return unknown.CABLE -- of one of them nobody knows
+   end
+   return a + b
+end
+
+--- Take the capacities that are not known out of a topology under way.
+function unknown.take(topo)
+   local learns, most = {}, 0
+   for c, v in ipairs(topo.capacity) do
+      learns[c] = v < 0 and -v or nil
+      most = math.max(most, v)
+   end
+   if next(learns) then
+      topo.learns, topo.open = {}, {}
+      most = most > 0 and most or GUESS_Bps
+      for c, cables in pairs(learns) do
+         unknown.open(topo, c, cables, most)
+      end
+   end
+end
+
+--- Component c is to be learned.
+-- @param cables how many it has
+-- @param guess bytes per second of one
+function unknown.open(topo, c, cables, guess)
+   topo.learns, topo.open = topo.learns or {}, topo.open or {}
+   topo.learns[c], topo.open[c] = cables, true
+   topo.capacity[c] = guess * cables
+   if topo.graph then
+      topo.graph:set_capacity(c, topo.capacity[c])
+   end
+end
+
+--- Component c carries so much.
+function unknown.known(topo, c, Bps)
+   topo.open[c], topo.capacity[c] = nil, Bps
+   topo.graph:set_capacity(c, Bps)
+end
+
+--- What a component is compared with when its capacity is learned: its class, and how many cables
+-- it has.
+function unknown.class_of(topo, c)
+   local cables = topo.learns[c]
+   return cables == 1 and topo:class(c) or ("%s x%d"):format(topo:class(c), cables)
+end
+
+--- All that are learned, by class.
+-- @return map class → array of components
+function unknown.classes(topo)
+   local list = {}
+   for c = 1, #topo.components do
+      if topo.learns and topo.learns[c] and topo:is_there(c) then
+         local name = unknown.class_of(topo, c)
+         list[name] = list[name] or {}
+         table.insert(list[name], c)
+      end
+   end
+   return list
+end
+
+-- Every word by which `capacity` may name some component.
+local function words_of(topo)
+   local known = { tx = true, rx = true, link = true, uplink = true, downlink = true }
+   for c = topo.first_link, #topo.components do
+      local kind, class = topo:kind(c), topo:class(c)
+      local letter = kind:sub(1, 1)
+      known[kind], known[class], known[letter], known[letter .. " " .. class] = true, true, true,
+         true
+   end
+   return known
+end
+
+--- Where something is to be learned, a word of `capacity` that names nothing is more likely
+-- misspelt than of no use.
+-- @return true, or nil and what was expected
+function unknown.check_names(topo, capacity)
+   if not topo.learns or type(capacity) ~= "table" then
+      return true
+   end
+   local known = words_of(topo)
+   for name in pairs(capacity) do
+      if not known[name] then
+         return nil, ("topology.capacity: '%s' names no component of this machine, and '%s' has " ..
+            "no capacity"):format(tostring(name), unknown.class_of(topo, (next(topo.learns))))
+      end
+   end
+   return true
+end
+
+return unknown
