@@ -141,7 +141,7 @@ local settings = {
       gather_ms = { 10000, number(100, 600000, true) },
       confirm = { 2, number(1, 20, true) },
    },
-   diagnosis = diagnosis_rules(number),
+   diagnosis = diagnosis_rules(number, flag),
    policy = policy_rules { number = number, one_of = one_of, flag = flag, text = text,
       or_off = or_off },
    metrics = {

@@ -75,6 +75,7 @@ local function build(d)
    d.measures, d.standing, d.boots = {}, {}, {}
    d.marks = verify.new()
    d.events = events.new(d)
+   d.hear = function(changes, touched) findings.follow(d, changes, touched) end
    d.journal.on_observations = function(list) d.events:stored(list) end
    d.next_test = function()
       d.last_test = d.last_test + 1

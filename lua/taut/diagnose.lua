@@ -207,17 +207,26 @@ end
 
 ---------------------------------------------------------------- what is known otherwise
 
---- Hard evidence: what lanes, widths and speeds leave of a component, whatever tests say.
---
--- It is kept beside the runs and shown; a verdict does not follow from it yet.
+--- Hard evidence: what lanes, widths and speeds leave of a component, whatever tests say.  Where it
+-- leaves too little the component is suspect at once, and a verdict wants fewer tests.
 -- @param left share of the capacity; 1 when nothing stands any more
--- @param why in words
-function Diagnosis:hard(c, left, why)
+-- @param fact { why = in words, head = for a drain's reason or nil, since }, where left < 1
+-- @return changes
+function Diagnosis:hard(c, left, fact, now)
+   local k = rawget(self.comp, c)
+   local was = k and k.hard
    if left < 1 then
-      self:component(c).hard = { left = left, why = why }
-   elseif rawget(self.comp, c) then
-      self.comp[c].hard = nil
+      k = self:component(c)
+      k.hard = { left = left, why = fact.why, head = fact.head, since = fact.since }
+      if was and was.left == left then
+         return {}
+      end
+   elseif was then
+      k.hard = nil
+   else
+      return {}
    end
+   return settle.hard(self, c, now)
 end
 
 --- Forget what speaks against a component (released, repaired).
@@ -225,9 +234,14 @@ end
 function Diagnosis:forget(c, now, probation_s, changes)
    local k = self:component(c)
    self.evidence:forget(c)
-   k.left, k.evidence, k.case, k.ruled_out, k.suspect_at = nil, nil, nil, nil, nil
+   k.left, k.evidence, k.case, k.ruled_out, k.suspect_at, k.by_hard = nil, nil, nil, nil, nil, nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
-   settle.well(self, c, now, changes or {})
+   changes = changes or {}
+   settle.well(self, c, now, changes)
+   if k.hard then -- it stands all the same
+      local more = settle.hard(self, c, now)
+      table.move(more, 1, #more, #changes + 1, changes)
+   end
 end
 
 --- Take over what is known of a component, as memory.lua unpacked it; restored() ends it.
@@ -235,7 +249,7 @@ function Diagnosis:restore(c, k)
    restore.add(self, c, k)
    local own = { state = k.state }
    for _, name in ipairs { "since", "left", "busy", "confirmed", "asked", "suspect_at", "tied",
-      "probation_until", "case", "whole", "ruled_out", "evidence" } do
+      "probation_until", "case", "whole", "ruled_out", "evidence", "by_hard" } do
       own[name] = k[name]
    end
    self.comp[c] = attach(self, c, own)

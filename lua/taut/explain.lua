@@ -16,7 +16,8 @@ function explain.verdicts(d, now)
    for c, k in pairs(d.diagnosis.comp) do
       if rank[k.state] then
          list[#list + 1] = { component = d.topo.components[c], state = k.state, left = k.left,
-            since = k.since, low = #k.run, tests = k.tests, action = d.measures[c],
+            since = k.since, low = #k.run, tests = k.tests,
+            action = d.measures[c] or k.state == "suspect" and k.hard and "alert" or nil,
             remark = d.diagnosis:remark(c, now), cable = d.topo:cable(c) }
       end
    end

@@ -87,6 +87,7 @@ function findings.reason(d, v, a)
    return reason.format { kind = d.topo:kind(c), state = v.state, left = v.left or 1,
       test = test, low = #run, tests = math.max(k.tests, #run),
       job = test and run[#run].job, flaps = a.forever and a.times,
+      hard = k.hard and k.hard.left < d.conf.diagnosis.good and k.hard.head or nil,
       cable = d.topo:is_link(c) and "cable " .. d.topo:cable(c) or nil }
 end
 
@@ -163,6 +164,11 @@ local function announce(d, change)
          or "is " .. change.to, text:sub(7), d.measures[c] or "-"))
    elseif change.from == "slow" or change.from == "failed" then
       sys.log("notice", ("%s is %s again"):format(name, change.to))
+   elseif change.to == "suspect" and k.hard and k.hard.left < d.conf.diagnosis.good then
+      text = ("%s is suspect: %s; %d%% left, not drained for that alone"):format(name, k.hard.why,
+         math.floor(k.hard.left * 100 + 0.5))
+      d.act:say(text)
+      d.act:record { action = "alert", component = name, reason = text }
    elseif change.to == "suspect" then
       sys.log("notice", ("%s is suspect: %d low tests"):format(name, #k.run))
    end
@@ -262,6 +268,7 @@ end
 --- Verdicts that stand are looked at again with each news from Slurm: a cap may have room now.
 function findings.review(d)
    d.act:reconcile()
+   d.events:review()
    decide(d)
    d.meet:forget(loop.time() - 600)
 end

@@ -29,11 +29,17 @@ end
 --- The whole reason.
 -- @param v table: kind, state, left (0 … 1), test (the most telling low one: src_name, dst_name,
 --   bw_Bps, expected_Bps), low, tests, job, cable (for a link), flaps (how often it was drained,
---   where that is why it is drained for good)
+--   where that is why it is drained for good), hard (what was found about it, at most 14
+--   characters: "PCIe x8 of x16"; the verdict then comes second)
 function reason.format(v)
    local parts = { reason.head(v.kind, v.state, v.left, v.flaps) }
+   if v.hard and not v.flaps then
+      parts = { reason.PREFIX .. v.hard, parts[1]:sub(#reason.PREFIX + 1) }
+   elseif v.hard then
+      parts[2] = v.hard
+   end
    if v.flaps then
-      parts[2] = ("drained %d times, for good, %s"):format(v.flaps,
+      parts[#parts + 1] = ("drained %d times, for good, %s"):format(v.flaps,
          reason.head(v.kind, v.state, v.left):sub(#reason.PREFIX + 1))
    end
    if v.cable then

@@ -1,8 +1,9 @@
 --- What components carry where nobody configured it: learned from their peers.
 --
--- Of each component the best counts that tests over it reached with two far ends; of a class (same
--- kind, same node class, as many cables) the median of that.  So neither slow components, as long
--- as most are well, nor one node that lies make it smaller, nor does what becomes slow later.
+-- Of each component the second best counts that tests over it reached, both ends agreeing; of a
+-- class (same kind, same node class, as many cables) the median of that.  So neither slow
+-- components, as long as most are well, nor a node that lies make it smaller (or larger), nor does
+-- what becomes slow later.
 -- Below `learn_peers` components seen, or where they differ too much, nothing is expected, and the
 -- component is `unknown`.  Once `learn_share` of a class has been seen, its value stands: a change
 -- of all of them is for an administrator to accept (`taut relearn`).
@@ -16,28 +17,16 @@ local AGAIN_S = 60 -- a large class is not sorted for each check
 
 ---------------------------------------------------------------- what one component showed
 
--- The two best, with different far ends.
-local function note(best, far, v)
-   if far == best.far then
-      if v <= best.first then
-         return false
-      end
-      best.first = v
-   elseif v > best.first then
-      best.second, best.first, best.far = best.far and best.first, v, far
-   elseif v > (best.second or -1) then
+-- The two best: one alone may be a slip of the clock.
+local function note(best, v)
+   if v > best.first then
+      best.second, best.first = best.first, v
+   elseif v > best.second then
       best.second = v
    else
       return false
    end
    return true
-end
-
-local function far_end(topo, c, t)
-   if topo:is_link(c) or topo:kind(c) == "rx" then
-      return t.src
-   end
-   return t.dst
 end
 
 local function take(self, c, t)
@@ -47,12 +36,12 @@ local function take(self, c, t)
    end
    local best = self.best[c]
    if not best then
-      best = { first = -1 }
+      best = { first = -1, second = -1 }
       self.best[c] = best
    end
-   local had = best.second
-   if note(best, far_end(self.topo, c, t), t.bw_Bps) then
-      class.seen = class.seen + (best.second and not had and 1 or 0)
+   local had = best.second >= 0
+   if note(best, t.bw_Bps) then
+      class.seen = class.seen + (best.second >= 0 and not had and 1 or 0)
       class.is_news = true
    end
 end
@@ -75,7 +64,8 @@ end
 local function middle(self, class)
    local list, off = {}, {}
    for _, c in ipairs(class.members) do
-      list[#list + 1] = self.best[c] and self.best[c].second or nil
+      local v = self.best[c] and self.best[c].second or -1
+      list[#list + 1] = v >= 0 and v or nil
    end
    local m = median(list)
    for i, v in ipairs(list) do
@@ -100,10 +90,15 @@ local function learn(self, class, now)
    local s = self.s
    local m, spread, n = middle(self, class)
    class.is_news, class.looked_at, class.shows = false, now, m
-   if class.settled or m <= 0 or class.Bps and n < class.n then
+   if m <= 0 or class.Bps and n < class.n then
       return false
    end
-   class.n, class.spread, self.changed = n, spread, true
+   self.changed = self.changed or n > class.n or not class.settled
+   class.n = n
+   if class.settled then
+      return false
+   end
+   class.spread = spread
    if spread > s.learn_spread then
       return false
    end

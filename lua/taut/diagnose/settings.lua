@@ -2,8 +2,9 @@
 -- how a busy network differs from a broken component; doc/internals.md has the calculation.
 
 --- @param number function(least, most, whole) → check, as config.lua has it
+-- @param flag check of a truth value
 -- @return map name → { default, check }
-return function(number)
+return function(number, flag)
    return {
       -- what one test says
       good = { 0.75, number(0.01, 1) },
@@ -46,6 +47,9 @@ return function(number)
       unconfirmed_low = { 20, number(1, 10000, true) },
       unconfirmed_events = { 10, number(1, 10000, true) },
       reporters = { 3, number(1, 100, true) },
+      -- hard evidence: lanes, widths, speeds
+      hard_share = { 0.5, number(0.01, 1) },
+      hard_alone = { false, flag },
       -- what is expected where no capacity is configured
       learn_peers = { 8, number(2, 1e6, true) },
       learn_share = { 0.5, number(0.01, 1) },

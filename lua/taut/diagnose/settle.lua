@@ -18,15 +18,17 @@ end
 
 local ALTERNATIVES = 16 -- kept with a verdict
 
+-- By its case, or by hard evidence alone.
 local function become_slow(self, c, k, case, now, changes)
-   k.left = math.min(1, case.best)
-   k.case = case
+   local left = case and case.best or k.hard.left
+   k.left = math.min(1, left)
+   k.case, k.by_hard = case, not case or nil
    k.ruled_out = self.evidence:alternatives(c, ALTERNATIVES)
    k.last_cleared = { at = k.cleared_at, by = k.cleared_by }
    k.evidence = self:run(c)
    self.evidence:name(c, k.left)
    k.tied = nil
-   set_state(self, c, case.best < self.s.failed and "failed" or "slow", now, changes)
+   set_state(self, c, left < self.s.failed and "failed" or "slow", now, changes)
 end
 
 --- The component is well, as far as is known.
@@ -36,19 +38,40 @@ function settle.well(self, c, now, changes)
    set_state(self, c, "ok", now, changes)
 end
 
+-- A suspect for what was found about it, whatever tests say: named when the site wants that.
+local function one_hard(self, c, k, case, now, changes)
+   if k.state ~= "suspect" then
+      k.suspect_at, k.asked = now, k.asked or 0
+      set_state(self, c, "suspect", now, changes)
+   end
+   if self.s.hard_alone then
+      become_slow(self, c, k, nil, now, changes)
+      return true
+   end
+   self.version, self.want_of[c] = self.version + 1, nil
+   k.tied = nil
+   k.missing = case and verdict.missing(self, c, k, case, now) or "no low test bears it out"
+   return false
+end
+
 -- One component, as its run stands now.  Returns whether it was named.
 local function one(self, c, now, changes)
    local k, case = self:component(c), self.evidence:case(c)
    if k.whole and not case then
       self.evidence:name(c, 1)
    end
+   local is_hard = k.hard and verdict.is_hard(self, k)
    if self:is_decided(c) then
-      if not case and k.good >= self.s.recover_good then
+      if not case and k.good >= self.s.recover_good and not (is_hard and self.s.hard_alone) then
          self.evidence:name(c, 1)
-         k.left, k.evidence, k.case, k.ruled_out = nil, nil, nil, nil
+         k.left, k.evidence, k.case, k.ruled_out, k.by_hard = nil, nil, nil, nil, nil
          settle.well(self, c, now, changes)
+         return is_hard and one_hard(self, c, k, nil, now, changes) or false
       end
       return false
+   elseif is_hard and (self.s.hard_alone or not case
+      or not verdict.is_suspect(self, k, case, now)) then
+      return one_hard(self, c, k, case, now, changes)
    elseif not case or not verdict.is_suspect(self, k, case, now) then
       if not case then
          settle.well(self, c, now, changes)
@@ -107,6 +130,27 @@ function settle.all(self, list, now)
       for _, c in ipairs(in_order(self, again)) do
          named = one(self, c, now, changes) or named
       end
+   end
+   return changes
+end
+
+--- Hard evidence of a component came, changed or went.
+-- @return changes
+function settle.hard(self, c, now)
+   local k = self:component(c)
+   local stood, is_hard = k.state, verdict.is_hard(self, k)
+   if not is_hard and stood ~= "suspect" and not k.by_hard then
+      return {}
+   elseif k.by_hard and not is_hard then
+      local changes = {}
+      self.evidence:name(c, 1)
+      k.by_hard, k.left, k.evidence, k.ruled_out = nil, nil, nil, nil
+      settle.well(self, c, now, changes)
+      return changes
+   end
+   local changes = settle.all(self, { c }, now)
+   if stood == "suspect" and k.state == "ok" and self.evidence:cleared(c) == -math.huge then
+      k.state, changes[#changes].to, changes[#changes].state = "unknown", "unknown", "unknown"
    end
    return changes
 end

@@ -1,28 +1,33 @@
 --- What a run amounts to: suspect, slow, failed, or nothing yet, and why.
 local verdict = {}
 
--- On probation half of the evidence is enough.
-local function needed(k, n, now)
-   return k.probation_until and now < k.probation_until and n / 2 or n
+--- Does hard evidence stand that leaves too little?
+function verdict.is_hard(self, k)
+   return k.hard ~= nil and k.hard.left < self.s.good
 end
-verdict.needed = needed
+
+-- On probation half of the evidence is enough, beside hard evidence a part of it.
+local function needed(self, k, n, now)
+   local share = k.probation_until and now < k.probation_until and 0.5 or 1
+   return n * (k.hard and verdict.is_hard(self, k) and math.min(share, self.s.hard_share) or share)
+end
 
 --- Is the run worth a suspicion?
 -- @param case what taut.evidence says of the run
 function verdict.is_suspect(self, k, case, now)
    local s = self.s
-   return case.low >= needed(k, s.suspect_low, now)
-      and case.score >= needed(k, s.suspect_score, now)
-      and case.events >= needed(k, s.suspect_events, now)
+   return case.low >= needed(self, k, s.suspect_low, now)
+      and case.score >= needed(self, k, s.suspect_score, now)
+      and case.events >= needed(self, k, s.suspect_events, now)
 end
 
 -- How many different far ends there must be; a machine may have fewer.
 local function far_needed(self, c, k, now)
    local s = self.s
    if self.topo:node_of(c) then
-      return math.min(math.max(s.reporters, needed(k, s.slow_far, now)), #self.topo.nodes - 1)
+      return math.min(math.max(s.reporters, needed(self, k, s.slow_far, now)), #self.topo.nodes - 1)
    end
-   return math.min(needed(k, s.link_far, now), #self.topo.nodes - 1)
+   return math.min(needed(self, k, s.link_far, now), #self.topo.nodes - 1)
 end
 
 -- Tests asked for that bore the suspicion out: pairs of one and of several streams, or the best of
@@ -35,21 +40,21 @@ end
 -- that is steadily loaded from one that is broken.
 local function is_confirmed(self, k, case, now)
    local s = self.s
-   return confirmations(k, case) >= needed(k, s.slow_low, now)
-      or (k.asked or 0) == 0 and case.at >= needed(k, s.unconfirmed_low, now)
-      and case.events >= needed(k, s.unconfirmed_events, now)
+   return confirmations(k, case) >= needed(self, k, s.slow_low, now)
+      or (k.asked or 0) == 0 and case.at >= needed(self, k, s.unconfirmed_low, now)
+      and case.events >= needed(self, k, s.unconfirmed_events, now)
 end
 
 --- What is missing for a verdict of slow, in words; nil when nothing is.
 function verdict.missing(self, c, k, case, now)
    local s = self.s
    local far = far_needed(self, c, k, now)
-   if case.score < needed(k, s.slow_score, now) then
-      return ("log odds are %.1f of %.1f"):format(case.score, needed(k, s.slow_score, now))
-   elseif case.spells < needed(k, s.slow_spells, now) then
+   if case.score < needed(self, k, s.slow_score, now) then
+      return ("log odds are %.1f of %.1f"):format(case.score, needed(self, k, s.slow_score, now))
+   elseif case.spells < needed(self, k, s.slow_spells, now) then
       return ("seen in %d of %d spells"):format(case.spells,
-         math.ceil(needed(k, s.slow_spells, now)))
-   elseif case.last - case.first < needed(k, s.confirm_span_h, now) * 3600 then
+         math.ceil(needed(self, k, s.slow_spells, now)))
+   elseif case.last - case.first < needed(self, k, s.confirm_span_h, now) * 3600 then
       return ("seen for %.1f of %.1f h"):format((case.last - case.first) / 3600, s.confirm_span_h)
    elseif case.far < far then
       return ("%d of %d far ends"):format(case.far, math.ceil(far))
@@ -57,7 +62,7 @@ function verdict.missing(self, c, k, case, now)
       return "several streams get more than one: it may be busy"
    elseif not is_confirmed(self, k, case, now) then
       return ("%d of %d tests confirmed it"):format(confirmations(k, case),
-         math.ceil(needed(k, s.slow_low, now)))
+         math.ceil(needed(self, k, s.slow_low, now)))
    end
    return nil
 end

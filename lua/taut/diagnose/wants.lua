@@ -13,7 +13,9 @@ end
 -- the span that a verdict wants, where only that is missing.
 local function not_before(self, c, k)
    local s, case = self.s, self.evidence:case(c)
-   if k.tied or not case or case.newest < s.spell_most - 0.5 then
+   if k.hard and not case and (k.cleared_at or 0) > (k.hard.since or 0) then
+      return (k.cleared_at // s.spell_s + 1) * s.spell_s -- what was found does not slow it down
+   elseif k.tied or not case or case.newest < s.spell_most - 0.5 then
       return nil
    end
    return (case.last // s.spell_s + 1) * s.spell_s
@@ -23,7 +25,8 @@ local function entry_of(self, c)
    local k = self.comp[c]
    local rivals = rivals_of(k)
    return { c = c, rivals = rivals, want = #rivals > 0 and "clear" or "confirm",
-      after = not_before(self, c, k), weight = self.evidence:score(c),
+      after = not_before(self, c, k),
+      weight = math.max(self.evidence:score(c), k.hard and self.s.suspect_score or 0),
       seen = function() return self.evidence:nodes(c) end }
 end
 

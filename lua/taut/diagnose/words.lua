@@ -1,4 +1,5 @@
 --- What the diagnosis knows, in words.
+local verdict = require "taut.diagnose.verdict"
 local whole = require "taut.diagnose.whole"
 
 local words = {}
@@ -79,6 +80,21 @@ local function add(list, text, more)
    list[#list + 1] = more
 end
 
+-- Hard evidence stands first: it needs no odds.
+local function what_was_found(self, list, k)
+   if not k.hard or not verdict.is_hard(self, k) then
+      return
+   end
+   add(list, ("%s: %s of its capacity is left"):format(k.hard.why, percent(k.hard.left)))
+   if k.by_hard then
+      add(list, "that alone makes the verdict (hard_alone)")
+   elseif #k.run == 0 and (k.cleared_at or 0) > (k.hard.since or 0) then
+      add(list, "a test since saw it well, so it is not drained for that", { by = k.cleared_by })
+   elseif #k.run == 0 then
+      add(list, "no low test bears that out yet, so it is not drained for that")
+   end
+end
+
 local function what_was_seen(self, list, k, case, run)
    local s = self.s
    add(list, ("%s since it was last seen well"):format(plural(#run, "low test")),
@@ -126,6 +142,7 @@ end
 function words.reasoning(self, c)
    local k, list = self:component(c), {}
    local case = self:is_decided(c) and k.case or self.evidence:case(c)
+   what_was_found(self, list, k)
    if not case then
       return list
    end

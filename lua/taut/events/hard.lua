@@ -62,6 +62,7 @@ end
 
 local function begun(port, name, f)
    return { what = name, class = f.class, left = f.left, have = f.have, best = f.best,
+      via = port.source,
       have_Bps = pcie_Bps(port), side = side_of(port, name),
       text = ("%s of %s (%s) is %s%s"):format(name, port.name, port.source, f.have,
          f.best and (", it should be %s"):format(f.best) or "") }
@@ -72,6 +73,43 @@ local function over(port, name)
       side = side_of(port, name),
       text = ("%s of %s (%s) is %s: as it should be again"):format(name, port.name, port.source,
          port.state[name]) }
+end
+
+local GT = 1000 -- MT/s
+
+-- By source and state: how what was found is said in the 14 characters that a drain's reason has
+-- for it.
+local HEADS = {
+   ["pcie lanes"] = function(e) return ("PCIe x%d of x%d"):format(e.have, e.best) end,
+   ["pcie speed_MTps"] = function(e)
+      return ("PCIe %g/%g GT"):format(e.have / GT, e.best / GT)
+   end,
+   ["pcie width"] = function(e) -- of the kernel's log
+      return "PCIe " .. e.have:match "x%d+" .. " of " .. e.best:match "x%d+"
+   end,
+   ["netdev speed_Mbps"] = function(e)
+      return ("%g of %gGb/s"):format(e.have / 1000, e.best / 1000)
+   end,
+   ["ib rate_Mbps"] = function(e) return ("%g of %gGb/s"):format(e.have / 1000, e.best / 1000) end,
+   ["fabric width"] = function(e)
+      return "IB " .. e.have:match "^%S+" .. " of " .. e.best:match "^%S+"
+   end,
+   ["fabric speed"] = function(e)
+      return "IB " .. e.have:match "%S+$" .. " of " .. e.best:match "%S+$"
+   end,
+   ["fabric silent"] = function() return "IB silent" end,
+   ["fabric link"] = function() return "IB link lost" end,
+}
+
+hard.HEAD_MAX = 14
+
+--- What was found, as the head of a drain's reason: "PCIe x8 of x16".
+-- @param e evidence: what, via (source of a node's reading) or source, have, best
+-- @return text of at most 14 characters, or nil where the kind and what is left say more
+function hard.head(e)
+   local make = HEADS[("%s %s"):format(e.via or e.source, e.what)]
+   local ok, text = pcall(make or error, e) -- have and best come from outside
+   return ok and #text <= hard.HEAD_MAX and text:match "^[%g ]+$" or nil
 end
 
 --- What changed since the reading before.

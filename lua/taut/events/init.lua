@@ -4,11 +4,13 @@
 -- Form of an observation: doc/internals.md, "Observations".  tautd keeps none of them, only the
 -- evidence that stands and when something last spoke against a component.
 local fabric_names = require "taut.fabric.names"
+local hard = require "taut.events.hard"
 local ingest = require "taut.ingest"
 local jobs = require "taut.events.jobs"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local names = require "taut.events.names"
+local peers = require "taut.events.peers"
 local sys = require "taut.sys"
 
 local events = {}
@@ -18,8 +20,9 @@ Events.__index = Events
 local LINES = 20 -- in the log, of one batch
 
 -- What one observation leaves of a component: a PCIe link takes only what the network has more of.
+-- Where nobody knows what the network has, that is what it says of itself.
 local function left_of(o, capacity)
-   if o.have_Bps and o.left and o.left < 1 then
+   if o.have_Bps and o.left and o.left < 1 and capacity < math.huge then
       return math.min(1, o.have_Bps / capacity)
    end
    return o.left
@@ -32,38 +35,63 @@ end
 
 --- Capacity left of a component by all that stands: lost lanes add up over the tiles of a link,
 -- of everything else the worst counts.
--- @return share (1 where nothing stands), and why in words
-function Events:left(c)
-   local worst, lanes, why = 1, 0, nil
+-- @param census (optional) of events/peers.lua: leave out what most of its peers have, too
+-- @return share (1 where nothing stands), and the worst piece of evidence
+function Events:left(c, census)
+   local lanes, worst = 0, nil
    for _, e in pairs(self.standing[c] or {}) do
-      if e.what == "lanes" and e.source == "netwatch" then
-         lanes = lanes + 1 - e.left
+      if peers.is_own(census, c, e) then
+         lanes = lanes + (e.what == "lanes" and e.source == "netwatch" and 1 - e.left or 0)
+         if not worst or e.left < worst.left or e.left == worst.left and e.text < worst.text then
+            worst = e
+         end
       end
-      worst, why = math.min(worst, e.left), (not why or e.left < worst) and e.text or why
    end
-   return math.max(0, math.min(worst, 1 - lanes)), why
+   return math.max(0, math.min(worst and worst.left or 1, 1 - lanes)), worst
 end
 
-local function tell_diagnosis(self, c)
-   local left, why = self:left(c)
-   self.d.diagnosis:hard(c, left, why)
+--- Tell the diagnosis what stands now: of what has changed, and of what depends on peers.
+function Events:review()
+   local d, list = self.d, {}
+   local census = peers.census(d.topo, self.standing, d.cluster.last_heard or {})
+   for _, set in ipairs { self.news, census and self.standing or {} } do
+      for c in pairs(set) do
+         list[c] = true
+      end
+   end
+   self.news = {}
+   local changes, touched = {}, {}
+   for c in pairs(list) do
+      local left, worst = self:left(c, census)
+      local more = d.diagnosis:hard(c, left, worst and { why = worst.text,
+         since = worst.since, head = hard.head(worst) }, loop.time())
+      table.move(more, 1, #more, #changes + 1, changes)
+   end
+   if #changes > 0 and d.hear then
+      d.hear(changes, touched)
+   end
 end
 
 local function set_evidence(self, c, origin, e)
    local all = self.standing[c] or {}
    all[origin] = e
    self.standing[c] = next(all) and all or nil
+   self.news[c] = true
    local name = self.d.topo.components[c]
    if e then
       self.d.journal:add("evidence", { component = name, origin = origin, data = json.encode(e) })
    else
       self.d.journal:add("forget_evidence", { component = name, origin = origin })
    end
-   tell_diagnosis(self, c)
 end
 
 local function take_evidence(self, o, c)
-   local left = left_of(o, self.d.topo.capacity[c])
+   local topo = self.d.topo
+   local left = left_of(o, topo.open and topo.open[c] and math.huge or topo.capacity[c])
+   local cables = o.source == "fabric" and topo.cables[c]
+   if left and cables then
+      left = 1 - (1 - left) / cables -- one of several that are one link
+   end
    if not left then
       return
    end
@@ -73,13 +101,31 @@ local function take_evidence(self, o, c)
       return -- an old log: what is known is newer
    elseif left < 1 then
       set_evidence(self, c, origin, { left = left, what = o.what, source = o.source,
-         since = stood and stood.since or o.to, at = o.to, text = o.text })
+         since = stood and stood.since or o.to, at = o.to, text = o.text, via = o.via or o.source_kind,
+         have = o.have, best = o.best })
    elseif stood then
       set_evidence(self, c, origin, nil)
    end
 end
 
+-- A kernel tells of a narrow PCIe link as it finds it, and never that it is wide again: what it
+-- told before the node booted is over.
+local function note_boot(self, o)
+   local topo = self.d.topo
+   local n = o.what == "boot" and topo.node_id[o.node]
+   for e = n or 1, n and #topo.nodes * topo.rails or 0, #topo.nodes do
+      for c = 2 * e - 1, 2 * e do
+         for origin, s in pairs(self.standing[c] or {}) do
+            if s.source == "kernel" and s.via == "pcie" and (s.at or 0) < (o.from or 0) then
+               set_evidence(self, c, origin, nil)
+            end
+         end
+      end
+   end
+end
+
 local function note_components(self, o)
+   note_boot(self, o)
    for _, name in ipairs(o.components) do
       local c = self.d.topo.component_id[name]
       if c then
@@ -117,6 +163,7 @@ function Events:take(list, quiet)
    if not quiet then
       say(self, list)
    end
+   self:review()
 end
 
 local TEXTS = { "source", "what", "class", "text", "scope", "node", "port", "far", "have", "best",
@@ -180,6 +227,7 @@ function Events:stored(list)
       note_components(self, o)
    end
    say(self, list)
+   self:review()
 end
 
 --- The site's node-name map, read again when the configuration is.
@@ -191,6 +239,14 @@ function Events:map()
    return self.guid_names
 end
 
+-- Only fields that others count on; what a database says may be damaged.
+local function restored(e)
+   e.text = type(e.text) == "string" and e.text or "unknown"
+   e.what = type(e.what) == "string" and e.what or "unknown"
+   e.since = type(e.since) == "number" and e.since or 0
+   return e
+end
+
 --- Take what the store kept.
 -- @param rows of `evidence`
 -- @param blamed rows of `blamed`
@@ -199,8 +255,8 @@ function Events:restore(rows, blamed)
       local c, e = self.d.topo.component_id[row.component], json.decode(row.data)
       if c and type(e) == "table" and type(e.left) == "number" then
          self.standing[c] = self.standing[c] or {}
-         self.standing[c][row.origin] = self.standing[c][row.origin] or e
-         tell_diagnosis(self, c)
+         self.standing[c][row.origin] = self.standing[c][row.origin] or restored(e)
+         self.news[c] = true
       end
    end
    for _, row in ipairs(blamed) do
@@ -209,6 +265,7 @@ function Events:restore(rows, blamed)
          self.blamed[c] = math.max(self.blamed[c] or 0, row.time)
       end
    end
+   self:review()
 end
 
 --- What stands against a component, for answers: array of { component, left, what, since, text }.
@@ -242,7 +299,8 @@ end
 
 --- @param d the daemon
 function events.new(d)
-   return setmetatable({ d = d, standing = {}, blamed = {}, rails = {}, taken = 0 }, Events)
+   return setmetatable({ d = d, standing = {}, news = {}, blamed = {}, rails = {}, taken = 0 },
+      Events)
 end
 
 return events

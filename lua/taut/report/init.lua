@@ -101,7 +101,7 @@ function report.learned(r)
       return ("nothing expected: %s differ by %s from their median"):format(peers(r.peers),
          report.percent(r.spread))
    elseif not r.Bps then
-      return ("nothing expected yet: %s tested, at least %d are needed"):format(peers(r.peers),
+      return ("nothing expected yet: %s tested, %d needed"):format(peers(r.peers),
          r.least)
    end
    return ("expected %s (learned from %s%s)%s"):format(report.bandwidth(r.Bps), peers(r.peers),

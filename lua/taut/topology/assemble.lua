@@ -54,6 +54,9 @@ local function add_links(self, spec)
       components[c], ids[name] = name, c
    end
    table.move(links.capacity, 1, #links.from, self.first_link, self.capacity)
+   for l, cables in pairs(links.cables or {}) do
+      self.cables[self.first_link + l - 1] = cables
+   end
    return true
 end
 

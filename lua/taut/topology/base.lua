@@ -32,13 +32,15 @@ end
 --   router_name: table from 0 on;
 --   links: columns, arrays of one length: from, to (routers), port (unique on its router),
 --     capacity (bytes per second); and where they are to differ kind (default port), class
---     (default kind), back (number in these arrays of the same cable's other direction, or false);
+--     (default kind), cables (of one wiring that are one link, by link, where they are several),
+--     back (number in these arrays of the same cable's other direction, or false);
 --   engine, params: the routing engine in C and its parameters (mod_graph_engines.c);
 --   fields: table copied into the object
 -- @return topology, or nil and what is wrong
 function base.new(class, spec)
    local self = setmetatable({ kind_name = spec.kind_name, rails = spec.rails or 1,
       nodes = {}, node_id = {}, components = {}, component_id = {}, capacity = {},
+      cables = {},
       router_name = spec.router_name, router_id = {}, tx = {}, rx = {}, epoch = 1, failed = {},
       degraded = {} }, class)
    for k, v in pairs(spec.fields or {}) do

@@ -12,7 +12,8 @@
 --   first_link (component number),
 --   tx[n], rx[n] (of rail 1), wiring (text; changes when names, wiring or routing do), signature
 --   (the same, and which links have failed), epoch (number, counts up with each change of routes),
---   degraded (map component → left), graph (taut.graph); node_class (map node → name, or nil),
+--   degraded (map component → left), cables (map link → how many of a wiring it is, where they are
+--   several), graph (taut.graph); node_class (map node → name, or nil),
 --   learns (map component → cables, of those whose capacity nobody configured, or nil), open (set
 --   of those of them of which nothing is known yet)
 -- and functions:

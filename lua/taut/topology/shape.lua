@@ -18,7 +18,7 @@ shape.MISROUTED = 0.1
 --- An empty shape.
 function shape.new()
    return setmetatable({ routers = 0, links = 0, router_name = {}, from = {}, to = {}, port = {},
-      kind = {}, capacity = {}, left = {} }, Shape)
+      kind = {}, capacity = {}, left = {}, cables = {} }, Shape)
 end
 
 --- Add a router.
@@ -68,7 +68,7 @@ function Shape:spec(n)
    return { nodes = n.names, rails = n.rails, router_of = at, tx = by_endpoint(n.tx),
       rx = by_endpoint(n.rx), router_name = self.router_name, links = { from = self.from,
       to = self.to, port = self.port, kind = self.kind, capacity = self.capacity,
-      back = self.back } }
+      back = self.back, cables = self.cables } }
 end
 
 --- Nodes of a regular model: as many names as there are places.

@@ -129,6 +129,7 @@ local function add(s, conf, o, seen, from, to, port, kind, cable)
    local l = o.merge and seen[key]
    if l then
       s.capacity[l] = unknown.sum(s.capacity[l], cap)
+      s.cables[l] = (s.cables[l] or 1) + 1
    else
       l = s:link(from, to, port, kind, cap)
       seen[key] = l
