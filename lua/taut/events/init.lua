@@ -101,8 +101,8 @@ local function take_evidence(self, o, c)
       return -- an old log: what is known is newer
    elseif left < 1 then
       set_evidence(self, c, origin, { left = left, what = o.what, source = o.source,
-         since = stood and stood.since or o.to, at = o.to, text = o.text, via = o.via or o.source_kind,
-         have = o.have, best = o.best })
+         since = stood and stood.since or o.to, at = o.to, text = o.text,
+         via = o.via or o.source_kind, have = o.have, best = o.best })
    elseif stood then
       set_evidence(self, c, origin, nil)
    end
