@@ -11,6 +11,7 @@ local samples = require "taut.events.samples"
 local stalls = require "taut.events.stalls"
 local stages = require "taut.stages"
 local sys = require "taut.sys"
+local whole = require "taut.diagnose.whole"
 local wholes = require "taut.wholes"
 
 local findings = {}
@@ -84,8 +85,8 @@ function findings.reason(d, v, a)
    local c, k = v.c, d.diagnosis:component(v.c)
    local run = tests_against(k)
    local test = telling_test(run)
-   return reason.format { kind = d.topo:kind(c), state = v.state, left = v.left or 1,
-      test = test, low = #run, tests = math.max(k.tests, #run),
+   return reason.format { kind = d.topo:kind(c), part = whole.part_of(d.diagnosis, c),
+      state = v.state, left = v.left or 1, test = test, low = #run, tests = math.max(k.tests, #run),
       job = test and run[#run].job, flaps = a.forever and a.times,
       hard = k.hard and k.hard.left < d.conf.diagnosis.good and k.hard.head or nil,
       cable = d.topo:is_link(c) and "cable " .. d.topo:cable(c) or nil }
@@ -164,11 +165,6 @@ local function announce(d, change)
          or "is " .. change.to, text:sub(7), d.measures[c] or "-"))
    elseif change.from == "slow" or change.from == "failed" then
       sys.log("notice", ("%s is %s again"):format(name, change.to))
-   elseif change.to == "suspect" and k.hard and k.hard.left < d.conf.diagnosis.good then
-      text = ("%s is suspect: %s; %d%% left, not drained for that alone"):format(name, k.hard.why,
-         math.floor(k.hard.left * 100 + 0.5))
-      d.act:say(text)
-      d.act:record { action = "alert", component = name, reason = text }
    elseif change.to == "suspect" then
       sys.log("notice", ("%s is suspect: %d low tests"):format(name, #k.run))
    end

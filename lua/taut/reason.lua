@@ -26,13 +26,22 @@ function reason.head(kind, state, left, flaps)
    return ("%s%s at %d%%"):format(reason.PREFIX, noun, math.min(99, math.floor(left * 100 + 0.5)))
 end
 
+-- What to call it: of a node whose tx and rx are slow, and of a router of which all is, that.  A
+-- dead node's port is all that anybody can tell.
+local function called(v)
+   local is_node = v.part == "node" and v.state ~= "failed"
+   return (is_node or v.part == "router") and v.part or v.kind
+end
+
 --- The whole reason.
--- @param v table: kind, state, left (0 … 1), test (the most telling low one: src_name, dst_name,
+-- @param v table: kind, part (what it is a part of, all of which has a verdict, or nil), state,
+--   left (0 … 1), test (the most telling low one: src_name, dst_name,
 --   bw_Bps, expected_Bps), low, tests, job, cable (for a link), flaps (how often it was drained,
 --   where that is why it is drained for good), hard (what was found about it, at most 14
 --   characters: "PCIe x8 of x16"; the verdict then comes second)
 function reason.format(v)
-   local parts = { reason.head(v.kind, v.state, v.left, v.flaps) }
+   local kind = called(v)
+   local parts = { reason.head(kind, v.state, v.left, v.flaps) }
    if v.hard and not v.flaps then
       parts = { reason.PREFIX .. v.hard, parts[1]:sub(#reason.PREFIX + 1) }
    elseif v.hard then
@@ -40,7 +49,7 @@ function reason.format(v)
    end
    if v.flaps then
       parts[#parts + 1] = ("drained %d times, for good, %s"):format(v.flaps,
-         reason.head(v.kind, v.state, v.left):sub(#reason.PREFIX + 1))
+         reason.head(kind, v.state, v.left):sub(#reason.PREFIX + 1))
    end
    if v.cable then
       parts[#parts + 1] = v.cable

@@ -76,6 +76,9 @@ function tests.test_a_leaf_slow_as_a_whole_is_not_its_nodes_fault()
    rounds(w, 40, function(n) return (n - 1) // 8 == 1 and 0.4 or 1 end)
    lu.assertEquals(w:all "slow", {})
    lu.assertStrContains(w.diagnosis:remark(w.topo.tx[12], w.now), "slow as a whole: 8 of 8 nodes")
+   -- it is over: nothing is left of that to read
+   rounds(w, 40, function() return 1 end)
+   lu.assertEquals(w.diagnosis:remark(w.topo.tx[12], w.now), "")
 end
 
 function tests.test_one_node_of_a_leaf_is()

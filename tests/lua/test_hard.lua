@@ -215,6 +215,18 @@ function tests.test_the_reason_names_it_first()
    lu.assertEquals(reason.format(v), "taut: PCIe x8 of x16; tx at 50%, 0 of 60 tests")
 end
 
+function tests.test_the_noun_is_what_is_slow()
+   local function head(v)
+      v.left, v.low, v.tests = 0.25, 1, 1
+      return reason.format(v):match "^[^;]+"
+   end
+   lu.assertEquals(head { kind = "tx", part = "node", state = "slow" }, "taut: node at 25%")
+   lu.assertEquals(head { kind = "tx", part = "node", state = "failed" }, "taut: port down")
+   lu.assertEquals(head { kind = "X+", part = "router", state = "slow" }, "taut: router at 25%")
+   lu.assertEquals(head { kind = "X+", part = "router", state = "failed" }, "taut: router down")
+   lu.assertEquals(head { kind = "X+", part = "cable", state = "slow" }, "taut: X+ link at 25%")
+end
+
 ---------------------------------------------------------------- events
 
 -- As much of a daemon as events need.

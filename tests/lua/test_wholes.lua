@@ -41,6 +41,21 @@ function tests.test_one_cabinet_is_one_alert_whatever_its_figures()
    lu.assertEquals(#d.said, 2)
 end
 
+function tests.test_what_is_known_without_a_test_is_said_once()
+   local d = daemon {}
+   d.conf = { diagnosis = { good = 0.75 } }
+   local hard = { { left = 0.5, why = "lanes of hsn0 (pcie) is 8, it should be 16" },
+      { left = 0.9, why = "one of ten lanes" } }
+   function d.diagnosis.component(_, c)
+      return { hard = hard[c] }
+   end
+   wholes.review(d)
+   hard[1].left = 0.25
+   wholes.review(d)
+   lu.assertEquals(d.said, { "n0/tx is suspect: lanes of hsn0 (pcie) is 8, it should be 16; " ..
+      "50% left, not drained for that alone" })
+end
+
 function tests.test_after_a_day_without_it_it_is_news()
    local d = daemon { "leaf leaf1 is slow as a whole: 7 of 8 nodes" }
    wholes.review(d)

@@ -153,6 +153,29 @@ START_TEST(a_low_test_accuses_all_that_is_not_cleared)
 }
 END_TEST
 
+START_TEST(what_nobody_knows_is_neither_cleared_nor_lets_accuse)
+{
+    uint32_t x = link_of(0, 1), tx = taut_graph_tx(0), rx = taut_graph_rx(2);
+
+    ev->is_unknown[x] = true;
+    one(0, 2, 0.2, 100);
+    ck_assert_uint_eq(ev->count.is_void, 1);
+    ck_assert_uint_eq(low_of(tx) + low_of(x) + low_of(rx), 0);
+    one(0, 2, 1, 200);
+    ck_assert_uint_eq(ev->count.good, 1);
+    ck_assert(ev->cleared[tx] == 200 && ev->cleared[rx] == 200);
+    ck_assert(isinf(ev->cleared[x]));
+    ck_assert_uint_eq(ev->tests[x], 0);
+    /* nothing on the way is known */
+    ev->is_unknown[tx] = ev->is_unknown[rx] = true;
+    one(0, 2, 1, 300);
+    ck_assert_uint_eq(ev->count.is_void, 1);
+    ev->is_unknown[tx] = ev->is_unknown[rx] = ev->is_unknown[x] = false;
+    one(0, 2, 0.2, 400);
+    ck_assert_uint_eq(low_of(x), 1);
+}
+END_TEST
+
 START_TEST(void_and_odd_figures_say_nothing)
 {
     one(0, 8, -1, 1);
@@ -451,6 +474,7 @@ int main(void)
     tcase_add_test(tc, streams_of_a_phase_share);
     tcase_add_test(tc, a_low_test_accuses_all_that_is_not_cleared);
     tcase_add_test(tc, void_and_odd_figures_say_nothing);
+    tcase_add_test(tc, what_nobody_knows_is_neither_cleared_nor_lets_accuse);
     tcase_add_test(tc, an_older_event_clears_only_what_is_older);
     tcase_add_test(tc, silence_accuses_the_way_back);
     tcase_add_test(tc, spells_make_the_weight);

@@ -10,6 +10,11 @@ local function part_of(self, c)
    return what and ("all of %s"):format(name and ("%s %s"):format(what, name) or "the " .. what)
 end
 
+-- What it is slow with as a whole, as long as that was so when it was last looked at.
+local function whole_of(k)
+   return k.state == "suspect" and not k.missing and k.whole or nil
+end
+
 --- What the verdict on a component says beside its state: "busy?", a tie, probation.
 function words.remark(self, c, now)
    local k = rawget(self.comp, c)
@@ -20,9 +25,7 @@ function words.remark(self, c, now)
    if k.state == "suspect" and k.busy > 0 then
       list[#list + 1] = "busy?"
    end
-   if k.whole then
-      list[#list + 1] = k.whole
-   end
+   list[#list + 1] = whole_of(k)
    if k.state == "suspect" and k.tied then
       local names = {}
       for i, other in ipairs(k.tied) do
@@ -158,7 +161,7 @@ function words.reasoning(self, c)
    if k.state == "suspect" and k.missing then
       add(list, "for a verdict: " .. k.missing)
    end
-   if k.whole then
+   if whole_of(k) then
       add(list, k.whole)
    end
    return list
