@@ -12,6 +12,7 @@ local busy = require "taut.diagnose.busy"
 local evidence = require "taut.evidence"
 local restore = require "taut.diagnose.restore"
 local sane = require "taut.diagnose.sane"
+local sets = require "taut.diagnose.sets"
 local settle = require "taut.diagnose.settle"
 local wants = require "taut.diagnose.wants"
 local whole = require "taut.diagnose.whole"
@@ -56,6 +57,7 @@ function diagnose.new(topo, s)
    local self = setmetatable({ topo = topo, s = s, suspects = {}, want_of = {}, version = 0,
       epoch = topo.epoch, evidence = engine_of(topo, s) }, Diagnosis)
    sane.begin(self)
+   self.sets, self.has_sets = sets.new(self), false
    self.comp = setmetatable({}, { __index = function(_, c) return glance(self, c) end })
    -- what the engine knows of a component reads like a field of it
    self.engine_fields = {
@@ -106,6 +108,7 @@ function Diagnosis:reload(topo, s)
       restore.add(self, c, seen)
    end
    self:restored()
+   self.sets:begin(self)
 end
 
 -- Failed links make other routes: what tests said of components they no longer cross is void.
@@ -113,6 +116,7 @@ local function follow_routes(self)
    if self.topo.epoch ~= self.epoch then
       self.epoch = self.topo.epoch
       self.evidence:reroute()
+      self.sets:begin(self)
    end
 end
 
@@ -152,14 +156,22 @@ end
 
 ---------------------------------------------------------------- taking in tests
 
+-- Tests for the engine, and their flows over sets for those: from the first event on that has some.
+-- What changed of sets is in set_changes.
+local function take(self, tests, values, time, event)
+   self.set_changes = self.has_sets and self.sets:observe(tests, values, time) or {}
+   local touched, _, _, _, _, over_sets = self.evidence:observe(tests, values, time, event)
+   self.has_sets = self.has_sets or over_sets > 0
+   return touched
+end
+
 --- Take in one event as measured: for each test the bytes/s of its flows, one after the other.
 -- @param o tests: array of { src, dst, phase, confirms … } (plan.lua); values: for each an array of
 --   bytes/s, or false where it means nothing; time (seconds), event (number)
 -- @return array of changes { component, from, to, time, left }
 function Diagnosis:observe_event(o)
    follow_routes(self)
-   local touched = self.evidence:observe(o.tests, o.values, o.time, o.event)
-   return self:judge(touched, o.time)
+   return self:judge(take(self, o.tests, o.values, o.time, o.event), o.time)
 end
 
 --- Take in the tests of one event (a check or an idle cycle) as judge.lua left them.
@@ -175,7 +187,7 @@ function Diagnosis:observe(tests, now)
    if #tests == 0 then
       return {}, set
    end
-   local touched = self.evidence:observe(tests, nil, tests[1].time or now, tests[1].event or 0)
+   local touched = take(self, tests, nil, tests[1].time or now, tests[1].event or 0)
    local looked_at = {}
    for _, c in ipairs(touched) do
       looked_at[c] = true
@@ -210,6 +222,7 @@ end
 function Diagnosis:forget(c, now, probation_s, changes)
    local k = self:component(c)
    self.evidence:forget(c)
+   self.sets:forget(c)
    k.left, k.evidence, k.case, k.ruled_out, k.suspect_at = nil, nil, nil, nil, nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
    settle.well(self, c, now, changes or {})

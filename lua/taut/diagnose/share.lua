@@ -1,0 +1,60 @@
+--- How a few low flows among many are weighed: one slow link of a set, or a busy network?
+--
+-- One of N links that is slow shows a steady 1/N of the flows at one level, and the others at full
+-- rate.  A network that is busy shows that level rarely, and where it does, in any share of the
+-- flows.
+local share = {}
+
+local log_factorial = { [0] = 0 }
+
+local function log_choose(n, k)
+   for i = #log_factorial + 1, n do
+      log_factorial[i] = log_factorial[i - 1] + math.log(i)
+   end
+   return log_factorial[n] - log_factorial[k] - log_factorial[n - k]
+end
+
+-- Chance of k in n at probability p.
+local function chance(k, n, p)
+   return math.exp(log_choose(n, k) + k * math.log(p) + (n - k) * math.log(1 - p))
+end
+
+--- Log odds of "one of the set is slow" against "busy", for k of n flows at a level.
+-- @param m { p = chance of a flow at the level with a slow link, q = without one, level = chance
+--   that a busy network shows just this level, busy = share of the network that is busy }
+function share.odds(k, n, m)
+   local without = chance(k, n, m.q)
+   local busy = m.busy * (m.level / (n + 1) + (1 - m.level) * without)
+   return math.log(((1 - m.busy) * chance(k, n, m.p) + busy)
+      / ((1 - m.busy) * without + busy))
+end
+
+local LEAST = 0.02 -- of the expectation; below it all levels are one
+
+--- Levels are counted in steps of s.set_near, windows are two of them: a level lies well inside of
+-- one.
+-- @return number of the step that a share of the expectation lies in, from 0
+function share.step(ratio, s)
+   return ratio <= LEAST and 0 or math.floor(math.log(ratio / LEAST) / math.log(1 + s.set_near))
+end
+
+-- The two ends of a window.
+local function ends(window, s)
+   return LEAST * (1 + s.set_near) ^ window, LEAST * (1 + s.set_near) ^ (window + 2)
+end
+
+--- What a model of a window needs.
+-- @param window number of its first step
+-- @param part share of a set's flows that cross the slow link
+-- @param seen share of the flows of others of its class at this level, or nil
+-- @return as `odds` wants it
+function share.model(window, part, seen, s)
+   local low, high = ends(window, s)
+   local fair = low < 0.5 * 1.02 and high > 0.5 / 1.02 or low < 1.02 / 3 and high > 1 / 3 / 1.02
+   local level = fair and s.at_fair or s.at_level
+   local q = math.min(0.5, math.max(s.contended * level, seen or 0))
+   local kept = (1 - s.contended) * (1 - s.busy_share / 2) -- of the flows over the slow one
+   return { p = q + (1 - q) * kept * part, q = q, level = level, busy = s.busy_share }
+end
+
+return share
