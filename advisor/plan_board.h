@@ -61,7 +61,6 @@ struct taut_plan_way {
     uint32_t *c;
     uint32_t n, max;
     uint32_t stages; /* what a test crosses of it: one of each set, and ends */
-    uint32_t widest; /* members of its largest set; 1: there is none */
 };
 
 /* Where a component's tests may start and end: routers, nearest first. */
@@ -106,7 +105,6 @@ struct taut_board {
     uint32_t n_ends;
     uint32_t *visited, stamp; /* [routers] */
     uint64_t random;
-    uint32_t set_flows; /* of a routine test over sets */
 };
 
 /* A board for a graph; both belong to the caller and must outlive it.

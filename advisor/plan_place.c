@@ -43,8 +43,6 @@ static void read_route(const struct taut_board *b, struct taut_plan_way *way)
     }
     for (uint32_t i = 0, k = 0; i < t->stages; i++) {
         uint32_t flag = taut_route_is_sure(t, i) ? 0 : TAUT_PLAN_UNSURE;
-        if (flag != 0 && t->end[i] - k > way->widest)
-            way->widest = t->end[i] - k;
         for (; k < t->end[i]; k++)
             way->c[way->n++] = (base + t->link[k]) | flag;
     }
@@ -56,7 +54,6 @@ bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
     uint32_t r = b->g->at[src], s = b->g->at[dst];
 
     way->n = 0;
-    way->widest = 1;
     b->route.stages = b->route.entries = 0;
     b->route.has_sets = false;
     if (r == TAUT_GRAPH_NONE || s == TAUT_GRAPH_NONE ||

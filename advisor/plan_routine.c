@@ -48,22 +48,14 @@ static double shown_at(const struct taut_board *b, uint32_t c, bool is_shown)
     return asked > at ? asked : at;
 }
 
-/* By how much a member of a set ages faster than others: it is met once in so
- * many flows. */
-static double haste(const struct taut_board *b)
-{
-    return fmax(1, (double)b->way.widest / b->set_flows);
-}
-
-/* The time of the stalest component on b->way for n senders; *is_due: one of
- * them is, in routine. */
-static double stalest(const struct taut_board *b, uint32_t n, bool with_ends,
-                      bool *is_due)
+/* The time of the stalest component on b->way for n senders.  Members of sets
+ * are due as others are, but what a test surely crosses comes first. */
+static double stalest(const struct taut_board *b, uint32_t n, bool with_ends)
 {
     const struct taut_plan_way *w = &b->way;
     const double *cap = b->g->capacity;
     double least = fmin(cap[w->c[0]], cap[w->c[w->n - 1]]), old = HUGE_VAL;
-    double age = 0;
+    double member = HUGE_VAL, due = b->r.now - b->r.fresh_s;
 
     for (uint32_t i = 1; i + 1 < w->n; i++)
         least = fmin(least, cap[w->c[i] & ~TAUT_PLAN_UNSURE] / n);
@@ -73,11 +65,12 @@ static double stalest(const struct taut_board *b, uint32_t n, bool with_ends,
         bool is_shown =
             c == w->c[i] && least >= b->r.good * cap[c] / (is_end ? 1 : n);
         double at = shown_at(b, c, is_shown);
-        old = fmin(old, at);
-        age = fmax(age, (b->r.now - at) * (c == w->c[i] ? 1 : haste(b)));
+        if (c == w->c[i])
+            old = fmin(old, at);
+        else
+            member = fmin(member, at);
     }
-    *is_due = age > b->r.fresh_s;
-    return old;
+    return member < due ? fmin(old, nextafter(due, -HUGE_VAL)) : old;
 }
 
 static void add(struct list *l, const struct candidate *c)
@@ -146,9 +139,8 @@ static void consider(struct taut_board *b, struct list *l, uint32_t from,
         return;
     if (c.dst == TAUT_GRAPH_NONE)
         c.senders = (uint8_t)senders_for(b, from, to);
-    bool is_due, ends = with_ends(b, from, to);
-    double age = b->r.now - stalest(b, c.senders, ends, &is_due);
-    if (!is_due)
+    double age = b->r.now - stalest(b, c.senders, with_ends(b, from, to));
+    if (age <= b->r.fresh_s)
         return;
     c.key = fmin(age, MOST_STALE) / (1 + PER_LINK * b->way.stages);
     add(l, &c);
@@ -379,9 +371,8 @@ static bool lay(struct taut_board *b, const struct candidate *c,
     }
     if (!taut_board_ways(b, &t[0], false))
         return false;
-    bool is_due, ends = is_anchor || with_ends(b, c->from, to);
-    stalest(b, c->senders, ends, &is_due);
-    if (!is_due)
+    bool ends = is_anchor || with_ends(b, c->from, to);
+    if (b->r.now - stalest(b, c->senders, ends) <= b->r.fresh_s)
         return false; /* a test laid out before does it */
     for (uint32_t i = 1; i + 1 < b->way.n; i++)
         if ((b->way.c[i] & TAUT_PLAN_UNSURE) != 0)
@@ -409,7 +400,6 @@ int taut_board_routine(struct taut_board *b, uint32_t phases, uint32_t flows)
     struct list l = {.c = NULL};
 
     b->r.phases = phases < most ? phases : most;
-    b->set_flows = flows;
     for (uint32_t rail = 0; rail < b->g->rails && b->r.phases > 0; rail++) {
         taut_board_rail(b, rail);
         l.n = 0;

@@ -14,6 +14,7 @@ local Sets = {}
 Sets.__index = Sets
 
 local PAIRS = 65536 -- pairs of routers whose sets are remembered
+local WANTED = 16   -- sets that plans are asked to look at
 
 ---------------------------------------------------------------- which sets there are
 
@@ -105,11 +106,12 @@ local function is_blamed(self, t, way)
    return false
 end
 
--- Is a level that of a set which was named, so that it speaks against no other?
+-- Is a level one that a set which was named may show, so that it speaks against no other?  What is
+-- slow may be busy besides, and show less.
 local function named_at(way, step)
    for _, set in ipairs(way.sets) do
       for window in pairs(set.named) do
-         if step >= window - 1 and step <= window + 2 then
+         if step <= window + 2 then
             return set
          end
       end
@@ -215,6 +217,19 @@ function Sets:verdicts()
    return settled.verdicts(self)
 end
 
+--- Sets that plans ought to look at, the weightiest first.
+-- @return array of { c = a member, weight }
+function Sets:wanted()
+   local list = {}
+   for set, weight in pairs(self.open) do
+      list[#list + 1] = { c = set.members[1], weight = weight, number = set.number }
+   end
+   table.sort(list, function(a, b)
+      return a.weight > b.weight or a.weight == b.weight and a.number < b.number
+   end)
+   return table.move(list, 1, math.min(#list, WANTED), 1, {})
+end
+
 --- What is said of the sets that a component belongs to: array of verdicts.
 function Sets:of_component(c)
    local list = {}
@@ -231,7 +246,8 @@ function Sets:begin(diagnosis)
    self.diagnosis, self.topo, self.s = diagnosis, diagnosis.topo, diagnosis.s
    self.evidence, self.epoch = diagnosis.evidence, diagnosis.topo.epoch
    self.ways, self.n_ways, self.by_key, self.list, self.of, self.classes = {}, 0, {}, {}, {}, {}
-   self.due, self.standing, self.changes = {}, {}, {}
+   self.models = { kind = {}, part = {} }
+   self.due, self.standing, self.changes, self.open = {}, {}, {}, {}
 end
 
 --- @param diagnosis of diagnose.new

@@ -8,11 +8,13 @@ local settle = {}
 
 ---------------------------------------------------------------- a spell is over
 
+local ENOUGH = 200 -- flows of others that say what is usual
+
 -- Share of the flows of the other sets of its class in a window.
 local function seen_elsewhere(set, window)
    local class, n, hits = set.class, set.class.n - set.n, 0
-   if n < 200 then
-      return nil
+   if n < ENOUGH then
+      return 0
    end
    for step = window, window + 1 do
       hits = hits + (class.steps[step] or 0) - (set.steps[step] or 0)
@@ -20,35 +22,40 @@ local function seen_elsewhere(set, window)
    return hits / n
 end
 
-local function hits_in(cell, window)
-   local k, sum = 0, 0
+-- Hits and their sum by window, of a cell that has some.
+local function spread(cell)
+   local hits, sums = {}, {}
    for i = 1, #cell.steps, 2 do
-      if cell.steps[i] == window or cell.steps[i] == window + 1 then
-         k, sum = k + 1, sum + cell.steps[i + 1]
+      local step, ratio = cell.steps[i], cell.steps[i + 1]
+      for window = math.max(0, step - 1), step do
+         hits[window] = (hits[window] or 0) + 1
+         sums[window] = (sums[window] or 0) + ratio
       end
    end
-   return k, sum
+   cell.hits, cell.sums = hits, sums
 end
 
 -- What a spell adds to a window's run: pair by pair, since a busy far end shows in all flows of its
--- own; and in all, since a busy near end does.
+-- own; and in all, since a busy near end does.  The one that says less counts.
 local function weigh(self, set, window, run)
-   local model = share.model(window, set.part, seen_elsewhere(set, window), self.s)
-   local all, n, k = 0, 0, 0
+   local seen = seen_elsewhere(set, window)
+   local model = share.model(self.models, window, set.part, seen, self.s)
+   local all, n, k, by = 0, 0, 0, run.by
    for _, cell in ipairs(set.cells) do
-      local hits, sum = hits_in(cell, window)
+      local hits = cell.hits and cell.hits[window] or 0
       local odds = share.odds(hits, cell.n, model)
       all, n, k = all + odds, n + cell.n, k + hits
       for _, other in ipairs(cell.way.sets) do
-         run.by[other] = (run.by[other] or 0) + odds
+         by[other] = (by[other] or 0) + odds
       end
       if hits > 0 then
          run.pairs[cell.key] = (run.pairs[cell.key] or 0) + hits
-         run.sum = run.sum + sum
+         run.sum = run.sum + cell.sums[window]
       end
    end
    run.all, run.hits, run.flows = run.all + all, run.hits + k, run.flows + n
-   return math.min(all, share.odds(k, n, model), self.s.set_spell_most), k
+   local once = share.odds(k, n, model)
+   return all < 0 and math.max(all, once) or math.min(all, once, self.s.set_spell_most), k
 end
 
 local function fresh(first)
@@ -63,17 +70,20 @@ local function windows_of(set)
       open[window] = true
    end
    for _, cell in ipairs(set.cells) do
-      for i = 1, #cell.steps, 2 do
-         open[cell.steps[i]] = true
-         open[math.max(0, cell.steps[i] - 1)] = true
+      if #cell.steps > 0 then
+         spread(cell)
+         for window in pairs(cell.hits) do
+            open[window] = true
+         end
       end
    end
    return open
 end
 
-local function is_near(window, named)
+-- At the level of what was named, or below it: that is explained.
+local function is_known(window, named)
    for other in pairs(named) do
-      if math.abs(window - other) <= 2 then
+      if window <= other + 2 then
          return true
       end
    end
@@ -91,6 +101,19 @@ local function doubt(self, set, window, v, at)
    end
 end
 
+--- Does what is known of a set make it worth tests of its own?
+function settle.watch(self, set)
+   local most = 0
+   for _, run in pairs(set.runs) do
+      most = math.max(most, run.score)
+   end
+   local weight = most >= self.s.suspect_score and most or nil
+   if (weight ~= nil) ~= (self.open[set] ~= nil) then
+      self.diagnosis.version = self.diagnosis.version + 1
+   end
+   self.open[set] = weight
+end
+
 --- A spell of a set is over: weigh it.
 function settle.close(self, set)
    local at = set.spell * self.s.spell_s
@@ -99,7 +122,7 @@ function settle.close(self, set)
       named[window] = v
    end
    for window in pairs(windows_of(set)) do
-      if not is_near(window, named) then
+      if not is_known(window, named) then
          local run = set.runs[window] or fresh(at)
          local odds, k = weigh(self, set, window, run)
          run.score = run.score + odds
@@ -116,6 +139,7 @@ function settle.close(self, set)
       doubt(self, set, window, v, at)
    end
    set.cells, set.at, set.spell = {}, {}, nil
+   settle.watch(self, set)
 end
 
 ---------------------------------------------------------------- which set
@@ -227,8 +251,10 @@ end
 -- What it explains speaks against no other set.
 local function explain(set, window, run)
    for other in pairs(run.by) do
-      for w = window - 2, window + 2 do
-         other.runs[w] = nil
+      for w in pairs(other.runs) do
+         if w <= window + 2 and (other == set or w >= window - 2) then
+            other.runs[w] = nil
+         end
       end
    end
 end
@@ -240,8 +266,12 @@ local function name(self, set, window, run, now)
       spells = run.spells, pairs = size(run.pairs), score = run.score, doubt = 0,
       state = left < self.s.failed and "failed" or "slow",
       text = text_of(self, set, run, left) }
-   set.named[window] = v
-   self.standing[v] = true
+   for lower, old in pairs(set.named) do -- what is slow was busy besides
+      if lower < window then
+         set.named[lower], self.standing[old] = nil, nil
+      end
+   end
+   set.named[window], self.standing[v] = v, true
    explain(set, window, run)
    self.changes[#self.changes + 1] = v
    return v
@@ -328,11 +358,11 @@ function settle.review(self, now)
    return self.changes
 end
 
---- All verdicts that stand, the oldest first.
+--- All verdicts that stand, the oldest first; without those of sets of which a member is named.
 function settle.verdicts(self)
    local list = {}
    for v in pairs(self.standing) do
-      list[#list + 1] = v
+      list[#list + 1] = not settle.is_explained(self.diagnosis, v.set) and v or nil
    end
    table.sort(list, function(a, b)
       return a.since < b.since or a.since == b.since and a.set.number < b.set.number

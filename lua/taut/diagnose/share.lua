@@ -19,14 +19,28 @@ local function chance(k, n, p)
    return math.exp(log_choose(n, k) + k * math.log(p) + (n - k) * math.log(1 - p))
 end
 
---- Log odds of "one of the set is slow" against "busy", for k of n flows at a level.
--- @param m { p = chance of a flow at the level with a slow link, q = without one, level = chance
---   that a busy network shows just this level, busy = share of the network that is busy }
-function share.odds(k, n, m)
+local function odds(k, n, m)
    local without = chance(k, n, m.q)
    local busy = m.busy * (m.level / (n + 1) + (1 - m.level) * without)
    return math.log(((1 - m.busy) * chance(k, n, m.p) + busy)
       / ((1 - m.busy) * without + busy))
+end
+
+local MANY = 256 -- flows up to which results are remembered
+
+--- Log odds of "one of the set is slow" against "busy", for k of n flows at a level.
+-- @param m { p = chance of a flow at the level with a slow link, q = without one, level = chance
+--   that a busy network shows just this level, busy = share of the network that is busy }
+function share.odds(k, n, m)
+   local key = k * MANY + n
+   local v = m[key]
+   if not v then
+      v = odds(k, n, m)
+      if n < MANY then
+         m[key] = v
+      end
+   end
+   return v
 end
 
 local LEAST = 0.02 -- of the expectation; below it all levels are one
@@ -43,18 +57,40 @@ local function ends(window, s)
    return LEAST * (1 + s.set_near) ^ window, LEAST * (1 + s.set_near) ^ (window + 2)
 end
 
---- What a model of a window needs.
+local function is_fair(window, s)
+   local low, high = ends(window, s)
+   return low < 0.5 * 1.02 and high > 0.5 / 1.02 or low < 1.02 / 3 and high > 1 / 3 / 1.02
+end
+
+local ROUND = 1.2 -- chances seen elsewhere are rounded up to powers of it, so that few models do
+
+--- What is expected in a window.
+-- @param models { kind = {}, part = {} }: those that were made, for the same settings
 -- @param window number of its first step
 -- @param part share of a set's flows that cross the slow link
--- @param seen share of the flows of others of its class at this level, or nil
+-- @param seen share of the flows of others of its class at this level
 -- @return as `odds` wants it
-function share.model(window, part, seen, s)
-   local low, high = ends(window, s)
-   local fair = low < 0.5 * 1.02 and high > 0.5 / 1.02 or low < 1.02 / 3 and high > 1 / 3 / 1.02
-   local level = fair and s.at_fair or s.at_level
-   local q = math.min(0.5, math.max(s.contended * level, seen or 0))
-   local kept = (1 - s.contended) * (1 - s.busy_share / 2) -- of the flows over the slow one
-   return { p = q + (1 - q) * kept * part, q = q, level = level, busy = s.busy_share }
+function share.model(models, window, part, seen, s)
+   local w = models.kind[window] or is_fair(window, s) and "fair" or "level"
+   models.kind[window] = w
+   local kinds = models.part[part]
+   if not kinds then
+      kinds = { fair = {}, level = {} }
+      models.part[part] = kinds
+   end
+   local level = w == "fair" and s.at_fair or s.at_level
+   local q, steps = s.contended * level, 0
+   if seen > q then
+      steps = math.ceil(math.log(seen / q, ROUND))
+      q = math.min(0.5, q * ROUND ^ steps)
+   end
+   local m = kinds[w][steps]
+   if not m then
+      local kept = (1 - s.contended) * (1 - s.busy_share / 2) -- of the flows over the slow one
+      m = { p = q + (1 - q) * kept * part, q = q, level = level, busy = s.busy_share }
+      kinds[w][steps] = m
+   end
+   return m
 end
 
 return share
