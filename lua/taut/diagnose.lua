@@ -94,6 +94,7 @@ function Diagnosis:reload(topo, s)
    self.s = s
    if topo == self.topo then
       self.evidence:rules(s)
+      self.sets:rules(s)
       return
    end
    local old = self.evidence

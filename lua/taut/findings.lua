@@ -213,6 +213,7 @@ local function follow(d, changes, touched)
       on_changes(d, changes)
    end
    wholes.review(d)
+   wholes.sets(d)
    remember(d, touched)
 end
 

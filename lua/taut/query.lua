@@ -77,7 +77,7 @@ local function status(d)
       config_error = d.config_error, metrics_error = d.metrics_error,
       stopped = d.act.history.stopped, capped = d.act.history.capped, standby = cl.standby,
       on_event = d.teller:state(), measure_remarks = remarks(d), alerts = json.array(d.act.alerts),
-      verdicts = explain.verdicts(d, now),
+      verdicts = explain.verdicts(d, now), sets = explain.sets(d),
       drained = list_of(d.act.history.drained, function(name, v)
          return { node = name, reason = v.reason, time = v.time, component = v.component }
       end),

@@ -6,6 +6,7 @@
 -- other flows are at full rate, one of the set is slow.  A pair crosses several sets, so a low flow
 -- speaks against each; the one whose flows are low with *every* far end is it, and what another
 -- set explains as well is a tie.  doc/internals.md has the calculation.
+local memory = require "taut.diagnose.sets_memory"
 local settled = require "taut.diagnose.sets_settle"
 local share = require "taut.diagnose.share"
 
@@ -27,16 +28,25 @@ local function part_of(stage)
    return #stage > 1 and sum > 0 and most / math.max(1, sum) or 1 / #stage
 end
 
-local function set_of(self, stage)
+-- Few characters that tell a set from others of the same wiring.
+local function id_of(stage)
+   local sum = 0
+   for _, c in ipairs(stage) do
+      sum = sum * 31 + c
+   end
+   return ("%d-%d-%x"):format(stage[1], #stage, sum)
+end
+
+local function set_of(self, stage, part)
    local key = table.concat(stage, ",")
    local set = self.by_key[key]
    if not set then
       local class = ("%s %d"):format(self.topo:class(stage[1]), #stage)
       self.classes[class] = self.classes[class] or { n = 0, steps = {} }
-      set = { key = key, number = #self.list + 1, members = table.move(stage, 1, #stage, 1, {}),
-         part = part_of(stage), class = self.classes[class], n = 0, steps = {}, cells = {},
-         at = {}, runs = {}, named = {} }
-      self.by_key[key], self.list[set.number] = set, set
+      set = { id = id_of(stage), number = #self.list + 1, part = part or part_of(stage),
+         members = table.move(stage, 1, #stage, 1, {}), class = self.classes[class], n = 0,
+         steps = {}, cells = {}, at = {}, runs = {}, named = {} }
+      self.by_key[key], self.by_id[set.id], self.list[set.number] = set, set, set
       for _, c in ipairs(stage) do
          self.of[c] = self.of[c] or {}
          table.insert(self.of[c], set)
@@ -189,6 +199,7 @@ function Sets:observe(tests, values, now)
       self:begin(self.diagnosis)
    end
    local spell = now // self.s.spell_s
+   self.changes = {}
    for i, t in ipairs(tests) do
       local way = is_alone(t) and way_of(self, t)
       if way and not is_blamed(self, t, way) then
@@ -234,20 +245,38 @@ end
 function Sets:of_component(c)
    local list = {}
    for _, set in ipairs(self.of[c] or {}) do
-      for _, v in pairs(set.named) do
+      for _, v in pairs(settled.is_explained(self.diagnosis, set) and {} or set.named) do
          list[#list + 1] = v
       end
    end
    return list
 end
 
+--- Other settings from now on.
+function Sets:rules(s)
+   self.s, self.models = s, { kind = {}, part = {} }
+end
+
 --- Begin: nothing is known of any set.
 function Sets:begin(diagnosis)
-   self.diagnosis, self.topo, self.s = diagnosis, diagnosis.topo, diagnosis.s
+   self.diagnosis, self.topo = diagnosis, diagnosis.topo
    self.evidence, self.epoch = diagnosis.evidence, diagnosis.topo.epoch
    self.ways, self.n_ways, self.by_key, self.list, self.of, self.classes = {}, 0, {}, {}, {}, {}
-   self.models = { kind = {}, part = {} }
+   self.by_id = {}
+   self.closed = self.closed or 0 -- spells
+   self:rules(diagnosis.s)
    self.due, self.standing, self.changes, self.open = {}, {}, {}, {}
+end
+
+--- What a store should keep: see sets_memory.lua.
+function Sets:pack()
+   return memory.pack(self)
+end
+
+--- Take over what pack() made, for the same wiring.
+-- @return true, or nil and why it cannot be read: nothing of it is taken
+function Sets:restore(kept)
+   return memory.restore(self, kept, set_of)
 end
 
 --- @param diagnosis of diagnose.new

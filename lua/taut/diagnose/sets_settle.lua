@@ -2,83 +2,13 @@
 --
 -- For each window of levels a set has a run: log odds that are added up spell by spell, and begin
 -- anew where they fall to nothing, so that what was before a fault does not weigh.
+local weigh = require "taut.diagnose.sets_weigh"
 local share = require "taut.diagnose.share"
+local words = require "taut.diagnose.sets_words"
 
 local settle = {}
 
 ---------------------------------------------------------------- a spell is over
-
-local ENOUGH = 200 -- flows of others that say what is usual
-
--- Share of the flows of the other sets of its class in a window.
-local function seen_elsewhere(set, window)
-   local class, n, hits = set.class, set.class.n - set.n, 0
-   if n < ENOUGH then
-      return 0
-   end
-   for step = window, window + 1 do
-      hits = hits + (class.steps[step] or 0) - (set.steps[step] or 0)
-   end
-   return hits / n
-end
-
--- Hits and their sum by window, of a cell that has some.
-local function spread(cell)
-   local hits, sums = {}, {}
-   for i = 1, #cell.steps, 2 do
-      local step, ratio = cell.steps[i], cell.steps[i + 1]
-      for window = math.max(0, step - 1), step do
-         hits[window] = (hits[window] or 0) + 1
-         sums[window] = (sums[window] or 0) + ratio
-      end
-   end
-   cell.hits, cell.sums = hits, sums
-end
-
--- What a spell adds to a window's run: pair by pair, since a busy far end shows in all flows of its
--- own; and in all, since a busy near end does.  The one that says less counts.
-local function weigh(self, set, window, run)
-   local seen = seen_elsewhere(set, window)
-   local model = share.model(self.models, window, set.part, seen, self.s)
-   local all, n, k, by = 0, 0, 0, run.by
-   for _, cell in ipairs(set.cells) do
-      local hits = cell.hits and cell.hits[window] or 0
-      local odds = share.odds(hits, cell.n, model)
-      all, n, k = all + odds, n + cell.n, k + hits
-      for _, other in ipairs(cell.way.sets) do
-         by[other] = (by[other] or 0) + odds
-      end
-      if hits > 0 then
-         run.pairs[cell.key] = (run.pairs[cell.key] or 0) + hits
-         run.sum = run.sum + cell.sums[window]
-      end
-   end
-   run.all, run.hits, run.flows = run.all + all, run.hits + k, run.flows + n
-   local once = share.odds(k, n, model)
-   return all < 0 and math.max(all, once) or math.min(all, once, self.s.set_spell_most), k
-end
-
-local function fresh(first)
-   return { score = 0, all = 0, hits = 0, flows = 0, spells = 0, sum = 0, by = {}, pairs = {},
-      first = first }
-end
-
--- Windows in which this spell showed anything, and those with a run.
-local function windows_of(set)
-   local open = {}
-   for window in pairs(set.runs) do
-      open[window] = true
-   end
-   for _, cell in ipairs(set.cells) do
-      if #cell.steps > 0 then
-         spread(cell)
-         for window in pairs(cell.hits) do
-            open[window] = true
-         end
-      end
-   end
-   return open
-end
 
 -- At the level of what was named, or below it: that is explained.
 local function is_known(window, named)
@@ -92,8 +22,8 @@ end
 
 -- The opposite case: flows as they are without the slow one.
 local function doubt(self, set, window, v, at)
-   local run = fresh(at)
-   local odds, k = weigh(self, set, window, run)
+   local run = weigh.fresh(at)
+   local odds, k = weigh.spell(self, set, window, run)
    v.doubt = math.max(0, v.doubt - odds)
    v.last = k > 0 and at or v.last
    if v.doubt >= self.s.slow_score then
@@ -121,15 +51,16 @@ function settle.close(self, set)
    for window, v in pairs(set.named) do
       named[window] = v
    end
-   for window in pairs(windows_of(set)) do
+   for window in pairs(weigh.windows(set)) do
       if not is_known(window, named) then
-         local run = set.runs[window] or fresh(at)
-         local odds, k = weigh(self, set, window, run)
+         local run = set.runs[window] or weigh.fresh(at)
+         local odds, k = weigh.spell(self, set, window, run)
          run.score = run.score + odds
          if k > 0 then
             run.spells, run.last = run.spells + 1, at
          end
-         set.runs[window] = run.score > 0 and run or nil
+         local is_old = at - (run.last or at) > self.s.forget_days * 86400
+         set.runs[window] = run.score > 0 and not is_old and run or nil
          if run.score >= self.s.slow_score then
             self.due[set] = true
          end
@@ -139,6 +70,7 @@ function settle.close(self, set)
       doubt(self, set, window, v, at)
    end
    set.cells, set.at, set.spell = {}, {}, nil
+   self.closed = self.closed + 1
    settle.watch(self, set)
 end
 
@@ -154,14 +86,16 @@ local function run_near(set, window)
    return best
 end
 
--- Another set that explains the same flows as well, or nil.
+-- Another set that explains the same flows as well, or nil; one that no flow has crossed since the
+-- start of tautd may do so.
 local function rival_of(self, set, window, run)
    local s = self.s
-   for other, odds in pairs(run.by) do
-      if other ~= set and run.all - odds < s.tie_score then
-         local own = run_near(other, window)
-         if own and own.score >= run.score - s.tie_score then
-            return other
+   for id, odds in pairs(run.by) do
+      if id ~= set.id and run.all - odds < s.tie_score then
+         local other = self.by_id[id]
+         local own = other and run_near(other, window)
+         if not other or own and own.score >= run.score - s.tie_score then
+            return other or "another set"
          end
       end
    end
@@ -176,12 +110,18 @@ local function size(map)
    return n
 end
 
+-- At a half or a third it takes more.
+local function needed(self, window)
+   local s = self.s
+   return s.slow_score * (share.is_fair(window, s) and s.set_fair or 1)
+end
+
 --- What is missing for a verdict, in words; nil when nothing is.
 function settle.missing(self, set, window, run)
    local s = self.s
    local n = size(run.pairs)
-   if run.score < s.slow_score then
-      return ("log odds are %.1f of %.1f"):format(run.score, s.slow_score)
+   if run.score < needed(self, window) then
+      return ("log odds are %.1f of %.1f"):format(run.score, needed(self, window))
    elseif run.spells < s.slow_spells then
       return ("seen in %d of %d spells"):format(run.spells, s.slow_spells)
    elseif run.last - run.first < s.confirm_span_h * 3600 then
@@ -190,68 +130,16 @@ function settle.missing(self, set, window, run)
       return ("%d of %d pairs of nodes"):format(n, s.set_pairs)
    end
    local rival = rival_of(self, set, window, run)
-   return rival and "or " .. settle.words(self.topo, rival.members)
-end
-
----------------------------------------------------------------- words
-
-local function same(topo, members, name)
-   local r = topo[name](topo, members[1])
-   for _, c in ipairs(members) do
-      if topo[name](topo, c) ~= r then
-         return nil
-      end
-   end
-   return r
-end
-
-local function group_name(topo, members, name)
-   if not topo.group then
-      return nil
-   end
-   local g = topo:group(topo[name](topo, members[1]))
-   for _, c in ipairs(members) do
-      if topo:group(topo[name](topo, c)) ~= g then
-         return nil
-      end
-   end
-   return "group " .. g
-end
-
---- "one of 18 uplinks of leaf7".
-function settle.words(topo, members)
-   if #members == 1 then
-      return topo.components[members[1]]
-   end
-   local class = topo:class(members[1])
-   local what = ("one of %d %s"):format(#members, class:match "link$" and class .. "s"
-      or class .. " links")
-   local from, to = same(topo, members, "from"), same(topo, members, "to")
-   if from then
-      return ("%s of %s"):format(what, topo.router_name[from])
-   elseif to then
-      return ("%s into %s"):format(what, topo.router_name[to])
-   end
-   local g, h = group_name(topo, members, "from"), group_name(topo, members, "to")
-   if g and h then
-      return ("%s from %s to %s"):format(what, g, h)
-   end
-   return ("%s (%s, %s …)"):format(what, topo.components[members[1]], topo.components[members[2]])
-end
-
-local function text_of(self, set, run, left)
-   local state = left < self.s.failed and "has failed" or "is slow"
-   return ("%s %s: %d of %d flows got %.0f%%, the others are well; in %d spells, between %d pairs")
-      :format(settle.words(self.topo, set.members), state, run.hits, run.flows, 100 * left,
-         run.spells, size(run.pairs))
+   return rival and "or " .. (rival.members and words.of(self.topo, rival.members) or rival)
 end
 
 ---------------------------------------------------------------- verdicts
 
 -- What it explains speaks against no other set.
-local function explain(set, window, run)
-   for other in pairs(run.by) do
-      for w in pairs(other.runs) do
+local function explain(self, set, window, run)
+   for id in pairs(run.by) do
+      local other = self.by_id[id]
+      for w in pairs(other and other.runs or {}) do
          if w <= window + 2 and (other == set or w >= window - 2) then
             other.runs[w] = nil
          end
@@ -261,18 +149,20 @@ end
 
 local function name(self, set, window, run, now)
    local left = run.sum / run.hits
+   local state = left < self.s.failed and "failed" or "slow"
    local v = { set = set, members = set.members, window = window, left = left, since = now,
       first = run.first, last = run.last, hits = run.hits, flows = run.flows,
       spells = run.spells, pairs = size(run.pairs), score = run.score, doubt = 0,
-      state = left < self.s.failed and "failed" or "slow",
-      text = text_of(self, set, run, left) }
+      state = state, text = words.verdict(self.topo, set, run, left,
+         share.is_fair(window, self.s) and "is slow or steadily busy" or state == "failed"
+         and "has failed" or "is slow") }
    for lower, old in pairs(set.named) do -- what is slow was busy besides
       if lower < window then
          set.named[lower], self.standing[old] = nil, nil
       end
    end
    set.named[window], self.standing[v] = v, true
-   explain(set, window, run)
+   explain(self, set, window, run)
    self.changes[#self.changes + 1] = v
    return v
 end
@@ -293,6 +183,7 @@ function settle.forget(self, set)
       settle.well(self, set, window)
    end
    set.runs, set.cells, set.at, set.spell = {}, {}, {}, nil
+   self.closed = self.closed + 1
 end
 
 --- Is a member of the set known to be slow by itself?  Then it explains low flows.
@@ -320,8 +211,8 @@ end
 -- Other sets that these flows cross are as far as this one is.
 local function bring_up(self, set, run)
    local list = {}
-   for other in pairs(run.by) do
-      list[#list + 1] = other
+   for id in pairs(run.by) do
+      list[#list + 1] = self.by_id[id]
    end
    table.sort(list, function(a, b) return a.number < b.number end)
    for _, other in ipairs(list) do
@@ -335,7 +226,6 @@ end
 -- @return array of verdicts that are new or (field `over`) gone
 function settle.review(self, now)
    self.review_spell = now // self.s.spell_s
-   self.changes = {}
    while next(self.due) do
       local best, best_run, at
       for set in pairs(self.due) do

@@ -55,6 +55,7 @@ return function(number)
       -- one slow link of a set
       set_near = { 0.04, number(0.005, 0.2) },
       set_pairs = { 4, number(1, 1000, true) },
+      set_fair = { 1.5, number(1, 10) },
       set_spell_most = { 4, number(0.1, 100) },
       -- afterwards
       recover_good = { 3, number(1, 100, true) },

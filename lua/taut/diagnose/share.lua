@@ -5,6 +5,8 @@
 -- flows.
 local share = {}
 
+local BURST = 2.5 -- standard deviations
+
 local log_factorial = { [0] = 0 }
 
 local function log_choose(n, k)
@@ -17,6 +19,11 @@ end
 -- Chance of k in n at probability p.
 local function chance(k, n, p)
    return math.exp(log_choose(n, k) + k * math.log(p) + (n - k) * math.log(1 - p))
+end
+
+-- More flows than one link carries are low: others have to do with it.
+local function is_burst(k, n, m)
+   return k > n * m.p + BURST * math.sqrt(n * m.p * (1 - m.p)) + 0.5
 end
 
 local function odds(k, n, m)
@@ -35,7 +42,7 @@ function share.odds(k, n, m)
    local key = k * MANY + n
    local v = m[key]
    if not v then
-      v = odds(k, n, m)
+      v = is_burst(k, n, m) and math.min(0, odds(k, n, m)) or odds(k, n, m)
       if n < MANY then
          m[key] = v
       end
@@ -57,9 +64,13 @@ local function ends(window, s)
    return LEAST * (1 + s.set_near) ^ window, LEAST * (1 + s.set_near) ^ (window + 2)
 end
 
-local function is_fair(window, s)
+local FAIR = 1.05 -- so near to a half or a third
+
+--- Is a window one in which fair sharing with somebody else leaves a flow?  What is steadily shared
+-- looks like what is slow.
+function share.is_fair(window, s)
    local low, high = ends(window, s)
-   return low < 0.5 * 1.02 and high > 0.5 / 1.02 or low < 1.02 / 3 and high > 1 / 3 / 1.02
+   return low < 0.5 * FAIR and high > 0.5 / FAIR or low < FAIR / 3 and high > 1 / 3 / FAIR
 end
 
 local ROUND = 1.2 -- chances seen elsewhere are rounded up to powers of it, so that few models do
@@ -71,7 +82,7 @@ local ROUND = 1.2 -- chances seen elsewhere are rounded up to powers of it, so t
 -- @param seen share of the flows of others of its class at this level
 -- @return as `odds` wants it
 function share.model(models, window, part, seen, s)
-   local w = models.kind[window] or is_fair(window, s) and "fair" or "level"
+   local w = models.kind[window] or share.is_fair(window, s) and "fair" or "level"
    models.kind[window] = w
    local kinds = models.part[part]
    if not kinds then
