@@ -5,7 +5,7 @@
 -- flows.
 local share = {}
 
-local BURST = 1.5 -- standard deviations
+local BURST = 2.5 -- standard deviations
 
 local log_factorial = { [0] = 0 }
 
