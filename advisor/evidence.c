@@ -116,6 +116,7 @@ void taut_evidence_destroy(struct taut_evidence *e)
 void taut_evidence_begin(struct taut_evidence *e)
 {
     e->n_tests = 0;
+    e->by_sets = 0;
     e->n_stages = 0;
     e->n_touched = 0;
     e->touch_now++;
@@ -171,6 +172,8 @@ int taut_evidence_add(struct taut_evidence *e, const struct taut_pending *t)
     }
     put_stage(e, taut_graph_rx(t->dst));
     p->n = e->n_stages - p->first;
+    p->by_sets = p->n < e->route.stages + 2;
+    e->by_sets += p->by_sets;
     return 0;
 }
 
@@ -371,12 +374,15 @@ static double spell_of(const struct taut_evidence *e, double time)
 }
 
 /* How long ago the surroundings of each link on the way were last seen not to
- * be busy; -1: too long ago, or in another spell. */
+ * be busy; -1: too long ago, or in another spell, or nobody knows which links
+ * these were. */
 static double quiet_for(const struct taut_evidence *e,
                         const struct taut_pending *p, double time)
 {
     double age = 0;
 
+    if (p->by_sets)
+        return -1;
     for (uint32_t k = p->first + 1; k + 1 < p->first + p->n; k++) {
         uint32_t group = e->around[e->stage[k].c];
         if (group >= e->groups)

@@ -118,6 +118,7 @@ struct taut_evidence {
     struct taut_route route;
     struct taut_pending *test;
     uint32_t n_tests, room_tests;
+    uint32_t by_sets; /* of them that cross sets */
     struct taut_stage *stage; /* flat, of all tests */
     uint32_t n_stages, room_stages;
     uint16_t *users;      /* in one phase */
@@ -156,6 +157,7 @@ struct taut_pending {
     double expected_Bps; /* made by commit where not judged */
     double healthy_Bps;  /* with nothing known to be slow */
     uint32_t first, n;   /* its stages that are sure */
+    bool by_sets;        /* it crosses others, too; set by _add */
 };
 
 /* What a run amounts to. */

@@ -287,7 +287,8 @@ static void push_touched(lua_State *L, struct taut_lua_evidence *h)
  *           streams = }; without values also class, bw_Bps, expected_Bps and
  *           through, as judge.lua leaves them
  *   values  of each test an array of bytes/s, one per flow, or false: void
- * → components to look at, tests that were good, low, void, not taken
+ * → components to look at, tests that were good, low, void, not taken, and
+ *   how many crossed sets
  * The components: whose run changed, and which are watched or whose run is
  * worth suspect_score. */
 static int evidence_observe(lua_State *L)
@@ -313,7 +314,8 @@ static int evidence_observe(lua_State *L)
     lua_pushinteger(L, e->count.low);
     lua_pushinteger(L, e->count.is_void);
     lua_pushinteger(L, lost);
-    return 5;
+    lua_pushinteger(L, e->by_sets);
+    return 6;
 }
 
 int luaopen_taut_evidence(lua_State *L)

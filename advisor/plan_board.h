@@ -60,6 +60,7 @@ struct taut_plan_test {
 struct taut_plan_way {
     uint32_t *c;
     uint32_t n, max;
+    uint32_t stages; /* what a test crosses of it: one of each set, and ends */
 };
 
 /* Where a component's tests may start and end: routers, nearest first. */
@@ -134,7 +135,7 @@ bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
 /* Is b->way longer than a test's ought to be? */
 static inline bool taut_board_is_long(const struct taut_board *b)
 {
-    return b->r.longest > 0 && b->way.n > b->r.longest + 2;
+    return b->r.longest > 0 && b->way.stages > b->r.longest + 2;
 }
 
 /* Lay a test out in the first phase from 'from' on that takes it.

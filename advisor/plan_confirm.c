@@ -301,7 +301,7 @@ static bool is_far(struct taut_board *b, const struct taut_plan_want *w,
 {
     return w->c >= 2 * b->g->endpoints &&
            taut_board_way(b, x->src, x->dst, &b->way) &&
-           b->way.n > NEAR_LINKS + 2;
+           b->way.stages > NEAR_LINKS + 2;
 }
 
 /* What makes sense of a test over links: anchors for its ends, and a look at

@@ -65,6 +65,7 @@ bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
     if (r != s)
         read_route(b, way);
     way->c[way->n++] = taut_graph_rx(dst);
+    way->stages = b->route.stages + 2;
     return true;
 }
 

@@ -48,12 +48,14 @@ static double shown_at(const struct taut_board *b, uint32_t c, bool is_shown)
     return asked > at ? asked : at;
 }
 
-/* The time of the stalest component on b->way for n senders. */
+/* The time of the stalest component on b->way for n senders.  Members of sets
+ * are due as others are, but what a test surely crosses comes first. */
 static double stalest(const struct taut_board *b, uint32_t n, bool with_ends)
 {
     const struct taut_plan_way *w = &b->way;
     const double *cap = b->g->capacity;
     double least = fmin(cap[w->c[0]], cap[w->c[w->n - 1]]), old = HUGE_VAL;
+    double member = HUGE_VAL, due = b->r.now - b->r.fresh_s;
 
     for (uint32_t i = 1; i + 1 < w->n; i++)
         least = fmin(least, cap[w->c[i] & ~TAUT_PLAN_UNSURE] / n);
@@ -62,9 +64,13 @@ static double stalest(const struct taut_board *b, uint32_t n, bool with_ends)
         uint32_t c = w->c[i] & ~TAUT_PLAN_UNSURE;
         bool is_shown =
             c == w->c[i] && least >= b->r.good * cap[c] / (is_end ? 1 : n);
-        old = fmin(old, shown_at(b, c, is_shown));
+        double at = shown_at(b, c, is_shown);
+        if (c == w->c[i])
+            old = fmin(old, at);
+        else
+            member = fmin(member, at);
     }
-    return old;
+    return member < due ? fmin(old, nextafter(due, -HUGE_VAL)) : old;
 }
 
 static void add(struct list *l, const struct candidate *c)
@@ -136,7 +142,7 @@ static void consider(struct taut_board *b, struct list *l, uint32_t from,
     double age = b->r.now - stalest(b, c.senders, with_ends(b, from, to));
     if (age <= b->r.fresh_s)
         return;
-    c.key = fmin(age, MOST_STALE) / (1 + PER_LINK * b->way.n);
+    c.key = fmin(age, MOST_STALE) / (1 + PER_LINK * b->way.stages);
     add(l, &c);
 }
 

@@ -28,6 +28,7 @@ local steer = require "taut.steer"
 local survey = require "taut.survey"
 local sys = require "taut.sys"
 local verify = require "taut.verify"
+local wholes = require "taut.wholes"
 
 local daemon = {}
 
@@ -145,6 +146,11 @@ local function take_memory(d, kept)
          take_component(d, row, seen)
       end
       d.diagnosis:restored()
+      for _, row in ipairs(kept.settings) do
+         if row.name == "sets" then
+            wholes.restore_sets(d, row.value)
+         end
+      end
    end
    local stops
    for _, row in ipairs(kept.settings) do

@@ -14,6 +14,7 @@ local evidence = require "taut.evidence"
 local learned = require "taut.diagnose.learned"
 local restore = require "taut.diagnose.restore"
 local sane = require "taut.diagnose.sane"
+local sets = require "taut.diagnose.sets"
 local settle = require "taut.diagnose.settle"
 local wants = require "taut.diagnose.wants"
 local whole = require "taut.diagnose.whole"
@@ -60,6 +61,7 @@ function diagnose.new(topo, s)
       epoch = topo.epoch, evidence = engine_of(topo, s) }, Diagnosis)
    self.learned = learned.new(topo, self.evidence, s)
    sane.begin(self)
+   self.sets, self.has_sets = sets.new(self), false
    self.comp = setmetatable({}, { __index = function(_, c) return glance(self, c) end })
    -- what the engine knows of a component reads like a field of it
    self.engine_fields = {
@@ -99,6 +101,7 @@ function Diagnosis:reload(topo, s)
       if self.learned then
          self.learned.s = s
       end
+      self.sets:rules(s)
       return
    end
    local old = self.evidence
@@ -114,6 +117,7 @@ function Diagnosis:reload(topo, s)
       restore.add(self, c, seen)
    end
    self:restored()
+   self.sets:begin(self)
 end
 
 -- Failed links make other routes: what tests said of components they no longer cross is void.
@@ -121,6 +125,7 @@ local function follow_routes(self)
    if self.topo.epoch ~= self.epoch then
       self.epoch = self.topo.epoch
       self.evidence:reroute()
+      self.sets:begin(self)
    end
 end
 
@@ -164,14 +169,22 @@ end
 
 ---------------------------------------------------------------- taking in tests
 
+-- Tests for the engine, and their flows over sets for those: from the first event on that has some.
+-- What changed of sets is in set_changes.
+local function take(self, tests, values, time, event)
+   self.set_changes = self.has_sets and self.sets:observe(tests, values, time) or {}
+   local touched, _, _, _, _, over_sets = self.evidence:observe(tests, values, time, event)
+   self.has_sets = self.has_sets or over_sets > 0
+   return touched
+end
+
 --- Take in one event as measured: for each test the bytes/s of its flows, one after the other.
 -- @param o tests: array of { src, dst, phase, confirms … } (plan.lua); values: for each an array of
 --   bytes/s, or false where it means nothing; time (seconds), event (number)
 -- @return array of changes { component, from, to, time, left }
 function Diagnosis:observe_event(o)
    follow_routes(self)
-   local touched = self.evidence:observe(o.tests, o.values, o.time, o.event)
-   return self:judge(touched, o.time)
+   return self:judge(take(self, o.tests, o.values, o.time, o.event), o.time)
 end
 
 --- Take in the tests of one event (a check or an idle cycle) as judge.lua left them.
@@ -187,7 +200,7 @@ function Diagnosis:observe(tests, now)
    if #tests == 0 then
       return {}, set
    end
-   local touched = self.evidence:observe(tests, nil, tests[1].time or now, tests[1].event or 0)
+   local touched = take(self, tests, nil, tests[1].time or now, tests[1].event or 0)
    local looked_at = {}
    for _, c in ipairs(touched) do
       looked_at[c] = true
@@ -234,6 +247,7 @@ end
 function Diagnosis:forget(c, now, probation_s, changes)
    local k = self:component(c)
    self.evidence:forget(c)
+   self.sets:forget(c)
    k.left, k.evidence, k.case, k.ruled_out, k.suspect_at, k.by_hard = nil, nil, nil, nil, nil, nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
    changes = changes or {}

@@ -30,6 +30,15 @@ function explain.verdicts(d, now)
    return list
 end
 
+--- Sets of links of which one is slow, and nobody knows which.
+function explain.sets(d)
+   local list = json.array {}
+   for i, v in ipairs(d.diagnosis.sets:verdicts()) do
+      list[i] = { text = v.text, since = v.since, left = v.left }
+   end
+   return list
+end
+
 -- The reasoning of diagnose/words.lua, with names.
 local function reasoning(d, c)
    local list, names = json.array {}, d.topo.components

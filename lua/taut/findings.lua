@@ -216,6 +216,7 @@ local function follow(d, changes, touched)
       on_changes(d, changes)
    end
    wholes.review(d)
+   wholes.sets(d)
    remember(d, touched)
    expected.keep(d)
 end

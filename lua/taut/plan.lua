@@ -88,10 +88,12 @@ local function decide(board, w, kind, o)
 end
 
 -- The same for all of a list that the plan's nodes can test.
+-- @param late those that come after routine tests, or those before
 -- @param o { streams =, flows =, around =, pairs =, first_only =, now = }
-local function confirm(board, list, kind, o)
-   for _, i in ipairs(board:reached()) do
-      if decide(board, list[i], kind, o) > 0 and o.first_only then
+local function confirm(board, list, late, o)
+   for _, i in ipairs(#list > 0 and board:reached() or {}) do
+      if (list[i].late or false) == late and decide(board, list[i], "confirm", o) > 0
+         and o.first_only then
          return
       end
    end
@@ -110,7 +112,7 @@ local function lay_out(o)
    local wanted = o.wanted or NOTHING
    mark(kept, wanted)
    how.now, how.first_only = o.rules.now, o.rules.first_only
-   confirm(board, wanted, "confirm", how)
+   confirm(board, wanted, false, how)
    for _, w in ipairs(o.watched or NOTHING) do
       if not (how.first_only and board:count() > 0) then
          decide(board, w, "watch", { streams = 1, flows = how.flows, around = 0, pairs = 1,
@@ -119,6 +121,9 @@ local function lay_out(o)
    end
    if o.routine > 0 and not (how.first_only and board:count() > 0) then
       board:routine(o.routine, how.set_flows)
+   end
+   if not (how.first_only and board:count() > 0) then
+      confirm(board, wanted, true, how)
    end
    return board:finish()
 end

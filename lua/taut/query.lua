@@ -78,7 +78,7 @@ local function status(d)
       config_error = d.config_error, metrics_error = d.metrics_error,
       stopped = d.act.history.stopped, capped = d.act.history.capped, standby = cl.standby,
       on_event = d.teller:state(), measure_remarks = remarks(d), alerts = json.array(d.act.alerts),
-      verdicts = explain.verdicts(d, now),
+      verdicts = explain.verdicts(d, now), sets = explain.sets(d),
       learned = d.diagnosis.learned and json.array(d.diagnosis.learned:rows()),
       machine_wide = d.diagnosis.machine_wide,
       drained = list_of(d.act.history.drained, function(name, v)

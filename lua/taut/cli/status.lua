@@ -128,6 +128,15 @@ local function print_verdicts(s)
    end
 end
 
+local function print_sets(s)
+   for i, v in ipairs(s.sets) do
+      if i == 1 then
+         print ""
+      end
+      report.wrap(("%s (%s)"):format(v.text, report.ago(v.since, s.now)), "", "  ")
+   end
+end
+
 local function print_nodes(s)
    local rows = {}
    for _, v in ipairs(s.drained) do
@@ -165,6 +174,7 @@ function status.run(args)
    print_logs(s)
    print_troubles(s)
    print_verdicts(s)
+   print_sets(s)
    print_evidence(s)
    print_nodes(s)
    print_alerts(s)

@@ -38,10 +38,10 @@ local function print_report(r)
    report.table({ "USER", "JOB", ">NODES", "PATTERN", ">JOBS", ">OTHERS", ">GAIN",
       ">FASTER", ">RATE", ">ADDED" }, rows)
    print()
-   report.wrap(("GAIN: predicted communication time on the nodes Slurm would have taken over that on " ..
-      "those the job got. FASTER: median wall time of the OTHERS (same user, name and number of " ..
-      "nodes, not steered) over that of the steered; RATE: bytes sent per second, steered over " ..
-      "others. Both need %d jobs on each side."):format(r.least), "")
+   report.wrap(("GAIN: predicted communication time on the nodes Slurm would have taken over that "
+      .. "on those the job got. FASTER: median wall time of the OTHERS (same user, name and number "
+      .. "of nodes, not steered) over that of the steered; RATE: bytes sent per second, steered "
+      .. "over others. Both need %d jobs on each side."):format(r.least), "")
 end
 
 local function print_state(s)

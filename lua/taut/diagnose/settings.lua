@@ -60,6 +60,11 @@ return function(number, flag)
       machine_least = { 16, number(2, 1e9, true) },
       machine_share = { 0.6, number(0.1, 1) },
       new_least = { 4, number(2, 1e6, true) },
+      -- one slow link of a set
+      set_near = { 0.04, number(0.005, 0.2) },
+      set_pairs = { 4, number(1, 1000, true) },
+      set_fair = { 1.5, number(1, 10) },
+      set_spell_most = { 4, number(0.1, 100) },
       -- afterwards
       recover_good = { 3, number(1, 100, true) },
       forget_days = { 14, number(0.01, 365) },

@@ -46,6 +46,10 @@ function wants.wants(self)
    table.sort(list, function(a, b)
       return a.weight > b.weight or a.weight == b.weight and a.c < b.c
    end)
+   for _, w in ipairs(self.sets:wanted()) do
+      list[#list + 1] = { c = w.c, rivals = {}, want = "confirm", weight = w.weight, late = true,
+         seen = function() return {} end }
+   end
    self.want_list = list
    return list
 end
@@ -70,6 +74,10 @@ function wants.wanted(self, now)
       end
       return a.since < b.since or a.since == b.since and a.component < b.component
    end)
+   for _, w in ipairs(self.sets:wanted()) do
+      list[#list + 1] = { component = w.c, tied = {}, seen = {}, since = now, tests = 1,
+         late = true }
+   end
    return list
 end
 

@@ -17,11 +17,13 @@ end
 
 --- What the verdict on a component says beside its state: "busy?", a tie, probation.
 function words.remark(self, c, now)
-   local k = rawget(self.comp, c)
-   if not k then
-      return ""
+   local k, list = rawget(self.comp, c), {}
+   for i, v in ipairs(self.sets:of_component(c)) do
+      list[i] = whole.subject(v.text)
    end
-   local list = {}
+   if not k then
+      return table.concat(list, ", ")
+   end
    if k.state == "suspect" and k.busy > 0 then
       list[#list + 1] = "busy?"
    end
@@ -144,6 +146,9 @@ end
 --   speaks against it
 function words.reasoning(self, c)
    local k, list = self:component(c), {}
+   for i, v in ipairs(self.sets:of_component(c)) do
+      list[i] = { text = v.text }
+   end
    local case = self:is_decided(c) and k.case or self.evidence:case(c)
    what_was_found(self, list, k)
    if not case then

@@ -4,6 +4,7 @@ local json = require "taut.json"
 local machine = require "machine"
 local play = require "play"
 local players = require "players"
+local setscore = require "setscore"
 local tally = require "tally"
 
 local opt = { machine = "torus", player = "taut", seeds = { 1 }, at_once = 10, faults = 100,
@@ -86,6 +87,8 @@ local function options()
       local a = arg[i]
       if a == "--tune" then
          opt.tune = true
+      elseif a == "--sets" then
+         opt.sets = true
       elseif a == "--trace" or a == "--trace-all" then
          opt.trace = { out = io.stdout, all = a == "--trace-all" }
       elseif a == "--pool" then
@@ -129,8 +132,10 @@ local function one(name, seed, results, thresholds)
          write(opt.json, results)
       end
    end
+   local sets = opt.sets and name == "taut" and setscore.new(opt.trace and io.stdout) or nil
    local result, log = play.run { name = name, machine = m, player = make, world = world_of(seed),
-      healthy = opt.healthy ~= nil, trace = opt.trace, every = 120, progress = function(r)
+      healthy = opt.healthy ~= nil, trace = opt.trace, sets = sets, every = 120,
+      progress = function(r)
          r.unfinished = true
          save(r)
          results[#results] = nil
@@ -143,6 +148,12 @@ local function one(name, seed, results, thresholds)
          break
       end
       print(("%s, seed %d: %s"):format(name, seed, line))
+   end
+   if sets then
+      local s = sets.score
+      print(("%s, seed %d: sets: %d verdicts right, %d wrong, %d taken back; of %d faults that "
+         .. "hide in sets %d are older than 48 h, %d of these found, at a median age of %.0f h")
+         :format(name, seed, s.right, s.wrong, s.over, s.hidden, s.old, s.found, s.hours or 0))
    end
    save(result)
    collectgarbage()

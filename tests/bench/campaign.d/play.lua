@@ -229,18 +229,20 @@ end
 --- Play.
 -- @param o { name, machine = of machine.load, player = function(machine) → player, world = what
 --   world.new takes beside the machine, healthy = it has no faults, trace = { out, all } or nil,
---   every = seconds between two calls of progress, progress = function(numbers so far) }
+--   sets = of setscore.new or nil, every = seconds between two calls of progress, progress =
+--   function(numbers so far) }
 -- @return table of numbers (see result), array of the world's remarks
 function play.run(o)
    o.world.machine = o.machine.world
    -- the player never sees the world; with --trace we do
-   local w = (o.trace and world.referee or world.new)(o.world)
+   local w = ((o.trace or o.sets) and world.referee or world.new)(o.world)
    local run = { jobs = 0, hours = 0, world = w, topo = o.machine.topo, slow = {}, events = 0,
       tests = 0, cpu_s = 0, gc_s = 0, his_kb = 0, live_kb = collectgarbage "count",
       plan_s = 0, world_s = 0, of = { job = 0, idle = 0 }, began = os.time(),
-      n = { verdicts = 0, node_verdicts = 0, drains = 0 }, trace = tracer(o.trace) }
-   local site = o.trace and { nodes = w.m.nodes, names = w.m.name, capacity_Bps = w.m.cap }
-      or w:machine()
+      n = { verdicts = 0, node_verdicts = 0, drains = 0 }, trace = tracer(o.trace),
+      sets = o.sets }
+   local site = (o.trace or o.sets)
+      and { nodes = w.m.nodes, names = w.m.name, capacity_Bps = w.m.cap } or w:machine()
    run.maps = machine.maps(o.machine.kind, run.topo, site)
    run.player = timed(run, o.player, o.machine)
    run.operator = operator.new(run.topo, o.machine.conf.policy, function(n)
@@ -257,16 +259,22 @@ function play.run(o)
          measure(run, ev)
          run.operator:tick(ev.time)
          run.trace:look(run, ev.time)
+         if run.sets then
+            run.sets:look(run, ev.time)
+         end
       elseif ev.kind == "repaired" then
          repaired(run, ev)
       end
       if o.progress and os.time() - told >= o.every then
          told = os.time()
-         o.progress(result(run, o, o.trace and w:score()))
+         o.progress(result(run, o, (o.trace or o.sets) and w:score()))
       end
    end
    collectgarbage "restart"
-   return result(run, o, w:score()), o.trace and w.log or w.log()
+   if run.sets then
+      run.sets.score = run.sets:sum(run)
+   end
+   return result(run, o, w:score()), (o.trace or o.sets) and w.log or w.log()
 end
 
 return play

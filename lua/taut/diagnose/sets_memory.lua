@@ -1,0 +1,176 @@
+--- What is known of sets of links, as a table for the store and back.
+--
+-- Sets are told by the numbers of their members, which stay what they are as long as the wiring
+-- does.  Kept are verdicts, and of each set that looks slow its strongest runs.
+local memory = {}
+
+local RUNS = 4 -- kept of a set
+local NUMBERS = { "score", "all", "hits", "flows", "spells", "sum", "first", "last" }
+local VERDICT = { "window", "left", "since", "first", "last", "hits", "flows", "spells", "pairs",
+   "score", "doubt" }
+
+-- A map as a list of { key, value }, in order.
+local function list_of(map)
+   local list = {}
+   for key, value in pairs(map) do
+      list[#list + 1] = { key, value }
+   end
+   table.sort(list, function(a, b) return a[1] < b[1] end)
+   return list
+end
+
+local function pack_run(window, run)
+   local out = { window = window }
+   for _, name in ipairs(NUMBERS) do
+      out[name] = run[name]
+   end
+   out.by, out.pairs = list_of(run.by), list_of(run.pairs)
+   return out
+end
+
+local function pack_runs(set, least)
+   local list = {}
+   for window, run in pairs(set.runs) do
+      list[#list + 1] = run.score >= least and pack_run(window, run) or nil
+   end
+   table.sort(list, function(a, b)
+      return a.score > b.score or a.score == b.score and a.window < b.window
+   end)
+   return table.move(list, 1, math.min(#list, RUNS), 1, {})
+end
+
+local function pack_named(set)
+   local list = {}
+   for _, v in pairs(set.named) do
+      local out = { state = v.state, text = v.text }
+      for _, name in ipairs(VERDICT) do
+         out[name] = v[name]
+      end
+      list[#list + 1] = out
+   end
+   return list
+end
+
+--- @return array of { members, part, runs, named }; without the empty ones
+function memory.pack(self)
+   local list = {}
+   for _, set in ipairs(self.list) do
+      local runs, named = pack_runs(set, self.s.suspect_score / 2), pack_named(set)
+      if #runs + #named > 0 then
+         list[#list + 1] = { members = set.members, part = set.part, runs = runs, named = named }
+      end
+   end
+   return list
+end
+
+---------------------------------------------------------------- and back
+
+local function check_number(v, what)
+   if type(v) ~= "number" or v ~= v or math.abs(v) == math.huge then
+      error(what .. " is no number", 0)
+   end
+   return v
+end
+
+local function check_list(v, what)
+   if type(v) ~= "table" then
+      error(what .. " is no list", 0)
+   end
+   return v
+end
+
+local function check_window(v)
+   if math.type(v) ~= "integer" or v < 0 or v > 10000 then
+      error("window is no step", 0)
+   end
+   return v
+end
+
+local function unpack_pairs(list, what, is_key)
+   local map = {}
+   for _, p in ipairs(check_list(list, what)) do
+      if type(p) ~= "table" or not is_key(p[1]) then
+         error(what .. " is damaged", 0)
+      end
+      map[p[1]] = check_number(p[2], what)
+   end
+   return map
+end
+
+local function unpack_run(row)
+   local run = {}
+   for _, name in ipairs(NUMBERS) do
+      run[name] = row[name] ~= nil and check_number(row[name], name) or nil
+   end
+   for _, name in ipairs { "score", "all", "hits", "flows", "spells", "sum", "first" } do
+      check_number(run[name], name)
+   end
+   run.by = unpack_pairs(row.by, "by", function(v) return type(v) == "string" end)
+   run.pairs = unpack_pairs(row.pairs, "pairs", function(v) return math.type(v) == "integer" end)
+   return check_window(row.window), run
+end
+
+local function unpack_named(row, set)
+   local v = { set = set, members = set.members, state = row.state, text = row.text }
+   for _, name in ipairs(VERDICT) do
+      v[name] = check_number(row[name], name)
+   end
+   if (v.state ~= "slow" and v.state ~= "failed") or type(v.text) ~= "string" then
+      error("state and text of a verdict", 0)
+   end
+   return check_window(v.window), v
+end
+
+local function check_members(topo, list)
+   for _, c in ipairs(check_list(list, "members")) do
+      if math.type(c) ~= "integer" or not topo.components[c] or not topo:is_link(c) then
+         error("members are no links", 0)
+      end
+   end
+   return #list > 0 and list or error("members are none", 0)
+end
+
+local function unpack_set(self, row, set_of)
+   if type(row) ~= "table" then
+      error("a set is no table", 0)
+   end
+   local part = check_number(row.part, "part")
+   local set = { members = check_members(self.topo, row.members), runs = {}, named = {} }
+   for _, r in ipairs(check_list(row.runs, "runs")) do
+      local window, run = unpack_run(check_list(r, "run"))
+      set.runs[window] = run
+   end
+   for _, r in ipairs(check_list(row.named, "named")) do
+      local window, v = unpack_named(check_list(r, "verdict"), set)
+      set.named[window] = v
+   end
+   return function()
+      local own = set_of(self, set.members, math.min(1, math.max(1e-6, part)))
+      own.runs, own.named = set.runs, set.named
+      for _, v in pairs(own.named) do
+         v.set, v.members = own, own.members
+         self.standing[v] = true
+      end
+   end
+end
+
+--- @param kept what pack made, or what a store made of it
+-- @param set_of function(self, members, part) → set
+-- @return true, or nil and why: nothing was taken then
+function memory.restore(self, kept, set_of)
+   local todo = {}
+   local ok, why = pcall(function()
+      for i, row in ipairs(check_list(kept, "what was kept")) do
+         todo[i] = unpack_set(self, row, set_of)
+      end
+   end)
+   if not ok then
+      return nil, "damaged: " .. tostring(why)
+   end
+   for _, fn in ipairs(todo) do
+      fn()
+   end
+   return true
+end
+
+return memory

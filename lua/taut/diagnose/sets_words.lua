@@ -1,0 +1,59 @@
+--- Sets of links in words: "one of 18 uplinks of leaf7".
+local words = {}
+
+local function same(topo, members, name)
+   local r = topo[name](topo, members[1])
+   for _, c in ipairs(members) do
+      if topo[name](topo, c) ~= r then
+         return nil
+      end
+   end
+   return r
+end
+
+local function group_name(topo, members, name)
+   if not topo.group then
+      return nil
+   end
+   local g = topo:group(topo[name](topo, members[1]))
+   for _, c in ipairs(members) do
+      if topo:group(topo[name](topo, c)) ~= g then
+         return nil
+      end
+   end
+   return "group " .. g
+end
+
+--- "one of 18 uplinks of leaf7".
+function words.of(topo, members)
+   if #members == 1 then
+      return topo.components[members[1]]
+   end
+   local class = topo:class(members[1])
+   local what = ("one of %d %s"):format(#members, class:match "link$" and class .. "s"
+      or class .. " links")
+   local from, to = same(topo, members, "from"), same(topo, members, "to")
+   if from then
+      return ("%s of %s"):format(what, topo.router_name[from])
+   elseif to then
+      return ("%s into %s"):format(what, topo.router_name[to])
+   end
+   local g, h = group_name(topo, members, "from"), group_name(topo, members, "to")
+   if g and h then
+      return ("%s from %s to %s"):format(what, g, h)
+   end
+   return ("%s (%s, %s …)"):format(what, topo.components[members[1]], topo.components[members[2]])
+end
+
+--- The text of a verdict: what is slow, a colon, and the figures.
+function words.verdict(topo, set, run, left, what)
+   local pairs_of = 0
+   for _ in pairs(run.pairs) do
+      pairs_of = pairs_of + 1
+   end
+   return ("%s %s: %d of %d flows got %.0f%%, the others are well; in %d spells, between %d pairs")
+      :format(words.of(topo, set.members), what, run.hits, run.flows, 100 * left, run.spells,
+         pairs_of)
+end
+
+return words

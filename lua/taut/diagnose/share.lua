@@ -1,0 +1,107 @@
+--- How a few low flows among many are weighed: one slow link of a set, or a busy network?
+--
+-- One of N links that is slow shows a steady 1/N of the flows at one level, and the others at full
+-- rate.  A network that is busy shows that level rarely, and where it does, in any share of the
+-- flows.
+local share = {}
+
+local BURST = 2.5 -- standard deviations
+
+local log_factorial = { [0] = 0 }
+
+local function log_choose(n, k)
+   for i = #log_factorial + 1, n do
+      log_factorial[i] = log_factorial[i - 1] + math.log(i)
+   end
+   return log_factorial[n] - log_factorial[k] - log_factorial[n - k]
+end
+
+-- Chance of k in n at probability p.
+local function chance(k, n, p)
+   return math.exp(log_choose(n, k) + k * math.log(p) + (n - k) * math.log(1 - p))
+end
+
+-- More flows than one link carries are low: others have to do with it.
+local function is_burst(k, n, m)
+   return k > n * m.p + BURST * math.sqrt(n * m.p * (1 - m.p)) + 0.5
+end
+
+local function odds(k, n, m)
+   local without = chance(k, n, m.q)
+   local busy = m.busy * (m.level / (n + 1) + (1 - m.level) * without)
+   return math.log(((1 - m.busy) * chance(k, n, m.p) + busy)
+      / ((1 - m.busy) * without + busy))
+end
+
+local MANY = 256 -- flows up to which results are remembered
+
+--- Log odds of "one of the set is slow" against "busy", for k of n flows at a level.
+-- @param m { p = chance of a flow at the level with a slow link, q = without one, level = chance
+--   that a busy network shows just this level, busy = share of the network that is busy }
+function share.odds(k, n, m)
+   local key = k * MANY + n
+   local v = m[key]
+   if not v then
+      v = is_burst(k, n, m) and math.min(0, odds(k, n, m)) or odds(k, n, m)
+      if n < MANY then
+         m[key] = v
+      end
+   end
+   return v
+end
+
+local LEAST = 0.02 -- of the expectation; below it all levels are one
+
+--- Levels are counted in steps of s.set_near, windows are two of them: a level lies well inside of
+-- one.
+-- @return number of the step that a share of the expectation lies in, from 0
+function share.step(ratio, s)
+   return ratio <= LEAST and 0 or math.floor(math.log(ratio / LEAST) / math.log(1 + s.set_near))
+end
+
+-- The two ends of a window.
+local function ends(window, s)
+   return LEAST * (1 + s.set_near) ^ window, LEAST * (1 + s.set_near) ^ (window + 2)
+end
+
+local FAIR = 1.05 -- so near to a half or a third
+
+--- Is a window one in which fair sharing with somebody else leaves a flow?  What is steadily shared
+-- looks like what is slow.
+function share.is_fair(window, s)
+   local low, high = ends(window, s)
+   return low < 0.5 * FAIR and high > 0.5 / FAIR or low < FAIR / 3 and high > 1 / 3 / FAIR
+end
+
+local ROUND = 1.2 -- chances seen elsewhere are rounded up to powers of it, so that few models do
+
+--- What is expected in a window.
+-- @param models { kind = {}, part = {} }: those that were made, for the same settings
+-- @param window number of its first step
+-- @param part share of a set's flows that cross the slow link
+-- @param seen share of the flows of others of its class at this level
+-- @return as `odds` wants it
+function share.model(models, window, part, seen, s)
+   local w = models.kind[window] or share.is_fair(window, s) and "fair" or "level"
+   models.kind[window] = w
+   local kinds = models.part[part]
+   if not kinds then
+      kinds = { fair = {}, level = {} }
+      models.part[part] = kinds
+   end
+   local level = w == "fair" and s.at_fair or s.at_level
+   local q, steps = s.contended * level, 0
+   if seen > q then
+      steps = math.ceil(math.log(seen / q, ROUND))
+      q = math.min(0.5, q * ROUND ^ steps)
+   end
+   local m = kinds[w][steps]
+   if not m then
+      local kept = (1 - s.contended) * (1 - s.busy_share / 2) -- of the flows over the slow one
+      m = { p = q + (1 - q) * kept * part, q = q, level = level, busy = s.busy_share }
+      kinds[w][steps] = m
+   end
+   return m
+end
+
+return share

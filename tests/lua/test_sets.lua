@@ -1,0 +1,291 @@
+-- One slow link of a set: which set it is, and when nobody knows.
+local config = require "taut.config"
+local diagnose = require "taut.diagnose"
+local json = require "taut.json"
+local lu = require "luaunit"
+local share = require "taut.diagnose.share"
+local topology = require "taut.topology"
+
+local tests = {}
+
+---------------------------------------------------------------- the odds
+
+local S = assert(config.diagnosis {})
+
+local function model(window, part, seen)
+   return share.model({ kind = {}, part = {} }, window, part, seen or 0, S)
+end
+
+function tests.test_a_level_lies_well_inside_of_a_window()
+   for _, ratio in ipairs { 0.03, 0.1, 0.25, 0.42, 0.7, 0.749 } do
+      local step = share.step(ratio, S)
+      local low = 0.02 * (1 + S.set_near) ^ step
+      lu.assertTrue(low <= ratio and ratio <= low * (1 + S.set_near) * 1.000001)
+   end
+   lu.assertEquals(share.step(0, S), 0)
+   lu.assertEquals(share.step(0.02, S), 0)
+end
+
+function tests.test_what_the_odds_say()
+   local m = model(share.step(0.42, S), 1 / 18)
+   local rows = {
+      -- k, n, least, most
+      { 0, 1, -0.2, 0 },      -- one good flow says little
+      { 1, 1, 0.5, 3 },
+      { 1, 18, 1, 4 },        -- the share of one of 18
+      { 0, 18, -1.7, -0.5 },
+      { 9, 18, -0.5, 0.5 },   -- half of all flows: a busy network
+      { 18, 18, -0.5, 0.5 },
+   }
+   for _, r in ipairs(rows) do
+      local v = share.odds(r[1], r[2], m)
+      lu.assertTrue(v >= r[3] and v <= r[4], ("%d of %d: %g"):format(r[1], r[2], v))
+   end
+   -- a half and a third are what busy links show all the time
+   lu.assertTrue(share.odds(1, 18, model(share.step(0.5, S), 1 / 18)) < share.odds(1, 18, m) - 0.5)
+   -- and so is what others of its class show
+   lu.assertTrue(share.odds(1, 18, model(share.step(0.42, S), 1 / 18, 0.05))
+      < share.odds(1, 18, m) - 0.5)
+end
+
+---------------------------------------------------------------- a tree with hashed uplinks
+
+local LEAVES, SPINES, PER = 8, 6, 4 -- unless a test says otherwise
+
+local World = {}
+World.__index = World
+
+local function world(seed, settings, spines)
+   math.randomseed(seed)
+   local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = PER,
+      levels = { { down = LEAVES, up = spines or SPINES } },
+      nodes = ("n[0-%d]"):format(LEAVES * PER - 1),
+      capacity = 10e9, routing = "ecmp" })
+   return setmetatable({ topo = topo, spines = spines or SPINES,
+      left = {}, busy = {}, now = 0, event = 0,
+      diagnosis = diagnose.new(topo, settings or S), said = {} }, World)
+end
+
+-- A link between a leaf and a spine, up or down.
+function World:link(leaf, spine, is_up)
+   local l, s = self.topo.router_id["leaf" .. leaf], self.topo.router_id["spine" .. spine]
+   return self.topo:links_between(is_up and l or s, is_up and s or l)[1]
+end
+
+local function flow(self, a, b)
+   local from, to, spine = (a - 1) // PER, (b - 1) // PER, math.random(0, self.spines - 1)
+   local least = math.min(self.left[self.topo.tx[a]] or 1, self.left[self.topo.rx[b]] or 1)
+   if from ~= to then
+      for _, c in ipairs { self:link(from, spine, true), self:link(to, spine, false) } do
+         least = math.min(least, self.left[c] or 1, self.busy[c] or 1)
+      end
+      if math.random() < 0.15 then
+         least = math.min(least, math.random() < 0.6 and 1 / math.random(2, 3)
+            or 0.3 + 0.65 * math.random())
+      end
+   end
+   return least * 10e9 * (1 + 0.01 * (math.random() - 0.5))
+end
+
+-- One event in each quarter of an hour: an anchor for each node, and nodes that send to other
+-- leaves.
+-- @param pick function() → source, destination
+function World:play(hours, pick, judged)
+   for _ = 1, hours * 4 do
+      local list, values = {}, {}
+      self.event, self.now = self.event + 1, self.now + 900
+      for a = 1, #self.topo.nodes do
+         local leaf = (a - 1) // PER
+         list[a] = { src = a, dst = leaf * PER + a % PER + 1, phase = 1 }
+      end
+      for _ = 1, 12 do
+         local a, b = pick()
+         list[#list + 1] = { src = a, dst = b, phase = #list, flows = 4 }
+      end
+      for i, t in ipairs(list) do
+         values[i] = {}
+         for k = 1, judged and 1 or t.flows or 1 do
+            values[i][k] = flow(self, t.src, t.dst)
+         end
+      end
+      if judged then
+         for i, t in ipairs(list) do
+            t.id, t.event, t.time, t.streams = self.event * 1000 + i, self.event, self.now, 1
+            t.bw_Bps, t.expected_Bps, t.ratio = values[i][1], 10e9, values[i][1] / 10e9
+            t.class = t.ratio < 0.75 and "low" or "good"
+         end
+         self.diagnosis:observe(list, self.now)
+      else
+         self.diagnosis:observe_event { tests = list, values = values, time = self.now,
+            event = self.event }
+      end
+      for _, v in ipairs(self.diagnosis.set_changes) do
+         self.said[#self.said + 1] = (v.over and "over: " or "") .. v.text:match "^[^:]*"
+      end
+   end
+end
+
+local function anybody()
+   local a = math.random(LEAVES * PER)
+   local b
+   repeat
+      b = math.random(LEAVES * PER)
+   until (a - 1) // PER ~= (b - 1) // PER
+   return a, b
+end
+
+function tests.test_an_uplink_is_one_of_its_leafs()
+   local w = world(1)
+   w.left[w:link(3, 2, true)] = 0.42
+   w:play(100, anybody)
+   lu.assertEquals(w.said, { "one of 6 uplinks of leaf3 is slow" })
+   local v = w.diagnosis.sets:verdicts()[1]
+   lu.assertAlmostEquals(v.left, 0.42, 0.01)
+   lu.assertAlmostEquals(v.hits / v.flows, 0.9 / SPINES, 0.06)
+   -- nobody is drained for it, and no component has a verdict
+   lu.assertEquals(w.diagnosis:verdicts(), {})
+   lu.assertEquals(w.diagnosis:remark(w:link(3, 5, true), w.now),
+      "one of 6 uplinks of leaf3 is slow")
+   lu.assertStrContains(w.diagnosis:reasoning(w:link(3, 5, true))[1].text, "flows got 42%")
+   lu.assertEquals(w.diagnosis:remark(w:link(4, 5, true), w.now), "")
+end
+
+function tests.test_a_downlink_is_one_of_those_into_its_leaf()
+   local w = world(2)
+   w.left[w:link(5, 0, false)] = 0.2
+   w:play(100, anybody)
+   lu.assertEquals(w.said, { "one of 6 downlinks into leaf5 is slow" })
+end
+
+function tests.test_judged_tests_of_one_stream_do_as_well()
+   local w = world(3)
+   w.left[w:link(3, 2, true)] = 0.3
+   w:play(200, anybody, true)
+   lu.assertEquals(w.said, { "one of 6 uplinks of leaf3 is slow" })
+end
+
+function tests.test_two_faults_are_two_sets()
+   local w = world(4)
+   w.left[w:link(1, 2, true)] = 0.62
+   w.left[w:link(6, 3, false)] = 0.1
+   w:play(150, anybody)
+   table.sort(w.said)
+   lu.assertEquals(w.said, { "one of 6 downlinks into leaf6 is slow",
+      "one of 6 uplinks of leaf1 is slow" })
+end
+
+function tests.test_a_healthy_tree_has_none()
+   local w = world(5)
+   w:play(400, anybody)
+   lu.assertEquals(w.said, {})
+end
+
+function tests.test_a_busy_half_of_the_spines_is_no_slow_link()
+   local w = world(6, nil, 18)
+   for hour = 1, 200 do
+      w.busy = {}
+      local level = hour % 3 == 0 and 0.5 or 0.3 + 0.6 * math.random()
+      for spine = 0, w.spines // 2 - 1 do -- of one leaf, three hours in six
+         w.busy[w:link(2, spine, true)] = hour % 6 < 3 and level or nil
+         w.busy[w:link(2, spine, false)] = hour % 6 < 3 and level or nil
+      end
+      w:play(1, anybody)
+   end
+   lu.assertEquals(w.said, {})
+end
+
+function tests.test_two_leaves_alone_are_a_tie()
+   local w = world(7)
+   w.left[w:link(0, 2, true)] = 0.42
+   w:play(100, function() return math.random(PER), PER + math.random(PER) end)
+   lu.assertEquals(w.said, {})
+   w:play(100, anybody) -- until others are heard
+   lu.assertEquals(w.said, { "one of 6 uplinks of leaf0 is slow" })
+end
+
+function tests.test_a_slow_node_is_no_slow_uplink()
+   local w = world(8)
+   w.left[w.topo.tx[6]] = 0.42
+   w:play(100, anybody)
+   lu.assertEquals(w.said, {})
+   lu.assertEquals(w.diagnosis:state(w.topo.tx[6]), "slow")
+end
+
+function tests.test_what_is_mended_is_taken_back()
+   local w = world(9)
+   local c = w:link(3, 2, true)
+   w.left[c] = 0.42
+   w:play(60, anybody)
+   w.left[c] = nil
+   w:play(200, anybody)
+   lu.assertEquals(w.said, { "one of 6 uplinks of leaf3 is slow",
+      "over: one of 6 uplinks of leaf3 is slow" })
+   lu.assertEquals(w.diagnosis.sets:verdicts(), {})
+end
+
+function tests.test_a_repair_forgets_it()
+   local w = world(9)
+   local c = w:link(3, 2, true)
+   w.left[c] = 0.42
+   w:play(60, anybody)
+   lu.assertEquals(#w.diagnosis.sets:verdicts(), 1)
+   w.diagnosis:forget(c, w.now)
+   lu.assertEquals(w.diagnosis.sets:verdicts(), {})
+end
+
+function tests.test_plans_are_asked_to_look_again()
+   local w = world(10, assert(config.diagnosis { slow_score = 1000 }))
+   w.left[w:link(3, 2, true)] = 0.42
+   w:play(60, anybody)
+   local list = w.diagnosis:wanted(w.now)
+   lu.assertTrue(list[1].late)
+   lu.assertEquals(w.topo:from(list[1].component), w.topo.router_id.leaf3)
+   lu.assertEquals(w.diagnosis:wants()[1].c, list[1].component)
+end
+
+---------------------------------------------------------------- kept
+
+function tests.test_a_restart_forgets_nothing()
+   local w = world(11)
+   w.left[w:link(3, 2, true)] = 0.42
+   w.left[w:link(6, 1, true)] = 0.6
+   w:play(60, anybody)
+   lu.assertEquals(#w.diagnosis.sets:verdicts(), 2)
+   local text = json.encode(w.diagnosis.sets:pack())
+   local again = diagnose.new(w.topo, S)
+   lu.assertTrue(again.sets:restore(json.decode(text)))
+   lu.assertEquals(#again.sets:verdicts(), 2)
+   lu.assertEquals(json.encode(again.sets:pack()), text)
+   w.diagnosis = again
+   w:play(30, anybody)
+   lu.assertEquals(#w.said, 2) -- not said again
+end
+
+-- What the database holds may be damaged: nothing of it is taken, and why is said.
+function tests.test_damage_is_refused()
+   local w = world(11)
+   w.left[w:link(3, 2, true)] = 0.42
+   w:play(60, anybody)
+   local text = json.encode(w.diagnosis.sets:pack())
+   local rows = {
+      { "x", "is no list" }, { { 1 }, "a set is no table" }, { { {} }, "part is no number" },
+      { { { part = 1, members = { 1 }, runs = {}, named = {} } }, "members are no links" },
+      { { { part = 1, members = {}, runs = {}, named = {} } }, "members are none" },
+      { { { part = 1, members = { w:link(1, 1, true) }, runs = 4, named = {} } },
+         "runs is no list" },
+   }
+   for name, bad in pairs { window = -1, left = "x", state = "well", text = 5, hits = 0 / 0 } do
+      local kept = json.decode(text)
+      kept[1].named[1][name] = bad
+      rows[#rows + 1] = { kept, "" }
+   end
+   for i, r in ipairs(rows) do
+      local d = diagnose.new(w.topo, S)
+      local ok, err = d.sets:restore(r[1])
+      lu.assertNil(ok, i)
+      lu.assertStrContains(err, r[2])
+      lu.assertEquals(d.sets:verdicts(), {})
+   end
+end
+
+return tests
