@@ -1,12 +1,25 @@
 --- Busy or broken: a suspect's test is repeated with more streams at once.  Their total takes a
 -- larger part of a link that others use, too, and none of one that is broken.
+local stages = require "taut.stages"
+
 local busy = {}
+
+-- The component that a test was made to confirm; nil where it is one of a set that the test may
+-- have taken another member of.
+local function confirmed_by(t)
+   for _, c in ipairs(t.confirms and t.streams and stages.sure(t.route) or {}) do
+      if c == t.confirms then
+         return c
+      end
+   end
+   return nil
+end
 
 -- Pairs of confirming tests (one stream, several streams) of one event.
 local function pairs_of(tests)
    local first, list = {}, {}
    for _, t in ipairs(tests) do
-      if t.confirms and t.streams then
+      if confirmed_by(t) then
          local key = t.confirms .. ":" .. t.src .. ">" .. t.dst
          if first[key] then
             list[#list + 1] = { c = t.confirms, one = first[key], many = t }
@@ -35,8 +48,9 @@ end
 function busy.confirm(self, tests)
    local concerned = {}
    for _, t in ipairs(tests) do
-      if t.confirms and t.streams then
-         local k = self:component(t.confirms)
+      local c = confirmed_by(t)
+      if c then
+         local k = self:component(c)
          k.asked = (k.asked or 0) + 1
       end
    end
