@@ -141,7 +141,7 @@ function tests.test_never_longer_than_slurms_choice_nor_worth_less()
       lu.assertEquals(#best.nodes, P.ranks)
       lu.assertTrue(best.score.job_ratio <= own.score.job_ratio)
       other = other + (best ~= own and 1 or 0)
-      -- more bits are only paid for with time
+      -- more bits are only paid for with time: nobody else sends here
       if pieces.loss(list, best.nodes) > pieces.loss(list, own.nodes) then
          lu.assertTrue(best.score.job_ratio < own.score.job_ratio)
       end
@@ -151,7 +151,7 @@ end
 
 -- A small gain does not pay for many broken pieces: Slurm's choice is kept.
 function tests.test_a_small_gain_is_left_alone()
-   local topo = sim.torus({ 32 }, 1)
+   local topo = sim.torus({ 128 }, 1)
    local free = set(range(1, 4))
    for n = 8, 31 do
       free[n] = true
@@ -165,6 +165,33 @@ function tests.test_a_small_gain_is_left_alone()
    left = { [topo.component_id["r1/X+"]] = 0.2 }
    best, own = chosen(topo, free, P, left)
    lu.assertTrue(best.score.job_ratio < own.score.job_ratio)
+end
+
+function tests.test_pieces_longer_than_most_jobs_are_all_alike()
+   local list = slurm.pieces(set(range(1, 32)), line(32))
+   lu.assertAlmostEquals(pieces.loss(list, range(1, 8), 8), 3, 1e-9)
+   lu.assertAlmostEquals(pieces.loss(list, range(9, 16), 8), 3, 1e-9)
+   lu.assertAlmostEquals(pieces.loss(list, range(5, 12), 8), (32 * 3 - 20 * 3 - 4 * 2) / 8, 1e-9)
+   lu.assertAlmostEquals(pieces.loss(list, range(1, 8), 0), 0, 1e-9)
+end
+
+-- Two runs alike, and alone the same time on both; but a running job fills a link of one.  (It
+-- leaves the job itself room: a node's tx is its limit.)
+function tests.test_what_running_jobs_use_is_left_to_them()
+   local topo = assert(require("taut.topology").build { kind = "torus", dims = { 32 },
+      nodes_per_router = 1, nodes = "n[0-31]", capacity = { link = 8e9, tx = 1e9, rx = 1e9 } })
+   local free = set(range(1, 4))
+   for n = 8, 11 do
+      free[n] = true
+   end
+   local P = assert(pattern.make("ring", 4))
+   local busy = { [assert(topo.component_id["r1/X+"])] = 4e9 }
+   local best, own = chosen(topo, free, P, nil, { top = 5, background = busy, load = busy })
+   lu.assertEquals(own.nodes, range(1, 4))
+   lu.assertEquals(best.nodes, range(8, 11))
+   lu.assertAlmostEquals(best.score.ratio, own.score.ratio, 1e-9)
+   best = chosen(topo, free, P, nil, { top = 5 })
+   lu.assertEquals(best.nodes, own.nodes)
 end
 
 return tests

@@ -2,15 +2,15 @@
 --
 -- Slurm fills the pieces of its table: runs of free nodes on a line, leaves of a tree
 -- (place/slurm.lua).  A job that takes a little of many leaves them all shorter; the next one is
--- scattered, and what it frees at its end is scattered, too.  Measure of a piece of k nodes: k log2
--- k, so that a node is worth the more the longer its piece is.  A set's loss is by how much the sum
--- over all pieces falls, for each of its nodes: a piece that is filled exactly costs log2 k bits, a
+-- scattered, and what it frees at its end is scattered, too.  A node of a piece of k is worth log2 k
+-- bits, no more than one of a piece that holds almost every job.  A set's loss is by how much the
+-- sum over all nodes falls, for each of its own: a piece that is filled exactly costs log2 k, a
 -- hole in the middle of a longer one more.  As Slurm places most jobs, that foretells what becomes
 -- of the machine better than how compact the rest of it is (tests/bench/replay).
 local pieces = {}
 
-local function measure(k)
-   return k > 1 and k * math.log(k, 2) or 0
+local function measure(k, long)
+   return k > 1 and k * math.log(math.min(k, long), 2) or 0
 end
 
 -- Map node → its piece, and where in it.
@@ -27,24 +27,26 @@ local function places_of(list)
 end
 
 -- What is left of a piece without the nodes at these places.
-local function rest_of(p, places)
+local function rest_of(p, places, long)
    if p.is_whole then
-      return measure(p.count - #places)
+      return measure(p.count - #places, long)
    end
    table.sort(places)
    local sum, last = 0, 0
    for _, i in ipairs(places) do
-      sum, last = sum + measure(i - last - 1), i
+      sum, last = sum + measure(i - last - 1, long), i
    end
-   return sum + measure(p.count - last)
+   return sum + measure(p.count - last, long)
 end
 
 --- What a set costs those who come later.
 -- @param list of slurm.pieces, for the nodes that are free
 -- @param nodes array of node numbers, each in one of the pieces
+-- @param long nodes of a piece from which on it is no worse to be shorter; or nil
 -- @return bits a node, at least 0
-function pieces.loss(list, nodes)
+function pieces.loss(list, nodes, long)
    local piece, at = places_of(list)
+   long = math.max(1, long or math.huge)
    local taken, touched, sum = {}, {}, 0
    for _, n in ipairs(nodes) do
       local p = piece[n]
@@ -56,7 +58,7 @@ function pieces.loss(list, nodes)
       end
    end
    for _, p in ipairs(touched) do
-      sum = sum + measure(p.count) - rest_of(p, taken[p])
+      sum = sum + measure(p.count, long) - rest_of(p, taken[p], long)
    end
    return #nodes > 0 and sum / #nodes or 0
 end

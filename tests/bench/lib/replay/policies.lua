@@ -3,6 +3,7 @@
 -- product's own modules, as taut.advice puts them together where tautd places jobs (advice.pick).
 local choice = require "taut.place.choice"
 local rank = require "taut.place.rank"
+local score = require "taut.place.score"
 local slurm = require "taut.place.slurm"
 local sys = require "taut.sys"
 
@@ -56,9 +57,9 @@ function policies.ours(world)
       end
       local began = sys.now()
       local P, own = world.comm:pattern(job), { nodes = nodes }
-      own.score = world.comm:evaluate(job, nodes)
       local o = { top = TOP, left = world.left, background = world.comm.background,
-         rank = line.rank, version = #world.took }
+         load = world.comm.background, rank = line.rank, version = #world.took }
+      own.score = score.evaluate(world.topo, nodes, P, o)
       local found = rank.best(world.topo, free, job.nodes, P, o) or {}
       local best = choice.best(world.topo, free, P, found, own, o, line)
       world.took[#world.took + 1] = sys.now() - began
