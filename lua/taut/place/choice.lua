@@ -18,7 +18,7 @@ local choice = {}
 
 local BIT = 0.1
 local LONG = 16 -- a piece of 1/LONG of all nodes is as good as a longer one
-local HARM = 0.5
+local HARM = 2
 local PIECES = 8
 
 -- How much of a link the job takes, times how much of it others use: the worst link's.

@@ -2,8 +2,8 @@
 --
 -- Slurm fills the pieces of its table: runs of free nodes on a line, leaves of a tree
 -- (place/slurm.lua).  A job that takes a little of many leaves them all shorter; the next one is
--- scattered, and what it frees at its end is scattered, too.  A node of a piece of k is worth log2 k
--- bits, no more than one of a piece that holds almost every job.  A set's loss is by how much the
+-- scattered, and what it frees at its end is scattered, too.  A node of a piece of k is worth log2
+-- k bits, no more than one of a piece that holds almost every job.  A set's loss is by how much the
 -- sum over all nodes falls, for each of its own: a piece that is filled exactly costs log2 k, a
 -- hole in the middle of a longer one more.  As Slurm places most jobs, that foretells what becomes
 -- of the machine better than how compact the rest of it is (tests/bench/replay).
