@@ -1,12 +1,13 @@
 --- The nodes a job is put on where nobody looks at an answer first: what it gains there against
 -- what it takes from others.
 --
--- Each candidate has a price: the logarithm of the whole job's predicted time; BIT for each bit a
--- node that it takes from the pieces of Slurm's table (place/pieces.lua), less while the machine
--- has room; and HARM for what it adds to links that running jobs use.  Slurm's own choice is one of
--- them, so a gain that breaks up more than it is worth is left alone; nothing that takes the job
--- longer than Slurm's choice is taken.  Among the candidates are also pieces that Slurm might as
--- well have taken: they break up nothing, and often avoid a slow link or a busy neighbour.
+-- Each candidate has a price: the logarithm of the whole job's predicted time; HARM for what it adds
+-- to links that running jobs use; and BIT for each bit a node that it takes from the pieces of
+-- Slurm's table (place/pieces.lua), nothing while a share of SCARCE of the nodes is free, since
+-- there is room for whatever comes then.  Slurm's own choice is one of them, so a gain that breaks
+-- up more than it is worth is left alone; nothing that takes the job longer than Slurm's choice is
+-- taken.  Among the candidates are also pieces that Slurm might as well have taken: they break up
+-- nothing, and often avoid a slow link or a busy neighbour.
 --
 -- The constants were set by `tests/bench/replay` on other weeks and seeds than those of the tables
 -- in doc/replay.md.
@@ -17,6 +18,7 @@ local slurm = require "taut.place.slurm"
 local choice = {}
 
 local BIT = 0.1
+local SCARCE = 0.25
 local LONG = 16 -- a piece of 1/LONG of all nodes is as good as a longer one
 local HARM = 2
 local PIECES = 8
@@ -48,13 +50,13 @@ local function with_pieces(topo, list, P, found, o)
    return all
 end
 
--- What a bit is worth: nothing on an empty machine.
-local function bit_of(topo, list)
+-- How scarce nodes are: 0 with SCARCE of them free or more, towards 1 as the last are taken.
+local function scarcity(topo, list)
    local free = 0
    for _, p in ipairs(list) do
       free = free + p.count
    end
-   return BIT * math.max(0, 1 - free / #topo.nodes)
+   return math.max(0, 1 - free / #topo.nodes / SCARCE)
 end
 
 --- @param topo topology
@@ -68,10 +70,10 @@ end
 -- @return one of the candidates, or own where none has a lower price
 function choice.best(topo, free, P, found, own, o, line)
    local list = slurm.pieces(free, line)
-   local bit = bit_of(topo, list)
+   local scarce = scarcity(topo, list)
    local function price(c)
       return math.log(c.score.job_ratio) + HARM * harm_of(topo, P, c, o) +
-         bit * pieces.loss(list, c.nodes, #topo.nodes / LONG)
+         scarce * BIT * pieces.loss(list, c.nodes, #topo.nodes / LONG)
    end
    local best, least = own, price(own)
    for _, c in ipairs(with_pieces(topo, list, P, found, o)) do
