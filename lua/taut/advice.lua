@@ -3,6 +3,7 @@
 -- A request is narrowed to the nodes it may have (place/request.lua), candidates are looked for by
 -- shape (place/), scored by what the pattern's traffic would take on them (place/score.lua), and
 -- held beside what Slurm would take (place/slurm.lua).
+local choice = require "taut.place.choice"
 local describe = require "taut.advice.describe"
 local fair = require "taut.advice.fair"
 local hostlist = require "taut.hostlist"
@@ -76,12 +77,17 @@ local function scene_of(d, req, count)
       load = looked_at(left, background) }
 end
 
+-- What place.slurm is to know.
+local function line_of(d, s)
+   local config = d.cluster.config or {}
+   return { order = d.view.order, rank = d.view.rank,
+      memo = s.free == d.view.free and d.view.runs or nil, switches = d.view:switches(),
+      dragonfly = (config.topology_param or ""):lower():find("dragonfly", 1, true) ~= nil }
+end
+
 -- Slurm's own choice; nil where it would not start the job now.
 local function slurms(d, s)
-   local config = d.cluster.config or {}
-   local nodes = slurm.choice(s.free, s.count, { order = d.view.order, rank = d.view.rank,
-      memo = s.free == d.view.free and d.view.runs or nil, switches = d.view:switches(),
-      dragonfly = (config.topology_param or ""):lower():find("dragonfly", 1, true) ~= nil })
+   local nodes = slurm.choice(s.free, s.count, line_of(d, s))
    if not nodes then
       return nil
    end
@@ -216,6 +222,17 @@ function advice.look_at(d, scene, list, what)
    return describe.row(scene, c, nil)
 end
 
+-- What search gives for what is asked.
+local function found_for(d, args)
+   local req, err = request.check(d, args, loop.time())
+   if req then
+      return best_of(d, req)
+   end
+   return nil, err
+end
+
+local NOT_YET = "Slurm has not answered yet: which nodes are free is not known"
+
 --- Answer `taut advise`.
 -- @param d daemon
 -- @param args as of place.request, or { job = id } and the rest of it; compare = host list,
@@ -224,10 +241,10 @@ end
 --   age_s }, or nil and why there is no advice; third what it was looked at with (look_at)
 function advice.give(d, args)
    if not d.cluster.nodes_at then
-      return nil, "Slurm has not answered yet: which nodes are free is not known"
+      return nil, NOT_YET
    end
-   local err, req, r
    advice.view(d)
+   local r, err
    if args.job then
       if args.count or args.min then
          return nil, "--job: the job says how many nodes it wants; give either it or -N"
@@ -238,10 +255,7 @@ function advice.give(d, args)
       args = setmetatable({ count = math.max(1, #list) }, { __index = args })
    end
    if args then
-      req, err = request.check(d, args, loop.time())
-   end
-   if req then
-      r, err = best_of(d, req)
+      r, err = found_for(d, args)
    end
    if not r then
       return nil, err
@@ -260,24 +274,27 @@ function advice.give(d, args)
    return out, nil, r.s
 end
 
---- The same for steering.
--- @param d daemon
--- @param req { count, pattern, partition, exclude, exclusive, features, start, top }
--- @return { candidates = array of { nodes = host list, shape, score, reasons = array of texts },
---   slurm = the same, worth, sentence }, or nil and why there is none
-function advice.candidates(d, req)
-   local r, err = advice.give(d, req)
+--- For steering: the nodes a job is put on, so that it gains more than those that come later lose.
+-- @param d, args as of advice.give, without job and compare
+-- @return { nodes = host list, score, slurm = score of Slurm's choice }; or nil and why it is left
+--   to Slurm
+function advice.pick(d, args)
+   if not d.cluster.nodes_at then
+      return nil, NOT_YET
+   end
+   advice.view(d)
+   local r, err = found_for(d, args)
    if not r then
       return nil, err
+   elseif not r.slurm then
+      return nil, "Slurm would not start it now"
    end
-   local function short(c)
-      return c and { nodes = c.nodelist, shape = c.shape, score = c.score, reasons = c.reasons }
+   local s, own = r.s, r.slurm
+   local best = choice.best(s.topo, s.free, s.P, r.found, own, s, line_of(d, s))
+   if best == own or best.score.ratio == math.huge then
+      return nil, "Slurm's choice is as good, or other nodes would break up more than it gains"
    end
-   local out = { candidates = {}, slurm = short(r.slurm), worth = r.worth, sentence = r.sentence }
-   for i, c in ipairs(r.candidates) do
-      out.candidates[i] = short(c)
-   end
-   return out
+   return { nodes = describe.nodelist(s, best), score = best.score.ratio, slurm = own.score.ratio }
 end
 
 return advice

@@ -284,14 +284,27 @@ function tests.test_running_jobs_load_links()
    lu.assertTrue(assert(advice.give(d, { count = 7 })).candidates[1].shared_links > 0)
 end
 
-function tests.test_for_steering()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   local out = assert(advice.candidates(d, { count = 4, pattern = "ring", top = 2 }))
-   lu.assertTrue(#out.candidates >= 1 and #out.candidates <= 2)
-   lu.assertEquals(select(2, names(out.candidates[1].nodes)), 4)
-   lu.assertIsNumber(out.candidates[1].score)
-   lu.assertIsTable(out.candidates[1].reasons)
-   lu.assertIsBoolean(out.worth)
+-- Free are a run of four across the slow link, one beside it, and the ends of a long one.
+function tests.test_for_steering_the_same_gain_where_less_is_broken_up()
+   local d = daemon(torus({ 16 }, 2))
+   busy(d, "n[0-31]")
+   for _, name in ipairs(assert(hostlist.expand "n[2-5,10-13,18-31]")) do
+      d.cluster.nodes[name].state = "idle"
+   end
+   d.diagnosis.comp[d.topo.component_id["r1/X+"]] = { state = "slow", left = 0.1, run = {} }
+   local best = assert(advice.pick(d, { count = 4, pattern = "ring" }))
+   lu.assertEquals(best.nodes, "n[10-13]")
+   lu.assertTrue(best.score < best.slurm)
+   local none, err = advice.pick(d, { count = 22, pattern = "ring" })
+   lu.assertNil(none)
+   lu.assertStrContains(err, "Slurm's choice is as good")
+   none, err = advice.pick(d, { count = 23 })
+   lu.assertNil(none)
+   lu.assertStrContains(err, "23 nodes asked for, 22 are")
+   d.cluster.nodes_at = nil
+   none, err = advice.pick(d, { count = 4 })
+   lu.assertNil(none)
+   lu.assertStrContains(err, "Slurm has not answered yet")
 end
 
 function tests.test_nonsense_never_raises()
@@ -306,6 +319,9 @@ function tests.test_nonsense_never_raises()
          args[keys[math.random(#keys)]] = values[math.random(#values)]
       end
       local out, err = advice.give(d, args)
+      lu.assertTrue(out ~= nil or type(err) == "string")
+      args.job, args.compare = nil, nil
+      out, err = advice.pick(d, args)
       lu.assertTrue(out ~= nil or type(err) == "string")
    end
 end

@@ -105,17 +105,22 @@ local function fair_of(c)
       { ratio = f.ratio, mean = f.mean_s / f.time_s } or nil
 end
 
+--- Names of a candidate's nodes, as a host list.
+function describe.nodelist(s, c)
+   local names = {}
+   for i, n in ipairs(c.nodes) do
+      names[i] = s.topo.nodes[n]
+   end
+   return hostlist.compress(names)
+end
+
 --- A candidate as it goes to the asker.
 -- @param s scene: topo, P, left, background, d, soon
 -- @param c candidate with score
 -- @param own Slurm's choice, or nil
 function describe.row(s, c, own)
-   local names = {}
-   for i, n in ipairs(c.nodes) do
-      names[i] = s.topo.nodes[n]
-   end
    local crossed, near = ill(s, c)
-   local row = { nodelist = hostlist.compress(names), shape = c.shape, at = c.at,
+   local row = { nodelist = describe.nodelist(s, c), shape = c.shape, at = c.at,
       extent = c.extent, density = c.density, strangers = c.strangers, routers = c.used,
       surface = c.surface,
       score = number(c.score.ratio), job_ratio = number(c.score.job_ratio),

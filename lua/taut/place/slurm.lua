@@ -99,13 +99,17 @@ local function lines_of(o, free)
    return list
 end
 
-local function on_a_line(o, free, count)
+local function kept_lines(o, free)
    local memo = o.memo or {}
    if memo.lines_of ~= free then
       memo.lines_of, memo.lines = free, lines_of(o, free)
    end
+   return memo.lines
+end
+
+local function on_a_line(o, free, count)
    local out = {}
-   for _, l in ipairs(memo.lines) do
+   for _, l in ipairs(kept_lines(o, free)) do
       local part = take_from(l.index, count - #out)
       table.move(part, 1, #part, #out + 1, out)
       if #out == count then
@@ -166,6 +170,24 @@ local function in_a_tree(o, free, count)
       return in_turn(leaves, count)
    end
    return take_from(by_count(leaves), count)
+end
+
+--- The pieces of the table that it fills: runs of free nodes, or the leaves' free nodes.
+-- @param free, o as of slurm.choice
+-- @return array of { nodes, count, is_whole = a hole in it does not matter }
+function slurm.pieces(free, o)
+   local list = {}
+   if o.switches and #o.switches > 0 then
+      for _, s in ipairs(filled(o, free)) do
+         s.is_whole = true
+         list[#list + 1] = s.level == 0 and s.count > 0 and s or nil
+      end
+      return list
+   end
+   for _, l in ipairs(kept_lines(o, free)) do
+      table.move(l, 1, #l, #list + 1, list)
+   end
+   return list
 end
 
 --- @param free set of node numbers

@@ -59,15 +59,14 @@ end
 
 --- The best free nodes for a job that waits.
 -- @return host list, predicted ratio on it, on what Slurm would take; nil where there is nothing
---   to choose, or where Slurm's choice is as good
+--   to choose, or where Slurm's choice is as good for all
 function predict.best(d, job, comm)
-   local a = advice.candidates(d, { count = job.num_nodes, pattern = comm,
-      partition = job.partition, exclude = job.excluded, start = "now", top = 1 })
-   local best = a and a.candidates[1]
-   if not best or not a.slurm or not a.worth or not best.score or not a.slurm.score then
+   local best = advice.pick(d, { count = job.num_nodes, pattern = comm,
+      partition = job.partition, exclude = job.excluded, start = "now" })
+   if not best then
       return nil
    end
-   return best.nodes, best.score, a.slurm.score
+   return best.nodes, best.score, best.slurm
 end
 
 return predict

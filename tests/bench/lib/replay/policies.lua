@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Who chooses a job's nodes: Slurm, or Taut for heavy jobs and Slurm for the others.  Both are the
--- product's own modules, as taut.advice puts them together for `taut advise`.
+-- product's own modules, as taut.advice puts them together where tautd places jobs (advice.pick).
+local choice = require "taut.place.choice"
 local rank = require "taut.place.rank"
+local score = require "taut.place.score"
 local slurm = require "taut.place.slurm"
 local sys = require "taut.sys"
 
 local policies = {}
 
-local TOP = 5      -- candidates, as `taut advise` has them
-local WORTH = 1.15 -- as in taut.advice: below this a job gets Slurm's choice
+local TOP = 5 -- candidates, as `taut advise` has them
 
 -- What topology/tree would be told of a tree of leaves below one level of spines.
 local function switches(topo)
@@ -44,29 +45,26 @@ function policies.slurm(world)
    end
 end
 
---- The best of Taut's candidates for jobs that communicate, where the whole job takes on Slurm's
--- choice at least WORTH times as long; Slurm's choice otherwise.  Sets job.speed: the whole
--- job's time, relative to that on Slurm's choice.
+--- What tautd would place heavy jobs on: the best of Taut's candidates, of the pieces that Slurm
+-- might have taken and of its own choice, by what the job gains and what it breaks up
+-- (taut.place.choice).  Sets job.speed: the whole job's time, relative to that on Slurm's choice.
 function policies.ours(world)
-   local o = slurms(world.topo)
+   local line = slurms(world.topo)
    return function(job, free)
-      local own = slurm.choice(free, job.nodes, o)
+      local nodes = slurm.choice(free, job.nodes, line)
       if not job.pattern or job.nodes == 1 then
-         return own
+         return nodes
       end
       local began = sys.now()
-      local was = world.comm:evaluate(job, own)
-      local found = rank.best(world.topo, free, job.nodes, world.comm:pattern(job), { top = TOP,
-         left = world.left, background = world.comm.background, rank = o.rank,
-         version = #world.took })
-      local best = found and found[1]
+      local P, own = world.comm:pattern(job), { nodes = nodes }
+      local o = { top = TOP, left = world.left, background = world.comm.background,
+         load = world.comm.background, rank = line.rank, version = #world.took }
+      own.score = score.evaluate(world.topo, nodes, P, o)
+      local found = rank.best(world.topo, free, job.nodes, P, o) or {}
+      local best = choice.best(world.topo, free, P, found, own, o, line)
       world.took[#world.took + 1] = sys.now() - began
-      if best and best.score.job_ratio * WORTH <= was.job_ratio then
-         job.speed = best.score.job_ratio / was.job_ratio
-         return best.nodes
-      end
-      job.speed = 1
-      return own
+      job.speed = best.score.job_ratio / own.score.job_ratio
+      return best.nodes
    end
 end
 

@@ -1,0 +1,88 @@
+--- The nodes a job is put on where nobody looks at an answer first: what it gains there against
+-- what it takes from others.
+--
+-- Each candidate has a price: the logarithm of the whole job's predicted time; HARM for what it adds
+-- to links that running jobs use; and BIT for each bit a node that it takes from the pieces of
+-- Slurm's table (place/pieces.lua), nothing while a share of SCARCE of the nodes is free, since
+-- there is room for whatever comes then.  Slurm's own choice is one of them, so a gain that breaks
+-- up more than it is worth is left alone; nothing that takes the job longer than Slurm's choice is
+-- taken.  Among the candidates are also pieces that Slurm might as well have taken: they break up
+-- nothing, and often avoid a slow link or a busy neighbour.
+--
+-- The constants were set by `tests/bench/replay` on other weeks and seeds than those of the tables
+-- in doc/replay.md.
+local pieces = require "taut.place.pieces"
+local score = require "taut.place.score"
+local slurm = require "taut.place.slurm"
+
+local choice = {}
+
+local BIT = 0.1
+local SCARCE = 0.25
+local LONG = 16 -- a piece of 1/LONG of all nodes is as good as a longer one
+local HARM = 2
+local PIECES = 8
+
+-- How much of a link the job takes, times how much of it others use: the worst link's.
+local function harm_of(topo, P, c, o)
+   if not o.background or P.compute >= 1 or c.score.time_s == math.huge then
+      return 0
+   end
+   local step, worst = P.compute / (1 - P.compute) * c.score.ideal_s + c.score.time_s, 0
+   for comp, bytes in pairs(c.score.load or {}) do
+      local can = topo.capacity[comp] * (o.left and o.left[comp] or 1)
+      local others = o.background[comp]
+      if others and can > 0 and step > 0 then
+         worst = math.max(worst, bytes / step / can * others / can)
+      end
+   end
+   return worst
+end
+
+local function with_pieces(topo, list, P, found, o)
+   local all = table.move(found, 1, #found, 1, {})
+   if not o.exclusive and not o.per_router then
+      for _, c in ipairs(pieces.sets(list, P.ranks, PIECES)) do
+         c.score = score.evaluate(topo, c.nodes, P, o)
+         all[#all + 1] = c
+      end
+   end
+   return all
+end
+
+-- How scarce nodes are: 0 with SCARCE of them free or more, towards 1 as the last are taken.
+local function scarcity(topo, list)
+   local free = 0
+   for _, p in ipairs(list) do
+      free = free + p.count
+   end
+   return math.max(0, 1 - free / #topo.nodes / SCARCE)
+end
+
+--- @param topo topology
+-- @param free set of free nodes
+-- @param P pattern
+-- @param found array of candidates with score, as rank.best gives them
+-- @param own Slurm's choice, { nodes, score }
+-- @param o as for score.evaluate, with load for what is in background; exclusive, per_router as of
+--   place.search
+-- @param line what slurm.choice is told: order, rank, switches, memo
+-- @return one of the candidates, or own where none has a lower price
+function choice.best(topo, free, P, found, own, o, line)
+   local list = slurm.pieces(free, line)
+   local scarce = scarcity(topo, list)
+   local function price(c)
+      return math.log(c.score.job_ratio) + HARM * harm_of(topo, P, c, o) +
+         scarce * BIT * pieces.loss(list, c.nodes, #topo.nodes / LONG)
+   end
+   local best, least = own, price(own)
+   for _, c in ipairs(with_pieces(topo, list, P, found, o)) do
+      local p = c.score.job_ratio <= own.score.job_ratio and price(c)
+      if p and p < least then
+         best, least = c, p
+      end
+   end
+   return best
+end
+
+return choice
