@@ -1,8 +1,8 @@
 --- The nodes a job is put on where nobody looks at an answer first: what it gains there against
 -- what it takes from others.
 --
--- Each candidate has a price: the logarithm of the whole job's predicted time; HARM for what it adds
--- to links that running jobs use; and BIT for each bit a node that it takes from the pieces of
+-- Each candidate has a price: the logarithm of the whole job's predicted time; HARM for what it
+-- adds to links that running jobs use; and BIT for each bit a node that it takes from the pieces of
 -- Slurm's table (place/pieces.lua), nothing while a share of SCARCE of the nodes is free, since
 -- there is room for whatever comes then.  Slurm's own choice is one of them, so a gain that breaks
 -- up more than it is worth is left alone; nothing that takes the job longer than Slurm's choice is
