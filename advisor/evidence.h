@@ -118,7 +118,7 @@ struct taut_evidence {
     struct taut_route route;
     struct taut_pending *test;
     uint32_t n_tests, room_tests;
-    uint32_t by_sets; /* of them that cross sets */
+    uint32_t by_sets;         /* of them that cross sets */
     struct taut_stage *stage; /* flat, of all tests */
     uint32_t n_stages, room_stages;
     uint16_t *users;      /* in one phase */
