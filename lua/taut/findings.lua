@@ -1,5 +1,6 @@
 --- What a session's tests mean: judged, stored, diagnosed, acted on.
 local boots = require "taut.boots"
+local elsewhere = require "taut.elsewhere"
 local expected = require "taut.expected"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
@@ -53,6 +54,7 @@ local function judge_session(d, s)
       -- each node speaks for its own end only
       local send, recv = s.results[t.src] or {}, s.results[t.dst] or {}
       judge.test(t, send["send:" .. t.id], recv["recv:" .. t.id], d.topo, d.conf.diagnosis)
+      elsewhere.excuse(d, t)
       stalls.add(t, stalled)
       if judge.is_evidence(t) then
          note_test(d, t)

@@ -182,11 +182,13 @@ local function add_pairs(list, nodes, rate)
 end
 
 --- What running jobs that communicate heavily put on the network.
+-- @param but a job that is left out, or nil
 -- @return map component → bytes per second, and how many jobs are in it.  The map belongs to us
 --   and stays as it is until Slurm was asked again.
-function Learn:background()
+function Learn:background(but)
    local d, memo = self.d, self.memo
-   if memo and memo.at == d.cluster.nodes_at and memo.topo == d.topo then
+   but = but and d.cluster.seen_running[but] and but or nil
+   if memo and memo.at == d.cluster.nodes_at and memo.topo == d.topo and memo.but == but then
       return memo.map, memo.jobs
    end
    local list, jobs, map = {}, 0, {}
@@ -195,7 +197,7 @@ function Learn:background()
       for _, name in ipairs(d.cluster.jobs[id] and d.cluster.jobs[id].names or {}) do
          nodes[#nodes + 1] = d.topo.node_id[name]
       end
-      local rate = #nodes > 1 and rate_of(self, d.topo, job, nodes[1]) or 0
+      local rate = id ~= but and #nodes > 1 and rate_of(self, d.topo, job, nodes[1]) or 0
       if rate > 0 then
          jobs = jobs + 1
          add_pairs(list, nodes, rate)
@@ -206,7 +208,7 @@ function Learn:background()
          map[c] = Bps > 0 and Bps or nil
       end
    end
-   self.memo = { at = d.cluster.nodes_at, topo = d.topo, map = map, jobs = jobs }
+   self.memo = { at = d.cluster.nodes_at, topo = d.topo, but = but, map = map, jobs = jobs }
    return map, jobs
 end
 

@@ -1,4 +1,5 @@
 -- learn.lua: how heavily a job communicates, out of what its nodes counted.
+local elsewhere = require "taut.elsewhere"
 local learn = require "taut.learn"
 local lu = require "luaunit"
 local topology = require "taut.topology"
@@ -128,6 +129,34 @@ function tests.test_running_heavy_jobs_are_background()
    lu.assertAlmostEquals(at "r0.0.0/Z+", 3e7)
    lu.assertNil(at "n16/tx")
    lu.assertIs(d.learn:background(), map)
+end
+
+-- A low test over a link that others fill is no evidence; over one that has room for both it is.
+function tests.test_other_jobs_are_an_excuse_where_they_fill_a_link()
+   local d = daemon(job_of())
+   d.conf = { diagnosis = { good = 0.75 } }
+   d.learn:restore { { user = "root", name = "cfd", jobs = 9, share = 0.6, sent_Bps = 6e7,
+      uneven = 1 } }
+   d.cluster.jobs = { [1] = { names = { "n0", "n2" } }, [2] = { names = { "n0", "n2" } } }
+   d.cluster.seen_running = { [1] = job_of(), [2] = job_of { name = "unknown" } }
+   local function class(job, bw_Bps, from, to, shares)
+      local src, dst = d.topo.node_id[from], d.topo.node_id[to]
+      local t = { src = src, dst = dst, route = d.topo:route(src, dst), job = job, class = "low",
+         bw_Bps = bw_Bps, shares = shares }
+      elsewhere.excuse(d, t)
+      return t.class, t.why
+   end
+   local link = d.topo.component_id["r0.0.0/Z+"]
+   lu.assertEquals({ class(9, 2e7, "n1", "n3") },
+      { "void", "other jobs send 60 MB/s over r0.0.0/Z+ by their profiles: it is busy" })
+   lu.assertEquals(class(9, 1e7, "n1", "n3"), "low") -- there was room for more
+   lu.assertEquals(class(9, 1e7, "n1", "n3", { [link] = 2 }), "void") -- two such tests at once
+   lu.assertEquals(class(9, 2e7, "n17", "n19"), "low") -- another link
+   lu.assertEquals(class(1, 2e7, "n1", "n3"), "low") -- before its prolog a job sends nothing
+   lu.assertEquals(class(nil, 2e7, "n1", "n3"), "void") -- idle nodes
+   d.cluster.seen_running[1] = nil
+   d.cluster.nodes_at = 2
+   lu.assertEquals(class(9, 2e7, "n1", "n3"), "low")
 end
 
 -- A job that says it communicates is believed until it was measured.
