@@ -164,7 +164,8 @@ local function best_of(d, req)
 end
 
 local function answer(d, r)
-   local out = { count = r.s.count, pattern = r.s.P.name, candidates = json.array {},
+   local out = { count = r.s.count, partition = r.partition, pattern = r.s.P.name,
+      candidates = json.array {},
       as_of = d.cluster.nodes_at, age_s = math.max(0, loop.time() - (d.cluster.nodes_at or 0)),
       slurm_error = d.cluster.error }
    describe.fragments(r.s, r.found)
@@ -191,7 +192,7 @@ local function of_job(d, args)
          end
          return setmetatable({ min = j.num_nodes, max = most,
             pattern = args.pattern or said and said.comm,
-            partition = (j.partition or ""):match "^[^,]+", exclude = j.excluded,
+            partition = (j.partition or "") ~= "" and j.partition or nil, exclude = j.excluded,
             features = j.features, reservation = j.reservation }, { __index = function(_, k)
                return k ~= "count" and args[k] or nil
             end })
@@ -222,13 +223,30 @@ function advice.look_at(d, scene, list, what)
    return describe.row(scene, c, nil)
 end
 
--- What search gives for what is asked.
-local function found_for(d, args)
+-- What search gives in one partition, or in all the machine.
+local function found_in(d, args)
    local req, err = request.check(d, args, loop.time())
    if req then
       return best_of(d, req)
    end
    return nil, err
+end
+
+-- What search gives for what is asked.  A job that names several partitions starts in one of them:
+-- the best answer counts, and says where.
+local function found_for(d, args)
+   if type(args.partition) ~= "string" or not args.partition:find(",", 1, true) then
+      return found_in(d, args)
+   end
+   local best, last
+   for name in args.partition:gmatch "[^,]+" do
+      local r, err = found_in(d, setmetatable({ partition = name }, { __index = args }))
+      if r and (not best or r.found[1].score.ratio < best.found[1].score.ratio) then
+         best, r.partition = r, name
+      end
+      last = err or last
+   end
+   return best, last
 end
 
 local NOT_YET = "Slurm has not answered yet: which nodes are free is not known"
@@ -237,8 +255,9 @@ local NOT_YET = "Slurm has not answered yet: which nodes are free is not known"
 -- @param d daemon
 -- @param args as of place.request, or { job = id } and the rest of it; compare = host list,
 --   fair = true for max-min fair rates, too
--- @return { count, pattern, candidates (the best first), slurm, compare, worth, sentence, as_of,
---   age_s }, or nil and why there is no advice; third what it was looked at with (look_at)
+-- @return { count, partition (where several were named), pattern, candidates (the best first),
+--   slurm, compare, worth, sentence, as_of, age_s }, or nil and why there is no advice; third what
+--   it was looked at with (look_at)
 function advice.give(d, args)
    if not d.cluster.nodes_at then
       return nil, NOT_YET

@@ -177,6 +177,30 @@ function tests.test_a_pending_job_as_it_was_submitted()
    lu.assertNil(set.n7 or set.n8)
 end
 
+-- It starts in one of them: where it would do best.
+function tests.test_a_pending_job_of_several_partitions()
+   local d = daemon(torus({ 4, 2, 2 }, 2))
+   d.cluster.partitions.far = { "n0", "n6", "n9", "n15", "n18", "n24", "n27", "n31" }
+   local function ratio(partition)
+      local out = assert(advice.give(d, { count = 6, partition = partition }))
+      return out.candidates[1].score
+   end
+   local best = ratio "some" < ratio "far" and "some" or "far"
+   lu.assertTrue(ratio "some" ~= ratio "far")
+   for _, list in ipairs { "far,some", "some,far" } do
+      d.cluster.pending = { { id = 5, num_nodes = 6, max_nodes = 6, partition = list } }
+      local out = assert(advice.give(d, { job = 5 }))
+      lu.assertEquals(out.partition, best)
+      lu.assertEquals(out.candidates[1].score, ratio(best))
+   end
+   busy(d, "n[1-5]")
+   lu.assertEquals(assert(advice.give(d, { job = 5 })).partition, "far")
+   lu.assertEquals(assert(advice.give(d, { count = 4, partition = "none,far" })).partition, "far")
+   local out, err = advice.give(d, { count = 9, partition = "far,some" })
+   lu.assertNil(out)
+   lu.assertStrContains(err, "partition 'some'")
+end
+
 function tests.test_a_pending_job_is_asked_for_as_it_says_it_communicates()
    local d = daemon(torus({ 4, 2, 2 }, 2))
    d.cluster.pending = { { id = 5, num_nodes = 6, comment = "taut: comm=halo3d:bytes=1M" },

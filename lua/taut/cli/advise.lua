@@ -60,6 +60,9 @@ local function show(d, args)
       first_line(i, c)
       report.wrap(sentence(c), "   ")
    end
+   if d.partition then
+      print("in partition: " .. d.partition)
+   end
    if d.compare then
       print("compared: " .. d.compare.nodelist)
       report.wrap(sentence(d.compare), "   ")
