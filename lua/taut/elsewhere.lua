@@ -1,36 +1,59 @@
---- What other jobs are known to send, as an excuse of a low test: where they and the test together
--- fill a link, it is busy and not broken.  What jobs send is what their profiles say (learn.lua):
--- no more than an excuse, so the test becomes void, and is made again at another time.
+--- What others are known to send, as an excuse of a low test: where they and the test together fill
+-- a link, it is busy and not broken.
+--
+-- Known is what the link's own port counted between the last two sweeps (fabric/load.lua), and what
+-- running jobs send as their profiles say (learn.lua).  Neither is of just that moment, so it is an
+-- excuse and no more: the test becomes void, and is made again at another time.
 local stages = require "taut.stages"
 
 local elsewhere = {}
 
 --- @param t judged test: route, class, bw_Bps; shares: the plan's own senders by component
--- @param background map component → bytes per second of others
+-- @param others map component → bytes per second of others
 -- @param topo topology
 -- @param good share of a capacity from which on a component is full
--- @return why it is excused, or nil
-function elsewhere.reason(t, background, topo, good)
+-- @return the component that is full, or nil
+function elsewhere.full(t, others, topo, good)
    for _, c in ipairs(stages.sure(t.route)) do
-      local others, capacity = background[c], topo.capacity[c]
+      local capacity = topo.capacity[c]
       local own = t.bw_Bps * (t.shares and t.shares[c] or 1)
-      if others and capacity < math.huge and own + others >= good * capacity then
-         return ("other jobs send %.3g MB/s over %s by their profiles: it is busy"):format(
-            others / 1e6, topo.components[c])
+      if others[c] and capacity < math.huge and own + others[c] >= good * capacity then
+         return c
       end
    end
    return nil
 end
 
---- A low test becomes void where other jobs explain it.
--- @param d daemon: learn, topo, conf
+-- What ports counted, by component.
+local function counted(d)
+   local map = {}
+   for _, l in ipairs(d.fabric and d.fabric:loads() or {}) do
+      local c = d.topo.component_id[l.component]
+      map[c or 0] = math.max(map[c or 0] or 0, l.Bps)
+   end
+   map[0] = nil
+   return map
+end
+
+local TEXT = {
+   counted = "%s carried %.3g MB/s between the last two sweeps: it is busy",
+   sent = "over %s other jobs send %.3g MB/s by their profiles: it is busy",
+}
+
+--- A low test becomes void where others explain it.
+-- @param d daemon: learn and fabric (or nil), topo, conf
 function elsewhere.excuse(d, t)
-   if t.class ~= "low" or not d.learn then
+   if t.class ~= "low" then
       return
    end
-   local why = elsewhere.reason(t, d.learn:background(t.job), d.topo, d.conf.diagnosis.good)
-   if why then
-      t.class, t.why = "void", why
+   local known = { counted = counted(d), sent = d.learn and d.learn:background(t.job) or {} }
+   for _, how in ipairs { "counted", "sent" } do
+      local c = elsewhere.full(t, known[how], d.topo, d.conf.diagnosis.good)
+      if c then
+         t.class = "void"
+         t.why = TEXT[how]:format(d.topo.components[c], known[how][c] / 1e6)
+         return
+      end
    end
 end
 

@@ -5,6 +5,7 @@ local check = require "taut.fabric.check"
 local errors = require "taut.fabric.errors"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
+local load = require "taut.fabric.load"
 local lu = require "luaunit"
 local mcast = require "taut.fabric.mcast"
 local model = require "taut.fabric.model"
@@ -226,6 +227,33 @@ function tests.test_the_first_sweep_dates_nothing()
       "undated leaf1/1 symbol_error=4", "undated leaf1/5 symbol_error=65535",
       "ignorable leaf1/1 port_rcv_switch_relay_errors=290", "ignorable leaf1/3 link_downed=1",
       "ignorable leaf1/3 symbol_error=65535", "ignorable leaf1/5 port_xmit_wait=9" })
+end
+
+local function wide(parts, desc, port, words)
+   local p = parts[desc].ports[port]
+   p.read, p.counters64 = 64, { port_xmit_data = words }
+end
+
+function tests.test_what_links_carried_between_two_sweeps()
+   local parts = sim.parts()
+   -- 4X QDR: 4 GB/s, which is 1e9 words
+   wide(parts, "leaf1", 5, 1000)
+   wide(parts, "leaf1", 1, 0)
+   wide(parts, "n1 mlx5_0", 1, 1 << 62)
+   wide(parts, "leaf2", 1, 5000)
+   local list, kept = load.take(nil, sim.fabric(parts))
+   lu.assertEquals(list, {})
+   wide(parts, "leaf1", 5, 1000 + 300 * 800000000)
+   wide(parts, "leaf1", 1, 300 * 90000000) -- 9 %
+   wide(parts, "n1 mlx5_0", 1, (1 << 62) + 300 * 500000000)
+   wide(parts, "leaf2", 1, 3) -- somebody reset it
+   set(parts, "leaf1", 6, { port_xmit_data = 4294967295 }) -- narrow
+   list, kept = load.take(kept, sim.fabric(parts, 300))
+   table.sort(list, function(a, b) return a.component < b.component end)
+   lu.assertEquals(list, { { component = "leaf1/5", Bps = 3.2e9 },
+      { component = "n1/tx", Bps = 2e9 } })
+   list = load.take(kept, sim.fabric(parts, 600))
+   lu.assertEquals(list, {})
 end
 
 function tests.test_growth_is_told_with_its_window_and_where_it_belongs()

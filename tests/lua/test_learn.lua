@@ -148,7 +148,7 @@ function tests.test_other_jobs_are_an_excuse_where_they_fill_a_link()
    end
    local link = d.topo.component_id["r0.0.0/Z+"]
    lu.assertEquals({ class(9, 2e7, "n1", "n3") },
-      { "void", "other jobs send 60 MB/s over r0.0.0/Z+ by their profiles: it is busy" })
+      { "void", "over r0.0.0/Z+ other jobs send 60 MB/s by their profiles: it is busy" })
    lu.assertEquals(class(9, 1e7, "n1", "n3"), "low") -- there was room for more
    lu.assertEquals(class(9, 1e7, "n1", "n3", { [link] = 2 }), "void") -- two such tests at once
    lu.assertEquals(class(9, 2e7, "n17", "n19"), "low") -- another link
@@ -157,6 +157,13 @@ function tests.test_other_jobs_are_an_excuse_where_they_fill_a_link()
    d.cluster.seen_running[1] = nil
    d.cluster.nodes_at = 2
    lu.assertEquals(class(9, 2e7, "n1", "n3"), "low")
+   -- a switch counted it, whoever sent that
+   d.fabric = { loads = function() return { { component = "r0.0.0/Z+", Bps = 7e7 },
+      { component = "elsewhere/1", Bps = 7e7 } } end }
+   lu.assertEquals({ class(9, 1e7, "n1", "n3") },
+      { "void", "r0.0.0/Z+ carried 70 MB/s between the last two sweeps: it is busy" })
+   lu.assertEquals(class(9, 2e6, "n1", "n3"), "low")
+   lu.assertEquals(class(9, 2e7, "n17", "n19"), "low")
 end
 
 -- A job that says it communicates is believed until it was measured.

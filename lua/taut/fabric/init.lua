@@ -45,6 +45,7 @@ local function on_swept(self, reply, err)
       self.error = nil
    end
    self.swept, self.nodes, self.links = loop.time(), reply.nodes, reply.links
+   self.carried = reply.carried
    say_notes(self, reply)
    for i, o in ipairs(reply.observations) do
       if i <= LINES then
@@ -75,6 +76,13 @@ function Fabric:answer(what, args, fn)
    self.helper:ask({ op = "answer", what = what, args = args }, function(reply, err)
       fn(reply and reply.data, err)
    end, (2 * self.conf.time_s + MARGIN_S) * 1000)
+end
+
+--- What links carried between the last two sweeps, as long as that tells of now.
+-- @return array of { component, Bps }
+function Fabric:loads()
+   local is_old = not self.swept or loop.time() - self.swept > 2 * self.conf.sweep_s
+   return is_old and {} or self.carried or {}
 end
 
 --- What `taut status` may want to know.

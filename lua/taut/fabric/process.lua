@@ -3,11 +3,12 @@
 --
 -- Requests are JSON lines on stdin, replies JSON lines on stdout, in order:
 --   { id, op = "conf", conf = settings `fabric` }: first of all, and after a reload
---   { id, op = "sweep" } → observations
+--   { id, op = "sweep" } → observations; carried: links that carried much since the last one
 --   { id, op = "answer", what =, args = } → data
 local answers = require "taut.fabric.answers"
 local json = require "taut.json"
 local keeper = require "taut.fabric.keeper"
+local load = require "taut.fabric.load"
 local sys = require "taut.sys"
 
 local process = {}
@@ -23,6 +24,7 @@ local function need_sweep(fresh)
       return nil, err
    end
    k.observations = observations
+   k.carried, k.load = load.take(k.load, k.fabric)
    return true
 end
 
@@ -39,8 +41,8 @@ function ops.sweep()
       return nil, err
    end
    local s = k.fabric.sweep
-   return { observations = json.array(k.observations), nodes = #k.fabric.nodes,
-      links = #k.fabric.links, took_s = s.finish - s.begin,
+   return { observations = json.array(k.observations), carried = json.array(k.carried),
+      nodes = #k.fabric.nodes, links = #k.fabric.links, took_s = s.finish - s.begin,
       incomplete = s.incomplete and s.why or nil, notes = json.array(k.notes) }
 end
 
