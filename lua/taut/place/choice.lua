@@ -3,11 +3,11 @@
 --
 -- Each candidate has a price: the logarithm of the whole job's predicted time; HARM for what it
 -- adds to links that running jobs use; and BIT for each bit a node that it takes from the pieces of
--- Slurm's table (place/pieces.lua), nothing while a share of SCARCE of the nodes is free, since
--- there is room for whatever comes then.  Slurm's own choice is one of them, so a gain that breaks
--- up more than it is worth is left alone; nothing that takes the job longer than Slurm's choice is
--- taken.  Among the candidates are also pieces that Slurm might as well have taken: they break up
--- nothing, and often avoid a slow link or a busy neighbour.
+-- Slurm's table (place/pieces.lua).  Pieces have that price where only FULL of the nodes is free,
+-- and none from ROOM on, since there is room for whatever comes then.  Slurm's own choice is one of
+-- them, so a gain that breaks up more than it is worth is left alone; nothing that takes the job
+-- longer than Slurm's choice is taken.  Among the candidates are also pieces that Slurm might as
+-- well have taken: they break up nothing, and often avoid a slow link or a busy neighbour.
 --
 -- The constants were set by `tests/bench/replay` on other weeks and seeds than those of the tables
 -- in doc/replay.md.
@@ -18,7 +18,7 @@ local slurm = require "taut.place.slurm"
 local choice = {}
 
 local BIT = 0.1
-local SCARCE = 0.25
+local FULL, ROOM = 0.1, 0.35 -- shares of the nodes that are free
 local LONG = 16 -- a piece of 1/LONG of all nodes is as good as a longer one
 local HARM = 2
 local PIECES = 8
@@ -50,13 +50,13 @@ local function with_pieces(topo, list, P, found, o)
    return all
 end
 
--- How scarce nodes are: 0 with SCARCE of them free or more, towards 1 as the last are taken.
+-- How scarce free nodes are: 0 to 1.
 local function scarcity(topo, list)
    local free = 0
    for _, p in ipairs(list) do
       free = free + p.count
    end
-   return math.max(0, 1 - free / #topo.nodes / SCARCE)
+   return math.max(0, math.min(1, (ROOM - free / #topo.nodes) / (ROOM - FULL)))
 end
 
 --- @param topo topology
