@@ -35,6 +35,7 @@ make_slow() {
     lab exec taut audit --all >/dev/null || true
     wait_until 120 slow_after_a_job # it takes spells of 10 s, however quick the jobs are
     wait_until 10 advised "$EXPOSED"
+    wait_until 30 all_idle # tests say where jobs start
 }
 
 slow_after_a_job() {
@@ -317,7 +318,7 @@ tried() { field "$1" AdminComment | grep -q ' tried='; }
     scheduling 600
     place
     field "$id" AdminComment | grep -Eq '^taut: comm=all-to-all placed=[0-9]+:n\[[0-9,-]+\]$'
-    run ! grep -Eqw 'n\[8-9.*|n8|n9' <(field "$id" ReqNodeList)
+    ! field "$id" ReqNodeList | grep -Eqw 'n\[8-9.*|n8|n9' || false
     scheduling 1
     wait_until 20 is_over "$id"
     # another one loses a node before it starts
