@@ -151,28 +151,19 @@ end
 
 -- A small gain does not pay for many broken pieces: Slurm's choice is kept.
 function tests.test_a_small_gain_is_left_alone()
-   local topo = sim.torus({ 256 }, 1)
+   local topo = sim.torus({ 128 }, 1)
    local free = set(range(1, 4))
    for n = 8, 31 do
       free[n] = true
    end
    local P = assert(pattern.make("ring:compute=0.5", 4))
-   -- the run of four crosses a link that has 95 % left; elsewhere there is a run of 24; 28 of 256
-   -- nodes are free
+   -- the run of four crosses a link that has 95 % left; elsewhere there is a run of 24
    local left = { [assert(topo.component_id["r1/X+"])] = 0.95 }
    local best, own = chosen(topo, free, P, left)
    lu.assertEquals(own.nodes, { 1, 2, 3, 4 })
    lu.assertEquals(best.nodes, own.nodes)
    left = { [topo.component_id["r1/X+"]] = 0.2 }
    best, own = chosen(topo, free, P, left)
-   lu.assertTrue(best.score.job_ratio < own.score.job_ratio)
-   -- nor does it need to, with half the machine free
-   free, left = set(range(1, 4)), { [topo.component_id["r1/X+"]] = 0.95 }
-   for n = 8, 136 do
-      free[n] = true
-   end
-   best, own = chosen(topo, free, P, left)
-   lu.assertEquals(own.nodes, { 1, 2, 3, 4 })
    lu.assertTrue(best.score.job_ratio < own.score.job_ratio)
 end
 

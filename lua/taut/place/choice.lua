@@ -1,10 +1,9 @@
 --- The nodes a job is put on where nobody looks at an answer first: what it gains there against
 -- what it takes from others.
 --
--- Each candidate has a price: the logarithm of the whole job's predicted time; HARM for what it
--- adds to links that running jobs use; and BIT for each bit a node that it takes from the pieces of
--- Slurm's table (place/pieces.lua).  Pieces have that price where only FULL of the nodes is free,
--- and none from ROOM on, since there is room for whatever comes then.  Slurm's own choice is one of
+-- Each candidate has a price: the logarithm of the whole job's predicted time; BIT for each bit a
+-- node that it takes from the pieces of Slurm's table (place/pieces.lua), less while the machine
+-- has room; and HARM for what it adds to links that running jobs use.  Slurm's own choice is one of
 -- them, so a gain that breaks up more than it is worth is left alone; nothing that takes the job
 -- longer than Slurm's choice is taken.  Among the candidates are also pieces that Slurm might as
 -- well have taken: they break up nothing, and often avoid a slow link or a busy neighbour.
@@ -18,7 +17,6 @@ local slurm = require "taut.place.slurm"
 local choice = {}
 
 local BIT = 0.1
-local FULL, ROOM = 0.1, 0.35 -- shares of the nodes that are free
 local LONG = 16 -- a piece of 1/LONG of all nodes is as good as a longer one
 local HARM = 2
 local PIECES = 8
@@ -50,13 +48,13 @@ local function with_pieces(topo, list, P, found, o)
    return all
 end
 
--- How scarce free nodes are: 0 to 1.
-local function scarcity(topo, list)
+-- What a bit is worth: nothing on an empty machine.
+local function bit_of(topo, list)
    local free = 0
    for _, p in ipairs(list) do
       free = free + p.count
    end
-   return math.max(0, math.min(1, (ROOM - free / #topo.nodes) / (ROOM - FULL)))
+   return BIT * math.max(0, 1 - free / #topo.nodes)
 end
 
 --- @param topo topology
@@ -70,10 +68,10 @@ end
 -- @return one of the candidates, or own where none has a lower price
 function choice.best(topo, free, P, found, own, o, line)
    local list = slurm.pieces(free, line)
-   local scarce = scarcity(topo, list)
+   local bit = bit_of(topo, list)
    local function price(c)
       return math.log(c.score.job_ratio) + HARM * harm_of(topo, P, c, o) +
-         scarce * BIT * pieces.loss(list, c.nodes, #topo.nodes / LONG)
+         bit * pieces.loss(list, c.nodes, #topo.nodes / LONG)
    end
    local best, least = own, price(own)
    for _, c in ipairs(with_pieces(topo, list, P, found, o)) do
