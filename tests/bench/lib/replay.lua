@@ -5,6 +5,7 @@
 local config = require "taut.config"
 local figure = require "figure"
 local measure = require "replay.measure"
+local shake = require "replay.shake"
 local stats = require "stats"
 local swf = require "replay.swf"
 local sys = require "taut.sys"
@@ -81,6 +82,12 @@ end
 print(("%s: %d nodes, jobs scaled by %.3f; %d jobs counted, %d of them heavy; %.1f %% of the node "
    .. "hours cut at the jobs' limits"):format(name, #topo.nodes, window.scale, counted, heavy,
    100 * window.cut))
+local function shaken()
+   local least, median, most, times, by = shake.waiting(#topo.nodes, window)
+   return 100 * by, times, least, most, median
+end
+print(("waiting by itself: heavy jobs' times changed by up to %g %% at random, %d times: %+.1f "
+   .. "to %+.1f %%, median %+.1f %%"):format(shaken()))
 print(("%-10s %-6s %8s %8s %8s %8s %10s %9s %9s"):format("cables", "nodes", "comm.", "95 %",
    "alone", "others", "waiting", "in use", "work"))
 for _, share in ipairs(SLOW) do
