@@ -200,6 +200,7 @@ static int push_program(lua_State *L, const struct start *s)
     if (s->role == ROLE_SCRIPT) {
         if (luaL_loadfile(L, s->argv[1]) != LUA_OK)
             lua_error(L);
+        luaL_checkstack(L, s->argc, "too many arguments");
         for (int i = 2; i < s->argc; i++)
             lua_pushstring(L, s->argv[i]);
         return s->argc - 2;

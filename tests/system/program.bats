@@ -80,6 +80,10 @@ END
     run "$taut" --lua "$BATS_TEST_TMPDIR/s.lua" a b
     [ "$status" -eq 4 ]
     [ "$output" = $'s.lua\ta\ta\tb' ]
+    echo 'print(select("#", ...), (select(-1, ...)))' >"$BATS_TEST_TMPDIR/n.lua"
+    # shellcheck disable=SC2046 # as many words
+    run "$taut" --lua "$BATS_TEST_TMPDIR/n.lua" $(seq 5000)
+    [ "$output" = $'5000\t5000' ]
     run "$taut" --lua /nowhere.lua
     [ "$status" -eq 1 ]
     [[ $output == *"/nowhere.lua"* ]]
