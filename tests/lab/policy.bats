@@ -122,6 +122,9 @@ narrow() {
 @test "the job at the head of the queue keeps its nodes" {
     begin 'cap_nodes = 8, per_hour = false'
     lab exec sbatch -Q -N 8 --exclusive -o /dev/null --wrap 'sleep 300'
+    # nodes just resumed are not idle at once, and the small job would go before
+    runs() { [ "$(lab exec squeue -h -t running -o %D)" = 8 ]; }
+    wait_until 30 runs
     lab exec sbatch -Q -N 7 --exclusive -o /dev/null --wrap true
     lab daemon stop tautd
     { slow n1/tx 0.2; slow n2/tx; } | store
