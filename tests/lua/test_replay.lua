@@ -7,6 +7,7 @@ local easy = require "replay.easy"
 local lu = require "luaunit"
 local measure = require "replay.measure"
 local sim = require "sim"
+local stats = require "stats"
 local swf = require "replay.swf"
 local workload = require "replay.workload"
 
@@ -331,11 +332,10 @@ function tests.test_our_choice_is_never_worse_where_it_is_made_and_moves_no_star
    local was = measure.replay(topo, window, "slurm", { left = left })
    local is = measure.replay(topo, window, "ours", { left = left })
    lu.assertEquals(starts(is.played), starts(was.played))
-   lu.assertEquals(is.wait, was.wait)
-   lu.assertAlmostEquals(is.utilisation, was.utilisation, 1e-12)
-   lu.assertAlmostEquals(is.work, was.work, 1e-12)
-   lu.assertAlmostEquals(is.work * (window.to - is.played[1].submit),
-      is.utilisation * (window.to - window.from), 1e-6)
+   lu.assertEquals(is.waits, was.waits)
+   lu.assertEquals({ is.used, is.room, is.ever }, { was.used, was.room, was.ever })
+   lu.assertAlmostEquals(is.done, was.done, 1e-6)
+   lu.assertAlmostEquals(is.done, is.used, 1)
    local chosen = 0
    for _, j in ipairs(is.played) do
       if j.speed then
@@ -344,8 +344,8 @@ function tests.test_our_choice_is_never_worse_where_it_is_made_and_moves_no_star
       end
    end
    lu.assertTrue(chosen > 10)
-   lu.assertTrue(is.mean < was.mean)
-   lu.assertTrue(is.heavy > 50 and is.heavy == was.heavy)
+   lu.assertTrue(measure.summary { is }.mean < measure.summary { was }.mean)
+   lu.assertTrue(#is.ratios > 50 and #is.ratios == #was.ratios)
 end
 
 function tests.test_jobs_that_follow_run_shorter_and_the_work_is_the_same()
@@ -365,8 +365,61 @@ function tests.test_jobs_that_follow_run_shorter_and_the_work_is_the_same()
          lu.assertAlmostEquals(run, math.max(1, j.run * j.speed), 0.51)
       end
    end
-   lu.assertTrue(r.work > r.utilisation)
-   lu.assertAlmostEquals(r.work * (window.to - r.played[1].submit) * #topo.nodes, work, 1)
+   lu.assertTrue(r.done / r.ever > r.used / r.room)
+   lu.assertAlmostEquals(r.done, work, 1)
+end
+
+function tests.test_several_windows_are_summed_up_as_one()
+   local a = { ratios = { 1, 3 }, alone = { 1, 2 }, waits = { 0, 10, 20 }, held = { 0.5 },
+      took = { 1 }, used = 30, room = 100, done = 20, ever = 200 }
+   local b = { ratios = { 5 }, alone = { 3 }, waits = { 30 }, held = {}, took = { 2, 3 }, used = 70,
+      room = 100, done = 40, ever = 100 }
+   local r = measure.summary { a, b }
+   lu.assertEquals({ r.ratios, r.took }, { { 1, 3, 5 }, { 1, 2, 3 } })
+   lu.assertEquals({ r.mean, r.alone, r.wait, r.contention }, { 3, 2, 15, 0.5 })
+   lu.assertAlmostEquals(r.p95, 4.8, 1e-12)
+   lu.assertEquals({ r.utilisation, r.work }, { 0.5, 0.2 })
+   lu.assertEquals(measure.summary { a }.mean, 2)
+end
+
+function tests.test_windows_lie_evenly_over_the_trace()
+   local trace = { size = 8, jobs = {} }
+   for d = 0, 99 do
+      trace.jobs[d + 1] = { id = d, submit = 1000 + d * 86400, run = 60, limit = 60, nodes = 1 }
+   end
+   local o = { size = 8, from = 3, days = 7, warm = 3, heavy = 1, seed = 1, windows = 4 }
+   local list = assert(workload.windows(trace, o))
+   local days = {}
+   for i, w in ipairs(list) do
+      days[i] = { (w.from - 1000) // 86400, (w.to - 1000) // 86400, #w.jobs }
+   end
+   lu.assertEquals(days, { { 3, 10, 10 }, { 32, 39, 10 }, { 62, 69, 10 }, { 92, 99, 10 } })
+   o.windows = 1
+   lu.assertEquals(#workload.windows(trace, o), 1)
+   o.from = 200
+   local none, why = workload.windows(trace, o)
+   lu.assertNil(none)
+   lu.assertStrContains(why, "no job was submitted from day 200 to day 207")
+   o.windows = 2
+   none, why = workload.windows(trace, o)
+   lu.assertNil(none)
+   lu.assertStrContains(why, "2 windows of 7 days from day 200 on: the trace has 99")
+end
+
+function tests.test_an_interval_of_resamples_holds_the_value()
+   local list = {}
+   for i = 1, 40 do
+      list[i] = i
+   end
+   local low, high = stats.resampled(#list, function(numbers)
+      lu.assertEquals(#numbers, #list)
+      local sum = 0
+      for _, n in ipairs(numbers) do
+         sum = sum + list[n]
+      end
+      return sum / #numbers
+   end)
+   lu.assertTrue(low > 14 and low < 19 and high > 22 and high < 27)
 end
 
 -- All loads that were put on are taken off again: nothing of an ended job stays behind.

@@ -64,35 +64,34 @@ local function hooks(world, policy)
       end }
 end
 
-local function summary(world, jobs, window)
-   local first, all, alone, wait = {}, {}, {}, {}
+local function tally(world, jobs, window)
+   local r = { ratios = {}, alone = {}, waits = {}, held = world.held, took = world.took,
+      played = jobs }
    for _, j in ipairs(jobs) do
       if j.counted then
-         wait[#wait + 1] = j.start - j.submit
+         table.insert(r.waits, j.start - j.submit)
          if j.first then
-            first[#first + 1], alone[#alone + 1] = j.first, j.alone
-            all[#all + 1] = j.looks and (j.first + j.sum) / (1 + j.looks) or j.first
+            table.insert(r.alone, j.alone)
+            table.insert(r.ratios, j.looks and (j.first + j.sum) / (1 + j.looks) or j.first)
          end
       end
    end
    local size, from, to = #world.topo.nodes, window.from, window.to
-   return { jobs = #wait, heavy = #first, mean = stats.mean(all), p95 = stats.quantile(all, 0.95),
-      alone = stats.mean(alone), contention = stats.mean(world.held), wait = stats.mean(wait),
-      utilisation = used(jobs, from, to) / ((to - from) * size),
-      work = done(jobs, to) / ((to - jobs[1].submit) * size), ratios = all, took = world.took,
-      played = jobs }
+   r.used, r.room = used(jobs, from, to), (to - from) * size
+   r.done, r.ever = done(jobs, to), (to - jobs[1].submit) * size
+   return r
 end
 
 --- @param topo topology
 -- @param window as workload.window gives it (its jobs are copied)
 -- @param policy "slurm" or "ours"
 -- @param o table: left (map component → capacity left), follow (runtimes follow the prediction)
--- @return table of the counted jobs: jobs, heavy (how many), ratios (of each heavy one's
---   communication to an ideal network, mean while it runs), mean and p95 of them, alone (mean
---   without other jobs), contention (what others add to a running job's ratio, mean of all looks),
---   wait (mean, seconds); utilisation (busy in the window, 0 … 1), work (the trace's node hours
---   done from the first job to the end of the window, of all that the machine has, 0 … 1); took
---   (seconds of each choice, where there was one), played (the jobs, as they ran)
+-- @return table, of the counted jobs: ratios (of each heavy one's communication to an ideal
+--   network, mean while it runs), alone (the same without other jobs), held (what others add to a
+--   running job's ratio, at every look), waits (seconds); used and room (node seconds busy in the
+--   window, and all of it), done and ever (the trace's node seconds done from the first job to the
+--   end of the window, and all that the machine had); took (seconds of each choice, where there was
+--   one), played (all jobs, as they ran)
 function measure.replay(topo, window, policy, o)
    local world = { topo = topo, left = o.left, follow = o.follow, held = {},
       took = {}, comm = comm.new(topo, o.left) }
@@ -107,7 +106,37 @@ function measure.replay(topo, window, policy, o)
    scheduler:play(jobs, { from = window.from, every = EVERY, fn = function(s)
       look(world, s)
    end })
-   return summary(world, jobs, window)
+   return tally(world, jobs, window)
+end
+
+-- One list of those of several.
+local function joined(list, key)
+   local all = {}
+   for _, r in ipairs(list) do
+      table.move(r[key], 1, #r[key], #all + 1, all)
+   end
+   return all
+end
+
+local function total(list, key)
+   local sum = 0
+   for _, r in ipairs(list) do
+      sum = sum + r[key]
+   end
+   return sum
+end
+
+--- One or several replays in figures: each job counts once, each node second once.
+-- @param list array of what measure.replay gives
+-- @return table: ratios (all); mean and p95 of them, alone (mean), contention (mean of held), wait
+--   (mean, seconds), utilisation and work (0 … 1), took (all)
+function measure.summary(list)
+   local ratios = joined(list, "ratios")
+   return { ratios = ratios, mean = stats.mean(ratios), p95 = stats.quantile(ratios, 0.95),
+      alone = stats.mean(joined(list, "alone")), contention = stats.mean(joined(list, "held")),
+      wait = stats.mean(joined(list, "waits")), took = joined(list, "took"),
+      utilisation = total(list, "used") / total(list, "room"),
+      work = total(list, "done") / total(list, "ever") }
 end
 
 return measure

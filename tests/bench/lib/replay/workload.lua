@@ -81,6 +81,28 @@ function workload.window(trace, o)
    return { jobs = jobs, from = from, to = to, cut = over / all, scale = o.size / size }
 end
 
+--- Windows that lie evenly over a trace and do not meet; one: as workload.window.
+-- @param o table: windows (how many); as for workload.window, where `from` is the first's
+-- @return array of what workload.window gives; or nil and what is wrong
+function workload.windows(trace, o)
+   local first, list = o.from, {}
+   local length = (trace.jobs[#trace.jobs].submit - trace.jobs[1].submit) // DAY
+   local room = length - o.days - first
+   if o.windows > 1 and room < (o.windows - 1) * o.days then
+      return nil, ("%d windows of %d days from day %g on: the trace has %d"):format(o.windows,
+         o.days, first, length)
+   end
+   for i = 1, o.windows do
+      local from = o.windows > 1 and first + room * (i - 1) // (o.windows - 1) or first
+      local window, why = workload.window(trace, setmetatable({ from = from }, { __index = o }))
+      if not window then
+         return nil, why
+      end
+      list[i] = window
+   end
+   return list
+end
+
 --- Links that are slow: both directions of a share of the cables, drawn by seed.
 -- @param topo topology
 -- @param share 0 … 1
