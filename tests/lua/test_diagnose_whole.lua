@@ -29,6 +29,39 @@ function tests.test_a_machine_wide_change_accuses_nobody()
    lu.assertNil(w.diagnosis.machine_wide)
 end
 
+-- With the settings of a real machine: a job every three minutes.  Every fabric test crosses what
+-- has changed; neither routers' links nor nodes are called slow for it, soon or late.
+local function changed_everywhere(seed, first, step, share)
+   local w = sim.new { seed = seed, dims = { 4, 4, 4 }, settings = assert(config.diagnosis {}) }
+   local function jobs(n)
+      for _ = 1, n do
+         w.now = w.now + 170
+         w:random_job(32)
+      end
+   end
+   jobs(150)
+   lu.assertNil(w.diagnosis.machine_wide)
+   local last = first and w.topo.first_link - 1 or #w.topo.components
+   for c = first or w.topo.first_link, last, step do
+      w.left[c] = share
+   end
+   jobs(200)
+   lu.assertEquals(w:all "slow", {})
+   lu.assertStrContains(w.diagnosis.machine_wide, "changed everywhere: ")
+   return w, jobs
+end
+
+function tests.test_what_changed_everywhere_is_held_against_nothing_else()
+   changed_everywhere(1, 1, 2, 0.6) -- every tx
+   changed_everywhere(2, 1, 2, 0.2)
+   local w, jobs = changed_everywhere(1, nil, 1, 0.6) -- every link
+   local word = w.diagnosis.machine_wide
+   w.left = { [w:c "n40/tx"] = 0.3 }
+   jobs(250)
+   lu.assertNil(w.diagnosis.machine_wide, word)
+   lu.assertEquals(w:all "slow", { "n40/tx" }) -- it is over, and a fault is a fault again
+end
+
 function tests.test_nodes_of_an_unknown_kind_are_not_slow()
    local w = sim.new { seed = 4 }
    for n = 9, 14 do

@@ -3,6 +3,7 @@
 -- A leaf or a cabinet whose nodes are all low at once is throttled or has a contended uplink; a
 -- class of components of which most are low at once had a change of driver, firmware or routing;
 -- nodes that never did better, and all do alike, are of a kind that no configuration tells of.
+local around = require "taut.diagnose.around"
 local cray = require "taut.topology.cray"
 
 local whole = {}
@@ -85,16 +86,60 @@ local function census(self, c, now)
    return self.evidence:census(c, now - DAY, s.ceiling, s.suspect_score)
 end
 
+local function note(self, c, text, now)
+   self.machine_wide, self.machine_wide_at, self.machine_wide_of = text, now, c
+   return text
+end
+
+-- Numbers of the components' classes, and one component of each; made once.
+local function classes_of(self)
+   if self.classes_topo ~= self.topo then
+      self.classes_topo, self.classes, self.class_first = self.topo, around.classes(self.topo), {}
+      for c, class in ipairs(self.classes) do
+         self.class_first[class] = self.class_first[class] or c
+      end
+   end
+   return self.classes, self.class_first
+end
+
+-- Of a change that stands already no census is made for each of its components.
+local function is_of_change(self, c)
+   if not self.machine_wide then
+      return false
+   end
+   local class = classes_of(self)
+   return class[c] == class[self.machine_wide_of]
+end
+
 --- Why a component is not to be named for itself, in words; nil when it is.
 -- Sets self.machine_wide when all of the machine has changed.
 function whole.reason(self, c, now)
+   if is_of_change(self, c) then
+      return self.machine_wide
+   end
    local n = census(self, c, now)
    local text = change(self, c, n)
    if text then
-      self.machine_wide, self.machine_wide_at, self.machine_wide_of = text, now, c
-      return text
+      return note(self, c, text, now)
    end
    return self.topo:node_of(c) and slow_group(self, c) or new_kind(self, c, n)
+end
+
+--- Has something else changed everywhere?  Then every test crosses what has changed, and none shows
+-- this component alone.
+-- @return in words, or nil
+function whole.elsewhere(self, c, now)
+   if self.machine_wide then
+      return self.machine_wide
+   end
+   local class, first = classes_of(self)
+   for number, o in ipairs(first) do
+      local text = number ~= class[c] and change(self, o, census(self, o, now))
+      if text then
+         return note(self, o, text, now)
+      end
+   end
+   return nil
 end
 
 --- Is the machine-wide change over?  Looked at every few minutes.
