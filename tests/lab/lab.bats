@@ -225,6 +225,20 @@ links_used() {
     [ "$status" -ne 0 ]
 }
 
+@test "nobody learns an address by ARP" {
+    local node
+    for node in n0 n7; do
+        run "$LAB" exec --node $node ip neighbour show
+        [ "$status" -eq 0 ]
+        [ "$(grep -c 'eth0 .*PERMANENT' <<<"$output")" -ge 8 ]
+        [ "$(grep -cv PERMANENT <<<"$output")" -eq 0 ]
+    done
+    run "$LAB" exec ip neighbour show dev br0
+    [ "$status" -eq 0 ]
+    [ "$(grep -c PERMANENT <<<"$output")" -ge 8 ]
+    [ "$(grep -cv PERMANENT <<<"$output")" -eq 0 ]
+}
+
 @test "a --slurm-conf line takes the default's place" {
     run "$LAB" exec scontrol show config
     [[ $output = *"MaxArraySize            = 77"* ]]

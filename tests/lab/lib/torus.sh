@@ -9,6 +9,7 @@
 # Every cable has two ends, so one address does for all router ports, and
 # every neighbour entry is known beforehand: no ARP, ever.
 PORT_MAC=02:00:00:00:00:01
+CONTROLLER_MAC=02:00:00:02:ff:ff
 HOP=10.255.255.1
 DIM_NAMES=(X Y Z)
 
@@ -29,7 +30,7 @@ parse_torus() {
 # loops where a subshell for each would take seconds.
 torus_tables() {
     local i n X Y Z
-    ROUTER=() NODE_ADDRESS=() NODE_MAC=() CONTROL_ADDRESS=()
+    ROUTER=() NODE_ADDRESS=() NODE_MAC=() CONTROL_ADDRESS=() CONTROL_MAC=()
     for ((i = 0; i < ROUTERS; i++)); do
         coordinates $i
         ROUTER[i]=r$X.$Y.$Z
@@ -37,6 +38,7 @@ torus_tables() {
             NODE_ADDRESS[n]=10.$X.$Y.$((4 * Z + 1 + n % NODES_PER_ROUTER))
             CONTROL_ADDRESS[n]=172.30.$((1 + n / 200)).$((1 + n % 200))
             printf -v "NODE_MAC[$n]" '02:00:00:01:%02x:%02x' $((n / 256)) $((n % 256))
+            printf -v "CONTROL_MAC[$n]" '02:00:00:02:%02x:%02x' $((n / 256)) $((n % 256))
         done
     done
     NODES=${#NODE_ADDRESS[@]}
@@ -79,7 +81,7 @@ torus_wiring() {
     local i n d r
     for r in "${ROUTER[@]}"; do echo "netns add $r"; done
     for ((n = 0; n < NODES; n++)); do echo "netns add n$n"; done
-    echo "link add br0 type bridge"
+    echo "link add br0 address $CONTROLLER_MAC type bridge"
     echo "address add 172.30.0.1/16 dev br0"
     echo "link set br0 up"
     for ((i = 0; i < ROUTERS; i++)); do
@@ -89,8 +91,22 @@ torus_wiring() {
         echo "link add name n$n netns ${ROUTER[n / NODES_PER_ROUTER]}" \
             "address $PORT_MAC type veth" \
             "peer name hsn0 netns n$n address ${NODE_MAC[n]}"
-        echo "link add name c$n type veth peer name eth0 netns n$n"
+        echo "link add name c$n type veth peer name eth0 netns n$n" \
+            "address ${CONTROL_MAC[n]}"
         echo "link set c$n master br0 up"
+    done
+    control_neighbours br0
+}
+
+# All of the control bridge know each other beforehand, too: with 64 nodes what
+# they learn by ARP is more than the kernel keeps, which is 1024 entries for all
+# namespaces together, and connections fail for seconds when it is full.
+control_neighbours() {
+    local n
+    echo "neighbour add 172.30.0.1 lladdr $CONTROLLER_MAC dev $1 nud permanent"
+    for ((n = 0; n < NODES; n++)); do
+        echo "neighbour add ${CONTROL_ADDRESS[n]} lladdr ${CONTROL_MAC[n]}" \
+            "dev $1 nud permanent"
     done
 }
 
@@ -158,6 +174,7 @@ node_setup() {
     echo "link set lo up"
     echo "address add ${CONTROL_ADDRESS[n]}/16 dev eth0"
     echo "link set eth0 up"
+    echo "$CONTROL_NEIGHBOURS"
     echo "address add ${NODE_ADDRESS[n]}/32 dev hsn0"
     # Large segments would pass the shapers as one piece.
     echo "link set hsn0 up gso_max_segs $GSO_SEGMENTS"
@@ -176,7 +193,8 @@ set_up() {
 }
 
 step_torus() {
-    local i n
+    local i n CONTROL_NEIGHBOURS
+    CONTROL_NEIGHBOURS=$(control_neighbours eth0)
     torus_wiring | ip -batch - && mkdir -p $LAB_RUN/setup || return
     for ((i = 0; i < ROUTERS; i++)); do
         router_setup $i >"$LAB_RUN/setup/${ROUTER[i]}.ip"
