@@ -189,7 +189,8 @@ static void finish_slot(struct run *run, struct slot *slot)
     mark(run, slot->endpoint, &to);
     slot->measure->delay_ns = taut_gauge_delay(&slot->from, &to);
     slot->measure->foreign_bytes =
-        taut_gauge_foreign(&slot->from, &to, slack(run, slot));
+        taut_gauge_foreign(&slot->from, &to, slack(run, slot),
+                           slot->test->dur_ms * TAUT_MS_NS);
 }
 
 static void run_slot(struct run *run, struct slot *slot, int64_t now_ns)

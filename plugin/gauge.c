@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "plugin/clock.h"
 #include "plugin/gauge.h"
 
 /* Ethernet, IPv4 and TCP with timestamps: 66 of 1514 bytes, 4.6 % of the
@@ -65,6 +66,7 @@ void taut_gauge_mark(const struct taut_gauge *gauge,
     mark->own_rx = own_rx;
     mark->own_tx = own_tx;
     mark->delay_ns = read_delay(gauge->sched_fd);
+    mark->at_ns = taut_now_ns();
 }
 
 /* What 'port' bytes leave when 'own' payload in this direction and the
@@ -80,16 +82,20 @@ static int64_t surplus(int64_t port, int64_t own, int64_t other,
 
 int64_t taut_gauge_foreign(const struct taut_gauge_mark *from,
                            const struct taut_gauge_mark *to,
-                           int64_t slack_bytes)
+                           int64_t slack_bytes, int64_t test_ns)
 {
     int64_t own_rx = to->own_rx - from->own_rx;
     int64_t own_tx = to->own_tx - from->own_tx;
+    int64_t span_ns = to->at_ns - from->at_ns, bytes;
 
     if (from->port_rx < 0 || from->port_tx < 0 || to->port_rx < 0 ||
         to->port_tx < 0)
         return -1;
-    return surplus(to->port_rx - from->port_rx, own_rx, own_tx, slack_bytes) +
-           surplus(to->port_tx - from->port_tx, own_tx, own_rx, slack_bytes);
+    bytes = surplus(to->port_rx - from->port_rx, own_rx, own_tx, slack_bytes) +
+            surplus(to->port_tx - from->port_tx, own_tx, own_rx, slack_bytes);
+    return span_ns > test_ns
+               ? (int64_t)((double)bytes * (double)test_ns / (double)span_ns)
+               : bytes;
 }
 
 int64_t taut_gauge_delay(const struct taut_gauge_mark *from,

@@ -19,6 +19,7 @@ struct taut_gauge_mark {
     int64_t port_rx, port_tx; /* the port's counters */
     int64_t own_rx, own_tx;   /* payload of our own streams */
     int64_t delay_ns;
+    int64_t at_ns; /* monotonic clock */
 };
 
 /* Open what is read during tests, before privileges are dropped.
@@ -36,10 +37,11 @@ void taut_gauge_mark(const struct taut_gauge *gauge,
 
 /* Bytes in both directions between two marks that our streams do not
  * explain, headers (6 %), acknowledgements (5 % the other way) and
- * 'slack_bytes' allowed for; or -1. */
+ * 'slack_bytes' allowed for; of those, what falls to 'test_ns' where the marks
+ * lie further apart; or -1. */
 int64_t taut_gauge_foreign(const struct taut_gauge_mark *from,
                            const struct taut_gauge_mark *to,
-                           int64_t slack_bytes);
+                           int64_t slack_bytes, int64_t test_ns);
 
 /* Run delay between two marks, or -1. */
 int64_t taut_gauge_delay(const struct taut_gauge_mark *from,

@@ -418,11 +418,28 @@ START_TEST(own_traffic_is_not_foreign)
     b.port_rx = 1046000;
     b.own_rx = 1000000;
     b.port_tx = 23000;
-    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0), 0);
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 25000000), 0);
     ck_assert_int_eq(taut_gauge_delay(&a, &b), 15);
     b.port_tx += 500000;
-    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0), 473000);
-    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 473000), 0);
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 25000000), 473000);
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 473000, 25000000), 0);
+}
+END_TEST
+
+/* A test that ends late is watched for longer than it lasts. */
+START_TEST(of_what_others_sent_a_test_gets_its_share_of_the_time)
+{
+    struct taut_gauge_mark a = {.at_ns = 1000}, b = {.at_ns = 100001000};
+
+    b.port_rx = 9000000;
+    b.own_rx = 1000000;
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 25000000), 1985000);
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 100000000), 7940000);
+    b.at_ns = 20001000;
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 25000000), 7940000);
+    a.port_rx = 0, b.port_rx = INT64_MAX / 2;
+    b.at_ns = INT64_MAX / 2;
+    ck_assert_int_ge(taut_gauge_foreign(&a, &b, 0, 25000000), 0);
 }
 END_TEST
 
@@ -433,7 +450,7 @@ START_TEST(foreign_in_one_direction_is_not_hidden_by_the_other)
     b.own_rx = 10000000;
     b.port_rx = 1000;
     b.port_tx = 600000;
-    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0), 100000);
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 25000000), 100000);
 }
 END_TEST
 
@@ -445,7 +462,7 @@ START_TEST(without_counters_nothing_is_known)
     taut_gauge_open(&gauge, root, "nothing");
     taut_gauge_mark(&gauge, &a, 0, 0);
     taut_gauge_mark(&gauge, &b, 0, 0);
-    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0), -1);
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 25000000), -1);
     taut_gauge_close(&gauge);
     taut_gauge_mark(&gauge, &b, 0, 0);
     ck_assert_int_eq(taut_gauge_delay(&a, &b), -1);
@@ -462,7 +479,8 @@ START_TEST(the_gauge_follows_the_files)
     taut_gauge_mark(&gauge, &a, 0, 0);
     put("statistics/rx_bytes", "5000\n");
     taut_gauge_mark(&gauge, &b, 0, 0);
-    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0), 4000);
+    ck_assert_int_ge(b.at_ns, a.at_ns);
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, INT64_MAX), 4000);
     taut_gauge_close(&gauge);
 }
 END_TEST
@@ -492,6 +510,7 @@ int main(void)
     tcase_add_loop_test(tc, rates_of_a_port, 0, COUNT(rates));
     tcase_add_test(tc, a_message_has_only_so_many_numbers);
     tcase_add_test(tc, own_traffic_is_not_foreign);
+    tcase_add_test(tc, of_what_others_sent_a_test_gets_its_share_of_the_time);
     tcase_add_test(tc, foreign_in_one_direction_is_not_hidden_by_the_other);
     tcase_add_test(tc, without_counters_nothing_is_known);
     tcase_add_test(tc, the_gauge_follows_the_files);
