@@ -92,6 +92,29 @@ function tests.test_what_a_link_showed_before_it_broke_is_not_its_ceiling()
    lu.assertEquals(case.at, 18)
 end
 
+function tests.test_a_confirming_test_that_comes_to_nothing_uses_its_partner_up()
+   local w = sim.new {}
+   local c = w:c "n5/rx"
+   w.left[c] = 0.2
+   while w:state "n5/rx" ~= "suspect" do
+      w:random_job()
+   end
+   local function seen(node)
+      for _, s in ipairs(w.diagnosis:wanted(w.now)) do
+         if s.component == c then
+            return s.seen[node] or 0
+         end
+      end
+   end
+   local before = seen(9)
+   w.diagnosis:observe({ { src = 9, dst = w.topo.node_id.n5, route = w.topo:route(9,
+      w.topo.node_id.n5), streams = 1, class = "void", phase = 1, kind = "confirm", confirms = c,
+      id = w.id + 1, event = w.event + 1, time = w.now } }, w.now)
+   lu.assertEquals(seen(9), before + 1)
+   w.diagnosis:forget(c, w.now, 0)
+   lu.assertNil(w.diagnosis:component(c).spent)
+end
+
 function tests.test_two_faults_at_once()
    local w = sim.new { seed = 5 }
    w.left[w:c "n5/tx"], w.left[w:c "r2.0.0/X+"] = 0.25, 0.25

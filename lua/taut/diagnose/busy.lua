@@ -52,6 +52,10 @@ function busy.confirm(self, tests)
       if c then
          local k = self:component(c)
          k.asked = (k.asked or 0) + 1
+         if t.class == "void" then
+            k.spent = k.spent or {}
+            k.spent[t.src], k.spent[t.dst] = (k.spent[t.src] or 0) + 1, (k.spent[t.dst] or 0) + 1
+         end
       end
    end
    for _, p in ipairs(pairs_of(tests)) do

@@ -35,6 +35,7 @@ end
 function settle.well(self, c, now, changes)
    local k = self:component(c)
    k.tied, k.missing, k.asked, k.whole, k.busy, k.confirmed = nil, nil, nil, nil, 0, {}
+   k.spent = nil
    set_state(self, c, "ok", now, changes)
 end
 
@@ -97,6 +98,10 @@ local function one(self, c, now, changes)
       return false
    elseif k.whole then
       self.evidence:name(c, math.min(1, case.best)) -- it explains its tests all the same
+      return false
+   end
+   k.missing = whole.elsewhere(self, c, now)
+   if k.missing then
       return false
    end
    become_slow(self, c, k, case, now, changes)

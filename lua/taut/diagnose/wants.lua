@@ -54,13 +54,24 @@ function wants.wants(self)
    return list
 end
 
+-- In how many tests of a suspect nodes took part: those of its run, and those that were asked for
+-- and came to nothing, so that a partner whose port is always busy does not get every turn.
+local function partners(self, c)
+   local seen = self.evidence:nodes(c)
+   for n, times in pairs(self.comp[c].spent or {}) do
+      seen[n] = (seen[n] or 0) + times
+   end
+   return seen
+end
+
 --- Suspects and what the next plans should test about them.
--- @return array of { component, tied = set, seen = map node → tests, tests = pairs still needed,
+-- @return array of { component, tied = set, seen = map node → tests (with those
+--   that came void), tests = pairs still needed,
 --   since }, those on probation first, then the oldest
 function wants.wanted(self, now)
    local list = {}
    for c in pairs(self.suspects) do
-      local k, tied, seen = self.comp[c], {}, self.evidence:nodes(c)
+      local k, tied, seen = self.comp[c], {}, partners(self, c)
       for _, r in ipairs(k.tied or {}) do
          tied[r.component] = true
       end
