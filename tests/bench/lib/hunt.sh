@@ -114,16 +114,23 @@ report() { bench_lua detection.lua report "$2" $DATABASE $HUNT_NAME <"$1"; }
 
 # ---- outside ----
 
+# Slurm drains nodes, too, when the machine is too busy to end a step.
+resume_slurms() {
+    scene_drained | grep -v '|taut:' | while IFS='|' read -r node _; do
+        lab exec scontrol update "nodename=$node" state=resume </dev/null
+    done
+}
+
 one_position() {
     local component=$1 seed=$2 left=$HUNT_LEFT node
     [ "$left" != random ] || left=$((RANDOM = seed, 5 + RANDOM % 66))
+    resume_slurms
     echo "from $component $EPOCHREALTIME $left"
     lab degrade "$component" "$left" || return
     bench_inside hunt "$component" "$seed" || return
     lab heal "$component" || return
     node=${component%/?x}
     if [ "$node" != "$component" ] && scene_is_drained "$node"; then
-        # Slurm drains nodes, too, when the machine is too busy to end a step.
         lab exec taut release "$node" >/dev/null 2>&1 || {
             echo "failed release: $(scene_drained | grep "^$node|")"
             lab exec scontrol update "nodename=$node" state=resume || return
