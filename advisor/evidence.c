@@ -76,6 +76,17 @@ struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
     return e;
 }
 
+int taut_evidence_classes(struct taut_evidence *e, const uint32_t *class,
+                          uint32_t classes)
+{
+    e->change = calloc((size_t)classes + 1, sizeof(*e->change));
+    if (e->change == NULL)
+        return -1;
+    e->classes = classes;
+    memcpy(e->class, class, e->g->components * sizeof(*class));
+    return 0;
+}
+
 void taut_evidence_destroy(struct taut_evidence *e)
 {
     int saved = errno;
@@ -99,6 +110,7 @@ void taut_evidence_destroy(struct taut_evidence *e)
     free(e->is_unknown);
     free(e->around);
     free(e->class);
+    free(e->change);
     free(e->users);
     free(e->stamp);
     free(e->touched);

@@ -109,6 +109,8 @@ struct taut_evidence {
     uint32_t groups;       /* NONE: no group */
     double *quiet;         /* by group: time of the last clearing in it */
     uint32_t *class;       /* what should be alike; NONE: of no class */
+    uint32_t classes;
+    struct taut_change *change; /* scratch, by class */
     uint32_t serial;
     uint32_t acks; /* entries by_ack, all in all */
     size_t lows;   /* tests held */
@@ -186,6 +188,11 @@ struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
                                            uint32_t groups);
 void taut_evidence_destroy(struct taut_evidence *e);
 
+/* What should be alike, by component: number of its class, below 'classes', or
+ * NONE.  Once.  Returns 0 or -1 with ENOMEM. */
+int taut_evidence_classes(struct taut_evidence *e, const uint32_t *class,
+                          uint32_t classes);
+
 /* Begin an event. */
 void taut_evidence_begin(struct taut_evidence *e);
 
@@ -250,16 +257,24 @@ void taut_evidence_void(struct taut_evidence *e);
  * against. */
 void taut_evidence_reroute(struct taut_evidence *e);
 
-/* How the components of c's class do. */
-struct taut_census {
+/* A class of components, most of which are low at once. */
+struct taut_change {
+    uint32_t c;      /* one of them */
     uint32_t tested; /* since the time given */
     uint32_t low;    /* of them those whose run weighs so much */
-    uint32_t fresh;  /* with two low tests or more, and never seen well, */
-    uint32_t alike;  /* with a ceiling within 'near' of c's, c among them */
 };
-void taut_evidence_census(const struct taut_evidence *e, uint32_t c,
-                          double since, double near, double weight,
-                          struct taut_census *out);
+
+/* Has a class changed everywhere: 'share' of 'least' or more components that
+ * were tested since then?  c's class first, when it has; else the first. */
+bool taut_evidence_changed(const struct taut_evidence *e, uint32_t c,
+                           double since, double weight, uint32_t least,
+                           double share, struct taut_change *out);
+
+/* Components of c's class, c among them, that were tested since, have two low
+ * tests or more, were never seen well, and have a ceiling within 'near' of
+ * c's. */
+uint32_t taut_evidence_alike(const struct taut_evidence *e, uint32_t c,
+                             double since, double near);
 
 /* Put a low test back into the run of c, in order of time; for what a store
  * kept.  Returns 0 or -1 with ENOMEM.  A low test is made by _low_new and

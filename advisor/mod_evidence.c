@@ -101,10 +101,9 @@ static int evidence_new(lua_State *L)
     uint32_t *around = read_groups(L, 3, gr->graph, &groups);
     uint32_t *class = read_groups(L, 4, gr->graph, &classes);
     h->evidence = taut_evidence_create(gr->graph, &rules, around, groups);
-    if (h->evidence == NULL)
+    if (h->evidence == NULL ||
+        (class != NULL && taut_evidence_classes(h->evidence, class, classes)))
         return luaL_error(L, "out of memory for evidence");
-    for (uint32_t c = 0; class != NULL && c < gr->graph->components; c++)
-        h->evidence->class[c] = class[c];
     lua_settop(L, 5);
     return 1;
 }

@@ -122,21 +122,47 @@ static int ask_case(lua_State *L)
     return 1;
 }
 
-/* e:census(c, since, near, weight) → { tested, low, fresh, alike }: how the
- * components of c's class do, see evidence.h */
-static int ask_census(lua_State *L)
+/* e:changed(c, since, weight, least, share) → { component, tested, low } of a
+ * class that has changed everywhere, or nothing; see evidence.h */
+static int ask_changed(lua_State *L)
 {
     struct taut_evidence *e = self(L);
     uint32_t c = taut_check_component(L, 2, e->g);
-    struct taut_census n;
+    lua_Integer least = luaL_checkinteger(L, 5);
+    struct taut_change t;
 
-    taut_evidence_census(e, c, luaL_checknumber(L, 3), luaL_checknumber(L, 4),
-                         luaL_checknumber(L, 5), &n);
-    lua_createtable(L, 0, 4);
-    set_count(L, "tested", n.tested);
-    set_count(L, "low", n.low);
-    set_count(L, "fresh", n.fresh);
-    set_count(L, "alike", n.alike);
+    luaL_argcheck(L, least >= 0 && least <= UINT32_MAX, 5, "a count");
+    if (!taut_evidence_changed(e, c, luaL_checknumber(L, 3),
+                               luaL_checknumber(L, 4), (uint32_t)least,
+                               luaL_checknumber(L, 6), &t))
+        return 0;
+    lua_createtable(L, 0, 3);
+    set_count(L, "component", t.c + 1);
+    set_count(L, "tested", t.tested);
+    set_count(L, "low", t.low);
+    return 1;
+}
+
+/* e:class(c) → number of its class, or nothing */
+static int ask_class(lua_State *L)
+{
+    struct taut_evidence *e = self(L);
+    uint32_t class = e->class[taut_check_component(L, 2, e->g)];
+
+    if (class == TAUT_GRAPH_NONE)
+        return 0;
+    lua_pushinteger(L, (lua_Integer)class + 1);
+    return 1;
+}
+
+/* e:alike(c, since, near) → number of components, see evidence.h */
+static int ask_alike(lua_State *L)
+{
+    struct taut_evidence *e = self(L);
+    uint32_t c = taut_check_component(L, 2, e->g);
+
+    lua_pushinteger(L, taut_evidence_alike(e, c, luaL_checknumber(L, 3),
+                                           luaL_checknumber(L, 4)));
     return 1;
 }
 
@@ -702,7 +728,9 @@ static int restore_seen(lua_State *L)
 const luaL_Reg taut_evidence_questions[] = {
     {"alternatives", ask_alternatives},
     {"case", ask_case},
-    {"census", ask_census},
+    {"changed", ask_changed},
+    {"alike", ask_alike},
+    {"class", ask_class},
     {"cleared", ask_cleared},
     {"expire", expire},
     {"forget", forget},

@@ -93,15 +93,16 @@ local function one(self, c, now, changes)
    if k.missing then
       return false
    end
-   k.whole = whole.reason(self, c, now)
+   local elsewhere
+   k.whole, elsewhere = whole.reason(self, c, now)
    if k.tied and not k.whole then
       return false
    elseif k.whole then
       self.evidence:name(c, math.min(1, case.best)) -- it explains its tests all the same
       return false
    end
-   k.missing = whole.elsewhere(self, c, now)
-   if k.missing then
+   k.missing = elsewhere
+   if elsewhere then
       return false
    end
    become_slow(self, c, k, case, now, changes)

@@ -3,7 +3,6 @@
 -- A leaf or a cabinet whose nodes are all low at once is throttled or has a contended uplink; a
 -- class of components of which most are low at once had a change of driver, firmware or routing;
 -- nodes that never did better, and all do alike, are of a kind that no configuration tells of.
-local around = require "taut.diagnose.around"
 local cray = require "taut.topology.cray"
 
 local whole = {}
@@ -59,87 +58,52 @@ local function slow_group(self, c)
    return nil
 end
 
--- Most of the components of one class at once.
-local function change(self, c, n)
+-- Most of the components of one class at once: a component of it and what it is, in words.
+local function change(self, c, now)
    local s = self.s
-   if n.tested >= s.machine_least and n.low >= s.machine_share * n.tested then
-      return ("class %s changed everywhere: %d of %d components are low at once"):format(
-         self.topo:class(c), n.low, n.tested)
-   end
-   return nil
+   local n = self.evidence:changed(c, now - DAY, s.suspect_score, s.machine_least, s.machine_share)
+   return n and n.component, n and
+      ("class %s changed everywhere: %d of %d components are low at once"):format(
+         self.topo:class(n.component), n.low, n.tested)
 end
 
 -- Only of nodes: links are made as configured, and one that was never seen well is one that no
 -- test has reached on a quiet day.
-local function new_kind(self, c, n)
-   local s = self.s
-   if self.topo:node_of(c) and self.evidence:cleared(c) == -math.huge
-      and n.alike >= s.new_least then
-      return ("class %s has a new kind of nodes: %d components never did better than this"):format(
-         self.topo:class(c), n.alike)
+local function new_kind(self, c, now)
+   if not self.topo:node_of(c) or self.evidence:cleared(c) > -math.huge then
+      return nil
    end
-   return nil
+   local alike = self.evidence:alike(c, now - DAY, self.s.ceiling)
+   return alike >= self.s.new_least
+      and ("class %s has a new kind of nodes: %d components never did better than this"):format(
+         self.topo:class(c), alike) or nil
 end
 
-local function census(self, c, now)
-   local s = self.s
-   return self.evidence:census(c, now - DAY, s.ceiling, s.suspect_score)
+-- Is it of the class that changed everywhere?
+local function is_of_change(self, c)
+   return self.machine_wide and self.evidence:class(c) == self.evidence:class(self.machine_wide_of)
 end
 
-local function note(self, c, text, now)
-   self.machine_wide, self.machine_wide_at, self.machine_wide_of = text, now, c
-   return text
+local function note(self, of, text, now)
+   self.machine_wide, self.machine_wide_at, self.machine_wide_of = text, now, of
 end
 
--- Numbers of the components' classes, and one component of each; made once.
-local function classes_of(self)
-   if self.classes_topo ~= self.topo then
-      self.classes_topo, self.classes, self.class_first = self.topo, around.classes(self.topo), {}
-      for c, class in ipairs(self.classes) do
-         self.class_first[class] = self.class_first[class] or c
+--- Why a component is not to be named for itself.
+-- Sets self.machine_wide when a class has changed everywhere.  Then every test crosses what has
+-- changed, and none shows another component alone.
+-- @return what it is part of, in words, or nil
+-- @return what else there is everywhere, so that it has to wait, in words, or nil
+function whole.reason(self, c, now)
+   if not is_of_change(self, c) then
+      local of, text = change(self, c, now)
+      if of and not (self.machine_wide and self.evidence:class(of) ~= self.evidence:class(c)) then
+         note(self, of, text, now)
       end
    end
-   return self.classes, self.class_first
-end
-
--- Of a change that stands already no census is made for each of its components.
-local function is_of_change(self, c)
-   if not self.machine_wide then
-      return false
-   end
-   local class = classes_of(self)
-   return class[c] == class[self.machine_wide_of]
-end
-
---- Why a component is not to be named for itself, in words; nil when it is.
--- Sets self.machine_wide when all of the machine has changed.
-function whole.reason(self, c, now)
    if is_of_change(self, c) then
       return self.machine_wide
    end
-   local n = census(self, c, now)
-   local text = change(self, c, n)
-   if text then
-      return note(self, c, text, now)
-   end
-   return self.topo:node_of(c) and slow_group(self, c) or new_kind(self, c, n)
-end
-
---- Has something else changed everywhere?  Then every test crosses what has changed, and none shows
--- this component alone.
--- @return in words, or nil
-function whole.elsewhere(self, c, now)
-   if self.machine_wide then
-      return self.machine_wide
-   end
-   local class, first = classes_of(self)
-   for number, o in ipairs(first) do
-      local text = number ~= class[c] and change(self, o, census(self, o, now))
-      if text then
-         return note(self, o, text, now)
-      end
-   end
-   return nil
+   return self.topo:node_of(c) and slow_group(self, c) or new_kind(self, c, now), self.machine_wide
 end
 
 --- Is the machine-wide change over?  Looked at every few minutes.
@@ -148,9 +112,11 @@ function whole.review(self, now)
       return
    end
    self.machine_wide_at = now
-   local c = self.machine_wide_of
-   if not change(self, c, census(self, c, now)) then
+   local of, text = change(self, self.machine_wide_of, now)
+   if not of then
       self.machine_wide = nil
+   elseif not is_of_change(self, of) then
+      note(self, of, text, now)
    end
 end
 
