@@ -340,6 +340,16 @@ static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
     }
 }
 
+/* Of a void test at a loaded port: what the port carried in all shows the port
+ * itself; what of it went over the rest of the way nobody knows. */
+static void take_port(struct taut_evidence *e, const struct taut_pending *p,
+                      double time)
+{
+    for (uint32_t k = p->first; k < p->first + p->n; k++)
+        if (e->stage[k].c == p->port)
+            take_stage(e, p, &e->stage[k], time);
+}
+
 /* Acknowledgements came through: what the way back was accused of for
  * silence is void. */
 static void take_way_back(struct taut_evidence *e, const struct taut_pending *p)
@@ -366,6 +376,11 @@ static void take_test(struct taut_evidence *e, struct taut_pending *p,
     if (p->is_open && p->is_low) {
         p->bw_Bps = -1; /* low by what nobody knows to be wrong */
         e->count.is_void++;
+        return;
+    }
+    if (p->by_port) {
+        e->count.is_void++;
+        take_port(e, p, time);
         return;
     }
     if (p->is_low)
@@ -480,6 +495,7 @@ static void take_low(struct taut_evidence *e, const struct taut_pending *p,
     low->src = p->src;
     low->dst = p->dst;
     low->confirms = p->confirms;
+    low->port = p->by_port ? p->port : TAUT_GRAPH_NONE;
     low->bw_Bps = (float)p->bw_Bps;
     low->expected_Bps = (float)p->expected_Bps;
     low->flows = p->flows;

@@ -55,6 +55,7 @@ struct taut_low {
     uint32_t src, dst;     /* endpoints */
     uint32_t confirms;     /* component it was asked for, or NONE */
     uint32_t explained_by; /* component, or NONE */
+    uint32_t port;         /* of which it tells all that it carried, or NONE */
     uint32_t refs;
     float bw_Bps, expected_Bps;
     uint16_t flows;   /* one after the other; the best counts */
@@ -155,6 +156,9 @@ struct taut_pending {
                           _add, in the stages of the test added last */
     bool is_judged;    /* 'is_low' is the judge's */
     bool is_low;
+    bool by_port; /* judged void; 'bw_Bps' is all that 'port' carried: only the
+                     port is cleared by that */
+    uint32_t port;
     bool is_open;        /* over a component of unknown capacity */
     double expected_Bps; /* made by commit where not judged */
     double healthy_Bps;  /* with nothing known to be slow */

@@ -77,6 +77,8 @@ bool taut_evidence_explains(const struct taut_evidence *e,
         return true;
     if (share < 0)
         return false;
+    if (low->port == o->c)
+        return true;
     for (int i = 0; i < 3; i++)
         if (o->all || share >= o->ceiling[0] * (1 - near) ||
             fabs(share / o->ceiling[i] - 1) < near ||

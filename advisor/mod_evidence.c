@@ -201,8 +201,28 @@ static void read_values(lua_State *L, struct taut_pending *t)
     t->flows = (uint16_t)(flows < 64 ? flows : 64);
 }
 
+/* What the port of a loaded end carried in the void test on the top. */
+static void read_port(lua_State *L, const struct taut_graph *g,
+                      struct taut_pending *t)
+{
+    if (lua_getfield(L, -1, "port") == LUA_TTABLE) {
+        lua_Integer c = whole(L, "component", 0);
+        double bw_Bps = number(L, "Bps", -1);
+        if (c >= 1 && c <= g->components && bw_Bps >= 0 && isfinite(bw_Bps)) {
+            lua_getfield(L, -1, "is_low");
+            t->is_low = lua_toboolean(L, -1);
+            lua_pop(L, 1);
+            t->by_port = true;
+            t->port = (uint32_t)c - 1;
+            t->bw_Bps = bw_Bps;
+        }
+    }
+    lua_pop(L, 1);
+}
+
 /* What judge.lua made of the test on the top. */
-static void read_judged(lua_State *L, struct taut_pending *t)
+static void read_judged(lua_State *L, const struct taut_graph *g,
+                        struct taut_pending *t)
 {
     lua_getfield(L, -1, "class");
     const char *class = lua_tostring(L, -1);
@@ -213,6 +233,8 @@ static void read_judged(lua_State *L, struct taut_pending *t)
     t->bw_Bps = t->is_low || is_good ? number(L, "bw_Bps", -1) : -1;
     if (!(t->bw_Bps >= 0) || isinf(t->bw_Bps))
         t->bw_Bps = -1;
+    if (!t->is_low && !is_good)
+        read_port(L, g, t);
     t->expected_Bps = number(L, "expected_Bps", HUGE_VAL);
 }
 
@@ -253,7 +275,7 @@ static bool add_test(lua_State *L, struct taut_evidence *e, lua_Integer i,
         read_values(L, &t);
         lua_pop(L, 1);
     } else {
-        read_judged(L, &t);
+        read_judged(L, e->g, &t);
     }
     int rc = taut_evidence_add(e, &t);
     if (rc == TAUT_ROUTE_NO_MEMORY)
@@ -283,8 +305,8 @@ static void push_touched(lua_State *L, struct taut_lua_evidence *h)
 
 /* e:observe(tests, values or nil, time, event)
  *   tests   { src =, dst =, phase =, flows =, rail =, id =, confirms =,
- *           streams = }; without values also class, bw_Bps, expected_Bps and
- *           through, as judge.lua leaves them
+ *           streams = }; without values also class, bw_Bps, expected_Bps,
+ *           port and through, as judge.lua leaves them
  *   values  of each test an array of bytes/s, one per flow, or false: void
  * → components to look at, tests that were good, low, void, not taken, and
  *   how many crossed sets

@@ -399,6 +399,10 @@ static void push_low(lua_State *L, const struct taut_evidence *e,
         set_count(L, "confirms", low->confirms + 1);
     if (low->explained_by != TAUT_GRAPH_NONE)
         set_count(L, "explained_by", low->explained_by + 1);
+    if (low->port != TAUT_GRAPH_NONE) {
+        lua_pushstring(L, low->port == taut_graph_tx(low->src) ? "src" : "dst");
+        lua_setfield(L, -2, "port");
+    }
     push_on(L, low);
 }
 
@@ -666,7 +670,12 @@ static void restore_fields(lua_State *L, const struct taut_graph *g,
     low->serial = (uint32_t)need_number(L, "serial");
     lua_getfield(L, 2, "quiet_s");
     low->quiet_s = (float)luaL_optnumber(L, -1, -1);
-    lua_pop(L, 1);
+    lua_getfield(L, 2, "port");
+    const char *port = lua_tostring(L, -1);
+    low->port = port == NULL               ? TAUT_GRAPH_NONE
+                : strcmp(port, "src") == 0 ? taut_graph_tx(low->src)
+                                           : taut_graph_rx(low->dst);
+    lua_pop(L, 2);
 }
 
 /* e:restore(test): put a test of e:run back into the runs of the components

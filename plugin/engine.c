@@ -28,6 +28,7 @@ struct slot {
     struct taut_inflow *inflow;
     int64_t begin_ns; /* when to note the first mark */
     struct taut_gauge_mark from;
+    struct taut_gauge_mark warm, done; /* of the window */
     bool is_begun, is_finished;
 };
 
@@ -75,7 +76,9 @@ static void clear(struct taut_measure *m)
     memset(m, 0, sizeof *m);
     m->bytes = m->window_ns = m->total_bytes = -1;
     m->lat_median_ns = m->lat_p99_ns = m->lat_n = m->looks = -1;
-    m->busy_ns = m->rtt_ns = m->retrans = m->delay_ns = m->foreign_bytes = -1;
+    m->busy_ns = m->rtt_ns = m->retrans = m->delay_ns = -1;
+    m->foreign_bytes = -1;
+    m->port_ns = m->port_data_bytes = m->port_back_bytes = -1;
 }
 
 static struct taut_endpoint *find(const struct taut_engine *engine,
@@ -191,6 +194,30 @@ static void finish_slot(struct run *run, struct slot *slot)
     slot->measure->foreign_bytes =
         taut_gauge_foreign(&slot->from, &to, slack(run, slot),
                            slot->test->dur_ms * TAUT_MS_NS);
+    if (slot->warm.at_ns > 0 && slot->done.at_ns > slot->warm.at_ns &&
+        taut_gauge_port(&slot->warm, &slot->done, slot->sender != NULL,
+                        &slot->measure->port_data_bytes,
+                        &slot->measure->port_back_bytes))
+        slot->measure->port_ns = slot->done.at_ns - slot->warm.at_ns;
+}
+
+/* The window as it was planned, whether or not anything comes. */
+static int64_t warm_ns(const struct slot *slot)
+{
+    return slot->begin_ns + MARGIN_NS + slot->test->dur_ms * TAUT_MS_NS / 5;
+}
+
+static int64_t done_ns(const struct slot *slot)
+{
+    return slot->begin_ns + MARGIN_NS + slot->test->dur_ms * TAUT_MS_NS;
+}
+
+static void mark_window(struct run *run, struct slot *slot, int64_t now_ns)
+{
+    if (slot->warm.at_ns == 0 && now_ns >= warm_ns(slot))
+        mark(run, slot->endpoint, &slot->warm);
+    if (slot->done.at_ns == 0 && now_ns >= done_ns(slot))
+        mark(run, slot->endpoint, &slot->done);
 }
 
 static void run_slot(struct run *run, struct slot *slot, int64_t now_ns)
@@ -201,6 +228,7 @@ static void run_slot(struct run *run, struct slot *slot, int64_t now_ns)
         mark(run, slot->endpoint, &slot->from);
         slot->is_begun = true;
     }
+    mark_window(run, slot, now_ns);
     due_ns = finish_ns(slot);
     if (!slot->is_finished && due_ns >= 0 && now_ns >= due_ns)
         finish_slot(run, slot);
@@ -212,6 +240,10 @@ static void watch_slot(const struct slot *slot, struct taut_pollset *set)
 
     if (!slot->is_begun)
         taut_pollset_wake(set, slot->begin_ns);
+    else if (slot->warm.at_ns == 0)
+        taut_pollset_wake(set, warm_ns(slot));
+    else if (slot->done.at_ns == 0)
+        taut_pollset_wake(set, done_ns(slot));
     if (!slot->is_finished && due_ns >= 0)
         taut_pollset_wake(set, due_ns);
 }

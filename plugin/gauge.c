@@ -98,6 +98,23 @@ int64_t taut_gauge_foreign(const struct taut_gauge_mark *from,
                : bytes;
 }
 
+bool taut_gauge_port(const struct taut_gauge_mark *from,
+                     const struct taut_gauge_mark *to, bool is_sender,
+                     int64_t *data, int64_t *back)
+{
+    int64_t own_rx = to->own_rx - from->own_rx;
+    int64_t own_tx = to->own_tx - from->own_tx;
+    int64_t rx = to->port_rx - from->port_rx;
+    int64_t tx = to->port_tx - from->port_tx;
+
+    if (from->port_rx < 0 || from->port_tx < 0 || rx < 0 || tx < 0)
+        return false;
+    *data = is_sender ? tx : rx;
+    *back = is_sender ? surplus(rx, own_rx, own_tx, 0)
+                      : surplus(tx, own_tx, own_rx, 0);
+    return true;
+}
+
 int64_t taut_gauge_delay(const struct taut_gauge_mark *from,
                          const struct taut_gauge_mark *to)
 {

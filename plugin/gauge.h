@@ -43,6 +43,13 @@ int64_t taut_gauge_foreign(const struct taut_gauge_mark *from,
                            const struct taut_gauge_mark *to,
                            int64_t slack_bytes, int64_t test_ns);
 
+/* Bytes between two marks: all that the port carried in the direction of a
+ * test's data, ours included; and what others sent the other way.  Returns
+ * false where that is not known. */
+bool taut_gauge_port(const struct taut_gauge_mark *from,
+                     const struct taut_gauge_mark *to, bool is_sender,
+                     int64_t *data, int64_t *back);
+
 /* Run delay between two marks, or -1. */
 int64_t taut_gauge_delay(const struct taut_gauge_mark *from,
                          const struct taut_gauge_mark *to);

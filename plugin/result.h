@@ -26,6 +26,9 @@ struct taut_measure {
     int64_t looks;         /* of a receiver: parts in which it had a look */
     int64_t delay_ns;
     int64_t foreign_bytes;
+    int64_t port_ns;         /* the window, as the port was looked at */
+    int64_t port_data_bytes; /* all that it carried then, as the data went */
+    int64_t port_back_bytes; /* of others, the other way */
     char error[TAUT_RESULT_ERROR]; /* "" or why there are no numbers */
 };
 

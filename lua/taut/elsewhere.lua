@@ -8,7 +8,7 @@ local stages = require "taut.stages"
 
 local elsewhere = {}
 
---- @param t judged test: route, class, bw_Bps; shares: the plan's own senders by component
+--- @param t judged test: route, class, bw_Bps, port; shares: the plan's own senders by component
 -- @param others map component → bytes per second of others
 -- @param topo topology
 -- @param good share of a capacity from which on a component is full
@@ -17,7 +17,9 @@ function elsewhere.full(t, others, topo, good)
    for _, c in ipairs(stages.sure(t.route)) do
       local capacity = topo.capacity[c]
       local own = t.bw_Bps * (t.shares and t.shares[c] or 1)
-      if others[c] and capacity < math.huge and own + others[c] >= good * capacity then
+      local is_counted = t.port and t.port.component == c -- its node told what it carried
+      if others[c] and not is_counted and capacity < math.huge
+         and own + others[c] >= good * capacity then
          return c
       end
    end
@@ -40,17 +42,17 @@ local TEXT = {
    sent = "over %s other jobs send %.3g MB/s by their profiles: it is busy",
 }
 
---- A low test becomes void where others explain it.
+--- A low test becomes void where others explain it; a void one at a loaded port tells nothing more.
 -- @param d daemon: learn and fabric (or nil), topo, conf
 function elsewhere.excuse(d, t)
-   if t.class ~= "low" then
+   if t.class ~= "low" and not (t.port and t.port.is_low) then
       return
    end
    local known = { counted = counted(d), sent = d.learn and d.learn:background(t.job) or {} }
    for _, how in ipairs { "counted", "sent" } do
       local c = elsewhere.full(t, known[how], d.topo, d.conf.diagnosis.good)
       if c then
-         t.class = "void"
+         t.class, t.port = "void", nil
          t.why = TEXT[how]:format(d.topo.components[c], known[how][c] / 1e6)
          return
       end

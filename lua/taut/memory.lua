@@ -6,7 +6,7 @@ local memory = {}
 local FIELDS = { "state", "since", "cleared_at", "last", "tests", "good", "busy", "suspect_at",
    "asked", "left", "probation_until", "case", "whole", "by_hard" }
 local TEST_FIELDS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "share", "streams",
-   "flows", "job", "rail", "quiet_s", "by_ack", "src_name", "dst_name", "class" }
+   "flows", "job", "rail", "quiet_s", "by_ack", "port", "src_name", "dst_name", "class" }
 
 local function pack_test(t)
    local out = {}

@@ -54,6 +54,18 @@ local function share(self, t)
    return least
 end
 
+-- What others got of a port meanwhile, as the node's counters tell; nothing where they do not.
+local function counted(self, r, c, t)
+   if not self.counted then
+      return
+   end
+   local others = self.load[c] or 0
+   local bps = self.topo.capacity[c] * (self.left[c] or 1) * others / (t.streams + others)
+   r.foreign_bytes = math.floor(bps * t.dur_ms / 1000)
+   r.port_ns, r.port_back_bytes = r.window_ns, 0
+   r.port_data_bytes = math.floor((r.bytes + bps * r.window_ns / 1e9) * 1.03)
+end
+
 function Sim:measure(tests)
    for _, t in ipairs(tests) do
       local bw = share(self, t) * (1 + 0.01 * (math.random() - 0.5))
@@ -63,6 +75,8 @@ function Sim:measure(tests)
       end
       local recv = { bytes = math.floor(bw * 20e-3), window_ns = 20000000, sub_bytes = sub }
       local send = { bytes = recv.bytes, window_ns = recv.window_ns }
+      counted(self, send, t.route[1], t)
+      counted(self, recv, t.route[#t.route], t)
       if self.lie then
          self.lie(t, send, recv)
       end

@@ -115,6 +115,27 @@ function tests.test_a_confirming_test_that_comes_to_nothing_uses_its_partner_up(
    lu.assertNil(w.diagnosis:component(c).spent)
 end
 
+-- Three streams arrive there all the time, so that a test gets a quarter of what is left.
+function tests.test_a_loaded_port_is_told_from_a_slow_one_by_all_it_carries()
+   for seed = 1, 4 do
+      for _, fault in ipairs { "n5/rx", "n5/tx", "none", "r2.0.0/X-" } do
+         local w = sim.new { seed = seed }
+         w.counted = true
+         for _, name in ipairs { "n5/rx", "n5/tx" } do
+            w.load[w:c(name)] = 3
+         end
+         if fault ~= "none" then
+            w.left[w:c(fault)] = 0.2
+         end
+         for _ = 1, 150 do
+            w:random_job()
+         end
+         lu.assertEquals(w:all "slow", fault ~= "none" and { fault } or {}, seed)
+         lu.assertEquals(w:all "failed", {})
+      end
+   end
+end
+
 function tests.test_two_faults_at_once()
    local w = sim.new { seed = 5 }
    w.left[w:c "n5/tx"], w.left[w:c "r2.0.0/X+"] = 0.25, 0.25

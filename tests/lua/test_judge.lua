@@ -39,6 +39,68 @@ function tests.test_what_makes_a_test_void()
    end
 end
 
+-- A report where others sent `data` with the test's data and `back` beside its acknowledgements, as
+-- shares of the port.
+local function others(share, data, back)
+   local window = 24e6 * 0.02
+   return report(share, { foreign_bytes = math.floor(24e6 * 0.025 * (data + (back or 0))),
+      port_ns = 20 * MS, port_data_bytes = math.floor(1.03 * window * (share + data)),
+      port_back_bytes = math.floor(1.03 * window * (back or 0)) })
+end
+
+function tests.test_a_loaded_port_tells_what_it_carried_in_all()
+   local function changed(r, name, v)
+      r[name] = v
+      return r
+   end
+   local cases = {
+      -- the sender, the receiver; component; share of the port; is it low
+      { others(0.05, 0), others(0.05, 0.14), "n2/rx", 0.19, true },
+      { others(0.05, 0.14), others(0.05, 0), "n0/tx", 0.19, true },
+      { report(0.05), others(0.05, 0.14), "n2/rx", 0.19, true },
+      { others(0.25, 0.74), others(0.25, 0.05, 0.04), "n0/tx", 0.99, false },
+      { others(0.3, 0.3), others(0.3, 0), "n0/tx", 0.6, false },
+      -- beside the acknowledgements; at both ends
+      { others(0.05, 0.14, 0.2), others(0.05, 0) },
+      { others(0.05, 0), others(0.05, 0, 0.2) },
+      { others(0.05, 0.14), others(0.05, 0.14) },
+      -- the port was not looked at, or for a moment only, or its counters miss the test itself
+      { report(0.05, { foreign_bytes = 100000 }), others(0.05, 0) },
+      { changed(others(0.05, 0.14), "port_ns", 9 * MS), others(0.05, 0) },
+      { changed(others(0.05, 0.14), "port_data_bytes", 1000), others(0.05, 0) },
+      { changed(others(0.05, 0.14), "port_data_bytes", nil), others(0.05, 0) },
+   }
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   for i, c in ipairs(cases) do
+      local t = judged(c[1], c[2])
+      lu.assertEquals(t.class, "void", i)
+      lu.assertStrContains(t.why, "of other traffic")
+      lu.assertEquals(t.port and topo.components[t.port.component], c[3], i)
+      if c[3] then
+         lu.assertAlmostEquals(t.port.Bps / 24e6, c[4], 1e-3)
+         lu.assertEquals(t.port.is_low, c[5])
+         lu.assertStrContains(t.why, ("%d%% of what it should in all"):format(100 * c[4]))
+         local class, ratio = judge.shown(t)
+         lu.assertEquals(class, c[5] and "low" or "void")
+         lu.assertAlmostEquals(ratio, c[5] and c[4] or t.ratio, 1e-3)
+      end
+   end
+   -- what a node reckons may miss what goes beside the acknowledgements: the window shows it
+   local quiet = others(0.3, 0)
+   lu.assertEquals(judged(changed(others(0.3, 0, 0.2), "foreign_bytes", 0), quiet).class, "void")
+   lu.assertEquals(judged(changed(others(0.3, 0, 0.05), "foreign_bytes", 0), quiet).class, "low")
+   local t = judged(changed(others(0.05, 0.14), "foreign_bytes", 0), others(0.05, 0))
+   lu.assertEquals(t.class, "void")
+   lu.assertTrue(t.port.is_low)
+   lu.assertEquals(judged(changed(others(0.5, 0.14), "foreign_bytes", 0), others(0.5, 0)).class,
+      "low")
+   -- a good test, a quiet one and an idle sender tell nothing more
+   lu.assertNil(judged(others(0.8, 0.14), others(0.8, 0)).port)
+   lu.assertNil(judged(others(0.3, 0), others(0.3, 0)).port)
+   lu.assertNil(judged(changed(others(0.05, 0.14), "busy_ns", 1 * MS),
+      others(0.05, 0)).port)
+end
+
 local function pinged(send, recv)
    local topo = sim.torus({ 4, 2, 2 }, 2)
    local t = { src = 1, dst = 3, route = topo:route(1, 3), dur_ms = 25, mode = "latency" }

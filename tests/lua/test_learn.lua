@@ -139,12 +139,15 @@ function tests.test_other_jobs_are_an_excuse_where_they_fill_a_link()
       uneven = 1 } }
    d.cluster.jobs = { [1] = { names = { "n0", "n2" } }, [2] = { names = { "n0", "n2" } } }
    d.cluster.seen_running = { [1] = job_of(), [2] = job_of { name = "unknown" } }
-   local function class(job, bw_Bps, from, to, shares)
+   local function class(job, bw_Bps, from, to, shares, port)
       local src, dst = d.topo.node_id[from], d.topo.node_id[to]
       local t = { src = src, dst = dst, route = d.topo:route(src, dst), job = job, class = "low",
          bw_Bps = bw_Bps, shares = shares }
+      if port then
+         t.class, t.port = "void", { component = d.topo.component_id[port], is_low = true }
+      end
       elsewhere.excuse(d, t)
-      return t.class, t.why
+      return t.class, t.why, t.port
    end
    local link = d.topo.component_id["r0.0.0/Z+"]
    lu.assertEquals({ class(9, 2e7, "n1", "n3") },
@@ -152,6 +155,9 @@ function tests.test_other_jobs_are_an_excuse_where_they_fill_a_link()
    lu.assertEquals(class(9, 1e7, "n1", "n3"), "low") -- there was room for more
    lu.assertEquals(class(9, 1e7, "n1", "n3", { [link] = 2 }), "void") -- two such tests at once
    lu.assertEquals(class(9, 2e7, "n17", "n19"), "low") -- another link
+   -- what a loaded port carried in all: by the link before it, but not by itself
+   lu.assertNil(select(3, class(9, 2e7, "n1", "n3", nil, "n3/rx")))
+   lu.assertNotNil(select(3, class(9, 2e7, "n3", "n2", nil, "n2/rx")))
    lu.assertEquals(class(1, 2e7, "n1", "n3"), "low") -- before its prolog a job sends nothing
    lu.assertEquals(class(nil, 2e7, "n1", "n3"), "void") -- idle nodes
    d.cluster.seen_running[1] = nil

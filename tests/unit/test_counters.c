@@ -454,6 +454,27 @@ START_TEST(foreign_in_one_direction_is_not_hidden_by_the_other)
 }
 END_TEST
 
+START_TEST(a_port_tells_all_it_carried)
+{
+    struct taut_gauge_mark a = {0}, b = {0};
+    int64_t data, back;
+
+    b.port_rx = 5000000;
+    b.own_rx = 1000000;
+    b.port_tx = 60000;
+    ck_assert(taut_gauge_port(&a, &b, false, &data, &back));
+    ck_assert_int_eq(data, 5000000);
+    ck_assert_int_eq(back, 10000);
+    /* seen by another test of ours, which sends: these are others' and ours */
+    b.own_tx = 9000;
+    ck_assert(taut_gauge_port(&a, &b, true, &data, &back));
+    ck_assert_int_eq(data, 60000);
+    ck_assert_int_eq(back, 5000000 - 1060000 - 450);
+    b.port_rx = -1;
+    ck_assert(!taut_gauge_port(&a, &b, true, &data, &back));
+}
+END_TEST
+
 START_TEST(without_counters_nothing_is_known)
 {
     struct taut_gauge gauge;
@@ -512,6 +533,7 @@ int main(void)
     tcase_add_test(tc, own_traffic_is_not_foreign);
     tcase_add_test(tc, of_what_others_sent_a_test_gets_its_share_of_the_time);
     tcase_add_test(tc, foreign_in_one_direction_is_not_hidden_by_the_other);
+    tcase_add_test(tc, a_port_tells_all_it_carried);
     tcase_add_test(tc, without_counters_nothing_is_known);
     tcase_add_test(tc, the_gauge_follows_the_files);
     return unit_run("counters", tc);

@@ -1,5 +1,6 @@
 --- Busy or broken: a suspect's test is repeated with more streams at once.  Their total takes a
 -- larger part of a link that others use, too, and none of one that is broken.
+local judge = require "taut.judge"
 local stages = require "taut.stages"
 
 local busy = {}
@@ -34,11 +35,12 @@ end
 -- Compared with the best that one stream got since the component was last cleared: a single stream
 -- may have met a pause.
 local function total_grows(self, k, p)
-   local best = p.one.ratio
+   local _, best = judge.shown(p.one)
+   local _, many = judge.shown(p.many)
    for _, t in ipairs(k.run) do
       best = t.streams == 1 and math.max(best, t.ratio) or best
    end
-   return p.many.ratio > self.s.grows * best and p.many.ratio > 2 * self.s.failed
+   return many > self.s.grows * best and many > 2 * self.s.failed
 end
 
 --- Take in what confirming tests say.
@@ -52,7 +54,7 @@ function busy.confirm(self, tests)
       if c then
          local k = self:component(c)
          k.asked = (k.asked or 0) + 1
-         if t.class == "void" then
+         if judge.shown(t) == "void" then
             k.spent = k.spent or {}
             k.spent[t.src], k.spent[t.dst] = (k.spent[t.src] or 0) + 1, (k.spent[t.dst] or 0) + 1
          end
@@ -60,10 +62,11 @@ function busy.confirm(self, tests)
    end
    for _, p in ipairs(pairs_of(tests)) do
       local k = self:component(p.c)
-      if p.one.class == "low" and p.many.class ~= "void" and k.state ~= "ok" then
+      local one, many = judge.shown(p.one), judge.shown(p.many)
+      if one == "low" and many ~= "void" and k.state ~= "ok" then
          if total_grows(self, k, p) then
             k.busy = k.busy + 1
-         elseif p.many.class == "low" then
+         elseif many == "low" then
             table.insert(k.confirmed, { one = p.one, many = p.many, time = p.one.time,
                event = p.one.event, src = p.one.src, dst = p.one.dst })
          end

@@ -14,7 +14,8 @@ local function collect(pending, c, t)
       p = { id = t.id, event = t.event, time = t.time, src = t.src, dst = t.dst,
          rail = number(t.rail, 1), job = number(t.job, 0), bw_Bps = t.bw_Bps,
          expected_Bps = t.expected_Bps, flows = number(t.flows, 1), streams = number(t.streams, 1),
-         quiet_s = number(t.quiet_s), by_ack = t.by_ack == true, on = {} }
+         quiet_s = number(t.quiet_s), by_ack = t.by_ack == true,
+         port = (t.port == "src" or t.port == "dst") and t.port or nil, on = {} }
       pending[key], pending[#pending + 1] = p, p
    end
    p.on[c] = t.share

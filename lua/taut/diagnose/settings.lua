@@ -16,6 +16,7 @@ return function(number, flag)
       void_pings = { 20, number(1, 1e6, true) },
       void_delay = { 0.4, number(0.001, 10) },
       void_foreign = { 0.1, number(0.001, 10) },
+      port_low = { 0.5, number(0, 1) },
       void_disagree = { 0.25, number(0.01, 10) },
       -- how a busy network looks
       ceiling = { 0.05, number(0.001, 1) },
