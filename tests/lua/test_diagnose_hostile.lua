@@ -74,6 +74,32 @@ function tests.test_a_real_fault_is_found_among_liars()
    end
 end
 
+-- A node that takes little, and says that its port carried little more in all: whether from all or
+-- from one peer only, it accuses nobody but itself.
+function tests.test_what_a_node_says_of_its_port_accuses_nobody_else()
+   for seed = 1, 6 do
+      for _, peer in ipairs { false, 11 } do
+         local w = sim.new { seed = seed }
+         w.lie = function(t, send, recv)
+            local own = t.dst == LIAR and recv or t.src == LIAR and send
+            if own and (not peer or t.dst == peer or t.src == peer) then
+               says(send, 0.05)
+               says(recv, 0.05)
+               own.foreign_bytes = math.floor(0.2 * 24e6 * 25e-3)
+               own.port_ns, own.port_back_bytes = own.window_ns, 0
+               own.port_data_bytes = math.floor(0.25 * 24e6 * 20e-3)
+            end
+         end
+         for _ = 1, 150 do
+            w:random_job()
+         end
+         for _, name in ipairs(decided(w)) do
+            lu.assertStrContains(name, w.topo.nodes[LIAR] .. "/", seed)
+         end
+      end
+   end
+end
+
 -- A node that really takes little from one peer: both accounts agree, and its other partners and
 -- the peer's are well.
 function tests.test_a_node_that_slows_one_peer_down_accuses_nobody()
