@@ -435,6 +435,8 @@ static void accuse(struct taut_evidence *e, struct taut_low *low)
 {
     for (uint32_t i = 0; i < low->n; i++) {
         uint32_t c = low->on[i].c;
+        if (low->port != TAUT_GRAPH_NONE && low->port != c)
+            continue;
         if (taut_run_add(e, c, low, (double)low->on[i].share,
                          low->on[i].by_ack) < 0)
             e->out_of_memory = true;

@@ -55,7 +55,9 @@ struct taut_low {
     uint32_t src, dst;     /* endpoints */
     uint32_t confirms;     /* component it was asked for, or NONE */
     uint32_t explained_by; /* component, or NONE */
-    uint32_t port;         /* of which it tells all that it carried, or NONE */
+    uint32_t port;         /* of which it tells all that it carried, or NONE;
+                              then it stands in the run of that one only, and
+                              what else is on the way may explain it */
     uint32_t refs;
     float bw_Bps, expected_Bps;
     uint16_t flows;   /* one after the other; the best counts */

@@ -18,7 +18,7 @@ struct taut_low *taut_evidence_low_new(struct taut_evidence *e, uint32_t n)
         return NULL;
     low->refs = 1;
     low->n = (uint16_t)n;
-    low->explained_by = TAUT_GRAPH_NONE;
+    low->explained_by = low->port = TAUT_GRAPH_NONE;
     low->confirms = TAUT_GRAPH_NONE;
     e->lows++;
     return low;
@@ -178,7 +178,8 @@ void taut_evidence_expire(struct taut_evidence *e, uint32_t c, double before)
 int taut_evidence_restore(struct taut_evidence *e, uint32_t c,
                           struct taut_low *low, double share, bool by_ack)
 {
-    if (!(share >= 0) || e->cleared[c] >= low->time)
+    if (!(share >= 0) || e->cleared[c] >= low->time ||
+        (low->port != TAUT_GRAPH_NONE && low->port != c))
         return 0;
     return taut_run_add(e, c, low, share, by_ack);
 }

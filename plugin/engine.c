@@ -78,7 +78,7 @@ static void clear(struct taut_measure *m)
     m->lat_median_ns = m->lat_p99_ns = m->lat_n = m->looks = -1;
     m->busy_ns = m->rtt_ns = m->retrans = m->delay_ns = -1;
     m->foreign_bytes = -1;
-    m->port_ns = m->port_data_bytes = m->port_back_bytes = -1;
+    m->port = (struct taut_gauge_port){-1, -1, -1, -1};
 }
 
 static struct taut_endpoint *find(const struct taut_engine *engine,
@@ -194,11 +194,10 @@ static void finish_slot(struct run *run, struct slot *slot)
     slot->measure->foreign_bytes =
         taut_gauge_foreign(&slot->from, &to, slack(run, slot),
                            slot->test->dur_ms * TAUT_MS_NS);
-    if (slot->warm.at_ns > 0 && slot->done.at_ns > slot->warm.at_ns &&
-        taut_gauge_port(&slot->warm, &slot->done, slot->sender != NULL,
-                        &slot->measure->port_data_bytes,
-                        &slot->measure->port_back_bytes))
-        slot->measure->port_ns = slot->done.at_ns - slot->warm.at_ns;
+    /* the device counts no RDMA, and so not all that the port carried */
+    if (slot->test->transport == TAUT_TRANSPORT_TCP && slot->warm.at_ns > 0)
+        slot->measure->port = taut_gauge_port(&slot->warm, &slot->done,
+                                              slot->sender != NULL);
 }
 
 /* The window as it was planned, whether or not anything comes. */

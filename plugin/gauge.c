@@ -98,21 +98,25 @@ int64_t taut_gauge_foreign(const struct taut_gauge_mark *from,
                : bytes;
 }
 
-bool taut_gauge_port(const struct taut_gauge_mark *from,
-                     const struct taut_gauge_mark *to, bool is_sender,
-                     int64_t *data, int64_t *back)
+struct taut_gauge_port taut_gauge_port(const struct taut_gauge_mark *from,
+                                       const struct taut_gauge_mark *to,
+                                       bool is_sender)
 {
     int64_t own_rx = to->own_rx - from->own_rx;
     int64_t own_tx = to->own_tx - from->own_tx;
     int64_t rx = to->port_rx - from->port_rx;
     int64_t tx = to->port_tx - from->port_tx;
+    struct taut_gauge_port p = {.ns = to->at_ns - from->at_ns};
 
-    if (from->port_rx < 0 || from->port_tx < 0 || rx < 0 || tx < 0)
-        return false;
-    *data = is_sender ? tx : rx;
-    *back = is_sender ? surplus(rx, own_rx, own_tx, 0)
-                      : surplus(tx, own_tx, own_rx, 0);
-    return true;
+    if (p.ns <= 0 || from->port_rx < 0 || from->port_tx < 0 || rx < 0 ||
+        tx < 0)
+        return (struct taut_gauge_port){-1, -1, -1, -1};
+    p.data = is_sender ? tx : rx;
+    p.with = is_sender ? surplus(tx, own_tx, own_rx, 0)
+                       : surplus(rx, own_rx, own_tx, 0);
+    p.back = is_sender ? surplus(rx, own_rx, own_tx, 0)
+                       : surplus(tx, own_tx, own_rx, 0);
+    return p;
 }
 
 int64_t taut_gauge_delay(const struct taut_gauge_mark *from,

@@ -43,12 +43,19 @@ int64_t taut_gauge_foreign(const struct taut_gauge_mark *from,
                            const struct taut_gauge_mark *to,
                            int64_t slack_bytes, int64_t test_ns);
 
-/* Bytes between two marks: all that the port carried in the direction of a
- * test's data, ours included; and what others sent the other way.  Returns
- * false where that is not known. */
-bool taut_gauge_port(const struct taut_gauge_mark *from,
-                     const struct taut_gauge_mark *to, bool is_sender,
-                     int64_t *data, int64_t *back);
+/* What a port carried, bytes; -1: not known. */
+struct taut_gauge_port {
+    int64_t ns;   /* in so long */
+    int64_t data; /* all that went as a test's data did */
+    int64_t with; /* of that, others' */
+    int64_t back; /* others', the other way */
+};
+
+/* What the port carried between two marks, for a test that sends or receives;
+ * of others with the allowances of taut_gauge_foreign, but no slack. */
+struct taut_gauge_port taut_gauge_port(const struct taut_gauge_mark *from,
+                                       const struct taut_gauge_mark *to,
+                                       bool is_sender);
 
 /* Run delay between two marks, or -1. */
 int64_t taut_gauge_delay(const struct taut_gauge_mark *from,

@@ -59,9 +59,10 @@ static json_t *encode_test(const struct taut_plan_test *test,
     set_known(object, "busy_ns", m->busy_ns);
     set_known(object, "delay_ns", m->delay_ns);
     set_known(object, "foreign_bytes", m->foreign_bytes);
-    set_known(object, "port_ns", m->port_ns);
-    set_known(object, "port_data_bytes", m->port_data_bytes);
-    set_known(object, "port_back_bytes", m->port_back_bytes);
+    set_known(object, "port_ns", m->port.ns);
+    set_known(object, "port_data_bytes", m->port.data);
+    set_known(object, "port_with_bytes", m->port.with);
+    set_known(object, "port_back_bytes", m->port.back);
     return object;
 }
 

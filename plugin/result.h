@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "plugin/counters.h"
+#include "plugin/gauge.h"
 #include "plugin/plan.h"
 
 #define TAUT_RESULT_PARTS 8 /* sub-intervals of a window */
@@ -26,9 +27,7 @@ struct taut_measure {
     int64_t looks;         /* of a receiver: parts in which it had a look */
     int64_t delay_ns;
     int64_t foreign_bytes;
-    int64_t port_ns;         /* the window, as the port was looked at */
-    int64_t port_data_bytes; /* all that it carried then, as the data went */
-    int64_t port_back_bytes; /* of others, the other way */
+    struct taut_gauge_port port; /* in the window */
     char error[TAUT_RESULT_ERROR]; /* "" or why there are no numbers */
 };
 

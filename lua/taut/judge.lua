@@ -68,26 +68,21 @@ end
 local HEADERS = 1.03 -- of payload: 4.6 % at 1500 bytes of MTU, 0.7 % at 9000
 
 -- What a port carried in a test's window, bytes of payload per second: all that went as the data
--- did, and what others sent the other way; nothing where its node did not look for most of it.
+-- did; of that, others'; and what others sent the other way.  Nothing where its node did not look
+-- for most of the window.
 local function carried(r)
-   if not r.port_ns or not r.port_data_bytes or not r.port_back_bytes
-      or r.port_ns < (r.window_ns or 0) / 2 then
+   local ns, data, with, back = r.port_ns, r.port_data_bytes, r.port_with_bytes, r.port_back_bytes
+   if not ns or not data or not with or not back or ns < (r.window_ns or 0) / 2 then
       return nil
    end
-   return rate(r.port_data_bytes, r.port_ns) / HEADERS, rate(r.port_back_bytes, r.port_ns) / HEADERS
+   return rate(data, ns) / HEADERS, rate(with, ns) / HEADERS, rate(back, ns) / HEADERS
 end
-
-local MUCH = 0.3 -- of what a port carried; less may be what was sent twice
 
 -- Bytes of others at the port of an end: in both directions, as the node reckons, which allows for
 -- what its own last tests may have left on the way; or by what was counted in the window.
 local function foreign(t, r)
-   local all, beside = carried(r)
-   local more = all and all - t.bw_Bps or 0
-   if not all or more < MUCH * all then
-      more = 0
-   end
-   return math.max(r.foreign_bytes or 0, math.max(beside or 0, more) * t.dur_ms / 1000)
+   local _, with, back = carried(r)
+   return math.max(r.foreign_bytes or 0, math.max(with or 0, back or 0) * t.dur_ms / 1000)
 end
 
 -- Why a low figure speaks against nobody, or nil.  A good one stands in spite of these: neither
@@ -103,9 +98,8 @@ local function excuse(t, send, recv, s)
 end
 
 -- A void test at a loaded port still tells what that port carried in all; where this is far from
--- what it should, something on the way is slow: the sum is held against the way then, not what
--- the others left of it.  Not where the port's counter misses the test itself (RDMA), nor where
--- others sent beside the acknowledgements.
+-- what it should, the port is slow, or what is behind it.  Not where the port's counter misses the
+-- test itself, nor where others sent beside the acknowledgements.
 local function loaded_port(t, send, recv, s)
    local most = most_foreign(t, s)
    local at_src, at_dst = foreign(t, send) > most, foreign(t, recv) > most
@@ -113,8 +107,8 @@ local function loaded_port(t, send, recv, s)
       return nil
    end
    local c = at_src and t.route[1] or t.route[#t.route]
-   local all, beside = carried(at_src and send or recv)
-   if not all or all < 0.9 * t.bw_Bps or beside > s.void_foreign * t.expected_Bps then
+   local all, _, back = carried(at_src and send or recv)
+   if not all or all < 0.9 * t.bw_Bps or back > s.void_foreign * t.expected_Bps then
       return nil
    end
    return { component = c, Bps = all, is_low = all < s.port_low * t.expected_Bps }
@@ -225,10 +219,10 @@ function judge.is_evidence(t)
       and (t.class == "void" or (t.class == "good" or t.class == "low") and t.ratio ~= nil)
 end
 
---- What a judged test showed of its way, all that its port carried counted where that was loaded.
+--- What a judged test showed of a component; of the port of a loaded end, with all that it carried.
 -- @return "good", "low" or "void"; share of what is expected
-function judge.shown(t)
-   if t.port and t.port.is_low then
+function judge.shown(t, c)
+   if t.port and t.port.is_low and t.port.component == c then
       return "low", t.port.Bps / t.expected_Bps
    end
    return t.class, t.ratio

@@ -5,7 +5,8 @@ local result = {}
 
 local TESTS_MAX = 64
 local NUMBERS = { "bytes", "window_ns", "total_bytes", "delay_ns", "foreign_bytes",
-   "port_ns", "port_data_bytes", "port_back_bytes", "rtt_ns", "retrans", "busy_ns", "looks" }
+   "port_ns", "port_data_bytes", "port_with_bytes", "port_back_bytes", "rtt_ns",
+   "retrans", "busy_ns", "looks" }
 
 local function is_count(v)
    return math.type(v) == "integer" and v >= 0

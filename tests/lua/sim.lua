@@ -63,6 +63,7 @@ local function counted(self, r, c, t)
    local bps = self.topo.capacity[c] * (self.left[c] or 1) * others / (t.streams + others)
    r.foreign_bytes = math.floor(bps * t.dur_ms / 1000)
    r.port_ns, r.port_back_bytes = r.window_ns, 0
+   r.port_with_bytes = math.floor(bps * r.window_ns / 1e9)
    r.port_data_bytes = math.floor((r.bytes + bps * r.window_ns / 1e9) * 1.03)
 end
 

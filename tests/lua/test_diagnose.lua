@@ -136,6 +136,64 @@ function tests.test_a_loaded_port_is_told_from_a_slow_one_by_all_it_carries()
    end
 end
 
+-- All that came over one link may have been held up there.
+function tests.test_a_loaded_port_is_not_told_from_the_only_link_to_it()
+   local w = sim.new { seed = 1 }
+   local topo, rx = w.topo, w:c "n5/rx"
+   local dst = topo.node_id.n5
+   local function last(src)
+      local route = topo:route(src, dst)
+      return #route > 2 and route[#route - 1] or nil
+   end
+   local by = {}
+   for src in ipairs(topo.nodes) do
+      local link = src ~= dst and last(src)
+      if link then
+         by[link] = by[link] or {}
+         table.insert(by[link], src)
+      end
+   end
+   local first, second
+   for _, list in pairs(by) do
+      if #list >= 4 then
+         first, second = first or list, first and list or nil
+      end
+   end
+   local function event(src)
+      w.event, w.now, w.id = w.event + 1, w.now + 10, w.id + 1
+      w.diagnosis:observe({ { src = src, dst = dst, route = topo:route(src, dst), streams = 1,
+         class = "void", ratio = 0.05, bw_Bps = 1.2e6, expected_Bps = 24e6, phase = 1,
+         kind = "routine", id = w.id, event = w.event, time = w.now,
+         port = { component = rx, Bps = 0.2 * 24e6, is_low = true } } }, w.now)
+   end
+   for i = 1, 12 do
+      event(first[i % #first + 1])
+   end
+   lu.assertEquals(w:state "n5/rx", "suspect")
+   lu.assertEquals(w:all "slow", {})
+   local tied = {}
+   for _, r in ipairs(w.diagnosis:component(rx).tied) do
+      tied[r.component] = true
+   end
+   lu.assertTrue(tied[last(first[1])])
+   lu.assertEquals(w.diagnosis.evidence:low(last(first[1])), 0)
+   -- so after a restart
+   local d, seen = diagnose.new(topo, sim.quick), {}
+   for c in pairs(w.diagnosis.comp) do
+      d:restore(c, assert(memory.unpack(memory.pack(w.diagnosis:component(c), topo), topo, seen)))
+   end
+   d:restored()
+   w.diagnosis = d
+   event(first[1])
+   lu.assertEquals(w:all "slow", {})
+   for i = 1, 6 do
+      event(second[i % #second + 1])
+   end
+   local k = w.diagnosis:component(rx)
+   lu.assertNil(k.tied)
+   lu.assertEquals(k.missing, "0 of 3 tests confirmed it")
+end
+
 function tests.test_two_faults_at_once()
    local w = sim.new { seed = 5 }
    w.left[w:c "n5/tx"], w.left[w:c "r2.0.0/X+"] = 0.25, 0.25

@@ -87,6 +87,7 @@ function tests.test_what_a_node_says_of_its_port_accuses_nobody_else()
                says(recv, 0.05)
                own.foreign_bytes = math.floor(0.2 * 24e6 * 25e-3)
                own.port_ns, own.port_back_bytes = own.window_ns, 0
+               own.port_with_bytes = math.floor(0.2 * 24e6 * 20e-3)
                own.port_data_bytes = math.floor(0.25 * 24e6 * 20e-3)
             end
          end

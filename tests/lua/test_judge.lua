@@ -45,6 +45,7 @@ local function others(share, data, back)
    local window = 24e6 * 0.02
    return report(share, { foreign_bytes = math.floor(24e6 * 0.025 * (data + (back or 0))),
       port_ns = 20 * MS, port_data_bytes = math.floor(1.03 * window * (share + data)),
+      port_with_bytes = math.floor(1.03 * window * data),
       port_back_bytes = math.floor(1.03 * window * (back or 0)) })
 end
 
@@ -80,9 +81,10 @@ function tests.test_a_loaded_port_tells_what_it_carried_in_all()
          lu.assertAlmostEquals(t.port.Bps / 24e6, c[4], 1e-3)
          lu.assertEquals(t.port.is_low, c[5])
          lu.assertStrContains(t.why, ("%d%% of what it should in all"):format(100 * c[4]))
-         local class, ratio = judge.shown(t)
+         local class, ratio = judge.shown(t, t.port.component)
          lu.assertEquals(class, c[5] and "low" or "void")
          lu.assertAlmostEquals(ratio, c[5] and c[4] or t.ratio, 1e-3)
+         lu.assertEquals({ judge.shown(t, t.route[2]) }, { "void", t.ratio })
       end
    end
    -- what a node reckons may miss what goes beside the acknowledgements: the window shows it
@@ -92,7 +94,7 @@ function tests.test_a_loaded_port_tells_what_it_carried_in_all()
    local t = judged(changed(others(0.05, 0.14), "foreign_bytes", 0), others(0.05, 0))
    lu.assertEquals(t.class, "void")
    lu.assertTrue(t.port.is_low)
-   lu.assertEquals(judged(changed(others(0.5, 0.14), "foreign_bytes", 0), others(0.5, 0)).class,
+   lu.assertEquals(judged(changed(others(0.5, 0.09), "foreign_bytes", 0), others(0.5, 0)).class,
       "low")
    -- a good test, a quiet one and an idle sender tell nothing more
    lu.assertNil(judged(others(0.8, 0.14), others(0.8, 0)).port)

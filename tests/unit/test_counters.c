@@ -456,22 +456,27 @@ END_TEST
 
 START_TEST(a_port_tells_all_it_carried)
 {
-    struct taut_gauge_mark a = {0}, b = {0};
-    int64_t data, back;
+    struct taut_gauge_mark a = {0}, b = {.at_ns = 20000000};
+    struct taut_gauge_port p;
 
     b.port_rx = 5000000;
     b.own_rx = 1000000;
     b.port_tx = 60000;
-    ck_assert(taut_gauge_port(&a, &b, false, &data, &back));
-    ck_assert_int_eq(data, 5000000);
-    ck_assert_int_eq(back, 10000);
-    /* seen by another test of ours, which sends: these are others' and ours */
+    p = taut_gauge_port(&a, &b, false);
+    ck_assert_int_eq(p.ns, 20000000);
+    ck_assert_int_eq(p.data, 5000000);
+    ck_assert_int_eq(p.with, 3940000);
+    ck_assert_int_eq(p.back, 10000);
+    /* for another test of ours, which sends, part of these is ours as well */
     b.own_tx = 9000;
-    ck_assert(taut_gauge_port(&a, &b, true, &data, &back));
-    ck_assert_int_eq(data, 60000);
-    ck_assert_int_eq(back, 5000000 - 1060000 - 450);
+    p = taut_gauge_port(&a, &b, true);
+    ck_assert_int_eq(p.data, 60000);
+    ck_assert_int_eq(p.with, 60000 - 9540 - 50000);
+    ck_assert_int_eq(p.back, 5000000 - 1060000 - 450);
     b.port_rx = -1;
-    ck_assert(!taut_gauge_port(&a, &b, true, &data, &back));
+    ck_assert_int_eq(taut_gauge_port(&a, &b, true).ns, -1);
+    b = a;
+    ck_assert_int_eq(taut_gauge_port(&a, &b, true).ns, -1);
 }
 END_TEST
 

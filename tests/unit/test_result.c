@@ -162,9 +162,7 @@ START_TEST(result_tells_what_is_known)
          .looks = -1,
          .delay_ns = -1,
          .foreign_bytes = -1,
-         .port_ns = 20,
-         .port_data_bytes = 83,
-         .port_back_bytes = 3},
+         .port = {20, 83, 2, 3}},
         {.error = "connect 10.0.0.1:1: refused"},
     };
     json_t *json = encode(&plan, m), *tests = json_object_get(json, "tests");
@@ -186,6 +184,7 @@ START_TEST(result_tells_what_is_known)
     ck_assert_ptr_null(json_object_get(send, "delay_ns"));
     ck_assert_int_eq(number(send, "port_ns"), 20);
     ck_assert_int_eq(number(send, "port_data_bytes"), 83);
+    ck_assert_int_eq(number(send, "port_with_bytes"), 2);
     ck_assert_int_eq(number(send, "port_back_bytes"), 3);
     ck_assert_ptr_null(json_object_get(json_array_get(tests, 2), "bytes"));
     ck_assert_ptr_nonnull(json_object_get(json_array_get(tests, 2), "error"));

@@ -35,8 +35,8 @@ end
 -- Compared with the best that one stream got since the component was last cleared: a single stream
 -- may have met a pause.
 local function total_grows(self, k, p)
-   local _, best = judge.shown(p.one)
-   local _, many = judge.shown(p.many)
+   local _, best = judge.shown(p.one, p.c)
+   local _, many = judge.shown(p.many, p.c)
    for _, t in ipairs(k.run) do
       best = t.streams == 1 and math.max(best, t.ratio) or best
    end
@@ -54,7 +54,7 @@ function busy.confirm(self, tests)
       if c then
          local k = self:component(c)
          k.asked = (k.asked or 0) + 1
-         if judge.shown(t) == "void" then
+         if judge.shown(t, c) == "void" then
             k.spent = k.spent or {}
             k.spent[t.src], k.spent[t.dst] = (k.spent[t.src] or 0) + 1, (k.spent[t.dst] or 0) + 1
          end
@@ -62,7 +62,7 @@ function busy.confirm(self, tests)
    end
    for _, p in ipairs(pairs_of(tests)) do
       local k = self:component(p.c)
-      local one, many = judge.shown(p.one), judge.shown(p.many)
+      local one, many = judge.shown(p.one, p.c), judge.shown(p.many, p.c)
       if one == "low" and many ~= "void" and k.state ~= "ok" then
          if total_grows(self, k, p) then
             k.busy = k.busy + 1
