@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tautd and taut: one program that embeds Lua.
  *
- *   tautd …              the daemon:       require("taut.daemon").main(arg)
+ *   tautd …              the daemon:       require("taut.core.daemon").main(arg)
  *   taut …               the command line: require("taut.cli").main(arg)
  *   taut --daemon …      as tautd, where only one name is installed
  *   taut --lua FILE …    runs FILE with all C modules in place (tests)
@@ -19,7 +19,7 @@
 
 #include <lualib.h>
 
-#include "advisor/host.h"
+#include "advisor/bindings/host.h"
 
 enum role {
     ROLE_NONE = 0,
@@ -206,7 +206,7 @@ static int push_program(lua_State *L, const struct start *s)
         return s->argc - 2;
     }
     lua_getglobal(L, "require");
-    lua_pushstring(L, s->role == ROLE_DAEMON ? "taut.daemon" : "taut.cli");
+    lua_pushstring(L, s->role == ROLE_DAEMON ? "taut.core.daemon" : "taut.cli");
     lua_call(L, 1, 1);
     lua_getfield(L, -1, "main");
     lua_getglobal(L, "arg");

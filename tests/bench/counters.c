@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugin/clock.h"
-#include "plugin/counters_reader.h"
+#include "plugin/common/clock.h"
+#include "plugin/counters/reader.h"
 
 #define LIMIT_NS (10 * TAUT_S_NS)
 

@@ -23,9 +23,9 @@
 
 #include <jansson.h>
 
-#include "plugin/clock.h"
-#include "plugin/engine.h"
-#include "plugin/gauge.h"
+#include "plugin/common/clock.h"
+#include "plugin/streams/engine.h"
+#include "plugin/streams/gauge.h"
 
 #define LEAD_MS 60 /* for a connection of libfabric, too */
 #define LIMIT_MS 3000

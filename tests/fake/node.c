@@ -15,14 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugin/clock.h"
-#include "plugin/hello.h"
-#include "plugin/lookup.h"
-#include "plugin/options.h"
-#include "plugin/plan.h"
-#include "plugin/rails.h"
-#include "plugin/session.h"
-#include "plugin/transport.h"
+#include "plugin/common/clock.h"
+#include "plugin/common/options.h"
+#include "plugin/probe/hello.h"
+#include "plugin/probe/lookup.h"
+#include "plugin/probe/rails.h"
+#include "plugin/probe/session.h"
+#include "plugin/streams/plan.h"
+#include "plugin/transport/transport.h"
 
 #define RATE_BPS INT64_C(12500000)
 #define WAIT_NS (60 * TAUT_S_NS)

@@ -38,7 +38,7 @@
 #include <jansson.h>
 #include <munge.h>
 
-#include "plugin/address.h"
+#include "plugin/common/address.h"
 #include "wire/frame.h"
 #include "wire/seal.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "plugin/counters_file.h"
+#include "plugin/counters/file.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct taut_counters c;

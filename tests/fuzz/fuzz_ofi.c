@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "plugin/ofi_head.h"
+#include "plugin/transport/ofi/head.h"
 #include "tests/fuzz/fuzz.h"
 #include "wire/seal.h"
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "plugin/survey.h"
+#include "plugin/probe/survey.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- For tests/fuzz/import: every format in turn, until the time is over.  A text that breaks one is
 -- left in ./import-crash.
-local import = require "taut.import"
-local import_fuzz = require "import_fuzz"
+local import = require "taut.topology.import"
+local import_fuzz = require "lib.import_fuzz"
 
 local dir, seconds, seed, only = arg[1], tonumber(arg[2]), math.tointeger(tonumber(arg[3])), arg[4]
 local corpus, others, formats = import_fuzz.corpus(dir), {}, {}

@@ -8,4 +8,5 @@ sys.paths.statedir, sys.paths.rundir = folder .. "/state", folder .. "/run"
 sys.paths.confdir = folder
 sys.paths.program = folder .. "/tautd"
 local role = table.remove(arg, 1)
-os.exit(require("taut." .. role).main(arg), true)
+local module = { cli = "taut.cli", daemon = "taut.core.daemon" }
+os.exit(require(module[role]).main(arg), true)

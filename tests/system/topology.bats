@@ -208,7 +208,7 @@ topology() {
 
 @test "without tautd health is unknown, and that is said" {
     cat >scene.lua <<'END'
-local scene = require "taut.cli.scene"
+local scene = require "taut.cli.topology.scene"
 scene.installed = function() return arg[1] end
 local s = assert(scene.open { socket = arg[2] })
 assert(not s.has_health and s:verdict(1) == "-")

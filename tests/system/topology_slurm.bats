@@ -146,7 +146,7 @@ same_switches() {
         levels = { { down = 2, up = 1 } } }'
     cat >export.lua <<'END'
 local config = require "taut.config"
-local slurm = require "taut.export.slurm"
+local slurm = require "taut.topology.export.slurm"
 local topo = assert(config.machine(arg[1]))
 topo.router_name[0] = "leaf\nSwitchName=whole Nodes=n[1-4] # \"x\" [é]"
 topo.router_name[1] = ("long"):rep(40)

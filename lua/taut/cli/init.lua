@@ -7,10 +7,31 @@ local sys = require "taut.sys"
 
 local cli = {}
 
--- In the order of `taut --help`; adding one is a file and a line.
-local commands = { "status", "links", "nodes", "topology", "explain", "events", "advise",
-   "audit", "matrix", "fabric", "ingest", "map", "steer", "profile", "release", "repair", "verify",
-   "relearn", "policy", "off", "on", "config" }
+-- In the order of `taut --help`; adding one is a file and a line: name, folder.
+local commands = {
+   { "status", "state" },
+   { "links", "state" },
+   { "nodes", "state" },
+   { "topology" },
+   { "explain", "state" },
+   { "events", "state" },
+   { "advise", "place" },
+   { "audit", "survey" },
+   { "matrix", "survey" },
+   { "fabric", "fabric" },
+   { "ingest", "state" },
+   { "map", "place" },
+   { "steer", "place" },
+   { "profile", "state" },
+   { "release", "act" },
+   { "repair", "act" },
+   { "verify", "act" },
+   { "relearn", "act" },
+   { "policy", "act" },
+   { "off", "act" },
+   { "on", "act" },
+   { "config", "state" },
+}
 
 local function parser_of()
    local parser = argparse("taut")
@@ -26,8 +47,9 @@ local function parser_of()
    parser:command_target "command"
    parser:require_command(true)
    local modules = {}
-   for _, name in ipairs(commands) do
-      local m = require("taut.cli." .. name)
+   for _, entry in ipairs(commands) do
+      local name, folder = entry[1], entry[2]
+      local m = require("taut.cli." .. (folder and folder .. "." or "") .. name)
       local sub = parser:command(name):summary(m.summary):description(m.summary)
       m.setup(sub)
       if m.has_json ~= false then

@@ -1,7 +1,7 @@
 --- Busy or broken: a suspect's test is repeated with more streams at once.  Their total takes a
 -- larger part of a link that others use, too, and none of one that is broken.
-local judge = require "taut.judge"
-local stages = require "taut.stages"
+local judge = require "taut.diagnose.judge"
+local stages = require "taut.topology.stages"
 
 local busy = {}
 

@@ -1,5 +1,5 @@
 --- Which tests may speak at all: evidence of this machine, of now, once.
-local judge = require "taut.judge"
+local judge = require "taut.diagnose.judge"
 
 local sane = {}
 

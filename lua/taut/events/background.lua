@@ -3,8 +3,8 @@
 -- RDMA goes past the kernel, so the node itself, which watches the network device during each test,
 -- does not see it.  Its ports' own counters do, but they are read before and after the plan only:
 -- each test gets its share by time of what the node's own tests do not explain.
-local endpoints = require "taut.endpoints"
-local growth = require "taut.growth"
+local endpoints = require "taut.wire.endpoints"
+local growth = require "taut.events.counters.growth"
 local meaning = require "taut.events.meaning"
 local readings = require "taut.events.readings"
 
@@ -13,7 +13,7 @@ local background = {}
 local SOURCES = { ib = true, cxi = true }
 
 -- Room for headers, and for what answers the bytes of the other direction, as on the node
--- (plugin/gauge.c).
+-- (plugin/streams/gauge.c).
 local HEADERS, ANSWERS = 1.06, 0.05
 
 -- The rail of a port; nil where that is not known.

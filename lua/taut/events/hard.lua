@@ -3,7 +3,7 @@
 --
 -- What a state should be is the catalogue's (counters.lua, `state`).  A port keeps `faults`, what
 -- is wrong with it now, and `best`, the best that was seen of a state whose past is its measure.
-local counters = require "taut.counters"
+local counters = require "taut.events.counters"
 
 local hard = {}
 

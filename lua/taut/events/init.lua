@@ -5,7 +5,7 @@
 -- evidence that stands and when something last spoke against a component.
 local fabric_names = require "taut.fabric.names"
 local hard = require "taut.events.hard"
-local ingest = require "taut.ingest"
+local ingest = require "taut.events.ingest"
 local jobs = require "taut.events.jobs"
 local json = require "taut.json"
 local loop = require "taut.loop"

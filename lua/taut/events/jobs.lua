@@ -1,5 +1,5 @@
 --- Which jobs run where an observation was made.
-local stages = require "taut.stages"
+local stages = require "taut.topology.stages"
 
 local jobs = {}
 

@@ -1,5 +1,5 @@
 --- What the counters that nodes send add to in a summary, and which of their fields are no counts.
-local counters = require "taut.counters"
+local counters = require "taut.events.counters"
 
 local meaning = {}
 

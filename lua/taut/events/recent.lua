@@ -3,7 +3,7 @@
 --
 -- A node's readings have a clock of their own, the sum of the times between them as the monotonic
 -- clock of tautd's host says, so that a wall clock that jumps changes no rate.
-local counters = require "taut.counters"
+local counters = require "taut.events.counters"
 
 local recent = {}
 

@@ -3,7 +3,7 @@
 --
 -- They go with each test of the node, so that a low one on a busy port can be told from a broken
 -- route; the counters are read twice per plan, not per test, so they tell of all of it together.
-local growth = require "taut.growth"
+local growth = require "taut.events.counters.growth"
 local meaning = require "taut.events.meaning"
 local readings = require "taut.events.readings"
 

@@ -3,7 +3,7 @@
 --   real       grew beyond a limit of the catalogue, on a connected port, within the last day
 --   undated    is not zero, but nobody saw when it grew: the next sweeps tell
 --   ignorable  history, an unconnected port, below its limit, or a counter that misleads
-local counters = require "taut.counters"
+local counters = require "taut.events.counters"
 local model = require "taut.fabric.model"
 local watch = require "taut.fabric.watch"
 

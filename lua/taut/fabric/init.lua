@@ -1,6 +1,6 @@
 --- tautd's side of fabric sweeps: starts the process that sweeps, asks it again and again, says
 -- what it found.
-local helper = require "taut.helper"
+local helper = require "taut.base.helper"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
 

@@ -2,8 +2,8 @@
 --
 -- Kept in memory only, as nobody asks for the traffic of a fabric a day ago.  Ports that have no
 -- 64-bit counters say nothing: a narrow one is full within seconds.
-local counters = require "taut.counters"
-local growth = require "taut.growth"
+local counters = require "taut.events.counters"
+local growth = require "taut.events.counters.growth"
 local lane = require "taut.fabric.lane"
 local model = require "taut.fabric.model"
 local observe = require "taut.fabric.observe"

@@ -1,6 +1,6 @@
 --- Observations: what of a sweep is worth an event, in the form doc/internals.md describes
 -- ("Observations").
-local counters = require "taut.counters"
+local counters = require "taut.events.counters"
 local lane = require "taut.fabric.lane"
 local model = require "taut.fabric.model"
 

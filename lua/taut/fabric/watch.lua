@@ -1,8 +1,8 @@
 --- What one sweep says when it is held against the one before: growth, faults that came and went,
 -- links that were lost.
 local check = require "taut.fabric.check"
-local counters = require "taut.counters"
-local growth = require "taut.growth"
+local counters = require "taut.events.counters"
+local growth = require "taut.events.counters.growth"
 local model = require "taut.fabric.model"
 local observe = require "taut.fabric.observe"
 

@@ -2,7 +2,7 @@
 -- be had is said with the step that made it impossible.
 local features = require "taut.place.features"
 local hostlist = require "taut.hostlist"
-local pattern = require "taut.pattern"
+local pattern = require "taut.place.pattern"
 
 local request = {}
 

@@ -1,10 +1,10 @@
 --- Requests of the `taut` command about the policy and what verdicts rest on: name →
 -- { admin only, fn(d, args, who, uid, reply) }, for query.lua.
-local expected = require "taut.expected"
-local findings = require "taut.findings"
-local history = require "taut.history"
+local expected = require "taut.diagnose.expected"
+local findings = require "taut.core.findings"
+local history = require "taut.policy.history"
 local policy_state = require "taut.policy.state"
-local repair = require "taut.repair"
+local repair = require "taut.policy.repair"
 local sys = require "taut.sys"
 
 local MODES = { enable = true, observe = true, resume = true }

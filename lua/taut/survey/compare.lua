@@ -1,6 +1,6 @@
 --- How an audit compares with those before it.
 local json = require "taut.json"
-local stages = require "taut.stages"
+local stages = require "taut.topology.stages"
 
 local compare = {}
 

@@ -14,7 +14,7 @@
 --   job:finish() → table for the owner's last report
 -- They run in the survey's task: breathe() in a long loop lets tautd do its other work.
 --   kind.history (optional): a query of the store, whose rows go to job:recall(rows)
-local endpoints = require "taut.endpoints"
+local endpoints = require "taut.wire.endpoints"
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
 local seal = require "taut.seal"
@@ -25,7 +25,7 @@ local Surveys = {}
 Surveys.__index = Surveys
 
 -- Adding one is a file and a line.
-local kinds = { audit = "taut.survey.audit", matrix = "taut.survey.matrix" }
+local kinds = { audit = "taut.survey.audit", matrix = "taut.survey.matrix.schedule" }
 
 local STOP = 5
 local NAMES_MAX = 1 << 20
@@ -153,7 +153,7 @@ function Surveys:hello(conn, h, names, uid)
       if ok then
          return admit(self, conn, h, names, uid)
       end
-      require("taut.intake").refuse(self.d, conn:peer() or "a closed connection",
+      require("taut.core.intake").refuse(self.d, conn:peer() or "a closed connection",
          ("%s by uid %d: %s"):format(h.purpose, uid, why))
       session.dismiss({ conn = conn, key = seal.unhex(h.key), sent = 0 }, why)
    end)

@@ -3,7 +3,7 @@
 -- srun runs in a session of its own, so that Ctrl-C reaches this program only: the first one asks
 -- tautd to end the survey cleanly, or srun to give up while it waits for nodes; the second one
 -- ends srun.
-local ask = require "taut.cli.ask"
+local ask = require "taut.base.ask"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local seal = require "taut.seal"

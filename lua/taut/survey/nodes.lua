@@ -1,7 +1,7 @@
 --- The nodes of one survey: who has come, who has gone, and what they say.
 local json = require "taut.json"
 local loop = require "taut.loop"
-local result = require "taut.result"
+local result = require "taut.wire.result"
 local seal = require "taut.seal"
 
 local nodes = { PLAN = 2 }

@@ -4,7 +4,7 @@ local compare = require "taut.survey.compare"
 local json = require "taut.json"
 local rounds = require "taut.survey.rounds"
 local slow = require "taut.survey.slow"
-local stages = require "taut.stages"
+local stages = require "taut.topology.stages"
 
 local outcome = {}
 

@@ -1,5 +1,5 @@
 --- Rounds: as many phases as fit into one plan, and their tests as they go over the wire.
-local endpoints = require "taut.endpoints"
+local endpoints = require "taut.wire.endpoints"
 local json = require "taut.json"
 local seal = require "taut.seal"
 

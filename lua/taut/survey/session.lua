@@ -8,7 +8,7 @@
 -- A survey is a task (task.lua): it lets tautd's loop go on every few milliseconds, however large
 -- the machine is.
 local json = require "taut.json"
-local judge = require "taut.judge"
+local judge = require "taut.diagnose.judge"
 local loop = require "taut.loop"
 local nodes = require "taut.survey.nodes"
 local report = require "taut.survey.report"

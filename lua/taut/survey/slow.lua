@@ -8,7 +8,7 @@
 -- Where routes are hashed or adaptive a stage is a set of links.  It is accused as a whole, as if
 -- it were one component, and no test clears it: the next stream may take another member.
 local json = require "taut.json"
-local stages = require "taut.stages"
+local stages = require "taut.topology.stages"
 
 local slow = {}
 

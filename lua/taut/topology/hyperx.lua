@@ -4,7 +4,7 @@
 -- Router x.y.z is number (x*Y + y)*Z + z, and leaves for coordinate j of dimension Y by its port
 -- `Yj`.  The cables between two routers are one link.  Routing: dimension order, one hop for each
 -- coordinate that differs ("dor"), or adaptive with at most one misroute in each dimension
--- ("doal"); see advisor/graph_hyperx.c.
+-- ("doal"); see advisor/lib/graph/hyperx/hyperx.c.
 local base = require "taut.topology.base"
 local shape = require "taut.topology.shape"
 local wired = require "taut.topology.wired"

@@ -3,7 +3,7 @@
 -- Router x.y.z has index (x*Y + y)*Z + z; node k of it has place index * nodes_per_router + k, in
 -- the order of the node list.  Routes go X, then Y, then Z, the shorter way round; at half a ring
 -- they go "+".  A ring of two has one cable, named "+" at both of its ends, or two.  What happens
--- to routes when links fail: advisor/graph_torus.h.
+-- to routes when links fail: advisor/lib/graph/torus/torus.h.
 local base = require "taut.topology.base"
 local hostlist = require "taut.hostlist"
 local settings = require "taut.topology.torus_settings"

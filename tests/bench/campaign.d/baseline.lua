@@ -5,7 +5,7 @@
 -- thresholds in b.s), and `take(b, rows, now)` → set of components that it calls slow now, as
 -- component → share left; nil when it has not looked again.
 local planning = require "planning"
-local stages = require "taut.stages"
+local stages = require "taut.topology.stages"
 
 local baseline = {}
 local Baseline = {}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Taut's plan, for its own diagnosis or for somebody else's suspects.
-local coverage = require "taut.coverage"
+local coverage = require "taut.plan.coverage"
 local plan = require "taut.plan"
 
 local planning = {}

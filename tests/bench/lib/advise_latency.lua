@@ -50,7 +50,7 @@ local function ask(socket, name)
 end
 
 local function search(machine, path, name)
-   local topo = assert(require("taut.cli.scene").machine(machine))
+   local topo = assert(require("taut.cli.topology.scene").machine(machine))
    local free = {}
    for line in io.lines(path) do
       local text = line:match "^nodes (.*)$"

@@ -9,7 +9,7 @@ local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local slurm = require "taut.place.slurm"
 
-local topo = assert(require("taut.cli.scene").machine(arg[1]))
+local topo = assert(require("taut.cli.topology.scene").machine(arg[1]))
 local JOBS, QUEUE = 2000, 50
 
 math.randomseed(tonumber(os.getenv "BENCH_SEED") or 1)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The part of tests/bench/event_memory that fills a database, and the one that adds up.
 local figure = require "figure"
-local journal = require "taut.journal"
+local journal = require "taut.store.journal"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"

@@ -2,7 +2,7 @@
 -- What flow_score measures in one process: NAME FILE, a machine.
 local config = require "taut.config"
 local figure = require "figure"
-local pattern = require "taut.pattern"
+local pattern = require "taut.place.pattern"
 local score = require "taut.place.score"
 local stats = require "stats"
 local sys = require "taut.sys"

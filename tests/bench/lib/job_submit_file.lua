@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Prints the advice file of a machine: job_submit_file.lua MACHINE.
 local config = require "taut.config"
-local file = require "taut.steer.file"
+local file = require "taut.place.steer.file"
 local hostlist = require "taut.hostlist"
-local pattern = require "taut.pattern"
-local picture = require "taut.steer.picture"
+local pattern = require "taut.place.pattern"
+local picture = require "taut.place.steer.picture"
 
 local PARTITIONS, SLOW = 20, 8
 

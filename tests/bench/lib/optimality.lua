@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Sets of nodes that the advisor finds, against all there are; called by ../optimality.
 local figure = require "figure"
-local pattern = require "taut.pattern"
+local pattern = require "taut.place.pattern"
 local rank = require "taut.place.rank"
 local score = require "taut.place.score"
 local topology = require "taut.topology"

@@ -8,7 +8,7 @@ local config = require "taut.config"
 local figure = require "figure"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
-local stages = require "taut.stages"
+local stages = require "taut.topology.stages"
 local stats = require "stats" -- seeds math.random
 
 local BUSY, NODES = 16, 64
@@ -91,7 +91,7 @@ local function read_runs()
 end
 
 local function predictor(topo, r)
-   local pattern = require "taut.pattern"
+   local pattern = require "taut.place.pattern"
    local score = require "taut.place.score"
    local left = { [topo.component_id[r.link]] = r.left / 100 }
    local function evaluate(list, spec, o)

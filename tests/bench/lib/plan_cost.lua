@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The part of tests/bench/plan_cost that plans: plan_cost.lua JOBS ROUNDS.
-local coverage = require "taut.coverage"
+local coverage = require "taut.plan.coverage"
 local figure = require "figure"
 local plan = require "taut.plan"
 local topology = require "taut.topology"

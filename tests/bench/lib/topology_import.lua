@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The parts of topology_import that run in Taut: `read` one file, `make` a large one.
 local figure = require "figure"
-local import = require "taut.import"
-local recognise = require "taut.import.recognise"
+local import = require "taut.topology.import"
+local recognise = require "taut.topology.import.recognise"
 local stats = require "stats"
 
 local commands = {}

@@ -2,7 +2,7 @@ local check = require "taut.topology.check"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local report = require "taut.report"
-local slurmconf = require "taut.slurmconf"
+local slurmconf = require "taut.slurm.conf"
 local words = require "taut.cli.topology.words"
 
 local command = { summary = "What in a topology cannot be right, or is worth a second look." }

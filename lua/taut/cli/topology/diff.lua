@@ -1,7 +1,7 @@
 local diff = require "taut.topology.diff"
 local json = require "taut.json"
 local report = require "taut.report"
-local scene = require "taut.cli.scene"
+local scene = require "taut.cli.topology.scene"
 
 local command = { summary = "What two descriptions disagree about: a file and a file, or taut.lua.",
    offline = true }

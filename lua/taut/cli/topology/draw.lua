@@ -1,4 +1,4 @@
-local draw = require "taut.draw"
+local draw = require "taut.topology.draw"
 local json = require "taut.json"
 local output = require "taut.cli.output"
 local report = require "taut.report"

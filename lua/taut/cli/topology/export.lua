@@ -1,7 +1,7 @@
 local json = require "taut.json"
 local output = require "taut.cli.output"
 local report = require "taut.report"
-local slurm = require "taut.export.slurm"
+local slurm = require "taut.topology.export.slurm"
 
 local export = { summary = "Files for Slurm: topology.conf, topology.yaml, nodes in a good order." }
 

@@ -1,9 +1,9 @@
 --- `taut topology import`: what other programs know of a machine's wiring, as a topology of Taut.
 local hostlist = require "taut.hostlist"
-local import = require "taut.import"
-local recognise = require "taut.import.recognise"
+local import = require "taut.topology.import"
+local recognise = require "taut.topology.import.recognise"
 local report = require "taut.report"
-local write = require "taut.import.write"
+local write = require "taut.topology.import.write"
 
 local command = {
    summary = "Make a topology file from what another program wrote down.",

@@ -1,6 +1,6 @@
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
-local pattern = require "taut.pattern"
+local pattern = require "taut.place.pattern"
 local report = require "taut.report"
 local score = require "taut.place.score"
 local words = require "taut.cli.topology.words"

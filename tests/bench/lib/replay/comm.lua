@@ -4,7 +4,7 @@
 -- A job puts a steady load on components: the bytes of its pattern over the time of a step, with
 -- its computing, as it would be alone on the machine as it is.  A job is predicted (score.evaluate)
 -- with the loads of all others as background.
-local pattern = require "taut.pattern"
+local pattern = require "taut.place.pattern"
 local score = require "taut.place.score"
 
 local comm = {}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <config.h>
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "advisor/bindings/host.h"
+
+struct host {
+    const char *name;
+    const char *luadir;
+    bool to_stderr;
+};
+
+static const char host_key; /* its address names the registry slot */
+
+static struct host *host(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key);
+    struct host *h = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return h;
+}
+
+void taut_host_init(lua_State *L, const char *name, const char *luadir,
+                    bool to_stderr)
+{
+    struct host *h = lua_newuserdatauv(L, sizeof(*h), 0);
+
+    *h = (struct host){.name = name, .luadir = luadir, .to_stderr = to_stderr};
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &host_key);
+    openlog(name, LOG_PID | LOG_NDELAY, LOG_DAEMON);
+}
+
+const char *taut_host_luadir(lua_State *L)
+{
+    return host(L)->luadir;
+}
+
+static const char *priority_name(int priority)
+{
+    static const char *const names[] = {"emerg",   "alert",  "crit", "error",
+                                        "warning", "notice", "info", "debug"};
+    return names[priority & 7];
+}
+
+void taut_host_log(lua_State *L, int priority, const char *fmt, ...)
+{
+    const struct host *h = host(L);
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (h->to_stderr) {
+        flockfile(stderr);
+        fprintf(stderr, "%s: %s: ", h->name, priority_name(priority));
+        vfprintf(stderr, fmt, ap);
+        fputc('\n', stderr);
+        funlockfile(stderr);
+    } else {
+        vsyslog(priority, fmt, ap);
+    }
+    va_end(ap);
+}
+
+void taut_host_log_to_stderr(lua_State *L, bool yes)
+{
+    host(L)->to_stderr = yes;
+}
+
+static int fail(lua_State *L, int error, const char *fmt, va_list ap)
+{
+    char text[512];
+    int n = vsnprintf(text, sizeof(text), fmt, ap);
+
+    if (error != 0 && n >= 0 && (size_t)n < sizeof(text))
+        snprintf(text + n, sizeof(text) - (size_t)n, ": %s", strerror(error));
+    luaL_pushfail(L);
+    lua_pushstring(L, text);
+    return 2;
+}
+
+int taut_fail(lua_State *L, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    int n = fail(L, 0, fmt, ap);
+    va_end(ap);
+    return n;
+}
+
+int taut_fail_errno(lua_State *L, const char *fmt, ...)
+{
+    int error = errno;
+    va_list ap;
+
+    va_start(ap, fmt);
+    int n = fail(L, error, fmt, ap);
+    va_end(ap);
+    return n;
+}
+
+lua_State *taut_main_state(lua_State *L)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+    lua_State *main_state = lua_tothread(L, -1);
+    lua_pop(L, 1);
+    return main_state;
+}
+
+int taut_traceback(lua_State *L)
+{
+    const char *text = luaL_tolstring(L, 1, NULL);
+
+    luaL_traceback(L, L, text, 1);
+    return 1;
+}
+
+bool taut_call(lua_State *L, int nargs)
+{
+    int base = lua_gettop(L) - nargs; /* where the function is */
+
+    lua_pushcfunction(L, taut_traceback);
+    lua_insert(L, base);
+    int rc = lua_pcall(L, nargs, 0, base);
+    if (rc != LUA_OK) {
+        taut_host_log(L, LOG_ERR, "error in a callback: %s",
+                      lua_tostring(L, -1));
+        lua_pop(L, 1);
+    }
+    lua_remove(L, base);
+    return rc == LUA_OK;
+}
+
+int taut_ref_function(lua_State *L, int index)
+{
+    luaL_checktype(L, index, LUA_TFUNCTION);
+    lua_pushvalue(L, index);
+    return luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+int taut_ref_field(lua_State *L, int table, const char *name, bool needed)
+{
+    int type = lua_getfield(L, table, name);
+
+    if (type == LUA_TFUNCTION)
+        return luaL_ref(L, LUA_REGISTRYINDEX);
+    if (type != LUA_TNIL || needed)
+        luaL_error(L, "field '%s': function expected, got %s", name,
+                   lua_typename(L, type));
+    lua_pop(L, 1);
+    return LUA_NOREF;
+}
+
+void taut_ref_drop(lua_State *L, int *ref)
+{
+    luaL_unref(L, LUA_REGISTRYINDEX, *ref);
+    *ref = LUA_NOREF;
+}
+
+bool taut_ref_push(lua_State *L, int ref)
+{
+    if (ref == LUA_NOREF)
+        return false;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, ref);
+    return true;
+}
+
+lua_Integer taut_opt_integer(lua_State *L, int table, const char *name,
+                             lua_Integer fallback, lua_Integer min,
+                             lua_Integer max)
+{
+    int is_integer = 1;
+    lua_Integer value = fallback;
+
+    if (lua_getfield(L, table, name) != LUA_TNIL)
+        value = lua_tointegerx(L, -1, &is_integer);
+    lua_pop(L, 1);
+    if (!is_integer)
+        return luaL_error(L, "field '%s': whole number expected", name);
+    if (value < min || value > max)
+        return luaL_error(L, "field '%s': %I is not within %I to %I", name,
+                          (LUAI_UACINT)value, (LUAI_UACINT)min,
+                          (LUAI_UACINT)max);
+    return value;
+}
+
+const char *taut_opt_string(lua_State *L, int table, const char *name,
+                            const char *fallback)
+{
+    int type = lua_getfield(L, table, name);
+    const char *text = fallback;
+
+    if (type == LUA_TSTRING)
+        text = lua_tostring(L, -1); /* the table goes on holding it */
+    else if (type != LUA_TNIL)
+        luaL_error(L, "field '%s': string expected, got %s", name,
+                   lua_typename(L, type));
+    lua_pop(L, 1);
+    return text;
+}
+
+void taut_class(lua_State *L, const char *name, const luaL_Reg *methods,
+                lua_CFunction gc)
+{
+    luaL_newmetatable(L, name);
+    lua_newtable(L);
+    luaL_setfuncs(L, methods, 0);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, gc);
+    lua_setfield(L, -2, "__gc");
+    lua_pushcfunction(L, gc);
+    lua_setfield(L, -2, "__close");
+    lua_pushboolean(L, 0); /* hides the methods' table */
+    lua_setfield(L, -2, "__metatable");
+    lua_pop(L, 1);
+}

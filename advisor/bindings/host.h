@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the C modules share: the log, calls into Lua, and the "nil, text"
+ * way to fail.  Everything hangs on the Lua state; nothing is global. */
+#ifndef TAUT_ADVISOR_BINDINGS_HOST_H
+#define TAUT_ADVISOR_BINDINGS_HOST_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+/* Set up the shared part of a fresh state.
+ *   name    of the program, for the log; kept, not copied
+ *   luadir  where our Lua modules are; kept, not copied
+ *   to_stderr  log there instead of to syslog */
+void taut_host_init(lua_State *L, const char *name, const char *luadir,
+                    bool to_stderr);
+
+const char *taut_host_luadir(lua_State *L);
+
+/* Log one line.  'priority' is LOG_ERR … LOG_DEBUG of <syslog.h>. */
+void taut_host_log(lua_State *L, int priority, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void taut_host_log_to_stderr(lua_State *L, bool yes);
+
+/* Push nil and a text; for "return taut_fail(L, …)" in a C function.
+ * Returns 2. */
+int taut_fail(lua_State *L, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same with errno's text behind "fmt: ". */
+int taut_fail_errno(lua_State *L, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The state that callbacks run on: the main one, not the coroutine that
+ * happened to register them. */
+lua_State *taut_main_state(lua_State *L);
+
+/* Message handler for lua_pcall: the error with a traceback. */
+int taut_traceback(lua_State *L);
+
+/* Call the function below 'nargs' arguments, discarding results.  An error
+ * is logged with its traceback.  Returns true when there was none. */
+bool taut_call(lua_State *L, int nargs);
+
+/* References to Lua values held by C objects; LUA_NOREF holds nothing. */
+int taut_ref_function(lua_State *L, int index); /* function, or raises */
+int taut_ref_field(lua_State *L, int table, const char *name, bool needed);
+void taut_ref_drop(lua_State *L, int *ref);
+bool taut_ref_push(lua_State *L, int ref); /* pushes only if true */
+
+/* Fields of an option table; a wrong type raises an error. */
+lua_Integer taut_opt_integer(lua_State *L, int table, const char *name,
+                             lua_Integer fallback, lua_Integer min,
+                             lua_Integer max);
+const char *taut_opt_string(lua_State *L, int table, const char *name,
+                            const char *fallback);
+
+/* Register a metatable 'name' with its methods; 'gc' is also __close. */
+void taut_class(lua_State *L, const char *name, const luaL_Reg *methods,
+                lua_CFunction gc);
+
+int luaopen_taut_board(lua_State *L);
+int luaopen_taut_evidence(lua_State *L);
+int luaopen_taut_boxes(lua_State *L);
+int luaopen_taut_flow(lua_State *L);
+int luaopen_taut_graph(lua_State *L);
+int luaopen_taut_hostlist(lua_State *L);
+int luaopen_taut_json(lua_State *L);
+int luaopen_taut_loop(lua_State *L);
+int luaopen_taut_munge(lua_State *L);
+int luaopen_taut_sandbox(lua_State *L);
+int luaopen_taut_seal(lua_State *L);
+int luaopen_taut_sets(lua_State *L);
+int luaopen_taut_sys(lua_State *L);
+int luaopen_taut_times(lua_State *L);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A connection of taut.loop.listen: frames in, frames out.
+ *
+ * Whoever reaches the port can connect, so everything is bounded: the
+ * number of connections, the size of a frame (read only as far as it is
+ * allowed to be), what all unfinished frames hold together, and the time in
+ * which a whole frame has to come. */
+#include <config.h>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/bufferevent.h>
+
+#include "advisor/bindings/loop/frames.h"
+#include "wire/frame.h"
+
+#define CONN_CLASS "taut.loop.conn"
+
+struct conn {
+    struct taut_listener *listener;
+    struct bufferevent *bev; /* NULL once ended */
+    struct event *timer;
+    int self;
+    int listener_ref; /* keeps 'listener' */
+    struct timeval timeout; /* for the next whole frame */
+    bool closing;     /* by Lua, once all is sent */
+    size_t held;      /* its part of listener->held */
+    char peer[80];
+};
+
+/* Free what the connection holds; harmless when repeated. */
+static void conn_release(lua_State *L, struct conn *c)
+{
+    if (c->bev != NULL) {
+        bufferevent_free(c->bev);
+        c->listener->conns--;
+        c->listener->held -= c->held;
+    }
+    c->bev = NULL;
+    if (c->timer != NULL)
+        event_free(c->timer);
+    c->timer = NULL;
+    taut_ref_drop(L, &c->self);
+    taut_ref_drop(L, &c->listener_ref);
+}
+
+static int conn_gc(lua_State *L)
+{
+    conn_release(L, luaL_checkudata(L, 1, CONN_CLASS));
+    return 0;
+}
+
+/* The connection is over: release it, then tell Lua. */
+static void conn_end(struct conn *c, const char *why)
+{
+    struct taut_listener *l = c->listener;
+    lua_State *L = l->loop->L;
+
+    if (c->bev == NULL)
+        return;
+    taut_ref_push(L, c->listener_ref);
+    taut_ref_push(L, c->self);
+    int self = lua_gettop(L);
+    conn_release(L, c);
+    if (taut_ref_push(L, l->on_close)) {
+        lua_pushvalue(L, self);
+        lua_pushstring(L, why);
+        taut_call(L, 2);
+    }
+    lua_settop(L, self - 2);
+}
+
+void taut_listener_refuse(struct taut_listener *l, const char *why,
+                          const char *peer)
+{
+    lua_State *L = l->loop->L;
+
+    if (taut_ref_push(L, l->on_refused)) {
+        lua_pushstring(L, why);
+        lua_pushstring(L, peer);
+        taut_call(L, 2);
+    }
+}
+
+static void call_on_frame(struct conn *c, const struct taut_frame *frame,
+                          const unsigned char *payload)
+{
+    lua_State *L = c->listener->loop->L;
+
+    taut_ref_push(L, c->listener->on_frame);
+    taut_ref_push(L, c->self);
+    lua_pushinteger(L, frame->type);
+    lua_pushlstring(L, (const char *)payload, frame->length);
+    taut_call(L, 3);
+}
+
+/* Hand one whole frame to Lua.  Returns true when there may be another. */
+static bool take_frame(struct conn *c)
+{
+    struct evbuffer *in = bufferevent_get_input(c->bev);
+    unsigned char head[TAUT_FRAME_HEAD];
+    struct taut_frame frame;
+    struct taut_error err = {""};
+
+    if (evbuffer_copyout(in, head, sizeof(head)) < (ssize_t)sizeof(head))
+        return false;
+    if (taut_frame_decode(&frame, head, c->listener->max_frame, &err) != 0) {
+        taut_listener_refuse(c->listener, err.text, c->peer);
+        conn_end(c, err.text);
+        return false;
+    }
+    size_t whole = sizeof(head) + frame.length;
+    if (evbuffer_get_length(in) < whole)
+        return false;
+    event_add(c->timer, &c->timeout);
+    call_on_frame(c, &frame,
+                  evbuffer_pullup(in, (ssize_t)whole) + sizeof(head));
+    if (c->bev != NULL)
+        evbuffer_drain(in, whole);
+    return c->bev != NULL && !c->closing;
+}
+
+/* Count what waits in parts of frames, and refuse the connection that makes
+ * it too much for all together. */
+static void count_held(struct conn *c)
+{
+    struct taut_listener *l = c->listener;
+    size_t now = evbuffer_get_length(bufferevent_get_input(c->bev));
+    char why[80];
+
+    l->held += now - c->held;
+    c->held = now;
+    if (l->held <= l->max_held)
+        return;
+    snprintf(why, sizeof(why), "%zu bytes in unfinished frames, limit %zu",
+             l->held, l->max_held);
+    taut_listener_refuse(l, why, c->peer);
+    conn_end(c, why);
+}
+
+static void on_readable(struct bufferevent *bev, void *arg)
+{
+    struct conn *c = arg;
+    lua_State *L = c->listener->loop->L;
+
+    (void)bev;
+    taut_ref_push(L, c->self); /* keeps c through its callbacks */
+    while (!c->closing && take_frame(c))
+        continue;
+    if (c->bev != NULL)
+        count_held(c);
+    lua_pop(L, 1);
+}
+
+static void on_written(struct bufferevent *bev, void *arg)
+{
+    struct conn *c = arg;
+
+    (void)bev;
+    if (c->closing)
+        conn_end(c, "closed");
+}
+
+static void on_event(struct bufferevent *bev, short what, void *arg)
+{
+    struct conn *c = arg;
+    bool part = evbuffer_get_length(bufferevent_get_input(bev)) > 0;
+
+    if (what & BEV_EVENT_ERROR)
+        conn_end(c, strerror(EVUTIL_SOCKET_ERROR()));
+    else if (what & BEV_EVENT_EOF)
+        conn_end(c, part ? "closed by peer inside a frame" : "closed by peer");
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    struct conn *c = arg;
+
+    (void)fd;
+    (void)what;
+    conn_end(c, c->closing ? "closed" : "no whole frame in time");
+}
+
+/* Push a new connection around 'fd', which it then owns.  Returns NULL, with
+ * nothing pushed and 'fd' closed, when memory is short. */
+static struct conn *conn_new(struct taut_listener *l, evutil_socket_t fd)
+{
+    lua_State *L = l->loop->L;
+    struct conn *c = lua_newuserdatauv(L, sizeof(*c), 0);
+
+    *c = (struct conn){
+        .listener = l, .self = LUA_NOREF, .listener_ref = LUA_NOREF};
+    luaL_setmetatable(L, CONN_CLASS);
+    c->bev = bufferevent_socket_new(l->loop->base, fd, BEV_OPT_CLOSE_ON_FREE);
+    if (c->bev == NULL) {
+        close(fd);
+    } else {
+        l->conns++;
+        c->timer = event_new(l->loop->base, -1, 0, on_timer, c);
+    }
+    if (c->timer == NULL) {
+        conn_release(L, c);
+        lua_pop(L, 1);
+        return NULL;
+    }
+    lua_pushvalue(L, -1);
+    c->self = luaL_ref(L, LUA_REGISTRYINDEX);
+    taut_ref_push(L, l->self);
+    c->listener_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    return c;
+}
+
+void taut_listener_admit(struct taut_listener *l, evutil_socket_t fd,
+                         const char *peer)
+{
+    char why[64];
+    int one = 1;
+
+    if (l->conns >= l->max_conns) {
+        close(fd);
+        snprintf(why, sizeof(why), "more than %lld connections",
+                 (long long)l->max_conns);
+        taut_listener_refuse(l, why, peer);
+        return;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    struct conn *c = conn_new(l, fd);
+    if (c == NULL) {
+        taut_listener_refuse(l, "out of memory", peer);
+        return;
+    }
+    snprintf(c->peer, sizeof(c->peer), "%s", peer);
+    bufferevent_setcb(c->bev, on_readable, on_written, on_event, c);
+    /* Never read further ahead than one frame may be long. */
+    bufferevent_setwatermark(c->bev, EV_READ, TAUT_FRAME_HEAD,
+                             l->max_frame + TAUT_FRAME_HEAD);
+    c->timeout = l->timeout;
+    event_add(c->timer, &c->timeout);
+    bufferevent_enable(c->bev, EV_READ | EV_WRITE);
+    lua_pop(l->loop->L, 1);
+}
+
+static int conn_send(lua_State *L)
+{
+    struct conn *c = luaL_checkudata(L, 1, CONN_CLASS);
+    lua_Integer type = luaL_checkinteger(L, 2);
+    unsigned char head[TAUT_FRAME_HEAD];
+    size_t n;
+    const char *payload = luaL_checklstring(L, 3, &n);
+
+    luaL_argcheck(L, type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_LAST, 2,
+                  "no such frame type");
+    if (c->bev == NULL || c->closing)
+        return taut_fail(L, "closed");
+    if (taut_frame_encode(head, (enum taut_frame_type)type, n) != 0)
+        return taut_fail(L, "%zu bytes are more than a frame holds", n);
+    if (bufferevent_write(c->bev, head, sizeof(head)) != 0 ||
+        bufferevent_write(c->bev, payload, n) != 0)
+        return taut_fail(L, "out of memory");
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* Ends later, from the loop: a callback that closes its own connection goes
+ * on with a valid object, and on_close never runs inside another callback. */
+static int conn_close(lua_State *L)
+{
+    struct conn *c = luaL_checkudata(L, 1, CONN_CLASS);
+
+    if (c->bev == NULL || c->closing)
+        return 0;
+    c->closing = true;
+    event_add(c->timer, &c->listener->timeout);
+    bufferevent_disable(c->bev, EV_READ);
+    if (evbuffer_get_length(bufferevent_get_output(c->bev)) == 0)
+        event_active(c->timer, EV_TIMEOUT, 0);
+    return 0;
+}
+
+/* A peer that has said who it is may be given more time between frames. */
+static int conn_timeout(lua_State *L)
+{
+    struct conn *c = luaL_checkudata(L, 1, CONN_CLASS);
+    lua_Integer ms = luaL_checkinteger(L, 2);
+
+    luaL_argcheck(L, ms >= 1 && ms <= 86400000, 2, "not within 1 to 86400000");
+    if (c->bev == NULL || c->closing)
+        return 0;
+    c->timeout = taut_timeval(ms);
+    event_add(c->timer, &c->timeout);
+    return 0;
+}
+
+static int conn_peer(lua_State *L)
+{
+    struct conn *c = luaL_checkudata(L, 1, CONN_CLASS);
+
+    lua_pushstring(L, c->peer);
+    return 1;
+}
+
+void taut_conn_class(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"close", conn_close},
+        {"peer", conn_peer},
+        {"send", conn_send},
+        {"timeout", conn_timeout},
+        {NULL, NULL},
+    };
+
+    taut_class(L, CONN_CLASS, methods, conn_gc);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the listener (loop_listen.c) and its connections (loop_frames.c) of
+ * taut.loop.listen know of each other. */
+#ifndef TAUT_ADVISOR_BINDINGS_LOOP_FRAMES_H
+#define TAUT_ADVISOR_BINDINGS_LOOP_FRAMES_H
+
+#include "advisor/bindings/loop/loop.h"
+
+struct taut_listener {
+    struct taut_loop *loop;
+    struct evconnlistener *ev; /* NULL once closed */
+    struct event *resume;      /* after ACCEPT_PAUSE_MS */
+    int self;
+    int on_frame, on_close, on_refused;
+    size_t max_frame;
+    struct timeval timeout;
+    lua_Integer max_conns, conns;
+    size_t max_held, held; /* bytes of all frames not yet whole */
+};
+
+/* Tell Lua of a connection that was refused. */
+void taut_listener_refuse(struct taut_listener *l, const char *why,
+                          const char *peer);
+
+/* Take in a new connection, or refuse it; 'fd' is owned from here on. */
+void taut_listener_admit(struct taut_listener *l, evutil_socket_t fd,
+                         const char *peer);
+
+/* The metatable of connections. */
+void taut_conn_class(lua_State *L);
+
+#endif

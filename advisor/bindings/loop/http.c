@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* taut.loop.http: answers to GET, for a monitoring system, by libevent's
+ * HTTP server.
+ *
+ * Who asks is not trusted.  A connection carries one request and ends after
+ * 'timeout_ms' whatever it does, so that many slow clients hold no more than
+ * 'max_conns' descriptors for so long; headers are at most HEADERS_MAX, a
+ * body is refused, and what a client sends meanwhile waits in its socket.
+ *
+ * evhttp (2.1) tells nobody when a connection comes or goes before there is
+ * a request.  So each one's bufferevent is made here and kept with a
+ * reference of our own; evhttp takes its callbacks away when it gives one up,
+ * and a timer, which runs only while there are connections, looks for that
+ * and for those whose time is over. */
+#include <config.h>
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/bufferevent.h>
+#include <event2/http.h>
+#include <event2/listener.h>
+
+#include "advisor/bindings/loop/loop.h"
+#include "advisor/lib/os/tcp_port.h"
+
+#define HTTP_CLASS "taut.loop.http"
+#define HEADERS_MAX 8192
+#define READ_MAX 16384 /* bytes of a client that are held at once */
+#define BACKLOG 64
+#define SWEEP_MS 20
+
+/* One connection. */
+struct slot {
+    struct slot *next;
+    struct bufferevent *conn; /* a reference of ours */
+    struct timespec since;
+};
+
+struct taut_http {
+    struct taut_loop *loop;
+    struct evhttp *server;           /* NULL once closed */
+    struct evconnlistener *listener; /* the server's */
+    struct event *sweep;
+    struct slot *slots;
+    int self, on_get;
+    lua_Integer max_conns, conns, timeout_ms;
+};
+
+static int64_t age_ms(const struct slot *s)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)(now.tv_sec - s->since.tv_sec) * 1000 +
+           (now.tv_nsec - s->since.tv_nsec) / 1000000;
+}
+
+static bool is_given_up(const struct slot *s)
+{
+    bufferevent_event_cb on_event;
+
+    bufferevent_getcb(s->conn, NULL, NULL, &on_event, NULL);
+    return on_event == NULL;
+}
+
+static void slot_free(struct slot *s)
+{
+    bufferevent_decref(s->conn);
+    free(s);
+}
+
+/* Let connections go that evhttp has given up, and end those whose time is
+ * over: it gives them up then. */
+static void sweep_slots(struct taut_http *h)
+{
+    struct slot **at = &h->slots;
+
+    while (*at != NULL) {
+        struct slot *s = *at;
+        if (!is_given_up(s)) {
+            if (age_ms(s) > h->timeout_ms)
+                shutdown(bufferevent_getfd(s->conn), SHUT_RDWR);
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        h->conns--;
+        slot_free(s);
+    }
+}
+
+static void arm_sweep(struct taut_http *h)
+{
+    struct timeval after = taut_timeval(SWEEP_MS);
+
+    if (!event_pending(h->sweep, EV_TIMEOUT, NULL))
+        event_add(h->sweep, &after);
+}
+
+static void on_sweep(evutil_socket_t fd, short what, void *arg)
+{
+    struct taut_http *h = arg;
+
+    (void)fd;
+    (void)what;
+    sweep_slots(h);
+    if (h->conns < h->max_conns)
+        evconnlistener_enable(h->listener);
+    if (h->slots != NULL)
+        arm_sweep(h);
+}
+
+/* What evhttp is to read a new connection by.  Without memory it makes one of
+ * its own, which has its own timeout. */
+static struct bufferevent *new_connection(struct event_base *base, void *arg)
+{
+    struct taut_http *h = arg;
+    struct slot *s = calloc(1, sizeof(*s));
+    struct bufferevent *conn =
+        bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+
+    if (s == NULL || conn == NULL) {
+        free(s);
+        return conn;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &s->since);
+    bufferevent_setwatermark(conn, EV_READ, 0, READ_MAX);
+    bufferevent_incref(conn);
+    s->conn = conn;
+    s->next = h->slots;
+    h->slots = s;
+    if (++h->conns >= h->max_conns)
+        evconnlistener_disable(h->listener);
+    arm_sweep(h);
+    return conn;
+}
+
+/* on_get(path) → status, content type, body; the three are pushed.  Returns
+ * false when it went wrong, with nothing pushed. */
+static bool ask_lua(struct taut_http *h, const char *path)
+{
+    lua_State *L = h->loop->L;
+    int base = lua_gettop(L);
+
+    lua_pushcfunction(L, taut_traceback);
+    if (!taut_ref_push(L, h->on_get)) {
+        lua_settop(L, base);
+        return false;
+    }
+    lua_pushstring(L, path);
+    if (lua_pcall(L, 1, 3, base + 1) == LUA_OK && lua_isinteger(L, -3) &&
+        lua_isstring(L, -2) && lua_isstring(L, -1)) {
+        lua_remove(L, base + 1);
+        return true;
+    }
+    taut_host_log(L, LOG_ERR, "error in an HTTP callback: %s",
+                  luaL_tolstring(L, -1, NULL));
+    lua_settop(L, base);
+    return false;
+}
+
+static void send_reply(struct evhttp_request *request, int status,
+                       const char *type, const char *body, size_t n)
+{
+    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+    struct evbuffer *out = evhttp_request_get_output_buffer(request);
+
+    evhttp_add_header(headers, "Content-Type", type);
+    evhttp_add_header(headers, "Connection", "close");
+    if (evhttp_request_get_command(request) != EVHTTP_REQ_HEAD)
+        evbuffer_add(out, body, n);
+    evhttp_send_reply(request, status, NULL, NULL);
+}
+
+static void on_request(struct evhttp_request *request, void *arg)
+{
+    struct taut_http *h = arg;
+    lua_State *L = h->loop->L;
+    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
+    const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
+    size_t n;
+
+    taut_ref_push(L, h->self); /* keeps h through its callback */
+    if (ask_lua(h, path != NULL ? path : "")) {
+        const char *body = lua_tolstring(L, -1, &n);
+        send_reply(request, (int)lua_tointeger(L, -3), lua_tostring(L, -2),
+                   body, n);
+        lua_pop(L, 3);
+    } else {
+        static const char text[] = "internal error\n";
+        send_reply(request, HTTP_INTERNAL, "text/plain", text,
+                   sizeof(text) - 1);
+    }
+    lua_pop(L, 1);
+}
+
+static int http_close(lua_State *L)
+{
+    struct taut_http *h = luaL_checkudata(L, 1, HTTP_CLASS);
+
+    h->listener = NULL;
+    if (h->server != NULL)
+        evhttp_free(h->server);
+    h->server = NULL;
+    while (h->slots != NULL) {
+        struct slot *s = h->slots;
+        h->slots = s->next;
+        slot_free(s);
+    }
+    h->conns = 0;
+    if (h->sweep != NULL)
+        event_free(h->sweep);
+    h->sweep = NULL;
+    taut_ref_drop(L, &h->on_get);
+    taut_ref_drop(L, &h->self);
+    return 0;
+}
+
+static int http_port(lua_State *L)
+{
+    struct taut_http *h = luaL_checkudata(L, 1, HTTP_CLASS);
+    struct sockaddr_storage ss;
+    socklen_t length = sizeof(ss);
+
+    if (h->listener == NULL)
+        return taut_fail(L, "closed");
+    if (getsockname(evconnlistener_get_fd(h->listener), (struct sockaddr *)&ss,
+                    &length) != 0)
+        return taut_fail_errno(L, "http");
+    lua_pushinteger(L, ss.ss_family == AF_INET6
+                           ? ntohs(((struct sockaddr_in6 *)&ss)->sin6_port)
+                           : ntohs(((struct sockaddr_in *)&ss)->sin_port));
+    return 1;
+}
+
+/* How many connections there are. */
+static int http_conns(lua_State *L)
+{
+    struct taut_http *h = luaL_checkudata(L, 1, HTTP_CLASS);
+
+    lua_pushinteger(L, h->conns);
+    return 1;
+}
+
+static struct taut_http *http_new(lua_State *L)
+{
+    struct taut_loop *loop = taut_loop_get(L);
+    struct taut_http *h = lua_newuserdatauv(L, sizeof(*h), 0);
+
+    *h = (struct taut_http){
+        .loop = loop, .self = LUA_NOREF, .on_get = LUA_NOREF};
+    luaL_setmetatable(L, HTTP_CLASS);
+    h->on_get = taut_ref_field(L, 1, "on_get", true);
+    h->max_conns = taut_opt_integer(L, 1, "max_conns", 16, 1, 1024);
+    h->timeout_ms = taut_opt_integer(L, 1, "timeout_ms", 5000, 1, 3600000);
+    return h;
+}
+
+/* Returns 0, or -1 with errno; 'fd' is owned from here on. */
+static int start_server(struct taut_http *h, int fd)
+{
+    struct event_base *base = h->loop->base;
+    struct timeval timeout = taut_timeval(h->timeout_ms);
+
+    h->server = evhttp_new(base);
+    h->sweep = event_new(base, -1, 0, on_sweep, h);
+    h->listener = evconnlistener_new(
+        base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
+        BACKLOG, fd);
+    if (h->listener == NULL) {
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    if (h->server == NULL || h->sweep == NULL ||
+        evhttp_bind_listener(h->server, h->listener) == NULL) {
+        evconnlistener_free(h->listener);
+        h->listener = NULL;
+        errno = ENOMEM;
+        return -1;
+    }
+    evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
+    evhttp_set_max_headers_size(h->server, HEADERS_MAX);
+    evhttp_set_max_body_size(h->server, 0);
+    evhttp_set_timeout_tv(h->server, &timeout);
+    evhttp_set_bevcb(h->server, new_connection, h);
+    evhttp_set_gencb(h->server, on_request, h);
+    return 0;
+}
+
+/* http{ host, port, on_get, max_conns, timeout_ms } → server, or nil, text. */
+int taut_loop_http(lua_State *L)
+{
+    struct taut_error err = {""};
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    struct taut_http *h = http_new(L);
+    const char *host = taut_opt_string(L, 1, "host", "127.0.0.1");
+    int port = (int)taut_opt_integer(L, 1, "port", 0, 0, 65535);
+    int fd = taut_port_open(host, port, &err);
+    if (fd < 0)
+        return taut_fail(L, "%s", err.text);
+    if (start_server(h, fd) != 0) {
+        int saved = errno;
+        http_close(L);
+        errno = saved;
+        return taut_fail_errno(L, "http");
+    }
+    lua_pushvalue(L, 2);
+    h->self = luaL_ref(L, LUA_REGISTRYINDEX);
+    return 1;
+}
+
+void taut_loop_http_class(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"close", http_close},
+        {"conns", http_conns},
+        {"port", http_port},
+        {NULL, NULL},
+    };
+
+    taut_class(L, HTTP_CLASS, methods, http_close);
+}

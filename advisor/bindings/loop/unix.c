@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* taut.loop.serve: a UNIX socket for the command line: one request line,
+ * one reply.
+ *
+ * A client is kept by the loop while its request comes in and while its
+ * reply goes out; in between by Lua alone.  A client that Lua forgets is
+ * closed by the collector. */
+#include <config.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <event2/bufferevent.h>
+#include <event2/listener.h>
+
+#include "advisor/bindings/loop/loop.h"
+#include "advisor/lib/os/sys_socket.h"
+
+#define SERVER_CLASS "taut.loop.server"
+#define CLIENT_CLASS "taut.loop.client"
+#define CLIENTS_MAX 256
+#define BACKLOG 128
+#define CLIENT_TIMEOUT_MS 10000 /* for the request, and for the reply */
+
+struct server {
+    struct taut_loop *loop;
+    struct evconnlistener *ev; /* NULL once closed */
+    int self;
+    int on_line;
+    size_t max_line;
+    int clients;
+    ino_t inode; /* of our socket, to remove only it */
+    dev_t device;
+    char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+};
+
+struct client {
+    struct server *server;
+    struct bufferevent *bev; /* NULL once closed */
+    int self;
+    int server_ref; /* keeps 'server' */
+    size_t scanned;
+    bool replied;
+    uid_t uid;
+    gid_t gid;
+};
+
+static void client_release(lua_State *L, struct client *c)
+{
+    if (c->bev != NULL) {
+        bufferevent_free(c->bev);
+        c->server->clients--;
+    }
+    c->bev = NULL;
+    taut_ref_drop(L, &c->self);
+    taut_ref_drop(L, &c->server_ref);
+}
+
+static int client_gc(lua_State *L)
+{
+    client_release(L, luaL_checkudata(L, 1, CLIENT_CLASS));
+    return 0;
+}
+
+static int client_reply(lua_State *L)
+{
+    struct client *c = luaL_checkudata(L, 1, CLIENT_CLASS);
+    size_t n;
+    const char *text = luaL_checklstring(L, 2, &n);
+
+    if (c->bev == NULL || c->replied)
+        return taut_fail(L, "closed");
+    if (bufferevent_write(c->bev, text, n) != 0 ||
+        bufferevent_write(c->bev, "\n", 1) != 0)
+        return taut_fail(L, "out of memory");
+    c->replied = true;
+    struct timeval timeout = taut_timeval(CLIENT_TIMEOUT_MS);
+    bufferevent_set_timeouts(c->bev, NULL, &timeout);
+    bufferevent_enable(c->bev, EV_WRITE);
+    if (c->self == LUA_NOREF) {
+        lua_pushvalue(L, 1);
+        c->self = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static void call_on_line(struct client *c, const char *line, size_t n)
+{
+    lua_State *L = c->server->loop->L;
+
+    bufferevent_disable(c->bev, EV_READ);
+    taut_ref_push(L, c->server->on_line);
+    taut_ref_push(L, c->self);
+    lua_pushlstring(L, line, n);
+    lua_pushinteger(L, c->uid);
+    lua_pushinteger(L, c->gid);
+    taut_ref_drop(L, &c->self); /* from here on it is Lua's */
+    taut_call(L, 4);
+}
+
+static void on_readable(struct bufferevent *bev, void *arg)
+{
+    struct client *c = arg;
+    lua_State *L = c->server->loop->L;
+    size_t n;
+
+    taut_ref_push(L, c->self); /* keeps c through its callback */
+    char *line = taut_line_take(bufferevent_get_input(bev), &c->scanned,
+                                c->server->max_line, &n);
+    if (line != NULL)
+        call_on_line(c, line, n);
+    else if (errno != 0)
+        client_release(L, c);
+    free(line);
+    lua_pop(L, 1);
+}
+
+static void on_written(struct bufferevent *bev, void *arg)
+{
+    struct client *c = arg;
+
+    (void)bev;
+    if (c->replied)
+        client_release(c->server->loop->L, c);
+}
+
+static void on_event(struct bufferevent *bev, short what, void *arg)
+{
+    struct client *c = arg;
+
+    (void)bev;
+    (void)what;
+    client_release(c->server->loop->L, c);
+}
+
+static int set_credentials(struct client *c, evutil_socket_t fd)
+{
+    struct ucred cred;
+    socklen_t length = sizeof(cred);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &length) != 0)
+        return -1;
+    c->uid = cred.uid;
+    c->gid = cred.gid;
+    return 0;
+}
+
+static void client_new(struct server *s, evutil_socket_t fd)
+{
+    lua_State *L = s->loop->L;
+    struct client *c = lua_newuserdatauv(L, sizeof(*c), 0);
+    struct timeval timeout = taut_timeval(CLIENT_TIMEOUT_MS);
+
+    *c = (struct client){
+        .server = s, .self = LUA_NOREF, .server_ref = LUA_NOREF};
+    luaL_setmetatable(L, CLIENT_CLASS);
+    if (set_credentials(c, fd) == 0)
+        c->bev =
+            bufferevent_socket_new(s->loop->base, fd, BEV_OPT_CLOSE_ON_FREE);
+    if (c->bev == NULL) {
+        close(fd);
+        lua_pop(L, 1);
+        return;
+    }
+    s->clients++;
+    taut_ref_push(L, s->self);
+    c->server_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    c->self = luaL_ref(L, LUA_REGISTRYINDEX);
+    bufferevent_setcb(c->bev, on_readable, on_written, on_event, c);
+    bufferevent_setwatermark(c->bev, EV_READ, 0, s->max_line + 1);
+    bufferevent_set_timeouts(c->bev, &timeout, NULL);
+    bufferevent_enable(c->bev, EV_READ);
+}
+
+static void on_accept(struct evconnlistener *ev, evutil_socket_t fd,
+                      struct sockaddr *sa, int length, void *arg)
+{
+    struct server *s = arg;
+
+    (void)ev;
+    (void)sa;
+    (void)length;
+    if (s->clients >= CLIENTS_MAX)
+        close(fd); /* the client says "no reply" */
+    else
+        client_new(s, fd);
+}
+
+static int server_close(lua_State *L)
+{
+    struct server *s = luaL_checkudata(L, 1, SERVER_CLASS);
+    struct stat st;
+
+    if (s->ev != NULL) {
+        if (lstat(s->path, &st) == 0 && st.st_ino == s->inode &&
+            st.st_dev == s->device)
+            unlink(s->path);
+        evconnlistener_free(s->ev);
+    }
+    s->ev = NULL;
+    taut_ref_drop(L, &s->self);
+    return 0;
+}
+
+static int server_gc(lua_State *L)
+{
+    struct server *s = luaL_checkudata(L, 1, SERVER_CLASS);
+
+    server_close(L);
+    taut_ref_drop(L, &s->on_line);
+    return 0;
+}
+
+/* Remove a socket that nobody listens on any more.
+ * Returns 0, or -1 with errno: EADDRINUSE there is a server, or a file that
+ * is no socket. */
+static int remove_stale(const struct sockaddr_un *address)
+{
+    struct stat st;
+
+    if (lstat(address->sun_path, &st) != 0)
+        return errno == ENOENT ? 0 : -1;
+    errno = EADDRINUSE;
+    if (!S_ISSOCK(st.st_mode))
+        return -1;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    int rc = connect(fd, (const struct sockaddr *)address, sizeof(*address));
+    bool dead = rc != 0 && errno == ECONNREFUSED;
+    close(fd);
+    errno = EADDRINUSE;
+    return dead ? unlink(address->sun_path) : -1;
+}
+
+/* Returns a listening descriptor, or -1 with errno. */
+static int open_socket(const struct sockaddr_un *address, mode_t mode)
+{
+    if (remove_stale(address) != 0)
+        return -1;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    /* Nobody can connect before listen(), so the mode is right in time. */
+    if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
+        chmod(address->sun_path, mode) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+static void remember_inode(struct server *s, const char *path)
+{
+    struct stat st;
+
+    snprintf(s->path, sizeof(s->path), "%s", path);
+    if (lstat(path, &st) == 0) {
+        s->inode = st.st_ino;
+        s->device = st.st_dev;
+    }
+}
+
+static struct server *server_new(lua_State *L)
+{
+    struct taut_loop *loop = taut_loop_get(L);
+    struct server *s = lua_newuserdatauv(L, sizeof(*s), 0);
+
+    *s = (struct server){.loop = loop, .self = LUA_NOREF, .on_line = LUA_NOREF};
+    luaL_setmetatable(L, SERVER_CLASS);
+    s->on_line = taut_ref_field(L, 1, "on_line", true);
+    s->max_line =
+        (size_t)taut_opt_integer(L, 1, "max_line", 1 << 16, 1, 1 << 28);
+    return s;
+}
+
+int taut_loop_serve(lua_State *L)
+{
+    struct sockaddr_un address;
+    struct taut_error err = {""};
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    struct server *s = server_new(L);
+    const char *path = taut_opt_string(L, 1, "path", NULL);
+    if (path == NULL)
+        return luaL_error(L, "field 'path': string expected");
+    mode_t mode = (mode_t)taut_opt_integer(L, 1, "mode", 0666, 0, 0777);
+    if (taut_socket_address(&address, path, &err) != 0)
+        return taut_fail(L, "%s", err.text);
+    int fd = open_socket(&address, mode);
+    if (fd < 0)
+        return taut_fail_errno(L, "%s", path);
+    s->ev = evconnlistener_new(s->loop->base, on_accept, s,
+                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0,
+                               fd);
+    if (s->ev == NULL) {
+        close(fd);
+        return taut_fail(L, "%s: out of memory", path);
+    }
+    remember_inode(s, path);
+    lua_pushvalue(L, 2);
+    s->self = luaL_ref(L, LUA_REGISTRYINDEX);
+    return 1;
+}
+
+void taut_loop_unix_classes(lua_State *L)
+{
+    static const luaL_Reg client_methods[] = {
+        {"reply", client_reply},
+        {NULL, NULL},
+    };
+    static const luaL_Reg server_methods[] = {
+        {"close", server_close},
+        {NULL, NULL},
+    };
+
+    taut_class(L, CLIENT_CLASS, client_methods, client_gc);
+    taut_class(L, SERVER_CLASS, server_methods, server_gc);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* taut.board: a plan under way, for lua/taut/plan/init.lua. */
+#include <config.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "advisor/bindings/graph/mod_graph.h"
+#include "advisor/bindings/mod_coverage.h"
+#include "advisor/lib/plan/board.h"
+
+#define BOARD_CLASS "taut.board"
+
+static const char *const kinds[TAUT_PLAN_KINDS] = {
+    [TAUT_PLAN_NONE] = "none",           [TAUT_PLAN_ANCHOR] = "anchor",
+    [TAUT_PLAN_NEIGHBOUR] = "neighbour", [TAUT_PLAN_REACH] = "reach",
+    [TAUT_PLAN_CONFIRM] = "confirm",     [TAUT_PLAN_WATCH] = "watch",
+    [TAUT_PLAN_SURROUND] = "surround",
+};
+
+/* Its user values: 1 the graph, 2 the times, 3 the list of suspects. */
+static struct taut_board *check_board(lua_State *L)
+{
+    struct taut_board **b = luaL_checkudata(L, 1, BOARD_CLASS);
+
+    luaL_argcheck(L, *b != NULL, 1, "board that was closed");
+    return *b;
+}
+
+/* board.new(graph, times [, { direction of each link }]) */
+static int board_new(lua_State *L)
+{
+    const struct taut_graph *g = taut_check_ready(L, 1)->graph;
+    struct taut_coverage *v = taut_check_coverage(L, 2);
+    uint32_t *direction = NULL;
+
+    luaL_argcheck(L, v->n >= g->components, 2, "times of another machine");
+    lua_settop(L, 3);
+    struct taut_board **b = lua_newuserdatauv(L, sizeof(void *), 3);
+    *b = NULL;
+    luaL_setmetatable(L, BOARD_CLASS);
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, 1);
+    lua_pushvalue(L, 2);
+    lua_setiuservalue(L, -2, 2);
+    if (lua_istable(L, 3)) {
+        direction = taut_lua_buffer(L, g->links, sizeof(*direction));
+        for (uint32_t l = 0; l < g->links; l++) {
+            lua_rawgeti(L, 3, (lua_Integer)l + 1);
+            direction[l] = (uint32_t)luaL_checkinteger(L, -1);
+            lua_pop(L, 1);
+        }
+    }
+    *b = taut_board_create(g, v, direction);
+    if (*b == NULL)
+        return luaL_error(L, "no memory for plans");
+    lua_settop(L, 4);
+    return 1;
+}
+
+static int board_gc(lua_State *L)
+{
+    struct taut_board **b = luaL_checkudata(L, 1, BOARD_CLASS);
+
+    taut_board_destroy(*b);
+    *b = NULL;
+    return 0;
+}
+
+static double number_field(lua_State *L, int table, const char *name)
+{
+    lua_getfield(L, table, name);
+    double v = luaL_optnumber(L, -1, 0);
+    lua_pop(L, 1);
+    return v;
+}
+
+static bool flag_field(lua_State *L, int table, const char *name)
+{
+    lua_getfield(L, table, name);
+    bool v = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return v;
+}
+
+static struct taut_plan_rules check_rules(lua_State *L, int table)
+{
+    luaL_checktype(L, table, LUA_TTABLE);
+    return (struct taut_plan_rules){
+        .phases = (uint32_t)taut_opt_integer(L, table, "phases", 0, 0,
+                                             TAUT_PLAN_MAX_PHASES),
+        .senders = (uint32_t)taut_opt_integer(L, table, "senders", 1, 1,
+                                              TAUT_PLAN_MAX_SENDERS),
+        .duplex = flag_field(L, table, "duplex"),
+        .longest =
+            (uint32_t)taut_opt_integer(L, table, "longest", 0, 0, UINT16_MAX),
+        .first_only = flag_field(L, table, "first_only"),
+        .good = number_field(L, table, "good"),
+        .test_s = number_field(L, table, "test_s"),
+        .now = number_field(L, table, "now"),
+        .fresh_s = number_field(L, table, "fresh_s"),
+        .retry_s = number_field(L, table, "retry_s"),
+        .seed = (uint64_t)taut_opt_integer(L, table, "seed", 0, LUA_MININTEGER,
+                                           LUA_MAXINTEGER),
+    };
+}
+
+/* b:begin({ nodes, ascending }, rules) */
+static int board_begin(lua_State *L)
+{
+    struct taut_board *b = check_board(L);
+    struct taut_plan_rules r = check_rules(L, 3);
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    uint32_t n = (uint32_t)lua_rawlen(L, 2);
+    uint32_t *node = taut_lua_buffer(L, n, sizeof(*node));
+    for (uint32_t i = 0; i < n; i++) {
+        lua_rawgeti(L, 2, (lua_Integer)i + 1);
+        node[i] = taut_check_node(L, -1, b->g);
+        lua_pop(L, 1);
+    }
+    if (taut_board_begin(b, node, n, &r) == 0)
+        return 0;
+    return luaL_error(L, errno == ENOMEM
+                             ? "no memory for a plan"
+                             : "nodes of a plan must be ascending, each once");
+}
+
+/* b:routine(phases [, flows over a set]) → tests laid out */
+static int board_routine(lua_State *L)
+{
+    struct taut_board *b = check_board(L);
+    lua_Integer phases = luaL_checkinteger(L, 2);
+    lua_Integer flows = luaL_optinteger(L, 3, 1);
+
+    luaL_argcheck(L, phases >= 0, 2, "phases from 0");
+    luaL_argcheck(L, flows >= 1 && flows <= 64, 3, "flows from 1 to 64");
+    if (phases > TAUT_PLAN_MAX_PHASES)
+        phases = TAUT_PLAN_MAX_PHASES;
+    int n = taut_board_routine(b, (uint32_t)phases, (uint32_t)flows);
+    if (n < 0)
+        return luaL_error(L, "no memory for a plan");
+    lua_pushinteger(L, n);
+    return 1;
+}
+
+static void keep_suspects(lua_State *L, int index, struct taut_board *b)
+{
+    uint32_t n = (uint32_t)lua_rawlen(L, index);
+    uint32_t *list = realloc(b->suspect, ((size_t)n + 1) * sizeof(*list));
+
+    if (list == NULL)
+        luaL_error(L, "no memory for %I suspects", (LUAI_UACINT)n);
+    b->suspect = list;
+    b->n_suspects = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        lua_rawgeti(L, index, (lua_Integer)i + 1);
+        list[b->n_suspects++] = taut_check_component(L, -1, b->g);
+        lua_pop(L, 1);
+    }
+}
+
+/* Set and clear marks on the components of a list; nil will do. */
+static void mark_list(lua_State *L, int index, struct taut_board *b,
+                      uint8_t set, uint8_t clear)
+{
+    if (!lua_istable(L, index))
+        return;
+    lua_Integer n = (lua_Integer)lua_rawlen(L, index);
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_rawgeti(L, index, i);
+        uint32_t c = taut_check_component(L, -1, b->g);
+        b->mark[c] = (uint8_t)((b->mark[c] | set) & ~clear);
+        lua_pop(L, 1);
+    }
+}
+
+/* b:suspects({ components }): those that other tests had better avoid */
+static int board_suspects(lua_State *L)
+{
+    struct taut_board *b = check_board(L);
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    lua_getiuservalue(L, 1, 3);
+    mark_list(L, 3, b, 0, TAUT_PLAN_SUSPECT);
+    mark_list(L, 2, b, TAUT_PLAN_SUSPECT, 0);
+    keep_suspects(L, 2, b);
+    lua_pushvalue(L, 2);
+    lua_setiuservalue(L, 1, 3);
+    return 0;
+}
+
+static bool can_test(struct taut_board *b, uint32_t c)
+{
+    struct taut_plan_pick p;
+
+    for (uint32_t rail = 0; rail < b->g->rails; rail++) {
+        taut_board_rail(b, rail);
+        if (taut_board_pick_ends(b, c, &p))
+            return true;
+    }
+    return false;
+}
+
+/* b:reached() → which of the suspects, by their places in the list, the nodes
+ * of the plan can test */
+static int board_reached(lua_State *L)
+{
+    struct taut_board *b = check_board(L);
+    lua_Integer n = 0;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; b->r.phases > 0 && i < b->n_suspects; i++) {
+        if (!can_test(b, b->suspect[i]))
+            continue;
+        lua_pushinteger(L, (lua_Integer)i + 1);
+        lua_rawseti(L, -2, ++n);
+    }
+    return 1;
+}
+
+/* b:helpers(c, most) → nodes of the plan that tests of c want */
+static int board_helpers(lua_State *L)
+{
+    uint32_t node[64];
+    struct taut_board *b = check_board(L);
+    uint32_t c = taut_check_component(L, 2, b->g);
+    lua_Integer most = luaL_checkinteger(L, 3);
+
+    luaL_argcheck(L, most >= 0 && most <= 64, 3, "from 0 to 64");
+    uint32_t n = taut_board_helpers(b, c, node, (uint32_t)most);
+    lua_createtable(L, (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        lua_pushinteger(L, (lua_Integer)node[i] + 1);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static void read_seen(lua_State *L, int index, struct taut_board *b, bool set)
+{
+    if (!lua_istable(L, index))
+        return;
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+        uint32_t n = taut_check_node(L, -2, b->g);
+        lua_Integer v = luaL_checkinteger(L, -1);
+        b->seen[n] = !set ? 0 : v > 200 ? 200 : (uint8_t)(v < 0 ? 0 : v);
+    }
+}
+
+static uint32_t count_arg(lua_State *L, int arg, uint32_t fallback,
+                          uint32_t most)
+{
+    lua_Integer v = luaL_optinteger(L, arg, fallback);
+
+    luaL_argcheck(L, v >= 0 && v <= (lua_Integer)most, arg, "out of range");
+    return (uint32_t)v;
+}
+
+/* b:confirm(c, pairs, streams, flows, around, kind, rivals, seen) → pairs laid
+ * out; where nodes were used for it, seen or not, is told by the tests */
+static int board_confirm(lua_State *L)
+{
+    struct taut_board *b = check_board(L);
+    struct taut_plan_want w = {.c = taut_check_component(L, 2, b->g)};
+
+    lua_settop(L, 9);
+    w.pairs = count_arg(L, 3, 1, 64);
+    w.streams = count_arg(L, 4, 1, 64);
+    w.flows = count_arg(L, 5, 1, 64);
+    w.around = count_arg(L, 6, 0, 64);
+    w.kind = luaL_checkoption(L, 7, "confirm", kinds);
+    mark_list(L, 8, b, TAUT_PLAN_RIVAL, 0);
+    read_seen(L, 9, b, true);
+    int n = taut_board_confirm(b, &w);
+    read_seen(L, 9, b, false);
+    for (uint32_t i = 0; i < b->n_nodes; i++)
+        b->seen[b->node[i]] = 0;
+    mark_list(L, 8, b, 0, TAUT_PLAN_RIVAL);
+    lua_pushinteger(L, n);
+    return 1;
+}
+
+static int board_count(lua_State *L)
+{
+    lua_pushinteger(L, check_board(L)->n_tests);
+    return 1;
+}
+
+static void set_number(lua_State *L, const char *name, lua_Integer v)
+{
+    lua_pushinteger(L, v);
+    lua_setfield(L, -2, name);
+}
+
+static void push_test(lua_State *L, const struct taut_board *b,
+                      const struct taut_plan_test *t, lua_Integer phase)
+{
+    uint32_t n = b->g->nodes;
+
+    lua_createtable(L, 0, 8);
+    set_number(L, "src", (lua_Integer)(t->src % n) + 1);
+    set_number(L, "dst", (lua_Integer)(t->dst % n) + 1);
+    set_number(L, "phase", phase);
+    set_number(L, "flows", t->flows);
+    if (t->streams > 1)
+        set_number(L, "streams", t->streams);
+    lua_pushstring(L, kinds[t->kind]);
+    lua_setfield(L, -2, "kind");
+    if (t->confirms != TAUT_GRAPH_NONE)
+        set_number(L, "confirms", (lua_Integer)t->confirms + 1);
+    if (t->senders > 1)
+        set_number(L, "senders", t->senders);
+    if (b->g->rails > 1)
+        set_number(L, "rail", (lua_Integer)(t->src / n) + 1);
+}
+
+/* b:finish() → array of tests by phase, phases counted from 1 without gaps */
+static int board_finish(lua_State *L)
+{
+    struct taut_board *b = check_board(L);
+    lua_Integer n = 0, phase = 0;
+
+    lua_createtable(L, (int)b->n_tests, 0);
+    for (uint32_t p = 0; p < b->r.phases; p++) {
+        lua_Integer before = n;
+        for (uint32_t i = 0; i < b->n_tests; i++) {
+            if (b->tests[i].phase != p)
+                continue;
+            push_test(L, b, &b->tests[i], phase + 1);
+            lua_rawseti(L, -2, ++n);
+        }
+        phase += n > before;
+    }
+    taut_board_end(b);
+    return 1;
+}
+
+static int board_forget(lua_State *L)
+{
+    taut_board_forget(check_board(L));
+    return 0;
+}
+
+int luaopen_taut_board(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"new", board_new}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {
+        {"begin", board_begin},       {"confirm", board_confirm},
+        {"count", board_count},       {"finish", board_finish},
+        {"forget", board_forget},     {"helpers", board_helpers},
+        {"reached", board_reached},   {"routine", board_routine},
+        {"suspects", board_suspects}, {NULL, NULL},
+    };
+
+    taut_class(L, BOARD_CLASS, methods, board_gc);
+    luaL_newlib(L, functions);
+    return 1;
+}

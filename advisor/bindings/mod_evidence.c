@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* taut.evidence: what tests say about components, for lua/taut/diagnose/init.lua;
+ * doc/internals.md lists the functions. */
+#include <config.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/bindings/graph/mod_graph.h"
+#include "advisor/bindings/mod_evidence.h"
+
+struct taut_lua_evidence *taut_check_evidence(lua_State *L, int index)
+{
+    struct taut_lua_evidence *h =
+        luaL_checkudata(L, index, TAUT_EVIDENCE_CLASS);
+
+    luaL_argcheck(L, h->evidence != NULL, index, "evidence that was closed");
+    return h;
+}
+
+/* ---- building ---- */
+
+static double rule(lua_State *L, int table, const char *name)
+{
+    int is_number;
+
+    lua_getfield(L, table, name);
+    double v = lua_tonumberx(L, -1, &is_number);
+    if (!is_number)
+        luaL_error(L, "field '%s': number expected", name);
+    lua_pop(L, 1);
+    return v;
+}
+
+static void read_rules(lua_State *L, int table, struct taut_lua_evidence *h,
+                       struct taut_evidence_rules *r)
+{
+    luaL_checktype(L, table, LUA_TTABLE);
+    r->good = rule(L, table, "good");
+    r->clear_most = rule(L, table, "clear_most");
+    r->ceiling = rule(L, table, "ceiling");
+    r->spell_s = rule(L, table, "spell_s");
+    r->around_s = rule(L, table, "around_s");
+    r->busy_per_h = rule(L, table, "busy_per_h");
+    r->busy_share = rule(L, table, "busy_share");
+    r->busy_h = rule(L, table, "busy_h");
+    r->quiet = rule(L, table, "quiet");
+    r->contended = rule(L, table, "contended");
+    r->at_level = rule(L, table, "at_level");
+    r->at_fair = rule(L, table, "at_fair");
+    r->floor = rule(L, table, "contention_floor");
+    r->event_most = rule(L, table, "event_most");
+    r->spell_most = rule(L, table, "spell_most");
+    r->miss = rule(L, table, "miss");
+    r->ack = rule(L, table, "ack");
+    r->forget_s = rule(L, table, "forget_days") * 86400;
+    h->report = rule(L, table, "suspect_score");
+}
+
+/* Numbers from 1 by component, false where there is none; *groups: the
+ * largest. */
+static uint32_t *read_groups(lua_State *L, int index,
+                             const struct taut_graph *g, uint32_t *groups)
+{
+    *groups = 0;
+    if (lua_isnoneornil(L, index))
+        return NULL;
+    luaL_checktype(L, index, LUA_TTABLE);
+    uint32_t *around = taut_lua_buffer(L, g->components, sizeof(*around));
+    for (uint32_t c = 0; c < g->components; c++) {
+        around[c] = TAUT_GRAPH_NONE;
+        if (lua_rawgeti(L, index, (lua_Integer)c + 1) == LUA_TNUMBER) {
+            lua_Integer v = lua_tointeger(L, -1);
+            luaL_argcheck(L, v >= 1 && v <= g->components, index, "group");
+            around[c] = (uint32_t)v - 1;
+            if (around[c] >= *groups)
+                *groups = around[c] + 1;
+        }
+        lua_pop(L, 1);
+    }
+    return around;
+}
+
+/* new(graph, rules [, around [, classes]]) → evidence
+ *   around   by component the number of the group that gets busy together
+ *   classes  by component the number of its class */
+static int evidence_new(lua_State *L)
+{
+    struct taut_lua_graph *gr = taut_check_ready(L, 1);
+    struct taut_evidence_rules rules;
+    uint32_t groups, classes;
+
+    lua_settop(L, 4);
+    struct taut_lua_evidence *h = lua_newuserdatauv(L, sizeof(*h), 1);
+    *h = (struct taut_lua_evidence){.evidence = NULL};
+    luaL_setmetatable(L, TAUT_EVIDENCE_CLASS);
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, 1);
+    read_rules(L, 2, h, &rules);
+    uint32_t *around = read_groups(L, 3, gr->graph, &groups);
+    uint32_t *class = read_groups(L, 4, gr->graph, &classes);
+    h->evidence = taut_evidence_create(gr->graph, &rules, around, groups);
+    if (h->evidence == NULL ||
+        (class != NULL && taut_evidence_classes(h->evidence, class, classes)))
+        return luaL_error(L, "out of memory for evidence");
+    lua_settop(L, 5);
+    return 1;
+}
+
+static int evidence_gc(lua_State *L)
+{
+    struct taut_lua_evidence *h = luaL_checkudata(L, 1, TAUT_EVIDENCE_CLASS);
+
+    taut_evidence_destroy(h->evidence);
+    h->evidence = NULL;
+    return 0;
+}
+
+/* e:rules(rules): from now on */
+static int evidence_rules(lua_State *L)
+{
+    struct taut_lua_evidence *h = taut_check_evidence(L, 1);
+    struct taut_evidence_rules rules;
+
+    read_rules(L, 2, h, &rules);
+    h->evidence->rules = rules;
+    return 0;
+}
+
+/* ---- taking tests ---- */
+
+/* Field 'name' of the table on the top as a number, or the fallback. */
+static lua_Integer whole(lua_State *L, const char *name, lua_Integer fallback)
+{
+    int is_number;
+
+    lua_getfield(L, -1, name);
+    lua_Integer v = lua_tointegerx(L, -1, &is_number);
+    lua_pop(L, 1);
+    return is_number ? v : fallback;
+}
+
+static double number(lua_State *L, const char *name, double fallback)
+{
+    int is_number;
+
+    lua_getfield(L, -1, name);
+    double v = lua_tonumberx(L, -1, &is_number);
+    lua_pop(L, 1);
+    return is_number ? v : fallback;
+}
+
+/* The ends of the test on the top; false where the machine has no such. */
+static bool read_ends(lua_State *L, const struct taut_graph *g,
+                      struct taut_pending *t)
+{
+    lua_Integer src = whole(L, "src", 0), dst = whole(L, "dst", 0);
+    lua_Integer rail = g->rails > 1 ? whole(L, "rail", 1) : 1;
+
+    if (src < 1 || src > g->nodes || dst < 1 || dst > g->nodes || src == dst ||
+        rail < 1 || rail > g->rails)
+        return false;
+    t->src = g->nodes * (uint32_t)(rail - 1) + (uint32_t)src - 1;
+    t->dst = g->nodes * (uint32_t)(rail - 1) + (uint32_t)dst - 1;
+    return true;
+}
+
+static void read_test(lua_State *L, const struct taut_graph *g,
+                      struct taut_pending *t)
+{
+    lua_Integer confirms = whole(L, "confirms", 0);
+
+    t->phase = (uint32_t)whole(L, "phase", 1);
+    t->id = whole(L, "id", 0);
+    t->job = whole(L, "job", 0);
+    t->flows = 1;
+    t->streams = (uint16_t)whole(L, "streams", 1);
+    t->confirms = TAUT_GRAPH_NONE;
+    if (confirms >= 1 && confirms <= g->components)
+        t->confirms = (uint32_t)confirms - 1;
+}
+
+/* The best of the values on the top, which are bytes/s or false: void. */
+static void read_values(lua_State *L, struct taut_pending *t)
+{
+    lua_Integer n = lua_istable(L, -1) ? (lua_Integer)lua_rawlen(L, -1) : 0;
+    uint32_t flows = 0;
+
+    t->bw_Bps = -1;
+    for (lua_Integer i = 1; i <= n; i++) {
+        if (lua_rawgeti(L, -1, i) == LUA_TNUMBER) {
+            double v = lua_tonumber(L, -1);
+            if (v >= 0 && v < HUGE_VAL) {
+                flows++;
+                t->bw_Bps = fmax(t->bw_Bps, v);
+            }
+        }
+        lua_pop(L, 1);
+    }
+    t->flows = (uint16_t)(flows < 64 ? flows : 64);
+}
+
+/* What the port of a loaded end carried in the void test on the top. */
+static void read_port(lua_State *L, const struct taut_graph *g,
+                      struct taut_pending *t)
+{
+    if (lua_getfield(L, -1, "port") == LUA_TTABLE) {
+        lua_Integer c = whole(L, "component", 0);
+        double bw_Bps = number(L, "Bps", -1);
+        if (c >= 1 && c <= g->components && bw_Bps >= 0 && isfinite(bw_Bps)) {
+            lua_getfield(L, -1, "is_low");
+            t->is_low = lua_toboolean(L, -1);
+            lua_pop(L, 1);
+            t->by_port = true;
+            t->port = (uint32_t)c - 1;
+            t->bw_Bps = bw_Bps;
+        }
+    }
+    lua_pop(L, 1);
+}
+
+/* What judge.lua made of the test on the top. */
+static void read_judged(lua_State *L, const struct taut_graph *g,
+                        struct taut_pending *t)
+{
+    lua_getfield(L, -1, "class");
+    const char *class = lua_tostring(L, -1);
+    t->is_judged = true;
+    t->is_low = class != NULL && strcmp(class, "low") == 0;
+    bool is_good = class != NULL && strcmp(class, "good") == 0;
+    lua_pop(L, 1);
+    t->bw_Bps = t->is_low || is_good ? number(L, "bw_Bps", -1) : -1;
+    if (!(t->bw_Bps >= 0) || isinf(t->bw_Bps))
+        t->bw_Bps = -1;
+    if (!t->is_low && !is_good)
+        read_port(L, g, t);
+    t->expected_Bps = number(L, "expected_Bps", HUGE_VAL);
+}
+
+/* 'through' of the judged test on the top: component → streams.  It may be
+ * that of a whole phase, so only what is on the test's way is looked up. */
+static void read_through(lua_State *L, struct taut_evidence *e)
+{
+    const struct taut_pending *p = &e->test[e->n_tests - 1];
+
+    if (lua_getfield(L, -1, "through") == LUA_TTABLE)
+        for (uint32_t i = p->first; i < p->first + p->n; i++) {
+            int has_n;
+            lua_rawgeti(L, -1, (lua_Integer)e->stage[i].c + 1);
+            lua_Number n = lua_tonumberx(L, -1, &has_n);
+            if (has_n && n >= 1)
+                e->stage[i].users = (uint16_t)(n < TAUT_EVIDENCE_STREAMS
+                                                   ? n + 0.5
+                                                   : TAUT_EVIDENCE_STREAMS);
+            lua_pop(L, 1);
+        }
+    lua_pop(L, 1);
+}
+
+/* Number i of the tests at 2; its values, if any, are at 3.  Returns whether
+ * it was taken. */
+static bool add_test(lua_State *L, struct taut_evidence *e, lua_Integer i,
+                     bool has_values)
+{
+    struct taut_pending t = {.counts_users = has_values};
+
+    if (lua_rawgeti(L, 2, i) != LUA_TTABLE || !read_ends(L, e->g, &t)) {
+        lua_pop(L, 1);
+        return false;
+    }
+    read_test(L, e->g, &t);
+    if (has_values) {
+        lua_rawgeti(L, 3, i);
+        read_values(L, &t);
+        lua_pop(L, 1);
+    } else {
+        read_judged(L, e->g, &t);
+    }
+    int rc = taut_evidence_add(e, &t);
+    if (rc == TAUT_ROUTE_NO_MEMORY)
+        return luaL_error(L, "out of memory for tests");
+    if (rc == 0 && !has_values)
+        read_through(L, e);
+    lua_pop(L, 1);
+    return rc == 0;
+}
+
+/* { c1, … } of those that were touched and have something to say. */
+static void push_touched(lua_State *L, struct taut_lua_evidence *h)
+{
+    struct taut_evidence *e = h->evidence;
+    struct taut_case k;
+    lua_Integer n = 0;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; i < e->n_touched; i++) {
+        uint32_t c = e->touched[i];
+        if (!e->is_watched[c] && taut_evidence_judge(e, c, &k) < h->report)
+            continue;
+        lua_pushinteger(L, (lua_Integer)c + 1);
+        lua_rawseti(L, -2, ++n);
+    }
+}
+
+/* e:observe(tests, values or nil, time, event)
+ *   tests   { src =, dst =, phase =, flows =, rail =, id =, confirms =,
+ *           streams = }; without values also class, bw_Bps, expected_Bps,
+ *           port and through, as judge.lua leaves them
+ *   values  of each test an array of bytes/s, one per flow, or false: void
+ * → components to look at, tests that were good, low, void, not taken, and
+ *   how many crossed sets
+ * The components: whose run changed, and which are watched or whose run is
+ * worth suspect_score. */
+static int evidence_observe(lua_State *L)
+{
+    struct taut_lua_evidence *h = taut_check_evidence(L, 1);
+    struct taut_evidence *e = h->evidence;
+    double time = luaL_checknumber(L, 4);
+    lua_Integer event = luaL_checkinteger(L, 5), lost = 0;
+    bool has_values = !lua_isnil(L, 3);
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    if (has_values)
+        luaL_checktype(L, 3, LUA_TTABLE);
+    luaL_argcheck(L, isfinite(time), 4, "not a time");
+    lua_settop(L, 5);
+    taut_evidence_begin(e);
+    for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, 2); i <= n; i++)
+        lost += !add_test(L, e, i, has_values);
+    if (taut_evidence_commit(e, time, event) < 0)
+        return luaL_error(L, "out of memory for evidence");
+    push_touched(L, h);
+    lua_pushinteger(L, e->count.good);
+    lua_pushinteger(L, e->count.low);
+    lua_pushinteger(L, e->count.is_void);
+    lua_pushinteger(L, lost);
+    lua_pushinteger(L, e->by_sets);
+    return 6;
+}
+
+int luaopen_taut_evidence(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"new", evidence_new},
+        {NULL, NULL},
+    };
+    static const luaL_Reg methods[] = {
+        {"observe", evidence_observe},
+        {"rules", evidence_rules},
+        {NULL, NULL},
+    };
+
+    taut_class(L, TAUT_EVIDENCE_CLASS, methods, evidence_gc);
+    luaL_getmetatable(L, TAUT_EVIDENCE_CLASS);
+    lua_getfield(L, -1, "__index");
+    luaL_setfuncs(L, taut_evidence_questions, 0);
+    lua_pop(L, 2);
+    luaL_newlib(L, functions);
+    return 1;
+}

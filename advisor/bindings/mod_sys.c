@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* taut.sys: what Lua needs of the system besides its own libraries. */
+#include <config.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "advisor/bindings/host.h"
+#include "advisor/bindings/sys_files.h"
+#include "advisor/lib/os/sys_socket.h"
+
+#define REPLY_MAX_BYTES (64 << 20)
+#define DEFAULT_COLUMNS 80
+
+static int sys_request(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1);
+    size_t n;
+    const char *line = luaL_checklstring(L, 2, &n);
+    lua_Integer timeout_ms = luaL_optinteger(L, 3, 10000);
+    struct taut_error err = {""};
+    size_t got;
+
+    luaL_argcheck(L, memchr(line, '\n', n) == NULL, 2, "is more than a line");
+    luaL_argcheck(L, timeout_ms >= 1 && timeout_ms <= 3600000, 3,
+                  "not within 1 to 3600000");
+    char *reply = taut_socket_request(path, line, n, (int)timeout_ms,
+                                      REPLY_MAX_BYTES, &got, &err);
+    if (reply == NULL)
+        return taut_fail(L, "%s", err.text);
+    lua_pushlstring(L, reply, got);
+    free(reply);
+    return 1;
+}
+
+static int sys_notify(lua_State *L)
+{
+    const char *text = luaL_checkstring(L, 1);
+
+    if (taut_socket_notify(getenv("NOTIFY_SOCKET"), text) != 0)
+        return taut_fail_errno(L, "NOTIFY_SOCKET");
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static int sys_log(lua_State *L)
+{
+    static const char *const names[] = {"err",  "warning", "notice",
+                                        "info", "debug",   NULL};
+    int level = luaL_checkoption(L, 1, NULL, names);
+
+    taut_host_log(L, LOG_ERR + level, "%s", luaL_checkstring(L, 2));
+    return 0;
+}
+
+static int sys_log_to_stderr(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TBOOLEAN);
+    taut_host_log_to_stderr(L, lua_toboolean(L, 1));
+    return 0;
+}
+
+static int sys_hostname(lua_State *L)
+{
+    char name[256] = "";
+
+    if (gethostname(name, sizeof(name) - 1) != 0)
+        return taut_fail_errno(L, "host name");
+    lua_pushstring(L, name);
+    return 1;
+}
+
+static int sys_uid(lua_State *L)
+{
+    lua_pushinteger(L, geteuid());
+    return 1;
+}
+
+/* The whole text as a number, or -1. */
+static long long number_of(const char *text)
+{
+    char *end;
+
+    if (text[0] < '0' || text[0] > '9')
+        return -1;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    return *end == '\0' && errno == 0 && value <= UINT32_MAX ? value : -1;
+}
+
+/* The user's record, by name or by number. */
+static struct passwd *find_user(const char *name)
+{
+    struct passwd *pw = getpwnam(name);
+
+    if (pw == NULL && number_of(name) >= 0)
+        pw = getpwuid((uid_t)number_of(name));
+    return pw;
+}
+
+static int sys_user_id(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    const struct passwd *pw = find_user(name);
+
+    if (pw == NULL && number_of(name) < 0)
+        return taut_fail(L, "no user '%s'", name);
+    lua_pushinteger(L, pw != NULL ? (lua_Integer)pw->pw_uid : number_of(name));
+    if (pw != NULL)
+        lua_pushinteger(L, (lua_Integer)pw->pw_gid);
+    else
+        lua_pushnil(L);
+    return 2;
+}
+
+static int sys_user_name(lua_State *L)
+{
+    lua_Integer uid = luaL_checkinteger(L, 1);
+    const struct passwd *pw = getpwuid((uid_t)uid);
+
+    if (pw != NULL)
+        lua_pushstring(L, pw->pw_name);
+    else
+        lua_pushfstring(L, "%I", (LUAI_UACINT)uid);
+    return 1;
+}
+
+static int sys_isatty(lua_State *L)
+{
+    lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));
+    return 1;
+}
+
+static int sys_columns(lua_State *L)
+{
+    struct winsize size = {.ws_col = 0};
+    const char *env = getenv("COLUMNS");
+    long long columns = env != NULL ? number_of(env) : -1;
+
+    if (columns <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        columns = size.ws_col;
+    lua_pushinteger(L, columns > 0 ? columns : DEFAULT_COLUMNS);
+    return 1;
+}
+
+static int sys_mkdir(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1);
+    mode_t mode = (mode_t)luaL_optinteger(L, 2, 0755);
+    struct stat st;
+
+    if (mkdir(path, mode) != 0) {
+        int saved = errno;
+        if (saved != EEXIST || stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
+            errno = saved;
+            return taut_fail_errno(L, "%s", path);
+        }
+    }
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+#define CREATE_TRIES 8
+
+/* Open a new file beside 'path', of a name that nobody can foresee, into
+ * 'name'; whatever has that name already, a link too, is left alone. */
+static int open_beside(const char *path, char *name, size_t size)
+{
+    for (int i = 0; i < CREATE_TRIES; i++) {
+        uint64_t random;
+
+        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+            return -1;
+        snprintf(name, size, "%s.%016" PRIx64, path, random);
+        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+static int close_file(lua_State *L)
+{
+    luaL_Stream *s = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+
+    return luaL_fileresult(L, fclose(s->f) == 0, NULL);
+}
+
+/* create_beside(path) -> file, name: a new empty file in the folder of 'path',
+ * with the mode that the umask leaves, to be renamed to it when it is whole.
+ * nil and why when that is not possible, or when something that is no regular
+ * file is there already: a device must not be replaced by a file. */
+static int sys_create_beside(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1);
+    char name[4096];
+    struct stat st;
+
+    luaL_argcheck(L, strlen(path) + 18 < sizeof(name), 1, "is too long");
+    luaL_argcheck(L, path[0] != '\0', 1, "is empty");
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return taut_fail(L, "%s: is not a regular file", path);
+    luaL_Stream *s = lua_newuserdatauv(L, sizeof(*s), 0);
+    s->closef = NULL; /* nothing to close yet */
+    s->f = NULL;
+    luaL_setmetatable(L, LUA_FILEHANDLE);
+    int fd = open_beside(path, name, sizeof(name));
+    if (fd < 0)
+        return taut_fail_errno(L, "%s", path);
+    s->f = fdopen(fd, "w");
+    if (s->f == NULL) {
+        int saved = errno;
+        close(fd);
+        unlink(name);
+        errno = saved;
+        return taut_fail_errno(L, "%s", path);
+    }
+    s->closef = close_file;
+    lua_pushstring(L, name);
+    return 2;
+}
+
+static int sys_now(lua_State *L)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    lua_pushnumber(L, (double)ts.tv_sec + (double)ts.tv_nsec / 1e9);
+    return 1;
+}
+
+static int sys_become(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    const struct passwd *pw = find_user(name);
+
+    if (pw == NULL)
+        return taut_fail(L, "no user '%s'", name);
+    if (pw->pw_uid != getuid() || pw->pw_uid != geteuid()) {
+        uid_t uid = pw->pw_uid;
+        gid_t gid = pw->pw_gid;
+        if (initgroups(pw->pw_name, gid) != 0 ||
+            setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+            return taut_fail_errno(L, "cannot become user '%s'", name);
+    }
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static int next_line(lua_State *L)
+{
+    char **buffer = lua_touserdata(L, lua_upvalueindex(1));
+    size_t size = 0;
+
+    free(*buffer);
+    *buffer = NULL;
+    ssize_t n = getline(buffer, &size, stdin);
+    if (n < 0)
+        return 0;
+    if (n > 0 && (*buffer)[n - 1] == '\n')
+        n--;
+    lua_pushlstring(L, *buffer, (size_t)n);
+    return 1;
+}
+
+#define LINES_CLASS "taut.sys.lines"
+
+static int lines_gc(lua_State *L)
+{
+    char **buffer = luaL_checkudata(L, 1, LINES_CLASS);
+
+    free(*buffer);
+    *buffer = NULL;
+    return 0;
+}
+
+#define EXEC_ARGS_MAX 64
+
+/* exec{ program, argument, ... }: become another program; returns only when
+ * that fails. */
+static int sys_exec(lua_State *L)
+{
+    const char *argv[EXEC_ARGS_MAX + 1] = {NULL};
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_Unsigned n = lua_rawlen(L, 1);
+    luaL_argcheck(L, n >= 1 && n <= EXEC_ARGS_MAX, 1, "1 to 64 texts expected");
+    luaL_checkstack(L, EXEC_ARGS_MAX, NULL);
+    for (lua_Unsigned i = 0; i < n; i++) {
+        lua_rawgeti(L, 1, (lua_Integer)i + 1);
+        argv[i] = luaL_checkstring(L, -1); /* stays on the stack */
+    }
+    fflush(NULL);
+    execvp(argv[0], (char *const *)(uintptr_t)argv);
+    return taut_fail_errno(L, "%s", argv[0]);
+}
+
+static int sys_lines(lua_State *L)
+{
+    char **buffer = lua_newuserdatauv(L, sizeof(*buffer), 0);
+
+    *buffer = NULL;
+    luaL_setmetatable(L, LINES_CLASS);
+    lua_pushcclosure(L, next_line, 1);
+    return 1;
+}
+
+static int sys_put(lua_State *L)
+{
+    size_t n;
+    const char *text = luaL_checklstring(L, 1, &n);
+
+    if (fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0)
+        return taut_fail_errno(L, "standard output");
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* This program's own file, so that it can start itself as a helper. */
+static void set_own_path(lua_State *L)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+
+    if (n <= 0 || (size_t)n >= sizeof(path))
+        return;
+    lua_pushlstring(L, path, (size_t)n);
+    lua_setfield(L, -2, "program");
+}
+
+static void push_paths(lua_State *L)
+{
+    const struct {
+        const char *name, *path;
+    } paths[] = {
+        {"confdir", TAUT_CONFDIR},       {"libexecdir", TAUT_LIBEXECDIR},
+        {"luadir", taut_host_luadir(L)}, {"rundir", TAUT_RUNDIR},
+        {"statedir", TAUT_STATEDIR},
+    };
+
+    lua_newtable(L);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        lua_pushstring(L, paths[i].path);
+        lua_setfield(L, -2, paths[i].name);
+    }
+    set_own_path(L);
+}
+
+int luaopen_taut_sys(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"become", sys_become},
+        {"columns", sys_columns},
+        {"create_beside", sys_create_beside},
+        {"exec", sys_exec},
+        {"hostname", sys_hostname},
+        {"isatty", sys_isatty},
+        {"lines", sys_lines},
+        {"log", sys_log},
+        {"log_to_stderr", sys_log_to_stderr},
+        {"mkdir", sys_mkdir},
+        {"names", taut_sys_names},
+        {"notify", sys_notify},
+        {"now", sys_now},
+        {"put", sys_put},
+        {"request", sys_request},
+        {"stat", taut_sys_stat},
+        {"uid", sys_uid},
+        {"user_id", sys_user_id},
+        {"user_name", sys_user_name},
+        {NULL, NULL},
+    };
+    static const luaL_Reg none[] = {{NULL, NULL}};
+
+    taut_class(L, LINES_CLASS, none, lines_gc);
+    luaL_newlib(L, functions);
+    push_paths(L);
+    lua_setfield(L, -2, "paths");
+    lua_pushliteral(L, PACKAGE_VERSION);
+    lua_setfield(L, -2, "version");
+    return 1;
+}

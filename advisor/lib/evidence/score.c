@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Weighing a run: log odds of "broken" against "busy". */
+#include <config.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "advisor/lib/evidence/evidence.h"
+
+#define MANY 24   /* tests, of which the best is better than there is */
+#define SOME 8    /* tests of a spell that are looked at */
+#define SHOWN 0.7 /* chance that a broken one shows its ceiling in a spell */
+
+/* The best share of the entries from time 'since' on; of many the third, since
+ * the best of many is more than what there is, by noise. */
+static double best_of(const struct taut_evidence *e, const struct taut_run *run,
+                      double since)
+{
+    double top[3] = {0, 0, 0};
+    uint32_t n = 0;
+
+    for (uint32_t i = run->n; i-- > 0; n++) {
+        if (run->entry[i].low->time < since)
+            break;
+        double v = (double)run->entry[i].share;
+        for (int k = 0; k < 3; k++)
+            if (v > top[k]) {
+                double w = top[k];
+                top[k] = v;
+                v = w;
+            }
+    }
+    bool is_noise = top[0] <= top[2] * (1 + e->rules.ceiling);
+    return n >= MANY && is_noise ? top[2] : top[0];
+}
+
+double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
+                          double since)
+{
+    const struct taut_run *run = e->run[o];
+
+    if (run == NULL)
+        return 0;
+    double best = best_of(e, run, since);
+    for (uint32_t i = 0; i < run->n_shown; i++)
+        if (run->shown[i].time >= since)
+            return fmax(best, (double)run->shown[i].share);
+    return best;
+}
+
+/* Fair sharing: half or a third of what there is. */
+static bool is_fair(double ratio, double near)
+{
+    return fabs(2 * ratio - 1) < near || fabs(3 * ratio - 1) < near;
+}
+
+/* What share of component o a low test showed, where o can have to do with
+ * it; else -1. */
+static double share_of(const struct taut_evidence *e, uint32_t o,
+                       const struct taut_low *low)
+{
+    if (e->cleared_at[o] >= low->serial)
+        return -1;
+    for (uint32_t i = 0; i < low->n; i++)
+        if (low->on[i].c == o)
+            return (double)low->on[i].share;
+    return -1;
+}
+
+bool taut_evidence_explains(const struct taut_evidence *e,
+                            const struct taut_other *o,
+                            const struct taut_low *low)
+{
+    double near = e->rules.ceiling, share = share_of(e, o->c, low);
+
+    if (low->explained_by == o->c)
+        return true;
+    if (share < 0)
+        return false;
+    if (low->port == o->c)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (o->all || share >= o->ceiling[0] * (1 - near) ||
+            fabs(share / o->ceiling[i] - 1) < near ||
+            is_fair(share / o->ceiling[i], 2 * near))
+            return true;
+    return false;
+}
+
+/* The chance that a busy network shows just the level of this test, of what
+ * there would be without. */
+static double level_chance(const struct taut_evidence *e, double ratio)
+{
+    const struct taut_evidence_rules *r = &e->rules;
+
+    if (is_fair(ratio, e->rules.ceiling))
+        return r->at_fair;
+    return ratio < r->floor ? r->at_level * 0.3 : r->at_level;
+}
+
+/* What one event, and one spell, has told so far. */
+struct tally {
+    uint32_t serial;
+    double spell;
+    double flows;  /* of quiet tests in the event */
+    bool is_at;    /* one of these at the ceiling */
+    double level;  /* the largest chance of its level */
+    double age;    /* of what is known of the surroundings, at most */
+    double events; /* log odds of the spell's quiet events */
+    double aged; /* of the one that tells most, where it is not known for now */
+    double spell_level;
+    uint32_t links; /* of the shortest way on which the ceiling was shown */
+    double was_at;  /* time of the last spell before that showed it */
+    bool spell_at, spell_any;
+    bool spell_half; /* a fair share of the ceiling was: busy besides */
+    double at[SOME], below[SOME]; /* of what was expected, in the spell */
+    int n_at, n_below;
+};
+
+/* The chance that all streams of an event whose surroundings were quiet meet
+ * other traffic, or that these have become busy since. */
+static double quiet_chance(const struct taut_evidence *e, const struct tally *y)
+{
+    double all = y->flows < 12 ? pow(e->rules.contended, y->flows) : 0;
+
+    return fmin(1, all * y->flows + e->rules.busy_per_h * y->age / 3600);
+}
+
+static void close_event(const struct taut_evidence *e, struct tally *y,
+                        struct taut_case *out)
+{
+    double most = e->rules.event_most;
+
+    if (y->flows > 0 && y->is_at) {
+        double w = -log(quiet_chance(e, y) * y->level);
+        if (y->age > 0)
+            y->aged = fmax(y->aged, fmin(w, most));
+        else
+            y->events += fmin(w, most);
+        out->quiet++;
+    } else if (y->flows > 0) {
+        y->events += fmax(log(quiet_chance(e, y)), -most);
+    }
+    y->flows = y->age = y->level = 0;
+    y->is_at = false;
+}
+
+/* The chance that a way of so many links is still, or again, busy when it was
+ * so long ago.  Several links in a row are busy together. */
+static double busy_again(const struct taut_evidence *e, double ago_s,
+                         uint32_t links)
+{
+    const struct taut_evidence_rules *r = &e->rules;
+    double parts = links > 1 ? 1 + (links - 1) / 4.0 : 1;
+    double share = 1 - pow(1 - r->busy_share, parts);
+
+    return share + (1 - share) * exp(-ago_s / 3600 / r->busy_h);
+}
+
+static double spell_weight(const struct taut_evidence *e, const struct tally *y,
+                           double time)
+{
+    double chance = y->spell_level;
+
+    if (y->was_at > -HUGE_VAL)
+        chance *= busy_again(e, time - y->was_at, y->links);
+    return log(SHOWN / chance);
+}
+
+/* A network that is busy leaves each test the same part of what is expected of
+ * it; what is broken leaves all the same bytes per second. */
+static bool is_proportional(const struct taut_evidence *e,
+                            const struct tally *y)
+{
+    for (int i = 0; i < y->n_at; i++)
+        for (int j = 0; j < y->n_below; j++)
+            if (fabs(y->below[j] - y->at[i]) < e->rules.ceiling * y->at[i])
+                return true;
+    return false;
+}
+
+static void close_spell(const struct taut_evidence *e, struct tally *y,
+                        struct taut_case *out)
+{
+    close_event(e, y, out);
+    if (!y->spell_any)
+        return;
+    double w = y->events;
+    if (y->spell_at && w >= 0)
+        w = fmax(fmax(w, y->aged), spell_weight(e, y, out->last));
+    else if (!y->spell_at)
+        w = y->spell_half ? fmin(w, 0) : fmin(w, -e->rules.miss);
+    if (is_proportional(e, y))
+        w = fmin(w, -e->rules.miss);
+    y->n_at = y->n_below = 0;
+    out->newest = fmin(w, e->rules.spell_most);
+    out->score += out->newest;
+    out->spells += y->spell_at;
+    if (y->spell_at)
+        y->was_at = out->last;
+    y->links = UINT32_MAX;
+    y->events = y->aged = 0;
+    y->spell_at = y->spell_any = y->spell_half = false;
+    y->spell_level = 0;
+}
+
+/* Entry number 'at'; a healthy c would have let 'ratio' of what there is
+ * through. */
+static void weigh(const struct taut_evidence *e, struct tally *y,
+                  const struct taut_run *run, uint32_t at, double ratio,
+                  uint32_t c, struct taut_case *out)
+{
+    const struct taut_entry *x = &run->entry[at];
+    const struct taut_low *low = x->low;
+    double spell = floor(low->time / e->rules.spell_s);
+    bool is_at = x->share >= out->best * (1 - e->rules.ceiling) ||
+                 out->best - x->share < 0.005;
+
+    if (spell > y->spell) {
+        close_spell(e, y, out);
+        if (out->score < 0) { /* it is better begun here */
+            *out = (struct taut_case){
+                .best = out->best, .low = out->low, .start = at};
+            y->was_at = -HUGE_VAL;
+        }
+    } else if (low->serial != y->serial)
+        close_event(e, y, out);
+    y->spell = spell;
+    y->spell_any = true;
+    y->spell_half = y->spell_half ||
+                    is_fair((double)x->share / out->best, e->rules.ceiling);
+    if (low->quiet_s >= 0) {
+        y->flows += low->flows;
+        y->age = fmax(y->age, (double)low->quiet_s);
+    }
+    double part = (double)low->bw_Bps / (double)low->expected_Bps;
+    if (is_at && y->n_at < SOME)
+        y->at[y->n_at++] = part;
+    else if (!is_at && y->n_below < SOME)
+        y->below[y->n_below++] = part;
+    if (is_at) {
+        double level = level_chance(e, ratio);
+        if (out->at++ == 0)
+            out->first = low->time;
+        out->last = low->time;
+        out->events += low->serial != y->serial || out->at == 1;
+        y->spell_at = true;
+        y->links = low->links < y->links ? low->links : y->links;
+        y->spell_level = fmax(y->spell_level, level);
+        out->confirmed += low->confirms == c && low->flows > 1;
+        if (low->quiet_s >= 0) {
+            y->is_at = true;
+            y->level = fmax(y->level, level);
+        }
+    }
+    y->serial = low->serial;
+}
+
+/* Do others explain the test?  Else '*ratio' is raised to what they would
+ * have let through. */
+static bool explained(const struct taut_evidence *e,
+                      const struct taut_others *w, const struct taut_low *low,
+                      double *ratio)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (taut_evidence_explains(e, &w->list[i], low))
+            return true;
+        double share = share_of(e, w->list[i].c, low);
+        if (share >= 0)
+            *ratio = fmax(*ratio, share / w->list[i].ceiling[0]);
+    }
+    return false;
+}
+
+/* The case of the entries from 'start' on, 'best' being the ceiling. */
+static void weigh_from(const struct taut_evidence *e, uint32_t c,
+                       uint32_t start, double best, const struct taut_others *w,
+                       struct taut_case *out)
+{
+    const struct taut_run *run = e->run[c];
+    struct tally y = {
+        .spell = -HUGE_VAL, .was_at = -HUGE_VAL, .links = UINT32_MAX};
+
+    *out = (struct taut_case){.low = run->n, .start = start, .best = best};
+    for (uint32_t i = start; i < run->n; i++) {
+        const struct taut_low *low = run->entry[i].low;
+        if (low->explained_by != TAUT_GRAPH_NONE && low->explained_by != c)
+            continue;
+        double ratio = (double)low->bw_Bps / (double)low->expected_Bps;
+        if (!explained(e, w, low, &ratio))
+            weigh(e, &y, run, i, ratio, c, out);
+    }
+    close_spell(e, &y, out);
+}
+
+static void keep_better(const struct taut_evidence *e, uint32_t c,
+                        uint32_t start, struct taut_case *out)
+{
+    const struct taut_others nobody = {.n = 0};
+    struct taut_case one;
+    double since = e->run[c]->entry[start].low->time;
+
+    weigh_from(e, c, start, taut_evidence_best(e, c, since), &nobody, &one);
+    if (one.score > out->score || out->low == 0)
+        *out = one;
+}
+
+/* The first entry after a time; run->n: none. */
+static uint32_t first_after(const struct taut_run *run, double time)
+{
+    uint32_t i = run->n;
+
+    while (i > 0 && run->entry[i - 1].low->time > time)
+        i--;
+    return i;
+}
+
+/* It may have been busy, or well, before it broke: the case may begin
+ * wherever, from there on, the best is lower than before. */
+double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
+                           struct taut_case *out)
+{
+    const struct taut_run *run = e->run[c];
+    uint32_t start = 0;
+    double best = -1;
+
+    *out = (struct taut_case){.score = 0};
+    if (run == NULL || run->n == 0)
+        return 0;
+    for (uint32_t i = run->n; i-- > 0;) {
+        double share = (double)run->entry[i].share;
+        if (best >= 0 && share * (1 - e->rules.ceiling) > best)
+            keep_better(e, c, start, out);
+        if (share >= best * (1 - e->rules.ceiling))
+            start = i;
+        best = fmax(best, share);
+    }
+    keep_better(e, c, start, out);
+    for (uint32_t k = 0; k < run->n_shown; k++) {
+        uint32_t i = first_after(run, run->shown[k].time);
+        if (i < run->n && i > start)
+            keep_better(e, c, i, out);
+    }
+    return out->score;
+}
+
+double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
+                          const struct taut_case *k,
+                          const struct taut_others *w, struct taut_case *out)
+{
+    *out = (struct taut_case){.score = 0};
+    if (e->run[c] == NULL || k->start >= e->run[c]->n)
+        return 0;
+    weigh_from(e, c, k->start, k->best, w, out);
+    return out->score;
+}
+
+struct taut_other taut_evidence_other(const struct taut_evidence *e, uint32_t o,
+                                      double since)
+{
+    struct taut_case own;
+    struct taut_other other = {.c = o};
+
+    taut_evidence_judge(e, o, &own);
+    other.ceiling[0] = taut_evidence_best(e, o, since);
+    other.ceiling[1] = own.best;
+    other.ceiling[2] = taut_evidence_best(e, o, -HUGE_VAL);
+    return other;
+}
+
+double taut_evidence_without(const struct taut_evidence *e, uint32_t c,
+                             const struct taut_case *k, uint32_t o,
+                             struct taut_case *out)
+{
+    struct taut_other other = taut_evidence_other(e, o, k->first);
+    struct taut_others w = {.list = &other, .n = 1};
+
+    return taut_evidence_rest(e, c, k, &w, out);
+}
+
+/* Was it tested since then, and does anything speak against it? */
+static bool is_tested(const struct taut_evidence *e, uint32_t o, double since)
+{
+    return e->class[o] != TAUT_GRAPH_NONE && e->tested[o] >= since;
+}
+
+static bool is_open(const struct taut_evidence *e, uint32_t o)
+{
+    return e->run[o] != NULL && e->run[o]->n >= 2;
+}
+
+/* Runs are weighed only where there are enough of them, which is almost
+ * never. */
+static bool count_low(const struct taut_evidence *e, uint32_t class,
+                      double since, double weight, double enough)
+{
+    struct taut_change *t = &e->change[class];
+    struct taut_case k;
+
+    t->low = 0;
+    for (uint32_t o = 0; o < e->g->components; o++)
+        if (e->class[o] == class && is_tested(e, o, since) && is_open(e, o))
+            t->low += taut_evidence_judge(e, o, &k) >= weight;
+    return t->low >= enough;
+}
+
+bool taut_evidence_changed(const struct taut_evidence *e, uint32_t c,
+                           double since, double weight, uint32_t least,
+                           double share, struct taut_change *out)
+{
+    bool found = false;
+
+    for (uint32_t i = 0; i < e->classes; i++)
+        e->change[i] = (struct taut_change){.tested = 0};
+    for (uint32_t o = 0; o < e->g->components; o++)
+        if (is_tested(e, o, since)) {
+            struct taut_change *t = &e->change[e->class[o]];
+            t->c = o;
+            t->tested++;
+            t->low += is_open(e, o);
+        }
+    for (uint32_t i = 0; i < e->classes; i++) {
+        const struct taut_change *t = &e->change[i];
+        double enough = share * t->tested;
+        if (t->tested >= least && t->low >= enough &&
+            count_low(e, i, since, weight, enough) &&
+            (!found || i == e->class[c])) {
+            *out = *t;
+            found = true;
+        }
+    }
+    return found;
+}
+
+uint32_t taut_evidence_alike(const struct taut_evidence *e, uint32_t c,
+                             double since, double near)
+{
+    double own = taut_evidence_best(e, c, -HUGE_VAL);
+    uint32_t n = 0;
+
+    for (uint32_t o = 0; o < e->g->components; o++)
+        if (e->class[o] == e->class[c] && is_tested(e, o, since) &&
+            is_open(e, o) && e->cleared[o] == -HUGE_VAL)
+            n += fabs(taut_evidence_best(e, o, -HUGE_VAL) - own) <= near * own;
+    return n;
+}

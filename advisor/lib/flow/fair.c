@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rates that are fair to every message of a step: progressive filling.
+ *
+ * All messages get faster together until a component is full; those that
+ * cross it stay as they are, the others go on (D. Bertsekas, R. Gallager,
+ * "Data Networks", 1992, 6.5.2: max-min fair).  A message of several rails
+ * or over sets of links takes its share of each. */
+#include <config.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/lib/flow/traffic.h"
+
+#define NONE TAUT_GRAPH_NONE
+
+struct crossing {
+    uint32_t component;
+    float share;
+};
+
+struct fair {
+    struct taut_traffic *w;
+    uint32_t flows, max_flows;
+    double *bytes; /* [flows] */
+    size_t *first; /* [flows + 1] into 'at' */
+    struct crossing *at;
+    size_t n, max;
+    double *rate;   /* [flows]; < 0: not known yet */
+    double *room;   /* [components] bytes/s that nobody has yet */
+    double *wanted; /* [components] sum of shares of those that still grow */
+    size_t *user;   /* [components + 1] into 'flow' */
+    uint32_t *flow; /* [n] by component */
+    uint32_t *used; /* components that somebody crosses */
+    uint32_t n_used;
+};
+
+static void fair_fini(struct fair *f)
+{
+    free(f->bytes);
+    free(f->first);
+    free(f->at);
+    free(f->rate);
+    free(f->room);
+    free(f->wanted);
+    free(f->user);
+    free(f->flow);
+    free(f->used);
+}
+
+/* ---- who crosses what ---- */
+
+static int cross(struct fair *f, uint32_t component, double share)
+{
+    if (f->n == f->max) {
+        size_t max = f->max == 0 ? 4096 : 2 * f->max;
+        if (max > TAUT_TRAFFIC_MAX_CROSSINGS) {
+            errno = EOVERFLOW;
+            return -1;
+        }
+        struct crossing *at = realloc(f->at, max * sizeof(*at));
+        if (at == NULL)
+            return -1;
+        f->at = at;
+        f->max = max;
+    }
+    f->at[f->n++] = (struct crossing){component, (float)share};
+    return 0;
+}
+
+/* One rail's part of a message; 0, -1, or 1 without a route. */
+static int cross_rail(struct fair *f, uint32_t a, uint32_t b, uint32_t rail,
+                      double share)
+{
+    const struct taut_graph *g = f->w->g;
+    struct taut_route *t = &f->w->route;
+    uint32_t e = rail * g->nodes + a, d = rail * g->nodes + b;
+    int rc = taut_graph_route(g, g->at[e], g->at[d], d, t);
+
+    if (rc == TAUT_ROUTE_NO_MEMORY) {
+        errno = ENOMEM;
+        return -1;
+    }
+    if (rc < 0)
+        return 1;
+    rc = cross(f, taut_graph_tx(e), share);
+    for (uint32_t i = 0; rc == 0 && i < t->entries; i++)
+        rc = cross(f, taut_graph_link(g, t->link[i]),
+                   share * (t->has_sets ? t->weight[i] : 1));
+    return rc == 0 ? cross(f, taut_graph_rx(d), share) : rc;
+}
+
+static int grow_flows(struct fair *f)
+{
+    uint32_t max = f->max_flows == 0 ? 1024 : 2 * f->max_flows;
+    double *bytes = realloc(f->bytes, max * sizeof(*bytes));
+
+    if (bytes != NULL)
+        f->bytes = bytes;
+    size_t *first = realloc(f->first, ((size_t)max + 1) * sizeof(*first));
+    if (first != NULL)
+        f->first = first;
+    if (bytes == NULL || first == NULL)
+        return -1;
+    f->max_flows = max;
+    return 0;
+}
+
+/* Rails without a route leave their part to the others. */
+static int add_flow(struct fair *f, uint32_t a, uint32_t b, double bytes)
+{
+    const struct taut_graph *g = f->w->g;
+    uint32_t rails = 0;
+
+    if (a == b || bytes <= 0)
+        return 0;
+    if (f->flows == f->max_flows && grow_flows(f) < 0)
+        return -1;
+    f->first[f->flows] = f->n;
+    for (uint32_t k = 0; k < g->rails; k++) {
+        if (g->at[k * g->nodes + a] == NONE || g->at[k * g->nodes + b] == NONE)
+            continue;
+        int rc = cross_rail(f, a, b, k, 1);
+        if (rc < 0)
+            return -1;
+        rails += rc == 0;
+    }
+    for (size_t i = f->first[f->flows]; i < f->n; i++)
+        f->at[i].share /= (float)rails;
+    f->bytes[f->flows++] = bytes;
+    f->first[f->flows] = f->n;
+    return 0;
+}
+
+static int add_step(struct fair *f, const struct taut_traffic_step *s,
+                    const uint32_t *node, uint32_t ranks)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (add_flow(f, node[s->src[i]], node[s->dst[i]],
+                     s->bytes != NULL ? s->bytes[i] : s->each) < 0)
+            return -1;
+    for (uint32_t i = 0; s->all_to_all && i < ranks; i++)
+        for (uint32_t k = 0; k < ranks; k++)
+            if (add_flow(f, node[i], node[k], s->each) < 0)
+                return -1;
+    return 0;
+}
+
+/* user[], flow[]: the flows of each component. */
+static int index_flows(struct fair *f)
+{
+    const struct taut_graph *g = f->w->g;
+
+    f->rate = malloc(((size_t)f->flows + 1) * sizeof(*f->rate));
+    f->room = malloc(g->components * sizeof(*f->room));
+    f->wanted = calloc(g->components, sizeof(*f->wanted));
+    f->user = calloc((size_t)g->components + 2, sizeof(*f->user));
+    f->flow = malloc((f->n + 1) * sizeof(*f->flow));
+    f->used = malloc(g->components * sizeof(*f->used));
+    if (!f->rate || !f->room || !f->wanted || !f->user || !f->flow || !f->used)
+        return -1;
+    for (size_t i = 0; i < f->n; i++) {
+        f->user[f->at[i].component + 2]++;
+        f->wanted[f->at[i].component] += (double)f->at[i].share;
+    }
+    for (uint32_t c = 0; c < g->components; c++) {
+        f->user[c + 2] += f->user[c + 1];
+        f->room[c] = taut_traffic_share(f->w, c);
+        if (f->wanted[c] > 0)
+            f->used[f->n_used++] = c;
+    }
+    for (uint32_t i = 0; i < f->flows; i++) {
+        f->rate[i] = -1;
+        for (size_t k = f->first[i]; k < f->first[i + 1]; k++)
+            f->flow[f->user[f->at[k].component + 1]++] = i;
+    }
+    return 0;
+}
+
+/* ---- filling ---- */
+
+/* The component that is full first, and at which rate; NONE: no flow is left
+ * that grows.  Components whose flows have all stopped are dropped. */
+static uint32_t fullest(struct fair *f, double *rate)
+{
+    uint32_t best = NONE, n = 0;
+
+    for (uint32_t i = 0; i < f->n_used; i++) {
+        uint32_t c = f->used[i];
+        if (f->wanted[c] <= 1e-6)
+            continue;
+        f->used[n++] = c;
+        double r = f->room[c] > 0 ? f->room[c] / f->wanted[c] : 0;
+        if (best == NONE || r < *rate) {
+            best = c;
+            *rate = r;
+        }
+    }
+    f->n_used = n;
+    return best;
+}
+
+static void stop_flow(struct fair *f, uint32_t i, double rate)
+{
+    f->rate[i] = rate;
+    for (size_t k = f->first[i]; k < f->first[i + 1]; k++) {
+        const struct crossing *x = &f->at[k];
+        f->room[x->component] -= rate * (double)x->share;
+        f->wanted[x->component] -= (double)x->share;
+    }
+}
+
+static void fill(struct fair *f)
+{
+    double rate = 0;
+    uint32_t c;
+
+    while ((c = fullest(f, &rate)) != NONE) {
+        size_t first = f->user[c], end = f->user[c + 1];
+        for (size_t k = first; k < end; k++)
+            if (f->rate[f->flow[k]] < 0)
+                stop_flow(f, f->flow[k], rate);
+        f->wanted[c] = 0;
+    }
+}
+
+static void measure(const struct fair *f, double times,
+                    struct taut_traffic_fair *out)
+{
+    double last = 0, sum = 0;
+
+    for (uint32_t i = 0; i < f->flows; i++) {
+        double t = f->rate[i] > 0 ? f->bytes[i] / f->rate[i] : INFINITY;
+        last = fmax(last, t);
+        sum += t;
+    }
+    out->time_s += times * last;
+    out->mean_s += f->flows > 0 ? times * sum / f->flows : 0;
+}
+
+int taut_traffic_fair(struct taut_traffic *w,
+                      const struct taut_traffic_pattern *p,
+                      const uint32_t *node, struct taut_traffic_fair *out)
+{
+    int rc = 0;
+
+    *out = (struct taut_traffic_fair){0};
+    for (uint32_t i = 0; rc == 0 && i < p->steps; i++) {
+        struct fair f = {.w = w};
+        errno = ENOMEM;
+        if (add_step(&f, &p->step[i], node, p->ranks) < 0 ||
+            index_flows(&f) < 0)
+            rc = -1;
+        else {
+            fill(&f);
+            measure(&f, p->step[i].times, out);
+        }
+        fair_fini(&f);
+    }
+    return rc;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A few threads that decode MUNGE credentials: with munged hung, one call
+ * blocks for about 10 s (libmunge retries), and the event loop must not.
+ *
+ * One thread, the owner, calls these functions; it learns through a
+ * descriptor that something is finished, and takes it. */
+#ifndef TAUT_ADVISOR_LIB_OS_MUNGE_POOL_H
+#define TAUT_ADVISOR_LIB_OS_MUNGE_POOL_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define TAUT_MUNGE_QUEUE_MAX 1024 /* credentials waiting for a thread */
+#define TAUT_MUNGE_WORKERS_MAX 64
+
+struct taut_munge_pool;
+
+struct taut_munge_result {
+    int id;        /* the caller's, from submit */
+    char *payload; /* NULL when refused */
+    size_t length;
+    uid_t uid;
+    gid_t gid;
+    char error[128]; /* "" when good */
+};
+
+/* Make a pool; threads start with the first credentials.
+ * Returns it, or NULL with errno. */
+struct taut_munge_pool *taut_munge_pool_create(int workers);
+
+/* Stop it.  Threads that hang in libmunge are left to end by themselves and
+ * free the rest.  NULL is accepted. */
+void taut_munge_pool_destroy(struct taut_munge_pool *pool);
+
+/* Readable when taut_munge_pool_take() has something. */
+int taut_munge_pool_fd(const struct taut_munge_pool *pool);
+
+/* More threads at most (fewer is not possible once they run), 1 to
+ * TAUT_MUNGE_WORKERS_MAX. */
+void taut_munge_pool_workers(struct taut_munge_pool *pool, int workers);
+
+/* munged's socket for the credentials submitted from now on; NULL is
+ * libmunge's own.  Returns 0, or -1 with errno ENOMEM. */
+int taut_munge_pool_socket(struct taut_munge_pool *pool, const char *path);
+
+/* Hand in a credential.
+ *   id  comes back in the result
+ * Returns 0, and a result will come, one that says so if the queue is full;
+ * or -1 with errno ENOMEM. */
+int taut_munge_pool_submit(struct taut_munge_pool *pool, int id,
+                           const char *cred);
+
+/* Take a finished result; the caller frees its payload.
+ * Returns 1, or 0 when there is none. */
+int taut_munge_pool_take(struct taut_munge_pool *pool,
+                         struct taut_munge_result *result);
+
+/* Credentials handed in whose result was not yet taken. */
+size_t taut_munge_pool_pending(struct taut_munge_pool *pool);
+
+#endif

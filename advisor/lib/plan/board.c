@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <config.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/lib/plan/board.h"
+
+#define ENDS_KEPT 8192 /* components whose ends are remembered */
+
+/* ---- life ---- */
+
+/* The only link that leaves the far end of l in the same direction. */
+static uint32_t next_of(const struct taut_graph *g, const uint32_t *direction,
+                        uint32_t l)
+{
+    uint32_t found = TAUT_GRAPH_NONE, r = g->to[l];
+
+    for (uint32_t k = g->out_first[r]; k < g->out_first[r + 1]; k++) {
+        if (direction[g->out[k]] != direction[l])
+            continue;
+        if (found != TAUT_GRAPH_NONE)
+            return TAUT_GRAPH_NONE;
+        found = g->out[k];
+    }
+    return found;
+}
+
+static int find_lines(struct taut_board *b, const uint32_t *direction)
+{
+    b->next = malloc(((size_t)b->g->links + 1) * sizeof(*b->next));
+    if (b->next == NULL)
+        return -1;
+    for (uint32_t l = 0; l < b->g->links; l++)
+        b->next[l] =
+            direction != NULL ? next_of(b->g, direction, l) : TAUT_GRAPH_NONE;
+    return 0;
+}
+
+struct taut_board *taut_board_create(const struct taut_graph *g,
+                                     struct taut_coverage *cov,
+                                     const uint32_t *direction)
+{
+    struct taut_board *b = calloc(1, sizeof(*b));
+
+    if (b == NULL)
+        return NULL;
+    b->g = g;
+    b->cov = cov;
+    b->rail = TAUT_GRAPH_NONE;
+    b->node = malloc(((size_t)g->nodes + 1) * sizeof(*b->node));
+    b->is_here = calloc(g->nodes + 1, 1);
+    b->router = malloc(((size_t)g->routers + 1) * sizeof(*b->router));
+    b->local = calloc((size_t)g->routers + 1, sizeof(*b->local));
+    b->first = malloc(((size_t)g->routers + 2) * sizeof(*b->first));
+    b->ep = malloc(((size_t)g->nodes + 1) * sizeof(*b->ep));
+    b->mark = calloc((size_t)g->components + 1, 1);
+    b->seen = calloc((size_t)g->nodes + 1, 1);
+    b->ends = calloc((size_t)g->components + 1, sizeof(*b->ends));
+    b->visited = calloc((size_t)g->routers + 1, sizeof(*b->visited));
+    if (b->node != NULL && b->is_here != NULL && b->router != NULL &&
+        b->local != NULL && b->first != NULL && b->ep != NULL &&
+        b->mark != NULL && b->seen != NULL && b->ends != NULL &&
+        b->visited != NULL && find_lines(b, direction) == 0 &&
+        taut_route_init(&b->route, g) == 0)
+        return b;
+    taut_board_destroy(b);
+    errno = ENOMEM;
+    return NULL;
+}
+
+void taut_board_forget(struct taut_board *b)
+{
+    for (uint32_t c = 0; b->ends != NULL && c < b->g->components; c++) {
+        free(b->ends[c]);
+        b->ends[c] = NULL;
+    }
+    b->n_ends = 0;
+}
+
+void taut_board_destroy(struct taut_board *b)
+{
+    if (b == NULL)
+        return;
+    taut_board_forget(b);
+    taut_route_fini(&b->route);
+    for (int p = 0; p < TAUT_PLAN_MAX_PHASES; p++) {
+        free(b->users[p]);
+        free(b->busy[p]);
+        free(b->role[p]);
+    }
+    free(b->node);
+    free(b->is_here);
+    free(b->router);
+    free(b->local);
+    free(b->first);
+    free(b->ep);
+    free(b->mark);
+    free(b->suspect);
+    free(b->seen);
+    free(b->ends);
+    free(b->visited);
+    free(b->next);
+    free(b->way.c);
+    free(b->back.c);
+    free(b->tests);
+    free(b);
+}
+
+/* ---- a plan ---- */
+
+static int phase_arrays(struct taut_board *b, uint32_t phases)
+{
+    const struct taut_graph *g = b->g;
+
+    for (uint32_t p = 0; p < phases; p++) {
+        if (b->role[p] != NULL)
+            continue;
+        if (b->users[p] == NULL)
+            b->users[p] = calloc((size_t)g->components + 1, 1);
+        if (b->busy[p] == NULL)
+            b->busy[p] = calloc((size_t)g->nodes + 1, 1);
+        if (b->users[p] != NULL && b->busy[p] != NULL)
+            b->role[p] = calloc((size_t)g->routers + 1, 1);
+        if (b->role[p] == NULL) {
+            errno = ENOMEM;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int taut_board_begin(struct taut_board *b, const uint32_t *node, uint32_t n,
+                     const struct taut_plan_rules *r)
+{
+    taut_board_end(b);
+    for (uint32_t i = 0; i < n; i++)
+        if (node[i] >= b->g->nodes || (i > 0 && node[i] <= node[i - 1])) {
+            errno = EINVAL;
+            return -1;
+        }
+    if (r->phases > TAUT_PLAN_MAX_PHASES ||
+        r->senders > TAUT_PLAN_MAX_SENDERS || b->cov->n < b->g->components) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (phase_arrays(b, r->phases) < 0)
+        return -1;
+    if (b->n_ends > ENDS_KEPT)
+        taut_board_forget(b);
+    b->r = *r;
+    b->random = r->seed * 0x9e3779b97f4a7c15U + 0x2545f4914f6cdd1dU;
+    b->n_nodes = n;
+    for (uint32_t i = 0; i < n; i++) {
+        b->node[i] = node[i];
+        b->is_here[node[i]] = 1;
+    }
+    return taut_board_rail(b, 0);
+}
+
+static void forget_rail(struct taut_board *b)
+{
+    for (uint32_t i = 0; i < b->n_routers; i++)
+        b->local[b->router[i]] = 0;
+    b->n_routers = 0;
+    b->rail = TAUT_GRAPH_NONE;
+}
+
+/* Endpoints by router, both in the order in which nodes come. */
+int taut_board_rail(struct taut_board *b, uint32_t rail)
+{
+    const struct taut_graph *g = b->g;
+
+    if (b->rail == rail)
+        return 0;
+    forget_rail(b);
+    b->rail = rail;
+    memset(b->first, 0,
+           sizeof(*b->first) *
+               (b->n_nodes < g->routers ? b->n_nodes + 2 : g->routers + 2));
+    for (uint32_t i = 0; i < b->n_nodes; i++) {
+        uint32_t r = g->at[rail * g->nodes + b->node[i]];
+        if (r == TAUT_GRAPH_NONE)
+            continue;
+        if (b->local[r] == 0) {
+            b->router[b->n_routers++] = r;
+            b->local[r] = b->n_routers;
+        }
+        b->first[b->local[r]]++;
+    }
+    for (uint32_t i = 0; i < b->n_routers; i++)
+        b->first[i + 1] += b->first[i];
+    /* fill from the back, so that first[] ends where it belongs */
+    for (uint32_t i = b->n_nodes; i-- > 0;) {
+        uint32_t e = rail * g->nodes + b->node[i], r = g->at[e];
+        if (r != TAUT_GRAPH_NONE)
+            b->ep[--b->first[b->local[r]]] = e;
+    }
+    for (uint32_t i = 0; i < b->n_routers; i++)
+        b->first[i] = b->first[i + 1];
+    b->first[b->n_routers] = 0;
+    for (uint32_t i = 0; i < b->n_nodes; i++)
+        b->first[b->n_routers] +=
+            g->at[rail * g->nodes + b->node[i]] != TAUT_GRAPH_NONE;
+    return 0;
+}
+
+static void wipe_way(struct taut_board *b, const struct taut_plan_test *t,
+                     struct taut_plan_way *way, uint32_t src, uint32_t dst)
+{
+    if (!taut_board_way(b, src, dst, way))
+        return;
+    for (uint32_t i = 0; i < way->n; i++)
+        b->users[t->phase][way->c[i] & ~TAUT_PLAN_UNSURE] = 0;
+}
+
+static void wipe(struct taut_board *b, const struct taut_plan_test *t)
+{
+    const struct taut_graph *g = b->g;
+
+    wipe_way(b, t, &b->way, t->src, t->dst);
+    if (!b->r.duplex)
+        wipe_way(b, t, &b->back, t->dst, t->src);
+    b->busy[t->phase][t->src % g->nodes] = 0;
+    b->busy[t->phase][t->dst % g->nodes] = 0;
+    b->role[t->phase][g->at[t->src]] = 0;
+    b->role[t->phase][g->at[t->dst]] = 0;
+}
+
+/* What others of the same phase had in common with them is laid out anew. */
+void taut_board_take_back(struct taut_board *b, uint32_t n)
+{
+    uint32_t rest = b->n_tests - n;
+    uint8_t phase = b->tests[rest].phase;
+
+    for (uint32_t i = 0; i < b->n_tests; i++)
+        if (b->tests[i].phase == phase)
+            wipe(b, &b->tests[i]);
+    b->n_tests = rest;
+    for (uint32_t i = 0; i < rest; i++)
+        if (b->tests[i].phase == phase)
+            taut_board_use(b, &b->tests[i]);
+}
+
+void taut_board_end(struct taut_board *b)
+{
+    for (uint32_t i = 0; i < b->n_tests; i++)
+        wipe(b, &b->tests[i]);
+    b->n_tests = 0;
+    forget_rail(b);
+    for (uint32_t i = 0; i < b->n_nodes; i++)
+        b->is_here[b->node[i]] = 0;
+    b->n_nodes = 0;
+}
+
+uint32_t taut_board_random(struct taut_board *b, uint32_t n)
+{
+    b->random = b->random * 6364136223846793005U + 1442695040888963407U;
+    return (uint32_t)(((b->random >> 33) * n) >> 31);
+}

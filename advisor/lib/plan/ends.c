@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Between which routers a component can be tested: those whose routes to its
+ * far end cross it, and those its near end reaches over it, nearest first.
+ *
+ * Found by following links outward from the component, as long as routes go on
+ * crossing it: on all machines whose routes are made of routes, these are all;
+ * a plan asks the route of each pair it uses in any case. */
+#include <config.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/lib/plan/board.h"
+
+#define ENDS_MOST 192   /* routers kept on each side */
+#define DESTINATIONS 64 /* nodes of a router whose routes are looked at */
+#define SAMPLES 48      /* routers of the plan looked at beyond these */
+#define SAMPLED 6       /* and kept */
+
+static bool crosses_to(struct taut_board *b, uint32_t r, uint32_t s,
+                       uint32_t dst, uint32_t l)
+{
+    if (taut_graph_route(b->g, r, s, dst, &b->route) != 0)
+        return false;
+    for (uint32_t i = 0; i < b->route.entries; i++)
+        if (b->route.link[i] == l)
+            return true;
+    return false;
+}
+
+/* May a route from r to s take link l? */
+static bool crosses(struct taut_board *b, uint32_t r, uint32_t s, uint32_t l)
+{
+    const struct taut_graph *g = b->g;
+    uint32_t first = g->on_first[s], n = g->on_first[s + 1] - first;
+
+    if (r == s)
+        return false;
+    if (!g->engine->by_destination || n == 0)
+        return crosses_to(b, r, s, TAUT_GRAPH_NONE, l);
+    for (uint32_t i = 0; i < n && i < DESTINATIONS; i++)
+        if (crosses_to(b, r, s, g->on[first + i], l))
+            return true;
+    return false;
+}
+
+static bool visit(struct taut_board *b, uint32_t r)
+{
+    if (b->visited[r] == b->stamp)
+        return false;
+    b->visited[r] = b->stamp;
+    return true;
+}
+
+static void new_stamp(struct taut_board *b)
+{
+    if (++b->stamp == 0) {
+        memset(b->visited, 0, b->g->routers * sizeof(*b->visited));
+        b->stamp = 1;
+    }
+}
+
+/* Routers up or down of link l into out[]; returns how many. */
+static uint32_t search(struct taut_board *b, uint32_t l, bool up, uint32_t *out)
+{
+    const struct taut_graph *g = b->g;
+    const uint32_t *first = up ? g->in_first : g->out_first;
+    const uint32_t *link = up ? g->in : g->out;
+    uint32_t n = 1;
+
+    new_stamp(b);
+    out[0] = up ? g->from[l] : g->to[l];
+    visit(b, out[0]);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = first[out[i]]; k < first[out[i] + 1]; k++) {
+            uint32_t r = up ? g->from[link[k]] : g->to[link[k]];
+            if (n == ENDS_MOST || !visit(b, r))
+                continue;
+            if (up ? crosses(b, r, g->to[l], l) : crosses(b, g->from[l], r, l))
+                out[n++] = r;
+        }
+    return n;
+}
+
+const struct taut_plan_ends *taut_board_ends(struct taut_board *b, uint32_t c)
+{
+    uint32_t up[ENDS_MOST], down[ENDS_MOST];
+
+    if (b->ends[c] != NULL)
+        return b->ends[c];
+    uint32_t l = c - 2 * b->g->endpoints;
+    uint32_t n = search(b, l, true, up), m = search(b, l, false, down);
+    struct taut_plan_ends *e =
+        malloc(sizeof(*e) + (size_t)(n + m) * sizeof(e->router[0]));
+    if (e == NULL)
+        return NULL;
+    e->n_up = n;
+    e->n_down = m;
+    memcpy(e->router, up, n * sizeof(*up));
+    memcpy(e->router + n, down, m * sizeof(*down));
+    b->ends[c] = e;
+    b->n_ends++;
+    return e;
+}
+
+static uint32_t pick(const struct taut_board *b, const uint32_t *router,
+                     uint32_t n, uint32_t *out, uint32_t most)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < n && found < most; i++)
+        if (b->local[router[i]] != 0)
+            out[found++] = b->local[router[i]] - 1;
+    return found;
+}
+
+/* None of the nearest takes part: some of those that do, as it happens. */
+static uint32_t pick_any(struct taut_board *b, uint32_t l, bool up,
+                         uint32_t *out)
+{
+    const struct taut_graph *g = b->g;
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < SAMPLES && n < SAMPLED; k++) {
+        uint32_t i = taut_board_random(b, b->n_routers), r = b->router[i];
+        bool is_new = true;
+        for (uint32_t j = 0; j < n; j++)
+            is_new = is_new && out[j] != i;
+        if (is_new &&
+            (up ? crosses(b, r, g->to[l], l) : crosses(b, g->from[l], r, l)))
+            out[n++] = i;
+    }
+    return n;
+}
+
+bool taut_board_pick_ends(struct taut_board *b, uint32_t c,
+                          struct taut_plan_pick *p)
+{
+    const struct taut_graph *g = b->g;
+    const struct taut_plan_ends *e;
+
+    if (c < 2 * g->endpoints) {
+        uint32_t node = c / 2 % g->nodes;
+        if (!b->is_here[node] || g->at[c / 2] == TAUT_GRAPH_NONE ||
+            b->n_nodes < 2)
+            return false;
+        p->n_up = p->n_down = 0;
+        return true;
+    }
+    e = taut_board_ends(b, c);
+    if (e == NULL)
+        return false;
+    uint32_t l = c - 2 * g->endpoints;
+    p->n_up = pick(b, e->router, e->n_up, p->up, TAUT_PLAN_PICK);
+    p->n_down =
+        p->n_up == 0 && e->n_up < ENDS_MOST
+            ? 0
+            : pick(b, e->router + e->n_up, e->n_down, p->down, TAUT_PLAN_PICK);
+    /* what was not found may be further away than was looked */
+    if (p->n_up == 0 && p->n_down > 0 && e->n_up == ENDS_MOST)
+        p->n_up = pick_any(b, l, true, p->up);
+    if (p->n_down == 0 && p->n_up > 0 && e->n_down == ENDS_MOST)
+        p->n_down = pick_any(b, l, false, p->down);
+    return p->n_up > 0 && p->n_down > 0;
+}
+
+/* ---- who can help ---- */
+
+struct helpers {
+    uint32_t *node, n, most;
+};
+
+static void add_router(const struct taut_board *b, struct helpers *h,
+                       uint32_t i)
+{
+    for (uint32_t k = b->first[i]; k < b->first[i + 1] && h->n < h->most; k++) {
+        uint32_t node = b->ep[k] % b->g->nodes;
+        bool is_new = true;
+        for (uint32_t j = 0; j < h->n; j++)
+            is_new = is_new && h->node[j] != node;
+        if (is_new)
+            h->node[h->n++] = node;
+    }
+}
+
+/* Of a port: its node, those on its router, those one link on, any others. */
+static void add_near(struct taut_board *b, struct helpers *h, uint32_t e)
+{
+    const struct taut_graph *g = b->g;
+    uint32_t r = g->at[e];
+
+    h->node[h->n++] = e % g->nodes;
+    add_router(b, h, b->local[r] - 1);
+    for (uint32_t k = g->out_first[r]; k < g->out_first[r + 1]; k++)
+        if (b->local[g->to[g->out[k]]] != 0)
+            add_router(b, h, b->local[g->to[g->out[k]]] - 1);
+    for (uint32_t k = 0; k < 4 * h->most && h->n < h->most; k++)
+        add_router(b, h, taut_board_random(b, b->n_routers));
+}
+
+uint32_t taut_board_helpers(struct taut_board *b, uint32_t c, uint32_t *node,
+                            uint32_t most)
+{
+    struct helpers h = {node, 0, most};
+    struct taut_plan_pick p;
+
+    if (most == 0)
+        return 0;
+    for (uint32_t rail = 0; rail < b->g->rails && h.n == 0; rail++) {
+        taut_board_rail(b, rail);
+        if ((c < 2 * b->g->endpoints && c / 2 / b->g->nodes != rail) ||
+            !taut_board_pick_ends(b, c, &p))
+            continue;
+        if (c < 2 * b->g->endpoints)
+            add_near(b, &h, c / 2);
+        for (uint32_t i = 0; i < p.n_up || i < p.n_down; i++) {
+            if (i < p.n_up)
+                add_router(b, &h, p.up[i]);
+            if (i < p.n_down)
+                add_router(b, &h, p.down[i]);
+        }
+    }
+    return h.n;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Packing tests into phases.
+ *
+ * A component carries one test of a phase, or one group of deliberate
+ * senders.  Without 'duplex' a node does one thing at a time, a router that
+ * sends into the fabric receives nothing from it, and no test's data meets
+ * another's acknowledgements. */
+#include <config.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "advisor/lib/plan/board.h"
+
+#define ACK 0x80
+#define SENDS 1
+#define RECEIVES 2
+
+/* ---- what a test uses ---- */
+
+static int way_room(struct taut_plan_way *way, uint32_t n)
+{
+    if (way->max >= n)
+        return 0;
+    uint32_t *c = realloc(way->c, 2 * (size_t)n * sizeof(*c));
+    if (c == NULL)
+        return -1;
+    way->c = c;
+    way->max = 2 * n;
+    return 0;
+}
+
+static void read_route(const struct taut_board *b, struct taut_plan_way *way)
+{
+    const struct taut_route *t = &b->route;
+    uint32_t base = 2 * b->g->endpoints;
+
+    if (!t->has_sets) {
+        for (uint32_t i = 0; i < t->stages; i++)
+            way->c[way->n++] = base + t->link[i];
+        return;
+    }
+    for (uint32_t i = 0, k = 0; i < t->stages; i++) {
+        uint32_t flag = taut_route_is_sure(t, i) ? 0 : TAUT_PLAN_UNSURE;
+        for (; k < t->end[i]; k++)
+            way->c[way->n++] = (base + t->link[k]) | flag;
+    }
+}
+
+bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
+                    struct taut_plan_way *way)
+{
+    uint32_t r = b->g->at[src], s = b->g->at[dst];
+
+    way->n = 0;
+    b->route.stages = b->route.entries = 0;
+    b->route.has_sets = false;
+    if (r == TAUT_GRAPH_NONE || s == TAUT_GRAPH_NONE ||
+        (r != s && taut_graph_route(b->g, r, s, dst, &b->route) != 0))
+        return false;
+    if (way_room(way, b->route.entries + 2) < 0)
+        return false;
+    way->c[way->n++] = taut_graph_tx(src);
+    if (r != s)
+        read_route(b, way);
+    way->c[way->n++] = taut_graph_rx(dst);
+    way->stages = b->route.stages + 2;
+    return true;
+}
+
+uint32_t taut_board_senders(const struct taut_board *b, uint32_t src,
+                            uint32_t dst, uint32_t c)
+{
+    double tx = b->g->capacity[taut_graph_tx(src)];
+    double rx = b->g->capacity[taut_graph_rx(dst)];
+    double ends = tx < rx ? tx : rx, need = b->r.good * b->g->capacity[c];
+
+    if (c < 2 * b->g->endpoints || ends >= need || ends <= 0)
+        return 1;
+    double k = ceil(need / ends);
+    return k <= b->r.senders ? (uint32_t)k : 1;
+}
+
+/* ---- does it fit ---- */
+
+bool taut_board_may_send(const struct taut_board *b, uint32_t p, uint32_t e)
+{
+    uint8_t use = b->busy[p][e % b->g->nodes];
+
+    return b->r.duplex ? (use & SENDS) == 0 : use == 0;
+}
+
+bool taut_board_may_receive(const struct taut_board *b, uint32_t p, uint32_t e)
+{
+    uint8_t use = b->busy[p][e % b->g->nodes];
+
+    return b->r.duplex ? (use & RECEIVES) == 0 : use == 0;
+}
+
+static bool ends_fit(const struct taut_board *b, uint32_t p,
+                     const struct taut_plan_test *t)
+{
+    uint32_t r = b->g->at[t->src], s = b->g->at[t->dst];
+
+    return taut_board_may_send(b, p, t->src) &&
+           taut_board_may_receive(b, p, t->dst) &&
+           (b->r.duplex || r == s ||
+            ((b->role[p][r] & RECEIVES) == 0 && (b->role[p][s] & SENDS) == 0));
+}
+
+static bool ways_fit(const struct taut_board *b, uint32_t p)
+{
+    const uint8_t *users = b->users[p];
+
+    for (uint32_t i = 0; i < b->way.n; i++)
+        if (users[b->way.c[i] & ~TAUT_PLAN_UNSURE] != 0)
+            return false;
+    if (b->r.duplex)
+        return true;
+    for (uint32_t i = 0; i < b->back.n; i++)
+        if ((users[b->back.c[i] & ~TAUT_PLAN_UNSURE] & ~ACK) != 0)
+            return false;
+    return true;
+}
+
+static bool is_allowed(const struct taut_board *b,
+                       const struct taut_plan_way *way, bool urgent)
+{
+    const struct taut_coverage *v = b->cov;
+
+    if (v->link_time <= 0 && v->busy_most <= b->r.now)
+        return true;
+    for (uint32_t i = 0; i < way->n; i++) {
+        uint32_t c = way->c[i] & ~TAUT_PLAN_UNSURE;
+        if (v->busy_until[c] > b->r.now ||
+            !taut_coverage_allows(v, c, b->r.test_s, b->r.now, urgent))
+            return false;
+    }
+    return true;
+}
+
+/* ---- laying out ---- */
+
+static int tests_room(struct taut_board *b, uint32_t n)
+{
+    if (b->n_tests + n <= b->max_tests)
+        return 0;
+    uint32_t max = 2 * (b->n_tests + n) + 64;
+    struct taut_plan_test *t = realloc(b->tests, max * sizeof(*t));
+    if (t == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    b->tests = t;
+    b->max_tests = max;
+    return 0;
+}
+
+/* What the smallest part of the way gives one of n senders. */
+static double expectation(const struct taut_board *b, uint32_t n)
+{
+    const struct taut_plan_way *w = &b->way;
+    double least =
+        fmin(b->g->capacity[w->c[0]], b->g->capacity[w->c[w->n - 1]]);
+
+    for (uint32_t i = 1; i + 1 < w->n; i++)
+        least = fmin(least, b->g->capacity[w->c[i] & ~TAUT_PLAN_UNSURE] / n);
+    return least;
+}
+
+/* A member of a set is met by its share of the flows. */
+static void note_asked(struct taut_board *b, uint32_t n, uint32_t flows)
+{
+    const struct taut_plan_way *w = &b->way;
+    struct taut_coverage *v = b->cov;
+    double e = expectation(b, n), set = 0;
+
+    for (uint32_t i = 0; i < w->n; i++)
+        set += (w->c[i] & TAUT_PLAN_UNSURE) != 0;
+    for (uint32_t i = 0; i < w->n; i++) {
+        uint32_t c = w->c[i] & ~TAUT_PLAN_UNSURE;
+        double share = b->g->capacity[c] / (i > 0 && i + 1 < w->n ? n : 1);
+        if ((w->c[i] & TAUT_PLAN_UNSURE) != 0) {
+            if (taut_board_random(b, (uint32_t)set) < 2 * flows)
+                v->crossed[c] = b->r.now;
+        } else if (e >= b->r.good * share) {
+            v->asked[c] = b->r.now;
+        } else {
+            v->crossed[c] = b->r.now;
+        }
+    }
+}
+
+/* b->way and b->back are those of t. */
+static void use(struct taut_board *b, const struct taut_plan_test *t)
+{
+    const struct taut_graph *g = b->g;
+    uint8_t *users = b->users[t->phase];
+
+    for (uint32_t i = 0; i < b->way.n; i++)
+        users[b->way.c[i] & ~TAUT_PLAN_UNSURE]++;
+    for (uint32_t i = 0; !b->r.duplex && i < b->back.n; i++)
+        users[b->back.c[i] & ~TAUT_PLAN_UNSURE] |= ACK;
+    b->busy[t->phase][t->src % g->nodes] |= SENDS;
+    b->busy[t->phase][t->dst % g->nodes] |= RECEIVES;
+    if (g->at[t->src] != g->at[t->dst]) {
+        b->role[t->phase][g->at[t->src]] |= SENDS;
+        b->role[t->phase][g->at[t->dst]] |= RECEIVES;
+    }
+}
+
+void taut_board_use(struct taut_board *b, const struct taut_plan_test *t)
+{
+    if (taut_board_way(b, t->src, t->dst, &b->way) &&
+        (b->r.duplex || taut_board_way(b, t->dst, t->src, &b->back)))
+        use(b, t);
+}
+
+void taut_board_put(struct taut_board *b, const struct taut_plan_test *t,
+                    uint32_t p, uint32_t n)
+{
+    struct taut_plan_test *kept = &b->tests[b->n_tests++];
+
+    *kept = *t;
+    kept->phase = (uint8_t)p;
+    kept->senders = (uint8_t)n;
+    use(b, kept);
+    note_asked(b, n, t->flows);
+}
+
+bool taut_board_fits(const struct taut_board *b, const struct taut_plan_test *t,
+                     uint32_t p)
+{
+    return ends_fit(b, p, t) && ways_fit(b, p);
+}
+
+bool taut_board_ways(struct taut_board *b, const struct taut_plan_test *t,
+                     bool urgent)
+{
+    return taut_board_way(b, t->src, t->dst, &b->way) &&
+           (b->r.duplex || taut_board_way(b, t->dst, t->src, &b->back)) &&
+           is_allowed(b, &b->way, urgent) &&
+           tests_room(b, TAUT_PLAN_MAX_SENDERS) == 0;
+}
+
+int taut_board_place(struct taut_board *b, const struct taut_plan_test *t,
+                     uint32_t from, bool urgent)
+{
+    if (!taut_board_ways(b, t, urgent))
+        return -1;
+    for (uint32_t p = from; p < b->r.phases; p++)
+        if (taut_board_fits(b, t, p)) {
+            taut_board_put(b, t, p, 1);
+            return (int)p;
+        }
+    return -1;
+}
+
+/* Do all of the group fit there?  Their ways differ in their ends only, but
+ * what the first leaves of a phase is not for the second to find taken. */
+static bool group_fits(struct taut_board *b, const struct taut_plan_test *t,
+                       uint32_t n, uint32_t p, bool urgent)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!taut_board_ways(b, &t[i], urgent) || !taut_board_fits(b, &t[i], p))
+            return false;
+    return true;
+}
+
+int taut_board_place_group(struct taut_board *b, const struct taut_plan_test *t,
+                           uint32_t n, uint32_t from, bool urgent)
+{
+    if (n == 1)
+        return taut_board_place(b, t, from, urgent);
+    for (uint32_t p = from; p < b->r.phases; p++) {
+        if (!group_fits(b, t, n, p, urgent))
+            continue;
+        for (uint32_t i = 0; i < n; i++)
+            if (taut_board_ways(b, &t[i], urgent))
+                taut_board_put(b, &t[i], p, n);
+        return (int)p;
+    }
+    return -1;
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Routine tests: what is due, the stalest first. */
+#include <config.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "advisor/lib/plan/board.h"
+
+#define LINE_MOST 32   /* links that a straight line is followed */
+#define FEW_ROUTERS 8  /* all pairs of so few are looked at */
+#define SOME_PAIRS 1   /* pairs across the plan per router of more */
+#define MANY_PAIRS 6   /* where routers have no neighbours with nodes */
+#define LEG_MOST 4     /* links up to a corner */
+#define ARM_MOST 4     /* and after it */
+#define CORNERS 3      /* ways round one that are looked at */
+#define PER_LINK 0.05  /* by how much a longer way is put off */
+#define MOST_STALE 3e6 /* s; what is older is as old */
+
+struct candidate {
+    double key;        /* bigger first */
+    uint32_t from, to; /* numbers in b->router */
+    uint32_t dst;      /* endpoint, where routes depend on it; else NONE */
+    uint32_t number;
+    uint32_t port; /* of its router, by which the way begins */
+    uint8_t kind;
+    uint8_t senders;
+};
+
+struct list {
+    struct candidate *c;
+    uint32_t n, max;
+    bool failed;
+};
+
+/* When a component was shown last as far as a test may be due again: what was
+ * planned and cleared nothing counts for retry_s only. */
+static double shown_at(const struct taut_board *b, uint32_t c, bool is_shown)
+{
+    const struct taut_coverage *v = b->cov;
+    double at = taut_coverage_well(v, c), asked = v->asked[c];
+
+    if (is_shown)
+        asked -= b->r.fresh_s - b->r.retry_s;
+    else if (v->crossed[c] > asked)
+        asked = v->crossed[c];
+    return asked > at ? asked : at;
+}
+
+/* The time of the stalest component on b->way for n senders.  Members of sets
+ * are due as others are, but what a test surely crosses comes first. */
+static double stalest(const struct taut_board *b, uint32_t n, bool with_ends)
+{
+    const struct taut_plan_way *w = &b->way;
+    const double *cap = b->g->capacity;
+    double least = fmin(cap[w->c[0]], cap[w->c[w->n - 1]]), old = HUGE_VAL;
+    double member = HUGE_VAL, due = b->r.now - b->r.fresh_s;
+
+    for (uint32_t i = 1; i + 1 < w->n; i++)
+        least = fmin(least, cap[w->c[i] & ~TAUT_PLAN_UNSURE] / n);
+    for (uint32_t i = with_ends ? 0 : 1; i < w->n - (with_ends ? 0 : 1); i++) {
+        bool is_end = i == 0 || i == w->n - 1;
+        uint32_t c = w->c[i] & ~TAUT_PLAN_UNSURE;
+        bool is_shown =
+            c == w->c[i] && least >= b->r.good * cap[c] / (is_end ? 1 : n);
+        double at = shown_at(b, c, is_shown);
+        if (c == w->c[i])
+            old = fmin(old, at);
+        else
+            member = fmin(member, at);
+    }
+    return member < due ? fmin(old, nextafter(due, -HUGE_VAL)) : old;
+}
+
+static void add(struct list *l, const struct candidate *c)
+{
+    if (l->n == l->max) {
+        uint32_t max = 2 * l->max + 256;
+        struct candidate *grown = realloc(l->c, max * sizeof(*grown));
+        if (grown == NULL) {
+            l->failed = true;
+            return;
+        }
+        l->c = grown;
+        l->max = max;
+    }
+    l->c[l->n] = *c;
+    l->c[l->n].number = l->n;
+    l->n++;
+}
+
+static uint32_t count_at(const struct taut_board *b, uint32_t i)
+{
+    return b->first[i + 1] - b->first[i];
+}
+
+/* Enough senders to show the widest link of the way, where there are. */
+static uint32_t senders_for(const struct taut_board *b, uint32_t from,
+                            uint32_t to)
+{
+    uint32_t src = b->ep[b->first[from]], dst = b->ep[b->first[to]], n = 1;
+    uint32_t most = count_at(b, from) < count_at(b, to) ? count_at(b, from)
+                                                        : count_at(b, to);
+
+    if (most == 1)
+        return 1;
+    for (uint32_t i = 1; i + 1 < b->way.n; i++) {
+        uint32_t k =
+            taut_board_senders(b, src, dst, b->way.c[i] & ~TAUT_PLAN_UNSURE);
+        n = k > n ? k : n;
+    }
+    return n <= most ? n : 1;
+}
+
+/* Are the ends of a test between two routers tested in no better way?  Those
+ * on a router of their own have no partner there. */
+static bool with_ends(const struct taut_board *b, uint32_t from, uint32_t to)
+{
+    return count_at(b, from) == 1 || count_at(b, to) == 1;
+}
+
+static void consider(struct taut_board *b, struct list *l, uint32_t from,
+                     uint32_t to, uint32_t port, enum taut_plan_kind kind)
+{
+    struct candidate c = {.from = from,
+                          .to = to,
+                          .port = port,
+                          .dst = TAUT_GRAPH_NONE,
+                          .kind = (uint8_t)kind,
+                          .senders = 1};
+
+    uint32_t dst = b->ep[b->first[to]];
+    if (b->g->engine->by_destination)
+        c.dst = dst =
+            b->ep[b->first[to] + taut_board_random(b, count_at(b, to))];
+    if (!taut_board_way(b, b->ep[b->first[from]], dst, &b->way) ||
+        taut_board_is_long(b))
+        return;
+    if (c.dst == TAUT_GRAPH_NONE)
+        c.senders = (uint8_t)senders_for(b, from, to);
+    double age = b->r.now - stalest(b, c.senders, with_ends(b, from, to));
+    if (age <= b->r.fresh_s)
+        return;
+    c.key = fmin(age, MOST_STALE) / (1 + PER_LINK * b->way.stages);
+    add(l, &c);
+}
+
+/* One for each node of a router: it sends to the next one on it. */
+static void anchors_of(struct taut_board *b, struct list *l, uint32_t i)
+{
+    uint32_t n = count_at(b, i);
+
+    for (uint32_t k = 0; n > 1 && k < n; k++) {
+        uint32_t src = b->ep[b->first[i] + k];
+        uint32_t dst = b->ep[b->first[i] + (k + 1) % n];
+        double age = b->r.now - fmin(shown_at(b, taut_graph_tx(src), true),
+                                     shown_at(b, taut_graph_rx(dst), true));
+        struct candidate c = {.from = i,
+                              .to = k,
+                              .kind = TAUT_PLAN_ANCHOR,
+                              .dst = TAUT_GRAPH_NONE,
+                              .senders = 1,
+                              .key = fmin(age, MOST_STALE)};
+        if (age > b->r.fresh_s)
+            add(l, &c);
+    }
+}
+
+/* The nearest router of the plan straight on from link 'l'; *is_due when a
+ * link on the way there may be. */
+static uint32_t straight_on(const struct taut_board *b, uint32_t l,
+                            bool *is_due)
+{
+    const struct taut_graph *g = b->g;
+
+    *is_due = false;
+    for (uint32_t k = 0; k < LINE_MOST && l != TAUT_GRAPH_NONE; k++) {
+        double at = shown_at(b, taut_graph_link(g, l), true);
+        *is_due = *is_due || b->r.now - at > b->r.fresh_s;
+        if (b->local[g->to[l]] != 0)
+            return b->local[g->to[l]] - 1;
+        l = b->next[l];
+    }
+    return TAUT_GRAPH_NONE;
+}
+
+static bool is_link_due(const struct taut_board *b, uint32_t l)
+{
+    return b->r.now - shown_at(b, taut_graph_link(b->g, l), true) >
+           b->r.fresh_s;
+}
+
+/* The nearest router of the plan straight on from link l, of so few links. */
+static uint32_t arm(const struct taut_board *b, uint32_t l)
+{
+    for (uint32_t k = 0; k < ARM_MOST && l != TAUT_GRAPH_NONE; k++) {
+        if (b->local[b->g->to[l]] != 0)
+            return b->local[b->g->to[l]] - 1;
+        l = b->next[l];
+    }
+    return TAUT_GRAPH_NONE;
+}
+
+/* Where nobody is straight on over link l, there may be somebody round a
+ * corner; which of the ways there a route takes, consider() sees.  Returns
+ * whether routes go over sets here. */
+static bool round_corners(struct taut_board *b, struct list *l, uint32_t i,
+                          uint32_t link, uint32_t port)
+{
+    const struct taut_graph *g = b->g;
+    uint32_t found = 0;
+
+    for (uint32_t k = 0; k < LEG_MOST && link != TAUT_GRAPH_NONE; k++) {
+        uint32_t r = g->to[link];
+        if (b->local[r] != 0 || !is_link_due(b, link))
+            return false;
+        for (uint32_t j = g->out_first[r]; j < g->out_first[r + 1]; j++) {
+            uint32_t to =
+                g->out[j] == b->next[link] || g->out[j] == g->back[link]
+                    ? TAUT_GRAPH_NONE
+                    : arm(b, g->out[j]);
+            if (to == TAUT_GRAPH_NONE || to == i)
+                continue;
+            consider(b, l, i, to, port, TAUT_PLAN_REACH);
+            if (++found == CORNERS || b->route.has_sets)
+                return b->route.has_sets;
+        }
+        link = b->next[link];
+    }
+    return false;
+}
+
+static void neighbours_of(struct taut_board *b, struct list *l, uint32_t i)
+{
+    const struct taut_graph *g = b->g;
+    uint32_t r = b->router[i], found = 0;
+    bool by_sets = false;
+
+    for (uint32_t k = g->out_first[r]; k < g->out_first[r + 1]; k++) {
+        bool is_due;
+        uint32_t link = g->out[k], to = straight_on(b, link, &is_due);
+        /* over sets no way is better than those tried at random */
+        if (to != i && !by_sets &&
+            (to == TAUT_GRAPH_NONE || b->router[to] != g->to[link]))
+            by_sets = round_corners(b, l, i, link, k - g->out_first[r] + 1);
+        if (to == TAUT_GRAPH_NONE || to == i)
+            continue;
+        found++;
+        if (!is_due && !with_ends(b, i, to))
+            continue;
+        consider(b, l, i, to, k - g->out_first[r] + 1,
+                 b->router[to] == g->to[link] ? TAUT_PLAN_NEIGHBOUR
+                                              : TAUT_PLAN_REACH);
+    }
+    if (b->n_routers <= FEW_ROUTERS) {
+        for (uint32_t to = 0; to < b->n_routers; to++)
+            if (to != i)
+                consider(b, l, i, to, UINT32_MAX, TAUT_PLAN_REACH);
+        return;
+    }
+    for (uint32_t k = found > 0 ? SOME_PAIRS : MANY_PAIRS; k > 0; k--) {
+        uint32_t to = taut_board_random(b, b->n_routers);
+        if (to != i)
+            consider(b, l, i, to, UINT32_MAX, TAUT_PLAN_REACH);
+    }
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key > y->key ? -1 : 1;
+    if (x->port != y->port) /* all that goes one way fits together */
+        return x->port < y->port ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* ---- laying out ---- */
+
+/* The endpoint of router i that is free in phase p and whose port was tested
+ * longest ago; 'but' is not wanted. */
+static uint32_t free_end(const struct taut_board *b, uint32_t p, uint32_t i,
+                         bool sends, const struct taut_plan_test *taken,
+                         uint32_t n)
+{
+    uint32_t best = TAUT_GRAPH_NONE;
+    double oldest = HUGE_VAL;
+
+    for (uint32_t k = b->first[i]; k < b->first[i + 1]; k++) {
+        uint32_t e = b->ep[k];
+        bool is_free = sends ? taut_board_may_send(b, p, e)
+                             : taut_board_may_receive(b, p, e);
+        for (uint32_t j = 0; j < n; j++)
+            is_free = is_free && (sends ? taken[j].src : taken[j].dst) != e;
+        double at = taut_coverage_last(b->cov, sends ? taut_graph_tx(e)
+                                                     : taut_graph_rx(e));
+        if (is_free && at < oldest) {
+            best = e;
+            oldest = at;
+        }
+    }
+    return best;
+}
+
+static bool choose_ends(const struct taut_board *b, uint32_t p,
+                        const struct candidate *c, struct taut_plan_test *t)
+{
+    for (uint32_t k = 0; k < c->senders; k++) {
+        t[k].src = free_end(b, p, c->from, true, t, k);
+        t[k].dst = c->dst != TAUT_GRAPH_NONE
+                       ? c->dst
+                       : free_end(b, p, c->to, false, t, k);
+        if (t[k].src == TAUT_GRAPH_NONE || t[k].dst == TAUT_GRAPH_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* The way between other nodes of the same routers: only its ends differ,
+ * unless routes depend on the destination itself. */
+static bool move_ways(struct taut_board *b, const struct taut_plan_test *t)
+{
+    if (b->g->engine->by_destination)
+        return taut_board_ways(b, t, false);
+    b->way.c[0] = taut_graph_tx(t->src);
+    b->way.c[b->way.n - 1] = taut_graph_rx(t->dst);
+    if (!b->r.duplex) {
+        b->back.c[0] = taut_graph_tx(t->dst);
+        b->back.c[b->back.n - 1] = taut_graph_rx(t->src);
+    }
+    return true;
+}
+
+static bool lay_between(struct taut_board *b, const struct candidate *c,
+                        struct taut_plan_test *t, uint32_t phases)
+{
+    for (uint32_t p = 0; p < phases; p++) {
+        bool fits = choose_ends(b, p, c, t);
+        for (uint32_t k = 0; fits && k < c->senders; k++)
+            fits = move_ways(b, &t[k]) && taut_board_fits(b, &t[k], p);
+        for (uint32_t k = 0; fits && k < c->senders; k++)
+            if (move_ways(b, &t[k]))
+                taut_board_put(b, &t[k], p, c->senders);
+        if (fits)
+            return true;
+    }
+    return false;
+}
+
+static bool lay(struct taut_board *b, const struct candidate *c,
+                uint32_t phases, uint32_t flows)
+{
+    struct taut_plan_test t[TAUT_PLAN_MAX_SENDERS];
+    bool is_anchor = c->kind == TAUT_PLAN_ANCHOR;
+    uint32_t to = is_anchor ? c->from : c->to;
+
+    t[0] = (struct taut_plan_test){.src = b->ep[b->first[c->from]],
+                                   .dst = b->ep[b->first[to]],
+                                   .confirms = TAUT_GRAPH_NONE,
+                                   .kind = c->kind,
+                                   .flows = 1,
+                                   .streams = 1};
+    if (c->dst != TAUT_GRAPH_NONE)
+        t[0].dst = c->dst;
+    if (is_anchor) {
+        uint32_t n = count_at(b, c->from);
+        t[0].src = b->ep[b->first[c->from] + c->to];
+        t[0].dst = b->ep[b->first[c->from] + (c->to + 1) % n];
+    }
+    if (!taut_board_ways(b, &t[0], false))
+        return false;
+    bool ends = is_anchor || with_ends(b, c->from, to);
+    if (b->r.now - stalest(b, c->senders, ends) <= b->r.fresh_s)
+        return false; /* a test laid out before does it */
+    for (uint32_t i = 1; i + 1 < b->way.n; i++)
+        if ((b->way.c[i] & TAUT_PLAN_UNSURE) != 0)
+            t[0].flows = (uint8_t)flows;
+    if (is_anchor)
+        return taut_board_place(b, &t[0], 0, false) >= 0;
+    for (uint32_t k = 1; k < c->senders; k++)
+        t[k] = t[0];
+    return lay_between(b, c, t, phases);
+}
+
+static void collect(struct taut_board *b, struct list *l)
+{
+    for (uint32_t i = 0; i < b->n_routers; i++) {
+        anchors_of(b, l, i);
+        neighbours_of(b, l, i);
+    }
+    if (l->n > 0)
+        qsort(l->c, l->n, sizeof(*l->c), by_key);
+}
+
+int taut_board_routine(struct taut_board *b, uint32_t phases, uint32_t flows)
+{
+    uint32_t most = b->r.phases, before = b->n_tests;
+    struct list l = {.c = NULL};
+
+    b->r.phases = phases < most ? phases : most;
+    for (uint32_t rail = 0; rail < b->g->rails && b->r.phases > 0; rail++) {
+        taut_board_rail(b, rail);
+        l.n = 0;
+        collect(b, &l);
+        for (uint32_t i = 0; i < l.n; i++)
+            if (lay(b, &l.c[i], b->r.phases, flows) && b->r.first_only)
+                break;
+    }
+    b->r.phases = most;
+    free(l.c);
+    if (l.failed) {
+        errno = ENOMEM;
+        return -1;
+    }
+    return (int)(b->n_tests - before);
+}

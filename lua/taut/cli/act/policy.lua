@@ -1,0 +1,128 @@
+local ask = require "taut.base.ask"
+local policy_replay = require "taut.cli.act.policy_replay"
+local report = require "taut.report"
+
+local policy = { summary = "What follows from verdicts: mode, log, a dry run on history." }
+
+local DAY = 86400
+
+local function days(v)
+   local n = tonumber(v)
+   return n and n > 0 and n <= 3650 and n or nil, "expected days, more than 0, got " .. v
+end
+
+function policy.setup(parser)
+   parser:argument("what"):description(
+      "enable: drain nodes behind slow components; observe: only say so; resume: go on after a " ..
+      "cap or the circuit breaker; log: what was done, why and by whom.")
+      :choices { "enable", "observe", "resume", "log" }:args "?"
+   parser:option("--replay"):description(
+      "What the settings would have done with the verdicts of so many days."):argname "<days>"
+      :convert(days)
+   parser:option("--set"):description "For --replay: another value, NAME=VALUE.":count "*"
+      :argname "<setting>"
+   parser:option("-f --file"):description "For --replay: the settings of this file."
+      :argname "<file>"
+   parser:option("-n --node"):description "For log: only of this node.":argname "<name>"
+   parser:option("-c --component"):description "For log: only because of this component."
+      :argname "<name>"
+   parser:option("-d --days"):description "For log: of so many days (7).":argname "<days>"
+      :convert(days)
+   parser:flag("-e --evidence"):description "For log: with the evidence."
+end
+
+-- "6 of 6 tests low since 11-20 03:10, 25% left; tests 17 18 19"
+local function evidence(e)
+   local parts = {}
+   parts[#parts + 1] = e.state and ("%s%s"):format(e.state, e.left and " at " ..
+      report.percent(e.left) or "") or nil
+   parts[#parts + 1] = e.since and "since " .. os.date("%m-%d %H:%M:%S", math.floor(e.since)) or nil
+   parts[#parts + 1] = e.all and ("%d low of %d tests, %d confirmed"):format(#(e.tests or {}),
+      e.all, e.confirmed or 0) or nil
+   if e.tests and #e.tests > 0 then
+      parts[#parts + 1] = "tests " .. table.concat(e.tests, " ", 1, math.min(#e.tests, 20)) ..
+         (#e.tests > 20 and " …" or "")
+   end
+   return table.concat(parts, ", ")
+end
+
+local function print_log(d, args)
+   if #d.actions == 0 then
+      print "nothing was done"
+      return
+   end
+   for i = #d.actions, 1, -1 do
+      local a = d.actions[i]
+      local text = { a.reason or a.component }
+      if a.result and a.result ~= "done" and a.result ~= "seen" then
+         text[#text + 1] = ("[%s]"):format(a.result)
+      end
+      report.wrap(table.concat(text, " "), ("%s  %-12s %-8s "):format(
+         os.date("%m-%d %H:%M:%S", math.floor(a.time)), a.action, a.node ~= "" and a.node or "-")
+         .. (a.who and a.who ~= "taut" and "(" .. a.who .. ") " or ""), (" "):rep(16))
+      if args.evidence and a.evidence then
+         report.wrap(evidence(a.evidence), (" "):rep(16))
+         for _, why in ipairs(a.evidence.reasoning or {}) do
+            report.wrap(why, (" "):rep(16) .. "- ", (" "):rep(18))
+         end
+      end
+   end
+end
+
+local function log(args)
+   local d, code = ask.tautd(args, "log", { since = os.time() - (args.days or 7) * DAY,
+      node = args.node, component = args.component })
+   if d then
+      print_log(d, args)
+   end
+   return code or 0
+end
+
+local function show(args)
+   local d, code = ask.tautd(args, "policy_state")
+   if not d then
+      return code
+   end
+   print("mode        " .. d.mode)
+   if d.stopped then
+      report.wrap(d.stopped.why .. "; `taut policy resume` goes on", "stopped     ", (" "):rep(12))
+   end
+   for _, cap in ipairs(d.capped) do
+      report.wrap(cap.why .. "; `taut policy resume` goes on", "at a cap    ", (" "):rep(12))
+   end
+   if d.standby then
+      report.wrap(d.standby, "standing by ", (" "):rep(12))
+   end
+   print(("drained     %s, %d within the last hour; %s held back"):format(report.count(d.drained,
+      "node"), d.last_hour, d.held))
+   local rows = {}
+   for i, p in ipairs(d.partitions) do
+      rows[i] = { p.name, tostring(p.nodes), tostring(p.drained), tostring(p.cap) }
+   end
+   report.table({ "PARTITION", ">NODES", ">DRAINED", ">CAP" }, rows)
+   return 0
+end
+
+function policy.run(args)
+   if args.replay then
+      return policy_replay.run(args)
+   elseif args.what == "log" then
+      return log(args)
+   elseif not args.what then
+      return show(args)
+   end
+   local d, code = ask.tautd(args, "policy", { mode = args.what })
+   if not d then
+      return code
+   elseif args.what == "resume" then
+      print(d.resumed and "going on" or "nothing was stopped")
+      return 0
+   end
+   print("mode is " .. d.mode)
+   if d.stopped then
+      report.wrap(("but nothing is done: %s; `taut policy resume` goes on"):format(d.stopped), "")
+   end
+   return 0
+end
+
+return policy

@@ -1,0 +1,180 @@
+--- `taut policy --replay DAYS`: fetches history, plays it here, prints list and sums.
+local ask = require "taut.base.ask"
+local config = require "taut.config"
+local hostlist = require "taut.hostlist"
+local json = require "taut.json"
+local policy = require "taut.policy"
+local replay = require "taut.policy.replay"
+local report = require "taut.report"
+local sys = require "taut.sys"
+
+local policy_replay = {}
+
+-- All pages of one kind; nil and the exit status.
+local function fetch(args, what, since)
+   local all, after = {}, nil
+   repeat
+      local d, code = ask.tautd({ socket = args.socket }, "history", { what = what, since = since,
+         after = after })
+      if not d then
+         return nil, code
+      end
+      table.move(d.rows, 1, #d.rows, #all + 1, all)
+      local last = d.rows[#d.rows]
+      after = last and (what == "before" and last.component or last.id)
+   until not d.more
+   return all
+end
+
+-- "cap_nodes=4" → name and value; "none" takes a setting back to its default.
+local function setting(text)
+   local name, value = text:match "^([%w_]+)=(.*)$"
+   if not name then
+      return nil, nil, ("--set: expected NAME=VALUE, got '%s'"):format(text)
+   elseif value == "true" or value == "false" then
+      return name, value == "true"
+   elseif value == "none" then
+      return name, nil
+   end
+   return name, tonumber(value) or value
+end
+
+--- Settings of the file, with those of --set instead.
+-- @param s the `policy` section as loaded
+-- @param list of "NAME=VALUE"
+-- @return settings, or nil and what is wrong
+function policy_replay.settings(s, list)
+   local given = {}
+   for name, value in pairs(s) do
+      given[name] = value
+   end
+   for _, text in ipairs(list) do
+      local name, value, err = setting(text)
+      if not name then
+         return nil, err
+      end
+      given[name] = value
+   end
+   local out, err = config.policy(given)
+   return out, err and err:gsub("^policy:1: ", "") or nil -- it has no line
+end
+
+-- The site's partitions on the nodes of the topology.
+local function cluster_of(topo, partitions)
+   local cl = policy.cluster(topo)
+   if next(partitions) == nil then
+      return cl
+   end
+   cl.partitions = {}
+   for _, node in pairs(cl.nodes) do
+      node.partitions = {}
+   end
+   for p, text in pairs(partitions) do
+      cl.partitions[p] = {}
+      for _, name in ipairs(hostlist.expand(text, 1 << 20) or {}) do
+         table.insert(cl.partitions[p], name)
+         if cl.nodes[name] then
+            table.insert(cl.nodes[name].partitions, p)
+         end
+      end
+   end
+   return cl
+end
+
+local function counts(map)
+   local keys, parts = {}, {}
+   for key in pairs(map) do
+      keys[#keys + 1] = key
+   end
+   table.sort(keys)
+   for i, key in ipairs(keys) do
+      parts[i] = ("%s %d"):format(key, map[key])
+   end
+   return #parts > 0 and table.concat(parts, ", ") or "none"
+end
+
+local function line(word, ...)
+   report.wrap((...):format(select(2, ...)), ("%-12s"):format(word), (" "):rep(12))
+end
+
+local function print_sums(s)
+   print ""
+   line("verdicts", "%d slow or failed%s", s.verdicts, s.unknown > 0 and
+      ("; %d of components that the topology has not"):format(s.unknown) or "")
+   line("measures", "%s (components)", counts(s.measures))
+   line("drains", "%d on %s, at most %d at once, %.1f node hours", s.drains,
+      report.count(s.nodes, "node"), s.at_once, s.node_hours)
+   line("for good", "%d of them: the node flapped", s.flaps)
+   line("given back", "%d because they were clean again", s.releases)
+   line("held back", "%s", counts(s.held))
+   line("stopped", "%s", s.stops == 0 and "never" or report.count(s.stops, "time"))
+   line("really", "%s", counts(s.really))
+   line("not known", "jobs that waited, nodes that were down or drained by others, " ..
+      "reservations: capability_hold and maintenance hold nothing back here")
+end
+
+local function print_list(list)
+   local rows = {}
+   for i, e in ipairs(list) do
+      rows[i] = { os.date("%m-%d %H:%M:%S", math.floor(e.time)), e.what, e.node or "-",
+         e.component or "-", e.why or "" }
+   end
+   if #rows > 0 then
+      report.table({ "TIME", "WHAT", "NODE", "COMPONENT", "WHY" }, rows)
+   else
+      print "nothing would have been done"
+   end
+end
+
+local function history_of(args, since)
+   local out = {}
+   for _, what in ipairs { "before", "verdicts", "actions" } do
+      local rows, code = fetch(args, what, since)
+      if not rows then
+         return nil, code
+      end
+      out[what] = rows
+   end
+   return out
+end
+
+--- @param args parsed command line: replay (days), set (list), file
+-- @return exit status
+function policy_replay.run(args)
+   local path = args.file or sys.paths.confdir .. "/taut.lua"
+   local conf, err = config.load(path, sys.paths)
+   local settings
+   if conf then
+      settings, err = policy_replay.settings(conf.policy, args.set or {})
+   end
+   if not settings then
+      report.complain(err)
+      return 1
+   end
+   local d, code = ask.tautd({ socket = args.socket }, "partitions")
+   if not d then
+      return code
+   end
+   local o = history_of(args, d.now - args.replay * 86400)
+   if not o then
+      return 1
+   end
+   o.topology, o.settings, o.decode = conf.topology, settings, json.decode
+   o.since, o.till = d.now - args.replay * 86400, d.now
+   o.cluster = cluster_of(conf.topology, d.partitions)
+   local list, sums = replay.run(o)
+   if args.json then
+      print(json.encode({ file = path, days = args.replay, list = json.array(list),
+         sums = sums }, 2))
+      return 0
+   end
+   report.wrap(("What the policy of %s%s would have done with the verdicts of the last %s, " ..
+      "in mode enable:"):format(path, #(args.set or {}) > 0 and " with " ..
+      table.concat(args.set, " ") or "", args.replay == 1 and "day"
+      or ("%g days"):format(args.replay)), "")
+   print_list(list)
+   print_sums(sums)
+   return 0
+end
+
+return policy_replay

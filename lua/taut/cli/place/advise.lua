@@ -1,0 +1,148 @@
+local ask = require "taut.base.ask"
+local output = require "taut.cli.output"
+local pattern = require "taut.place.pattern"
+local report = require "taut.report"
+
+local advise = { summary = "The best free, healthy nodes for a communication-heavy job." }
+
+local function whole(v)
+   return math.tointeger(tonumber(v)), "expected a whole number, got " .. v
+end
+
+-- "64" or "32-64"
+local function range(v)
+   local a, b = v:match "^(%d+)%-(%d+)$"
+   a, b = math.tointeger(tonumber(a or v)), math.tointeger(tonumber(b or v))
+   return a and b and { a, b }, "expected a whole number or a range such as 32-64, got " .. v
+end
+
+function advise.setup(parser)
+   parser:option("-N --nodes"):description "How many nodes: a number, or a range such as 32-64."
+      :argname "<count>":convert(range)
+   parser:option("--job"):description "For this pending job, as it was submitted."
+      :argname "<id>":convert(whole)
+   parser:option("--pattern"):description(("How it communicates: %s; with parameters, such as " ..
+      "halo3d:bytes=1M,compute=0.3 (default all-to-all)."):format(table.concat(pattern.names,
+      ", "))):argname "<pattern>"
+   parser:option("-p --partition"):description "Only nodes of this partition.":argname "<name>"
+   parser:option("-x --exclude"):description "None of these nodes.":argname "<list>"
+   parser:option("-C --constraint"):description "Only nodes with these features: a&b, a|b."
+      :argname "<features>"
+   parser:option("--reservation"):description "Only nodes of this reservation.":argname "<name>"
+   parser:flag("--exclusive"):description "No node of others inside of the submesh."
+   parser:option("--per-router"):description "At most so many nodes on each router."
+      :argname "<n>":convert(whole)
+   parser:option("--start"):description "now (default), or soon: nodes of jobs that end, too."
+      :argname "<when>":choices { "now", "soon" }
+   parser:option("--within"):description "How soon, in minutes (default 30).":argname "<min>"
+      :convert(whole)
+   parser:option("--top"):description "How many answers (default 5).":argname "<n>"
+      :convert(whole)
+   parser:option("--compare"):description "Look at these nodes, too.":argname "<list>"
+   parser:flag("--fair"):description "Also the time where rates are max-min fair to all messages."
+   parser:option("--draw"):description "Write a picture (SVG) of the best answer to this file."
+      :argname "<file>"
+   parser:mutex(
+      parser:flag("--nodelist"):description "Print only the best host list, for sbatch.",
+      parser:flag("--sbatch"):description "Print only the options for sbatch.")
+end
+
+local function first_line(i, c)
+   print(("%d. %s"):format(i, c.nodelist))
+end
+
+local function sentence(c)
+   return ("%s; %s"):format(c.shape, table.concat(c.reasons, "; "))
+end
+
+local function show(d, args)
+   for i, c in ipairs(d.candidates) do
+      first_line(i, c)
+      report.wrap(sentence(c), "   ")
+   end
+   if d.partition then
+      print("in partition: " .. d.partition)
+   end
+   if d.compare then
+      print("compared: " .. d.compare.nodelist)
+      report.wrap(sentence(d.compare), "   ")
+   end
+   if d.slurm then
+      print("without advice: " .. d.slurm.nodelist)
+      report.wrap(sentence(d.slurm), "   ")
+   end
+   if d.asked then
+      print("sbatch --test-only: " .. d.asked.nodelist)
+      report.wrap(sentence(d.asked), "   ")
+   end
+   print()
+   report.wrap(d.sentence:sub(1, 1):upper() .. d.sentence:sub(2) .. ".", "")
+   if d.slurm_error then
+      report.complain(("Slurm does not answer (%s): this is how things were %d s ago"):format(
+         d.slurm_error, math.floor(d.age_s)))
+   end
+   if not args.job then
+      print(("sbatch -N %d --nodelist=%s …"):format(d.count, d.candidates[1].nodelist))
+   else
+      print(("scontrol update JobId=%d ReqNodeList=%s"):format(args.job,
+         d.candidates[1].nodelist))
+   end
+end
+
+local function draw(args, d)
+   local text, err = require("taut.cli.place.advise_draw").picture(args, d)
+   local ok
+   if text then
+      ok, err = output.write(args.draw, text)
+   end
+   if not ok then
+      report.complain("--draw: ", err)
+      return 1
+   end
+   return 0
+end
+
+-- What tautd is asked, or nil and what is wrong.
+local function request(args)
+   local spec, err
+   if args.pattern then
+      spec, err = pattern.read(args.pattern)
+      if not spec then
+         return nil, err
+      end
+   end
+   local n = args.nodes or {}
+   return { min = n[1], max = n[2], job = args.job, pattern = spec, partition = args.partition,
+      exclude = args.exclude, features = args.constraint, reservation = args.reservation,
+      exclusive = args.exclusive, per_router = args.per_router, start = args.start,
+      within = args.within, top = args.top, compare = args.compare, fair = args.fair,
+      ask_slurm = true }
+end
+
+function advise.run(args)
+   if not args.nodes and not args.job and not args.compare then
+      report.complain "advise: one of -N, --job and --compare is needed"
+      return 2
+   end
+   local what, err = request(args)
+   if not what then
+      report.complain(err)
+      return 1
+   end
+   local d, code = ask.tautd(args, "advise", what)
+   if not d then
+      return code
+   elseif args.draw and draw(args, d) ~= 0 then
+      return 1
+   end
+   if args.nodelist then
+      print(d.candidates[1].nodelist)
+   elseif args.sbatch then
+      print(("--nodes=%d --nodelist=%s"):format(d.count, d.candidates[1].nodelist))
+   else
+      show(d, args)
+   end
+   return 0
+end
+
+return advise

@@ -1,0 +1,29 @@
+--- The picture of `taut advise --draw`: where the best set lies, and what it keeps away from.
+local draw = require "taut.topology.draw"
+local hostlist = require "taut.hostlist"
+local scene = require "taut.cli.topology.scene"
+
+local advise_draw = {}
+
+--- @param args parsed command line
+-- @param d answer of tautd
+-- @return SVG text, or nil and what is wrong
+function advise_draw.picture(args, d)
+   local s, err = scene.open(args)
+   if not s then
+      return nil, err
+   end
+   local best = d.candidates[1]
+   s.marked = {}
+   for _, name in ipairs(hostlist.expand(best.nodelist, 1 << 20) or {}) do
+      local n = s.topo.node_id[name]
+      if not n then
+         return nil, ("%s has no node '%s': tautd has another topology"):format(s.path, name)
+      end
+      s.marked[s.topo:router(n)] = true
+   end
+   return draw.picture(s, { title = ("%d nodes for %s: %s, blue"):format(d.count, d.pattern,
+      best.shape) })
+end
+
+return advise_draw

@@ -1,0 +1,101 @@
+local ask = require "taut.base.ask"
+local report = require "taut.report"
+local sys = require "taut.sys"
+local when = require "taut.cli.state.when"
+
+local events = { summary = "What counters, sweeps and logs saw: where, when, and which jobs ran." }
+
+local WIDTH = 80
+local DAY = 86400 -- how far back, where nobody says
+
+function events.setup(parser)
+   parser:option("-n --node"):description "Of this node.":argname "<name>"
+   parser:option("-l --link"):description "Of this link or port: r1.0.0/X+, leaf3/17."
+      :argname "<name>"
+   parser:option("-j --job"):description "While this job ran there.":argname "<id>"
+      :convert(function(v) return math.tointeger(tonumber(v)) end)
+   parser:option("-s --since"):description "From then on: 90m, 12h, 2d, 2026-03-05."
+      :argname "<time>":convert(when.since)
+   parser:option("--limit"):description "At most so many, the latest.":argname "<n>":default "1000"
+      :convert(function(v) return math.tointeger(tonumber(v)) end)
+   parser:flag("-q --serious"):description "Leave out what is harmless."
+end
+
+local function window(e)
+   local till = os.date("%m-%d %H:%M:%S", math.floor(e.to))
+   if not e.from or e.to - e.from < 60 then
+      return till
+   end
+   local format = os.date("%m-%d", math.floor(e.from)) == os.date("%m-%d", math.floor(e.to))
+      and "%H:%M" or "%m-%d %H:%M"
+   return ("%s-%s"):format(os.date("%m-%d %H:%M", math.floor(e.from)),
+      os.date(format, math.floor(e.to)))
+end
+
+local function jobs(e)
+   if not e.jobs or #e.jobs == 0 then
+      return e.during == "idle" and "idle" or "-"
+   end
+   return table.concat(e.jobs, " ", 1, math.min(4, #e.jobs)) .. (#e.jobs > 4
+      and (" +%d"):format(#e.jobs - 4) or "")
+end
+
+-- What stands before the text of an event.
+local function cells(e)
+   return { window(e), e.source, e.class, e.components and e.components[1]
+      and table.concat(e.components, " ") or e.port or e.node or "-",
+      e.left and report.percent(e.left) or "-", jobs(e) }
+end
+
+--- An event as it is shown on a terminal, where the text would not fit beside the rest: one line
+-- for when, where and whom, the text below.
+-- @return array of lines
+function events.lines(e)
+   local c = cells(e)
+   local head = ("%-17s  %-8s  %-10s  %s"):format(c[1], c[2], c[3], c[4])
+   if e.left then
+      head = ("%s  %s left"):format(head, c[5])
+   end
+   if c[6] ~= "-" then
+      head = ("%s  %s"):format(head, c[6] == "idle" and c[6] or (#e.jobs == 1 and "job " or "jobs ")
+         .. c[6])
+   end
+   local lines = #head < WIDTH and { head } or report.lines(head, "", "    ")
+   table.move(report.lines(e.text, "    ", "    "), 1, 100, #lines + 1, lines)
+   return lines
+end
+
+-- One line each for other programs, whatever its length.
+local function print_table(list)
+   local rows = {}
+   for i, e in ipairs(list) do
+      rows[i] = cells(e)
+      table.insert(rows[i], e.text)
+   end
+   report.table({ "TIME", "FROM", "CLASS", "COMPONENT", ">LEFT", "JOBS", "WHAT" }, rows)
+end
+
+function events.run(args)
+   local d, code = ask.tautd(args, "events", { node = args.node, link = args.link, job = args.job,
+      since = args.since or args.job and 0 or os.time() - DAY, limit = args.limit,
+      serious = args.serious })
+   if not d then
+      return code
+   elseif #d.observations == 0 then
+      print("no events" .. ((args.since or args.job) and "" or " in the last day"))
+      return 0
+   elseif sys.isatty(1) then
+      for _, e in ipairs(d.observations) do
+         print(table.concat(events.lines(e), "\n"))
+      end
+   else
+      print_table(d.observations)
+   end
+   if d.more then
+      io.stderr:write(("taut: these are the latest %d, there are more (--since, --limit)\n")
+         :format(#d.observations))
+   end
+   return 0
+end
+
+return events

@@ -1,0 +1,201 @@
+local ask = require "taut.base.ask"
+local meaning = require "taut.events.meaning"
+local report = require "taut.report"
+
+local explain = {
+   summary = "Tests and events behind a verdict; what a job's check and counters saw." }
+
+function explain.setup(parser)
+   parser:argument("what"):description "Node or component: n5, n5/tx, r1.0.0/X+.":args "?"
+   parser:option("-j --job"):description "A job instead.":argname "<id>"
+      :convert(function(v) return math.tointeger(tonumber(v)) end)
+end
+
+local TESTS_SHOWN = 12 -- ids of tests behind one sentence
+local ENDS_SHOWN = 32  -- nodes of low tests
+
+local function time_of(t)
+   return os.date("%m-%d %H:%M:%S", math.floor(t))
+end
+
+-- "tests 4 7 9 …", so many that a line or two hold them.
+local function test_list(ids)
+   if not ids or #ids == 0 then
+      return ""
+   end
+   local most = math.min(#ids, TESTS_SHOWN)
+   return (" (%s %s%s)"):format(#ids == 1 and "test" or "tests", table.concat(ids, " ", 1, most),
+      #ids > most and (" and %d more"):format(#ids - most) or "")
+end
+
+-- Why the verdict is what it is, and what else was ruled out, and by what.
+local function print_reasoning(list)
+   for _, r in ipairs(list) do
+      local by = r.ruled_out and r.by and (": ruled out by test %d"):format(r.by)
+         or r.ruled_out and ": ruled out" or r.by and ("; test %d saw it well"):format(r.by) or ""
+      report.wrap(r.text .. test_list(r.tests) .. by, "  - ", "    ")
+   end
+end
+
+local function print_component(c, now)
+   report.wrap(("%s %s"):format(c.component, report.is(c)), "", "  ")
+   local capacity = c.learned and report.learned(c.learned)
+      or "capacity " .. report.bandwidth(c.capacity_Bps)
+   report.wrap(("%s, %s, last tested %s, last cleared %s"):format(capacity,
+      report.count(c.tests, "test"), report.ago(c.last, now), report.ago(c.cleared_at, now)),
+      "  ", "    ")
+   if c.low > 0 then
+      report.wrap(table.concat(c.far_ends, " ", 1, math.min(ENDS_SHOWN, #c.far_ends)) ..
+         (#c.far_ends > ENDS_SHOWN and " …" or ""), "  low tests with: ", "    ")
+   end
+   print_reasoning(c.reasoning)
+   for _, e in ipairs(c.evidence) do
+      report.wrap(("%s left of it: %s, first seen %s"):format(report.percent(e.left), e.text,
+         report.ago(e.since, now)), "  ", "    ")
+   end
+   if c.state == "slow" or c.state == "failed" then
+      report.wrap(("action: %s%s; cable %s"):format(c.action or "-", c.action_why and
+         (" (%s)"):format(c.action_why) or "", c.cable), "  ")
+   end
+end
+
+-- What else a test has to say: its streams, why it means nothing, what its ports did meanwhile.
+local function test_remark(t)
+   local words = {}
+   if (t.streams or 1) > 1 then
+      words[#words + 1] = t.streams .. " streams"
+   end
+   if (t.foreign_bytes or 0) > 0 then
+      words[#words + 1] = report.bytes(t.foreign_bytes) .. " of others"
+   end
+   if (t.stalls or 0) > 0 then
+      words[#words + 1] = ("%s +%d"):format(t.stalled_at or "stalls", t.stalls)
+   end
+   words[#words + 1] = t.class == "void" and t.why or t.route
+   return #words > 0 and "; " .. table.concat(words, "; ") or ""
+end
+
+-- Everything that has a time, the latest first: events, verdicts, actions and tests.
+local function time_line(d)
+   local rows = {}
+   local function add(time, from, row)
+      row.time, row.order = time, #rows
+      table.insert(row, 1, from and time - from >= 60 and ("%s, %s before"):format(time_of(time),
+         report.ago(from, time):gsub(" ago", "")) or time_of(time))
+      rows[#rows + 1] = row
+   end
+   for _, e in ipairs(d.observations or {}) do
+      local jobs = e.jobs and #e.jobs > 0 and table.concat(e.jobs, " ", 1, math.min(3, #e.jobs))
+      add(e.to, e.from, { jobs or e.during or "-", e.class, e.text })
+   end
+   for _, v in ipairs(d.verdicts or {}) do
+      add(v.time, nil, { "-", "verdict", ("%s: %s to %s"):format(v.component, v.was, v.state) })
+   end
+   for _, a in ipairs(d.actions or {}) do
+      add(a.time, nil, { "-", a.action, ("%s by %s: %s"):format(a.node, a.who or "?",
+         a.reason or "") })
+   end
+   for _, t in ipairs(d.tests or {}) do
+      local job = t.job and t.job > 0 and tostring(t.job) or t.purpose or "-"
+      add(t.time, nil, { job, t.class, ("%s>%s %s, %s of expected%s"):format(t.src, t.dst,
+         report.bandwidth(t.bw_Bps), report.percent(t.ratio), test_remark(t)) })
+   end
+   table.sort(rows, function(x, y)
+      return x.time > y.time or x.time == y.time and x.order < y.order
+   end)
+   return rows
+end
+
+local function print_time_line(d)
+   local rows = time_line(d)
+   if #rows == 0 then
+      print "no tests stored, no events"
+      return
+   end
+   report.table({ "TIME", ">JOB", "CLASS", "WHAT" }, rows)
+end
+
+-- Why there is no growth.
+local NOTES = { booted = "node booted: not known", gone = "port is gone: not known",
+   reload = "counters began anew: not known", reset = "somebody reset some: none known" }
+
+local function print_growth(growth)
+   local rows = {}
+   for i, g in ipairs(growth) do
+      local c = g.counters
+      local bad, stalled, bytes = {}, {}, {}
+      for name, v in pairs(c) do
+         local kind, times, side = meaning.kind(g.source, name)
+         if v > 0 and kind == "error" then
+            bad[#bad + 1] = ("%s +%d"):format(name, v)
+         elseif v > 0 and kind == "stall" then
+            stalled[#stalled + 1] = ("%s +%d"):format(name, v)
+         elseif kind == "bytes" then
+            bytes[side] = (bytes[side] or 0) + v * times
+         end
+      end
+      table.sort(bad)
+      table.sort(stalled)
+      rows[i] = { g.node, g.source == "netdev" and g.interface
+         or ("%s (%s)"):format(g.interface, g.source), ("%.1f s"):format(g.seconds),
+         bytes.send and report.bytes(bytes.send) or "-",
+         bytes.receive and report.bytes(bytes.receive) or "-",
+         #stalled > 0 and table.concat(stalled, ", ") or "-",
+         #bad > 0 and table.concat(bad, ", ") or g.note and NOTES[g.note] or "none" }
+   end
+   if #rows > 0 then
+      print "\ncounters from the end of the check to the epilog"
+      report.table({ "NODE", "PORT", ">TIME", ">SENT", ">RECEIVED", "STALLS", "ERRORS" }, rows)
+   end
+end
+
+local function print_job(d)
+   for _, e in ipairs(d.events) do
+      local head = ("%s  %s of %s on %s: "):format(time_of(e.time), e.purpose, d.about,
+         report.count(e.expected or 0, "node"))
+      print(head .. (e.heard and ("%d said hello, %s"):format(e.heard,
+         report.count(e.tests or 0, "test")) or e.note or ""))
+   end
+   if d.summary then
+      print(d.summary.line:sub(7))
+   end
+   if #d.tests + #d.observations > 0 then
+      print_time_line(d)
+   end
+   print_growth(d.growth)
+end
+
+local function print_thing(d)
+   if d.node then
+      local n = d.node
+      report.wrap(("%s in Slurm: %s%s%s"):format(n.name, n.slurm or "?", n.drain and ", drained"
+         or "", n.reason and n.reason ~= "" and ": " .. n.reason or ""), "", "  ")
+      if n.held then
+         report.wrap("would be drained, but " .. n.held, "  ", "    ")
+      end
+   end
+   for _, c in ipairs(d.components) do
+      print_component(c, d.now)
+   end
+   print ""
+   print_time_line(d)
+end
+
+function explain.run(args)
+   if (args.what == nil) == (args.job == nil) then
+      io.stderr:write("taut: explain: give a node or component, or --job ID\n")
+      return 2
+   end
+   local d, code = ask.tautd(args, "explain", { what = args.what, job = args.job })
+   if not d then
+      return code
+   end
+   if d.components then
+      print_thing(d)
+   else
+      print_job(d)
+   end
+   return 0
+end
+
+return explain

@@ -1,0 +1,38 @@
+local ask = require "taut.base.ask"
+local report = require "taut.report"
+
+local nodes = { summary = "Nodes: their tx and rx, state in Slurm, when heard last." }
+
+function nodes.setup(parser)
+   parser:flag("-a --all"):description "All nodes, not only those with something to say."
+end
+
+local function is_well(c)
+   return c.state == "ok" or c.state == "unknown"
+end
+
+function nodes.run(args)
+   local d, code = ask.tautd(args, "nodes")
+   if not d then
+      return code
+   end
+   local rows, well = {}, 0
+   for _, n in ipairs(d.nodes) do
+      local quiet = is_well(n.tx) and is_well(n.rx) and not n.drain and n.tx.remark == ""
+         and n.rx.remark == ""
+      well = well + (quiet and 1 or 0)
+      if args.all or not quiet then
+         local slurm = (n.slurm or "?") .. (n.drain and "+drain" or "")
+         rows[#rows + 1] = { n.node, n.router, report.state(n.tx), report.state(n.rx), slurm,
+            report.ago(n.heard, d.now), n.drain and n.reason or n.held and "held: " .. n.held or
+            "" }
+      end
+   end
+   if #rows > 0 then
+      report.table({ "NODE", "ROUTER", "TX", "RX", "SLURM", "HEARD", "REASON" }, rows)
+   end
+   print(("%s, %d with nothing to say"):format(report.count(#d.nodes, "node"), well))
+   return 0
+end
+
+return nodes

@@ -1,0 +1,70 @@
+local ask = require "taut.base.ask"
+local report = require "taut.report"
+
+local profile = { summary = "How heavily jobs communicate, learnt from what their nodes counted." }
+
+function profile.setup(parser)
+   parser:argument("what"):description "A user, or the number of a job; all users without."
+      :argname "<user|job>":args "?"
+end
+
+-- "1.23 GB": the heading says that it is of a second.
+local function rate(v)
+   return v and report.bandwidth(v):gsub("/s$", "") or "-"
+end
+
+-- What it said, or what is suggested.
+local function pattern_of(p)
+   return p.comm and p.comm:match "^[^:]+" or p.suggest and p.suggest .. "?" or "-"
+end
+
+local function print_profiles(list)
+   local rows = {}
+   for i, p in ipairs(list) do
+      local nodes = p.nodes_min == p.nodes_max and tostring(p.nodes_max)
+         or ("%d-%d"):format(p.nodes_min, p.nodes_max)
+      rows[i] = { p.user, p.name, p.jobs, nodes, rate(p.sent_Bps), rate(p.received_Bps),
+         report.percent(p.share), p.class, pattern_of(p) }
+   end
+   if #rows == 0 then
+      print "no job has been measured"
+      return
+   end
+   report.table({ "USER", "JOB", ">JOBS", ">NODES", ">SENT/s", ">RECV/s", ">SHARE", "CLASS",
+      "PATTERN" }, rows)
+   print()
+   report.wrap("SENT, RECV: of one node, on average. SHARE: of what its nodes can inject. " ..
+      "PATTERN: of --comm. Counters do not tell who talks to whom: one with a question mark is " ..
+      "the one that asks most of a network.", "")
+end
+
+local function print_jobs(list)
+   for _, j in ipairs(list) do
+      print(("job      %s of %s, %s: %s, %.0f s"):format(j.id, j.user, j.name,
+         report.count(j.nodes, "node"), j.seconds or 0))
+      print(("a node   sent %s and received %s a second, %s of what it can inject"):format(
+         rate(j.sent_Bps), rate(j.received_Bps), report.percent(j.share)))
+      print(("uneven   the busiest node sent and received %.1f times the mean"):format(
+         j.uneven or 1))
+      print(("class    %s; pattern %s"):format(j.class, j.comm or pattern_of(j)))
+   end
+   if #list == 0 then
+      print "this job has not been measured"
+   end
+end
+
+function profile.run(args)
+   local job = math.tointeger(tonumber(args.what))
+   local d, code = ask.tautd(args, "profile", { job = job, user = not job and args.what or nil })
+   if not d then
+      return code
+   end
+   if d.jobs then
+      print_jobs(d.jobs)
+   else
+      print_profiles(d.profiles)
+   end
+   return 0
+end
+
+return profile

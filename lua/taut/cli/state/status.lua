@@ -1,0 +1,184 @@
+local ask = require "taut.base.ask"
+local report = require "taut.report"
+
+local status = { summary = "How Taut is doing: coverage, verdicts, drains, alerts." }
+
+function status.setup() end
+
+local function print_mode(s)
+   local mode = s.mode == "enable" and "enable: slow nodes are drained"
+      or "observe: nothing is drained (`taut policy enable` changes that)"
+   print("mode        " .. mode)
+   local function say(word, text)
+      report.wrap(text, ("%-12s"):format(word), (" "):rep(12))
+   end
+   if s.stopped then
+      say("stopped", s.stopped.why .. "; `taut policy resume` goes on")
+   end
+   for _, cap in pairs(s.capped) do
+      say("at a cap", cap.why .. "; `taut policy resume` goes on")
+   end
+   if s.standby then
+      say("standing by", s.standby)
+   end
+   if s.switch == "off" then
+      print("checks      off (`taut on` starts them)")
+   end
+end
+
+local function print_checks(s)
+   print(("jobs        %d started, %d said hello from %s"):format(s.jobs_started, s.jobs_heard,
+      report.count(s.hellos, "node prolog")))
+   if #s.silent > 0 then
+      print("silent      " .. table.concat(s.silent, " ", 1, math.min(#s.silent, 16)) ..
+         (#s.silent > 16 and (" and %d more"):format(#s.silent - 16) or ""))
+   end
+   print(("tests       %d good, %d low, %d void"):format(s.tests.good, s.tests.low,
+      s.tests.void))
+   print(("coverage    %s of %d components in the last %g h"):format(report.percent(s.coverage),
+      s.components, s.coverage_h))
+   local n = s.states
+   print(("components  %d ok, %d suspect, %d slow, %d failed, %d unknown"):format(n.ok, n.suspect,
+      n.slow, n.failed, n.unknown))
+end
+
+local function print_learned(s)
+   for i, r in ipairs(s.learned or {}) do
+      report.wrap(("%s: %s"):format(r.class, report.learned(r)), i == 1 and "learned     "
+         or (" "):rep(12), (" "):rep(14))
+   end
+end
+
+local function print_troubles(s)
+   local function say(what, text)
+      if text then
+         report.wrap(text, ("%-11s "):format(what), (" "):rep(12))
+      end
+   end
+   say("database", s.store.error and ("cannot be written: %s; %d rows wait"):format(s.store.error,
+      s.store.waiting))
+   say("lost", s.store.lost > 0 and report.count(s.store.lost, "row") or nil)
+   say("slurm", s.slurm_error and "does not answer: " .. s.slurm_error)
+   say("hint", s.hint)
+   say("changed", s.machine_wide)
+   say("metrics", s.metrics_error)
+   say("on_event", s.on_event.error and ("%s: %s"):format(s.on_event.program or "-",
+      s.on_event.error))
+   say("config", s.config_error and "not taken: " .. s.config_error)
+   say("refused", (s.refused > 0 or s.refused_streams > 0) and ("%s, %s without a token"):format(
+      report.count(s.refused, "message"), report.count(s.refused_streams, "stream")) or nil)
+end
+
+local function print_fabric(s)
+   local f = s.fabric
+   if f then
+      print("fabric      " .. (f.error and "cannot be swept: " .. f.error or f.swept
+         and ("swept %s, %d nodes, %d links%s"):format(report.ago(f.swept, s.now), f.nodes,
+            f.links, f.incomplete and ", not complete: " .. f.incomplete or "")
+         or "not swept yet"))
+   end
+end
+
+local function print_logs(s)
+   local l = s.logs
+   if l then
+      local wrong = l.wrong > 0 and (", %s not understood"):format(report.count(l.wrong, "line"))
+      local text = l.error and "cannot be read: " .. l.error
+      print("logs        " .. (text or report.count(l.logs, "log") .. " followed" .. (wrong or "")))
+      for _, f in ipairs(l.failing) do
+         print(("            %s: %s"):format(f.path, f.why))
+      end
+   end
+end
+
+-- Lanes, widths and speeds below what they should be, and what is slow as a whole without any.
+local function print_evidence(s)
+   local rows = {}
+   for i, e in ipairs(s.evidence) do
+      rows[i] = { e.component, report.percent(e.left), report.ago(e.since, s.now), e.text }
+   end
+   if #rows > 0 then
+      print ""
+      report.table({ "COMPONENT", ">LEFT", "SINCE", "EVIDENCE" }, rows)
+   end
+   for i, g in ipairs(s.throttled) do
+      if i == 1 then
+         print ""
+      end
+      print(("%s: %d of %d nodes low, at best %s, and nothing speaks against its links: " ..
+         "throttled?"):format(g.group, g.low, g.nodes, report.percent(g.best)))
+   end
+end
+
+local function print_verdicts(s)
+   if #s.verdicts > 0 then
+      local rows = {}
+      for i, v in ipairs(s.verdicts) do
+         rows[i] = { v.component, report.state(v), v.action or "watch", tostring(v.low),
+            report.ago(v.since, s.now) }
+      end
+      print ""
+      report.table({ "COMPONENT", "VERDICT", "ACTION", ">LOW", "SINCE" }, rows)
+      for _, v in ipairs(s.verdicts) do
+         local why = s.measure_remarks[v.component]
+         if why then
+            report.wrap(("%s: %s: %s"):format(v.component, v.action or "-", why), "  ")
+         end
+      end
+   end
+end
+
+local function print_sets(s)
+   for i, v in ipairs(s.sets) do
+      if i == 1 then
+         print ""
+      end
+      report.wrap(("%s (%s)"):format(v.text, report.ago(v.since, s.now)), "", "  ")
+   end
+end
+
+local function print_nodes(s)
+   local rows = {}
+   for _, v in ipairs(s.drained) do
+      rows[#rows + 1] = { v.node, "drained", v.reason }
+   end
+   for _, v in ipairs(s.held) do
+      rows[#rows + 1] = { v.node, "would drain", ("%s [%s]"):format(v.reason, v.why) }
+   end
+   if #rows > 0 then
+      print ""
+      report.table({ "NODE", "STATE", "REASON" }, rows)
+   end
+end
+
+local function print_alerts(s)
+   local first = math.max(1, #s.alerts - 4)
+   for i = first, #s.alerts do
+      if i == first then
+         print "\nlast alerts"
+      end
+      report.wrap(s.alerts[i].text, ("  %-12s "):format(report.ago(s.alerts[i].time, s.now)),
+         (" "):rep(15))
+   end
+end
+
+function status.run(args)
+   local s, code = ask.tautd(args, "status")
+   if not s then
+      return code
+   end
+   print_mode(s)
+   print_checks(s)
+   print_learned(s)
+   print_fabric(s)
+   print_logs(s)
+   print_troubles(s)
+   print_verdicts(s)
+   print_sets(s)
+   print_evidence(s)
+   print_nodes(s)
+   print_alerts(s)
+   return 0
+end
+
+return status

@@ -1,0 +1,238 @@
+--- What the subcommands of `taut topology` look at: a machine, and what is known of its health.
+--
+-- With --machine FILE that file alone (or FORMAT:FILE, what another program wrote); without it the
+-- installed taut.lua, and the verdicts of tautd where it runs.  --fail takes components out for the
+-- sake of the question.
+local config = require "taut.config"
+local json = require "taut.json"
+local sys = require "taut.sys"
+local topology = require "taut.topology"
+local unknown = require "taut.topology.unknown"
+
+local scene = {}
+
+local TIMEOUT_MS = 10000
+
+function scene.setup(parser)
+   parser:option("-m --machine"):description(
+      "Look at the machine this file describes (or FORMAT:FILE, as for import), not at the " ..
+      "installed one."):argname "<file>"
+   parser:option("--fail"):description(
+      "Suppose that this component has failed, or has only a share of its capacity left."):argname
+      "<component>[=<share>]":count "*"
+end
+
+--- The installed configuration.
+function scene.installed()
+   return sys.paths.confdir .. "/taut.lua"
+end
+
+-- "rtr:links.txt,xtdb2proc:nodes.txt" as an array of { format =, path = }; nil where it is the name
+-- of a file, or begins with no format.
+local function split(spec)
+   local f = io.open(spec)
+   if f then
+      f:close()
+      return nil
+   end
+   local list = {}
+   for part in spec:gmatch "[^,]+" do
+      local format, path = part:match "^(%l[%l%d-]*):(.+)$"
+      if format then
+         list[#list + 1] = { format = format, path = path }
+      elseif #list == 0 then
+         return nil
+      else -- a comma in the name of a file
+         list[#list].path = list[#list].path .. "," .. part
+      end
+   end
+   return list[1] and list
+end
+
+--- Build the machine that a file describes.
+-- @param spec FILE in Lua, as taut.lua has it, or FORMAT:FILE for an importer, with further
+--   FORMAT:FILE after commas that add to it
+-- @return topology, or nil and what is wrong
+function scene.machine(spec)
+   local files = split(spec)
+   if not files then
+      return config.machine(spec)
+   end
+   local first = table.remove(files, 1)
+   local wiring, err = require("taut.topology.import").read(first.format, first.path,
+      { with = files })
+   if not wiring then
+      return nil, err
+   end
+   local topo
+   topo, err = topology.build { kind = "graph", wiring = wiring }
+   if not topo then
+      return nil, ("%s: %s"):format(first.path, err)
+   end
+   return topo
+end
+
+-- What the tautd that runs knows, if one does.
+local function ask(socket)
+   local line, err = sys.request(socket, json.encode { cmd = "topology", args = {} }, TIMEOUT_MS)
+   if not line then
+      return nil, err
+   end
+   local reply
+   reply, err = json.decode(line)
+   if not reply or not reply.ok then
+      return nil, reply and reply.error or err
+   end
+   return reply.data
+end
+
+-- What tautd learned, where the file leaves it open.
+local function take_learned(self, rows)
+   local members = unknown.classes(self.topo)
+   for _, r in ipairs(rows or {}) do
+      for _, c in ipairs(r.Bps and members[r.class] or {}) do
+         unknown.known(self.topo, c, r.Bps)
+      end
+   end
+   self.learned = rows
+end
+
+-- Verdicts, and the routes as the fabric has them now.
+local function take_health(self, data)
+   take_learned(self, data.learned)
+   local topo, out = self.topo, {}
+   for _, v in ipairs(data.verdicts) do
+      local c = topo.component_id[v.component]
+      if c then
+         self.state[c] = v.state
+         self.left[c] = v.left or v.state == "failed" and 0 or nil
+      end
+   end
+   for _, f in ipairs(data.routed_around) do
+      local c = topo.component_id[f.component]
+      if c then
+         out[c] = f.left
+      end
+   end
+   self.around = out
+   if next(out) then
+      topo:set_health(out, { report = false })
+   end
+end
+
+local function open_installed(self, args)
+   local data, err = ask(args.socket)
+   self.path = data and data.path or scene.installed()
+   self.topo, self.error = config.machine(self.path)
+   if not self.topo then
+      return nil, self.error
+   elseif not data then
+      self.note = ("health unknown: tautd does not answer at %s: %s"):format(args.socket, err)
+   elseif data.wiring ~= self.topo.wiring then
+      self.note = ("health unknown: tautd runs with another topology than %s has now"):format(
+         self.path)
+   else
+      self.has_health = true
+      take_health(self, data)
+   end
+   return self
+end
+
+-- "r1.0.0/X+", "r1.0.0/X+=0.5"
+local function take_failure(self, text)
+   local name, share = text, 0
+   if not self.topo.component_id[name] then
+      local left
+      name, left = text:match "^(.*)=([^=]*)$"
+      share = tonumber(left)
+      if not name or not share or share < 0 or share > 1 then
+         return nil, ("--fail: expected COMPONENT or COMPONENT=SHARE, with a share from 0 to 1, " ..
+            "got '%s'"):format(text)
+      end
+   end
+   local c, err = self:component(name)
+   if not c then
+      return nil, "--fail: " .. err
+   end
+   self.supposed[c] = share
+   self.left[c] = share
+   self.state[c] = share == 0 and "failed" or share < 1 and "slow" or "ok"
+   return true
+end
+
+local function take_failures(self, list)
+   for _, text in ipairs(list or {}) do
+      local ok, err = take_failure(self, text)
+      if not ok then
+         return nil, err
+      end
+   end
+   if next(self.supposed) then
+      local left = {}
+      for c, v in pairs(self.around) do
+         left[c] = v
+      end
+      for c, v in pairs(self.supposed) do
+         left[c] = v
+      end
+      self.rerouted = self.topo:set_health(left)
+   end
+   return self
+end
+
+local Scene = {}
+Scene.__index = Scene
+
+--- @param args parsed command line (machine, fail, socket)
+-- @return { topo =, path = file it comes from, has_health = does tautd answer,
+--   state = { [c] = verdict }, left = { [c] = share of its capacity }, where known,
+--   learned = rows of diagnose/learned.lua, or nil,
+--   around = what tautd says that the fabric has routed around, supposed = { [c] = share } of
+--   --fail, rerouted = what set_health reports, note = text or nil },
+--   or nil and what is wrong
+function scene.open(args)
+   local self = setmetatable({ state = {}, left = {}, supposed = {}, around = {} },
+      Scene)
+   local ok, err
+   if args.machine then
+      self.path = args.machine
+      self.topo, err = scene.machine(args.machine)
+      ok = self.topo
+   else
+      ok, err = open_installed(self, args)
+   end
+   if not ok then
+      return nil, err
+   end
+   return take_failures(self, args.fail)
+end
+
+--- Component by name.
+-- @return number, or nil and what was expected
+function Scene:component(name)
+   local c = self.topo.component_id[name]
+   if c then
+      return c
+   end
+   return nil, ("%s has no component '%s' (expected a link such as %s, or a tx or rx such " ..
+      "as %s)"):format(self.path, name, self.topo.components[#self.topo.components],
+      self.topo.components[1])
+end
+
+--- Node by name.
+-- @return number, or nil and what was expected
+function Scene:node(name)
+   local n = self.topo.node_id[name]
+   if n then
+      return n
+   end
+   return nil, ("%s has no node '%s' (expected a name such as %s)"):format(self.path, name,
+      self.topo.nodes[1])
+end
+
+--- Verdict in one word; "-" where nothing is known.
+function Scene:verdict(c)
+   return self.state[c] or (self.has_health and "unknown") or "-"
+end
+
+return scene

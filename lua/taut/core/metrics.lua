@@ -1,0 +1,221 @@
+--- What a monitoring system may know of tautd: GET /metrics.
+--
+-- Counts only, no name of a user, a job or a node: whoever reaches the port may read it.  Labels
+-- have few values: verdicts, kinds of components, partitions (PARTITIONS_MAX of them).
+local exposition = require "taut.core.exposition"
+local limits = require "taut.policy.limits"
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+
+local metrics = {}
+
+local KINDS_MAX = 24
+local PARTITIONS_MAX = 64
+local FRESH_S = 1 -- an answer this young is given again, …
+local SHARE = 50  -- … and one of which the making took a fiftieth of its age
+
+local STATES = { "ok", "suspect", "slow", "failed", "unknown" }
+
+-- Map → samples with one label, in the order of its keys, at most `most`; the rest is "other".
+local function by_label(map, label, most)
+   local keys, out, rest = {}, {}, nil
+   for key in pairs(map) do
+      keys[#keys + 1] = key
+   end
+   table.sort(keys)
+   for i, key in ipairs(keys) do
+      if i <= (most or 32) then
+         out[#out + 1] = { map[key], labels = { [label] = key } }
+      else
+         rest = (rest or 0) + map[key]
+      end
+   end
+   out[#out + 1] = rest and { rest, labels = { [label] = "other" } }
+   return out
+end
+
+-- Kinds of components in the order in which they are met; many kinds are "other".
+local function kind_of(d, kinds)
+   return function(c)
+      local kind = d.topo:kind(c)
+      if not kinds[kind] then
+         kinds.n = kinds.n + 1
+         kinds[kind] = kinds.n <= KINDS_MAX and kind or "other"
+      end
+      return kinds[kind]
+   end
+end
+
+local function components(d)
+   local count, order, kind = {}, {}, kind_of(d, { n = 0 })
+   for c = 1, #d.topo.components do
+      local k = kind(c)
+      if not count[k] then
+         count[k] = {}
+         order[#order + 1] = k
+      end
+      local state = d.diagnosis:state(c)
+      count[k][state] = (count[k][state] or 0) + 1
+   end
+   local samples = {}
+   for _, k in ipairs(order) do
+      for _, state in ipairs(STATES) do
+         samples[#samples + 1] = { count[k][state] or 0, labels = { kind = k, state = state } }
+      end
+   end
+   return samples
+end
+
+local function partitions(d)
+   local names, drained, caps = {}, {}, {}
+   for name in pairs(d.cluster.partitions) do
+      names[#names + 1] = name
+   end
+   table.sort(names)
+   for i = 1, math.min(#names, PARTITIONS_MAX) do
+      local p = names[i]
+      drained[i] = { limits.count_in(d.cluster, p, d.act.history.drained),
+         labels = { partition = p } }
+      caps[i] = { limits.cap_of(d.conf.policy, p, #d.cluster.partitions[p]),
+         labels = { partition = p } }
+   end
+   return drained, caps
+end
+
+local function size(map)
+   local n = 0
+   for _ in pairs(map) do
+      n = n + 1
+   end
+   return n
+end
+
+local function last_hour(d, now)
+   local n = 0
+   for _, x in ipairs(d.act.history.drains) do
+      n = n + (x.time > now - 3600 and 1 or 0)
+   end
+   return n
+end
+
+local function policy_families(d, add, now)
+   local h, mode = d.act.history, d.mode or d.conf.mode
+   local drained, caps = partitions(d)
+   add("taut_policy_enabled", "gauge", "1: slow nodes are drained; 0: they are only listed.",
+      mode == "enable" and 1 or 0)
+   add("taut_policy_stopped", "gauge", "1: the circuit breaker has stopped all drains.",
+      h.stopped and 1 or 0)
+   add("taut_policy_caps_reached", "gauge", "Caps that wait for `taut policy resume`.",
+      size(h.capped))
+   add("taut_policy_standby", "gauge", "1: the active slurmctld is elsewhere: only watching.",
+      d.cluster.standby and 1 or 0)
+   add("taut_nodes_drained", "gauge", "Nodes that are drained by Taut.", size(h.drained))
+   add("taut_nodes_held", "gauge", "Nodes that would be drained if nothing held that back.",
+      size(d.act.held))
+   add("taut_drains_last_hour", "gauge", "Nodes drained within the last hour.", last_hour(d, now))
+   add("taut_partition_drained", "gauge", "Nodes of a partition that are drained by Taut.", drained)
+   add("taut_partition_cap", "gauge", "How many of them there may be.", caps)
+   add("taut_actions_total", "counter", "Actions in the log of actions since tautd started.",
+      by_label(d.act.counts, "action"))
+   add("taut_alerts_total", "counter", "Alerts since tautd started.", d.act.said)
+end
+
+local function check_families(d, add)
+   local cl = d.cluster
+   add("taut_jobs_started_total", "counter", "Jobs that started since tautd did.", cl.jobs_started)
+   add("taut_jobs_heard_total", "counter", "Jobs of which a node said hello.", cl.jobs_heard)
+   add("taut_prologs_total", "counter", "Nodes whose prolog said hello.", cl.hellos)
+   add("taut_prologs_silent", "gauge", "Nodes of running jobs whose prolog was never heard.",
+      #cl:silent())
+   add("taut_checks_total", "counter", "Jobs by what became of their check.",
+      by_label(d.skipped, "result"))
+   add("taut_tests_total", "counter", "Tests by what they showed.", by_label(d.classes, "class"))
+   add("taut_tests_left_out_total", "counter", "Tests that are no evidence, by why.",
+      by_label(d.diagnosis.refused, "why"))
+   add("taut_probe_link_seconds_total", "counter",
+      "Time for which tests used components: for each test its length times those on its route.",
+      d.link_seconds)
+   add("taut_refused_messages_total", "counter", "Messages of nodes that were refused.", d.refused)
+   add("taut_refused_streams_total", "counter", "Streams without a token of the plan.",
+      d.refused_streams)
+end
+
+local function store_families(d, add, now)
+   local s, cl = d.journal:state(), d.cluster
+   add("taut_store_rows_waiting", "gauge", "Rows on their way to the database.", s.waiting)
+   add("taut_store_rows_lost_total", "counter", "Rows that found no room to wait.", s.lost)
+   add("taut_store_lag_seconds", "gauge", "Age of the oldest row that is not stored.", s.lag or 0)
+   add("taut_store_up", "gauge", "1: the database can be written.", s.error and 0 or 1)
+   add("taut_slurm_up", "gauge", "1: slurmctld answered when it was asked last.",
+      cl.error and 0 or 1)
+   add("taut_slurm_age_seconds", "gauge", "Age of what is known of Slurm's nodes.",
+      cl.nodes_at and now - cl.nodes_at or math.huge)
+   add("taut_events_total", "counter", "Events of counters, sweeps and logs.", d.events.taken)
+   local e = d.teller:state()
+   add("taut_on_event_runs_total", "counter", "Runs of the site's on_event program.", {
+      { e.done, labels = { result = "done" } }, { e.failed, labels = { result = "failed" } },
+      { e.dropped, labels = { result = "dropped" } } })
+   add("taut_on_event_waiting", "gauge", "Events that wait for the on_event program.", e.waiting)
+end
+
+--- The whole text.
+-- @param d daemon
+function metrics.text(d)
+   local parts, left_out, now = {}, 0, loop.time()
+   local function add(...)
+      local text, more = exposition.family(...)
+      parts[#parts + 1], left_out = text, left_out + more
+   end
+   add("taut_info", "gauge", "Version of tautd.", { { 1, labels = { version = sys.version } } })
+   add("taut_start_time_seconds", "gauge", "When tautd started, seconds since 1970.", d.started_at)
+   add("taut_nodes", "gauge", "Nodes of the topology.", #d.topo.nodes)
+   add("taut_components", "gauge", "Components by kind and verdict.", components(d))
+   add("taut_coverage_ratio", "gauge", "Share of the components tested within coverage_h.",
+      d.coverage:share(#d.topo.components, d.conf.checks.coverage_h * 3600, now))
+   check_families(d, add)
+   policy_families(d, add, now)
+   store_families(d, add, now)
+   add("taut_metrics_left_out", "gauge", "Samples left out: too many for one metric.", left_out)
+   return table.concat(parts)
+end
+
+---------------------------------------------------------------- serving
+
+-- An answer costs a walk over all components: whoever asks often gets the same one.
+local function answer(d)
+   local made_at, took, text = 0, 0, nil
+   return function(path)
+      if path ~= "/metrics" then
+         return 404, "text/plain; charset=utf-8", "There is only /metrics.\n"
+      end
+      local now = loop.now_ns()
+      if not text or now - made_at > math.max(FRESH_S * 1e9, SHARE * took) then
+         text = metrics.text(d)
+         made_at, took = now, loop.now_ns() - now
+      end
+      return 200, exposition.TYPE, text
+   end
+end
+
+--- Listen as the settings say, or as the new settings say; what fails is logged, and shown by
+-- `taut status`.
+function metrics.start(d)
+   if d.metrics then
+      d.metrics:close()
+   end
+   d.metrics, d.metrics_error = nil, nil
+   local listen = d.conf.metrics.listen
+   if not listen then
+      return
+   end
+   local host, port = listen:match "^%[?(.-)%]?:(%d+)$"
+   local err
+   d.metrics, err = loop.http { host = host, port = math.tointeger(tonumber(port)),
+      on_get = answer(d) }
+   if not d.metrics then
+      d.metrics_error = ("cannot serve metrics on %s: %s"):format(listen, err)
+      sys.log("err", d.metrics_error)
+   end
+end
+
+return metrics

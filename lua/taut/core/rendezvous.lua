@@ -1,0 +1,424 @@
+--- Brings the nodes of one job (or one idle cycle) together: HELLOs in, PLANs out, RESULTs in.
+--
+-- A HELLO with nothing to do is answered at once.  Otherwise the nodes of an allocation, in
+-- groups of neighbours, are waited for: until all of a group are there, or `gather_ms` after its
+-- first HELLO.  All plans of a group are built before the first one is sent.
+local background = require "taut.events.background"
+local endpoints = require "taut.wire.endpoints"
+local hostlist = require "taut.hostlist"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local plan = require "taut.plan"
+local result = require "taut.wire.result"
+local seal = require "taut.seal"
+
+local rendezvous = {}
+local Rendezvous = {}
+Rendezvous.__index = Rendezvous
+
+local PLAN, RESULT = 2, 3
+local RESULT_SLACK_MS = 300
+local NODES_MAX = 1 << 20
+local LATE = "late: the others have started"
+local RESERVE_MS = 120 -- of a node's budget, for everything but the phases
+
+---------------------------------------------------------------- sending
+
+-- Send a plan to one node; an empty one ends its check.
+local function send_plan(self, peer, tests, note)
+   local text = json.encode { v = 2, note = note or "", tests = json.array(tests) }
+   peer.conn:send(PLAN, seal.seal(peer.key, PLAN, text))
+   if #tests == 0 then
+      self.sessions[peer.conn] = nil
+      peer.conn:close()
+   end
+end
+
+local function dismiss(self, peer, note)
+   send_plan(self, peer, {}, note)
+end
+
+---------------------------------------------------------------- sessions
+
+-- A session is one group of nodes that plan together.
+local function new_session(self, key, purpose, hello, nodes)
+   local s = { key = key, purpose = purpose, job = hello.job, restart = hello.restart or 0,
+      uid = hello.uid, wanted = nodes, is_wanted = {}, peers = {}, present = 0, results = {},
+      began = loop.time() }
+   for _, n in ipairs(nodes) do
+      s.is_wanted[n] = true
+   end
+   self.open[key] = s
+   return s
+end
+
+-- Both accounts of each test, judged; then the session is over.
+local function finish(self, s)
+   if s.done then
+      return
+   end
+   s.done = true
+   if s.timer then
+      s.timer:cancel()
+   end
+   for _, peer in pairs(s.peers) do
+      if self.sessions[peer.conn] == s then
+         self.sessions[peer.conn] = nil
+         peer.conn:close()
+      end
+   end
+   if self.open[s.key] == s then
+      self.open[s.key] = nil
+   end
+   if s.group then
+      s.group.session, s.group.over = nil, true -- all that is remembered for who comes late
+   end
+   self.on_done(s)
+end
+
+-- The plan of one node, as it goes over the wire.
+local function wire_tests(self, s, n)
+   local list = {}
+   for _, t in ipairs(s.tests) do
+      local other = t.src == n and t.dst or t.dst == n and t.src
+      if other then
+         list[#list + 1] = endpoints.wire(t, n, s.peers, self.topo.nodes[other])
+      end
+   end
+   return list
+end
+
+local function send_all(self, s, last_ms)
+   local out = {}
+   for n, peer in pairs(s.peers) do
+      out[#out + 1] = { peer, wire_tests(self, s, n), n }
+   end
+   for _, o in ipairs(out) do
+      if #o[2] == 0 then
+         s.peers[o[3]] = nil
+      else
+         s.expected = (s.expected or 0) + 1
+      end
+      send_plan(self, o[1], o[2], s.note)
+   end
+   s.timer = loop.timer(last_ms + RESULT_SLACK_MS, function() finish(self, s) end)
+end
+
+-- For the nodes' logs: why a planned test is left out.
+local function no_way(self, t)
+   return ("rail %d: %s and %s have no transport in common; not tested"):format(t.rail or 1,
+      self.topo.nodes[t.src], self.topo.nodes[t.dst])
+end
+
+-- libfabric may still be opening when the plans go out: the phases begin later, within what the
+-- nodes have left.
+local function wait_for_ofi(s, o, budget_ms)
+   if endpoints.needs_ofi(s.peers) then
+      local more = o.checks.ofi_lead_ms
+      o.checks = setmetatable({ lead_ms = o.checks.lead_ms + more }, { __index = o.checks })
+      o.budget_ms = math.min(o.budget_ms + more, budget_ms - RESERVE_MS)
+   end
+end
+
+-- Everybody is there, or time is up: plan for those who are.
+local function start(self, s)
+   if s.started then
+      return
+   end
+   s.started = true
+   if s.timer then
+      s.timer:cancel()
+      s.timer = nil
+   end
+   local present, budget = {}, math.huge
+   for n, peer in pairs(s.peers) do
+      present[#present + 1] = n
+      -- what is left of its budget now: it has waited for the others
+      budget = math.min(budget, peer.budget_ms - (loop.time() - peer.at) * 1000)
+   end
+   table.sort(present)
+   s.heard = #present
+   local o = self:options(s.purpose, present, loop.time(), budget)
+   wait_for_ofi(s, o, budget)
+   local phases = #present > 1 and plan.make(o) or {}
+   local tests, last_ms = plan.schedule(phases, o, self.next_test)
+   for _, t in ipairs(tests) do
+      t.token = seal.hex(seal.random(16))
+   end
+   local without
+   s.tests, without = endpoints.split(tests, s.peers)
+   s.note = without[1] and no_way(self, without[1])
+   if #s.tests == 0 then
+      for _, peer in pairs(s.peers) do
+         dismiss(self, peer, s.note)
+      end
+      finish(self, s)
+      return
+   end
+   send_all(self, s, last_ms)
+end
+
+---------------------------------------------------------------- planning
+
+--- What plan.make needs for these nodes now.
+function Rendezvous:options(purpose, nodes, now, budget_ms)
+   local c = self.checks
+   local most = purpose == "idle" and c.idle_budget_ms or c.budget_ms
+   return { topology = self.topo, nodes = nodes, coverage = self.coverage, checks = c, now = now,
+      wanted = self.wanted(purpose), watched = self.watched(), routine = purpose ~= "idle",
+      budget_ms = math.min(most, budget_ms - RESERVE_MS) }
+end
+
+-- Would a plan for these nodes test anything?
+local function is_due(self, purpose, nodes, budget_ms)
+   return plan.is_due(self:options(purpose, nodes, loop.time(), budget_ms))
+end
+
+---------------------------------------------------------------- HELLO
+
+local function admit(self, s, n, peer)
+   if s.started then
+      dismiss(self, peer, LATE)
+      return
+   elseif s.peers[n] then
+      dismiss(self, peer, "said hello twice")
+      return
+   end
+   s.peers[n] = peer
+   s.present = s.present + 1
+   self.sessions[peer.conn] = s
+   peer.number = n
+   if s.present >= #s.wanted then
+      start(self, s)
+   elseif not s.timer then
+      local ms = s.purpose == "idle" and self.checks.idle_gather_ms or self.checks.gather_ms
+      s.timer = loop.timer(ms, function() start(self, s) end)
+   end
+end
+
+-- The nodes of an allocation as numbers, in order; nil and why none can be tested.
+local function allocation(self, names)
+   local list = {}
+   for _, name in ipairs(names) do
+      list[#list + 1] = self.topo.node_id[name]
+   end
+   table.sort(list)
+   if #list < 2 then
+      return nil, #names < 2 and "single" or "not in the topology"
+   end
+   return list
+end
+
+-- The group of neighbours (at most `group` nodes in topology order) that node n belongs to.
+local function group_of(nodes, n, size)
+   for first = 1, #nodes, size do
+      local last = math.min(first + size - 1, #nodes)
+      if n <= nodes[last] then
+         return table.move(nodes, first, last, 1, {}), first
+      end
+   end
+   return nil
+end
+
+-- What a job's check is decided to be at its first HELLO: nodes, or why there is none.
+local function judge_job(self, h, names)
+   if not self.enabled() then
+      return { why = "off" }
+   elseif not self.cluster:has_alloc() then
+      return { why = "PrologFlags without Alloc" }
+   end
+   local nodes, why = allocation(self, names)
+   if not nodes then
+      return { why = why }
+   end
+   local node, other = self.cluster:is_shared(h.job, names)
+   if node then
+      return { why = "shared", detail = ("%s is shared with job %d"):format(node, other) }
+   end
+   return { nodes = nodes }
+end
+
+local function prolog(self, h, names, peer)
+   local id = h.job .. "." .. (h.restart or 0)
+   local job = self.jobs[id]
+   if not job then
+      job = judge_job(self, h, names)
+      job.at, job.groups = loop.time(), {}
+      self.jobs[id] = job
+      self.on_job(h, #names, job.why, job.detail)
+   end
+   local n = self.topo.node_id[h.node]
+   if not job.nodes or not n then
+      return dismiss(self, peer, self:hint_once())
+   end
+   local nodes, first = group_of(job.nodes, n, self.checks.group)
+   if not nodes then
+      return dismiss(self, peer, h.node .. " is not in its job's node list")
+   end
+   local group = job.groups[first]
+   if not group then
+      group = { due = is_due(self, "prolog", nodes, h.budget_ms) }
+      job.groups[first] = group
+      if not group.due then
+         self.on_job(h, #nodes, "nothing due")
+      else
+         group.session = new_session(self, id .. "/" .. first, "prolog", h, nodes)
+         group.session.group = group
+      end
+   end
+   if not group.due then
+      self.nothing_due = self.nothing_due + 1
+      return dismiss(self, peer)
+   end
+   if group.over then
+      return dismiss(self, peer, LATE)
+   end
+   admit(self, group.session, n, peer)
+end
+
+-- Nodes that an idle cycle would use: those near a suspect.
+local function idle(self, h, peer)
+   local n = self.topo.node_id[h.node]
+   if not self.enabled() or not n or self.cluster.on_node[h.node] then
+      return dismiss(self, peer)
+   end
+   local s = self.open.idle
+   if not s or s.started then
+      local nodes = self.idle_nodes(n)
+      if #nodes < 2 then
+         return dismiss(self, peer)
+      end
+      s = new_session(self, "idle", "idle", h, nodes)
+   end
+   if not s.is_wanted[n] then
+      return dismiss(self, peer)
+   end
+   admit(self, s, n, peer)
+end
+
+--- Take a HELLO that was authenticated and checked.
+-- @param conn connection
+-- @param h decoded HELLO
+-- @param names the job's nodes
+function Rendezvous:hello(conn, h, names)
+   local peer = { conn = conn, key = seal.unhex(h.key), endpoints = endpoints.of(h), name = h.node,
+      boot = h.boot, hello_counters = h.counters,
+      budget_ms = h.budget_ms, at = loop.time(), heard_ns = loop.now_ns() }
+   if h.purpose == "prolog" then
+      prolog(self, h, names, peer)
+   elseif h.purpose == "idle" then
+      idle(self, h, peer)
+   else
+      dismiss(self, peer)
+   end
+end
+
+--- Names of the nodes of a HELLO, or nil and why not.
+function rendezvous.names(h)
+   local names, err = hostlist.expand(h.nodes, NODES_MAX)
+   if not names then
+      return nil, "HELLO: nodes: " .. err
+   end
+   for _, name in ipairs(names) do
+      if name == h.node then
+         return names
+      end
+   end
+   return nil, ("HELLO: node %s is not in nodes %s"):format(h.node, h.nodes:sub(1, 80))
+end
+
+---------------------------------------------------------------- RESULT
+
+-- Open, decode and check; see result.read.
+local function read_result(peer, bytes)
+   local text, err = seal.open(peer.key, RESULT, bytes)
+   local r
+   if text then
+      r, err = json.decode(text)
+   end
+   if not r then
+      return nil, "RESULT: " .. err
+   end
+   return result.read(r)
+end
+
+--- A sealed RESULT came in.  Returns true, or nil and why it was refused.
+function Rendezvous:result(conn, bytes)
+   local s = self.sessions[conn]
+   if not s or not s.started then
+      return nil, "a RESULT nobody asked for"
+   end
+   for n, peer in pairs(s.peers) do
+      if peer.conn == conn then
+         local tests, refused, counters = read_result(peer, bytes)
+         if not tests then
+            return nil, ("%s: %s"):format(peer.name, refused)
+         end
+         s.results[n], s.refused = tests, (s.refused or 0) + refused
+         peer.counters = counters
+         background.add(s, n, (loop.now_ns() - peer.heard_ns) / 1e9)
+         self.sessions[conn] = nil
+         s.answers = (s.answers or 0) + 1
+         if s.answers >= s.expected then
+            finish(self, s)
+         end
+         return true
+      end
+   end
+   return nil, "a RESULT from nobody"
+end
+
+--- A connection ended.
+function Rendezvous:gone(conn)
+   local s = self.sessions[conn]
+   self.sessions[conn] = nil
+   if not s or s.done then
+      return
+   end
+   for n, peer in pairs(s.peers) do
+      if peer.conn == conn and not s.started then
+         s.peers[n] = nil
+         s.present = s.present - 1
+      elseif peer.conn == conn then
+         s.answers = (s.answers or 0) + 1
+         if s.answers >= s.expected then
+            finish(self, s)
+         end
+      end
+   end
+end
+
+--- Jobs decided long ago need not be remembered.
+function Rendezvous:forget(before)
+   for id, job in pairs(self.jobs) do
+      if job.at < before then
+         self.jobs[id] = nil
+      end
+   end
+end
+
+--- A hint for the node's log, the first time only; tautd's own has it from cluster.lua.
+function Rendezvous:hint_once()
+   local hint = self.cluster.hint
+   if hint and hint ~= self.hinted then
+      self.hinted = hint
+      return hint
+   end
+   return nil
+end
+
+--- @param o table: topology, checks, coverage, cluster, enabled() → boolean,
+--   wanted(purpose) → suspects, watched() → components with open low tests,
+--   idle_nodes(n) → nodes an idle cycle begun by n would use, next_test() → id,
+--   on_job(h, count, why, detail), on_done(session)
+function rendezvous.new(o)
+   local self = setmetatable({ topo = o.topology, open = {}, sessions = {}, jobs = {},
+      nothing_due = 0 }, Rendezvous)
+   for _, name in ipairs { "checks", "coverage", "cluster", "enabled", "wanted", "watched",
+      "idle_nodes", "next_test", "on_job", "on_done" } do
+      self[name] = o[name]
+   end
+   return self
+end
+
+return rendezvous

@@ -1,0 +1,62 @@
+--- What others are known to send, as an excuse of a low test: where they and the test together fill
+-- a link, it is busy and not broken.
+--
+-- Known is what the link's own port counted between the last two sweeps (fabric/load.lua), and what
+-- running jobs send as their profiles say (learn.lua).  Neither is of just that moment, so it is an
+-- excuse and no more: the test becomes void, and is made again at another time.
+local stages = require "taut.topology.stages"
+
+local elsewhere = {}
+
+--- @param t judged test: route, class, bw_Bps, port; shares: the plan's own senders by component
+-- @param others map component → bytes per second of others
+-- @param topo topology
+-- @param good share of a capacity from which on a component is full
+-- @return the component that is full, or nil
+function elsewhere.full(t, others, topo, good)
+   for _, c in ipairs(stages.sure(t.route)) do
+      local capacity = topo.capacity[c]
+      local own = t.bw_Bps * (t.shares and t.shares[c] or 1)
+      local is_counted = t.port and t.port.component == c -- its node told what it carried
+      if others[c] and not is_counted and capacity < math.huge
+         and own + others[c] >= good * capacity then
+         return c
+      end
+   end
+   return nil
+end
+
+-- What ports counted, by component.
+local function counted(d)
+   local map = {}
+   for _, l in ipairs(d.fabric and d.fabric:loads() or {}) do
+      local c = d.topo.component_id[l.component]
+      map[c or 0] = math.max(map[c or 0] or 0, l.Bps)
+   end
+   map[0] = nil
+   return map
+end
+
+local TEXT = {
+   counted = "%s carried %.3g MB/s between the last two sweeps: it is busy",
+   sent = "over %s other jobs send %.3g MB/s by their profiles: it is busy",
+}
+
+--- A low test becomes void where others explain it; a void one at a loaded port tells nothing more.
+-- @param d daemon: learn and fabric (or nil), topo, conf
+function elsewhere.excuse(d, t)
+   if t.class ~= "low" and not (t.port and t.port.is_low) then
+      return
+   end
+   local known = { counted = counted(d), sent = d.learn and d.learn:background(t.job) or {} }
+   for _, how in ipairs { "counted", "sent" } do
+      local c = elsewhere.full(t, known[how], d.topo, d.conf.diagnosis.good)
+      if c then
+         t.class, t.port = "void", nil
+         t.why = TEXT[how]:format(d.topo.components[c], known[how][c] / 1e6)
+         return
+      end
+   end
+end
+
+return elsewhere

@@ -1,0 +1,282 @@
+--- Turns what two nodes report of one test into a figure: good, low or void.
+--
+-- The receiver's count is the figure.  The sender's account of the same stream (bytes
+-- acknowledged) must agree, so that no node can accuse or excuse a partner alone.
+local stages = require "taut.topology.stages"
+
+local judge = {}
+
+local function rate(bytes, window_ns)
+   return window_ns and window_ns > 0 and bytes * 1e9 / window_ns or 0
+end
+
+-- A receiver that slept through most of a test guesses what came when.
+local function few_looks(recv, s)
+   return recv.looks and type(recv.sub_bytes) == "table" and #recv.sub_bytes > 0
+      and recv.looks < s.void_looks
+end
+
+-- What two accounts of one stream are held against; where no capacity is known, the larger one.
+local function measure_of(t)
+   return t.expected_Bps < math.huge and t.expected_Bps or math.max(t.bw_Bps, t.sender_Bps, 1)
+end
+
+-- Why there is no figure at all, or nil.
+local function no_figure(t, send, recv, s)
+   if not recv then
+      return t.dst_name .. " did not report"
+   elseif not send then
+      return t.src_name .. " did not report"
+   elseif recv.error or send.error then
+      return recv.error or send.error
+   elseif few_looks(recv, s) then
+      return ("%s looked at what came in %d of %d parts of the test"):format(t.dst_name,
+         recv.looks, #recv.sub_bytes)
+   elseif math.abs(t.bw_Bps - t.sender_Bps) > s.void_disagree * measure_of(t) then
+      return ("%s received %.1f MB/s, %s sent %.1f MB/s"):format(t.dst_name, t.bw_Bps / 1e6,
+         t.src_name, t.sender_Bps / 1e6)
+   end
+   return nil
+end
+
+-- The share of its window in which a stream kept the route busy; nil where the system cannot say.
+local function busy_share(send)
+   return send.busy_ns and send.window_ns and send.window_ns > 0
+      and math.min(1, send.busy_ns / send.window_ns) or nil
+end
+
+-- Did the ends leave the route idle so long that a healthy one would have looked like this?
+local function was_idle(t, send, recv, s)
+   local busy = busy_share(send)
+   if busy then
+      return t.ratio >= s.good * busy and ("%s had data under way for %d%% of the time only")
+         :format(t.src_name, math.floor(busy * 100))
+   end
+   for name, r in pairs { [t.dst_name] = recv, [t.src_name] = send } do
+      if (r.delay_ns or 0) > s.void_delay * t.dur_ms * 1e6 then
+         return ("%s was starved of CPU for %.1f ms"):format(name, r.delay_ns / 1e6)
+      end
+   end
+   return nil
+end
+
+-- More bytes of others than a test bears.
+local function most_foreign(t, s)
+   return s.void_foreign * t.expected_Bps * t.dur_ms / 1000
+end
+
+local HEADERS = 1.03 -- of payload: 4.6 % at 1500 bytes of MTU, 0.7 % at 9000
+
+-- What a port carried in a test's window, bytes of payload per second: all that went as the data
+-- did; of that, others'; and what others sent the other way.  Nothing where its node did not look
+-- for most of the window.
+local function carried(r)
+   local ns, data, with, back = r.port_ns, r.port_data_bytes, r.port_with_bytes, r.port_back_bytes
+   if not ns or not data or not with or not back or ns < (r.window_ns or 0) / 2 then
+      return nil
+   end
+   return rate(data, ns) / HEADERS, rate(with, ns) / HEADERS, rate(back, ns) / HEADERS
+end
+
+-- Bytes of others at the port of an end: in both directions, as the node reckons, which allows for
+-- what its own last tests may have left on the way; or by what was counted in the window.
+local function foreign(t, r)
+   local _, with, back = carried(r)
+   return math.max(r.foreign_bytes or 0, math.max(with or 0, back or 0) * t.dur_ms / 1000)
+end
+
+-- Why a low figure speaks against nobody, or nil.  A good one stands in spite of these: neither
+-- other traffic nor a late probe makes a stream faster than the route.
+local function excuse(t, send, recv, s)
+   for name, r in pairs { [t.dst_name] = recv, [t.src_name] = send } do
+      local bytes = foreign(t, r)
+      if bytes > most_foreign(t, s) then
+         return ("port of %s carried %.0f kB of other traffic"):format(name, bytes / 1e3)
+      end
+   end
+   return was_idle(t, send, recv, s) or nil
+end
+
+-- A void test at a loaded port still tells what that port carried in all; where this is far from
+-- what it should, the port is slow, or what is behind it.  Not where the port's counter misses the
+-- test itself, nor where others sent beside the acknowledgements.
+local function loaded_port(t, send, recv, s)
+   local most = most_foreign(t, s)
+   local at_src, at_dst = foreign(t, send) > most, foreign(t, recv) > most
+   if t.group or t.planned_Bps or at_src == at_dst then
+      return nil
+   end
+   local c = at_src and t.route[1] or t.route[#t.route]
+   local all, _, back = carried(at_src and send or recv)
+   if not all or all < 0.9 * t.bw_Bps or back > s.void_foreign * t.expected_Bps then
+      return nil
+   end
+   return { component = c, Bps = all, is_low = all < s.port_low * t.expected_Bps }
+end
+
+-- What the sub-intervals reached, as shares of what is expected, the best first.
+local function parts(t, recv)
+   local list = {}
+   for i, bytes in ipairs(recv and type(recv.sub_bytes) == "table" and recv.sub_bytes or {}) do
+      list[i] = rate(bytes, recv.window_ns / #recv.sub_bytes) / t.expected_Bps
+   end
+   table.sort(list, function(a, b) return a > b end)
+   return list
+end
+
+-- A broken component has a ceiling, and a stream through it runs evenly below it.  One that is low
+-- although a quarter of its sub-intervals reached what is good, or stand out of the others, met
+-- other traffic or a pause.
+local function uneven(t, list, s)
+   local upper = list[math.max(1, #list // 4)]
+   if upper and upper >= s.good then
+      return "uneven: parts of it reached what is expected"
+   elseif upper and t.ratio > s.failed and upper > s.even * t.ratio then
+      return ("uneven: parts of it reached %.2f times its mean"):format(upper / t.ratio)
+   end
+   return nil
+end
+
+local function larger(send, recv, name)
+   return math.max(send and send[name] or 0, recv and recv[name] or 0)
+end
+
+-- A component's capacity for one of the plan's own senders through it at that moment.
+local function share(t, c, topo)
+   return topo.capacity[c] / (t.shares and t.shares[c] or 1)
+end
+
+--- The smallest capacity on a test's route, each divided by the plan's own streams through it.
+-- Of a set of links the slowest counts: a test may have met it.
+-- @param t test: route; shares (optional): map component → how many tests of the phase use it
+-- @return bytes per second, of those components whose capacity is known (math.huge: none is); and
+--   the first one whose is not, or nil
+function judge.expectation(t, topo)
+   local least, open = math.huge, nil
+   for _, c in ipairs(stages.all(t.route)) do
+      if topo.open and topo.open[c] then
+         open = open or c
+      else
+         least = math.min(least, share(t, c, topo))
+      end
+   end
+   return least, open
+end
+
+--- What a test can show of a component: it comes out low when less than this share of the
+-- component's capacity is left ("visible below 52 %"), and good otherwise.
+-- @param c component on the test's route
+-- @param s settings: the `diagnosis` section
+-- @return 0 … good; nil when the test does not surely cross c, or nobody knows what c carries
+function judge.visible(t, c, topo, s)
+   if topo.open and topo.open[c] then
+      return nil
+   end
+   for _, on in ipairs(t.route) do
+      if on == c then
+         return s.good * judge.expectation(t, topo) / share(t, c, topo)
+      end
+   end
+   return nil
+end
+
+-- Times of small messages: no expectation, so nothing is called low.
+local function latency(t, send, recv, s)
+   local lat = send and send.lat_ns
+   if not recv then
+      t.why = t.dst_name .. " did not report"
+   elseif not send then
+      t.why = t.src_name .. " did not report"
+   elseif recv.error or send.error then
+      t.why = recv.error or send.error
+   elseif not lat or lat.n < s.void_pings then
+      t.why = ("%d round trips only"):format(lat and lat.n or 0)
+   else
+      t.why = was_idle(t, { delay_ns = send.delay_ns }, recv, s)
+   end
+   t.lat_ns = not t.why and lat or nil
+   t.class = t.why and "void" or "good"
+   return t
+end
+
+-- A test over something of which nobody knows yet what it carries: below what the rest of the way
+-- would let through it speaks against nobody, but it tells what there is.
+local function judge_open(t, open, topo, s)
+   if not t.why and t.ratio >= s.good then
+      t.class = "good"
+   else
+      t.class = "void"
+      t.why = t.why or ("nobody knows yet what %s carries"):format(topo.components[open])
+   end
+   return t
+end
+
+--- May a judged test speak for or against components?  A latency has no capacity to be held
+-- against, and is "good" whatever the route is like; some tests are for their owner's eyes only.
+-- @param t test, judged; `shown_only`: its expectation rests on more than capacities
+function judge.is_evidence(t)
+   return t.mode ~= "latency" and not t.shown_only
+      and (t.class == "void" or (t.class == "good" or t.class == "low") and t.ratio ~= nil)
+end
+
+--- What a judged test showed of a component; of the port of a loaded end, with all that it carried.
+-- @return "good", "low" or "void"; share of what is expected
+function judge.shown(t, c)
+   if t.port and t.port.is_low and t.port.component == c then
+      return "low", t.port.Bps / t.expected_Bps
+   end
+   return t.class, t.ratio
+end
+
+--- Judge one test.
+-- @param t the test as planned (src, dst, route, dur_ms …; planned_Bps where the plan lets tests
+--   share components and so knows what each can reach); gets src_name, dst_name,
+--   expected_Bps, bw_Bps, sender_Bps, ratio, rtt_ns, class ("good", "low", "void") and why; figure
+--   (true: both ends agree on bw_Bps, whatever it means);
+--   port { component, Bps, is_low }: what the port of a loaded end carried in all in a void test;
+--   one of mode "latency" gets lat_ns { median, p99, n } instead of bandwidths
+-- @param send, recv what the two nodes reported (tables of doc/protocol.md), or nil
+-- @param topo topology
+-- @param s settings: the `diagnosis` section
+-- @return t
+function judge.test(t, send, recv, topo, s)
+   t.src_name, t.dst_name = topo.nodes[t.src], topo.nodes[t.dst]
+   local expected, open = judge.expectation(t, topo)
+   t.expected_Bps = not open and t.planned_Bps or expected
+   if t.mode == "latency" then
+      return latency(t, send, recv, s)
+   end
+   t.bw_Bps = recv and not recv.error and rate(recv.bytes or 0, recv.window_ns) or 0
+   t.sender_Bps = send and not send.error and rate(send.bytes or 0, send.window_ns) or 0
+   t.expected_Bps = measure_of(t)
+   t.ratio = t.bw_Bps / t.expected_Bps
+   t.rtt_ns = send and send.rtt_ns
+   t.delay_ns = larger(send, recv, "delay_ns")
+   t.foreign_bytes = larger(send, recv, "foreign_bytes")
+   local list = parts(t, recv)
+   t.peak = list[1]
+   t.why = no_figure(t, send, recv, s)
+   t.figure = not t.why or nil
+   if open and expected == math.huge then
+      t.ratio = 0 -- of nothing that is known
+   end
+   if open then
+      return judge_open(t, open, topo, s)
+   elseif t.why then
+      t.class = "void"
+   elseif t.ratio >= s.good then
+      t.class = "good"
+   else
+      -- of tests that share components on purpose, one may well have the larger part for a while
+      t.why = excuse(t, send, recv, s) or not t.group and uneven(t, list, s) or nil
+      t.class = t.why and "void" or "low"
+      t.port = t.why and not was_idle(t, send, recv, s) and loaded_port(t, send, recv, s) or nil
+      if t.port then
+         t.why = ("%s, %d%% of what it should in all"):format(t.why,
+            math.floor(100 * t.port.Bps / t.expected_Bps + 0.5))
+      end
+   end
+   return t
+end
+
+return judge

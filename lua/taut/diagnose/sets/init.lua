@@ -1,0 +1,289 @@
+--- One slow link of a set: traffic takes one of its members, nobody sees which.
+--
+-- Members of a hashed or adaptive set are neither cleared nor accused by a test.  What their flows
+-- say is counted for the set: how many, and how many at which level, by spell and pair of nodes.
+-- Where a level stands out, spell by spell, in about the share that one member carries, while the
+-- other flows are at full rate, one of the set is slow.  A pair crosses several sets, so a low flow
+-- speaks against each; the one whose flows are low with *every* far end is it, and what another
+-- set explains as well is a tie.  doc/internals.md has the calculation.
+local memory = require "taut.diagnose.sets.memory"
+local settled = require "taut.diagnose.sets.settle"
+local share = require "taut.diagnose.share"
+
+local sets = {}
+local Sets = {}
+Sets.__index = Sets
+
+local PAIRS = 65536 -- pairs of routers whose sets are remembered
+local WANTED = 16   -- sets that plans are asked to look at
+
+---------------------------------------------------------------- which sets there are
+
+-- The largest part of the traffic that one member carries.
+local function part_of(stage)
+   local sum, most = 0, 0
+   for _, w in ipairs(stage.w or {}) do
+      sum, most = sum + w, math.max(most, w)
+   end
+   return #stage > 1 and sum > 0 and most / math.max(1, sum) or 1 / #stage
+end
+
+-- Few characters that tell a set from others of the same wiring.
+local function id_of(stage)
+   local sum = 0
+   for _, c in ipairs(stage) do
+      sum = sum * 31 + c
+   end
+   return ("%d-%d-%x"):format(stage[1], #stage, sum)
+end
+
+local function set_of(self, stage, part)
+   local key = table.concat(stage, ",")
+   local set = self.by_key[key]
+   if not set then
+      local class = ("%s %d"):format(self.topo:class(stage[1]), #stage)
+      self.classes[class] = self.classes[class] or { n = 0, steps = {} }
+      set = { id = id_of(stage), number = #self.list + 1, part = part or part_of(stage),
+         members = table.move(stage, 1, #stage, 1, {}), class = self.classes[class], n = 0,
+         steps = {}, cells = {}, at = {}, runs = {}, named = {} }
+      self.by_key[key], self.by_id[set.id], self.list[set.number] = set, set, set
+      for _, c in ipairs(stage) do
+         self.of[c] = self.of[c] or {}
+         table.insert(self.of[c], set)
+      end
+   end
+   return set
+end
+
+-- What the way between the routers of two nodes crosses: sets, links that all of it takes, and the
+-- smallest capacity; false where there is no set, or no way.
+local function look_up(self, t)
+   local topo = self.topo
+   local route = topo:route(t.src, t.dst, nil, t.rail)
+   local way = { sets = {}, sure = {}, least = math.huge }
+   for i = 2, route and #route - 1 or 0 do
+      local stage = route[i]
+      if type(stage) == "table" then
+         way.sets[#way.sets + 1] = set_of(self, stage)
+      else
+         way.sure[#way.sure + 1] = stage
+      end
+      for _, c in ipairs(type(stage) == "table" and stage or { stage }) do
+         way.least = math.min(way.least, topo.capacity[c])
+      end
+   end
+   return #way.sets > 0 and way
+end
+
+local function way_of(self, t)
+   local topo = self.topo
+   local from, to = topo:router(t.src, t.rail), topo:router(t.dst, t.rail)
+   if not from or not to or from == to then
+      return nil
+   end
+   local key = from * topo.routers + to
+   local way = self.ways[key]
+   if way == nil then
+      if self.n_ways >= PAIRS then
+         self.ways, self.n_ways = {}, 0
+      end
+      way = look_up(self, t)
+      self.ways[key], self.n_ways = way, self.n_ways + 1
+   end
+   return way
+end
+
+---------------------------------------------------------------- flows
+
+-- Is anything that all flows of a test cross under suspicion, or a member of its sets?
+local function is_blamed(self, t, way)
+   local e, topo, d = self.evidence, self.topo, self.diagnosis
+   local rail = ((t.rail or 1) - 1) * #topo.nodes
+   if e:low(topo.tx[t.src] + 2 * rail) > 0 or e:low(topo.rx[t.dst] + 2 * rail) > 0
+      or d:is_decided(topo.tx[t.src] + 2 * rail) or d:is_decided(topo.rx[t.dst] + 2 * rail) then
+      return true
+   end
+   for _, c in ipairs(way.sure) do
+      if e:low(c) > 0 or d:is_decided(c) then
+         return true
+      end
+   end
+   for _, set in ipairs(way.sets) do
+      if settled.is_explained(d, set) then
+         return true
+      end
+   end
+   return false
+end
+
+-- Is a level one that a set which was named may show, so that it speaks against no other?  What is
+-- slow may be busy besides, and show less.
+local function named_at(way, step)
+   for _, set in ipairs(way.sets) do
+      for window in pairs(set.named) do
+         if step <= window + 2 then
+            return set
+         end
+      end
+   end
+   return nil
+end
+
+local function cell_of(set, key, way)
+   local cell = set.at[key]
+   if not cell then
+      cell = { n = 0, steps = {}, way = way, key = key }
+      set.at[key], set.cells[#set.cells + 1] = cell, cell
+   end
+   return cell
+end
+
+local function count(set, key, way, step, ratio)
+   local cell = cell_of(set, key, way)
+   cell.n = cell.n + 1
+   set.n, set.class.n = set.n + 1, set.class.n + 1
+   if step then
+      cell.steps[#cell.steps + 1], cell.steps[#cell.steps + 2] = step, ratio
+      set.steps[step] = (set.steps[step] or 0) + 1
+      set.class.steps[step] = (set.class.steps[step] or 0) + 1
+   end
+end
+
+-- A flow that got `ratio` of what was expected.
+local function take_flow(self, t, way, ratio)
+   local s = self.s
+   local step = ratio < s.good and share.step(ratio, s) or nil
+   local named = step and named_at(way, step)
+   local key = t.src * (#self.topo.nodes + 1) + t.dst
+   for _, set in ipairs(way.sets) do
+      if not named or named == set then
+         count(set, key, way, step, ratio)
+      end
+   end
+end
+
+local function expected(self, t, way)
+   local topo = self.topo
+   local rail = ((t.rail or 1) - 1) * #topo.nodes * 2
+   return math.min(way.least, topo.capacity[topo.tx[t.src] + rail],
+      topo.capacity[topo.rx[t.dst] + rail])
+end
+
+local function take_test(self, t, way, values)
+   if not values then
+      local ratio = (t.class == "good" or t.class == "low") and t.ratio
+      if ratio and ratio == ratio and ratio >= 0 and ratio < math.huge then
+         take_flow(self, t, way, ratio)
+      end
+      return
+   end
+   local whole = expected(self, t, way)
+   for _, v in ipairs(values) do
+      if v then
+         take_flow(self, t, way, v / whole)
+      end
+   end
+end
+
+local function is_alone(t)
+   return (t.streams or 1) == 1 and not t.group and (t.senders or 1) == 1
+end
+
+--- Count the flows of an event.  To be called before the engine has taken it in: whether its tests
+-- count must not depend on how they came out.
+-- @param tests as diagnose.observe and observe_event have them
+-- @param values bytes/s of each test's flows, or nil where the tests are judged
+-- @param now seconds
+function Sets:observe(tests, values, now)
+   if self.topo.epoch ~= self.epoch then
+      self:begin(self.diagnosis)
+   end
+   local spell = now // self.s.spell_s
+   self.changes = {}
+   for i, t in ipairs(tests) do
+      local way = is_alone(t) and way_of(self, t)
+      if way and not is_blamed(self, t, way) then
+         for _, set in ipairs(way.sets) do
+            if (set.spell or spell) < spell then
+               settled.close(self, set)
+            end
+            set.spell = set.spell or spell
+         end
+         take_test(self, t, way, values and values[i])
+      end
+   end
+   return settled.review(self, now)
+end
+
+--- Forget what was counted of the sets that a component belongs to: it was repaired.
+function Sets:forget(c)
+   for _, set in ipairs(self.of[c] or {}) do
+      settled.forget(self, set)
+   end
+end
+
+--- The sets that have a slow member.
+-- @return array of { set, members, text, left, since, … }, see sets_settle.lua; by time
+function Sets:verdicts()
+   return settled.verdicts(self)
+end
+
+--- Sets that plans ought to look at, the weightiest first.
+-- @return array of { c = a member, weight }
+function Sets:wanted()
+   local list = {}
+   for set, weight in pairs(self.open) do
+      list[#list + 1] = { c = set.members[1], weight = weight, number = set.number }
+   end
+   table.sort(list, function(a, b)
+      return a.weight > b.weight or a.weight == b.weight and a.number < b.number
+   end)
+   return table.move(list, 1, math.min(#list, WANTED), 1, {})
+end
+
+--- What is said of the sets that a component belongs to: array of verdicts.
+function Sets:of_component(c)
+   local list = {}
+   for _, set in ipairs(self.of[c] or {}) do
+      for _, v in pairs(settled.is_explained(self.diagnosis, set) and {} or set.named) do
+         list[#list + 1] = v
+      end
+   end
+   return list
+end
+
+--- Other settings from now on.
+function Sets:rules(s)
+   self.s, self.models = s, { kind = {}, part = {} }
+end
+
+--- Begin: nothing is known of any set.
+function Sets:begin(diagnosis)
+   self.diagnosis, self.topo = diagnosis, diagnosis.topo
+   self.evidence, self.epoch = diagnosis.evidence, diagnosis.topo.epoch
+   self.ways, self.n_ways, self.by_key, self.list, self.of, self.classes = {}, 0, {}, {}, {}, {}
+   self.by_id = {}
+   self.closed = self.closed or 0 -- spells
+   self:rules(diagnosis.s)
+   self.due, self.standing, self.changes, self.open = {}, {}, {}, {}
+end
+
+--- What a store should keep: see sets_memory.lua.
+function Sets:pack()
+   return memory.pack(self)
+end
+
+--- Take over what pack() made, for the same wiring.
+-- @return true, or nil and why it cannot be read: nothing of it is taken
+function Sets:restore(kept)
+   return memory.restore(self, kept, set_of)
+end
+
+--- @param diagnosis of diagnose.new
+function sets.new(diagnosis)
+   local self = setmetatable({}, Sets)
+   self:begin(diagnosis)
+   return self
+end
+
+return sets

@@ -1,0 +1,263 @@
+--- From counted flows to a verdict on a set: "one of 18 uplinks of leaf7 is slow".
+--
+-- For each window of levels a set has a run: log odds that are added up spell by spell, and begin
+-- anew where they fall to nothing, so that what was before a fault does not weigh.
+local weigh = require "taut.diagnose.sets.weigh"
+local share = require "taut.diagnose.share"
+local words = require "taut.diagnose.sets.words"
+
+local settle = {}
+
+---------------------------------------------------------------- a spell is over
+
+-- At the level of what was named, or below it: that is explained.
+local function is_known(window, named)
+   for other in pairs(named) do
+      if window <= other + 2 then
+         return true
+      end
+   end
+   return false
+end
+
+-- The opposite case: flows as they are without the slow one.
+local function doubt(self, set, window, v, at)
+   local run = weigh.fresh(at)
+   local odds, k = weigh.spell(self, set, window, run)
+   v.doubt = math.max(0, v.doubt - odds)
+   v.last = k > 0 and at or v.last
+   if v.doubt >= self.s.slow_score then
+      settle.well(self, set, window)
+   end
+end
+
+--- Does what is known of a set make it worth tests of its own?
+function settle.watch(self, set)
+   local most = 0
+   for _, run in pairs(set.runs) do
+      most = math.max(most, run.score)
+   end
+   local weight = most >= self.s.suspect_score and most or nil
+   if (weight ~= nil) ~= (self.open[set] ~= nil) then
+      self.diagnosis.version = self.diagnosis.version + 1
+   end
+   self.open[set] = weight
+end
+
+--- A spell of a set is over: weigh it.
+function settle.close(self, set)
+   local at = set.spell * self.s.spell_s
+   local named = {}
+   for window, v in pairs(set.named) do
+      named[window] = v
+   end
+   for window in pairs(weigh.windows(set)) do
+      if not is_known(window, named) then
+         local run = set.runs[window] or weigh.fresh(at)
+         local odds, k = weigh.spell(self, set, window, run)
+         run.score = run.score + odds
+         if k > 0 then
+            run.spells, run.last = run.spells + 1, at
+         end
+         local is_old = at - (run.last or at) > self.s.forget_days * 86400
+         set.runs[window] = run.score > 0 and not is_old and run or nil
+         if run.score >= self.s.slow_score then
+            self.due[set] = true
+         end
+      end
+   end
+   for window, v in pairs(named) do
+      doubt(self, set, window, v, at)
+   end
+   set.cells, set.at, set.spell = {}, {}, nil
+   self.closed = self.closed + 1
+   settle.watch(self, set)
+end
+
+---------------------------------------------------------------- which set
+
+-- The strongest run near a window.
+local function run_near(set, window)
+   local best
+   for w = window - 1, window + 1 do
+      local run = set.runs[w]
+      best = run and (not best or run.score > best.score) and run or best
+   end
+   return best
+end
+
+-- Another set that explains the same flows as well, or nil; one that no flow has crossed since the
+-- start of tautd may do so.
+local function rival_of(self, set, window, run)
+   local s = self.s
+   for id, odds in pairs(run.by) do
+      if id ~= set.id and run.all - odds < s.tie_score then
+         local other = self.by_id[id]
+         local own = other and run_near(other, window)
+         if not other or own and own.score >= run.score - s.tie_score then
+            return other or "another set"
+         end
+      end
+   end
+   return nil
+end
+
+local function size(map)
+   local n = 0
+   for _ in pairs(map) do
+      n = n + 1
+   end
+   return n
+end
+
+-- At a half or a third it takes more.
+local function needed(self, window)
+   local s = self.s
+   return s.slow_score * (share.is_fair(window, s) and s.set_fair or 1)
+end
+
+--- What is missing for a verdict, in words; nil when nothing is.
+function settle.missing(self, set, window, run)
+   local s = self.s
+   local n = size(run.pairs)
+   if run.score < needed(self, window) then
+      return ("log odds are %.1f of %.1f"):format(run.score, needed(self, window))
+   elseif run.spells < s.slow_spells then
+      return ("seen in %d of %d spells"):format(run.spells, s.slow_spells)
+   elseif run.last - run.first < s.confirm_span_h * 3600 then
+      return ("seen for %.1f of %.1f h"):format((run.last - run.first) / 3600, s.confirm_span_h)
+   elseif n < s.set_pairs then
+      return ("%d of %d pairs of nodes"):format(n, s.set_pairs)
+   end
+   local rival = rival_of(self, set, window, run)
+   return rival and "or " .. (rival.members and words.of(self.topo, rival.members) or rival)
+end
+
+---------------------------------------------------------------- verdicts
+
+-- What it explains speaks against no other set.
+local function explain(self, set, window, run)
+   for id in pairs(run.by) do
+      local other = self.by_id[id]
+      for w in pairs(other and other.runs or {}) do
+         if w <= window + 2 and (other == set or w >= window - 2) then
+            other.runs[w] = nil
+         end
+      end
+   end
+end
+
+local function name(self, set, window, run, now)
+   local left = run.sum / run.hits
+   local state = left < self.s.failed and "failed" or "slow"
+   local v = { set = set, members = set.members, window = window, left = left, since = now,
+      first = run.first, last = run.last, hits = run.hits, flows = run.flows,
+      spells = run.spells, pairs = size(run.pairs), score = run.score, doubt = 0,
+      state = state, text = words.verdict(self.topo, set, run, left,
+         share.is_fair(window, self.s) and "is slow or steadily busy" or state == "failed"
+         and "has failed" or "is slow") }
+   for lower, old in pairs(set.named) do -- what is slow was busy besides
+      if lower < window then
+         set.named[lower], self.standing[old] = nil, nil
+      end
+   end
+   set.named[window], self.standing[v] = v, true
+   explain(self, set, window, run)
+   self.changes[#self.changes + 1] = v
+   return v
+end
+
+--- The set is well again at this level, or what was known is void.
+function settle.well(self, set, window)
+   local v = set.named[window]
+   if v then
+      set.named[window] = nil
+      self.standing[v] = nil
+      v.over = true
+      self.changes[#self.changes + 1] = v
+   end
+end
+
+function settle.forget(self, set)
+   for window in pairs(set.named) do
+      settle.well(self, set, window)
+   end
+   set.runs, set.cells, set.at, set.spell = {}, {}, {}, nil
+   self.closed = self.closed + 1
+end
+
+--- Is a member of the set known to be slow by itself?  Then it explains low flows.
+function settle.is_explained(diagnosis, set)
+   if set.known_at ~= diagnosis.version then
+      set.known_at, set.known = diagnosis.version, false
+      for _, c in ipairs(set.members) do
+         local k = rawget(diagnosis.comp, c)
+         set.known = set.known or k ~= nil and k.state ~= "ok" and k.state ~= "unknown"
+      end
+   end
+   return set.known
+end
+
+local function strongest(set)
+   local best, at
+   for window, run in pairs(set.runs) do
+      if not best or run.score > best.score or run.score == best.score and window < at then
+         best, at = run, window
+      end
+   end
+   return best, at
+end
+
+-- Other sets that these flows cross are as far as this one is.
+local function bring_up(self, set, run)
+   local list = {}
+   for id in pairs(run.by) do
+      list[#list + 1] = self.by_id[id]
+   end
+   table.sort(list, function(a, b) return a.number < b.number end)
+   for _, other in ipairs(list) do
+      if other ~= set and other.spell and other.spell < self.review_spell then
+         settle.close(self, other)
+      end
+   end
+end
+
+--- Decide about the sets that have enough against them, the strongest first.
+-- @return array of verdicts that are new or (field `over`) gone
+function settle.review(self, now)
+   self.review_spell = now // self.s.spell_s
+   while next(self.due) do
+      local best, best_run, at
+      for set in pairs(self.due) do
+         local run, window = strongest(set)
+         if not run or run.score < self.s.slow_score then
+            self.due[set] = nil
+         elseif not best or run.score > best_run.score
+            or run.score == best_run.score and set.number < best.number then
+            best, best_run, at = set, run, window
+         end
+      end
+      if best then
+         bring_up(self, best, best_run)
+         self.due[best] = nil
+         if not settle.missing(self, best, at, best_run) then
+            name(self, best, at, best_run, now)
+         end
+      end
+   end
+   return self.changes
+end
+
+--- All verdicts that stand, the oldest first; without those of sets of which a member is named.
+function settle.verdicts(self)
+   local list = {}
+   for v in pairs(self.standing) do
+      list[#list + 1] = not settle.is_explained(self.diagnosis, v.set) and v or nil
+   end
+   table.sort(list, function(a, b)
+      return a.since < b.since or a.since == b.since and a.set.number < b.set.number
+   end)
+   return list
+end
+
+return settle

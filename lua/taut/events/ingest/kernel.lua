@@ -1,0 +1,116 @@
+--- The kernel's messages in syslog: links of hosts that went down and came up, and adapters whose
+-- PCIe link is narrower than it could be.
+--
+-- "Nov 17 13:16:56 n5 kernel: [11314.65] ixgbe 0000:08:00.0 eth11: NIC Link is Down"
+-- Time as of RFC 3164, or in full (2024-03-05T12:00:01+01:00).
+local lpeg = require "lpeg"
+local clock = require "taut.events.ingest.clock"
+local grammar = require "taut.topology.import.grammar"
+
+local P, R, S, C, Cc, Cg = lpeg.P, lpeg.R, lpeg.S, lpeg.C, lpeg.Cc, lpeg.Cg
+
+local kernel = { summary = "kernel messages in syslog: links down and up, PCIe widths",
+   words = { " Link ", " link ", "set_link_state", "CXI_EVENT_LINK_", "PCIe bandwidth" } }
+
+-- Longer names first: a choice takes the first that fits.
+local DRIVERS = { "mlx5_core", "mlx5_ib", "mlx4_core", "mlx4_en", "ixgbevf", "ixgbe", "i40e",
+   "iavf", "ice", "igb", "igc", "e1000e", "e1000", "tg3", "bnx2x", "bnx2", "bnxt_en", "be2net",
+   "cxgb4", "qede", "ena", "irdma", "hfi1" }
+
+local digit, hex = R "09", R("09", "af", "AF")
+local word = R("09", "az", "AZ") + S "_.-@"
+local driver = P(false)
+for _, name in ipairs(DRIVERS) do
+   driver = driver + P(name) * -word
+end
+
+local pci = hex * hex * hex * hex * hex ^ -4 * ":" * hex * hex * ":" * hex * hex * "." * digit
+local interface = Cg(C(R("az", "AZ") * word ^ -30) * -word, "interface")
+local number = C(digit ^ 1 * (P "." * digit ^ 1) ^ -1) / tonumber
+local blank = P " " ^ 1
+
+local link = grammar.anycase "link" * (P " is") ^ -1 * blank
+local down = grammar.anycase "down" * Cg(Cc "down", "change")
+local up = grammar.anycase "up" * Cg(Cc "up", "change")
+local speed = blank * (P "at ") ^ -1 * Cg(number, "speed") * blank ^ -1
+   * Cg(C(P "Gb" + "Mb"), "unit")
+
+-- "ixgbe 0000:08:00.0 eth0: NIC Link is Down", "mlx4_en: eth1: Link Up",
+-- "igb 0000:01:00.0 eth0: igb: eth0 NIC Link is Down",
+-- "tg3 0000:02:00.0 eth0: Link is up at 1000 Mbps"
+local net = driver * (blank * Cg(C(pci), "pci")) ^ -1 * (P ":") ^ -1 * blank * interface
+   * (P ":") ^ -1
+   * (blank * driver * ": " * (R("az", "AZ") * word ^ -30)) ^ -1 * blank
+   * (P "NIC ") ^ -1 * link * (up * -word * speed ^ -1 + down * -word)
+
+-- "hfi1 0000:81:00.0: hfi1_0: set_link_state: current ACTIVE, new OFFLINE"
+local omnipath = P "hfi1 " * Cg(C(pci), "pci") * ": " * interface * ": set_link_state: current "
+   * Cg(C(R "AZ" ^ 1), "was") * ", new " * Cg(C(R "AZ" ^ 1), "becomes")
+
+-- "cxi_core 0000:c3:00.0: cxi3[hsn3] CXI_EVENT_LINK_DOWN", with a colon behind the names, too, and
+-- of cxi_ss1: HPE, Slingshot Host Software documentation
+local slingshot = (P "cxi_core" + "cxi_ss1") * blank * Cg(C(pci), "pci") * ": cxi" * digit ^ 1
+   * "[" * interface * "]" * P ":" ^ -1 * " CXI_EVENT_LINK_"
+   * (P "DOWN" * Cg(Cc "down", "change") + P "UP" * Cg(Cc "up", "change")) * -word
+
+-- "mlx5_core 0000:01:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x8
+-- link at 0000:00:03.1 (capable of 126.016 Gb/s with 8.0 GT/s PCIe x16 link)"
+local function pcie_link(name)
+   return Cg(C(digit ^ 1 * (P "." * digit ^ 1) ^ -1 * " GT/s" * (P " PCIe") ^ -1 * " x"
+      * digit ^ 1), name) * " link"
+end
+local pcie = driver * blank * Cg(C(pci), "pci") * ": " * Cg(number, "have")
+   * " Gb/s available PCIe bandwidth, limited by " * pcie_link "have_words" * " at "
+   * (1 - S " \n") ^ 1 * " (capable of " * Cg(number, "best") * " Gb/s with "
+   * pcie_link "best_words"
+
+local stamp = P "[" * P " " ^ 0 * digit ^ 1 * "." * digit ^ 1 * "] "
+
+kernel.line = Cg(clock.syslog + clock.iso, "time") * P " " * Cg(C((word + S ":") ^ 1), "host")
+   * P " kernel: " * stamp ^ -1 * (net + omnipath + slingshot + pcie)
+
+local OPA_UP = { ACTIVE = true, ARMED = true, INIT = true, LINKUP = true }
+
+local function link_change(r)
+   if r.becomes then
+      if r.becomes == "ACTIVE" then
+         return "up"
+      end
+      return OPA_UP[r.was] and not OPA_UP[r.becomes] and "down" or nil
+   end
+   return r.change
+end
+
+local function of_pcie(r)
+   local left = r.best > 0 and math.min(1, r.have / r.best)
+   if not left or r.have <= 0 then
+      return nil, "a PCIe bandwidth of 0"
+   end
+   return { what = "width", source_kind = "pcie", class = "degrading", left = left,
+      have = r.have_words, best = r.best_words, have_Bps = r.have * 1e9 / 8,
+      text = ("PCIe link of %s %s is %s, it could be %s"):format(r.host, r.pci, r.have_words,
+         r.best_words) }
+end
+
+--- One line's meaning; see netwatch.lua.
+function kernel.observe(r)
+   local o, err
+   if r.have_words then
+      o, err = of_pcie(r)
+   else
+      local change = link_change(r)
+      o = change and { what = "link", class = change == "down" and "fatal" or "harmless",
+         left = change == "down" and 0 or 1, text = ("link of %s/%s is %s%s"):format(r.host,
+            r.interface, change, r.speed and (" at %g %s/s"):format(r.speed, r.unit) or "") }
+   end
+   if o then
+      o.scope, o.origin = "node", r.interface or r.pci
+      o.port = r.host .. "/" .. (r.interface or r.pci)
+      -- Omni-Path's driver names its device: no interface of the kernel's
+      o.at = { host = r.host, interface = not r.becomes and r.interface or nil,
+         pci = not r.interface and r.pci or nil }
+   end
+   return o, err
+end
+
+return kernel

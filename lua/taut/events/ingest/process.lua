@@ -1,0 +1,82 @@
+--- The process that follows logs for tautd (`tautd --ingest`): a million lines take a second, and
+-- none of it may keep tautd's loop waiting.
+--
+-- Requests are JSON lines on stdin, replies JSON lines on stdout, in order:
+--   { id, op = "conf", follow = { { format, path, position } } }
+--   { id, op = "look" } → observations, positions { path, … }, errors { path, why }, more (true
+--      when there is more to read already), wrong (lines that could not be understood)
+local follow = require "taut.events.ingest.follow"
+local json = require "taut.json"
+local sys = require "taut.sys"
+
+local process = {}
+
+local MOST = 8 << 20        -- bytes of one log in one look
+local OBSERVATIONS = 20000  -- after which a look goes no further
+
+local followers
+
+local ops = {}
+
+function ops.conf(request)
+   followers = {}
+   for _, f in ipairs(request.follow) do
+      local one, err = follow.new(f.format, f.path, type(f.position) == "table" and f.position
+         or nil, f.from_start == true)
+      if not one then
+         return nil, err
+      end
+      followers[#followers + 1] = one
+   end
+   return {}
+end
+
+function ops.look()
+   local reply = { observations = json.array {}, positions = json.array {}, errors = json.array {},
+      wrong = 0 }
+   local list = reply.observations
+   for _, f in ipairs(followers) do
+      local before, inode = f.offset, f.inode
+      local got, err = f:look(#list < OBSERVATIONS and MOST or 0, function(o)
+         list[#list + 1] = o
+      end)
+      if not got then
+         reply.errors[#reply.errors + 1] = { path = f.path, why = err }
+      end
+      reply.more = reply.more or got == MOST
+      if f:at() and (f.offset ~= before or f.inode ~= inode) then
+         reply.positions[#reply.positions + 1] = { path = f.path, position = f:at() }
+      end
+      reply.wrong = reply.wrong + f.reader.wrong
+   end
+   return reply
+end
+
+local function answer(line)
+   local request, why = json.decode(line)
+   local op = request and ops[request.op]
+   if not op or not followers and request.op ~= "conf" then
+      return { id = request and request.id, ok = false, error = why or "no such operation" }
+   end
+   local ok, result, err = xpcall(op, debug.traceback, request)
+   if not ok then
+      sys.log("err", "ingest: " .. result)
+      return { id = request.id, ok = false, error = "internal error; the log has it" }
+   elseif not result then
+      return { id = request.id, ok = false, error = err or "no reason given" }
+   end
+   result.id, result.ok = request.id, true
+   return result
+end
+
+--- Serve requests until stdin ends.
+-- @return exit status
+function process.main()
+   sys.put(json.encode { ok = true, ready = true } .. "\n")
+   for line in sys.lines() do
+      sys.put(json.encode(answer(line)) .. "\n")
+   end
+   return 0
+end
+
+return process

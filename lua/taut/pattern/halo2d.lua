@@ -1,9 +1,0 @@
---- Halo exchange of a two-dimensional grid of ranks: a message to each of 4 neighbours.
-local halo = require "taut.pattern.halo"
-
-return {
-   summary = "halo exchange in 2 dimensions, 4 neighbours",
-   messages = 4,
-   takes = { "bytes", "grid", "periodic" },
-   steps = halo.steps_of(2),
-}

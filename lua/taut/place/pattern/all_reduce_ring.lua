@@ -1,0 +1,19 @@
+--- All-reduce round a ring: n - 1 rounds of reduce-scatter and as many of all-gather, in each of
+-- which everybody sends an n-th of the vector to the next.
+--
+-- Source: P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+-- workstations", J. Parallel Distrib. Comput. 69 (2009).
+local shift = require "taut.place.pattern.shift"
+
+local all_reduce_ring = { summary = "all-reduce of a large vector, round a ring",
+   takes = { "bytes" } }
+
+--- @param n ranks
+-- @param o { bytes = of the whole vector }
+function all_reduce_ring.steps(n, o)
+   local steps = shift.steps(n, { bytes = o.bytes / n, by = 1 })
+   steps[1].times = math.max(1, 2 * (n - 1))
+   return steps
+end
+
+return all_reduce_ring

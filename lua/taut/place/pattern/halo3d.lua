@@ -1,0 +1,9 @@
+--- Halo exchange of a three-dimensional grid of ranks: a message to each of 6 neighbours.
+local halo = require "taut.place.pattern.halo"
+
+return {
+   summary = "halo exchange in 3 dimensions, 6 neighbours",
+   messages = 6,
+   takes = { "bytes", "grid", "periodic" },
+   steps = halo.steps_of(3),
+}

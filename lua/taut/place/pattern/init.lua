@@ -1,0 +1,162 @@
+--- Registry of communication patterns: adding one is a file and a line.
+--
+-- A module has
+--   summary     a few words
+--   takes       names of the parameters it knows beside `compute` (params.lua)
+--   messages    that a rank sends in one step at most, where that is more than one
+--   steps(n, o) → array of steps for ranks 1 … n, and the grid where it has one; or nil and what
+--               was expected
+-- A step happens at once, and ends before the next one begins:
+--   { kind = "all-to-all", bytes = of each message, times = }
+--   { kind = "pairs", src = { rank, … }, dst = { rank, … }, bytes = number or one for each pair,
+--     times = how often, one after the other }
+local params = require "taut.place.pattern.params"
+
+local registry = {
+   ["all-reduce-rd"] = "taut.place.pattern.all_reduce_rd",
+   ["all-reduce-ring"] = "taut.place.pattern.all_reduce_ring",
+   ["all-to-all"] = "taut.place.pattern.all_to_all",
+   bisection = "taut.place.pattern.bisection",
+   halo27 = "taut.place.pattern.halo27",
+   halo2d = "taut.place.pattern.halo2d",
+   halo3d = "taut.place.pattern.halo3d",
+   lattice4d = "taut.place.pattern.lattice4d",
+   matrix = "taut.place.pattern.matrix",
+   ["random-pairs"] = "taut.place.pattern.random_pairs",
+   ring = "taut.place.pattern.ring",
+   shift = "taut.place.pattern.shift",
+   sweep = "taut.place.pattern.sweep",
+}
+
+local pattern = {}
+
+local BYTES = 1e6           -- of a message nobody has given a size
+local MOST_RANKS = 1 << 20
+local MOST_PAIRS = 1 << 22  -- of one step (advisor/lib/flow/traffic.h)
+
+--- Names of the patterns, sorted.
+pattern.names = {}
+for name in pairs(registry) do
+   pattern.names[#pattern.names + 1] = name
+end
+table.sort(pattern.names)
+
+--- For help texts: array of { name, summary, takes = array of { name, words } }.
+function pattern.describe()
+   local list = {}
+   for i, name in ipairs(pattern.names) do
+      local m = require(registry[name])
+      local takes = { { name = "compute", words = params.all.compute.what } }
+      for _, k in ipairs(m.takes) do
+         takes[#takes + 1] = { name = k, words = params.all[k].what }
+      end
+      list[i] = { name = name, summary = m.summary, takes = takes }
+   end
+   return list
+end
+
+-- "matrix:FILE,compute=0.3": a file's name may have commas and colons, so parameters are taken
+-- from its end only.
+local function split_matrix(text)
+   local given = {}
+   local file = text
+   while true do
+      local head, k, v = file:match "^(.+),([%a_]+)=([^,]*)$"
+      if not head or not params.all[k] then
+         break
+      end
+      file, given[k] = head, v
+   end
+   given.file = file
+   return given
+end
+
+--- A specification as a table: "halo3d:bytes=1M,compute=0.3" is { name = "halo3d",
+-- bytes = "1M", compute = "0.3" }; "matrix:FILE" is { name = "matrix", file = FILE }.
+-- @return table, or nil and what was expected
+function pattern.parse(spec)
+   if type(spec) == "table" then
+      return spec
+   elseif type(spec) ~= "string" then
+      return nil, ("pattern: expected a text or a table, got a %s"):format(type(spec))
+   end
+   local name, rest = spec:match "^([^:]*):(.*)$"
+   name = name or spec
+   local given, err = {}, nil
+   if name == "matrix" then
+      given = split_matrix(rest or "")
+   elseif rest and rest ~= "" then
+      given, err = params.split(name, rest)
+   end
+   if not given then
+      return nil, err
+   end
+   given.name = name
+   return given
+end
+
+--- Read what a specification has in files, so that it can be given to a program that must not open
+-- them: tautd never does.
+-- @param spec as for pattern.make
+-- @return table for pattern.make, or nil and what is wrong (with the file's name and the line)
+function pattern.read(spec)
+   local s, err = pattern.parse(spec)
+   if not s or s.name ~= "matrix" or not s.file then
+      return s, err
+   end
+   return require("taut.place.pattern.matrix_file").read(s)
+end
+
+local function build(name, n, given, data)
+   local module = require(registry[name])
+   local o, err = params.check(name, module.takes, given)
+   if not o then
+      return nil, err
+   end
+   if n * (module.messages or 1) > MOST_PAIRS then
+      return nil, ("pattern %s: %d messages in one step, expected at most %d"):format(name,
+         n * module.messages, MOST_PAIRS)
+   end
+   o.bytes, o.data = o.bytes or name ~= "matrix" and BYTES or nil, data
+   local steps, grid = module.steps(n, o)
+   if not steps then
+      return nil, ("pattern %s: %s"):format(name, grid)
+   end
+   return { name = name, ranks = n, bytes = o.bytes, compute = o.compute or 0, grid = grid,
+      steps = steps }
+end
+
+--- Make the pattern of a job.  No file is opened: see pattern.read.
+-- @param spec text "NAME" or "NAME:PARAMETER=VALUE,…", or a table { name =, PARAMETER = … }
+-- @param n ranks, 1 … 2^20
+-- @return { name =, ranks = n, bytes = of one message (not of a matrix), compute = share of the
+--   job's time that is not communication (on an ideal network), grid = lengths or nil, steps = see
+--   above }, or nil and what was expected
+function pattern.make(spec, n)
+   local s, err = pattern.parse(spec)
+   if not s then
+      return nil, err
+   end
+   local name = s.name
+   if not registry[name] then
+      return nil, ("pattern '%s' is not known (known: %s)"):format(tostring(name),
+         table.concat(pattern.names, ", "))
+   elseif math.type(n) ~= "integer" or n < 1 or n > MOST_RANKS then
+      return nil, ("pattern %s: expected 1 to %d ranks, got %s"):format(name, MOST_RANKS,
+         tostring(n))
+   end
+   local given = {}
+   for k, v in pairs(s) do
+      given[k] = v
+   end
+   given.name = nil
+   if name ~= "matrix" then
+      return build(name, n, given)
+   elseif given.file then
+      return nil, "pattern matrix: its file has not been read"
+   end
+   given.data = nil
+   return build(name, n, given, s.data)
+end
+
+return pattern

@@ -1,0 +1,123 @@
+--- What can be said about a pattern: "bytes=1M,compute=0.3".
+local grid = require "taut.place.pattern.grid"
+
+local params = {}
+
+local UNITS = { [""] = 1, k = 1e3, K = 1e3, M = 1e6, G = 1e9, T = 1e12, Ki = 2 ^ 10, Mi = 2 ^ 20,
+   Gi = 2 ^ 30, Ti = 2 ^ 40 }
+local MOST_BYTES = 1e15
+
+local function bytes(v)
+   local n = tonumber(v)
+   if type(v) == "string" then
+      local digits, unit = v:match "^([%d.]+)%s*(%a?i?)B?$"
+      n = digits and UNITS[unit] and tonumber(digits) and tonumber(digits) * UNITS[unit]
+   end
+   if not n or not (n > 0 and n <= MOST_BYTES) then
+      return nil, ("expected bytes such as 64k or 1M, above 0 and at most %.0e, got %s"):format(
+         MOST_BYTES, tostring(v))
+   end
+   return n
+end
+
+local function share(v)
+   local n = tonumber(v)
+   if not n or not (n >= 0 and n <= 1) then
+      return nil, "expected a share from 0 to 1, got " .. tostring(v)
+   end
+   return n
+end
+
+local function whole(least, most)
+   return function(v)
+      local n = math.tointeger(tonumber(v))
+      if not n or n < least or n > most then
+         return nil, ("expected a whole number from %d to %d, got %s"):format(least, most,
+            tostring(v))
+      end
+      return n
+   end
+end
+
+local WORDS = { ["true"] = true, yes = true, ["1"] = true, ["false"] = false, no = false,
+   ["0"] = false }
+
+local function flag(v)
+   local b = WORDS[tostring(v)]
+   if b == nil then
+      return nil, "expected yes or no, got " .. tostring(v)
+   end
+   return b
+end
+
+local function lengths(v)
+   if type(v) == "string" then
+      return grid.parse(v)
+   end
+   for _, len in ipairs(type(v) == "table" and v or { false }) do
+      if math.type(len) ~= "integer" or len < 1 or len > 1 << 20 then
+         return nil, "expected an array of lengths"
+      end
+   end
+   return #v > 0 and v or nil, "expected an array of lengths"
+end
+
+--- Every parameter there is: { read = function(v) → value or nil, err; what = its words }.
+params.all = {
+   bytes = { read = bytes, what = "bytes of one message (1M)" },
+   by = { read = whole(1, 1 << 20), what = "places further on (1)" },
+   compute = { read = share, what = "share of the job's time that is not communication (0)" },
+   format = { read = function(v)
+      if v ~= "csv" and v ~= "sparse" then
+         return nil, "expected csv or sparse, got " .. tostring(v)
+      end
+      return v
+   end, what = "csv or sparse (by the first line)" },
+   grid = { read = lengths, what = "lengths of the grid of ranks, such as 8x4x4 (the most even)" },
+   per_node = { read = whole(1, 1 << 16), what = "ranks of the file on one node (1)" },
+   periodic = { read = flag, what = "the grid's ends are neighbours (yes)" },
+   seed = { read = whole(0, math.maxinteger), what = "of the random numbers (1)" },
+   side = { read = whole(1, 1 << 20), what = "cells along an edge of a rank's block (32)" },
+}
+
+--- Check the parameters of a pattern.
+-- @param name of the pattern
+-- @param takes array of names of parameters, beside `compute`, which all know
+-- @param given map name → text or value
+-- @return map name → value, or nil and what was expected
+function params.check(name, takes, given)
+   local known, names, out = { compute = true }, { "compute" }, {}
+   for _, k in ipairs(takes) do
+      known[k], names[#names + 1] = true, k
+   end
+   for k, v in pairs(given) do
+      if not known[k] then
+         return nil, ("pattern %s: parameter '%s' is not known (known: %s)"):format(name,
+            tostring(k), table.concat(names, ", "))
+      end
+      local value, err = params.all[k].read(v)
+      if value == nil then
+         return nil, ("pattern %s: %s: %s"):format(name, k, err)
+      end
+      out[k] = value
+   end
+   return out
+end
+
+--- "bytes=1M,grid=4x4" as a map of texts.
+-- @return map, or nil and what was expected
+function params.split(name, text)
+   local given = {}
+   for part in (text .. ","):gmatch "([^,]*)," do
+      local k, v = part:match "^%s*([%a_]+)=(.-)%s*$"
+      if not k then
+         return nil, ("pattern %s: expected PARAMETER=VALUE, got '%s'"):format(name, part)
+      elseif given[k] then
+         return nil, ("pattern %s: '%s' stands twice"):format(name, k)
+      end
+      given[k] = v
+   end
+   return given
+end
+
+return params

@@ -1,0 +1,12 @@
+--- Everybody sends one message to the next rank, the last to the first.
+local shift = require "taut.place.pattern.shift"
+
+local ring = { summary = "everybody to the next rank", takes = { "bytes" } }
+
+--- @param n ranks
+-- @param o { bytes = }
+function ring.steps(n, o)
+   return shift.steps(n, { bytes = o.bytes, by = 1 })
+end
+
+return ring

@@ -1,0 +1,38 @@
+--- Nodes along a line through the fabric (taut.order: Hilbert's curve, to and fro, trees), ranks in
+-- blocks along it: as they are numbered, and where the pattern has a grid also in boxes of it.
+local boxes = require "taut.place.rankmap.boxes"
+local fill = require "taut.place.rankmap.fill"
+local order = require "taut.topology.order"
+
+local curves = {}
+
+local function only(list, wanted)
+   local out = {}
+   for _, n in ipairs(list) do
+      out[#out + 1] = wanted[n] and n or nil
+   end
+   return out
+end
+
+function curves.map(job)
+   local list, ranks = {}, nil
+   if job.P.grid then
+      local all = {}
+      for r = 1, job.P.ranks do
+         all[r] = r
+      end
+      ranks = boxes.order(all, boxes.ranks(job.P.grid), #job.P.grid)
+   end
+   for _, o in ipairs(order.candidates(job.topo)) do
+      local nodes = only(o.nodes, job.per_node)
+      if #nodes == #job.nodes then
+         list[#list + 1] = { name = o.name, about = o.about, order = fill.blocks(job, nodes) }
+         list[#list + 1] = ranks and { name = o.name .. "+boxes",
+            about = "boxes of ranks, nodes: " .. o.about, order = fill.blocks(job, nodes, ranks) }
+            or nil
+      end
+   end
+   return list
+end
+
+return curves

@@ -1,0 +1,94 @@
+--- What steering cost: how long a job waited for nodes that Taut kept it from, although it could
+-- have started on others.
+--
+-- Looked at with each answer of Slurm: the time since the one before counts when enough nodes were
+-- free at this one, but too few of those that the job was left with.
+local mark = require "taut.place.steer.mark"
+
+local ledger = {}
+local Ledger = {}
+Ledger.__index = Ledger
+
+local WAITS_FOR_NODES = { None = true, Priority = true, Resources = true, ["9"] = true }
+local MOST_GAP_S = 120 -- a longer gap says nothing about what was between
+
+-- Free nodes of a partition, as a set and how many; `memo` is for one look.
+local function free_of(d, partition, memo)
+   if not memo[partition] then
+      local set, count = {}, 0
+      for _, name in ipairs(d.cluster.partitions[partition] or {}) do
+         if d.cluster:is_free(name) then
+            set[name], count = true, count + 1
+         end
+      end
+      memo[partition] = { set = set, count = count }
+   end
+   return memo[partition].set, memo[partition].count
+end
+
+local function count_in(set, list)
+   local n = 0
+   for name in pairs(list and mark.names(list) or {}) do
+      n = n + (set[name] and 1 or 0)
+   end
+   return n
+end
+
+-- Is it Taut that this job waits for?
+local function waits_for_us(d, job, m, memo)
+   if not WAITS_FOR_NODES[job.reason] then
+      return false
+   end
+   local set, free = free_of(d, job.partition or "", memo)
+   local need = job.num_nodes or 0
+   if free < need then
+      return false
+   end
+   return m.placed_on and count_in(set, m.placed_on) < need
+      or m.excluded and free - count_in(set, m.excluded) < need or m.switches ~= nil
+end
+
+--- Look at the jobs that wait.
+-- @param d daemon: cluster (pending, partitions)
+-- @param now seconds
+function Ledger:look(d, now)
+   local since = self.last and math.min(now - self.last, MOST_GAP_S) or 0
+   self.last = now
+   local still, memo = {}, {}
+   for _, job in ipairs(d.cluster.pending) do
+      local m = mark.parse(job.comment)
+      if m then
+         local entry = self.jobs[job.id] or { added = 0 }
+         if entry.seen and waits_for_us(d, job, m, memo) then
+            entry.added = entry.added + since
+         end
+         entry.seen, still[job.id] = true, true
+         self.jobs[job.id] = entry
+      end
+   end
+   for id, entry in pairs(self.jobs) do
+      entry.gone = not still[id] and (entry.gone or now) or nil
+      if entry.gone and now - entry.gone > 14 * 86400 then
+         self.jobs[id] = nil
+      end
+   end
+end
+
+--- The entry of a job, made where there is none: { added = seconds, predicted = { got, without } }.
+function Ledger:of(id)
+   self.jobs[id] = self.jobs[id] or { added = 0 }
+   return self.jobs[id]
+end
+
+--- The job is over; its entry goes.
+function Ledger:take(id)
+   local entry = self.jobs[id] or { added = 0 }
+   self.jobs[id] = nil
+   return entry
+end
+
+function ledger.new()
+   return setmetatable({ jobs = {} }, Ledger)
+end
+
+return ledger

@@ -1,0 +1,214 @@
+--- What the advice file says, out of verdicts and of what Slurm said last.
+local gain = require "taut.place.steer.gain"
+local hostlist = require "taut.hostlist"
+
+local picture = {}
+
+local MOST_LIST = 2000 -- bytes of a list of nodes to exclude
+local WEIGHED = 2      -- components that are weighed at one look: each takes up to 50 ms
+local GRAIN = 0.1      -- of the capacity left: what differs less is not weighed again
+
+-- Slow and failed components, the worst first.
+local function avoided(d)
+   local list = {}
+   for c, k in pairs(d.diagnosis.comp) do
+      if k.state == "slow" or k.state == "failed" then
+         list[#list + 1] = { c = c, left = k.state == "failed" and 0 or k.left or 0 }
+      end
+   end
+   table.sort(list, function(a, b)
+      return a.left < b.left or a.left == b.left and a.c < b.c
+   end)
+   return list
+end
+
+-- Nodes exposed to a component; asked of the topology once per component and routing.
+local function exposed(d, c)
+   local memo = d.exposed_memo
+   if not memo or memo.signature ~= d.topo.signature then
+      memo = { signature = d.topo.signature }
+      d.exposed_memo = memo
+   end
+   memo[c] = memo[c] or d.topo:exposed(c)
+   return memo[c]
+end
+
+-- Nodes in the order of Slurm's table: all of them, since what is weighed is remembered, and which
+-- are usable changes.
+local function line_of(d)
+   local line = {}
+   for _, name in ipairs(d.cluster.order or d.topo.nodes) do
+      line[#line + 1] = d.topo.node_id[name]
+   end
+   return line
+end
+
+-- Does excluding a component's nodes help?  Remembered until it or the routes change; one that has
+-- not had its turn is taken to.
+-- @param look { weighed = how many so far, line = once there }
+local function helps(d, a, look)
+   local memo = d.gain_memo
+   if not memo or memo.signature ~= d.topo.signature then
+      memo = { signature = d.topo.signature }
+      d.gain_memo = memo
+   end
+   local left = math.floor(a.left / GRAIN + 0.5) * GRAIN
+   local known = memo[a.c]
+   if (not known or known.left ~= left) and look.weighed < WEIGHED then
+      look.weighed = look.weighed + 1
+      look.line = look.line or line_of(d)
+      known = { left = left, gain = gain.of(d.topo, look.line, a.c, left, exposed(d, a.c)) }
+      memo[a.c] = known
+   end
+   return not known or known.gain >= gain.LEAST, known and known.gain
+end
+
+-- What jobs may ask of a node, as one text; our own features do not count.
+local function make_of(node)
+   local features = node.features or ""
+   if features:find("taut_cell_", 1, true) then
+      features = ("," .. features):gsub(",taut_cell_%d+", ""):sub(2)
+   end
+   return (node.cpus or 1) .. "|" .. (node.memory_MB or 0) .. "|" .. (node.disk_MB or 0) .. "|" ..
+      (node.gres or "") .. "|" .. features
+end
+
+--- Usable nodes: name → make; and how many.
+local function usable_nodes(d)
+   local map, count = {}, 0
+   for name, node in pairs(d.cluster.nodes) do
+      if d.cluster:is_usable(name) then
+         map[name] = make_of(node)
+         count = count + 1
+      end
+   end
+   return map, count
+end
+
+--- Usable nodes exposed to what is avoided: node name → level, from 1 on: with the worst component
+-- first, that of the component which concerns it first.
+-- @param usable set of names, count how many
+-- @param most_share at most this share of them
+-- @return map, components by level { c, left, nodes = count, gain }
+local function levels_of(d, usable, count, most_share)
+   local level_of, levels, sum, look = {}, {}, 0, { weighed = 0 }
+   for _, a in ipairs(avoided(d)) do
+      local new = {}
+      for _, n in ipairs(exposed(d, a.c)) do
+         local name = d.topo.nodes[n]
+         if not level_of[name] and usable[name] then
+            new[#new + 1] = name
+         end
+      end
+      local is_help, much
+      if #new > 0 and sum + #new <= most_share * count then
+         is_help, much = helps(d, a, look)
+      end
+      if is_help then
+         levels[#levels + 1] = { c = a.c, left = a.left, nodes = #new, gain = much }
+         sum = sum + #new
+         for _, name in ipairs(new) do
+            level_of[name] = #levels
+         end
+      end
+   end
+   return level_of, levels
+end
+
+-- How many usable nodes each level leaves, and which to exclude; `names` by level.
+local function rows_of(usable, names, levels)
+   local rows, sofar = {}, {}
+   for l = 1, #levels do
+      for _, name in ipairs(names[l] or {}) do
+         sofar[#sofar + 1] = name
+      end
+      local list = #sofar > 0 and hostlist.compress(sofar) or nil
+      if list and #list > MOST_LIST then
+         break
+      end
+      rows[l] = { left = usable - #sofar, list = list }
+   end
+   return rows
+end
+
+-- One partition; `p` of Slurm's answer, `members` its nodes' names.
+local function part_of(d, p, members, usable, level_of, levels)
+   local count, first, even, cpus, names = 0, nil, true, nil, {}
+   for _, name in ipairs(members) do
+      local make, level = usable[name], level_of[name]
+      if make then
+         count = count + 1
+         if make ~= first then
+            even, first = first == nil, first or make
+            local c = d.cluster.nodes[name].cpus or 1
+            cpus = cpus and cpus < c and cpus or c
+         end
+      end
+      if level then
+         names[level] = names[level] or {}
+         table.insert(names[level], name)
+      end
+   end
+   return { name = p.name, nodes = p.nodes, usable = count, cpus = cpus or 1, even = even,
+      levels = rows_of(count, names, levels) }
+end
+
+local function same_map(a, b)
+   for k, v in pairs(a) do
+      if b[k] ~= v then
+         return false
+      end
+   end
+   for k in pairs(b) do
+      if a[k] == nil then
+         return false
+      end
+   end
+   return true
+end
+
+local function same_partitions(a, b)
+   for i, p in ipairs(a) do
+      local q = b[i]
+      if not q or p.name ~= q.name or p.nodes ~= q.nodes or p.up ~= q.up then
+         return false
+      end
+   end
+   return #a == #b
+end
+
+-- Does what was worked out last hold?  Walks over a large machine's partitions take a while, and
+-- nodes are drained rarely.
+local function holds(last, partitions, usable, level_of)
+   return last and same_partitions(last.partitions, partitions) and same_map(last.usable, usable)
+      and same_map(last.exposed, level_of)
+end
+
+--- Everything the file says but serial, patterns and features.
+-- @param d daemon: topo, diagnosis, cluster
+-- @param partitions of taut-slurm's answer: { name, nodes, up }
+-- @param s the `steer` section
+-- @param last what this gave before, or nil
+-- @return { time, parts, levels, exposed = map }
+function picture.of(d, partitions, s, last)
+   local usable, count = usable_nodes(d)
+   local level_of, levels = {}, {}
+   if s.exclude then
+      level_of, levels = levels_of(d, usable, count, s.most_excluded)
+   end
+   local parts = {}
+   if holds(last, partitions, usable, level_of) then
+      parts = last.parts
+   else
+      for _, p in ipairs(partitions) do
+         if p.up and p.nodes ~= "" then
+            parts[#parts + 1] = part_of(d, p, d.cluster.partitions[p.name] or {}, usable,
+               level_of, levels)
+         end
+      end
+   end
+   return { time = math.floor(d.cluster.nodes_at), parts = parts, levels = levels,
+      exposed = level_of, usable = usable, partitions = partitions }
+end
+
+return picture

@@ -1,0 +1,127 @@
+--- `taut steer --report`: what steering did, what it was to gain, and what was seen.
+--
+-- Observed: steered jobs beside jobs of the same user, name and number of nodes that were not
+-- steered: median wall time, and bytes sent per node and second as the counters have it.  Fewer
+-- than LEAST jobs on a side say nothing.
+local json = require "taut.json"
+local mark = require "taut.place.steer.mark"
+
+local report = {}
+
+local LEAST = 3
+
+local function median(list)
+   local sorted = {}
+   for i, v in ipairs(list) do
+      sorted[i] = v
+   end
+   table.sort(sorted)
+   local n = #sorted
+   if n == 0 then
+      return nil
+   end
+   return n % 2 == 1 and sorted[(n + 1) // 2] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
+end
+
+local function values(rows, field)
+   local list = {}
+   for _, row in ipairs(rows) do
+      if type(row[field]) == "number" then
+         list[#list + 1] = row[field]
+      end
+   end
+   return list
+end
+
+local function key(row)
+   return ("%s\0%s\0%d"):format(row.user, row.name, row.nodes or 0)
+end
+
+local function by_program(rows)
+   local groups = {}
+   for _, row in ipairs(rows) do
+      groups[key(row)] = groups[key(row)] or {}
+      table.insert(groups[key(row)], row)
+   end
+   return groups
+end
+
+-- Was anything done, beyond noting what the job said?
+local function is_touched(s)
+   return (s.excluded or s.switches or s.preferred or s.placed or s.tried) ~= nil
+end
+
+local function decode(row)
+   local s = json.decode(row.steered or "")
+   return type(s) == "table" and s or {}
+end
+
+-- Predicted time without steering over that with it: the mean over the jobs that have one.
+local function predicted(list)
+   local sum, n = 0, 0
+   for _, s in ipairs(list) do
+      local p = s.predicted
+      if type(p) == "table" and type(p.got) == "number" and p.got > 0 then
+         sum, n = sum + p.without / p.got, n + 1
+      end
+   end
+   return n > 0 and sum / n or nil
+end
+
+-- Median of the others over that of the steered: above 1 the steered ones were faster.
+local function observed(steered, others, field)
+   local a, b = values(steered, field), values(others, field)
+   if #a < LEAST or #b < LEAST or median(a) <= 0 then
+      return nil
+   end
+   return median(b) / median(a)
+end
+
+local function group_row(rows, others)
+   local list, did, added = {}, {}, 0
+   for i, row in ipairs(rows) do
+      list[i] = decode(row)
+      added = added + (list[i].added_s or 0)
+      local words = mark.words(list[i])
+      did[words] = (did[words] or 0) + 1
+   end
+   local first = rows[1]
+   local rate = observed(rows, others, "sent_Bps")
+   return { user = first.user, name = first.name, nodes = first.nodes, comm = first.comm,
+      jobs = #rows, others = #others, did = did, predicted = predicted(list), added_s = added,
+      wall_s = median(values(rows, "seconds")), others_wall_s = median(values(others, "seconds")),
+      wait_s = median(values(rows, "wait_s")), others_wait_s = median(values(others, "wait_s")),
+      faster = observed(rows, others, "seconds"), rate = rate and 1 / rate or nil }
+end
+
+--- @param steered rows of `job` with a mark, others those without one
+-- @return { jobs, touched, excluded, placed, in_vain, switches, preferred (counts), added_s,
+--   wait_s = sum, programs = array }
+function report.of(steered, others)
+   local r = { jobs = #steered, touched = 0, excluded = 0, placed = 0, in_vain = 0, switches = 0,
+      preferred = 0, added_s = 0, wait_s = 0, least = LEAST, programs = json.array {} }
+   for _, row in ipairs(steered) do
+      local s = decode(row)
+      r.touched = r.touched + (is_touched(s) and 1 or 0)
+      r.excluded = r.excluded + (s.excluded and 1 or 0)
+      r.placed = r.placed + (s.placed and 1 or 0)
+      r.in_vain = r.in_vain + (s.tried and 1 or 0)
+      r.switches = r.switches + (s.switches and 1 or 0)
+      r.preferred = r.preferred + (s.preferred and 1 or 0)
+      r.added_s, r.wait_s = r.added_s + (s.added_s or 0), r.wait_s + (row.wait_s or 0)
+   end
+   local like = by_program(others)
+   for k, rows in pairs(by_program(steered)) do
+      r.programs[#r.programs + 1] = group_row(rows, like[k] or {})
+   end
+   table.sort(r.programs, function(a, b)
+      if a.jobs ~= b.jobs then
+         return a.jobs > b.jobs
+      end
+      return a.user .. a.name < b.user .. b.name
+         or a.user .. a.name == b.user .. b.name and a.nodes < b.nodes
+   end)
+   return r
+end
+
+return report

@@ -1,0 +1,298 @@
+--- Which pairs of nodes test what, and when.
+--
+-- The budget of a plan is a number of phases: sets of tests that run together.  It goes, in this
+-- order, to
+--   what was asked about: suspects and ties, by the pairs that tell most (shortest routes first,
+--     no rival and no other suspect on them, far ends not used yet), with anchors for their two
+--     nodes and tests over other links of the same routers, so that a busy neighbourhood is seen
+--     as one;
+--   what a low test has just touched: one more look;
+--   routine, in fewer phases: anchors (a partner on the same router: no fabric link on the way),
+--     neighbouring routers, and what else the nodes' routes reach, the stalest first, and nothing
+--     that was shown within `fresh_h`.
+-- No component carries two tests of a phase, but for the deliberate senders over a link that is
+-- wider than one node; unless `duplex` is set, no fabric test's data meets another's
+-- acknowledgements.  Pairs are found and packed in C (advisor/plan_*.c).
+-- Source of the phases: Ezell, CUG 2013 (Cray Gemini, TopoBW).
+local boards = require "taut.board"
+local stages = require "taut.topology.stages"
+
+local plan = {}
+local Planner = {}
+Planner.__index = Planner
+
+local MOST_PHASES = 64
+
+---------------------------------------------------------------- boards
+
+-- What way each link leaves its router, as small numbers: for straight lines.
+local function directions(topo)
+   local number, list, n = {}, {}, 0
+   for i, kind in ipairs(topo.kinds) do
+      if not number[kind] then
+         n = n + 1
+         number[kind] = n
+      end
+      list[i] = number[kind]
+   end
+   return list
+end
+
+-- The board of a topology and its times; made once.
+local function board_of(topo, coverage)
+   local kept = coverage.board
+   if not kept or kept.topo ~= topo or kept.epoch ~= topo.epoch then
+      coverage:fit(#topo.components)
+      kept = { topo = topo, epoch = topo.epoch,
+         board = boards.new(topo.graph, coverage.times, directions(topo)) }
+      coverage.board = kept
+   end
+   return kept
+end
+
+---------------------------------------------------------------- what is asked about
+
+local function keys(set)
+   local list = {}
+   for c in pairs(set) do
+      list[#list + 1] = c
+   end
+   table.sort(list)
+   return list
+end
+
+-- Mark all that is asked about, so that tests of one avoid the others.
+local function mark(kept, list)
+   if kept.marked == list and kept.version == list.version and kept.count == #list then
+      return
+   end
+   local suspects = {}
+   for i, w in ipairs(list) do
+      suspects[i] = w.component or w.c
+   end
+   kept.board:suspects(suspects)
+   kept.marked, kept.version, kept.count = list, list.version, #list
+end
+
+-- Lay out the tests that decide about one component.
+local function decide(board, w, kind, o)
+   if w.after and w.after > o.now then
+      return 0
+   end
+   local seen = w.seen
+   if type(seen) == "function" then
+      seen = seen(w)
+   end
+   return board:confirm(w.component or w.c, w.tests or w.pairs or o.pairs, o.streams, o.flows,
+      o.around, kind, w.rivals or w.tied and keys(w.tied), seen)
+end
+
+-- The same for all of a list that the plan's nodes can test.
+-- @param late those that come after routine tests, or those before
+-- @param o { streams =, flows =, around =, pairs =, first_only =, now = }
+local function confirm(board, list, late, o)
+   for _, i in ipairs(#list > 0 and board:reached() or {}) do
+      if (list[i].late or false) == late and decide(board, list[i], "confirm", o) > 0
+         and o.first_only then
+         return
+      end
+   end
+end
+
+local NOTHING = {}
+
+-- One plan on a board.
+-- @param o table: topology, coverage, nodes, now, phases, wanted, watched, routine (phases for it),
+--   confirm (see above), rules for the board
+-- @return array of tests
+local function lay_out(o)
+   local kept = board_of(o.topology, o.coverage)
+   local board, how = kept.board, o.confirm
+   board:begin(o.nodes, o.rules)
+   local wanted = o.wanted or NOTHING
+   mark(kept, wanted)
+   how.now, how.first_only = o.rules.now, o.rules.first_only
+   confirm(board, wanted, false, how)
+   for _, w in ipairs(o.watched or NOTHING) do
+      if not (how.first_only and board:count() > 0) then
+         decide(board, w, "watch", { streams = 1, flows = how.flows, around = 0, pairs = 1,
+            now = how.now })
+      end
+   end
+   if o.routine > 0 and not (how.first_only and board:count() > 0) then
+      board:routine(o.routine, how.set_flows)
+   end
+   if not (how.first_only and board:count() > 0) then
+      confirm(board, wanted, true, how)
+   end
+   return board:finish()
+end
+
+---------------------------------------------------------------- production
+
+local function share_links(t, n)
+   t.shares = {}
+   for _, c in ipairs(stages.sure(t.route)) do
+      t.shares[c] = n
+   end
+   t.shares[t.route[1]], t.shares[t.route[#t.route]] = nil, nil
+   t.through = t.shares
+end
+
+-- How many phases there are in so many milliseconds.
+local function phases_in(c, ms)
+   return math.max(0, (ms - (c.lead_ms or 10)) // ((c.test_ms or 25) + (c.gap_ms or 4)))
+end
+
+-- What make is asked, as lay_out wants it.
+local function question(o)
+   local c = o.checks
+   local phases = math.min(phases_in(c, o.budget_ms), MOST_PHASES)
+   local quiet = c.quiet_ms and phases_in(c, c.quiet_ms)
+   return { topology = o.topology, coverage = o.coverage, nodes = o.nodes, wanted = o.wanted,
+      watched = o.routine ~= false and o.watched or nil,
+      routine = o.routine == false and 0 or math.min(quiet or phases, phases),
+      confirm = { streams = c.confirm_streams, flows = 1, around = c.around or 0, pairs = 1,
+         set_flows = 1 },
+      rules = { phases = phases, senders = c.senders or 1, duplex = c.duplex,
+         longest = c.longest, good = o.good or 0.75,
+         first_only = o.first_only, test_s = c.test_ms / 1000, now = o.now,
+         fresh_s = (c.fresh_h or 0) * 3600, retry_s = (c.retry_h or 0) * 3600,
+         seed = o.seed or math.floor(o.now) } }
+end
+
+--- Make a plan.
+-- @param o table:
+--   topology; nodes (array of node numbers that take part, ascending); coverage (coverage.lua);
+--   wanted: suspects, array of { component, tied = set of components, seen = map node → tests
+--     already low or confirmed with it, tests = how many pairs are still needed };
+--   watched: components with low tests that are no suspects yet, in the same form;
+--   checks: settings; budget_ms: for all phases; now: seconds; seed (default: of `now`);
+--   routine: false to test suspects only (idle checks)
+-- @return array of phases, each an array of { src, dst, route, streams, kind, confirms, rail;
+--   shares, through, group where several nodes send over one link on purpose }
+function plan.make(o)
+   local phases, groups = {}, {}
+   for _, t in ipairs(lay_out(question(o))) do
+      t.route = o.topology:route(t.src, t.dst, nil, t.rail)
+      t.streams = t.streams or 1
+      if t.senders then
+         share_links(t, t.senders)
+         local key = ("%d:%d>%d"):format(t.phase, o.topology:router(t.src, t.rail),
+            o.topology:router(t.dst, t.rail))
+         groups[key] = groups[key] or t.src
+         t.group = groups[key]
+      end
+      phases[t.phase] = phases[t.phase] or {}
+      table.insert(phases[t.phase], t)
+   end
+   return phases
+end
+
+--- Would a plan test anything?
+-- @param o as for make
+function plan.is_due(o)
+   local q = question(o)
+   q.rules.first_only = true
+   return #lay_out(q) > 0
+end
+
+--- Number the tests of a plan, give each its offset, and reserve their components.
+-- @param made what make returned
+-- @param o the same table as for make
+-- @param next_id function that returns a new test id
+-- @return flat array of tests with id, phase, start_ms, dur_ms; milliseconds until the last ends
+function plan.schedule(made, o, next_id)
+   local c, list, at = o.checks, {}, o.checks.lead_ms
+   for p, tests in ipairs(made) do
+      for _, t in ipairs(tests) do
+         t.id, t.phase, t.start_ms, t.dur_ms = next_id(), p, at, c.test_ms
+         for _, comp in ipairs(stages.all(t.route)) do
+            o.coverage:reserve(comp, c.test_ms / 1000, o.now, o.now + (at + c.test_ms) / 1000)
+         end
+         list[#list + 1] = t
+      end
+      at = at + c.test_ms + c.gap_ms
+   end
+   return list, at
+end
+
+--- Nodes that tests of some components want.
+-- @param o { topology, coverage, nodes = those there are, ascending }
+-- @param list of components
+-- @param most nodes per component, up to 64
+-- @return set of nodes
+function plan.helpers(o, list, most)
+   local board, set = board_of(o.topology, o.coverage).board, {}
+   board:begin(o.nodes, { good = 0.75 })
+   for _, c in ipairs(list) do
+      for _, n in ipairs(board:helpers(c, most)) do
+         set[n] = true
+      end
+   end
+   board:finish()
+   return set
+end
+
+---------------------------------------------------------------- a planner
+
+--- A planner keeps what plans have in common; it measures time as its caller does, so that it runs
+-- as fast as a model of a machine lets it.
+-- @param o table: topology; coverage; checks: settings (senders, duplex, fresh_h, retry_h,
+--   quiet_ms, confirm_streams, around of taut.lua; quiet_phases, idle_every_s, confirm_pairs,
+--   set_flows);
+--   wants: function() → array of { c =, rivals = array, seen =, after = seconds, pairs = }, the
+--   same table while nothing in it changed, or with another `version`
+function plan.planner(o)
+   return setmetatable({ topology = o.topology, coverage = o.coverage, checks = o.checks or {},
+      wants = o.wants or function() return NOTHING end, routine_at = -math.huge }, Planner)
+end
+
+-- Idle nodes have time: their routine tests need not come with each cycle.
+local function routine_phases(self, ask)
+   local c = self.checks
+   if ask.purpose == "idle" then
+      if ask.time - self.routine_at < (c.idle_every_s or 7200) then
+         return 0
+      end
+      self.routine_at = ask.time
+   end
+   return math.min(ask.phases, c.quiet_phases or phases_in(c, c.quiet_ms or 140))
+end
+
+--- Plan one event.
+-- @param ask { nodes = ascending, phases =, purpose = "job" | "idle", time = seconds, job = id }
+-- @return array of { src, dst, phase, flows, kind, confirms = component or nil, senders, rail }
+function Planner:plan(ask)
+   local c = self.checks
+   return lay_out { topology = self.topology, coverage = self.coverage, nodes = ask.nodes,
+      wanted = self.wants(), routine = routine_phases(self, ask),
+      confirm = { streams = 1, flows = c.confirm_streams or 4, around = c.around or 2,
+         pairs = c.confirm_pairs or 3, set_flows = c.set_flows or 4 },
+      rules = { phases = ask.phases, senders = c.senders or 2, duplex = c.duplex ~= false,
+         longest = c.longest or 8,
+         good = c.good or 0.75, test_s = 0.025, now = ask.time, fresh_s = (c.fresh_h or 2) * 3600,
+         retry_s = (c.retry_h or 1) * 3600,
+         seed = (ask.job or 0) * 7919 + math.floor(ask.time) } }
+end
+
+--- Say what is to be tested from now on, instead of `wants`.
+-- @param list array as of wants, or of component numbers, the weightiest first
+function Planner:want(list)
+   local wanted = {}
+   for i, w in ipairs(list) do
+      wanted[i] = type(w) == "table" and w or { c = w }
+   end
+   self.wants = function() return wanted end
+end
+
+--- Take what was planned for cleared: for those who have no diagnosis that says so.
+function Planner:touch(tests, now)
+   for _, t in ipairs(tests) do
+      for _, comp in ipairs(stages.sure(self.topology:route(t.src, t.dst, nil, t.rail))) do
+         self.coverage:touch(comp, now)
+      end
+   end
+end
+
+return plan

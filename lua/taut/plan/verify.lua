@@ -1,0 +1,82 @@
+--- Marks: components that somebody wants tested soon (`taut verify`).
+--
+-- A marked component is tested by the next idle cycle, or check of a job, whose nodes can; when
+-- enough tests meant something the mark is done, and is kept for a while to be looked at.
+local stages = require "taut.topology.stages"
+
+local verify = {}
+local Marks = {}
+Marks.__index = Marks
+
+local ENOUGH = 3        -- tests that meant something
+local PATIENCE_S = 86400 -- an open mark is given up after so long
+local KEEP_S = 3600     -- a done one is shown so long
+local MOST = 64         -- open marks: more would be an audit
+
+function verify.new()
+   return setmetatable({ marks = {} }, Marks)
+end
+
+--- Forget what is over.
+function Marks:prune(now)
+   for c, m in pairs(self.marks) do
+      if m.done_at and now - m.done_at > KEEP_S or not m.done_at and now - m.at > PATIENCE_S then
+         self.marks[c] = nil
+      end
+   end
+end
+
+--- Mark component c.  One that is marked and open stays as it is.
+-- @param who asks
+-- @return the mark, or nil and why not
+function Marks:add(c, who, now)
+   self:prune(now)
+   local old, open = self.marks[c], 0
+   if old and not old.done_at then
+      return old
+   end
+   for _, m in pairs(self.marks) do
+      open = open + (m.done_at and 0 or 1)
+   end
+   if open >= MOST then
+      return nil, ("%d components are marked already; `taut audit` tests all"):format(open)
+   end
+   self.marks[c] = { c = c, who = who, at = now, good = 0, low = 0, void = 0, best = 0 }
+   return self.marks[c]
+end
+
+--- The mark of component c, or nil.
+function Marks:get(c, now)
+   self:prune(now)
+   return self.marks[c]
+end
+
+--- What plans are asked to test, in the form of diagnosis:wanted().
+-- @param has set of components that are asked for already
+function Marks:wanted(now, has)
+   self:prune(now)
+   local list = {}
+   for c, m in pairs(self.marks) do
+      if not m.done_at and not has[c] then
+         list[#list + 1] = { component = c, tied = {}, seen = {}, tests = 1 }
+      end
+   end
+   table.sort(list, function(a, b) return a.component < b.component end)
+   return list
+end
+
+--- Take in the judged tests of an event.
+function Marks:note(tests, now)
+   for _, t in ipairs(next(self.marks) and tests or {}) do
+      for _, c in ipairs(stages.sure(t.route)) do
+         local m = self.marks[c]
+         if m and not m.done_at and m[t.class] then
+            m[t.class] = m[t.class] + 1
+            m.best = math.max(m.best, t.class ~= "void" and t.bw_Bps or 0)
+            m.done_at = m.good + m.low >= ENOUGH and now or nil
+         end
+      end
+   end
+end
+
+return verify

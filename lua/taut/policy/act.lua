@@ -1,0 +1,298 @@
+--- Carries out what policy.lua decides, through taut-slurm, and keeps its history.
+--
+-- In `observe` the list of what would have been drained is kept as well.  An administrator's own
+-- drain or resume always wins: it is noticed at the next look at Slurm and taken as it is.
+local loop = require "taut.loop"
+local policy = require "taut.policy"
+local policy_restore = require "taut.policy.restore"
+local reason = require "taut.policy.reason"
+local sys = require "taut.sys"
+
+local act = {}
+local Act = {}
+Act.__index = Act
+
+local ALERTS = 100 -- kept for `taut status`
+local SAID_MAX = 16 -- nodes held back that are said one by one at once
+
+---------------------------------------------------------------- records
+
+--- Write into the log of actions (`taut policy log`).
+-- @param row table: action, and what is known of node, component, who, reason, result, evidence
+function Act:record(row)
+   row.time, row.node, row.who = row.time or loop.time(), row.node or "", row.who or "taut"
+   self.journal:add("action", row)
+   self.counts[row.action] = (self.counts[row.action] or 0) + 1
+   self.tell { event = row.action, node = row.node ~= "" and row.node or nil,
+      component = row.component, who = row.who, reason = row.reason, result = row.result }
+end
+
+local function keep(self, node)
+   self.journal:add("drained", { node = node, data = self.encode(self.history.drained[node]) })
+end
+
+local function drop(self, node)
+   self.history.drained[node] = nil
+   self.journal:add("forget_drained", { node = node })
+end
+
+-- What stopped us outlives a restart.
+local function keep_stops(self)
+   self.journal:add("setting", { name = "policy_stops", value = self.encode {
+      stopped = self.history.stopped, capped = next(self.history.capped) and self.history.capped
+         or nil, wide = self.history.wide } })
+end
+
+--- Say something loudly: syslog, and the alerts of `taut status`.
+function Act:say(text)
+   self.said = self.said + 1
+   sys.log("warning", text)
+   self.alerts[#self.alerts + 1] = { time = loop.time(), text = text }
+   if #self.alerts > ALERTS then
+      table.remove(self.alerts, 1)
+   end
+end
+
+-- Once per node and cause; figures in the text go on changing.
+local function is_news(self, node, cause)
+   local news = self.alerted[node] ~= cause
+   self.alerted[node] = cause
+   return news
+end
+
+---------------------------------------------------------------- draining
+
+local function slurm_refused(self, a, why, is_error)
+   local v = a.verdict
+   self.held[a.node] = { why = why, reason = a.reason, component = a.component, verdict = v }
+   if is_news(self, a.node, why) then
+      self:say(is_error and ("cannot drain %s: %s; trying again"):format(a.node, why)
+         or ("left %s alone: %s"):format(a.node, why))
+      self:record { action = is_error and "drain failed" or "left alone", node = a.node,
+         component = a.component, reason = a.reason, result = why, evidence = self.evidence(v) }
+   end
+end
+
+local function drained(self, a)
+   policy.note(self.history, a, loop.time())
+   self.held[a.node], self.alerted[a.node] = nil, nil
+   keep(self, a.node)
+   self:record { action = "drain", node = a.node, component = a.component, reason = a.reason,
+      result = "done", evidence = self.evidence(a.verdict) }
+   self:say(("drained %s: %s"):format(a.node, a.reason))
+   self.cluster:refresh()
+end
+
+local function send_drain(self, a)
+   a.reason = self.reason_of(a.verdict, a)
+   self.history.asked[a.node] = { component = a.component, reason = a.reason, time = loop.time() }
+   self.slurm:ask({ op = "drain", node = a.node, reason = a.reason }, function(reply, err)
+      self.history.asked[a.node] = nil
+      if reply and reply.done then
+         drained(self, a)
+      else
+         slurm_refused(self, a, err or reply.why, err ~= nil)
+      end
+   end)
+end
+
+local function stop(self, a)
+   policy.note(self.history, a, loop.time())
+   keep_stops(self)
+   local what = a.action == "stop" and "stopped acting" or "reached a cap and only observes now"
+   self:say(("%s: %s; `taut policy resume` goes on"):format(what, a.why))
+   self:record { action = a.action, result = a.why }
+end
+
+local function carry_out(self, a)
+   if a.action == "drain" then
+      send_drain(self, a)
+   elseif a.action == "release" then
+      self:release(a.node, "taut, after " .. a.why, function(ok, err)
+         if not ok and is_news(self, a.node, err) then
+            sys.log("warning", ("cannot release %s: %s"):format(a.node, err))
+         end
+      end)
+   else
+      stop(self, a)
+   end
+end
+
+-- Who would be drained, and what holds it back: said and recorded once for each cause.
+local function take_held(self, held, actions)
+   local concerned = {}
+   for _, a in ipairs(actions) do
+      concerned[a.node or ""] = true
+   end
+   for name in pairs(self.alerted) do
+      if not held[name] and not self.history.asked[name] and not concerned[name] then
+         self.alerted[name] = nil
+      end
+   end
+   self.held = held
+   local said = 0
+   for name, e in pairs(held) do
+      e.reason, e.time = self.reason_of(e.verdict, {}), loop.time()
+      if is_news(self, name, e.component .. (e.cause or e.cap or e.why)) then
+         said = said + 1
+         if said <= SAID_MAX then
+            self:say(e.cause == "observe"
+               and ("would drain %s: %s (mode is observe)"):format(name, e.reason)
+               or ("would drain %s (%s), but %s"):format(name, e.reason, e.why))
+         end
+         self:record { action = "would drain", node = name, component = e.component,
+            reason = e.reason, result = e.why, evidence = self.evidence(e.verdict) }
+      end
+   end
+   if said > SAID_MAX then
+      self:say(("would drain %d nodes more; `taut policy log` has them"):format(said - SAID_MAX))
+   end
+end
+
+--- Decide anew, and act.
+-- @param verdicts array as policy.decide wants it
+-- @param o table: topology, machine_wide, clean
+-- @return what policy.decide said
+function Act:decide(verdicts, o)
+   local d = policy.decide { topology = o.topology, settings = self.policy,
+      cluster = self.cluster, history = self.history, now = loop.time(), mode = self.mode(),
+      verdicts = verdicts, machine_wide = o.machine_wide, standby = self.cluster.standby,
+      clean = o.clean }
+   take_held(self, d.held, d.actions)
+   for _, a in ipairs(d.actions) do
+      carry_out(self, a)
+   end
+   return d
+end
+
+--- Nothing speaks against a node any more: it leaves the would-have-drained list.
+function Act:unwant(name)
+   self.held[name] = nil
+   self.alerted[name] = nil
+end
+
+--- Take what the store kept; see policy.restore.
+function Act:restore(standing, actions, stops, decode)
+   policy_restore(self.history, standing, actions, stops, decode)
+end
+
+--- Go on where a cap or the circuit breaker stopped us.
+-- @return whether anything had been stopped
+function Act:resume(who)
+   local any = policy.resume(self.history)
+   self.alerted = {}
+   keep_stops(self)
+   if any then
+      self:record { action = "resume", who = who }
+   end
+   return any
+end
+
+--- New settings: what the old ones stopped is decided anew.
+function Act:set_policy(settings)
+   self.policy = settings
+   if next(self.history.capped) then
+      self.history.capped = {}
+      keep_stops(self)
+   end
+end
+
+--- Nodes that were repaired: how often they were drained is forgotten.
+function Act:repaired(names, component, who)
+   policy.forget(self.history, names)
+   for _, name in ipairs(names) do
+      if self.history.drained[name] then
+         keep(self, name)
+      end
+      self:record { action = "repaired", node = name, component = component, who = who }
+   end
+   if #names == 0 then
+      self:record { action = "repaired", component = component, who = who }
+   end
+end
+
+---------------------------------------------------------------- giving back
+
+--- Give a node back.
+-- @param name node
+-- @param who for the record
+-- @param fn called with true, or nil and why not
+function Act:release(name, who, fn)
+   self.history.asked[name] = self.history.drained[name]
+   self.slurm:ask({ op = "resume", node = name }, function(reply, err)
+      self.history.asked[name] = nil
+      local d = self.history.drained[name]
+      -- slurmctld, just started, gives a node back and calls that an error
+      local is_back = d and reply and reply.why == "not drained"
+      if err then
+         if d then
+            d.asked_by = who -- should slurmctld have done it all the same
+         end
+         return fn(nil, err)
+      elseif not reply.done and not is_back then
+         return fn(nil, ("%s: %s"):format(name, reply.why))
+      end
+      drop(self, name)
+      self:unwant(name)
+      self:record { action = "release", node = name, component = d and d.component, who = who,
+         reason = d and d.reason, result = "done" }
+      self.on_released(name, d)
+      sys.log("notice", ("released %s (%s)"):format(name, who))
+      self.cluster:refresh(function() fn(true) end)
+   end)
+end
+
+local function given_back(self, name, d)
+   local who = d.asked_by or "administrator"
+   self:unwant(name)
+   self:record { action = d.asked_by and "release" or "resumed", node = name,
+      component = d.component, who = who, reason = d.reason, result = "seen" }
+   sys.log("notice", d.asked_by and ("released %s (%s)"):format(name, who)
+      or ("%s was resumed by an administrator"):format(name))
+   self.on_released(name, d)
+end
+
+-- Somebody else may have resumed or re-labelled a node of ours.
+local function reconcile_drained(self, name, d, node)
+   if not node.drain then
+      drop(self, name)
+      given_back(self, name, d)
+   elseif not reason.is_ours(node.reason) then
+      drop(self, name)
+      self:record { action = "taken over", node = name, component = d.component,
+         who = "administrator", reason = node.reason, result = "seen" }
+      sys.log("notice", ("%s has a reason of an administrator now"):format(name))
+   end
+end
+
+--- Compare our list with what Slurm says.
+function Act:reconcile()
+   local cl = self.cluster
+   for name, d in pairs(self.history.drained) do
+      local node = cl.nodes[name]
+      -- what Slurm was asked before our change does not show it
+      if node and (cl.nodes_asked or 0) > d.time and not self.history.asked[name] then
+         reconcile_drained(self, name, d, node)
+      end
+   end
+   for name, d in pairs(self.held) do
+      local node = cl.nodes[name]
+      if d.theirs and node and not (node.drain or node.down or node.fail) then
+         given_back(self, name, d)
+      end
+   end
+end
+
+--- @param o table: slurm (helper), cluster, journal, policy (settings), mode() → text,
+--   encode(table) → text, on_released(node name, drain or nil), reason_of(verdict, action) → text
+--   of the drain, evidence(verdict) → text or nil, tell(event table): see on_event.lua
+function act.new(o)
+   local h = policy.history()
+   return setmetatable({ slurm = o.slurm, cluster = o.cluster, journal = o.journal,
+      policy = o.policy, mode = o.mode, encode = o.encode, on_released = o.on_released,
+      reason_of = o.reason_of, evidence = o.evidence or function() end,
+      tell = o.tell or function() end, history = h, held = {}, alerted = {},
+      alerts = {}, counts = {}, said = 0 }, Act)
+end
+
+return act

@@ -1,0 +1,185 @@
+--- What the owner of a matrix makes of the reports: progress, words and files, for each rail.
+local data = require "taut.survey.matrix.data"
+local files = require "taut.survey.matrix.files"
+local loop = require "taut.loop"
+local progress = require "taut.report.progress"
+local words = require "taut.survey.matrix.words"
+
+local owner = {
+   -- Exit status besides 0, as of `taut audit`: not run, slow pairs found, not all measured.
+   FAILED = 1, SLOW = 3, INCOMPLETE = 4,
+}
+local Owner = {}
+Owner.__index = Owner
+
+local function complain(wrong)
+   for _, text in ipairs(wrong) do
+      io.stderr:write("taut: matrix: ", text, "\n")
+   end
+   return #wrong == 0
+end
+
+---------------------------------------------------------------- what comes in
+
+--- The report `begin`: an empty matrix for each rail.
+function Owner:begin(report)
+   local l = report.layout
+   self.job = report.job
+   self.bar:begin(report)
+   for i, one in ipairs(l and (l.rails or { l }) or {}) do
+      local m = data.new(one.names, { good = one.good, mode = self.mode })
+      self.list[i] = { m = m, layout = one, seen = 0, pairs = m.n * (m.n - 1), rail = one.rail,
+         want = files.of_rail(self.want, l.rails and one.rail) }
+      self.of[one.rail or 1] = self.list[i]
+   end
+end
+
+-- Pairs are what a matrix counts its progress in; a second look at some is said once.
+function Owner:round(report)
+   local results = report.results or {}
+   local one = self.of[results[1] and results[1].rail or 1]
+   if one and one.seen == one.pairs and not one.again then
+      one.again = true
+      self.bar:say(("measuring again, alone, what was slow or void%s"):format(
+         one.rail and " on rail " .. one.rail or ""))
+   end
+   for _, row in ipairs(results) do
+      local m = one and one.m
+      local i, j = m and m.index[row.from], m and m.index[row.to]
+      if i and j then
+         one.seen = one.seen + (m.class[m:key(i, j)] and 0 or 1)
+         m:set(i, j, row)
+      end
+   end
+   local seen, all = self:seen()
+   self.bar:round { gone = report.gone, done = not (one and one.again) and seen, phases = all }
+   self:save()
+end
+
+--- How many pairs were measured, and of how many.
+function Owner:seen()
+   local seen, all = 0, 0
+   for _, one in ipairs(self.list) do
+      seen, all = seen + one.seen, all + one.pairs
+   end
+   return seen, all
+end
+
+--- What step.hold calls.
+function Owner:handlers()
+   return {
+      begin = function(report) self:begin(report) end,
+      wait = function(report) self.bar:say(report.why) end,
+      round = function(report) self:round(report) end,
+      stopping = function() self.bar:say "stopping: what runs is finished first" end,
+   }
+end
+
+---------------------------------------------------------------- what goes out
+
+local function subtitle(self, one, s, why)
+   local m = one.m
+   return ("%d nodes%s, %d of %d pairs, %s%s; median %s; %s, job %s"):format(m.n,
+      one.rail and ", rail " .. one.rail or "", s.measured, s.pairs,
+      one.layout.steps and "in classic steps, pairs share links" or "each alone on its route",
+      why and " (ended early)" or "", words.median(m, s), os.date "%Y-%m-%d %H:%M",
+      self.job or "?")
+end
+
+-- What the files and words of one rail are made of.
+local function outcome(self, one, found, why)
+   local m = one.m
+   if m.mode == "latency" then
+      m:judge_latency(one.layout.latency_times)
+   end
+   for _, f in ipairs(found.findings) do
+      f.text = words.finding(m, f)
+   end
+   local s = m:summary()
+   return { findings = found.findings, unnamed = found.unnamed, why = why, summary = s,
+      rail = one.rail, levels = one.layout.levels, subtitle = subtitle(self, one, s, why),
+      info = { job = self.job and tostring(self.job), time = os.time(), steps = one.layout.steps,
+         test_ms = one.layout.ms, rail = one.rail, ended_early = why } }
+end
+
+local function nothing_found(m)
+   return { findings = {}, unnamed = m:summary().low }
+end
+
+-- Ctrl-C in srun is a SIGKILL here a moment later: what there is is in the files before.  Seldom
+-- enough that it takes a twentieth of the time at most.
+function Owner:save()
+   local began = loop.time()
+   if began < (self.save_at or 0) then
+      return
+   end
+   for _, one in ipairs(self.list) do
+      if one.seen > 0 then
+         complain(files.write(one.m, outcome(self, one, nothing_found(one.m), "not finished"),
+            files.without_stdout(one.want)))
+      end
+   end
+   local now = loop.time()
+   self.save_at = now + 20 * (now - began)
+end
+
+-- One rail's words and files.  Returns true, or false where a file could not be written.
+local function finish_one(self, one, found, why)
+   local o = outcome(self, one, found or nothing_found(one.m), why)
+   if not files.uses_stdout(self.want) then
+      words.print(one.m, o)
+   end
+   one.summary = o.summary
+   return complain(files.write(one.m, o, one.want))
+end
+
+local function status(self)
+   local incomplete = false
+   for _, one in ipairs(self.list) do
+      local s = one.summary
+      if s.low > 0 then
+         return owner.SLOW
+      end
+      incomplete = incomplete or s.measured < s.pairs or s.void > 0
+   end
+   return incomplete and owner.INCOMPLETE or 0
+end
+
+--- All has come: say and write it.
+-- @param last the report `end`, or nil
+-- @param err why there is none
+-- @return exit status
+function Owner:finish(last, err)
+   self.bar:done()
+   if not self.list[1] or self:seen() == 0 then
+      io.stderr:write("taut: matrix: ", err or last.why or "nothing was measured", "\n")
+      return owner.FAILED
+   end
+   local found, written = last and last.found or {}, true
+   for i, one in ipairs(self.list) do
+      written = finish_one(self, one, found.rails and found.rails[i] or found.findings and found,
+         err or last.why) and written
+   end
+   return (err or not written) and owner.FAILED or status(self)
+end
+
+---------------------------------------------------------------- beginning
+
+--- The files that are wanted.
+function owner.want(args)
+   return { csv = args.csv, json = args.json_file, svg = args.svg, png = args.png }
+end
+
+--- @param args of the command line
+-- @return nil where a file cannot be written, which was said: before the nodes are kept busy for
+--   nothing
+function owner.new(args)
+   local want = owner.want(args)
+   if not complain(files.check(want)) then
+      return nil
+   end
+   return setmetatable({ bar = progress.new("matrix", args.progress, "pairs"), want = want,
+      mode = args.latency and "latency" or "stream", list = {}, of = {} }, Owner)
+end
+
+return owner

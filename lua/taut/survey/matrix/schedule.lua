@@ -1,0 +1,280 @@
+--- The schedule of `taut matrix`: every node to every other.
+--
+-- By default no two tests that run at once share a component, nor does one's data meet another's
+-- acknowledgements: each figure is what that pair can do, and "slow" needs no guess about who
+-- shared with whom.  `steps` gives the classic all-pairs run instead: N-1 steps (N for odd N) of
+-- disjoint pairs, one direction and then the other, whatever their routes share; a pair is then
+-- held against the capacity divided by the streams on the most loaded stage of its route.
+-- Afterwards what was slow or void is measured again with nothing else in the fabric.
+local again = require "taut.survey.matrix.again"
+local data = require "taut.survey.matrix.data"
+local findings = require "taut.survey.matrix.findings"
+local json = require "taut.json"
+local layout = require "taut.survey.matrix.layout"
+local packing = require "taut.survey.packing"
+local rails = require "taut.survey.rails"
+local steps = require "taut.survey.steps"
+
+local matrix = {}
+local Job = {}
+Job.__index = Job
+
+local WINDOW = 64        -- phases that are open at once while pairs are packed
+local BATCH = 32         -- phases handed out at once
+local AGAIN_LONGER = 2   -- tests of the second look
+local LOOKS = 3          -- at a pair alone, while it stays void
+local CELLS = 2000       -- pairs of a finding that its owner is told, for the picture,
+local CELLS_OF = 24      -- of so many findings
+local LATENCY_TIMES = 2  -- a latency is slow from so many times the usual one
+
+---------------------------------------------------------------- the job
+
+local function test_of(self, i, j)
+   return { src = self.nodes[i], dst = self.nodes[j], i = i, j = j, kind = "matrix",
+      mode = self.mode, dur_ms = self.dur_ms, rail = self.rail,
+      -- streams of a step share links, evenly or not: nobody may be blamed for the smaller part
+      shown_only = self.steps or nil }
+end
+
+-- Routes of a test, or nil: then its pair is void.
+local function routed(self, t)
+   local topo = self.topo
+   local route, why = topo:route(t.src, t.dst)
+   t.route, t.back = route, route and topo:route(t.dst, t.src)
+   if t.back then
+      t.hops = self.mode == "latency" and topo:hops(t.src, t.dst) or nil
+      return t
+   end
+   self.unroutable[#self.unroutable + 1] = { i = t.i, j = t.j, why = why or "no route back" }
+   return nil
+end
+
+local function step_phases(self, pairs_of, ready)
+   local there, back = {}, {}
+   for _, p in ipairs(pairs_of) do
+      there[#there + 1] = routed(self, test_of(self, p[1], p[2]))
+      back[#back + 1] = routed(self, test_of(self, p[2], p[1]))
+   end
+   for _, phase in ipairs { there, back } do
+      steps.expect(phase, self.topo)
+      if #phase > 0 then
+         ready[#ready + 1] = phase
+      end
+   end
+end
+
+local function pack(self, pairs_of)
+   for turn = 1, 2 do
+      for _, p in ipairs(pairs_of) do
+         local t = routed(self, test_of(self, p[turn], p[3 - turn]))
+         if t then
+            self.packing:add(t)
+            self.breathe()
+         end
+      end
+   end
+end
+
+-- The next batch of the first look at all pairs; empty when there is none.
+local function first_look(self)
+   local n, ready = #self.nodes, self.ready
+   self.ready = {}
+   while #ready < BATCH and self.step < steps.count(n) do
+      self.step = self.step + 1
+      local pairs_of = steps.step(n, self.step)
+      if self.steps then
+         step_phases(self, pairs_of, ready)
+      else
+         pack(self, pairs_of)
+      end
+      if self.step == steps.count(n) then
+         self.packing:finish()
+      end
+      self.packing:move(ready)
+      self.breathe()
+   end
+   return ready
+end
+
+---------------------------------------------------------------- the second look
+
+local function explain(self)
+   if self.mode == "latency" then
+      self.m:judge_latency(LATENCY_TIMES)
+   end
+   return findings.find(self.m, self.topo, self.nodes,
+      { clear_most = self.clear_most, pause = self.breathe })
+end
+
+-- One pair at a time, with nothing else in the fabric.
+local function alone(self, keys)
+   local phases = {}
+   for _, k in ipairs(keys) do
+      local t = routed(self, test_of(self, self.m:at(k)))
+      if t then
+         t.again, t.dur_ms = true, math.min(2000, AGAIN_LONGER * self.dur_ms)
+         phases[#phases + 1] = { t }
+      end
+   end
+   return phases
+end
+
+-- Of the pairs that were looked at again, those that are void still: a busy machine may well have
+-- time for them a second later.
+local function still_void(self, present)
+   local keys = {}
+   for _, k in ipairs(self.asked) do
+      local i, j = self.m:at(k)
+      if self.m.class[k] == "void" and present[self.nodes[i]] and present[self.nodes[j]] then
+         keys[#keys + 1] = k
+      end
+   end
+   return keys
+end
+
+-- The second look: what was slow or void; then a few times more what stays void.
+local function second_look(self, present)
+   self.looks = (self.looks or 0) + 1
+   if not self.findings then
+      self.findings, self.unnamed = explain(self)
+      self.asked = self.look_again and again.keys(self.m, self.findings) or {}
+   elseif self.looks <= LOOKS then
+      self.asked = still_void(self, present)
+   else
+      self.asked = {}
+   end
+   return alone(self, self.asked)
+end
+
+--- The next phases, or nil: the matrix is complete.
+-- @param present set of nodes that still take part
+function Job:next(present)
+   local phases = self.findings and {} or first_look(self)
+   if #phases == 0 then
+      phases = second_look(self, present)
+   end
+   return #phases > 0 and phases or nil
+end
+
+---------------------------------------------------------------- results
+
+local function row_of(self, i, j, r)
+   self.m:set(i, j, r)
+   return { from = self.m.names[i], to = self.m.names[j], class = r.class, why = r.why,
+      bw_Bps = r.bw_Bps, expected_Bps = r.expected_Bps, again = r.again, lat_ns = r.lat_ns,
+      hops = r.hops, rail = self.rail }
+end
+
+--- Tests of a round, judged.  Returns rows for the owner.
+function Job:take(tests)
+   local rows = {}
+   for _, u in ipairs(self.unroutable) do
+      rows[#rows + 1] = row_of(self, u.i, u.j, { class = "void", why = u.why })
+   end
+   self.unroutable = {}
+   for _, t in ipairs(tests) do
+      if self.mode == "latency" and t.class ~= "void" and not t.lat_ns then
+         t.class, t.why = "void", "no latency was reported"
+      end
+      if not t.again or t.class ~= "void" then -- a void second look leaves the first one
+         self.m.loads[self.m:key(t.i, t.j)] = t.through
+         rows[#rows + 1] = row_of(self, t.i, t.j, { class = t.class, why = t.why,
+            bw_Bps = t.bw_Bps, expected_Bps = t.expected_Bps, again = t.again,
+            lat_ns = t.lat_ns, hops = t.hops })
+      end
+   end
+   return rows
+end
+
+-- The pairs of a finding, for the owner's picture: evenly some of them where they are many.
+local function cells_of(f, n)
+   local cells = {}
+   local count = n <= CELLS_OF and math.min(#f.pairs, CELLS) or 0
+   for at = 1, count do
+      cells[at] = f.pairs[1 + (at - 1) * #f.pairs // count]
+   end
+   return json.array(cells)
+end
+
+-- Without what only this side understands.
+local function plain(list)
+   local out = {}
+   for i, f in ipairs(list) do
+      out[i] = { kind = f.kind, name = f.name, node = f.node, cable = f.cable, from = f.from,
+         to = f.to, tied = f.tied, parts = f.parts, low = f.low, clear = f.clear, left = f.left,
+         bw_Bps = f.bw_Bps, again = f.again, confirmed = f.confirmed, cells = cells_of(f, i) }
+   end
+   return out
+end
+
+--- Also of a run that was stopped: what was measured until then is explained.
+-- @return { findings, unnamed = how many slow pairs are not named }
+function Job:finish()
+   if not self.findings then
+      self.findings, self.unnamed = explain(self)
+   elseif next(self.m.again) then
+      local now
+      now, self.unnamed = explain(self)
+      again.merge(self.m, self.findings, now)
+      again.confirm(self.m, self.findings)
+   end
+   return { findings = plain(self.findings), unnamed = self.unnamed }
+end
+
+---------------------------------------------------------------- beginning
+
+local function is_wrong(options)
+   local ms = options.ms
+   if ms ~= nil and (math.type(ms) ~= "integer" or ms < 5 or ms > 2000) then
+      return "ms: expected a whole number from 5 to 2000"
+   end
+   return nil
+end
+
+-- The matrix of one rail; its number is said where there are several.
+local function begin_rail(o, nodes, rail)
+   local one = (o.topology.rails or 1) == 1
+   local topo, names = one and o.topology or rails.view(o.topology, rail), {}
+   for i, n in ipairs(nodes) do
+      names[i] = topo.nodes[n]
+   end
+   local mode = o.options.latency and "latency" or nil
+   local self = setmetatable({ topo = topo, nodes = nodes, mode = mode,
+      steps = o.options.steps == true and not mode, look_again = o.options.again ~= false,
+      dur_ms = o.options.ms or o.settings.matrix_ms, clear_most = o.diagnosis.clear_most,
+      m = data.new(names, { good = o.diagnosis.good, mode = mode or "stream" }), step = 0,
+      ready = {}, unroutable = {}, rail = not one and rail or nil }, Job)
+   self.packing = packing.new(WINDOW)
+   self.breathe = o.breathe or function() end
+   self.m.loads = {}
+   self.layout = { names = names, levels = layout.levels(topo, nodes), good = self.m.good,
+      latency_times = LATENCY_TIMES, steps = self.steps, ms = self.dur_ms, rail = self.rail }
+   return self
+end
+
+--- @param o { topology, nodes = numbers, settings, diagnosis, options = { steps, latency, ms,
+--   again = false, rail = one of several, single = there must be but one }, breathe = called
+--   often, so that tautd's loop does not wait }
+-- @return job (see survey/init.lua), of several rails as in rails.lua; or nil and why not
+function matrix.begin(o)
+   local wrong, chosen = is_wrong(o.options), nil
+   if not wrong then
+      chosen, wrong = rails.chosen(o.topology, o.options)
+   end
+   if wrong then
+      return nil, wrong
+   end
+   local jobs, most = {}, 0
+   for _, rail in ipairs(chosen) do
+      local nodes = rails.nodes(o.topology, o.nodes, rail)
+      most = math.max(most, #nodes)
+      jobs[#jobs + 1] = #nodes >= 2 and begin_rail(o, nodes, rail) or nil
+   end
+   if #jobs == 0 then
+      return nil, ("a matrix wants at least 2 nodes that the topology knows%s, here is %s"):format(
+         o.options.rail and " on this rail" or "", most == 1 and "one" or "none")
+   end
+   return #jobs == 1 and jobs[1] or rails.join(jobs)
+end
+
+return matrix

@@ -1,0 +1,258 @@
+--- Torus, mesh and HyperX: planes of two dimensions, side by side.
+--
+-- Cables inside a plane are lines between the routers; one that goes round a ring is a stub at both
+-- edges; one that leaves the plane is a short stroke at the router, up and right for "+", down and
+-- left for "-" in the third dimension.
+local canvas = require "taut.topology.draw.canvas"
+local look = require "taut.topology.draw.look"
+
+local grid = {}
+
+local LETTERS = { "X", "Y", "Z", "A", "B", "C", "D", "E" }
+-- Angles of strokes for dimensions that leave the plane, in turn; "-" is opposite.
+local ANGLES = { -45, -135, -70, -110, -20, -160 }
+local ARCS = 6    -- routers in a row of a HyperX up to which each of its cables is drawn
+local WIDE = 1500 -- pixels that several planes may take side by side
+
+---------------------------------------------------------------- which planes
+
+-- The two dimensions of a plane, and the others.
+local function axes(dims, fixed)
+   local free, others = {}, {}
+   for d = 1, #dims do
+      if not fixed[d] and #free < 2 then
+         free[#free + 1] = d
+      else
+         others[#others + 1] = d
+      end
+   end
+   return free[1] or 1, free[2], others
+end
+
+-- All combinations of coordinates of the other dimensions.
+local function planes_of(dims, others, fixed)
+   local list = { {} }
+   for _, d in ipairs(others) do
+      local longer = {}
+      for _, at in ipairs(list) do
+         for v = fixed[d] or 0, fixed[d] or dims[d] - 1 do
+            local copy = { table.unpack(at) }
+            copy[#copy + 1] = v
+            longer[#longer + 1] = copy
+         end
+      end
+      list = longer
+   end
+   return list
+end
+
+local function plane_name(others, at)
+   local parts = {}
+   for i, d in ipairs(others) do
+      parts[i] = ("%s=%d"):format(LETTERS[d], at[i])
+   end
+   return table.concat(parts, " ")
+end
+
+-- Reads "Z=3" or "Z=3,A=0".
+-- @return { [dimension] = coordinate }, or nil and what was expected
+local function fixed_by(topo, text)
+   local fixed = {}
+   for part in (text or ""):gmatch "[^,]+" do
+      local letter, v = part:upper():match "^([A-Z])=(%d+)$"
+      local d
+      for i, l in ipairs(LETTERS) do
+         d = l == letter and i or d
+      end
+      v = math.tointeger(tonumber(v))
+      if not d or not topo.dims[d] or not v or v >= topo.dims[d] then
+         local k = math.min(3, #topo.dims)
+         return nil, ("--plane: expected such as %s=%d, got '%s'"):format(LETTERS[k],
+            topo.dims[k] - 1, part)
+      end
+      fixed[d] = v
+   end
+   return fixed
+end
+
+---------------------------------------------------------------- places
+
+local function layout(topo, o)
+   local fixed, err = fixed_by(topo, o.plane)
+   if not fixed then
+      return nil, err
+   end
+   local h, v, others = axes(topo.dims, fixed)
+   local l = { h = h, v = v, others = others, planes = planes_of(topo.dims, others, fixed),
+      columns = topo.dims[h], rows = v and topo.dims[v] or 1 }
+   local n = #l.planes
+   -- as wide as the screen, about twice as wide as high
+   l.across = n == 1 and 1 or math.max(1, math.min(n,
+      math.floor(math.sqrt(n * 1.5 * (l.rows + 3) / (l.columns + 3)) + 0.5)))
+   local most = n == 1 and topo.kind_name == "hyperx" and 80 or 46
+   l.cell = math.max(9, math.min(most, WIDE / (l.across * (l.columns + 3))))
+   l.pad = math.max(16, l.cell)
+   l.step_x = l.cell * (l.columns - 1) + 2 * l.pad + 18
+   l.step_y = l.cell * (l.rows - 1) + 2 * l.pad + 34
+   l.size = math.max(3, math.min(14, l.cell * 0.34))
+   return l
+end
+
+-- Where a router is drawn; nil when its plane is not.
+local function place(l, plane_at, at)
+   local key = {}
+   for i, d in ipairs(l.others) do
+      key[i] = at[d]
+   end
+   local plane = plane_at[table.concat(key, ".")]
+   if not plane then
+      return nil
+   end
+   local px, py = plane % l.across * l.step_x, plane // l.across * l.step_y
+   return px + l.pad + 18 + at[l.h] * l.cell,
+      py + l.pad + 20 + (l.v and (l.rows - 1 - at[l.v]) or 0) * l.cell, plane
+end
+
+local function label_plane(c, l, i, name)
+   local px, py = i % l.across * l.step_x, i // l.across * l.step_y
+   local every = l.cell >= 14 and 1 or 5
+   if name ~= "" then
+      c:label(px + 18 + l.pad + (l.columns - 1) * l.cell / 2, py + 9, name, { anchor = "middle",
+         size = 12, bold = true })
+   end
+   local bottom = py + l.pad + 20 + (l.rows - 1) * l.cell + l.pad * 0.7 + 10
+   for x = 0, l.columns - 1, every do
+      c:label(px + l.pad + 18 + x * l.cell, bottom, tostring(x), { anchor = "middle", size = 9,
+         fill = "#5a5a5a" })
+   end
+   if i == 0 then
+      c:label(px + 18 + l.pad + (l.columns - 1) * l.cell + 12, bottom, LETTERS[l.h], { size = 10,
+         bold = true, fill = "#5a5a5a" })
+      if l.v then
+         c:label(px + 18 + l.pad * 0.25, py + l.pad + 8, LETTERS[l.v], { anchor = "end", size = 10,
+            bold = true, fill = "#5a5a5a" })
+      end
+   end
+   for y = 0, l.v and l.rows - 1 or -1, every do
+      c:label(px + 18 + l.pad * 0.25, py + l.pad + 23 + (l.rows - 1 - y) * l.cell, tostring(y),
+         { anchor = "end", size = 9, fill = "#5a5a5a" })
+   end
+end
+
+---------------------------------------------------------------- cables
+
+-- The dimension in which the ends of a link differ, and by how much.
+local function step_of(topo, a, b)
+   for d, len in ipairs(topo.dims) do
+      if a[d] ~= b[d] then
+         return d, b[d] - a[d], len
+      end
+   end
+end
+
+local function stroke(c, l, link, back, x, y, d, sign)
+   local index = 1
+   for i, other in ipairs(l.others) do
+      index = other == d and i or index
+   end
+   local angle = math.rad(ANGLES[(index - 1) % #ANGLES + 1])
+   local len = l.cell * 0.38
+   local dx, dy = math.cos(angle) * len * sign, math.sin(angle) * len * sign
+   c:cable(link, back, { x, y, x + dx, y + dy }, false, "stroke")
+end
+
+-- A cable between neighbours, or round the ring as two stubs.
+local function in_plane(c, l, link, back, from, to, wraps, horizontal, delta)
+   local x1, y1, x2, y2 = from[1], from[2], to[1], to[2]
+   if not wraps then
+      c:cable(link, back, { x1, y1, x2, y2 })
+      return
+   end
+   local stub = math.min(l.pad * 0.62, l.cell * 0.7)
+   local sx = horizontal and (delta < 0 and stub or -stub) or 0
+   local sy = not horizontal and (delta < 0 and -stub or stub) or 0
+   c:cable(link, back, { x1, y1, x1 + sx, y1 + sy })
+   c:cable(link, back, { x2 - sx, y2 - sy, x2, y2 })
+end
+
+-- A row of a HyperX: every router is linked to every other; those that are not next to each other
+-- by an arc.  Long rows would be a black bar: there only a line stands for all that is well.
+local function in_row(c, l, link, back, from, to, horizontal, delta)
+   local far = math.abs(delta)
+   local bad = look.is_bad(c:state(link)) or look.is_bad(c:state(back))
+   if far == 1 then
+      c:cable(link, back, { from[1], from[2], to[1], to[2] })
+   elseif bad or (horizontal and l.columns or l.rows) <= ARCS then
+      local bulge = l.cell * (0.18 + 0.16 * far)
+      local mx, my = (from[1] + to[1]) / 2, (from[2] + to[2]) / 2
+      c:cable(link, back, { from[1], from[2], mx - (horizontal and 0 or bulge),
+         my - (horizontal and bulge or 0), to[1], to[2] }, true)
+   end
+end
+
+local function draw_link(c, l, at, xy, link, back)
+   local topo = c.topo
+   local r, s = topo:from(link), topo:to(link)
+   local d, delta, len = step_of(topo, at[r], at[s])
+   if not d then
+      return
+   end
+   if d ~= l.h and d ~= l.v then
+      local bad = look.is_bad(c:state(link))
+      -- in a ring of two the one cable is "+" at both ends
+      local sign = (delta == 1 or delta == 1 - len) and 1 or len == 2 and 1 or -1
+      if xy[r] and (bad or l.cell >= 14 and topo.kind_name ~= "hyperx") then
+         stroke(c, l, link, back, xy[r][1], xy[r][2], d, sign)
+      end
+      if xy[s] and (bad and topo.kind_name == "hyperx") then
+         stroke(c, l, link, back, xy[s][1], xy[s][2], d, -sign)
+      end
+   elseif xy[r] and xy[s] and (link < back or not c.topo.opposite) then
+      local horizontal = d == l.h
+      if topo.kind_name == "hyperx" then
+         in_row(c, l, link, back, xy[r], xy[s], horizontal, delta)
+      else
+         in_plane(c, l, link, back, xy[r], xy[s], math.abs(delta) > 1, horizontal, delta)
+      end
+   end
+end
+
+--- @param scene see taut.draw.canvas
+-- @param o { plane = "Z=3" or nil, title = or nil }
+-- @return canvas, or nil and what is wrong
+function grid.draw(scene, o)
+   local topo = scene.topo
+   local l, err = layout(topo, o)
+   if not l then
+      return nil, err
+   end
+   local strokes = #l.others > 0 and l.cell >= 14 and topo.kind_name ~= "hyperx"
+   local long_rows = topo.kind_name == "hyperx" and math.max(l.columns, l.rows) > ARCS
+   local c = canvas.new(scene, { title = o.title, subtitle = ("%s%s%s"):format(o.subtitle,
+      topo.kind_name == "torus" and "; stubs at the edges go round"
+         or long_rows and "; a line through a row stands for all its cables" or "",
+      #l.others == 0 and "" or strokes and "; strokes at routers leave the plane"
+         or "; of cables that leave the plane only bad ones are drawn"),
+      thin = l.cell < 14 and 0.9 or 1.3 })
+   local plane_at, at, xy = {}, {}, {}
+   for i, p in ipairs(l.planes) do
+      plane_at[table.concat(p, ".")] = i - 1
+      label_plane(c, l, i - 1, plane_name(l.others, p))
+   end
+   for r = 0, topo.routers - 1 do
+      at[r] = topo:coordinates(r)
+      local x, y = place(l, plane_at, at[r])
+      if x then
+         xy[r] = { x, y }
+         c:router(r, x, y, l.size)
+      end
+   end
+   for link = 1, #topo.components do
+      if topo:is_link(link) then
+         draw_link(c, l, at, xy, link, topo:opposite(link))
+      end
+   end
+   return c
+end
+
+return grid

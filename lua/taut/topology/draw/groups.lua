@@ -1,0 +1,155 @@
+--- Dragonflies: groups on a circle, their routers in rows and columns, cables between groups as
+-- chords.
+local canvas = require "taut.topology.draw.canvas"
+local look = require "taut.topology.draw.look"
+local svg = require "taut.report.svg"
+
+local groups = {}
+
+local NAMED = 20    -- groups up to which there is room for the word
+local RADIUS = 470  -- of the circle of many groups, pixels
+local LOCAL_MAX = 8 -- routers of a group up to which all its cables are drawn
+
+-- Routers of each group, and the place of each in the group's box.
+local function members(topo, at)
+   local list, by_name = {}, {}
+   for r = 0, topo.routers - 1 do
+      local name = at[r][1]
+      if not by_name[name] then
+         by_name[name] = { name = name, routers = {} }
+         list[#list + 1] = by_name[name]
+      end
+      table.insert(by_name[name].routers, r)
+   end
+   table.sort(list, function(a, b)
+      if math.type(a.name) == "integer" and math.type(b.name) == "integer" then
+         return a.name < b.name
+      end
+      return a.routers[1] < b.routers[1]
+   end)
+   return list
+end
+
+-- Aries groups have rows and columns of their own; others are laid out about twice as wide as high.
+local function box_of(list, at)
+   local rows, columns, most, own = 0, 0, 0, true
+   for _, g in ipairs(list) do
+      most = math.max(most, #g.routers)
+      for _, r in ipairs(g.routers) do
+         own = own and at[r][3] ~= nil
+         rows, columns = math.max(rows, (at[r][2] or 0) + 1), math.max(columns, (at[r][3] or 0) + 1)
+      end
+   end
+   if own then
+      return rows, columns, true
+   end
+   columns = math.ceil(math.sqrt(most * (most > 4 and 2 or 1)))
+   return -(-most // columns), columns, false
+end
+
+local function label_groups(list)
+   local widest = 0
+   for _, g in ipairs(list) do
+      g.label = look.short(tostring(g.name), 20, 12)
+      if math.type(g.name) == "integer" and #list <= NAMED then
+         g.label = "group " .. g.name
+      end
+      widest = math.max(widest, svg.width(g.label, 12))
+   end
+   return widest
+end
+
+local function layout(topo, at)
+   local list = members(topo, at)
+   local l = { list = list, xy = {} }
+   local margin = label_groups(list) + 26
+   l.rows, l.columns, l.own = box_of(list, at)
+   local radius = math.min(RADIUS, 110 + 45 * #list)
+   local room = #list > 1 and 2 * math.pi * radius / #list or 600
+   l.cell = math.max(3.5, math.min(40, (0.93 * room - 26) / l.columns, 0.9 * room / l.rows))
+   l.radius = #list > 1 and math.max(radius, #list * (l.columns * l.cell + 10) / (2 * math.pi))
+      or 0
+   local half_w, half_h = l.columns * l.cell / 2, l.rows * l.cell / 2
+   l.cx, l.cy = l.radius + half_w + margin, l.radius + half_h + 30
+   for i, g in ipairs(list) do
+      local a = 2 * math.pi * (i - 1) / #list - math.pi / 2
+      g.x, g.y = l.cx + l.radius * math.cos(a), l.cy + l.radius * math.sin(a)
+      g.out_x, g.out_y = math.cos(a), math.sin(a)
+      for k, r in ipairs(g.routers) do
+         local row = l.own and at[r][2] or (k - 1) // l.columns
+         local column = l.own and at[r][3] or (k - 1) % l.columns
+         l.xy[r] = { g.x - half_w + (column + 0.5) * l.cell, g.y - half_h + (row + 0.5) * l.cell,
+            g, row, column }
+      end
+   end
+   return l
+end
+
+local function draw_boxes(c, l)
+   local w, h = l.columns * l.cell + 8, l.rows * l.cell + 8
+   for _, g in ipairs(l.list) do
+      c:box(g.x - w / 2, g.y - h / 2, w, h)
+      -- where a ray from the middle leaves the box
+      local out = math.min(w / 2 / math.max(1e-6, math.abs(g.out_x)),
+         h / 2 / math.max(1e-6, math.abs(g.out_y)))
+      c:label(g.x + g.out_x * (out + 15), g.y + g.out_y * (out + 13) + 4, g.label,
+         { anchor = g.out_x > 0.5 and "start" or g.out_x < -0.5 and "end" or "middle", size = 12,
+            bold = true })
+      for _, r in ipairs(g.routers) do
+         c:router(r, l.xy[r][1], l.xy[r][2], math.max(2.2, math.min(11, l.cell * 0.5)))
+      end
+   end
+end
+
+-- Inside of a group; of larger groups only cables between neighbours, which stand for the rest.
+local function draw_local(c, l, link, back, a, b)
+   local bad = look.is_bad(c:state(link)) or look.is_bad(c:state(back or link))
+   local near = math.abs(a[4] - b[4]) + math.abs(a[5] - b[5]) == 1
+   local few = l.rows * l.columns <= LOCAL_MAX
+   if bad and not near then
+      local mx, my = (a[1] + b[1]) / 2, (a[2] + b[2]) / 2
+      local bend = l.cell * 0.8
+      c:cable(link, back, { a[1], a[2], mx + (a[5] == b[5] and bend or 0),
+         my - (a[5] == b[5] and 0 or bend), b[1], b[2] }, true)
+   elseif bad or few or near and l.cell >= 7 then
+      c:cable(link, back, { a[1], a[2], b[1], b[2] })
+   end
+end
+
+-- A chord, pulled towards the middle.
+local function draw_global(c, l, link, back, a, b)
+   local mx, my = (a[1] + b[1]) / 2, (a[2] + b[2]) / 2
+   c:cable(link, back, { a[1], a[2], l.cx + (mx - l.cx) * 0.35, l.cy + (my - l.cy) * 0.35, b[1],
+      b[2] }, true)
+end
+
+--- @param scene see taut.draw.canvas
+-- @param o { title, subtitle, at = { [router] = { group, row, column } or { group, number } } }
+-- @return canvas
+function groups.draw(scene, o)
+   local topo = scene.topo
+   local at = o.at
+   local l = layout(topo, at)
+   local many = #topo.components > 3000
+   local c = canvas.new(scene, { title = o.title, subtitle = o.subtitle ..
+      (l.rows * l.columns <= LOCAL_MAX and "" or
+      "; inside a group only bad cables and those between neighbours are drawn"),
+      thin = many and 0.45 or 0.8, opacity = many and 0.55 or 0.8 })
+   draw_boxes(c, l)
+   for link = 1, #topo.components do
+      if topo:is_link(link) then
+         local back = topo:opposite(link)
+         if not back or link < back then
+            local a, b = l.xy[topo:from(link)], l.xy[topo:to(link)]
+            if a[3] == b[3] then
+               draw_local(c, l, link, back, a, b)
+            else
+               draw_global(c, l, link, back, a, b)
+            end
+         end
+      end
+   end
+   return c
+end
+
+return groups

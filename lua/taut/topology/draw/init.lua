@@ -1,0 +1,72 @@
+--- Pictures of a machine, one way of drawing per kind of fabric: adding one is a file and a line.
+local draw = {}
+
+local registry = {
+   torus = "taut.topology.draw.grid",
+   mesh = "taut.topology.draw.grid",
+   hyperx = "taut.topology.draw.grid",
+   dragonfly = "taut.topology.draw.groups",
+   fattree = "taut.topology.draw.tree",
+}
+
+local WORDS = { fattree = "fat tree", hyperx = "HyperX" }
+
+-- Where each router stands among groups: { group, row, column } or { group, number }; nil where
+-- the fabric has none.
+local function places(topo)
+   local at = {}
+   if not topo.coordinates then
+      return nil
+   end
+   for r = 0, topo.routers - 1 do
+      at[r] = topo:coordinates(r)
+      if not at[r] or #at[r] < 2 then
+         return nil
+      end
+   end
+   return at
+end
+
+-- Fabrics without a model of their own are drawn as a tree where some routers have no nodes, and
+-- otherwise as routers on a circle: a dragonfly whose groups have one router each.
+local function way_of(topo)
+   if topo.kind_name == "dragonfly" then
+      return registry.dragonfly, places(topo)
+   elseif registry[topo.kind_name] then
+      return registry[topo.kind_name]
+   elseif topo.level then
+      return registry.fattree
+   end
+   local alone = {}
+   for r = 0, topo.routers - 1 do
+      if #topo:on_router(r) == 0 then
+         return registry.fattree
+      end
+      alone[r] = { topo.router_name[r], 0 }
+   end
+   return registry.dragonfly, places(topo) or alone
+end
+
+--- @param scene { topo =, state =, left =, has_health =, path = }, see taut.cli.scene
+-- @param o { plane =, title = } or nil
+-- @return SVG text and { links =, bad = }, or nil and what is wrong
+function draw.picture(scene, o)
+   local topo = scene.topo
+   local links = 0
+   for c = 1, #topo.components do
+      links = links + (topo:is_link(c) and 1 or 0)
+   end
+   local way, at = way_of(topo)
+   local shape = topo.dims and " " .. table.concat(topo.dims, " × ") or ""
+   local name = scene.path:match "([^/]*)$":gsub("%.lua$", "")
+   local c, err = require(way).draw(scene, { plane = o and o.plane, at = at,
+      title = o and o.title or ("%s: %s%s"):format(name, (WORDS[topo.kind_name]
+         or topo.kind_name), shape),
+      subtitle = ("%d nodes, %d routers, %d links"):format(#topo.nodes, topo.routers, links) })
+   if not c then
+      return nil, err
+   end
+   return c:finish()
+end
+
+return draw

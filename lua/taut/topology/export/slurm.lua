@@ -1,0 +1,178 @@
+--- What Slurm can be told of a fabric: topology.conf, topology.yaml, nodes in a good order.
+local names = require "taut.topology.export.names"
+local order = require "taut.topology.order"
+local torus3d = require "taut.topology.export.torus3d"
+local tree = require "taut.topology.export.tree"
+
+local slurm = {}
+
+---------------------------------------------------------------- files
+
+local function conf_tree(rows)
+   local lines = {}
+   for i, r in ipairs(rows) do
+      lines[i] = r.nodes and ("SwitchName=%s Nodes=%s"):format(r.name, names.set(r.nodes))
+         or ("SwitchName=%s Switches=%s"):format(r.name, names.sequence(r.children))
+   end
+   return lines
+end
+
+local function yaml_head(kind)
+   return { "---", "- topology: taut", "  cluster_default: true", ("  %s:"):format(kind) }
+end
+
+local function yaml_tree(rows)
+   local lines = yaml_head "tree"
+   lines[#lines + 1] = "    switches:"
+   for _, r in ipairs(rows) do
+      lines[#lines + 1] = ('      - switch: "%s"'):format(r.name)
+      lines[#lines + 1] = r.nodes and ('        nodes: "%s"'):format(names.set(r.nodes))
+         or ('        children: "%s"'):format(names.sequence(r.children))
+   end
+   return lines
+end
+
+local function conf_block(rows, least)
+   local lines = {}
+   for i, r in ipairs(rows) do
+      lines[i] = ("BlockName=%s Nodes=%s"):format(r.name, names.set(r.nodes))
+   end
+   lines[#lines + 1] = ("BlockSizes=%d"):format(least)
+   return lines
+end
+
+local function yaml_block(rows, least)
+   local lines = yaml_head "block"
+   lines[#lines + 1] = "    block_sizes:"
+   lines[#lines + 1] = ("      - %d"):format(least)
+   lines[#lines + 1] = "    blocks:"
+   for _, r in ipairs(rows) do
+      lines[#lines + 1] = ('      - block: "%s"'):format(r.name)
+      lines[#lines + 1] = ('        nodes: "%s"'):format(names.set(r.nodes))
+   end
+   return lines
+end
+
+local function yaml_dims(lines, indent, dims)
+   for i, letter in ipairs { "x", "y", "z" } do
+      lines[#lines + 1] = ("%s%s: %d"):format(indent, letter, dims[i])
+   end
+end
+
+local function yaml_torus(t)
+   local lines = yaml_head "torus3d"
+   lines[#lines + 1] = "    toruses:"
+   lines[#lines + 1] = '      - name: "taut"'
+   lines[#lines + 1] = "        dims:"
+   yaml_dims(lines, "          ", t.dims)
+   lines[#lines + 1] = ('        nodes: "%s"'):format(names.sequence(t.nodes))
+   lines[#lines + 1] = "        placements:"
+   for _, p in ipairs(t.placements) do
+      lines[#lines + 1] = "          - dims:"
+      yaml_dims(lines, "              ", p)
+   end
+   return lines
+end
+
+-- NodeName=prefix0017 is the 18th in the order, and Slurm sorts by NodeName.
+local function node_lines(topo, nodes, prefix)
+   local lines, digits = {}, #tostring(#nodes - 1)
+   for i, n in ipairs(nodes) do
+      lines[i] = ("NodeName=%s%0" .. digits .. "d NodeHostname=%s"):format(prefix, i - 1,
+         topo.nodes[n])
+   end
+   return lines
+end
+
+local function rank_lines(topo, nodes)
+   local lines = {}
+   for i, n in ipairs(nodes) do
+      lines[i] = ("%d %s"):format(i - 1, topo.nodes[n])
+   end
+   return lines
+end
+
+---------------------------------------------------------------- what to write
+
+local forms = {
+   tree = function(topo, o, opt)
+      local rows = tree.switches(topo, o, opt.leaf or o.leaf)
+      return { lines = opt.yaml and yaml_tree(rows) or conf_tree(rows), switches = #rows,
+         hint = "TopologyPlugin=topology/tree" }
+   end,
+   block = function(topo, o, opt)
+      local rows, least = tree.blocks(topo, o, opt.leaf)
+      return { lines = (opt.yaml and yaml_block or conf_block)(rows, least), blocks = #rows,
+         block_size = least, hint = "TopologyPlugin=topology/block (Slurm 23.11 and later)" }
+   end,
+   torus3d = function(topo)
+      local t, err = torus3d.of(topo)
+      return t and { lines = yaml_torus(t), dims = t.dims,
+         hint = "topology.yaml only, Slurm 26.05 and later; jobs of other sizes than those of " ..
+            "the placements get no nodes" }, err
+   end,
+   names = function(topo, o, opt)
+      return { lines = node_lines(topo, o.nodes, opt.prefix or "t"),
+         hint = "for slurm.conf, together with each node's CPUs, memory and so on" }
+   end,
+   ranks = function(topo, o)
+      return { lines = rank_lines(topo, o.nodes), hint = "place in the order, and node" }
+   end,
+}
+
+slurm.forms = { "tree", "block", "torus3d", "names", "ranks" }
+
+local function by_name(all, name)
+   local known = {}
+   for i, c in ipairs(all) do
+      if c.name == name then
+         return c
+      end
+      known[i] = c.name
+   end
+   return nil, ("order '%s' is not known for this fabric (expected one of %s)"):format(name,
+      table.concat(known, ", "))
+end
+
+-- The order asked for; else the best one, or for groups the last one of the list, whose groups
+-- are what is near in every dimension (and not lines and planes).
+local function choose(topo, opt)
+   local best, all, sizes = order.best(topo)
+   local grouped = opt.form == "tree" or opt.form == "block"
+   if grouped then
+      best = all[#all]
+   end
+   if opt.order then
+      local err
+      best, err = by_name(all, opt.order)
+      if not best then
+         return nil, err
+      elseif grouped and not best.key then
+         return nil, ("order '%s' makes no groups"):format(opt.order)
+      end
+   end
+   return best, all, sizes
+end
+
+--- @param opt { form = one of slurm.forms, yaml = flag, order = name or nil, leaf = most nodes of a
+--   leaf or block or nil, prefix = of names }
+-- @return { lines =, hint =, order = candidate, orders = all of them, sizes =, … }, or nil and why
+function slurm.export(topo, opt)
+   local ok, err = names.check_nodes(topo.nodes)
+   if not ok then
+      return nil, err
+   end
+   local best, all, sizes = choose(topo, opt)
+   if not best then
+      return nil, all
+   end
+   local out
+   out, err = forms[opt.form](topo, best, opt)
+   if not out then
+      return nil, err
+   end
+   out.order, out.orders, out.sizes = best, all, sizes
+   return out
+end
+
+return slurm

@@ -1,0 +1,78 @@
+--- Groups of nodes as topology/tree and topology/block want them.
+local names = require "taut.topology.export.names"
+local order = require "taut.topology.order"
+
+local tree = {}
+
+local function nodes_of(topo, o, group)
+   local list = {}
+   for i = group.first, group.last do
+      for _, n in ipairs(topo:on_router(o.routers[i])) do
+         list[#list + 1] = topo.nodes[n]
+      end
+   end
+   return list
+end
+
+local function name_of(topo, o, group, depth)
+   if group.first == group.last and not group.children then
+      return topo.router_name[o.routers[group.first]]
+   elseif depth == 0 then
+      return "whole"
+   end
+   return o.name_of(topo, o.routers, group.first, group.last)
+end
+
+-- Leaves first, as Slurm's own examples have them.
+local function walk(self, group, depth)
+   local list = {}
+   for i, child in ipairs(group.children or {}) do
+      list[i] = walk(self, child, depth + 1)
+   end
+   local name = self.switches:take(name_of(self.topo, self.o, group, depth))
+   self.rows[#self.rows + 1] = group.children and { name = name, children = list }
+      or { name = name, nodes = nodes_of(self.topo, self.o, group) }
+   return name
+end
+
+--- Switches of a tree.
+-- @param o order with keys, see taut.order
+-- @param leaf most nodes of a leaf that stands for more than one router
+-- @return array of { name =, nodes = array of names } or { name =, children = array of names }
+function tree.switches(topo, o, leaf)
+   local self = { topo = topo, o = o, rows = {}, switches = names.switches() }
+   walk(self, order.groups(topo, o, leaf), 0)
+   return self.rows
+end
+
+local function largest_child(group)
+   local most = 0
+   for _, child in ipairs(group.children or { group }) do
+      most = math.max(most, child.count)
+   end
+   return most
+end
+
+--- Blocks: the largest groups with at most `size` nodes, in order.
+-- @param size nil: as large as the largest part of the whole
+-- @return array of { name =, nodes = array of names }, nodes of the smallest block
+function tree.blocks(topo, o, size)
+   local whole = order.groups(topo, o, 0)
+   size = size or largest_child(whole)
+   local rows, least, switches = {}, math.huge, names.switches()
+   local function visit(group, depth)
+      if group.children and group.count > size then
+         for _, child in ipairs(group.children) do
+            visit(child, depth + 1)
+         end
+         return
+      end
+      rows[#rows + 1] = { name = switches:take(name_of(topo, o, group, depth)),
+         nodes = nodes_of(topo, o, group) }
+      least = math.min(least, group.count)
+   end
+   visit(whole, 0)
+   return rows, least
+end
+
+return tree

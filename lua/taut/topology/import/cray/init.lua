@@ -1,0 +1,128 @@
+--- Cray names and numbers: where a node or a router sits, by its cname.
+--
+-- c<column>-<row>c<cage>s<slot>: then a0 (Aries) or g0, g1 (Gemini), or n<node>.  An Aries sits on
+-- each blade with 4 nodes, 16 blades a chassis; two cabinets of a row are a group of 6 chassis
+-- (Edison's dump in the tests shows it).  Two Geminis sit on each blade with 2 nodes each, 8
+-- blades a chassis.
+local grammar = require "taut.topology.import.grammar"
+local lpeg = require "lpeg"
+
+local cray = {}
+
+local P, Cg, Ct = lpeg.P, lpeg.Cg, lpeg.Ct
+local number = grammar.number
+
+local blade = P "c" * Cg(number, "column") * "-" * Cg(number, "row") * "c" * Cg(number, "cage") *
+   "s" * Cg(number, "slot")
+
+--- Pattern of a node's cname; gives { column, row, cage, slot, node }.
+cray.node = Ct(blade * "n" * Cg(number, "node"))
+
+--- Pattern of an Aries's cname; gives { column, row, cage, slot }.
+cray.aries = Ct(blade * "a0")
+
+--- Name of a blade.
+function cray.blade_name(t)
+   return ("c%d-%dc%ds%d"):format(t.column, t.row, t.cage, t.slot)
+end
+
+-- Are these nodes of an Aries machine (16 slots in a chassis) or of Gemini (8)?
+local function is_aries(list)
+   for _, t in ipairs(list) do
+      if t.place.slot > 7 then
+         return true
+      end
+   end
+   return false
+end
+
+--- What is wrong with a place, in words, or nil.
+function cray.trouble(t)
+   if t.cage > 2 then
+      return ("cage %d, expected 0 to 2"):format(t.cage)
+   elseif t.slot > 15 then
+      return ("slot %d, expected 0 to 15"):format(t.slot)
+   elseif t.node and t.node > 3 then
+      return ("node %d, expected 0 to 3"):format(t.node)
+   end
+end
+
+--- Name of a node by its number, as Cray's systems have them.
+function cray.nid_name(nid)
+   return ("nid%05d"):format(nid)
+end
+
+--- Put nodes on their routers.
+-- @param w wiring being made
+-- @param list array of { line, name, nid, place = cname table, role, state, coord }
+-- @param aries true where the routers are known to be Aries; nil: told by the slots
+function cray.place(w, list, aries)
+   local lines = {}
+   aries = aries or is_aries(list)
+   for _, t in ipairs(list) do
+      local p = t.place
+      local cname = cray.blade_name(p) .. "n" .. p.node
+      if lines[cname] then
+         w.src:fail(t.line, "%s stands here and in line %d, expected one node at a place", cname,
+            lines[cname])
+      end
+      lines[cname] = t.line
+      local router = cray.blade_name(p) .. (aries and "a0" or "g" .. p.node // 2)
+      local r = w.router_at[router]
+      if not r then
+         local _
+         _, r = w:router(t.line, { name = router, place = cray.blade_name(p), coord = t.coord,
+            row = aries and p.column % 2 * 3 + p.cage or nil, col = aries and p.slot or nil })
+      elseif t.coord and table.concat(t.coord, ".") ~= table.concat(r.coord, ".") then
+         w.src:fail(t.line, "%s has coordinates %s, its neighbour on %s in line %d has %s", t.name,
+            table.concat(t.coord, ","), router, w.lines[r], table.concat(r.coord, ","))
+      end
+      w:node(t.line, { name = t.name, nid = t.nid, place = cname, role = t.role, state = t.state,
+         coord = t.coord, rails = { { router = r.index, port = "n" .. p.node } } })
+   end
+end
+
+--- Hang nodes of an inventory onto the routers of a dump (`apply` of the inventories).
+-- @param given the wiring that the dump made
+-- @param nodes the wiring that the inventory made by itself
+function cray.merge(given, src, nodes)
+   local at = {}
+   for i, r in ipairs(given.routers) do
+      at[r.name] = i
+   end
+   local seen, strangers = {}, 0
+   for i, n in ipairs(given.nodes) do
+      seen[n.name] = i
+   end
+   for _, n in ipairs(nodes.nodes) do
+      local rail = n.rails[1]
+      local theirs = nodes.routers[rail.router]
+      local ours = at[theirs.name]
+      if not ours then
+         src:fail(nodes.node_line and nodes.node_line[n] or 1,
+            "%s sits on %s, which %s does not have", n.name, theirs.name, given.source)
+      end
+      local r = given.routers[ours]
+      if n.coord and r.coord and table.concat(n.coord, ".") ~= table.concat(r.coord, ".") then
+         src:fail(nodes.node_line and nodes.node_line[n] or 1,
+            "%s has coordinates %s, its router %s has %s in %s", n.name,
+            table.concat(n.coord, ","), r.name, table.concat(r.coord, ","), given.source)
+      end
+      if seen[n.name] then
+         strangers = strangers + 1
+         local old = given.nodes[seen[n.name]]
+         if old.rails[1].router ~= ours then
+            src:fail(nodes.node_line and nodes.node_line[n] or 1, "%s sits on %s, but on %s before",
+               n.name, theirs.name, given.routers[old.rails[1].router].name)
+         end
+         old.role, old.state = old.role or n.role, old.state or n.state
+      else
+         rail.router = ours
+         given.nodes[#given.nodes + 1] = n
+         seen[n.name] = #given.nodes
+      end
+   end
+   table.move(nodes.notes, 1, #nodes.notes, #given.notes + 1, given.notes)
+end
+
+return cray

@@ -1,0 +1,216 @@
+--- An InfiniBand fabric from its elements, however they were written down.
+--
+-- An element is { type = "switch"|"ca"|"router", guid, desc, lid, nports, line,
+--    ports = { [n] = { line, guid (of the port), lid, lmc, peer = guid, peer_port, peer_lid,
+--                      width, speed } } }.
+-- (`only_port` when the file tells ports and not which adapter they are of.)
+-- Every cable is described at both of its ends; here the two must agree.
+local ib_names = require "taut.topology.import.ib.names"
+local source = require "taut.topology.import.source"
+local speed = require "taut.topology.import.speed"
+local wiring = require "taut.topology.import.wiring"
+
+local ib = {}
+
+local quote = source.quote
+
+local function port_name(e, n)
+   return ("%s[%d]"):format(quote((e.type == "switch" and "S-" or "H-") .. e.guid:sub(3)), n)
+end
+
+-- The other end of a port; an error where it is missing or leads elsewhere.
+local function far_end(src, by_guid, e, n, port)
+   local other = by_guid[port.peer]
+   if not other then
+      src:fail(port.line, "%s leads to %s, which is not described; is the file cut short?",
+         port_name(e, n), quote(port.peer))
+   end
+   local back = other.ports[port.peer_port]
+   if not back then
+      src:fail(port.line, "%s leads to %s, which does not lead back, expected both ends of a cable",
+         port_name(e, n), port_name(other, port.peer_port))
+   end
+   if back.peer ~= e.guid or back.peer_port ~= n then
+      src:fail(port.line, "%s leads to %s, which leads to %s[%d] in line %d instead",
+         port_name(e, n), port_name(other, port.peer_port), quote(back.peer), back.peer_port,
+         back.line)
+   end
+   if port.peer_port_guid and back.guid and port.peer_port_guid ~= back.guid then
+      src:fail(port.line, "%s leads to port GUID %s, which is %s in line %d", port_name(e, n),
+         quote(port.peer_port_guid), quote(back.guid), back.line)
+   end
+   return other, back
+end
+
+-- Width and speed of a cable: what both ends say, or the slower of the two.
+local function rate(src, e, n, port, back)
+   local here, there = speed.Bps(port.width, port.speed), speed.Bps(back.width, back.speed)
+   if port.width == back.width and port.speed == back.speed then
+      if not here then
+         src:note(port.line, "%s runs at %s %s, whose bandwidth is not known", port_name(e, n),
+            port.width, port.speed)
+      end
+      return port, here
+   end
+   local slower = (here or math.huge) <= (there or math.huge) and port or back
+   src:note(port.line, "%s is %s %s here and %s %s at its other end in line %d; the slower counts",
+      port_name(e, n), port.width, port.speed, back.width, back.speed, back.line)
+   return slower, speed.Bps(slower.width, slower.speed)
+end
+
+local function lids_agree(src, e, n, port, other, back)
+   local own = other.type == "switch" and other.lid or back.lid
+   if port.peer_lid and own and own ~= port.peer_lid then
+      src:note(port.line, "%s says lid %d of its other end, which says %d in line %d itself",
+         port_name(e, n), port.peer_lid, own, other.line)
+   end
+end
+
+local function sorted_ports(e)
+   local list = {}
+   for n in pairs(e.ports) do
+      list[#list + 1] = n
+   end
+   table.sort(list)
+   return list
+end
+
+-- Cables between switches, each from the end that comes first in the file.
+local function switch_cable(w, src, e, n, port, other, back)
+   if other == e then
+      if n < port.peer_port then
+         src:note(port.line, "%s and %s are one loop of cable; left out", port_name(e, n),
+            port_name(e, port.peer_port))
+      end
+      return
+   end
+   if e.index > other.index then
+      return
+   end
+   local r, Bps = rate(src, e, n, port, back)
+   w:cable { a = e.index, a_port = tostring(n), b = other.index, b_port = tostring(port.peer_port),
+      width = r.width, speed = r.speed, Bps = Bps }
+end
+
+local function add_switches(w, src, by_guid, switches)
+   for _, e in ipairs(switches) do
+      for _, n in ipairs(sorted_ports(e)) do
+         local port = e.ports[n]
+         local other, back = far_end(src, by_guid, e, n, port)
+         lids_agree(src, e, n, port, other, back)
+         if other.type == "switch" then
+            switch_cable(w, src, e, n, port, other, back)
+         end
+      end
+   end
+end
+
+-- Rails of a host, in the order of device and port.
+local function rails_of(src, by_guid, host)
+   table.sort(host.adapters, function(a, b)
+      if a.device ~= b.device then
+         local da, db = tonumber(a.device:match "%d+$"), tonumber(b.device:match "%d+$")
+         if da and db and da ~= db then
+            return da < db
+         end
+         return a.device < b.device
+      end
+      return a.guid < b.guid
+   end)
+   local rails = {}
+   for _, e in ipairs(host.adapters) do
+      for _, n in ipairs(sorted_ports(e)) do
+         local port = e.ports[n]
+         local other, back = far_end(src, by_guid, e, n, port)
+         lids_agree(src, e, n, port, other, back)
+         if other.type == "switch" then
+            local r, Bps = rate(src, e, n, port, back)
+            rails[#rails + 1] = { router = other.index, port = tostring(port.peer_port),
+               lid = port.lid or back.peer_lid, lmc = port.lmc,
+               guid = port.guid or back.peer_port_guid,
+               width = r.width, speed = r.speed, Bps = Bps }
+         else
+            src:note(port.line, "%s is cabled to %s, which is no switch; left out",
+               port_name(e, n), port_name(other, port.peer_port))
+         end
+      end
+   end
+   return rails
+end
+
+local function add_hosts(w, src, by_guid, cas, names)
+   local kept = {}
+   for _, e in ipairs(cas) do
+      if e.desc:find "Aggregation Node" then
+         src:note(e.line, "%s computes inside a switch and is no node; left out", quote(e.desc))
+         for _, n in ipairs(sorted_ports(e)) do
+            far_end(src, by_guid, e, n, e.ports[n])
+         end
+      else
+         kept[#kept + 1] = e
+      end
+   end
+   for _, host in ipairs(ib_names.hosts(src, kept, names)) do
+      local first = host.adapters[1]
+      local rails = rails_of(src, by_guid, host)
+      if #rails > 0 then
+         w:node(first.line, { name = host.name, guid = first.guid, rails = rails })
+      else
+         src:note(first.line, "%s is connected to no switch; left out", quote(host.name))
+      end
+   end
+end
+
+local function port_guids_once(src, cas)
+   local at = {}
+   for _, e in ipairs(cas) do
+      for _, n in ipairs(sorted_ports(e)) do
+         local g = e.ports[n].guid
+         if g and at[g] then
+            src:fail(e.ports[n].line, "port GUID %s stands here and in line %d, expected it once",
+               quote(g), at[g])
+         end
+         if g then
+            at[g] = e.ports[n].line
+         end
+      end
+   end
+end
+
+--- Put a fabric together.
+-- @param src what is read
+-- @param format name of the importer
+-- @param elements in the order of the file
+-- @param opts { names, nodes } as taut.import gives them
+-- @return wiring
+function ib.assemble(src, format, elements, opts)
+   local w, by_guid, switches, cas = wiring.new(src, format), {}, {}, {}
+   for _, e in ipairs(elements) do
+      by_guid[e.guid] = e
+      if e.type == "switch" then
+         switches[#switches + 1] = e
+      elseif e.type == "ca" then
+         cas[#cas + 1] = e
+      else
+         src:note(e.line, "%s joins two subnets and is not followed", quote(e.desc))
+      end
+   end
+   if #switches == 0 then
+      src:fail(nil, "the file ends without a switch, expected at least one")
+   end
+   port_guids_once(src, cas)
+   local name = ib_names.switches(switches, opts.names)
+   for _, e in ipairs(switches) do
+      e.index = w:router(e.line, { name = name[e], guid = e.guid, ports = e.nports, lid = e.lid,
+         place = e.desc ~= name[e] and e.desc or nil })
+   end
+   add_switches(w, src, by_guid, switches)
+   add_hosts(w, src, by_guid, cas, opts.names)
+   if #w.nodes == 0 then
+      src:fail(nil, "the file ends without a node on a switch, expected at least one")
+   end
+   w:only(opts.nodes, false)
+   return w:finish()
+end
+
+return ib

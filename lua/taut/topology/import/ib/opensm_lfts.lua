@@ -1,0 +1,41 @@
+--- Forwarding tables as OpenSM's opensm-lfts.dump and dump_lfts.sh (ibroute) give them.
+local grammar = require "taut.topology.import.grammar"
+local lpeg = require "lpeg"
+local source = require "taut.topology.import.source"
+local tables = require "taut.topology.import.tables"
+
+local opensm_lfts = {
+   summary = "forwarding tables (opensm-lfts.dump, dump_lfts), added to ibnetdiscover",
+}
+
+local P, S, Cg, Ct, Cc = lpeg.P, lpeg.S, lpeg.Cg, lpeg.Ct, lpeg.Cc
+local ws, sep, number, guid = grammar.ws, grammar.sep, grammar.number, grammar.guid
+
+local lid = P "0x" * (grammar.hex * grammar.hex ^ -7 / function(s) return tonumber(s, 16) end)
+local switch = Ct(P "Unicast lids [" * (1 - P "]") ^ 0 * "] of switch " *
+   (P "Lid " * number / 0 * sep) ^ -1 * (1 - P "guid ") ^ 0 * "guid " * Cg(guid, "guid"))
+local entry = Ct(ws * Cg(lid, "lid") * sep * Cg(number, "port") *
+   (sep * S "#:" * (1 - P "portguid ") ^ 0 * "portguid " * Cg(guid, "guid")) ^ -1)
+local ignored = grammar.eol + ws * "Lid" * sep + ws * "Port" * sep + ws * "#" +
+   grammar.digit ^ 1 * sep * (P "valid lids dumped" + "lids dumped") * Cc(true)
+
+function opensm_lfts.apply(w, src)
+   local st = tables.start(w, src)
+   for n, line in src:lines(1024) do
+      local e = entry:match(line)
+      if e then
+         tables.entry(st, n, e.lid, e.port, e.guid)
+      else
+         local s = switch:match(line)
+         if s then
+            tables.switch(st, n, s.guid)
+         elseif not ignored:match(line) then
+            src:fail(n, "%s, expected 'Unicast lids ... of switch ... guid 0x...' or \z
+               '0xLID PORT # ...'", source.quote(line))
+         end
+      end
+   end
+   tables.finish(st)
+end
+
+return opensm_lfts

@@ -1,0 +1,281 @@
+--- Which model of Taut a wiring is written as, and what that model has to be told of each router.
+--
+-- A model is taken only where its routing finds a way between any two routers, and where nothing
+-- is known that it could not say: a wiring with forwarding tables is a graph that goes by them.
+local model = {}
+
+local GROUPS = 4096      -- the most that a dragonfly has (advisor/lib/graph/dragonfly/dragonfly.h)
+local REACH = 3          -- links from one router of a group to all others: any two of them are
+                         -- then within the 6 that ways inside a group may have there
+local DIMS, LENGTH = 8, 1024 -- the most of a HyperX (advisor/lib/graph/hyperx/hyperx.h)
+
+-- Bandwidth that all have, or nil.
+local function common(list)
+   local first = list[1]
+   for _, v in ipairs(list) do
+      if v ~= first then
+         return nil
+      end
+   end
+   return first
+end
+
+--- What all links and all rails carry, in bytes per second, nil where they differ; and whether
+-- some do not say: { link =, rail = }.
+function model.bandwidth(w)
+   local links, rails, open = {}, {}, { link = false, rail = false }
+   for _, c in ipairs(w.cables) do
+      links[#links + 1] = c.Bps or false
+      open.link = open.link or not c.Bps
+   end
+   for _, n in ipairs(w.nodes) do
+      for _, r in ipairs(n.rails) do
+         rails[#rails + 1] = r.Bps or false
+         open.rail = open.rail or not r.Bps
+      end
+   end
+   return common(links), common(rails), open
+end
+
+-- Can a torus or mesh in a few settings say all there is?  One rail, the same nodes everywhere,
+-- nothing that did not fit.
+local function is_regular(w, found)
+   if #found.dims > 6 or #found.misfits > 0 or
+      found.nodes_per_router[1] ~= found.nodes_per_router[2] or found.nodes_per_router[1] < 1 then
+      return false
+   end
+   for d, n in ipairs(found.links) do
+      -- several cables, or lengths that the model counts otherwise
+      if n ~= 1 or found.dims[d] < 2 then
+         return false
+      end
+   end
+   for _, n in ipairs(w.nodes) do
+      if #n.rails ~= 1 then
+         return false
+      end
+   end
+   local link, rail, open = model.bandwidth(w)
+   return (open.link or link or #w.cables == 0) and (open.rail or rail) and
+      open.link == open.rail
+end
+
+-- near[r][s]: a cable that is not down joins routers r and s.
+local function neighbours(w)
+   local near = {}
+   for r = 1, #w.routers do
+      near[r] = {}
+   end
+   for _, c in ipairs(w.cables) do
+      if not c.down then
+         near[c.a][c.b], near[c.b][c.a] = true, true
+      end
+   end
+   return near
+end
+
+-- The same wiring, whose routers have these fields instead of their own; false: no such field.
+local function with_hints(w, hint)
+   local routers = {}
+   for r, router in ipairs(w.routers) do
+      local t = {}
+      for k, v in pairs(router) do
+         t[k] = v
+      end
+      for k, v in pairs(hint(r)) do
+         t[k] = v or nil
+      end
+      routers[r] = t
+   end
+   return setmetatable({ routers = routers }, { __index = w })
+end
+
+---------------------------------------------------------------- dragonfly
+
+-- Links from the first router of a list to the farthest other one of it, over routers of the list;
+-- nil where one cannot be reached.
+local function reach(near, list)
+   local inside, steps, queue = {}, { [list[1]] = 0 }, { list[1] }
+   for _, r in ipairs(list) do
+      inside[r] = true
+   end
+   for _, r in ipairs(queue) do
+      for s in pairs(near[r]) do
+         if inside[s] and not steps[s] then
+            steps[s] = steps[r] + 1
+            queue[#queue + 1] = s
+         end
+      end
+   end
+   return #queue == #list and steps[queue[#queue]] or nil
+end
+
+-- Groups that are joined: by a link, or over a third one.
+local function groups_apart(near, found)
+   local joined = {}
+   for g = 1, found.groups do
+      joined[g] = {}
+   end
+   for r, others in ipairs(near) do
+      for s in pairs(others) do
+         joined[found.group[r]][found.group[s]] = true
+      end
+   end
+   local function over_another(g, h)
+      for k in pairs(joined[g]) do
+         if joined[k][h] then
+            return true
+         end
+      end
+   end
+   for g = 1, found.groups do
+      for h = g + 1, found.groups do
+         if not joined[g][h] and not over_another(g, h) then
+            return g, h
+         end
+      end
+   end
+end
+
+-- Does the file number the groups, and are these the ones that were found?
+local function has_groups(w, found)
+   local number, group = {}, {}
+   for r, router in ipairs(w.routers) do
+      local g, f = router.group, found.group[r]
+      if math.type(g) ~= "integer" or g < 0 or g >= GROUPS or (number[f] or g) ~= g or
+         (group[g] or f) ~= f then
+         return false
+      end
+      number[f], group[g] = g, f
+   end
+   return true
+end
+
+local function dragonfly(w, found)
+   local near = neighbours(w)
+   if found.groups > GROUPS then
+      return nil, ("more than %d groups"):format(GROUPS)
+   end
+   for _, list in ipairs(found.members) do
+      local links = reach(near, list)
+      if not links or links > REACH then
+         return nil, ("the group of %s %s"):format(w.routers[list[1]].name, links and
+            ("is more than %d links wide"):format(REACH) or "falls apart")
+      end
+   end
+   local g, h = groups_apart(near, found)
+   if g then
+      return nil, ("no link, and no third group, joins the groups of %s and %s"):format(
+         w.routers[found.members[g][1]].name, w.routers[found.members[h][1]].name)
+   end
+   if has_groups(w, found) then
+      return w
+   end
+   return with_hints(w, function(r)
+      return { group = found.group[r] - 1, row = false, col = false }
+   end)
+end
+
+---------------------------------------------------------------- HyperX
+
+-- Routers by place: their coordinates as one number.
+local function places(found)
+   local at, number, count = {}, {}, 0
+   for r, coord in ipairs(found.coord) do
+      local p = 0
+      for d, x in ipairs(coord) do
+         p = p * found.dims[d] + x
+      end
+      count = count + (at[p] and 0 or 1)
+      at[p], number[r] = r, p
+   end
+   return at, number, count
+end
+
+-- The dimension in which two routers differ; nil where that is not exactly one.
+local function dimension(a, b)
+   local found
+   for d in ipairs(a) do
+      if a[d] ~= b[d] then
+         if found then
+            return nil
+         end
+         found = d
+      end
+   end
+   return found
+end
+
+-- Can each row be crossed from each of its routers to each other, in one hop or in two?
+local function stuck(near, found, at, number)
+   local stride = 1
+   for d = #found.dims, 1, -1 do
+      local len = found.dims[d]
+      for r, coord in ipairs(found.coord) do
+         local row = number[r] - coord[d] * stride
+         for j = 0, len - 1 do
+            local s = at[row + j * stride]
+            local ok = s == r or near[r][s]
+            for k = 0, ok and -1 or len - 1 do
+               local over = at[row + k * stride]
+               ok = ok or near[r][over] and near[over][s]
+            end
+            if not ok then
+               return r, s
+            end
+         end
+      end
+      stride = stride * len
+   end
+end
+
+local function hyperx(w, found)
+   local all = 1
+   for _, len in ipairs(found.dims) do
+      all = len <= LENGTH and all * len or math.huge
+   end
+   local at, number, count = places(found)
+   if #found.dims > DIMS or count ~= all or count ~= #w.routers then
+      return nil, "its routers do not fill a grid"
+   end
+   for _, c in ipairs(w.cables) do
+      if not dimension(found.coord[c.a], found.coord[c.b]) then
+         return nil, ("%s and %s are joined and not in one row"):format(w.routers[c.a].name,
+            w.routers[c.b].name)
+      end
+   end
+   local r, s = stuck(neighbours(w), found, at, number)
+   if r then
+      return nil, ("no two links of their row lead from %s to %s"):format(w.routers[r].name,
+         w.routers[s].name)
+   end
+   return with_hints(w, function(i)
+      return { coord = found.coord[i] }
+   end)
+end
+
+----------------------------------------------------------------
+
+local wired = { dragonfly = dragonfly, hyperx = hyperx }
+
+--- The kind to write a wiring as.
+-- @param w wiring
+-- @param found what taut.import.recognise says of it
+-- @return the kind; for a torus or mesh in a few settings nothing more, else the wiring as that
+--   kind takes it, and for a graph that was recognised as something else, why it is none (or nil)
+function model.choose(w, found)
+   local kind = found.kind
+   if w.tables then
+      return "graph", w, wired[kind] and "there are forwarding tables to go by"
+   elseif wired[kind] then
+      local told, why = wired[kind](w, found)
+      return told and kind or "graph", told or w, why
+   elseif kind == "fattree" then
+      return kind, w
+   elseif (kind == "torus" or kind == "mesh") and is_regular(w, found) then
+      return kind
+   end
+   return "graph", w
+end
+
+return model

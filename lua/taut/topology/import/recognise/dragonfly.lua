@@ -1,0 +1,210 @@
+--- Is it a dragonfly: groups whose routers are joined closely, and links between all groups?
+local graph = require "taut.topology.import.recognise.graph"
+local product = require "taut.topology.import.recognise.product"
+
+local dragonfly = {}
+
+-- How many routers are neighbours of both ends of each edge.
+local function support(g)
+   local values, most = {}, 0
+   for _, e in ipairs(g.edges) do
+      local n = 0
+      for _, s in ipairs(g.near[e.a]) do
+         if g.edge[e.b][s] then
+            n = n + 1
+         end
+      end
+      e.support = n
+      most = math.max(most, n)
+      values[n] = true
+   end
+   return values, most
+end
+
+-- Groups as the file names them.
+local function given(g)
+   local group, number, count = {}, {}, 0
+   for r, router in ipairs(g.wiring.routers) do
+      if not router.group then
+         return nil
+      end
+      if not number[router.group] then
+         count = count + 1
+         number[router.group] = count
+      end
+      group[r] = number[router.group]
+   end
+   return group, count
+end
+
+local function members(group, count)
+   local list = {}
+   for i = 1, count do
+      list[i] = {}
+   end
+   for r, i in ipairs(group) do
+      table.insert(list[i], r)
+   end
+   return list
+end
+
+-- The routers of one group as a graph of their own.
+local function inside(g, list)
+   local number, w = {}, { routers = {}, nodes = {}, cables = {} }
+   for i, r in ipairs(list) do
+      number[r] = i
+      w.routers[i] = g.wiring.routers[r]
+   end
+   for i, r in ipairs(list) do
+      for _, s in ipairs(g.near[r]) do
+         local j = number[s]
+         if j and j > i then
+            local e = g.edge[r][s]
+            for k = 1, e.cables do
+               local p = e.ports[k]
+               w.cables[#w.cables + 1] = { a = i, b = j, a_port = e.a == r and p[1] or p[2],
+                  b_port = e.a == r and p[2] or p[1] }
+            end
+         end
+      end
+   end
+   return graph.of(w)
+end
+
+-- How a group is joined inside: lengths { n } for all to all, { rows, columns } as in Aries.
+local function local_shape(g, list)
+   local sub = inside(g, list)
+   local n = #list
+   if #sub.edges == n * (n - 1) // 2 then
+      return { n }
+   end
+   local _, parts = graph.parts(sub)
+   if parts > 1 then
+      return nil
+   end
+   local found = product.find(sub)
+   if found and (found.kind == "hyperx" or found.kind == "torus" and #found.dims == 2) then
+      return found.dims, found
+   end
+end
+
+local function between(g, group, count)
+   local pairs_, globals = {}, {}
+   for r = 1, g.routers do
+      globals[r] = 0
+   end
+   for _, e in ipairs(g.edges) do
+      local a, b = group[e.a], group[e.b]
+      if a ~= b then
+         local k = math.min(a, b) * (count + 1) + math.max(a, b)
+         pairs_[k] = (pairs_[k] or 0) + e.cables
+         globals[e.a], globals[e.b] = globals[e.a] + e.cables, globals[e.b] + e.cables
+      end
+   end
+   local list = {}
+   for a = 1, count do
+      for b = a + 1, count do
+         list[#list + 1] = pairs_[a * (count + 1) + b] or 0
+      end
+   end
+   return list, globals
+end
+
+-- What a division into groups explains, or nil when it is no dragonfly.
+local function judge(g, group, count)
+   local lists = members(group, count)
+   local sizes = {}
+   for i, list in ipairs(lists) do
+      sizes[i] = #list
+   end
+   local usual = graph.mode(sizes)
+   if count < 3 or usual < 2 then
+      return nil
+   end
+   local misfits, shapes, odd = graph.misfits(), {}, 0
+   for i, list in ipairs(lists) do
+      local dims, found = local_shape(g, list)
+      shapes[i] = dims and table.concat(dims, "x") or "none"
+      if #list ~= usual then
+         odd = odd + 1
+         misfits.add("the group of %s has %d routers, others have %d",
+            g.wiring.routers[list[1]].name, #list, usual)
+      end
+      for _, m in ipairs(found and found.misfits or {}) do
+         misfits.add("%s", m)
+      end
+   end
+   local shape = graph.mode(shapes)
+   for i, s in ipairs(shapes) do
+      if s ~= shape then
+         odd = odd + 1
+         misfits.add("the group of %s is joined otherwise than the others",
+            g.wiring.routers[lists[i][1]].name)
+      end
+   end
+   local links, globals = between(g, group, count)
+   local missing = 0
+   for _, n in ipairs(links) do
+      missing = missing + (n == 0 and 1 or 0)
+   end
+   if shape == "none" or odd > 0.25 * count or missing > 0.1 * #links then
+      return nil
+   end
+   if missing > 0 then
+      misfits.add("%d of %d pairs of groups have no link", missing, #links)
+   end
+   return { shape = shape, links = links, globals = globals, misfits = misfits, lists = lists,
+      usual = usual }
+end
+
+local function lengths(shape)
+   local list = {}
+   for n in shape:gmatch "%d+" do
+      list[#list + 1] = math.tointeger(tonumber(n))
+   end
+   return list
+end
+
+local function result(group, count, j)
+   local least, most = graph.range(j.links)
+   local h_least, h_most = graph.range(j.globals)
+   local usual = graph.mode(j.links)
+   if least ~= most then
+      local odd = 0
+      for _, n in ipairs(j.links) do
+         odd = odd + (n ~= usual and 1 or 0)
+      end
+      j.misfits.add("%d of %d pairs of groups have other than %d links (%d to %d)", odd, #j.links,
+         usual, least, most)
+   end
+   return { kind = "dragonfly", groups = count, routers_per_group = j.usual,
+      local_dims = lengths(j.shape), group = group, members = j.lists,
+      links_per_pair = { least, most }, global_per_router = { h_least, h_most },
+      misfits = j.misfits.list() }
+end
+
+--- Look.
+-- @param g graph, connected
+-- @return what was found, or nil
+function dragonfly.find(g)
+   local group, count = given(g)
+   if group then
+      local j = judge(g, group, count)
+      if j then
+         return result(group, count, j)
+      end
+   end
+   local values, most = support(g)
+   for threshold = 1, most do
+      if values[threshold] then
+         group, count = graph.parts(g, function(e) return e.support >= threshold end)
+         local j = count < g.routers and judge(g, group, count)
+         if j then
+            return result(group, count, j)
+         end
+      end
+   end
+   return nil
+end
+
+return dragonfly

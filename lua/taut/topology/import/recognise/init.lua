@@ -1,0 +1,116 @@
+--- Says what kind of fabric a wiring is, where each router is in it, and what did not fit.
+local dragonfly = require "taut.topology.import.recognise.dragonfly"
+local graph = require "taut.topology.import.recognise.graph"
+local product = require "taut.topology.import.recognise.product"
+local tree = require "taut.topology.import.recognise.tree"
+
+local recognise = {}
+
+local function span(range)
+   return range[1] == range[2] and tostring(range[1]) or ("%d to %d"):format(range[1], range[2])
+end
+
+local function irregular(misfits)
+   return { kind = "irregular", misfits = misfits }
+end
+
+--- Look at a wiring.
+-- @param w wiring
+-- @return table with kind ("fattree", "torus", "mesh", "hyperx", "dragonfly" or "irregular"),
+--   nodes_per_router { least, most }, misfits (array of sentences), and by kind:
+--   fattree: levels (switches of each, leaves first), level[router], nodes_per_leaf, uplinks,
+--     regular;
+--   torus, mesh, hyperx: dims, coord[router] = { x, … } from 0, links (cables per neighbour in each
+--     dimension);
+--   dragonfly: groups, routers_per_group, local_dims ({ n } all to all, { rows, columns }),
+--     group[router], members[group], links_per_pair, global_per_router (each { least, most })
+function recognise.kind(w)
+   local g = graph.of(w)
+   local found
+   if g.routers == 0 then
+      return irregular { "there is no router" }
+   end
+   local _, parts = graph.parts(g)
+   if #w.cables == 0 and g.routers > 1 then
+      found = irregular { ("%d routers and no cable between them"):format(g.routers) }
+   elseif parts > 1 then
+      found = irregular { ("it falls into %d parts that nothing joins"):format(parts) }
+   else
+      found = tree.find(g) or product.find(g) or dragonfly.find(g) or irregular {
+         g.routers < 4 and ("%d routers are too few to tell"):format(g.routers) or
+            "neither levels, nor rings, nor rows, nor groups explain its links" }
+   end
+   local busy = {}
+   for r = 1, g.routers do
+      if g.hosts[r] > 0 or found.kind ~= "fattree" then
+         busy[#busy + 1] = g.hosts[r]
+      end
+   end
+   found.routers = g.routers
+   found.nodes_per_router = #busy > 0 and { graph.range(busy) } or { 0, 0 }
+   local least, most = table.unpack(found.nodes_per_router)
+   if least ~= most and found.kind ~= "fattree" and found.kind ~= "irregular" then
+      local usual = graph.mode(busy)
+      local odd = 0
+      for _, n in ipairs(busy) do
+         odd = odd + (n ~= usual and 1 or 0)
+      end
+      table.insert(found.misfits, ("%d of %d routers have other than %d nodes (%d to %d)"):format(
+         odd, #busy, usual, least, most))
+   end
+   return found
+end
+
+local words = {}
+
+local function of(range, thing)
+   return ("%s %s%s"):format(span(range), thing, range[2] == 1 and "" or "s")
+end
+
+local LEVELS = 8 -- named; a chain of switches has thousands
+
+local function levels_of(list)
+   if #list <= LEVELS then
+      return table.concat(list, " + ")
+   end
+   return table.concat(list, " + ", 1, LEVELS - 1) .. " + … + " .. list[#list]
+end
+
+function words.fattree(f)
+   if f.top == 0 then
+      return "a single switch with " .. of(f.nodes_per_leaf, "node")
+   end
+   return ("%s tree of %d levels with %s switches (leaves first), %s and %s up on a leaf"):format(
+      f.regular and "fat" or "irregular fat", f.top + 1, levels_of(f.levels),
+      of(f.nodes_per_leaf, "node"), of(f.uplinks, "link"))
+end
+
+local function grid_words(name)
+   return function(f)
+      return ("%s %s, %s on a router"):format(name, table.concat(f.dims, "x"),
+         of(f.nodes_per_router, "node"))
+   end
+end
+
+words.torus = grid_words "torus"
+words.mesh = grid_words "mesh"
+words.hyperx = grid_words "HyperX"
+
+function words.dragonfly(f)
+   local inside = #f.local_dims == 1 and "all joined" or
+      ("in rows and columns (%s)"):format(table.concat(f.local_dims, "x"))
+   return ("dragonfly of %d groups of %d routers %s, %s between two groups, %s on a router"):format(
+      f.groups, f.routers_per_group, inside, of(f.links_per_pair, "link"),
+      of(f.nodes_per_router, "node"))
+end
+
+function words.irregular(f)
+   return ("irregular network of %d routers"):format(f.routers or 0)
+end
+
+--- What was found, in a line.
+function recognise.words(found)
+   return words[found.kind](found)
+end
+
+return recognise

@@ -1,0 +1,137 @@
+--- Slurm's own node names with coordinates: the last three characters, base 36 (0-9A-Z), are
+-- x, y and z; with four the last one counts nodes at a point.
+--
+-- Sources: slurm.conf(5) ("tux[000x333]" is the box between two corners) and src/common/select.c
+-- up to 18.08; the guide for Sun Constellation systems of Slurm 2.3 for four characters.  The
+-- letters of the prefix are lower case, so that it can be told from coordinates.
+local grammar = require "taut.topology.import.grammar"
+local grid = require "taut.topology.import.grid"
+local lpeg = require "lpeg"
+local source = require "taut.topology.import.source"
+local wiring = require "taut.topology.import.wiring"
+
+local slurm_names = { summary = "Slurm node names with coordinates (tux[000x333]); a torus" }
+
+local P, R, S, C, Ct, Cg = lpeg.P, lpeg.R, lpeg.S, lpeg.C, lpeg.Ct, lpeg.Cg
+local ws = grammar.ws
+local quote = source.quote
+
+local digit36 = R("09", "AZ")
+local prefix = C(R "az" * (R "az" + S "-_") ^ 0)
+local place = C(digit36 ^ 1)
+local box = Ct(Cg(place, "from") * "x" * Cg(place, "to")) + Ct(Cg(place, "from"))
+local boxes = P "[" * box * (P "," * box) ^ 0 * "]"
+local item = Ct(Cg(prefix, "prefix") * (boxes + Ct(Cg(place, "from"))))
+-- NodeName=… with whatever stands behind it, or the list itself
+local nodename = grammar.anycase "nodename" * ws * "=" * ws
+local key = R("az", "AZ") * (R("az", "AZ", "09") + "_") ^ 0 * ws * "=" * (1 - grammar.blank) ^ 1
+local line_of = Ct(ws * nodename ^ -1 * item * (P "," * item) ^ 0 * (grammar.sep * key) ^ 0 * ws *
+   (P "#" * P(1) ^ 0) ^ -1 * -P(1))
+local nothing = ws * (P "#" * P(1) ^ 0) ^ -1 * -P(1)
+
+local function digits(s)
+   local at = {}
+   for i = 1, #s do
+      at[i] = tonumber(s:sub(i, i), 36)
+   end
+   return at
+end
+
+local DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+local function check_width(st, src, n, from, to)
+   if #from ~= 3 and #from ~= 4 or to and #to ~= #from then
+      src:fail(n, "coordinates %s, expected three characters, or four with a node's number",
+         quote(from .. (to and "x" .. to or "")))
+   end
+   if st.width and st.width ~= #from then
+      src:fail(n, "coordinates of %d characters after some of %d, expected all alike", #from,
+         st.width)
+   end
+   st.width = #from
+end
+
+local function add(st, src, n, name, at)
+   if st.line[name] then
+      src:fail(n, "node %s stands here and in line %d, expected it once", quote(name),
+         st.line[name])
+   end
+   if #st.list >= source.limits.names then
+      src:fail(n, "more than %d nodes, expected at most that many", source.limits.names)
+   end
+   st.line[name] = n
+   st.list[#st.list + 1] = { name = name, at = at, line = n }
+end
+
+-- All names between two corners, last coordinate fastest.
+local function add_box(st, src, n, prefix_, t)
+   check_width(st, src, n, t.from, t.to)
+   local from, to = digits(t.from), digits(t.to or t.from)
+   for d = 1, #from do
+      if to[d] < from[d] then
+         src:fail(n, "box %sx%s, expected the lower corner first", t.from, t.to)
+      end
+   end
+   local at = { table.unpack(from) }
+   while true do
+      local chars = {}
+      for d, v in ipairs(at) do
+         chars[d] = DIGITS:sub(v + 1, v + 1)
+      end
+      add(st, src, n, prefix_ .. table.concat(chars), { table.unpack(at) })
+      local d = #at
+      while d > 0 and at[d] == to[d] do
+         at[d], d = from[d], d - 1
+      end
+      if d == 0 then
+         return
+      end
+      at[d] = at[d] + 1
+   end
+end
+
+local function read_names(src)
+   local st = { list = {}, line = {} }
+   for n, line in src:lines() do
+      local items = line_of:match(line)
+      if items then
+         for _, it in ipairs(items) do
+            for _, t in ipairs(it) do
+               add_box(st, src, n, it.prefix, t)
+            end
+         end
+      elseif not nothing:match(line) then
+         src:fail(n, "%s, expected names such as tux[000x333] or NodeName=tux[000x333]",
+            quote(line))
+      end
+   end
+   if #st.list == 0 then
+      src:fail(nil, "the file ends without a node name")
+   end
+   return st
+end
+
+--- Read it.
+function slurm_names.read(src, opts)
+   local st = read_names(src)
+   local w, dims, taken = wiring.new(src, "slurm-names"), { 1, 1, 1 }, {}
+   for _, t in ipairs(st.list) do
+      for d = 1, 3 do
+         dims[d] = math.max(dims[d], t.at[d] + 1)
+      end
+   end
+   local router_at = grid.torus(w, 1, dims, "r", source.limits.names)
+   for _, t in ipairs(st.list) do
+      local at = { t.at[1], t.at[2], t.at[3] }
+      local r = router_at(at)
+      taken[r] = (taken[r] or 0) + 1
+      w:node(t.line, { name = t.name, coord = at,
+         rails = { { router = r, port = "n" .. taken[r] - 1 } } })
+   end
+   src:note(1, "the names tell no cables: a torus of %dx%dx%d is taken for granted", dims[1],
+      dims[2], dims[3])
+   w:only(opts.nodes, true)
+   return w:finish()
+end
+
+return slurm_names

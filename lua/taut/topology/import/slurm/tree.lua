@@ -1,0 +1,217 @@
+--- What Slurm's topology files describe, as wiring: trees of switches, blocks, rings, tori.
+--
+-- topology.conf and topology.yaml say the same in two ways; both importers end here.  A file of
+-- Slurm's knows one parent per switch and no cables, so one cable stands for each pair.
+local source = require "taut.topology.import.source"
+local wiring = require "taut.topology.import.wiring"
+
+local slurm_tree = {}
+
+local quote = source.quote
+
+-- Nodes of a list on a router, one cable each.
+local function attach(w, line, list, router, known)
+   local names
+   if list:upper() == "ALL" then
+      if not known then
+         w.src:fail(line, "nodes ALL, expected --nodes to say which they are")
+      end
+      names = known
+   else
+      names = w:expand(line, list, "nodes")
+   end
+   local first = #w.nodes + 1
+   for i, name in ipairs(names) do
+      w:node(line, { name = name, rails = { { router = router, port = tostring(i) } } })
+   end
+   return first, #w.nodes
+end
+
+--- Names of several routers that are joined by nothing the file tells of: one stands for it.
+local function join(w, line, tops, name, why)
+   while w.router_at[name] do
+      name = name .. "_"
+   end
+   local level = 0
+   for _, r in ipairs(tops) do
+      level = math.max(level, w.routers[r].level + 1)
+   end
+   local top = w:router(line, { name = name, level = level })
+   for i, r in ipairs(tops) do
+      w:cable { a = r, a_port = "up", b = top, b_port = tostring(i) }
+   end
+   w.src:note(line, "%s; switch %s stands for what joins the %d", why, quote(name), #tops)
+end
+
+-- Depth-first: level of each switch, and cycles.
+local function levels(w, switches)
+   local state = {}
+   for _, start in ipairs(switches) do
+      local stack = { { start, 1 } }
+      state[start] = state[start] or "open"
+      while #stack > 0 and state[start] ~= "done" do
+         local top = stack[#stack]
+         local s, i = top[1], top[2]
+         local child = s.children and s.children[i]
+         if not child then
+            state[s] = "done"
+            stack[#stack] = nil
+         else
+            top[2] = i + 1
+            if state[child] == "open" then
+               w.src:fail(s.line, "switch %s is below itself by way of %s, expected a tree",
+                  quote(child.name), quote(s.name))
+            elseif not state[child] then
+               state[child] = "open"
+               stack[#stack + 1] = { child, 1 }
+            end
+         end
+         if state[s] == "done" then
+            s.level = 0
+            for _, c in ipairs(s.children or {}) do
+               s.level = math.max(s.level, c.level + 1)
+            end
+         end
+      end
+   end
+end
+
+local function resolve(w, switches, at)
+   for _, s in ipairs(switches) do
+      if s.switches and s.nodes then
+         w.src:fail(s.line, "switch %s has both switches and nodes, expected one of them",
+            quote(s.name))
+      elseif not s.switches and not s.nodes then
+         w.src:fail(s.line, "switch %s has neither switches nor nodes, expected one of them",
+            quote(s.name))
+      end
+      if s.switches then
+         s.children = {}
+         for i, name in ipairs(w:expand(s.line, s.switches, "switches")) do
+            local child = at[name]
+            if not child then
+               w.src:fail(s.line, "switch %s has below it %s, which no line describes",
+                  quote(s.name), quote(name))
+            end
+            s.children[i] = child
+            child.parents = child.parents or {}
+            table.insert(child.parents, s)
+         end
+      end
+   end
+end
+
+--- A tree.
+-- @param switches array of { name, line, switches = host list or nil, nodes = host list or nil }
+function slurm_tree.tree(src, format, switches, opts)
+   local w, at = wiring.new(src, format), {}
+   for _, s in ipairs(switches) do
+      if at[s.name] then
+         src:fail(s.line, "switch %s stands here and in line %d, expected it once", quote(s.name),
+            at[s.name].line)
+      end
+      at[s.name] = s
+   end
+   resolve(w, switches, at)
+   levels(w, switches)
+   for _, s in ipairs(switches) do
+      s.index = w:router(s.line, { name = s.name, level = s.level })
+   end
+   local tops, line = {}, switches[1].line
+   for _, s in ipairs(switches) do
+      if s.nodes then
+         attach(w, s.line, s.nodes, s.index, opts.nodes)
+      end
+      for i, p in ipairs(s.parents or {}) do
+         p.used = (p.used or 0) + 1
+         w:cable { a = s.index, a_port = "up" .. (i > 1 and i or ""), b = p.index,
+            b_port = tostring(p.used) }
+      end
+      if not s.parents then
+         tops[#tops + 1] = s.index
+      end
+      if s.parents and #s.parents > 1 then
+         src:note(s.line, "switch %s has %d switches above it", quote(s.name), #s.parents)
+      end
+   end
+   if #tops > 1 then
+      local shared = false
+      for _, s in ipairs(switches) do
+         shared = shared or s.parents and #s.parents > 1
+      end
+      if not shared then
+         join(w, line, tops, "top", "the file describes several trees")
+      end
+   end
+   w:only(opts.nodes, true)
+   return w:finish()
+end
+
+--- Blocks: nodes that are joined closely, and something between them.
+-- @param blocks array of { name, line, nodes }
+-- @param sizes array of numbers of nodes, smallest first, or nil
+function slurm_tree.blocks(src, format, blocks, sizes, sizes_line, opts)
+   local w, tops = wiring.new(src, format), {}
+   for i, b in ipairs(blocks) do
+      tops[i] = w:router(b.line, { name = b.name, level = 0 })
+      if not b.nodes then
+         src:fail(b.line, "block %s has no nodes", quote(b.name))
+      end
+      local first, last = attach(w, b.line, b.nodes, tops[i], opts.nodes)
+      if sizes and last - first + 1 < sizes[1] then
+         src:note(b.line, "block %s has %d nodes, fewer than the smallest block size of %d",
+            quote(b.name), last - first + 1, sizes[1])
+      end
+   end
+   for i, size in ipairs(sizes or {}) do
+      local k = size / sizes[1]
+      if size < 1 or k < 1 or k ~= math.floor(k) or math.floor(k) & (math.floor(k) - 1) ~= 0 then
+         src:fail(sizes_line, "block size %d, expected %d times a power of two", size, sizes[1])
+      elseif i > 1 and size <= sizes[i - 1] then
+         src:fail(sizes_line, "block size %d after %d, expected growing sizes", size, sizes[i - 1])
+      end
+   end
+   if #tops > 1 then
+      join(w, blocks[1].line, tops, "between", "the file does not say how blocks are joined")
+   end
+   w:only(opts.nodes, true)
+   return w:finish()
+end
+
+--- Rings: each node at a router of its own, in a circle.
+-- @param rings array of { name, line, nodes }; at most 16 nodes each, as Slurm has it
+function slurm_tree.rings(src, format, rings, opts)
+   local w = wiring.new(src, format)
+   for _, ring in ipairs(rings) do
+      local names = w:expand(ring.line, ring.nodes, "nodes")
+      if #names > 16 then
+         src:fail(ring.line, "ring %s has %d nodes, expected at most 16", quote(ring.name), #names)
+      end
+      local first = #w.routers
+      for i, name in ipairs(names) do
+         local r = w:router(ring.line, { name = ring.name .. "." .. i - 1 })
+         w:node(ring.line, { name = name, rails = { { router = r, port = "node" } } })
+      end
+      for i = 1, #names > 2 and #names or #names - 1 do
+         w:cable { a = first + i, a_port = "+", b = first + i % #names + 1, b_port = "-" }
+      end
+   end
+   if #rings > 1 then
+      src:note(rings[1].line, "the file does not say how its %d rings are joined", #rings)
+   end
+   w:only(opts.nodes, true)
+   return w:finish()
+end
+
+--- All nodes at one switch.
+-- @param names array
+function slurm_tree.flat(src, format, line, names)
+   local w = wiring.new(src, format)
+   local r = w:router(line, { name = "flat", level = 0 })
+   for i, name in ipairs(names) do
+      w:node(line, { name = name, rails = { { router = r, port = tostring(i) } } })
+   end
+   return w:finish()
+end
+
+return slurm_tree

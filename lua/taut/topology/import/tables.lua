@@ -1,0 +1,142 @@
+--- Forwarding tables, whichever dump they come from: adds them to a wiring.
+local source = require "taut.topology.import.source"
+
+local tables = {}
+
+local quote = source.quote
+
+-- lid → whose it is, from the wiring.
+local function lids_of(w, src)
+   local lids = {}
+   local function give(first, count, t, what)
+      for lid = first, first + count - 1 do
+         if lids[lid] then
+            src:fail(1, "lid %d is both %s and %s in %s, expected lids of their own", lid,
+               lids[lid].what, what, w.source)
+         end
+         t.what = what
+         lids[lid] = t
+      end
+   end
+   for i, r in ipairs(w.routers) do
+      if r.lid and r.lid > 0 then
+         give(r.lid, 1, { router = i }, r.name)
+      end
+   end
+   for i, n in ipairs(w.nodes) do
+      for k, rail in ipairs(n.rails) do
+         if rail.lid and rail.lid > 0 then
+            give(rail.lid, 1 << math.min(rail.lmc or 0, 7), { node = i, rail = k }, n.name)
+         end
+      end
+   end
+   return lids
+end
+
+-- Ports of each router where something is attached.
+local function cabled_ports(w)
+   local at = {}
+   for i in ipairs(w.routers) do
+      at[i] = { ["0"] = true }
+   end
+   for _, c in ipairs(w.cables) do
+      at[c.a][c.a_port], at[c.b][c.b_port] = true, true
+   end
+   for _, n in ipairs(w.nodes) do
+      for _, rail in ipairs(n.rails) do
+         at[rail.router][rail.port] = true
+      end
+   end
+   return at
+end
+
+--- Start adding.
+-- @return state for `switch` and `entry`
+function tables.start(w, src)
+   local st = { w = w, src = src, tables = {}, lids = lids_of(w, src), lines = {}, strangers = 0,
+      cabled = cabled_ports(w), loose = 0, router_at = {} }
+   for i, r in ipairs(w.routers) do
+      if r.guid then
+         st.router_at[r.guid] = i
+      end
+   end
+   return st
+end
+
+--- A switch's table begins.
+function tables.switch(st, line, guid)
+   local r = st.router_at[guid]
+   if not r then
+      st.src:fail(line, "switch %s is not in %s, expected the dumps of one fabric", quote(guid),
+         st.w.source)
+   end
+   if st.tables[r] then
+      st.src:fail(line, "the table of switch %s stands here and in line %d, expected it once",
+         quote(guid), st.lines[r])
+   end
+   st.tables[r], st.lines[r], st.router = {}, line, r
+end
+
+--- One destination of the present switch.
+-- @param port number; 255 for none
+-- @param guid of the destination's port, where the dump says it
+function tables.entry(st, line, lid, port, guid)
+   local r = st.router
+   if not r then
+      st.src:fail(line, "lid %d before any switch, expected the line of a switch", lid)
+   end
+   local table_of = st.tables[r]
+   if table_of[lid] then
+      st.src:fail(line, "lid %d stands twice in the table of switch %s", lid,
+         quote(st.w.routers[r].name))
+   end
+   local ports = st.w.routers[r].ports
+   if port ~= 255 and ports and port > ports then
+      st.src:fail(line, "port %d of switch %s, which has %d", port, quote(st.w.routers[r].name),
+         ports)
+   end
+   local known = st.lids[lid]
+   if not known then
+      st.strangers = st.strangers + 1
+   elseif guid then
+      local own = known.router and st.w.routers[known.router].guid or
+         known.node and st.w.nodes[known.node].rails[known.rail].guid
+      if own and own ~= guid then
+         st.src:fail(line, "lid %d is %s here and %s in %s, expected the dumps of one fabric", lid,
+            quote(guid), quote(own), st.w.source)
+      end
+   end
+   if port == 255 then
+      return
+   end
+   if not st.cabled[r][tostring(port)] then
+      st.loose = st.loose + 1
+      st.loose_line = st.loose_line or line
+   end
+   table_of[lid] = port
+end
+
+--- Put what was gathered into the wiring.
+function tables.finish(st)
+   local w, src = st.w, st.src
+   if not next(st.tables) then
+      src:fail(nil, "the file ends without a table, expected one for each switch")
+   end
+   for i, r in ipairs(w.routers) do
+      if not st.tables[i] then
+         src:note(1, "switch %s of %s has no table here", quote(r.name), w.source)
+      end
+   end
+   if st.strangers > 0 then
+      src:note(1, "%d entries are for lids that %s does not have", st.strangers, w.source)
+   end
+   if st.loose > 0 then
+      src:note(st.loose_line, "%d entries lead through ports where nothing is attached", st.loose)
+   end
+   for _, t in pairs(st.lids) do
+      t.what = nil
+   end
+   w.tables, w.lids = st.tables, st.lids
+end
+
+return tables

@@ -1,0 +1,229 @@
+--- Keys that put the routers of a fabric in order, per kind of fabric; see taut.order.
+local hilbert = require "taut.topology.order.hilbert"
+
+local keys = {}
+
+local LETTERS = { "x", "y", "z", "a", "b", "c" }
+
+-- The routers that have nodes: only they need a key.
+local function each_router(topo, fn)
+   local key = {}
+   for r = 0, topo.routers - 1 do
+      if #topo:on_router(r) > 0 then
+         key[r] = fn(r)
+      end
+   end
+   return key
+end
+
+-- To and fro: every other line runs backwards, so that no step of the line is longer than one.
+local function snake(at, dims)
+   local key, back = {}, false
+   for i, len in ipairs(dims) do
+      key[i] = back and len - 1 - at[i] or at[i]
+      back = back ~= (at[i] % 2 == 1)
+   end
+   return key
+end
+
+-- "group3", "group3.row2": what the coordinates of some routers have in common.
+local function group_name(topo, routers, first, last)
+   local a, b = topo:coordinates(routers[first]), topo:coordinates(routers[last])
+   return "group" .. a[1] .. (a[2] == b[2] and #a > 2 and ".row" .. a[2] or "")
+end
+
+-- Routers that are connected without going higher have no name of their own.
+local function pod_name(topo, routers, first)
+   return "pod." .. topo.router_name[routers[first]]
+end
+
+-- Name of the box that holds some routers: "x0-3y2z0-1".
+local function box_name(topo, routers, first, last)
+   local lo, hi = topo:coordinates(routers[first]), topo:coordinates(routers[first])
+   for i = first + 1, last do
+      for d, v in ipairs(topo:coordinates(routers[i])) do
+         lo[d], hi[d] = math.min(lo[d], v), math.max(hi[d], v)
+      end
+   end
+   local parts = {}
+   for d, v in ipairs(lo) do
+      parts[d] = (LETTERS[d] or "d" .. d) .. v .. (hi[d] > v and "-" .. hi[d] or "")
+   end
+   return table.concat(parts)
+end
+
+-- Most nodes of a box that is not split further: a torus has no groups of its own size.
+local function box_size(topo)
+   return math.min(32, #topo.nodes // 8)
+end
+
+local function grid(topo)
+   return {
+      { name = "snake", about = "to and fro along the last dimension, then the one before",
+         leaf = box_size(topo), name_of = box_name, key = each_router(topo, function(r)
+            return snake(topo:coordinates(r), topo.dims)
+         end) },
+      { name = "hilbert", about = "a Hilbert curve over halves of each dimension",
+         leaf = box_size(topo), key = each_router(topo, function(r)
+            return hilbert.key(topo:coordinates(r), topo.dims)
+         end), name_of = box_name },
+   }
+end
+
+local function rows(topo)
+   return { { name = "rows", about = "row by row, plane by plane",
+      key = each_router(topo, function(r) return topo:coordinates(r) end), name_of = box_name } }
+end
+
+local function groups(topo)
+   return { { name = "groups", about = "group by group, row by row",
+      key = each_router(topo, function(r) return topo:coordinates(r) end),
+      name_of = group_name } }
+end
+
+---------------------------------------------------------------- trees
+
+-- Distance of each router from the nearest one that has nodes, where the fabric does not know its
+-- levels itself.
+local function levels_of(topo, next_to)
+   local level, list = {}, {}
+   if topo.level then
+      for r = 0, topo.routers - 1 do
+         level[r] = topo:level(r)
+      end
+      return level
+   end
+   for r = 0, topo.routers - 1 do
+      if #topo:on_router(r) > 0 then
+         level[r], list[#list + 1] = 0, r
+      end
+   end
+   local i = 1
+   while list[i] do
+      for s in pairs(next_to[list[i]]) do
+         if not level[s] then
+            level[s], list[#list + 1] = level[list[i]] + 1, s
+         end
+      end
+      i = i + 1
+   end
+   return level
+end
+
+local function adjacency(topo)
+   local next_to = {}
+   for r = 0, topo.routers - 1 do
+      next_to[r] = {}
+   end
+   for c = 1, #topo.components do
+      if topo:is_link(c) then
+         next_to[topo:from(c)][topo:to(c)] = true
+      end
+   end
+   return next_to
+end
+
+--- Level of each router: 0 for leaves, then counting upwards; nil where nothing reaches it.
+function keys.levels(topo)
+   return levels_of(topo, adjacency(topo))
+end
+
+-- Part of the machine that a router belongs to when only routers up to `most` are left; parts are
+-- numbered in the order of their first routers.
+local function parts_up_to(topo, next_to, level, most)
+   local part, parts = {}, 0
+   for r = 0, topo.routers - 1 do
+      if not part[r] and level[r] and level[r] <= most then
+         parts = parts + 1
+         local stack = { r }
+         part[r] = parts
+         while #stack > 0 do
+            for s in pairs(next_to[table.remove(stack)]) do
+               if not part[s] and level[s] and level[s] <= most then
+                  part[s], stack[#stack + 1] = parts, s
+               end
+            end
+         end
+      end
+   end
+   return part
+end
+
+-- Routers in the order of a walk outwards from r, those with few neighbours first.
+-- Source of the order: E. Cuthill, J. McKee, "Reducing the bandwidth of sparse symmetric
+-- matrices" (1969).
+local function outwards(topo, next_to, r, seen)
+   local list, i = { r }, 1
+   seen[r] = true
+   while list[i] do
+      local more = {}
+      for s in pairs(next_to[list[i]]) do
+         if not seen[s] then
+            seen[s], more[#more + 1] = true, s
+         end
+      end
+      table.sort(more, function(a, b)
+         local na, nb = #topo:links_of(a), #topo:links_of(b)
+         return na ~= nb and na < nb or na == nb and a < b
+      end)
+      table.move(more, 1, #more, #list + 1, list)
+      i = i + 1
+   end
+   return list
+end
+
+-- Where all routers have nodes there are no levels: from one end of the fabric to the other, in
+-- parts of 8 and 64 routers.
+local function walk(topo, next_to)
+   local place, seen, n = {}, {}, 0
+   for r = 0, topo.routers - 1 do
+      if not seen[r] then
+         local far = outwards(topo, next_to, r, {})
+         for _, s in ipairs(outwards(topo, next_to, far[#far], seen)) do
+            place[s], n = n, n + 1
+         end
+      end
+   end
+   return { { name = "walk", about = "outwards from one end of the fabric", name_of = pod_name,
+      key = each_router(topo, function(r)
+         return { place[r] // 64, place[r] // 8, place[r] }
+      end) } }
+end
+
+--- Switches below which routers are connected without going higher: leaf, pod, whole.
+local function tree(topo)
+   local next_to = adjacency(topo)
+   local level, top = levels_of(topo, next_to), 0
+   for _, l in pairs(level) do
+      top = math.max(top, l)
+   end
+   if top == 0 then
+      return walk(topo, next_to)
+   end
+   local parts = {}
+   for l = 1, top do
+      parts[l] = parts_up_to(topo, next_to, level, l)
+   end
+   return { { name = "tree", about = "switch by switch, pod by pod",
+      key = each_router(topo, function(r)
+         local key = {}
+         for l = top, 1, -1 do
+            key[#key + 1] = parts[l][r]
+         end
+         key[#key + 1] = r
+         return key
+      end), name_of = pod_name } }
+end
+
+---------------------------------------------------------------- registry
+
+local of_kind = { torus = grid, mesh = grid, hyperx = rows, dragonfly = groups }
+
+--- @return array of { name =, about =, key = { [router] = array of numbers },
+--   name_of = function(topo, routers, first, last) that names a group,
+--   leaf = most nodes of a group that is not split further, or nil: one router each }
+function keys.of(topo)
+   return (of_kind[topo.kind_name] or tree)(topo)
+end
+
+return keys

@@ -1,0 +1,84 @@
+--- Checks what a HELLO says before anything is done with it.
+local endpoints = require "taut.wire.endpoints"
+local readings = require "taut.wire.readings"
+
+local hello = {}
+
+local SURVEYS = { audit = true, matrix = true }
+local PURPOSES = { prolog = true, epilog = true, idle = true, audit = true, matrix = true }
+local NAME_MAX, NODES_MAX = 255, 1 << 20
+
+local function is_text(v, most)
+   return type(v) == "string" and #v <= most
+end
+
+local function is_whole(v, least, most)
+   return math.type(v) == "integer" and v >= least and v <= most
+end
+
+-- field → check; a field that fails is named in the error.
+local fields = {
+   { "v", function(v) return v == 2 end, "2 (install the same release on the node)" },
+   { "purpose", function(v) return PURPOSES[v] end, "prolog, epilog, idle, audit or matrix" },
+   { "job", function(v) return is_whole(v, 0, (1 << 32) - 1) end, "a job id" },
+   { "node", function(v) return is_text(v, NAME_MAX) and v ~= "" end, "a node name" },
+   { "nodes", function(v) return is_text(v, NODES_MAX) end, "a host list" },
+   { "endpoint", function(v) return is_text(v, 64) end, "an address and a port" },
+   { "endpoints", endpoints.check, "at most 16 rails, each with if, tcp, ofi" },
+   { "budget_ms", function(v) return is_whole(v, 0, 60000) end, "0 to 60000" },
+   { "key", function(v) return is_text(v, 64) and v:match("^%x+$") and #v == 64 end,
+      "64 hex digits" },
+   { "boot", function(v) return v == nil or is_text(v, 64) end, "a boot id" },
+   { "restart", function(v) return v == nil or is_whole(v, 0, 1 << 31) end, "a count" },
+   { "uid", function(v) return v == nil or is_whole(v, 0, (1 << 32) - 1) end, "a uid" },
+}
+
+-- What a survey's HELLO says besides.
+local survey_fields = {
+   { "step", function(v) return is_whole(v, 0, (1 << 32) - 1) end, "a step id" },
+   { "procid", function(v) return is_whole(v, 0, (1 << 32) - 1) end, "a rank" },
+   { "options", function(v)
+      return v == nil or type(v) == "table" and (next(v) == nil or type(next(v)) == "string")
+   end, "an object" },
+}
+
+local function check_counters(h)
+   if h.counters == nil then
+      return true
+   end
+   local ok, why = readings.check(h.counters)
+   return ok, not ok and "HELLO: counters: " .. why:sub(1, 80):gsub("%c", "?") or nil
+end
+
+local function check_fields(h, list)
+   for _, f in ipairs(list) do
+      if not f[2](h[f[1]]) then
+         local got = tostring(h[f[1]]):sub(1, 40):gsub("%c", "?")
+         return nil, ("HELLO: %s: expected %s, got %s"):format(f[1], f[3], got)
+      end
+   end
+   return true
+end
+
+--- Is this the purpose of a survey?
+function hello.is_survey(purpose)
+   return SURVEYS[purpose] == true
+end
+
+--- @param h decoded HELLO
+-- @return true, or nil and which field is wrong
+function hello.check(h)
+   if type(h) ~= "table" then
+      return nil, "HELLO is no object"
+   end
+   local ok, err = check_fields(h, fields)
+   if ok then
+      ok, err = check_counters(h)
+   end
+   if ok and SURVEYS[h.purpose] then
+      return check_fields(h, survey_fields)
+   end
+   return ok, err
+end
+
+return hello

@@ -1,0 +1,83 @@
+--- Checks what a node tells of its interfaces, in HELLO and RESULT, before any of it is used.
+--
+-- An array of readings { ["if"] = interface, source = "netdev", … }: names are counters (whole
+-- numbers) or states (numbers or texts) of `counters.node[source]`, `t` is the source's own time.
+local counters = require "taut.events.counters"
+
+local readings = {}
+
+-- 16 interfaces with five sources each; of one reading, what plugin/counters/counters.h has room
+-- for.
+local READINGS_MAX, FIELDS_MAX = 80, 192 + 6 + 3
+local NAME_MAX, TEXT_MAX, INTERFACE_MAX = 39, 23, 15
+
+local function check_field(source, name, value)
+   if type(name) ~= "string" or #name > NAME_MAX or not name:find "^[%w_:+-]+$" then
+      return nil, "a name that is none"
+   elseif name == "t" then
+      if type(value) ~= "number" or not (value >= 0 and value < 1e10) then
+         return nil, "t: expected seconds"
+      end
+   elseif type(value) == "string" then
+      if #value > TEXT_MAX or value:find "%c" then
+         return nil, name .. ": expected a text of at most " .. TEXT_MAX .. " bytes"
+      end
+   elseif math.type(value) ~= "integer" or value < 0 then
+      return nil, name .. ": expected a whole number"
+   end
+   local entry = counters.of(source, name)
+   if entry and (entry.unit == "text") ~= (type(value) == "string") then
+      return nil, ("%s: expected a %s"):format(name, entry.unit == "text" and "text" or "number")
+   end
+   return true
+end
+
+local function check_one(c)
+   if type(c) ~= "table" then
+      return nil, "expected objects"
+   end
+   local name = c["if"]
+   if type(name) ~= "string" or name == "" or #name > INTERFACE_MAX or name:find "[%c/]" then
+      return nil, "if: expected an interface"
+   elseif c.source ~= nil and not counters.node[c.source] then
+      return nil, name .. ": source: expected netdev, ib, cxi, gpcdr or pcie"
+   end
+   local fields = 0
+   for k, v in pairs(c) do
+      fields = fields + 1
+      local ok, why = true, nil
+      if k ~= "if" and k ~= "source" then
+         ok, why = check_field(c.source or "netdev", k, v)
+      end
+      if not ok then
+         return nil, name .. ": " .. why
+      elseif fields > FIELDS_MAX then
+         return nil, ("%s: more than %d fields"):format(name, FIELDS_MAX)
+      end
+   end
+   return true
+end
+
+--- Check readings; one without a source gets "netdev", as nodes told before there were others.
+-- @param list decoded JSON
+-- @return true, or nil and what is wrong
+function readings.check(list)
+   if type(list) ~= "table" or #list > READINGS_MAX then
+      return nil, ("expected at most %d readings"):format(READINGS_MAX)
+   end
+   for k in pairs(list) do
+      if math.type(k) ~= "integer" then
+         return nil, "expected an array"
+      end
+   end
+   for _, c in ipairs(list) do
+      local ok, why = check_one(c)
+      if not ok then
+         return nil, why
+      end
+      c.source = c.source or "netdev"
+   end
+   return true
+end
+
+return readings

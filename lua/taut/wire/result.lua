@@ -1,0 +1,83 @@
+--- Checks what a RESULT says before any of it is used.
+local readings = require "taut.wire.readings"
+
+local result = {}
+
+local TESTS_MAX = 64
+local NUMBERS = { "bytes", "window_ns", "total_bytes", "delay_ns", "foreign_bytes",
+   "port_ns", "port_data_bytes", "port_with_bytes", "port_back_bytes", "rtt_ns",
+   "retrans", "busy_ns", "looks" }
+
+local function is_count(v)
+   return math.type(v) == "integer" and v >= 0
+end
+
+local function check_latency(t)
+   local l = t.lat_ns
+   if l == nil then
+      return true
+   elseif type(l) ~= "table" or not is_count(l.n) then
+      return nil, ("test %d: lat_ns: expected n, median and p99"):format(t.id)
+   end
+   for _, name in ipairs { "median", "p99" } do
+      if l.n > 0 and not is_count(l[name]) then
+         return nil, ("test %d: lat_ns: %s: expected a whole number"):format(t.id, name)
+      end
+   end
+   return true
+end
+
+local function check_test(t)
+   if type(t) ~= "table" or not is_count(t.id) then
+      return nil, "a test without an id"
+   elseif t.role ~= "send" and t.role ~= "recv" then
+      return nil, ("test %d: role: expected send or recv"):format(t.id)
+   elseif t.error ~= nil then
+      if type(t.error) ~= "string" then
+         return nil, ("test %d: error: expected a text"):format(t.id)
+      end
+      t.error = t.error:gsub("%c", "?"):sub(1, 200)
+      return true
+   end
+   for _, name in ipairs(NUMBERS) do
+      if t[name] ~= nil and not is_count(t[name]) then
+         return nil, ("test %d: %s: expected a whole number"):format(t.id, name)
+      end
+   end
+   if not is_count(t.bytes) or not is_count(t.window_ns) then
+      return nil, ("test %d: bytes and window_ns are missing"):format(t.id)
+   end
+   local ok, err = check_latency(t)
+   if not ok then
+      return nil, err
+   end
+   for _, bytes in ipairs(type(t.sub_bytes) == "table" and t.sub_bytes or {}) do
+      if not is_count(bytes) then
+         return nil, ("test %d: sub_bytes: expected whole numbers"):format(t.id)
+      end
+   end
+   return true
+end
+
+--- @param r decoded RESULT
+-- @return map "send:id" or "recv:id" → test, the number of refused streams, the counters (or nil,
+--   where they are not as they should be); or nil and what is wrong: then nothing of it is taken
+function result.read(r)
+   if type(r) ~= "table" or r.v ~= 2 or type(r.tests) ~= "table" then
+      return nil, "RESULT: expected v = 2 and tests"
+   elseif #r.tests > TESTS_MAX then
+      return nil, ("RESULT: %d tests, at most %d"):format(#r.tests, TESTS_MAX)
+   end
+   local by = {}
+   for _, t in ipairs(r.tests) do
+      local ok, err = check_test(t)
+      if not ok then
+         return nil, "RESULT: " .. err
+      end
+      by[t.role .. ":" .. t.id] = t
+   end
+   return by, is_count(r.refused) and r.refused or 0,
+      readings.check(r.counters) and r.counters or nil
+end
+
+return result

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/common/address.h"
+#include "plugin/common/text.h"
+#include "wire/frame.h"
+
+#define HOST_MAX 256
+
+/* Cut "host:port", "[v6]:port", "host" or "[v6]" in two; a bare IPv6 address
+ * (more than one colon) is a host.  port is "" when there is none. */
+static int split(const char *text, size_t n, char *host, char *port)
+{
+    const char *end = text + n, *colon = NULL, *stop;
+
+    if (n == 0 || n >= HOST_MAX)
+        goto bad;
+    if (*text == '[') {
+        stop = memchr(text, ']', n);
+        if (!stop || (stop + 1 < end && stop[1] != ':'))
+            goto bad;
+        text++;
+        colon = stop + 1 < end ? stop + 1 : NULL;
+    } else {
+        colon = memchr(text, ':', n);
+        if (colon && memchr(colon + 1, ':', (size_t)(end - colon - 1)))
+            colon = NULL;
+        stop = colon ? colon : end;
+    }
+    if (stop == text || (colon && (colon + 1 == end || end - colon > 6)))
+        goto bad;
+    memcpy(host, text, (size_t)(stop - text));
+    host[stop - text] = '\0';
+    port[0] = '\0';
+    if (colon)
+        snprintf(port, 6, "%.*s", (int)(end - colon - 1), colon + 1);
+    return 0;
+bad:
+    errno = EINVAL;
+    return -1;
+}
+
+static int look_up(struct taut_address *addr, const char *host, uint16_t port,
+                   int flags)
+{
+    struct addrinfo hints = {
+        .ai_family = AF_UNSPEC,
+        .ai_socktype = SOCK_STREAM,
+        .ai_flags = flags,
+    };
+    struct addrinfo *found = NULL;
+
+    if (getaddrinfo(host, NULL, &hints, &found) != 0 || !found) {
+        errno = EHOSTUNREACH;
+        return -1;
+    }
+    memcpy(&addr->sa, found->ai_addr, found->ai_addrlen);
+    addr->length = found->ai_addrlen;
+    taut_address_set_port(addr, port);
+    freeaddrinfo(found);
+    return 0;
+}
+
+int taut_address_parse(struct taut_address *addr, const char *text,
+                       struct taut_error *err)
+{
+    char host[HOST_MAX], port[8];
+    uint64_t number;
+
+    if (split(text, strlen(text), host, port) == 0 &&
+        taut_text_number(port, 1, 65535, &number) == 0 &&
+        look_up(addr, host, (uint16_t)number, AI_NUMERICHOST) == 0)
+        return 0;
+    errno = EINVAL;
+    return taut_error_set(err, "'%.60s': expected address:port", text);
+}
+
+void taut_address_format(const struct taut_address *addr, char *text)
+{
+    const struct sockaddr_in *v4 = (const void *)&addr->sa;
+    const struct sockaddr_in6 *v6 = (const void *)&addr->sa;
+    char host[INET6_ADDRSTRLEN];
+
+    text[0] = '\0';
+    if (addr->sa.ss_family == AF_INET &&
+        inet_ntop(AF_INET, &v4->sin_addr, host, sizeof host))
+        snprintf(text, TAUT_ADDRESS_TEXT, "%s:%u", host, ntohs(v4->sin_port));
+    else if (addr->sa.ss_family == AF_INET6 &&
+             inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host))
+        snprintf(text, TAUT_ADDRESS_TEXT, "[%s]:%u", host,
+                 ntohs(v6->sin6_port));
+}
+
+void taut_address_set_port(struct taut_address *addr, uint16_t port)
+{
+    if (addr->sa.ss_family == AF_INET)
+        ((struct sockaddr_in *)(void *)&addr->sa)->sin_port = htons(port);
+    else if (addr->sa.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)(void *)&addr->sa)->sin6_port = htons(port);
+}
+
+/* The address that packets to 'server' leave with: connecting a datagram
+ * socket asks the routing table and sends nothing. */
+static int local_towards(struct taut_address *local,
+                         const struct taut_address *server)
+{
+    int fd = socket(server->sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int rc, saved;
+
+    if (fd < 0)
+        return -1;
+    local->length = sizeof local->sa;
+    rc = connect(fd, (const void *)&server->sa, server->length);
+    if (rc == 0)
+        rc = getsockname(fd, (void *)&local->sa, &local->length);
+    saved = errno;
+    close(fd);
+    errno = saved;
+    return rc;
+}
+
+static bool is_same_host(const struct taut_address *a, const struct sockaddr *b)
+{
+    const struct sockaddr_in *a4 = (const void *)&a->sa;
+    const struct sockaddr_in6 *a6 = (const void *)&a->sa;
+
+    if (!b || b->sa_family != a->sa.ss_family)
+        return false;
+    if (b->sa_family == AF_INET)
+        return a4->sin_addr.s_addr ==
+               ((const struct sockaddr_in *)(const void *)b)->sin_addr.s_addr;
+    return b->sa_family == AF_INET6 &&
+           !memcmp(&a6->sin6_addr,
+                   &((const struct sockaddr_in6 *)(const void *)b)->sin6_addr,
+                   sizeof a6->sin6_addr);
+}
+
+static void name_of(char *interface, const struct taut_address *local,
+                    const struct ifaddrs *list)
+{
+    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+        if (is_same_host(local, i->ifa_addr)) {
+            snprintf(interface, IFNAMSIZ, "%s", i->ifa_name);
+            return;
+        }
+    }
+}
+
+static const struct sockaddr *pick(const struct ifaddrs *list,
+                                   const char *interface, int family)
+{
+    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+        const struct sockaddr_in6 *v6 = (const void *)i->ifa_addr;
+
+        if (strcmp(i->ifa_name, interface) || !i->ifa_addr ||
+            i->ifa_addr->sa_family != family)
+            continue;
+        if (family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr))
+            continue;
+        return i->ifa_addr;
+    }
+    return NULL;
+}
+
+static int pick_address(struct taut_address *addr, const char *interface,
+                        const struct ifaddrs *list, struct taut_error *err)
+{
+    const struct sockaddr *sa = pick(list, interface, AF_INET);
+
+    addr->length = sizeof(struct sockaddr_in);
+    if (!sa) {
+        sa = pick(list, interface, AF_INET6);
+        addr->length = sizeof(struct sockaddr_in6);
+    }
+    if (!sa) {
+        errno = EADDRNOTAVAIL;
+        return taut_error_set(err, "interface %s has no usable address",
+                              interface);
+    }
+    memset(&addr->sa, 0, sizeof addr->sa);
+    memcpy(&addr->sa, sa, addr->length);
+    taut_address_set_port(addr, 0);
+    return 0;
+}
+
+int taut_address_local(struct taut_address *addr, char *interface,
+                       const struct taut_address *server,
+                       struct taut_error *err)
+{
+    struct ifaddrs *list = NULL;
+    int rc = -1, saved;
+
+    if (getifaddrs(&list) < 0)
+        return taut_error_set(err, "getifaddrs: %s", strerror(errno));
+    if (!*interface) {
+        if (local_towards(addr, server) < 0) {
+            taut_error_set(err, "no route to the server: %s", strerror(errno));
+            goto out;
+        }
+        name_of(interface, addr, list);
+        rc = *interface ? 0 : -1;
+        if (rc < 0) {
+            errno = ENODEV;
+            taut_error_set(err, "no interface on the route to the server");
+        }
+        taut_address_set_port(addr, 0);
+        goto out;
+    }
+    rc = pick_address(addr, interface, list, err);
+out:
+    saved = errno;
+    freeifaddrs(list);
+    errno = saved;
+    return rc;
+}
+
+static int resolve_one(struct taut_address *addr, const char *text, size_t n,
+                       struct taut_error *err)
+{
+    char host[HOST_MAX], port[8];
+    uint64_t number = TAUT_DEFAULT_PORT;
+
+    if (split(text, n, host, port) < 0 ||
+        (*port && taut_text_number(port, 1, 65535, &number) < 0)) {
+        errno = EINVAL;
+        return taut_error_set(err, "server '%.*s': expected host[:port]",
+                              (int)(n > 60 ? 60 : n), text);
+    }
+    /* Without AI_NUMERICHOST first, a plain address would load the name
+     * service's libraries. */
+    if (look_up(addr, host, (uint16_t)number, AI_NUMERICHOST) == 0 ||
+        look_up(addr, host, (uint16_t)number, 0) == 0)
+        return 0;
+    return taut_error_set(err, "server '%.60s' is not known", host);
+}
+
+int taut_address_resolve(struct taut_address *addrs, int max,
+                         const char *servers, struct taut_error *err)
+{
+    int found = 0;
+
+    for (const char *p = servers; *p && found < max;) {
+        size_t n = strcspn(p, ",");
+
+        if (n > 0 && resolve_one(&addrs[found], p, n, err) == 0)
+            found++;
+        p += n + (p[n] == ',');
+    }
+    if (found > 0)
+        return found;
+    if (!*servers) {
+        errno = EINVAL;
+        return taut_error_set(err, "no server is configured (servers=)");
+    }
+    return -1;
+}

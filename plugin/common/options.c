@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "plugin/common/options.h"
+#include "plugin/common/text.h"
+
+#define VALUE_MAX 1024
+#define RAILS_MAX 16
+
+typedef bool check_f(const char *value);
+
+static bool is_servers(const char *value)
+{
+    return taut_text_is_made_of(value, ".:-_[],%", VALUE_MAX);
+}
+
+static bool is_name(const char *value)
+{
+    return taut_text_is_made_of(value, "._-", 255);
+}
+
+/* IFNAMSIZ - 1 = 15; a name is a path component under /sys/class/net. */
+static bool is_interface(const char *value, size_t n)
+{
+    char name[16];
+
+    if (n >= sizeof name)
+        return false;
+    memcpy(name, value, n);
+    name[n] = '\0';
+    return taut_text_is_made_of(name, "._-:@", 15) && name[0] != '.';
+}
+
+static bool is_interfaces(const char *value)
+{
+    for (int i = 0; i < RAILS_MAX; i++) {
+        size_t n = strcspn(value, ",");
+
+        if (!is_interface(value, n))
+            return false;
+        if (value[n] == '\0')
+            return true;
+        value += n + 1;
+    }
+    return false;
+}
+
+static bool is_transport(const char *value)
+{
+    return !strcmp(value, "tcp") || !strcmp(value, "ofi") ||
+           !strcmp(value, "ofi,tcp");
+}
+
+/* As libfabric writes them: "tcp;ofi_rxm", "192.0.2.0/24", "mlx5_0". */
+static bool is_provider(const char *value)
+{
+    return taut_text_is_made_of(value, "._-;", 63);
+}
+
+static bool is_domains(const char *value)
+{
+    return taut_text_is_made_of(value, "._-:/,", 255);
+}
+
+static bool is_path(const char *value)
+{
+    size_t n = strlen(value);
+
+    if (n == 0 || n > VALUE_MAX || value[0] != '/')
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if ((unsigned char)value[i] < 32 || value[i] == 127)
+            return false;
+    }
+    return true;
+}
+
+static const struct key {
+    const char *name;
+    size_t offset; /* of a char * in taut_options */
+    check_f *check;
+    const char *expected;
+} keys[] = {
+#define KEY(field, check, expected)                                            \
+    {                                                                          \
+#field, offsetof(struct taut_options, field), check, expected          \
+    }
+    KEY(domain, is_domains, "names of libfabric domains"),
+    KEY(interface, is_interfaces, "a network interface, 16 at most, or auto"),
+    KEY(modules, is_path, "an absolute path"),
+    KEY(munge_socket, is_path, "an absolute path"),
+    KEY(node, is_name, "a node name"),
+    KEY(probe, is_path, "an absolute path"),
+    KEY(run_as, is_name, "a user name"),
+    KEY(provider, is_provider, "a libfabric provider"),
+    KEY(rundir, is_path, "an absolute path"),
+    KEY(servers, is_servers, "host[:port][,host...]"),
+    KEY(transport, is_transport, "tcp, ofi or ofi,tcp"),
+    KEY(user, is_name, "a user name"),
+#undef KEY
+};
+
+#define KEY_COUNT (sizeof keys / sizeof keys[0])
+
+static char **slot_of(struct taut_options *opts, const struct key *key)
+{
+    return (char **)(void *)((char *)opts + key->offset);
+}
+
+static const char *default_of(const char *name)
+{
+    if (!strcmp(name, "user"))
+        return "slurm";
+    if (!strcmp(name, "run_as"))
+        return "nobody";
+    if (!strcmp(name, "rundir"))
+        return TAUT_RUNDIR;
+    if (!strcmp(name, "probe"))
+        return TAUT_LIBEXECDIR "/taut-probe";
+    if (!strcmp(name, "modules"))
+        return TAUT_LIBEXECDIR;
+    if (!strcmp(name, "transport"))
+        return "tcp";
+    return "";
+}
+
+int taut_options_init(struct taut_options *opts)
+{
+    memset(opts, 0, sizeof *opts);
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (taut_text_replace(slot_of(opts, &keys[i]),
+                              default_of(keys[i].name)) < 0) {
+            taut_options_fini(opts);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void taut_options_fini(struct taut_options *opts)
+{
+    int saved = errno;
+
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        free(*slot_of(opts, &keys[i]));
+        *slot_of(opts, &keys[i]) = NULL;
+    }
+    errno = saved;
+}
+
+static int bad_value(struct taut_error *err, const char *key, const char *value,
+                     const char *expected)
+{
+    taut_error_set(err, "%s=%.60s: expected %s", key, value, expected);
+    errno = EINVAL;
+    return -1;
+}
+
+static int set_budget(struct taut_options *opts, const char *value,
+                      struct taut_error *err)
+{
+    uint64_t ms;
+
+    if (taut_text_number(value, TAUT_BUDGET_MIN_MS, TAUT_BUDGET_MAX_MS, &ms) <
+        0)
+        return bad_value(err, "budget_ms", value, "50..60000");
+    opts->budget_ms = (int)ms;
+    return 0;
+}
+
+static int set_log(struct taut_options *opts, const char *value,
+                   struct taut_error *err)
+{
+    for (int i = TAUT_LOG_QUIET; i <= TAUT_LOG_DEBUG; i++) {
+        if (!strcmp(value, taut_log_level_name(i))) {
+            opts->log = i;
+            return 0;
+        }
+    }
+    return bad_value(err, "log", value, "quiet, info or debug");
+}
+
+static bool is_same_key(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++) {
+        if ((*a == '-' ? '_' : *a) != *b)
+            return false;
+    }
+    return *a == *b;
+}
+
+int taut_options_set(struct taut_options *opts, const char *key,
+                     const char *value, struct taut_error *err)
+{
+    if (is_same_key(key, "budget_ms"))
+        return set_budget(opts, value, err);
+    if (is_same_key(key, "log"))
+        return set_log(opts, value, err);
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (!is_same_key(key, keys[i].name))
+            continue;
+        if (!keys[i].check(value))
+            return bad_value(err, keys[i].name, value, keys[i].expected);
+        return taut_text_replace(slot_of(opts, &keys[i]), value);
+    }
+    taut_error_set(err, "unknown option '%.60s'", key);
+    errno = ENOENT;
+    return -1;
+}
+
+int taut_options_set_pair(struct taut_options *opts, const char *pair,
+                          struct taut_error *err)
+{
+    const char *eq = strchr(pair, '=');
+    char key[32];
+
+    if (!eq || eq == pair || (size_t)(eq - pair) >= sizeof key) {
+        taut_error_set(err, "'%.60s': expected key=value", pair);
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(key, pair, (size_t)(eq - pair));
+    key[eq - pair] = '\0';
+    return taut_options_set(opts, key, eq + 1, err);
+}
+
+/* Cut blanks off both ends, in place. */
+static char *trim(char *text)
+{
+    size_t n;
+
+    text += strspn(text, " \t");
+    n = strlen(text);
+    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+        text[--n] = '\0';
+    return text;
+}
+
+static int set_line(struct taut_options *opts, char *line,
+                    struct taut_error *err)
+{
+    char *key = trim(line), *eq;
+
+    if (!*key || *key == '#')
+        return 0;
+    eq = strchr(key, '=');
+    if (!eq) {
+        taut_error_set(err, "'%.60s': expected key=value", key);
+        errno = EINVAL;
+        return -1;
+    }
+    *eq = '\0';
+    return taut_options_set(opts, trim(key), trim(eq + 1), err);
+}
+
+static int bad_line(struct taut_error *err, const char *path, int number,
+                    const char *why)
+{
+    taut_error_set(err, "%s:%d: %s", path, number, why);
+    errno = EINVAL;
+    return -1;
+}
+
+/* Drop the rest of a line that was too long. */
+static void skip_line(FILE *file)
+{
+    int c;
+
+    do
+        c = getc(file);
+    while (c != EOF && c != '\n');
+}
+
+static int load_lines(struct taut_options *opts, FILE *file, const char *path,
+                      struct taut_error *err)
+{
+    struct taut_error why;
+    char line[VALUE_MAX + 64];
+    int rc = 0;
+
+    for (int number = 1; fgets(line, sizeof line, file); number++) {
+        bool is_long = !strchr(line, '\n') && !feof(file);
+
+        if (is_long) {
+            skip_line(file);
+            taut_error_set(&why, "line longer than %zu bytes", sizeof line - 2);
+        }
+        if ((is_long || set_line(opts, line, &why) < 0) && rc == 0)
+            rc = bad_line(err, path, number, why.text);
+    }
+    if (rc < 0)
+        errno = EINVAL;
+    return rc;
+}
+
+static int check_mode(FILE *file, const char *path, struct taut_error *err)
+{
+    struct stat st;
+
+    if (fstat(fileno(file), &st) < 0)
+        return taut_error_set(err, "%s: %s", path, strerror(errno));
+    if (st.st_mode & (S_IWGRP | S_IWOTH)) {
+        taut_error_set(err, "%s: writable by others than its owner", path);
+        errno = EPERM;
+        return -1;
+    }
+    return 0;
+}
+
+int taut_options_load(struct taut_options *opts, const char *path,
+                      struct taut_error *err)
+{
+    FILE *file = fopen(path, "re");
+    int rc = -1, saved;
+
+    if (!file) {
+        taut_error_set(err, "%s: %s", path, strerror(errno));
+        return -1;
+    }
+    if (check_mode(file, path, err) == 0)
+        rc = load_lines(opts, file, path, err);
+    saved = errno;
+    fclose(file);
+    errno = saved;
+    return rc;
+}
+
+const char *taut_log_level_name(enum taut_log_level level)
+{
+    switch (level) {
+    case TAUT_LOG_QUIET:
+        return "quiet";
+    case TAUT_LOG_INFO:
+        return "info";
+    case TAUT_LOG_DEBUG:
+        return "debug";
+    case TAUT_LOG_NONE:
+        break;
+    }
+    return "";
+}

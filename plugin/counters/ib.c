@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A port of InfiniBand, RoCE or Omni-Path:
+ * sys/class/infiniband/DEVICE/ports/PORT.
+ *
+ * The files of "counters" ask the port's own performance management agent,
+ * each on its own (on mlx5, and on others, a command to firmware); those of
+ * "hw_counters" are asked for together, and kept for 10 ms.  What they are
+ * called is each driver's own affair; mlx5's names are some other drivers',
+ * too. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/counters/counters.h"
+#include "plugin/counters/file.h"
+
+#define CLASS "sys/class/infiniband/"
+
+static const char *const port_counters[] = {
+    "symbol_error",
+    "link_error_recovery",
+    "link_downed",
+    "port_rcv_errors",
+    "port_rcv_remote_physical_errors",
+    "port_rcv_switch_relay_errors",
+    "port_xmit_discards",
+    "port_xmit_constraint_errors",
+    "port_rcv_constraint_errors",
+    "local_link_integrity_errors",
+    "excessive_buffer_overrun_errors",
+    "VL15_dropped",
+    "port_xmit_wait",
+    "port_xmit_data",
+    "port_rcv_data",
+    "port_xmit_packets",
+    "port_rcv_packets",
+    "unicast_xmit_packets",
+    "unicast_rcv_packets",
+    "multicast_xmit_packets",
+    "multicast_rcv_packets",
+};
+
+static const char *const mlx5_counters[] = {
+    "local_ack_timeout_err",
+    "req_transport_retries_exceeded",
+    "rnr_nak_retry_err",
+    "packet_seq_err",
+    "out_of_sequence",
+    "implied_nak_seq_err",
+    "rx_icrc_encapsulated",
+    "duplicate_request",
+    "out_of_buffer",
+    "np_cnp_sent",
+    "np_ecn_marked_roce_packets",
+    "rp_cnp_handled",
+    "rp_cnp_ignored",
+    "roce_adp_retrans",
+    "roce_slow_restart",
+    "rx_write_requests",
+    "rx_read_requests",
+    "rx_atomic_requests",
+};
+
+static const char *const mlx4_counters[] = {
+    "sq_num_to",  "sq_num_tree", "sq_num_rree", "sq_num_oos",
+    "rq_num_oos", "rq_num_dup",  "sq_num_rnr",  "rq_num_rnr",
+};
+
+/* What verbs had to repeat; PSM2 goes past them.  TxWait is port_xmit_wait. */
+static const char *const hfi1_counters[] = {
+    "RcTimeOut", "RcResend", "RcSeqNak", "SeqNak",
+    "RnrNak",    "OtherNak", "PktDrop",
+};
+
+/* The link itself: of the device, which has one port. */
+static const char *const hfi1_link_counters[] = {
+    "DcTotCrc", "DcMultLn", "DcTxReplay", "DcRxReplay", "DcReinitPeer",
+};
+
+struct hw_counters {
+    const char *folder; /* from the port's */
+    const char *sign;   /* which only this driver has; NULL: none other did */
+    const char *const *names;
+    size_t count;
+};
+
+#define LIST(names) (names), sizeof(names) / sizeof(names)[0]
+
+static const struct hw_counters hw_counters[] = {
+    {"hw_counters", "sq_num_tree", LIST(mlx4_counters)},
+    {"hw_counters", "RcTimeOut", LIST(hfi1_counters)},
+    {"../../hw_counters", "DcTxReplay", LIST(hfi1_link_counters)},
+    {"hw_counters", NULL, LIST(mlx5_counters)},
+};
+
+/* A card with several ports has one device for all of them, and a network
+ * device for each: dev_port, and dev_id before there was one, count from 0. */
+static int64_t port_of(struct taut_counters *c, int root_fd)
+{
+    static const char *const files[] = {"/dev_port", "/dev_id"};
+    char path[96], text[32];
+    int64_t number;
+
+    for (int i = 0; i < 2; i++) {
+        taut_counters_path(path, sizeof path, c->interface, files[i]);
+        if (taut_counters_slurp(c, root_fd, path, text, sizeof text) < 0)
+            continue;
+        if (taut_counters_parse(strncmp(text, "0x", 2) ? text : text + 2,
+                                &number) == 0 &&
+            number > 0 && number < 255)
+            return number + 1;
+    }
+    return 1;
+}
+
+static bool has_second_port(int root_fd, const char *device)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, CLASS "%.40s/ports/2", device);
+    return faccessat(root_fd, path, F_OK, 0) == 0;
+}
+
+static int find_ib(struct taut_counters *c, int root_fd)
+{
+    char path[96], device[40];
+
+    taut_counters_path(path, sizeof path, c->interface, "/device/infiniband");
+    if (taut_counters_first(c, root_fd, path, device, sizeof device) < 0)
+        return -1;
+    snprintf(c->place, sizeof c->place, "%s/%d", device,
+             has_second_port(root_fd, device) ? (int)port_of(c, root_fd) : 1);
+    return 0;
+}
+
+/* "4: ACTIVE" */
+static void put_state(struct taut_counters *c, int dir, const char *file)
+{
+    char text[64];
+    const char *colon;
+
+    if (taut_counters_slurp(c, dir, file, text, sizeof text) < 0)
+        return;
+    colon = strstr(text, ": ");
+    if (colon && colon[2])
+        taut_counters_put_text(c, file, colon + 2);
+    else
+        taut_counters_note(c, file, "not \"NUMBER: STATE\"", text);
+}
+
+static void put_rate(struct taut_counters *c, int dir)
+{
+    char text[64], width[TAUT_COUNTER_TEXT], speed[TAUT_COUNTER_TEXT];
+    int64_t Mbps;
+
+    if (taut_counters_slurp(c, dir, "rate", text, sizeof text) < 0)
+        return;
+    if (taut_counters_parse_rate(text, &Mbps, width, speed) < 0) {
+        taut_counters_note(c, "rate", "not \"N Gb/sec (NX SPEED)\"", text);
+        return;
+    }
+    taut_counters_put(c, "rate_Mbps", Mbps);
+    taut_counters_put_text(c, "width", width);
+    taut_counters_put_text(c, "speed", speed);
+}
+
+static void put_all(struct taut_counters *c, int dir, const char *folder,
+                    const char *const *names, size_t n)
+{
+    char path[64];
+
+    if (faccessat(dir, folder, F_OK, 0) < 0)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        taut_counters_put_file(c, dir, path, names[i]);
+    }
+}
+
+/* Looking for files costs nothing; asking for one that is there may. */
+static void put_hw_counters(struct taut_counters *c, int dir)
+{
+    bool is_known = false;
+    char path[64];
+
+    for (size_t i = 0; i < sizeof hw_counters / sizeof hw_counters[0]; i++) {
+        const struct hw_counters *hw = &hw_counters[i];
+
+        if (hw->sign) {
+            snprintf(path, sizeof path, "%s/%s", hw->folder, hw->sign);
+            if (faccessat(dir, path, F_OK, 0) < 0)
+                continue;
+        } else if (is_known) {
+            continue;
+        }
+        put_all(c, dir, hw->folder, hw->names, hw->count);
+        is_known = true;
+    }
+}
+
+static void read_ib(struct taut_counters *c, int root_fd)
+{
+    const char *port = strrchr(c->place, '/') + 1;
+    char path[128];
+    int dir;
+
+    snprintf(path, sizeof path, CLASS "%.*s/ports/%s",
+             (int)(port - c->place - 1), c->place, port);
+    dir = taut_counters_dir(c, root_fd, path);
+    if (dir < 0)
+        return;
+    put_state(c, dir, "state");
+    put_state(c, dir, "phys_state");
+    put_rate(c, dir);
+    taut_counters_put_line(c, dir, "link_layer", "link_layer");
+    put_all(c, dir, "counters", LIST(port_counters));
+    put_hw_counters(c, dir);
+    close(dir);
+}
+
+const struct taut_counter_source taut_counters_ib = {
+    .name = "ib",
+    .deadline_ms = 250,
+    .find = find_ib,
+    .read = read_ib,
+};

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/probe/rails.h"
+
+#define NET "sys/class/net"
+
+void taut_rails_init(struct taut_rails *rails)
+{
+    memset(rails, 0, sizeof *rails);
+    for (size_t i = 0; i < TAUT_PLAN_RAILS; i++) {
+        struct taut_gauge *g = &rails->list[i].gauge;
+
+        g->bytes_fd[0] = g->bytes_fd[1] = g->sched_fd = -1;
+    }
+}
+
+void taut_rails_close(struct taut_rails *rails)
+{
+    for (size_t i = 0; i < rails->endpoint_count; i++) {
+        struct taut_endpoint *ep = &rails->endpoints[i];
+
+        if (ep->transport)
+            ep->transport->close(ep);
+    }
+    rails->endpoint_count = 0;
+}
+
+void taut_rails_fini(struct taut_rails *rails)
+{
+    taut_rails_close(rails);
+    for (size_t i = 0; i < rails->count; i++)
+        taut_gauge_close(&rails->list[i].gauge);
+}
+
+/* ---- finding them ---- */
+
+static void add(struct taut_rails *rails, const char *name, size_t n,
+                const struct taut_address *server)
+{
+    struct taut_rail *r = &rails->list[rails->count++];
+
+    snprintf(r->interface, sizeof r->interface, "%.*s", (int)n, name);
+    if (taut_address_local(&r->local, r->interface, server, &r->why) < 0)
+        r->local.length = 0;
+}
+
+static void add_list(struct taut_rails *rails, const char *interfaces,
+                     const struct taut_address *server)
+{
+    for (const char *p = interfaces; rails->count < TAUT_PLAN_RAILS;) {
+        size_t n = strcspn(p, ",");
+
+        add(rails, p, n, server);
+        if (p[n] == '\0')
+            return;
+        p += n + 1;
+    }
+}
+
+/* A number in a file of an interface, or -1. */
+static int64_t read_number(int root_fd, const char *name, const char *file)
+{
+    char path[320];
+    int64_t value = -1;
+    int fd;
+
+    snprintf(path, sizeof path, NET "/%s/%s", name, file);
+    fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        if (taut_counter_poll(fd, &value) < 0)
+            value = -1;
+        close(fd);
+    }
+    return value;
+}
+
+/* Mbit/s of an interface that is hardware and has a carrier; else -1. */
+static int64_t speed_of(int root_fd, const char *name)
+{
+    char path[320];
+
+    snprintf(path, sizeof path, NET "/%s/device", name);
+    if (name[0] == '.' || strlen(name) >= IFNAMSIZ ||
+        faccessat(root_fd, path, F_OK, 0) < 0 ||
+        read_number(root_fd, name, "carrier") != 1)
+        return -1;
+    return read_number(root_fd, name, "speed");
+}
+
+/* The names below NET in the order of their numbers: hsn2 before hsn10. */
+static int list_names(int root_fd, struct dirent ***names)
+{
+    return scandirat(root_fd, NET, names, NULL, versionsort);
+}
+
+/* Those of the highest speed, so that a service network stays out. */
+static void add_auto(struct taut_rails *rails, int root_fd,
+                     const struct taut_address *server)
+{
+    struct dirent **names = NULL;
+    int n = list_names(root_fd, &names);
+    int64_t fastest = 0;
+
+    for (int i = 0; i < n; i++) {
+        int64_t speed = speed_of(root_fd, names[i]->d_name);
+
+        fastest = speed > fastest ? speed : fastest;
+    }
+    for (int i = 0; i < n; i++) {
+        const char *name = names[i]->d_name;
+
+        if (fastest > 0 && speed_of(root_fd, name) == fastest &&
+            rails->count < TAUT_PLAN_RAILS) {
+            add(rails, name, strlen(name), server);
+            if (rails->list[rails->count - 1].local.length == 0)
+                rails->count--; /* a port of a bond, or not set up */
+        }
+        free(names[i]);
+    }
+    free(names);
+}
+
+int taut_rails_find(struct taut_rails *rails, const char *interfaces,
+                    const struct taut_address *server, int root_fd,
+                    struct taut_error *err)
+{
+    rails->count = 0;
+    if (!strcmp(interfaces, "auto")) {
+        add_auto(rails, root_fd, server);
+        interfaces = "";
+    }
+    if (rails->count == 0)
+        add_list(rails, interfaces, server);
+    for (size_t i = 0; i < rails->count; i++) {
+        if (rails->list[i].local.length > 0)
+            return 0;
+    }
+    errno = EADDRNOTAVAIL;
+    return taut_error_set(err, "%s", rails->list[0].why.text);
+}
+
+/* ---- opening them ---- */
+
+/* Entry 'i' of a list; a list of one is for all. */
+static void entry(char *text, size_t room, const char *list, size_t i)
+{
+    if (!strchr(list, ','))
+        i = 0;
+    for (; i > 0 && *list; i--) {
+        list += strcspn(list, ",");
+        list += *list == ',';
+    }
+    snprintf(text, room, "%.*s", (int)strcspn(list, ","), list);
+}
+
+static void prepare(struct taut_rails *rails, size_t i,
+                    struct taut_endpoint *ep)
+{
+    struct taut_rail *r = &rails->list[i];
+
+    r->why.text[0] = '\0';
+    memset(ep, 0, sizeof *ep);
+    ep->rail = (int)i;
+    ep->fd = -1;
+    ep->local = r->local;
+    ep->gauge = &r->gauge;
+    if (rails->count > 1)
+        snprintf(ep->interface, sizeof ep->interface, "%.*s",
+                 (int)strcspn(r->interface, ":"), r->interface);
+}
+
+int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
+                    const char *provider, const char *domains,
+                    const char *folder, struct taut_error *err)
+{
+    const struct taut_transport *transport = taut_transport_of(kind);
+    size_t before = rails->endpoint_count;
+    char domain[256];
+    struct taut_transport_options options = {provider, domain, folder};
+    struct taut_error why;
+    int saved = EADDRNOTAVAIL;
+
+    for (size_t i = 0; i < rails->count; i++) {
+        struct taut_rail *r = &rails->list[i];
+        struct taut_endpoint *ep = &rails->endpoints[rails->endpoint_count];
+
+        if (r->local.length == 0)
+            continue;
+        prepare(rails, i, ep);
+        entry(domain, sizeof domain, domains, i);
+        if (transport->open(ep, &options, &why) == 0) {
+            rails->endpoint_count++;
+            continue;
+        }
+        saved = errno;
+        taut_error_set(&r->why, "interface %s: %.180s", r->interface, why.text);
+        taut_error_set(err, "%s", r->why.text);
+    }
+    errno = saved;
+    return rails->endpoint_count > before ? 0 : -1;
+}
+
+void taut_rails_open_gauges(struct taut_rails *rails, int root_fd)
+{
+    for (size_t i = 0; i < rails->count; i++)
+        taut_gauge_open(&rails->list[i].gauge, root_fd,
+                        rails->list[i].interface);
+}
+
+/* ---- telling of them ---- */
+
+static const struct taut_endpoint *
+find(const struct taut_rails *rails, size_t rail, enum taut_transport_kind kind)
+{
+    for (size_t i = 0; i < rails->endpoint_count; i++) {
+        const struct taut_endpoint *ep = &rails->endpoints[i];
+
+        if (ep->transport && ep->rail == (int)rail &&
+            ep->transport->kind == kind)
+            return ep;
+    }
+    return NULL;
+}
+
+const char *taut_rails_first(const struct taut_rails *rails)
+{
+    const struct taut_endpoint *ep = find(rails, 0, TAUT_TRANSPORT_TCP);
+
+    return ep ? ep->name : "";
+}
+
+json_t *taut_rails_endpoints_to_json(const struct taut_rails *rails)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < rails->count; i++) {
+        json_t *object = json_object();
+
+        json_object_set_new(object, "if",
+                            json_string(rails->list[i].interface));
+        for (int k = TAUT_TRANSPORT_TCP; k <= TAUT_TRANSPORT_OFI; k++) {
+            const struct taut_endpoint *ep = find(rails, i, k);
+
+            if (ep)
+                json_object_set_new(object, taut_transport_name(k),
+                                    json_string(ep->name));
+        }
+        json_array_append_new(array, object);
+    }
+    return array;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/common/clock.h"
+#include "plugin/streams/engine.h"
+#include "plugin/streams/pollset.h"
+#include "plugin/streams/receiver.h"
+#include "plugin/streams/sender.h"
+
+#define MARGIN_NS (2 * TAUT_MS_NS) /* around a test, for its gauge */
+#define TAIL_NS (20 * TAUT_MS_NS)  /* for a sender that ends late */
+#define TAIL_MEMORY_NS (50 * TAUT_MS_NS)
+#define SLACK_BYTES 8192 /* handshakes, ARP, tautd's frames */
+
+static const char out_of_time[] = "the budget ended before the test did";
+
+struct slot {
+    const struct taut_plan_test *test;
+    struct taut_measure *measure;
+    struct taut_endpoint *endpoint;
+    struct taut_sender *sender; /* one of the two */
+    struct taut_inflow *inflow;
+    int64_t begin_ns; /* when to note the first mark */
+    struct taut_gauge_mark from;
+    struct taut_gauge_mark warm, done; /* of the window */
+    bool is_begun, is_finished;
+};
+
+struct run {
+    const struct taut_engine *engine;
+    struct taut_pollset set;
+    struct taut_receiver receiver;
+    struct taut_inflow *inflows;
+    struct taut_sender *senders;
+    struct slot *slots;
+    size_t sender_count, slot_count;
+};
+
+static void fini(struct run *run)
+{
+    int saved = errno;
+
+    taut_pollset_fini(&run->set);
+    free(run->inflows);
+    free(run->senders);
+    free(run->slots);
+    errno = saved;
+}
+
+/* Room for one descriptor of each stream, stranger, and endpoint. */
+static int init(struct run *run, const struct taut_engine *engine,
+                const struct taut_plan *plan)
+{
+    memset(run, 0, sizeof *run);
+    run->engine = engine;
+    run->inflows = calloc(plan->count + 1, sizeof *run->inflows);
+    run->senders = calloc(plan->count + 1, sizeof *run->senders);
+    run->slots = calloc(plan->count + 1, sizeof *run->slots);
+    if (run->inflows && run->senders && run->slots &&
+        taut_pollset_init(&run->set, plan->count * TAUT_PLAN_STREAMS +
+                                         TAUT_PENDING_MAX +
+                                         engine->endpoint_count + 1) == 0)
+        return 0;
+    fini(run);
+    return -1;
+}
+
+static void clear(struct taut_measure *m)
+{
+    memset(m, 0, sizeof *m);
+    m->bytes = m->window_ns = m->total_bytes = -1;
+    m->lat_median_ns = m->lat_p99_ns = m->lat_n = m->looks = -1;
+    m->busy_ns = m->rtt_ns = m->retrans = m->delay_ns = -1;
+    m->foreign_bytes = -1;
+    m->port = (struct taut_gauge_port){-1, -1, -1, -1};
+}
+
+static struct taut_endpoint *find(const struct taut_engine *engine,
+                                  const struct taut_plan_test *test)
+{
+    for (size_t i = 0; i < engine->endpoint_count; i++) {
+        struct taut_endpoint *ep = &engine->endpoints[i];
+
+        if (ep->transport && ep->rail == test->rail &&
+            ep->transport->kind == test->transport)
+            return ep;
+    }
+    return NULL;
+}
+
+static void begin_test(struct run *run, const struct taut_plan_test *test,
+                       struct taut_measure *measure, int64_t plan_ns)
+{
+    struct taut_endpoint *ep = find(run->engine, test);
+    struct slot *slot;
+
+    if (!ep) {
+        snprintf(measure->error, sizeof measure->error,
+                 "this node has no rail %d for transport %s", test->rail,
+                 taut_transport_name(test->transport));
+        return;
+    }
+    slot = &run->slots[run->slot_count++];
+    slot->test = test;
+    slot->measure = measure;
+    slot->endpoint = ep;
+    slot->begin_ns = plan_ns + test->start_ms * TAUT_MS_NS - MARGIN_NS;
+    if (test->role == TAUT_ROLE_SEND) {
+        slot->sender = &run->senders[run->sender_count++];
+        taut_sender_begin(slot->sender, ep, test, measure, plan_ns);
+    } else {
+        slot->inflow =
+            taut_receiver_add(&run->receiver, ep, test, measure, plan_ns);
+    }
+}
+
+static void begin(struct run *run, const struct taut_plan *plan,
+                  int64_t plan_ns, struct taut_measure *measures)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        clear(&measures[i]);
+    taut_receiver_begin(&run->receiver, run->inflows, run->engine->endpoints,
+                        run->engine->endpoint_count);
+    /* A large plan has hundreds of streams, and a peer waits only so long
+     * for a token: give it as soon as a stream is open. */
+    for (size_t i = 0; i < plan->count; i++) {
+        begin_test(run, &plan->tests[i], &measures[i], plan_ns);
+        for (size_t k = run->sender_count > 1 ? run->sender_count - 2 : 0;
+             k < run->sender_count; k++)
+            taut_sender_run(&run->senders[k], plan_ns);
+    }
+}
+
+/* This moment on the port of one rail. */
+static void mark(struct run *run, const struct taut_endpoint *ep,
+                 struct taut_gauge_mark *m)
+{
+    int64_t sent = 0, came = 0;
+
+    for (size_t i = 0; i < run->sender_count; i++) {
+        if (run->senders[i].endpoint->rail == ep->rail)
+            sent += taut_sender_sent(&run->senders[i]);
+    }
+    for (size_t i = 0; i < run->receiver.count; i++) {
+        if (run->inflows[i].endpoint->rail == ep->rail)
+            came += run->inflows[i].total_bytes;
+    }
+    taut_gauge_mark(ep->gauge, m, came, sent);
+}
+
+/* What senders that ended shortly before had on the way still leaves the
+ * port, and is no stranger's. */
+static int64_t slack(const struct run *run, const struct slot *slot)
+{
+    int64_t bytes = SLACK_BYTES;
+
+    for (size_t i = 0; i < run->sender_count; i++) {
+        const struct taut_sender *s = &run->senders[i];
+
+        if (s->endpoint->rail == slot->endpoint->rail && s->is_done &&
+            s->done_ns < slot->begin_ns + MARGIN_NS &&
+            s->done_ns > slot->begin_ns - TAIL_MEMORY_NS)
+            bytes += s->flight_bytes;
+    }
+    return bytes;
+}
+
+/* When a slot's last mark is due, or -1 while its test runs. */
+static int64_t finish_ns(const struct slot *slot)
+{
+    if (slot->sender)
+        return slot->sender->is_done ? slot->sender->done_ns + MARGIN_NS : -1;
+    if (!slot->inflow->is_done)
+        return -1;
+    return slot->inflow->done_ns +
+           (slot->inflow->open > 0 ? TAIL_NS : MARGIN_NS);
+}
+
+static void finish_slot(struct run *run, struct slot *slot)
+{
+    struct taut_gauge_mark to;
+
+    slot->is_finished = true;
+    if (!slot->is_begun || *slot->measure->error)
+        return;
+    mark(run, slot->endpoint, &to);
+    slot->measure->delay_ns = taut_gauge_delay(&slot->from, &to);
+    slot->measure->foreign_bytes =
+        taut_gauge_foreign(&slot->from, &to, slack(run, slot),
+                           slot->test->dur_ms * TAUT_MS_NS);
+    /* the device counts no RDMA, and so not all that the port carried */
+    if (slot->test->transport == TAUT_TRANSPORT_TCP && slot->warm.at_ns > 0)
+        slot->measure->port = taut_gauge_port(&slot->warm, &slot->done,
+                                              slot->sender != NULL);
+}
+
+/* The window as it was planned, whether or not anything comes. */
+static int64_t warm_ns(const struct slot *slot)
+{
+    return slot->begin_ns + MARGIN_NS + slot->test->dur_ms * TAUT_MS_NS / 5;
+}
+
+static int64_t done_ns(const struct slot *slot)
+{
+    return slot->begin_ns + MARGIN_NS + slot->test->dur_ms * TAUT_MS_NS;
+}
+
+static void mark_window(struct run *run, struct slot *slot, int64_t now_ns)
+{
+    if (slot->warm.at_ns == 0 && now_ns >= warm_ns(slot))
+        mark(run, slot->endpoint, &slot->warm);
+    if (slot->done.at_ns == 0 && now_ns >= done_ns(slot))
+        mark(run, slot->endpoint, &slot->done);
+}
+
+static void run_slot(struct run *run, struct slot *slot, int64_t now_ns)
+{
+    int64_t due_ns;
+
+    if (!slot->is_begun && now_ns >= slot->begin_ns) {
+        mark(run, slot->endpoint, &slot->from);
+        slot->is_begun = true;
+    }
+    mark_window(run, slot, now_ns);
+    due_ns = finish_ns(slot);
+    if (!slot->is_finished && due_ns >= 0 && now_ns >= due_ns)
+        finish_slot(run, slot);
+}
+
+static void watch_slot(const struct slot *slot, struct taut_pollset *set)
+{
+    int64_t due_ns = finish_ns(slot);
+
+    if (!slot->is_begun)
+        taut_pollset_wake(set, slot->begin_ns);
+    else if (slot->warm.at_ns == 0)
+        taut_pollset_wake(set, warm_ns(slot));
+    else if (slot->done.at_ns == 0)
+        taut_pollset_wake(set, done_ns(slot));
+    if (!slot->is_finished && due_ns >= 0)
+        taut_pollset_wake(set, due_ns);
+}
+
+static bool is_finished(const struct run *run)
+{
+    for (size_t i = 0; i < run->slot_count; i++) {
+        if (!run->slots[i].is_finished)
+            return false;
+    }
+    return true;
+}
+
+static void one_round(struct run *run, int64_t deadline_ns)
+{
+    int64_t now_ns;
+
+    taut_pollset_begin(&run->set, deadline_ns);
+    taut_receiver_watch(&run->receiver, &run->set);
+    for (size_t i = 0; i < run->sender_count; i++)
+        taut_sender_watch(&run->senders[i], &run->set);
+    for (size_t i = 0; i < run->slot_count; i++)
+        watch_slot(&run->slots[i], &run->set);
+    taut_pollset_wait(&run->set);
+    now_ns = taut_now_ns();
+    for (size_t i = 0; i < run->slot_count; i++)
+        run_slot(run, &run->slots[i], now_ns);
+    taut_receiver_run(&run->receiver, now_ns);
+    for (size_t i = 0; i < run->sender_count; i++)
+        taut_sender_run(&run->senders[i], taut_now_ns());
+}
+
+int taut_engine_run(const struct taut_engine *engine,
+                    const struct taut_plan *plan, int64_t plan_ns,
+                    int64_t deadline_ns, struct taut_measure *measures,
+                    unsigned *refused)
+{
+    struct run run;
+
+    if (init(&run, engine, plan) < 0)
+        return -1;
+    begin(&run, plan, plan_ns, measures);
+    while (!is_finished(&run) && taut_now_ns() < deadline_ns)
+        one_round(&run, deadline_ns);
+    taut_receiver_end(&run.receiver, out_of_time);
+    for (size_t i = 0; i < run.sender_count; i++)
+        taut_sender_abort(&run.senders[i], out_of_time);
+    *refused = run.receiver.refused;
+    fini(&run);
+    return 0;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "plugin/common/address.h"
+#include "plugin/common/text.h"
+#include "plugin/streams/plan.h"
+#include "wire/frame.h"
+
+static const char *const transports[] = {
+    [TAUT_TRANSPORT_TCP] = "tcp",
+    [TAUT_TRANSPORT_OFI] = "ofi",
+};
+
+const char *taut_transport_name(enum taut_transport_kind kind)
+{
+    return kind == TAUT_TRANSPORT_NONE ? "" : transports[kind];
+}
+
+enum taut_transport_kind taut_transport_parse(const char *name)
+{
+    for (int i = TAUT_TRANSPORT_TCP; i <= TAUT_TRANSPORT_OFI; i++) {
+        if (!strcmp(name, transports[i]))
+            return i;
+    }
+    return TAUT_TRANSPORT_NONE;
+}
+
+static int bad(struct taut_error *err, size_t i, const char *what)
+{
+    taut_error_set(err, "PLAN, test %zu: %s", i, what);
+    errno = EINVAL;
+    return -1;
+}
+
+/* A whole number within limits under 'key'. */
+static int get_number(const json_t *object, const char *key, int64_t min,
+                      int64_t max, int64_t *value)
+{
+    const json_t *j = json_object_get(object, key);
+
+    if (!json_is_integer(j) || json_integer_value(j) < min ||
+        json_integer_value(j) > max)
+        return -1;
+    *value = json_integer_value(j);
+    return 0;
+}
+
+/* Text under 'key', or NULL; jansson refuses NUL bytes within. */
+static const char *get_text(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static int parse_role(struct taut_plan_test *test, const json_t *object)
+{
+    const char *role = get_text(object, "role");
+
+    if (role && !strcmp(role, "send"))
+        test->role = TAUT_ROLE_SEND;
+    else if (role && !strcmp(role, "recv"))
+        test->role = TAUT_ROLE_RECV;
+    else
+        return -1;
+    return 0;
+}
+
+/* What a test does over what; all of it may be left out. */
+static int parse_kind(struct taut_plan_test *test, const json_t *object,
+                      size_t i, struct taut_error *err)
+{
+    const json_t *mode = json_object_get(object, "mode");
+    const json_t *transport = json_object_get(object, "transport");
+    int64_t rail = 0;
+
+    test->mode = TAUT_MODE_STREAM;
+    test->transport = TAUT_TRANSPORT_TCP;
+    if (json_is_string(mode) && !strcmp(json_string_value(mode), "latency"))
+        test->mode = TAUT_MODE_LATENCY;
+    else if (mode && (!json_is_string(mode) ||
+                      strcmp(json_string_value(mode), "stream")))
+        return bad(err, i, "mode is neither stream nor latency");
+    if (transport)
+        test->transport =
+            json_is_string(transport)
+                ? taut_transport_parse(json_string_value(transport))
+                : TAUT_TRANSPORT_NONE;
+    if (test->transport == TAUT_TRANSPORT_NONE)
+        return bad(err, i, "transport is neither tcp nor ofi");
+    if (json_object_get(object, "rail") &&
+        get_number(object, "rail", 0, TAUT_PLAN_RAILS - 1, &rail) < 0)
+        return bad(err, i, "rail is not in 0..15");
+    test->rail = (int)rail;
+    return 0;
+}
+
+/* A transport's endpoint: where a peer listens, of libfabric too. */
+static int parse_peer(struct taut_plan_test *test, const json_t *object,
+                      size_t i, struct taut_error *err)
+{
+    const char *peer = get_text(object, "peer");
+    struct taut_address address;
+    size_t n = peer ? strlen(peer) : 0;
+
+    if (test->role != TAUT_ROLE_SEND)
+        return 0;
+    if (!peer || n >= sizeof test->peer ||
+        taut_address_parse(&address, peer, NULL) < 0)
+        return bad(err, i, "peer is not address:port");
+    memcpy(test->peer, peer, n + 1);
+    return 0;
+}
+
+static int parse_times(struct taut_plan_test *test, const json_t *object,
+                       size_t i, struct taut_error *err)
+{
+    int64_t start, dur, streams = 1;
+
+    if (get_number(object, "start_ms", 0, 10000, &start) < 0)
+        return bad(err, i, "start_ms is not in 0..10000");
+    if (get_number(object, "dur_ms", 5, 2000, &dur) < 0)
+        return bad(err, i, "dur_ms is not in 5..2000");
+    if (json_object_get(object, "streams") &&
+        get_number(object, "streams", 1, TAUT_PLAN_STREAMS, &streams) < 0)
+        return bad(err, i, "streams is not in 1..16");
+    test->start_ms = (int)start;
+    test->dur_ms = (int)dur;
+    test->streams = (int)streams;
+    return 0;
+}
+
+static int parse_test(struct taut_plan_test *test, const json_t *object,
+                      size_t i, struct taut_error *err)
+{
+    const char *token = get_text(object, "token");
+
+    memset(test, 0, sizeof *test);
+    if (get_number(object, "id", 0, INT64_MAX, &test->id) < 0)
+        return bad(err, i, "id is not a number");
+    if (parse_role(test, object) < 0)
+        return bad(err, i, "role is neither send nor recv");
+    if (!token || taut_unhex(test->token, TAUT_TOKEN, token) < 0)
+        return bad(err, i, "token is not 32 hex digits");
+    if (parse_kind(test, object, i, err) < 0 ||
+        parse_peer(test, object, i, err) < 0 ||
+        parse_times(test, object, i, err) < 0)
+        return -1;
+    if (test->mode == TAUT_MODE_LATENCY && test->streams != 1)
+        return bad(err, i, "latency is measured by one stream");
+    return 0;
+}
+
+static int check_unique(const struct taut_plan *plan, size_t i,
+                        struct taut_error *err)
+{
+    const struct taut_plan_test *a = &plan->tests[i];
+
+    for (size_t k = 0; k < i; k++) {
+        const struct taut_plan_test *b = &plan->tests[k];
+
+        if (a->id == b->id)
+            return bad(err, i, "its id was there before");
+        if (!memcmp(a->token, b->token, TAUT_TOKEN))
+            return bad(err, i, "its token was there before");
+    }
+    return 0;
+}
+
+static int parse_tests(struct taut_plan *plan, const json_t *tests,
+                       struct taut_error *err)
+{
+    size_t n = json_array_size(tests);
+
+    if (!json_is_array(tests) || n > TAUT_PLAN_TESTS) {
+        taut_error_set(err, "PLAN: tests is not an array of at most %d",
+                       TAUT_PLAN_TESTS);
+        errno = EINVAL;
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (parse_test(&plan->tests[i], json_array_get(tests, i), i, err) < 0)
+            return -1;
+        if (check_unique(plan, i, err) < 0)
+            return -1;
+    }
+    plan->count = n;
+    return 0;
+}
+
+static int parse_root(struct taut_plan *plan, const json_t *root,
+                      struct taut_error *err)
+{
+    const char *note = get_text(root, "note");
+    int64_t version;
+
+    if (get_number(root, "v", 0, INT64_MAX, &version) < 0 ||
+        version != TAUT_PROTOCOL_VERSION) {
+        errno = EPROTO;
+        return taut_error_set(err, "PLAN: protocol version is not %d",
+                              TAUT_PROTOCOL_VERSION);
+    }
+    snprintf(plan->note, sizeof plan->note, "%s", note ? note : "");
+    taut_text_clean(plan->note);
+    return parse_tests(plan, json_object_get(root, "tests"), err);
+}
+
+int taut_plan_parse(struct taut_plan *plan, const char *text, size_t n,
+                    struct taut_error *err)
+{
+    struct taut_plan *draft = calloc(1, sizeof *draft);
+    json_error_t why;
+    json_t *root;
+    int rc = -1;
+
+    if (!draft)
+        return taut_error_set(err, "out of memory");
+    root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
+    if (root) {
+        rc = parse_root(draft, root, err);
+    } else {
+        taut_error_set(err, "PLAN, byte %d: %.100s", why.position, why.text);
+        errno = EINVAL;
+    }
+    if (rc == 0)
+        *plan = *draft;
+    json_decref(root);
+    free(draft);
+    return rc;
+}

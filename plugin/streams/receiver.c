@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "plugin/common/clock.h"
+#include "plugin/streams/receiver.h"
+
+#define READS_PER_LOOK 16 /* so that the clock is seen in time */
+
+/* Data come in lumps: offloading hands 16 to 64 kB at once to a link, which
+ * at 50 Mbit/s takes 3 to 10 ms.  A lump counts as spread over the time
+ * since the one before it, if that is not longer than this; a border waits
+ * as long for the lump that spans it. */
+#define LUMP_NS (4 * TAUT_MS_NS)
+
+void taut_receiver_begin(struct taut_receiver *r, struct taut_inflow *inflows,
+                         struct taut_endpoint *endpoints, size_t count)
+{
+    memset(r, 0, sizeof *r);
+    r->inflows = inflows;
+    r->endpoints = endpoints;
+    r->endpoint_count = count;
+}
+
+struct taut_inflow *taut_receiver_add(struct taut_receiver *r,
+                                      struct taut_endpoint *endpoint,
+                                      const struct taut_plan_test *test,
+                                      struct taut_measure *measure,
+                                      int64_t plan_ns)
+{
+    struct taut_inflow *in = &r->inflows[r->count++];
+    int ms = test->start_ms + test->dur_ms + TAUT_RECEIVE_GRACE_MS;
+
+    memset(in, 0, sizeof *in);
+    in->test = test;
+    in->measure = measure;
+    in->endpoint = endpoint;
+    in->give_up_ns = plan_ns + ms * TAUT_MS_NS;
+    for (int i = 0; i < TAUT_PLAN_STREAMS; i++)
+        in->streams[i] = -1;
+    return in;
+}
+
+/* Border number 'k' of the window: the first is the end of the warm-up. */
+static int64_t border_ns(const struct taut_inflow *in, int k)
+{
+    int64_t dur_ns = in->test->dur_ms * TAUT_MS_NS;
+
+    return in->first_ns + dur_ns / 5 + dur_ns * 4 / 5 * k / TAUT_RESULT_PARTS;
+}
+
+/* When somebody must look, should nothing come. */
+static int64_t due_ns(const struct taut_inflow *in)
+{
+    int64_t border;
+
+    if (!in->first_ns)
+        return in->give_up_ns;
+    border = border_ns(in, in->next_mark);
+    return in->look_ns < border ? border : border + LUMP_NS;
+}
+
+static void watch_inflow(struct taut_inflow *in, struct taut_pollset *set)
+{
+    short events = in->echo.owed > 0 ? POLLOUT : POLLIN;
+
+    if (!in->is_done)
+        taut_pollset_wake(set, due_ns(in));
+    for (int i = 0; i < in->accepted; i++) {
+        if (in->streams[i] >= 0)
+            in->endpoint->transport->watch(in->endpoint, in->streams[i], events,
+                                           set);
+    }
+}
+
+void taut_receiver_watch(struct taut_receiver *r, struct taut_pollset *set)
+{
+    for (size_t i = 0; i < r->endpoint_count; i++) {
+        struct taut_endpoint *ep = &r->endpoints[i];
+
+        if (ep->transport && r->stranger_count < TAUT_PENDING_MAX)
+            ep->transport->watch(ep, -1, POLLIN, set);
+    }
+    for (size_t i = 0; i < r->stranger_count; i++) {
+        struct taut_stranger *s = &r->strangers[i];
+
+        s->endpoint->transport->watch(s->endpoint, s->stream, POLLIN, set);
+        taut_pollset_wake(set, s->until_ns);
+    }
+    for (size_t i = 0; i < r->count; i++)
+        watch_inflow(&r->inflows[i], set);
+}
+
+static void refuse(struct taut_receiver *r, const struct taut_stranger *s)
+{
+    s->endpoint->transport->reset(s->endpoint, s->stream);
+    r->refused++;
+}
+
+/* Every token is compared, in constant time each: how long it takes tells
+ * nothing about how close a guess was. */
+static struct taut_inflow *match(struct taut_receiver *r,
+                                 const struct taut_stranger *s)
+{
+    struct taut_inflow *found = NULL;
+
+    for (size_t i = 0; i < r->count; i++) {
+        if (sodium_memcmp(r->inflows[i].test->token, s->token, TAUT_TOKEN) == 0)
+            found = &r->inflows[i];
+    }
+    if (found && found->endpoint != s->endpoint)
+        return NULL;
+    if (found && (found->is_done || found->accepted == found->test->streams))
+        return NULL;
+    return found;
+}
+
+/* Returns true when the stranger is one no more. */
+static bool ask_token(struct taut_receiver *r, struct taut_stranger *s,
+                      int64_t now_ns)
+{
+    ssize_t n = s->endpoint->transport->receive(
+        s->endpoint, s->stream, s->token + s->length, TAUT_TOKEN - s->length);
+    struct taut_inflow *in;
+
+    if (n > 0)
+        s->length += (size_t)n;
+    if (s->length == TAUT_TOKEN) {
+        in = match(r, s);
+        if (in) {
+            in->streams[in->accepted++] = s->stream;
+            in->open++;
+        } else {
+            refuse(r, s);
+        }
+        return true;
+    }
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
+        now_ns >= s->until_ns) {
+        refuse(r, s);
+        return true;
+    }
+    return false;
+}
+
+static void ask_strangers(struct taut_receiver *r, int64_t now_ns)
+{
+    for (size_t i = 0; i < r->stranger_count;) {
+        if (ask_token(r, &r->strangers[i], now_ns))
+            r->strangers[i] = r->strangers[--r->stranger_count];
+        else
+            i++;
+    }
+}
+
+/* When too many strangers are pending the others wait in the system's
+ * queue: the streams of a large plan come all at once. */
+static void accept_from(struct taut_receiver *r, struct taut_endpoint *ep,
+                        int64_t now_ns)
+{
+    while (r->stranger_count < TAUT_PENDING_MAX) {
+        int stream = ep->transport->accept(ep);
+        struct taut_stranger *s;
+
+        if (stream < 0)
+            return;
+        s = &r->strangers[r->stranger_count++];
+        s->endpoint = ep;
+        s->stream = stream;
+        s->until_ns = now_ns + TAUT_TOKEN_MS * TAUT_MS_NS;
+        s->length = 0;
+    }
+}
+
+static void close_stream(struct taut_inflow *in, int i)
+{
+    if (in->streams[i] >= 0)
+        in->endpoint->transport->reset(in->endpoint, in->streams[i]);
+    in->streams[i] = -1;
+}
+
+static ssize_t take(struct taut_inflow *in, int i)
+{
+    if (in->test->mode == TAUT_MODE_LATENCY)
+        return taut_pinger_echo(&in->echo, in->endpoint, in->streams[i],
+                                in->first_ns && !in->is_done);
+    return in->endpoint->transport->discard(in->endpoint, in->streams[i]);
+}
+
+static void drain_one(struct taut_inflow *in, int i)
+{
+    bool is_ping = in->test->mode == TAUT_MODE_LATENCY;
+
+    for (int reads = 0; reads < (is_ping ? 1 : READS_PER_LOOK); reads++) {
+        ssize_t n = take(in, i);
+
+        if (n > 0) {
+            in->total_bytes += n;
+            continue;
+        }
+        if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+            close_stream(in, i);
+            in->open--;
+        }
+        return;
+    }
+}
+
+static void drain(struct taut_inflow *in)
+{
+    for (int i = 0; i < in->accepted; i++) {
+        if (in->streams[i] >= 0)
+            drain_one(in, i);
+    }
+}
+
+/* What had come at 'when_ns', which lies between the last arrival and this
+ * one.  After a longer silence only the time since the last look, which
+ * found nothing, is in doubt. */
+static int64_t bytes_at(const struct taut_inflow *in, int64_t when_ns,
+                        int64_t now_ns)
+{
+    int64_t from_ns = in->last_ns;
+    double part;
+
+    if (now_ns - from_ns > LUMP_NS && in->look_ns > from_ns)
+        from_ns = in->look_ns;
+    if (when_ns <= from_ns)
+        return in->last_bytes;
+    part = (double)(when_ns - from_ns) / (double)(now_ns - from_ns);
+    return in->last_bytes +
+           (int64_t)(part * (double)(in->total_bytes - in->last_bytes));
+}
+
+static void finish(struct taut_inflow *in, int64_t now_ns)
+{
+    struct taut_measure *m = in->measure;
+
+    for (int i = 0; i < TAUT_RESULT_PARTS; i++)
+        m->sub_bytes[i] = in->marks[i + 1] - in->marks[i];
+    if (in->first_ns)
+        m->looks = __builtin_popcount(in->looked);
+    m->bytes = in->marks[TAUT_RESULT_PARTS] - in->marks[0];
+    m->window_ns = in->test->dur_ms * TAUT_MS_NS * 4 / 5;
+    m->total_bytes = in->marks[TAUT_RESULT_PARTS];
+    if (!in->first_ns) /* "" unless this end could receive nothing */
+        snprintf(m->error, sizeof m->error, "%.*s", TAUT_RESULT_ERROR - 1,
+                 in->endpoint->why.text);
+    in->done_ns = now_ns;
+    in->is_done = true;
+}
+
+/* Note the borders that an arrival, or a long enough silence, has settled. */
+static void set_marks(struct taut_inflow *in, int64_t now_ns)
+{
+    bool is_news = in->total_bytes > in->last_bytes;
+    bool is_over = in->open == 0 && in->accepted == in->test->streams;
+    int64_t settled_ns = is_news || is_over ? now_ns : now_ns - LUMP_NS;
+
+    while (in->next_mark <= TAUT_RESULT_PARTS &&
+           border_ns(in, in->next_mark) <= settled_ns) {
+        in->marks[in->next_mark] =
+            bytes_at(in, border_ns(in, in->next_mark), now_ns);
+        in->next_mark++;
+    }
+    if (is_news) {
+        in->last_ns = now_ns;
+        in->last_bytes = in->total_bytes;
+    }
+}
+
+static void note_look(struct taut_inflow *in, int64_t now_ns)
+{
+    for (int i = 0; i < TAUT_RESULT_PARTS; i++) {
+        if (now_ns >= border_ns(in, i) && now_ns < border_ns(in, i + 1))
+            in->looked |= 1u << i;
+    }
+}
+
+static void look(struct taut_inflow *in)
+{
+    int64_t now_ns = taut_now_ns();
+
+    if (!in->first_ns && in->total_bytes > 0) {
+        in->first_ns = now_ns;
+        in->last_ns = now_ns;
+        in->last_bytes = in->total_bytes;
+    }
+    if (in->first_ns) {
+        note_look(in, now_ns);
+        set_marks(in, now_ns);
+    }
+    in->look_ns = now_ns;
+    if (in->next_mark > TAUT_RESULT_PARTS ||
+        (!in->first_ns && now_ns >= in->give_up_ns))
+        finish(in, now_ns);
+}
+
+void taut_receiver_run(struct taut_receiver *r, int64_t now_ns)
+{
+    for (size_t i = 0; i < r->endpoint_count; i++) {
+        if (r->endpoints[i].transport)
+            accept_from(r, &r->endpoints[i], now_ns);
+    }
+    ask_strangers(r, now_ns);
+    for (size_t i = 0; i < r->count; i++) {
+        drain(&r->inflows[i]);
+        if (!r->inflows[i].is_done)
+            look(&r->inflows[i]);
+    }
+}
+
+void taut_receiver_end(struct taut_receiver *r, const char *why)
+{
+    for (size_t i = 0; i < r->stranger_count; i++)
+        refuse(r, &r->strangers[i]);
+    r->stranger_count = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        struct taut_inflow *in = &r->inflows[i];
+
+        for (int k = 0; k < in->accepted; k++)
+            close_stream(in, k);
+        in->open = 0;
+        if (!in->is_done)
+            snprintf(in->measure->error, sizeof in->measure->error, "%s", why);
+    }
+}

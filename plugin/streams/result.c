@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+
+#include "plugin/streams/result.h"
+#include "wire/frame.h"
+
+static void set_known(json_t *object, const char *key, int64_t value)
+{
+    if (value >= 0)
+        json_object_set_new(object, key, json_integer(value));
+}
+
+static void set_parts(json_t *object, const struct taut_measure *m)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; i < TAUT_RESULT_PARTS; i++)
+        json_array_append_new(array, json_integer(m->sub_bytes[i]));
+    json_object_set_new(object, "sub_bytes", array);
+}
+
+static void set_latency(json_t *object, const struct taut_measure *m)
+{
+    json_t *lat;
+
+    if (m->lat_n < 0)
+        return;
+    lat = json_object();
+    json_object_set_new(lat, "n", json_integer(m->lat_n));
+    set_known(lat, "median", m->lat_median_ns);
+    set_known(lat, "p99", m->lat_p99_ns);
+    json_object_set_new(object, "lat_ns", lat);
+}
+
+static json_t *encode_test(const struct taut_plan_test *test,
+                           const struct taut_measure *m)
+{
+    json_t *object = json_object();
+
+    json_object_set_new(object, "id", json_integer(test->id));
+    json_object_set_new(
+        object, "role",
+        json_string(test->role == TAUT_ROLE_SEND ? "send" : "recv"));
+    if (*m->error) {
+        json_object_set_new(object, "error", json_string(m->error));
+        return object;
+    }
+    set_known(object, "bytes", m->bytes);
+    set_known(object, "window_ns", m->window_ns);
+    set_known(object, "total_bytes", m->total_bytes);
+    if (test->role == TAUT_ROLE_RECV)
+        set_parts(object, m);
+    set_latency(object, m);
+    set_known(object, "looks", m->looks);
+    set_known(object, "rtt_ns", m->rtt_ns);
+    set_known(object, "retrans", m->retrans);
+    set_known(object, "busy_ns", m->busy_ns);
+    set_known(object, "delay_ns", m->delay_ns);
+    set_known(object, "foreign_bytes", m->foreign_bytes);
+    set_known(object, "port_ns", m->port.ns);
+    set_known(object, "port_data_bytes", m->port.data);
+    set_known(object, "port_with_bytes", m->port.with);
+    set_known(object, "port_back_bytes", m->port.back);
+    return object;
+}
+
+char *taut_result_encode(const struct taut_result *result)
+{
+    json_t *tests = json_array(), *root;
+    char *text = NULL;
+
+    for (size_t i = 0; i < result->plan->count; i++)
+        json_array_append_new(
+            tests, encode_test(&result->plan->tests[i], &result->measures[i]));
+    root = json_pack("{s:i, s:i, s:o, s:o}", "v", TAUT_PROTOCOL_VERSION,
+                     "refused", (int)result->refused, "counters",
+                     taut_readings_to_json(result->readings), "tests", tests);
+    if (root)
+        text = json_dumps(root, JSON_COMPACT);
+    json_decref(root);
+    if (!text)
+        errno = ENOMEM;
+    return text;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plugin/common/clock.h"
+#include "plugin/streams/sender.h"
+
+/* At the end of a test up to this much time's worth of data may stand in
+ * queues along the route.  It must outlast a late wake-up of either end, or
+ * the link runs dry; and it must be short against the pause to the next
+ * phase. */
+#define QUEUE_MS 8
+#define QUEUE_MIN_BYTES (32 * 1024)
+#define BURST_BYTES (64 * 1024)
+#define REST_NS (TAUT_MS_NS / 2) /* before looking again */
+#define REFILL                                                                 \
+    4                      /* of a queue this part must be free: small         \
+                            * pieces are mostly heads */
+#define LOOK_NS TAUT_MS_NS /* between looks at the rate */
+#define SENDS_PER_RUN 16   /* a fast receiver never fills up */
+
+static void close_stream(struct taut_sender *s, struct taut_sender_stream *st)
+{
+    if (st->id >= 0)
+        s->endpoint->transport->reset(s->endpoint, st->id);
+    st->id = -1;
+}
+
+static void look_at(struct taut_sender *s, struct taut_sender_stream *st)
+{
+    struct taut_stream_stats now;
+
+    if (st->id >= 0 && st->is_connected &&
+        s->endpoint->transport->stats(s->endpoint, st->id, &now) == 0)
+        st->last = now;
+}
+
+static int64_t acked(struct taut_sender *s)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < s->test->streams; i++) {
+        look_at(s, &s->streams[i]);
+        sum += s->streams[i].last.acked_bytes - s->streams[i].acked_at_start;
+    }
+    return sum;
+}
+
+int64_t taut_sender_sent(struct taut_sender *s)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < s->test->streams; i++) {
+        look_at(s, &s->streams[i]);
+        sum += s->streams[i].last.sent_bytes;
+    }
+    return sum;
+}
+
+static void close_all(struct taut_sender *s)
+{
+    for (int i = 0; i < s->test->streams; i++) {
+        look_at(s, &s->streams[i]);
+        s->flight_bytes += s->streams[i].last.flight_bytes;
+        close_stream(s, &s->streams[i]);
+    }
+    s->done_ns = taut_now_ns();
+    s->is_done = true;
+}
+
+void taut_sender_abort(struct taut_sender *s, const char *why)
+{
+    if (s->is_done)
+        return;
+    snprintf(s->measure->error, sizeof s->measure->error, "%.*s",
+             TAUT_RESULT_ERROR - 1, why);
+    close_all(s);
+}
+
+static void fail(struct taut_sender *s, const char *doing, int why)
+{
+    char text[TAUT_RESULT_ERROR];
+
+    if (*s->endpoint->why.text) {
+        taut_sender_abort(s, s->endpoint->why.text);
+        return;
+    }
+    snprintf(text, sizeof text, "%s %.64s: %s", doing, s->test->peer,
+             strerror(why));
+    taut_sender_abort(s, text);
+}
+
+/* A stream broke while it was sent to.  After the end of the test that is no
+ * failure: a receiver that was on time has closed it, this node was held up
+ * between its look at the clock and the call. */
+static void broke(struct taut_sender *s, const char *doing, int why)
+{
+    if (!s->is_started || taut_now_ns() < s->end_ns)
+        fail(s, doing, why);
+}
+
+/* What a failed link looks like from here: a router on the way says so, or
+ * nobody says anything.  That is a measurement, of 0 B/s; a peer that
+ * refuses is none. */
+static bool is_unreachable(int why)
+{
+    return why == ETIMEDOUT || why == EHOSTUNREACH || why == ENETUNREACH;
+}
+
+void taut_sender_begin(struct taut_sender *s, struct taut_endpoint *endpoint,
+                       const struct taut_plan_test *test,
+                       struct taut_measure *measure, int64_t plan_ns)
+{
+    memset(s, 0, sizeof *s);
+    s->endpoint = endpoint;
+    s->test = test;
+    s->measure = measure;
+    s->start_ns = plan_ns + test->start_ms * TAUT_MS_NS;
+    s->warm_ns = s->start_ns + test->dur_ms * TAUT_MS_NS / 5;
+    s->end_ns = s->start_ns + test->dur_ms * TAUT_MS_NS;
+    for (int i = 0; i < TAUT_PLAN_STREAMS; i++)
+        s->streams[i].id = -1;
+    for (int i = 0; i < test->streams; i++) {
+        s->streams[i].limit_bytes = QUEUE_MIN_BYTES / test->streams;
+        s->streams[i].id = endpoint->transport->connect(endpoint, test->peer);
+        if (s->streams[i].id < 0 && !is_unreachable(errno)) {
+            fail(s, "connect", errno);
+            return;
+        }
+    }
+}
+
+static bool is_ping(const struct taut_sender *s)
+{
+    return s->test->mode == TAUT_MODE_LATENCY;
+}
+
+/* The next message goes out at once, its echo is waited for. */
+static void watch_ping(struct taut_sender *s,
+                       const struct taut_sender_stream *st,
+                       struct taut_pollset *set)
+{
+    short events = s->ping.sent < TAUT_PING_BYTES ? POLLOUT : POLLIN;
+
+    if (st->id >= 0)
+        s->endpoint->transport->watch(s->endpoint, st->id, events, set);
+}
+
+void taut_sender_watch(struct taut_sender *s, struct taut_pollset *set)
+{
+    int64_t next;
+
+    if (s->is_done)
+        return;
+    next = !s->is_started ? s->start_ns : !s->is_warm ? s->warm_ns : s->end_ns;
+    taut_pollset_wake(set, next);
+    for (int i = 0; i < s->test->streams; i++) {
+        const struct taut_sender_stream *st = &s->streams[i];
+        bool is_open = st->is_connected && st->token_sent == TAUT_TOKEN;
+        bool wants_out = !is_open || (s->is_started && !st->rest_until_ns);
+
+        if (st->rest_until_ns)
+            taut_pollset_wake(set, st->rest_until_ns);
+        if (is_open && s->is_started && is_ping(s)) {
+            watch_ping(s, st, set);
+            continue;
+        }
+        /* Without something to write a stream whose peer has gone would
+         * wake us without end; the next write finds out. */
+        if (wants_out && st->id >= 0)
+            s->endpoint->transport->watch(s->endpoint, st->id, POLLOUT, set);
+    }
+}
+
+static void send_token(struct taut_sender *s, struct taut_sender_stream *st)
+{
+    ssize_t n = s->endpoint->transport->send(s->endpoint, st->id,
+                                             s->test->token + st->token_sent,
+                                             TAUT_TOKEN - st->token_sent);
+
+    if (n > 0)
+        st->token_sent += (size_t)n;
+    else if (n < 0 && errno != EAGAIN && errno != EINTR)
+        fail(s, "send to", errno);
+}
+
+/* Right after the handshake its round trip is all that the estimate holds:
+ * later there is queueing in it. */
+static void note_handshake(struct taut_sender *s, struct taut_sender_stream *st)
+{
+    look_at(s, st);
+    if (s->measure->rtt_ns < 0 || st->last.rtt_ns < s->measure->rtt_ns)
+        s->measure->rtt_ns = st->last.rtt_ns;
+}
+
+static void open_stream(struct taut_sender *s, struct taut_sender_stream *st)
+{
+    if (!st->is_connected) {
+        if (s->endpoint->transport->connected(s->endpoint, st->id) < 0) {
+            if (errno == EAGAIN)
+                return;
+            if (is_unreachable(errno))
+                close_stream(s, st);
+            else
+                fail(s, "connect", errno);
+            return;
+        }
+        st->is_connected = true;
+        note_handshake(s, st);
+    }
+    if (st->token_sent < TAUT_TOKEN)
+        send_token(s, st);
+}
+
+static void send_payload(struct taut_sender *s, struct taut_sender_stream *st,
+                         int64_t now_ns)
+{
+    st->rest_until_ns = 0;
+    for (int sends = 0; sends < SENDS_PER_RUN; sends++) {
+        int64_t room = st->limit_bytes -
+                       s->endpoint->transport->queued(s->endpoint, st->id);
+        ssize_t n;
+
+        if (room < st->limit_bytes / REFILL) {
+            st->rest_until_ns = now_ns + REST_NS;
+            return;
+        }
+        n = s->endpoint->transport->fill(s->endpoint, st->id, (size_t)room);
+        if (n < 0) {
+            if (errno != EAGAIN && errno != EINTR)
+                broke(s, "send to", errno);
+            return;
+        }
+    }
+}
+
+/* Let the queues hold QUEUE_MS of the rate since the start.  Over a shorter
+ * time a lump of acknowledgements looks like a fast link; what passed at the
+ * beginning through buckets of tokens does, too. */
+static void adjust_limits(struct taut_sender *s, int64_t now_ns)
+{
+    int64_t sum, limit;
+
+    if (now_ns - s->seen_ns < LOOK_NS)
+        return;
+    s->seen_ns = now_ns;
+    sum = acked(s) - BURST_BYTES;
+    limit = (int64_t)((double)sum * QUEUE_MS * TAUT_MS_NS /
+                      (double)(now_ns - s->started_ns));
+    if (limit < QUEUE_MIN_BYTES)
+        limit = QUEUE_MIN_BYTES;
+    for (int i = 0; i < s->test->streams; i++)
+        s->streams[i].limit_bytes = limit / s->test->streams;
+}
+
+static void start(struct taut_sender *s, int64_t now_ns)
+{
+    for (int i = 0; i < s->test->streams; i++) {
+        look_at(s, &s->streams[i]);
+        s->streams[i].acked_at_start = s->streams[i].last.acked_bytes;
+    }
+    s->started_ns = s->seen_ns = now_ns;
+    s->is_started = true;
+}
+
+/* How long data was under way on the busiest stream since the warm-up: the
+ * rest of the window the link had nothing to carry, and is not to blame.  A
+ * connection that nobody answered was under way all the time. */
+static int64_t busy_since_warm(const struct taut_sender *s, int64_t now_ns)
+{
+    int64_t most = -1;
+
+    for (int i = 0; i < s->test->streams; i++) {
+        const struct taut_sender_stream *st = &s->streams[i];
+        int64_t busy = st->last.busy_ns - st->busy_at_warm_ns;
+
+        if (!st->is_connected)
+            return now_ns - s->warmed_ns;
+        if (st->last.busy_ns >= 0 && busy > most)
+            most = busy;
+    }
+    return most;
+}
+
+static void warm(struct taut_sender *s, int64_t now_ns)
+{
+    s->warm_acked = acked(s);
+    for (int i = 0; i < s->test->streams; i++)
+        s->streams[i].busy_at_warm_ns = s->streams[i].last.busy_ns;
+    s->warmed_ns = now_ns;
+    s->is_warm = true;
+}
+
+static bool is_connected(const struct taut_sender *s)
+{
+    for (int i = 0; i < s->test->streams; i++) {
+        if (s->streams[i].is_connected)
+            return true;
+    }
+    return false;
+}
+
+static void ping(struct taut_sender *s, struct taut_sender_stream *st)
+{
+    if (taut_pinger_run(&s->ping, s->endpoint, st->id, s->is_warm, s->end_ns) <
+        0)
+        broke(s, "latency of", errno);
+}
+
+static void note_latency(struct taut_sender *s)
+{
+    s->measure->lat_n = s->ping.times.n;
+    s->measure->lat_median_ns = taut_latency_quantile(&s->ping.times, 50);
+    s->measure->lat_p99_ns = taut_latency_quantile(&s->ping.times, 99);
+    s->measure->bytes = s->ping.times.n * TAUT_PING_BYTES;
+    s->measure->total_bytes = s->ping.sent_bytes;
+    s->measure->busy_ns = -1;
+}
+
+static void finish(struct taut_sender *s, int64_t now_ns)
+{
+    int64_t sum = acked(s);
+
+    /* Nothing was sent, but the link is not to blame. */
+    if (!s->is_warm && is_connected(s)) {
+        taut_sender_abort(s, "this node was too busy to send in time");
+        return;
+    }
+    s->measure->total_bytes = sum;
+    s->measure->bytes = s->is_warm ? sum - s->warm_acked : 0;
+    s->measure->window_ns =
+        s->is_warm ? now_ns - s->warmed_ns : s->end_ns - s->warm_ns;
+    s->measure->busy_ns = s->is_warm ? busy_since_warm(s, now_ns) : -1;
+    s->measure->retrans = 0;
+    for (int i = 0; i < s->test->streams; i++)
+        s->measure->retrans += s->streams[i].last.retrans;
+    if (is_ping(s))
+        note_latency(s);
+    close_all(s);
+}
+
+static void run_streams(struct taut_sender *s, int64_t now_ns)
+{
+    for (int i = 0; i < s->test->streams && !s->is_done; i++) {
+        struct taut_sender_stream *st = &s->streams[i];
+
+        if (st->id < 0)
+            continue;
+        if (st->token_sent < TAUT_TOKEN)
+            open_stream(s, st);
+        else if (s->is_started && is_ping(s))
+            ping(s, st);
+        else if (s->is_started && now_ns >= st->rest_until_ns)
+            send_payload(s, st, now_ns);
+    }
+}
+
+void taut_sender_run(struct taut_sender *s, int64_t now_ns)
+{
+    if (s->is_done)
+        return;
+    if (!s->is_started && now_ns >= s->start_ns)
+        start(s, now_ns);
+    if (s->is_started && now_ns >= s->end_ns) {
+        finish(s, now_ns);
+        return;
+    }
+    if (s->is_started && !s->is_warm && now_ns >= s->warm_ns)
+        warm(s, now_ns);
+    run_streams(s, now_ns);
+    if (s->is_started && !s->is_done)
+        adjust_limits(s, now_ns);
+}

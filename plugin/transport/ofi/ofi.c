@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/transport/ofi/ofi.h"
+
+#define API FI_VERSION(1, 11)
+#define PEERS_MAX 1024
+
+static int failed(struct taut_error *err, const char *what, long rc)
+{
+    taut_error_set(err, "libfabric: %s: %s", what, fi_strerror((int)-rc));
+    errno = (int)-rc;
+    return -1;
+}
+
+static struct fi_info *make_hints(const char *provider, const char *domain)
+{
+    struct fi_info *h = fi_allocinfo();
+
+    if (!h)
+        return NULL;
+    h->caps = FI_MSG;
+    h->mode = FI_CONTEXT | FI_CONTEXT2;
+    h->ep_attr->type = FI_EP_RDM;
+    h->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY |
+                              FI_MR_VIRT_ADDR | FI_MR_ENDPOINT;
+    h->domain_attr->threading = FI_THREAD_DOMAIN;
+    h->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    h->tx_attr->msg_order = FI_ORDER_SAS;
+    h->rx_attr->msg_order = FI_ORDER_SAS;
+    if (*provider)
+        h->fabric_attr->prov_name = strdup(provider);
+    if (*domain)
+        h->domain_attr->name = strdup(domain);
+    return h;
+}
+
+/* The names of what there is, for an error. */
+static void list_providers(char *text, size_t n)
+{
+    struct fi_info *hints = make_hints("", ""), *list = NULL;
+    size_t used = 0;
+
+    text[0] = '\0';
+    if (hints && fi_getinfo(API, NULL, NULL, 0, hints, &list) == 0) {
+        for (struct fi_info *i = list; i; i = i->next) {
+            const char *name = i->fabric_attr->prov_name;
+
+            if (!strstr(text, name) && used + strlen(name) + 2 < n)
+                used += (size_t)snprintf(text + used, n - used, "%s%s",
+                                         used ? " " : "", name);
+        }
+    }
+    fi_freeinfo(list);
+    fi_freeinfo(hints);
+}
+
+static int not_there(struct taut_error *err, const char *provider,
+                     const char *domain)
+{
+    char known[100];
+
+    list_providers(known, sizeof known);
+    taut_error_set(err,
+                   "libfabric has no provider '%.20s'%s%.20s%s "
+                   "(endpoints of type RDM: %s)",
+                   *provider ? provider : "any",
+                   *domain ? " with domain '" : "", domain, *domain ? "'" : "",
+                   *known ? known : "none at all");
+    errno = ENODEV;
+    return -1;
+}
+
+/* Providers that have addresses of their own do not understand an IP
+ * address; the interface is then chosen by the domain. */
+static int get_info(struct taut_ofi *o, const char *node, const char *provider,
+                    const char *domain, struct taut_error *err)
+{
+    struct fi_info *hints = make_hints(provider, domain);
+    int rc;
+
+    if (!hints)
+        return failed(err, "hints", -FI_ENOMEM);
+    rc = fi_getinfo(API, node, NULL, FI_SOURCE, hints, &o->info);
+    if (rc == -FI_ENODATA)
+        rc = fi_getinfo(API, NULL, NULL, 0, hints, &o->info);
+    fi_freeinfo(hints);
+    if (rc == -FI_ENODATA)
+        return not_there(err, provider, domain);
+    return rc ? failed(err, "fi_getinfo", rc) : 0;
+}
+
+static int open_queue(struct taut_ofi *o, struct taut_error *err)
+{
+    struct fi_cq_attr attr = {
+        .size = 4 * TAUT_OFI_BUFFERS,
+        .format = FI_CQ_FORMAT_MSG,
+        .wait_obj = FI_WAIT_FD,
+    };
+    int rc = fi_cq_open(o->domain, &attr, &o->cq, NULL);
+
+    if (rc == 0)
+        return fi_control(&o->cq->fid, FI_GETWAIT, &o->wait_fd) == 0
+                   ? 0
+                   : failed(err, "FI_GETWAIT", -FI_ENOSYS);
+    attr.wait_obj = FI_WAIT_NONE;
+    rc = fi_cq_open(o->domain, &attr, &o->cq, NULL);
+    return rc ? failed(err, "fi_cq_open", rc) : 0;
+}
+
+static int open_objects(struct taut_ofi *o, struct taut_error *err)
+{
+    struct fi_av_attr av = {.type = FI_AV_TABLE, .count = PEERS_MAX};
+    int rc;
+
+    rc = fi_fabric(o->info->fabric_attr, &o->fabric, NULL);
+    if (rc)
+        return failed(err, "fi_fabric", rc);
+    rc = fi_domain(o->fabric, o->info, &o->domain, NULL);
+    if (rc)
+        return failed(err, "fi_domain", rc);
+    rc = fi_av_open(o->domain, &av, &o->av, NULL);
+    if (rc)
+        return failed(err, "fi_av_open", rc);
+    if (open_queue(o, err) < 0)
+        return -1;
+    rc = fi_endpoint(o->domain, o->info, &o->ep, NULL);
+    if (rc)
+        return failed(err, "fi_endpoint", rc);
+    rc = fi_ep_bind(o->ep, &o->av->fid, 0);
+    if (rc == 0)
+        rc = fi_ep_bind(o->ep, &o->cq->fid, FI_TRANSMIT | FI_RECV);
+    if (rc == 0)
+        rc = fi_enable(o->ep);
+    return rc ? failed(err, "fi_enable", rc) : 0;
+}
+
+static int get_name(struct taut_ofi *o, struct taut_error *err)
+{
+    int rc;
+
+    o->name_length = sizeof o->name;
+    rc = fi_getname(&o->ep->fid, o->name, &o->name_length);
+    if (rc)
+        return failed(err, "fi_getname", rc);
+    return 0;
+}
+
+static int post(struct taut_ofi *o, struct taut_ofi_buffer *b)
+{
+    void *desc = o->mr ? fi_mr_desc(o->mr) : NULL;
+
+    b->begin = 0;
+    return (int)fi_recv(o->ep, b->bytes, TAUT_OFI_MESSAGE, desc, FI_ADDR_UNSPEC,
+                        &b->context);
+}
+
+/* What could not be posted is tried again: each receive that is lost makes
+ * the others fewer, until nothing comes in any more. */
+static void repost(struct taut_ofi *o)
+{
+    while (o->unposted && !o->error) {
+        struct taut_ofi_buffer *b = o->unposted;
+        int rc = post(o, b);
+
+        if (rc == -FI_EAGAIN)
+            return;
+        if (rc)
+            o->error = -rc;
+        else
+            o->unposted = b->next;
+    }
+}
+
+/* With FI_MR_ENDPOINT memory is of no use before it is bound to the endpoint
+ * and enabled (fi_mr(3)). */
+static int register_area(struct taut_ofi *o, size_t n, struct taut_error *err)
+{
+    int mode = o->info->domain_attr->mr_mode;
+    int rc;
+
+    if (!(mode & FI_MR_LOCAL))
+        return 0;
+    rc = fi_mr_reg(o->domain, o->area, n, FI_SEND | FI_RECV, 0, 0, 0, &o->mr,
+                   NULL);
+    if (rc)
+        return failed(err, "fi_mr_reg", rc);
+    if (!(mode & FI_MR_ENDPOINT))
+        return 0;
+    rc = fi_mr_bind(o->mr, &o->ep->fid, 0);
+    if (rc == 0)
+        rc = fi_mr_enable(o->mr);
+    return rc ? failed(err, "fi_mr_enable", rc) : 0;
+}
+
+/* All receives are posted before anybody learns of the endpoint. */
+static int make_buffers(struct taut_ofi *o, struct taut_error *err)
+{
+    size_t n = 2 * TAUT_OFI_BUFFERS * (size_t)TAUT_OFI_MESSAGE;
+    int rc = 0;
+
+    o->area = calloc(1, n);
+    o->peers = calloc(PEERS_MAX, sizeof *o->peers);
+    if (!o->area || !o->peers)
+        return failed(err, "buffers", -FI_ENOMEM);
+    if (register_area(o, n, err) < 0)
+        return -1;
+    for (int i = 0; i < 2 * TAUT_OFI_BUFFERS; i++) {
+        struct taut_ofi_buffer *b = &o->buffers[i];
+
+        b->bytes = o->area + (size_t)i * TAUT_OFI_MESSAGE;
+        b->is_send = i < TAUT_OFI_BUFFERS;
+        if (b->is_send)
+            taut_ofi_give(o, b);
+        else
+            rc = post(o, b);
+        if (rc)
+            return failed(err, "fi_recv", rc);
+    }
+    return 0;
+}
+
+int taut_ofi_open(struct taut_ofi *o, const char *node, const char *provider,
+                  const char *domain, struct taut_error *err)
+{
+    memset(o, 0, sizeof *o);
+    o->wait_fd = -1;
+    if (get_info(o, node, provider, domain, err) < 0 ||
+        open_objects(o, err) < 0 || get_name(o, err) < 0)
+        return -1;
+    return make_buffers(o, err);
+}
+
+static void close_fid(struct fid *fid)
+{
+    if (fid)
+        fi_close(fid);
+}
+
+void taut_ofi_close(struct taut_ofi *o)
+{
+    close_fid(o->ep ? &o->ep->fid : NULL);
+    close_fid(o->mr ? &o->mr->fid : NULL);
+    close_fid(o->cq ? &o->cq->fid : NULL);
+    close_fid(o->av ? &o->av->fid : NULL);
+    close_fid(o->domain ? &o->domain->fid : NULL);
+    close_fid(o->fabric ? &o->fabric->fid : NULL);
+    fi_freeinfo(o->info);
+    free(o->area);
+    free(o->peers);
+    memset(o, 0, sizeof *o);
+    o->wait_fd = -1;
+}
+
+int taut_ofi_peer(struct taut_ofi *o, const unsigned char *name, size_t n,
+                  fi_addr_t *address)
+{
+    unsigned char whole[TAUT_ENDPOINT_BYTES] = {0};
+
+    if (n != o->name_length) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(whole, name, n);
+    for (size_t i = 0; i < o->peer_count; i++) {
+        if (!memcmp(o->peers[i].name, whole, sizeof whole)) {
+            *address = o->peers[i].address;
+            return 0;
+        }
+    }
+    if (o->peer_count == PEERS_MAX) {
+        errno = ENOBUFS;
+        return -1;
+    }
+    if (fi_av_insert(o->av, whole, 1, address, 0, NULL) != 1) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(o->peers[o->peer_count].name, whole, sizeof whole);
+    o->peers[o->peer_count++].address = *address;
+    return 0;
+}
+
+struct taut_ofi_buffer *taut_ofi_take(struct taut_ofi *o, int reserve)
+{
+    struct taut_ofi_buffer *b = o->free_sends;
+
+    if (!b || o->free_send_count <= reserve)
+        return NULL;
+    o->free_sends = b->next;
+    o->free_send_count--;
+    b->next = NULL;
+    return b;
+}
+
+int taut_ofi_send(struct taut_ofi *o, struct taut_ofi_buffer *buffer,
+                  fi_addr_t to)
+{
+    void *desc = o->mr ? fi_mr_desc(o->mr) : NULL;
+    long rc = fi_send(o->ep, buffer->bytes, buffer->length, desc, to,
+                      &buffer->context);
+
+    if (rc == 0)
+        return 0;
+    taut_ofi_give(o, buffer);
+    errno = rc == -FI_EAGAIN ? EAGAIN : (int)-rc;
+    return -1;
+}
+
+bool taut_ofi_next(struct taut_ofi *o, struct taut_ofi_event *event)
+{
+    struct fi_cq_msg_entry entry;
+    struct fi_cq_err_entry why = {0};
+    long rc;
+
+    repost(o);
+    rc = fi_cq_read(o->cq, &entry, 1);
+    if (rc == 1) {
+        event->buffer = entry.op_context;
+        event->error = 0;
+        if (!event->buffer->is_send)
+            event->buffer->length = entry.len;
+        return true;
+    }
+    if (rc != -FI_EAVAIL || fi_cq_readerr(o->cq, &why, 0) != 1 ||
+        !why.op_context)
+        return false;
+    event->buffer = why.op_context;
+    event->error = why.err ? why.err : EIO;
+    return true;
+}
+
+void taut_ofi_give(struct taut_ofi *o, struct taut_ofi_buffer *buffer)
+{
+    if (!buffer->is_send) {
+        buffer->next = o->unposted;
+        o->unposted = buffer;
+        repost(o);
+        return;
+    }
+    buffer->next = o->free_sends;
+    o->free_sends = buffer;
+    o->free_send_count++;
+}
+
+bool taut_ofi_may_sleep(struct taut_ofi *o)
+{
+    struct fid *fids[1] = {&o->cq->fid};
+
+    return o->wait_fd >= 0 && !o->unposted &&
+           fi_trywait(o->fabric, fids, 1) == FI_SUCCESS;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of taut-ofi.so: an endpoint of libfabric that moves messages.
+ * ofi_streams.c makes streams of them. */
+#ifndef TAUT_PLUGIN_TRANSPORT_OFI_OFI_H
+#define TAUT_PLUGIN_TRANSPORT_OFI_OFI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+
+#include "plugin/streams/plan.h"
+#include "plugin/transport/ofi/head.h"
+#include "wire/error.h"
+
+#define TAUT_OFI_MESSAGE (512u * 1024) /* largest, with its head */
+#define TAUT_ENDPOINT_BYTES TAUT_OFI_NAME_BYTES
+#define TAUT_OFI_BUFFERS 16
+
+/* A buffer, ours or the provider's.  libfabric hands back the address of
+ * 'context'. */
+struct taut_ofi_buffer {
+    struct fi_context2 context;
+    bool is_send;
+    unsigned char *bytes; /* TAUT_OFI_MESSAGE of them */
+    size_t length;
+    size_t begin;   /* received: what was taken already */
+    uint64_t owner; /* the caller's: whose it is */
+    struct taut_ofi_buffer *next;
+};
+
+struct taut_ofi {
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *ep;
+    struct fid_mr *mr;
+    int wait_fd; /* -1: the provider has none, look without sleeping */
+    unsigned char name[TAUT_ENDPOINT_BYTES];
+    size_t name_length;
+    unsigned char *area; /* all buffers' bytes */
+    struct taut_ofi_buffer buffers[2 * TAUT_OFI_BUFFERS];
+    struct taut_ofi_buffer *free_sends;
+    int free_send_count;
+    struct taut_ofi_buffer *unposted; /* receives that it had no room for */
+    int error; /* an errno: it takes no receives any more; or 0 */
+    struct {
+        unsigned char name[TAUT_ENDPOINT_BYTES];
+        fi_addr_t address;
+    } * peers; /* who was inserted into the address vector */
+    size_t peer_count;
+};
+
+/* What came off the completion queue. */
+struct taut_ofi_event {
+    struct taut_ofi_buffer *buffer;
+    int error; /* an errno, or 0 */
+};
+
+/* Open an endpoint on one interface; takes long.
+ *   node              numeric address of the interface
+ *   provider, domain  "" = what comes first
+ * Returns 0, or -1 with errno ENODEV (no such provider or domain), ENOMEM or
+ * another, and 'err'.  The caller destroys it in either case. */
+int taut_ofi_open(struct taut_ofi *o, const char *node, const char *provider,
+                  const char *domain, struct taut_error *err);
+
+void taut_ofi_close(struct taut_ofi *o);
+
+/* Number of a peer in the address vector.  Returns 0, or -1 with errno
+ * EINVAL, ENOBUFS (too many peers). */
+int taut_ofi_peer(struct taut_ofi *o, const unsigned char *name, size_t n,
+                  fi_addr_t *address);
+
+/* A free buffer to fill and send, or NULL.  'reserve' are left for others. */
+struct taut_ofi_buffer *taut_ofi_take(struct taut_ofi *o, int reserve);
+
+/* Send the first 'buffer->length' bytes.  Returns 0 (the buffer is the
+ * provider's until it comes back as an event), or -1 with errno EAGAIN or
+ * another (it is free again). */
+int taut_ofi_send(struct taut_ofi *o, struct taut_ofi_buffer *buffer,
+                  fi_addr_t to);
+
+/* The next event, true, or false when there is none now.  A received
+ * message stays the caller's until given back. */
+bool taut_ofi_next(struct taut_ofi *o, struct taut_ofi_event *event);
+
+/* Give back a sent or received buffer. */
+void taut_ofi_give(struct taut_ofi *o, struct taut_ofi_buffer *buffer);
+
+/* May we sleep on wait_fd? */
+bool taut_ofi_may_sleep(struct taut_ofi *o);
+
+#endif

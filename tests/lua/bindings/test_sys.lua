@@ -1,0 +1,181 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+local looptest = require "lib.looptest"
+local loop = require "taut.loop"
+local lu = require "luaunit"
+local sys = require "taut.sys"
+
+local tests = {}
+
+-- The command that runs this program with a script.
+local function own(script)
+  return sys.paths.program .. " --lua " .. script
+end
+
+-- What a script prints, with a shell's text around the command.
+local function output(text, shell)
+  local folder <close> = looptest.folder()
+  local path = folder.path .. "/s.lua"
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+  local command = (shell or "CMD"):gsub("CMD", (own(path):gsub("%%", "%%%%")))
+  local pipe = assert(io.popen(command))
+  local all = pipe:read("a")
+  pipe:close()
+  return all
+end
+
+function tests.test_users()
+  lu.assertEquals(sys.user_id "root", 0)
+  lu.assertEquals(sys.user_name(0), "root")
+  lu.assertEquals(sys.user_name(4000000000), "4000000000")
+  lu.assertEquals(sys.user_id "4000000000", 4000000000)
+  local uid, why = sys.user_id "no such user"
+  lu.assertNil(uid)
+  lu.assertEquals(why, "no user 'no such user'")
+  lu.assertNil((sys.user_id "99999999999"))
+end
+
+function tests.test_a_program_becomes_another()
+  lu.assertEquals(output [[ require("taut.sys").exec { "echo", "a  b", "c" } ]], "a  b c\n")
+  local ok, why = sys.exec { "/no/such/program" }
+  lu.assertNil(ok)
+  lu.assertStrContains(why, "/no/such/program: No such file")
+  lu.assertErrorMsgContains("1 to 64", sys.exec, {})
+end
+
+function tests.test_facts()
+  lu.assertIsNumber(sys.uid())
+  lu.assertStrContains(sys.hostname(), "%w", true)
+  lu.assertIsString(sys.version)
+  for _, name in ipairs { "confdir", "luadir", "libexecdir", "rundir", "statedir", "program" } do
+    lu.assertStrMatches(sys.paths[name], "/.*", nil, nil, name)
+  end
+  lu.assertAlmostEquals(sys.now(), os.time(), 2)
+  lu.assertFalse(sys.isatty(0))
+  lu.assertTrue(sys.columns() > 0)
+end
+
+function tests.test_what_a_file_is()
+  local stat = assert(sys.stat("/proc/self/exe"))
+  lu.assertTrue(stat.regular and stat.size > 1000 and math.type(stat.inode) == "integer")
+  lu.assertFalse(sys.stat("/").regular)
+  local none, why = sys.stat("/no/such/file")
+  lu.assertNil(none)
+  lu.assertStrContains(why, "/no/such/file: No such file")
+  lu.assertAlmostEquals(sys.stat("/proc/self/status").mtime, sys.now(), 60)
+end
+
+function tests.test_what_is_in_a_folder()
+  local folder <close> = looptest.folder()
+  lu.assertEquals(sys.names(folder.path), {})
+  for _, name in ipairs { ".hidden", "it's \n \255", "b" } do
+    assert(io.open(folder.path .. "/" .. name, "w")):close()
+  end
+  local names = sys.names(folder.path)
+  table.sort(names)
+  lu.assertEquals(names, { ".hidden", "b", "it's \n \255" })
+  for _, path in ipairs { "/no/such/folder", "/proc/self/exe" } do
+    local none, why = sys.names(path)
+    lu.assertNil(none)
+    lu.assertStrContains(why, path .. ": ")
+  end
+end
+
+function tests.test_columns_of_the_environment()
+  lu.assertEquals(output("print(require'taut.sys'.columns())", "COLUMNS=123 CMD"), "123\n")
+end
+
+function tests.test_a_new_file_beside_another()
+  local folder <close> = looptest.folder()
+  local path = folder.path .. "/f"
+  local a, name_a = sys.create_beside(path)
+  local b, name_b = sys.create_beside(path)
+  lu.assertEquals(io.type(a), "file")
+  lu.assertNotEquals(name_a, name_b)
+  lu.assertStrMatches(name_a:sub(#path + 1), "%.%x+")
+  lu.assertNotNil(a:write "x")
+  lu.assertTrue(a:close())
+  lu.assertTrue(b:close())
+  for line in io.lines(name_a) do
+    lu.assertEquals(line, "x")
+  end
+  for _, bad in ipairs { "/no/such/folder/f", "/dev/null", folder.path } do
+    local f, why = sys.create_beside(bad)
+    lu.assertNil(f, bad)
+    lu.assertStrContains(why, bad .. ": ")
+  end
+  lu.assertErrorMsgContains("is empty", sys.create_beside, "")
+  lu.assertErrorMsgContains("too long", sys.create_beside, ("x"):rep(4096))
+end
+
+function tests.test_mkdir()
+  local folder <close> = looptest.folder()
+  local path = folder.path .. "/d"
+  lu.assertTrue(sys.mkdir(path, 0x1ed))
+  lu.assertTrue(sys.mkdir(path, 0x1ed))
+  local ok, why = sys.mkdir(folder.path .. "/a/b", 0x1ed)
+  lu.assertNil(ok)
+  lu.assertStrContains(why, "No such file")
+end
+
+function tests.test_lines_and_put()
+  local text = [[
+    local sys = require "taut.sys"
+    for line in sys.lines() do sys.put("<" .. line .. ">") end]]
+  lu.assertEquals(output(text, "printf 'a\\n\\nlast' | CMD"), "<a><><last>")
+end
+
+function tests.test_become()
+  if sys.uid() ~= 0 then
+    lu.skip("only root can become somebody else")
+  end
+  lu.assertTrue(sys.become "root")
+  lu.assertNil((sys.become "no such user"))
+  local text = [[
+    local sys = require "taut.sys"
+    print(sys.become "nobody", sys.user_name(sys.uid()), sys.become "root")
+    os.execute "id -G"]]
+  local said = output(text)
+  lu.assertStrContains(said, "true\tnobody\tnil\tcannot become user 'root'")
+  lu.assertStrContains(said, sys.user_id "nobody" .. "\n")
+end
+
+function tests.test_log_to_stderr()
+  local text = [[
+    local sys = require "taut.sys"
+    sys.log_to_stderr(true)
+    sys.log("warning", "100% slow")]]
+  lu.assertEquals(output(text, "CMD 2>&1"), "tautd: warning: 100% slow\n")
+  lu.assertErrorMsgContains("invalid option", sys.log, "loud", "x")
+end
+
+function tests.test_request_without_server()
+  local reply, why = sys.request("/nowhere/socket", "x", 100)
+  lu.assertNil(reply)
+  lu.assertStrContains(why, "/nowhere/socket: No such file")
+  reply, why = sys.request("/" .. ("x"):rep(200), "x", 100)
+  lu.assertNil(reply)
+  lu.assertStrContains(why, "at most 107 bytes")
+  lu.assertErrorMsgContains("more than a line", sys.request, "/x", "a\nb")
+end
+
+function tests.test_request_times_out()
+  local folder <close> = looptest.folder()
+  local path = folder.path .. "/s"
+  local server = assert(loop.serve { path = path, on_line = function() end })
+  local start = loop.now_ns()
+  local reply, why = sys.request(path, "x", 100)
+  lu.assertNil(reply)
+  lu.assertStrContains(why, "timed out")
+  lu.assertTrue(loop.now_ns() - start < 2e9)
+  server:close()
+end
+
+function tests.test_notify()
+  lu.assertTrue(sys.notify "READY=1")
+  local text = [[print(require"taut.sys".notify "READY=1")]]
+  lu.assertStrContains(output(text, "NOTIFY_SOCKET=/nowhere/s CMD"), "No such file")
+end
+
+return tests

@@ -1,0 +1,41 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- What the command line refuses, and who says so.
+local lu = require "luaunit"
+local looptest = require "lib.looptest"
+local sys = require "taut.sys"
+
+local tests = {}
+
+-- What `taut ARGS` with an environment ENV says on standard error, and its exit status.
+local function taut(env, args)
+   local folder <close> = looptest.folder()
+   local script, said = folder.path .. "/s.lua", folder.path .. "/said"
+   local file = assert(io.open(script, "w"))
+   file:write(("os.exit(require('taut.cli').main { %s })"):format(args))
+   file:close()
+   local _, _, code = os.execute(("env -u SLURM_PROCID -u SLURM_STEP_ID %s %s --lua %s 2>%s")
+      :format(
+      env, sys.paths.program, script, said))
+   file = assert(io.open(said))
+   local text = file:read "a"
+   file:close()
+   return text, code
+end
+
+-- Once 64 processes said it 64 times.
+function tests.test_one_process_of_a_step_says_what_is_wrong()
+   for _, args in ipairs { "'matrix', '--time', '4'", "'audit', '--time', '4'",
+      "'--socket', 'x', 'matrix', '--nonsense'" } do
+      for _, case in ipairs { { "", true }, { "SLURM_PROCID=0 SLURM_STEP_ID=0", true },
+         { "SLURM_PROCID=3", true }, { "SLURM_PROCID=3 SLURM_STEP_ID=0", false } } do
+         local text, code = taut(case[1], args)
+         lu.assertEquals(code, 2)
+         lu.assertEquals(text ~= "", case[2], case[1])
+      end
+   end
+   local text, code = taut("SLURM_PROCID=3 SLURM_STEP_ID=0", "'nodes', '--nonsense'")
+   lu.assertEquals(code, 2)
+   lu.assertStrContains(text, "Usage")
+end
+
+return tests

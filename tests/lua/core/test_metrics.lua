@@ -1,0 +1,122 @@
+-- /metrics: the text is what the format says, whatever names a site has.
+local coverage = require "taut.plan.coverage"
+local diagnose = require "taut.diagnose"
+local exposition = require "taut.core.exposition"
+local lu = require "luaunit"
+local metrics = require "taut.core.metrics"
+local policy = require "taut.policy"
+local promparse = require "lib.promparse"
+local sim = require "lib.sim"
+
+local tests = {}
+
+-- What metrics.lua sees of tautd.
+local function daemon(topo)
+   topo = topo or sim.torus({ 4, 2, 2 }, 2)
+   local cl = policy.cluster(topo)
+   cl.jobs_started, cl.jobs_heard, cl.hellos, cl.nodes_at = 9, 8, 70, os.time() - 3
+   function cl.silent()
+      return { "n1", "n2" }
+   end
+   local d = { topo = topo, cluster = cl, mode = "enable", refused = 3, refused_streams = 1,
+      link_seconds = 12.75, classes = { good = 100, low = 3, void = 2 }, skipped = { checked = 5,
+      single = 2 }, started_at = 1700000000.25, events = { taken = 4 },
+      diagnosis = diagnose.new(topo, sim.quick), coverage = coverage.new(false, #topo.components),
+      conf = { mode = "observe", policy = policy.defaults { cap_nodes = 3 },
+         checks = { coverage_h = 24 } } }
+   d.act = { history = policy.history(), held = { n7 = {} }, counts = { drain = 2 }, said = 6 }
+   d.journal = { state = function() return { waiting = 2, lost = 0, lag = 0.25 } end }
+   d.teller = { state = function() return { done = 1, failed = 2, dropped = 3, waiting = 4 } end }
+   return d
+end
+
+function tests.test_the_reader_is_strict()
+   for _, text in ipairs { "", "a 1\n", "# HELP a x\na 1\n", "# HELP a x\n# TYPE a gauge\na 1",
+      "# HELP a x\n# TYPE a gauge\nb 1\n", "# HELP a x\n# TYPE a gauge\na one\n",
+      "# HELP a x\n# TYPE a gauge\na 1\na 2\n", "# HELP a x\n# TYPE a gauge\na{b=\"c} 2\n",
+      "# HELP a x\n# TYPE a gauge\na{b=\"\\x\"} 2\n", "# HELP a x\n# TYPE a gauge\na{b=\"c\",} 2\n",
+      "# HELP a x\n# TYPE a counter\na 1\n", "# HELP a x\n# TYPE a speed\na 1\n", "\n",
+      "# HELP a x\n# TYPE a gauge\na 0x10\n", "# HELP a x\n# TYPE a gauge\na  1\n" } do
+      lu.assertFalse((pcall(promparse.read, text)) and text ~= "", text)
+   end
+end
+
+function tests.test_values_and_labels()
+   local text = exposition.family("a_b", "gauge", 'a \\ in\ntwo "lines"', { { 1 / 3 }, { 0 / 0,
+      labels = { x = "nan" } }, { math.huge, labels = { x = "inf" } },
+      { -math.huge, labels = { x = "minus" } }, { 2 ^ 60, labels = { x = "big" } },
+      { 3, labels = { x = 'a "b" \\ c\nd', y = "\xff\xfe", z = "é" } } })
+   local families, v = promparse.read(text)
+   lu.assertEquals(families.a_b.help, 'a \\\\ in\\ntwo "lines"')
+   lu.assertAlmostEquals(v["a_b{}"], 1 / 3, 1e-12)
+   lu.assertNotEquals(v["a_b{x=nan}"], v["a_b{x=nan}"])
+   lu.assertEquals(v["a_b{x=inf}"], math.huge)
+   lu.assertEquals(v["a_b{x=minus}"], -math.huge)
+   lu.assertAlmostEquals(v["a_b{x=big}"], 2 ^ 60, 2 ^ 20)
+   lu.assertEquals(v['a_b{x=a "b" \\ c\nd,y=??,z=é}'], 3)
+end
+
+function tests.test_a_family_is_bounded()
+   local samples = {}
+   for i = 1, 1000 do
+      samples[i] = { i, labels = { x = i } }
+   end
+   local text, left_out = exposition.family("a", "gauge", "x", samples)
+   lu.assertEquals(#promparse.read(text).a.samples, 256)
+   lu.assertEquals(left_out, 744)
+end
+
+function tests.test_what_tautd_says()
+   local d = daemon()
+   d.act.history.drained.n5 = {}
+   d.act.history.drains = { { node = "n5", component = "n5/tx", time = os.time() } }
+   d.act.history.stopped = { why = "x", time = 1 }
+   d.act.history.capped = { hour = {} }
+   local c = d.topo.component_id["r1.0.0/X+"]
+   d.diagnosis.comp[c] = { state = "slow", run = {} }
+   d.diagnosis:observe({ { src = 1, dst = 99999, class = "low", ratio = 0.5 } }, os.time())
+   local families, v = promparse.read(metrics.text(d))
+   for key, value in pairs { ["taut_components{kind=X+,state=slow}"] = 1,
+      ["taut_components{kind=X+,state=unknown}"] = 15,
+      ["taut_components{kind=tx,state=unknown}"] = 32,
+      ["taut_tests_total{class=low}"] = 3,
+      ["taut_tests_left_out_total{why=of unknown nodes}"] = 1,
+      ["taut_checks_total{result=single}"] = 2,
+      ["taut_policy_enabled{}"] = 1, ["taut_policy_stopped{}"] = 1,
+      ["taut_policy_caps_reached{}"] = 1, ["taut_nodes_drained{}"] = 1, ["taut_nodes_held{}"] = 1,
+      ["taut_partition_cap{partition=all}"] = 3, ["taut_partition_drained{partition=all}"] = 1,
+      ["taut_drains_last_hour{}"] = 1, ["taut_actions_total{action=drain}"] = 2,
+      ["taut_prologs_total{}"] = 70, ["taut_probe_link_seconds_total{}"] = 12.75,
+      ["taut_refused_messages_total{}"] = 3, ["taut_store_lag_seconds{}"] = 0.25,
+      ["taut_store_up{}"] = 1, ["taut_events_total{}"] = 4, ["taut_start_time_seconds{}"] =
+      1700000000.25, ["taut_on_event_runs_total{result=failed}"] = 2,
+      ["taut_metrics_left_out{}"] = 0 } do
+      lu.assertEquals(v[key], value, key)
+   end
+   for name in pairs(families) do
+      lu.assertStrContains(name, "taut_")
+   end
+end
+
+-- Names of nodes, jobs and users are nobody's business here; labels do not grow with the machine.
+function tests.test_labels_are_few_and_private()
+   local d = daemon(sim.torus({ 8, 8, 4 }, 2))
+   d.cluster.partitions = {}
+   for i = 1, 500 do
+      d.cluster.partitions["p" .. i .. '"\n'] = { "n1" }
+   end
+   for i = 1, 500 do
+      d.act.counts["a" .. i] = 1
+   end
+   local text = metrics.text(d)
+   local families = promparse.read(text)
+   local n = 0
+   for _, f in pairs(families) do
+      n = n + #f.samples
+   end
+   lu.assertTrue(n < 400, n)
+   lu.assertNil(text:find '"n%d+')
+   lu.assertEquals(families.taut_actions_total.samples[33].labels.action, "other")
+end
+
+return tests

@@ -1,0 +1,305 @@
+-- Nodes that come, come late, come twice, vanish, lie; the connections are fakes that keep what
+-- is sent to them, all else is real.
+local coverage = require "taut.plan.coverage"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local lu = require "luaunit"
+local rendezvous = require "taut.core.rendezvous"
+local seal = require "taut.seal"
+local sim = require "lib.sim"
+
+local tests = {}
+local KEY = ("k"):rep(32)
+
+local function connection(name)
+   local conn = { name = name, sent = {}, closed = false }
+   function conn:send(kind, bytes) self.sent[#self.sent + 1] = { kind, bytes } end
+   function conn:close() self.closed = true end
+   function conn:plan()
+      local frame = self.sent[1]
+      return frame and assert(json.decode(assert(seal.open(KEY, 2, frame[2]))))
+   end
+   return conn
+end
+
+local function meeting(o)
+   o = o or {}
+   local m = { done = {}, jobs = {} }
+   local topo, id = sim.torus({ 4, 2, 2 }, 2), 0
+   local checks = { gather_ms = 50, idle_gather_ms = 50, group = 512, budget_ms = 220,
+      idle_budget_ms = 500, ofi_lead_ms = 350 }
+   m.meet = rendezvous.new {
+      topology = topo, checks = setmetatable(checks, { __index = sim.checks }),
+      coverage = coverage.new(o.link_time or false),
+      cluster = { on_node = {}, has_alloc = function() return o.alloc ~= false end,
+         is_shared = function() if o.shared then return "n1", 99 end end, hint = o.hint },
+      enabled = function() return not o.off end,
+      wanted = function() return o.wanted or {} end,
+      watched = function() return {} end,
+      idle_nodes = function() return o.idle or {} end,
+      next_test = function() id = id + 1; return id end,
+      on_job = function(_, _, why) m.jobs[#m.jobs + 1] = why or "checked" end,
+      on_done = function(s) m.done[#m.done + 1] = s end,
+   }
+   function m.hello(node, names, more)
+      local conn = connection(node)
+      local h = { purpose = "prolog", job = 7, node = node, endpoint = node .. ":1",
+         key = seal.hex(KEY), budget_ms = 900 }
+      for k, v in pairs(more or {}) do
+         h[k] = v
+      end
+      m.meet:hello(conn, h, names)
+      return conn
+   end
+   return m
+end
+
+-- Let timers run for some time.
+local function pass(ms)
+   loop.timer(ms, loop.stop)
+   loop.run()
+end
+
+local function answer(m, conn, more)
+   local list = json.array {}
+   for i, t in ipairs(conn:plan().tests) do
+      list[i] = { id = t.id, role = t.role, bytes = 240000, window_ns = 20000000 }
+   end
+   local r = { v = 2, refused = 0, tests = list }
+   for k, v in pairs(more or {}) do
+      r[k] = v
+   end
+   return m.meet:result(conn, seal.seal(KEY, 3, json.encode(r)))
+end
+
+local function plan_size(conn)
+   local p = conn:plan()
+   return p and #p.tests
+end
+
+function tests.test_all_come_and_the_plans_fit_together()
+   local m = meeting()
+   local names = { "n0", "n1", "n2", "n3" }
+   local conns = {}
+   for i, n in ipairs(names) do
+      lu.assertEquals(#(conns[i - 1] or { sent = {} }).sent, 0)
+      conns[i] = m.hello(n, names)
+   end
+   local ends = {}
+   for _, c in ipairs(conns) do
+      lu.assertTrue(plan_size(c) > 0)
+      for _, t in ipairs(c:plan().tests) do
+         ends[t.id] = ends[t.id] or {}
+         ends[t.id][t.role] = t
+      end
+   end
+   for _, e in pairs(ends) do
+      lu.assertEquals(e.send.token, e.recv.token)
+      lu.assertEquals(e.send.start_ms, e.recv.start_ms)
+      lu.assertEquals(#e.send.token, 32)
+   end
+   for _, c in ipairs(conns) do
+      lu.assertTrue(answer(m, c))
+   end
+   lu.assertEquals(#m.done, 1)
+   lu.assertNotNil(m.done[1].results[1]["send:" .. conns[1]:plan().tests[1].id] or
+      m.done[1].results[1]["recv:" .. conns[1]:plan().tests[1].id])
+end
+
+-- What went by RDMA past the node's own eyes is in its ports' counters, before and after the plan.
+function tests.test_bytes_of_others_on_rdma_ports_go_with_the_tests()
+   local m = meeting()
+   local names = { "n0", "n1" }
+   local function counters(words)
+      return json.array { { ["if"] = "ib0", source = "ib", port_xmit_data = words,
+         port_rcv_data = 5 } }
+   end
+   local conns = {}
+   for i, n in ipairs(names) do
+      conns[i] = m.hello(n, names, { counters = counters(7),
+         endpoints = { { ["if"] = "ib0", tcp = n .. ":1" } } })
+   end
+   lu.assertTrue(answer(m, conns[1], { counters = counters(1 << 30) }))
+   lu.assertTrue(answer(m, conns[2], { counters = counters(8) }))
+   local busy, quiet = m.done[1].results[1], m.done[1].results[2]
+   for i, r in ipairs { busy, quiet } do
+      lu.assertNotNil(next(r))
+      for _, t in pairs(r) do
+         lu.assertEquals(t.foreign_bytes > 0, i == 1)
+      end
+   end
+end
+
+-- HELLOs of a pair of partners that also open libfabric.
+local function two_with(m, a, b)
+   local names = { "n0", "n1" }
+   return m.hello("n0", names, { endpoints = a }), m.hello("n1", names, { endpoints = b })
+end
+
+function tests.test_libfabric_is_used_where_both_have_it_and_waited_for()
+   local m = meeting()
+   local one, two = two_with(m, { { tcp = "n0:1", ofi = "n0:2" } },
+      { { tcp = "n1:1", ofi = "n1:2" } })
+   for _, c in ipairs { one, two } do
+      lu.assertTrue(plan_size(c) > 0)
+      for _, t in ipairs(c:plan().tests) do
+         lu.assertEquals(t.transport, "ofi")
+         lu.assertEquals(t.peer, t.node .. ":2")
+         lu.assertTrue(t.start_ms >= sim.checks.lead_ms + 350)
+      end
+   end
+   one, two = two_with(meeting(), { { tcp = "n0:1", ofi = "n0:2" } }, { { tcp = "n1:1" } })
+   lu.assertNil(one:plan().tests[1].transport)
+   lu.assertEquals(two:plan().tests[1].peer, "n0:1")
+end
+
+function tests.test_without_a_transport_in_common_nothing_is_tested_and_it_is_said()
+   local one, two = two_with(meeting(), { { ofi = "n0:2" } }, { { tcp = "n1:1" } })
+   for _, c in ipairs { one, two } do
+      lu.assertEquals(plan_size(c), 0)
+      lu.assertStrContains(c:plan().note, "no transport in common")
+      lu.assertTrue(c.closed)
+   end
+end
+
+function tests.test_nothing_to_do_is_answered_at_once()
+   for _, case in ipairs {
+      { { off = true }, { "n0", "n1" }, "off" },
+      { { alloc = false }, { "n0", "n1" }, "PrologFlags without Alloc" },
+      { {}, { "n0" }, "single" },
+      { {}, { "x0", "x1" }, "not in the topology" },
+      { { shared = true }, { "n0", "n1" }, "shared" },
+      { { link_time = 1e-6 }, { "n0", "n1" }, "nothing due" },
+   } do
+      local m = meeting(case[1])
+      if case[3] == "nothing due" then
+         for c = 1, 128 do
+            m.meet.coverage:reserve(c, 0.4, loop.time(), 0)
+         end
+      end
+      local conn = m.hello(case[2][1], case[2])
+      lu.assertEquals(plan_size(conn), 0, case[3])
+      lu.assertTrue(conn.closed)
+      lu.assertEquals(m.jobs[#m.jobs], case[3])
+   end
+end
+
+function tests.test_the_hint_about_prolog_flags_comes_once()
+   local m = meeting { alloc = false, hint = "set PrologFlags" }
+   lu.assertEquals(m.hello("n0", { "n0", "n1" }):plan().note, "set PrologFlags")
+   lu.assertEquals(m.hello("n0", { "n0", "n1" }, { job = 8 }):plan().note, "")
+end
+
+function tests.test_a_node_that_never_comes_costs_the_gather_time_only()
+   local m = meeting()
+   local names = { "n0", "n1", "n2" }
+   local a, b = m.hello("n0", names), m.hello("n1", names)
+   lu.assertNil(plan_size(a))
+   pass(100)
+   lu.assertTrue(plan_size(a) > 0)
+   lu.assertTrue(plan_size(b) > 0)
+   local late = m.hello("n2", names)
+   lu.assertEquals(plan_size(late), 0)
+   lu.assertStrContains(late:plan().note, "late")
+end
+
+function tests.test_alone_there_is_nothing_to_test()
+   local m = meeting()
+   local a = m.hello("n0", { "n0", "n1" })
+   pass(100)
+   lu.assertEquals(plan_size(a), 0)
+   lu.assertTrue(a.closed)
+end
+
+function tests.test_hello_twice()
+   local m = meeting()
+   local names = { "n0", "n1", "n2" }
+   m.hello("n0", names)
+   local again = m.hello("n0", names)
+   lu.assertEquals(plan_size(again), 0)
+   lu.assertStrContains(again:plan().note, "twice")
+end
+
+function tests.test_a_requeued_job_is_a_new_check()
+   local m = meeting()
+   local names = { "n0", "n1" }
+   m.hello("n0", names)
+   m.hello("n1", names)
+   pass(300) -- the components are reserved until its tests would have ended
+   local a = m.hello("n0", names, { restart = 1 })
+   lu.assertNil(plan_size(a))
+end
+
+function tests.test_who_vanishes_before_the_start_is_not_planned_with()
+   local m = meeting()
+   local names = { "n0", "n1", "n2" }
+   local a = m.hello("n0", names)
+   local gone = m.hello("n2", names)
+   m.hello("n1", names, {})
+   -- all three came: the plan was sent; now somebody vanishes in the middle
+   m.meet:gone(gone)
+   lu.assertTrue(answer(m, a))
+   pass(700)
+   lu.assertEquals(#m.done, 1)
+   lu.assertNil(m.done[1].results[3])
+
+   m = meeting()
+   a = m.hello("n0", names)
+   gone = m.hello("n2", names)
+   m.meet:gone(gone)
+   m.hello("n1", names)
+   pass(100)
+   for _, t in ipairs(a:plan().tests) do
+      lu.assertNotEquals(t.node, "n2")
+   end
+end
+
+function tests.test_results_that_are_not_asked_for_or_not_sealed_are_refused()
+   local m = meeting()
+   local names = { "n0", "n1" }
+   local stranger = connection "x"
+   lu.assertNil((m.meet:result(stranger, "x")))
+   local a = m.hello("n0", names)
+   lu.assertNil((m.meet:result(a, "x"))) -- before the plan
+   m.hello("n1", names)
+   local ok, why = m.meet:result(a, ("x"):rep(100))
+   lu.assertNil(ok)
+   lu.assertStrContains(why, "RESULT")
+   -- sealed as a PLAN, or with another key: not a RESULT
+   lu.assertNil((m.meet:result(a, seal.seal(KEY, 2, "{}"))))
+   lu.assertNil((m.meet:result(a, seal.seal(("j"):rep(32), 3, "{}"))))
+   lu.assertNil((answer(m, a, { tests = { { id = 1, role = "send", bytes = -1 } } })))
+   lu.assertTrue(answer(m, a))
+   -- the same once more: it has been taken
+   lu.assertNil((answer(m, a)))
+end
+
+function tests.test_a_budget_that_is_used_up_leaves_no_time_for_tests()
+   local m = meeting()
+   local names = { "n0", "n1" }
+   m.hello("n0", names, { budget_ms = 130 })
+   local b = m.hello("n1", names)
+   lu.assertEquals(plan_size(b), 0)
+end
+
+function tests.test_idle_cycles_call_only_for_nodes_near_a_suspect()
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local c = topo.component_id["n0/tx"]
+   local o = { idle = { 1, 2, 3 }, wanted = { { component = c, tied = {}, seen = {},
+      tests = 2 } } }
+   local m = meeting(o)
+   local idle = { purpose = "idle", job = 0 }
+   local a, b = m.hello("n0", { "n0" }, idle), m.hello("n1", { "n1" }, idle)
+   local far = m.hello("n9", { "n9" }, idle)
+   lu.assertEquals(plan_size(far), 0)
+   m.hello("n2", { "n2" }, idle)
+   lu.assertTrue(plan_size(a) > 0)
+   for _, t in ipairs(b:plan().tests) do
+      lu.assertEquals(t.role, "recv")
+   end
+   -- the next cycle begins although the last one has not ended
+   local again = m.hello("n0", { "n0" }, idle)
+   lu.assertNil(plan_size(again))
+end
+
+return tests

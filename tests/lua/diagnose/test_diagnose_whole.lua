@@ -1,0 +1,174 @@
+-- What is slow as a whole, and which verdicts belong together.
+local config = require "taut.config"
+local diagnose = require "taut.diagnose"
+local lu = require "luaunit"
+local sim = require "lib.sim"
+local topology = require "taut.topology"
+
+local tests = {}
+
+function tests.test_a_machine_wide_change_accuses_nobody()
+   local w = sim.new { seed = 3 }
+   for _ = 1, 60 do
+      w:random_job()
+   end
+   for n in ipairs(w.topo.nodes) do
+      w.left[w.topo.tx[n]] = 0.6 -- a new driver
+   end
+   for _ = 1, 80 do
+      w:random_job()
+   end
+   lu.assertEquals(w:all "slow", {})
+   lu.assertStrContains(w.diagnosis.machine_wide, "changed everywhere: ")
+   -- it is mended
+   w.left = {}
+   w.now = w.now + 1000
+   for _ = 1, 40 do
+      w:random_job()
+   end
+   lu.assertNil(w.diagnosis.machine_wide)
+end
+
+-- With the settings of a real machine: a job every three minutes.  Every fabric test crosses what
+-- has changed; neither routers' links nor nodes are called slow for it, soon or late.
+local function changed_everywhere(seed, first, step, share)
+   local w = sim.new { seed = seed, dims = { 4, 4, 4 }, settings = assert(config.diagnosis {}) }
+   local function jobs(n)
+      for _ = 1, n do
+         w.now = w.now + 170
+         w:random_job(32)
+      end
+   end
+   jobs(150)
+   lu.assertNil(w.diagnosis.machine_wide)
+   local last = first and w.topo.first_link - 1 or #w.topo.components
+   for c = first or w.topo.first_link, last, step do
+      w.left[c] = share
+   end
+   jobs(200)
+   lu.assertEquals(w:all "slow", {})
+   lu.assertStrContains(w.diagnosis.machine_wide, "changed everywhere: ")
+   return w, jobs
+end
+
+function tests.test_what_changed_everywhere_is_held_against_nothing_else()
+   changed_everywhere(1, 1, 2, 0.6) -- every tx
+   changed_everywhere(2, 1, 2, 0.2)
+   local w, jobs = changed_everywhere(1, nil, 1, 0.6) -- every link
+   local word = w.diagnosis.machine_wide
+   w.left = { [w:c "n40/tx"] = 0.3 }
+   jobs(250)
+   lu.assertNil(w.diagnosis.machine_wide, word)
+   lu.assertEquals(w:all "slow", { "n40/tx" }) -- it is over, and a fault is a fault again
+end
+
+function tests.test_nodes_of_an_unknown_kind_are_not_slow()
+   local w = sim.new { seed = 4 }
+   for n = 9, 14 do
+      w.left[w.topo.tx[n]], w.left[w.topo.rx[n]] = 0.5, 0.5 -- since they are there
+   end
+   for _ = 1, 80 do
+      w:random_job()
+   end
+   lu.assertEquals(w:all "slow", {})
+   local words = w.diagnosis:remark(w.topo.tx[10], w.now)
+   lu.assertStrContains(words, "never did better")
+end
+
+local function tree()
+   local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = 8,
+      levels = { { down = 4, up = 8 } }, nodes = "n[0-31]", capacity = 24e6, routing = "ecmp" })
+   local w = sim.new { seed = 5 }
+   w.topo = topo
+   w.diagnosis = diagnose.new(topo, assert(config.diagnosis { spell_s = 5, confirm_span_h = 0,
+      busy_h = 0.01, slow_score = 8 }))
+   return w
+end
+
+-- Two nodes of each of a leaf's pairs, one after the other, as anchors do.
+local function rounds(w, n, least)
+   for i = 1, n do
+      local list = {}
+      w.event, w.now = w.event + 1, w.now + 10
+      for a = 1, 32 do
+         local leaf = (a - 1) // 8
+         local b = leaf * 8 + (a - 1 + 1 + i % 7) % 8 + 1
+         w.id = w.id + 1
+         local share = math.min(least(a, "tx"), least(b, "rx"))
+         list[#list + 1] = { src = a, dst = b, id = w.id, event = w.event, time = w.now, phase = 1,
+            streams = 1, class = share < 0.75 and "low" or "good", ratio = share,
+            bw_Bps = share * 24e6, expected_Bps = 24e6 }
+      end
+      w.diagnosis:observe(list, w.now)
+   end
+end
+
+function tests.test_a_leaf_slow_as_a_whole_is_not_its_nodes_fault()
+   local w = tree()
+   rounds(w, 20, function() return 1 end)
+   rounds(w, 40, function(n) return (n - 1) // 8 == 1 and 0.4 or 1 end)
+   lu.assertEquals(w:all "slow", {})
+   lu.assertStrContains(w.diagnosis:remark(w.topo.tx[12], w.now), "slow as a whole: 8 of 8 nodes")
+   -- it is over: nothing is left of that to read
+   rounds(w, 40, function() return 1 end)
+   lu.assertEquals(w.diagnosis:remark(w.topo.tx[12], w.now), "")
+end
+
+function tests.test_one_node_of_a_leaf_is()
+   local w = tree()
+   rounds(w, 20, function() return 1 end)
+   rounds(w, 40, function(n, side) return n == 12 and side == "tx" and 0.4 or 1 end)
+   lu.assertEquals(w:all "slow", { "n11/tx" })
+   lu.assertEquals(w.diagnosis:remark(w.topo.tx[12], w.now), "")
+end
+
+function tests.test_both_directions_are_the_node()
+   local w = tree()
+   rounds(w, 20, function() return 1 end)
+   rounds(w, 40, function(n) return n == 12 and 0.4 or 1 end)
+   lu.assertEquals(w:all "slow", { "n11/rx", "n11/tx" })
+   lu.assertEquals(w.diagnosis:remark(w.topo.tx[12], w.now), "all of the node")
+end
+
+function tests.test_a_cable_and_a_router_are_recognised()
+   local w = sim.new { seed = 6 }
+   local x = w:c "r1.0.0/X+"
+   w.left[x], w.left[w.topo:opposite(x)] = 0.25, 0.25
+   for _ = 1, 150 do
+      w:random_job()
+   end
+   lu.assertEquals(w:all "slow", { "r1.0.0/X+", "r2.0.0/X-" })
+   lu.assertEquals(w.diagnosis:remark(x, w.now), "all of the cable")
+   for _, c in ipairs(w.topo:links_of(1 * 4)) do
+      w.left[c], w.left[w.topo:opposite(c)] = 0.25, 0.25
+   end
+   for _ = 1, 400 do
+      w:random_job()
+   end
+   lu.assertEquals(w.diagnosis:remark(x, w.now), "all of router r1.0.0")
+   local list = w.diagnosis:reasoning(x)
+   lu.assertStrContains(list[#list].text, "all of router r1.0.0 is slow")
+end
+
+function tests.test_the_reasoning_names_tests_and_alternatives()
+   local w = sim.new { seed = 5 }
+   local c = w:c "n5/tx"
+   lu.assertEquals(w.diagnosis:reasoning(c), {})
+   w.left[c] = 0.25
+   for _ = 1, 100 do
+      w:random_job()
+   end
+   lu.assertEquals(w:state "n5/tx", "slow")
+   local list = w.diagnosis:reasoning(c)
+   lu.assertStrContains(list[1].text, "low tests since it was last seen well")
+   lu.assertTrue(#list[1].tests >= 3)
+   lu.assertStrContains(list[2].text, "none of them showed more than 25")
+   local out = 0
+   for _, r in ipairs(list) do
+      out = out + (r.ruled_out and 1 or 0)
+      lu.assertNil(r.rival)
+   end
+   lu.assertTrue(out > 0)
+end
+
+return tests

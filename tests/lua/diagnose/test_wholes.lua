@@ -1,0 +1,67 @@
+-- What is slow as a whole is said, once.
+local lu = require "luaunit"
+local wholes = require "taut.diagnose.wholes"
+
+local tests = {}
+
+-- A daemon with suspects of which diagnosis says what they are a part of.
+local function daemon(texts)
+   local d = { said = {}, rows = {}, texts = texts, topo = { components = { "n0/tx", "n1/tx" } } }
+   d.diagnosis = { suspects = { [1] = true, [2] = true } }
+   function d.diagnosis.component(_, c)
+      return { whole = d.texts[c] }
+   end
+   d.act = {}
+   function d.act.say(_, text)
+      table.insert(d.said, text)
+   end
+   function d.act.record(_, row)
+      table.insert(d.rows, row)
+   end
+   return d
+end
+
+function tests.test_a_suspect_of_its_own_is_no_alert()
+   local d = daemon {}
+   wholes.review(d)
+   lu.assertEquals(d.said, {})
+end
+
+function tests.test_one_cabinet_is_one_alert_whatever_its_figures()
+   local d = daemon { "leaf leaf1 is slow as a whole: 7 of 8 nodes" }
+   d.texts[2] = d.texts[1]
+   wholes.review(d)
+   d.texts[1] = "leaf leaf1 is slow as a whole: 8 of 8 nodes"
+   wholes.review(d)
+   lu.assertEquals(d.said, { "leaf leaf1 is slow as a whole: 7 of 8 nodes" })
+   lu.assertEquals(#d.rows, 1)
+   lu.assertEquals(d.rows[1].action, "alert")
+   d.texts[2] = "leaf leaf2 is slow as a whole: 8 of 8 nodes"
+   wholes.review(d)
+   lu.assertEquals(#d.said, 2)
+end
+
+function tests.test_what_is_known_without_a_test_is_said_once()
+   local d = daemon {}
+   d.conf = { diagnosis = { good = 0.75 } }
+   local hard = { { left = 0.5, why = "lanes of hsn0 (pcie) is 8, it should be 16" },
+      { left = 0.9, why = "one of ten lanes" } }
+   function d.diagnosis.component(_, c)
+      return { hard = hard[c] }
+   end
+   wholes.review(d)
+   hard[1].left = 0.25
+   wholes.review(d)
+   lu.assertEquals(d.said, { "n0/tx is suspect: lanes of hsn0 (pcie) is 8, it should be 16; " ..
+      "50% left, not drained for that alone" })
+end
+
+function tests.test_after_a_day_without_it_it_is_news()
+   local d = daemon { "leaf leaf1 is slow as a whole: 7 of 8 nodes" }
+   wholes.review(d)
+   d.wholes["leaf leaf1 is slow as a whole"] = d.wholes["leaf leaf1 is slow as a whole"] - 86401
+   wholes.review(d)
+   lu.assertEquals(#d.said, 2)
+end
+
+return tests

@@ -1,0 +1,142 @@
+-- Marks of `taut verify`, and what idle cycles make of them.
+local agenda = require "taut.core.agenda"
+local coverage = require "taut.plan.coverage"
+local json = require "taut.json"
+local lu = require "luaunit"
+local query = require "taut.core.query"
+local sim = require "lib.sim"
+local verify = require "taut.plan.verify"
+
+local tests = {}
+
+local function daemon()
+   local topo = sim.torus({ 4, 4, 2 }, 2)
+   local d = { topo = topo, marks = verify.new(),
+      coverage = coverage.new(false, #topo.components), started_at = 0,
+      conf = { checks = { coverage_h = 24 } } }
+   d.diagnosis = { comp = {}, wanted = function() return {} end,
+      state = function() return "ok" end }
+   d.cluster = { nodes = {}, on_node = {}, config = { slurm_user = "slurm" },
+      is_free = function(_, name) return d.cluster.nodes[name].state == "idle" end,
+      is_admin = function(_, uid) return uid == 0 end }
+   function d.cluster.refresh(_, fn) fn() end
+   for _, name in ipairs(topo.nodes) do
+      d.cluster.nodes[name] = { state = "idle" }
+   end
+   -- all was tested a moment ago
+   for c = 1, #topo.components do
+      d.coverage:touch(c, 1e12)
+   end
+   return d
+end
+
+local function ask(d, args, uid)
+   local got
+   query.answer(d, { reply = function(_, text) got = json.decode(text) end },
+      json.encode { cmd = "verify", args = args }, uid or 0)
+   return got
+end
+
+local function judged(topo, src, dst, class, bw)
+   return { src = src, dst = dst, route = topo:route(src, dst), class = class, bw_Bps = bw }
+end
+
+function tests.test_a_mark_is_done_after_three_tests_that_meant_something()
+   local d = daemon()
+   local c = d.topo.component_id["r0.0.0/Y+"]
+   lu.assertEquals(d.marks:add(c, "root", 100).at, 100)
+   lu.assertEquals(d.marks:add(c, "joe", 110).who, "root")
+   lu.assertEquals(#d.marks:wanted(120, {}), 1)
+   lu.assertEquals(d.marks:wanted(120, { [c] = true }), {})
+   local a, b = d.topo:on_router(d.topo:from(c))[1], d.topo:on_router(d.topo:to(c))[1]
+   d.marks:note({ judged(d.topo, a, b, "void", 0), judged(d.topo, a, b, "good", 20e6),
+      judged(d.topo, b, a, "good", 20e6), judged(d.topo, a, b, "low", 5e6) }, 130)
+   local m = d.marks:get(c, 140)
+   lu.assertEquals({ m.good, m.low, m.void, m.best, m.done_at }, { 1, 1, 1, 20e6, nil })
+   d.marks:note({ judged(d.topo, a, b, "good", 21e6) }, 150)
+   lu.assertEquals(d.marks:get(c, 150).done_at, 150)
+   lu.assertEquals(d.marks:wanted(150, {}), {})
+   lu.assertNotNil(d.marks:get(c, 3700))
+   lu.assertNil(d.marks:get(c, 3800))
+   d.marks:add(c, "root", 5000)
+   lu.assertNotNil(d.marks:get(c, 5000 + 86000))
+   lu.assertNil(d.marks:get(c, 5000 + 87000))
+end
+
+function tests.test_nobody_marks_the_whole_machine()
+   local marks = verify.new()
+   for c = 1, 64 do
+      lu.assertNotNil(marks:add(c, "root", 1))
+   end
+   local ok, why = marks:add(65, "root", 1)
+   lu.assertNil(ok)
+   lu.assertStrContains(why, "64 components are marked already")
+end
+
+function tests.test_what_is_asked_and_what_is_answered()
+   local d = daemon()
+   lu.assertStrContains(ask(d, { component = "r9.9.9/X+" }).error, "no component of the topology")
+   lu.assertEquals(ask(d, { component = "n5" }).error, "'n5' is a node: say n5/tx or n5/rx")
+   lu.assertStrContains(ask(d, {}).error, "no component")
+   lu.assertStrContains(ask(d, { component = 5 }).error, "no component")
+   lu.assertStrContains(ask(d, { component = "n5/tx" }, 1000).error, "only root")
+   lu.assertStrContains(ask(d, { component = "n5/tx", look = true }).error, "not marked")
+   local got = ask(d, { component = "n5/tx", now = true }).data
+   lu.assertTrue(got.count >= 2)
+   lu.assertStrContains(got.nodes, "5")
+   lu.assertEquals({ got.good, got.done, got.slurm_user, got.marked_by }, { 0, false, "slurm",
+      "root" })
+   d.switch = "off"
+   lu.assertStrContains(ask(d, { component = "n6/tx" }).error, "checks are off")
+end
+
+function tests.test_idle_cycles_call_for_nodes_that_can_test_what_is_marked()
+   local d = daemon()
+   local c = d.topo.component_id["r1.2.0/X+"]
+   lu.assertEquals(agenda.idle_nodes(d), {})
+   d.idle_called, d.idle_wants = nil, nil
+   d.marks:add(c, "root", os.time())
+   lu.assertEquals(#agenda.wanted(d, "prolog"), 1)
+   local list = agenda.idle_nodes(d)
+   lu.assertTrue(#list >= 2 and #list <= 12, #list)
+   local set = {}
+   for _, n in ipairs(list) do
+      set[n] = true
+   end
+   for _, n in ipairs(d.topo:ends(c)) do
+      lu.assertTrue(set[n])
+   end
+   -- the answer is kept for a moment: hundreds of nodes ask at once
+   lu.assertIs(agenda.idle_nodes(d), list)
+end
+
+function tests.test_busy_nodes_are_not_called_and_drained_ones_are()
+   local d = daemon()
+   d.marks:add(d.topo.tx[9], "root", os.time())
+   for n, name in ipairs(d.topo.nodes) do
+      d.cluster.nodes[name] = n == 9 and { state = "drained", drain = true }
+         or { state = n > 40 and "idle" or "allocated" }
+   end
+   local list, found = agenda.idle_nodes(d), false
+   for _, n in ipairs(list) do
+      lu.assertTrue(n == 9 or n > 40)
+      found = found or n == 9
+   end
+   lu.assertTrue(found and #list > 1)
+   lu.assertEquals(agenda.verify_nodes(d, d.topo.tx[9]), {})
+end
+
+function tests.test_what_nothing_reached_for_a_day_is_tested_some_at_a_time()
+   local d = daemon()
+   for c = 1, #d.topo.components do
+      d.coverage:touch(c, 1)
+   end
+   local first = agenda.wanted(d, "idle")
+   lu.assertEquals(#first, 32)
+   d.idle_wants = nil
+   local second = agenda.wanted(d, "idle")
+   lu.assertEquals(#second, 32)
+   lu.assertNotEquals(first[1].component, second[1].component)
+end
+
+return tests

@@ -1,0 +1,104 @@
+-- cluster.lua: what Slurm says and what the checks hear, put together.
+local cluster = require "taut.slurm.cluster"
+local lu = require "luaunit"
+
+local tests = {}
+
+-- A helper whose answers the test gives: answers[op] → reply.
+local function with(answers)
+   local h = { asked = {} }
+   function h:ask(request, fn)
+      self.asked[#self.asked + 1] = request.op
+      local reply = answers[request.op]
+      fn(reply, not reply and "no answer" or nil)
+   end
+   return cluster.new(h)
+end
+
+function tests.test_a_job_on_the_same_node_is_shared()
+   local c = with {}
+   c:prolog(1, { "n0", "n1" }, "n0")
+   lu.assertEquals({ c:is_shared(2, { "n1", "n2" }) }, { "n1", 1 })
+   lu.assertNil(c:is_shared(1, { "n0", "n1" }))
+   lu.assertNil(c:is_shared(2, { "n2" }))
+end
+
+-- A node in hold-off says no epilog; the jobs after it were taken to share it, one after the other.
+function tests.test_a_job_whose_epilog_was_lost_on_one_node_shares_nothing()
+   local c = with {}
+   c:prolog(1, { "n0", "n1" }, "n0")
+   c:epilog(1, "n0")
+   lu.assertNil(c:is_shared(2, { "n0", "n1" }))
+end
+
+function tests.test_a_requeued_job_has_not_ended()
+   local c = with {}
+   c:prolog(1, { "n0", "n1" }, "n0")
+   c:epilog(1, "n0")
+   c:prolog(1, { "n0", "n1" }, "n0")
+   lu.assertEquals({ c:is_shared(2, { "n1" }) }, { "n1", 1 })
+end
+
+function tests.test_a_job_slurm_no_longer_lists_is_gone_at_once()
+   local answers = { jobs = { jobs = {} } }
+   local c = with(answers)
+   c:prolog(1, { "n0", "n1" }, "n0")
+   c.jobs[1].added = c.jobs[1].added - 1
+   c:refresh()
+   lu.assertNil(c:is_shared(2, { "n0" }))
+end
+
+function tests.test_a_job_heard_of_after_slurm_was_asked_stays()
+   local answers = { jobs = { jobs = {} } }
+   local c = with(answers)
+   c:prolog(1, { "n0", "n1" }, "n0")
+   c.jobs[1].added = c.jobs[1].added + 1
+   c:refresh()
+   lu.assertEquals({ c:is_shared(2, { "n0" }) }, { "n0", 1 })
+end
+
+function tests.test_hints()
+   local c = with { config = { prolog_flags = { "Contain" }, slurm_user = "root" },
+      nodes = { nodes = {} }, jobs = { jobs = {} } }
+   c:start(3600)
+   lu.assertFalse(c:has_alloc())
+   lu.assertStrContains(c.hint, "lacks Alloc")
+end
+
+-- Two tautd, one beside each slurmctld, must not act both.
+function tests.test_only_the_tautd_beside_the_active_slurmctld_acts()
+   local function standby(active, here, ...)
+      local list = {}
+      for i, host in ipairs { ... } do
+         list[i] = { host = host }
+      end
+      return cluster.standby_of({ controllers = list, active = active }, here)
+   end
+   lu.assertNil(standby(0, "ctl", "ctl"))
+   lu.assertNil(standby(-1, "ctl", "ctl")) -- nobody else there
+   lu.assertNil(standby(0, "ctl1", "ctl1", "ctl2"))
+   lu.assertNil(standby(0, "ctl1.site.org", "ctl1", "ctl2"))
+   lu.assertEquals(standby(0, "ctl2", "ctl1", "ctl2"), "the active slurmctld is on ctl1")
+   lu.assertNil(standby(1, "ctl2", "ctl1", "ctl2"))
+   lu.assertEquals(standby(1, "ctl1", "ctl1", "ctl2"), "the active slurmctld is on ctl2")
+   lu.assertEquals(standby(-1, "ctl1", "ctl1", "ctl2"), "no slurmctld answers")
+   lu.assertNil(standby(1, "elsewhere", "ctl1", "ctl2")) -- there is no other tautd that would
+end
+
+function tests.test_several_controllers_are_asked_for_each_time()
+   local answers = { controllers = { controllers = { { host = "x1" }, { host = "x2" } },
+      active = 0 }, nodes = { nodes = {} }, jobs = { jobs = {} } }
+   local h = { asked = {} }
+   function h:ask(request, fn)
+      self.asked[#self.asked + 1] = request.op
+      fn(answers[request.op], not answers[request.op] and "no answer" or nil)
+   end
+   local c = cluster.new(h)
+   c:refresh()
+   lu.assertEquals(h.asked, { "nodes", "reservations", "jobs" })
+   c.controllers = 2
+   c:refresh()
+   lu.assertEquals(h.asked[4], "controllers")
+end
+
+return tests

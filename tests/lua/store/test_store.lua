@@ -1,0 +1,388 @@
+-- The store as tautd runs it: a process of its own, a real database, JSON lines.
+local journal = require "taut.store.journal"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local lu = require "luaunit"
+local sys = require "taut.sys"
+
+local tests = {}
+local folder, path
+
+local start_argv
+
+local function start(on_ready)
+   return journal.start(start_argv or { sys.paths.program, "--daemon", "--store", path }, on_ready)
+end
+
+-- Run body(journal, done) in the loop; fails after 20 s.
+local function with_store(body)
+   local late = loop.timer(20000, function()
+      loop.stop()
+      error "the store took more than 20 s"
+   end)
+   local failed
+   local j
+   j = start(function()
+      local ok, err = xpcall(body, debug.traceback, j, function()
+         late:cancel()
+         j:stop(loop.stop)
+      end)
+      if not ok then
+         failed = err
+         loop.stop()
+      end
+   end)
+   loop.run()
+   late:cancel()
+   if failed then
+      error(failed, 0)
+   end
+end
+
+-- Ask, and check in the callback; errors of it reach luaunit.
+local function ask(j, name, args, fn)
+   j:flush()
+   j:query(name, args, function(rows, err)
+      local ok, why = xpcall(fn, debug.traceback, rows, err)
+      if not ok then
+         tests.failure = why
+         loop.stop()
+      end
+   end)
+end
+
+-- Each audit: id, and route → { bandwidth, class }.
+local function add_audit(j, id, list)
+   j:add("event", { id = id, time = id, purpose = id == 9 and "prolog" or "audit", tests = #list })
+   for i, r in ipairs(list) do
+      j:add("test", { id = 100 * id + i, event = id, time = id, src = "a", dst = "b", route = r[1],
+         kind = r[4] or "audit E", bw_Bps = r[2], class = r[3] or "good" })
+   end
+end
+
+-- What a replay and the log of actions ask for.
+function tests.test_actions_and_verdicts_in_pages()
+   with_store(function(j, done)
+      for i = 1, 5 do
+         j:add("verdict", { time = 100 + i, component = "c" .. i % 2, was = "ok", state = "slow",
+            evidence = "{}" })
+         j:add("action", { time = 100 + i, node = "n" .. i % 2, action = i == 3 and "repaired"
+            or "drain", who = "taut", result = "done", component = "c1", evidence = "{}" })
+      end
+      ask(j, "verdicts_from", { since = 102, after = 0, limit = 2 }, function(rows)
+         lu.assertEquals({ #rows, rows[1].time, rows[2].time }, { 2, 102, 103 })
+         ask(j, "verdicts_from", { since = 102, after = rows[2].id, limit = 9 }, function(more)
+            lu.assertEquals({ #more, more[1].time }, { 2, 104 })
+         end)
+      end)
+      ask(j, "verdicts_before", { since = 104, after = "", limit = 9 }, function(rows)
+         lu.assertEquals({ #rows, rows[1].component, rows[1].time, rows[2].time }, { 2, "c0", 102,
+            103 })
+      end)
+      ask(j, "verdicts_before", { since = 104, after = "c0", limit = 9 }, function(rows)
+         lu.assertEquals({ #rows, rows[1].component }, { 1, "c1" })
+      end)
+      ask(j, "drains", { since = 102 }, function(rows)
+         lu.assertEquals({ #rows, rows[1].time, rows[3].action }, { 4, 105, "repaired" })
+      end)
+      ask(j, "log", { since = 0, node = "n1", component = "", limit = 2 }, function(rows)
+         lu.assertEquals({ #rows, rows[1].time, rows[1].component }, { 2, 105, "c1" })
+      end)
+      ask(j, "log", { since = 0, node = "", component = "c9", limit = 2 }, function(rows)
+         lu.assertEquals(rows, {})
+         done()
+      end)
+   end)
+   lu.assertNil(tests.failure)
+end
+
+function tests.test_an_audit_that_came_to_nothing_hides_no_other()
+   with_store(function(j, done)
+      add_audit(j, 1, { { "r1", 10 }, { "r2", 20 }, { "r3", 30, "void" }, { "r4", 5, nil,
+         "audit G" } })
+      add_audit(j, 2, { { "r1", 11 }, { "r1", 12, "low" }, { "r2", 0, "void" },
+         { "r1", 99, nil, "audit S" } })
+      add_audit(j, 3, {})
+      add_audit(j, 9, { { "r1", 7 } })
+      ask(j, "last_audit", {}, function(rows)
+         local got = {}
+         for i, r in ipairs(rows) do
+            got[i] = ("%s %d %d %s"):format(r.route, r.bw_Bps, r.event, r.kind)
+         end
+         lu.assertEquals(got, { "r2 20 1 audit E", "r4 5 1 audit G", "r1 12 2 audit E" })
+         done()
+      end)
+   end)
+   lu.assertNil(tests.failure)
+end
+
+function tests.setUp()
+   folder = io.popen("mktemp -d"):read "l"
+   path = folder .. "/taut.db"
+   tests.failure, start_argv = nil, nil
+   sys.log_to_stderr(true)
+end
+
+function tests.tearDown()
+   os.execute("chmod 755 " .. folder .. " && rm -rf " .. folder)
+   if tests.failure then
+      error(tests.failure, 0)
+   end
+end
+
+local function test_row(id, src, dst)
+   return { id = id, event = 1, time = 100.5, src = src, dst = dst,
+      route = src .. "/tx r0/X+ " .. dst .. "/rx", streams = 1, expected_Bps = 24e6,
+      bw_Bps = 6e6, ratio = 0.25, class = "low" }
+end
+
+function tests.test_rows_written_come_back_after_a_restart()
+   with_store(function(j, done)
+      j:add("event", { id = 1, time = 100, purpose = "prolog", job = 7, nodes = "n[0-1]" })
+      j:add("test", test_row(1, "n0", "n1"))
+      j:add("component", { name = "n0/tx", data = "{}" })
+      j:add("setting", { name = "mode", value = "enable" })
+      done()
+   end)
+   with_store(function(j, done)
+      ask(j, "tests_of_job", { job = 7, limit = 10 }, function(rows)
+         lu.assertEquals(#rows, 1)
+         lu.assertEquals(rows[1].src, "n0")
+         lu.assertEquals(rows[1].ratio, 0.25)
+      end)
+      ask(j, "tests_of_component", { component = "r0/X+", since = 0, limit = 10 },
+         function(rows) lu.assertEquals(#rows, 1) end)
+      ask(j, "tests_of_component", { component = "r0/X", since = 0, limit = 10 },
+         function(rows) lu.assertEquals(#rows, 0) end)
+      ask(j, "tests_of_node", { node = "n1", limit = 10 },
+         function(rows) lu.assertEquals(#rows, 1) end)
+      ask(j, "last_ids", {}, function(rows)
+         lu.assertEquals(rows[1].event, 1)
+         lu.assertEquals(rows[1].test, 1)
+         done()
+      end)
+   end)
+end
+
+local function sample(purpose, time, boot, counters)
+   return { job = 7, restart = 0, node = "n0", purpose = purpose, time = time, boot = boot,
+      counters = json.encode { counters } }
+end
+
+function tests.test_growth_is_between_prolog_and_epilog_and_never_a_reset()
+   with_store(function(j, done)
+      j:add("sample", sample("prolog", 10, "a", { ["if"] = "hsn0", tx_bytes = 1 << 53,
+         rx_bytes = 500, rx_errors = 3, speed_Mbps = 100 }))
+      j:add("sample", sample("epilog", 20, "a", { ["if"] = "hsn0", tx_bytes = (1 << 53) + 1,
+         rx_bytes = 400, rx_errors = 5, speed_Mbps = 200 }))
+      ask(j, "growth_of_job", { job = 7 }, function(rows)
+         lu.assertEquals(#rows, 1)
+         lu.assertEquals(rows[1].seconds, 10)
+         -- rx_bytes fell: somebody reset it; the speed is no count
+         lu.assertEquals(json.decode(rows[1].counters), { tx_bytes = 1, rx_errors = 2 })
+         done()
+      end)
+   end)
+end
+
+function tests.test_a_reboot_in_between_says_nothing_but_that()
+   with_store(function(j, done)
+      j:add("sample", sample("prolog", 10, "a", { ["if"] = "hsn0", tx_bytes = 1 }))
+      j:add("sample", sample("epilog", 20, "b", { ["if"] = "hsn0", tx_bytes = 2 }))
+      ask(j, "growth_of_job", { job = 7 }, function(rows)
+         lu.assertEquals(#rows, 1)
+         lu.assertEquals({ rows[1].note, rows[1].counters }, { "booted", "{}" })
+      end)
+      ask(j, "observations", {}, function(rows)
+         lu.assertEquals({ #rows, rows[1].what, rows[1].class }, { 1, "boot", "harmless" })
+         done()
+      end)
+   end)
+end
+
+local function observation(o)
+   for k, v in pairs { source = "fabric", from = 100, to = 200, scope = "link", what = "width",
+      class = "degrading", text = "it's \"narrow\"", components = { "leaf3/17" }, port = "leaf3/17",
+      far = "spine1/3", left = 0.25, jobs = { 7, 8 }, have = "1X", limit = nil } do
+      o[k] = o[k] == nil and v or o[k]
+   end
+   return o
+end
+
+function tests.test_observations_are_found_by_place_job_and_time()
+   with_store(function(j, done)
+      j:add("observation", observation {})
+      j:add("observation", observation { node = "n'1\"", components = { "n'1\"/tx" }, to = 300,
+         jobs = {}, class = "harmless" })
+      local function found(args, n, fn)
+         ask(j, "observations", args, function(rows)
+            lu.assertEquals(#rows, n, json.encode(args))
+            if fn then
+               fn(rows)
+            end
+         end)
+      end
+      found({ link = "leaf3/17" }, 2, function(rows)
+         lu.assertEquals(rows[1].time, 300) -- the latest first
+         lu.assertEquals({ rows[2].jobs, rows[2].places, rows[2].capacity_left, rows[2].text },
+            { "7 8", "leaf3/17 spine1/3", 0.25, "it's \"narrow\"" })
+         lu.assertEquals(json.decode(rows[2].more).have, "1X")
+      end)
+      found({ job = 7 }, 1)
+      found({ job = 9 }, 0)
+      found({ node = "n'1\"" }, 1)
+      found({ node = "n' OR 1=1 --" }, 0)
+      found({ since = 250 }, 1)
+      found({ worse_than_harmless = true }, 1)
+      found({ limit = 1 }, 1)
+      ask(j, "blamed", { since = 0 }, function(rows)
+         lu.assertEquals(#rows, 2)
+         done()
+      end)
+   end)
+end
+
+function tests.test_what_samples_show_comes_back_to_tautd_once_it_is_stored()
+   with_store(function(j, done)
+      j.on_observations = function(list)
+         lu.assertEquals({ #list, list[1].what, list[1].jobs, list[1].id }, { 1, "link_downed",
+            { 7 }, 1 })
+         j:add("observation_place", { observation = 1, place = "r0.0.0/X+" })
+         ask(j, "observations", { link = "r0.0.0/X+" }, function(rows)
+            lu.assertEquals(#rows, 1)
+            done()
+         end)
+      end
+      for i, purpose in ipairs { "prolog", "epilog" } do
+         local row = sample(purpose, 10 * i, "a", { ["if"] = "hsn0", source = "ib",
+            link_downed = i })
+         row.jobs, row.mono, row.host_boot = { 7 }, i, "h"
+         j:add("sample", row)
+      end
+      j:flush()
+   end)
+end
+
+function tests.test_evidence_and_positions_come_back_and_go()
+   with_store(function(j, done)
+      j:add("evidence", { component = "n1/tx", origin = "a", data = "{}" })
+      j:add("evidence", { component = "n1/tx", origin = "b", data = "{}" })
+      j:add("forget_evidence", { component = "n1/tx", origin = "a" })
+      j:add("log_position", { path = "/l", data = "{1}" })
+      j:add("log_position", { path = "/l", data = "{2}" })
+      ask(j, "evidence", {}, function(rows)
+         lu.assertEquals({ #rows, rows[1].origin }, { 1, "b" })
+      end)
+      ask(j, "log_positions", {}, function(rows)
+         lu.assertEquals({ #rows, rows[1].data }, { 1, "{2}" })
+         done()
+      end)
+   end)
+end
+
+-- A database as version 1 left it.
+function tests.test_a_database_of_version_1_is_taken_over()
+   local schema = require "taut.store.schema"
+   local dbi = require "DBI"
+   local db = assert(dbi.Connect("SQLite3", path))
+   db:autocommit(true)
+   local function run(sql, ...)
+      local stmt = assert(db:prepare(sql))
+      assert(stmt:execute(...))
+      stmt:close()
+   end
+   for _, sql in ipairs(schema.steps[1]) do
+      run(sql)
+   end
+   run "INSERT INTO setting (name, value) VALUES ('schema', '1')"
+   run "INSERT INTO growth VALUES (7, 0, 'n0', 'hsn0', 20, 10, '{\"tx_bytes\":1}')"
+   run("INSERT INTO sample VALUES (8, 0, 'n0', 'prolog', 30, 'a', ?)",
+      '[{"if":"hsn0","tx_bytes":5}]')
+   run("INSERT INTO test (id, event, time, src, dst, route, class) VALUES (1, 1, 1, 'a', 'b'," ..
+      " '', 'low')")
+   db:close()
+   with_store(function(j, done)
+      j:add("sample", { job = 8, restart = 0, node = "n0", purpose = "epilog", time = 40,
+         boot = "a", counters = '[{"if":"hsn0","tx_bytes":9}]', mono = 3, host_boot = "h" })
+      ask(j, "growth_of_job", { job = 7 }, function(rows)
+         lu.assertEquals({ rows[1].source, rows[1].counters }, { "netdev", '{"tx_bytes":1}' })
+      end)
+      ask(j, "growth_of_job", { job = 8 }, function(rows)
+         lu.assertEquals({ rows[1].seconds, rows[1].counters }, { 10, '{"tx_bytes":4}' })
+      end)
+      ask(j, "tests_of_node", { node = "a", limit = 9 }, function(rows)
+         lu.assertEquals(#rows, 1)
+         done()
+      end)
+   end)
+end
+
+function tests.test_a_bad_row_fails_its_batch_and_nothing_of_it_stays()
+   with_store(function(j, done)
+      j.store:ask({ op = "write", rows = { { "setting", { name = "a", value = "1" } },
+         { "nonsense", {} } } }, function(_, err)
+         lu.assertStrContains(err, "no table 'nonsense'")
+         ask(j, "settings", {}, function(rows)
+            for _, row in ipairs(rows) do
+               lu.assertNotEquals(row.name, "a")
+            end
+            done()
+         end)
+      end)
+   end)
+end
+
+function tests.test_a_database_of_the_future_is_refused()
+   with_store(function(j, done)
+      j:add("setting", { name = "schema", value = "99" })
+      done()
+   end)
+   local said
+   local proc
+   proc = require("taut.loop").spawn { argv = { sys.paths.program, "--daemon", "--store", path },
+      on_line = function(line) said = json.decode(line) end,
+      on_exit = function() loop.stop() end }
+   lu.assertNotNil(proc)
+   loop.run()
+   lu.assertStrContains(said.error, "schema 99, this tautd knows " ..
+      require("taut.store.schema").version)
+end
+
+function tests.test_old_rows_are_pruned()
+   with_store(function(j, done)
+      j:add("test", test_row(1, "n0", "n1"))
+      local late = test_row(2, "n0", "n1")
+      late.time = 1e9
+      j:add("test", late)
+      j:add("observation", observation {})
+      j:add("observation", observation { to = 1e9 })
+      j:flush()
+      j:prune(1e6)
+      ask(j, "tests_of_node", { node = "n0", limit = 10 }, function(rows)
+         lu.assertEquals(#rows, 1)
+         lu.assertEquals(rows[1].id, 2)
+      end)
+      ask(j, "observations", { link = "leaf3/17" }, function(rows)
+         lu.assertEquals({ #rows, rows[1].time }, { 1, 1e9 })
+         done()
+      end)
+   end)
+end
+
+-- The rows of a transaction whose COMMIT failed (a full file system) were taken for written.
+function tests.test_a_commit_that_fails_is_an_error_and_the_rows_wait()
+   start_argv = { "bash", "-c", "trap '' XFSZ; ulimit -f 1024; exec \"$@\"", "bash",
+      sys.paths.program, "--daemon", "--store", path }
+   with_store(function(j, done)
+      for i = 1, 15 do
+         j:add("event", { id = i, time = 100, purpose = "prolog", note = ("x"):rep(100000) })
+      end
+      ask(j, "events_of_job", { job = 1 }, function()
+         lu.assertStrContains(j:state().error, "disk I/O error")
+         lu.assertEquals(j:state().waiting, 15)
+         done()
+      end)
+   end)
+end
+
+return tests

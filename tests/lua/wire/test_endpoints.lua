@@ -1,0 +1,67 @@
+local endpoints = require "taut.wire.endpoints"
+local lu = require "luaunit"
+
+local tests = {}
+
+function tests.test_what_a_hello_may_say()
+   local many = {}
+   for i = 1, 17 do
+      many[i] = { tcp = "10.0.0.1:1" }
+   end
+   for _, good in ipairs { {}, { {} }, { { ["if"] = "hsn0", tcp = "10.0.0.1:1" } },
+      { { ofi = "10.0.0.1:1" }, { tcp = "[fd00::1]:1" } } } do
+      lu.assertTrue(endpoints.check(good))
+   end
+   lu.assertTrue(endpoints.check(nil))
+   for _, bad in ipairs { "x", 7, many, { "x" }, { { tcp = "" } }, { { tcp = {} } },
+      { { ofi = ("f"):rep(136) } }, { { ["if"] = 7 } }, { tcp = "10.0.0.1:1" } } do
+      lu.assertFalse(endpoints.check(bad))
+   end
+end
+
+function tests.test_a_hello_without_endpoints_has_one_rail()
+   lu.assertEquals(endpoints.of { endpoint = "10.0.0.1:1" }, { { tcp = "10.0.0.1:1" } })
+   lu.assertEquals(endpoints.of { endpoint = "" }, { {} })
+   lu.assertEquals(endpoints.of { endpoint = "10.0.0.1:1", endpoints = {} },
+      { { tcp = "10.0.0.1:1" } })
+   local list = { { tcp = "a:1" }, { ofi = "b:1" } }
+   lu.assertIs(endpoints.of { endpoint = "a:1", endpoints = list }, list)
+end
+
+local peers = {
+   { endpoints = { { tcp = "a:1", ofi = "a:2" }, { tcp = "a:3" } } },
+   { endpoints = { { tcp = "b:1", ofi = "b:2" }, { ofi = "b:4" } } },
+   { endpoints = { { tcp = "c:1" } } },
+}
+
+function tests.test_libfabric_where_both_have_it()
+   local function common(a, b, rail)
+      return endpoints.common(peers[a].endpoints, peers[b].endpoints, rail)
+   end
+   lu.assertEquals(common(1, 2, 1), "ofi")
+   lu.assertEquals(common(1, 3, 1), "tcp")
+   lu.assertNil(common(1, 2, 2))
+   lu.assertNil(common(1, 3, 2))
+   lu.assertTrue(endpoints.needs_ofi(peers))
+   lu.assertFalse(endpoints.needs_ofi { peers[3] })
+end
+
+function tests.test_on_the_wire()
+   local t = { id = 5, src = 1, dst = 2, token = "00", start_ms = 1, dur_ms = 2, streams = 1 }
+   lu.assertEquals(endpoints.wire(t, 1, peers, "n2"), { id = 5, role = "send", peer = "b:2",
+      node = "n2", token = "00", start_ms = 1, dur_ms = 2, streams = 1, transport = "ofi" })
+   lu.assertEquals(endpoints.wire(t, 2, peers, "n1").peer, "a:2")
+   -- one rail over TCP looks as it did before there were others
+   t.dst = 3
+   lu.assertEquals(endpoints.wire(t, 3, peers, "n1"), { id = 5, role = "recv", peer = "a:1",
+      node = "n1", token = "00", start_ms = 1, dur_ms = 2, streams = 1 })
+   t.rail, t.mode = 2, "latency"
+   lu.assertNil(endpoints.wire(t, 1, peers, "n3"))
+   lu.assertEquals({ endpoints.split({ t }, peers) }, { {}, { t } })
+   local both = { [1] = { endpoints = { {}, { tcp = "x:1" } } },
+      [3] = { endpoints = { {}, { tcp = "y:1" } } } }
+   local w = endpoints.wire(t, 1, both, "n3")
+   lu.assertEquals({ w.rail, w.mode, w.peer }, { 1, "latency", "y:1" })
+end
+
+return tests

@@ -1,0 +1,57 @@
+local lu = require "luaunit"
+local result = require "taut.wire.result"
+
+local tests = {}
+
+local function with(test)
+   return { v = 2, refused = 0, tests = { test } }
+end
+
+function tests.test_what_is_wrong_is_refused_whole()
+   local cases = {
+      { nil, "expected v = 2" },
+      { { v = 9, tests = {} }, "expected v = 2" },
+      { { v = 2 }, "expected v = 2" },
+      { with(7), "without an id" },
+      { with { id = -1, role = "send" }, "without an id" },
+      { with { id = 1, role = "both", bytes = 1, window_ns = 1 }, "role" },
+      { with { id = 1, role = "send", bytes = 1.5, window_ns = 1 }, "bytes: expected" },
+      { with { id = 1, role = "send", bytes = -1, window_ns = 1 }, "bytes: expected" },
+      { with { id = 1, role = "send", window_ns = 1 }, "missing" },
+      { with { id = 1, role = "recv", bytes = 1, window_ns = 1, sub_bytes = { "x" } },
+         "sub_bytes" },
+      { with { id = 1, role = "recv", error = 7 }, "error" },
+      { with { id = 1, role = "recv", bytes = 1, window_ns = 1, looks = -1 }, "looks" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, lat_ns = 5 }, "lat_ns" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, lat_ns = { n = -1 } }, "lat_ns" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, lat_ns = { n = 1, median = 2 } },
+         "lat_ns: p99" },
+   }
+   for i, c in ipairs(cases) do
+      local by, err = result.read(c[1])
+      lu.assertNil(by, i)
+      lu.assertStrContains(err, c[2])
+   end
+   local many = {}
+   for i = 1, 65 do
+      many[i] = { id = i, role = "send", bytes = 1, window_ns = 1 }
+   end
+   lu.assertNil((result.read { v = 2, tests = many }))
+end
+
+function tests.test_tests_are_found_by_role_and_id()
+   local by, refused = result.read { v = 2, refused = 3, tests = {
+      { id = 4, role = "send", bytes = 1, window_ns = 2 },
+      { id = 4, role = "recv", error = "bad\nline" } } }
+   lu.assertEquals(by["send:4"].bytes, 1)
+   lu.assertEquals(by["recv:4"].error, "bad?line")
+   lu.assertEquals(refused, 3)
+end
+
+function tests.test_latency_without_round_trips_has_no_times()
+   local by = assert(result.read { v = 2, tests = {
+      { id = 4, role = "send", bytes = 0, window_ns = 2, lat_ns = { n = 0 } } } })
+   lu.assertEquals(by["send:4"].lat_ns.n, 0)
+end
+
+return tests

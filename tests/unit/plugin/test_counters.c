@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counter sources and the gauge, on recorded trees. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugin/counters/counters.h"
+#include "plugin/counters/file.h"
+#include "plugin/streams/gauge.h"
+#include "tests/unit/unit.h"
+
+static char dir[32];
+static int root;
+
+static void put(const char *name, const char *text)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/sys/class/net/hsn0/%s", dir, name);
+    unit_write(path, text);
+}
+
+static void setup(void)
+{
+    char command[128];
+
+    unit_dir(dir);
+    snprintf(command, sizeof command,
+             "mkdir -p %s/sys/class/net/hsn0/statistics", dir);
+    ck_assert_int_eq(system(command), 0);
+    root = open(dir, O_PATH | O_DIRECTORY);
+    put("statistics/rx_bytes", "1000\n");
+    put("statistics/tx_bytes", "18446744073709551615\n");
+    put("statistics/rx_errors", "lots\n");
+    put("carrier_changes", "3\n");
+    put("speed", "-1\n");
+}
+
+static void teardown(void)
+{
+    close(root);
+    unit_remove(dir);
+}
+
+static struct taut_counters sets[4];
+
+static int64_t value_of(const struct taut_counters *c, const char *name)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (!strcmp(c->list[i].name, name))
+            return c->list[i].value;
+    }
+    return -1;
+}
+
+static const char *text_of(const struct taut_counters *c, const char *name)
+{
+    for (size_t i = 0; i < c->text_count; i++) {
+        if (!strcmp(c->texts[i].name, name))
+            return c->texts[i].value;
+    }
+    return "";
+}
+
+/* Read an interface of tests/data/sysfs/TREE, number 'i' of its node. */
+static const struct taut_counters *
+read_tree(const char *tree, const struct taut_counter_source *source, size_t i,
+          const char *interface)
+{
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/%s", dir, tree);
+    fd = open(path, O_PATH | O_DIRECTORY);
+    if (fd < 0) {
+        unit_sysfs(tree, path);
+        fd = open(path, O_PATH | O_DIRECTORY);
+    }
+    ck_assert_msg(fd >= 0, "%s", path);
+    taut_counters_read(source, sets, i, fd, interface);
+    close(fd);
+    ck_assert_uint_le(sets[i].opens, TAUT_COUNTER_OPENS);
+    return &sets[i];
+}
+
+START_TEST(what_cannot_be_read_is_left_out)
+{
+    struct taut_counters *c = &sets[0];
+
+    taut_counters_read(&taut_counters_netdev, sets, 0, root, "hsn0");
+    ck_assert_str_eq(c->interface, "hsn0");
+    ck_assert_uint_eq(c->count, 2);
+    ck_assert_int_eq(value_of(c, "rx_bytes"), 1000);
+    ck_assert_int_eq(value_of(c, "carrier_changes"), 3);
+    ck_assert_uint_eq(c->bad, 2);
+    ck_assert_str_eq(c->why, "statistics/tx_bytes: not in 0 to 2^63 - 1: "
+                             "'18446744073709551615'");
+    taut_counters_read(&taut_counters_netdev, sets, 0, root, "nothing");
+    ck_assert_uint_eq(c->count, 0);
+    ck_assert_uint_eq(c->bad, 0);
+}
+END_TEST
+
+START_TEST(a_label_belongs_to_its_device)
+{
+    taut_counters_read(&taut_counters_netdev, sets, 0, root, "hsn0:1");
+    ck_assert_str_eq(sets[0].interface, "hsn0:1");
+    ck_assert_int_eq(value_of(&sets[0], "rx_bytes"), 1000);
+}
+END_TEST
+
+START_TEST(two_names_of_one_device_open_it_once)
+{
+    taut_counters_read(&taut_counters_netdev, sets, 0, root, "hsn0:1");
+    taut_counters_read(&taut_counters_netdev, sets, 1, root, "hsn0:2");
+    ck_assert_str_eq(sets[1].interface, "hsn0:2");
+    ck_assert_int_eq(value_of(&sets[1], "rx_bytes"), 1000);
+    ck_assert_uint_gt(sets[0].opens, 0);
+    ck_assert_uint_eq(sets[1].opens, 0);
+    ck_assert_uint_eq(sets[1].bad, 0);
+}
+END_TEST
+
+START_TEST(netdev_of_a_recorded_tree)
+{
+    const struct taut_counters *c =
+        read_tree("roce", &taut_counters_netdev, 0, "eth2");
+
+    ck_assert_uint_eq(c->count, 14);
+    ck_assert_int_eq(value_of(c, "rx_crc_errors"), 2);
+    ck_assert_int_eq(value_of(c, "rx_dropped"), 55);
+    ck_assert_int_eq(value_of(c, "carrier_down_count"), 1);
+    ck_assert_int_eq(value_of(c, "speed_Mbps"), 100000);
+    ck_assert_str_eq(text_of(c, "state"), "up");
+    ck_assert_str_eq(text_of(c, "duplex"), "full");
+    ck_assert_uint_eq(c->bad, 0);
+    ck_assert_int_eq(c->t_ns, -1);
+}
+END_TEST
+
+START_TEST(a_speed_that_is_not_known_is_no_error)
+{
+    const struct taut_counters *c =
+        read_tree("two-ports", &taut_counters_netdev, 0, "ib1");
+
+    ck_assert_int_eq(value_of(c, "speed_Mbps"), -1);
+    ck_assert_str_eq(text_of(c, "state"), "down");
+    ck_assert_uint_eq(c->bad, 0);
+}
+END_TEST
+
+START_TEST(an_infiniband_port)
+{
+    const struct taut_counters *c =
+        read_tree("hdr", &taut_counters_ib, 0, "ib1");
+
+    ck_assert_str_eq(c->source, "ib");
+    ck_assert_str_eq(c->place, "mlx5_1/1");
+    ck_assert_int_eq(value_of(c, "symbol_error"), 7);
+    ck_assert_int_eq(value_of(c, "port_xmit_data"), 250000000);
+    ck_assert_int_eq(value_of(c, "local_ack_timeout_err"), 12);
+    ck_assert_int_eq(value_of(c, "lifespan"), -1);
+    ck_assert_int_eq(value_of(c, "rate_Mbps"), 200000);
+    ck_assert_str_eq(text_of(c, "state"), "ACTIVE");
+    ck_assert_str_eq(text_of(c, "phys_state"), "LinkUp");
+    ck_assert_str_eq(text_of(c, "width"), "4X");
+    ck_assert_str_eq(text_of(c, "speed"), "HDR");
+    ck_assert_str_eq(text_of(c, "link_layer"), "InfiniBand");
+    ck_assert_uint_eq(c->bad, 0);
+    c = read_tree("opa", &taut_counters_ib, 0, "ib0");
+    ck_assert_str_eq(c->place, "hfi1_0/1");
+    ck_assert_uint_eq(c->count, 22 + 7 + 5); /* with rate_Mbps */
+    ck_assert_int_eq(value_of(c, "RcTimeOut"), 3);
+    ck_assert_int_eq(value_of(c, "DcTxReplay"), 7);
+    ck_assert_int_eq(value_of(c, "local_ack_timeout_err"), -1);
+    c = read_tree("roce", &taut_counters_ib, 0, "eth2");
+    ck_assert_int_eq(value_of(c, "np_cnp_sent"), 17);
+    ck_assert_int_eq(value_of(c, "VL15_dropped"), -1);
+}
+END_TEST
+
+START_TEST(each_network_device_has_its_own_port_of_a_card)
+{
+    const struct taut_counters *c =
+        read_tree("two-ports", &taut_counters_ib, 0, "ib0");
+
+    ck_assert_int_eq(value_of(c, "port_xmit_data"), 1111);
+    ck_assert_int_eq(value_of(c, "sq_num_to"), 100);
+    ck_assert_int_eq(value_of(c, "rq_num_lle"), -1);
+    c = read_tree("two-ports", &taut_counters_ib, 1, "ib1");
+    ck_assert_str_eq(c->place, "mlx4_0/2");
+    ck_assert_int_eq(value_of(c, "port_xmit_data"), 2222);
+    ck_assert_int_eq(value_of(c, "sq_num_to"), 200);
+    ck_assert_int_eq(value_of(c, "rate_Mbps"), 2500);
+    ck_assert_str_eq(text_of(c, "state"), "DOWN");
+    ck_assert_str_eq(text_of(c, "width"), "1X");
+    ck_assert_str_eq(text_of(c, "speed"), "");
+}
+END_TEST
+
+START_TEST(two_devices_of_one_card_share_its_link)
+{
+    const struct taut_counters *c =
+        read_tree("two-ports", &taut_counters_pcie, 0, "ib0");
+
+    ck_assert_int_eq(value_of(c, "lanes"), 8);
+    ck_assert_int_eq(value_of(c, "speed_MTps"), 8000);
+    ck_assert_uint_gt(c->opens, 0);
+    c = read_tree("two-ports", &taut_counters_pcie, 1, "ib1");
+    ck_assert_int_eq(value_of(c, "max_lanes"), 8);
+    ck_assert_uint_eq(c->opens, 0);
+}
+END_TEST
+
+START_TEST(a_link_trained_down_and_a_narrow_slot)
+{
+    const struct taut_counters *c =
+        read_tree("hdr", &taut_counters_pcie, 0, "ib1");
+
+    ck_assert_str_eq(c->place, "0000:a1:00.0");
+    ck_assert_int_eq(value_of(c, "lanes"), 8);
+    ck_assert_int_eq(value_of(c, "max_lanes"), 16);
+    ck_assert_int_eq(value_of(c, "speed_MTps"), 16000);
+    ck_assert_int_eq(value_of(c, "max_speed_MTps"), 16000);
+    ck_assert_int_eq(value_of(c, "aer_correctable"), 3);
+    ck_assert_int_eq(value_of(c, "aer_nonfatal"), 0);
+    ck_assert_int_eq(value_of(c, "aer_fatal"), 0);
+    c = read_tree("roce", &taut_counters_pcie, 0, "eth2");
+    ck_assert_int_eq(value_of(c, "lanes"), 8);
+    ck_assert_int_eq(value_of(c, "max_lanes"), 8); /* of a card with 16 */
+}
+END_TEST
+
+START_TEST(a_slingshot_adapter)
+{
+    const struct taut_counters *c =
+        read_tree("slingshot", &taut_counters_cxi, 0, "hsn1");
+
+    ck_assert_str_eq(c->place, "cxi1");
+    ck_assert_int_eq(value_of(c, "hni_pcs_uncorrected_cw"), 90049);
+    ck_assert_int_eq(value_of(c, "hni_tx_paused"), 28000);
+    ck_assert_int_eq(value_of(c, "hni_rx_paused"), 0);
+    ck_assert_int_eq(value_of(c, "link_restarts_1h"), 5);
+    ck_assert_int_eq(value_of(c, "link_restarts_10h"), 7);
+    ck_assert_int_eq(value_of(c, "link_restart_last"), 1699999990);
+    ck_assert_int_eq(value_of(c, "pcie_corr_err"), 12);
+    ck_assert_str_eq(text_of(c, "state"), "up");
+    ck_assert_str_eq(text_of(c, "speed"), "BS_200G");
+    ck_assert_int_eq(c->t_ns / 1000000000, 1700000000);
+    ck_assert_uint_eq(c->bad, 0);
+    c = read_tree("hdr", &taut_counters_cxi, 0, "ib0");
+    ck_assert_uint_eq(c->count + c->text_count, 0);
+}
+END_TEST
+
+START_TEST(gemini_and_aries)
+{
+    const struct taut_counters *c =
+        read_tree("gemini", &taut_counters_gpcdr, 0, "ipogif0");
+
+    ck_assert_uint_eq(c->count, 36 + 6);
+    ck_assert_int_eq(value_of(c, "traffic:Z+"), 11120553955311);
+    ck_assert_int_eq(value_of(c, "credit_stall:Y-"), 1596117);
+    ck_assert_int_eq(value_of(c, "sendlinkstatus:Y+"), 12);
+    ck_assert_int_eq(value_of(c, "recvlinkstatus:X+"), 0);
+    ck_assert_int_eq(value_of(c, "totaloutput_optA"), 7744750941872);
+    ck_assert_int_eq(c->t_ns, 86400123 * INT64_C(1000000));
+    c = read_tree("aries", &taut_counters_gpcdr, 0, "ipogif0");
+    ck_assert_uint_eq(c->count, 4 * 40 + 4);
+    ck_assert_int_eq(value_of(c, "traffic:037"), 6804783540);
+    ck_assert_int_eq(value_of(c, "stalled:047"), 524587565);
+    ck_assert_int_eq(value_of(c, "recvlinkstatus:007"), 3);
+    ck_assert_uint_eq(c->bad, 0);
+    /* The router is told of once. */
+    c = read_tree("aries", &taut_counters_gpcdr, 1, "ipogif1");
+    ck_assert_uint_eq(c->count, 0);
+}
+END_TEST
+
+/* Each source: what is left of it, how many files tell nothing, and the first
+ * of them. */
+static const struct {
+    const struct taut_counter_source *source;
+    size_t count, texts;
+    unsigned bad;
+    const char *why;
+} bad[] = {
+    {&taut_counters_netdev, 3, 1, 10,
+     "statistics/tx_bytes: not in 0 to 2^63 - 1: '18446744073709551615'"},
+    {&taut_counters_ib, 19, 1, 6, "state: not \"NUMBER: STATE\": 'ACTIVE'"},
+    {&taut_counters_cxi, 1, 1, 12,
+     "telemetry/hni_sts_rx_ok_octets: not \"VALUE@SECONDS\": '5@'"},
+    {&taut_counters_gpcdr, 2, 0, 5,
+     "links/metrics: not \"NAME VALUE UNIT\": 'timestamp 5 fortnights'"},
+    {&taut_counters_pcie, 1, 0, 4,
+     "current_link_width: not a number of lanes: 'x8'"},
+};
+
+START_TEST(nothing_is_lost_but_what_cannot_be_read)
+{
+    const struct taut_counters *c = read_tree("bad", bad[_i].source, 0, "hsn0");
+
+    ck_assert_str_eq(c->why, bad[_i].why);
+    ck_assert_uint_eq(c->count, bad[_i].count);
+    ck_assert_uint_eq(c->text_count, bad[_i].texts);
+    ck_assert_uint_eq(c->bad, bad[_i].bad);
+}
+END_TEST
+
+START_TEST(a_port_that_vanishes_is_told_no_more)
+{
+    char command[128];
+
+    taut_counters_read(&taut_counters_netdev, sets, 0, root, "hsn0");
+    ck_assert_uint_gt(sets[0].count, 0);
+    snprintf(command, sizeof command, "rm -r %s/sys/class/net/hsn0", dir);
+    ck_assert_int_eq(system(command), 0);
+    taut_counters_read(&taut_counters_netdev, sets, 0, root, "hsn0");
+    ck_assert_uint_eq(sets[0].count + sets[0].text_count, 0);
+    ck_assert_uint_eq(sets[0].bad, 0);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    int64_t value; /* -1: refused */
+    int64_t t_ns;
+} stamped[] = {
+    {"5", 5, 7},
+    {"5@1700000000", 5, 1700000000000000000},
+    {"5@1700000000.5", 5, 1700000000500000000},
+    {"5@0.000000001", 5, 1},
+    {"5@1.0000000019", 5, 1000000001},
+    {"9223372036854775807@1", INT64_MAX, 1000000000},
+    {"9223372036854775808@1", -1, 7},
+    {"5@9000000001", -1, 7},
+    {"5@99999999999999999999", -1, 7},
+    {"5@", -1, 7},
+    {"5@1.5s", -1, 7},
+    {"5@-1", -1, 7},
+    {"-5@1", -1, 7},
+    {"@1", -1, 7},
+    {"", -1, 7},
+    {" 5", -1, 7},
+};
+
+START_TEST(values_with_a_time)
+{
+    int64_t value = -1, t_ns = 7;
+    int rc = taut_counters_parse_stamped(stamped[_i].text, &value, &t_ns);
+
+    ck_assert_int_eq(rc, stamped[_i].value < 0 ? -1 : 0);
+    ck_assert_int_eq(value, stamped[_i].value);
+    ck_assert_int_eq(t_ns, stamped[_i].t_ns);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    int64_t Mbps; /* -1: refused */
+    const char *width, *speed;
+} rates[] = {
+    {"100 Gb/sec (4X EDR)", 100000, "4X", "EDR"},
+    {"2.5 Gb/sec (1X)", 2500, "1X", ""},
+    {"25.78125 Gb/sec (1X EDR)", 25781, "1X", "EDR"},
+    {"800 Gb/sec (4X NDR NEW)", 800000, "4X", "NDR NEW"},
+    {"100 Gb/sec", -1, "", ""},
+    {"100 Gb/sec (4X EDR", -1, "", ""},
+    {"100 Gb/sec (4X EDR) ", -1, "", ""},
+    {"Gb/sec (4X EDR)", -1, "", ""},
+    {"9223372036854775807 Gb/sec (4X EDR)", -1, "", ""},
+    {"", -1, "", ""},
+};
+
+START_TEST(rates_of_a_port)
+{
+    char width[TAUT_COUNTER_TEXT] = "", speed[TAUT_COUNTER_TEXT] = "";
+    int64_t Mbps = -1;
+    int rc = taut_counters_parse_rate(rates[_i].text, &Mbps, width, speed);
+
+    ck_assert_int_eq(rc, rates[_i].Mbps < 0 ? -1 : 0);
+    ck_assert_int_eq(Mbps, rates[_i].Mbps);
+    ck_assert_str_eq(width, rates[_i].width);
+    ck_assert_str_eq(speed, rates[_i].speed);
+}
+END_TEST
+
+START_TEST(a_message_has_only_so_many_numbers)
+{
+    static struct taut_readings readings;
+    json_t *json;
+
+    sets[0].interface[0] = '\0';
+    sets[0].source = "netdev";
+    sets[0].t_ns = -1;
+    sets[0].count = sets[0].text_count = 0;
+    for (int i = 0; i < 1000; i++)
+        taut_counters_put(&sets[0], "n", 1);
+    ck_assert_uint_eq(sets[0].count, TAUT_COUNTER_MAX);
+    readings.count = TAUT_READINGS_MAX;
+    for (size_t i = 0; i < TAUT_READINGS_MAX; i++)
+        readings.list[i] = &sets[0];
+    json = taut_readings_to_json(&readings);
+    ck_assert_uint_eq(json_array_size(json),
+                      TAUT_READINGS_NUMBERS / TAUT_COUNTER_MAX);
+    json_decref(json);
+}
+END_TEST
+
+START_TEST(own_traffic_is_not_foreign)
+{
+    struct taut_gauge_mark a = {.delay_ns = 10}, b = {.delay_ns = 25};
+
+    b.port_rx = 1046000;
+    b.own_rx = 1000000;
+    b.port_tx = 23000;
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 25000000), 0);
+    ck_assert_int_eq(taut_gauge_delay(&a, &b), 15);
+    b.port_tx += 500000;
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 25000000), 473000);
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 473000, 25000000), 0);
+}
+END_TEST
+
+/* A test that ends late is watched for longer than it lasts. */
+START_TEST(of_what_others_sent_a_test_gets_its_share_of_the_time)
+{
+    struct taut_gauge_mark a = {.at_ns = 1000}, b = {.at_ns = 100001000};
+
+    b.port_rx = 9000000;
+    b.own_rx = 1000000;
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 25000000), 1985000);
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 100000000), 7940000);
+    b.at_ns = 20001000;
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 25000000), 7940000);
+    a.port_rx = 0, b.port_rx = INT64_MAX / 2;
+    b.at_ns = INT64_MAX / 2;
+    ck_assert_int_ge(taut_gauge_foreign(&a, &b, 0, 25000000), 0);
+}
+END_TEST
+
+START_TEST(foreign_in_one_direction_is_not_hidden_by_the_other)
+{
+    struct taut_gauge_mark a = {0}, b = {0};
+
+    b.own_rx = 10000000;
+    b.port_rx = 1000;
+    b.port_tx = 600000;
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 25000000), 100000);
+}
+END_TEST
+
+START_TEST(a_port_tells_all_it_carried)
+{
+    struct taut_gauge_mark a = {0}, b = {.at_ns = 20000000};
+    struct taut_gauge_port p;
+
+    b.port_rx = 5000000;
+    b.own_rx = 1000000;
+    b.port_tx = 60000;
+    p = taut_gauge_port(&a, &b, false);
+    ck_assert_int_eq(p.ns, 20000000);
+    ck_assert_int_eq(p.data, 5000000);
+    ck_assert_int_eq(p.with, 3940000);
+    ck_assert_int_eq(p.back, 10000);
+    /* for another test of ours, which sends, part of these is ours as well */
+    b.own_tx = 9000;
+    p = taut_gauge_port(&a, &b, true);
+    ck_assert_int_eq(p.data, 60000);
+    ck_assert_int_eq(p.with, 60000 - 9540 - 50000);
+    ck_assert_int_eq(p.back, 5000000 - 1060000 - 450);
+    b.port_rx = -1;
+    ck_assert_int_eq(taut_gauge_port(&a, &b, true).ns, -1);
+    b = a;
+    ck_assert_int_eq(taut_gauge_port(&a, &b, true).ns, -1);
+}
+END_TEST
+
+START_TEST(without_counters_nothing_is_known)
+{
+    struct taut_gauge gauge;
+    struct taut_gauge_mark a, b;
+
+    taut_gauge_open(&gauge, root, "nothing");
+    taut_gauge_mark(&gauge, &a, 0, 0);
+    taut_gauge_mark(&gauge, &b, 0, 0);
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, 25000000), -1);
+    taut_gauge_close(&gauge);
+    taut_gauge_mark(&gauge, &b, 0, 0);
+    ck_assert_int_eq(taut_gauge_delay(&a, &b), -1);
+}
+END_TEST
+
+START_TEST(the_gauge_follows_the_files)
+{
+    struct taut_gauge gauge;
+    struct taut_gauge_mark a, b;
+
+    put("statistics/tx_bytes", "0\n");
+    taut_gauge_open(&gauge, root, "hsn0");
+    taut_gauge_mark(&gauge, &a, 0, 0);
+    put("statistics/rx_bytes", "5000\n");
+    taut_gauge_mark(&gauge, &b, 0, 0);
+    ck_assert_int_ge(b.at_ns, a.at_ns);
+    ck_assert_int_eq(taut_gauge_foreign(&a, &b, 0, INT64_MAX), 4000);
+    taut_gauge_close(&gauge);
+}
+END_TEST
+
+#define COUNT(cases) ((int)(sizeof(cases) / sizeof(cases)[0]))
+
+int main(void)
+{
+    TCase *tc = tcase_create("counters");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, what_cannot_be_read_is_left_out);
+    tcase_add_test(tc, a_label_belongs_to_its_device);
+    tcase_add_test(tc, two_names_of_one_device_open_it_once);
+    tcase_add_test(tc, netdev_of_a_recorded_tree);
+    tcase_add_test(tc, a_speed_that_is_not_known_is_no_error);
+    tcase_add_test(tc, an_infiniband_port);
+    tcase_add_test(tc, each_network_device_has_its_own_port_of_a_card);
+    tcase_add_test(tc, two_devices_of_one_card_share_its_link);
+    tcase_add_test(tc, a_link_trained_down_and_a_narrow_slot);
+    tcase_add_test(tc, a_slingshot_adapter);
+    tcase_add_test(tc, gemini_and_aries);
+    tcase_add_loop_test(tc, nothing_is_lost_but_what_cannot_be_read, 0,
+                        COUNT(bad));
+    tcase_add_test(tc, a_port_that_vanishes_is_told_no_more);
+    tcase_add_loop_test(tc, values_with_a_time, 0, COUNT(stamped));
+    tcase_add_loop_test(tc, rates_of_a_port, 0, COUNT(rates));
+    tcase_add_test(tc, a_message_has_only_so_many_numbers);
+    tcase_add_test(tc, own_traffic_is_not_foreign);
+    tcase_add_test(tc, of_what_others_sent_a_test_gets_its_share_of_the_time);
+    tcase_add_test(tc, foreign_in_one_direction_is_not_hidden_by_the_other);
+    tcase_add_test(tc, a_port_tells_all_it_carried);
+    tcase_add_test(tc, without_counters_nothing_is_known);
+    tcase_add_test(tc, the_gauge_follows_the_files);
+    return unit_run("counters", tc);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The process that reads counters: what it tells, and what it costs when a
+ * source hangs.  A pipe without a writer stands for a driver that does not
+ * answer. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plugin/common/clock.h"
+#include "plugin/counters/reader.h"
+#include "tests/unit/unit.h"
+
+static struct taut_counters_reader reader;
+static struct taut_error why;
+static char dir[32];
+static int root;
+
+/* A copy of a recorded tree, to be changed. */
+static void use_tree(const char *tree)
+{
+    unit_sysfs(tree, dir);
+    root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_ge(root, 0);
+}
+
+static void setup(void)
+{
+    unit_dir(dir);
+    root = -1;
+    why.text[0] = '\0';
+    taut_counters_init(&reader);
+}
+
+static void teardown(void)
+{
+    taut_counters_close(&reader);
+    if (root >= 0)
+        close(root);
+    unit_remove(dir);
+}
+
+static void start(const char *const *names, size_t n)
+{
+    ck_assert_int_eq(taut_counters_open(&reader, names, n, root, NULL, &why),
+                     0);
+    reader.patience = 300; /* not how fast it is, but what comes of it */
+}
+
+/* Where a source hangs, its deadline has to be waited for. */
+static void start_for_hang(const char *const *names, size_t n)
+{
+    start(names, n);
+    reader.patience = 10;
+}
+
+static int ask(int ms)
+{
+    return taut_counters_ask(&reader, taut_now_ns() + ms * TAUT_MS_NS, &why);
+}
+
+/* The reading of an interface by a source, or NULL. */
+static const struct taut_counters *find(const char *source,
+                                        const char *interface)
+{
+    for (size_t i = 0; i < reader.readings.count; i++) {
+        const struct taut_counters *c = reader.readings.list[i];
+
+        if (!strcmp(c->source, source) && !strcmp(c->interface, interface))
+            return c;
+    }
+    return NULL;
+}
+
+/* In place of a file, a pipe that nobody writes to. */
+static void hang(const char *file)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/%s", dir, file);
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+}
+
+static void put(const char *file, const char *text)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/%s", dir, file);
+    unit_write(path, text);
+}
+
+static const char *const two[] = {"ib0", "ib1"};
+
+START_TEST(all_sources_of_all_interfaces)
+{
+    use_tree("hdr");
+    start(two, 2);
+    ck_assert_msg(ask(60000) == 0, "%s", why.text);
+    ck_assert_uint_eq(reader.readings.count, 6);
+    ck_assert_ptr_nonnull(find("netdev", "ib0"));
+    ck_assert_ptr_nonnull(find("ib", "ib1"));
+    ck_assert_ptr_nonnull(find("pcie", "ib1"));
+}
+END_TEST
+
+START_TEST(each_question_has_a_new_answer)
+{
+    use_tree("hdr");
+    start(two, 2);
+    for (int i = 0; i < 600; i++) /* turns begin anew meanwhile */
+        ck_assert_msg(ask(60000) == 0, "%s", why.text);
+    put("sys/class/net/ib0/statistics/rx_bytes", "77\n");
+    ck_assert_int_eq(ask(60000), 0);
+    ck_assert_str_eq(find("netdev", "ib0")->list[0].name, "rx_bytes");
+    ck_assert_int_eq(find("netdev", "ib0")->list[0].value, 77);
+}
+END_TEST
+
+START_TEST(a_source_that_hangs_takes_no_other_with_it)
+{
+    int64_t start_ns;
+
+    use_tree("hdr");
+    hang("sys/class/infiniband/mlx5_1/ports/1/counters/symbol_error");
+    start_for_hang(two, 2);
+    start_ns = taut_now_ns();
+    ck_assert_int_eq(ask(60000), -1);
+    ck_assert_str_eq(why.text, "counters: no answer in time from ib; left out");
+    /* Its own deadline ended that, not the one for all. */
+    ck_assert_int_lt(taut_now_ns() - start_ns, 30 * TAUT_S_NS);
+    ck_assert_ptr_nonnull(find("ib", "ib0"));
+    ck_assert_ptr_null(find("ib", "ib1"));
+    ck_assert_ptr_nonnull(find("netdev", "ib1"));
+    ck_assert_ptr_nonnull(find("pcie", "ib1"));
+}
+END_TEST
+
+START_TEST(a_source_that_still_hangs_is_not_waited_for_again)
+{
+    int fd;
+    char path[128];
+
+    use_tree("hdr");
+    hang("sys/class/net/ib0/operstate");
+    start_for_hang(two, 2);
+    ck_assert_int_eq(ask(60000), -1);
+    ck_assert_int_eq(ask(60000), -1);
+    ck_assert_ptr_null(find("netdev", "ib0"));
+    ck_assert_uint_eq(reader.readings.count, 4);
+    /* It comes back, and answers the next question. */
+    snprintf(path, sizeof path, "%s/sys/class/net/ib0/operstate", dir);
+    fd = open(path, O_RDWR);
+    ck_assert_int_ge(fd, 0);
+    unlink(path);
+    close(fd);
+    for (int i = 0; i < 1000 && !find("netdev", "ib0"); i++) {
+        ask(60000);
+        usleep(10000);
+    }
+    ck_assert_ptr_nonnull(find("netdev", "ib0"));
+}
+END_TEST
+
+START_TEST(no_time_left_is_no_reason_to_wait)
+{
+    use_tree("hdr");
+    start(two, 2);
+    ck_assert_int_eq(ask(-1), -1);
+    ck_assert_uint_le(reader.readings.count, 6);
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_is_said_in_one_line)
+{
+    static const char *const one[] = {"hsn0"};
+
+    use_tree("bad");
+    start(one, 1);
+    ck_assert_int_eq(ask(60000), -1);
+    ck_assert_str_eq(why.text, "counters of hsn0, netdev: statistics/tx_bytes: "
+                               "not in 0 to 2^63 - 1: '18446744073709551615'; "
+                               "37 left out");
+}
+END_TEST
+
+START_TEST(a_reader_that_dies_is_no_harm)
+{
+    use_tree("hdr");
+    start(two, 2);
+    kill(reader.pid, SIGKILL);
+    ck_assert_int_eq(ask(60000), -1);
+    ck_assert_int_eq(ask(60000), -1);
+    ck_assert_uint_eq(reader.readings.count, 0);
+}
+END_TEST
+
+START_TEST(no_reader_has_nothing_to_say)
+{
+    ck_assert_int_eq(ask(60000), 0);
+    ck_assert_uint_eq(reader.readings.count, 0);
+}
+END_TEST
+
+START_TEST(it_keeps_no_descriptor_of_ours)
+{
+    int ends[2];
+    char byte;
+
+    use_tree("hdr");
+    hang("sys/class/net/ib0/operstate");
+    ck_assert_int_eq(pipe(ends), 0);
+    start_for_hang(two, 2);
+    ck_assert_int_eq(ask(60000), -1);
+    close(ends[1]);
+    /* Would wait for ever if the reader had it, too. */
+    ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+}
+END_TEST
+
+START_TEST(it_is_not_root_when_it_reads)
+{
+    struct taut_user nobody = {.uid = 65534, .gid = 65534};
+    char path[128];
+
+    if (geteuid() != 0)
+        return;
+    use_tree("hdr");
+    chmod(dir, 0755);
+    snprintf(path, sizeof path, "%s/sys/class/net/ib0/statistics/rx_bytes",
+             dir);
+    chmod(path, 0600);
+    ck_assert_int_eq(taut_counters_open(&reader, two, 2, root, &nobody, &why),
+                     0);
+    reader.patience = 300;
+    ck_assert_int_eq(ask(60000), -1);
+    ck_assert_msg(strstr(why.text, "rx_bytes: Permission denied; 1 left out"),
+                  "%s", why.text);
+}
+END_TEST
+
+/* Gone, or waiting for somebody to ask how it went. */
+static bool is_gone(pid_t pid)
+{
+    char path[64], text[256] = "";
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "r");
+    if (!file)
+        return true;
+    if (!fgets(text, sizeof text, file))
+        text[0] = '\0';
+    fclose(file);
+    return strstr(text, ") Z") != NULL;
+}
+
+START_TEST(it_ends_when_we_do)
+{
+    int ends[2];
+    pid_t pid, left = 0;
+
+    use_tree("hdr");
+    hang("sys/class/net/ib0/operstate");
+    ck_assert_int_eq(pipe(ends), 0);
+    pid = fork();
+    if (pid == 0) {
+        start_for_hang(two, 2);
+        ask(60000);
+        _exit(write(ends[1], &reader.pid, sizeof reader.pid) < 0);
+    }
+    ck_assert_int_eq(read(ends[0], &left, sizeof left), sizeof left);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    for (int i = 0; i < 3000 && !is_gone(left); i++)
+        usleep(10000);
+    ck_assert(is_gone(left));
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("counters_reader");
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, all_sources_of_all_interfaces);
+    tcase_add_test(tc, each_question_has_a_new_answer);
+    tcase_add_test(tc, a_source_that_hangs_takes_no_other_with_it);
+    tcase_add_test(tc, a_source_that_still_hangs_is_not_waited_for_again);
+    tcase_add_test(tc, no_time_left_is_no_reason_to_wait);
+    tcase_add_test(tc, what_cannot_be_read_is_said_in_one_line);
+    tcase_add_test(tc, a_reader_that_dies_is_no_harm);
+    tcase_add_test(tc, no_reader_has_nothing_to_say);
+    tcase_add_test(tc, it_keeps_no_descriptor_of_ours);
+    tcase_add_test(tc, it_is_not_root_when_it_reads);
+    tcase_add_test(tc, it_ends_when_we_do);
+    return unit_run("counters_reader", tc);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Streams over libfabric's tcp provider: both ends in one process, through
+ * the module as it is installed.  Skipped where it was not built. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "plugin/common/clock.h"
+#include "plugin/streams/engine.h"
+#include "plugin/streams/pinger.h"
+#include "tests/unit/unit.h"
+
+struct node {
+    struct taut_engine engine;
+    struct taut_endpoint endpoint;
+    struct taut_gauge gauge;
+    struct taut_plan plan;
+    struct taut_measure measures[TAUT_PLAN_TESTS];
+    unsigned refused;
+};
+
+static struct node a, b;
+static const char *modules;
+
+static void open_node(struct node *n, const char *provider, const char *folder)
+{
+    struct taut_transport_options options = {provider, "", folder};
+
+    memset(n, 0, sizeof *n);
+    n->gauge.bytes_fd[0] = n->gauge.bytes_fd[1] = n->gauge.sched_fd = -1;
+    n->endpoint.gauge = &n->gauge;
+    n->engine.endpoints = &n->endpoint;
+    n->engine.endpoint_count = 1;
+    ck_assert_int_eq(
+        taut_address_parse(&n->endpoint.local, "127.0.0.1:1", NULL), 0);
+    taut_address_set_port(&n->endpoint.local, 0);
+    ck_assert_int_eq(taut_transport_ofi.open(&n->endpoint, &options, NULL), 0);
+}
+
+static int wait_open(struct node *n, struct taut_error *why)
+{
+    return taut_transport_ofi_wait(&n->endpoint, taut_now_ns() + 20 * TAUT_S_NS,
+                                   why);
+}
+
+static void setup(void)
+{
+    open_node(&a, "tcp", modules);
+    open_node(&b, "tcp", modules);
+    ck_assert_int_eq(wait_open(&a, NULL), 0);
+    ck_assert_int_eq(wait_open(&b, NULL), 0);
+}
+
+static void teardown(void)
+{
+    taut_transport_ofi.close(&a.endpoint);
+    taut_transport_ofi.close(&b.endpoint);
+}
+
+static struct taut_plan_test *add(struct node *n, enum taut_role role,
+                                  const struct node *peer, int id)
+{
+    struct taut_plan_test *t = &n->plan.tests[n->plan.count++];
+
+    t->id = id;
+    t->role = role;
+    t->mode = TAUT_MODE_STREAM;
+    t->transport = TAUT_TRANSPORT_OFI;
+    snprintf(t->peer, sizeof t->peer, "%s", peer->endpoint.name);
+    memset(t->token, id, TAUT_TOKEN);
+    /* a busy machine may lose tens of ms, valgrind takes many times as long */
+    t->start_ms = getenv("TAUT_TEST_WRAPPER") ? 2000 : 300;
+    t->dur_ms = getenv("TAUT_TEST_WRAPPER") ? 2000 : 300;
+    t->streams = 1;
+    return t;
+}
+
+static void *run(void *arg)
+{
+    struct node *n = arg;
+    int64_t now = taut_now_ns();
+
+    ck_assert_int_eq(taut_engine_run(&n->engine, &n->plan, now,
+                                     now + 8 * TAUT_S_NS, n->measures,
+                                     &n->refused),
+                     0);
+    return NULL;
+}
+
+static void run_both(void)
+{
+    pthread_t other;
+
+    ck_assert_int_eq(pthread_create(&other, NULL, run, &b), 0);
+    run(&a);
+    pthread_join(other, NULL);
+}
+
+START_TEST(bytes_arrive_and_both_ends_agree)
+{
+    struct taut_measure *out = a.measures, *in = b.measures;
+
+    add(&a, TAUT_ROLE_SEND, &b, 1);
+    add(&b, TAUT_ROLE_RECV, &a, 1);
+    run_both();
+    ck_assert_str_eq(out->error, "");
+    ck_assert_str_eq(in->error, "");
+    ck_assert_int_gt(in->bytes, 0);
+    ck_assert_int_ge(in->total_bytes, in->bytes);
+    ck_assert_int_gt(out->total_bytes, 0);
+    ck_assert_int_gt(out->rtt_ns, 0);
+    ck_assert_uint_eq(a.refused + b.refused, 0);
+}
+END_TEST
+
+START_TEST(several_streams_and_both_directions_at_once)
+{
+    add(&a, TAUT_ROLE_SEND, &b, 1)->streams = 4;
+    add(&b, TAUT_ROLE_RECV, &a, 1)->streams = 4;
+    add(&b, TAUT_ROLE_SEND, &a, 2);
+    add(&a, TAUT_ROLE_RECV, &b, 2);
+    run_both();
+    for (int i = 0; i < 2; i++) {
+        ck_assert_str_eq(a.measures[i].error, "");
+        ck_assert_str_eq(b.measures[i].error, "");
+    }
+    ck_assert_int_gt(b.measures[0].bytes, 0);
+    ck_assert_int_gt(a.measures[1].bytes, 0);
+}
+END_TEST
+
+START_TEST(round_trips_are_timed)
+{
+    add(&a, TAUT_ROLE_SEND, &b, 1)->mode = TAUT_MODE_LATENCY;
+    add(&b, TAUT_ROLE_RECV, &a, 1)->mode = TAUT_MODE_LATENCY;
+    run_both();
+    ck_assert_str_eq(a.measures[0].error, "");
+    ck_assert_int_gt(a.measures[0].lat_n, 0);
+    ck_assert_int_gt(a.measures[0].lat_median_ns, 0);
+}
+END_TEST
+
+START_TEST(tests_may_follow_each_other_over_one_endpoint)
+{
+    for (int i = 1; i <= 3; i++) {
+        a.plan.count = b.plan.count = 0;
+        add(&a, TAUT_ROLE_SEND, &b, i);
+        add(&b, TAUT_ROLE_RECV, &a, i);
+        run_both();
+        ck_assert_str_eq(b.measures[0].error, "");
+        ck_assert_uint_eq(b.refused, 0);
+    }
+    ck_assert_int_gt(b.measures[0].total_bytes, 0);
+}
+END_TEST
+
+START_TEST(a_token_of_another_plan_is_refused)
+{
+    add(&a, TAUT_ROLE_SEND, &b, 1);
+    add(&b, TAUT_ROLE_RECV, &a, 2);
+    run_both();
+    ck_assert_uint_eq(b.refused, 1);
+    ck_assert_int_eq(b.measures[0].total_bytes, 0);
+}
+END_TEST
+
+START_TEST(nobody_there_is_an_error)
+{
+    add(&a, TAUT_ROLE_SEND, &b, 1);
+    taut_transport_ofi.close(&b.endpoint);
+    run(&a);
+    ck_assert_msg(strstr(a.measures[0].error, "Connection refused"), "%s",
+                  a.measures[0].error);
+}
+END_TEST
+
+/* What answers at the peer's address is no probe. */
+static void *answer_nonsense(void *arg)
+{
+    static const char text[] = "zz not an address at all\n";
+    int fd = accept(*(int *)arg, NULL, NULL);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, sizeof text - 1), sizeof text - 1);
+    close(fd);
+    return NULL;
+}
+
+START_TEST(nonsense_instead_of_an_address_is_an_error)
+{
+    struct taut_endpoint fake = {.fd = -1};
+    pthread_t peer;
+    int flags;
+
+    fake.local = a.endpoint.local;
+    ck_assert_int_eq(taut_transport_tcp.open(&fake, NULL, NULL), 0);
+    flags = fcntl(fake.fd, F_GETFL);
+    fcntl(fake.fd, F_SETFL, flags & ~O_NONBLOCK);
+    snprintf(add(&a, TAUT_ROLE_SEND, &b, 1)->peer, TAUT_ENDPOINT_TEXT, "%s",
+             fake.name);
+    ck_assert_int_eq(pthread_create(&peer, NULL, answer_nonsense, &fake.fd), 0);
+    run(&a);
+    pthread_join(peer, NULL);
+    taut_transport_tcp.close(&fake);
+    ck_assert_str_ne(a.measures[0].error, "");
+}
+END_TEST
+
+/* Past bug: the rest of a line that had come in part was not waited for. */
+START_TEST(the_rest_of_an_address_is_waited_for)
+{
+    struct taut_endpoint fake = {.fd = -1};
+    struct taut_pollset set;
+    int64_t until_ns = taut_now_ns() + 5 * TAUT_S_NS;
+    int stream, peer = -1;
+
+    fake.local = a.endpoint.local;
+    ck_assert_int_eq(taut_transport_tcp.open(&fake, NULL, NULL), 0);
+    stream = taut_transport_ofi.connect(&a.endpoint, fake.name);
+    ck_assert_int_ge(stream, 0);
+    while (peer < 0 && taut_now_ns() < until_ns)
+        peer = taut_transport_tcp.accept(&fake);
+    ck_assert_int_eq(write(peer, "0200", 4), 4);
+    usleep(20000);
+    ck_assert_int_eq(taut_transport_ofi.connected(&a.endpoint, stream), -1);
+    ck_assert_int_eq(errno, EAGAIN);
+    ck_assert_int_eq(taut_pollset_init(&set, 4), 0);
+    taut_pollset_begin(&set, until_ns);
+    taut_transport_ofi.watch(&a.endpoint, stream, POLLOUT, &set);
+    ck_assert_uint_eq(set.count, 1);
+    ck_assert_int_eq(set.fds[0].events, POLLIN);
+    taut_pollset_fini(&set);
+    close(peer);
+    taut_transport_tcp.close(&fake);
+}
+END_TEST
+
+static void expect_failure(const char *provider, const char *folder, int error,
+                           const char *text)
+{
+    struct node n;
+    struct taut_error why = {""};
+
+    open_node(&n, provider, folder);
+    ck_assert_int_eq(wait_open(&n, &why), -1);
+    ck_assert_int_eq(errno, error);
+    ck_assert_msg(strstr(why.text, text), "%s", why.text);
+    n.plan.count = 0;
+    add(&n, TAUT_ROLE_SEND, &n, 1);
+    add(&n, TAUT_ROLE_RECV, &n, 2);
+    run(&n);
+    for (int i = 0; i < 2; i++)
+        ck_assert_msg(strstr(n.measures[i].error, text), "%s",
+                      n.measures[i].error);
+    taut_transport_ofi.close(&n.endpoint);
+}
+
+START_TEST(a_provider_that_is_not_there_is_named)
+{
+    expect_failure("nosuch", modules, ENODEV,
+                   "libfabric has no provider 'nosuch'");
+}
+END_TEST
+
+START_TEST(a_module_that_is_not_there_is_named)
+{
+    expect_failure("tcp", "/nonexistent", ENOENT, "/nonexistent/taut-ofi.so");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("ofi"), *broken = tcase_create("broken");
+    char folder[4096];
+    Suite *suite = suite_create("ofi");
+    SRunner *runner;
+    int failed;
+
+    snprintf(folder, sizeof folder, "%s/plugin/.libs",
+             getenv("TAUT_BUILDDIR") ? getenv("TAUT_BUILDDIR") : ".");
+    modules = folder;
+    tcase_set_timeout(tc, 120);
+    tcase_set_timeout(broken, 120);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, bytes_arrive_and_both_ends_agree);
+    tcase_add_test(tc, several_streams_and_both_directions_at_once);
+    tcase_add_test(tc, round_trips_are_timed);
+    tcase_add_test(tc, tests_may_follow_each_other_over_one_endpoint);
+    tcase_add_test(tc, a_token_of_another_plan_is_refused);
+    tcase_add_test(tc, nobody_there_is_an_error);
+    tcase_add_test(tc, nonsense_instead_of_an_address_is_an_error);
+    tcase_add_test(tc, the_rest_of_an_address_is_waited_for);
+    tcase_add_test(broken, a_provider_that_is_not_there_is_named);
+    tcase_add_test(broken, a_module_that_is_not_there_is_named);
+    suite_add_tcase(suite, tc);
+    suite_add_tcase(suite, broken);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

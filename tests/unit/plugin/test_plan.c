@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "plugin/streams/plan.h"
+#include "tests/unit/unit.h"
+
+#define TOKEN "00112233445566778899aabbccddeeff"
+#define SEND(extra)                                                            \
+    "{\"id\":1,\"role\":\"send\",\"peer\":\"10.0.0.1:4000\","                  \
+    "\"token\":\"" TOKEN "\",\"start_ms\":20,\"dur_ms\":25" extra "}"
+#define OFI(peer)                                                              \
+    "{\"id\":2,\"role\":\"send\",\"transport\":\"ofi\",\"peer\":\"" peer       \
+    "\",\"token\":\"01112233445566778899aabbccddeeff\","                       \
+    "\"start_ms\":20,\"dur_ms\":25}"
+#define SEND3                                                                  \
+    "{\"id\":3,\"role\":\"send\",\"peer\":\"10.0.0.1:4000\","                  \
+    "\"token\":\"02112233445566778899aabbccddeeff\","                          \
+    "\"start_ms\":20,\"dur_ms\":25"
+#define PLAN(tests) "{\"v\":2,\"note\":\"\",\"tests\":[" tests "]}"
+
+static const struct {
+    const char *text;
+    int error;
+} bad[] = {
+    {"", EINVAL},
+    {"{", EINVAL},
+    {"[]", EPROTO},
+    {"{\"tests\":[]}", EPROTO},
+    {"{\"v\":1,\"tests\":[]}", EPROTO},
+    {"{\"v\":\"1\",\"tests\":[]}", EPROTO},
+    {"{\"v\":2}", EINVAL},
+    {"{\"v\":2,\"tests\":{}}", EINVAL},
+    {"{\"v\":2,\"tests\":[],\"tests\":[]}", EINVAL},
+    {PLAN("7"), EINVAL},
+    {PLAN("{}"), EINVAL},
+    {PLAN(SEND("") "," SEND("")), EINVAL},
+    {PLAN(SEND(",\"streams\":0")), EINVAL},
+    {PLAN(SEND(",\"streams\":17")), EINVAL},
+    {PLAN("{\"id\":1,\"role\":\"spy\",\"token\":\"" TOKEN
+          "\",\"start_ms\":0,\"dur_ms\":25}"),
+     EINVAL},
+    {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"0011"
+          "\",\"start_ms\":0,\"dur_ms\":25}"),
+     EINVAL},
+    {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
+          "\",\"start_ms\":10001,\"dur_ms\":25}"),
+     EINVAL},
+    {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
+          "\",\"start_ms\":-1,\"dur_ms\":25}"),
+     EINVAL},
+    {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
+          "\",\"start_ms\":0,\"dur_ms\":4}"),
+     EINVAL},
+    {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
+          "\",\"start_ms\":0,\"dur_ms\":2001}"),
+     EINVAL},
+    {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
+          "\",\"start_ms\":0,\"dur_ms\":25.0}"),
+     EINVAL},
+    {PLAN("{\"id\":1,\"role\":\"send\",\"token\":\"" TOKEN
+          "\",\"start_ms\":0,\"dur_ms\":25}"),
+     EINVAL},
+    {PLAN("{\"id\":1,\"role\":\"send\",\"peer\":\"head:22\","
+          "\"token\":\"" TOKEN "\",\"start_ms\":0,\"dur_ms\":25}"),
+     EINVAL},
+    {PLAN(SEND(",\"mode\":\"burst\"")), EINVAL},
+    {PLAN(SEND(",\"mode\":1")), EINVAL},
+    {PLAN(SEND(",\"mode\":\"latency\",\"streams\":2")), EINVAL},
+    {PLAN(SEND(",\"rail\":16")), EINVAL},
+    {PLAN(SEND(",\"rail\":-1")), EINVAL},
+    {PLAN(SEND(",\"transport\":\"udp\"")), EINVAL},
+    {PLAN(SEND(",\"transport\":null")), EINVAL},
+    {PLAN(OFI("")), EINVAL},
+    {PLAN(OFI("abcd")), EINVAL},
+};
+
+START_TEST(rail_transport_and_mode_are_read)
+{
+    static const char text[] =
+        PLAN(OFI("10.0.0.2:9") "," SEND3 ",\"rail\":15,\"mode\":\"latency\"}");
+    static struct taut_plan plan;
+    struct taut_error err = {""};
+
+    ck_assert_msg(taut_plan_parse(&plan, text, strlen(text), &err) == 0, "%s",
+                  err.text);
+    ck_assert_int_eq(plan.tests[0].transport, TAUT_TRANSPORT_OFI);
+    ck_assert_int_eq(plan.tests[0].mode, TAUT_MODE_STREAM);
+    ck_assert_str_eq(plan.tests[0].peer, "10.0.0.2:9");
+    ck_assert_int_eq(plan.tests[1].transport, TAUT_TRANSPORT_TCP);
+    ck_assert_int_eq(plan.tests[1].mode, TAUT_MODE_LATENCY);
+    ck_assert_int_eq(plan.tests[1].rail, 15);
+}
+END_TEST
+
+START_TEST(a_bad_plan_is_refused_and_explained)
+{
+    static struct taut_plan plan = {.count = 9};
+    struct taut_error err = {""};
+
+    ck_assert_int_eq(
+        taut_plan_parse(&plan, bad[_i].text, strlen(bad[_i].text), &err), -1);
+    ck_assert_int_eq(errno, bad[_i].error);
+    ck_assert_uint_eq(plan.count, 9);
+    ck_assert_msg(!strncmp(err.text, "PLAN", 4), "%s", err.text);
+}
+END_TEST
+
+START_TEST(an_empty_plan_carries_its_note)
+{
+    static const char text[] = "{\"v\":2,\"tests\":[],"
+                               "\"note\":\"set PrologFlags\\u001b\"}";
+    static struct taut_plan plan;
+
+    ck_assert_int_eq(taut_plan_parse(&plan, text, strlen(text), NULL), 0);
+    ck_assert_uint_eq(plan.count, 0);
+    ck_assert_str_eq(plan.note, "set PrologFlags?");
+}
+END_TEST
+
+START_TEST(a_plan_is_read)
+{
+    static const char text[] = PLAN(SEND(
+        ",\"streams\":4") ","
+                          "{\"id\":2,\"role\":\"recv\",\"peer\":\"whoever\","
+                          "\"token\":\"ff112233445566778899aabbccddeeff\","
+                          "\"start_ms\":0,\"dur_ms\":2000}");
+    static struct taut_plan plan;
+
+    ck_assert_int_eq(taut_plan_parse(&plan, text, strlen(text), NULL), 0);
+    ck_assert_uint_eq(plan.count, 2);
+    ck_assert_int_eq(plan.tests[0].role, TAUT_ROLE_SEND);
+    ck_assert_int_eq(plan.tests[0].streams, 4);
+    ck_assert_int_eq(plan.tests[0].start_ms, 20);
+    ck_assert_int_eq(plan.tests[0].token[1], 0x11);
+    ck_assert_str_eq(plan.tests[0].peer, "10.0.0.1:4000");
+    ck_assert_int_eq(plan.tests[0].mode, TAUT_MODE_STREAM);
+    ck_assert_int_eq(plan.tests[0].transport, TAUT_TRANSPORT_TCP);
+    ck_assert_int_eq(plan.tests[1].role, TAUT_ROLE_RECV);
+    ck_assert_int_eq(plan.tests[1].streams, 1);
+    ck_assert_int_eq(plan.tests[1].dur_ms, 2000);
+}
+END_TEST
+
+START_TEST(sixty_five_tests_are_too_many)
+{
+    static struct taut_plan plan;
+    char *text = calloc(1, 65 * 200 + 100);
+
+    strcpy(text, "{\"v\":2,\"tests\":[");
+    for (int i = 0; i < 65; i++)
+        sprintf(text + strlen(text),
+                "%s{\"id\":%d,\"role\":\"recv\",\"token\":\"%032x\","
+                "\"start_ms\":0,\"dur_ms\":25}",
+                i ? "," : "", i, i);
+    strcat(text, "]}");
+    ck_assert_int_eq(taut_plan_parse(&plan, text, strlen(text), NULL), -1);
+    free(text);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("plan");
+
+    tcase_add_loop_test(tc, a_bad_plan_is_refused_and_explained, 0,
+                        sizeof bad / sizeof bad[0]);
+    tcase_add_test(tc, an_empty_plan_carries_its_note);
+    tcase_add_test(tc, a_plan_is_read);
+    tcase_add_test(tc, rail_transport_and_mode_are_read);
+    tcase_add_test(tc, sixty_five_tests_are_too_many);
+    return unit_run("plan", tc);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A sender against a transport that is a link of a known rate and
+ * acknowledges in lumps. */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/common/clock.h"
+#include "plugin/streams/sender.h"
+#include "tests/unit/unit.h"
+
+#define RATE_Bps 9400000 /* three quarters of 100 Mbit/s */
+#define LUMP (64 * 1024)
+
+static int64_t begun_ns, sent, most_queued, lump, fills;
+static int64_t breaks_ns; /* the stream is reset then; 0 = never */
+
+/* What the link has carried, as acknowledgements tell it. */
+static int64_t acked(void)
+{
+    int64_t ns = begun_ns ? taut_now_ns() - begun_ns : 0;
+    int64_t carried = (int64_t)((double)ns * RATE_Bps / 1e9);
+
+    carried = carried < sent ? carried : sent;
+    return carried == sent ? sent : carried / lump * lump;
+}
+
+static void watch(struct taut_endpoint *ep, int stream, short events,
+                  struct taut_pollset *set)
+{
+    (void)ep, (void)stream, (void)events, (void)set;
+}
+
+static int connect_now(struct taut_endpoint *ep, const char *peer)
+{
+    (void)ep, (void)peer;
+    return 0;
+}
+
+static int connected(struct taut_endpoint *ep, int stream)
+{
+    (void)ep, (void)stream;
+    return 0;
+}
+
+static ssize_t send_some(struct taut_endpoint *ep, int stream, const void *data,
+                         size_t n)
+{
+    (void)ep, (void)stream, (void)data;
+    return (ssize_t)n;
+}
+
+static ssize_t fill(struct taut_endpoint *ep, int stream, size_t n)
+{
+    (void)ep, (void)stream;
+    if (!begun_ns)
+        begun_ns = taut_now_ns();
+    if (breaks_ns && sent > 0) {
+        while (taut_now_ns() < breaks_ns)
+            usleep(1000);
+        errno = ECONNRESET;
+        return -1;
+    }
+    sent += (int64_t)n;
+    fills++;
+    if (sent - acked() > most_queued)
+        most_queued = sent - acked();
+    return (ssize_t)n;
+}
+
+static int64_t queued(struct taut_endpoint *ep, int stream)
+{
+    (void)ep, (void)stream;
+    return sent - acked();
+}
+
+static int stats(struct taut_endpoint *ep, int stream,
+                 struct taut_stream_stats *st)
+{
+    (void)ep, (void)stream;
+    memset(st, 0, sizeof *st);
+    st->acked_bytes = acked();
+    st->sent_bytes = sent;
+    st->busy_ns = -1;
+    return 0;
+}
+
+static void reset(struct taut_endpoint *ep, int stream)
+{
+    (void)ep, (void)stream;
+}
+
+static const struct taut_transport link_of_known_rate = {
+    .kind = TAUT_TRANSPORT_TCP,
+    .watch = watch,
+    .connect = connect_now,
+    .connected = connected,
+    .send = send_some,
+    .fill = fill,
+    .queued = queued,
+    .stats = stats,
+    .reset = reset,
+};
+
+/* Returns what became of it. */
+static const char *run_test(int64_t acknowledged_at_once, int break_ms)
+{
+    static struct taut_measure measure;
+    static struct taut_sender s;
+    struct taut_endpoint ep = {.transport = &link_of_known_rate};
+    struct taut_plan_test test = {
+        .role = TAUT_ROLE_SEND,
+        .mode = TAUT_MODE_STREAM,
+        .dur_ms = 150,
+        .streams = 1,
+    };
+
+    memset(&measure, 0, sizeof measure);
+    measure.rtt_ns = -1;
+    breaks_ns = break_ms ? taut_now_ns() + break_ms * TAUT_MS_NS : 0;
+    begun_ns = sent = most_queued = fills = 0;
+    lump = acknowledged_at_once;
+    taut_sender_begin(&s, &ep, &test, &measure, taut_now_ns());
+    while (!s.is_done)
+        taut_sender_run(&s, taut_now_ns());
+    return measure.error;
+}
+
+/* Past bug: a lump of acknowledgements looked like a fast link for a
+ * millisecond, and 40 ms of data went into the queue before the link, which
+ * overflowed. */
+START_TEST(lumps_of_acknowledgements_do_not_fill_the_queues)
+{
+    ck_assert_str_eq(run_test(LUMP, 0), "");
+    ck_assert_int_gt(sent, 64 * 1024);
+    /* 8 ms of the rate, and a lump that is not acknowledged yet */
+    ck_assert_msg(most_queued <= RATE_Bps / 1000 * 9 + LUMP,
+                  "%lld bytes stood in queues", (long long)most_queued);
+}
+END_TEST
+
+/* Past bug: each gap in the queue was filled at once, however small, and
+ * transports that put a head before each piece sent many heads. */
+START_TEST(what_is_sent_comes_in_large_pieces)
+{
+    ck_assert_str_eq(run_test(1, 0), "");
+    ck_assert_msg(sent / fills >= RATE_Bps / 1000, "%lld bytes in %lld pieces",
+                  (long long)sent, (long long)fills);
+}
+END_TEST
+
+/* Past bug: a sender that the machine held up, from its last look at the
+ * clock until the receiver had closed, called it a broken connection. */
+START_TEST(a_reset_after_the_end_is_no_failure)
+{
+    const char *error = run_test(LUMP, 170);
+
+    ck_assert_ptr_null(strstr(error, "reset"));
+}
+END_TEST
+
+START_TEST(a_reset_before_the_end_is_one)
+{
+    ck_assert_ptr_nonnull(strstr(run_test(LUMP, 50), "reset"));
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("sender");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, lumps_of_acknowledgements_do_not_fill_the_queues);
+    tcase_add_test(tc, what_is_sent_comes_in_large_pieces);
+    tcase_add_test(tc, a_reset_after_the_end_is_no_failure);
+    tcase_add_test(tc, a_reset_before_the_end_is_one);
+    return unit_run("sender", tc);
+}
