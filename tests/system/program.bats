@@ -4,10 +4,11 @@
 setup() {
     tautd=$TAUT_BUILDDIR/advisor/tautd
     taut=$TAUT_BUILDDIR/advisor/taut
-    mkdir -p "$BATS_TEST_TMPDIR/lua/taut"
+    mkdir -p "$BATS_TEST_TMPDIR/lua/taut/core"
     export TAUT_LUA_DIR=$BATS_TEST_TMPDIR/lua
-    for name in cli daemon; do
-        cat >"$TAUT_LUA_DIR/taut/$name.lua" <<END
+    for module in cli core/daemon; do
+        name=${module##*/}
+        cat >"$TAUT_LUA_DIR/taut/$module.lua" <<END
 local m = {}
 function m.main(arg)
   print("$name", #arg, table.unpack(arg))
