@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 std = "lua54"
 max_line_length = 100
 exclude_files = { "build/", "tests/bench/campaign.d/world.lua" } -- given, not to be edited

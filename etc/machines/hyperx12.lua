@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- A HyperX of 12 x 12 x 12 routers with 20 nodes each, 34,560 nodes; one cable between any two
 -- routers of a row.  Links of 100 Gb/s.
 topology = hyperx {

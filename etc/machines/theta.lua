@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Theta (Argonne, 2016 to 2023): Cray XC40, Aries dragonfly of 12 groups (two cabinets each) of
 -- 6 chassis with 16 routers, 4 nodes each: 4,608 positions, 4,392 of them compute nodes.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Titan (Oak Ridge, 2012 to 2019): Cray XK7, Gemini torus of 25 x 16 x 24 routers, 2 nodes each:
 -- 19,200 positions in 200 cabinets (25 columns, 8 rows), 18,688 of them compute nodes.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- taut.lua of the demo and of the tests in the lab: a torus of 16 routers and 32 nodes, and
 -- numbers small enough that a few jobs decide.  etc/taut.lua.example has the numbers for a real
 -- machine, and what each means.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A simulated InfiniBand fabric: ibsim, and OpenSM where it is wanted.
 # Sourced; everything is made in the current folder.
 

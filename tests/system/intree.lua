@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Runs a program of the build tree that looks for its helpers there too:
 -- taut --lua intree.lua cli|daemon ARGUMENT…
 local sys = require "taut.sys"

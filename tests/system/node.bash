@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # For tests of taut-probe: a munged of its own, a fake tautd, two nodes on
 # loopback.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # taut-probe against a fake tautd, with a real munged, on loopback.
 load node
 

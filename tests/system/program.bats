@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The program that embeds Lua: its names, its arguments, its errors.
 
 setup() {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What tests/run makes of tests that pass, fail, crash, hang or say nothing.
 
 setup() {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A slurmctld by itself, without nodes: what it makes of a topology.
 # TAUT_SLURM_PREFIX names another Slurm than the installed one.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The SPANK plugin in a stand-in for slurmstepd, with probes of every kind.
 # Whatever the probe does, the hook returns 0 and says one clear line.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
 # `taut topology` as a program: files, exit status, what it says to bad input.
 
 setup() {

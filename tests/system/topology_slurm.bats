@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What `taut topology export slurm` writes, read by a real slurmctld.
 
 load slurmctld.bash

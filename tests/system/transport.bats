@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # taut-probe over libfabric, over several rails, and without either.
 load node
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Asks tautd, and prints what it says when it says no.
 local json = require "taut.json"
 local report = require "taut.report"

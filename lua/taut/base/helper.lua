@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A child process that answers JSON lines in order: the store and taut-slurm.
 --
 -- It is started again when it ends (after 1 s, doubling to 60 s); requests that had no reply by

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut`: the command line.  Each command is a module of three things: `summary`, `setup(parser)`
 -- (its arguments, argparse) and `run(args)` → exit status.
 local argparse = require "argparse"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Where a command writes what is a file by itself: standard output, or a file of its own.
 local output = {}
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Reads and checks taut.lua.
 --
 -- The file is Lua text in an environment of its own: it assigns to the names below, with the

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What plans are asked to decide, and which nodes an idle cycle calls for.
 local loop = require "taut.loop"
 local plan = require "taut.plan"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- tautd: puts the parts together.
 local act = require "taut.policy.act"
 local advice = require "taut.place.advice"

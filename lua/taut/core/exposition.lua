@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Prometheus' text format, version 0.0.4: families of samples as text.
 -- Source: https://prometheus.io/docs/instrumenting/exposition_formats/
 local exposition = {}

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a session's tests mean: judged, stored, diagnosed, acted on.
 local boots = require "taut.diagnose.boots"
 local elsewhere = require "taut.diagnose.elsewhere"

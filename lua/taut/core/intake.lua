@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Frames from nodes: authenticates, checks and hands on; whatever is wrong is refused and counted.
 local hello = require "taut.wire.hello"
 local json = require "taut.json"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a monitoring system may know of tautd: GET /metrics.
 --
 -- Counts only, no name of a user, a job or a node: whoever reaches the port may read it.  Labels

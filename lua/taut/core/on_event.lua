@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The site's own program (`policy.on_event`): told what happens, one event at a time.
 --
 -- Each event is one JSON object on its stdin.  It runs as another user where tautd is root, has no

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Answers to the `taut` command: one JSON request line, one JSON reply line.
 --
 -- Anybody may ask; jobs of others are hidden where slurm.conf's PrivateData says so.  Only root,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Brings the nodes of one job (or one idle cycle) together: HELLOs in, PLANs out, RESULTs in.
 --
 -- A HELLO with nothing to do is answered at once.  Otherwise the nodes of an allocation, in

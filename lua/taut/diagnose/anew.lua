@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- When what spoke against components means nothing any more: their node booted, or what they are
 -- held against was learned anew.  Verdicts stand until tests take them back.
 local anew = {}

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which links get busy together: where one of them is seen well, the network around it was not
 -- busy at that moment, and a low test of another speaks against that link itself.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which nodes booted since they were last heard: what spoke against their tx and rx before says
 -- little of what they are now.
 local boots = {}

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Busy or broken: a suspect's test is repeated with more streams at once.  Their total takes a
 -- larger part of a link that others use, too, and none of one that is broken.
 local judge = require "taut.diagnose.judge"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What others are known to send, as an excuse of a low test: where they and the test together fill
 -- a link, it is busy and not broken.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What tautd expects of components where that is learned: kept, taken back after a restart, and
 -- learned anew when an administrator says so (diagnose/learned.lua learns).
 local json = require "taut.json"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which tests stand behind a verdict, and what a job's check saw.
 local answers = require "taut.events.answers"
 local expected = require "taut.diagnose.expected"

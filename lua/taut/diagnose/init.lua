@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which component is slow: runs of low tests, and two stages.
 --
 -- A component's run is its low tests since the last test that cleared it; taut.evidence (C) keeps

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Turns what two nodes report of one test into a figure: good, low or void.
 --
 -- The receiver's count is the figure.  The sender's account of the same stream (bytes

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What components carry where nobody configured it: learned from their peers.
 --
 -- Of each component the second best counts that tests over it reached, both ends agreeing; of a

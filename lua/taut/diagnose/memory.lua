@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What is known of a component, as text for the store and back.
 local json = require "taut.json"
 

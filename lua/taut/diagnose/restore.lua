@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Takes over what the store kept: a test stands in the runs of several components, and is one
 -- again.
 local restore = {}

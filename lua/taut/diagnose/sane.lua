@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which tests may speak at all: evidence of this machine, of now, once.
 local judge = require "taut.diagnose.judge"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The `diagnosis` section of taut.lua: defaults, and what each setting may be.  The numbers say
 -- how a busy network differs from a broken component; doc/internals.md has the calculation.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- From runs to states: who becomes suspect, who is named, who is well again.
 local verdict = require "taut.diagnose.verdict"
 local whole = require "taut.diagnose.whole"

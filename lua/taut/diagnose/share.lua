@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- How a few low flows among many are weighed: one slow link of a set, or a busy network?
 --
 -- One of N links that is slow shows a steady 1/N of the flows at one level, and the others at full

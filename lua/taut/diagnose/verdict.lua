@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a run amounts to: suspect, slow, failed, or nothing yet, and why.
 local verdict = {}
 

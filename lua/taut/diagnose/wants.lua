@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the diagnosis would like tested: suspects and what they are tied with.
 local wants = {}
 

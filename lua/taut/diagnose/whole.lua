@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What is slow as a whole: nobody in it is to blame for it alone.
 --
 -- A leaf or a cabinet whose nodes are all low at once is throttled or has a contended uplink; a

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Says once what makes no verdict, so that the policy hears nothing of it: what diagnosis finds
 -- slow as a whole (a cabinet, a class of components, new nodes), a set of links one of which is
 -- slow, and hard evidence without a low test.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the diagnosis knows, in words.
 local verdict = require "taut.diagnose.verdict"
 local whole = require "taut.diagnose.whole"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Answers about observations, for `taut events` and `taut explain`.
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"

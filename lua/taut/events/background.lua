@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Bytes of others on a node's RDMA ports while a plan was carried out.
 --
 -- RDMA goes past the kernel, so the node itself, which watches the network device during each test,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Hard evidence in a node's reading: a state (lanes, width, speed, link) that is worse than it
 -- should be leaves a share of the capacity, whatever any test says.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Observations in tautd: named, given their jobs, stored; what they leave of a component's
 -- capacity is kept as evidence, and handed to the diagnosis.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A job's last epilog was heard: what its counters say together, and, where the site wants it, one
 -- line of that in the job's AdminComment.
 local json = require "taut.json"

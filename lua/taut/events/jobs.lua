@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which jobs run where an observation was made.
 local stages = require "taut.topology.stages"
 

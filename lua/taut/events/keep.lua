@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the store's process does with observations and readings: growth of each job, events out of
 -- two readings of a node, and the questions about them.
 local json = require "taut.json"

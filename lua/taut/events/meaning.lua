@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the counters that nodes send add to in a summary, and which of their fields are no counts.
 local counters = require "taut.events.counters"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What observations call things, in terms of the topology.
 --
 -- Logs and some counters speak of Geminis, GUIDs and interfaces; a place that the topology does not

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A PCIe link narrower than card and slot could do is a fault of its node only where it is
 -- narrower than those of its peers, too: a whole class may be built, or set, that way.
 local peers = {}

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Two readings of one node's counters: what grew between them, and what of it is worth an event.
 --
 -- This runs in the store's process, which has the reading before.  A reading is { time (wall),

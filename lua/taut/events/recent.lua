@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Growth of the last day, per counter: a limit per hour or per day has to add up what many short
 -- jobs saw.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a node's counters are stored with: when and where they were read, for which rails.
 local json = require "taut.json"
 local loop = require "taut.loop"

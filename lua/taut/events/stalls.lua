@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Stalls while a plan was carried out: growth of congestion counters between a node's HELLO and
 -- its RESULT.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the counters of one job's nodes say together: bytes, errors, stalls, the worst node.
 local json = require "taut.json"
 local meaning = require "taut.events.meaning"

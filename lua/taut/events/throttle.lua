@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Cabinets and leaves that are slow as a whole while their links are clean: throttled.
 --
 -- A blade controller out of contact throttles by itself and cannot log it (M. Ezell, CUG 2013): all

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Answers to `taut fabric …`, as plain data: the same from tautd's sweeps and from one's own.
 local changes = require "taut.fabric.changes"
 local check = require "taut.fabric.check"

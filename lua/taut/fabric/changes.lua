@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What is different between a recorded fabric and the present one.
 --
 -- Nodes are the same by GUID; a host whose adapter was replaced is the same by its name.  A cable

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The fabric against itself: what is wrong with it whatever it was meant to be.
 local lane = require "taut.fabric.lane"
 local model = require "taut.fabric.model"

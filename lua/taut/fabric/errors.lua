@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Error counters of all ports: which are real, and which can be ignored, and why.
 --
 --   real       grew beyond a limit of the catalogue, on a connected port, within the last day

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- tautd's side of fabric sweeps: starts the process that sweeps, asks it again and again, says
 -- what it found.
 local helper = require "taut.base.helper"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Sweeps a fabric and keeps what it says: for `tautd --fabric` and for a `taut fabric` that sweeps
 -- by itself.
 local model = require "taut.fabric.model"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Widths and speeds of InfiniBand links: the codes of PortInfo, in words and in bytes per second.
 local lane = {}
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- How much links carried since the sweep before: what their ports' wide counters grew by.
 --
 -- Kept in memory only, as nobody asks for the traffic of a fabric a day ago.  Ports that have no

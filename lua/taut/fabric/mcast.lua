@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Multicast groups: how a person names one, and which hosts are missing from it.
 local model = require "taut.fabric.model"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What nodes are called: by the node-name map, by their own description where it is theirs alone,
 -- by GUID.
 local names = {}

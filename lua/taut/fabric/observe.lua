@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Observations: what of a sweep is worth an event, in the form doc/internals.md describes
 -- ("Observations").
 local counters = require "taut.events.counters"

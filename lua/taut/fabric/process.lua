@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The process that sweeps for tautd (`tautd --fabric`): a fabric of ten thousand ports is much to
 -- hold and to compare, and none of it may keep tautd's loop waiting.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What is kept from sweep to sweep, in a file: each port's counters, when each last grew, and the
 -- faults that stood.  And the recorded fabric, in another.
 --

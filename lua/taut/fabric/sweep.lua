@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Runs taut-ib: one process per question, so that whatever happens in there ends with it.
 local json = require "taut.json"
 local loop = require "taut.loop"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What one sweep says when it is held against the one before: growth, faults that came and went,
 -- links that were lost.
 local check = require "taut.fabric.check"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The nodes a job is put on where nobody looks at an answer first: what it gains there against
 -- what it takes from others.
 --

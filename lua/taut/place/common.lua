@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the searches of all kinds of fabric share.
 local sets = require "taut.sets"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Sets of a dragonfly: in one group, or evenly in few.
 --
 -- Few groups make short ways, but two of them share few cables; which it is to be the score says,

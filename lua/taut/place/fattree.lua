@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Sets of a tree: the lowest part of it that holds enough, by best fit, and in it the leaves.
 --
 -- A part is the leaves below one router of a level, or below several that have the same leaves.

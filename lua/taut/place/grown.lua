@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Sets grown around a router: the nearest free nodes, over links that are well.  For fabrics
 -- without a shape of their own, and one more candidate everywhere.
 local common = require "taut.place.common"

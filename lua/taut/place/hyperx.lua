@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Sets of a HyperX: rows, planes and boxes.
 --
 -- Any two routers of a row are linked, so that a box is the product of any coordinates of each

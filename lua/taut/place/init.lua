@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Registry of placement searches, one per kind of topology: adding one is a file and a line.
 --
 -- A search's module has search(topo, free, count, o), which returns an array of candidates:

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a set of nodes takes from the jobs that come later, which Slurm places.
 --
 -- Slurm fills the pieces of its table: runs of free nodes on a line, leaves of a tree

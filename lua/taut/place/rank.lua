@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Candidates in the order of what a job gets from them.
 --
 -- First by the predicted time of its communication, in steps of 4 %: what is nearer than that is

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a job asks for, and the nodes it may have: every constraint is a step, so that what cannot
 -- be had is said with the step that made it impossible.
 local features = require "taut.place.features"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- How good a set of nodes is: how long a job's communication takes there.
 --
 -- The traffic of each step of its pattern (lua/taut/pattern/) goes along the routes of the machine;

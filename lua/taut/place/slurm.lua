@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which nodes Slurm itself would take, as its select plugins do it (read in Slurm 22.05 to 24.11:
 -- _eval_nodes, _eval_nodes_topo and _eval_nodes_dfly of select/cons_tres, alike in select/linear).
 --

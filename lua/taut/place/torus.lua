@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Submeshes of a torus or mesh: bounding boxes that hold enough free nodes, and the best nodes
 -- in them.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The cluster in node numbers, kept ready for advice: who is free, in Slurm's order.
 --
 -- It is made after each look at Slurm, and what prologs and epilogs tell in between is taken in

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- When each component was tested last, how much of its time probes may still take, and which
 -- components a running plan has reserved.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which pairs of nodes test what, and when.
 --
 -- The budget of a plan is a number of phases: sets of tests that run together.  It goes, in this

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Marks: components that somebody wants tested soon (`taut verify`).
 --
 -- A marked component is tested by the next idle cycle, or check of a job, whose nodes can; when

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Carries out what policy.lua decides, through taut-slurm, and keeps its history.
 --
 -- In `observe` the list of what would have been drained is kept as well.  An administrator's own

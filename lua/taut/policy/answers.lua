@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Requests of the `taut` command about the policy and what verdicts rest on: name →
 -- { admin only, fn(d, args, who, uid, reply) }, for query.lua.
 local expected = require "taut.diagnose.expected"

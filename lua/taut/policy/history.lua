@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Answers from the store about the past: the log of actions, and pages of what a replay needs.
 local json = require "taut.json"
 local hostlist = require "taut.hostlist"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What follows from verdicts: drain, avoid, watch; what holds it back, and when to stop.
 --
 -- Decisions only: nothing here acts, asks or knows what time it is.  What was decided before is in

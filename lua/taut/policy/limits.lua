@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What holds a drain back: nodes that are somebody else's business, caps, jobs that wait.
 local site = require "taut.policy.site"
 

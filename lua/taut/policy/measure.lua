@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a verdict asks for: whom to drain, or to avoid the component, or to tell somebody.
 --
 -- A verdict is a table: c (component number), state ("slow", "failed"), left (0 … 1), since; and

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The text of a drain: `sinfo -R` shows 20 characters, so the verdict stands first.
 local reason = {}
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What somebody with a spare part in the hand wants to know of a component, and what follows when
 -- it is done.
 --

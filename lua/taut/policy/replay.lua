@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A dry run on history: what these settings would have done with the verdicts that are stored.
 --
 -- Pure: rows in, list and sums out.  History knows verdicts and what was done with nodes then; it

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The history of policy.lua out of what the store kept.
 
 --- @param h history

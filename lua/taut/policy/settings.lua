@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The `policy` section of taut.lua: defaults, and what each setting may be.
 
 local ON_EVENT_MAX = 64 -- arguments

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Functions of the site's taut.lua: called with a limit on what they may take, and believed only
 -- where they make sense.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- How the policy stands: what `taut policy` shows.
 local json = require "taut.json"
 local limits = require "taut.policy.limits"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- An audit in TopoBW's words: a line for each test, a line for each dimension, and what is slow.
 -- Source of the format: Ezell, CUG 2013.
 local report = require "taut.report"

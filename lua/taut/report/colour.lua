@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Colour scales that colour-blind people and grey printers can read: lightness runs one way.
 --
 -- Colours are blended in OKLab, where equal steps look equal.

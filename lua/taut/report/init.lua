@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Tables and words for a terminal.
 local sys = require "taut.sys"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Progress of a long run, on standard error: a bar on a terminal, lines otherwise.
 local loop = require "taut.loop"
 local sys = require "taut.sys"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Writes SVG pictures: elements, text that may hold anything, a colour bar.
 --
 -- Every element takes a table of SVG attributes; "_" in a name stands for "-" (stroke_width), and

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What Slurm says: nodes, jobs, settings; and which jobs run where as the checks heard it.
 --
 -- taut-slurm is asked at intervals; between two answers the HELLOs of prologs and epilogs keep

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Names of the nodes in a slurm.conf.
 --
 -- Only NodeName= and Include are looked at; everything else is Slurm's business.  As Slurm does:

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The store: the one process that opens the database (`tautd --store FILE`).
 --
 -- Requests are JSON lines on stdin, replies JSON lines on stdout, in order:

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The database's table `job`: what jobs used of the network, and how they were steered.
 -- Statements of the store's process; learn.lua writes, `taut profile` and `taut steer` ask.
 local learnt = {}

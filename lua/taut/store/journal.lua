@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Batches of rows on their way to the store.
 --
 -- Rows wait here until the store has confirmed them.  When it cannot write, that is said once,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The database: tables, and how an older one becomes the present one.
 local schema = {}
 

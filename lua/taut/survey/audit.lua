@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The audit: every link of the machine, as TopoBW does it.
 -- Source: Ezell, "Understanding the Impact of Interconnect Failures on System Operation", CUG 2013.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- How an audit compares with those before it.
 local json = require "taut.json"
 local stages = require "taut.topology.stages"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Surveys: audits and matrices that run as a step of a job, one process on each of its nodes.
 --
 -- This module lets processes in: who may hold a survey, which nodes belong to it, when all are

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A survey on all idle nodes: srun, started by `taut … --all`.
 --
 -- srun runs in a session of its own, so that Ctrl-C reaches this program only: the first one asks

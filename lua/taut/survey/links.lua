@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What an audit tests: for each link a pair of nodes that are there, in phases.
 --
 -- Links between neighbours that both have nodes are tested as in TopoBW: by the topology's groups

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The nodes of one survey: who has come, who has gone, and what they say.
 local json = require "taut.json"
 local loop = require "taut.loop"

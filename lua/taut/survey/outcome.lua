@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What an audit's tests say: which components are slow, what could not be measured or seen, and
 -- how it compares with the last one.
 local compare = require "taut.survey.compare"

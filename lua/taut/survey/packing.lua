@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Puts a long stream of tests into phases, without ever holding all of it.
 --
 -- All pairs of a large machine are too many to colour at once (512 nodes: 261,632 tests), so the

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- One matrix for each rail, one after the other: the interfaces of a node are different wires.
 local rails = {}
 local Job = {}

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Reports to a survey's owner, as lines of JSON that fit into frames.
 local json = require "taut.json"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Rounds: as many phases as fit into one plan, and their tests as they go over the wire.
 local endpoints = require "taut.wire.endpoints"
 local json = require "taut.json"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Phases: sets of tests that run together, and what each test of a phase can reach.
 --
 -- In a phase no component is on two routes, no test's data meets another's acknowledgements, no

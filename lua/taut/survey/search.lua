@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Pairs of nodes for the links that no test between neighbours crosses alone.
 --
 -- First the links that some route surely crosses, then those that are only ever one of a set,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- One survey: its nodes, its rounds, its reports to the owner.
 --
 -- A kind's phases are cut into rounds of about `round_ms`.  For each round every component on

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which components are slow, by an audit's own tests.
 --
 -- A low test that was well when measured again speaks against nobody; the others speak against

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut audit` and `taut matrix` as a process of a job's step.
 --
 -- Process 0 is the owner: it runs taut-probe as a child, which takes part for this node and prints

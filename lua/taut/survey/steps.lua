@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- All pairs in N-1 steps, and what a pair can reach when others run with it.
 local steps = {}
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A long piece of work inside tautd's loop: a coroutine that sleeps, is woken, and now and then
 -- lets others have their turn.
 local loop = require "taut.loop"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Puts a topology together: numbers for names, the graph in C, one number for all of the wiring.
 local graph = require "taut.graph"
 local unknown = require "taut.topology.unknown"

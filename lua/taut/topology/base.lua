@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What all topologies have in common: names and numbers here, routes and flows in C.
 --
 -- A model (torus.lua …) works out routers, links, names and the parameters of its routing engine,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Does a topology hang together?  What in it cannot be right, or is worth a second look.
 local check = {}
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Cray's Gemini: cabinets, names, node ids and kinds of links.
 --
 -- A cabinet has 3 chassis (cages) of 8 modules (slots) of 2 Geminis of 2 nodes.  Large systems: X

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What two descriptions of one machine disagree about.
 local matching = require "taut.topology.matching"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Dragonfly: groups of routers, every group linked to every other.
 --
 -- Inside a group either all routers are linked to each other (Slingshot: `routers`), or they stand

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Links between the groups of a regular dragonfly: how many for each pair, and at which routers.
 --
 -- Each group counts the others: from 0 without itself ("absolute"), or from its successor on

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Fat tree of any depth, oversubscribed or not, with parallel cables and several rails.
 --
 -- A regular one is given by what its levels have: `nodes_per_leaf`, and from the leaves upwards

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Any wiring: routers and cables as they are.
 --
 -- Traffic follows the forwarding tables where the wiring has them; else all shortest ways in equal

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Failed and degraded components: new routes, what has none, what carries more.
 local graph = require "taut.graph"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- HyperX: routers in a grid of any number of dimensions, each linked to all others of its row in
 -- every dimension.
 --

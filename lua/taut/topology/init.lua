@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Registry of topologies: adding one is a file and a line.
 --
 -- Numbers: nodes 1 … #nodes, routers 0 … routers - 1, components 1 … #components.  Endpoint e (rail

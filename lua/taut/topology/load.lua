@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Bytes per component under a pattern of communication.
 local rails = require "taut.topology.load_rails"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Traffic of a pair of nodes, shared among the rails that both have.
 --
 -- A rail that one of the two has not got, or that has no route between them, carries nothing: its

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which router of one description is which of another.
 --
 -- Nodes have the same names in both.  Routers may not (a GUID in one, a place in the other): where

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Routers next to each other, for tests that cross as little as possible.
 local neighbours = {}
 

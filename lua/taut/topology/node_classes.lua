@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Nodes that are made otherwise than the rest: with an injection capacity of their own, or one
 -- that is to be learned for them alone.
 local hostlist = require "taut.hostlist"

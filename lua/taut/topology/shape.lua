@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a model is made of before it is a topology: routers and directed links, in order.
 --
 -- A model fills a shape; the base (taut.topology.base) adds nodes, names and routes.  Routers count

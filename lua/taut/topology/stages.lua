@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Routes as their users want them.  A stage is a component, or a set of links of which traffic
 -- takes one (topology/init.lua).
 local stages = {}

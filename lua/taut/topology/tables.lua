@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Routing by the forwarding tables that a subnet manager wrote.
 local base = require "taut.topology.base"
 local wired = require "taut.topology.wired"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Torus and mesh of 1 to 6 dimensions, several nodes per router, dimension order routing.
 --
 -- Router x.y.z has index (x*Y + y)*Z + z; node k of it has place index * nodes_per_router + k, in

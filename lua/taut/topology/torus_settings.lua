@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a site says of its torus or mesh: checked, with defaults.
 local cray = require "taut.topology.cray"
 local hostlist = require "taut.hostlist"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Components whose capacity nobody configured: what they carry is learned
 -- (lua/taut/diagnose/learned.lua), and until then they are open.
 --

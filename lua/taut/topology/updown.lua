@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Trees as they are: levels and routing of an irregular wiring, forwarding tables when given.
 local base = require "taut.topology.base"
 local shape = require "taut.topology.shape"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- From a wiring (taut.import.wiring) to the shape of a topology.
 --
 -- Routers keep the order of the wiring, counted from 0.  A cable becomes a link in each direction,

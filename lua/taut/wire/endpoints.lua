@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Where nodes accept streams: their rails, and what two nodes have in common.
 --
 -- A rail is one interface of a node; in a test it counts from 1, on the wire from 0.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Checks what a HELLO says before anything is done with it.
 local endpoints = require "taut.wire.endpoints"
 local readings = require "taut.wire.readings"

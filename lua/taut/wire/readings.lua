@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Checks what a node tells of its interfaces, in HELLO and RESULT, before any of it is used.
 --
 -- An array of readings { ["if"] = interface, source = "netdev", … }: names are counters (whole

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Checks what a RESULT says before any of it is used.
 local readings = require "taut.wire.readings"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- The time of a pattern against a walk of all its messages, one by one.
 local lu = require "luaunit"
 local pattern = require "taut.place.pattern"

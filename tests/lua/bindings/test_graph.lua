@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- taut.graph as Lua sees it: arguments that cannot be, and what is left when it is closed.
 local graph = require "taut.graph"
 local lu = require "luaunit"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- `taut events`: what it asks for, what tautd answers, and how a terminal shows it.
 local answers = require "taut.events.answers"
 local events = require "taut.cli.state.events"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local config = require "taut.config"
 local lu = require "luaunit"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- /metrics: the text is what the format says, whatever names a site has.
 local coverage = require "taut.plan.coverage"
 local diagnose = require "taut.diagnose"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- The site's program: one at a time, bounded, never waited for.
 local loop = require "taut.loop"
 local looptest = require "lib.looptest"

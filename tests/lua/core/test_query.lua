@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Requests of the `taut` command that make no sense: each gets an answer, whatever it holds.
 local json = require "taut.json"
 local looptest = require "lib.looptest"

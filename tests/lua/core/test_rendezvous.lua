@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Nodes that come, come late, come twice, vanish, lie; the connections are fakes that keep what
 -- is sent to them, all else is real.
 local coverage = require "taut.plan.coverage"

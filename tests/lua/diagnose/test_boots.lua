@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Which nodes booted since they were last heard.
 local boots = require "taut.diagnose.boots"
 local lu = require "luaunit"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- The diagnosis among liars and nonsense: no healthy node is called slow by one liar.
 local lu = require "luaunit"
 local sim = require "lib.sim"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- What is slow as a whole, and which verdicts belong together.
 local config = require "taut.config"
 local diagnose = require "taut.diagnose"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Hard evidence (lanes, widths, speeds) in the diagnosis: suspect at once, sooner a verdict, never
 -- a drain by itself.
 local config = require "taut.config"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"
 local sim = require "lib.sim"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- What components carry where nobody configured it, and classes of nodes.
 local config = require "taut.config"
 local diagnose = require "taut.diagnose"

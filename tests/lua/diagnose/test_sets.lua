@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- One slow link of a set: which set it is, and when nobody knows.
 local config = require "taut.config"
 local diagnose = require "taut.diagnose"

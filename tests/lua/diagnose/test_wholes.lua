@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- What is slow as a whole is said, once.
 local lu = require "luaunit"
 local wholes = require "taut.diagnose.wholes"

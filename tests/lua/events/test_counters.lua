@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- counters.lua and growth.lua: what a counter's growth is, and what it means.
 local counters = require "taut.events.counters"
 local growth = require "taut.events.counters.growth"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- events/: what two readings of a node say, what that leaves of components, and what is told of it.
 local config = require "taut.config"
 local diagnose = require "taut.diagnose"

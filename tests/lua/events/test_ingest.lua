@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- ingest/: what lines of logs mean, how a log is followed, and whatever else a log may hold.
 local follow = require "taut.events.ingest.follow"
 local import_fuzz = require "lib.import_fuzz"

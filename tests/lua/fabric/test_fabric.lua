@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- fabric/: links, findings, growth and changes of a small fabric.
 local answers = require "taut.fabric.answers"
 local changes = require "taut.fabric.changes"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- A fabric for tests, as taut-ib would tell of it.
 local model = require "taut.fabric.model"
 

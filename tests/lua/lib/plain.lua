@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Runs the table of tests that a file returns on any Lua from 5.1 on; "all good: VERSION" when
 -- none failed.
 package.path = package.path .. ";/usr/share/lua/5.1/?.lua;/usr/share/lua/5.4/?.lua"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What holds for every route, of any model: property tests ask for it.
 local routecheck = {}
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A small machine to play plans and diagnosis on: capacities, faults, noise, other traffic.
 local config = require "taut.config"
 local coverage = require "taut.plan.coverage"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What must hold for every topology, whatever its kind: its answers against its own routes, one
 -- by one.
 local lu = require "luaunit"

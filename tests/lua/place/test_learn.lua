@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- learn.lua: how heavily a job communicates, out of what its nodes counted.
 local elsewhere = require "taut.diagnose.elsewhere"
 local learn = require "taut.place.steer.learn"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Rank orders, and `taut map`.
 local files = require "taut.place.rankmap.files"
 local golden = require "lib.golden"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local json = require "taut.json"
 local lu = require "luaunit"
 local grid = require "taut.place.pattern.grid"

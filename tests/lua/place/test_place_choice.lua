@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- What a set takes from later jobs, and the choice that weighs it.
 local lu = require "luaunit"
 local choice = require "taut.place.choice"

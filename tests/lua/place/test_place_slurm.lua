@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local lu = require "luaunit"
 local slurm = require "taut.place.slurm"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Steering's decisions: what the advice file says, what is taken back, what is placed, what
 -- waiting was ours, and the report.
 local file = require "taut.place.steer.file"

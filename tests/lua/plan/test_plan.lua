@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local coverage = require "taut.plan.coverage"
 local lu = require "luaunit"
 local plan = require "taut.plan"

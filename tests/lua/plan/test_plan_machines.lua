@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Plans on every kind of machine: what must hold for each of them, whatever the allocation.
 local coverage = require "taut.plan.coverage"
 local lu = require "luaunit"

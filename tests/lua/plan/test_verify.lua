@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Marks of `taut verify`, and what idle cycles make of them.
 local agenda = require "taut.core.agenda"
 local coverage = require "taut.plan.coverage"

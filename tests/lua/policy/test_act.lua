@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- act.lua: drains through a Slurm that answers when the test says so.
 local act = require "taut.policy.act"
 local json = require "taut.json"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- policy/replay.lua: history as rows, what these settings would have done with it.
 local json = require "taut.json"
 local lu = require "luaunit"

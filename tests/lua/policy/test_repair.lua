@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- repair.lua: parts, and whose traffic dies when they are taken out.
 local lu = require "luaunit"
 local repair = require "taut.policy.repair"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- cluster.lua: what Slurm says and what the checks hear, put together.
 local cluster = require "taut.slurm.cluster"
 local lu = require "luaunit"

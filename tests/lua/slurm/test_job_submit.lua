@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- etc/job_submit.lua, with job descriptions and partitions as slurmctld hands them over, on this
 -- Lua and on every other one that is installed (Debian's plugin is 5.1).
 local lu = require "luaunit"

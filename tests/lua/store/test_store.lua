@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- The store as tautd runs it: a process of its own, a real database, JSON lines.
 local journal = require "taut.store.journal"
 local json = require "taut.json"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- The audit on machines of arithmetic: phases, what is found and what is not.
 local audit = require "taut.survey.audit"
 local json = require "taut.json"

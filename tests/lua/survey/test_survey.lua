@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- Surveys: who may hold one, who is waited for, rounds, what happens when nodes go, lie or hang.
 -- The connections are fakes that keep what is sent to them; all else is real.
 local coverage = require "taut.plan.coverage"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Gemini: names, coordinates, node ids, kinds of links.
 local cray = require "taut.topology.cray"
 local lu = require "luaunit"

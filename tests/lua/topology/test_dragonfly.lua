@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local check = require "lib.routecheck"
 local lu = require "luaunit"
 local topology = require "taut.topology"

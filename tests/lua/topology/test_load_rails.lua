@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Traffic over several rails, of which not all nodes have all and not all have a route: against
 -- the routes, pair by pair.
 local lu = require "luaunit"

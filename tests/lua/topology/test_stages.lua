@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Routes with sets of links: plans occupy all of a set, diagnosis judges none of it.
 local diagnose = require "taut.diagnose"
 local lu = require "luaunit"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What all topologies share, on tori and meshes.
 local check = require "lib.topocheck"
 local lu = require "luaunit"

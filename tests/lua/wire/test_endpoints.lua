@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local endpoints = require "taut.wire.endpoints"
 local lu = require "luaunit"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local hello = require "taut.wire.hello"
 local lu = require "luaunit"
 local rendezvous = require "taut.core.rendezvous"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- readings.lua: what nodes tell of their interfaces is taken or refused, and never an error.
 local counters = require "taut.events.counters"
 local hello = require "taut.wire.hello"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local lu = require "luaunit"
 local result = require "taut.wire.result"
 

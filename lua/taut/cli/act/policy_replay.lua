@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut policy --replay DAYS`: fetches history, plays it here, prints list and sums.
 local ask = require "taut.base.ask"
 local config = require "taut.config"

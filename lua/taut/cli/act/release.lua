@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
 
 local release = { summary = "Give a node back that Taut drained; it is on probation then." }

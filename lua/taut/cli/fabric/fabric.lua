@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut fabric`: the InfiniBand fabric, asked of a tautd that sweeps it, or swept here and now.
 local json = require "taut.json"
 local report = require "taut.report"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Prints the answers of `taut fabric`, within 80 columns.
 local hostlist = require "taut.hostlist"
 local report = require "taut.report"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
 local output = require "taut.cli.output"
 local pattern = require "taut.place.pattern"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The picture of `taut advise --draw`: where the best set lies, and what it keeps away from.
 local draw = require "taut.topology.draw"
 local hostlist = require "taut.hostlist"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut map`: which rank goes on which node.
 local files = require "taut.place.rankmap.files"
 local hostlist = require "taut.hostlist"

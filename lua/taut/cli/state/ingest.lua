@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Read a whole log once, for what it says; tautd follows logs by itself (`events.follow`).
 local ask = require "taut.base.ask"
 local formats = require "taut.events.ingest"

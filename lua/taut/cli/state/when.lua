@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Points in time as the command line takes them.
 local when = {}
 

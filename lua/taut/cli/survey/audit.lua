@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut audit`: every link, one process per node of a step.
 local audit_text = require "taut.report.audit"
 local json = require "taut.json"

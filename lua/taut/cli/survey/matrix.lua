@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut matrix`: every pair of nodes, one process per node of a step.
 local files = require "taut.survey.matrix.files"
 local launch = require "taut.survey.launch"

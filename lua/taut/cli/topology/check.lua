@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local check = require "taut.topology.check"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local diff = require "taut.topology.diff"
 local json = require "taut.json"
 local report = require "taut.report"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local draw = require "taut.topology.draw"
 local json = require "taut.json"
 local output = require "taut.cli.output"

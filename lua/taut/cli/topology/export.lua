@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local json = require "taut.json"
 local output = require "taut.cli.output"
 local report = require "taut.report"

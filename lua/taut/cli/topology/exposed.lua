@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local json = require "taut.json"
 local report = require "taut.report"
 local words = require "taut.cli.topology.words"

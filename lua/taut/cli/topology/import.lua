@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut topology import`: what other programs know of a machine's wiring, as a topology of Taut.
 local hostlist = require "taut.hostlist"
 local import = require "taut.topology.import"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut topology`: questions about the wiring and the routes of a machine.
 --
 -- Each subcommand is a module lua/taut/cli/topology/NAME.lua of

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local pattern = require "taut.place.pattern"

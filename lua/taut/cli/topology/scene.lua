@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the subcommands of `taut topology` look at: a machine, and what is known of its health.
 --
 -- With --machine FILE that file alone (or FORMAT:FILE, what another program wrote); without it the

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Words and lines that several subcommands of `taut topology` share.
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"

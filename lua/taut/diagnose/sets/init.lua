@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- One slow link of a set: traffic takes one of its members, nobody sees which.
 --
 -- Members of a hashed or adaptive set are neither cleared nor accused by a test.  What their flows

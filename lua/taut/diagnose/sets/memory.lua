@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What is known of sets of links, as a table for the store and back.
 --
 -- Sets are told by the numbers of their members, which stay what they are as long as the wiring

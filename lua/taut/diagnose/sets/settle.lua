@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- From counted flows to a verdict on a set: "one of 18 uplinks of leaf7 is slow".
 --
 -- For each window of levels a set has a run: log odds that are added up spell by spell, and begin

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What one spell says of a set, window by window.
 local share = require "taut.diagnose.share"
 

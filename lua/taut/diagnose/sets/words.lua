@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Sets of links in words: "one of 18 uplinks of leaf7".
 local words = {}
 

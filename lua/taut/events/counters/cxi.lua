@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Counters of an HPE Slingshot adapter: /sys/class/cxi/cxiN/device.
 --
 -- Telemetry files hold `value@seconds`.  How many bits an item has is not published: 64 here, so

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Counters of a Cray Aries that a node reads through gpcdr: metric sets linktraffic, linkstalled,
 -- linksendstatus, linkrecvstatus and nic.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Counters of a Cray Gemini that a node reads through gpcdr: metric sets `links` and `nic`.
 --
 -- One set for each direction of the torus: `traffic:X+`.  The Gemini is shared by two nodes: both

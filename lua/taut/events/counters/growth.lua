@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What counters grew by between two readings, and when.
 --
 -- Taut resets nothing, others do: a counter that fell was reset, and what it shows has grown since.

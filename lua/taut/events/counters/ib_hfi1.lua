@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What an Omni-Path port (hfi1) counts besides: hw_counters of the port, and those of the device
 -- that tell of its link.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What else an RDMA port tells: the driver's own counters (hw_counters) and the port's state.
 --
 -- Names are those of mlx5; other drivers have some of them, mlx4 (ib_mlx4) and hfi1 (ib_hfi1) have

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What an RDMA port of the mlx4 driver (ConnectX-3 and older) counts besides: hw_counters of a
 -- port, where its firmware counts for each port.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Counters of an InfiniBand port, as its performance management agent tells them.
 --
 -- Widths and that they stop at their highest value: InfiniBand Architecture Specification 1,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The catalogue: what each counter counts, how it is stored, and when its growth means something.
 --
 -- A source has `list`: name → {

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Counters of a Linux network interface: /sys/class/net/IF.
 --
 -- The kernel keeps them in 64 bits and lets them wrap; a driver that is loaded again begins at 0.

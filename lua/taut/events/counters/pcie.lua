@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The PCI Express link of an interface, and the errors on it: /sys/class/net/IF/device.
 --
 -- `max_…` is the smaller of what the card and the slot (the port above it) can do, so that a card

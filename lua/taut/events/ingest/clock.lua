@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Times in logs: pieces of grammars, and seconds since 1970.
 --
 -- Logs are in local time unless they say otherwise.  Only lines that mean something come here.

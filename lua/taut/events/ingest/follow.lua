@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Follows one log: from where it was read to, through rotation and truncation.
 --
 -- The position is { dev, inode, offset, state }: the file, how many of its bytes were taken in

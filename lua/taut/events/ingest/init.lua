@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Logs of other programs: lines that say something about a link or a node become observations.
 --
 -- A format is a module with `summary`, `line` (LPeg: what a line that means something begins

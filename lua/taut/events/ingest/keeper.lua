@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- tautd's side of the logs it follows: starts the process that reads, asks it again and again,
 -- keeps how far it came.
 local helper = require "taut.base.helper"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The kernel's messages in syslog: links of hosts that went down and came up, and adapters whose
 -- PCIe link is narrower than it could be.
 --

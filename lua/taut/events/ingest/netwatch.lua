@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Cray's netwatch log: lanes that Gemini links lost.
 --
 -- "140212 08:07:30 c2-0c2s3g0l27 c2-0c2s4g0l17 1 RX lanemask=3": the tile l27 of the first Gemini

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- OpenSM's log: ports that left and came back, and what ports complained of themselves.
 --
 -- "Nov 20 15:41:06 788534 [F7AE96C0] 0x02 -> drop_mgr_remove_port: Removed port with GUID:0x… LID

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The process that follows logs for tautd (`tautd --ingest`): a million lines take a second, and
 -- none of it may keep tautd's loop waiting.
 --

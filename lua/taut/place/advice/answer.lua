@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut advise` at the daemon: when Slurm is asked, and what it would do itself.
 local advice = require "taut.place.advice"
 local loop = require "taut.loop"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A set of nodes in words and numbers.
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"

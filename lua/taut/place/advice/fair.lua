@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Times with max-min fair rates, for those who ask (taut.place.score says what they are).
 local score = require "taut.place.score"
 

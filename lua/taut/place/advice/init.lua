@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which nodes a communication-heavy job should get, and why.
 --
 -- A request is narrowed to the nodes it may have (place/request.lua), candidates are looked for by

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Why a set is good or not, in phrases with numbers.
 local hostlist = require "taut.hostlist"
 local report = require "taut.report"

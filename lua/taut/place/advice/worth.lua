@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Whether a job gains enough from good nodes to wait for them.
 local worth = {}
 

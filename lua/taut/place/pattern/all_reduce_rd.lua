@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- All-reduce by recursive doubling: in round k everybody exchanges the whole vector with the rank
 -- whose number differs in bit k.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- All-reduce round a ring: n - 1 rounds of reduce-scatter and as many of all-gather, in each of
 -- which everybody sends an n-th of the vector to the next.
 --

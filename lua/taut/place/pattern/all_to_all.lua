@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Everybody sends one message to everybody else (MPI_Alltoall): transposes, FFTs.
 local all_to_all = { summary = "everybody to everybody else", takes = { "bytes" } }
 

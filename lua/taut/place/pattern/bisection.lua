@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The first half of the ranks exchanges messages with the second: rank i with i + n/2.
 local bisection = { summary = "the first half of the ranks exchanges with the second",
    takes = { "bytes" } }

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Grids of ranks: how many go into each dimension, and who is whose neighbour.
 --
 -- Ranks are numbered as MPI_Cart_create does: the last coordinate runs fastest.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Nearest neighbours in a grid of any number of dimensions: what halo2d, halo3d and lattice4d are.
 local grid = require "taut.place.pattern.grid"
 

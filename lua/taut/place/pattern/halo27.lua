@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Halo exchange of a three-dimensional grid of ranks with all 26 neighbours: faces, edges and
 -- corners, as a 27-point stencil needs them.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Registry of communication patterns: adding one is a file and a line.
 --
 -- A module has

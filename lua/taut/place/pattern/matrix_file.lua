@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Reads a traffic matrix from a file.
 --
 -- Two formats; lines that are empty or begin with # are left out:

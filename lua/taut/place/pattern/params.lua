@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What can be said about a pattern: "bytes=1M,compute=0.3".
 local grid = require "taut.place.pattern.grid"
 

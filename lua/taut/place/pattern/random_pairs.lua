@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Ranks exchange messages in pairs drawn at random; of an odd number one stays silent.
 local random_pairs = { summary = "exchanges in pairs drawn at random",
    takes = { "bytes", "seed" } }

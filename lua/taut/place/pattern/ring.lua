@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Everybody sends one message to the next rank, the last to the first.
 local shift = require "taut.place.pattern.shift"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Everybody sends one message to the rank a number of places further on.
 local shift = { summary = "everybody to the rank `by` places further on",
    takes = { "bytes", "by" } }

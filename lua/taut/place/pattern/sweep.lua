@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Wavefront sweep over a two-dimensional grid of ranks (transport codes: Sweep3D, Kripke).
 --
 -- A sweep from a corner passes a message on in both dimensions, away from that corner; with the

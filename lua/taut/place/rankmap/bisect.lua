@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Halves of the ranks' grid on halves of the nodes, and so on: neighbours stay neighbours.
 local boxes = require "taut.place.rankmap.boxes"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What Slurm does by itself.
 local fill = require "taut.place.rankmap.fill"
 

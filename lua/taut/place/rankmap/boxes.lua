@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Cutting sets of places in halves, along the axis on which they reach farthest.
 local boxes = {}
 

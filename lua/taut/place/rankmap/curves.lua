@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Nodes along a line through the fabric (taut.order: Hilbert's curve, to and fro, trees), ranks in
 -- blocks along it: as they are numbered, and where the pattern has a grid also in boxes of it.
 local boxes = require "taut.place.rankmap.boxes"

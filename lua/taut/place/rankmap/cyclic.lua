@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Round and round, as srun --distribution=cyclic does.
 local cyclic = {}
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Files that tell a job's launcher which rank goes where.
 local files = {}
 

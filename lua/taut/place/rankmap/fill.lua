@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Ranks put on nodes one after the other.
 local fill = {}
 

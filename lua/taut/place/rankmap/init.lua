@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which rank of a job goes on which of its nodes.
 --
 -- Slurm puts ranks on nodes in blocks, in the order of its table of nodes.  Several ways to do

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Scotch's static mapping of the ranks' graph onto the nodes (F. Pellegrini, J. Roman, "SCOTCH: a
 -- software package for static mapping by dual recursive bipartitioning", HPCN 1996).
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Answers to `taut steer` and `taut profile`.
 local json = require "taut.json"
 local learn = require "taut.place.steer.learn"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Cells: runs of nodes that lie together, as features of Slurm's nodes that jobs can prefer.
 --
 -- Opt-in (`steer.prefer_nodes`): tautd gives each node the feature taut_cell_N, and job_submit.lua

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The file that etc/job_submit.lua reads: its text, and putting it in place.
 --
 --   taut-advice 1 SERIAL TIME         TIME: when Slurm was asked, seconds since 1970

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Whether jobs are better off without the nodes exposed to a slow component.
 --
 -- A node is exposed when many of its routes use the component.  Whether that costs a job anything

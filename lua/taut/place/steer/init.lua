@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Steering: jobs that gave --comm are kept from slow links, and may be placed.
 --
 -- After each answer of Slurm: the advice file for etc/job_submit.lua is written anew, excludes that

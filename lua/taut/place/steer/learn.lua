@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which jobs communicate heavily, learnt from what their counters grew by.
 --
 -- At a job's last epilog its bytes per node become one row (table `job` of the database); rows of

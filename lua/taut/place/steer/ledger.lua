@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What steering cost: how long a job waited for nodes that Taut kept it from, although it could
 -- have started on others.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What Taut did to a job, as its AdminComment says it: `taut: comm=halo3d excluded=n[0-3]
 -- switches=1@120 preferred=1 placed=1763653000:n[4-7]`.
 --

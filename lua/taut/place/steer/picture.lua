@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the advice file says, out of verdicts and of what Slurm said last.
 local gain = require "taut.place.steer.gain"
 local hostlist = require "taut.hostlist"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Whether the job at the head of the queue gets nodes chosen for it.
 local hostlist = require "taut.hostlist"
 local mark = require "taut.place.steer.mark"

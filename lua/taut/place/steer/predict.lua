@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What steering should gain: the pattern's predicted time on the nodes a job gets, and on those it
 -- would have got from Slurm alone.
 local advice = require "taut.place.advice"

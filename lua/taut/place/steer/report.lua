@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut steer --report`: what steering did, what it was to gain, and what was seen.
 --
 -- Observed: steered jobs beside jobs of the same user, name and number of nodes that were not

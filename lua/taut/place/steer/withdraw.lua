@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which pending jobs get nodes back that Taut had excluded or required.
 local hostlist = require "taut.hostlist"
 local mark = require "taut.place.steer.mark"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The second look: which pairs are measured again alone, and what it says of the findings.
 local findings = require "taut.survey.matrix.findings"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The squares of a heat map: one for each pair, or, on a very large machine, one for several.
 local colour = require "taut.report.colour"
 

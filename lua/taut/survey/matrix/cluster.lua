@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Rows, columns and blocks of slow pairs, where no route explains them (no topology, or another
 -- routing than it says): "slow with all others" is a node, "slow from these to those" a boundary.
 local cluster = {}

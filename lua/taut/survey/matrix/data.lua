@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What was measured of all pairs: n × n figures, row = sender, column = receiver.
 --
 -- Flat arrays, since a large machine has millions of pairs.  A pair's class is "good", "low",

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which nodes, links or boundaries explain the slow pairs of a matrix, by the topology's routes.
 --
 -- Greedily the component (or node, cable, router as a whole) that most unexplained slow pairs cross

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A matrix as files: CSV, JSON, SVG, PNG.
 local json = require "taut.json"
 local picture = require "taut.survey.matrix.picture"

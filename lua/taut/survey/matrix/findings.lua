@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What is slow in a matrix, in the order of how many pairs it explains.
 local cluster = require "taut.survey.matrix.cluster"
 local data = require "taut.survey.matrix.data"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The order of rows and columns, and where the boundaries of the machine lie in it.
 local layout = {}
 

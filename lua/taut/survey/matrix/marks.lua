@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What is drawn over and beside the squares of a heat map: boundaries, frames, margins.
 --
 -- All take the document and the frame f of picture.lua: { m = matrix, x, y = upper left corner,

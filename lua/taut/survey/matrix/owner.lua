@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the owner of a matrix makes of the reports: progress, words and files, for each rail.
 local data = require "taut.survey.matrix.data"
 local files = require "taut.survey.matrix.files"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The heat map of a matrix as SVG: senders down, receivers across, in topology order, with the
 -- boundaries of routers, leaves, groups …, what is slow marked and said in words below.
 local cells = require "taut.survey.matrix.cells"

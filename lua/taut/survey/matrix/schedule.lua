@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The schedule of `taut matrix`: every node to every other.
 --
 -- By default no two tests that run at once share a component, nor does one's data meet another's

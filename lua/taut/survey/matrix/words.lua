@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A matrix in words: one sentence for each finding.
 local report = require "taut.report"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A picture of a machine in the making: cables and routers at their places, coloured by health.
 --
 -- Places are collected first, in pixels from the upper left corner of the drawing; `finish` adds

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Torus, mesh and HyperX: planes of two dimensions, side by side.
 --
 -- Cables inside a plane are lines between the routers; one that goes round a ring is a stub at both

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Dragonflies: groups on a circle, their routers in rows and columns, cables between groups as
 -- chords.
 local canvas = require "taut.topology.draw.canvas"

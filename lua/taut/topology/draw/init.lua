@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Pictures of a machine, one way of drawing per kind of fabric: adding one is a file and a line.
 local draw = {}
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- How verdicts look in a picture.
 local colour = require "taut.report.colour"
 

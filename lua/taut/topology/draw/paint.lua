@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Turns a canvas into SVG: its layers, then title, list of what is wrong, and legend around them.
 local colour = require "taut.report.colour"
 local look = require "taut.topology.draw.look"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Fat trees and other fabrics with routers that have no nodes: leaves in a row, their nodes below
 -- them, the other routers above in rows of their own.
 local order = require "taut.topology.order"

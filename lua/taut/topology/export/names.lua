@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Names that Slurm can read: of switches, which we may choose, and of nodes, which we may not.
 local hostlist = require "taut.hostlist"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What Slurm can be told of a fabric: topology.conf, topology.yaml, nodes in a good order.
 local names = require "taut.topology.export.names"
 local order = require "taut.topology.order"

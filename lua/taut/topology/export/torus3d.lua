@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A three-dimensional torus as Slurm's topology/torus3d (26.05) wants it.
 --
 -- A place there holds one node, so several nodes of a router stand side by side in x; shapes of

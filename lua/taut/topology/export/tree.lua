@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Groups of nodes as topology/tree and topology/block want them.
 local names = require "taut.topology.export.names"
 local order = require "taut.topology.order"

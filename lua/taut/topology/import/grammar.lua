@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Pieces that the grammars of several formats share (LPeg).
 --
 -- Every format is matched line by line and without recursion, so that neither memory nor LPeg's

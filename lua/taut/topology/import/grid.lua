@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Routers at the points of a torus, and the cables between them.
 --
 -- For formats that give coordinates but no cables: a torus has one between all neighbours.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Importers: descriptions of a machine's wiring as other programs write them.
 --
 -- The registry names each importer; adding one is a file and a line.  A module has

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which model of Taut a wiring is written as, and what that model has to be told of each router.
 --
 -- A model is taken only where its routing finds a way between any two routers, and where nothing

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The text of a file that is being imported, line by line and within limits.
 --
 -- Parsers give up by `src:fail(line, …)`, which raises; taut.import turns that into nil and

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What an InfiniBand width and speed carry.
 --
 -- Data rate of one lane after line coding, bytes per second (InfiniBand Architecture

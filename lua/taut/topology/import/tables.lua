@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Forwarding tables, whichever dump they come from: adds them to a wiring.
 local source = require "taut.topology.import.source"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The neutral wiring that every importer returns, and its making.
 --
 --   source, format   where it comes from

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Writes what was imported as a topology of taut.lua.
 --
 -- A torus or mesh without misfits becomes a few lines of its model; everything else is written

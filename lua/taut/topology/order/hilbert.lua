@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- A Hilbert curve through a box of any size: neighbours on the curve are neighbours in the box.
 --
 -- A coordinate of a ring of 25 has no binary digits of its own, so each length is halved again and

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Orders of a machine's nodes in which neighbours in the list are neighbours in the fabric.
 --
 -- Slurm without a topology plugin takes the table of nodes for a line, sorted by name, and gives

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Keys that put the routers of a fabric in order, per kind of fabric; see taut.order.
 local hilbert = require "taut.topology.order.hilbert"
 

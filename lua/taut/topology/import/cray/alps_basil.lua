@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The inventory that ALPS gives in BASIL (protocols 1.0 to 1.7): <Inventory> with its <Node>s.
 --
 -- Elements and attributes as Slurm's src/plugins/select/alps/libalps (up to 18.08) read them.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Cray names and numbers: where a node or a router sits, by its cname.
 --
 -- c<column>-<row>c<cage>s<slot>: then a0 (Aries) or g0, g1 (Gemini), or n<node>.  An Aries sits on

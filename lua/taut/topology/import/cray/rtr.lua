@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What `rtr --interconnect` prints on an Aries machine: each tile of each router, its kind and
 -- the tile at the other end.
 --

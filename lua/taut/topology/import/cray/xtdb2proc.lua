@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Rows of Cray's processor table as `xtdb2proc -f FILE` writes them: name=value pairs with
 -- commas, one node a line; coordinates are a torus's (Gemini), or group, chassis, slot (Aries).
 local cray = require "taut.topology.import.cray"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What Cray's `xtprocadmin` prints: NID, NODENAME, TYPE, STATUS, MODE of every node.
 local cray = require "taut.topology.import.cray"
 local grammar = require "taut.topology.import.grammar"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What `ibnetdiscover` prints: its sections by node, or with -p one line per port.
 --
 -- Forms as infiniband-diags writes them (ibnetdiscover.c: out_switch, out_ca, out_switch_port,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- An InfiniBand fabric from its elements, however they were written down.
 --
 -- An element is { type = "switch"|"ca"|"router", guid, desc, lid, nports, line,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Names for what an InfiniBand fabric has: hosts from node descriptions, switches likewise.
 local grammar = require "taut.topology.import.grammar"
 local lpeg = require "lpeg"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Names for GUIDs: OpenSM's node-name-map (`0x0008f104003f3fb1 "leaf 1"`), and lists such as
 -- `H-003048c74e4a0000 x5570comp1`.
 local grammar = require "taut.topology.import.grammar"

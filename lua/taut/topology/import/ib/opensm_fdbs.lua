@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Forwarding tables as OpenSM's opensm.fdbs gives them: port and hop count per lid.
 local grammar = require "taut.topology.import.grammar"
 local lpeg = require "lpeg"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Forwarding tables as OpenSM's opensm-lfts.dump and dump_lfts.sh (ibroute) give them.
 local grammar = require "taut.topology.import.grammar"
 local lpeg = require "lpeg"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Finds the dimensions of a product of rings, lines or complete graphs, one number per edge.
 --
 -- In such a product two links of a router lie in different dimensions exactly when they span a

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Is it a dragonfly: groups whose routers are joined closely, and links between all groups?
 local graph = require "taut.topology.import.recognise.graph"
 local product = require "taut.topology.import.recognise.product"

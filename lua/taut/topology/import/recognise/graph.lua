@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The routers of a wiring as a simple graph: one edge per pair of routers that cables join.
 local graph = {}
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Says what kind of fabric a wiring is, where each router is in it, and what did not fit.
 local dragonfly = require "taut.topology.import.recognise.dragonfly"
 local graph = require "taut.topology.import.recognise.graph"

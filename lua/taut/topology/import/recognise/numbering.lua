@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Numbers for the layers of a dimension: which router is at which coordinate.
 local numbering = {}
 

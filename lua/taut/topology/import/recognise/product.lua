@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Is it a torus, a mesh or a HyperX, and which router is where?
 local dimensions = require "taut.topology.import.recognise.dimensions"
 local graph = require "taut.topology.import.recognise.graph"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Is it a fat tree: leaves with nodes, levels of switches above them, links between levels only?
 --
 -- Levels count from the leaves (0).  Real trees have a few nodes on upper switches (storage,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Slurm's topology.conf: SwitchName= lines (tree), BlockName= and BlockSizes= (block),
 -- RingName= (ring), as topology.conf(5) of 22.05 to 26.05 has them.
 local grammar = require "taut.topology.import.grammar"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Slurm's own node names with coordinates: the last three characters, base 36 (0-9A-Z), are
 -- x, y and z; with four the last one counts nodes at a point.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The torus3d of Slurm's topology.yaml (26.05): a torus with a node at each point, x fastest, from
 -- one list or from regions.
 local grid = require "taut.topology.import.grid"

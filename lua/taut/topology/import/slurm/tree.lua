@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What Slurm's topology files describe, as wiring: trees of switches, blocks, rings, tori.
 --
 -- topology.conf and topology.yaml say the same in two ways; both importers end here.  A file of

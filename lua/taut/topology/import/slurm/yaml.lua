@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Slurm's topology.yaml (25.05 and later): tree, block, flat, ring, torus3d.
 --
 -- Keys as in topology.yaml(5); which of several topologies is read: the one that is asked for,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Reading fields of a configuration out of a YAML tree, with errors that name line and key.
 local source = require "taut.topology.import.source"
 

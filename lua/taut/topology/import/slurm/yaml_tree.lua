@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- YAML as a tree that remembers lines; what a configuration has no use for is refused.
 --
 -- libyaml's events (the C part of Debian's lua-yaml) carry marks; the loader on top of them
