@@ -80,6 +80,18 @@ bench_lua() {
         "$TAUT_PREFIX/bin/taut" --lua "$BENCH_DIR/lib/$file" "$@"
 }
 
+# bench_figures [LEAST]: passes on what a benchmark prints; status 1 where a
+# figure has no value, or where there are less than LEAST (1) figures.
+bench_figures() {
+    awk -v least="${1:-1}" '{ print; fflush() }
+        $1 == "figure" { all++; none += $3 == "-" }
+        END {
+            short = none || all < least
+            if (short) print all + 0 " figures, " none + 0 " without a value" >"/dev/stderr"
+            exit short
+        }'
+}
+
 # Microseconds since 1970.
 now_us() { echo "${EPOCHREALTIME/[.,]/}"; }
 

@@ -161,5 +161,5 @@ hunt_main() {
     done
     bench_inside usage_of_tautd after >>"$TMP/positions"
     [ -z "$KEEP" ] || { lab exec cat $DATABASE >"$KEEP.db"; cp "$TMP/positions" "$KEEP"; }
-    bench_inside report "$TMP/positions" "$conf"
+    bench_inside report "$TMP/positions" "$conf" | bench_figures
 }

@@ -232,18 +232,18 @@ for _, line in ipairs(failed) do
 end
 print()
 
-if full then
+if runs.full then
    figure("prolog_cost.full", full, "s", "<=", 0.30)
 end
-if nothing then
+if runs.nothing then
    figure("prolog_cost.nothing_due", nothing, "s", "<=", 0.03)
 end
-if down then
+if runs.down then
    figure("prolog_cost.down", down, "s", "<=", 0.01)
 end
-if script then
+if runs.script then
    figure("prolog_cost.script", script, "s")
 end
-if empty2 or empty then
+if runs.full or runs.down then
    figure("prolog_cost.empty_plugstack", empty2 or empty, "s")
 end

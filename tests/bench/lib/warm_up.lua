@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Reads "LEVEL MS JSON" of each test; prints what the first fifth of a test and the rest reached.
+local figure = require "figure"
 local json = require "taut.json"
 local stats = require "stats"
 
@@ -36,4 +37,10 @@ for _, l in ipairs(LEVELS) do
          100 * (stats.median(r.window) or 0) / truth))
    end
    print()
+end
+print()
+for _, ms in ipairs { 5, 20 } do
+   local of = runs[100]
+   figure(("warm_up_%d_ms"):format(ms),
+      100 * stats.median(of[ms].window) / stats.median(of[160].window), "%")
 end
