@@ -24,7 +24,7 @@ static char *load_comment(uint32_t id)
     char *comment = NULL;
 
     errno = 0;
-    if (slurm_load_job(&msg, id, SHOW_ALL) != 0)
+    if (taut_load_job(&msg, id) != 0)
         return NULL;
     if (msg->record_count < 1) {
         errno = ESLURM_INVALID_JOB_ID;
@@ -42,8 +42,7 @@ static int update_running(uint32_t id, const char *comment)
 {
     job_desc_msg_t job;
 
-    slurm_init_job_desc_msg(&job);
-    job.job_id = id;
+    taut_init_update(&job, id);
     /* Slurm wants char *, and changes nothing. */
     job.admin_comment = (char *)(uintptr_t)comment;
     errno = 0;

@@ -17,6 +17,31 @@ static inline uint32_t taut_job_id(const slurm_job_info_t *job)
 #endif
 }
 
+/* What an update of job 'id' begins with: nothing changes yet. */
+static inline void taut_init_update(job_desc_msg_t *job, uint32_t id)
+{
+    slurm_init_job_desc_msg(job);
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+    job->step_id.job_id = id;
+#else
+    job->job_id = id;
+#endif
+}
+
+/* One job, and of an array all its tasks; slurm_free_job_info_msg frees them.
+ * Returns 0, or -1 with errno. */
+static inline int taut_load_job(job_info_msg_t **msg, uint32_t id)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+    slurm_step_id_t step = SLURM_STEP_ID_INITIALIZER;
+
+    step.job_id = id;
+    return slurm_load_job(msg, step, SHOW_ALL);
+#else
+    return slurm_load_job(msg, id, SHOW_ALL);
+#endif
+}
+
 static inline void taut_free_conf(slurm_conf_t *conf)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)

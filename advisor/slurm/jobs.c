@@ -146,7 +146,7 @@ int taut_slurm_job(const json_t *request, json_t *reply)
         return -1;
     }
     errno = 0;
-    if (slurm_load_job(&msg, (uint32_t)id, SHOW_ALL) != 0)
+    if (taut_load_job(&msg, (uint32_t)id) != 0)
         return -1;
     /* of an array all tasks come with its number */
     for (uint32_t i = 0; i < msg->record_count; i++)

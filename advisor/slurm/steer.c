@@ -59,8 +59,7 @@ static int update(uint32_t id, const json_t *request)
 {
     job_desc_msg_t job;
 
-    slurm_init_job_desc_msg(&job);
-    job.job_id = id;
+    taut_init_update(&job, id);
     job.exc_nodes = lent(text_of(request, "excluded"));
     job.req_nodes = lent(text_of(request, "required"));
     job.admin_comment = lent(text_of(request, "comment"));
@@ -82,7 +81,7 @@ static int steer(uint32_t id, const json_t *request, json_t *reply)
     job_info_msg_t *msg = NULL;
 
     errno = 0;
-    if (slurm_load_job(&msg, id, SHOW_ALL) != 0)
+    if (taut_load_job(&msg, id) != 0)
         return -1;
     const slurm_job_info_t *job = find(msg, id);
     const char *why =
