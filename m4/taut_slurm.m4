@@ -7,7 +7,8 @@ AC_DEFUN([TAUT_SLURM], [
     [], [with_slurm=])
   SLURM_CFLAGS= SLURM_LIBS=-lslurm
   AS_IF([test -n "$with_slurm" && test "x$with_slurm" != xyes], [
-    SLURM_CFLAGS="-I$with_slurm/include"
+    # its own headers are not warned about: some are no prototypes in 26.05
+    SLURM_CFLAGS="-isystem $with_slurm/include"
     SLURM_LIBS="-L$with_slurm/lib -Wl,-rpath,$with_slurm/lib -lslurm"
   ])
   taut_save_CPPFLAGS=$CPPFLAGS taut_save_LIBS=$LIBS

@@ -206,7 +206,7 @@ ask() {
     sed '1,/^$/d' "$BATS_TEST_TMPDIR/answer" >"$BATS_TEST_TMPDIR/metrics"
     cat >"$BATS_TEST_TMPDIR/read.lua" <<'END'
 package.path = arg[1] .. "/?.lua;" .. package.path
-local _, v = require "promparse".read(io.read "a")
+local _, v = require "lib.promparse".read(io.read "a")
 assert(v["taut_nodes_drained{}"] == 1)
 assert(v["taut_components{kind=tx,state=slow}"] == 1)
 assert(v["taut_partition_cap{partition=batch}"] == 8)

@@ -77,6 +77,16 @@ cover() {
     done
 }
 
+# A Slurm that was built to look for its configuration below its own prefix
+# finds the lab's there.
+own_slurm() {
+    cover "$1" || return
+    if [ -d "$1/etc" ]; then
+        umount "$1/etc" && rmdir "$1/etc" || return
+    fi
+    ln -s /etc/slurm "$1/etc"
+}
+
 # Two ordinary users, with homes every node sees.
 own_users() {
     local user uid=30001
@@ -116,6 +126,7 @@ step_mounts() {
     cat >$LAB_RUN/conf && load_conf || return
     hostname ctl && ip link set lo up && own_sys && own_etc && own_var_lib &&
         tmpfs /var/log && tmpfs /var/spool && own_dev && own_users || return
+    [ -z "$SLURM_PREFIX" ] || own_slurm "$SLURM_PREFIX" || return
     [ -z "$TAUT_PREFIX" ] || open_way "$TAUT_PREFIX" || return
     mkdir -p /var/log/lab && own_programs || return
     spawn syslog "$(lab_program labsyslog)" /dev/log /var/log/syslog

@@ -51,6 +51,21 @@ HealthCheckNodeState=$HEALTH_STATES
 CONF
 }
 
+# The lab asks its own Slurm.
+slurm_path() { [ -z "$SLURM_PREFIX" ] || PATH=$SLURM_PREFIX/sbin:$SLURM_PREFIX/bin:$PATH; }
+
+# Which release of Slurm runs here, as one number: 2205, 2605 …
+slurm_release() { slurmctld -V | awk -F '[ .]' '{ print $2 * 100 + $3 }'; }
+
+# Nothing here is confined; how to say so has changed.
+cgroup_conf() {
+    if [ "$(slurm_release)" -ge 2411 ]; then
+        echo CgroupPlugin=disabled
+    else
+        echo CgroupPlugin=cgroup/v1
+    fi
+}
+
 # A line of --slurm-conf takes the place of the default with its key; lines
 # about nodes and partitions are added.
 slurm_conf() {
@@ -97,7 +112,7 @@ step_munge() {
 step_slurmctld() {
     slurm_conf >/etc/slurm/slurm.conf && plugstack_conf >/etc/slurm/plugstack.conf || return
     [ -z "$JOB_SUBMIT" ] || install -m 644 "$JOB_SUBMIT" /etc/slurm/job_submit.lua || return
-    echo CgroupPlugin=cgroup/v1 >/etc/slurm/cgroup.conf
+    cgroup_conf >/etc/slurm/cgroup.conf
     install -d -o slurm -g slurm -m 755 /var/log/slurm /run/slurmctld /var/spool/slurmctld || return
     install -d -m 755 /var/spool/slurmd || return
     daemon_start slurmctld

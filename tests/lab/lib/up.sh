@@ -5,7 +5,7 @@ declare_defaults() {
     TORUS='' NODES_PER_ROUTER=2 NODE_CPUS=2 WITH_SLURM=yes
     RATE=100mbit TX_RATE='' RX_RATE='' LINK_RATE=''
     TAUT_PREFIX='' TAUT_CONF='' HEALTH_INTERVAL=5 HEALTH_STATES=IDLE
-    SLURM_CONF_LINES=() JOB_SUBMIT=''
+    SLURM_CONF_LINES=() JOB_SUBMIT='' SLURM_PREFIX=''
 }
 
 parse_up() {
@@ -24,6 +24,7 @@ parse_up() {
         --rx-rate) RX_RATE=$2 ;;
         --link-rate) LINK_RATE=$2 ;;
         --name) LAB_NAME=$2; check_name ;;
+        --slurm) SLURM_PREFIX=$(readlink -f "$2") ;;
         --slurm-conf) SLURM_CONF_LINES+=("$2") ;;
         --job-submit) JOB_SUBMIT=$(readlink -f "$2") ;;
         --taut) TAUT_PREFIX=$(readlink -f "$2") ;;
@@ -48,6 +49,8 @@ check_up() {
         [ "$WITH_SLURM" = yes ] || die "--taut needs Slurm"
         [ -r "$TAUT_CONF" ] || die "--taut needs --taut-conf FILE, readable"
     fi
+    [ -z "$SLURM_PREFIX" ] || [ -x "$SLURM_PREFIX/sbin/slurmctld" ] ||
+        die "--slurm $SLURM_PREFIX has no sbin/slurmctld"
     for program in ip tc ss unshare nsenter setpriv; do need_program $program; done
     [ "$WITH_SLURM" = no ] || for program in slurmctld slurmd munged sinfo; do
         need_program $program
@@ -55,7 +58,7 @@ check_up() {
 }
 
 need_program() {
-    PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null ||
+    PATH=$SLURM_PREFIX/sbin:$SLURM_PREFIX/bin:$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null ||
         die "$1 is not installed"
 }
 
@@ -67,10 +70,11 @@ print_conf() {
     fabric_constants
     LAB_BINDIR=$(readlink -f "${LAB_BINDIR:-$LAB_DIR}")
     LAB_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+    [ -z "$SLURM_PREFIX" ] || LAB_PATH=$SLURM_PREFIX/sbin:$SLURM_PREFIX/bin:$LAB_PATH
     [ -z "$TAUT_PREFIX" ] || LAB_PATH=$TAUT_PREFIX/bin:$TAUT_PREFIX/sbin:$LAB_PATH
     declare -p LAB_NAME LAB_PATH DIMS ROUTERS NODES_PER_ROUTER NODE_CPUS \
         TX_BPS RX_BPS LINK_BPS BURST_US GSO_SEGMENTS QUEUE_BYTES WINDOW_PACKETS \
-        WITH_SLURM SLURM_CONF_LINES JOB_SUBMIT TAUT_PREFIX TAUT_CONF \
+        WITH_SLURM SLURM_PREFIX SLURM_CONF_LINES JOB_SUBMIT TAUT_PREFIX TAUT_CONF \
         HEALTH_INTERVAL HEALTH_STATES LAB_BINDIR |
         # They are read inside a function, and some may be exported here.
         sed -E 's/^declare -a[a-z]*/declare -ga/; s/^declare -[-rx]+/declare -g/'

@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# time limit: 1200 s
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every release series of Slurm that is there (/opt/slurm-*, or the prefixes
+# in TAUT_SLURMS): Taut builds against it, prologs of real jobs find a slow
+# node, sinfo -R says so, the node comes back, advice names nodes that a job
+# gets.  `taut-slurm' (tests/system) asks the installed Slurm everything.
+
+load lib/tests.bash
+
+KNOWN="23.11 24.11 25.11 26.05"
+
+setup() {
+    LAB_MISSING=$(what_is_missing)
+    [ -z "$LAB_MISSING" ] || skip "$LAB_MISSING"
+}
+teardown() {
+    [ -z "${series_up:-}" ] || { lab_report; lab down; }
+}
+
+# Older ones need what is not in this series (Slurm over ALPS).
+prefixes() {
+    local prefix
+    for prefix in ${TAUT_SLURMS:-/opt/slurm-[0-9]*}; do
+        [ -x "$prefix/sbin/slurmctld" ] && [[ $(series_of "$prefix") > 22. ]] && echo "$prefix"
+    done
+}
+
+# The release series of the Slurm below a prefix: 26.05
+series_of() { "$1/sbin/slurmctld" -V | sed -E 's/.* ([0-9]+\.[0-9]+)\..*/\1/'; }
+
+# build PREFIX: Taut for that Slurm, warnings being errors, into ./inst
+build() {
+    mkdir -p "$BATS_TEST_TMPDIR/build" && cd "$BATS_TEST_TMPDIR/build" || return
+    "$TAUT_SRCDIR/configure" --enable-werror --with-slurm="$1" --prefix="$PWD/inst" \
+        --disable-unit-tests --sysconfdir=/etc --localstatedir=/var --runstatedir=/run \
+        >configure.log 2>&1 || { tail -n 20 configure.log; return 1; }
+    make -j2 >make.log 2>&1 || { tail -n 40 make.log; return 1; }
+    make install sysconfdir="$PWD/inst/etc" localstatedir="$PWD/inst/var" \
+        runstatedir="$PWD/inst/run" >install.log 2>&1 || { tail -n 20 install.log; return 1; }
+}
+
+up() {
+    small_conf "$BATS_TEST_TMPDIR/small.lua"
+    export LAB_NAME=slurms-$BATS_TEST_NUMBER-$$
+    series_up=yes
+    lab up --torus 2x2x1 --slurm "$1" --taut "$PWD/inst" \
+        --taut-conf "$BATS_TEST_TMPDIR/small.lua" --health-interval 5
+}
+
+job_on_all() { lab exec srun -N8 true; }
+found() { job_on_all && scene_is_drained n5; }
+all_free() { [ "$(lab exec taut advise -N 8 --nodelist 2>/dev/null)" = "n[0-7]" ]; }
+
+# try PREFIX: the whole of it
+try() {
+    build "$1" && up "$1" || return
+    lab exec scontrol version
+    lab degrade n5/tx 25
+    wait_until 120 found || return
+    [[ $(lab exec sinfo -R -h -o %E) == "taut: tx at "[123]?%\;\ n5* ]] || return
+    # a job starts beside the drained node, and the plugin leaves no error
+    lab exec srun -N7 true || return
+    ! lab exec grep -h 'spank.*error' -r /var/log/slurm || return
+    lab heal n5/tx
+    lab exec taut release n5 || return
+    wait_until 60 all_idle || return
+    wait_until 60 all_free || return
+    local nodes
+    nodes=$(lab exec taut advise -N 4 --nodelist) || return
+    [ "$(lab exec srun -N4 --nodelist="$nodes" hostname | wc -l)" -eq 4 ] || return
+}
+
+# series NUMBER: the prefix of that series
+series() {
+    local prefix
+    for prefix in $(prefixes); do
+        [ "$(series_of "$prefix")" != "$1" ] || { try "$prefix"; return; }
+    done
+    skip "Slurm $1 is not there (/opt/slurm-$1)"
+}
+
+@test "slurms: 23.11" { series 23.11; }
+@test "slurms: 24.11" { series 24.11; }
+@test "slurms: 25.11" { series 25.11; }
+@test "slurms: 26.05" { series 26.05; }
+
+@test "slurms: every other" {
+    local prefix others=0
+    for prefix in $(prefixes); do
+        [[ " $KNOWN " == *" $(series_of "$prefix") "* ]] && continue
+        others=$((others + 1))
+        try "$prefix" && lab down && series_up='' || return
+        rm -rf "$BATS_TEST_TMPDIR/build"
+    done
+    [ $others -gt 0 ] || skip "no other Slurm is there"
+}
