@@ -14,15 +14,16 @@ local findings = require "taut.core.findings"
 local helper = require "taut.base.helper"
 local ingest_keeper = require "taut.events.ingest.keeper"
 local intake = require "taut.core.intake"
-local job_over = require "taut.events.job_over"
+local job_over = require "taut.core.job_over"
 local journal = require "taut.store.journal"
 local json = require "taut.json"
-local learn = require "taut.place.steer.learn"
 local loop = require "taut.loop"
 local memory = require "taut.diagnose.memory"
 local metrics = require "taut.core.metrics"
 local munge = require "taut.munge"
+local observations = require "taut.events.observations"
 local on_event = require "taut.core.on_event"
+local profiles = require "taut.events.profiles"
 local query = require "taut.core.query"
 local rendezvous = require "taut.core.rendezvous"
 local steer = require "taut.place.steer"
@@ -76,8 +77,11 @@ local function build(d)
    d.diagnosis:tell(d.coverage)
    d.measures, d.standing, d.boots = {}, {}, {}
    d.marks = verify.new()
-   d.events = events.new(d)
-   d.hear = function(changes, touched) findings.follow(d, changes, touched) end
+   d.events = events.new { topology = d.topo, cluster = d.cluster, diagnosis = d.diagnosis,
+      journal = d.journal, names = conf.fabric.names,
+      hear = function(changes, touched) findings.follow(d, changes, touched) end }
+   d.observations = observations.new { topology = d.topo, cluster = d.cluster,
+      journal = d.journal }
    d.journal.on_observations = function(list) d.events:stored(list) end
    d.next_test = function()
       d.last_test = d.last_test + 1
@@ -136,8 +140,10 @@ end
 
 local function take_memory(d, kept)
    for _, row in ipairs(kept.settings) do
-      if row.name == "mode" or row.name == "switch" or row.name == "steering" then
+      if row.name == "mode" or row.name == "switch" then
          d[row.name] = d[row.name] or row.value
+      elseif row.name == "steering" then
+         d.steer:restore(row.value)
       end
    end
    local seen, same = {}, same_wiring(d, kept.settings)
@@ -159,7 +165,7 @@ local function take_memory(d, kept)
    end
    d.act:restore(kept.drained, kept.drains, stops, json.decode)
    d.events:restore(same and kept.evidence or {}, kept.blamed)
-   d.learn:restore(kept.profiles)
+   d.profiles:restore(kept.profiles)
    for _, row in ipairs(kept.log_positions) do
       d.log_positions[row.path] = json.decode(row.data)
    end
@@ -311,6 +317,11 @@ local function reload(d)
    d.teller:configure(conf.policy)
    d.diagnosis:reload(conf.topology, conf.diagnosis)
    d.meet.topo, d.meet.checks = conf.topology, conf.checks
+   d.events:reload { topology = conf.topology, names = conf.fabric.names }
+   d.profiles:reload(conf.topology)
+   d.advice:reload(conf.topology)
+   d.steer:reload { topology = conf.topology, settings = conf.steer }
+   d.job_over.comment = conf.events.job_comment
    d.coverage:limit(conf.checks.link_time)
    d.act:set_policy(conf.policy)
    findings.review(d)
@@ -369,14 +380,26 @@ local function start_slurm(d)
       reason_of = function(v, a) return findings.reason(d, v, a) end,
       evidence = function(v) return findings.evidence(d, v) end,
       on_released = function(name, drain) findings.released(d, name, drain) end }
-   d.steer, d.learn = steer.new(d, slurm), learn.new(d, slurm)
    d.cluster = cluster.new(slurm, function()
       findings.review(d)
-      advice.view(d)
+      d.advice:refreshed()
       d.steer:refreshed()
    end)
    d.act.cluster = d.cluster
-   d.cluster.on_job_over = function(id) job_over.take(d, slurm, id) end
+   d.cluster.on_job_over = function(id) d.job_over:take(id) end
+   return slurm
+end
+
+local function start_placing(d, slurm)
+   local conf, topo = d.conf, d.topo
+   d.profiles = profiles.new { topology = topo, cluster = d.cluster, journal = d.journal }
+   d.advice = advice.new { topology = topo, cluster = d.cluster, diagnosis = d.diagnosis,
+      slurm = slurm, profiles = d.profiles }
+   d.steer = steer.new { settings = conf.steer, topology = topo, cluster = d.cluster,
+      diagnosis = d.diagnosis, journal = d.journal, advice = d.advice, slurm = slurm,
+      checks_on = function() return d.switch ~= "off" end }
+   d.job_over = job_over.new { slurm = slurm, journal = d.journal, profiles = d.profiles,
+      steer = d.steer, comment = conf.events.job_comment }
 end
 
 local function run(conf)
@@ -402,10 +425,11 @@ local function run(conf)
          end)
       end
    end)
-   start_slurm(d)
+   local slurm = start_slurm(d)
    build(d)
+   start_placing(d, slurm)
    d.cluster:start(conf.refresh_s)
-   d.steer:start()
+   d.steer:start(conf.refresh_s)
    start_fabric(d)
    metrics.start(d)
    loop.timer(MEMORY_MS, function() open_doors(d) end)

@@ -202,8 +202,8 @@ end
 local function store_counters(d, s)
    for _, peer in pairs(s.peers) do
       if peer.counters then
-         local row = samples.row(d, { job = s.job, restart = s.restart, node = peer.name,
-            boot = peer.boot }, s.purpose, peer.counters, {})
+         local row = samples.row({ job = s.job, restart = s.restart, node = peer.name,
+            boot = peer.boot }, s.purpose, peer.counters, {}, d.topo.rails)
          row.checked = true
          d.journal:add("sample", row)
       end

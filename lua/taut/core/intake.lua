@@ -51,7 +51,7 @@ local function take_sample(d, h)
    if h.purpose == "epilog" and not has(list, h.job) then
       list[#list + 1] = h.job
    end
-   d.journal:add("sample", samples.row(d, h, h.purpose, h.counters, list))
+   d.journal:add("sample", samples.row(h, h.purpose, h.counters, list, d.topo.rails))
 end
 
 local function on_hello(d, conn, payload, uid)

@@ -3,9 +3,7 @@
 --
 -- Anybody may ask; jobs of others are hidden where slurm.conf's PrivateData says so.  Only root,
 -- SlurmUser and tautd's own user may change anything.
-local advise = require "taut.place.advice.answer"
 local agenda = require "taut.core.agenda"
-local answers = require "taut.events.answers"
 local expected = require "taut.diagnose.expected"
 local explain = require "taut.diagnose.explain"
 local fabric_answers = require "taut.fabric.answers"
@@ -14,8 +12,7 @@ local json = require "taut.json"
 local loop = require "taut.loop"
 local policy_answers = require "taut.policy.answers"
 local sys = require "taut.sys"
-local steer_answers = require "taut.place.steer.answers"
-local throttle = require "taut.events.throttle"
+local throttle = require "taut.diagnose.throttle"
 
 local query = {}
 
@@ -63,6 +60,10 @@ local function remarks(d)
    return out
 end
 
+local function throttled(d, now)
+   return throttle.find { topology = d.topo, diagnosis = d.diagnosis, events = d.events, now = now }
+end
+
 local function status(d)
    local now, cl = loop.time(), d.cluster
    return {
@@ -75,7 +76,7 @@ local function status(d)
       refused_streams = d.refused_streams, nothing_due = d.meet.nothing_due,
       store = d.journal:state(), slurm_error = cl.error, hint = cl.hint,
       fabric = d.fabric and d.fabric:status(), logs = d.ingest and d.ingest:status(),
-      events = d.events.taken, evidence = d.events:evidence(), throttled = throttle.find(d, now),
+      events = d.events.taken, evidence = d.events:evidence(), throttled = throttled(d, now),
       config_error = d.config_error, metrics_error = d.metrics_error,
       stopped = d.act.history.stopped, capped = d.act.history.capped, standby = cl.standby,
       on_event = d.teller:state(), measure_remarks = remarks(d), alerts = json.array(d.act.alerts),
@@ -237,11 +238,11 @@ local commands = {
    nodes = { false, function(d, _, _, _, reply) reply(nodes(d)) end },
    topology = { false, function(d, _, _, _, reply) reply(topology(d)) end },
    advise = { false, function(d, args, _, uid, reply)
-      advise.advise(d, args, uid, reply, function(...) guarded(reply, ...) end)
+      d.advice:ask(args, uid, reply, function(...) guarded(reply, ...) end)
    end },
    explain = { false, function(d, args, _, uid, reply) explain.answer(d, args, uid, reply) end },
    events = { false, function(d, args, _, uid, reply)
-      answers.list(d, args, uid, function(job, fn) explain.ask_job(d, job, uid, fn) end, reply)
+      d.observations:list(args, uid, function(job, fn) explain.ask_job(d, job, uid, fn) end, reply)
    end },
    record = { true, function(d, args, _, _, reply)
       local n, err = d.events:record(type(args.events) == "table" and args.events or {})
@@ -260,10 +261,8 @@ local commands = {
    idle_nodes = { false, function(d, args, _, _, reply)
       refreshed(d, reply, idle_nodes, d, args, reply)
    end },
-   steer = { false, function(d, args, _, uid, reply) steer_answers.give(d, args, uid, reply) end },
-   profile = { false, function(d, args, _, uid, reply)
-      steer_answers.profiles(d, args, uid, reply)
-   end },
+   steer = { false, function(d, args, _, uid, reply) d.steer:answer(args, uid, reply) end },
+   profile = { false, function(d, args, _, uid, reply) d.profiles:answer(args, uid, reply) end },
    stop_survey = { false, function(d, args, _, uid, reply)
       reply { stopped = d.surveys:stop({ tag = args.tag, job = args.job }, uid) }
    end },

@@ -3,8 +3,8 @@
 -- a link, it is busy and not broken.
 --
 -- Known is what the link's own port counted between the last two sweeps (fabric/load.lua), and what
--- running jobs send as their profiles say (learn.lua).  Neither is of just that moment, so it is an
--- excuse and no more: the test becomes void, and is made again at another time.
+-- running jobs send as their profiles say (events/profiles.lua).  Neither is of just that moment,
+-- so it is an excuse and no more: the test becomes void, and is made again at another time.
 local stages = require "taut.topology.stages"
 
 local elsewhere = {}
@@ -44,12 +44,12 @@ local TEXT = {
 }
 
 --- A low test becomes void where others explain it; a void one at a loaded port tells nothing more.
--- @param d daemon: learn and fabric (or nil), topo, conf
+-- @param d daemon: profiles and fabric (or nil), topo, conf
 function elsewhere.excuse(d, t)
    if t.class ~= "low" and not (t.port and t.port.is_low) then
       return
    end
-   local known = { counted = counted(d), sent = d.learn and d.learn:background(t.job) or {} }
+   local known = { counted = counted(d), sent = d.profiles and d.profiles:background(t.job) or {} }
    for _, how in ipairs { "counted", "sent" } do
       local c = elsewhere.full(t, known[how], d.topo, d.conf.diagnosis.good)
       if c then

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which tests stand behind a verdict, and what a job's check saw.
-local answers = require "taut.events.answers"
 local expected = require "taut.diagnose.expected"
 local json = require "taut.json"
 local loop = require "taut.loop"
+local summary = require "taut.events.summary"
 
 local explain = {}
 
@@ -116,7 +116,7 @@ local function component(d, c, uid, reply)
       end
       reply { about = name, components = json.array { one_component(d, c, now) },
          tests = strip_jobs(d, out.tests, uid), verdicts = out.verdicts,
-         observations = answers.unpack(d, out.observations, uid), now = now }
+         observations = d.observations:unpack(out.observations, uid), now = now }
    end)
 end
 
@@ -140,7 +140,7 @@ local function node(d, n, uid, reply)
          components = json.array { one_component(d, d.topo.tx[n], now),
             one_component(d, d.topo.rx[n], now) },
          tests = strip_jobs(d, out.tests, uid), verdicts = out.tx, actions = out.actions,
-         observations = answers.unpack(d, out.observations, uid), now = now }
+         observations = d.observations:unpack(out.observations, uid), now = now }
    end)
 end
 
@@ -168,9 +168,9 @@ local function job(d, id, uid, reply)
       elseif #out.events == 0 and #out.growth == 0 and #out.observations == 0 then
          return reply(nil, ("nothing is stored of job %d"):format(id))
       end
-      local all = answers.growth(out.growth)
+      local all = summary.of_job(out.growth)
       reply { about = "job " .. id, events = out.events, tests = out.tests, growth = out.growth,
-         summary = all, observations = answers.unpack(d, out.observations, uid, id),
+         summary = all, observations = d.observations:unpack(out.observations, uid, id),
          now = loop.time() }
    end)
 end

@@ -4,7 +4,7 @@
 --
 -- Form of an observation: doc/internals.md, "Observations".  tautd keeps none of them, only the
 -- evidence that stands and when something last spoke against a component.
-local fabric_names = require "taut.fabric.names"
+local guid_names = require "taut.topology.import.ib.guids"
 local hard = require "taut.events.hard"
 local ingest = require "taut.events.ingest"
 local jobs = require "taut.events.jobs"
@@ -53,8 +53,8 @@ end
 
 --- Tell the diagnosis what stands now: of what has changed, and of what depends on peers.
 function Events:review()
-   local d, list = self.d, {}
-   local census = peers.census(d.topo, self.standing, d.cluster.last_heard or {})
+   local list = {}
+   local census = peers.census(self.topo, self.standing, self.cluster.last_heard or {})
    for _, set in ipairs { self.news, census and self.standing or {} } do
       for c in pairs(set) do
          list[c] = true
@@ -64,12 +64,12 @@ function Events:review()
    local changes, touched = {}, {}
    for c in pairs(list) do
       local left, worst = self:left(c, census)
-      local more = d.diagnosis:hard(c, left, worst and { why = worst.text,
+      local more = self.diagnosis:hard(c, left, worst and { why = worst.text,
          since = worst.since, head = hard.head(worst) }, loop.time())
       table.move(more, 1, #more, #changes + 1, changes)
    end
-   if #changes > 0 and d.hear then
-      d.hear(changes, touched)
+   if #changes > 0 then
+      self.hear(changes, touched)
    end
 end
 
@@ -78,16 +78,16 @@ local function set_evidence(self, c, origin, e)
    all[origin] = e
    self.standing[c] = next(all) and all or nil
    self.news[c] = true
-   local name = self.d.topo.components[c]
+   local name = self.topo.components[c]
    if e then
-      self.d.journal:add("evidence", { component = name, origin = origin, data = json.encode(e) })
+      self.journal:add("evidence", { component = name, origin = origin, data = json.encode(e) })
    else
-      self.d.journal:add("forget_evidence", { component = name, origin = origin })
+      self.journal:add("forget_evidence", { component = name, origin = origin })
    end
 end
 
 local function take_evidence(self, o, c)
-   local topo = self.d.topo
+   local topo = self.topo
    local left = left_of(o, topo.open and topo.open[c] and math.huge or topo.capacity[c])
    local cables = o.source == "fabric" and topo.cables[c]
    if left and cables then
@@ -112,7 +112,7 @@ end
 -- A kernel tells of a narrow PCIe link as it finds it, and never that it is wide again: what it
 -- told before the node booted is over.
 local function note_boot(self, o)
-   local topo = self.d.topo
+   local topo = self.topo
    local n = o.what == "boot" and topo.node_id[o.node]
    for e = n or 1, n and #topo.nodes * topo.rails or 0, #topo.nodes do
       for c = 2 * e - 1, 2 * e do
@@ -128,7 +128,7 @@ end
 local function note_components(self, o)
    note_boot(self, o)
    for _, name in ipairs(o.components) do
-      local c = self.d.topo.component_id[name]
+      local c = self.topo.component_id[name]
       if c then
          if o.class == "fatal" or o.class == "degrading" then
             self.blamed[c] = math.max(self.blamed[c] or 0, o.to)
@@ -150,16 +150,25 @@ local function say(self, list)
    self.taken = self.taken + #list
 end
 
+-- The site's node-name map, read again when the configuration is.
+local function map_of(self)
+   local path = self.names
+   if self.map_path ~= path then
+      self.map_path, self.guid_names = path, path and guid_names.read(path) or nil
+   end
+   return self.guid_names
+end
+
 --- Observations of tautd's own sources: fabric sweeps and logs.
 -- @param list array
 -- @param quiet do not log them (their source did)
 function Events:take(list, quiet)
-   local d, now = self.d, loop.time()
+   local now = loop.time()
    for _, o in ipairs(list) do
-      names.resolve(o, d.topo, self:map(), self.rails)
-      o.jobs = o.jobs or json.array(jobs.of(o, d.cluster, d.topo, now))
+      names.resolve(o, self.topo, map_of(self), self.rails)
+      o.jobs = o.jobs or json.array(jobs.of(o, self.cluster, self.topo, now))
       note_components(self, o)
-      d.journal:add("observation", o)
+      self.journal:add("observation", o)
    end
    if not quiet then
       say(self, list)
@@ -212,7 +221,7 @@ end
 --- A node told which interfaces it tests.
 -- @param rails interface → rail, or nil
 function Events:heard(node, rails)
-   if rails and self.d.topo.node_id[node] then
+   if rails and self.topo.node_id[node] then
       self.rails[node] = rails
    end
 end
@@ -221,23 +230,14 @@ end
 function Events:stored(list)
    for _, o in ipairs(list) do
       local had = #(o.components or {})
-      names.resolve(o, self.d.topo)
+      names.resolve(o, self.topo)
       for i = had + 1, #o.components do
-         self.d.journal:add("observation_place", { observation = o.id, place = o.components[i] })
+         self.journal:add("observation_place", { observation = o.id, place = o.components[i] })
       end
       note_components(self, o)
    end
    say(self, list)
    self:review()
-end
-
---- The site's node-name map, read again when the configuration is.
-function Events:map()
-   local path = self.d.conf.fabric.names
-   if self.map_path ~= path then
-      self.map_path, self.guid_names = path, path and fabric_names.read(path) or nil
-   end
-   return self.guid_names
 end
 
 -- Only fields that others count on; what a database says may be damaged.
@@ -253,7 +253,7 @@ end
 -- @param blamed rows of `blamed`
 function Events:restore(rows, blamed)
    for _, row in ipairs(rows) do
-      local c, e = self.d.topo.component_id[row.component], json.decode(row.data)
+      local c, e = self.topo.component_id[row.component], json.decode(row.data)
       if c and type(e) == "table" and type(e.left) == "number" then
          self.standing[c] = self.standing[c] or {}
          self.standing[c][row.origin] = self.standing[c][row.origin] or restored(e)
@@ -261,7 +261,7 @@ function Events:restore(rows, blamed)
       end
    end
    for _, row in ipairs(blamed) do
-      local c = self.d.topo.component_id[row.place]
+      local c = self.topo.component_id[row.place]
       if c then
          self.blamed[c] = math.max(self.blamed[c] or 0, row.time)
       end
@@ -273,7 +273,7 @@ end
 function Events:evidence_of(c)
    local list = json.array {}
    for origin, e in pairs(self.standing[c] or {}) do
-      list[#list + 1] = { component = self.d.topo.components[c], origin = origin, left = e.left,
+      list[#list + 1] = { component = self.topo.components[c], origin = origin, left = e.left,
          what = e.what, since = e.since, text = e.text }
    end
    table.sort(list, function(a, b) return a.origin < b.origin end)
@@ -284,7 +284,8 @@ end
 function Events:evidence()
    local list = json.array {}
    for c in pairs(self.standing) do
-      table.move(self:evidence_of(c), 1, #self:evidence_of(c), #list + 1, list)
+      local of_one = self:evidence_of(c)
+      table.move(of_one, 1, #of_one, #list + 1, list)
    end
    table.sort(list, function(a, b)
       return a.left < b.left or a.left == b.left and a.component .. a.origin
@@ -298,10 +299,29 @@ function Events:is_clean(c, now, seconds)
    return not self.standing[c] and (self.blamed[c] or -math.huge) < now - seconds
 end
 
---- @param d the daemon
-function events.new(d)
-   return setmetatable({ d = d, standing = {}, news = {}, blamed = {}, rails = {}, taken = 0 },
-      Events)
+--- Components that something spoke against, now or before: a set.
+function Events:accused()
+   local set = {}
+   for _, map in ipairs { self.standing, self.blamed } do
+      for c in pairs(map) do
+         set[c] = true
+      end
+   end
+   return set
+end
+
+--- The configuration was read again.
+-- @param o { topology, names }
+function Events:reload(o)
+   self.topo, self.names = o.topology, o.names
+end
+
+--- @param o { topology, cluster, diagnosis, journal, names = path of a node-name map or nil,
+--   hear = function(changes, touched), called with what changed in the diagnosis }
+function events.new(o)
+   return setmetatable({ topo = o.topology, cluster = o.cluster, diagnosis = o.diagnosis,
+      journal = o.journal, names = o.names, hear = o.hear, standing = {}, news = {}, blamed = {},
+      rails = {}, taken = 0 }, Events)
 end
 
 return events

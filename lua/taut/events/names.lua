@@ -4,7 +4,7 @@
 -- Logs and some counters speak of Geminis, GUIDs and interfaces; a place that the topology does not
 -- have stays as it was called, and makes no evidence.
 local cray = require "taut.topology.cray"
-local fabric_names = require "taut.fabric.names"
+local guid_names = require "taut.topology.import.ib.guids"
 
 local names = {}
 
@@ -69,7 +69,7 @@ end
 -- A GUID is called as the node-name map calls it, or as Taut calls what has no other name.
 local function of_guid(o, topo, map)
    local name = map and map[o.at.guid] or o.at.name
-   local host = name and fabric_names.host(name)
+   local host = name and guid_names.host(name)
    if host and topo.node_id[strip_domain(topo, host)] then
       o.scope, o.node = "node", strip_domain(topo, host)
       o.components = endpoint(topo, o.node)

@@ -37,11 +37,12 @@ end
 -- @param h HELLO, or what is left of it: job, restart, node, boot, endpoints
 -- @param purpose prolog, epilog or idle
 -- @param jobs that ran on the node since its counters were read before
-function samples.row(d, h, purpose, counters, jobs)
+-- @param rail_count how many rails the topology has
+function samples.row(h, purpose, counters, jobs, rail_count)
    return { job = h.job, restart = h.restart or 0, node = h.node, purpose = purpose,
       time = loop.time(), mono = loop.now_ns() / 1e9, host_boot = boot_id(), boot = h.boot,
       counters = json.encode(counters), jobs = json.array(jobs), rails = samples.rails(h),
-      rail_count = d.topo.rails }
+      rail_count = rail_count }
 end
 
 return samples

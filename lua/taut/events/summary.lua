@@ -107,6 +107,25 @@ function summary.of(rows)
    return s
 end
 
+--- Rows of the store's `growth_of_job`, of which the counters are decoded here, and what those of
+-- the job's last start say together.
+-- @return as summary.of, with `line`
+function summary.of_job(rows)
+   local restart, last = 0, {}
+   for _, g in ipairs(rows) do
+      g.counters = json.decode(g.counters)
+      restart = math.max(restart, g.restart or 0)
+   end
+   for _, g in ipairs(rows) do
+      last[#last + 1] = (g.restart or 0) == restart and g or nil
+   end
+   local s = summary.of(last)
+   if s then
+      s.line = summary.line(s)
+   end
+   return s
+end
+
 local function amount(v)
    local units = { { 1e15, "PB" }, { 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" } }
    for _, u in ipairs(units) do

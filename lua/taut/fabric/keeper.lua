@@ -2,7 +2,7 @@
 --- Sweeps a fabric and keeps what it says: for `tautd --fabric` and for a `taut fabric` that sweeps
 -- by itself.
 local model = require "taut.fabric.model"
-local names = require "taut.fabric.names"
+local names = require "taut.topology.import.ib.guids"
 local state = require "taut.fabric.state"
 local sweep = require "taut.fabric.sweep"
 local watch = require "taut.fabric.watch"

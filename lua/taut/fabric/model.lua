@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- A sweep as something to look at: nodes with names, ports, links with both ends.
 local lane = require "taut.fabric.lane"
-local names = require "taut.fabric.names"
+local names = require "taut.topology.import.ib.guids"
 
 local model = {}
 

@@ -3,32 +3,11 @@
 -- be had is said with the step that made it impossible.
 local features = require "taut.place.features"
 local hostlist = require "taut.hostlist"
-local pattern = require "taut.place.pattern"
 
 local request = {}
 
 local NAMES_MAX = 1 << 20
 local WITHIN_MIN = 30 -- --start soon: how soon
-
-local PATTERNS = 64   -- remembered
-
---- Patterns are worth keeping: the C side of one belongs to its table.
--- @return pattern, or nil and what was expected
-function request.pattern(d, spec, n)
-   local key = type(spec) == "string" and spec .. "/" .. n
-   d.patterns = d.patterns or { count = 0, by = {} }
-   if key and d.patterns.by[key] then
-      return d.patterns.by[key]
-   end
-   local P, err = pattern.make(spec, n)
-   if P and key then
-      if d.patterns.count >= PATTERNS then
-         d.patterns = { count = 0, by = {} }
-      end
-      d.patterns.by[key], d.patterns.count = P, d.patterns.count + 1
-   end
-   return P, err
-end
 
 local function is_whole(v, least)
    return math.type(v) == "integer" and v >= least
@@ -78,13 +57,13 @@ local function find_reservation(cluster, name)
 end
 
 -- The steps: { words, test(n) }, each a set that must have the node.
-local function steps_of(d, args, now)
-   local steps, topo = {}, d.topo
+local function steps_of(a, args, now)
+   local steps, topo = {}, a.topo
    local function add(words, test)
       steps[#steps + 1] = { words = words, test = test }
    end
    if args.partition then
-      local members = d.view:partition(args.partition)
+      local members = a.view:partition(args.partition)
       if not members then
          return nil, ("partition '%s' is not known"):format(tostring(args.partition))
       end
@@ -95,16 +74,16 @@ local function steps_of(d, args, now)
       if not any then
          return nil, err
       end
-      local name = features.unknown(d.cluster.nodes, any)
+      local name = features.unknown(a.cluster.nodes, any)
       if name then
          return nil, ("--constraint: no node has the feature '%s'"):format(name)
       end
       add(("feature '%s'"):format(args.features), function(n)
-         return features.has(d.cluster.nodes[topo.nodes[n]], any)
+         return features.has(a.cluster.nodes[topo.nodes[n]], any)
       end)
    end
    if args.reservation then
-      local r = find_reservation(d.cluster, args.reservation)
+      local r = find_reservation(a.cluster, args.reservation)
       if not r then
          return nil, ("reservation '%s' is not known"):format(tostring(args.reservation))
       elseif args.start ~= "soon" and (r.start or 0) > now then
@@ -132,15 +111,15 @@ local function steps_of(d, args, now)
 end
 
 -- Nodes that could start the job: now, or with `soon` by that time.
-local function available(d, args, soon)
+local function available(a, args, soon)
    local set = {}
-   for n in pairs(d.view.free) do
+   for n in pairs(a.view.free) do
       set[n] = true
    end
-   for n in pairs(args.reservation and d.view.reserved or {}) do
+   for n in pairs(args.reservation and a.view.reserved or {}) do
       set[n] = true
    end
-   for n, time in pairs(soon and d.view:ending() or {}) do
+   for n, time in pairs(soon and a.view:ending() or {}) do
       set[n] = set[n] or time <= soon or nil
    end
    return set
@@ -151,10 +130,10 @@ local function too_few(count, words, n)
 end
 
 -- Go through the steps; the nodes that are left, or which step leaves too few.
-local function narrow(d, args, count, steps, soon)
+local function narrow(a, args, count, steps, soon)
    if #steps == 0 and not soon and not args.reservation then
       local n = 0
-      for _ in pairs(d.view.free) do
+      for _ in pairs(a.view.free) do
          n = n + 1
          if n == count then
             break
@@ -163,11 +142,11 @@ local function narrow(d, args, count, steps, soon)
       if n < count then
          return nil, ("%d nodes asked for, %d are free and healthy"):format(count, n)
       end
-      return d.view.free
+      return a.view.free
    end
-   local able, usable, set, words = available(d, args, soon), 0, {}, {}
+   local able, usable, set, words = available(a, args, soon), 0, {}, {}
    local left = {}
-   for n in ipairs(d.topo.nodes) do
+   for n in ipairs(a.topo.nodes) do
       left[#left + 1] = n
    end
    for _, step in ipairs(steps) do
@@ -218,34 +197,34 @@ local function check_options(args)
 end
 
 --- Look at a request.
--- @param d daemon with view, cluster, topo
+-- @param a { topo, cluster, view (place/view.lua, up to date), patterns (pattern.cache()) }
 -- @param args { count or min and max, pattern, partition, exclude, features, reservation,
 --   exclusive, per_router, start = "now"|"soon", within = minutes, top }
 -- @param now seconds
 -- @return { count, most, spec = pattern's, free = set, soon = time or nil, top, exclusive,
 --   per_router }, or nil and what is wrong with it
-function request.check(d, args, now)
+function request.check(a, args, now)
    local err = check_options(args)
    local count, most
    if not err then
-      count, most = sizes(d.topo, args)
+      count, most = sizes(a.topo, args)
       err = not count and most or nil
    end
    local spec = not err and (args.pattern or "all-to-all")
    if spec then
-      local P, why = request.pattern(d, spec, count)
+      local P, why = a.patterns:make(spec, count)
       err = not P and why or nil
    end
    local steps
    if not err then
-      steps, err = steps_of(d, args, now)
+      steps, err = steps_of(a, args, now)
    end
    if not steps then
       return nil, err
    end
    local soon = args.start == "soon" and now + 60 * (args.within or WITHIN_MIN) or nil
    local free
-   free, err = narrow(d, args, count, steps, soon)
+   free, err = narrow(a, args, count, steps, soon)
    if not free then
       return nil, err
    end

@@ -4,6 +4,7 @@
 -- It is made after each look at Slurm, and what prologs and epilogs tell in between is taken in
 -- when it is asked for: so an answer does not begin with a walk over all nodes' records.
 local hostlist = require "taut.hostlist"
+local place = require "taut.place"
 
 local view = {}
 local View = {}
@@ -49,7 +50,7 @@ function View:rebuild()
    for _, name in ipairs(self.topo.nodes) do
       take_node(self, name)
    end
-   self.cluster.touched = {}
+   self.cluster:take_touched()
    self.at = self.cluster.nodes_at
    self.version, self.runs = self.version + 1, {}
 end
@@ -59,11 +60,11 @@ function View:update()
    if self.at ~= self.cluster.nodes_at then
       self:rebuild()
    end
-   if next(self.cluster.touched) then
-      for name in pairs(self.cluster.touched) do
+   local touched = self.cluster:take_touched()
+   if next(touched) then
+      for name in pairs(touched) do
          take_node(self, name)
       end
-      self.cluster.touched = {}
       self.version, self.runs = self.version + 1, {}
    end
 end
@@ -119,8 +120,19 @@ function View:switches()
    return self.switch_list
 end
 
+--- Free nodes in dense submeshes (place.dense); the same for the same free nodes.
+function View:dense(free, least, density, version)
+   local memo = self.dense_memo
+   if not memo or memo.free ~= free or memo.version ~= self.version then
+      memo = { free = free, version = self.version,
+         nodes = place.dense(self.topo, free, least, density, nil, version) }
+      self.dense_memo = memo
+   end
+   return memo.nodes
+end
+
 --- @param topo topology
--- @param cluster of taut.cluster
+-- @param cluster of slurm/cluster.lua
 function view.new(topo, cluster)
    return setmetatable({ topo = topo, cluster = cluster, free = {}, reserved = {}, members = {},
       order = {}, rank = {}, version = 0, runs = {} }, View)

@@ -100,6 +100,22 @@ function Cluster:epilog(id, node)
    end
 end
 
+--- Names of nodes whose jobs changed since this was asked last: a set.
+function Cluster:take_touched()
+   local set = self.touched
+   self.touched = {}
+   return set
+end
+
+--- Slurm was told to give nodes this feature: as it will have it at the next look.
+function Cluster:note_feature(names, feature)
+   for _, name in ipairs(names) do
+      if self.nodes[name] then
+         self.nodes[name].features = feature
+      end
+   end
+end
+
 --- Is a node of this job shared with another one?  A job whose first epilog was heard is over,
 -- should the epilogs of its other nodes be lost.
 function Cluster:is_shared(id, names)
@@ -333,7 +349,7 @@ end
 -- @param on_refresh called after each look at nodes and jobs
 function cluster.new(h, on_refresh)
    return setmetatable({ helper = h, jobs = {}, on_node = {}, nodes = {}, partitions = {},
-      touched = {}, -- names of nodes whose jobs changed since somebody emptied it
+      touched = {}, -- names of nodes whose jobs changed since take_touched()
       pending = {}, seen_running = {}, last_heard = {}, hellos = 0, jobs_heard = 0,
       jobs_started = 0, started = loop.time(), on_refresh = on_refresh }, Cluster)
 end

@@ -7,7 +7,7 @@
 -- An error ends no process: it is the reply, and nothing of a failed batch is kept.
 local json = require "taut.json"
 local keep = require "taut.events.keep"
-local learnt = require "taut.store.jobs"
+local jobs = require "taut.store.jobs"
 local schema = require "taut.store.schema"
 local sys = require "taut.sys"
 
@@ -126,7 +126,7 @@ local columns = {
       "host_boot" },
    evidence = { "component", "origin", "data" },
    log_position = { "path", "data" },
-   job = learnt.columns,
+   job = jobs.columns,
 }
 
 local inserts = {}
@@ -250,7 +250,7 @@ local queries = {
    end,
 }
 
-for _, list in ipairs { keep.queries, learnt.queries } do
+for _, list in ipairs { keep.queries, jobs.queries } do
    for name, fn in pairs(list) do
       queries[name] = function(a) return fn(sql, a) end
    end

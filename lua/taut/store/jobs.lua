@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The database's table `job`: what jobs used of the network, and how they were steered.
--- Statements of the store's process; learn.lua writes, `taut profile` and `taut steer` ask.
-local learnt = {}
+-- Statements of the store's process; events/profiles.lua writes, `taut profile` and `taut steer`
+-- ask.
+local jobs = {}
 
-learnt.columns = { "id", "restart", "time", "user", "name", "partition", "nodes", "seconds",
+jobs.columns = { "id", "restart", "time", "user", "name", "partition", "nodes", "seconds",
    "wait_s", "sent_Bps", "received_Bps", "share", "uneven", "comm", "steered" }
 
 -- Conditions of a question, and their values.
@@ -19,7 +20,7 @@ local function where(a)
 end
 
 --- Queries: name → fn(sql, args).
-learnt.queries = {
+jobs.queries = {
    -- one row per user and job name, those that ran last first
    profiles = function(sql, a)
       local text, values = where { user = a.user, name = a.name }
@@ -50,4 +51,4 @@ learnt.queries = {
    end,
 }
 
-return learnt
+return jobs

@@ -9,7 +9,7 @@ local picture = require "taut.place.steer.picture"
 local PARTITIONS, SLOW = 20, 8
 
 local topo = assert(config.machine(arg[1]))
-local d = { topo = topo, diagnosis = { comp = {} }, cluster = { nodes = {}, partitions = {},
+local d = { topology = topo, diagnosis = { comp = {} }, cluster = { nodes = {}, partitions = {},
    nodes_at = os.time(), is_usable = function() return true end } }
 math.randomseed(math.tointeger(tonumber(os.getenv "BENCH_SEED")) or 1)
 for _, name in ipairs(topo.nodes) do
@@ -29,7 +29,7 @@ for p = 1, PARTITIONS do
    d.cluster.partitions[name] = names
    partitions[p] = { name = name, nodes = hostlist.compress(names), up = true }
 end
-local a = picture.of(d, partitions, { exclude = true, most_excluded = 0.5 })
+local a = picture.new(d):take(partitions, { exclude = true, most_excluded = 0.5 })
 a.serial, a.patterns = math.floor(os.time() * 1000), pattern.names
 a.switches = { nodes = 24, wait_s = 120 }
 io.write(file.text(a))

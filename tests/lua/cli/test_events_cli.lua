@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- `taut events`: what it asks for, what tautd answers, and how a terminal shows it.
-local answers = require "taut.events.answers"
+local cluster = require "taut.slurm.cluster"
 local events = require "taut.cli.state.events"
 local lu = require "luaunit"
+local observations = require "taut.events.observations"
 
 local tests = {}
 
--- A daemon whose store has `have` events; what it was asked for last is in d.asked.
-local function daemon(have)
-   local d = { topo = { node_id = { n5 = 1 }, component_id = { ["n5/tx"] = 1, ["r1/X+"] = 2 } },
-      cluster = { is_private = function() return false end } }
-   d.journal = { flush = function() end, query = function(_, _, args, fn)
+-- A store that has `have` events; what it was asked for last is in d.asked.
+local function store(have)
+   local d = {}
+   local journal = { flush = function() end, query = function(_, _, args, fn)
       d.asked = args
       local rows = {}
       for i = 1, math.min(have, args.limit) do
@@ -20,17 +20,19 @@ local function daemon(have)
       end
       fn(rows)
    end }
+   d.list = observations.new { journal = journal, cluster = cluster.new(),
+      topology = { node_id = { n5 = 1 }, component_id = { ["n5/tx"] = 1, ["r1/X+"] = 2 } } }
    return d
 end
 
 local function ask(d, args)
    local data, err
-   answers.list(d, args, 0, function(_, fn) fn(true) end, function(a, b) data, err = a, b end)
+   d.list:list(args, 0, function(_, fn) fn(true) end, function(a, b) data, err = a, b end)
    return data, err
 end
 
 function tests.test_a_list_that_was_cut_says_so()
-   local d = daemon(12)
+   local d = store(12)
    local data = ask(d, { limit = 12 })
    lu.assertEquals({ #data.observations, data.more }, { 12, false })
    data = ask(d, { limit = 11 })
@@ -41,7 +43,7 @@ end
 
 -- A limit of 0 was a thousand, and job 0 all jobs.
 function tests.test_what_is_no_number_is_refused()
-   local d = daemon(1)
+   local d = store(1)
    for _, limit in ipairs { 0, -1, 1e9, 1.5, "7", {} } do
       lu.assertEquals({ ask(d, { limit = limit }) }, { nil, "limit: expected 1 to 100000" })
    end
@@ -55,7 +57,7 @@ function tests.test_what_is_no_number_is_refused()
 end
 
 function tests.test_a_component_that_was_named_later_is_shown()
-   local list = ask(daemon(2), {}).observations
+   local list = ask(store(2), {}).observations
    lu.assertEquals(list[1].components, { "n5/tx" })
    lu.assertEquals(list[2].components, { "r1/X+" })
 end

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Requests of the `taut` command that make no sense: each gets an answer, whatever it holds.
+local advice = require "taut.place.advice"
+local cluster = require "taut.slurm.cluster"
 local json = require "taut.json"
 local looptest = require "lib.looptest"
 local lu = require "luaunit"
@@ -11,13 +13,17 @@ local tests = {}
 local function daemon()
    local d = { topo = sim.torus({ 2, 2, 1 }, 1), diagnosis = sim.new({}).diagnosis, measures = {},
       conf = { path = "x" }, surveys = { stop = function() return 0 end } }
-   d.cluster = { partitions = { all = { "n0", "n1", "n2", "n3" } }, nodes = {}, nodes_at = 1,
-      is_admin = function() return false end, is_free = function() return true end }
+   d.cluster = cluster.new()
+   d.cluster.partitions, d.cluster.nodes_at = { all = { "n0", "n1", "n2", "n3" } }, 1
+   function d.cluster.is_admin() return false end
+   function d.cluster.is_free() return true end
    function d.cluster.refresh(_, fn)
       if fn then
          fn()
       end
    end
+   d.advice = advice.new { topology = d.topo, cluster = d.cluster, diagnosis = d.diagnosis,
+      profiles = { background = function() return {}, 0 end } }
    return d
 end
 

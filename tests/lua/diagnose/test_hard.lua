@@ -232,14 +232,14 @@ end
 
 -- As much of a daemon as events need.
 local function daemon(topo)
-   local d = { topo = topo, conf = { fabric = {} }, rows = {}, changes = {},
+   local d = { topo = topo, rows = {}, changes = {},
       cluster = { on_node = {}, jobs = {}, last_heard = {} } }
    d.journal = { add = function(_, name, row) table.insert(d.rows, { name, row }) end }
    d.diagnosis = diagnose.new(topo, rules())
-   d.events = events.new(d)
-   d.hear = function(changes)
-      table.move(changes, 1, #changes, #d.changes + 1, d.changes)
-   end
+   d.events = events.new { topology = topo, cluster = d.cluster, diagnosis = d.diagnosis,
+      journal = d.journal, hear = function(changes)
+         table.move(changes, 1, #changes, #d.changes + 1, d.changes)
+      end }
    return d
 end
 

@@ -15,7 +15,7 @@ local samples = require "taut.events.samples"
 local sim = require "lib.sim"
 local stalls = require "taut.events.stalls"
 local summary = require "taut.events.summary"
-local throttle = require "taut.events.throttle"
+local throttle = require "taut.diagnose.throttle"
 local topology = require "taut.topology"
 
 local tests = {}
@@ -291,11 +291,11 @@ end
 
 -- As much of a daemon as events need.
 local function daemon(topo)
-   local d = { topo = topo, conf = { fabric = {} }, rows = {},
-      cluster = { on_node = {}, jobs = {} } }
+   local d = { topo = topo, rows = {}, cluster = { on_node = {}, jobs = {} } }
    d.journal = { add = function(_, name, row) table.insert(d.rows, { name, row }) end }
    d.diagnosis = diagnose.new(topo, config.diagnosis {})
-   d.events = events.new(d)
+   d.events = events.new { topology = topo, cluster = d.cluster, diagnosis = d.diagnosis,
+      journal = d.journal, hear = function() end }
    return d
 end
 
@@ -657,31 +657,36 @@ local function low_tests(d, is_slow)
    end
 end
 
+local function throttled(d)
+   return throttle.find { topology = d.topo, diagnosis = d.diagnosis, events = d.events,
+      now = NOW }
+end
+
 function tests.test_a_cabinet_slow_as_a_whole_with_clean_links_is_throttled()
    local d = daemon(machine(GEMINI))
    local function in_first(n)
       local p = d.topo.layout.place(d.topo:router(n))
       return p.column == 0 and p.row == 0
    end
-   lu.assertEquals(#throttle.find(d, NOW), 0)
+   lu.assertEquals(#throttled(d), 0)
    low_tests(d, in_first)
-   local list = throttle.find(d, NOW)
+   local list = throttled(d)
    lu.assertEquals({ #list, list[1].group, list[1].nodes, list[1].low },
       { 1, "cabinet c0-0", 96, 96 })
    lu.assertAlmostEquals(list[1].best, 0.31, 1e-6)
    -- a link that lost lanes is another explanation
    d.events:take({ { source = "netwatch", to = NOW, class = "degrading", what = "lanes", left = 0.9,
       text = "t", at = { gemini = "c0-0c0s1g0", direction = "Z+" } } }, true)
-   lu.assertEquals(#throttle.find(d, NOW), 0)
+   lu.assertEquals(#throttled(d), 0)
 end
 
 function tests.test_some_slow_nodes_or_a_whole_slow_machine_are_not_throttled()
    local d = daemon(machine(GEMINI))
    low_tests(d, function(n) return n <= 40 end)
-   lu.assertEquals(#throttle.find(d, NOW), 0)
+   lu.assertEquals(#throttled(d), 0)
    d = daemon(machine(GEMINI))
    low_tests(d, function() return true end)
-   lu.assertEquals(#throttle.find(d, NOW), 0)
+   lu.assertEquals(#throttled(d), 0)
 end
 
 return tests

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local lu = require "luaunit"
 local advice = require "taut.place.advice"
+local cluster = require "taut.slurm.cluster"
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
 local topology = require "taut.topology"
@@ -16,29 +17,26 @@ local function torus(dims, npr)
       nodes = ("n[0-%d]"):format(n - 1), capacity = 1e9 })
 end
 
--- A daemon as advice sees it: what taut-slurm said of its nodes, and verdicts.
-local function daemon(topo)
-   local cluster = { nodes = {}, order = {}, partitions = { all = {}, some = {} }, on_node = {},
-      touched = {}, pending = {}, seen_running = {}, reservations = {}, nodes_at = loop.time() }
-   function cluster:is_free(name)
-      local n = self.nodes[name]
-      return n and n.state == "idle" and not n.drain and not self.on_node[name] or false
-   end
+-- Advice with what taut-slurm said of its nodes, and verdicts; `load` is what jobs send.
+local function advice_on(topo, load)
+   local cl = cluster.new()
+   cl.order, cl.partitions, cl.nodes_at = {}, { all = {}, some = {} }, loop.time()
    for i, name in ipairs(topo.nodes) do
-      cluster.nodes[name] = { name = name, state = "idle",
+      cl.nodes[name] = { name = name, state = "idle",
          features = i % 2 == 0 and "even,x" or "x" }
-      cluster.order[i] = name
-      table.insert(cluster.partitions.all, name)
+      cl.order[i] = name
+      table.insert(cl.partitions.all, name)
       if i <= 8 then
-         table.insert(cluster.partitions.some, name)
+         table.insert(cl.partitions.some, name)
       end
    end
-   return { topo = topo, cluster = cluster, diagnosis = { comp = {} } }
+   return advice.new { topology = topo, cluster = cl, diagnosis = { comp = {} },
+      profiles = { background = function() return load or {}, 0 end } }
 end
 
-local function busy(d, list)
+local function busy(a, list)
    for _, name in ipairs(assert(hostlist.expand(list))) do
-      d.cluster.nodes[name].state = "allocated"
+      a.cluster.nodes[name].state = "allocated"
    end
 end
 
@@ -89,90 +87,90 @@ local refused = {
 }
 
 function tests.test_what_is_wrong_with_a_request_is_said()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   d.cluster.reservations = { { name = "later", nodes = "n[0-3]", start = loop.time() + 3600 } }
-   d.cluster.seen_running = { [8] = { id = 8 } }
-   d.cluster.pending = { { id = 9, num_nodes = 2, required = "n[0-1]" } }
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   a.cluster.reservations = { { name = "later", nodes = "n[0-3]", start = loop.time() + 3600 } }
+   a.cluster.seen_running = { [8] = { id = 8 } }
+   a.cluster.pending = { { id = 9, num_nodes = 2, required = "n[0-1]" } }
    for _, case in ipairs(refused) do
-      local out, err = advice.give(d, case[1])
+      local out, err = a:give(case[1])
       lu.assertNil(out, case[2])
       lu.assertStrContains(err, case[2])
    end
 end
 
 function tests.test_fewer_free_than_asked_for()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   busy(d, "n[0-29]")
-   local _, err = advice.give(d, { count = 3 })
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   busy(a, "n[0-29]")
+   local _, err = a:give { count = 3 }
    lu.assertEquals(err, "3 nodes asked for, 2 are free and healthy")
-   _, err = advice.give(d, { count = 3, partition = "all" })
+   _, err = a:give { count = 3, partition = "all" }
    lu.assertEquals(err, "3 nodes asked for, 2 are left: partition 'all', free")
 end
 
 function tests.test_no_answer_of_slurm_yet()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   d.cluster.nodes_at = nil
-   local _, err = advice.give(d, { count = 3 })
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   a.cluster.nodes_at = nil
+   local _, err = a:give { count = 3 }
    lu.assertEquals(err, "Slurm has not answered yet: which nodes are free is not known")
 end
 
 ---------------------------------------------------------------- constraints
 
 function tests.test_constraints_hold()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   busy(d, "n[4-5]")
-   local out = assert(advice.give(d, { count = 4, partition = "some", exclude = "n0" }))
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   busy(a, "n[4-5]")
+   local out = assert(a:give { count = 4, partition = "some", exclude = "n0" })
    for _, c in ipairs(out.candidates) do
       local set, n = names(c.nodelist)
       lu.assertEquals(n, 4)
       lu.assertNil(set.n0 or set.n4 or set.n5 or set.n8)
    end
-   out = assert(advice.give(d, { count = 5, features = "even" }))
+   out = assert(a:give { count = 5, features = "even" })
    for name in pairs((names(out.candidates[1].nodelist))) do
       lu.assertEquals(tonumber(name:sub(2)) % 2, 1)
    end
 end
 
 function tests.test_reserved_nodes_only_for_their_reservation()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   d.cluster.reservations = { { name = "r", nodes = "n[0-3]", start = 0 } }
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   a.cluster.reservations = { { name = "r", nodes = "n[0-3]", start = 0 } }
    for i = 0, 3 do
-      d.cluster.nodes["n" .. i].reserved = true
+      a.cluster.nodes["n" .. i].reserved = true
    end
-   local out = assert(advice.give(d, { count = 28 }))
+   local out = assert(a:give { count = 28 })
    local set = names(out.candidates[1].nodelist)
    lu.assertNil(set.n0 or set.n3)
-   out = assert(advice.give(d, { count = 4, reservation = "r" }))
+   out = assert(a:give { count = 4, reservation = "r" })
    lu.assertEquals(out.candidates[1].nodelist, "n[0-3]")
 end
 
 function tests.test_soon_takes_nodes_whose_jobs_end()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   busy(d, "n[0-31]")
-   d.cluster.seen_running = {
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   busy(a, "n[0-31]")
+   a.cluster.seen_running = {
       [1] = { id = 1, nodes = "n[0-7]", ["end"] = loop.time() + 600 },
       [2] = { id = 2, nodes = "n[8-31]", ["end"] = loop.time() + 7200 } }
-   lu.assertNil(advice.give(d, { count = 4 }))
-   local out = assert(advice.give(d, { count = 4, start = "soon" }))
+   lu.assertNil(a:give { count = 4 })
+   local out = assert(a:give { count = 4, start = "soon" })
    lu.assertNotNil(out.candidates[1].start)
-   lu.assertNil(advice.give(d, { count = 9, start = "soon" }))
-   lu.assertNotNil(advice.give(d, { count = 9, start = "soon", within = 180 }))
+   lu.assertNil(a:give { count = 9, start = "soon" })
+   lu.assertNotNil(a:give { count = 9, start = "soon", within = 180 })
 end
 
 function tests.test_prologs_between_two_looks_at_slurm_count()
-   local d = daemon(torus({ 2, 2 }, 1))
-   assert(advice.give(d, { count = 4 }))
-   d.cluster.on_node.n1, d.cluster.touched.n1 = { [5] = true }, true
-   lu.assertNil(advice.give(d, { count = 4 }))
-   d.cluster.on_node.n1, d.cluster.touched.n1 = nil, true
-   lu.assertNotNil(advice.give(d, { count = 4 }))
+   local a = advice_on(torus({ 2, 2 }, 1))
+   assert(a:give { count = 4 })
+   a.cluster.on_node.n1, a.cluster.touched.n1 = { [5] = true }, true
+   lu.assertNil(a:give { count = 4 })
+   a.cluster.on_node.n1, a.cluster.touched.n1 = nil, true
+   lu.assertNotNil(a:give { count = 4 })
 end
 
 function tests.test_a_pending_job_as_it_was_submitted()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   d.cluster.pending = { { id = 5, num_nodes = 6, max_nodes = 6, partition = "some",
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   a.cluster.pending = { { id = 5, num_nodes = 6, max_nodes = 6, partition = "some",
       excluded = "n7" } }
-   local out = assert(advice.give(d, { job = 5 }))
+   local out = assert(a:give { job = 5 })
    local set, n = names(out.candidates[1].nodelist)
    lu.assertEquals(n, 6)
    lu.assertNil(set.n7 or set.n8)
@@ -180,59 +178,59 @@ end
 
 -- It starts in one of them: where it would do best.
 function tests.test_a_pending_job_of_several_partitions()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   d.cluster.partitions.far = { "n0", "n6", "n9", "n15", "n18", "n24", "n27", "n31" }
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   a.cluster.partitions.far = { "n0", "n6", "n9", "n15", "n18", "n24", "n27", "n31" }
    local function ratio(partition)
-      local out = assert(advice.give(d, { count = 6, partition = partition }))
+      local out = assert(a:give { count = 6, partition = partition })
       return out.candidates[1].score
    end
    local best = ratio "some" < ratio "far" and "some" or "far"
    lu.assertTrue(ratio "some" ~= ratio "far")
    for _, list in ipairs { "far,some", "some,far" } do
-      d.cluster.pending = { { id = 5, num_nodes = 6, max_nodes = 6, partition = list } }
-      local out = assert(advice.give(d, { job = 5 }))
+      a.cluster.pending = { { id = 5, num_nodes = 6, max_nodes = 6, partition = list } }
+      local out = assert(a:give { job = 5 })
       lu.assertEquals(out.partition, best)
       lu.assertEquals(out.candidates[1].score, ratio(best))
    end
-   busy(d, "n[1-5]")
-   lu.assertEquals(assert(advice.give(d, { job = 5 })).partition, "far")
-   lu.assertEquals(assert(advice.give(d, { count = 4, partition = "none,far" })).partition, "far")
-   local out, err = advice.give(d, { count = 9, partition = "far,some" })
+   busy(a, "n[1-5]")
+   lu.assertEquals(assert(a:give { job = 5 }).partition, "far")
+   lu.assertEquals(assert(a:give { count = 4, partition = "none,far" }).partition, "far")
+   local out, err = a:give { count = 9, partition = "far,some" }
    lu.assertNil(out)
    lu.assertStrContains(err, "partition 'some'")
 end
 
 function tests.test_a_pending_job_is_asked_for_as_it_says_it_communicates()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   d.cluster.pending = { { id = 5, num_nodes = 6, comment = "taut: comm=halo3d:bytes=1M" },
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   a.cluster.pending = { { id = 5, num_nodes = 6, comment = "taut: comm=halo3d:bytes=1M" },
       { id = 6, num_nodes = 6, comment = "theirs" },
       { id = 7, num_nodes = 6, comment = "taut: comm=matrix:/etc/passwd" } }
-   lu.assertEquals(assert(advice.give(d, { job = 5 })).pattern, "halo3d")
-   lu.assertEquals(assert(advice.give(d, { job = 5, pattern = "ring" })).pattern, "ring")
-   lu.assertEquals(assert(advice.give(d, { job = 6 })).pattern, "all-to-all")
-   local out, err = advice.give(d, { job = 7 })
+   lu.assertEquals(assert(a:give { job = 5 }).pattern, "halo3d")
+   lu.assertEquals(assert(a:give { job = 5, pattern = "ring" }).pattern, "ring")
+   lu.assertEquals(assert(a:give { job = 6 }).pattern, "all-to-all")
+   local out, err = a:give { job = 7 }
    lu.assertNil(out)
    lu.assertStrContains(err, "job 7 said --comm=matrix:/etc/passwd, a file that only its user")
 end
 
 function tests.test_of_a_range_as_many_as_are_free()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   busy(d, "n[0-11]")
-   lu.assertEquals(assert(advice.give(d, { min = 4, max = 40, pattern = "ring" })).count, 20)
-   lu.assertNil(advice.give(d, { min = 21, max = 40 }))
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   busy(a, "n[0-11]")
+   lu.assertEquals(assert(a:give { min = 4, max = 40, pattern = "ring" }).count, 20)
+   lu.assertNil(a:give { min = 21, max = 40 })
 end
 
 ---------------------------------------------------------------- answers
 
 function tests.test_slurms_choice_stands_beside_and_says_why()
    local topo = torus({ 8, 4, 4 }, 1)
-   local d = daemon(topo)
+   local a = advice_on(topo)
    -- free by number: the far end of X first, and a box in the middle
-   busy(d, "n[0-127]")
+   busy(a, "n[0-127]")
    for _, name in ipairs(assert(hostlist.expand "n[0-3,52-55,64-67,68-71,80-87]")) do
-      d.cluster.nodes[name].state = "idle"
+      a.cluster.nodes[name].state = "idle"
    end
-   local out = assert(advice.give(d, { count = 8 }))
+   local out = assert(a:give { count = 8 })
    local best = out.candidates[1]
    lu.assertTrue(best.score <= out.slurm.score)
    lu.assertEquals(select(2, names(out.slurm.nodelist)), 8)
@@ -244,29 +242,29 @@ function tests.test_slurms_choice_stands_beside_and_says_why()
 end
 
 function tests.test_what_is_slow_is_avoided_or_named()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   local c = d.topo.component_id["r0.0.0/X+"]
-   d.diagnosis.comp[c] = { state = "slow", left = 0.25, run = {} }
-   local out = assert(advice.give(d, { count = 4 }))
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   local c = a.topo.component_id["r0.0.0/X+"]
+   a.diagnosis.comp[c] = { state = "slow", left = 0.25, run = {} }
+   local out = assert(a:give { count = 4 })
    lu.assertEquals(#out.candidates[1].crosses, 0)
-   out = assert(advice.give(d, { count = 32 }))
+   out = assert(a:give { count = 32 })
    local best = out.candidates[1]
    lu.assertEquals(best.crosses, { "r0.0.0/X+" })
    lu.assertStrContains(table.concat(best.reasons, "; "), "X+ link r0.0.0/X+ at 25% crossed")
 end
 
 function tests.test_suspicion_and_hard_evidence_count_too()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   local a, b = d.topo.component_id["r0.0.0/X+"], d.topo.component_id["r1.0.0/Z+"]
-   d.diagnosis.comp[a] = { state = "suspect", run = { { ratio = 0.5 } } }
-   d.diagnosis.comp[b] = { state = "ok", hard = { left = 0.9 }, run = {} }
-   lu.assertEquals(advice.left(d), { [a] = 0.5, [b] = 0.9 })
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   local x, z = a.topo.component_id["r0.0.0/X+"], a.topo.component_id["r1.0.0/Z+"]
+   a.diagnosis.comp[x] = { state = "suspect", run = { { ratio = 0.5 } } }
+   a.diagnosis.comp[z] = { state = "ok", hard = { left = 0.9 }, run = {} }
+   lu.assertEquals(a:left(), { [x] = 0.5, [z] = 0.9 })
 end
 
 function tests.test_a_job_that_computes_is_not_worth_waiting_for()
-   local d = daemon(torus({ 8, 2, 2 }, 2))
-   busy(d, "n[0,2,4,6-20,22,30-40]")
-   local out = assert(advice.give(d, { count = 8, pattern = "all-to-all:compute=0.999" }))
+   local a = advice_on(torus({ 8, 2, 2 }, 2))
+   busy(a, "n[0,2,4,6-20,22,30-40]")
+   local out = assert(a:give { count = 8, pattern = "all-to-all:compute=0.999" })
    lu.assertFalse(out.worth)
    lu.assertEquals(#out.candidates, 5)
    lu.assertStrContains(out.sentence, "not worth waiting for")
@@ -274,66 +272,65 @@ function tests.test_a_job_that_computes_is_not_worth_waiting_for()
 end
 
 function tests.test_a_given_set_is_looked_at()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
-   local out = assert(advice.give(d, { compare = "n[0,31]" }))
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   local out = assert(a:give { compare = "n[0,31]" })
    lu.assertEquals(out.count, 2)
    lu.assertEquals(out.compare.nodelist, "n[0,31]")
    lu.assertTrue(out.compare.score >= 1)
 end
 
 function tests.test_fair_rates_where_they_are_asked_for()
-   local d = daemon(torus({ 8, 2, 2 }, 2))
-   local out = assert(advice.give(d, { count = 16, fair = true, compare = "n[0-15]" }))
+   local a = advice_on(torus({ 8, 2, 2 }, 2))
+   local out = assert(a:give { count = 16, fair = true, compare = "n[0-15]" })
    for _, c in ipairs { out.candidates[1], out.slurm, out.compare } do
       lu.assertAlmostEquals(c.fair.ratio, c.score, 1e-6) -- one size: the last arrives then
       lu.assertTrue(c.fair.mean > 0 and c.fair.mean <= 1)
       lu.assertStrContains(c.reasons[2], "at max-min fair rates")
    end
-   lu.assertNil(assert(advice.give(d, { count = 16 })).candidates[1].fair)
-   out = assert(advice.give(daemon(torus({ 8, 8, 8 }, 1)), { count = 300, fair = true }))
+   lu.assertNil(assert(a:give { count = 16 }).candidates[1].fair)
+   out = assert(advice_on(torus({ 8, 8, 8 }, 1)):give { count = 300, fair = true })
    lu.assertNil(out.candidates[1].fair)
    lu.assertEquals(out.candidates[1].fair_error, "too many messages for fair rates")
 end
 
 function tests.test_running_jobs_load_links()
-   local d = daemon(torus({ 8 }, 1))
-   busy(d, "n4")
-   local c = d.topo.component_id["r1/X+"]
-   d.learn = { background = function() return { [c] = 0.9e9 }, 1 end }
-   local out = assert(advice.give(d, { count = 3, pattern = "ring" }))
+   local topo = torus({ 8 }, 1)
+   local a = advice_on(topo, { [topo.component_id["r1/X+"]] = 0.9e9 })
+   busy(a, "n4")
+   local out = assert(a:give { count = 3, pattern = "ring" })
    for _, row in ipairs(out.candidates) do
       if row.score == out.candidates[1].score then
          lu.assertEquals(row.shared_links, 0)
       end
    end
-   lu.assertTrue(assert(advice.give(d, { count = 7 })).candidates[1].shared_links > 0)
+   lu.assertTrue(assert(a:give { count = 7 }).candidates[1].shared_links > 0)
 end
 
 -- Free are a run of four across the slow link, one beside it, and the ends of a long one.
 function tests.test_for_steering_the_same_gain_where_less_is_broken_up()
-   local d = daemon(torus({ 16 }, 2))
-   busy(d, "n[0-31]")
+   local a = advice_on(torus({ 16 }, 2))
+   busy(a, "n[0-31]")
    for _, name in ipairs(assert(hostlist.expand "n[2-5,10-13,18-31]")) do
-      d.cluster.nodes[name].state = "idle"
+      a.cluster.nodes[name].state = "idle"
    end
-   d.diagnosis.comp[d.topo.component_id["r1/X+"]] = { state = "slow", left = 0.1, run = {} }
-   local best = assert(advice.pick(d, { count = 4, pattern = "ring" }))
+   a.diagnosis.comp[a.topo.component_id["r1/X+"]] = { state = "slow", left = 0.1, run = {} }
+   local best = assert(a:pick { count = 4, pattern = "ring" })
    lu.assertEquals(best.nodes, "n[10-13]")
    lu.assertTrue(best.score < best.slurm)
-   local none, err = advice.pick(d, { count = 22, pattern = "ring" })
+   local none, err = a:pick { count = 22, pattern = "ring" }
    lu.assertNil(none)
    lu.assertStrContains(err, "Slurm's choice is as good")
-   none, err = advice.pick(d, { count = 23 })
+   none, err = a:pick { count = 23 }
    lu.assertNil(none)
    lu.assertStrContains(err, "23 nodes asked for, 22 are")
-   d.cluster.nodes_at = nil
-   none, err = advice.pick(d, { count = 4 })
+   a.cluster.nodes_at = nil
+   none, err = a:pick { count = 4 }
    lu.assertNil(none)
    lu.assertStrContains(err, "Slurm has not answered yet")
 end
 
 function tests.test_nonsense_never_raises()
-   local d = daemon(torus({ 4, 2, 2 }, 2))
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
    local values = { -1, 0, 1, 4, 99, 2.5, "x", "", "n[0-3]", "all", true, false, {}, 1e300 }
    local keys = { "count", "min", "max", "pattern", "partition", "exclude", "features",
       "reservation", "exclusive", "per_router", "start", "within", "top", "job", "compare" }
@@ -343,10 +340,10 @@ function tests.test_nonsense_never_raises()
       for _ = 1, math.random(3) do
          args[keys[math.random(#keys)]] = values[math.random(#values)]
       end
-      local out, err = advice.give(d, args)
+      local out, err = a:give(args)
       lu.assertTrue(out ~= nil or type(err) == "string")
       args.job, args.compare = nil, nil
-      out, err = advice.pick(d, args)
+      out, err = a:pick(args)
       lu.assertTrue(out ~= nil or type(err) == "string")
    end
 end

@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Steering's decisions: what the advice file says, what is taken back, what is placed, what
 -- waiting was ours, and the report.
+local advice = require "taut.place.advice"
+local cluster = require "taut.slurm.cluster"
 local file = require "taut.place.steer.file"
 local gain = require "taut.place.steer.gain"
 local json = require "taut.json"
 local ledger = require "taut.place.steer.ledger"
 local lu = require "luaunit"
-local mark = require "taut.place.steer.mark"
+local mark = require "taut.slurm.mark"
 local pattern = require "taut.place.pattern"
 local picture = require "taut.place.steer.picture"
 local placing = require "taut.place.steer.placing"
-local predict = require "taut.place.steer.predict"
 local report = require "taut.place.steer.report"
 local topology = require "taut.topology"
 local withdraw = require "taut.place.steer.withdraw"
@@ -18,28 +19,25 @@ local withdraw = require "taut.place.steer.withdraw"
 local src = os.getenv "TAUT_SRCDIR" or "."
 local tests = {}
 
--- A daemon's parts: 4x2x2 routers, 32 nodes, all idle.
-local function daemon()
+-- What steering works with: 4x2x2 routers, 32 nodes, all idle.
+local function parts_of(capacity)
    local topo = assert(topology.build { kind = "torus", dims = { 4, 2, 2 }, nodes_per_router = 2,
-      nodes = "n[0-31]", capacity = 1e9 })
-   local d = { topo = topo, diagnosis = { comp = {} }, cluster = { nodes = {}, pending = {},
-      partitions = { batch = {}, small = {} }, nodes_at = 1000, taken = {}, touched = {},
-      seen_running = {}, jobs = {} } }
-   function d.cluster.is_free(cl, name)
-      return cl:is_usable(name) and not cl.taken[name]
-   end
-   function d.cluster.is_usable(cl, name)
-      return cl.nodes[name] ~= nil and not cl.nodes[name].drain
-   end
+      nodes = "n[0-31]", capacity = capacity or 1e9 })
+   local d = { topo = topo, diagnosis = { comp = {} }, cluster = cluster.new() }
+   d.cluster.nodes_at, d.cluster.partitions = 1000, { batch = {}, small = {} }
    for n = 0, 31 do
       local name = "n" .. n
-      d.cluster.nodes[name] = { name = name, cpus = 2, memory_MB = 1000, disk_MB = 0, gres = "",
+      d.cluster.nodes[name] = { name = name, state = "idle", cpus = 2, memory_MB = 1000,
+         disk_MB = 0, gres = "",
          features = "" }
       table.insert(d.cluster.partitions.batch, name)
       if n < 8 then
          table.insert(d.cluster.partitions.small, name)
       end
    end
+   local o = { topology = topo, cluster = d.cluster, diagnosis = d.diagnosis,
+      profiles = { background = function() return {}, 0 end } }
+   d.picture, d.advice = picture.new(o), advice.new(o)
    return d
 end
 
@@ -92,18 +90,18 @@ end
 ---------------------------------------------------------------- the file
 
 function tests.test_healthy_machines_exclude_nothing()
-   local p = picture.of(daemon(), PARTITIONS, SETTINGS)
+   local p = parts_of().picture:take(PARTITIONS, SETTINGS)
    lu.assertEquals(#p.parts, 2)
    lu.assertEquals(p.parts[1], { name = "batch", nodes = "n[0-31]", usable = 32, cpus = 2,
       even = true, levels = {} })
 end
 
 function tests.test_nodes_exposed_to_slow_components_are_excluded_the_worst_first()
-   local d = daemon()
+   local d = parts_of()
    slow(d, "r1.0.0/X+", 0.5)
    slow(d, "n31/tx", 0.1)
    d.diagnosis.comp[d.topo.component_id["r3.0.0/Y+"]] = { state = "suspect", left = 0.1 }
-   local p = picture.of(d, PARTITIONS, SETTINGS)
+   local p = d.picture:take(PARTITIONS, SETTINGS)
    lu.assertEquals(p.parts[1].levels, { { left = 31, list = "n31" },
       { left = 27, list = "n[0-1,8-9,31]" } })
    lu.assertEquals(p.parts[2].levels, { { left = 8 }, { left = 6, list = "n[0-1]" } })
@@ -112,7 +110,7 @@ function tests.test_nodes_exposed_to_slow_components_are_excluded_the_worst_firs
 end
 
 function tests.test_a_gain_is_what_the_component_costs_and_others_do_better()
-   local d = daemon()
+   local d = parts_of()
    local line = {}
    for n = 1, 32 do
       line[n] = n
@@ -129,70 +127,68 @@ function tests.test_a_gain_is_what_the_component_costs_and_others_do_better()
 end
 
 function tests.test_what_costs_nothing_is_not_excluded()
-   local d = daemon()
    -- links of four times a node's speed: a loss of a tenth is not what jobs wait for
-   d.topo = assert(topology.build { kind = "torus", dims = { 4, 2, 2 }, nodes_per_router = 2,
-      nodes = "n[0-31]", capacity = { tx = 1e9, rx = 1e9, link = 64e9 } })
+   local d = parts_of { tx = 1e9, rx = 1e9, link = 64e9 }
    slow(d, "r1.0.0/X+", 0.9)
    slow(d, "n31/tx", 0.5)
-   local p = picture.of(d, PARTITIONS, SETTINGS)
+   local p = d.picture:take(PARTITIONS, SETTINGS)
    lu.assertEquals(p.parts[1].levels, { { left = 31, list = "n31" } })
    lu.assertEquals(#p.levels, 1)
    lu.assertAlmostEquals(p.levels[1].gain, 2, 1e-6)
    -- until it is much worse
    slow(d, "r1.0.0/X+", 0.005)
-   p = picture.of(d, PARTITIONS, SETTINGS)
+   p = d.picture:take(PARTITIONS, SETTINGS)
    lu.assertEquals(p.parts[1].levels[1].list, "n[0-1,8-9]")
 end
 
 function tests.test_what_was_weighed_while_nodes_were_down_holds_when_they_are_back()
-   local d = daemon()
+   local d = parts_of()
    for i = 0, 8 do
       d.cluster.nodes["n" .. i].drain = true
    end
    slow(d, "r1.0.0/X+", 0.25)
-   lu.assertEquals(picture.of(d, PARTITIONS, SETTINGS).parts[1].levels[1].list, "n9")
+   lu.assertEquals(d.picture:take(PARTITIONS, SETTINGS).parts[1].levels[1].list, "n9")
    for i = 0, 8 do
       d.cluster.nodes["n" .. i].drain = nil
    end
-   lu.assertEquals(picture.of(d, PARTITIONS, SETTINGS).parts[1].levels[1].list, "n[0-1,8-9]")
+   lu.assertEquals(d.picture:take(PARTITIONS, SETTINGS).parts[1].levels[1].list, "n[0-1,8-9]")
 end
 
 function tests.test_drained_nodes_need_not_be_excluded()
-   local d = daemon()
+   local d = parts_of()
    slow(d, "n31/tx", 0.1)
    d.cluster.nodes.n31.drain = true
-   local p = picture.of(d, PARTITIONS, SETTINGS)
+   local p = d.picture:take(PARTITIONS, SETTINGS)
    lu.assertEquals(p.parts[1].usable, 31)
    lu.assertEquals(p.parts[1].levels, {})
 end
 
 function tests.test_a_large_part_of_the_machine_is_not_excluded()
-   local d = daemon()
+   local d = parts_of()
    slow(d, "r1.0.0/X+", 0.5)
-   lu.assertEquals(#picture.of(d, PARTITIONS, { exclude = true, most_excluded = 0.1 }).levels, 0)
-   lu.assertEquals(#picture.of(d, PARTITIONS, { exclude = true, most_excluded = 0.13 }).levels, 1)
-   lu.assertEquals(#picture.of(d, PARTITIONS, { exclude = false, most_excluded = 1 }).levels, 0)
+   lu.assertEquals(#d.picture:take(PARTITIONS, { exclude = true, most_excluded = 0.1 }).levels, 0)
+   lu.assertEquals(#d.picture:take(PARTITIONS, { exclude = true, most_excluded = 0.13 }).levels, 1)
+   lu.assertEquals(#d.picture:take(PARTITIONS, { exclude = false, most_excluded = 1 }).levels, 0)
 end
 
 function tests.test_a_partition_is_even_when_its_usable_nodes_are_alike()
    for field, value in pairs { cpus = 4, memory_MB = 2000, gres = "gpu:4", features = "fat" } do
-      local d = daemon()
+      local d = parts_of()
       d.cluster.nodes.n3[field] = value
-      lu.assertFalse(picture.of(d, PARTITIONS, SETTINGS).parts[2].even)
+      lu.assertFalse(d.picture:take(PARTITIONS, SETTINGS).parts[2].even)
       d.cluster.nodes.n3.drain = true
-      lu.assertTrue(picture.of(d, PARTITIONS, SETTINGS).parts[2].even)
+      lu.assertTrue(d.picture:take(PARTITIONS, SETTINGS).parts[2].even)
    end
-   local d = daemon()
+   local d = parts_of()
    d.cluster.nodes.n3.features = "taut_cell_4" -- our own features make no difference
-   lu.assertTrue(picture.of(d, PARTITIONS, SETTINGS).parts[2].even)
+   lu.assertTrue(d.picture:take(PARTITIONS, SETTINGS).parts[2].even)
 end
 
 -- What tautd writes is what job_submit.lua takes.
 function tests.test_job_submit_reads_what_is_written()
-   local d = daemon()
+   local d = parts_of()
    slow(d, "r1.0.0/X+", 0.5)
-   local p = picture.of(d, PARTITIONS, SETTINGS)
+   local p = d.picture:take(PARTITIONS, SETTINGS)
    p.serial, p.time, p.patterns = 17, os.time(), pattern.names
    p.switches, p.prefer = { nodes = 8, wait_s = 60 }, { nodes = 8, features = "[taut_cell_0]" }
    local path = os.tmpname()
@@ -224,11 +220,11 @@ end
 ---------------------------------------------------------------- taking back
 
 local function decide(d, exposed, now, wait)
-   return withdraw.decide(d, exposed, now or 2000, wait)
+   return withdraw.decide(d.cluster, exposed, now or 2000, wait)
 end
 
 function tests.test_excludes_go_when_the_link_is_well()
-   local d = daemon()
+   local d = parts_of()
    pending(d, { comment = "taut: comm=ring excluded=n[0-1,8-9] switches=1@60",
       excluded = "n[0-1,8-9]" })
    lu.assertEquals(#decide(d, { n0 = 1, n1 = 1, n8 = 1, n9 = 1 }), 0)
@@ -245,7 +241,7 @@ function tests.test_excludes_of_somebody_else_stay()
       excluded = "n[0-1]" }, { comment = "theirs", excluded = "n[0-1]" },
       { comment = "taut: comm=ring excluded=n[0-1]", excluded = "n[0-2]" },
       { comment = "taut: comm=ring excluded=n[0-1]" } } do
-      local d = daemon()
+      local d = parts_of()
       pending(d, change)
       lu.assertEquals(decide(d, {}), {})
    end
@@ -254,7 +250,7 @@ end
 local PLACED = "taut: comm=ring placed=1990:n[4-7]"
 
 function tests.test_a_placement_that_does_not_start_is_taken_back()
-   local d = daemon()
+   local d = parts_of()
    pending(d, { comment = PLACED, required = "n[4-7]" })
    lu.assertEquals(#decide(d, {}, 2000, 60), 0)
    local late = decide(d, {}, 2050, 60)
@@ -265,14 +261,14 @@ function tests.test_a_placement_that_does_not_start_is_taken_back()
 end
 
 function tests.test_a_placement_is_taken_back_at_once_when_a_node_is_lost()
-   local d = daemon()
+   local d = parts_of()
    pending(d, { comment = PLACED, required = "n[4-7]" })
-   d.cluster.taken.n5 = true
+   d.cluster.on_node.n5 = true
    lu.assertStrContains(decide(d, {}, 2000, 60)[1].why, "n5 is not free any more")
 end
 
 function tests.test_nodes_that_the_user_required_since_stay()
-   local d = daemon()
+   local d = parts_of()
    pending(d, { comment = PLACED, required = "n[8-11]" })
    lu.assertEquals(decide(d, {}, 9000, 60), {})
 end
@@ -282,11 +278,11 @@ end
 local function advise() return "n[8-11]", 1, 2 end
 
 function tests.test_the_head_of_the_queue_is_placed()
-   local d = daemon()
+   local d = parts_of()
    pending(d, { id = 1, reason = "Dependency" })
    pending(d, { id = 2 })
    pending(d, { id = 3 })
-   local list = placing.decide(d, 3000, 1.1, advise)
+   local list = placing.decide(d.cluster, 3000, 1.1, advise)
    lu.assertEquals(#list, 1)
    lu.assertEquals(list[1].request, { op = "steer", job = 2, was_comment = "taut: comm=ring",
       was_excluded = "", was_required = "", required = "n[8-11]",
@@ -294,20 +290,20 @@ function tests.test_the_head_of_the_queue_is_placed()
 end
 
 function tests.test_a_head_without_comm_is_not_passed_over()
-   local d = daemon()
+   local d = parts_of()
    pending(d, { id = 1, comment = "" })
    pending(d, { id = 2 })
-   lu.assertEquals(placing.decide(d, 3000, 1.1, advise), {})
+   lu.assertEquals(placing.decide(d.cluster, 3000, 1.1, advise), {})
 end
 
 function tests.test_what_is_not_worth_it_or_not_free_is_not_placed()
-   local d = daemon()
+   local d = parts_of()
    pending(d, {})
-   lu.assertEquals(#placing.decide(d, 3000, 2.1, advise), 0)
-   lu.assertEquals(#placing.decide(d, 3000, 1.1, function() return nil end), 0)
-   lu.assertEquals(#placing.decide(d, 3000, 1.1, function() return "n[8-10]", 1, 2 end), 0)
-   d.cluster.taken.n9 = true
-   lu.assertEquals(#placing.decide(d, 3000, 1.1, advise), 0)
+   lu.assertEquals(#placing.decide(d.cluster, 3000, 2.1, advise), 0)
+   lu.assertEquals(#placing.decide(d.cluster, 3000, 1.1, function() return nil end), 0)
+   lu.assertEquals(#placing.decide(d.cluster, 3000, 1.1, function() return "n[8-10]", 1, 2 end), 0)
+   d.cluster.on_node.n9 = true
+   lu.assertEquals(#placing.decide(d.cluster, 3000, 1.1, advise), 0)
 end
 
 function tests.test_jobs_that_are_not_placed()
@@ -316,46 +312,53 @@ function tests.test_jobs_that_are_not_placed()
       { het_job = 5 }, { partition = "batch,small" }, { num_nodes = 1, max_nodes = 1 },
       { max_nodes = 8 }, { max_nodes = 0 }, { comment = PLACED },
       { comment = "taut: comm=ring tried=5" } } do
-      local d = daemon()
+      local d = parts_of()
       lu.assertFalse(placing.may(pending(d, change)))
-      lu.assertEquals(placing.decide(d, 3000, 1.1, advise), {})
+      lu.assertEquals(placing.decide(d.cluster, 3000, 1.1, advise), {})
+   end
+end
+
+local function best(d, count, comm)
+   local b = d.advice:pick { count = count, pattern = comm, partition = "batch", start = "now" }
+   if b then
+      return b.nodes, b.score, b.slurm
    end
 end
 
 function tests.test_prediction_prefers_nodes_that_do_not_cross_the_slow_link()
-   local d = daemon()
+   local d = parts_of()
    slow(d, "r1.0.0/X+", 0.25)
    -- free are only pairs: Slurm takes the first two, on both sides of the slow link
    for n = 0, 31 do
       local free = n == 8 or n == 9 or n == 16 or n == 17 or n == 20 or n == 21
-      d.cluster.taken["n" .. n] = not free or nil
+      d.cluster.on_node["n" .. n] = not free or nil
    end
-   local nodes, ours, slurms = predict.best(d, { num_nodes = 4, partition = "batch" }, "all-to-all")
+   local nodes, ours, slurms = best(d, 4, "all-to-all")
    lu.assertEquals(nodes, "n[16-17,20-21]")
    lu.assertTrue(slurms / ours > 1.5)
-   lu.assertNil(predict.best(d, { num_nodes = 7, partition = "batch" }, "all-to-all"))
+   lu.assertNil(best(d, 7, "all-to-all"))
    -- a job that has these nodes: the others still count as what it could have got
-   local p = predict.of(d, { nodes = nodes, partition = "batch" }, "all-to-all")
+   local p = d.advice:predict({ nodes = nodes, partition = "batch" }, "all-to-all")
    lu.assertAlmostEquals(p.got, ours, 0.01)
    lu.assertAlmostEquals(p.without, slurms, 0.01)
-   lu.assertNil(predict.of(d, { nodes = "x[0-3]", partition = "batch" }, "all-to-all"))
-   lu.assertNil(predict.of(d, { nodes = "n3", partition = "batch" }, "all-to-all"))
-   lu.assertNil(predict.best(d, { num_nodes = 4, partition = "batch" }, "nosuch"))
+   lu.assertNil(d.advice:predict({ nodes = "x[0-3]", partition = "batch" }, "all-to-all"))
+   lu.assertNil(d.advice:predict({ nodes = "n3", partition = "batch" }, "all-to-all"))
+   lu.assertNil(best(d, 4, "nosuch"))
 end
 
 ---------------------------------------------------------------- waiting
 
 local function added(change, taken)
-   local d = daemon()
+   local d = parts_of()
    local job = pending(d, change)
    for n = taken or 0, 31 do
-      d.cluster.taken["n" .. n] = true
+      d.cluster.on_node["n" .. n] = true
    end
    local l = ledger.new()
-   l:look(d, 100)
-   l:look(d, 110)
+   l:look(d.cluster, 100)
+   l:look(d.cluster, 110)
    job.reason = "Dependency"
-   l:look(d, 120)
+   l:look(d.cluster, 120)
    return l:take(7).added
 end
 

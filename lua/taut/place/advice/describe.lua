@@ -15,23 +15,11 @@ function describe.set(s, nodes, shape)
    return place.describe(s.topo, s.free, { nodes = nodes, shape = shape, kind = "set" }, s.version)
 end
 
--- Free nodes in dense boxes before; the same for the same free nodes.
-local function dense_before(s)
-   local view = s.d.view
-   local memo = view.dense
-   if not memo or memo.free ~= s.free or memo.version ~= view.version then
-      memo = { free = s.free, version = view.version,
-         nodes = place.dense(s.topo, s.free, LEAST, DENSITY, nil, s.version) }
-      view.dense = memo
-   end
-   return memo.nodes
-end
-
 --- What is left of large free submeshes after each candidate, into c.dense; none of it where there
 -- are none now.
 -- @param s scene; list of candidates, the best first
 function describe.fragments(s, list)
-   local before = dense_before(s)
+   local before = s.view:dense(s.free, LEAST, DENSITY, s.version)
    s.dense = before
    for i, c in ipairs(list) do
       if before and before > 0 and (i == 1 or s.topo.routers <= LARGE) then
@@ -85,9 +73,9 @@ local function start_of(s, c)
    if not s.soon then
       return nil
    end
-   local ends, last = s.d.view:ending(), nil
+   local ends, last = s.view:ending(), nil
    for _, n in ipairs(c.nodes) do
-      if not s.d.view.free[n] and ends[n] then
+      if not s.view.free[n] and ends[n] then
          last = math.max(last or 0, ends[n])
       end
    end
@@ -116,7 +104,7 @@ function describe.nodelist(s, c)
 end
 
 --- A candidate as it goes to the asker.
--- @param s scene: topo, P, left, background, d, soon
+-- @param s scene: topo, view, P, left, background, soon
 -- @param c candidate with score
 -- @param own Slurm's choice, or nil
 function describe.row(s, c, own)

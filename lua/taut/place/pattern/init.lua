@@ -32,6 +32,7 @@ local registry = {
 local pattern = {}
 
 local BYTES = 1e6           -- of a message nobody has given a size
+local CACHED = 64           -- patterns that a cache holds
 local MOST_RANKS = 1 << 20
 local MOST_PAIRS = 1 << 22  -- of one step (advisor/lib/flow/traffic.h)
 
@@ -158,6 +159,30 @@ function pattern.make(spec, n)
    end
    given.data = nil
    return build(name, n, given, s.data)
+end
+
+local Cache = {}
+Cache.__index = Cache
+
+--- As pattern.make, of what was made before: the C side of a pattern belongs to its table.
+function Cache:make(spec, n)
+   local key = type(spec) == "string" and spec .. "/" .. n
+   if key and self.made[key] then
+      return self.made[key]
+   end
+   local P, err = pattern.make(spec, n)
+   if P and key then
+      if self.count >= CACHED then
+         self.made, self.count = {}, 0
+      end
+      self.made[key], self.count = P, self.count + 1
+   end
+   return P, err
+end
+
+--- Patterns are worth keeping where the same ones are asked for again and again.
+function pattern.cache()
+   return setmetatable({ made = {}, count = 0 }, Cache)
 end
 
 return pattern

@@ -4,7 +4,7 @@
 --
 -- Looked at with each answer of Slurm: the time since the one before counts when enough nodes were
 -- free at this one, but too few of those that the job was left with.
-local mark = require "taut.place.steer.mark"
+local mark = require "taut.slurm.mark"
 
 local ledger = {}
 local Ledger = {}
@@ -14,11 +14,11 @@ local WAITS_FOR_NODES = { None = true, Priority = true, Resources = true, ["9"] 
 local MOST_GAP_S = 120 -- a longer gap says nothing about what was between
 
 -- Free nodes of a partition, as a set and how many; `memo` is for one look.
-local function free_of(d, partition, memo)
+local function free_of(cluster, partition, memo)
    if not memo[partition] then
       local set, count = {}, 0
-      for _, name in ipairs(d.cluster.partitions[partition] or {}) do
-         if d.cluster:is_free(name) then
+      for _, name in ipairs(cluster.partitions[partition] or {}) do
+         if cluster:is_free(name) then
             set[name], count = true, count + 1
          end
       end
@@ -36,11 +36,11 @@ local function count_in(set, list)
 end
 
 -- Is it Taut that this job waits for?
-local function waits_for_us(d, job, m, memo)
+local function waits_for_us(cluster, job, m, memo)
    if not WAITS_FOR_NODES[job.reason] then
       return false
    end
-   local set, free = free_of(d, job.partition or "", memo)
+   local set, free = free_of(cluster, job.partition or "", memo)
    local need = job.num_nodes or 0
    if free < need then
       return false
@@ -50,17 +50,17 @@ local function waits_for_us(d, job, m, memo)
 end
 
 --- Look at the jobs that wait.
--- @param d daemon: cluster (pending, partitions)
+-- @param cluster of slurm/cluster.lua
 -- @param now seconds
-function Ledger:look(d, now)
+function Ledger:look(cluster, now)
    local since = self.last and math.min(now - self.last, MOST_GAP_S) or 0
    self.last = now
    local still, memo = {}, {}
-   for _, job in ipairs(d.cluster.pending) do
+   for _, job in ipairs(cluster.pending) do
       local m = mark.parse(job.comment)
       if m then
          local entry = self.jobs[job.id] or { added = 0 }
-         if entry.seen and waits_for_us(d, job, m, memo) then
+         if entry.seen and waits_for_us(cluster, job, m, memo) then
             entry.added = entry.added + since
          end
          entry.seen, still[job.id] = true, true

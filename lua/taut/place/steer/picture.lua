@@ -4,15 +4,17 @@ local gain = require "taut.place.steer.gain"
 local hostlist = require "taut.hostlist"
 
 local picture = {}
+local Picture = {}
+Picture.__index = Picture
 
 local MOST_LIST = 2000 -- bytes of a list of nodes to exclude
 local WEIGHED = 2      -- components that are weighed at one look: each takes up to 50 ms
 local GRAIN = 0.1      -- of the capacity left: what differs less is not weighed again
 
 -- Slow and failed components, the worst first.
-local function avoided(d)
+local function avoided(self)
    local list = {}
-   for c, k in pairs(d.diagnosis.comp) do
+   for c, k in pairs(self.diagnosis.comp) do
       if k.state == "slow" or k.state == "failed" then
          list[#list + 1] = { c = c, left = k.state == "failed" and 0 or k.left or 0 }
       end
@@ -24,22 +26,22 @@ local function avoided(d)
 end
 
 -- Nodes exposed to a component; asked of the topology once per component and routing.
-local function exposed(d, c)
-   local memo = d.exposed_memo
-   if not memo or memo.signature ~= d.topo.signature then
-      memo = { signature = d.topo.signature }
-      d.exposed_memo = memo
+local function exposed(self, c)
+   local memo = self.exposed
+   if not memo or memo.signature ~= self.topo.signature then
+      memo = { signature = self.topo.signature }
+      self.exposed = memo
    end
-   memo[c] = memo[c] or d.topo:exposed(c)
+   memo[c] = memo[c] or self.topo:exposed(c)
    return memo[c]
 end
 
 -- Nodes in the order of Slurm's table: all of them, since what is weighed is remembered, and which
 -- are usable changes.
-local function line_of(d)
+local function line_of(self)
    local line = {}
-   for _, name in ipairs(d.cluster.order or d.topo.nodes) do
-      line[#line + 1] = d.topo.node_id[name]
+   for _, name in ipairs(self.cluster.order or self.topo.nodes) do
+      line[#line + 1] = self.topo.node_id[name]
    end
    return line
 end
@@ -47,18 +49,18 @@ end
 -- Does excluding a component's nodes help?  Remembered until it or the routes change; one that has
 -- not had its turn is taken to.
 -- @param look { weighed = how many so far, line = once there }
-local function helps(d, a, look)
-   local memo = d.gain_memo
-   if not memo or memo.signature ~= d.topo.signature then
-      memo = { signature = d.topo.signature }
-      d.gain_memo = memo
+local function helps(self, a, look)
+   local memo = self.gains
+   if not memo or memo.signature ~= self.topo.signature then
+      memo = { signature = self.topo.signature }
+      self.gains = memo
    end
    local left = math.floor(a.left / GRAIN + 0.5) * GRAIN
    local known = memo[a.c]
    if (not known or known.left ~= left) and look.weighed < WEIGHED then
       look.weighed = look.weighed + 1
-      look.line = look.line or line_of(d)
-      known = { left = left, gain = gain.of(d.topo, look.line, a.c, left, exposed(d, a.c)) }
+      look.line = look.line or line_of(self)
+      known = { left = left, gain = gain.of(self.topo, look.line, a.c, left, exposed(self, a.c)) }
       memo[a.c] = known
    end
    return not known or known.gain >= gain.LEAST, known and known.gain
@@ -75,10 +77,10 @@ local function make_of(node)
 end
 
 --- Usable nodes: name → make; and how many.
-local function usable_nodes(d)
+local function usable_nodes(self)
    local map, count = {}, 0
-   for name, node in pairs(d.cluster.nodes) do
-      if d.cluster:is_usable(name) then
+   for name, node in pairs(self.cluster.nodes) do
+      if self.cluster:is_usable(name) then
          map[name] = make_of(node)
          count = count + 1
       end
@@ -91,19 +93,19 @@ end
 -- @param usable set of names, count how many
 -- @param most_share at most this share of them
 -- @return map, components by level { c, left, nodes = count, gain }
-local function levels_of(d, usable, count, most_share)
+local function levels_of(self, usable, count, most_share)
    local level_of, levels, sum, look = {}, {}, 0, { weighed = 0 }
-   for _, a in ipairs(avoided(d)) do
+   for _, a in ipairs(avoided(self)) do
       local new = {}
-      for _, n in ipairs(exposed(d, a.c)) do
-         local name = d.topo.nodes[n]
+      for _, n in ipairs(exposed(self, a.c)) do
+         local name = self.topo.nodes[n]
          if not level_of[name] and usable[name] then
             new[#new + 1] = name
          end
       end
       local is_help, much
       if #new > 0 and sum + #new <= most_share * count then
-         is_help, much = helps(d, a, look)
+         is_help, much = helps(self, a, look)
       end
       if is_help then
          levels[#levels + 1] = { c = a.c, left = a.left, nodes = #new, gain = much }
@@ -133,7 +135,7 @@ local function rows_of(usable, names, levels)
 end
 
 -- One partition; `p` of Slurm's answer, `members` its nodes' names.
-local function part_of(d, p, members, usable, level_of, levels)
+local function part_of(self, p, members, usable, level_of, levels)
    local count, first, even, cpus, names = 0, nil, true, nil, {}
    for _, name in ipairs(members) do
       local make, level = usable[name], level_of[name]
@@ -141,7 +143,7 @@ local function part_of(d, p, members, usable, level_of, levels)
          count = count + 1
          if make ~= first then
             even, first = first == nil, first or make
-            local c = d.cluster.nodes[name].cpus or 1
+            local c = self.cluster.nodes[name].cpus or 1
             cpus = cpus and cpus < c and cpus or c
          end
       end
@@ -186,30 +188,39 @@ local function holds(last, partitions, usable, level_of)
 end
 
 --- Everything the file says but serial, patterns and features.
--- @param d daemon: topo, diagnosis, cluster
 -- @param partitions of taut-slurm's answer: { name, nodes, up }
 -- @param s the `steer` section
--- @param last what this gave before, or nil
 -- @return { time, parts, levels, exposed = map }
-function picture.of(d, partitions, s, last)
-   local usable, count = usable_nodes(d)
+function Picture:take(partitions, s)
+   local usable, count = usable_nodes(self)
    local level_of, levels = {}, {}
    if s.exclude then
-      level_of, levels = levels_of(d, usable, count, s.most_excluded)
+      level_of, levels = levels_of(self, usable, count, s.most_excluded)
    end
-   local parts = {}
+   local parts, last = {}, self.last
    if holds(last, partitions, usable, level_of) then
       parts = last.parts
    else
       for _, p in ipairs(partitions) do
          if p.up and p.nodes ~= "" then
-            parts[#parts + 1] = part_of(d, p, d.cluster.partitions[p.name] or {}, usable,
+            parts[#parts + 1] = part_of(self, p, self.cluster.partitions[p.name] or {}, usable,
                level_of, levels)
          end
       end
    end
-   return { time = math.floor(d.cluster.nodes_at), parts = parts, levels = levels,
+   self.last = { time = math.floor(self.cluster.nodes_at), parts = parts, levels = levels,
       exposed = level_of, usable = usable, partitions = partitions }
+   return self.last
+end
+
+--- The configuration was read again.
+function Picture:reload(topo)
+   self.topo = topo
+end
+
+--- @param o { topology, cluster, diagnosis }
+function picture.new(o)
+   return setmetatable({ topo = o.topology, cluster = o.cluster, diagnosis = o.diagnosis }, Picture)
 end
 
 return picture

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Whether the job at the head of the queue gets nodes chosen for it.
 local hostlist = require "taut.hostlist"
-local mark = require "taut.place.steer.mark"
+local mark = require "taut.slurm.mark"
 local withdraw = require "taut.place.steer.withdraw"
 
 local placing = {}
@@ -47,10 +47,10 @@ function placing.may(job)
 end
 
 -- Are these as many free nodes as the job wants?
-local function is_good(d, job, nodelist)
+local function is_good(cluster, job, nodelist)
    local names = hostlist.expand(nodelist or "", 1 << 20) or {}
    for _, name in ipairs(names) do
-      if not d.cluster:is_free(name) then
+      if not cluster:is_free(name) then
          return false
       end
    end
@@ -58,19 +58,19 @@ local function is_good(d, job, nodelist)
 end
 
 --- What to place now.
--- @param d daemon: cluster
+-- @param cluster of slurm/cluster.lua
 -- @param now seconds
 -- @param least_gain predicted time on Slurm's choice over that on ours, at least
 -- @param advise function(job, mark) → host list, predicted ratio there, on Slurm's choice; or nil
 -- @return array of { job, request, why, ratio, slurm_ratio }
-function placing.decide(d, now, least_gain, advise)
+function placing.decide(cluster, now, least_gain, advise)
    local list, asked = {}, 0
-   for _, job in ipairs(heads(d.cluster.pending)) do
+   for _, job in ipairs(heads(cluster.pending)) do
       if asked < AT_ONCE and placing.may(job) then
          asked = asked + 1
          local m = mark.parse(job.comment)
          local nodes, ours, slurms = advise(job, m)
-         if nodes and ours > 0 and slurms / ours >= least_gain and is_good(d, job, nodes) then
+         if nodes and ours > 0 and slurms / ours >= least_gain and is_good(cluster, job, nodes) then
             m.placed = ("%d:%s"):format(now, nodes)
             list[#list + 1] = { job = job.id, ratio = ours, slurm_ratio = slurms,
                request = withdraw.request(job, m, { required = nodes }),

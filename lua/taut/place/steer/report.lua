@@ -5,7 +5,7 @@
 -- steered: median wall time, and bytes sent per node and second as the counters have it.  Fewer
 -- than LEAST jobs on a side say nothing.
 local json = require "taut.json"
-local mark = require "taut.place.steer.mark"
+local mark = require "taut.slurm.mark"
 
 local report = {}
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which pending jobs get nodes back that Taut had excluded or required.
 local hostlist = require "taut.hostlist"
-local mark = require "taut.place.steer.mark"
+local mark = require "taut.slurm.mark"
 
 local withdraw = {}
 
@@ -36,10 +36,10 @@ local function excludes(job, m, exposed)
 end
 
 -- A node that the job waits for and will not get soon.
-local function lost(d, list)
+local function lost(cluster, list)
    local set, count = mark.names(list)
    for name in pairs(set or {}) do
-      if not d.cluster:is_free(name) then
+      if not cluster:is_free(name) then
          return ("%s is not free any more"):format(name)
       end
    end
@@ -47,13 +47,13 @@ local function lost(d, list)
 end
 
 -- A placement that did not start in time, or cannot.
-local function placement(d, job, m, now, wait_s)
+local function placement(cluster, job, m, now, wait_s)
    if not m.placed_at or not mark.same(job.required, m.placed_on) then
       return nil
    end
    local why = not wait_s and "placing is off"
       or now - m.placed_at >= wait_s and ("it did not start within %d s"):format(wait_s)
-      or lost(d, m.placed_on)
+      or lost(cluster, m.placed_on)
    if not why then
       return nil
    end
@@ -62,16 +62,16 @@ local function placement(d, job, m, now, wait_s)
 end
 
 --- What to take back now, one change a job at a time.
--- @param d daemon: cluster
+-- @param cluster of slurm/cluster.lua
 -- @param exposed map node name → anything, of nodes that stay excluded; empty when steering is off
 -- @param now seconds
 -- @param wait_s how long a placement may wait; nil: take all of them back
 -- @return array of { job, request, why }
-function withdraw.decide(d, exposed, now, wait_s)
+function withdraw.decide(cluster, exposed, now, wait_s)
    local list = {}
-   for _, job in ipairs(d.cluster.pending) do
+   for _, job in ipairs(cluster.pending) do
       local m = mark.parse(job.comment)
-      local change = m and (placement(d, job, m, now, wait_s) or excludes(job, m, exposed))
+      local change = m and (placement(cluster, job, m, now, wait_s) or excludes(job, m, exposed))
       if change then
          change.job = job.id
          list[#list + 1] = change

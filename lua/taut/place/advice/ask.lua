@@ -1,16 +1,15 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- `taut advise` at the daemon: when Slurm is asked, and what it would do itself.
-local advice = require "taut.place.advice"
+--- `taut advise` at tautd: when Slurm is asked, and what it would do itself.
 local loop = require "taut.loop"
 
-local answer = {}
+local ask = {}
 
 local FRESH_S = 5   -- an older picture of the cluster is made anew first
 local WAIT_MS = 1000 -- for Slurm's own answer; it has longer, but nobody waits for it
 
 -- Where Slurm says it would start the job, beside the rest.
-local function add_asked(d, out, reply)
-   local row, err = advice.look_at(d, out.scene, reply.nodes)
+local function add_asked(self, out, scene, reply)
+   local row, err = self:look_at(scene, reply.nodes)
    if row then
       row.start = reply.start
       out.asked = row
@@ -19,7 +18,7 @@ local function add_asked(d, out, reply)
    end
 end
 
-local function ask_slurm(d, args, uid, out, reply)
+local function ask_slurm(self, args, uid, scene, out, reply)
    local done, timer = false, nil
    local function finish()
       if not done then
@@ -32,11 +31,11 @@ local function ask_slurm(d, args, uid, out, reply)
       out.asked_error = "Slurm did not say in time where it would put the job"
       finish()
    end)
-   d.cluster.helper:ask({ op = "will_run", count = out.count, user = uid,
+   self.slurm:ask({ op = "will_run", count = out.count, user = uid,
       partition = args.partition, features = args.features, excluded = args.exclude,
       reservation = args.reservation }, function(got, err)
       if not done and got then
-         add_asked(d, out, got)
+         add_asked(self, out, scene, got)
       elseif not done then
          out.asked_error = err
       end
@@ -44,30 +43,26 @@ local function ask_slurm(d, args, uid, out, reply)
    end)
 end
 
-local function give(d, args, uid, reply)
-   local out, err, scene = advice.give(d, args)
-   if out and args.ask_slurm and not args.job and not d.cluster.error then
-      out.scene = scene
-      ask_slurm(d, args, uid, out, function(data)
-         data.scene = nil
-         reply(data)
-      end)
+local function give(self, args, uid, reply)
+   local out, err, scene = self:give(args)
+   if out and args.ask_slurm and not args.job and not self.cluster.error then
+      ask_slurm(self, args, uid, scene, out, reply)
    else
       reply(out, err)
    end
 end
 
---- @param d daemon
--- @param args see advice.give; ask_slurm = also ask Slurm where it would start such a job
+--- @param self advice
+-- @param args see its give(); ask_slurm = also ask Slurm where it would start such a job
 -- @param uid of the caller
 -- @param reply function(data) or function(nil, error)
 -- @param guard function(fn, …) that calls fn so that an error becomes an answer
-function answer.advise(d, args, uid, reply, guard)
-   local at = d.cluster.nodes_at
+function ask.answer(self, args, uid, reply, guard)
+   local at = self.cluster.nodes_at
    if at and loop.time() - at <= FRESH_S then
-      return give(d, args, uid, reply)
+      return give(self, args, uid, reply)
    end
-   d.cluster:refresh(function() guard(give, d, args, uid, reply) end)
+   self.cluster:refresh(function() guard(give, self, args, uid, reply) end)
 end
 
-return answer
+return ask

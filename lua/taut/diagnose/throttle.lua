@@ -13,8 +13,8 @@ local SHARE = 0.75     -- of them low at once
 local LOW_MIN = 2      -- low tests since the last that cleared
 local CLEAN_S = 86400  -- nothing spoke against a component for so long
 
-local function low(d, c)
-   return d.diagnosis.evidence:low(c) >= LOW_MIN
+local function low(diagnosis, c)
+   return diagnosis.evidence:low(c) >= LOW_MIN
 end
 
 -- tx and rx of all rails of a node.
@@ -27,55 +27,49 @@ local function ends(topo, n)
    return list
 end
 
-local function add_node(g, d, n, now)
+local function add_node(g, o, n)
    local tested, is_low, best = false, false, 0
-   for _, c in ipairs(ends(d.topo, n)) do
-      tested = tested or d.diagnosis.evidence:tested(c) > -math.huge
-      is_low = is_low or low(d, c)
-      for _, t in ipairs(low(d, c) and d.diagnosis:run(c) or {}) do
+   for _, c in ipairs(ends(o.topology, n)) do
+      tested = tested or o.diagnosis.evidence:tested(c) > -math.huge
+      is_low = is_low or low(o.diagnosis, c)
+      for _, t in ipairs(low(o.diagnosis, c) and o.diagnosis:run(c) or {}) do
          best = math.max(best, t.ratio)
       end
-      g.clean = g.clean and d.events:is_clean(c, now, CLEAN_S)
+      g.clean = g.clean and o.events:is_clean(c, o.now, CLEAN_S)
    end
    g.tested, g.low = g.tested + (tested and 1 or 0), g.low + (is_low and 1 or 0)
    g.best = math.max(g.best, best)
 end
 
 -- The links inside a group are to be clean, too.
-local function check_links(groups, d, now)
-   local topo = d.topo
+local function check_links(groups, o)
+   local topo = o.topology
    local of_router = {}
    for n in ipairs(topo.nodes) do
       of_router[topo:router(n)] = groups[whole.group_of(topo, n)]
    end
-   local function check(c)
-      local g = not d.events:is_clean(c, now, CLEAN_S) and of_router[topo:from(c)]
+   for c in pairs(o.events:accused()) do
+      local g = not o.events:is_clean(c, o.now, CLEAN_S) and of_router[topo:from(c)]
       if g and g == of_router[topo:to(c)] then
          g.clean = false
       end
    end
-   for c in pairs(d.events.standing) do
-      check(c)
-   end
-   for c in pairs(d.events.blamed) do
-      check(c)
-   end
 end
 
 --- Groups of nodes that are throttled, as it seems.
--- @param d daemon: topo, diagnosis, events
+-- @param o { topology, diagnosis, events, now }
 -- @return array of { group, nodes (tested), low, best (the best ratio among the low tests) }
-function throttle.find(d, now)
+function throttle.find(o)
    local list, groups = json.array {}, {}
-   if #d.diagnosis.evidence:open(LOW_MIN) == 0 then
+   if #o.diagnosis.evidence:open(LOW_MIN) == 0 then
       return list -- nothing is low anywhere
    end
-   for n in ipairs(d.topo.nodes) do
-      local name = whole.group_of(d.topo, n)
+   for n in ipairs(o.topology.nodes) do
+      local name = whole.group_of(o.topology, n)
       groups[name] = groups[name] or { group = name, tested = 0, low = 0, best = 0, clean = true }
-      add_node(groups[name], d, n, now)
+      add_node(groups[name], o, n)
    end
-   check_links(groups, d, now)
+   check_links(groups, o)
    for _, g in pairs(groups) do
       if g.clean and g.tested >= NODES_MIN and g.low >= SHARE * g.tested then
          list[#list + 1] = { group = g.group, nodes = g.tested, low = g.low, best = g.best }

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- learn.lua: how heavily a job communicates, out of what its nodes counted.
+-- How heavily a job communicates, out of what its nodes counted.
 local elsewhere = require "taut.diagnose.elsewhere"
-local learn = require "taut.place.steer.learn"
 local lu = require "luaunit"
+local profile = require "taut.events.profile"
+local profiles = require "taut.events.profiles"
 local topology = require "taut.topology"
 
 local tests = {}
@@ -23,7 +24,7 @@ local function rows(list, seconds)
 end
 
 function tests.test_the_share_of_what_nodes_can_inject()
-   local m = learn.measure(topo_of(), rows { { 2e8, 1e8 }, { 2e8, 3e8 } })
+   local m = profile.measure(topo_of(), rows { { 2e8, 1e8 }, { 2e8, 3e8 } })
    lu.assertEquals(m.nodes, 2)
    lu.assertAlmostEquals(m.sent_Bps, 2e7)
    lu.assertAlmostEquals(m.received_Bps, 2e7)
@@ -32,17 +33,17 @@ function tests.test_the_share_of_what_nodes_can_inject()
 end
 
 function tests.test_one_busy_node_is_uneven()
-   local m = learn.measure(topo_of(), rows { { 9e8, 0 }, { 0, 0 }, { 0, 0 } })
+   local m = profile.measure(topo_of(), rows { { 9e8, 0 }, { 0, 0 }, { 0, 0 } })
    lu.assertAlmostEquals(m.uneven, 3)
 end
 
 function tests.test_what_tells_nothing()
    local topo = topo_of()
-   lu.assertNil(learn.measure(topo, {}))
-   lu.assertNil(learn.measure(topo, rows({ { 2e8, 1e8 } }, 0.5)))
-   lu.assertNil(learn.measure(topo, { { node = "stranger", source = "netdev", interface = "x",
+   lu.assertNil(profile.measure(topo, {}))
+   lu.assertNil(profile.measure(topo, rows({ { 2e8, 1e8 } }, 0.5)))
+   lu.assertNil(profile.measure(topo, { { node = "stranger", source = "netdev", interface = "x",
       seconds = 10, counters = { tx_bytes = 5 } } }))
-   local m = learn.measure(topo, { { node = "n0", source = "netdev", interface = "x",
+   local m = profile.measure(topo, { { node = "n0", source = "netdev", interface = "x",
       seconds = 10, counters = "odd" } })
    lu.assertEquals(m.share, 0)
 end
@@ -52,12 +53,12 @@ function tests.test_bytes_that_two_sources_count_are_counted_once()
    local list = rows { { 2e8, 2e8 } }
    list[2] = { node = "n0", interface = "hsn0", source = "other", seconds = 10,
       counters = { tx_bytes = 2e8 } }
-   lu.assertAlmostEquals(learn.measure(topo_of(), list).share, 0.2)
+   lu.assertAlmostEquals(profile.measure(topo_of(), list).share, 0.2)
 end
 
 function tests.test_classes()
    local function class(share, uneven, comm, nodes)
-      return { learn.class { share = share, uneven = uneven or 1, comm = comm,
+      return { profile.class { share = share, uneven = uneven or 1, comm = comm,
          nodes_max = nodes or 8 } }
    end
    lu.assertEquals(class(0.5, 1, nil, 1), { "one node" })
@@ -71,12 +72,12 @@ end
 
 ---------------------------------------------------------------- a daemon
 
--- Slurm answers job 7 for every job; rows go into `written`.
-local function daemon(job)
+-- Rows go into `written`.
+local function daemon()
    local d = { topo = topo_of(), written = {}, cluster = { jobs = {}, seen_running = {},
       nodes_at = 1 } }
    d.journal = { add = function(_, name, row) table.insert(d.written, { name, row }) end }
-   d.learn = learn.new(d, { ask = function(_, _, fn) fn { job = job } end })
+   d.profiles = profiles.new { topology = d.topo, cluster = d.cluster, journal = d.journal }
    return d
 end
 
@@ -90,53 +91,50 @@ local function job_of(change)
 end
 
 function tests.test_a_job_that_ended_becomes_a_row_and_a_profile()
-   local d = daemon(job_of { comment = "taut: comm=ring" })
-   d.learn:job_over(7, rows { { 2e8, 2e8 }, { 2e8, 2e8 } })
+   local d, job = daemon(), job_of { comment = "taut: comm=ring" }
+   d.profiles:take(job, rows { { 2e8, 2e8 }, { 2e8, 2e8 } })
    local name, row = d.written[1][1], d.written[1][2]
    lu.assertEquals(name, "job")
    lu.assertEquals({ row.id, row.restart, row.user, row.name, row.nodes, row.seconds, row.wait_s,
       row.comm }, { 7, 1, "root", "cfd", 2, 10, 6, "ring" })
-   lu.assertAlmostEquals(d.learn:profile("root", "cfd").share, 0.2)
-   d.learn:job_over(7, rows { { 4e8, 2e8 }, { 4e8, 2e8 } })
-   lu.assertAlmostEquals(d.learn:profile("root", "cfd").share, 0.2 + 0.3 * 0.2)
-   lu.assertEquals(d.learn:profile("root", "cfd").jobs, 2)
-   lu.assertNil(d.learn:profile("root", "other"))
+   lu.assertAlmostEquals(d.profiles:profile("root", "cfd").share, 0.2)
+   d.profiles:take(job, rows { { 4e8, 2e8 }, { 4e8, 2e8 } })
+   lu.assertAlmostEquals(d.profiles:profile("root", "cfd").share, 0.2 + 0.3 * 0.2)
+   lu.assertEquals(d.profiles:profile("root", "cfd").jobs, 2)
+   lu.assertNil(d.profiles:profile("root", "other"))
 end
 
-function tests.test_jobs_that_slurm_forgot_or_nobody_measured_leave_nothing()
-   local d = daemon(nil)
-   d.learn:job_over(7, rows { { 2e8, 2e8 } })
-   lu.assertEquals(d.written, {})
-   d = daemon(job_of())
-   d.learn:job_over(7, {})
+function tests.test_jobs_that_nobody_measured_leave_nothing()
+   local d = daemon()
+   d.profiles:take(job_of(), {})
    lu.assertEquals(d.written, {})
 end
 
 function tests.test_running_heavy_jobs_are_background()
-   local d = daemon(job_of())
-   lu.assertEquals({ d.learn:background() }, { {}, 0 })
-   d.learn:restore { { user = "root", name = "cfd", jobs = 9, share = 0.3, sent_Bps = 3e7,
+   local d = daemon()
+   lu.assertEquals({ d.profiles:background() }, { {}, 0 })
+   d.profiles:restore { { user = "root", name = "cfd", jobs = 9, share = 0.3, sent_Bps = 3e7,
       uneven = 1 }, { user = "root", name = "light", jobs = 9, share = 0.01, sent_Bps = 1e6,
       uneven = 1 } }
    d.cluster.jobs = { [1] = { names = { "n0", "n2" } }, [2] = { names = { "n16", "n18" } },
       [3] = { names = { "n30" } } }
    d.cluster.seen_running = { [1] = job_of(), [2] = job_of { name = "light" }, [3] = job_of() }
    d.cluster.nodes_at = 2
-   local map, jobs = d.learn:background()
+   local map, jobs = d.profiles:background()
    lu.assertEquals(jobs, 1)
    local function at(name) return map[d.topo.component_id[name]] end
    lu.assertAlmostEquals(at "n0/tx", 3e7)
    lu.assertAlmostEquals(at "n0/rx", 3e7)
    lu.assertAlmostEquals(at "r0.0.0/Z+", 3e7)
    lu.assertNil(at "n16/tx")
-   lu.assertIs(d.learn:background(), map)
+   lu.assertIs(d.profiles:background(), map)
 end
 
 -- A low test over a link that others fill is no evidence; over one that has room for both it is.
 function tests.test_other_jobs_are_an_excuse_where_they_fill_a_link()
-   local d = daemon(job_of())
+   local d = daemon()
    d.conf = { diagnosis = { good = 0.75 } }
-   d.learn:restore { { user = "root", name = "cfd", jobs = 9, share = 0.6, sent_Bps = 6e7,
+   d.profiles:restore { { user = "root", name = "cfd", jobs = 9, share = 0.6, sent_Bps = 6e7,
       uneven = 1 } }
    d.cluster.jobs = { [1] = { names = { "n0", "n2" } }, [2] = { names = { "n0", "n2" } } }
    d.cluster.seen_running = { [1] = job_of(), [2] = job_of { name = "unknown" } }
@@ -175,10 +173,10 @@ end
 
 -- A job that says it communicates is believed until it was measured.
 function tests.test_a_named_pattern_counts_before_it_was_measured()
-   local d = daemon(job_of())
+   local d = daemon()
    d.cluster.jobs = { [1] = { names = { "n0", "n2" } } }
    d.cluster.seen_running = { [1] = job_of { comment = "taut: comm=ring" } }
-   local map = d.learn:background()
+   local map = d.profiles:background()
    lu.assertAlmostEquals(map[d.topo.component_id["n0/tx"]], 0.25 * 1e8)
 end
 

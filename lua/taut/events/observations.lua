@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Answers about observations, for `taut events` and `taut explain`.
+--- The observations that the store has, for `taut events` and `taut explain`.
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
-local summary = require "taut.events.summary"
 
-local answers = {}
+local observations = {}
+local Observations = {}
+Observations.__index = Observations
 
 local LIMIT, LIMIT_MOST = 1000, 100000
 local JOB_MOST = (1 << 32) - 1
@@ -43,16 +44,13 @@ local function unpack_row(row, topo, with_jobs)
    return o
 end
 
-local function sees_jobs(d, uid)
-   return not d.cluster:is_private "jobs" or d.cluster:is_admin(uid)
-end
-
 --- Rows of the store's `observations` as observations.
 -- @param job a job whose number may be told (the caller's own), or nil
-function answers.unpack(d, rows, uid, job)
-   local list, all = json.array {}, sees_jobs(d, uid)
+function Observations:unpack(rows, uid, job)
+   local list, cluster = json.array {}, self.cluster
+   local all = not cluster:is_private "jobs" or cluster:is_admin(uid)
    for i, row in ipairs(rows) do
-      list[i] = unpack_row(row, d.topo, all)
+      list[i] = unpack_row(row, self.topo, all)
       if not all then
          list[i].jobs = job and json.array { job } or nil
       end
@@ -65,8 +63,8 @@ local function whole(v, least, most)
 end
 
 -- Names as the store's places know them, and numbers that there are.
-local function check(d, args)
-   if args.node and not d.topo.node_id[args.node] then
+local function check(topo, args)
+   if args.node and not topo.node_id[args.node] then
       local names = hostlist.expand(tostring(args.node), 2)
       return nil, ("'%s' is no node of the topology%s"):format(tostring(args.node):sub(1, 100),
          names and #names > 1 and " (one node, not a list)" or "")
@@ -86,15 +84,15 @@ end
 --   caller
 -- @param reply function({ observations (the latest first), more (there are others before), now })
 --   or reply(nil, why)
-function answers.list(d, args, uid, may_see, reply)
-   local ok, err = check(d, args)
+function Observations:list(args, uid, may_see, reply)
+   local ok, err = check(self.topo, args)
    if not ok then
       return reply(nil, err)
    end
    local job, limit = args.job, args.limit or LIMIT
    local function ask()
-      d.journal:flush()
-      d.journal:query("observations", { node = args.node, link = args.link, job = job,
+      self.journal:flush()
+      self.journal:query("observations", { node = args.node, link = args.link, job = job,
          since = type(args.since) == "number" and args.since or 0,
          worse_than_harmless = args.serious == true, limit = limit + 1 }, function(rows, why)
          if not rows then
@@ -102,7 +100,7 @@ function answers.list(d, args, uid, may_see, reply)
          end
          local more = #rows > limit
          rows[limit + 1] = nil
-         reply { observations = answers.unpack(d, rows, uid, job), more = more,
+         reply { observations = self:unpack(rows, uid, job), more = more,
             now = loop.time() }
       end)
    end
@@ -117,24 +115,10 @@ function answers.list(d, args, uid, may_see, reply)
    end)
 end
 
---- A job's growth rows with their counters decoded, and what they say together.
-function answers.growth(rows)
-   for _, g in ipairs(rows) do
-      g.counters = json.decode(g.counters)
-   end
-   local restart = 0
-   for _, g in ipairs(rows) do
-      restart = math.max(restart, g.restart or 0)
-   end
-   local last = {}
-   for _, g in ipairs(rows) do
-      last[#last + 1] = (g.restart or 0) == restart and g or nil
-   end
-   local s = summary.of(last)
-   if s then
-      s.line = summary.line(s)
-   end
-   return s
+--- @param o { topology, cluster, journal }
+function observations.new(o)
+   return setmetatable({ topo = o.topology, cluster = o.cluster, journal = o.journal },
+      Observations)
 end
 
-return answers
+return observations

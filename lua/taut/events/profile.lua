@@ -1,0 +1,74 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- How heavily one job communicates, out of what its counters grew by: they say how much a node
+-- sends, not to whom.
+local summary = require "taut.events.summary"
+
+local profile = {
+   HEAVY = 0.1, -- share of what its nodes can inject from which on a job is heavy
+}
+
+local SOME = 0.01     -- below this it hardly communicates
+local UNEVEN = 2      -- the busiest node over the mean from which on few nodes do the talking
+local LEAST_S = 1     -- a shorter job tells nothing
+
+-- What a job's nodes could inject, on average.
+local function injection_Bps(topo, nodes)
+   local sum, count = 0, 0
+   for _, node in ipairs(nodes) do
+      local n = topo.node_id[node.node]
+      if n then
+         sum, count = sum + topo.capacity[topo.tx[n]] * topo.rails, count + 1
+      end
+   end
+   return count > 0 and sum / count or nil
+end
+
+--- What the growth of a job's counters says.
+-- @param topo topology
+-- @param rows of the store's `growth_of_job`, with `counters` decoded
+-- @return { nodes (that told), seconds, sent_Bps, received_Bps (mean of a node), share (of what
+--   the nodes can inject), uneven (busiest node over the mean) }, or nil where they say nothing
+function profile.measure(topo, rows)
+   local nodes = summary.per_node(rows)
+   local capacity = injection_Bps(topo, nodes)
+   local m = { nodes = 0, seconds = 0, sent_Bps = 0, received_Bps = 0 }
+   local most = 0
+   for _, node in ipairs(nodes) do
+      if node.seconds >= LEAST_S then
+         local bytes = summary.bytes_of(node)
+         m.nodes, m.seconds = m.nodes + 1, math.max(m.seconds, node.seconds)
+         m.sent_Bps = m.sent_Bps + bytes.sent / node.seconds
+         m.received_Bps = m.received_Bps + bytes.received / node.seconds
+         most = math.max(most, (bytes.sent + bytes.received) / node.seconds)
+      end
+   end
+   if m.nodes == 0 or not capacity or capacity <= 0 then
+      return nil
+   end
+   local both = (m.sent_Bps + m.received_Bps) / m.nodes
+   m.sent_Bps, m.received_Bps = m.sent_Bps / m.nodes, m.received_Bps / m.nodes
+   m.share = math.max(m.sent_Bps, m.received_Bps) / capacity
+   m.uneven = both > 0 and most / both or 1
+   return m
+end
+
+--- How a job communicates, as far as its counters tell.
+-- @param p { share, uneven, nodes_max, comm }
+-- @return class: "one node", "light", "moderate", "heavy"; and the pattern to suggest: that it
+--   named, "all-to-all" as the one that asks most of a network, or nil where none matters
+function profile.class(p)
+   if (p.nodes_max or 0) < 2 then
+      return "one node"
+   elseif p.share < SOME then
+      return "light"
+   end
+   local class = p.share < profile.HEAVY and "moderate" or "heavy"
+   if p.comm then
+      return class, (p.comm:match "^[^:]+")
+   elseif p.uneven >= UNEVEN then
+      return class, nil -- a few nodes serve the others: no pattern of ours
+   end
+   return class, class == "heavy" and "all-to-all" or nil
+end
+
+return profile

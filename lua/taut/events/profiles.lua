@@ -1,0 +1,184 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What jobs' traffic looks like: profiles of users' jobs by name, of which heavy ones are a
+-- background on the network.
+--
+-- At a job's last epilog its bytes per node become one row (table `job` of the database); rows of
+-- one user and job name make a profile.
+local load_rails = require "taut.topology.load_rails"
+local loop = require "taut.loop"
+local mark = require "taut.slurm.mark"
+local privacy = require "taut.slurm.privacy"
+local profile = require "taut.events.profile"
+local sys = require "taut.sys"
+
+local profiles = {}
+local Profiles = {}
+Profiles.__index = Profiles
+
+local NEWEST = 0.3    -- weight of the newest job in a profile
+local ASSUMED = 0.25  -- share of a job that says --comm and has never been measured
+local PARTNERS = 16   -- of each node in the estimate of background traffic
+
+local function key(user, name)
+   return user .. "\0" .. name
+end
+
+local function note(self, row)
+   local k = key(row.user, row.name)
+   local p = self.known[k]
+   if not p then
+      self.known[k] = { user = row.user, name = row.name, jobs = 1, share = row.share,
+         sent_Bps = row.sent_Bps, uneven = row.uneven, comm = row.comm }
+      return
+   end
+   p.jobs = p.jobs + 1
+   for _, field in ipairs { "share", "sent_Bps", "uneven" } do
+      p[field] = p[field] + NEWEST * (row[field] - p[field])
+   end
+   p.comm = row.comm or p.comm
+end
+
+--- Profiles as the store has them, at the start.
+function Profiles:restore(rows)
+   for _, row in ipairs(rows) do
+      local k = key(row.user, row.name)
+      self.known[k] = self.known[k] or { user = row.user, name = row.name, jobs = row.jobs,
+         share = row.share, sent_Bps = row.sent_Bps, uneven = row.uneven, comm = row.comm }
+   end
+end
+
+--- What is known of a user's jobs of a name.
+-- @return { user, name, jobs, share, sent_Bps, uneven, comm }, or nil
+function Profiles:profile(user, name)
+   return self.known[key(user, name)]
+end
+
+---------------------------------------------------------------- a job is over
+
+local function row_of(job, m, steered)
+   local known = mark.parse(job.comment)
+   local begun = math.max(job.eligible or 0, job.submitted or 0)
+   return { id = job.id, restart = job.restart or 0, time = loop.time(),
+      user = sys.user_name(job.user_id), name = job.name, partition = job.partition,
+      nodes = job.num_nodes, seconds = math.max(0, (job["end"] or 0) - (job.start or 0)),
+      wait_s = begun > 0 and math.max(0, (job.start or 0) - begun) or nil,
+      sent_Bps = m and m.sent_Bps, received_Bps = m and m.received_Bps, share = m and m.share,
+      uneven = m and m.uneven, comm = known and known.comm, steered = steered }
+end
+
+--- A job's last epilog was heard and its growth is known.
+-- @param job of taut-slurm
+-- @param rows growth, with `counters` decoded
+-- @param steered what was done to it, as text, or nil
+function Profiles:take(job, rows, steered)
+   local m = profile.measure(self.topo, rows)
+   local row = row_of(job, m, steered)
+   if m or steered then
+      self.journal:add("job", row)
+   end
+   if m and row.nodes > 1 then
+      note(self, row)
+   end
+end
+
+---------------------------------------------------------------- background
+
+-- Bytes per second that a node of a running job sends, as its profile says.
+local function rate_of(self, topo, job, node)
+   local p = self:profile(sys.user_name(job.user_id), job.name or "")
+   local named = mark.parse(job.comment)
+   if p then
+      return p.share >= profile.HEAVY and p.sent_Bps or 0
+   end
+   return named and ASSUMED * topo.capacity[topo.tx[node]] or 0
+end
+
+-- Each node's rate, to partners that are spread evenly over the job.
+local function add_pairs(list, nodes, rate)
+   local n = #nodes
+   local partners = math.min(n - 1, PARTNERS)
+   for i = 1, n do
+      for k = 1, partners do
+         local step = 1 + (k - 1) * (n - 1) // partners
+         list[#list + 1] = nodes[i]
+         list[#list + 1] = nodes[(i - 1 + step) % n + 1]
+         list[#list + 1] = rate / partners
+      end
+   end
+end
+
+--- What running jobs that communicate heavily put on the network.
+-- @param but a job that is left out, or nil
+-- @return map component → bytes per second, and how many jobs are in it.  The map belongs to us
+--   and stays as it is until Slurm was asked again.
+function Profiles:background(but)
+   local cluster, topo, memo = self.cluster, self.topo, self.memo
+   but = but and cluster.seen_running[but] and but or nil
+   if memo and memo.at == cluster.nodes_at and memo.topo == topo and memo.but == but then
+      return memo.map, memo.jobs
+   end
+   local list, jobs, map = {}, 0, {}
+   for id, job in pairs(cluster.seen_running) do
+      local nodes = {}
+      for _, name in ipairs(cluster.jobs[id] and cluster.jobs[id].names or {}) do
+         nodes[#nodes + 1] = topo.node_id[name]
+      end
+      local rate = id ~= but and #nodes > 1 and rate_of(self, topo, job, nodes[1]) or 0
+      if rate > 0 then
+         jobs = jobs + 1
+         add_pairs(list, nodes, rate)
+      end
+   end
+   if #list > 0 then
+      for c, Bps in ipairs((load_rails.pairs(topo, list))) do
+         map[c] = Bps > 0 and Bps or nil
+      end
+   end
+   self.memo = { at = cluster.nodes_at, topo = topo, but = but, map = map, jobs = jobs }
+   return map, jobs
+end
+
+---------------------------------------------------------------- `taut profile`
+
+local function add_class(rows)
+   for _, p in ipairs(rows) do
+      p.nodes_max = p.nodes_max or p.nodes
+      p.class, p.suggest = profile.class(p)
+   end
+   return rows
+end
+
+--- Answer `taut profile`.
+-- @param args { user = } or { job = id } or neither
+-- @param uid of the caller
+function Profiles:answer(args, uid, reply)
+   self.journal:flush()
+   if args.job ~= nil and math.type(args.job) ~= "integer" then
+      return reply(nil, "profile: job: expected a number")
+   end
+   local user = type(args.user) == "string" and args.user or nil
+   self.journal:query(args.job and "jobs_of_profile" or "profiles",
+      { id = args.job, user = not args.job and user or nil }, function(rows, err)
+         rows = rows and add_class(privacy.visible(self.cluster, uid, rows))
+         if not rows then
+            reply(nil, err)
+         elseif args.job then
+            reply { jobs = rows }
+         else
+            reply { profiles = rows, heavy = profile.HEAVY }
+         end
+      end)
+end
+
+--- The configuration was read again.
+function Profiles:reload(topo)
+   self.topo = topo
+end
+
+--- @param o { topology, cluster, journal }
+function profiles.new(o)
+   return setmetatable({ topo = o.topology, cluster = o.cluster, journal = o.journal, known = {} },
+      Profiles)
+end
+
+return profiles

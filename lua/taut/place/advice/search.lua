@@ -1,0 +1,161 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Candidates for a request: looked for, scored, and held beside what Slurm would take.
+local describe = require "taut.place.advice.describe"
+local loop = require "taut.loop"
+local place = require "taut.place"
+local rank = require "taut.place.rank"
+local request = require "taut.place.request"
+local score = require "taut.place.score"
+local slurm = require "taut.place.slurm"
+local worth = require "taut.place.advice.worth"
+
+local search = {}
+
+local SMALLER = 1.25 -- fewer nodes are better where more make communication so much slower
+
+-- Components whose load is of interest: those that are not well, and those that others use.
+local function looked_at(left, background)
+   if not background then
+      return next(left) and left or nil
+   end
+   local set = {}
+   for _, map in ipairs { left, background } do
+      for c in pairs(map) do
+         set[c] = true
+      end
+   end
+   return set
+end
+
+-- What all of an answer's candidates are looked at with.
+local function scene_of(a, req, count)
+   local P, err = a.patterns:make(req.spec, count)
+   if not P then
+      return nil, err
+   end
+   local background = a.profiles:background()
+   local left = a:left()
+   background = next(background) and background or nil
+   return { topo = a.topo, view = a.view, free = req.free, count = count, P = P, soon = req.soon,
+      left = left, background = background, rank = a.view.rank, hops = true,
+      load = looked_at(left, background) }
+end
+
+--- What place/slurm.lua is to know.
+-- @param free the nodes it may choose from
+function search.line_of(a, free)
+   local config = a.cluster.config or {}
+   return { order = a.view.order, rank = a.view.rank,
+      memo = free == a.view.free and a.view.runs or nil, switches = a.view:switches(),
+      dragonfly = (config.topology_param or ""):lower():find("dragonfly", 1, true) ~= nil }
+end
+
+-- Slurm's own choice; nil where it would not start the job now.
+local function slurms(a, s)
+   local nodes = slurm.choice(s.free, s.count, search.line_of(a, s.free))
+   if not nodes then
+      return nil
+   end
+   local c = describe.set(s, nodes, "Slurm's choice")
+   c.score = score.evaluate(s.topo, nodes, s.P, s)
+   place.surfaces(s.topo, s.free, { c }, s.version)
+   return c
+end
+
+-- Candidates for one number of nodes, the best first, Slurm's choice among them where it is as
+-- good; and Slurm's choice.
+local function of_count(a, req, count)
+   local s, err = scene_of(a, req, count)
+   if not s then
+      return nil, err
+   end
+   local found
+   s.top, s.exclusive, s.per_router = req.top, req.exclusive, req.per_router
+   s.version = req.free == a.view.free and a.view.version or nil
+   found, err = rank.best(a.topo, req.free, count, s.P, s)
+   if not found then
+      return nil, err
+   end
+   local own = slurms(a, s)
+   if own and not req.exclusive and not req.per_router then
+      for _, c in ipairs(found) do
+         own.is_found = own.is_found or worth.same(c.nodes, own.nodes)
+      end
+      local at = 1
+      while found[at] and rank.is_better(found[at], own) do
+         at = at + 1
+      end
+      if not own.is_found and at <= req.top then
+         table.insert(found, at, own)
+      end
+   end
+   for i = #found, req.top + 1, -1 do
+      found[i] = nil
+   end
+   return { s = s, found = found, slurm = own }
+end
+
+-- The sizes of a range that are looked at, the largest first.
+local function counts(req)
+   if req.most == req.count then
+      return { req.count }
+   end
+   local free = 0
+   for _ in pairs(req.free) do
+      free = free + 1
+   end
+   local most = math.min(req.most, free)
+   local list = { most }
+   if (req.count + most) // 2 > req.count then
+      list[2] = (req.count + most) // 2
+   end
+   if req.count < most then
+      list[#list + 1] = req.count
+   end
+   return list
+end
+
+local function best_of(a, req)
+   local best, err, last
+   for _, count in ipairs(counts(req)) do
+      local r
+      r, err = of_count(a, req, count)
+      if r and (not best or r.found[1].score.ratio * SMALLER < best.found[1].score.ratio) then
+         best = r
+      end
+      last = err or last
+   end
+   return best, last
+end
+
+-- What search gives in one partition, or in all the machine.
+local function found_in(a, args)
+   local req, err = request.check(a, args, loop.time())
+   if req then
+      return best_of(a, req)
+   end
+   return nil, err
+end
+
+--- The candidates for what is asked.  A job that names several partitions starts in one of them:
+-- the best answer counts, and says where.
+-- @param a advice: topo, cluster, view, patterns, profiles, left()
+-- @param args as of place/request.lua
+-- @return { s = scene, found = candidates, the best first, slurm = Slurm's choice or nil,
+--   partition = the one of several }; or nil and why there is none
+function search.found(a, args)
+   if type(args.partition) ~= "string" or not args.partition:find(",", 1, true) then
+      return found_in(a, args)
+   end
+   local best, last
+   for name in args.partition:gmatch "[^,]+" do
+      local r, err = found_in(a, setmetatable({ partition = name }, { __index = args }))
+      if r and (not best or r.found[1].score.ratio < best.found[1].score.ratio) then
+         best, r.partition = r, name
+      end
+      last = err or last
+   end
+   return best, last
+end
+
+return search

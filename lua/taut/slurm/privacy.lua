@@ -1,0 +1,26 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What a user may not see of others' jobs, where slurm.conf's PrivateData says so.
+local json = require "taut.json"
+local sys = require "taut.sys"
+
+local privacy = {}
+
+--- Is a job of `owner` hidden from `uid`?
+-- @param cluster of slurm/cluster.lua
+-- @param owner user id, or nil where it is not known
+function privacy.is_hidden(cluster, uid, owner)
+   return cluster:is_private "jobs" and not cluster:is_admin(uid) and owner ~= uid
+end
+
+--- Of rows with a `user`, those that `uid` may see.
+function privacy.visible(cluster, uid, rows)
+   local own, list = sys.user_name(uid), json.array {}
+   for _, row in ipairs(rows) do
+      if not privacy.is_hidden(cluster, uid, row.user == own and uid or nil) then
+         list[#list + 1] = row
+      end
+   end
+   return list
+end
+
+return privacy

@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- A job's last epilog: what it leaves, and what it does not.
+local job_over = require "taut.core.job_over"
+local looptest = require "lib.looptest"
+local loop = require "taut.loop"
+local lu = require "luaunit"
+
+local tests = {}
+
+-- What profiles were told of job 7, and what its AdminComment became.
+local function after(job, rows, is_comment)
+   local got = {}
+   local o = job_over.new { comment = is_comment,
+      journal = { flush = function() end, query = function(_, _, _, fn) fn(rows) end },
+      profiles = { take = function(_, j, growth, steered)
+         got.taken = { j.id, #growth, growth[1].counters.tx_bytes, steered }
+      end },
+      steer = { over = function(_, j) return "mark of " .. j.id end },
+      slurm = { ask = function(_, request, fn)
+         got.comment = request.comment or got.comment
+         fn(request.op == "job" and { job = job } or { done = true })
+      end } }
+   looptest.quietly(function()
+      o:take(7)
+      loop.timer(600, loop.stop)
+      loop.run()
+   end)
+   return got
+end
+
+local ROWS = { { node = "n0", interface = "hsn0", source = "netdev", seconds = 10,
+   counters = '{"tx_bytes":5}' } }
+
+local function rows()
+   return { setmetatable({}, { __index = ROWS[1] }) }
+end
+
+function tests.test_a_job_that_slurm_knows_goes_to_its_profile()
+   lu.assertEquals(after({ id = 7, num_nodes = 2 }, rows()), { taken = { 7, 1, 5, "mark of 7" } })
+end
+
+function tests.test_a_job_that_slurm_forgot_leaves_nothing()
+   lu.assertEquals(after(nil, rows()), {})
+   lu.assertEquals(after({ id = 7, num_nodes = 0 }, rows()), {})
+end
+
+function tests.test_its_comment_is_written_where_the_site_wants_it()
+   lu.assertStrContains(after(nil, rows(), true).comment, "taut: 1 nodes, sent 5 B")
+   lu.assertNil(after(nil, {}, true).comment)
+end
+
+return tests
