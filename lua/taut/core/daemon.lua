@@ -87,11 +87,14 @@ local function build(d)
       d.last_test = d.last_test + 1
       return d.last_test
    end
-   d.keep = function(s, tests) findings.take_survey(d, s, tests) end
-   d.history = function(name, fn)
-      d.journal:query(name, {}, function(rows) fn(rows or {}) end)
-   end
-   d.surveys = survey.new(d)
+   d.surveys = survey.new { topology = d.topo, cluster = d.cluster, coverage = d.coverage,
+      settings = conf.survey, checks = conf.checks, diagnosis = conf.diagnosis,
+      checks_on = function() return d.switch ~= "off" end, next_test = d.next_test,
+      keep = function(s, tests) findings.take_survey(d, s, tests) end,
+      history = function(name, fn)
+         d.journal:query(name, {}, function(rows) fn(rows or {}) end)
+      end,
+      refuse = function(from, why) intake.refuse(d, from, why) end }
    d.meet = rendezvous.new {
       topology = d.topo, checks = conf.checks, coverage = d.coverage, cluster = d.cluster,
       enabled = function() return d.switch ~= "off" and d.conf.checks.enabled end,
@@ -319,6 +322,8 @@ local function reload(d)
    d.meet.topo, d.meet.checks = conf.topology, conf.checks
    d.events:reload { topology = conf.topology, names = conf.fabric.names }
    d.profiles:reload(conf.topology)
+   d.surveys:reload { topology = conf.topology, checks = conf.checks, settings = conf.survey,
+      diagnosis = conf.diagnosis }
    d.advice:reload(conf.topology)
    d.steer:reload { topology = conf.topology, settings = conf.steer }
    d.job_over.comment = conf.events.job_comment

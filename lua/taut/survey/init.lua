@@ -3,7 +3,7 @@
 --
 -- This module lets processes in: who may hold a survey, which nodes belong to it, when all are
 -- there.  session.lua runs its rounds; what is tested and what it means is the business of a kind
--- (audit.lua, matrix.lua):
+-- (audit.lua, matrix/init.lua):
 --   kind.begin{ topology, nodes, settings, diagnosis, options, admin, missing, unknown, breathe }
 --     → job (its `phases` is how many there will be, its `layout` whatever else the owner hears
 --     at the beginning), or nil and why
@@ -15,9 +15,11 @@
 --   job:finish() → table for the owner's last report
 -- They run in the survey's task: breathe() in a long loop lets tautd do its other work.
 --   kind.history (optional): a query of the store, whose rows go to job:recall(rows)
+local audit = require "taut.survey.audit"
 local endpoints = require "taut.wire.endpoints"
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
+local matrix = require "taut.survey.matrix"
 local seal = require "taut.seal"
 local session = require "taut.survey.session"
 
@@ -25,8 +27,8 @@ local survey = {}
 local Surveys = {}
 Surveys.__index = Surveys
 
--- Adding one is a file and a line.
-local kinds = { audit = "taut.survey.audit", matrix = "taut.survey.matrix.schedule" }
+--- Kinds by purpose: adding one is a file and a line.
+survey.kinds = { audit = audit, matrix = matrix }
 
 local STOP = 5
 local NAMES_MAX = 1 << 20
@@ -34,20 +36,12 @@ local SILENT_MS = 3600 * 1000 -- a node that waits says nothing
 local OPEN_MAX, OPEN_OF_USER = 64, 4
 local REFRESH_S = 1           -- Slurm is asked about unknown jobs at most so often
 
-local function load_kind(purpose)
-   local ok, kind = pcall(require, kinds[purpose])
-   if not ok then
-      return nil, ("this tautd knows no %s"):format(purpose)
-   end
-   return kind
-end
-
 ---------------------------------------------------------------- who may
 
 -- May this user hold a survey on these nodes?  true; or nil, why, and whether Slurm may know
 -- more by now.
 local function permit(self, h, names, uid)
-   local cluster = self.d.cluster
+   local cluster = self.cluster
    if cluster:is_admin(uid) then
       return true
    end
@@ -83,7 +77,7 @@ local function ask_permit(self, h, names, uid, fn)
    self.timer = loop.timer(math.ceil(wait * 1000), function()
       local waiting = self.asking
       self.asking, self.timer, self.asked_at = {}, nil, loop.time()
-      self.d.cluster:refresh(function()
+      self.cluster:refresh(function()
          for _, again_fn in ipairs(waiting) do
             again_fn()
          end
@@ -103,21 +97,18 @@ end
 
 -- A new survey, or nil and why there can be none.
 local function found(self, key, h, names, uid)
-   local kind, why = load_kind(h.purpose)
-   if not kind then
-      return nil, why
-   elseif self.d.switch == "off" then
+   if not self.checks_on() then
       return nil, "checks are off (taut off)"
    end
    local all, of_user = count_open(self, uid)
    if all >= OPEN_MAX or of_user >= OPEN_OF_USER then
       return nil, ("%d surveys run already, %d of them yours"):format(all, of_user)
    end
-   local s = session.new(self.d, { key = key, kind = kind, purpose = h.purpose, job = h.job,
-      step = h.step, uid = uid, admin = self.d.cluster:is_admin(uid), wanted = names,
+   local s = session.new { site = self.site, key = key, kind = survey.kinds[h.purpose], purpose = h.purpose, job = h.job,
+      step = h.step, uid = uid, admin = self.cluster:is_admin(uid), wanted = names,
       nodes_text = h.nodes,
       on_over = function(s) self.open[s.key] = nil end,
-      on_dismissed = function(conn) self.by_conn[conn] = nil end })
+      on_dismissed = function(conn) self.by_conn[conn] = nil end }
    self.open[key] = s
    return s
 end
@@ -125,7 +116,7 @@ end
 local function admit(self, conn, h, names, uid)
    local key = ("%s %d %d.%d"):format(h.purpose, uid, h.job, h.step)
    local peer = { conn = conn, key = seal.unhex(h.key), name = h.node, endpoints = endpoints.of(h),
-      node = self.d.topo.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
+      node = self.site.topology.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
       opened = 0 }
    local s, why = self.open[key], nil
    if not s then
@@ -154,8 +145,8 @@ function Surveys:hello(conn, h, names, uid)
       if ok then
          return admit(self, conn, h, names, uid)
       end
-      require("taut.core.intake").refuse(self.d, conn:peer() or "a closed connection",
-         ("%s by uid %d: %s"):format(h.purpose, uid, why))
+      self.refuse(conn:peer() or "a closed connection", ("%s by uid %d: %s"):format(h.purpose,
+         uid, why))
       session.dismiss({ conn = conn, key = seal.unhex(h.key), sent = 0 }, why)
    end)
 end
@@ -191,7 +182,7 @@ end
 -- @param which { job = id, tag = the owner's option, why = text } or {} for all
 -- @return how many
 function Surveys:stop(which, uid)
-   local n, admin = 0, self.d.cluster:is_admin(uid)
+   local n, admin = 0, self.cluster:is_admin(uid)
    for _, s in pairs(self.open) do
       local tag = s.owner and s.owner.options.tag
       if (admin or s.uid == uid) and (not which.job or s.job == which.job)
@@ -203,10 +194,29 @@ function Surveys:stop(which, uid)
    return n
 end
 
---- @param d the daemon: topo, conf, cluster, coverage, switch; next_test() → id,
---   keep(session, tests) for judged tests that may enter the store, history(name, fn)
-function survey.new(d)
-   return setmetatable({ d = d, open = {}, by_conn = {}, pending = {}, asking = {} }, Surveys)
+--- The configuration was read again.
+-- @param o { topology, checks, diagnosis, settings }, as of survey.new
+function Surveys:reload(o)
+   for _, name in ipairs { "topology", "checks", "diagnosis", "settings" } do
+      self.site[name] = o[name]
+   end
+end
+
+--- @param o {
+--   topology, cluster, coverage,
+--   settings, checks, diagnosis = these sections of the configuration (settings: `survey`),
+--   checks_on = function() that says whether tautd checks at all,
+--   next_test = function() → id of a test,
+--   keep = function(session, tests), called with judged tests that may enter the store,
+--   history = function(name, fn): fn(rows) of a query of the store,
+--   refuse = function(from, why), called with what is not let in }
+function survey.new(o)
+   -- what sessions share, as it is in force
+   local site = { topology = o.topology, coverage = o.coverage, settings = o.settings,
+      checks = o.checks, diagnosis = o.diagnosis, next_test = o.next_test, keep = o.keep,
+      history = o.history }
+   return setmetatable({ site = site, cluster = o.cluster, checks_on = o.checks_on,
+      refuse = o.refuse, open = {}, by_conn = {}, pending = {}, asking = {} }, Surveys)
 end
 
 return survey

@@ -59,7 +59,7 @@ end
 
 -- Why a test cannot run now, or nil.
 local function why_not(s, t)
-   local a, b, names = s.present[t.src], s.present[t.dst], s.d.topo.nodes
+   local a, b, names = s.present[t.src], s.present[t.dst], s.site.topology.nodes
    if not a or not b then
       return names[a and t.dst or t.src] .. " takes no part any more"
    elseif not endpoints.common(a.endpoints, b.endpoints, t.rail or 1) then
@@ -72,11 +72,11 @@ local function add_test(s, round, t, start_ms)
    round.all[#round.all + 1] = t
    t.skipped = why_not(s, t)
    if t.skipped then
-      t.src_name, t.dst_name = s.d.topo.nodes[t.src], s.d.topo.nodes[t.dst]
+      t.src_name, t.dst_name = s.site.topology.nodes[t.src], s.site.topology.nodes[t.dst]
       t.class, t.why = "void", t.skipped
       return
    end
-   t.id, t.start_ms, t.streams = s.d.next_test(), start_ms, t.streams or 1
+   t.id, t.start_ms, t.streams = s.site.next_test(), start_ms, t.streams or 1
    t.token = seal.hex(seal.random(16))
    round.tests[#round.tests + 1] = t
    for _, n in ipairs { t.src, t.dst } do
@@ -103,13 +103,13 @@ local function add_phase(s, round, phase, number, start_ms)
 end
 
 --- Cut the next round off a list of phases.
--- @param s session (d, present)
+-- @param s session (site, present)
 -- @param phases, at where it begins
 -- @return the round { tests, all, plans = node → tests, components, last_ms, phases, shared =
 --   phases { tests, expect } whose tests share components }, and where
 --   the next one begins
 function rounds.cut(s, phases, at)
-   local settings, first = s.d.conf.survey, at
+   local settings, first = s.site.settings, at
    local round = { tests = {}, all = {}, plans = {}, peers = {}, components = {}, last_ms = 0,
       shared = {} }
    local nodes, counts = 0, {}
@@ -117,7 +117,7 @@ function rounds.cut(s, phases, at)
       nodes = nodes + 1
    end
    local ofi_ms = s.done_phases == 0 and endpoints.needs_ofi(s.present)
-      and s.d.conf.checks.ofi_lead_ms or 0 -- libfabric opens meanwhile
+      and s.site.checks.ofi_lead_ms or 0 -- libfabric opens meanwhile
    local lead_ms = math.min(5000, settings.lead_ms + ofi_ms + math.ceil(nodes * SEND_MS))
    local start_ms = lead_ms
    while at <= #phases do
@@ -142,7 +142,7 @@ function rounds.plan_text(s, round, n, late_ms)
    local list = json.array {}
    for i, t in ipairs(round.plans[n]) do
       local other = t.src == n and t.dst or t.src
-      local wire = endpoints.wire(t, n, round.peers, s.d.topo.nodes[other])
+      local wire = endpoints.wire(t, n, round.peers, s.site.topology.nodes[other])
       wire.start_ms = math.max(0, t.start_ms - late_ms)
       list[i] = wire
    end

@@ -12,7 +12,7 @@ local json = require "taut.json"
 local judge = require "taut.diagnose.judge"
 local loop = require "taut.loop"
 local nodes = require "taut.survey.nodes"
-local report = require "taut.survey.report"
+local reports = require "taut.wire.reports"
 local rounds = require "taut.survey.rounds"
 local sys = require "taut.sys"
 local task = require "taut.survey.task"
@@ -28,8 +28,8 @@ local KEEP_TESTS = 200  -- diagnosed at once
 
 -- The owner is told.
 local function tell(self, message)
-   for _, text in ipairs(self.owner and report.encode(message) or {}) do
-      nodes.send(self.owner, report.FRAME, text)
+   for _, text in ipairs(self.owner and reports.encode(message) or {}) do
+      nodes.send(self.owner, reports.FRAME, text)
    end
 end
 
@@ -61,7 +61,7 @@ end
 
 -- Keep other plans off a round's components.  Returns in how many seconds they are free.
 local function hold(self, round)
-   local coverage, now = self.d.coverage, loop.time()
+   local coverage, now = self.site.coverage, loop.time()
    local free = now
    for c in pairs(round.components) do
       free = math.max(free, coverage:busy_until(c))
@@ -76,7 +76,7 @@ end
 -- A round that ended early gives its components back, but for those that another one waits for.
 local function let_go(self, round)
    for c in pairs(round.components) do
-      self.d.coverage:let_go(c, round.until_s, loop.time())
+      self.site.coverage:let_go(c, round.until_s, loop.time())
    end
 end
 
@@ -132,12 +132,12 @@ local function judge_tests(self, round)
    for _, t in ipairs(round.tests) do
       local from, to = round.results[t.src] or {}, round.results[t.dst] or {}
       local got = to["recv:" .. t.id]
-      judge.test(t, from["send:" .. t.id], got, self.d.topo, self.d.conf.diagnosis)
+      judge.test(t, from["send:" .. t.id], got, self.site.topology, self.site.diagnosis)
       t.time, t.window_ns = round.began, got and got.window_ns
       self.task:breathe()
    end
-   rounds.doubt(round.shared, self.d.conf.diagnosis)
-   rounds.share(round.tests, self.d.conf.diagnosis)
+   rounds.doubt(round.shared, self.site.diagnosis)
+   rounds.share(round.tests, self.site.diagnosis)
    self.tests_run = self.tests_run + #round.tests
 end
 
@@ -148,7 +148,7 @@ local function keep(self, tests)
    end
    for first = 1, #list, KEEP_TESTS do
       local last = math.min(first + KEEP_TESTS - 1, #list)
-      self.d.keep(self, table.move(list, first, last, 1, {}))
+      self.site.keep(self, table.move(list, first, last, 1, {}))
       self.task:breathe()
    end
 end
@@ -187,23 +187,23 @@ end
 
 local function begin(self)
    local present, missing, unknown = self:roll()
-   local d = self.d
-   local work, err = self.kind.begin { topology = d.topo, nodes = present,
-      settings = d.conf.survey, diagnosis = d.conf.diagnosis, options = self.owner.options,
+   local site = self.site
+   local work, err = self.kind.begin { topology = site.topology, nodes = present,
+      settings = site.settings, diagnosis = site.diagnosis, options = self.owner.options,
       admin = self.admin, missing = missing, unknown = unknown,
       breathe = function() self.task:breathe() end }
    tell(self, { kind = "begin", purpose = self.purpose, job = self.job, nodes = #present,
       missing = missing, unknown = unknown, phases = work and work.phases,
       layout = work and work.layout, note = work and work.note })
    self.work = work
-   if work and self.kind.history and d.history then
-      d.history(self.kind.history, function(rows) work:recall(rows) end)
+   if work and self.kind.history then
+      site.history(self.kind.history, function(rows) work:recall(rows) end)
    end
    return work, err
 end
 
 local function run(self)
-   local patience = self.d.conf.survey.gather_ms / 1000
+   local patience = self.site.settings.gather_ms / 1000
    while self.count < #self.wanted and loop.time() < self.came + patience
       and not self.stopping do
       self.task:sleep(math.ceil((self.came + patience - loop.time()) * 1000))
@@ -226,12 +226,11 @@ local function run(self)
    return why
 end
 
---- @param d the daemon (see survey.new)
--- @param o key, kind, purpose, job, step, uid, admin, wanted (names), nodes_text,
+--- @param o key, kind, purpose, job, step, uid, admin, wanted (names), nodes_text,
 --   on_over(session), on_dismissed(conn)
-function session.new(d, o)
+function session.new(o)
    local self = setmetatable(o, Session)
-   self.d, self.peers, self.by_conn, self.present, self.count = d, {}, {}, {}, 0
+   self.peers, self.by_conn, self.present, self.count = {}, {}, {}, 0
    self.left, self.all_phases, self.done_phases = json.array {}, 0, 0
    self.tests_run, self.began, self.came = 0, loop.time(), loop.time()
    self.task = task.start(function() finish(self, run(self)) end, function(err)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- How many phases a matrix takes in which no two tests share a component: the table of
 -- doc/matrix.md.  usage: taut --lua tests/bench/lib/phases.lua
-local matrix = require "taut.survey.matrix.schedule"
+local matrix = require "taut.survey.matrix"
 local topology = require "taut.topology"
 
 for _, dims in ipairs { { 2, 2, 2 }, { 4, 2, 2 }, { 4, 4, 4 }, { 8, 4, 4 } } do

@@ -115,12 +115,11 @@ function tests.test_what_nodes_of_a_survey_say()
    math.randomseed(5)
    local key, topo, id = ("k"):rep(32), sim.torus({ 2, 2, 1 }, 1), 0
    for _ = 1, 60 do
-      local d = { topo = topo, coverage = coverage.new(false), refused = 0, keep = function() end,
-         conf = { diagnosis = sim.quick, survey = { test_ms = 5, gap_ms = 0, lead_ms = 0,
-            round_ms = 100, gather_ms = 1000, confirm = 1 } },
-         cluster = { is_admin = function() return true end },
-         next_test = function() id = id + 1; return id end }
-      d.surveys = survey.new(d)
+      local surveys = survey.new { topology = topo, coverage = coverage.new(false),
+         cluster = { is_admin = function() return true end }, checks = {}, diagnosis = sim.quick,
+         settings = { test_ms = 5, gap_ms = 0, lead_ms = 0, round_ms = 100, gather_ms = 1000,
+            confirm = 1 }, checks_on = function() return true end, keep = function() end,
+         history = function(_, fn) fn {} end, next_test = function() id = id + 1; return id end }
       local conns = {}
       for n = 0, 3 do
          local conn = { opened = 0, sealed = 0, plans = {} }
@@ -133,7 +132,7 @@ function tests.test_what_nodes_of_a_survey_say()
          function conn.timeout() end
          function conn.peer() return "x" end
          conns[n] = conn
-         d.surveys:hello(conn, { purpose = "audit", job = 1, step = 0, procid = n, node = "n" .. n,
+         surveys:hello(conn, { purpose = "audit", job = 1, step = 0, procid = n, node = "n" .. n,
             nodes = "n[0-3]", endpoint = "10.0.0.1:1", key = seal.hex(key),
             options = n == 0 and {} or nil }, { "n0", "n1", "n2", "n3" }, 0)
       end
@@ -147,26 +146,26 @@ function tests.test_what_nodes_of_a_survey_say()
                end
                local what = math.random() < 0.3 and mutate or function(v) return v end
                local r = what { v = 2, refused = 0, tests = list }
-               local ok = d.surveys:frame(conn, 3,
+               local ok = surveys:frame(conn, 3,
                   seal.seal(key, 3, json.encode(r) or "", conn.sealed))
                conn.sealed = conn.sealed + 1
                if not ok or math.random() < 0.02 then
-                  d.surveys:gone(conn) -- what intake.lua comes to
+                  surveys:gone(conn) -- what intake.lua comes to
                   conn.closed = true
                end
             end
          end
-         if math.random() < 0.05 and d.surveys:has(conns[0]) then
-            d.surveys:frame(conns[0], 5, seal.seal(key, 5, json.encode(odd_value(1)) or "",
+         if math.random() < 0.05 and surveys:has(conns[0]) then
+            surveys:frame(conns[0], 5, seal.seal(key, 5, json.encode(odd_value(1)) or "",
                conns[0].sealed))
             conns[0].sealed = conns[0].sealed + 1
          end
       end
-      d.surveys:stop({}, 0)
+      surveys:stop({}, 0)
       for n = 0, 3 do
-         d.surveys:gone(conns[n])
+         surveys:gone(conns[n])
       end
-      lu.assertNil(next(d.surveys.by_conn))
+      lu.assertNil(next(surveys.by_conn))
    end
 end
 

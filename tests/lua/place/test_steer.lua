@@ -12,7 +12,7 @@ local mark = require "taut.slurm.mark"
 local pattern = require "taut.place.pattern"
 local picture = require "taut.place.steer.picture"
 local placing = require "taut.place.steer.placing"
-local report = require "taut.place.steer.report"
+local effect = require "taut.place.steer.effect"
 local topology = require "taut.topology"
 local withdraw = require "taut.place.steer.withdraw"
 
@@ -391,7 +391,7 @@ function tests.test_the_report_sets_steered_jobs_beside_others()
       others[i] = row { seconds = 150, sent_Bps = 4e6 }
    end
    steered[4] = row { name = "other", steered = json.encode { comm = "ring", tried = 5 } }
-   local r = report.of(steered, others)
+   local r = effect.of(steered, others)
    lu.assertEquals({ r.jobs, r.touched, r.excluded, r.in_vain, r.added_s }, { 4, 4, 3, 1, 6 })
    local p = r.programs[1]
    lu.assertEquals({ p.jobs, p.others, p.predicted, p.faster, p.rate }, { 3, 3, 3, 1.5, 1.25 })
@@ -400,9 +400,9 @@ function tests.test_the_report_sets_steered_jobs_beside_others()
 end
 
 function tests.test_the_report_bears_rows_without_figures()
-   local r = report.of({ { user = "a", name = "b", steered = "no json" } }, {})
+   local r = effect.of({ { user = "a", name = "b", steered = "no json" } }, {})
    lu.assertEquals({ r.jobs, r.touched }, { 1, 0 })
-   lu.assertEquals(report.of({}, {}).jobs, 0)
+   lu.assertEquals(effect.of({}, {}).jobs, 0)
 end
 
 return tests

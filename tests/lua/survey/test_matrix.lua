@@ -5,7 +5,7 @@ local data = require "taut.survey.matrix.data"
 local findings = require "taut.survey.matrix.findings"
 local lu = require "luaunit"
 local sim = require "lib.sim"
-local words = require "taut.survey.matrix.words"
+local words = require "taut.survey.matrix.sentences"
 
 local CAPACITY = 24e6
 local tests = {}

@@ -110,14 +110,12 @@ end
 function Work:finish(why)
    return { tests = #self.taken, why = why }
 end
-package.loaded["taut.survey.matrix.schedule"] = kind
+survey.kinds.matrix = kind
 
 local function daemon(o)
    o = o or {}
-   local d = { topo = sim.torus({ 4, 2, 2 }, 2), switch = o.switch, refused = 0, kept = {} }
+   local d = { topo = sim.torus({ 4, 2, 2 }, 2), refused = 0, kept = {} }
    local id = 0
-   d.conf = { diagnosis = sim.quick, survey = setmetatable(o.survey or {}, { __index = {
-      test_ms = 10, gap_ms = 2, lead_ms = 1, round_ms = 100, gather_ms = 60, confirm = 1 } }) }
    d.coverage = coverage.new(false)
    d.cluster = { asked = 0, seen_running = o.jobs or {},
       is_admin = function(_, uid) return uid == 0 end }
@@ -126,9 +124,13 @@ local function daemon(o)
       self.seen_running = o.jobs_later or self.seen_running
       fn()
    end
-   d.next_test = function() id = id + 1; return id end
-   d.keep = function(_, list) table.move(list, 1, #list, #d.kept + 1, d.kept) end
-   d.surveys = survey.new(d)
+   d.surveys = survey.new { topology = d.topo, cluster = d.cluster, coverage = d.coverage,
+      settings = setmetatable(o.survey or {}, { __index = { test_ms = 10, gap_ms = 2, lead_ms = 1,
+         round_ms = 100, gather_ms = 60, confirm = 1 } }), checks = {}, diagnosis = sim.quick,
+      checks_on = function() return o.switch ~= "off" end,
+      next_test = function() id = id + 1; return id end,
+      keep = function(_, list) table.move(list, 1, #list, #d.kept + 1, d.kept) end,
+      refuse = function() d.refused = d.refused + 1 end }
    return d
 end
 

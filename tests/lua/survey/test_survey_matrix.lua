@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The schedule of `taut matrix`: every pair, both ways, and who shares what with whom.
 local lu = require "luaunit"
-local matrix = require "taut.survey.matrix.schedule"
+local matrix = require "taut.survey.matrix"
 local sim = require "lib.sim"
 local steps = require "taut.survey.steps"
 

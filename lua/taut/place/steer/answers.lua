@@ -2,7 +2,7 @@
 --- Answers to `taut steer`; others' jobs are hidden where slurm.conf's PrivateData says so.
 local json = require "taut.json"
 local privacy = require "taut.slurm.privacy"
-local report = require "taut.place.steer.report"
+local effect = require "taut.place.steer.effect"
 local sys = require "taut.sys"
 
 local answers = {}
@@ -26,7 +26,7 @@ local function give_report(self, args, uid, reply)
          return reply(nil, err)
       end
       self.journal:query("unsteered_like", { since = since }, function(others)
-         reply(report.of(privacy.visible(self.cluster, uid, steered),
+         reply(effect.of(privacy.visible(self.cluster, uid, steered),
             privacy.visible(self.cluster, uid, others or {})))
       end)
    end)

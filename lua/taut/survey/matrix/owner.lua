@@ -4,7 +4,7 @@ local data = require "taut.survey.matrix.data"
 local files = require "taut.survey.matrix.files"
 local loop = require "taut.loop"
 local progress = require "taut.report.progress"
-local words = require "taut.survey.matrix.words"
+local sentences = require "taut.survey.matrix.sentences"
 
 local owner = {
    -- Exit status besides 0, as of `taut audit`: not run, slow pairs found, not all measured.
@@ -83,7 +83,7 @@ local function subtitle(self, one, s, why)
    return ("%d nodes%s, %d of %d pairs, %s%s; median %s; %s, job %s"):format(m.n,
       one.rail and ", rail " .. one.rail or "", s.measured, s.pairs,
       one.layout.steps and "in classic steps, pairs share links" or "each alone on its route",
-      why and " (ended early)" or "", words.median(m, s), os.date "%Y-%m-%d %H:%M",
+      why and " (ended early)" or "", sentences.median(m, s), os.date "%Y-%m-%d %H:%M",
       self.job or "?")
 end
 
@@ -94,7 +94,7 @@ local function outcome(self, one, found, why)
       m:judge_latency(one.layout.latency_times)
    end
    for _, f in ipairs(found.findings) do
-      f.text = words.finding(m, f)
+      f.text = sentences.finding(m, f)
    end
    local s = m:summary()
    return { findings = found.findings, unnamed = found.unnamed, why = why, summary = s,
@@ -128,7 +128,7 @@ end
 local function finish_one(self, one, found, why)
    local o = outcome(self, one, found or nothing_found(one.m), why)
    if not files.uses_stdout(self.want) then
-      words.print(one.m, o)
+      sentences.print(one.m, o)
    end
    one.summary = o.summary
    return complain(files.write(one.m, o, one.want))

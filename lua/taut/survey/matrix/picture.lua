@@ -6,7 +6,7 @@ local colour = require "taut.report.colour"
 local marks = require "taut.survey.matrix.marks"
 local report = require "taut.report"
 local svg = require "taut.report.svg"
-local words = require "taut.survey.matrix.words"
+local sentences = require "taut.survey.matrix.sentences"
 
 local picture = {}
 
@@ -131,7 +131,7 @@ local function notes_of(f, list, unnamed, wide)
    local notes = {}
    for n, finding in ipairs(list) do
       if n <= NOTES then
-         notes[n] = { number = n, lines = wrapped(words.finding(f.m, finding), wide - 24, 12) }
+         notes[n] = { number = n, lines = wrapped(sentences.finding(f.m, finding), wide - 24, 12) }
       end
    end
    local more = math.max(0, #list - NOTES)

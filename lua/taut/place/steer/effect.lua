@@ -7,7 +7,7 @@
 local json = require "taut.json"
 local mark = require "taut.slurm.mark"
 
-local report = {}
+local effect = {}
 
 local LEAST = 3
 
@@ -98,7 +98,7 @@ end
 --- @param steered rows of `job` with a mark, others those without one
 -- @return { jobs, touched, excluded, placed, in_vain, switches, preferred (counts), added_s,
 --   wait_s = sum, programs = array }
-function report.of(steered, others)
+function effect.of(steered, others)
    local r = { jobs = #steered, touched = 0, excluded = 0, placed = 0, in_vain = 0, switches = 0,
       preferred = 0, added_s = 0, wait_s = 0, least = LEAST, programs = json.array {} }
    for _, row in ipairs(steered) do
@@ -125,4 +125,4 @@ function report.of(steered, others)
    return r
 end
 
-return report
+return effect

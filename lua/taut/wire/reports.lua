@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Reports to a survey's owner, as lines of JSON that fit into frames.
+--- Reports to a survey's owner (frames of kind REPORT), as lines of JSON that fit into them.
 local json = require "taut.json"
 
-local report = { FRAME = 4 }
+local reports = { FRAME = 4 }
 
 local ROWS = 1000           -- results in one report
 local BYTES_MAX = 4000000   -- a frame holds 4 MiB
 
 --- @param message a report; `results` may be long
 -- @return array of texts, one for each frame
-function report.encode(message)
+function reports.encode(message)
    local results, texts = message.results or {}, {}
    for first = 1, math.max(1, #results), ROWS do
       local part = {}
@@ -28,4 +28,4 @@ function report.encode(message)
    return texts
 end
 
-return report
+return reports

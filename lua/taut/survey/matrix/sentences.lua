@@ -2,7 +2,7 @@
 --- A matrix in words: one sentence for each finding.
 local report = require "taut.report"
 
-local words = {}
+local sentences = {}
 
 local function joined(list, most)
    local shown = table.concat(list, ", ", 1, math.min(#list, most))
@@ -25,7 +25,7 @@ local says = {
 
 --- One sentence about a finding.
 -- @param m matrix; `mode` "latency" words it in times of the median
-function words.finding(m, f)
+function sentences.finding(m, f)
    local parts = { says[f.kind](f) }
    if f.left then
       local what = m.mode == "latency" and ("%.1f times the usual latency, %.1f µs"):format(
@@ -90,7 +90,7 @@ local function lowest_pairs(m, most)
 end
 
 --- "11.9 MB/s, 99% of the expectation" of the median pair.
-function words.median(m, s)
+function sentences.median(m, s)
    if not s.median_Bps then
       return "no figure"
    elseif m.mode == "latency" then
@@ -121,7 +121,7 @@ end
 
 --- Print what a matrix shows.
 -- @param o { findings, unnamed, why = why it ended early, or nil, rail = of several, or nil }
-function words.print(m, o)
+function sentences.print(m, o)
    local s = m:summary()
    print(("matrix of %s%s: %d of %d pairs measured, %d good, %d low, %d void"):format(
       report.count(m.n, "node"), o.rail and ", rail " .. o.rail or "", s.measured,
@@ -130,13 +130,13 @@ function words.print(m, o)
       print("  ended early: " .. o.why)
    end
    print_void(m)
-   print("  median     " .. words.median(m, s))
+   print("  median     " .. sentences.median(m, s))
    local rows, columns = m:margins()
    print("  senders    " .. lowest(m, rows, 4))
    print("  receivers  " .. lowest(m, columns, 4))
    print("  pairs      " .. lowest_pairs(m, 4))
    for n, f in ipairs(o.findings) do
-      report.wrap(("%d. %s"):format(n, words.finding(m, f)), "")
+      report.wrap(("%d. %s"):format(n, sentences.finding(m, f)), "")
    end
    if #o.findings == 0 and s.measured > 0 then
       print "no pair is slow"
@@ -145,4 +145,4 @@ function words.print(m, o)
    end
 end
 
-return words
+return sentences
