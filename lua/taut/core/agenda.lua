@@ -2,6 +2,7 @@
 --- What plans are asked to decide, and which nodes an idle cycle calls for.
 local loop = require "taut.loop"
 local plan = require "taut.plan"
+local tables = require "taut.base.tables"
 
 local agenda = {}
 
@@ -91,22 +92,13 @@ local function idle_now(d)
    return list
 end
 
-local function sorted(set)
-   local list = {}
-   for n in pairs(set) do
-      list[#list + 1] = n
-   end
-   table.sort(list)
-   return list
-end
-
 -- Of the nodes in `nodes`, those that tests of `list` want.
 local function helpers(d, nodes, list)
    local components = {}
    for i, w in ipairs(list) do
       components[i] = w.component
    end
-   return sorted(plan.helpers({ topology = d.topo, coverage = d.coverage, nodes = nodes },
+   return tables.keys(plan.helpers({ topology = d.topo, coverage = d.coverage, nodes = nodes },
       components, HELPERS))
 end
 

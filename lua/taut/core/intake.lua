@@ -8,6 +8,7 @@ local munge = require "taut.munge"
 local rendezvous = require "taut.core.rendezvous"
 local samples = require "taut.events.samples"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local intake = {}
 
@@ -27,15 +28,6 @@ function intake.refuse(d, from, why)
    end
 end
 
-local function has(list, value)
-   for _, v in ipairs(list) do
-      if v == value then
-         return true
-      end
-   end
-   return false
-end
-
 -- The jobs whose traffic the node's counters have seen since they were last read: those that ran
 -- there before this HELLO was heard.
 local function take_sample(d, h)
@@ -48,7 +40,7 @@ local function take_sample(d, h)
          table.remove(list, i)
       end
    end
-   if h.purpose == "epilog" and not has(list, h.job) then
+   if h.purpose == "epilog" and not tables.has(list, h.job) then
       list[#list + 1] = h.job
    end
    d.journal:add("sample", samples.row(h, h.purpose, h.counters, list, d.topo.rails))

@@ -7,6 +7,7 @@ local exposition = require "taut.core.exposition"
 local limits = require "taut.policy.limits"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local metrics = {}
 
@@ -83,14 +84,6 @@ local function partitions(d)
    return drained, caps
 end
 
-local function size(map)
-   local n = 0
-   for _ in pairs(map) do
-      n = n + 1
-   end
-   return n
-end
-
 local function last_hour(d, now)
    local n = 0
    for _, x in ipairs(d.act.history.drains) do
@@ -107,12 +100,12 @@ local function policy_families(d, add, now)
    add("taut_policy_stopped", "gauge", "1: the circuit breaker has stopped all drains.",
       h.stopped and 1 or 0)
    add("taut_policy_caps_reached", "gauge", "Caps that wait for `taut policy resume`.",
-      size(h.capped))
+      tables.size(h.capped))
    add("taut_policy_standby", "gauge", "1: the active slurmctld is elsewhere: only watching.",
       d.cluster.standby and 1 or 0)
-   add("taut_nodes_drained", "gauge", "Nodes that are drained by Taut.", size(h.drained))
+   add("taut_nodes_drained", "gauge", "Nodes that are drained by Taut.", tables.size(h.drained))
    add("taut_nodes_held", "gauge", "Nodes that would be drained if nothing held that back.",
-      size(d.act.held))
+      tables.size(d.act.held))
    add("taut_drains_last_hour", "gauge", "Nodes drained within the last hour.", last_hour(d, now))
    add("taut_partition_drained", "gauge", "Nodes of a partition that are drained by Taut.", drained)
    add("taut_partition_cap", "gauge", "How many of them there may be.", caps)

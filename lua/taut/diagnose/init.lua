@@ -17,6 +17,7 @@ local restore = require "taut.diagnose.restore"
 local sane = require "taut.diagnose.sane"
 local sets = require "taut.diagnose.sets"
 local settle = require "taut.diagnose.settle"
+local tables = require "taut.base.tables"
 local wants = require "taut.diagnose.wants"
 local whole = require "taut.diagnose.whole"
 local words = require "taut.diagnose.words"
@@ -202,10 +203,7 @@ function Diagnosis:observe(tests, now)
       return {}, set
    end
    local touched = take(self, tests, nil, tests[1].time or now, tests[1].event or 0)
-   local looked_at = {}
-   for _, c in ipairs(touched) do
-      looked_at[c] = true
-   end
+   local looked_at = tables.set(touched)
    for _, c in ipairs(self.evidence:touched()) do
       set[c] = true
    end

@@ -4,6 +4,7 @@
 -- A blade controller out of contact throttles by itself and cannot log it (M. Ezell, CUG 2013): all
 -- tests inside come out low at once, and neither counters nor logs speak against anything there.
 local json = require "taut.json"
+local tables = require "taut.base.tables"
 local whole = require "taut.diagnose.whole"
 
 local throttle = {}
@@ -76,10 +77,7 @@ function throttle.find(o)
       end
    end
    -- all of the machine at once is no cabinet: the network is busy, or the expectation is wrong
-   local many = 0
-   for _ in pairs(groups) do
-      many = many + 1
-   end
+   local many = tables.size(groups)
    if many > 2 and #list > many / 2 then
       return json.array {}
    end

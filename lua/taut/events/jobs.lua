@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which jobs run where an observation was made.
 local stages = require "taut.topology.stages"
+local tables = require "taut.base.tables"
 
 local jobs = {}
 
@@ -35,11 +36,7 @@ end
 
 --- Jobs on a node now.
 function jobs.on_node(cluster, name)
-   local list = {}
-   for id in pairs(cluster.on_node[name] or {}) do
-      list[#list + 1] = id
-   end
-   table.sort(list)
+   local list = tables.keys(cluster.on_node[name] or {})
    return list
 end
 

@@ -4,6 +4,7 @@
 local counters = require "taut.events.counters"
 local lane = require "taut.fabric.lane"
 local model = require "taut.fabric.model"
+local tables = require "taut.base.tables"
 
 local observe = {}
 
@@ -95,10 +96,7 @@ end
 --- A fault that stands no more.
 -- @param standing what was kept of it: its observation
 function observe.mended(standing, window)
-   local o = {}
-   for k, v in pairs(standing) do
-      o[k] = v
-   end
+   local o = tables.copy(standing)
    o.class, o.left, o.have, o.limit = "harmless", 1, nil, nil
    o.text = ("%s of %s is as it should be again"):format(o.what, o.port)
    return add_window(o, window)

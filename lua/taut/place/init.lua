@@ -4,6 +4,7 @@
 -- A search's module has search(topo, free, count, o), which returns an array of candidates:
 --   nodes      array of node numbers in the order of a job's ranks
 --   shape      words: "8×2×2 box at (4,0,6)"
+--   exchanged  whether nodes of that shape were exchanged against better ones (rank.lua)
 --   density    chosen / all nodes inside; total = nodes inside
 --   strangers  nodes inside that are not free
 --   surface    free nodes that are not taken, on its routers and on those next to them

@@ -8,6 +8,7 @@
 -- the machine is small enough for it: what is found by shape only can miss a link that is slow.
 local place = require "taut.place"
 local score = require "taut.place.score"
+local tables = require "taut.base.tables"
 
 local rank = {}
 
@@ -45,10 +46,7 @@ end
 
 -- One exchange that helps, or nil when none does or `left` tries are used up.
 local function exchange(topo, c, spare, P, o, left)
-   local own = {}
-   for _, n in ipairs(c.nodes) do
-      own[n] = true
-   end
+   local own = tables.set(c.nodes)
    for _, n in ipairs(spare) do
       for i = 1, own[n] and 0 or #c.nodes do
          if left.tries <= 0 then
@@ -137,7 +135,7 @@ function rank.best(topo, free, count, P, o)
    local may_exchange = not o.exclusive and not o.per_router
    return rank.sort(topo, found, P, o, may_exchange and free or nil, function(nodes, c)
       local set = place.describe(topo, free, { nodes = nodes, kind = "set" }, o.version)
-      set.shape = (set.box or c.shape:gsub(", nodes exchanged$", "")) .. ", nodes exchanged"
+      set.shape, set.exchanged = set.box or c.shape, true
       return set
    end)
 end

@@ -3,6 +3,7 @@
 -- be had is said with the step that made it impossible.
 local features = require "taut.place.features"
 local hostlist = require "taut.hostlist"
+local tables = require "taut.base.tables"
 
 local request = {}
 
@@ -101,10 +102,7 @@ local function steps_of(a, args, now)
       if not list then
          return nil, err
       end
-      local out = {}
-      for _, n in ipairs(list) do
-         out[n] = true
-      end
+      local out = tables.set(list)
       add("not excluded", function(n) return not out[n] end)
    end
    return steps

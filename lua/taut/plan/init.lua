@@ -17,6 +17,7 @@
 -- Source of the phases: Ezell, CUG 2013 (Cray Gemini, TopoBW).
 local boards = require "taut.board"
 local stages = require "taut.topology.stages"
+local tables = require "taut.base.tables"
 
 local plan = {}
 local Planner = {}
@@ -53,15 +54,6 @@ end
 
 ---------------------------------------------------------------- what is asked about
 
-local function keys(set)
-   local list = {}
-   for c in pairs(set) do
-      list[#list + 1] = c
-   end
-   table.sort(list)
-   return list
-end
-
 -- Mark all that is asked about, so that tests of one avoid the others.
 local function mark(kept, list)
    if kept.marked == list and kept.version == list.version and kept.count == #list then
@@ -85,7 +77,7 @@ local function decide(board, w, kind, o)
       seen = seen(w)
    end
    return board:confirm(w.component or w.c, w.tests or w.pairs or o.pairs, o.streams, o.flows,
-      o.around, kind, w.rivals or w.tied and keys(w.tied), seen)
+      o.around, kind, w.rivals or w.tied and tables.keys(w.tied), seen)
 end
 
 -- The same for all of a list that the plan's nodes can test.

@@ -10,6 +10,7 @@
 --   for _, a in ipairs(d.actions) do … policy.note(h, a, now) end
 local limits = require "taut.policy.limits"
 local measure = require "taut.policy.measure"
+local tables = require "taut.base.tables"
 local whole = require "taut.diagnose.whole"
 
 local policy = {}
@@ -232,11 +233,7 @@ local function releases(o, h, d, wanted)
    if not s.release_after_clean or not o.clean then
       return
    end
-   local names = {}
-   for name in pairs(h.drained) do
-      names[#names + 1] = name
-   end
-   table.sort(names)
+   local names = tables.keys(h.drained)
    for _, name in ipairs(names) do
       local drain, node = h.drained[name], o.cluster.nodes[name]
       local clean = not wanted[name] and not drain.forever and not h.asked[name] and node

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What holds a drain back: nodes that are somebody else's business, caps, jobs that wait.
 local site = require "taut.policy.site"
+local tables = require "taut.base.tables"
 
 local limits = {}
 
@@ -154,10 +155,7 @@ local function site_reason(s, node, v)
    if not s.hold then
       return nil
    end
-   local copy = {}
-   for k, value in pairs(node) do
-      copy[k] = value
-   end
+   local copy = tables.copy(node)
    local ok, why = site.call(s.hold, copy, { component = v.name, state = v.state, left = v.left })
    if not ok then
       return "hold: " .. why

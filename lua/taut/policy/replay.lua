@@ -6,6 +6,7 @@
 -- that capability_hold and MAINT hold nothing back here.  A machine-wide change was an alert then
 -- and no row.  A drained node counts as clean when its verdict was taken back.
 local policy = require "taut.policy"
+local tables = require "taut.base.tables"
 
 local replay = {}
 
@@ -101,14 +102,6 @@ local function note_held(run, held, now)
    end
 end
 
-local function count(map)
-   local n = 0
-   for _ in pairs(map) do
-      n = n + 1
-   end
-   return n
-end
-
 local function decide(run, now)
    local verdicts, o = {}, run.o
    for _, v in pairs(run.standing) do
@@ -124,7 +117,7 @@ local function decide(run, now)
    for c, what in pairs(d.measures) do
       run.measures[c] = what
    end
-   run.sums.at_once = math.max(run.sums.at_once, count(run.h.drained))
+   run.sums.at_once = math.max(run.sums.at_once, tables.size(run.h.drained))
 end
 
 -- What administrators did then, they would have done: only that it must have happened to a node
@@ -206,7 +199,7 @@ function replay.run(o)
    for _, what in pairs(run.measures) do
       run.sums.measures[what] = (run.sums.measures[what] or 0) + 1
    end
-   run.sums.nodes = count(run.nodes)
+   run.sums.nodes = tables.size(run.nodes)
    return run.list, run.sums
 end
 

@@ -3,14 +3,7 @@
 local json = require "taut.json"
 local limits = require "taut.policy.limits"
 local loop = require "taut.loop"
-
-local function size(map)
-   local n = 0
-   for _ in pairs(map) do
-      n = n + 1
-   end
-   return n
-end
+local tables = require "taut.base.tables"
 
 local function partitions(d)
    local list = json.array {}
@@ -34,6 +27,6 @@ return function(d)
       recent = recent + (x.time > now - 3600 and 1 or 0)
    end
    return { mode = d.mode or d.conf.mode, stopped = h.stopped, capped = capped,
-      standby = d.cluster.standby, drained = size(h.drained), held = size(d.act.held),
+      standby = d.cluster.standby, drained = tables.size(h.drained), held = tables.size(d.act.held),
       last_hour = recent, partitions = partitions(d), on_event = d.teller:state() }
 end

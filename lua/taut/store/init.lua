@@ -10,6 +10,7 @@ local keep = require "taut.events.keep"
 local jobs = require "taut.store.jobs"
 local schema = require "taut.store.schema"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local store = {}
 
@@ -35,10 +36,7 @@ end
 local function rows_of(statement, ...)
    local stmt, list = exec(statement, ...), json.array {}
    for row in stmt:rows(true) do
-      local copy = {}
-      for k, v in pairs(row) do
-         copy[k] = v
-      end
+      local copy = tables.copy(row)
       list[#list + 1] = copy
    end
    stmt:close()

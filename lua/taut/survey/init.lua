@@ -22,6 +22,7 @@ local loop = require "taut.loop"
 local matrix = require "taut.survey.matrix"
 local seal = require "taut.seal"
 local session = require "taut.survey.session"
+local tables = require "taut.base.tables"
 
 local survey = {}
 local Surveys = {}
@@ -51,10 +52,7 @@ local function permit(self, h, names, uid)
    elseif job.user_id ~= uid then
       return nil, ("job %d is not yours"):format(h.job)
    end
-   local of_job = {}
-   for _, name in ipairs(hostlist.expand(job.nodes or "", NAMES_MAX) or {}) do
-      of_job[name] = true
-   end
+   local of_job = tables.set(hostlist.expand(job.nodes or "", NAMES_MAX) or {})
    for _, name in ipairs(names) do
       if not of_job[name] then
          return nil, ("%s is not a node of job %d"):format(name, h.job)
@@ -104,9 +102,9 @@ local function found(self, key, h, names, uid)
    if all >= OPEN_MAX or of_user >= OPEN_OF_USER then
       return nil, ("%d surveys run already, %d of them yours"):format(all, of_user)
    end
-   local s = session.new { site = self.site, key = key, kind = survey.kinds[h.purpose], purpose = h.purpose, job = h.job,
-      step = h.step, uid = uid, admin = self.cluster:is_admin(uid), wanted = names,
-      nodes_text = h.nodes,
+   local s = session.new { site = self.site, key = key, kind = survey.kinds[h.purpose],
+      purpose = h.purpose, job = h.job, step = h.step, uid = uid,
+      admin = self.cluster:is_admin(uid), wanted = names, nodes_text = h.nodes,
       on_over = function(s) self.open[s.key] = nil end,
       on_dismissed = function(conn) self.by_conn[conn] = nil end }
    self.open[key] = s

@@ -8,6 +8,7 @@
 local schedule = require "taut.survey.schedule"
 local rounds = require "taut.survey.rounds"
 local search = require "taut.survey.search"
+local tables = require "taut.base.tables"
 
 local links = {}
 
@@ -155,14 +156,6 @@ local function neighbours(topo, plan, by, rail, solo_only, o)
    end
 end
 
-local function count(t)
-   local n = 0
-   for _ in pairs(t) do
-      n = n + 1
-   end
-   return n
-end
-
 --- What an audit of these nodes tests.
 -- @param topo topology
 -- @param nodes array of node numbers that take part
@@ -183,7 +176,7 @@ function links.plan(topo, nodes, solo_only, breathe)
       by_rail[k] = by_router(topo, nodes, k)
       neighbours(topo, plan, by_rail[k], rails > 1 and k or nil, solo_only, o)
    end
-   local left = plan.links - count(plan.covered)
+   local left = plan.links - tables.size(plan.covered)
    for k = 1, left > 0 and rails or 0 do
       local items, sure
       items, left, sure = search.find(topo, nodes, { rail = rails > 1 and k or nil, make = make,

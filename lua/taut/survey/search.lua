@@ -6,6 +6,7 @@
 -- Pairs of all nodes, a fixed distance apart, cover most at little cost; what is left is looked for
 -- link by link; and where there are few enough pairs all of them are looked at, so that it is sure
 -- that the rest is out of reach.
+local tables = require "taut.base.tables"
 local search = {}
 
 local BUDGET = 1 << 22  -- routes looked at, about 1 µs each
@@ -235,10 +236,7 @@ end
 ---------------------------------------------------------------- all of it
 
 local function new(topo, nodes, o)
-   local routers = 0
-   for _ in pairs(o.by) do
-      routers = routers + 1
-   end
+   local routers = tables.size(o.by)
    local step = math.max(1, #nodes // math.max(1, routers))
    return { topo = topo, nodes = nodes, rail = o.rail, by = o.by, covered = o.covered,
       in_set = o.in_set, left = o.left, breathe = o.breathe, make = o.make, items = {},

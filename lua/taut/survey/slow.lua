@@ -10,6 +10,7 @@
 -- it were one component, and no test clears it: the next stream may take another member.
 local json = require "taut.json"
 local stages = require "taut.topology.stages"
+local tables = require "taut.base.tables"
 
 local slow = {}
 
@@ -158,14 +159,6 @@ local function by_component(low, well, alive)
    return map, without
 end
 
-local function count(set)
-   local n = 0
-   for _ in pairs(set) do
-      n = n + 1
-   end
-   return n
-end
-
 local function overlap(a, b)
    local n = 0
    for t in pairs(a) do
@@ -184,7 +177,7 @@ end
 local function best_of(map)
    local best, most = nil, 0
    for c, set in pairs(map) do
-      local n = count(set)
+      local n = tables.size(set)
       if n > most or n == most and n > 0 and before(c, best) then
          best, most = c, n
       end
@@ -212,7 +205,7 @@ local function describe(o, c, set, ties, most)
    end
    return { component = stages.text({ c }, topo.components),
       left = math.min(1, (most[c] or 0) / cap), measured_Bps = most[c] or 0, capacity_Bps = cap,
-      tests = count(set), ["or"] = names, src = low.src_name, dst = low.dst_name,
+      tests = tables.size(set), ["or"] = names, src = low.src_name, dst = low.dst_name,
       kind = topo:kind(first), of = c ~= first and #c or nil,
       where = c == first and topo:cable(c) or ("one of %d links, or several"):format(#c) }
 end
@@ -229,7 +222,7 @@ end
 local function tied(map, c, set, n)
    local ties = {}
    for other, others in pairs(map) do
-      if other ~= c and overlap(set, others) >= SAME_TESTS * n and count(others) <= n then
+      if other ~= c and overlap(set, others) >= SAME_TESTS * n and tables.size(others) <= n then
          ties[#ties + 1] = other
       end
    end

@@ -9,6 +9,7 @@
 local base = require "taut.topology.base"
 local global = require "taut.topology.dragonfly_global"
 local shape = require "taut.topology.shape"
+local tables = require "taut.base.tables"
 local wired = require "taut.topology.wired"
 
 local dragonfly = {}
@@ -195,10 +196,7 @@ function dragonfly.build(conf)
       end
       groups[g], router_in[key] = true, r - 1
    end
-   local count = 0
-   for _ in pairs(groups) do
-      count = count + 1
-   end
+   local count = tables.size(groups)
    local spec = s:spec(n)
    spec.kind_name, spec.engine = "dragonfly", "dragonfly"
    spec.label = ("dragonfly of %d groups, %d routers, %d nodes, %s"):format(count, s.routers,

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Reports to a survey's owner (frames of kind REPORT), as lines of JSON that fit into them.
 local json = require "taut.json"
+local tables = require "taut.base.tables"
 
 local reports = { FRAME = 4 }
 
@@ -12,10 +13,7 @@ local BYTES_MAX = 4000000   -- a frame holds 4 MiB
 function reports.encode(message)
    local results, texts = message.results or {}, {}
    for first = 1, math.max(1, #results), ROWS do
-      local part = {}
-      for k, v in pairs(first == 1 and message or { kind = message.kind }) do
-         part[k] = v
-      end
+      local part = tables.copy(first == 1 and message or { kind = message.kind })
       part.results = message.results and json.array(table.move(results, first,
          math.min(first + ROWS - 1, #results), 1, {}))
       local text, err = json.encode(part)

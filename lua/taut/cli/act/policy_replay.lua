@@ -8,6 +8,7 @@ local policy = require "taut.policy"
 local replay = require "taut.policy.replay"
 local report = require "taut.report"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local policy_replay = {}
 
@@ -45,10 +46,7 @@ end
 -- @param list of "NAME=VALUE"
 -- @return settings, or nil and what is wrong
 function policy_replay.settings(s, list)
-   local given = {}
-   for name, value in pairs(s) do
-      given[name] = value
-   end
+   local given = tables.copy(s)
    for _, text in ipairs(list) do
       local name, value, err = setting(text)
       if not name then

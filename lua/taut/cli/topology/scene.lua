@@ -7,6 +7,7 @@
 local config = require "taut.config"
 local json = require "taut.json"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 local topology = require "taut.topology"
 local unknown = require "taut.topology.unknown"
 
@@ -169,10 +170,7 @@ local function take_failures(self, list)
       end
    end
    if next(self.supposed) then
-      local left = {}
-      for c, v in pairs(self.around) do
-         left[c] = v
-      end
+      local left = tables.copy(self.around)
       for c, v in pairs(self.supposed) do
          left[c] = v
       end

@@ -3,6 +3,7 @@
 --
 -- For each window of levels a set has a run: log odds that are added up spell by spell, and begin
 -- anew where they fall to nothing, so that what was before a fault does not weigh.
+local tables = require "taut.base.tables"
 local weigh = require "taut.diagnose.sets.weigh"
 local share = require "taut.diagnose.share"
 local words = require "taut.diagnose.sets.words"
@@ -48,10 +49,7 @@ end
 --- A spell of a set is over: weigh it.
 function settle.close(self, set)
    local at = set.spell * self.s.spell_s
-   local named = {}
-   for window, v in pairs(set.named) do
-      named[window] = v
-   end
+   local named = tables.copy(set.named)
    for window in pairs(weigh.windows(set)) do
       if not is_known(window, named) then
          local run = set.runs[window] or weigh.fresh(at)
@@ -103,14 +101,6 @@ local function rival_of(self, set, window, run)
    return nil
 end
 
-local function size(map)
-   local n = 0
-   for _ in pairs(map) do
-      n = n + 1
-   end
-   return n
-end
-
 -- At a half or a third it takes more.
 local function needed(self, window)
    local s = self.s
@@ -120,7 +110,7 @@ end
 --- What is missing for a verdict, in words; nil when nothing is.
 function settle.missing(self, set, window, run)
    local s = self.s
-   local n = size(run.pairs)
+   local n = tables.size(run.pairs)
    if run.score < needed(self, window) then
       return ("log odds are %.1f of %.1f"):format(run.score, needed(self, window))
    elseif run.spells < s.slow_spells then
@@ -153,7 +143,7 @@ local function name(self, set, window, run, now)
    local state = left < self.s.failed and "failed" or "slow"
    local v = { set = set, members = set.members, window = window, left = left, since = now,
       first = run.first, last = run.last, hits = run.hits, flows = run.flows,
-      spells = run.spells, pairs = size(run.pairs), score = run.score, doubt = 0,
+      spells = run.spells, pairs = tables.size(run.pairs), score = run.score, doubt = 0,
       state = state, text = words.verdict(self.topo, set, run, left,
          share.is_fair(window, self.s) and "is slow or steadily busy" or state == "failed"
          and "has failed" or "is slow") }

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Sets of links in words: "one of 18 uplinks of leaf7".
+local tables = require "taut.base.tables"
 local words = {}
 
 local function same(topo, members, name)
@@ -48,10 +49,7 @@ end
 
 --- The text of a verdict: what is slow, a colon, and the figures.
 function words.verdict(topo, set, run, left, what)
-   local pairs_of = 0
-   for _ in pairs(run.pairs) do
-      pairs_of = pairs_of + 1
-   end
+   local pairs_of = tables.size(run.pairs)
    return ("%s %s: %d of %d flows got %.0f%%, the others are well; in %d spells, between %d pairs")
       :format(words.of(topo, set.members), what, run.hits, run.flows, 100 * left, run.spells,
          pairs_of)

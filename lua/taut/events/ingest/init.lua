@@ -7,6 +7,7 @@
 -- searched for the words, so that lines which mean nothing cost next to nothing.
 local lpeg = require "lpeg"
 local clock = require "taut.events.ingest.clock"
+local tables = require "taut.base.tables"
 
 local ingest = {}
 
@@ -22,11 +23,7 @@ local NOTES = 20       -- lines that are named, of those that are wrong
 
 --- Names of the formats, sorted.
 function ingest.names()
-   local names = {}
-   for name in pairs(ingest.formats) do
-      names[#names + 1] = name
-   end
-   table.sort(names)
+   local names = tables.keys(ingest.formats)
    return names
 end
 

@@ -109,9 +109,9 @@ end
 -- @param own Slurm's choice, or nil
 function describe.row(s, c, own)
    local crossed, near = ill(s, c)
-   local row = { nodelist = describe.nodelist(s, c), shape = c.shape, at = c.at,
-      extent = c.extent, density = c.density, strangers = c.strangers, routers = c.used,
-      surface = c.surface,
+   local row = { nodelist = describe.nodelist(s, c), at = c.at, extent = c.extent,
+      shape = c.shape .. (c.exchanged and ", nodes exchanged" or ""), density = c.density,
+      strangers = c.strangers, routers = c.used, surface = c.surface,
       score = number(c.score.ratio), job_ratio = number(c.score.job_ratio),
       mean_hops = c.score.hops_mean, max_hops = c.score.hops_max, lost = c.score.lost,
       slowest = c.score.slowest and s.topo.components[c.score.slowest], crossed = crossed,

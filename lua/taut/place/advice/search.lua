@@ -7,6 +7,7 @@ local rank = require "taut.place.rank"
 local request = require "taut.place.request"
 local score = require "taut.place.score"
 local slurm = require "taut.place.slurm"
+local tables = require "taut.base.tables"
 local worth = require "taut.place.advice.worth"
 
 local search = {}
@@ -100,10 +101,7 @@ local function counts(req)
    if req.most == req.count then
       return { req.count }
    end
-   local free = 0
-   for _ in pairs(req.free) do
-      free = free + 1
-   end
+   local free = tables.size(req.free)
    local most = math.min(req.most, free)
    local list = { most }
    if (req.count + most) // 2 > req.count then

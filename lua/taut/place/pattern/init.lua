@@ -12,6 +12,7 @@
 --   { kind = "pairs", src = { rank, … }, dst = { rank, … }, bytes = number or one for each pair,
 --     times = how often, one after the other }
 local params = require "taut.place.pattern.params"
+local tables = require "taut.base.tables"
 
 local registry = {
    ["all-reduce-rd"] = "taut.place.pattern.all_reduce_rd",
@@ -147,10 +148,7 @@ function pattern.make(spec, n)
       return nil, ("pattern %s: expected 1 to %d ranks, got %s"):format(name, MOST_RANKS,
          tostring(n))
    end
-   local given = {}
-   for k, v in pairs(s) do
-      given[k] = v
-   end
+   local given = tables.copy(s)
    given.name = nil
    if name ~= "matrix" then
       return build(name, n, given)

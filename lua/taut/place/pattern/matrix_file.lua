@@ -6,6 +6,7 @@
 --   sparse  lines "SRC DST BYTES", ranks from 0, in any order; a line that repeats a pair adds to
 --           it.  Every rank up to the highest must stand in some line: one that says nothing to
 --           nobody needs "5 5 0", so that a file that lost lines is noticed.
+local tables = require "taut.base.tables"
 local matrix_file = {}
 
 local CHUNK = 1 << 16
@@ -231,10 +232,7 @@ function matrix_file.read(spec)
    if not data then
       return nil, "pattern matrix: " .. err
    end
-   local out = {}
-   for k, v in pairs(spec) do
-      out[k] = v
-   end
+   local out = tables.copy(spec)
    out.file, out.data = nil, data
    return out
 end

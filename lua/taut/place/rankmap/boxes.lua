@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Cutting sets of places in halves, along the axis on which they reach farthest.
+local tables = require "taut.base.tables"
 local boxes = {}
 
 local function extent(places, at, axis)
@@ -89,11 +90,7 @@ local function unroll(at, axis, len)
    for _, c in pairs(at) do
       used[c[axis]] = true
    end
-   local list = {}
-   for x in pairs(used) do
-      list[#list + 1] = x
-   end
-   table.sort(list)
+   local list = tables.keys(used)
    local start, gap = list[1], list[1] + len - list[#list]
    for i = 2, #list do
       if list[i] - list[i - 1] > gap then

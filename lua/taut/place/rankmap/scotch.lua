@@ -6,6 +6,7 @@
 -- linked, since its licence (CeCILL-C) does not go together with the GPL.  What it gives may have
 -- a rank too many here and there: these move to the nearest node that has room.
 local boxes = require "taut.place.rankmap.boxes"
+local tables = require "taut.base.tables"
 
 local scotch = {}
 
@@ -44,15 +45,6 @@ local function graph_of(P)
    return edges
 end
 
-local function sorted(map)
-   local list = {}
-   for k in pairs(map) do
-      list[#list + 1] = k
-   end
-   table.sort(list)
-   return list
-end
-
 -- Scotch's graph format: version; vertices and arcs; base 0 and flags 010 (weights of edges); a
 -- line for each vertex: arcs, then weight and neighbour of each.
 local function write_graph(f, edges)
@@ -64,7 +56,7 @@ local function write_graph(f, edges)
    end
    f:write(("0\n%d %d\n0 010\n"):format(#edges, arcs))
    for _, row in ipairs(edges) do
-      local list = sorted(row)
+      local list = tables.keys(row)
       local words = { tostring(#list) }
       for _, b in ipairs(list) do
          words[#words + 1] = ("%d %d"):format(math.max(1, row[b] * MOST_WEIGHT // most), b - 1)

@@ -6,23 +6,11 @@
 -- than LEAST jobs on a side say nothing.
 local json = require "taut.json"
 local mark = require "taut.slurm.mark"
+local tables = require "taut.base.tables"
 
 local effect = {}
 
 local LEAST = 3
-
-local function median(list)
-   local sorted = {}
-   for i, v in ipairs(list) do
-      sorted[i] = v
-   end
-   table.sort(sorted)
-   local n = #sorted
-   if n == 0 then
-      return nil
-   end
-   return n % 2 == 1 and sorted[(n + 1) // 2] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
-end
 
 local function values(rows, field)
    local list = {}
@@ -69,13 +57,17 @@ local function predicted(list)
    return n > 0 and sum / n or nil
 end
 
+local function middle(rows, field)
+   return tables.median(values(rows, field))
+end
+
 -- Median of the others over that of the steered: above 1 the steered ones were faster.
 local function observed(steered, others, field)
    local a, b = values(steered, field), values(others, field)
-   if #a < LEAST or #b < LEAST or median(a) <= 0 then
+   if #a < LEAST or #b < LEAST or tables.median(a) <= 0 then
       return nil
    end
-   return median(b) / median(a)
+   return tables.median(b) / tables.median(a)
 end
 
 local function group_row(rows, others)
@@ -90,8 +82,8 @@ local function group_row(rows, others)
    local rate = observed(rows, others, "sent_Bps")
    return { user = first.user, name = first.name, nodes = first.nodes, comm = first.comm,
       jobs = #rows, others = #others, did = did, predicted = predicted(list), added_s = added,
-      wall_s = median(values(rows, "seconds")), others_wall_s = median(values(others, "seconds")),
-      wait_s = median(values(rows, "wait_s")), others_wait_s = median(values(others, "wait_s")),
+      wall_s = middle(rows, "seconds"), others_wall_s = middle(others, "seconds"),
+      wait_s = middle(rows, "wait_s"), others_wait_s = middle(others, "wait_s"),
       faster = observed(rows, others, "seconds"), rate = rate and 1 / rate or nil }
 end
 

@@ -2,6 +2,7 @@
 --- What the advice file says, out of verdicts and of what Slurm said last.
 local gain = require "taut.place.steer.gain"
 local hostlist = require "taut.hostlist"
+local tables = require "taut.base.tables"
 
 local picture = {}
 local Picture = {}
@@ -156,20 +157,6 @@ local function part_of(self, p, members, usable, level_of, levels)
       levels = rows_of(count, names, levels) }
 end
 
-local function same_map(a, b)
-   for k, v in pairs(a) do
-      if b[k] ~= v then
-         return false
-      end
-   end
-   for k in pairs(b) do
-      if a[k] == nil then
-         return false
-      end
-   end
-   return true
-end
-
 local function same_partitions(a, b)
    for i, p in ipairs(a) do
       local q = b[i]
@@ -183,8 +170,8 @@ end
 -- Does what was worked out last hold?  Walks over a large machine's partitions take a while, and
 -- nodes are drained rarely.
 local function holds(last, partitions, usable, level_of)
-   return last and same_partitions(last.partitions, partitions) and same_map(last.usable, usable)
-      and same_map(last.exposed, level_of)
+   return last and same_partitions(last.partitions, partitions) and tables.same(last.usable, usable)
+      and tables.same(last.exposed, level_of)
 end
 
 --- Everything the file says but serial, patterns and features.

@@ -4,6 +4,7 @@ local cluster = require "taut.survey.matrix.cluster"
 local data = require "taut.survey.matrix.data"
 local explain = require "taut.survey.matrix.explain"
 local hostlist = require "taut.hostlist"
+local tables = require "taut.base.tables"
 
 local findings = {}
 
@@ -56,15 +57,6 @@ local function common(list)
    return best
 end
 
-local function has(set, c)
-   for _, member in ipairs(set) do
-      if member == c then
-         return true
-      end
-   end
-   return false
-end
-
 -- Several slow sets that share a link speak against that link; a set of one is one.
 local function join_sets(list)
    local out, link = {}, common(list)
@@ -73,7 +65,7 @@ local function join_sets(list)
       if e.kind == "set" and #e.key == 1 and not link then
          e.kind, e.key = "link", e.key[1]
       end
-      if link and e.kind == "set" and has(e.key, link) then
+      if link and e.kind == "set" and tables.has(e.key, link) then
          table.move(e.pairs, 1, #e.pairs, #one.pairs + 1, one.pairs)
          one.clear = one.clear + e.clear
       else

@@ -3,6 +3,7 @@
 --
 -- A model is taken only where its routing finds a way between any two routers, and where nothing
 -- is known that it could not say: a wiring with forwarding tables is a graph that goes by them.
+local tables = require "taut.base.tables"
 local model = {}
 
 local GROUPS = 4096      -- the most that a dragonfly has (advisor/lib/graph/dragonfly/dragonfly.h)
@@ -79,10 +80,7 @@ end
 local function with_hints(w, hint)
    local routers = {}
    for r, router in ipairs(w.routers) do
-      local t = {}
-      for k, v in pairs(router) do
-         t[k] = v
-      end
+      local t = tables.copy(router)
       for k, v in pairs(hint(r)) do
          t[k] = v or nil
       end

@@ -6,6 +6,7 @@
 -- builds routes (taut.import.model says which).
 local model = require "taut.topology.import.model"
 local source = require "taut.topology.import.source"
+local tables = require "taut.base.tables"
 
 local write = {}
 
@@ -45,15 +46,6 @@ function record(t, fields)
       end
    end
    return "{ " .. table.concat(list, ", ") .. " }"
-end
-
-local function sorted_keys(t)
-   local keys = {}
-   for k in pairs(t) do
-      keys[#keys + 1] = k
-   end
-   table.sort(keys)
-   return keys
 end
 
 -- Names as a host list that keeps their order: "n[0-3],n9,m[1-2]".
@@ -151,13 +143,13 @@ end
 
 local function forwarding(w, out)
    out[#out + 1] = "      lids = {\n"
-   for _, lid in ipairs(sorted_keys(w.lids)) do
+   for _, lid in ipairs(tables.keys(w.lids)) do
       out[#out + 1] = ("         [%d] = %s,\n"):format(lid, record(w.lids[lid], LID))
    end
    out[#out + 1] = "      },\n      tables = {\n"
-   for _, r in ipairs(sorted_keys(w.tables)) do
+   for _, r in ipairs(tables.keys(w.tables)) do
       local list = {}
-      for i, lid in ipairs(sorted_keys(w.tables[r])) do
+      for i, lid in ipairs(tables.keys(w.tables[r])) do
          list[i] = ("[%d] = %d"):format(lid, w.tables[r][lid])
       end
       out[#out + 1] = ("         [%d] = { %s },\n"):format(r, table.concat(list, ", "))

@@ -9,6 +9,7 @@
 local ib_names = require "taut.topology.import.ib.names"
 local source = require "taut.topology.import.source"
 local speed = require "taut.topology.import.speed"
+local tables = require "taut.base.tables"
 local wiring = require "taut.topology.import.wiring"
 
 local ib = {}
@@ -68,11 +69,7 @@ local function lids_agree(src, e, n, port, other, back)
 end
 
 local function sorted_ports(e)
-   local list = {}
-   for n in pairs(e.ports) do
-      list[#list + 1] = n
-   end
-   table.sort(list)
+   local list = tables.keys(e.ports)
    return list
 end
 
