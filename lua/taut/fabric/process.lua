@@ -6,11 +6,11 @@
 --   { id, op = "conf", conf = settings `fabric` }: first of all, and after a reload
 --   { id, op = "sweep" } → observations; carried: links that carried much since the last one
 --   { id, op = "answer", what =, args = } → data
+local answering = require "taut.base.answering"
 local answers = require "taut.fabric.answers"
 local json = require "taut.json"
 local keeper = require "taut.fabric.keeper"
 local load = require "taut.fabric.load"
-local sys = require "taut.sys"
 
 local process = {}
 
@@ -58,32 +58,12 @@ function ops.answer(request)
    return data and { data = data }, err
 end
 
-local function answer(line)
-   local request, why = json.decode(line)
-   local op = request and ops[request.op]
-   if not op or not k and request.op ~= "conf" then
-      return { id = request and request.id, ok = false, error = why or "no such operation" }
-   end
-   local ok, result, err = xpcall(op, debug.traceback, request)
-   if not ok then
-      sys.log("err", "fabric: " .. result)
-      return { id = request.id, ok = false, error = "internal error; the log has it" }
-   elseif not result then
-      return { id = request.id, ok = false, error = err or "no reason given" }
-   end
-   result.id, result.ok = request.id, true
-   return result
-end
-
 --- Serve requests until stdin ends.
 -- @return exit status
 function process.main()
    collectgarbage "generational"
-   sys.put(json.encode { ok = true, ready = true } .. "\n")
-   for line in sys.lines() do
-      sys.put(json.encode(answer(line)) .. "\n")
-   end
-   return 0
+   return answering.serve { name = "fabric", ops = ops,
+      is_ready = function() return k ~= nil end }
 end
 
 return process

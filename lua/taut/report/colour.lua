@@ -23,7 +23,8 @@ local function gamma(v)
    return math.floor(v * 255 + 0.5)
 end
 
-local function bytes_of(text)
+--- The three numbers 0 … 255 of a colour.
+function colour.rgb(text)
    local r, g, b = text:match "^#(%x%x)(%x%x)(%x%x)$"
    if not r then
       error(("colour '%s': expected #rrggbb"):format(text), 3)
@@ -32,7 +33,7 @@ local function bytes_of(text)
 end
 
 local function oklab(text)
-   local r, g, b = bytes_of(text)
+   local r, g, b = colour.rgb(text)
    r, g, b = linear(r), linear(g), linear(b)
    local l = (0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b) ^ (1 / 3)
    local m = (0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b) ^ (1 / 3)
@@ -77,11 +78,6 @@ colour.heat = colour.scale(HEAT)
 --- Black or white, whichever reads better on a background.
 function colour.ink(background)
    return oklab(background)[1] > 0.62 and "#1c1c1c" or "#ffffff"
-end
-
---- The three numbers 0 … 255 of a colour.
-function colour.rgb(text)
-   return bytes_of(text)
 end
 
 return colour

@@ -131,16 +131,6 @@ function Doc:circle(x, y, r, attrs)
    self:element("circle", with(attrs, { cx = x, cy = y, r = r }))
 end
 
---- Points are { x1, y1, x2, y2, … }.
-function Doc:polyline(points, attrs)
-   local parts = {}
-   for i = 1, #points, 2 do
-      parts[#parts + 1] = number(points[i]) .. "," .. number(points[i + 1])
-   end
-   self:element("polyline", with(attrs, { points = table.concat(parts, " "), fill = "none",
-      stroke = "#1c1c1c" }))
-end
-
 --- d as SVG has it; only numbers and letters of commands belong there.
 function Doc:path(d, attrs)
    self:element("path", with(attrs, { d = d }))

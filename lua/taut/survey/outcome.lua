@@ -15,23 +15,8 @@ local LIST_MAX = 500     -- links named in one list
 
 -- The most that the audit's tests could show of each component: capacity where they fill it.
 local function showable(o)
-   local most, sums = {}, {}
-   for _, t in o.each(o.results) do
-      for _, c in ipairs(t.planned_Bps and t.route or {}) do
-         if type(c) == "number" and t.group then
-            sums[c] = sums[c] or {}
-            sums[c][t.group] = (sums[c][t.group] or 0) + t.planned_Bps
-         elseif type(c) == "number" then
-            most[c] = math.max(most[c] or 0, t.planned_Bps)
-         end
-      end
-   end
-   for c, groups in pairs(sums) do
-      for _, sum in pairs(groups) do
-         most[c] = math.max(most[c] or 0, sum)
-      end
-   end
-   return most
+   return slow.most(o, function(t) return t.planned_Bps end,
+      function(_, c) return type(c) == "number" end)
 end
 
 -- "X" of "X+": dimension, or the kind itself.

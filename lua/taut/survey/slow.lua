@@ -19,19 +19,22 @@ local SAME_TESTS = 0.8   -- explaining this share of the same tests is a tie
 
 ---------------------------------------------------------------- evidence
 
--- What each component has shown, in bytes per second: the most one test carried over it, and the
--- most that the tests of one group did together.  Of a set: the same, of the set's worst member.
-local function shown(o)
+--- The most that single tests amount to over each component, and the most that the tests of one
+-- group do together.
+-- @param o { each, results }
+-- @param amount function(t) → bytes per second, or nil for a test that does not count
+-- @param counts function(t, c): does its amount count for this component?
+-- @return map component → bytes per second
+function slow.most(o, amount, counts)
    local most, sums = {}, {}
    for _, t in o.each(o.results) do
-      if t.class ~= "void" or t.part then
-         for _, c in ipairs(t.route) do
-            if t.group then
-               sums[c] = sums[c] or {}
-               sums[c][t.group] = (sums[c][t.group] or 0) + t.bw_Bps
-            else
-               most[c] = math.max(most[c] or 0, t.bw_Bps)
-            end
+      local Bps = amount(t)
+      for _, c in ipairs(Bps and t.route or {}) do
+         if counts(t, c) and t.group then
+            sums[c] = sums[c] or {}
+            sums[c][t.group] = (sums[c][t.group] or 0) + Bps
+         elseif counts(t, c) then
+            most[c] = math.max(most[c] or 0, Bps)
          end
       end
    end
@@ -41,6 +44,13 @@ local function shown(o)
       end
    end
    return most
+end
+
+-- What each component has shown, in bytes per second: the most one test carried over it, and the
+-- most that the tests of one group did together.  Of a set: the same, of the set's worst member.
+local function shown(o)
+   return slow.most(o, function(t) return (t.class ~= "void" or t.part) and t.bw_Bps end,
+      function() return true end)
 end
 
 -- Did a good test clear component c?  As in diagnose.lua.
@@ -210,14 +220,6 @@ local function describe(o, c, set, ties, most)
       where = c == first and topo:cable(c) or ("one of %d links, or several"):format(#c) }
 end
 
-local function copy(set)
-   local list = {}
-   for t in pairs(set) do
-      list[t] = true
-   end
-   return list
-end
-
 -- Components that explain nearly the same tests as c, and no more.
 local function tied(map, c, set, n)
    local ties = {}
@@ -238,7 +240,7 @@ local function explain(o, low, well, alive, most)
       if not c then
          return list, without
       end
-      local set = copy(map[c])
+      local set = tables.copy(map[c])
       list[#list + 1] = describe(o, c, set, tied(map, c, set, n), most)
       for other, others in pairs(map) do
          for t in pairs(set) do

@@ -150,16 +150,11 @@ local function from_wiring(conf)
          at[i] = { g, r.row, r.col }
       end
    end
-   local s, n
-   s, err = wired.shape(w, conf, { merge = true, kind = function(from, to, cable)
+   local s, n = wired.both(w, conf, { merge = true, kind = function(from, to, cable)
       return cable.kind or group[from + 1] == group[to + 1] and "local" or "global"
    end })
    if not s then
-      return nil, err
-   end
-   n, err = wired.nodes(w, conf)
-   if not n then
-      return nil, err
+      return nil, n
    end
    return s, n, group, at
 end

@@ -171,14 +171,9 @@ local function from_wiring(conf)
       end
       return LETTERS[1]
    end
-   local s, n
-   s, err = wired.shape(w, conf, { merge = true, kind = letter })
+   local s, n = wired.both(w, conf, { merge = true, kind = letter })
    if not s then
-      return nil, err
-   end
-   n, err = wired.nodes(w, conf)
-   if not n then
-      return nil, err
+      return nil, n
    end
    return s, n, dims, place
 end

@@ -283,4 +283,19 @@ function wired.with_health(s, topo, err)
    return topo, err
 end
 
+--- wired.shape and wired.nodes at once.
+-- @return shape and nodes, or nil and what was expected
+function wired.both(w, conf, o)
+   local s, err = wired.shape(w, conf, o)
+   if not s then
+      return nil, err
+   end
+   local n
+   n, err = wired.nodes(w, conf)
+   if not n then
+      return nil, err
+   end
+   return s, n
+end
+
 return wired

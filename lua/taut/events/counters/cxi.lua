@@ -4,6 +4,8 @@
 -- Telemetry files hold `value@seconds`.  How many bits an item has is not published: 64 here, so
 -- that a wrap of fewer looks like a reset, which is no growth.  A name without number
 -- (hni_rx_paused) is the sum over the eight traffic classes (hni_rx_paused_0 to _7).
+local catalogue = require "taut.events.counters.catalogue"
+
 local HOUR = 3600
 
 local ABI = "HPE, shs-cxi-driver, docs/ABI/testing/sysfs-class-cxi"
@@ -13,19 +15,7 @@ local RETRY = "HPE Slingshot Host Software, Cassini Retry Handler"
 local OMPI = "Open MPI, HPE Cassini (CXI) hardware performance counters"
 local BER = "HPE Slingshot Host Software, cxiberstat (smallest rate it can see: 1.176e-12)"
 
-local list = {}
-
-local function counter(name, unit, t)
-   t.unit, t.width, t.full, t.side = unit, 64, "wraps", t.side or "receive"
-   t.source = t.source or ABI
-   list[name] = t
-end
-
-local function state(name, unit, t)
-   t.state, t.unit, t.side, t.class = true, unit, "both", t.class or "degrading"
-   t.source = t.source or ABI
-   list[name] = t
-end
+local list, counter, state = catalogue.new { source = ABI, state_source = ABI }
 
 counter("hni_sts_rx_ok_octets", "bytes", { class = "traffic", means = "bytes received" })
 counter("hni_sts_tx_ok_octets", "bytes", { side = "send", class = "traffic",

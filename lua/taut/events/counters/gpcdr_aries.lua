@@ -4,17 +4,13 @@
 --
 -- One of each kind for each tile of the router, `traffic:0RC`: row R 0 to 4, column C 0 to 7.  The
 -- Aries is shared by four nodes: all tell of the same tiles.
+local catalogue = require "taut.events.counters.catalogue"
+
 local GPCDR = "Cray gpcdr, configuration in ovis-hpc/ldms util/aries/gpcdr"
 local STATUS = "ovis-hpc/ldms, sampler aries_linkstatus"
 local LANES = 3 -- of a tile that is whole
 
-local list = {}
-
-local function counter(name, unit, t)
-   t.unit, t.width, t.full, t.side = unit, 64, "wraps", t.side or "receive"
-   t.source = t.source or GPCDR
-   list[name] = t
-end
+local list, counter = catalogue.new { source = GPCDR }
 
 local function tile(at)
    counter("traffic:" .. at, "bytes", { class = "traffic", means = "bytes that came in at tile "

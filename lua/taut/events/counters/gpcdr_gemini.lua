@@ -3,6 +3,8 @@
 --
 -- One set for each direction of the torus: `traffic:X+`.  The Gemini is shared by two nodes: both
 -- tell of the same links.  Names and units are gpcdr's configuration (gpcdr-init.conf).
+local catalogue = require "taut.events.counters.catalogue"
+
 local GPCDR = "Cray gpcdr, configuration in ovis-hpc/ldms util/gemini/gpcdr"
 local EZELL = "M. Ezell, Understanding the Impact of Interconnect Failures, CUG 2013"
 local LOAD = "summed over tiles and channels: may pass the time of the clock; tells of load"
@@ -11,13 +13,7 @@ local LDMS = "Agelastos et al., Lightweight Distributed Metric Service, SC14"
 -- Lanes of a direction that is whole: 4 tiles of 3 lanes in Y, 8 in X and Z.
 local LANES = { X = 24, Y = 12, Z = 24 }
 
-local list = {}
-
-local function counter(name, unit, t)
-   t.unit, t.width, t.full, t.side = unit, 64, "wraps", t.side or "receive"
-   t.source = t.source or GPCDR
-   list[name] = t
-end
+local list, counter = catalogue.new { source = GPCDR }
 
 for dimension, lanes in pairs(LANES) do
    for _, way in ipairs { "+", "-" } do

@@ -3,19 +3,15 @@
 -- that tell of its link.
 --
 -- Those of verbs do not see what goes by PSM2, which is most of what a job sends.
+local catalogue = require "taut.events.counters.catalogue"
+
 local HOUR = 3600
 
 local HFI1 = "Linux, drivers/infiniband/hw/hfi1: port_cntrs and dev_cntrs in chip.c, rc.c"
 local AS_MLX5 = HFI1 .. "; the rate is that of mlx5's"
 local AS_CXI = HFI1 .. "; the rate is Taut's own, as for Slingshot's link layer retry"
 
-local list = {}
-
-local function counter(name, unit, t)
-   t.unit, t.width, t.full, t.side = unit, 64, "wraps", t.side or "send"
-   t.source = t.source or HFI1
-   list[name] = t
-end
+local list, counter = catalogue.new { source = HFI1, side = "send" }
 
 for name, t in pairs {
    DcTotCrc = { unit = "errors", side = "receive", means = "link transfer packets that came in "

@@ -4,6 +4,8 @@
 -- Names are those of mlx5; other drivers have some of them, mlx4 (ib_mlx4) and hfi1 (ib_hfi1) have
 -- their own.  They count 32 or 64 bits as the
 -- driver likes: 64 here, so that a wrap of 32 bits looks like a reset, which is no growth.
+local catalogue = require "taut.events.counters.catalogue"
+
 local HOUR = 3600
 
 local ABI = "Linux, Documentation/ABI/stable/sysfs-class-infiniband"
@@ -11,19 +13,7 @@ local MLX = "NVIDIA, Understanding mlx5 Linux counters and status parameters"
 local SENTINEL = "NVIDIA NVSentinel, NIC health monitor configuration, default counter thresholds"
 local DCQCN = "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015"
 
-local list = {}
-
-local function counter(name, unit, t)
-   t.unit, t.width, t.full, t.side = unit, 64, "wraps", t.side or "receive"
-   t.source = t.source or MLX
-   list[name] = t
-end
-
-local function state(name, unit, t)
-   t.state, t.unit, t.side, t.source = true, unit, "both", ABI
-   t.class = t.class or "degrading"
-   list[name] = t
-end
+local list, counter, state = catalogue.new { source = MLX, state_source = ABI }
 
 counter("local_ack_timeout_err", "timeouts", {
    side = "send",

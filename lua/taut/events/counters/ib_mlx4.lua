@@ -4,19 +4,16 @@
 --
 -- `sq` is this end as the one that asks, `rq` as the one that answers.  They have 32 bits: 64 here,
 -- so that a wrap looks like a reset, which is no growth.
+local catalogue = require "taut.events.counters.catalogue"
+
 local HOUR = 3600
 
 local MLX4 = "Linux, drivers/infiniband/hw/mlx4, commit 3f85f2aaabf7: IB/mlx4: Add diagnostic "
    .. "hardware counters"
 local AS_MLX5 = MLX4 .. "; the rate is that of mlx5's"
 
-local list = {}
-
-local function counter(name, unit, t)
-   t.unit, t.width, t.full, t.side = unit, 64, "wraps", name:find "^sq" and "send" or "receive"
-   t.source = t.source or MLX4
-   list[name] = t
-end
+local list, counter = catalogue.new { source = MLX4,
+   side = function(name) return name:find "^sq" and "send" or "receive" end }
 
 counter("sq_num_to", "timeouts", {
    class = "degrading", means = "an answer did not come in time, the packet was sent again",

@@ -2,6 +2,8 @@
 --- Counters of a Linux network interface: /sys/class/net/IF.
 --
 -- The kernel keeps them in 64 bits and lets them wrap; a driver that is loaded again begins at 0.
+local catalogue = require "taut.events.counters.catalogue"
+
 local HOUR, DAY = 3600, 86400
 
 local KERNEL = "Linux, Documentation/ABI/testing/sysfs-class-net-statistics"
@@ -10,18 +12,8 @@ local IEEE = "IEEE 802.3: a bit error rate of 10^-12 or better is asked of a lin
 local SENTINEL = "NVIDIA NVSentinel, NIC health monitor configuration, default counter thresholds"
 local PRACTICE = "Taut's own: as for InfiniBand's symbol and receive errors"
 
-local list = {}
-
-local function counter(name, unit, t)
-   t.unit, t.width, t.full = unit, t.width or 64, "wraps"
-   t.side = t.side or (name:find "^tx" and "send" or "receive")
-   list[name] = t
-end
-
-local function state(name, unit, t)
-   t.state, t.unit, t.side, t.class = true, unit, "both", t.class or "degrading"
-   list[name] = t
-end
+local list, counter, state = catalogue.new {
+   side = function(name) return name:find "^tx" and "send" or "receive" end }
 
 for _, name in ipairs { "rx_bytes", "tx_bytes", "rx_packets", "tx_packets" } do
    counter(name, name:match "_(%a+)", { class = "traffic", means = name:match "_(%a+)"

@@ -6,9 +6,9 @@
 --   { id, op = "conf", follow = { { format, path, position } } }
 --   { id, op = "look" } → observations, positions { path, … }, errors { path, why }, more (true
 --      when there is more to read already), wrong (lines that could not be understood)
+local answering = require "taut.base.answering"
 local follow = require "taut.events.ingest.follow"
 local json = require "taut.json"
-local sys = require "taut.sys"
 
 local process = {}
 
@@ -53,31 +53,11 @@ function ops.look()
    return reply
 end
 
-local function answer(line)
-   local request, why = json.decode(line)
-   local op = request and ops[request.op]
-   if not op or not followers and request.op ~= "conf" then
-      return { id = request and request.id, ok = false, error = why or "no such operation" }
-   end
-   local ok, result, err = xpcall(op, debug.traceback, request)
-   if not ok then
-      sys.log("err", "ingest: " .. result)
-      return { id = request.id, ok = false, error = "internal error; the log has it" }
-   elseif not result then
-      return { id = request.id, ok = false, error = err or "no reason given" }
-   end
-   result.id, result.ok = request.id, true
-   return result
-end
-
 --- Serve requests until stdin ends.
 -- @return exit status
 function process.main()
-   sys.put(json.encode { ok = true, ready = true } .. "\n")
-   for line in sys.lines() do
-      sys.put(json.encode(answer(line)) .. "\n")
-   end
-   return 0
+   return answering.serve { name = "ingest", ops = ops,
+      is_ready = function() return followers ~= nil end }
 end
 
 return process

@@ -3,6 +3,8 @@
 --
 -- Flat arrays, since a large machine has millions of pairs.  A pair's class is "good", "low",
 -- "void" (measured, but the figure means nothing) or nil (not measured).
+local tables = require "taut.base.tables"
+
 local data = {}
 local Data = {}
 Data.__index = Data
@@ -51,38 +53,6 @@ function Data:ratio(i, j)
       and self.bw[k] / self.expected[k] or nil
 end
 
---- The middle one of a list of numbers (it gets sorted), or nil.
-function data.median(list)
-   table.sort(list)
-   local n = #list
-   if n == 0 then
-      return nil
-   end
-   return n % 2 == 1 and list[n // 2 + 1] or (list[n // 2] + list[n // 2 + 1]) / 2
-end
-
-local function without_topology(self)
-   local list = {}
-   for k, class in pairs(self.class) do
-      if class ~= "void" then
-         list[#list + 1] = self.bw[k]
-      end
-   end
-   return data.median(list)
-end
-
---- Where no topology says what to expect, a pair is held against the median of all.
-function Data:expect_median()
-   local middle = without_topology(self)
-   for k, class in pairs(self.class) do
-      if class ~= "void" then
-         self.expected[k] = middle
-         self.class[k] = self.bw[k] >= self.good * middle and "good" or "low"
-      end
-   end
-   self.by_median = true
-end
-
 --- Latencies have no capacity to be held against: a pair is low when it takes more than `times`
 -- the median of the pairs with as many links between them.
 function Data:judge_latency(times)
@@ -94,7 +64,7 @@ function Data:judge_latency(times)
       table.insert(of[h], ns)
    end
    for h, list in pairs(of) do
-      expected[h] = data.median(list)
+      expected[h] = tables.median(list)
    end
    for k, ns in pairs(self.median_ns) do
       local usual = expected[self.hops[k] or 0]
@@ -122,7 +92,7 @@ function Data:summary()
          end
       end
    end
-   s.median_Bps, s.ratio = data.median(bws), data.median(ratios)
+   s.median_Bps, s.ratio = tables.median(bws), tables.median(ratios)
    return s
 end
 
@@ -142,7 +112,7 @@ function Data:margins()
       end
    end
    for i = 1, self.n do
-      row[i], column[i] = data.median(row[i]), data.median(column[i])
+      row[i], column[i] = tables.median(row[i]), tables.median(column[i])
    end
    return row, column
 end

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What is slow in a matrix, in the order of how many pairs it explains.
 local cluster = require "taut.survey.matrix.cluster"
-local data = require "taut.survey.matrix.data"
 local explain = require "taut.survey.matrix.explain"
 local hostlist = require "taut.hostlist"
 local tables = require "taut.base.tables"
@@ -177,7 +176,7 @@ function findings.figures(m, f)
       local i, j = m:at(k)
       ratios[#ratios + 1], bws[#bws + 1] = m:ratio(i, j), m.bw[k]
    end
-   f.low, f.left, f.bw_Bps = #f.pairs, data.median(ratios), data.median(bws)
+   f.low, f.left, f.bw_Bps = #f.pairs, tables.median(ratios), tables.median(bws)
 end
 
 --- Find what is slow.

@@ -193,8 +193,6 @@ end
 local function title_of(m)
    if m.mode == "latency" then
       return "Latency of all pairs: µs, and in times of what is usual over as many links"
-   elseif m.by_median then
-      return "Bandwidth of all pairs, in % of the median"
    end
    return "Bandwidth of all pairs, in % of what each route can carry"
 end

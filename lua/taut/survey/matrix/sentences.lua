@@ -29,8 +29,8 @@ function sentences.finding(m, f)
    local parts = { says[f.kind](f) }
    if f.left then
       local what = m.mode == "latency" and ("%.1f times the usual latency, %.1f µs"):format(
-         1 / f.left, 1e6 / f.bw_Bps) or ("%s of %s, %s"):format(report.percent(f.left),
-         m.by_median and "the median" or "the expectation", report.bandwidth(f.bw_Bps))
+         1 / f.left, 1e6 / f.bw_Bps) or ("%s of the expectation, %s"):format(
+         report.percent(f.left), report.bandwidth(f.bw_Bps))
       parts[#parts + 1] = f.kind == "pair" and what or ("%d of %d pairs, %s"):format(f.low,
          f.low + f.clear, what)
    end
@@ -96,8 +96,8 @@ function sentences.median(m, s)
    elseif m.mode == "latency" then
       return ("%.1f µs"):format(1e6 / s.median_Bps)
    end
-   return ("%s, %s of %s"):format(report.bandwidth(s.median_Bps), report.percent(s.ratio),
-      m.by_median and "the median" or "the expectation")
+   return ("%s, %s of the expectation"):format(report.bandwidth(s.median_Bps),
+      report.percent(s.ratio))
 end
 
 -- Why pairs have no figure, the most frequent reason first.

@@ -47,15 +47,6 @@ end
 
 ---------------------------------------------------------------- orders
 
-local function compare_keys(a, b)
-   for i = 1, math.min(#a, #b) do
-      if a[i] ~= b[i] then
-         return a[i] < b[i]
-      end
-   end
-   return #a < #b
-end
-
 local function nodes_by_key(topo, key)
    local routers, nodes = {}, {}
    for r = 0, topo.routers - 1 do
@@ -65,7 +56,7 @@ local function nodes_by_key(topo, key)
    end
    table.sort(routers, function(a, b)
       local ka, kb = key[a], key[b]
-      return compare_keys(ka, kb) or not compare_keys(kb, ka) and a < b
+      return less(ka, kb) or not less(kb, ka) and a < b
    end)
    for _, r in ipairs(routers) do
       for _, n in ipairs(topo:on_router(r)) do

@@ -6,7 +6,6 @@
 local cray = require "taut.topology.import.cray"
 local lxp = require "lxp"
 local source = require "taut.topology.import.source"
-local wiring = require "taut.topology.import.wiring"
 
 local alps_basil = { summary = "ALPS BASIL inventory (XML): nodes and their places; added to rtr" }
 
@@ -130,28 +129,6 @@ local function parse(src)
    return st.list
 end
 
--- Nodes at their routers; a dump they are added to is of Aries.
-local function inventory(src, aries)
-   local list = parse(src)
-   local w = wiring.new(src, "basil")
-   cray.place(w, list, aries)
-   return w
-end
-
---- Read it: nodes at their routers, but no cables.
-function alps_basil.read(src, opts)
-   local w = inventory(src)
-   src:note(1, "the file tells no cables, expected to be added to an rtr dump")
-   w:only(opts.nodes, true)
-   return w:finish()
-end
-
---- Add its nodes to a dump's routers.
-function alps_basil.apply(given, src)
-   local w = inventory(src, true)
-   local nodes = w:finish()
-   nodes.node_line = w.lines
-   cray.merge(given, src, nodes)
-end
+cray.inventory(alps_basil, parse, "basil")
 
 return alps_basil

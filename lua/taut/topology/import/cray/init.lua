@@ -7,6 +7,7 @@
 -- blades a chassis.
 local grammar = require "taut.topology.import.grammar"
 local lpeg = require "lpeg"
+local wiring = require "taut.topology.import.wiring"
 
 local cray = {}
 
@@ -124,6 +125,34 @@ function cray.merge(given, src, nodes)
       end
    end
    table.move(nodes.notes, 1, #nodes.notes, #given.notes + 1, given.notes)
+end
+
+--- Make an importer of a file that tells where nodes are and no cables: its read and its apply.
+-- @param importer gets both
+-- @param list function(src) → nodes
+-- @param source as of wiring.new
+function cray.inventory(importer, list, source)
+   -- nodes at their routers; a dump they are added to is of Aries
+   local function placed(src, aries)
+      local nodes = list(src)
+      local w = wiring.new(src, source)
+      cray.place(w, nodes, aries)
+      return w
+   end
+   -- nodes at their routers, but no cables.
+   function importer.read(src, opts)
+      local w = placed(src)
+      src:note(1, "the file tells no cables, expected to be added to an rtr dump")
+      w:only(opts.nodes, true)
+      return w:finish()
+   end
+   -- its nodes at a dump's routers
+   function importer.apply(given, src)
+      local w = placed(src, true)
+      local nodes = w:finish()
+      nodes.node_line = w.lines
+      cray.merge(given, src, nodes)
+   end
 end
 
 return cray

@@ -4,7 +4,6 @@ local cray = require "taut.topology.import.cray"
 local grammar = require "taut.topology.import.grammar"
 local lpeg = require "lpeg"
 local source = require "taut.topology.import.source"
-local wiring = require "taut.topology.import.wiring"
 
 local cray_xtprocadmin = { summary = "Cray xtprocadmin: nodes and their places; added to rtr" }
 
@@ -17,8 +16,7 @@ local row = Ct(ws * Cg(number, "nid") * sep * Cg(hex, "hex") * sep * Cg(cray.nod
    Cg(word, "role") * sep * Cg(word, "state") * sep * word * eol)
 local ignored = eol + ws * "NID" * sep + ws * "#" + ws * "(" * (1 - P ")") ^ 0 * ")" * eol
 
--- Nodes at their routers; a dump they are added to is of Aries.
-local function inventory(src, aries)
+local function parse(src)
    local list, nid_line = {}, {}
    for n, line in src:lines(4096) do
       local t = row:match(line)
@@ -40,25 +38,9 @@ local function inventory(src, aries)
    if #list == 0 then
       src:fail(nil, "the file ends without a node")
    end
-   local w = wiring.new(src, "xtprocadmin")
-   cray.place(w, list, aries)
-   return w
+   return list
 end
 
---- Read it: nodes at their routers, but no cables.
-function cray_xtprocadmin.read(src, opts)
-   local w = inventory(src)
-   src:note(1, "the file tells no cables, expected to be added to an rtr dump")
-   w:only(opts.nodes, true)
-   return w:finish()
-end
-
---- Add its nodes to a dump's routers.
-function cray_xtprocadmin.apply(given, src)
-   local w = inventory(src, true)
-   local nodes = w:finish()
-   nodes.node_line = w.lines
-   cray.merge(given, src, nodes)
-end
+cray.inventory(cray_xtprocadmin, parse, "xtprocadmin")
 
 return cray_xtprocadmin
