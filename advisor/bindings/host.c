@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -201,6 +202,20 @@ const char *taut_opt_string(lua_State *L, int table, const char *name,
                    lua_typename(L, type));
     lua_pop(L, 1);
     return text;
+}
+
+void taut_set_integer(lua_State *L, const char *name, lua_Integer v)
+{
+    lua_pushinteger(L, v);
+    lua_setfield(L, -2, name);
+}
+
+void taut_set_number(lua_State *L, const char *name, lua_Number v)
+{
+    if (!isfinite(v))
+        return;
+    lua_pushnumber(L, v);
+    lua_setfield(L, -2, name);
 }
 
 void taut_class(lua_State *L, const char *name, const luaL_Reg *methods,

@@ -57,6 +57,10 @@ lua_Integer taut_opt_integer(lua_State *L, int table, const char *name,
 const char *taut_opt_string(lua_State *L, int table, const char *name,
                             const char *fallback);
 
+/* Fields of the table on the top; a number that is not finite is left out. */
+void taut_set_integer(lua_State *L, const char *name, lua_Integer v);
+void taut_set_number(lua_State *L, const char *name, lua_Number v);
+
 /* Register a metatable 'name' with its methods; 'gc' is also __close. */
 void taut_class(lua_State *L, const char *name, const luaL_Reg *methods,
                 lua_CFunction gc);

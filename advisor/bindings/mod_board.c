@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* taut.board: a plan under way, for lua/taut/plan/init.lua. */
+/* taut.board: a plan under way, for taut.plan. */
 #include <config.h>
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static const char *const kinds[TAUT_PLAN_KINDS] = {
     [TAUT_PLAN_SURROUND] = "surround",
 };
 
-/* Its user values: 1 the graph, 2 the times, 3 the list of suspects. */
+/* Its user values: 1 the graph, 2 the times. */
 static struct taut_board *check_board(lua_State *L)
 {
     struct taut_board **b = luaL_checkudata(L, 1, BOARD_CLASS);
@@ -36,7 +36,7 @@ static int board_new(lua_State *L)
 
     luaL_argcheck(L, v->n >= g->components, 2, "times of another machine");
     lua_settop(L, 3);
-    struct taut_board **b = lua_newuserdatauv(L, sizeof(void *), 3);
+    struct taut_board **b = lua_newuserdatauv(L, sizeof(void *), 2);
     *b = NULL;
     luaL_setmetatable(L, BOARD_CLASS);
     lua_pushvalue(L, 1);
@@ -109,6 +109,7 @@ static struct taut_plan_rules check_rules(lua_State *L, int table)
 static int board_begin(lua_State *L)
 {
     struct taut_board *b = check_board(L);
+    const struct taut_graph *g = taut_board_graph(b);
     struct taut_plan_rules r = check_rules(L, 3);
 
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -116,7 +117,7 @@ static int board_begin(lua_State *L)
     uint32_t *node = taut_lua_buffer(L, n, sizeof(*node));
     for (uint32_t i = 0; i < n; i++) {
         lua_rawgeti(L, 2, (lua_Integer)i + 1);
-        node[i] = taut_check_node(L, -1, b->g);
+        node[i] = taut_check_node(L, -1, g);
         lua_pop(L, 1);
     }
     if (taut_board_begin(b, node, n, &r) == 0)
@@ -144,63 +145,31 @@ static int board_routine(lua_State *L)
     return 1;
 }
 
-static void keep_suspects(lua_State *L, int index, struct taut_board *b)
+/* Components of the array at 'index', *n of them; nil will do. */
+static uint32_t *read_components(lua_State *L, int index,
+                                 const struct taut_graph *g, uint32_t *n)
 {
-    uint32_t n = (uint32_t)lua_rawlen(L, index);
-    uint32_t *list = realloc(b->suspect, ((size_t)n + 1) * sizeof(*list));
-
-    if (list == NULL)
-        luaL_error(L, "no memory for %I suspects", (LUAI_UACINT)n);
-    b->suspect = list;
-    b->n_suspects = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    *n = lua_istable(L, index) ? (uint32_t)lua_rawlen(L, index) : 0;
+    uint32_t *list = taut_lua_buffer(L, *n, sizeof(*list));
+    for (uint32_t i = 0; i < *n; i++) {
         lua_rawgeti(L, index, (lua_Integer)i + 1);
-        list[b->n_suspects++] = taut_check_component(L, -1, b->g);
+        list[i] = taut_check_component(L, -1, g);
         lua_pop(L, 1);
     }
-}
-
-/* Set and clear marks on the components of a list; nil will do. */
-static void mark_list(lua_State *L, int index, struct taut_board *b,
-                      uint8_t set, uint8_t clear)
-{
-    if (!lua_istable(L, index))
-        return;
-    lua_Integer n = (lua_Integer)lua_rawlen(L, index);
-    for (lua_Integer i = 1; i <= n; i++) {
-        lua_rawgeti(L, index, i);
-        uint32_t c = taut_check_component(L, -1, b->g);
-        b->mark[c] = (uint8_t)((b->mark[c] | set) & ~clear);
-        lua_pop(L, 1);
-    }
+    return list;
 }
 
 /* b:suspects({ components }): those that other tests had better avoid */
 static int board_suspects(lua_State *L)
 {
     struct taut_board *b = check_board(L);
+    uint32_t n;
 
     luaL_checktype(L, 2, LUA_TTABLE);
-    lua_settop(L, 2);
-    lua_getiuservalue(L, 1, 3);
-    mark_list(L, 3, b, 0, TAUT_PLAN_SUSPECT);
-    mark_list(L, 2, b, TAUT_PLAN_SUSPECT, 0);
-    keep_suspects(L, 2, b);
-    lua_pushvalue(L, 2);
-    lua_setiuservalue(L, 1, 3);
+    const uint32_t *list = read_components(L, 2, taut_board_graph(b), &n);
+    if (taut_board_suspect(b, list, n) < 0)
+        return luaL_error(L, "no memory for %I suspects", (LUAI_UACINT)n);
     return 0;
-}
-
-static bool can_test(struct taut_board *b, uint32_t c)
-{
-    struct taut_plan_pick p;
-
-    for (uint32_t rail = 0; rail < b->g->rails; rail++) {
-        taut_board_rail(b, rail);
-        if (taut_board_pick_ends(b, c, &p))
-            return true;
-    }
-    return false;
 }
 
 /* b:reached() → which of the suspects, by their places in the list, the nodes
@@ -208,11 +177,13 @@ static bool can_test(struct taut_board *b, uint32_t c)
 static int board_reached(lua_State *L)
 {
     struct taut_board *b = check_board(L);
+    uint32_t suspects;
+    const uint32_t *list = taut_board_suspects(b, &suspects);
     lua_Integer n = 0;
 
     lua_newtable(L);
-    for (uint32_t i = 0; b->r.phases > 0 && i < b->n_suspects; i++) {
-        if (!can_test(b, b->suspect[i]))
+    for (uint32_t i = 0; i < suspects; i++) {
+        if (!taut_board_reaches(b, list[i]))
             continue;
         lua_pushinteger(L, (lua_Integer)i + 1);
         lua_rawseti(L, -2, ++n);
@@ -225,7 +196,7 @@ static int board_helpers(lua_State *L)
 {
     uint32_t node[64];
     struct taut_board *b = check_board(L);
-    uint32_t c = taut_check_component(L, 2, b->g);
+    uint32_t c = taut_check_component(L, 2, taut_board_graph(b));
     lua_Integer most = luaL_checkinteger(L, 3);
 
     luaL_argcheck(L, most >= 0 && most <= 64, 3, "from 0 to 64");
@@ -238,15 +209,28 @@ static int board_helpers(lua_State *L)
     return 1;
 }
 
-static void read_seen(lua_State *L, int index, struct taut_board *b, bool set)
+/* The map node → times at 'index', *n nodes; nil will do. */
+static struct taut_plan_seen *read_seen(lua_State *L, int index,
+                                        const struct taut_graph *g, uint32_t *n)
 {
+    uint32_t all = 0;
+
+    *n = 0;
     if (!lua_istable(L, index))
-        return;
+        return NULL;
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1))
+        all++;
+    struct taut_plan_seen *list = taut_lua_buffer(L, all, sizeof(*list));
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
-        uint32_t n = taut_check_node(L, -2, b->g);
         lua_Integer v = luaL_checkinteger(L, -1);
-        b->seen[n] = !set ? 0 : v > 200 ? 200 : (uint8_t)(v < 0 ? 0 : v);
+        list[(*n)++] = (struct taut_plan_seen){
+            .node = taut_check_node(L, -2, g),
+            .times = (uint32_t)(v < 0            ? 0
+                                : v > UINT16_MAX ? UINT16_MAX
+                                                 : v),
+        };
     }
+    return list;
 }
 
 static uint32_t count_arg(lua_State *L, int arg, uint32_t fallback,
@@ -263,7 +247,8 @@ static uint32_t count_arg(lua_State *L, int arg, uint32_t fallback,
 static int board_confirm(lua_State *L)
 {
     struct taut_board *b = check_board(L);
-    struct taut_plan_want w = {.c = taut_check_component(L, 2, b->g)};
+    const struct taut_graph *g = taut_board_graph(b);
+    struct taut_plan_want w = {.c = taut_check_component(L, 2, g)};
 
     lua_settop(L, 9);
     w.pairs = count_arg(L, 3, 1, 64);
@@ -271,69 +256,53 @@ static int board_confirm(lua_State *L)
     w.flows = count_arg(L, 5, 1, 64);
     w.around = count_arg(L, 6, 0, 64);
     w.kind = luaL_checkoption(L, 7, "confirm", kinds);
-    mark_list(L, 8, b, TAUT_PLAN_RIVAL, 0);
-    read_seen(L, 9, b, true);
-    int n = taut_board_confirm(b, &w);
-    read_seen(L, 9, b, false);
-    for (uint32_t i = 0; i < b->n_nodes; i++)
-        b->seen[b->node[i]] = 0;
-    mark_list(L, 8, b, 0, TAUT_PLAN_RIVAL);
-    lua_pushinteger(L, n);
+    w.rival = read_components(L, 8, g, &w.n_rivals);
+    w.seen = read_seen(L, 9, g, &w.n_seen);
+    lua_pushinteger(L, taut_board_confirm(b, &w));
     return 1;
 }
 
 static int board_count(lua_State *L)
 {
-    lua_pushinteger(L, check_board(L)->n_tests);
+    lua_pushinteger(L, taut_board_count(check_board(L)));
     return 1;
 }
 
-static void set_number(lua_State *L, const char *name, lua_Integer v)
+static void push_test(lua_State *L, const struct taut_graph *g,
+                      const struct taut_plan_test *t)
 {
-    lua_pushinteger(L, v);
-    lua_setfield(L, -2, name);
-}
-
-static void push_test(lua_State *L, const struct taut_board *b,
-                      const struct taut_plan_test *t, lua_Integer phase)
-{
-    uint32_t n = b->g->nodes;
+    uint32_t n = g->nodes;
 
     lua_createtable(L, 0, 8);
-    set_number(L, "src", (lua_Integer)(t->src % n) + 1);
-    set_number(L, "dst", (lua_Integer)(t->dst % n) + 1);
-    set_number(L, "phase", phase);
-    set_number(L, "flows", t->flows);
+    taut_set_integer(L, "src", (lua_Integer)(t->src % n) + 1);
+    taut_set_integer(L, "dst", (lua_Integer)(t->dst % n) + 1);
+    taut_set_integer(L, "phase", t->phase + 1);
+    taut_set_integer(L, "flows", t->flows);
     if (t->streams > 1)
-        set_number(L, "streams", t->streams);
+        taut_set_integer(L, "streams", t->streams);
     lua_pushstring(L, kinds[t->kind]);
     lua_setfield(L, -2, "kind");
     if (t->confirms != TAUT_GRAPH_NONE)
-        set_number(L, "confirms", (lua_Integer)t->confirms + 1);
+        taut_set_integer(L, "confirms", (lua_Integer)t->confirms + 1);
     if (t->senders > 1)
-        set_number(L, "senders", t->senders);
-    if (b->g->rails > 1)
-        set_number(L, "rail", (lua_Integer)(t->src / n) + 1);
+        taut_set_integer(L, "senders", t->senders);
+    if (g->rails > 1)
+        taut_set_integer(L, "rail", (lua_Integer)(t->src / n) + 1);
 }
 
 /* b:finish() → array of tests by phase, phases counted from 1 without gaps */
 static int board_finish(lua_State *L)
 {
     struct taut_board *b = check_board(L);
-    lua_Integer n = 0, phase = 0;
+    struct taut_plan_test *list =
+        taut_lua_buffer(L, taut_board_count(b), sizeof(*list));
+    uint32_t n = taut_board_finish(b, list);
 
-    lua_createtable(L, (int)b->n_tests, 0);
-    for (uint32_t p = 0; p < b->r.phases; p++) {
-        lua_Integer before = n;
-        for (uint32_t i = 0; i < b->n_tests; i++) {
-            if (b->tests[i].phase != p)
-                continue;
-            push_test(L, b, &b->tests[i], phase + 1);
-            lua_rawseti(L, -2, ++n);
-        }
-        phase += n > before;
+    lua_createtable(L, (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        push_test(L, taut_board_graph(b), &list[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
-    taut_board_end(b);
     return 1;
 }
 
@@ -356,5 +325,6 @@ int luaopen_taut_board(lua_State *L)
 
     taut_class(L, BOARD_CLASS, methods, board_gc);
     luaL_newlib(L, functions);
+    taut_set_integer(L, "MOST_PHASES", TAUT_PLAN_MAX_PHASES);
     return 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* taut.times: arrays of times per component, for lua/taut/plan/coverage.lua and for
+/* taut.times: arrays of times per component, for taut.plan.coverage and for
  * the modules in C that read and write them in bulk. */
 #include <config.h>
 
@@ -123,9 +123,9 @@ static int times_follow(lua_State *L)
     v->cleared = NULL;
     if (!lua_isnoneornil(L, 2)) {
         const struct taut_evidence *e = taut_check_evidence(L, 2)->evidence;
-        luaL_argcheck(L, e->g->components >= v->n, 2,
+        luaL_argcheck(L, taut_evidence_graph(e)->components >= v->n, 2,
                       "evidence on another machine");
-        v->cleared = e->cleared;
+        v->cleared = taut_evidence_clearings(e);
     }
     lua_settop(L, 2);
     lua_setiuservalue(L, 1, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* taut.evidence: what tests say about components, for lua/taut/diagnose/init.lua;
+/* taut.evidence: what tests say about components, for taut.diagnose;
  * doc/internals.md lists the functions. */
 #include <config.h>
 
@@ -17,6 +17,17 @@ struct taut_lua_evidence *taut_check_evidence(lua_State *L, int index)
 
     luaL_argcheck(L, h->evidence != NULL, index, "evidence that was closed");
     return h;
+}
+
+struct taut_evidence *taut_self_evidence(lua_State *L)
+{
+    return taut_check_evidence(L, 1)->evidence;
+}
+
+uint32_t taut_evidence_component(lua_State *L, int arg,
+                                 const struct taut_evidence *e)
+{
+    return taut_check_component(L, arg, taut_evidence_graph(e));
 }
 
 /* ---- building ---- */
@@ -124,7 +135,7 @@ static int evidence_rules(lua_State *L)
     struct taut_evidence_rules rules;
 
     read_rules(L, 2, h, &rules);
-    h->evidence->rules = rules;
+    taut_evidence_set_rules(h->evidence, &rules);
     return 0;
 }
 
@@ -153,7 +164,7 @@ static double number(lua_State *L, const char *name, double fallback)
 
 /* The ends of the test on the top; false where the machine has no such. */
 static bool read_ends(lua_State *L, const struct taut_graph *g,
-                      struct taut_pending *t)
+                      struct taut_measured *t)
 {
     lua_Integer src = whole(L, "src", 0), dst = whole(L, "dst", 0);
     lua_Integer rail = g->rails > 1 ? whole(L, "rail", 1) : 1;
@@ -167,7 +178,7 @@ static bool read_ends(lua_State *L, const struct taut_graph *g,
 }
 
 static void read_test(lua_State *L, const struct taut_graph *g,
-                      struct taut_pending *t)
+                      struct taut_measured *t)
 {
     lua_Integer confirms = whole(L, "confirms", 0);
 
@@ -182,7 +193,7 @@ static void read_test(lua_State *L, const struct taut_graph *g,
 }
 
 /* The best of the values on the top, which are bytes/s or false: void. */
-static void read_values(lua_State *L, struct taut_pending *t)
+static void read_values(lua_State *L, struct taut_measured *t)
 {
     lua_Integer n = lua_istable(L, -1) ? (lua_Integer)lua_rawlen(L, -1) : 0;
     uint32_t flows = 0;
@@ -203,7 +214,7 @@ static void read_values(lua_State *L, struct taut_pending *t)
 
 /* What the port of a loaded end carried in the void test on the top. */
 static void read_port(lua_State *L, const struct taut_graph *g,
-                      struct taut_pending *t)
+                      struct taut_measured *t)
 {
     if (lua_getfield(L, -1, "port") == LUA_TTABLE) {
         lua_Integer c = whole(L, "component", 0);
@@ -222,7 +233,7 @@ static void read_port(lua_State *L, const struct taut_graph *g,
 
 /* What judge.lua made of the test on the top. */
 static void read_judged(lua_State *L, const struct taut_graph *g,
-                        struct taut_pending *t)
+                        struct taut_measured *t)
 {
     lua_getfield(L, -1, "class");
     const char *class = lua_tostring(L, -1);
@@ -242,17 +253,19 @@ static void read_judged(lua_State *L, const struct taut_graph *g,
  * that of a whole phase, so only what is on the test's way is looked up. */
 static void read_through(lua_State *L, struct taut_evidence *e)
 {
-    const struct taut_pending *p = &e->test[e->n_tests - 1];
+    uint32_t stages = taut_evidence_stages(e);
 
     if (lua_getfield(L, -1, "through") == LUA_TTABLE)
-        for (uint32_t i = p->first; i < p->first + p->n; i++) {
+        for (uint32_t i = 0; i < stages; i++) {
             int has_n;
-            lua_rawgeti(L, -1, (lua_Integer)e->stage[i].c + 1);
+            lua_rawgeti(L, -1, (lua_Integer)taut_evidence_stage(e, i) + 1);
             lua_Number n = lua_tonumberx(L, -1, &has_n);
             if (has_n && n >= 1)
-                e->stage[i].users = (uint16_t)(n < TAUT_EVIDENCE_STREAMS
-                                                   ? n + 0.5
-                                                   : TAUT_EVIDENCE_STREAMS);
+                taut_evidence_share_stage(
+                    e, i,
+                    (uint16_t)(n < TAUT_EVIDENCE_STREAMS
+                                   ? n + 0.5
+                                   : TAUT_EVIDENCE_STREAMS));
             lua_pop(L, 1);
         }
     lua_pop(L, 1);
@@ -263,19 +276,20 @@ static void read_through(lua_State *L, struct taut_evidence *e)
 static bool add_test(lua_State *L, struct taut_evidence *e, lua_Integer i,
                      bool has_values)
 {
-    struct taut_pending t = {.counts_users = has_values};
+    const struct taut_graph *g = taut_evidence_graph(e);
+    struct taut_measured t = {.counts_users = has_values};
 
-    if (lua_rawgeti(L, 2, i) != LUA_TTABLE || !read_ends(L, e->g, &t)) {
+    if (lua_rawgeti(L, 2, i) != LUA_TTABLE || !read_ends(L, g, &t)) {
         lua_pop(L, 1);
         return false;
     }
-    read_test(L, e->g, &t);
+    read_test(L, g, &t);
     if (has_values) {
         lua_rawgeti(L, 3, i);
         read_values(L, &t);
         lua_pop(L, 1);
     } else {
-        read_judged(L, e->g, &t);
+        read_judged(L, g, &t);
     }
     int rc = taut_evidence_add(e, &t);
     if (rc == TAUT_ROUTE_NO_MEMORY)
@@ -287,18 +301,17 @@ static bool add_test(lua_State *L, struct taut_evidence *e, lua_Integer i,
 }
 
 /* { c1, … } of those that were touched and have something to say. */
-static void push_touched(lua_State *L, struct taut_lua_evidence *h)
+static void push_touched(lua_State *L, const struct taut_lua_evidence *h)
 {
-    struct taut_evidence *e = h->evidence;
-    struct taut_case k;
+    uint32_t touched;
+    const uint32_t *list = taut_evidence_touched(h->evidence, &touched);
     lua_Integer n = 0;
 
     lua_newtable(L);
-    for (uint32_t i = 0; i < e->n_touched; i++) {
-        uint32_t c = e->touched[i];
-        if (!e->is_watched[c] && taut_evidence_judge(e, c, &k) < h->report)
+    for (uint32_t i = 0; i < touched; i++) {
+        if (!taut_evidence_is_news(h->evidence, list[i], h->report))
             continue;
-        lua_pushinteger(L, (lua_Integer)c + 1);
+        lua_pushinteger(L, (lua_Integer)list[i] + 1);
         lua_rawseti(L, -2, ++n);
     }
 }
@@ -319,6 +332,7 @@ static int evidence_observe(lua_State *L)
     double time = luaL_checknumber(L, 4);
     lua_Integer event = luaL_checkinteger(L, 5), lost = 0;
     bool has_values = !lua_isnil(L, 3);
+    struct taut_tally count;
 
     luaL_checktype(L, 2, LUA_TTABLE);
     if (has_values)
@@ -328,14 +342,14 @@ static int evidence_observe(lua_State *L)
     taut_evidence_begin(e);
     for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, 2); i <= n; i++)
         lost += !add_test(L, e, i, has_values);
-    if (taut_evidence_commit(e, time, event) < 0)
+    if (taut_evidence_commit(e, time, event, &count) < 0)
         return luaL_error(L, "out of memory for evidence");
     push_touched(L, h);
-    lua_pushinteger(L, e->count.good);
-    lua_pushinteger(L, e->count.low);
-    lua_pushinteger(L, e->count.is_void);
+    lua_pushinteger(L, count.good);
+    lua_pushinteger(L, count.low);
+    lua_pushinteger(L, count.is_void);
     lua_pushinteger(L, lost);
-    lua_pushinteger(L, e->by_sets);
+    lua_pushinteger(L, count.by_sets);
     return 6;
 }
 
@@ -355,7 +369,9 @@ int luaopen_taut_evidence(lua_State *L)
     luaL_getmetatable(L, TAUT_EVIDENCE_CLASS);
     lua_getfield(L, -1, "__index");
     luaL_setfuncs(L, taut_evidence_questions, 0);
+    luaL_setfuncs(L, taut_evidence_run_methods, 0);
     lua_pop(L, 2);
     luaL_newlib(L, functions);
+    taut_set_integer(L, "OPEN", TAUT_EVIDENCE_OPEN);
     return 1;
 }

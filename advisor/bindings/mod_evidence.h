@@ -17,7 +17,14 @@ struct taut_lua_evidence {
 /* The evidence at a stack index; raises an error for anything else. */
 struct taut_lua_evidence *taut_check_evidence(lua_State *L, int index);
 
-/* What asks about single components, for the class. */
+/* That of a method, which is at 1, and a component of its graph. */
+struct taut_evidence *taut_self_evidence(lua_State *L);
+uint32_t taut_evidence_component(lua_State *L, int arg,
+                                 const struct taut_evidence *e);
+
+/* Methods of the class: what asks about single components, and the tests of a
+ * run. */
 extern const luaL_Reg taut_evidence_questions[];
+extern const luaL_Reg taut_evidence_run_methods[];
 
 #endif

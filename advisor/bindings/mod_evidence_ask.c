@@ -3,90 +3,18 @@
 #include <config.h>
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "advisor/bindings/graph/mod_graph.h"
 #include "advisor/bindings/mod_evidence.h"
 
-#define RIVAL_SHARE                                                            \
-    0.3 /* of the tests at the ceiling that a rival explains                   \
-         */
-
-static struct taut_evidence *self(lua_State *L)
-{
-    return taut_check_evidence(L, 1)->evidence;
-}
-
-static void set_number(lua_State *L, const char *name, double v)
-{
-    if (isfinite(v)) {
-        lua_pushnumber(L, v);
-        lua_setfield(L, -2, name);
-    }
-}
-
-static void set_count(lua_State *L, const char *name, uint32_t v)
-{
-    lua_pushinteger(L, v);
-    lua_setfield(L, -2, name);
-}
-
 /* ---- the case against a component ---- */
 
-/* Different nodes among the ends of the tests at the ceiling. */
-struct ends {
-    uint32_t node[TAUT_EVIDENCE_RUN_MAX + 1];
+/* Is there a run of c? */
+static bool has_run(const struct taut_evidence *e, uint32_t c)
+{
     uint32_t n;
-};
 
-static void add_end(struct ends *s, uint32_t node)
-{
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->node[i] == node)
-            return;
-    if (s->n <= TAUT_EVIDENCE_RUN_MAX)
-        s->node[s->n++] = node;
-}
-
-static bool is_at(const struct taut_evidence *e, const struct taut_entry *x,
-                  const struct taut_case *k, uint32_t c)
-{
-    uint32_t by = x->low->explained_by;
-
-    return (by == TAUT_GRAPH_NONE || by == c) &&
-           ((double)x->share >= k->best * (1 - e->rules.ceiling) ||
-            k->best - (double)x->share < 0.005);
-}
-
-/* far: other ends of a node's tests, pairs of a link's; sources and
- * destinations of a link's tests each for themselves, the fewer of them. */
-static void set_ends(lua_State *L, const struct taut_evidence *e, uint32_t c,
-                     const struct taut_case *k)
-{
-    const struct taut_run *run = e->run[c];
-    struct ends from = {.n = 0}, to = {.n = 0};
-    bool is_link = c >= 2 * e->g->endpoints;
-
-    for (uint32_t i = k->start; run != NULL && i < run->n; i++) {
-        const struct taut_low *low = run->entry[i].low;
-        if (!is_at(e, &run->entry[i], k, c))
-            continue;
-        add_end(&from, low->src % e->g->nodes);
-        add_end(&to, low->dst % e->g->nodes);
-    }
-    set_count(L, "senders", from.n);
-    set_count(L, "receivers", to.n);
-    if (is_link)
-        set_count(L, "far", from.n > to.n ? from.n : to.n);
-    else
-        set_count(L, "far", c % 2 == 0 ? to.n : from.n);
-}
-
-static uint32_t opt_component(lua_State *L, int arg, const struct taut_graph *g)
-{
-    return lua_isnoneornil(L, arg) ? TAUT_GRAPH_NONE
-                                   : taut_check_component(L, arg, g);
+    return taut_evidence_run(e, c, &n) != NULL;
 }
 
 /* e:case(c [, without]) → what the run of c amounts to, or nil without one:
@@ -95,30 +23,34 @@ static uint32_t opt_component(lua_State *L, int arg, const struct taut_graph *g)
  * to the score */
 static int ask_case(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
-    uint32_t c = taut_check_component(L, 2, e->g);
-    uint32_t without = opt_component(L, 3, e->g);
-    struct taut_case k;
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t c = taut_evidence_component(L, 2, e);
+    uint32_t without = lua_isnoneornil(L, 3) ? TAUT_GRAPH_NONE
+                                             : taut_evidence_component(L, 3, e);
+    struct taut_case whole, k;
 
-    if (e->run[c] == NULL)
+    if (!has_run(e, c))
         return 0;
-    taut_evidence_judge(e, c, &k);
-    struct taut_case whole = k;
+    taut_evidence_judge(e, c, &whole);
+    k = whole;
     if (without != TAUT_GRAPH_NONE)
         taut_evidence_without(e, c, &whole, without, &k);
+    struct taut_reporters who = taut_evidence_reporters(e, c, &k);
     lua_createtable(L, 0, 15);
-    set_number(L, "score", k.score);
-    set_number(L, "newest", k.newest);
-    set_number(L, "best", k.best);
-    set_number(L, "first", k.first);
-    set_number(L, "last", k.last);
-    set_count(L, "low", k.low);
-    set_count(L, "at", k.at);
-    set_count(L, "spells", k.spells);
-    set_count(L, "events", k.events);
-    set_count(L, "quiet", k.quiet);
-    set_count(L, "confirmed", k.confirmed);
-    set_ends(L, e, c, &k);
+    taut_set_number(L, "score", k.score);
+    taut_set_number(L, "newest", k.newest);
+    taut_set_number(L, "best", k.best);
+    taut_set_number(L, "first", k.first);
+    taut_set_number(L, "last", k.last);
+    taut_set_integer(L, "low", k.low);
+    taut_set_integer(L, "at", k.at);
+    taut_set_integer(L, "spells", k.spells);
+    taut_set_integer(L, "events", k.events);
+    taut_set_integer(L, "quiet", k.quiet);
+    taut_set_integer(L, "confirmed", k.confirmed);
+    taut_set_integer(L, "far", who.far);
+    taut_set_integer(L, "senders", who.senders);
+    taut_set_integer(L, "receivers", who.receivers);
     return 1;
 }
 
@@ -126,8 +58,8 @@ static int ask_case(lua_State *L)
  * class that has changed everywhere, or nothing; see evidence.h */
 static int ask_changed(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
-    uint32_t c = taut_check_component(L, 2, e->g);
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t c = taut_evidence_component(L, 2, e);
     lua_Integer least = luaL_checkinteger(L, 5);
     struct taut_change t;
 
@@ -137,17 +69,17 @@ static int ask_changed(lua_State *L)
                                luaL_checknumber(L, 6), &t))
         return 0;
     lua_createtable(L, 0, 3);
-    set_count(L, "component", t.c + 1);
-    set_count(L, "tested", t.tested);
-    set_count(L, "low", t.low);
+    taut_set_integer(L, "component", t.c + 1);
+    taut_set_integer(L, "tested", t.tested);
+    taut_set_integer(L, "low", t.low);
     return 1;
 }
 
 /* e:class(c) → number of its class, or nothing */
 static int ask_class(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
-    uint32_t class = e->class[taut_check_component(L, 2, e->g)];
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t class = taut_evidence_class(e, taut_evidence_component(L, 2, e));
 
     if (class == TAUT_GRAPH_NONE)
         return 0;
@@ -158,8 +90,8 @@ static int ask_class(lua_State *L)
 /* e:alike(c, since, near) → number of components, see evidence.h */
 static int ask_alike(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
-    uint32_t c = taut_check_component(L, 2, e->g);
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t c = taut_evidence_component(L, 2, e);
 
     lua_pushinteger(L, taut_evidence_alike(e, c, luaL_checknumber(L, 3),
                                            luaL_checknumber(L, 4)));
@@ -169,119 +101,39 @@ static int ask_alike(lua_State *L)
 /* e:score(c) → log odds, 0 without a run */
 static int ask_score(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
+    struct taut_evidence *e = taut_self_evidence(L);
     struct taut_case k;
 
     lua_pushnumber(
-        L, taut_evidence_judge(e, taut_check_component(L, 2, e->g), &k));
+        L, taut_evidence_judge(e, taut_evidence_component(L, 2, e), &k));
     return 1;
 }
 
 /* ---- rivals ---- */
 
-#define RIVALS_MAX 1024
-
-struct rival {
-    uint32_t c;
-    uint32_t tests; /* at the ceiling of the accused, that it was on */
-};
-
-struct rivals {
-    struct rival list[RIVALS_MAX];
-    uint32_t n;
-};
-
-static void count_rival(struct taut_evidence *e, struct rivals *r, uint32_t c)
-{
-    if (e->slot_stamp[c] != e->slot_now) {
-        if (r->n == RIVALS_MAX)
-            return;
-        e->slot_stamp[c] = e->slot_now;
-        e->slot[c] = r->n;
-        r->list[r->n++] = (struct rival){.c = c, .tests = 0};
-    }
-    r->list[e->slot[c]].tests++;
-}
-
-static int by_tests(const void *a, const void *b)
-{
-    const struct rival *x = a, *y = b;
-
-    if (x->tests != y->tests)
-        return x->tests < y->tests ? 1 : -1;
-    return (x->c > y->c) - (x->c < y->c);
-}
-
-/* Everything else on the ways of the tests at c's ceiling, what is on most of
- * them first. */
-static void collect(struct taut_evidence *e, uint32_t c,
-                    const struct taut_case *k, struct rivals *r)
-{
-    const struct taut_run *run = e->run[c];
-
-    e->slot_now++;
-    r->n = 0;
-    for (uint32_t i = k->start; run != NULL && i < run->n; i++) {
-        const struct taut_low *low = run->entry[i].low;
-        for (uint32_t j = 0; is_at(e, &run->entry[i], k, c) && j < low->n; j++)
-            if (low->on[j].c != c)
-                count_rival(e, r, low->on[j].c);
-    }
-    qsort(r->list, r->n, sizeof(r->list[0]), by_tests);
-}
-
-static void push_rival(lua_State *L, const struct rival *r, double rest,
-                       double own, uint32_t at)
+static void push_rival(lua_State *L, const struct taut_rival *r)
 {
     lua_createtable(L, 0, 6);
     lua_pushinteger(L, (lua_Integer)r->c + 1);
     lua_setfield(L, -2, "component");
-    set_number(L, "rest", rest);
-    set_number(L, "score", own);
-    set_number(L, "same", (double)r->tests / (double)at);
+    taut_set_number(L, "rest", r->rest);
+    taut_set_number(L, "score", r->score);
+    taut_set_number(L, "same", r->same);
+    if (isfinite(r->cleared_at)) {
+        taut_set_number(L, "cleared_at", r->cleared_at);
+        lua_pushinteger(L, r->cleared_by);
+        lua_setfield(L, -2, "cleared_by");
+    }
 }
 
-/* Suspects whose own case stands without c: they may be busy besides, and so
- * explain whatever crosses them. */
-static uint32_t independent(struct taut_evidence *e, uint32_t c,
-                            const struct rivals *r, double enough,
-                            struct taut_other *list)
+static int push_rivals(lua_State *L, const struct taut_rival *list, uint32_t n)
 {
-    uint32_t n = 0;
-    struct taut_case own, rest;
-
-    for (uint32_t i = 0; i < r->n && n < RIVALS_MAX; i++) {
-        uint32_t o = r->list[i].c;
-        if (!e->is_watched[o])
-            continue;
-        taut_evidence_judge(e, o, &own);
-        if (taut_evidence_without(e, o, &own, c, &rest) >= enough)
-            list[n++] = (struct taut_other){.c = o, .all = true};
+    lua_createtable(L, (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        push_rival(L, &list[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
-    return n;
-}
-
-static lua_Integer push_union(lua_State *L, struct taut_evidence *e, uint32_t c,
-                              const struct taut_case *k, struct rivals *r,
-                              double enough)
-{
-    struct taut_other *list = taut_lua_buffer(L, RIVALS_MAX, sizeof(*list));
-    struct taut_case rest;
-    lua_Integer made = 0;
-    struct taut_others w = {
-        .list = list,
-        .n = independent(e, c, r, enough, list),
-    };
-
-    bool is_explained =
-        w.n > 0 && taut_evidence_rest(e, c, k, &w, &rest) < enough;
-    lua_remove(L, -1);
-    for (uint32_t i = 0; is_explained && i < w.n; i++) {
-        struct rival one = {.c = list[i].c, .tests = k->at};
-        push_rival(L, &one, rest.score, 0, k->at);
-        lua_rawseti(L, -2, ++made);
-    }
-    return made;
+    return 1;
 }
 
 /* e:rivals(c, enough) → array of { component, rest, score, same }: others
@@ -290,32 +142,12 @@ static lua_Integer push_union(lua_State *L, struct taut_evidence *e, uint32_t c,
  * crossed them.  Where none does alone, those that do together. */
 static int ask_rivals(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
-    uint32_t c = taut_check_component(L, 2, e->g);
-    double enough = luaL_checknumber(L, 3);
-    struct taut_case k, rest, own;
-    lua_Integer n = 0;
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t c = taut_evidence_component(L, 2, e), n;
+    const struct taut_rival *list =
+        taut_evidence_rivals(e, c, luaL_checknumber(L, 3), &n);
 
-    struct rivals *r = taut_lua_buffer(L, 1, sizeof(*r));
-    lua_newtable(L);
-    taut_evidence_judge(e, c, &k);
-    if (e->run[c] == NULL || k.at == 0)
-        return 1;
-    collect(e, c, &k, r);
-    for (uint32_t i = 0; i < r->n; i++) {
-        uint32_t o = r->list[i].c;
-        if (r->list[i].tests < RIVAL_SHARE * k.at)
-            break;
-        taut_evidence_without(e, c, &k, o, &rest);
-        if (rest.score >= enough)
-            continue;
-        taut_evidence_judge(e, o, &own);
-        push_rival(L, &r->list[i], rest.score, own.score, k.at);
-        lua_rawseti(L, -2, ++n);
-    }
-    if (n == 0)
-        push_union(L, e, c, &k, r, enough);
-    return 1;
+    return push_rivals(L, list, n);
 }
 
 /* e:alternatives(c, most) → what else was on the ways of c's tests, most of
@@ -324,156 +156,37 @@ static int ask_rivals(lua_State *L)
  * unexplained */
 static int ask_alternatives(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
-    uint32_t c = taut_check_component(L, 2, e->g);
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t c = taut_evidence_component(L, 2, e), n;
     lua_Integer most = luaL_checkinteger(L, 3);
-    struct taut_case k, rest;
 
-    struct rivals *r = taut_lua_buffer(L, 1, sizeof(*r));
-    lua_newtable(L);
-    taut_evidence_judge(e, c, &k);
-    if (e->run[c] == NULL || k.at == 0)
-        return 1;
-    collect(e, c, &k, r);
-    for (uint32_t i = 0; i < r->n && i < most; i++) {
-        uint32_t o = r->list[i].c;
-        taut_evidence_without(e, c, &k, o, &rest);
-        push_rival(L, &r->list[i], rest.score, 0, k.at);
-        if (e->cleared[o] > k.first) {
-            set_number(L, "cleared_at", e->cleared[o]);
-            lua_pushinteger(L, e->cleared_by[o]);
-            lua_setfield(L, -2, "cleared_by");
-        }
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
+    most = most < 0 ? 0 : most > UINT32_MAX ? UINT32_MAX : most;
+    const struct taut_rival *list =
+        taut_evidence_alternatives(e, c, (uint32_t)most, &n);
+    return push_rivals(L, list, n);
 }
 
-/* ---- the tests of a run ---- */
-
-static void set_node(lua_State *L, const struct taut_graph *g, const char *name,
-                     uint32_t endpoint)
-{
-    set_count(L, name, endpoint % g->nodes + 1);
-}
-
-static void push_on(lua_State *L, const struct taut_low *low)
-{
-    lua_createtable(L, 0, low->n);
-    for (uint32_t i = 0; i < low->n; i++) {
-        lua_pushnumber(L, (double)low->on[i].share);
-        lua_rawseti(L, -2, (lua_Integer)low->on[i].c + 1);
-    }
-    lua_setfield(L, -2, "on");
-}
-
-static void push_low(lua_State *L, const struct taut_evidence *e,
-                     const struct taut_entry *x)
-{
-    const struct taut_low *low = x->low;
-    double bw = (double)low->bw_Bps, expected = (double)low->expected_Bps;
-
-    lua_createtable(L, 0, 20);
-    lua_pushinteger(L, low->id);
-    lua_setfield(L, -2, "id");
-    lua_pushinteger(L, low->event);
-    lua_setfield(L, -2, "event");
-    lua_pushinteger(L, low->job);
-    lua_setfield(L, -2, "job");
-    set_number(L, "time", low->time);
-    set_node(L, e->g, "src", low->src);
-    set_node(L, e->g, "dst", low->dst);
-    set_count(L, "rail", low->src / e->g->nodes + 1);
-    set_number(L, "bw_Bps", bw);
-    set_number(L, "expected_Bps", expected);
-    set_number(L, "ratio", expected > 0 ? bw / expected : 0);
-    set_number(L, "share", (double)x->share);
-    set_count(L, "flows", low->flows);
-    set_count(L, "streams", low->streams);
-    set_count(L, "serial", low->serial);
-    if (low->quiet_s >= 0)
-        set_number(L, "quiet_s", (double)low->quiet_s);
-    lua_pushboolean(L, x->by_ack);
-    lua_setfield(L, -2, "by_ack");
-    if (low->confirms != TAUT_GRAPH_NONE)
-        set_count(L, "confirms", low->confirms + 1);
-    if (low->explained_by != TAUT_GRAPH_NONE)
-        set_count(L, "explained_by", low->explained_by + 1);
-    if (low->port != TAUT_GRAPH_NONE) {
-        lua_pushstring(L, low->port == taut_graph_tx(low->src) ? "src" : "dst");
-        lua_setfield(L, -2, "port");
-    }
-    push_on(L, low);
-}
-
-/* e:run(c) → array of low tests, oldest first */
-static int ask_run(lua_State *L)
-{
-    struct taut_evidence *e = self(L);
-    const struct taut_run *run = e->run[taut_check_component(L, 2, e->g)];
-
-    lua_newtable(L);
-    for (uint32_t i = 0; run != NULL && i < run->n; i++) {
-        push_low(L, e, &run->entry[i]);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-static void count_node(lua_State *L, uint32_t node)
-{
-    lua_rawgeti(L, -1, (lua_Integer)node + 1);
-    lua_Integer n = lua_tointeger(L, -1);
-    lua_pop(L, 1);
-    lua_pushinteger(L, n + 1);
-    lua_rawseti(L, -2, (lua_Integer)node + 1);
-}
-
-/* e:nodes(c) → map node → tests of the run it took part in */
-static int ask_nodes(lua_State *L)
-{
-    struct taut_evidence *e = self(L);
-    const struct taut_run *run = e->run[taut_check_component(L, 2, e->g)];
-
-    lua_newtable(L);
-    for (uint32_t i = 0; run != NULL && i < run->n; i++) {
-        count_node(L, run->entry[i].low->src % e->g->nodes);
-        count_node(L, run->entry[i].low->dst % e->g->nodes);
-    }
-    return 1;
-}
-
-/* e:low(c) → number of tests in the run */
-static int ask_low(lua_State *L)
-{
-    struct taut_evidence *e = self(L);
-    const struct taut_run *run = e->run[taut_check_component(L, 2, e->g)];
-
-    lua_pushinteger(L, run == NULL ? 0 : run->n);
-    return 1;
-}
+/* ---- what was seen ---- */
 
 /* e:seen(c) → { tests, good, cleared_at, cleared_by, last, reach, left, most,
  * most_at }; most: the best of tests that were neither low nor clearing */
 static int ask_seen(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
-    uint32_t c = taut_check_component(L, 2, e->g);
+    struct taut_evidence *e = taut_self_evidence(L);
+    struct taut_seen seen =
+        taut_evidence_seen(e, taut_evidence_component(L, 2, e));
 
     lua_createtable(L, 0, 9);
-    set_count(L, "tests", e->tests[c]);
-    set_count(L, "good", e->good[c]);
-    set_number(L, "cleared_at", e->cleared[c]);
-    set_number(L, "last", e->tested[c]);
-    set_number(L, "reach", (double)e->reach[c]);
-    set_number(L, "left", (double)e->left[c]);
-    const struct taut_run *run = e->run[c];
-    if (run != NULL && run->n_shown > 0) {
-        set_number(L, "most", (double)run->shown[0].share);
-        set_number(L, "most_at", run->shown[0].time);
-    }
-    if (isfinite(e->cleared[c])) {
-        lua_pushinteger(L, e->cleared_by[c]);
+    taut_set_integer(L, "tests", seen.tests);
+    taut_set_integer(L, "good", seen.good);
+    taut_set_number(L, "cleared_at", seen.cleared_at);
+    taut_set_number(L, "last", seen.last);
+    taut_set_number(L, "reach", seen.reach);
+    taut_set_number(L, "left", seen.left);
+    taut_set_number(L, "most", seen.most);
+    taut_set_number(L, "most_at", seen.most_at);
+    if (isfinite(seen.cleared_at)) {
+        lua_pushinteger(L, seen.cleared_by);
         lua_setfield(L, -2, "cleared_by");
     }
     return 1;
@@ -482,29 +195,32 @@ static int ask_seen(lua_State *L)
 /* e:tested(c), e:cleared(c) → time, -inf: never */
 static int ask_tested(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
+    struct taut_evidence *e = taut_self_evidence(L);
 
-    lua_pushnumber(L, e->tested[taut_check_component(L, 2, e->g)]);
+    lua_pushnumber(L,
+                   taut_evidence_tested(e, taut_evidence_component(L, 2, e)));
     return 1;
 }
 
 static int ask_cleared(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
+    struct taut_evidence *e = taut_self_evidence(L);
 
-    lua_pushnumber(L, e->cleared[taut_check_component(L, 2, e->g)]);
+    lua_pushnumber(L,
+                   taut_evidence_cleared(e, taut_evidence_component(L, 2, e)));
     return 1;
 }
 
 /* e:open(least) → components with a run of at least so many tests */
 static int ask_open(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t all = taut_evidence_graph(e)->components, low;
     lua_Integer least = luaL_optinteger(L, 2, 1), n = 0;
 
     lua_newtable(L);
-    for (uint32_t c = 0; c < e->g->components; c++)
-        if (e->run[c] != NULL && e->run[c]->n >= least) {
+    for (uint32_t c = 0; c < all; c++)
+        if (taut_evidence_run(e, c, &low) != NULL && low >= least) {
             lua_pushinteger(L, (lua_Integer)c + 1);
             lua_rawseti(L, -2, ++n);
         }
@@ -514,11 +230,12 @@ static int ask_open(lua_State *L)
 /* e:touched() → components whose run the last event began, changed or ended */
 static int ask_touched(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
+    uint32_t n;
+    const uint32_t *touched = taut_evidence_touched(taut_self_evidence(L), &n);
 
-    lua_createtable(L, (int)e->n_touched, 0);
-    for (uint32_t i = 0; i < e->n_touched; i++) {
-        lua_pushinteger(L, (lua_Integer)e->touched[i] + 1);
+    lua_createtable(L, (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        lua_pushinteger(L, (lua_Integer)touched[i] + 1);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
@@ -527,20 +244,17 @@ static int ask_touched(lua_State *L)
 /* e:serial() → events taken so far */
 static int ask_serial(lua_State *L)
 {
-    lua_pushinteger(L, self(L)->serial);
+    lua_pushinteger(L, taut_evidence_serial(taut_self_evidence(L)));
     return 1;
 }
 
 /* e:size() → low tests held, components with a run */
 static int ask_size(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
-    lua_Integer runs = 0;
+    struct taut_evidence *e = taut_self_evidence(L);
 
-    for (uint32_t c = 0; c < e->g->components; c++)
-        runs += e->run[c] != NULL;
-    lua_pushinteger(L, (lua_Integer)e->lows);
-    lua_pushinteger(L, runs);
+    lua_pushinteger(L, (lua_Integer)taut_evidence_lows(e));
+    lua_pushinteger(L, taut_evidence_runs(e));
     return 2;
 }
 
@@ -549,27 +263,28 @@ static int ask_size(lua_State *L)
 /* e:unknown(c, yes): nobody knows what c carries; or it is known now */
 static int set_unknown(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
-    uint32_t c = taut_check_component(L, 2, e->g);
+    struct taut_evidence *e = taut_self_evidence(L);
 
-    e->is_unknown[c] = lua_toboolean(L, 3);
+    taut_evidence_unknown(e, taut_evidence_component(L, 2, e),
+                          lua_toboolean(L, 3));
     return 0;
 }
 
 /* e:watch(c, yes): c is reported whenever it is touched */
 static int set_watch(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
+    struct taut_evidence *e = taut_self_evidence(L);
 
-    e->is_watched[taut_check_component(L, 2, e->g)] = lua_toboolean(L, 3);
+    taut_evidence_watch(e, taut_evidence_component(L, 2, e),
+                        lua_toboolean(L, 3));
     return 0;
 }
 
 /* e:name(c, left): c has so much left and explains its run; 1: it is well */
 static int set_name(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
-    uint32_t c = taut_check_component(L, 2, e->g);
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t c = taut_evidence_component(L, 2, e);
     double left = luaL_checknumber(L, 3);
 
     luaL_argcheck(L, left >= 0 && left <= 1, 3, "not within 0 to 1");
@@ -580,17 +295,17 @@ static int set_name(lua_State *L)
 /* e:forget(c), e:expire(c, time), e:void() */
 static int forget(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
+    struct taut_evidence *e = taut_self_evidence(L);
 
-    taut_evidence_forget(e, taut_check_component(L, 2, e->g));
+    taut_evidence_forget(e, taut_evidence_component(L, 2, e));
     return 0;
 }
 
 static int expire(lua_State *L)
 {
-    struct taut_evidence *e = self(L);
+    struct taut_evidence *e = taut_self_evidence(L);
 
-    taut_evidence_expire(e, taut_check_component(L, 2, e->g),
+    taut_evidence_expire(e, taut_evidence_component(L, 2, e),
                          luaL_checknumber(L, 3));
     return 0;
 }
@@ -598,139 +313,13 @@ static int expire(lua_State *L)
 /* e:reroute(): routes have changed */
 static int reroute(lua_State *L)
 {
-    taut_evidence_reroute(self(L));
+    taut_evidence_reroute(taut_self_evidence(L));
     return 0;
 }
 
 static int make_void(lua_State *L)
 {
-    taut_evidence_void(self(L));
-    return 0;
-}
-
-/* ---- back from a store ---- */
-
-static double need_number(lua_State *L, const char *name)
-{
-    int is_number;
-
-    lua_getfield(L, 2, name);
-    double v = lua_tonumberx(L, -1, &is_number);
-    lua_pop(L, 1);
-    if (!is_number || !isfinite(v))
-        luaL_error(L, "field '%s': number expected", name);
-    return v;
-}
-
-static bool get_flag(lua_State *L, const char *name)
-{
-    lua_getfield(L, 2, name);
-    bool v = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return v;
-}
-
-/* Fills in the components of the test at 2 from the table on the top; false
- * where one is none of the machine's. */
-static bool restore_on(lua_State *L, const struct taut_graph *g,
-                       struct taut_low *low, bool by_ack)
-{
-    uint16_t n = 0;
-
-    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
-        lua_Integer c = lua_tointeger(L, -2);
-        double share = lua_tonumber(L, -1);
-        if (c < 1 || c > g->components || !(share >= 0) || n >= low->n) {
-            lua_pop(L, 2);
-            return false;
-        }
-        low->on[n++] =
-            (struct taut_shown){(uint32_t)c - 1, (float)share, by_ack};
-    }
-    low->n = n;
-    return true;
-}
-
-static void restore_fields(lua_State *L, const struct taut_graph *g,
-                           struct taut_low *low)
-{
-    low->time = need_number(L, "time");
-    low->id = (int64_t)need_number(L, "id");
-    low->event = (int64_t)need_number(L, "event");
-    low->job = (int64_t)need_number(L, "job");
-    low->src = (uint32_t)need_number(L, "src") - 1;
-    low->dst = (uint32_t)need_number(L, "dst") - 1;
-    uint32_t rail = (uint32_t)need_number(L, "rail") - 1;
-    low->src = (low->src + rail * g->nodes) % g->endpoints;
-    low->dst = (low->dst + rail * g->nodes) % g->endpoints;
-    low->bw_Bps = (float)need_number(L, "bw_Bps");
-    low->expected_Bps = (float)need_number(L, "expected_Bps");
-    low->flows = (uint16_t)need_number(L, "flows");
-    low->streams = (uint16_t)need_number(L, "streams");
-    low->serial = (uint32_t)need_number(L, "serial");
-    lua_getfield(L, 2, "quiet_s");
-    low->quiet_s = (float)luaL_optnumber(L, -1, -1);
-    lua_getfield(L, 2, "port");
-    const char *port = lua_tostring(L, -1);
-    low->port = port == NULL               ? TAUT_GRAPH_NONE
-                : strcmp(port, "src") == 0 ? taut_graph_tx(low->src)
-                                           : taut_graph_rx(low->dst);
-    lua_pop(L, 2);
-}
-
-/* e:restore(test): put a test of e:run back into the runs of the components
- * in its 'on', but for those that were cleared later.  Tests of one event
- * have the same 'serial', above 0. */
-static int restore(lua_State *L)
-{
-    struct taut_evidence *e = self(L);
-    uint32_t n = 0;
-
-    luaL_checktype(L, 2, LUA_TTABLE);
-    if (lua_getfield(L, 2, "on") != LUA_TTABLE)
-        return luaL_error(L, "field 'on': table expected");
-    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1))
-        n++;
-    luaL_argcheck(L, n < 4096, 2, "too many components");
-    struct taut_low checked = {.n = 0};
-    lua_pop(L, 1);
-    restore_fields(L, e->g, &checked);
-    bool by_ack = get_flag(L, "by_ack");
-    struct taut_low *low = taut_evidence_low_new(e, n);
-    if (low == NULL)
-        return luaL_error(L, "out of memory for evidence");
-    uint32_t refs = low->refs;
-    *low = checked;
-    low->refs = refs;
-    low->n = (uint16_t)n;
-    low->explained_by = low->confirms = TAUT_GRAPH_NONE;
-    lua_getfield(L, 2, "on");
-    bool ok = restore_on(L, e->g, low, by_ack);
-    for (uint32_t i = 0; ok && i < low->n; i++)
-        ok = taut_evidence_restore(e, low->on[i].c, low,
-                                   (double)low->on[i].share, by_ack) == 0;
-    if (ok && low->serial > e->serial)
-        e->serial = low->serial;
-    taut_evidence_low_release(e, low);
-    lua_pushboolean(L, ok);
-    return 1;
-}
-
-/* e:restore_seen(c, { cleared_at, last, tests, good }) */
-static int restore_seen(lua_State *L)
-{
-    struct taut_evidence *e = self(L);
-    uint32_t c = taut_check_component(L, 2, e->g);
-
-    luaL_checktype(L, 3, LUA_TTABLE);
-    lua_getfield(L, 3, "cleared_at");
-    e->cleared[c] = fmax(e->cleared[c], luaL_optnumber(L, -1, -HUGE_VAL));
-    lua_getfield(L, 3, "last");
-    e->tested[c] = fmax(e->tested[c], luaL_optnumber(L, -1, -HUGE_VAL));
-    lua_getfield(L, 3, "tests");
-    e->tests[c] += (uint32_t)luaL_optinteger(L, -1, 0);
-    lua_getfield(L, 3, "good");
-    e->good[c] += (uint32_t)luaL_optinteger(L, -1, 0);
+    taut_evidence_void(taut_self_evidence(L));
     return 0;
 }
 
@@ -743,23 +332,18 @@ const luaL_Reg taut_evidence_questions[] = {
     {"cleared", ask_cleared},
     {"expire", expire},
     {"forget", forget},
-    {"low", ask_low},
     {"name", set_name},
-    {"nodes", ask_nodes},
     {"open", ask_open},
     {"rivals", ask_rivals},
     {"reroute", reroute},
-    {"restore", restore},
-    {"restore_seen", restore_seen},
-    {"run", ask_run},
     {"score", ask_score},
     {"seen", ask_seen},
     {"serial", ask_serial},
     {"size", ask_size},
     {"tested", ask_tested},
     {"touched", ask_touched},
-    {"void", make_void},
     {"unknown", set_unknown},
+    {"void", make_void},
     {"watch", set_watch},
     {NULL, NULL},
 };

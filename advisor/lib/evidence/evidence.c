@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Taking events in: who shares what, what is good, what clears whom. */
+/* Evidence as a whole: made, asked, given the tests of an event. */
 #include <config.h>
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/lib/evidence/evidence.h"
+#include "advisor/lib/evidence/inside.h"
 
 /* ---- create, destroy ---- */
 
@@ -42,11 +42,14 @@ static int allocate(struct taut_evidence *e, size_t n)
     e->touch_stamp = calloc(n, sizeof(*e->touch_stamp));
     e->slot = calloc(n, sizeof(*e->slot));
     e->slot_stamp = calloc(n, sizeof(*e->slot_stamp));
+    e->rival = calloc(TAUT_EVIDENCE_RIVALS, sizeof(*e->rival));
+    e->other = calloc(TAUT_EVIDENCE_RIVALS, sizeof(*e->other));
     bool ok = e->cleared && e->tested && e->quiet && e->cleared_by &&
               e->cleared_at && e->tests && e->good && e->left && e->reach &&
               e->run && e->is_watched && e->is_unknown && e->around &&
               e->class && e->users && e->stamp && e->touched &&
-              e->touch_stamp && e->slot && e->slot_stamp;
+              e->touch_stamp && e->slot && e->slot_stamp && e->rival &&
+              e->other;
     return ok && taut_route_init(&e->route, e->g) == 0 ? 0 : -1;
 }
 
@@ -117,420 +120,92 @@ void taut_evidence_destroy(struct taut_evidence *e)
     free(e->touch_stamp);
     free(e->slot);
     free(e->slot_stamp);
+    free(e->rival);
+    free(e->other);
     free(e->test);
     free(e->stage);
     free(e);
     errno = saved;
 }
 
-/* ---- an event's tests ---- */
-
-void taut_evidence_begin(struct taut_evidence *e)
+void taut_evidence_set_rules(struct taut_evidence *e,
+                             const struct taut_evidence_rules *r)
 {
-    e->n_tests = 0;
-    e->by_sets = 0;
-    e->n_stages = 0;
-    e->n_touched = 0;
-    e->touch_now++;
-    e->out_of_memory = false;
-    e->count.good = e->count.low = e->count.is_void = 0;
+    e->rules = *r;
 }
 
-/* Room for n more in an array that grows; NULL: no memory, nothing lost. */
-static void *grow(void *a, uint32_t have, uint32_t *room, uint32_t n,
-                  size_t size)
+/* ---- questions ---- */
+
+const struct taut_graph *taut_evidence_graph(const struct taut_evidence *e)
 {
-    if (have + n <= *room)
-        return a;
-    uint32_t want = 2 * (have + n) + 64;
-    void *b = realloc(a, want * size);
-    if (b != NULL)
-        *room = want;
-    return b;
+    return e->g;
 }
 
-static void put_stage(struct taut_evidence *e, uint32_t c)
+const uint32_t *taut_evidence_touched(const struct taut_evidence *e,
+                                      uint32_t *n)
 {
-    e->stage[e->n_stages++] = (struct taut_stage){.c = c, .users = 1};
+    *n = e->n_touched;
+    return e->touched;
 }
 
-int taut_evidence_add(struct taut_evidence *e, const struct taut_pending *t)
+uint32_t taut_evidence_serial(const struct taut_evidence *e)
 {
-    const struct taut_graph *g = e->g;
-    uint32_t a = g->at[t->src], b = g->at[t->dst];
-
-    if (a == TAUT_GRAPH_NONE || b == TAUT_GRAPH_NONE)
-        return -1;
-    int rc = taut_graph_route(g, a, b, t->dst, &e->route);
-    if (rc != 0)
-        return rc;
-    void *test = grow(e->test, e->n_tests, &e->room_tests, 1, sizeof(*e->test));
-    if (test == NULL)
-        return TAUT_ROUTE_NO_MEMORY;
-    e->test = test;
-    void *stage = grow(e->stage, e->n_stages, &e->room_stages,
-                       e->route.stages + 2, sizeof(*e->stage));
-    if (stage == NULL)
-        return TAUT_ROUTE_NO_MEMORY;
-    e->stage = stage;
-    struct taut_pending *p = &e->test[e->n_tests++];
-    *p = *t;
-    p->first = e->n_stages;
-    put_stage(e, taut_graph_tx(t->src));
-    for (uint32_t i = 0; i < e->route.stages; i++) {
-        uint32_t first = e->route.has_sets && i > 0 ? e->route.end[i - 1] : i;
-        if (taut_route_is_sure(&e->route, i))
-            put_stage(e, taut_graph_link(g, e->route.link[first]));
-    }
-    put_stage(e, taut_graph_rx(t->dst));
-    p->n = e->n_stages - p->first;
-    p->by_sets = p->n < e->route.stages + 2;
-    e->by_sets += p->by_sets;
-    return 0;
+    return e->serial;
 }
 
-/* ---- who shares what ---- */
-
-static int by_phase(const void *a, const void *b)
+struct taut_seen taut_evidence_seen(const struct taut_evidence *e, uint32_t c)
 {
-    const struct taut_pending *x = a, *y = b;
+    const struct taut_run *run = e->run[c];
+    bool has_most = run != NULL && run->n_shown > 0;
 
-    return (x->phase > y->phase) - (x->phase < y->phase);
+    return (struct taut_seen){
+        .tests = e->tests[c],
+        .good = e->good[c],
+        .cleared_at = e->cleared[c],
+        .cleared_by = e->cleared_by[c],
+        .last = e->tested[c],
+        .reach = (double)e->reach[c],
+        .left = (double)e->left[c],
+        .most = has_most ? (double)run->shown[0].share : -HUGE_VAL,
+        .most_at = has_most ? run->shown[0].time : -HUGE_VAL,
+    };
 }
 
-static bool is_sorted(const struct taut_evidence *e)
+double taut_evidence_tested(const struct taut_evidence *e, uint32_t c)
 {
-    for (uint32_t i = 1; i < e->n_tests; i++)
-        if (e->test[i - 1].phase > e->test[i].phase)
-            return false;
-    return true;
+    return e->tested[c];
 }
 
-static void count_phase(struct taut_evidence *e, uint32_t from, uint32_t to)
+double taut_evidence_cleared(const struct taut_evidence *e, uint32_t c)
 {
-    uint32_t stamp = ++e->phase_stamp;
-
-    for (uint32_t i = from; i < to; i++) {
-        const struct taut_pending *p = &e->test[i];
-        for (uint32_t k = p->first; k < p->first + p->n; k++) {
-            uint32_t c = e->stage[k].c;
-            if (e->stamp[c] != stamp)
-                e->users[c] = 0;
-            e->stamp[c] = stamp;
-            if (e->users[c] < TAUT_EVIDENCE_STREAMS)
-                e->users[c]++;
-        }
-    }
-    for (uint32_t i = from; i < to; i++) {
-        const struct taut_pending *p = &e->test[i];
-        for (uint32_t k = p->first; p->counts_users && k < p->first + p->n; k++)
-            e->stage[k].users = e->users[e->stage[k].c];
-    }
+    return e->cleared[c];
 }
 
-static void count_users(struct taut_evidence *e)
+const double *taut_evidence_clearings(const struct taut_evidence *e)
 {
-    if (!is_sorted(e))
-        qsort(e->test, e->n_tests, sizeof(*e->test), by_phase);
-    for (uint32_t i = 0, from = 0; i < e->n_tests; i++)
-        if (i + 1 == e->n_tests || e->test[i + 1].phase != e->test[i].phase) {
-            count_phase(e, from, i + 1);
-            from = i + 1;
-        }
+    return e->cleared;
 }
 
-/* ---- good, low, void; clearing ---- */
-
-static void touch(struct taut_evidence *e, uint32_t c)
+uint32_t taut_evidence_class(const struct taut_evidence *e, uint32_t c)
 {
-    if (e->touch_stamp[c] == e->touch_now)
-        return;
-    e->touch_stamp[c] = e->touch_now;
-    e->touched[e->n_touched++] = c;
+    return e->class[c];
 }
 
-static double capacity(const struct taut_evidence *e,
-                       const struct taut_stage *s)
+void taut_evidence_watch(struct taut_evidence *e, uint32_t c, bool yes)
 {
-    return e->g->capacity[s->c] / s->users;
+    e->is_watched[c] = yes;
 }
 
-static void expect(const struct taut_evidence *e, struct taut_pending *p)
+void taut_evidence_unknown(struct taut_evidence *e, uint32_t c, bool yes)
 {
-    double known = HUGE_VAL, healthy = HUGE_VAL;
-
-    for (uint32_t k = p->first; k < p->first + p->n; k++) {
-        double cap = capacity(e, &e->stage[k]);
-        if (e->is_unknown[e->stage[k].c]) {
-            p->is_open = true;
-            continue;
-        }
-        healthy = fmin(healthy, cap);
-        known = fmin(known, cap * (double)e->left[e->stage[k].c]);
-    }
-    p->healthy_Bps = healthy;
-    p->expected_Bps =
-        p->is_judged ? p->expected_Bps * (known / healthy) : known;
-    if (!p->is_judged)
-        p->is_low = p->bw_Bps < e->rules.good * known;
-    else if (known < healthy && p->bw_Bps >= e->rules.good * known)
-        p->is_low = false; /* what is known to be slow explains it */
+    e->is_unknown[c] = yes;
 }
 
-static void clear(struct taut_evidence *e, uint32_t c, double time, int64_t id)
+void taut_evidence_restore_seen(struct taut_evidence *e, uint32_t c,
+                                const struct taut_seen *seen)
 {
-    if (e->run[c] != NULL) {
-        touch(e, c);
-        if (time >= e->newest)
-            taut_run_clear(e, c);
-        else
-            taut_evidence_expire(e, c, nextafter(time, HUGE_VAL));
-    }
-    if (e->is_watched[c])
-        touch(e, c);
-    if (time < e->cleared[c])
-        return;
-    e->cleared[c] = time;
-    e->cleared_by[c] = id;
-    e->cleared_at[c] = e->serial;
-    if (e->good[c] < UINT32_MAX)
-        e->good[c]++;
-}
-
-/* A test that shows something of c without clearing it. */
-static void note_best(struct taut_evidence *e, uint32_t c, double share,
-                      double time)
-{
-    struct taut_run *run = e->run[c];
-
-    if (run == NULL)
-        return;
-    uint32_t n = run->n_shown;
-    while (n > 0 && (double)run->shown[n - 1].share <= share)
-        n--;
-    if (n == TAUT_EVIDENCE_SHOWN)
-        share =
-            (double)run->shown[--n].share; /* rather too much than too little */
-    run->shown[n] = (struct taut_glimpse){.share = (float)share, .time = time};
-    run->n_shown = n + 1;
-}
-
-static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
-                       const struct taut_stage *s, double time)
-{
-    const struct taut_evidence_rules *r = &e->rules;
-    double cap = capacity(e, s), share = p->bw_Bps / cap;
-    double reach = fmin(1, p->healthy_Bps / cap);
-    uint32_t c = s->c;
-
-    if (e->is_unknown[c])
-        return;
-    e->tests[c]++;
-    e->tested[c] = fmax(e->tested[c], time);
-    if (reach > (double)e->reach[c])
-        e->reach[c] = (float)reach;
-    if (share >= r->good || ((double)e->reach[c] < r->good &&
-                             share >= r->clear_most * (double)e->reach[c])) {
-        clear(e, c, time, p->id);
-        if (e->around[c] < e->groups && share >= r->good &&
-            p->bw_Bps >= r->quiet * p->healthy_Bps)
-            e->quiet[e->around[c]] = fmax(e->quiet[e->around[c]], time);
-    } else if (!p->is_low) {
-        note_best(e, c, share, time);
-    }
-}
-
-/* Of a void test at a loaded port: what the port carried in all shows the port
- * itself; what of it went over the rest of the way nobody knows. */
-static void take_port(struct taut_evidence *e, const struct taut_pending *p,
-                      double time)
-{
-    for (uint32_t k = p->first; k < p->first + p->n; k++)
-        if (e->stage[k].c == p->port)
-            take_stage(e, p, &e->stage[k], time);
-}
-
-/* Acknowledgements came through: what the way back was accused of for
- * silence is void. */
-static void take_way_back(struct taut_evidence *e, const struct taut_pending *p)
-{
-    const struct taut_graph *g = e->g;
-
-    if (taut_graph_route(g, g->at[p->dst], g->at[p->src], p->src, &e->route) !=
-        0)
-        return;
-    taut_run_drop_acks(e, taut_graph_tx(p->dst));
-    taut_run_drop_acks(e, taut_graph_rx(p->src));
-    for (uint32_t i = 0; !e->route.has_sets && i < e->route.stages; i++)
-        taut_run_drop_acks(e, taut_graph_link(g, e->route.link[i]));
-}
-
-static void take_test(struct taut_evidence *e, struct taut_pending *p,
-                      double time)
-{
-    if (p->bw_Bps < 0) {
-        e->count.is_void++;
-        return;
-    }
-    expect(e, p);
-    if (p->is_open && p->is_low) {
-        p->bw_Bps = -1; /* low by what nobody knows to be wrong */
-        e->count.is_void++;
-        return;
-    }
-    if (p->by_port) {
-        e->count.is_void++;
-        take_port(e, p, time);
-        return;
-    }
-    if (p->is_low)
-        e->count.low++;
-    else
-        e->count.good++;
-    for (uint32_t k = p->first; k < p->first + p->n; k++)
-        take_stage(e, p, &e->stage[k], time);
-    if (!p->is_low && e->acks > 0)
-        take_way_back(e, p);
-}
-
-/* ---- accusing ---- */
-
-static double spell_of(const struct taut_evidence *e, double time)
-{
-    return floor(time / e->rules.spell_s);
-}
-
-/* How long ago the surroundings of each link on the way were last seen not to
- * be busy; -1: too long ago, or in another spell, or nobody knows which links
- * these were. */
-static double quiet_for(const struct taut_evidence *e,
-                        const struct taut_pending *p, double time)
-{
-    double age = 0;
-
-    if (p->by_sets)
-        return -1;
-    for (uint32_t k = p->first + 1; k + 1 < p->first + p->n; k++) {
-        uint32_t group = e->around[e->stage[k].c];
-        if (group >= e->groups)
-            return -1;
-        double since = e->quiet[group];
-        age = fmax(age, time - since);
-        if (age > e->rules.around_s ||
-            (age > 0 && spell_of(e, since) != spell_of(e, time)))
-            return -1;
-    }
-    return age;
-}
-
-/* The component may be what made this test low. */
-static bool is_accused(const struct taut_evidence *e,
-                       const struct taut_stage *s, double bw_Bps, double time)
-{
-    return bw_Bps / capacity(e, s) < e->rules.good &&
-           e->cleared_at[s->c] != e->serial && e->cleared[s->c] < time;
-}
-
-static void accuse(struct taut_evidence *e, struct taut_low *low)
-{
-    for (uint32_t i = 0; i < low->n; i++) {
-        uint32_t c = low->on[i].c;
-        if (low->port != TAUT_GRAPH_NONE && low->port != c)
-            continue;
-        if (taut_run_add(e, c, low, (double)low->on[i].share,
-                         low->on[i].by_ack) < 0)
-            e->out_of_memory = true;
-        e->good[c] = 0;
-        touch(e, c);
-    }
-}
-
-/* The way back of a test through which nearly nothing came. */
-static uint32_t way_back(struct taut_evidence *e, const struct taut_pending *p,
-                         struct taut_shown *on, uint32_t room, double share)
-{
-    const struct taut_graph *g = e->g;
-    uint32_t n = 0;
-
-    if (taut_graph_route(g, g->at[p->dst], g->at[p->src], p->src, &e->route) !=
-        0)
-        return 0;
-    for (uint32_t i = 0; i < e->route.stages + 2 && n < room; i++) {
-        uint32_t c = taut_graph_tx(p->dst);
-        if (i == e->route.stages)
-            c = taut_graph_rx(p->src);
-        else if (i < e->route.stages && !taut_route_is_sure(&e->route, i))
-            continue;
-        else if (i < e->route.stages)
-            c = taut_graph_link(
-                g,
-                e->route.link[e->route.has_sets && i > 0 ? e->route.end[i - 1]
-                                                         : i]);
-        if (e->cleared_at[c] != e->serial)
-            on[n++] = (struct taut_shown){c, (float)share, true};
-    }
-    return n;
-}
-
-static void take_low(struct taut_evidence *e, const struct taut_pending *p,
-                     double time, int64_t event)
-{
-    uint32_t n = 0, extra = 0;
-    bool is_silent = p->bw_Bps < e->rules.ack * p->expected_Bps;
-
-    for (uint32_t k = p->first; k < p->first + p->n; k++)
-        n += is_accused(e, &e->stage[k], p->bw_Bps, time);
-    if (is_silent)
-        extra = e->g->max_entries + 2;
-    if (n == 0 && extra == 0)
-        return;
-    struct taut_low *low = taut_evidence_low_new(e, n + extra);
-    if (low == NULL) {
-        e->out_of_memory = true;
-        return;
-    }
-    low->time = time;
-    low->id = p->id;
-    low->event = event;
-    low->job = p->job;
-    low->serial = e->serial;
-    low->src = p->src;
-    low->dst = p->dst;
-    low->confirms = p->confirms;
-    low->port = p->by_port ? p->port : TAUT_GRAPH_NONE;
-    low->bw_Bps = (float)p->bw_Bps;
-    low->expected_Bps = (float)p->expected_Bps;
-    low->flows = p->flows;
-    low->streams = p->streams;
-    low->links = (uint16_t)(p->n - 2);
-    low->quiet_s = (float)quiet_for(e, p, time);
-    n = 0;
-    for (uint32_t k = p->first; k < p->first + p->n; k++) {
-        const struct taut_stage *s = &e->stage[k];
-        if (is_accused(e, s, p->bw_Bps, time))
-            low->on[n++] = (struct taut_shown){
-                s->c, (float)(p->bw_Bps / capacity(e, s)), false};
-    }
-    if (is_silent)
-        n += way_back(e, p, low->on + n, extra, p->bw_Bps / p->expected_Bps);
-    low->n = (uint16_t)n;
-    accuse(e, low);
-    taut_evidence_low_release(e, low);
-}
-
-/* Several streams at once take more of a shared link than one does; such
- * tests can clear, but have no place among the ceilings of a run. */
-int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event)
-{
-    e->serial++;
-    count_users(e);
-    for (uint32_t i = 0; i < e->n_tests; i++)
-        take_test(e, &e->test[i], time);
-    for (uint32_t i = 0; i < e->n_tests; i++)
-        if (e->test[i].bw_Bps >= 0 && e->test[i].is_low &&
-            e->test[i].streams <= 1)
-            take_low(e, &e->test[i], time, event);
-    e->newest = fmax(e->newest, time);
-    errno = ENOMEM;
-    return e->out_of_memory ? -1 : 0;
+    e->cleared[c] = fmax(e->cleared[c], seen->cleared_at);
+    e->tested[c] = fmax(e->tested[c], seen->last);
+    e->tests[c] += seen->tests;
+    e->good[c] += seen->good;
 }

@@ -18,10 +18,10 @@
 #include "advisor/lib/graph/engine.h"
 
 #define TAUT_EVIDENCE_RUN_MAX 192   /* low tests kept per component */
-#define TAUT_EVIDENCE_SPELL_MAX 8   /* of them from one spell */
-#define TAUT_EVIDENCE_SPELL_OLD 3   /* and of an old one, when there are more */
-#define TAUT_EVIDENCE_SHOWN 6       /* ceilings kept that good tests showed */
+#define TAUT_EVIDENCE_OPEN 2        /* of them that make a run worth weighing */
 #define TAUT_EVIDENCE_STREAMS 65535 /* streams that can share a component */
+
+struct taut_evidence;
 
 /* All of them settings of the section `diagnosis`. */
 struct taut_evidence_rules {
@@ -80,92 +80,27 @@ struct taut_entry {
     bool by_ack;
 };
 
-struct taut_run {
-    struct taut_entry *entry; /* ascending time */
-    uint32_t n, room;
-    /* What tests showed that were neither low nor clearing: the best, the best
-     * after it, and so on to the last. */
-    struct taut_glimpse {
-        float share;
-        double time;
-    } shown[TAUT_EVIDENCE_SHOWN];
-    uint32_t n_shown;
-};
-
-/* Everything by component unless said otherwise. */
-struct taut_evidence {
-    const struct taut_graph *g;
-    struct taut_evidence_rules rules;
-    double *cleared;       /* time of the last clearing, -HUGE_VAL: never */
-    double *tested;        /* time of the last test that surely crossed it */
-    int64_t *cleared_by;   /* id of the test */
-    uint32_t *cleared_at;  /* serial */
-    uint32_t *tests;       /* that surely crossed it and were not void */
-    uint32_t *good;        /* clearings since the last low test */
-    float *left;           /* of capacity, as known: 1 = well */
-    float *reach;          /* the most that any test could show of it */
-    struct taut_run **run; /* NULL: nothing speaks against it */
-    bool *is_watched;      /* always reported when touched */
-    bool *is_unknown;      /* nobody knows what it carries: no test clears it,
-                              and a low one over it accuses nobody */
-    uint32_t *around;      /* group of links that are busy together */
-    uint32_t groups;       /* NONE: no group */
-    double *quiet;         /* by group: time of the last clearing in it */
-    uint32_t *class;       /* what should be alike; NONE: of no class */
-    uint32_t classes;
-    struct taut_change *change; /* scratch, by class */
-    uint32_t serial;
-    uint32_t acks; /* entries by_ack, all in all */
-    size_t lows;   /* tests held */
-    double newest; /* time of the newest event */
-
-    /* the event being taken */
-    struct taut_route route;
-    struct taut_pending *test;
-    uint32_t n_tests, room_tests;
-    uint32_t by_sets;         /* of them that cross sets */
-    struct taut_stage *stage; /* flat, of all tests */
-    uint32_t n_stages, room_stages;
-    uint16_t *users;      /* in one phase */
-    uint32_t *stamp;      /* of the phase 'users' belongs to */
-    uint32_t phase_stamp; /* counts up */
-    uint32_t *touched;
-    uint32_t n_touched;
-    uint32_t *touch_stamp;
-    uint32_t touch_now;
-    uint32_t *slot, *slot_stamp; /* scratch: a component's place in a list */
-    uint32_t slot_now;
-    bool out_of_memory;
-    struct {
-        uint32_t good, low, is_void;
-    } count;
-};
-
-struct taut_stage {
-    uint32_t c;
-    uint16_t users; /* 0: not set yet */
-};
-
 /* A test as it is handed in. */
-struct taut_pending {
+struct taut_measured {
     uint32_t src, dst; /* endpoints */
     uint32_t phase;
     uint32_t confirms; /* component or NONE */
     uint16_t flows, streams;
     int64_t id, job;
     double bw_Bps;     /* the best of its flows; < 0: void */
-    bool counts_users; /* else 'users' of its stages are 1, or set after
-                          _add, in the stages of the test added last */
+    bool counts_users; /* else each stage has 1, or what _share says */
     bool is_judged;    /* 'is_low' is the judge's */
     bool is_low;
     bool by_port; /* judged void; 'bw_Bps' is all that 'port' carried: only the
                      port is cleared by that */
     uint32_t port;
-    bool is_open;        /* over a component of unknown capacity */
-    double expected_Bps; /* made by commit where not judged */
-    double healthy_Bps;  /* with nothing known to be slow */
-    uint32_t first, n;   /* its stages that are sure */
-    bool by_sets;        /* it crosses others, too; set by _add */
+    double expected_Bps; /* where judged */
+};
+
+/* What became of the tests of an event. */
+struct taut_tally {
+    uint32_t good, low, is_void;
+    uint32_t by_sets; /* of all, those that cross sets */
 };
 
 /* What a run amounts to. */
@@ -184,6 +119,47 @@ struct taut_case {
     double newest;  /* log odds of its newest spell */
 };
 
+/* What was seen of a component. */
+struct taut_seen {
+    uint32_t tests;     /* that surely crossed it and were not void */
+    uint32_t good;      /* clearings since the last low test */
+    double cleared_at;  /* time of the last clearing, -HUGE_VAL: never */
+    int64_t cleared_by; /* id of that test */
+    double last;        /* time of the last test, -HUGE_VAL: never */
+    double reach;       /* the most that any test could show of it */
+    double left;        /* of its capacity, as known */
+    double most;        /* the best share of tests that were neither low nor
+                           clearing, since its run began; -HUGE_VAL: none */
+    double most_at;     /* time of that test */
+};
+
+/* Another component on the ways of the tests against one. */
+struct taut_rival {
+    uint32_t c;
+    uint32_t tests;     /* at the ceiling of the accused, that crossed it */
+    double same;        /* share of all at the ceiling */
+    double rest;        /* log odds of what it leaves unexplained */
+    double score;       /* its own */
+    double cleared_at;  /* by a test after the first at the ceiling;
+                           -HUGE_VAL: not since */
+    int64_t cleared_by; /* id of that test */
+};
+
+/* Who took part in the tests at the ceiling of a case. */
+struct taut_reporters {
+    uint32_t senders, receivers; /* different nodes */
+    uint32_t far; /* other ends of a node's tests; of a link's, the more of
+                     the two */
+};
+
+/* A node and how many tests of a run it took part in. */
+struct taut_part_of {
+    uint32_t node;
+    uint32_t tests;
+};
+
+/* ---- life ---- */
+
 /* Evidence about a graph, which must live longer.
  *   around   by component: group of links that get busy together, below
  *            'groups', or NONE; NULL: none
@@ -199,69 +175,108 @@ void taut_evidence_destroy(struct taut_evidence *e);
 int taut_evidence_classes(struct taut_evidence *e, const uint32_t *class,
                           uint32_t classes);
 
+/* Other rules, from now on. */
+void taut_evidence_set_rules(struct taut_evidence *e,
+                             const struct taut_evidence_rules *r);
+
+const struct taut_graph *taut_evidence_graph(const struct taut_evidence *e);
+
+/* ---- an event ---- */
+
 /* Begin an event. */
 void taut_evidence_begin(struct taut_evidence *e);
 
 /* One test of the event; its route is looked up here.  Returns 0, -1 where
  * it has no route (it is left out), or TAUT_ROUTE_NO_MEMORY. */
-int taut_evidence_add(struct taut_evidence *e, const struct taut_pending *t);
+int taut_evidence_add(struct taut_evidence *e, const struct taut_measured *t);
 
-/* Take the event in.  e->touched lists the components whose run began, grew
- * or ended, until the next event.
+/* Of the test added last: how many components it surely crosses, which the
+ * i-th of them is, and how many streams share that. */
+uint32_t taut_evidence_stages(const struct taut_evidence *e);
+uint32_t taut_evidence_stage(const struct taut_evidence *e, uint32_t i);
+void taut_evidence_share_stage(struct taut_evidence *e, uint32_t i,
+                               uint16_t streams);
+
+/* Take the event in.
  *   time   seconds; an event that is older than one taken before speaks
  *          against nobody, and clears only what was not tested since
  *   event  its number, for the caller
+ *   count  may be NULL
  * Returns 0 or -1 with ENOMEM: part of the event may be lost. */
-int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event);
+int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event,
+                         struct taut_tally *count);
+
+/* Components whose run the last event began, changed or ended, *n of them;
+ * valid until the next begins. */
+const uint32_t *taut_evidence_touched(const struct taut_evidence *e,
+                                      uint32_t *n);
+
+/* Is a touched component worth a look: is it watched, or does its run weigh
+ * so much? */
+bool taut_evidence_is_news(const struct taut_evidence *e, uint32_t c,
+                           double weight);
+
+/* Events taken so far. */
+uint32_t taut_evidence_serial(const struct taut_evidence *e);
+
+/* ---- questions about a component ---- */
+
+struct taut_seen taut_evidence_seen(const struct taut_evidence *e, uint32_t c);
+
+/* Time of the last test that surely crossed it, and of the last that cleared
+ * it; -HUGE_VAL: never. */
+double taut_evidence_tested(const struct taut_evidence *e, uint32_t c);
+double taut_evidence_cleared(const struct taut_evidence *e, uint32_t c);
+
+/* The latter for all components, kept up to date as long as 'e' lives. */
+const double *taut_evidence_clearings(const struct taut_evidence *e);
+
+/* Number of its class, or NONE. */
+uint32_t taut_evidence_class(const struct taut_evidence *e, uint32_t c);
+
+/* Its run, oldest first, *n tests; valid until it changes. */
+const struct taut_entry *taut_evidence_run(const struct taut_evidence *e,
+                                           uint32_t c, uint32_t *n);
 
 /* Weigh the run of component c.  Returns log odds, 0 where there is no run. */
 double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
                            struct taut_case *out);
 
-/* Another component that may explain tests. */
-struct taut_other {
-    uint32_t c;
-    bool all;          /* it explains whatever crosses it */
-    double ceiling[3]; /* what it may have left: the best it showed since a
-                          time, in its own case, and in its whole run */
-};
-struct taut_others {
-    const struct taut_other *list;
-    uint32_t n;
-};
-struct taut_other taut_evidence_other(const struct taut_evidence *e, uint32_t o,
-                                      double since);
-
-/* What is left of c's case 'k' without what others explain. */
-double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
-                          const struct taut_case *k,
-                          const struct taut_others *w, struct taut_case *out);
+/* What is left of c's case 'k' without what component o explains. */
 double taut_evidence_without(const struct taut_evidence *e, uint32_t c,
                              const struct taut_case *k, uint32_t o,
                              struct taut_case *out);
 
-/* Does it explain a low test: is the test at one of its ceilings, or where a
- * fair share of that was left? */
-bool taut_evidence_explains(const struct taut_evidence *e,
-                            const struct taut_other *o,
-                            const struct taut_low *low);
+/* Others that explain so much of c's run that less than 'enough' log odds are
+ * left without them, what is on most of its tests first.  Where none does
+ * alone, those that do together: suspects whose own case stands without c,
+ * since they may be busy besides and so explain whatever crosses them.
+ * Returns *n of them; valid until the next question about rivals. */
+const struct taut_rival *taut_evidence_rivals(struct taut_evidence *e,
+                                              uint32_t c, double enough,
+                                              uint32_t *n);
 
-/* The best that component o has shown since a time (share of its capacity).
- */
-double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
-                          double since);
+/* What else was on the ways of c's tests, most of them first, at most so
+ * many; without 'score'.  Likewise. */
+const struct taut_rival *taut_evidence_alternatives(struct taut_evidence *e,
+                                                    uint32_t c, uint32_t most,
+                                                    uint32_t *n);
 
-/* Component c has so much left, and explains the tests over it: they speak
- * against nobody else, also when it is well again (left = 1). */
-void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left);
+/* ---- counting ---- */
 
-/* Forget the run of c, as if it had never been tested; and of all. */
-void taut_evidence_forget(struct taut_evidence *e, uint32_t c);
-void taut_evidence_void(struct taut_evidence *e);
+/* Different nodes among the ends of the tests at the ceiling of c's case. */
+struct taut_reporters taut_evidence_reporters(struct taut_evidence *e,
+                                              uint32_t c,
+                                              const struct taut_case *k);
 
-/* Routes have changed: drop the tests that no longer cross what they speak
- * against. */
-void taut_evidence_reroute(struct taut_evidence *e);
+/* Nodes that took part in the tests of c's run, each once; returns how many.
+ *   list  room for two per test of the run */
+uint32_t taut_evidence_nodes(struct taut_evidence *e, uint32_t c,
+                             struct taut_part_of *list);
+
+/* Low tests held, and components with a run. */
+size_t taut_evidence_lows(const struct taut_evidence *e);
+uint32_t taut_evidence_runs(const struct taut_evidence *e);
 
 /* A class of components, most of which are low at once. */
 struct taut_change {
@@ -276,27 +291,44 @@ bool taut_evidence_changed(const struct taut_evidence *e, uint32_t c,
                            double since, double weight, uint32_t least,
                            double share, struct taut_change *out);
 
-/* Components of c's class, c among them, that were tested since, have two low
- * tests or more, were never seen well, and have a ceiling within 'near' of
+/* Components of c's class, c among them, that were tested since, whose run is
+ * worth weighing, were never seen well, and have a ceiling within 'near' of
  * c's. */
 uint32_t taut_evidence_alike(const struct taut_evidence *e, uint32_t c,
                              double since, double near);
 
-/* Put a low test back into the run of c, in order of time; for what a store
- * kept.  Returns 0 or -1 with ENOMEM.  A low test is made by _low_new and
- * dropped by _low_release, which counts. */
-int taut_evidence_restore(struct taut_evidence *e, uint32_t c,
-                          struct taut_low *low, double share, bool by_ack);
-struct taut_low *taut_evidence_low_new(struct taut_evidence *e, uint32_t n);
-void taut_evidence_low_release(struct taut_evidence *e, struct taut_low *low);
+/* ---- changes ---- */
+
+/* It is always news when touched; nobody knows what it carries. */
+void taut_evidence_watch(struct taut_evidence *e, uint32_t c, bool yes);
+void taut_evidence_unknown(struct taut_evidence *e, uint32_t c, bool yes);
+
+/* Component c has so much left, and explains the tests over it: they speak
+ * against nobody else, also when it is well again (left = 1). */
+void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left);
+
+/* Forget the run of c, as if it had never been tested; and of all. */
+void taut_evidence_forget(struct taut_evidence *e, uint32_t c);
+void taut_evidence_void(struct taut_evidence *e);
 
 /* Drop the tests older than a time from the run of c. */
 void taut_evidence_expire(struct taut_evidence *e, uint32_t c, double before);
 
-/* For the files of the evidence only. */
-int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
-                 double share, bool by_ack);
-void taut_run_clear(struct taut_evidence *e, uint32_t c);
-void taut_run_drop_acks(struct taut_evidence *e, uint32_t c);
+/* Routes have changed: drop the tests that no longer cross what they speak
+ * against. */
+void taut_evidence_reroute(struct taut_evidence *e);
+
+/* Put a low test that a store kept back into the runs of the components it
+ * speaks against, in order of time, but for those that were cleared later.
+ *   head    'n', 'on' and 'refs' are not read, it explains nothing yet
+ *   on, n   what it showed of each component
+ * Returns 0 or -1 with ENOMEM. */
+int taut_evidence_restore(struct taut_evidence *e, const struct taut_low *head,
+                          const struct taut_shown *on, uint32_t n);
+
+/* The same for what was seen of c: the later times, the sums of 'tests' and
+ * 'good'; the rest is not read. */
+void taut_evidence_restore_seen(struct taut_evidence *e, uint32_t c,
+                                const struct taut_seen *seen);
 
 #endif

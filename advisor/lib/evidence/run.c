@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/lib/evidence/evidence.h"
+#include "advisor/lib/evidence/inside.h"
 
-struct taut_low *taut_evidence_low_new(struct taut_evidence *e, uint32_t n)
+struct taut_low *taut_low_create(struct taut_evidence *e, uint32_t n)
 {
     struct taut_low *low =
         calloc(1, sizeof(*low) + (size_t)n * sizeof(low->on[0]));
@@ -24,7 +24,7 @@ struct taut_low *taut_evidence_low_new(struct taut_evidence *e, uint32_t n)
     return low;
 }
 
-void taut_evidence_low_release(struct taut_evidence *e, struct taut_low *low)
+void taut_low_release(struct taut_evidence *e, struct taut_low *low)
 {
     if (low == NULL || --low->refs > 0)
         return;
@@ -35,7 +35,7 @@ void taut_evidence_low_release(struct taut_evidence *e, struct taut_low *low)
 static void drop(struct taut_evidence *e, struct taut_run *run, uint32_t i)
 {
     e->acks -= run->entry[i].by_ack;
-    taut_evidence_low_release(e, run->entry[i].low);
+    taut_low_release(e, run->entry[i].low);
     run->n--;
     memmove(&run->entry[i], &run->entry[i + 1],
             (run->n - i) * sizeof(run->entry[0]));
@@ -69,7 +69,7 @@ static struct taut_run *open_run(struct taut_evidence *e, uint32_t c)
 static double spell_of(const struct taut_evidence *e,
                        const struct taut_run *run, uint32_t i)
 {
-    return floor(run->entry[i].low->time / e->rules.spell_s);
+    return taut_evidence_spell(e, run->entry[i].low->time);
 }
 
 /* The least telling of a spell's tests, the last of which is 'last'; *n: how
@@ -175,13 +175,46 @@ void taut_evidence_expire(struct taut_evidence *e, uint32_t c, double before)
         taut_run_clear(e, c);
 }
 
-int taut_evidence_restore(struct taut_evidence *e, uint32_t c,
-                          struct taut_low *low, double share, bool by_ack)
+/* Of one component; what it was cleared of later is no news. */
+static int put_back(struct taut_evidence *e, struct taut_low *low,
+                    const struct taut_shown *on)
 {
-    if (!(share >= 0) || e->cleared[c] >= low->time ||
-        (low->port != TAUT_GRAPH_NONE && low->port != c))
+    if (!(on->share >= 0) || e->cleared[on->c] >= low->time ||
+        (low->port != TAUT_GRAPH_NONE && low->port != on->c))
         return 0;
-    return taut_run_add(e, c, low, share, by_ack);
+    return taut_run_add(e, on->c, low, (double)on->share, on->by_ack);
+}
+
+int taut_evidence_restore(struct taut_evidence *e, const struct taut_low *head,
+                          const struct taut_shown *on, uint32_t n)
+{
+    struct taut_low *low = taut_low_create(e, n);
+    int rc = 0;
+
+    if (low == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    *low = *head;
+    low->refs = 1;
+    low->n = (uint16_t)n;
+    low->explained_by = TAUT_GRAPH_NONE;
+    memcpy(low->on, on, n * sizeof(*on));
+    for (uint32_t i = 0; rc == 0 && i < n; i++)
+        rc = put_back(e, low, &low->on[i]);
+    if (rc == 0 && low->serial > e->serial)
+        e->serial = low->serial;
+    taut_low_release(e, low);
+    return rc;
+}
+
+const struct taut_entry *taut_evidence_run(const struct taut_evidence *e,
+                                           uint32_t c, uint32_t *n)
+{
+    const struct taut_run *run = e->run[c];
+
+    *n = run == NULL ? 0 : run->n;
+    return run == NULL ? NULL : run->entry;
 }
 
 /* Would c with so much left have made this test low? */
@@ -237,9 +270,8 @@ static bool is_on_route(struct taut_evidence *e, uint32_t src, uint32_t dst,
         taut_graph_route(g, g->at[src], g->at[dst], dst, &e->route) != 0)
         return false;
     for (uint32_t i = 0; i < e->route.stages; i++) {
-        uint32_t first = e->route.has_sets && i > 0 ? e->route.end[i - 1] : i;
-        if (taut_route_is_sure(&e->route, i) &&
-            taut_graph_link(g, e->route.link[first]) == c)
+        uint32_t link = taut_route_sure_link(&e->route, i);
+        if (link != TAUT_GRAPH_NONE && taut_graph_link(g, link) == c)
             return true;
     }
     return false;

@@ -3,89 +3,11 @@
 #include <config.h>
 
 #include <math.h>
-#include <string.h>
 
-#include "advisor/lib/evidence/evidence.h"
+#include "advisor/lib/evidence/inside.h"
 
-#define MANY 24   /* tests, of which the best is better than there is */
 #define SOME 8    /* tests of a spell that are looked at */
 #define SHOWN 0.7 /* chance that a broken one shows its ceiling in a spell */
-
-/* The best share of the entries from time 'since' on; of many the third, since
- * the best of many is more than what there is, by noise. */
-static double best_of(const struct taut_evidence *e, const struct taut_run *run,
-                      double since)
-{
-    double top[3] = {0, 0, 0};
-    uint32_t n = 0;
-
-    for (uint32_t i = run->n; i-- > 0; n++) {
-        if (run->entry[i].low->time < since)
-            break;
-        double v = (double)run->entry[i].share;
-        for (int k = 0; k < 3; k++)
-            if (v > top[k]) {
-                double w = top[k];
-                top[k] = v;
-                v = w;
-            }
-    }
-    bool is_noise = top[0] <= top[2] * (1 + e->rules.ceiling);
-    return n >= MANY && is_noise ? top[2] : top[0];
-}
-
-double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
-                          double since)
-{
-    const struct taut_run *run = e->run[o];
-
-    if (run == NULL)
-        return 0;
-    double best = best_of(e, run, since);
-    for (uint32_t i = 0; i < run->n_shown; i++)
-        if (run->shown[i].time >= since)
-            return fmax(best, (double)run->shown[i].share);
-    return best;
-}
-
-/* Fair sharing: half or a third of what there is. */
-static bool is_fair(double ratio, double near)
-{
-    return fabs(2 * ratio - 1) < near || fabs(3 * ratio - 1) < near;
-}
-
-/* What share of component o a low test showed, where o can have to do with
- * it; else -1. */
-static double share_of(const struct taut_evidence *e, uint32_t o,
-                       const struct taut_low *low)
-{
-    if (e->cleared_at[o] >= low->serial)
-        return -1;
-    for (uint32_t i = 0; i < low->n; i++)
-        if (low->on[i].c == o)
-            return (double)low->on[i].share;
-    return -1;
-}
-
-bool taut_evidence_explains(const struct taut_evidence *e,
-                            const struct taut_other *o,
-                            const struct taut_low *low)
-{
-    double near = e->rules.ceiling, share = share_of(e, o->c, low);
-
-    if (low->explained_by == o->c)
-        return true;
-    if (share < 0)
-        return false;
-    if (low->port == o->c)
-        return true;
-    for (int i = 0; i < 3; i++)
-        if (o->all || share >= o->ceiling[0] * (1 - near) ||
-            fabs(share / o->ceiling[i] - 1) < near ||
-            is_fair(share / o->ceiling[i], 2 * near))
-            return true;
-    return false;
-}
 
 /* The chance that a busy network shows just the level of this test, of what
  * there would be without. */
@@ -93,7 +15,7 @@ static double level_chance(const struct taut_evidence *e, double ratio)
 {
     const struct taut_evidence_rules *r = &e->rules;
 
-    if (is_fair(ratio, e->rules.ceiling))
+    if (taut_evidence_is_fair(ratio, e->rules.ceiling))
         return r->at_fair;
     return ratio < r->floor ? r->at_level * 0.3 : r->at_level;
 }
@@ -212,9 +134,8 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
 {
     const struct taut_entry *x = &run->entry[at];
     const struct taut_low *low = x->low;
-    double spell = floor(low->time / e->rules.spell_s);
-    bool is_at = x->share >= out->best * (1 - e->rules.ceiling) ||
-                 out->best - x->share < 0.005;
+    double spell = taut_evidence_spell(e, low->time);
+    bool is_at = taut_evidence_is_at(e, (double)x->share, out->best);
 
     if (spell > y->spell) {
         close_spell(e, y, out);
@@ -227,8 +148,9 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
         close_event(e, y, out);
     y->spell = spell;
     y->spell_any = true;
-    y->spell_half = y->spell_half ||
-                    is_fair((double)x->share / out->best, e->rules.ceiling);
+    y->spell_half =
+        y->spell_half ||
+        taut_evidence_is_fair((double)x->share / out->best, e->rules.ceiling);
     if (low->quiet_s >= 0) {
         y->flows += low->flows;
         y->age = fmax(y->age, (double)low->quiet_s);
@@ -265,7 +187,7 @@ static bool explained(const struct taut_evidence *e,
     for (uint32_t i = 0; i < w->n; i++) {
         if (taut_evidence_explains(e, &w->list[i], low))
             return true;
-        double share = share_of(e, w->list[i].c, low);
+        double share = taut_evidence_share(e, w->list[i].c, low);
         if (share >= 0)
             *ratio = fmax(*ratio, share / w->list[i].ceiling[0]);
     }
@@ -355,19 +277,6 @@ double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
     return out->score;
 }
 
-struct taut_other taut_evidence_other(const struct taut_evidence *e, uint32_t o,
-                                      double since)
-{
-    struct taut_case own;
-    struct taut_other other = {.c = o};
-
-    taut_evidence_judge(e, o, &own);
-    other.ceiling[0] = taut_evidence_best(e, o, since);
-    other.ceiling[1] = own.best;
-    other.ceiling[2] = taut_evidence_best(e, o, -HUGE_VAL);
-    return other;
-}
-
 double taut_evidence_without(const struct taut_evidence *e, uint32_t c,
                              const struct taut_case *k, uint32_t o,
                              struct taut_case *out)
@@ -378,69 +287,10 @@ double taut_evidence_without(const struct taut_evidence *e, uint32_t c,
     return taut_evidence_rest(e, c, k, &w, out);
 }
 
-/* Was it tested since then, and does anything speak against it? */
-static bool is_tested(const struct taut_evidence *e, uint32_t o, double since)
+bool taut_evidence_is_news(const struct taut_evidence *e, uint32_t c,
+                           double weight)
 {
-    return e->class[o] != TAUT_GRAPH_NONE && e->tested[o] >= since;
-}
-
-static bool is_open(const struct taut_evidence *e, uint32_t o)
-{
-    return e->run[o] != NULL && e->run[o]->n >= 2;
-}
-
-/* Runs are weighed only where there are enough of them, which is almost
- * never. */
-static bool count_low(const struct taut_evidence *e, uint32_t class,
-                      double since, double weight, double enough)
-{
-    struct taut_change *t = &e->change[class];
     struct taut_case k;
 
-    t->low = 0;
-    for (uint32_t o = 0; o < e->g->components; o++)
-        if (e->class[o] == class && is_tested(e, o, since) && is_open(e, o))
-            t->low += taut_evidence_judge(e, o, &k) >= weight;
-    return t->low >= enough;
-}
-
-bool taut_evidence_changed(const struct taut_evidence *e, uint32_t c,
-                           double since, double weight, uint32_t least,
-                           double share, struct taut_change *out)
-{
-    bool found = false;
-
-    for (uint32_t i = 0; i < e->classes; i++)
-        e->change[i] = (struct taut_change){.tested = 0};
-    for (uint32_t o = 0; o < e->g->components; o++)
-        if (is_tested(e, o, since)) {
-            struct taut_change *t = &e->change[e->class[o]];
-            t->c = o;
-            t->tested++;
-            t->low += is_open(e, o);
-        }
-    for (uint32_t i = 0; i < e->classes; i++) {
-        const struct taut_change *t = &e->change[i];
-        double enough = share * t->tested;
-        if (t->tested >= least && t->low >= enough &&
-            count_low(e, i, since, weight, enough) &&
-            (!found || i == e->class[c])) {
-            *out = *t;
-            found = true;
-        }
-    }
-    return found;
-}
-
-uint32_t taut_evidence_alike(const struct taut_evidence *e, uint32_t c,
-                             double since, double near)
-{
-    double own = taut_evidence_best(e, c, -HUGE_VAL);
-    uint32_t n = 0;
-
-    for (uint32_t o = 0; o < e->g->components; o++)
-        if (e->class[o] == e->class[c] && is_tested(e, o, since) &&
-            is_open(e, o) && e->cleared[o] == -HUGE_VAL)
-            n += fabs(taut_evidence_best(e, o, -HUGE_VAL) - own) <= near * own;
-    return n;
+    return e->is_watched[c] || taut_evidence_judge(e, c, &k) >= weight;
 }

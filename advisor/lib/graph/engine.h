@@ -70,6 +70,15 @@ static inline bool taut_route_is_sure(const struct taut_route *t, uint32_t i)
            (t->end[i] - first == 1 && t->weight[first] >= 1 - 1e-9);
 }
 
+/* That link, or NONE. */
+static inline uint32_t taut_route_sure_link(const struct taut_route *t,
+                                            uint32_t i)
+{
+    if (!taut_route_is_sure(t, i))
+        return TAUT_GRAPH_NONE;
+    return t->link[!t->has_sets ? i : i > 0 ? t->end[i - 1] : 0];
+}
+
 /* Pairs of routers that have no route: how many (weighted, see sums below),
  * and the first few of them. */
 struct taut_lost {

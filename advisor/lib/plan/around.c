@@ -4,7 +4,7 @@
  * router on its way by another link. */
 #include <config.h>
 
-#include "advisor/lib/plan/board.h"
+#include "advisor/lib/plan/inside.h"
 
 #define LINKS_MOST 5 /* on the way of a test of the surroundings */
 #define TRIES 24     /* far ends looked at, where no neighbour takes part */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The board as a whole: made, begun, taken back, finished. */
 #include <config.h>
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/lib/plan/board.h"
+#include "advisor/lib/plan/inside.h"
 
 #define ENDS_KEPT 8192 /* components whose ends are remembered */
 
@@ -252,6 +253,77 @@ void taut_board_end(struct taut_board *b)
     for (uint32_t i = 0; i < b->n_nodes; i++)
         b->is_here[b->node[i]] = 0;
     b->n_nodes = 0;
+}
+
+/* In the order in which they were laid out, phase by phase. */
+uint32_t taut_board_finish(struct taut_board *b, struct taut_plan_test *list)
+{
+    uint32_t at[TAUT_PLAN_MAX_PHASES + 1] = {0}, n = b->n_tests;
+    uint8_t number[TAUT_PLAN_MAX_PHASES], phases = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        at[b->tests[i].phase + 1]++;
+    for (uint32_t p = 0; p < TAUT_PLAN_MAX_PHASES; p++) {
+        number[p] = phases;
+        phases = (uint8_t)(phases + (at[p + 1] > 0));
+        at[p + 1] += at[p];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t p = b->tests[i].phase;
+        struct taut_plan_test *t = &list[at[p]++];
+        *t = b->tests[i];
+        t->phase = number[p];
+    }
+    taut_board_end(b);
+    return n;
+}
+
+/* ---- what is asked about ---- */
+
+int taut_board_suspect(struct taut_board *b, const uint32_t *c, uint32_t n)
+{
+    uint32_t *list = malloc(((size_t)n + 1) * sizeof(*list));
+
+    if (list == NULL)
+        return -1;
+    for (uint32_t i = 0; i < b->n_suspects; i++)
+        b->mark[b->suspect[i]] &= (uint8_t)~TAUT_PLAN_SUSPECT;
+    free(b->suspect);
+    b->suspect = list;
+    b->n_suspects = n;
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = c[i];
+        b->mark[c[i]] |= TAUT_PLAN_SUSPECT;
+    }
+    return 0;
+}
+
+const uint32_t *taut_board_suspects(const struct taut_board *b, uint32_t *n)
+{
+    *n = b->n_suspects;
+    return b->suspect;
+}
+
+bool taut_board_reaches(struct taut_board *b, uint32_t c)
+{
+    struct taut_plan_pick p;
+
+    for (uint32_t rail = 0; b->r.phases > 0 && rail < b->g->rails; rail++) {
+        taut_board_rail(b, rail);
+        if (taut_board_pick_ends(b, c, &p))
+            return true;
+    }
+    return false;
+}
+
+const struct taut_graph *taut_board_graph(const struct taut_board *b)
+{
+    return b->g;
+}
+
+uint32_t taut_board_count(const struct taut_board *b)
+{
+    return b->n_tests;
 }
 
 uint32_t taut_board_random(struct taut_board *b, uint32_t n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The board on which a plan is laid out: the nodes that take part, the phases,
- * and what each phase already uses.  lua/taut/plan/init.lua says what to look for;
- * here is where pairs of nodes are found and packed.
+ * and what each phase already uses.  taut.plan says what to look for; here is
+ * where pairs of nodes are found and packed.
  *
  * Between begin and end a plan is under way.  Numbers count from 0, as in
  * graph.h; a node of the plan is one of its endpoints once rails are known. */
@@ -13,7 +13,6 @@
 
 #define TAUT_PLAN_MAX_PHASES 64
 #define TAUT_PLAN_MAX_SENDERS 8
-#define TAUT_PLAN_UNSURE (UINT32_C(1) << 31) /* on a component in 'way' */
 
 enum taut_plan_kind {
     TAUT_PLAN_NONE,
@@ -24,11 +23,6 @@ enum taut_plan_kind {
     TAUT_PLAN_WATCH,
     TAUT_PLAN_SURROUND,
     TAUT_PLAN_KINDS
-};
-
-enum taut_plan_mark {
-    TAUT_PLAN_SUSPECT = 1, /* avoid it where another way does as well */
-    TAUT_PLAN_RIVAL = 2,   /* a test over it cannot tell the two apart */
 };
 
 struct taut_plan_rules {
@@ -56,56 +50,7 @@ struct taut_plan_test {
     uint8_t senders; /* tests of this group, this one among them */
 };
 
-/* What a route uses, tx first, rx last; members of a set carry UNSURE. */
-struct taut_plan_way {
-    uint32_t *c;
-    uint32_t n, max;
-    uint32_t stages; /* what a test crosses of it: one of each set, and ends */
-};
-
-/* Where a component's tests may start and end: routers, nearest first. */
-struct taut_plan_ends {
-    uint32_t n_up, n_down;
-    uint32_t router[];
-};
-
-struct taut_board {
-    const struct taut_graph *g;
-    struct taut_coverage *cov;
-    struct taut_plan_rules r;
-    struct taut_route route;
-    struct taut_plan_way way, back;
-
-    uint32_t n_nodes;
-    uint32_t *node;   /* [n_nodes] of the plan */
-    uint8_t *is_here; /* [nodes] */
-
-    /* of one rail: routers of the plan and their endpoints */
-    uint32_t rail; /* NONE: not set up yet */
-    uint32_t n_routers;
-    uint32_t *router; /* [n_routers] */
-    uint32_t *local;  /* [routers] number in 'router' + 1; 0: not here */
-    uint32_t *first;  /* [n_routers + 1] into 'ep' */
-    uint32_t *ep;     /* [n_nodes] */
-
-    uint8_t *users[TAUT_PLAN_MAX_PHASES]; /* [components]; ACK for the way of
-                                             acknowledgements */
-    uint8_t *busy[TAUT_PLAN_MAX_PHASES];  /* [nodes] SENDS, RECEIVES */
-    uint8_t *role[TAUT_PLAN_MAX_PHASES];  /* [routers] likewise */
-
-    uint32_t n_tests, max_tests;
-    struct taut_plan_test *tests;
-
-    uint32_t n_suspects;
-    uint32_t *suspect; /* what is asked about, the weightiest first */
-    uint8_t *mark;     /* [components] enum taut_plan_mark */
-    uint8_t *seen;     /* [nodes] far ends used already */
-    uint32_t *next;    /* [links] the one that goes on in the same direction */
-    struct taut_plan_ends **ends; /* [components] known ones */
-    uint32_t n_ends;
-    uint32_t *visited, stamp; /* [routers] */
-    uint64_t random;
-};
+struct taut_board;
 
 /* A board for a graph; both belong to the caller and must outlive it.
  *   direction  [links] what way each leaves its router (a small number per
@@ -128,93 +73,63 @@ int taut_board_rail(struct taut_board *b, uint32_t rail);
 /* Forget the plan; what it marked as asked for stays. */
 void taut_board_end(struct taut_board *b);
 
-/* What a test from src to dst uses; b->way.  false: there is no route. */
-bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
-                    struct taut_plan_way *way);
-
-/* Is b->way longer than a test's ought to be? */
-static inline bool taut_board_is_long(const struct taut_board *b)
-{
-    return b->r.longest > 0 && b->way.stages > b->r.longest + 2;
-}
-
-/* Lay a test out in the first phase from 'from' on that takes it.
- * Returns the phase, or -1: none does, or there is no route. */
-int taut_board_place(struct taut_board *b, const struct taut_plan_test *t,
-                     uint32_t from, bool urgent);
-
-/* The same for a group of senders that share their links in one phase. */
-int taut_board_place_group(struct taut_board *b, const struct taut_plan_test *t,
-                           uint32_t n, uint32_t from, bool urgent);
-
-/* The parts of it: the ways of a test, b->way and b->back (false: no route, or
- * a part of it is reserved or has had its time); does it fit into phase p;
- * put it there, as one of n senders. */
-bool taut_board_ways(struct taut_board *b, const struct taut_plan_test *t,
-                     bool urgent);
-bool taut_board_fits(const struct taut_board *b, const struct taut_plan_test *t,
-                     uint32_t p);
-void taut_board_put(struct taut_board *b, const struct taut_plan_test *t,
-                    uint32_t p, uint32_t n);
-
-/* Enter a test in its phase once more. */
-void taut_board_use(struct taut_board *b, const struct taut_plan_test *t);
-
-/* Take the last n tests off the board; what they marked as asked stays. */
-void taut_board_take_back(struct taut_board *b, uint32_t n);
-
-/* Is an end of the test free in phase p? */
-bool taut_board_may_send(const struct taut_board *b, uint32_t p, uint32_t e);
-bool taut_board_may_receive(const struct taut_board *b, uint32_t p, uint32_t e);
-
-/* How many senders at once show a component that a test from src to dst
- * crosses, given the way in b->way; 1 where one does or none can. */
-uint32_t taut_board_senders(const struct taut_board *b, uint32_t src,
-                            uint32_t dst, uint32_t c);
-
 /* Routine tests of what is due, the stalest first: anchors, neighbours and
  * what else the routes of the nodes reach, in phases 0 … phases - 1.
  *   flows  measured per test over a set of links
  * Returns how many tests were laid out, or -1 with ENOMEM. */
 int taut_board_routine(struct taut_board *b, uint32_t phases, uint32_t flows);
 
-/* Tests that decide about component c.
- *   pairs    wanted
- *   streams  when > 1, each pair is tested again with so many at once
- *   around   tests over other links of each router on the way, per pair
- * Returns how many pairs were laid out, or -1 with ENOMEM. */
-struct taut_plan_want {
-    uint32_t c, pairs, streams, flows, around;
-    enum taut_plan_kind kind;
+/* How often a node was a far end of tests of the component already. */
+struct taut_plan_seen {
+    uint32_t node;
+    uint32_t times;
 };
+
+/* Tests that decide about component c. */
+struct taut_plan_want {
+    uint32_t c;
+    uint32_t pairs;   /* wanted */
+    uint32_t streams; /* when > 1, each pair is tested again with so many at
+                         once */
+    uint32_t flows;
+    uint32_t around; /* tests over other links of each router on the way, per
+                        pair */
+    enum taut_plan_kind kind;
+    const uint32_t *rival; /* [n_rivals] components the tests ought to tell
+                              apart from c */
+    uint32_t n_rivals;
+    const struct taut_plan_seen *seen; /* [n_seen] */
+    uint32_t n_seen;
+};
+
+/* Returns how many pairs were laid out, or -1 with ENOMEM. */
 int taut_board_confirm(struct taut_board *b, const struct taut_plan_want *w);
 
-/* Where tests of link c may start and end, on the whole machine; kept until
- * the graph's health changes (taut_board_forget).  NULL: no memory. */
-const struct taut_plan_ends *taut_board_ends(struct taut_board *b, uint32_t c);
-void taut_board_forget(struct taut_board *b);
+/* Components that other tests had better avoid, the weightiest first; they
+ * take the place of those named before.  Returns 0, or -1 with ENOMEM. */
+int taut_board_suspect(struct taut_board *b, const uint32_t *c, uint32_t n);
 
-/* The same on the routers of the plan, by their numbers in b->router, the
- * nearest of them; false where the plan cannot test c.  Of a tx or rx only the
- * answer is given. */
-#define TAUT_PLAN_PICK 12
-struct taut_plan_pick {
-    uint32_t n_up, n_down;
-    uint32_t up[TAUT_PLAN_PICK], down[TAUT_PLAN_PICK];
-};
-bool taut_board_pick_ends(struct taut_board *b, uint32_t c,
-                          struct taut_plan_pick *p);
+/* Those named, *n of them; valid until others are. */
+const uint32_t *taut_board_suspects(const struct taut_board *b, uint32_t *n);
+
+/* Can the nodes of the plan test component c? */
+bool taut_board_reaches(struct taut_board *b, uint32_t c);
 
 /* Nodes of the plan that tests of c want, the most useful first: up to 'most'
  * of them into node[].  Returns how many; 0: none can test it. */
 uint32_t taut_board_helpers(struct taut_board *b, uint32_t c, uint32_t *node,
                             uint32_t most);
 
-/* Tests that leave the routers on the way from src to dst by other links, up
- * to w->around each.  Returns how many were laid out. */
-uint32_t taut_board_around(struct taut_board *b, uint32_t src, uint32_t dst,
-                           const struct taut_plan_want *w);
+/* The graph's health has changed: forget which routers can test what. */
+void taut_board_forget(struct taut_board *b);
 
-uint32_t taut_board_random(struct taut_board *b, uint32_t n); /* 0 … n - 1 */
+const struct taut_graph *taut_board_graph(const struct taut_board *b);
+
+/* Tests laid out so far. */
+uint32_t taut_board_count(const struct taut_board *b);
+
+/* The plan as it is: its tests by phase, phases without gaps, into list[],
+ * which has room for all of them; the plan ends.  Returns how many. */
+uint32_t taut_board_finish(struct taut_board *b, struct taut_plan_test *list);
 
 #endif

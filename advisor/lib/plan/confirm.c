@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "advisor/lib/plan/board.h"
+#include "advisor/lib/plan/inside.h"
 
 /* What a pair costs as evidence. */
 #define COST_LINK 50      /* each link on the way to a link … */
@@ -204,18 +204,18 @@ static void note_seen(struct taut_board *b, uint32_t e, uint32_t by)
 {
     uint32_t v = (uint32_t)b->seen[e % b->g->nodes] + by;
 
-    b->seen[e % b->g->nodes] = v > 200 ? 200 : (uint8_t)v;
+    b->seen[e % b->g->nodes] =
+        (uint8_t)(v < TAUT_PLAN_SEEN_MAX ? v : TAUT_PLAN_SEEN_MAX);
 }
 
 /* Other nodes of the same two routers, to send at the same time. */
-static uint32_t companions(const struct taut_board *b, uint32_t c,
-                           struct taut_plan_test *t, uint32_t want)
+static uint32_t companions(const struct taut_board *b, struct taut_plan_test *t,
+                           uint32_t want)
 {
     uint32_t from = b->local[b->g->at[t[0].src]] - 1, n = 1;
     uint32_t to = b->local[b->g->at[t[0].dst]] - 1;
     uint32_t j = b->first[from], k = b->first[to];
 
-    (void)c;
     while (n < want) {
         while (j < b->first[from + 1] && b->ep[j] == t[0].src)
             j++;
@@ -241,8 +241,7 @@ static bool lay_pair(struct taut_board *b, const struct taut_plan_want *w,
                                    .kind = (uint8_t)w->kind,
                                    .flows = (uint8_t)w->flows,
                                    .streams = 1};
-    uint32_t n =
-        companions(b, w->c, t, taut_board_senders(b, x->src, x->dst, w->c));
+    uint32_t n = companions(b, t, taut_board_senders(b, x->src, x->dst, w->c));
     int p = taut_board_place_group(b, t, n, 0, true);
     if (p < 0)
         return false;
@@ -287,7 +286,7 @@ static uint32_t candidates(struct taut_board *b, uint32_t c, struct pair *list)
          rail++) {
         taut_board_rail(b, rail);
         uint32_t n = !taut_board_pick_ends(b, c, &p) ? 0
-                     : is_port                       ? port_pairs(b, c, list)
+                     : is_port ? port_pairs(b, c, list)
                                : link_pairs(b, c, &p, list);
         if (n > 0 || is_port)
             return n;
@@ -316,10 +315,33 @@ static void lay_beside(struct taut_board *b, const struct taut_plan_want *w,
     taut_board_around(b, x->src, x->dst, w);
 }
 
-int taut_board_confirm(struct taut_board *b, const struct taut_plan_want *want)
+static void mark_rivals(struct taut_board *b, const struct taut_plan_want *w,
+                        bool yes)
+{
+    for (uint32_t i = 0; i < w->n_rivals; i++) {
+        uint8_t *mark = &b->mark[w->rival[i]];
+        *mark =
+            (uint8_t)(yes ? *mark | TAUT_PLAN_RIVAL : *mark & ~TAUT_PLAN_RIVAL);
+    }
+}
+
+static void begin_seen(struct taut_board *b, const struct taut_plan_want *w)
+{
+    for (uint32_t i = 0; i < w->n_seen; i++)
+        note_seen(b, w->seen[i].node, w->seen[i].times);
+}
+
+static void end_seen(struct taut_board *b, const struct taut_plan_want *w)
+{
+    for (uint32_t i = 0; i < w->n_seen; i++)
+        b->seen[w->seen[i].node] = 0;
+    for (uint32_t i = 0; i < b->n_nodes; i++)
+        b->seen[b->node[i]] = 0;
+}
+
+static uint32_t lay_pairs(struct taut_board *b, struct taut_plan_want w)
 {
     struct pair list[PAIRS_MOST];
-    struct taut_plan_want w = *want;
     uint32_t n = candidates(b, w.c, list), laid = 0, tries = 0;
 
     while (n > 0 && laid < w.pairs && tries++ < 4 * w.pairs) {
@@ -339,5 +361,15 @@ int taut_board_confirm(struct taut_board *b, const struct taut_plan_want *want)
         if (b->r.first_only)
             break;
     }
+    return laid;
+}
+
+int taut_board_confirm(struct taut_board *b, const struct taut_plan_want *w)
+{
+    mark_rivals(b, w, true);
+    begin_seen(b, w);
+    uint32_t laid = lay_pairs(b, *w);
+    end_seen(b, w);
+    mark_rivals(b, w, false);
     return (int)laid;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/lib/plan/board.h"
+#include "advisor/lib/plan/inside.h"
 
 #define ENDS_MOST 192   /* routers kept on each side */
 #define DESTINATIONS 64 /* nodes of a router whose routes are looked at */

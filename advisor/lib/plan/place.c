@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "advisor/lib/plan/board.h"
+#include "advisor/lib/plan/inside.h"
 
 #define ACK 0x80
 #define SENDS 1

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "advisor/lib/plan/board.h"
+#include "advisor/lib/plan/inside.h"
 
 #define LINE_MOST 32   /* links that a straight line is followed */
 #define FEW_ROUTERS 8  /* all pairs of so few are looked at */

@@ -5,11 +5,11 @@
 -- class of components of which most are low at once had a change of driver, firmware or routing;
 -- nodes that never did better, and all do alike, are of a kind that no configuration tells of.
 local cray = require "taut.topology.cray"
+local evidence = require "taut.evidence"
 
 local whole = {}
 
 local DAY = 86400
-local LOW_MIN = 2 -- low tests since the last that cleared
 
 local function cabinet(name)
    local p = cray.parse(name)
@@ -40,7 +40,7 @@ end
 local function is_low(self, c, n)
    local own = self.topo:node_of(c)
    local other = c + 2 * (n - own)
-   return self.evidence:low(other) >= LOW_MIN
+   return self.evidence:low(other) >= evidence.OPEN
       and self.evidence:score(other) >= self.s.suspect_score / 2,
       self.evidence:tested(other) > -math.huge
 end

@@ -13,7 +13,7 @@
 --     that was shown within `fresh_h`.
 -- No component carries two tests of a phase, but for the deliberate senders over a link that is
 -- wider than one node; unless `duplex` is set, no fabric test's data meets another's
--- acknowledgements.  Pairs are found and packed in C (advisor/plan_*.c).
+-- acknowledgements.  Pairs are found and packed in C (advisor/lib/plan).
 -- Source of the phases: Ezell, CUG 2013 (Cray Gemini, TopoBW).
 local boards = require "taut.board"
 local stages = require "taut.topology.stages"
@@ -22,8 +22,6 @@ local tables = require "taut.base.tables"
 local plan = {}
 local Planner = {}
 Planner.__index = Planner
-
-local MOST_PHASES = 64
 
 ---------------------------------------------------------------- boards
 
@@ -140,7 +138,7 @@ end
 -- What make is asked, as lay_out wants it.
 local function question(o)
    local c = o.checks
-   local phases = math.min(phases_in(c, o.budget_ms), MOST_PHASES)
+   local phases = math.min(phases_in(c, o.budget_ms), boards.MOST_PHASES)
    local quiet = c.quiet_ms and phases_in(c, c.quiet_ms)
    return { topology = o.topology, coverage = o.coverage, nodes = o.nodes, wanted = o.wanted,
       watched = o.routine ~= false and o.watched or nil,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "advisor/lib/evidence/evidence.h"
+#include "advisor/lib/evidence/inside.h"
 #include "tests/unit/advisor/machines.h"
 #include "tests/unit/unit.h"
 
@@ -37,6 +37,7 @@ static const struct taut_evidence_rules rules = {
 /* A torus of 4x4 routers with 2 nodes each, all capacities 1. */
 static struct taut_graph *graph;
 static struct taut_evidence *ev;
+static struct taut_tally count; /* of the last event */
 
 static void setup(void)
 {
@@ -61,14 +62,14 @@ static void teardown(void)
 
 static void add(uint32_t src, uint32_t dst, uint32_t phase, double bw)
 {
-    struct taut_pending t = {.src = src,
-                             .dst = dst,
-                             .phase = phase,
-                             .confirms = NONE,
-                             .flows = 1,
-                             .streams = 1,
-                             .bw_Bps = bw,
-                             .counts_users = true};
+    struct taut_measured t = {.src = src,
+                              .dst = dst,
+                              .phase = phase,
+                              .confirms = NONE,
+                              .flows = 1,
+                              .streams = 1,
+                              .bw_Bps = bw,
+                              .counts_users = true};
 
     ck_assert_int_eq(taut_evidence_add(ev, &t), 0);
 }
@@ -77,7 +78,7 @@ static void commit(double time)
 {
     static int64_t event;
 
-    ck_assert_int_eq(taut_evidence_commit(ev, time, ++event), 0);
+    ck_assert_int_eq(taut_evidence_commit(ev, time, ++event, &count), 0);
 }
 
 static void one(uint32_t src, uint32_t dst, double bw, double time)
@@ -89,7 +90,20 @@ static void one(uint32_t src, uint32_t dst, double bw, double time)
 
 static uint32_t low_of(uint32_t c)
 {
-    return ev->run[c] == NULL ? 0 : ev->run[c]->n;
+    uint32_t n;
+
+    taut_evidence_run(ev, c, &n);
+    return n;
+}
+
+/* Number i of the low tests in the run of c. */
+static const struct taut_low *low_at(uint32_t c, uint32_t i)
+{
+    uint32_t n;
+    const struct taut_entry *entry = taut_evidence_run(ev, c, &n);
+
+    ck_assert_uint_lt(i, n);
+    return entry[i].low;
 }
 
 /* The link from router r to router s. */
@@ -120,15 +134,15 @@ START_TEST(streams_of_a_phase_share)
     add(0, 8, 1, 0.5);
     add(1, 9, 1, 0.49);
     commit(1);
-    ck_assert_uint_eq(ev->count.good, 2);
-    ck_assert_double_eq(ev->cleared[x], 1);
-    ck_assert_double_eq(ev->cleared[taut_graph_tx(0)], 0.5);
+    ck_assert_uint_eq(count.good, 2);
+    ck_assert_double_eq(taut_evidence_cleared(ev, x), 1);
+    ck_assert_double_eq(taut_evidence_cleared(ev, taut_graph_tx(0)), 0.5);
     /* one after the other they do not */
     taut_evidence_begin(ev);
     add(0, 8, 1, 0.5);
     add(1, 9, 2, 0.49);
     commit(2);
-    ck_assert_uint_eq(ev->count.low, 2);
+    ck_assert_uint_eq(count.low, 2);
     ck_assert_uint_eq(low_of(x), 2);
 }
 END_TEST
@@ -157,20 +171,24 @@ START_TEST(what_nobody_knows_is_neither_cleared_nor_lets_accuse)
 {
     uint32_t x = link_of(0, 1), tx = taut_graph_tx(0), rx = taut_graph_rx(2);
 
-    ev->is_unknown[x] = true;
+    taut_evidence_unknown(ev, x, true);
     one(0, 2, 0.2, 100);
-    ck_assert_uint_eq(ev->count.is_void, 1);
+    ck_assert_uint_eq(count.is_void, 1);
     ck_assert_uint_eq(low_of(tx) + low_of(x) + low_of(rx), 0);
     one(0, 2, 1, 200);
-    ck_assert_uint_eq(ev->count.good, 1);
-    ck_assert(ev->cleared[tx] == 200 && ev->cleared[rx] == 200);
-    ck_assert(isinf(ev->cleared[x]));
-    ck_assert_uint_eq(ev->tests[x], 0);
+    ck_assert_uint_eq(count.good, 1);
+    ck_assert(taut_evidence_cleared(ev, tx) == 200 &&
+              taut_evidence_cleared(ev, rx) == 200);
+    ck_assert(isinf(taut_evidence_cleared(ev, x)));
+    ck_assert_uint_eq(taut_evidence_seen(ev, x).tests, 0);
     /* nothing on the way is known */
-    ev->is_unknown[tx] = ev->is_unknown[rx] = true;
+    taut_evidence_unknown(ev, tx, true);
+    taut_evidence_unknown(ev, rx, true);
     one(0, 2, 1, 300);
-    ck_assert_uint_eq(ev->count.is_void, 1);
-    ev->is_unknown[tx] = ev->is_unknown[rx] = ev->is_unknown[x] = false;
+    ck_assert_uint_eq(count.is_void, 1);
+    taut_evidence_unknown(ev, tx, false);
+    taut_evidence_unknown(ev, rx, false);
+    taut_evidence_unknown(ev, x, false);
     one(0, 2, 0.2, 400);
     ck_assert_uint_eq(low_of(x), 1);
 }
@@ -179,9 +197,9 @@ END_TEST
 START_TEST(void_and_odd_figures_say_nothing)
 {
     one(0, 8, -1, 1);
-    ck_assert_uint_eq(ev->count.is_void, 1);
+    ck_assert_uint_eq(count.is_void, 1);
     ck_assert_uint_eq(low_of(taut_graph_tx(0)), 0);
-    ck_assert_uint_eq(ev->tests[taut_graph_tx(0)], 0);
+    ck_assert_uint_eq(taut_evidence_seen(ev, taut_graph_tx(0)).tests, 0);
 }
 END_TEST
 
@@ -191,7 +209,7 @@ START_TEST(an_older_event_clears_only_what_is_older)
     one(0, 8, 0.5, 30);
     one(0, 8, 1, 20);
     ck_assert_uint_eq(low_of(taut_graph_tx(0)), 1);
-    ck_assert_double_eq(ev->run[taut_graph_tx(0)]->entry[0].low->time, 30);
+    ck_assert_double_eq(low_at(taut_graph_tx(0), 0)->time, 30);
     one(0, 8, 0.5, 15); /* it was seen well after that */
     ck_assert_uint_eq(low_of(taut_graph_tx(0)), 1);
 }
@@ -322,11 +340,11 @@ START_TEST(a_rival_takes_what_it_explains)
     /* a fair share of what the rival has left is explained by it, too */
     one(0, 9, 0.205, 9 * HOUR);
     struct taut_other o = taut_evidence_other(ev, x, 0);
-    ck_assert(taut_evidence_explains(ev, &o, ev->run[x]->entry[8].low));
+    ck_assert(taut_evidence_explains(ev, &o, low_at(x, 8)));
     o = (struct taut_other){.c = x, .ceiling = {0.35, 0.35, 0.35}};
-    ck_assert(!taut_evidence_explains(ev, &o, ev->run[x]->entry[8].low));
+    ck_assert(!taut_evidence_explains(ev, &o, low_at(x, 8)));
     o.all = true;
-    ck_assert(taut_evidence_explains(ev, &o, ev->run[x]->entry[8].low));
+    ck_assert(taut_evidence_explains(ev, &o, low_at(x, 8)));
 }
 END_TEST
 
@@ -340,11 +358,11 @@ START_TEST(what_is_named_explains_its_tests_for_good)
     taut_evidence_name(ev, x, 0.41);
     ck_assert_double_eq(score(rx, NONE, &k), 0);
     one(0, 8, 0.41, 6 * HOUR);
-    ck_assert_uint_eq(ev->count.low, 0);
+    ck_assert_uint_eq(count.low, 0);
     taut_evidence_forget(ev, x);
     ck_assert_double_eq(score(rx, NONE, &k), 0);
     one(0, 8, 0.41, 7 * HOUR);
-    ck_assert_uint_eq(ev->count.low, 1);
+    ck_assert_uint_eq(count.low, 1);
 }
 END_TEST
 
@@ -376,13 +394,13 @@ START_TEST(runs_are_bounded_and_dropped)
         one(0, 8, 0.2 + 0.0001 * i, 600.0 * i);
     ck_assert_uint_le(low_of(x), TAUT_EVIDENCE_RUN_MAX);
     ck_assert_uint_gt(low_of(x), TAUT_EVIDENCE_RUN_MAX / 2);
-    ck_assert_uint_le(ev->lows, 4 * TAUT_EVIDENCE_RUN_MAX);
-    double last = ev->run[tx]->entry[ev->run[tx]->n - 1].low->time;
+    ck_assert_uint_le(taut_evidence_lows(ev), 4 * TAUT_EVIDENCE_RUN_MAX);
+    double last = low_at(tx, low_of(tx) - 1)->time;
     taut_evidence_expire(ev, tx, last);
     ck_assert_uint_eq(low_of(tx), 1);
     taut_evidence_void(ev);
     ck_assert_uint_eq(low_of(x), 0);
-    ck_assert_uint_eq(ev->lows, 0);
+    ck_assert_uint_eq(taut_evidence_lows(ev), 0);
 }
 END_TEST
 
@@ -404,24 +422,197 @@ START_TEST(what_was_stored_comes_back)
 {
     uint32_t tx = taut_graph_tx(0), x = link_of(0, 4);
 
-    for (int i = 0; i < 3; i++) {
-        struct taut_low *low = taut_evidence_low_new(ev, 2);
-        low->time = i * HOUR;
-        low->serial = (uint32_t)i + 1;
-        low->bw_Bps = 0.41F;
-        low->expected_Bps = 1;
-        low->on[0] = (struct taut_shown){tx, 0.41F, false};
-        low->on[1] = (struct taut_shown){x, 0.41F, false};
-        ck_assert_int_eq(taut_evidence_restore(ev, x, low, 0.41, false), 0);
-        ck_assert_int_eq(taut_evidence_restore(ev, tx, low, 0.41, false), 0);
-        taut_evidence_low_release(ev, low);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct taut_low low = {.time = i * HOUR,
+                               .serial = i + 1,
+                               .bw_Bps = 0.41F,
+                               .expected_Bps = 1,
+                               .confirms = NONE,
+                               .port = NONE};
+        struct taut_shown on[] = {{tx, 0.41F, false}, {x, 0.41F, false}};
+        ck_assert_int_eq(taut_evidence_restore(ev, &low, on, 2), 0);
     }
+    ck_assert_uint_eq(taut_evidence_serial(ev), 3);
+    ck_assert_uint_eq(taut_evidence_runs(ev), 2);
     struct taut_case k;
     ck_assert_double_gt(score(x, NONE, &k), 4);
     ck_assert_double_eq(score(x, tx, &k), 0);
     one(0, 1, 1, 4 * HOUR);
     ck_assert_uint_eq(low_of(tx), 0);
-    ck_assert_uint_eq(ev->lows, 3);
+    ck_assert_uint_eq(taut_evidence_lows(ev), 3);
+}
+END_TEST
+
+START_TEST(what_was_seen_is_stored_and_comes_back)
+{
+    uint32_t x = link_of(0, 4);
+    struct taut_seen seen = taut_evidence_seen(ev, x);
+
+    ck_assert(isinf(seen.cleared_at) && isinf(seen.last) && isinf(seen.most));
+    seen = (struct taut_seen){
+        .cleared_at = 100, .last = 200, .tests = 7, .good = 2};
+    taut_evidence_restore_seen(ev, x, &seen);
+    seen = (struct taut_seen){.cleared_at = 50, .last = 300, .tests = 1};
+    taut_evidence_restore_seen(ev, x, &seen);
+    seen = taut_evidence_seen(ev, x);
+    ck_assert(seen.cleared_at == 100 && seen.last == 300);
+    ck_assert_uint_eq(seen.tests, 8);
+    ck_assert_uint_eq(seen.good, 2);
+    ck_assert_double_eq(taut_evidence_clearings(ev)[x], 100);
+    /* a test from before it was cleared speaks against nobody */
+    struct taut_low low = {
+        .time = 60, .serial = 1, .confirms = NONE, .port = NONE};
+    struct taut_shown on = {x, 0.4F, false};
+    ck_assert_int_eq(taut_evidence_restore(ev, &low, &on, 1), 0);
+    ck_assert_uint_eq(low_of(x), 0);
+    ck_assert_uint_eq(taut_evidence_lows(ev), 0);
+    /* nor does one that tells of another component's port */
+    low.time = 400;
+    low.port = taut_graph_tx(0);
+    ck_assert_int_eq(taut_evidence_restore(ev, &low, &on, 1), 0);
+    ck_assert_uint_eq(low_of(x), 0);
+}
+END_TEST
+
+/* ---- rivals ---- */
+
+static const struct taut_rival *rival_of(const struct taut_rival *list,
+                                         uint32_t n, uint32_t c)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].c == c)
+            return &list[i];
+    return NULL;
+}
+
+START_TEST(who_is_not_accused_has_no_rivals)
+{
+    uint32_t n = 7;
+
+    taut_evidence_rivals(ev, link_of(0, 4), 5, &n);
+    ck_assert_uint_eq(n, 0);
+    taut_evidence_alternatives(ev, link_of(0, 4), 9, &n);
+    ck_assert_uint_eq(n, 0);
+}
+END_TEST
+
+START_TEST(all_on_one_way_are_rivals)
+{
+    uint32_t x = link_of(0, 4), n;
+
+    for (int i = 0; i < 4; i++)
+        one(0, 8, 0.41, i * HOUR);
+    const struct taut_rival *list = taut_evidence_rivals(ev, x, 5, &n);
+    ck_assert_uint_eq(n, 2);
+    const struct taut_rival *tx = rival_of(list, n, taut_graph_tx(0));
+    ck_assert(tx != NULL && rival_of(list, n, taut_graph_rx(8)) != NULL);
+    ck_assert_double_eq(tx->same, 1);
+    ck_assert_double_eq(tx->rest, 0);
+    ck_assert_double_gt(tx->score, 8);
+    /* one of them is seen well, and other nodes meet the same */
+    one(0, 1, 1, 5 * HOUR);
+    for (int i = 6; i < 9; i++)
+        one(1, 9, 0.41, i * HOUR);
+    taut_evidence_rivals(ev, x, 5, &n);
+    ck_assert_uint_eq(n, 0);
+    list = taut_evidence_alternatives(ev, x, 9, &n);
+    ck_assert_uint_eq(n, 4);
+    ck_assert_uint_eq(list[0].tests, 4); /* what is on most comes first */
+    ck_assert_double_eq_tol(list[0].same, 4.0 / 7, 1e-9);
+    tx = rival_of(list, n, taut_graph_tx(0));
+    ck_assert_double_eq(tx->cleared_at, 5 * HOUR);
+    ck_assert(isinf(rival_of(list, n, taut_graph_rx(8))->cleared_at));
+    taut_evidence_alternatives(ev, x, 2, &n);
+    ck_assert_uint_eq(n, 2);
+}
+END_TEST
+
+START_TEST(a_rival_on_few_of_the_tests_is_none)
+{
+    uint32_t x = link_of(0, 4), n;
+
+    for (int i = 0; i < 4; i++) {
+        one(0, 8, 0.41, 4 * i * HOUR);
+        one(0, 9, 0.41, (4 * i + 1) * HOUR);
+        one(1, 8, 0.41, (4 * i + 2) * HOUR);
+        one(1, 9, 0.41, (4 * i + 3) * HOUR);
+    }
+    /* whatever is left without it, each end was on half of them */
+    taut_evidence_rivals(ev, x, 1e9, &n);
+    ck_assert_uint_eq(n, 4);
+    for (int i = 0; i < 32; i++)
+        one(1, 9, 0.41, (20 + i) * HOUR);
+    const struct taut_rival *list = taut_evidence_rivals(ev, x, 1e9, &n);
+    ck_assert_uint_eq(n, 2);
+    ck_assert_ptr_null(rival_of(list, n, taut_graph_tx(0)));
+}
+END_TEST
+
+START_TEST(suspects_explain_together_what_none_does_alone)
+{
+    uint32_t x = link_of(0, 4), tx = taut_graph_tx(0), n;
+    uint32_t other = taut_graph_tx(1);
+
+    for (int i = 0; i < 6; i++) { /* each has a case of its own … */
+        one(0, 1, 0.41, i * HOUR);
+        one(1, 0, 0.41, i * HOUR);
+    }
+    for (int i = 6; i < 12; i++) { /* … and all that x has crossed them */
+        one(0, 8, 0.41, i * HOUR);
+        one(1, 10, 0.41, i * HOUR);
+    }
+    ck_assert(!taut_evidence_is_news(ev, x, 1e9));
+    taut_evidence_rivals(ev, x, 3, &n);
+    ck_assert_uint_eq(n, 0); /* nobody suspects them */
+    taut_evidence_watch(ev, tx, true);
+    taut_evidence_watch(ev, other, true);
+    ck_assert(taut_evidence_is_news(ev, tx, 1e9));
+    const struct taut_rival *list = taut_evidence_rivals(ev, x, 3, &n);
+    ck_assert_uint_eq(n, 2);
+    ck_assert(rival_of(list, n, tx) && rival_of(list, n, other));
+    ck_assert_double_lt(list[0].rest, 3);
+    ck_assert_double_eq(list[0].same, 1);
+}
+END_TEST
+
+/* ---- counting ---- */
+
+START_TEST(reporters_are_different_nodes_at_the_ceiling)
+{
+    struct taut_case k;
+    uint32_t x = link_of(0, 4), tx = taut_graph_tx(0);
+
+    for (int i = 0; i < 3; i++) {
+        one(0, 8, 0.41, i * HOUR);
+        one(0, 9, 0.41, i * HOUR + 60);
+        one(1, 9, 0.2, i * HOUR + 90); /* not at the ceiling */
+    }
+    taut_evidence_judge(ev, x, &k);
+    struct taut_reporters r = taut_evidence_reporters(ev, x, &k);
+    ck_assert_uint_eq(r.senders, 1);
+    ck_assert_uint_eq(r.receivers, 2);
+    ck_assert_uint_eq(r.far, 2);
+    taut_evidence_judge(ev, tx, &k);
+    ck_assert_uint_eq(taut_evidence_reporters(ev, tx, &k).far, 2);
+    taut_evidence_judge(ev, taut_graph_rx(8), &k);
+    ck_assert_uint_eq(taut_evidence_reporters(ev, taut_graph_rx(8), &k).far, 1);
+}
+END_TEST
+
+START_TEST(nodes_of_a_run_are_counted_each_once)
+{
+    struct taut_part_of list[2 * TAUT_EVIDENCE_RUN_MAX];
+    uint32_t x = link_of(0, 4);
+
+    ck_assert_uint_eq(taut_evidence_nodes(ev, x, list), 0);
+    one(0, 8, 0.41, 0);
+    one(0, 9, 0.3, HOUR);
+    ck_assert_uint_eq(taut_evidence_nodes(ev, x, list), 3);
+    ck_assert(list[0].node == 0 && list[0].tests == 2);
+    ck_assert(list[1].node == 8 && list[1].tests == 1);
+    ck_assert(list[2].node == 9 && list[2].tests == 1);
+    ck_assert_uint_eq(taut_evidence_runs(ev), 4);
+    ck_assert_uint_eq(taut_evidence_lows(ev), 2);
 }
 END_TEST
 
@@ -454,14 +645,15 @@ START_TEST(random_events_keep_the_books)
             acks += run->entry[i].by_ack;
             ck_assert(i == 0 ||
                       run->entry[i - 1].low->time <= run->entry[i].low->time);
-            ck_assert_double_ge(run->entry[i].low->time, ev->cleared[c]);
+            ck_assert_double_ge(run->entry[i].low->time,
+                                taut_evidence_cleared(ev, c));
         }
         entries += low_of(c);
         ck_assert(isfinite(score(c, NONE, &k)));
         ck_assert(isfinite(score(c, pick(&seed, graph->components), &k)));
     }
     ck_assert_uint_eq(acks, ev->acks);
-    ck_assert_uint_le(ev->lows, entries);
+    ck_assert_uint_le(taut_evidence_lows(ev), entries);
 }
 END_TEST
 
@@ -488,6 +680,13 @@ int main(void)
     tcase_add_test(tc, runs_are_bounded_and_dropped);
     tcase_add_test(tc, a_new_route_voids_what_depended_on_the_old);
     tcase_add_test(tc, what_was_stored_comes_back);
+    tcase_add_test(tc, what_was_seen_is_stored_and_comes_back);
+    tcase_add_test(tc, who_is_not_accused_has_no_rivals);
+    tcase_add_test(tc, all_on_one_way_are_rivals);
+    tcase_add_test(tc, a_rival_on_few_of_the_tests_is_none);
+    tcase_add_test(tc, suspects_explain_together_what_none_does_alone);
+    tcase_add_test(tc, reporters_are_different_nodes_at_the_ceiling);
+    tcase_add_test(tc, nodes_of_a_run_are_counted_each_once);
     tcase_add_loop_test(tc, random_events_keep_the_books, 0, 20);
     return unit_run("evidence", tc);
 }

@@ -5,9 +5,10 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "advisor/lib/plan/board.h"
+#include "advisor/lib/plan/inside.h"
 #include "tests/unit/advisor/machines.h"
 #include "tests/unit/unit.h"
 
@@ -202,6 +203,88 @@ START_TEST(begin_refuses)
 }
 END_TEST
 
+static int by_phase(const void *a, const void *b)
+{
+    const struct taut_plan_test *x = a, *y = b;
+
+    return (x->phase > y->phase) - (x->phase < y->phase);
+}
+
+START_TEST(a_finished_plan_has_no_empty_phase)
+{
+    struct taut_plan_rules r = {.phases = 9, .senders = 1, .good = 0.75};
+    struct world w;
+
+    world_init(&w, _i);
+    lay_out(&w, &r);
+    uint32_t n = taut_board_count(w.b);
+    struct taut_plan_test *was = calloc(n + 1, sizeof(*was));
+    struct taut_plan_test *list = calloc(n + 1, sizeof(*list));
+    memcpy(was, w.b->tests, n * sizeof(*was));
+    qsort(was, n, sizeof(*was), by_phase);
+    ck_assert_uint_eq(taut_board_finish(w.b, list), n);
+    ck_assert_uint_eq(taut_board_count(w.b), 0);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t before = i == 0 ? 0 : list[i - 1].phase;
+        bool goes_on = i > 0 && was[i].phase > was[i - 1].phase;
+        ck_assert_uint_eq(list[i].phase, before + goes_on);
+        ck_assert_uint_eq(list[i].src, was[i].src);
+        ck_assert_uint_eq(list[i].dst, was[i].dst);
+    }
+    free(was);
+    free(list);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(suspects_take_the_place_of_those_before)
+{
+    struct world w;
+    uint32_t first[] = {1, 3}, then[] = {3}, n;
+
+    world_init(&w, 3);
+    ck_assert_int_eq(taut_board_suspect(w.b, first, 2), 0);
+    ck_assert_uint_eq(w.b->mark[1] & TAUT_PLAN_SUSPECT, TAUT_PLAN_SUSPECT);
+    ck_assert_int_eq(taut_board_suspect(w.b, then, 1), 0);
+    ck_assert_uint_eq(w.b->mark[1] & TAUT_PLAN_SUSPECT, 0);
+    ck_assert_uint_eq(w.b->mark[3] & TAUT_PLAN_SUSPECT, TAUT_PLAN_SUSPECT);
+    ck_assert_uint_eq(taut_board_suspects(w.b, &n)[0], 3);
+    ck_assert_uint_eq(n, 1);
+    ck_assert(!taut_board_reaches(w.b, 3)); /* no plan is under way */
+    ck_assert_int_eq(taut_board_suspect(w.b, NULL, 0), 0);
+    taut_board_suspects(w.b, &n);
+    ck_assert_uint_eq(n, 0);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_confirmation_leaves_no_marks)
+{
+    struct taut_plan_rules r = {.phases = 4, .senders = 1, .good = 0.75};
+    struct world w;
+
+    world_init(&w, _i);
+    uint32_t rival = taut_graph_tx(w.node[0]);
+    struct taut_plan_seen seen = {.node = w.g->nodes - 1, .times = 3};
+    struct taut_plan_want want = {.c = taut_graph_rx(w.node[w.n - 1]),
+                                  .pairs = 2,
+                                  .streams = 1,
+                                  .flows = 1,
+                                  .kind = TAUT_PLAN_CONFIRM,
+                                  .rival = &rival,
+                                  .n_rivals = 1,
+                                  .seen = &seen,
+                                  .n_seen = 1};
+    ck_assert_int_eq(taut_board_begin(w.b, w.node, w.n, &r), 0);
+    ck_assert_int_ge(taut_board_confirm(w.b, &want), 0);
+    for (uint32_t c = 0; c < w.g->components; c++)
+        ck_assert_uint_eq(w.b->mark[c], 0);
+    for (uint32_t i = 0; i < w.g->nodes; i++)
+        ck_assert_uint_eq(w.b->seen[i], 0);
+    world_fini(&w);
+}
+END_TEST
+
 /* Rings of six: who may test a link, and at what distance. */
 START_TEST(ends_of_a_link)
 {
@@ -235,6 +318,9 @@ int main(void)
     tcase_add_test(tc, time_for_probes_is_saved_up);
     tcase_add_loop_test(tc, nothing_is_used_twice_in_a_phase, 0, 40);
     tcase_add_loop_test(tc, what_is_fresh_is_left_alone, 0, 10);
+    tcase_add_loop_test(tc, a_finished_plan_has_no_empty_phase, 0, 10);
+    tcase_add_test(tc, suspects_take_the_place_of_those_before);
+    tcase_add_loop_test(tc, a_confirmation_leaves_no_marks, 0, 10);
     tcase_add_test(tc, begin_refuses);
     tcase_add_test(tc, ends_of_a_link);
     return unit_run("plan_board", tc);

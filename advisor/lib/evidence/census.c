@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counting: who took part in the tests of a run, and what is held in all. */
+#include <config.h>
+
+#include "advisor/lib/evidence/inside.h"
+
+/* Is it the first time that a node comes since slot_now was raised? */
+static bool is_new(struct taut_evidence *e, uint32_t node)
+{
+    if (e->slot_stamp[node] == e->slot_now)
+        return false;
+    e->slot_stamp[node] = e->slot_now;
+    return true;
+}
+
+/* Different nodes at one end of the tests at the ceiling. */
+static uint32_t count_ends(struct taut_evidence *e, uint32_t c,
+                           const struct taut_case *k, bool at_src)
+{
+    const struct taut_run *run = e->run[c];
+    uint32_t n = 0;
+
+    e->slot_now++;
+    for (uint32_t i = k->start; run != NULL && i < run->n; i++) {
+        const struct taut_low *low = run->entry[i].low;
+        if (taut_run_is_at(e, &run->entry[i], k, c))
+            n += is_new(e, (at_src ? low->src : low->dst) % e->g->nodes);
+    }
+    return n;
+}
+
+struct taut_reporters taut_evidence_reporters(struct taut_evidence *e,
+                                              uint32_t c,
+                                              const struct taut_case *k)
+{
+    struct taut_reporters r = {
+        .senders = count_ends(e, c, k, true),
+        .receivers = count_ends(e, c, k, false),
+    };
+
+    if (c >= 2 * e->g->endpoints)
+        r.far = r.senders > r.receivers ? r.senders : r.receivers;
+    else
+        r.far = c % 2 == 0 ? r.receivers : r.senders;
+    return r;
+}
+
+static uint32_t count_node(struct taut_evidence *e, uint32_t endpoint,
+                           struct taut_part_of *list, uint32_t n)
+{
+    uint32_t node = endpoint % e->g->nodes;
+
+    if (is_new(e, node)) {
+        e->slot[node] = n;
+        list[n++] = (struct taut_part_of){.node = node};
+    }
+    list[e->slot[node]].tests++;
+    return n;
+}
+
+uint32_t taut_evidence_nodes(struct taut_evidence *e, uint32_t c,
+                             struct taut_part_of *list)
+{
+    const struct taut_run *run = e->run[c];
+    uint32_t n = 0;
+
+    e->slot_now++;
+    for (uint32_t i = 0; run != NULL && i < run->n; i++) {
+        n = count_node(e, run->entry[i].low->src, list, n);
+        n = count_node(e, run->entry[i].low->dst, list, n);
+    }
+    return n;
+}
+
+size_t taut_evidence_lows(const struct taut_evidence *e)
+{
+    return e->lows;
+}
+
+uint32_t taut_evidence_runs(const struct taut_evidence *e)
+{
+    uint32_t n = 0;
+
+    for (uint32_t c = 0; c < e->g->components; c++)
+        n += e->run[c] != NULL;
+    return n;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Components that should be alike, and classes that have changed. */
+#include <config.h>
+
+#include <math.h>
+
+#include "advisor/lib/evidence/inside.h"
+
+/* Was it tested since then, and does anything speak against it? */
+static bool is_tested(const struct taut_evidence *e, uint32_t o, double since)
+{
+    return e->class[o] != TAUT_GRAPH_NONE && e->tested[o] >= since;
+}
+
+static bool is_open(const struct taut_evidence *e, uint32_t o)
+{
+    return e->run[o] != NULL && e->run[o]->n >= TAUT_EVIDENCE_OPEN;
+}
+
+/* Runs are weighed only where there are enough of them, which is almost
+ * never. */
+static bool count_low(const struct taut_evidence *e, uint32_t class,
+                      double since, double weight, double enough)
+{
+    struct taut_change *t = &e->change[class];
+    struct taut_case k;
+
+    t->low = 0;
+    for (uint32_t o = 0; o < e->g->components; o++)
+        if (e->class[o] == class && is_tested(e, o, since) && is_open(e, o))
+            t->low += taut_evidence_judge(e, o, &k) >= weight;
+    return t->low >= enough;
+}
+
+bool taut_evidence_changed(const struct taut_evidence *e, uint32_t c,
+                           double since, double weight, uint32_t least,
+                           double share, struct taut_change *out)
+{
+    bool found = false;
+
+    for (uint32_t i = 0; i < e->classes; i++)
+        e->change[i] = (struct taut_change){.tested = 0};
+    for (uint32_t o = 0; o < e->g->components; o++)
+        if (is_tested(e, o, since)) {
+            struct taut_change *t = &e->change[e->class[o]];
+            t->c = o;
+            t->tested++;
+            t->low += is_open(e, o);
+        }
+    for (uint32_t i = 0; i < e->classes; i++) {
+        const struct taut_change *t = &e->change[i];
+        double enough = share * t->tested;
+        if (t->tested >= least && t->low >= enough &&
+            count_low(e, i, since, weight, enough) &&
+            (!found || i == e->class[c])) {
+            *out = *t;
+            found = true;
+        }
+    }
+    return found;
+}
+
+uint32_t taut_evidence_alike(const struct taut_evidence *e, uint32_t c,
+                             double since, double near)
+{
+    double own = taut_evidence_best(e, c, -HUGE_VAL);
+    uint32_t n = 0;
+
+    for (uint32_t o = 0; o < e->g->components; o++)
+        if (e->class[o] == e->class[c] && is_tested(e, o, since) &&
+            is_open(e, o) && e->cleared[o] == -HUGE_VAL)
+            n += fabs(taut_evidence_best(e, o, -HUGE_VAL) - own) <= near * own;
+    return n;
+}

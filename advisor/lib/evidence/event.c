@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Taking an event in: who shares what, what is good, what clears whom. */
+#include <config.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "advisor/lib/evidence/inside.h"
+
+/* ---- an event's tests ---- */
+
+void taut_evidence_begin(struct taut_evidence *e)
+{
+    e->n_tests = 0;
+    e->n_stages = 0;
+    e->n_touched = 0;
+    e->touch_now++;
+    e->out_of_memory = false;
+    e->count = (struct taut_tally){.good = 0};
+}
+
+/* Room for n more in an array that grows; NULL: no memory, nothing lost. */
+static void *grow(void *a, uint32_t have, uint32_t *room, uint32_t n,
+                  size_t size)
+{
+    if (have + n <= *room)
+        return a;
+    uint32_t want = 2 * (have + n) + 64;
+    void *b = realloc(a, want * size);
+    if (b != NULL)
+        *room = want;
+    return b;
+}
+
+static void put_stage(struct taut_evidence *e, uint32_t c)
+{
+    e->stage[e->n_stages++] = (struct taut_stage){.c = c, .users = 1};
+}
+
+int taut_evidence_add(struct taut_evidence *e, const struct taut_measured *t)
+{
+    const struct taut_graph *g = e->g;
+    uint32_t a = g->at[t->src], b = g->at[t->dst];
+
+    if (a == TAUT_GRAPH_NONE || b == TAUT_GRAPH_NONE)
+        return -1;
+    int rc = taut_graph_route(g, a, b, t->dst, &e->route);
+    if (rc != 0)
+        return rc;
+    void *test = grow(e->test, e->n_tests, &e->room_tests, 1, sizeof(*e->test));
+    if (test == NULL)
+        return TAUT_ROUTE_NO_MEMORY;
+    e->test = test;
+    void *stage = grow(e->stage, e->n_stages, &e->room_stages,
+                       e->route.stages + 2, sizeof(*e->stage));
+    if (stage == NULL)
+        return TAUT_ROUTE_NO_MEMORY;
+    e->stage = stage;
+    struct taut_pending *p = &e->test[e->n_tests++];
+    *p = (struct taut_pending){
+        .m = *t, .expected_Bps = t->expected_Bps, .first = e->n_stages};
+    put_stage(e, taut_graph_tx(t->src));
+    for (uint32_t i = 0; i < e->route.stages; i++) {
+        uint32_t link = taut_route_sure_link(&e->route, i);
+        if (link != TAUT_GRAPH_NONE)
+            put_stage(e, taut_graph_link(g, link));
+    }
+    put_stage(e, taut_graph_rx(t->dst));
+    p->n = e->n_stages - p->first;
+    p->by_sets = p->n < e->route.stages + 2;
+    e->count.by_sets += p->by_sets;
+    return 0;
+}
+
+static struct taut_stage *last_stage(const struct taut_evidence *e, uint32_t i)
+{
+    return &e->stage[e->test[e->n_tests - 1].first + i];
+}
+
+uint32_t taut_evidence_stages(const struct taut_evidence *e)
+{
+    return e->test[e->n_tests - 1].n;
+}
+
+uint32_t taut_evidence_stage(const struct taut_evidence *e, uint32_t i)
+{
+    return last_stage(e, i)->c;
+}
+
+void taut_evidence_share_stage(struct taut_evidence *e, uint32_t i,
+                               uint16_t streams)
+{
+    last_stage(e, i)->users = streams;
+}
+
+/* ---- who shares what ---- */
+
+static int by_phase(const void *a, const void *b)
+{
+    const struct taut_pending *x = a, *y = b;
+
+    return (x->m.phase > y->m.phase) - (x->m.phase < y->m.phase);
+}
+
+static bool is_sorted(const struct taut_evidence *e)
+{
+    for (uint32_t i = 1; i < e->n_tests; i++)
+        if (e->test[i - 1].m.phase > e->test[i].m.phase)
+            return false;
+    return true;
+}
+
+static void count_phase(struct taut_evidence *e, uint32_t from, uint32_t to)
+{
+    uint32_t stamp = ++e->phase_stamp;
+
+    for (uint32_t i = from; i < to; i++) {
+        const struct taut_pending *p = &e->test[i];
+        for (uint32_t k = p->first; k < p->first + p->n; k++) {
+            uint32_t c = e->stage[k].c;
+            if (e->stamp[c] != stamp)
+                e->users[c] = 0;
+            e->stamp[c] = stamp;
+            if (e->users[c] < TAUT_EVIDENCE_STREAMS)
+                e->users[c]++;
+        }
+    }
+    for (uint32_t i = from; i < to; i++) {
+        const struct taut_pending *p = &e->test[i];
+        for (uint32_t k = p->first; p->m.counts_users && k < p->first + p->n;
+             k++)
+            e->stage[k].users = e->users[e->stage[k].c];
+    }
+}
+
+static void count_users(struct taut_evidence *e)
+{
+    if (!is_sorted(e))
+        qsort(e->test, e->n_tests, sizeof(*e->test), by_phase);
+    for (uint32_t i = 0, from = 0; i < e->n_tests; i++)
+        if (i + 1 == e->n_tests ||
+            e->test[i + 1].m.phase != e->test[i].m.phase) {
+            count_phase(e, from, i + 1);
+            from = i + 1;
+        }
+}
+
+/* ---- good, low, void; clearing ---- */
+
+void taut_evidence_touch(struct taut_evidence *e, uint32_t c)
+{
+    if (e->touch_stamp[c] == e->touch_now)
+        return;
+    e->touch_stamp[c] = e->touch_now;
+    e->touched[e->n_touched++] = c;
+}
+
+static void expect(const struct taut_evidence *e, struct taut_pending *p)
+{
+    double known = HUGE_VAL, healthy = HUGE_VAL;
+
+    for (uint32_t k = p->first; k < p->first + p->n; k++) {
+        double cap = taut_stage_capacity(e, &e->stage[k]);
+        if (e->is_unknown[e->stage[k].c]) {
+            p->is_open = true;
+            continue;
+        }
+        healthy = fmin(healthy, cap);
+        known = fmin(known, cap * (double)e->left[e->stage[k].c]);
+    }
+    p->healthy_Bps = healthy;
+    p->expected_Bps =
+        p->m.is_judged ? p->expected_Bps * (known / healthy) : known;
+    if (!p->m.is_judged)
+        p->m.is_low = p->m.bw_Bps < e->rules.good * known;
+    else if (known < healthy && p->m.bw_Bps >= e->rules.good * known)
+        p->m.is_low = false; /* what is known to be slow explains it */
+}
+
+static void clear(struct taut_evidence *e, uint32_t c, double time, int64_t id)
+{
+    if (e->run[c] != NULL) {
+        taut_evidence_touch(e, c);
+        if (time >= e->newest)
+            taut_run_clear(e, c);
+        else
+            taut_evidence_expire(e, c, nextafter(time, HUGE_VAL));
+    }
+    if (e->is_watched[c])
+        taut_evidence_touch(e, c);
+    if (time < e->cleared[c])
+        return;
+    e->cleared[c] = time;
+    e->cleared_by[c] = id;
+    e->cleared_at[c] = e->serial;
+    if (e->good[c] < UINT32_MAX)
+        e->good[c]++;
+}
+
+/* A test that shows something of c without clearing it. */
+static void note_best(struct taut_evidence *e, uint32_t c, double share,
+                      double time)
+{
+    struct taut_run *run = e->run[c];
+
+    if (run == NULL)
+        return;
+    uint32_t n = run->n_shown;
+    while (n > 0 && (double)run->shown[n - 1].share <= share)
+        n--;
+    if (n == TAUT_EVIDENCE_SHOWN)
+        share =
+            (double)run->shown[--n].share; /* rather too much than too little */
+    run->shown[n] = (struct taut_glimpse){.share = (float)share, .time = time};
+    run->n_shown = n + 1;
+}
+
+static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
+                       const struct taut_stage *s, double time)
+{
+    const struct taut_evidence_rules *r = &e->rules;
+    double cap = taut_stage_capacity(e, s), share = p->m.bw_Bps / cap;
+    double reach = fmin(1, p->healthy_Bps / cap);
+    uint32_t c = s->c;
+
+    if (e->is_unknown[c])
+        return;
+    e->tests[c]++;
+    e->tested[c] = fmax(e->tested[c], time);
+    if (reach > (double)e->reach[c])
+        e->reach[c] = (float)reach;
+    if (share >= r->good || ((double)e->reach[c] < r->good &&
+                             share >= r->clear_most * (double)e->reach[c])) {
+        clear(e, c, time, p->m.id);
+        if (e->around[c] < e->groups && share >= r->good &&
+            p->m.bw_Bps >= r->quiet * p->healthy_Bps)
+            e->quiet[e->around[c]] = fmax(e->quiet[e->around[c]], time);
+    } else if (!p->m.is_low) {
+        note_best(e, c, share, time);
+    }
+}
+
+/* Of a void test at a loaded port: what the port carried in all shows the port
+ * itself; what of it went over the rest of the way nobody knows. */
+static void take_port(struct taut_evidence *e, const struct taut_pending *p,
+                      double time)
+{
+    for (uint32_t k = p->first; k < p->first + p->n; k++)
+        if (e->stage[k].c == p->m.port)
+            take_stage(e, p, &e->stage[k], time);
+}
+
+/* Acknowledgements came through: what the way back was accused of for
+ * silence is void. */
+static void take_way_back(struct taut_evidence *e, const struct taut_pending *p)
+{
+    const struct taut_graph *g = e->g;
+
+    if (taut_graph_route(g, g->at[p->m.dst], g->at[p->m.src], p->m.src,
+                         &e->route) != 0)
+        return;
+    taut_run_drop_acks(e, taut_graph_tx(p->m.dst));
+    taut_run_drop_acks(e, taut_graph_rx(p->m.src));
+    for (uint32_t i = 0; !e->route.has_sets && i < e->route.stages; i++)
+        taut_run_drop_acks(e, taut_graph_link(g, e->route.link[i]));
+}
+
+static void take_test(struct taut_evidence *e, struct taut_pending *p,
+                      double time)
+{
+    if (p->m.bw_Bps < 0) {
+        e->count.is_void++;
+        return;
+    }
+    expect(e, p);
+    if (p->is_open && p->m.is_low) {
+        p->m.bw_Bps = -1; /* low by what nobody knows to be wrong */
+        e->count.is_void++;
+        return;
+    }
+    if (p->m.by_port) {
+        e->count.is_void++;
+        take_port(e, p, time);
+        return;
+    }
+    if (p->m.is_low)
+        e->count.low++;
+    else
+        e->count.good++;
+    for (uint32_t k = p->first; k < p->first + p->n; k++)
+        take_stage(e, p, &e->stage[k], time);
+    if (!p->m.is_low && e->acks > 0)
+        take_way_back(e, p);
+}
+
+/* Several streams at once take more of a shared link than one does; such
+ * tests can clear, but have no place among the ceilings of a run. */
+int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event,
+                         struct taut_tally *count)
+{
+    e->serial++;
+    count_users(e);
+    for (uint32_t i = 0; i < e->n_tests; i++)
+        take_test(e, &e->test[i], time);
+    for (uint32_t i = 0; i < e->n_tests; i++)
+        if (e->test[i].m.bw_Bps >= 0 && e->test[i].m.is_low &&
+            e->test[i].m.streams <= 1)
+            taut_evidence_accuse(e, &e->test[i], time, event);
+    e->newest = fmax(e->newest, time);
+    if (count != NULL)
+        *count = e->count;
+    errno = ENOMEM;
+    return e->out_of_memory ? -1 : 0;
+}

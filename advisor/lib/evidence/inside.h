@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the evidence have in common; nobody else looks inside. */
+#ifndef TAUT_ADVISOR_LIB_EVIDENCE_INSIDE_H
+#define TAUT_ADVISOR_LIB_EVIDENCE_INSIDE_H
+
+#include <math.h>
+
+#include "advisor/lib/evidence/evidence.h"
+
+#define TAUT_EVIDENCE_SPELL_MAX 8 /* low tests kept from one spell */
+#define TAUT_EVIDENCE_SPELL_OLD 3 /* and of an old one, when there are more */
+#define TAUT_EVIDENCE_SHOWN 6     /* ceilings kept that good tests showed */
+#define TAUT_EVIDENCE_AT 0.005    /* shares so near to each other are equal */
+#define TAUT_EVIDENCE_RIVALS 1024 /* that are looked at */
+
+struct taut_run {
+    struct taut_entry *entry; /* ascending time */
+    uint32_t n, room;
+    /* What tests showed that were neither low nor clearing: the best, the best
+     * after it, and so on to the last. */
+    struct taut_glimpse {
+        float share;
+        double time;
+    } shown[TAUT_EVIDENCE_SHOWN];
+    uint32_t n_shown;
+};
+
+/* What a test of the event being taken surely crosses. */
+struct taut_stage {
+    uint32_t c;
+    uint16_t users;
+};
+
+/* A test of the event being taken. */
+struct taut_pending {
+    struct taut_measured m;
+    bool is_open;        /* over a component of unknown capacity */
+    double expected_Bps; /* made by commit where not judged */
+    double healthy_Bps;  /* with nothing known to be slow */
+    uint32_t first, n;   /* its stages that are sure */
+    bool by_sets;        /* it crosses others, too */
+};
+
+/* Everything by component unless said otherwise. */
+struct taut_evidence {
+    const struct taut_graph *g;
+    struct taut_evidence_rules rules;
+    double *cleared;       /* time of the last clearing, -HUGE_VAL: never */
+    double *tested;        /* time of the last test that surely crossed it */
+    int64_t *cleared_by;   /* id of the test */
+    uint32_t *cleared_at;  /* serial */
+    uint32_t *tests;       /* that surely crossed it and were not void */
+    uint32_t *good;        /* clearings since the last low test */
+    float *left;           /* of capacity, as known: 1 = well */
+    float *reach;          /* the most that any test could show of it */
+    struct taut_run **run; /* NULL: nothing speaks against it */
+    bool *is_watched;      /* always reported when touched */
+    bool *is_unknown;      /* nobody knows what it carries: no test clears it,
+                              and a low one over it accuses nobody */
+    uint32_t *around;      /* group of links that are busy together */
+    uint32_t groups;       /* NONE: no group */
+    double *quiet;         /* by group: time of the last clearing in it */
+    uint32_t *class;       /* what should be alike; NONE: of no class */
+    uint32_t classes;
+    struct taut_change *change; /* scratch, by class */
+    uint32_t serial;
+    uint32_t acks; /* entries by_ack, all in all */
+    size_t lows;   /* tests held */
+    double newest; /* time of the newest event */
+
+    /* the event being taken */
+    struct taut_route route;
+    struct taut_pending *test;
+    uint32_t n_tests, room_tests;
+    struct taut_stage *stage; /* flat, of all tests */
+    uint32_t n_stages, room_stages;
+    uint16_t *users;      /* in one phase */
+    uint32_t *stamp;      /* of the phase 'users' belongs to */
+    uint32_t phase_stamp; /* counts up */
+    uint32_t *touched;
+    uint32_t n_touched;
+    uint32_t *touch_stamp;
+    uint32_t touch_now;
+    bool out_of_memory;
+    struct taut_tally count;
+
+    /* scratch of questions */
+    uint32_t *slot, *slot_stamp; /* a component's, or a node's, place */
+    uint32_t slot_now;
+    struct taut_rival *rival; /* [TAUT_EVIDENCE_RIVALS] */
+    struct taut_other *other; /* likewise */
+};
+
+/* Another component that may explain tests. */
+struct taut_other {
+    uint32_t c;
+    bool all;          /* it explains whatever crosses it */
+    double ceiling[3]; /* what it may have left: the best it showed since a
+                          time, in its own case, and in its whole run */
+};
+struct taut_others {
+    const struct taut_other *list;
+    uint32_t n;
+};
+struct taut_other taut_evidence_other(const struct taut_evidence *e, uint32_t o,
+                                      double since);
+
+/* What is left of c's case 'k' without what others explain. */
+double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
+                          const struct taut_case *k,
+                          const struct taut_others *w, struct taut_case *out);
+
+/* Does it explain a low test: is the test at one of its ceilings, or where a
+ * fair share of that was left? */
+bool taut_evidence_explains(const struct taut_evidence *e,
+                            const struct taut_other *o,
+                            const struct taut_low *low);
+
+/* The best that component o has shown since a time (share of its capacity).
+ */
+double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
+                          double since);
+
+/* What share of component o a low test showed, where o can have to do with
+ * it; else -1. */
+double taut_evidence_share(const struct taut_evidence *e, uint32_t o,
+                           const struct taut_low *low);
+
+/* Fair sharing: half or a third of what there is. */
+bool taut_evidence_is_fair(double ratio, double near);
+
+/* Is a test that showed this share at the ceiling 'best'? */
+static inline bool taut_evidence_is_at(const struct taut_evidence *e,
+                                       double share, double best)
+{
+    return share >= best * (1 - e->rules.ceiling) ||
+           best - share < TAUT_EVIDENCE_AT;
+}
+
+/* Is it an entry of c's run at the ceiling of its case? */
+static inline bool taut_run_is_at(const struct taut_evidence *e,
+                                  const struct taut_entry *x,
+                                  const struct taut_case *k, uint32_t c)
+{
+    uint32_t by = x->low->explained_by;
+
+    return (by == TAUT_GRAPH_NONE || by == c) &&
+           taut_evidence_is_at(e, (double)x->share, k->best);
+}
+
+/* Number of the spell a time belongs to. */
+static inline double taut_evidence_spell(const struct taut_evidence *e,
+                                         double time)
+{
+    return floor(time / e->rules.spell_s);
+}
+
+/* The stage of an event's test, and what each of its users gets of it. */
+static inline double taut_stage_capacity(const struct taut_evidence *e,
+                                         const struct taut_stage *s)
+{
+    return e->g->capacity[s->c] / s->users;
+}
+
+/* The run of c began, grew or ended in this event. */
+void taut_evidence_touch(struct taut_evidence *e, uint32_t c);
+
+/* Put a low test of the event into the runs of what it speaks against. */
+void taut_evidence_accuse(struct taut_evidence *e, const struct taut_pending *p,
+                          double time, int64_t event);
+
+/* A low test with room for n components, and one holder fewer of it. */
+struct taut_low *taut_low_create(struct taut_evidence *e, uint32_t n);
+void taut_low_release(struct taut_evidence *e, struct taut_low *low);
+
+/* Runs: enter a test, returns 0 or -1 with ENOMEM; end the run; take out the
+ * tests that accuse c of silence. */
+int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
+                 double share, bool by_ack);
+void taut_run_clear(struct taut_evidence *e, uint32_t c);
+void taut_run_drop_acks(struct taut_evidence *e, uint32_t c);
+
+#endif

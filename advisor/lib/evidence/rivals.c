@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rivals: what else was on the ways of the tests against a component. */
+#include <config.h>
+
+#include <stdlib.h>
+
+#include "advisor/lib/evidence/inside.h"
+
+#define LEAST 0.3 /* of the tests at the ceiling that a rival was on */
+
+/* ---- who is on the ways ---- */
+
+static uint32_t count_rival(struct taut_evidence *e, uint32_t c, uint32_t n)
+{
+    if (e->slot_stamp[c] != e->slot_now) {
+        if (n == TAUT_EVIDENCE_RIVALS)
+            return n;
+        e->slot_stamp[c] = e->slot_now;
+        e->slot[c] = n;
+        e->rival[n++] = (struct taut_rival){.c = c, .cleared_at = -HUGE_VAL};
+    }
+    e->rival[e->slot[c]].tests++;
+    return n;
+}
+
+static int by_tests(const void *a, const void *b)
+{
+    const struct taut_rival *x = a, *y = b;
+
+    if (x->tests != y->tests)
+        return x->tests < y->tests ? 1 : -1;
+    return (x->c > y->c) - (x->c < y->c);
+}
+
+/* Everything else on the ways of the tests at c's ceiling, what is on most of
+ * them first; returns how many. */
+static uint32_t collect(struct taut_evidence *e, uint32_t c,
+                        const struct taut_case *k)
+{
+    const struct taut_run *run = e->run[c];
+    uint32_t n = 0;
+
+    if (run == NULL || k->at == 0)
+        return 0;
+    e->slot_now++;
+    for (uint32_t i = k->start; i < run->n; i++) {
+        const struct taut_low *low = run->entry[i].low;
+        if (!taut_run_is_at(e, &run->entry[i], k, c))
+            continue;
+        for (uint32_t j = 0; j < low->n; j++)
+            if (low->on[j].c != c)
+                n = count_rival(e, low->on[j].c, n);
+    }
+    qsort(e->rival, n, sizeof(*e->rival), by_tests);
+    for (uint32_t i = 0; i < n; i++)
+        e->rival[i].same = (double)e->rival[i].tests / k->at;
+    return n;
+}
+
+/* ---- who explains it ---- */
+
+/* Those of the n rivals that explain so much alone; they move to the front. */
+static uint32_t alone(struct taut_evidence *e, uint32_t c,
+                      const struct taut_case *k, double enough, uint32_t n)
+{
+    struct taut_case rest, own;
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct taut_rival one = e->rival[i];
+        if (one.tests < LEAST * k->at)
+            break;
+        one.rest = taut_evidence_without(e, c, k, one.c, &rest);
+        if (one.rest >= enough)
+            continue;
+        one.score = taut_evidence_judge(e, one.c, &own);
+        e->rival[found++] = one;
+    }
+    return found;
+}
+
+/* Suspects whose own case stands without c, of n rivals. */
+static struct taut_others independent(struct taut_evidence *e, uint32_t c,
+                                      double enough, uint32_t n)
+{
+    struct taut_case own, rest;
+    struct taut_others w = {.list = e->other};
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t o = e->rival[i].c;
+        if (!e->is_watched[o])
+            continue;
+        taut_evidence_judge(e, o, &own);
+        if (taut_evidence_without(e, o, &own, c, &rest) >= enough)
+            e->other[w.n++] = (struct taut_other){.c = o, .all = true};
+    }
+    return w;
+}
+
+/* Those that explain so much together. */
+static uint32_t together(struct taut_evidence *e, uint32_t c,
+                         const struct taut_case *k, double enough, uint32_t n)
+{
+    struct taut_others w = independent(e, c, enough, n);
+    struct taut_case rest;
+
+    if (w.n == 0 || taut_evidence_rest(e, c, k, &w, &rest) >= enough)
+        return 0;
+    for (uint32_t i = 0; i < w.n; i++)
+        e->rival[i] = (struct taut_rival){.c = w.list[i].c,
+                                          .tests = k->at,
+                                          .same = 1,
+                                          .rest = rest.score,
+                                          .cleared_at = -HUGE_VAL};
+    return w.n;
+}
+
+const struct taut_rival *taut_evidence_rivals(struct taut_evidence *e,
+                                              uint32_t c, double enough,
+                                              uint32_t *n)
+{
+    struct taut_case k;
+
+    taut_evidence_judge(e, c, &k);
+    uint32_t all = collect(e, c, &k);
+    *n = alone(e, c, &k, enough, all);
+    if (*n == 0)
+        *n = together(e, c, &k, enough, all);
+    return e->rival;
+}
+
+const struct taut_rival *taut_evidence_alternatives(struct taut_evidence *e,
+                                                    uint32_t c, uint32_t most,
+                                                    uint32_t *n)
+{
+    struct taut_case k, rest;
+
+    taut_evidence_judge(e, c, &k);
+    uint32_t all = collect(e, c, &k);
+    *n = all < most ? all : most;
+    for (uint32_t i = 0; i < *n; i++) {
+        struct taut_rival *r = &e->rival[i];
+        r->rest = taut_evidence_without(e, c, &k, r->c, &rest);
+        if (e->cleared[r->c] > k.first) {
+            r->cleared_at = e->cleared[r->c];
+            r->cleared_by = e->cleared_by[r->c];
+        }
+    }
+    return e->rival;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The board inside, for the files that lay tests out on it. */
+#ifndef TAUT_ADVISOR_LIB_PLAN_INSIDE_H
+#define TAUT_ADVISOR_LIB_PLAN_INSIDE_H
+
+#include "advisor/lib/plan/board.h"
+
+#define TAUT_PLAN_UNSURE (UINT32_C(1) << 31) /* on a component in 'way' */
+#define TAUT_PLAN_SEEN_MAX 200 /* times a node was used that are counted */
+
+enum taut_plan_mark {
+    TAUT_PLAN_SUSPECT = 1, /* avoid it where another way does as well */
+    TAUT_PLAN_RIVAL = 2,   /* a test over it cannot tell the two apart */
+};
+
+/* What a route uses, tx first, rx last; members of a set carry UNSURE. */
+struct taut_plan_way {
+    uint32_t *c;
+    uint32_t n, max;
+    uint32_t stages; /* what a test crosses of it: one of each set, and ends */
+};
+
+/* Where a component's tests may start and end: routers, nearest first. */
+struct taut_plan_ends {
+    uint32_t n_up, n_down;
+    uint32_t router[];
+};
+
+struct taut_board {
+    const struct taut_graph *g;
+    struct taut_coverage *cov;
+    struct taut_plan_rules r;
+    struct taut_route route;
+    struct taut_plan_way way, back;
+
+    uint32_t n_nodes;
+    uint32_t *node;   /* [n_nodes] of the plan */
+    uint8_t *is_here; /* [nodes] */
+
+    /* of one rail: routers of the plan and their endpoints */
+    uint32_t rail; /* NONE: not set up yet */
+    uint32_t n_routers;
+    uint32_t *router; /* [n_routers] */
+    uint32_t *local;  /* [routers] number in 'router' + 1; 0: not here */
+    uint32_t *first;  /* [n_routers + 1] into 'ep' */
+    uint32_t *ep;     /* [n_nodes] */
+
+    uint8_t *users[TAUT_PLAN_MAX_PHASES]; /* [components]; ACK for the way of
+                                             acknowledgements */
+    uint8_t *busy[TAUT_PLAN_MAX_PHASES];  /* [nodes] SENDS, RECEIVES */
+    uint8_t *role[TAUT_PLAN_MAX_PHASES];  /* [routers] likewise */
+
+    uint32_t n_tests, max_tests;
+    struct taut_plan_test *tests;
+
+    uint32_t n_suspects;
+    uint32_t *suspect; /* what is asked about, the weightiest first */
+    uint8_t *mark;     /* [components] enum taut_plan_mark */
+    uint8_t *seen;     /* [nodes] far ends used already */
+    uint32_t *next;    /* [links] the one that goes on in the same direction */
+    struct taut_plan_ends **ends; /* [components] known ones */
+    uint32_t n_ends;
+    uint32_t *visited, stamp; /* [routers] */
+    uint64_t random;
+};
+
+/* What a test from src to dst uses; b->way.  false: there is no route. */
+bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
+                    struct taut_plan_way *way);
+
+/* Is b->way longer than a test's ought to be? */
+static inline bool taut_board_is_long(const struct taut_board *b)
+{
+    return b->r.longest > 0 && b->way.stages > b->r.longest + 2;
+}
+
+/* Lay a test out in the first phase from 'from' on that takes it.
+ * Returns the phase, or -1: none does, or there is no route. */
+int taut_board_place(struct taut_board *b, const struct taut_plan_test *t,
+                     uint32_t from, bool urgent);
+
+/* The same for a group of senders that share their links in one phase. */
+int taut_board_place_group(struct taut_board *b, const struct taut_plan_test *t,
+                           uint32_t n, uint32_t from, bool urgent);
+
+/* The parts of it: the ways of a test, b->way and b->back (false: no route, or
+ * a part of it is reserved or has had its time); does it fit into phase p;
+ * put it there, as one of n senders. */
+bool taut_board_ways(struct taut_board *b, const struct taut_plan_test *t,
+                     bool urgent);
+bool taut_board_fits(const struct taut_board *b, const struct taut_plan_test *t,
+                     uint32_t p);
+void taut_board_put(struct taut_board *b, const struct taut_plan_test *t,
+                    uint32_t p, uint32_t n);
+
+/* Enter a test in its phase once more. */
+void taut_board_use(struct taut_board *b, const struct taut_plan_test *t);
+
+/* Take the last n tests off the board; what they marked as asked stays. */
+void taut_board_take_back(struct taut_board *b, uint32_t n);
+
+/* Is an end of the test free in phase p? */
+bool taut_board_may_send(const struct taut_board *b, uint32_t p, uint32_t e);
+bool taut_board_may_receive(const struct taut_board *b, uint32_t p, uint32_t e);
+
+/* How many senders at once show a component that a test from src to dst
+ * crosses, given the way in b->way; 1 where one does or none can. */
+uint32_t taut_board_senders(const struct taut_board *b, uint32_t src,
+                            uint32_t dst, uint32_t c);
+
+/* Where tests of link c may start and end, on the whole machine; kept until
+ * the graph's health changes (taut_board_forget).  NULL: no memory. */
+const struct taut_plan_ends *taut_board_ends(struct taut_board *b, uint32_t c);
+
+/* The same on the routers of the plan, by their numbers in b->router, the
+ * nearest of them; false where the plan cannot test c.  Of a tx or rx only the
+ * answer is given. */
+#define TAUT_PLAN_PICK 12
+struct taut_plan_pick {
+    uint32_t n_up, n_down;
+    uint32_t up[TAUT_PLAN_PICK], down[TAUT_PLAN_PICK];
+};
+bool taut_board_pick_ends(struct taut_board *b, uint32_t c,
+                          struct taut_plan_pick *p);
+
+/* Tests that leave the routers on the way from src to dst by other links, up
+ * to w->around each.  Returns how many were laid out. */
+uint32_t taut_board_around(struct taut_board *b, uint32_t src, uint32_t dst,
+                           const struct taut_plan_want *w);
+
+uint32_t taut_board_random(struct taut_board *b, uint32_t n); /* 0 … n - 1 */
+
+#endif
