@@ -113,6 +113,7 @@ static void preload_modules(lua_State *L)
         {"taut.sandbox", luaopen_taut_sandbox},
         {"taut.seal", luaopen_taut_seal},
         {"taut.sets", luaopen_taut_sets},
+        {"taut.study", luaopen_taut_study},
         {"taut.sys", luaopen_taut_sys},
         {"taut.times", luaopen_taut_times},
         {NULL, NULL},

@@ -77,6 +77,7 @@ int luaopen_taut_munge(lua_State *L);
 int luaopen_taut_sandbox(lua_State *L);
 int luaopen_taut_seal(lua_State *L);
 int luaopen_taut_sets(lua_State *L);
+int luaopen_taut_study(lua_State *L);
 int luaopen_taut_sys(lua_State *L);
 int luaopen_taut_times(lua_State *L);
 

@@ -85,7 +85,8 @@ local function add_pair(s, kind, capacity, used, to_group, r, peer, cables)
    local key = r << 20 | to_group
    local k = (used[key] or 0) + 1
    used[key] = k
-   s:link(r, peer, kind .. to_group .. (k > 1 and "." .. k or ""), kind, capacity * cables)
+   s:link(r, peer, kind .. to_group .. (k > 1 and "." .. k or ""), kind, capacity * cables,
+      cables)
 end
 
 --- Add all links between the groups of a regular dragonfly.

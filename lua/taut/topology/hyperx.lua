@@ -87,7 +87,7 @@ local function add_links(s, conf, dims, count)
          local row = r - x * step
          for j = 0, len - 1 do
             if j ~= x then
-               s:link(r, row + j * step, names[j], letter, cap)
+               s:link(r, row + j * step, names[j], letter, cap, count[d])
             end
          end
       end

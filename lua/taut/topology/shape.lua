@@ -36,12 +36,14 @@ end
 -- @param port name of the port it leaves by
 -- @param kind what it is ("global")
 -- @param capacity bytes per second
+-- @param cables how many it is, where they are several
 -- @return its number
-function Shape:link(from, to, port, kind, capacity)
+function Shape:link(from, to, port, kind, capacity, cables)
    local i = self.links + 1
    self.links = i
    self.from[i], self.to[i] = from, to
    self.port[i], self.kind[i], self.capacity[i] = port, kind, capacity
+   self.cables[i] = cables and cables > 1 and cables or nil
    return i
 end
 
