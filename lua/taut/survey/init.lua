@@ -35,6 +35,7 @@ local STOP = 5
 local NAMES_MAX = 1 << 20
 local SILENT_MS = 3600 * 1000 -- a node that waits says nothing
 local OPEN_MAX, OPEN_OF_USER = 64, 4
+local ENDED_S = 60            -- a survey is remembered so long, for processes that come late
 local REFRESH_S = 1           -- Slurm is asked about unknown jobs at most so often
 
 ---------------------------------------------------------------- who may
@@ -93,6 +94,22 @@ local function count_open(self, uid)
    return all, of_user
 end
 
+-- A survey is over: its nodes' other processes may not have come yet.
+local function note_end(self, s)
+   local now = loop.time()
+   for key, e in pairs(self.ended) do
+      self.ended[key] = now - e.time < ENDED_S and e or nil
+   end
+   self.open[s.key], self.ended[s.key] = nil, { time = now, procid_of = s.procid_of }
+end
+
+-- Is this another process of a node that has taken part in a survey just ended?
+local function is_second(self, key, peer)
+   local e = self.ended[key]
+   local procid = e and loop.time() - e.time < ENDED_S and e.procid_of[peer.name]
+   return procid and procid ~= peer.procid and not peer.options
+end
+
 -- A new survey, or nil and why there can be none.
 local function found(self, key, h, names, uid)
    if not self.checks_on() then
@@ -105,7 +122,7 @@ local function found(self, key, h, names, uid)
    local s = session.new { site = self.site, key = key, kind = survey.kinds[h.purpose],
       purpose = h.purpose, job = h.job, step = h.step, uid = uid,
       admin = self.cluster:is_admin(uid), wanted = names, nodes_text = h.nodes,
-      on_over = function(s) self.open[s.key] = nil end,
+      on_over = function(s) note_end(self, s) end,
       on_dismissed = function(conn) self.by_conn[conn] = nil end }
    self.open[key] = s
    return s
@@ -117,7 +134,9 @@ local function admit(self, conn, h, names, uid)
       node = self.site.topology.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
       opened = 0 }
    local s, why = self.open[key], nil
-   if not s then
+   if not s and is_second(self, key, peer) then
+      why = session.SECOND
+   elseif not s then
       s, why = found(self, key, h, names, uid)
    end
    if not s then
@@ -214,7 +233,7 @@ function survey.new(o)
       checks = o.checks, diagnosis = o.diagnosis, next_test = o.next_test, keep = o.keep,
       history = o.history }
    return setmetatable({ site = site, cluster = o.cluster, checks_on = o.checks_on,
-      refuse = o.refuse, open = {}, by_conn = {}, pending = {}, asking = {} }, Surveys)
+      refuse = o.refuse, open = {}, ended = {}, by_conn = {}, pending = {}, asking = {} }, Surveys)
 end
 
 return survey

@@ -10,7 +10,8 @@ local methods = {}
 nodes.methods = methods
 
 local PLAN, RESULT, STOP = 2, 3, 5
-local SECOND = "one process per node is enough (srun --ntasks-per-node=1)"
+--- What a second process of a node is told; it ends with status 0.
+nodes.SECOND = "one process per node is enough (srun --ntasks-per-node=1)"
 
 ---------------------------------------------------------------- sending
 
@@ -32,30 +33,35 @@ end
 
 --- A process has come.  Returns nil, or why it is not taken.
 function methods:admit(peer, h)
-   if self.started or self.over then
-      return "late: the others have started"
-   elseif h.nodes ~= self.nodes_text then
+   if h.nodes ~= self.nodes_text then
       return "its step has other nodes than that of the first process"
    elseif self.peers[peer.name] and not peer.options then
-      return SECOND
+      return nodes.SECOND
+   elseif self.started or self.over then
+      return "late: the others have started"
    elseif (peer.options ~= nil) ~= (peer.procid == 0) then
       return "options come from process 0"
    end
    local other = self.peers[peer.name]
    if other then -- the owner takes the place of another process of its node
-      self:leave_out(other, nil, SECOND)
+      self:leave_out(other, nil, nodes.SECOND)
       self.count = self.count - 1
    end
-   self.peers[peer.name] = peer
+   self.peers[peer.name], self.procid_of[peer.name] = peer, peer.procid
    self.by_conn[peer.conn] = peer
    self.count, self.came = self.count + 1, loop.time()
    if peer.options then
       self.owner = peer
    end
-   if self.count >= #self.wanted then
+   if self:is_complete() then
       self.task:wake()
    end
    return nil
+end
+
+--- Have all come?  Process 0, too: its node may be here by another process.
+function methods:is_complete()
+   return self.count >= #self.wanted and self.owner ~= nil
 end
 
 --- Leave a node out from now on.

@@ -204,8 +204,7 @@ end
 
 local function run(self)
    local patience = self.site.settings.gather_ms / 1000
-   while self.count < #self.wanted and loop.time() < self.came + patience
-      and not self.stopping do
+   while not self:is_complete() and loop.time() < self.came + patience and not self.stopping do
       self.task:sleep(math.ceil((self.came + patience - loop.time()) * 1000))
    end
    self.started = true
@@ -231,6 +230,7 @@ end
 function session.new(o)
    local self = setmetatable(o, Session)
    self.peers, self.by_conn, self.present, self.count = {}, {}, {}, 0
+   self.procid_of = {} -- of the process that came for a node
    self.left, self.all_phases, self.done_phases = json.array {}, 0, 0
    self.tests_run, self.began, self.came = 0, loop.time(), loop.time()
    self.task = task.start(function() finish(self, run(self)) end, function(err)
@@ -241,6 +241,6 @@ function session.new(o)
    return self
 end
 
-session.dismiss = nodes.dismiss
+session.dismiss, session.SECOND = nodes.dismiss, nodes.SECOND
 
 return session

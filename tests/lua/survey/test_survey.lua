@@ -322,6 +322,37 @@ function tests.test_the_owner_comes_after_another_process_of_its_node()
    lu.assertEquals(#owner:last(PLAN).tests, 2)
 end
 
+-- Second processes of all nodes that came before process 0 did once began without it, and it held
+-- a survey of its own then: "fewer than two nodes have come".
+function tests.test_process_0_that_comes_last_is_waited_for()
+   local d = daemon()
+   say_hello(d, "n0", NAMES, { procid = 1 })
+   local other = say_hello(d, "n1", NAMES, { procid = 2 })
+   lu.assertNil(next(other.got))
+   local owner = say_hello(d, "n0", NAMES)
+   lu.assertEquals(#owner:last(PLAN).tests, 2)
+   lu.assertEquals(#other:last(PLAN).tests, 2)
+end
+
+function tests.test_a_late_second_process_begins_nothing()
+   local d = daemon()
+   local c = gather(d, NAMES)
+   local second = say_hello(d, "n1", NAMES, { procid = 3 })
+   lu.assertStrContains(second:last(PLAN).note, "one process per node")
+   answer(d, c.n0)
+   answer(d, c.n1)
+   lu.assertTrue(c.n0.closed)
+   second = say_hello(d, "n1", NAMES, { procid = 3 })
+   lu.assertTrue(second.closed)
+   lu.assertStrContains(second:last(PLAN).note, "one process per node")
+   lu.assertNil(next(d.surveys.open))
+   -- the same processes once more are a second audit of the step
+   c.n1 = say_hello(d, "n1", NAMES)
+   lu.assertFalse(c.n1.closed)
+   c.n0 = say_hello(d, "n0", NAMES)
+   lu.assertEquals(#c.n0:last(PLAN).tests, 2)
+end
+
 function tests.test_without_its_owner_there_is_no_survey()
    local d = daemon()
    local conn = say_hello(d, "n1", NAMES)
