@@ -8,9 +8,7 @@ load lib/tests.bash
 
 setup_file() {
     can_have_lab || return 0
-    small_conf "$BATS_FILE_TMPDIR/small.lua"
-    sed -i -e 's/dims = { 2, 2, 1 }/dims = { 4, 2, 1 }/' -e 's/n\[0-7\]/n[0-15]/' \
-        "$BATS_FILE_TMPDIR/small.lua"
+    small_conf "$BATS_FILE_TMPDIR/small.lua" --torus 4x2x1
     lab_file advise lab up --torus 4x2x1 --node-cpus 1 --health-interval 60 \
         --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/small.lua"
 }

@@ -1,17 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- taut.lua of the demo and of the tests in the lab: a torus of 16 routers and 32 nodes, and
--- numbers small enough that a few jobs decide.  etc/taut.lua.example has the numbers for a real
--- machine, and what each means.
+-- taut.lua of the demo and of the tests in the lab: numbers small enough that a few jobs decide.
+-- etc/taut.lua.example has the numbers for a real machine, and what each means.  `topology` is
+-- added by the lab, as its fabric is (lab topology).
 listen = "172.30.0.1:6824"
 mode = "enable"
 refresh_s = 2
-
-topology = torus {
-   dims = { 4, 2, 2 },
-   nodes_per_router = 2,
-   nodes = "n[0-31]",
-   capacity = 12.5 * MB, -- what the lab shapes every tx, rx and link to
-}
 
 checks = {
    link_time = false,     -- nobody else needs these links

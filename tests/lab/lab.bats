@@ -153,7 +153,7 @@ links_used() {
 @test "wrong components are named, with what is possible" {
     run "$LAB" fail r9.0.0/X+
     [ "$status" -ne 0 ]
-    [[ $output = *"r9.0.0/X+: no such router in a torus of 4x2x2"* ]]
+    [[ $output = *"r9.0.0/X+: no such router in torus 4x2x2"* ]]
     run "$LAB" fail r0.0.0/Y-
     [[ $status -ne 0 && $output = *"X+ X- Y+ Z+"* ]]
     run "$LAB" degrade n32/tx 50

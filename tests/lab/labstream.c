@@ -12,6 +12,7 @@
  *       --ms D         length of a test as the receiver sees it (default 24)
  *       --warmup W     milliseconds left out at its beginning (default 4)
  *       --repeat R     tests, each on a new connection (default 1)
+ *       --port SOURCE  leave by this port: the same five-tuple each time
  *
  * iperf3 is not used for these because it needs a control connection over
  * the same links, serves one client at a time, and reports no interval
@@ -62,6 +63,7 @@ struct options {
     long dur_ms;
     long warmup_ms;
     long repeat;
+    long port; /* one leaves by, 0 = any */
 };
 
 /* Bytes and the times at which the first and last of them were read. */
@@ -216,6 +218,19 @@ static void sink(const char *port)
 
 /* --- the sending side ------------------------------------------------- */
 
+/* Leave by a port of one's own choice; 0 leaves it to the kernel. */
+static int bind_port(int fd, long port)
+{
+    struct sockaddr_in own = {.sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)port)};
+    int one = 1;
+
+    if (port == 0)
+        return 0;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    return bind(fd, (const struct sockaddr *)&own, sizeof(own));
+}
+
 /* Connect within CONNECT_TIMEOUT_MS and send the header.  Returns the
  * socket, non-blocking, which drops what is queued when it is closed; or -1
  * with errno. */
@@ -232,6 +247,8 @@ static int open_stream(const struct options *o, uint32_t dur_ms)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    if (bind_port(fd, o->port) < 0)
+        fail("--port");
     (void)connect(fd, (const struct sockaddr *)&o->peer, sizeof(o->peer));
     if (wait_until(fd, POLLOUT, now_ns() + CONNECT_TIMEOUT_MS * MS_NS))
         getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len);
@@ -379,6 +396,7 @@ static const struct option long_options[] = {
     {"ms", required_argument, NULL, 'm'},
     {"warmup", required_argument, NULL, 'w'},
     {"repeat", required_argument, NULL, 'r'},
+    {"port", required_argument, NULL, 'p'},
     {NULL, 0, NULL, 0},
 };
 
@@ -388,7 +406,7 @@ static void usage(void)
                     "       labstream send ADDR PORT [--streams N]"
                     " [--seconds S] [--bursts] [--seed N]\n"
                     "       labstream measure ADDR PORT [--ms D]"
-                    " [--warmup W] [--repeat R]\n");
+                    " [--warmup W] [--repeat R] [--port SOURCE]\n");
     exit(2);
 }
 
@@ -421,6 +439,9 @@ static void set_option(struct options *o, int which)
         break;
     case 'r':
         o->repeat = value;
+        break;
+    case 'p':
+        o->port = value;
         break;
     }
 }

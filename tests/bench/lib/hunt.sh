@@ -150,6 +150,8 @@ hunt_main() {
         # shellcheck disable=SC2086
         lab load $load || die "lab load $load: failed"
     done
+    # with the topology that the lab has added
+    lab exec cat /etc/taut/taut.lua >"$conf"
     mapfile -t components < <(bench_lua detection.lua positions "$conf" "$POSITIONS")
     bench_inside usage_of_tautd before >"$TMP/positions"
     bench_inside warm_up "$HUNT_WARM" $((SEED * 1000)) >>"$TMP/positions" || die "the first jobs failed"

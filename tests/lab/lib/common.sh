@@ -37,7 +37,7 @@ lab_init() {
 
 load_conf() {
     # shellcheck source=/dev/null
-    [ ! -f "$LAB_RUN/conf" ] || { . "$LAB_RUN/conf"; torus_tables; slurm_path; }
+    [ ! -f "$LAB_RUN/conf" ] || { . "$LAB_RUN/conf"; slurm_path; }
 }
 
 # A program of the lab's own: built by make beside this script or in

@@ -138,7 +138,7 @@ cmd_exec() {
 
 cmd_status() {
     local file name slurmds=0
-    echo "lab $LAB_NAME: torus ${DIMS[0]}x${DIMS[1]}x${DIMS[2]}, $NODES nodes," \
+    echo "lab $LAB_NAME: $FABRIC, $NODES nodes," \
         "tx $(mbit "$TX_BPS"), rx $(mbit "$RX_BPS"), links $(mbit "$LINK_BPS") Mbit/s"
     for file in "$LAB_RUN"/faults/*; do echo "fault  $(<"$file")"; done
     for file in "$LAB_RUN"/pid/load@*; do

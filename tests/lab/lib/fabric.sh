@@ -17,13 +17,16 @@ tbf() {
 }
 
 router_shaping() {
-    local port n PORTS TBF
-    router_ports
-    tbf "$LINK_BPS" 100
-    for port in "${PORTS[@]}"; do echo "qdisc replace dev $port root $TBF"; done
+    local l n DEV TBF
+    for l in "${!LINK[@]}"; do
+        [ "${LINK_FROM[l]}" -eq "$1" ] || continue
+        device "${LINK[l]}"
+        tbf "${LINK_SPEED[l]}" 100
+        echo "qdisc replace dev $DEV root $TBF"
+    done
     tbf "$RX_BPS" 100
-    for ((n = $1 * NODES_PER_ROUTER; n < ($1 + 1) * NODES_PER_ROUTER; n++)); do
-        echo "qdisc replace dev n$n root $TBF"
+    for ((n = 0; n < NODES; n++)); do
+        [ "${NODE_ROUTER[n]}" -ne "$1" ] || echo "qdisc replace dev n$n root $TBF"
     done
 }
 
@@ -41,30 +44,26 @@ find_component() {
     n*/tx) n=$(node_number "${1%/*}") || exit
         NS=n$n DEV=hsn0 BPS=$TX_BPS OPPOSITE=n$n/rx ;;
     n*/rx) n=$(node_number "${1%/*}") || exit
-        NS=${ROUTER[n / NODES_PER_ROUTER]} DEV=n$n BPS=$RX_BPS
+        NS=${ROUTER[NODE_ROUTER[n]]} DEV=n$n BPS=$RX_BPS
         OPPOSITE=n$n/tx ;;
-    r*/*) find_link "$1" ;;
-    *) die "'$1' is no component: expected r0.0.0/X+, n0/tx or n0/rx" ;;
+    */*) find_link "$1" ;;
+    *) die "'$1' is no component: expected ${LINK[0]:-n1/tx}, n0/tx or n0/rx" ;;
     esac
 }
 
 find_link() {
-    local x y z d=0 step=1 back=- INDEX PORTS
-    [[ $1 =~ ^r([0-9]+)\.([0-9]+)\.([0-9]+)/([XYZ])([+-])$ ]] ||
-        die "'$1' is no component: expected r0.0.0/X+, n0/tx or n0/rx"
-    x=${BASH_REMATCH[1]} y=${BASH_REMATCH[2]} z=${BASH_REMATCH[3]}
-    NS=r$x.$y.$z DEV=${BASH_REMATCH[4]}${BASH_REMATCH[5]} BPS=$LINK_BPS
-    [ "$x" -lt "${DIMS[0]}" ] && [ "$y" -lt "${DIMS[1]}" ] && [ "$z" -lt "${DIMS[2]}" ] ||
-        die "$1: no such router in a torus of ${DIMS[0]}x${DIMS[1]}x${DIMS[2]}"
-    router_ports
-    [[ " ${PORTS[*]} " = *" $DEV "* ]] ||
-        die "$1: no such port; a router here has: ${PORTS[*]}"
-    until [ "${DIM_NAMES[$d]}" = "${DEV%?}" ]; do d=$((d + 1)); done
-    [ "${DEV:1}" = + ] || { step=-1; back=+; }
-    [ "${DIMS[$d]}" -ne 2 ] || back=+
-    router_index "$x" "$y" "$z"
-    neighbour "$INDEX" $d $step
-    OPPOSITE=${ROUTER[INDEX]}/${DEV%?}$back
+    local l router ports=''
+    for l in "${!LINK[@]}"; do
+        router=${LINK[l]%/*}
+        if [ "${LINK[l]}" = "$1" ]; then
+            device "$1"
+            NS=$router BPS=${LINK_SPEED[l]} OPPOSITE=${LINK[LINK_BACK[l]]}
+            return
+        fi
+        [ "$router" != "${1%/*}" ] || ports+=" ${LINK[l]#*/}"
+    done
+    [ -z "$ports" ] || die "$1: no such port; there are: $(xargs -n1 <<<"$ports" | sort -V | xargs)"
+    die "$1: no such router in $FABRIC"
 }
 
 # set_port COMPONENT STATE QDISC: by way of a blackhole, because a tbf that is

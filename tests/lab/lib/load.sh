@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Streams over the torus, and what the ports count.
+# Streams over the fabric, and what the ports count.
 
 SINK_PORT=5201
 
@@ -56,7 +56,7 @@ stop_load() {
 
 cmd_measure() {
     local A B program
-    [ $# -ge 2 ] || die "usage: lab measure A B [--ms D] [--warmup W] [--repeat R]"
+    [ $# -ge 2 ] || die "usage: lab measure A B [--ms D] [--warmup W] [--repeat R] [--port P]"
     two_nodes "$1" "$2"
     shift 2
     program=$(lab_program labstream) || exit
@@ -71,12 +71,21 @@ cmd_counters() {
     local r n
     for r in "${ROUTER[@]}"; do
         in_net "$r" cat /proc/self/net/dev |
-            awk -v r="$r" '/[+-]:|n[0-9]+:/ {
-                sub(/:/, " "); name = $1 ~ /^n/ ? $1 "/rx" : r "/" $1
+            awk -v r="$r" '/:/ && !/ lo:/ {
+                sub(/:/, " "); sub(/^ *p/, ""); name = $1 ~ /^n[0-9]/ ? $1 "/rx" : r "/" $1
                 print name, $10, $11 }'
     done
     for ((n = 0; n < NODES; n++)); do
         in_net n$n cat /proc/self/net/dev |
             awk -v n=n$n '/hsn0:/ { sub(/:/, " "); print n "/tx", $10, $11 }'
+    done
+}
+
+# LINK FROM TO ADDRESS of its port
+cmd_wiring() {
+    local l ADDRESS
+    for l in "${!LINK[@]}"; do
+        port_address "$l"
+        echo "${LINK[l]} ${ROUTER[LINK_FROM[l]]} ${ROUTER[LINK_TO[l]]} $ADDRESS"
     done
 }

@@ -4,10 +4,24 @@
 
 lab() { "$SCENE_DIR/lab" "$@"; }
 
-# scene_up [LAB OPTION…]: a 4x2x2 torus with Taut, its configuration
-# ${SCENE_CONF:-demo.lua}, one job a node at a time
+# scene_fabric NAME: words for `lab up', of a fabric with 32 nodes; fails where
+# there is none of that name
+scene_fabric() {
+    case $1 in
+    torus) echo "--torus 4x2x2" ;;
+    tree) echo "--tree 8x4x4" ;;
+    hashed) echo "--tree 8x4x4 --hash" ;;
+    dragonfly) echo "--dragonfly 4x4x2" ;;
+    hyperx) echo "--hyperx 4x4" ;;
+    *) return 1 ;;
+    esac
+}
+
+# scene_up [LAB OPTION…]: a lab with Taut, of fabric ${SCENE_FABRIC:-torus}, its
+# configuration ${SCENE_CONF:-demo.lua}, one job a node at a time
 scene_up() {
-    lab up --torus 4x2x2 --nodes-per-router 2 --node-cpus 1 \
+    # shellcheck disable=SC2046
+    lab up $(scene_fabric "${SCENE_FABRIC:-torus}") --node-cpus 1 \
         --taut "$TAUT_PREFIX" --taut-conf "${SCENE_CONF:-$SCENE_DIR/demo.lua}" \
         --health-interval 5 "$@"
 }

@@ -44,6 +44,7 @@ WaitTime=0
 MinJobAge=600
 MaxJobCount=20000
 CONF
+    slurm_topology_plugin
     [ -z "$TAUT_PREFIX" ] || cat <<CONF
 HealthCheckProgram=$TAUT_PREFIX/libexec/taut/taut-healthcheck
 HealthCheckInterval=$HEALTH_INTERVAL
@@ -110,6 +111,7 @@ step_munge() {
 }
 
 step_slurmctld() {
+    slurm_topology >/etc/slurm/topology.conf
     slurm_conf >/etc/slurm/slurm.conf && plugstack_conf >/etc/slurm/plugstack.conf || return
     [ -z "$JOB_SUBMIT" ] || install -m 644 "$JOB_SUBMIT" /etc/slurm/job_submit.lua || return
     cgroup_conf >/etc/slurm/cgroup.conf
@@ -121,6 +123,7 @@ step_slurmctld() {
 # The way a package would: configuration in /etc, the rest the daemon's own.
 step_tautd() {
     install -m 644 "$TAUT_CONF" /etc/taut/taut.lua || return
+    grep -q '^topology *=' /etc/taut/taut.lua || { echo; topology_section; } >>/etc/taut/taut.lua
     install -d -o slurm -g slurm -m 755 /run/taut /var/lib/taut /var/log/taut || return
     tr ' ' '\n' <<<"$TAUT_NODE" >/etc/taut/node.conf || return
     daemon_start tautd

@@ -43,12 +43,15 @@ lab_file() {
 
 lab_file_end() { [ -n "$LAB_MISSING" ] || lab down >/dev/null 2>&1 || true; }
 
-# small_conf FILE: demo.lua for a lab of 2x2x1 routers; a machine that starts
-# all prologs itself may start one of them more than 250 ms late
+# small_conf FILE [FABRIC…]: demo.lua for a small lab, a 2x2x1 torus where
+# nothing is said; a machine that starts all prologs itself may start one of
+# them more than 250 ms late
 small_conf() {
-    sed -e 's/dims = { 4, 2, 2 }/dims = { 2, 2, 1 }/' \
-        -e 's/^checks = {/&\n   gather_ms = 600,/' \
-        -e 's/n\[0-31\]/n[0-7]/' "$SCENE_DIR/demo.lua" >"$1"
+    local file=$1
+    shift
+    [ $# -gt 0 ] || set -- --torus 2x2x1
+    sed -e 's/^checks = {/&\n   gather_ms = 600,/' "$SCENE_DIR/demo.lua" >"$file"
+    lab topology "$@" >>"$file"
 }
 
 # conf_of BASE SED…: BASE as changed by SED expressions, at the lab's taut.lua
@@ -56,6 +59,7 @@ conf_of() {
     local base=$1
     shift
     sed -e '' "${@/#/-e}" "$base" >"$BATS_FILE_TMPDIR/taut.lua"
+    grep -q '^topology' "$base" || lab topology >>"$BATS_FILE_TMPDIR/taut.lua"
     lab exec install -m 644 /dev/stdin /etc/taut/taut.lua <"$BATS_FILE_TMPDIR/taut.lua"
 }
 

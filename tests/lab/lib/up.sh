@@ -2,7 +2,11 @@
 # Bringing a lab up and down.
 
 declare_defaults() {
-    TORUS='' NODES_PER_ROUTER=2 NODE_CPUS=2 WITH_SLURM=yes
+    ENGINE_PREFIX=${TAUT_PREFIX:-}
+    TORUS='' TREE='' DRAGONFLY='' HYPERX='' KIND='' FABRIC='' DIMS=()
+    LEAVES='' SPINES='' POD_LEAVES='' PODS=0 CABLES=1 GROUP_COUNT='' GROUP_ROUTERS=''
+    ROUTING='' WITHOUT=()
+    NODES_PER_ROUTER=2 NODE_CPUS=2 WITH_SLURM=yes
     RATE=100mbit TX_RATE='' RX_RATE='' LINK_RATE=''
     TAUT_PREFIX='' TAUT_CONF='' HEALTH_INTERVAL=5 HEALTH_STATES=IDLE
     SLURM_CONF_LINES=() JOB_SUBMIT='' SLURM_PREFIX=''
@@ -12,11 +16,18 @@ parse_up() {
     while [ $# -gt 0 ]; do
         case $1 in
         --no-slurm) WITH_SLURM=no; shift; continue ;;
+        --static | --hash) ROUTING=${1#--}; shift; continue ;;
         --*) need_value "$@" ;;
         *) die "unexpected argument '$1'" ;;
         esac
         case $1 in
         --torus) TORUS=$2 ;;
+        --tree) TREE=$2 ;;
+        --pods) PODS=$2 ;;
+        --cables) CABLES=$2 ;;
+        --dragonfly) DRAGONFLY=$2 ;;
+        --hyperx) HYPERX=$2 ;;
+        --without) WITHOUT+=("$2") ;;
         --nodes-per-router) need_number "$1" "$2"; NODES_PER_ROUTER=$2 ;;
         --node-cpus) need_number "$1" "$2"; NODE_CPUS=$2 ;;
         --rate) RATE=$2 ;;
@@ -39,10 +50,7 @@ parse_up() {
 
 check_up() {
     local program
-    [ -n "$TORUS" ] || die "up needs --torus, for instance --torus 4x2x2"
-    parse_torus "$TORUS"
-    [ "$NODES_PER_ROUTER" -ge 1 ] && [ "$NODES_PER_ROUTER" -le 3 ] ||
-        die "--nodes-per-router $NODES_PER_ROUTER; 1 to 3 are possible"
+    parse_fabric
     [ "$NODE_CPUS" -ge 1 ] || die "--node-cpus $NODE_CPUS; at least 1"
     [ -z "$JOB_SUBMIT" ] || [ -r "$JOB_SUBMIT" ] || die "--job-submit $JOB_SUBMIT cannot be read"
     if [ -n "$TAUT_PREFIX" ]; then
@@ -62,17 +70,24 @@ need_program() {
         die "$1 is not installed"
 }
 
-# Everything the lab knows about itself, as bash reads it.
-print_conf() {
+read_rates() {
     TX_BPS=$(rate_bps "${TX_RATE:-$RATE}") || exit
     RX_BPS=$(rate_bps "${RX_RATE:-$RATE}") || exit
     LINK_BPS=$(rate_bps "${LINK_RATE:-$RATE}") || exit
+}
+
+# Everything the lab knows about itself, as bash reads it.
+print_conf() {
+    fabric_tables
     fabric_constants
     LAB_BINDIR=$(readlink -f "${LAB_BINDIR:-$LAB_DIR}")
     LAB_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     [ -z "$SLURM_PREFIX" ] || LAB_PATH=$SLURM_PREFIX/sbin:$SLURM_PREFIX/bin:$LAB_PATH
     [ -z "$TAUT_PREFIX" ] || LAB_PATH=$TAUT_PREFIX/bin:$TAUT_PREFIX/sbin:$LAB_PATH
-    declare -p LAB_NAME LAB_PATH DIMS ROUTERS NODES_PER_ROUTER NODE_CPUS \
+    declare -p LAB_NAME LAB_PATH KIND FABRIC DIMS ROUTERS NODES NODES_PER_ROUTER \
+        LEAVES POD_LEAVES SPINES PODS CABLES ROUTING GROUP_COUNT GROUP_ROUTERS WITHOUT \
+        ROUTER ROUTER_ADDRESS NODE_ROUTER NODE_ADDRESS NODE_MAC CONTROL_ADDRESS CONTROL_MAC \
+        LINK LINK_FROM LINK_TO LINK_BACK LINK_SPEED NODE_CPUS \
         TX_BPS RX_BPS LINK_BPS BURST_US GSO_SEGMENTS QUEUE_BYTES WINDOW_PACKETS \
         WITH_SLURM SLURM_PREFIX SLURM_CONF_LINES JOB_SUBMIT TAUT_PREFIX TAUT_CONF \
         HEALTH_INTERVAL HEALTH_STATES LAB_BINDIR |
@@ -145,14 +160,16 @@ lab_up() {
     parse_up "$@"
     check_up
     ! lab_init >/dev/null || die "lab $LAB_NAME is up already"
-    local conf
+    local conf routes=''
+    read_rates
     conf=$(print_conf) || exit
+    ! by_engine || routes=$(ask_engine routes) || exit
     start_init
     # From here on, whatever ends this script half-way ends the lab.
     trap 'kill_init $INIT; echo "lab: $LAB_NAME was not brought up; nothing is left" >&2' EXIT
     trap 'exit 130' INT TERM HUP
     step "file systems" mounts <<<"$conf"
-    step "torus $TORUS" torus
+    step "${FABRIC%%,*}" fabric <<<"$routes"
     [ "$WITH_SLURM" = no ] || step "munge" munge
     step "node namespaces" nodes
     if [ "$WITH_SLURM" = yes ]; then

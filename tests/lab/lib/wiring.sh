@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Namespaces, cables, addresses and routes, whatever the fabric.
+#
+# Tables say what it is made of: ROUTER (names), ROUTER_ADDRESS; NODE_ROUTER,
+# NODE_ADDRESS, NODE_MAC, CONTROL_ADDRESS, CONTROL_MAC of nodes; of links, each
+# directed, LINK (names), LINK_FROM, LINK_TO (routers), LINK_BACK (the same
+# cable's other direction) and LINK_SPEED (bits per second).
+
+# Every cable has two ends, so one MAC and one next hop do for all router
+# ports, and every neighbour entry is known beforehand: no ARP, ever.
+PORT_MAC=02:00:00:00:00:01
+CONTROLLER_MAC=02:00:00:02:ff:ff
+HOP=10.255.255.1
+
+# A link's port as an interface is named: a number alone is none.
+# device LINK: sets DEV
+device() {
+    DEV=${1#*/}
+    [[ $DEV != [0-9]* ]] || DEV=p$DEV
+}
+
+# add_cable FROM PORT TO PORT: both directions of it, into the tables.
+add_cable() {
+    local l=${#LINK[@]}
+    LINK+=("${ROUTER[$1]}/$2" "${ROUTER[$3]}/$4")
+    LINK_FROM+=("$1" "$3")
+    LINK_TO+=("$3" "$1")
+    LINK_BACK+=($((l + 1)) "$l")
+    LINK_SPEED+=("$LINK_BPS" "$LINK_BPS")
+}
+
+# Everything the lab is made of, into the tables.
+fabric_tables() {
+    local n i
+    ROUTER=() ROUTER_ADDRESS=() NODE_ROUTER=() NODE_ADDRESS=() NODE_MAC=()
+    CONTROL_ADDRESS=() CONTROL_MAC=()
+    LINK=() LINK_FROM=() LINK_TO=() LINK_BACK=() LINK_SPEED=()
+    if by_engine; then
+        n=$(ask_engine tables) || exit
+        eval "$n"
+        for ((i = 0; i < ROUTERS; i++)); do
+            ROUTER_ADDRESS[i]=10.66.$((i / 200)).$((1 + i % 200))
+        done
+        for ((n = 0; n < NODES; n++)); do
+            NODE_ADDRESS[n]=10.64.$((n / 200)).$((1 + n % 200))
+        done
+    else
+        torus_tables
+    fi
+    for ((n = 0; n < NODES; n++)); do
+        CONTROL_ADDRESS[n]=172.30.$((1 + n / 200)).$((1 + n % 200))
+        printf -v "NODE_MAC[$n]" '02:00:00:01:%02x:%02x' $((n / 256)) $((n % 256))
+        printf -v "CONTROL_MAC[$n]" '02:00:00:02:%02x:%02x' $((n / 256)) $((n % 256))
+    done
+}
+
+# Does Taut's own topology say how it is wired and routed?
+by_engine() { [ $KIND != torus ] || [ ${#WITHOUT[@]} -gt 0 ]; }
+
+# ask_engine tables|routes
+ask_engine() (
+    taut=${TAUT_PREFIX:-$ENGINE_PREFIX}/bin/taut
+    [ -x "$taut" ] || die "$FABRIC needs Taut's topologies: set TAUT_PREFIX, the folder it is installed in"
+    dir=$(mktemp -d) || exit # of root alone, or Taut will not read it
+    trap 'rm -rf "$dir"' EXIT
+    topology_section >"$dir/taut.lua"
+    "$taut" --lua "$LAB_DIR/lib/wiring.lua" "$1" "$dir/taut.lua" "${WITHOUT[@]}"
+)
+
+# Address of the port that a link leaves by: who asks a router for the way is
+# answered from that of the port he came in by.
+# port_address LINK-NUMBER: sets ADDRESS
+port_address() { ADDRESS=10.65.$(($1 / 200)).$((1 + $1 % 200)); }
+
+# node_number n5: 5; complains about what is no node of this lab.
+node_number() {
+    [[ $1 =~ ^n(0|[1-9][0-9]*)$ ]] && [ "${BASH_REMATCH[1]}" -lt "$NODES" ] ||
+        die "'$1' is no node of this lab: n0 to n$((NODES - 1))"
+    echo "${BASH_REMATCH[1]}"
+}
+
+# ---- what `ip -batch' takes ----
+
+# Every namespace and every cable.
+wiring() {
+    local n l r DEV near
+    for r in "${ROUTER[@]}"; do echo "netns add $r"; done
+    for ((n = 0; n < NODES; n++)); do echo "netns add n$n"; done
+    echo "link add br0 address $CONTROLLER_MAC type bridge"
+    echo "address add 172.30.0.1/16 dev br0"
+    echo "link set br0 up"
+    for l in "${!LINK[@]}"; do
+        [ "$l" -lt "${LINK_BACK[l]}" ] || continue
+        device "${LINK[l]}"
+        near=$DEV
+        device "${LINK[LINK_BACK[l]]}"
+        echo "link add name $near netns ${ROUTER[LINK_FROM[l]]} address $PORT_MAC type veth" \
+            "peer name $DEV netns ${ROUTER[LINK_TO[l]]} address $PORT_MAC"
+    done
+    for ((n = 0; n < NODES; n++)); do
+        echo "link add name n$n netns ${ROUTER[NODE_ROUTER[n]]}" \
+            "address $PORT_MAC type veth" \
+            "peer name hsn0 netns n$n address ${NODE_MAC[n]}"
+        echo "link add name c$n type veth peer name eth0 netns n$n" \
+            "address ${CONTROL_MAC[n]}"
+        echo "link set c$n master br0 up"
+    done
+    control_neighbours br0
+}
+
+# All of the control bridge know each other beforehand, too: with 64 nodes what
+# they learn by ARP is more than the kernel keeps, which is 1024 entries for all
+# namespaces together, and connections fail for seconds when it is full.
+control_neighbours() {
+    local n
+    echo "neighbour add 172.30.0.1 lladdr $CONTROLLER_MAC dev $1 nud permanent"
+    for ((n = 0; n < NODES; n++)); do
+        echo "neighbour add ${CONTROL_ADDRESS[n]} lladdr ${CONTROL_MAC[n]}" \
+            "dev $1 nud permanent"
+    done
+}
+
+# One router; its routes to other routers' nodes are in a file already, or are
+# the torus' prefixes.
+router_setup() {
+    local i=$1 l n DEV ADDRESS
+    echo "link set lo up"
+    echo "address add ${ROUTER_ADDRESS[i]}/32 dev lo"
+    for l in "${!LINK[@]}"; do
+        [ "${LINK_FROM[l]}" -eq "$i" ] || continue
+        device "${LINK[l]}"
+        port_address "$l"
+        echo "link set $DEV up"
+        echo "address add $ADDRESS/32 dev $DEV"
+        echo "neighbour add $HOP lladdr $PORT_MAC dev $DEV nud permanent"
+    done
+    for ((n = 0; n < NODES; n++)); do
+        [ "${NODE_ROUTER[n]}" -eq "$i" ] || continue
+        echo "link set n$n up"
+        echo "route add ${NODE_ADDRESS[n]}/32 dev n$n"
+        echo "neighbour add ${NODE_ADDRESS[n]} lladdr ${NODE_MAC[n]}" \
+            "dev n$n nud permanent"
+    done
+    by_engine || torus_routes "$i"
+}
+
+# The routes that Taut's topology knows: ROUTER NODE PORT … a line, on standard
+# input; several ports share by hash.
+engine_routes() {
+    local i n ports port DEV line
+    while read -r i n ports; do
+        line="route add ${NODE_ADDRESS[n]}/32"
+        for port in $ports; do
+            device "/$port"
+            if [ "$port" = "$ports" ]; then line+=" via $HOP onlink dev $DEV"
+            else line+=" nexthop via $HOP dev $DEV onlink"; fi
+        done
+        echo "$line" >>"$LAB_RUN/setup/${ROUTER[i]}.ip"
+    done
+}
+
+node_setup() {
+    local n=$1
+    echo "link set lo up"
+    echo "address add ${CONTROL_ADDRESS[n]}/16 dev eth0"
+    echo "link set eth0 up"
+    echo "$CONTROL_NEIGHBOURS"
+    echo "address add ${NODE_ADDRESS[n]}/32 dev hsn0"
+    # Large segments would pass the shapers as one piece.
+    echo "link set hsn0 up gso_max_segs $GSO_SEGMENTS"
+    echo "neighbour add $HOP lladdr $PORT_MAC dev hsn0 nud permanent"
+    # No stream has more packets under way than its share of a port's queue,
+    # as credits would have it in a real fabric: nothing is lost by one
+    # stream alone, and little is left to drain when it ends.
+    echo "route add 10.0.0.0/8 via $HOP dev hsn0 onlink src ${NODE_ADDRESS[n]}" \
+        "cwnd lock $WINDOW_PACKETS initcwnd $WINDOW_PACKETS"
+}
+
+# set_up NAMESPACE ROLE [SEED]: from the two batches of that namespace.
+set_up() {
+    in_net "$1" bash "$LAB_DIR/lib/namespace.sh" "$2" \
+        "$LAB_RUN/setup/$1.ip" "$LAB_RUN/setup/$1.tc" "${3:-0}"
+}
+
+# Standard input: the routes, where Taut's topology knows them.
+step_fabric() {
+    local i n CONTROL_NEIGHBOURS
+    CONTROL_NEIGHBOURS=$(control_neighbours eth0)
+    wiring | ip -batch - && mkdir -p $LAB_RUN/setup || return
+    for ((i = 0; i < ROUTERS; i++)); do
+        router_setup $i >"$LAB_RUN/setup/${ROUTER[i]}.ip"
+        router_shaping $i >"$LAB_RUN/setup/${ROUTER[i]}.tc"
+    done
+    ! by_engine || engine_routes || return
+    for ((i = 0; i < ROUTERS; i++)); do
+        set_up "${ROUTER[i]}" router $((i + 1)) || return
+    done
+    for ((n = 0; n < NODES; n++)); do
+        node_setup $n >$LAB_RUN/setup/n$n.ip
+        node_shaping >$LAB_RUN/setup/n$n.tc
+        set_up n$n node || return
+    done
+    printf '%s routers, %s nodes' "$ROUTERS" "$NODES"
+}
