@@ -8,6 +8,7 @@ local config = require "taut.config"
 local figure = require "figure"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
+local stages = require "taut.topology.stages"
 local stats = require "stats"
 
 local function topology(path)
@@ -92,12 +93,12 @@ local function read_positions()
    return list, tautd, failed
 end
 
--- Does a route between two of these nodes use component c?
+-- Does a route between two of these nodes use component c, or may it?
 local function crosses(topo, names, c)
    for _, a in ipairs(names) do
       for _, b in ipairs(names) do
          if a ~= b then
-            for _, on in ipairs(topo:route(topo.node_id[a], topo.node_id[b])) do
+            for _, on in ipairs(stages.all(topo:route(topo.node_id[a], topo.node_id[b]))) do
                if on == c then
                   return true
                end
@@ -268,7 +269,11 @@ local function report(path, file, name)
    print()
    figure(name .. ".jobs_median", stats.median(across), "jobs",
       name == "detection" and "<=" or nil, name == "detection" and 5 or nil)
-   figure(name .. ".jobs_most", stats.quantile(across, 1), "jobs")
+   figure(name .. ".jobs_most", stats.quantile(across, 1), "jobs",
+      name == "detection" and "<=" or nil, name == "detection" and 12 or nil)
+   if name == "detection" then
+      figure(name .. ".found", #seconds, "positions", ">=", #list)
+   end
    figure(name .. ".seconds_median", stats.median(seconds), "s")
    if name == "campaign_lab" then
       score(name, list, wrong)

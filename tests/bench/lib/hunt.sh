@@ -9,7 +9,8 @@
 # (arguments of `lab load', an array).
 
 POSITIONS='' KEEP=''
-bench_option() {
+bench_option() { hunt_option "$@"; }
+hunt_option() {
     case $1 in
     --positions) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || return 0; POSITIONS=$2 ;;
     --keep) [ $# -gt 1 ] || return 0; KEEP=$2 ;;
