@@ -19,10 +19,8 @@ end
 
 -- What is slow already may be well again.
 local function add_decided(d, list, has)
-   for c, k in pairs(d.diagnosis.comp) do
-      if k.state == "slow" or k.state == "failed" then
-         add(list, has, c)
-      end
+   for _, v in ipairs(d.diagnosis:verdicts()) do
+      add(list, has, v.component)
    end
 end
 

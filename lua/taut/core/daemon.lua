@@ -124,7 +124,7 @@ end
 -- before is lost by it.
 local function is_news(d, c, k)
    local decided = k.state == "slow" or k.state == "failed"
-   return not d.diagnosis.comp[c] or decided and not d.diagnosis:is_decided(c)
+   return not d.diagnosis:is_known(c) or decided and not d.diagnosis:is_decided(c)
 end
 
 local function take_component(d, row, seen)

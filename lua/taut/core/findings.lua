@@ -12,6 +12,7 @@ local reason = require "taut.policy.reason"
 local samples = require "taut.events.samples"
 local stalls = require "taut.events.stalls"
 local stages = require "taut.topology.stages"
+local say = require "taut.diagnose.words"
 local sys = require "taut.sys"
 local whole = require "taut.diagnose.whole"
 local wholes = require "taut.diagnose.wholes"
@@ -65,11 +66,6 @@ end
 
 ---------------------------------------------------------------- verdicts
 
--- The tests that speak against a component: those of its verdict, where there is one.
-local function tests_against(k)
-   return k.evidence or k.run
-end
-
 -- The test that tells most: the best of the run shows where the ceiling is.
 local function telling_test(run)
    local best
@@ -86,32 +82,35 @@ end
 -- @param a its action: how often the node was drained for it, and whether it is for good
 function findings.reason(d, v, a)
    local c, k = v.c, d.diagnosis:component(v.c)
-   local run = tests_against(k)
+   local run = d.diagnosis:against(c)
    local test = telling_test(run)
    return reason.format { kind = d.topo:kind(c), part = whole.part_of(d.diagnosis, c),
-      state = v.state, left = v.left or 1, test = test, low = #run, tests = math.max(k.tests, #run),
+      state = v.state, left = v.left or 1, test = test, low = #run,
+      tests = math.max(d.diagnosis:seen(c).tests, #run),
       job = test and run[#run].job, flaps = a.forever and a.times,
       hard = k.hard and k.hard.left < d.conf.diagnosis.good and k.hard.head or nil,
       cable = d.topo:is_link(c) and "cable " .. d.topo:cable(c) or nil }
 end
 
 -- With the reasoning, where it is asked for: sentences of diagnose/words.lua.
-local function evidence(k, reasoning)
+local function evidence(d, c, reasoning)
+   local k = d.diagnosis:component(c)
    local ids, words = json.array {}, reasoning and json.array {}
-   for i, t in ipairs(tests_against(k)) do
+   for i, t in ipairs(d.diagnosis:against(c)) do
       ids[i] = t.id
    end
    for i, r in ipairs(reasoning or {}) do
       words[i] = r.text .. (r.ruled_out and r.by and (" (test %d)"):format(r.by) or "")
    end
    return json.encode { state = k.state, tests = ids, left = k.left, busy = k.busy,
-      since = k.since, confirmed = #k.confirmed, all = k.tests, whole = k.whole,
+      since = k.since, confirmed = #k.confirmed, all = d.diagnosis:seen(c).tests,
+      whole = k.whole and (say.whole(k.whole)),
       reasoning = words or nil }
 end
 
 --- What stands behind a verdict, for the log of actions.
 function findings.evidence(d, v)
-   return evidence(d.diagnosis:component(v.c), d.diagnosis:reasoning(v.c))
+   return evidence(d, v.c, d.diagnosis:reasoning(v.c))
 end
 
 -- Clean tests of a drained node's component since its drain.
@@ -119,7 +118,7 @@ local function clean(d)
    return function(_, component)
       local c = d.topo.component_id[component]
       local k = c and d.diagnosis:component(c)
-      return k and k.state == "ok" and k.good or nil
+      return k and k.state == "ok" and d.diagnosis:seen(c).good or nil
    end
 end
 
@@ -138,10 +137,15 @@ local function decide(d)
    for c in pairs(d.standing) do
       local k = d.diagnosis:component(c)
       verdicts[#verdicts + 1] = { c = c, state = k.state, left = k.left, since = k.since,
-         whole = k.whole }
+         whole = k.whole and (say.whole(k.whole)) }
+   end
+   local wide = d.diagnosis.machine_wide
+   local text, subject = nil, nil
+   if wide then
+      text, subject = say.whole(wide)
    end
    local result = d.act:decide(verdicts, { topology = d.topo, clean = clean(d),
-      machine_wide = d.diagnosis.machine_wide })
+      machine_wide = wide and { of = subject, text = text } })
    for c, why in pairs(result.remarks) do
       if (d.measure_remarks or {})[c] ~= why then
          sys.log("notice", ("%s: %s: %s"):format(d.topo.components[c], result.measures[c], why))
@@ -169,7 +173,7 @@ local function announce(d, change)
    elseif change.from == "slow" or change.from == "failed" then
       sys.log("notice", ("%s is %s again"):format(name, change.to))
    elseif change.to == "suspect" then
-      sys.log("notice", ("%s is suspect: %d low tests"):format(name, #k.run))
+      sys.log("notice", ("%s is suspect: %d low tests"):format(name, #d.diagnosis:run(c)))
    end
    if is_decided(k) or change.from == "slow" or change.from == "failed" then
       tell_of(d, change, text)
@@ -182,7 +186,7 @@ local function on_changes(d, changes)
       local c = change.component
       findings.note_state(d, c)
       d.journal:add("verdict", { time = change.time, component = d.topo.components[c],
-         was = change.from, state = change.to, evidence = evidence(d.diagnosis:component(c)) })
+         was = change.from, state = change.to, evidence = evidence(d, c) })
    end
    decide(d)
    for _, change in ipairs(changes) do
@@ -193,7 +197,7 @@ end
 local function remember(d, touched)
    for c in pairs(touched) do
       d.journal:add("component", { name = d.topo.components[c],
-         data = memory.pack(d.diagnosis:component(c), d.topo) })
+         data = memory.pack(d.diagnosis, c) })
    end
 end
 

@@ -12,7 +12,9 @@ local json = require "taut.json"
 local loop = require "taut.loop"
 local policy_answers = require "taut.policy.answers"
 local sys = require "taut.sys"
-local throttle = require "taut.diagnose.throttle"
+local steer_answers = require "taut.place.steer.answers"
+local throttle = require "taut.events.throttle"
+local words = require "taut.diagnose.words"
 
 local query = {}
 
@@ -65,7 +67,7 @@ local function throttled(d, now)
 end
 
 local function status(d)
-   local now, cl = loop.time(), d.cluster
+   local now, cl, wide = loop.time(), d.cluster, d.diagnosis.machine_wide
    return {
       version = sys.version, mode = d.mode or d.conf.mode, switch = d.switch or "on",
       since = d.started_at, now = now, nodes = #d.topo.nodes, components = #d.topo.components,
@@ -82,7 +84,7 @@ local function status(d)
       on_event = d.teller:state(), measure_remarks = remarks(d), alerts = json.array(d.act.alerts),
       verdicts = explain.verdicts(d, now), sets = explain.sets(d),
       learned = d.diagnosis.learned and json.array(d.diagnosis.learned:rows()),
-      machine_wide = d.diagnosis.machine_wide,
+      machine_wide = wide and (words.whole(wide)),
       drained = list_of(d.act.history.drained, function(name, v)
          return { node = name, reason = v.reason, time = v.time, component = v.component }
       end),
@@ -95,9 +97,9 @@ end
 ---------------------------------------------------------------- links, nodes
 
 local function component_row(d, c, now)
-   local k = d.diagnosis.comp[c] or {}
-   return { component = d.topo.components[c], state = k.state or "unknown", left = k.left,
-      low = k.run and #k.run or 0, tests = k.tests or 0, last = k.last,
+   local k, seen = d.diagnosis:record(c) or {}, d.diagnosis:seen(c)
+   return { component = d.topo.components[c], state = d.diagnosis:state(c), left = k.left,
+      low = #d.diagnosis:run(c), tests = seen.tests, last = seen.last,
       capacity_Bps = expected.of(d, c), action = d.measures[c], since = k.since,
       remark = d.diagnosis:remark(c, now), cable = d.topo:cable(c) }
 end
@@ -133,7 +135,8 @@ local function topology(d)
    for c, name in ipairs(d.topo.components) do
       local state = d.diagnosis:state(c)
       if state ~= "unknown" then
-         rows[#rows + 1] = { component = name, state = state, left = d.diagnosis.comp[c].left }
+         local k = d.diagnosis:record(c)
+         rows[#rows + 1] = { component = name, state = state, left = k and k.left }
       end
    end
    local around = json.array {}

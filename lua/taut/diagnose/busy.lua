@@ -35,10 +35,10 @@ end
 
 -- Compared with the best that one stream got since the component was last cleared: a single stream
 -- may have met a pause.
-local function total_grows(self, k, p)
+local function total_grows(self, p)
    local _, best = judge.shown(p.one, p.c)
    local _, many = judge.shown(p.many, p.c)
-   for _, t in ipairs(k.run) do
+   for _, t in ipairs(self:run(p.c)) do
       best = t.streams == 1 and math.max(best, t.ratio) or best
    end
    return many > self.s.grows * best and many > 2 * self.s.failed
@@ -65,7 +65,7 @@ function busy.confirm(self, tests)
       local k = self:component(p.c)
       local one, many = judge.shown(p.one, p.c), judge.shown(p.many, p.c)
       if one == "low" and many ~= "void" and k.state ~= "ok" then
-         if total_grows(self, k, p) then
+         if total_grows(self, p) then
             k.busy = k.busy + 1
          elseif many == "low" then
             table.insert(k.confirmed, { one = p.one, many = p.many, time = p.one.time,

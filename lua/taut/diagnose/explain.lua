@@ -14,10 +14,10 @@ local EVENTS = 100
 function explain.verdicts(d, now)
    local rank = { failed = 1, slow = 2, suspect = 3 }
    local list = json.array {}
-   for c, k in pairs(d.diagnosis.comp) do
+   for c, k in d.diagnosis:each() do
       if rank[k.state] then
          list[#list + 1] = { component = d.topo.components[c], state = k.state, left = k.left,
-            since = k.since, low = #k.run, tests = k.tests,
+            since = k.since, low = #d.diagnosis:run(c), tests = d.diagnosis:seen(c).tests,
             action = d.measures[c] or k.state == "suspect" and k.hard and "alert" or nil,
             remark = d.diagnosis:remark(c, now), cable = d.topo:cable(c) }
       end
@@ -35,7 +35,7 @@ end
 function explain.sets(d)
    local list = json.array {}
    for i, v in ipairs(d.diagnosis.sets:verdicts()) do
-      list[i] = { text = v.text, since = v.since, left = v.left }
+      list[i] = { text = (d.diagnosis.sets:words(v)), since = v.since, left = v.left }
    end
    return list
 end
@@ -51,8 +51,8 @@ local function reasoning(d, c)
 end
 
 local function one_component(d, c, now)
-   local k = d.diagnosis.comp[c] or { run = {}, confirmed = {}, tests = 0 }
-   local far, run = {}, k.run
+   local k, seen = d.diagnosis:record(c) or { confirmed = {} }, d.diagnosis:seen(c)
+   local far, run = {}, d.diagnosis:run(c)
    for _, t in ipairs(run) do
       far[t.src_name], far[t.dst_name] = true, true
    end
@@ -64,7 +64,8 @@ local function one_component(d, c, now)
    table.sort(names)
    local s = d.conf.diagnosis
    return { component = d.topo.components[c], state = d.diagnosis:state(c), left = k.left,
-      since = k.since, low = #run, tests = k.tests, last = k.last, cleared_at = k.cleared_at,
+      since = k.since, low = #run, tests = seen.tests, last = seen.last,
+      cleared_at = seen.cleared_at,
       confirmed = #k.confirmed, busy = k.busy or 0, far_ends = names, action = d.measures[c],
       action_why = (d.measure_remarks or {})[c], reasoning = reasoning(d, c),
       remark = d.diagnosis:remark(c, now), cable = d.topo:cable(c),
@@ -102,8 +103,8 @@ end
 
 local function component(d, c, uid, reply)
    local name, now = d.topo.components[c], loop.time()
-   local k = d.diagnosis.comp[c]
-   local since = k and k.run[1] and k.run[1].time - 60 or now - 86400
+   local first = d.diagnosis:run(c)[1]
+   local since = first and first.time - 60 or now - 86400
    d.journal:flush()
    ask_all(d, {
       { "tests", "tests_of_component", { component = name, since = since, limit = TESTS } },

@@ -13,7 +13,7 @@ local around = require "taut.diagnose.around"
 local busy = require "taut.diagnose.busy"
 local evidence = require "taut.evidence"
 local learned = require "taut.diagnose.learned"
-local restore = require "taut.diagnose.restore"
+local memory = require "taut.diagnose.memory"
 local sane = require "taut.diagnose.sane"
 local sets = require "taut.diagnose.sets"
 local settle = require "taut.diagnose.settle"
@@ -31,49 +31,18 @@ Diagnosis.wants, Diagnosis.wanted = wants.wants, wants.wanted
 Diagnosis.watched = wants.watched
 Diagnosis.remark, Diagnosis.reasoning = words.remark, words.reasoning
 
--- A component as it looks to the engine; the fields of `component`.
-local function attach(self, c, k)
-   return setmetatable(k, { __index = function(_, name)
-      local f = self.engine_fields[name]
-      return f and f(c)
-   end })
-end
-
-local function fresh(self, c)
-   return attach(self, c, { state = self.evidence:cleared(c) > -math.huge and "ok" or "unknown",
-      confirmed = {}, busy = 0 })
-end
-
--- What `comp` shows of components that only the engine knows yet.
-local function glance(self, c)
-   return math.type(c) == "integer" and self.topo.components[c]
-      and self.evidence:tested(c) > -math.huge and fresh(self, c) or nil
-end
-
 local function engine_of(topo, s)
    return evidence.new(topo.graph, s, around.groups(topo), around.classes(topo))
 end
 
---- `comp` of a diagnosis: what is known by component; pairs() visits those that were suspected,
--- judged or asked for.
--- @param topo topology
+--- @param topo topology
 -- @param s the `diagnosis` section of the configuration
 function diagnose.new(topo, s)
    local self = setmetatable({ topo = topo, s = s, suspects = {}, want_of = {}, version = 0,
-      epoch = topo.epoch, evidence = engine_of(topo, s) }, Diagnosis)
+      records = {}, epoch = topo.epoch, evidence = engine_of(topo, s) }, Diagnosis)
    self.learned = learned.new(topo, self.evidence, s)
    sane.begin(self)
    self.sets, self.has_sets = sets.new(self), false
-   self.comp = setmetatable({}, { __index = function(_, c) return glance(self, c) end })
-   -- what the engine knows of a component reads like a field of it
-   self.engine_fields = {
-      run = function(c) return self:run(c) end,
-      tests = function(c) return self.evidence:seen(c).tests end,
-      good = function(c) return self.evidence:seen(c).good end,
-      last = function(c) return self.evidence:seen(c).last end,
-      cleared_at = function(c) return self.evidence:seen(c).cleared_at end,
-      cleared_by = function(c) return self.evidence:seen(c).cleared_by end,
-   }
    return self
 end
 
@@ -93,6 +62,12 @@ function Diagnosis:run(c)
       t.class = "low"
    end
    return list
+end
+
+--- The tests that speak against a component: those of its verdict, where there is one.
+function Diagnosis:against(c)
+   local k = self.records[c]
+   return k and k.evidence or self:run(c)
 end
 
 --- Other settings, and perhaps the same wiring with other capacities, from now on.
@@ -116,7 +91,7 @@ function Diagnosis:reload(topo, s)
    for c = 1, #topo.components do
       local seen = old:seen(c)
       seen.run = old:run(c)
-      restore.add(self, c, seen)
+      memory.add(self, c, seen)
    end
    self:restored()
    self.sets:begin(self)
@@ -131,19 +106,40 @@ local function follow_routes(self)
    end
 end
 
---- What is known of component c: state, since, left, busy, confirmed, tied, whole, and from the
--- engine run (a new array each time it is asked for), tests, good, last, cleared_at, cleared_by.
+--- The diagnosis's own record of component c, begun where there is none: state, since, left, busy,
+-- confirmed, tied, whole, hard …
 function Diagnosis:component(c)
-   local k = rawget(self.comp, c)
+   local k = self.records[c]
    if not k then
-      k = fresh(self, c)
-      self.comp[c] = k
+      k = { state = self.evidence:cleared(c) > -math.huge and "ok" or "unknown", confirmed = {},
+         busy = 0 }
+      self.records[c] = k
    end
    return k
 end
 
+--- The same to look at; nil where there is none: tests at most were counted.
+function Diagnosis:record(c)
+   return self.records[c]
+end
+
+--- Is anything known of it, by tests or otherwise?
+function Diagnosis:is_known(c)
+   return self.records[c] ~= nil or self.evidence:tested(c) > -math.huge
+end
+
+--- For a loop: component and record of all that were suspected, judged or asked for.
+function Diagnosis:each()
+   return pairs(self.records)
+end
+
+--- What the engine counted of component c: { tests, good, last, cleared_at, cleared_by }.
+function Diagnosis:seen(c)
+   return self.evidence:seen(c)
+end
+
 function Diagnosis:state(c)
-   local k = rawget(self.comp, c)
+   local k = self.records[c]
    if self.learned and self.learned:is_open(c) and not (k and (k.state == "slow"
       or k.state == "failed" or k.state == "suspect")) then
       return "unknown"
@@ -172,7 +168,6 @@ end
 ---------------------------------------------------------------- taking in tests
 
 -- Tests for the engine, and their flows over sets for those: from the first event on that has some.
--- What changed of sets is in set_changes.
 local function take(self, tests, values, time, event)
    self.set_changes = self.has_sets and self.sets:observe(tests, values, time) or {}
    local touched, _, _, _, _, over_sets = self.evidence:observe(tests, values, time, event)
@@ -217,6 +212,13 @@ function Diagnosis:observe(tests, now)
    return changes, set
 end
 
+--- Verdicts on sets of links that are new or (field `over`) gone since this was asked last.
+function Diagnosis:take_set_changes()
+   local list = self.set_changes or {}
+   self.set_changes = nil
+   return list
+end
+
 ---------------------------------------------------------------- what is known otherwise
 
 --- Hard evidence: what lanes, widths and speeds leave of a component, whatever tests say.  Where it
@@ -225,7 +227,7 @@ end
 -- @param fact { why = in words, head = for a drain's reason or nil, since }, where left < 1
 -- @return changes
 function Diagnosis:hard(c, left, fact, now)
-   local k = rawget(self.comp, c)
+   local k = self.records[c]
    local was = k and k.hard
    if left < 1 then
       k = self:component(c)
@@ -259,21 +261,21 @@ end
 
 --- Take over what is known of a component, as memory.lua unpacked it; restored() ends it.
 function Diagnosis:restore(c, k)
-   restore.add(self, c, k)
+   memory.add(self, c, k)
    local own = { state = k.state }
    for _, name in ipairs { "since", "left", "busy", "confirmed", "asked", "suspect_at", "tied",
       "probation_until", "case", "whole", "ruled_out", "evidence", "by_hard" } do
       own[name] = k[name]
    end
-   self.comp[c] = attach(self, c, own)
+   self.records[c] = own
    self.suspects[c] = k.state == "suspect" or nil
    self.version = self.version + 1
 end
 
 --- All that was kept has been handed in.
 function Diagnosis:restored()
-   restore.finish(self)
-   for c, k in pairs(self.comp) do
+   memory.finish(self)
+   for c, k in pairs(self.records) do
       if self:is_decided(c) then
          self.evidence:name(c, math.min(1, k.left or 0))
       end
@@ -284,7 +286,7 @@ end
 --- Verdicts of slow or failed that stand: array of { component, state, left, since }.
 function Diagnosis:verdicts()
    local list = {}
-   for c, k in pairs(self.comp) do
+   for c, k in pairs(self.records) do
       if k.state == "slow" or k.state == "failed" then
          list[#list + 1] = { component = c, state = k.state, left = k.left, since = k.since }
       end

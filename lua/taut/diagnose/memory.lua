@@ -1,11 +1,14 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- What is known of a component, as text for the store and back.
+--- What is known of a component, as text for the store and back; and how that is taken over: a test
+-- stands in the runs of several components, and is one again.
 local json = require "taut.json"
+local words = require "taut.diagnose.words"
 
 local memory = {}
 
-local FIELDS = { "state", "since", "cleared_at", "last", "tests", "good", "busy", "suspect_at",
-   "asked", "left", "probation_until", "case", "whole", "by_hard" }
+local SEEN = { "cleared_at", "last", "tests", "good" }
+local FIELDS = { "state", "since", "busy", "suspect_at", "asked", "left", "probation_until", "case",
+   "by_hard" }
 local TEST_FIELDS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "share", "streams",
    "flows", "job", "rail", "quiet_s", "by_ack", "port", "src_name", "dst_name", "class" }
 
@@ -34,15 +37,21 @@ local function pack_rivals(list, topo)
    return out
 end
 
---- @param k a component of diagnose.lua
+--- @param diagnosis of diagnose.new
+-- @param c component
 -- @return JSON text
-function memory.pack(k, topo)
+function memory.pack(diagnosis, c)
+   local k, seen, topo = diagnosis:component(c), diagnosis:seen(c), diagnosis.topo
    local out = { confirmed = json.array {}, tied = pack_rivals(k.tied, topo),
-      ruled_out = pack_rivals(k.ruled_out, topo) }
+      ruled_out = pack_rivals(k.ruled_out, topo), whole = k.whole and (words.whole(k.whole)),
+      whole_of = k.whole }
    for _, f in ipairs(FIELDS) do
       out[f] = k[f]
    end
-   out.run = pack_list(k.run)
+   for _, f in ipairs(SEEN) do
+      out[f] = seen[f]
+   end
+   out.run = pack_list(diagnosis:run(c))
    out.evidence = k.evidence and pack_list(k.evidence)
    for i, p in ipairs(k.confirmed) do
       out.confirmed[i] = { one = pack_test(p.one), many = pack_test(p.many) }
@@ -111,6 +120,14 @@ local function unpack_run(list, topo)
    return out
 end
 
+-- Text alone, as an earlier tautd kept it, is found anew with the next test.
+local function unpack_whole(w)
+   if type(w) ~= "table" or not words.is_whole(w) then
+      return nil
+   end
+   return { kind = w.kind, of = w.of, n = w.n, total = w.total, component = w.component }
+end
+
 local function unpack(k, topo, seen)
    check_numbers(k, { "tests", "good", "busy" })
    for _, name in ipairs { "since", "cleared_at", "last", "suspect_at", "left",
@@ -123,6 +140,7 @@ local function unpack(k, topo, seen)
    local tied = unpack_rivals(k.tied, topo)
    k.tied = #tied > 0 and tied or nil
    k.ruled_out = unpack_rivals(k.ruled_out, topo)
+   k.whole, k.whole_of = unpack_whole(k.whole_of), nil
    if k.case then
       check_numbers(k.case, { "score", "best", "low", "at", "spells", "events" })
    end
@@ -142,6 +160,62 @@ function memory.unpack(text, topo, seen)
       return nil, "damaged: " .. tostring(made)
    end
    return made
+end
+
+---------------------------------------------------------------- taking it over
+
+local function number(v, fallback)
+   return type(v) == "number" and v or fallback
+end
+
+-- Of one test, what each component's run says of it.
+local function collect(pending, c, t)
+   local key = ("%d:%d:%d:%s"):format(t.event, t.src, t.dst, t.id)
+   local p = pending[key]
+   if not p then
+      p = { id = t.id, event = t.event, time = t.time, src = t.src, dst = t.dst,
+         rail = number(t.rail, 1), job = number(t.job, 0), bw_Bps = t.bw_Bps,
+         expected_Bps = t.expected_Bps, flows = number(t.flows, 1), streams = number(t.streams, 1),
+         quiet_s = number(t.quiet_s), by_ack = t.by_ack == true,
+         port = (t.port == "src" or t.port == "dst") and t.port or nil, on = {} }
+      pending[key], pending[#pending + 1] = p, p
+   end
+   p.on[c] = t.share
+end
+
+--- Put away a component as unpacked, until finish().
+function memory.add(self, c, k)
+   self.pending = self.pending or {}
+   for _, t in ipairs(k.run) do
+      collect(self.pending, c, t)
+   end
+   self.evidence:restore_seen(c, k)
+end
+
+-- What a loaded port showed stands in its own run only; what else was on the way may explain it.
+local function add_way(self, t)
+   for _, c in ipairs(t.port and self.topo:route(t.src, t.dst, nil, t.rail) or {}) do
+      if type(c) == "number" then
+         t.on[c] = t.on[c] or t.bw_Bps / self.topo.capacity[c]
+      end
+   end
+end
+
+--- Put the tests back, in their order.
+function memory.finish(self)
+   local list, serial, event = self.pending or {}, self.evidence:serial(), nil
+   table.sort(list, function(a, b)
+      return a.time < b.time or a.time == b.time and a.event < b.event
+   end)
+   for _, t in ipairs(list) do
+      if t.event ~= event then
+         serial, event = serial + 1, t.event
+      end
+      t.serial = serial
+      add_way(self, t)
+      self.evidence:restore(t)
+   end
+   self.pending = nil
 end
 
 return memory

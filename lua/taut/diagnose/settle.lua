@@ -25,7 +25,8 @@ local function become_slow(self, c, k, case, now, changes)
    k.left = math.min(1, left)
    k.case, k.by_hard = case, not case or nil
    k.ruled_out = self.evidence:alternatives(c, ALTERNATIVES)
-   k.last_cleared = { at = k.cleared_at, by = k.cleared_by }
+   local seen = self:seen(c)
+   k.last_cleared = { at = seen.cleared_at, by = seen.cleared_by }
    k.evidence = self:run(c)
    self.evidence:name(c, k.left)
    k.tied = nil
@@ -52,7 +53,7 @@ local function one_hard(self, c, k, case, now, changes)
    end
    self.version, self.want_of[c] = self.version + 1, nil
    k.tied = nil
-   k.missing = case and verdict.missing(self, c, k, case, now) or "no low test bears it out"
+   k.missing = case and verdict.missing(self, c, k, case, now) or { what = "test" }
    return false
 end
 
@@ -64,7 +65,8 @@ local function one(self, c, now, changes)
    end
    local is_hard = k.hard and verdict.is_hard(self, k)
    if self:is_decided(c) then
-      if not case and k.good >= self.s.recover_good and not (is_hard and self.s.hard_alone) then
+      if not case and self:seen(c).good >= self.s.recover_good
+         and not (is_hard and self.s.hard_alone) then
          self.evidence:name(c, 1)
          k.left, k.evidence, k.case, k.ruled_out, k.by_hard = nil, nil, nil, nil, nil
          settle.well(self, c, now, changes)
@@ -102,7 +104,7 @@ local function one(self, c, now, changes)
       self.evidence:name(c, math.min(1, case.best)) -- it explains its tests all the same
       return false
    end
-   k.missing = elsewhere
+   k.missing = elsewhere and { what = "elsewhere", whole = elsewhere }
    if elsewhere then
       return false
    end

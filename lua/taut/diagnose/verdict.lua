@@ -46,24 +46,26 @@ local function is_confirmed(self, k, case, now)
       and case.events >= needed(self, k, s.unconfirmed_events, now)
 end
 
---- What is missing for a verdict of slow, in words; nil when nothing is.
+--- What is missing for a verdict of slow; nil when nothing is.
+-- @return { what = "score" | "spells" | "span" | "far" | "busy" | "confirmed", has, needs };
+--   words.lua says it
 function verdict.missing(self, c, k, case, now)
    local s = self.s
    local far = far_needed(self, c, k, now)
    if case.score < needed(self, k, s.slow_score, now) then
-      return ("log odds are %.1f of %.1f"):format(case.score, needed(self, k, s.slow_score, now))
+      return { what = "score", has = case.score, needs = needed(self, k, s.slow_score, now) }
    elseif case.spells < needed(self, k, s.slow_spells, now) then
-      return ("seen in %d of %d spells"):format(case.spells,
-         math.ceil(needed(self, k, s.slow_spells, now)))
+      return { what = "spells", has = case.spells,
+         needs = math.ceil(needed(self, k, s.slow_spells, now)) }
    elseif case.last - case.first < needed(self, k, s.confirm_span_h, now) * 3600 then
-      return ("seen for %.1f of %.1f h"):format((case.last - case.first) / 3600, s.confirm_span_h)
+      return { what = "span", has = (case.last - case.first) / 3600, needs = s.confirm_span_h }
    elseif case.far < far then
-      return ("%d of %d far ends"):format(case.far, math.ceil(far))
+      return { what = "far", has = case.far, needs = math.ceil(far) }
    elseif k.busy > 0 then
-      return "several streams get more than one: it may be busy"
+      return { what = "busy" }
    elseif not is_confirmed(self, k, case, now) then
-      return ("%d of %d tests confirmed it"):format(confirmations(k, case),
-         math.ceil(needed(self, k, s.slow_low, now)))
+      return { what = "confirmed", has = confirmations(k, case),
+         needs = math.ceil(needed(self, k, s.slow_low, now)) }
    end
    return nil
 end

@@ -14,8 +14,9 @@ end
 -- the span that a verdict wants, where only that is missing.
 local function not_before(self, c, k)
    local s, case = self.s, self.evidence:case(c)
-   if k.hard and not case and (k.cleared_at or 0) > (k.hard.since or 0) then
-      return (k.cleared_at // s.spell_s + 1) * s.spell_s -- what was found does not slow it down
+   local cleared_at = k.hard and not case and self:seen(c).cleared_at or 0
+   if k.hard and not case and cleared_at > (k.hard.since or 0) then
+      return (cleared_at // s.spell_s + 1) * s.spell_s -- what was found does not slow it down
    elseif k.tied or not case or case.newest < s.spell_most - 0.5 then
       return nil
    end
@@ -23,7 +24,7 @@ local function not_before(self, c, k)
 end
 
 local function entry_of(self, c)
-   local k = self.comp[c]
+   local k = self.records[c]
    local rivals = rivals_of(k)
    return { c = c, rivals = rivals, want = #rivals > 0 and "clear" or "confirm",
       after = not_before(self, c, k),
@@ -59,7 +60,7 @@ end
 -- and came to nothing, so that a partner whose port is always busy does not get every turn.
 local function partners(self, c)
    local seen = self.evidence:nodes(c)
-   for n, times in pairs(self.comp[c].spent or {}) do
+   for n, times in pairs(self.records[c].spent or {}) do
       seen[n] = (seen[n] or 0) + times
    end
    return seen
@@ -72,7 +73,7 @@ end
 function wants.wanted(self, now)
    local list = {}
    for c in pairs(self.suspects) do
-      local k, tied, seen = self.comp[c], {}, partners(self, c)
+      local k, tied, seen = self.records[c], {}, partners(self, c)
       for _, r in ipairs(k.tied or {}) do
          tied[r.component] = true
       end

@@ -54,18 +54,17 @@ local function slow_group(self, c)
       tested, low = tested + (was and 1 or 0), low + (yes and 1 or 0)
    end
    if tested >= s.group_nodes and low >= s.group_share * tested then
-      return ("%s is slow as a whole: %d of %d nodes"):format(name, low, tested)
+      return { kind = "group", of = name, n = low, total = tested }
    end
    return nil
 end
 
--- Most of the components of one class at once: a component of it and what it is, in words.
+-- Most of the components of one class at once; `component` is one of them.
 local function change(self, c, now)
    local s = self.s
    local n = self.evidence:changed(c, now - DAY, s.suspect_score, s.machine_least, s.machine_share)
-   return n and n.component, n and
-      ("class %s changed everywhere: %d of %d components are low at once"):format(
-         self.topo:class(n.component), n.low, n.tested)
+   return n and { kind = "change", of = self.topo:class(n.component), n = n.low, total = n.tested,
+      component = n.component } or nil
 end
 
 -- Only of nodes: links are made as configured, and one that was never seen well is one that no
@@ -76,29 +75,31 @@ local function new_kind(self, c, now)
    end
    local alike = self.evidence:alike(c, now - DAY, self.s.ceiling)
    return alike >= self.s.new_least
-      and ("class %s has a new kind of nodes: %d components never did better than this"):format(
-         self.topo:class(c), alike) or nil
+      and { kind = "new", of = self.topo:class(c), n = alike } or nil
 end
 
 -- Is it of the class that changed everywhere?
 local function is_of_change(self, c)
-   return self.machine_wide and self.evidence:class(c) == self.evidence:class(self.machine_wide_of)
+   local w = self.machine_wide
+   return w and self.evidence:class(c) == self.evidence:class(w.component)
 end
 
-local function note(self, of, text, now)
-   self.machine_wide, self.machine_wide_at, self.machine_wide_of = text, now, of
+local function note(self, found, now)
+   self.machine_wide, self.machine_wide_at = found, now
 end
 
 --- Why a component is not to be named for itself.
 -- Sets self.machine_wide when a class has changed everywhere.  Then every test crosses what has
 -- changed, and none shows another component alone.
--- @return what it is part of, in words, or nil
--- @return what else there is everywhere, so that it has to wait, in words, or nil
+-- @return what it is part of, { kind = "group" | "change" | "new", of = name of the group or class,
+--   n = how many of it are low, total }, or nil; words.whole() says it
+-- @return what else there is everywhere, so that it has to wait, likewise, or nil
 function whole.reason(self, c, now)
    if not is_of_change(self, c) then
-      local of, text = change(self, c, now)
-      if of and not (self.machine_wide and self.evidence:class(of) ~= self.evidence:class(c)) then
-         note(self, of, text, now)
+      local found = change(self, c, now)
+      if found and not (self.machine_wide
+         and self.evidence:class(found.component) ~= self.evidence:class(c)) then
+         note(self, found, now)
       end
    end
    if is_of_change(self, c) then
@@ -113,11 +114,11 @@ function whole.review(self, now)
       return
    end
    self.machine_wide_at = now
-   local of, text = change(self, self.machine_wide_of, now)
-   if not of then
+   local found = change(self, self.machine_wide.component, now)
+   if not found then
       self.machine_wide = nil
-   elseif not is_of_change(self, of) then
-      note(self, of, text, now)
+   elseif not is_of_change(self, found.component) then
+      note(self, found, now)
    end
 end
 
@@ -158,11 +159,6 @@ function whole.part_of(self, c)
       return "bundle"
    end
    return decided(self, both) and "cable" or nil
-end
-
---- What is slow as a whole, without the figures of today.
-function whole.subject(text)
-   return text:match "^[^:]*"
 end
 
 return whole

@@ -5,7 +5,7 @@
 local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
-local whole = require "taut.diagnose.whole"
+local words = require "taut.diagnose.words"
 
 local wholes = {}
 
@@ -16,11 +16,12 @@ local AGAIN_S = 86400 -- what was not so for so long is news when it comes back
 local function tell_sets(d, changes)
    for _, v in ipairs(changes) do
       if v.over then
-         sys.log("notice", whole.subject(v.text) .. " no longer")
+         sys.log("notice", select(2, d.diagnosis.sets:words(v)) .. " no longer")
       else
-         d.act:say(v.text)
+         local text = d.diagnosis.sets:words(v)
+         d.act:say(text)
          d.act:record { action = "alert", component = d.topo.components[v.members[1]],
-            reason = v.text }
+            reason = text }
       end
    end
 end
@@ -37,11 +38,10 @@ end
 --- What the tests of an event said of sets of links (diagnose/sets.lua): told, and kept.
 -- @param d daemon: diagnosis, topo, act, journal
 function wholes.sets(d)
-   local changes = d.diagnosis.set_changes or {}
+   local changes = d.diagnosis:take_set_changes()
    if d.diagnosis.has_sets then
       tell_sets(d, changes)
       keep_sets(d, changes, loop.time())
-      d.diagnosis.set_changes = nil
    end
 end
 
@@ -61,7 +61,7 @@ end
 -- What there is to say about a suspect, and the part of it that stays the same.
 local function news_of(d, c, k)
    if k.whole then
-      return k.whole, whole.subject(k.whole)
+      return words.whole(k.whole)
    elseif k.hard and k.hard.left < d.conf.diagnosis.good then
       local what = ("%s is suspect: %s"):format(d.topo.components[c], k.hard.why)
       return ("%s; %d%% left, not drained for that alone"):format(what,

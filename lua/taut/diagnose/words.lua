@@ -11,16 +11,51 @@ local function part_of(self, c)
    return what and ("all of %s"):format(name and ("%s %s"):format(what, name) or "the " .. what)
 end
 
+local WHOLE = {
+   group = { "%s is slow as a whole", "%s: %d of %d nodes" },
+   change = { "class %s changed everywhere", "%s: %d of %d components are low at once" },
+   new = { "class %s has a new kind of nodes", "%s: %d components never did better than this" },
+}
+
+--- What is slow as a whole (whole.lua), in words.
+-- @return with the figures of today; without them
+function words.whole(w)
+   local form = WHOLE[w.kind]
+   local subject = form[1]:format(w.of)
+   return form[2]:format(subject, w.n, w.total), subject
+end
+
+--- Is this what `whole` says?  What a database holds may be damaged.
+function words.is_whole(w)
+   return WHOLE[w.kind] ~= nil and type(w.of) == "string" and math.type(w.n) == "integer"
+      and (w.kind == "new" or math.type(w.total) == "integer")
+end
+
 -- What it is slow with as a whole, as long as that was so when it was last looked at.
 local function whole_of(k)
-   return k.state == "suspect" and not k.missing and k.whole or nil
+   return k.state == "suspect" and not k.missing and k.whole and (words.whole(k.whole)) or nil
+end
+
+local MISSING = {
+   score = "log odds are %.1f of %.1f",
+   spells = "seen in %d of %d spells",
+   span = "seen for %.1f of %.1f h",
+   far = "%d of %d far ends",
+   busy = "several streams get more than one: it may be busy",
+   confirmed = "%d of %d tests confirmed it",
+   test = "no low test bears it out",
+}
+
+--- What is missing for a verdict (verdict.lua), in words.
+function words.missing(m)
+   return m.whole and (words.whole(m.whole)) or MISSING[m.what]:format(m.has, m.needs)
 end
 
 --- What the verdict on a component says beside its state: "busy?", a tie, probation.
 function words.remark(self, c, now)
-   local k, list = rawget(self.comp, c), {}
+   local k, list = self:record(c), {}
    for i, v in ipairs(self.sets:of_component(c)) do
-      list[i] = whole.subject(v.text)
+      list[i] = select(2, self.sets:words(v))
    end
    if not k then
       return table.concat(list, ", ")
@@ -87,24 +122,25 @@ local function add(list, text, more)
 end
 
 -- Hard evidence stands first: it needs no odds.
-local function what_was_found(self, list, k)
+local function what_was_found(self, list, c, k)
    if not k.hard or not verdict.is_hard(self, k) then
       return
    end
    add(list, ("%s: %s of its capacity is left"):format(k.hard.why, percent(k.hard.left)))
+   local low, seen = self.evidence:low(c), self:seen(c)
    if k.by_hard then
       add(list, "that alone makes the verdict (hard_alone)")
-   elseif #k.run == 0 and (k.cleared_at or 0) > (k.hard.since or 0) then
-      add(list, "a test since saw it well, so it is not drained for that", { by = k.cleared_by })
-   elseif #k.run == 0 then
+   elseif low == 0 and (seen.cleared_at or 0) > (k.hard.since or 0) then
+      add(list, "a test since saw it well, so it is not drained for that", { by = seen.cleared_by })
+   elseif low == 0 then
       add(list, "no low test bears that out yet, so it is not drained for that")
    end
 end
 
-local function what_was_seen(self, list, k, case, run)
-   local s = self.s
+local function what_was_seen(self, list, c, case, run)
+   local s, k = self.s, self:component(c)
    add(list, ("%s since it was last seen well"):format(plural(#run, "low test")),
-      { tests = ids_of(run), by = (k.last_cleared or {}).by or k.cleared_by })
+      { tests = ids_of(run), by = (k.last_cleared or {}).by or self:seen(c).cleared_by })
    add(list, ("none of them showed more than %s of its capacity, %d came within %s of that")
       :format(percent(case.best), case.at, percent(s.ceiling)),
       { tests = ids_of(at_ceiling(self, run, case)) })
@@ -148,14 +184,14 @@ end
 function words.reasoning(self, c)
    local k, list = self:component(c), {}
    for i, v in ipairs(self.sets:of_component(c)) do
-      list[i] = { text = v.text }
+      list[i] = { text = (self.sets:words(v)) }
    end
    local case = self:is_decided(c) and k.case or self.evidence:case(c)
-   what_was_found(self, list, k)
+   what_was_found(self, list, c, k)
    if not case then
       return list
    end
-   what_was_seen(self, list, k, case, self:is_decided(c) and k.evidence or k.run)
+   what_was_seen(self, list, c, case, self:against(c))
    local others = self:is_decided(c) and k.ruled_out or self.evidence:alternatives(c, 8)
    for _, r in ipairs(others or {}) do
       alternative(self, list, r)
@@ -165,10 +201,10 @@ function words.reasoning(self, c)
       add(list, part .. " is slow or dead, not this alone")
    end
    if k.state == "suspect" and k.missing then
-      add(list, "for a verdict: " .. k.missing)
+      add(list, "for a verdict: " .. words.missing(k.missing))
    end
    if whole_of(k) then
-      add(list, k.whole)
+      add(list, whole_of(k))
    end
    return list
 end

@@ -11,7 +11,6 @@
 local limits = require "taut.policy.limits"
 local measure = require "taut.policy.measure"
 local tables = require "taut.base.tables"
-local whole = require "taut.diagnose.whole"
 
 local policy = {}
 
@@ -120,8 +119,8 @@ end
 -- Why to stop acting, if so.
 local function trouble(o, h)
    local s = o.settings
-   if o.machine_wide and whole.subject(o.machine_wide) ~= h.wide then
-      return "machine-wide change: " .. o.machine_wide
+   if o.machine_wide and o.machine_wide.of ~= h.wide then
+      return "machine-wide change: " .. o.machine_wide.text
    end
    local seen, n = {}, 0
    for _, x in ipairs(h.slow) do
@@ -152,8 +151,8 @@ local function check_breaker(o, h, d)
    end
    local why = trouble(o, h)
    if why then
-      d.actions[#d.actions + 1] = { action = "stop", why = why, wide = o.machine_wide
-         and whole.subject(o.machine_wide) }
+      d.actions[#d.actions + 1] = { action = "stop", why = why,
+         wide = o.machine_wide and o.machine_wide.of }
    end
    return why
 end
@@ -249,7 +248,8 @@ end
 -- @param o table: topology; settings (the `policy` section); cluster (nodes, partitions, pending,
 --   is_usable, nodes_at or nil: cluster.lua's, or policy.cluster); history; now (seconds); mode
 --   ("enable" or "observe"); verdicts (array of { c, state, left, since, whole }: all that stand);
---   machine_wide (text: something that changed for all at once, or nil); standby (text: why this
+--   machine_wide (something that changed for all at once: { of = what, text = for those who read
+--   it }, or nil); standby (text: why this
 --   tautd only watches, or nil); clean (function(node,
 --   component) → clean tests of a drained node since its drain, or nil; nil: never release)
 -- @return table: actions, in the order in which to carry them out: { action = "drain", node,

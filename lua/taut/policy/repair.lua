@@ -130,7 +130,7 @@ end
 
 local function describe(d, c)
    local topo, p, now = d.topo, repair.parts(d.topo, c), loop.time()
-   local k = d.diagnosis.comp[c] or {}
+   local k = d.diagnosis:record(c) or {}
    local modules = json.array {}
    for i, m in ipairs(p.modules) do
       modules[i] = { name = m.name, routers = names_of(m.routers, topo.router_name),

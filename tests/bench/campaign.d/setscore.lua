@@ -29,9 +29,7 @@ end
 --- After each event.
 function Score:look(run, now)
    local d = run.player.diagnosis
-   local changes = d.set_changes or {}
-   d.set_changes = nil
-   for _, v in ipairs(changes) do
+   for _, v in ipairs(d:take_set_changes()) do
       local f = fault_in(run, v.members)
       if v.over then
          self.over = self.over + 1
@@ -43,7 +41,7 @@ function Score:look(run, now)
       end
       if self.out then
          local what = v.over and "OVER" or f and "right" or "WRONG"
-         self.out:write(("%s hour %.1f %s%s\n"):format(what, now / 3600, v.text,
+         self.out:write(("%s hour %.1f %s%s\n"):format(what, now / 3600, (d.sets:words(v)),
             f and (" (left %.3f, %.1f h old)"):format(f.left, (now - f.since) / 3600) or ""))
       end
    end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Prints the advice file of a machine: job_submit_file.lua MACHINE.
 local config = require "taut.config"
+local diagnose = require "taut.diagnose"
 local file = require "taut.place.steer.file"
 local hostlist = require "taut.hostlist"
 local pattern = require "taut.place.pattern"
@@ -9,7 +10,8 @@ local picture = require "taut.place.steer.picture"
 local PARTITIONS, SLOW = 20, 8
 
 local topo = assert(config.machine(arg[1]))
-local d = { topology = topo, diagnosis = { comp = {} }, cluster = { nodes = {}, partitions = {},
+local d = { topology = topo, diagnosis = diagnose.new(topo, config.diagnosis {}),
+   cluster = { nodes = {}, partitions = {},
    nodes_at = os.time(), is_usable = function() return true end } }
 math.randomseed(math.tointeger(tonumber(os.getenv "BENCH_SEED")) or 1)
 for _, name in ipairs(topo.nodes) do
@@ -19,7 +21,7 @@ end
 local links = #topo.nodes * 2 * topo.rails
 for i = 1, SLOW do
    local c = i % 2 == 0 and math.random(1, links) or math.random(links + 1, #topo.components)
-   d.diagnosis.comp[c] = { state = "slow", left = 0.2 + 0.05 * i }
+   d.diagnosis:restore(c, { state = "slow", left = 0.2 + 0.05 * i, run = {}, tests = 0, good = 0 })
 end
 local partitions = {}
 for p = 1, PARTITIONS do

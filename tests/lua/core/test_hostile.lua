@@ -176,7 +176,7 @@ function tests.test_what_the_database_holds()
    for _ = 1, 20 do
       w:check(sim.run_of(1, 8))
    end
-   local good = json.decode(memory.pack(w.diagnosis:component(w:c "n5/tx"), w.topo))
+   local good = json.decode(memory.pack(w.diagnosis, w:c "n5/tx"))
    for _ = 1, 3000 do
       memory.unpack(json.encode(mutate(good)) or "", w.topo, {})
    end

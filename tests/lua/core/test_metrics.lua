@@ -74,7 +74,7 @@ function tests.test_what_tautd_says()
    d.act.history.stopped = { why = "x", time = 1 }
    d.act.history.capped = { hour = {} }
    local c = d.topo.component_id["r1.0.0/X+"]
-   d.diagnosis.comp[c] = { state = "slow", run = {} }
+   sim.tell(d.diagnosis, c, { state = "slow" })
    d.diagnosis:observe({ { src = 1, dst = 99999, class = "low", ratio = 0.5 } }, os.time())
    local families, v = promparse.read(metrics.text(d))
    for key, value in pairs { ["taut_components{kind=X+,state=slow}"] = 1,

@@ -5,6 +5,7 @@ local lu = require "luaunit"
 local memory = require "taut.diagnose.memory"
 local sim = require "lib.sim"
 local topology = require "taut.topology"
+local words = require "taut.diagnose.words"
 
 local tests = {}
 
@@ -58,10 +59,10 @@ function tests.test_latencies_and_what_is_only_shown_touch_nothing()
       local changes, touched = observe(t)
       lu.assertEquals(changes, {})
       lu.assertNil(next(touched))
-      lu.assertEquals(w.diagnosis:component(c).tests, 0)
+      lu.assertEquals(w.diagnosis:seen(c).tests, 0)
    end
    observe { class = "low", ratio = 0.1 }
-   lu.assertEquals(w.diagnosis:component(c).tests, 1)
+   lu.assertEquals(w.diagnosis:seen(c).tests, 1)
 end
 
 -- A backplane wider than a node: what one sender reaches on it clears nothing, but shows how much
@@ -180,8 +181,8 @@ function tests.test_a_loaded_port_is_not_told_from_the_only_link_to_it()
    lu.assertEquals(w.diagnosis.evidence:low(last(first[1])), 0)
    -- so after a restart
    local d, seen = diagnose.new(topo, sim.quick), {}
-   for c in pairs(w.diagnosis.comp) do
-      d:restore(c, assert(memory.unpack(memory.pack(w.diagnosis:component(c), topo), topo, seen)))
+   for c in w.diagnosis:each() do
+      d:restore(c, assert(memory.unpack(memory.pack(w.diagnosis, c), topo, seen)))
    end
    d:restored()
    w.diagnosis = d
@@ -192,7 +193,7 @@ function tests.test_a_loaded_port_is_not_told_from_the_only_link_to_it()
    end
    local k = w.diagnosis:component(rx)
    lu.assertNil(k.tied)
-   lu.assertEquals(k.missing, "0 of 3 tests confirmed it")
+   lu.assertEquals(words.missing(k.missing), "0 of 3 tests confirmed it")
 end
 
 function tests.test_two_faults_at_once()
@@ -314,13 +315,14 @@ function tests.test_what_is_known_survives_packing()
    local w = sim.new { seed = 61 }
    w.left[w:c "n5/tx"] = 0.25
    jobs_until(w, "n5/tx", 200)
-   local k = w.diagnosis:component(w:c "n5/tx")
-   local back = assert(memory.unpack(memory.pack(k, w.topo), w.topo, {}))
+   local c = w:c "n5/tx"
+   local k, run = w.diagnosis:component(c), w.diagnosis:run(c)
+   local back = assert(memory.unpack(memory.pack(w.diagnosis, c), w.topo, {}))
    lu.assertEquals(back.state, "slow")
-   lu.assertEquals(#back.run, #k.run)
+   lu.assertEquals(#back.run, #run)
    lu.assertEquals(#back.confirmed, #k.confirmed)
    lu.assertAlmostEquals(back.left, k.left, 1e-9)
-   lu.assertEquals(back.run[1].route, k.run[1].route)
+   lu.assertEquals(back.run[1].src, run[1].src)
    lu.assertNil((memory.unpack("{broken", w.topo, {})))
 end
 
@@ -331,7 +333,7 @@ function tests.test_a_restart_loses_nothing()
    for _ = 1, 4 do
       local _, touched = w:random_job()
       for c in pairs(touched) do
-         store[c] = memory.pack(w.diagnosis:component(c), w.topo)
+         store[c] = memory.pack(w.diagnosis, c)
       end
    end
    local old, new, seen = w.diagnosis, diagnose.new(w.topo, sim.quick), {}

@@ -5,6 +5,7 @@ local diagnose = require "taut.diagnose"
 local lu = require "luaunit"
 local sim = require "lib.sim"
 local topology = require "taut.topology"
+local words = require "taut.diagnose.words"
 
 local tests = {}
 
@@ -20,7 +21,7 @@ function tests.test_a_machine_wide_change_accuses_nobody()
       w:random_job()
    end
    lu.assertEquals(w:all "slow", {})
-   lu.assertStrContains(w.diagnosis.machine_wide, "changed everywhere: ")
+   lu.assertStrContains((words.whole(w.diagnosis.machine_wide)), "changed everywhere: ")
    -- it is mended
    w.left = {}
    w.now = w.now + 1000
@@ -48,7 +49,7 @@ local function changed_everywhere(seed, first, step, share)
    end
    jobs(200)
    lu.assertEquals(w:all "slow", {})
-   lu.assertStrContains(w.diagnosis.machine_wide, "changed everywhere: ")
+   lu.assertStrContains((words.whole(w.diagnosis.machine_wide)), "changed everywhere: ")
    return w, jobs
 end
 
@@ -56,10 +57,9 @@ function tests.test_what_changed_everywhere_is_held_against_nothing_else()
    changed_everywhere(1, 1, 2, 0.6) -- every tx
    changed_everywhere(2, 1, 2, 0.2)
    local w, jobs = changed_everywhere(1, nil, 1, 0.6) -- every link
-   local word = w.diagnosis.machine_wide
-   w.left = { [w:c "n40/tx"] = 0.3 }
+      w.left = { [w:c "n40/tx"] = 0.3 }
    jobs(250)
-   lu.assertNil(w.diagnosis.machine_wide, word)
+   lu.assertNil(w.diagnosis.machine_wide)
    lu.assertEquals(w:all "slow", { "n40/tx" }) -- it is over, and a fault is a fault again
 end
 
@@ -72,8 +72,7 @@ function tests.test_nodes_of_an_unknown_kind_are_not_slow()
       w:random_job()
    end
    lu.assertEquals(w:all "slow", {})
-   local words = w.diagnosis:remark(w.topo.tx[10], w.now)
-   lu.assertStrContains(words, "never did better")
+   lu.assertStrContains(w.diagnosis:remark(w.topo.tx[10], w.now), "never did better")
 end
 
 local function tree()

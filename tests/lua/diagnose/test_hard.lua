@@ -164,7 +164,7 @@ function tests.test_a_restart_keeps_what_it_led_to()
    local w = machine(4, { hard_alone = true })
    found(w, "n5/tx", 0.5)
    local c = w:c "n5/tx"
-   local k = assert(memory.unpack(memory.pack(w.diagnosis:component(c), w.topo), w.topo, {}))
+   local k = assert(memory.unpack(memory.pack(w.diagnosis, c), w.topo, {}))
    local d = diagnose.new(w.topo, rules { hard_alone = true })
    d:restore(c, k)
    d:restored()

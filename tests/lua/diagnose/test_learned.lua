@@ -7,6 +7,7 @@ local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"
 local sim = require "lib.sim"
 local topology = require "taut.topology"
+local words = require "taut.diagnose.words"
 
 local tests = {}
 
@@ -210,7 +211,7 @@ function tests.test_what_becomes_slow_later_changes_nothing()
    end
    jobs(w, 100)
    lu.assertEquals(about(w, "n5/tx").Bps, was)
-   lu.assertStrContains(w.diagnosis.machine_wide, "changed everywhere")
+   lu.assertStrContains((words.whole(w.diagnosis.machine_wide)), "changed everywhere")
 end
 
 function tests.test_one_liar_changes_nothing()

@@ -120,8 +120,9 @@ function World:play(hours, pick, judged)
          self.diagnosis:observe_event { tests = list, values = values, time = self.now,
             event = self.event }
       end
-      for _, v in ipairs(self.diagnosis.set_changes) do
-         self.said[#self.said + 1] = (v.over and "over: " or "") .. v.text:match "^[^:]*"
+      for _, v in ipairs(self.diagnosis:take_set_changes()) do
+         local _, subject = self.diagnosis.sets:words(v)
+         self.said[#self.said + 1] = (v.over and "over: " or "") .. subject
       end
    end
 end
@@ -275,7 +276,7 @@ function tests.test_damage_is_refused()
       { { { part = 1, members = { w:link(1, 1, true) }, runs = 4, named = {} } },
          "runs is no list" },
    }
-   for name, bad in pairs { window = -1, left = "x", state = "well", text = 5, hits = 0 / 0 } do
+   for name, bad in pairs { window = -1, left = "x", state = "well", hits = 0 / 0 } do
       local kept = json.decode(text)
       kept[1].named[1][name] = bad
       rows[#rows + 1] = { kept, "" }

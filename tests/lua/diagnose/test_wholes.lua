@@ -5,12 +5,17 @@ local wholes = require "taut.diagnose.wholes"
 
 local tests = {}
 
+local function leaf(number, n)
+   return { kind = "group", of = "leaf leaf" .. number, n = n, total = 8 }
+end
+
 -- A daemon with suspects of which diagnosis says what they are a part of.
-local function daemon(texts)
-   local d = { said = {}, rows = {}, texts = texts, topo = { components = { "n0/tx", "n1/tx" } } }
+local function daemon(list)
+   local d = { said = {}, rows = {}, wholes_of = list,
+      topo = { components = { "n0/tx", "n1/tx" } } }
    d.diagnosis = { suspects = { [1] = true, [2] = true } }
    function d.diagnosis.component(_, c)
-      return { whole = d.texts[c] }
+      return { whole = d.wholes_of[c] }
    end
    d.act = {}
    function d.act.say(_, text)
@@ -29,15 +34,15 @@ function tests.test_a_suspect_of_its_own_is_no_alert()
 end
 
 function tests.test_one_cabinet_is_one_alert_whatever_its_figures()
-   local d = daemon { "leaf leaf1 is slow as a whole: 7 of 8 nodes" }
-   d.texts[2] = d.texts[1]
+   local d = daemon { leaf(1, 7) }
+   d.wholes_of[2] = d.wholes_of[1]
    wholes.review(d)
-   d.texts[1] = "leaf leaf1 is slow as a whole: 8 of 8 nodes"
+   d.wholes_of[1] = leaf(1, 8)
    wholes.review(d)
    lu.assertEquals(d.said, { "leaf leaf1 is slow as a whole: 7 of 8 nodes" })
    lu.assertEquals(#d.rows, 1)
    lu.assertEquals(d.rows[1].action, "alert")
-   d.texts[2] = "leaf leaf2 is slow as a whole: 8 of 8 nodes"
+   d.wholes_of[2] = leaf(2, 8)
    wholes.review(d)
    lu.assertEquals(#d.said, 2)
 end
@@ -58,7 +63,7 @@ function tests.test_what_is_known_without_a_test_is_said_once()
 end
 
 function tests.test_after_a_day_without_it_it_is_news()
-   local d = daemon { "leaf leaf1 is slow as a whole: 7 of 8 nodes" }
+   local d = daemon { leaf(1, 7) }
    wholes.review(d)
    d.wholes["leaf leaf1 is slow as a whole"] = d.wholes["leaf leaf1 is slow as a whole"] - 86401
    wholes.review(d)

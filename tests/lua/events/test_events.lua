@@ -315,7 +315,7 @@ function tests.test_evidence_sets_what_is_left_and_ends()
    d.events:take({ observation { components = { "n3/tx", "n3/rx", "sw9/3" }, port = "sw9/3",
       left = 0.25 } }, true)
    lu.assertEquals(d.events:left(c), 0.25)
-   lu.assertEquals(d.diagnosis.comp[c].hard, { left = 0.25, why = "t", since = NOW })
+   lu.assertEquals(d.diagnosis:record(c).hard, { left = 0.25, why = "t", since = NOW })
    lu.assertEquals(d.diagnosis:state(c), "suspect") -- evidence alone makes no verdict
    lu.assertStrContains(d.diagnosis:remark(c, NOW), "25% left: t")
    lu.assertEquals(#d.events:evidence(), 2)
@@ -328,7 +328,7 @@ function tests.test_evidence_sets_what_is_left_and_ends()
    lu.assertEquals(d.events:left(c), 0.25)
    d.events:take({ observation { components = { "n3/tx", "n3/rx" }, port = "sw9/3", left = 1,
       class = "harmless" } }, true)
-   lu.assertEquals({ d.events:left(c), d.diagnosis.comp[c].hard }, { 1 })
+   lu.assertEquals({ d.events:left(c), d.diagnosis:record(c).hard }, { 1 })
    lu.assertEquals(d.rows[#d.rows][1], "observation")
 end
 

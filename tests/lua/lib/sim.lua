@@ -138,10 +138,18 @@ function Sim:state(name)
    return self.diagnosis:state(self:c(name))
 end
 
+--- Let a diagnosis know of a component what a store would have kept.
+-- @param k { state, left, run = array of low tests … }
+function sim.tell(diagnosis, c, k)
+   k.confirmed, k.busy, k.run, k.tests, k.good = k.confirmed or {}, 0, k.run or {}, 0, 0
+   diagnosis:restore(c, k)
+   diagnosis:restored()
+end
+
 --- Names of the components in a state.
 function Sim:all(state)
    local list = {}
-   for c, k in pairs(self.diagnosis.comp) do
+   for c, k in self.diagnosis:each() do
       if k.state == state then
          list[#list + 1] = self.topo.components[c]
       end

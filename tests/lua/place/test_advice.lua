@@ -2,8 +2,10 @@
 local lu = require "luaunit"
 local advice = require "taut.place.advice"
 local cluster = require "taut.slurm.cluster"
+local diagnose = require "taut.diagnose"
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
+local sim = require "lib.sim"
 local topology = require "taut.topology"
 
 local tests = {}
@@ -30,7 +32,7 @@ local function advice_on(topo, load)
          table.insert(cl.partitions.some, name)
       end
    end
-   return advice.new { topology = topo, cluster = cl, diagnosis = { comp = {} },
+   return advice.new { topology = topo, cluster = cl, diagnosis = diagnose.new(topo, sim.quick),
       profiles = { background = function() return load or {}, 0 end } }
 end
 
@@ -244,7 +246,7 @@ end
 function tests.test_what_is_slow_is_avoided_or_named()
    local a = advice_on(torus({ 4, 2, 2 }, 2))
    local c = a.topo.component_id["r0.0.0/X+"]
-   a.diagnosis.comp[c] = { state = "slow", left = 0.25, run = {} }
+   sim.tell(a.diagnosis, c, { state = "slow", left = 0.25 })
    local out = assert(a:give { count = 4 })
    lu.assertEquals(#out.candidates[1].crosses, 0)
    out = assert(a:give { count = 32 })
@@ -256,8 +258,11 @@ end
 function tests.test_suspicion_and_hard_evidence_count_too()
    local a = advice_on(torus({ 4, 2, 2 }, 2))
    local x, z = a.topo.component_id["r0.0.0/X+"], a.topo.component_id["r1.0.0/Z+"]
-   a.diagnosis.comp[x] = { state = "suspect", run = { { ratio = 0.5 } } }
-   a.diagnosis.comp[z] = { state = "ok", hard = { left = 0.9 }, run = {} }
+   local topo = a.topo
+   sim.tell(a.diagnosis, x, { state = "suspect", run = { { id = 1, event = 1, time = 1, streams = 1,
+      src = topo.node_id.n0, dst = topo.node_id.n8, bw_Bps = 0.5 * topo.capacity[x],
+      expected_Bps = topo.capacity[x], ratio = 0.5, share = 0.5 } } })
+   a.diagnosis:hard(z, 0.9, { why = "one of ten lanes", since = 1 }, 1)
    lu.assertEquals(a:left(), { [x] = 0.5, [z] = 0.9 })
 end
 
@@ -313,7 +318,7 @@ function tests.test_for_steering_the_same_gain_where_less_is_broken_up()
    for _, name in ipairs(assert(hostlist.expand "n[2-5,10-13,18-31]")) do
       a.cluster.nodes[name].state = "idle"
    end
-   a.diagnosis.comp[a.topo.component_id["r1/X+"]] = { state = "slow", left = 0.1, run = {} }
+   sim.tell(a.diagnosis, a.topo.component_id["r1/X+"], { state = "slow", left = 0.1 })
    local best = assert(a:pick { count = 4, pattern = "ring" })
    lu.assertEquals(best.nodes, "n[10-13]")
    lu.assertTrue(best.score < best.slurm)

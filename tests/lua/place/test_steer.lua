@@ -3,6 +3,7 @@
 -- waiting was ours, and the report.
 local advice = require "taut.place.advice"
 local cluster = require "taut.slurm.cluster"
+local diagnose = require "taut.diagnose"
 local file = require "taut.place.steer.file"
 local gain = require "taut.place.steer.gain"
 local json = require "taut.json"
@@ -13,6 +14,7 @@ local pattern = require "taut.place.pattern"
 local picture = require "taut.place.steer.picture"
 local placing = require "taut.place.steer.placing"
 local effect = require "taut.place.steer.effect"
+local sim = require "lib.sim"
 local topology = require "taut.topology"
 local withdraw = require "taut.place.steer.withdraw"
 
@@ -23,7 +25,7 @@ local tests = {}
 local function parts_of(capacity)
    local topo = assert(topology.build { kind = "torus", dims = { 4, 2, 2 }, nodes_per_router = 2,
       nodes = "n[0-31]", capacity = capacity or 1e9 })
-   local d = { topo = topo, diagnosis = { comp = {} }, cluster = cluster.new() }
+   local d = { topo = topo, diagnosis = diagnose.new(topo, sim.quick), cluster = cluster.new() }
    d.cluster.nodes_at, d.cluster.partitions = 1000, { batch = {}, small = {} }
    for n = 0, 31 do
       local name = "n" .. n
@@ -47,7 +49,7 @@ local PARTITIONS = { { name = "batch", nodes = "n[0-31]", up = true },
 local SETTINGS = { exclude = true, most_excluded = 0.5 }
 
 local function slow(d, name, left)
-   d.diagnosis.comp[d.topo.component_id[name]] = { state = "slow", left = left }
+   sim.tell(d.diagnosis, d.topo.component_id[name], { state = "slow", left = left })
 end
 
 local function pending(d, change)
@@ -100,7 +102,7 @@ function tests.test_nodes_exposed_to_slow_components_are_excluded_the_worst_firs
    local d = parts_of()
    slow(d, "r1.0.0/X+", 0.5)
    slow(d, "n31/tx", 0.1)
-   d.diagnosis.comp[d.topo.component_id["r3.0.0/Y+"]] = { state = "suspect", left = 0.1 }
+   sim.tell(d.diagnosis, d.topo.component_id["r3.0.0/Y+"], { state = "suspect", left = 0.1 })
    local p = d.picture:take(PARTITIONS, SETTINGS)
    lu.assertEquals(p.parts[1].levels, { { left = 31, list = "n31" },
       { left = 27, list = "n[0-1,8-9,31]" } })

@@ -15,7 +15,7 @@ local function daemon()
    local d = { topo = topo, marks = verify.new(),
       coverage = coverage.new(false, #topo.components), started_at = 0,
       conf = { checks = { coverage_h = 24 } } }
-   d.diagnosis = { comp = {}, wanted = function() return {} end,
+   d.diagnosis = { verdicts = function() return {} end, wanted = function() return {} end,
       state = function() return "ok" end }
    d.cluster = { nodes = {}, on_node = {}, config = { slurm_user = "slurm" },
       is_free = function(_, name) return d.cluster.nodes[name].state == "idle" end,

@@ -375,35 +375,35 @@ end
 
 function tests.test_a_machine_wide_change_stops_it_once()
    local p = player()
-   p.machine_wide = "all rx fell to 60%"
+   p.machine_wide = { of = "rx", text = "all rx fell to 60%" }
    local d = p.play(T0, { "n1/tx" })
    lu.assertEquals(words(d), { "stop machine-wide change: all rx fell to 60%" })
    lu.assertStrContains(held(d)[1], "machine-wide change")
    policy.resume(p.h)
    lu.assertEquals(words(p.play(T0 + 1, { "n1/tx" })), { "drain n1" })
-   p.machine_wide = "all tx fell to 60%"
+   p.machine_wide = { of = "tx", text = "all tx fell to 60%" }
    lu.assertEquals(#p.play(T0 + 2, { "n2/tx" }).actions, 1)
    lu.assertNotNil(p.h.stopped)
 end
 
 function tests.test_the_same_change_with_other_figures_is_no_news_for_a_day()
    local p = player()
-   p.machine_wide = "class tx changed everywhere: 20 of 32 components are low at once"
+   p.machine_wide = { of = "class tx", text = "20 of 32 components are low at once" }
    p.play(T0)
    lu.assertNotNil(p.h.stopped)
    policy.resume(p.h)
-   p.machine_wide = "class tx changed everywhere: 21 of 32 components are low at once"
+   p.machine_wide = { of = "class tx", text = "21 of 32 components are low at once" }
    p.play(T0 + 1)
    lu.assertNil(p.h.stopped)
-   local text = p.machine_wide
+   local change = p.machine_wide
    p.machine_wide = nil
    p.play(T0 + 3600)
-   p.machine_wide = text
+   p.machine_wide = change
    p.play(T0 + 7200)
    lu.assertNil(p.h.stopped)
    p.machine_wide = nil
    p.play(T0 + 7200 + 86401)
-   p.machine_wide = text
+   p.machine_wide = change
    p.play(T0 + 7200 + 86402)
    lu.assertStrContains(p.h.stopped.why, "21 of 32")
 end

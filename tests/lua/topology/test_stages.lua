@@ -56,8 +56,9 @@ function tests.test_no_member_of_a_set_is_accused_or_cleared()
       w:check { 1, 2, 3, 4 }
    end
    for _, c in ipairs(links) do
-      local k = w.diagnosis.comp[c]
-      lu.assertTrue(not k or k.state == "unknown" and #k.run == 0 and not k.cleared_at)
+      lu.assertEquals(w.diagnosis:state(c), "unknown")
+      lu.assertEquals(w.diagnosis:run(c), {})
+      lu.assertNil(w.diagnosis:seen(c).cleared_at)
    end
 end
 

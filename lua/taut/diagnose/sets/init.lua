@@ -10,6 +10,7 @@
 local memory = require "taut.diagnose.sets.memory"
 local settled = require "taut.diagnose.sets.settle"
 local share = require "taut.diagnose.share"
+local words = require "taut.diagnose.sets.words"
 
 local sets = {}
 local Sets = {}
@@ -224,9 +225,15 @@ function Sets:forget(c)
 end
 
 --- The sets that have a slow member.
--- @return array of { set, members, text, left, since, … }, see sets_settle.lua; by time
+-- @return array of { set, members, state, left, since, hits, flows, spells, pairs, is_fair }, see
+--   sets/settle.lua; by time
 function Sets:verdicts()
    return settled.verdicts(self)
+end
+
+--- One of these verdicts in words; and its beginning, which stays the same.
+function Sets:words(v)
+   return words.verdict(self.topo, v), words.subject(self.topo, v)
 end
 
 --- Sets that plans ought to look at, the weightiest first.
@@ -269,7 +276,7 @@ function Sets:begin(diagnosis)
    self.due, self.standing, self.changes, self.open = {}, {}, {}, {}
 end
 
---- What a store should keep: see sets_memory.lua.
+--- What a store should keep: see sets/memory.lua.
 function Sets:pack()
    return memory.pack(self)
 end

@@ -3,6 +3,9 @@
 --
 -- Sets are told by the numbers of their members, which stay what they are as long as the wiring
 -- does.  Kept are verdicts, and of each set that looks slow its strongest runs.
+local share = require "taut.diagnose.share"
+local words = require "taut.diagnose.sets.words"
+
 local memory = {}
 
 local RUNS = 4 -- kept of a set
@@ -40,10 +43,10 @@ local function pack_runs(set, least)
    return table.move(list, 1, math.min(#list, RUNS), 1, {})
 end
 
-local function pack_named(set)
+local function pack_named(set, topo)
    local list = {}
    for _, v in pairs(set.named) do
-      local out = { state = v.state, text = v.text }
+      local out = { state = v.state, text = words.verdict(topo, v) }
       for _, name in ipairs(VERDICT) do
          out[name] = v[name]
       end
@@ -56,7 +59,7 @@ end
 function memory.pack(self)
    local list = {}
    for _, set in ipairs(self.list) do
-      local runs, named = pack_runs(set, self.s.suspect_score / 2), pack_named(set)
+      local runs, named = pack_runs(set, self.s.suspect_score / 2), pack_named(set, self.topo)
       if #runs + #named > 0 then
          list[#list + 1] = { members = set.members, part = set.part, runs = runs, named = named }
       end
@@ -112,12 +115,12 @@ local function unpack_run(row)
 end
 
 local function unpack_named(row, set)
-   local v = { set = set, members = set.members, state = row.state, text = row.text }
+   local v = { set = set, members = set.members, state = row.state }
    for _, name in ipairs(VERDICT) do
       v[name] = check_number(row[name], name)
    end
-   if (v.state ~= "slow" and v.state ~= "failed") or type(v.text) ~= "string" then
-      error("state and text of a verdict", 0)
+   if v.state ~= "slow" and v.state ~= "failed" then
+      error("state of a verdict", 0)
    end
    return check_window(v.window), v
 end
@@ -149,7 +152,7 @@ local function unpack_set(self, row, set_of)
       local own = set_of(self, set.members, math.min(1, math.max(1e-6, part)))
       own.runs, own.named = set.runs, set.named
       for _, v in pairs(own.named) do
-         v.set, v.members = own, own.members
+         v.set, v.members, v.is_fair = own, own.members, share.is_fair(v.window, self.s)
          self.standing[v] = true
       end
    end

@@ -6,7 +6,6 @@
 local tables = require "taut.base.tables"
 local weigh = require "taut.diagnose.sets.weigh"
 local share = require "taut.diagnose.share"
-local words = require "taut.diagnose.sets.words"
 
 local settle = {}
 
@@ -85,20 +84,20 @@ local function run_near(set, window)
    return best
 end
 
--- Another set that explains the same flows as well, or nil; one that no flow has crossed since the
--- start of tautd may do so.
-local function rival_of(self, set, window, run)
+-- Is there another set that explains the same flows as well?  One that no flow has crossed since
+-- the start of tautd may do so.
+local function has_rival(self, set, window, run)
    local s = self.s
    for id, odds in pairs(run.by) do
       if id ~= set.id and run.all - odds < s.tie_score then
          local other = self.by_id[id]
          local own = other and run_near(other, window)
          if not other or own and own.score >= run.score - s.tie_score then
-            return other or "another set"
+            return true
          end
       end
    end
-   return nil
+   return false
 end
 
 -- At a half or a third it takes more.
@@ -107,21 +106,12 @@ local function needed(self, window)
    return s.slow_score * (share.is_fair(window, s) and s.set_fair or 1)
 end
 
---- What is missing for a verdict, in words; nil when nothing is.
-function settle.missing(self, set, window, run)
+-- Is there enough for a verdict?
+local function is_ripe(self, set, window, run)
    local s = self.s
-   local n = tables.size(run.pairs)
-   if run.score < needed(self, window) then
-      return ("log odds are %.1f of %.1f"):format(run.score, needed(self, window))
-   elseif run.spells < s.slow_spells then
-      return ("seen in %d of %d spells"):format(run.spells, s.slow_spells)
-   elseif run.last - run.first < s.confirm_span_h * 3600 then
-      return ("seen for %.1f of %.1f h"):format((run.last - run.first) / 3600, s.confirm_span_h)
-   elseif n < s.set_pairs then
-      return ("%d of %d pairs of nodes"):format(n, s.set_pairs)
-   end
-   local rival = rival_of(self, set, window, run)
-   return rival and "or " .. (rival.members and words.of(self.topo, rival.members) or rival)
+   return run.score >= needed(self, window) and run.spells >= s.slow_spells
+      and run.last - run.first >= s.confirm_span_h * 3600 and tables.size(run.pairs) >= s.set_pairs
+      and not has_rival(self, set, window, run)
 end
 
 ---------------------------------------------------------------- verdicts
@@ -144,9 +134,7 @@ local function name(self, set, window, run, now)
    local v = { set = set, members = set.members, window = window, left = left, since = now,
       first = run.first, last = run.last, hits = run.hits, flows = run.flows,
       spells = run.spells, pairs = tables.size(run.pairs), score = run.score, doubt = 0,
-      state = state, text = words.verdict(self.topo, set, run, left,
-         share.is_fair(window, self.s) and "is slow or steadily busy" or state == "failed"
-         and "has failed" or "is slow") }
+      state = state, is_fair = share.is_fair(window, self.s) }
    for lower, old in pairs(set.named) do -- what is slow was busy besides
       if lower < window then
          set.named[lower], self.standing[old] = nil, nil
@@ -182,7 +170,7 @@ function settle.is_explained(diagnosis, set)
    if set.known_at ~= diagnosis.version then
       set.known_at, set.known = diagnosis.version, false
       for _, c in ipairs(set.members) do
-         local k = rawget(diagnosis.comp, c)
+         local k = diagnosis:record(c)
          set.known = set.known or k ~= nil and k.state ~= "ok" and k.state ~= "unknown"
       end
    end
@@ -231,7 +219,7 @@ function settle.review(self, now)
       if best then
          bring_up(self, best, best_run)
          self.due[best] = nil
-         if not settle.missing(self, best, at, best_run) then
+         if is_ripe(self, best, at, best_run) then
             name(self, best, at, best_run, now)
          end
       end

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Sets of links in words: "one of 18 uplinks of leaf7".
-local tables = require "taut.base.tables"
 local words = {}
 
 local function same(topo, members, name)
@@ -47,12 +46,17 @@ function words.of(topo, members)
    return ("%s (%s, %s …)"):format(what, topo.components[members[1]], topo.components[members[2]])
 end
 
+--- What a verdict says, without its figures.
+-- @param v of settle.lua
+function words.subject(topo, v)
+   return ("%s %s"):format(words.of(topo, v.members), v.is_fair and "is slow or steadily busy"
+      or v.state == "failed" and "has failed" or "is slow")
+end
+
 --- The text of a verdict: what is slow, a colon, and the figures.
-function words.verdict(topo, set, run, left, what)
-   local pairs_of = tables.size(run.pairs)
-   return ("%s %s: %d of %d flows got %.0f%%, the others are well; in %d spells, between %d pairs")
-      :format(words.of(topo, set.members), what, run.hits, run.flows, 100 * left, run.spells,
-         pairs_of)
+function words.verdict(topo, v)
+   return ("%s: %d of %d flows got %.0f%%, the others are well; in %d spells, between %d pairs")
+      :format(words.subject(topo, v), v.hits, v.flows, 100 * v.left, v.spells, v.pairs)
 end
 
 return words

@@ -27,12 +27,12 @@ Advice.__index = Advice
 --- What is left of components that are not well: verdicts, suspicion, hard evidence.
 function Advice:left()
    local map = {}
-   for c, k in pairs(self.diagnosis.comp) do
+   for c, k in self.diagnosis:each() do
       local left = k.hard and k.hard.left or 1
       if k.state == "slow" or k.state == "failed" then
          left = math.min(left, k.left or 0)
       elseif k.state == "suspect" then
-         local run = k.run or {}
+         local run = self.diagnosis:run(c)
          left = math.min(left, #run > 0 and run[#run].ratio or 0.99)
       end
       if left < 1 then

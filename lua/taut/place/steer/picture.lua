@@ -15,10 +15,8 @@ local GRAIN = 0.1      -- of the capacity left: what differs less is not weighed
 -- Slow and failed components, the worst first.
 local function avoided(self)
    local list = {}
-   for c, k in pairs(self.diagnosis.comp) do
-      if k.state == "slow" or k.state == "failed" then
-         list[#list + 1] = { c = c, left = k.state == "failed" and 0 or k.left or 0 }
-      end
+   for i, v in ipairs(self.diagnosis:verdicts()) do
+      list[i] = { c = v.component, left = v.state == "failed" and 0 or v.left or 0 }
    end
    table.sort(list, function(a, b)
       return a.left < b.left or a.left == b.left and a.c < b.c
