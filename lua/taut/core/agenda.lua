@@ -5,6 +5,8 @@ local plan = require "taut.plan"
 local tables = require "taut.base.tables"
 
 local agenda = {}
+local Agenda = {}
+Agenda.__index = Agenda
 
 local HELPERS = 12    -- nodes that an idle cycle calls for, for each component it wants tested
 local STALE = 32      -- components an idle cycle tests because nothing else reached them
@@ -18,104 +20,111 @@ local function add(list, has, c)
 end
 
 -- What is slow already may be well again.
-local function add_decided(d, list, has)
-   for _, v in ipairs(d.diagnosis:verdicts()) do
+local function add_decided(self, list, has)
+   for _, v in ipairs(self.diagnosis:verdicts()) do
       add(list, has, v.component)
    end
 end
 
 -- What no test has reached for `coverage_h`: some at a time, since not all can be reached by the
 -- nodes that are idle now.
-local function add_stale(d, list, has, now)
-   local oldest = now - d.conf.checks.coverage_h * 3600
-   if d.started_at >= oldest then
+local function add_stale(self, list, has, now)
+   local oldest = now - self.site.conf.checks.coverage_h * 3600
+   if self.started_at >= oldest then
       return
    end
-   local found = d.coverage:stale(oldest, d.stale_from or 1, STALE)
-   d.stale_from = #found == STALE and found[STALE] + 1 or 1
+   local found = self.coverage:stale(oldest, self.stale_from or 1, STALE)
+   self.stale_from = #found == STALE and found[STALE] + 1 or 1
    for _, c in ipairs(found) do
-      if d.topo:is_there(c) then
+      if self.site.topo:is_there(c) then
          add(list, has, c)
       end
    end
 end
 
 -- Nobody can say for each of hundreds of HELLOs anew what an idle cycle is about.
-local function remembered(d, name, now, fn)
-   local kept = d[name]
+local function remembered(self, name, now, fn)
+   local kept = self.memo[name]
    if not kept or now - kept.at > LOOK_AGAIN_S or now < kept.at then
       kept = { at = now, value = fn() }
-      d[name] = kept
+      self.memo[name] = kept
    end
    return kept.value
 end
 
-local function idle_wants(d, list, has, now)
-   return remembered(d, "idle_wants", now, function()
-      add_decided(d, list, has)
-      add_stale(d, list, has, now)
+local function idle_wants(self, list, has, now)
+   return remembered(self, "idle_wants", now, function()
+      add_decided(self, list, has)
+      add_stale(self, list, has, now)
       return list
    end)
 end
 
 --- Suspects and what somebody marked (`taut verify`); in idle cycles also what is slow already and
 -- what no test has reached for `coverage_h`.
-function agenda.wanted(d, purpose)
+function Agenda:wanted(purpose)
    local now, has = loop.time(), {}
-   local list = d.diagnosis:wanted(now)
+   local list = self.diagnosis:wanted(now)
    for _, w in ipairs(list) do
       has[w.component] = true
    end
-   for _, w in ipairs(d.marks and d.marks:wanted(now, has) or {}) do
+   for _, w in ipairs(self.marks:wanted(now, has)) do
       has[w.component] = true
       list[#list + 1] = w
    end
-   return purpose == "idle" and idle_wants(d, list, has, now) or list
+   return purpose == "idle" and idle_wants(self, list, has, now) or list
 end
 
-local function is_idle(d, n)
-   local name = d.topo.nodes[n]
-   local node = d.cluster.nodes[name]
-   return node and not node.down and not d.cluster.on_node[name]
+local function is_idle(self, n)
+   local name = self.site.topo.nodes[n]
+   local node = self.cluster.nodes[name]
+   return node and not node.down and not self.cluster.on_node[name]
       and (node.state == "idle" or node.drain)
 end
 
 --- Nodes that could take part in an idle cycle, ascending.  A drained node serves only to test
 -- itself.
-local function idle_now(d)
+local function idle_now(self)
    local list = {}
-   for n = 1, #d.topo.nodes do
-      list[#list + 1] = is_idle(d, n) and n or nil
+   for n = 1, #self.site.topo.nodes do
+      list[#list + 1] = is_idle(self, n) and n or nil
    end
    return list
 end
 
 -- Of the nodes in `nodes`, those that tests of `list` want.
-local function helpers(d, nodes, list)
+local function helpers(self, nodes, list)
    local components = {}
    for i, w in ipairs(list) do
       components[i] = w.component
    end
-   return tables.keys(plan.helpers({ topology = d.topo, coverage = d.coverage, nodes = nodes },
+   return tables.keys(plan.helpers({ topology = self.site.topo, coverage = self.coverage,
+      nodes = nodes },
       components, HELPERS))
 end
 
 --- Nodes that an idle cycle waits for: for each component it wants tested the idle ones that can,
 -- the nearest first.
-function agenda.idle_nodes(d)
-   return remembered(d, "idle_called", loop.time(), function()
-      return helpers(d, idle_now(d), agenda.wanted(d, "idle"))
+function Agenda:idle_nodes()
+   return remembered(self, "idle_called", loop.time(), function()
+      return helpers(self, idle_now(self), self:wanted "idle")
    end)
 end
 
 --- Free nodes on which a job would test component c: for `taut verify --now`.
 -- @return array of node numbers, ascending; fewer than two cannot
-function agenda.verify_nodes(d, c)
+function Agenda:verify_nodes(c)
    local free = {}
-   for n, name in ipairs(d.topo.nodes) do
-      free[#free + 1] = d.cluster:is_free(name) and n or nil
+   for n, name in ipairs(self.site.topo.nodes) do
+      free[#free + 1] = self.cluster:is_free(name) and n or nil
    end
-   return helpers(d, free, { { component = c } })
+   return helpers(self, free, { { component = c } })
+end
+
+--- @param o { site, diagnosis, coverage, cluster, marks (plan/verify.lua), started_at }
+function agenda.new(o)
+   return setmetatable({ site = o.site, diagnosis = o.diagnosis, coverage = o.coverage,
+      cluster = o.cluster, marks = o.marks, started_at = o.started_at, memo = {} }, Agenda)
 end
 
 return agenda

@@ -58,6 +58,11 @@ function JobOver:take(id)
    end)
 end
 
+--- Write AdminComments from now on, or not.
+function JobOver:reload(with_comment)
+   self.comment = with_comment
+end
+
 --- @param o { slurm = helper (taut-slurm), journal, profiles, steer, comment = write
 --   AdminComments }
 function job_over.new(o)

@@ -10,6 +10,8 @@ local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 
 local metrics = {}
+local Metrics = {}
+Metrics.__index = Metrics
 
 local KINDS_MAX = 24
 local PARTITIONS_MAX = 64
@@ -37,9 +39,9 @@ local function by_label(map, label, most)
 end
 
 -- Kinds of components in the order in which they are met; many kinds are "other".
-local function kind_of(d, kinds)
+local function kind_of(self, kinds)
    return function(c)
-      local kind = d.topo:kind(c)
+      local kind = self.site.topo:kind(c)
       if not kinds[kind] then
          kinds.n = kinds.n + 1
          kinds[kind] = kinds.n <= KINDS_MAX and kind or "other"
@@ -48,15 +50,15 @@ local function kind_of(d, kinds)
    end
 end
 
-local function components(d)
-   local count, order, kind = {}, {}, kind_of(d, { n = 0 })
-   for c = 1, #d.topo.components do
+local function components(self)
+   local count, order, kind = {}, {}, kind_of(self, { n = 0 })
+   for c = 1, #self.site.topo.components do
       local k = kind(c)
       if not count[k] then
          count[k] = {}
          order[#order + 1] = k
       end
-      local state = d.diagnosis:state(c)
+      local state = self.diagnosis:state(c)
       count[k][state] = (count[k][state] or 0) + 1
    end
    local samples = {}
@@ -68,33 +70,33 @@ local function components(d)
    return samples
 end
 
-local function partitions(d)
+local function partitions(self)
    local names, drained, caps = {}, {}, {}
-   for name in pairs(d.cluster.partitions) do
+   for name in pairs(self.cluster.partitions) do
       names[#names + 1] = name
    end
    table.sort(names)
    for i = 1, math.min(#names, PARTITIONS_MAX) do
       local p = names[i]
-      drained[i] = { limits.count_in(d.cluster, p, d.act.history.drained),
+      drained[i] = { limits.count_in(self.cluster, p, self.act.history.drained),
          labels = { partition = p } }
-      caps[i] = { limits.cap_of(d.conf.policy, p, #d.cluster.partitions[p]),
+      caps[i] = { limits.cap_of(self.site.conf.policy, p, #self.cluster.partitions[p]),
          labels = { partition = p } }
    end
    return drained, caps
 end
 
-local function last_hour(d, now)
+local function last_hour(self, now)
    local n = 0
-   for _, x in ipairs(d.act.history.drains) do
+   for _, x in ipairs(self.act.history.drains) do
       n = n + (x.time > now - 3600 and 1 or 0)
    end
    return n
 end
 
-local function policy_families(d, add, now)
-   local h, mode = d.act.history, d.mode or d.conf.mode
-   local drained, caps = partitions(d)
+local function policy_families(self, add, now)
+   local h, mode = self.act.history, self.switches:mode()
+   local drained, caps = partitions(self)
    add("taut_policy_enabled", "gauge", "1: slow nodes are drained; 0: they are only listed.",
       mode == "enable" and 1 or 0)
    add("taut_policy_stopped", "gauge", "1: the circuit breaker has stopped all drains.",
@@ -102,40 +104,43 @@ local function policy_families(d, add, now)
    add("taut_policy_caps_reached", "gauge", "Caps that wait for `taut policy resume`.",
       tables.size(h.capped))
    add("taut_policy_standby", "gauge", "1: the active slurmctld is elsewhere: only watching.",
-      d.cluster.standby and 1 or 0)
+      self.cluster.standby and 1 or 0)
    add("taut_nodes_drained", "gauge", "Nodes that are drained by Taut.", tables.size(h.drained))
    add("taut_nodes_held", "gauge", "Nodes that would be drained if nothing held that back.",
-      tables.size(d.act.held))
-   add("taut_drains_last_hour", "gauge", "Nodes drained within the last hour.", last_hour(d, now))
+      tables.size(self.act.held))
+   add("taut_drains_last_hour", "gauge", "Nodes drained within the last hour.",
+      last_hour(self, now))
    add("taut_partition_drained", "gauge", "Nodes of a partition that are drained by Taut.", drained)
    add("taut_partition_cap", "gauge", "How many of them there may be.", caps)
    add("taut_actions_total", "counter", "Actions in the log of actions since tautd started.",
-      by_label(d.act.counts, "action"))
-   add("taut_alerts_total", "counter", "Alerts since tautd started.", d.act.said)
+      by_label(self.act.counts, "action"))
+   add("taut_alerts_total", "counter", "Alerts since tautd started.", self.act.said)
 end
 
-local function check_families(d, add)
-   local cl = d.cluster
+local function check_families(self, add)
+   local cl = self.cluster
    add("taut_jobs_started_total", "counter", "Jobs that started since tautd did.", cl.jobs_started)
    add("taut_jobs_heard_total", "counter", "Jobs of which a node said hello.", cl.jobs_heard)
    add("taut_prologs_total", "counter", "Nodes whose prolog said hello.", cl.hellos)
    add("taut_prologs_silent", "gauge", "Nodes of running jobs whose prolog was never heard.",
       #cl:silent())
    add("taut_checks_total", "counter", "Jobs by what became of their check.",
-      by_label(d.skipped, "result"))
-   add("taut_tests_total", "counter", "Tests by what they showed.", by_label(d.classes, "class"))
+      by_label(self.job_checks.counts, "result"))
+   add("taut_tests_total", "counter", "Tests by what they showed.",
+      by_label(self.judgement.classes, "class"))
    add("taut_tests_left_out_total", "counter", "Tests that are no evidence, by why.",
-      by_label(d.diagnosis.refused, "why"))
+      by_label(self.diagnosis.refused, "why"))
    add("taut_probe_link_seconds_total", "counter",
       "Time for which tests used components: for each test its length times those on its route.",
-      d.link_seconds)
-   add("taut_refused_messages_total", "counter", "Messages of nodes that were refused.", d.refused)
+      self.judgement.link_seconds)
+   add("taut_refused_messages_total", "counter", "Messages of nodes that were refused.",
+      self.refusals.count)
    add("taut_refused_streams_total", "counter", "Streams without a token of the plan.",
-      d.refused_streams)
+      self.judgement.refused_streams)
 end
 
-local function store_families(d, add, now)
-   local s, cl = d.journal:state(), d.cluster
+local function store_families(self, add, now)
+   local s, cl = self.journal:state(), self.cluster
    add("taut_store_rows_waiting", "gauge", "Rows on their way to the database.", s.waiting)
    add("taut_store_rows_lost_total", "counter", "Rows that found no room to wait.", s.lost)
    add("taut_store_lag_seconds", "gauge", "Age of the oldest row that is not stored.", s.lag or 0)
@@ -144,8 +149,8 @@ local function store_families(d, add, now)
       cl.error and 0 or 1)
    add("taut_slurm_age_seconds", "gauge", "Age of what is known of Slurm's nodes.",
       cl.nodes_at and now - cl.nodes_at or math.huge)
-   add("taut_events_total", "counter", "Events of counters, sweeps and logs.", d.events.taken)
-   local e = d.teller:state()
+   add("taut_events_total", "counter", "Events of counters, sweeps and logs.", self.events.taken)
+   local e = self.teller:state()
    add("taut_on_event_runs_total", "counter", "Runs of the site's on_event program.", {
       { e.done, labels = { result = "done" } }, { e.failed, labels = { result = "failed" } },
       { e.dropped, labels = { result = "dropped" } } })
@@ -153,22 +158,23 @@ local function store_families(d, add, now)
 end
 
 --- The whole text.
--- @param d daemon
-function metrics.text(d)
+function Metrics:text()
    local parts, left_out, now = {}, 0, loop.time()
    local function add(...)
       local text, more = exposition.family(...)
       parts[#parts + 1], left_out = text, left_out + more
    end
    add("taut_info", "gauge", "Version of tautd.", { { 1, labels = { version = sys.version } } })
-   add("taut_start_time_seconds", "gauge", "When tautd started, seconds since 1970.", d.started_at)
-   add("taut_nodes", "gauge", "Nodes of the topology.", #d.topo.nodes)
-   add("taut_components", "gauge", "Components by kind and verdict.", components(d))
+   add("taut_start_time_seconds", "gauge", "When tautd started, seconds since 1970.",
+      self.started_at)
+   add("taut_nodes", "gauge", "Nodes of the topology.", #self.site.topo.nodes)
+   add("taut_components", "gauge", "Components by kind and verdict.", components(self))
    add("taut_coverage_ratio", "gauge", "Share of the components tested within coverage_h.",
-      d.coverage:share(#d.topo.components, d.conf.checks.coverage_h * 3600, now))
-   check_families(d, add)
-   policy_families(d, add, now)
-   store_families(d, add, now)
+      self.coverage:share(#self.site.topo.components, self.site.conf.checks.coverage_h * 3600,
+         now))
+   check_families(self, add)
+   policy_families(self, add, now)
+   store_families(self, add, now)
    add("taut_metrics_left_out", "gauge", "Samples left out: too many for one metric.", left_out)
    return table.concat(parts)
 end
@@ -176,7 +182,7 @@ end
 ---------------------------------------------------------------- serving
 
 -- An answer costs a walk over all components: whoever asks often gets the same one.
-local function answer(d)
+local function answer(self)
    local made_at, took, text = 0, 0, nil
    return function(path)
       if path ~= "/metrics" then
@@ -184,7 +190,7 @@ local function answer(d)
       end
       local now = loop.now_ns()
       if not text or now - made_at > math.max(FRESH_S * 1e9, SHARE * took) then
-         text = metrics.text(d)
+         text = self:text()
          made_at, took = now, loop.now_ns() - now
       end
       return 200, exposition.TYPE, text
@@ -193,23 +199,32 @@ end
 
 --- Listen as the settings say, or as the new settings say; what fails is logged, and shown by
 -- `taut status`.
-function metrics.start(d)
-   if d.metrics then
-      d.metrics:close()
+function Metrics:start()
+   if self.server then
+      self.server:close()
    end
-   d.metrics, d.metrics_error = nil, nil
-   local listen = d.conf.metrics.listen
+   self.server, self.error = nil, nil
+   local listen = self.site.conf.metrics.listen
    if not listen then
       return
    end
    local host, port = listen:match "^%[?(.-)%]?:(%d+)$"
    local err
-   d.metrics, err = loop.http { host = host, port = math.tointeger(tonumber(port)),
-      on_get = answer(d) }
-   if not d.metrics then
-      d.metrics_error = ("cannot serve metrics on %s: %s"):format(listen, err)
-      sys.log("err", d.metrics_error)
+   self.server, err = loop.http { host = host, port = math.tointeger(tonumber(port)),
+      on_get = answer(self) }
+   if not self.server then
+      self.error = ("cannot serve metrics on %s: %s"):format(listen, err)
+      sys.log("err", self.error)
    end
+end
+
+--- @param o { site, switches, diagnosis, coverage, cluster, act, teller, journal, events,
+--   judgement, job_checks, refusals, started_at }
+function metrics.new(o)
+   return setmetatable({ site = o.site, switches = o.switches, diagnosis = o.diagnosis,
+      coverage = o.coverage, cluster = o.cluster, act = o.act, teller = o.teller,
+      journal = o.journal, events = o.events, judgement = o.judgement,
+      job_checks = o.job_checks, refusals = o.refusals, started_at = o.started_at }, Metrics)
 end
 
 return metrics

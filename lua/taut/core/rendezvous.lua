@@ -74,7 +74,7 @@ local function finish(self, s)
    if s.group then
       s.group.session, s.group.over = nil, true -- all that is remembered for who comes late
    end
-   self.on_done(s)
+   self.findings:session(s)
 end
 
 -- The plan of one node, as it goes over the wire.
@@ -142,7 +142,8 @@ local function start(self, s)
    local o = self:options(s.purpose, present, loop.time(), budget)
    wait_for_ofi(s, o, budget)
    local phases = #present > 1 and plan.make(o) or {}
-   local tests, last_ms = plan.schedule(phases, o, self.next_test)
+   local tests, last_ms = plan.schedule(phases, o,
+      function() return self.ids:test() end)
    for _, t in ipairs(tests) do
       t.token = seal.hex(seal.random(16))
    end
@@ -166,7 +167,8 @@ function Rendezvous:options(purpose, nodes, now, budget_ms)
    local c = self.checks
    local most = purpose == "idle" and c.idle_budget_ms or c.budget_ms
    return { topology = self.topo, nodes = nodes, coverage = self.coverage, checks = c, now = now,
-      wanted = self.wanted(purpose), watched = self.watched(), routine = purpose ~= "idle",
+      wanted = self.agenda:wanted(purpose), watched = self.diagnosis:watched(),
+      routine = purpose ~= "idle",
       budget_ms = math.min(most, budget_ms - RESERVE_MS) }
 end
 
@@ -221,9 +223,13 @@ local function group_of(nodes, n, size)
    return nil
 end
 
+local function is_enabled(self)
+   return self.switches:are_checks_on() and self.checks.enabled
+end
+
 -- What a job's check is decided to be at its first HELLO: nodes, or why there is none.
 local function judge_job(self, h, names)
-   if not self.enabled() then
+   if not is_enabled(self) then
       return { why = "off" }
    elseif not self.cluster:has_alloc() then
       return { why = "PrologFlags without Alloc" }
@@ -246,7 +252,7 @@ local function prolog(self, h, names, peer)
       job = judge_job(self, h, names)
       job.at, job.groups = loop.time(), {}
       self.jobs[id] = job
-      self.on_job(h, #names, job.why, job.detail)
+      self.job_checks:note(h, #names, job.why, job.detail)
    end
    local n = self.topo.node_id[h.node]
    if not job.nodes or not n then
@@ -261,7 +267,7 @@ local function prolog(self, h, names, peer)
       group = { due = is_due(self, "prolog", nodes, h.budget_ms) }
       job.groups[first] = group
       if not group.due then
-         self.on_job(h, #nodes, "nothing due")
+         self.job_checks:note(h, #nodes, "nothing due")
       else
          group.session = new_session(self, id .. "/" .. first, "prolog", h, nodes)
          group.session.group = group
@@ -280,12 +286,12 @@ end
 -- Nodes that an idle cycle would use: those near a suspect.
 local function idle(self, h, peer)
    local n = self.topo.node_id[h.node]
-   if not self.enabled() or not n or self.cluster.on_node[h.node] then
+   if not is_enabled(self) or not n or self.cluster.on_node[h.node] then
       return dismiss(self, peer)
    end
    local s = self.open.idle
    if not s or s.started then
-      local nodes = self.idle_nodes(n)
+      local nodes = self.agenda:idle_nodes()
       if #nodes < 2 then
          return dismiss(self, peer)
       end
@@ -408,18 +414,18 @@ function Rendezvous:hint_once()
    return nil
 end
 
---- @param o table: topology, checks, coverage, cluster, enabled() → boolean,
---   wanted(purpose) → suspects, watched() → components with open low tests,
---   idle_nodes(n) → nodes an idle cycle begun by n would use, next_test() → id,
---   on_job(h, count, why, detail), on_done(session)
+--- Other settings from now on.
+function Rendezvous:reload(topo, checks)
+   self.topo, self.checks = topo, checks
+end
+
+--- @param o { topology, checks (settings), coverage, cluster, switches, agenda, diagnosis, ids,
+--   job_checks, findings = who takes sessions that are over: session(s) }
 function rendezvous.new(o)
-   local self = setmetatable({ topo = o.topology, open = {}, sessions = {}, jobs = {},
-      nothing_due = 0 }, Rendezvous)
-   for _, name in ipairs { "checks", "coverage", "cluster", "enabled", "wanted", "watched",
-      "idle_nodes", "next_test", "on_job", "on_done" } do
-      self[name] = o[name]
-   end
-   return self
+   return setmetatable({ topo = o.topology, checks = o.checks, coverage = o.coverage,
+      cluster = o.cluster, switches = o.switches, agenda = o.agenda, diagnosis = o.diagnosis,
+      ids = o.ids, job_checks = o.job_checks, findings = o.findings, open = {}, sessions = {},
+      jobs = {}, nothing_due = 0 }, Rendezvous)
 end
 
 return rendezvous

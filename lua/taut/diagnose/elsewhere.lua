@@ -28,10 +28,10 @@ function elsewhere.full(t, others, topo, good)
 end
 
 -- What ports counted, by component.
-local function counted(d)
+local function counted(loads, topo)
    local map = {}
-   for _, l in ipairs(d.fabric and d.fabric:loads() or {}) do
-      local c = d.topo.component_id[l.component]
+   for _, l in ipairs(loads) do
+      local c = topo.component_id[l.component]
       map[c or 0] = math.max(map[c or 0] or 0, l.Bps)
    end
    map[0] = nil
@@ -44,17 +44,16 @@ local TEXT = {
 }
 
 --- A low test becomes void where others explain it; a void one at a loaded port tells nothing more.
--- @param d daemon: profiles and fabric (or nil), topo, conf
-function elsewhere.excuse(d, t)
-   if t.class ~= "low" and not (t.port and t.port.is_low) then
-      return
-   end
-   local known = { counted = counted(d), sent = d.profiles and d.profiles:background(t.job) or {} }
+-- @param t judged test
+-- @param o { topology, good, loads = what ports counted: array of { component = name, Bps }, sent =
+--   what other jobs send by their profiles: map component → Bps }
+function elsewhere.excuse(t, o)
+   local known = { counted = counted(o.loads, o.topology), sent = o.sent }
    for _, how in ipairs { "counted", "sent" } do
-      local c = elsewhere.full(t, known[how], d.topo, d.conf.diagnosis.good)
+      local c = elsewhere.full(t, known[how], o.topology, o.good)
       if c then
          t.class, t.port = "void", nil
-         t.why = TEXT[how]:format(d.topo.components[c], known[how][c] / 1e6)
+         t.why = TEXT[how]:format(o.topology.components[c], known[how][c] / 1e6)
          return
       end
    end

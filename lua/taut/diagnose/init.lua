@@ -138,6 +138,11 @@ function Diagnosis:seen(c)
    return self.evidence:seen(c)
 end
 
+--- Bytes per second that component c is expected to carry; nil while nobody knows.
+function Diagnosis:capacity(c)
+   return not (self.topo.open and self.topo.open[c]) and self.topo.capacity[c] or nil
+end
+
 function Diagnosis:state(c)
    local k = self.records[c]
    if self.learned and self.learned:is_open(c) and not (k and (k.state == "slow"

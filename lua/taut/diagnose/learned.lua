@@ -171,6 +171,13 @@ end
 
 ---------------------------------------------------------------- keeping, forgetting
 
+--- What a restart has to survive, if that has changed since this was asked last; or nil.
+function Learned:take_changed()
+   local has_changed = self.changed
+   self.changed = nil
+   return has_changed and self:kept() or nil
+end
+
 --- What a restart has to survive: array of plain tables.
 function Learned:kept()
    local list = {}

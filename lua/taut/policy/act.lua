@@ -3,9 +3,10 @@
 --
 -- In `observe` the list of what would have been drained is kept as well.  An administrator's own
 -- drain or resume always wins: it is noticed at the next look at Slurm and taken as it is.
+local json = require "taut.json"
 local loop = require "taut.loop"
+local memory = require "taut.policy.memory"
 local policy = require "taut.policy"
-local policy_restore = require "taut.policy.restore"
 local reason = require "taut.policy.reason"
 local sys = require "taut.sys"
 
@@ -24,12 +25,12 @@ function Act:record(row)
    row.time, row.node, row.who = row.time or loop.time(), row.node or "", row.who or "taut"
    self.journal:add("action", row)
    self.counts[row.action] = (self.counts[row.action] or 0) + 1
-   self.tell { event = row.action, node = row.node ~= "" and row.node or nil,
+   self.teller:tell { event = row.action, node = row.node ~= "" and row.node or nil,
       component = row.component, who = row.who, reason = row.reason, result = row.result }
 end
 
 local function keep(self, node)
-   self.journal:add("drained", { node = node, data = self.encode(self.history.drained[node]) })
+   self.journal:add("drained", { node = node, data = json.encode(self.history.drained[node]) })
 end
 
 local function drop(self, node)
@@ -39,7 +40,7 @@ end
 
 -- What stopped us outlives a restart.
 local function keep_stops(self)
-   self.journal:add("setting", { name = "policy_stops", value = self.encode {
+   self.journal:add("setting", { name = "policy_stops", value = json.encode {
       stopped = self.history.stopped, capped = next(self.history.capped) and self.history.capped
          or nil, wide = self.history.wide } })
 end
@@ -70,7 +71,8 @@ local function slurm_refused(self, a, why, is_error)
       self:say(is_error and ("cannot drain %s: %s; trying again"):format(a.node, why)
          or ("left %s alone: %s"):format(a.node, why))
       self:record { action = is_error and "drain failed" or "left alone", node = a.node,
-         component = a.component, reason = a.reason, result = why, evidence = self.evidence(v) }
+         component = a.component, reason = a.reason, result = why,
+         evidence = self.case:reasoned(v.c) }
    end
 end
 
@@ -79,13 +81,13 @@ local function drained(self, a)
    self.held[a.node], self.alerted[a.node] = nil, nil
    keep(self, a.node)
    self:record { action = "drain", node = a.node, component = a.component, reason = a.reason,
-      result = "done", evidence = self.evidence(a.verdict) }
+      result = "done", evidence = self.case:reasoned(a.verdict.c) }
    self:say(("drained %s: %s"):format(a.node, a.reason))
    self.cluster:refresh()
 end
 
 local function send_drain(self, a)
-   a.reason = self.reason_of(a.verdict, a)
+   a.reason = self.case:reason(a.verdict, a)
    self.history.asked[a.node] = { component = a.component, reason = a.reason, time = loop.time() }
    self.slurm:ask({ op = "drain", node = a.node, reason = a.reason }, function(reply, err)
       self.history.asked[a.node] = nil
@@ -105,11 +107,11 @@ local function stop(self, a)
    self:record { action = a.action, result = a.why }
 end
 
-local function carry_out(self, a)
+local function carry_out(self, a, on_back)
    if a.action == "drain" then
       send_drain(self, a)
    elseif a.action == "release" then
-      self:release(a.node, "taut, after " .. a.why, function(ok, err)
+      self:release(a.node, "taut, after " .. a.why, on_back, function(ok, err)
          if not ok and is_news(self, a.node, err) then
             sys.log("warning", ("cannot release %s: %s"):format(a.node, err))
          end
@@ -133,7 +135,7 @@ local function take_held(self, held, actions)
    self.held = held
    local said = 0
    for name, e in pairs(held) do
-      e.reason, e.time = self.reason_of(e.verdict, {}), loop.time()
+      e.reason, e.time = self.case:reason(e.verdict), loop.time()
       if is_news(self, name, e.component .. (e.cause or e.cap or e.why)) then
          said = said + 1
          if said <= SAID_MAX then
@@ -142,7 +144,7 @@ local function take_held(self, held, actions)
                or ("would drain %s (%s), but %s"):format(name, e.reason, e.why))
          end
          self:record { action = "would drain", node = name, component = e.component,
-            reason = e.reason, result = e.why, evidence = self.evidence(e.verdict) }
+            reason = e.reason, result = e.why, evidence = self.case:reasoned(e.verdict.c) }
       end
    end
    if said > SAID_MAX then
@@ -150,20 +152,25 @@ local function take_held(self, held, actions)
    end
 end
 
---- Decide anew, and act.
--- @param verdicts array as policy.decide wants it
--- @param o table: topology, machine_wide, clean
--- @return what policy.decide said
-function Act:decide(verdicts, o)
-   local d = policy.decide { topology = o.topology, settings = self.policy,
-      cluster = self.cluster, history = self.history, now = loop.time(), mode = self.mode(),
-      verdicts = verdicts, machine_wide = o.machine_wide, standby = self.cluster.standby,
-      clean = o.clean }
+--- In which mode: without the list of drains that stand no cap holds.
+function Act:mode()
+   return self.remembers and self.switches:mode() or "observe"
+end
+
+--- Do what was decided.
+-- @param d of policy.decide
+-- @param on_back function(node, drain): a node was given back; called before Slurm is looked at
+function Act:carry_out(d, on_back)
    take_held(self, d.held, d.actions)
    for _, a in ipairs(d.actions) do
-      carry_out(self, a)
+      carry_out(self, a, on_back)
    end
-   return d
+end
+
+--- Another mode was chosen: what is held back is said anew.
+function Act:mode_changed(mode, who)
+   self:record { action = "mode " .. mode, who = who }
+   self.alerted = {}
 end
 
 --- Nothing speaks against a node any more: it leaves the would-have-drained list.
@@ -172,9 +179,10 @@ function Act:unwant(name)
    self.alerted[name] = nil
 end
 
---- Take what the store kept; see policy.restore.
-function Act:restore(standing, actions, stops, decode)
-   policy_restore(self.history, standing, actions, stops, decode)
+--- Take what the store kept; see policy/memory.lua.
+function Act:restore(standing, actions, stops)
+   memory.restore(self.history, standing, actions, stops)
+   self.remembers = true
 end
 
 --- Go on where a cap or the circuit breaker stopped us.
@@ -189,9 +197,8 @@ function Act:resume(who)
    return any
 end
 
---- New settings: what the old ones stopped is decided anew.
-function Act:set_policy(settings)
-   self.policy = settings
+--- There are new settings: what the old ones stopped is decided anew.
+function Act:settings_changed()
    if next(self.history.capped) then
       self.history.capped = {}
       keep_stops(self)
@@ -217,8 +224,10 @@ end
 --- Give a node back.
 -- @param name node
 -- @param who for the record
+-- @param on_back function(node, drain): called as soon as Slurm has it back, before it is asked how
+--   its nodes are
 -- @param fn called with true, or nil and why not
-function Act:release(name, who, fn)
+function Act:release(name, who, on_back, fn)
    self.history.asked[name] = self.history.drained[name]
    self.slurm:ask({ op = "resume", node = name }, function(reply, err)
       self.history.asked[name] = nil
@@ -237,27 +246,27 @@ function Act:release(name, who, fn)
       self:unwant(name)
       self:record { action = "release", node = name, component = d and d.component, who = who,
          reason = d and d.reason, result = "done" }
-      self.on_released(name, d)
+      on_back(name, d)
       sys.log("notice", ("released %s (%s)"):format(name, who))
       self.cluster:refresh(function() fn(true) end)
    end)
 end
 
-local function given_back(self, name, d)
+local function given_back(self, name, d, back)
    local who = d.asked_by or "administrator"
    self:unwant(name)
    self:record { action = d.asked_by and "release" or "resumed", node = name,
       component = d.component, who = who, reason = d.reason, result = "seen" }
    sys.log("notice", d.asked_by and ("released %s (%s)"):format(name, who)
       or ("%s was resumed by an administrator"):format(name))
-   self.on_released(name, d)
+   back[#back + 1] = { node = name, drain = d }
 end
 
 -- Somebody else may have resumed or re-labelled a node of ours.
-local function reconcile_drained(self, name, d, node)
+local function reconcile_drained(self, name, d, node, back)
    if not node.drain then
       drop(self, name)
-      given_back(self, name, d)
+      given_back(self, name, d, back)
    elseif not reason.is_ours(node.reason) then
       drop(self, name)
       self:record { action = "taken over", node = name, component = d.component,
@@ -267,33 +276,31 @@ local function reconcile_drained(self, name, d, node)
 end
 
 --- Compare our list with what Slurm says.
+-- @return nodes that somebody else has given back: array of { node, drain }
 function Act:reconcile()
-   local cl = self.cluster
+   local cl, back = self.cluster, {}
    for name, d in pairs(self.history.drained) do
       local node = cl.nodes[name]
       -- what Slurm was asked before our change does not show it
       if node and (cl.nodes_asked or 0) > d.time and not self.history.asked[name] then
-         reconcile_drained(self, name, d, node)
+         reconcile_drained(self, name, d, node, back)
       end
    end
    for name, d in pairs(self.held) do
       local node = cl.nodes[name]
       if d.theirs and node and not (node.drain or node.down or node.fail) then
-         given_back(self, name, d)
+         given_back(self, name, d, back)
       end
    end
+   return back
 end
 
---- @param o table: slurm (helper), cluster, journal, policy (settings), mode() → text,
---   encode(table) → text, on_released(node name, drain or nil), reason_of(verdict, action) → text
---   of the drain, evidence(verdict) → text or nil, tell(event table): see on_event.lua
+--- @param o { slurm = helper (taut-slurm), cluster, journal, switches, teller (on_event.lua),
+--   case = what is said of a verdict: reason(verdict, action) → text, reasoned(component) → JSON }
 function act.new(o)
-   local h = policy.history()
    return setmetatable({ slurm = o.slurm, cluster = o.cluster, journal = o.journal,
-      policy = o.policy, mode = o.mode, encode = o.encode, on_released = o.on_released,
-      reason_of = o.reason_of, evidence = o.evidence or function() end,
-      tell = o.tell or function() end, history = h, held = {}, alerted = {},
-      alerts = {}, counts = {}, said = 0 }, Act)
+      switches = o.switches, teller = o.teller, case = o.case, history = policy.history(),
+      held = {}, alerted = {}, alerts = {}, counts = {}, said = 0 }, Act)
 end
 
 return act

@@ -81,11 +81,6 @@ function policy.forget(h, names)
    end
 end
 
---- Settings for a caller without a configuration: these over the defaults.
-function policy.defaults(given)
-   return require("taut.config").policy(given or {})
-end
-
 --- A cluster without Slurm: all nodes up, in one partition "all", nothing pending.
 function policy.cluster(topo)
    local cl = { nodes = {}, partitions = { all = topo.nodes }, pending = {} }
@@ -200,19 +195,20 @@ local function want(o, h, d, name, v, stopped)
    if h.drained[name] or h.asked[name] or d.taken[name] then
       return
    end
-   local why, cap = limits.held_back(name, v, d.o, d.taken)
+   local why, cap, rule = limits.held_back(name, v, d.o, d.taken)
    if why and not cap then
       local node = o.cluster.nodes[name]
-      hold(d, name, v, why, { theirs = node and (node.drain or node.down or node.fail) })
+      hold(d, name, v, why, { rule = rule,
+         theirs = node and (node.drain or node.down or node.fail) })
    elseif stopped then
-      hold(d, name, v, stopped, { cause = "stopped" })
+      hold(d, name, v, stopped, { cause = "stopped", rule = "stopped" })
    elseif why then
       local observed = limits.mode_of(name, o) ~= "enable"
       if not observed and o.settings.at_cap == "stop" and not h.capped[cap] and not d.caps[cap] then
          d.caps[cap] = true
          d.actions[#d.actions + 1] = { action = "capped", cap = cap, why = why }
       end
-      hold(d, name, v, why, { cap = cap })
+      hold(d, name, v, why, { cap = cap, rule = rule })
    elseif limits.mode_of(name, o) ~= "enable" then
       hold(d, name, v, "mode is observe", { cause = "observe" })
    else
@@ -255,7 +251,8 @@ end
 -- @return table: actions, in the order in which to carry them out: { action = "drain", node,
 --   component (its name), c, verdict, times, forever }, { action = "release", node, component,
 --   why }, { action = "stop", why }, { action = "capped", cap, why }; held (node → { why,
---   component, verdict, cause }: who would be drained, and what holds it back); measures
+--   component, verdict, cause, rule = "stopped", "cap", "capability_hold", "hold" (the site's
+--   function failed) or nil }: who would be drained, and what holds it back); measures
 --   (component number → word); remarks (component number → why that word)
 function policy.decide(o)
    local h = o.history

@@ -158,9 +158,9 @@ local function site_reason(s, node, v)
    local copy = tables.copy(node)
    local ok, why = site.call(s.hold, copy, { component = v.name, state = v.state, left = v.left })
    if not ok then
-      return "hold: " .. why
+      return "hold: " .. why, "hold"
    elseif why ~= nil and type(why) ~= "string" then
-      return "hold: expected a text or nil, got " .. type(why)
+      return "hold: expected a text or nil, got " .. type(why), "hold"
    end
    return why
 end
@@ -202,7 +202,8 @@ end
 -- @param v the verdict, with `name`
 -- @param o what policy.decide was given, and `usable`, an empty table for each decision
 -- @param drained map node → drains of ours that stand, that Slurm was asked for, or just decided
--- @return why; and, where it is a cap that was reached, its name
+-- @return why; where it is a cap that was reached, its name, else nil; which rule it is, where the
+--   settings have a name for it
 function limits.held_back(name, v, o, drained)
    local why = own_reason(name, o)
    if why then
@@ -218,9 +219,15 @@ function limits.held_back(name, v, o, drained)
       why, cap = cap_reason(s, node, o, drained)
    end
    if why then
-      return why, cap
+      return why, cap, "cap"
    end
-   return capability_reason(s, node, o, drained) or site_reason(s, node, v)
+   why = capability_reason(s, node, o, drained)
+   if why then
+      return why, nil, "capability_hold"
+   end
+   local rule
+   why, rule = site_reason(s, node, v)
+   return why, nil, rule
 end
 
 --- In which mode a node is: a partition's own, where it has one; observe wins.

@@ -13,18 +13,21 @@ function reason.noun(kind)
    return NOUNS[kind] or (#kind <= 2 and kind .. " link") or kind:sub(1, 7)
 end
 
---- The verdict in at most 20 characters: "taut: X+ link at 25%"; of a node that was drained for it
--- again and again, "taut: flaps, X+ link".
-function reason.head(kind, state, left, flaps)
+-- The verdict; of a node that was drained for it again and again, "flaps, X+ link".
+local function head(kind, state, left, flaps)
    local noun = reason.noun(kind)
    if flaps then
-      return reason.PREFIX .. "flaps, " .. noun
-   end
-   if state == "failed" then
+      return "flaps, " .. noun
+   elseif state == "failed" then
       -- a stream needs both directions of a node's connection: which one is dead stays open
-      return reason.PREFIX .. ((kind == "tx" or kind == "rx") and "port" or noun) .. " down"
+      return ((kind == "tx" or kind == "rx") and "port" or noun) .. " down"
    end
-   return ("%s%s at %d%%"):format(reason.PREFIX, noun, math.min(99, math.floor(left * 100 + 0.5)))
+   return ("%s at %d%%"):format(noun, math.min(99, math.floor(left * 100 + 0.5)))
+end
+
+--- The verdict in at most 20 characters: "taut: X+ link at 25%".
+function reason.head(kind, state, left, flaps)
+   return reason.PREFIX .. head(kind, state, left, flaps)
 end
 
 -- What to call it: of a node whose tx and rx are slow, and of a router of which all is, that.  A
@@ -34,23 +37,23 @@ local function called(v)
    return (is_node or v.part == "router") and v.part or v.kind
 end
 
---- The whole reason.
+--- What a drain's reason says, without its beginning "taut: ".
 -- @param v table: kind, part (what it is a part of, all of which has a verdict, or nil), state,
 --   left (0 … 1), test (the most telling low one: src_name, dst_name,
 --   bw_Bps, expected_Bps), low, tests, job, cable (for a link), flaps (how often it was drained,
 --   where that is why it is drained for good), hard (what was found about it, at most 14
 --   characters: "PCIe x8 of x16"; the verdict then comes second)
-function reason.format(v)
+function reason.words(v)
    local kind = called(v)
-   local parts = { reason.head(kind, v.state, v.left, v.flaps) }
+   local parts = { head(kind, v.state, v.left, v.flaps) }
    if v.hard and not v.flaps then
-      parts = { reason.PREFIX .. v.hard, parts[1]:sub(#reason.PREFIX + 1) }
+      table.insert(parts, 1, v.hard)
    elseif v.hard then
       parts[2] = v.hard
    end
    if v.flaps then
       parts[#parts + 1] = ("drained %d times, for good, %s"):format(v.flaps,
-         reason.head(kind, v.state, v.left):sub(#reason.PREFIX + 1))
+         head(kind, v.state, v.left))
    end
    if v.cable then
       parts[#parts + 1] = v.cable
@@ -69,7 +72,13 @@ function reason.format(v)
       parts[#parts + 1] = "last job " .. v.job
    end
    local text = parts[1] .. "; " .. table.concat(parts, ", ", 2)
-   return (text:gsub("[^\32-\126]", "?"):gsub("|", "/"):sub(1, reason.MAX))
+   return (text:gsub("[^\32-\126]", "?"):gsub("|", "/"):sub(1, reason.MAX - #reason.PREFIX))
+end
+
+--- The whole reason.
+-- @param v as for words
+function reason.format(v)
+   return reason.PREFIX .. reason.words(v)
 end
 
 --- Is a node's reason one of ours?

@@ -83,14 +83,9 @@ local function carry_out(run, a, now)
    end
 end
 
--- The word before the colon says which rule it is: "cap", "stopped", "capability_hold".
-local function rule_of(why)
-   return why:match "^([%w_]+):" or why:find "capability" and "capability_hold" or "other"
-end
-
 local function note_held(run, held, now)
    for name, e in pairs(held) do
-      local rule = rule_of(e.why)
+      local rule = e.rule or "other"
       if run.held[name] ~= rule then
          run.held[name] = rule
          run.sums.held[rule] = (run.sums.held[rule] or 0) + 1

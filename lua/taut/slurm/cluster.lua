@@ -346,12 +346,18 @@ local function ask_config(self)
 end
 
 --- @param h helper (taut-slurm)
--- @param on_refresh called after each look at nodes and jobs
-function cluster.new(h, on_refresh)
+function cluster.new(h)
    return setmetatable({ helper = h, jobs = {}, on_node = {}, nodes = {}, partitions = {},
       touched = {}, -- names of nodes whose jobs changed since take_touched()
       pending = {}, seen_running = {}, last_heard = {}, hellos = 0, jobs_heard = 0,
-      jobs_started = 0, started = loop.time(), on_refresh = on_refresh }, Cluster)
+      jobs_started = 0, started = loop.time() }, Cluster)
+end
+
+--- Tell somebody of what happens.
+-- @param o { refreshed = function() after each look at nodes and jobs, job_over = function(id)
+--   after a job's last epilog }
+function Cluster:tell(o)
+   self.on_refresh, self.on_job_over = o.refreshed, o.job_over
 end
 
 --- Begin to ask.

@@ -6,7 +6,6 @@
 --   { id, op = "query", name = one of `queries`, args = { … } } → rows
 -- An error ends no process: it is the reply, and nothing of a failed batch is kept.
 local json = require "taut.json"
-local keep = require "taut.events.keep"
 local jobs = require "taut.store.jobs"
 local schema = require "taut.store.schema"
 local sys = require "taut.sys"
@@ -15,6 +14,7 @@ local tables = require "taut.base.tables"
 local store = {}
 
 local db
+local observations -- what is done with them, of store.main
 
 local function exec(sql, ...)
    local stmt, err = db:prepare(sql)
@@ -149,13 +149,13 @@ local function write_rows(rows)
    local seen = json.array {}
    for _, r in ipairs(rows) do
       local name, row = r[1], r[2]
-      if keep.special[name] then
-         keep.special[name](sql, row)
+      if observations.special[name] then
+         observations.special[name](sql, row)
       elseif name == "sample" then
          if row.purpose ~= "idle" then
             insert(name, row)
          end
-         for _, o in ipairs(keep.sample(sql, row)) do
+         for _, o in ipairs(observations.sample(sql, row)) do
             seen[#seen + 1] = o
          end
       else
@@ -177,7 +177,7 @@ local function prune_rows(before)
       run(("DELETE FROM %s WHERE rowid IN (SELECT rowid FROM %s WHERE time < ? LIMIT 5000)")
          :format(name, name), before)
    end
-   keep.prune(sql, before)
+   observations.prune(sql, before)
 end
 
 function ops.prune(request)
@@ -248,11 +248,12 @@ local queries = {
    end,
 }
 
-for _, list in ipairs { keep.queries, jobs.queries } do
+local function add_queries(list)
    for name, fn in pairs(list) do
       queries[name] = function(a) return fn(sql, a) end
    end
 end
+add_queries(jobs.queries)
 
 function ops.query(request)
    local query = queries[request.name] or error("no query '" .. tostring(request.name) .. "'", 0)
@@ -278,8 +279,12 @@ end
 
 --- Serve requests until stdin ends.
 -- @param path of the database file
+-- @param o what is done with observations and readings (events/keep.lua): special, sample, prune,
+--   queries
 -- @return exit status
-function store.main(path)
+function store.main(path, o)
+   observations = o
+   add_queries(o.queries)
    local ok, err = open(path)
    if not ok then
       sys.put(json.encode { ok = false, fatal = true, error = err } .. "\n")

@@ -101,6 +101,11 @@ function Journal:query(name, args, fn)
    end)
 end
 
+--- Let fn have what samples showed, once that is stored.
+function Journal:tell(fn)
+   self.on_observations = fn
+end
+
 function Journal:prune(before)
    self.store:ask({ op = "prune", before = before }, function() end)
 end
@@ -122,8 +127,7 @@ function Journal:stop(done)
    end, 5000)
 end
 
---- The result's `on_observations` may be set: it is called with what samples showed, once stored.
--- @param argv command that starts the store
+--- @param argv command that starts the store
 -- @param on_ready called at each of its starts
 function journal.start(argv, on_ready)
    local self = setmetatable({ rows = {}, lost = 0, writing = false }, Journal)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- /metrics: the text is what the format says, whatever names a site has.
+local config = require "taut.config"
 local coverage = require "taut.plan.coverage"
 local diagnose = require "taut.diagnose"
 local exposition = require "taut.core.exposition"
@@ -8,27 +9,32 @@ local metrics = require "taut.core.metrics"
 local policy = require "taut.policy"
 local promparse = require "lib.promparse"
 local sim = require "lib.sim"
+local site_of = require "taut.core.site"
+local switches = require "taut.core.switches"
 
 local tests = {}
 
--- What metrics.lua sees of tautd.
-local function daemon(topo)
+-- Metrics of a tautd that has seen something.
+local function made(topo)
    topo = topo or sim.torus({ 4, 2, 2 }, 2)
    local cl = policy.cluster(topo)
    cl.jobs_started, cl.jobs_heard, cl.hellos, cl.nodes_at = 9, 8, 70, os.time() - 3
    function cl.silent()
       return { "n1", "n2" }
    end
-   local d = { topo = topo, cluster = cl, mode = "enable", refused = 3, refused_streams = 1,
-      link_seconds = 12.75, classes = { good = 100, low = 3, void = 2 }, skipped = { checked = 5,
-      single = 2 }, started_at = 1700000000.25, events = { taken = 4 },
-      diagnosis = diagnose.new(topo, sim.quick), coverage = coverage.new(false, #topo.components),
-      conf = { mode = "observe", policy = policy.defaults { cap_nodes = 3 },
-         checks = { coverage_h = 24 } } }
-   d.act = { history = policy.history(), held = { n7 = {} }, counts = { drain = 2 }, said = 6 }
-   d.journal = { state = function() return { waiting = 2, lost = 0, lag = 0.25 } end }
-   d.teller = { state = function() return { done = 1, failed = 2, dropped = 3, waiting = 4 } end }
-   return d
+   local site = site_of.new { mode = "enable", policy = config.policy { cap_nodes = 3 },
+      checks = { coverage_h = 24 }, topology = topo }
+   return metrics.new { site = site, cluster = cl, switches = switches.new { site = site },
+      refusals = { count = 3 }, judgement = { refused_streams = 1, link_seconds = 12.75,
+         classes = { good = 100, low = 3, void = 2 } },
+      job_checks = { counts = { checked = 5, single = 2 } }, started_at = 1700000000.25,
+      events = { taken = 4 }, diagnosis = diagnose.new(topo, sim.quick),
+      coverage = coverage.new(false, #topo.components),
+      act = { history = policy.history(), held = { n7 = {} }, counts = { drain = 2 }, said = 6 },
+      journal = { state = function() return { waiting = 2, lost = 0, lag = 0.25 } end },
+      teller = { state = function()
+         return { done = 1, failed = 2, dropped = 3, waiting = 4 }
+      end } }
 end
 
 function tests.test_the_reader_is_strict()
@@ -68,15 +74,15 @@ function tests.test_a_family_is_bounded()
 end
 
 function tests.test_what_tautd_says()
-   local d = daemon()
-   d.act.history.drained.n5 = {}
-   d.act.history.drains = { { node = "n5", component = "n5/tx", time = os.time() } }
-   d.act.history.stopped = { why = "x", time = 1 }
-   d.act.history.capped = { hour = {} }
-   local c = d.topo.component_id["r1.0.0/X+"]
-   sim.tell(d.diagnosis, c, { state = "slow" })
-   d.diagnosis:observe({ { src = 1, dst = 99999, class = "low", ratio = 0.5 } }, os.time())
-   local families, v = promparse.read(metrics.text(d))
+   local m = made()
+   m.act.history.drained.n5 = {}
+   m.act.history.drains = { { node = "n5", component = "n5/tx", time = os.time() } }
+   m.act.history.stopped = { why = "x", time = 1 }
+   m.act.history.capped = { hour = {} }
+   local c = m.site.topo.component_id["r1.0.0/X+"]
+   sim.tell(m.diagnosis, c, { state = "slow" })
+   m.diagnosis:observe({ { src = 1, dst = 99999, class = "low", ratio = 0.5 } }, os.time())
+   local families, v = promparse.read(m:text())
    for key, value in pairs { ["taut_components{kind=X+,state=slow}"] = 1,
       ["taut_components{kind=X+,state=unknown}"] = 15,
       ["taut_components{kind=tx,state=unknown}"] = 32,
@@ -101,15 +107,15 @@ end
 
 -- Names of nodes, jobs and users are nobody's business here; labels do not grow with the machine.
 function tests.test_labels_are_few_and_private()
-   local d = daemon(sim.torus({ 8, 8, 4 }, 2))
-   d.cluster.partitions = {}
+   local m = made(sim.torus({ 8, 8, 4 }, 2))
+   m.cluster.partitions = {}
    for i = 1, 500 do
-      d.cluster.partitions["p" .. i .. '"\n'] = { "n1" }
+      m.cluster.partitions["p" .. i .. '"\n'] = { "n1" }
    end
    for i = 1, 500 do
-      d.act.counts["a" .. i] = 1
+      m.act.counts["a" .. i] = 1
    end
-   local text = metrics.text(d)
+   local text = m:text()
    local families = promparse.read(text)
    local n = 0
    for _, f in pairs(families) do

@@ -2,6 +2,7 @@
 -- Nodes that come, come late, come twice, vanish, lie; the connections are fakes that keep what
 -- is sent to them, all else is real.
 local coverage = require "taut.plan.coverage"
+local ids = require "taut.core.ids"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local lu = require "luaunit"
@@ -26,21 +27,20 @@ end
 local function meeting(o)
    o = o or {}
    local m = { done = {}, jobs = {} }
-   local topo, id = sim.torus({ 4, 2, 2 }, 2), 0
-   local checks = { gather_ms = 50, idle_gather_ms = 50, group = 512, budget_ms = 220,
-      idle_budget_ms = 500, ofi_lead_ms = 350 }
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local checks = { enabled = true, gather_ms = 50, idle_gather_ms = 50, group = 512,
+      budget_ms = 220, idle_budget_ms = 500, ofi_lead_ms = 350 }
    m.meet = rendezvous.new {
       topology = topo, checks = setmetatable(checks, { __index = sim.checks }),
       coverage = coverage.new(o.link_time or false),
       cluster = { on_node = {}, has_alloc = function() return o.alloc ~= false end,
          is_shared = function() if o.shared then return "n1", 99 end end, hint = o.hint },
-      enabled = function() return not o.off end,
-      wanted = function() return o.wanted or {} end,
-      watched = function() return {} end,
-      idle_nodes = function() return o.idle or {} end,
-      next_test = function() id = id + 1; return id end,
-      on_job = function(_, _, why) m.jobs[#m.jobs + 1] = why or "checked" end,
-      on_done = function(s) m.done[#m.done + 1] = s end,
+      switches = { are_checks_on = function() return not o.off end },
+      agenda = { wanted = function() return o.wanted or {} end,
+         idle_nodes = function() return o.idle or {} end },
+      diagnosis = { watched = function() return {} end }, ids = ids.new(),
+      job_checks = { note = function(_, _, _, why) m.jobs[#m.jobs + 1] = why or "checked" end },
+      findings = { session = function(_, s) m.done[#m.done + 1] = s end },
    }
    function m.hello(node, names, more)
       local conn = connection(node)

@@ -133,7 +133,7 @@ end
 -- A low test over a link that others fill is no evidence; over one that has room for both it is.
 function tests.test_other_jobs_are_an_excuse_where_they_fill_a_link()
    local d = daemon()
-   d.conf = { diagnosis = { good = 0.75 } }
+   local loads = {}
    d.profiles:restore { { user = "root", name = "cfd", jobs = 9, share = 0.6, sent_Bps = 6e7,
       uneven = 1 } }
    d.cluster.jobs = { [1] = { names = { "n0", "n2" } }, [2] = { names = { "n0", "n2" } } }
@@ -145,7 +145,8 @@ function tests.test_other_jobs_are_an_excuse_where_they_fill_a_link()
       if port then
          t.class, t.port = "void", { component = d.topo.component_id[port], is_low = true }
       end
-      elsewhere.excuse(d, t)
+      elsewhere.excuse(t, { topology = d.topo, good = 0.75, loads = loads,
+         sent = d.profiles:background(t.job) })
       return t.class, t.why, t.port
    end
    local link = d.topo.component_id["r0.0.0/Z+"]
@@ -163,8 +164,7 @@ function tests.test_other_jobs_are_an_excuse_where_they_fill_a_link()
    d.cluster.nodes_at = 2
    lu.assertEquals(class(9, 2e7, "n1", "n3"), "low")
    -- a switch counted it, whoever sent that
-   d.fabric = { loads = function() return { { component = "r0.0.0/Z+", Bps = 7e7 },
-      { component = "elsewhere/1", Bps = 7e7 } } end }
+   loads = { { component = "r0.0.0/Z+", Bps = 7e7 }, { component = "elsewhere/1", Bps = 7e7 } }
    lu.assertEquals({ class(9, 1e7, "n1", "n3") },
       { "void", "r0.0.0/Z+ carried 70 MB/s between the last two sweeps: it is busy" })
    lu.assertEquals(class(9, 2e6, "n1", "n3"), "low")

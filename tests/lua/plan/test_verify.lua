@@ -1,22 +1,26 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Marks of `taut verify`, and what idle cycles make of them.
 local agenda = require "taut.core.agenda"
+local answers = require "taut.core.answers.tests"
 local coverage = require "taut.plan.coverage"
 local json = require "taut.json"
 local lu = require "luaunit"
 local query = require "taut.core.query"
 local sim = require "lib.sim"
+local site_of = require "taut.core.site"
+local switches = require "taut.core.switches"
 local verify = require "taut.plan.verify"
 
 local tests = {}
 
 local function daemon()
    local topo = sim.torus({ 4, 4, 2 }, 2)
-   local d = { topo = topo, marks = verify.new(),
+   local site = site_of.new { checks = { coverage_h = 24 }, topology = topo }
+   local d = { topo = topo, site = site, marks = verify.new(),
       coverage = coverage.new(false, #topo.components), started_at = 0,
-      conf = { checks = { coverage_h = 24 } } }
+      switches = switches.new { site = site, journal = { add = function() end } } }
    d.diagnosis = { verdicts = function() return {} end, wanted = function() return {} end,
-      state = function() return "ok" end }
+      state = function() return "ok" end, capacity = function() return 1e9 end }
    d.cluster = { nodes = {}, on_node = {}, config = { slurm_user = "slurm" },
       is_free = function(_, name) return d.cluster.nodes[name].state == "idle" end,
       is_admin = function(_, uid) return uid == 0 end }
@@ -28,12 +32,14 @@ local function daemon()
    for c = 1, #topo.components do
       d.coverage:touch(c, 1e12)
    end
+   d.agenda = agenda.new(d)
    return d
 end
 
 local function ask(d, args, uid)
    local got
-   query.answer(d, { reply = function(_, text) got = json.decode(text) end },
+   local client = { reply = function(_, text) got = json.decode(text) end }
+   query.new({ cluster = d.cluster, commands = answers(d) }):answer(client,
       json.encode { cmd = "verify", args = args }, uid or 0)
    return got
 end
@@ -87,18 +93,18 @@ function tests.test_what_is_asked_and_what_is_answered()
    lu.assertStrContains(got.nodes, "5")
    lu.assertEquals({ got.good, got.done, got.slurm_user, got.marked_by }, { 0, false, "slurm",
       "root" })
-   d.switch = "off"
+   d.switches:set_checks "off"
    lu.assertStrContains(ask(d, { component = "n6/tx" }).error, "checks are off")
 end
 
 function tests.test_idle_cycles_call_for_nodes_that_can_test_what_is_marked()
    local d = daemon()
    local c = d.topo.component_id["r1.2.0/X+"]
-   lu.assertEquals(agenda.idle_nodes(d), {})
-   d.idle_called, d.idle_wants = nil, nil
+   lu.assertEquals(d.agenda:idle_nodes(), {})
+   d.agenda = agenda.new(d)
    d.marks:add(c, "root", os.time())
-   lu.assertEquals(#agenda.wanted(d, "prolog"), 1)
-   local list = agenda.idle_nodes(d)
+   lu.assertEquals(#d.agenda:wanted "prolog", 1)
+   local list = d.agenda:idle_nodes()
    lu.assertTrue(#list >= 2 and #list <= 12, #list)
    local set = {}
    for _, n in ipairs(list) do
@@ -108,7 +114,7 @@ function tests.test_idle_cycles_call_for_nodes_that_can_test_what_is_marked()
       lu.assertTrue(set[n])
    end
    -- the answer is kept for a moment: hundreds of nodes ask at once
-   lu.assertIs(agenda.idle_nodes(d), list)
+   lu.assertIs(d.agenda:idle_nodes(), list)
 end
 
 function tests.test_busy_nodes_are_not_called_and_drained_ones_are()
@@ -118,13 +124,13 @@ function tests.test_busy_nodes_are_not_called_and_drained_ones_are()
       d.cluster.nodes[name] = n == 9 and { state = "drained", drain = true }
          or { state = n > 40 and "idle" or "allocated" }
    end
-   local list, found = agenda.idle_nodes(d), false
+   local list, found = d.agenda:idle_nodes(), false
    for _, n in ipairs(list) do
       lu.assertTrue(n == 9 or n > 40)
       found = found or n == 9
    end
    lu.assertTrue(found and #list > 1)
-   lu.assertEquals(agenda.verify_nodes(d, d.topo.tx[9]), {})
+   lu.assertEquals(d.agenda:verify_nodes(d.topo.tx[9]), {})
 end
 
 function tests.test_what_nothing_reached_for_a_day_is_tested_some_at_a_time()
@@ -132,10 +138,10 @@ function tests.test_what_nothing_reached_for_a_day_is_tested_some_at_a_time()
    for c = 1, #d.topo.components do
       d.coverage:touch(c, 1)
    end
-   local first = agenda.wanted(d, "idle")
+   local first = d.agenda:wanted "idle"
    lu.assertEquals(#first, 32)
-   d.idle_wants = nil
-   local second = agenda.wanted(d, "idle")
+   d.agenda.memo = {} -- a while later
+   local second = d.agenda:wanted "idle"
    lu.assertEquals(#second, 32)
    lu.assertNotEquals(first[1].component, second[1].component)
 end

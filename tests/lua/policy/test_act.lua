@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- act.lua: drains through a Slurm that answers when the test says so.
 local act = require "taut.policy.act"
-local json = require "taut.json"
+local config = require "taut.config"
 local lu = require "luaunit"
 local policy = require "taut.policy"
 local sim = require "lib.sim"
@@ -34,17 +34,24 @@ local function new(given)
    function journal.add(_, name, row)
       w.rows[#w.rows + 1] = { name, row }
    end
-   w.act = act.new { slurm = slurm, cluster = cluster_of(), policy = policy.defaults(given),
-      journal = journal, mode = function() return w.mode end, encode = json.encode,
-      reason_of = function(v, a)
-         return ("taut: tx at %d%%%s%s"):format(v.left * 100, a.forever and " for good" or "",
-            v.more or "")
-      end,
-      evidence = function(v) return "evidence of " .. v.name end,
-      tell = function(e) w.told[#w.told + 1] = e end,
-      on_released = function(name, d)
-         w.released[#w.released + 1] = name .. " " .. (d and d.component or "?")
-      end }
+   w.act = act.new { slurm = slurm, cluster = cluster_of(), journal = journal,
+      switches = { mode = function() return w.mode end },
+      case = { reason = function(_, v, a)
+            return ("taut: tx at %d%%%s%s"):format(v.left * 100,
+               a and a.forever and " for good" or "", v.more or "")
+         end,
+         reasoned = function(_, c) return "evidence of " .. topo.components[c] end },
+      teller = { tell = function(_, e) w.told[#w.told + 1] = e end } }
+   w.act:restore({}, {})
+   w.settings = config.policy(given)
+   function w.back(name, d)
+      w.released[#w.released + 1] = name .. " " .. (d and d.component or "?")
+   end
+   function w.reconcile()
+      for _, b in ipairs(w.act:reconcile()) do
+         w.back(b.node, b.drain)
+      end
+   end
    -- verdicts on the tx of these nodes
    function w.decide(...)
       local list = {}
@@ -52,7 +59,9 @@ local function new(given)
          list[i] = { c = topo.component_id[name .. "/tx"], state = "slow", left = 0.25,
             since = 5, more = w.more }
       end
-      return w.act:decide(list, { topology = topo, clean = w.clean })
+      w.act:carry_out(policy.decide { topology = topo, settings = w.settings,
+         cluster = w.act.cluster, history = w.act.history, now = os.time(), mode = w.act:mode(),
+         verdicts = list, clean = w.clean }, w.back)
    end
    function w.actions()
       local out = {}
@@ -117,10 +126,10 @@ function tests.test_a_node_an_administrator_gives_back_is_released()
    node.drain, node.reason = true, "bad memory"
    w.decide("n0")
    lu.assertStrContains(w.act.held.n0.why, "bad memory")
-   w.act:reconcile()
+   w.reconcile()
    lu.assertEquals(w.released, {})
    node.drain = false
-   w.act:reconcile()
+   w.reconcile()
    lu.assertEquals(w.released, { "n0 n0/tx" })
    lu.assertNil(w.act.held.n0)
    lu.assertEquals(#w.asked, 0)
@@ -172,7 +181,7 @@ end
 function tests.test_stops_are_said_recorded_kept_and_taken_back()
    local w = new { breaker_verdicts = 2 }
    w.act.history.since = {}
-   w.act.policy.breaker_h = 1e9 -- the verdicts of this test began in 1970
+   w.settings.breaker_h = 1e9 -- the verdicts of this test began in 1970
    w.decide("n0", "n1")
    lu.assertEquals(#w.asked, 0)
    lu.assertStrContains(w.act.alerts[#w.act.alerts].text, "taut policy resume")
@@ -182,7 +191,7 @@ function tests.test_stops_are_said_recorded_kept_and_taken_back()
    end
    -- a restart forgets nothing
    local after = new()
-   after.act:restore({}, {}, kept, json.decode)
+   after.act:restore({}, {}, kept)
    after.decide("n0")
    lu.assertEquals(#after.asked, 0)
    lu.assertStrContains(after.act.held.n0.why, "stopped: 2 components")
@@ -197,7 +206,8 @@ function tests.test_new_settings_take_a_cap_back()
    local w = new { cap_nodes = 1 }
    w.decide("n0", "n1")
    lu.assertEquals(#w.asked, 1)
-   w.act:set_policy(policy.defaults { cap_nodes = 4, per_hour = false })
+   w.settings = config.policy { cap_nodes = 4, per_hour = false }
+   w.act:settings_changed()
    w.decide("n0", "n1")
    lu.assertEquals(#w.asked, 2)
 end
@@ -211,21 +221,20 @@ function tests.test_drains_before_a_restart_count()
    local function row(days, t)
       return setmetatable({ time = now - days * 86400 }, { __index = t or drain })
    end
-   w.act:restore({}, { row(1), row(2) }, nil, json.decode)
+   w.act:restore({}, { row(1), row(2) }, nil)
    w.decide("n0")
    lu.assertStrContains(w.asked[1].request.reason, "for good")
    -- the latest first: repaired yesterday, so only what came after it counts
    w = new { flapping = 3 }
-   w.act:restore({}, { row(1), row(2, { action = "repaired", node = "n0" }), row(3), row(4) }, nil,
-      json.decode)
+   w.act:restore({}, { row(1), row(2, { action = "repaired", node = "n0" }), row(3), row(4) }, nil)
    w.decide("n0")
    lu.assertNotStrContains(w.asked[1].request.reason, "for good")
 end
 
 function tests.test_damaged_memory_is_no_reason_to_fail()
    local w = new()
-   w.act:restore({ { node = "n1", data = "{" } }, {}, "[1,", json.decode)
-   w.act:restore({}, {}, "3", json.decode)
+   w.act:restore({ { node = "n1", data = "{" } }, {}, "[1,")
+   w.act:restore({}, {}, "3")
    w.decide("n0")
    lu.assertEquals(#w.asked, 1)
 end
@@ -237,11 +246,11 @@ function tests.test_an_answer_from_before_the_drain_says_nothing()
    w.asked[1].fn { done = true }
    local cl = w.act.cluster
    cl.nodes_asked = w.act.history.drained.n0.time - 1
-   w.act:reconcile()
+   w.reconcile()
    lu.assertNotNil(w.act.history.drained.n0)
    cl.nodes_asked = w.act.history.drained.n0.time + 1
    cl.nodes.n0.drain, cl.nodes.n0.reason = true, "mine now"
-   w.act:reconcile()
+   w.reconcile()
    lu.assertEquals(w.actions()[2], "taken over n0: seen")
    lu.assertNil(w.act.history.drained.n0)
    lu.assertEquals(w.released, {})
@@ -257,14 +266,14 @@ function tests.test_a_node_that_is_back_already_is_released()
    local function note(a, b)
       ok, why = a, b
    end
-   w.act:release("n0", "root", note)
+   w.act:release("n0", "root", w.back, note)
    w.asked[2].fn(nil, "Invalid node state specified")
    lu.assertEquals({ ok, why }, { nil, "Invalid node state specified" })
-   w.act:release("n0", "root", note)
+   w.act:release("n0", "root", w.back, note)
    w.asked[3].fn { done = false, why = "not drained" }
    lu.assertTrue(ok)
    lu.assertEquals(w.released, { "n0 n0/tx" })
-   w.act:release("n7", "root", note)
+   w.act:release("n7", "root", w.back, note)
    w.asked[4].fn { done = false, why = "not drained" }
    lu.assertEquals(why, "n7: not drained")
 end

@@ -19,7 +19,7 @@ local function settings(given)
    for k, v in pairs(given or {}) do
       base[k] = v
    end
-   return assert(policy.defaults(base))
+   return assert(config.policy(base))
 end
 
 -- A machine, its cluster and a history: decide(now, { name, left | state }, …) → its answer.

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- policy/replay.lua: history as rows, what these settings would have done with it.
+local config = require "taut.config"
 local json = require "taut.json"
 local lu = require "luaunit"
 local policy = require "taut.policy"
@@ -24,7 +25,7 @@ end
 local function run(o)
    local s = o.settings or {}
    s.cap_nodes, s.per_hour = s.cap_nodes or 100, s.per_hour or false
-   local list, sums = replay.run { topology = topo, settings = policy.defaults(s),
+   local list, sums = replay.run { topology = topo, settings = config.policy(s),
       cluster = policy.cluster(topo), since = T0, till = T0 + (o.hours or 48) * H,
       before = o.before or {}, verdicts = o.verdicts or {}, actions = o.actions or {},
       decode = json.decode }
@@ -114,7 +115,7 @@ function tests.test_strange_rows_are_no_reason_to_fail()
 end
 
 function tests.test_a_setting_from_the_command_line()
-   local base = policy.defaults { cap_nodes = 4, per_hour = 7 }
+   local base = config.policy { cap_nodes = 4, per_hour = 7 }
    local s = assert(policy_replay.settings(base, { "cap_nodes=9", "router_link=drain",
       "capability_hold=false", "per_hour=none" }))
    lu.assertEquals({ s.cap_nodes, s.router_link, s.capability_hold, s.per_hour }, { 9, "drain",

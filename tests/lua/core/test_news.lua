@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What is slow as a whole is said, once.
 local lu = require "luaunit"
-local wholes = require "taut.diagnose.wholes"
+local news = require "taut.core.news"
 
 local tests = {}
 
@@ -12,7 +12,8 @@ end
 -- A daemon with suspects of which diagnosis says what they are a part of.
 local function daemon(list)
    local d = { said = {}, rows = {}, wholes_of = list,
-      topo = { components = { "n0/tx", "n1/tx" } } }
+      site = { topo = { components = { "n0/tx", "n1/tx" } },
+         conf = { diagnosis = { good = 0.75 } } } }
    d.diagnosis = { suspects = { [1] = true, [2] = true } }
    function d.diagnosis.component(_, c)
       return { whole = d.wholes_of[c] }
@@ -24,49 +25,50 @@ local function daemon(list)
    function d.act.record(_, row)
       table.insert(d.rows, row)
    end
+   d.news = news.new(d)
    return d
 end
 
 function tests.test_a_suspect_of_its_own_is_no_alert()
    local d = daemon {}
-   wholes.review(d)
+   d.news:suspects()
    lu.assertEquals(d.said, {})
 end
 
 function tests.test_one_cabinet_is_one_alert_whatever_its_figures()
    local d = daemon { leaf(1, 7) }
    d.wholes_of[2] = d.wholes_of[1]
-   wholes.review(d)
+   d.news:suspects()
    d.wholes_of[1] = leaf(1, 8)
-   wholes.review(d)
+   d.news:suspects()
    lu.assertEquals(d.said, { "leaf leaf1 is slow as a whole: 7 of 8 nodes" })
    lu.assertEquals(#d.rows, 1)
    lu.assertEquals(d.rows[1].action, "alert")
    d.wholes_of[2] = leaf(2, 8)
-   wholes.review(d)
+   d.news:suspects()
    lu.assertEquals(#d.said, 2)
 end
 
 function tests.test_what_is_known_without_a_test_is_said_once()
    local d = daemon {}
-   d.conf = { diagnosis = { good = 0.75 } }
    local hard = { { left = 0.5, why = "lanes of hsn0 (pcie) is 8, it should be 16" },
       { left = 0.9, why = "one of ten lanes" } }
    function d.diagnosis.component(_, c)
       return { hard = hard[c] }
    end
-   wholes.review(d)
+   d.news:suspects()
    hard[1].left = 0.25
-   wholes.review(d)
+   d.news:suspects()
    lu.assertEquals(d.said, { "n0/tx is suspect: lanes of hsn0 (pcie) is 8, it should be 16; " ..
       "50% left, not drained for that alone" })
 end
 
 function tests.test_after_a_day_without_it_it_is_news()
    local d = daemon { leaf(1, 7) }
-   wholes.review(d)
-   d.wholes["leaf leaf1 is slow as a whole"] = d.wholes["leaf leaf1 is slow as a whole"] - 86401
-   wholes.review(d)
+   d.news:suspects()
+   local at = d.news.said_at
+   at["leaf leaf1 is slow as a whole"] = at["leaf leaf1 is slow as a whole"] - 86401
+   d.news:suspects()
    lu.assertEquals(#d.said, 2)
 end
 

@@ -4,8 +4,6 @@ local json = require "taut.json"
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
 
-local history = {}
-
 local PAGE = 5000
 local LOG_MAX = 10000
 
@@ -15,12 +13,12 @@ local function number(v, fallback)
    return type(v) == "number" and v == v and v or fallback
 end
 
---- `taut policy log`: the latest actions.
--- @param args { since, node, component, limit }
-function history.log(d, args, reply)
+-- `taut policy log`: the latest actions.
+--   args: since, node, component, limit
+local function latest(self, args, reply)
    local limit = math.tointeger(number(args.limit, 1000)) or 1000
-   d.journal:flush()
-   d.journal:query("log", { since = number(args.since, 0), node = tostring(args.node or ""),
+   self.journal:flush()
+   self.journal:query("log", { since = number(args.since, 0), node = tostring(args.node or ""),
       component = tostring(args.component or ""), limit = math.max(1, math.min(limit, LOG_MAX)) },
       function(rows, err)
          if not rows then
@@ -33,27 +31,35 @@ function history.log(d, args, reply)
       end)
 end
 
---- A page of history: { what = "verdicts" | "before" | "actions", since, after }.
-function history.page(d, args, reply)
+-- A page of history: { what = "verdicts" | "before" | "actions", since, after }.
+local function page(self, args, reply)
    local name = PAGES[args.what]
    if not name then
       return reply(nil, "history: what: expected verdicts, before or actions")
    end
    local after = args.what == "before" and tostring(args.after or "") or number(args.after, 0)
-   d.journal:flush()
-   d.journal:query(name, { since = number(args.since, 0), after = after, limit = PAGE },
+   self.journal:flush()
+   self.journal:query(name, { since = number(args.since, 0), after = after, limit = PAGE },
       function(rows, err)
          reply(rows and { rows = rows, more = #rows == PAGE }, err)
       end)
 end
 
---- The partitions as Slurm has them now, and the time here.
-function history.partitions(d, reply)
+-- The partitions as Slurm has them now, and the time here.
+local function partitions(self, reply)
    local out = {}
-   for name, nodes in pairs(d.cluster.partitions) do
+   for name, nodes in pairs(self.cluster.partitions) do
       out[name] = hostlist.compress(nodes)
    end
    reply { partitions = out, now = loop.time() }
 end
 
-return history
+--- @param o { journal, cluster }
+-- @return name → { admin only, fn(args, who, uid, reply) }
+return function(o)
+   return {
+      log = { false, function(args, _, _, reply) latest(o, args, reply) end },
+      history = { false, function(args, _, _, reply) page(o, args, reply) end },
+      partitions = { false, function(_, _, _, reply) partitions(o, reply) end },
+   }
+end

@@ -1,0 +1,190 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- `taut explain`: which tests stand behind a verdict, and what a job's check saw.
+local json = require "taut.json"
+local loop = require "taut.loop"
+local summary = require "taut.events.summary"
+
+local explain = {}
+
+local TESTS = 200 -- most tests in one answer
+local EVENTS = 100
+
+-- The reasoning of diagnose/words.lua, with names.
+local function reasoning(self, c)
+   local list, names = json.array {}, self.site.topo.components
+   for i, r in ipairs(self.diagnosis:reasoning(c)) do
+      list[i] = { text = r.text, tests = r.tests and json.array(r.tests), by = r.by,
+         ruled_out = r.ruled_out and names[r.ruled_out], rival = r.rival and names[r.rival] }
+   end
+   return list
+end
+
+local function one_component(self, c, now)
+   local k, seen = self.diagnosis:record(c) or { confirmed = {} }, self.diagnosis:seen(c)
+   local far, run = {}, self.diagnosis:run(c)
+   for _, t in ipairs(run) do
+      far[t.src_name], far[t.dst_name] = true, true
+   end
+   far[self.site.topo.nodes[self.site.topo:node_of(c) or 0] or ""] = nil
+   local names = json.array {}
+   for name in pairs(far) do
+      names[#names + 1] = name
+   end
+   table.sort(names)
+   local s = self.site.conf.diagnosis
+   return { component = self.site.topo.components[c], state = self.diagnosis:state(c),
+      left = k.left, since = k.since, low = #run, tests = seen.tests, last = seen.last,
+      cleared_at = seen.cleared_at,
+      confirmed = #k.confirmed, busy = k.busy or 0, far_ends = names,
+      action = self.decision.measures[c],
+      action_why = self.decision.remarks[c], reasoning = reasoning(self, c),
+      remark = self.diagnosis:remark(c, now), cable = self.site.topo:cable(c),
+      capacity_Bps = self.diagnosis:capacity(c), evidence = self.events:evidence_of(c),
+      learned = self.diagnosis.learned and self.diagnosis.learned:about(c),
+      needs = { suspect_low = s.suspect_low, suspect_events = s.suspect_events,
+         slow_low = s.slow_low, slow_far = s.slow_far, reporters = s.reporters } }
+end
+
+-- Jobs of others are hidden where PrivateData=jobs is set.
+local function strip_jobs(self, rows, uid)
+   if not self.cluster:is_private "jobs" or self.cluster:is_admin(uid) then
+      return rows
+   end
+   for _, row in ipairs(rows) do
+      row.job = nil
+   end
+   return rows
+end
+
+-- Ask the store for several things; fn(results by name) when all are there.
+local function ask_all(self, wanted, fn)
+   local left, out, failed = #wanted, {}, nil
+   for _, w in ipairs(wanted) do
+      self.journal:query(w[2], w[3], function(rows, err)
+         out[w[1]] = rows or json.array {}
+         failed = failed or err
+         left = left - 1
+         if left == 0 then
+            fn(out, failed)
+         end
+      end)
+   end
+end
+
+local function component(self, c, uid, reply)
+   local name, now = self.site.topo.components[c], loop.time()
+   local first = self.diagnosis:run(c)[1]
+   local since = first and first.time - 60 or now - 86400
+   self.journal:flush()
+   ask_all(self, {
+      { "tests", "tests_of_component", { component = name, since = since, limit = TESTS } },
+      { "verdicts", "verdicts_of", { component = name, limit = 20 } },
+      { "observations", "observations", { link = name, since = math.min(since, now - 86400),
+         limit = EVENTS } },
+   }, function(out, err)
+      if err then
+         return reply(nil, err)
+      end
+      reply { about = name, components = json.array { one_component(self, c, now) },
+         tests = strip_jobs(self, out.tests, uid), verdicts = out.verdicts,
+         observations = self.observations:unpack(out.observations, uid), now = now }
+   end)
+end
+
+local function node(self, n, uid, reply)
+   local name, now = self.site.topo.nodes[n], loop.time()
+   self.journal:flush()
+   ask_all(self, {
+      { "tests", "tests_of_node", { node = name, limit = TESTS } },
+      { "actions", "actions_of", { node = name, limit = 20 } },
+      { "tx", "verdicts_of", { component = name .. "/tx", limit = 10 } },
+      { "rx", "verdicts_of", { component = name .. "/rx", limit = 10 } },
+      { "observations", "observations", { node = name, limit = EVENTS } },
+   }, function(out, err)
+      if err then
+         return reply(nil, err)
+      end
+      table.move(out.rx, 1, #out.rx, #out.tx + 1, out.tx)
+      local slurm = self.cluster.nodes[name] or {}
+      reply { about = name, node = { name = name, slurm = slurm.state, drain = slurm.drain,
+            reason = slurm.reason, held = self.act.held[name] and self.act.held[name].why },
+         components = json.array { one_component(self, self.site.topo.tx[n], now),
+            one_component(self, self.site.topo.rx[n], now) },
+         tests = strip_jobs(self, out.tests, uid), verdicts = out.tx, actions = out.actions,
+         observations = self.observations:unpack(out.observations, uid), now = now }
+   end)
+end
+
+local function may_see(self, rows, job, uid)
+   if not self.cluster:is_private "jobs" or self.cluster:is_admin(uid) then
+      return true
+   end
+   local seen = self.cluster.seen_running[job]
+   local owner = rows[1] and rows[1].uid or seen and seen.user_id
+   return owner == uid
+end
+
+local function job(self, id, uid, reply)
+   self.journal:flush()
+   ask_all(self, {
+      { "events", "events_of_job", { job = id } },
+      { "observations", "observations", { job = id, limit = EVENTS } },
+      { "tests", "tests_of_job", { job = id, limit = 10000 } },
+      { "growth", "growth_of_job", { job = id } },
+   }, function(out, err)
+      if err then
+         return reply(nil, err)
+      elseif not may_see(self, out.events, id, uid) then
+         return reply(nil, ("job %d is not yours, and PrivateData=jobs is set"):format(id))
+      elseif #out.events == 0 and #out.growth == 0 and #out.observations == 0 then
+         return reply(nil, ("nothing is stored of job %d"):format(id))
+      end
+      local all = summary.of_job(out.growth)
+      reply { about = "job " .. id, events = out.events, tests = out.tests, growth = out.growth,
+         summary = all, observations = self.observations:unpack(out.observations, uid, id),
+         now = loop.time() }
+   end)
+end
+
+local Explain = {}
+Explain.__index = Explain
+
+--- May this user see a job?  fn(true), or fn(nil, why not).
+function Explain:ask_job(id, uid, fn)
+   self.journal:query("events_of_job", { job = id }, function(rows, err)
+      if not rows then
+         fn(nil, err)
+      elseif not may_see(self, rows, id, uid) then
+         fn(nil, ("job %d is not yours, and PrivateData=jobs is set"):format(id))
+      else
+         fn(true)
+      end
+   end)
+end
+
+--- Answer `taut explain`.
+-- @param args { what = node or component } or { job = id }
+-- @param uid of the caller
+-- @param reply function(data) or function(nil, error)
+function Explain:answer(args, uid, reply)
+   local topo = self.site.topo
+   if math.type(args.job) == "integer" then
+      return job(self, args.job, uid, reply)
+   end
+   local what = tostring(args.what)
+   if topo.node_id[what] then
+      return node(self, topo.node_id[what], uid, reply)
+   elseif topo.component_id[what] then
+      return component(self, topo.component_id[what], uid, reply)
+   end
+   reply(nil, ("'%s' is neither a node nor a component (n5, n5/tx, r1.0.0/X+ …)"):format(what))
+end
+
+--- @param o { site, diagnosis, decision, journal, cluster, act, events, observations }
+function explain.new(o)
+   return setmetatable({ site = o.site, diagnosis = o.diagnosis, decision = o.decision,
+      journal = o.journal, cluster = o.cluster, act = o.act, events = o.events,
+      observations = o.observations }, Explain)
+end
+
+return explain

@@ -1,0 +1,58 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What the `taut` command can ask: name of the request → { admin only,
+-- fn(args, who, uid, reply) }.  Each file has some; those of other rooms are named here.
+local explain = require "taut.core.answers.explain"
+local fabric_answers = require "taut.fabric.answers"
+local log = require "taut.core.answers.log"
+local machine = require "taut.core.answers.machine"
+local policy = require "taut.core.answers.policy"
+local repair = require "taut.core.answers.repair"
+local status = require "taut.core.answers.status"
+local sys = require "taut.sys"
+local tests = require "taut.core.answers.tests"
+
+local function fabric(o, args, uid, reply)
+   local params = type(args.args) == "table" and args.args or {}
+   if not o.keepers.fabric then
+      return reply(nil, "fabric: tautd does not sweep")
+   elseif fabric_answers.is_privileged(args.what, params) and not o.cluster:is_admin(uid) then
+      return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(
+         sys.user_name(uid)))
+   end
+   o.keepers.fabric:answer(args.what, params, reply)
+end
+
+local function of_other_rooms(o)
+   local why = explain.new(o)
+   return {
+      explain = { false, function(args, _, uid, reply) why:answer(args, uid, reply) end },
+      events = { false, function(args, _, uid, reply)
+         o.observations:list(args, uid, function(job, fn) why:ask_job(job, uid, fn) end, reply)
+      end },
+      record = { true, function(args, _, _, reply)
+         local n, err = o.events:record(type(args.events) == "table" and args.events or {})
+         reply(n and { taken = n }, err)
+      end },
+      fabric = { false, function(args, _, uid, reply) fabric(o, args, uid, reply) end },
+      advise = { false, function(args, _, uid, reply)
+         o.advice:ask(args, uid, reply, reply.guard)
+      end },
+      steer = { false, function(args, _, uid, reply) o.steer:answer(args, uid, reply) end },
+      profile = { false, function(args, _, uid, reply) o.profiles:answer(args, uid, reply) end },
+      reload = { true, function(_, _, _, reply)
+         local ok, err = o.reload()
+         reply(ok and { taken = o.site.conf.path }, err)
+      end },
+   }
+end
+
+--- @param o the parts, by name (wiring.lua)
+return function(o)
+   local commands = of_other_rooms(o)
+   for _, make in ipairs { log, machine, policy, repair, status, tests } do
+      for name, command in pairs(make(o)) do
+         commands[name] = command
+      end
+   end
+   return commands
+end

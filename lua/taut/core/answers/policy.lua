@@ -1,0 +1,88 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- The policy: how it stands, its mode, nodes given back, and what is learned anew.
+local json = require "taut.json"
+local limits = require "taut.policy.limits"
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+local tables = require "taut.base.tables"
+
+local MODES = { enable = true, observe = true, resume = true }
+
+local function partitions(self)
+   local list = json.array {}
+   for name, nodes in pairs(self.cluster.partitions) do
+      list[#list + 1] = { name = name, nodes = #nodes,
+         drained = limits.count_in(self.cluster, name, self.act.history.drained),
+         cap = limits.cap_of(self.site.conf.policy, name, #nodes) }
+   end
+   table.sort(list, function(a, b) return a.name < b.name end)
+   return list
+end
+
+-- `taut policy`: how it stands.
+local function state(self)
+   local h, capped, recent, now = self.act.history, json.array {}, 0, loop.time()
+   for cap, c in pairs(h.capped) do
+      capped[#capped + 1] = { cap = cap, why = c.why, time = c.time }
+   end
+   table.sort(capped, function(a, b) return a.cap < b.cap end)
+   for _, x in ipairs(h.drains) do
+      recent = recent + (x.time > now - 3600 and 1 or 0)
+   end
+   return { mode = self.switches:mode(), stopped = h.stopped, capped = capped,
+      standby = self.cluster.standby, drained = tables.size(h.drained),
+      held = tables.size(self.act.held),
+      last_hour = recent, partitions = partitions(self), on_event = self.teller:state() }
+end
+
+local function set_mode(self, mode, who)
+   if mode == "resume" then
+      local any = self.act:resume(who)
+      self.cluster:refresh()
+      return { resumed = any }
+   end
+   self.switches:set_mode(mode)
+   self.act:mode_changed(mode, who)
+   sys.log("notice", "policy: mode is " .. mode)
+   self.cluster:refresh()
+   return { mode = mode, stopped = self.act.history.stopped and self.act.history.stopped.why }
+end
+
+local function release(self, args, who, reply)
+   if not self.site.topo.node_id[args.node or ""] then
+      return reply(nil, ("'%s' is no node of the topology"):format(tostring(args.node)))
+   end
+   self.findings:release(args.node, who, function(ok, err)
+      reply(ok and { released = args.node }, err)
+   end)
+end
+
+local function relearn(self, args, who, reply)
+   local class = args.class
+   if class ~= nil and type(class) ~= "string" then
+      return reply(nil, "relearn: class: expected a text")
+   end
+   local n, why = self.findings:relearn(class)
+   if not n then
+      return reply(nil, why)
+   end
+   self.act:record { action = "relearn", who = who, reason = ("capacity of %s is learned anew")
+      :format(class and ("class '%s'"):format(class) or "all that is learned") }
+   reply { class = class, components = n }
+end
+
+--- @param o { site, switches, findings, act, cluster, teller }
+-- @return name → { admin only, fn(args, who, uid, reply) }
+return function(o)
+   return {
+      policy = { true, function(args, who, _, reply)
+         if not MODES[args.mode] then
+            return reply(nil, "policy: expected enable, observe or resume")
+         end
+         reply(set_mode(o, args.mode, who))
+      end },
+      policy_state = { false, function(_, _, _, reply) reply(state(o)) end },
+      release = { true, function(args, who, _, reply) release(o, args, who, reply) end },
+      relearn = { true, function(args, who, _, reply) relearn(o, args, who, reply) end },
+   }
+end

@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- `taut repair`: what a repair of a component is about, and what follows when it is done.
+local hostlist = require "taut.hostlist"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local repair = require "taut.policy.repair"
+
+local function names_of(list, names)
+   local out = json.array {}
+   for i, n in ipairs(list) do
+      out[i] = names[n]
+   end
+   return out
+end
+
+local function compressed(topo, nodes)
+   return #nodes > 0 and hostlist.compress(names_of(nodes, topo.nodes)) or ""
+end
+
+-- Nodes that we drained because of these components.
+local function drained_for(self, components)
+   local wanted, out = {}, json.array {}
+   for _, c in ipairs(components) do
+      wanted[self.site.topo.components[c]] = true
+   end
+   for name, x in pairs(self.act.history.drained) do
+      out[#out + 1] = wanted[x.component] and name or nil
+   end
+   table.sort(out)
+   return out
+end
+
+local function describe(self, c)
+   local topo, p, now = self.site.topo, repair.parts(self.site.topo, c), loop.time()
+   local k = self.diagnosis:record(c) or {}
+   local modules = json.array {}
+   for i, m in ipairs(p.modules) do
+      modules[i] = { name = m.name, routers = names_of(m.routers, topo.router_name),
+         nodes = names_of(m.nodes, topo.nodes), list = compressed(topo, m.nodes) }
+   end
+   return { component = topo.components[c], state = self.diagnosis:state(c), left = k.left,
+      since = k.since, remark = self.diagnosis:remark(c, now), action = self.decision.measures[c],
+      is_link = topo:is_link(c), class = topo:class(c), kind = topo:kind(c), cable = topo:cable(c),
+      place = topo:place(c), ports = names_of(p.components, topo.components), modules = modules,
+      behind = names_of(p.behind, topo.nodes), behind_list = compressed(topo, p.behind),
+      evidence = self.events:evidence_of(c), drained = drained_for(self, p.components), now = now }
+end
+
+-- Nodes whose drains count no more: their own tx or rx was repaired, or they were drained for it.
+local function forgiven(self, components)
+   local list, seen, wanted = {}, {}, {}
+   for _, c in ipairs(components) do
+      wanted[self.site.topo.components[c]] = true
+      local n = self.site.topo:node_of(c)
+      if n and not seen[self.site.topo.nodes[n]] then
+         seen[self.site.topo.nodes[n]] = true
+         list[#list + 1] = self.site.topo.nodes[n]
+      end
+   end
+   for _, x in ipairs(self.act.history.drains) do
+      if wanted[x.component] and not seen[x.node] then
+         seen[x.node] = true
+         list[#list + 1] = x.node
+      end
+   end
+   return list
+end
+
+-- Give nodes back one after the other; fn(released, failed) when all was tried.
+local function release_all(self, names, who, fn)
+   local released, failed, i = json.array {}, json.array {}, 0
+   local function step(ok, err)
+      if i > 0 then
+         local list = ok and released or failed
+         list[#list + 1] = ok and names[i] or err
+      end
+      i = i + 1
+      if not names[i] then
+         return fn(released, failed)
+      end
+      self.findings:release(names[i], who, step)
+   end
+   step()
+end
+
+local function done(self, c, args, who, reply)
+   local p = repair.parts(self.site.topo, c)
+   local list = { p.components }
+   for _, m in ipairs(args.module and p.modules or {}) do
+      list[#list + 1] = repair.module_components(self.site.topo, m)
+   end
+   local components = repair.union(list)
+   local drained = drained_for(self, components)
+   self.findings:repaired(components)
+   self.act:repaired(forgiven(self, components), self.site.topo.components[c], who)
+   release_all(self, args.release and drained or {}, who, function(released, failed)
+      reply { component = self.site.topo.components[c], forgotten = names_of(components,
+         self.site.topo.components), drained = drained_for(self, components), released = released,
+         failed = failed, probation_h = self.site.conf.policy.probation_h }
+   end)
+end
+
+-- args: component, done, module, release
+local function answer(self, args, who, uid, reply)
+   local name = tostring(args.component)
+   local c = self.site.topo.component_id[name] or self.site.topo.node_id[name]
+      and self.site.topo.tx[self.site.topo.node_id[name]]
+   if not c then
+      return reply(nil, ("'%s' is neither a component nor a node (r1.0.0/X+, n5/tx, n5 …)"):format(
+         name))
+   elseif not args.done then
+      return reply(describe(self, c))
+   elseif not self.cluster:is_admin(uid) then
+      return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(who))
+   end
+   done(self, c, args, who, reply)
+end
+
+--- @param o { site, diagnosis, decision, findings, act, cluster, events }
+-- @return name → { admin only, fn(args, who, uid, reply) }
+return function(o)
+   return {
+      repair = { false, function(args, who, uid, reply) answer(o, args, who, uid, reply) end },
+   }
+end

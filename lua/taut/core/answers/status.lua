@@ -1,0 +1,111 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- `taut status`: everything that somebody who looks in once a day should see.
+local json = require "taut.json"
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+local throttle = require "taut.diagnose.throttle"
+local words = require "taut.diagnose.words"
+
+local function count_states(self)
+   local n = { ok = 0, suspect = 0, slow = 0, failed = 0, unknown = 0 }
+   for c = 1, #self.site.topo.components do
+      local state = self.diagnosis:state(c)
+      n[state] = n[state] + 1
+   end
+   return n
+end
+
+local function list_of(map, row)
+   local list = json.array {}
+   for key, v in pairs(map) do
+      list[#list + 1] = row(key, v)
+   end
+   table.sort(list, function(a, b) return a.node < b.node end)
+   return list
+end
+
+-- Component → why it is not acted on as others are, where that needs saying.
+local function remarks(self)
+   local out = {}
+   for c, why in pairs(self.decision.remarks) do
+      out[self.site.topo.components[c]] = why
+   end
+   return out
+end
+
+local function throttled(self, now)
+   return throttle.find { topology = self.site.topo, diagnosis = self.diagnosis,
+      events = self.events, now = now }
+end
+
+-- Components that are not well, worst first.
+local function verdicts(self, now)
+   local rank = { failed = 1, slow = 2, suspect = 3 }
+   local list = json.array {}
+   for c, k in self.diagnosis:each() do
+      if rank[k.state] then
+         list[#list + 1] = { component = self.site.topo.components[c], state = k.state,
+            left = k.left, since = k.since, low = #self.diagnosis:run(c),
+            tests = self.diagnosis:seen(c).tests,
+            action = self.decision.measures[c]
+               or k.state == "suspect" and k.hard and "alert" or nil,
+            remark = self.diagnosis:remark(c, now), cable = self.site.topo:cable(c) }
+      end
+   end
+   table.sort(list, function(a, b)
+      if rank[a.state] ~= rank[b.state] then
+         return rank[a.state] < rank[b.state]
+      end
+      return a.component < b.component
+   end)
+   return list
+end
+
+-- Sets of links of which one is slow, and nobody knows which.
+local function sets(self)
+   local list = json.array {}
+   for i, v in ipairs(self.diagnosis.sets:verdicts()) do
+      list[i] = { text = (self.diagnosis.sets:words(v)), since = v.since, left = v.left }
+   end
+   return list
+end
+
+local function status(self)
+   local coverage_h = self.site.conf.checks.coverage_h
+   local now, cl, wide = loop.time(), self.cluster, self.diagnosis.machine_wide
+   return {
+      version = sys.version, mode = self.switches:mode(), switch = self.switches:checks(),
+      since = self.started_at, now = now, nodes = #self.site.topo.nodes,
+      components = #self.site.topo.components,
+      jobs_started = cl.jobs_started, jobs_heard = cl.jobs_heard, hellos = cl.hellos,
+      silent = json.array(cl:silent()), states = count_states(self), tests = self.judgement.classes,
+      coverage = self.coverage:share(#self.site.topo.components, coverage_h * 3600, now),
+      coverage_h = coverage_h, skipped = self.job_checks.counts, refused = self.refusals.count,
+      refused_streams = self.judgement.refused_streams, nothing_due = self.rendezvous.nothing_due,
+      store = self.journal:state(), slurm_error = cl.error, hint = cl.hint,
+      fabric = self.keepers.fabric and self.keepers.fabric:status(),
+      logs = self.keepers.logs and self.keepers.logs:status(),
+      events = self.events.taken, evidence = self.events:evidence(),
+      throttled = throttled(self, now),
+      config_error = self.site.error, metrics_error = self.metrics.error,
+      stopped = self.act.history.stopped, capped = self.act.history.capped, standby = cl.standby,
+      on_event = self.teller:state(), measure_remarks = remarks(self),
+      alerts = json.array(self.act.alerts),
+      verdicts = verdicts(self, now), sets = sets(self),
+      learned = self.diagnosis.learned and json.array(self.diagnosis.learned:rows()),
+      machine_wide = wide and (words.whole(wide)),
+      drained = list_of(self.act.history.drained, function(name, v)
+         return { node = name, reason = v.reason, time = v.time, component = v.component }
+      end),
+      held = list_of(self.act.held, function(name, v)
+         return { node = name, reason = v.reason, why = v.why, component = v.component }
+      end),
+   }
+end
+
+--- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
+--   keepers, judgement, job_checks, refusals, rendezvous, metrics, started_at }
+-- @return name → { admin only, fn(args, who, uid, reply) }
+return function(o)
+   return { status = { false, function(_, _, _, reply) reply(status(o)) end } }
+end

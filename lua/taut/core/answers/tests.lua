@@ -1,0 +1,89 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Tests on demand: `taut verify`, where a survey could start now, and who ends one; checks on and
+-- off.
+local hostlist = require "taut.hostlist"
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+
+-- Mark a component for the next idle cycle, or look how far it is.
+local function verify(self, args, who, reply)
+   local name, now = tostring(args.component), loop.time()
+   local c, mark, why = self.site.topo.component_id[name]
+   if not c or not self.site.topo:is_there(c) then
+      return reply(nil, (self.site.topo.node_id[name] and "'%s' is a node: say %s/tx or %s/rx"
+         or "'%s' is no component of the topology"):format(name, name, name))
+   end
+   if args.look then
+      mark, why = self.marks:get(c, now), "it is not marked"
+   elseif not self.switches:are_checks_on() then
+      why = "checks are off"
+   else
+      mark, why = self.marks:add(c, who, now)
+   end
+   if not mark then
+      return reply(nil, ("%s: %s"):format(name, why))
+   end
+   local names = {}
+   for i, n in ipairs(args.now and self.agenda:verify_nodes(c) or {}) do
+      names[i] = self.site.topo.nodes[n]
+   end
+   reply { component = name, state = self.diagnosis:state(c), marked_at = mark.at,
+      marked_by = mark.who, good = mark.good, low = mark.low, void = mark.void,
+      best_Bps = mark.best, capacity_Bps = self.diagnosis:capacity(c), done = mark.done_at ~= nil,
+      nodes = #names > 0 and hostlist.compress(names) or "", count = #names,
+      slurm_user = self.cluster.config and self.cluster.config.slurm_user }
+end
+
+-- Nodes of the topology on which a survey could start now.
+local function idle_nodes(self, args, reply)
+   local wanted = args.partition and {} or nil
+   if wanted and not self.cluster.partitions[args.partition] then
+      return reply(nil, ("there is no partition '%s'"):format(tostring(args.partition)))
+   end
+   for _, name in ipairs(wanted and self.cluster.partitions[args.partition] or {}) do
+      wanted[name] = true
+   end
+   local list = {}
+   for _, name in ipairs(self.site.topo.nodes) do
+      if self.cluster:is_free(name) and (not wanted or wanted[name]) then
+         list[#list + 1] = name
+      end
+   end
+   reply { nodes = #list > 0 and hostlist.compress(list) or "", count = #list }
+end
+
+local function set_checks(self, value)
+   self.switches:set_checks(value)
+   sys.log("notice", "checks are " .. value)
+   if value == "off" then
+      self.surveys:stop({ why = "checks were switched off" }, 0)
+   end
+   return { switch = value }
+end
+
+-- fn(…) after Slurm was asked.
+local function refreshed(self, reply, fn, ...)
+   local args = table.pack(...)
+   self.cluster:refresh(function() reply.guard(fn, table.unpack(args, 1, args.n)) end)
+end
+
+--- @param o { site, switches, diagnosis, cluster, marks, agenda, surveys }
+-- @return name → { admin only, fn(args, who, uid, reply) }
+return function(o)
+   return {
+      verify = { true, function(args, who, _, reply)
+         if args.now then
+            return refreshed(o, reply, verify, o, args, who, reply)
+         end
+         verify(o, args, who, reply)
+      end },
+      idle_nodes = { false, function(args, _, _, reply)
+         refreshed(o, reply, idle_nodes, o, args, reply)
+      end },
+      stop_survey = { false, function(args, _, uid, reply)
+         reply { stopped = o.surveys:stop({ tag = args.tag, job = args.job }, uid) }
+      end },
+      off = { true, function(_, _, _, reply) reply(set_checks(o, "off")) end },
+      on = { true, function(_, _, _, reply) reply(set_checks(o, "on")) end },
+   }
+end

@@ -1,0 +1,78 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What stands behind a verdict, as others are told of it: the text of a drain, and the evidence
+-- for the database.
+local json = require "taut.json"
+local reason = require "taut.policy.reason"
+local whole = require "taut.diagnose.whole"
+local words = require "taut.diagnose.words"
+
+local case = {}
+local Case = {}
+Case.__index = Case
+
+-- The test that tells most: the best of the run shows where the ceiling is.
+local function telling_test(run)
+   local best
+   for _, t in ipairs(run) do
+      if t.streams == 1 and (not best or t.ratio > best.ratio) then
+         best = t
+      end
+   end
+   return best or run[#run]
+end
+
+-- What reason.lua makes words of.
+local function facts(self, v, a)
+   local diagnosis, topo, c = self.diagnosis, self.site.topo, v.c
+   local run, hard = diagnosis:against(c), diagnosis:component(c).hard
+   local test = telling_test(run)
+   return { kind = topo:kind(c), part = whole.part_of(diagnosis, c), state = v.state,
+      left = v.left or 1, test = test, low = #run,
+      tests = math.max(diagnosis:seen(c).tests, #run), job = test and run[#run].job,
+      flaps = a and a.forever and a.times,
+      hard = hard and hard.left < self.site.conf.diagnosis.good and hard.head or nil,
+      cable = topo:is_link(c) and "cable " .. topo:cable(c) or nil }
+end
+
+--- The text of a drain for a verdict.
+-- @param v verdict as policy.decide has it: c, state, left
+-- @param a its action, or nil: how often the node was drained for it, and whether it is for good
+function Case:reason(v, a)
+   return reason.format(facts(self, v, a))
+end
+
+--- The same without what says in a node's reason that it is of Taut.
+function Case:words(v)
+   return reason.words(facts(self, v))
+end
+
+-- With the reasoning, where it is asked for.
+local function evidence(self, c, reasoning)
+   local k, ids, texts = self.diagnosis:component(c), json.array {}, reasoning and json.array {}
+   for i, t in ipairs(self.diagnosis:against(c)) do
+      ids[i] = t.id
+   end
+   for i, r in ipairs(reasoning or {}) do
+      texts[i] = r.text .. (r.ruled_out and r.by and (" (test %d)"):format(r.by) or "")
+   end
+   return json.encode { state = k.state, tests = ids, left = k.left, busy = k.busy,
+      since = k.since, confirmed = #k.confirmed, all = self.diagnosis:seen(c).tests,
+      whole = k.whole and (words.whole(k.whole)), reasoning = texts or nil }
+end
+
+--- For the table of verdicts: JSON.
+function Case:evidence(c)
+   return evidence(self, c)
+end
+
+--- For the log of actions: the same with the reasoning.
+function Case:reasoned(c)
+   return evidence(self, c, self.diagnosis:reasoning(c))
+end
+
+--- @param o { site, diagnosis }
+function case.new(o)
+   return setmetatable({ site = o.site, diagnosis = o.diagnosis }, Case)
+end
+
+return case

@@ -1,0 +1,73 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Which verdicts stand, and what was decided about each: the measure ("drain", "avoid", "alert",
+-- "watch") and, where that needs saying, why.
+local policy = require "taut.policy"
+local sys = require "taut.sys"
+local words = require "taut.diagnose.words"
+
+local decision = {}
+local Decision = {}
+Decision.__index = Decision
+
+--- Note whether a verdict stands on component c.
+function Decision:note(c)
+   self.standing[c] = self.diagnosis:is_decided(c) or nil
+end
+
+-- Clean tests of a drained node's component since its drain.
+local function clean(self)
+   return function(_, name)
+      local c = self.site.topo.component_id[name]
+      local k = c and self.diagnosis:record(c)
+      return k and k.state == "ok" and self.diagnosis:seen(c).good or nil
+   end
+end
+
+local function verdicts(self)
+   local list = {}
+   for c in pairs(self.standing) do
+      local k = self.diagnosis:component(c)
+      list[#list + 1] = { c = c, state = k.state, left = k.left, since = k.since,
+         whole = k.whole and (words.whole(k.whole)) }
+   end
+   return list
+end
+
+local function wide(self)
+   local w = self.diagnosis.machine_wide
+   if not w then
+      return nil
+   end
+   local text, of = words.whole(w)
+   return { of = of, text = text }
+end
+
+local function say(self, d)
+   for c, why in pairs(d.remarks) do
+      if self.remarks[c] ~= why then
+         sys.log("notice", ("%s: %s: %s"):format(self.site.topo.components[c], d.measures[c],
+            why))
+      end
+   end
+end
+
+--- Decide about all verdicts that stand.
+-- @param o { history, mode, now }
+-- @return of policy.decide
+function Decision:make(o)
+   local d = policy.decide { topology = self.site.topo, settings = self.site.conf.policy,
+      cluster = self.cluster, history = o.history, now = o.now, mode = o.mode,
+      verdicts = verdicts(self), machine_wide = wide(self), standby = self.cluster.standby,
+      clean = clean(self) }
+   say(self, d)
+   self.measures, self.remarks = d.measures, d.remarks
+   return d
+end
+
+--- @param o { site, diagnosis, cluster }
+function decision.new(o)
+   return setmetatable({ site = o.site, diagnosis = o.diagnosis, cluster = o.cluster,
+      standing = {}, measures = {}, remarks = {} }, Decision)
+end
+
+return decision

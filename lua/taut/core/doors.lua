@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Where tautd can be reached: by nodes over TCP, by the `taut` command over a UNIX socket.
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+
+local doors = {}
+local Doors = {}
+Doors.__index = Doors
+
+local HELLO_MAX = 2 << 20
+
+local function listen(self, conf)
+   local host, port = conf.listen:match("^%[?(.-)%]?:(%d+)$")
+   local listener, err = loop.listen {
+      host = host, port = math.tointeger(tonumber(port)), max_frame = HELLO_MAX,
+      timeout_ms = 15000, max_conns = conf.checks.max_conns,
+      on_frame = function(conn, kind, payload) self.intake:frame(conn, kind, payload) end,
+      on_close = function(conn) self.intake:gone(conn) end,
+      on_refused = function(why) self.refusals:note("the network", why) end,
+   }
+   if not listener then
+      return nil, ("cannot listen on %s: %s"):format(conf.listen, err)
+   end
+   self.listener = listener
+   return true
+end
+
+local function serve(self, conf)
+   sys.mkdir(conf.socket:match("^(.*)/[^/]*$"), 493) -- 0755
+   local server, err = loop.serve { path = conf.socket, mode = 438, max_line = 1 << 20,
+      on_line = function(client, line, uid) self.query:answer(client, line, uid) end }
+   if not server then
+      return nil, ("cannot serve %s: %s"):format(conf.socket, err)
+   end
+   return true
+end
+
+--- Are they open?
+function Doors:are_open()
+   return self.listener ~= nil
+end
+
+--- Take connections.
+-- @return true; or nil and why that cannot be
+function Doors:open()
+   local conf = self.site.conf
+   local ok, err = listen(self, conf)
+   if ok then
+      ok, err = serve(self, conf)
+   end
+   return ok, err
+end
+
+--- @param o { site, intake, refusals, query }
+function doors.new(o)
+   return setmetatable({ site = o.site, intake = o.intake, refusals = o.refusals,
+      query = o.query }, Doors)
+end
+
+return doors

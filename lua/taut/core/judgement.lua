@@ -1,0 +1,81 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Judges what a session brought: both accounts of each test become good, low or void.  Counts what
+-- came of it.
+local elsewhere = require "taut.diagnose.elsewhere"
+local judge = require "taut.diagnose.judge"
+local stalls = require "taut.events.stalls"
+local sys = require "taut.sys"
+
+local judgement = {}
+local Judgement = {}
+Judgement.__index = Judgement
+
+-- A judged test that is evidence: counted, and its components noted as tested.
+local function count(self, t)
+   for _, stage in ipairs(t.class ~= "void" and t.route or {}) do
+      if type(stage) == "number" then
+         self.coverage:touch(stage, t.time)
+      end
+   end
+   self.classes[t.class] = self.classes[t.class] + 1
+   self.link_seconds = self.link_seconds + (t.dur_ms or 0) / 1000 * #(t.route or {})
+end
+
+local function count_refused(self, s)
+   if (s.refused or 0) > 0 then
+      self.refused_streams = self.refused_streams + s.refused
+      sys.log("warning", ("job %d: streams without a token of the plan were refused: %d"):format(
+         s.job, s.refused))
+   end
+end
+
+-- What others are known to send: what ports counted, and what running jobs' profiles say.
+local function excuse(self, t)
+   if t.class == "low" or t.port and t.port.is_low then
+      local fabric = self.keepers and self.keepers.fabric
+      elsewhere.excuse(t, { topology = self.site.topo, good = self.site.conf.diagnosis.good,
+         loads = fabric and fabric:loads() or {},
+         sent = self.profiles and self.profiles:background(t.job) or {} })
+   end
+end
+
+--- Judge the tests of a check or an idle cycle.
+-- @param s session of rendezvous.lua that is over
+-- @param event its number
+-- @return those that are evidence, in order; all are judged
+function Judgement:session(s, event)
+   count_refused(self, s)
+   local stalled, list = stalls.of(s.peers), {}
+   for _, t in ipairs(s.tests) do
+      t.event, t.time, t.job = event, s.began, s.job
+      -- each node speaks for its own end only
+      local send, recv = s.results[t.src] or {}, s.results[t.dst] or {}
+      judge.test(t, send["send:" .. t.id], recv["recv:" .. t.id], self.site.topo,
+         self.site.conf.diagnosis)
+      excuse(self, t)
+      stalls.add(t, stalled)
+      if judge.is_evidence(t) then
+         count(self, t)
+         list[#list + 1] = t
+      end
+   end
+   return list
+end
+
+--- Count tests of a survey, which has judged them.
+function Judgement:survey(tests, event, job)
+   for _, t in ipairs(tests) do
+      t.event, t.job = event, job
+      count(self, t)
+   end
+   return tests
+end
+
+--- @param o { site, coverage, keepers (with `fabric`), profiles }
+function judgement.new(o)
+   return setmetatable({ site = o.site, coverage = o.coverage, keepers = o.keepers,
+      profiles = o.profiles, classes = { good = 0, low = 0, void = 0 }, link_seconds = 0,
+      refused_streams = 0 }, Judgement)
+end
+
+return judgement

@@ -1,0 +1,59 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What tautd follows by itself: the fabric, swept by one process, and logs, read by another.
+local fabric = require "taut.fabric"
+local ingest_keeper = require "taut.events.ingest.keeper"
+local json = require "taut.json"
+
+local keepers = {}
+local Keepers = {}
+Keepers.__index = Keepers
+
+--- Sweep the fabric, as the settings say.
+function Keepers:start_fabric()
+   if self.fabric then
+      self.fabric:stop()
+      self.fabric = nil
+   end
+   local s = self.site.conf.fabric
+   if s.sweep_s then
+      self.fabric = fabric.start(s, function(list) self.events:take(list, true) end)
+   end
+end
+
+--- Follow logs, from where an earlier tautd was: the store is asked first.
+function Keepers:start_logs()
+   if self.logs then
+      self.positions = self.logs.positions
+      self.logs:stop()
+      self.logs = nil
+   end
+   local s = self.site.conf.events
+   if #s.follow > 0 and not self.stopped then
+      self.logs = ingest_keeper.start(s, self.journal, self.positions, function(list)
+         self.events:take(list)
+      end)
+   end
+end
+
+--- How far logs were read, as the store kept it.
+-- @param rows of log_positions
+function Keepers:restore(rows)
+   for _, row in ipairs(rows) do
+      self.positions[row.path] = json.decode(row.data)
+   end
+end
+
+function Keepers:stop()
+   self.stopped = true
+   for _, keeper in pairs { fabric = self.fabric, logs = self.logs } do
+      keeper:stop()
+   end
+end
+
+--- @param o { site, events, journal }
+function keepers.new(o)
+   return setmetatable({ site = o.site, events = o.events, journal = o.journal, positions = {} },
+      Keepers)
+end
+
+return keepers

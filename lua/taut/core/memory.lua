@@ -1,0 +1,113 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What the store kept, asked for at the start and handed to those whose memory it is.
+local json = require "taut.json"
+local loop = require "taut.loop"
+local stored = require "taut.diagnose.memory"
+local sys = require "taut.sys"
+
+local memory = {}
+
+local NAMES = { "components", "drained", "settings", "last_ids", "drains", "evidence", "blamed",
+   "log_positions", "profiles" }
+
+-- What was learned about a machine that was wired otherwise speaks against nobody now: a changed
+-- topology begins a new epoch.
+local function is_same_wiring(was, topo)
+   if was and was ~= topo.wiring then
+      sys.log("warning", ("the topology was '%s' and is '%s': what was known of components " ..
+         "is forgotten"):format(was, topo.wiring))
+      return false
+   end
+   return true
+end
+
+-- Where the database could be read late only, what was seen meanwhile is newer, but no verdict of
+-- before is lost by it.
+local function is_news(diagnosis, c, k)
+   local decided = k.state == "slow" or k.state == "failed"
+   return not diagnosis:is_known(c) or decided and not diagnosis:is_decided(c)
+end
+
+local function take_component(parts, row, seen)
+   local topo, diagnosis = parts.site.topo, parts.diagnosis
+   local c = topo.component_id[row.name]
+   local k, err = stored.unpack(row.data, topo, seen)
+   if c and k and not is_news(diagnosis, c, k) then
+      return
+   elseif c and k then
+      diagnosis:restore(c, k)
+      parts.decision:note(c)
+      parts.coverage:touch(c, k.last or 0)
+   elseif c then
+      sys.log("warning", ("database: component %s: %s"):format(row.name, err))
+   end
+end
+
+local function take_sets(diagnosis, text)
+   local kept, err = json.decode(text)
+   local ok
+   if kept then
+      ok, err = diagnosis.sets:restore(kept)
+   end
+   if not ok then
+      sys.log("warning", "database: sets of links: " .. err)
+   end
+end
+
+-- What is known of components.
+local function take_diagnosis(parts, rows, settings)
+   local seen, learned = {}, parts.diagnosis.learned
+   if learned and settings.learned then
+      learned:restore(json.decode(settings.learned))
+   end
+   for _, row in ipairs(rows) do
+      take_component(parts, row, seen)
+   end
+   parts.diagnosis:restored()
+   if settings.sets then
+      take_sets(parts.diagnosis, settings.sets)
+   end
+end
+
+local function take(parts, kept)
+   local settings = {}
+   for _, row in ipairs(kept.settings) do
+      settings[row.name] = row.value
+   end
+   parts.switches:restore(settings)
+   parts.steer:restore(settings.steering)
+   local same = is_same_wiring(settings.topology, parts.site.topo)
+   if same then
+      take_diagnosis(parts, kept.components, settings)
+   end
+   parts.act:restore(kept.drained, kept.drains, settings.policy_stops)
+   parts.events:restore(same and kept.evidence or {}, kept.blamed)
+   parts.profiles:restore(kept.profiles)
+   parts.keepers:restore(kept.log_positions)
+   local last = kept.last_ids[1] or { event = 0, test = 0 }
+   parts.ids:above(last.event, last.test)
+   parts.records:wiring()
+end
+
+--- Take what the store kept; fn() when all of it is there.
+-- @param parts of wiring.lua
+function memory.load(parts, fn)
+   local days = math.max(1, parts.site.conf.policy.flapping_days)
+   local args = { limit = 1000, since = loop.time() - days * 86400 }
+   local left, kept = #NAMES, {}
+   for _, name in ipairs(NAMES) do
+      parts.journal:query(name, args, function(rows, err)
+         if err then
+            sys.log("err", ("cannot read %s from the database: %s"):format(name, err))
+         end
+         kept[name] = rows or {}
+         left = left - 1
+         if left == 0 then
+            take(parts, kept)
+            fn()
+         end
+      end)
+   end
+end
+
+return memory

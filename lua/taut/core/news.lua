@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Says what is new: verdicts that changed, and once what makes no verdict, so that the policy
+-- hears nothing of it: what diagnosis finds slow as a whole (a cabinet, a class of components, new
+-- nodes), a set of links one of which is slow, and hard evidence without a low test.
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+local words = require "taut.diagnose.words"
+
+local news = {}
+local News = {}
+News.__index = News
+
+local AGAIN_S = 86400 -- what was not so for so long is news when it comes back
+
+---------------------------------------------------------------- verdicts
+
+local function tell(self, change, text)
+   local c = change.component
+   self.teller:tell { event = "verdict", component = self.site.topo.components[c],
+      was = change.from, state = change.to, left = self.diagnosis:component(c).left, reason = text,
+      measure = self.decision.measures[c] }
+end
+
+local function say_slow(self, change)
+   local c = change.component
+   local k, name = self.diagnosis:component(c), self.site.topo.components[c]
+   local v = { c = c, state = k.state, left = k.left }
+   self.act:say(("%s %s: %s [%s]"):format(name, change.to == "failed" and "has failed"
+      or "is " .. change.to, self.case:words(v), self.decision.measures[c] or "-"))
+   tell(self, change, self.case:reason(v))
+end
+
+--- A verdict changed, and it was decided what follows from that.
+function News:verdict(change)
+   local c, was_slow = change.component, change.from == "slow" or change.from == "failed"
+   local name = self.site.topo.components[c]
+   if self.diagnosis:is_decided(c) then
+      return say_slow(self, change)
+   elseif was_slow then
+      sys.log("notice", ("%s is %s again"):format(name, change.to))
+      tell(self, change)
+   elseif change.to == "suspect" then
+      sys.log("notice", ("%s is suspect: %d low tests"):format(name, #self.diagnosis:run(c)))
+   end
+end
+
+---------------------------------------------------------------- what makes no verdict
+
+local function alert(self, c, text)
+   self.act:say(text)
+   self.act:record { action = "alert", component = self.site.topo.components[c],
+      reason = text }
+end
+
+--- What the tests of an event said of sets of links.  Their members get no verdict: nobody knows
+-- which it is.
+-- @param changes of Diagnosis:take_set_changes
+function News:sets(changes)
+   for _, v in ipairs(changes) do
+      local text, subject = self.diagnosis.sets:words(v)
+      if v.over then
+         sys.log("notice", subject .. " no longer")
+      else
+         alert(self, v.members[1], text)
+      end
+   end
+end
+
+-- What there is to say about a suspect, and the part of it that stays the same.
+local function about(self, c, k)
+   if k.whole then
+      return words.whole(k.whole)
+   elseif k.hard and k.hard.left < self.site.conf.diagnosis.good then
+      local what = ("%s is suspect: %s"):format(self.site.topo.components[c], k.hard.why)
+      return ("%s; %d%% left, not drained for that alone"):format(what,
+         math.floor(k.hard.left * 100 + 0.5)), what
+   end
+end
+
+--- Look at the suspects; what is new among them is an alert.
+function News:suspects()
+   local now = loop.time()
+   for c in pairs(self.diagnosis.suspects) do
+      local text, what = about(self, c, self.diagnosis:component(c))
+      if what and now - (self.said_at[what] or -math.huge) > AGAIN_S then
+         alert(self, c, text)
+      end
+      if what then
+         self.said_at[what] = now
+      end
+   end
+end
+
+--- @param o { site, diagnosis, decision, case, act, teller (on_event.lua) }
+function news.new(o)
+   return setmetatable({ site = o.site, diagnosis = o.diagnosis, decision = o.decision,
+      case = o.case, act = o.act, teller = o.teller, said_at = {} }, News)
+end
+
+return news

@@ -1,0 +1,119 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Writes down what outlives a restart: events and their tests, verdicts, what is known of
+-- components and of sets, what was learned.  Rows for the journal, nothing else.
+local hostlist = require "taut.hostlist"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local memory = require "taut.diagnose.memory"
+local samples = require "taut.events.samples"
+local stages = require "taut.topology.stages"
+
+local records = {}
+local Records = {}
+Records.__index = Records
+
+local SETS_S = 600 -- between two writes of what is known of sets
+
+---------------------------------------------------------------- events
+
+local function test_row(t, topo)
+   return { id = t.id, event = t.event, time = t.time, src = t.src_name, dst = t.dst_name,
+      route = stages.text(t.route, topo.components), kind = t.kind,
+      confirms = t.confirms and topo.components[t.confirms], phase = t.phase,
+      streams = t.streams, expected_Bps = t.expected_Bps, bw_Bps = t.bw_Bps,
+      sender_Bps = t.sender_Bps, ratio = t.ratio, rtt_ns = t.rtt_ns, peak = t.peak,
+      delay_ns = t.delay_ns, foreign_bytes = t.foreign_bytes, class = t.class,
+      why = t.why, stalls = t.stalls, stalled_at = t.stalled_at }
+end
+
+function Records:tests(tests)
+   for _, t in ipairs(tests) do
+      self.journal:add("test", test_row(t, self.site.topo))
+   end
+end
+
+-- The job's own traffic begins after its check: what the counters were then replaces what they
+-- were at HELLO.
+local function counters(self, s)
+   for _, peer in pairs(s.peers) do
+      if peer.counters then
+         local row = samples.row({ job = s.job, restart = s.restart, node = peer.name,
+            boot = peer.boot }, s.purpose, peer.counters, {}, self.site.topo.rails)
+         row.checked = true
+         self.journal:add("sample", row)
+      end
+   end
+end
+
+--- A check or an idle cycle that is over.
+-- @param s session of rendezvous.lua
+-- @param event its number
+function Records:session(s, event)
+   counters(self, s)
+   local names = {}
+   for i, n in ipairs(s.wanted) do
+      names[i] = self.site.topo.nodes[n]
+   end
+   self.journal:add("event", { id = event, time = s.began, purpose = s.purpose, job = s.job,
+      restart = s.restart, uid = s.uid, nodes = hostlist.compress(names), expected = #s.wanted,
+      heard = s.heard, tests = #s.tests })
+end
+
+--- A round of a survey: all its rounds are one event, which grows.
+-- @param s session of survey/session.lua
+function Records:survey(s, event)
+   self.journal:add("event", { id = event, time = s.began, purpose = s.purpose, job = s.job,
+      restart = 0, uid = s.uid, nodes = s.nodes_text, expected = #s.wanted, heard = s.count,
+      tests = s.tests_run })
+end
+
+---------------------------------------------------------------- what is known
+
+--- A verdict that changed.
+function Records:verdict(change)
+   self.journal:add("verdict", { time = change.time,
+      component = self.site.topo.components[change.component], was = change.from,
+      state = change.to, evidence = self.case:evidence(change.component) })
+end
+
+--- What is known of components.
+-- @param touched set of them
+function Records:components(touched)
+   for c in pairs(touched) do
+      self.journal:add("component", { name = self.site.topo.components[c],
+         data = memory.pack(self.diagnosis, c) })
+   end
+end
+
+--- What is known of sets: at once when a verdict changed, else now and then.
+-- @param changes of Diagnosis:take_set_changes
+function Records:sets(changes)
+   local sets, now = self.diagnosis.sets, loop.time()
+   if self.diagnosis.has_sets
+      and (#changes > 0 or sets.closed ~= self.sets_closed and now - self.sets_at >= SETS_S) then
+      self.sets_closed, self.sets_at = sets.closed, now
+      self.journal:add("setting", { name = "sets", value = json.encode(json.array(sets:pack())) })
+   end
+end
+
+--- What was learned of capacities, if it has changed.
+function Records:learned()
+   local learned = self.diagnosis.learned
+   local list = learned and learned:take_changed()
+   if list then
+      self.journal:add("setting", { name = "learned", value = json.encode(json.array(list)) })
+   end
+end
+
+--- The wiring that all this is of.
+function Records:wiring()
+   self.journal:add("setting", { name = "topology", value = self.site.topo.wiring })
+end
+
+--- @param o { site, journal, diagnosis, case }
+function records.new(o)
+   return setmetatable({ site = o.site, journal = o.journal, diagnosis = o.diagnosis,
+      case = o.case, sets_at = -math.huge }, Records)
+end
+
+return records

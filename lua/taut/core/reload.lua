@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Another configuration takes its place under a running tautd (`systemctl reload`, `taut reload`).
+local json = require "taut.json"
+local sys = require "taut.sys"
+
+-- What began with other settings begins anew.
+local function restart(parts, before, conf)
+   if json.encode(conf.fabric) ~= json.encode(before.fabric) then
+      parts.keepers:start_fabric()
+   end
+   if json.encode(conf.events) ~= json.encode(before.events) then
+      parts.keepers:start_logs()
+   end
+   if conf.metrics.listen ~= before.metrics.listen then
+      parts.metrics:start()
+   end
+end
+
+--- @param parts of wiring.lua
+-- @return true; or nil and what is wrong with the configuration: then the old one stays
+return function(parts)
+   local before, err = parts.site:read()
+   if not before then
+      return nil, err
+   end
+   local conf, topo = parts.site.conf, parts.site.topo
+   restart(parts, before, conf)
+   parts.teller:configure(conf.policy)
+   parts.diagnosis:reload(topo, conf.diagnosis)
+   parts.rendezvous:reload(topo, conf.checks)
+   parts.events:reload { topology = topo, names = conf.fabric.names }
+   parts.profiles:reload(topo)
+   parts.surveys:reload { topology = topo, checks = conf.checks, settings = conf.survey,
+      diagnosis = conf.diagnosis }
+   parts.advice:reload(topo)
+   parts.steer:reload { topology = topo, settings = conf.steer }
+   parts.job_over:reload(conf.events.job_comment)
+   parts.coverage:limit(conf.checks.link_time)
+   parts.act:settings_changed()
+   parts.review()
+   sys.log("notice", "configuration taken: " .. conf.path)
+   return true
+end

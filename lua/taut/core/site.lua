@@ -1,0 +1,47 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- The site's configuration in force: `conf`, and the topology it names.  Only this file changes
+-- them; whoever holds the site sees the new ones.
+local config = require "taut.config"
+local sys = require "taut.sys"
+
+local site = {}
+local Site = {}
+Site.__index = Site
+
+-- Settings that cannot change under a running tautd: name → value of a configuration.
+local FIXED = {
+   listen = function(c) return c.listen end,
+   socket = function(c) return c.socket end,
+   database = function(c) return c.database end,
+   munge_socket = function(c) return c.munge_socket end,
+   refresh_s = function(c) return c.refresh_s end,
+   ["steer.file"] = function(c) return c.steer.file end,
+   ["checks.max_conns"] = function(c) return c.checks.max_conns end,
+   topology = function(c) return c.topology.wiring end,
+}
+
+--- Read the configuration again; a bad one is said, and the old one stays.
+-- @return the one before; or nil and what is wrong, also in `error` from then on
+function Site:read()
+   local before = self.conf
+   local conf, err = config.load(before.path, sys.paths)
+   for name, value in pairs(conf and FIXED or {}) do
+      if value(conf) ~= value(before) then
+         err = ("%s: '%s' changes only with a restart of tautd"):format(conf.path, name)
+      end
+   end
+   self.error = err
+   if err then
+      sys.log("err", ("configuration not taken: %s"):format(err))
+      return nil, err
+   end
+   self.conf, self.topo = conf, conf.topology
+   return before
+end
+
+--- @param conf of config.load
+function site.new(conf)
+   return setmetatable({ conf = conf, topo = conf.topology }, Site)
+end
+
+return site

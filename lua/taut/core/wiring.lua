@@ -1,0 +1,141 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Makes tautd's parts, each with what it needs by name, in the order in which they need each
+-- other.
+local act = require "taut.policy.act"
+local advice = require "taut.place.advice"
+local agenda = require "taut.core.agenda"
+local answers = require "taut.core.answers"
+local case = require "taut.core.case"
+local cluster = require "taut.slurm.cluster"
+local coverage = require "taut.plan.coverage"
+local decision = require "taut.core.decision"
+local diagnose = require "taut.diagnose"
+local doors = require "taut.core.doors"
+local events = require "taut.events"
+local findings = require "taut.core.findings"
+local ids = require "taut.core.ids"
+local intake = require "taut.core.intake"
+local job_checks = require "taut.core.job_checks"
+local job_over = require "taut.core.job_over"
+local judgement = require "taut.core.judgement"
+local keepers = require "taut.core.keepers"
+local loop = require "taut.loop"
+local metrics = require "taut.core.metrics"
+local news = require "taut.core.news"
+local observations = require "taut.events.observations"
+local on_event = require "taut.core.on_event"
+local profiles = require "taut.events.profiles"
+local query = require "taut.core.query"
+local records = require "taut.core.records"
+local refusals = require "taut.core.refusals"
+local reload = require "taut.core.reload"
+local rendezvous = require "taut.core.rendezvous"
+local site = require "taut.core.site"
+local steer = require "taut.place.steer"
+local survey = require "taut.survey"
+local switches = require "taut.core.switches"
+local verify = require "taut.plan.verify"
+
+local JOBS_S = 600 -- jobs that began so long ago have had their check
+
+-- What stands below everything: settings, Slurm, what is known of the machine.
+local function ground(p, conf)
+   p.site, p.ids, p.refusals = site.new(conf), ids.new(), refusals.new()
+   p.switches = switches.new(p)
+   p.teller = on_event.new(conf.policy)
+   p.cluster = cluster.new(p.slurm)
+   p.coverage = coverage.new(conf.checks.link_time, #conf.topology.components)
+   p.diagnosis = diagnose.new(conf.topology, conf.diagnosis)
+   p.diagnosis:tell(p.coverage)
+   p.marks = verify.new()
+end
+
+-- The way of a result: findings.lua.
+local function way(p)
+   local topo = p.site.topo
+   p.profiles = profiles.new { topology = topo, cluster = p.cluster, journal = p.journal }
+   p.case = case.new(p)
+   p.act = act.new(p)
+   p.decision = decision.new(p)
+   p.news = news.new(p)
+   p.records = records.new(p)
+   p.events = events.new { topology = topo, cluster = p.cluster, diagnosis = p.diagnosis,
+      journal = p.journal, names = p.site.conf.fabric.names,
+      hear = function(changes, touched) p.findings:follow(changes, touched) end }
+   p.keepers = keepers.new(p)
+   p.judgement = judgement.new(p)
+   p.findings = findings.new(p)
+end
+
+-- Where results come from: checks of jobs and idle cycles, surveys.
+local function sources(p)
+   local conf, topo = p.site.conf, p.site.topo
+   p.agenda, p.job_checks = agenda.new(p), job_checks.new(p)
+   p.rendezvous = rendezvous.new { topology = topo, checks = conf.checks, coverage = p.coverage,
+      cluster = p.cluster, switches = p.switches, agenda = p.agenda, diagnosis = p.diagnosis,
+      ids = p.ids, job_checks = p.job_checks, findings = p.findings }
+   p.surveys = survey.new { topology = topo, cluster = p.cluster, coverage = p.coverage,
+      settings = conf.survey, checks = conf.checks, diagnosis = conf.diagnosis,
+      checks_on = function() return p.switches:are_checks_on() end,
+      next_test = function() return p.ids:test() end,
+      keep = function(s, tests) p.findings:survey(s, tests) end,
+      history = function(name, fn)
+         p.journal:query(name, {}, function(rows) fn(rows or {}) end)
+      end,
+      refuse = function(from, why) p.refusals:note(from, why) end }
+   p.intake = intake.new(p)
+end
+
+-- Where jobs are placed.
+local function placing(p)
+   local conf, topo = p.site.conf, p.site.topo
+   p.advice = advice.new { topology = topo, cluster = p.cluster, diagnosis = p.diagnosis,
+      slurm = p.slurm, profiles = p.profiles }
+   p.steer = steer.new { settings = conf.steer, topology = topo, cluster = p.cluster,
+      diagnosis = p.diagnosis, journal = p.journal, advice = p.advice, slurm = p.slurm,
+      checks_on = function() return p.switches:are_checks_on() end }
+   p.job_over = job_over.new { slurm = p.slurm, journal = p.journal, profiles = p.profiles,
+      steer = p.steer, comment = conf.events.job_comment }
+end
+
+-- Who asks: the `taut` command, a monitoring system.
+local function asked(p)
+   p.observations = observations.new { topology = p.site.topo, cluster = p.cluster,
+      journal = p.journal }
+   p.metrics = metrics.new(p)
+   p.reload = function() return reload(p) end
+   p.query = query.new { cluster = p.cluster, commands = answers(p) }
+   p.doors = doors.new(p)
+end
+
+-- With each news from Slurm.
+local function on_refresh(p)
+   p.review = function()
+      p.findings:reconcile()
+      p.events:review()
+      p.findings:review()
+      p.rendezvous:forget(loop.time() - JOBS_S)
+   end
+   p.cluster:tell { refreshed = function()
+         p.review()
+         p.advice:refreshed()
+         p.steer:refreshed()
+      end,
+      job_over = function(id) p.job_over:take(id) end }
+   p.journal:tell(function(list) p.events:stored(list) end)
+end
+
+--- @param conf configuration
+-- @param journal of store/journal.lua
+-- @param slurm helper (taut-slurm)
+-- @return the parts by name, for those who start, remember and stop them
+return function(conf, journal, slurm)
+   local p = { journal = journal, slurm = slurm, started_at = loop.time() }
+   ground(p, conf)
+   way(p)
+   sources(p)
+   placing(p)
+   asked(p)
+   on_refresh(p)
+   return p
+end

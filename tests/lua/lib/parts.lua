@@ -1,0 +1,75 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- All of tautd but its doors: the real parts, on a store and a Slurm that a test plays.
+local config = require "taut.config"
+local sys = require "taut.sys"
+local wiring = require "taut.core.wiring"
+
+local parts = {}
+
+local CONF = [[
+mode = "observe"
+topology = torus { dims = { %s }, nodes_per_router = %d, nodes = "n[0-%d]", capacity = 24e6 }
+]]
+
+local function load_conf(o)
+   local dims, n = o.dims or { 2, 2, 1 }, o.npr or 1
+   for _, d in ipairs(dims) do
+      n = n * d
+   end
+   local folder = os.tmpname()
+   os.remove(folder)
+   assert(sys.mkdir(folder, 448)) -- 0700
+   local path = folder .. "/taut.lua"
+   local f = assert(io.open(path, "w"))
+   f:write(CONF:format(table.concat(dims, ", "), o.npr or 1, n - 1), o.more or "")
+   f:close()
+   local conf = assert(config.load(path, { rundir = "/nowhere", statedir = "/nowhere",
+      confdir = "/nowhere" }))
+   os.remove(path)
+   os.remove(folder)
+   return conf
+end
+
+-- Rows that were added, and questions that were asked: `stored` has the answers.
+local function journal()
+   local j = { rows = {}, asked = {}, stored = {} }
+   function j:add(name, row) self.rows[#self.rows + 1] = { name, row } end
+   function j:query(name, args, fn)
+      self.asked[#self.asked + 1] = { name, args }
+      fn(self.stored[name] or {})
+   end
+   function j.flush() end
+   function j.prune() end
+   function j.state() return { waiting = 0, lost = 0, lag = 0 } end
+   function j:tell(fn) self.on_observations = fn end
+   return j
+end
+
+--- @param o { dims, npr, more = text of taut.lua, is_admin = false: everybody may ask only }
+-- @return parts of wiring.lua; `slurm.asked`: requests that Slurm's helper got, each answered at
+--   once by slurm.answer(request) → reply, error; all nodes are idle in partition "all"
+function parts.new(o)
+   o = o or {}
+   local conf = load_conf(o)
+   local slurm = { asked = {}, answer = function() return { done = true } end }
+   function slurm:ask(request, fn)
+      self.asked[#self.asked + 1] = request
+      fn(self.answer(request))
+   end
+   local p = wiring(conf, journal(), slurm)
+   local cl = p.cluster
+   for _, name in ipairs(conf.topology.nodes) do
+      cl.nodes[name] = { name = name, state = "idle", partitions = { "all" }, reason = "" }
+   end
+   cl.partitions, cl.nodes_at = { all = conf.topology.nodes }, os.time()
+   function cl.refresh(_, fn)
+      if fn then
+         fn()
+      end
+   end
+   function cl.is_admin() return o.is_admin ~= false end
+   p.act:restore({}, {})
+   return p
+end
+
+return parts
