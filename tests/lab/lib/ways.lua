@@ -10,9 +10,9 @@ for i = 2, #arg do
    local words = { from, to }
    for _, stage in ipairs(topo:route(topo.node_id[from], topo.node_id[to])) do
       local names, share = {}, 0
-      for i, c in ipairs(type(stage) == "table" and stage or { stage }) do
+      for k, c in ipairs(type(stage) == "table" and stage or { stage }) do
          names[#names + 1] = topo:is_link(c) and topo.components[c] or nil
-         share = share + (type(stage) == "table" and stage.w[i] or 1)
+         share = share + (type(stage) == "table" and stage.w[k] or 1)
       end
       if #names > 0 and share < 0.999 then
          names[#names + 1] = "?"
