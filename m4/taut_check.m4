@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The Check unit test framework; without it `make check' runs fewer tests.
 AC_DEFUN([TAUT_CHECK], [
   AC_ARG_ENABLE([unit-tests],

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --enable-fuzzers builds tests/fuzz with libFuzzer; it needs CC=clang.
 AC_DEFUN([TAUT_FUZZERS], [
   AC_ARG_ENABLE([fuzzers],

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # hwloc, to run the probe near its interface: used when it is there.
 AC_DEFUN([TAUT_HWLOC], [
   AC_ARG_WITH([hwloc],

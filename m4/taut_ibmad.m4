@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # InfiniBand: libibmad knows the fields of management datagrams, libibumad
 # sends them.  Used where they are found; --with-ibmad makes them required.
 AC_DEFUN([TAUT_IBMAD], [

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The libraries that both sides stand on.
 AC_DEFUN([TAUT_LIBS], [
   PKG_CHECK_MODULES([EVENT], [libevent_core >= 2.1 libevent_pthreads >= 2.1],

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Lua 5.4, under the names that distributions give its pkg-config file.
 AC_DEFUN([TAUT_LUA], [
   taut_lua_pc=

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # libfabric, for the transport ofi: used when it is there.
 AC_DEFUN([TAUT_OFI], [
   AC_ARG_WITH([ofi],

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # --enable-sanitizers builds everything with ASan and UBSan.
 AC_DEFUN([TAUT_SANITIZERS], [
   AC_ARG_ENABLE([sanitizers],

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Slurm's headers and libslurm.  Only the program that talks to slurmctld
 # links the library; the SPANK plugin finds its symbols in slurmstepd.
 AC_DEFUN([TAUT_SLURM], [

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Our warnings go to AM_CFLAGS, the user's CFLAGS are left alone;
 # --enable-werror makes them fatal.
 AC_DEFUN([TAUT_WARNINGS], [

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* taut.evidence: what tests say about components, for taut.diagnose;
- * doc/internals.md lists the functions. */
+ * doc/internals/bindings.md lists the functions. */
 #include <config.h>
 
 #include <math.h>

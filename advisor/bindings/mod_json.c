@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* taut.json: jansson for Lua.  doc/internals.md has the description. */
+/* taut.json: jansson for Lua.  doc/internals/bindings.md has the description. */
 #include <config.h>
 
 #include <math.h>

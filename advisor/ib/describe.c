@@ -70,7 +70,7 @@ static void print_json(FILE *out, const char *key, json_t *value)
     json_decref(value);
 }
 
-/* In the order that doc/internals.md gives. */
+/* In the order that doc/internals/fabric.md gives. */
 static const enum MAD_FIELDS port_fields[] = {
     IB_PORT_STATE_F,
     IB_PORT_PHYS_STATE_F,

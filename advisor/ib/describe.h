@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A fabric as JSON; doc/internals.md lists the members. */
+/* A fabric as JSON; doc/internals/fabric.md lists the members. */
 #ifndef TAUT_ADVISOR_IB_DESCRIBE_H
 #define TAUT_ADVISOR_IB_DESCRIBE_H
 

@@ -3,7 +3,7 @@
  * datagrams.
  *
  * One request line of JSON on stdin; parts of the answer, and last the reply,
- * a line each, on stdout; doc/internals.md lists them.  What libibumad,
+ * a line each, on stdout; doc/internals/fabric.md lists them.  What libibumad,
  * libibmad or a device may do, hang or end the process, stays in here. */
 #include <config.h>
 

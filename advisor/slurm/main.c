@@ -2,7 +2,7 @@
 /* taut-slurm: the only program of Taut that links libslurm.
  *
  * One request line of JSON on stdin, one reply line on stdout, in order;
- * doc/internals.md lists them.  libslurm may end the process (fatal()) or
+ * doc/internals/slurm.md lists them.  libslurm may end the process (fatal()) or
  * wait long for slurmctld; tautd only sees a helper that went away or takes
  * its time. */
 #include <config.h>

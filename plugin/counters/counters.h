@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the interfaces under test count, and how their links are.
  *
- * A source is one place that tells of an interface (counters_NAME.c): the
- * network device, the RDMA port, the Slingshot adapter, the Cray router, the
- * PCI Express link.  Names are those of lua/taut/counters/, which says what
+ * A source is one place that tells of an interface (NAME.c): the network
+ * device, the RDMA port, the Slingshot adapter, the Cray router, the PCI
+ * Express link.  Names are those of lua/taut/events/counters/, which says what
  * each means.  A file here can be a command to firmware, or wait for a lock:
- * counters_reader.h reads them so that nobody waits for one for long. */
+ * reader.h reads them so that nobody waits for one for long. */
 #ifndef TAUT_PLUGIN_COUNTERS_COUNTERS_H
 #define TAUT_PLUGIN_COUNTERS_COUNTERS_H
 

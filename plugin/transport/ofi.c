@@ -21,7 +21,7 @@
 #define CALLERS_MAX 64   /* peers that wait for our address */
 #define CALLER_NS (500 * TAUT_MS_NS)
 
-/* taut-ofi.so answers some calls of libfabric itself (ofi_kallsyms.c), so
+/* taut-ofi.so answers some calls of libfabric itself (kallsyms.c), so
  * libfabric must look there before it looks into libc.  The address
  * sanitizer cannot work with this. */
 #ifndef __SANITIZE_ADDRESS__

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* taut.graph: machines as graphs, for Lua.  The models in
- * lua/taut/topology/ build one and ask it; doc/internals.md lists all. */
+ * lua/taut/topology/ build one and ask it; doc/internals/bindings.md lists all. */
 #include <config.h>
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the listener (loop_listen.c) and its connections (loop_frames.c) of
+/* What the listener (listen.c) and its connections (frames.c) of
  * taut.loop.listen know of each other. */
 #ifndef TAUT_ADVISOR_BINDINGS_LOOP_FRAMES_H
 #define TAUT_ADVISOR_BINDINGS_LOOP_FRAMES_H

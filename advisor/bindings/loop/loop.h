@@ -44,10 +44,10 @@ char *taut_line_take(struct evbuffer *buf, size_t *scanned, size_t max,
                      size_t *n);
 
 /* The functions of taut.loop besides those of mod_loop.c. */
-int taut_loop_http(lua_State *L);   /* loop_http.c */
-int taut_loop_listen(lua_State *L); /* loop_listen.c */
-int taut_loop_serve(lua_State *L);  /* loop_unix.c */
-int taut_loop_spawn(lua_State *L);  /* loop_spawn.c */
+int taut_loop_http(lua_State *L);   /* http.c */
+int taut_loop_listen(lua_State *L); /* listen.c */
+int taut_loop_serve(lua_State *L);  /* unix.c */
+int taut_loop_spawn(lua_State *L);  /* spawn.c */
 
 /* Their metatables. */
 void taut_loop_frames_classes(lua_State *L);

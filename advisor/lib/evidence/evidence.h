@@ -10,7 +10,7 @@
  * Nothing is decided here.  taut_evidence_judge weighs a run as log odds of
  * "broken" against "busy": a busy network scatters, so it would have to meet
  * the same ceiling again and again; other links of the same router that are
- * well in the same event say that it was not busy there.  doc/internals.md
+ * well in the same event say that it was not busy there.  doc/internals/diagnose.md
  * has the whole calculation. */
 #ifndef TAUT_ADVISOR_LIB_EVIDENCE_EVIDENCE_H
 #define TAUT_ADVISOR_LIB_EVIDENCE_EVIDENCE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between graph_flow.c and graph_behind.c: one flow after the other, in the
+/* Between flow.c and behind.c: one flow after the other, in the
  * same arrays. */
 #ifndef TAUT_ADVISOR_LIB_GRAPH_FLOW_RUN_H
 #define TAUT_ADVISOR_LIB_GRAPH_FLOW_RUN_H

@@ -2,8 +2,8 @@
 --- Observations in tautd: named, given their jobs, stored; what they leave of a component's
 -- capacity is kept as evidence, and handed to the diagnosis.
 --
--- Form of an observation: doc/internals.md, "Observations".  tautd keeps none of them, only the
--- evidence that stands and when something last spoke against a component.
+-- Form of an observation: doc/internals/events.md, "Observations".  tautd keeps none of them, only
+-- the evidence that stands and when something last spoke against a component.
 local guid_names = require "taut.topology.import.ib.guids"
 local hard = require "taut.events.hard"
 local ingest = require "taut.events.ingest"

@@ -2,7 +2,7 @@
 --- Widths and speeds of InfiniBand links: the codes of PortInfo, in words and in bytes per second.
 local lane = {}
 
--- Places in a port's `info`, the numbers of taut-ib's text (doc/internals.md).
+-- Places in a port's `info`, the numbers of taut-ib's text (doc/internals/fabric.md).
 local STATE, PHYS = 1, 2
 local WIDTH_ACTIVE, WIDTH_ENABLED, WIDTH_SUPPORTED = 3, 4, 5
 local SPEED_ACTIVE, SPEED_ENABLED, SPEED_SUPPORTED = 6, 7, 8

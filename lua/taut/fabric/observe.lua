@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Observations: what of a sweep is worth an event, in the form doc/internals.md describes
+--- Observations: what of a sweep is worth an event, in the form doc/internals/events.md describes
 -- ("Observations").
 local counters = require "taut.events.counters"
 local lane = require "taut.fabric.lane"

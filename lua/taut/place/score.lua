@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- How good a set of nodes is: how long a job's communication takes there.
 --
--- The traffic of each step of its pattern (lua/taut/pattern/) goes along the routes of the machine;
--- the step takes as long as its slowest component: bytes divided by what the component has left
--- and other jobs leave of it (advisor/lib/flow/traffic.h).  The score is that time relative to a
--- network in which only the nodes' own healthy tx and rx limit.
+-- The traffic of each step of its pattern (lua/taut/place/pattern/) goes along the routes of the
+-- machine; the step takes as long as its slowest component: bytes divided by what the component
+-- has left and other jobs leave of it (advisor/lib/flow/traffic.h).  The score is that time
+-- relative to a network in which only the nodes' own healthy tx and rx limit.
 local flow = require "taut.flow"
 
 local score = {}

@@ -13,7 +13,7 @@
 --     that was shown within `fresh_h`.
 -- No component carries two tests of a phase, but for the deliberate senders over a link that is
 -- wider than one node; unless `duplex` is set, no fabric test's data meets another's
--- acknowledgements.  Pairs are found and packed in C (advisor/lib/plan).
+-- acknowledgements.  Pairs are found and packed in C (advisor/lib/plan/).
 -- Source of the phases: Ezell, CUG 2013 (Cray Gemini, TopoBW).
 local boards = require "taut.board"
 local stages = require "taut.topology.stages"

@@ -40,7 +40,7 @@
 --   load(pattern [, opt])  bytes per component (load.lua)
 --   set_health(left [, opt])  failures and what follows from them (health.lua)
 --   coordinates(r), router_at(at)  where the kind has them
---   graph            the C object (doc/internals.md)
+--   graph            the C object (doc/internals/bindings.md)
 local registry = {
    dragonfly = "taut.topology.dragonfly",
    fattree = "taut.topology.fattree",

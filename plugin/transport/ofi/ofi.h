@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside of taut-ofi.so: an endpoint of libfabric that moves messages.
- * ofi_streams.c makes streams of them. */
+ * streams.c makes streams of them. */
 #ifndef TAUT_PLUGIN_TRANSPORT_OFI_OFI_H
 #define TAUT_PLUGIN_TRANSPORT_OFI_OFI_H
 

@@ -71,7 +71,7 @@ all_done() {
 }
 
 # "found TIME" once it is, else its state
-state() { taut status --json | bench_lua detection.lua state "$1"; }
+state() { taut status --json | bench_lua lab/detection.lua state "$1"; }
 is_found() { state "$1" | grep -q '^found'; }
 is_well() { state "$1" | grep -qx 'ok\|unknown'; }
 
@@ -111,7 +111,7 @@ recover() {
 }
 
 usage_of_tautd() { bench_tautd_cpu | sed "s/^/tautd $1 /"; }
-report() { bench_lua detection.lua report "$2" $DATABASE $HUNT_NAME <"$1"; }
+report() { bench_lua lab/detection.lua report "$2" $DATABASE $HUNT_NAME <"$1"; }
 
 # ---- outside ----
 
@@ -153,7 +153,7 @@ hunt_main() {
     done
     # with the topology that the lab has added
     lab exec cat /etc/taut/taut.lua >"$conf"
-    mapfile -t components < <(bench_lua detection.lua positions "$conf" "$POSITIONS")
+    mapfile -t components < <(bench_lua lab/detection.lua positions "$conf" "$POSITIONS")
     bench_inside usage_of_tautd before >"$TMP/positions"
     bench_inside warm_up "$HUNT_WARM" $((SEED * 1000)) >>"$TMP/positions" || die "the first jobs failed"
     for component in "${components[@]}"; do

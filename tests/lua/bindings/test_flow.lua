@@ -257,7 +257,7 @@ function tests.test_adaptive_all_to_all_is_that_of_its_pairs()
    end
 end
 
--- The balance of adaptive traffic by its definition (graph_dragonfly_ugal.c), on groups of one
+-- The balance of adaptive traffic by its definition (dragonfly/ugal.c), on groups of one
 -- router: bytes on the link from group a to group z, by a * groups + z.
 local function balanced(groups, demand, left)
    local moved, step, on = {}, 0.25, nil

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- counters.lua and growth.lua: what a counter's growth is, and what it means.
+-- counters/init.lua and counters/growth.lua: what a counter's growth is, and what it means.
 local counters = require "taut.events.counters"
 local growth = require "taut.events.counters.growth"
 local lu = require "luaunit"

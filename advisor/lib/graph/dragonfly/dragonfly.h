@@ -71,7 +71,7 @@ struct taut_dragonfly {
     bool *is_whole;        /* [groups] every member reaches every other */
     uint32_t *pair_first;  /* [groups * groups + 1] into 'pair' */
     uint32_t *pair;        /* links from one group to another */
-    struct taut_dragonfly_spare *spare; /* its size: graph_dragonfly_load.c */
+    struct taut_dragonfly_spare *spare; /* its size: load.c */
 };
 
 /* Links from r to s, both of one group. */

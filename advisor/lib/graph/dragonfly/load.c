@@ -3,7 +3,7 @@
  * between the routers of each group (to, from and between gateways), then
  * that demand over the ways inside the groups, once for each two routers
  * instead of once for each pair that comes by.  What goes from group to group
- * is added up in graph_dragonfly_groups.c where routes are alike. */
+ * is added up in groups.c where routes are alike. */
 #include <config.h>
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 -- Where a level stands out, spell by spell, in about the share that one member carries, while the
 -- other flows are at full rate, one of the set is slow.  A pair crosses several sets, so a low flow
 -- speaks against each; the one whose flows are low with *every* far end is it, and what another
--- set explains as well is a tie.  doc/internals.md has the calculation.
+-- set explains as well is a tie.  doc/internals/diagnose.md has the calculation.
 local memory = require "taut.diagnose.sets.memory"
 local settled = require "taut.diagnose.sets.settle"
 local share = require "taut.diagnose.share"

@@ -1,0 +1,46 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- What tests/architecture runs: each check gives a list of what is wrong.
+local arrows = require "arrows"
+local documents = require "documents"
+local files = require "files"
+local names = require "names"
+local tree = require "tree"
+
+-- Those with `left` list what is still to be mended, and do not fail.
+local CHECKS = {
+   { "rooms use what CONTRIBUTING.md lets them use", arrows.wrong, left = true },
+   { "CONTRIBUTING.md's table says what is used", arrows.table, left = true },
+   { "no circles between rooms", arrows.room_circles, left = true },
+   { "no circles between modules", arrows.module_circles },
+   { "no require hides inside a function", arrows.hidden, left = true },
+   { "no module's table is written by another", arrows.written },
+   { "no Lua in advisor/lib", arrows.lua_in_lib },
+   { "one name for each C function and tag", names.in_c, left = true },
+   { "one noun for each module of a room", names.in_lua, left = true },
+   { "a licence in every source", files.without_spdx },
+   { "no folder of more than 25 sources", files.too_many },
+   { "a list names every source and test", files.unlisted },
+   { "documents and comments name files that are there", documents.dead, left = true },
+   { "links between documents lead somewhere", documents.links },
+   { "no paragraph of doc/internals is too long", documents.long },
+}
+
+local rooms, order = tree.rooms()
+local failed = #order == 0
+print(("1..%d"):format(#CHECKS))
+for i, check in ipairs(CHECKS) do
+   local wrong = check[2]()
+   table.sort(wrong)
+   for _, text in ipairs(wrong) do
+      print("# " .. text)
+   end
+   local is_good = #wrong == 0 or check.left
+   print(("%s %d - %s%s"):format(is_good and "ok" or "not ok", i, check[1],
+      #wrong > 0 and is_good and (" # skip %d left to mend"):format(#wrong) or ""))
+   failed = failed or not is_good
+end
+print "# modules by how many files use them:"
+for _, m in ipairs(arrows.fan_in(15)) do
+   print(("# %4d %s (%s)"):format(m.n, m.path, tree.room_of(rooms, m.path) or "no room"))
+end
+os.exit(not failed)
