@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "plugin/common/plan.h"
+#include "plugin/common/privileges.h"
 #include "plugin/counters/counters.h"
-#include "plugin/probe/privileges.h"
-#include "plugin/streams/plan.h"
 #include "wire/error.h"
 
 struct taut_counters_reader {

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plugin/common/plan.h"
 #include "plugin/common/text.h"
 #include "plugin/probe/locality.h"
-#include "plugin/streams/plan.h"
 
 /* What the thread works on; once 'is_done' is set it is ours. */
 struct taut_locality_search {

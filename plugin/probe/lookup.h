@@ -8,7 +8,7 @@
 
 #include "plugin/common/address.h"
 #include "plugin/common/options.h"
-#include "plugin/probe/privileges.h"
+#include "plugin/common/privileges.h"
 
 #define TAUT_SERVERS_MAX 8
 

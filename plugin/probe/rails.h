@@ -10,8 +10,8 @@
 #include <jansson.h>
 
 #include "plugin/common/address.h"
-#include "plugin/streams/gauge.h"
-#include "plugin/streams/plan.h"
+#include "plugin/common/plan.h"
+#include "plugin/counters/gauge.h"
 #include "plugin/transport/transport.h"
 #include "wire/error.h"
 

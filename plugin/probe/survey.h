@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plugin/common/plan.h"
 #include "plugin/probe/session.h"
-#include "plugin/streams/plan.h"
 #include "wire/error.h"
 
 #define TAUT_SURVEY_WAIT_MS 900000        /* between two frames of tautd */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "plugin/common/clock.h"
+#include "plugin/common/pollset.h"
 #include "plugin/streams/engine.h"
-#include "plugin/streams/pollset.h"
 #include "plugin/streams/receiver.h"
 #include "plugin/streams/sender.h"
 

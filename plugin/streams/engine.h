@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "plugin/streams/plan.h"
+#include "plugin/common/plan.h"
 #include "plugin/streams/result.h"
 #include "plugin/transport/transport.h"
 

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plugin/common/plan.h"
+#include "plugin/common/pollset.h"
 #include "plugin/streams/pinger.h"
-#include "plugin/streams/plan.h"
-#include "plugin/streams/pollset.h"
 #include "plugin/streams/result.h"
 #include "plugin/transport/transport.h"
 

@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
+#include "plugin/common/plan.h"
 #include "plugin/counters/counters.h"
-#include "plugin/streams/gauge.h"
-#include "plugin/streams/plan.h"
+#include "plugin/counters/gauge.h"
 
 #define TAUT_RESULT_PARTS 8 /* sub-intervals of a window */
 #define TAUT_RESULT_ERROR 120

@@ -12,9 +12,9 @@
 #include <sys/types.h>
 
 #include "plugin/common/address.h"
-#include "plugin/streams/gauge.h"
-#include "plugin/streams/plan.h"
-#include "plugin/streams/pollset.h"
+#include "plugin/common/plan.h"
+#include "plugin/common/pollset.h"
+#include "plugin/counters/gauge.h"
 #include "wire/error.h"
 
 /* What the sending end of a stream knows about it. */

@@ -24,8 +24,8 @@
 #include <jansson.h>
 
 #include "plugin/common/clock.h"
+#include "plugin/counters/gauge.h"
 #include "plugin/streams/engine.h"
-#include "plugin/streams/gauge.h"
 
 #define LEAD_MS 60 /* for a connection of libfabric, too */
 #define LIMIT_MS 3000

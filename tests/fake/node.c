@@ -17,11 +17,11 @@
 
 #include "plugin/common/clock.h"
 #include "plugin/common/options.h"
+#include "plugin/common/plan.h"
 #include "plugin/probe/hello.h"
 #include "plugin/probe/lookup.h"
 #include "plugin/probe/rails.h"
 #include "plugin/probe/session.h"
-#include "plugin/streams/plan.h"
 #include "plugin/transport/transport.h"
 
 #define RATE_BPS INT64_C(12500000)

@@ -2,7 +2,7 @@
 /* A PLAN's JSON text, as it comes out of its seal. */
 #include "config.h"
 
-#include "plugin/streams/plan.h"
+#include "plugin/common/plan.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

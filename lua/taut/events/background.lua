@@ -14,7 +14,7 @@ local background = {}
 local SOURCES = { ib = true, cxi = true }
 
 -- Room for headers, and for what answers the bytes of the other direction, as on the node
--- (plugin/streams/gauge.c).
+-- (plugin/counters/gauge.c).
 local HEADERS, ANSWERS = 1.06, 0.05
 
 -- The rail of a port; nil where that is not known.

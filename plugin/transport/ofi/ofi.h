@@ -15,7 +15,7 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 
-#include "plugin/streams/plan.h"
+#include "plugin/common/plan.h"
 #include "plugin/transport/ofi/head.h"
 #include "wire/error.h"
 

@@ -10,7 +10,7 @@
 
 #include "plugin/counters/counters.h"
 #include "plugin/counters/file.h"
-#include "plugin/streams/gauge.h"
+#include "plugin/counters/gauge.h"
 #include "tests/unit/unit.h"
 
 static char dir[32];

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "plugin/streams/plan.h"
+#include "plugin/common/plan.h"
 #include "tests/unit/unit.h"
 
 #define TOKEN "00112233445566778899aabbccddeeff"

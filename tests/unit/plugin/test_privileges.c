@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "plugin/probe/privileges.h"
+#include "plugin/common/privileges.h"
 #include "tests/unit/unit.h"
 
 START_TEST(an_unknown_user_is_named)

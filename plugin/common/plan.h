@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* PLAN: what tautd asks a node to test. */
-#ifndef TAUT_PLUGIN_STREAMS_PLAN_H
-#define TAUT_PLUGIN_STREAMS_PLAN_H
+#ifndef TAUT_PLUGIN_COMMON_PLAN_H
+#define TAUT_PLUGIN_COMMON_PLAN_H
 
 #include <stddef.h>
 #include <stdint.h>

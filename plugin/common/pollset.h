@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The descriptors of one round of the poll loop, and when it must end. */
-#ifndef TAUT_PLUGIN_STREAMS_POLLSET_H
-#define TAUT_PLUGIN_STREAMS_POLLSET_H
+#ifndef TAUT_PLUGIN_COMMON_POLLSET_H
+#define TAUT_PLUGIN_COMMON_POLLSET_H
 
 #include <poll.h>
 #include <stddef.h>

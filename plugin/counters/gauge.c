@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "plugin/common/clock.h"
-#include "plugin/streams/gauge.h"
+#include "plugin/counters/gauge.h"
 
 /* Ethernet, IPv4 and TCP with timestamps: 66 of 1514 bytes, 4.6 % of the
  * payload; an acknowledgement of 66 bytes for every second segment, 2.3 %,

@@ -9,8 +9,8 @@
 #include <jansson.h>
 
 #include "plugin/common/address.h"
+#include "plugin/common/plan.h"
 #include "plugin/common/text.h"
-#include "plugin/streams/plan.h"
 #include "wire/frame.h"
 
 static const char *const transports[] = {

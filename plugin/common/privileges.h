@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Becoming an ordinary user for good. */
-#ifndef TAUT_PLUGIN_PROBE_PRIVILEGES_H
-#define TAUT_PLUGIN_PROBE_PRIVILEGES_H
+#ifndef TAUT_PLUGIN_COMMON_PRIVILEGES_H
+#define TAUT_PLUGIN_COMMON_PRIVILEGES_H
 
 #include <sys/types.h>
 

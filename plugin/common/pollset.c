@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "plugin/common/clock.h"
-#include "plugin/streams/pollset.h"
+#include "plugin/common/pollset.h"
 
 int taut_pollset_init(struct taut_pollset *set, size_t room)
 {

@@ -8,8 +8,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "plugin/common/privileges.h"
 #include "plugin/common/text.h"
-#include "plugin/probe/privileges.h"
 
 #define PASSWD_ENTRY_MAX 16384
 

@@ -2,8 +2,8 @@
 /* What happened around a test besides the test: how long this process was
  * ready to run but did not, and how much the port carried that our own
  * streams do not explain. */
-#ifndef TAUT_PLUGIN_STREAMS_GAUGE_H
-#define TAUT_PLUGIN_STREAMS_GAUGE_H
+#ifndef TAUT_PLUGIN_COUNTERS_GAUGE_H
+#define TAUT_PLUGIN_COUNTERS_GAUGE_H
 
 #include <stdint.h>
 
