@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut fabric`: the InfiniBand fabric, asked of a tautd that sweeps it, or swept here and now.
+local answers = require "taut.fabric.answers"
+local config = require "taut.config"
 local json = require "taut.json"
+local keeper = require "taut.fabric.keeper"
 local report = require "taut.report"
 local show = require "taut.cli.fabric.fabric_show"
 local sys = require "taut.sys"
@@ -56,7 +59,6 @@ end
 ---------------------------------------------------------------- from here
 
 local function own_conf(args)
-   local config = require "taut.config"
    local conf, err = config.fabric(sys.paths)
    if not conf then
       return nil, err
@@ -74,8 +76,7 @@ local function sweep_here(args, params)
    end
    -- it ends soon: collecting what it leaves behind only takes time
    collectgarbage("incremental", 1000)
-   local answers = require "taut.fabric.answers"
-   local k = require("taut.fabric.keeper").new(conf)
+   local k = keeper.new(conf)
    k.observations, err = k:sweep(not answers.needs_counters(args.what))
    if not k.observations then
       return nil, err

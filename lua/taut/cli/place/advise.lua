@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+local advise_draw = require "taut.cli.place.advise_draw"
 local ask = require "taut.base.ask"
 local output = require "taut.cli.output"
 local pattern = require "taut.place.pattern"
@@ -91,7 +92,7 @@ local function show(d, args)
 end
 
 local function draw(args, d)
-   local text, err = require("taut.cli.place.advise_draw").picture(args, d)
+   local text, err = advise_draw.picture(args, d)
    local ok
    if text then
       ok, err = output.write(args.draw, text)

@@ -5,6 +5,7 @@
 -- installed taut.lua, and the verdicts of tautd where it runs.  --fail takes components out for the
 -- sake of the question.
 local config = require "taut.config"
+local import = require "taut.topology.import"
 local json = require "taut.json"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
@@ -61,7 +62,7 @@ function scene.machine(spec)
       return config.machine(spec)
    end
    local first = table.remove(files, 1)
-   local wiring, err = require("taut.topology.import").read(first.format, first.path,
+   local wiring, err = import.read(first.format, first.path,
       { with = files })
    if not wiring then
       return nil, err
