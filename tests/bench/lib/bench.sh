@@ -10,7 +10,7 @@ SCENE_DIR=$(cd "$BENCH_DIR/../lab" && pwd)
 # shellcheck source=/dev/null
 . "$SCENE_DIR/lib/scenes.sh"
 
-QUICK='' SEED=1
+QUICK=${BENCH_QUICK:-} SEED=${BENCH_SEED:-1} # inside a lab those of outside
 
 die() {
     echo "$(basename "$0"): $*" >&2
@@ -68,7 +68,7 @@ bench_lab() {
 # bench_inside ARG…: this benchmark's own part inside the lab, as root on the
 # controller.  In the background, because only then a signal ends it at once.
 bench_inside() {
-    lab exec "$0" --inside "$@" &
+    BENCH_QUICK=$QUICK BENCH_SEED=$SEED lab exec "$0" --inside "$@" &
     wait $!
 }
 
