@@ -22,6 +22,7 @@ local CHECKS = {
    { "a list names every source and test", files.unlisted },
    { "documents and comments name files that are there", documents.dead, left = true },
    { "links between documents lead somewhere", documents.links },
+   { "doc/tour.md names functions that are there", documents.tour, left = true },
    { "no paragraph of doc/internals is too long", documents.long },
 }
 

@@ -14,6 +14,13 @@ local function lua_file(name)
       or tree.has[path .. "/init.lua"] and path .. "/init.lua" or nil
 end
 
+local tokens_by = {}
+
+local function tokens_of(path)
+   tokens_by[path] = tokens_by[path] or lua_source.tokens(tree.text(path))
+   return tokens_by[path]
+end
+
 -- What a registry names and requires later; not itself an arrow that hides.
 local function named(list, path, tokens)
    for i, t in ipairs(tokens) do
@@ -28,7 +35,7 @@ end
 
 local function lua_arrows(list)
    for _, path in ipairs(tree.files("lua/", "%.lua$")) do
-      local tokens = lua_source.tokens(tree.text(path))
+      local tokens = tokens_of(path)
       named(list, path, tokens)
       for _, r in ipairs(lua_source.requires(tokens)) do
          list[#list + 1] = { from = path, line = r.line, depth = r.depth, name = r.name,
@@ -198,7 +205,7 @@ function arrows.written()
    local wrong = {}
    for _, a in ipairs(arrows.all()) do
       if not a.c and a.var and a.whole and a.name and a.depth == 0 then
-         for _, line in ipairs(lua_source.writes(lua_source.tokens(tree.text(a.from)), a.var)) do
+         for _, line in ipairs(lua_source.writes(tokens_of(a.from), a.var)) do
             wrong[#wrong + 1] = ("%s:%d: writes into %s"):format(a.from, line, a.name)
          end
       end

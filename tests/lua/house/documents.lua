@@ -199,4 +199,30 @@ function documents.long()
    return wrong
 end
 
+-- Does a file define the function `Type:name()`, `module.name()` or `name()`?
+local function defines(path, name)
+   local plain = name:gsub("[%.%-]", "%%%0")
+   local text = "\n" .. tree.text(path)
+   return text:find("\nfunction " .. plain .. "%(")
+      or text:find("\nlocal function " .. plain .. "%(")
+      or path:find "%.c$" and text:find("\n[%a][^\n;]-[%s%*]" .. plain .. "%([^;{}]-%)\n{")
+end
+
+--- The tour names functions that are in the file it named before.
+function documents.tour()
+   local wrong, path = {}, nil
+   for number, line in tree.lines "doc/tour.md" do
+      for word in line:gmatch "`([^`]+)`" do
+         local name = word:match "^([%w_.:]+)%(%)$"
+         if name and not (path and defines(path, name)) then
+            wrong[#wrong + 1] = ("doc/tour.md:%d: %s is not in %s"):format(number, word,
+               tostring(path))
+         elseif tree.has[word] then
+            path = word
+         end
+      end
+   end
+   return wrong
+end
+
 return documents

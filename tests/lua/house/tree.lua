@@ -16,9 +16,9 @@ end
 
 -- All files below the folders, and those that lie beside them.
 local function find()
-   local all = lines_of("find " .. TOPS .. " -type f ! -name '.*' ! -path '*/.*/*' | sort")
-   local beside = "find . -maxdepth 1 -type f ! -name '.*' -printf '%f\n' | sort"
-   for _, path in ipairs(lines_of(beside)) do
+   local names = " -type f ! -name '.*' ! -name '*~' "
+   local all = lines_of("find " .. TOPS .. names .. "! -path '*/.*/*' | sort")
+   for _, path in ipairs(lines_of("find . -maxdepth 1" .. names .. "-printf '%f\n' | sort")) do
       all[#all + 1] = path
    end
    return all
@@ -33,7 +33,8 @@ end
 
 -- What others wrote, or what autoconf makes.
 local GIVEN = { "^tests/data/", "^tests/fuzz/corpus/", "^m4/libtool", "^m4/lt", "^aclocal%.m4$",
-   "^configure$", "^tests/bench/campaign%.d/world%.lua$" }
+   "^configure$", "^Makefile%.in$", "^config%.h%.in$",
+   "^tests/bench/campaign%.d/world%.lua$" }
 
 function tree.is_given(path)
    for _, pattern in ipairs(GIVEN) do
