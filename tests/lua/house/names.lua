@@ -64,17 +64,28 @@ local function is_member(path)
    return false
 end
 
---- Two modules of one room with the same noun: `sets/words` beside `words`.
+-- Is one folder above the other, or the same?  Folders beside each other (`draw/`, `export/`) are
+-- nouns of their own.
+local function is_above(a, b)
+   a, b = tree.folder(a:gsub("init%.lua$", "")), tree.folder(b:gsub("init%.lua$", ""))
+   return b:sub(1, #a) == a or a:sub(1, #b) == b
+end
+
+--- Two modules of one room with the same noun, one below the other: `sets/words` beside `words`.
 function names.in_lua()
    local seen, wrong = {}, {}
    for _, path in ipairs(tree.files("lua/", "%.lua$")) do
+      local room = path:match "^lua/taut/([^/]+)/"
+      local noun = path:gsub("/init%.lua$", ""):match "([^/]+)$":gsub("%.lua$", "")
+      for _, other in ipairs(not is_member(path) and seen[room .. " " .. noun] or {}) do
+         if is_above(other, path) then
+            wrong[#wrong + 1] = ("%s: the noun of %s, too"):format(path, other)
+         end
+      end
       if not is_member(path) then
-         local room = path:match "^lua/taut/([^/]+)/"
-         local noun = path:gsub("/init%.lua$", ""):match "([^/]+)$":gsub("%.lua$", "")
-         note(seen, room .. ": " .. noun, path)
+         note(seen, room .. " " .. noun, path)
       end
    end
-   twice(seen, wrong, "the noun of")
    return wrong
 end
 
