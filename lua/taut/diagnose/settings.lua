@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The `diagnosis` section of taut.lua: defaults, and what each setting may be.  The numbers say
--- how a busy network differs from a broken component; doc/internals.md has the calculation.
+-- how a busy network differs from a broken component; doc/internals/diagnose.md has the
+-- calculation.
 
 --- @param number function(least, most, whole) → check, as config.lua has it
 -- @param flag check of a truth value

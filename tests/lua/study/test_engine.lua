@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- The engine of studies against `taut topology load`, where routes are plain, and what it refuses.
 local lu = require "luaunit"
 local study = require "taut.study"
