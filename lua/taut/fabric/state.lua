@@ -3,6 +3,7 @@
 -- faults that stood.  And the recorded fabric, in another.
 --
 -- Both are written beside their place and renamed, so that a reader sees the old one or the new.
+local files = require "taut.base.files"
 local json = require "taut.json"
 local lane = require "taut.fabric.lane"
 
@@ -35,23 +36,7 @@ local function write(path, t)
    if not text then
       return nil, ("%s: %s"):format(path, err)
    end
-   local new = path .. ".new"
-   local f
-   f, err = io.open(new, "wb")
-   if not f then
-      return nil, err
-   end
-   local ok, why = f:write(text, "\n")
-   local closed, close_why = f:close()
-   if not ok or not closed then
-      os.remove(new)
-      return nil, ("%s: %s"):format(new, why or close_why)
-   end
-   ok, why = os.rename(new, path)
-   if not ok then
-      return nil, why
-   end
-   return true
+   return files.put(path, text .. "\n")
 end
 
 local function is_table(...)

@@ -10,7 +10,7 @@ local rounds = require "taut.survey.rounds"
 local schedule = require "taut.survey.schedule"
 local seal = require "taut.seal"
 local sim = require "lib.sim"
-local steps = require "taut.survey.steps"
+local steps = require "taut.survey.matrix.steps"
 local survey = require "taut.survey"
 local task = require "taut.survey.task"
 

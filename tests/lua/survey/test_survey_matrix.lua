@@ -3,7 +3,7 @@
 local lu = require "luaunit"
 local matrix = require "taut.survey.matrix"
 local sim = require "lib.sim"
-local steps = require "taut.survey.steps"
+local steps = require "taut.survey.matrix.steps"
 
 local CAPACITY = 24e6
 local SETTINGS = { matrix_ms = 50 }

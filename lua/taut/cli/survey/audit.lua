@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut audit`: every link, one process per node of a step.
-local audit_text = require "taut.report.audit"
+local audit_text = require "taut.cli.survey.audit_text"
 local json = require "taut.json"
 local launch = require "taut.survey.launch"
 local progress = require "taut.report.progress"

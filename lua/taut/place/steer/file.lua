@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- The file that etc/job_submit.lua reads: its text, and putting it in place.
+--- The text of the file that etc/job_submit.lua reads.
 --
 --   taut-advice 1 SERIAL TIME         TIME: when Slurm was asked, seconds since 1970
 --   patterns NAME …                   those --comm may name
@@ -50,32 +50,6 @@ function file.text(a)
    end
    local text = table.concat(out)
    return text .. ("end %d %d\n"):format(a.serial, #text)
-end
-
---- Put a text in place: whoever reads has the old file or the new one.
--- @return true, or nil and why not
-function file.put(path, text)
-   local new = path .. ".new"
-   local f, err = io.open(new, "wb")
-   if not f then
-      return nil, err
-   end
-   local ok, why = f:write(text)
-   local closed, close_why = f:close()
-   if ok and closed then
-      ok, why = os.rename(new, path)
-   else
-      ok, why = nil, why or close_why
-   end
-   if not ok then
-      os.remove(new)
-      return nil, ("%s: %s"):format(new, why)
-   end
-   return true
-end
-
-function file.remove(path)
-   os.remove(path)
 end
 
 return file

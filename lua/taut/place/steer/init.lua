@@ -8,6 +8,7 @@
 local answers = require "taut.place.steer.answers"
 local cells = require "taut.place.steer.cells"
 local file = require "taut.place.steer.file"
+local files = require "taut.base.files"
 local json = require "taut.json"
 local ledger = require "taut.place.steer.ledger"
 local loop = require "taut.loop"
@@ -65,13 +66,13 @@ local function write(self, partitions)
    p.serial, p.patterns = self.serial, pattern.names
    p.switches, p.prefer = switches(self), self.cells:prefer(self.s.prefer_nodes)
    self.written = p
-   local ok, err = file.put(self.s.file, file.text(p))
+   local ok, err = files.put(self.s.file, file.text(p))
    say_once(self, not ok and ("cannot write the advice file: %s"):format(err) or nil)
 end
 
 local function remove_file(self)
    if self.written or not self.looked then
-      file.remove(self.s.file)
+      os.remove(self.s.file)
       self.looked = true
    end
    self.written = nil
@@ -230,7 +231,7 @@ end
 function Steer:stop()
    self.stopped = true
    if self.written then
-      file.remove(self.s.file)
+      os.remove(self.s.file)
    end
 end
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What is slow in a matrix, in the order of how many pairs it explains.
 local cluster = require "taut.survey.matrix.cluster"
-local explain = require "taut.survey.matrix.explain"
+local blame = require "taut.survey.matrix.blame"
 local hostlist = require "taut.hostlist"
 local tables = require "taut.base.tables"
 
@@ -79,7 +79,7 @@ local function join_sets(list)
 end
 
 local function by_routes(m, topo, number, o)
-   local explained, rest = explain.components(m, topo, number, o)
+   local explained, rest = blame.components(m, topo, number, o)
    local list = {}
    for i, e in ipairs(join_sets(explained)) do
       list[i] = from_routes(topo, e)
@@ -148,7 +148,7 @@ local function singles(m, rest, topo, number, o)
       return x ~= y and x < y or x == y and a < b
    end)
    local list, named = {}, table.move(rest, 1, math.min(#rest, SINGLES), 1, {})
-   local possible = topo and explain.possible(m, topo, number, named, o) or {}
+   local possible = topo and blame.possible(m, topo, number, named, o) or {}
    for n, k in ipairs(named) do
       local i, j = m:at(k)
       list[n] = { kind = "pair", pairs = { k }, clear = 0, tied = {}, parts = {},

@@ -12,9 +12,9 @@ local data = require "taut.survey.matrix.data"
 local findings = require "taut.survey.matrix.findings"
 local json = require "taut.json"
 local layout = require "taut.survey.matrix.layout"
-local packing = require "taut.survey.packing"
-local rails = require "taut.survey.rails"
-local steps = require "taut.survey.steps"
+local packing = require "taut.survey.matrix.packing"
+local rails = require "taut.survey.matrix.rails"
+local steps = require "taut.survey.matrix.steps"
 
 local matrix = {}
 local Job = {}

@@ -5,7 +5,7 @@
 -- and that hardly any good pair clears; components that explain the same pairs are named together.
 -- A stage of several links (hashed or adaptive traffic) is a candidate as it is: one broken member
 -- of it makes its share of the pairs slow.
-local explain = {}
+local blame = {}
 
 local MOST = 0.8   -- of the pairs across a component that are slow, before it is blamed
 local SAME = 0.95  -- of two components' slow pairs that are the same, before they are one
@@ -222,7 +222,7 @@ end
 -- @return array of { kind = "tx", "rx", "link", "set" (key = component or set), "node", "cable" or
 --   "router" (name, members), pairs = keys, clear = good pairs across it, tied = components };
 --   array of the keys that nothing explains
-function explain.components(m, topo, number, o)
+function blame.components(m, topo, number, o)
    local list, low = of_low_pairs(m, topo, number, o.pause)
    local found, taken = {}, {}
    if #low > 0 then
@@ -247,7 +247,7 @@ end
 --- What slow pairs cross and no good pair clears: all there is to say of single ones.
 -- @param keys array of pairs
 -- @return array, in the order of keys, of arrays of components (shared stages left out)
-function explain.possible(m, topo, number, keys, o)
+function blame.possible(m, topo, number, keys, o)
    local list, routes = { of = {} }, {}
    for n, k in ipairs(keys) do
       local i, j = m:at(k)
@@ -271,4 +271,4 @@ function explain.possible(m, topo, number, keys, o)
    return routes
 end
 
-return explain
+return blame
