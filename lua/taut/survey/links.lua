@@ -6,7 +6,6 @@
 -- nodes of the two routers, as many as fill it (S).  What is left, links of routers without nodes
 -- and links that are chosen among several, is search.lua's.
 local schedule = require "taut.survey.schedule"
-local rounds = require "taut.survey.rounds"
 local search = require "taut.survey.search"
 local tables = require "taut.base.tables"
 
@@ -260,7 +259,5 @@ function links.again(topo, there, t, turn)
       far = t.far, same = t.same, again = true, rail = t.rail, sets = t.sets,
       streams = t.streams }) }
 end
-
-links.each = rounds.each
 
 return links

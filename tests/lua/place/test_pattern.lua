@@ -224,15 +224,6 @@ function tests.test_units()
    end
 end
 
-function tests.test_descriptions_are_whole()
-   for _, d in ipairs(pattern.describe()) do
-      lu.assertTrue(#d.summary > 0)
-      for _, p in ipairs(d.takes) do
-         lu.assertTrue(#p.words > 0)
-      end
-   end
-end
-
 ---------------------------------------------------------------- matrices
 
 local function with_file(text, fn)

@@ -5,8 +5,7 @@
 -- Where n is no power of two, the ranks too many hand their vector to a neighbour first and get
 -- the result from it in the end.  Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
 -- collective communication operations in MPICH", Int. J. High Perform. Comput. Appl. 19 (2005).
-local all_reduce_rd = { summary = "all-reduce of a short vector, by recursive doubling",
-   takes = { "bytes" } }
+local all_reduce_rd = { takes = { "bytes" } }
 
 local function pairs_step(bytes, src, dst)
    return { kind = "pairs", src = src, dst = dst, bytes = bytes, times = 1 }

@@ -6,8 +6,7 @@
 -- workstations", J. Parallel Distrib. Comput. 69 (2009).
 local shift = require "taut.place.pattern.shift"
 
-local all_reduce_ring = { summary = "all-reduce of a large vector, round a ring",
-   takes = { "bytes" } }
+local all_reduce_ring = { takes = { "bytes" } }
 
 --- @param n ranks
 -- @param o { bytes = of the whole vector }

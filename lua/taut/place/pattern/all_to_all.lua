@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Everybody sends one message to everybody else (MPI_Alltoall): transposes, FFTs.
-local all_to_all = { summary = "everybody to everybody else", takes = { "bytes" } }
+local all_to_all = { takes = { "bytes" } }
 
 --- @param n ranks
 -- @param o { bytes = of one message }

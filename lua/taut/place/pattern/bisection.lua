@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The first half of the ranks exchanges messages with the second: rank i with i + n/2.
-local bisection = { summary = "the first half of the ranks exchanges with the second",
-   takes = { "bytes" } }
+local bisection = { takes = { "bytes" } }
 
 --- @param n ranks; of an odd number the last one stays silent
 -- @param o { bytes = }

@@ -6,8 +6,7 @@
 -- edge has b / side and a corner b / side^2.
 local grid = require "taut.place.pattern.grid"
 
-local halo27 = { summary = "halo exchange in 3 dimensions with faces, edges and corners, " ..
-   "26 neighbours", messages = 26, takes = { "bytes", "grid", "periodic", "side" } }
+local halo27 = { messages = 26, takes = { "bytes", "grid", "periodic", "side" } }
 
 local function offsets()
    local list = {}

@@ -3,7 +3,6 @@
 local halo = require "taut.place.pattern.halo"
 
 return {
-   summary = "halo exchange in 2 dimensions, 4 neighbours",
    messages = 4,
    takes = { "bytes", "grid", "periodic" },
    steps = halo.steps_of(2),

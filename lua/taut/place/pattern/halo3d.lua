@@ -3,7 +3,6 @@
 local halo = require "taut.place.pattern.halo"
 
 return {
-   summary = "halo exchange in 3 dimensions, 6 neighbours",
    messages = 6,
    takes = { "bytes", "grid", "periodic" },
    steps = halo.steps_of(3),

@@ -2,7 +2,6 @@
 --- Registry of communication patterns: adding one is a file and a line.
 --
 -- A module has
---   summary     a few words
 --   takes       names of the parameters it knows beside `compute` (params.lua)
 --   messages    that a rank sends in one step at most, where that is more than one
 --   steps(n, o) → array of steps for ranks 1 … n, and the grid where it has one; or nil and what
@@ -43,20 +42,6 @@ for name in pairs(registry) do
    pattern.names[#pattern.names + 1] = name
 end
 table.sort(pattern.names)
-
---- For help texts: array of { name, summary, takes = array of { name, words } }.
-function pattern.describe()
-   local list = {}
-   for i, name in ipairs(pattern.names) do
-      local m = require(registry[name])
-      local takes = { { name = "compute", words = params.all.compute.what } }
-      for _, k in ipairs(m.takes) do
-         takes[#takes + 1] = { name = k, words = params.all[k].what }
-      end
-      list[i] = { name = name, summary = m.summary, takes = takes }
-   end
-   return list
-end
 
 -- "matrix:FILE,compute=0.3": a file's name may have commas and colons, so parameters are taken
 -- from its end only.

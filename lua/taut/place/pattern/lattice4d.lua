@@ -3,7 +3,6 @@
 local halo = require "taut.place.pattern.halo"
 
 return {
-   summary = "halo exchange of a 4-dimensional lattice, 8 neighbours",
    messages = 8,
    takes = { "bytes", "grid", "periodic" },
    steps = halo.steps_of(4),

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- A site's own traffic matrix: bytes from each rank to each other (matrix_file.lua reads it).
-local matrix = { summary = "a site's own traffic matrix: matrix:FILE",
-   takes = { "format", "per_node" } }
+local matrix = { takes = { "format", "per_node" } }
 
 local MOST_RANKS = 1 << 20
 

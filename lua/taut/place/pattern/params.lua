@@ -63,22 +63,22 @@ local function lengths(v)
    return #v > 0 and v or nil, "expected an array of lengths"
 end
 
---- Every parameter there is: { read = function(v) → value or nil, err; what = its words }.
+--- Every parameter there is: { read = function(v) → value or nil, err }.
 params.all = {
-   bytes = { read = bytes, what = "bytes of one message (1M)" },
-   by = { read = whole(1, 1 << 20), what = "places further on (1)" },
-   compute = { read = share, what = "share of the job's time that is not communication (0)" },
+   bytes = { read = bytes }, -- bytes of one message (1M)
+   by = { read = whole(1, 1 << 20) }, -- places further on (1)
+   compute = { read = share }, -- share of the job's time that is not communication (0)
    format = { read = function(v)
       if v ~= "csv" and v ~= "sparse" then
          return nil, "expected csv or sparse, got " .. tostring(v)
       end
       return v
-   end, what = "csv or sparse (by the first line)" },
-   grid = { read = lengths, what = "lengths of the grid of ranks, such as 8x4x4 (the most even)" },
-   per_node = { read = whole(1, 1 << 16), what = "ranks of the file on one node (1)" },
-   periodic = { read = flag, what = "the grid's ends are neighbours (yes)" },
-   seed = { read = whole(0, math.maxinteger), what = "of the random numbers (1)" },
-   side = { read = whole(1, 1 << 20), what = "cells along an edge of a rank's block (32)" },
+   end }, -- of a matrix (by its first line)
+   grid = { read = lengths }, -- lengths of the grid of ranks, such as 8x4x4 (the most even)
+   per_node = { read = whole(1, 1 << 16) }, -- ranks of the file on one node (1)
+   periodic = { read = flag }, -- the grid's ends are neighbours (yes)
+   seed = { read = whole(0, math.maxinteger) }, -- of the random numbers (1)
+   side = { read = whole(1, 1 << 20) }, -- cells along an edge of a rank's block (32)
 }
 
 --- Check the parameters of a pattern.

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Ranks exchange messages in pairs drawn at random; of an odd number one stays silent.
-local random_pairs = { summary = "exchanges in pairs drawn at random",
-   takes = { "bytes", "seed" } }
+local random_pairs = { takes = { "bytes", "seed" } }
 
 -- Numbers of our own, so that a seed means the same pairs on every machine and leaves the
 -- program's other random numbers alone: D. Knuth's 64-bit linear congruential generator (MMIX).

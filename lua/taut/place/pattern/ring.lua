@@ -2,7 +2,7 @@
 --- Everybody sends one message to the next rank, the last to the first.
 local shift = require "taut.place.pattern.shift"
 
-local ring = { summary = "everybody to the next rank", takes = { "bytes" } }
+local ring = { takes = { "bytes" } }
 
 --- @param n ranks
 -- @param o { bytes = }

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Everybody sends one message to the rank a number of places further on.
-local shift = { summary = "everybody to the rank `by` places further on",
-   takes = { "bytes", "by" } }
+local shift = { takes = { "bytes", "by" } }
 
 --- One step of n pairs, rank i to rank i + by modulo n.
 -- @param n ranks

@@ -8,8 +8,7 @@
 -- discrete ordinates equation on a massively parallel processor", Trans. ANS 65 (1992).
 local grid = require "taut.place.pattern.grid"
 
-local sweep = { summary = "wavefront sweeps over a 2-dimensional grid, from each corner",
-   messages = 2, takes = { "bytes", "grid" } }
+local sweep = { messages = 2, takes = { "bytes", "grid" } }
 
 --- @param n ranks
 -- @param o { bytes =, grid = lengths }
