@@ -4,6 +4,7 @@
 -- This runs in the store's process, which has the reading before.  A reading is { time (wall),
 -- mono, host_boot (monotonic clock and boot id of tautd's host), boot (of the node), purpose, job,
 -- ports = { "SOURCE INTERFACE" → port }, clock, recent }.
+local counters = require "taut.events.counters"
 local growth = require "taut.events.counters.growth"
 local hard = require "taut.events.hard"
 local meaning = require "taut.events.meaning"
@@ -139,7 +140,7 @@ local function counter_event(r, port, name, found, w)
    if not found.limit and found.class ~= "fatal" and found.class ~= "degrading" then
       return nil
    end
-   local words = found.limit and require("taut.events.counters").words(found.limit)
+   local words = found.limit and counters.words(found.limit)
    return observation(r, port, w, { side = entry.side, what = name, class = found.class,
       amount = found.amount, unit = entry.unit, at_least = found.at_least, limit = words,
       from = found.from, seconds = found.seconds,

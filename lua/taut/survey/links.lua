@@ -67,14 +67,13 @@ local function same_router(topo, by, rail, o)
 end
 
 -- TopoBW's order within a dimension: even to odd in "+", odd to even in "-", odd to even in "+",
--- even to odd in "-".  Keys of other topologies stay in their own order.
+-- even to odd in "-".  Groups of other topologies stay in their own order.
 local RANK = { ["+0"] = 1, ["-1"] = 2, ["+1"] = 3, ["-0"] = 4 }
 
 local function in_order(groups)
    local place = {}
    for i, g in ipairs(groups) do
-      local d, what = tostring(g.key):match "^(%d+)([+-]%d)$"
-      place[g] = d and RANK[what] and tonumber(d) * 10 + RANK[what] or 1e6 + i
+      place[g] = g.dimension and g.dimension * 10 + RANK[g.way] or 1e6 + i
    end
    table.sort(groups, function(a, b) return place[a] < place[b] end)
    return groups

@@ -265,7 +265,8 @@ end
 -- group per dimension, direction and parity of the sending router's coordinate, so that in a
 -- group (rings of even length) no router sends and receives at once.
 -- @param by_router map router number → array of its nodes that take part
--- @return array of groups, each { key =, pairs = array of { from router, to router } }
+-- @return array of groups, each { key =, dimension =, way = "+0" for "+" from even routers, pairs =
+--   array of { from router, to router } }
 function Torus:neighbours(by_router)
    local groups, at = {}, {}
    for r in pairs(by_router) do
@@ -276,7 +277,7 @@ function Torus:neighbours(by_router)
             if by_router[to] then
                local key = ("%d%s%d"):format(d, sign, x % 2)
                if not at[key] then
-                  at[key] = { key = key, pairs = {} }
+                  at[key] = { key = key, dimension = d, way = sign .. x % 2, pairs = {} }
                   groups[#groups + 1] = at[key]
                end
                table.insert(at[key].pairs, { r, to })
