@@ -4,7 +4,7 @@
 -- A leaf or a cabinet whose nodes are all low at once is throttled or has a contended uplink; a
 -- class of components of which most are low at once had a change of driver, firmware or routing;
 -- nodes that never did better, and all do alike, are of a kind that no configuration tells of.
-local cray = require "taut.topology.cray"
+local cabinets = require "taut.topology.cabinets"
 local evidence = require "taut.evidence"
 
 local whole = {}
@@ -12,7 +12,7 @@ local whole = {}
 local DAY = 86400
 
 local function cabinet(name)
-   local p = cray.parse(name)
+   local p = cabinets.parse(name)
    return p and ("cabinet c%d-%d"):format(p.column, p.row) or nil
 end
 

@@ -2,8 +2,8 @@
 --- Hard evidence in a node's reading: a state (lanes, width, speed, link) that is worse than it
 -- should be leaves a share of the capacity, whatever any test says.
 --
--- What a state should be is the catalogue's (counters.lua, `state`).  A port keeps `faults`, what
--- is wrong with it now, and `best`, the best that was seen of a state whose past is its measure.
+-- What a state should be is the catalogue's (counters/, `state`).  A port keeps `faults`, what is
+-- wrong with it now, and `best`, the best that was seen of a state whose past is its measure.
 local counters = require "taut.events.counters"
 
 local hard = {}

@@ -3,7 +3,7 @@
 --
 -- Logs and some counters speak of Geminis, GUIDs and interfaces; a place that the topology does not
 -- have stays as it was called, and makes no evidence.
-local cray = require "taut.topology.cray"
+local cabinets = require "taut.topology.cabinets"
 local guid_names = require "taut.topology.import.ib.guids"
 
 local names = {}
@@ -13,7 +13,7 @@ local function gemini(topo, name)
    if topo.router_id and topo.router_id[name] then
       return topo.router_id[name]
    end
-   local place = topo.layout and cray.parse(name)
+   local place = topo.layout and cabinets.parse(name)
    local r = place and topo.layout.router_of(place)
    -- a Gemini that the machine does not have has a place, too
    return r and topo.router_name[r] and topo.layout.cname(r) == name and r or nil

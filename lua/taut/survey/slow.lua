@@ -53,7 +53,7 @@ local function shown(o)
       function() return true end)
 end
 
--- Did a good test clear component c?  As in diagnose.lua.
+-- Did a good test clear component c?  As in diagnose/.
 local function clears(o, t, c)
    local cap = o.topo.capacity[c] / (t.through and t.through[c] or 1)
    local s = o.diagnosis

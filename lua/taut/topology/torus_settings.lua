@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a site says of its torus or mesh: checked, with defaults.
-local cray = require "taut.topology.cray"
+local cabinets = require "taut.topology.cabinets"
 local hostlist = require "taut.hostlist"
 local unknown = require "taut.topology.unknown"
 
@@ -141,7 +141,7 @@ function settings.fill(f, conf)
    end
    f.no_retry = conf.retry == false
    if conf.layout ~= nil then
-      f.layout, err = cray.layout(conf.layout, dims, conf.nodes_per_router)
+      f.layout, err = cabinets.layout(conf.layout, dims, conf.nodes_per_router)
       return err
    end
    return nil

@@ -4,7 +4,7 @@
 --
 -- The topology is loaded as a site's taut.lua is, so that every setting stands as in production.
 local config = require "taut.config"
-local cray = require "taut.topology.cray"
+local cabinets = require "taut.topology.cabinets"
 local sys = require "taut.sys"
 
 local machine = {}
@@ -16,7 +16,7 @@ end
 -- The world's node i is called n<i>; node ids of a Gemini go round the chassis, so the list of
 -- names that a site would give has them in another order.
 local function torus_text(o)
-   local layout, err = cray.layout("gemini", o.dims, o.nodes_per_router)
+   local layout, err = cabinets.layout("gemini", o.dims, o.nodes_per_router)
    if not layout then
       return nil, "a torus of the campaign is one of Gemini routers: " .. err
    end

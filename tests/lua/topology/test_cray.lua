@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Gemini: names, coordinates, node ids, kinds of links.
-local cray = require "taut.topology.cray"
+local cabinets = require "taut.topology.cabinets"
 local lu = require "luaunit"
 local topology = require "taut.topology"
 
@@ -37,8 +37,8 @@ function tests.test_a_report_of_a_real_machine_fits()
    local layout = topo.layout
    for _, line in ipairs(REPORT) do
       local from, direction, letter, to, from_nid, to_nid, mode, rate = table.unpack(line)
-      local p, k = cray.parse(from)
-      local q, m = cray.parse(to)
+      local p, k = cabinets.parse(from)
+      local q, m = cabinets.parse(to)
       local r, s = layout.router_of(p), layout.router_of(q)
       lu.assertEquals(layout.nid(r, k), from_nid)
       lu.assertEquals(layout.nid(s, m), to_nid)
@@ -68,12 +68,12 @@ function tests.test_folding()
    for n = 1, 30 do
       local seen = {}
       for x = 0, n - 1 do
-         local at = cray.unfold(x, n)
-         lu.assertEquals(cray.fold(at, n), x)
+         local at = cabinets.unfold(x, n)
+         lu.assertEquals(cabinets.fold(at, n), x)
          lu.assertTrue(at >= 0 and at < n and not seen[at])
          seen[at] = true
          -- a cable reaches two cabinets on, or the next one where the row ends
-         local gap = math.abs(cray.unfold((x + 1) % n, n) - at)
+         local gap = math.abs(cabinets.unfold((x + 1) % n, n) - at)
          lu.assertTrue(gap <= 2, ("%d of %d"):format(x, n))
       end
    end
@@ -86,7 +86,7 @@ function tests.test_names_come_back_from_coordinates_and_ids()
    for r = 0, topo.routers - 1, 7 do
       for k = 0, 1 do
          local name = layout.cname(r, k)
-         local p, which = cray.parse(name)
+         local p, which = cabinets.parse(name)
          lu.assertEquals(layout.router_of(p), r)
          lu.assertEquals(which, k)
          local nid = layout.nid(r, k)
@@ -98,9 +98,9 @@ function tests.test_names_come_back_from_coordinates_and_ids()
    end
    for _, bad in ipairs { "c0-0c3s0n0", "c0-0c0s8n0", "c0-0c0s0n4", "c0-0c0s0g2", "nid00001",
       "c-0c0s0n0", "" } do
-      lu.assertNil(cray.parse(bad), bad)
+      lu.assertNil(cabinets.parse(bad), bad)
    end
-   lu.assertEquals({ cray.parse "c3-5c1s0g1l27" }, { { column = 3, row = 5, cage = 1, slot = 0,
+   lu.assertEquals({ cabinets.parse "c3-5c1s0g1l27" }, { { column = 3, row = 5, cage = 1, slot = 0,
       gemini = 1 } })
 end
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local hostlist = require "taut.hostlist"
 local lu = require "luaunit"
-local names = require "taut.topology.export.names"
+local lists = require "taut.topology.export.lists"
 local slurm = require "taut.topology.export.slurm"
 local topology = require "taut.topology"
 
@@ -93,7 +93,7 @@ end
 ---------------------------------------------------------------- names of others' making
 
 function tests.test_switch_names_are_made_readable_and_unique()
-   local s = names.switches()
+   local s = lists.switches()
    lu.assertEquals(s:take "leaf 3 [U1]", "leaf_3__U1_")
    lu.assertEquals(s:take "leaf=3,{U1]", "leaf_3__U1__2")
    lu.assertEquals(s:take "LEAF_3__U1_", "LEAF_3__U1__3") -- Slurm may not tell case
@@ -108,22 +108,22 @@ end
 
 function tests.test_a_node_that_slurm_cannot_name_is_refused()
    for _, hostile in ipairs { "n 1", "n1\nPartitionName=x", "n#1", "", "n[1]", "-n" } do
-      local ok, err = names.check_nodes { "good", hostile .. (hostile == "" and " " or "") }
+      local ok, err = lists.check_nodes { "good", hostile .. (hostile == "" and " " or "") }
       lu.assertNil(ok)
       lu.assertStrContains(err, "cannot be a NodeName")
       lu.assertNil(err:find "\n")
    end
-   lu.assertTrue(names.check_nodes { "n1", "rack1-node.x_y" })
+   lu.assertTrue(lists.check_nodes { "n1", "rack1-node.x_y" })
 end
 
 function tests.test_a_sequence_keeps_its_order_and_expands_to_itself()
-   local lists = { { "n3", "n1", "n2", "n4" }, { "n09", "n10", "n11" }, { "n9", "n10" }, { "a" },
+   local samples = { { "n3", "n1", "n2", "n4" }, { "n09", "n10", "n11" }, { "n9", "n10" }, { "a" },
       { "a", "b1", "b2", "a", "b3" }, { "x01", "x02", "x3", "x04" }, { "7", "8", "9" },
       { "n99999999999999999999", "n1" }, { "n1", "n1" } }
-   lu.assertEquals(names.sequence(lists[1]), "n[3,1-2,4]")
-   lu.assertEquals(names.sequence(lists[2]), "n[09-11]")
-   for _, list in ipairs(lists) do
-      lu.assertEquals(hostlist.expand(names.sequence(list)), list)
+   lu.assertEquals(lists.sequence(samples[1]), "n[3,1-2,4]")
+   lu.assertEquals(lists.sequence(samples[2]), "n[09-11]")
+   for _, list in ipairs(samples) do
+      lu.assertEquals(hostlist.expand(lists.sequence(list)), list)
    end
 end
 

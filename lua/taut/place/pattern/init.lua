@@ -10,6 +10,7 @@
 --   { kind = "all-to-all", bytes = of each message, times = }
 --   { kind = "pairs", src = { rank, … }, dst = { rank, … }, bytes = number or one for each pair,
 --     times = how often, one after the other }
+local matrix_file = require "taut.place.pattern.matrix_file"
 local params = require "taut.place.pattern.params"
 local tables = require "taut.base.tables"
 
@@ -92,7 +93,7 @@ function pattern.read(spec)
    if not s or s.name ~= "matrix" or not s.file then
       return s, err
    end
-   return require("taut.place.pattern.matrix_file").read(s)
+   return matrix_file.read(s)
 end
 
 local function build(name, n, given, data)

@@ -4,7 +4,7 @@
 -- After each answer of Slurm: the advice file for etc/job_submit.lua is written anew, excludes that
 -- nothing calls for any more and placements that did not start are taken back, and, where the
 -- configuration says so, the job at the head of the queue is placed.  Off by default; switching it
--- off takes everything back.  What was done to a job stands in its AdminComment (steer/mark.lua).
+-- off takes everything back.  What was done to a job stands in its AdminComment (slurm/mark.lua).
 local answers = require "taut.place.steer.answers"
 local cells = require "taut.place.steer.cells"
 local file = require "taut.place.steer.file"

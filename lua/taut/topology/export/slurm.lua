@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What Slurm can be told of a fabric: topology.conf, topology.yaml, nodes in a good order.
-local names = require "taut.topology.export.names"
+local lists = require "taut.topology.export.lists"
 local order = require "taut.topology.order"
-local torus3d = require "taut.topology.export.torus3d"
-local tree = require "taut.topology.export.tree"
+local slurm_torus3d = require "taut.topology.export.slurm_torus3d"
+local slurm_tree = require "taut.topology.export.slurm_tree"
 
 local slurm = {}
 
@@ -12,8 +12,8 @@ local slurm = {}
 local function conf_tree(rows)
    local lines = {}
    for i, r in ipairs(rows) do
-      lines[i] = r.nodes and ("SwitchName=%s Nodes=%s"):format(r.name, names.set(r.nodes))
-         or ("SwitchName=%s Switches=%s"):format(r.name, names.sequence(r.children))
+      lines[i] = r.nodes and ("SwitchName=%s Nodes=%s"):format(r.name, lists.set(r.nodes))
+         or ("SwitchName=%s Switches=%s"):format(r.name, lists.sequence(r.children))
    end
    return lines
 end
@@ -27,8 +27,8 @@ local function yaml_tree(rows)
    lines[#lines + 1] = "    switches:"
    for _, r in ipairs(rows) do
       lines[#lines + 1] = ('      - switch: "%s"'):format(r.name)
-      lines[#lines + 1] = r.nodes and ('        nodes: "%s"'):format(names.set(r.nodes))
-         or ('        children: "%s"'):format(names.sequence(r.children))
+      lines[#lines + 1] = r.nodes and ('        nodes: "%s"'):format(lists.set(r.nodes))
+         or ('        children: "%s"'):format(lists.sequence(r.children))
    end
    return lines
 end
@@ -36,7 +36,7 @@ end
 local function conf_block(rows, least)
    local lines = {}
    for i, r in ipairs(rows) do
-      lines[i] = ("BlockName=%s Nodes=%s"):format(r.name, names.set(r.nodes))
+      lines[i] = ("BlockName=%s Nodes=%s"):format(r.name, lists.set(r.nodes))
    end
    lines[#lines + 1] = ("BlockSizes=%d"):format(least)
    return lines
@@ -49,7 +49,7 @@ local function yaml_block(rows, least)
    lines[#lines + 1] = "    blocks:"
    for _, r in ipairs(rows) do
       lines[#lines + 1] = ('      - block: "%s"'):format(r.name)
-      lines[#lines + 1] = ('        nodes: "%s"'):format(names.set(r.nodes))
+      lines[#lines + 1] = ('        nodes: "%s"'):format(lists.set(r.nodes))
    end
    return lines
 end
@@ -66,7 +66,7 @@ local function yaml_torus(t)
    lines[#lines + 1] = '      - name: "taut"'
    lines[#lines + 1] = "        dims:"
    yaml_dims(lines, "          ", t.dims)
-   lines[#lines + 1] = ('        nodes: "%s"'):format(names.sequence(t.nodes))
+   lines[#lines + 1] = ('        nodes: "%s"'):format(lists.sequence(t.nodes))
    lines[#lines + 1] = "        placements:"
    for _, p in ipairs(t.placements) do
       lines[#lines + 1] = "          - dims:"
@@ -97,17 +97,17 @@ end
 
 local forms = {
    tree = function(topo, o, opt)
-      local rows = tree.switches(topo, o, opt.leaf or o.leaf)
+      local rows = slurm_tree.switches(topo, o, opt.leaf or o.leaf)
       return { lines = opt.yaml and yaml_tree(rows) or conf_tree(rows), switches = #rows,
          hint = "TopologyPlugin=topology/tree" }
    end,
    block = function(topo, o, opt)
-      local rows, least = tree.blocks(topo, o, opt.leaf)
+      local rows, least = slurm_tree.blocks(topo, o, opt.leaf)
       return { lines = (opt.yaml and yaml_block or conf_block)(rows, least), blocks = #rows,
          block_size = least, hint = "TopologyPlugin=topology/block (Slurm 23.11 and later)" }
    end,
    torus3d = function(topo)
-      local t, err = torus3d.of(topo)
+      local t, err = slurm_torus3d.of(topo)
       return t and { lines = yaml_torus(t), dims = t.dims,
          hint = "topology.yaml only, Slurm 26.05 and later; jobs of other sizes than those of " ..
             "the placements get no nodes" }, err
@@ -159,7 +159,7 @@ end
 --   leaf or block or nil, prefix = of names }
 -- @return { lines =, hint =, order = candidate, orders = all of them, sizes =, … }, or nil and why
 function slurm.export(topo, opt)
-   local ok, err = names.check_nodes(topo.nodes)
+   local ok, err = lists.check_nodes(topo.nodes)
    if not ok then
       return nil, err
    end

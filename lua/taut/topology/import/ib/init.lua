@@ -6,7 +6,7 @@
 --                      width, speed } } }.
 -- (`only_port` when the file tells ports and not which adapter they are of.)
 -- Every cable is described at both of its ends; here the two must agree.
-local ib_names = require "taut.topology.import.ib.names"
+local naming = require "taut.topology.import.ib.naming"
 local source = require "taut.topology.import.source"
 local speed = require "taut.topology.import.speed"
 local tables = require "taut.base.tables"
@@ -148,7 +148,7 @@ local function add_hosts(w, src, by_guid, cas, names)
          kept[#kept + 1] = e
       end
    end
-   for _, host in ipairs(ib_names.hosts(src, kept, names)) do
+   for _, host in ipairs(naming.hosts(src, kept, names)) do
       local first = host.adapters[1]
       local rails = rails_of(src, by_guid, host)
       if #rails > 0 then
@@ -197,7 +197,7 @@ function ib.assemble(src, format, elements, opts)
       src:fail(nil, "the file ends without a switch, expected at least one")
    end
    port_guids_once(src, cas)
-   local name = ib_names.switches(switches, opts.names)
+   local name = naming.switches(switches, opts.names)
    for _, e in ipairs(switches) do
       e.index = w:router(e.line, { name = name[e], guid = e.guid, ports = e.nports, lid = e.lid,
          place = e.desc ~= name[e] and e.desc or nil })

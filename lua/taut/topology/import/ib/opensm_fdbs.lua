@@ -3,7 +3,7 @@
 local grammar = require "taut.topology.import.grammar"
 local lpeg = require "lpeg"
 local source = require "taut.topology.import.source"
-local tables = require "taut.topology.import.tables"
+local forwarding = require "taut.topology.import.forwarding"
 
 local opensm_fdbs = { summary = "forwarding tables (opensm.fdbs), added to ibnetdiscover" }
 
@@ -23,22 +23,22 @@ local entry = Ct(ws * Cg(lid, "lid") * colon * (
 local ignored = grammar.eol + ws * "LID" * ws * ":" + ws * "#"
 
 function opensm_fdbs.apply(w, src)
-   local st = tables.start(w, src)
+   local st = forwarding.start(w, src)
    for n, line in src:lines(1024) do
       local e = entry:match(line)
       if e then
-         tables.entry(st, n, e.lid, e.port)
+         forwarding.entry(st, n, e.lid, e.port)
       else
          local s = switch:match(line)
          if s then
-            tables.switch(st, n, s.guid)
+            forwarding.switch(st, n, s.guid)
          elseif not ignored:match(line) then
             src:fail(n, "%s, expected 'Switch 0x...' or '0xLID : PORT : HOPS : yes'",
                source.quote(line))
          end
       end
    end
-   tables.finish(st)
+   forwarding.finish(st)
 end
 
 return opensm_fdbs

@@ -3,7 +3,7 @@
 local grammar = require "taut.topology.import.grammar"
 local lpeg = require "lpeg"
 local source = require "taut.topology.import.source"
-local tables = require "taut.topology.import.tables"
+local forwarding = require "taut.topology.import.forwarding"
 
 local opensm_lfts = {
    summary = "forwarding tables (opensm-lfts.dump, dump_lfts), added to ibnetdiscover",
@@ -21,22 +21,22 @@ local ignored = grammar.eol + ws * "Lid" * sep + ws * "Port" * sep + ws * "#" +
    grammar.digit ^ 1 * sep * (P "valid lids dumped" + "lids dumped") * Cc(true)
 
 function opensm_lfts.apply(w, src)
-   local st = tables.start(w, src)
+   local st = forwarding.start(w, src)
    for n, line in src:lines(1024) do
       local e = entry:match(line)
       if e then
-         tables.entry(st, n, e.lid, e.port, e.guid)
+         forwarding.entry(st, n, e.lid, e.port, e.guid)
       else
          local s = switch:match(line)
          if s then
-            tables.switch(st, n, s.guid)
+            forwarding.switch(st, n, s.guid)
          elseif not ignored:match(line) then
             src:fail(n, "%s, expected 'Unicast lids ... of switch ... guid 0x...' or \z
                '0xLID PORT # ...'", source.quote(line))
          end
       end
    end
-   tables.finish(st)
+   forwarding.finish(st)
 end
 
 return opensm_lfts

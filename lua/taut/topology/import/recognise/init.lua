@@ -3,7 +3,7 @@
 local dragonfly = require "taut.topology.import.recognise.dragonfly"
 local graph = require "taut.topology.import.recognise.graph"
 local product = require "taut.topology.import.recognise.product"
-local tree = require "taut.topology.import.recognise.tree"
+local levels = require "taut.topology.import.recognise.levels"
 
 local recognise = {}
 
@@ -37,7 +37,7 @@ function recognise.kind(w)
    elseif parts > 1 then
       found = irregular { ("it falls into %d parts that nothing joins"):format(parts) }
    else
-      found = tree.find(g) or product.find(g) or dragonfly.find(g) or irregular {
+      found = levels.find(g) or product.find(g) or dragonfly.find(g) or irregular {
          g.routers < 4 and ("%d routers are too few to tell"):format(g.routers) or
             "neither levels, nor rings, nor rows, nor groups explain its links" }
    end

@@ -2,14 +2,14 @@
 --- Names that Slurm can read: of switches, which we may choose, and of nodes, which we may not.
 local hostlist = require "taut.hostlist"
 
-local names = {}
+local lists = {}
 local Switches = {}
 Switches.__index = Switches
 
 local SWITCH_MAX = 60 -- Slurm's own limit is 63, and we may have to append a number
 
 --- Names of switches of one file, each used once.
-function names.switches()
+function lists.switches()
    return setmetatable({ used = {} }, Switches)
 end
 
@@ -31,7 +31,7 @@ end
 
 --- Are all nodes called what a slurm.conf can call them?
 -- @return true, or nil and which is not
-function names.check_nodes(list)
+function lists.check_nodes(list)
    for _, name in ipairs(list) do
       if name:find "[^%w_.-]" or name:find "^[-.]" or #name > 63 then
          return nil, ("'%s' cannot be a NodeName of Slurm (expected letters, digits, '-', '_', " ..
@@ -43,7 +43,7 @@ function names.check_nodes(list)
 end
 
 --- A host list of names whose order does not matter.
-function names.set(list)
+function lists.set(list)
    return hostlist.compress(list)
 end
 
@@ -70,7 +70,7 @@ local function piece(prefix, numbers, digits)
 end
 
 --- A host list of names that keeps their order.
-function names.sequence(list)
+function lists.sequence(list)
    local pieces, prefix, digits, numbers = {}, nil, nil, {}
    local function finish()
       if prefix then
@@ -91,4 +91,4 @@ function names.sequence(list)
    return table.concat(pieces, ",")
 end
 
-return names
+return lists

@@ -2,7 +2,7 @@
 --- Forwarding tables, whichever dump they come from: adds them to a wiring.
 local source = require "taut.topology.import.source"
 
-local tables = {}
+local forwarding = {}
 
 local quote = source.quote
 
@@ -53,7 +53,7 @@ end
 
 --- Start adding.
 -- @return state for `switch` and `entry`
-function tables.start(w, src)
+function forwarding.start(w, src)
    local st = { w = w, src = src, tables = {}, lids = lids_of(w, src), lines = {}, strangers = 0,
       cabled = cabled_ports(w), loose = 0, router_at = {} }
    for i, r in ipairs(w.routers) do
@@ -65,7 +65,7 @@ function tables.start(w, src)
 end
 
 --- A switch's table begins.
-function tables.switch(st, line, guid)
+function forwarding.switch(st, line, guid)
    local r = st.router_at[guid]
    if not r then
       st.src:fail(line, "switch %s is not in %s, expected the dumps of one fabric", quote(guid),
@@ -81,7 +81,7 @@ end
 --- One destination of the present switch.
 -- @param port number; 255 for none
 -- @param guid of the destination's port, where the dump says it
-function tables.entry(st, line, lid, port, guid)
+function forwarding.entry(st, line, lid, port, guid)
    local r = st.router
    if not r then
       st.src:fail(line, "lid %d before any switch, expected the line of a switch", lid)
@@ -118,7 +118,7 @@ function tables.entry(st, line, lid, port, guid)
 end
 
 --- Put what was gathered into the wiring.
-function tables.finish(st)
+function forwarding.finish(st)
    local w, src = st.w, st.src
    if not next(st.tables) then
       src:fail(nil, "the file ends without a table, expected one for each switch")
@@ -140,4 +140,4 @@ function tables.finish(st)
    w.tables, w.lids = st.tables, st.lids
 end
 
-return tables
+return forwarding

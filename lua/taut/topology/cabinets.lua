@@ -6,7 +6,7 @@
 -- one cabinet: X from chassis to chassis, Y inside the module, Z inside the chassis.
 -- Source: M. Ezell, CUG 2013, for the geometry, the names, and the bandwidths of the kinds.  What
 -- it leaves open is said where it is assumed.
-local cray = {}
+local cabinets = {}
 
 local SLOTS, CAGES = 8, 3
 local NODES = 2 * 2 * SLOTS -- of a chassis
@@ -16,26 +16,26 @@ local CAPACITY = { mezzanine = 6e9, backplane = 9.75e9, ["X cable"] = 6e9, ["Y c
    ["Z cable"] = 6e9, tx = 6.7e9, rx = 6.7e9 }
 
 --- Physical position (0 … n - 1) along a folded ring of n: every other one, and back.
-function cray.unfold(coordinate, n)
+function cabinets.unfold(coordinate, n)
    local half = (n + 1) // 2
    return coordinate < half and 2 * coordinate or 2 * (n - coordinate) - 1
 end
 
 --- Coordinate of a physical position.
-function cray.fold(position, n)
+function cabinets.fold(position, n)
    return position % 2 == 0 and position // 2 or n - (position + 1) // 2
 end
 
 --- Name of a Gemini, or with k (0, 1) of a node on it.
 -- @param p { column, row, cage, slot, gemini }
-function cray.cname(p, k)
+function cabinets.cname(p, k)
    return ("c%d-%dc%ds%d%s%d"):format(p.column, p.row, p.cage, p.slot, k and "n" or "g",
       k and 2 * p.gemini + k or p.gemini)
 end
 
 --- Place of a node or a Gemini by its name.
 -- @return { column, row, cage, slot, gemini }, and of a node k (0, 1); nil if it is no such name
-function cray.parse(name)
+function cabinets.parse(name)
    local c, r, k, s, what, n = tostring(name):match "^c(%d+)%-(%d+)c(%d+)s(%d+)([gn])(%d+)"
    if not c then
       return nil
@@ -79,11 +79,11 @@ WIRING.gemini = {
    end,
    -- Assumed: the even one of a module's two Y coordinates is g0, also where the ring comes back.
    place = function(w, x, y, z)
-      return { column = cray.unfold(x, w.columns), row = cray.unfold(y // 2, w.rows),
+      return { column = cabinets.unfold(x, w.columns), row = cabinets.unfold(y // 2, w.rows),
          cage = z // SLOTS, slot = z % SLOTS, gemini = y % 2 }
    end,
    at = function(w, p)
-      return cray.fold(p.column, w.columns), 2 * cray.fold(p.row, w.rows) + p.gemini,
+      return cabinets.fold(p.column, w.columns), 2 * cabinets.fold(p.row, w.rows) + p.gemini,
          p.cage * SLOTS + p.slot
    end,
    class = function(letter, from) -- of the link from that coordinate on
@@ -128,7 +128,7 @@ end
 --   cname(router [, k]); place(router); router_of(place) → router; nid(router, k);
 --   router_of_nid(nid) → router, k; class(letter, coordinate it leaves in "+");
 --   capacity(class, letter); words(class, from router, to router)
-function cray.layout(name, dims, nodes_per_router)
+function cabinets.layout(name, dims, nodes_per_router)
    local wiring = WIRING[name]
    if not wiring then
       return nil, ("topology.layout: '%s' is not known (known: gemini, gemini-chassis)"):format(
@@ -149,7 +149,7 @@ function cray.layout(name, dims, nodes_per_router)
       return (x * dims[2] + y) * dims[3] + z
    end
    function layout.cname(r, k)
-      return cray.cname(layout.place(r), k)
+      return cabinets.cname(layout.place(r), k)
    end
    function layout.nid(r, k)
       local p = layout.place(r)
@@ -170,4 +170,4 @@ function cray.layout(name, dims, nodes_per_router)
    return layout
 end
 
-return cray
+return cabinets

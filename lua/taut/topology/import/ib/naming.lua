@@ -4,7 +4,7 @@ local grammar = require "taut.topology.import.grammar"
 local lpeg = require "lpeg"
 local source = require "taut.topology.import.source"
 
-local ib_names = {}
+local naming = {}
 
 local P, R, S, B, C = lpeg.P, lpeg.R, lpeg.S, lpeg.B, lpeg.C
 
@@ -17,7 +17,7 @@ local host_and_device = grammar.ws * host * (grammar.sep * device) ^ -1 * gramma
 
 --- Host and device of a channel adapter's description.
 -- @return host, device (or ""), or nil when it names a product instead
-function ib_names.host(desc)
+function naming.host(desc)
    local name, dev = host_and_device:match(desc)
    return name, dev or ""
 end
@@ -32,7 +32,7 @@ end
 -- @param elements switches { guid, desc }
 -- @param names map GUID → { name }, or nil
 -- @return map element → name
-function ib_names.switches(elements, names)
+function naming.switches(elements, names)
    local by, count = {}, {}
    for _, e in ipairs(elements) do
       local given = names and names[e.guid]
@@ -55,10 +55,10 @@ end
 local function host_of(e, names)
    local given = names and names[e.guid]
    if given then
-      local name, dev = ib_names.host(given.name)
+      local name, dev = naming.host(given.name)
       return name or plain(given.name), dev or ""
    end
-   local name, dev = ib_names.host(e.desc)
+   local name, dev = naming.host(e.desc)
    if name and not is_default(name) then
       return name, dev
    end
@@ -72,7 +72,7 @@ end
 --- Group adapters by the host they say they are in; one of no name, or of a name and device that
 -- another has too, is a host of its own, named by GUID.
 -- @return array of { name, adapters = { … } }
-function ib_names.hosts(src, elements, names)
+function naming.hosts(src, elements, names)
    local hosts, at, taken = {}, {}, {}
    local function own(e)
       hosts[#hosts + 1] = { name = "H-" .. e.guid:sub(3), adapters = { e } }
@@ -106,4 +106,4 @@ function ib_names.hosts(src, elements, names)
    return hosts
 end
 
-return ib_names
+return naming

@@ -6,7 +6,7 @@
 -- switches with more nodes than t, for each t that makes a difference.
 local graph = require "taut.topology.import.recognise.graph"
 
-local tree = {}
+local levels = {}
 
 local function levels_from(g, more_than)
    local level, queue, first = {}, {}, 1
@@ -175,7 +175,7 @@ end
 --- Look.
 -- @param g graph
 -- @return what was found, or nil
-function tree.find(g)
+function levels.find(g)
    local cables = #g.wiring.cables
    if g.routers == 1 then
       return { kind = "fattree", levels = { 1 }, level = { 0 }, top = 0, regular = true,
@@ -205,4 +205,4 @@ function tree.find(g)
       uplinks = { graph.range(up[1]) }, misfits = misfits.list() }
 end
 
-return tree
+return levels

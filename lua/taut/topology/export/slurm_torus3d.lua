@@ -3,7 +3,7 @@
 --
 -- A place there holds one node, so several nodes of a router stand side by side in x; shapes of
 -- jobs are then whole routers wide.
-local torus3d = {}
+local slurm_torus3d = {}
 
 -- Shapes of jobs: powers of two of routers, each as close to a cube as it gets, then the whole.
 local function shapes(dims)
@@ -50,7 +50,7 @@ end
 
 --- @return { dims = { x, y, z }, nodes = names in the order of the places (x fastest),
 --   placements = array of dims }, or nil and why it cannot be
-function torus3d.of(topo)
+function slurm_torus3d.of(topo)
    if topo.kind_name ~= "torus" or #topo.dims ~= 3 then
       return nil, ("torus3d: expected a torus of 3 dimensions, got %s%s"):format(
          topo.dims and #topo.dims .. " dimensions, " or "", topo.kind_name)
@@ -71,4 +71,4 @@ function torus3d.of(topo)
       placements = placements }
 end
 
-return torus3d
+return slurm_torus3d

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Groups of nodes as topology/tree and topology/block want them.
-local names = require "taut.topology.export.names"
+local lists = require "taut.topology.export.lists"
 local order = require "taut.topology.order"
 
-local tree = {}
+local slurm_tree = {}
 
 local function nodes_of(topo, o, group)
    local list = {}
@@ -40,8 +40,8 @@ end
 -- @param o order with keys, see taut.order
 -- @param leaf most nodes of a leaf that stands for more than one router
 -- @return array of { name =, nodes = array of names } or { name =, children = array of names }
-function tree.switches(topo, o, leaf)
-   local self = { topo = topo, o = o, rows = {}, switches = names.switches() }
+function slurm_tree.switches(topo, o, leaf)
+   local self = { topo = topo, o = o, rows = {}, switches = lists.switches() }
    walk(self, order.groups(topo, o, leaf), 0)
    return self.rows
 end
@@ -57,10 +57,10 @@ end
 --- Blocks: the largest groups with at most `size` nodes, in order.
 -- @param size nil: as large as the largest part of the whole
 -- @return array of { name =, nodes = array of names }, nodes of the smallest block
-function tree.blocks(topo, o, size)
+function slurm_tree.blocks(topo, o, size)
    local whole = order.groups(topo, o, 0)
    size = size or largest_child(whole)
-   local rows, least, switches = {}, math.huge, names.switches()
+   local rows, least, switches = {}, math.huge, lists.switches()
    local function visit(group, depth)
       if group.children and group.count > size then
          for _, child in ipairs(group.children) do
@@ -76,4 +76,4 @@ function tree.blocks(topo, o, size)
    return rows, least
 end
 
-return tree
+return slurm_tree
