@@ -7,6 +7,7 @@
 --   read(src, opts)    → wiring (see taut.import.wiring); gives up by src:fail
 --   names(src)         → map GUID → { name, line }: what a map of names has, instead of read
 --   apply(wiring, src) adds to a wiring what the file knows more (tables, nodes)
+local recognise = require "taut.topology.import.recognise"
 local source = require "taut.topology.import.source"
 
 local import = {}
@@ -191,7 +192,7 @@ end
 
 --- What kind of fabric a wiring is; see taut.import.recognise.
 function import.recognise(wiring)
-   return require("taut.topology.import.recognise").kind(wiring)
+   return recognise.kind(wiring)
 end
 
 return import

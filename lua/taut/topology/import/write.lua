@@ -5,6 +5,7 @@
 -- out as wiring, of which `fattree` (where there are levels), `dragonfly`, `hyperx` or `graph`
 -- builds routes (taut.import.model says which).
 local model = require "taut.topology.import.model"
+local recognise = require "taut.topology.import.recognise"
 local source = require "taut.topology.import.source"
 local tables = require "taut.base.tables"
 
@@ -173,7 +174,7 @@ end
 
 local function remarks(w, found, why)
    local out = { ("-- From %s (%s): %s.\n"):format(source.quote(w.source), w.format,
-      require("taut.topology.import.recognise").words(found)) }
+      recognise.words(found)) }
    for _, m in ipairs(found.misfits) do
       out[#out + 1] = ("-- What does not fit: %s\n"):format((m:gsub("%c", " ")))
    end
