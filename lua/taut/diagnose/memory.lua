@@ -59,7 +59,7 @@ function memory.pack(diagnosis, c)
    return json.encode(out)
 end
 
--- What must be a number for diagnose.lua to go on with it.
+-- What must be a number for the diagnosis to go on with it.
 local function check_numbers(t, names)
    for _, name in ipairs(names) do
       if type(t[name]) ~= "number" then

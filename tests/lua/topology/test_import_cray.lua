@@ -3,6 +3,7 @@
 local import = require "taut.topology.import"
 local importing = require "lib.importing"
 local lu = require "luaunit"
+local recognise = require "taut.topology.import.recognise"
 
 local tests = {}
 local data, refused, read = importing.data, importing.refused, importing.read
@@ -42,7 +43,7 @@ function tests.test_edison()
    for _, n in ipairs(w.nodes) do
       lu.assertEquals(n.coord, w.routers[n.rails[1].router].coord)
    end
-   local found = import.recognise(w)
+   local found = recognise.kind(w)
    lu.assertEquals({ found.kind, found.groups, found.routers_per_group, found.local_dims,
       found.links_per_pair }, { "dragonfly", 15, 96, { 6, 16 }, { 24, 24 } })
 end
@@ -113,7 +114,7 @@ function tests.test_xtdb2proc_of_a_torus()
    lu.assertEquals({ #w.routers, #w.nodes, #w.cables }, { 12, 24, 6 + 6 + 12 })
    lu.assertEquals(w.nodes[3].name, "nid00002")
    lu.assertEquals(w.nodes[3].coord, { 0, 0, 1 })
-   local found = import.recognise(w)
+   local found = recognise.kind(w)
    lu.assertEquals({ found.kind, found.dims, found.nodes_per_router },
       { "torus", { 2, 2, 3 }, { 2, 2 } })
    importing.noted(w, "a torus of 2x2x3 is taken for granted")
@@ -123,7 +124,7 @@ function tests.test_xtdb2proc_of_aries_tells_no_cables()
    local w = assert(import.read("xtdb2proc", data "cray/edison-pytokio/sample.xtdb2proc.gz"))
    lu.assertEquals({ #w.routers, #w.nodes, #w.cables }, { 126, 499, 0 })
    importing.noted(w, "tells no cables")
-   lu.assertEquals(import.recognise(w).kind, "irregular")
+   lu.assertEquals(recognise.kind(w).kind, "irregular")
 end
 
 function tests.test_xtdb2proc_that_is_wrong()

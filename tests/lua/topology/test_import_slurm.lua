@@ -3,6 +3,7 @@
 local import = require "taut.topology.import"
 local importing = require "lib.importing"
 local lu = require "luaunit"
+local recognise = require "taut.topology.import.recognise"
 
 local tests = {}
 local data, refused, read = importing.data, importing.refused, importing.read
@@ -230,7 +231,7 @@ function tests.test_names_with_coordinates()
    lu.assertEquals(#w.nodes, 2 * 4 * 3)
    lu.assertEquals(w.nodes[4], { name = "tux010", coord = { 0, 1, 0 },
       rails = { { router = 4, port = "n0" } } })
-   local found = import.recognise(w)
+   local found = recognise.kind(w)
    lu.assertEquals({ found.kind, found.dims }, { "torus", { 2, 4, 3 } })
    lu.assertEquals(found.coord[4], { 0, 1, 0 })
    -- base 36

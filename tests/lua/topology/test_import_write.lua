@@ -8,6 +8,7 @@ local import = require "taut.topology.import"
 local importing = require "lib.importing"
 local lu = require "luaunit"
 local model = require "taut.topology.import.model"
+local recognise = require "taut.topology.import.recognise"
 local sandbox = require "taut.sandbox"
 local source = require "taut.topology.import.source"
 local topology = require "taut.topology"
@@ -50,7 +51,7 @@ local function bare(w)
 end
 
 local function text_of(w, opts)
-   return write.text(w, import.recognise(w), opts)
+   return write.text(w, recognise.kind(w), opts)
 end
 
 -- The same, whose routers do not have a field that a model was told.
@@ -248,7 +249,7 @@ function tests.test_a_model_is_written_only_where_it_finds_every_way()
    local kinds = {}
    for i = 1, 60 do
       local w = ib(i % 2 == 0 and "df-a4h2p2-minhop" or "hx44-dor")
-      local found = import.recognise(w)
+      local found = recognise.kind(w)
       for _ = 1, math.random(i % 2 == 0 and 30 or 25) do
          table.remove(w.cables, math.random(#w.cables))
       end
@@ -266,7 +267,7 @@ end
 
 function tests.test_why_a_dragonfly_is_written_as_a_graph()
    local w = ib "df-a4h2p2-minhop"
-   local found = import.recognise(w)
+   local found = recognise.kind(w)
    local first, kept, inside = found.members[1], {}, {}
    for _, r in ipairs(first) do
       inside[r] = true
@@ -285,7 +286,7 @@ end
 
 function tests.test_why_a_hyperx_is_written_as_a_graph()
    local w = ib "hx44-dor"
-   local found = import.recognise(w)
+   local found = recognise.kind(w)
    local function choose(change)
       local cables = { table.unpack(w.cables) }
       change(cables)

@@ -118,7 +118,7 @@ function tests.test_tori_by_their_ports_and_names()
    for _, dims in ipairs { { 4, 2, 2 }, { 4, 4, 4 }, { 5, 3 }, { 8 }, { 6, 5, 4 }, { 3, 3, 3 },
       { 2, 5 }, { 4, 4 }, { 5, 4, 3, 2 } } do
       local w = torus(dims)
-      local found = import.recognise(w)
+      local found = recognise.kind(w)
       local what = table.concat(dims, "x")
       lu.assertEquals({ found.kind, found.dims, found.misfits }, { "torus", dims, {} }, what)
       for r, router in ipairs(w.routers) do
@@ -131,7 +131,7 @@ function tests.test_tori_by_their_structure_alone()
    for seed, dims in ipairs { { 5, 6 }, { 8, 5 }, { 6, 5, 7 }, { 3, 5, 8 }, { 10 }, { 5, 5, 5 },
       { 2, 6 }, { 3, 3, 5 } } do
       local w = shuffled(torus(dims), seed)
-      local found = import.recognise(w)
+      local found = recognise.kind(w)
       local what = table.concat(dims, "x")
       lu.assertEquals({ found.kind, sorted(found.dims), found.misfits },
          { "torus", sorted(dims), {} }, what)
@@ -142,7 +142,7 @@ end
 function tests.test_hyperx()
    for seed, dims in ipairs { { 4, 4 }, { 5 }, { 3, 4 }, { 6, 2 }, { 4, 5, 6 }, { 12, 12 } } do
       local w = shuffled(hyperx(dims), seed)
-      local found = import.recognise(w)
+      local found = recognise.kind(w)
       lu.assertEquals({ found.kind, sorted(found.dims), found.misfits },
          { "hyperx", sorted(dims), {} }, table.concat(dims, "x"))
       check_coordinates(w, found)
@@ -157,9 +157,9 @@ function tests.test_meshes()
          table.remove(w.cables, i)
       end
    end
-   local found = import.recognise(w)
+   local found = recognise.kind(w)
    lu.assertEquals({ found.kind, found.dims, found.misfits }, { "mesh", { 5, 4 }, {} })
-   found = import.recognise(shuffled(w, 3))
+   found = recognise.kind(shuffled(w, 3))
    lu.assertEquals({ found.kind, sorted(found.dims) }, { "mesh", { 4, 5 } })
 end
 
@@ -167,7 +167,7 @@ function tests.test_what_is_missing_is_said()
    local w = torus { 6, 5, 5 }
    table.remove(w.cables, 100)
    table.remove(w.cables, 17)
-   local found = import.recognise(w)
+   local found = recognise.kind(w)
    lu.assertEquals({ found.kind, found.dims, #found.misfits }, { "torus", { 6, 5, 5 }, 2 })
    lu.assertStrContains(found.misfits[1], "no cable between ")
    -- a router that is not there
@@ -179,13 +179,13 @@ function tests.test_what_is_missing_is_said()
       end
    end
    w.routers[36], w.nodes[36] = nil, nil
-   found = import.recognise(w)
+   found = recognise.kind(w)
    lu.assertEquals({ found.kind, found.dims }, { "torus", { 6, 6 } })
    lu.assertStrContains(found.misfits[1], "1 of 36 places have no router")
    -- two nodes where the others have one
    w = torus { 5, 5 }
    w.nodes[26] = { name = "x", rails = { { router = 1, port = "x" } } }
-   found = import.recognise(w)
+   found = recognise.kind(w)
    lu.assertStrContains(found.misfits[1], "1 of 25 routers have other than 1 nodes (1 to 2)")
 end
 
@@ -196,7 +196,7 @@ function tests.test_simulated_fabrics()
    } do
       local w = assert(import.read("ibnetdiscover", data("routing/" .. name ..
          "/ibnetdiscover.txt.gz")))
-      local found = import.recognise(w)
+      local found = recognise.kind(w)
       lu.assertEquals({ found.kind, found.dims, found.misfits }, { e[1], e[2], {} })
       for r, router in ipairs(w.routers) do
          local at = { router.name:match(e[3]) }
@@ -207,7 +207,7 @@ function tests.test_simulated_fabrics()
    end
    local w = assert(import.read("ibnetdiscover",
       data "routing/df-a4h2p2-minhop/ibnetdiscover.txt.gz"))
-   local found = import.recognise(w)
+   local found = recognise.kind(w)
    lu.assertEquals({ found.kind, found.groups, found.routers_per_group, found.local_dims,
       found.links_per_pair, found.global_per_router, found.nodes_per_router, found.misfits },
       { "dragonfly", 9, 4, { 4 }, { 1, 1 }, { 2, 2 }, { 2, 2 }, {} })
@@ -223,7 +223,7 @@ end
 -- Eleven switches: six leaves, four spines, and one that hangs on two spines and has no nodes.
 function tests.test_psmn()
    local w = assert(import.read("ibnetdiscover", data "infiniband/psmn-x5/X5.topofile"))
-   local found = import.recognise(w)
+   local found = recognise.kind(w)
    lu.assertEquals({ found.kind, found.levels, found.regular, found.nodes_per_leaf },
       { "fattree", { 7, 4 }, false, { 0, 24 } })
    lu.assertStrContains(recognise.words(found), "irregular fat tree of 2 levels")
@@ -237,12 +237,12 @@ function tests.test_psmn()
    -- width does not change what kind it is
    local degraded = assert(import.read("ibnetdiscover",
       data "infiniband/ibsim-samples-x5/ibnetdiscover-degraded.txt"))
-   lu.assertEquals(import.recognise(degraded).levels, { 7, 4 })
+   lu.assertEquals(recognise.kind(degraded).levels, { 7, 4 })
 end
 
 function tests.test_trees()
    local w = assert(importing.read("slurm-conf", "SwitchName=l[1] Nodes=n1\n"))
-   lu.assertEquals(import.recognise(w).kind, "fattree")
+   lu.assertEquals(recognise.kind(w).kind, "fattree")
    -- three levels: 4 pods of 2 leaves and 2 spines, 4 cores
    local b = empty()
    for i = 1, 8 do
@@ -264,21 +264,21 @@ function tests.test_trees()
          end
       end
    end
-   local found = import.recognise(b:finish())
+   local found = recognise.kind(b:finish())
    lu.assertEquals({ found.kind, found.levels, found.regular, found.uplinks },
       { "fattree", { 8, 8, 4 }, true, { 2, 2 } })
    lu.assertEquals(recognise.words(found), "fat tree of 3 levels with 8 + 8 + 4 switches " ..
       "(leaves first), 1 node and 2 links up on a leaf")
    -- a link between two leaves does not change it, and is named
    b:cable { a = 1, a_port = "7", b = 5, b_port = "7" }
-   found = import.recognise(b:finish())
+   found = recognise.kind(b:finish())
    lu.assertEquals({ found.kind, found.levels }, { "fattree", { 8, 8, 4 } })
    lu.assertEquals(found.misfits[1], "leaf1 and leaf5 are joined inside of level 0")
 end
 
 function tests.test_what_nothing_explains()
    local jabl = assert(import.read("ibnetdiscover", data "infiniband/jabl-ibtopotool/1.topo"))
-   local found = import.recognise(jabl)
+   local found = recognise.kind(jabl)
    lu.assertEquals({ found.kind, found.misfits },
       { "irregular", { "2 routers are too few to tell" } })
    -- a random graph
@@ -291,16 +291,16 @@ function tests.test_what_nothing_explains()
          w:cable { a = i, a_port = "x", b = math.random(i - 1), b_port = "y" }
       end
    end
-   found = import.recognise(w:finish())
+   found = recognise.kind(w:finish())
    lu.assertEquals(found.kind, "irregular")
    lu.assertStrContains(found.misfits[1], "explain its links")
    -- two tori side by side
    w = empty()
    grid.torus(w, 1, { 4, 4 }, "a", 1e6)
    grid.torus(w, 1, { 4, 4 }, "b", 1e6)
-   found = import.recognise(w:finish())
+   found = recognise.kind(w:finish())
    lu.assertEquals(found.misfits, { "it falls into 2 parts that nothing joins" })
-   lu.assertEquals(import.recognise(empty():finish()).kind, "irregular")
+   lu.assertEquals(recognise.kind(empty():finish()).kind, "irregular")
 end
 
 return tests

@@ -7,10 +7,10 @@
 -- other flows are at full rate, one of the set is slow.  A pair crosses several sets, so a low flow
 -- speaks against each; the one whose flows are low with *every* far end is it, and what another
 -- set explains as well is a tie.  doc/internals/diagnose.md has the calculation.
-local memory = require "taut.diagnose.sets.memory"
-local settled = require "taut.diagnose.sets.settle"
+local pack = require "taut.diagnose.sets.pack"
+local decide = require "taut.diagnose.sets.decide"
 local share = require "taut.diagnose.share"
-local words = require "taut.diagnose.sets.words"
+local text = require "taut.diagnose.sets.text"
 
 local sets = {}
 local Sets = {}
@@ -111,7 +111,7 @@ local function is_blamed(self, t, way)
       end
    end
    for _, set in ipairs(way.sets) do
-      if settled.is_explained(d, set) then
+      if decide.is_explained(d, set) then
          return true
       end
    end
@@ -207,33 +207,33 @@ function Sets:observe(tests, values, now)
       if way and not is_blamed(self, t, way) then
          for _, set in ipairs(way.sets) do
             if (set.spell or spell) < spell then
-               settled.close(self, set)
+               decide.close(self, set)
             end
             set.spell = set.spell or spell
          end
          take_test(self, t, way, values and values[i])
       end
    end
-   return settled.review(self, now)
+   return decide.review(self, now)
 end
 
 --- Forget what was counted of the sets that a component belongs to: it was repaired.
 function Sets:forget(c)
    for _, set in ipairs(self.of[c] or {}) do
-      settled.forget(self, set)
+      decide.forget(self, set)
    end
 end
 
 --- The sets that have a slow member.
 -- @return array of { set, members, state, left, since, hits, flows, spells, pairs, is_fair }, see
---   sets/settle.lua; by time
+--   sets/decide.lua; by time
 function Sets:verdicts()
-   return settled.verdicts(self)
+   return decide.verdicts(self)
 end
 
 --- One of these verdicts in words; and its beginning, which stays the same.
 function Sets:words(v)
-   return words.verdict(self.topo, v), words.subject(self.topo, v)
+   return text.verdict(self.topo, v), text.subject(self.topo, v)
 end
 
 --- Sets that plans ought to look at, the weightiest first.
@@ -253,7 +253,7 @@ end
 function Sets:of_component(c)
    local list = {}
    for _, set in ipairs(self.of[c] or {}) do
-      for _, v in pairs(settled.is_explained(self.diagnosis, set) and {} or set.named) do
+      for _, v in pairs(decide.is_explained(self.diagnosis, set) and {} or set.named) do
          list[#list + 1] = v
       end
    end
@@ -278,13 +278,13 @@ end
 
 --- What a store should keep: see sets/memory.lua.
 function Sets:pack()
-   return memory.pack(self)
+   return pack.make(self)
 end
 
 --- Take over what pack() made, for the same wiring.
 -- @return true, or nil and why it cannot be read: nothing of it is taken
 function Sets:restore(kept)
-   return memory.restore(self, kept, set_of)
+   return pack.restore(self, kept, set_of)
 end
 
 --- @param diagnosis of diagnose.new

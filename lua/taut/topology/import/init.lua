@@ -7,7 +7,6 @@
 --   read(src, opts)    → wiring (see taut.import.wiring); gives up by src:fail
 --   names(src)         → map GUID → { name, line }: what a map of names has, instead of read
 --   apply(wiring, src) adds to a wiring what the file knows more (tables, nodes)
-local recognise = require "taut.topology.import.recognise"
 local source = require "taut.topology.import.source"
 
 local import = {}
@@ -188,11 +187,6 @@ function import.parse(format, text, path)
    end
    local src = source.of(text, path or "text")
    return guarded(src, m.read or m.names, src, {})
-end
-
---- What kind of fabric a wiring is; see taut.import.recognise.
-function import.recognise(wiring)
-   return recognise.kind(wiring)
 end
 
 return import

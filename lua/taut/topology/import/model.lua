@@ -259,7 +259,7 @@ local wired = { dragonfly = dragonfly, hyperx = hyperx }
 
 --- The kind to write a wiring as.
 -- @param w wiring
--- @param found what taut.import.recognise says of it
+-- @param found what import/recognise says of it
 -- @return the kind; for a torus or mesh in a few settings nothing more, else the wiring as that
 --   kind takes it, and for a graph that was recognised as something else, why it is none (or nil)
 function model.choose(w, found)

@@ -189,7 +189,7 @@ end
 
 --- Lua text that taut.lua can use.
 -- @param w wiring
--- @param found what taut.import.recognise says of it
+-- @param found what import/recognise says of it
 -- @param opts { as = "graph": write all of the wiring even where a model would do, capacity =
 --   bytes per second of what the file does not say }
 -- @return the text: comments, then `topology = …`

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Sets of links in words: "one of 18 uplinks of leaf7".
-local words = {}
+local text = {}
 
 local function same(topo, members, name)
    local r = topo[name](topo, members[1])
@@ -26,7 +26,7 @@ local function group_name(topo, members, name)
 end
 
 --- "one of 18 uplinks of leaf7".
-function words.of(topo, members)
+function text.of(topo, members)
    if #members == 1 then
       return topo.components[members[1]]
    end
@@ -48,15 +48,15 @@ end
 
 --- What a verdict says, without its figures.
 -- @param v of settle.lua
-function words.subject(topo, v)
-   return ("%s %s"):format(words.of(topo, v.members), v.is_fair and "is slow or steadily busy"
+function text.subject(topo, v)
+   return ("%s %s"):format(text.of(topo, v.members), v.is_fair and "is slow or steadily busy"
       or v.state == "failed" and "has failed" or "is slow")
 end
 
 --- The text of a verdict: what is slow, a colon, and the figures.
-function words.verdict(topo, v)
+function text.verdict(topo, v)
    return ("%s: %d of %d flows got %.0f%%, the others are well; in %d spells, between %d pairs")
-      :format(words.subject(topo, v), v.hits, v.flows, 100 * v.left, v.spells, v.pairs)
+      :format(text.subject(topo, v), v.hits, v.flows, 100 * v.left, v.spells, v.pairs)
 end
 
-return words
+return text

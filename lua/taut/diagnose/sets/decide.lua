@@ -7,7 +7,7 @@ local tables = require "taut.base.tables"
 local weigh = require "taut.diagnose.sets.weigh"
 local share = require "taut.diagnose.share"
 
-local settle = {}
+local decide = {}
 
 ---------------------------------------------------------------- a spell is over
 
@@ -28,12 +28,12 @@ local function doubt(self, set, window, v, at)
    v.doubt = math.max(0, v.doubt - odds)
    v.last = k > 0 and at or v.last
    if v.doubt >= self.s.slow_score then
-      settle.well(self, set, window)
+      decide.well(self, set, window)
    end
 end
 
 --- Does what is known of a set make it worth tests of its own?
-function settle.watch(self, set)
+function decide.watch(self, set)
    local most = 0
    for _, run in pairs(set.runs) do
       most = math.max(most, run.score)
@@ -46,7 +46,7 @@ function settle.watch(self, set)
 end
 
 --- A spell of a set is over: weigh it.
-function settle.close(self, set)
+function decide.close(self, set)
    local at = set.spell * self.s.spell_s
    local named = tables.copy(set.named)
    for window in pairs(weigh.windows(set)) do
@@ -69,7 +69,7 @@ function settle.close(self, set)
    end
    set.cells, set.at, set.spell = {}, {}, nil
    self.closed = self.closed + 1
-   settle.watch(self, set)
+   decide.watch(self, set)
 end
 
 ---------------------------------------------------------------- which set
@@ -147,7 +147,7 @@ local function name(self, set, window, run, now)
 end
 
 --- The set is well again at this level, or what was known is void.
-function settle.well(self, set, window)
+function decide.well(self, set, window)
    local v = set.named[window]
    if v then
       set.named[window] = nil
@@ -157,16 +157,16 @@ function settle.well(self, set, window)
    end
 end
 
-function settle.forget(self, set)
+function decide.forget(self, set)
    for window in pairs(set.named) do
-      settle.well(self, set, window)
+      decide.well(self, set, window)
    end
    set.runs, set.cells, set.at, set.spell = {}, {}, {}, nil
    self.closed = self.closed + 1
 end
 
 --- Is a member of the set known to be slow by itself?  Then it explains low flows.
-function settle.is_explained(diagnosis, set)
+function decide.is_explained(diagnosis, set)
    if set.known_at ~= diagnosis.version then
       set.known_at, set.known = diagnosis.version, false
       for _, c in ipairs(set.members) do
@@ -196,14 +196,14 @@ local function bring_up(self, set, run)
    table.sort(list, function(a, b) return a.number < b.number end)
    for _, other in ipairs(list) do
       if other ~= set and other.spell and other.spell < self.review_spell then
-         settle.close(self, other)
+         decide.close(self, other)
       end
    end
 end
 
 --- Decide about the sets that have enough against them, the strongest first.
 -- @return array of verdicts that are new or (field `over`) gone
-function settle.review(self, now)
+function decide.review(self, now)
    self.review_spell = now // self.s.spell_s
    while next(self.due) do
       local best, best_run, at
@@ -228,10 +228,10 @@ function settle.review(self, now)
 end
 
 --- All verdicts that stand, the oldest first; without those of sets of which a member is named.
-function settle.verdicts(self)
+function decide.verdicts(self)
    local list = {}
    for v in pairs(self.standing) do
-      list[#list + 1] = not settle.is_explained(self.diagnosis, v.set) and v or nil
+      list[#list + 1] = not decide.is_explained(self.diagnosis, v.set) and v or nil
    end
    table.sort(list, function(a, b)
       return a.since < b.since or a.since == b.since and a.set.number < b.set.number
@@ -239,4 +239,4 @@ function settle.verdicts(self)
    return list
 end
 
-return settle
+return decide

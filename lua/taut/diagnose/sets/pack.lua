@@ -4,9 +4,9 @@
 -- Sets are told by the numbers of their members, which stay what they are as long as the wiring
 -- does.  Kept are verdicts, and of each set that looks slow its strongest runs.
 local share = require "taut.diagnose.share"
-local words = require "taut.diagnose.sets.words"
+local text = require "taut.diagnose.sets.text"
 
-local memory = {}
+local pack = {}
 
 local RUNS = 4 -- kept of a set
 local NUMBERS = { "score", "all", "hits", "flows", "spells", "sum", "first", "last" }
@@ -46,7 +46,7 @@ end
 local function pack_named(set, topo)
    local list = {}
    for _, v in pairs(set.named) do
-      local out = { state = v.state, text = words.verdict(topo, v) }
+      local out = { state = v.state, text = text.verdict(topo, v) }
       for _, name in ipairs(VERDICT) do
          out[name] = v[name]
       end
@@ -56,7 +56,7 @@ local function pack_named(set, topo)
 end
 
 --- @return array of { members, part, runs, named }; without the empty ones
-function memory.pack(self)
+function pack.make(self)
    local list = {}
    for _, set in ipairs(self.list) do
       local runs, named = pack_runs(set, self.s.suspect_score / 2), pack_named(set, self.topo)
@@ -161,7 +161,7 @@ end
 --- @param kept what pack made, or what a store made of it
 -- @param set_of function(self, members, part) → set
 -- @return true, or nil and why: nothing was taken then
-function memory.restore(self, kept, set_of)
+function pack.restore(self, kept, set_of)
    local todo = {}
    local ok, why = pcall(function()
       for i, row in ipairs(check_list(kept, "what was kept")) do
@@ -177,4 +177,4 @@ function memory.restore(self, kept, set_of)
    return true
 end
 
-return memory
+return pack
