@@ -181,7 +181,7 @@ local function take(self, tests, values, time, event)
 end
 
 --- Take in one event as measured: for each test the bytes/s of its flows, one after the other.
--- @param o tests: array of { src, dst, phase, confirms … } (taut.plan); values: for each an array of
+-- @param o tests: array of { src, dst, phase, confirms … } (plan); values: for each an array of
 --   bytes/s, or false where it means nothing; time (seconds), event (number)
 -- @return array of changes { component, from, to, time, left }
 function Diagnosis:observe_event(o)

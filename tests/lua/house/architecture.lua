@@ -21,6 +21,7 @@ local CHECKS = {
    { "no folder of more than 25 sources", files.too_many },
    { "a list names every source and test", files.unlisted },
    { "documents and comments name files that are there", documents.dead, left = true },
+   { "tables of modules name modules that are there", documents.modules },
    { "links between documents lead somewhere", documents.links },
    { "doc/tour.md names functions that are there", documents.tour, left = true },
    { "no paragraph of doc/internals is too long", documents.long },

@@ -152,6 +152,48 @@ function documents.dead()
    return wrong
 end
 
+-- Is there a module, a C file or a folder of that name?  Of a program or a file with an ending
+-- others look.
+local function is_module(word)
+   for _, path in ipairs(tree.sources "%.[lch][ua]*$") do
+      local noun = path:gsub("/init%.lua$", ""):gsub("%.%l+$", "")
+      if ends_with(noun, word) then
+         return true
+      end
+   end
+   return false
+end
+
+local function cells_of(line)
+   local list = {}
+   for cell in line:gmatch "|%s*([^|]*)" do
+      list[#list + 1] = cell:gsub("%s+$", "")
+   end
+   return list
+end
+
+--- In tables of doc/internals/ the column "module" names modules that are there.
+function documents.modules()
+   local wrong = {}
+   for _, path in ipairs(tree.files("doc/internals/", "%.md$")) do
+      local column
+      for number, line in tree.lines(path) do
+         local cells = cells_of(line)
+         for i, cell in ipairs(cells) do
+            column = cell == "module" and i or column
+         end
+         column = #cells > 0 and column or nil
+         for word in (column and cells[column] or ""):gmatch "`([%l_/]+)`" do
+            local noun = word:gsub("/init$", "")
+            if noun ~= "init" and not is_module(noun) and not folders[noun] then
+               wrong[#wrong + 1] = ("%s:%d: there is no module %s"):format(path, number, word)
+            end
+         end
+      end
+   end
+   return wrong
+end
+
 -- "doc/" and "../README.md" → "README.md"
 local function joined(folder, link)
    local path = folder .. link

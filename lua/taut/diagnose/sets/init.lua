@@ -276,7 +276,7 @@ function Sets:begin(diagnosis)
    self.due, self.standing, self.changes, self.open = {}, {}, {}, {}
 end
 
---- What a store should keep: see sets/memory.lua.
+--- What a store should keep: see sets/pack.lua.
 function Sets:pack()
    return pack.make(self)
 end
