@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tautd and taut: one program that embeds Lua.
  *
- *   tautd …              the daemon:       require("taut.core.daemon").main(arg)
- *   taut …               the command line: require("taut.cli").main(arg)
- *   taut --daemon …      as tautd, where only one name is installed
- *   taut --lua FILE …    runs FILE with all C modules in place (tests)
+ *   tautd …              the daemon: require("taut.core.daemon").main(arg) taut
+ * …               the command line: require("taut.cli").main(arg) taut --daemon
+ * …      as tautd, where only one name is installed taut --lua FILE …    runs
+ * FILE with all C modules in place (tests)
  *
  * Everything that decides is in Lua; this file only sets the stage. */
 #include <config.h>
@@ -116,6 +116,7 @@ static void preload_modules(lua_State *L)
         {"taut.study", luaopen_taut_study},
         {"taut.sys", luaopen_taut_sys},
         {"taut.times", luaopen_taut_times},
+        {"taut.wire", luaopen_taut_wire},
         {NULL, NULL},
     };
 

@@ -8,22 +8,9 @@
 #include <stdint.h>
 
 #include "wire/error.h"
+#include "wire/protocol.h"
 
-#define TAUT_FRAME_HEAD 5         /* bytes before the payload */
-#define TAUT_FRAME_MAX (4u << 20) /* largest type + payload, bytes */
-#define TAUT_PROTOCOL_VERSION 2
-#define TAUT_DEFAULT_PORT 6824
-
-enum taut_frame_type {
-    TAUT_FRAME_NONE = 0,
-    TAUT_FRAME_HELLO = 1,
-    TAUT_FRAME_PLAN = 2,
-    TAUT_FRAME_RESULT = 3,
-    TAUT_FRAME_REPORT = 4,
-    TAUT_FRAME_STOP = 5,
-};
-
-#define TAUT_FRAME_LAST TAUT_FRAME_STOP
+#define TAUT_FRAME_HEAD 5 /* bytes before the payload */
 
 struct taut_frame {
     enum taut_frame_type type;

@@ -10,9 +10,7 @@
 
 #include "wire/frame.h"
 
-#define TAUT_SEAL_KEY 32      /* bytes of a session key */
 #define TAUT_SEAL_OVERHEAD 40 /* bytes that sealing adds */
-#define TAUT_TOKEN 16         /* bytes of a stream's token */
 
 /* Prepare the library.  Returns 0, or -1 with errno ENOSYS. */
 int taut_seal_init(void);

@@ -7,15 +7,7 @@
 #include <stdint.h>
 
 #include "wire/error.h"
-
-enum taut_purpose {
-    TAUT_PURPOSE_NONE = 0,
-    TAUT_PURPOSE_PROLOG,
-    TAUT_PURPOSE_EPILOG,
-    TAUT_PURPOSE_IDLE,
-    TAUT_PURPOSE_AUDIT, /* surveys: a step of a job */
-    TAUT_PURPOSE_MATRIX,
-};
+#include "wire/protocol.h"
 
 struct taut_job {
     enum taut_purpose purpose;
@@ -55,13 +47,5 @@ int taut_job_from_environ(struct taut_job *job, struct taut_error *err);
  * nodes, id, step and procid are needed.
  * Returns 0, or -1 with errno EINVAL and 'err' naming what is missing. */
 int taut_job_from_step(struct taut_job *job, struct taut_error *err);
-
-/* Is it an audit or a matrix? */
-bool taut_purpose_is_survey(enum taut_purpose purpose);
-
-/* "prolog", "epilog", "idle", "audit", "matrix", and back (NONE if it is
- * none of them). */
-const char *taut_purpose_name(enum taut_purpose purpose);
-enum taut_purpose taut_purpose_parse(const char *name);
 
 #endif

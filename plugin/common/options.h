@@ -6,9 +6,9 @@
 #define TAUT_PLUGIN_COMMON_OPTIONS_H
 
 #include "wire/error.h"
+#include "wire/protocol.h"
 
 #define TAUT_BUDGET_MIN_MS 50
-#define TAUT_BUDGET_MAX_MS 60000
 #define TAUT_BUDGET_MS 1000 /* prolog and epilog */
 #define TAUT_BUDGET_IDLE_MS 5000
 #define TAUT_BUDGET_SURVEY_MS 20000 /* to begin one; it may last longer */

@@ -122,9 +122,10 @@ static int parse_times(struct taut_plan_test *test, const json_t *object,
 {
     int64_t start, dur, streams = 1;
 
-    if (get_number(object, "start_ms", 0, 10000, &start) < 0)
+    if (get_number(object, "start_ms", 0, TAUT_PLAN_START_MS, &start) < 0)
         return bad(err, i, "start_ms is not in 0..10000");
-    if (get_number(object, "dur_ms", 5, 2000, &dur) < 0)
+    if (get_number(object, "dur_ms", TAUT_TEST_MIN_MS, TAUT_TEST_MAX_MS, &dur) <
+        0)
         return bad(err, i, "dur_ms is not in 5..2000");
     if (json_object_get(object, "streams") &&
         get_number(object, "streams", 1, TAUT_PLAN_STREAMS, &streams) < 0)

@@ -7,14 +7,10 @@
 #include <stdint.h>
 
 #include "wire/error.h"
+#include "wire/protocol.h"
 #include "wire/seal.h"
 
-#define TAUT_PLAN_TESTS 64
-#define TAUT_PLAN_STREAMS 16          /* of one test */
 #define TAUT_PLAN_BYTES (128u * 1024) /* largest PLAN, sealed */
-#define TAUT_PLAN_NOTE 200
-#define TAUT_PLAN_RAILS 16     /* interfaces of one node */
-#define TAUT_ENDPOINT_TEXT 136 /* room for an endpoint's name, with NUL */
 
 enum taut_role {
     TAUT_ROLE_NONE = 0,
@@ -42,8 +38,8 @@ struct taut_plan_test {
     int rail;                      /* 0 is the first of HELLO's endpoints */
     char peer[TAUT_ENDPOINT_TEXT]; /* of a sender, as HELLO told it; or "" */
     unsigned char token[TAUT_TOKEN];
-    int start_ms; /* after the PLAN came, 0..10000 */
-    int dur_ms;   /* 5..2000 */
+    int start_ms; /* after the PLAN came, 0..TAUT_PLAN_START_MS */
+    int dur_ms;   /* TAUT_TEST_MIN_MS..TAUT_TEST_MAX_MS */
     int streams;  /* 1..TAUT_PLAN_STREAMS; 1 for latency */
 };
 

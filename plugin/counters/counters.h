@@ -16,13 +16,9 @@
 
 #include <jansson.h>
 
-#define TAUT_COUNTER_NAME 40       /* bytes of a name, NUL included */
-#define TAUT_COUNTER_MAX 192       /* numbers of one reading */
-#define TAUT_COUNTER_TEXT 24       /* bytes of a text, NUL included */
-#define TAUT_COUNTER_TEXTS 6       /* texts of one reading */
-#define TAUT_COUNTER_OPENS 64      /* files of one source and interface */
-#define TAUT_READINGS_MAX 80       /* readings of a node */
-#define TAUT_READINGS_NUMBERS 2048 /* numbers of a node */
+#include "wire/protocol.h"
+
+#define TAUT_COUNTER_OPENS 64 /* files of one source and interface */
 
 struct taut_counter {
     char name[TAUT_COUNTER_NAME];

@@ -9,8 +9,11 @@ local ingest = require "taut.events.ingest"
 local policy_rules = require "taut.policy.settings"
 local sandbox = require "taut.sandbox"
 local topology = require "taut.topology"
+local wire = require "taut.wire"
 
 local config = {}
+
+local ANYWHERE = "0.0.0.0:" .. wire.PORT
 
 local units = {
    kB = 1e3, MB = 1e6, GB = 1e9,
@@ -80,7 +83,7 @@ local function address(v)
    if port and port > 0 and port < 65536 then
       return v
    end
-   return nil, 'an address and a port, such as "0.0.0.0:6824"'
+   return nil, ('an address and a port, such as "%s"'):format(ANYWHERE)
 end
 
 -- Logs to follow: { { "netwatch", "/var/log/netwatch" }, … }
@@ -103,7 +106,7 @@ end
 
 -- name → { default, check }: the whole list of settings.  etc/taut.lua.example explains each.
 local settings = {
-   listen = { "0.0.0.0:6824", address },
+   listen = { ANYWHERE, address },
    socket = { nil, text },
    database = { nil, text },
    munge_socket = { nil, text },
@@ -113,7 +116,7 @@ local settings = {
    checks = {
       enabled = { true, flag },
       budget_ms = { 220, number(10, 5000, true) },
-      test_ms = { 25, number(5, 2000, true) },
+      test_ms = { 25, number(wire.TEST_MIN_MS, wire.TEST_MAX_MS, true) },
       gap_ms = { 4, number(0, 100, true) },
       lead_ms = { 10, number(0, 1000, true) },
       ofi_lead_ms = { 350, number(0, 5000, true) },
@@ -134,8 +137,8 @@ local settings = {
       max_conns = { 8192, number(16, 1e6, true) },
    },
    survey = {
-      test_ms = { 100, number(5, 2000, true) },
-      matrix_ms = { 50, number(5, 2000, true) },
+      test_ms = { 100, number(wire.TEST_MIN_MS, wire.TEST_MAX_MS, true) },
+      matrix_ms = { 50, number(wire.TEST_MIN_MS, wire.TEST_MAX_MS, true) },
       gap_ms = { 12, number(0, 1000, true) },
       lead_ms = { 40, number(0, 5000, true) },
       round_ms = { 2000, number(100, 9000, true) },

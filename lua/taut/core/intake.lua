@@ -8,12 +8,11 @@ local munge = require "taut.munge"
 local rendezvous = require "taut.core.rendezvous"
 local samples = require "taut.events.samples"
 local tables = require "taut.base.tables"
+local wire = require "taut.wire"
 
 local intake = {}
 local Intake = {}
 Intake.__index = Intake
-
-local HELLO, RESULT, STOP = 1, 3, 5
 
 -- The jobs whose traffic the node's counters have seen since they were last read: those that ran
 -- there before this HELLO was heard.
@@ -69,7 +68,7 @@ end
 
 --- A frame of loop.listen.
 function Intake:frame(conn, kind, payload)
-   if kind == HELLO and not self.greeted[conn] then
+   if kind == wire.HELLO and not self.greeted[conn] then
       self.greeted[conn] = true
       munge.decode(payload, function(text, uid)
          if not text then
@@ -82,9 +81,9 @@ function Intake:frame(conn, kind, payload)
       return
    end
    local ok, why
-   if self.surveys:has(conn) and (kind == RESULT or kind == STOP) then
+   if self.surveys:has(conn) and (kind == wire.RESULT or kind == wire.STOP) then
       ok, why = self.surveys:frame(conn, kind, payload)
-   elseif kind == RESULT then
+   elseif kind == wire.RESULT then
       ok, why = self.rendezvous:result(conn, payload)
    else
       why = ("frame of type %d out of order"):format(kind)

@@ -12,14 +12,13 @@ local loop = require "taut.loop"
 local plan = require "taut.plan"
 local result = require "taut.wire.result"
 local seal = require "taut.seal"
+local wire = require "taut.wire"
 
 local rendezvous = {}
 local Rendezvous = {}
 Rendezvous.__index = Rendezvous
 
-local PLAN, RESULT = 2, 3
 local RESULT_SLACK_MS = 300
-local NODES_MAX = 1 << 20
 local LATE = "late: the others have started"
 local RESERVE_MS = 120 -- of a node's budget, for everything but the phases
 
@@ -27,8 +26,8 @@ local RESERVE_MS = 120 -- of a node's budget, for everything but the phases
 
 -- Send a plan to one node; an empty one ends its check.
 local function send_plan(self, peer, tests, note)
-   local text = json.encode { v = 2, note = note or "", tests = json.array(tests) }
-   peer.conn:send(PLAN, seal.seal(peer.key, PLAN, text))
+   local text = json.encode { v = wire.VERSION, note = note or "", tests = json.array(tests) }
+   peer.conn:send(wire.PLAN, seal.seal(peer.key, wire.PLAN, text))
    if #tests == 0 then
       self.sessions[peer.conn] = nil
       peer.conn:close()
@@ -145,7 +144,7 @@ local function start(self, s)
    local tests, last_ms = plan.schedule(phases, o,
       function() return self.ids:test() end)
    for _, t in ipairs(tests) do
-      t.token = seal.hex(seal.random(16))
+      t.token = seal.hex(seal.random(wire.TOKEN_BYTES))
    end
    local without
    s.tests, without = endpoints.split(tests, s.peers)
@@ -322,7 +321,7 @@ end
 
 --- Names of the nodes of a HELLO, or nil and why not.
 function rendezvous.names(h)
-   local names, err = hostlist.expand(h.nodes, NODES_MAX)
+   local names, err = hostlist.expand(h.nodes, wire.NODES_MAX)
    if not names then
       return nil, "HELLO: nodes: " .. err
    end
@@ -338,7 +337,7 @@ end
 
 -- Open, decode and check; see result.read.
 local function read_result(peer, bytes)
-   local text, err = seal.open(peer.key, RESULT, bytes)
+   local text, err = seal.open(peer.key, wire.RESULT, bytes)
    local r
    if text then
       r, err = json.decode(text)

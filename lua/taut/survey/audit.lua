@@ -9,13 +9,13 @@ local links = require "taut.survey.links"
 local outcome = require "taut.survey.outcome"
 local schedule = require "taut.survey.schedule"
 local slow = require "taut.survey.slow"
+local wire = require "taut.wire"
 
 local audit = { history = "last_audit" }
 local Audit = {}
 Audit.__index = Audit
 
 local TRIES = 5   -- how often what meant nothing is tried again
-local LONGEST_MS = 2000 -- of one test: the protocol's limit
 local AT_ONCE = 4 -- tests of a phase, from the second try on, at least
 
 ---------------------------------------------------------------- options
@@ -23,10 +23,10 @@ local AT_ONCE = 4 -- tests of a phase, from the second try on, at least
 local function check_options(o)
    if o.solo ~= nil and type(o.solo) ~= "boolean" then
       return "solo: expected true or false"
-   elseif o.test_ms ~= nil and not (math.type(o.test_ms) == "integer" and o.test_ms >= 5
-      and o.test_ms <= 2000) then
-      return "test_ms: expected a whole number from 5 to 2000, got " ..
-         tostring(o.test_ms):sub(1, 40)
+   elseif o.test_ms ~= nil and not (math.type(o.test_ms) == "integer"
+      and o.test_ms >= wire.TEST_MIN_MS and o.test_ms <= wire.TEST_MAX_MS) then
+      return ("test_ms: expected a whole number from %d to %d, got %s"):format(wire.TEST_MIN_MS,
+         wire.TEST_MAX_MS, tostring(o.test_ms):sub(1, 40))
    end
    return nil
 end
@@ -95,7 +95,7 @@ local function with_length(self, phases)
    local times = ({ 1, 1, 2 })[self.stage] or 4
    for _, phase in ipairs(phases) do
       for _, t in ipairs(phase) do
-         t.dur_ms = math.min(LONGEST_MS, times * ms)
+         t.dur_ms = math.min(wire.TEST_MAX_MS, times * ms)
       end
    end
    return phases

@@ -23,6 +23,7 @@ local matrix = require "taut.survey.matrix"
 local seal = require "taut.seal"
 local session = require "taut.survey.session"
 local tables = require "taut.base.tables"
+local wire = require "taut.wire"
 
 local survey = {}
 local Surveys = {}
@@ -31,8 +32,6 @@ Surveys.__index = Surveys
 --- Kinds by purpose: adding one is a file and a line.
 survey.kinds = { audit = audit, matrix = matrix }
 
-local STOP = 5
-local NAMES_MAX = 1 << 20
 local SILENT_MS = 3600 * 1000 -- a node that waits says nothing
 local OPEN_MAX, OPEN_OF_USER = 64, 4
 local ENDED_S = 60            -- a survey is remembered so long, for processes that come late
@@ -53,7 +52,7 @@ local function permit(self, h, names, uid)
    elseif job.user_id ~= uid then
       return nil, ("job %d is not yours"):format(h.job)
    end
-   local of_job = tables.set(hostlist.expand(job.nodes or "", NAMES_MAX) or {})
+   local of_job = tables.set(hostlist.expand(job.nodes or "", wire.NODES_MAX) or {})
    for _, name in ipairs(names) do
       if not of_job[name] then
          return nil, ("%s is not a node of job %d"):format(name, h.job)
@@ -180,7 +179,7 @@ function Surveys:frame(conn, kind, bytes)
    local s = self.by_conn[conn]
    if not s then
       return nil, "a frame of no survey"
-   elseif kind == STOP then
+   elseif kind == wire.STOP then
       return s:stop_frame(conn, bytes)
    end
    return s:result(conn, bytes)

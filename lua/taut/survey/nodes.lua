@@ -4,12 +4,12 @@ local json = require "taut.json"
 local loop = require "taut.loop"
 local result = require "taut.wire.result"
 local seal = require "taut.seal"
+local wire = require "taut.wire"
 
-local nodes = { PLAN = 2 }
+local nodes = {}
 local methods = {}
 nodes.methods = methods
 
-local PLAN, RESULT, STOP = 2, 3, 5
 --- What a second process of a node is told; it ends with status 0.
 nodes.SECOND = "one process per node is enough (srun --ntasks-per-node=1)"
 
@@ -24,8 +24,8 @@ end
 
 --- End a node's part; its log gets the note.
 function nodes.dismiss(peer, note)
-   nodes.send(peer, PLAN, json.encode { v = 2, note = (note or ""):sub(1, 190),
-      tests = json.array {} })
+   nodes.send(peer, wire.PLAN, json.encode { v = wire.VERSION,
+      note = (note or ""):sub(1, wire.NOTE_MAX), tests = json.array {} })
    peer.conn:close()
 end
 
@@ -148,7 +148,7 @@ function methods:result(conn, bytes)
    if not round or not round.asked[peer.node] or round.results[peer.node] then
       return nil, peer.name .. ": a RESULT nobody asked for"
    end
-   local r, err = open(peer, RESULT, bytes)
+   local r, err = open(peer, wire.RESULT, bytes)
    local tests
    if r then
       tests, err = result.read(r)
@@ -168,7 +168,7 @@ end
 --- A sealed STOP, the owner's.  Returns true, or nil and why it was refused.
 function methods:stop_frame(conn, bytes)
    local peer = self.by_conn[conn]
-   local ok, err = open(peer, STOP, bytes)
+   local ok, err = open(peer, wire.STOP, bytes)
    if peer ~= self.owner then
       return nil, ("%s: STOP: only the owner may"):format(peer.name)
    elseif type(ok) ~= "table" then

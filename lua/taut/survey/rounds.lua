@@ -3,12 +3,13 @@
 local endpoints = require "taut.wire.endpoints"
 local json = require "taut.json"
 local seal = require "taut.seal"
+local wire = require "taut.wire"
 
 local rounds = {}
 
-local TESTS_MAX = 60     -- of one node in one plan; the protocol allows 64
-local LAST_MS = 9500     -- a test may begin 10 s after its plan came
-local SEND_MS = 0.2      -- building and sending one plan takes about this long
+local TESTS_MAX = wire.TESTS_MAX - 4      -- of one node in one plan
+local LAST_MS = wire.START_MAX_MS - 500   -- the last test begins so long after its plan came
+local SEND_MS = 0.2                       -- building and sending one plan takes about this long
 
 --- Call fn(component) for each component of a route; a stage may be a set of them.
 function rounds.each(route, fn)
@@ -77,7 +78,7 @@ local function add_test(s, round, t, start_ms)
       return
    end
    t.id, t.start_ms, t.streams = s.site.next_test(), start_ms, t.streams or 1
-   t.token = seal.hex(seal.random(16))
+   t.token = seal.hex(seal.random(wire.TOKEN_BYTES))
    round.tests[#round.tests + 1] = t
    for _, n in ipairs { t.src, t.dst } do
       round.plans[n], round.peers[n] = round.plans[n] or {}, s.present[n]
@@ -142,11 +143,11 @@ function rounds.plan_text(s, round, n, late_ms)
    local list = json.array {}
    for i, t in ipairs(round.plans[n]) do
       local other = t.src == n and t.dst or t.src
-      local wire = endpoints.wire(t, n, round.peers, s.site.topology.nodes[other])
-      wire.start_ms = math.max(0, t.start_ms - late_ms)
-      list[i] = wire
+      local part = endpoints.wire(t, n, round.peers, s.site.topology.nodes[other])
+      part.start_ms = math.max(0, t.start_ms - late_ms)
+      list[i] = part
    end
-   return json.encode { v = 2, note = "", tests = list }
+   return json.encode { v = wire.VERSION, note = "", tests = list }
 end
 
 -- What tests of a phase could have reached had the void ones not run at all.  Returns what was

@@ -16,6 +16,7 @@ local reports = require "taut.wire.reports"
 local rounds = require "taut.survey.rounds"
 local sys = require "taut.sys"
 local task = require "taut.survey.task"
+local wire = require "taut.wire"
 
 local session = {}
 local Session = setmetatable({}, { __index = nodes.methods })
@@ -29,7 +30,7 @@ local KEEP_TESTS = 200  -- diagnosed at once
 -- The owner is told.
 local function tell(self, message)
    for _, text in ipairs(self.owner and reports.encode(message) or {}) do
-      nodes.send(self.owner, reports.FRAME, text)
+      nodes.send(self.owner, wire.REPORT, text)
    end
 end
 
@@ -104,7 +105,7 @@ local function send_plans(self, round)
       local peer = self.present[n]
       if peer then -- it may have gone while the round waited
          round.open, round.asked[n] = round.open + 1, true
-         nodes.send(peer, nodes.PLAN,
+         nodes.send(peer, wire.PLAN,
             rounds.plan_text(self, round, n, (loop.now_ns() - first_ns) // 1000000))
          self.task:breathe()
       end

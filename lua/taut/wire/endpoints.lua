@@ -2,9 +2,10 @@
 --- Where nodes accept streams: their rails, and what two nodes have in common.
 --
 -- A rail is one interface of a node; in a test it counts from 1, on the wire from 0.
+local wire = require "taut.wire"
+
 local endpoints = {}
 
-local RAILS_MAX, NAME_MAX = 16, 135
 local TRANSPORTS = { "ofi", "tcp" } -- the better one first
 
 local function is_text(v, most)
@@ -16,12 +17,12 @@ end
 function endpoints.check(list)
    if list == nil then
       return true
-   elseif type(list) ~= "table" or #list > RAILS_MAX or (#list == 0 and next(list) ~= nil) then
+   elseif type(list) ~= "table" or #list > wire.RAILS_MAX or (#list == 0 and next(list) ~= nil) then
       return false
    end
    for _, e in ipairs(list) do
-      if type(e) ~= "table" or not is_text(e["if"], 64) or not is_text(e.tcp, NAME_MAX)
-         or not is_text(e.ofi, NAME_MAX) then
+      if type(e) ~= "table" or not is_text(e["if"], 64) or not is_text(e.tcp, wire.ENDPOINT_MAX)
+         or not is_text(e.ofi, wire.ENDPOINT_MAX) then
          return false
       end
    end

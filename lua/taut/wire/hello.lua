@@ -2,12 +2,11 @@
 --- Checks what a HELLO says before anything is done with it.
 local endpoints = require "taut.wire.endpoints"
 local readings = require "taut.wire.readings"
+local wire = require "taut.wire"
 
 local hello = {}
 
-local SURVEYS = { audit = true, matrix = true }
-local PURPOSES = { prolog = true, epilog = true, idle = true, audit = true, matrix = true }
-local NAME_MAX, NODES_MAX = 255, 1 << 20
+local KEY_DIGITS = 2 * wire.KEY_BYTES
 
 local function is_text(v, most)
    return type(v) == "string" and #v <= most
@@ -19,16 +18,20 @@ end
 
 -- field → check; a field that fails is named in the error.
 local fields = {
-   { "v", function(v) return v == 2 end, "2 (install the same release on the node)" },
-   { "purpose", function(v) return PURPOSES[v] end, "prolog, epilog, idle, audit or matrix" },
+   { "v", function(v) return v == wire.VERSION end,
+      wire.VERSION .. " (install the same release on the node)" },
+   { "purpose", function(v) return wire.purposes[v] ~= nil end,
+      "prolog, epilog, idle, audit or matrix" },
    { "job", function(v) return is_whole(v, 0, (1 << 32) - 1) end, "a job id" },
-   { "node", function(v) return is_text(v, NAME_MAX) and v ~= "" end, "a node name" },
-   { "nodes", function(v) return is_text(v, NODES_MAX) end, "a host list" },
+   { "node", function(v) return is_text(v, wire.NAME_MAX) and v ~= "" end, "a node name" },
+   { "nodes", function(v) return is_text(v, wire.NODES_MAX) end, "a host list" },
    { "endpoint", function(v) return is_text(v, 64) end, "an address and a port" },
-   { "endpoints", endpoints.check, "at most 16 rails, each with if, tcp, ofi" },
-   { "budget_ms", function(v) return is_whole(v, 0, 60000) end, "0 to 60000" },
-   { "key", function(v) return is_text(v, 64) and v:match("^%x+$") and #v == 64 end,
-      "64 hex digits" },
+   { "endpoints", endpoints.check,
+      ("at most %d rails, each with if, tcp, ofi"):format(wire.RAILS_MAX) },
+   { "budget_ms", function(v) return is_whole(v, 0, wire.BUDGET_MAX_MS) end,
+      "0 to " .. wire.BUDGET_MAX_MS },
+   { "key", function(v) return is_text(v, KEY_DIGITS) and v:match "^%x+$" and #v == KEY_DIGITS end,
+      KEY_DIGITS .. " hex digits" },
    { "boot", function(v) return v == nil or is_text(v, 64) end, "a boot id" },
    { "restart", function(v) return v == nil or is_whole(v, 0, 1 << 31) end, "a count" },
    { "uid", function(v) return v == nil or is_whole(v, 0, (1 << 32) - 1) end, "a uid" },
@@ -63,7 +66,7 @@ end
 
 --- Is this the purpose of a survey?
 function hello.is_survey(purpose)
-   return SURVEYS[purpose] == true
+   return wire.purposes[purpose] == true
 end
 
 --- @param h decoded HELLO
@@ -76,7 +79,7 @@ function hello.check(h)
    if ok then
       ok, err = check_counters(h)
    end
-   if ok and SURVEYS[h.purpose] then
+   if ok and wire.purposes[h.purpose] then
       return check_fields(h, survey_fields)
    end
    return ok, err

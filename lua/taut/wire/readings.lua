@@ -4,24 +4,22 @@
 -- An array of readings { ["if"] = interface, source = "netdev", … }: names are counters (whole
 -- numbers) or states (numbers or texts) of `counters.node[source]`, `t` is the source's own time.
 local counters = require "taut.events.counters"
+local wire = require "taut.wire"
 
 local readings = {}
 
--- 16 interfaces with five sources each; of one reading, what plugin/counters/counters.h has room
--- for.
-local READINGS_MAX, FIELDS_MAX = 80, 192 + 6 + 3
-local NAME_MAX, TEXT_MAX, INTERFACE_MAX = 39, 23, 15
+local FIELDS_MAX = wire.COUNTERS_MAX + wire.TEXTS_MAX + 3 -- if, source, t
 
 local function check_field(source, name, value)
-   if type(name) ~= "string" or #name > NAME_MAX or not name:find "^[%w_:+-]+$" then
+   if type(name) ~= "string" or #name > wire.COUNTER_NAME_MAX or not name:find "^[%w_:+-]+$" then
       return nil, "a name that is none"
    elseif name == "t" then
       if type(value) ~= "number" or not (value >= 0 and value < 1e10) then
          return nil, "t: expected seconds"
       end
    elseif type(value) == "string" then
-      if #value > TEXT_MAX or value:find "%c" then
-         return nil, name .. ": expected a text of at most " .. TEXT_MAX .. " bytes"
+      if #value > wire.COUNTER_TEXT_MAX or value:find "%c" then
+         return nil, name .. ": expected a text of at most " .. wire.COUNTER_TEXT_MAX .. " bytes"
       end
    elseif math.type(value) ~= "integer" or value < 0 then
       return nil, name .. ": expected a whole number"
@@ -38,7 +36,7 @@ local function check_one(c)
       return nil, "expected objects"
    end
    local name = c["if"]
-   if type(name) ~= "string" or name == "" or #name > INTERFACE_MAX or name:find "[%c/]" then
+   if type(name) ~= "string" or name == "" or #name > wire.INTERFACE_MAX or name:find "[%c/]" then
       return nil, "if: expected an interface"
    elseif c.source ~= nil and not counters.node[c.source] then
       return nil, name .. ": source: expected netdev, ib, cxi, gpcdr or pcie"
@@ -63,8 +61,8 @@ end
 -- @param list decoded JSON
 -- @return true, or nil and what is wrong
 function readings.check(list)
-   if type(list) ~= "table" or #list > READINGS_MAX then
-      return nil, ("expected at most %d readings"):format(READINGS_MAX)
+   if type(list) ~= "table" or #list > wire.READINGS_MAX then
+      return nil, ("expected at most %d readings"):format(wire.READINGS_MAX)
    end
    for k in pairs(list) do
       if math.type(k) ~= "integer" then

@@ -3,10 +3,10 @@
 local json = require "taut.json"
 local tables = require "taut.base.tables"
 
-local reports = { FRAME = 4 }
+local reports = {}
 
 local ROWS = 1000           -- results in one report
-local BYTES_MAX = 4000000   -- a frame holds 4 MiB
+local BYTES_MAX = 4000000   -- a frame holds a little more
 
 --- @param message a report; `results` may be long
 -- @return array of texts, one for each frame

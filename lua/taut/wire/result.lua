@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Checks what a RESULT says before any of it is used.
 local readings = require "taut.wire.readings"
+local wire = require "taut.wire"
 
 local result = {}
 
-local TESTS_MAX = 64
 local NUMBERS = { "bytes", "window_ns", "total_bytes", "delay_ns", "foreign_bytes",
    "port_ns", "port_data_bytes", "port_with_bytes", "port_back_bytes", "rtt_ns",
    "retrans", "busy_ns", "looks" }
@@ -64,10 +64,10 @@ end
 -- @return map "send:id" or "recv:id" → test, the number of refused streams, the counters (or nil,
 --   where they are not as they should be); or nil and what is wrong: then nothing of it is taken
 function result.read(r)
-   if type(r) ~= "table" or r.v ~= 2 or type(r.tests) ~= "table" then
-      return nil, "RESULT: expected v = 2 and tests"
-   elseif #r.tests > TESTS_MAX then
-      return nil, ("RESULT: %d tests, at most %d"):format(#r.tests, TESTS_MAX)
+   if type(r) ~= "table" or r.v ~= wire.VERSION or type(r.tests) ~= "table" then
+      return nil, ("RESULT: expected v = %d and tests"):format(wire.VERSION)
+   elseif #r.tests > wire.TESTS_MAX then
+      return nil, ("RESULT: %d tests, at most %d"):format(#r.tests, wire.TESTS_MAX)
    end
    local by = {}
    for _, t in ipairs(r.tests) do

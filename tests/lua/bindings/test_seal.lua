@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local lu = require "luaunit"
 local seal = require "taut.seal"
+local wire = require "taut.wire"
 
 local tests = {}
-local PLAN, RESULT = 2, 3
+local PLAN, RESULT = wire.PLAN, wire.RESULT
 
 function tests.test_bad_arguments_raise()
   local key = seal.random(32)

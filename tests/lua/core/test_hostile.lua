@@ -12,6 +12,7 @@ local result = require "taut.wire.result"
 local seal = require "taut.seal"
 local sim = require "lib.sim"
 local survey = require "taut.survey"
+local wire = require "taut.wire"
 
 local tests = {}
 
@@ -146,8 +147,8 @@ function tests.test_what_nodes_of_a_survey_say()
                end
                local what = math.random() < 0.3 and mutate or function(v) return v end
                local r = what { v = 2, refused = 0, tests = list }
-               local ok = surveys:frame(conn, 3,
-                  seal.seal(key, 3, json.encode(r) or "", conn.sealed))
+               local ok = surveys:frame(conn, wire.RESULT,
+                  seal.seal(key, wire.RESULT, json.encode(r) or "", conn.sealed))
                conn.sealed = conn.sealed + 1
                if not ok or math.random() < 0.02 then
                   surveys:gone(conn) -- what intake.lua comes to
@@ -156,8 +157,8 @@ function tests.test_what_nodes_of_a_survey_say()
             end
          end
          if math.random() < 0.05 and surveys:has(conns[0]) then
-            surveys:frame(conns[0], 5, seal.seal(key, 5, json.encode(odd_value(1)) or "",
-               conns[0].sealed))
+            surveys:frame(conns[0], wire.STOP, seal.seal(key, wire.STOP,
+               json.encode(odd_value(1)) or "", conns[0].sealed))
             conns[0].sealed = conns[0].sealed + 1
          end
       end

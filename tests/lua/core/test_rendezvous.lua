@@ -9,6 +9,7 @@ local lu = require "luaunit"
 local rendezvous = require "taut.core.rendezvous"
 local seal = require "taut.seal"
 local sim = require "lib.sim"
+local wire = require "taut.wire"
 
 local tests = {}
 local KEY = ("k"):rep(32)
@@ -70,7 +71,7 @@ local function answer(m, conn, more)
    for k, v in pairs(more or {}) do
       r[k] = v
    end
-   return m.meet:result(conn, seal.seal(KEY, 3, json.encode(r)))
+   return m.meet:result(conn, seal.seal(KEY, wire.RESULT, json.encode(r)))
 end
 
 local function plan_size(conn)
@@ -267,8 +268,8 @@ function tests.test_results_that_are_not_asked_for_or_not_sealed_are_refused()
    lu.assertNil(ok)
    lu.assertStrContains(why, "RESULT")
    -- sealed as a PLAN, or with another key: not a RESULT
-   lu.assertNil((m.meet:result(a, seal.seal(KEY, 2, "{}"))))
-   lu.assertNil((m.meet:result(a, seal.seal(("j"):rep(32), 3, "{}"))))
+   lu.assertNil((m.meet:result(a, seal.seal(KEY, wire.PLAN, "{}"))))
+   lu.assertNil((m.meet:result(a, seal.seal(("j"):rep(32), wire.RESULT, "{}"))))
    lu.assertNil((answer(m, a, { tests = { { id = 1, role = "send", bytes = -1 } } })))
    lu.assertTrue(answer(m, a))
    -- the same once more: it has been taken

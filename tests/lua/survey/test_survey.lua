@@ -13,13 +13,14 @@ local sim = require "lib.sim"
 local steps = require "taut.survey.matrix.steps"
 local survey = require "taut.survey"
 local task = require "taut.survey.task"
+local wire = require "taut.wire"
 
 -- A busy machine must not part a round into turns that no test waits for.
 task.turn_ns = math.huge
 
 local tests = {}
 local KEY = ("k"):rep(32)
-local PLAN, RESULT, REPORT, STOP = 2, 3, 4, 5
+local PLAN, RESULT, REPORT, STOP = wire.PLAN, wire.RESULT, wire.REPORT, wire.STOP
 
 -- A node's end of a connection.
 local function connection(name)

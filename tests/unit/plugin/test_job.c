@@ -162,15 +162,6 @@ START_TEST(what_a_step_lacks_is_named)
 }
 END_TEST
 
-START_TEST(purposes_have_names)
-{
-    ck_assert_int_eq(taut_purpose_parse(""), TAUT_PURPOSE_NONE);
-    ck_assert_int_eq(taut_purpose_parse("none"), TAUT_PURPOSE_NONE);
-    for (int i = TAUT_PURPOSE_PROLOG; i <= TAUT_PURPOSE_MATRIX; i++)
-        ck_assert_int_eq(taut_purpose_parse(taut_purpose_name(i)), i);
-}
-END_TEST
-
 int main(void)
 {
     TCase *tc = tcase_create("job");
@@ -186,6 +177,5 @@ int main(void)
     tcase_add_test(tc, a_step_is_read);
     tcase_add_loop_test(tc, what_a_step_lacks_is_named, 0,
                         sizeof step_needs / sizeof step_needs[0]);
-    tcase_add_test(tc, purposes_have_names);
     return unit_run("job", tc);
 }

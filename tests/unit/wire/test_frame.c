@@ -109,6 +109,15 @@ START_TEST(both_ways)
 }
 END_TEST
 
+START_TEST(purposes_have_names)
+{
+    ck_assert_int_eq(taut_purpose_parse(""), TAUT_PURPOSE_NONE);
+    ck_assert_int_eq(taut_purpose_parse("none"), TAUT_PURPOSE_NONE);
+    for (int i = TAUT_PURPOSE_PROLOG; i <= TAUT_PURPOSE_LAST; i++)
+        ck_assert_int_eq(taut_purpose_parse(taut_purpose_name(i)), i);
+}
+END_TEST
+
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 int main(void)
@@ -120,6 +129,7 @@ int main(void)
     tcase_add_loop_test(tc, encode_refuses, 0, COUNT(bad_encode));
     tcase_add_loop_test(tc, decode_refuses, 0, COUNT(bad_decode));
     tcase_add_loop_test(tc, both_ways, 0, COUNT(good));
+    tcase_add_test(tc, purposes_have_names);
     suite_add_tcase(suite, tc);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

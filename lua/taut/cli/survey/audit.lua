@@ -5,6 +5,7 @@ local json = require "taut.json"
 local launch = require "taut.survey.launch"
 local progress = require "taut.report.progress"
 local step = require "taut.survey.step"
+local wire = require "taut.wire"
 
 local audit = { summary = "Measure every link: srun -X --ntasks-per-node=1 taut audit." }
 
@@ -22,7 +23,8 @@ function audit.setup(parser)
    parser:option("--time"):description "One test lasts so long (default: survey.test_ms)."
       :argname "<ms>":convert(function(v)
          local ms = math.tointeger(tonumber(v))
-         return ms and ms >= 5 and ms <= 2000 and ms or nil, "--time: expected 5 to 2000, got " .. v
+         return ms and ms >= wire.TEST_MIN_MS and ms <= wire.TEST_MAX_MS and ms or nil,
+            ("--time: expected %d to %d, got %s"):format(wire.TEST_MIN_MS, wire.TEST_MAX_MS, v)
       end)
    parser:option("--progress"):description "bar, lines or none (default: a bar on a terminal)."
       :choices { "bar", "lines", "none" }:argname "<how>"

@@ -4,6 +4,7 @@ local files = require "taut.survey.matrix.files"
 local launch = require "taut.survey.launch"
 local owner = require "taut.survey.matrix.owner"
 local step = require "taut.survey.step"
+local wire = require "taut.wire"
 
 local matrix = { summary = "Measure every pair of nodes: srun --ntasks-per-node=1 taut matrix.",
    has_json = false }
@@ -23,12 +24,14 @@ function matrix.setup(parser)
    parser:option("--rail"):description "This interface of the nodes only, from 1 (default: all)."
       :argname "<n>":convert(function(v)
          local k = math.tointeger(tonumber(v))
-         return k and k >= 1 and k <= 16 and k or nil, "--rail: expected 1 to 16, got " .. v
+         return k and k >= 1 and k <= wire.RAILS_MAX and k or nil,
+            ("--rail: expected 1 to %d, got %s"):format(wire.RAILS_MAX, v)
       end)
    parser:option("--time"):description "One test lasts so long (default: survey.matrix_ms)."
       :argname "<ms>":convert(function(v)
          local ms = math.tointeger(tonumber(v))
-         return ms and ms >= 5 and ms <= 2000 and ms or nil, "--time: expected 5 to 2000, got " .. v
+         return ms and ms >= wire.TEST_MIN_MS and ms <= wire.TEST_MAX_MS and ms or nil,
+            ("--time: expected %d to %d, got %s"):format(wire.TEST_MIN_MS, wire.TEST_MAX_MS, v)
       end)
    parser:flag("--all"):description "On all idle nodes: Slurm is asked for them."
    parser:option("-p --partition"):description "With --all: only nodes of this partition."

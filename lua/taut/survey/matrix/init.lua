@@ -15,6 +15,7 @@ local layout = require "taut.survey.matrix.layout"
 local packing = require "taut.survey.matrix.packing"
 local rails = require "taut.survey.matrix.rails"
 local steps = require "taut.survey.matrix.steps"
+local wire = require "taut.wire"
 
 local matrix = {}
 local Job = {}
@@ -226,8 +227,10 @@ end
 
 local function is_wrong(options)
    local ms = options.ms
-   if ms ~= nil and (math.type(ms) ~= "integer" or ms < 5 or ms > 2000) then
-      return "ms: expected a whole number from 5 to 2000"
+   if ms ~= nil and (math.type(ms) ~= "integer" or ms < wire.TEST_MIN_MS
+      or ms > wire.TEST_MAX_MS) then
+      return ("ms: expected a whole number from %d to %d"):format(wire.TEST_MIN_MS,
+         wire.TEST_MAX_MS)
    end
    return nil
 end

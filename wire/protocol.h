@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The numbers of the protocol, for both sides; doc/protocol.md says what they
+ * mean.  Lua has them from here, too: advisor/bindings/mod_wire.c. */
+#ifndef TAUT_WIRE_PROTOCOL_H
+#define TAUT_WIRE_PROTOCOL_H
+
+#include <stdbool.h>
+
+#define TAUT_PROTOCOL_VERSION 2
+#define TAUT_DEFAULT_PORT 6824
+#define TAUT_FRAME_MAX (4u << 20) /* largest type + payload, bytes */
+
+enum taut_frame_type {
+    TAUT_FRAME_NONE = 0,
+    TAUT_FRAME_HELLO = 1,
+    TAUT_FRAME_PLAN = 2,
+    TAUT_FRAME_RESULT = 3,
+    TAUT_FRAME_REPORT = 4,
+    TAUT_FRAME_STOP = 5,
+};
+
+#define TAUT_FRAME_LAST TAUT_FRAME_STOP
+
+/* What a node says hello for. */
+enum taut_purpose {
+    TAUT_PURPOSE_NONE = 0,
+    TAUT_PURPOSE_PROLOG,
+    TAUT_PURPOSE_EPILOG,
+    TAUT_PURPOSE_IDLE,
+    TAUT_PURPOSE_AUDIT, /* surveys: a step of a job */
+    TAUT_PURPOSE_MATRIX,
+};
+
+#define TAUT_PURPOSE_LAST TAUT_PURPOSE_MATRIX
+
+/* Is it an audit or a matrix? */
+bool taut_purpose_is_survey(enum taut_purpose purpose);
+
+/* "prolog", "epilog", "idle", "audit", "matrix", and back (NONE if it is
+ * none of them). */
+const char *taut_purpose_name(enum taut_purpose purpose);
+enum taut_purpose taut_purpose_parse(const char *name);
+
+/* HELLO and what a node tells of itself */
+#define TAUT_NODES_MAX (1u << 20)  /* names, and bytes of their list */
+#define TAUT_BUDGET_MAX_MS 60000   /* from HELLO to RESULT */
+#define TAUT_PLAN_RAILS 16         /* interfaces of one node */
+#define TAUT_ENDPOINT_TEXT 136     /* room for an endpoint's name, with NUL */
+#define TAUT_INTERFACE_TEXT 16     /* the same for an interface's */
+#define TAUT_READINGS_MAX 80       /* readings of a node's counters */
+#define TAUT_READINGS_NUMBERS 2048 /* numbers in all of them */
+#define TAUT_COUNTER_MAX 192       /* numbers of one reading */
+#define TAUT_COUNTER_NAME 40       /* bytes of a name, NUL included */
+#define TAUT_COUNTER_TEXTS 6       /* texts of one reading */
+#define TAUT_COUNTER_TEXT 24       /* bytes of a text, NUL included */
+
+/* PLAN */
+#define TAUT_PLAN_TESTS 64
+#define TAUT_PLAN_STREAMS 16     /* of one test */
+#define TAUT_PLAN_NOTE 200       /* bytes of its note, NUL included */
+#define TAUT_PLAN_START_MS 10000 /* a test begins at most so long after it */
+#define TAUT_TEST_MIN_MS 5       /* length of a test … */
+#define TAUT_TEST_MAX_MS 2000    /* … from, to */
+
+/* Sealing */
+#define TAUT_SEAL_KEY 32 /* bytes of a session key */
+#define TAUT_TOKEN 16    /* bytes of a stream's token */
+
+#endif
