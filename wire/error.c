@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Error text that names the value and the limit that failed. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@ int taut_error_set(struct taut_error *err, const char *fmt, ...)
     int saved = errno;
     va_list ap;
 
-    if (!err)
+    if (err == NULL)
         return -1;
     va_start(ap, fmt);
     if (vsnprintf(err->text, sizeof(err->text), fmt, ap) < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The head of a frame: length in four bytes, big endian, then the type. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdbool.h>

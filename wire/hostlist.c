@@ -5,7 +5,7 @@
  * An item becomes a row of parts, each a literal or a group of ranges; how
  * many names it stands for is known, and checked, before the first of them
  * is written.  The work is bounded by the bytes of text and of names. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdint.h>
@@ -70,7 +70,7 @@ bool taut_hostname_is_valid(const char *name)
 {
     size_t n = 0;
 
-    if (!name || !is_first_char(name[0]))
+    if (name == NULL || !is_first_char(name[0]))
         return false;
     while (is_name_char(name[n]) && n <= TAUT_HOSTNAME_MAX)
         n++;
@@ -116,7 +116,7 @@ static int grow(void *array, size_t *room, size_t used, size_t size)
     if (used < *room)
         return 0;
     void *bigger = reallocarray(*where, want, size);
-    if (!bigger)
+    if (bigger == NULL)
         return -1;
     *where = bigger;
     *room = want;
@@ -132,7 +132,7 @@ static int reserve_bytes(struct taut_hostlist *list, size_t n)
     if (want == list->room)
         return 0;
     char *bigger = realloc(list->bytes, want);
-    if (!bigger)
+    if (bigger == NULL)
         return -1;
     list->bytes = bigger;
     list->room = want;
@@ -401,7 +401,7 @@ static int build_table(struct taut_hostlist *list)
     while (size < 2 * list->count)
         size *= 2;
     list->table = calloc(size, sizeof(*list->table));
-    if (!list->table)
+    if (list->table == NULL)
         return -1;
     list->mask = size - 1;
     randombytes_buf(list->key, sizeof(list->key));
@@ -418,7 +418,7 @@ static int build_table(struct taut_hostlist *list)
 struct taut_hostlist *taut_hostlist_parse(const char *text, size_t max,
                                           struct taut_error *err)
 {
-    if (!text || max < 1 || max > TAUT_HOSTLIST_MAX) {
+    if (text == NULL || max < 1 || max > TAUT_HOSTLIST_MAX) {
         taut_error_set(err, "host list: no text, or limit %zu not 1..%u", max,
                        TAUT_HOSTLIST_MAX);
         errno = EINVAL;
@@ -428,7 +428,7 @@ struct taut_hostlist *taut_hostlist_parse(const char *text, size_t max,
     struct parser *p = calloc(1, sizeof(*p));
     struct taut_hostlist *list = calloc(1, sizeof(*list));
     int rc = -1;
-    if (p && list) {
+    if (p != NULL && list != NULL) {
         *p = (struct parser){
             .text = text,
             .at = text,
@@ -446,7 +446,7 @@ struct taut_hostlist *taut_hostlist_parse(const char *text, size_t max,
         taut_hostlist_destroy(list);
         list = NULL;
     }
-    if (p) {
+    if (p != NULL) {
         int saved = errno;
         free(p->ranges);
         free(p);
@@ -459,7 +459,7 @@ void taut_hostlist_destroy(struct taut_hostlist *list)
 {
     int saved = errno;
 
-    if (!list)
+    if (list == NULL)
         return;
     free(list->bytes);
     free(list->offset);

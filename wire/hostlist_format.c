@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Host lists: from names back to an expression. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdint.h>
@@ -150,7 +150,7 @@ static char *write_cuts(const struct cut *cuts, size_t n)
     for (const struct cut *c = cuts; c < end; c++)
         room += c->prefix + c->digits + 3;
     char *text = malloc(room), *out = text;
-    if (!text)
+    if (text == NULL)
         return NULL;
     for (const struct cut *c = cuts; c < end;) {
         const struct cut *to = group_end(c, end);
@@ -165,14 +165,14 @@ static char *write_cuts(const struct cut *cuts, size_t n)
 
 char *taut_hostlist_format(const char *const *names, size_t n)
 {
-    if (n > TAUT_HOSTLIST_MAX || (n > 0 && !names)) {
+    if (n > TAUT_HOSTLIST_MAX || (n > 0 && names == NULL)) {
         errno = EINVAL;
         return NULL;
     }
     struct cut *cuts = calloc(n + 1, sizeof(*cuts));
     char *text = NULL;
 
-    if (!cuts)
+    if (cuts == NULL)
         return NULL;
     for (size_t i = 0; i < n; i++)
         if (cut_name(&cuts[i], names[i]) < 0)

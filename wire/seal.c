@@ -2,7 +2,7 @@
 /* Sealing with libsodium.  The additional data are "taut2", the frame type
  * and the frame's number, so that a PLAN cannot be passed off as a RESULT,
  * nor that of one round as that of another. */
-#include "config.h"
+#include <config.h>
 
 #include <assert.h>
 #include <errno.h>

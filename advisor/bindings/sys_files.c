@@ -39,7 +39,7 @@ static int folder_close(lua_State *L)
 {
     DIR **folder = luaL_checkudata(L, 1, FOLDER);
 
-    if (*folder)
+    if (*folder != NULL)
         closedir(*folder);
     *folder = NULL;
     return 0;
@@ -48,7 +48,7 @@ static int folder_close(lua_State *L)
 /* [-0, +1]: the userdata owns the folder before anything can go wrong. */
 static DIR **folder_new(lua_State *L)
 {
-    DIR **folder = lua_newuserdatauv(L, sizeof *folder, 0);
+    DIR **folder = lua_newuserdatauv(L, sizeof(*folder), 0);
 
     *folder = NULL;
     if (luaL_newmetatable(L, FOLDER)) {
@@ -67,11 +67,11 @@ int taut_sys_names(lua_State *L)
     lua_Integer n = 0;
 
     *folder = opendir(path);
-    if (!*folder)
+    if (*folder == NULL)
         return taut_fail_errno(L, "%s", path);
     lua_newtable(L);
     while ((errno = 0, entry = readdir(*folder))) {
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         lua_pushstring(L, entry->d_name);
         lua_rawseti(L, -2, ++n);

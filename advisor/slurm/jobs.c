@@ -70,7 +70,8 @@ static void add_text(json_t *out, const char *key, const char *text)
 /* What steering looks at. */
 static void add_wishes(json_t *out, const slurm_job_info_t *job)
 {
-    if (job->admin_comment != NULL && !strncmp(job->admin_comment, "taut:", 5))
+    if (job->admin_comment != NULL &&
+        strncmp(job->admin_comment, "taut:", 5) == 0)
         taut_reply_text(out, "comment", job->admin_comment);
     add_text(out, "excluded", job->exc_nodes);
     add_text(out, "required", job->req_nodes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,22 +28,24 @@ static int split(const char *text, size_t n, char *host, char *port)
         goto bad;
     if (*text == '[') {
         stop = memchr(text, ']', n);
-        if (!stop || (stop + 1 < end && stop[1] != ':'))
+        if (stop == NULL || (stop + 1 < end && stop[1] != ':'))
             goto bad;
         text++;
         colon = stop + 1 < end ? stop + 1 : NULL;
     } else {
         colon = memchr(text, ':', n);
-        if (colon && memchr(colon + 1, ':', (size_t)(end - colon - 1)))
+        if (colon != NULL &&
+            memchr(colon + 1, ':', (size_t)(end - colon - 1)) != NULL)
             colon = NULL;
-        stop = colon ? colon : end;
+        stop = colon != NULL ? colon : end;
     }
-    if (stop == text || (colon && (colon + 1 == end || end - colon > 6)))
+    if (stop == text ||
+        (colon != NULL && (colon + 1 == end || end - colon > 6)))
         goto bad;
     memcpy(host, text, (size_t)(stop - text));
     host[stop - text] = '\0';
     port[0] = '\0';
-    if (colon)
+    if (colon != NULL)
         snprintf(port, 6, "%.*s", (int)(end - colon - 1), colon + 1);
     return 0;
 bad:
@@ -61,7 +63,7 @@ static int look_up(struct taut_address *addr, const char *host, uint16_t port,
     };
     struct addrinfo *found = NULL;
 
-    if (getaddrinfo(host, NULL, &hints, &found) != 0 || !found) {
+    if (getaddrinfo(host, NULL, &hints, &found) != 0 || found == NULL) {
         errno = EHOSTUNREACH;
         return -1;
     }
@@ -94,10 +96,10 @@ void taut_address_format(const struct taut_address *addr, char *text)
 
     text[0] = '\0';
     if (addr->sa.ss_family == AF_INET &&
-        inet_ntop(AF_INET, &v4->sin_addr, host, sizeof host))
+        inet_ntop(AF_INET, &v4->sin_addr, host, sizeof(host)) != NULL)
         snprintf(text, TAUT_ADDRESS_TEXT, "%s:%u", host, ntohs(v4->sin_port));
     else if (addr->sa.ss_family == AF_INET6 &&
-             inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host))
+             inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof(host)) != NULL)
         snprintf(text, TAUT_ADDRESS_TEXT, "[%s]:%u", host,
                  ntohs(v6->sin6_port));
 }
@@ -120,7 +122,7 @@ static int local_towards(struct taut_address *local,
 
     if (fd < 0)
         return -1;
-    local->length = sizeof local->sa;
+    local->length = sizeof(local->sa);
     rc = connect(fd, (const void *)&server->sa, server->length);
     if (rc == 0)
         rc = getsockname(fd, (void *)&local->sa, &local->length);
@@ -135,21 +137,21 @@ static bool is_same_host(const struct taut_address *a, const struct sockaddr *b)
     const struct sockaddr_in *a4 = (const void *)&a->sa;
     const struct sockaddr_in6 *a6 = (const void *)&a->sa;
 
-    if (!b || b->sa_family != a->sa.ss_family)
+    if (b == NULL || b->sa_family != a->sa.ss_family)
         return false;
     if (b->sa_family == AF_INET)
         return a4->sin_addr.s_addr ==
                ((const struct sockaddr_in *)(const void *)b)->sin_addr.s_addr;
     return b->sa_family == AF_INET6 &&
-           !memcmp(&a6->sin6_addr,
-                   &((const struct sockaddr_in6 *)(const void *)b)->sin6_addr,
-                   sizeof a6->sin6_addr);
+           memcmp(&a6->sin6_addr,
+                  &((const struct sockaddr_in6 *)(const void *)b)->sin6_addr,
+                  sizeof(a6->sin6_addr)) == 0;
 }
 
 static void name_of(char *interface, const struct taut_address *local,
                     const struct ifaddrs *list)
 {
-    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+    for (const struct ifaddrs *i = list; i != NULL; i = i->ifa_next) {
         if (is_same_host(local, i->ifa_addr)) {
             snprintf(interface, IFNAMSIZ, "%s", i->ifa_name);
             return;
@@ -160,10 +162,10 @@ static void name_of(char *interface, const struct taut_address *local,
 static const struct sockaddr *pick(const struct ifaddrs *list,
                                    const char *interface, int family)
 {
-    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+    for (const struct ifaddrs *i = list; i != NULL; i = i->ifa_next) {
         const struct sockaddr_in6 *v6 = (const void *)i->ifa_addr;
 
-        if (strcmp(i->ifa_name, interface) || !i->ifa_addr ||
+        if (strcmp(i->ifa_name, interface) != 0 || i->ifa_addr == NULL ||
             i->ifa_addr->sa_family != family)
             continue;
         if (family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr))
@@ -179,16 +181,16 @@ static int pick_address(struct taut_address *addr, const char *interface,
     const struct sockaddr *sa = pick(list, interface, AF_INET);
 
     addr->length = sizeof(struct sockaddr_in);
-    if (!sa) {
+    if (sa == NULL) {
         sa = pick(list, interface, AF_INET6);
         addr->length = sizeof(struct sockaddr_in6);
     }
-    if (!sa) {
+    if (sa == NULL) {
         errno = EADDRNOTAVAIL;
         return taut_error_set(err, "interface %s has no usable address",
                               interface);
     }
-    memset(&addr->sa, 0, sizeof addr->sa);
+    memset(&addr->sa, 0, sizeof(addr->sa));
     memcpy(&addr->sa, sa, addr->length);
     taut_address_set_port(addr, 0);
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static int refuse(const char *value, struct taut_error *err)
 {
     struct taut_error shown;
 
-    taut_error_set(&shown, "%.40s", value ? value : "");
+    taut_error_set(&shown, "%.40s", value != NULL ? value : "");
     taut_text_clean(shown.text);
     taut_error_set(err,
                    "--comm=%s: expected a pattern such as halo3d or "
@@ -27,7 +27,7 @@ int taut_comm_check(const char *value, struct taut_error *err)
 {
     size_t name;
 
-    if (!value || strlen(value) > TAUT_COMM_MAX)
+    if (value == NULL || strlen(value) > TAUT_COMM_MAX)
         return refuse(value, err);
     name = strspn(value, NAME_CHARS);
     if (!name || value[0] == '-' || (value[name] && value[name] != ':'))

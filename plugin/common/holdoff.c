@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static void read_line(struct taut_holdoff *h)
     if (sscanf(line, "taut-holdoff 1 %lld %d %36s", &expiry, &step, boot) != 3)
         return;
     taut_boot_id(h->boot);
-    if (strcmp(boot, h->boot) || step < 1 || step > TAUT_HOLDOFF_MAX_S)
+    if (strcmp(boot, h->boot) != 0 || step < 1 || step > TAUT_HOLDOFF_MAX_S)
         return;
     h->now_s = boottime_s();
     if (expiry > h->now_s + step)
@@ -66,8 +66,8 @@ bool taut_holdoff_is_on(const char *rundir)
     struct taut_holdoff h = {.fd = -1};
     char path[1100];
 
-    if (snprintf(path, sizeof path, "%s/" FILE_NAME, rundir) >=
-        (int)sizeof path)
+    if (snprintf(path, sizeof(path), "%s/" FILE_NAME, rundir) >=
+        (int)sizeof(path))
         return false;
     h.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (h.fd < 0)
@@ -95,7 +95,7 @@ static int open_in(const char *rundir)
 int taut_holdoff_open(struct taut_holdoff *h, const char *rundir,
                       struct taut_error *err)
 {
-    memset(h, 0, sizeof *h);
+    memset(h, 0, sizeof(*h));
     h->fd = open_in(rundir);
     if (h->fd < 0 && errno == ENOENT && mkdir(rundir, 0755) == 0)
         h->fd = open_in(rundir);
@@ -119,7 +119,7 @@ void taut_holdoff_close(struct taut_holdoff *h)
 static int write_line(struct taut_holdoff *h)
 {
     char line[LINE_LENGTH + 1];
-    int n = snprintf(line, sizeof line, "taut-holdoff 1 %lld %d %s",
+    int n = snprintf(line, sizeof(line), "taut-holdoff 1 %lld %d %s",
                      h->expiry_s, h->step_s, h->boot);
 
     memset(line + n, ' ', (size_t)(LINE_LENGTH - n));
@@ -131,7 +131,7 @@ int taut_holdoff_enter(struct taut_holdoff *h, bool *entered)
 {
     int step = h->step_s ? h->step_s * 2 : TAUT_HOLDOFF_FIRST_S;
 
-    if (entered)
+    if (entered != NULL)
         *entered = h->step_s == 0;
     if (h->fd < 0) {
         errno = EBADF;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 int taut_job_init(struct taut_job *job, enum taut_purpose purpose)
 {
-    memset(job, 0, sizeof *job);
+    memset(job, 0, sizeof(*job));
     job->purpose = purpose;
     if (taut_text_replace(&job->node, "") == 0 &&
         taut_text_replace(&job->nodes, "") == 0 &&
@@ -35,7 +35,7 @@ void taut_job_fini(struct taut_job *job)
     free(job->nodes);
     free(job->partition);
     free(job->slurm);
-    memset(job, 0, sizeof *job);
+    memset(job, 0, sizeof(*job));
     errno = saved;
 }
 
@@ -73,24 +73,24 @@ static int set_text(char **slot, const char *field, const char *value,
 int taut_job_set(struct taut_job *job, const char *field, const char *value,
                  struct taut_error *err)
 {
-    if (!strcmp(field, "job"))
+    if (strcmp(field, "job") == 0)
         return set_number(&job->id, field, value, err);
-    if (!strcmp(field, "restart"))
+    if (strcmp(field, "restart") == 0)
         return set_number(&job->restart, field, value, err);
-    if (!strcmp(field, "uid"))
+    if (strcmp(field, "uid") == 0)
         return set_number(&job->uid, field, value, err);
-    if (!strcmp(field, "step"))
+    if (strcmp(field, "step") == 0)
         return set_number(&job->step, field, value, err);
-    if (!strcmp(field, "procid"))
+    if (strcmp(field, "procid") == 0)
         return set_number(&job->procid, field, value, err);
-    if (!strcmp(field, "node"))
+    if (strcmp(field, "node") == 0)
         return set_text(&job->node, field, value, "._-", TAUT_HOSTNAME_MAX,
                         err);
-    if (!strcmp(field, "nodes"))
+    if (strcmp(field, "nodes") == 0)
         return set_text(&job->nodes, field, value, "._-[],", NODES_MAX, err);
-    if (!strcmp(field, "partition"))
+    if (strcmp(field, "partition") == 0)
         return set_text(&job->partition, field, value, "._-+@:,", 255, err);
-    if (!strcmp(field, "slurm"))
+    if (strcmp(field, "slurm") == 0)
         return set_text(&job->slurm, field, value, "._-+~", 63, err);
     taut_error_set(err, "unknown option '%.60s'", field);
     errno = ENOENT;
@@ -102,7 +102,7 @@ static const char *either(const char *name, const char *other)
 {
     const char *value = getenv(name);
 
-    return value && *value ? value : getenv(other);
+    return value != NULL && *value ? value : getenv(other);
 }
 
 static int need(struct taut_job *job, const char *field, const char *value,
@@ -110,7 +110,7 @@ static int need(struct taut_job *job, const char *field, const char *value,
 {
     struct taut_error why;
 
-    if (!value || !*value) {
+    if (value == NULL || !*value) {
         taut_error_set(err, "%s is not set", name);
         errno = EINVAL;
         return -1;
@@ -124,7 +124,7 @@ static int need(struct taut_job *job, const char *field, const char *value,
 
 static void take(struct taut_job *job, const char *field, const char *value)
 {
-    if (value && *value)
+    if (value != NULL && *value)
         taut_job_set(job, field, value, NULL);
 }
 

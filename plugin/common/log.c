@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,10 +14,10 @@
 static void put(int fd, const char *prefix, const char *text)
 {
     char line[640];
-    int n = snprintf(line, sizeof line - 1, "%s%s", prefix, text);
+    int n = snprintf(line, sizeof(line) - 1, "%s%s", prefix, text);
 
-    if (n > (int)sizeof line - 2)
-        n = sizeof line - 2;
+    if (n > (int)sizeof(line) - 2)
+        n = sizeof(line) - 2;
     line[n++] = '\n';
     if (write(fd, line, (size_t)n) < 0)
         return;
@@ -28,7 +28,7 @@ static void emit(const struct taut_log *log, int priority, const char *prefix,
 {
     char text[600];
 
-    vsnprintf(text, sizeof text, fmt, args);
+    vsnprintf(text, sizeof(text), fmt, args);
     taut_text_clean(text);
     if (log->to_syslog)
         syslog(LOG_DAEMON | priority, "%s: %s", log->where, text);

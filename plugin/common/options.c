@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdbool.h>
@@ -32,7 +32,7 @@ static bool is_interface(const char *value, size_t n)
 {
     char name[16];
 
-    if (n >= sizeof name)
+    if (n >= sizeof(name))
         return false;
     memcpy(name, value, n);
     name[n] = '\0';
@@ -55,8 +55,8 @@ static bool is_interfaces(const char *value)
 
 static bool is_transport(const char *value)
 {
-    return !strcmp(value, "tcp") || !strcmp(value, "ofi") ||
-           !strcmp(value, "ofi,tcp");
+    return strcmp(value, "tcp") == 0 || strcmp(value, "ofi") == 0 ||
+           strcmp(value, "ofi,tcp") == 0;
 }
 
 /* As libfabric writes them: "tcp;ofi_rxm", "192.0.2.0/24", "mlx5_0". */
@@ -90,9 +90,7 @@ static const struct key {
     const char *expected;
 } keys[] = {
 #define KEY(field, check, expected)                                            \
-    {                                                                          \
-#field, offsetof(struct taut_options, field), check, expected          \
-    }
+    {#field, offsetof(struct taut_options, field), check, expected}
     KEY(domain, is_domains, "names of libfabric domains"),
     KEY(interface, is_interfaces, "a network interface, 16 at most, or auto"),
     KEY(modules, is_path, "an absolute path"),
@@ -108,7 +106,7 @@ static const struct key {
 #undef KEY
 };
 
-#define KEY_COUNT (sizeof keys / sizeof keys[0])
+#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
 static char **slot_of(struct taut_options *opts, const struct key *key)
 {
@@ -117,24 +115,24 @@ static char **slot_of(struct taut_options *opts, const struct key *key)
 
 static const char *default_of(const char *name)
 {
-    if (!strcmp(name, "user"))
+    if (strcmp(name, "user") == 0)
         return "slurm";
-    if (!strcmp(name, "run_as"))
+    if (strcmp(name, "run_as") == 0)
         return "nobody";
-    if (!strcmp(name, "rundir"))
+    if (strcmp(name, "rundir") == 0)
         return TAUT_RUNDIR;
-    if (!strcmp(name, "probe"))
+    if (strcmp(name, "probe") == 0)
         return TAUT_LIBEXECDIR "/taut-probe";
-    if (!strcmp(name, "modules"))
+    if (strcmp(name, "modules") == 0)
         return TAUT_LIBEXECDIR;
-    if (!strcmp(name, "transport"))
+    if (strcmp(name, "transport") == 0)
         return "tcp";
     return "";
 }
 
 int taut_options_init(struct taut_options *opts)
 {
-    memset(opts, 0, sizeof *opts);
+    memset(opts, 0, sizeof(*opts));
     for (size_t i = 0; i < KEY_COUNT; i++) {
         if (taut_text_replace(slot_of(opts, &keys[i]),
                               default_of(keys[i].name)) < 0) {
@@ -180,7 +178,7 @@ static int set_log(struct taut_options *opts, const char *value,
                    struct taut_error *err)
 {
     for (int i = TAUT_LOG_QUIET; i <= TAUT_LOG_DEBUG; i++) {
-        if (!strcmp(value, taut_log_level_name(i))) {
+        if (strcmp(value, taut_log_level_name(i)) == 0) {
             opts->log = i;
             return 0;
         }
@@ -222,7 +220,7 @@ int taut_options_set_pair(struct taut_options *opts, const char *pair,
     const char *eq = strchr(pair, '=');
     char key[32];
 
-    if (!eq || eq == pair || (size_t)(eq - pair) >= sizeof key) {
+    if (eq == NULL || eq == pair || (size_t)(eq - pair) >= sizeof(key)) {
         taut_error_set(err, "'%.60s': expected key=value", pair);
         errno = EINVAL;
         return -1;
@@ -239,7 +237,7 @@ static char *trim(char *text)
 
     text += strspn(text, " \t");
     n = strlen(text);
-    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+    while (n > 0 && strchr(" \t\r\n", text[n - 1]) != NULL)
         text[--n] = '\0';
     return text;
 }
@@ -252,7 +250,7 @@ static int set_line(struct taut_options *opts, char *line,
     if (!*key || *key == '#')
         return 0;
     eq = strchr(key, '=');
-    if (!eq) {
+    if (eq == NULL) {
         taut_error_set(err, "'%.60s': expected key=value", key);
         errno = EINVAL;
         return -1;
@@ -286,12 +284,13 @@ static int load_lines(struct taut_options *opts, FILE *file, const char *path,
     char line[VALUE_MAX + 64];
     int rc = 0;
 
-    for (int number = 1; fgets(line, sizeof line, file); number++) {
-        bool is_long = !strchr(line, '\n') && !feof(file);
+    for (int number = 1; fgets(line, sizeof(line), file) != NULL; number++) {
+        bool is_long = strchr(line, '\n') == NULL && !feof(file);
 
         if (is_long) {
             skip_line(file);
-            taut_error_set(&why, "line longer than %zu bytes", sizeof line - 2);
+            taut_error_set(&why, "line longer than %zu bytes",
+                           sizeof(line) - 2);
         }
         if ((is_long || set_line(opts, line, &why) < 0) && rc == 0)
             rc = bad_line(err, path, number, why.text);
@@ -321,7 +320,7 @@ int taut_options_load(struct taut_options *opts, const char *path,
     FILE *file = fopen(path, "re");
     int rc = -1, saved;
 
-    if (!file) {
+    if (file == NULL) {
         taut_error_set(err, "%s: %s", path, strerror(errno));
         return -1;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ const char *taut_transport_name(enum taut_transport_kind kind)
 enum taut_transport_kind taut_transport_parse(const char *name)
 {
     for (int i = TAUT_TRANSPORT_TCP; i <= TAUT_TRANSPORT_OFI; i++) {
-        if (!strcmp(name, transports[i]))
+        if (strcmp(name, transports[i]) == 0)
             return i;
     }
     return TAUT_TRANSPORT_NONE;
@@ -58,13 +58,13 @@ static const char *get_text(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-static int parse_role(struct taut_plan_test *test, const json_t *object)
+static int parse_role(struct taut_test *test, const json_t *object)
 {
     const char *role = get_text(object, "role");
 
-    if (role && !strcmp(role, "send"))
+    if (role != NULL && strcmp(role, "send") == 0)
         test->role = TAUT_ROLE_SEND;
-    else if (role && !strcmp(role, "recv"))
+    else if (role != NULL && strcmp(role, "recv") == 0)
         test->role = TAUT_ROLE_RECV;
     else
         return -1;
@@ -72,8 +72,8 @@ static int parse_role(struct taut_plan_test *test, const json_t *object)
 }
 
 /* What a test does over what; all of it may be left out. */
-static int parse_kind(struct taut_plan_test *test, const json_t *object,
-                      size_t i, struct taut_error *err)
+static int parse_kind(struct taut_test *test, const json_t *object, size_t i,
+                      struct taut_error *err)
 {
     const json_t *mode = json_object_get(object, "mode");
     const json_t *transport = json_object_get(object, "transport");
@@ -81,19 +81,19 @@ static int parse_kind(struct taut_plan_test *test, const json_t *object,
 
     test->mode = TAUT_MODE_STREAM;
     test->transport = TAUT_TRANSPORT_TCP;
-    if (json_is_string(mode) && !strcmp(json_string_value(mode), "latency"))
+    if (json_is_string(mode) && strcmp(json_string_value(mode), "latency") == 0)
         test->mode = TAUT_MODE_LATENCY;
-    else if (mode && (!json_is_string(mode) ||
-                      strcmp(json_string_value(mode), "stream")))
+    else if (mode != NULL && (!json_is_string(mode) ||
+                              strcmp(json_string_value(mode), "stream") != 0))
         return bad(err, i, "mode is neither stream nor latency");
-    if (transport)
+    if (transport != NULL)
         test->transport =
             json_is_string(transport)
                 ? taut_transport_parse(json_string_value(transport))
                 : TAUT_TRANSPORT_NONE;
     if (test->transport == TAUT_TRANSPORT_NONE)
         return bad(err, i, "transport is neither tcp nor ofi");
-    if (json_object_get(object, "rail") &&
+    if (json_object_get(object, "rail") != NULL &&
         get_number(object, "rail", 0, TAUT_PLAN_RAILS - 1, &rail) < 0)
         return bad(err, i, "rail is not in 0..15");
     test->rail = (int)rail;
@@ -101,24 +101,24 @@ static int parse_kind(struct taut_plan_test *test, const json_t *object,
 }
 
 /* A transport's endpoint: where a peer listens, of libfabric too. */
-static int parse_peer(struct taut_plan_test *test, const json_t *object,
-                      size_t i, struct taut_error *err)
+static int parse_peer(struct taut_test *test, const json_t *object, size_t i,
+                      struct taut_error *err)
 {
     const char *peer = get_text(object, "peer");
     struct taut_address address;
-    size_t n = peer ? strlen(peer) : 0;
+    size_t n = peer != NULL ? strlen(peer) : 0;
 
     if (test->role != TAUT_ROLE_SEND)
         return 0;
-    if (!peer || n >= sizeof test->peer ||
+    if (peer == NULL || n >= sizeof(test->peer) ||
         taut_address_parse(&address, peer, NULL) < 0)
         return bad(err, i, "peer is not address:port");
     memcpy(test->peer, peer, n + 1);
     return 0;
 }
 
-static int parse_times(struct taut_plan_test *test, const json_t *object,
-                       size_t i, struct taut_error *err)
+static int parse_times(struct taut_test *test, const json_t *object, size_t i,
+                       struct taut_error *err)
 {
     int64_t start, dur, streams = 1;
 
@@ -127,7 +127,7 @@ static int parse_times(struct taut_plan_test *test, const json_t *object,
     if (get_number(object, "dur_ms", TAUT_TEST_MIN_MS, TAUT_TEST_MAX_MS, &dur) <
         0)
         return bad(err, i, "dur_ms is not in 5..2000");
-    if (json_object_get(object, "streams") &&
+    if (json_object_get(object, "streams") != NULL &&
         get_number(object, "streams", 1, TAUT_PLAN_STREAMS, &streams) < 0)
         return bad(err, i, "streams is not in 1..16");
     test->start_ms = (int)start;
@@ -136,17 +136,17 @@ static int parse_times(struct taut_plan_test *test, const json_t *object,
     return 0;
 }
 
-static int parse_test(struct taut_plan_test *test, const json_t *object,
-                      size_t i, struct taut_error *err)
+static int parse_test(struct taut_test *test, const json_t *object, size_t i,
+                      struct taut_error *err)
 {
     const char *token = get_text(object, "token");
 
-    memset(test, 0, sizeof *test);
+    memset(test, 0, sizeof(*test));
     if (get_number(object, "id", 0, INT64_MAX, &test->id) < 0)
         return bad(err, i, "id is not a number");
     if (parse_role(test, object) < 0)
         return bad(err, i, "role is neither send nor recv");
-    if (!token || taut_unhex(test->token, TAUT_TOKEN, token) < 0)
+    if (token == NULL || taut_unhex(test->token, TAUT_TOKEN, token) < 0)
         return bad(err, i, "token is not 32 hex digits");
     if (parse_kind(test, object, i, err) < 0 ||
         parse_peer(test, object, i, err) < 0 ||
@@ -160,14 +160,14 @@ static int parse_test(struct taut_plan_test *test, const json_t *object,
 static int check_unique(const struct taut_plan *plan, size_t i,
                         struct taut_error *err)
 {
-    const struct taut_plan_test *a = &plan->tests[i];
+    const struct taut_test *a = &plan->tests[i];
 
     for (size_t k = 0; k < i; k++) {
-        const struct taut_plan_test *b = &plan->tests[k];
+        const struct taut_test *b = &plan->tests[k];
 
         if (a->id == b->id)
             return bad(err, i, "its id was there before");
-        if (!memcmp(a->token, b->token, TAUT_TOKEN))
+        if (memcmp(a->token, b->token, TAUT_TOKEN) == 0)
             return bad(err, i, "its token was there before");
     }
     return 0;
@@ -206,7 +206,7 @@ static int parse_root(struct taut_plan *plan, const json_t *root,
         return taut_error_set(err, "PLAN: protocol version is not %d",
                               TAUT_PROTOCOL_VERSION);
     }
-    snprintf(plan->note, sizeof plan->note, "%s", note ? note : "");
+    snprintf(plan->note, sizeof(plan->note), "%s", note != NULL ? note : "");
     taut_text_clean(plan->note);
     return parse_tests(plan, json_object_get(root, "tests"), err);
 }
@@ -214,15 +214,15 @@ static int parse_root(struct taut_plan *plan, const json_t *root,
 int taut_plan_parse(struct taut_plan *plan, const char *text, size_t n,
                     struct taut_error *err)
 {
-    struct taut_plan *draft = calloc(1, sizeof *draft);
+    struct taut_plan *draft = calloc(1, sizeof(*draft));
     json_error_t why;
     json_t *root;
     int rc = -1;
 
-    if (!draft)
+    if (draft == NULL)
         return taut_error_set(err, "out of memory");
     root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
-    if (root) {
+    if (root != NULL) {
         rc = parse_root(draft, root, err);
     } else {
         taut_error_set(err, "PLAN, byte %d: %.100s", why.position, why.text);

@@ -30,7 +30,7 @@ enum taut_mode {
     TAUT_MODE_LATENCY, /* small messages, there and back */
 };
 
-struct taut_plan_test {
+struct taut_test {
     int64_t id;
     enum taut_role role;
     enum taut_mode mode;
@@ -45,7 +45,7 @@ struct taut_plan_test {
 
 struct taut_plan {
     size_t count;
-    struct taut_plan_test tests[TAUT_PLAN_TESTS];
+    struct taut_test tests[TAUT_PLAN_TESTS];
     char note[TAUT_PLAN_NOTE]; /* printable, or "" */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <stdlib.h>
 
@@ -8,11 +8,11 @@
 
 int taut_pollset_init(struct taut_pollset *set, size_t room)
 {
-    set->fds = calloc(room, sizeof *set->fds);
+    set->fds = calloc(room, sizeof(*set->fds));
     set->count = 0;
     set->room = room;
     set->wake_ns = 0;
-    return set->fds ? 0 : -1;
+    return set->fds != NULL ? 0 : -1;
 }
 
 void taut_pollset_fini(struct taut_pollset *set)

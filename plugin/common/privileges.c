@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <grp.h>
@@ -20,7 +20,7 @@ static int find_by_number(struct taut_user *user, uid_t uid)
 
     user->uid = uid;
     user->gid = (gid_t)uid;
-    if (getpwuid_r(uid, &pw, room, sizeof room, &found) == 0 && found)
+    if (getpwuid_r(uid, &pw, room, sizeof(room), &found) == 0 && found != NULL)
         user->gid = found->pw_gid;
     return 0;
 }
@@ -35,8 +35,8 @@ int taut_user_find(struct taut_user *user, const char *name,
 
     if (taut_text_number(name, 0, UINT32_MAX - 1, &number) == 0)
         return find_by_number(user, (uid_t)number);
-    rc = getpwnam_r(name, &pw, room, sizeof room, &found);
-    if (rc != 0 || !found) {
+    rc = getpwnam_r(name, &pw, room, sizeof(room), &found);
+    if (rc != 0 || found == NULL) {
         errno = rc ? rc : ENOENT;
         return taut_error_set(err, "user '%.60s': %s", name,
                               rc ? strerror(rc) : "no such user");

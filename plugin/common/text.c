@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ int taut_text_number(const char *text, uint64_t min, uint64_t max,
 {
     uint64_t v = 0;
 
-    if (!text || !*text || strspn(text, "0123456789") != strlen(text)) {
+    if (text == NULL || !*text || strspn(text, "0123456789") != strlen(text)) {
         errno = EINVAL;
         return -1;
     }
@@ -44,10 +44,10 @@ bool taut_text_is_made_of(const char *text, const char *extra, size_t max)
 {
     size_t n = 0;
 
-    if (!text)
+    if (text == NULL)
         return false;
     for (; text[n]; n++) {
-        if (n == max || (!is_plain(text[n]) && !strchr(extra, text[n])))
+        if (n == max || (!is_plain(text[n]) && strchr(extra, text[n]) == NULL))
             return false;
     }
     return n > 0;
@@ -65,7 +65,7 @@ int taut_text_replace(char **slot, const char *text)
 {
     char *copy = strdup(text);
 
-    if (!copy)
+    if (copy == NULL)
         return -1;
     free(*slot);
     *slot = copy;

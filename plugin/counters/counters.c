@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "plugin/common/clock.h"
 #include "plugin/counters/counters.h"
 
-const struct taut_counter_source
-    *const taut_counter_sources[TAUT_COUNTER_SOURCES] = {
+const struct taut_counter_source *const
+    taut_counter_sources[TAUT_COUNTER_SOURCES] = {
         &taut_counters_netdev, &taut_counters_ib,   &taut_counters_cxi,
         &taut_counters_gpcdr,  &taut_counters_pcie,
 };
@@ -30,7 +30,7 @@ static bool take_from_earlier(struct taut_counters *sets, size_t i)
     char interface[IFNAMSIZ];
 
     for (size_t k = 0; k < i; k++) {
-        if (strcmp(sets[k].place, sets[i].place))
+        if (strcmp(sets[k].place, sets[i].place) != 0)
             continue;
         memcpy(interface, sets[i].interface, IFNAMSIZ);
         sets[i] = sets[k];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* HPE Slingshot: sys/class/cxi/cxiN/device. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static int find_cxi(struct taut_counters *c, int root_fd)
 {
     char path[96];
 
-    taut_counters_path(path, sizeof path, c->interface, "/device/cxi");
+    taut_counters_path(path, sizeof(path), c->interface, "/device/cxi");
     return taut_counters_first(c, root_fd, path, c->place, 32);
 }
 
@@ -42,8 +42,8 @@ static int read_stamped(struct taut_counters *c, int dir, const char *name,
 {
     char path[64], text[64];
 
-    snprintf(path, sizeof path, "telemetry/%s", name);
-    if (taut_counters_slurp(c, dir, path, text, sizeof text) < 0)
+    snprintf(path, sizeof(path), "telemetry/%s", name);
+    if (taut_counters_slurp(c, dir, path, text, sizeof(text)) < 0)
         return -1;
     if (taut_counters_parse_stamped(text, value, &c->t_ns) == 0)
         return 0;
@@ -59,7 +59,7 @@ static void put_sum(struct taut_counters *c, int dir, const char *name)
     int64_t sum = 0, value;
 
     for (int i = 0; i < TRAFFIC_CLASSES; i++) {
-        snprintf(file, sizeof file, "%s_%d", name, i);
+        snprintf(file, sizeof(file), "%s_%d", name, i);
         /* What is missing would look like a fall of the sum. */
         if (read_stamped(c, dir, file, &value) < 0 || value > INT64_MAX - sum)
             return;
@@ -72,11 +72,11 @@ static void put_telemetry(struct taut_counters *c, int dir)
 {
     int64_t value;
 
-    for (size_t i = 0; i < sizeof telemetry / sizeof telemetry[0]; i++) {
+    for (size_t i = 0; i < sizeof(telemetry) / sizeof(telemetry[0]); i++) {
         if (read_stamped(c, dir, telemetry[i], &value) == 0)
             taut_counters_put(c, telemetry[i], value);
     }
-    for (size_t i = 0; i < sizeof paused / sizeof paused[0]; i++)
+    for (size_t i = 0; i < sizeof(paused) / sizeof(paused[0]); i++)
         put_sum(c, dir, paused[i]);
 }
 
@@ -90,8 +90,8 @@ static void put_restarts(struct taut_counters *c, int dir)
     int known = 0;
 
     for (int i = 0; i < RESTARTS; i++) {
-        snprintf(path, sizeof path, "link_restarts/time_%d", i);
-        if (taut_counters_slurp(c, dir, path, text, sizeof text) < 0)
+        snprintf(path, sizeof(path), "link_restarts/time_%d", i);
+        if (taut_counters_slurp(c, dir, path, text, sizeof(text)) < 0)
             continue;
         if (taut_counters_parse(text, &when) < 0) {
             taut_counters_note(c, path, "not a time", text);
@@ -114,7 +114,7 @@ static void read_cxi(struct taut_counters *c, int root_fd)
     char path[96];
     int dir;
 
-    snprintf(path, sizeof path, "sys/class/cxi/%s/device", c->place);
+    snprintf(path, sizeof(path), "sys/class/cxi/%s/device", c->place);
     dir = taut_counters_dir(c, root_fd, path);
     if (dir < 0)
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <ctype.h>
 #include <dirent.h>
@@ -20,11 +20,11 @@ void taut_counters_note(struct taut_counters *c, const char *path,
 {
     if (c->bad++ > 0)
         return;
-    if (text)
-        snprintf(c->why, sizeof c->why, "%.40s: %.30s: '%.24s'", path, what,
+    if (text != NULL)
+        snprintf(c->why, sizeof(c->why), "%.40s: %.30s: '%.24s'", path, what,
                  text);
     else
-        snprintf(c->why, sizeof c->why, "%.60s: %.50s", path, what);
+        snprintf(c->why, sizeof(c->why), "%.60s: %.50s", path, what);
     taut_text_clean(c->why);
 }
 
@@ -33,7 +33,7 @@ static bool is_name(const char *name)
     size_t n = strlen(name);
 
     for (size_t i = 0; i < n; i++) {
-        if (!isalnum((unsigned char)name[i]) && !strchr("_:+-", name[i]))
+        if (!isalnum((unsigned char)name[i]) && strchr("_:+-", name[i]) == NULL)
             return false;
     }
     return n > 0 && n < TAUT_COUNTER_NAME;
@@ -45,7 +45,7 @@ void taut_counters_put(struct taut_counters *c, const char *name, int64_t value)
 
     if (c->count >= TAUT_COUNTER_MAX || value < 0 || !is_name(name))
         return;
-    snprintf(to->name, sizeof to->name, "%s", name);
+    snprintf(to->name, sizeof(to->name), "%s", name);
     to->value = value;
     c->count++;
 }
@@ -57,8 +57,9 @@ void taut_counters_put_text(struct taut_counters *c, const char *name,
 
     if (c->text_count >= TAUT_COUNTER_TEXTS || *value == '\0')
         return;
-    snprintf(to->name, sizeof to->name, "%s", name);
-    snprintf(to->value, sizeof to->value, "%.*s", TAUT_COUNTER_TEXT - 1, value);
+    snprintf(to->name, sizeof(to->name), "%s", name);
+    snprintf(to->value, sizeof(to->value), "%.*s", TAUT_COUNTER_TEXT - 1,
+             value);
     taut_text_clean(to->value);
     c->text_count++;
 }
@@ -122,7 +123,7 @@ ssize_t taut_counters_slurp(struct taut_counters *c, int dir_fd,
         text[0] = '\0';
         return -1;
     }
-    if (n > 0 && memchr(text, '\0', (size_t)n)) {
+    if (n > 0 && memchr(text, '\0', (size_t)n) != NULL) {
         taut_counters_note(c, path, "has zero bytes in it", NULL);
         text[0] = '\0';
         return -1;
@@ -140,7 +141,7 @@ void taut_counters_put_file(struct taut_counters *c, int dir_fd,
     char text[64];
     int64_t value;
 
-    if (taut_counters_slurp(c, dir_fd, path, text, sizeof text) < 0)
+    if (taut_counters_slurp(c, dir_fd, path, text, sizeof(text)) < 0)
         return;
     if (taut_counters_parse(text, &value) == 0)
         taut_counters_put(c, name, value);
@@ -155,7 +156,7 @@ void taut_counters_put_line(struct taut_counters *c, int dir_fd,
 {
     char text[64];
 
-    if (taut_counters_slurp(c, dir_fd, path, text, sizeof text) > 0)
+    if (taut_counters_slurp(c, dir_fd, path, text, sizeof(text)) > 0)
         taut_counters_put_text(c, name, text);
 }
 
@@ -174,7 +175,7 @@ int taut_counters_first(struct taut_counters *c, int root_fd, const char *path,
 
     c->opens++;
     name[0] = '\0';
-    if (!dir) {
+    if (dir == NULL) {
         if (fd >= 0)
             close(fd);
         return -1;
@@ -198,7 +199,7 @@ void taut_counters_path(char *path, size_t room, const char *interface,
 int taut_counter_poll(int fd, int64_t *value)
 {
     char text[32], *end;
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
     long long v;
 
     if (n < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ void taut_gauge_close(struct taut_gauge *gauge)
 static int64_t read_delay(int fd)
 {
     char text[96], *end;
-    ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+    ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
 
     if (n <= 0)
         return -1;
@@ -108,8 +108,7 @@ struct taut_gauge_port taut_gauge_port(const struct taut_gauge_mark *from,
     int64_t tx = to->port_tx - from->port_tx;
     struct taut_gauge_port p = {.ns = to->at_ns - from->at_ns};
 
-    if (p.ns <= 0 || from->port_rx < 0 || from->port_tx < 0 || rx < 0 ||
-        tx < 0)
+    if (p.ns <= 0 || from->port_rx < 0 || from->port_tx < 0 || rx < 0 || tx < 0)
         return (struct taut_gauge_port){-1, -1, -1, -1};
     p.data = is_sender ? tx : rx;
     p.with = is_sender ? surplus(tx, own_tx, own_rx, 0)

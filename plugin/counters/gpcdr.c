@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The router of a Cray XE, XK (Gemini) or XC (Aries), as its kernel module
  * gpcdr tells of it: one file for each set of metrics. */
-#include "config.h"
+#include <config.h>
 
 #include <ctype.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static bool is_one_of(const char *name, size_t n, const char *const *list,
                       size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (strlen(list[i]) == n && !memcmp(list[i], name, n))
+        if (strlen(list[i]) == n && memcmp(list[i], name, n) == 0)
             return true;
     }
     return false;
@@ -56,21 +56,22 @@ static bool is_known(const char *name)
 {
     const char *colon = strchr(name, ':');
 
-    if (colon)
+    if (colon != NULL)
         return is_suffix(colon + 1) &&
                is_one_of(name, (size_t)(colon - name), of_links,
-                         sizeof of_links / sizeof of_links[0]);
+                         sizeof(of_links) / sizeof(of_links[0]));
     return is_one_of(name, strlen(name), of_nic,
-                     sizeof of_nic / sizeof of_nic[0]);
+                     sizeof(of_nic) / sizeof(of_nic[0]));
 }
 
 static bool put_time(struct taut_counters *c, int64_t value, const char *unit)
 {
     int64_t ns = 0;
 
-    if (unit && !strcmp(unit, "ms"))
+    if (unit != NULL && strcmp(unit, "ms") == 0)
         ns = TAUT_MS_NS;
-    else if (unit && (!strcmp(unit, "s") || !strcmp(unit, "seconds")))
+    else if (unit != NULL &&
+             (strcmp(unit, "s") == 0 || strcmp(unit, "seconds") == 0))
         ns = TAUT_S_NS;
     if (ns == 0 || value > INT64_MAX / ns)
         return false;
@@ -86,11 +87,11 @@ static bool take_line(struct taut_counters *c, char *line)
     char *unit = strtok_r(NULL, " \t", &rest);
     int64_t value;
 
-    if (!name)
+    if (name == NULL)
         return true; /* an empty line */
-    if (!number || taut_counters_parse(number, &value) < 0)
+    if (number == NULL || taut_counters_parse(number, &value) < 0)
         return false;
-    if (!strcmp(name, "timestamp"))
+    if (strcmp(name, "timestamp") == 0)
         return put_time(c, value, unit);
     if (is_known(name))
         taut_counters_put(c, name, value);
@@ -100,16 +101,16 @@ static bool take_line(struct taut_counters *c, char *line)
 void taut_counters_parse_gpcdr(struct taut_counters *c, const char *path,
                                char *text)
 {
-    for (char *line = text; line;) {
+    for (char *line = text; line != NULL;) {
         char *end = strchr(line, '\n');
         char copy[25];
 
-        if (end)
+        if (end != NULL)
             *end = '\0';
-        snprintf(copy, sizeof copy, "%.24s", line);
+        snprintf(copy, sizeof(copy), "%.24s", line);
         if (!take_line(c, line))
             taut_counters_note(c, path, "not \"NAME VALUE UNIT\"", copy);
-        line = end ? end + 1 : NULL;
+        line = end != NULL ? end + 1 : NULL;
     }
 }
 
@@ -117,7 +118,7 @@ static int find_gpcdr(struct taut_counters *c, int root_fd)
 {
     if (faccessat(root_fd, SETS, F_OK, 0) < 0)
         return -1;
-    snprintf(c->place, sizeof c->place, "gpcdr0");
+    snprintf(c->place, sizeof(c->place), "gpcdr0");
     return 0;
 }
 
@@ -128,9 +129,9 @@ static void read_gpcdr(struct taut_counters *c, int root_fd)
 
     if (dir < 0)
         return;
-    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
-        snprintf(path, sizeof path, "%s/metrics", sets[i]);
-        if (taut_counters_slurp(c, dir, path, text, sizeof text) > 0)
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        snprintf(path, sizeof(path), "%s/metrics", sets[i]);
+        if (taut_counters_slurp(c, dir, path, text, sizeof(text)) > 0)
             taut_counters_parse_gpcdr(c, path, text);
     }
     close(dir);

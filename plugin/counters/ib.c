@@ -7,7 +7,7 @@
  * "hw_counters" are asked for together, and kept for 10 ms.  What they are
  * called is each driver's own affair; mlx5's names are some other drivers',
  * too. */
-#include "config.h"
+#include <config.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -105,10 +105,10 @@ static int64_t port_of(struct taut_counters *c, int root_fd)
     int64_t number;
 
     for (int i = 0; i < 2; i++) {
-        taut_counters_path(path, sizeof path, c->interface, files[i]);
-        if (taut_counters_slurp(c, root_fd, path, text, sizeof text) < 0)
+        taut_counters_path(path, sizeof(path), c->interface, files[i]);
+        if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) < 0)
             continue;
-        if (taut_counters_parse(strncmp(text, "0x", 2) ? text : text + 2,
+        if (taut_counters_parse(strncmp(text, "0x", 2) != 0 ? text : text + 2,
                                 &number) == 0 &&
             number > 0 && number < 255)
             return number + 1;
@@ -120,7 +120,7 @@ static bool has_second_port(int root_fd, const char *device)
 {
     char path[128];
 
-    snprintf(path, sizeof path, CLASS "%.40s/ports/2", device);
+    snprintf(path, sizeof(path), CLASS "%.40s/ports/2", device);
     return faccessat(root_fd, path, F_OK, 0) == 0;
 }
 
@@ -128,10 +128,10 @@ static int find_ib(struct taut_counters *c, int root_fd)
 {
     char path[96], device[40];
 
-    taut_counters_path(path, sizeof path, c->interface, "/device/infiniband");
-    if (taut_counters_first(c, root_fd, path, device, sizeof device) < 0)
+    taut_counters_path(path, sizeof(path), c->interface, "/device/infiniband");
+    if (taut_counters_first(c, root_fd, path, device, sizeof(device)) < 0)
         return -1;
-    snprintf(c->place, sizeof c->place, "%s/%d", device,
+    snprintf(c->place, sizeof(c->place), "%s/%d", device,
              has_second_port(root_fd, device) ? (int)port_of(c, root_fd) : 1);
     return 0;
 }
@@ -142,10 +142,10 @@ static void put_state(struct taut_counters *c, int dir, const char *file)
     char text[64];
     const char *colon;
 
-    if (taut_counters_slurp(c, dir, file, text, sizeof text) < 0)
+    if (taut_counters_slurp(c, dir, file, text, sizeof(text)) < 0)
         return;
     colon = strstr(text, ": ");
-    if (colon && colon[2])
+    if (colon != NULL && colon[2])
         taut_counters_put_text(c, file, colon + 2);
     else
         taut_counters_note(c, file, "not \"NUMBER: STATE\"", text);
@@ -156,7 +156,7 @@ static void put_rate(struct taut_counters *c, int dir)
     char text[64], width[TAUT_COUNTER_TEXT], speed[TAUT_COUNTER_TEXT];
     int64_t Mbps;
 
-    if (taut_counters_slurp(c, dir, "rate", text, sizeof text) < 0)
+    if (taut_counters_slurp(c, dir, "rate", text, sizeof(text)) < 0)
         return;
     if (taut_counters_parse_rate(text, &Mbps, width, speed) < 0) {
         taut_counters_note(c, "rate", "not \"N Gb/sec (NX SPEED)\"", text);
@@ -175,7 +175,7 @@ static void put_all(struct taut_counters *c, int dir, const char *folder,
     if (faccessat(dir, folder, F_OK, 0) < 0)
         return;
     for (size_t i = 0; i < n; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
         taut_counters_put_file(c, dir, path, names[i]);
     }
 }
@@ -186,11 +186,11 @@ static void put_hw_counters(struct taut_counters *c, int dir)
     bool is_known = false;
     char path[64];
 
-    for (size_t i = 0; i < sizeof hw_counters / sizeof hw_counters[0]; i++) {
+    for (size_t i = 0; i < sizeof(hw_counters) / sizeof(hw_counters[0]); i++) {
         const struct hw_counters *hw = &hw_counters[i];
 
-        if (hw->sign) {
-            snprintf(path, sizeof path, "%s/%s", hw->folder, hw->sign);
+        if (hw->sign != NULL) {
+            snprintf(path, sizeof(path), "%s/%s", hw->folder, hw->sign);
             if (faccessat(dir, path, F_OK, 0) < 0)
                 continue;
         } else if (is_known) {
@@ -207,7 +207,7 @@ static void read_ib(struct taut_counters *c, int root_fd)
     char path[128];
     int dir;
 
-    snprintf(path, sizeof path, CLASS "%.*s/ports/%s",
+    snprintf(path, sizeof(path), CLASS "%.*s/ports/%s",
              (int)(port - c->place - 1), c->place, port);
     dir = taut_counters_dir(c, root_fd, path);
     if (dir < 0)

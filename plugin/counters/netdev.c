@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any Linux network device: sys/class/net/IF. */
-#include "config.h"
+#include <config.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,11 +33,11 @@ static int find_netdev(struct taut_counters *c, int root_fd)
 {
     char path[96];
 
-    taut_counters_path(path, sizeof path, c->interface, "");
+    taut_counters_path(path, sizeof(path), c->interface, "");
     if (faccessat(root_fd, path, F_OK, 0) < 0)
         return -1;
-    snprintf(c->place, sizeof c->place, "%.*s", (int)strcspn(c->interface, ":"),
-             c->interface);
+    snprintf(c->place, sizeof(c->place), "%.*s",
+             (int)strcspn(c->interface, ":"), c->interface);
     return 0;
 }
 
@@ -48,8 +48,8 @@ static void read_speed(struct taut_counters *c, int dir)
     char text[64];
     int64_t value;
 
-    if (taut_counters_slurp(c, dir, "speed", text, sizeof text) < 0 ||
-        !strcmp(text, "-1"))
+    if (taut_counters_slurp(c, dir, "speed", text, sizeof(text)) < 0 ||
+        strcmp(text, "-1") == 0)
         return;
     if (taut_counters_parse(text, &value) < 0)
         taut_counters_note(c, "speed", "not a number", text);
@@ -62,11 +62,11 @@ static void read_netdev(struct taut_counters *c, int root_fd)
     char path[96];
     int dir;
 
-    taut_counters_path(path, sizeof path, c->interface, "");
+    taut_counters_path(path, sizeof(path), c->interface, "");
     dir = taut_counters_dir(c, root_fd, path);
     if (dir < 0)
         return;
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         taut_counters_put_file(c, dir, files[i].path, files[i].name);
     read_speed(c, dir);
     taut_counters_put_line(c, dir, "operstate", "state");
@@ -81,7 +81,7 @@ void taut_counters_open_bytes(int fds[2], int root_fd, const char *interface)
     char path[96];
 
     for (int i = 0; i < 2; i++) {
-        taut_counters_path(path, sizeof path, interface, rest[i]);
+        taut_counters_path(path, sizeof(path), interface, rest[i]);
         fds[i] = openat(root_fd, path, O_RDONLY | O_CLOEXEC);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The PCI Express link of an interface: sys/class/net/IF/device, and the port
  * above it, whose link is the same one seen from the host. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,16 +29,17 @@ static int find_pcie(struct taut_counters *c, int root_fd)
     const char *slash;
     ssize_t n;
 
-    taut_counters_path(path, sizeof path, c->interface,
+    taut_counters_path(path, sizeof(path), c->interface,
                        "/device/current_link_width");
     if (faccessat(root_fd, path, F_OK, 0) < 0)
         return -1;
-    taut_counters_path(path, sizeof path, c->interface, "/device");
-    n = readlinkat(root_fd, path, link, sizeof link - 1);
+    taut_counters_path(path, sizeof(path), c->interface, "/device");
+    n = readlinkat(root_fd, path, link, sizeof(link) - 1);
     link[n > 0 ? n : 0] = '\0';
     slash = strrchr(link, '/');
-    snprintf(c->place, sizeof c->place, "%.40s",
-             slash && slash[1] != '.' && slash[1] ? slash + 1 : c->interface);
+    snprintf(c->place, sizeof(c->place), "%.40s",
+             slash != NULL && slash[1] != '.' && slash[1] ? slash + 1
+                                                          : c->interface);
     return 0;
 }
 
@@ -48,7 +49,7 @@ static int64_t read_lanes(struct taut_counters *c, int dir, const char *file)
     char text[32];
     int64_t lanes;
 
-    if (taut_counters_slurp(c, dir, file, text, sizeof text) < 0)
+    if (taut_counters_slurp(c, dir, file, text, sizeof(text)) < 0)
         return 0;
     if (taut_counters_parse(text, &lanes) < 0) {
         taut_counters_note(c, file, "not a number of lanes", text);
@@ -63,8 +64,8 @@ static int64_t read_speed(struct taut_counters *c, int dir, const char *file)
     char text[32];
     int64_t MTps = 0;
 
-    if (taut_counters_slurp(c, dir, file, text, sizeof text) < 0 ||
-        !strncmp(text, "Unknown", 7))
+    if (taut_counters_slurp(c, dir, file, text, sizeof(text)) < 0 ||
+        strncmp(text, "Unknown", 7) == 0)
         return 0;
     if (taut_counters_parse_transfers(text, &MTps) < 0)
         taut_counters_note(c, file, "not \"N GT/s\"", text);
@@ -88,7 +89,7 @@ static void put_aer(struct taut_counters *c, int dir, size_t i)
     char text[2048];
     int64_t value;
 
-    if (taut_counters_slurp(c, dir, aer[i].file, text, sizeof text) < 0)
+    if (taut_counters_slurp(c, dir, aer[i].file, text, sizeof(text)) < 0)
         return;
     if (taut_counters_parse_keyed(text, aer[i].key, &value) == 0)
         taut_counters_put(c, aer[i].name, value);
@@ -101,7 +102,7 @@ static void read_pcie(struct taut_counters *c, int root_fd)
     char path[96];
     int dir;
 
-    taut_counters_path(path, sizeof path, c->interface, "/device");
+    taut_counters_path(path, sizeof(path), c->interface, "/device");
     dir = taut_counters_dir(c, root_fd, path);
     if (dir < 0)
         return;
@@ -113,7 +114,7 @@ static void read_pcie(struct taut_counters *c, int root_fd)
     put_known(c, "max_speed_MTps",
               both(read_speed(c, dir, "max_link_speed"),
                    read_speed(c, dir, "../max_link_speed")));
-    for (size_t i = 0; i < sizeof aer / sizeof aer[0]; i++)
+    for (size_t i = 0; i < sizeof(aer) / sizeof(aer[0]); i++)
         put_aer(c, dir, i);
     close(dir);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +89,7 @@ static int become_reader(pid_t parent, const struct taut_user *run_as)
 {
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
-    if (run_as && taut_privileges_drop(run_as, NULL) < 0)
+    if (run_as != NULL && taut_privileges_drop(run_as, NULL) < 0)
         return -1;
     /* Forgotten when the user changes, so after that. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -116,7 +116,7 @@ static _Noreturn void run(struct task *tasks, pid_t parent,
 
 void taut_counters_init(struct taut_counters_reader *r)
 {
-    memset(r, 0, sizeof *r);
+    memset(r, 0, sizeof(*r));
     r->pid = -1;
     r->patience = 1;
     for (size_t s = 0; s < TAUT_COUNTER_SOURCES; s++)
@@ -148,8 +148,8 @@ void taut_counters_close(struct taut_counters_reader *r)
         kill(r->pid, SIGKILL);
         reap(r->pid);
     }
-    if (r->shared)
-        munmap(r->shared, sizeof *r->shared);
+    if (r->shared != NULL)
+        munmap(r->shared, sizeof(*r->shared));
     r->pid = -1;
     r->shared = NULL;
     r->readings.count = 0;
@@ -182,7 +182,7 @@ static int start(struct taut_counters_reader *r, struct task *tasks,
 {
     pid_t parent = getpid();
 
-    r->shared = mmap(NULL, sizeof *r->shared, PROT_READ | PROT_WRITE,
+    r->shared = mmap(NULL, sizeof(*r->shared), PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (r->shared == MAP_FAILED) {
         r->shared = NULL;
@@ -305,8 +305,8 @@ static void keep_within(struct taut_counters *c, size_t s)
     c->count = c->count < TAUT_COUNTER_MAX ? c->count : TAUT_COUNTER_MAX;
     if (c->text_count > TAUT_COUNTER_TEXTS)
         c->text_count = TAUT_COUNTER_TEXTS;
-    c->interface[sizeof c->interface - 1] = '\0';
-    c->why[sizeof c->why - 1] = '\0';
+    c->interface[sizeof(c->interface) - 1] = '\0';
+    c->why[sizeof(c->why) - 1] = '\0';
     for (size_t i = 0; i < c->count; i++)
         c->list[i].name[TAUT_COUNTER_NAME - 1] = '\0';
     for (size_t i = 0; i < c->text_count; i++) {
@@ -354,7 +354,7 @@ static int tell(const struct taut_counters_reader *r, struct taut_error *err)
     unsigned bad = 0;
     char silent[80];
 
-    name_silent(r, silent, sizeof silent);
+    name_silent(r, silent, sizeof(silent));
     if (*silent)
         return taut_error_set(
             err, "counters: no answer in time from %s; left out", silent);
@@ -363,10 +363,10 @@ static int tell(const struct taut_counters_reader *r, struct taut_error *err)
             const struct taut_counters *c = &r->shared->sets[s][i];
 
             bad += c->bad;
-            first = !first && c->bad > 0 ? c : first;
+            first = first == NULL && c->bad > 0 ? c : first;
         }
     }
-    if (!first)
+    if (first == NULL)
         return 0;
     return taut_error_set(err, "counters of %s, %s: %s; %u left out",
                           first->interface, first->source, first->why, bad);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <ctype.h>
 #include <errno.h>
@@ -48,7 +48,7 @@ static const char *thousandths(const char *text, int64_t *value)
     int64_t v, unit = 100;
     const char *p = digits(text, &v);
 
-    if (!p)
+    if (p == NULL)
         return NULL;
     if (v > INT64_MAX / 1000 - 1) {
         errno = ERANGE;
@@ -68,7 +68,7 @@ int taut_counters_parse(const char *text, int64_t *value)
     int64_t v;
     const char *end = digits(text, &v);
 
-    if (!end)
+    if (end == NULL)
         return -1;
     if (*end)
         return fail(EINVAL);
@@ -94,11 +94,11 @@ int taut_counters_parse_stamped(const char *text, int64_t *value, int64_t *t_ns)
     int64_t v, s, ns;
     const char *p = digits(text, &v);
 
-    if (!p)
+    if (p == NULL)
         return -1;
     if (*p == '@') {
         p = digits(p + 1, &s);
-        if (!p)
+        if (p == NULL)
             return -1;
         p = fraction_ns(p, &ns);
         if (*p)
@@ -118,9 +118,9 @@ int taut_counters_parse_transfers(const char *text, int64_t *MTps)
     int64_t v;
     const char *p = thousandths(text, &v);
 
-    if (!p)
+    if (p == NULL)
         return -1;
-    if (strncmp(p, " GT/s", 5) || (p[5] && p[5] != ' '))
+    if (strncmp(p, " GT/s", 5) != 0 || (p[5] && p[5] != ' '))
         return fail(EINVAL);
     *MTps = v;
     return 0;
@@ -133,17 +133,17 @@ int taut_counters_parse_rate(const char *text, int64_t *Mbps, char *width,
     int64_t v;
     const char *p = thousandths(text, &v), *blank, *end;
 
-    if (!p)
+    if (p == NULL)
         return -1;
-    if (strncmp(p, unit, sizeof unit - 1))
+    if (strncmp(p, unit, sizeof(unit) - 1) != 0)
         return fail(EINVAL);
-    p += sizeof unit - 1;
+    p += sizeof(unit) - 1;
     blank = strchr(p, ' ');
     end = strchr(p, ')');
-    if (!end || end[1])
+    if (end == NULL || end[1])
         return fail(EINVAL);
     width[0] = speed[0] = '\0';
-    if (!blank || blank > end)
+    if (blank == NULL || blank > end)
         blank = end; /* "4X" alone, as before speeds had names */
     else
         snprintf(speed, TAUT_COUNTER_TEXT, "%.*s", (int)(end - blank - 1),
@@ -157,15 +157,15 @@ int taut_counters_parse_keyed(const char *text, const char *key, int64_t *value)
 {
     size_t n = strlen(key);
 
-    for (const char *p = text; p; p = strchr(p, '\n')) {
+    for (const char *p = text; p != NULL; p = strchr(p, '\n')) {
         int64_t v;
         const char *end;
 
         p += *p == '\n';
-        if (strncmp(p, key, n) || p[n] != ' ')
+        if (strncmp(p, key, n) != 0 || p[n] != ' ')
             continue;
         end = digits(p + n + 1, &v);
-        if (!end)
+        if (end == NULL)
             return -1;
         if (*end && *end != '\n')
             return fail(EINVAL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,13 +37,13 @@ static int bad(struct taut_error *err, const char *what, const char *arg)
 static const char *take_value(struct cursor *c, char *key)
 {
     const char *arg = c->argv[c->at] + 2, *eq = strchr(arg, '=');
-    size_t n = eq ? (size_t)(eq - arg) : strlen(arg);
+    size_t n = eq != NULL ? (size_t)(eq - arg) : strlen(arg);
 
     if (n == 0 || n > 31)
         return NULL;
     memcpy(key, arg, n);
     key[n] = '\0';
-    if (eq)
+    if (eq != NULL)
         return eq + 1;
     return c->at + 1 < c->argc ? c->argv[++c->at] : NULL;
 }
@@ -51,36 +51,36 @@ static const char *take_value(struct cursor *c, char *key)
 static int set_value(struct taut_arguments *args, const char *key,
                      const char *value, struct taut_error *err)
 {
-    if (!strcmp(key, "conf"))
+    if (strcmp(key, "conf") == 0)
         return 0; /* was read before */
-    if (!strcmp(key, "sysroot")) {
+    if (strcmp(key, "sysroot") == 0) {
         args->sysroot = value;
         return 0;
     }
-    if (!strcmp(key, "owner")) {
+    if (strcmp(key, "owner") == 0) {
         args->owner = value;
         return 0;
     }
     /* "node" is both: the job's field wins, the option is for the file. */
-    if (strcmp(key, "node") &&
+    if (strcmp(key, "node") != 0 &&
         taut_options_set(&args->opts, key, value, err) == 0)
         return 0;
-    if (strcmp(key, "node") && errno != ENOENT)
+    if (strcmp(key, "node") != 0 && errno != ENOENT)
         return -1;
     return taut_job_set(&args->job, key, value, err);
 }
 
 static int set_flag(struct taut_arguments *args, const char *arg)
 {
-    if (!strcmp(arg, "--idle"))
+    if (strcmp(arg, "--idle") == 0)
         args->job.purpose = TAUT_PURPOSE_IDLE;
-    else if (!strcmp(arg, "--syslog"))
+    else if (strcmp(arg, "--syslog") == 0)
         args->to_syslog = true;
-    else if (!strcmp(arg, "--from-environ"))
+    else if (strcmp(arg, "--from-environ") == 0)
         args->from_environ = true;
-    else if (!strcmp(arg, "--help"))
+    else if (strcmp(arg, "--help") == 0)
         args->wants_help = true;
-    else if (!strcmp(arg, "--version"))
+    else if (strcmp(arg, "--version") == 0)
         args->wants_version = true;
     else
         return -1;
@@ -93,18 +93,18 @@ static int parse_one(struct taut_arguments *args, struct cursor *c,
     const char *arg = c->argv[c->at], *value;
     char key[32];
 
-    if (!strcmp(arg, "survey")) {
+    if (strcmp(arg, "survey") == 0) {
         args->is_survey = true;
         return 0;
     }
-    if (strncmp(arg, "--", 2)) {
+    if (strncmp(arg, "--", 2) != 0) {
         args->job.purpose = taut_purpose_parse(arg);
         return args->job.purpose ? 0 : bad(err, "unknown purpose", arg);
     }
     if (set_flag(args, arg) == 0)
         return 0;
     value = take_value(c, key);
-    if (!value)
+    if (value == NULL)
         return bad(err, "a value is missing after", arg);
     return set_value(args, key, value, err);
 }
@@ -113,15 +113,15 @@ static int parse_one(struct taut_arguments *args, struct cursor *c,
 static const char *find_conf(int argc, char *argv[])
 {
     for (int i = 1; i < argc; i++) {
-        if (!strncmp(argv[i], "--conf=", 7))
+        if (strncmp(argv[i], "--conf=", 7) == 0)
             return argv[i] + 7;
-        if (!strcmp(argv[i], "--conf") && i + 1 < argc)
+        if (strcmp(argv[i], "--conf") == 0 && i + 1 < argc)
             return argv[i + 1];
-        if (!strcmp(argv[i], "idle") || !strcmp(argv[i], "--idle") ||
-            !strcmp(argv[i], "survey")) {
+        if (strcmp(argv[i], "idle") == 0 || strcmp(argv[i], "--idle") == 0 ||
+            strcmp(argv[i], "survey") == 0) {
             const char *later = find_conf(argc - i, argv + i);
 
-            return later ? later : CONF_PATH;
+            return later != NULL ? later : CONF_PATH;
         }
     }
     return NULL;
@@ -134,7 +134,7 @@ static void load_conf(struct taut_arguments *args, const char *path,
 
     if (taut_options_load(&args->opts, path, &why) == 0)
         return;
-    if (errno != ENOENT || strcmp(path, CONF_PATH))
+    if (errno != ENOENT || strcmp(path, CONF_PATH) != 0)
         warn(why.text);
 }
 
@@ -157,7 +157,7 @@ static int check_purpose(const struct taut_arguments *args,
     if (args->is_survey != taut_purpose_is_survey(args->job.purpose))
         return bad(err, "expected 'survey' before audit or matrix, not before",
                    taut_purpose_name(args->job.purpose));
-    if (args->owner && !args->is_survey)
+    if (args->owner != NULL && !args->is_survey)
         return bad(err, "only of a survey:", "--owner");
     return 0;
 }
@@ -177,7 +177,7 @@ static int set_defaults(struct taut_arguments *args, struct taut_error *err)
         return taut_job_from_environ(&args->job, err);
     if (!*args->job.node && *args->opts.node)
         name = args->opts.node;
-    if (!*args->job.node && name &&
+    if (!*args->job.node && name != NULL &&
         taut_job_set(&args->job, "node", name, err) < 0)
         return -1;
     if (!*args->job.node)
@@ -193,12 +193,12 @@ int taut_arguments_parse(struct taut_arguments *args, int argc, char *argv[],
     struct cursor c = {.argc = argc, .at = 1, .argv = argv};
     const char *conf = find_conf(argc, argv);
 
-    memset(args, 0, sizeof *args);
+    memset(args, 0, sizeof(*args));
     args->sysroot = "/";
     if (taut_options_init(&args->opts) < 0 ||
         taut_job_init(&args->job, TAUT_PURPOSE_NONE) < 0)
         return taut_error_set(err, "out of memory");
-    if (conf)
+    if (conf != NULL)
         load_conf(args, conf, warn);
     for (; c.at < argc; c.at++) {
         if (parse_one(args, &c, err) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -32,10 +32,10 @@ static void *run(void *arg)
 
 static struct call *create(taut_blocking_f *fn, void *arg)
 {
-    struct call *call = calloc(1, sizeof *call);
+    struct call *call = calloc(1, sizeof(*call));
     pthread_condattr_t attr;
 
-    if (!call)
+    if (call == NULL)
         return NULL;
     call->fn = fn;
     call->arg = arg;
@@ -74,7 +74,7 @@ int taut_blocking_call(taut_blocking_f *fn, void *arg, int64_t deadline_ns)
     pthread_t thread;
     int rc;
 
-    if (!call)
+    if (call == NULL)
         return -1;
     rc = pthread_create(&thread, NULL, run, call);
     if (rc) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static int add_survey(json_t *json, const struct taut_hello *h)
         return 0;
     json_object_set_new(json, "step", json_integer(h->job->step));
     json_object_set_new(json, "procid", json_integer(h->job->procid));
-    if (!h->owner)
+    if (h->owner == NULL)
         return 0;
     options = json_loads(h->owner, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(options)) {
@@ -54,13 +54,13 @@ char *taut_hello_encode(const struct taut_hello *hello)
     char key[2 * TAUT_SEAL_KEY + 1], *text = NULL;
     json_t *json;
 
-    taut_hex(key, hello->key, sizeof hello->key);
+    taut_hex(key, hello->key, sizeof(hello->key));
     errno = ENOMEM;
     json = pack(hello, key);
-    if (json && add_survey(json, hello) == 0)
+    if (json != NULL && add_survey(json, hello) == 0)
         text = json_dumps(json, JSON_COMPACT);
     json_decref(json);
-    sodium_memzero(key, sizeof key);
+    sodium_memzero(key, sizeof(key));
     return text;
 }
 
@@ -69,7 +69,7 @@ static munge_ctx_t make_context(uid_t uid, const char *socket,
 {
     munge_ctx_t ctx = munge_ctx_create();
 
-    if (!ctx) {
+    if (ctx == NULL) {
         taut_error_set(err, "munge: out of memory");
         return NULL;
     }
@@ -93,7 +93,7 @@ struct work {
 
 static void destroy(struct work *w)
 {
-    if (!w)
+    if (w == NULL)
         return;
     free(w->text);
     free(w->socket);
@@ -103,14 +103,14 @@ static void destroy(struct work *w)
 
 static struct work *create(const char *text, uid_t uid, const char *socket)
 {
-    struct work *w = calloc(1, sizeof *w);
+    struct work *w = calloc(1, sizeof(*w));
 
-    if (!w)
+    if (w == NULL)
         return NULL;
     w->text = strdup(text);
     w->socket = strdup(socket);
     w->uid = uid;
-    if (w->text && w->socket)
+    if (w->text != NULL && w->socket != NULL)
         return w;
     destroy(w);
     return NULL;
@@ -122,13 +122,14 @@ static void wrap(void *arg)
     munge_ctx_t ctx = make_context(w->uid, w->socket, &w->err);
     munge_err_t rc;
 
-    if (!ctx)
+    if (ctx == NULL)
         return;
     rc = munge_encode(&w->cred, ctx, w->text, (int)strlen(w->text));
     if (rc != EMUNGE_SUCCESS) {
         const char *why = munge_ctx_strerror(ctx);
 
-        taut_error_set(&w->err, "munge: %s", why ? why : munge_strerror(rc));
+        taut_error_set(&w->err, "munge: %s",
+                       why != NULL ? why : munge_strerror(rc));
         free(w->cred);
         w->cred = NULL;
     }
@@ -141,7 +142,7 @@ char *taut_hello_wrap(const char *text, uid_t uid, const char *socket,
     struct work *w = create(text, uid, socket);
     char *cred;
 
-    if (!w) {
+    if (w == NULL) {
         taut_error_set(err, "out of memory");
         return NULL;
     }
@@ -151,10 +152,10 @@ char *taut_hello_wrap(const char *text, uid_t uid, const char *socket,
     }
     cred = w->cred;
     w->cred = NULL;
-    if (!cred && err)
+    if (cred == NULL && err != NULL)
         *err = w->err;
     destroy(w);
-    if (!cred)
+    if (cred == NULL)
         errno = EIO;
     return cred;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* taut-hwloc.so: what hwloc knows of a device's place. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdbool.h>
@@ -41,7 +41,7 @@ static int load(hwloc_topology_t *topology, const char *root)
 static bool is_named(const char *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (name && !strcmp(name, names[i]))
+        if (name != NULL && strcmp(name, names[i]) == 0)
             return true;
     }
     return false;
@@ -55,7 +55,7 @@ int taut_locality_find(cpu_set_t *near, const char *const *names, size_t count,
     hwloc_bitmap_t all = hwloc_bitmap_alloc();
     int rc = -1;
 
-    if (!all || load(&topology, root) < 0) {
+    if (all == NULL || load(&topology, root) < 0) {
         hwloc_bitmap_free(all);
         return -1;
     }
@@ -69,7 +69,7 @@ int taut_locality_find(cpu_set_t *near, const char *const *names, size_t count,
         errno = ENOENT;
     else
         rc = hwloc_cpuset_to_glibc_sched_affinity(topology, all, near,
-                                                  sizeof *near);
+                                                  sizeof(*near));
     hwloc_bitmap_free(all);
     hwloc_topology_destroy(topology);
     return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -54,14 +54,14 @@ static const char *parse_range(cpu_set_t *set, const char *text)
 int taut_locality_parse(cpu_set_t *set, const char *text)
 {
     CPU_ZERO(set);
-    while (text && *text && *text != '\n') {
+    while (text != NULL && *text && *text != '\n') {
         text = parse_range(set, text);
-        if (text && *text == ',')
+        if (text != NULL && *text == ',')
             text++;
-        else if (text && *text && *text != '\n')
+        else if (text != NULL && *text && *text != '\n')
             text = NULL;
     }
-    if (text)
+    if (text != NULL)
         return 0;
     errno = EINVAL;
     return -1;
@@ -94,11 +94,11 @@ static int read_cpus(cpu_set_t *set, int root_fd, const char *name)
     ssize_t n;
     int fd;
 
-    snprintf(path, sizeof path, "sys/class/net/%s/device/local_cpulist", name);
+    snprintf(path, sizeof(path), "sys/class/net/%s/device/local_cpulist", name);
     fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
-    n = read(fd, text, sizeof text - 1);
+    n = read(fd, text, sizeof(text) - 1);
     close(fd);
     if (n <= 0)
         return -1;
@@ -119,7 +119,7 @@ static bool is_worth_it(const struct taut_locality_search *s, int root_fd)
 {
     cpu_set_t may, near;
 
-    if (sched_getaffinity(0, sizeof may, &may) < 0)
+    if (sched_getaffinity(0, sizeof(may), &may) < 0)
         return false;
     for (size_t i = 0; i < s->count; i++) {
         if (read_cpus(&near, root_fd, s->names[i]) == 0 && is_part(&near, &may))
@@ -140,18 +140,18 @@ static void *run_search(void *arg)
 
     for (size_t i = 0; i < s->count; i++)
         names[i] = s->names[i];
-    snprintf(path, sizeof path, "%s/taut-hwloc.so", s->modules);
+    snprintf(path, sizeof(path), "%s/taut-hwloc.so", s->modules);
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    symbol = library ? dlsym(library, "taut_locality_find") : NULL;
-    memcpy(&find, &symbol, sizeof find);
-    s->rc = find ? find(&s->near, names, s->count, s->root) : -1;
+    symbol = library != NULL ? dlsym(library, "taut_locality_find") : NULL;
+    memcpy(&find, &symbol, sizeof(find));
+    s->rc = find != NULL ? find(&s->near, names, s->count, s->root) : -1;
     atomic_store(&s->is_done, true);
     return NULL;
 }
 
 static void destroy(struct taut_locality_search *s)
 {
-    if (!s)
+    if (s == NULL)
         return;
     free(s->modules);
     free(s->root);
@@ -162,16 +162,16 @@ static struct taut_locality_search *create(const char *const *names,
                                            size_t count, const char *root,
                                            const char *modules)
 {
-    struct taut_locality_search *s = calloc(1, sizeof *s);
+    struct taut_locality_search *s = calloc(1, sizeof(*s));
 
-    if (!s)
+    if (s == NULL)
         return NULL;
     s->modules = strdup(modules);
     s->root = strdup(root);
     for (; s->count < count && s->count < TAUT_PLAN_RAILS; s->count++)
         snprintf(s->names[s->count], IFNAMSIZ, "%.*s",
                  (int)strcspn(names[s->count], ":"), names[s->count]);
-    if (s->modules && s->root)
+    if (s->modules != NULL && s->root != NULL)
         return s;
     destroy(s);
     return NULL;
@@ -184,7 +184,7 @@ void taut_locality_begin(struct taut_locality *l, const char *const *names,
     pthread_t thread;
 
     l->search = create(names, count, root, modules);
-    if (l->search && is_worth_it(l->search, root_fd) &&
+    if (l->search != NULL && is_worth_it(l->search, root_fd) &&
         pthread_create(&thread, NULL, run_search, l->search) == 0) {
         pthread_detach(thread);
         return;
@@ -200,13 +200,13 @@ int taut_locality_bind(struct taut_locality *l, char *text)
     int rc = 0;
 
     text[0] = '\0';
-    if (!s || !atomic_load(&s->is_done))
+    if (s == NULL || !atomic_load(&s->is_done))
         return 0;
     l->search = NULL;
-    if (s->rc == 0 && sched_getaffinity(0, sizeof may, &may) == 0 &&
+    if (s->rc == 0 && sched_getaffinity(0, sizeof(may), &may) == 0 &&
         is_part(&s->near, &may)) {
         CPU_AND(&s->near, &s->near, &may); /* never beyond our cgroup */
-        rc = sched_setaffinity(0, sizeof s->near, &s->near);
+        rc = sched_setaffinity(0, sizeof(s->near), &s->near);
         if (rc == 0)
             taut_locality_format(&s->near, text, TAUT_LOCALITY_TEXT);
     }

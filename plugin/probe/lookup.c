@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,20 +41,20 @@ static void run(void *arg)
 
 static void destroy(struct work *w)
 {
-    if (w)
+    if (w != NULL)
         free(w->found);
     free(w);
 }
 
 static struct work *create(const struct taut_options *opts)
 {
-    struct work *w = calloc(1, sizeof *w);
+    struct work *w = calloc(1, sizeof(*w));
 
-    if (!w)
+    if (w == NULL)
         return NULL;
     w->opts = opts;
-    w->found = calloc(1, sizeof *w->found);
-    if (!w->found) {
+    w->found = calloc(1, sizeof(*w->found));
+    if (w->found == NULL) {
         destroy(w);
         return NULL;
     }
@@ -69,7 +69,7 @@ struct taut_lookup *taut_lookup_run(const struct taut_options *opts,
     struct taut_lookup *found;
     int why;
 
-    if (!w) {
+    if (w == NULL) {
         taut_error_set(err, "out of memory");
         return NULL;
     }
@@ -83,7 +83,7 @@ struct taut_lookup *taut_lookup_run(const struct taut_options *opts,
         w->found = NULL;
     else
         found = NULL;
-    if (!found && err)
+    if (found == NULL && err != NULL)
         *err = w->err;
     destroy(w);
     errno = why;

@@ -6,7 +6,7 @@
  * file), then privileges are dropped, then the network is used.  Whatever
  * goes wrong is said in one line and is no failure: the status is 0, but for
  * a survey's owner that could not take part (3). */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@
 #include "plugin/probe/rails.h"
 #include "plugin/probe/session.h"
 #include "plugin/probe/survey.h"
-#include "plugin/streams/engine.h"
+#include "plugin/streams/runner.h"
 
 #define RESULT_MS 40          /* of the budget, kept for RESULT */
 #define SURVEY_TAIL_MS 800    /* of a survey's plan, after its last test */
@@ -89,9 +89,9 @@ static struct taut_lookup *look_up(struct probe *p)
     struct taut_lookup *l =
         taut_lookup_run(&p->args.opts, share_ns(p, 40), &why);
 
-    if (!l && (errno == ETIMEDOUT || errno == EHOSTUNREACH))
+    if (l == NULL && (errno == ETIMEDOUT || errno == EHOSTUNREACH))
         hold_off(p, why.text);
-    else if (!l)
+    else if (l == NULL)
         taut_log_error(&p->log, "%s; skipped", why.text);
     return l;
 }
@@ -112,7 +112,7 @@ static int open_ofi(struct probe *p, struct taut_error *why)
     size_t count = p->rails.endpoint_count;
     int rc = open_transport(p, TAUT_TRANSPORT_OFI, why);
 
-    if (!strchr(p->args.opts.transport, ','))
+    if (strchr(p->args.opts.transport, ',') == NULL)
         return rc;
     for (size_t i = count; i < p->rails.endpoint_count && rc == 0; i++)
         rc = taut_transport_ofi_wait(&p->rails.endpoints[i], share_ns(p, 60),
@@ -151,7 +151,7 @@ static int open_rails(struct probe *p)
     int rc = 0;
 
     if (p->args.job.purpose != TAUT_PURPOSE_EPILOG)
-        rc = strcmp(p->args.opts.transport, "tcp")
+        rc = strcmp(p->args.opts.transport, "tcp") != 0
                  ? open_ofi(p, &why)
                  : open_transport(p, TAUT_TRANSPORT_TCP, &why);
     if (rc < 0)
@@ -210,9 +210,9 @@ static char *make_hello(struct probe *p, uid_t tautd)
     struct taut_error why;
     char *text, *cred;
 
-    memcpy(hello.key, p->session.key, sizeof hello.key);
+    memcpy(hello.key, p->session.key, sizeof(hello.key));
     text = taut_hello_encode(&hello);
-    if (!text) {
+    if (text == NULL) {
         taut_log_error(&p->log, "HELLO: %s",
                        errno == EINVAL ? "--owner is no JSON object"
                                        : strerror(errno));
@@ -220,7 +220,7 @@ static char *make_hello(struct probe *p, uid_t tautd)
     }
     cred = taut_hello_wrap(text, tautd, p->args.opts.munge_socket,
                            share_ns(p, 40), &why);
-    if (!cred)
+    if (cred == NULL)
         hold_off(p, why.text);
     free(text);
     return cred;
@@ -277,7 +277,7 @@ static void send_result(struct probe *p, const struct taut_result *result)
     struct taut_error why;
     char *text = taut_result_encode(result);
 
-    if (!text)
+    if (text == NULL)
         return;
     if (taut_session_send_sealed(&p->session, TAUT_FRAME_RESULT, text,
                                  p->deadline_ns, &why) < 0)
@@ -331,11 +331,11 @@ static void find_near(struct probe *p)
 static void carry_out(struct probe *p, const struct taut_plan *plan,
                       int64_t deadline_ns)
 {
-    struct taut_engine engine = {
+    struct taut_runner runner = {
         .endpoints = p->rails.endpoints,
         .endpoint_count = p->rails.endpoint_count,
     };
-    struct taut_measure *measures = calloc(plan->count, sizeof *measures);
+    struct taut_measure *measures = calloc(plan->count, sizeof(*measures));
     struct taut_result result = {
         .plan = plan,
         .measures = measures,
@@ -343,8 +343,9 @@ static void carry_out(struct probe *p, const struct taut_plan *plan,
     };
 
     run_near(p);
-    if (measures && taut_engine_run(&engine, plan, p->plan_ns, deadline_ns,
-                                    measures, &result.refused) == 0) {
+    if (measures != NULL &&
+        taut_runner_run(&runner, plan, p->plan_ns, deadline_ns, measures,
+                        &result.refused) == 0) {
         int64_t now_ns = taut_now_ns();
 
         read_counters(p, now_ns + (p->deadline_ns - now_ns) / 2);
@@ -419,10 +420,10 @@ static void serve_survey(struct probe *p, const struct taut_lookup *l,
 
 static void talk(struct probe *p, const struct taut_lookup *l, const char *cred)
 {
-    struct taut_plan *plan = calloc(1, sizeof *plan);
+    struct taut_plan *plan = calloc(1, sizeof(*plan));
 
-    if (plan && make_contact(p, l, cred) == 0 && get_plan(p, plan) == 0 &&
-        plan->count > 0)
+    if (plan != NULL && make_contact(p, l, cred) == 0 &&
+        get_plan(p, plan) == 0 && plan->count > 0)
         carry_out(p, plan, p->deadline_ns - RESULT_MS * TAUT_MS_NS);
     free(plan);
 }
@@ -446,7 +447,8 @@ static char *prepare(struct probe *p, const struct taut_lookup *l)
     find_near(p);
     taut_rails_open_gauges(&p->rails, p->root_fd);
     cred = make_hello(p, l->tautd.uid);
-    if (cred && l->is_root && taut_privileges_drop(&l->run_as, &why) < 0) {
+    if (cred != NULL && l->is_root &&
+        taut_privileges_drop(&l->run_as, &why) < 0) {
         taut_log_error(&p->log, "%s; skipped", why.text);
         free(cred);
         return NULL;
@@ -461,12 +463,12 @@ static void check(struct probe *p)
 
     open_node(p);
     l = look_up(p);
-    if (!l)
+    if (l == NULL)
         return;
     cred = prepare(p, l);
-    if (cred && p->args.is_survey)
+    if (cred != NULL && p->args.is_survey)
         serve_survey(p, l, cred);
-    else if (cred)
+    else if (cred != NULL)
         talk(p, l, cred);
     free(cred);
     free(l);
@@ -484,14 +486,14 @@ static void init(struct probe *p, int64_t start_ns)
     p->log.level = p->args.opts.log;
     p->log.to_syslog = p->args.to_syslog;
     p->log.to_stderr = p->args.is_survey;
-    p->status = p->args.owner ? 3 : 0;
+    p->status = p->args.owner != NULL ? 3 : 0;
     if (p->args.is_survey)
-        snprintf(p->log.where, sizeof p->log.where, "taut: %s: ", job->node);
+        snprintf(p->log.where, sizeof(p->log.where), "taut: %s: ", job->node);
     else if (job->purpose == TAUT_PURPOSE_IDLE)
-        snprintf(p->log.where, sizeof p->log.where, "idle check of %s",
+        snprintf(p->log.where, sizeof(p->log.where), "idle check of %s",
                  job->node);
     else
-        snprintf(p->log.where, sizeof p->log.where, "job %u on %s", job->id,
+        snprintf(p->log.where, sizeof(p->log.where), "job %u on %s", job->id,
                  job->node);
     taut_session_init(&p->session);
 }
@@ -503,7 +505,8 @@ static bool is_loading(struct probe *p)
     for (size_t i = 0; i < p->rails.endpoint_count; i++) {
         struct taut_endpoint *ep = &p->rails.endpoints[i];
 
-        if (ep->transport && ep->transport->kind == TAUT_TRANSPORT_OFI &&
+        if (ep->transport != NULL &&
+            ep->transport->kind == TAUT_TRANSPORT_OFI &&
             taut_transport_ofi_wait(ep, 0, NULL) < 0 && errno == ETIMEDOUT)
             return true;
     }
@@ -573,12 +576,12 @@ static void warn_stderr(const char *text)
 int main(int argc, char *argv[])
 {
     int64_t start_ns = taut_now_ns();
-    bool is_survey = argc > 1 && !strcmp(argv[1], "survey");
+    bool is_survey = argc > 1 && strcmp(argv[1], "survey") == 0;
     struct taut_error why;
     struct probe p;
     int rc = 0;
 
-    memset(&p, 0, sizeof p);
+    memset(&p, 0, sizeof(p));
     if (taut_arguments_parse(&p.args, argc, argv,
                              is_survey ? warn_stderr : warn, &why) < 0) {
         fprintf(is_survey ? stderr : stdout, "%s: %s\n",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 void taut_rails_init(struct taut_rails *rails)
 {
-    memset(rails, 0, sizeof *rails);
+    memset(rails, 0, sizeof(*rails));
     for (size_t i = 0; i < TAUT_PLAN_RAILS; i++) {
         struct taut_gauge *g = &rails->list[i].gauge;
 
@@ -28,7 +28,7 @@ void taut_rails_close(struct taut_rails *rails)
     for (size_t i = 0; i < rails->endpoint_count; i++) {
         struct taut_endpoint *ep = &rails->endpoints[i];
 
-        if (ep->transport)
+        if (ep->transport != NULL)
             ep->transport->close(ep);
     }
     rails->endpoint_count = 0;
@@ -48,7 +48,7 @@ static void add(struct taut_rails *rails, const char *name, size_t n,
 {
     struct taut_rail *r = &rails->list[rails->count++];
 
-    snprintf(r->interface, sizeof r->interface, "%.*s", (int)n, name);
+    snprintf(r->interface, sizeof(r->interface), "%.*s", (int)n, name);
     if (taut_address_local(&r->local, r->interface, server, &r->why) < 0)
         r->local.length = 0;
 }
@@ -73,7 +73,7 @@ static int64_t read_number(int root_fd, const char *name, const char *file)
     int64_t value = -1;
     int fd;
 
-    snprintf(path, sizeof path, NET "/%s/%s", name, file);
+    snprintf(path, sizeof(path), NET "/%s/%s", name, file);
     fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
         if (taut_counter_poll(fd, &value) < 0)
@@ -88,7 +88,7 @@ static int64_t speed_of(int root_fd, const char *name)
 {
     char path[320];
 
-    snprintf(path, sizeof path, NET "/%s/device", name);
+    snprintf(path, sizeof(path), NET "/%s/device", name);
     if (name[0] == '.' || strlen(name) >= IFNAMSIZ ||
         faccessat(root_fd, path, F_OK, 0) < 0 ||
         read_number(root_fd, name, "carrier") != 1)
@@ -134,7 +134,7 @@ int taut_rails_find(struct taut_rails *rails, const char *interfaces,
                     struct taut_error *err)
 {
     rails->count = 0;
-    if (!strcmp(interfaces, "auto")) {
+    if (strcmp(interfaces, "auto") == 0) {
         add_auto(rails, root_fd, server);
         interfaces = "";
     }
@@ -153,7 +153,7 @@ int taut_rails_find(struct taut_rails *rails, const char *interfaces,
 /* Entry 'i' of a list; a list of one is for all. */
 static void entry(char *text, size_t room, const char *list, size_t i)
 {
-    if (!strchr(list, ','))
+    if (strchr(list, ',') == NULL)
         i = 0;
     for (; i > 0 && *list; i--) {
         list += strcspn(list, ",");
@@ -168,13 +168,13 @@ static void prepare(struct taut_rails *rails, size_t i,
     struct taut_rail *r = &rails->list[i];
 
     r->why.text[0] = '\0';
-    memset(ep, 0, sizeof *ep);
+    memset(ep, 0, sizeof(*ep));
     ep->rail = (int)i;
     ep->fd = -1;
     ep->local = r->local;
     ep->gauge = &r->gauge;
     if (rails->count > 1)
-        snprintf(ep->interface, sizeof ep->interface, "%.*s",
+        snprintf(ep->interface, sizeof(ep->interface), "%.*s",
                  (int)strcspn(r->interface, ":"), r->interface);
 }
 
@@ -196,7 +196,7 @@ int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
         if (r->local.length == 0)
             continue;
         prepare(rails, i, ep);
-        entry(domain, sizeof domain, domains, i);
+        entry(domain, sizeof(domain), domains, i);
         if (transport->open(ep, &options, &why) == 0) {
             rails->endpoint_count++;
             continue;
@@ -224,7 +224,7 @@ find(const struct taut_rails *rails, size_t rail, enum taut_transport_kind kind)
     for (size_t i = 0; i < rails->endpoint_count; i++) {
         const struct taut_endpoint *ep = &rails->endpoints[i];
 
-        if (ep->transport && ep->rail == (int)rail &&
+        if (ep->transport != NULL && ep->rail == (int)rail &&
             ep->transport->kind == kind)
             return ep;
     }
@@ -235,7 +235,7 @@ const char *taut_rails_first(const struct taut_rails *rails)
 {
     const struct taut_endpoint *ep = find(rails, 0, TAUT_TRANSPORT_TCP);
 
-    return ep ? ep->name : "";
+    return ep != NULL ? ep->name : "";
 }
 
 json_t *taut_rails_endpoints_to_json(const struct taut_rails *rails)
@@ -250,7 +250,7 @@ json_t *taut_rails_endpoints_to_json(const struct taut_rails *rails)
         for (int k = TAUT_TRANSPORT_TCP; k <= TAUT_TRANSPORT_OFI; k++) {
             const struct taut_endpoint *ep = find(rails, i, k);
 
-            if (ep)
+            if (ep != NULL)
                 json_object_set_new(object, taut_transport_name(k),
                                     json_string(ep->name));
         }

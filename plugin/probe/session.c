@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -17,9 +17,9 @@
 
 void taut_session_init(struct taut_session *s)
 {
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
     s->fd = -1;
-    taut_seal_random(s->key, sizeof s->key);
+    taut_seal_random(s->key, sizeof(s->key));
 }
 
 void taut_session_fini(struct taut_session *s)
@@ -29,7 +29,7 @@ void taut_session_fini(struct taut_session *s)
     if (s->fd >= 0)
         close(s->fd);
     s->fd = -1;
-    sodium_memzero(s->key, sizeof s->key);
+    sodium_memzero(s->key, sizeof(s->key));
     errno = saved;
 }
 
@@ -57,11 +57,11 @@ void taut_session_keep_alive(struct taut_session *s)
 {
     static const int idle_s = 15, interval_s = 5, count = 4, one = 1;
 
-    setsockopt(s->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-    setsockopt(s->fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(s->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    setsockopt(s->fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
     setsockopt(s->fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s,
-               sizeof interval_s);
-    setsockopt(s->fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+               sizeof(interval_s));
+    setsockopt(s->fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
 int taut_session_wait(struct taut_session *s, const sigset_t *mask,
@@ -105,7 +105,7 @@ static int connect_one(const struct taut_address *server, int64_t deadline_ns)
 
     if (fd < 0)
         return -1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     rc = connect(fd, (const void *)&server->sa, server->length);
     if (rc < 0 && errno == EINPROGRESS)
         rc = finish_connect(fd, deadline_ns);
@@ -165,7 +165,7 @@ int taut_session_send(struct taut_session *s, enum taut_frame_type type,
 
     if (taut_frame_encode(head, type, n) < 0)
         return taut_error_set(err, "message of %zu bytes is too long", n);
-    if (send_all(s, head, sizeof head, MSG_MORE, deadline_ns) < 0 ||
+    if (send_all(s, head, sizeof(head), MSG_MORE, deadline_ns) < 0 ||
         send_all(s, payload, n, 0, deadline_ns) < 0)
         return taut_error_set(err, "sending to %s: %s", s->server,
                               strerror(errno));
@@ -203,7 +203,7 @@ static int receive_head(struct taut_session *s, struct taut_frame *frame,
 {
     unsigned char head[TAUT_FRAME_HEAD];
 
-    if (receive_all(s, head, sizeof head, deadline_ns) < 0)
+    if (receive_all(s, head, sizeof(head), deadline_ns) < 0)
         return taut_error_set(err, "waiting for %s: %s", s->server,
                               strerror(errno));
     if (taut_frame_decode(frame, head, max, err) < 0)
@@ -227,7 +227,7 @@ long taut_session_receive(struct taut_session *s, enum taut_frame_type type,
     if (receive_head(s, &frame, type, max, deadline_ns, err) < 0)
         return -1;
     room = malloc(frame.length + 1);
-    if (!room)
+    if (room == NULL)
         return taut_error_set(err, "out of memory");
     if (receive_all(s, room, frame.length, deadline_ns) < 0) {
         int saved = errno;
@@ -239,7 +239,7 @@ long taut_session_receive(struct taut_session *s, enum taut_frame_type type,
     }
     room[frame.length] = '\0';
     *payload = room;
-    if (got)
+    if (got != NULL)
         *got = frame.type;
     return (long)frame.length;
 }
@@ -252,7 +252,7 @@ int taut_session_send_sealed(struct taut_session *s, enum taut_frame_type type,
     unsigned char *sealed = malloc(n + TAUT_SEAL_OVERHEAD);
     int rc;
 
-    if (!sealed)
+    if (sealed == NULL)
         return taut_error_set(err, "out of memory");
     sealed_length = taut_seal(sealed, s->key, type, s->sealed++, text, n);
     rc = taut_session_send(s, type, sealed, sealed_length, deadline_ns, err);
@@ -275,7 +275,7 @@ long taut_session_receive_sealed(struct taut_session *s,
     if (n < 0)
         return -1;
     room = malloc((size_t)n + 1);
-    if (!room) {
+    if (room == NULL) {
         taut_error_set(err, "out of memory");
         goto out;
     }
@@ -289,7 +289,7 @@ long taut_session_receive_sealed(struct taut_session *s,
     room[length] = '\0';
     s->opened++;
     *text = room;
-    if (got)
+    if (got != NULL)
         *got = came;
 out:
     free(sealed);

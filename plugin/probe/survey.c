@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <signal.h>
@@ -87,7 +87,7 @@ bool taut_survey_is_report(const char *text, size_t n)
     json_t *json;
     bool is_object;
 
-    if (strpbrk(text, "\r\n") || strlen(text) != n)
+    if (strpbrk(text, "\r\n") != NULL || strlen(text) != n)
         return false;
     json = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
     is_object = json_is_object(json);
@@ -111,10 +111,10 @@ static int take_report(const struct taut_survey *s, const char *text, size_t n,
 static int take_plan(const struct taut_survey *s, const char *text, size_t n,
                      int64_t now_ns, struct taut_error *err)
 {
-    struct taut_plan *plan = calloc(1, sizeof *plan);
+    struct taut_plan *plan = calloc(1, sizeof(*plan));
     int rc = -1;
 
-    if (!plan)
+    if (plan == NULL)
         return taut_error_set(err, "out of memory");
     if (taut_plan_parse(plan, text, n, err) == 0) {
         if (*plan->note)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -168,7 +168,7 @@ static void take_bytes(struct reader *r, const char *bytes, size_t n)
 static bool read_some(struct reader *r)
 {
     char bytes[4096];
-    ssize_t n = read(r->fd, bytes, sizeof bytes);
+    ssize_t n = read(r->fd, bytes, sizeof(bytes));
 
     if (n > 0) {
         take_bytes(r, bytes, (size_t)n);
@@ -242,7 +242,7 @@ static void kill_group(pid_t pid)
 static void follow(pid_t pid, struct reader *r, int64_t stop_ns,
                    struct taut_child_report *report)
 {
-    memset(report, 0, sizeof *report);
+    memset(report, 0, sizeof(*report));
     report->end = read_all(r, stop_ns);
     end_line(r);
     if (report->end == TAUT_CHILD_NONE)

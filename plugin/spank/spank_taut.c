@@ -6,7 +6,7 @@
  * Slurm before 25.05 fails a prolog for a negative return, later releases
  * for any return but 0.  No function of libslurm is called, only SPANK's.
  * Written for Slurm 22.05 to 26.05. */
-#include "config.h"
+#include <config.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,10 +59,10 @@ static void read_version(struct hook *h, spank_t sp)
     char built[32];
     char *text = NULL;
 
-    if (spank_get_item(sp, S_SLURM_VERSION, &text) == ESPANK_SUCCESS && text &&
-        taut_job_set(&h->job, "slurm", text, NULL) == 0)
+    if (spank_get_item(sp, S_SLURM_VERSION, &text) == ESPANK_SUCCESS &&
+        text != NULL && taut_job_set(&h->job, "slurm", text, NULL) == 0)
         return;
-    snprintf(built, sizeof built, "%d.%02d.%d",
+    snprintf(built, sizeof(built), "%d.%02d.%d",
              SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
              SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
              SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER));
@@ -86,9 +86,9 @@ static void log_line(void *arg, const char *line)
 {
     const struct hook *h = arg;
 
-    if (!strncmp(line, "error: ", 7))
+    if (strncmp(line, "error: ", 7) == 0)
         slurm_error("taut: %s: %s", h->where, line + 7);
-    else if (!strncmp(line, "debug: ", 7) && h->opts.log != TAUT_LOG_DEBUG)
+    else if (strncmp(line, "debug: ", 7) == 0 && h->opts.log != TAUT_LOG_DEBUG)
         slurm_debug("taut: %s: %s", h->where, line + 7);
     else
         slurm_info("taut: %s: %s", h->where, line);
@@ -113,7 +113,7 @@ static void add(struct args *a, const char *flag, const char *value)
 static void add_unless(struct args *a, const char *flag, const char *value,
                        const char *usual)
 {
-    if (strcmp(value, usual))
+    if (strcmp(value, usual) != 0)
         add(a, flag, value);
 }
 
@@ -121,7 +121,7 @@ static void add_number(struct args *a, const char *flag, long long value)
 {
     char *text = a->numbers[a->number_count++];
 
-    snprintf(text, sizeof a->numbers[0], "%lld", value);
+    snprintf(text, sizeof(a->numbers[0]), "%lld", value);
     add(a, flag, text);
 }
 
@@ -134,7 +134,7 @@ static void make_args(struct args *a, const struct hook *h)
 
     if (left_ms < TAUT_BUDGET_MIN_MS)
         left_ms = TAUT_BUDGET_MIN_MS;
-    memset(a, 0, sizeof *a);
+    memset(a, 0, sizeof(*a));
     a->argv[a->count++] = o->probe;
     a->argv[a->count++] = taut_purpose_name(j->purpose);
     add(a, "--servers", o->servers);
@@ -224,7 +224,7 @@ static void check_job(struct hook *h, spank_t sp)
         slurm_error("taut: job %u: %s; skipped", h->job.id, why.text);
         return;
     }
-    snprintf(h->where, sizeof h->where, "job %u on %.200s", h->job.id,
+    snprintf(h->where, sizeof(h->where), "job %u on %.200s", h->job.id,
              h->job.node);
     run_probe(h);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -102,7 +102,7 @@ ssize_t taut_pinger_echo(struct taut_echo *e, struct taut_endpoint *ep,
 
     do {
         if (e->owed == 0) {
-            n = ep->transport->receive(ep, stream, e->bytes, sizeof e->bytes);
+            n = ep->transport->receive(ep, stream, e->bytes, sizeof(e->bytes));
             if (n == 0 || (n < 0 && !is_retry()))
                 return sum > 0 ? sum : n;
             if (n > 0) {

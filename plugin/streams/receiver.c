@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 void taut_receiver_begin(struct taut_receiver *r, struct taut_inflow *inflows,
                          struct taut_endpoint *endpoints, size_t count)
 {
-    memset(r, 0, sizeof *r);
+    memset(r, 0, sizeof(*r));
     r->inflows = inflows;
     r->endpoints = endpoints;
     r->endpoint_count = count;
@@ -29,14 +29,14 @@ void taut_receiver_begin(struct taut_receiver *r, struct taut_inflow *inflows,
 
 struct taut_inflow *taut_receiver_add(struct taut_receiver *r,
                                       struct taut_endpoint *endpoint,
-                                      const struct taut_plan_test *test,
+                                      const struct taut_test *test,
                                       struct taut_measure *measure,
                                       int64_t plan_ns)
 {
     struct taut_inflow *in = &r->inflows[r->count++];
     int ms = test->start_ms + test->dur_ms + TAUT_RECEIVE_GRACE_MS;
 
-    memset(in, 0, sizeof *in);
+    memset(in, 0, sizeof(*in));
     in->test = test;
     in->measure = measure;
     in->endpoint = endpoint;
@@ -83,7 +83,7 @@ void taut_receiver_watch(struct taut_receiver *r, struct taut_pollset *set)
     for (size_t i = 0; i < r->endpoint_count; i++) {
         struct taut_endpoint *ep = &r->endpoints[i];
 
-        if (ep->transport && r->stranger_count < TAUT_PENDING_MAX)
+        if (ep->transport != NULL && r->stranger_count < TAUT_PENDING_MAX)
             ep->transport->watch(ep, -1, POLLIN, set);
     }
     for (size_t i = 0; i < r->stranger_count; i++) {
@@ -113,9 +113,10 @@ static struct taut_inflow *match(struct taut_receiver *r,
         if (sodium_memcmp(r->inflows[i].test->token, s->token, TAUT_TOKEN) == 0)
             found = &r->inflows[i];
     }
-    if (found && found->endpoint != s->endpoint)
+    if (found != NULL && found->endpoint != s->endpoint)
         return NULL;
-    if (found && (found->is_done || found->accepted == found->test->streams))
+    if (found != NULL &&
+        (found->is_done || found->accepted == found->test->streams))
         return NULL;
     return found;
 }
@@ -132,7 +133,7 @@ static bool ask_token(struct taut_receiver *r, struct taut_stranger *s,
         s->length += (size_t)n;
     if (s->length == TAUT_TOKEN) {
         in = match(r, s);
-        if (in) {
+        if (in != NULL) {
             in->streams[in->accepted++] = s->stream;
             in->open++;
         } else {
@@ -249,7 +250,7 @@ static void finish(struct taut_inflow *in, int64_t now_ns)
     m->window_ns = in->test->dur_ms * TAUT_MS_NS * 4 / 5;
     m->total_bytes = in->marks[TAUT_RESULT_PARTS];
     if (!in->first_ns) /* "" unless this end could receive nothing */
-        snprintf(m->error, sizeof m->error, "%.*s", TAUT_RESULT_ERROR - 1,
+        snprintf(m->error, sizeof(m->error), "%.*s", TAUT_RESULT_ERROR - 1,
                  in->endpoint->why.text);
     in->done_ns = now_ns;
     in->is_done = true;
@@ -304,7 +305,7 @@ static void look(struct taut_inflow *in)
 void taut_receiver_run(struct taut_receiver *r, int64_t now_ns)
 {
     for (size_t i = 0; i < r->endpoint_count; i++) {
-        if (r->endpoints[i].transport)
+        if (r->endpoints[i].transport != NULL)
             accept_from(r, &r->endpoints[i], now_ns);
     }
     ask_strangers(r, now_ns);
@@ -327,6 +328,6 @@ void taut_receiver_end(struct taut_receiver *r, const char *why)
             close_stream(in, k);
         in->open = 0;
         if (!in->is_done)
-            snprintf(in->measure->error, sizeof in->measure->error, "%s", why);
+            snprintf(in->measure->error, sizeof(in->measure->error), "%s", why);
     }
 }

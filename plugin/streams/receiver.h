@@ -18,7 +18,7 @@
 #define TAUT_RECEIVE_GRACE_MS 150 /* after which nobody comes any more */
 
 struct taut_inflow {
-    const struct taut_plan_test *test;
+    const struct taut_test *test;
     struct taut_measure *measure;
     struct taut_endpoint *endpoint; /* borrowed */
     int streams[TAUT_PLAN_STREAMS];
@@ -66,7 +66,7 @@ void taut_receiver_begin(struct taut_receiver *r, struct taut_inflow *inflows,
  *   plan_ns   when the plan was received */
 struct taut_inflow *taut_receiver_add(struct taut_receiver *r,
                                       struct taut_endpoint *endpoint,
-                                      const struct taut_plan_test *test,
+                                      const struct taut_test *test,
                                       struct taut_measure *measure,
                                       int64_t plan_ns);
 

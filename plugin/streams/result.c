@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 
@@ -34,7 +34,7 @@ static void set_latency(json_t *object, const struct taut_measure *m)
     json_object_set_new(object, "lat_ns", lat);
 }
 
-static json_t *encode_test(const struct taut_plan_test *test,
+static json_t *encode_test(const struct taut_test *test,
                            const struct taut_measure *m)
 {
     json_t *object = json_object();
@@ -77,10 +77,10 @@ char *taut_result_encode(const struct taut_result *result)
     root = json_pack("{s:i, s:i, s:o, s:o}", "v", TAUT_PROTOCOL_VERSION,
                      "refused", (int)result->refused, "counters",
                      taut_readings_to_json(result->readings), "tests", tests);
-    if (root)
+    if (root != NULL)
         text = json_dumps(root, JSON_COMPACT);
     json_decref(root);
-    if (!text)
+    if (text == NULL)
         errno = ENOMEM;
     return text;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ void taut_sender_abort(struct taut_sender *s, const char *why)
 {
     if (s->is_done)
         return;
-    snprintf(s->measure->error, sizeof s->measure->error, "%.*s",
+    snprintf(s->measure->error, sizeof(s->measure->error), "%.*s",
              TAUT_RESULT_ERROR - 1, why);
     close_all(s);
 }
@@ -88,7 +88,7 @@ static void fail(struct taut_sender *s, const char *doing, int why)
         taut_sender_abort(s, s->endpoint->why.text);
         return;
     }
-    snprintf(text, sizeof text, "%s %.64s: %s", doing, s->test->peer,
+    snprintf(text, sizeof(text), "%s %.64s: %s", doing, s->test->peer,
              strerror(why));
     taut_sender_abort(s, text);
 }
@@ -111,10 +111,10 @@ static bool is_unreachable(int why)
 }
 
 void taut_sender_begin(struct taut_sender *s, struct taut_endpoint *endpoint,
-                       const struct taut_plan_test *test,
+                       const struct taut_test *test,
                        struct taut_measure *measure, int64_t plan_ns)
 {
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
     s->endpoint = endpoint;
     s->test = test;
     s->measure = measure;

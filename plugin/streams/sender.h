@@ -25,7 +25,7 @@ struct taut_sender_stream {
 
 struct taut_sender {
     struct taut_endpoint *endpoint; /* borrowed */
-    const struct taut_plan_test *test;
+    const struct taut_test *test;
     struct taut_measure *measure;
     struct taut_sender_stream streams[TAUT_PLAN_STREAMS];
     int64_t start_ns, warm_ns, end_ns; /* by the plan */
@@ -43,7 +43,7 @@ struct taut_sender {
  *   plan_ns  when the plan was received
  * A stream that cannot be opened ends the test with an error. */
 void taut_sender_begin(struct taut_sender *s, struct taut_endpoint *endpoint,
-                       const struct taut_plan_test *test,
+                       const struct taut_test *test,
                        struct taut_measure *measure, int64_t plan_ns);
 
 /* Add what must be watched to the next round. */

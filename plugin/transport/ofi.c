@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -70,7 +70,7 @@ static struct state *of(const struct taut_endpoint *ep)
 
 static void free_opening(struct opening *o)
 {
-    if (!o)
+    if (o == NULL)
         return;
     for (int i = 0; i < 2; i++) {
         if (o->done[i] >= 0)
@@ -89,15 +89,15 @@ static const struct taut_transport *load(const char *folder,
     char path[PATH_MAX];
     void *library;
 
-    snprintf(path, sizeof path, "%s/taut-ofi.so", folder);
+    snprintf(path, sizeof(path), "%s/taut-ofi.so", folder);
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL | OFI_BIND);
-    if (!library) {
+    if (library == NULL) {
         taut_error_set(err, "transport ofi: %s", dlerror());
         errno = ENOENT;
         return NULL;
     }
     table = dlsym(library, TAUT_TRANSPORT_MODULE_SYMBOL);
-    if (!table) {
+    if (table == NULL) {
         taut_error_set(err, "transport ofi: %s is none", path);
         dlclose(library);
         errno = ENOTSUP;
@@ -112,7 +112,7 @@ static void *run_opening(void *arg)
         .provider = o->provider, .domain = o->domain, .folder = o->folder};
     const struct taut_transport *table = load(o->folder, &o->err);
 
-    if (!table || table->open(&o->inner, &options, &o->err) < 0)
+    if (table == NULL || table->open(&o->inner, &options, &o->err) < 0)
         o->error = errno ? errno : EIO;
     close(o->done[1]);
     return NULL;
@@ -122,10 +122,10 @@ static struct opening *
 start_opening(const struct taut_endpoint *ep,
               const struct taut_transport_options *options)
 {
-    struct opening *o = calloc(1, sizeof *o);
+    struct opening *o = calloc(1, sizeof(*o));
     pthread_t thread;
 
-    if (!o)
+    if (o == NULL)
         return NULL;
     o->inner = *ep;
     o->inner.transport = NULL;
@@ -133,7 +133,7 @@ start_opening(const struct taut_endpoint *ep,
     o->provider = strdup(options->provider);
     o->domain = strdup(options->domain);
     o->folder = strdup(options->folder);
-    if (o->provider && o->domain && o->folder &&
+    if (o->provider != NULL && o->domain != NULL && o->folder != NULL &&
         pipe2(o->done, O_CLOEXEC) == 0 &&
         pthread_create(&thread, NULL, run_opening, o) == 0) {
         pthread_detach(thread);
@@ -234,7 +234,7 @@ static int new_stream(struct state *s, int meet, int inner)
 
         if (st->is_used)
             continue;
-        memset(st, 0, sizeof *st);
+        memset(st, 0, sizeof(*st));
         st->is_used = true;
         st->meet = meet;
         st->inner = inner;
@@ -276,17 +276,17 @@ static void meet(struct taut_endpoint *ep, struct stream *st)
     }
     if (!has_line(st)) {
         n = taut_transport_tcp.receive(ep, st->meet, st->name + st->got,
-                                       sizeof st->name - st->got);
+                                       sizeof(st->name) - st->got);
         if (n > 0)
             st->got += (size_t)n;
         else if (n == 0 || (errno != EAGAIN && errno != EINTR))
             end_meeting(st, n == 0 ? ECONNREFUSED : errno);
         if (n <= 0)
             return;
-        if (st->got == sizeof st->name && !has_line(st))
+        if (st->got == sizeof(st->name) && !has_line(st))
             end_meeting(st, EPROTO);
     }
-    if (!inner) {
+    if (inner == NULL) {
         if (of(ep)->is_open)
             end_meeting(st, of(ep)->opening->error);
         return;
@@ -304,7 +304,7 @@ static void ofi_close(struct taut_endpoint *ep)
 {
     struct state *s = of(ep);
 
-    if (!s)
+    if (s == NULL)
         return;
     for (int i = 0; i < s->used; i++) {
         if (s->streams[i].is_used && s->streams[i].meet >= 0)
@@ -312,7 +312,7 @@ static void ofi_close(struct taut_endpoint *ep)
     }
     for (int i = 0; i < s->caller_count; i++)
         close(s->callers[i].fd);
-    if (inner_of(ep))
+    if (inner_of(ep) != NULL)
         inner_of(ep)->transport->close(&s->opening->inner);
     if (s->is_open) /* else it is the thread's for good */
         free_opening(s->opening);
@@ -325,14 +325,14 @@ static int ofi_open(struct taut_endpoint *ep,
                     const struct taut_transport_options *options,
                     struct taut_error *err)
 {
-    struct state *s = calloc(1, sizeof *s);
+    struct state *s = calloc(1, sizeof(*s));
 
-    if (!s || taut_transport_tcp.open(ep, options, err) < 0) {
+    if (s == NULL || taut_transport_tcp.open(ep, options, err) < 0) {
         free(s);
-        return s ? -1 : taut_error_set(err, "out of memory");
+        return s != NULL ? -1 : taut_error_set(err, "out of memory");
     }
     s->opening = start_opening(ep, options);
-    if (!s->opening) {
+    if (s->opening == NULL) {
         free(s);
         taut_transport_tcp.close(ep);
         return taut_error_set(err, "cannot start a thread for libfabric");
@@ -348,11 +348,11 @@ static void ofi_watch(struct taut_endpoint *ep, int stream, short events,
     struct taut_endpoint *inner = inner_of(ep);
     struct stream *st = stream < 0 ? NULL : &of(ep)->streams[stream];
 
-    if (!inner && !of(ep)->is_open)
+    if (inner == NULL && !of(ep)->is_open)
         taut_pollset_add(set, of(ep)->opening->done[0], POLLIN);
-    if (!st) {
+    if (st == NULL) {
         taut_transport_tcp.watch(ep, -1, POLLIN, set);
-        if (inner)
+        if (inner != NULL)
             inner->transport->watch(inner, -1, POLLIN, set);
     } else if (st->inner >= 0) {
         inner->transport->watch(inner, st->inner, events, set);
@@ -369,7 +369,7 @@ static int ofi_accept(struct taut_endpoint *ep)
     int stream, number;
 
     take_callers(ep);
-    if (!inner) {
+    if (inner == NULL) {
         errno = EAGAIN;
         return -1;
     }

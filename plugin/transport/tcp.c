@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -28,7 +28,7 @@ static int tcp_open(struct taut_endpoint *ep,
                     const struct taut_transport_options *options,
                     struct taut_error *err)
 {
-    struct taut_address bound = {.length = sizeof bound.sa};
+    struct taut_address bound = {.length = sizeof(bound.sa)};
     int saved;
 
     (void)options;
@@ -83,8 +83,8 @@ static void set_sender_options(int fd, const char *interface)
         setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface,
                    (socklen_t)strlen(interface) + 1);
 
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 }
 
 static int tcp_connect(struct taut_endpoint *ep, const char *peer)
@@ -156,7 +156,7 @@ static ssize_t tcp_discard(struct taut_endpoint *ep, int stream)
     static char nowhere[DISCARD_MAX];
 
     (void)ep;
-    return recv(stream, nowhere, sizeof nowhere, MSG_DONTWAIT | MSG_TRUNC);
+    return recv(stream, nowhere, sizeof(nowhere), MSG_DONTWAIT | MSG_TRUNC);
 }
 
 static int64_t tcp_queued(struct taut_endpoint *ep, int stream)
@@ -174,10 +174,10 @@ static int tcp_stats(struct taut_endpoint *ep, int stream,
                      struct taut_stream_stats *stats)
 {
     struct tcp_info info;
-    socklen_t n = sizeof info;
+    socklen_t n = sizeof(info);
 
     (void)ep;
-    memset(&info, 0, sizeof info);
+    memset(&info, 0, sizeof(info));
     if (getsockopt(stream, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
         return -1;
     stats->acked_bytes = (int64_t)info.tcpi_bytes_acked;
@@ -187,11 +187,11 @@ static int tcp_stats(struct taut_endpoint *ep, int stream,
     stats->sent_bytes = stats->acked_bytes + stats->flight_bytes;
     stats->busy_ns = -1;
     if (n >= offsetof(struct tcp_info, tcpi_rwnd_limited) +
-                 sizeof info.tcpi_rwnd_limited)
+                 sizeof(info.tcpi_rwnd_limited))
         stats->busy_ns =
             (int64_t)(info.tcpi_busy_time - info.tcpi_rwnd_limited) * 1000;
     if (n >= offsetof(struct tcp_info, tcpi_bytes_sent) +
-                 sizeof info.tcpi_bytes_sent)
+                 sizeof(info.tcpi_bytes_sent))
         stats->sent_bytes = (int64_t)info.tcpi_bytes_sent;
     return 0;
 }
@@ -201,7 +201,7 @@ static void tcp_reset(struct taut_endpoint *ep, int stream)
     struct linger now = {.l_onoff = 1, .l_linger = 0};
 
     (void)ep;
-    setsockopt(stream, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    setsockopt(stream, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
     close(stream);
 }
 

@@ -3,7 +3,7 @@
  * taut-probe does, again and again.  Prints, for each round, the time from
  * before the reader is started until all is read, and of a second reading,
  * in nanoseconds; and last what each source opened for each interface. */
-#include "config.h"
+#include <config.h>
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bench-pair: tests between two network namespaces, by the probe's own
- * engine and nothing else of Taut.
+ * runner and nothing else of Taut.
  *
  *   bench-pair --from ADDR --to ADDR [--from-net FILE] [--to-net FILE]
  *              [--transport tcp|ofi] [--provider P] [--domain D]
@@ -10,7 +10,7 @@
  * Output, a line for each test: "test JSON" with the RESULT's object of the
  * sender under "send" and the receiver's under "recv"; before them
  * "open NANOSECONDS" of the sender's endpoint. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 
 #include "plugin/common/clock.h"
 #include "plugin/counters/gauge.h"
-#include "plugin/streams/engine.h"
+#include "plugin/streams/runner.h"
 
 #define LEAD_MS 60 /* for a connection of libfabric, too */
 #define LIMIT_MS 3000
@@ -67,32 +67,32 @@ static int number(const char *key, const char *text, int least, int most)
 
 static void set_option(const char *key, const char *value)
 {
-    if (!strcmp(key, "--from"))
+    if (strcmp(key, "--from") == 0)
         opt.address[0] = value;
-    else if (!strcmp(key, "--to"))
+    else if (strcmp(key, "--to") == 0)
         opt.address[1] = value;
-    else if (!strcmp(key, "--from-net"))
+    else if (strcmp(key, "--from-net") == 0)
         opt.net[0] = value;
-    else if (!strcmp(key, "--to-net"))
+    else if (strcmp(key, "--to-net") == 0)
         opt.net[1] = value;
-    else if (!strcmp(key, "--provider"))
+    else if (strcmp(key, "--provider") == 0)
         opt.provider = value;
-    else if (!strcmp(key, "--domain"))
+    else if (strcmp(key, "--domain") == 0)
         opt.domain = value;
-    else if (!strcmp(key, "--libexec"))
+    else if (strcmp(key, "--libexec") == 0)
         opt.libexec = value;
-    else if (!strcmp(key, "--transport"))
+    else if (strcmp(key, "--transport") == 0)
         opt.transport = taut_transport_parse(value);
-    else if (!strcmp(key, "--mode"))
-        opt.mode =
-            strcmp(value, "latency") ? TAUT_MODE_STREAM : TAUT_MODE_LATENCY;
-    else if (!strcmp(key, "--ms"))
+    else if (strcmp(key, "--mode") == 0)
+        opt.mode = strcmp(value, "latency") != 0 ? TAUT_MODE_STREAM
+                                                 : TAUT_MODE_LATENCY;
+    else if (strcmp(key, "--ms") == 0)
         opt.ms = number(key, value, 5, 2000);
-    else if (!strcmp(key, "--streams"))
+    else if (strcmp(key, "--streams") == 0)
         opt.streams = number(key, value, 1, TAUT_PLAN_STREAMS);
-    else if (!strcmp(key, "--repeat"))
+    else if (strcmp(key, "--repeat") == 0)
         opt.repeat = number(key, value, 1, 1000000);
-    else if (!strcmp(key, "--pause-ms"))
+    else if (strcmp(key, "--pause-ms") == 0)
         opt.pause_ms = number(key, value, 0, 60000);
     else
         die(key, "not an option");
@@ -100,9 +100,9 @@ static void set_option(const char *key, const char *value)
 
 static void enter(const char *net)
 {
-    int fd = net ? open(net, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = net != NULL ? open(net, O_RDONLY | O_CLOEXEC) : -1;
 
-    if (net && (fd < 0 || setns(fd, CLONE_NEWNET) < 0))
+    if (net != NULL && (fd < 0 || setns(fd, CLONE_NEWNET) < 0))
         die(net, strerror(errno));
     if (fd >= 0)
         close(fd);
@@ -115,13 +115,13 @@ static void open_endpoint(struct taut_endpoint *ep, int side)
     struct taut_error why;
     char text[TAUT_ADDRESS_TEXT];
 
-    memset(ep, 0, sizeof *ep);
+    memset(ep, 0, sizeof(*ep));
     enter(opt.net[side]);
     gauge.bytes_fd[0] = gauge.bytes_fd[1] = gauge.sched_fd = -1;
     gauge.sched_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     ep->gauge = &gauge;
-    snprintf(text, sizeof text,
-             strchr(opt.address[side], ':') ? "[%s]:1" : "%s:1",
+    snprintf(text, sizeof(text),
+             strchr(opt.address[side], ':') != NULL ? "[%s]:1" : "%s:1",
              opt.address[side]);
     if (taut_address_parse(&ep->local, text, &why) < 0)
         die("address", why.text);
@@ -135,16 +135,16 @@ static void open_endpoint(struct taut_endpoint *ep, int side)
 static void make_plan(struct taut_plan *plan, enum taut_role role, int i,
                       const char *peer)
 {
-    struct taut_plan_test *t = &plan->tests[0];
+    struct taut_test *t = &plan->tests[0];
 
-    memset(plan, 0, sizeof *plan);
+    memset(plan, 0, sizeof(*plan));
     plan->count = 1;
     t->id = i;
     t->role = role;
     t->mode = opt.mode;
     t->transport = opt.transport;
-    snprintf(t->peer, sizeof t->peer, "%s", peer);
-    memcpy(t->token, &i, sizeof i);
+    snprintf(t->peer, sizeof(t->peer), "%s", peer);
+    memcpy(t->token, &i, sizeof(i));
     t->start_ms = LEAD_MS;
     t->dur_ms = opt.ms;
     t->streams = opt.mode == TAUT_MODE_LATENCY ? 1 : opt.streams;
@@ -157,7 +157,7 @@ static json_t *run(struct taut_endpoint *ep, enum taut_role role, int i,
     static struct taut_plan plan;
     static struct taut_measure measure;
     static struct taut_readings none;
-    struct taut_engine engine = {.endpoints = ep, .endpoint_count = 1};
+    struct taut_runner runner = {.endpoints = ep, .endpoint_count = 1};
     struct taut_result result = {
         .plan = &plan, .measures = &measure, .readings = &none};
     int64_t now_ns = taut_now_ns();
@@ -165,10 +165,10 @@ static json_t *run(struct taut_endpoint *ep, enum taut_role role, int i,
     char *text;
 
     make_plan(&plan, role, i, peer);
-    if (taut_engine_run(&engine, &plan, now_ns,
+    if (taut_runner_run(&runner, &plan, now_ns,
                         now_ns + (opt.ms + LIMIT_MS) * TAUT_MS_NS, &measure,
                         &result.refused) < 0)
-        die("engine", strerror(errno));
+        die("runner", strerror(errno));
     text = taut_result_encode(&result);
     json = json_loads(text, 0, NULL);
     test = json_array_get(json_object_get(json, "tests"), 0);
@@ -188,7 +188,7 @@ static char *get(FILE *in)
 {
     static char line[4096];
 
-    if (!fgets(line, sizeof line, in))
+    if (fgets(line, sizeof(line), in) == NULL)
         exit(1);
     line[strcspn(line, "\n")] = '\0';
     return line;
@@ -223,7 +223,7 @@ static void sender(FILE *in, int out)
 
     open_endpoint(&ep, 0);
     printf("open %lld\n", (long long)(taut_now_ns() - before_ns));
-    snprintf(peer, sizeof peer, "%.*s", (int)sizeof peer - 1, get(in));
+    snprintf(peer, sizeof(peer), "%.*s", (int)sizeof(peer) - 1, get(in));
     for (int i = 0; i < opt.repeat; i++) {
         json_t *test, *both;
         char *text;
@@ -249,7 +249,7 @@ int main(int argc, char *argv[])
 
     for (int i = 1; i < argc; i += 2)
         set_option(argv[i], i + 1 < argc ? argv[i + 1] : "");
-    if (!opt.address[0] || !opt.address[1] ||
+    if (opt.address[0] == NULL || opt.address[1] == NULL ||
         opt.transport == TAUT_TRANSPORT_NONE)
         die("usage", "--from ADDR --to ADDR ...; see tests/bench/pair.c");
     if (pipe2(there, O_CLOEXEC) < 0 || pipe2(back, O_CLOEXEC) < 0 ||

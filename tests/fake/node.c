@@ -7,7 +7,7 @@
  *   boast   says that each of its tests went at RATE; sends and reads nothing
  *   silent  takes plans, never answers
  *   garble  answers with a RESULT that makes no sense */
-#include "config.h"
+#include <config.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void say_hello(struct taut_session *s, const struct taut_options *opts,
                                .boot = "",
                                .budget_ms = 1000};
 
-    if (!l)
+    if (l == NULL)
         die("look up");
     taut_rails_init(&rails);
     if (taut_rails_find(&rails, opts->interface, &l->servers[0],
@@ -66,11 +66,11 @@ static void say_hello(struct taut_session *s, const struct taut_options *opts,
         taut_rails_open(&rails, TAUT_TRANSPORT_TCP, "", "", "", &why) < 0)
         die("endpoint");
     taut_session_init(s);
-    memcpy(hello.key, s->key, sizeof hello.key);
+    memcpy(hello.key, s->key, sizeof(hello.key));
     text = taut_hello_encode(&hello);
     cred = taut_hello_wrap(text, l->tautd.uid, opts->munge_socket,
                            taut_now_ns() + WAIT_NS, &why);
-    if (!cred ||
+    if (cred == NULL ||
         taut_session_connect(s, l->servers, l->server_count,
                              taut_now_ns() + WAIT_NS, &why) < 0 ||
         taut_session_send(s, TAUT_FRAME_HELLO, cred, strlen(cred),
@@ -81,7 +81,7 @@ static void say_hello(struct taut_session *s, const struct taut_options *opts,
     free(l);
 }
 
-static void boast(FILE *out, const struct taut_plan_test *t)
+static void boast(FILE *out, const struct taut_test *t)
 {
     int64_t window_ns = t->dur_ms * TAUT_MS_NS * 4 / 5;
 
@@ -106,7 +106,7 @@ static void answer(struct taut_session *s, const struct taut_plan *plan,
     }
     fputs("]}", out);
     fclose(out);
-    if (!strcmp(way, "garble"))
+    if (strcmp(way, "garble") == 0)
         memset(text, '[', n / 2);
     if (taut_session_send_sealed(s, TAUT_FRAME_RESULT, text,
                                  taut_now_ns() + WAIT_NS, &why) < 0)
@@ -140,7 +140,7 @@ int main(int argc, char *argv[])
         if (plan.count == 0)
             return 0;
         usleep((useconds_t)(plan.tests[plan.count - 1].start_ms + 100) * 1000);
-        if (strcmp(argv[2], "silent"))
+        if (strcmp(argv[2], "silent") != 0)
             answer(&session, &plan, argv[2]);
     }
 }

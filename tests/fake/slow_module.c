@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A module that loads as libfabric does, only slower.  What it writes to the
  * file in TAUT_SLOW_MODULE says that somebody waited for it. */
-#include "config.h"
+#include <config.h>
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ __attribute__((constructor)) static void load_slowly(void)
     /* a change of user interrupts every thread */
     while (left > 0)
         left = sleep(left);
-    fd = path ? open(path, O_CREAT | O_WRONLY, 0600) : -1;
+    fd = path != NULL ? open(path, O_CREAT | O_WRONLY, 0600) : -1;
     if (fd >= 0)
         close(fd);
 }

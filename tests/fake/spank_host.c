@@ -8,7 +8,7 @@
  * HOOK is job_prolog, job_epilog or init; the environment is the hook's.
  * Output: "info: …", "error: …", "debug: …" per line logged, "returned N", and
  * "fds N" if the hook left descriptors open. */
-#include "config.h"
+#include <config.h>
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ static const char *environment(const char *name, const char *otherwise)
 {
     const char *value = getenv(name);
 
-    return value ? value : otherwise;
+    return value != NULL ? value : otherwise;
 }
 
 /* In a prolog only these are to be had. */
@@ -93,7 +93,7 @@ spank_err_t spank_option_register(spank_t spank, struct spank_option *opt)
 
     (void)spank;
     fprintf(out, "option --%s=%s\n", opt->name, opt->arginfo);
-    if (value)
+    if (value != NULL)
         fprintf(out, "callback %d\n", opt->cb(opt->val, value, 0));
     return ESPANK_SUCCESS;
 }
@@ -104,7 +104,7 @@ static int count_fds(void)
     DIR *dir = opendir("/proc/self/fd");
     int n = 0;
 
-    while (readdir(dir))
+    while (readdir(dir) != NULL)
         n++;
     closedir(dir);
     return n;
@@ -116,15 +116,15 @@ static spank_f *load(const char *path, const char *hook)
     char symbol[64];
     spank_f *f;
 
-    if (!plugin) {
+    if (plugin == NULL) {
         fprintf(stderr, "%s\n", dlerror());
         exit(2);
     }
-    if (dlsym(plugin, "init") || dlsym(plugin, "fini"))
+    if (dlsym(plugin, "init") != NULL || dlsym(plugin, "fini") != NULL)
         fprintf(out, "error: the plugin exports init or fini\n");
-    snprintf(symbol, sizeof symbol, "slurm_spank_%s", hook);
+    snprintf(symbol, sizeof(symbol), "slurm_spank_%s", hook);
     *(void **)&f = dlsym(plugin, symbol);
-    if (!f) {
+    if (f == NULL) {
         fprintf(stderr, "%s: no %s\n", path, symbol);
         exit(2);
     }
@@ -149,9 +149,9 @@ int main(int argc, char *argv[])
     setvbuf(out, NULL, _IOLBF, 0);
     signal(SIGPIPE, SIG_IGN);
     for (; at < argc && argv[at][0] == '-'; at++) {
-        if (!strcmp(argv[at], "--ignore-children"))
+        if (strcmp(argv[at], "--ignore-children") == 0)
             signal(SIGCHLD, SIG_IGN);
-        else if (!strcmp(argv[at], "--closed-stdio"))
+        else if (strcmp(argv[at], "--closed-stdio") == 0)
             close_stdio();
     }
     if (at + 2 > argc) {

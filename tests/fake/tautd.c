@@ -22,7 +22,7 @@
  *   hangup     closes after the first round
  * Output, a line each: "listening ADDR:PORT", "hello JSON", "result JSON",
  * "stop NODE", "closed NODE" (it ended without a RESULT). */
-#include "config.h"
+#include <config.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -70,28 +70,28 @@ static void die(const char *what)
 
 static bool is_way(const char *name)
 {
-    return !strcmp(opt.how, name);
+    return strcmp(opt.how, name) == 0;
 }
 
 static void read_options(int argc, char *argv[])
 {
     for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--munge-socket"))
+        if (strcmp(argv[i], "--munge-socket") == 0)
             opt.socket = argv[i + 1];
-        else if (!strcmp(argv[i], "--listen"))
+        else if (strcmp(argv[i], "--listen") == 0)
             opt.listen = argv[i + 1];
-        else if (!strcmp(argv[i], "--how"))
+        else if (strcmp(argv[i], "--how") == 0)
             opt.how = argv[i + 1];
-        else if (!strcmp(argv[i], "--nodes"))
+        else if (strcmp(argv[i], "--nodes") == 0)
             opt.nodes = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--rounds"))
+        else if (strcmp(argv[i], "--rounds") == 0)
             opt.rounds = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--report"))
+        else if (strcmp(argv[i], "--report") == 0)
             opt.report = argv[i + 1];
-        else if (!strcmp(argv[i], "--plan") && opt.plan_count < NODES_MAX)
+        else if (strcmp(argv[i], "--plan") == 0 && opt.plan_count < NODES_MAX)
             opt.plans[opt.plan_count++] = argv[i + 1];
     }
-    if (!opt.socket || opt.nodes < 1 || opt.nodes > NODES_MAX) {
+    if (opt.socket == NULL || opt.nodes < 1 || opt.nodes > NODES_MAX) {
         fprintf(stderr, "fake-tautd: --munge-socket and 1..16 nodes\n");
         exit(2);
     }
@@ -103,20 +103,20 @@ static int open_listener(void)
     struct taut_address addr;
     char text[TAUT_ADDRESS_TEXT];
     size_t n = strlen(opt.listen);
-    bool any = n > 2 && !strcmp(opt.listen + n - 2, ":0");
+    bool any = n > 2 && strcmp(opt.listen + n - 2, ":0") == 0;
     int fd, one = 1;
 
-    snprintf(text, sizeof text, "%.*s%s", (int)(any ? n - 1 : n), opt.listen,
+    snprintf(text, sizeof(text), "%.*s%s", (int)(any ? n - 1 : n), opt.listen,
              any ? "1" : "");
     if (taut_address_parse(&addr, text, NULL) < 0)
         die(opt.listen);
     if (any)
         taut_address_set_port(&addr, 0);
     fd = socket(addr.sa.ss_family, SOCK_STREAM, 0);
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (bind(fd, (void *)&addr.sa, addr.length) < 0 || listen(fd, 64) < 0)
         die("listen");
-    addr.length = sizeof addr.sa;
+    addr.length = sizeof(addr.sa);
     getsockname(fd, (void *)&addr.sa, &addr.length);
     taut_address_format(&addr, text);
     printf("listening %s\n", text);
@@ -145,12 +145,12 @@ static char *read_frame(int fd, enum taut_frame_type *type, size_t *length)
     struct taut_frame frame;
     char *payload;
 
-    if (read_all(fd, head, sizeof head) < 0 ||
+    if (read_all(fd, head, sizeof(head)) < 0 ||
         taut_frame_decode(&frame, head, TAUT_FRAME_MAX, NULL) < 0)
         return NULL;
     *type = frame.type;
     payload = calloc(1, frame.length + 1);
-    if (!payload || read_all(fd, payload, frame.length) < 0) {
+    if (payload == NULL || read_all(fd, payload, frame.length) < 0) {
         free(payload);
         return NULL;
     }
@@ -164,7 +164,7 @@ static void write_frame(int fd, enum taut_frame_type type, const void *data,
     unsigned char head[TAUT_FRAME_HEAD];
 
     if (taut_frame_encode(head, type, n) < 0 ||
-        write(fd, head, sizeof head) != sizeof head ||
+        write(fd, head, sizeof(head)) != sizeof(head) ||
         write(fd, data, really) != (ssize_t)really)
         fprintf(stderr, "fake-tautd: a node has gone\n");
 }
@@ -197,18 +197,18 @@ static void note_endpoint(char *text, const json_t *hello, size_t rail,
     const char *name = json_string_value(
         json_object_get(json_array_get(list, rail), transport));
 
-    snprintf(text, TAUT_ADDRESS_TEXT, "%s", name ? name : "");
+    snprintf(text, TAUT_ADDRESS_TEXT, "%s", name != NULL ? name : "");
 }
 
 static void note_hello(struct peer *peer, const char *text)
 {
     json_t *hello = json_loads(text, 0, NULL);
 
-    if (!hello)
+    if (hello == NULL)
         die("HELLO is not JSON");
-    snprintf(peer->node, sizeof peer->node, "%s",
+    snprintf(peer->node, sizeof(peer->node), "%s",
              json_string_value(json_object_get(hello, "node")));
-    snprintf(peer->endpoint, sizeof peer->endpoint, "%s",
+    snprintf(peer->endpoint, sizeof(peer->endpoint), "%s",
              json_string_value(json_object_get(hello, "endpoint")));
     note_endpoint(peer->ofi, hello, 0, "ofi");
     note_endpoint(peer->second, hello, 1, "tcp");
@@ -229,9 +229,9 @@ static void hear(struct peer *peer, int listener)
     peer->fd = accept(listener, NULL, NULL);
     if (peer->fd < 0)
         die("accept");
-    setsockopt(peer->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    setsockopt(peer->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     cred = read_frame(peer->fd, &type, &n);
-    if (!cred || type != TAUT_FRAME_HELLO)
+    if (cred == NULL || type != TAUT_FRAME_HELLO)
         die("HELLO");
     text = open_credential(cred);
     printf("hello %s\n", text);
@@ -245,7 +245,7 @@ static char *read_file(const char *path)
     FILE *file = fopen(path, "r");
     char *text = calloc(1, 65536);
 
-    if (!file || !text)
+    if (file == NULL || text == NULL)
         die(path);
     text[fread(text, 1, 65535, file)] = '\0';
     fclose(file);
@@ -258,7 +258,7 @@ static char *replace(char *text, const char *node, const char *more,
 {
     char mark[80], *at;
 
-    snprintf(mark, sizeof mark, "@%s%s@", node, more);
+    snprintf(mark, sizeof(mark), "@%s%s@", node, more);
     while ((at = strstr(text, mark))) {
         char *longer = calloc(1, strlen(text) + TAUT_ADDRESS_TEXT);
 
@@ -285,7 +285,7 @@ static char *plan_of(const struct peer *peer, const struct peer *peers)
     size_t n = strlen(peer->node);
 
     for (int i = 0; i < opt.plan_count; i++) {
-        if (!strncmp(opt.plans[i], peer->node, n) && opt.plans[i][n] == '=')
+        if (strncmp(opt.plans[i], peer->node, n) == 0 && opt.plans[i][n] == '=')
             return fill_in(read_file(opt.plans[i] + n + 1), peers);
     }
     return strdup("{\"v\":2,\"note\":\"\",\"tests\":[]}");
@@ -295,7 +295,7 @@ static void send_oversize(int fd)
 {
     static const unsigned char head[] = {0x7f, 0, 0, 0, TAUT_FRAME_PLAN};
 
-    if (write(fd, head, sizeof head) < 0)
+    if (write(fd, head, sizeof(head)) < 0)
         die("write");
 }
 
@@ -331,8 +331,8 @@ static enum taut_frame_type hear_frame(struct peer *peer)
     char *sealed = read_frame(peer->fd, &type, &n);
     char *text = calloc(1, TAUT_FRAME_MAX);
 
-    if (!sealed || taut_seal_open(text, peer->key, type, peer->opened++,
-                                  (unsigned char *)sealed, n) < 0)
+    if (sealed == NULL || taut_seal_open(text, peer->key, type, peer->opened++,
+                                         (unsigned char *)sealed, n) < 0)
         type = TAUT_FRAME_NONE;
     if (type == TAUT_FRAME_RESULT)
         printf("result %s\n", text);
@@ -357,10 +357,10 @@ static bool hear_result(struct peer *peer)
 
 static void send_report(struct peer *peer)
 {
-    size_t n = opt.report ? strlen(opt.report) : 0;
+    size_t n = opt.report != NULL ? strlen(opt.report) : 0;
     unsigned char *sealed = malloc(n + TAUT_SEAL_OVERHEAD);
 
-    if (opt.report && (peer->is_owner || is_way("gossip"))) {
+    if (opt.report != NULL && (peer->is_owner || is_way("gossip"))) {
         taut_seal(sealed, peer->key, TAUT_FRAME_REPORT, peer->sealed++,
                   opt.report, n);
         write_frame(peer->fd, TAUT_FRAME_REPORT, sealed, n + TAUT_SEAL_OVERHEAD,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files of counters, of all forms: the first byte says which. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static void check_text(const char *text)
 static void check_reading(void)
 {
     FUZZ_CHECK(c.count <= TAUT_COUNTER_MAX);
-    FUZZ_CHECK(strlen(c.why) < sizeof c.why);
+    FUZZ_CHECK(strlen(c.why) < sizeof(c.why));
     for (const char *p = c.why; *p; p++)
         FUZZ_CHECK(*p >= ' ' && *p < 0x7f);
     for (size_t i = 0; i < c.count; i++) {
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     FUZZ_CHECK(text != NULL);
     memcpy(text, data + 1, n - 1);
     text[n - 1] = '\0';
-    memset(&c, 0, sizeof c);
+    memset(&c, 0, sizeof(c));
     c.t_ns = -1;
     taut_counters_note(&c, "file", "what it is", text);
     taut_counters_put(&c, text, 1);

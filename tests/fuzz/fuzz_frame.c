@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The bytes of one connection, read frame by frame as tautd reads them. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>

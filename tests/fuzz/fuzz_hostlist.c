@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A host list: what is taken must be sound, and survive the way there and
  * back. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     text[n] = '\0';
     errno = 0;
     struct taut_hostlist *list = taut_hostlist_parse(text, MOST, &err);
-    if (list) {
+    if (list != NULL) {
         check_names(list);
         check_format(list);
     } else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A fabric that answers each MAD with whatever comes next in the input: a
  * byte that says how, then the attribute. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What streams over libfabric read from peers: the first byte says whether
  * the rest is a message or the line with an address. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void check_message(const uint8_t *data, size_t n)
         FUZZ_CHECK(errno == EPROTO);
         return;
     }
-    FUZZ_CHECK(head.length + sizeof head == n);
+    FUZZ_CHECK(head.length + sizeof(head) == n);
     FUZZ_CHECK(head.type > TAUT_OFI_NONE && head.type <= TAUT_OFI_RESET);
     if (head.type == TAUT_OFI_OPEN)
         FUZZ_CHECK(head.length <= TAUT_OFI_NAME_BYTES);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A PLAN's JSON text, as it comes out of its seal. */
-#include "config.h"
+#include <config.h>
 
 #include "plugin/common/plan.h"
 #include "tests/fuzz/fuzz.h"
@@ -25,8 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         FUZZ_CHECK(plan.tests[i].mode != TAUT_MODE_LATENCY ||
                    plan.tests[i].streams == 1);
         FUZZ_CHECK(*taut_transport_name(plan.tests[i].transport));
-        FUZZ_CHECK(plan.tests[i].role == TAUT_ROLE_RECV ||
-                   *plan.tests[i].peer);
+        FUZZ_CHECK(plan.tests[i].role == TAUT_ROLE_RECV || *plan.tests[i].peer);
     }
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A REPORT's text, as it comes out of its seal: what is taken is one line that
  * the program which reads it can read again. */
-#include "config.h"
+#include <config.h>
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sealed messages and hex: nothing opens but what was sealed.  The first byte
  * says which byte of a good message is spoilt, the rest is the message. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * libFuzzer: fuzz_NAME [DIRECTORY], else TAUT_SRCDIR/tests/fuzz/corpus/NAME.
  * Prints TAP; a file that breaks the target ends the program, and tests/run
  * sees that cases are missing. */
-#include "config.h"
+#include <config.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,13 +17,13 @@ static uint8_t *read_all(const char *path, size_t *n)
     uint8_t *data = NULL;
     long size;
 
-    if (!file)
+    if (file == NULL)
         return NULL;
     if (fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0) {
         rewind(file);
         *n = (size_t)size;
         data = malloc(*n + 1);
-        if (data && fread(data, 1, *n, file) != *n) {
+        if (data != NULL && fread(data, 1, *n, file) != *n) {
             free(data);
             data = NULL;
         }
@@ -43,7 +43,7 @@ static void replay(const char *directory, const char *name, int number)
     fflush(stdout);
     uint8_t *data = read_all(path, &n);
     free(path);
-    if (!data) {
+    if (data == NULL) {
         printf("not ok %d - %s: %s\n", number, name, strerror(errno));
         return;
     }
@@ -64,14 +64,14 @@ static char *corpus(const char *given, const char *program)
     const char *name = strstr(program, "fuzz_");
     char *path;
 
-    for (const char *next; name && (next = strstr(name + 1, "fuzz_"));)
+    for (const char *next; name != NULL && (next = strstr(name + 1, "fuzz_"));)
         name = next;
-    if (given)
+    if (given != NULL)
         path = strdup(given);
-    else if (asprintf(&path, "%s/tests/fuzz/corpus/%s", src ? src : ".",
-                      name ? name + strlen("fuzz_") : program) < 0)
+    else if (asprintf(&path, "%s/tests/fuzz/corpus/%s", src != NULL ? src : ".",
+                      name != NULL ? name + strlen("fuzz_") : program) < 0)
         path = NULL;
-    if (!path)
+    if (path == NULL)
         abort();
     return path;
 }

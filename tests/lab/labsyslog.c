@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     int fd = open_socket(argv[1]);
     FILE *out = fopen(argv[2], "a");
 
-    if (fd < 0 || !out) {
+    if (fd < 0 || out == NULL) {
         perror("labsyslog");
         return 1;
     }

@@ -34,8 +34,8 @@ static inline void unit_sysfs(const char *node, const char *path)
     const char *top = getenv("TAUT_SRCDIR");
     char command[512];
 
-    snprintf(command, sizeof command, "'%s/tests/data/sysfs/unpack' %s '%s'",
-             top ? top : ".", node, path);
+    snprintf(command, sizeof(command), "'%s/tests/data/sysfs/unpack' %s '%s'",
+             top != NULL ? top : ".", node, path);
     ck_assert_int_eq(system(command), 0);
 }
 
@@ -43,7 +43,7 @@ static inline void unit_remove(const char *path)
 {
     char command[64];
 
-    snprintf(command, sizeof command, "rm -rf '%s'", path);
+    snprintf(command, sizeof(command), "rm -rf '%s'", path);
     ck_assert_int_eq(system(command), 0);
 }
 

@@ -44,12 +44,14 @@ static int allocate(struct taut_evidence *e, size_t n)
     e->slot_stamp = calloc(n, sizeof(*e->slot_stamp));
     e->rival = calloc(TAUT_EVIDENCE_RIVALS, sizeof(*e->rival));
     e->other = calloc(TAUT_EVIDENCE_RIVALS, sizeof(*e->other));
-    bool ok = e->cleared && e->tested && e->quiet && e->cleared_by &&
-              e->cleared_at && e->tests && e->good && e->left && e->reach &&
-              e->run && e->is_watched && e->is_unknown && e->around &&
-              e->class && e->users && e->stamp && e->touched &&
-              e->touch_stamp && e->slot && e->slot_stamp && e->rival &&
-              e->other;
+    bool ok = e->cleared != NULL && e->tested != NULL && e->quiet != NULL &&
+              e->cleared_by != NULL && e->cleared_at != NULL &&
+              e->tests != NULL && e->good != NULL && e->left != NULL &&
+              e->reach != NULL && e->run != NULL && e->is_watched != NULL &&
+              e->is_unknown != NULL && e->around != NULL && e->class != NULL &&
+              e->users != NULL && e->stamp != NULL && e->touched != NULL &&
+              e->touch_stamp != NULL && e->slot != NULL &&
+              e->slot_stamp != NULL && e->rival != NULL && e->other != NULL;
     return ok && taut_route_init(&e->route, e->g) == 0 ? 0 : -1;
 }
 

@@ -159,7 +159,8 @@ static int index_flows(struct fair *f)
     f->user = calloc((size_t)g->components + 2, sizeof(*f->user));
     f->flow = malloc((f->n + 1) * sizeof(*f->flow));
     f->used = malloc(g->components * sizeof(*f->used));
-    if (!f->rate || !f->room || !f->wanted || !f->user || !f->flow || !f->used)
+    if (f->rate == NULL || f->room == NULL || f->wanted == NULL ||
+        f->user == NULL || f->flow == NULL || f->used == NULL)
         return -1;
     for (size_t i = 0; i < f->n; i++) {
         f->user[f->at[i].component + 2]++;

@@ -48,8 +48,9 @@ struct taut_traffic *taut_traffic_create(const struct taut_graph *g)
     w->src = calloc(g->endpoints, sizeof(*w->src));
     w->dst = calloc(g->endpoints, sizeof(*w->dst));
     w->link = calloc((size_t)g->links + 1, sizeof(*w->link));
-    if (!w->left || !w->background || !w->load || !w->total || !w->count ||
-        !w->used || !w->src || !w->dst || !w->link ||
+    if (w->left == NULL || w->background == NULL || w->load == NULL ||
+        w->total == NULL || w->count == NULL || w->used == NULL ||
+        w->src == NULL || w->dst == NULL || w->link == NULL ||
         taut_route_init(&w->route, g) < 0) {
         taut_traffic_destroy(w);
         errno = ENOMEM;
@@ -128,8 +129,9 @@ static int batch_init(struct batch *x, size_t n)
     x->pair = malloc(n * sizeof(*x->pair));
     x->index = malloc(n * sizeof(*x->index));
     x->lost = calloc(n, sizeof(*x->lost));
-    if (x->a && x->b && x->bytes && x->set && x->lost_on && x->pair &&
-        x->index && x->lost)
+    if (x->a != NULL && x->b != NULL && x->bytes != NULL && x->set != NULL &&
+        x->lost_on != NULL && x->pair != NULL && x->index != NULL &&
+        x->lost != NULL)
         return 0;
     batch_fini(x);
     errno = ENOMEM;

@@ -35,8 +35,9 @@ struct taut_flow *taut_flow_create(const struct taut_graph *g)
     f->seen = calloc(g->routers, sizeof(*f->seen));
     f->via = calloc(g->routers, sizeof(*f->via));
     f->queue = calloc(g->routers, sizeof(*f->queue));
-    if (f->on_link && f->taken && f->link_run && f->taken_run && f->seen &&
-        f->via && f->queue)
+    if (f->on_link != NULL && f->taken != NULL && f->link_run != NULL &&
+        f->taken_run != NULL && f->seen != NULL && f->via != NULL &&
+        f->queue != NULL)
         return f;
     taut_flow_destroy(f);
     errno = ENOMEM;

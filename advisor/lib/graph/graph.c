@@ -50,9 +50,11 @@ static int allocate(struct taut_graph *g)
     g->out = new_u32(g->links, 0);
     g->in = new_u32(g->links, 0);
     g->on = new_u32(g->endpoints, 0);
-    bool ok = g->from && g->to && g->back && g->at && g->capacity && g->left &&
-              g->out_first && g->in_first && g->on_first && g->out && g->in &&
-              g->on;
+    bool ok = g->from != NULL && g->to != NULL && g->back != NULL &&
+              g->at != NULL && g->capacity != NULL && g->left != NULL &&
+              g->out_first != NULL && g->in_first != NULL &&
+              g->on_first != NULL && g->out != NULL && g->in != NULL &&
+              g->on != NULL;
     return ok ? 0 : -1;
 }
 

@@ -68,7 +68,8 @@ static int halves_init(struct halves *h, const struct taut_graph *g,
                          .dst_of = calloc(g->endpoints, sizeof(*h->dst_of))};
     h->lost.from = calloc(g->routers, sizeof(*h->lost.from));
     h->lost.to = calloc(g->routers, sizeof(*h->lost.to));
-    if (!h->src || !h->dst || !h->dst_of || !h->lost.from || !h->lost.to) {
+    if (h->src == NULL || h->dst == NULL || h->dst_of == NULL ||
+        h->lost.from == NULL || h->lost.to == NULL) {
         halves_fini(h);
         errno = ENOMEM;
         return -1;

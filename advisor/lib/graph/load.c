@@ -65,7 +65,8 @@ static int gather_init(struct taut_gather *x, const struct taut_graph *g)
         .lost = calloc(g->routers, sizeof(*x->lost)),
         .at = calloc(g->routers, sizeof(*x->at)),
         .next = calloc(g->routers, sizeof(*x->next))};
-    if (x->router && x->weight && x->lost && x->at && x->next)
+    if (x->router != NULL && x->weight != NULL && x->lost != NULL &&
+        x->at != NULL && x->next != NULL)
         return 0;
     gather_fini(x);
     errno = ENOMEM;

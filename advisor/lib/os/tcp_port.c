@@ -20,7 +20,8 @@ void taut_port_peer(char *out, size_t size, const struct sockaddr *sa,
                 NI_NUMERICHOST | NI_NUMERICSERV);
     /* A dual-stack socket shows IPv4 as ::ffff:1.2.3.4. */
     const char *v4 = strncmp(host, "::ffff:", 7) == 0 ? host + 7 : host;
-    snprintf(out, size, strchr(v4, ':') ? "[%s]:%s" : "%s:%s", v4, port);
+    snprintf(out, size, strchr(v4, ':') != NULL ? "[%s]:%s" : "%s:%s", v4,
+             port);
 }
 
 /* Try one address.  Returns a descriptor, or -1 with errno. */
@@ -54,7 +55,7 @@ int taut_port_open(const char *host, int port, struct taut_error *err)
     snprintf(service, sizeof(service), "%d", port);
     int rc = getaddrinfo(host, service, &hints, &list);
     if (rc != 0)
-        return taut_error_set(err, "%s: %s", host ? host : "*",
+        return taut_error_set(err, "%s: %s", host != NULL ? host : "*",
                               gai_strerror(rc));
     /* IPv6 first: without a host it serves IPv4 as well. */
     for (ai = list; ai != NULL && fd < 0; ai = ai->ai_next)
@@ -64,7 +65,7 @@ int taut_port_open(const char *host, int port, struct taut_error *err)
         fd = bind_to(ai, host == NULL);
     freeaddrinfo(list);
     if (fd < 0)
-        return taut_error_set(err, "%s port %d: %s", host ? host : "*", port,
-                              strerror(errno));
+        return taut_error_set(err, "%s port %d: %s", host != NULL ? host : "*",
+                              port, strerror(errno));
     return fd;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdbool.h>
@@ -28,9 +28,9 @@ static bool is_length_right(const struct taut_ofi_head *head)
 int taut_ofi_head_parse(struct taut_ofi_head *head, const unsigned char *bytes,
                         size_t n)
 {
-    if (n >= sizeof *head) {
-        memcpy(head, bytes, sizeof *head);
-        if (head->length == n - sizeof *head && is_length_right(head))
+    if (n >= sizeof(*head)) {
+        memcpy(head, bytes, sizeof(*head));
+        if (head->length == n - sizeof(*head) && is_length_right(head))
             return 0;
     }
     errno = EPROTO;

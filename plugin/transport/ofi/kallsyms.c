@@ -4,7 +4,7 @@
  * quarter of a second on a kernel of 2026, and we send from host memory
  * only.  libfabric finds this fopen before libc's, because taut-ofi.so is
  * loaded with RTLD_DEEPBIND. */
-#include "config.h"
+#include <config.h>
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -18,9 +18,9 @@ __attribute__((visibility("default"))) FILE *fopen(const char *path,
     static fopen_f *next;
     void *symbol;
 
-    if (!next) {
+    if (next == NULL) {
         symbol = dlsym(RTLD_NEXT, "fopen");
-        memcpy(&next, &symbol, sizeof next);
+        memcpy(&next, &symbol, sizeof(next));
     }
-    return next(strcmp(path, "/proc/kallsyms") ? path : "/dev/null", mode);
+    return next(strcmp(path, "/proc/kallsyms") != 0 ? path : "/dev/null", mode);
 }

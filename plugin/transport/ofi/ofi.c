@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static struct fi_info *make_hints(const char *provider, const char *domain)
 {
     struct fi_info *h = fi_allocinfo();
 
-    if (!h)
+    if (h == NULL)
         return NULL;
     h->caps = FI_MSG;
     h->mode = FI_CONTEXT | FI_CONTEXT2;
@@ -47,11 +47,11 @@ static void list_providers(char *text, size_t n)
     size_t used = 0;
 
     text[0] = '\0';
-    if (hints && fi_getinfo(API, NULL, NULL, 0, hints, &list) == 0) {
-        for (struct fi_info *i = list; i; i = i->next) {
+    if (hints != NULL && fi_getinfo(API, NULL, NULL, 0, hints, &list) == 0) {
+        for (struct fi_info *i = list; i != NULL; i = i->next) {
             const char *name = i->fabric_attr->prov_name;
 
-            if (!strstr(text, name) && used + strlen(name) + 2 < n)
+            if (strstr(text, name) == NULL && used + strlen(name) + 2 < n)
                 used += (size_t)snprintf(text + used, n - used, "%s%s",
                                          used ? " " : "", name);
         }
@@ -65,7 +65,7 @@ static int not_there(struct taut_error *err, const char *provider,
 {
     char known[100];
 
-    list_providers(known, sizeof known);
+    list_providers(known, sizeof(known));
     taut_error_set(err,
                    "libfabric has no provider '%.20s'%s%.20s%s "
                    "(endpoints of type RDM: %s)",
@@ -84,7 +84,7 @@ static int get_info(struct taut_ofi *o, const char *node, const char *provider,
     struct fi_info *hints = make_hints(provider, domain);
     int rc;
 
-    if (!hints)
+    if (hints == NULL)
         return failed(err, "hints", -FI_ENOMEM);
     rc = fi_getinfo(API, node, NULL, FI_SOURCE, hints, &o->info);
     if (rc == -FI_ENODATA)
@@ -144,7 +144,7 @@ static int get_name(struct taut_ofi *o, struct taut_error *err)
 {
     int rc;
 
-    o->name_length = sizeof o->name;
+    o->name_length = sizeof(o->name);
     rc = fi_getname(&o->ep->fid, o->name, &o->name_length);
     if (rc)
         return failed(err, "fi_getname", rc);
@@ -153,7 +153,7 @@ static int get_name(struct taut_ofi *o, struct taut_error *err)
 
 static int post(struct taut_ofi *o, struct taut_ofi_buffer *b)
 {
-    void *desc = o->mr ? fi_mr_desc(o->mr) : NULL;
+    void *desc = o->mr != NULL ? fi_mr_desc(o->mr) : NULL;
 
     b->begin = 0;
     return (int)fi_recv(o->ep, b->bytes, TAUT_OFI_MESSAGE, desc, FI_ADDR_UNSPEC,
@@ -164,7 +164,7 @@ static int post(struct taut_ofi *o, struct taut_ofi_buffer *b)
  * the others fewer, until nothing comes in any more. */
 static void repost(struct taut_ofi *o)
 {
-    while (o->unposted && !o->error) {
+    while (o->unposted != NULL && !o->error) {
         struct taut_ofi_buffer *b = o->unposted;
         int rc = post(o, b);
 
@@ -205,8 +205,8 @@ static int make_buffers(struct taut_ofi *o, struct taut_error *err)
     int rc = 0;
 
     o->area = calloc(1, n);
-    o->peers = calloc(PEERS_MAX, sizeof *o->peers);
-    if (!o->area || !o->peers)
+    o->peers = calloc(PEERS_MAX, sizeof(*o->peers));
+    if (o->area == NULL || o->peers == NULL)
         return failed(err, "buffers", -FI_ENOMEM);
     if (register_area(o, n, err) < 0)
         return -1;
@@ -228,7 +228,7 @@ static int make_buffers(struct taut_ofi *o, struct taut_error *err)
 int taut_ofi_open(struct taut_ofi *o, const char *node, const char *provider,
                   const char *domain, struct taut_error *err)
 {
-    memset(o, 0, sizeof *o);
+    memset(o, 0, sizeof(*o));
     o->wait_fd = -1;
     if (get_info(o, node, provider, domain, err) < 0 ||
         open_objects(o, err) < 0 || get_name(o, err) < 0)
@@ -238,22 +238,22 @@ int taut_ofi_open(struct taut_ofi *o, const char *node, const char *provider,
 
 static void close_fid(struct fid *fid)
 {
-    if (fid)
+    if (fid != NULL)
         fi_close(fid);
 }
 
 void taut_ofi_close(struct taut_ofi *o)
 {
-    close_fid(o->ep ? &o->ep->fid : NULL);
-    close_fid(o->mr ? &o->mr->fid : NULL);
-    close_fid(o->cq ? &o->cq->fid : NULL);
-    close_fid(o->av ? &o->av->fid : NULL);
-    close_fid(o->domain ? &o->domain->fid : NULL);
-    close_fid(o->fabric ? &o->fabric->fid : NULL);
+    close_fid(o->ep != NULL ? &o->ep->fid : NULL);
+    close_fid(o->mr != NULL ? &o->mr->fid : NULL);
+    close_fid(o->cq != NULL ? &o->cq->fid : NULL);
+    close_fid(o->av != NULL ? &o->av->fid : NULL);
+    close_fid(o->domain != NULL ? &o->domain->fid : NULL);
+    close_fid(o->fabric != NULL ? &o->fabric->fid : NULL);
     fi_freeinfo(o->info);
     free(o->area);
     free(o->peers);
-    memset(o, 0, sizeof *o);
+    memset(o, 0, sizeof(*o));
     o->wait_fd = -1;
 }
 
@@ -268,7 +268,7 @@ int taut_ofi_peer(struct taut_ofi *o, const unsigned char *name, size_t n,
     }
     memcpy(whole, name, n);
     for (size_t i = 0; i < o->peer_count; i++) {
-        if (!memcmp(o->peers[i].name, whole, sizeof whole)) {
+        if (memcmp(o->peers[i].name, whole, sizeof(whole)) == 0) {
             *address = o->peers[i].address;
             return 0;
         }
@@ -281,7 +281,7 @@ int taut_ofi_peer(struct taut_ofi *o, const unsigned char *name, size_t n,
         errno = EINVAL;
         return -1;
     }
-    memcpy(o->peers[o->peer_count].name, whole, sizeof whole);
+    memcpy(o->peers[o->peer_count].name, whole, sizeof(whole));
     o->peers[o->peer_count++].address = *address;
     return 0;
 }
@@ -290,7 +290,7 @@ struct taut_ofi_buffer *taut_ofi_take(struct taut_ofi *o, int reserve)
 {
     struct taut_ofi_buffer *b = o->free_sends;
 
-    if (!b || o->free_send_count <= reserve)
+    if (b == NULL || o->free_send_count <= reserve)
         return NULL;
     o->free_sends = b->next;
     o->free_send_count--;
@@ -301,7 +301,7 @@ struct taut_ofi_buffer *taut_ofi_take(struct taut_ofi *o, int reserve)
 int taut_ofi_send(struct taut_ofi *o, struct taut_ofi_buffer *buffer,
                   fi_addr_t to)
 {
-    void *desc = o->mr ? fi_mr_desc(o->mr) : NULL;
+    void *desc = o->mr != NULL ? fi_mr_desc(o->mr) : NULL;
     long rc = fi_send(o->ep, buffer->bytes, buffer->length, desc, to,
                       &buffer->context);
 
@@ -328,7 +328,7 @@ bool taut_ofi_next(struct taut_ofi *o, struct taut_ofi_event *event)
         return true;
     }
     if (rc != -FI_EAVAIL || fi_cq_readerr(o->cq, &why, 0) != 1 ||
-        !why.op_context)
+        why.op_context == NULL)
         return false;
     event->buffer = why.op_context;
     event->error = why.err ? why.err : EIO;
@@ -352,6 +352,6 @@ bool taut_ofi_may_sleep(struct taut_ofi *o)
 {
     struct fid *fids[1] = {&o->cq->fid};
 
-    return o->wait_fd >= 0 && !o->unposted &&
+    return o->wait_fd >= 0 && o->unposted == NULL &&
            fi_trywait(o->fabric, fids, 1) == FI_SUCCESS;
 }

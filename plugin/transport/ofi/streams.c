@@ -9,7 +9,7 @@
  *   ACK     value: payload bytes that were taken so far
  *   RESET   the stream is over
  * What was sent and not acknowledged is under way, wherever it stands. */
-#include "config.h"
+#include <config.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -90,14 +90,14 @@ static int new_stream(struct ofi *o, enum state state)
 {
     uint64_t noise;
 
-    if (getrandom(&noise, sizeof noise, GRND_NONBLOCK) != sizeof noise)
+    if (getrandom(&noise, sizeof(noise), GRND_NONBLOCK) != sizeof(noise))
         return -1;
     for (int i = 0; i < STREAMS_MAX; i++) {
         struct stream *s = &o->streams[i];
 
         if (s->state != STATE_FREE)
             continue;
-        memset(s, 0, sizeof *s);
+        memset(s, 0, sizeof(*s));
         s->state = state;
         s->own =
             (noise | STREAMS_MAX) / STREAMS_MAX * STREAMS_MAX + (uint64_t)i;
@@ -116,8 +116,8 @@ static int new_stream(struct ofi *o, enum state state)
 static int post(struct ofi *o, struct stream *s, struct taut_ofi_buffer *b,
                 struct taut_ofi_head head)
 {
-    memcpy(b->bytes, &head, sizeof head);
-    b->length = sizeof head + head.length;
+    memcpy(b->bytes, &head, sizeof(head));
+    b->length = sizeof(head) + head.length;
     b->owner = s->own;
     return taut_ofi_send(&o->net, b, s->address);
 }
@@ -129,13 +129,13 @@ static int tell(struct ofi *o, struct stream *s, enum taut_ofi_type type,
     struct taut_ofi_buffer *b = taut_ofi_take(&o->net, 0);
     struct taut_ofi_head head = {.type = type, .to = s->peer, .value = value};
 
-    if (!b) {
+    if (b == NULL) {
         errno = EAGAIN;
         return -1;
     }
     if (type == TAUT_OFI_OPEN) {
         head.length = (uint32_t)o->net.name_length;
-        memcpy(b->bytes + sizeof head, o->net.name, o->net.name_length);
+        memcpy(b->bytes + sizeof(head), o->net.name, o->net.name_length);
     }
     return post(o, s, b, head);
 }
@@ -166,12 +166,12 @@ static ssize_t send_data(struct taut_endpoint *ep, struct stream *s,
         return -1;
     }
     b = s->state == STATE_OPEN ? taut_ofi_take(&o->net, RESERVE) : NULL;
-    if (!b) {
+    if (b == NULL) {
         errno = EAGAIN;
         return -1;
     }
-    if (data)
-        memcpy(b->bytes + sizeof head, data, n);
+    if (data != NULL)
+        memcpy(b->bytes + sizeof(head), data, n);
     head.length = (uint32_t)n;
     if (post(o, s, b, head) < 0)
         return -1;
@@ -203,7 +203,7 @@ static void keep(struct stream *s, struct taut_ofi_buffer *b)
 {
     b->next = NULL;
     b->begin = sizeof(struct taut_ofi_head);
-    if (s->last)
+    if (s->last != NULL)
         s->last->next = b;
     else
         s->first = b;
@@ -248,11 +248,11 @@ static bool take_message(struct ofi *o, struct taut_ofi_buffer *b)
     if (taut_ofi_head_parse(&head, b->bytes, b->length) < 0)
         return false;
     if (head.type == TAUT_OFI_OPEN) {
-        take_open(o, &head, b->bytes + sizeof head);
+        take_open(o, &head, b->bytes + sizeof(head));
         return false;
     }
     s = find(o, head.to);
-    if (!s)
+    if (s == NULL)
         return false;
     switch ((enum taut_ofi_type)head.type) {
     case TAUT_OFI_OPENED:
@@ -285,7 +285,7 @@ static void take_event(struct ofi *o, const struct taut_ofi_event *event)
 
     if (b->is_send && event->error) {
         s = find(o, b->owner);
-        if (s)
+        if (s != NULL)
             s->error = event->error;
     }
     if (b->is_send || event->error || !take_message(o, b))
@@ -323,11 +323,11 @@ static void ofi_close(struct taut_endpoint *ep)
 {
     struct ofi *o = of(ep);
 
-    if (o && o->net.peer_count > 0) {
+    if (o != NULL && o->net.peer_count > 0) {
         progress(o); /* what tells peers of the end */
         o->next = left_open;
         left_open = o;
-    } else if (o) {
+    } else if (o != NULL) {
         taut_ofi_close(&o->net);
         free(o);
     }
@@ -342,11 +342,11 @@ static int ofi_open(struct taut_endpoint *ep,
                     const struct taut_transport_options *options,
                     struct taut_error *err)
 {
-    struct ofi *o = calloc(1, sizeof *o);
+    struct ofi *o = calloc(1, sizeof(*o));
     char host[INET6_ADDRSTRLEN];
     int saved;
 
-    if (!o || !host_of(&ep->local, host, sizeof host)) {
+    if (o == NULL || host_of(&ep->local, host, sizeof(host)) == NULL) {
         free(o);
         return taut_error_set(err, "libfabric: no address, or no memory");
     }
@@ -378,7 +378,7 @@ static bool is_ready(const struct ofi *o, const struct stream *s, short events)
 {
     if (s->error || o->net.error)
         return true;
-    if ((events & POLLIN) && s->first)
+    if ((events & POLLIN) && s->first != NULL)
         return true;
     return (events & POLLOUT) && s->state == STATE_OPEN &&
            o->net.free_send_count > RESERVE;
@@ -400,13 +400,13 @@ static void ofi_watch(struct taut_endpoint *ep, int stream, short events,
     struct stream *s = stream < 0 ? NULL : stream_of(ep, stream);
 
     progress(o);
-    if (s) {
+    if (s != NULL) {
         tell_due(o, s);
         if (s->due != TAUT_OFI_NONE || s->unacked > 0)
             taut_pollset_wake(set, taut_now_ns() + RETRY_NS);
     }
-    if ((s && events && is_ready(o, s, events)) || (!s && has_waiting(o)) ||
-        !taut_ofi_may_sleep(&o->net))
+    if ((s != NULL && events && is_ready(o, s, events)) ||
+        (s == NULL && has_waiting(o)) || !taut_ofi_may_sleep(&o->net))
         taut_pollset_wake(set, taut_now_ns());
     else
         sleep_on(set, o->net.wait_fd);
@@ -475,9 +475,9 @@ static ssize_t ofi_fill(struct taut_endpoint *ep, int stream, size_t n)
 static struct taut_ofi_buffer *oldest(struct taut_endpoint *ep,
                                       struct stream *s)
 {
-    if (!s->first)
+    if (s->first == NULL)
         progress(of(ep));
-    if (!s->first)
+    if (s->first == NULL)
         errno = s->error                 ? s->error
                 : of(ep)->net.error != 0 ? of(ep)->net.error
                                          : EAGAIN;
@@ -493,7 +493,7 @@ static void took(struct taut_endpoint *ep, struct stream *s, size_t n)
     if (b->begin < b->length)
         return;
     s->first = b->next;
-    if (!s->first)
+    if (s->first == NULL)
         s->last = NULL;
     taut_ofi_give(&of(ep)->net, b);
     if (++s->unacked >= ACK_EVERY)
@@ -506,7 +506,7 @@ static ssize_t ofi_receive(struct taut_endpoint *ep, int stream, void *data,
     struct stream *s = stream_of(ep, stream);
     struct taut_ofi_buffer *b = oldest(ep, s);
 
-    if (!b)
+    if (b == NULL)
         return -1;
     if (n > b->length - b->begin)
         n = b->length - b->begin;
@@ -521,7 +521,7 @@ static ssize_t ofi_discard(struct taut_endpoint *ep, int stream)
     struct taut_ofi_buffer *b = oldest(ep, s);
     size_t n;
 
-    if (!b)
+    if (b == NULL)
         return -1;
     n = b->length - b->begin;
     took(ep, s, n);

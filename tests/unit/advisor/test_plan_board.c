@@ -152,7 +152,8 @@ START_TEST(nothing_is_used_twice_in_a_phase)
         taut_board_end(w.b);
         /* nothing is left on the board */
         for (uint32_t p = 0; p < TAUT_PLAN_MAX_PHASES; p++)
-            for (uint32_t c = 0; w.b->users[p] && c < w.g->components; c++)
+            for (uint32_t c = 0; w.b->users[p] != NULL && c < w.g->components;
+                 c++)
                 ck_assert_uint_eq(w.b->users[p][c], 0);
     }
     world_fini(&w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <net/if.h>
@@ -94,7 +94,8 @@ int main(void)
 {
     TCase *tc = tcase_create("address");
 
-    tcase_add_loop_test(tc, bad_text_is_refused, 0, sizeof bad / sizeof bad[0]);
+    tcase_add_loop_test(tc, bad_text_is_refused, 0,
+                        sizeof(bad) / sizeof(bad[0]));
     tcase_add_test(tc, text_comes_back);
     tcase_add_test(tc, servers_are_taken_in_order);
     tcase_add_test(tc, the_interface_is_found_by_route);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,14 +20,14 @@ static char warned[300];
 
 static void warn(const char *text)
 {
-    snprintf(warned, sizeof warned, "%s", text);
+    snprintf(warned, sizeof(warned), "%s", text);
 }
 
 static int parse(char *argv[], struct taut_error *err)
 {
     int argc = 0;
 
-    while (argv[argc])
+    while (argv[argc] != NULL)
         argc++;
     warned[0] = '\0';
     return taut_arguments_parse(&args, argc, argv, warn, err);
@@ -67,7 +67,7 @@ START_TEST(a_mistake_is_named)
     };
     struct taut_error err;
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         ck_assert_int_eq(parse((char **)(void *)bad[i].argv, &err), -1);
         ck_assert_msg(strstr(err.text, bad[i].says), "%s", err.text);
         taut_arguments_fini(&args);
@@ -112,7 +112,7 @@ START_TEST(the_command_line_outdoes_the_file)
     char dir[32], path[64];
 
     unit_dir(dir);
-    snprintf(path, sizeof path, "%s/conf", dir);
+    snprintf(path, sizeof(path), "%s/conf", dir);
     unit_write(path, "servers=a\nuser=b\nnode=n3\ncolour=red\n");
     ck_assert_int_eq(
         parse(ARGS("idle", "--servers", "c", "--conf", path), NULL), 0);

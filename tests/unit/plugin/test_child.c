@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ static void hear(void *arg, const char *line)
 {
     (void)arg;
     lines++;
-    if (strlen(heard) + strlen(line) + 2 < sizeof heard)
+    if (strlen(heard) + strlen(line) + 2 < sizeof(heard))
         strcat(strcat(heard, line), "\n");
 }
 
@@ -82,13 +82,13 @@ START_TEST(a_hanging_child_is_killed_with_its_children)
         FILE *file;
 
         /* Killed, but nobody may be there to collect it. */
-        snprintf(path, sizeof path, "/proc/%d/stat", atoi(heard));
+        snprintf(path, sizeof(path), "/proc/%d/stat", atoi(heard));
         file = fopen(path, "r");
-        if (!file)
+        if (file == NULL)
             return;
-        ck_assert_ptr_nonnull(fgets(state, sizeof state, file));
+        ck_assert_ptr_nonnull(fgets(state, sizeof(state), file));
         fclose(file);
-        if (strstr(state, ") Z "))
+        if (strstr(state, ") Z ") != NULL)
             return;
         usleep(10000);
     }
@@ -216,7 +216,7 @@ int main(void)
     tcase_add_test(tc, a_host_that_ignores_its_children_is_served);
     /* Not under valgrind (CK_FORK=no): it makes vfork a fork, and an exec
      * that failed is no error any more; and a thread is left behind. */
-    if (!getenv("CK_FORK")) {
+    if (getenv("CK_FORK") == NULL) {
         tcase_add_test(tc, what_cannot_be_run_is_an_error);
         tcase_add_test(tc, a_blocking_call_is_given_up);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -59,8 +59,8 @@ int main(void)
     TCase *tc = tcase_create("comm");
 
     tcase_add_loop_test(tc, what_is_no_pattern_is_refused, 0,
-                        sizeof bad / sizeof bad[0]);
-    tcase_add_loop_test(tc, patterns_pass, 0, sizeof good / sizeof good[0]);
+                        sizeof(bad) / sizeof(bad[0]));
+    tcase_add_loop_test(tc, patterns_pass, 0, sizeof(good) / sizeof(good[0]));
     tcase_add_test(tc, the_length_has_a_limit);
     return unit_run("comm", tc);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counter sources and the gauge, on recorded trees. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static void put(const char *name, const char *text)
 {
     char path[128];
 
-    snprintf(path, sizeof path, "%s/sys/class/net/hsn0/%s", dir, name);
+    snprintf(path, sizeof(path), "%s/sys/class/net/hsn0/%s", dir, name);
     unit_write(path, text);
 }
 
@@ -29,7 +29,7 @@ static void setup(void)
     char command[128];
 
     unit_dir(dir);
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              "mkdir -p %s/sys/class/net/hsn0/statistics", dir);
     ck_assert_int_eq(system(command), 0);
     root = open(dir, O_PATH | O_DIRECTORY);
@@ -51,7 +51,7 @@ static struct taut_counters sets[4];
 static int64_t value_of(const struct taut_counters *c, const char *name)
 {
     for (size_t i = 0; i < c->count; i++) {
-        if (!strcmp(c->list[i].name, name))
+        if (strcmp(c->list[i].name, name) == 0)
             return c->list[i].value;
     }
     return -1;
@@ -60,7 +60,7 @@ static int64_t value_of(const struct taut_counters *c, const char *name)
 static const char *text_of(const struct taut_counters *c, const char *name)
 {
     for (size_t i = 0; i < c->text_count; i++) {
-        if (!strcmp(c->texts[i].name, name))
+        if (strcmp(c->texts[i].name, name) == 0)
             return c->texts[i].value;
     }
     return "";
@@ -74,7 +74,7 @@ read_tree(const char *tree, const struct taut_counter_source *source, size_t i,
     char path[64];
     int fd;
 
-    snprintf(path, sizeof path, "%s/%s", dir, tree);
+    snprintf(path, sizeof(path), "%s/%s", dir, tree);
     fd = open(path, O_PATH | O_DIRECTORY);
     if (fd < 0) {
         unit_sysfs(tree, path);
@@ -317,7 +317,7 @@ START_TEST(a_port_that_vanishes_is_told_no_more)
 
     taut_counters_read(&taut_counters_netdev, sets, 0, root, "hsn0");
     ck_assert_uint_gt(sets[0].count, 0);
-    snprintf(command, sizeof command, "rm -r %s/sys/class/net/hsn0", dir);
+    snprintf(command, sizeof(command), "rm -r %s/sys/class/net/hsn0", dir);
     ck_assert_int_eq(system(command), 0);
     taut_counters_read(&taut_counters_netdev, sets, 0, root, "hsn0");
     ck_assert_uint_eq(sets[0].count + sets[0].text_count, 0);

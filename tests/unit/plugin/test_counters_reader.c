@@ -2,7 +2,7 @@
 /* The process that reads counters: what it tells, and what it costs when a
  * source hangs.  A pipe without a writer stands for a driver that does not
  * answer. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +71,8 @@ static const struct taut_counters *find(const char *source,
     for (size_t i = 0; i < reader.readings.count; i++) {
         const struct taut_counters *c = reader.readings.list[i];
 
-        if (!strcmp(c->source, source) && !strcmp(c->interface, interface))
+        if (strcmp(c->source, source) == 0 &&
+            strcmp(c->interface, interface) == 0)
             return c;
     }
     return NULL;
@@ -82,7 +83,7 @@ static void hang(const char *file)
 {
     char path[256];
 
-    snprintf(path, sizeof path, "%s/%s", dir, file);
+    snprintf(path, sizeof(path), "%s/%s", dir, file);
     unlink(path);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
 }
@@ -91,7 +92,7 @@ static void put(const char *file, const char *text)
 {
     char path[256];
 
-    snprintf(path, sizeof path, "%s/%s", dir, file);
+    snprintf(path, sizeof(path), "%s/%s", dir, file);
     unit_write(path, text);
 }
 
@@ -154,12 +155,12 @@ START_TEST(a_source_that_still_hangs_is_not_waited_for_again)
     ck_assert_ptr_null(find("netdev", "ib0"));
     ck_assert_uint_eq(reader.readings.count, 4);
     /* It comes back, and answers the next question. */
-    snprintf(path, sizeof path, "%s/sys/class/net/ib0/operstate", dir);
+    snprintf(path, sizeof(path), "%s/sys/class/net/ib0/operstate", dir);
     fd = open(path, O_RDWR);
     ck_assert_int_ge(fd, 0);
     unlink(path);
     close(fd);
-    for (int i = 0; i < 1000 && !find("netdev", "ib0"); i++) {
+    for (int i = 0; i < 1000 && find("netdev", "ib0") == NULL; i++) {
         ask(60000);
         usleep(10000);
     }
@@ -233,7 +234,7 @@ START_TEST(it_is_not_root_when_it_reads)
         return;
     use_tree("hdr");
     chmod(dir, 0755);
-    snprintf(path, sizeof path, "%s/sys/class/net/ib0/statistics/rx_bytes",
+    snprintf(path, sizeof(path), "%s/sys/class/net/ib0/statistics/rx_bytes",
              dir);
     chmod(path, 0600);
     ck_assert_int_eq(taut_counters_open(&reader, two, 2, root, &nobody, &why),
@@ -251,11 +252,11 @@ static bool is_gone(pid_t pid)
     char path[64], text[256] = "";
     FILE *file;
 
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     file = fopen(path, "r");
-    if (!file)
+    if (file == NULL)
         return true;
-    if (!fgets(text, sizeof text, file))
+    if (fgets(text, sizeof(text), file) == NULL)
         text[0] = '\0';
     fclose(file);
     return strstr(text, ") Z") != NULL;
@@ -273,9 +274,9 @@ START_TEST(it_ends_when_we_do)
     if (pid == 0) {
         start_for_hang(two, 2);
         ask(60000);
-        _exit(write(ends[1], &reader.pid, sizeof reader.pid) < 0);
+        _exit(write(ends[1], &reader.pid, sizeof(reader.pid)) < 0);
     }
-    ck_assert_int_eq(read(ends[0], &left, sizeof left), sizeof left);
+    ck_assert_int_eq(read(ends[0], &left, sizeof(left)), sizeof(left));
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
     for (int i = 0; i < 3000 && !is_gone(left); i++)
         usleep(10000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static char dir[32], path[64];
 static void setup(void)
 {
     unit_dir(dir);
-    snprintf(path, sizeof path, "%s/holdoff", dir);
+    snprintf(path, sizeof(path), "%s/holdoff", dir);
 }
 
 static void teardown(void)
@@ -31,8 +31,8 @@ static void write_line(long in, int step, const char *boot)
 
     taut_boot_id(own);
     clock_gettime(CLOCK_BOOTTIME, &now);
-    snprintf(line, sizeof line, "taut-holdoff 1 %lld %d %s\n",
-             (long long)now.tv_sec + in, step, boot ? boot : own);
+    snprintf(line, sizeof(line), "taut-holdoff 1 %lld %d %s\n",
+             (long long)now.tv_sec + in, step, boot != NULL ? boot : own);
     unit_write(path, line);
 }
 
@@ -66,7 +66,7 @@ START_TEST(a_link_is_not_followed)
     char target[64];
     struct taut_holdoff h;
 
-    snprintf(target, sizeof target, "%s/passwd", dir);
+    snprintf(target, sizeof(target), "%s/passwd", dir);
     ck_assert_int_eq(symlink(target, path), 0);
     ck_assert_int_eq(taut_holdoff_open(&h, dir, NULL), -1);
     ck_assert_int_eq(h.fd, -1);
@@ -131,7 +131,7 @@ START_TEST(the_folder_is_made)
     struct taut_holdoff h;
     char below[64];
 
-    snprintf(below, sizeof below, "%s/run", dir);
+    snprintf(below, sizeof(below), "%s/run", dir);
     ck_assert_int_eq(taut_holdoff_open(&h, below, NULL), 0);
     taut_holdoff_close(&h);
     ck_assert_int_eq(access(below, F_OK), 0);
@@ -144,7 +144,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, garbage_is_no_holdoff, 0,
-                        sizeof garbage / sizeof garbage[0]);
+                        sizeof(garbage) / sizeof(garbage[0]));
     tcase_add_test(tc, no_file_or_no_folder_is_no_holdoff);
     tcase_add_test(tc, a_link_is_not_followed);
     tcase_add_test(tc, it_ends_by_itself);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -168,7 +168,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, a_hostile_value_is_refused, 0,
-                        sizeof bad / sizeof bad[0]);
+                        sizeof(bad) / sizeof(bad[0]));
     tcase_add_test(tc, a_long_node_list_is_taken);
     tcase_add_loop_test(tc, a_missing_variable_is_named, 0, 3);
     tcase_add_test(tc, an_environment_is_read);
@@ -176,6 +176,6 @@ int main(void)
     tcase_add_test(tc, a_malformed_extra_is_left_out);
     tcase_add_test(tc, a_step_is_read);
     tcase_add_loop_test(tc, what_a_step_lacks_is_named, 0,
-                        sizeof step_needs / sizeof step_needs[0]);
+                        sizeof(step_needs) / sizeof(step_needs[0]));
     return unit_run("job", tc);
 }

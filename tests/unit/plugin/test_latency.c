@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ static struct taut_latency l;
 
 static void setup(void)
 {
-    memset(&l, 0, sizeof l);
+    memset(&l, 0, sizeof(l));
 }
 
 START_TEST(of_nothing_there_is_no_median)
@@ -63,7 +63,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, NULL);
     tcase_add_test(tc, of_nothing_there_is_no_median);
     tcase_add_loop_test(tc, one_time_is_every_quantile_within_half_a_percent, 0,
-                        sizeof times / sizeof *times);
+                        sizeof(times) / sizeof(*times));
     tcase_add_test(tc, quantiles_of_many);
     tcase_add_test(tc, what_is_out_of_range_counts_at_its_end);
     return unit_run("latency", tc);

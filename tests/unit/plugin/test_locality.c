@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Next to which processors a card is: hwloc, in a recorded tree. */
-#include "config.h"
+#include <config.h>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@ static void setup(void)
     char command[4200];
 
     unit_dir(dir);
-    snprintf(command, sizeof command, "'%s/tests/unit/hwloc-tree' %s",
-             source ? source : ".", dir);
+    snprintf(command, sizeof(command), "'%s/tests/unit/hwloc-tree' %s",
+             source != NULL ? source : ".", dir);
     ck_assert_int_eq(system(command), 0);
     root_fd = open(dir, O_PATH | O_DIRECTORY);
 }
@@ -49,15 +49,15 @@ START_TEST(devices_are_found_where_they_are)
     void *library, *symbol;
     int rc;
 
-    snprintf(path, sizeof path, "%s/taut-hwloc.so", modules);
+    snprintf(path, sizeof(path), "%s/taut-hwloc.so", modules);
     library = dlopen(path, RTLD_NOW);
     ck_assert_msg(library != NULL, "%s", dlerror());
     symbol = dlsym(library, "taut_locality_find");
-    memcpy(&find, &symbol, sizeof find);
+    memcpy(&find, &symbol, sizeof(find));
     rc = find(&near, cases[_i].names, 2, dir);
     ck_assert_int_eq(rc, cases[_i].near ? 0 : -1);
     if (rc == 0) {
-        taut_locality_format(&near, text, sizeof text);
+        taut_locality_format(&near, text, sizeof(text));
         ck_assert_str_eq(text, cases[_i].near);
     }
 }
@@ -69,7 +69,7 @@ static void bind_near(const char *name, char *text)
     struct taut_locality l = {0};
 
     taut_locality_begin(&l, &name, 1, root_fd, dir, modules);
-    for (int i = 0; l.search && i < 2000; i++) {
+    for (int i = 0; l.search != NULL && i < 2000; i++) {
         ck_assert_int_eq(taut_locality_bind(&l, text), 0);
         usleep(5000);
     }
@@ -83,11 +83,11 @@ START_TEST(a_probe_runs_next_to_its_card_within_what_it_may_use)
     cpu_set_t may, got;
 
     ck_assert_int_eq(taut_locality_parse(&may, "0-1"), 0);
-    if (sched_setaffinity(0, sizeof may, &may) < 0 ||
-        sched_getaffinity(0, sizeof got, &got) < 0 || CPU_COUNT(&got) < 2)
+    if (sched_setaffinity(0, sizeof(may), &may) < 0 ||
+        sched_getaffinity(0, sizeof(got), &got) < 0 || CPU_COUNT(&got) < 2)
         return; /* a machine of one processor */
     bind_near("hsn2", text);
-    ck_assert_int_eq(sched_getaffinity(0, sizeof got, &got), 0);
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(got), &got), 0);
     ck_assert_int_eq(CPU_COUNT(&got), 1);
     ck_assert(CPU_ISSET(0, &got));
 }
@@ -99,11 +99,11 @@ START_TEST(processors_that_are_not_ours_are_left_alone)
     char text[TAUT_LOCALITY_TEXT] = "";
     cpu_set_t before, after;
 
-    ck_assert_int_eq(sched_getaffinity(0, sizeof before, &before), 0);
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(before), &before), 0);
     if (CPU_ISSET(4, &before))
         return; /* a larger machine: these are ours */
     bind_near("hsn1", text);
-    ck_assert_int_eq(sched_getaffinity(0, sizeof after, &after), 0);
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(after), &after), 0);
     ck_assert(CPU_EQUAL(&before, &after));
     ck_assert_str_eq(text, "");
 }
@@ -113,12 +113,12 @@ int main(void)
 {
     TCase *tc = tcase_create("locality");
 
-    snprintf(modules, sizeof modules, "%.4000s/plugin/.libs",
-             getenv("TAUT_BUILDDIR") ? getenv("TAUT_BUILDDIR") : ".");
+    snprintf(modules, sizeof(modules), "%.4000s/plugin/.libs",
+             getenv("TAUT_BUILDDIR") != NULL ? getenv("TAUT_BUILDDIR") : ".");
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, devices_are_found_where_they_are, 0,
-                        sizeof cases / sizeof *cases);
+                        sizeof(cases) / sizeof(*cases));
     tcase_add_test(tc, a_probe_runs_next_to_its_card_within_what_it_may_use);
     tcase_add_test(tc, processors_that_are_not_ours_are_left_alone);
     return unit_run("locality", tc);

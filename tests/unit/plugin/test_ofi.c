@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Streams over libfabric's tcp provider: both ends in one process, through
  * the module as it is installed.  Skipped where it was not built. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "plugin/common/clock.h"
-#include "plugin/streams/engine.h"
 #include "plugin/streams/pinger.h"
+#include "plugin/streams/runner.h"
 #include "tests/unit/unit.h"
 
 struct node {
-    struct taut_engine engine;
+    struct taut_runner runner;
     struct taut_endpoint endpoint;
     struct taut_gauge gauge;
     struct taut_plan plan;
@@ -31,11 +31,11 @@ static void open_node(struct node *n, const char *provider, const char *folder)
 {
     struct taut_transport_options options = {provider, "", folder};
 
-    memset(n, 0, sizeof *n);
+    memset(n, 0, sizeof(*n));
     n->gauge.bytes_fd[0] = n->gauge.bytes_fd[1] = n->gauge.sched_fd = -1;
     n->endpoint.gauge = &n->gauge;
-    n->engine.endpoints = &n->endpoint;
-    n->engine.endpoint_count = 1;
+    n->runner.endpoints = &n->endpoint;
+    n->runner.endpoint_count = 1;
     ck_assert_int_eq(
         taut_address_parse(&n->endpoint.local, "127.0.0.1:1", NULL), 0);
     taut_address_set_port(&n->endpoint.local, 0);
@@ -62,20 +62,20 @@ static void teardown(void)
     taut_transport_ofi.close(&b.endpoint);
 }
 
-static struct taut_plan_test *add(struct node *n, enum taut_role role,
-                                  const struct node *peer, int id)
+static struct taut_test *add(struct node *n, enum taut_role role,
+                             const struct node *peer, int id)
 {
-    struct taut_plan_test *t = &n->plan.tests[n->plan.count++];
+    struct taut_test *t = &n->plan.tests[n->plan.count++];
 
     t->id = id;
     t->role = role;
     t->mode = TAUT_MODE_STREAM;
     t->transport = TAUT_TRANSPORT_OFI;
-    snprintf(t->peer, sizeof t->peer, "%s", peer->endpoint.name);
+    snprintf(t->peer, sizeof(t->peer), "%s", peer->endpoint.name);
     memset(t->token, id, TAUT_TOKEN);
     /* a busy machine may lose tens of ms, valgrind takes many times as long */
-    t->start_ms = getenv("TAUT_TEST_WRAPPER") ? 2000 : 300;
-    t->dur_ms = getenv("TAUT_TEST_WRAPPER") ? 2000 : 300;
+    t->start_ms = getenv("TAUT_TEST_WRAPPER") != NULL ? 2000 : 300;
+    t->dur_ms = getenv("TAUT_TEST_WRAPPER") != NULL ? 2000 : 300;
     t->streams = 1;
     return t;
 }
@@ -85,7 +85,7 @@ static void *run(void *arg)
     struct node *n = arg;
     int64_t now = taut_now_ns();
 
-    ck_assert_int_eq(taut_engine_run(&n->engine, &n->plan, now,
+    ck_assert_int_eq(taut_runner_run(&n->runner, &n->plan, now,
                                      now + 8 * TAUT_S_NS, n->measures,
                                      &n->refused),
                      0);
@@ -186,7 +186,7 @@ static void *answer_nonsense(void *arg)
     int fd = accept(*(int *)arg, NULL, NULL);
 
     ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, text, sizeof text - 1), sizeof text - 1);
+    ck_assert_int_eq(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
     close(fd);
     return NULL;
 }
@@ -281,8 +281,8 @@ int main(void)
     SRunner *runner;
     int failed;
 
-    snprintf(folder, sizeof folder, "%s/plugin/.libs",
-             getenv("TAUT_BUILDDIR") ? getenv("TAUT_BUILDDIR") : ".");
+    snprintf(folder, sizeof(folder), "%s/plugin/.libs",
+             getenv("TAUT_BUILDDIR") != NULL ? getenv("TAUT_BUILDDIR") : ".");
     modules = folder;
     tcase_set_timeout(tc, 120);
     tcase_set_timeout(broken, 120);

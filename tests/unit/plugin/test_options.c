@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -79,7 +79,7 @@ START_TEST(every_option_can_be_set)
         "log=debug",
     };
 
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         ck_assert_int_eq(taut_options_set_pair(&opts, good[i], NULL), 0);
     ck_assert_str_eq(opts.servers, "head,10.0.0.1:7000,[fd00::1]:7001");
     ck_assert_str_eq(opts.munge_socket, "/run/m.s");
@@ -101,7 +101,7 @@ START_TEST(a_file_without_mistakes_is_read)
 {
     char path[64];
 
-    snprintf(path, sizeof path, "%s/conf", dir);
+    snprintf(path, sizeof(path), "%s/conf", dir);
     unit_write(path, "# a comment\n\n  servers = head:7000 \n"
                      "budget_ms=300\n\tlog=quiet");
     ck_assert_int_eq(taut_options_load(&opts, path, NULL), 0);
@@ -116,15 +116,15 @@ START_TEST(a_bad_line_is_named_and_the_others_count)
     struct taut_error err;
     char path[64], text[3000], expected[128];
 
-    snprintf(path, sizeof path, "%s/conf", dir);
-    memset(text, 'x', sizeof text);
+    snprintf(path, sizeof(path), "%s/conf", dir);
+    memset(text, 'x', sizeof(text));
     snprintf(text, 64, "servers=head\nbudget_ms=fast\n");
     text[strlen(text)] = '#';
     strcpy(text + 2000, "\nuser=taut\n");
     unit_write(path, text);
     ck_assert_int_eq(taut_options_load(&opts, path, &err), -1);
     ck_assert_int_eq(errno, EINVAL);
-    snprintf(expected, sizeof expected, "%s:2: budget_ms=fast", path);
+    snprintf(expected, sizeof(expected), "%s:2: budget_ms=fast", path);
     ck_assert_msg(!strncmp(err.text, expected, strlen(expected)), "%s",
                   err.text);
     ck_assert_str_eq(opts.servers, "head");
@@ -138,7 +138,7 @@ START_TEST(a_file_others_can_write_is_refused)
 
     ck_assert_int_eq(taut_options_load(&opts, "/nonexistent", NULL), -1);
     ck_assert_int_eq(errno, ENOENT);
-    snprintf(path, sizeof path, "%s/conf", dir);
+    snprintf(path, sizeof(path), "%s/conf", dir);
     unit_write(path, "servers=head\n");
     ck_assert_int_eq(chmod(path, 0666), 0);
     ck_assert_int_eq(taut_options_load(&opts, path, NULL), -1);
@@ -153,7 +153,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, a_bad_option_is_named_and_the_default_stays, 0,
-                        sizeof bad / sizeof bad[0]);
+                        sizeof(bad) / sizeof(bad[0]));
     tcase_add_test(tc, every_option_can_be_set);
     tcase_add_test(tc, dash_and_underscore_are_the_same);
     tcase_add_test(tc, a_file_without_mistakes_is_read);

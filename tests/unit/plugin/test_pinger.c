@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The answering end of latency tests, against a transport that counts how
  * often a stream is asked and takes only so much at a time. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -88,14 +88,14 @@ static const struct taut_transport counting = {
 
 static struct taut_receiver r;
 static struct taut_inflow inflows[STREAMS];
-static struct taut_plan_test tests[STREAMS];
+static struct taut_test tests[STREAMS];
 static struct taut_measure measures[STREAMS];
 static struct taut_endpoint ep = {.transport = &counting};
 
 static void setup(void)
 {
-    memset(&net, 0, sizeof net);
-    memset(tests, 0, sizeof tests);
+    memset(&net, 0, sizeof(net));
+    memset(tests, 0, sizeof(tests));
     net.room = 1 << 20;
     taut_receiver_begin(&r, inflows, &ep, 1);
     for (int i = 0; i < STREAMS; i++) {
@@ -108,7 +108,7 @@ static void setup(void)
         taut_receiver_add(&r, &ep, &tests[i], &measures[i], taut_now_ns());
     }
     taut_receiver_run(&r, taut_now_ns());
-    memset(net.asked, 0, sizeof net.asked);
+    memset(net.asked, 0, sizeof(net.asked));
 }
 
 static void teardown(void)
@@ -130,7 +130,7 @@ START_TEST(the_stream_that_is_measured_is_waited_for)
 {
     net.coming[3] = TAUT_PING_BYTES;
     taut_receiver_run(&r, taut_now_ns());
-    memset(net.asked, 0, sizeof net.asked);
+    memset(net.asked, 0, sizeof(net.asked));
     taut_receiver_run(&r, taut_now_ns());
     ck_assert_uint_eq(net.came_back, TAUT_PING_BYTES);
     for (int i = 0; i < STREAMS; i++) {

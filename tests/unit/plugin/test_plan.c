@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -166,7 +166,7 @@ int main(void)
     TCase *tc = tcase_create("plan");
 
     tcase_add_loop_test(tc, a_bad_plan_is_refused_and_explained, 0,
-                        sizeof bad / sizeof bad[0]);
+                        sizeof(bad) / sizeof(bad[0]));
     tcase_add_test(tc, an_empty_plan_carries_its_note);
     tcase_add_test(tc, a_plan_is_read);
     tcase_add_test(tc, rail_transport_and_mode_are_read);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -62,7 +62,7 @@ int main(void)
     tcase_add_test(tc, a_number_is_a_user);
     tcase_add_test(tc, streams_do_not_run_as_root);
     /* In a process of its own, which CK_FORK=no does not give. */
-    if (geteuid() == 0 && !getenv("CK_FORK"))
+    if (geteuid() == 0 && getenv("CK_FORK") == NULL)
         tcase_add_test(tc, there_is_no_way_back);
     return unit_run("privileges", tc);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Interfaces and processors: found in a recorded tree, opened on loopback. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ static void make_interface(const char *name, const char *carrier,
 {
     char command[400];
 
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              "d='%s/sys/class/net/%s'; mkdir -p $d/device && "
              "echo %s >$d/carrier && echo %s >$d/speed",
              dir, name, carrier, speed);
@@ -167,7 +167,7 @@ START_TEST(lists_of_processors)
     ck_assert_int_eq(rc, lists[_i].again ? 0 : -1);
     if (rc < 0)
         return;
-    taut_locality_format(&set, text, sizeof text);
+    taut_locality_format(&set, text, sizeof(text));
     ck_assert_str_eq(text, lists[_i].again);
 }
 END_TEST
@@ -180,8 +180,8 @@ START_TEST(a_long_list_is_cut)
     CPU_ZERO(&set);
     for (size_t i = 0; i < CPU_SETSIZE; i += 2)
         CPU_SET(i, &set);
-    taut_locality_format(&set, text, sizeof text);
-    ck_assert_uint_lt(strlen(text), sizeof text);
+    taut_locality_format(&set, text, sizeof(text));
+    ck_assert_uint_lt(strlen(text), sizeof(text));
 }
 END_TEST
 
@@ -212,7 +212,7 @@ int main(void)
     tcase_add_test(tc, auto_takes_the_fastest_that_are_up_and_have_an_address);
     tcase_add_test(tc, auto_without_hardware_goes_by_route);
     tcase_add_loop_test(tc, lists_of_processors, 0,
-                        sizeof lists / sizeof *lists);
+                        sizeof(lists) / sizeof(*lists));
     tcase_add_test(tc, a_long_list_is_cut);
     tcase_add_test(tc, without_a_difference_nothing_is_bound);
     return unit_run("rails", tc);

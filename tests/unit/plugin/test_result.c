@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* HELLO and RESULT: the texts that leave a node. */
-#include "config.h"
+#include <config.h>
 
 #include <stdlib.h>
 #include <string.h>

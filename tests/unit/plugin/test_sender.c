@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A sender against a transport that is a link of a known rate and
  * acknowledges in lumps. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static int stats(struct taut_endpoint *ep, int stream,
                  struct taut_stream_stats *st)
 {
     (void)ep, (void)stream;
-    memset(st, 0, sizeof *st);
+    memset(st, 0, sizeof(*st));
     st->acked_bytes = acked();
     st->sent_bytes = sent;
     st->busy_ns = -1;
@@ -110,14 +110,14 @@ static const char *run_test(int64_t acknowledged_at_once, int break_ms)
     static struct taut_measure measure;
     static struct taut_sender s;
     struct taut_endpoint ep = {.transport = &link_of_known_rate};
-    struct taut_plan_test test = {
+    struct taut_test test = {
         .role = TAUT_ROLE_SEND,
         .mode = TAUT_MODE_STREAM,
         .dur_ms = 150,
         .streams = 1,
     };
 
-    memset(&measure, 0, sizeof measure);
+    memset(&measure, 0, sizeof(measure));
     measure.rtt_ns = -1;
     breaks_ns = break_ms ? taut_now_ns() + break_ms * TAUT_MS_NS : 0;
     begun_ns = sent = most_queued = fills = 0;

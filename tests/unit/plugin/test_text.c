@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <string.h>
@@ -74,7 +74,7 @@ int main(void)
     TCase *tc = tcase_create("text");
 
     tcase_add_loop_test(tc, a_bad_number_is_refused, 0,
-                        sizeof bad_numbers / sizeof bad_numbers[0]);
+                        sizeof(bad_numbers) / sizeof(bad_numbers[0]));
     tcase_add_test(tc, limits_belong_to_the_range);
     tcase_add_test(tc, characters_and_length_are_checked);
     tcase_add_test(tc, control_characters_are_replaced);

@@ -180,9 +180,10 @@ static bool allocate(struct taut_dragonfly *d, const struct taut_graph *g)
     d->spare = calloc(1, sizeof(*d->spare));
     d->pair_first = calloc(pairs + 1, sizeof(*d->pair_first));
     d->pair = calloc((size_t)g->links + 1, sizeof(*d->pair));
-    return d->group && d->member && d->group_first && d->routers &&
-           d->near_first && d->near && d->dist_first && d->is_whole &&
-           d->pair_first && d->pair && d->spare;
+    return d->group != NULL && d->member != NULL && d->group_first != NULL &&
+           d->routers != NULL && d->near_first != NULL && d->near != NULL &&
+           d->dist_first != NULL && d->is_whole != NULL &&
+           d->pair_first != NULL && d->pair != NULL && d->spare != NULL;
 }
 
 /* The usual two passes: first[k + 1] counts, then moves on to first[k]. */

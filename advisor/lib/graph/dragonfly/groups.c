@@ -53,7 +53,8 @@ int taut_groups_init(struct taut_groups *x, const struct taut_dragonfly *d,
         .is_open = calloc(pairs, sizeof(*x->is_open)),
         .detour = calloc(pairs, sizeof(*x->detour)),
         .shut = calloc(pairs, sizeof(*x->shut))};
-    if (!x->share || !x->is_open || !x->detour || !x->shut) {
+    if (x->share == NULL || x->is_open == NULL || x->detour == NULL ||
+        x->shut == NULL) {
         taut_groups_fini(x);
         errno = ENOMEM;
         return -1;

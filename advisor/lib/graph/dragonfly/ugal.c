@@ -229,9 +229,10 @@ static int balance_init(struct balance *b)
     b->shut = calloc(n, sizeof(*b->shut));
     b->from_shut = calloc(b->groups, sizeof(*b->from_shut));
     b->to_shut = calloc(b->groups, sizeof(*b->to_shut));
-    if (b->capacity && b->use && b->turned && b->each && b->from && b->to &&
-        b->row && b->column && b->ways && b->pair && b->shut && b->from_shut &&
-        b->to_shut)
+    if (b->capacity != NULL && b->use != NULL && b->turned != NULL &&
+        b->each != NULL && b->from != NULL && b->to != NULL && b->row != NULL &&
+        b->column != NULL && b->ways != NULL && b->pair != NULL &&
+        b->shut != NULL && b->from_shut != NULL && b->to_shut != NULL)
         return 0;
     errno = ENOMEM;
     return -1;

@@ -153,7 +153,8 @@ static struct taut_torus *allocate(const struct taut_graph *g,
     t->link = malloc(2 * n * sizeof(*t->link));
     t->to = calloc(2 * n, sizeof(*t->to));
     t->clear = calloc(2 * n, sizeof(*t->clear));
-    bool ok = t->coord && t->link && t->to && t->clear;
+    bool ok = t->coord != NULL && t->link != NULL && t->to != NULL &&
+              t->clear != NULL;
     for (uint32_t p = 0; p < 2 * conf->dims; p++) {
         t->strip[p] = calloc(2 * (size_t)g->routers + TAUT_ROUTE_SLACK,
                              sizeof(*t->strip[p]));

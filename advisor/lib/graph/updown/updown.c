@@ -301,7 +301,8 @@ static void copy_conf(struct taut_updown *u, const struct taut_graph *g,
         u->stride = copy_u32(c->stride, g->routers);
     if (c->key != NULL)
         u->key = copy_u32(c->key, g->endpoints);
-    for (uint32_t r = 0; u->order != NULL && c->rank && r < g->routers; r++)
+    for (uint32_t r = 0; u->order != NULL && c->rank != NULL && r < g->routers;
+         r++)
         if (c->rank[r] < g->routers)
             u->order[c->rank[r]] = r;
 }
@@ -317,8 +318,10 @@ int taut_updown_create(struct taut_graph *g, const struct taut_updown_conf *c,
     if (taut_updown_rows_init(
             u, c->rows_bytes > 0 ? c->rows_bytes : TAUT_UPDOWN_ROWS_BYTES) < 0)
         goto memory;
-    if (!u->order || !u->link || !u->far || !u->ups || (c->rank && !u->rank) ||
-        (c->stride && !u->stride) || (c->key && !u->key))
+    if (u->order == NULL || u->link == NULL || u->far == NULL ||
+        u->ups == NULL || (c->rank != NULL && u->rank == NULL) ||
+        (c->stride != NULL && u->stride == NULL) ||
+        (c->key != NULL && u->key == NULL))
         goto memory;
     if (check(g, c, u, err) < 0)
         goto fail;

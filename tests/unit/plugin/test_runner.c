@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whole plans on loopback: the engine against itself in another thread, and
+/* Whole plans on loopback: the runner against itself in another thread, and
  * against peers that misbehave. */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "plugin/common/clock.h"
-#include "plugin/streams/engine.h"
 #include "plugin/streams/pinger.h"
+#include "plugin/streams/runner.h"
 #include "tests/unit/unit.h"
 
 /* A node: its endpoint, its plan, what it measured. */
 struct node {
-    struct taut_engine engine;
+    struct taut_runner runner;
     struct taut_gauge gauge;
     struct taut_plan plan;
     struct taut_measure measures[TAUT_PLAN_TESTS];
@@ -31,11 +31,11 @@ static struct node a, b;
 
 static void init(struct node *n)
 {
-    memset(n, 0, sizeof *n);
+    memset(n, 0, sizeof(*n));
     n->gauge.bytes_fd[0] = n->gauge.bytes_fd[1] = -1;
     n->gauge.sched_fd = -1;
-    n->engine.endpoints = &n->endpoint;
-    n->engine.endpoint_count = 1;
+    n->runner.endpoints = &n->endpoint;
+    n->runner.endpoint_count = 1;
     n->endpoint.gauge = &n->gauge;
     n->limit_ms = 5000;
     ck_assert_int_eq(
@@ -58,16 +58,16 @@ static void teardown(void)
     taut_transport_tcp.close(&b.endpoint);
 }
 
-static struct taut_plan_test *add(struct node *n, enum taut_role role,
-                                  const struct node *peer, int id)
+static struct taut_test *add(struct node *n, enum taut_role role,
+                             const struct node *peer, int id)
 {
-    struct taut_plan_test *t = &n->plan.tests[n->plan.count++];
+    struct taut_test *t = &n->plan.tests[n->plan.count++];
 
     t->id = id;
     t->role = role;
     t->mode = TAUT_MODE_STREAM;
     t->transport = TAUT_TRANSPORT_TCP;
-    snprintf(t->peer, sizeof t->peer, "%s", peer->endpoint.name);
+    snprintf(t->peer, sizeof(t->peer), "%s", peer->endpoint.name);
     memset(t->token, id, TAUT_TOKEN);
     t->start_ms = 20;
     t->dur_ms = 200; /* a busy machine may lose tens of ms */
@@ -80,7 +80,7 @@ static void *run(void *arg)
     struct node *n = arg;
     int64_t now = taut_now_ns();
 
-    ck_assert_int_eq(taut_engine_run(&n->engine, &n->plan, now,
+    ck_assert_int_eq(taut_runner_run(&n->runner, &n->plan, now,
                                      now + n->limit_ms * TAUT_MS_NS,
                                      n->measures, &n->refused),
                      0);
@@ -166,8 +166,8 @@ END_TEST
 START_TEST(the_largest_plan_finds_room_for_its_streams)
 {
     for (int i = 0; i < TAUT_PLAN_TESTS; i++) {
-        struct taut_plan_test *s = add(&a, TAUT_ROLE_SEND, &b, i + 1);
-        struct taut_plan_test *r = add(&b, TAUT_ROLE_RECV, &a, i + 1);
+        struct taut_test *s = add(&a, TAUT_ROLE_SEND, &b, i + 1);
+        struct taut_test *r = add(&b, TAUT_ROLE_RECV, &a, i + 1);
 
         s->streams = r->streams = 2;
         s->start_ms = r->start_ms = 100 + i * 10;
@@ -233,8 +233,8 @@ START_TEST(strangers_are_refused_and_counted)
 
     for (int i = 0; i < 70; i++)
         fds[i] = connect_to(&b);
-    memset(wrong, 0x55, sizeof wrong);
-    ck_assert_int_eq(write(fds[0], wrong, sizeof wrong), sizeof wrong);
+    memset(wrong, 0x55, sizeof(wrong));
+    ck_assert_int_eq(write(fds[0], wrong, sizeof(wrong)), sizeof(wrong));
     close(fds[1]);
     add(&b, TAUT_ROLE_RECV, &a, 1)->dur_ms = 200;
     run(&b);
@@ -252,10 +252,10 @@ START_TEST(more_streams_than_planned_are_refused)
     unsigned char token[TAUT_TOKEN];
     int fds[3];
 
-    memset(token, 1, sizeof token);
+    memset(token, 1, sizeof(token));
     for (int i = 0; i < 3; i++) {
         fds[i] = connect_to(&b);
-        ck_assert_int_eq(write(fds[i], token, sizeof token), sizeof token);
+        ck_assert_int_eq(write(fds[i], token, sizeof(token)), sizeof(token));
     }
     add(&b, TAUT_ROLE_RECV, &a, 1)->streams = 2;
     run(&b);
@@ -271,10 +271,10 @@ static void *die_early(void *arg)
     char bytes[TAUT_TOKEN + 5000];
     int fd = connect_to(arg);
 
-    memset(bytes, 1, sizeof bytes);
+    memset(bytes, 1, sizeof(bytes));
     ck_assert_int_eq(write(fd, bytes, 7), 7);
     usleep(5000);
-    ck_assert_int_eq(write(fd, bytes, sizeof bytes - 7), sizeof bytes - 7);
+    ck_assert_int_eq(write(fd, bytes, sizeof(bytes) - 7), sizeof(bytes) - 7);
     usleep(5000);
     taut_transport_tcp.reset(NULL, fd);
     return NULL;
@@ -353,8 +353,8 @@ START_TEST(a_stream_on_another_rail_is_refused)
 
     both[1].rail = 1;
     ck_assert_int_eq(taut_transport_tcp.open(&both[1], NULL, NULL), 0);
-    b.engine.endpoints = both;
-    b.engine.endpoint_count = 2;
+    b.runner.endpoints = both;
+    b.runner.endpoint_count = 2;
     add(&a, TAUT_ROLE_SEND, &b, 1); /* to rail 0 */
     add(&b, TAUT_ROLE_RECV, &a, 1)->rail = 1;
     run_both();
@@ -366,7 +366,7 @@ END_TEST
 
 int main(void)
 {
-    TCase *tc = tcase_create("engine");
+    TCase *tc = tcase_create("runner");
 
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, setup, teardown);
@@ -387,5 +387,5 @@ int main(void)
     tcase_add_test(tc, a_receiver_says_in_how_many_parts_it_looked);
     tcase_add_test(tc, a_rail_or_transport_that_is_not_there_is_an_error);
     tcase_add_test(tc, a_stream_on_another_rail_is_refused);
-    return unit_run("engine", tc);
+    return unit_run("runner", tc);
 }

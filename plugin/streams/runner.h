@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Carries out a plan: all its tests in one poll loop. */
-#ifndef TAUT_PLUGIN_STREAMS_ENGINE_H
-#define TAUT_PLUGIN_STREAMS_ENGINE_H
+#ifndef TAUT_PLUGIN_STREAMS_RUNNER_H
+#define TAUT_PLUGIN_STREAMS_RUNNER_H
 
 #include <stdint.h>
 
@@ -9,7 +9,7 @@
 #include "plugin/streams/result.h"
 #include "plugin/transport/transport.h"
 
-struct taut_engine {
+struct taut_runner {
     struct taut_endpoint *endpoints; /* one per rail and transport; borrowed */
     size_t endpoint_count;
 };
@@ -20,7 +20,7 @@ struct taut_engine {
  *   measures     plan->count of the caller's, all written
  *   refused      streams that came without a token of this plan
  * Returns 0, or -1 with errno ENOMEM: nothing was tested. */
-int taut_engine_run(const struct taut_engine *engine,
+int taut_runner_run(const struct taut_runner *runner,
                     const struct taut_plan *plan, int64_t plan_ns,
                     int64_t deadline_ns, struct taut_measure *measures,
                     unsigned *refused);

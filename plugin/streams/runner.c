@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <stdbool.h>
@@ -9,8 +9,8 @@
 
 #include "plugin/common/clock.h"
 #include "plugin/common/pollset.h"
-#include "plugin/streams/engine.h"
 #include "plugin/streams/receiver.h"
+#include "plugin/streams/runner.h"
 #include "plugin/streams/sender.h"
 
 #define MARGIN_NS (2 * TAUT_MS_NS) /* around a test, for its gauge */
@@ -21,7 +21,7 @@
 static const char out_of_time[] = "the budget ended before the test did";
 
 struct slot {
-    const struct taut_plan_test *test;
+    const struct taut_test *test;
     struct taut_measure *measure;
     struct taut_endpoint *endpoint;
     struct taut_sender *sender; /* one of the two */
@@ -33,7 +33,7 @@ struct slot {
 };
 
 struct run {
-    const struct taut_engine *engine;
+    const struct taut_runner *runner;
     struct taut_pollset set;
     struct taut_receiver receiver;
     struct taut_inflow *inflows;
@@ -54,18 +54,18 @@ static void fini(struct run *run)
 }
 
 /* Room for one descriptor of each stream, stranger, and endpoint. */
-static int init(struct run *run, const struct taut_engine *engine,
+static int init(struct run *run, const struct taut_runner *runner,
                 const struct taut_plan *plan)
 {
-    memset(run, 0, sizeof *run);
-    run->engine = engine;
-    run->inflows = calloc(plan->count + 1, sizeof *run->inflows);
-    run->senders = calloc(plan->count + 1, sizeof *run->senders);
-    run->slots = calloc(plan->count + 1, sizeof *run->slots);
-    if (run->inflows && run->senders && run->slots &&
+    memset(run, 0, sizeof(*run));
+    run->runner = runner;
+    run->inflows = calloc(plan->count + 1, sizeof(*run->inflows));
+    run->senders = calloc(plan->count + 1, sizeof(*run->senders));
+    run->slots = calloc(plan->count + 1, sizeof(*run->slots));
+    if (run->inflows != NULL && run->senders != NULL && run->slots != NULL &&
         taut_pollset_init(&run->set, plan->count * TAUT_PLAN_STREAMS +
                                          TAUT_PENDING_MAX +
-                                         engine->endpoint_count + 1) == 0)
+                                         runner->endpoint_count + 1) == 0)
         return 0;
     fini(run);
     return -1;
@@ -73,7 +73,7 @@ static int init(struct run *run, const struct taut_engine *engine,
 
 static void clear(struct taut_measure *m)
 {
-    memset(m, 0, sizeof *m);
+    memset(m, 0, sizeof(*m));
     m->bytes = m->window_ns = m->total_bytes = -1;
     m->lat_median_ns = m->lat_p99_ns = m->lat_n = m->looks = -1;
     m->busy_ns = m->rtt_ns = m->retrans = m->delay_ns = -1;
@@ -81,27 +81,27 @@ static void clear(struct taut_measure *m)
     m->port = (struct taut_gauge_port){-1, -1, -1, -1};
 }
 
-static struct taut_endpoint *find(const struct taut_engine *engine,
-                                  const struct taut_plan_test *test)
+static struct taut_endpoint *find(const struct taut_runner *runner,
+                                  const struct taut_test *test)
 {
-    for (size_t i = 0; i < engine->endpoint_count; i++) {
-        struct taut_endpoint *ep = &engine->endpoints[i];
+    for (size_t i = 0; i < runner->endpoint_count; i++) {
+        struct taut_endpoint *ep = &runner->endpoints[i];
 
-        if (ep->transport && ep->rail == test->rail &&
+        if (ep->transport != NULL && ep->rail == test->rail &&
             ep->transport->kind == test->transport)
             return ep;
     }
     return NULL;
 }
 
-static void begin_test(struct run *run, const struct taut_plan_test *test,
+static void begin_test(struct run *run, const struct taut_test *test,
                        struct taut_measure *measure, int64_t plan_ns)
 {
-    struct taut_endpoint *ep = find(run->engine, test);
+    struct taut_endpoint *ep = find(run->runner, test);
     struct slot *slot;
 
-    if (!ep) {
-        snprintf(measure->error, sizeof measure->error,
+    if (ep == NULL) {
+        snprintf(measure->error, sizeof(measure->error),
                  "this node has no rail %d for transport %s", test->rail,
                  taut_transport_name(test->transport));
         return;
@@ -125,8 +125,8 @@ static void begin(struct run *run, const struct taut_plan *plan,
 {
     for (size_t i = 0; i < plan->count; i++)
         clear(&measures[i]);
-    taut_receiver_begin(&run->receiver, run->inflows, run->engine->endpoints,
-                        run->engine->endpoint_count);
+    taut_receiver_begin(&run->receiver, run->inflows, run->runner->endpoints,
+                        run->runner->endpoint_count);
     /* A large plan has hundreds of streams, and a peer waits only so long
      * for a token: give it as soon as a stream is open. */
     for (size_t i = 0; i < plan->count; i++) {
@@ -174,7 +174,7 @@ static int64_t slack(const struct run *run, const struct slot *slot)
 /* When a slot's last mark is due, or -1 while its test runs. */
 static int64_t finish_ns(const struct slot *slot)
 {
-    if (slot->sender)
+    if (slot->sender != NULL)
         return slot->sender->is_done ? slot->sender->done_ns + MARGIN_NS : -1;
     if (!slot->inflow->is_done)
         return -1;
@@ -191,13 +191,12 @@ static void finish_slot(struct run *run, struct slot *slot)
         return;
     mark(run, slot->endpoint, &to);
     slot->measure->delay_ns = taut_gauge_delay(&slot->from, &to);
-    slot->measure->foreign_bytes =
-        taut_gauge_foreign(&slot->from, &to, slack(run, slot),
-                           slot->test->dur_ms * TAUT_MS_NS);
+    slot->measure->foreign_bytes = taut_gauge_foreign(
+        &slot->from, &to, slack(run, slot), slot->test->dur_ms * TAUT_MS_NS);
     /* the device counts no RDMA, and so not all that the port carried */
     if (slot->test->transport == TAUT_TRANSPORT_TCP && slot->warm.at_ns > 0)
-        slot->measure->port = taut_gauge_port(&slot->warm, &slot->done,
-                                              slot->sender != NULL);
+        slot->measure->port =
+            taut_gauge_port(&slot->warm, &slot->done, slot->sender != NULL);
 }
 
 /* The window as it was planned, whether or not anything comes. */
@@ -275,14 +274,14 @@ static void one_round(struct run *run, int64_t deadline_ns)
         taut_sender_run(&run->senders[i], taut_now_ns());
 }
 
-int taut_engine_run(const struct taut_engine *engine,
+int taut_runner_run(const struct taut_runner *runner,
                     const struct taut_plan *plan, int64_t plan_ns,
                     int64_t deadline_ns, struct taut_measure *measures,
                     unsigned *refused)
 {
     struct run run;
 
-    if (init(&run, engine, plan) < 0)
+    if (init(&run, runner, plan) < 0)
         return -1;
     begin(&run, plan, plan_ns, measures);
     while (!is_finished(&run) && taut_now_ns() < deadline_ns)
