@@ -55,7 +55,7 @@ struct taut_ofi {
     struct {
         unsigned char name[TAUT_ENDPOINT_BYTES];
         fi_addr_t address;
-    } * peers; /* who was inserted into the address vector */
+    } *peers; /* who was inserted into the address vector */
     size_t peer_count;
 };
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The streams of one endpoint of libfabric, and the messages they are made
+ * of; streams.c says what these are. */
+#ifndef TAUT_PLUGIN_TRANSPORT_OFI_STREAMS_H
+#define TAUT_PLUGIN_TRANSPORT_OFI_STREAMS_H
+
+#include "plugin/transport/ofi/head.h"
+#include "plugin/transport/ofi/ofi.h"
+
+#define TAUT_OFI_STREAMS 2048 /* at once; a number's lower bits */
+#define TAUT_OFI_PAYLOAD (TAUT_OFI_MESSAGE - sizeof(struct taut_ofi_head))
+#define TAUT_OFI_RESERVE 4 /* buffers that data leaves to other messages */
+
+enum taut_ofi_state {
+    TAUT_OFI_STATE_FREE = 0,
+    TAUT_OFI_STATE_OPENING, /* ours, not answered yet */
+    TAUT_OFI_STATE_WAITING, /* a peer's, not accepted yet */
+    TAUT_OFI_STATE_OPEN,
+};
+
+struct taut_ofi_stream {
+    enum taut_ofi_state state;
+    uint64_t own, peer; /* its number here and there */
+    fi_addr_t address;
+    int error;              /* an errno: it is over */
+    enum taut_ofi_type due; /* OPEN or OPENED has yet to go out */
+    size_t chunk;
+    int64_t opened_ns, rtt_ns;
+    int64_t burst_ns, burst_bytes; /* when and where the rate begins */
+    int64_t sent_bytes, acked_bytes;
+    int64_t taken_bytes; /* by our side */
+    int unacked;         /* messages taken and not acknowledged */
+    struct taut_ofi_buffer *first, *last; /* what came and was not taken */
+};
+
+struct taut_ofi_streams {
+    struct taut_ofi_streams *next; /* left open */
+    struct taut_ofi net;
+    struct taut_ofi_stream streams[TAUT_OFI_STREAMS];
+    int used; /* no stream at or above this was ever used */
+};
+
+/* A new stream.  Returns its place, or -1 with errno ENOBUFS or why there are
+ * no random bytes. */
+int taut_ofi_stream_new(struct taut_ofi_streams *o, enum taut_ofi_state state);
+
+/* A message without payload.  Returns 0, or -1 with errno EAGAIN or why. */
+int taut_ofi_tell(struct taut_ofi_streams *o, struct taut_ofi_stream *s,
+                  enum taut_ofi_type type, uint64_t value);
+
+/* Send what is due; what cannot be sent now stays due. */
+void taut_ofi_tell_due(struct taut_ofi_streams *o, struct taut_ofi_stream *s);
+
+/* Send up to a message's worth of data; NULL: whatever the buffer holds.
+ * Returns how much, or -1 with errno EAGAIN or why. */
+ssize_t taut_ofi_send_data(struct taut_ofi_streams *o,
+                           struct taut_ofi_stream *s, const void *data,
+                           size_t n);
+
+/* Take what has come in, and what was sent. */
+void taut_ofi_progress(struct taut_ofi_streams *o);
+
+#endif
