@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
 #include "wire/hostlist.h"
 
 struct taut_hostlist {
@@ -21,9 +19,6 @@ struct taut_hostlist {
     size_t used, room;   /* bytes */
     uint32_t *offset;    /* where name i begins */
     size_t count, slots; /* names; room for names */
-    uint32_t *table;     /* hash slot -> number + 1, 0 is free */
-    size_t mask;
-    unsigned char key[crypto_shorthash_KEYBYTES];
 };
 
 struct range {
@@ -370,49 +365,6 @@ static int parse_items(struct parser *p)
     return 0;
 }
 
-/* ---- looking up ---- */
-
-/* Slot of 'name': the one that holds it or the free one where it belongs.
- * Keyed, so that nobody can make names that fall into one slot. */
-static uint32_t *find_slot(const struct taut_hostlist *list, const char *name)
-{
-    unsigned char hash[crypto_shorthash_BYTES];
-    uint64_t at;
-
-    crypto_shorthash(hash, (const unsigned char *)name, strlen(name),
-                     list->key);
-    memcpy(&at, hash, sizeof(at));
-    for (;; at++) {
-        uint32_t *slot = &list->table[at & list->mask];
-        if (*slot == 0 ||
-            strcmp(list->bytes + list->offset[*slot - 1], name) == 0)
-            return slot;
-    }
-}
-
-static int build_table(struct taut_hostlist *list)
-{
-    size_t size = 2;
-
-    if (sodium_init() < 0) {
-        errno = ENOSYS;
-        return -1;
-    }
-    while (size < 2 * list->count)
-        size *= 2;
-    list->table = calloc(size, sizeof(*list->table));
-    if (list->table == NULL)
-        return -1;
-    list->mask = size - 1;
-    randombytes_buf(list->key, sizeof(list->key));
-    for (size_t i = 0; i < list->count; i++) {
-        uint32_t *slot = find_slot(list, list->bytes + list->offset[i]);
-        if (*slot == 0)
-            *slot = (uint32_t)i + 1;
-    }
-    return 0;
-}
-
 /* ---- public ---- */
 
 struct taut_hostlist *taut_hostlist_parse(const char *text, size_t max,
@@ -437,10 +389,8 @@ struct taut_hostlist *taut_hostlist_parse(const char *text, size_t max,
             .list = list,
         };
         rc = parse_items(p);
-        if (rc == 0)
-            rc = build_table(list);
     }
-    if (rc < 0 && (errno == ENOMEM || errno == ENOSYS))
+    if (rc < 0 && errno == ENOMEM)
         taut_error_set(err, "host list: %s", strerror(errno));
     if (rc < 0) {
         taut_hostlist_destroy(list);
@@ -463,7 +413,6 @@ void taut_hostlist_destroy(struct taut_hostlist *list)
         return;
     free(list->bytes);
     free(list->offset);
-    free(list->table);
     free(list);
     errno = saved;
 }
@@ -476,9 +425,4 @@ size_t taut_hostlist_count(const struct taut_hostlist *list)
 const char *taut_hostlist_name(const struct taut_hostlist *list, size_t i)
 {
     return i < list->count ? list->bytes + list->offset[i] : NULL;
-}
-
-long taut_hostlist_find(const struct taut_hostlist *list, const char *name)
-{
-    return (long)*find_slot(list, name) - 1;
 }

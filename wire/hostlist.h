@@ -30,7 +30,7 @@ bool taut_hostname_is_valid(const char *name);
  *   max   most names, 1..TAUT_HOSTLIST_MAX
  * Returns a list to destroy, or NULL with errno EINVAL (syntax, 'err' has
  * the column; or 'max'), E2BIG (more than 'max' names or more bytes than
- * TAUT_HOSTLIST_BYTES), ENOMEM or ENOSYS (no random numbers). */
+ * TAUT_HOSTLIST_BYTES) or ENOMEM. */
 struct taut_hostlist *taut_hostlist_parse(const char *text, size_t max,
                                           struct taut_error *err);
 
@@ -40,9 +40,6 @@ size_t taut_hostlist_count(const struct taut_hostlist *list);
 
 /* Name number 'i', 0..count - 1; NULL beyond.  The list owns it. */
 const char *taut_hostlist_name(const struct taut_hostlist *list, size_t i);
-
-/* Number of 'name' in the list (of the first, if it is there twice), or -1. */
-long taut_hostlist_find(const struct taut_hostlist *list, const char *name);
 
 /* Compress 'n' names to an expression, sorted by prefix and number, each
  * once.  Only the digits at the end of a name go into brackets.  What comes out

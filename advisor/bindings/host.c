@@ -189,6 +189,23 @@ lua_Integer taut_opt_integer(lua_State *L, int table, const char *name,
     return value;
 }
 
+lua_Number taut_opt_number(lua_State *L, int table, const char *name,
+                           lua_Number fallback)
+{
+    lua_getfield(L, table, name);
+    lua_Number v = luaL_optnumber(L, -1, fallback);
+    lua_pop(L, 1);
+    return v;
+}
+
+bool taut_opt_flag(lua_State *L, int table, const char *name)
+{
+    lua_getfield(L, table, name);
+    bool v = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return v;
+}
+
 const char *taut_opt_string(lua_State *L, int table, const char *name,
                             const char *fallback)
 {

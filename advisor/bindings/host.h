@@ -54,6 +54,9 @@ bool taut_ref_push(lua_State *L, int ref); /* pushes only if true */
 lua_Integer taut_opt_integer(lua_State *L, int table, const char *name,
                              lua_Integer fallback, lua_Integer min,
                              lua_Integer max);
+lua_Number taut_opt_number(lua_State *L, int table, const char *name,
+                           lua_Number fallback);
+bool taut_opt_flag(lua_State *L, int table, const char *name); /* any type */
 const char *taut_opt_string(lua_State *L, int table, const char *name,
                             const char *fallback);
 

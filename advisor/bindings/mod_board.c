@@ -67,22 +67,6 @@ static int board_gc(lua_State *L)
     return 0;
 }
 
-static double number_field(lua_State *L, int table, const char *name)
-{
-    lua_getfield(L, table, name);
-    double v = luaL_optnumber(L, -1, 0);
-    lua_pop(L, 1);
-    return v;
-}
-
-static bool flag_field(lua_State *L, int table, const char *name)
-{
-    lua_getfield(L, table, name);
-    bool v = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return v;
-}
-
 static struct taut_plan_rules check_rules(lua_State *L, int table)
 {
     luaL_checktype(L, table, LUA_TTABLE);
@@ -91,15 +75,15 @@ static struct taut_plan_rules check_rules(lua_State *L, int table)
                                              TAUT_PLAN_MAX_PHASES),
         .senders = (uint32_t)taut_opt_integer(L, table, "senders", 1, 1,
                                               TAUT_PLAN_MAX_SENDERS),
-        .duplex = flag_field(L, table, "duplex"),
+        .duplex = taut_opt_flag(L, table, "duplex"),
         .longest =
             (uint32_t)taut_opt_integer(L, table, "longest", 0, 0, UINT16_MAX),
-        .first_only = flag_field(L, table, "first_only"),
-        .good = number_field(L, table, "good"),
-        .test_s = number_field(L, table, "test_s"),
-        .now = number_field(L, table, "now"),
-        .fresh_s = number_field(L, table, "fresh_s"),
-        .retry_s = number_field(L, table, "retry_s"),
+        .first_only = taut_opt_flag(L, table, "first_only"),
+        .good = taut_opt_number(L, table, "good", 0),
+        .test_s = taut_opt_number(L, table, "test_s", 0),
+        .now = taut_opt_number(L, table, "now", 0),
+        .fresh_s = taut_opt_number(L, table, "fresh_s", 0),
+        .retry_s = taut_opt_number(L, table, "retry_s", 0),
         .seed = (uint64_t)taut_opt_integer(L, table, "seed", 0, LUA_MININTEGER,
                                            LUA_MAXINTEGER),
     };

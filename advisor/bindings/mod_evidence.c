@@ -65,7 +65,6 @@ static void read_rules(lua_State *L, int table, struct taut_lua_evidence *h,
     r->spell_most = rule(L, table, "spell_most");
     r->miss = rule(L, table, "miss");
     r->ack = rule(L, table, "ack");
-    r->forget_s = rule(L, table, "forget_days") * 86400;
     h->report = rule(L, table, "suspect_score");
 }
 

@@ -122,14 +122,6 @@ static double need_number(lua_State *L, const char *name)
     return v;
 }
 
-static bool get_flag(lua_State *L, const char *name)
-{
-    lua_getfield(L, 2, name);
-    bool v = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return v;
-}
-
 /* The components of the test at 2 from its 'on'; *n: how many.  NULL where one
  * is none of the machine's. */
 static struct taut_shown *read_on(lua_State *L, const struct taut_graph *g,
@@ -194,18 +186,11 @@ static int restore(lua_State *L)
 
     luaL_checktype(L, 2, LUA_TTABLE);
     restore_fields(L, g, &head);
-    const struct taut_shown *on = read_on(L, g, get_flag(L, "by_ack"), &n);
+    const struct taut_shown *on =
+        read_on(L, g, taut_opt_flag(L, 2, "by_ack"), &n);
     lua_pushboolean(L,
                     on != NULL && taut_evidence_restore(e, &head, on, n) == 0);
     return 1;
-}
-
-static lua_Number opt_field(lua_State *L, const char *name, lua_Number fallback)
-{
-    lua_getfield(L, 3, name);
-    lua_Number v = luaL_optnumber(L, -1, fallback);
-    lua_pop(L, 1);
-    return v;
 }
 
 /* e:restore_seen(c, { cleared_at, last, tests, good }) */
@@ -216,10 +201,10 @@ static int restore_seen(lua_State *L)
 
     luaL_checktype(L, 3, LUA_TTABLE);
     struct taut_seen seen = {
-        .cleared_at = opt_field(L, "cleared_at", -HUGE_VAL),
-        .last = opt_field(L, "last", -HUGE_VAL),
-        .tests = (uint32_t)opt_field(L, "tests", 0),
-        .good = (uint32_t)opt_field(L, "good", 0),
+        .cleared_at = taut_opt_number(L, 3, "cleared_at", -HUGE_VAL),
+        .last = taut_opt_number(L, 3, "last", -HUGE_VAL),
+        .tests = (uint32_t)taut_opt_number(L, 3, "tests", 0),
+        .good = (uint32_t)taut_opt_number(L, 3, "good", 0),
     };
     taut_evidence_restore_seen(e, c, &seen);
     return 0;

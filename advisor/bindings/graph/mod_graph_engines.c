@@ -42,14 +42,6 @@ static bool array_flag(lua_State *L, const char *name, int i)
     return v;
 }
 
-static bool flag(lua_State *L, const char *name)
-{
-    lua_getfield(L, 3, name);
-    bool v = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return v;
-}
-
 /* A number per link in field 'name'; the stack goes on holding it. */
 static uint32_t *link_numbers(lua_State *L, const struct taut_graph *g,
                               const char *name)
@@ -83,7 +75,7 @@ static int torus(lua_State *L, struct taut_graph *g, struct taut_error *err)
         conf.tie_minus[d] = array_flag(L, "tie_minus", d + 1);
         conf.order[d] = (uint32_t)array_integer(L, "order", d + 1, d);
     }
-    conf.no_retry = flag(L, "no_retry");
+    conf.no_retry = taut_opt_flag(L, 3, "no_retry");
     conf.port = link_numbers(L, g, "port");
     return taut_torus_create(g, &conf, err);
 }

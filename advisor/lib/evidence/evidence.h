@@ -42,7 +42,6 @@ struct taut_evidence_rules {
     double spell_most; /* and one spell */
     double miss;       /* log odds that a spell below the ceiling takes */
     double ack;        /* ratio below which acknowledgements may be lost */
-    double forget_s;   /* older tests are dropped */
 };
 
 /* One low test.  Runs of several components hold it. */

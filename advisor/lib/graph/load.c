@@ -207,13 +207,6 @@ int taut_load_between(const struct taut_graph *g, const uint64_t *src,
     return rc;
 }
 
-int taut_load_all_to_all(const struct taut_graph *g, const uint64_t *w,
-                         unsigned threads, bool walk, double *load,
-                         struct taut_lost *lost)
-{
-    return taut_load_between(g, w, w, threads, walk, load, lost);
-}
-
 int taut_load_route(const struct taut_graph *g,
                     const struct taut_flow_pair *pair, uint32_t dst,
                     double *load, struct taut_route *t)

@@ -6,20 +6,15 @@
 
 #include "advisor/lib/graph/engine.h"
 
-/* All-to-all: load[l] += w[e] * w[f] * share of the route from e to f that
- * is on link l, for each pair of endpoints of one rail on different routers.
- *   w        [endpoints], whole numbers; endpoints that are not there count 0
- *   load     [links]
- *   lost     pairs without a route
- *   threads  1..64; 0: one per processor
- *   walk     walk every pair, even where the engine knows better
+/* load[l] += src[e] * dst[f] * share of the route from e to f that is on link
+ * l, for each pair of endpoints of one rail on different routers.
+ *   src, dst  [endpoints], whole numbers; endpoints that are not there count
+ *             0; the same array twice: all-to-all
+ *   load      [links]
+ *   lost      pairs without a route
+ *   threads   1..64; 0: one per processor
+ *   walk      walk every pair, even where the engine knows better
  * Returns 0, or -1 with errno ENOMEM or EAGAIN. */
-int taut_load_all_to_all(const struct taut_graph *g, const uint64_t *w,
-                         unsigned threads, bool walk, double *load,
-                         struct taut_lost *lost);
-
-/* The same with other weights for destinations than for sources:
- * load[l] += src[e] * dst[f] * share. */
 int taut_load_between(const struct taut_graph *g, const uint64_t *src,
                       const uint64_t *dst, unsigned threads, bool walk,
                       double *load, struct taut_lost *lost);

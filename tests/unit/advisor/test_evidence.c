@@ -31,7 +31,6 @@ static const struct taut_evidence_rules rules = {
     .spell_most = 8,
     .miss = 0.5,
     .ack = 0.05,
-    .forget_s = 14 * 24 * HOUR,
 };
 
 /* A torus of 4x4 routers with 2 nodes each, all capacities 1. */

@@ -204,7 +204,7 @@ START_TEST(loads_follow_weights)
     uint32_t lost_pair[12];
     struct taut_lost lost = {.max = 6, .pair = lost_pair};
 
-    ck_assert_int_eq(taut_load_all_to_all(g, w, 2, false, load, &lost), 0);
+    ck_assert_int_eq(taut_load_between(g, w, w, 2, false, load, &lost), 0);
     ck_assert_double_eq_tol(load[0], 2, 1e-12);
     ck_assert_double_eq_tol(load[1], 1, 1e-12);
     ck_assert_double_eq_tol(load[2], 3, 1e-12);

@@ -195,9 +195,9 @@ START_TEST(threads_agree)
 
     for (uint32_t e = 0; e < g->endpoints; e++)
         w[e] = 1 + pick(&seed, 3);
-    ck_assert_int_eq(taut_load_all_to_all(g, w, 4, true, four, &lost[1]), 0);
+    ck_assert_int_eq(taut_load_between(g, w, w, 4, true, four, &lost[1]), 0);
     ck_assert_int_eq(taut_graph_update(g, NULL), 0);
-    ck_assert_int_eq(taut_load_all_to_all(g, w, 1, false, one, &lost[0]), 0);
+    ck_assert_int_eq(taut_load_between(g, w, w, 1, false, one, &lost[0]), 0);
     ck_assert_uint_eq(lost[0].pairs, lost[1].pairs);
     for (uint32_t l = 0; l < g->links && _i % 6 != 4; l++)
         ck_assert_double_eq_tol(one[l], four[l], 1e-6 * (1 + one[l]));
@@ -320,7 +320,7 @@ START_TEST(a_load_without_memory_is_an_error)
 
     taut_graph_route_by(g, &engine, NULL, 4);
     errno = 0;
-    ck_assert_int_eq(taut_load_all_to_all(g, w, 2, false, load, &lost), -1);
+    ck_assert_int_eq(taut_load_between(g, w, w, 2, false, load, &lost), -1);
     ck_assert_int_eq(errno, ENOMEM);
     ck_assert_uint_eq(lost.pairs, 0);
     taut_graph_destroy(g);
