@@ -193,31 +193,49 @@ static struct taut_overlay *push_overlay(lua_State *L,
     return h->o;
 }
 
-/* s:overlay(map component → share left or nil): what is known to be bad; of
- * a link of several cables, as many stand as the share has room for */
+/* What the map component → share at 'arg' says is left, at most; of a link of
+ * several cables, as many stand as the share has room for. */
+static void limit(lua_State *L, int arg, const struct taut_study *s,
+                  struct taut_overlay *o)
+{
+    luaL_checktype(L, arg, LUA_TTABLE);
+    lua_pushnil(L);
+    while (lua_next(L, arg) != 0) {
+        uint32_t c = taut_check_component(L, -2, s->g);
+        double v = luaL_checknumber(L, -1);
+        if (!(v >= 0 && v <= 1))
+            luaL_error(L, "component %I: %f is not within 0 to 1",
+                       (LUAI_UACINT)c + 1, v);
+        if (c >= 2 * s->g->endpoints) {
+            uint32_t l = c - 2 * s->g->endpoints;
+            o->left[l] = fmin(o->left[l], v);
+            o->stand[l] = fmin(o->stand[l], ceil(v * s->cables[l] - 1e-9));
+        }
+        lua_pop(L, 1);
+    }
+}
+
+/* s:overlay(map component → share left or nil): what is known to be bad */
 static int study_overlay(lua_State *L)
 {
     const struct taut_study *s = check_study(L, 1);
 
     lua_settop(L, 2);
     struct taut_overlay *o = push_overlay(L, s);
-    if (lua_isnil(L, 2))
-        return 1;
-    luaL_checktype(L, 2, LUA_TTABLE);
-    lua_pushnil(L);
-    while (lua_next(L, 2) != 0) {
-        uint32_t c = taut_check_component(L, -2, s->g);
-        double v = luaL_checknumber(L, -1);
-        if (!(v >= 0 && v <= 1))
-            return luaL_error(L, "component %I: %f is not within 0 to 1",
-                              (LUAI_UACINT)c + 1, v);
-        if (c >= 2 * s->g->endpoints) {
-            uint32_t l = c - 2 * s->g->endpoints;
-            o->left[l] = v;
-            o->stand[l] = ceil(v * s->cables[l] - 1e-9);
-        }
-        lua_pop(L, 1);
-    }
+    if (!lua_isnil(L, 2))
+        limit(L, 2, s, o);
+    return 1;
+}
+
+/* o:limit(map component → share left) → o */
+static int overlay_limit(lua_State *L)
+{
+    struct taut_overlay *o = check_overlay(L, 1);
+
+    lua_settop(L, 2);
+    lua_getiuservalue(L, 1, 1);
+    limit(L, 2, check_study(L, 3), o);
+    lua_settop(L, 1);
     return 1;
 }
 
@@ -441,6 +459,7 @@ int luaopen_taut_study(lua_State *L)
     };
     static const luaL_Reg overlay[] = {
         {"left", overlay_left},
+        {"limit", overlay_limit},
         {"slow", overlay_slow},
         {NULL, NULL},
     };

@@ -253,12 +253,27 @@ static int demand_totals(lua_State *L)
     return 1;
 }
 
+/* d:busiest() → bytes that one place sends to others or gets, at most */
+static int demand_busiest(lua_State *L)
+{
+    double bytes;
+
+    if (taut_demand_busiest(taut_check_demand(L, 1), &bytes) < 0)
+        return taut_fail_errno(L, "cannot add up a demand");
+    lua_pushnumber(L, bytes);
+    return 1;
+}
+
 void taut_demand_lua_class(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"add", demand_add},       {"all", demand_all},
-        {"pairs", demand_pairs},   {"stencil", demand_stencil},
-        {"totals", demand_totals}, {NULL, NULL},
+        {"add", demand_add},
+        {"busiest", demand_busiest},
+        {"all", demand_all},
+        {"pairs", demand_pairs},
+        {"stencil", demand_stencil},
+        {"totals", demand_totals},
+        {NULL, NULL},
     };
 
     taut_class(L, DEMAND_CLASS, methods, demand_gc);

@@ -177,6 +177,23 @@ int taut_demand_all(struct taut_demand *d, const uint32_t *ranks, double bytes)
     return 0;
 }
 
+int taut_demand_busiest(const struct taut_demand *d, double *bytes)
+{
+    double *out = calloc((size_t)d->places * 2, sizeof(*out));
+
+    if (out == NULL)
+        return -1;
+    for (size_t i = 0; i < d->n; i++) {
+        out[d->pair[i].from] += d->pair[i].bytes;
+        out[d->places + d->pair[i].to] += d->pair[i].bytes;
+    }
+    *bytes = 0;
+    for (size_t p = 0; p < (size_t)d->places * 2; p++)
+        *bytes = out[p] > *bytes ? out[p] : *bytes;
+    free(out);
+    return 0;
+}
+
 /* ---- sealing: a counting sort by destination, then by source ---- */
 
 static int sort_by(struct taut_demand *d, struct taut_demand_pair *out,

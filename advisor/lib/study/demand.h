@@ -59,6 +59,10 @@ int taut_demand_stencil(struct taut_demand *d, const struct taut_stencil *s);
  * Returns as taut_demand_add. */
 int taut_demand_all(struct taut_demand *d, const uint32_t *ranks, double bytes);
 
+/* The most that one place sends to others, or gets from them, in bytes.
+ * Returns 0, or -1 with errno ENOMEM. */
+int taut_demand_busiest(const struct taut_demand *d, double *bytes);
+
 /* Sort, and add up what is between the same places.  More may be added
  * afterwards; then it has to be sealed again.
  * Returns 0, or -1 with errno ENOMEM. */

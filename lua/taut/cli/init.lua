@@ -23,6 +23,7 @@ local commands = {
    { "ingest", "state" },
    { "map", "place" },
    { "steer", "place" },
+   { "study" },
    { "profile", "state" },
    { "release", "act" },
    { "repair", "act" },

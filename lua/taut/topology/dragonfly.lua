@@ -197,7 +197,8 @@ function dragonfly.build(conf)
    spec.label = ("dragonfly of %d groups, %d routers, %d nodes, %s"):format(count, s.routers,
       #n.names, routing)
    spec.params = { group = group, mode = routing, misrouted = misrouted }
-   spec.fields = { groups = count, group_of = group, at = at, router_in = router_in }
+   spec.fields = { groups = count, group_of = group, at = at, router_in = router_in,
+      routing = routing }
    return base.new(Dragonfly, spec)
 end
 

@@ -207,7 +207,7 @@ function hyperx.build(conf)
    for r, p in ipairs(place) do
       at[p] = r - 1
    end
-   spec.fields = { dims = dims, place_of = place, router_in = at }
+   spec.fields = { dims = dims, place_of = place, router_in = at, routing = routing }
    return base.new(HyperX, spec)
 end
 

@@ -61,7 +61,8 @@ function tests.test_ranks_are_there_and_nobody_sends_to_himself()
 end
 
 local SYMMETRIC = { halo2d = true, halo3d = true, halo27 = true, lattice4d = true, sweep = true,
-   bisection = true, ["random-pairs"] = true, ["all-reduce-rd"] = true }
+   bisection = true, ["random-pairs"] = true, ["all-reduce-rd"] = true, halo3d26 = true,
+   sweep3d = true, lqcd = true }
 
 function tests.test_neighbours_are_symmetric()
    each(function(name, n, P)
@@ -77,7 +78,7 @@ end
 function tests.test_everybody_gets_what_he_sends()
    each(function(name, n, P)
       local out, into = sums(matrix_of(P))
-      for a = 1, name ~= "all-to-all" and n or 0 do
+      for a = 1, name ~= "all-to-all" and name ~= "many-to-one" and n or 0 do
          lu.assertAlmostEquals(out[a] or 0, into[a] or 0, 1e-3, ("%s of %d"):format(name, n))
       end
    end)

@@ -525,6 +525,7 @@ START_TEST(everybody_to_everybody_else)
 {
     const uint32_t ranks[3] = {2, 0, 3};
     struct taut_demand *d = taut_demand_create(3);
+    double busiest;
 
     ck_assert_int_eq(taut_demand_all(d, ranks, 10), 0);
     ck_assert_int_eq(taut_demand_seal(d), 0);
@@ -532,6 +533,9 @@ START_TEST(everybody_to_everybody_else)
     ck_assert_double_eq(d->messages, 20);
     ck_assert_double_eq(d->inside_messages, 2 + 6);
     ck_assert_double_eq(d->pair[0].bytes, 60);
+    ck_assert_int_eq(taut_demand_add(d, 1, 2, 15, 1), 0);
+    ck_assert_int_eq(taut_demand_busiest(d, &busiest), 0);
+    ck_assert_double_eq(busiest, 75);
     taut_demand_destroy(d);
 }
 END_TEST

@@ -4,6 +4,8 @@
 -- A module has
 --   takes       names of the parameters it knows beside `compute` (params.lua)
 --   messages    that a rank sends in one step at most, where that is more than one
+--   sized       how large its messages are follows from its other parameters (motif.lua)
+--   phases      a motif's own description, for `taut study` (motif.lua)
 --   steps(n, o) → array of steps for ranks 1 … n, and the grid where it has one; or nil and what
 --               was expected
 -- A step happens at once, and ends before the next one begins:
@@ -19,15 +21,20 @@ local registry = {
    ["all-reduce-ring"] = "taut.place.pattern.all_reduce_ring",
    ["all-to-all"] = "taut.place.pattern.all_to_all",
    bisection = "taut.place.pattern.bisection",
+   exchange = "taut.place.pattern.exchange",
    halo27 = "taut.place.pattern.halo27",
    halo2d = "taut.place.pattern.halo2d",
    halo3d = "taut.place.pattern.halo3d",
+   halo3d26 = "taut.place.pattern.halo3d26",
    lattice4d = "taut.place.pattern.lattice4d",
+   lqcd = "taut.place.pattern.lqcd",
+   ["many-to-one"] = "taut.place.pattern.many_to_one",
    matrix = "taut.place.pattern.matrix",
    ["random-pairs"] = "taut.place.pattern.random_pairs",
    ring = "taut.place.pattern.ring",
    shift = "taut.place.pattern.shift",
    sweep = "taut.place.pattern.sweep",
+   sweep3d = "taut.place.pattern.sweep3d",
 }
 
 local pattern = {}
@@ -106,7 +113,7 @@ local function build(name, n, given, data)
       return nil, ("pattern %s: %d messages in one step, expected at most %d"):format(name,
          n * module.messages, MOST_PAIRS)
    end
-   o.bytes, o.data = o.bytes or name ~= "matrix" and BYTES or nil, data
+   o.bytes, o.data = o.bytes or name ~= "matrix" and not module.sized and BYTES or nil, data
    local steps, grid = module.steps(n, o)
    if not steps then
       return nil, ("pattern %s: %s"):format(name, grid)
@@ -118,9 +125,9 @@ end
 --- Make the pattern of a job.  No file is opened: see pattern.read.
 -- @param spec text "NAME" or "NAME:PARAMETER=VALUE,…", or a table { name =, PARAMETER = … }
 -- @param n ranks, 1 … 2^20
--- @return { name =, ranks = n, bytes = of one message (not of a matrix), compute = share of the
---   job's time that is not communication (on an ideal network), grid = lengths or nil, steps = see
---   above }, or nil and what was expected
+-- @return { name =, ranks = n, bytes = of one message (not of a matrix or a sized motif),
+--   compute = share of the job's time that is not communication (on an ideal network),
+--   grid = lengths or nil, steps = see above }, or nil and what was expected
 function pattern.make(spec, n)
    local s, err = pattern.parse(spec)
    if not s then
@@ -167,6 +174,54 @@ end
 --- Patterns are worth keeping where the same ones are asked for again and again.
 function pattern.cache()
    return setmetatable({ made = {}, count = 0 }, Cache)
+end
+
+-- Steps in the form of phases.
+local function phases_of(module, n, o)
+   local steps, grid = module.steps(n, o)
+   local phases = {}
+   for i, s in ipairs(steps or {}) do
+      phases[i] = { all = s.kind == "all-to-all" or nil, src = s.src, dst = s.dst, bytes = s.bytes,
+         times = s.times, ranks = n }
+   end
+   return steps and phases, grid
+end
+
+--- A pattern without its messages, for any number of ranks; a matrix' file is opened.
+-- @param spec as for pattern.read
+-- @return { name =, shape = "cube", "square", "halvings" or "any", dims =, options = its
+--   parameters, compute = share, phases = function(n) → array of phases (motif.lua), or nil and
+--   what was expected }; or nil and what was expected
+function pattern.motif(spec)
+   local s, err = pattern.read(spec)
+   if not s then
+      return nil, err
+   end
+   local module = registry[s.name] and require(registry[s.name])
+   if not module then
+      return nil, ("pattern '%s' is not known (known: %s)"):format(tostring(s.name),
+         table.concat(pattern.names, ", "))
+   end
+   local given = {}
+   for k, v in pairs(s) do
+      given[k] = k ~= "name" and k ~= "data" and v or nil
+   end
+   local o
+   o, err = params.check(s.name, module.takes, given)
+   if not o then
+      return nil, err
+   end
+   o.bytes, o.data = o.bytes or s.name ~= "matrix" and not module.sized and BYTES or nil, s.data
+   return { name = s.name, shape = module.shape or "any", dims = module.dims, options = o,
+      compute = o.compute or 0, phases = function(n)
+         local phases, why = (module.phases or function(...)
+            return phases_of(module, ...)
+         end)(n, o)
+         if not phases then
+            return nil, ("pattern %s: %s"):format(s.name, why)
+         end
+         return phases
+      end }
 end
 
 return pattern

@@ -73,12 +73,25 @@ params.all = {
          return nil, "expected csv or sparse, got " .. tostring(v)
       end
       return v
-   end }, -- of a matrix (by its first line)
+   end }, -- csv or sparse (by the first line)
    grid = { read = lengths }, -- lengths of the grid of ranks, such as 8x4x4 (the most even)
+   kba = { read = whole(1, 1 << 20) }, -- planes of a block (10)
+   lattice = { read = lengths }, -- sites of the lattice (144x144x144x192)
+   nx = { read = whole(1, 1 << 20) }, -- cells of a rank in the first dimension (8)
+   ny = { read = whole(1, 1 << 20) }, -- cells of a rank in the second dimension (8)
+   nz = { read = whole(1, 1 << 20) }, -- planes of cells of a rank (100)
    per_node = { read = whole(1, 1 << 16) }, -- ranks of the file on one node (1)
    periodic = { read = flag }, -- the grid's ends are neighbours (yes)
+   points = { read = whole(1, 1 << 20) }, -- points along an edge of a rank's cube (30)
+   root = { read = whole(1, 1 << 20) }, -- the rank that gets all (1)
    seed = { read = whole(0, math.maxinteger) }, -- of the random numbers (1)
    side = { read = whole(1, 1 << 20) }, -- cells along an edge of a rank's block (32)
+   way = { read = function(v)
+      if v ~= "pairwise" and v ~= "shift" then
+         return nil, "expected pairwise or shift, got " .. tostring(v)
+      end
+      return v
+   end }, -- pairwise or shift (what the number of ranks allows)
 }
 
 --- Check the parameters of a pattern.

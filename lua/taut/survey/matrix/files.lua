@@ -2,6 +2,7 @@
 --- A matrix as files: CSV, JSON, SVG, PNG.
 local json = require "taut.json"
 local picture = require "taut.survey.matrix.picture"
+local save = require "taut.report.save"
 local sys = require "taut.sys"
 
 local files = {}
@@ -124,57 +125,6 @@ end
 
 ---------------------------------------------------------------- files
 
--- All or nothing: a reader never sees half a file.  The new one has a name that nobody can put
--- something under before (root may well write to /tmp), and is renamed when it is whole.
--- @param fill function(f, name): writes the open file, or the one of that name; true, or nil, why
-local function replace(path, fill)
-   local f, name = sys.create_beside(path)
-   if not f then
-      return nil, name
-   end
-   local ok, why = fill(f, name)
-   local closed, why_closed = f:close()
-   if ok and closed then
-      ok, why = os.rename(name, path)
-   end
-   if not ok or not closed then
-      os.remove(name)
-      return nil, ("%s: %s"):format(path, why or why_closed)
-   end
-   return true
-end
-
--- "-" is standard output.
-local function write(path, text)
-   if path == "-" then
-      io.stdout:write(text)
-      return true
-   end
-   return replace(path, function(f) return f:write(text) end)
-end
-
-local function quoted(path)
-   return "'" .. path:gsub("'", "'\\''") .. "'"
-end
-
--- librsvg's own program draws it: nothing of a picture library is linked into Taut.
-local function write_png(path, text)
-   return replace(path, function(_, name)
-      local pipe, err = io.popen("exec rsvg-convert --format=png >" .. quoted(name), "w")
-      if not pipe then
-         return nil, err
-      end
-      pipe:write(text)
-      local ok, how, code = pipe:close()
-      if ok then
-         return true
-      elseif how == "exit" and code == 127 then
-         return nil, "rsvg-convert is not installed (Debian: librsvg2-bin)"
-      end
-      return nil, ("rsvg-convert failed, %s %d"):format(how, code)
-   end)
-end
-
 -- Why a file cannot be written, or nil.
 local function why_not(kind, path)
    if #path == 0 or #path > PATH_MAX then
@@ -243,17 +193,17 @@ function files.write(m, o, want)
       end
    end
    if want.csv then
-      note(write(want.csv, files.csv(m)))
+      note(save.text(want.csv, files.csv(m)))
    end
    if want.json then
-      note(write(want.json, files.json(m, o)))
+      note(save.text(want.json, files.json(m, o)))
    end
    local text = (want.svg or want.png) and picture.svg(m, o)
    if want.svg then
-      note(write(want.svg, text))
+      note(save.text(want.svg, text))
    end
    if want.png then
-      note(write_png(want.png, text))
+      note(save.png(want.png, text))
    end
    return wrong
 end

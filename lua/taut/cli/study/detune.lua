@@ -1,0 +1,143 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+local common = require "taut.cli.study.common"
+local detune = require "taut.study.detune"
+local jobs = require "taut.study.jobs"
+local json = require "taut.json"
+local pattern = require "taut.place.pattern"
+local report = require "taut.cli.study.report"
+local terminal = require "taut.report"
+
+local command = { summary = "What slower links and slower injection cost: lanes, widths, PCIe." }
+
+local DEFAULT = "exchange:bytes=4Mi"
+local MOST_EXCHANGE = 256 -- ranks of the default, where nobody says which nodes
+
+function command.setup(parser)
+   common.setup(parser, DEFAULT)
+   common.setup_nodes(parser)
+   parser:option("-k --kind"):description "Only links of this kind: global, X, uplink …"
+      :argname "<kind>":count "*"
+   parser:option("-l --links"):description "Percent of their speed (25,50,75,100)."
+      :argname "<list>":convert(common.list(common.some_percent))
+   parser:option("-i --injection"):description "Percent of each node's injection (100)."
+      :argname "<list>":convert(common.list(common.some_percent))
+   parser:option("-b --bytes"):description "Message sizes, for patterns that take bytes."
+      :argname "<list>"
+   parser:option("--measured"):description(
+      "Fit what a host injects: percent of the links' speed=how many times as long (25=3.42).")
+      :argname "<point>":convert(function(v)
+         local percent, ratio = v:match "^([%d.]+)%%?=([%d.]+)$"
+         percent, ratio = tonumber(percent), tonumber(ratio)
+         if not (percent and ratio and percent > 0 and percent < 100 and ratio >= 1) then
+            return nil, "expected PERCENT=RATIO such as 25=3.42, got " .. v
+         end
+         return { percent / 100, ratio }
+      end)
+   report.setup(parser)
+end
+
+local function patterns_of(s, args)
+   local list = {}
+   for _, p in ipairs(s.patterns) do
+      for size in ((args.bytes or "") .. ","):gmatch "([^,]*)," do
+         list[#list + 1] = size == "" and p or p:gsub(",?bytes=[^,]*", ""):gsub(":,", ":") ..
+            (p:find ":" and not p:match ":bytes=[^,]*$" and "," or p:find ":" and "" or ":") ..
+            "bytes=" .. size
+      end
+   end
+   return list
+end
+
+-- Shares with 1 among them, which the others are held against.
+local function with_full(shares)
+   local list, has = {}, false
+   for i, v in ipairs(shares) do
+      list[i], has = v, has or v == 1
+   end
+   list[#list + 1] = not has and 1 or nil
+   table.sort(list)
+   return list
+end
+
+local function report_of(s, o, rows, note)
+   local R = { title = "What slower links and injection would cost", notes = s.notes,
+      heads = { "MOTIF", ">INJECTION" }, rows = {}, csv = { heads = { "pattern", "links",
+      "injection", "ratio" }, rows = {} }, curves = { x = "speed of the links, %",
+      y = "times as long", series = {} }, footer = { "Time relative to full speed.", note } }
+   for _, share in ipairs(o.shares) do
+      R.heads[#R.heads + 1] = (">LINKS %g%%"):format(share * 100)
+   end
+   local at = {}
+   for _, r in ipairs(rows) do
+      local key = r.pattern .. "|" .. r.inject
+      local line = at[key]
+      if not line then
+         line = { r.pattern, ("%g%%"):format(r.inject * 100) }
+         at[key], R.rows[#R.rows + 1] = line, line
+         R.curves.series[#R.curves.series + 1] = { points = {}, name = r.pattern ..
+            (r.inject < 1 and (", inject %g%%"):format(r.inject * 100) or "") }
+         line.series = R.curves.series[#R.curves.series]
+      end
+      line[#line + 1] = ("%.3f"):format(r.ratio)
+      table.insert(line.series.points, { r.links * 100, r.ratio })
+      R.csv.rows[#R.csv.rows + 1] = { r.pattern, r.links, r.inject, r.ratio }
+   end
+   R.data = { machine = s.path, constants = s.c, inject_Bps = s.machine.inject_Bps,
+      rows = json.array(rows) }
+   return R
+end
+
+-- Fits the injection to the first pattern.
+local function fit(s, o, args)
+   if not args.measured then
+      return nil
+   end
+   local M = pattern.motif(o.patterns[1])
+   local list = o.layout(M)
+   local both = setmetatable({ shares = { args.measured[1], 1 } }, { __index = o })
+   local solved, err = detune.solve(s.machine, M, list, both)
+   local Bps
+   if solved then
+      Bps, err = detune.fit_inject(s.machine, solved, args.measured[1], args.measured[2], s.c)
+   end
+   if not Bps then
+      return nil, err
+   end
+   s.machine.inject_Bps = Bps
+   return ("Injection fitted to %g times as long at %g%%: %s a node."):format(args.measured[2],
+      args.measured[1] * 100, terminal.bandwidth(Bps))
+end
+
+function command.run(args)
+   local s, err = common.open(args, DEFAULT)
+   local nodes, may
+   if s then
+      nodes, err = common.nodes(s, args.nodelist)
+   end
+   if nodes then
+      may, err = s.machine:links(args.kind and #args.kind > 0 and args.kind or nil)
+   end
+   if not may then
+      terminal.complain("study: ", err)
+      return 1
+   end
+   if not args.nodelist and (not args.pattern or #args.pattern == 0) then
+      nodes = table.move(nodes, 1, math.min(#nodes, MOST_EXCHANGE), 1, {})
+   end
+   local o = { patterns = patterns_of(s, args), links = may, per_node = s.per_node,
+      known = s.known, shares = with_full(args.links or detune.shares),
+      inject = args.injection or { 1 },
+      layout = function() return { jobs.on(s.machine, nodes, s.per_node) } end }
+   local note, rows
+   note, err = fit(s, o, args)
+   if not err then
+      rows, err = detune.rows(s.machine, o, s.c)
+   end
+   if not rows then
+      terminal.complain("study: ", err)
+      return 1
+   end
+   return report.give(report_of(s, o, rows, note), args)
+end
+
+return command

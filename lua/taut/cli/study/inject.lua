@@ -1,0 +1,74 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+local common = require "taut.cli.study.common"
+local inject = require "taut.study.inject"
+local jobs = require "taut.study.jobs"
+local json = require "taut.json"
+local pattern = require "taut.place.pattern"
+local report = require "taut.cli.study.report"
+local terminal = require "taut.report"
+
+local command = { summary = "Which share of the injection is best for a pattern on some nodes." }
+
+local DEFAULT = "halo3d:periodic=no"
+
+function command.setup(parser)
+   common.setup(parser, DEFAULT)
+   common.setup_nodes(parser)
+   parser:option("--congestion"):description(
+      "How much less a link serves that is offered more than it carries (0.25).")
+      :argname "<k>":convert(common.above_zero)
+   report.setup(parser)
+end
+
+local function advice(r)
+   if r.best >= 1 then
+      return "Full injection is best: the nodes limit, not the network."
+   end
+   local v = inject.variables(r.best)[1]
+   return ("Inject at %g%%: %.1f %% less time predicted. export %s=%s (%s)"):format(r.best * 100,
+      r.gain * 100, v.name, v.value, v.what)
+end
+
+local function report_of(s, text, r)
+   local R = { title = ("Injection: %s"):format(text), notes = s.notes, heads = { ">INJECTION",
+      ">TIME", ">OF FULL" }, rows = {}, csv = { heads = { "injection", "time_s", "ratio" },
+      rows = {} }, curves = { x = "injection, %", y = "time, of that at full", series = {
+      { name = text, points = {} } } }, footer = { advice(r), ("Congestion as assumed in doc/" ..
+      "study.md, K = %g."):format(s.c.congestion or inject.congestion) } }
+   for i, p in ipairs(r.curve) do
+      R.rows[i] = { ("%g%%"):format(p.share * 100), ("%.4g ms"):format(p.time_s * 1e3),
+         ("%.3f"):format(p.ratio) }
+      R.csv.rows[i] = { p.share, p.time_s, p.ratio }
+      R.curves.series[1].points[i] = { p.share * 100, p.ratio }
+   end
+   R.data = { machine = s.path, pattern = text, best = r.best, gain = r.gain,
+      inject_s = r.inject_s, load_s = r.load_s, curve = json.array(r.curve), advice = advice(r),
+      variables = json.array(inject.variables(r.best)) }
+   return R
+end
+
+function command.run(args)
+   local s, err = common.open(args, DEFAULT)
+   local nodes, M, r
+   if s and #s.patterns > 1 then
+      s, err = nil, "one pattern at a time"
+   end
+   if s then
+      nodes, err = common.nodes(s, args.nodelist)
+   end
+   if nodes then
+      M, err = pattern.motif(s.patterns[1])
+   end
+   if M then
+      s.c.congestion = args.congestion
+      r, err = inject.study(s.machine, M, { jobs.on(s.machine, nodes, s.per_node) },
+         { per_node = s.per_node, known = s.known }, s.c)
+   end
+   if not r then
+      terminal.complain("study: ", err)
+      return 1
+   end
+   return report.give(report_of(s, s.patterns[1], r), args)
+end
+
+return command

@@ -1,0 +1,99 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+local common = require "taut.cli.study.common"
+local json = require "taut.json"
+local mix = require "taut.cli.study.mix"
+local repair = require "taut.study.repair"
+local report = require "taut.cli.study.report"
+local terminal = require "taut.report"
+
+local command = { summary = "What each repair brings to running jobs; when maintenance pays." }
+
+local DEFAULT = "halo3d26:points=30"
+
+function command.setup(parser)
+   common.setup(parser, DEFAULT)
+   common.setup_links(parser)
+   mix.setup(parser)
+   parser:option("--maintenance"):description "What one costs, in node-hours."
+      :argname "<node-hours>":convert(common.above_zero)
+   parser:option("--days"):description "Until the next one that is planned (30).":argname "<n>"
+      :convert(common.above_zero)
+   parser:option("--most"):description "Further failed cables to look at (256).":argname "<n>"
+      :convert(common.whole(1, 1 << 20))
+   report.setup(parser)
+end
+
+local function names(topo, step)
+   return topo.components[step.component] .. (step.back and " and back" or "")
+end
+
+local function steps_table(s, R, order)
+   R.heads, R.csv = { ">#", "CABLE", ">LEFT", ">GAIN" }, { heads = { "order", "component", "left",
+      "gain", "pairs_without_way" }, rows = {} }
+   for i, step in ipairs(order.steps) do
+      R.rows[i] = { tostring(i), names(s.machine.topo, step), terminal.percent(step.left),
+         ("%.2f%%"):format(step.gain * 100) }
+      R.csv.rows[i] = { i, s.machine.topo.components[step.component], step.left, step.gain,
+         step.lost }
+   end
+end
+
+local function footer(R, order, busy, list, pays, args)
+   if order.tried == 0 then
+      R.footer[#R.footer + 1] = "Every link is whole, as far as is known: nothing to repair."
+   else
+      R.footer[#R.footer + 1] = ("GAIN: of the time of the jobs' iterations, by this repair and " ..
+         "those above it. Today they take %.2f %% more than with every link whole: %.1f " ..
+         "node-hours a day."):format((order.now / order.healthy - 1) * 100, math.max(0,
+         order.now / order.healthy - 1) * busy * 24)
+   end
+   if order.lost > 0 then
+      R.footer[#R.footer + 1] = ("Today %d pairs have no way at all."):format(order.lost)
+   end
+   if list then
+      local last = pays or list[#list]
+      R.footer[#R.footer + 1] = (pays and "A maintenance of %g node-hours pays after %d more " ..
+         "failed cables: then %.1f node-hours a day are lost." or "A maintenance of %g " ..
+         "node-hours does not pay with %d more failed cables: %.1f node-hours a day."):format(
+         args.maintenance, last.failed, last.lost_per_day)
+   end
+end
+
+function command.run(args)
+   local s, err = common.open(args, DEFAULT)
+   local works, busy, note, order, may
+   if s then
+      works, busy, note = mix.works(s, args)
+      err = busy
+   end
+   if works then
+      s.notes[#s.notes + 1] = note
+      order, err = repair.order(s.machine, works, s.known or {}, s.c)
+   end
+   if order then
+      may, err = s.machine:links(args.kind and #args.kind > 0 and args.kind or nil)
+   end
+   local list, pays
+   if may and args.maintenance then
+      list, pays = repair.when(s.machine, works, s.known or {}, s.c, { links = may,
+         seeds = args.seeds or 8, nodes = busy, cost = args.maintenance, days = args.days or 30,
+         most = args.most or 256 })
+      may, err = list, pays
+   end
+   if not may then
+      terminal.complain("study: ", err)
+      return 1
+   end
+   local R = { title = "Repairs, the one that brings most first", notes = s.notes, rows = {},
+      footer = {} }
+   steps_table(s, R, order)
+   footer(R, order, busy, list, pays, args)
+   for _, step in ipairs(order.steps) do
+      step.name = s.machine.topo.components[step.component]
+   end
+   R.data = { machine = s.path, today = order.now / order.healthy - 1, busy_nodes = busy,
+      steps = json.array(order.steps), maintenance = list and json.array(list), pays = pays }
+   return report.give(R, args)
+end
+
+return command

@@ -1,0 +1,123 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- The constants of the time model from what a site measured without failures.
+--
+-- A point is a motif with its parameters, and either the seconds of an iteration or the share of
+-- its time that is communication.  With shares alone nothing is known of the absolute speed: the
+-- given compute speed stays, and the others are in its proportion.
+local fit = {}
+
+-- Least squares by normal equations and Gauss' elimination; no more than three unknowns.
+local function solve(rows, n)
+   local m, scale = {}, { [n + 1] = 1 } -- columns of one length: the unknowns differ by 1e15
+   for i = 1, n do
+      scale[i] = 0
+      for _, r in ipairs(rows) do
+         scale[i] = scale[i] + r[i] ^ 2
+      end
+      scale[i] = scale[i] > 0 and math.sqrt(scale[i]) or 1
+   end
+   for i = 1, n do
+      m[i] = {}
+      for j = 1, n + 1 do
+         m[i][j] = 0
+         for _, r in ipairs(rows) do
+            m[i][j] = m[i][j] + r[i] / scale[i] * r[j] / scale[j]
+         end
+      end
+   end
+   for i = 1, n do
+      local best = i
+      for k = i + 1, n do
+         best = math.abs(m[k][i]) > math.abs(m[best][i]) and k or best
+      end
+      m[i], m[best] = m[best], m[i]
+      if math.abs(m[i][i]) < 1e-10 then
+         return nil
+      end
+      for k = 1, n do
+         local f = k ~= i and m[k][i] / m[i][i] or 0
+         for j = i, n + 1 do
+            m[k][j] = m[k][j] - f * m[i][j]
+         end
+      end
+   end
+   local x = {}
+   for i = 1, n do
+      x[i] = m[i][n + 1] / m[i][i] / scale[i]
+   end
+   return x
+end
+
+-- Equations scaled so that each point's relative error counts alike: unknowns are 1 / flops (of
+-- points with seconds), message_s and b.
+local function row_of(p, flops)
+   if p.share then
+      local compute = p.flops / flops
+      local other = compute * p.share / (1 - p.share)
+      return { p.messages / other, p.network_s / other, 1 }, other
+   end
+   return { p.messages / p.time_s, p.network_s / p.time_s, p.flops / p.time_s, 1 }, p.time_s
+end
+
+local function check(points)
+   local shares = 0
+   for i, p in ipairs(points) do
+      if p.share and not (p.share > 0 and p.share < 1) then
+         return nil, ("point %d: share %g is not between 0 and 1"):format(i, p.share)
+      elseif not p.share and not (p.time_s and p.time_s > 0) then
+         return nil, ("point %d: neither a time nor a share"):format(i)
+      end
+      shares = shares + (p.share and 1 or 0)
+   end
+   if shares > 0 and shares < #points then
+      return nil, "some points have a time, others a share of communication; expected one of both"
+   end
+   return shares > 0
+end
+
+-- Mean and largest relative error of what is fitted.
+local function errors(points, c)
+   local sum, most = 0, 0
+   for _, p in ipairs(points) do
+      local compute = p.flops / c.flops
+      local other = p.messages * c.message_s + c.b * p.network_s
+      local e = p.share and math.abs(other / (compute + other) / p.share - 1)
+         or math.abs((compute + other) / p.time_s - 1)
+      sum, most = sum + e, math.max(most, e)
+   end
+   return sum / #points, most
+end
+
+--- Fit.
+-- @param points array of { flops, messages, network_s = sum over stages of max(F, L), without
+--   failures; time_s = or share = }
+-- @param start constants: flops is kept where there are shares only
+-- @return constants { flops, message_s, b, error = mean, worst = largest relative error, points =
+--   how many }; or nil and what is wrong
+function fit.constants(points, start)
+   local by_share, err = check(points)
+   if by_share == nil then
+      return nil, err
+   end
+   local rows, unknowns = {}, by_share and 2 or 3
+   if #points < unknowns then
+      return nil, ("%d points for %d unknowns"):format(#points, unknowns)
+   end
+   for i, p in ipairs(points) do
+      rows[i] = row_of(p, start.flops)
+   end
+   local x = solve(rows, unknowns)
+   if not x then
+      return nil, "the points do not tell the constants apart: vary size or message length"
+   end
+   local c = { message_s = x[1], b = x[2], flops = by_share and start.flops or 1 / x[3],
+      points = #points }
+   if not (c.message_s >= 0 and c.b > 0 and c.flops > 0) then
+      return nil, ("the fit gives %.3g s a message, b = %.3g, %.3g flop/s: a negative constant; " ..
+         "the points are no such programs"):format(c.message_s, c.b, c.flops)
+   end
+   c.error, c.worst = errors(points, c)
+   return c
+end
+
+return fit

@@ -1,0 +1,82 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- How much of its speed each node should inject with: full speed may congest, less starves.
+--
+-- What is assumed.  A pattern needs F seconds to be injected at full speed, and L seconds of the
+-- hottest link of its ways (mean over messages).  At a share s of the injection it takes at least
+-- F / s; what arrives at that link meanwhile is s * L / F times what it carries.  Below 1 nothing
+-- queues.  Above, queues reach back over the routers before it and block what does not even want
+-- that link, so the link serves less the more is offered beyond what it carries:
+--    T(s) = max(F / s, L * (1 + K * max(0, s * L / F - 1)))
+-- K is the one constant (0.25: a link offered twice what it carries delivers four fifths), an
+-- assumption until it is fitted to runs of one's own (`taut study run`).  The best s is F / L where
+-- the network is the bottleneck, and 1 where the node is: nothing is gained for a pair alone.
+local load = require "taut.study.load"
+
+local inject = {}
+
+inject.congestion = 0.25 -- K
+
+--- Shares that are looked at.
+inject.shares = {}
+for percent = 5, 100, 5 do
+   inject.shares[#inject.shares + 1] = percent / 100
+end
+
+--- Seconds of all phases at a share of the injection.
+-- @param phases array of { inject_bytes, stages, flops, messages }
+-- @param solved array of { load_s }
+-- @param c constants of time.of; congestion = K
+function inject.time(machine, phases, solved, share, c)
+   local sum = 0
+   for i, p in ipairs(phases) do
+      local F, L = p.inject_bytes / machine.inject_Bps, solved[i].load_s
+      local offered = F > 0 and share * L / F or 0
+      local congested = L * (1 + (c.congestion or inject.congestion) * math.max(0, offered - 1))
+      sum = sum + p.stages * (p.flops / c.flops + p.messages * c.message_s +
+         c.b * math.max(F / share, congested))
+   end
+   return sum
+end
+
+--- The curve, and its best share.
+-- @param list of jobs, M of pattern.motif
+-- @param o { per_node, known = map component → share left }
+-- @return { curve = { { share, time_s, ratio = to full injection }, … }, best = share, gain = of
+--   the time at full injection, inject_s = F, load_s = L }, or nil and what is wrong
+function inject.study(machine, M, list, o, c)
+   local phases, err = load.of(machine, M, list, o.per_node)
+   local solved, lost, names
+   if phases then
+      solved, lost, names = load.solve(machine, phases, machine:overlay(o.known))
+      err = lost
+   end
+   if not solved then
+      return nil, err
+   elseif lost > 0 then
+      return nil, ("%d pairs without a way, such as %s"):format(lost, names[1])
+   end
+   local out = { curve = {}, inject_s = 0, load_s = 0 }
+   local full = inject.time(machine, phases, solved, 1, c)
+   for i, share in ipairs(inject.shares) do
+      local t = inject.time(machine, phases, solved, share, c)
+      out.curve[i] = { share = share, time_s = t, ratio = full > 0 and t / full or 1 }
+      if not out.best or t <= out.best_s * (1 + 1e-9) then
+         out.best, out.best_s = share, t
+      end
+   end
+   out.gain = full > 0 and 1 - out.best_s / full or 0
+   for i, p in ipairs(phases) do
+      out.inject_s = out.inject_s + p.stages * p.inject_bytes / machine.inject_Bps
+      out.load_s = out.load_s + p.stages * solved[i].load_s
+   end
+   return out
+end
+
+--- The variable that a library reads, where one throttles a node to a share of its injection.
+-- @return array of { name, value, what }
+function inject.variables(share)
+   return { { name = "APRUN_BALANCED_INJECTION", value = ("%.0f"):format(share * 100),
+      what = "Cray's aprun on Gemini" } }
+end
+
+return inject

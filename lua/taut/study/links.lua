@@ -1,0 +1,196 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What failed, or slow, links cost: degradation over the share of links, by jobs, motif and size.
+--
+-- A task is one motif, one number of jobs and one seed, at all shares: so it is what one process
+-- does at a time, and what is kept of a study that was interrupted.
+local jobs = require "taut.study.jobs"
+local load = require "taut.study.load"
+local time = require "taut.study.time"
+local pattern = require "taut.place.pattern"
+
+local links = {}
+
+--- Shares that are looked at where nobody says.
+links.shares = { 0.05, 0.10, 0.15, 0.20, 0.25, 0.30 }
+
+local NAMED = 3 -- pairs without a way that are kept of a cell
+
+local function key_of(p, n, speed, seed)
+   return ("%s|%d|%g|%d"):format(p, n, speed, seed)
+end
+
+-- What is drawn at a share depends on it and the seed, not on the other shares.
+local function draw_seed(seed, share)
+   return seed * 100003 + math.floor(share * 1e6 + 0.5)
+end
+
+--- All tasks of a study.
+-- @param spec { patterns = texts, jobs = numbers, speeds = of the links that may fail (1),
+--   seeds = how many, shares =, left = what a link drawn keeps (0), per_node =, ranks =,
+--   shape = or the motif's, known = map component → share left before any is drawn, or nil }
+-- @return array of { key =, pattern =, jobs =, speed =, seed = }
+function links.tasks(spec)
+   local list = {}
+   for _, p in ipairs(spec.patterns) do
+      for _, n in ipairs(spec.jobs) do
+         for _, speed in ipairs(spec.speeds or { 1 }) do
+            for seed = 1, spec.seeds do
+               list[#list + 1] = { key = key_of(p, n, speed, seed), pattern = p, jobs = n,
+                  speed = speed, seed = seed }
+            end
+         end
+      end
+   end
+   return list
+end
+
+-- Layouts are asked for once for each size of one motif.
+local function lay(machine, M, spec, task)
+   local o = { count = task.jobs, shape = spec.shape or M.shape, ranks = spec.ranks,
+      per_node = spec.per_node, seed = task.seed }
+   local key = ("%d/%s/%d"):format(o.count, o.shape, o.seed)
+   if machine.laid_key ~= key then
+      local list, err = jobs.lay(machine, o)
+      if not list then
+         return nil, err
+      end
+      machine.laid, machine.laid_key = list, key
+   end
+   return machine.laid
+end
+
+local function overlays_of(machine, spec, task, may)
+   local shares = { 0, table.unpack(spec.shares) }
+   return shares, function(i)
+      local overlay, taken = machine:draw { share = shares[i], links = may, left = spec.left,
+         seed = draw_seed(task.seed, shares[i]), known = spec.known, speed = task.speed }
+      return overlay, taken
+   end
+end
+
+-- One share: loads of the phases, and what has no way.
+local function solve(machine, phases, overlay, taken, rules)
+   local solved, lost, names = load.solve(machine, phases, overlay, rules)
+   if not solved then
+      return nil, lost
+   end
+   local cell = { lost = lost, taken = taken, load_s = {}, names = {} }
+   for i, s in ipairs(solved) do
+      cell.load_s[i] = s.load_s
+   end
+   for i = 1, math.min(NAMED, #names) do
+      cell.names[i] = names[i]
+   end
+   return cell
+end
+
+--- Do one task.
+-- @return { cells = array, the first without failures: { load_s = of each phase, lost = pairs
+--   without a way, names = some of them, taken = cables }, phases = what time.of needs of them };
+--   or nil and what is wrong
+function links.solve(machine, spec, task, may)
+   local M, err = pattern.motif(task.pattern)
+   local list, phases
+   if M then
+      list, err = lay(machine, M, spec, task)
+   end
+   if list then
+      phases, err = load.of(machine, M, list, spec.per_node)
+   end
+   if not phases then
+      return nil, err
+   end
+   local out = { cells = {}, phases = {}, ranks = list[1].ranks, compute = M.compute }
+   local shares, overlay_at = overlays_of(machine, spec, task, may)
+   for i = 1, #shares do
+      local overlay, taken = overlay_at(i)
+      if overlay then
+         out.cells[i], err = solve(machine, phases, overlay, taken, spec.rules)
+      else
+         err = taken
+      end
+      if not out.cells[i] then
+         return nil, err
+      end
+   end
+   for i, p in ipairs(phases) do
+      out.phases[i] = { stages = p.stages, flops = p.flops, messages = p.messages,
+         inject_bytes = p.inject_bytes }
+   end
+   return out
+end
+
+---------------------------------------------------------------- tables
+
+-- Degradation in percent of one cell; nil where something has no way.
+local function degradation(machine, result, i, c)
+   if result.cells[i].lost > 0 or result.cells[1].lost > 0 then
+      return nil
+   end
+   local function at(k)
+      local solved = {}
+      for p, s in ipairs(result.cells[k].load_s) do
+         solved[p] = { load_s = s }
+      end
+      return (time.of(machine, result.phases, solved, c))
+   end
+   return (at(i) / at(1) - 1) * 100 * (1 - (result.compute or 0))
+end
+
+local function spread(values)
+   local sum, squares = 0, 0
+   for _, v in ipairs(values) do
+      sum = sum + v
+   end
+   local mean = sum / #values
+   for _, v in ipairs(values) do
+      squares = squares + (v - mean) ^ 2
+   end
+   return mean, #values > 1 and math.sqrt(squares / (#values - 1)) or 0
+end
+
+-- One cell over its seeds.
+local function cell_of(machine, results, i, c)
+   local values, lost, names = {}, 0, {}
+   for _, r in ipairs(results) do
+      local v = degradation(machine, r, i, c)
+      values[#values + 1] = v
+      lost = lost + (v and 0 or 1)
+      names[1] = names[1] or r.cells[i].names[1]
+   end
+   local cell = { seeds = #results, unroutable = lost / #results, example = names[1] }
+   if #values > 0 then
+      cell.mean, cell.sd = spread(values)
+      cell.least, cell.most = math.min(table.unpack(values)), math.max(table.unpack(values))
+   end
+   return cell
+end
+
+--- Put results together.
+-- @param results map key → what links.solve gave
+-- @param c constants of time.of, or function(pattern) → constants
+-- @return array of { pattern, jobs, speed, ranks = of each job, cells = one for each share: { mean,
+--   sd, least, most = degradation in %, of the seeds in which everything has a way; seeds;
+--   unroutable = share of them in which not; example = a pair without a way } }
+function links.tabulate(machine, spec, results, c)
+   local rows = {}
+   for _, p in ipairs(spec.patterns) do
+      local constants = type(c) == "function" and c(p) or c
+      for _, n in ipairs(spec.jobs) do
+         for _, speed in ipairs(spec.speeds or { 1 }) do
+            local row, of = { pattern = p, jobs = n, speed = speed, cells = {} }, {}
+            for seed = 1, spec.seeds do
+               of[#of + 1] = results[key_of(p, n, speed, seed)]
+            end
+            for i = 1, #of > 0 and #spec.shares or 0 do
+               row.cells[i] = cell_of(machine, of, i + 1, constants)
+            end
+            row.ranks = of[1] and of[1].ranks
+            rows[#rows + 1] = row
+         end
+      end
+   end
+   return rows
+end
+
+return links

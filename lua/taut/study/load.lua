@@ -1,0 +1,132 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What jobs send in each phase of a motif, and what that is for the network.
+local engine = require "taut.study"
+local motif = require "taut.place.pattern.motif"
+
+local load = {}
+
+local MOST_RANKS = 1 << 22 -- of all jobs; a rank takes some 100 bytes here
+
+local function add(d, phase, place)
+   if phase.all then
+      return d:all { place = place, bytes = phase.bytes }
+   elseif phase.src then
+      return d:pairs { src = phase.src, dst = phase.dst, bytes = phase.bytes, place = place }
+   end
+   return d:stencil { grid = phase.grid, offsets = phase.offsets, bytes = phase.bytes,
+      periodic = phase.periodic, place = place }
+end
+
+local function new_phase(phase)
+   local bytes, messages = motif.most(phase)
+   local times = phase.times or 1
+   local stages = phase.stages or times
+   return { times = times, stages = stages, active = math.min(1, times / stages),
+      flops = phase.flops or 0, messages = messages, inject_bytes = bytes, waits = phase.waits }
+end
+
+-- Several ranks on a node: what they say to each other leaves it by no link.
+local function inject_of_nodes(machine, phase, list, at)
+   local d = engine.demand(#machine.topo.nodes)
+   for i, job in ipairs(list) do
+      local ok, err = add(d, phase[i], job.node)
+      if not ok then
+         return nil, err
+      end
+   end
+   at.inject_bytes = d:busiest()
+   return true
+end
+
+-- One phase of every job.
+local function add_phase(machine, of, list, per_node)
+   local out = new_phase(of[1])
+   out.demand = engine.demand(machine.places)
+   for i, job in ipairs(list) do
+      local ok, err = add(out.demand, of[i], job.place)
+      if not ok then
+         return nil, err
+      end
+   end
+   if per_node > 1 then
+      local ok, err = inject_of_nodes(machine, of, list, out)
+      if not ok then
+         return nil, err
+      end
+   end
+   return out
+end
+
+-- Phases of every job, those of one kind together.
+local function phases_of(M, list)
+   local out, known = {}, {}
+   for j, job in ipairs(list) do
+      local err
+      if not known[job.ranks] then
+         known[job.ranks], err = M.phases(job.ranks)
+      end
+      if not known[job.ranks] then
+         return nil, err
+      end
+      for i, phase in ipairs(known[job.ranks]) do
+         out[i] = out[i] or {}
+         out[i][j] = phase
+      end
+   end
+   return out
+end
+
+--- The traffic of jobs that all run the same motif.
+-- @param machine of taut.study.machine
+-- @param M of pattern.motif
+-- @param list of jobs.lay
+-- @param per_node ranks on a node
+-- @return array of phases { demand =, times =, stages =, active = share of the ranks at it at once,
+--   flops = of a rank each time, messages = of a rank each time, inject_bytes = what a node
+--   sends or gets each time, at most, waits = see motif.lua }; or nil and what is wrong
+function load.of(machine, M, list, per_node)
+   local ranks = 0
+   for _, job in ipairs(list) do
+      ranks = ranks + job.ranks
+   end
+   if ranks > MOST_RANKS then
+      return nil, ("%d ranks, expected at most %d"):format(ranks, MOST_RANKS)
+   end
+   local phases, err = phases_of(M, list)
+   local out = phases and {}
+   for i = 1, phases and #phases or 0 do
+      out[i], err = add_phase(machine, phases[i], list, per_node or 1)
+      if not out[i] then
+         return nil, err
+      end
+   end
+   return out, err
+end
+
+--- Solve each phase under an overlay.
+-- @param rules of the equilibrium, see advisor/lib/study/study.h; nil: the usual ones
+-- @return array of { load_s = of one time: mean over messages of the hottest link of their ways, or
+--   the hottest of all where everybody waits; result = all of it }, pairs without a way, names of
+--   some; or nil and what is wrong
+function load.solve(machine, phases, overlay, rules)
+   local out, lost, names = {}, 0, {}
+   for i, phase in ipairs(phases) do
+      local r = { unit_s = math.max(1e-12, phase.inject_bytes / machine.inject_Bps) }
+      for k, v in pairs(rules or {}) do
+         r[k] = v
+      end
+      local result, err = machine.study:solve(phase.demand, overlay, r)
+      if not result then
+         return nil, err
+      end
+      local load_s = phase.waits == "all" and result.most_s or result.all_s * phase.active
+      out[i] = { load_s = load_s, result = result }
+      lost = lost + result.lost_pairs
+      for _, pair in ipairs(result.lost) do
+         names[#names + 1] = machine:place_name(pair[1]) .. " to " .. machine:place_name(pair[2])
+      end
+   end
+   return out, lost, names
+end
+
+return load

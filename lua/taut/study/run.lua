@@ -1,0 +1,86 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- A real program at several shares, interleaved: what the XT4 and S3D studies measured by hand.
+local sys = require "taut.sys"
+
+local run = {}
+
+local function quoted(text)
+   return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+local function percent(share)
+   return ("%.10g"):format(share * 100)
+end
+
+-- Runs it once; seconds, or nil and what is wrong.
+local function once(words, share, o)
+   if o.before then
+      local text = o.before:gsub("{}", percent(share))
+      local ok, _, code = os.execute(text)
+      if not ok then
+         return nil, ("'%s' ended with status %d"):format(text, code)
+      end
+   end
+   local command = { o.variable and ("env %s=%s"):format(o.variable, percent(share)) or "env" }
+   for _, word in ipairs(words) do
+      command[#command + 1] = quoted(word)
+   end
+   local t = sys.now()
+   local ok, _, code = os.execute(table.concat(command, " ") .. " >&2")
+   if not ok then
+      return nil, ("%s ended with status %d at %s %%"):format(words[1], code, percent(share))
+   end
+   return sys.now() - t
+end
+
+local function summary(share, times)
+   local p = { share = share, times = times, least = math.huge, most = 0 }
+   local sum, squares = 0, 0
+   for _, t in ipairs(times) do
+      sum, p.least, p.most = sum + t, math.min(p.least, t), math.max(p.most, t)
+   end
+   p.mean = sum / #times
+   for _, t in ipairs(times) do
+      squares = squares + (t - p.mean) ^ 2
+   end
+   p.sd = #times > 1 and math.sqrt(squares / (#times - 1)) or 0
+   return p
+end
+
+--- Every share in each round, the order turned by one each time, so that what drifts meets all.
+-- @param words of the program
+-- @param o { shares, times = rounds, variable = set to percent, or nil, before = command with {}
+--   for percent, or nil, say = function(text) or nil }
+-- @return array of { share, mean, sd, least, most, times } ascending, with `full` = of the largest
+--   share, `best` and `points` = the array itself for JSON; or nil and what is wrong
+function run.curve(words, o)
+   local times = {}
+   for round = 1, o.times do
+      for i = 1, #o.shares do
+         local k = (i + round - 2) % #o.shares + 1
+         local t, err = once(words, o.shares[k], o)
+         if not t then
+            return nil, err
+         end
+         times[k] = times[k] or {}
+         table.insert(times[k], t)
+         if o.say then
+            o.say(("round %d of %d, %s %%: %.3f s"):format(round, o.times, percent(o.shares[k]), t))
+         end
+      end
+   end
+   local curve = {}
+   for k, share in ipairs(o.shares) do
+      curve[k] = summary(share, times[k])
+   end
+   table.sort(curve, function(a, b) return a.share < b.share end)
+   local points = table.move(curve, 1, #curve, 1, {})
+   curve.full, curve.best = curve[#curve], curve[1]
+   for _, p in ipairs(points) do
+      curve.best = p.mean < curve.best.mean and p or curve.best
+   end
+   curve.points = points
+   return curve
+end
+
+return run
