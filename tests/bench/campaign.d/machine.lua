@@ -29,10 +29,13 @@ local function torus_text(o)
       :format(table.concat(o.dims, ", "), hosts(names))
 end
 
-local function fattree_text(o)
-   return ([[topology = fattree { nodes_per_leaf = %d, levels = { { down = %d, up = %d } },
-      nodes = "n[0-%d]", capacity = 12.5e9, routing = "ecmp" }]]):format(o.nodes_per_leaf,
-      o.leaves, o.spines, o.leaves * o.nodes_per_leaf - 1)
+-- The world's spines by destination are d-mod-k, as OpenSM's.
+local function tree_text(routing)
+   return function(o)
+      return ([[topology = fattree { nodes_per_leaf = %d, levels = { { down = %d, up = %d } },
+         nodes = "n[0-%d]", capacity = 12.5e9, routing = "%s" }]]):format(o.nodes_per_leaf,
+         o.leaves, o.spines, o.leaves * o.nodes_per_leaf - 1, routing)
+   end
 end
 
 -- The world's port p of a group goes to the p-th next group, round by round: Taut's "relative".
@@ -51,7 +54,10 @@ end
 
 local KINDS = {
    torus = { text = torus_text, world = { dims = { 25, 16, 24 }, nodes_per_router = 2 } },
-   fattree = { text = fattree_text, world = { leaves = 72, spines = 18, nodes_per_leaf = 16 } },
+   tree = { text = tree_text "dmodk", kind = "fattree",
+      world = { leaves = 72, spines = 18, nodes_per_leaf = 16, routing = "dmodk" } },
+   hashed = { text = tree_text "ecmp", kind = "fattree",
+      world = { leaves = 72, spines = 18, nodes_per_leaf = 16 } },
    dragonfly = { text = dragonfly_text, world = { groups = 33, routers = 16, nodes_per_router = 8,
       global = 8 } },
 }
@@ -75,7 +81,7 @@ local function name_in_world(kind, topo, c)
       return topo.components[c]
    end
    local from, to = topo.router_name[topo:from(c)], topo.router_name[topo:to(c)]
-   if kind == "fattree" then
+   if kind == "tree" or kind == "hashed" then
       return ("%s/%s"):format(from, to:match "%d+$")
    end
    local group, other = topo:group(topo:from(c)), topo:group(topo:to(c))
@@ -108,7 +114,7 @@ function machine.maps(kind, topo, site)
 end
 
 --- Load a machine.
--- @param kind "torus", "fattree" or "dragonfly"
+-- @param kind "torus", "tree" (static routes), "hashed" (a tree) or "dragonfly"
 -- @param size fields that replace those of the full size, such as { dims = { 4, 4, 24 } }
 -- @param settings text of a taut.lua without its topology: what is to be other than the defaults
 -- @return { kind, world = what world.new takes as machine, conf = the configuration, topo }, or nil
@@ -116,9 +122,9 @@ end
 function machine.load(kind, size, settings)
    local k = KINDS[kind]
    if not k then
-      return nil, ("machine '%s' is not known (known: torus, fattree, dragonfly)"):format(kind)
+      return nil, ("machine '%s' is not known (known: torus, tree, hashed, dragonfly)"):format(kind)
    end
-   local spec = { kind = kind }
+   local spec = { kind = k.kind or kind }
    for name, value in pairs(k.world) do
       spec[name] = size and size[name] or value
    end

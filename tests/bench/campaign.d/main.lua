@@ -60,6 +60,13 @@ take["--faults-at-once"] = function(v) opt.at_once = number("--faults-at-once", 
 take["--faults"] = function(v) opt.faults = number("--faults", v) end
 take["--healthy"] = function(v) opt.healthy = number("--healthy", v) end
 take["--warm"] = function(v) opt.warm = number("--warm", v) end
+take["--steady"] = function(v)
+   opt.steady = tonumber(v)
+   if not opt.steady or opt.steady < 0 or opt.steady > 1 then
+      fail("--steady: expected a share, 0 to 1, got %s", v)
+   end
+end
+take["--liars"] = function(v) opt.liars = number("--liars", v) end
 take["--jobs"] = function(v) opt.jobs = number("--jobs", v) end
 take["--json"] = function(v) opt.json = v end
 take["--settings"] = function(v) opt.settings = read(v) end
@@ -114,9 +121,10 @@ end
 
 local function world_of(seed)
    if opt.healthy then
-      return { seed = seed, jobs = opt.healthy, healthy_jobs = math.maxinteger }
+      return { seed = seed, jobs = opt.healthy, healthy_jobs = math.maxinteger,
+         steady = opt.steady, liars = opt.liars }
    end
-   return { seed = seed, faults_at_once = opt.at_once, faults = opt.faults,
+   return { seed = seed, steady = opt.steady, liars = opt.liars, faults_at_once = opt.at_once, faults = opt.faults,
       healthy_jobs = opt.warm, jobs = opt.jobs }
 end
 

@@ -50,7 +50,8 @@ end
 local function to_world(run, tests)
    local list, place = {}, run.maps.place
    for i, t in ipairs(tests) do
-      list[i] = { src = place[t.src], dst = place[t.dst], phase = t.phase, flows = t.flows }
+      list[i] = { src = place[t.src], dst = place[t.dst], phase = t.phase, flows = t.flows,
+         streams = t.streams }
    end
    return list
 end
@@ -211,7 +212,7 @@ end
 local function result(run, o, score)
    score = score or { jobs = run.jobs, hours = run.hours, verdicts = run.n.verdicts,
       false_drains = o.healthy and run.n.drains or nil, jobs_to_name = {}, events_to_name = {} }
-   local counts = { topo = run.topo.kind_name, player = o.name, seed = o.world.seed,
+   local counts = { topo = o.machine.kind, steady = o.world.steady, liars = o.world.liars, player = o.name, seed = o.world.seed,
       at_once = o.world.faults_at_once or 0, healthy = o.healthy, tests = run.tests,
       events = run.events, job_tests = run.of.job, idle_tests = run.of.idle,
       cpu_s = run.cpu_s, gc_s = run.gc_s, plan_s = run.plan_s, world_s = run.world_s,
