@@ -73,6 +73,8 @@ static struct taut_plan_rules check_rules(lua_State *L, int table)
     return (struct taut_plan_rules){
         .phases = (uint32_t)taut_opt_integer(L, table, "phases", 0, 0,
                                              TAUT_PLAN_MAX_PHASES),
+        .wide = (uint32_t)taut_opt_integer(L, table, "wide", 0, 0,
+                                           TAUT_PLAN_MAX_PHASES),
         .senders = (uint32_t)taut_opt_integer(L, table, "senders", 1, 1,
                                               TAUT_PLAN_MAX_SENDERS),
         .duplex = taut_opt_flag(L, table, "duplex"),

@@ -151,6 +151,8 @@ int taut_board_begin(struct taut_board *b, const uint32_t *node, uint32_t n,
     if (b->n_ends > ENDS_KEPT)
         taut_board_forget(b);
     b->r = *r;
+    b->wide = 0;
+    b->top = 0;
     b->random = r->seed * 0x9e3779b97f4a7c15U + 0x2545f4914f6cdd1dU;
     b->n_nodes = n;
     for (uint32_t i = 0; i < n; i++) {
@@ -239,6 +241,10 @@ void taut_board_take_back(struct taut_board *b, uint32_t n)
         if (b->tests[i].phase == phase)
             wipe(b, &b->tests[i]);
     b->n_tests = rest;
+    b->top = 0;
+    for (uint32_t i = 0; i < rest; i++)
+        if (b->tests[i].phase >= b->top)
+            b->top = b->tests[i].phase + 1;
     for (uint32_t i = 0; i < rest; i++)
         if (b->tests[i].phase == phase)
             taut_board_use(b, &b->tests[i]);

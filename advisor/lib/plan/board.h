@@ -27,6 +27,8 @@ enum taut_plan_kind {
 
 struct taut_plan_rules {
     uint32_t phases;  /* 0..TAUT_PLAN_MAX_PHASES */
+    uint32_t wide;    /* phases that one with several streams at once costs
+                         besides itself */
     uint32_t senders; /* deliberate ones over one link, 1: never shared */
     bool duplex;      /* a node may send and receive in one phase */
     bool first_only;  /* one test is enough */

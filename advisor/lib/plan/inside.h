@@ -50,6 +50,9 @@ struct taut_board {
     uint8_t *busy[TAUT_PLAN_MAX_PHASES];  /* [nodes] SENDS, RECEIVES */
     uint8_t *role[TAUT_PLAN_MAX_PHASES];  /* [routers] likewise */
 
+    uint64_t wide; /* bit p: phase p has several streams at once */
+    uint32_t top;  /* the last phase used, and one */
+
     uint32_t n_tests, max_tests;
     struct taut_plan_test *tests;
 

@@ -217,11 +217,25 @@ void taut_board_use(struct taut_board *b, const struct taut_plan_test *t)
         use(b, t);
 }
 
+/* May phase p have tests of several streams at once? */
+static bool may_be_wide(const struct taut_board *b, uint32_t p)
+{
+    uint32_t top = b->top > p + 1 ? b->top : p + 1;
+
+    return (b->wide >> p & 1) != 0 || top + b->r.wide <= b->r.phases;
+}
+
 void taut_board_put(struct taut_board *b, const struct taut_plan_test *t,
                     uint32_t p, uint32_t n)
 {
     struct taut_plan_test *kept = &b->tests[b->n_tests++];
 
+    if (t->streams > 1 && (b->wide >> p & 1) == 0) {
+        b->wide |= UINT64_C(1) << p;
+        b->r.phases -= b->r.wide;
+    }
+    if (p + 1 > b->top)
+        b->top = p + 1;
     *kept = *t;
     kept->phase = (uint8_t)p;
     kept->senders = (uint8_t)n;
@@ -232,7 +246,8 @@ void taut_board_put(struct taut_board *b, const struct taut_plan_test *t,
 bool taut_board_fits(const struct taut_board *b, const struct taut_plan_test *t,
                      uint32_t p)
 {
-    return ends_fit(b, p, t) && ways_fit(b, p);
+    return ends_fit(b, p, t) && ways_fit(b, p) &&
+           (t->streams <= 1 || may_be_wide(b, p));
 }
 
 bool taut_board_ways(struct taut_board *b, const struct taut_plan_test *t,

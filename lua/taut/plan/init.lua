@@ -258,9 +258,9 @@ function Planner:plan(ask)
    local c = self.checks
    return lay_out { topology = self.topology, coverage = self.coverage, nodes = ask.nodes,
       wanted = self.wants(), routine = routine_phases(self, ask),
-      confirm = { streams = 1, flows = c.confirm_streams or 4, around = c.around or 2,
+      confirm = { streams = c.confirm_streams or 16, flows = 1, around = c.around or 2,
          pairs = c.confirm_pairs or 3, set_flows = c.set_flows or 4 },
-      rules = { phases = ask.phases, senders = c.senders or 2, duplex = c.duplex ~= false,
+      rules = { phases = ask.phases, wide = c.wide_phases, senders = c.senders or 2, duplex = c.duplex ~= false,
          longest = c.longest or 8,
          good = c.good or 0.75, test_s = 0.025, now = ask.time, fresh_s = (c.fresh_h or 2) * 3600,
          retry_s = (c.retry_h or 1) * 3600,

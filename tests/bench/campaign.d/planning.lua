@@ -12,8 +12,8 @@ local planning = {}
 --   components, the most suspicious first), too
 function planning.new(machine, wants)
    local told = { version = 0 }
-   -- in this world a node sends and receives at once
-   local checks = setmetatable({ duplex = true }, { __index = machine.conf.checks })
+   -- in this world a node sends and receives at once, and a phase with several streams is two
+   local checks = setmetatable({ duplex = true, wide_phases = 1 }, { __index = machine.conf.checks })
    local planner = plan.planner { topology = machine.topo, checks = checks,
       wants = wants or function() return told end,
       coverage = coverage.new(false, #machine.topo.components) }

@@ -120,6 +120,24 @@ static void assert_disjoint(struct world *w, const struct taut_plan_rules *r)
         }
 }
 
+/* Phases used, those with several streams at once counting for more. */
+static uint32_t phases_used(const struct world *w,
+                            const struct taut_plan_rules *r)
+{
+    uint32_t cost[TAUT_PLAN_MAX_PHASES] = {0}, sum = 0;
+
+    for (uint32_t i = 0; i < w->b->n_tests; i++) {
+        const struct taut_plan_test *t = &w->b->tests[i];
+        if (t->streams > 1)
+            cost[t->phase] = 1 + r->wide;
+        else if (cost[t->phase] == 0)
+            cost[t->phase] = 1;
+    }
+    for (uint32_t p = 0; p < TAUT_PLAN_MAX_PHASES; p++)
+        sum += cost[p];
+    return sum;
+}
+
 static void lay_out(struct world *w, const struct taut_plan_rules *r)
 {
     ck_assert_int_eq(taut_board_begin(w->b, w->node, w->n, r), 0);
@@ -142,6 +160,7 @@ START_TEST(nothing_is_used_twice_in_a_phase)
     world_init(&w, _i);
     for (uint32_t round = 0; round < 6; round++) {
         struct taut_plan_rules r = {.phases = pick(&w.seed, 9),
+                                    .wide = pick(&w.seed, 3),
                                     .senders = 1 + pick(&w.seed, 3),
                                     .duplex = round % 2 == 0,
                                     .good = 0.75,
@@ -149,6 +168,7 @@ START_TEST(nothing_is_used_twice_in_a_phase)
                                     .seed = round};
         lay_out(&w, &r);
         assert_disjoint(&w, &r);
+        ck_assert_uint_le(phases_used(&w, &r), r.phases);
         taut_board_end(w.b);
         /* nothing is left on the board */
         for (uint32_t p = 0; p < TAUT_PLAN_MAX_PHASES; p++)
