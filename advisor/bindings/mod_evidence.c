@@ -52,12 +52,11 @@ static void read_rules(lua_State *L, int table, struct taut_lua_evidence *h,
     r->clear_most = rule(L, table, "clear_most");
     r->ceiling = rule(L, table, "ceiling");
     r->spell_s = rule(L, table, "spell_s");
-    r->around_s = rule(L, table, "around_s");
-    r->busy_per_h = rule(L, table, "busy_per_h");
     r->busy_share = rule(L, table, "busy_share");
     r->busy_h = rule(L, table, "busy_h");
-    r->quiet = rule(L, table, "quiet");
     r->contended = rule(L, table, "contended");
+    r->steady = rule(L, table, "steady");
+    r->grows = rule(L, table, "grows");
     r->at_level = rule(L, table, "at_level");
     r->at_fair = rule(L, table, "at_fair");
     r->floor = rule(L, table, "contention_floor");
@@ -77,44 +76,42 @@ static uint32_t *read_groups(lua_State *L, int index,
     if (lua_isnoneornil(L, index))
         return NULL;
     luaL_checktype(L, index, LUA_TTABLE);
-    uint32_t *around = taut_lua_buffer(L, g->components, sizeof(*around));
+    uint32_t *group = taut_lua_buffer(L, g->components, sizeof(*group));
     for (uint32_t c = 0; c < g->components; c++) {
-        around[c] = TAUT_GRAPH_NONE;
+        group[c] = TAUT_GRAPH_NONE;
         if (lua_rawgeti(L, index, (lua_Integer)c + 1) == LUA_TNUMBER) {
             lua_Integer v = lua_tointeger(L, -1);
             luaL_argcheck(L, v >= 1 && v <= g->components, index, "group");
-            around[c] = (uint32_t)v - 1;
-            if (around[c] >= *groups)
-                *groups = around[c] + 1;
+            group[c] = (uint32_t)v - 1;
+            if (group[c] >= *groups)
+                *groups = group[c] + 1;
         }
         lua_pop(L, 1);
     }
-    return around;
+    return group;
 }
 
-/* new(graph, rules [, around [, classes]]) → evidence
- *   around   by component the number of the group that gets busy together
+/* new(graph, rules [, classes]) → evidence
  *   classes  by component the number of its class */
 static int evidence_new(lua_State *L)
 {
     struct taut_lua_graph *gr = taut_check_ready(L, 1);
     struct taut_evidence_rules rules;
-    uint32_t groups, classes;
+    uint32_t classes;
 
-    lua_settop(L, 4);
+    lua_settop(L, 3);
     struct taut_lua_evidence *h = lua_newuserdatauv(L, sizeof(*h), 1);
     *h = (struct taut_lua_evidence){.evidence = NULL};
     luaL_setmetatable(L, TAUT_EVIDENCE_CLASS);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     read_rules(L, 2, h, &rules);
-    uint32_t *around = read_groups(L, 3, gr->graph, &groups);
-    uint32_t *class = read_groups(L, 4, gr->graph, &classes);
-    h->evidence = taut_evidence_create(gr->graph, &rules, around, groups);
+    uint32_t *class = read_groups(L, 3, gr->graph, &classes);
+    h->evidence = taut_evidence_create(gr->graph, &rules);
     if (h->evidence == NULL ||
         (class != NULL && taut_evidence_classes(h->evidence, class, classes)))
         return luaL_error(L, "out of memory for evidence");
-    lua_settop(L, 5);
+    lua_settop(L, 4);
     return 1;
 }
 
@@ -270,6 +267,28 @@ static void read_through(lua_State *L, struct taut_evidence *e)
     lua_pop(L, 1);
 }
 
+#define WAY_MOST 64 /* stages of a way that was asked for */
+
+/* 'way' of the test on the top: by stage of its route the component it took,
+ * the ends among them, or false. */
+static void read_way(lua_State *L, uint32_t *way, struct taut_measured *t)
+{
+    if (lua_getfield(L, -1, "way") == LUA_TTABLE) {
+        uint32_t n = (uint32_t)lua_rawlen(L, -1);
+        n = n < 2 ? 0 : n - 2 < WAY_MOST ? n - 2 : WAY_MOST;
+        for (uint32_t i = 0; i < n; i++) {
+            lua_rawgeti(L, -1, (lua_Integer)i + 2);
+            lua_Integer c = lua_tointeger(L, -1);
+            way[i] = c >= 1 && c <= UINT32_MAX ? (uint32_t)c - 1
+                                               : TAUT_GRAPH_NONE;
+            lua_pop(L, 1);
+        }
+        t->way = way;
+        t->n_way = n;
+    }
+    lua_pop(L, 1);
+}
+
 /* Number i of the tests at 2; its values, if any, are at 3.  Returns whether
  * it was taken. */
 static bool add_test(lua_State *L, struct taut_evidence *e, lua_Integer i,
@@ -277,12 +296,14 @@ static bool add_test(lua_State *L, struct taut_evidence *e, lua_Integer i,
 {
     const struct taut_graph *g = taut_evidence_graph(e);
     struct taut_measured t = {.counts_users = has_values};
+    uint32_t way[WAY_MOST];
 
     if (lua_rawgeti(L, 2, i) != LUA_TTABLE || !read_ends(L, g, &t)) {
         lua_pop(L, 1);
         return false;
     }
     read_test(L, g, &t);
+    read_way(L, way, &t);
     if (has_values) {
         lua_rawgeti(L, 3, i);
         read_values(L, &t);
@@ -317,7 +338,7 @@ static void push_touched(lua_State *L, const struct taut_lua_evidence *h)
 
 /* e:observe(tests, values or nil, time, event)
  *   tests   { src =, dst =, phase =, flows =, rail =, id =, confirms =,
- *           streams = }; without values also class, bw_Bps, expected_Bps,
+ *           streams =, way = }; without values also class, bw_Bps, expected_Bps,
  *           port and through, as judge.lua leaves them
  *   values  of each test an array of bytes/s, one per flow, or false: void
  * → components to look at, tests that were good, low, void, not taken, and

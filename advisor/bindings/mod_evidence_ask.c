@@ -18,7 +18,7 @@ static bool has_run(const struct taut_evidence *e, uint32_t c)
 }
 
 /* e:case(c [, without]) → what the run of c amounts to, or nil without one:
- * { score, newest, best, first, last, low, at, spells, events, quiet,
+ * { score, newest, best, first, last, low, at, spells, events,
  *   confirmed, far, senders, receivers }; newest: what its newest spell adds
  * to the score */
 static int ask_case(lua_State *L)
@@ -46,7 +46,6 @@ static int ask_case(lua_State *L)
     taut_set_integer(L, "at", k.at);
     taut_set_integer(L, "spells", k.spells);
     taut_set_integer(L, "events", k.events);
-    taut_set_integer(L, "quiet", k.quiet);
     taut_set_integer(L, "confirmed", k.confirmed);
     taut_set_integer(L, "far", who.far);
     taut_set_integer(L, "senders", who.senders);

@@ -50,8 +50,7 @@ static void push_low(lua_State *L, const struct taut_graph *g,
     taut_set_integer(L, "flows", low->flows);
     taut_set_integer(L, "streams", low->streams);
     taut_set_integer(L, "serial", low->serial);
-    if (low->quiet_s >= 0)
-        taut_set_number(L, "quiet_s", (double)low->quiet_s);
+    taut_set_integer(L, "links", low->links);
     lua_pushboolean(L, x->by_ack);
     lua_setfield(L, -2, "by_ack");
     if (low->confirms != TAUT_GRAPH_NONE)
@@ -164,8 +163,8 @@ static void restore_fields(lua_State *L, const struct taut_graph *g,
     low->flows = (uint16_t)need_number(L, "flows");
     low->streams = (uint16_t)need_number(L, "streams");
     low->serial = (uint32_t)need_number(L, "serial");
-    lua_getfield(L, 2, "quiet_s");
-    low->quiet_s = (float)luaL_optnumber(L, -1, -1);
+    lua_getfield(L, 2, "links");
+    low->links = (uint16_t)luaL_optinteger(L, -1, 1);
     lua_getfield(L, 2, "port");
     const char *port = lua_tostring(L, -1);
     low->port = port == NULL               ? TAUT_GRAPH_NONE

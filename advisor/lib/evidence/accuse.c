@@ -6,30 +6,6 @@
 
 #include "advisor/lib/evidence/inside.h"
 
-/* How long ago the surroundings of each link on the way were last seen not to
- * be busy; -1: too long ago, or in another spell, or nobody knows which links
- * these were. */
-static double quiet_for(const struct taut_evidence *e,
-                        const struct taut_pending *p, double time)
-{
-    double age = 0;
-
-    if (p->by_sets)
-        return -1;
-    for (uint32_t k = p->first + 1; k + 1 < p->first + p->n; k++) {
-        uint32_t group = e->around[e->stage[k].c];
-        if (group >= e->groups)
-            return -1;
-        double since = e->quiet[group];
-        age = fmax(age, time - since);
-        if (age > e->rules.around_s ||
-            (age > 0 &&
-             taut_evidence_spell(e, since) != taut_evidence_spell(e, time)))
-            return -1;
-    }
-    return age;
-}
-
 /* The component may be what made this test low. */
 static bool is_accused(const struct taut_evidence *e,
                        const struct taut_stage *s, double bw_Bps, double time)
@@ -94,8 +70,7 @@ static void describe(const struct taut_evidence *e,
     low->expected_Bps = (float)p->expected_Bps;
     low->flows = p->m.flows;
     low->streams = p->m.streams;
-    low->links = (uint16_t)(p->n - 2);
-    low->quiet_s = (float)quiet_for(e, p, time);
+    low->links = p->links;
 }
 
 void taut_evidence_accuse(struct taut_evidence *e, const struct taut_pending *p,

@@ -38,6 +38,23 @@ static void put_stage(struct taut_evidence *e, uint32_t c)
     e->stage[e->n_stages++] = (struct taut_stage){.c = c, .users = 1};
 }
 
+/* The link that a test took at a stage, or NONE: as its route says, or, of a
+ * set, as somebody asked. */
+static uint32_t link_taken(const struct taut_evidence *e,
+                           const struct taut_measured *t, uint32_t i)
+{
+    const struct taut_route *r = &e->route;
+    uint32_t link = taut_route_sure_link(r, i), base = 2 * e->g->endpoints;
+
+    if (link != TAUT_GRAPH_NONE || t->way == NULL || i >= t->n_way ||
+        t->way[i] == TAUT_GRAPH_NONE || t->way[i] < base)
+        return link;
+    for (uint32_t k = i > 0 ? r->end[i - 1] : 0; k < r->end[i]; k++)
+        if (base + r->link[k] == t->way[i])
+            return r->link[k];
+    return TAUT_GRAPH_NONE;
+}
+
 int taut_evidence_add(struct taut_evidence *e, const struct taut_measured *t)
 {
     const struct taut_graph *g = e->g;
@@ -62,11 +79,13 @@ int taut_evidence_add(struct taut_evidence *e, const struct taut_measured *t)
         .m = *t, .expected_Bps = t->expected_Bps, .first = e->n_stages};
     put_stage(e, taut_graph_tx(t->src));
     for (uint32_t i = 0; i < e->route.stages; i++) {
-        uint32_t link = taut_route_sure_link(&e->route, i);
+        uint32_t link = link_taken(e, t, i);
         if (link != TAUT_GRAPH_NONE)
             put_stage(e, taut_graph_link(g, link));
     }
     put_stage(e, taut_graph_rx(t->dst));
+    p->m.way = NULL;
+    p->links = (uint16_t)e->route.stages;
     p->n = e->n_stages - p->first;
     p->by_sets = p->n < e->route.stages + 2;
     e->count.by_sets += p->by_sets;
@@ -233,9 +252,6 @@ static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
     if (share >= r->good || ((double)e->reach[c] < r->good &&
                              share >= r->clear_most * (double)e->reach[c])) {
         clear(e, c, time, p->m.id);
-        if (e->around[c] < e->groups && share >= r->good &&
-            p->m.bw_Bps >= r->quiet * p->healthy_Bps)
-            e->quiet[e->around[c]] = fmax(e->quiet[e->around[c]], time);
     } else if (!p->m.is_low) {
         note_best(e, c, share, time);
     }
@@ -294,8 +310,21 @@ static void take_test(struct taut_evidence *e, struct taut_pending *p,
         take_way_back(e, p);
 }
 
-/* Several streams at once take more of a shared link than one does; such
- * tests can clear, but have no place among the ceilings of a run. */
+/* Several streams at once take more of a shared link than one does: then it is
+ * busy, and what they got is nobody's ceiling. */
+static bool has_grown(const struct taut_evidence *e,
+                      const struct taut_pending *p)
+{
+    for (uint32_t i = 0; p->m.streams > 1 && i < e->n_tests; i++) {
+        const struct taut_measured *one = &e->test[i].m;
+        if (one->streams <= 1 && one->src == p->m.src &&
+            one->dst == p->m.dst && one->bw_Bps >= 0 &&
+            p->m.bw_Bps > e->rules.grows * one->bw_Bps)
+            return true;
+    }
+    return false;
+}
+
 int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event,
                          struct taut_tally *count)
 {
@@ -305,7 +334,7 @@ int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event,
         take_test(e, &e->test[i], time);
     for (uint32_t i = 0; i < e->n_tests; i++)
         if (e->test[i].m.bw_Bps >= 0 && e->test[i].m.is_low &&
-            e->test[i].m.streams <= 1)
+            !has_grown(e, &e->test[i]))
             taut_evidence_accuse(e, &e->test[i], time, event);
     e->newest = fmax(e->newest, time);
     if (count != NULL)

@@ -24,7 +24,6 @@ static int allocate(struct taut_evidence *e, size_t n)
 {
     e->cleared = new_times(n);
     e->tested = new_times(n);
-    e->quiet = new_times(e->groups);
     e->cleared_by = calloc(n, sizeof(*e->cleared_by));
     e->cleared_at = calloc(n, sizeof(*e->cleared_at));
     e->tests = calloc(n, sizeof(*e->tests));
@@ -34,7 +33,6 @@ static int allocate(struct taut_evidence *e, size_t n)
     e->run = calloc(n, sizeof(struct taut_run *));
     e->is_watched = calloc(n, sizeof(*e->is_watched));
     e->is_unknown = calloc(n, sizeof(*e->is_unknown));
-    e->around = calloc(n, sizeof(*e->around));
     e->class = calloc(n, sizeof(*e->class));
     e->users = calloc(n, sizeof(*e->users));
     e->stamp = calloc(n, sizeof(*e->stamp));
@@ -44,21 +42,19 @@ static int allocate(struct taut_evidence *e, size_t n)
     e->slot_stamp = calloc(n, sizeof(*e->slot_stamp));
     e->rival = calloc(TAUT_EVIDENCE_RIVALS, sizeof(*e->rival));
     e->other = calloc(TAUT_EVIDENCE_RIVALS, sizeof(*e->other));
-    bool ok = e->cleared != NULL && e->tested != NULL && e->quiet != NULL &&
+    bool ok = e->cleared != NULL && e->tested != NULL &&
               e->cleared_by != NULL && e->cleared_at != NULL &&
               e->tests != NULL && e->good != NULL && e->left != NULL &&
               e->reach != NULL && e->run != NULL && e->is_watched != NULL &&
-              e->is_unknown != NULL && e->around != NULL && e->class != NULL &&
-              e->users != NULL && e->stamp != NULL && e->touched != NULL &&
+              e->is_unknown != NULL && e->class != NULL && e->users != NULL &&
+              e->stamp != NULL && e->touched != NULL &&
               e->touch_stamp != NULL && e->slot != NULL &&
               e->slot_stamp != NULL && e->rival != NULL && e->other != NULL;
     return ok && taut_route_init(&e->route, e->g) == 0 ? 0 : -1;
 }
 
 struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
-                                           const struct taut_evidence_rules *r,
-                                           const uint32_t *around,
-                                           uint32_t groups)
+                                           const struct taut_evidence_rules *r)
 {
     struct taut_evidence *e = calloc(1, sizeof(*e));
 
@@ -66,7 +62,6 @@ struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
         return NULL;
     e->g = g;
     e->rules = *r;
-    e->groups = around == NULL ? 0 : groups;
     e->newest = -HUGE_VAL;
     if (allocate(e, g->components) < 0) {
         taut_evidence_destroy(e);
@@ -76,7 +71,6 @@ struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
     for (uint32_t c = 0; c < g->components; c++) {
         e->left[c] = 1;
         e->class[c] = TAUT_GRAPH_NONE;
-        e->around[c] = around == NULL ? TAUT_GRAPH_NONE : around[c];
     }
     return e;
 }
@@ -103,7 +97,6 @@ void taut_evidence_destroy(struct taut_evidence *e)
     taut_route_fini(&e->route);
     free(e->cleared);
     free(e->tested);
-    free(e->quiet);
     free(e->cleared_by);
     free(e->cleared_at);
     free(e->tests);
@@ -113,7 +106,6 @@ void taut_evidence_destroy(struct taut_evidence *e)
     free(e->run);
     free(e->is_watched);
     free(e->is_unknown);
-    free(e->around);
     free(e->class);
     free(e->change);
     free(e->users);

@@ -4,14 +4,14 @@
  *
  * An event is taken at once: taut_evidence_begin, _add for each test,
  * _commit.  Only then is it known how many streams of a phase share a
- * component, which components the event clears, and around which links the
- * network was quiet.
+ * component, and which components the event clears.
  *
  * Nothing is decided here.  taut_evidence_judge weighs a run as log odds of
  * "broken" against "busy": a busy network scatters, so it would have to meet
- * the same ceiling again and again; other links of the same router that are
- * well in the same event say that it was not busy there.  doc/internals/diagnose.md
- * has the whole calculation. */
+ * the same ceiling hour after hour, and it yields to several streams at once.
+ * What other links show meanwhile is no part of it: which of them fill up
+ * together differs from fabric to fabric.  doc/internals/diagnose.md has the
+ * whole calculation. */
 #ifndef TAUT_ADVISOR_LIB_EVIDENCE_EVIDENCE_H
 #define TAUT_ADVISOR_LIB_EVIDENCE_EVIDENCE_H
 
@@ -29,12 +29,12 @@ struct taut_evidence_rules {
     double clear_most; /* share of the most a test can show that clears */
     double ceiling;    /* how far below the best is still at the ceiling */
     double spell_s;    /* a busy network may stay as it is for so long */
-    double around_s;   /* how old a clearing next door may be */
-    double quiet;      /* share of the expectation that shows a quiet network */
-    double busy_per_h; /* how often the network around a link gets busy */
     double busy_share; /* of the network that is busy at any time */
     double busy_h;     /* how long it stays so, on average */
     double contended;  /* chance that a stream meets traffic of its own */
+    double steady;     /* share of what others send that does not yield to
+                          several streams at once */
+    double grows;      /* so much more than one stream got shows others */
     double at_level;   /* chance that a busy spell shows a given level */
     double at_fair;    /* the same for 1/2 and 1/3: fair sharing */
     double floor;      /* level below which no busy network goes */
@@ -61,9 +61,7 @@ struct taut_low {
     float bw_Bps, expected_Bps;
     uint16_t flows;   /* one after the other; the best counts */
     uint16_t streams; /* at once */
-    uint16_t links;   /* on its route, surely */
-    float quiet_s;    /* so long ago each of its links, or one next to it, was
-                         seen well; < 0: not known */
+    uint16_t links;   /* on its route; 0: it met nobody else's traffic */
     uint16_t n;
     struct taut_shown {
         uint32_t c;
@@ -94,6 +92,10 @@ struct taut_measured {
                      port is cleared by that */
     uint32_t port;
     double expected_Bps; /* where judged */
+    const uint32_t *way; /* [n_way] by stage of the route, without the ends:
+                            the component it took there, or NONE; NULL: nobody
+                            asked.  Read while the test is added */
+    uint32_t n_way;
 };
 
 /* What became of the tests of an event. */
@@ -111,9 +113,8 @@ struct taut_case {
     uint32_t at;        /* of them at the ceiling */
     uint32_t spells;    /* in which the ceiling was shown */
     uint32_t events;    /* the same */
-    uint32_t quiet;     /* events of these with quiet surroundings */
-    uint32_t
-        confirmed;  /* tests of several flows asked for it, at the ceiling */
+    uint32_t confirmed; /* tests of several streams at once that were asked
+                           for it, at the ceiling */
     uint32_t start; /* first entry that belongs to the case */
     double newest;  /* log odds of its newest spell */
 };
@@ -159,14 +160,10 @@ struct taut_part_of {
 
 /* ---- life ---- */
 
-/* Evidence about a graph, which must live longer.
- *   around   by component: group of links that get busy together, below
- *            'groups', or NONE; NULL: none
- * Returns it, or NULL with ENOMEM. */
+/* Evidence about a graph, which must live longer.  Returns it, or NULL with
+ * ENOMEM. */
 struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
-                                           const struct taut_evidence_rules *r,
-                                           const uint32_t *around,
-                                           uint32_t groups);
+                                           const struct taut_evidence_rules *r);
 void taut_evidence_destroy(struct taut_evidence *e);
 
 /* What should be alike, by component: number of its class, below 'classes', or

@@ -38,6 +38,7 @@ struct taut_pending {
     double expected_Bps; /* made by commit where not judged */
     double healthy_Bps;  /* with nothing known to be slow */
     uint32_t first, n;   /* its stages that are sure */
+    uint16_t links;      /* of its route, sure or not */
     bool by_sets;        /* it crosses others, too */
 };
 
@@ -57,9 +58,6 @@ struct taut_evidence {
     bool *is_watched;      /* always reported when touched */
     bool *is_unknown;      /* nobody knows what it carries: no test clears it,
                               and a low one over it accuses nobody */
-    uint32_t *around;      /* group of links that are busy together */
-    uint32_t groups;       /* NONE: no group */
-    double *quiet;         /* by group: time of the last clearing in it */
     uint32_t *class;       /* what should be alike; NONE: of no class */
     uint32_t classes;
     struct taut_change *change; /* scratch, by class */

@@ -84,7 +84,8 @@ static uint32_t least_telling(const struct taut_evidence *e,
     *n = 0;
     for (uint32_t i = last + 1; i-- > 0 && spell_of(e, run, i) == spell;) {
         const struct taut_entry *x = &run->entry[i];
-        double value = (double)x->share + (x->low->quiet_s >= 0);
+        double value = (double)x->share + (x->low->links == 0) +
+                       (x->low->streams > 1);
         ++*n;
         if (value < least) {
             least = value;
@@ -255,8 +256,6 @@ void taut_evidence_void(struct taut_evidence *e)
         e->tests[c] = 0;
         e->reach[c] = 0;
     }
-    for (uint32_t i = 0; i < e->groups; i++)
-        e->quiet[i] = -HUGE_VAL;
 }
 
 static bool is_on_route(struct taut_evidence *e, uint32_t src, uint32_t dst,

@@ -24,47 +24,42 @@ static double level_chance(const struct taut_evidence *e, double ratio)
 struct tally {
     uint32_t serial;
     double spell;
-    double flows;  /* of quiet tests in the event */
+    double flows;  /* of tests over no link, in the event */
     bool is_at;    /* one of these at the ceiling */
     double level;  /* the largest chance of its level */
-    double age;    /* of what is known of the surroundings, at most */
-    double events; /* log odds of the spell's quiet events */
-    double aged; /* of the one that tells most, where it is not known for now */
+    double events; /* log odds of the spell's events with such tests */
     double spell_level;
     uint32_t links; /* of the shortest way on which the ceiling was shown */
     double was_at;  /* time of the last spell before that showed it */
     bool spell_at, spell_any;
+    bool is_wide, spell_wide; /* several streams at once were at the ceiling */
     bool spell_half; /* a fair share of the ceiling was: busy besides */
     double at[SOME], below[SOME]; /* of what was expected, in the spell */
     int n_at, n_below;
 };
 
-/* The chance that all streams of an event whose surroundings were quiet meet
- * other traffic, or that these have become busy since. */
-static double quiet_chance(const struct taut_evidence *e, const struct tally *y)
+/* The chance that all streams of an event that crossed no link, and so only the
+ * two ends, met other traffic. */
+static double met_chance(const struct taut_evidence *e, const struct tally *y)
 {
     double all = y->flows < 12 ? pow(e->rules.contended, y->flows) : 0;
 
-    return fmin(1, all * y->flows + e->rules.busy_per_h * y->age / 3600);
+    if (y->is_wide)
+        all *= e->rules.steady;
+    return fmin(1, all * y->flows);
 }
 
-static void close_event(const struct taut_evidence *e, struct tally *y,
-                        struct taut_case *out)
+static void close_event(const struct taut_evidence *e, struct tally *y)
 {
     double most = e->rules.event_most;
 
     if (y->flows > 0 && y->is_at) {
-        double w = -log(quiet_chance(e, y) * y->level);
-        if (y->age > 0)
-            y->aged = fmax(y->aged, fmin(w, most));
-        else
-            y->events += fmin(w, most);
-        out->quiet++;
+        y->events += fmin(-log(met_chance(e, y) * y->level), most);
     } else if (y->flows > 0) {
-        y->events += fmax(log(quiet_chance(e, y)), -most);
+        y->events += fmax(log(met_chance(e, y)), -most);
     }
-    y->flows = y->age = y->level = 0;
-    y->is_at = false;
+    y->flows = y->level = 0;
+    y->is_at = y->is_wide = false;
 }
 
 /* The chance that a way of so many links is still, or again, busy when it was
@@ -86,6 +81,8 @@ static double spell_weight(const struct taut_evidence *e, const struct tally *y,
 
     if (y->was_at > -HUGE_VAL)
         chance *= busy_again(e, time - y->was_at, y->links);
+    if (y->spell_wide)
+        chance *= e->rules.steady;
     return log(SHOWN / chance);
 }
 
@@ -104,12 +101,12 @@ static bool is_proportional(const struct taut_evidence *e,
 static void close_spell(const struct taut_evidence *e, struct tally *y,
                         struct taut_case *out)
 {
-    close_event(e, y, out);
+    close_event(e, y);
     if (!y->spell_any)
         return;
     double w = y->events;
     if (y->spell_at && w >= 0)
-        w = fmax(fmax(w, y->aged), spell_weight(e, y, out->last));
+        w = fmax(w, spell_weight(e, y, out->last));
     else if (!y->spell_at)
         w = y->spell_half ? fmin(w, 0) : fmin(w, -e->rules.miss);
     if (is_proportional(e, y))
@@ -121,8 +118,8 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
     if (y->spell_at)
         y->was_at = out->last;
     y->links = UINT32_MAX;
-    y->events = y->aged = 0;
-    y->spell_at = y->spell_any = y->spell_half = false;
+    y->events = 0;
+    y->spell_at = y->spell_any = y->spell_half = y->spell_wide = false;
     y->spell_level = 0;
 }
 
@@ -145,18 +142,18 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
             y->was_at = -HUGE_VAL;
         }
     } else if (low->serial != y->serial)
-        close_event(e, y, out);
+        close_event(e, y);
     y->spell = spell;
     y->spell_any = true;
     y->spell_half =
         y->spell_half ||
         taut_evidence_is_fair((double)x->share / out->best, e->rules.ceiling);
-    if (low->quiet_s >= 0) {
+    if (low->links == 0)
         y->flows += low->flows;
-        y->age = fmax(y->age, (double)low->quiet_s);
-    }
     double part = (double)low->bw_Bps / (double)low->expected_Bps;
-    if (is_at && y->n_at < SOME)
+    if (low->streams > 1)
+        ; /* they get another part of a busy network */
+    else if (is_at && y->n_at < SOME)
         y->at[y->n_at++] = part;
     else if (!is_at && y->n_below < SOME)
         y->below[y->n_below++] = part;
@@ -167,11 +164,13 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
         out->last = low->time;
         out->events += low->serial != y->serial || out->at == 1;
         y->spell_at = true;
+        y->spell_wide = y->spell_wide || low->streams > 1;
         y->links = low->links < y->links ? low->links : y->links;
         y->spell_level = fmax(y->spell_level, level);
-        out->confirmed += low->confirms == c && low->flows > 1;
-        if (low->quiet_s >= 0) {
+        out->confirmed += low->confirms == c && low->streams > 1;
+        if (low->links == 0) {
             y->is_at = true;
+            y->is_wide = y->is_wide || low->streams > 1;
             y->level = fmax(y->level, level);
         }
     }
@@ -215,13 +214,25 @@ static void weigh_from(const struct taut_evidence *e, uint32_t c,
     close_spell(e, &y, out);
 }
 
+/* A case begins with an event, not amid one. */
+static uint32_t next_event(const struct taut_run *run, uint32_t i)
+{
+    while (i > 0 && i < run->n &&
+           run->entry[i].low->time <= run->entry[i - 1].low->time)
+        i++;
+    return i;
+}
+
 static void keep_better(const struct taut_evidence *e, uint32_t c,
                         uint32_t start, struct taut_case *out)
 {
     const struct taut_others nobody = {.n = 0};
     struct taut_case one;
-    double since = e->run[c]->entry[start].low->time;
 
+    start = next_event(e->run[c], start);
+    if (start == e->run[c]->n)
+        return;
+    double since = e->run[c]->entry[start].low->time;
     weigh_from(e, c, start, taut_evidence_best(e, c, since), &nobody, &one);
     if (one.score > out->score || out->low == 0)
         *out = one;

@@ -9,7 +9,7 @@
 --
 -- States: "ok", "suspect", "slow", "failed"; a component nobody tested is "unknown".
 local anew = require "taut.diagnose.anew"
-local around = require "taut.diagnose.around"
+local alike = require "taut.diagnose.alike"
 local busy = require "taut.diagnose.busy"
 local evidence = require "taut.evidence"
 local learned = require "taut.diagnose.learned"
@@ -32,7 +32,7 @@ Diagnosis.watched = wants.watched
 Diagnosis.remark, Diagnosis.reasoning = words.remark, words.reasoning
 
 local function engine_of(topo, s)
-   return evidence.new(topo.graph, s, around.groups(topo), around.classes(topo))
+   return evidence.new(topo.graph, s, alike.classes(topo))
 end
 
 --- @param topo topology
@@ -54,7 +54,7 @@ function Diagnosis:tell(coverage)
 end
 
 --- The low tests of a component since it was last cleared, oldest first: { id, event, job, time,
--- src, dst, src_name, dst_name, bw_Bps, expected_Bps, ratio, share, flows, streams, quiet_s, on }.
+-- src, dst, src_name, dst_name, bw_Bps, expected_Bps, ratio, share, flows, streams, links, on }.
 function Diagnosis:run(c)
    local list = self.evidence:run(c)
    for _, t in ipairs(list) do

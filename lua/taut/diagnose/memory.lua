@@ -10,7 +10,7 @@ local SEEN = { "cleared_at", "last", "tests", "good" }
 local FIELDS = { "state", "since", "busy", "suspect_at", "asked", "left", "probation_until", "case",
    "by_hard" }
 local TEST_FIELDS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "share", "streams",
-   "flows", "job", "rail", "quiet_s", "by_ack", "port", "src_name", "dst_name", "class" }
+   "flows", "job", "rail", "links", "by_ack", "port", "src_name", "dst_name", "class" }
 
 local function pack_test(t)
    local out = {}
@@ -176,7 +176,7 @@ local function collect(pending, c, t)
       p = { id = t.id, event = t.event, time = t.time, src = t.src, dst = t.dst,
          rail = number(t.rail, 1), job = number(t.job, 0), bw_Bps = t.bw_Bps,
          expected_Bps = t.expected_Bps, flows = number(t.flows, 1), streams = number(t.streams, 1),
-         quiet_s = number(t.quiet_s), by_ack = t.by_ack == true,
+         links = number(t.links), by_ack = t.by_ack == true,
          port = (t.port == "src" or t.port == "dst") and t.port or nil, on = {} }
       pending[key], pending[#pending + 1] = p, p
    end

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a run amounts to: suspect, slow, failed, or nothing yet, and why.
+local alone = require "taut.diagnose.alone"
+
 local verdict = {}
 
 --- Does hard evidence stand that leaves too little?
@@ -31,10 +33,14 @@ local function far_needed(self, c, k, now)
    return math.min(needed(self, k, s.link_far, now), #self.topo.nodes - 1)
 end
 
--- Tests asked for that bore the suspicion out: pairs of one and of several streams, or the best of
--- several streams one after the other.
+-- Tests asked for, of one and of several streams at once, that bore the suspicion out.
 local function confirmations(k, case)
-   return #k.confirmed + case.confirmed
+   return math.max(#k.confirmed, case.confirmed)
+end
+
+-- Do several streams get more than one, more often than not?  What is broken may be busy besides.
+local function yields(k, case)
+   return 2 * k.busy > confirmations(k, case)
 end
 
 -- Where tests with several streams at once are run, they must bear it out: only they tell a link
@@ -61,13 +67,13 @@ function verdict.missing(self, c, k, case, now)
       return { what = "span", has = (case.last - case.first) / 3600, needs = s.confirm_span_h }
    elseif case.far < far then
       return { what = "far", has = case.far, needs = math.ceil(far) }
-   elseif k.busy > 0 then
+   elseif yields(k, case) then
       return { what = "busy" }
    elseif not is_confirmed(self, k, case, now) then
       return { what = "confirmed", has = confirmations(k, case),
          needs = math.ceil(needed(self, k, s.slow_low, now)) }
    end
-   return nil
+   return alone.missing(self, c, case, far)
 end
 
 -- Ties that no test can break: with nothing arriving, acknowledgements are lost as well, so the

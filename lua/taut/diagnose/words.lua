@@ -41,6 +41,8 @@ local MISSING = {
    spells = "seen in %d of %d spells",
    span = "seen for %.1f of %.1f h",
    far = "%d of %d far ends",
+   senders = "%d of %d senders",
+   receivers = "%d of %d receivers",
    busy = "several streams get more than one: it may be busy",
    confirmed = "%d of %d tests confirmed it",
    test = "no low test bears it out",
@@ -147,11 +149,7 @@ local function what_was_seen(self, list, c, case, run)
    add(list, ("that ceiling was there in %s of %s each, %s apart, with %s"):format(
       plural(case.spells, "spell"), hours(s.spell_s), hours((case.last or 0) - (case.first or 0)),
       plural(case.far or 0, "far end")))
-   if case.quiet > 0 then
-      add(list, ("in %s other links of the same routers were seen well: the network was not busy")
-         :format(plural(case.quiet, "check")))
-   end
-   local confirmed = #k.confirmed + (case.confirmed or 0)
+   local confirmed = math.max(#k.confirmed, case.confirmed or 0)
    if confirmed > 0 then
       add(list, plural(confirmed, "confirming test") .. " bore it out")
    end

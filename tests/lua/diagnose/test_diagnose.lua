@@ -311,6 +311,33 @@ function tests.test_one_liar_gets_no_healthy_node_drained()
    lu.assertStrContains(t.why, "n2 received 0.0 MB/s, n0 sent 24.0 MB/s")
 end
 
+-- A node throttles what it takes over one link, and both ends of each such test see it.
+function tests.test_a_choosy_receiver_gets_no_link_named()
+   local w = sim.new { seed = 5 }
+   local d, topo, id = w.diagnosis, w.topo, 0
+   local c = w:c "r2.0.0/X+"
+   local from, elsewhere = topo:on_router(topo:from(c)), topo:on_router(topo.router_id["r2.1.0"])
+   local function test(src, dst, hour, ratio)
+      id = id + 1
+      return { src = src, dst = dst, id = id, event = hour, time = hour * 3600,
+         route = topo:route(src, dst), class = ratio < 0.75 and "low" or "good", ratio = ratio,
+         bw_Bps = ratio * 24e6, expected_Bps = 24e6, streams = 1, phase = 1 }
+   end
+   local function hours(first, last, receivers)
+      for h = first, last do
+         local src, dst = from[1 + h % 2], receivers[1 + h % #receivers]
+         d:observe({ test(src, dst, h, 0.4), test(elsewhere[1], dst, h, 1),
+            test(src, elsewhere[2], h, 1) }, h * 3600)
+      end
+   end
+   local liar, other = table.unpack(topo:on_router(topo:to(c)))
+   hours(1, 60, { liar })
+   lu.assertEquals(w:all "slow", {})
+   lu.assertEquals(words.missing(d:component(c).missing), "1 of 2 receivers")
+   hours(61, 80, { liar, other })
+   lu.assertEquals(w:all "slow", { "r2.0.0/X+" })
+end
+
 function tests.test_what_is_known_survives_packing()
    local w = sim.new { seed = 61 }
    w.left[w:c "n5/tx"] = 0.25

@@ -1,0 +1,19 @@
+--- What should be alike on a healthy machine.
+local alike = {}
+
+--- Components that should be alike: of one class and one capacity.
+-- @return array by component: number of its class
+function alike.classes(topo)
+   local list, number, n = {}, {}, 0
+   for c = 1, #topo.components do
+      local key = ("%s %g"):format(topo:class(c), topo.capacity[c])
+      if not number[key] then
+         n = n + 1
+         number[key] = n
+      end
+      list[c] = number[key]
+   end
+   return list
+end
+
+return alike

@@ -1,0 +1,61 @@
+--- One node at an end of all low tests over a link may be what is slow: it may be choosy about what
+-- it takes, and say so with nobody to contradict it.
+local stages = require "taut.topology.stages"
+
+local alone = {}
+
+local function crosses(topo, src, dst, c)
+   for _, on in ipairs(src ~= dst and stages.all(topo:route(src, dst)) or {}) do
+      if on == c then
+         return true
+      end
+   end
+   return false
+end
+
+-- Is there another receiver of what src sends over c, or another sender of what dst receives?
+local function has_another(topo, c, src, dst, side)
+   local own = side == "receivers" and dst or src
+   for n = 1, #topo.nodes do
+      local from, to = side == "receivers" and src or n, side == "receivers" and n or dst
+      if n ~= own and crosses(topo, from, to, c) then
+         return true
+      end
+   end
+   return false
+end
+
+-- Routes do not change often, and there may be many nodes.
+local function could_be_more(self, c, t, side)
+   local known = self.ends_of
+   if not known or known.topo ~= self.topo or known.epoch ~= self.topo.epoch then
+      known = { topo = self.topo, epoch = self.topo.epoch, senders = {}, receivers = {} }
+      self.ends_of = known
+   end
+   if known[side][c] == nil then
+      known[side][c] = has_another(self.topo, c, t.src, t.dst, side)
+   end
+   return known[side][c]
+end
+
+--- What a case against a link lacks: senders or receivers, where the routes have more of them.
+-- @param self the diagnosis
+-- @param case of taut.evidence
+-- @param far how many of each there must be
+-- @return { what = "senders" or "receivers", has, needs }, or nil
+function alone.missing(self, c, case, far)
+   if not self.topo:is_link(c) then
+      return nil
+   end
+   for _, side in ipairs { "senders", "receivers" } do
+      if case[side] < math.min(far, 2) then
+         local run = self.evidence:run(c)
+         if #run > 0 and could_be_more(self, c, run[#run], side) then
+            return { what = side, has = case[side], needs = math.ceil(far) }
+         end
+      end
+   end
+   return nil
+end
+
+return alone
