@@ -124,7 +124,8 @@ local function world_of(seed)
       return { seed = seed, jobs = opt.healthy, healthy_jobs = math.maxinteger,
          steady = opt.steady, liars = opt.liars }
    end
-   return { seed = seed, steady = opt.steady, liars = opt.liars, faults_at_once = opt.at_once, faults = opt.faults,
+   return { seed = seed, steady = opt.steady, liars = opt.liars,
+      faults_at_once = opt.at_once, faults = opt.faults,
       healthy_jobs = opt.warm, jobs = opt.jobs }
 end
 

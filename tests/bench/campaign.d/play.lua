@@ -5,6 +5,8 @@
 --   plan(self, ask) → array of tests { src =, dst =, phase =, flows = … }; ask is { nodes =
 --     ascending, phases = how many there may be, purpose = "job" or "idle", time = seconds,
 --     job = its number or nil, event = number of this event }
+--   ways(self, tests, trace, most), where flows are hashed: tests get ports; trace(src, dst, port)
+--     → by stage the component that a trace saw, or false; a node may ask `most` times
 --   observe(self, ask, tests, values) → array of { component =, state =, left = } whose verdict
 --     changed; values: for each test, in its order, an array of bytes/s, or false where it is void
 --   forget(self, component, time): it was repaired
@@ -18,6 +20,7 @@ local world = require "world"
 
 local play = {}
 local PHASES = { job = 8, idle = 4 }
+local TRACES = 8 -- that a node may ask for in an event
 local DAY = 24 * 3600
 local GARBAGE_KB = 64 * 1024 -- so much may lie about between two collections
 
@@ -51,7 +54,8 @@ local function to_world(run, tests)
    local list, place = {}, run.maps.place
    for i, t in ipairs(tests) do
       list[i] = { src = place[t.src], dst = place[t.dst], phase = t.phase, flows = t.flows,
-         streams = t.streams }
+         streams = t.streams,
+         ports = t.src_port and { t.src_port } or nil }
    end
    return list
 end
@@ -98,6 +102,21 @@ local function collect(run)
    run.live_kb, run.his_kb = collectgarbage "count", 0
 end
 
+-- What a trace shows, in his numbers; the time it takes is the world's.
+local function tracer_of(run, ev)
+   local place, component = run.maps.place, run.maps.component
+   return function(src, dst, port)
+      local began = os.clock()
+      local shown = run.world:trace(ev, place[src], place[dst], port)
+      local took = os.clock() - began
+      run.cpu_s, run.world_s = run.cpu_s - took, run.world_s + took
+      for i, name in ipairs(shown) do
+         shown[i] = component[name] or false
+      end
+      return shown
+   end
+end
+
 local function measure(run, ev)
    local p = run.player
    run.events = run.events + 1
@@ -108,6 +127,9 @@ local function measure(run, ev)
    run.plan_s = run.plan_s + os.clock() - began
    if #tests == 0 then
       return
+   end
+   if run.is_hashed and p.ways then
+      timed(run, p.ways, p, tests, tracer_of(run, ev), TRACES)
    end
    run.tests = run.tests + #tests
    run.of[ev.kind] = run.of[ev.kind] + #tests
@@ -212,7 +234,8 @@ end
 local function result(run, o, score)
    score = score or { jobs = run.jobs, hours = run.hours, verdicts = run.n.verdicts,
       false_drains = o.healthy and run.n.drains or nil, jobs_to_name = {}, events_to_name = {} }
-   local counts = { topo = o.machine.kind, steady = o.world.steady, liars = o.world.liars, player = o.name, seed = o.world.seed,
+   local counts = { topo = o.machine.kind, steady = o.world.steady, liars = o.world.liars,
+      player = o.name, seed = o.world.seed,
       at_once = o.world.faults_at_once or 0, healthy = o.healthy, tests = run.tests,
       events = run.events, job_tests = run.of.job, idle_tests = run.of.idle,
       cpu_s = run.cpu_s, gc_s = run.gc_s, plan_s = run.plan_s, world_s = run.world_s,
@@ -241,7 +264,7 @@ function play.run(o)
       tests = 0, cpu_s = 0, gc_s = 0, his_kb = 0, live_kb = collectgarbage "count",
       plan_s = 0, world_s = 0, of = { job = 0, idle = 0 }, began = os.time(),
       n = { verdicts = 0, node_verdicts = 0, drains = 0 }, trace = tracer(o.trace),
-      sets = o.sets }
+      sets = o.sets, is_hashed = o.machine.kind == "hashed" and not o.blind }
    local site = (o.trace or o.sets)
       and { nodes = w.m.nodes, names = w.m.name, capacity_Bps = w.m.cap } or w:machine()
    run.maps = machine.maps(o.machine.kind, run.topo, site)

@@ -2,6 +2,7 @@
 --- Taut itself: its plan and its diagnosis, with a site's settings.
 local diagnose = require "taut.diagnose"
 local planning = require "planning"
+local ports = require "taut.plan.ports"
 
 local taut = {}
 local Taut = {}
@@ -11,8 +12,11 @@ function Taut:plan(ask)
    return self.planner:plan(ask)
 end
 
-function Taut:observe(ask, tests, values)
+function Taut:ways(tests, trace, most)
+   self.ports:assign(tests, trace, most)
+end
 
+function Taut:observe(ask, tests, values)
    return self.diagnosis:observe_event { tests = tests, values = values, time = ask.time,
       event = ask.event, purpose = ask.purpose }
 end
@@ -40,6 +44,7 @@ function Taut:explain(c, now)
    local k, case = d:component(c), d.evidence:case(c)
    local lines = { ("%s; tests %d, last %.2f h ago, cleared %.2f h ago"):format(fields(k), k.tests,
       (now - (k.last or -math.huge)) / 3600, (now - (k.cleared_at or -math.huge)) / 3600) }
+   lines[#lines + 1] = "seen: " .. fields(d.evidence:seen(c))
    if case then
       lines[#lines + 1] = "case: " .. fields(case)
    end
@@ -47,7 +52,7 @@ function Taut:explain(c, now)
       lines[#lines + 1] = ("tied with %s: %s"):format(names[r.component], fields(r))
    end
    for i, t in ipairs(k.run) do
-      if i <= 30 then
+      if i > #k.run - 30 then
          lines[#lines + 1] = "   " .. fields(t)
       end
    end
@@ -59,7 +64,8 @@ function taut.new(machine)
    local diagnosis = diagnose.new(machine.topo, machine.conf.diagnosis)
    local planner = planning.new(machine, function() return diagnosis:wants() end)
    diagnosis:tell(planner.coverage)
-   return setmetatable({ diagnosis = diagnosis, planner = planner }, Taut)
+   return setmetatable({ diagnosis = diagnosis, planner = planner,
+      ports = ports.new(machine.topo) }, Taut)
 end
 
 return taut

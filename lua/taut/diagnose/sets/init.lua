@@ -188,7 +188,7 @@ local function take_test(self, t, way, values)
 end
 
 local function is_alone(t)
-   return (t.streams or 1) == 1 and not t.group and (t.senders or 1) == 1
+   return (t.streams or 1) == 1 and not t.is_traced and not t.group and (t.senders or 1) == 1
 end
 
 --- Count the flows of an event.  To be called before the engine has taken it in: whether its tests
