@@ -11,24 +11,36 @@ local Ports = {}
 Ports.__index = Ports
 
 local FIRST, LAST = 20000, 59999
-local KEPT = 16384 -- ports remembered
+local KEPT = 16384    -- ports remembered
+local ROUTERS = 65536 -- pairs of routers whose routes are remembered
 
-local function has_sets(route)
-   for _, stage in ipairs(route or {}) do
-      if type(stage) == "table" then
+local function is_on(way, c)
+   for i = 2, #way - 1 do
+      if way[i] == c then
          return true
       end
    end
    return false
 end
 
-local function is_on(way, c)
-   for _, on in ipairs(way) do
-      if on == c then
-         return true
-      end
+-- What lies between the routers of two nodes, to ask about; false where there is no set.
+local function between(self, t)
+   local topo = self.topo
+   local from, to = topo:router(t.src, t.rail), topo:router(t.dst, t.rail)
+   if not from or not to or from == to then
+      return false
    end
-   return false
+   local key = from * topo.routers + to
+   local asked = self.between[key]
+   if asked == nil then
+      if self.n_between >= ROUTERS then
+         self.between, self.n_between = {}, 0
+      end
+      local route = topo:route(t.src, t.dst, nil, t.rail)
+      asked = route and ways.of(topo, route) or false
+      self.between[key], self.n_between = asked, self.n_between + 1
+   end
+   return asked
 end
 
 -- A port for a pair of nodes: another one each time.
@@ -47,45 +59,52 @@ local function note(self, key, port)
    self.took[key] = port
 end
 
--- Ask with one port after the other until one takes link c.
--- @return port, way, is_whole
-local function aim(self, t, route, ask, tries)
-   local key = t.confirms and ("%d>%d>%d"):format(t.src, t.dst, t.confirms)
-   local port = key and self.took[key] or self:next_port()
-   local best
-   for _ = 1, tries do
-      local way, is_whole = ways.known(self.topo, route, ask(t.src, t.dst, port))
-      best = best or { port = port, way = way, is_whole = is_whole }
-      if not key then
-         return best
-      elseif is_on(way, t.confirms) then
-         note(self, key, port)
-         return { port = port, way = way, is_whole = is_whole }
-      end
-      port = self:next_port()
-   end
-   if key then
-      self.took[key] = nil
-   end
-   return best
+local function ask_once(self, p, ask, port)
+   local t, topo = p.first, self.topo
+   local way, is_whole = ways.known(topo, p.asked, ask(t.src, t.dst, port))
+   local rail = ((t.rail or 1) - 1) * 2 * #topo.nodes
+   way[1], way[#way] = topo.tx[t.src] + rail, topo.rx[t.dst] + rail
+   return { port = port, way = way, is_whole = is_whole }
 end
 
--- Tests by pair of nodes, in the order of the plan, and how many pairs each source has.
+-- Ask with one port after the other until one takes the link that the test is about.
+-- @return { port, way, is_whole }, and how often it asked
+local function aim(self, p, ask, tries)
+   local t = p.first
+   if not t.confirms or not self.topo:is_link(t.confirms) then
+      return ask_once(self, p, ask, self:next_port()), 1
+   end
+   local key = ("%d>%d>%d"):format(t.src, t.dst, t.confirms)
+   local port, first = self.took[key] or self:next_port(), nil
+   for n = 1, tries do
+      local got = ask_once(self, p, ask, port)
+      if is_on(got.way, t.confirms) then
+         note(self, key, port)
+         return got, n
+      end
+      first, port = first or got, self:next_port()
+   end
+   self.took[key] = nil
+   return first, tries
+end
+
+-- Tests by pair of nodes, in the order of the plan, where there is something to ask; and how many
+-- such pairs each source has.
 local function by_pair(self, tests)
-   local pairs_of, list, sources = {}, {}, {}
+   local pair_of, list, sources = {}, {}, {}
    for _, t in ipairs(tests) do
-      local key = t.src * (#self.topo.nodes + 1) + t.dst
-      if not pairs_of[key] then
-         local route = self.topo:route(t.src, t.dst, nil, t.rail)
-         pairs_of[key] = { route = route, first = t, is_hashed = has_sets(route) }
-         list[#list + 1] = pairs_of[key]
-         if pairs_of[key].is_hashed then
+      local asked = between(self, t)
+      if asked then
+         local key = t.src * (#self.topo.nodes + 1) + t.dst
+         local p = pair_of[key]
+         if not p then
+            p = { asked = asked, first = t }
+            pair_of[key], list[#list + 1] = p, p
             sources[t.src] = (sources[t.src] or 0) + 1
          end
+         p.first = p.first.confirms and p.first or t
+         p[#p + 1] = t
       end
-      local p = pairs_of[key]
-      p.first = p.first.confirms and p.first or t
-      p[#p + 1] = t
    end
    return list, sources
 end
@@ -98,21 +117,14 @@ end
 function Ports:assign(tests, ask, most)
    local list, sources = by_pair(self, tests)
    for _, p in ipairs(list) do
-      if p.is_hashed then
-         local t = p.first
-         local spare = math.max(0, most - sources[t.src])
-         local tries = t.confirms and 1 + spare or 1
-         local asked = 0
-         local got = aim(self, t, p.route, function(...)
-            asked = asked + 1
-            return ask(...)
-         end, tries)
-         sources[t.src] = sources[t.src] + asked - 1
-         for _, each in ipairs(p) do
-            each.src_port, each.way, each.is_traced = got.port, got.way, got.is_whole
-            if each.confirms and not is_on(got.way, each.confirms) then
-               each.confirms = nil
-            end
+      local src = p.first.src
+      local got, n = aim(self, p, ask, 1 + math.max(0, most - sources[src]))
+      sources[src] = sources[src] + n - 1
+      for _, t in ipairs(p) do
+         t.src_port, t.way, t.is_traced = got.port, got.way, got.is_whole
+         if t.confirms and self.topo:is_link(t.confirms)
+            and not is_on(got.way, t.confirms) then
+            t.confirms = nil
          end
       end
    end
@@ -120,7 +132,8 @@ end
 
 --- @param topo topology
 function ports.new(topo)
-   return setmetatable({ topo = topo, at = FIRST, took = {}, kept = 0 }, Ports)
+   return setmetatable({ topo = topo, at = FIRST, took = {}, kept = 0, between = {},
+      n_between = 0 }, Ports)
 end
 
 return ports

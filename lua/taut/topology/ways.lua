@@ -2,48 +2,58 @@
 -- links it saw, and the wiring tells of those between.
 local ways = {}
 
-local function is_member(stage, c)
-   for _, m in ipairs(stage) do
-      if m == c then
-         return true
-      end
+-- Members of a set, and the only one that leaves, or reaches, each router: false where there are
+-- several.  Made once for each set.
+local function index_of(topo, stage)
+   local index = { is = {}, from = {}, to = {} }
+   for _, c in ipairs(stage) do
+      local from, to = topo:from(c), topo:to(c)
+      index.is[c] = true
+      index.from[from] = index.from[from] == nil and c or false
+      index.to[to] = index.to[to] == nil and c or false
    end
-   return false
+   return index
+end
+
+--- A route to ask about ways on.
+-- @param route stages of the topology, from tx to rx
+-- @return the same, for `known`; nil where it has no sets
+function ways.of(topo, route)
+   local asked, any = { n = #route }, false
+   for i, stage in ipairs(route) do
+      asked[i] = type(stage) == "table" and index_of(topo, stage) or stage
+      any = any or type(stage) == "table"
+   end
+   return any and asked or nil
 end
 
 -- The only member of a set that fits between its neighbours on the way, or nil.
-local function fitting(topo, stage, before, after)
-   local from = before and topo:is_link(before) and topo:to(before)
-   local to = after and topo:is_link(after) and topo:from(after)
-   local found
-   for _, c in ipairs((from or to) and stage or {}) do
-      if (not from or topo:from(c) == from) and (not to or topo:to(c) == to) then
-         if found then
-            return nil
-         end
-         found = c
-      end
+local function fitting(topo, index, before, after)
+   local a = before and topo:is_link(before) and index.from[topo:to(before)]
+   local b = after and topo:is_link(after) and index.to[topo:from(after)]
+   if a and b and a ~= b then
+      return nil
    end
-   return found
+   return a or b or nil
 end
 
 --- What is known of a way.
--- @param route stages of the topology, from tx to rx
+-- @param asked of ways.of
 -- @param shown by stage the component that a trace saw there, or false; nil: nobody asked
 -- @return array by stage: the component that the flow crossed, false where nobody knows; whether
 --   all of it is known
-function ways.known(topo, route, shown)
+function ways.known(topo, asked, shown)
    local way, missing = {}, 0
-   for i, stage in ipairs(route) do
-      local seen = shown and shown[i]
-      way[i] = type(stage) ~= "table" and stage or seen and is_member(stage, seen) and seen or false
+   for i = 1, asked.n do
+      local stage, seen = asked[i], shown and shown[i]
+      way[i] = type(stage) ~= "table" and stage or seen and stage.is[seen] and seen or false
       missing = missing + (way[i] and 0 or 1)
    end
    local again = missing > 0
    while again do
       again = false
-      for i, stage in ipairs(route) do
-         local c = not way[i] and fitting(topo, stage, way[i - 1], way[i + 1])
+      for i = 1, asked.n do
+         local c = not way[i] and fitting(topo, asked[i], way[i - 1], way[i + 1])
          if c then
             way[i], missing, again = c, missing - 1, true
          end

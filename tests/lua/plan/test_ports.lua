@@ -48,18 +48,18 @@ function tests.test_the_wiring_tells_what_a_silent_switch_does_not()
    for _, hidden in ipairs { 2, 3 } do
       local shown = table.move(full, 1, 4, 1, {})
       shown[hidden] = false
-      local way, is_whole = ways.known(topo, route, shown)
+      local way, is_whole = ways.known(topo, ways.of(topo, route), shown)
       lu.assertEquals(way, full)
       lu.assertTrue(is_whole)
    end
 end
 
 function tests.test_what_nobody_answered_stays_unknown()
-   local way, is_whole = ways.known(topo, topo:route(1, 9),
+   local way, is_whole = ways.known(topo, ways.of(topo, topo:route(1, 9)),
       { topo.tx[1], false, false, topo.rx[9] })
    lu.assertEquals(way, { topo.tx[1], false, false, topo.rx[9] })
    lu.assertFalse(is_whole)
-   way, is_whole = ways.known(topo, topo:route(1, 9), nil)
+   way, is_whole = ways.known(topo, ways.of(topo, topo:route(1, 9)), nil)
    lu.assertEquals(way[2], false)
    lu.assertFalse(is_whole)
 end
@@ -67,7 +67,8 @@ end
 -- A trace that shows what is not on the route is no trace of it.
 function tests.test_an_answer_from_elsewhere_means_nothing()
    local shown = over(1, 13, 3)
-   local way = ways.known(topo, topo:route(1, 9), { shown[1], shown[3], shown[3], topo.rx[9] })
+   local way = ways.known(topo, ways.of(topo, topo:route(1, 9)),
+      { shown[1], shown[3], shown[3], topo.rx[9] })
    lu.assertEquals(way, { topo.tx[1], false, false, topo.rx[9] })
 end
 

@@ -17,14 +17,19 @@ void taut_updown_candidates(const struct taut_updown_choice *c, uint32_t *first,
     }
 }
 
-/* Does candidate i lead one step nearer?  Whether it is healthy is another
- * question. */
-static bool leads_on(const struct taut_updown_choice *c, uint32_t i)
+bool taut_updown_is_step(const struct taut_updown_choice *c, uint32_t r,
+                         uint32_t to)
 {
-    uint16_t here = c->row[c->at], there = c->row[c->u->far[i]];
+    uint16_t here = c->row[r], there = c->row[to];
 
     return (here & TAUT_UPDOWN_DOWN) ? there + 1u == here
                                      : (there & TAUT_UPDOWN_FAR) + 1u == here;
+}
+
+/* Does candidate i lead one step nearer? */
+static bool leads_on(const struct taut_updown_choice *c, uint32_t i)
+{
+    return taut_updown_is_step(c, c->at, c->u->far[i]);
 }
 
 bool taut_updown_is_usable(const struct taut_updown_choice *c, uint32_t i)
@@ -39,15 +44,16 @@ bool taut_updown_is_usable(const struct taut_updown_choice *c, uint32_t i)
 static uint32_t pick(const struct taut_updown_choice *c, uint32_t n,
                      bool (*is)(const struct taut_updown_choice *, uint32_t))
 {
-    uint32_t first, end, count = 0;
+    uint32_t first, end, count = 0, one = TAUT_GRAPH_NONE;
 
     taut_updown_candidates(c, &first, &end);
     for (uint32_t i = first; i < end; i++)
-        count += is(c, i);
-    if (count == 0)
-        return TAUT_GRAPH_NONE;
+        if (is(c, i) && count++ == 0)
+            one = i;
+    if (count == 0 || n % count == 0)
+        return one;
     n %= count;
-    for (uint32_t i = first; i < end; i++)
+    for (uint32_t i = one; i < end; i++)
         if (is(c, i) && n-- == 0)
             return i;
     return TAUT_GRAPH_NONE;

@@ -19,6 +19,11 @@ struct taut_updown_choice {
 void taut_updown_candidates(const struct taut_updown_choice *c, uint32_t *first,
                             uint32_t *end);
 
+/* Does a link from router r to router 'to' lead one step nearer?  Whether it
+ * is healthy is another question. */
+bool taut_updown_is_step(const struct taut_updown_choice *c, uint32_t r,
+                         uint32_t to);
+
 /* Does candidate i lead one step nearer, and is it up? */
 bool taut_updown_is_usable(const struct taut_updown_choice *c, uint32_t i);
 

@@ -40,13 +40,35 @@ static int updown_update(void *self, const struct taut_graph *g,
     return 0;
 }
 
+/* The link from c->at down to router s, where there is just one: a spine has
+ * many links down, a leaf few into it. */
+static uint32_t only_link(const struct taut_updown_choice *c, uint32_t s)
+{
+    const struct taut_graph *g = c->g;
+    uint32_t found = TAUT_GRAPH_NONE;
+
+    if (c->row[c->at] != (TAUT_UPDOWN_DOWN | 1))
+        return TAUT_GRAPH_NONE;
+    for (uint32_t k = g->in_first[s]; k < g->in_first[s + 1]; k++) {
+        uint32_t l = g->in[k];
+        if (g->from[l] != c->at)
+            continue;
+        if (found != TAUT_GRAPH_NONE || !taut_graph_is_up(g, l))
+            return TAUT_GRAPH_NONE;
+        found = l;
+    }
+    return found;
+}
+
 static int walk(struct taut_updown_choice *c, uint32_t s, uint32_t key,
                 struct taut_route *t)
 {
     if (c->row[c->at] == TAUT_UPDOWN_FAR)
         return -1;
     while (c->at != s) {
-        uint32_t l = taut_updown_next_link(c, key);
+        uint32_t l = only_link(c, s);
+        if (l == TAUT_GRAPH_NONE)
+            l = taut_updown_next_link(c, key);
         if (l == TAUT_GRAPH_NONE)
             return -1;
         taut_route_add(t, l);
@@ -127,15 +149,46 @@ static uint32_t front_links(const struct taut_graph *g, const struct front *f)
     return n;
 }
 
-static int stage(struct taut_updown_choice *c, struct front *now,
+/* The last stage, into router s: a spine has a link to every leaf, so these
+ * are found from the leaf. */
+static void join(const struct taut_updown_choice *c, uint32_t s,
+                 const struct front *now, struct front *next, uint32_t *link,
+                 double *weight, uint32_t *n)
+{
+    const struct taut_graph *g = c->g;
+
+    for (uint32_t k = g->in_first[s]; k < g->in_first[s + 1]; k++) {
+        uint32_t l = g->in[k], r = g->from[l];
+        if (now->share[r] <= 0 || !taut_updown_is_step(c, r, s) ||
+            !(c->healthy || taut_graph_is_up(g, l)))
+            continue;
+        link[(*n)++] = l;
+        next->share[r] += 1; /* so many links share what is at r */
+    }
+    for (uint32_t i = 0; i < *n; i++) {
+        uint32_t r = g->from[link[i]];
+        weight[i] = now->share[r] / next->share[r];
+    }
+    for (uint32_t i = 0; i < *n; i++)
+        next->share[g->from[link[i]]] = 0;
+}
+
+static int stage(struct taut_updown_choice *c, uint32_t last, struct front *now,
                  struct front *next, struct taut_route *t)
 {
-    uint32_t most = front_links(c->g, now), n = 0;
+    const struct taut_graph *g = c->g;
+    uint32_t n = 0;
+    uint32_t most = last != TAUT_GRAPH_NONE
+                        ? g->in_first[last + 1] - g->in_first[last]
+                        : front_links(g, now);
     uint32_t *link = malloc((most + 1) * sizeof(*link));
     double *weight = malloc((most + 1) * sizeof(*weight));
     int status = link != NULL && weight != NULL ? 0 : TAUT_ROUTE_NO_MEMORY;
 
-    for (uint32_t i = 0; status == 0 && i < now->n; i++) {
+    if (status == 0 && last != TAUT_GRAPH_NONE)
+        join(c, last, now, next, link, weight, &n);
+    for (uint32_t i = 0; status == 0 && last == TAUT_GRAPH_NONE && i < now->n;
+         i++) {
         c->at = now->router[i];
         split(c, now->share[c->at], next, link, weight, &n);
         now->share[c->at] = 0;
@@ -148,8 +201,8 @@ static int stage(struct taut_updown_choice *c, struct front *now,
     return status;
 }
 
-/* Stage by stage from c->at, 'hops' of them. */
-static int spread(struct taut_updown_choice *c, uint32_t hops,
+/* Stage by stage from c->at to router s, 'hops' of them. */
+static int spread(struct taut_updown_choice *c, uint32_t s, uint32_t hops,
                   struct taut_route *t)
 {
     struct front f[2] = {{0}, {0}};
@@ -161,7 +214,8 @@ static int spread(struct taut_updown_choice *c, uint32_t hops,
         status = 0;
     }
     for (uint32_t h = 0; status == 0 && h < hops; h++)
-        status = stage(c, &f[h % 2], &f[(h + 1) % 2], t);
+        status = stage(c, h + 1 == hops && h > 0 ? s : TAUT_GRAPH_NONE,
+                       &f[h % 2], &f[(h + 1) % 2], t);
     front_fini(&f[0]);
     front_fini(&f[1]);
     return status;
@@ -180,7 +234,7 @@ static int route_shared(const void *self, const struct taut_graph *g,
     if (c.row == NULL)
         return TAUT_ROUTE_NO_MEMORY;
     if (c.row[r] != TAUT_UPDOWN_FAR)
-        status = spread(&c, c.row[r] & TAUT_UPDOWN_FAR, t);
+        status = spread(&c, s, c.row[r] & TAUT_UPDOWN_FAR, t);
     taut_updown_row_give(u, c.row);
     return status;
 }
