@@ -141,7 +141,8 @@ local function one(name, seed, results, thresholds)
          write(opt.json, results)
       end
    end
-   local sets = opt.sets and name == "taut" and setscore.new(opt.trace and io.stdout) or nil
+   local sets = (opt.sets or opt.machine == "dragonfly") and name == "taut"
+      and setscore.new(opt.trace and io.stdout) or nil
    local result, log = play.run { name = name, machine = m, player = make, world = world_of(seed),
       healthy = opt.healthy ~= nil, trace = opt.trace, sets = sets, every = 120,
       progress = function(r)

@@ -16,6 +16,8 @@
 -- side pays in proportion to what it allocated since.
 local machine = require "machine"
 local operator = require "operator"
+local setscore = require "setscore"
+local visible = require "visible"
 local world = require "world"
 
 local play = {}
@@ -128,7 +130,7 @@ local function measure(run, ev)
    if #tests == 0 then
       return
    end
-   if run.is_hashed and p.ways then
+   if run.kind == "hashed" and p.ways then
       timed(run, p.ways, p, tests, tracer_of(run, ev), TRACES)
    end
    run.tests = run.tests + #tests
@@ -234,6 +236,11 @@ end
 local function result(run, o, score)
    score = score or { jobs = run.jobs, hours = run.hours, verdicts = run.n.verdicts,
       false_drains = o.healthy and run.n.drains or nil, jobs_to_name = {}, events_to_name = {} }
+   if run.kind == "dragonfly" and score.faults then
+      visible.score(score, run.world.faults, run.world.time, function(f)
+         return setscore.is_hidden(run, f)
+      end)
+   end
    local counts = { topo = o.machine.kind, steady = o.world.steady, liars = o.world.liars,
       player = o.name, seed = o.world.seed,
       at_once = o.world.faults_at_once or 0, healthy = o.healthy, tests = run.tests,
@@ -243,6 +250,9 @@ local function result(run, o, score)
       peak_kb = status_kb "VmHWM", verdicts_said = run.n.verdicts,
       node_verdicts = run.n.node_verdicts, drains = run.n.drains, drains_held = run.operator.held,
       policy_stops = run.operator.stops }
+   for name, value in pairs(run.sets and run.sets.score or {}) do
+      counts["sets_" .. name] = value
+   end
    for name, value in pairs(score) do
       name = name == "tests" and "flows" or name -- each flow of a test is one for the world
       counts[name] = value
@@ -264,7 +274,7 @@ function play.run(o)
       tests = 0, cpu_s = 0, gc_s = 0, his_kb = 0, live_kb = collectgarbage "count",
       plan_s = 0, world_s = 0, of = { job = 0, idle = 0 }, began = os.time(),
       n = { verdicts = 0, node_verdicts = 0, drains = 0 }, trace = tracer(o.trace),
-      sets = o.sets, is_hashed = o.machine.kind == "hashed" and not o.blind }
+      sets = o.sets, kind = o.machine.kind }
    local site = (o.trace or o.sets)
       and { nodes = w.m.nodes, names = w.m.name, capacity_Bps = w.m.cap } or w:machine()
    run.maps = machine.maps(o.machine.kind, run.topo, site)

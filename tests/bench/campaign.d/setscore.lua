@@ -18,12 +18,10 @@ local function fault_in(run, members)
    return nil
 end
 
--- May a route take this link or another one for all that a test knows?
-local function is_hidden(run, f)
+--- May a route take this link or another one for all that a test knows?
+function setscore.is_hidden(run, f)
    local c = run.maps.component[run.world.m.name[f.component]]
-   local kind = run.topo.kind_name
-   return run.topo:is_link(c) and (kind == "fattree"
-      or kind == "dragonfly" and run.topo:class(c) == "global")
+   return run.kind == "dragonfly" and run.topo:is_link(c) and run.topo:class(c) == "global"
 end
 
 --- After each event.
@@ -55,7 +53,7 @@ function Score:sum(run)
       found = 0 }
    local hours = {}
    for _, f in ipairs(run.world.faults) do
-      if is_hidden(run, f) then
+      if setscore.is_hidden(run, f) then
          s.hidden = s.hidden + 1
          local is_old = run.world.time - f.since > 2 * DAY
          s.old = s.old + (is_old and 1 or 0)

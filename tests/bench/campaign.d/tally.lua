@@ -8,13 +8,13 @@ local tally = {}
 local SUMS = { "faults", "counting", "judged", "recalled", "named", "exact", "two", "never", "old",
    "reached", "verdicts", "right", "drains", "false_drains", "jobs", "tests", "flows", "disturbed",
    "hours", "events", "job_tests", "idle_tests", "cpu_s", "gc_s", "plan_s", "world_s", "wall_s",
-   "node_verdicts", "drains_held", "policy_stops" }
+   "node_verdicts", "drains_held", "policy_stops", "sets_right", "sets_wrong" }
 
 --- One result from those of several runs of one player in one kind of world.
 function tally.add(list)
    local sum = { seeds = {}, jobs_to_name = {}, events_to_name = {}, peak_kb = 0, runs = #list,
       player = list[1].player, topo = list[1].topo, at_once = list[1].at_once,
-      healthy = list[1].healthy, unfinished = 0 }
+      healthy = list[1].healthy, liars = list[1].liars, steady = list[1].steady, unfinished = 0 }
    for _, name in ipairs(SUMS) do
       sum[name] = 0
    end
@@ -40,8 +40,8 @@ end
 function tally.pool(list)
    local by, keys, sums = {}, {}, {}
    for _, r in ipairs(list) do
-      local key = ("%s %s %04d %s"):format(r.topo, r.healthy and "healthy" or "faults", r.at_once,
-         r.player)
+      local key = ("%s %s %04d %s %d %g"):format(r.topo, r.healthy and "healthy" or "faults",
+         r.at_once, r.player, r.liars or 0, r.steady or 0)
       -- what is not at its end has no score, but that all verdicts are wrong on a healthy machine
       if r.healthy or r.judged then
          if not by[key] then
@@ -86,8 +86,10 @@ end
 
 --- A table of one sum.
 function tally.print(s)
-   print(("%s on a %s, %s, seed%s %s%s"):format(s.player, s.topo, s.healthy and "healthy" or
-      ("%d faults at once"):format(s.at_once), #s.seeds > 1 and "s" or "",
+   print(("%s on a %s, %s%s%s, seed%s %s%s"):format(s.player, s.topo, s.healthy and "healthy" or
+      ("%d faults at once"):format(s.at_once), (s.steady or 0) > 0 and (", %g of what is busy "
+      .. "steady"):format(s.steady) or "", (s.liars or 0) > 0 and (", %d liars"):format(s.liars)
+      or "", #s.seeds > 1 and "s" or "",
       table.concat(s.seeds, " "), s.unfinished > 0 and
       (" (%d not at their end)"):format(s.unfinished) or ""))
    print(("   %d jobs, %.0f hours, %d tests (%d of jobs, %d of idle nodes) with %d flows"):format(
@@ -105,33 +107,78 @@ function tally.print(s)
    print(("   drains %d (held back %d times, policy stopped %d), false %d: of jobs at most %.2g "
       .. "(95 %%)"):format(s.drains, s.drains_held, s.policy_stops,
       s.false_drains, world.wilson(s.false_drains, s.jobs, true)))
+   if s.topo == "dragonfly" then
+      print(("   sets of global links: %d verdicts right, %d wrong"):format(s.sets_right,
+         s.sets_wrong))
+   end
    print(("   its processor time %.1f s (plan %.1f, garbage %.1f), %.2f us a test; the world's "
       .. "%.1f s; all in %d s; %d MB with the world"):format(s.cpu_s, s.plan_s, s.gc_s,
       1e6 * share(s.cpu_s, s.tests), s.world_s, s.wall_s, s.peak_kb // 1000))
 end
 
+-- What a player's processor time is held against: the world's own, so many times.
+local CPU_MOST = { torus = 1, tree = 2, hashed = 2, dragonfly = 2 }
+
+local function cpu_ratio(s)
+   return share(s.cpu_s, s.world_s)
+end
+
 local function figures_of(s)
-   local name = ("campaign_%s_%s"):format(s.topo, s.healthy and "healthy" or s.at_once)
-   local held = s.topo == "torus" or nil
+   local torus = s.topo == "torus"
+   local name = ("campaign_%s_%s"):format(s.topo, s.healthy and ((s.liars or 0) > 0 and "liars"
+      or "healthy") or s.at_once)
    local function state(what, value, unit, op, limit)
-      figure(name .. "_" .. what, value, unit, held and op, limit)
+      figure(name .. "_" .. what, value, unit, op, limit)
    end
    if s.healthy then
-      state("jobs", s.jobs, "jobs", ">=", 1e6)
+      state("jobs", s.jobs, "jobs", ">=", (s.liars or 0) > 0 and 20000 or torus and 1e6 or 1e5)
       state("false_drains", s.false_drains, "nodes", "<=", 0)
-      state("wrong", s.verdicts, "verdicts", "<=", 3)
+      state("wrong", s.verdicts, "verdicts", "<=", 0)
       state("memory", s.peak_kb / 1000, "MB", "<=", 300)
    else
-      state("counting", s.counting, "faults", ">=", s.at_once > 1 and 500 or 100)
+      state("counting", s.counting, "faults", ">=", s.at_once > 1 and 300 or 100)
       state("recall", share(s.recalled, s.judged), "share", ">=", 0.99)
       state("precision", share(s.right, s.verdicts), "share", ">=", 0.999)
       state("exact", share(s.exact, s.named), "share", ">=", 0.95)
       state("two", share(s.two, s.named), "share", ">=", 0.99)
-      state("reach", share(s.reached, s.old), "share", ">=", 0.8)
+      state("reach", share(s.reached, s.old), "share", ">=", 0.95)
       state("jobs_to_name", at(s.jobs_to_name, 0.5), "jobs")
    end
-   state("cpu", 1e6 * share(s.cpu_s, s.tests), "us/test", "<=", 4)
+   if s.topo == "dragonfly" then
+      state("sets_wrong", s.sets_wrong, "verdicts", "<=", 0)
+   end
+   state("cpu", 1e6 * share(s.cpu_s, s.tests), "us/test", torus and "<=" or nil, torus and 4 or nil)
+   state("cpu_ratio", cpu_ratio(s), "of the world's", "<=", CPU_MOST[s.topo])
 end
+
+-- The worst of several machines.
+local function fabrics(sums)
+   local worst = {}
+   local function note(what, value, better)
+      if value and (not worst[what] or better(worst[what], value)) then
+         worst[what] = value
+      end
+   end
+   local function less(a, b) return b < a end
+   local function more(a, b) return b > a end
+   for _, s in ipairs(sums) do
+      if s.healthy then
+         note((s.liars or 0) > 0 and "liars_wrong" or "healthy_wrong", s.verdicts + s.drains, more)
+      else
+         note("recall", share(s.recalled, s.judged), less)
+         note("precision", share(s.right, s.verdicts), less)
+         note("exact", share(s.exact, s.named), less)
+         note("reach", share(s.reached, s.old), less)
+      end
+      note("cpu_ratio", cpu_ratio(s) / CPU_MOST[s.topo], more)
+   end
+   return worst
+end
+
+local FABRICS = { { "recall", "share", ">=", 0.99 }, { "precision", "share", ">=", 0.999 },
+   { "exact", "share", ">=", 0.95 }, { "reach", "share", ">=", 0.95 },
+   { "healthy_wrong", "verdicts", "<=", 0 }, { "liars_wrong", "verdicts", "<=", 0 },
+   { "cpu_ratio", "of the limit", "<=", 1 } }
 
 local function rate(s, k, n)
    return s[n] > 0 and ("%.4f (%d/%d, ≥ %.4f)"):format(s[k] / s[n], s[k], s[n],
@@ -170,9 +217,19 @@ function tally.show(list, in_rows)
       rows(sums)
    end
    print()
+   local own, machines, n = {}, {}, 0
    for _, s in ipairs(sums) do
       if s.player == "taut" then
          figures_of(s)
+         own[#own + 1] = s
+         n = n + (machines[s.topo] and 0 or 1)
+         machines[s.topo] = true
+      end
+   end
+   local worst = n > 1 and fabrics(own) or {}
+   for _, f in ipairs(FABRICS) do
+      if worst[f[1]] then
+         figure("fabrics_" .. f[1], worst[f[1]], f[2], f[3], f[4])
       end
    end
 end
