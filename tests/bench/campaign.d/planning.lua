@@ -13,7 +13,8 @@ local planning = {}
 function planning.new(machine, wants)
    local told = { version = 0 }
    -- in this world a node sends and receives at once, and a phase with several streams is two
-   local checks = setmetatable({ duplex = true, wide_phases = 1, set_flows = 1 }, { __index = machine.conf.checks })
+   local checks = setmetatable({ duplex = true, wide_phases = 1, set_flows = 1 },
+      { __index = machine.conf.checks })
    local planner = plan.planner { topology = machine.topo, checks = checks,
       wants = wants or function() return told end,
       coverage = coverage.new(false, #machine.topo.components) }
