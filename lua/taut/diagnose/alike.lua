@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- What should be alike on a healthy machine.
 local alike = {}
 

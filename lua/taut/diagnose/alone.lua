@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- One node at an end of all low tests over a link may be what is slow: it may be choosy about what
 -- it takes, and say so with nobody to contradict it.
 local stages = require "taut.topology.stages"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- Source ports of tests where the switches choose among links by a hash of the flow: which port
 -- takes which way is asked for, flow by flow, with the test's own header.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 --- The way that one flow took where routes are sets, as somebody asked for it: a trace names the
 -- links it saw, and the wiring tells of those between.
 local ways = {}

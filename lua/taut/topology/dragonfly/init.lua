@@ -7,7 +7,7 @@
 -- g*routers + r, router g.row.column is g*rows*columns + row*columns + column.  Several cables
 -- between two routers are one link.
 local base = require "taut.topology.base"
-local global = require "taut.topology.dragonfly_global"
+local global = require "taut.topology.dragonfly.global"
 local shape = require "taut.topology.shape"
 local tables = require "taut.base.tables"
 local wired = require "taut.topology.wired"
