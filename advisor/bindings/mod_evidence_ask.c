@@ -97,6 +97,24 @@ static int ask_alike(lua_State *L)
     return 1;
 }
 
+/* e:company(c, spells) → { router, is_out, low, tested }, see evidence.h */
+static int ask_company(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t c = taut_evidence_component(L, 2, e);
+    lua_Integer spells = luaL_checkinteger(L, 3);
+
+    luaL_argcheck(L, spells >= 1 && spells <= UINT32_MAX, 3, "a count");
+    struct taut_company y = taut_evidence_company(e, c, (uint32_t)spells);
+    lua_createtable(L, 0, 4);
+    taut_set_integer(L, "router", y.router);
+    lua_pushboolean(L, y.is_out);
+    lua_setfield(L, -2, "is_out");
+    taut_set_integer(L, "low", y.low);
+    taut_set_integer(L, "tested", y.tested);
+    return 1;
+}
+
 /* e:score(c) → log odds, 0 without a run */
 static int ask_score(lua_State *L)
 {
@@ -328,6 +346,7 @@ const luaL_Reg taut_evidence_questions[] = {
     {"changed", ask_changed},
     {"alike", ask_alike},
     {"class", ask_class},
+    {"company", ask_company},
     {"cleared", ask_cleared},
     {"expire", expire},
     {"forget", forget},

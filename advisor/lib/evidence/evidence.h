@@ -287,6 +287,20 @@ bool taut_evidence_changed(const struct taut_evidence *e, uint32_t c,
                            double since, double weight, uint32_t least,
                            double share, struct taut_change *out);
 
+/* Links of one switch at one ceiling. */
+struct taut_company {
+    uint32_t router;
+    bool is_out;     /* they leave it; else they lead into it */
+    uint32_t low;    /* of them as low as the one asked about, which counts */
+    uint32_t tested; /* since that was so first */
+};
+
+/* How many links out of the router where link c begins, or into that where it
+ * ends, were at the ceiling of c's case in so many of its spells, by tests that
+ * did not cross c.  The larger of the two; low is 0 where c has no run. */
+struct taut_company taut_evidence_company(const struct taut_evidence *e,
+                                          uint32_t c, uint32_t spells);
+
 /* Components of c's class, c among them, that were tested since, whose run is
  * worth weighing, were never seen well, and have a ceiling within 'near' of
  * c's. */

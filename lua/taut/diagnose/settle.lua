@@ -97,6 +97,10 @@ local function one(self, c, now, changes)
       return false
    end
    local elsewhere
+   k.whole = whole.company(self, c)
+   if k.whole then
+      return false -- one cause, which is not this link
+   end
    k.whole, elsewhere = whole.reason(self, c, now)
    if k.tied and not k.whole then
       return false

@@ -88,6 +88,21 @@ local function note(self, found, now)
    self.machine_wide, self.machine_wide_at = found, now
 end
 
+local COMPANY = 3 -- links of a switch at one ceiling that are no coincidence
+
+--- Links of one switch that are at the ceiling of link c in the same spells: a cable is one alone.
+-- @return { kind = "links" where nearly all of them are, else "level"; of = "out of" or "into" and
+--   the router's name, n, total }, or nil
+function whole.company(self, c)
+   local y = self.topo:is_link(c) and self.evidence:company(c, math.ceil(self.s.slow_spells))
+   if not y or y.low < COMPANY then
+      return nil
+   end
+   return { kind = y.low >= self.s.group_share * y.tested and "links" or "level", n = y.low,
+      total = math.max(y.tested, y.low),
+      of = (y.is_out and "out of " or "into ") .. self.topo.router_name[y.router] }
+end
+
 --- Why a component is not to be named for itself.
 -- Sets self.machine_wide when a class has changed everywhere.  Then every test crosses what has
 -- changed, and none shows another component alone.

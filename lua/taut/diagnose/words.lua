@@ -14,6 +14,8 @@ end
 local WHOLE = {
    group = { "%s is slow as a whole", "%s: %d of %d nodes" },
    change = { "class %s changed everywhere", "%s: %d of %d components are low at once" },
+   links = { "what leads %s is slow as a whole", "%s: %d of %d links" },
+   level = { "links %s are as low as each other", "%s: %d of %d" },
    new = { "class %s has a new kind of nodes", "%s: %d components never did better than this" },
 }
 

@@ -171,4 +171,64 @@ function tests.test_the_reasoning_names_tests_and_alternatives()
    lu.assertTrue(out > 0)
 end
 
+-- A static tree, and hours in which the nodes of leaf 0 send to all others, with one stream and
+-- then 16, and another leaf's, too; `left` says what is left of an uplink of leaf 0 by its spine.
+local function static_tree(hours, left)
+   local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = 6,
+      levels = { { down = 4, up = 6 } }, nodes = "n[0-23]", capacity = 24e6, routing = "dmodk" })
+   local w, id = sim.new { seed = 5 }, 0
+   w.topo, w.diagnosis = topo, diagnose.new(topo, assert(config.diagnosis {}))
+   local function test(src, dst, hour, ratio, streams)
+      id = id + 1
+      local route = topo:route(src, dst)
+      return { src = src, dst = dst, id = id, event = hour, time = hour * 3600, phase = id,
+         streams = streams, confirms = ratio < 0.75 and route[2] or nil, route = route,
+         ratio = ratio, class = ratio < 0.75 and "low" or "good", bw_Bps = ratio * 24e6,
+         expected_Bps = 24e6 }
+   end
+   for hour = 1, hours do
+      local list = {}
+      for dst = 7, 24 do
+         local src, other = 1 + (dst + hour) % 6, 7 + (dst + 6 * (hour % 2)) % 18
+         local spine = topo.router_name[topo:to(topo:route(src, dst)[2])]:match "%d+"
+         local ratio = left(tonumber(spine), hour)
+         list[#list + 1] = test(src, dst, hour, ratio, 1)
+         list[#list + 1] = test(src, dst, hour, ratio, 16)
+         list[#list + 1] = other ~= dst and test(other, dst, hour, 1, 1) or nil
+      end
+      w.diagnosis:observe(list, hour * 3600)
+   end
+   return w
+end
+
+function tests.test_one_uplink_of_a_static_tree_is_named()
+   local w = static_tree(12, function(spine) return spine == 2 and 0.41 or 1 end)
+   lu.assertEquals(#w:all "slow", 1)
+   local c = w.topo.component_id[w:all "slow"[1]]
+   lu.assertEquals({ w.topo.router_name[w.topo:from(c)], w.topo.router_name[w.topo:to(c)] },
+      { "leaf0", "spine2" })
+end
+
+-- Once the uplinks of a busy leaf were called slow one after another.
+function tests.test_uplinks_at_one_ceiling_have_one_cause()
+   local w = static_tree(30, function(spine) return spine < 3 and 0.41 or 1 end)
+   lu.assertEquals(w:all "slow", {})
+   local c = w.topo.component_id[w:all "suspect"[1]]
+   lu.assertStrContains(w.diagnosis:remark(c, 30 * 3600),
+      "links out of leaf0 are as low as each other: 3 of 6")
+   w = static_tree(30, function(spine) return spine < 5 and 0.41 or 1 end)
+   lu.assertEquals(w:all "slow", {})
+   c = w.topo.component_id[w:all "suspect"[1]]
+   lu.assertStrContains(w.diagnosis:remark(c, 30 * 3600),
+      "what leads out of leaf0 is slow as a whole: 5 of 6 links")
+end
+
+-- The load ends, the broken one stays.
+function tests.test_a_broken_uplink_among_busy_ones_is_named_when_these_are_well()
+   local w = static_tree(40, function(spine, hour)
+      return spine == 2 and 0.41 or spine < 3 and hour <= 20 and 0.41 or 1
+   end)
+   lu.assertEquals(#w:all "slow", 1)
+end
+
 return tests

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Links of one switch that are at one ceiling at the same time: they have one
+ * cause, be it a busy place, the switch or a bundle of cables. */
+#include <config.h>
+
+#include "advisor/lib/evidence/inside.h"
+
+static bool has_crossed(const struct taut_low *low, uint32_t c)
+{
+    for (uint32_t i = 0; i < low->n; i++)
+        if (low->on[i].c == c)
+            return true;
+    return false;
+}
+
+/* Was c at the ceiling of its case in that spell? */
+static bool is_at_in(const struct taut_evidence *e, uint32_t c,
+                     const struct taut_case *k, double spell)
+{
+    const struct taut_run *run = e->run[c];
+
+    for (uint32_t i = k->start; i < run->n; i++)
+        if (taut_evidence_spell(e, run->entry[i].low->time) == spell &&
+            taut_run_is_at(e, &run->entry[i], k, c))
+            return true;
+    return false;
+}
+
+/* Spells in which link o was as low as c was, by tests that did not cross c. */
+static uint32_t together(const struct taut_evidence *e, uint32_t o, uint32_t c,
+                         const struct taut_case *k)
+{
+    const struct taut_run *run = e->run[o];
+    double last = -HUGE_VAL, near = e->rules.ceiling * k->best;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; run != NULL && i < run->n; i++) {
+        const struct taut_low *low = run->entry[i].low;
+        double spell = taut_evidence_spell(e, low->time);
+        if (spell == last || low->explained_by != TAUT_GRAPH_NONE ||
+            fabs((double)run->entry[i].share - k->best) > near ||
+            has_crossed(low, c) || !is_at_in(e, c, k, spell))
+            continue;
+        last = spell;
+        n++;
+    }
+    return n;
+}
+
+/* Of the links out of a router, or into it. */
+static struct taut_company count(const struct taut_evidence *e, uint32_t c,
+                                 const struct taut_case *k, uint32_t router,
+                                 bool is_out, uint32_t spells)
+{
+    const struct taut_graph *g = e->g;
+    const uint32_t *first = is_out ? g->out_first : g->in_first;
+    const uint32_t *link = is_out ? g->out : g->in;
+    struct taut_company y = {.router = router, .is_out = is_out};
+
+    for (uint32_t i = first[router]; i < first[router + 1]; i++) {
+        uint32_t o = taut_graph_link(g, link[i]);
+        y.tested += e->tested[o] >= k->first;
+        y.low += o == c || together(e, o, c, k) >= spells;
+    }
+    return y;
+}
+
+struct taut_company taut_evidence_company(const struct taut_evidence *e,
+                                          uint32_t c, uint32_t spells)
+{
+    const struct taut_graph *g = e->g;
+    struct taut_company none = {.low = 0};
+    struct taut_case k;
+
+    if (c < 2 * g->endpoints || e->run[c] == NULL)
+        return none;
+    taut_evidence_judge(e, c, &k);
+    uint32_t l = c - 2 * g->endpoints;
+    struct taut_company out = count(e, c, &k, g->from[l], true, spells);
+    struct taut_company in = count(e, c, &k, g->to[l], false, spells);
+    return out.low >= in.low ? out : in;
+}
