@@ -241,7 +241,8 @@ START_TEST(a_finished_plan_has_no_empty_phase)
     uint32_t n = taut_board_count(w.b);
     struct taut_plan_test *was = calloc(n + 1, sizeof(*was));
     struct taut_plan_test *list = calloc(n + 1, sizeof(*list));
-    memcpy(was, w.b->tests, n * sizeof(*was));
+    if (n > 0)
+        memcpy(was, w.b->tests, n * sizeof(*was));
     qsort(was, n, sizeof(*was), by_phase);
     ck_assert_uint_eq(taut_board_finish(w.b, list), n);
     ck_assert_uint_eq(taut_board_count(w.b), 0);
