@@ -9,8 +9,8 @@ load lib/tests.bash
 setup_file() {
     can_have_lab || return 0
     small_conf "$BATS_FILE_TMPDIR/base.lua"
-    sed -i 's/mode = "enable"/mode = "observe"/' "$BATS_FILE_TMPDIR/base.lua"
-    echo 'survey = { gather_ms = 5000 }' >>"$BATS_FILE_TMPDIR/base.lua"
+    sed -i 's/mode = "drain"/mode = "observe"/' "$BATS_FILE_TMPDIR/base.lua"
+    echo 'model.survey = { gather_ms = 5000 }' >>"$BATS_FILE_TMPDIR/base.lua"
     # Idle checks would measure the same links meanwhile.
     lab_file audit lab up --torus 2x2x1 --node-cpus 2 --health-interval 3600 \
         --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/base.lua"

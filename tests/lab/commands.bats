@@ -148,7 +148,7 @@ fits() {
     [[ $output == "taut: "*drain* ]]
     run lab exec taut config check
     [ "$status" -eq 0 ]
-    [ "$output" = "/etc/taut/taut.lua: good: 8 nodes, 24 components, mode enable" ]
+    [ "$output" = "/etc/taut/taut.lua is good: 8 nodes, 24 components, mode drain" ]
     run lab exec taut config reload
     [ "$output" = "taken: /etc/taut/taut.lua" ]
 }

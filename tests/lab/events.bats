@@ -12,7 +12,8 @@ setup_file() {
     can_have_lab || return 0
     small_conf "$BATS_FILE_TMPDIR/small.lua"
     cat >>"$BATS_FILE_TMPDIR/small.lua" <<'EOF'
-events = { follow = { { "kernel", "/var/log/kernel.log" } }, follow_s = 0.3 }
+events = { follow = { { "kernel", "/var/log/kernel.log" } } }
+model.events = { follow_s = 0.3 }
 EOF
     lab_file events lab up --torus 2x2x1 --node-cpus 1 --health-interval 3600 \
         --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/small.lua"

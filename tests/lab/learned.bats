@@ -12,10 +12,11 @@ LOG=/var/log/kernel.log
 setup_file() {
     can_have_lab || return 0
     small_conf "$BATS_FILE_TMPDIR/small.lua"
-    sed -i -e '/capacity = /d' -e 's/^diagnosis = {/&\n   learn_peers = 4,/' \
+    sed -i -e '/capacity = /d' -e 's/^   diagnosis = {/&\n      learn_peers = 4,/' \
         "$BATS_FILE_TMPDIR/small.lua"
     cat >>"$BATS_FILE_TMPDIR/small.lua" <<EOF
-events = { follow = { { "kernel", "$LOG" } }, follow_s = 0.3 }
+events = { follow = { { "kernel", "$LOG" } } }
+model.events = { follow_s = 0.3 }
 EOF
     lab_file learned lab up --torus 2x2x1 --node-cpus 1 --health-interval 3600 \
         --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/small.lua"

@@ -12,7 +12,7 @@ listen = "172.30.0.1:6824"
 topology = torus { dims = { 4, 2 }, nodes_per_router = 1, nodes = "n[0-7]",
    capacity = 12.5 * MB }
 checks = { link_time = false }
-survey = { gather_ms = 5000 }
+model = { survey = { gather_ms = 5000 } }
 CONF
     lab_file matrix lab up --torus 4x2 --nodes-per-router 1 --node-cpus 1 \
         --health-interval 0 --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/conf"

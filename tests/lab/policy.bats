@@ -23,7 +23,7 @@ teardown() { lab_report; }
 
 # conf POLICY [LINE…]: the policy section, and other lines of taut.lua
 conf() {
-    { sed '/^policy = {/,$d' "$BATS_FILE_TMPDIR/small.lua"; printf '%s\n' "${@:2}" \
+    { sed '/^policy = {/,/^}/d' "$BATS_FILE_TMPDIR/small.lua"; printf '%s\n' "${@:2}" \
         "policy = { $1 }"; } >"$BATS_FILE_TMPDIR/policy.lua"
     conf_of "$BATS_FILE_TMPDIR/policy.lua"
 }

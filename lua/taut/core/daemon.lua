@@ -9,6 +9,7 @@ local loop = require "taut.loop"
 local memory = require "taut.core.memory"
 local munge = require "taut.munge"
 local observations = require "taut.events.keep"
+local site = require "taut.core.site"
 local store = require "taut.store"
 local sys = require "taut.sys"
 local wiring = require "taut.core.wiring"
@@ -146,9 +147,13 @@ function daemon.main(arg)
       io.stderr:write("tautd: ", err, "\n")
       return 1
    elseif o.check then
+      for _, hint in ipairs(conf.hints) do
+         io.stderr:write("tautd: ", hint, "\n")
+      end
       print(o.config .. ": good")
       return 0
    end
+   site.log_hints(conf)
    return run(conf)
 end
 

@@ -92,7 +92,7 @@ end
 --- Take what the store kept; fn() when all of it is there.
 -- @param parts of wiring.lua
 function memory.load(parts, fn)
-   local days = math.max(1, parts.site.conf.policy.flapping_days)
+   local days = math.max(1, parts.site.conf.policy.repeated_days)
    local args = { limit = 1000, since = loop.time() - days * 86400 }
    local left, kept = #NAMES, {}
    for _, name in ipairs(NAMES) do

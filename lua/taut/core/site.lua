@@ -20,6 +20,13 @@ local FIXED = {
    topology = function(c) return c.topology.wiring end,
 }
 
+--- Say in the log what a configuration has in old words.
+function site.log_hints(conf)
+   for _, hint in ipairs(conf.hints) do
+      sys.log("notice", "configuration: " .. hint)
+   end
+end
+
 --- Read the configuration again; a bad one is said, and the old one stays.
 -- @return the one before; or nil and what is wrong, also in `error` from then on
 function Site:read()
@@ -35,6 +42,7 @@ function Site:read()
       sys.log("err", ("configuration not taken: %s"):format(err))
       return nil, err
    end
+   site.log_hints(conf)
    self.conf, self.topo = conf, conf.topology
    return before
 end

@@ -159,7 +159,7 @@ function policy.times_drained(h, s, node, component, now)
    local n = 0
    for _, x in ipairs(h.drains) do
       n = n + (x.node == node and x.component == component and x.time > now -
-         s.flapping_days * DAY and 1 or 0)
+         s.repeated_days * DAY and 1 or 0)
    end
    return n
 end
@@ -215,7 +215,7 @@ local function want(o, h, d, name, v, stopped)
       local s = o.settings
       local times = policy.times_drained(h, s, name, v.name, o.now) + 1
       d.actions[#d.actions + 1] = { action = "drain", node = name, component = v.name, c = v.c,
-         verdict = v, times = times, forever = s.flapping and times >= s.flapping or nil }
+         verdict = v, times = times, forever = s.repeated and times >= s.repeated or nil }
       d.taken[name] = true
       d.o.history.asked[name] = true
       limits.took(d.o, name)
@@ -225,7 +225,7 @@ end
 -- Drained nodes nothing speaks against any more, tested often enough, where the site wants that.
 local function releases(o, h, d, wanted)
    local s = o.settings
-   if not s.release_after_clean or not o.clean then
+   if not s.resume_after_clean or not o.clean then
       return
    end
    local names = tables.keys(h.drained)
@@ -233,7 +233,7 @@ local function releases(o, h, d, wanted)
       local drain, node = h.drained[name], o.cluster.nodes[name]
       local clean = not wanted[name] and not drain.forever and not h.asked[name] and node
          and not node.maint and o.clean(name, drain.component)
-      if clean and clean >= s.release_after_clean and limits.mode_of(name, o) == "enable" then
+      if clean and clean >= s.resume_after_clean and limits.mode_of(name, o) == "enable" then
          d.actions[#d.actions + 1] = { action = "release", node = name,
             component = drain.component, why = ("%d clean tests"):format(clean) }
       end
@@ -268,8 +268,8 @@ function policy.decide(o)
    end
    d.o = setmetatable({ usable = {}, history = setmetatable({ asked = asked }, { __index = h }) },
       { __index = o })
-   if o.settings.flapping_days then
-      h.drains = without_old(h.drains, o.now - math.max(3600, o.settings.flapping_days * DAY))
+   if o.settings.repeated_days then
+      h.drains = without_old(h.drains, o.now - math.max(3600, o.settings.repeated_days * DAY))
    end
    local stopped, wanted = check_breaker(o, h, d), {}
    stopped = o.standby and "standing by: " .. o.standby or stopped and "stopped: " .. stopped

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- The `policy` section of taut.lua: defaults, and what each setting may be.
+--- The `policy` section of taut.lua: defaults, and what each setting may be.  Its numbers that
+-- belong to the model are in taut/config/model.lua.
 
 local ON_EVENT_MAX = 64 -- arguments
 
@@ -37,7 +38,7 @@ end
 -- Settings that a partition may have for itself.
 local function partition_rules(c)
    return {
-      mode = { nil, c.one_of("observe", "enable") },
+      mode = { nil, c.mode },
       cap_share = { nil, c.number(0, 1) },
       cap_nodes = { nil, c.number(0, 1e6, true) },
       per_hour = { nil, c.or_off(c.number(0, 1e6, true)) },
@@ -54,7 +55,7 @@ local function partitions(c)
       if type(v) ~= "table" then
          return nil, what
       end
-      local out = {}
+      local out, hint = {}, nil
       for name, given in pairs(v) do
          if type(name) ~= "string" or type(given) ~= "table" then
             return nil, what
@@ -62,40 +63,33 @@ local function partitions(c)
          out[name] = {}
          for key, value in pairs(given) do
             local rule = rules[key]
-            local got, expected
+            local got, expected, old
             if rule then
-               got, expected = rule[2](value)
+               got, expected, old = rule[2](value)
             end
+            hint = hint or old and ("%s.%s"):format(name, old)
             if got == nil then
                return nil, ("%s.%s: %s"):format(name, tostring(key), expected or what)
             end
             out[name][key] = got
          end
       end
-      return out
+      return out, nil, hint
    end
 end
 
---- @param c the checks of config.lua: number, one_of, flag, text, or_off
+--- @param c the checks of taut/config/values.lua
 -- @return name → { default, check }
 local function rules(c)
    return {
       router_link = { "avoid", c.one_of("avoid", "drain", "drain_exposed") },
-      nodes_per_component = { 4, c.number(1, 1000, true) },
-      drain_left = { 0.75, c.number(0, 1) },
       cap_share = { 0.01, c.number(0, 1) },
       cap_nodes = { nil, c.number(0, 1e6, true) },
       per_hour = { 3, c.or_off(c.number(0, 1e6, true)) },
       at_cap = { "stop", c.one_of("stop", "wait") },
       partitions = { {}, partitions(c) },
       capability_hold = { true, c.flag },
-      stale_s = { 300, c.number(1, 86400) },
-      probation_h = { 24, c.number(0, 1e4) },
-      release_after_clean = { false, c.or_off(c.number(1, 1000, true)) },
-      flapping = { 3, c.or_off(c.number(2, 1000, true)) },
-      flapping_days = { 14, c.number(0.001, 365) },
-      breaker_verdicts = { 20, c.or_off(c.number(1, 1e6, true)) },
-      breaker_h = { 1, c.number(0.001, 1000) },
+      resume_after_clean = { false, c.or_off(c.number(1, 1000, true)) },
       measure = { false, site_function },
       hold = { false, site_function },
       on_event = { false, command },

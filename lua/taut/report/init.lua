@@ -144,6 +144,15 @@ function report.count(n, noun)
    return ("%d %s%s"):format(n, noun, n == 1 and "" or "s")
 end
 
+-- Words of JSON, of the database and of the code, and what people read.
+local WORDS = { enable = "drain", void = "discarded", release = "resume", resume = "continue",
+   ["mode enable"] = "mode drain" }
+
+--- What people read for a mode, a test's class or an action's name.
+function report.word(word)
+   return WORDS[word] or word
+end
+
 --- A verdict in one word and its remark: "suspect (busy?)", "slow at 25%".
 function report.state(row)
    local text = row.state

@@ -114,7 +114,7 @@ in_a_lab() {
 
 without_capacities() {
     CONF=$BATS_TEST_TMPDIR/learned.lua
-    sed 's/^diagnosis = {/&\n   learn_peers = 4,/' "$SCENE_DIR/demo.lua" >"$CONF"
+    sed 's/^   diagnosis = {/&\n      learn_peers = 4,/' "$SCENE_DIR/demo.lua" >"$CONF"
     lab topology "$@" | sed '/capacity = /d' >>"$CONF"
 }
 

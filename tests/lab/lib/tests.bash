@@ -50,7 +50,7 @@ small_conf() {
     local file=$1
     shift
     [ $# -gt 0 ] || set -- --torus 2x2x1
-    sed -e 's/^checks = {/&\n   gather_ms = 600,/' "$SCENE_DIR/demo.lua" >"$file"
+    sed -e 's/^   checks = {/&\n      gather_ms = 600,/' "$SCENE_DIR/demo.lua" >"$file"
     lab topology "$@" >>"$file"
 }
 

@@ -81,7 +81,7 @@ function tests.test_errors_name_file_line_and_what_was_expected()
       { TOPOLOGY .. "checks = { test_ms = 25, tset_ms = 25 }",
          "taut.lua:7: 'checks.tset_ms' is not a setting" },
       { TOPOLOGY .. 'mode = "yes"',
-         'taut.lua:7: mode: expected one of observe, enable, got "yes"' },
+         'taut.lua:7: mode: expected one of observe, drain, got "yes"' },
       { TOPOLOGY .. "mode = = 1", "taut.lua:7: unexpected symbol near '='" },
       { TOPOLOGY .. "mode = nope.x", "taut.lua:7: attempt to index a nil value (global 'nope')" },
       { (TOPOLOGY:gsub("0%-3", "0-4")),
@@ -102,7 +102,7 @@ function tests.test_defaults_are_those_of_the_safe_installation()
    lu.assertEquals(conf.checks.link_time, 0.001)
    lu.assertEquals(conf.policy.per_hour, 3)
    lu.assertEquals(conf.policy.cap_share, 0.01)
-   lu.assertEquals(conf.policy.release_after_clean, false)
+   lu.assertEquals(conf.policy.resume_after_clean, false)
    lu.assertEquals(conf.socket, "/run/taut/tautd.sock")
 end
 
@@ -121,7 +121,7 @@ function tests.test_values_and_units_are_taken()
    lu.assertEquals(conf.topology.capacity[1], 1e9)
 end
 
--- The example says the default of every setting: a file with the machine alone must mean the same.
+-- The example says defaults: a file with the machine alone must mean the same.
 function tests.test_the_example_is_the_defaults()
    local f = assert(io.open((os.getenv "TAUT_SRCDIR" or ".") .. "/etc/taut.lua.example"))
    local text = f:read "a"
@@ -130,6 +130,86 @@ function tests.test_the_example_is_the_defaults()
    local plain = assert(load((text:match "topology = torus %b{}")))
    example.topology, plain.topology = nil, nil
    lu.assertEquals(example, plain)
+   lu.assertEquals(example.hints, {})
+end
+
+---------------------------------------------------------------- the model
+
+local function write(name, text)
+   folder = folder or io.popen("mktemp -d"):read "l"
+   local f = assert(io.open(folder .. "/" .. name, "w"))
+   f:write(text)
+   f:close()
+   return folder .. "/" .. name
+end
+
+function tests.test_model_lua_beside_the_file_is_taken()
+   local path = write("model.lua", "diagnosis = { good = 0.8, spell_s = 2 * hours }")
+   local conf = assert(load(TOPOLOGY))
+   lu.assertEquals({ conf.diagnosis.good, conf.diagnosis.spell_s, conf.diagnosis.failed },
+      { 0.8, 7200, 0.01 })
+   lu.assertEquals(conf.hints, {})
+   os.remove(path)
+   lu.assertEquals(assert(load(TOPOLOGY)).diagnosis.good, 0.75)
+end
+
+function tests.test_the_model_can_be_a_named_file_or_a_table()
+   local path = write("other.lua", "checks = { test_ms = 30 }")
+   lu.assertEquals(assert(load(TOPOLOGY .. 'model = "other.lua"')).checks.test_ms, 30)
+   lu.assertEquals(assert(load(TOPOLOGY .. ('model = "%s"'):format(path))).checks.test_ms, 30)
+   os.remove(path)
+   local conf = assert(load(TOPOLOGY .. "model = { checks = { test_ms = 35 } }"))
+   lu.assertEquals(conf.checks.test_ms, 35)
+   lu.assertEquals(conf.hints, {})
+   for text, err in pairs {
+      ['model = "none.lua"'] = "none.lua",
+      ["model = 7"] = "7: model: expected a file's name or a table { … }, got 7",
+      ["model = { checks = { budget_ms = 100 } }"] =
+         "'checks.budget_ms' is a setting of taut.lua, and no number of the model",
+      ["model = { diagnosis = { god = 1 } }"] = "'diagnosis.god' is not a setting",
+   } do
+      local none, why = load(TOPOLOGY .. text)
+      lu.assertNil(none, text)
+      lu.assertStrContains(why, err)
+   end
+end
+
+function tests.test_what_is_wrong_in_model_lua_names_that_file()
+   local path = write("model.lua", "diagnosis = {\n   good = 2,\n}")
+   local none, err = load(TOPOLOGY)
+   os.remove(path)
+   lu.assertNil(none)
+   lu.assertEquals(err, "model.lua:2: diagnosis.good: expected a number from 0.01 to 1, got 2")
+end
+
+-- Files of before hold in every word, and say what to change.
+function tests.test_old_files_keep_working_with_a_hint()
+   local conf = assert(load(TOPOLOGY .. [[
+      diagnosis = { good = 0.7, spell_s = 60, slow_score = 10 }
+      checks = { fresh_h = 0 }
+   ]]))
+   lu.assertEquals({ conf.diagnosis.good, conf.checks.fresh_h }, { 0.7, 0 })
+   lu.assertEquals(#conf.hints, 1)
+   lu.assertStrContains(conf.hints[1], "checks.fresh_h, diagnosis.good, diagnosis.slow_score " ..
+      "and 1 more: numbers of the model")
+   conf = assert(load(TOPOLOGY .. [[
+      mode = "enable"
+      policy = { flapping = 5, flapping_days = 7, release_after_clean = 3,
+         partitions = { debug = { mode = "enable" } } }
+   ]]))
+   lu.assertEquals({ conf.mode, conf.policy.repeated, conf.policy.repeated_days,
+      conf.policy.resume_after_clean, conf.policy.partitions.debug.mode },
+      { "enable", 5, 7, 3, "enable" })
+   local hints = table.concat(conf.hints, "\n")
+   for _, text in ipairs { 'taut.lua:7: mode "enable" is called "drain" now',
+      "taut.lua:8: policy.flapping is called policy.repeated now",
+      "policy.flapping_days is called policy.repeated_days now",
+      "policy.release_after_clean is called policy.resume_after_clean now",
+      'debug.mode "enable" is called "drain" now' } do
+      lu.assertStrContains(hints, text)
+   end
+   conf = assert(load(TOPOLOGY .. 'mode = "drain"'))
+   lu.assertEquals({ conf.mode, conf.hints }, { "enable", {} })
 end
 
 return tests

@@ -215,7 +215,7 @@ end
 ---------------------------------------------------------------- flapping, repairs, restarts
 
 function tests.test_drains_before_a_restart_count()
-   local w = new { flapping = 3 }
+   local w = new { repeated = 3 }
    local now = os.time()
    local drain = { action = "drain", node = "n0", component = "n0/tx", result = "done" }
    local function row(days, t)
@@ -225,7 +225,7 @@ function tests.test_drains_before_a_restart_count()
    w.decide("n0")
    lu.assertStrContains(w.asked[1].request.reason, "for good")
    -- the latest first: repaired yesterday, so only what came after it counts
-   w = new { flapping = 3 }
+   w = new { repeated = 3 }
    w.act:restore({}, { row(1), row(2, { action = "repaired", node = "n0" }), row(3), row(4) }, nil)
    w.decide("n0")
    lu.assertNotStrContains(w.asked[1].request.reason, "for good")
@@ -279,7 +279,7 @@ function tests.test_a_node_that_is_back_already_is_released()
 end
 
 function tests.test_release_by_itself()
-   local w = new { release_after_clean = 3 }
+   local w = new { resume_after_clean = 3 }
    w.decide("n0")
    w.asked[1].fn { done = true }
    w.clean = function() return 3 end

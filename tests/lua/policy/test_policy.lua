@@ -82,7 +82,7 @@ function tests.test_bad_settings_name_what_is_expected()
    end
    bad({ router_link = "maybe" }, "one of avoid, drain, drain_exposed")
    bad({ at_cap = 3 }, "one of stop, wait")
-   bad({ flapping = 1 }, "a whole number from 2 to 1000, or false")
+   bad({ repeated = 1 }, "a whole number from 2 to 1000, or false")
    bad({ breaker_verdicts = 0 }, "a whole number from 1")
    bad({ measure = "drain" }, "a function, or false")
    bad({ on_event = "/bin/true" }, "a list")
@@ -411,7 +411,7 @@ end
 ---------------------------------------------------------------- giving back, flapping
 
 function tests.test_clean_nodes_are_given_back_where_the_site_wants_it()
-   local p = player { release_after_clean = 3 }
+   local p = player { resume_after_clean = 3 }
    p.play(T0, { "n5/tx" })
    local good = 2
    p.clean = function(node, component)
@@ -436,7 +436,7 @@ function tests.test_clean_nodes_are_given_back_where_the_site_wants_it()
 end
 
 function tests.test_a_node_that_flaps_stays_drained_for_good()
-   local p = player { release_after_clean = 3, flapping = 3, flapping_days = 14 }
+   local p = player { resume_after_clean = 3, repeated = 3, repeated_days = 14 }
    p.clean = function() return 3 end
    local function round(i)
       local d = p.play(T0 + i * 86400, { "n5/tx" })
@@ -458,13 +458,13 @@ function tests.test_a_node_that_flaps_stays_drained_for_good()
 end
 
 function tests.test_rare_faults_are_no_flapping()
-   local p = player { release_after_clean = 3, flapping = 3, flapping_days = 14 }
+   local p = player { resume_after_clean = 3, repeated = 3, repeated_days = 14 }
    p.clean = function() return 3 end
    for i = 0, 9 do
       lu.assertEquals(words(p.play(T0 + i * 8 * 86400, { "n5/tx" })), { "drain n5" })
       p.play(T0 + i * 8 * 86400 + 60)
    end
-   p.s = settings { release_after_clean = 3, flapping = false }
+   p.s = settings { resume_after_clean = 3, repeated = false }
    for i = 0, 5 do
       lu.assertEquals(words(p.play(T0 + 1e7 + i * 60, { "n5/tx" })), { "drain n5" })
       p.play(T0 + 1e7 + i * 60 + 30)

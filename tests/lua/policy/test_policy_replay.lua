@@ -93,13 +93,13 @@ function tests.test_flapping_shows()
       verdicts[#verdicts + 1] = verdict(6 + 10 * i, "n5/tx", "ok")
    end
    local words, sums = run { verdicts = verdicts, actions = actions,
-      settings = { release_after_clean = 3, flapping = 3 } }
+      settings = { resume_after_clean = 3, repeated = 3 } }
    lu.assertEquals(words, { "1h drain n5", "6h release n5", "11h drain n5", "16h release n5",
       "21h drain for good n5" })
    lu.assertEquals({ sums.flaps, sums.releases }, { 1, 2 })
    -- repaired in between
    words = run { verdicts = verdicts, actions = { action(18, "repaired", "n5", "root") },
-      settings = { release_after_clean = 3, flapping = 3 } }
+      settings = { resume_after_clean = 3, repeated = 3 } }
    lu.assertEquals(words[5], "21h drain n5")
 end
 

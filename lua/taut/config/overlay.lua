@@ -1,0 +1,116 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What a file gives is checked and laid over the defaults.
+local settings = require "taut.config.settings"
+
+local overlay = {}
+
+--- Line where a setting is assigned, for errors found after the file has run.
+function overlay.line_of(path, section, name)
+   local f = io.open(path)
+   if not f then
+      return 1
+   end
+   local n, found, inside = 0, nil, section == nil
+   for line in f:lines() do
+      n = n + 1
+      local code = line:gsub("%-%-.*", "")
+      if section and code:find("%f[%w_]" .. section .. "%s*=") then
+         inside, found = true, n
+      end
+      if inside and name and code:find("%f[%w_]" .. name .. "%s*=") then
+         f:close()
+         return n
+      end
+   end
+   f:close()
+   return found or 1
+end
+
+local function full(section, name)
+   return section and section .. "." .. tostring(name) or tostring(name)
+end
+
+local function expected(from, section, name, what, got)
+   return nil, ("%s:%d: %s: expected %s, got %s"):format(from.path, overlay.line_of(from.path,
+      section, name), full(section, name), what, type(got) == "string" and '"' .. got .. '"'
+         or tostring(got))
+end
+
+local function unknown(from, section, name, what)
+   return nil, ("%s:%d: '%s' is %s"):format(from.path, overlay.line_of(from.path, section, name),
+      full(section, name), what)
+end
+
+local function is_setting(rule)
+   return type(rule[2]) == "function"
+end
+
+--- The defaults of all settings, or of a section.
+function overlay.defaults(known)
+   local out = {}
+   for name, rule in pairs(known) do
+      if is_setting(rule) then
+         out[name] = rule[1]
+      else
+         out[name] = overlay.defaults(rule)
+      end
+   end
+   return out
+end
+
+-- An old name's new one, with a hint.
+local function name_of(from, section, name)
+   local new = section and settings.old[section] and settings.old[section][name]
+   if new then
+      from.hints[#from.hints + 1] = ("%s:%d: %s is called %s now"):format(from.path,
+         overlay.line_of(from.path, section, name), full(section, name), full(section, new))
+   end
+   return new or name
+end
+
+-- One setting into `out`; true, or nil and the error text.
+local function take_one(from, out, rule, section, name, value)
+   if from.is_model and not rule.model then
+      return unknown(from, section, name, "a setting of taut.lua, and no number of the model")
+   end
+   local v, what, hint = rule[2](value)
+   if v == nil then
+      return expected(from, section, name, what, value)
+   end
+   if hint then
+      from.hints[#from.hints + 1] = ("%s:%d: %s"):format(from.path, overlay.line_of(from.path,
+         section, name), hint)
+   end
+   if rule.model and not from.is_model then
+      from.numbers[#from.numbers + 1] = full(section, name)
+   end
+   out[name] = v
+   return true
+end
+
+--- What a file gives over what is in `out`.
+-- @param from table: path; is_model (model.lua, or the table `model` of taut.lua); hints, and
+--   numbers (of the model, though they stand in taut.lua): arrays to add to
+-- @param known settings.all, or a section of it
+-- @return true, or nil and the error text
+function overlay.take(from, out, given, known, section)
+   for given_name, value in pairs(given) do
+      local name = name_of(from, section, given_name)
+      local rule, ok, err = known[name]
+      if rule == nil then
+         return unknown(from, section, given_name, "not a setting")
+      elseif is_setting(rule) then
+         ok, err = take_one(from, out, rule, section, name, value)
+      elseif type(value) ~= "table" then
+         return expected(from, nil, name, "a table { … }", value)
+      else
+         ok, err = overlay.take(from, out[name], value, rule, name)
+      end
+      if not ok then
+         return nil, err
+      end
+   end
+   return true
+end
+
+return overlay

@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- All settings: name → { default, check }, and sections of them; a number of the model has its row
+-- of model.lua as `model`.  And the names that some had once.
+local model = require "taut.config.model"
+local policy_rules = require "taut.policy.settings"
+local values = require "taut.config.values"
+local wire = require "taut.wire"
+
+local number, one_of, or_off = values.number, values.one_of, values.or_off
+local text, flag = values.text, values.flag
+
+-- What concerns the site: taut.lua(5) explains each.
+local all = {
+   listen = { "0.0.0.0:" .. wire.PORT, values.address },
+   socket = { nil, text },
+   database = { nil, text },
+   munge_socket = { nil, text },
+   refresh_s = { 30, number(1, 3600) },
+   keep_days = { 30, number(1, 3650) },
+   mode = { "observe", values.mode },
+   checks = {
+      enabled = { true, flag },
+      budget_ms = { 220, number(10, 5000, true) },
+      link_time = { 0.001, or_off(number(1e-6, 1)) },
+      duplex = { false, flag },
+   },
+   policy = policy_rules(values),
+   metrics = {
+      listen = { "127.0.0.1:6825", or_off(values.address) },
+   },
+   events = {
+      follow = { {}, values.logs },
+      job_comment = { false, flag },
+   },
+   steer = {
+      mode = { "off", one_of("off", "on") },
+      file = { nil, text },
+      exclude = { true, flag },
+      switches = { true, flag },
+      switch_nodes = { nil, number(1, 1e6, true) },
+      prefer_nodes = { false, or_off(number(2, 1e5, true)) },
+      place = { false, flag },
+   },
+   fabric = {
+      sweep_s = { false, or_off(number(5, 86400, true)) },
+      device = { nil, text },
+      port = { 0, number(0, 254, true) },
+      names = { nil, text },
+      state = { nil, text },
+      recorded = { nil, text },
+      sm_key = { "0000000000000001", values.key64 },
+   },
+}
+
+local function check_of(row)
+   if not row[3] then
+      return flag
+   end
+   local check = number(row[3], row[4], row.whole)
+   return row.off and or_off(check) or check
+end
+
+for _, part in ipairs(model) do
+   all[part.section] = all[part.section] or {}
+   for _, row in ipairs(part) do
+      all[part.section][row[1]] = { row[2], check_of(row), model = row }
+   end
+end
+
+return {
+   all = all,
+   -- section → old name → the one that took its place
+   old = {
+      policy = { release_after_clean = "resume_after_clean", flapping = "repeated",
+         flapping_days = "repeated_days" },
+   },
+}

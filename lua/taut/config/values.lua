@@ -1,0 +1,105 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What values may be: each check is a function of a value that returns what to take, or nil and
+-- what was expected.  A third result is a hint: an old word was understood.
+local ingest = require "taut.events.ingest"
+local wire = require "taut.wire"
+
+local values = {}
+
+--- A number from `least` to `most`.
+-- @param whole without fractions
+function values.number(least, most, whole)
+   return function(v)
+      if type(v) == "number" and v >= least and v <= most and (not whole or v % 1 == 0) then
+         return whole and math.tointeger(v) or v
+      end
+      return nil, ("a %snumber from %s to %s"):format(whole and "whole " or "", least, most)
+   end
+end
+
+--- One of some words.
+function values.one_of(...)
+   local list = { ... }
+   return function(v)
+      for _, w in ipairs(list) do
+         if v == w then
+            return v
+         end
+      end
+      return nil, "one of " .. table.concat(list, ", ")
+   end
+end
+
+--- "observe" or "drain".  In the code, in the database and in JSON the latter is "enable", the
+-- older word.
+function values.mode(v)
+   if v == "observe" then
+      return v
+   elseif v == "drain" then
+      return "enable"
+   elseif v == "enable" then
+      return v, nil, 'mode "enable" is called "drain" now'
+   end
+   return nil, "one of observe, drain"
+end
+
+function values.text(v)
+   if type(v) == "string" and v ~= "" then
+      return v
+   end
+   return nil, "a text in quotes"
+end
+
+function values.flag(v)
+   if type(v) == "boolean" then
+      return v
+   end
+   return nil, "true or false"
+end
+
+--- What `check` takes, or false for "off".
+function values.or_off(check)
+   return function(v)
+      if v == false then
+         return false
+      end
+      local got, expected = check(v)
+      return got, expected and expected .. ", or false"
+   end
+end
+
+--- 16 hex digits.
+function values.key64(v)
+   if type(v) == "string" and v:match "^%x+$" and #v == 16 then
+      return v:lower()
+   end
+   return nil, "16 hex digits in quotes"
+end
+
+function values.address(v)
+   local port = type(v) == "string" and tonumber(v:match(":(%d+)$"))
+   if port and port > 0 and port < 65536 then
+      return v
+   end
+   return nil, ('an address and a port, such as "0.0.0.0:%d"'):format(wire.PORT)
+end
+
+--- Logs to follow: { { "netwatch", "/var/log/netwatch" }, … }
+function values.logs(v)
+   local what = '{ { "FORMAT", "/path/of/the/log" }, … }, FORMAT being one of '
+      .. table.concat(ingest.names(), ", ")
+   local seen = {}
+   for i, f in ipairs(type(v) == "table" and v or {}) do
+      if type(f) ~= "table" or not ingest.formats[f[1]] or type(f[2]) ~= "string"
+         or f[2]:sub(1, 1) ~= "/" or seen[f[2]] or i > 64 then
+         return nil, what .. ", 64 at most, each path once"
+      end
+      seen[f[2]] = true
+   end
+   if type(v) == "table" and (next(v) == nil or #v > 0) then
+      return v
+   end
+   return nil, what
+end
+
+return values
