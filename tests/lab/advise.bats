@@ -102,7 +102,7 @@ hosts() { lab exec scontrol show hostnames "$1" | sort; }
     run lab exec taut advise -N 6 --pattern halo3d:compute=0.3
     [ "$status" -eq 0 ]
     echo "$output"
-    [[ ${lines[0]} == 1.\ n* && $output == *" of ideal; "*"without advice: n"*"sbatch -N 6 --nodelist="* ]]
+    [[ ${lines[0]} == 1.\ n* && $output == *"x ideal time; "*"without advice: n"*"sbatch -N 6 --nodelist="* ]]
     [ "$(printf '%s\n' "$output" | wc -L)" -le 80 ]
     run lab exec taut advise -N 6 --pattern all-to-all:compute=0.99
     [[ $output == *"Not worth waiting for: with 99 % of its time in computation"* ]]

@@ -61,7 +61,7 @@ fits() {
 @test "fresh: status" {
     run lab exec taut status
     [ "$status" -eq 0 ]
-    [[ $output == *"mode        enable"*"jobs        0 started, 0 said hello"* ]]
+    [[ $output == *"mode        drain"*"jobs        0 started, 0 said hello"* ]]
     [[ $output == *"components  0 ok, 0 suspect, 0 slow, 0 failed, 24 unknown"* ]]
     fits status
     is_json status
@@ -122,14 +122,14 @@ fits() {
     [ "$(json 'print(#d.candidates > 0, d.count)')" = $'true\t4' ]
 }
 
-@test "changes: policy, off, on, release, config" {
+@test "changes: policy, off, on, resume, config" {
     run lab exec taut policy observe
     [ "$status" -eq 0 ]
     [ "$output" = "mode is observe" ]
     lab exec taut status | grep -q '^mode  *observe'
-    is_json policy enable
+    is_json policy drain
     [ "$(json 'print(d.mode)')" = enable ]
-    [ "$(lab exec taut policy resume)" = "nothing was stopped" ]
+    [ "$(lab exec taut policy continue)" = "nothing was stopped" ]
     fits policy
     is_json policy
     [ "$(json 'print(d.mode, d.partitions[1].name, d.partitions[1].cap)')" = $'enable\tbatch\t4' ]
@@ -143,7 +143,7 @@ fits() {
     lab exec taut status | grep -q '^checks  *off'
     is_json on
     [ "$(json 'print(d.switch)')" = on ]
-    run lab exec taut release n1
+    run lab exec taut resume n1
     [ "$status" -eq 1 ]
     [[ $output == "taut: "*drain* ]]
     run lab exec taut config check
@@ -157,8 +157,8 @@ fits() {
     local command
     for command in '' nonsense 'status --nonsense' 'links x' 'explain' \
         'explain n1 --job 3' 'explain --job x' 'explain --job' 'advise' \
-        'advise -N x' 'advise -N 2 --top x' 'release' 'release n1 n2' \
-        'policy --replay 0' 'policy --replay x' 'repair' 'repair n1 --release' \
+        'advise -N x' 'advise -N 2 --top x' 'resume' 'resume n1 n2' \
+        'policy --replay 0' 'policy --replay x' 'repair' 'repair n1 --resume' \
         'policy maybe' 'config' 'config nonsense' 'off now' 'topology' \
         'topology route n0'; do
         # shellcheck disable=SC2086
@@ -171,7 +171,7 @@ fits() {
 @test "what cannot be done: status 1, one message" {
     local command
     for command in 'explain n99' 'explain r9.9.9/X+' 'explain --job 99999' 'advise -N 9' \
-        'advise -N 0' 'advise -N 2 -p nowhere' 'release n99' 'repair n99' \
+        'advise -N 0' 'advise -N 2 -p nowhere' 'resume n99' 'repair n99' \
         'policy --replay 1 --set cap=1' 'policy --replay 1 -f /nonexistent' \
         '--socket /nonexistent status' 'config check /nonexistent' 'topology show n99' \
         'topology behind n99/tx' 'topology show -m /nonexistent'; do
@@ -278,7 +278,7 @@ END
     wait_until 20 is_json advise -N 3 # the last job may still be ending
     [ "$(json 'for _, c in ipairs(d.candidates) do print((c.nodelist:find "3")) end' | sort -u)" = nil ]
     lab heal --all
-    is_json release n3
+    is_json resume n3
     [ "$(json 'print(d.released)')" = n3 ]
 }
 

@@ -213,7 +213,7 @@ is_refused() { [ "$(refused)" -eq "$1" ]; }
     # now let it decide, and forget nothing of that either
     as_made
     lab exec taut config reload
-    lab exec taut policy enable
+    lab exec taut policy drain
     find_drained n3
     before=$(full_reason n3)
     lab daemon restart tautd
@@ -222,7 +222,7 @@ is_refused() { [ "$(refused)" -eq "$1" ]; }
     [ "$(full_reason n3)" = "$before" ]
     scene_is_state n3/tx slow
     lab heal --all
-    lab exec taut release n3
+    lab exec taut resume n3
     nothing_drained
 }
 
@@ -249,7 +249,7 @@ is_refused() { [ "$(refused)" -eq "$1" ]; }
     nothing_drained
 }
 
-@test "a peer that dies in the middle of a stream: its tests are void" {
+@test "a peer that dies in the middle of a stream: its tests are discarded" {
     # killed as soon as a stream of the fabric (10.0.0.0/8) is open
     wrap_probe n2 '
 "$probe" "$@" & pid=$!
@@ -266,9 +266,9 @@ kill -9 $$'
         settled
         job -N 4 -w n[0-3]
         one_line nodes "job $JOB on n2: .*wrapped-probe died of signal 9 .Killed."
-        ! wait_until 3 explain_says ' void .*n2 did not report' || break
+        ! wait_until 3 explain_says ' discarded .*n2 did not report' || break
     done
-    explain_says ' void .*n2 did not report'
+    explain_says ' discarded .*n2 did not report'
     explained >"$BATS_TEST_TMPDIR/explained"
     # what did not touch it counts
     grep -Eq ' good ' "$BATS_TEST_TMPDIR/explained"
@@ -537,16 +537,16 @@ events() { status 'print(s.jobs_heard)'; }
 
 # ---------------------------------------------------------------- administrators
 
-@test "an administrator's drain is left alone, and taut release refuses" {
+@test "an administrator's drain is left alone, and taut resume refuses" {
     lab exec taut policy observe
     lab degrade n3/tx 25
     find_state "scene_is_state n3/tx slow"
     lab exec scontrol update nodename=n3 state=drain reason="bad memory"
-    lab exec taut policy enable
+    lab exec taut policy drain
     wait_until 20 says tautd 'n3 .*but it is drained already: bad memory'
     sleep 5
     [ "$(full_reason n3)" = "bad memory" ]
-    run lab exec taut release n3
+    run lab exec taut resume n3
     [ "$status" -eq 1 ]
     [[ $output == "taut: "* ]]
     [ "$(full_reason n3)" = "bad memory" ]
@@ -560,7 +560,7 @@ events() { status 'print(s.jobs_heard)'; }
     [[ $(full_reason n3) == taut:* ]]
     lab exec scontrol update nodename=n3 reason="cable ordered"
     wait_until 60 says tautd 'n3 has a reason of an administrator now'
-    run lab exec taut release n3
+    run lab exec taut resume n3
     [ "$status" -eq 1 ]
     [ "$(full_reason n3)" = "cable ordered" ]
     [ "$(status 'print(#s.drained)')" = 0 ]
@@ -695,7 +695,7 @@ END
     lab exec --user bob taut status >/dev/null
     lab exec --user bob taut explain n1 >/dev/null
     lab exec --user bob taut explain --job "$JOB" >/dev/null
-    for command in off on 'policy enable' 'policy observe' 'release n1' 'config reload'; do
+    for command in off on 'policy drain' 'policy observe' 'resume n1' 'config reload'; do
         # shellcheck disable=SC2086
         run lab exec --user bob taut $command
         [ "$status" -eq 1 ]

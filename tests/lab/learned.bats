@@ -78,7 +78,7 @@ all_learned() {
     lab exec sinfo -h -R -o '%E|%N' | grep -Eq '^taut: tx at [23][0-9]%;.*\|n5$'
     [ "$(scene_drained | wc -l)" -eq 1 ]
     lab heal --all
-    lab exec taut release n5
+    lab exec taut resume n5
 }
 
 @test "only administrators have it learned anew" {

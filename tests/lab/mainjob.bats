@@ -91,11 +91,11 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
     [ "$(lab exec sort /var/spool/home/advised.out)" = "$(lab exec scontrol show hostnames "$nodes" | sort)" ]
 }
 
-@test "main job: healed and released, the node is back on probation and stays" {
+@test "main job: healed and resumed, the node is back on probation and stays" {
     lab heal --all
-    run lab exec taut release $NODE
+    run lab exec taut resume $NODE
     [ "$status" -eq 0 ]
-    [ "$output" = "$NODE is released, on probation" ]
+    [ "$output" = "$NODE is resumed, on probation" ]
     nothing_drained
     run lab exec taut nodes
     [[ $output == *"$NODE "*"probation"* ]]
@@ -122,7 +122,7 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
 
 @test "router_link = drain: the nodes of both end routers, up to the cap, then an alert" {
     mark
-    lab exec taut policy enable
+    lab exec taut policy drain
     wait_until 20 eval '[ "$(scene_drained | wc -l)" -eq 2 ]'
     # the cap holds while tautd looks at it again and again
     sleep 5

@@ -77,22 +77,22 @@ narrow() {
     begin 'cap_nodes = 2, per_hour = false' n1/tx=0.6 n2/tx=0.1 n3/rx=0.3
     wait_until 20 is_drained "n2 n3"
     wait_until 10 holds 'n1|cap: 2 of at most 2 nodes of partition batch'
-    says tautd 'reached a cap and only observes now: cap: 2 of at most 2'
+    says tautd 'at a cap, drains nobody more: cap: 2 of at most 2'
     [[ $(shown_reason n2) == 'taut: tx at 10%'* ]]
     [[ $(shown_reason n3) == 'taut: rx at 30%'* ]]
     narrow status
     grep -q '^at a cap ' "$BATS_TEST_TMPDIR/typed"
     # room alone changes nothing
-    lab exec taut release n3
+    lab exec taut resume n3
     sleep 3
     is_drained n2
     narrow policy
-    lab exec taut policy resume | grep -qx 'going on'
+    lab exec taut policy continue | grep -qx 'draining goes on'
     wait_until 10 is_drained "n1 n2"
-    lab exec taut policy resume | grep -qx 'nothing was stopped'
+    lab exec taut policy continue | grep -qx 'nothing was stopped'
     narrow policy log
     log_has 'drain +n2 +taut: tx at 10%'
-    log_has 'release +n3 +\(root\)'
+    log_has 'resume +n3 +\(root\)'
     log_has 'tests 1 2 3|slow at 10%' --evidence -n n2
     [ "$(lab exec taut policy log --json -n n2 | lab_json 'print(d.actions[1].component, d.actions[1].evidence.left)')" = $'n2/tx\t0.1' ]
 }
@@ -115,7 +115,7 @@ narrow() {
     lab exec scontrol delete reservation=maint >/dev/null
     wait_until 20 scene_is_drained n2
     wait_until 30 log_has 'taken over +n3'
-    ! lab exec taut release n3 || false
+    ! lab exec taut resume n3 || false
     [ "$(full_reason n3)" = 'mine now' ]
 }
 
@@ -144,7 +144,7 @@ narrow() {
     start_tautd
     wait_until 10 holds 'n1|mode is observe'
     lab daemon stop slurmctld
-    lab exec taut policy enable
+    lab exec taut policy drain
     wait_until 40 says tautd 'cannot drain n1: Unable to contact slurm controller.*trying again'
     lab daemon start slurmctld
     wait_until 30 is_drained n1
@@ -154,15 +154,15 @@ narrow() {
     log_has 'drain failed +n1'
     log_has 'drain +n1'
     # slurmctld may still wait for the node, call that an error, and do it
-    lab exec taut release n1 || true
+    lab exec taut resume n1 || true
     wait_until 20 is_drained ""
-    wait_until 20 log_has 'release +n1 +.root'
+    wait_until 20 log_has 'resume +n1 +.root'
 }
 
 @test "many verdicts at once: the circuit breaker" {
     LINES_BESIDE=('refresh_s = 2')
     begin 'cap_nodes = 8, per_hour = false, breaker_verdicts = 3' n1/tx n2/tx n3/tx
-    wait_until 10 says tautd 'stopped acting: 3 components became slow or failed within 1 h'
+    wait_until 10 says tautd 'stopped draining: 3 components became slow or failed within 1 h'
     holds 'n2|stopped: 3 components'
     nothing_drained
     narrow status
@@ -170,8 +170,8 @@ narrow() {
     # a restart forgets nothing
     lab daemon restart tautd
     wait_until 10 holds 'n2|stopped: 3 components'
-    lab exec taut policy enable | grep -q 'but nothing is done'
-    lab exec taut policy resume
+    lab exec taut policy drain | grep -q 'but nothing is drained'
+    lab exec taut policy continue
     wait_until 10 is_drained "n1 n2 n3"
 }
 
@@ -253,9 +253,9 @@ END
     lab exec taut repair r1.0.0/X+ --done | grep -q '^forgotten .*on probation for 24 h'
     scene_is_state r1.0.0/X+ ok
     is_drained n2
-    run lab exec taut repair n2 --done --release
+    run lab exec taut repair n2 --done --resume
     [ "$status" -eq 0 ]
-    [[ $output == *"released     n2"* ]]
+    [[ $output == *"resumed      n2"* ]]
     nothing_drained
     log_has 'repaired +n2 +\(root\)'
     run lab exec taut repair r9.9.9/X+

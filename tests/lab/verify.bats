@@ -35,7 +35,7 @@ teardown() { lab_report; }
     done
     echo "$output"
     [ "$status" = 0 ]
-    [[ $output =~ ^"r0.1.0/X+ is ".*"asked for by root: "[0-9]+" good" ]]
+    [[ $output =~ ^"r0.1.0/X+ is ".*"root asked for tests: "[0-9]+" good" ]]
     [[ $output != *" 0 good, 0 low"* ]]
 }
 

@@ -22,7 +22,7 @@ topology() {
     run "$taut" topology --help
     [ "$status" -eq 0 ]
     local help=$output name
-    for name in show route behind exposed classes load diff check draw export import; do
+    for name in show route dependents exposed classes load diff check draw export import; do
         [[ $help == *"   $name "* ]]
         run "$taut" topology "$name" --help
         [ "$status" -eq 0 ]
@@ -38,7 +38,7 @@ topology() {
     topology route n0 n6
     [ "$status" -eq 1 ]
     [[ $output == "taut: route: ring.lua has no node or router 'n6' (expected such as n0 or r0)" ]]
-    topology behind r0
+    topology dependents r0
     [ "$status" -eq 1 ]
     [[ $output == *"has no component 'r0' (expected a link such as r5/X-"* ]]
     topology show x
@@ -70,7 +70,7 @@ topology() {
     [ "$status" -eq 2 ]
     topology load shift --by 0
     [ "$status" -eq 2 ]
-    topology behind r0/X+ --left 2
+    topology dependents r0/X+ --left 2
     [ "$status" -eq 2 ]
     topology export slurm --as names --format yaml
     [ "$status" -eq 2 ]
@@ -196,7 +196,7 @@ topology() {
 @test "JSON is one document on standard output" {
     local command
     for command in show 'show r0' 'show n0' 'show r0/X+' 'route n0 n3 --back' \
-        'behind r0/X+ --cable' 'exposed r0/X+ --routes 2' classes 'load ring' \
+        'dependents r0/X+ --cable' 'exposed r0/X+ --routes 2' classes 'load ring' \
         'check --slurm-conf -' 'export slurm' 'draw -o p.svg'; do
         # shellcheck disable=SC2086 # words
         "$taut" topology $command -m ring.lua --fail r1/X+=0.5 --json >out.json

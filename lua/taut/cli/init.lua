@@ -2,6 +2,7 @@
 --- `taut`: the command line.  Each command is a module of three things: `summary`, `setup(parser)`
 -- (its arguments, argparse) and `run(args)` → exit status.
 local argparse = require "argparse"
+local old = require "taut.cli.old"
 local report = require "taut.report"
 local step = require "taut.survey.step"
 local sys = require "taut.sys"
@@ -25,7 +26,7 @@ local commands = {
    { "steer", "place" },
    { "study" },
    { "profile", "state" },
-   { "release", "act" },
+   { "resume", "act" },
    { "repair", "act" },
    { "verify", "act" },
    { "relearn", "act" },
@@ -53,6 +54,9 @@ local function parser_of()
       local name, folder = entry[1], entry[2]
       local m = require("taut.cli." .. (folder and folder .. "." or "") .. name)
       local sub = parser:command(name):summary(m.summary):description(m.summary)
+      for _, word in ipairs(old.names(nil, name)) do
+         sub:hidden_name(word)
+      end
       m.setup(sub)
       if m.has_json ~= false then
          sub:flag("--json"):description "Print the answer as JSON."
@@ -86,6 +90,7 @@ function cli.main(arg)
       end
       return 2
    end
+   old.hint(arg, args.command)
    return modules[args.command].run(args)
 end
 

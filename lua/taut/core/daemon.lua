@@ -57,7 +57,7 @@ local function on_store(self)
    self.is_loading = true
    memory.load(self.parts, function()
       local p = self.parts
-      sys.log("notice", ("mode is %s"):format(p.switches:mode()))
+      sys.log("notice", "mode is " .. (p.switches:mode() == "enable" and "drain" or "observe"))
       open_doors(self)
       p.keepers:start_logs()
       p.review()

@@ -101,7 +101,7 @@ local function policy_families(self, add, now)
       mode == "enable" and 1 or 0)
    add("taut_policy_stopped", "gauge", "1: the circuit breaker has stopped all drains.",
       h.stopped and 1 or 0)
-   add("taut_policy_caps_reached", "gauge", "Caps that wait for `taut policy resume`.",
+   add("taut_policy_caps_reached", "gauge", "Caps that wait for `taut policy continue`.",
       tables.size(h.capped))
    add("taut_policy_standby", "gauge", "1: the active slurmctld is elsewhere: only watching.",
       self.cluster.standby and 1 or 0)

@@ -39,15 +39,15 @@ local function whole_of(k)
 end
 
 local MISSING = {
-   score = "log odds are %.1f of %.1f",
-   spells = "seen in %d of %d spells",
+   score = "score %.1f, needs %.1f",
+   spells = "seen in %d of %d periods",
    span = "seen for %.1f of %.1f h",
-   far = "%d of %d far ends",
-   senders = "%d of %d senders",
-   receivers = "%d of %d receivers",
-   busy = "several streams get more than one: it may be busy",
-   confirmed = "%d of %d tests confirmed it",
-   test = "no low test bears it out",
+   far = "seen with %d of %d other nodes",
+   senders = "seen with %d of %d senders",
+   receivers = "seen with %d of %d receivers",
+   busy = "several streams get more than one: it may only be busy",
+   confirmed = "confirmed by %d of %d tests",
+   test = "no test was low",
 }
 
 --- What is missing for a verdict (verdict.lua), in words.
@@ -135,42 +135,42 @@ local function what_was_found(self, list, c, k)
    if k.by_hard then
       add(list, "that alone makes the verdict (hard_alone)")
    elseif low == 0 and (seen.cleared_at or 0) > (k.hard.since or 0) then
-      add(list, "a test since saw it well, so it is not drained for that", { by = seen.cleared_by })
+      add(list, "a test since cleared it, so it is not drained for that", { by = seen.cleared_by })
    elseif low == 0 then
-      add(list, "no low test bears that out yet, so it is not drained for that")
+      add(list, "no test was low yet, so it is not drained for that")
    end
 end
 
 local function what_was_seen(self, list, c, case, run)
    local s, k = self.s, self:component(c)
-   add(list, ("%s since it was last seen well"):format(plural(#run, "low test")),
+   add(list, ("%s since it last did well"):format(plural(#run, "low test")),
       { tests = ids_of(run), by = (k.last_cleared or {}).by or self:seen(c).cleared_by })
    add(list, ("none of them showed more than %s of its capacity, %d came within %s of that")
       :format(percent(case.best), case.at, percent(s.ceiling)),
       { tests = ids_of(at_ceiling(self, run, case)) })
-   add(list, ("that ceiling was there in %s of %s each, %s apart, with %s"):format(
-      plural(case.spells, "spell"), hours(s.spell_s), hours((case.last or 0) - (case.first or 0)),
-      plural(case.far or 0, "far end")))
+   add(list, ("that ceiling was seen in %s of %s each, %s apart, with %s"):format(
+      plural(case.spells, "period"), hours(s.spell_s), hours((case.last or 0) - (case.first or 0)),
+      plural(case.far or 0, "other node")))
    local confirmed = math.max(#k.confirmed, case.confirmed or 0)
    if confirmed > 0 then
-      add(list, plural(confirmed, "confirming test") .. " bore it out")
+      add(list, ("confirmed by %s made for that"):format(plural(confirmed, "test")))
    end
    if k.busy > 0 then
-      add(list, ("%s with several streams got more than one stream: it may be busy"):format(
+      add(list, ("%s with several streams got more than with one: it may only be busy"):format(
          plural(k.busy, "test")))
    end
-   add(list, ("taken together the odds of broken against busy are e^%.1f; a verdict wants e^%.4g")
+   add(list, ("score %.1f, needs %.4g (broken rather than busy)")
       :format(case.score, s.slow_score))
 end
 
 local function alternative(self, list, r)
    local name = self.topo.components[r.component]
    if r.cleared_at then
-      add(list, ("%s was on the way of %s of these tests, and was seen well since"):format(name,
+      add(list, ("%s was on the way of %s of these tests, and did well since"):format(name,
          percent(r.same)), { ruled_out = r.component, by = r.cleared_by })
    elseif r.rest >= self.s.tie_score then
-      add(list, ("%s was on the way of %s of these tests; without them e^%.1f is left"):format(name,
-         percent(r.same), r.rest), { ruled_out = r.component })
+      add(list, ("%s was on the way of %s of these tests; the score of the others is %.1f"):format(
+         name, percent(r.same), r.rest), { ruled_out = r.component })
    else
       add(list, ("%s explains %s of these tests as well"):format(name, percent(r.same)),
          { rival = r.component })
@@ -201,7 +201,7 @@ function words.reasoning(self, c)
       add(list, part .. " is slow or dead, not this alone")
    end
    if k.state == "suspect" and k.missing then
-      add(list, "for a verdict: " .. words.missing(k.missing))
+      add(list, "missing for a verdict: " .. words.missing(k.missing))
    end
    if whole_of(k) then
       add(list, whole_of(k))

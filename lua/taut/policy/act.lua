@@ -102,8 +102,8 @@ end
 local function stop(self, a)
    policy.note(self.history, a, loop.time())
    keep_stops(self)
-   local what = a.action == "stop" and "stopped acting" or "reached a cap and only observes now"
-   self:say(("%s: %s; `taut policy resume` goes on"):format(what, a.why))
+   local what = a.action == "stop" and "stopped draining" or "at a cap, drains nobody more"
+   self:say(("%s: %s; `taut policy continue` goes on"):format(what, a.why))
    self:record { action = a.action, result = a.why }
 end
 
@@ -113,7 +113,7 @@ local function carry_out(self, a, on_back)
    elseif a.action == "release" then
       self:release(a.node, "taut, after " .. a.why, on_back, function(ok, err)
          if not ok and is_news(self, a.node, err) then
-            sys.log("warning", ("cannot release %s: %s"):format(a.node, err))
+            sys.log("warning", ("cannot resume %s: %s"):format(a.node, err))
          end
       end)
    else
@@ -148,7 +148,7 @@ local function take_held(self, held, actions)
       end
    end
    if said > SAID_MAX then
-      self:say(("would drain %d nodes more; `taut policy log` has them"):format(said - SAID_MAX))
+      self:say(("would drain %d more nodes; `taut policy log` lists them"):format(said - SAID_MAX))
    end
 end
 
@@ -247,7 +247,7 @@ function Act:release(name, who, on_back, fn)
       self:record { action = "release", node = name, component = d and d.component, who = who,
          reason = d and d.reason, result = "done" }
       on_back(name, d)
-      sys.log("notice", ("released %s (%s)"):format(name, who))
+      sys.log("notice", ("resumed %s (%s)"):format(name, who))
       self.cluster:refresh(function() fn(true) end)
    end)
 end
@@ -257,7 +257,7 @@ local function given_back(self, name, d, back)
    self:unwant(name)
    self:record { action = d.asked_by and "release" or "resumed", node = name,
       component = d.component, who = who, reason = d.reason, result = "seen" }
-   sys.log("notice", d.asked_by and ("released %s (%s)"):format(name, who)
+   sys.log("notice", d.asked_by and ("resumed %s (%s)"):format(name, who)
       or ("%s was resumed by an administrator"):format(name))
    back[#back + 1] = { node = name, drain = d }
 end
@@ -271,7 +271,8 @@ local function reconcile_drained(self, name, d, node, back)
       drop(self, name)
       self:record { action = "taken over", node = name, component = d.component,
          who = "administrator", reason = node.reason, result = "seen" }
-      sys.log("notice", ("%s has a reason of an administrator now"):format(name))
+      sys.log("notice", ("%s: an administrator changed the drain reason; it is no longer Taut's")
+         :format(name))
    end
 end
 

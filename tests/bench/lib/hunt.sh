@@ -132,8 +132,8 @@ one_position() {
     lab heal "$component" || return
     node=${component%/?x}
     if [ "$node" != "$component" ] && scene_is_drained "$node"; then
-        lab exec taut release "$node" >/dev/null 2>&1 || {
-            echo "failed release: $(scene_drained | grep "^$node|")"
+        lab exec taut resume "$node" >/dev/null 2>&1 || {
+            echo "failed resume: $(scene_drained | grep "^$node|")"
             lab exec scontrol update "nodename=$node" state=resume || return
         }
     fi

@@ -63,7 +63,7 @@ function tests.test_what_goes_wrong_is_narrow_too()
    for command, words in pairs {
       ["show x" .. machine] = "has no router, node or component 'x'",
       ["route n02 nowhere" .. machine] = "has no node or router 'nowhere'",
-      ["behind x" .. machine] = "has no component 'x'",
+      ["dependents x" .. machine] = "has no component 'x'",
       ["exposed x" .. machine] = "has no component 'x'",
       ["load ring -w n02,x" .. machine] = "has no node 'x'",
       ["load nearest --grid 2x2" .. machine] = "grid 2x2 has 4 places",
@@ -128,7 +128,7 @@ function tests.test_json_of_every_subcommand()
    lu.assertEquals(#ask("show", "n05").components, 2)
    lu.assertEquals(ask("show", "r1.0.0/X+").to, "r2.0.0")
    lu.assertEquals(#ask("route", "n02", "n63").stages, 4)
-   lu.assertEquals(ask("behind", "n05/tx").behind, { "n05" })
+   lu.assertEquals(ask("dependents", "n05/tx").behind, { "n05" })
    lu.assertEquals(#ask("exposed", "r1.0.0/X+").exposed, 2)
    lu.assertEquals(ask("classes").unused, { "r0.0.0/X-", "r0.0.1/Z+" })
    lu.assertEquals(ask("load", "ring", "--bytes", "10").classes[1].most_bytes, 10)
@@ -173,7 +173,7 @@ end
 function tests.test_json_says_what_follows_a_failure()
    setup()
    local machine = golden.file("torus.lua", MACHINES.torus)
-   for _, command in ipairs { "show", "route n02 n63", "behind r1.0.0/X+", "exposed r1.0.0/X+",
+   for _, command in ipairs { "show", "route n02 n63", "dependents r1.0.0/X+", "exposed r1.0.0/X+",
       "classes", "load ring", "check --slurm-conf -" } do
       local arguments = { "topology" }
       for word in command:gmatch "%S+" do

@@ -236,7 +236,7 @@ function tests.test_slurms_choice_stands_beside_and_says_why()
    local best = out.candidates[1]
    lu.assertTrue(best.score <= out.slurm.score)
    lu.assertEquals(select(2, names(out.slurm.nodelist)), 8)
-   lu.assertStrContains(table.concat(out.slurm.reasons, "; "), "of ideal")
+   lu.assertStrContains(table.concat(out.slurm.reasons, "; "), "x ideal time")
    lu.assertIsString(out.sentence)
    for i = 2, #out.candidates do
       lu.assertTrue(out.candidates[i].score >= best.score * 0.98 - 1e-9)

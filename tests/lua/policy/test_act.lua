@@ -184,7 +184,7 @@ function tests.test_stops_are_said_recorded_kept_and_taken_back()
    w.settings.breaker_h = 1e9 -- the verdicts of this test began in 1970
    w.decide("n0", "n1")
    lu.assertEquals(#w.asked, 0)
-   lu.assertStrContains(w.act.alerts[#w.act.alerts].text, "taut policy resume")
+   lu.assertStrContains(w.act.alerts[#w.act.alerts].text, "taut policy continue")
    local kept
    for _, r in ipairs(w.rows) do
       kept = r[1] == "setting" and r[2].name == "policy_stops" and r[2].value or kept

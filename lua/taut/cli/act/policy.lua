@@ -1,22 +1,31 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
+local old = require "taut.cli.old"
 local policy_replay = require "taut.cli.act.policy_replay"
 local report = require "taut.report"
 
 local policy = { summary = "What follows from verdicts: mode, log, a dry run on history." }
 
 local DAY = 86400
+local GO_ON = "; `taut policy continue` goes on"
 
 local function days(v)
    local n = tonumber(v)
    return n and n > 0 and n <= 3650 and n or nil, "expected days, more than 0, got " .. v
 end
 
+-- What may be asked for → what tautd calls it.
+local REQUESTS = { drain = "enable", observe = "observe", continue = "resume", log = "log" }
+
+local function word(v)
+   return REQUESTS[old.new("policy", v)], "expected drain, observe, continue or log, got " .. v
+end
+
 function policy.setup(parser)
    parser:argument("what"):description(
-      "enable: drain nodes behind slow components; observe: only say so; resume: go on after a " ..
-      "cap or the circuit breaker; log: what was done, why and by whom.")
-      :choices { "enable", "observe", "resume", "log" }:args "?"
+      "drain: drain nodes that depend on slow components; observe: only list them; continue: go " ..
+      "on after a cap or the circuit breaker; log: what was done, why and by whom.")
+      :args "?":convert(word)
    parser:option("--replay"):description(
       "What the settings would have done with the verdicts of so many days."):argname "<days>"
       :convert(days)
@@ -38,8 +47,8 @@ local function evidence(e)
    parts[#parts + 1] = e.state and ("%s%s"):format(e.state, e.left and " at " ..
       report.percent(e.left) or "") or nil
    parts[#parts + 1] = e.since and "since " .. os.date("%m-%d %H:%M:%S", math.floor(e.since)) or nil
-   parts[#parts + 1] = e.all and ("%d low of %d tests, %d confirmed"):format(#(e.tests or {}),
-      e.all, e.confirmed or 0) or nil
+   parts[#parts + 1] = e.all and ("%d low of %d tests, %d of them confirming"):format(
+      #(e.tests or {}), e.all, e.confirmed or 0) or nil
    if e.tests and #e.tests > 0 then
       parts[#parts + 1] = "tests " .. table.concat(e.tests, " ", 1, math.min(#e.tests, 20)) ..
          (#e.tests > 20 and " …" or "")
@@ -59,7 +68,8 @@ local function print_log(d, args)
          text[#text + 1] = ("[%s]"):format(a.result)
       end
       report.wrap(table.concat(text, " "), ("%s  %-12s %-8s "):format(
-         os.date("%m-%d %H:%M:%S", math.floor(a.time)), a.action, a.node ~= "" and a.node or "-")
+         os.date("%m-%d %H:%M:%S", math.floor(a.time)), report.word(a.action),
+         a.node ~= "" and a.node or "-")
          .. (a.who and a.who ~= "taut" and "(" .. a.who .. ") " or ""), (" "):rep(16))
       if args.evidence and a.evidence then
          report.wrap(evidence(a.evidence), (" "):rep(16))
@@ -84,12 +94,12 @@ local function show(args)
    if not d then
       return code
    end
-   print("mode        " .. d.mode)
+   print("mode        " .. report.word(d.mode))
    if d.stopped then
-      report.wrap(d.stopped.why .. "; `taut policy resume` goes on", "stopped     ", (" "):rep(12))
+      report.wrap(d.stopped.why .. GO_ON, "stopped     ", (" "):rep(12))
    end
    for _, cap in ipairs(d.capped) do
-      report.wrap(cap.why .. "; `taut policy resume` goes on", "at a cap    ", (" "):rep(12))
+      report.wrap(cap.why .. GO_ON, "at a cap    ", (" "):rep(12))
    end
    if d.standby then
       report.wrap(d.standby, "standing by ", (" "):rep(12))
@@ -116,12 +126,12 @@ function policy.run(args)
    if not d then
       return code
    elseif args.what == "resume" then
-      print(d.resumed and "going on" or "nothing was stopped")
+      print(d.resumed and "draining goes on" or "nothing was stopped")
       return 0
    end
-   print("mode is " .. d.mode)
+   print("mode is " .. report.word(d.mode))
    if d.stopped then
-      report.wrap(("but nothing is done: %s; `taut policy resume` goes on"):format(d.stopped), "")
+      report.wrap(("but nothing is drained: %s%s"):format(d.stopped, GO_ON), "")
    end
    return 0
 end

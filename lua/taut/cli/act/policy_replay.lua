@@ -99,12 +99,12 @@ end
 local function print_sums(s)
    print ""
    line("verdicts", "%d slow or failed%s", s.verdicts, s.unknown > 0 and
-      ("; %d of components that the topology has not"):format(s.unknown) or "")
+      ("; %d of components that are not in the topology"):format(s.unknown) or "")
    line("measures", "%s (components)", counts(s.measures))
    line("drains", "%d on %s, at most %d at once, %.1f node hours", s.drains,
       report.count(s.nodes, "node"), s.at_once, s.node_hours)
-   line("for good", "%d of them: the node flapped", s.flaps)
-   line("given back", "%d because they were clean again", s.releases)
+   line("for good", "%d of them: repeated drains of one node", s.flaps)
+   line("resumed", "%d because they were clean again", s.releases)
    line("held back", "%s", counts(s.held))
    line("stopped", "%s", s.stops == 0 and "never" or report.count(s.stops, "time"))
    line("really", "%s", counts(s.really))
@@ -115,7 +115,7 @@ end
 local function print_list(list)
    local rows = {}
    for i, e in ipairs(list) do
-      rows[i] = { os.date("%m-%d %H:%M:%S", math.floor(e.time)), e.what, e.node or "-",
+      rows[i] = { os.date("%m-%d %H:%M:%S", math.floor(e.time)), report.word(e.what), e.node or "-",
          e.component or "-", e.why or "" }
    end
    if #rows > 0 then
@@ -168,7 +168,7 @@ function policy_replay.run(args)
       return 0
    end
    report.wrap(("What the policy of %s%s would have done with the verdicts of the last %s, " ..
-      "in mode enable:"):format(path, #(args.set or {}) > 0 and " with " ..
+      "in mode drain:"):format(path, #(args.set or {}) > 0 and " with " ..
       table.concat(args.set, " ") or "", args.replay == 1 and "day"
       or ("%g days"):format(args.replay)), "")
    print_list(list)

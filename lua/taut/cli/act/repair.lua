@@ -13,7 +13,8 @@ function repair.setup(parser)
       "It was repaired: what spoke against it is forgotten, it is on probation.")
    parser:flag("-m --module"):description(
       "With --done: the modules at its ends were replaced, with all their links and nodes.")
-   parser:flag("-r --release"):description("With --done: also give back what Taut drained for it.")
+   parser:flag("-r --resume"):hidden_name "--release"
+      :description "With --done: also resume the nodes that Taut drained for it."
 end
 
 local function say(word, text)
@@ -82,26 +83,26 @@ local function print_done(d)
       #d.forgotten <= 4 and table.concat(d.forgotten, ", ") or report.count(#d.forgotten,
          "component"), d.probation_h))
    if #d.released > 0 then
-      say("released", table.concat(d.released, " "))
+      say("resumed", table.concat(d.released, " "))
    end
    for _, err in ipairs(d.failed) do
-      say("not released", err)
+      say("not resumed", err)
    end
    if #d.drained > 0 then
-      say("still", "drained by Taut; give them back when they are well:")
+      say("drained", "by Taut, still; resume them when they are well:")
       for _, node in ipairs(d.drained) do
-         command("taut release " .. node)
+         command("taut resume " .. node)
       end
    end
 end
 
 function repair.run(args)
-   if (args.module or args.release) and not args.done then
-      report.complain("repair: --module and --release go with --done")
+   if (args.module or args.resume) and not args.done then
+      report.complain("repair: --module and --resume go with --done")
       return 2
    end
    local d, code = ask.tautd(args, "repair", { component = args.component, done = args.done,
-      module = args.module, release = args.release })
+      module = args.module, release = args.resume })
    if not d then
       return code
    elseif args.done then

@@ -21,9 +21,9 @@ function verify.setup(parser)
 end
 
 local function show(d)
-   report.wrap(("%s %s; asked for by %s: %d good, %d low and %d void tests%s"):format(d.component,
+   report.wrap(("%s %s; %s asked for tests: %d good, %d low, %d discarded%s"):format(d.component,
       report.is(d), d.marked_by, d.good, d.low, d.void, d.best_Bps > 0 and
-         (", the best with %s of %s"):format(report.bandwidth(d.best_Bps),
+         ("; the best got %s of %s"):format(report.bandwidth(d.best_Bps),
             report.bandwidth(d.capacity_Bps)) or ""), "", "  ")
 end
 

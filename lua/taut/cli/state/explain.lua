@@ -33,7 +33,7 @@ end
 local function print_reasoning(list)
    for _, r in ipairs(list) do
       local by = r.ruled_out and r.by and (": ruled out by test %d"):format(r.by)
-         or r.ruled_out and ": ruled out" or r.by and ("; test %d saw it well"):format(r.by) or ""
+         or r.ruled_out and ": ruled out" or r.by and ("; test %d cleared it"):format(r.by) or ""
       report.wrap(r.text .. test_list(r.tests) .. by, "  - ", "    ")
    end
 end
@@ -93,13 +93,13 @@ local function time_line(d)
       add(v.time, nil, { "-", "verdict", ("%s: %s to %s"):format(v.component, v.was, v.state) })
    end
    for _, a in ipairs(d.actions or {}) do
-      add(a.time, nil, { "-", a.action, ("%s by %s: %s"):format(a.node, a.who or "?",
+      add(a.time, nil, { "-", report.word(a.action), ("%s by %s: %s"):format(a.node, a.who or "?",
          a.reason or "") })
    end
    for _, t in ipairs(d.tests or {}) do
       local job = t.job and t.job > 0 and tostring(t.job) or t.purpose or "-"
-      add(t.time, nil, { job, t.class, ("%s>%s %s, %s of expected%s"):format(t.src, t.dst,
-         report.bandwidth(t.bw_Bps), report.percent(t.ratio), test_remark(t)) })
+      add(t.time, nil, { job, report.word(t.class), ("%s>%s %s, %s of expected%s"):format(t.src,
+         t.dst, report.bandwidth(t.bw_Bps), report.percent(t.ratio), test_remark(t)) })
    end
    table.sort(rows, function(x, y)
       return x.time > y.time or x.time == y.time and x.order < y.order

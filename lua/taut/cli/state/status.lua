@@ -7,17 +7,17 @@ local status = { summary = "How Taut is doing: coverage, verdicts, drains, alert
 function status.setup() end
 
 local function print_mode(s)
-   local mode = s.mode == "enable" and "enable: slow nodes are drained"
-      or "observe: nothing is drained (`taut policy enable` changes that)"
+   local mode = s.mode == "enable" and "drain: nodes that depend on a slow component are drained"
+      or "observe: nothing is drained (`taut policy drain` changes that)"
    print("mode        " .. mode)
    local function say(word, text)
       report.wrap(text, ("%-12s"):format(word), (" "):rep(12))
    end
    if s.stopped then
-      say("stopped", s.stopped.why .. "; `taut policy resume` goes on")
+      say("stopped", s.stopped.why .. "; `taut policy continue` goes on")
    end
    for _, cap in pairs(s.capped) do
-      say("at a cap", cap.why .. "; `taut policy resume` goes on")
+      say("at a cap", cap.why .. "; `taut policy continue` goes on")
    end
    if s.standby then
       say("standing by", s.standby)
@@ -34,7 +34,7 @@ local function print_checks(s)
       print("silent      " .. table.concat(s.silent, " ", 1, math.min(#s.silent, 16)) ..
          (#s.silent > 16 and (" and %d more"):format(#s.silent - 16) or ""))
    end
-   print(("tests       %d good, %d low, %d void"):format(s.tests.good, s.tests.low,
+   print(("tests       %d good, %d low, %d discarded"):format(s.tests.good, s.tests.low,
       s.tests.void))
    print(("coverage    %s of %d components in the last %g h"):format(report.percent(s.coverage),
       s.components, s.coverage_h))

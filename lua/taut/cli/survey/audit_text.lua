@@ -62,7 +62,7 @@ function audit.counts(found)
    add(#found.doubtful, "%d doubtful")
    add(found.passing, "%d low once and well when measured again")
    add(found.unexplained, "%d low tests that other tests contradict")
-   add(found.void, "%d tests void")
+   add(found.void, "%d tests discarded")
    return table.concat(parts, ", ")
 end
 

@@ -7,17 +7,18 @@
 --   run(args, scene)   → exit status; `scene` is what taut.cli.scene gives: topology and health
 --   offline = true     it wants no topology: run(args), and it has no --machine and no --fail
 --   has_json = false   it has no --json
+local old = require "taut.cli.old"
 local report = require "taut.report"
 local scene = require "taut.cli.topology.scene"
 
 local command = {
-   summary = "Wiring and routes: show, route, behind, load, check, draw, export …",
+   summary = "Wiring and routes: show, route, dependents, load, check, draw, export …",
    has_json = false,
 }
 
 -- In the order of `taut topology --help`; adding one is a file and a line.
-local subcommands = { "show", "route", "behind", "exposed", "classes", "load", "diff", "check",
-   "draw", "export", "import" }
+local subcommands = { "show", "route", "dependents", "exposed", "classes", "load", "diff",
+   "check", "draw", "export", "import" }
 
 function command.setup(parser)
    parser:command_target "subcommand"
@@ -25,6 +26,9 @@ function command.setup(parser)
    for _, name in ipairs(subcommands) do
       local m = require("taut.cli.topology." .. name)
       local sub = parser:command(name):summary(m.summary):description(m.summary)
+      for _, word in ipairs(old.names("topology", name)) do
+         sub:hidden_name(word)
+      end
       m.setup(sub)
       if not m.offline then
          scene.setup(sub)

@@ -43,7 +43,7 @@ local function set_mode(self, mode, who)
    end
    self.switches:set_mode(mode)
    self.act:mode_changed(mode, who)
-   sys.log("notice", "policy: mode is " .. mode)
+   sys.log("notice", "policy: mode is " .. (mode == "enable" and "drain" or mode))
    self.cluster:refresh()
    return { mode = mode, stopped = self.act.history.stopped and self.act.history.stopped.why }
 end

@@ -55,7 +55,7 @@ end
 
 --- The text of a verdict: what is slow, a colon, and the figures.
 function text.verdict(topo, v)
-   return ("%s: %d of %d flows got %.0f%%, the others are well; in %d spells, between %d pairs")
+   return ("%s: %d of %d flows got %.0f%%, the others did well; in %d periods, between %d pairs")
       :format(text.subject(topo, v), v.hits, v.flows, 100 * v.left, v.spells, v.pairs)
 end
 

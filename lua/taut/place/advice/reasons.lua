@@ -123,10 +123,10 @@ function reasons.of(s, c, row, own)
    if row.lost and row.lost > 0 then
       add(("%d pairs of its ranks have no route"):format(row.lost))
    elseif row.score then
-      add(("%.2f of ideal"):format(row.score))
+      add(("%.2fx ideal time"):format(row.score))
    end
    if row.fair then
-      add(("%.2f at max-min fair rates, where a message takes %s of that on average"):format(
+      add(("%.2fx at max-min fair rates, where a message takes %s of that on average"):format(
          row.fair.ratio, report.percent(row.fair.mean)))
    elseif row.fair_error then
       add(row.fair_error)
@@ -134,14 +134,14 @@ function reasons.of(s, c, row, own)
    if not s.topo.dims then
       add(parts(s.topo, c))
    end
-   add(("density %.2f"):format(row.density) .. (row.strangers > 0 and (", %s not free inside")
-      :format(report.count(row.strangers, "node")) or ", nobody else inside"))
+   add(("density %.2f"):format(row.density) .. (row.strangers > 0 and (", %s inside not free")
+      :format(report.count(row.strangers, "node")) or ", no other jobs inside"))
    if row.mean_hops then
       add(("%.1f hops on average"):format(row.mean_hops) .. (row.max_hops and
          (", %d at most"):format(row.max_hops) or ""))
    end
    if row.slowest and row.score and row.score > 1.005 then
-      add(("%s is what it waits for"):format(words(s, row.slowest)))
+      add(("bottleneck %s"):format(words(s, row.slowest)))
    end
    if (not own or own == c) and s.topo.coordinates and s.topo.dims and s.topo.wrap then
       add(stragglers(s.topo, c.nodes))
@@ -152,14 +152,14 @@ function reasons.of(s, c, row, own)
       add(("%s shared with jobs that communicate"):format(report.count(row.shared_links, "link")))
    end
    if row.dense_after and row.dense_before > 0 then
-      add(("%d of %d nodes in large free submeshes stay"):format(row.dense_after,
+      add(("leaves %d of %d nodes in large free submeshes"):format(row.dense_after,
          row.dense_before))
    end
    if row.start then
       add(("its last nodes come free at %s"):format(os.date("%H:%M", math.floor(row.start))))
    end
    if own and own ~= c and own.score and row.score and own.score.ratio < math.huge then
-      add(("Slurm's choice %.2f"):format(own.score.ratio))
+      add(("Slurm's choice %.2fx"):format(own.score.ratio))
    end
    return out
 end

@@ -41,7 +41,7 @@ function Owner:round(report)
    local one = self.of[results[1] and results[1].rail or 1]
    if one and one.seen == one.pairs and not one.again then
       one.again = true
-      self.bar:say(("measuring again, alone, what was slow or void%s"):format(
+      self.bar:say(("measuring again, alone, what was slow or discarded%s"):format(
          one.rail and " on rail " .. one.rail or ""))
    end
    for _, row in ipairs(results) do

@@ -201,7 +201,8 @@ local function tip_of(m)
    return function(i, j)
       local k = m:key(i, j)
       local class = m.class[k]
-      local what = not class and "not measured" or class == "void" and "void: " .. (m.why[k] or "?")
+      local what = not class and "not measured"
+         or class == "void" and "discarded: " .. (m.why[k] or "?")
          or m.mode == "latency" and ("%.1f µs, 99th %.1f µs"):format(m.median_ns[k] / 1e3,
             (m.p99_ns[k] or 0) / 1e3)
          or ("%s, %s of %s"):format(report.bandwidth(m.bw[k]), report.percent(m:ratio(i, j) or 0),

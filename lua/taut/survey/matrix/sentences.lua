@@ -115,7 +115,7 @@ local function print_void(m)
       return count[a] ~= count[b] and count[a] > count[b] or count[a] == count[b] and a < b
    end)
    for n = 1, math.min(#order, 3) do
-      print(("  void: %s: %s"):format(report.count(count[order[n]], "pair"), order[n]))
+      print(("  discarded: %s: %s"):format(report.count(count[order[n]], "pair"), order[n]))
    end
 end
 
@@ -123,7 +123,7 @@ end
 -- @param o { findings, unnamed, why = why it ended early, or nil, rail = of several, or nil }
 function sentences.print(m, o)
    local s = m:summary()
-   print(("matrix of %s%s: %d of %d pairs measured, %d good, %d low, %d void"):format(
+   print(("matrix of %s%s: %d of %d pairs measured, %d good, %d low, %d discarded"):format(
       report.count(m.n, "node"), o.rail and ", rail " .. o.rail or "", s.measured,
       s.pairs, s.good, s.low, s.void))
    if o.why then

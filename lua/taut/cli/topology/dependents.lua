@@ -3,14 +3,15 @@ local json = require "taut.json"
 local report = require "taut.report"
 local words = require "taut.cli.topology.words"
 
-local behind = { summary = "Nodes that are cut off, or nearly, when a component fails." }
+local dependents = {
+   summary = "Nodes that depend on a component: cut off, or nearly, when it fails." }
 
 local function share(v)
    local n = tonumber(v)
    return n and n >= 0 and n <= 1 and n or nil, "expected a share from 0 to 1, got " .. v
 end
 
-function behind.setup(parser)
+function dependents.setup(parser)
    parser:argument("component"):description "Link, tx or rx.":argname "<component>"
    parser:option("--left"):description(
       "Share of its capacity that is left: what tautd measured, else 0."):argname "<share>"
@@ -18,7 +19,7 @@ function behind.setup(parser)
    parser:flag("-c --cable"):description "The cable: both directions, as when it is pulled."
 end
 
--- Nodes behind any of some components, ascending.
+-- Nodes that depend on any of some components (DESIGN's "behind"), ascending.
 local function union(topo, list, left)
    local seen, nodes = {}, {}
    for _, c in ipairs(list) do
@@ -33,11 +34,11 @@ local function union(topo, list, left)
    return nodes
 end
 
-function behind.run(args, scene)
+function dependents.run(args, scene)
    local topo = scene.topo
    local c, err = scene:component(args.component)
    if not c then
-      report.complain("behind: ", err)
+      report.complain("dependents: ", err)
       return 1
    end
    local left = args.left or scene.left[c] or 0
@@ -60,8 +61,8 @@ function behind.run(args, scene)
    if topo:place(c) ~= topo:cable(c) then
       words.say("place", topo:place(c))
    end
-   words.say("behind", ("%s%s"):format(report.count(#nodes, "node"), #nodes > 0 and ":" or
-      ": each has other ways that carry at least 75% of what it had"))
+   words.say("dependents", ("%s%s"):format(report.count(#nodes, "node"), #nodes > 0 and ":" or
+      ": each has other ways with at least 75% of the bandwidth"))
    if #nodes > 0 then
       words.say("", words.nodes(topo, nodes))
    end
@@ -72,4 +73,4 @@ function behind.run(args, scene)
    return 0
 end
 
-return behind
+return dependents
