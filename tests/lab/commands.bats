@@ -61,7 +61,7 @@ fits() {
 @test "fresh: status" {
     run lab exec taut status
     [ "$status" -eq 0 ]
-    [[ $output == *"mode        drain"*"jobs        0 started, 0 said hello"* ]]
+    [[ $output == *"mode        drain"*"jobs        0 started, 0 of them heard from"* ]]
     [[ $output == *"components  0 ok, 0 suspect, 0 slow, 0 failed, 24 unknown"* ]]
     fits status
     is_json status
@@ -150,7 +150,7 @@ fits() {
     [ "$status" -eq 0 ]
     [ "$output" = "/etc/taut/taut.lua is good: 8 nodes, 24 components, mode drain" ]
     run lab exec taut config reload
-    [ "$output" = "taken: /etc/taut/taut.lua" ]
+    [ "$output" = "in force: /etc/taut/taut.lua" ]
 }
 
 @test "wrong arguments: status 2, and the usage" {
@@ -174,7 +174,7 @@ fits() {
         'advise -N 0' 'advise -N 2 -p nowhere' 'resume n99' 'repair n99' \
         'policy --replay 1 --set cap=1' 'policy --replay 1 -f /nonexistent' \
         '--socket /nonexistent status' 'config check /nonexistent' 'topology show n99' \
-        'topology behind n99/tx' 'topology show -m /nonexistent'; do
+        'topology dependents n99/tx' 'topology show -m /nonexistent'; do
         # shellcheck disable=SC2086
         run lab exec taut $command
         [ "$status" -eq 1 ] || { echo "taut $command: status $status: $output"; false; }
@@ -225,7 +225,7 @@ END
         assert(sent.rx_bytes < 1e6 and received.tx_bytes < 1e6)'
     run lab exec taut explain --job "$id"
     [ "$status" -eq 0 ]
-    [[ $output == *"prolog of job $id on 2 nodes: 2 said hello, "*"counters from the end of the check to the epilog"* ]]
+    [[ $output == *"prolog of job $id on 2 nodes: 2 heard from, "*"counters from the end of the check to the epilog"* ]]
     [[ $output =~ n0\ +hsn0\ +[0-9.]+\ s\ +[3-7]\.[0-9]\ MB ]]
     [[ $output =~ n4\ +hsn0\ +[0-9.]+\ s\ +[0-9.]+\ kB\ +[3-7]\.[0-9]\ MB|n4\ +hsn0\ .*[3-7]\.[0-9]\ MB ]]
     fits explain --job "$id"

@@ -153,7 +153,7 @@ is_refused() { [ "$(refused)" -eq "$1" ]; }
     ! says tautd "job $JOB" || false
     lab exec bash -c 'sed -i -E "s/^(taut-holdoff 1 )[0-9]+/\10/" /run/lab/run.n*/taut/holdoff'
     job -N 4 -w n[0-3]
-    wait_until 10 explain_says 'on 4 nodes: 4 said hello, [1-9][0-9]* tests'
+    wait_until 10 explain_says 'on 4 nodes: 4 heard from, [1-9][0-9]* tests'
     wait_until 20 eval '[ "$(holdoffs)" -eq 0 ]'
     unharmed
 }
@@ -181,7 +181,7 @@ is_refused() { [ "$(refused)" -eq "$1" ]; }
     unharmed
     settled
     # on a busy machine one of the four may come after the others have begun
-    all_four() { job -N 4 && wait_until 10 explain_says 'on 4 nodes: 4 said hello, [1-9][0-9]* tests'; }
+    all_four() { job -N 4 && wait_until 10 explain_says 'on 4 nodes: 4 heard from, [1-9][0-9]* tests'; }
     wait_until 60 all_four
 }
 
@@ -236,7 +236,7 @@ is_refused() { [ "$(refused)" -eq "$1" ]; }
     run lab exec taut status
     [[ $output == *"silent      n2"* ]]
     JOB=$(lab exec squeue -h -o %i)
-    explain_says 'on 4 nodes: 3 said hello, [1-9][0-9]* tests'
+    explain_says 'on 4 nodes: 3 heard from, [1-9][0-9]* tests'
     unharmed
 }
 
@@ -311,7 +311,7 @@ signal_munged() { lab exec bash -c "kill -$1 \$(cat /run/munge/taut.pid)"; }
     own_munged
     settled
     job -N 2 -w n[0-1]
-    wait_until 10 explain_says 'on 2 nodes: 2 said hello, [1-9][0-9]* tests'
+    wait_until 10 explain_says 'on 2 nodes: 2 heard from, [1-9][0-9]* tests'
     signal_munged STOP
     mark
     job -N 2 -w n[0-1]
@@ -363,7 +363,7 @@ signal_munged() { lab exec bash -c "kill -$1 \$(cat /run/munge/taut.pid)"; }
     wait_until 30 all_idle
     unharmed
     job -N 8
-    wait_until 10 explain_says 'on 8 nodes: 8 said hello'
+    wait_until 10 explain_says 'on 8 nodes: 8 heard from'
 }
 
 @test "a requeued job is checked again, both checks are kept apart" {
@@ -372,14 +372,14 @@ signal_munged() { lab exec bash -c "kill -$1 \$(cat /run/munge/taut.pid)"; }
     running() { [ "$(lab exec squeue -h -j "$JOB" -o %t)" = R ]; }
     # requeued before its script begins, Slurm would run no second prolog
     wait_until 30 lab exec rm /var/spool/begun 2>/dev/null
-    wait_until 10 explain_says 'on 2 nodes: 2 said hello'
+    wait_until 10 explain_says 'on 2 nodes: 2 heard from'
     lab exec scontrol requeue "$JOB"
     wait_until 30 eval '! running'
     # Slurm would let it wait for two minutes; begun again within a second or
     # so, it would have no second prolog
     sleep 3
     wait_until 30 lab exec scontrol update jobid="$JOB" starttime=now
-    again() { [ "$(explained | grep -c 'prolog of job .*on 2 nodes: 2 said hello')" -eq 2 ]; }
+    again() { [ "$(explained | grep -c 'prolog of job .*on 2 nodes: 2 heard from')" -eq 2 ]; }
     wait_until 60 again
     [ "$(lab exec taut explain --job "$JOB" --json |
         lab_json 'for _, e in ipairs(d.events) do print(e.restart) end' | sort -u)" = $'0\n1' ]
@@ -392,7 +392,7 @@ signal_munged() { lab exec bash -c "kill -$1 \$(cat /run/munge/taut.pid)"; }
     local i
     for i in 1 2 3; do
         JOB=$(lab exec head -n 1 /var/spool/array.$i)
-        explain_says 'on 2 nodes: 2 said hello'
+        explain_says 'on 2 nodes: 2 heard from'
     done
     unharmed
 }
@@ -404,9 +404,9 @@ signal_munged() { lab exec bash -c "kill -$1 \$(cat /run/munge/taut.pid)"; }
     local first
     first=$(sort -n "$BATS_TEST_TMPDIR/ids" | head -n 1)
     JOB=$first
-    wait_until 10 explain_says 'on 2 nodes: 2 said hello'
+    wait_until 10 explain_says 'on 2 nodes: 2 heard from'
     JOB=$((first + 1))
-    wait_until 10 explain_says 'on 3 nodes: 3 said hello'
+    wait_until 10 explain_says 'on 3 nodes: 3 heard from'
     unharmed
 }
 
@@ -442,7 +442,7 @@ signal_munged() { lab exec bash -c "kill -$1 \$(cat /run/munge/taut.pid)"; }
     [[ $output == *"config      not taken: /etc/taut/taut.lua:$line: "* ]]
     one_line tautd "configuration not taken: /etc/taut/taut.lua:$line: "
     job -N 2
-    wait_until 10 explain_says 'on 2 nodes: 2 said hello'
+    wait_until 10 explain_says 'on 2 nodes: 2 heard from'
     conf_of "$SMALL" '1i this is no Lua'
     run lab exec taut config reload
     [ "$status" -eq 1 ]
@@ -466,7 +466,7 @@ events() { status 'print(s.jobs_heard)'; }
     start_tautd
     job -N 2
     local first=$JOB
-    wait_until 10 explain_says 'on 2 nodes: 2 said hello'
+    wait_until 10 explain_says 'on 2 nodes: 2 heard from'
     lab exec bash -c 'cat /dev/zero >/var/spool/full/filler' 2>/dev/null || true
     job -N 2
     local second=$JOB
@@ -478,7 +478,7 @@ events() { status 'print(s.jobs_heard)'; }
     lab exec rm /var/spool/full/filler
     wait_until 20 says tautd 'notice: the database can be written again; [0-9]+ rows were waiting'
     for JOB in "$first" "$second" "$third"; do
-        wait_until 10 explain_says 'on 2 nodes: 2 said hello, [1-9][0-9]* tests'
+        wait_until 10 explain_says 'on 2 nodes: 2 heard from, [1-9][0-9]* tests'
     done
     run lab exec taut status
     [[ $output != *"cannot be written"* ]]
@@ -486,7 +486,7 @@ events() { status 'print(s.jobs_heard)'; }
     lab daemon restart tautd
     clear_holdoff
     for JOB in "$first" "$second" "$third"; do
-        wait_until 10 explain_says 'on 2 nodes: 2 said hello, [1-9][0-9]* tests'
+        wait_until 10 explain_says 'on 2 nodes: 2 heard from, [1-9][0-9]* tests'
     done
     lab daemon stop tautd
     lab exec umount /var/spool/full
@@ -497,7 +497,7 @@ events() { status 'print(s.jobs_heard)'; }
 @test "a database that cannot be opened at the start loses nothing once it can" {
     job -N 2
     local first=$JOB before
-    wait_until 10 explain_says 'on 2 nodes: 2 said hello, [1-9][0-9]* tests'
+    wait_until 10 explain_says 'on 2 nodes: 2 heard from, [1-9][0-9]* tests'
     before=$(explained)
     lab daemon stop tautd
     lab exec bash -c 'chown -R root /var/lib/taut; chmod 700 /var/lib/taut'
@@ -511,9 +511,9 @@ events() { status 'print(s.jobs_heard)'; }
     nothing_drained
     lab exec bash -c 'chown -R slurm /var/lib/taut; chmod 755 /var/lib/taut'
     wait_until 60 eval '! lab exec taut status | grep -q "cannot be written"'
-    wait_until 20 explain_says 'on 4 nodes: 4 said hello, [1-9][0-9]* tests'
+    wait_until 20 explain_says 'on 4 nodes: 4 heard from, [1-9][0-9]* tests'
     JOB=$second
-    explain_says 'on 2 nodes: 2 said hello, [1-9][0-9]* tests'
+    explain_says 'on 2 nodes: 2 heard from, [1-9][0-9]* tests'
     JOB=$first
     explained
     # what was stored is as it was; only its counters may have grown
@@ -685,7 +685,7 @@ END
     lab daemon restart tautd
     settled
     job -N 2
-    wait_until 10 explain_says 'on 2 nodes: 2 said hello, [1-9][0-9]* tests'
+    wait_until 10 explain_says 'on 2 nodes: 2 heard from, [1-9][0-9]* tests'
     ! lab exec taut status | grep -q '^hint'
 }
 
@@ -725,7 +725,7 @@ END
     slurm_conf_lines "Prolog=$TAUT_PREFIX/libexec/taut/taut-prolog.sh" \
         "Epilog=$TAUT_PREFIX/libexec/taut/taut-epilog.sh"
     # on a busy machine one of the four may come after the others have begun
-    all_four() { job -N 4 && wait_until 10 explain_says 'on 4 nodes: 4 said hello, [1-9][0-9]* tests'; }
+    all_four() { job -N 4 && wait_until 10 explain_says 'on 4 nodes: 4 heard from, [1-9][0-9]* tests'; }
     wait_until 60 all_four
     wait_until 20 explain_says '^n[0-9]+ +hsn0 '
     lab daemon stop tautd

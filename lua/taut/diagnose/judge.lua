@@ -31,7 +31,7 @@ local function no_figure(t, send, recv, s)
    elseif recv.error or send.error then
       return recv.error or send.error
    elseif few_looks(recv, s) then
-      return ("%s looked at what came in %d of %d parts of the test"):format(t.dst_name,
+      return ("%s was asleep: it received in %d of %d parts of the test only"):format(t.dst_name,
          recv.looks, #recv.sub_bytes)
    elseif math.abs(t.bw_Bps - t.sender_Bps) > s.void_disagree * measure_of(t) then
       return ("%s received %.1f MB/s, %s sent %.1f MB/s"):format(t.dst_name, t.bw_Bps / 1e6,
@@ -50,12 +50,12 @@ end
 local function was_idle(t, send, recv, s)
    local busy = busy_share(send)
    if busy then
-      return t.ratio >= s.good * busy and ("%s had data under way for %d%% of the time only")
+      return t.ratio >= s.good * busy and ("%s was sending only %d%% of the time")
          :format(t.src_name, math.floor(busy * 100))
    end
    for name, r in pairs { [t.dst_name] = recv, [t.src_name] = send } do
       if (r.delay_ns or 0) > s.void_delay * t.dur_ms * 1e6 then
-         return ("%s was starved of CPU for %.1f ms"):format(name, r.delay_ns / 1e6)
+         return ("%s waited for a CPU for %.1f ms"):format(name, r.delay_ns / 1e6)
       end
    end
    return nil
@@ -191,7 +191,7 @@ local function latency(t, send, recv, s)
    elseif recv.error or send.error then
       t.why = recv.error or send.error
    elseif not lat or lat.n < s.void_pings then
-      t.why = ("%d round trips only"):format(lat and lat.n or 0)
+      t.why = ("only %d round trips"):format(lat and lat.n or 0)
    else
       t.why = was_idle(t, { delay_ns = send.delay_ns }, recv, s)
    end

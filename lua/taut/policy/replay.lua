@@ -79,7 +79,7 @@ local function carry_out(run, a, now)
    else
       policy.note(run.h, a, now)
       s.stops = s.stops + 1
-      add(run, now, a.action == "stop" and "stop acting" or "observe from here", nil, nil, a.why)
+      add(run, now, a.action == "stop" and "stop draining" or "at a cap: stop", nil, nil, a.why)
    end
 end
 
@@ -127,7 +127,7 @@ local function take_action(run, r)
    elseif r.action == "repaired" then
       forget = true
    elseif r.action == "resume" and policy.resume(run.h) then
-      add(run, r.time, "go on", nil, nil, "as it was then, by " .. (r.who or "?"))
+      add(run, r.time, "continue", nil, nil, "as it was then, by " .. (r.who or "?"))
    end
    if forget then
       policy.forget(run.h, { r.node })

@@ -70,9 +70,9 @@ function tests.test_other_settings_do_other_things()
    words, sums = run { verdicts = verdicts, settings = { per_hour = 2 } }
    lu.assertEquals(sums.drains, 2) -- at_cap = "stop": nobody said go on
    lu.assertEquals(sums.stops, 1)
-   lu.assertStrContains(table.concat(words, "; "), "observe from here")
+   lu.assertStrContains(table.concat(words, "; "), "at a cap: stop")
    words = run { verdicts = verdicts, settings = { breaker_verdicts = 3 } }
-   lu.assertStrContains(table.concat(words, "; "), "1h stop acting -")
+   lu.assertStrContains(table.concat(words, "; "), "1h stop draining -")
 end
 
 function tests.test_what_administrators_did_then_counts()

@@ -100,14 +100,14 @@ local function print_sums(s)
    print ""
    line("verdicts", "%d slow or failed%s", s.verdicts, s.unknown > 0 and
       ("; %d of components that are not in the topology"):format(s.unknown) or "")
-   line("measures", "%s (components)", counts(s.measures))
+   line("asked for", "%s (components)", counts(s.measures))
    line("drains", "%d on %s, at most %d at once, %.1f node hours", s.drains,
       report.count(s.nodes, "node"), s.at_once, s.node_hours)
    line("for good", "%d of them: repeated drains of one node", s.flaps)
    line("resumed", "%d because they were clean again", s.releases)
    line("held back", "%s", counts(s.held))
    line("stopped", "%s", s.stops == 0 and "never" or report.count(s.stops, "time"))
-   line("really", "%s", counts(s.really))
+   line("was done", "%s", counts(s.really))
    line("not known", "jobs that waited, nodes that were down or drained by others, " ..
       "reservations: capability_hold and maintenance hold nothing back here")
 end

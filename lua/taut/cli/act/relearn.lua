@@ -2,11 +2,12 @@
 local ask = require "taut.base.ask"
 local report = require "taut.report"
 
-local relearn = { summary = "Learn anew what components carry: a change of all is the new normal." }
+local relearn = {
+   summary = "Learn capacities anew, after a change of the machine that is to stay." }
 
 function relearn.setup(parser)
    parser:argument("class"):description(
-      "Only of this class, as `taut status` names it; without it of all.")
+      "Only this class, as `taut status` names it (default: all).")
       :args "?"
 end
 

@@ -4,7 +4,7 @@ local loop = require "taut.loop"
 local report = require "taut.report"
 local sys = require "taut.sys"
 
-local verify = { summary = "Have a component tested: by the next idle cycle, or by a job now." }
+local verify = { summary = "Have a component tested: by the next idle check, or by a job now." }
 
 local POLL_MS = 500
 local SETTLE_S = 5 -- the last RESULT of a check may come after its job has begun
@@ -72,7 +72,7 @@ end
 local function by_job(args, d)
    if d.count < 2 then
       io.stderr:write(("taut: verify: no two free nodes can test %s now; it stays marked for " ..
-         "the next idle cycle\n"):format(d.component))
+         "the next idle check\n"):format(d.component))
       return 1
    end
    local ok, why = run_job(d, args.wait)
@@ -98,8 +98,8 @@ function verify.run(args)
    elseif args.now then
       return by_job(args, d)
    end
-   report.wrap(("%s is marked: the next idle cycle or job whose nodes can will test it"):format(
-      d.component), "", "  ")
+   report.wrap(("%s is marked: the next idle check or job on nodes that can test it does so")
+      :format(d.component), "", "  ")
    return 0
 end
 

@@ -31,7 +31,7 @@ function advise.setup(parser)
    parser:option("-C --constraint"):description "Only nodes with these features: a&b, a|b."
       :argname "<features>"
    parser:option("--reservation"):description "Only nodes of this reservation.":argname "<name>"
-   parser:flag("--exclusive"):description "No node of others inside of the submesh."
+   parser:flag("--exclusive"):description "No other jobs inside the submesh."
    parser:option("--per-router"):description "At most so many nodes on each router."
       :argname "<n>":convert(whole)
    parser:option("--start"):description "now (default), or soon: nodes of jobs that end, too."

@@ -6,7 +6,8 @@ local when = require "taut.cli.state.when"
 local steer = { summary = "Steering of jobs that gave --comm: state, on, off, report." }
 
 function steer.setup(parser)
-   parser:argument("set"):description "Switch it, for good.":args "?":choices { "on", "off" }
+   parser:argument("set"):description "Switch it; outlives a restart.":args "?"
+      :choices { "on", "off" }
    parser:flag("--report"):description "Jobs that were steered, and what it did for them."
    parser:option("-s --since"):description "With --report, from then on: 12h, 30d, 2026-03-05."
       :argname "<time>":default "30d":convert(when.since)
@@ -48,7 +49,7 @@ end
 local function print_state(s)
    print(("steering is %s%s"):format(s.on and "on" or "off", s.place and ", placing too" or ""))
    if s.error then
-      print("wrong: " .. s.error)
+      print("error    " .. s.error)
    end
    if s.written then
       print(("advice   %s, written %s"):format(s.file, os.date("%H:%M:%S",

@@ -16,7 +16,7 @@ function command.run(args)
    if args.action == "reload" then
       local d, code = ask.tautd(args, "reload")
       if d then
-         print("taken: " .. d.taken)
+         print("in force: " .. d.taken)
       end
       return code or 0
    end

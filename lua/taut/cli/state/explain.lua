@@ -118,7 +118,7 @@ end
 
 -- Why there is no growth.
 local NOTES = { booted = "node booted: not known", gone = "port is gone: not known",
-   reload = "counters began anew: not known", reset = "somebody reset some: none known" }
+   reload = "driver was loaded again: not known", reset = "somebody reset them: not known" }
 
 local function print_growth(growth)
    local rows = {}
@@ -154,7 +154,7 @@ local function print_job(d)
    for _, e in ipairs(d.events) do
       local head = ("%s  %s of %s on %s: "):format(time_of(e.time), e.purpose, d.about,
          report.count(e.expected or 0, "node"))
-      print(head .. (e.heard and ("%d said hello, %s"):format(e.heard,
+      print(head .. (e.heard and ("%d heard from, %s"):format(e.heard,
          report.count(e.tests or 0, "test")) or e.note or ""))
    end
    if d.summary then

@@ -5,7 +5,7 @@ local report = require "taut.report"
 local nodes = { summary = "Nodes: their tx and rx, state in Slurm, when heard last." }
 
 function nodes.setup(parser)
-   parser:flag("-a --all"):description "All nodes, not only those with something to say."
+   parser:flag("-a --all"):description "All nodes, not only those with something to report."
 end
 
 local function is_well(c)
@@ -32,7 +32,7 @@ function nodes.run(args)
    if #rows > 0 then
       report.table({ "NODE", "ROUTER", "TX", "RX", "SLURM", "HEARD", "REASON" }, rows)
    end
-   print(("%s, %d with nothing to say"):format(report.count(#d.nodes, "node"), well))
+   print(("%s, %d of them with nothing to report"):format(report.count(#d.nodes, "node"), well))
    return 0
 end
 

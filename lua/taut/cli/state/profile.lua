@@ -35,8 +35,8 @@ local function print_profiles(list)
       "PATTERN" }, rows)
    print()
    report.wrap("SENT, RECV: of one node, on average. SHARE: of what its nodes can inject. " ..
-      "PATTERN: of --comm. Counters do not tell who talks to whom: one with a question mark is " ..
-      "the one that asks most of a network.", "")
+      "PATTERN: as --comm said. Counters do not tell who talks to whom: one with a question " ..
+      "mark is assumed, the one that asks most of a network.", "")
 end
 
 local function print_jobs(list)

@@ -28,11 +28,12 @@ local function print_mode(s)
 end
 
 local function print_checks(s)
-   print(("jobs        %d started, %d said hello from %s"):format(s.jobs_started, s.jobs_heard,
+   print(("jobs        %d started, %d of them heard from (%s)"):format(s.jobs_started, s.jobs_heard,
       report.count(s.hellos, "node prolog")))
    if #s.silent > 0 then
-      print("silent      " .. table.concat(s.silent, " ", 1, math.min(#s.silent, 16)) ..
-         (#s.silent > 16 and (" and %d more"):format(#s.silent - 16) or ""))
+      report.wrap(table.concat(s.silent, " ", 1, math.min(#s.silent, 16)) .. (#s.silent > 16 and
+         (" and %d more"):format(#s.silent - 16) or "") .. " (a job runs, no prolog was heard)",
+         "silent      ", (" "):rep(12))
    end
    print(("tests       %d good, %d low, %d discarded"):format(s.tests.good, s.tests.low,
       s.tests.void))
@@ -56,8 +57,8 @@ local function print_troubles(s)
          report.wrap(text, ("%-11s "):format(what), (" "):rep(12))
       end
    end
-   say("database", s.store.error and ("cannot be written: %s; %d rows wait"):format(s.store.error,
-      s.store.waiting))
+   say("database", s.store.error and ("cannot be written: %s; %d rows wait in memory"):format(
+      s.store.error, s.store.waiting))
    say("lost", s.store.lost > 0 and report.count(s.store.lost, "row") or nil)
    say("slurm", s.slurm_error and "does not answer: " .. s.slurm_error)
    say("hint", s.hint)
@@ -66,8 +67,9 @@ local function print_troubles(s)
    say("on_event", s.on_event.error and ("%s: %s"):format(s.on_event.program or "-",
       s.on_event.error))
    say("config", s.config_error and "not taken: " .. s.config_error)
-   say("refused", (s.refused > 0 or s.refused_streams > 0) and ("%s, %s without a token"):format(
-      report.count(s.refused, "message"), report.count(s.refused_streams, "stream")) or nil)
+   local refused = s.refused > 0 or s.refused_streams > 0
+   say("refused", refused and ("%s, %s that no plan asked for"):format(
+      report.count(s.refused, "message"), report.count(s.refused_streams, "stream")))
 end
 
 local function print_fabric(s)

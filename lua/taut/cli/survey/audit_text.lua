@@ -102,7 +102,7 @@ function audit.print(found, why)
          d.src, d.dst, d.link and " by " .. d.link or "", mb(d.bw_Bps), mb(d.expected_Bps)))
    end
    for _, d in ipairs(found.dim) do
-      print(("%s %s: visible below %s: the tests reach %s of %s MB/s"):format(d.kind,
+      print(("%s %s: slow is seen only below %s: tests fill %s of %s MB/s"):format(d.kind,
          report.count(d.links, "link"), report.percent(d.below), mb(d.shown_Bps),
          mb(d.capacity_Bps)))
    end

@@ -74,7 +74,7 @@ function placing.decide(cluster, now, least_gain, advise)
             m.placed = ("%d:%s"):format(now, nodes)
             list[#list + 1] = { job = job.id, ratio = ours, slurm_ratio = slurms,
                request = withdraw.request(job, m, { required = nodes }),
-               why = ("placed on %s: %.2f of ideal, Slurm's choice %.2f"):format(nodes, ours,
+               why = ("placed on %s: %.2fx ideal time, Slurm's choice %.2fx"):format(nodes, ours,
                   slurms) }
          end
       end
