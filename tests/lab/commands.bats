@@ -269,7 +269,7 @@ END
     [[ $output == *"r1.0.0/Y+ "*"slow at "* ]]
     run lab exec taut topology draw
     [[ $output == *"r1.0.0/Y+ slow, "*"n3/tx slow, "* ]]
-    is_json topology behind n3/tx
+    is_json topology dependents n3/tx
     [ "$(json 'print(d.behind[1], d.left > 0, d.left < 0.5)')" = $'n3\ttrue\ttrue' ]
     is_json explain n3
     [ "$(json 'print(d.actions[1].action, d.components[1].state, #d.tests > 2)')" = $'drain\tslow\ttrue' ]

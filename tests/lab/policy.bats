@@ -230,7 +230,7 @@ END
     narrow policy --replay 7
     grep -Eq '^drains +2 on 2 nodes, at most 2 at once' "$BATS_TEST_TMPDIR/typed"
     grep -Eq '^asked for +avoid 1, drain 2' "$BATS_TEST_TMPDIR/typed"
-    grep -Eq '^really +drain 2' "$BATS_TEST_TMPDIR/typed"
+    grep -Eq '^was done +drain 2' "$BATS_TEST_TMPDIR/typed"
     run lab exec taut policy --replay 7 --set cap_nodes=1
     [[ $output == *"at a cap: stop"*"held back"*"drains      1 on 1 node"* ]]
     [ "$(lab exec taut policy --replay 7 --set breaker_verdicts=1 --json | lab_json 'print(d.sums.drains, d.sums.stops)')" = $'0\t1' ]

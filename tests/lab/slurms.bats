@@ -63,7 +63,7 @@ try() {
     lab exec srun -N7 true || return
     ! lab exec grep -h 'spank.*error' -r /var/log/slurm || return
     lab heal n5/tx
-    lab exec taut release n5 || return
+    lab exec taut resume n5 || return
     wait_until 60 all_idle || return
     wait_until 60 all_free || return
     local nodes

@@ -193,7 +193,7 @@ function tests.test_a_loaded_port_is_not_told_from_the_only_link_to_it()
    end
    local k = w.diagnosis:component(rx)
    lu.assertNil(k.tied)
-   lu.assertEquals(words.missing(k.missing), "0 of 3 tests confirmed it")
+   lu.assertEquals(words.missing(k.missing), "confirmed by 0 of 3 tests")
 end
 
 function tests.test_two_faults_at_once()

@@ -83,7 +83,7 @@ function tests.test_what_administrators_did_then_counts()
    lu.assertEquals(sums.really, { release = 1 })
    words = run { settings = { breaker_verdicts = 1 }, verdicts = { verdict(1, "n5/tx") },
       actions = { action(3, "resume", "", "root") } }
-   lu.assertStrContains(table.concat(words, "; "), "3h go on -")
+   lu.assertStrContains(table.concat(words, "; "), "3h continue -")
 end
 
 function tests.test_flapping_shows()

@@ -98,7 +98,7 @@ function verify.run(args)
    elseif args.now then
       return by_job(args, d)
    end
-   report.wrap(("%s is marked: the next idle check or job on nodes that can test it does so")
+   report.wrap(("%s is marked: the next idle check or job that can tests it")
       :format(d.component), "", "  ")
    return 0
 end
