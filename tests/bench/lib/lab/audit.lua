@@ -67,7 +67,7 @@ local function phases(shape)
 end
 
 print(("%-10s %6s %6s %7s %10s %7s %6s %11s"):format("torus", "nodes", "links", "phases",
-   "wall s", "slow", "void", "unmeasured"))
+   "wall s", "slow", "disc.", "unmeasured"))
 local wall
 for _, shape in ipairs(order) do
    local s = sizes[shape]

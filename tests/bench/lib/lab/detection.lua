@@ -184,7 +184,7 @@ local function class_line(db, purpose)
       all = all + r.n
    end
    if all > 0 then
-      print(("%-6s tests: %6d, %.1f %% good, %.1f %% low, %.1f %% void"):format(purpose, all,
+      print(("%-6s tests: %6d, %.1f %% good, %.1f %% low, %.1f %% discarded"):format(purpose, all,
          100 * n.good / all, 100 * n.low / all, 100 * n.void / all))
    end
    return all
@@ -201,7 +201,7 @@ local function print_void(db)
    end
    table.sort(order, function(a, b) return why[a] > why[b] end)
    for i = 1, math.min(6, #order) do
-      print(("   void %5d  %s"):format(why[order[i]], order[i]))
+      print(("   discarded %5d  %s"):format(why[order[i]], order[i]))
    end
 end
 

@@ -71,7 +71,7 @@ local function row(list, truth)
 end
 
 print("        iperf3 2 s     taut-probe                            iperf3, same time")
-print("level  runs    MB/s   tests    MB/s  median  worst   void     runs    MB/s  median  worst")
+print("level  runs    MB/s   tests    MB/s  median  worst  disc.     runs    MB/s  median  worst")
 for _, level in ipairs(LEVELS) do
    local l = levels[level]
    -- the first so many, so that no more are taken where it would help
@@ -88,7 +88,7 @@ end
 for _, level in ipairs(LEVELS) do
    local l = levels[level]
    for why, n in pairs(l.why) do
-      print(("%d %%: %d void: %s"):format(level, n, why))
+      print(("%d %%: %d discarded: %s"):format(level, n, why))
    end
    if l.none > 0 then
       print(("%d %%: %d jobs without a test over the link"):format(level, l.none))
