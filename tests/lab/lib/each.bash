@@ -74,7 +74,7 @@ one_of_set() {
 # comes_back NODE: healed and released, it runs jobs again
 comes_back() {
     lab heal --all
-    lab exec taut release "$1"
+    lab exec taut resume "$1"
     scene_jobs 8 900 2 $JOBS_MOST
     nothing_drained
     [ -z "$(verdicts)" ]
@@ -171,7 +171,7 @@ watched() {
     is_held() { held | grep -qx 'n1|mode is observe'; }
     jobs_until 100 600 is_held
     nothing_drained
-    lab exec taut policy enable
+    lab exec taut policy drain
     wait_until 20 scene_is_drained n1
 }
 

@@ -90,7 +90,8 @@ local function time_line(d)
       add(e.to, e.from, { jobs or e.during or "-", e.class, e.text })
    end
    for _, v in ipairs(d.verdicts or {}) do
-      add(v.time, nil, { "-", "verdict", ("%s: from %s to %s"):format(v.component, v.was, v.state) })
+      add(v.time, nil, { "-", "verdict", ("%s: from %s to %s"):format(v.component, v.was,
+         v.state) })
    end
    for _, a in ipairs(d.actions or {}) do
       add(a.time, nil, { "-", report.word(a.action), ("%s by %s: %s"):format(a.node, a.who or "?",
