@@ -27,7 +27,7 @@ function tests.test_what_makes_a_test_void()
       { nil, report(1), "n0 did not report" },
       { { error = "connect 10.0.0.1:1: Connection refused" }, report(0), "Connection refused" },
       { report(0.5, { delay_ns = 4 * MS }), report(0.5), "n0 waited for a CPU for 4.0 ms" },
-      { report(0.5), report(0.5, { delay_ns = 4 * MS }), "n2 was starved" },
+      { report(0.5), report(0.5, { delay_ns = 4 * MS }), "n2 waited for a CPU" },
       { report(0.5, { foreign_bytes = 100000 }), report(0.5), "port of n0 carried 100 kB" },
       { report(1), report(1, { looks = 3, sub_bytes = { 1, 1, 1, 1, 1, 1, 1, 1 } }),
          "n2 was asleep: it received in 3 of 8 parts" },
@@ -120,7 +120,7 @@ function tests.test_latency_is_a_figure_or_void_and_never_low()
    for _, c in ipairs { { few, report(0), "only 19 round trips" },
       { report(0), report(0), "only 0 round trips" }, { ping, nil, "n2 did not report" },
       { nil, report(0), "n0 did not report" }, { { error = "gone" }, report(0), "gone" },
-      { ping, report(0, { delay_ns = 20 * MS }), "starved" } } do
+      { ping, report(0, { delay_ns = 20 * MS }), "waited for a CPU" } } do
       t = pinged(c[1], c[2])
       lu.assertEquals(t.class, "void")
       lu.assertStrContains(t.why, c[3])

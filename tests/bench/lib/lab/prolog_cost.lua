@@ -202,7 +202,7 @@ local function check_lines()
          stats.quantile(phases, 0), stats.quantile(phases, 1)))
    print(("      over %g to %g links; %d rounds without the whole left out"):format(
       stats.quantile(links, 0), stats.quantile(links, 1), not_whole))
-   print(("      tests: %.1f %% good, %.1f %% low, %.1f %% discarded; %d of them confirming"):format(
+   print(("      tests: %.1f %% good, %.1f %% low, %.1f %% discarded, %d confirming"):format(
       100 * classes.good / all, 100 * classes.low / all, 100 * classes.void / all,
       kinds.confirm or 0))
    for process, t in pairs(tautd) do
