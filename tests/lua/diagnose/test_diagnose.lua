@@ -333,7 +333,7 @@ function tests.test_a_choosy_receiver_gets_no_link_named()
    local liar, other = table.unpack(topo:on_router(topo:to(c)))
    hours(1, 60, { liar })
    lu.assertEquals(w:all "slow", {})
-   lu.assertEquals(words.missing(d:component(c).missing), "1 of 2 receivers")
+   lu.assertEquals(words.missing(d:component(c).missing), "seen with 1 of 2 receivers")
    hours(61, 80, { liar, other })
    lu.assertEquals(w:all "slow", { "r2.0.0/X+" })
 end
