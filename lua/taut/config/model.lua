@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The model's numbers: how tests are planned, when a component is called slow, how long things are
--- waited for.  taut-model(5) is made of this file (tests/lua/config/test_model.lua).
+-- waited for.  taut-model(5) is made of this file (tests/lua/core/test_settings.lua).
 --
 -- A site leaves them alone, as a rule.  One that does not writes what it wants otherwise, and only
 -- that, into /etc/taut/model.lua:
