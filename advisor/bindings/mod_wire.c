@@ -27,6 +27,7 @@ static const struct number {
     {"NODES_MAX", TAUT_NODES_MAX},
     {"BUDGET_MAX_MS", TAUT_BUDGET_MAX_MS},
     {"RAILS_MAX", TAUT_PLAN_RAILS},
+    {"HOPS_MAX", TAUT_PLAN_HOPS},
     {"ENDPOINT_MAX", TAUT_ENDPOINT_TEXT - 1}, /* bytes */
     {"INTERFACE_MAX", TAUT_INTERFACE_TEXT - 1},
 

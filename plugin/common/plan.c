@@ -136,6 +136,28 @@ static int parse_times(struct taut_test *test, const json_t *object, size_t i,
     return 0;
 }
 
+/* By which ports a sender leaves, and whether it is asked which way that is. */
+static int parse_way(struct taut_test *test, const json_t *object, size_t i,
+                     struct taut_error *err)
+{
+    int64_t port = 0, trace = 0;
+
+    if (json_object_get(object, "port") &&
+        get_number(object, "port", 1024, 65536 - TAUT_PLAN_STREAMS, &port) < 0)
+        return bad(err, i, "port is not in 1024..65520");
+    if (json_object_get(object, "trace") &&
+        get_number(object, "trace", 1, TAUT_PLAN_HOPS, &trace) < 0)
+        return bad(err, i, "trace is not in 1..16");
+    if (port && (test->role != TAUT_ROLE_SEND ||
+                 test->transport != TAUT_TRANSPORT_TCP))
+        return bad(err, i, "a port is of senders over tcp");
+    if (trace && !port)
+        return bad(err, i, "a trace needs a port");
+    test->port = (int)port;
+    test->trace = (int)trace;
+    return 0;
+}
+
 static int parse_test(struct taut_test *test, const json_t *object, size_t i,
                       struct taut_error *err)
 {
@@ -150,7 +172,8 @@ static int parse_test(struct taut_test *test, const json_t *object, size_t i,
         return bad(err, i, "token is not 32 hex digits");
     if (parse_kind(test, object, i, err) < 0 ||
         parse_peer(test, object, i, err) < 0 ||
-        parse_times(test, object, i, err) < 0)
+        parse_times(test, object, i, err) < 0 ||
+        parse_way(test, object, i, err) < 0)
         return -1;
     if (test->mode == TAUT_MODE_LATENCY && test->streams != 1)
         return bad(err, i, "latency is measured by one stream");

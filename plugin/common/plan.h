@@ -41,6 +41,8 @@ struct taut_test {
     int start_ms; /* after the PLAN came, 0..TAUT_PLAN_START_MS */
     int dur_ms;   /* TAUT_TEST_MIN_MS..TAUT_TEST_MAX_MS */
     int streams;  /* 1..TAUT_PLAN_STREAMS; 1 for latency */
+    int port;  /* the sender's streams leave by it and the next ones; 0 = any */
+    int trace; /* routers to ask which way the first goes, 0..16 */
 };
 
 struct taut_plan {

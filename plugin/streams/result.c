@@ -34,6 +34,18 @@ static void set_latency(json_t *object, const struct taut_measure *m)
     json_object_set_new(object, "lat_ns", lat);
 }
 
+static void set_way(json_t *object, const struct taut_way *way)
+{
+    json_t *array;
+
+    if (way->hops == 0)
+        return;
+    array = json_array();
+    for (int i = 0; i < way->hops; i++)
+        json_array_append_new(array, json_string(way->answer[i]));
+    json_object_set_new(object, "way", array);
+}
+
 static json_t *encode_test(const struct taut_test *test,
                            const struct taut_measure *m)
 {
@@ -47,6 +59,7 @@ static json_t *encode_test(const struct taut_test *test,
         json_object_set_new(object, "error", json_string(m->error));
         return object;
     }
+    set_way(object, &m->way);
     set_known(object, "bytes", m->bytes);
     set_known(object, "window_ns", m->window_ns);
     set_known(object, "total_bytes", m->total_bytes);

@@ -8,6 +8,7 @@
 #include "plugin/common/plan.h"
 #include "plugin/counters/counters.h"
 #include "plugin/counters/gauge.h"
+#include "plugin/streams/way.h"
 
 #define TAUT_RESULT_PARTS 8 /* sub-intervals of a window */
 #define TAUT_RESULT_ERROR 120
@@ -28,6 +29,7 @@ struct taut_measure {
     int64_t delay_ns;
     int64_t foreign_bytes;
     struct taut_gauge_port port; /* in the window */
+    struct taut_way way;           /* of a sender's first stream */
     char error[TAUT_RESULT_ERROR]; /* "" or why there are no numbers */
 };
 

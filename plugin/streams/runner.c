@@ -16,6 +16,7 @@
 #define MARGIN_NS (2 * TAUT_MS_NS) /* around a test, for its gauge */
 #define TAIL_NS (20 * TAUT_MS_NS)  /* for a sender that ends late */
 #define TAIL_MEMORY_NS (50 * TAUT_MS_NS)
+#define TRACES_NS (20 * TAUT_MS_NS) /* all of a node's, silent routers or not */
 #define SLACK_BYTES 8192 /* handshakes, ARP, tautd's frames */
 
 static const char out_of_time[] = "the budget ended before the test did";
@@ -274,6 +275,31 @@ static void one_round(struct run *run, int64_t deadline_ns)
         taut_sender_run(&run->senders[i], taut_now_ns());
 }
 
+/* Which way did they go?  Asked when all is over, so that nothing disturbs a
+ * test, and its five-tuple is free again. */
+static void trace(struct slot *slot, int64_t deadline_ns)
+{
+    const struct taut_test *test = slot->test;
+    struct taut_address from = slot->endpoint->local, to;
+
+    if (test->trace == 0 || *slot->measure->error ||
+        taut_address_parse(&to, test->peer, NULL) < 0)
+        return;
+    taut_address_set_port(&from, (uint16_t)test->port);
+    /* what was learned before a request could not be sent stays */
+    (void)taut_way_ask(&slot->measure->way, &from, &to,
+                       slot->endpoint->interface, test->trace, deadline_ns);
+}
+
+static void trace_all(struct run *run, int64_t deadline_ns)
+{
+    int64_t until_ns = taut_now_ns() + TRACES_NS;
+
+    for (size_t i = 0; i < run->slot_count; i++)
+        trace(&run->slots[i],
+              until_ns < deadline_ns ? until_ns : deadline_ns);
+}
+
 int taut_runner_run(const struct taut_runner *runner,
                     const struct taut_plan *plan, int64_t plan_ns,
                     int64_t deadline_ns, struct taut_measure *measures,
@@ -289,6 +315,7 @@ int taut_runner_run(const struct taut_runner *runner,
     taut_receiver_end(&run.receiver, out_of_time);
     for (size_t i = 0; i < run.sender_count; i++)
         taut_sender_abort(&run.senders[i], out_of_time);
+    trace_all(&run, deadline_ns);
     *refused = run.receiver.refused;
     fini(&run);
     return 0;

@@ -294,7 +294,7 @@ static void meet(struct taut_endpoint *ep, struct stream *st)
     if (st->error || !has_line(st))
         return;
     st->name[st->got - 1] = '\0';
-    st->inner = *st->name ? inner->transport->connect(inner, st->name) : -1;
+    st->inner = *st->name ? inner->transport->connect(inner, st->name, 0) : -1;
     end_meeting(st, st->inner >= 0 ? 0 : *st->name ? errno : ENODEV);
 }
 
@@ -382,9 +382,9 @@ static int ofi_accept(struct taut_endpoint *ep)
     return number;
 }
 
-static int ofi_connect(struct taut_endpoint *ep, const char *peer)
+static int ofi_connect(struct taut_endpoint *ep, const char *peer, int port)
 {
-    int fd = taut_transport_tcp.connect(ep, peer);
+    int fd = taut_transport_tcp.connect(ep, peer, port);
     int number;
 
     if (fd < 0)

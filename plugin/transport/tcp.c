@@ -87,11 +87,10 @@ static void set_sender_options(int fd, const char *interface)
     setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 }
 
-static int tcp_connect(struct taut_endpoint *ep, const char *peer)
+static int tcp_connect(struct taut_endpoint *ep, const char *peer, int port)
 {
-    const struct taut_address *local = &ep->local;
-    struct taut_address to;
-    int fd, saved;
+    struct taut_address local = ep->local, to;
+    int fd, saved, one = 1;
 
     if (taut_address_parse(&to, peer, NULL) < 0)
         return -1;
@@ -99,8 +98,12 @@ static int tcp_connect(struct taut_endpoint *ep, const char *peer)
     if (fd < 0)
         return -1;
     set_sender_options(fd, ep->interface);
-    if (local->sa.ss_family == to.sa.ss_family &&
-        bind(fd, (const void *)&local->sa, local->length) < 0)
+    if (port) {
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        taut_address_set_port(&local, (uint16_t)port);
+    }
+    if (local.sa.ss_family == to.sa.ss_family &&
+        bind(fd, (const void *)&local.sa, local.length) < 0)
         goto fail;
     if (connect(fd, (const void *)&to.sa, to.length) == 0 ||
         errno == EINPROGRESS)

@@ -69,8 +69,9 @@ struct taut_transport {
     int (*accept)(struct taut_endpoint *ep);
 
     /* Begin a stream to what a peer's HELLO told of its endpoint.
+     *   port  to leave by, of TCP only; 0 = any
      * Returns the stream, or -1 with errno. */
-    int (*connect)(struct taut_endpoint *ep, const char *peer);
+    int (*connect)(struct taut_endpoint *ep, const char *peer, int port);
 
     /* 0 when connected; else -1 with errno EAGAIN (not yet) or another. */
     int (*connected)(struct taut_endpoint *ep, int stream);

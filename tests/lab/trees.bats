@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 300 s
+# time limit: 900 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Trees, dragonflies and HyperX of the lab, without Slurm: by which links
 # packets really go, by the counters of the ports.
@@ -99,6 +99,23 @@ links_used_by() {
     lab counters >"$BATS_TEST_TMPDIR/b"
     paste -d ' ' "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b" |
         awk '$1 !~ /x$/ && $5 - $2 > 60000 { print $1 }' | sort | xargs
+}
+
+@test "the way that is asked for is the way that is taken" {
+    local port spine
+    [ -x "${TAUT_BUILDDIR:-}/tests/lab/labway" ] || skip "labway is not built: make check-build"
+    up --tree 2x4x2 --hash --cables 2
+    for port in 40001 40002 40003 40004; do
+        # the first router is asked by the node itself, by no link
+        lab exec --node n0 setpriv --reuid nobody --clear-groups \
+            "$TAUT_BUILDDIR/tests/lab/labway" 10.64.0.1:$port 10.64.0.3:5201 3 |
+            tail -n +2 >"$BATS_TEST_TMPDIR/answers"
+        [ "$(lab wiring | grep -wFf "$BATS_TEST_TMPDIR/answers" | cut -d' ' -f1 | sort | xargs)" = \
+            "$(port=$port links_used_by n0 n2)" ]
+    done
+    # one that may pass more routers than there are ends at the other node
+    [ "$(lab exec --node n0 "$TAUT_BUILDDIR/tests/lab/labway" \
+        10.64.0.1:40005 10.64.0.3:5201 9 | wc -l)" -eq 3 ]
 }
 
 @test "three levels, static: leaf, pod, spine" {

@@ -28,6 +28,18 @@ local function check_latency(t)
    return true
 end
 
+-- Addresses of the routers on a test's way, "" of those that did not answer.
+local function check_way(t)
+   local ok = t.way == nil or type(t.way) == "table" and #t.way >= 1 and #t.way <= wire.HOPS_MAX
+   for _, a in ipairs(ok and t.way or {}) do
+      ok = ok and type(a) == "string" and #a <= 45 and not a:find "[^%x.:]"
+   end
+   if not ok then
+      return nil, ("test %d: way: expected 1 to %d addresses"):format(t.id, wire.HOPS_MAX)
+   end
+   return true
+end
+
 local function check_test(t)
    if type(t) ~= "table" or not is_count(t.id) then
       return nil, "a test without an id"
@@ -49,6 +61,9 @@ local function check_test(t)
       return nil, ("test %d: bytes and window_ns are missing"):format(t.id)
    end
    local ok, err = check_latency(t)
+   if ok then
+      ok, err = check_way(t)
+   end
    if not ok then
       return nil, err
    end

@@ -154,13 +154,14 @@ static int ofi_accept(struct taut_endpoint *ep)
     return -1;
 }
 
-static int ofi_connect(struct taut_endpoint *ep, const char *peer)
+static int ofi_connect(struct taut_endpoint *ep, const char *peer, int port)
 {
     struct taut_ofi_streams *o = of(ep);
     unsigned char name[TAUT_ENDPOINT_BYTES];
     int n = taut_ofi_name_parse(name, peer), i;
     fi_addr_t address;
 
+    (void)port;
     if (n < 0 || taut_ofi_peer(&o->net, name, (size_t)n, &address) < 0)
         return -1;
     i = taut_ofi_stream_new(o, TAUT_OFI_STATE_OPENING);

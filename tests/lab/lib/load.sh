@@ -81,11 +81,12 @@ cmd_counters() {
     done
 }
 
-# LINK FROM TO ADDRESS of its port
+# LINK FROM TO ADDRESS, of the port where it ends: who asks a router for the
+# way is answered from there
 cmd_wiring() {
     local l ADDRESS
     for l in "${!LINK[@]}"; do
-        port_address "$l"
+        port_address "${LINK_BACK[l]}"
         echo "${LINK[l]} ${ROUTER[LINK_FROM[l]]} ${ROUTER[LINK_TO[l]]} $ADDRESS"
     done
 }

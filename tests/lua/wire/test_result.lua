@@ -27,6 +27,8 @@ function tests.test_what_is_wrong_is_refused_whole()
       { with { id = 1, role = "send", bytes = 1, window_ns = 1, lat_ns = { n = -1 } }, "lat_ns" },
       { with { id = 1, role = "send", bytes = 1, window_ns = 1, lat_ns = { n = 1, median = 2 } },
          "lat_ns: p99" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, way = {} }, "way" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, way = { "n5" } }, "way" },
    }
    for i, c in ipairs(cases) do
       local by, err = result.read(c[1])
@@ -53,6 +55,12 @@ function tests.test_latency_without_round_trips_has_no_times()
    local by = assert(result.read { v = 2, tests = {
       { id = 4, role = "send", bytes = 0, window_ns = 2, lat_ns = { n = 0 } } } })
    lu.assertEquals(by["send:4"].lat_ns.n, 0)
+end
+
+function tests.test_a_way_may_have_silent_routers()
+   local by = assert(result.read { v = 2, tests = {
+      { id = 4, role = "send", bytes = 0, window_ns = 2, way = { "10.65.0.1", "", "fd00::9" } } } })
+   lu.assertEquals(#by["send:4"].way, 3)
 end
 
 return tests

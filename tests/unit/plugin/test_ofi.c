@@ -221,7 +221,7 @@ START_TEST(the_rest_of_an_address_is_waited_for)
 
     fake.local = a.endpoint.local;
     ck_assert_int_eq(taut_transport_tcp.open(&fake, NULL, NULL), 0);
-    stream = taut_transport_ofi.connect(&a.endpoint, fake.name);
+    stream = taut_transport_ofi.connect(&a.endpoint, fake.name, 0);
     ck_assert_int_ge(stream, 0);
     while (peer < 0 && taut_now_ns() < until_ns)
         peer = taut_transport_tcp.accept(&fake);

@@ -73,6 +73,16 @@ static const struct {
     {PLAN(SEND(",\"rail\":-1")), EINVAL},
     {PLAN(SEND(",\"transport\":\"udp\"")), EINVAL},
     {PLAN(SEND(",\"transport\":null")), EINVAL},
+    {PLAN(SEND(",\"port\":1023")), EINVAL},
+    {PLAN(SEND(",\"port\":65521")), EINVAL},
+    {PLAN(SEND(",\"port\":\"5000\"")), EINVAL},
+    {PLAN(SEND(",\"trace\":3")), EINVAL},
+    {PLAN(SEND(",\"port\":5000,\"trace\":0")), EINVAL},
+    {PLAN(SEND(",\"port\":5000,\"trace\":17")), EINVAL},
+    {PLAN(SEND(",\"port\":5000,\"transport\":\"ofi\"")), EINVAL},
+    {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
+          "\",\"start_ms\":0,\"dur_ms\":25,\"port\":5000}"),
+     EINVAL},
     {PLAN(OFI("")), EINVAL},
     {PLAN(OFI("abcd")), EINVAL},
 };
@@ -117,6 +127,20 @@ START_TEST(an_empty_plan_carries_its_note)
     ck_assert_int_eq(taut_plan_parse(&plan, text, strlen(text), NULL), 0);
     ck_assert_uint_eq(plan.count, 0);
     ck_assert_str_eq(plan.note, "set PrologFlags?");
+}
+END_TEST
+
+START_TEST(a_senders_port_and_trace_are_read)
+{
+    static const char text[] =
+        PLAN(SEND(",\"port\":65520,\"trace\":16") "," SEND3 "}");
+    static struct taut_plan plan;
+
+    ck_assert_int_eq(taut_plan_parse(&plan, text, strlen(text), NULL), 0);
+    ck_assert_int_eq(plan.tests[0].port, 65520);
+    ck_assert_int_eq(plan.tests[0].trace, 16);
+    ck_assert_int_eq(plan.tests[1].port, 0);
+    ck_assert_int_eq(plan.tests[1].trace, 0);
 }
 END_TEST
 
@@ -169,6 +193,7 @@ int main(void)
                         sizeof(bad) / sizeof(bad[0]));
     tcase_add_test(tc, an_empty_plan_carries_its_note);
     tcase_add_test(tc, a_plan_is_read);
+    tcase_add_test(tc, a_senders_port_and_trace_are_read);
     tcase_add_test(tc, rail_transport_and_mode_are_read);
     tcase_add_test(tc, sixty_five_tests_are_too_many);
     return unit_run("plan", tc);

@@ -162,11 +162,13 @@ START_TEST(result_tells_what_is_known)
          .looks = -1,
          .delay_ns = -1,
          .foreign_bytes = -1,
-         .port = {20, 83, 2, 3}},
+         .port = {20, 83, 2, 3},
+         .way = {.hops = 2, .answer = {"10.65.0.1", ""}}},
         {.error = "connect 10.0.0.1:1: refused"},
     };
     json_t *json = encode(&plan, m), *tests = json_object_get(json, "tests");
     json_t *recv = json_array_get(tests, 0), *send = json_array_get(tests, 1);
+    json_t *way;
 
     ck_assert_int_eq(number(json, "refused"), 3);
     check_counters(json);
@@ -182,6 +184,11 @@ START_TEST(result_tells_what_is_known)
     ck_assert_int_eq(number(send, "rtt_ns"), 5);
     ck_assert_ptr_null(json_object_get(send, "sub_bytes"));
     ck_assert_ptr_null(json_object_get(send, "delay_ns"));
+    ck_assert_ptr_null(json_object_get(recv, "way"));
+    way = json_object_get(send, "way");
+    ck_assert_uint_eq(json_array_size(way), 2);
+    ck_assert_str_eq(json_string_value(json_array_get(way, 0)), "10.65.0.1");
+    ck_assert_str_eq(json_string_value(json_array_get(way, 1)), "");
     ck_assert_int_eq(number(send, "port_ns"), 20);
     ck_assert_int_eq(number(send, "port_data_bytes"), 83);
     ck_assert_int_eq(number(send, "port_with_bytes"), 2);

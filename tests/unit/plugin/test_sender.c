@@ -33,9 +33,9 @@ static void watch(struct taut_endpoint *ep, int stream, short events,
     (void)ep, (void)stream, (void)events, (void)set;
 }
 
-static int connect_now(struct taut_endpoint *ep, const char *peer)
+static int connect_now(struct taut_endpoint *ep, const char *peer, int port)
 {
-    (void)ep, (void)peer;
+    (void)ep, (void)peer, (void)port;
     return 0;
 }
 
