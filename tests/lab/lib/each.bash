@@ -9,6 +9,8 @@ each_setup() {
 
 each_teardown() {
     lab_report
+    # the node that all of them slow down
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || lab exec taut explain n1/tx | head -n 60 || true
     lab down >/dev/null 2>&1 || true
 }
 
