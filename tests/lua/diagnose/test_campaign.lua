@@ -10,6 +10,7 @@ local play = require "play"
 local players = require "players"
 local stages = require "taut.topology.stages"
 local tally = require "tally"
+local visible = require "visible"
 local world = require "world"
 
 local tests = {}
@@ -99,6 +100,46 @@ function tests.test_taut_names_the_faults_of_a_small_machine_and_nothing_else()
    lu.assertEquals(r.verdicts, 4)
    lu.assertEquals(r.false_drains, 0)
    lu.assertEquals(r.exact, r.named)
+end
+
+-- Trees of 12 leaves, with others who do not yield and with liars.
+local function tree(kind, w)
+   return play.run { name = "taut", machine = assert(machine.load(kind,
+      { leaves = 12, spines = 6, nodes_per_leaf = 6 })), player = players.make "taut", world = w }
+end
+
+function tests.test_on_trees_the_exact_link_is_named_and_nothing_else()
+   for _, kind in ipairs { "tree", "hashed" } do
+      local r, log = tree(kind, { seed = 4, steady = 0.2, faults_at_once = 4, faults = 8,
+         healthy_jobs = 100 })
+      lu.assertEquals(log, {}, kind)
+      lu.assertEquals(r.faults, 8, kind)
+      lu.assertTrue(r.right >= 7, kind)
+      lu.assertEquals(r.verdicts, r.right, kind)
+      lu.assertEquals(r.exact, r.named, kind)
+   end
+end
+
+function tests.test_liars_get_nothing_named()
+   for _, kind in ipairs { "tree", "hashed" } do
+      local r, log = tree(kind, { seed = 5, steady = 0.2, liars = 4, jobs = 400,
+         healthy_jobs = 1000 })
+      lu.assertEquals(log, {}, kind)
+      lu.assertEquals(r.verdicts + r.drains, 0, kind)
+   end
+end
+
+function tests.test_what_hides_in_sets_is_left_out_of_the_score()
+   local list = {
+      { named = 30, in_time = true, since = 0, named_job = 5, job = 1, events = 3, wrong = 0 },
+      { counts = true, deadline = 50, since = 0, events = 2, wrong = 0 },
+      { counts = true, deadline = 50, since = 0, events = 2, wrong = 0, hidden = true },
+      { counts = true, deadline = 1e9, since = 0, events = 2, wrong = 0 },
+   }
+   local s = visible.score({}, list, 60, function(f) return f.hidden end)
+   lu.assertEquals({ s.faults, s.counting, s.judged, s.recalled, s.named, s.exact },
+      { 3, 3, 2, 1, 1, 1 })
+   lu.assertEquals(s.jobs_to_name, { 4 })
 end
 
 function tests.test_nothing_is_named_on_a_healthy_machine()
