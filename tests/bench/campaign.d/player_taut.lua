@@ -41,18 +41,18 @@ end
 --- What is known about a component, for --trace.
 function Taut:explain(c, now)
    local d, names = self.diagnosis, self.diagnosis.topo.components
-   local k, case = d:component(c), d.evidence:case(c)
-   local lines = { ("%s; tests %d, last %.2f h ago, cleared %.2f h ago"):format(fields(k), k.tests,
-      (now - (k.last or -math.huge)) / 3600, (now - (k.cleared_at or -math.huge)) / 3600) }
-   lines[#lines + 1] = "seen: " .. fields(d.evidence:seen(c))
+   local k, case, seen, run = d:component(c), d.evidence:case(c), d:seen(c), d:run(c)
+   local lines = { ("%s; tests %d, last %.2f h ago, cleared %.2f h ago"):format(fields(k),
+      seen.tests, (now - (seen.last or -math.huge)) / 3600,
+      (now - (seen.cleared_at or -math.huge)) / 3600) }
    if case then
       lines[#lines + 1] = "case: " .. fields(case)
    end
    for _, r in ipairs(k.tied or {}) do
       lines[#lines + 1] = ("tied with %s: %s"):format(names[r.component], fields(r))
    end
-   for i, t in ipairs(k.run) do
-      if i > #k.run - 30 then
+   for i, t in ipairs(run) do
+      if i > #run - 30 then
          lines[#lines + 1] = "   " .. fields(t)
       end
    end
