@@ -8,6 +8,9 @@ local tables = require "taut.base.tables"
 local request = {}
 
 local NAMES_MAX = 1 << 20
+-- What may be said in words, and how long it may be: every name in it is looked for.
+local TEXTS = { partition = 4096, features = 1024, reservation = 1024, exclude = NAMES_MAX,
+   compare = NAMES_MAX }
 local WITHIN_MIN = 30 -- --start soon: how soon
 
 local function is_whole(v, least)
@@ -31,7 +34,7 @@ end
 -- @param what for the message: "--exclude"
 -- @return array, or nil and which name is wrong
 function request.numbers(topo, list, what)
-   local names, err = hostlist.expand(list, NAMES_MAX)
+   local names, err = hostlist.expand(list, #topo.nodes)
    if not names then
       return nil, ("%s: %s"):format(what, err)
    end
@@ -186,9 +189,12 @@ local function check_options(args)
       return "--per-router and --exclusive contradict each other: a submesh of its own has all " ..
          "nodes of its routers"
    end
-   for _, name in ipairs { "partition", "exclude", "features", "reservation", "compare" } do
+   for name, most in pairs(TEXTS) do
       if args[name] ~= nil and type(args[name]) ~= "string" then
          return ("%s: expected a text"):format(name)
+      elseif #(args[name] or "") > most then
+         return ("%s: expected a text of at most %d characters, got %d"):format(name, most,
+            #args[name])
       end
    end
    return nil

@@ -71,6 +71,14 @@ local refused = {
    { { count = 4, exclude = "n99" }, "--exclude: 'n99' is no node of the topology" },
    { { count = 4, exclude = "n[" }, "--exclude: " },
    { { count = 4, partition = 7 }, "partition: expected a text" },
+   { { count = 4, partition = ("far,"):rep(150000) }, "partition 'far' is not known" },
+   { { count = 4, partition = ("x"):rep(5000) },
+      "partition: expected a text of at most 4096 characters, got 5000" },
+   { { count = 4, partition = "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q" },
+      "--partition: expected at most 16 partitions" },
+   { { count = 4, exclude = "n[0-999999]" }, "--exclude: host list, column 1: more than 32 names" },
+   { { compare = "n[0-999999]" }, "--compare: host list, column 1: more than 32 names" },
+   { { count = 4, features = ("x|"):rep(1000) }, "features: expected a text of at most 1024" },
    { { count = 4, features = "gpu" }, "--constraint: no node has the feature 'gpu'" },
    { { count = 4, features = "[x*4]" }, "--constraint: expected feature names with & and |" },
    { { count = 4, features = "x&&even" }, "--constraint: a name is missing" },
@@ -179,6 +187,21 @@ function tests.test_a_pending_job_as_it_was_submitted()
 end
 
 -- It starts in one of them: where it would do best.
+-- 150,000 times the same one made tautd deaf for 67 s.
+function tests.test_a_partition_named_again_is_looked_at_once()
+   local a = advice_on(torus({ 4, 2, 2 }, 2))
+   local looked, update = 0, a.patterns.make
+   function a.patterns.make(...)
+      looked = looked + 1
+      return update(...)
+   end
+   assert(a:give { count = 4, partition = "some,none" })
+   local once = looked
+   looked = 0
+   assert(a:give { count = 4, partition = ("some,none,"):rep(400) })
+   lu.assertEquals(looked, once)
+end
+
 function tests.test_a_pending_job_of_several_partitions()
    local a = advice_on(torus({ 4, 2, 2 }, 2))
    a.cluster.partitions.far = { "n0", "n6", "n9", "n15", "n18", "n24", "n27", "n31" }

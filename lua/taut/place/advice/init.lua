@@ -122,7 +122,10 @@ function Advice:give(args)
       end
       args, err = of_job(self.cluster, args)
    elseif type(args.compare) == "string" and not (args.count or args.min) then
-      local list = hostlist.expand(args.compare, 1 << 20) or {}
+      local list, why = hostlist.expand(args.compare, #self.topo.nodes)
+      if not list then
+         return nil, "--compare: " .. why
+      end
       args = setmetatable({ count = math.max(1, #list) }, { __index = args })
    end
    if args then

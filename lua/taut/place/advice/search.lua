@@ -12,6 +12,7 @@ local worth = require "taut.place.advice.worth"
 
 local search = {}
 
+local PARTITIONS_MAX = 16 -- of one request
 local SMALLER = 1.25 -- fewer nodes are better where more make communication so much slower
 
 -- Components whose load is of interest: those that are not well, and those that others use.
@@ -135,6 +136,21 @@ local function found_in(a, args)
    return nil, err
 end
 
+-- The names of a list, each once; nil where there are too many: each is a search of its own.
+local function partitions(text)
+   local names, seen = {}, {}
+   for name in text:gmatch "[^,]+" do
+      if not seen[name] then
+         seen[name] = true
+         names[#names + 1] = name
+      end
+      if #names > PARTITIONS_MAX then
+         return nil
+      end
+   end
+   return names
+end
+
 --- The candidates for what is asked.  A job that names several partitions starts in one of them:
 -- the best answer counts, and says where.
 -- @param a advice: topo, cluster, view, patterns, profiles, left()
@@ -145,8 +161,11 @@ function search.found(a, args)
    if type(args.partition) ~= "string" or not args.partition:find(",", 1, true) then
       return found_in(a, args)
    end
-   local best, last
-   for name in args.partition:gmatch "[^,]+" do
+   local names, best, last = partitions(args.partition), nil, nil
+   if not names then
+      return nil, ("--partition: expected at most %d partitions"):format(PARTITIONS_MAX)
+   end
+   for _, name in ipairs(names) do
       local r, err = found_in(a, setmetatable({ partition = name }, { __index = args }))
       if r and (not best or r.found[1].score.ratio < best.found[1].score.ratio) then
          best, r.partition = r, name
