@@ -5,7 +5,6 @@ local json = require "taut.json"
 local jobs = require "taut.events.jobs"
 local loop = require "taut.loop"
 local munge = require "taut.munge"
-local rendezvous = require "taut.core.rendezvous"
 local samples = require "taut.events.samples"
 local tables = require "taut.base.tables"
 local wire = require "taut.wire"
@@ -32,6 +31,7 @@ local function take_sample(self, h)
    self.journal:add("sample", samples.row(h, h.purpose, h.counters, list, self.site.topo.rails))
 end
 
+-- Who sent it is looked at before any work is done for it.
 local function on_hello(self, conn, payload, uid)
    local from = conn:peer()
    local h, err = json.decode(payload)
@@ -39,19 +39,18 @@ local function on_hello(self, conn, payload, uid)
    if h then
       ok, err = hello.check(h)
    end
-   local names
-   if ok then
-      names, err = rendezvous.names(h)
+   if ok and hello.is_survey(h.purpose) then
+      self.surveys:hello(conn, h, uid)
+      return
+   elseif ok and uid ~= 0 then
+      ok, err = false, ("%s by uid %d, only root may"):format(h.purpose, uid)
    end
-   if not names then
+   local list
+   if ok then
+      list, err = self.lists:of_hello(h)
+   end
+   if not list then
       self.refusals:note(from, err)
-      conn:close()
-      return
-   elseif hello.is_survey(h.purpose) then
-      self.surveys:hello(conn, h, names, uid)
-      return
-   elseif uid ~= 0 then
-      self.refusals:note(from, ("%s by uid %d, only root may"):format(h.purpose, uid))
       conn:close()
       return
    end
@@ -59,11 +58,11 @@ local function on_hello(self, conn, payload, uid)
    self.events:heard(h.node, samples.rails(h))
    take_sample(self, h)
    if h.purpose == "prolog" then
-      self.cluster:prolog(h.job, names, h.node)
+      self.cluster:prolog(h.job, list.names, h.node)
    elseif h.purpose == "epilog" then
       self.cluster:epilog(h.job, h.node)
    end
-   self.rendezvous:hello(conn, h, names)
+   self.rendezvous:hello(conn, h, list.names)
 end
 
 --- A frame of loop.listen.
@@ -101,11 +100,11 @@ function Intake:gone(conn)
    self.surveys:gone(conn)
 end
 
---- @param o { site, cluster, events, journal, surveys, rendezvous, refusals }
+--- @param o { site, cluster, events, journal, surveys, rendezvous, refusals, lists }
 function intake.new(o)
    return setmetatable({ site = o.site, cluster = o.cluster, events = o.events,
       journal = o.journal, surveys = o.surveys, rendezvous = o.rendezvous, refusals = o.refusals,
-      greeted = {} }, Intake)
+      lists = o.lists, greeted = {} }, Intake)
 end
 
 return intake

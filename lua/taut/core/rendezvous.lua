@@ -6,7 +6,6 @@
 -- first HELLO.  All plans of a group are built before the first one is sent.
 local background = require "taut.events.background"
 local endpoints = require "taut.wire.endpoints"
-local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local plan = require "taut.plan"
@@ -211,12 +210,13 @@ local function allocation(self, names)
    return list
 end
 
--- The group of neighbours (at most `group` nodes in topology order) that node n belongs to.
+-- The group of neighbours (at most `size` nodes in topology order) that node n belongs to: where
+-- it begins and ends.
 local function group_of(nodes, n, size)
    for first = 1, #nodes, size do
       local last = math.min(first + size - 1, #nodes)
       if n <= nodes[last] then
-         return table.move(nodes, first, last, 1, {}), first
+         return first, last
       end
    end
    return nil
@@ -257,12 +257,13 @@ local function prolog(self, h, names, peer)
    if not job.nodes or not n then
       return dismiss(self, peer, self:hint_once())
    end
-   local nodes, first = group_of(job.nodes, n, self.checks.group)
-   if not nodes then
+   local first, last = group_of(job.nodes, n, self.checks.group)
+   if not first then
       return dismiss(self, peer, h.node .. " is not in its job's node list")
    end
    local group = job.groups[first]
    if not group then
+      local nodes = table.move(job.nodes, first, last, 1, {})
       group = { due = is_due(self, "prolog", nodes, h.budget_ms) }
       job.groups[first] = group
       if not group.due then
@@ -317,20 +318,6 @@ function Rendezvous:hello(conn, h, names)
    else
       dismiss(self, peer)
    end
-end
-
---- Names of the nodes of a HELLO, or nil and why not.
-function rendezvous.names(h)
-   local names, err = hostlist.expand(h.nodes, wire.NODES_MAX)
-   if not names then
-      return nil, "HELLO: nodes: " .. err
-   end
-   for _, name in ipairs(names) do
-      if name == h.node then
-         return names
-      end
-   end
-   return nil, ("HELLO: node %s is not in nodes %s"):format(h.node, h.nodes:sub(1, 80))
 end
 
 ---------------------------------------------------------------- RESULT

@@ -22,6 +22,7 @@ local keepers = require "taut.core.keepers"
 local loop = require "taut.loop"
 local metrics = require "taut.core.metrics"
 local news = require "taut.core.news"
+local node_lists = require "taut.wire.node_lists"
 local observations = require "taut.events.observations"
 local on_event = require "taut.core.on_event"
 local profiles = require "taut.events.profiles"
@@ -44,6 +45,9 @@ local function ground(p, conf)
    p.switches = switches.new(p)
    p.teller = on_event.new(conf.policy)
    p.cluster = cluster.new(p.slurm)
+   p.lists = node_lists.new(function()
+      return math.max(#p.site.topo.nodes, #(p.cluster.order or {}))
+   end)
    p.coverage = coverage.new(conf.checks.link_time, #conf.topology.components)
    p.diagnosis = diagnose.new(conf.topology, conf.diagnosis)
    p.diagnosis:tell(p.coverage)
@@ -75,6 +79,7 @@ local function sources(p)
       cluster = p.cluster, switches = p.switches, agenda = p.agenda, diagnosis = p.diagnosis,
       ids = p.ids, job_checks = p.job_checks, findings = p.findings }
    p.surveys = survey.new { topology = topo, cluster = p.cluster, coverage = p.coverage,
+      lists = p.lists,
       settings = conf.survey, checks = conf.checks, diagnosis = conf.diagnosis,
       checks_on = function() return p.switches:are_checks_on() end,
       next_test = function() return p.ids:test() end,

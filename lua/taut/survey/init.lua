@@ -17,12 +17,10 @@
 --   kind.history (optional): a query of the store, whose rows go to job:recall(rows)
 local audit = require "taut.survey.audit"
 local endpoints = require "taut.wire.endpoints"
-local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
 local matrix = require "taut.survey.matrix"
 local seal = require "taut.seal"
 local session = require "taut.survey.session"
-local tables = require "taut.base.tables"
 local wire = require "taut.wire"
 
 local survey = {}
@@ -39,12 +37,26 @@ local REFRESH_S = 1           -- Slurm is asked about unknown jobs at most so of
 
 ---------------------------------------------------------------- who may
 
--- May this user hold a survey on these nodes?  true; or nil, why, and whether Slurm may know
--- more by now.
-local function permit(self, h, names, uid)
+-- Are all names of a HELLO nodes of its job, as Slurm has it?  The same list is looked at once.
+local function is_inside(list, of_job, job)
+   if list.inside == of_job then
+      return true
+   end
+   for _, name in ipairs(list.names) do
+      if not of_job.has[name] then
+         return nil, ("%s is not a node of job %d"):format(name, job)
+      end
+   end
+   list.inside = of_job
+   return true
+end
+
+-- The nodes of a survey that this user may hold; or nil, why not, and whether Slurm may know more
+-- by now.  A user's list is looked at only once the job is known to be the user's.
+local function permit(self, h, uid)
    local cluster = self.cluster
    if cluster:is_admin(uid) then
-      return true
+      return self.lists:of_hello(h)
    end
    local job = cluster.seen_running[h.job]
    if not job or job.state ~= "running" then
@@ -52,22 +64,25 @@ local function permit(self, h, names, uid)
    elseif job.user_id ~= uid then
       return nil, ("job %d is not yours"):format(h.job)
    end
-   local of_job = tables.set(hostlist.expand(job.nodes or "", wire.NODES_MAX) or {})
-   for _, name in ipairs(names) do
-      if not of_job[name] then
-         return nil, ("%s is not a node of job %d"):format(name, h.job)
-      end
+   local of_job, why = self.lists:list(job.nodes or "")
+   local list
+   if of_job then
+      list, why = self.lists:of_hello(h, math.max(#of_job.names, 1))
    end
-   return true
+   local ok = list
+   if list then
+      ok, why = is_inside(list, of_job, h.job)
+   end
+   return ok and list, why
 end
 
--- permit, and once more after Slurm was asked, if that may help: fn(ok, why).
-local function ask_permit(self, h, names, uid, fn)
-   local ok, why, again = permit(self, h, names, uid)
+-- permit, and once more after Slurm was asked, if that may help: fn(list, why).
+local function ask_permit(self, h, uid, fn)
+   local list, why, again = permit(self, h, uid)
    if not again then
-      return fn(ok, why)
+      return fn(list, why)
    end
-   self.asking[#self.asking + 1] = function() fn(permit(self, h, names, uid)) end
+   self.asking[#self.asking + 1] = function() fn(permit(self, h, uid)) end
    if self.timer then
       return
    end
@@ -150,16 +165,15 @@ local function admit(self, conn, h, names, uid)
 end
 
 --- A HELLO of a survey, checked (hello.lua); MUNGE says that it is of user `uid`.
--- @param names the nodes of its step
-function Surveys:hello(conn, h, names, uid)
+function Surveys:hello(conn, h, uid)
    self.pending[conn] = true
-   ask_permit(self, h, names, uid, function(ok, why)
+   ask_permit(self, h, uid, function(list, why)
       if not self.pending[conn] then
          return -- it has gone meanwhile
       end
       self.pending[conn] = nil
-      if ok then
-         return admit(self, conn, h, names, uid)
+      if list then
+         return admit(self, conn, h, list.names, uid)
       end
       self.refuse(conn:peer() or "a closed connection", ("%s by uid %d: %s"):format(h.purpose,
          uid, why))
@@ -219,7 +233,7 @@ function Surveys:reload(o)
 end
 
 --- @param o {
---   topology, cluster, coverage,
+--   topology, cluster, coverage, lists = of wire/node_lists.lua,
 --   settings, checks, diagnosis = these sections of the configuration (settings: `survey`),
 --   checks_on = function() that says whether tautd checks at all,
 --   next_test = function() → id of a test,
@@ -231,8 +245,9 @@ function survey.new(o)
    local site = { topology = o.topology, coverage = o.coverage, settings = o.settings,
       checks = o.checks, diagnosis = o.diagnosis, next_test = o.next_test, keep = o.keep,
       history = o.history }
-   return setmetatable({ site = site, cluster = o.cluster, checks_on = o.checks_on,
-      refuse = o.refuse, open = {}, ended = {}, by_conn = {}, pending = {}, asking = {} }, Surveys)
+   return setmetatable({ site = site, cluster = o.cluster, lists = o.lists,
+      checks_on = o.checks_on, refuse = o.refuse, open = {}, ended = {}, by_conn = {},
+      pending = {}, asking = {} }, Surveys)
 end
 
 return survey

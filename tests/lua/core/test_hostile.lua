@@ -7,7 +7,7 @@ local json = require "taut.json"
 local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"
 local memory = require "taut.diagnose.memory"
-local rendezvous = require "taut.core.rendezvous"
+local node_lists = require "taut.wire.node_lists"
 local result = require "taut.wire.result"
 local seal = require "taut.seal"
 local sim = require "lib.sim"
@@ -64,11 +64,11 @@ local RESULT = { v = 2, refused = 0, counters = json.array {}, tests = json.arra
 
 function tests.test_hello()
    math.randomseed(1)
-   local taken = 0
+   local taken, lists = 0, node_lists.new(function() return 4 end)
    for _ = 1, 20000 do
       local h = through_json(mutate(HELLO))
       if hello.check(h) then
-         taken = taken + (rendezvous.names(h) and 1 or 0)
+         taken = taken + (lists:of_hello(h) and 1 or 0)
       end
    end
    lu.assertTrue(taken > 100, taken)
@@ -117,6 +117,7 @@ function tests.test_what_nodes_of_a_survey_say()
    local key, topo, id = ("k"):rep(32), sim.torus({ 2, 2, 1 }, 1), 0
    for _ = 1, 60 do
       local surveys = survey.new { topology = topo, coverage = coverage.new(false),
+         lists = node_lists.new(function() return 4 end),
          cluster = { is_admin = function() return true end }, checks = {}, diagnosis = sim.quick,
          settings = { test_ms = 5, gap_ms = 0, lead_ms = 0, round_ms = 100, gather_ms = 1000,
             confirm = 1 }, checks_on = function() return true end, keep = function() end,
@@ -135,7 +136,7 @@ function tests.test_what_nodes_of_a_survey_say()
          conns[n] = conn
          surveys:hello(conn, { purpose = "audit", job = 1, step = 0, procid = n, node = "n" .. n,
             nodes = "n[0-3]", endpoint = "10.0.0.1:1", key = seal.hex(key),
-            options = n == 0 and {} or nil }, { "n0", "n1", "n2", "n3" }, 0)
+            options = n == 0 and {} or nil }, 0)
       end
       for _ = 1, 40 do
          for _, conn in pairs(conns) do

@@ -6,6 +6,7 @@ local hello = require "taut.wire.hello"
 local json = require "taut.json"
 local looptest = require "lib.looptest"
 local lu = require "luaunit"
+local node_lists = require "taut.wire.node_lists"
 local rounds = require "taut.survey.rounds"
 local schedule = require "taut.survey.schedule"
 local seal = require "taut.seal"
@@ -126,6 +127,7 @@ local function daemon(o)
       fn()
    end
    d.surveys = survey.new { topology = d.topo, cluster = d.cluster, coverage = d.coverage,
+      lists = node_lists.new(function() return 16 end),
       settings = setmetatable(o.survey or {}, { __index = { test_ms = 10, gap_ms = 2, lead_ms = 1,
          round_ms = 100, gather_ms = 60, confirm = 1 } }), checks = {}, diagnosis = sim.quick,
       checks_on = function() return o.switch ~= "off" end,
@@ -142,7 +144,7 @@ local function say_hello(d, node, names, o)
       nodes = table.concat(names, ","), endpoint = "10.0.0.1:4000", key = seal.hex(KEY),
       budget_ms = 1, options = procid == 0 and (o and o.options or {}) or nil }
    assert(hello.check(h))
-   d.surveys:hello(conn, h, names, o and o.uid or 0)
+   d.surveys:hello(conn, h, o and o.uid or 0)
    return conn
 end
 
@@ -647,7 +649,7 @@ function tests.test_two_surveys_of_the_same_links_take_turns()
       local h = { purpose = "matrix", job = 8, step = 0, procid = i - 1, node = n,
          nodes = "n0,n1", endpoint = "10.0.0.1:1", key = seal.hex(KEY),
          options = i == 1 and {} or nil }
-      d.surveys:hello(b[n], h, NAMES, 0)
+      d.surveys:hello(b[n], h, 0)
    end
    lu.assertEquals(#a.n0:all(PLAN), 1)
    lu.assertEquals(#b.n0:all(PLAN), 0)
@@ -673,6 +675,31 @@ function tests.test_what_a_round_holds_is_free_when_it_is_over()
    lu.assertFalse(d.coverage:is_busy(tx, now + 0.5))
 end
 
+-- Six HELLOs of a million names each made tautd deaf for 22 s.
+function tests.test_a_users_list_is_held_beside_slurms_before_it_is_expanded()
+   local d = daemon { jobs = { [7] = { id = 7, state = "running", user_id = 1000,
+      nodes = "n[0-1]" }, [8] = { id = 8, state = "running", user_id = 1001, nodes = "n[0-1]" } } }
+   local function attack(job, nodes)
+      local conn, made = connection "n0", d.surveys.lists.made
+      d.surveys:hello(conn, { purpose = "matrix", job = job, step = 0, procid = 0, node = "n0",
+         nodes = nodes, endpoint = "", key = seal.hex(KEY), options = {} }, 1000)
+      lu.assertTrue(conn.closed)
+      return conn:last(PLAN).note, d.surveys.lists.made - made
+   end
+   local note, made = attack(8, "n[0-999999]")
+   lu.assertStrContains(note, "job 8 is not yours")
+   lu.assertEquals(made, 0)
+   note = attack(7, "n[0-999999]")
+   lu.assertStrContains(note, "more than 2 names")
+   note = attack(7, "n[0-2]")
+   lu.assertStrContains(note, "more than 2 names")
+   note = attack(7, "n0,n5")
+   lu.assertStrContains(note, "n5 is not a node of job 7")
+   note, made = attack(7, "n0,n5")
+   lu.assertStrContains(note, "n5 is not a node of job 7")
+   lu.assertEquals(made, 0)
+end
+
 function tests.test_nobody_opens_surveys_without_end()
    local jobs = {}
    for j = 1, 9 do
@@ -683,7 +710,7 @@ function tests.test_nobody_opens_surveys_without_end()
    for j = 1, 5 do
       last = connection "n0"
       d.surveys:hello(last, { purpose = "matrix", job = j, step = 0, procid = 0, node = "n0",
-         nodes = "n0,n1", endpoint = "", key = seal.hex(KEY), options = {} }, NAMES, 1000)
+         nodes = "n0,n1", endpoint = "", key = seal.hex(KEY), options = {} }, 1000)
    end
    lu.assertStrContains(last:last(PLAN).note, "4 surveys run already")
    lu.assertTrue(last.closed)

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local hello = require "taut.wire.hello"
 local lu = require "luaunit"
-local rendezvous = require "taut.core.rendezvous"
 
 local tests = {}
 
@@ -17,7 +16,6 @@ end
 
 function tests.test_a_good_one_passes()
    lu.assertTrue(hello.check(good()))
-   lu.assertEquals(#rendezvous.names(good()), 4)
 end
 
 function tests.test_each_field_is_checked()
@@ -57,15 +55,6 @@ end
 function tests.test_control_characters_do_not_reach_the_log()
    local _, err = hello.check(good { purpose = "a\nb\27[31m" })
    lu.assertNil(err:find("%c"))
-end
-
-function tests.test_a_node_outside_its_job_is_refused()
-   local names, err = rendezvous.names(good { node = "n9" })
-   lu.assertNil(names)
-   lu.assertStrContains(err, "n9 is not in nodes")
-   names, err = rendezvous.names(good { nodes = "n[0-" })
-   lu.assertNil(names)
-   lu.assertStrContains(err, "HELLO: nodes:")
 end
 
 return tests
