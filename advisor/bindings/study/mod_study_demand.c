@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "advisor/bindings/graph/mod_graph.h"
-#include "advisor/bindings/mod_study.h"
+#include "advisor/bindings/study/mod_study.h"
 
 #define DEMAND_CLASS "taut.study.demand"
 #define MOST_RANKS (1 << 24)
