@@ -83,6 +83,21 @@ static bool is_path(const char *value)
     return true;
 }
 
+/* A variable for jobs: APRUN_BALANCED_INJECTION=70. */
+static bool is_setting(const char *value)
+{
+    const char *equals = strchr(value, '=');
+    char name[64];
+
+    if (equals == NULL || (size_t)(equals - value) >= sizeof name)
+        return false;
+    memcpy(name, value, (size_t)(equals - value));
+    name[equals - value] = '\0';
+    return taut_text_is_made_of(name, "_", sizeof name) &&
+           (name[0] < '0' || name[0] > '9') &&
+           taut_text_is_made_of(equals + 1, "._-:,", 255);
+}
+
 static const struct key {
     const char *name;
     size_t offset; /* of a char * in taut_options */
@@ -92,6 +107,7 @@ static const struct key {
 #define KEY(field, check, expected)                                            \
     {#field, offsetof(struct taut_options, field), check, expected}
     KEY(domain, is_domains, "names of libfabric domains"),
+    KEY(injection, is_setting, "NAME=VALUE"),
     KEY(interface, is_interfaces, "a network interface, 16 at most, or auto"),
     KEY(modules, is_path, "an absolute path"),
     KEY(munge_socket, is_path, "an absolute path"),

@@ -24,6 +24,7 @@ struct taut_options {
     char *servers;      /* host[:port][,host...]; "" = unset */
     char *user;         /* tautd runs as; name or number */
     char *probe;        /* path of taut-probe */
+    char *injection;    /* NAME=VALUE for steps with --comm; "" = none */
     char *interface;    /* under test, a list; "auto"; "" = by route */
     char *transport;    /* "tcp", "ofi" or "ofi,tcp" */
     char *provider;     /* of libfabric; "" = its first */

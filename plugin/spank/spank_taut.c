@@ -269,6 +269,26 @@ static struct spank_option comm_option = {
     .cb = on_comm,
 };
 
+/* Where the site says so, a step with --comm is told to inject less: the
+ * variable is the site's, and what the user set stays. */
+static void set_injection(spank_t sp, int ac, char *av[])
+{
+    struct hook h = {.start_ns = 0};
+    char name[64], *pattern = NULL;
+
+    if (spank_option_getopt(sp, &comm_option, &pattern) != ESPANK_SUCCESS ||
+        taut_options_init(&h.opts) < 0)
+        return;
+    read_options(&h, ac, av);
+    size_t n = strcspn(h.opts.injection, "=");
+    if (h.opts.injection[0] != '\0' && n < sizeof name) {
+        memcpy(name, h.opts.injection, n);
+        name[n] = '\0';
+        spank_setenv(sp, name, h.opts.injection + n + 1, 0);
+    }
+    taut_options_fini(&h.opts);
+}
+
 #pragma GCC visibility push(default)
 /* In slurmstepd too, where an option that nobody knows is complained of. */
 int slurm_spank_init(spank_t sp, int ac, char *av[])
@@ -279,6 +299,14 @@ int slurm_spank_init(spank_t sp, int ac, char *av[])
     if (context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR ||
         context == S_CTX_REMOTE)
         spank_option_register(sp, &comm_option);
+    return 0;
+}
+
+/* In slurmstepd, before a step's tasks. */
+int slurm_spank_user_init(spank_t sp, int ac, char *av[])
+{
+    if (spank_context() == S_CTX_REMOTE)
+        set_injection(sp, ac, av);
     return 0;
 }
 

@@ -5,9 +5,9 @@
  *   fake-spank-host [--ignore-children] [--closed-stdio] PLUGIN.so HOOK
  *                   [OPTION...]
  *
- * HOOK is job_prolog, job_epilog or init; the environment is the hook's.
- * Output: "info: …", "error: …", "debug: …" per line logged, "returned N", and
- * "fds N" if the hook left descriptors open. */
+ * HOOK is job_prolog, job_epilog, init or user_init; the environment is the
+ * hook's. Output: "info: …", "error: …", "debug: …" per line logged, "returned
+ * N", and "fds N" if the hook left descriptors open. */
 #include <config.h>
 
 #include <dirent.h>
@@ -95,6 +95,22 @@ spank_err_t spank_option_register(spank_t spank, struct spank_option *opt)
     fprintf(out, "option --%s=%s\n", opt->name, opt->arginfo);
     if (value != NULL)
         fprintf(out, "callback %d\n", opt->cb(opt->val, value, 0));
+    return ESPANK_SUCCESS;
+}
+/* What srun was given: FAKE_SPANK_OPTION again. */
+spank_err_t spank_option_getopt(spank_t spank, struct spank_option *opt,
+                                char **optarg)
+{
+    (void)spank, (void)opt;
+    *optarg = getenv("FAKE_SPANK_OPTION");
+    return *optarg ? ESPANK_SUCCESS : ESPANK_ERROR;
+}
+
+spank_err_t spank_setenv(spank_t spank, const char *var, const char *val,
+                         int overwrite)
+{
+    (void)spank;
+    fprintf(out, "setenv %s=%s%s\n", var, val, overwrite ? " over" : "");
     return ESPANK_SUCCESS;
 }
 #pragma GCC visibility pop

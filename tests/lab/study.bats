@@ -37,3 +37,13 @@ study() {
     diff "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/array/table.txt"
     ls "$BATS_TEST_TMPDIR"/array/part-[123].jsonl
 }
+
+@test "a step with --comm is told to inject less, where the site says so" {
+    lab exec sed -i 's/$/ injection=APRUN_BALANCED_INJECTION=70/' /etc/slurm/plugstack.conf
+    local say='echo "[$APRUN_BALANCED_INJECTION]"'
+    [ "$(lab exec srun -Q -N1 --comm=halo3d sh -c "$say")" = "[70]" ]
+    [ "$(lab exec srun -Q -N1 sh -c "$say")" = "[]" ]
+    [ "$(lab exec srun -Q -N1 --comm=halo3d --export=ALL,APRUN_BALANCED_INJECTION=90 \
+        sh -c "$say")" = "[90]" ]
+    [ "$(lab exec salloc -Q -N1 --comm=halo3d srun -Q sh -c "$say")" = "[70]" ]
+}

@@ -266,6 +266,32 @@ option() {
     done
 }
 
+# injection CONTEXT VALUE PLUGSTACK-WORD…: what slurm_spank_user_init does there
+injection() {
+    local context=$1 value=$2
+    shift 2
+    run env -i FAKE_SPANK_CONTEXT="$context" ${value:+FAKE_SPANK_OPTION="$value"} \
+        "$host" "$plugin" user_init "$@"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    has "returned 0"
+}
+
+@test "where the site says so, a step with --comm is told to inject less" {
+    injection 2 halo3d injection=APRUN_BALANCED_INJECTION=70 servers=x
+    has "setenv APRUN_BALANCED_INJECTION=70"
+    injection 2 halo3d servers=x
+    [ "$output" = "returned 0" ]
+    injection 2 '' injection=APRUN_BALANCED_INJECTION=70
+    [ "$output" = "returned 0" ]
+    injection 1 halo3d injection=APRUN_BALANCED_INJECTION=70
+    [ "$output" = "returned 0" ]
+    for bad in 'injection=70' 'injection=7A=1' 'injection=A B=1' 'injection=A=$(x)'; do
+        injection 2 halo3d "$bad"
+        lacks "setenv *"
+    done
+}
+
 @test "a --comm that is no pattern is mentioned, and the job goes on" {
     option 1 'no such; pattern'
     has "info: taut: --comm=no such; pattern: expected a pattern such as halo3d*; ignored"

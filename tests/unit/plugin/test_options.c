@@ -46,6 +46,7 @@ static const struct {
     {"run_as=a/b", EINVAL, "expected a user name"},
     {"rundir=run", EINVAL, "expected an absolute path"},
     {"probe=taut-probe", EINVAL, "expected an absolute path"},
+    {"injection=70", EINVAL, "expected NAME=VALUE"},
     {"log=loud", EINVAL, "expected quiet, info or debug"},
 };
 
@@ -75,6 +76,7 @@ START_TEST(every_option_can_be_set)
         "run_as=65534",
         "rundir=/run/t",
         "munge_socket=/run/m.s",
+        "injection=A_B=70",
         "node=n1",
         "log=debug",
     };
@@ -83,6 +85,7 @@ START_TEST(every_option_can_be_set)
         ck_assert_int_eq(taut_options_set_pair(&opts, good[i], NULL), 0);
     ck_assert_str_eq(opts.servers, "head,10.0.0.1:7000,[fd00::1]:7001");
     ck_assert_str_eq(opts.munge_socket, "/run/m.s");
+    ck_assert_str_eq(opts.injection, "A_B=70");
     ck_assert_int_eq(opts.budget_ms, 700);
     ck_assert_int_eq(opts.log, TAUT_LOG_DEBUG);
 }
