@@ -59,8 +59,10 @@ int taut_demand_lua_new(lua_State *L)
 static int added(lua_State *L, int rc)
 {
     if (rc < 0)
-        return errno == EOVERFLOW ? taut_fail(L, "too many pairs of places")
-                                  : taut_fail_errno(L, "cannot keep a demand");
+        return errno == EOVERFLOW
+                   ? taut_fail(L, "more than %zu pairs of places",
+                               TAUT_DEMAND_MAX_PAIRS)
+                   : taut_fail_errno(L, "cannot keep a demand");
     lua_settop(L, 1);
     return 1;
 }

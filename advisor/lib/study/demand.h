@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAUT_DEMAND_MAX_PAIRS ((size_t)1 << 25)
+#define TAUT_DEMAND_MAX_PAIRS ((size_t)1 << 23)
 #define TAUT_STENCIL_MAX_DIMS 6
 
 struct taut_demand_pair {
