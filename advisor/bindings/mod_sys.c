@@ -369,6 +369,7 @@ int luaopen_taut_sys(lua_State *L)
         {"hostname", sys_hostname},
         {"isatty", sys_isatty},
         {"lines", sys_lines},
+        {"lock", taut_sys_lock},
         {"log", sys_log},
         {"log_to_stderr", sys_log_to_stderr},
         {"mkdir", sys_mkdir},
@@ -381,6 +382,7 @@ int luaopen_taut_sys(lua_State *L)
         {"uid", sys_uid},
         {"user_id", sys_user_id},
         {"user_name", sys_user_name},
+        {"write_durably", taut_sys_write_durably},
         {NULL, NULL},
     };
     static const luaL_Reg none[] = {{NULL, NULL}};

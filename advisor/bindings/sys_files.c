@@ -3,8 +3,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <lauxlib.h>
 
@@ -81,4 +87,107 @@ int taut_sys_names(lua_State *L)
     closedir(*folder);
     *folder = NULL;
     return 1;
+}
+
+/* Write all of it and have it on disk, then close; -1 and errno when not. */
+static int fill(int fd, const char *text, size_t n)
+{
+    int saved = 0;
+
+    while (n > 0 && saved == 0) {
+        ssize_t done = write(fd, text, n);
+        if (done < 0 && errno != EINTR)
+            saved = errno;
+        if (done > 0) {
+            text += done;
+            n -= (size_t)done;
+        }
+    }
+    if (saved == 0 && fsync(fd) != 0)
+        saved = errno;
+    if (close(fd) != 0 && saved == 0)
+        saved = errno;
+    errno = saved;
+    return saved == 0 ? 0 : -1;
+}
+
+/* Have the names in the folder of 'path' on disk. */
+static int sync_folder(const char *path)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    int n = slash == NULL || slash == path ? 1 : (int)(slash - path);
+
+    snprintf(folder, sizeof(folder), "%.*s", n, slash == NULL ? "." : path);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    int failed = fsync(fd), saved = errno;
+    close(fd);
+    errno = saved;
+    return failed;
+}
+
+int taut_sys_write_durably(lua_State *L)
+{
+    size_t n;
+    const char *path = luaL_checkstring(L, 1);
+    const char *text = luaL_checklstring(L, 2, &n);
+    char name[4096];
+
+    luaL_argcheck(L, strlen(path) + 5 < sizeof(name), 1, "is too long");
+    snprintf(name, sizeof(name), "%s.new", path);
+    if (unlink(name) != 0 && errno != ENOENT) /* of a write that ended early */
+        return taut_fail_errno(L, "%s", name);
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return taut_fail_errno(L, "%s", name);
+    if (fill(fd, text, n) != 0 || rename(name, path) != 0) {
+        int saved = errno;
+        unlink(name);
+        errno = saved;
+        return taut_fail_errno(L, "%s", name);
+    }
+    if (sync_folder(path) != 0)
+        return taut_fail_errno(L, "the folder of %s", path);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* nil, why, and the pid in the file of a lock that somebody has. */
+static int held_by(lua_State *L, int fd, const char *path)
+{
+    char text[32] = "";
+    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+    long pid = n > 0 ? strtol(text, NULL, 10) : 0;
+
+    close(fd);
+    lua_pushnil(L);
+    lua_pushfstring(L, "%s: is locked", path);
+    lua_pushinteger(L, pid);
+    return 3;
+}
+
+int taut_sys_lock(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1);
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+    char pid[32];
+
+    if (fd < 0)
+        return taut_fail_errno(L, "%s", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int saved = errno;
+        if (saved == EWOULDBLOCK)
+            return held_by(L, fd, path);
+        close(fd);
+        errno = saved;
+        return taut_fail_errno(L, "%s", path);
+    }
+    /* Who has it is for people only: a full disk may not know. */
+    int n = snprintf(pid, sizeof(pid), "%jd\n", (intmax_t)getpid());
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)n, 0) != n)
+        errno = 0;
+    lua_pushboolean(L, 1);
+    return 1; /* the descriptor stays open: the lock ends with the process */
 }

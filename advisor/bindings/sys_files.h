@@ -13,4 +13,15 @@ int taut_sys_stat(lua_State *L);
  * ".."; or nil and why not. */
 int taut_sys_names(lua_State *L);
 
+/* write_durably(path, text) → true when the text is on disk under that name,
+ * whatever happens to the machine now; or nil and why not: then the old file
+ * is there, or (its folder could not be synced) either of them.  One writer at
+ * a time. */
+int taut_sys_write_durably(lua_State *L);
+
+/* lock(path) → true: this process has it until it ends, its children have not;
+ * or nil, why not and, when another process has it, that one's pid (0 where
+ * that is not known). */
+int taut_sys_lock(lua_State *L);
+
 #endif

@@ -178,4 +178,45 @@ function tests.test_notify()
   lu.assertStrContains(output(text, "NOTIFY_SOCKET=/nowhere/s CMD"), "No such file")
 end
 
+function tests.test_a_text_is_written_durably_or_not_at_all()
+  local folder <close> = looptest.folder()
+  local path = folder.path .. "/brakes"
+  for _, text in ipairs { "first\n", "a longer second\n", "" } do
+    lu.assertTrue(sys.write_durably(path, text))
+    local file <close> = assert(io.open(path))
+    lu.assertEquals(file:read "a", text)
+  end
+  -- what a write left that ended early is in nobody's way
+  assert(io.open(path .. ".new", "w")):close()
+  lu.assertTrue(sys.write_durably(path, "third"))
+  lu.assertEquals(sys.names(folder.path), { "brakes" })
+  local ok, why = sys.write_durably(folder.path .. "/none/brakes", "x")
+  lu.assertNil(ok)
+  lu.assertStrContains(why, "/none/brakes.new: No such file")
+  assert(sys.mkdir(folder.path .. "/d"))
+  ok, why = sys.write_durably(folder.path .. "/d", "x")
+  lu.assertNil(ok)
+  lu.assertStrContains(why, "directory")
+  lu.assertNil(sys.stat(folder.path .. "/d.new"))
+  os.remove(folder.path .. "/d")
+end
+
+function tests.test_a_lock_is_had_by_one_process()
+  local folder <close> = looptest.folder()
+  local path = folder.path .. "/lock"
+  lu.assertTrue(sys.lock(path))
+  local said = output(([[
+    local ok, why, pid = require("taut.sys").lock(%q)
+    print(ok, why, pid)
+    os.execute("cat " .. %q) ]]):format(path, path))
+  local pid = said:match "locked\t(%d+)"
+  lu.assertStrContains(said, "nil\t" .. path .. ": is locked\t" .. pid .. "\n" .. pid)
+  lu.assertTrue(tonumber(pid) > 1)
+  local other = folder.path .. "/other"
+  local script = ([[ print(require("taut.sys").lock(%q)) ]]):format(other)
+  lu.assertEquals(output(script), "true\n")
+  lu.assertEquals(output(script), "true\n") -- it ended with its process
+  lu.assertNil((sys.lock(folder.path .. "/none/lock")))
+end
+
 return tests
