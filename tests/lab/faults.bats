@@ -500,7 +500,7 @@ events() { status 'print(s.jobs_heard)'; }
     wait_until 10 explain_says 'on 2 nodes: 2 heard from, [1-9][0-9]* tests'
     before=$(explained)
     lab daemon stop tautd
-    lab exec bash -c 'chown -R root /var/lib/taut; chmod 700 /var/lib/taut'
+    lab exec bash -c 'chown root /var/lib/taut/taut.db*; chmod 600 /var/lib/taut/taut.db*'
     start_tautd
     wait_until 20 says tautd 'error: .*cannot open database /var/lib/taut/taut.db'
     run lab exec taut status
@@ -509,7 +509,7 @@ events() { status 'print(s.jobs_heard)'; }
     local second=$JOB
     job -N 4
     nothing_drained
-    lab exec bash -c 'chown -R slurm /var/lib/taut; chmod 755 /var/lib/taut'
+    lab exec bash -c 'chown slurm /var/lib/taut/taut.db*'
     wait_until 60 eval '! lab exec taut status | grep -q "cannot be written"'
     wait_until 20 explain_says 'on 4 nodes: 4 heard from, [1-9][0-9]* tests'
     JOB=$second

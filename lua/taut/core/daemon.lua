@@ -11,6 +11,7 @@ local munge = require "taut.munge"
 local observations = require "taut.events.keep"
 local site = require "taut.core.site"
 local store = require "taut.store"
+local switches = require "taut.core.switches"
 local sys = require "taut.sys"
 local wiring = require "taut.core.wiring"
 
@@ -34,6 +35,7 @@ local function open_doors(self)
    if p.doors:are_open() then
       return
    elseif not p.act.remembers then
+      p.switches:give_up "the database cannot be read"
       local high = math.floor(loop.time()) * 1000
       p.ids:above(high, high)
    end
@@ -77,17 +79,37 @@ local function stop(self)
    p.journal:stop(function() loop.stop() end)
 end
 
+-- One tautd for a database: what two of them say of mode and drains cannot both be kept.
+local function lock(folder)
+   local ok, err, pid = sys.lock(folder .. "/tautd.lock")
+   if pid then
+      return nil, ("%s: %s has it already"):format(folder, pid > 0 and ("the tautd with pid %d")
+         :format(pid) or "another tautd")
+   elseif not ok then
+      sys.log("err", "cannot keep a second tautd out: " .. err) -- nor can that one store anything
+   end
+   return true
+end
+
 local function run(conf)
+   local folder = conf.database:match "^(.*)/[^/]*$" or "."
+   local alone, why = lock(folder)
+   if not alone then
+      sys.log("err", why)
+      return 1
+   end
    collectgarbage("incremental", 120, 200) -- a small heap is worth a little time
    if conf.munge_socket then
       munge.socket(conf.munge_socket)
    end
    local self = { status = 0 }
+   local kept = switches.look(folder .. "/brakes", conf.database)
    local rows = journal.start({ sys.paths.program, "--store", conf.database },
       function() on_store(self) end)
    local p = wiring(conf, rows, helper.start { name = "taut-slurm",
       argv = { sys.paths.libexecdir .. "/taut-slurm" } })
    self.parts = p
+   p.switches:open(kept)
    p.cluster:start(conf.refresh_s)
    p.steer:start(conf.refresh_s)
    p.keepers:start_fabric()

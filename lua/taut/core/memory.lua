@@ -74,13 +74,20 @@ local function take(parts, kept)
    for _, row in ipairs(kept.settings) do
       settings[row.name] = row.value
    end
-   parts.switches:restore(settings)
-   parts.steer:restore(settings.steering)
+   if kept.errors.settings then
+      parts.switches:give_up "the database cannot be read"
+   else
+      parts.switches:restore(settings)
+   end
    local same = is_same_wiring(settings.topology, parts.site.topo)
    if same then
       take_diagnosis(parts, kept.components, settings)
    end
-   parts.act:restore(kept.drained, kept.drains, settings.policy_stops)
+   -- without the list of drains no cap holds, and nobody is drained
+   if not (kept.errors.drained or kept.errors.drains or kept.errors.settings) then
+      parts.act:restore(kept.drained, kept.drains, settings.policy_stops)
+   end
+   parts.marks:restore(settings.marks, parts.site.topo)
    parts.events:restore(same and kept.evidence or {}, kept.blamed)
    parts.profiles:restore(kept.profiles)
    parts.keepers:restore(kept.log_positions)
@@ -94,13 +101,13 @@ end
 function memory.load(parts, fn)
    local days = math.max(1, parts.site.conf.policy.repeated_days)
    local args = { limit = 1000, since = loop.time() - days * 86400 }
-   local left, kept = #NAMES, {}
+   local left, kept = #NAMES, { errors = {} }
    for _, name in ipairs(NAMES) do
       parts.journal:query(name, args, function(rows, err)
          if err then
             sys.log("err", ("cannot read %s from the database: %s"):format(name, err))
          end
-         kept[name] = rows or {}
+         kept[name], kept.errors[name] = rows or {}, err
          left = left - 1
          if left == 0 then
             take(parts, kept)

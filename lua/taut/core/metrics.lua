@@ -95,10 +95,15 @@ local function last_hour(self, now)
 end
 
 local function policy_families(self, add, now)
-   local h, mode = self.act.history, self.switches:mode()
+   local h, mode = self.act.history, self.act:mode()
    local drained, caps = partitions(self)
    add("taut_policy_enabled", "gauge", "1: slow nodes are drained; 0: they are only listed.",
       mode == "enable" and 1 or 0)
+   add("taut_checks_on", "gauge", "1: jobs are checked; 0: checks are off.",
+      self.switches:are_checks_on() and 1 or 0)
+   add("taut_brakes_lost", "gauge",
+      "1: neither brakes file nor database can be read: checks off, mode observe.",
+      self.switches.lost and 1 or 0)
    add("taut_policy_stopped", "gauge", "1: the circuit breaker has stopped all drains.",
       h.stopped and 1 or 0)
    add("taut_policy_caps_reached", "gauge", "Caps that wait for `taut policy continue`.",

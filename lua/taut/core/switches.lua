@@ -1,18 +1,24 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- What administrators switched: the policy's mode, and whether there are checks at all.  Kept in
--- the store; until somebody says otherwise the configuration's mode counts.
+--- What administrators switched: the policy's mode, whether there are checks at all, and steering.
+--
+-- Kept in the file `brakes` beside the database, which is the last word, and in the database
+-- (store/brakes.lua).  What nobody said is as the configuration has it.  Where something was kept
+-- and neither can be read, nothing is guessed: checks are off and the mode is observe.
+local brakes = require "taut.store.brakes"
+local sys = require "taut.sys"
+
 local switches = {}
 local Switches = {}
 Switches.__index = Switches
 
 --- "enable" or "observe".
 function Switches:mode()
-   return self.own_mode or self.site.conf.mode
+   return self.kept.mode or self.lost and "observe" or self.site.conf.mode
 end
 
 --- "on" or "off".
 function Switches:checks()
-   return self.own_checks or "on"
+   return self.kept.switch or self.lost and "off" or "on"
 end
 
 --- Are there to be checks now?
@@ -20,26 +26,133 @@ function Switches:are_checks_on()
    return self:checks() ~= "off"
 end
 
+--- "on" or "off" where somebody said so, or nil.
+function Switches:steering()
+   return self.kept.steering or self.lost and "off" or nil
+end
+
+---------------------------------------------------------------- keeping
+
+--- Have the file on disk, if it is not.
+-- @return true, or nil and why it is not
+function Switches:save()
+   if self.path and self.is_unsaved then
+      local ok, err = brakes.write(self.path, self.kept)
+      if not ok then
+         if err ~= self.error then
+            sys.log("err", ("brakes: not stored: %s"):format(err))
+         end
+         self.error = err
+         return nil, err
+      end
+   end
+   self.is_unsaved, self.error = false, nil
+   return true
+end
+
+local function keep(self)
+   self.is_unsaved = true
+   self:save()
+   self.journal:add("setting", { name = "brakes", value = brakes.text(self.kept) })
+end
+
+local function set(self, name, value)
+   self.said[name] = true
+   self.kept[name] = value
+   self.kept.generation = self.kept.generation + 1
+   keep(self)
+end
+
 function Switches:set_mode(mode)
-   self.own_mode = mode
-   self.journal:add("setting", { name = "mode", value = mode })
+   set(self, "mode", mode)
 end
 
 function Switches:set_checks(value)
-   self.own_checks = value
-   self.journal:add("setting", { name = "switch", value = value })
+   set(self, "switch", value)
 end
 
---- Take what the store kept; what was said since is newer.
+function Switches:set_steering(value)
+   set(self, "steering", value)
+end
+
+---------------------------------------------------------------- a start
+
+--- Look at what an earlier tautd kept; before the store makes a database.
+-- @param path of the file
+-- @param database its path
+-- @return for Switches:open
+function switches.look(path, database)
+   local file, err, is_there = brakes.read(path)
+   if is_there and not file then
+      sys.log("err", "brakes: " .. err)
+   end
+   local lost = not file and (is_there and err or sys.stat(database) and path .. " is not there")
+   return { path = path, file = file, is_bad = is_there and not file, lost = lost or nil }
+end
+
+--- Take what `look` saw.
+function Switches:open(seen)
+   self.path, self.file, self.is_bad, self.lost = seen.path, seen.file, seen.is_bad, seen.lost
+   self.kept = brakes.newest(seen.file) or self.kept
+end
+
+-- A database of before there was a file has a row for each.
+local function of_database(settings)
+   if settings.brakes then
+      local b, err = brakes.parse(settings.brakes)
+      if not b then
+         sys.log("err", "database: brakes: " .. err)
+      end
+      return b
+   elseif settings.mode or settings.switch or settings.steering then
+      return { generation = 0, mode = settings.mode, switch = settings.switch,
+         steering = settings.steering }
+   end
+end
+
+--- Take what the database kept; what was said since is newer.
 -- @param settings map name → value
 function Switches:restore(settings)
-   self.own_mode = self.own_mode or settings.mode
-   self.own_checks = self.own_checks or settings.switch
+   local database = of_database(settings)
+   local newest = brakes.newest(self.file, database)
+   if not newest and (self.is_bad or settings.brakes) then
+      self:give_up "the database has no good copy"
+      return
+   end
+   self.lost, self.is_given_up = nil, nil
+   newest = newest or { generation = 0 }
+   for name in pairs(self.said) do
+      newest[name] = self.kept[name]
+   end
+   newest.generation = math.max(newest.generation, self.kept.generation)
+      + (next(self.said) and 1 or 0)
+   self.kept = newest
+   local text = brakes.text(newest)
+   if text ~= settings.brakes or not self.file or text ~= brakes.text(self.file) then
+      keep(self)
+   end
+end
+
+--- The database cannot be read (now): where the file cannot be either, that is said.
+function Switches:give_up(why)
+   if self.lost and not self.is_given_up then
+      self.is_given_up = true
+      self.lost = ("%s, and %s"):format(self.lost, why)
+      sys.log("err", "brakes: " .. self:trouble())
+   end
+end
+
+--- What is wrong, or nil.
+function Switches:trouble()
+   return self.lost and ("what was said of mode, on and off is not known (%s): checks are %s, " ..
+      "mode is %s until somebody says otherwise"):format(self.lost, self:checks(), self:mode() ==
+      "enable" and "drain" or self:mode()) or self.error and "not stored: " .. self.error
 end
 
 --- @param o { site, journal }
 function switches.new(o)
-   return setmetatable({ site = o.site, journal = o.journal }, Switches)
+   return setmetatable({ site = o.site, journal = o.journal, kept = { generation = 0 },
+      said = {} }, Switches)
 end
 
 return switches

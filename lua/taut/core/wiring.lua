@@ -98,7 +98,7 @@ local function placing(p)
       slurm = p.slurm, profiles = p.profiles }
    p.steer = steer.new { settings = conf.steer, topology = topo, cluster = p.cluster,
       diagnosis = p.diagnosis, journal = p.journal, advice = p.advice, slurm = p.slurm,
-      checks_on = function() return p.switches:are_checks_on() end }
+      switches = p.switches }
    p.job_over = job_over.new { slurm = p.slurm, journal = p.journal, profiles = p.profiles,
       steer = p.steer, comment = conf.events.job_comment }
 end
@@ -116,6 +116,7 @@ end
 -- With each news from Slurm.
 local function on_refresh(p)
    p.review = function()
+      p.switches:save()
       p.findings:reconcile()
       p.events:review()
       p.findings:review()

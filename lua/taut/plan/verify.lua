@@ -3,6 +3,7 @@
 --
 -- A marked component is tested by the next idle cycle, or check of a job, whose nodes can; when
 -- enough tests meant something the mark is done, and is kept for a while to be looked at.
+local json = require "taut.json"
 local stages = require "taut.topology.stages"
 
 local verify = {}
@@ -44,6 +45,29 @@ function Marks:add(c, who, now)
    end
    self.marks[c] = { c = c, who = who, at = now, good = 0, low = 0, void = 0, best = 0 }
    return self.marks[c]
+end
+
+--- As text, with names, for the store.
+-- @param topo topology
+function Marks:pack(topo)
+   local list = json.array {}
+   for c, m in pairs(self.marks) do
+      list[#list + 1] = { component = topo.components[c], who = m.who, at = m.at, good = m.good,
+         low = m.low, void = m.void, best = m.best, done_at = m.done_at }
+   end
+   return json.encode(list)
+end
+
+--- Take what the store kept; a mark of now stays as it is.
+-- @param text of pack, or nil
+function Marks:restore(text, topo)
+   for _, m in ipairs(text and json.decode(text) or {}) do
+      local c = topo.component_id[m.component]
+      if c and not self.marks[c] then
+         m.c, m.component = c, nil
+         self.marks[c] = m
+      end
+   end
 end
 
 --- The mark of component c, or nil.

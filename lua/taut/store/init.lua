@@ -2,7 +2,8 @@
 --- The store: the one process that opens the database (`tautd --store FILE`).
 --
 -- Requests are JSON lines on stdin, replies JSON lines on stdout, in order:
---   { id, op = "write", rows = { { table, { column = value, … } }, … } }: one transaction
+--   { id, op = "write", rows = { { table, { column = value, … } }, … }, durable = true or nil }:
+--     one transaction; a durable one is answered when it is on disk
 --   { id, op = "query", name = one of `queries`, args = { … } } → rows
 -- An error ends no process: it is the reply, and nothing of a failed batch is kept.
 local json = require "taut.json"
@@ -167,8 +168,19 @@ end
 
 local ops = {}
 
+-- A durable transaction is on disk when it is answered, and with it all before it: the same
+-- journal has them.
 function ops.write(request)
-   return { count = #request.rows, observations = transaction(write_rows, request.rows) }
+   if not request.durable then
+      return { count = #request.rows, observations = transaction(write_rows, request.rows) }
+   end
+   run "PRAGMA synchronous = FULL"
+   local ok, result = pcall(transaction, write_rows, request.rows)
+   run "PRAGMA synchronous = NORMAL"
+   if not ok then
+      error(result, 0)
+   end
+   return { count = #request.rows, observations = result }
 end
 
 -- Old rows go, in small steps, so that no batch waits long.

@@ -25,6 +25,21 @@ local function arm(self, ms)
    end
 end
 
+-- Answer those who wait for what is on disk now; of an error, all.
+local function answer(self, err)
+   local waiting = self.confirms
+   self.confirms = {}
+   for _, c in ipairs(waiting) do
+      if err then
+         c.fn(nil, err)
+      elseif c.row <= self.written then
+         c.fn(true)
+      else
+         self.confirms[#self.confirms + 1] = c
+      end
+   end
+end
+
 local function on_written(self, batch, err)
    self.writing = false
    if err then
@@ -36,15 +51,20 @@ local function on_written(self, batch, err)
       table.move(self.rows, 1, #self.rows, #batch + 1, batch)
       self.rows = batch
       arm(self, RETRY_MS)
+      answer(self, err)
       return
    end
+   self.written = self.written + #batch
    self.waits_since = #self.rows > 0 and self.rest_since or nil
    if self.failed then
       sys.log("notice", ("the database can be written again; %d rows were waiting"):format(
          #batch + #self.rows))
       self.failed = nil
    end
-   if #self.rows > 0 then
+   answer(self)
+   if #self.confirms > 0 then
+      self:flush()
+   elseif #self.rows > 0 then
       arm(self, FLUSH_MS)
    end
 end
@@ -68,7 +88,8 @@ function Journal:flush()
       end
    end
    self.rows, self.writing, self.rest_since = rest, true, loop.time()
-   self.store:ask({ op = "write", rows = batch }, function(reply, err)
+   self.store:ask({ op = "write", rows = batch, durable = #self.confirms > 0 or nil },
+      function(reply, err)
       on_written(self, batch, err)
       if reply and self.on_observations and #(reply.observations or {}) > 0 then
          self.on_observations(reply.observations)
@@ -88,10 +109,24 @@ function Journal:add(name, row)
       return
    end
    self.rows[#self.rows + 1] = { name, row }
+   self.added = self.added + 1
    self.waits_since = self.waits_since or loop.time()
    if not self.failed then
       arm(self, FLUSH_MS)
    end
+end
+
+--- Let fn know when all that was added until now is on disk: fn(true); or fn(nil, why it is not).
+-- What cannot be written now still waits, and is written when it can be.
+function Journal:confirm(fn)
+   if self.lost > self.lost_said then
+      self.lost_said = self.lost
+      return fn(nil, ("%d rows wait for the database already"):format(ROWS_MAX))
+   end
+   -- a row of its own: what was written before is on disk only with the next durable transaction
+   self:add("setting", { name = "confirmed", value = ("%.3f"):format(loop.time()) })
+   self.confirms[#self.confirms + 1] = { row = self.added, fn = fn }
+   self:flush()
 end
 
 --- Ask the store; fn(rows) or fn(nil, error).
@@ -118,7 +153,7 @@ end
 --- Write what is left, then end the store.
 function Journal:stop(done)
    self.stopped = true
-   self.store:ask({ op = "write", rows = self.rows }, function(_, err)
+   self.store:ask({ op = "write", rows = self.rows, durable = true }, function(_, err)
       if err and #self.rows > 0 then
          sys.log("err", ("%d rows could not be written at the end: %s"):format(#self.rows, err))
       end
@@ -130,7 +165,8 @@ end
 --- @param argv command that starts the store
 -- @param on_ready called at each of its starts
 function journal.start(argv, on_ready)
-   local self = setmetatable({ rows = {}, lost = 0, writing = false }, Journal)
+   local self = setmetatable({ rows = {}, lost = 0, lost_said = 0, writing = false, confirms = {},
+      added = 0, written = 0 }, Journal)
    self.store = helper.start { name = "store", argv = argv, on_ready = function()
       self.store.down, self.is_open = nil, true
       on_ready()

@@ -30,7 +30,8 @@ local function made(topo)
       job_checks = { counts = { checked = 5, single = 2 } }, started_at = 1700000000.25,
       events = { taken = 4 }, diagnosis = diagnose.new(topo, sim.quick),
       coverage = coverage.new(false, #topo.components),
-      act = { history = policy.history(), held = { n7 = {} }, counts = { drain = 2 }, said = 6 },
+      act = { mode = function() return "enable" end,
+         history = policy.history(), held = { n7 = {} }, counts = { drain = 2 }, said = 6 },
       journal = { state = function() return { waiting = 2, lost = 0, lag = 0.25 } end },
       teller = { state = function()
          return { done = 1, failed = 2, dropped = 3, waiting = 4 }

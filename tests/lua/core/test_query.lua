@@ -127,4 +127,26 @@ function tests.test_a_repair_gives_back_what_it_can()
    lu.assertEquals(forgiven, { "n1" })
 end
 
+-- What is said to be done is on disk, or is said not to be.
+function tests.test_what_cannot_be_stored_is_said()
+   local p = parts.new()
+   local lines = { '{"cmd":"policy","args":{"mode":"observe"}}',
+      '{"cmd":"policy","args":{"mode":"resume"}}', '{"cmd":"off"}', '{"cmd":"on"}',
+      '{"cmd":"verify","args":{"component":"r0.0.0/X+"}}', '{"cmd":"release","args":{"node":"n1"}}',
+      '{"cmd":"repair","args":{"component":"n1/tx","done":true}}',
+      '{"cmd":"steer","args":{"set":"on"}}' }
+   for _, full in ipairs { false, "disk full" } do
+      p.journal.full = full
+      for _, line in ipairs(lines) do
+         local got
+         looptest.quietly(function() got = ask(line, p) end)
+         lu.assertEquals(got.error, full and
+            "not stored: disk full; it is done, and holds until tautd ends" or nil, line)
+      end
+   end
+   lu.assertTrue(ask('{"cmd":"verify","args":{"component":"r0.0.0/X+","look":true}}', p).ok)
+   lu.assertTrue(ask('{"cmd":"repair","args":{"component":"n1/tx"}}', p).ok)
+   lu.assertTrue(ask('{"cmd":"steer"}', p).ok)
+end
+
 return tests

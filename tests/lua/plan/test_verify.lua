@@ -16,9 +16,10 @@ local tests = {}
 local function daemon()
    local topo = sim.torus({ 4, 4, 2 }, 2)
    local site = site_of.new { checks = { coverage_h = 24 }, topology = topo }
-   local d = { topo = topo, site = site, marks = verify.new(),
+   local journal = { add = function() end, confirm = function(_, fn) fn(true) end }
+   local d = { topo = topo, site = site, journal = journal, marks = verify.new(),
       coverage = coverage.new(false, #topo.components), started_at = 0,
-      switches = switches.new { site = site, journal = { add = function() end } } }
+      switches = switches.new { site = site, journal = journal } }
    d.diagnosis = { verdicts = function() return {} end, wanted = function() return {} end,
       state = function() return "ok" end, capacity = function() return 1e9 end }
    d.cluster = { nodes = {}, on_node = {}, config = { slurm_user = "slurm" },
@@ -95,6 +96,18 @@ function tests.test_what_is_asked_and_what_is_answered()
       "root" })
    d.switches:set_checks "off"
    lu.assertStrContains(ask(d, { component = "n6/tx" }).error, "checks are off")
+end
+
+function tests.test_marks_outlive_a_restart()
+   local d = daemon()
+   local c = d.topo.component_id["n5/tx"]
+   d.marks:add(c, "root", 100)
+   local after = verify.new()
+   after:restore(d.marks:pack(d.topo), d.topo)
+   lu.assertEquals(after:get(c, 101), d.marks:get(c, 101))
+   after:restore('[{"component":"n99/tx"}]', d.topo) -- another machine
+   after:restore(nil, d.topo)
+   lu.assertEquals(#after:wanted(101, {}), 1)
 end
 
 function tests.test_idle_cycles_call_for_nodes_that_can_test_what_is_marked()

@@ -386,4 +386,42 @@ function tests.test_a_commit_that_fails_is_an_error_and_the_rows_wait()
    end)
 end
 
+function tests.test_what_is_confirmed_is_in_the_database()
+   with_store(function(j, done)
+      j:add("setting", { name = "a", value = "1" })
+      j:flush() -- under way while the next is asked for
+      j:add("setting", { name = "b", value = "2" })
+      local confirmed = 0
+      for _ = 1, 2 do
+         j:confirm(function(ok, err)
+            lu.assertTrue(ok, err)
+            confirmed = confirmed + 1
+         end)
+      end
+      j:confirm(function()
+         lu.assertEquals({ confirmed, j:state().waiting }, { 2, 0 })
+         ask(j, "settings", {}, function(rows)
+            local seen = {}
+            for _, r in ipairs(rows) do
+               seen[r.name] = r.value
+            end
+            lu.assertEquals({ seen.a, seen.b }, { "1", "2" })
+            done()
+         end)
+      end)
+   end)
+end
+
+function tests.test_what_cannot_be_stored_is_not_confirmed()
+   with_store(function(j, done)
+      j:add("no such table", {})
+      j:confirm(function(ok, err)
+         lu.assertNil(ok)
+         lu.assertStrContains(err, "no table 'no such table'")
+         j.rows = {}
+         done()
+      end)
+   end)
+end
+
 return tests

@@ -57,6 +57,7 @@ local function print_troubles(s)
          report.wrap(text, ("%-11s "):format(what), (" "):rep(12))
       end
    end
+   say("brakes", s.brakes)
    say("database", s.store.error and ("cannot be written: %s; %d rows wait in memory"):format(
       s.store.error, s.store.waiting))
    say("lost", s.store.lost > 0 and report.count(s.store.lost, "row") or nil)

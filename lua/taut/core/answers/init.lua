@@ -46,6 +46,36 @@ local function of_other_rooms(o)
    }
 end
 
+-- What changes something: name → true, or function(args) that says whether it does.
+local CHANGES = { policy = true, off = true, on = true, release = true, relearn = true,
+   reload = true, verify = function(args) return not args.look end,
+   repair = function(args) return args.done end, steer = function(args) return args.set end }
+
+-- Answer when what was changed is on disk, and say so where it cannot be.
+local function lasting(o, reply)
+   return setmetatable({ guard = reply.guard }, { __call = function(_, data, err)
+      if not data then
+         return reply(nil, err)
+      end
+      local saved, unsaved = o.switches:save()
+      o.journal:confirm(function(stored, why)
+         if saved and stored then
+            return reply(data)
+         end
+         reply(nil, ("not stored: %s; it is done, and holds until tautd ends"):format(
+            not saved and unsaved or why))
+      end)
+   end })
+end
+
+local function make_lasting(o, command, changes)
+   local fn = command[2]
+   return { command[1], function(args, who, uid, reply)
+      local does = changes == true or changes(args)
+      fn(args, who, uid, does and lasting(o, reply) or reply)
+   end }
+end
+
 --- @param o the parts, by name (wiring.lua)
 return function(o)
    local commands = of_other_rooms(o)
@@ -53,6 +83,9 @@ return function(o)
       for name, command in pairs(make(o)) do
          commands[name] = command
       end
+   end
+   for name, changes in pairs(CHANGES) do
+      commands[name] = make_lasting(o, commands[name], changes)
    end
    return commands
 end

@@ -29,7 +29,7 @@ local function state(self)
    for _, x in ipairs(h.drains) do
       recent = recent + (x.time > now - 3600 and 1 or 0)
    end
-   return { mode = self.switches:mode(), stopped = h.stopped, capped = capped,
+   return { mode = self.act:mode(), stopped = h.stopped, capped = capped,
       standby = self.cluster.standby, drained = tables.size(h.drained),
       held = tables.size(self.act.held),
       last_hour = recent, partitions = partitions(self), on_event = self.teller:state() }

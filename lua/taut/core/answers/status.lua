@@ -74,7 +74,7 @@ local function status(self)
    local coverage_h = self.site.conf.checks.coverage_h
    local now, cl, wide = loop.time(), self.cluster, self.diagnosis.machine_wide
    return {
-      version = sys.version, mode = self.switches:mode(), switch = self.switches:checks(),
+      version = sys.version, mode = self.act:mode(), switch = self.switches:checks(),
       since = self.started_at, now = now, nodes = #self.site.topo.nodes,
       components = #self.site.topo.components,
       jobs_started = cl.jobs_started, jobs_heard = cl.jobs_heard, hellos = cl.hellos,
@@ -87,6 +87,8 @@ local function status(self)
       logs = self.keepers.logs and self.keepers.logs:status(),
       events = self.events.taken, evidence = self.events:evidence(),
       throttled = throttled(self, now),
+      brakes = self.switches:trouble() or not self.act.remembers and
+         "what was drained is not known, the database cannot be read: nothing is drained" or nil,
       config_error = self.site.error, metrics_error = self.metrics.error,
       stopped = self.act.history.stopped, capped = self.act.history.capped, standby = cl.standby,
       on_event = self.teller:state(), measure_remarks = remarks(self),

@@ -19,6 +19,7 @@ local function verify(self, args, who, reply)
       why = "checks are off"
    else
       mark, why = self.marks:add(c, who, now)
+      self.journal:add("setting", { name = "marks", value = self.marks:pack(self.site.topo) })
    end
    if not mark then
       return reply(nil, ("%s: %s"):format(name, why))
@@ -67,7 +68,7 @@ local function refreshed(self, reply, fn, ...)
    self.cluster:refresh(function() reply.guard(fn, table.unpack(args, 1, args.n)) end)
 end
 
---- @param o { site, switches, diagnosis, cluster, marks, agenda, surveys }
+--- @param o { site, switches, diagnosis, cluster, journal, marks, agenda, surveys }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return {

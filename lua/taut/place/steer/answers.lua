@@ -12,8 +12,7 @@ local function switch(self, args, uid, reply)
       return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(
          sys.user_name(uid)))
    end
-   self.switched = args.set
-   self.journal:add("setting", { name = "steering", value = args.set })
+   self.switches:set_steering(args.set)
    sys.log("notice", ("steering is %s (%s)"):format(args.set, sys.user_name(uid)))
    self.cluster:refresh(function() reply(self:status()) end)
 end

@@ -27,12 +27,8 @@ Steer.__index = Steer
 
 --- Is steering on?  `taut steer on|off` wins over the configuration; `taut off` stops it too.
 function Steer:is_on()
-   return self.checks_on() and (self.switched or self.s.mode) == "on"
-end
-
---- What the store kept of `taut steer on|off`.
-function Steer:restore(value)
-   self.switched = self.switched or value
+   local switches = self.switches
+   return switches:are_checks_on() and (switches:steering() or self.s.mode) == "on"
 end
 
 local function say_once(self, text)
@@ -247,10 +243,10 @@ function Steer:reload(o)
 end
 
 --- @param o { settings = the `steer` section, topology, cluster, diagnosis, journal, advice,
---   slurm = helper (taut-slurm), checks_on = function() that says whether tautd checks at all }
+--   slurm = helper (taut-slurm), switches = whether tautd checks at all, and was told to steer }
 function steer.new(o)
    return setmetatable({ s = o.settings, topo = o.topology, cluster = o.cluster,
-      journal = o.journal, advice = o.advice, slurm = o.slurm, checks_on = o.checks_on,
+      journal = o.journal, advice = o.advice, slurm = o.slurm, switches = o.switches,
       picture = picture.new(o), cells = cells.new(o), ledger = ledger.new(), serial = 0,
       busy = {} }, Steer)
 end

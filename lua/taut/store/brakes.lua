@@ -1,0 +1,119 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What administrators said of mode, checks and steering, as text: the file `brakes` beside the
+-- database and the row `brakes` in it.  Both carry a generation, which grows with each word said.
+--
+--   generation 7
+--   mode observe         enable, observe, or - where the configuration decides
+--   switch off           on, off or - (on)
+--   steering -           on, off or - where the configuration decides
+--   checksum 0123456789abcdef
+local sys = require "taut.sys"
+
+local brakes = {}
+
+brakes.names = { "mode", "switch", "steering" }
+
+-- From lenient to strict; what nobody said lies between.
+local STRICT = {
+   mode = { enable = 1, observe = 3 },
+   switch = { on = 1, off = 3 },
+   steering = { on = 1, off = 3 },
+}
+local UNSAID = 2
+
+local MAX_BYTES = 4096
+
+-- FNV-1a, 64 bits: finds what a disk or an editor did, nobody's malice.
+local function checksum(text)
+   local h = 0xcbf29ce484222325
+   for i = 1, #text do
+      h = (h ~ text:byte(i)) * 0x100000001b3
+   end
+   return ("%016x"):format(h)
+end
+
+--- @param b { generation, mode, switch, steering }
+function brakes.text(b)
+   local lines = { ("generation %d\n"):format(b.generation) }
+   for _, name in ipairs(brakes.names) do
+      lines[#lines + 1] = ("%s %s\n"):format(name, b[name] or "-")
+   end
+   local body = table.concat(lines)
+   return ("%schecksum %s\n"):format(body, checksum(body))
+end
+
+--- @return { generation, mode, switch, steering }; or nil and what is wrong
+function brakes.parse(text)
+   local body, sum = text:match "^(.-\n)checksum (%x+)\n$"
+   if not body then
+      return nil, "it ends early or goes on: no checksum in the last line"
+   elseif sum ~= checksum(body) then
+      return nil, ("the checksum is %s, that of its lines %s"):format(sum, checksum(body))
+   end
+   local generation, mode, switch, steering = body:match(
+      "^generation (%d+)\nmode (%S+)\nswitch (%S+)\nsteering (%S+)\n$")
+   local b = { generation = math.tointeger(tonumber(generation)), mode = mode, switch = switch,
+      steering = steering }
+   if not b.generation then
+      return nil, "expected the lines generation, mode, switch, steering and checksum"
+   end
+   for _, name in ipairs(brakes.names) do
+      local value = b[name]
+      if value ~= "-" and not STRICT[name][value] then
+         return nil, ("%s: '%s' is unknown"):format(name, value)
+      end
+      b[name] = value ~= "-" and value or nil
+   end
+   return b
+end
+
+--- @return what the file says; or nil, what is wrong with it, and whether it exists at all
+function brakes.read(path)
+   local there, no = sys.stat(path)
+   if not there then
+      return nil, no, not no:find("No such file", 1, true)
+   end
+   local file, err = io.open(path, "rb")
+   if not file then
+      return nil, err, true
+   end
+   local text, why = file:read(MAX_BYTES)
+   file:close()
+   local b
+   if not text and why then
+      return nil, ("%s: %s"):format(path, why), true
+   end
+   b, why = brakes.parse(text or "")
+   return b, not b and ("%s: %s"):format(path, why) or nil, true
+end
+
+--- @return true, or nil and why it is not on disk
+function brakes.write(path, b)
+   return sys.write_durably(path, brakes.text(b))
+end
+
+-- The one of `name` that holds more back.
+local function stricter(name, a, b)
+   local rank = STRICT[name]
+   if (rank[a] or UNSAID) >= (rank[b] or UNSAID) then
+      return a
+   end
+   return b
+end
+
+--- Of two, either may be nil: the one of the higher generation; of the same, the stricter of each.
+-- @return a new table, or nil of two nil
+function brakes.newest(a, b)
+   if not (a and b) or a.generation ~= b.generation then
+      local w = (not b or a and a.generation > b.generation) and a or b
+      return w and { generation = w.generation, mode = w.mode, switch = w.switch,
+         steering = w.steering }
+   end
+   local w = { generation = a.generation }
+   for _, name in ipairs(brakes.names) do
+      w[name] = stricter(name, a[name], b[name])
+   end
+   return w
+end
+
+return brakes
