@@ -206,7 +206,8 @@ end
 
 ---------------------------------------------------------------- HyperX
 
--- Mean of all cells where everything has a way, and the first share with some that have none.
+-- Mean of all cells where everything has a way, and the first share with some that have none; nil
+-- where all have one up to the largest share, which the figure calls 100 %.
 local function take_hyperx(rows, sums)
    local first
    for _, row in ipairs(rows) do
@@ -243,9 +244,9 @@ local function hyperx_tables(c, dragonfly_mean)
    end
    print ""
    figure("hyperx_over_dragonfly", sums.sum / sums.n / dragonfly_mean, "-", ">=", 1)
-   figure("hyperx_no_way_from_full", first.full and first.full * 100, "%", "<=", 30)
-   figure("hyperx_no_way_from_half", first.half and first.half * 100, "%", "<=", 30)
-   figure("hyperx_no_way_from_quarter", first.quarter and first.quarter * 100, "%", "<=", 30)
+   figure("hyperx_no_way_from_full", (first.full or 1) * 100, "%", "<=", 30)
+   figure("hyperx_no_way_from_half", (first.half or 1) * 100, "%", "<=", 30)
+   figure("hyperx_no_way_from_quarter", (first.quarter or 1) * 100, "%", "<=", 30)
 end
 
 ---------------------------------------------------------------- XT4
