@@ -4,11 +4,13 @@
  * Whoever reaches the port can connect, so everything is bounded: the
  * number of connections, the size of a frame (read only as far as it is
  * allowed to be), what all unfinished frames hold together, and the time in
- * which a whole frame has to come. */
+ * which a whole frame has to come.  Until Lua says that a peer is known, its
+ * connection gives way to newer ones (newcomers.h). */
 #include <config.h>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,10 +28,11 @@ struct conn {
     struct bufferevent *bev; /* NULL once ended */
     struct event *timer;
     int self;
-    int listener_ref; /* keeps 'listener' */
+    int listener_ref;       /* keeps 'listener' */
     struct timeval timeout; /* for the next whole frame */
-    bool closing;     /* by Lua, once all is sent */
-    size_t held;      /* its part of listener->held */
+    bool closing;           /* by Lua, once all is sent */
+    size_t held;            /* its part of listener->held */
+    struct taut_newcomer newcomer;
     char peer[80];
 };
 
@@ -40,6 +43,7 @@ static void conn_release(lua_State *L, struct conn *c)
         bufferevent_free(c->bev);
         c->listener->conns--;
         c->listener->held -= c->held;
+        taut_newcomers_drop(&c->listener->newcomers, &c->newcomer);
     }
     c->bev = NULL;
     if (c->timer != NULL)
@@ -117,6 +121,7 @@ static bool take_frame(struct conn *c)
     size_t whole = sizeof(head) + frame.length;
     if (evbuffer_get_length(in) < whole)
         return false;
+    c->newcomer.spoke = true;
     event_add(c->timer, &c->timeout);
     call_on_frame(c, &frame,
                   evbuffer_pullup(in, (ssize_t)whole) + sizeof(head));
@@ -215,11 +220,27 @@ static struct conn *conn_new(struct taut_listener *l, evutil_socket_t fd)
     return c;
 }
 
+/* Somebody new comes: end a connection that has to go for it. */
+static void make_room(struct taut_listener *l, const char *peer)
+{
+    struct taut_newcomer *s = taut_newcomers_to_go(
+        &l->newcomers, peer, l->max_unknown, l->conns >= l->max_conns);
+
+    if (s == NULL)
+        return;
+    struct conn *c =
+        (struct conn *)((char *)s - offsetof(struct conn, newcomer));
+    taut_listener_refuse(l, "gave way to a newer connection", c->peer);
+    conn_end(c, "gave way to a newer connection");
+}
+
 void taut_listener_admit(struct taut_listener *l, evutil_socket_t fd,
                          const char *peer)
 {
     char why[64];
     int one = 1;
+
+    make_room(l, peer);
 
     if (l->conns >= l->max_conns) {
         close(fd);
@@ -239,8 +260,10 @@ void taut_listener_admit(struct taut_listener *l, evutil_socket_t fd,
     /* Never read further ahead than one frame may be long. */
     bufferevent_setwatermark(c->bev, EV_READ, TAUT_FRAME_HEAD,
                              l->max_frame + TAUT_FRAME_HEAD);
+    c->newcomer.peer = c->peer;
+    taut_newcomers_add(&l->newcomers, &c->newcomer);
     c->timeout = l->timeout;
-    event_add(c->timer, &c->timeout);
+    event_add(c->timer, &l->hello);
     bufferevent_enable(c->bev, EV_READ | EV_WRITE);
     lua_pop(l->loop->L, 1);
 }
@@ -296,6 +319,15 @@ static int conn_timeout(lua_State *L)
     return 0;
 }
 
+/* It is known who is there: from now on nobody takes its place. */
+static int conn_known(lua_State *L)
+{
+    struct conn *c = luaL_checkudata(L, 1, CONN_CLASS);
+
+    taut_newcomers_drop(&c->listener->newcomers, &c->newcomer);
+    return 0;
+}
+
 static int conn_peer(lua_State *L)
 {
     struct conn *c = luaL_checkudata(L, 1, CONN_CLASS);
@@ -307,11 +339,8 @@ static int conn_peer(lua_State *L)
 void taut_conn_class(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"close", conn_close},
-        {"peer", conn_peer},
-        {"send", conn_send},
-        {"timeout", conn_timeout},
-        {NULL, NULL},
+        {"close", conn_close}, {"known", conn_known},     {"peer", conn_peer},
+        {"send", conn_send},   {"timeout", conn_timeout}, {NULL, NULL},
     };
 
     taut_class(L, CONN_CLASS, methods, conn_gc);

@@ -5,6 +5,7 @@
 #define TAUT_ADVISOR_BINDINGS_LOOP_FRAMES_H
 
 #include "advisor/bindings/loop/loop.h"
+#include "advisor/bindings/loop/newcomers.h"
 
 struct taut_listener {
     struct taut_loop *loop;
@@ -13,8 +14,10 @@ struct taut_listener {
     int self;
     int on_frame, on_close, on_refused;
     size_t max_frame;
-    struct timeval timeout;
+    struct timeval timeout, hello; /* for a whole frame; for the first one */
     lua_Integer max_conns, conns;
+    lua_Integer max_unknown; /* of one address */
+    struct taut_newcomers newcomers;
     size_t max_held, held; /* bytes of all frames not yet whole */
 };
 

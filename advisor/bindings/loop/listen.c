@@ -119,8 +119,13 @@ static struct taut_listener *listener_new(lua_State *L)
     l->max_held = (size_t)taut_opt_integer(L, 1, "max_held", DEFAULT_MAX_HELD,
                                            1, (lua_Integer)1 << 40);
     l->max_conns = taut_opt_integer(L, 1, "max_conns", 1024, 1, 1 << 20);
+    l->max_unknown =
+        taut_opt_integer(L, 1, "max_unknown", l->max_conns, 1, 1 << 20);
+    TAILQ_INIT(&l->newcomers);
     l->timeout =
         taut_timeval(taut_opt_integer(L, 1, "timeout_ms", 10000, 1, 3600000));
+    lua_Integer hello_ms = taut_opt_integer(L, 1, "hello_ms", 0, 0, 3600000);
+    l->hello = hello_ms > 0 ? taut_timeval(hello_ms) : l->timeout;
     return l;
 }
 

@@ -2,6 +2,10 @@
 /* taut.loop.serve: a UNIX socket for the command line: one request line,
  * one reply.
  *
+ * Anybody on the machine may connect, so a user has so many clients at once,
+ * some places are for administrators alone, and a request has to come whole
+ * within 'request_ms'.
+ *
  * A client is kept by the loop while its request comes in and while its
  * reply goes out; in between by Lua alone.  A client that Lua forgets is
  * closed by the collector. */
@@ -11,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,28 +29,34 @@
 #define SERVER_CLASS "taut.loop.server"
 #define CLIENT_CLASS "taut.loop.client"
 #define CLIENTS_MAX 256
+#define KEPT 32    /* of these, for administrators */
+#define OF_USER 32 /* who is none */
 #define BACKLOG 128
-#define CLIENT_TIMEOUT_MS 10000 /* for the request, and for the reply */
+#define REQUEST_MS 2000
+#define REPLY_MS 10000
 
 struct server {
     struct taut_loop *loop;
     struct evconnlistener *ev; /* NULL once closed */
     int self;
-    int on_line;
+    int on_line, is_admin;
     size_t max_line;
-    int clients;
+    struct timeval request;
+    LIST_HEAD(, client) clients;
     ino_t inode; /* of our socket, to remove only it */
     dev_t device;
     char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };
 
 struct client {
+    LIST_ENTRY(client) link; /* in server->clients, until closed */
     struct server *server;
     struct bufferevent *bev; /* NULL once closed */
+    struct event *late;      /* until the request is there */
     int self;
     int server_ref; /* keeps 'server' */
     size_t scanned;
-    bool replied;
+    bool replied, admin;
     uid_t uid;
     gid_t gid;
 };
@@ -54,9 +65,12 @@ static void client_release(lua_State *L, struct client *c)
 {
     if (c->bev != NULL) {
         bufferevent_free(c->bev);
-        c->server->clients--;
+        LIST_REMOVE(c, link);
     }
     c->bev = NULL;
+    if (c->late != NULL)
+        event_free(c->late);
+    c->late = NULL;
     taut_ref_drop(L, &c->self);
     taut_ref_drop(L, &c->server_ref);
 }
@@ -79,7 +93,7 @@ static int client_reply(lua_State *L)
         bufferevent_write(c->bev, "\n", 1) != 0)
         return taut_fail(L, "out of memory");
     c->replied = true;
-    struct timeval timeout = taut_timeval(CLIENT_TIMEOUT_MS);
+    struct timeval timeout = taut_timeval(REPLY_MS);
     bufferevent_set_timeouts(c->bev, NULL, &timeout);
     bufferevent_enable(c->bev, EV_WRITE);
     if (c->self == LUA_NOREF) {
@@ -95,6 +109,7 @@ static void call_on_line(struct client *c, const char *line, size_t n)
     lua_State *L = c->server->loop->L;
 
     bufferevent_disable(c->bev, EV_READ);
+    event_del(c->late);
     taut_ref_push(L, c->server->on_line);
     taut_ref_push(L, c->self);
     lua_pushlstring(L, line, n);
@@ -139,6 +154,48 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
     client_release(c->server->loop->L, c);
 }
 
+static void on_late(evutil_socket_t fd, short what, void *arg)
+{
+    struct client *c = arg;
+
+    (void)fd;
+    (void)what;
+    client_release(c->server->loop->L, c);
+}
+
+/* What Lua says of a uid; nobody is an administrator when that fails. */
+static bool is_admin(struct server *s, uid_t uid)
+{
+    lua_State *L = s->loop->L;
+    bool yes = false;
+
+    if (!taut_ref_push(L, s->is_admin))
+        return uid == 0;
+    lua_pushinteger(L, uid);
+    if (lua_pcall(L, 1, 1, 0) == LUA_OK)
+        yes = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return yes;
+}
+
+/* Is there a place for this client? */
+static bool has_place(struct server *s, struct client *c)
+{
+    const struct client *other;
+    int all = 0, of_users = 0, of_user = 0;
+
+    c->admin = is_admin(s, c->uid);
+    LIST_FOREACH(other, &s->clients, link)
+    {
+        all++;
+        of_users += !other->admin;
+        of_user += !other->admin && other->uid == c->uid;
+    }
+    if (c->admin)
+        return all < CLIENTS_MAX;
+    return of_users < CLIENTS_MAX - KEPT && of_user < OF_USER;
+}
+
 static int set_credentials(struct client *c, evutil_socket_t fd)
 {
     struct ucred cred;
@@ -155,26 +212,28 @@ static void client_new(struct server *s, evutil_socket_t fd)
 {
     lua_State *L = s->loop->L;
     struct client *c = lua_newuserdatauv(L, sizeof(*c), 0);
-    struct timeval timeout = taut_timeval(CLIENT_TIMEOUT_MS);
 
     *c = (struct client){
         .server = s, .self = LUA_NOREF, .server_ref = LUA_NOREF};
     luaL_setmetatable(L, CLIENT_CLASS);
-    if (set_credentials(c, fd) == 0)
+    if (set_credentials(c, fd) == 0 && has_place(s, c))
+        c->late = event_new(s->loop->base, -1, 0, on_late, c);
+    if (c->late != NULL)
         c->bev =
             bufferevent_socket_new(s->loop->base, fd, BEV_OPT_CLOSE_ON_FREE);
     if (c->bev == NULL) {
-        close(fd);
+        close(fd); /* the client says "no reply" */
+        client_release(L, c);
         lua_pop(L, 1);
         return;
     }
-    s->clients++;
+    LIST_INSERT_HEAD(&s->clients, c, link);
     taut_ref_push(L, s->self);
     c->server_ref = luaL_ref(L, LUA_REGISTRYINDEX);
     c->self = luaL_ref(L, LUA_REGISTRYINDEX);
     bufferevent_setcb(c->bev, on_readable, on_written, on_event, c);
     bufferevent_setwatermark(c->bev, EV_READ, 0, s->max_line + 1);
-    bufferevent_set_timeouts(c->bev, &timeout, NULL);
+    event_add(c->late, &s->request);
     bufferevent_enable(c->bev, EV_READ);
 }
 
@@ -186,10 +245,7 @@ static void on_accept(struct evconnlistener *ev, evutil_socket_t fd,
     (void)ev;
     (void)sa;
     (void)length;
-    if (s->clients >= CLIENTS_MAX)
-        close(fd); /* the client says "no reply" */
-    else
-        client_new(s, fd);
+    client_new(s, fd);
 }
 
 static int server_close(lua_State *L)
@@ -214,6 +270,7 @@ static int server_gc(lua_State *L)
 
     server_close(L);
     taut_ref_drop(L, &s->on_line);
+    taut_ref_drop(L, &s->is_admin);
     return 0;
 }
 
@@ -273,9 +330,16 @@ static struct server *server_new(lua_State *L)
     struct taut_loop *loop = taut_loop_get(L);
     struct server *s = lua_newuserdatauv(L, sizeof(*s), 0);
 
-    *s = (struct server){.loop = loop, .self = LUA_NOREF, .on_line = LUA_NOREF};
+    *s = (struct server){.loop = loop,
+                         .self = LUA_NOREF,
+                         .on_line = LUA_NOREF,
+                         .is_admin = LUA_NOREF};
+    LIST_INIT(&s->clients);
     luaL_setmetatable(L, SERVER_CLASS);
     s->on_line = taut_ref_field(L, 1, "on_line", true);
+    s->is_admin = taut_ref_field(L, 1, "is_admin", false);
+    s->request = taut_timeval(
+        taut_opt_integer(L, 1, "request_ms", REQUEST_MS, 1, 3600000));
     s->max_line =
         (size_t)taut_opt_integer(L, 1, "max_line", 1 << 16, 1, 1 << 28);
     return s;

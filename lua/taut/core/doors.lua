@@ -8,12 +8,15 @@ local Doors = {}
 Doors.__index = Doors
 
 local HELLO_MAX = 2 << 20
+local HELLO_MS = 2000   -- a connection's first frame is there, or it ends
+local UNKNOWN_MAX = 128 -- connections of one address, before MUNGE has said who is there
 
 local function listen(self, conf)
    local host, port = conf.listen:match("^%[?(.-)%]?:(%d+)$")
    local listener, err = loop.listen {
       host = host, port = math.tointeger(tonumber(port)), max_frame = HELLO_MAX,
-      timeout_ms = 15000, max_conns = conf.checks.max_conns,
+      timeout_ms = 15000, hello_ms = HELLO_MS, max_unknown = UNKNOWN_MAX,
+      max_conns = conf.checks.max_conns,
       on_frame = function(conn, kind, payload) self.intake:frame(conn, kind, payload) end,
       on_close = function(conn) self.intake:gone(conn) end,
       on_refused = function(why) self.refusals:note("the network", why) end,
@@ -28,6 +31,7 @@ end
 local function serve(self, conf)
    sys.mkdir(conf.socket:match("^(.*)/[^/]*$"), 493) -- 0755
    local server, err = loop.serve { path = conf.socket, mode = 438, max_line = 1 << 20,
+      is_admin = function(uid) return self.cluster:is_admin(uid) end,
       on_line = function(client, line, uid) self.query:answer(client, line, uid) end }
    if not server then
       return nil, ("cannot serve %s: %s"):format(conf.socket, err)
@@ -51,10 +55,10 @@ function Doors:open()
    return ok, err
 end
 
---- @param o { site, intake, refusals, query }
+--- @param o { site, cluster, intake, refusals, query }
 function doors.new(o)
    return setmetatable({ site = o.site, intake = o.intake, refusals = o.refusals,
-      query = o.query }, Doors)
+      query = o.query, cluster = o.cluster }, Doors)
 end
 
 return doors

@@ -74,6 +74,7 @@ function Intake:frame(conn, kind, payload)
             self.refusals:note(conn:peer() or "a closed connection", "HELLO: " .. tostring(uid))
             conn:close()
          elseif self.greeted[conn] then
+            conn:known()
             on_hello(self, conn, text, uid)
          end
       end)

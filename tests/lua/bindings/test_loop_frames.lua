@@ -171,10 +171,19 @@ function tests.test_largest_frame_is_taken()
 end
 
 function tests.test_too_many_connections()
-  local l = listener { max_conns = 2, timeout_ms = 300 }
-  for _ = 1, 3 do
-    looptest.client(l.port, "cat <&3")
+  local greeted = 0
+  local function greet(conn)
+    conn:known()
+    greeted = greeted + 1
   end
+  local l = listener { max_conns = 2, timeout_ms = 300, on_frame = greet }
+  for _ = 1, 2 do
+    looptest.client(l.port, ("printf '%s' >&3; cat <&3"):format(frame(1, "a")))
+  end
+  looptest.until_true(function()
+    return greeted == 2
+  end)
+  looptest.client(l.port, "cat <&3")
   looptest.until_true(function()
     return #l.refused == 1
   end)
@@ -184,7 +193,7 @@ function tests.test_too_many_connections()
   end)
   looptest.client(l.port, ("printf '%s' >&3"):format(frame(1, "room again")))
   looptest.until_true(function()
-    return #l.frames == 1
+    return greeted == 3
   end)
   l.listener:close()
 end
@@ -329,6 +338,64 @@ function tests.test_both_address_families()
     return n == 1
   end)
   l:close()
+end
+
+local function count(list, why)
+  local n = 0
+  for _, c in ipairs(list) do
+    n = n + (c.why == why and 1 or 0)
+  end
+  return n
+end
+
+local GAVE_WAY = "gave way to a newer connection"
+local IDLE = "exec 3<&-; for i in {1..%d}; do exec {c}<>/dev/tcp/127.0.0.1/%d; done; echo; sleep 60"
+
+function tests.test_a_flood_of_idle_connections_keeps_no_hello_out()
+  local first
+  local l = listener { max_conns = 20, timeout_ms = 60000, on_frame = function(conn)
+    first = first or conn
+    conn:known()
+    conn:send(2, "plan")
+  end }
+  local known, flooded, late
+  local p = looptest.client(l.port, ("printf '%s' >&3; head -c 9 <&3 >/dev/null; echo; sleep 60")
+    :format(frame(1, "first")), function() known = true end)
+  looptest.until_true(function() return known end)
+  local q = looptest.client(l.port, IDLE:format(100, l.port), function() flooded = true end)
+  looptest.until_true(function() return flooded and count(l.closed, GAVE_WAY) >= 81 end)
+  looptest.client(l.port, ("printf '%s' >&3; head -c 9 <&3 >/dev/null; echo"):format(
+    frame(1, "late")), function() late = true end)
+  looptest.until_true(function() return late end)
+  for _, c in ipairs(l.closed) do
+    lu.assertFalse(rawequal(c.conn, first))
+  end
+  p:kill()
+  q:kill()
+  l.listener:close()
+end
+
+function tests.test_an_address_has_so_many_unknown_connections()
+  local l = listener { max_conns = 1000, max_unknown = 8, timeout_ms = 60000 }
+  local flooded
+  local q = looptest.client(l.port, IDLE:format(50, l.port), function() flooded = true end)
+  looptest.until_true(function() return flooded and #l.closed == 43 end) -- 1 + 50 - 8
+  lu.assertTrue(count(l.closed, GAVE_WAY) >= 42)
+  q:kill()
+  l.listener:close()
+end
+
+function tests.test_a_hello_has_to_come_in_time_and_then_has_longer()
+  local l = listener { hello_ms = 60, timeout_ms = 60000 }
+  local p = looptest.client(l.port, ("printf '%s' >&3; sleep 60"):format(frame(1, "a")))
+  looptest.until_true(function() return #l.frames == 1 end)
+  local q = looptest.client(l.port, "sleep 60")
+  looptest.until_true(function() return #l.closed == 1 end)
+  lu.assertEquals(l.closed[1].why, "no whole frame in time")
+  lu.assertFalse(rawequal(l.closed[1].conn, l.frames[1].conn))
+  p:kill()
+  q:kill()
+  l.listener:close()
 end
 
 return tests

@@ -159,6 +159,76 @@ function tests.test_mode()
   s:close()
 end
 
+-- `n` clients that connect and say nothing until the handle is closed.
+local function idlers(path, n)
+  local there = false
+  local p = assert(loop.spawn {
+    argv = { os.getenv "TAUT_BUILDDIR" .. "/tests/fake/fake-flood", tostring(n), path },
+    on_line = function()
+      there = true
+    end,
+  })
+  looptest.until_true(function()
+    return there
+  end)
+  return p
+end
+
+function tests.test_idle_clients_of_a_user_keep_no_administrator_out()
+  local folder <close> = looptest.folder()
+  local path = folder.path .. "/s"
+  local admin = false
+  local s = server(path, function(client)
+    client:reply("served")
+  end, {
+    request_ms = 60000,
+    is_admin = function()
+      return admin
+    end,
+  })
+  local p = idlers(path, 100)
+  local function request()
+    local got
+    ask(path, "hello", function(reply)
+      got = reply
+    end)
+    looptest.until_true(function()
+      return got
+    end)
+    return got
+  end
+  lu.assertStrContains(request(), "nil") -- the user's places are taken
+  admin = true
+  lu.assertEquals(request(), "served")
+  p:close()
+  s:close()
+end
+
+function tests.test_a_request_has_to_come_in_time()
+  local folder <close> = looptest.folder()
+  local path = folder.path .. "/s"
+  local s = server(path, function(client)
+    client:reply("served")
+  end, {
+    request_ms = 50,
+    is_admin = function()
+      return false
+    end,
+  })
+  local p = idlers(path, 32)
+  looptest.pass(200)
+  local got
+  ask(path, "hello", function(reply)
+    got = reply
+  end)
+  looptest.until_true(function()
+    return got
+  end)
+  lu.assertEquals(got, "served")
+  p:close()
+  s:close()
+end
+
 function tests.test_client_that_goes_away()
   local folder <close> = looptest.folder()
   local path = folder.path .. "/s"

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Connections of which nobody knows yet who is at the other end.
+ *
+ * Any process that reaches the port can open them, so they never stand in
+ * the way of others: each address has so many at once, and where one has to
+ * go it is the oldest, first of those that have not said a whole HELLO. */
+#ifndef TAUT_ADVISOR_BINDINGS_LOOP_NEWCOMERS_H
+#define TAUT_ADVISOR_BINDINGS_LOOP_NEWCOMERS_H
+
+#include <stdbool.h>
+#include <sys/queue.h>
+
+struct taut_newcomer {
+    TAILQ_ENTRY(taut_newcomer) link;
+    const char *peer; /* "address:port", of its connection */
+    bool spoke;       /* a whole frame came */
+    bool listed;
+};
+
+/* The oldest is the first. */
+TAILQ_HEAD(taut_newcomers, taut_newcomer);
+
+void taut_newcomers_add(struct taut_newcomers *all, struct taut_newcomer *s);
+
+/* It is known now, or gone; harmless when repeated. */
+void taut_newcomers_drop(struct taut_newcomers *all, struct taut_newcomer *s);
+
+/* Who has to go before somebody else comes from the address of 'peer'.
+ *   most  how many there may be from one address
+ *   full  there is no room for one more, from wherever it comes
+ * Returns NULL when nobody has to, or when nobody is there who could. */
+struct taut_newcomer *taut_newcomers_to_go(const struct taut_newcomers *all,
+                                           const char *peer, long long most,
+                                           bool full);
+
+#endif
