@@ -138,8 +138,9 @@ narrow() {
 
 @test "slurmctld away: said once, tried again, done when it is back" {
     begin 'cap_nodes = 8, per_hour = false'
+    lab exec taut policy observe
     lab daemon stop tautd
-    { slow n1/tx; echo '["setting",{"name":"mode","value":"observe"}]'; } | store
+    slow n1/tx | store
     mark
     start_tautd
     wait_until 10 holds 'n1|mode is observe'
