@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# time limit: 300 s
+# SPDX-License-Identifier: GPL-2.0-or-later
+# While a user attacks tautd, a job is checked, and root is answered.
+
+load lib/tests.bash
+
+setup_file() {
+    can_have_lab || return 0
+    small_conf "$BATS_FILE_TMPDIR/small.lua"
+    sed -i 's/^checks = {/&\n   max_conns = 64,/' "$BATS_FILE_TMPDIR/small.lua"
+    lab_file attacks lab up --torus 2x2x1 --node-cpus 2 --health-interval 0 \
+        --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/small.lua"
+}
+teardown_file() { lab_file_end; }
+setup() {
+    lab_test
+    mark
+}
+teardown() {
+    [ -z "$LAB_MISSING" ] || return 0
+    [ -z "${ATTACKER:-}" ] || end_attack
+    lab_report
+}
+
+# attack COMMAND…: by alice on the controller, until end_attack; it goes on
+# once it has printed a line
+attack() {
+    mkfifo "$BATS_TEST_TMPDIR/in"
+    lab exec --user alice "$@" <"$BATS_TEST_TMPDIR/in" \
+        >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+    ATTACKER=$!
+    exec {ATTACK_FD}>"$BATS_TEST_TMPDIR/in"
+    wait_until 60 test -s "$BATS_TEST_TMPDIR/out"
+    grep -q connected "$BATS_TEST_TMPDIR/out"
+}
+
+end_attack() {
+    exec {ATTACK_FD}>&-
+    wait "$ATTACKER" || true
+    ATTACKER=
+}
+
+good_tests() { status 'print(s.tests.good)'; }
+more_than() { [ "$(good_tests)" -gt "$1" ]; }
+
+# stands: a job is checked, and root is answered
+stands() {
+    local before
+    before=$(good_tests)
+    lab exec --user alice srun -Q --exclusive -N 4 true
+    wait_until 30 more_than "$before"
+    lab exec taut policy observe
+    lab exec taut policy enable
+}
+
+@test "attacks: idle clients of a user at the UNIX socket" {
+    attack "$TAUT_BUILDDIR/tests/fake/fake-flood" 100 /run/taut/tautd.sock
+    stands
+}
+
+@test "attacks: idle connections, more than tautd takes" {
+    attack "$TAUT_BUILDDIR/tests/fake/fake-flood" 300 172.30.0.1 6824
+    stands
+    since tautd | grep -q 'gave way to a newer connection'
+}
+
+@test "attacks: HELLOs of a user that name a million nodes" {
+    lab exec --user alice bash -s <<'SH'
+for i in 1 2 3 4 5 6; do
+    cred=$(printf '{"v":2,"purpose":"prolog","job":1,"node":"n1",%s,"key":"%s"}' \
+        '"nodes":"n[0-999999]","endpoint":"10.0.0.1:4000","budget_ms":900' \
+        "$(printf 'ab%.0s' {1..32})" | munge)
+    head=$(printf '%08x01' $((${#cred} + 1)) | sed 's/../\\x&/g')
+    printf "$head%s" "$cred" >/dev/tcp/172.30.0.1/6824
+done
+SH
+    stands
+    wait_until 10 said_who
+}
+
+said_who() { since tautd | grep -q 'prolog by uid [0-9]*, only root may'; }
+
+@test "attacks: advice in the same partition again and again" {
+    lab exec --user alice bash -c 'taut advise -N 2 -p \
+        "$(printf "nowhere,%.0s" {1..15000})"' >/dev/null 2>&1 || true
+    run lab exec --user alice taut advise -N 2 \
+        -p a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q
+    [[ $output == *"at most 16 partitions"* ]]
+    stands
+}
