@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- tautd: the command line, the start and the end.
 local config = require "taut.config"
+local events_kept = require "taut.events.keep"
 local fabric_process = require "taut.fabric.process"
 local helper = require "taut.base.helper"
 local ingest_process = require "taut.events.ingest.process"
@@ -8,7 +9,6 @@ local journal = require "taut.store.journal"
 local loop = require "taut.loop"
 local memory = require "taut.core.memory"
 local munge = require "taut.munge"
-local observations = require "taut.events.keep"
 local site = require "taut.core.site"
 local store = require "taut.store"
 local switches = require "taut.core.switches"
@@ -158,7 +158,7 @@ function daemon.main(arg)
       io.stderr:write(USAGE:format(sys.paths.confdir))
       return 2
    elseif o.store then
-      return store.main(o.store, observations)
+      return store.main(o.store, events_kept)
    elseif o.fabric then
       return fabric_process.main()
    elseif o.ingest then

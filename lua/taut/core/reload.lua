@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Another configuration takes its place under a running tautd (`systemctl reload`, `taut reload`).
+--- Another configuration takes its place under a running tautd (`systemctl reload`,
+-- `taut config reload`).
 local json = require "taut.json"
 local sys = require "taut.sys"
 

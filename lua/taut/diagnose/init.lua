@@ -180,7 +180,8 @@ local function take(self, tests, values, time, event)
    return touched
 end
 
---- Take in one event as measured: for each test the bytes/s of its flows, one after the other.
+--- For the campaign, as plan.planner: take in one event as measured, for each test the bytes/s of
+-- its flows, one after the other.
 -- @param o tests: array of { src, dst, phase, confirms … } (plan); values: for each an array of
 --   bytes/s, or false where it means nothing; time (seconds), event (number)
 -- @return array of changes { component, from, to, time, left }

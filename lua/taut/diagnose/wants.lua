@@ -34,7 +34,7 @@ end
 
 --- Everything there is to want, the weightiest first.
 -- @return array of { c, rivals, want = "confirm"|"clear", seen = function that gives a map node →
---   tests it took part in, weight, after = time before which nothing new would be learnt, or nil };
+--   tests it took part in, weight, after = time before which nothing new would be known, or nil };
 --   its field `version` changes when it does
 function wants.wants(self)
    if self.want_list and self.want_list.version == self.version then

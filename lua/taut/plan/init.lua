@@ -227,7 +227,8 @@ end
 
 ---------------------------------------------------------------- a planner
 
---- A planner keeps what plans have in common; it measures time as its caller does, so that it runs
+--- For the campaign (tests/bench/campaign.d), until it plays what tautd calls.
+-- A planner keeps what plans have in common; it measures time as its caller does, so that it runs
 -- as fast as a model of a machine lets it.
 -- @param o table: topology; coverage; checks: settings (senders, duplex, fresh_h, retry_h,
 --   quiet_ms, confirm_streams, around of taut.lua; quiet_phases, idle_every_s, confirm_pairs,

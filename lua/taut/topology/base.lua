@@ -199,7 +199,7 @@ end
 
 ---------------------------------------------------------------- questions
 
---- Nodes behind a component (DESIGN's word): with `left` (0 … 1) of c left, the largest flow
+--- Nodes behind a component (that depend on it): with `left` (0 … 1) of c left, the largest flow
 -- between the node and the rest of the machine, which is everything on other routers than its
 -- own, falls below 0.75 of what it is with everything healthy.  Whatever the routing.  Behind a tx
 -- or rx is nobody but its own node: in a machine of a few nodes another's flow may fall as well,

@@ -87,7 +87,7 @@ local function counts(map)
    end
    table.sort(keys)
    for i, key in ipairs(keys) do
-      parts[i] = ("%s %d"):format(key, map[key])
+      parts[i] = ("%s %d"):format(report.word(key), map[key])
    end
    return #parts > 0 and table.concat(parts, ", ") or "none"
 end

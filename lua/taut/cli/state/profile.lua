@@ -2,7 +2,7 @@
 local ask = require "taut.base.ask"
 local report = require "taut.report"
 
-local profile = { summary = "How heavily jobs communicate, learnt from what their nodes counted." }
+local profile = { summary = "How heavily jobs communicate, learned from what their nodes counted." }
 
 function profile.setup(parser)
    parser:argument("what"):description "A user, or the number of a job; all users without."

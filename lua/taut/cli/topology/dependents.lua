@@ -19,7 +19,7 @@ function dependents.setup(parser)
    parser:flag("-c --cable"):description "The cable: both directions, as when it is pulled."
 end
 
--- Nodes that depend on any of some components (DESIGN's "behind"), ascending.
+-- Nodes that depend on any of some components, ascending.
 local function union(topo, list, left)
    local seen, nodes = {}, {}
    for _, c in ipairs(list) do

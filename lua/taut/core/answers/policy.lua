@@ -77,7 +77,7 @@ return function(o)
    return {
       policy = { true, function(args, who, _, reply)
          if not MODES[args.mode] then
-            return reply(nil, "policy: expected enable, observe or resume")
+            return reply(nil, "policy: expected drain, observe or continue")
          end
          reply(set_mode(o, args.mode, who))
       end },

@@ -89,7 +89,7 @@ local function draw_legend(doc, f, y)
       doc:text(x + 20, y + 11, text, { size = 11 })
       x = x + 38 + svg.width(text, 11)
    end
-   key(void, "void")
+   key(void, "discarded")
    key(cells.ABSENT, "not measured")
    if f.bin == 1 and f.px >= 8 then
       doc:circle(x + 7, y + 7, 4, { fill = MARK })
