@@ -39,10 +39,19 @@ local verify = require "taut.plan.verify"
 
 local JOBS_S = 600 -- jobs that began so long ago have had their check
 
+-- What a part asks for by name, and nothing else; it has to be there already.
+local function of(p, names)
+   local o = {}
+   for name in names:gmatch "%S+" do
+      o[name] = assert(p[name], name)
+   end
+   return o
+end
+
 -- What stands below everything: settings, Slurm, what is known of the machine.
 local function ground(p, conf)
    p.site, p.ids, p.refusals = site.new(conf), ids.new(), refusals.new()
-   p.switches = switches.new(p)
+   p.switches = switches.new(of(p, "site journal"))
    p.teller = on_event.new(conf.policy)
    p.cluster = cluster.new(p.slurm)
    p.lists = node_lists.new(function()
@@ -58,23 +67,25 @@ end
 local function way(p)
    local topo = p.site.topo
    p.profiles = profiles.new { topology = topo, cluster = p.cluster, journal = p.journal }
-   p.case = case.new(p)
-   p.act = act.new(p)
-   p.decision = decision.new(p)
-   p.news = news.new(p)
-   p.records = records.new(p)
+   p.case = case.new(of(p, "site diagnosis"))
+   p.act = act.new(of(p, "slurm cluster journal switches teller case"))
+   p.decision = decision.new(of(p, "site diagnosis cluster"))
+   p.news = news.new(of(p, "site diagnosis decision case act teller"))
+   p.records = records.new(of(p, "site journal diagnosis case"))
    p.events = events.new { topology = topo, cluster = p.cluster, diagnosis = p.diagnosis,
       journal = p.journal, names = p.site.conf.fabric.names,
       hear = function(changes, touched) p.findings:follow(changes, touched) end }
-   p.keepers = keepers.new(p)
-   p.judgement = judgement.new(p)
-   p.findings = findings.new(p)
+   p.keepers = keepers.new(of(p, "site events journal"))
+   p.judgement = judgement.new(of(p, "site coverage keepers profiles"))
+   p.findings = findings.new(of(p,
+      "site ids judgement diagnosis decision act news records marks"))
 end
 
 -- Where results come from: checks of jobs and idle cycles, surveys.
 local function sources(p)
    local conf, topo = p.site.conf, p.site.topo
-   p.agenda, p.job_checks = agenda.new(p), job_checks.new(p)
+   p.agenda = agenda.new(of(p, "site diagnosis coverage cluster marks started_at"))
+   p.job_checks = job_checks.new(of(p, "ids journal"))
    p.rendezvous = rendezvous.new { topology = topo, checks = conf.checks, coverage = p.coverage,
       cluster = p.cluster, switches = p.switches, agenda = p.agenda, diagnosis = p.diagnosis,
       ids = p.ids, job_checks = p.job_checks, findings = p.findings }
@@ -88,7 +99,7 @@ local function sources(p)
          p.journal:query(name, {}, function(rows) fn(rows or {}) end)
       end,
       refuse = function(from, why) p.refusals:note(from, why) end }
-   p.intake = intake.new(p)
+   p.intake = intake.new(of(p, "site cluster events journal surveys rendezvous refusals lists"))
 end
 
 -- Where jobs are placed.
@@ -107,10 +118,11 @@ end
 local function asked(p)
    p.observations = observations.new { topology = p.site.topo, cluster = p.cluster,
       journal = p.journal }
-   p.metrics = metrics.new(p)
+   p.metrics = metrics.new(of(p, "site switches diagnosis coverage cluster act teller journal " ..
+      "events judgement job_checks refusals started_at"))
    p.reload = function() return reload(p) end
    p.query = query.new { cluster = p.cluster, commands = answers(p) }
-   p.doors = doors.new(p)
+   p.doors = doors.new(of(p, "site cluster intake refusals query"))
 end
 
 -- With each news from Slurm.
