@@ -3,7 +3,6 @@
 local hello = require "taut.wire.hello"
 local json = require "taut.json"
 local jobs = require "taut.events.jobs"
-local loop = require "taut.loop"
 local munge = require "taut.munge"
 local samples = require "taut.events.samples"
 local tables = require "taut.base.tables"
@@ -54,7 +53,7 @@ local function on_hello(self, conn, payload, uid)
       conn:close()
       return
    end
-   self.cluster.last_heard[h.node] = loop.time()
+   self.cluster:heard(h.node)
    self.events:heard(h.node, samples.rails(h))
    take_sample(self, h)
    if h.purpose == "prolog" then

@@ -70,13 +70,18 @@ function Diagnosis:against(c)
    return k and k.evidence or self:run(c)
 end
 
+--- What is wanted tested has changed.
+function Diagnosis:wants_changed()
+   self.version = self.version + 1
+end
+
 --- Other settings, and perhaps the same wiring with other capacities, from now on.
 function Diagnosis:reload(topo, s)
    self.s = s
    if topo == self.topo then
       self.evidence:rules(s)
       if self.learned then
-         self.learned.s = s
+         self.learned:rules(s)
       end
       self.sets:rules(s)
       return

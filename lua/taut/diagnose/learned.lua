@@ -114,6 +114,11 @@ local function is_due(self, class, now)
       and (class.seen <= 4 * least or math.abs(now - (class.looked_at or -math.huge)) >= AGAIN_S)
 end
 
+--- Other settings from now on.
+function Learned:rules(s)
+   self.s = s
+end
+
 --- Take in the tests of an event: judged, or with `bw_Bps` alone.
 -- @return array of components whose runs are void: what they were measured against has moved
 function Learned:take(tests, now)

@@ -76,12 +76,15 @@ function Cluster:prolog(id, names, node)
       job.started_counted = true
       self.jobs_started = self.jobs_started + 1
    end
+end
+
+--- A node said HELLO.
+function Cluster:heard(node)
    self.last_heard[node] = loop.time()
 end
 
 --- An epilog's HELLO: the job has left this node.
 function Cluster:epilog(id, node)
-   self.last_heard[node] = loop.time()
    local job = self.jobs[id]
    if not job then
       return

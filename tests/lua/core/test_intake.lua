@@ -25,7 +25,7 @@ end
 local function daemon(count)
    local d = { heard = {}, refused = {}, lists = node_lists.new(function() return count end) }
    d.intake = intake.new { lists = d.lists,
-      cluster = { last_heard = {}, prolog = function() end },
+      cluster = { heard = function() end, prolog = function() end },
       events = { heard = function() end },
       refusals = { note = function(_, _, why) table.insert(d.refused, why) end },
       surveys = { has = function() return false end },
