@@ -24,12 +24,42 @@ end
 
 --- Is a value in a list?
 function tables.has(list, value)
+   return tables.any(list, function(v) return v == value end)
+end
+
+--- What f(v, i) makes of each value of a list, in order; nothing where that is nil.
+function tables.map(list, f)
+   local out = {}
+   for i, v in ipairs(list) do
+      out[#out + 1] = f(v, i)
+   end
+   return out
+end
+
+--- The values of a list for which test(v) holds; the first of them; is there one?
+function tables.filter(list, test)
+   return tables.map(list, function(v) return test(v) and v or nil end)
+end
+
+function tables.find(list, test)
    for _, v in ipairs(list) do
-      if v == value then
-         return true
+      if test(v) then
+         return v
       end
    end
-   return false
+end
+
+function tables.any(list, test)
+   return tables.find(list, test) ~= nil
+end
+
+--- The sum of f(v) over a list.
+function tables.sum(list, f)
+   local sum = 0
+   for _, v in ipairs(list) do
+      sum = sum + f(v)
+   end
+   return sum
 end
 
 --- A list as a set.

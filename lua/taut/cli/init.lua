@@ -2,6 +2,7 @@
 --- `taut`: the command line.  Each command is a module of three things: `summary`, `setup(parser)`
 -- (its arguments, argparse) and `run(args)` → exit status.
 local argparse = require "argparse"
+local tables = require "taut.base.tables"
 local old = require "taut.cli.old"
 local report = require "taut.report"
 local step = require "taut.survey.step"
@@ -70,12 +71,9 @@ end
 -- it for a survey's.
 local function is_silent(arg)
    local procid = step.procid()
-   for _, word in ipairs(procid and procid > 0 and arg or {}) do
-      if word == "audit" or word == "matrix" then
-         return true
-      end
-   end
-   return false
+   return tables.any(procid and procid > 0 and arg or {}, function(word)
+      return word == "audit" or word == "matrix"
+   end)
 end
 
 --- @param arg command line

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Words of the command line that were others once: the old ones are understood, with a hint.
+local tables = require "taut.base.tables"
 local report = require "taut.report"
 
 local old = {}
@@ -37,12 +38,7 @@ function old.new(command, word)
 end
 
 local function has(arg, word)
-   for _, a in ipairs(arg) do
-      if a == word then
-         return true
-      end
-   end
-   return false
+   return tables.any(arg, function(a) return a == word end)
 end
 
 --- Say what is called otherwise now, on stderr.

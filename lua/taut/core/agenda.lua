@@ -94,10 +94,7 @@ end
 
 -- Of the nodes in `nodes`, those that tests of `list` want.
 local function helpers(self, nodes, list)
-   local components = {}
-   for i, w in ipairs(list) do
-      components[i] = w.component
-   end
+   local components = tables.map(list, function(w) return w.component end)
    return tables.keys(plan.helpers({ topology = self.site.topo, coverage = self.coverage,
       nodes = nodes },
       components, HELPERS))
@@ -114,10 +111,9 @@ end
 --- Free nodes on which a job would test component c: for `taut verify --now`.
 -- @return array of node numbers, ascending; fewer than two cannot
 function Agenda:verify_nodes(c)
-   local free = {}
-   for n, name in ipairs(self.site.topo.nodes) do
-      free[#free + 1] = self.cluster:is_free(name) and n or nil
-   end
+   local free = tables.map(self.site.topo.nodes, function(name, n)
+      return self.cluster:is_free(name) and n or nil
+   end)
    return helpers(self, free, { { component = c } })
 end
 

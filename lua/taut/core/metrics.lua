@@ -87,11 +87,7 @@ local function partitions(self)
 end
 
 local function last_hour(self, now)
-   local n = 0
-   for _, x in ipairs(self.act.history.drains) do
-      n = n + (x.time > now - 3600 and 1 or 0)
-   end
-   return n
+   return tables.sum(self.act.history.drains, function(x) return x.time > now - 3600 and 1 or 0 end)
 end
 
 local function policy_families(self, add, now)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Writes down what outlives a restart: events and their tests, verdicts, what is known of
 -- components and of sets, what was learned.  Rows for the journal, nothing else.
+local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
@@ -50,10 +51,7 @@ end
 -- @param event its number
 function Records:session(s, event)
    counters(self, s)
-   local names = {}
-   for i, n in ipairs(s.wanted) do
-      names[i] = self.site.topo.nodes[n]
-   end
+   local names = tables.map(s.wanted, function(n) return self.site.topo.nodes[n] end)
    self.journal:add("event", { id = event, time = s.began, purpose = s.purpose, job = s.job,
       restart = s.restart, uid = s.uid, nodes = hostlist.compress(names), expected = #s.wanted,
       heard = s.heard, tests = #s.tests })

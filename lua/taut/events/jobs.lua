@@ -27,11 +27,7 @@ local function loads(topo, nodes, c, budget, scratch)
 end
 
 local function numbers(topo, names)
-   local list = {}
-   for _, name in ipairs(names) do
-      list[#list + 1] = topo.node_id[name]
-   end
-   return list
+   return tables.map(names, function(name) return topo.node_id[name] end)
 end
 
 --- Jobs on a node now.

@@ -4,6 +4,7 @@
 -- This runs in the store's process, which has the reading before.  A reading is { time (wall),
 -- mono, host_boot (monotonic clock and boot id of tautd's host), boot (of the node), purpose, job,
 -- ports = { "SOURCE INTERFACE" → port }, clock, recent }.
+local tables = require "taut.base.tables"
 local counters = require "taut.events.counters"
 local growth = require "taut.events.counters.growth"
 local hard = require "taut.events.hard"
@@ -116,11 +117,9 @@ end
 -- The components a port of a node tells of; none for a port that no test uses.
 local function components(r, port, side)
    local rail = rail_of(r, port)
-   local list = {}
-   for i, suffix in ipairs(rail and (SIDES[side] or SIDES.both) or {}) do
-      list[i] = (r.rail_count > 1 and ("%s:%d"):format(r.node, rail) or r.node) .. suffix
-   end
-   return list
+   return tables.map(rail and (SIDES[side] or SIDES.both) or {}, function(suffix)
+      return (r.rail_count > 1 and ("%s:%d"):format(r.node, rail) or r.node) .. suffix
+   end)
 end
 
 local function observation(r, port, w, o)

@@ -11,6 +11,7 @@
 --
 -- The constants were set by `tests/bench/replay` on other weeks and seeds than those of the tables
 -- in doc/replay.md.
+local tables = require "taut.base.tables"
 local pieces = require "taut.place.pieces"
 local score = require "taut.place.score"
 local slurm = require "taut.place.slurm"
@@ -51,10 +52,7 @@ end
 
 -- What a bit is worth: nothing on an empty machine.
 local function bit_of(topo, list)
-   local free = 0
-   for _, p in ipairs(list) do
-      free = free + p.count
-   end
+   local free = tables.sum(list, function(p) return p.count end)
    return BIT * math.max(0, 1 - free / #topo.nodes)
 end
 

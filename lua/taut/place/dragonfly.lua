@@ -3,6 +3,7 @@
 --
 -- Few groups make short ways, but two of them share few cables; which it is to be the score says,
 -- so that there are candidates of either sort.
+local tables = require "taut.base.tables"
 local common = require "taut.place.common"
 
 local place = {}
@@ -63,10 +64,7 @@ end
 
 -- One group: the one with least to spare, and the one with most.
 local function in_one(topo, free, count, o, on, list, out, take)
-   local fit = {}
-   for _, g in ipairs(list) do
-      fit[#fit + 1] = g.free >= count and g or nil
-   end
+   local fit = tables.filter(list, function(g) return g.free >= count end)
    table.sort(fit, function(a, b)
       if a.bad ~= b.bad then
          return a.bad < b.bad

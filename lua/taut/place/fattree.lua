@@ -4,6 +4,7 @@
 -- A part is the leaves below one router of a level, or below several that have the same leaves.
 -- Where leaves have fewer ways up than nodes, a job does best on one leaf or thinly on many: there
 -- are candidates of both sorts, and the score decides.
+local tables = require "taut.base.tables"
 local common = require "taut.place.common"
 
 local place = {}
@@ -108,10 +109,7 @@ local function healthy(topo, on, routers, left)
          bad[topo:from(c)], bad[topo:to(c)] = true, true
       end
    end
-   local list = {}
-   for _, r in ipairs(routers) do
-      list[#list + 1] = not bad[r] and #on[r] > 0 and r or nil
-   end
+   local list = tables.filter(routers, function(r) return not bad[r] and #on[r] > 0 end)
    return #list < #routers and list or nil
 end
 
@@ -146,10 +144,7 @@ function place.search(topo, free, count, o)
    local out, take = {}, common.taker()
    if o.exclusive then
       local _, total = common.routers(topo)
-      local whole = {}
-      for _, r in ipairs(routers) do
-         whole[#whole + 1] = #on[r] == total[r] and r or nil
-      end
+      local whole = tables.filter(routers, function(r) return #on[r] == total[r] end)
       routers = whole
    end
    local without = healthy(topo, on, routers, o.left)

@@ -4,6 +4,7 @@
 -- Any two routers of a row are linked, so that a box is the product of any coordinates of each
 -- dimension, neighbours or not: for each shape those with most free nodes are taken, a dimension
 -- after the other until nothing changes.
+local tables = require "taut.base.tables"
 local common = require "taut.place.common"
 
 local place = {}
@@ -93,10 +94,7 @@ local function box_of(topo, count_at, at, shape)
 end
 
 local function name_of(shape)
-   local long = 0
-   for _, e in ipairs(shape) do
-      long = long + (e > 1 and 1 or 0)
-   end
+   local long = tables.sum(shape, function(e) return e > 1 and 1 or 0 end)
    local words = { [0] = "router", "row", "plane" }
    return ("%s of %s routers"):format(words[long] or "box", table.concat(shape, "×"))
 end

@@ -52,12 +52,7 @@ function request.numbers(topo, list, what)
 end
 
 local function find_reservation(cluster, name)
-   for _, r in ipairs(cluster.reservations or {}) do
-      if r.name == name then
-         return r
-      end
-   end
-   return nil
+   return tables.find(cluster.reservations or {}, function(r) return r.name == name end)
 end
 
 -- The steps: { words, test(n) }, each a set that must have the node.
@@ -151,10 +146,7 @@ local function narrow(a, args, count, steps, soon)
       left[#left + 1] = n
    end
    for _, step in ipairs(steps) do
-      local rest = {}
-      for _, n in ipairs(left) do
-         rest[#rest + 1] = step.test(n) and n or nil
-      end
+      local rest = tables.filter(left, function(n) return step.test(n) end)
       left = rest
       words[#words + 1] = step.words
       if #left < count then

@@ -8,6 +8,8 @@
 -- topology/tree the lowest switch with enough free nodes, of those the one with fewest, and below
 -- it leaves in the same way as runs.  With TopologyParam=Dragonfly, where one leaf does not do,
 -- a node of each leaf in turn.
+local tables = require "taut.base.tables"
+
 local slurm = {}
 
 -- Sets by how many nodes they have, and these numbers ascending: the plugins look through all sets
@@ -124,10 +126,7 @@ end
 local function filled(o, free)
    local list = {}
    for i, s in ipairs(o.switches) do
-      local nodes = {}
-      for _, n in ipairs(s.nodes) do
-         nodes[#nodes + 1] = free[n] and n or nil
-      end
+      local nodes = tables.filter(s.nodes, function(n) return free[n] end)
       list[i] = { level = s.level, nodes = nodes, count = #nodes, name = s.name }
    end
    return list

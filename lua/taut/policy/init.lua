@@ -29,11 +29,7 @@ function policy.history()
 end
 
 local function without_old(list, oldest)
-   local out = {}
-   for _, x in ipairs(list) do
-      out[#out + 1] = x.time >= oldest and x or nil
-   end
-   return out
+   return tables.filter(list, function(x) return x.time >= oldest end)
 end
 
 --- Take down that an action was carried out.
@@ -166,12 +162,9 @@ end
 
 -- The worst first: caps may leave room for one only.
 local function by_severity(o)
-   local list = {}
-   for _, v in ipairs(o.verdicts) do
-      if v.state == "slow" or v.state == "failed" then
-         list[#list + 1] = v
-      end
-   end
+   local list = tables.filter(o.verdicts, function(v)
+      return v.state == "slow" or v.state == "failed"
+   end)
    table.sort(list, function(a, b)
       local x, y = measure.severity(a), measure.severity(b)
       if x ~= y then

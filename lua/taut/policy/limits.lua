@@ -32,12 +32,7 @@ function limits.cap_of(s, partition, size)
 end
 
 local function is_in(node, partition)
-   for _, p in ipairs(node and node.partitions or {}) do
-      if p == partition then
-         return true
-      end
-   end
-   return false
+   return tables.any(node and node.partitions or {}, function(p) return p == partition end)
 end
 
 --- Nodes of a partition that are drained by us, or are about to be.
@@ -108,12 +103,9 @@ end
 
 -- The first pending job of a partition that waits for nodes.
 local function head_of(cluster, partition)
-   for _, job in ipairs(cluster.pending or {}) do
-      if wants(job, partition) and not ELSEWHERE[job.reason or ""] then
-         return job
-      end
-   end
-   return nil
+   return tables.find(cluster.pending or {}, function(job)
+      return wants(job, partition) and not ELSEWHERE[job.reason or ""]
+   end)
 end
 
 -- Usable nodes of a partition, counted once for each decision.

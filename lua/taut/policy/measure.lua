@@ -4,6 +4,7 @@
 -- A verdict is a table: c (component number), state ("slow", "failed"), left (0 … 1), since; and
 -- where diagnosis found that more than a component is slow, `whole` (words for it: a cabinet that
 -- is throttled), which is never its nodes' fault.
+local tables = require "taut.base.tables"
 local site = require "taut.policy.site"
 
 local measure = {}
@@ -49,10 +50,7 @@ end
 
 -- The verdict as a site's function sees it: names, no numbers of ours.
 local function for_site(topo, v, what, nodes)
-   local names = {}
-   for i, n in ipairs(nodes) do
-      names[i] = topo.nodes[n]
-   end
+   local names = tables.map(nodes, function(n) return topo.nodes[n] end)
    return { component = topo.components[v.c], kind = topo:kind(v.c), class = topo:class(v.c),
       place = topo:place(v.c), cable = topo:cable(v.c), is_link = topo:is_link(v.c),
       state = v.state, left = v.left, since = v.since, measure = what, nodes = names }

@@ -3,6 +3,8 @@
 --
 -- Nodes to drain for a repair are those whose traffic dies when the part is out: those behind the
 -- cable, and those on the routers of a module (a blade, a switch) that is taken out.
+local tables = require "taut.base.tables"
+
 local repair = {}
 
 ---------------------------------------------------------------- parts
@@ -73,10 +75,7 @@ end
 function repair.parts(topo, c)
    local back = topo:opposite(c)
    local list = { c, back ~= c and back or nil }
-   local behind = {}
-   for i, one in ipairs(list) do
-      behind[i] = topo:behind(one, 0)
-   end
+   local behind = tables.map(list, function(one) return topo:behind(one, 0) end)
    return { components = list, behind = repair.union(behind), modules = modules_of(topo, c) }
 end
 

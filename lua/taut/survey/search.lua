@@ -186,12 +186,9 @@ local function strided(list, i)
 end
 
 local function crosses(self, c, a, b)
-   for _, stage in ipairs(self.topo:route(a, b, nil, self.rail) or {}) do
-      if stage == c then
-         return true
-      end
-   end
-   return false
+   return tables.any(self.topo:route(a, b, nil, self.rail) or {}, function(stage)
+      return stage == c
+   end)
 end
 
 --- Pairs that may cross link c: from nodes behind its beginning to nodes beyond its end, then the

@@ -3,6 +3,7 @@
 --
 -- A model (torus.lua …) works out routers, links, names and the parameters of its routing engine,
 -- makes a class with base.class() and hands all of it to base.new().
+local tables = require "taut.base.tables"
 local assemble = require "taut.topology.assemble"
 local health = require "taut.topology.health"
 local load = require "taut.topology.load"
@@ -106,11 +107,7 @@ end
 
 --- Links from router r to router s.
 function Base:links_between(r, s)
-   local list = {}
-   for _, c in ipairs(self.graph:links_of(r)) do
-      list[#list + 1] = self:to(c) == s and c or nil
-   end
-   return list
+   return tables.filter(self.graph:links_of(r), function(c) return self:to(c) == s end)
 end
 
 --- Nodes on a router, ascending.
@@ -168,10 +165,7 @@ local function no_route(self, r, s, b, rail)
    if not links or #links == 0 then
       return "no route"
    end
-   local names = {}
-   for i, c in ipairs(links) do
-      names[i] = self.components[c]
-   end
+   local names = tables.map(links, function(c) return self.components[c] end)
    return self:blocked_by(names, links)
 end
 
@@ -251,10 +245,7 @@ end
 -- @return array of classes with two members or more; array of the components no route uses
 function Base:classes()
    local classes, all = self.graph:classes()
-   local unused = {}
-   for _, c in ipairs(all) do
-      unused[#unused + 1] = self:is_there(c) and c or nil
-   end
+   local unused = tables.filter(all, function(c) return self:is_there(c) end)
    return classes, unused
 end
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What two descriptions of one machine disagree about.
+local tables = require "taut.base.tables"
 local matching = require "taut.topology.matching"
 
 local diff = {}
@@ -8,11 +9,7 @@ local SAME = 0.01 -- capacities that differ by less are the same
 
 -- Names that only one side has.
 local function only(names, other)
-   local list = {}
-   for _, name in ipairs(names) do
-      list[#list + 1] = not other[name] and name or nil
-   end
-   return list
+   return tables.filter(names, function(name) return not other[name] end)
 end
 
 local function moved_nodes(a, b, map)

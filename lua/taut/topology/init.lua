@@ -50,17 +50,14 @@ local registry = {
    torus = "taut.topology.torus",
 }
 
+local tables = require "taut.base.tables"
 local node_classes = require "taut.topology.node_classes"
 local unknown = require "taut.topology.unknown"
 
 local topology = {}
 
 --- Names of the kinds, sorted; a configuration has a constructor of each name.
-topology.kinds = {}
-for name in pairs(registry) do
-   topology.kinds[#topology.kinds + 1] = name
-end
-table.sort(topology.kinds)
+topology.kinds = tables.keys(registry)
 
 --- Build a topology from its configuration.
 -- @param conf table with `kind` and what the kind wants

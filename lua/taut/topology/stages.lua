@@ -1,16 +1,13 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Routes as their users want them.  A stage is a component, or a set of links of which traffic
 -- takes one (topology/init.lua).
+local tables = require "taut.base.tables"
+
 local stages = {}
 
 -- Is there a set in it?
 local function has_sets(route)
-   for _, s in ipairs(route) do
-      if type(s) == "table" then
-         return true
-      end
-   end
-   return false
+   return tables.any(route, function(s) return type(s) == "table" end)
 end
 
 --- Components that the route surely uses: what a test clears or accuses.
@@ -20,13 +17,7 @@ function stages.sure(route)
    if not route or not has_sets(route) then
       return route or {}
    end
-   local list = {}
-   for _, s in ipairs(route) do
-      if type(s) ~= "table" then
-         list[#list + 1] = s
-      end
-   end
-   return list
+   return tables.filter(route, function(s) return type(s) ~= "table" end)
 end
 
 --- All components it may use: what a test occupies.

@@ -2,6 +2,7 @@
 --- Where nodes accept streams: their rails, and what two nodes have in common.
 --
 -- A rail is one interface of a node; in a test it counts from 1, on the wire from 0.
+local tables = require "taut.base.tables"
 local wire = require "taut.wire"
 
 local endpoints = {}
@@ -44,12 +45,9 @@ end
 -- @param rail from 1
 -- @return transport, or nil
 function endpoints.common(a, b, rail)
-   for _, name in ipairs(TRANSPORTS) do
-      if a[rail] and b[rail] and a[rail][name] and b[rail][name] then
-         return name
-      end
-   end
-   return nil
+   return tables.find(TRANSPORTS, function(name)
+      return a[rail] and b[rail] and a[rail][name] and b[rail][name]
+   end)
 end
 
 --- One node's part of a test, as a PLAN carries it.

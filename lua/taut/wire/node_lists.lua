@@ -4,6 +4,7 @@
 -- All nodes of a job send the same text, so a list is made once and shared by them.  A text that
 -- stands for more names than there are nodes is refused before any name is made of it.  What is
 -- kept is bounded: when the newer half has names enough, the older half is forgotten.
+local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
 local wire = require "taut.wire"
 
@@ -26,10 +27,7 @@ local function make(text, most)
    if not names then
       return nil, err
    end
-   local has = {}
-   for _, name in ipairs(names) do
-      has[name] = true
-   end
+   local has = tables.set(names)
    return { names = names, has = has }
 end
 

@@ -113,11 +113,10 @@ local function print_sums(s)
 end
 
 local function print_list(list)
-   local rows = {}
-   for i, e in ipairs(list) do
-      rows[i] = { os.date("%m-%d %H:%M:%S", math.floor(e.time)), report.word(e.what), e.node or "-",
+   local rows = tables.map(list, function(e)
+      return { os.date("%m-%d %H:%M:%S", math.floor(e.time)), report.word(e.what), e.node or "-",
          e.component or "-", e.why or "" }
-   end
+   end)
    if #rows > 0 then
       report.table({ "TIME", "WHAT", "NODE", "COMPONENT", "WHY" }, rows)
    else

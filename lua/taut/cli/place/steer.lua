@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
+local tables = require "taut.base.tables"
 local report = require "taut.report"
 local when = require "taut.cli.state.when"
 
@@ -28,11 +29,10 @@ local function print_report(r)
    local in_vain = r.in_vain > 0 and report.count(r.in_vain, "placement") .. " taken back"
    print(("waiting added: %s in all%s"):format(seconds(r.added_s), in_vain and "; " .. in_vain or
       ""))
-   local rows = {}
-   for i, p in ipairs(r.programs) do
-      rows[i] = { p.user, p.name, p.nodes, (p.comm or "-"):match "^[^:]+", p.jobs, p.others,
+   local rows = tables.map(r.programs, function(p)
+      return { p.user, p.name, p.nodes, (p.comm or "-"):match "^[^:]+", p.jobs, p.others,
          times(p.predicted), times(p.faster), times(p.rate), seconds(p.added_s) }
-   end
+   end)
    if #rows == 0 then
       return
    end
@@ -67,11 +67,10 @@ local function print_state(s)
       print(("cells    jobs of up to %d nodes prefer %s"):format(s.prefer.nodes,
          s.prefer.features))
    end
-   local rows = {}
-   for i, job in ipairs(s.pending) do
-      rows[i] = { job.id, job.user, job.name, job.nodes, (job.comm:match "^[^:]+"),
+   local rows = tables.map(s.pending, function(job)
+      return { job.id, job.user, job.name, job.nodes, (job.comm:match "^[^:]+"),
          job.reason, job.done }
-   end
+   end)
    if #rows > 0 then
       print()
       report.table({ ">PENDING", "USER", "JOB", ">NODES", "PATTERN", "REASON", "WHAT WAS DONE" },

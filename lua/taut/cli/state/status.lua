@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
+local tables = require "taut.base.tables"
 local report = require "taut.report"
 
 local status = { summary = "How Taut is doing: coverage, verdicts, drains, alerts." }
@@ -97,10 +98,9 @@ end
 
 -- Lanes, widths and speeds below what they should be, and what is slow as a whole without any.
 local function print_evidence(s)
-   local rows = {}
-   for i, e in ipairs(s.evidence) do
-      rows[i] = { e.component, report.percent(e.left), report.ago(e.since, s.now), e.text }
-   end
+   local rows = tables.map(s.evidence, function(e)
+      return { e.component, report.percent(e.left), report.ago(e.since, s.now), e.text }
+   end)
    if #rows > 0 then
       print ""
       report.table({ "COMPONENT", ">LEFT", "SINCE", "EVIDENCE" }, rows)
@@ -116,11 +116,10 @@ end
 
 local function print_verdicts(s)
    if #s.verdicts > 0 then
-      local rows = {}
-      for i, v in ipairs(s.verdicts) do
-         rows[i] = { v.component, report.state(v), v.action or "watch", tostring(v.low),
+      local rows = tables.map(s.verdicts, function(v)
+         return { v.component, report.state(v), v.action or "watch", tostring(v.low),
             report.ago(v.since, s.now) }
-      end
+      end)
       print ""
       report.table({ "COMPONENT", "VERDICT", "ACTION", ">LOW", "SINCE" }, rows)
       for _, v in ipairs(s.verdicts) do
@@ -142,10 +141,7 @@ local function print_sets(s)
 end
 
 local function print_nodes(s)
-   local rows = {}
-   for _, v in ipairs(s.drained) do
-      rows[#rows + 1] = { v.node, "drained", v.reason }
-   end
+   local rows = tables.map(s.drained, function(v) return { v.node, "drained", v.reason } end)
    for _, v in ipairs(s.held) do
       rows[#rows + 1] = { v.node, "would drain", ("%s [%s]"):format(v.reason, v.why) }
    end

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+local tables = require "taut.base.tables"
 local json = require "taut.json"
 local report = require "taut.report"
 local words = require "taut.cli.topology.words"
@@ -22,12 +23,7 @@ end
 function classes.run(args, scene)
    local topo = scene.topo
    local all, unused = topo:classes()
-   local list = {}
-   for _, class in ipairs(all) do
-      if #class > 1 then
-         list[#list + 1] = class
-      end
-   end
+   local list = tables.filter(all, function(class) return #class > 1 end)
    if args.json then
       local data = json.array {}
       for i, class in ipairs(list) do

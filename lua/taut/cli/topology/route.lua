@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+local tables = require "taut.base.tables"
 local json = require "taut.json"
 local report = require "taut.report"
 local words = require "taut.cli.topology.words"
@@ -79,11 +80,7 @@ local function bottleneck(list)
 end
 
 local function links_of(list)
-   local n = 0
-   for _, rows in ipairs(list) do
-      n = n + (rows[1].from and 1 or 0)
-   end
-   return n
+   return tables.sum(list, function(rows) return rows[1].from and 1 or 0 end)
 end
 
 -- Lines of one stage: of a set the likeliest members, and what there is besides.

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local report = require "taut.report"
@@ -121,12 +122,11 @@ local function print_machine(d, scene)
    print_verdicts(d)
    words.say_learned(scene)
    print ""
-   local rows = {}
-   for i, k in ipairs(d.classes) do
-      rows[i] = { k.class, tostring(k.count), report.bandwidth(k.least_Bps),
+   local rows = tables.map(d.classes, function(k)
+      return { k.class, tostring(k.count), report.bandwidth(k.least_Bps),
          report.bandwidth(k.most_Bps), (k.total_Bps or 0) >= 1e12 and ("%.2f TB/s"):format(
          k.total_Bps / 1e12) or report.bandwidth(k.total_Bps), tostring(k.bad) }
-   end
+   end)
    words.table({ "CLASS", ">COUNT", ">LEAST", ">MOST", ">TOGETHER", ">SLOW" }, rows)
    words.footer(scene)
 end
@@ -149,12 +149,11 @@ local function print_router(d)
       table.concat(d.coordinates, ",") .. ")" or ""))
    words.say("nodes", #d.nodes > 0 and hostlist.compress(d.nodes) or "none")
    print ""
-   local rows = {}
-   for i, l in ipairs(d.links) do
-      rows[i] = { l.component, l.to, l.class,
+   local rows = tables.map(d.links, function(l)
+      return { l.component, l.to, l.class,
          report.bandwidth(l.capacity_Bps), words.health(l), l.back and words.health(l.back) or
          "none" }
-   end
+   end)
    words.table({ "LINK", "TO", "CLASS", ">CAPACITY", "HEALTH", "BACK" }, rows)
 end
 
@@ -175,11 +174,10 @@ end
 local function print_node(d)
    words.say("node", d.node)
    print ""
-   local rows = {}
-   for i, c in ipairs(d.components) do
-      rows[i] = { c.component, c.router,
+   local rows = tables.map(d.components, function(c)
+      return { c.component, c.router,
          report.bandwidth(c.capacity_Bps), words.health(c) }
-   end
+   end)
    words.table({ "COMPONENT", "ROUTER", ">CAPACITY", "HEALTH" }, rows)
 end
 

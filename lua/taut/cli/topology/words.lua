@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Words and lines that several subcommands of `taut topology` share.
+local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local report = require "taut.report"
@@ -10,10 +11,7 @@ local WIDE = 79
 
 --- Names of nodes as one host list, ascending.
 function words.nodes(topo, list)
-   local names = {}
-   for i, n in ipairs(list) do
-      names[i] = topo.nodes[n]
-   end
+   local names = tables.map(list, function(n) return topo.nodes[n] end)
    return #names > 0 and hostlist.compress(names) or ""
 end
 
@@ -169,10 +167,9 @@ end
 
 -- "r1.0.0/X+ failed, r2.0.0/X+ at 50%"
 local function component_words(list)
-   local parts = {}
-   for i, k in ipairs(list) do
-      parts[i] = k.component .. (k.left == 0 and " failed" or " at " .. report.percent(k.left))
-   end
+   local parts = tables.map(list, function(k)
+      return k.component .. (k.left == 0 and " failed" or " at " .. report.percent(k.left))
+   end)
    return table.concat(parts, ", ")
 end
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Tests on demand: `taut verify`, where a survey could start now, and who ends one; checks on and
 -- off.
+local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
@@ -24,10 +25,9 @@ local function verify(self, args, who, reply)
    if not mark then
       return reply(nil, ("%s: %s"):format(name, why))
    end
-   local names = {}
-   for i, n in ipairs(args.now and self.agenda:verify_nodes(c) or {}) do
-      names[i] = self.site.topo.nodes[n]
-   end
+   local names = tables.map(args.now and self.agenda:verify_nodes(c) or {}, function(n)
+      return self.site.topo.nodes[n]
+   end)
    reply { component = name, state = self.diagnosis:state(c), marked_at = mark.at,
       marked_by = mark.who, good = mark.good, low = mark.low, void = mark.void,
       best_Bps = mark.best, capacity_Bps = self.diagnosis:capacity(c), done = mark.done_at ~= nil,
@@ -44,12 +44,9 @@ local function idle_nodes(self, args, reply)
    for _, name in ipairs(wanted and self.cluster.partitions[args.partition] or {}) do
       wanted[name] = true
    end
-   local list = {}
-   for _, name in ipairs(self.site.topo.nodes) do
-      if self.cluster:is_free(name) and (not wanted or wanted[name]) then
-         list[#list + 1] = name
-      end
-   end
+   local list = tables.filter(self.site.topo.nodes, function(name)
+      return self.cluster:is_free(name) and (not wanted or wanted[name])
+   end)
    reply { nodes = #list > 0 and hostlist.compress(list) or "", count = #list }
 end
 

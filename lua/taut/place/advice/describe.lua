@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- A set of nodes in words and numbers.
+local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local place = require "taut.place"
@@ -96,10 +97,7 @@ end
 
 --- Names of a candidate's nodes, as a host list.
 function describe.nodelist(s, c)
-   local names = {}
-   for i, n in ipairs(c.nodes) do
-      names[i] = s.topo.nodes[n]
-   end
+   local names = tables.map(c.nodes, function(n) return s.topo.nodes[n] end)
    return hostlist.compress(names)
 end
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Times with max-min fair rates, for those who ask (taut.place.score says what they are).
+local tables = require "taut.base.tables"
 local score = require "taut.place.score"
 
 local fair = {}
@@ -8,11 +9,9 @@ local MOST = 1 << 16 -- messages: fair rates of so many take about 0.1 s, and ta
 
 -- Messages of a pattern, in all steps that differ.
 local function messages(P)
-   local n = 0
-   for _, step in ipairs(P.steps) do
-      n = n + (step.kind == "pairs" and #step.src or P.ranks * (P.ranks - 1))
-   end
-   return n
+   return tables.sum(P.steps, function(step)
+      return step.kind == "pairs" and #step.src or P.ranks * (P.ranks - 1)
+   end)
 end
 
 --- Of the best set and Slurm's, and of those that are looked at with this scene from now on.

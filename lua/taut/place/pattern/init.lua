@@ -45,11 +45,7 @@ local MOST_RANKS = 1 << 20
 local MOST_PAIRS = 1 << 22  -- of one step (advisor/lib/flow/traffic.h)
 
 --- Names of the patterns, sorted.
-pattern.names = {}
-for name in pairs(registry) do
-   pattern.names[#pattern.names + 1] = name
-end
-table.sort(pattern.names)
+pattern.names = tables.keys(registry)
 
 -- "matrix:FILE,compute=0.3": a file's name may have commas and colons, so parameters are taken
 -- from its end only.
@@ -179,11 +175,10 @@ end
 -- Steps in the form of phases.
 local function phases_of(module, n, o)
    local steps, grid = module.steps(n, o)
-   local phases = {}
-   for i, s in ipairs(steps or {}) do
-      phases[i] = { all = s.kind == "all-to-all" or nil, src = s.src, dst = s.dst, bytes = s.bytes,
+   local phases = tables.map(steps or {}, function(s)
+      return { all = s.kind == "all-to-all" or nil, src = s.src, dst = s.dst, bytes = s.bytes,
          times = s.times, ranks = n }
-   end
+   end)
    return steps and phases, grid
 end
 

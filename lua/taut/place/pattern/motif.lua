@@ -12,6 +12,7 @@
 --   flops     that each rank computes before it each time (0)
 --   waits     "all" where every rank waits for the slowest before it goes on
 --   messages  that a rank sends each time, where that is not one for each offset
+local tables = require "taut.base.tables"
 local grid = require "taut.place.pattern.grid"
 
 local motif = {}
@@ -31,12 +32,10 @@ local function pairs_of(phase)
 end
 
 local function steps_of(phases)
-   local steps = {}
-   for i, phase in ipairs(phases) do
-      steps[i] = phase.src and { kind = "pairs", src = phase.src, dst = phase.dst,
+   return tables.map(phases, function(phase)
+      return phase.src and { kind = "pairs", src = phase.src, dst = phase.dst,
          bytes = phase.bytes, times = phase.times or 1 } or pairs_of(phase)
-   end
-   return steps
+   end)
 end
 
 --- Make a pattern's module of a motif's.

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Nodes along a line through the fabric (taut.order: Hilbert's curve, to and fro, trees), ranks in
 -- blocks along it: as they are numbered, and where the pattern has a grid also in boxes of it.
+local tables = require "taut.base.tables"
 local boxes = require "taut.place.rankmap.boxes"
 local fill = require "taut.place.rankmap.fill"
 local order = require "taut.topology.order"
@@ -8,11 +9,7 @@ local order = require "taut.topology.order"
 local curves = {}
 
 local function only(list, wanted)
-   local out = {}
-   for _, n in ipairs(list) do
-      out[#out + 1] = wanted[n] and n or nil
-   end
-   return out
+   return tables.filter(list, function(n) return wanted[n] end)
 end
 
 function curves.map(job)

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Files that tell a job's launcher which rank goes where.
+local tables = require "taut.base.tables"
+
 local files = {}
 
 -- Ranks from 0 that an order has on each node, in the order of the nodes.
@@ -19,10 +21,7 @@ end
 
 --- For srun --distribution=arbitrary with SLURM_HOSTFILE: a host name for each rank.
 function files.hostfile(job, order)
-   local lines = {}
-   for r, n in ipairs(order) do
-      lines[r] = job.topo.nodes[n]
-   end
+   local lines = tables.map(order, function(n) return job.topo.nodes[n] end)
    return table.concat(lines, "\n") .. "\n"
 end
 

@@ -4,6 +4,7 @@
 -- Slurm puts ranks on nodes in blocks, in the order of its table of nodes.  Several ways to do
 -- better are tried, and each is judged by what its communication takes (taut.place.score); where
 -- none is better than the blocks, blocks it is.
+local tables = require "taut.base.tables"
 local score = require "taut.place.score"
 
 local rankmap = {}
@@ -22,10 +23,7 @@ local WORTH = 0.005      -- less time than this share is no gain …
 local WORTH_HOPS = 0.05  -- … but the same time with so much less on the links is
 
 --- Names of the ways, in the order they are tried.
-rankmap.names = {}
-for i, row in ipairs(registry) do
-   rankmap.names[i] = row[1]
-end
+rankmap.names = tables.map(registry, function(row) return row[1] end)
 
 --- How many ranks each node gets: evenly, the first ones one more.
 -- @return array, or nil and what was expected
@@ -80,12 +78,7 @@ end
 
 -- Has another way come to that order?
 local function is_known(tried, order)
-   for _, t in ipairs(tried) do
-      if is_same(t.order, order) then
-         return true
-      end
-   end
-   return false
+   return tables.any(tried, function(t) return is_same(t.order, order) end)
 end
 
 --- Try all ways.

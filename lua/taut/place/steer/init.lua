@@ -5,6 +5,7 @@
 -- nothing calls for any more and placements that did not start are taken back, and, where the
 -- configuration says so, the job at the head of the queue is placed.  Off by default; switching it
 -- off takes everything back.  What was done to a job stands in its AdminComment (slurm/mark.lua).
+local tables = require "taut.base.tables"
 local answers = require "taut.place.steer.answers"
 local cells = require "taut.place.steer.cells"
 local file = require "taut.place.steer.file"
@@ -215,12 +216,7 @@ end
 
 --- Does any pending job carry our mark?
 function Steer:has_pending()
-   for _, job in ipairs(self.cluster.pending) do
-      if mark.parse(job.comment) then
-         return true
-      end
-   end
-   return false
+   return tables.any(self.cluster.pending, function(job) return mark.parse(job.comment) end)
 end
 
 --- tautd ends: no file is better than one that grows old.

@@ -14,10 +14,9 @@ local GRAIN = 0.1      -- of the capacity left: what differs less is not weighed
 
 -- Slow and failed components, the worst first.
 local function avoided(self)
-   local list = {}
-   for i, v in ipairs(self.diagnosis:verdicts()) do
-      list[i] = { c = v.component, left = v.state == "failed" and 0 or v.left or 0 }
-   end
+   local list = tables.map(self.diagnosis:verdicts(), function(v)
+      return { c = v.component, left = v.state == "failed" and 0 or v.left or 0 }
+   end)
    table.sort(list, function(a, b)
       return a.left < b.left or a.left == b.left and a.c < b.c
    end)
@@ -38,11 +37,9 @@ end
 -- Nodes in the order of Slurm's table: all of them, since what is weighed is remembered, and which
 -- are usable changes.
 local function line_of(self)
-   local line = {}
-   for _, name in ipairs(self.cluster.order or self.topo.nodes) do
-      line[#line + 1] = self.topo.node_id[name]
-   end
-   return line
+   return tables.map(self.cluster.order or self.topo.nodes, function(name)
+      return self.topo.node_id[name]
+   end)
 end
 
 -- Does excluding a component's nodes help?  Remembered until it or the routes change; one that has

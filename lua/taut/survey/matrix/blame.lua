@@ -5,6 +5,8 @@
 -- and that hardly any good pair clears; components that explain the same pairs are named together.
 -- A stage of several links (hashed or adaptive traffic) is a candidate as it is: one broken member
 -- of it makes its share of the pairs slow.
+local tables = require "taut.base.tables"
+
 local blame = {}
 
 local MOST = 0.8   -- of the pairs across a component that are slow, before it is blamed
@@ -161,13 +163,7 @@ end
 local RANK = { tx = 1, rx = 1, link = 1, node = 2, cable = 2, router = 3, set = 4 }
 
 local function without(list, taken)
-   local rest = {}
-   for _, k in ipairs(list) do
-      if not taken[k] then
-         rest[#rest + 1] = k
-      end
-   end
-   return rest
+   return tables.filter(list, function(k) return not taken[k] end)
 end
 
 local function better(c, rest, best, best_rest)
@@ -202,10 +198,7 @@ local function tied_with(list, best, rest, taken)
    end
    for _, c in ipairs(RANK[best.kind] == 1 and list or {}) do
       local others = c ~= best and RANK[c.kind] == 1 and without(c.low, taken) or {}
-      local same = 0
-      for _, k in ipairs(others) do
-         same = same + (mine[k] and 1 or 0)
-      end
+      local same = tables.sum(others, function(k) return mine[k] and 1 or 0 end)
       if same > 0 and same >= SAME * math.max(#rest, #others) and is_blamed(c, others) then
          tied[#tied + 1] = c.key
       end
@@ -260,12 +253,9 @@ function blame.possible(m, topo, number, keys, o)
       count_clears(m, topo, number, list, o.clear_most, o.pause)
    end
    for n, route in ipairs(routes) do
-      local left = {}
-      for _, stage in ipairs(route) do
-         if list.of[stage].clear == 0 and type(stage) ~= "table" then
-            left[#left + 1] = stage
-         end
-      end
+      local left = tables.filter(route, function(stage)
+         return list.of[stage].clear == 0 and type(stage) ~= "table"
+      end)
       routes[n] = left
    end
    return routes

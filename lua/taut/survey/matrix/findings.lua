@@ -15,10 +15,7 @@ local function name_of(topo, stage)
    if type(stage) ~= "table" then
       return topo.components[stage]
    end
-   local list = {}
-   for i, c in ipairs(stage) do
-      list[i] = topo.components[c]
-   end
+   local list = tables.map(stage, function(c) return topo.components[c] end)
    return table.concat(list, ", ")
 end
 
@@ -80,21 +77,14 @@ end
 
 local function by_routes(m, topo, number, o)
    local explained, rest = blame.components(m, topo, number, o)
-   local list = {}
-   for i, e in ipairs(join_sets(explained)) do
-      list[i] = from_routes(topo, e)
-   end
+   local list = tables.map(join_sets(explained), function(e) return from_routes(topo, e) end)
    return list, rest
 end
 
 ---------------------------------------------------------------- from rows and columns
 
 local function names_of(m, rows)
-   local list = {}
-   for i, r in ipairs(rows) do
-      list[i] = m.names[r]
-   end
-   return list
+   return tables.map(rows, function(r) return m.names[r] end)
 end
 
 local function from_cluster(m, e)

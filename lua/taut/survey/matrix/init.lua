@@ -7,6 +7,7 @@
 -- disjoint pairs, one direction and then the other, whatever their routes share; a pair is then
 -- held against the capacity divided by the streams on the most loaded stage of its route.
 -- Afterwards what was slow or void is measured again with nothing else in the fabric.
+local tables = require "taut.base.tables"
 local again = require "taut.survey.matrix.again"
 local data = require "taut.survey.matrix.data"
 local findings = require "taut.survey.matrix.findings"
@@ -169,10 +170,9 @@ end
 
 --- Tests of a round, judged.  Returns rows for the owner.
 function Job:take(tests)
-   local rows = {}
-   for _, u in ipairs(self.unroutable) do
-      rows[#rows + 1] = row_of(self, u.i, u.j, { class = "void", why = u.why })
-   end
+   local rows = tables.map(self.unroutable, function(u)
+      return row_of(self, u.i, u.j, { class = "void", why = u.why })
+   end)
    self.unroutable = {}
    for _, t in ipairs(tests) do
       if self.mode == "latency" and t.class ~= "void" and not t.lat_ns then
@@ -200,13 +200,11 @@ end
 
 -- Without what only this side understands.
 local function plain(list)
-   local out = {}
-   for i, f in ipairs(list) do
-      out[i] = { kind = f.kind, name = f.name, node = f.node, cable = f.cable, from = f.from,
+   return tables.map(list, function(f, i)
+      return { kind = f.kind, name = f.name, node = f.node, cable = f.cable, from = f.from,
          to = f.to, tied = f.tied, parts = f.parts, low = f.low, clear = f.clear, left = f.left,
          bw_Bps = f.bw_Bps, again = f.again, confirmed = f.confirmed, cells = cells_of(f, i) }
-   end
-   return out
+   end)
 end
 
 --- Also of a run that was stopped: what was measured until then is explained.

@@ -5,6 +5,8 @@
 -- tests come in an order that fits well already and only some phases are open at a time: each
 -- test goes into the first open phase that takes it; the oldest is finished when none does and no
 -- more may be opened.
+local tables = require "taut.base.tables"
+
 local packing = {}
 local Packing = {}
 Packing.__index = Packing
@@ -17,23 +19,13 @@ end
 
 local function each(stage, fn)
    if type(stage) == "table" then
-      for _, c in ipairs(stage) do
-         if fn(c) then
-            return true
-         end
-      end
-      return false
+      return tables.any(stage, function(c) return fn(c) end)
    end
    return fn(stage)
 end
 
 local function meets(route, used)
-   for _, stage in ipairs(route) do
-      if each(stage, function(c) return used[c] end) then
-         return true
-      end
-   end
-   return false
+   return tables.any(route, function(stage) return each(stage, function(c) return used[c] end) end)
 end
 
 local function mark(route, used)

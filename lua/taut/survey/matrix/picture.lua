@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The heat map of a matrix as SVG: senders down, receivers across, in topology order, with the
 -- boundaries of routers, leaves, groups …, what is slow marked and said in words below.
+local tables = require "taut.base.tables"
 local cells = require "taut.survey.matrix.cells"
 local colour = require "taut.report.colour"
 local marks = require "taut.survey.matrix.marks"
@@ -100,10 +101,7 @@ local function draw_legend(doc, f, y)
       doc:text(x, y + 11, ("a square is %d×%d pairs, the slowest shown"):format(f.bin, f.bin),
          { size = 11 })
    end
-   local names = {}
-   for i, level in ipairs(f.levels) do
-      names[i] = level.name
-   end
+   local names = tables.map(f.levels, function(level) return level.name end)
    if #names > 0 then
       doc:text(f.x, y + 50, ("lines: another %s%s"):format(table.concat(names, ", "),
          #names > 1 and ", the heaviest first" or ""), { size = 11, fill = GREY })
@@ -222,18 +220,12 @@ function picture.svg(m, o)
       font = px >= 24 and 12 or px >= 12 and 10 or 10.5 }
    marks_of(f, o.findings)
    f.labels = labels_of(f)
-   local texts = {}
-   for i, l in ipairs(f.labels) do
-      texts[i] = l.text
-   end
+   local texts = tables.map(f.labels, function(l) return l.text end)
    f.label = math.ceil(widest(texts, f.font))
    f.x, f.y = f.label + 36, f.label + 100
    local width = math.max(f.x + f.size + BAR + 48, 760)
    local notes = notes_of(f, o.findings, o.unnamed or 0, width - f.x - 24)
-   local lines = 0
-   for _, note in ipairs(notes) do
-      lines = lines + #note.lines + 0.3
-   end
+   local lines = tables.sum(notes, function(note) return #note.lines + 0.3 end)
    local bottom = f.y + f.size + BAR + 44
    local doc = svg.new { width = width, height = math.ceil(bottom + 84 + lines * 17),
       title = title_of(m), description = o.subtitle }

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- One matrix for each rail, one after the other: the interfaces of a node are different wires.
+local tables = require "taut.base.tables"
+
 local rails = {}
 local Job = {}
 Job.__index = Job
@@ -38,11 +40,7 @@ end
 
 --- Those of the nodes that have this rail.
 function rails.nodes(topo, nodes, rail)
-   local list = {}
-   for _, n in ipairs(nodes) do
-      list[#list + 1] = topo:router(n, rail) and n or nil
-   end
-   return list
+   return tables.filter(nodes, function(n) return topo:router(n, rail) end)
 end
 
 ---------------------------------------------------------------- several matrices as one survey
@@ -64,20 +62,14 @@ end
 
 --- @return { rails = array of what each matrix found, in the order of the layout's }
 function Job:finish(why)
-   local found = {}
-   for i, job in ipairs(self.jobs) do
-      found[i] = job:finish(why)
-   end
+   local found = tables.map(self.jobs, function(job) return job:finish(why) end)
    return { rails = found }
 end
 
 --- @param jobs of matrix.lua, one for each rail
 -- @return job (see survey/init.lua); its layout has `rails`, the layout of each
 function rails.join(jobs)
-   local layouts = {}
-   for i, job in ipairs(jobs) do
-      layouts[i] = job.layout
-   end
+   local layouts = tables.map(jobs, function(job) return job.layout end)
    return setmetatable({ jobs = jobs, at = 1, layout = { rails = layouts } }, Job)
 end
 

@@ -4,6 +4,7 @@
 -- Cables inside a plane are lines between the routers; one that goes round a ring is a stub at both
 -- edges; one that leaves the plane is a short stroke at the router, up and right for "+", down and
 -- left for "-" in the third dimension.
+local tables = require "taut.base.tables"
 local canvas = require "taut.topology.draw.canvas"
 local look = require "taut.topology.draw.look"
 
@@ -48,10 +49,7 @@ local function planes_of(dims, others, fixed)
 end
 
 local function plane_name(others, at)
-   local parts = {}
-   for i, d in ipairs(others) do
-      parts[i] = ("%s=%d"):format(LETTERS[d], at[i])
-   end
+   local parts = tables.map(others, function(d, i) return ("%s=%d"):format(LETTERS[d], at[i]) end)
    return table.concat(parts, " ")
 end
 
@@ -101,10 +99,7 @@ end
 
 -- Where a router is drawn; nil when its plane is not.
 local function place(l, plane_at, at)
-   local key = {}
-   for i, d in ipairs(l.others) do
-      key[i] = at[d]
-   end
+   local key = tables.map(l.others, function(d) return at[d] end)
    local plane = plane_at[table.concat(key, ".")]
    if not plane then
       return nil

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What Slurm can be told of a fabric: topology.conf, topology.yaml, nodes in a good order.
+local tables = require "taut.base.tables"
 local lists = require "taut.topology.export.lists"
 local order = require "taut.topology.order"
 local slurm_torus3d = require "taut.topology.export.slurm_torus3d"
@@ -10,12 +11,10 @@ local slurm = {}
 ---------------------------------------------------------------- files
 
 local function conf_tree(rows)
-   local lines = {}
-   for i, r in ipairs(rows) do
-      lines[i] = r.nodes and ("SwitchName=%s Nodes=%s"):format(r.name, lists.set(r.nodes))
+   return tables.map(rows, function(r)
+      return r.nodes and ("SwitchName=%s Nodes=%s"):format(r.name, lists.set(r.nodes))
          or ("SwitchName=%s Switches=%s"):format(r.name, lists.sequence(r.children))
-   end
-   return lines
+   end)
 end
 
 local function yaml_head(kind)
@@ -34,10 +33,9 @@ local function yaml_tree(rows)
 end
 
 local function conf_block(rows, least)
-   local lines = {}
-   for i, r in ipairs(rows) do
-      lines[i] = ("BlockName=%s Nodes=%s"):format(r.name, lists.set(r.nodes))
-   end
+   local lines = tables.map(rows, function(r)
+      return ("BlockName=%s Nodes=%s"):format(r.name, lists.set(r.nodes))
+   end)
    lines[#lines + 1] = ("BlockSizes=%d"):format(least)
    return lines
 end
@@ -86,11 +84,7 @@ local function node_lines(topo, nodes, prefix)
 end
 
 local function rank_lines(topo, nodes)
-   local lines = {}
-   for i, n in ipairs(nodes) do
-      lines[i] = ("%d %s"):format(i - 1, topo.nodes[n])
-   end
-   return lines
+   return tables.map(nodes, function(n, i) return ("%d %s"):format(i - 1, topo.nodes[n]) end)
 end
 
 ---------------------------------------------------------------- what to write

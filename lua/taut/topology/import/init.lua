@@ -7,6 +7,7 @@
 --   read(src, opts)    → wiring (see taut.import.wiring); gives up by src:fail
 --   names(src)         → map GUID → { name, line }: what a map of names has, instead of read
 --   apply(wiring, src) adds to a wiring what the file knows more (tables, nodes)
+local tables = require "taut.base.tables"
 local source = require "taut.topology.import.source"
 
 local import = {}
@@ -33,10 +34,7 @@ end
 local function load_module(format)
    local name = module_of[format]
    if not name then
-      local known = {}
-      for i, entry in ipairs(registry) do
-         known[i] = entry[1]
-      end
+      local known = tables.map(registry, function(entry) return entry[1] end)
       return nil, ("format '%s' is not known, expected one of %s"):format(tostring(format),
          table.concat(known, ", "))
    end

@@ -29,10 +29,9 @@ local function value(v)
    elseif math.type(v) == "float" then
       return v == math.floor(v) and v < 1e15 and ("%d"):format(v) or ("%.17g"):format(v)
    elseif type(v) == "table" then
-      local list = {}
-      for i, x in ipairs(v) do
-         list[i] = type(x) == "table" and record(x, RAIL) or value(x)
-      end
+      local list = tables.map(v, function(x)
+         return type(x) == "table" and record(x, RAIL) or value(x)
+      end)
       return "{ " .. table.concat(list, ", ") .. " }"
    end
    return tostring(v)
@@ -149,10 +148,9 @@ local function forwarding(w, out)
    end
    out[#out + 1] = "      },\n      tables = {\n"
    for _, r in ipairs(tables.keys(w.tables)) do
-      local list = {}
-      for i, lid in ipairs(tables.keys(w.tables[r])) do
-         list[i] = ("[%d] = %d"):format(lid, w.tables[r][lid])
-      end
+      local list = tables.map(tables.keys(w.tables[r]), function(lid)
+         return ("[%d] = %d"):format(lid, w.tables[r][lid])
+      end)
       out[#out + 1] = ("         [%d] = { %s },\n"):format(r, table.concat(list, ", "))
    end
    out[#out + 1] = "      },\n"

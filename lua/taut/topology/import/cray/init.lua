@@ -5,6 +5,7 @@
 -- each blade with 4 nodes, 16 blades a chassis; two cabinets of a row are a group of 6 chassis
 -- (Edison's dump in the tests shows it).  Two Geminis sit on each blade with 2 nodes each, 8
 -- blades a chassis.
+local tables = require "taut.base.tables"
 local grammar = require "taut.topology.import.grammar"
 local lpeg = require "lpeg"
 local wiring = require "taut.topology.import.wiring"
@@ -30,12 +31,7 @@ end
 
 -- Are these nodes of an Aries machine (16 slots in a chassis) or of Gemini (8)?
 local function is_aries(list)
-   for _, t in ipairs(list) do
-      if t.place.slot > 7 then
-         return true
-      end
-   end
-   return false
+   return tables.any(list, function(t) return t.place.slot > 7 end)
 end
 
 --- What is wrong with a place, in words, or nil.

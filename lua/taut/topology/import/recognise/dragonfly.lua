@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Is it a dragonfly: groups whose routers are joined closely, and links between all groups?
+local tables = require "taut.base.tables"
 local graph = require "taut.topology.import.recognise.graph"
 local product = require "taut.topology.import.recognise.product"
 
@@ -114,10 +115,7 @@ end
 -- What a division into groups explains, or nil when it is no dragonfly.
 local function judge(g, group, count)
    local lists = members(group, count)
-   local sizes = {}
-   for i, list in ipairs(lists) do
-      sizes[i] = #list
-   end
+   local sizes = tables.map(lists, function(list) return #list end)
    local usual = graph.mode(sizes)
    if count < 3 or usual < 2 then
       return nil
@@ -144,10 +142,7 @@ local function judge(g, group, count)
       end
    end
    local links, globals = between(g, group, count)
-   local missing = 0
-   for _, n in ipairs(links) do
-      missing = missing + (n == 0 and 1 or 0)
-   end
+   local missing = tables.sum(links, function(n) return n == 0 and 1 or 0 end)
    if shape == "none" or odd > 0.25 * count or missing > 0.1 * #links then
       return nil
    end
@@ -171,10 +166,7 @@ local function result(group, count, j)
    local h_least, h_most = graph.range(j.globals)
    local usual = graph.mode(j.links)
    if least ~= most then
-      local odd = 0
-      for _, n in ipairs(j.links) do
-         odd = odd + (n ~= usual and 1 or 0)
-      end
+      local odd = tables.sum(j.links, function(n) return n ~= usual and 1 or 0 end)
       j.misfits.add("%d of %d pairs of groups have other than %d links (%d to %d)", odd, #j.links,
          usual, least, most)
    end

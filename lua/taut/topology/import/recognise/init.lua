@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Says what kind of fabric a wiring is, where each router is in it, and what did not fit.
+local tables = require "taut.base.tables"
 local dragonfly = require "taut.topology.import.recognise.dragonfly"
 local graph = require "taut.topology.import.recognise.graph"
 local product = require "taut.topology.import.recognise.product"
@@ -52,10 +53,7 @@ function recognise.kind(w)
    local least, most = table.unpack(found.nodes_per_router)
    if least ~= most and found.kind ~= "fattree" and found.kind ~= "irregular" then
       local usual = graph.mode(busy)
-      local odd = 0
-      for _, n in ipairs(busy) do
-         odd = odd + (n ~= usual and 1 or 0)
-      end
+      local odd = tables.sum(busy, function(n) return n ~= usual and 1 or 0 end)
       table.insert(found.misfits, ("%d of %d routers have other than %d nodes (%d to %d)"):format(
          odd, #busy, usual, least, most))
    end

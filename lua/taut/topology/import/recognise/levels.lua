@@ -4,6 +4,7 @@
 -- Levels count from the leaves (0).  Real trees have a few nodes on upper switches (storage,
 -- gateways) and a few links across, so the set of leaves is the one that leaves least unexplained:
 -- switches with more nodes than t, for each t that makes a difference.
+local tables = require "taut.base.tables"
 local graph = require "taut.topology.import.recognise.graph"
 
 local levels = {}
@@ -162,10 +163,7 @@ local function uneven(what, l, list, misfits)
    local usual = graph.mode(list)
    local least, most = graph.range(list)
    if least ~= most then
-      local odd = 0
-      for _, v in ipairs(list) do
-         odd = odd + (v ~= usual and 1 or 0)
-      end
+      local odd = tables.sum(list, function(v) return v ~= usual and 1 or 0 end)
       misfits.add("%d of %d switches of level %d have other than %d %s (%d to %d)", odd, #list, l,
          usual, what, least, most)
    end

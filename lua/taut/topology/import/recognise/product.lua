@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Is it a torus, a mesh or a HyperX, and which router is where?
+local tables = require "taut.base.tables"
 local dimensions = require "taut.topology.import.recognise.dimensions"
 local graph = require "taut.topology.import.recognise.graph"
 local numbering = require "taut.topology.import.recognise.numbering"
@@ -265,10 +266,7 @@ function product.find(g)
    if not best then
       return nil
    end
-   local lengths = {}
-   for i, d in ipairs(best.dims) do
-      lengths[i] = d.count
-   end
+   local lengths = tables.map(best.dims, function(d) return d.count end)
    return { kind = best.kind, dims = lengths, coord = best.dims.at, links = best.dims.usual,
       misfits = best.misfits.list(), named = best.dims[1].field ~= nil }
 end

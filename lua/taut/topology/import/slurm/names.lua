@@ -5,6 +5,7 @@
 -- Sources: slurm.conf(5) ("tux[000x333]" is the box between two corners) and src/common/select.c
 -- up to 18.08; the guide for Sun Constellation systems of Slurm 2.3 for four characters.  The
 -- letters of the prefix are lower case, so that it can be told from coordinates.
+local tables = require "taut.base.tables"
 local grammar = require "taut.topology.import.grammar"
 local grid = require "taut.topology.import.grid"
 local lpeg = require "lpeg"
@@ -75,10 +76,7 @@ local function add_box(st, src, n, prefix_, t)
    end
    local at = { table.unpack(from) }
    while true do
-      local chars = {}
-      for d, v in ipairs(at) do
-         chars[d] = DIGITS:sub(v + 1, v + 1)
-      end
+      local chars = tables.map(at, function(v) return DIGITS:sub(v + 1, v + 1) end)
       add(st, src, n, prefix_ .. table.concat(chars), { table.unpack(at) })
       local d = #at
       while d > 0 and at[d] == to[d] do
