@@ -64,7 +64,7 @@ local function note_boots(self, s)
 end
 
 --- A check or an idle cycle is over.
--- @param s session of rendezvous.lua
+-- @param s session of check.lua
 function Findings:session(s)
    note_boots(self, s)
    if not s.tests or #s.tests == 0 then

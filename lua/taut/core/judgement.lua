@@ -40,7 +40,7 @@ local function excuse(self, t)
 end
 
 --- Judge the tests of a check or an idle cycle.
--- @param s session of rendezvous.lua that is over
+-- @param s session of check.lua that is over
 -- @param event its number
 -- @return those that are evidence, in order; all are judged
 function Judgement:session(s, event)

@@ -126,7 +126,7 @@ local function check_families(self, add)
    add("taut_prologs_silent", "gauge", "Nodes of running jobs whose prolog was never heard.",
       #cl:silent())
    add("taut_checks_total", "counter", "Jobs by what became of their check.",
-      by_label(self.job_checks.counts, "result"))
+      by_label(self.check.counts, "result"))
    add("taut_tests_total", "counter", "Tests by what they showed.",
       by_label(self.judgement.classes, "class"))
    add("taut_tests_left_out_total", "counter", "Tests that are no evidence, by why.",
@@ -220,12 +220,12 @@ function Metrics:start()
 end
 
 --- @param o { site, switches, diagnosis, coverage, cluster, act, teller, journal, events,
---   judgement, job_checks, refusals, started_at }
+--   judgement, check, refusals, started_at }
 function metrics.new(o)
    return setmetatable({ site = o.site, switches = o.switches, diagnosis = o.diagnosis,
       coverage = o.coverage, cluster = o.cluster, act = o.act, teller = o.teller,
       journal = o.journal, events = o.events, judgement = o.judgement,
-      job_checks = o.job_checks, refusals = o.refusals, started_at = o.started_at }, Metrics)
+      check = o.check, refusals = o.refusals, started_at = o.started_at }, Metrics)
 end
 
 return metrics

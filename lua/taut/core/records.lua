@@ -47,7 +47,7 @@ local function counters(self, s)
 end
 
 --- A check or an idle cycle that is over.
--- @param s session of rendezvous.lua
+-- @param s session of check.lua
 -- @param event its number
 function Records:session(s, event)
    counters(self, s)

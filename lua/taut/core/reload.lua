@@ -28,6 +28,7 @@ return function(parts)
    restart(parts, before, conf)
    parts.teller:configure(conf.policy)
    parts.diagnosis:reload(topo, conf.diagnosis)
+   parts.check:reload(topo, conf.checks)
    parts.rendezvous:reload(topo, conf.checks)
    parts.events:reload { topology = topo, names = conf.fabric.names }
    parts.profiles:reload(topo)

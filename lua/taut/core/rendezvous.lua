@@ -8,7 +8,6 @@ local background = require "taut.events.background"
 local endpoints = require "taut.wire.endpoints"
 local json = require "taut.json"
 local loop = require "taut.loop"
-local plan = require "taut.plan"
 local result = require "taut.wire.result"
 local seal = require "taut.seal"
 local wire = require "taut.wire"
@@ -19,7 +18,6 @@ Rendezvous.__index = Rendezvous
 
 local RESULT_SLACK_MS = 300
 local LATE = "late: the others have started"
-local RESERVE_MS = 120 -- of a node's budget, for everything but the phases
 
 ---------------------------------------------------------------- sending
 
@@ -39,12 +37,10 @@ end
 
 ---------------------------------------------------------------- sessions
 
--- A session is one group of nodes that plan together.
-local function new_session(self, key, purpose, hello, nodes)
-   local s = { key = key, purpose = purpose, job = hello.job, restart = hello.restart or 0,
-      uid = hello.uid, wanted = nodes, is_wanted = {}, peers = {}, present = 0, results = {},
-      began = loop.time() }
-   for _, n in ipairs(nodes) do
+-- Wait for the nodes of a session of check.lua: those that have come are its `peers`.
+local function await(self, s, key)
+   s.key, s.is_wanted, s.present = key, {}, 0
+   for _, n in ipairs(s.wanted) do
       s.is_wanted[n] = true
    end
    self.open[key] = s
@@ -109,16 +105,6 @@ local function no_way(self, t)
       self.topo.nodes[t.src], self.topo.nodes[t.dst])
 end
 
--- libfabric may still be opening when the plans go out: the phases begin later, within what the
--- nodes have left.
-local function wait_for_ofi(s, o, budget_ms)
-   if endpoints.needs_ofi(s.peers) then
-      local more = o.checks.ofi_lead_ms
-      o.checks = setmetatable({ lead_ms = o.checks.lead_ms + more }, { __index = o.checks })
-      o.budget_ms = math.min(o.budget_ms + more, budget_ms - RESERVE_MS)
-   end
-end
-
 -- Everybody is there, or time is up: plan for those who are.
 local function start(self, s)
    if s.started then
@@ -136,17 +122,14 @@ local function start(self, s)
       budget = math.min(budget, peer.budget_ms - (loop.time() - peer.at) * 1000)
    end
    table.sort(present)
-   s.heard = #present
-   local o = self:options(s.purpose, present, loop.time(), budget)
-   wait_for_ofi(s, o, budget)
-   local phases = #present > 1 and plan.make(o) or {}
-   local tests, last_ms = plan.schedule(phases, o,
-      function() return self.ids:test() end)
-   for _, t in ipairs(tests) do
+   -- libfabric may still be opening when the plans go out
+   local last_ms = self.check:plan(s, present, budget,
+      endpoints.needs_ofi(s.peers) and self.checks.ofi_lead_ms or nil)
+   for _, t in ipairs(s.tests) do
       t.token = seal.hex(seal.random(wire.TOKEN_BYTES))
    end
    local without
-   s.tests, without = endpoints.split(tests, s.peers)
+   s.tests, without = endpoints.split(s.tests, s.peers)
    s.note = without[1] and no_way(self, without[1])
    if #s.tests == 0 then
       for _, peer in pairs(s.peers) do
@@ -156,23 +139,6 @@ local function start(self, s)
       return
    end
    send_all(self, s, last_ms)
-end
-
----------------------------------------------------------------- planning
-
---- What plan.make needs for these nodes now.
-function Rendezvous:options(purpose, nodes, now, budget_ms)
-   local c = self.checks
-   local most = purpose == "idle" and c.idle_budget_ms or c.budget_ms
-   return { topology = self.topo, nodes = nodes, coverage = self.coverage, checks = c, now = now,
-      wanted = self.agenda:wanted(purpose), watched = self.diagnosis:watched(),
-      routine = purpose ~= "idle",
-      budget_ms = math.min(most, budget_ms - RESERVE_MS) }
-end
-
--- Would a plan for these nodes test anything?
-local function is_due(self, purpose, nodes, budget_ms)
-   return plan.is_due(self:options(purpose, nodes, loop.time(), budget_ms))
 end
 
 ---------------------------------------------------------------- HELLO
@@ -197,107 +163,33 @@ local function admit(self, s, n, peer)
    end
 end
 
--- The nodes of an allocation as numbers, in order; nil and why none can be tested.
-local function allocation(self, names)
-   local list = {}
-   for _, name in ipairs(names) do
-      list[#list + 1] = self.topo.node_id[name]
-   end
-   table.sort(list)
-   if #list < 2 then
-      return nil, #names < 2 and "single" or "not in the topology"
-   end
-   return list
-end
-
--- The group of neighbours (at most `size` nodes in topology order) that node n belongs to: where
--- it begins and ends.
-local function group_of(nodes, n, size)
-   for first = 1, #nodes, size do
-      local last = math.min(first + size - 1, #nodes)
-      if n <= nodes[last] then
-         return first, last
-      end
-   end
-   return nil
-end
-
-local function is_enabled(self)
-   return self.switches:are_checks_on() and self.checks.enabled
-end
-
--- What a job's check is decided to be at its first HELLO: nodes, or why there is none.
-local function judge_job(self, h, names)
-   if not is_enabled(self) then
-      return { why = "off" }
-   elseif not self.cluster:has_alloc() then
-      return { why = "PrologFlags without Alloc" }
-   end
-   local nodes, why = allocation(self, names)
-   if not nodes then
-      return { why = why }
-   end
-   local node, other = self.cluster:is_shared(h.job, names)
-   if node then
-      return { why = "shared", detail = ("%s is shared with job %d"):format(node, other) }
-   end
-   return { nodes = nodes }
-end
-
 local function prolog(self, h, names, peer)
-   local id = h.job .. "." .. (h.restart or 0)
-   local job = self.jobs[id]
-   if not job then
-      job = judge_job(self, h, names)
-      job.at, job.groups = loop.time(), {}
-      self.jobs[id] = job
-      self.job_checks:note(h, #names, job.why, job.detail)
-   end
-   local n = self.topo.node_id[h.node]
+   local job, n = self.check:job(h, names), self.topo.node_id[h.node]
    if not job.nodes or not n then
       return dismiss(self, peer, self:hint_once())
    end
-   local first, last = group_of(job.nodes, n, self.checks.group)
-   if not first then
-      return dismiss(self, peer, h.node .. " is not in its job's node list")
-   end
-   local group = job.groups[first]
+   local group = self.check:group(job, n, h)
    if not group then
-      local nodes = table.move(job.nodes, first, last, 1, {})
-      group = { due = is_due(self, "prolog", nodes, h.budget_ms) }
-      job.groups[first] = group
-      if not group.due then
-         self.job_checks:note(h, #nodes, "nothing due")
-      else
-         group.session = new_session(self, id .. "/" .. first, "prolog", h, nodes)
-         group.session.group = group
-      end
-   end
-   if not group.due then
+      return dismiss(self, peer, h.node .. " is not in its job's node list")
+   elseif group.over then
+      return dismiss(self, peer, LATE)
+   elseif not group.session then
       self.nothing_due = self.nothing_due + 1
       return dismiss(self, peer)
    end
-   if group.over then
-      return dismiss(self, peer, LATE)
-   end
-   admit(self, group.session, n, peer)
+   local s = group.session
+   admit(self, s.key and s or await(self, s, ("%d.%d/%d"):format(s.job, s.restart, s.wanted[1])), n,
+      peer)
 end
 
 -- Nodes that an idle cycle would use: those near a suspect.
 local function idle(self, h, peer)
-   local n = self.topo.node_id[h.node]
-   if not is_enabled(self) or not n or self.cluster.on_node[h.node] then
-      return dismiss(self, peer)
+   local n, s = self.topo.node_id[h.node], self.open.idle
+   if n and not self.cluster.on_node[h.node] and (not s or s.started) then
+      s = self.check:idle(h)
+      s = s and await(self, s, "idle")
    end
-   local s = self.open.idle
-   if not s or s.started then
-      local nodes = self.agenda:idle_nodes()
-      if #nodes < 2 then
-         return dismiss(self, peer)
-      end
-      s = new_session(self, "idle", "idle", h, nodes)
-   end
-   if not s.is_wanted[n] then
+   if not n or self.cluster.on_node[h.node] or not s or not s.is_wanted[n] then
       return dismiss(self, peer)
    end
    admit(self, s, n, peer)
@@ -381,15 +273,6 @@ function Rendezvous:gone(conn)
    end
 end
 
---- Jobs decided long ago need not be remembered.
-function Rendezvous:forget(before)
-   for id, job in pairs(self.jobs) do
-      if job.at < before then
-         self.jobs[id] = nil
-      end
-   end
-end
-
 --- A hint for the node's log, the first time only; tautd's own has it from cluster.lua.
 function Rendezvous:hint_once()
    local hint = self.cluster.hint
@@ -405,13 +288,12 @@ function Rendezvous:reload(topo, checks)
    self.topo, self.checks = topo, checks
 end
 
---- @param o { topology, checks (settings), coverage, cluster, switches, agenda, diagnosis, ids,
---   job_checks, findings = who takes sessions that are over: session(s) }
+--- @param o { topology, checks (settings), cluster, check (check.lua), findings = who takes
+--   sessions that are over: session(s) }
 function rendezvous.new(o)
-   return setmetatable({ topo = o.topology, checks = o.checks, coverage = o.coverage,
-      cluster = o.cluster, switches = o.switches, agenda = o.agenda, diagnosis = o.diagnosis,
-      ids = o.ids, job_checks = o.job_checks, findings = o.findings, open = {}, sessions = {},
-      jobs = {}, nothing_due = 0 }, Rendezvous)
+   return setmetatable({ topo = o.topology, checks = o.checks, cluster = o.cluster,
+      check = o.check, findings = o.findings, open = {}, sessions = {}, nothing_due = 0 },
+      Rendezvous)
 end
 
 return rendezvous

@@ -6,6 +6,7 @@ local advice = require "taut.place.advice"
 local agenda = require "taut.core.agenda"
 local answers = require "taut.core.answers"
 local case = require "taut.core.case"
+local check = require "taut.core.check"
 local cluster = require "taut.slurm.cluster"
 local coverage = require "taut.plan.coverage"
 local decision = require "taut.core.decision"
@@ -15,7 +16,6 @@ local events = require "taut.events"
 local findings = require "taut.core.findings"
 local ids = require "taut.core.ids"
 local intake = require "taut.core.intake"
-local job_checks = require "taut.core.job_checks"
 local job_over = require "taut.core.job_over"
 local judgement = require "taut.core.judgement"
 local keepers = require "taut.core.keepers"
@@ -85,10 +85,11 @@ end
 local function sources(p)
    local conf, topo = p.site.conf, p.site.topo
    p.agenda = agenda.new(of(p, "site diagnosis coverage cluster marks started_at"))
-   p.job_checks = job_checks.new(of(p, "ids journal"))
-   p.rendezvous = rendezvous.new { topology = topo, checks = conf.checks, coverage = p.coverage,
+   p.check = check.new { topology = topo, checks = conf.checks, coverage = p.coverage,
       cluster = p.cluster, switches = p.switches, agenda = p.agenda, diagnosis = p.diagnosis,
-      ids = p.ids, job_checks = p.job_checks, findings = p.findings }
+      ids = p.ids, journal = p.journal }
+   p.rendezvous = rendezvous.new { topology = topo, checks = conf.checks, cluster = p.cluster,
+      check = p.check, findings = p.findings }
    p.surveys = survey.new { topology = topo, cluster = p.cluster, coverage = p.coverage,
       lists = p.lists,
       settings = conf.survey, checks = conf.checks, diagnosis = conf.diagnosis,
@@ -119,7 +120,7 @@ local function asked(p)
    p.observations = observations.new { topology = p.site.topo, cluster = p.cluster,
       journal = p.journal }
    p.metrics = metrics.new(of(p, "site switches diagnosis coverage cluster act teller journal " ..
-      "events judgement job_checks refusals started_at"))
+      "events judgement check refusals started_at"))
    p.reload = function() return reload(p) end
    p.query = query.new { cluster = p.cluster, commands = answers(p) }
    p.doors = doors.new(of(p, "site cluster intake refusals query"))
@@ -132,7 +133,7 @@ local function on_refresh(p)
       p.findings:reconcile()
       p.events:review()
       p.findings:review()
-      p.rendezvous:forget(loop.time() - JOBS_S)
+      p.check:forget(loop.time() - JOBS_S)
    end
    p.cluster:tell { refreshed = function()
          p.review()

@@ -27,7 +27,7 @@ local function made(topo)
    return metrics.new { site = site, cluster = cl, switches = switches.new { site = site },
       refusals = { count = 3 }, judgement = { refused_streams = 1, link_seconds = 12.75,
          classes = { good = 100, low = 3, void = 2 } },
-      job_checks = { counts = { checked = 5, single = 2 } }, started_at = 1700000000.25,
+      check = { counts = { checked = 5, single = 2 } }, started_at = 1700000000.25,
       events = { taken = 4 }, diagnosis = diagnose.new(topo, sim.quick),
       coverage = coverage.new(false, #topo.components),
       act = { mode = function() return "enable" end,

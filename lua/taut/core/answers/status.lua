@@ -80,7 +80,7 @@ local function status(self)
       jobs_started = cl.jobs_started, jobs_heard = cl.jobs_heard, hellos = cl.hellos,
       silent = json.array(cl:silent()), states = count_states(self), tests = self.judgement.classes,
       coverage = self.coverage:share(#self.site.topo.components, coverage_h * 3600, now),
-      coverage_h = coverage_h, skipped = self.job_checks.counts, refused = self.refusals.count,
+      coverage_h = coverage_h, skipped = self.check.counts, refused = self.refusals.count,
       refused_streams = self.judgement.refused_streams, nothing_due = self.rendezvous.nothing_due,
       store = self.journal:state(), slurm_error = cl.error, hint = cl.hint,
       fabric = self.keepers.fabric and self.keepers.fabric:status(),
@@ -106,7 +106,7 @@ local function status(self)
 end
 
 --- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
---   keepers, judgement, job_checks, refusals, rendezvous, metrics, started_at }
+--   keepers, judgement, check, refusals, rendezvous, metrics, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { status = { false, function(_, _, _, reply) reply(status(o)) end } }
