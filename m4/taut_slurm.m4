@@ -21,8 +21,10 @@ AC_DEFUN([TAUT_SLURM], [
     [AC_MSG_ERROR([libslurm does not link: give --with-slurm=PREFIX])])
   AC_COMPUTE_INT([taut_slurm_num], [SLURM_VERSION_NUMBER],
     [#include <slurm/slurm.h>], [taut_slurm_num=0])
-  AS_IF([test "$taut_slurm_num" -lt 1443072],
-    [AC_MSG_ERROR([Slurm 22.05 or later is needed])])
+  # 17.02 to 18.08 are the last that run over ALPS
+  AS_IF([test "$taut_slurm_num" -lt 1114624 || { test "$taut_slurm_num" -ge 1246464 &&
+         test "$taut_slurm_num" -lt 1443072; }],
+    [AC_MSG_ERROR([Slurm 22.05 or later is needed, or 17.02 to 18.08 over ALPS])])
   taut_slurm_version=$(printf '%d.%02d.%d' $((taut_slurm_num >> 16)) \
     $((taut_slurm_num >> 8 & 255)) $((taut_slurm_num & 255)))
   CPPFLAGS=$taut_save_CPPFLAGS LIBS=$taut_save_LIBS

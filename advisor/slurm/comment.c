@@ -49,6 +49,14 @@ static int update_running(uint32_t id, const char *comment)
     return slurm_update_job(&job) == SLURM_SUCCESS ? 0 : -1;
 }
 
+#ifdef TAUT_SLURM_ALPS
+static int update_finished(uint32_t id, const char *comment)
+{
+    (void)id, (void)comment;
+    errno = ESLURM_JOB_FINISHED; /* no call changes a record in these */
+    return -1;
+}
+#else
 /* The record of one job of this cluster gets the comment.  What slurmdbd
  * changed is a list that is freed; NULL is an error. */
 static int modify(void *db, slurmdb_job_cond_t *cond, const char *comment)
@@ -121,6 +129,7 @@ static int update_finished(uint32_t id, const char *comment)
     errno = saved;
     return rc;
 }
+#endif
 
 static int refuse(json_t *reply, const char *text)
 {

@@ -1,11 +1,64 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What changed in Slurm's API between 22.05 and 26.05, all in this file.
+/* What changed in Slurm's API between 17.02 (the series that ran over ALPS)
+ * and 26.05, all in this file.
  * (Flags that are macros are tested with #ifdef where they are used.) */
 #ifndef TAUT_ADVISOR_SLURM_COMPAT_H
 #define TAUT_ADVISOR_SLURM_COMPAT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
+
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(18, 8, 0)
+#define TAUT_SLURM_ALPS 1
+typedef slurm_ctl_conf_t slurm_conf_t;
+
+static inline void slurm_init(const char *conf)
+{
+    (void)conf;
+}
+#endif
+
+/* The host and address of slurmctld number i, from 0; NULL if there is none.
+ * Returns how many there are. */
+static inline uint32_t taut_controller(const slurm_conf_t *conf, uint32_t i,
+                                       const char **host, const char **addr)
+{
+#ifdef TAUT_SLURM_ALPS
+    *host = i == 0 ? conf->control_machine : conf->backup_controller;
+    *addr = i == 0 ? conf->control_addr : conf->backup_addr;
+    return conf->backup_controller != NULL ? 2 : 1;
+#else
+    bool is_there = i < conf->control_cnt;
+
+    *host = is_there ? conf->control_machine[i] : NULL;
+    *addr = is_there && conf->control_addr != NULL ? conf->control_addr[i]
+                                                   : NULL;
+    return conf->control_cnt;
+#endif
+}
+
+/* Whether slurmctld number i answers. */
+static inline bool taut_ping(uint32_t i)
+{
+#ifdef TAUT_SLURM_ALPS
+    i++; /* it counts from 1 */
+#endif
+    return slurm_ping((int)i) == SLURM_SUCCESS;
+}
+
+/* The first job of a heterogeneous one, or 0. */
+static inline uint32_t taut_het_job(const slurm_job_info_t *job)
+{
+#ifdef TAUT_SLURM_ALPS
+    (void)job;
+    return 0;
+#else
+    return job->het_job_id;
+#endif
+}
 
 /* The number of a job: a member of its own until 25.05. */
 static inline uint32_t taut_job_id(const slurm_job_info_t *job)

@@ -15,7 +15,9 @@ struct flag {
 static const struct flag prolog_flags[] = {
     {PROLOG_FLAG_ALLOC, "Alloc"},
     {PROLOG_FLAG_CONTAIN, "Contain"},
+#ifdef PROLOG_FLAG_DEFER_BATCH
     {PROLOG_FLAG_DEFER_BATCH, "DeferBatch"},
+#endif
 #ifdef PROLOG_FLAG_FORCE_REQUEUE_ON_FAIL
     {PROLOG_FLAG_FORCE_REQUEUE_ON_FAIL, "ForceRequeueOnFail"},
 #endif
@@ -24,13 +26,17 @@ static const struct flag prolog_flags[] = {
     {PROLOG_FLAG_RUN_IN_JOB, "RunInJob"},
 #endif
     {PROLOG_FLAG_SERIAL, "Serial"},
+#ifdef PROLOG_FLAG_X11
     {PROLOG_FLAG_X11, "X11"},
+#endif
     {0, NULL},
 };
 
 static const struct flag private_data[] = {
     {PRIVATE_DATA_ACCOUNTS, "accounts"},
+#ifdef PRIVATE_DATA_EVENTS
     {PRIVATE_DATA_EVENTS, "events"},
+#endif
     {PRIVATE_DATA_JOBS, "jobs"},
     {PRIVATE_DATA_NODES, "nodes"},
     {PRIVATE_DATA_PARTITIONS, "partitions"},

@@ -28,7 +28,7 @@ static int find_active(uint32_t count)
     if (count <= 1)
         return 0;
     for (uint32_t i = 0; i < count; i++)
-        if (slurm_ping((int)i) == SLURM_SUCCESS)
+        if (taut_ping(i))
             return (int)i;
     return -1;
 }
@@ -46,13 +46,14 @@ int taut_slurm_controllers(const json_t *request, json_t *reply)
         errno = saved;
         return -1;
     }
-    for (uint32_t i = 0; i < conf->control_cnt; i++)
-        if (conf->control_machine[i] != NULL)
-            json_array_append_new(list, describe(conf->control_machine[i],
-                                                 conf->control_addr != NULL
-                                                     ? conf->control_addr[i]
-                                                     : NULL));
-    int active = find_active(conf->control_cnt);
+    const char *host, *addr;
+    uint32_t count = taut_controller(conf, 0, &host, &addr);
+    for (uint32_t i = 0; i < count; i++) {
+        taut_controller(conf, i, &host, &addr);
+        if (host != NULL)
+            json_array_append_new(list, describe(host, addr));
+    }
+    int active = find_active(count);
     taut_free_conf(conf);
     json_object_set_new(reply, "controllers", list);
     taut_reply_number(reply, "active", active);

@@ -99,7 +99,7 @@ static json_t *describe_job(const slurm_job_info_t *job, const char *state)
     taut_reply_number(out, "start", job->start_time);
     taut_reply_text(out, "name", job->name);
     taut_reply_number(out, "array_job", job->array_job_id);
-    taut_reply_number(out, "het_job", job->het_job_id);
+    taut_reply_number(out, "het_job", taut_het_job(job));
     taut_reply_number(out, "priority", job->priority);
     taut_reply_text(out, "reason",
                     reason_name(job->state_reason, buf, sizeof(buf)));

@@ -5,7 +5,7 @@
  * A job never suffers from Taut, so the hooks return 0 whatever happens:
  * Slurm before 25.05 fails a prolog for a negative return, later releases
  * for any return but 0.  No function of libslurm is called, only SPANK's.
- * Written for Slurm 22.05 to 26.05. */
+ * Written for Slurm 22.05 to 26.05, and 17.02, which runs over ALPS. */
 #include <config.h>
 
 #include <stdio.h>
@@ -15,6 +15,9 @@
 /* The tree is built with hidden visibility; what SPANK looks up by name,
  * and what it gives to us, is not. */
 #pragma GCC visibility push(default)
+#include <stdint.h> /* which spank.h of 17.02 wants, as it wants slurm.h */
+
+#include <slurm/slurm.h>
 #include <slurm/spank.h>
 
 SPANK_PLUGIN(taut, 1)
