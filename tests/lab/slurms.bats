@@ -18,11 +18,11 @@ teardown() {
     [ -z "${series_up:-}" ] || { lab_report; lab down; }
 }
 
-# Older ones need what is not in this series (Slurm over ALPS).
+# Slurm over ALPS is tried by a file of its own.
 prefixes() {
     local prefix
     for prefix in ${TAUT_SLURMS:-/opt/slurm-[0-9]*}; do
-        [ -x "$prefix/sbin/slurmctld" ] && [[ $(series_of "$prefix") > 22. ]] && echo "$prefix"
+        [ -x "$prefix/sbin/slurmctld" ] && [[ $prefix != *-alps ]] && echo "$prefix"
     done
 }
 

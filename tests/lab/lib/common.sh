@@ -37,7 +37,7 @@ lab_init() {
 
 load_conf() {
     # shellcheck source=/dev/null
-    [ ! -f "$LAB_RUN/conf" ] || { . "$LAB_RUN/conf"; slurm_path; }
+    [ ! -f "$LAB_RUN/conf" ] || { . "$LAB_RUN/conf"; slurm_path; alps_environment; }
 }
 
 # A program of the lab's own: built by make beside this script or in
@@ -80,7 +80,7 @@ spawn() {
     (
         close_descriptors
         exec </dev/null >>"/var/log/lab/$name.out" 2>&1
-        exec setsid env -i PATH="$LAB_PATH" LC_ALL=C "$@"
+        exec setsid env -i PATH="$LAB_PATH" LC_ALL=C "${LAB_ENV[@]}" "$@"
     ) &
     echo $! >"$LAB_RUN/pid/$name"
 }

@@ -5,7 +5,9 @@
 check_daemon() {
     case $1 in
     syslog) return ;;
-    munged | slurmctld) [ "$WITH_SLURM" = yes ] && return ;;
+    munged) [ "$WITH_SLURM$ALPS" != no ] && return ;;
+    slurmctld) [ "$WITH_SLURM" = yes ] && return ;;
+    slurmd@ctl) [ "$WITH_SLURM$ALPS" = yesyes ] && return ;;
     tautd) [ -n "$TAUT_PREFIX" ] && return ;;
     slurmd@*)
         node_number "${1#slurmd@}" >/dev/null || exit
@@ -24,13 +26,14 @@ daemon_start() {
         wait_for 10 munge_answers
         ;;
     slurmctld)
-        as_user "$1" slurm slurmctld -D
+        as_user "$1" "$(daemon_user)" slurmctld -D
         wait_for 20 controller_answers
         ;;
     tautd)
-        as_user "$1" slurm "$TAUT_PREFIX/sbin/tautd" -c /etc/taut/taut.lua
+        as_user "$1" "$(daemon_user)" "$TAUT_PREFIX/sbin/tautd" -c /etc/taut/taut.lua
         wait_for 10 tautd_listens
         ;;
+    slurmd@ctl) spawn "$1" slurmd -D ;;
     slurmd@*)
         local node=${1#slurmd@}
         spawn "$1" nsenter -t "$(<"$LAB_RUN/pid/node@$node")" -n -u -m -- \
@@ -51,7 +54,7 @@ as_user() {
 }
 
 munge_answers() { munge -n >/dev/null 2>&1; }
-controller_answers() { scontrol ping 2>/dev/null | grep -q 'is UP'; }
+controller_answers() { scontrol ping 2>/dev/null | grep -qE 'is UP|are UP'; }
 # Ready when it takes connections; its port is in the protocol document.
 tautd_listens() {
     pid_of tautd >/dev/null || return

@@ -79,8 +79,7 @@ parse_hyperx() {
 
 topology_section() {
     "${KIND}_section"
-    if [ $NODES -eq 1 ]; then echo '   nodes = "n0",'
-    else echo "   nodes = \"n[0-$((NODES - 1))]\","; fi
+    echo "   nodes = \"$(node_list)\","
     echo "   capacity = $(capacity_words), -- what the lab shapes every cable to"
     echo "}"
 }

@@ -21,7 +21,7 @@ hosts_file() {
     local n
     printf '127.0.0.1 localhost\n172.30.0.1 ctl\n'
     for ((n = 0; n < NODES; n++)); do
-        echo "${CONTROL_ADDRESS[n]} n$n"
+        echo "${CONTROL_ADDRESS[n]} $(node_host $n) n$n"
     done
 }
 
@@ -105,10 +105,10 @@ own_users() {
 
 own_programs() {
     local program
-    for program in labstream labsyslog; do
-        [ -x "$LAB_BINDIR/$program" ] && continue
+    for program in labstream labsyslog ${ALPS:+alps/labaprun}; do
+        [ -x "$LAB_BINDIR/${program##*/}" ] && continue
         mkdir -p $LAB_RUN/bin
-        cc -O2 -o $LAB_RUN/bin/$program "$LAB_DIR/$program.c" || return
+        cc -O2 -o "$LAB_RUN/bin/${program##*/}" "$LAB_DIR/$program.c" || return
     done
 }
 
@@ -126,7 +126,7 @@ step_mounts() {
     cat >$LAB_RUN/conf && load_conf || return
     hostname ctl && ip link set lo up && own_sys && own_etc && own_var_lib &&
         tmpfs /var/log && tmpfs /var/spool && own_dev && own_users || return
-    [ -z "$SLURM_PREFIX" ] || own_slurm "$SLURM_PREFIX" || return
+    [ "$WITH_SLURM" = no ] || [ -z "$SLURM_PREFIX" ] || own_slurm "$SLURM_PREFIX" || return
     [ -z "$TAUT_PREFIX" ] || open_way "$TAUT_PREFIX" || return
     mkdir -p /var/log/lab && own_programs || return
     spawn syslog "$(lab_program labsyslog)" /dev/log /var/log/syslog
@@ -154,8 +154,8 @@ step_nodes() {
 # into it; only MUNGE's socket is shared.
 step_node_mounts() {
     local own=$LAB_RUN/run.$1
-    hostname "$1" && own_sys && mkdir -p "$own/munge" "$own/lock" || return
-    if [ -d /run/munge ]; then
+    hostname "$(node_host "${1#n}")" && own_sys && mkdir -p "$own/munge" "$own/lock" || return
+    if [ -d /run/munge ] && [ -z "$ALPS" ]; then
         mount --bind /run/munge "$own/munge" || return
     fi
     mount --rbind "$own" /run && : >/run/ready || return

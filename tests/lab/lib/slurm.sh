@@ -70,18 +70,23 @@ cgroup_conf() {
 # A line of --slurm-conf takes the place of the default with its key; lines
 # about nodes and partitions are added.
 slurm_conf() {
-    local line key n
+    local line
     while read -r line; do
         slurm_conf_overrides "${line%%=*}" || echo "$line"
-    done < <(slurm_conf_defaults)
+    done < <(if [ -n "$ALPS" ]; then alps_slurm_conf; else slurm_conf_defaults; fi)
+    if [ -n "$ALPS" ]; then alps_slurm_nodes; else slurm_conf_nodes; fi
+    for line in "${SLURM_CONF_LINES[@]}"; do echo "$line"; done
+    [ -z "$JOB_SUBMIT" ] || echo "JobSubmitPlugins=lua"
+}
+
+slurm_conf_nodes() {
+    local n
     for ((n = 0; n < NODES; n++)); do
         echo "NodeName=n$n NodeHostname=n$n NodeAddr=${CONTROL_ADDRESS[n]}" \
             "CPUs=$NODE_CPUS RealMemory=1000 State=UNKNOWN"
     done
     echo "PartitionName=batch Nodes=n[0-$((NODES - 1))] Default=YES" \
         "MaxTime=INFINITE OverSubscribe=NO State=UP"
-    for line in "${SLURM_CONF_LINES[@]}"; do echo "$line"; done
-    [ -z "$JOB_SUBMIT" ] || echo "JobSubmitPlugins=lua"
 }
 
 slurm_conf_overrides() {
@@ -93,12 +98,12 @@ slurm_conf_overrides() {
 }
 
 # The same settings for prologs (plugstack.conf) and idle checks (node.conf).
-TAUT_NODE="servers=ctl user=slurm interface=hsn0"
+taut_node() { echo "servers=ctl user=$(daemon_user) interface=hsn0"; }
 
 plugstack_conf() {
     [ -z "$TAUT_PREFIX" ] ||
-        echo "optional $TAUT_PREFIX/lib/slurm/spank_taut.so $TAUT_NODE" \
-            "budget_ms=1000 probe=$TAUT_PREFIX/libexec/taut/taut-probe"
+        echo "optional $TAUT_PREFIX/lib/slurm/spank_taut.so $(taut_node)" \
+            "${ALPS:+launch=aprun }budget_ms=1000 probe=$TAUT_PREFIX/libexec/taut/taut-probe"
 }
 
 step_munge() {
@@ -112,9 +117,10 @@ step_munge() {
 
 step_slurmctld() {
     slurm_topology >/etc/slurm/topology.conf
+    [ -z "$ALPS" ] || step_slurm_alps || return
     slurm_conf >/etc/slurm/slurm.conf && plugstack_conf >/etc/slurm/plugstack.conf || return
     [ -z "$JOB_SUBMIT" ] || install -m 644 "$JOB_SUBMIT" /etc/slurm/job_submit.lua || return
-    cgroup_conf >/etc/slurm/cgroup.conf
+    [ -n "$ALPS" ] || cgroup_conf >/etc/slurm/cgroup.conf
     install -d -o slurm -g slurm -m 755 /var/log/slurm /run/slurmctld /var/spool/slurmctld || return
     install -d -m 755 /var/spool/slurmd || return
     daemon_start slurmctld
@@ -124,13 +130,14 @@ step_slurmctld() {
 step_tautd() {
     install -m 644 "$TAUT_CONF" /etc/taut/taut.lua || return
     grep -q '^topology *=' /etc/taut/taut.lua || { echo; topology_section; } >>/etc/taut/taut.lua
-    install -d -o slurm -g slurm -m 755 /run/taut /var/lib/taut /var/log/taut || return
-    tr ' ' '\n' <<<"$TAUT_NODE" >/etc/taut/node.conf || return
+    install -d -o "$(daemon_user)" -m 755 /run/taut /var/lib/taut /var/log/taut || return
+    taut_node | tr ' ' '\n' >/etc/taut/node.conf || return
     daemon_start tautd
 }
 
 step_slurmds() {
     local n
+    [ -z "$ALPS" ] || { daemon_start slurmd@ctl; return; }
     for ((n = 0; n < NODES; n++)); do
         daemon_start slurmd@n$n || return
     done

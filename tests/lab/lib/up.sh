@@ -9,13 +9,14 @@ declare_defaults() {
     NODES_PER_ROUTER=2 NODE_CPUS=2 WITH_SLURM=yes
     RATE=100mbit TX_RATE='' RX_RATE='' LINK_RATE=''
     TAUT_PREFIX='' TAUT_CONF='' HEALTH_INTERVAL=5 HEALTH_STATES=IDLE
-    SLURM_CONF_LINES=() JOB_SUBMIT='' SLURM_PREFIX=''
+    SLURM_CONF_LINES=() JOB_SUBMIT='' SLURM_PREFIX='' ALPS='' LAB_ENV=()
 }
 
 parse_up() {
     while [ $# -gt 0 ]; do
         case $1 in
         --no-slurm) WITH_SLURM=no; shift; continue ;;
+        --alps) ALPS=yes; shift; continue ;;
         --static | --hash) ROUTING=${1#--}; shift; continue ;;
         --*) need_value "$@" ;;
         *) die "unexpected argument '$1'" ;;
@@ -51,10 +52,11 @@ parse_up() {
 check_up() {
     local program
     parse_fabric
+    [ -z "$ALPS" ] || check_alps
     [ "$NODE_CPUS" -ge 1 ] || die "--node-cpus $NODE_CPUS; at least 1"
     [ -z "$JOB_SUBMIT" ] || [ -r "$JOB_SUBMIT" ] || die "--job-submit $JOB_SUBMIT cannot be read"
     if [ -n "$TAUT_PREFIX" ]; then
-        [ "$WITH_SLURM" = yes ] || die "--taut needs Slurm"
+        [ "$WITH_SLURM$ALPS" != no ] || die "--taut needs Slurm"
         [ -r "$TAUT_CONF" ] || die "--taut needs --taut-conf FILE, readable"
     fi
     [ -z "$SLURM_PREFIX" ] || [ -x "$SLURM_PREFIX/sbin/slurmctld" ] ||
@@ -84,13 +86,14 @@ print_conf() {
     LAB_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     [ -z "$SLURM_PREFIX" ] || LAB_PATH=$SLURM_PREFIX/sbin:$SLURM_PREFIX/bin:$LAB_PATH
     [ -z "$TAUT_PREFIX" ] || LAB_PATH=$TAUT_PREFIX/bin:$TAUT_PREFIX/sbin:$LAB_PATH
+    [ -z "$ALPS" ] || LAB_PATH=$LAB_ALPS/bin:$LAB_PATH
     declare -p LAB_NAME LAB_PATH KIND FABRIC DIMS ROUTERS NODES NODES_PER_ROUTER \
         LEAVES POD_LEAVES SPINES PODS CABLES ROUTING GROUP_COUNT GROUP_ROUTERS WITHOUT \
         ROUTER ROUTER_ADDRESS NODE_ROUTER NODE_ADDRESS NODE_MAC CONTROL_ADDRESS CONTROL_MAC \
         LINK LINK_FROM LINK_TO LINK_BACK LINK_SPEED NODE_CPUS \
         TX_BPS RX_BPS LINK_BPS BURST_US GSO_SEGMENTS QUEUE_BYTES WINDOW_PACKETS \
         WITH_SLURM SLURM_PREFIX SLURM_CONF_LINES JOB_SUBMIT TAUT_PREFIX TAUT_CONF \
-        HEALTH_INTERVAL HEALTH_STATES LAB_BINDIR |
+        HEALTH_INTERVAL HEALTH_STATES LAB_BINDIR ALPS LAB_ENV |
         # They are read inside a function, and some may be exported here.
         sed -E 's/^declare -a[a-z]*/declare -ga/; s/^declare -[-rx]+/declare -g/'
 }
@@ -170,12 +173,13 @@ lab_up() {
     trap 'exit 130' INT TERM HUP
     step "file systems" mounts <<<"$conf"
     step "${FABRIC%%,*}" fabric <<<"$routes"
-    [ "$WITH_SLURM" = no ] || step "munge" munge
+    [ "$WITH_SLURM$ALPS" = no ] || step "munge" munge
     step "node namespaces" nodes
+    [ -z "$ALPS" ] || step "ALPS" alps
+    [ "$WITH_SLURM" = no ] || step "slurmctld" slurmctld
+    [ -z "$TAUT_PREFIX" ] || step "tautd" tautd
     if [ "$WITH_SLURM" = yes ]; then
-        step "slurmctld" slurmctld
-        [ -z "$TAUT_PREFIX" ] || step "tautd" tautd
-        step "slurmd on every node" slurmds
+        step "slurmd" slurmds
         step "nodes idle" idle
     fi
     trap - EXIT
