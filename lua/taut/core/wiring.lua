@@ -31,6 +31,7 @@ local records = require "taut.core.records"
 local refusals = require "taut.core.refusals"
 local reload = require "taut.core.reload"
 local rendezvous = require "taut.core.rendezvous"
+local running = require "taut.events.jobs"
 local site = require "taut.core.site"
 local steer = require "taut.place.steer"
 local survey = require "taut.survey"
@@ -60,6 +61,7 @@ local function ground(p, conf)
    p.coverage = coverage.new(conf.checks.link_time, #conf.topology.components)
    p.diagnosis = diagnose.new(conf.topology, conf.diagnosis)
    p.diagnosis:tell(p.coverage)
+   p.diagnosis:ask_jobs(function(c) return running.over(p.cluster, p.site.topo, c) end)
    p.marks = verify.new()
 end
 

@@ -53,6 +53,11 @@ function Diagnosis:tell(coverage)
    coverage:follow(self.evidence)
 end
 
+--- Which jobs run over a link is told by fn(c): array of { id, since (seconds) }.
+function Diagnosis:ask_jobs(fn)
+   self.jobs_over = fn
+end
+
 --- The low tests of a component since it was last cleared, oldest first: { id, event, job, time,
 -- src, dst, src_name, dst_name, bw_Bps, expected_Bps, ratio, share, flows, streams, links, on }.
 function Diagnosis:run(c)

@@ -37,7 +37,7 @@ end
 function settle.well(self, c, now, changes)
    local k = self:component(c)
    k.tied, k.missing, k.asked, k.whole, k.busy, k.confirmed = nil, nil, nil, nil, 0, {}
-   k.spent = nil
+   k.spent, k.load = nil, nil
    set_state(self, c, "ok", now, changes)
 end
 

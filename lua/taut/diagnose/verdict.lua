@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a run amounts to: suspect, slow, failed, or nothing yet, and why.
 local alone = require "taut.diagnose.alone"
+local jobs = require "taut.diagnose.jobs"
 
 local verdict = {}
 
@@ -53,7 +54,8 @@ local function is_confirmed(self, k, case, now)
 end
 
 --- What is missing for a verdict of slow; nil when nothing is.
--- @return { what = "score" | "spells" | "span" | "far" | "busy" | "confirmed", has, needs };
+-- @return { what = "score" | "spells" | "span" | "far" | "busy" | "confirmed" | "senders" |
+--   "receivers" | "job", has, needs };
 --   words.lua says it
 function verdict.missing(self, c, k, case, now)
    local s = self.s
@@ -73,7 +75,7 @@ function verdict.missing(self, c, k, case, now)
       return { what = "confirmed", has = confirmations(k, case),
          needs = math.ceil(needed(self, k, s.slow_low, now)) }
    end
-   return alone.missing(self, c, case, far)
+   return alone.missing(self, c, case, far) or jobs.missing(self, c, k, case, now)
 end
 
 -- Ties that no test can break: with nothing arriving, acknowledgements are lost as well, so the

@@ -47,6 +47,7 @@ local MISSING = {
    receivers = "seen with %d of %d receivers",
    busy = "several streams get more than one: it may only be busy",
    confirmed = "confirmed by %d of %d tests",
+   job = "job %d came before it, and may be what fills the link for as long as it runs",
    test = "no test was low",
 }
 
@@ -64,7 +65,7 @@ function words.remark(self, c, now)
    if not k then
       return table.concat(list, ", ")
    end
-   if k.state == "suspect" and k.busy > 0 then
+   if k.state == "suspect" and (k.busy > 0 or k.missing and k.missing.what == "job") then
       list[#list + 1] = "busy?"
    end
    list[#list + 1] = whole_of(k)

@@ -52,6 +52,16 @@ function jobs.on_link(cluster, topo, c)
    return list
 end
 
+--- The same with when they began: array of { id, since }.
+function jobs.over(cluster, topo, c)
+   local list = jobs.on_link(cluster, topo, c)
+   for i, id in ipairs(list) do
+      local seen = cluster.seen_running[id] or {}
+      list[i] = { id = id, since = math.min(cluster.jobs[id].added, seen.start or math.huge) }
+   end
+   return list
+end
+
 --- Jobs of an observation.
 -- @param o observation with its components named
 -- @param now seconds: what happened long before says nothing of the jobs that run now

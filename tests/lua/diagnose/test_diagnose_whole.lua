@@ -173,11 +173,12 @@ end
 
 -- A static tree, and hours in which the nodes of leaf 0 send to all others, with one stream and
 -- then 16, and another leaf's, too; `left` says what is left of an uplink of leaf 0 by its spine.
-local function static_tree(hours, left)
+local function static_tree(hours, left, jobs)
    local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = 6,
       levels = { { down = 4, up = 6 } }, nodes = "n[0-23]", capacity = 24e6, routing = "dmodk" })
    local w, id = sim.new { seed = 5 }, 0
    w.topo, w.diagnosis = topo, diagnose.new(topo, assert(config.diagnosis {}))
+   w.diagnosis:ask_jobs(jobs or function() return {} end)
    local function test(src, dst, hour, ratio, streams)
       id = id + 1
       local route = topo:route(src, dst)
@@ -228,6 +229,47 @@ function tests.test_a_broken_uplink_among_busy_ones_is_named_when_these_are_well
    local w = static_tree(40, function(spine, hour)
       return spine == 2 and 0.41 or spine < 3 and hour <= 20 and 0.41 or 1
    end)
+   lu.assertEquals(#w:all "slow", 1)
+end
+
+-- Hours 6 to 20 one uplink shows 41 % and yields to no number of streams; `over` tells of a job.
+local function loaded(hours, over)
+   local w = static_tree(hours, function(spine, hour)
+      return spine == 2 and hour > 5 and hour <= 20 and 0.41 or 1
+   end, over)
+   local c = w.topo.component_id[w:all "suspect"[1] or w:all "slow"[1]]
+   return w, c and w.diagnosis:remark(c, hours * 3600), c
+end
+
+local function job(hour)
+   return function() return { { id = 7, since = hour * 3600 } } end
+end
+
+function tests.test_a_job_that_fills_a_link_for_as_long_as_it_runs_is_what_is_busy()
+   local w, remark, c = loaded(20, job(5.5))
+   lu.assertEquals(w:all "slow", {})
+   lu.assertEquals(remark, "busy?")
+   local list = w.diagnosis:reasoning(c)
+   lu.assertStrContains(list[#list].text, "job 7 came before it")
+   -- it ended, and the link is well
+   w = loaded(24, job(5.5))
+   lu.assertEquals({ w:all "slow", w:all "suspect" }, { {}, {} })
+end
+
+function tests.test_a_job_that_ran_while_the_link_was_well_excuses_nothing()
+   lu.assertEquals(#loaded(20, job(3)):all "slow", 1)
+   -- nor one that came after it was low
+   lu.assertEquals(#loaded(20, job(7.5)):all "slow", 1)
+end
+
+-- The job ends, and the ceiling stays: it was not the job's.
+function tests.test_what_outlasts_the_job_is_named()
+   local asked = 0
+   local w = loaded(20, function()
+      asked = asked + 1
+      return asked < 6 and { { id = 7, since = 5.5 * 3600 } } or {}
+   end)
+   lu.assertTrue(asked >= 6)
    lu.assertEquals(#w:all "slow", 1)
 end
 

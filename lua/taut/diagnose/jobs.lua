@@ -1,0 +1,24 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- A ceiling that came with a job over the link, and lasts as the job does, may be the job's own:
+--- what sends at its own pace yields to no number of streams, and nobody need know how much it is.
+local jobs = {}
+
+local CHECK_S = 10 -- a job's own check comes first, and may find the link well
+
+--- The job that may be what fills a link; it is asked when nothing else is missing.
+-- @param k record of link c; its `load` remembers the job, which may end before the next test
+-- @param case of taut.evidence
+-- @return { what = "job", has = its number }; nil when a low test came after it, or there is none
+function jobs.missing(self, c, k, case, now)
+   local over = self.jobs_over and self.topo:is_link(c) and self.jobs_over(c) or {}
+   local well_at = self.evidence:cleared(c) - CHECK_S
+   for _, job in ipairs(over) do
+      if job.since >= well_at and job.since <= case.first then
+         k.load = { job = job.id, at = now }
+         break
+      end
+   end
+   return k.load and case.last <= k.load.at and { what = "job", has = k.load.job } or nil
+end
+
+return jobs
