@@ -69,15 +69,13 @@ struct taut_boxes *taut_boxes_create(uint32_t dims, const uint32_t *length,
     memcpy(b->length, length, dims * sizeof(*length));
     memcpy(b->wraps, wraps, dims * sizeof(*wraps));
     lay_out(b);
-    b->free = calloc(b->routers, sizeof(*b->free));
-    b->total = calloc(b->routers, sizeof(*b->total));
-    b->free_sum = calloc(b->cells, sizeof(*b->free_sum));
-    b->total_sum = calloc(b->cells, sizeof(*b->total_sum));
-    b->router = malloc(b->cells * sizeof(*b->router));
-    if (b->router == NULL || b->free == NULL || b->total == NULL ||
-        b->free_sum == NULL || b->total_sum == NULL) {
+    TAUT_TAKE(&b->memory, b->free, b->routers);
+    TAUT_TAKE(&b->memory, b->total, b->routers);
+    TAUT_TAKE(&b->memory, b->free_sum, b->cells);
+    TAUT_TAKE(&b->memory, b->total_sum, b->cells);
+    TAUT_TAKE(&b->memory, b->router, b->cells);
+    if (b->memory.is_short) {
         taut_boxes_destroy(b);
-        errno = ENOMEM;
         return NULL;
     }
     for (size_t i = 0; i < b->cells; i++)
@@ -102,11 +100,7 @@ void taut_boxes_destroy(struct taut_boxes *b)
     if (b == NULL)
         return;
     drop_bad(b);
-    free(b->free);
-    free(b->total);
-    free(b->free_sum);
-    free(b->total_sum);
-    free(b->router);
+    taut_arena_free(&b->memory);
     free(b);
     errno = saved;
 }

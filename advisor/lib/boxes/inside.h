@@ -4,8 +4,10 @@
 #define TAUT_ADVISOR_LIB_BOXES_INSIDE_H
 
 #include "advisor/lib/boxes/boxes.h"
+#include "advisor/lib/graph/arena.h"
 
 struct taut_boxes {
+    struct taut_arena memory;
     uint32_t dims;
     uint32_t length[TAUT_BOXES_MAX_DIMS];
     bool wraps[TAUT_BOXES_MAX_DIMS];

@@ -11,9 +11,9 @@
 
 /* ---- create, destroy ---- */
 
-static double *new_times(size_t n)
+static double *new_times(struct taut_evidence *e, size_t n)
 {
-    double *a = malloc((n + 1) * sizeof(*a));
+    double *a = taut_arena_take(&e->memory, n + 1, sizeof(*a));
 
     for (size_t i = 0; a != NULL && i < n; i++)
         a[i] = -HUGE_VAL;
@@ -22,35 +22,27 @@ static double *new_times(size_t n)
 
 static int allocate(struct taut_evidence *e, size_t n)
 {
-    e->cleared = new_times(n);
-    e->tested = new_times(n);
-    e->cleared_by = calloc(n, sizeof(*e->cleared_by));
-    e->cleared_at = calloc(n, sizeof(*e->cleared_at));
-    e->tests = calloc(n, sizeof(*e->tests));
-    e->good = calloc(n, sizeof(*e->good));
-    e->left = calloc(n, sizeof(*e->left));
-    e->reach = calloc(n, sizeof(*e->reach));
-    e->run = calloc(n, sizeof(struct taut_run *));
-    e->is_watched = calloc(n, sizeof(*e->is_watched));
-    e->is_unknown = calloc(n, sizeof(*e->is_unknown));
-    e->class = calloc(n, sizeof(*e->class));
-    e->users = calloc(n, sizeof(*e->users));
-    e->stamp = calloc(n, sizeof(*e->stamp));
-    e->touched = calloc(n, sizeof(*e->touched));
-    e->touch_stamp = calloc(n, sizeof(*e->touch_stamp));
-    e->slot = calloc(n, sizeof(*e->slot));
-    e->slot_stamp = calloc(n, sizeof(*e->slot_stamp));
-    e->rival = calloc(TAUT_EVIDENCE_RIVALS, sizeof(*e->rival));
-    e->other = calloc(TAUT_EVIDENCE_RIVALS, sizeof(*e->other));
-    bool ok = e->cleared != NULL && e->tested != NULL &&
-              e->cleared_by != NULL && e->cleared_at != NULL &&
-              e->tests != NULL && e->good != NULL && e->left != NULL &&
-              e->reach != NULL && e->run != NULL && e->is_watched != NULL &&
-              e->is_unknown != NULL && e->class != NULL && e->users != NULL &&
-              e->stamp != NULL && e->touched != NULL &&
-              e->touch_stamp != NULL && e->slot != NULL &&
-              e->slot_stamp != NULL && e->rival != NULL && e->other != NULL;
-    return ok && taut_route_init(&e->route, e->g) == 0 ? 0 : -1;
+    e->cleared = new_times(e, n);
+    e->tested = new_times(e, n);
+    TAUT_TAKE(&e->memory, e->cleared_by, n);
+    TAUT_TAKE(&e->memory, e->cleared_at, n);
+    TAUT_TAKE(&e->memory, e->tests, n);
+    TAUT_TAKE(&e->memory, e->good, n);
+    TAUT_TAKE(&e->memory, e->left, n);
+    TAUT_TAKE(&e->memory, e->reach, n);
+    TAUT_TAKE(&e->memory, e->run, n);
+    TAUT_TAKE(&e->memory, e->is_watched, n);
+    TAUT_TAKE(&e->memory, e->is_unknown, n);
+    TAUT_TAKE(&e->memory, e->class, n);
+    TAUT_TAKE(&e->memory, e->users, n);
+    TAUT_TAKE(&e->memory, e->stamp, n);
+    TAUT_TAKE(&e->memory, e->touched, n);
+    TAUT_TAKE(&e->memory, e->touch_stamp, n);
+    TAUT_TAKE(&e->memory, e->slot, n);
+    TAUT_TAKE(&e->memory, e->slot_stamp, n);
+    TAUT_TAKE(&e->memory, e->rival, TAUT_EVIDENCE_RIVALS);
+    TAUT_TAKE(&e->memory, e->other, TAUT_EVIDENCE_RIVALS);
+    return e->memory.is_short ? -1 : taut_route_init(&e->route, e->g);
 }
 
 struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
@@ -95,27 +87,8 @@ void taut_evidence_destroy(struct taut_evidence *e)
     for (uint32_t c = 0; e->run != NULL && c < e->g->components; c++)
         taut_run_clear(e, c);
     taut_route_fini(&e->route);
-    free(e->cleared);
-    free(e->tested);
-    free(e->cleared_by);
-    free(e->cleared_at);
-    free(e->tests);
-    free(e->good);
-    free(e->left);
-    free(e->reach);
-    free(e->run);
-    free(e->is_watched);
-    free(e->is_unknown);
-    free(e->class);
+    taut_arena_free(&e->memory);
     free(e->change);
-    free(e->users);
-    free(e->stamp);
-    free(e->touched);
-    free(e->touch_stamp);
-    free(e->slot);
-    free(e->slot_stamp);
-    free(e->rival);
-    free(e->other);
     free(e->test);
     free(e->stage);
     free(e);

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "advisor/lib/evidence/evidence.h"
+#include "advisor/lib/graph/arena.h"
 
 #define TAUT_EVIDENCE_SPELL_MAX 8 /* low tests kept from one spell */
 #define TAUT_EVIDENCE_SPELL_OLD 3 /* and of an old one, when there are more */
@@ -44,6 +45,7 @@ struct taut_pending {
 
 /* Everything by component unless said otherwise. */
 struct taut_evidence {
+    struct taut_arena memory; /* of what has one size for good */
     const struct taut_graph *g;
     struct taut_evidence_rules rules;
     double *cleared;       /* time of the last clearing, -HUGE_VAL: never */

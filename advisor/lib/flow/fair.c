@@ -35,6 +35,7 @@ struct fair {
     uint32_t *flow; /* [n] by component */
     uint32_t *used; /* components that somebody crosses */
     uint32_t n_used;
+    struct taut_arena memory; /* of those with a fixed size */
 };
 
 static void fair_fini(struct fair *f)
@@ -42,12 +43,7 @@ static void fair_fini(struct fair *f)
     free(f->bytes);
     free(f->first);
     free(f->at);
-    free(f->rate);
-    free(f->room);
-    free(f->wanted);
-    free(f->user);
-    free(f->flow);
-    free(f->used);
+    taut_arena_free(&f->memory);
 }
 
 /* ---- who crosses what ---- */
@@ -153,14 +149,13 @@ static int index_flows(struct fair *f)
 {
     const struct taut_graph *g = f->w->g;
 
-    f->rate = malloc(((size_t)f->flows + 1) * sizeof(*f->rate));
-    f->room = malloc(g->components * sizeof(*f->room));
-    f->wanted = calloc(g->components, sizeof(*f->wanted));
-    f->user = calloc((size_t)g->components + 2, sizeof(*f->user));
-    f->flow = malloc((f->n + 1) * sizeof(*f->flow));
-    f->used = malloc(g->components * sizeof(*f->used));
-    if (f->rate == NULL || f->room == NULL || f->wanted == NULL ||
-        f->user == NULL || f->flow == NULL || f->used == NULL)
+    TAUT_TAKE(&f->memory, f->rate, (size_t)f->flows + 1);
+    TAUT_TAKE(&f->memory, f->room, g->components);
+    TAUT_TAKE(&f->memory, f->wanted, g->components);
+    TAUT_TAKE(&f->memory, f->user, (size_t)g->components + 2);
+    TAUT_TAKE(&f->memory, f->flow, f->n + 1);
+    TAUT_TAKE(&f->memory, f->used, g->components);
+    if (f->memory.is_short)
         return -1;
     for (size_t i = 0; i < f->n; i++) {
         f->user[f->at[i].component + 2]++;

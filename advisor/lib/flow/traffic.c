@@ -20,15 +20,7 @@ void taut_traffic_destroy(struct taut_traffic *w)
     if (w == NULL)
         return;
     taut_route_fini(&w->route);
-    free(w->left);
-    free(w->background);
-    free(w->load);
-    free(w->total);
-    free(w->count);
-    free(w->used);
-    free(w->src);
-    free(w->dst);
-    free(w->link);
+    taut_arena_free(&w->memory);
     free(w);
 }
 
@@ -39,19 +31,16 @@ struct taut_traffic *taut_traffic_create(const struct taut_graph *g)
     if (w == NULL)
         return NULL;
     w->g = g;
-    w->left = calloc(g->components, sizeof(*w->left));
-    w->background = calloc(g->components, sizeof(*w->background));
-    w->load = calloc(g->components, sizeof(*w->load));
-    w->total = calloc(g->components, sizeof(*w->total));
-    w->count = calloc(g->nodes, sizeof(*w->count));
-    w->used = calloc(g->nodes, sizeof(*w->used));
-    w->src = calloc(g->endpoints, sizeof(*w->src));
-    w->dst = calloc(g->endpoints, sizeof(*w->dst));
-    w->link = calloc((size_t)g->links + 1, sizeof(*w->link));
-    if (w->left == NULL || w->background == NULL || w->load == NULL ||
-        w->total == NULL || w->count == NULL || w->used == NULL ||
-        w->src == NULL || w->dst == NULL || w->link == NULL ||
-        taut_route_init(&w->route, g) < 0) {
+    TAUT_TAKE(&w->memory, w->left, g->components);
+    TAUT_TAKE(&w->memory, w->background, g->components);
+    TAUT_TAKE(&w->memory, w->load, g->components);
+    TAUT_TAKE(&w->memory, w->total, g->components);
+    TAUT_TAKE(&w->memory, w->count, g->nodes);
+    TAUT_TAKE(&w->memory, w->used, g->nodes);
+    TAUT_TAKE(&w->memory, w->src, g->endpoints);
+    TAUT_TAKE(&w->memory, w->dst, g->endpoints);
+    TAUT_TAKE(&w->memory, w->link, (size_t)g->links + 1);
+    if (w->memory.is_short || taut_route_init(&w->route, g) < 0) {
         taut_traffic_destroy(w);
         errno = ENOMEM;
         return NULL;
@@ -103,39 +92,22 @@ struct batch {
     struct taut_flow_pair *pair; /* [n] of one rail */
     uint32_t *index;             /* [n] the pair's number */
     bool *lost;                  /* [n] */
+    struct taut_arena memory;
 };
-
-static void batch_fini(struct batch *x)
-{
-    free(x->a);
-    free(x->b);
-    free(x->bytes);
-    free(x->set);
-    free(x->lost_on);
-    free(x->pair);
-    free(x->index);
-    free(x->lost);
-}
 
 static int batch_init(struct batch *x, size_t n)
 {
     n++;
     *x = (struct batch){.n = 0};
-    x->a = malloc(n * sizeof(*x->a));
-    x->b = malloc(n * sizeof(*x->b));
-    x->bytes = malloc(n * sizeof(*x->bytes));
-    x->set = malloc(n * sizeof(*x->set));
-    x->lost_on = calloc(n, sizeof(*x->lost_on));
-    x->pair = malloc(n * sizeof(*x->pair));
-    x->index = malloc(n * sizeof(*x->index));
-    x->lost = calloc(n, sizeof(*x->lost));
-    if (x->a != NULL && x->b != NULL && x->bytes != NULL && x->set != NULL &&
-        x->lost_on != NULL && x->pair != NULL && x->index != NULL &&
-        x->lost != NULL)
-        return 0;
-    batch_fini(x);
-    errno = ENOMEM;
-    return -1;
+    TAUT_TAKE(&x->memory, x->a, n);
+    TAUT_TAKE(&x->memory, x->b, n);
+    TAUT_TAKE(&x->memory, x->bytes, n);
+    TAUT_TAKE(&x->memory, x->set, n);
+    TAUT_TAKE(&x->memory, x->lost_on, n);
+    TAUT_TAKE(&x->memory, x->pair, n);
+    TAUT_TAKE(&x->memory, x->index, n);
+    TAUT_TAKE(&x->memory, x->lost, n);
+    return taut_arena_check(&x->memory);
 }
 
 static void batch_add(struct batch *x, const struct taut_graph *g, uint32_t a,
@@ -248,7 +220,7 @@ static int load_pairs(struct taut_traffic *w, const struct taut_traffic_step *s,
         batch_add(&x, w->g, node[s->src[i]], node[s->dst[i]],
                   s->bytes != NULL ? s->bytes[i] : s->each);
     int rc = load_batch(w, &x);
-    batch_fini(&x);
+    taut_arena_free(&x.memory);
     return rc;
 }
 
@@ -406,7 +378,7 @@ static int walk_all(struct taut_traffic *w, double each)
         memset(x.lost_on, 0, x.n * sizeof(*x.lost_on));
         x.n = 0;
     }
-    batch_fini(&x);
+    taut_arena_free(&x.memory);
     return rc;
 }
 

@@ -41,6 +41,7 @@ int taut_traffic_step_alloc(struct taut_traffic_step *s, uint32_t n,
 
 /* A machine as a job finds it, and room to work: one for each thread. */
 struct taut_traffic {
+    struct taut_arena memory;
     const struct taut_graph *g;
     double *left;       /* [components] share left as measured; 1: all */
     double *background; /* [components] bytes/s that others send there */

@@ -19,6 +19,7 @@
  * set of links of which traffic takes one.  While there is no set, link[i]
  * is stage i and 'end' and 'weight' mean nothing; that is the quick case. */
 struct taut_route {
+    struct taut_arena memory;
     uint32_t stages;
     uint32_t entries; /* links in all stages */
     bool has_sets;
@@ -114,6 +115,7 @@ struct taut_part {
 
 /* Who sends to one destination. */
 struct taut_gather {
+    struct taut_arena memory;
     uint32_t n;
     uint32_t *router; /* [n] each once, none the destination's */
     uint64_t *weight; /* [n] */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <config.h>
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "advisor/lib/graph/flow_run.h"
@@ -11,13 +10,7 @@ void taut_flow_destroy(struct taut_flow *f)
 {
     if (f == NULL)
         return;
-    free(f->on_link);
-    free(f->taken);
-    free(f->link_run);
-    free(f->taken_run);
-    free(f->seen);
-    free(f->via);
-    free(f->queue);
+    taut_arena_free(&f->memory);
     free(f);
 }
 
@@ -28,19 +21,16 @@ struct taut_flow *taut_flow_create(const struct taut_graph *g)
     if (f == NULL)
         return NULL;
     f->g = g;
-    f->on_link = calloc((size_t)g->links + 1, sizeof(*f->on_link));
-    f->taken = calloc(g->routers, sizeof(*f->taken));
-    f->link_run = calloc((size_t)g->links + 1, sizeof(*f->link_run));
-    f->taken_run = calloc(g->routers, sizeof(*f->taken_run));
-    f->seen = calloc(g->routers, sizeof(*f->seen));
-    f->via = calloc(g->routers, sizeof(*f->via));
-    f->queue = calloc(g->routers, sizeof(*f->queue));
-    if (f->on_link != NULL && f->taken != NULL && f->link_run != NULL &&
-        f->taken_run != NULL && f->seen != NULL && f->via != NULL &&
-        f->queue != NULL)
+    TAUT_TAKE(&f->memory, f->on_link, (size_t)g->links + 1);
+    TAUT_TAKE(&f->memory, f->taken, g->routers);
+    TAUT_TAKE(&f->memory, f->link_run, (size_t)g->links + 1);
+    TAUT_TAKE(&f->memory, f->taken_run, g->routers);
+    TAUT_TAKE(&f->memory, f->seen, g->routers);
+    TAUT_TAKE(&f->memory, f->via, g->routers);
+    TAUT_TAKE(&f->memory, f->queue, g->routers);
+    if (!f->memory.is_short)
         return f;
     taut_flow_destroy(f);
-    errno = ENOMEM;
     return NULL;
 }
 

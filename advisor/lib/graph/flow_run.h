@@ -18,6 +18,7 @@ struct taut_flow_setting {
 };
 
 struct taut_flow {
+    struct taut_arena memory;
     const struct taut_graph *g;
     struct taut_flow_setting set;
     uint32_t node;

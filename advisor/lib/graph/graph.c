@@ -18,18 +18,18 @@ static int check_limit(const char *what, uint32_t value, uint32_t min,
                           max);
 }
 
-static uint32_t *new_u32(size_t n, uint32_t value)
+static uint32_t *new_u32(struct taut_arena *m, size_t n, uint32_t value)
 {
-    uint32_t *a = malloc((n + 1) * sizeof(*a));
+    uint32_t *a = taut_arena_take(m, n + 1, sizeof(*a));
 
     for (size_t i = 0; a != NULL && i < n; i++)
         a[i] = value;
     return a;
 }
 
-static double *new_double(size_t n, double value)
+static double *new_double(struct taut_arena *m, size_t n, double value)
 {
-    double *a = malloc((n + 1) * sizeof(*a));
+    double *a = taut_arena_take(m, n + 1, sizeof(*a));
 
     for (size_t i = 0; a != NULL && i < n; i++)
         a[i] = value;
@@ -38,24 +38,21 @@ static double *new_double(size_t n, double value)
 
 static int allocate(struct taut_graph *g)
 {
-    g->from = new_u32(g->links, 0);
-    g->to = new_u32(g->links, 0);
-    g->back = new_u32(g->links, TAUT_GRAPH_NONE);
-    g->at = new_u32(g->endpoints, TAUT_GRAPH_NONE);
-    g->capacity = new_double(g->components, 0);
-    g->left = new_double(g->components, 1);
-    g->out_first = new_u32((size_t)g->routers + 1, 0);
-    g->in_first = new_u32((size_t)g->routers + 1, 0);
-    g->on_first = new_u32((size_t)g->routers + 1, 0);
-    g->out = new_u32(g->links, 0);
-    g->in = new_u32(g->links, 0);
-    g->on = new_u32(g->endpoints, 0);
-    bool ok = g->from != NULL && g->to != NULL && g->back != NULL &&
-              g->at != NULL && g->capacity != NULL && g->left != NULL &&
-              g->out_first != NULL && g->in_first != NULL &&
-              g->on_first != NULL && g->out != NULL && g->in != NULL &&
-              g->on != NULL;
-    return ok ? 0 : -1;
+    struct taut_arena *m = &g->memory;
+
+    g->from = new_u32(m, g->links, 0);
+    g->to = new_u32(m, g->links, 0);
+    g->back = new_u32(m, g->links, TAUT_GRAPH_NONE);
+    g->at = new_u32(m, g->endpoints, TAUT_GRAPH_NONE);
+    g->capacity = new_double(m, g->components, 0);
+    g->left = new_double(m, g->components, 1);
+    g->out_first = new_u32(m, (size_t)g->routers + 1, 0);
+    g->in_first = new_u32(m, (size_t)g->routers + 1, 0);
+    g->on_first = new_u32(m, (size_t)g->routers + 1, 0);
+    g->out = new_u32(m, g->links, 0);
+    g->in = new_u32(m, g->links, 0);
+    g->on = new_u32(m, g->endpoints, 0);
+    return g->memory.is_short ? -1 : 0;
 }
 
 struct taut_graph *taut_graph_create(uint32_t routers, uint32_t nodes,
@@ -93,18 +90,7 @@ void taut_graph_destroy(struct taut_graph *g)
         return;
     if (g->engine != NULL)
         g->engine->destroy(g->self);
-    free(g->from);
-    free(g->to);
-    free(g->back);
-    free(g->at);
-    free(g->capacity);
-    free(g->left);
-    free(g->out_first);
-    free(g->in_first);
-    free(g->on_first);
-    free(g->out);
-    free(g->in);
-    free(g->on);
+    taut_arena_free(&g->memory);
     free(g);
     errno = saved;
 }
@@ -211,22 +197,16 @@ int taut_graph_update(struct taut_graph *g, struct taut_error *err)
 int taut_route_init(struct taut_route *t, const struct taut_graph *g)
 {
     *t = (struct taut_route){.max_entries = g->max_entries};
-    t->link = new_u32((size_t)g->max_entries + TAUT_ROUTE_SLACK, 0);
-    t->end = new_u32(g->max_entries, 0);
-    t->weight = new_double(g->max_entries, 0);
-    if (t->link != NULL && t->end != NULL && t->weight != NULL)
-        return 0;
-    taut_route_fini(t);
-    errno = ENOMEM;
-    return -1;
+    t->link = new_u32(&t->memory, (size_t)g->max_entries + TAUT_ROUTE_SLACK, 0);
+    t->end = new_u32(&t->memory, g->max_entries, 0);
+    t->weight = new_double(&t->memory, g->max_entries, 0);
+    return taut_arena_check(&t->memory);
 }
 
 void taut_route_fini(struct taut_route *t)
 {
-    free(t->link);
-    free(t->end);
-    free(t->weight);
-    *t = (struct taut_route){0};
+    taut_arena_free(&t->memory);
+    *t = (struct taut_route){.entries = 0};
 }
 
 /* From the first set on, all stages have an end and weights. */

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "advisor/lib/graph/arena.h"
 #include "wire/error.h"
 
 #define TAUT_GRAPH_NONE UINT32_MAX
@@ -28,6 +29,7 @@
 struct taut_engine;
 
 struct taut_graph {
+    struct taut_arena memory;
     uint32_t routers;
     uint32_t nodes;
     uint32_t rails;

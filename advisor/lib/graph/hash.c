@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <config.h>
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "advisor/lib/graph/ends.h"
@@ -49,31 +47,20 @@ struct halves {
     uint64_t *dst_of; /* [endpoints] where routes depend on them */
     uint64_t all_src, all_dst;
     struct taut_lost lost; /* by router: not among the routes */
+    struct taut_arena memory;
 };
-
-static void halves_fini(struct halves *h)
-{
-    free(h->src);
-    free(h->dst);
-    free(h->dst_of);
-    free(h->lost.from);
-    free(h->lost.to);
-}
 
 static int halves_init(struct halves *h, const struct taut_graph *g,
                        uint32_t rail)
 {
-    *h = (struct halves){.src = calloc(g->routers, sizeof(*h->src)),
-                         .dst = calloc(g->routers, sizeof(*h->dst)),
-                         .dst_of = calloc(g->endpoints, sizeof(*h->dst_of))};
-    h->lost.from = calloc(g->routers, sizeof(*h->lost.from));
-    h->lost.to = calloc(g->routers, sizeof(*h->lost.to));
-    if (h->src == NULL || h->dst == NULL || h->dst_of == NULL ||
-        h->lost.from == NULL || h->lost.to == NULL) {
-        halves_fini(h);
-        errno = ENOMEM;
+    *h = (struct halves){.all_src = 0};
+    TAUT_TAKE(&h->memory, h->src, g->routers);
+    TAUT_TAKE(&h->memory, h->dst, g->routers);
+    TAUT_TAKE(&h->memory, h->dst_of, g->endpoints);
+    TAUT_TAKE(&h->memory, h->lost.from, g->routers);
+    TAUT_TAKE(&h->memory, h->lost.to, g->routers);
+    if (taut_arena_check(&h->memory) < 0)
         return -1;
-    }
     for (uint32_t e = rail * g->nodes; e < (rail + 1) * g->nodes; e++) {
         uint32_t r = g->at[e];
         if (r == TAUT_GRAPH_NONE)
@@ -195,7 +182,7 @@ int taut_load_hash(const struct taut_graph *g, unsigned threads, uint64_t *hash)
             break;
         rc = hash_links(g, &h, k, threads, hash + 2 * (size_t)g->endpoints);
         hash_ports(g, &h, k, hash);
-        halves_fini(&h);
+        taut_arena_free(&h.memory);
     }
     return rc;
 }

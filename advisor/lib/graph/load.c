@@ -48,29 +48,15 @@ static int walk_load(const struct taut_graph *g, const struct taut_ends *e,
 
 /* ---- by destination ---- */
 
-static void gather_fini(struct taut_gather *x)
-{
-    free(x->router);
-    free(x->weight);
-    free(x->lost);
-    free(x->at);
-    free(x->next);
-}
-
 static int gather_init(struct taut_gather *x, const struct taut_graph *g)
 {
-    *x = (struct taut_gather){
-        .router = malloc((size_t)g->routers * sizeof(*x->router)),
-        .weight = malloc((size_t)g->routers * sizeof(*x->weight)),
-        .lost = calloc(g->routers, sizeof(*x->lost)),
-        .at = calloc(g->routers, sizeof(*x->at)),
-        .next = calloc(g->routers, sizeof(*x->next))};
-    if (x->router != NULL && x->weight != NULL && x->lost != NULL &&
-        x->at != NULL && x->next != NULL)
-        return 0;
-    gather_fini(x);
-    errno = ENOMEM;
-    return -1;
+    *x = (struct taut_gather){.n = 0};
+    TAUT_TAKE(&x->memory, x->router, g->routers);
+    TAUT_TAKE(&x->memory, x->weight, g->routers);
+    TAUT_TAKE(&x->memory, x->lost, g->routers);
+    TAUT_TAKE(&x->memory, x->at, g->routers);
+    TAUT_TAKE(&x->memory, x->next, g->routers);
+    return taut_arena_check(&x->memory);
 }
 
 /* Sources on other routers than the destination's. */
@@ -105,7 +91,7 @@ static int gather_load(const struct taut_graph *g, const struct taut_ends *e,
             }
     }
     if (x.at != NULL)
-        gather_fini(&x);
+        taut_arena_free(&x.memory);
     return rc;
 }
 

@@ -30,7 +30,7 @@ static uint32_t next_of(const struct taut_graph *g, const uint32_t *direction,
 
 static int find_lines(struct taut_board *b, const uint32_t *direction)
 {
-    b->next = malloc(((size_t)b->g->links + 1) * sizeof(*b->next));
+    TAUT_TAKE(&b->memory, b->next, (size_t)b->g->links + 1);
     if (b->next == NULL)
         return -1;
     for (uint32_t l = 0; l < b->g->links; l++)
@@ -50,20 +50,17 @@ struct taut_board *taut_board_create(const struct taut_graph *g,
     b->g = g;
     b->cov = cov;
     b->rail = TAUT_GRAPH_NONE;
-    b->node = malloc(((size_t)g->nodes + 1) * sizeof(*b->node));
-    b->is_here = calloc(g->nodes + 1, 1);
-    b->router = malloc(((size_t)g->routers + 1) * sizeof(*b->router));
-    b->local = calloc((size_t)g->routers + 1, sizeof(*b->local));
-    b->first = malloc(((size_t)g->routers + 2) * sizeof(*b->first));
-    b->ep = malloc(((size_t)g->nodes + 1) * sizeof(*b->ep));
-    b->mark = calloc((size_t)g->components + 1, 1);
-    b->seen = calloc((size_t)g->nodes + 1, 1);
-    b->ends = calloc((size_t)g->components + 1, sizeof(*b->ends));
-    b->visited = calloc((size_t)g->routers + 1, sizeof(*b->visited));
-    if (b->node != NULL && b->is_here != NULL && b->router != NULL &&
-        b->local != NULL && b->first != NULL && b->ep != NULL &&
-        b->mark != NULL && b->seen != NULL && b->ends != NULL &&
-        b->visited != NULL && find_lines(b, direction) == 0 &&
+    TAUT_TAKE(&b->memory, b->node, (size_t)g->nodes + 1);
+    TAUT_TAKE(&b->memory, b->is_here, g->nodes + 1);
+    TAUT_TAKE(&b->memory, b->router, (size_t)g->routers + 1);
+    TAUT_TAKE(&b->memory, b->local, (size_t)g->routers + 1);
+    TAUT_TAKE(&b->memory, b->first, (size_t)g->routers + 2);
+    TAUT_TAKE(&b->memory, b->ep, (size_t)g->nodes + 1);
+    TAUT_TAKE(&b->memory, b->mark, (size_t)g->components + 1);
+    TAUT_TAKE(&b->memory, b->seen, (size_t)g->nodes + 1);
+    TAUT_TAKE(&b->memory, b->ends, (size_t)g->components + 1);
+    TAUT_TAKE(&b->memory, b->visited, (size_t)g->routers + 1);
+    if (!b->memory.is_short && find_lines(b, direction) == 0 &&
         taut_route_init(&b->route, g) == 0)
         return b;
     taut_board_destroy(b);
@@ -91,18 +88,8 @@ void taut_board_destroy(struct taut_board *b)
         free(b->busy[p]);
         free(b->role[p]);
     }
-    free(b->node);
-    free(b->is_here);
-    free(b->router);
-    free(b->local);
-    free(b->first);
-    free(b->ep);
-    free(b->mark);
+    taut_arena_free(&b->memory);
     free(b->suspect);
-    free(b->seen);
-    free(b->ends);
-    free(b->visited);
-    free(b->next);
     free(b->way.c);
     free(b->back.c);
     free(b->tests);

@@ -27,6 +27,7 @@ struct taut_plan_ends {
 };
 
 struct taut_board {
+    struct taut_arena memory;
     const struct taut_graph *g;
     struct taut_coverage *cov;
     struct taut_plan_rules r;

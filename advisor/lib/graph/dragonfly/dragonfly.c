@@ -116,21 +116,9 @@ static void dragonfly_destroy(void *self)
 {
     struct taut_dragonfly *d = self;
 
-    free(d->group);
-    free(d->member);
-    free(d->group_first);
-    free(d->routers);
-    free(d->near_first);
-    free(d->near);
-    free(d->dist_first);
-    free(d->dist);
-    free(d->direct);
-    free(d->is_whole);
-    free(d->pair_first);
-    free(d->pair);
     if (d->spare != NULL)
         free(atomic_load(&d->spare->room));
-    free(d->spare);
+    taut_arena_free(&d->memory);
     free(d);
 }
 
@@ -169,21 +157,18 @@ static bool allocate(struct taut_dragonfly *d, const struct taut_graph *g)
 {
     size_t pairs = (size_t)d->groups * d->groups;
 
-    d->group = calloc(g->routers, sizeof(*d->group));
-    d->member = calloc(g->routers, sizeof(*d->member));
-    d->group_first = calloc((size_t)d->groups + 1, sizeof(*d->group_first));
-    d->routers = calloc(g->routers, sizeof(*d->routers));
-    d->near_first = calloc((size_t)g->routers + 1, sizeof(*d->near_first));
-    d->near = calloc((size_t)g->links + 1, sizeof(*d->near));
-    d->dist_first = calloc(g->routers, sizeof(*d->dist_first));
-    d->is_whole = calloc(d->groups, sizeof(*d->is_whole));
-    d->spare = calloc(1, sizeof(*d->spare));
-    d->pair_first = calloc(pairs + 1, sizeof(*d->pair_first));
-    d->pair = calloc((size_t)g->links + 1, sizeof(*d->pair));
-    return d->group != NULL && d->member != NULL && d->group_first != NULL &&
-           d->routers != NULL && d->near_first != NULL && d->near != NULL &&
-           d->dist_first != NULL && d->is_whole != NULL &&
-           d->pair_first != NULL && d->pair != NULL && d->spare != NULL;
+    TAUT_TAKE(&d->memory, d->group, g->routers);
+    TAUT_TAKE(&d->memory, d->member, g->routers);
+    TAUT_TAKE(&d->memory, d->group_first, (size_t)d->groups + 1);
+    TAUT_TAKE(&d->memory, d->routers, g->routers);
+    TAUT_TAKE(&d->memory, d->near_first, (size_t)g->routers + 1);
+    TAUT_TAKE(&d->memory, d->near, (size_t)g->links + 1);
+    TAUT_TAKE(&d->memory, d->dist_first, g->routers);
+    TAUT_TAKE(&d->memory, d->is_whole, d->groups);
+    TAUT_TAKE(&d->memory, d->spare, 1);
+    TAUT_TAKE(&d->memory, d->pair_first, pairs + 1);
+    TAUT_TAKE(&d->memory, d->pair, (size_t)g->links + 1);
+    return !d->memory.is_short;
 }
 
 /* The usual two passes: first[k + 1] counts, then moves on to first[k]. */
@@ -239,9 +224,9 @@ static bool place(struct taut_dragonfly *d, const struct taut_graph *g)
         d->dist_first[r] = n;
         n += d->group_first[d->group[r] + 1] - d->group_first[d->group[r]];
     }
-    d->dist = malloc(n + 1);
-    d->direct = malloc((n + 1) * sizeof(*d->direct));
-    return d->dist != NULL && d->direct != NULL;
+    TAUT_TAKE(&d->memory, d->dist, n + 1);
+    TAUT_TAKE(&d->memory, d->direct, n + 1);
+    return !d->memory.is_short;
 }
 
 /* A stage holds a link once.  Each hop of each leg is a stage: both ends'

@@ -56,6 +56,7 @@ struct taut_dragonfly_spare {
 };
 
 struct taut_dragonfly {
+    struct taut_arena memory;
     enum taut_dragonfly_mode mode;
     double misrouted;
     uint32_t groups;

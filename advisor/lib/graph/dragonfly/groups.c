@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <config.h>
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +13,7 @@ static size_t cell(const struct taut_groups *x, uint32_t a, uint32_t b)
 
 void taut_groups_fini(struct taut_groups *x)
 {
-    free(x->share);
-    free(x->is_open);
-    free(x->detour);
-    free(x->shut);
+    taut_arena_free(&x->memory);
     *x = (struct taut_groups){0};
 }
 
@@ -44,21 +40,13 @@ int taut_groups_init(struct taut_groups *x, const struct taut_dragonfly *d,
     size_t pairs = (size_t)d->groups * d->groups;
     size_t ends = (size_t)g->routers * d->groups;
 
-    *x = (struct taut_groups){
-        .d = d,
-        .g = g,
-        .out = room,
-        .in = room + ends,
-        .share = calloc((size_t)d->pair_first[pairs] + 1, sizeof(*x->share)),
-        .is_open = calloc(pairs, sizeof(*x->is_open)),
-        .detour = calloc(pairs, sizeof(*x->detour)),
-        .shut = calloc(pairs, sizeof(*x->shut))};
-    if (x->share == NULL || x->is_open == NULL || x->detour == NULL ||
-        x->shut == NULL) {
-        taut_groups_fini(x);
-        errno = ENOMEM;
+    *x = (struct taut_groups){.d = d, .g = g, .out = room, .in = room + ends};
+    TAUT_TAKE(&x->memory, x->share, (size_t)d->pair_first[pairs] + 1);
+    TAUT_TAKE(&x->memory, x->is_open, pairs);
+    TAUT_TAKE(&x->memory, x->detour, pairs);
+    TAUT_TAKE(&x->memory, x->shut, pairs);
+    if (taut_arena_check(&x->memory) < 0)
         return -1;
-    }
     x->is_well = true;
     for (uint32_t a = 0; a < d->groups; a++)
         for (uint32_t b = 0; b < d->groups; b++) {

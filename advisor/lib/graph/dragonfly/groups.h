@@ -12,6 +12,7 @@
 #include "advisor/lib/graph/dragonfly/dragonfly.h"
 
 struct taut_groups {
+    struct taut_arena memory;
     const struct taut_dragonfly *d;
     const struct taut_graph *g;
     double *out;    /* [routers * groups] from router to group */

@@ -11,7 +11,6 @@
 #include <config.h>
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "advisor/lib/graph/dragonfly/dragonfly.h"
@@ -22,6 +21,7 @@
 #define EQUAL 1e-9 /* share by which rounding may make equals differ */
 
 struct balance {
+    struct taut_arena memory;
     uint32_t groups;
     const double *demand; /* [groups * groups] bytes */
     double *capacity;     /* bytes/s of the links that are left */
@@ -216,43 +216,20 @@ static int balance_init(struct balance *b)
 {
     size_t n = (size_t)b->groups * b->groups;
 
-    b->capacity = calloc(n, sizeof(*b->capacity));
-    b->use = calloc(n, sizeof(*b->use));
-    b->turned = calloc(n, sizeof(*b->turned));
-    b->each = calloc(n, sizeof(*b->each));
-    b->from = calloc(b->groups, sizeof(*b->from));
-    b->to = calloc(b->groups, sizeof(*b->to));
-    b->row = calloc(b->groups, sizeof(*b->row));
-    b->column = calloc(b->groups, sizeof(*b->column));
-    b->ways = calloc(n, sizeof(*b->ways));
-    b->pair = calloc(n, sizeof(*b->pair));
-    b->shut = calloc(n, sizeof(*b->shut));
-    b->from_shut = calloc(b->groups, sizeof(*b->from_shut));
-    b->to_shut = calloc(b->groups, sizeof(*b->to_shut));
-    if (b->capacity != NULL && b->use != NULL && b->turned != NULL &&
-        b->each != NULL && b->from != NULL && b->to != NULL && b->row != NULL &&
-        b->column != NULL && b->ways != NULL && b->pair != NULL &&
-        b->shut != NULL && b->from_shut != NULL && b->to_shut != NULL)
-        return 0;
-    errno = ENOMEM;
-    return -1;
-}
-
-static void balance_fini(struct balance *b)
-{
-    free(b->capacity);
-    free(b->use);
-    free(b->turned);
-    free(b->each);
-    free(b->from);
-    free(b->to);
-    free(b->row);
-    free(b->column);
-    free(b->ways);
-    free(b->pair);
-    free(b->shut);
-    free(b->from_shut);
-    free(b->to_shut);
+    TAUT_TAKE(&b->memory, b->capacity, n);
+    TAUT_TAKE(&b->memory, b->use, n);
+    TAUT_TAKE(&b->memory, b->turned, n);
+    TAUT_TAKE(&b->memory, b->each, n);
+    TAUT_TAKE(&b->memory, b->from, b->groups);
+    TAUT_TAKE(&b->memory, b->to, b->groups);
+    TAUT_TAKE(&b->memory, b->row, b->groups);
+    TAUT_TAKE(&b->memory, b->column, b->groups);
+    TAUT_TAKE(&b->memory, b->ways, n);
+    TAUT_TAKE(&b->memory, b->pair, n);
+    TAUT_TAKE(&b->memory, b->shut, n);
+    TAUT_TAKE(&b->memory, b->from_shut, b->groups);
+    TAUT_TAKE(&b->memory, b->to_shut, b->groups);
+    return taut_arena_check(&b->memory);
 }
 
 static bool leaves_groups(const double *demand, uint32_t groups)
@@ -287,6 +264,6 @@ int taut_dragonfly_balance(const struct taut_dragonfly *d,
         fill(&b);
         any = move(&b, step); /* nothing, twice: so it will stay */
     }
-    balance_fini(&b);
+    taut_arena_free(&b.memory);
     return rc;
 }

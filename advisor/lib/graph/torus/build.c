@@ -149,24 +149,17 @@ static struct taut_torus *allocate(const struct taut_graph *g,
         return NULL;
     t->conf = *conf;
     t->conf.port = NULL;
-    t->coord = calloc(n, sizeof(*t->coord));
-    t->link = malloc(2 * n * sizeof(*t->link));
-    t->to = calloc(2 * n, sizeof(*t->to));
-    t->clear = calloc(2 * n, sizeof(*t->clear));
-    bool ok = t->coord != NULL && t->link != NULL && t->to != NULL &&
-              t->clear != NULL;
-    for (uint32_t p = 0; p < 2 * conf->dims; p++) {
-        t->strip[p] = calloc(2 * (size_t)g->routers + TAUT_ROUTE_SLACK,
-                             sizeof(*t->strip[p]));
-        ok = ok && t->strip[p] != NULL;
-    }
-    for (uint32_t d = 0; d < conf->dims; d++) {
-        t->way[d] = calloc(2 * (size_t)conf->length[d], sizeof(*t->way[d]));
-        ok = ok && t->way[d] != NULL;
-    }
-    if (!ok) {
+    TAUT_TAKE(&t->memory, t->coord, n);
+    TAUT_TAKE(&t->memory, t->link, 2 * n);
+    TAUT_TAKE(&t->memory, t->to, 2 * n);
+    TAUT_TAKE(&t->memory, t->clear, 2 * n);
+    for (uint32_t p = 0; p < 2 * conf->dims; p++)
+        TAUT_TAKE(&t->memory, t->strip[p],
+                  2 * (size_t)g->routers + TAUT_ROUTE_SLACK);
+    for (uint32_t d = 0; d < conf->dims; d++)
+        TAUT_TAKE(&t->memory, t->way[d], 2 * (size_t)conf->length[d]);
+    if (t->memory.is_short) {
         taut_torus_destroy(t);
-        errno = ENOMEM;
         return NULL;
     }
     memset(t->link, 0xff, 2 * n * sizeof(*t->link)); /* NONE */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <config.h>
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,14 +218,7 @@ void taut_torus_destroy(void *self)
 {
     struct taut_torus *t = self;
 
-    free(t->coord);
-    free(t->link);
-    free(t->to);
-    free(t->clear);
-    for (uint32_t p = 0; p < 2 * MAX_DIMS; p++)
-        free(t->strip[p]);
-    for (uint32_t d = 0; d < MAX_DIMS; d++)
-        free(t->way[d]);
+    taut_arena_free(&t->memory);
     free(t);
 }
 

@@ -40,6 +40,7 @@ int taut_torus_create(struct taut_graph *g, const struct taut_torus_conf *conf,
 #define TAUT_TORUS_MAX_ORDERS 720
 
 struct taut_torus {
+    struct taut_arena memory;
     struct taut_torus_conf conf; /* 'port' is not kept */
     uint32_t stride[TAUT_TORUS_MAX_DIMS];
     uint32_t orders;

@@ -13,6 +13,7 @@
 #define TAUT_UPDOWN_HOPS_MAX 1024u
 
 struct taut_updown {
+    struct taut_arena memory;
     uint32_t routers;
     uint32_t *rank;  /* NULL: no link is upward */
     uint32_t *order; /* [routers] routers by rank */

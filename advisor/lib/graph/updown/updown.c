@@ -7,9 +7,11 @@
 
 #include "advisor/lib/graph/updown/steps.h"
 
-static uint32_t *copy_u32(const uint32_t *a, size_t n)
+/* A copy of what may not be there. */
+static uint32_t *copy_u32(struct taut_updown *u, const uint32_t *a, size_t n)
 {
-    uint32_t *b = malloc((n + 1) * sizeof(*b));
+    uint32_t *b =
+        a != NULL ? taut_arena_take(&u->memory, n + 1, sizeof(*b)) : NULL;
 
     if (b != NULL)
         memcpy(b, a, n * sizeof(*b));
@@ -21,13 +23,7 @@ static void updown_destroy(void *self)
     struct taut_updown *u = self;
 
     taut_updown_rows_fini(u);
-    free(u->rank);
-    free(u->order);
-    free(u->link);
-    free(u->far);
-    free(u->ups);
-    free(u->stride);
-    free(u->key);
+    taut_arena_free(&u->memory);
     free(u);
 }
 
@@ -345,16 +341,13 @@ static void copy_conf(struct taut_updown *u, const struct taut_graph *g,
                       const struct taut_updown_conf *c)
 {
     u->routers = g->routers;
-    u->order = calloc(g->routers, sizeof(*u->order));
-    u->link = calloc((size_t)g->links + 1, sizeof(*u->link));
-    u->far = calloc((size_t)g->links + 1, sizeof(*u->far));
-    u->ups = calloc(g->routers, sizeof(*u->ups));
-    if (c->rank != NULL)
-        u->rank = copy_u32(c->rank, g->routers);
-    if (c->stride != NULL)
-        u->stride = copy_u32(c->stride, g->routers);
-    if (c->key != NULL)
-        u->key = copy_u32(c->key, g->endpoints);
+    TAUT_TAKE(&u->memory, u->order, g->routers);
+    TAUT_TAKE(&u->memory, u->link, (size_t)g->links + 1);
+    TAUT_TAKE(&u->memory, u->far, (size_t)g->links + 1);
+    TAUT_TAKE(&u->memory, u->ups, g->routers);
+    u->rank = copy_u32(u, c->rank, g->routers);
+    u->stride = copy_u32(u, c->stride, g->routers);
+    u->key = copy_u32(u, c->key, g->endpoints);
     for (uint32_t r = 0; u->order != NULL && c->rank != NULL && r < g->routers;
          r++)
         if (c->rank[r] < g->routers)
@@ -372,10 +365,7 @@ int taut_updown_create(struct taut_graph *g, const struct taut_updown_conf *c,
     if (taut_updown_rows_init(
             u, c->rows_bytes > 0 ? c->rows_bytes : TAUT_UPDOWN_ROWS_BYTES) < 0)
         goto memory;
-    if (u->order == NULL || u->link == NULL || u->far == NULL ||
-        u->ups == NULL || (c->rank != NULL && u->rank == NULL) ||
-        (c->stride != NULL && u->stride == NULL) ||
-        (c->key != NULL && u->key == NULL))
+    if (u->memory.is_short)
         goto memory;
     if (check(g, c, u, err) < 0)
         goto fail;
