@@ -131,13 +131,6 @@ static int update_finished(uint32_t id, const char *comment)
 }
 #endif
 
-static int refuse(json_t *reply, const char *text)
-{
-    taut_reply_text(reply, "error", text);
-    errno = EINVAL;
-    return -1;
-}
-
 int taut_slurm_comment(const json_t *request, json_t *reply)
 {
     json_int_t id = json_integer_value(json_object_get(request, "job"));
@@ -145,9 +138,9 @@ int taut_slurm_comment(const json_t *request, json_t *reply)
     struct taut_error err = {""};
 
     if (id < 1 || id > UINT32_MAX)
-        return refuse(reply, "job: expected a job id");
+        return taut_reply_refuse(reply, "job: expected a job id");
     if (taut_reason_check(text, &err) != 0)
-        return refuse(reply, err.text);
+        return taut_reply_refuse(reply, err.text);
     char *was = load_comment((uint32_t)id);
     if (was == NULL)
         return -1;

@@ -19,26 +19,12 @@ struct node {
     char *reason; /* NULL if there is none */
 };
 
-/* The text of a member, or NULL. */
-static const char *text_of(const json_t *request, const char *key)
-{
-    return json_string_value(json_object_get(request, key));
-}
-
-/* A mistake of the caller's: its text instead of errno's. */
-static int refuse_request(json_t *reply, const struct taut_error *err)
-{
-    taut_reply_text(reply, "error", err->text);
-    errno = EINVAL;
-    return -1;
-}
-
 static int load_node(struct node *node, const char *name)
 {
     node_info_msg_t *msg = NULL;
 
     errno = 0;
-    if (slurm_load_node_single(&msg, (char *)(uintptr_t)name, SHOW_ALL) != 0)
+    if (slurm_load_node_single(&msg, taut_slurm_lent(name), SHOW_ALL) != 0)
         return -1;
     int rc = -1;
     if (msg->record_count < 1 || msg->node_array[0].name == NULL) {
@@ -76,31 +62,33 @@ static int update(const char *name, uint32_t state, const char *reason)
     update_node_msg_t msg;
 
     slurm_init_update_node_msg(&msg);
-    /* Slurm wants char *, and changes nothing. */
-    msg.node_names = (char *)(uintptr_t)name;
+    msg.node_names = taut_slurm_lent(name);
     msg.node_state = state;
-    msg.reason = (char *)(uintptr_t)reason;
+    msg.reason = taut_slurm_lent(reason);
     errno = 0;
     return slurm_update_node(&msg) == SLURM_SUCCESS ? 0 : -1;
 }
 
-int taut_slurm_drain(const json_t *request, json_t *reply)
+/* Set the state of a node, unless 'refusal' has a reason against it. */
+static int change(const json_t *request, json_t *reply, uint32_t state,
+                  const char *reason,
+                  const char *refusal(uint32_t state, const char *reason))
 {
-    const char *name = text_of(request, "node");
-    const char *reason = text_of(request, "reason");
+    const char *name = taut_request_text(request, "node");
     struct node node = {.reason = NULL};
     struct taut_error err = {""};
     char was[64];
 
     if (taut_node_name_check(name, &err) != 0 ||
-        taut_reason_check(reason, &err) != 0)
-        return refuse_request(reply, &err);
+        (reason != NULL && taut_reason_check(reason, &err) != 0))
+        return taut_reply_refuse(reply, err.text);
     if (load_node(&node, name) != 0)
         return -1;
     taut_node_format(was, sizeof(was), node.state);
     taut_reply_text(reply, "was", was);
-    const char *why = taut_drain_refusal(node.state, node.reason);
-    int rc = why == NULL ? update(name, NODE_STATE_DRAIN, reason) : 0;
+    taut_reply_flag(reply, "drained", (node.state & NODE_STATE_DRAIN) != 0);
+    const char *why = refusal(node.state, node.reason);
+    int rc = why == NULL ? update(name, state, reason) : 0;
     int saved = errno;
     if (rc == 0)
         add_outcome(reply, why, &node);
@@ -109,22 +97,15 @@ int taut_slurm_drain(const json_t *request, json_t *reply)
     return rc;
 }
 
+int taut_slurm_drain(const json_t *request, json_t *reply)
+{
+    const char *reason = taut_request_text(request, "reason");
+
+    return change(request, reply, NODE_STATE_DRAIN,
+                  reason != NULL ? reason : "", taut_drain_refusal);
+}
+
 int taut_slurm_resume(const json_t *request, json_t *reply)
 {
-    const char *name = text_of(request, "node");
-    struct node node = {.reason = NULL};
-    struct taut_error err = {""};
-
-    if (taut_node_name_check(name, &err) != 0)
-        return refuse_request(reply, &err);
-    if (load_node(&node, name) != 0)
-        return -1;
-    const char *why = taut_resume_refusal(node.state, node.reason);
-    int rc = why == NULL ? update(name, NODE_RESUME, NULL) : 0;
-    int saved = errno;
-    if (rc == 0)
-        add_outcome(reply, why, &node);
-    free(node.reason);
-    errno = saved;
-    return rc;
+    return change(request, reply, NODE_RESUME, NULL, taut_resume_refusal);
 }

@@ -16,13 +16,6 @@
 
 #define OURS "taut_cell_"
 
-static int refuse(json_t *reply, const char *text)
-{
-    taut_reply_text(reply, "error", text);
-    errno = EINVAL;
-    return -1;
-}
-
 /* 'old' without our features, and with 'add' (which may be ""); the caller
  * frees it.  NULL with errno. */
 static char *replace_ours(const char *old, const char *add)
@@ -105,13 +98,13 @@ int taut_slurm_feature(const json_t *request, json_t *reply)
     size_t i;
 
     if (add == NULL || !is_ours(add))
-        return refuse(reply, "feature: expected '' or '" OURS "' and a number");
+        return taut_reply_refuse(reply, "feature: expected '' or '" OURS "' and a number");
     if (!json_is_array(nodes))
-        return refuse(reply, "nodes: expected an array of names");
+        return taut_reply_refuse(reply, "nodes: expected an array of names");
     json_array_foreach(nodes, i, name)
     {
         if (taut_node_name_check(json_string_value(name), &err) != 0)
-            return refuse(reply, err.text);
+            return taut_reply_refuse(reply, err.text);
         int rc = set_one(json_string_value(name), add);
         if (rc < 0)
             return -1;

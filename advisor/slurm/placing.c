@@ -68,24 +68,12 @@ int taut_slurm_topology(const json_t *request, json_t *reply)
     return 0;
 }
 
-static const char *text_of(const json_t *request, const char *key)
+/* A member that says something. */
+static char *given(const json_t *request, const char *key)
 {
-    const char *text = json_string_value(json_object_get(request, key));
+    const char *text = taut_request_text(request, key);
 
-    return text != NULL && text[0] != '\0' ? text : NULL;
-}
-
-/* Slurm's functions take texts that they do not change. */
-static char *loose(const char *text)
-{
-    return (char *)(uintptr_t)text;
-}
-
-static int refuse(json_t *reply, const char *why)
-{
-    taut_reply_text(reply, "error", why);
-    errno = EINVAL;
-    return -1;
+    return taut_slurm_lent(text != NULL && text[0] != '\0' ? text : NULL);
 }
 
 /* { count, user, partition, features, excluded, reservation, minutes }
@@ -102,22 +90,22 @@ int taut_slurm_will_run(const json_t *request, json_t *reply)
     job_desc_msg_t job;
 
     if (count < 1 || count > 1 << 20)
-        return refuse(reply, "count: expected 1 to 1048576 nodes");
+        return taut_reply_refuse(reply, "count: expected 1 to 1048576 nodes");
     if (user < 0 || user >= NO_VAL)
-        return refuse(reply, "user: expected a uid");
+        return taut_reply_refuse(reply, "user: expected a uid");
     slurm_init_job_desc_msg(&job);
     job.min_nodes = (uint32_t)count;
     job.max_nodes = (uint32_t)count;
     job.user_id = (uint32_t)user;
     job.group_id = job.user_id;
-    job.name = loose("taut-advise");
-    job.work_dir = loose("/");
-    job.script = loose("#!/bin/sh\n");
+    job.name = taut_slurm_lent("taut-advise");
+    job.work_dir = taut_slurm_lent("/");
+    job.script = taut_slurm_lent("#!/bin/sh\n");
     job.environment = no_environment;
-    job.partition = loose(text_of(request, "partition"));
-    job.features = loose(text_of(request, "features"));
-    job.exc_nodes = loose(text_of(request, "excluded"));
-    job.reservation = loose(text_of(request, "reservation"));
+    job.partition = given(request, "partition");
+    job.features = given(request, "features");
+    job.exc_nodes = given(request, "excluded");
+    job.reservation = given(request, "reservation");
     job.shared = JOB_SHARED_NONE;
     if (minutes > 0)
         job.time_limit = (uint32_t)minutes;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <config.h>
 
+#include <errno.h>
 #include <pwd.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,23 @@ static json_t *text_value(const char *text, size_t n)
     value = json_string(copy);
     free(copy);
     return value;
+}
+
+const char *taut_request_text(const json_t *request, const char *key)
+{
+    return json_string_value(json_object_get(request, key));
+}
+
+char *taut_slurm_lent(const char *text)
+{
+    return (char *)(uintptr_t)text;
+}
+
+int taut_reply_refuse(json_t *reply, const char *why)
+{
+    taut_reply_text(reply, "error", why);
+    errno = EINVAL;
+    return -1;
 }
 
 void taut_reply_text(json_t *object, const char *key, const char *text)

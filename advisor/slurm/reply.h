@@ -29,6 +29,15 @@ taut_slurm_f taut_slurm_steer;
 taut_slurm_f taut_slurm_topology;
 taut_slurm_f taut_slurm_will_run;
 
+/* The text of a request's member, or NULL. */
+const char *taut_request_text(const json_t *request, const char *key);
+
+/* A text for Slurm's functions, which want char * and change nothing. */
+char *taut_slurm_lent(const char *text);
+
+/* A request that cannot be: says why in the reply; -1 with EINVAL. */
+int taut_reply_refuse(json_t *reply, const char *why);
+
 /* Add one member.  A NULL text becomes "", and bytes that are not UTF-8
  * (names of jobs come from users) become '?'. */
 void taut_reply_text(json_t *object, const char *key, const char *text);

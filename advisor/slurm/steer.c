@@ -15,18 +15,6 @@
 
 #define MARK "taut: comm="
 
-static int refuse(json_t *reply, const char *text)
-{
-    taut_reply_text(reply, "error", text);
-    errno = EINVAL;
-    return -1;
-}
-
-static const char *text_of(const json_t *request, const char *key)
-{
-    return json_string_value(json_object_get(request, key));
-}
-
 static bool is_same(const char *have, const char *was)
 {
     return strcmp(have != NULL ? have : "", was != NULL ? was : "") == 0;
@@ -42,17 +30,11 @@ static const char *refusal(const slurm_job_info_t *job, const json_t *request)
         return "it is not pending";
     if (comment == NULL || strncmp(comment, MARK, strlen(MARK)) != 0)
         return "its AdminComment does not say that it may be steered";
-    if (!is_same(comment, text_of(request, "was_comment")) ||
-        !is_same(job->exc_nodes, text_of(request, "was_excluded")) ||
-        !is_same(job->req_nodes, text_of(request, "was_required")))
+    if (!is_same(comment, taut_request_text(request, "was_comment")) ||
+        !is_same(job->exc_nodes, taut_request_text(request, "was_excluded")) ||
+        !is_same(job->req_nodes, taut_request_text(request, "was_required")))
         return "somebody changed it meanwhile";
     return NULL;
-}
-
-/* Slurm wants char *, and changes nothing. */
-static char *lent(const char *text)
-{
-    return (char *)(uintptr_t)text;
 }
 
 static int update(uint32_t id, const json_t *request)
@@ -60,9 +42,9 @@ static int update(uint32_t id, const json_t *request)
     job_desc_msg_t job;
 
     taut_init_update(&job, id);
-    job.exc_nodes = lent(text_of(request, "excluded"));
-    job.req_nodes = lent(text_of(request, "required"));
-    job.admin_comment = lent(text_of(request, "comment"));
+    job.exc_nodes = taut_slurm_lent(taut_request_text(request, "excluded"));
+    job.req_nodes = taut_slurm_lent(taut_request_text(request, "required"));
+    job.admin_comment = taut_slurm_lent(taut_request_text(request, "comment"));
     errno = 0;
     return slurm_update_job(&job) == SLURM_SUCCESS ? 0 : -1;
 }
@@ -97,15 +79,15 @@ static int steer(uint32_t id, const json_t *request, json_t *reply)
 int taut_slurm_steer(const json_t *request, json_t *reply)
 {
     json_int_t id = json_integer_value(json_object_get(request, "job"));
-    const char *comment = text_of(request, "comment");
+    const char *comment = taut_request_text(request, "comment");
 
     if (id < 1 || id > UINT32_MAX)
-        return refuse(reply, "job: expected a job id");
+        return taut_reply_refuse(reply, "job: expected a job id");
     if (comment == NULL || strncmp(comment, MARK, strlen(MARK)) != 0)
-        return refuse(reply,
+        return taut_reply_refuse(reply,
                       "comment: expected a text that begins with '" MARK "'");
-    if (text_of(request, "excluded") == NULL &&
-        text_of(request, "required") == NULL)
-        return refuse(reply, "expected excluded or required, host lists");
+    if (taut_request_text(request, "excluded") == NULL &&
+        taut_request_text(request, "required") == NULL)
+        return taut_reply_refuse(reply, "expected excluded or required, host lists");
     return steer((uint32_t)id, request, reply);
 }

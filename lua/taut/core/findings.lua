@@ -21,7 +21,7 @@ Findings.__index = Findings
 local function decide(self)
    local d = self.decision:make { history = self.act.history, mode = self.act:mode(),
       now = loop.time() }
-   self.act:carry_out(d, function(name, drain) self:given_back(name, drain) end)
+   self.act:carry_out(d)
 end
 
 local function on_changes(self, changes)
@@ -99,13 +99,6 @@ function Findings:relearn(class)
    return n
 end
 
---- Slurm told of its nodes: some may have been given back by somebody else.
-function Findings:reconcile()
-   for _, back in ipairs(self.act:reconcile()) do
-      self:given_back(back.node, back.drain)
-   end
-end
-
 --- Verdicts that stand are decided about again: a cap may have room now.
 function Findings:review()
    decide(self)
@@ -139,13 +132,6 @@ function Findings:given_back(name, drain)
       list[#list + 1] = c
    end
    self:repaired(list)
-end
-
---- Give a node back, and forget what it was drained for.
--- @param who for the record
--- @param fn called with true, or nil and why not
-function Findings:release(name, who, fn)
-   self.act:release(name, who, function(_, drain) self:given_back(name, drain) end, fn)
 end
 
 --- @param o { site, ids, judgement, diagnosis, decision, act, news, records, marks (plan/verify) }

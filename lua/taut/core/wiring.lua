@@ -132,7 +132,7 @@ end
 local function on_refresh(p)
    p.review = function()
       p.switches:save()
-      p.findings:reconcile()
+      p.act:reconcile()
       p.events:review()
       p.findings:review()
       p.check:forget(loop.time() - JOBS_S)
@@ -143,6 +143,7 @@ local function on_refresh(p)
          p.steer:refreshed()
       end,
       job_over = function(id) p.job_over:take(id) end }
+   p.act:tell(function(name, drain) p.findings:given_back(name, drain) end)
    p.journal:tell(function(list) p.events:stored(list) end)
 end
 

@@ -107,11 +107,11 @@ local function stop(self, a)
    self:record { action = a.action, result = a.why }
 end
 
-local function carry_out(self, a, on_back)
+local function carry_out(self, a)
    if a.action == "drain" then
       send_drain(self, a)
    elseif a.action == "release" then
-      self:release(a.node, "taut, after " .. a.why, on_back, function(ok, err)
+      self:release(a.node, "taut, after " .. a.why, function(ok, err)
          if not ok and is_news(self, a.node, err) then
             sys.log("warning", ("cannot resume %s: %s"):format(a.node, err))
          end
@@ -159,11 +159,10 @@ end
 
 --- Do what was decided.
 -- @param d of policy.decide
--- @param on_back function(node, drain): a node was given back; called before Slurm is looked at
-function Act:carry_out(d, on_back)
+function Act:carry_out(d)
    take_held(self, d.held, d.actions)
    for _, a in ipairs(d.actions) do
-      carry_out(self, a, on_back)
+      carry_out(self, a)
    end
 end
 
@@ -224,16 +223,14 @@ end
 --- Give a node back.
 -- @param name node
 -- @param who for the record
--- @param on_back function(node, drain): called as soon as Slurm has it back, before it is asked how
---   its nodes are
 -- @param fn called with true, or nil and why not
-function Act:release(name, who, on_back, fn)
+function Act:release(name, who, fn)
    self.history.asked[name] = self.history.drained[name]
    self.slurm:ask({ op = "resume", node = name }, function(reply, err)
       self.history.asked[name] = nil
       local d = self.history.drained[name]
       -- slurmctld, just started, gives a node back and calls that an error
-      local is_back = d and reply and reply.why == "not drained"
+      local is_back = d and reply and reply.drained == false
       if err then
          if d then
             d.asked_by = who -- should slurmctld have done it all the same
@@ -246,7 +243,7 @@ function Act:release(name, who, on_back, fn)
       self:unwant(name)
       self:record { action = "release", node = name, component = d and d.component, who = who,
          reason = d and d.reason, result = "done" }
-      on_back(name, d)
+      self.on_back(name, d)
       sys.log("notice", ("resumed %s (%s)"):format(name, who))
       self.cluster:refresh(function() fn(true) end)
    end)
@@ -277,7 +274,6 @@ local function reconcile_drained(self, name, d, node, back)
 end
 
 --- Compare our list with what Slurm says.
--- @return nodes that somebody else has given back: array of { node, drain }
 function Act:reconcile()
    local cl, back = self.cluster, {}
    for name, d in pairs(self.history.drained) do
@@ -293,7 +289,15 @@ function Act:reconcile()
          given_back(self, name, d, back)
       end
    end
-   return back
+   for _, b in ipairs(back) do
+      self.on_back(b.node, b.drain)
+   end
+end
+
+--- @param fn function(node, drain), called when a node was given back, by us or somebody else; before
+--   Slurm is asked how its nodes are
+function Act:tell(fn)
+   self.on_back = fn
 end
 
 --- @param o { slurm = helper (taut-slurm), cluster, journal, switches, teller (on_event.lua),

@@ -65,7 +65,7 @@ function tests.test_what_was_drained_for_is_forgotten_before_slurm_is_asked_agai
          end
       end
       local ok
-      p.findings:release("n5", "root", function(done) ok = done end)
+      p.act:release("n5", "root", function(done) ok = done end)
       lu.assertTrue(ok)
    end)
    lu.assertEquals(state, "ok")

@@ -44,14 +44,9 @@ local function new(given)
       teller = { tell = function(_, e) w.told[#w.told + 1] = e end } }
    w.act:restore({}, {})
    w.settings = config.policy(given)
-   function w.back(name, d)
+   w.act:tell(function(name, d)
       w.released[#w.released + 1] = name .. " " .. (d and d.component or "?")
-   end
-   function w.reconcile()
-      for _, b in ipairs(w.act:reconcile()) do
-         w.back(b.node, b.drain)
-      end
-   end
+   end)
    -- verdicts on the tx of these nodes
    function w.decide(...)
       local list = {}
@@ -61,7 +56,7 @@ local function new(given)
       end
       w.act:carry_out(policy.decide { topology = topo, settings = w.settings,
          cluster = w.act.cluster, history = w.act.history, now = os.time(), mode = w.act:mode(),
-         verdicts = list, clean = w.clean }, w.back)
+         verdicts = list, clean = w.clean })
    end
    function w.actions()
       local out = {}
@@ -126,10 +121,10 @@ function tests.test_a_node_an_administrator_gives_back_is_released()
    node.drain, node.reason = true, "bad memory"
    w.decide("n0")
    lu.assertStrContains(w.act.held.n0.why, "bad memory")
-   w.reconcile()
+   w.act:reconcile()
    lu.assertEquals(w.released, {})
    node.drain = false
-   w.reconcile()
+   w.act:reconcile()
    lu.assertEquals(w.released, { "n0 n0/tx" })
    lu.assertNil(w.act.held.n0)
    lu.assertEquals(#w.asked, 0)
@@ -246,11 +241,11 @@ function tests.test_an_answer_from_before_the_drain_says_nothing()
    w.asked[1].fn { done = true }
    local cl = w.act.cluster
    cl.nodes_asked = w.act.history.drained.n0.time - 1
-   w.reconcile()
+   w.act:reconcile()
    lu.assertNotNil(w.act.history.drained.n0)
    cl.nodes_asked = w.act.history.drained.n0.time + 1
    cl.nodes.n0.drain, cl.nodes.n0.reason = true, "mine now"
-   w.reconcile()
+   w.act:reconcile()
    lu.assertEquals(w.actions()[2], "taken over n0: seen")
    lu.assertNil(w.act.history.drained.n0)
    lu.assertEquals(w.released, {})
@@ -266,15 +261,15 @@ function tests.test_a_node_that_is_back_already_is_released()
    local function note(a, b)
       ok, why = a, b
    end
-   w.act:release("n0", "root", w.back, note)
+   w.act:release("n0", "root", note)
    w.asked[2].fn(nil, "Invalid node state specified")
    lu.assertEquals({ ok, why }, { nil, "Invalid node state specified" })
-   w.act:release("n0", "root", w.back, note)
-   w.asked[3].fn { done = false, why = "not drained" }
+   w.act:release("n0", "root", note)
+   w.asked[3].fn { done = false, drained = false, why = "not drained" }
    lu.assertTrue(ok)
    lu.assertEquals(w.released, { "n0 n0/tx" })
-   w.act:release("n7", "root", w.back, note)
-   w.asked[4].fn { done = false, why = "not drained" }
+   w.act:release("n7", "root", note)
+   w.asked[4].fn { done = false, drained = false, why = "not drained" }
    lu.assertEquals(why, "n7: not drained")
 end
 

@@ -52,7 +52,7 @@ local function release(self, args, who, reply)
    if not self.site.topo.node_id[args.node or ""] then
       return reply(nil, ("'%s' is no node of the topology"):format(tostring(args.node)))
    end
-   self.findings:release(args.node, who, function(ok, err)
+   self.act:release(args.node, who, function(ok, err)
       reply(ok and { released = args.node }, err)
    end)
 end

@@ -78,7 +78,7 @@ local function release_all(self, names, who, fn)
       if not names[i] then
          return fn(released, failed)
       end
-      self.findings:release(names[i], who, step)
+      self.act:release(names[i], who, step)
    end
    step()
 end
