@@ -294,8 +294,8 @@ function Act:reconcile()
    end
 end
 
---- @param fn function(node, drain), called when a node was given back, by us or somebody else; before
---   Slurm is asked how its nodes are
+--- @param fn function(node, drain), called when a node was given back, by us or somebody else, and
+--   before Slurm is asked how its nodes are
 function Act:tell(fn)
    self.on_back = fn
 end

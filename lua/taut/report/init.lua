@@ -81,6 +81,12 @@ function report.complain(...)
    end
 end
 
+--- "n1, n2 and 5 more"
+function report.some(names, most)
+   local shown = table.concat(names, ", ", 1, math.min(#names, most))
+   return #names > most and ("%s and %d more"):format(shown, #names - most) or shown
+end
+
 --- "24.0 MB/s", "9.75 GB/s".
 function report.bandwidth(bps)
    if not bps then

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Progress of a long run, on standard error: a bar on a terminal, lines otherwise.
 local loop = require "taut.loop"
+local report = require "taut.report"
 local sys = require "taut.sys"
 
 local progress = {}
@@ -8,11 +9,6 @@ local Progress = {}
 Progress.__index = Progress
 
 local LINE_S = 5  -- lines are at least so far apart
-
-local function names(list, most)
-   local shown = table.concat(list, ", ", 1, math.min(#list, most))
-   return #list > most and ("%s and %d more"):format(shown, #list - most) or shown
-end
 
 --- @param what name of the run, before each line
 -- @param how "bar", "lines", "none" or nil for what suits standard error
@@ -57,10 +53,10 @@ end
 --- The report `begin`: who is there.
 function Progress:begin(m)
    if #(m.missing or {}) > 0 then
-      self:say(("%s did not come"):format(names(m.missing, 8)))
+      self:say(("%s did not come"):format(report.some(m.missing, 8)))
    end
    if #(m.unknown or {}) > 0 then
-      self:say(("not in the topology: %s"):format(names(m.unknown, 8)))
+      self:say(("not in the topology: %s"):format(report.some(m.unknown, 8)))
    end
    if self.how ~= "none" and m.phases then
       self:say(("%d nodes, %d phases"):format(m.nodes, m.phases))

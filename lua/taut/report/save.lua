@@ -35,15 +35,16 @@ function save.text(path, text)
    return replace(path, function(f) return f:write(text) end)
 end
 
-local function quoted(path)
-   return "'" .. path:gsub("'", "'\\''") .. "'"
+--- A word for a shell.
+function save.quoted(word)
+   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
 --- Write an SVG picture as PNG: librsvg's own program draws it, nothing of a picture library is
 -- linked into Taut.
 function save.png(path, text)
    return replace(path, function(_, name)
-      local pipe, err = io.popen("exec rsvg-convert --format=png >" .. quoted(name), "w")
+      local pipe, err = io.popen("exec rsvg-convert --format=png >" .. save.quoted(name), "w")
       if not pipe then
          return nil, err
       end

@@ -1,16 +1,13 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The jobs of a machine as they are, or were: from squeue, or from a trace.
 local hostlist = require "taut.hostlist"
+local quoted = require("taut.report.save").quoted
 local jobs = require "taut.study.jobs"
 
 local mix = {}
 
 local LEAST_NODES = 2 -- of a job that loads the network
 local MOST_LINE = 1 << 20
-
-local function quoted(text)
-   return "'" .. text:gsub("'", "'\\''") .. "'"
-end
 
 --- Jobs that run now, on their nodes: what `squeue` says.
 -- @param lines iterator of lines "ID NODELIST"

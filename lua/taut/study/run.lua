@@ -1,12 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- A real program at several shares, interleaved: what the XT4 and S3D studies measured by hand.
+local quoted = require("taut.report.save").quoted
 local sys = require "taut.sys"
 
 local run = {}
-
-local function quoted(text)
-   return "'" .. text:gsub("'", "'\\''") .. "'"
-end
 
 local function percent(share)
    return ("%.10g"):format(share * 100)

@@ -13,10 +13,6 @@ local work = {}
 
 local MOST_PARTS = 1000
 
-local function quoted(text)
-   return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
 local function path_of(dir, part)
    return ("%s/part-%d.jsonl"):format(dir, part)
 end
@@ -99,7 +95,7 @@ local function spawn(argv, n)
    for part = 1, n do
       local command = {}
       for i, word in ipairs(argv) do
-         command[i] = quoted(word)
+         command[i] = save.quoted(word)
       end
       list[part] = table.concat(command, " ") .. (" --part %d/%d & "):format(part, n)
    end
@@ -182,7 +178,7 @@ function work.sbatch(dir, argv, parts, tasks, words)
    end
    local command = {}
    for i, word in ipairs(argv) do
-      command[i] = quoted(word)
+      command[i] = save.quoted(word)
    end
    command = table.concat(command, " ")
    parts = math.min(parts, #tasks)
@@ -190,7 +186,7 @@ function work.sbatch(dir, argv, parts, tasks, words)
    local files = {
       { array, ARRAY:format(parts, dir, command, parts) },
       { collect, COLLECT:format(dir, command) },
-      { dir .. "/submit", SUBMIT:format(quoted(array), quoted(collect)) },
+      { dir .. "/submit", SUBMIT:format(save.quoted(array), save.quoted(collect)) },
    }
    for _, f in ipairs(files) do
       ok, err = save.text(f[1], f[2])

@@ -1,15 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+local words = require "taut.cli.topology.words"
 local json = require "taut.json"
 local output = require "taut.cli.output"
 local report = require "taut.report"
 local slurm = require "taut.topology.export.slurm"
 
 local export = { summary = "Files for Slurm: topology.conf, topology.yaml, nodes in a good order." }
-
-local function whole(v)
-   local n = math.tointeger(tonumber(v))
-   return n and n > 0 and n or nil, "expected a whole number of at least 1, got " .. v
-end
 
 function export.setup(parser)
    parser:argument("target"):description "For whom.":choices { "slurm" }
@@ -20,7 +16,7 @@ function export.setup(parser)
       "conf", "yaml" }:default "conf"
    parser:option("--order"):description "Not the best order but this one.":argname "<name>"
    parser:option("--leaf"):description "Most nodes of a leaf switch or block.":argname "<n>"
-      :convert(whole)
+      :convert(words.whole)
    parser:option("--prefix"):description "For --as names: how the names begin (t).":argname
       "<text>"
    parser:option("-o --output"):description "Write to this file.":argname "<file>"

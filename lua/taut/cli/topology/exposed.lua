@@ -7,15 +7,10 @@ local exposed = { summary = "Whose routes use a link: nodes with more than a qua
 
 local WALKED = 4000000 -- routes looked at for --routes, some seconds' worth
 
-local function whole(v)
-   local n = math.tointeger(tonumber(v))
-   return n and n > 0 and n or nil, "expected a whole number of at least 1, got " .. v
-end
-
 function exposed.setup(parser)
    parser:argument("component"):description "Link, tx or rx.":argname "<component>"
    parser:option("--routes"):description "List the routes that use it, of so many nodes.":argname
-      "<nodes>":convert(whole)
+      "<nodes>":convert(words.whole)
 end
 
 local function uses(route, c)

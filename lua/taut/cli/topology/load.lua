@@ -11,15 +11,10 @@ local load = { summary = "Bytes on each link while nodes communicate in a patter
 -- Those that take --bytes, --by and --grid; taut.pattern has the others, with parameters.
 local OWN = { ["all-to-all"] = true, nearest = true, ring = true, shift = true }
 
-local function whole(v)
-   local n = math.tointeger(tonumber(v))
-   return n and n > 0 and n or nil, "expected a whole number of at least 1, got " .. v
-end
-
 local function lengths(v)
    local list = {}
    for part in (v .. "x"):gmatch "([^x]*)x" do
-      list[#list + 1] = whole(part)
+      list[#list + 1] = words.whole(part)
       if not list[#list] or not part:find "^%d+$" then
          return nil, "expected lengths such as 4x4x2, got " .. v
       end
@@ -50,11 +45,12 @@ function load.setup(parser)
          local n = tonumber(v)
          return n and n > 0 and n < math.huge and n or nil, "expected bytes, got " .. v
       end)
-   parser:option("--by"):description "For shift: how many places (1).":argname "<n>":convert(whole)
+   parser:option("--by"):description "For shift: how many places (1).":argname "<n>"
+      :convert(words.whole)
    parser:option("--grid"):description "For nearest: lengths of the grid of nodes (a cube)."
       :argname "<lengths>":convert(lengths)
    parser:option("--top"):description "How many of the busiest links (10).":argname "<n>"
-      :convert(whole)
+      :convert(words.whole)
 end
 
 local function chosen(scene, list)

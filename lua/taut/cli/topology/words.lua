@@ -9,6 +9,12 @@ local words = {}
 
 local WIDE = 79
 
+--- What an option takes that is a number of something.
+function words.whole(v)
+   local n = math.tointeger(tonumber(v))
+   return n and n > 0 and n or nil, "expected a whole number of at least 1, got " .. v
+end
+
 --- Names of nodes as one host list, ascending.
 function words.nodes(topo, list)
    local names = tables.map(list, function(n) return topo.nodes[n] end)

@@ -128,4 +128,16 @@ function grid.faces(dims)
    return list
 end
 
+--- The 26 neighbours of a place in three dimensions: offsets; `far`: over a face (1), an edge (2)
+-- or a corner (3).
+function grid.around()
+   local list = {}
+   for i = 0, 26 do
+      local o = { i // 9 - 1, i // 3 % 3 - 1, i % 3 - 1 }
+      o.far = math.abs(o[1]) + math.abs(o[2]) + math.abs(o[3])
+      list[#list + 1] = o.far > 0 and o or nil
+   end
+   return list
+end
+
 return grid

@@ -8,16 +8,6 @@ local grid = require "taut.place.pattern.grid"
 
 local halo27 = { messages = 26, takes = { "bytes", "grid", "periodic", "side" } }
 
-local function offsets()
-   local list = {}
-   for i = 0, 26 do
-      local o = { i // 9 - 1, i // 3 % 3 - 1, i % 3 - 1 }
-      o.far = math.abs(o[1]) + math.abs(o[2]) + math.abs(o[3])
-      list[#list + 1] = o.far > 0 and o or nil
-   end
-   return list
-end
-
 --- @param n ranks
 -- @param o { bytes = of a face, grid =, periodic = (default true), side = cells (default 32) }
 -- @return steps, grid; or nil and what was expected
@@ -26,7 +16,7 @@ function halo27.steps(n, o)
    if not lengths then
       return nil, err
    end
-   local src, dst, bytes, list = {}, {}, {}, offsets()
+   local src, dst, bytes, list = {}, {}, {}, grid.around()
    grid.each(lengths, list, o.periodic ~= false, function(a, b, k)
       local i = #src + 1
       src[i], dst[i] = a, b

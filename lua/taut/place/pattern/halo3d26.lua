@@ -9,16 +9,6 @@ local motif = require "taut.place.pattern.motif"
 
 local WIDTH, FLOPS, POINTS = 8, 26, 30
 
-local function offsets()
-   local list = {}
-   for i = 0, 26 do
-      local o = { i // 9 - 1, i // 3 % 3 - 1, i % 3 - 1 }
-      o.far = math.abs(o[1]) + math.abs(o[2]) + math.abs(o[3])
-      list[#list + 1] = o.far > 0 and o or nil
-   end
-   return list
-end
-
 return motif.of { summary = "a cube of points a rank: faces, edges and corners to 26 neighbours",
    messages = 26, takes = { "points", "grid", "periodic" }, shape = "cube", dims = 3,
    -- @param o { points = along an edge of a rank's cube (30), grid =, periodic = (no) }
@@ -27,7 +17,7 @@ return motif.of { summary = "a cube of points a rank: faces, edges and corners t
       if not lengths then
          return nil, err
       end
-      local points, list, bytes = o.points or POINTS, offsets(), {}
+      local points, list, bytes = o.points or POINTS, grid.around(), {}
       for i, offset in ipairs(list) do
          bytes[i] = WIDTH * points ^ (3 - offset.far)
       end

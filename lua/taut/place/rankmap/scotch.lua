@@ -7,6 +7,7 @@
 -- a rank too many here and there: these move to the nearest node that has room.
 local boxes = require "taut.place.rankmap.boxes"
 local tables = require "taut.base.tables"
+local quoted = require("taut.report.save").quoted
 
 local scotch = {}
 
@@ -107,10 +108,6 @@ local function write_target(f, job, nodes)
 end
 
 ---------------------------------------------------------------- running it
-
-local function quoted(text)
-   return "'" .. text:gsub("'", "'\\''") .. "'"
-end
 
 local function write_file(name, fn, ...)
    local f, err = io.open(name, "w")

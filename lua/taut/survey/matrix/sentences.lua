@@ -4,11 +4,6 @@ local report = require "taut.report"
 
 local sentences = {}
 
-local function joined(list, most)
-   local shown = table.concat(list, ", ", 1, math.min(#list, most))
-   return #list > most and ("%s and %d more"):format(shown, #list - most) or shown
-end
-
 local says = {
    node = function(f) return f.name .. " is slow with all others" end,
    tx = function(f) return ("%s: slow from %s to all others"):format(f.name, f.node) end,
@@ -36,7 +31,7 @@ function sentences.finding(m, f)
    end
    if #f.tied > 0 then
       parts[#parts + 1] = (f.kind == "pair" and "on its route and not cleared: "
-         or "or, no pair tells it apart: ") .. joined(f.tied, 6)
+         or "or, no pair tells it apart: ") .. report.some(f.tied, 6)
    end
    if f.again then
       parts[#parts + 1] = f.confirmed and ("slow again alone, %d of %d"):format(f.again.low,
