@@ -235,6 +235,27 @@ void taut_set_number(lua_State *L, const char *name, lua_Number v)
     lua_setfield(L, -2, name);
 }
 
+void taut_set_flag(lua_State *L, const char *name, bool v)
+{
+    lua_pushboolean(L, v);
+    lua_setfield(L, -2, name);
+}
+
+void taut_set_text(lua_State *L, const char *name, const char *v)
+{
+    lua_pushstring(L, v);
+    lua_setfield(L, -2, name);
+}
+
+void taut_push_ids(lua_State *L, const uint32_t *list, uint32_t n)
+{
+    lua_createtable(L, (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        lua_pushinteger(L, (lua_Integer)list[i] + 1);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+}
+
 void taut_class(lua_State *L, const char *name, const luaL_Reg *methods,
                 lua_CFunction gc)
 {

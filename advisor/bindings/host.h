@@ -5,6 +5,7 @@
 #define TAUT_ADVISOR_BINDINGS_HOST_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include <lauxlib.h>
@@ -63,6 +64,11 @@ const char *taut_opt_string(lua_State *L, int table, const char *name,
 /* Fields of the table on the top; a number that is not finite is left out. */
 void taut_set_integer(lua_State *L, const char *name, lua_Integer v);
 void taut_set_number(lua_State *L, const char *name, lua_Number v);
+void taut_set_flag(lua_State *L, const char *name, bool v);
+void taut_set_text(lua_State *L, const char *name, const char *v);
+
+/* Push an array of C's numbers as Lua counts: from 1 on. */
+void taut_push_ids(lua_State *L, const uint32_t *list, uint32_t n);
 
 /* Register a metatable 'name' with its methods; 'gc' is also __close. */
 void taut_class(lua_State *L, const char *name, const luaL_Reg *methods,

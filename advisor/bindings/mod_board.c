@@ -187,11 +187,7 @@ static int board_helpers(lua_State *L)
 
     luaL_argcheck(L, most >= 0 && most <= 64, 3, "from 0 to 64");
     uint32_t n = taut_board_helpers(b, c, node, (uint32_t)most);
-    lua_createtable(L, (int)n, 0);
-    for (uint32_t i = 0; i < n; i++) {
-        lua_pushinteger(L, (lua_Integer)node[i] + 1);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
+    taut_push_ids(L, node, n);
     return 1;
 }
 
@@ -266,8 +262,7 @@ static void push_test(lua_State *L, const struct taut_graph *g,
     taut_set_integer(L, "flows", t->flows);
     if (t->streams > 1)
         taut_set_integer(L, "streams", t->streams);
-    lua_pushstring(L, kinds[t->kind]);
-    lua_setfield(L, -2, "kind");
+    taut_set_text(L, "kind", kinds[t->kind]);
     if (t->confirms != TAUT_GRAPH_NONE)
         taut_set_integer(L, "confirms", (lua_Integer)t->confirms + 1);
     if (t->senders > 1)

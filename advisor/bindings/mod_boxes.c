@@ -160,14 +160,10 @@ static void push_box(lua_State *L, const struct lua_boxes *h,
     lua_setfield(L, -2, "at");
     push_numbers(L, box->extent, h->dims);
     lua_setfield(L, -2, "extent");
-    lua_pushinteger(L, box->volume);
-    lua_setfield(L, -2, "volume");
-    lua_pushinteger(L, box->free);
-    lua_setfield(L, -2, "free");
-    lua_pushinteger(L, box->total);
-    lua_setfield(L, -2, "total");
-    lua_pushnumber(L, box->bad);
-    lua_setfield(L, -2, "bad");
+    taut_set_integer(L, "volume", box->volume);
+    taut_set_integer(L, "free", box->free);
+    taut_set_integer(L, "total", box->total);
+    taut_set_number(L, "bad", box->bad);
 }
 
 /* b:search(count, room, whole) → boxes, one of each shape */

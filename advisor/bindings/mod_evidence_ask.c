@@ -108,8 +108,7 @@ static int ask_company(lua_State *L)
     struct taut_company y = taut_evidence_company(e, c, (uint32_t)spells);
     lua_createtable(L, 0, 4);
     taut_set_integer(L, "router", y.router);
-    lua_pushboolean(L, y.is_out);
-    lua_setfield(L, -2, "is_out");
+    taut_set_flag(L, "is_out", y.is_out);
     taut_set_integer(L, "low", y.low);
     taut_set_integer(L, "tested", y.tested);
     return 1;
@@ -131,15 +130,13 @@ static int ask_score(lua_State *L)
 static void push_rival(lua_State *L, const struct taut_rival *r)
 {
     lua_createtable(L, 0, 6);
-    lua_pushinteger(L, (lua_Integer)r->c + 1);
-    lua_setfield(L, -2, "component");
+    taut_set_integer(L, "component", (lua_Integer)r->c + 1);
     taut_set_number(L, "rest", r->rest);
     taut_set_number(L, "score", r->score);
     taut_set_number(L, "same", r->same);
     if (isfinite(r->cleared_at)) {
         taut_set_number(L, "cleared_at", r->cleared_at);
-        lua_pushinteger(L, r->cleared_by);
-        lua_setfield(L, -2, "cleared_by");
+        taut_set_integer(L, "cleared_by", r->cleared_by);
     }
 }
 
@@ -203,29 +200,29 @@ static int ask_seen(lua_State *L)
     taut_set_number(L, "most", seen.most);
     taut_set_number(L, "most_at", seen.most_at);
     if (isfinite(seen.cleared_at)) {
-        lua_pushinteger(L, seen.cleared_by);
-        lua_setfield(L, -2, "cleared_by");
+        taut_set_integer(L, "cleared_by", seen.cleared_by);
     }
+    return 1;
+}
+
+static int push_time(lua_State *L,
+                     double time_of(const struct taut_evidence *e, uint32_t c))
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+
+    lua_pushnumber(L, time_of(e, taut_evidence_component(L, 2, e)));
     return 1;
 }
 
 /* e:tested(c), e:cleared(c) → time, -inf: never */
 static int ask_tested(lua_State *L)
 {
-    struct taut_evidence *e = taut_self_evidence(L);
-
-    lua_pushnumber(L,
-                   taut_evidence_tested(e, taut_evidence_component(L, 2, e)));
-    return 1;
+    return push_time(L, taut_evidence_tested);
 }
 
 static int ask_cleared(lua_State *L)
 {
-    struct taut_evidence *e = taut_self_evidence(L);
-
-    lua_pushnumber(L,
-                   taut_evidence_cleared(e, taut_evidence_component(L, 2, e)));
-    return 1;
+    return push_time(L, taut_evidence_cleared);
 }
 
 /* e:open(least) → components with a run of at least so many tests */
@@ -250,11 +247,7 @@ static int ask_touched(lua_State *L)
     uint32_t n;
     const uint32_t *touched = taut_evidence_touched(taut_self_evidence(L), &n);
 
-    lua_createtable(L, (int)n, 0);
-    for (uint32_t i = 0; i < n; i++) {
-        lua_pushinteger(L, (lua_Integer)touched[i] + 1);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
+    taut_push_ids(L, touched, n);
     return 1;
 }
 
@@ -309,21 +302,12 @@ static int set_name(lua_State *L)
     return 0;
 }
 
-/* e:forget(c), e:expire(c, time), e:void() */
+/* e:forget(c) */
 static int forget(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
 
     taut_evidence_forget(e, taut_evidence_component(L, 2, e));
-    return 0;
-}
-
-static int expire(lua_State *L)
-{
-    struct taut_evidence *e = taut_self_evidence(L);
-
-    taut_evidence_expire(e, taut_evidence_component(L, 2, e),
-                         luaL_checknumber(L, 3));
     return 0;
 }
 
@@ -334,6 +318,7 @@ static int reroute(lua_State *L)
     return 0;
 }
 
+/* e:void() */
 static int make_void(lua_State *L)
 {
     taut_evidence_void(taut_self_evidence(L));
@@ -348,7 +333,6 @@ const luaL_Reg taut_evidence_questions[] = {
     {"class", ask_class},
     {"company", ask_company},
     {"cleared", ask_cleared},
-    {"expire", expire},
     {"forget", forget},
     {"name", set_name},
     {"open", ask_open},

@@ -33,12 +33,9 @@ static void push_low(lua_State *L, const struct taut_graph *g,
     double bw = (double)low->bw_Bps, expected = (double)low->expected_Bps;
 
     lua_createtable(L, 0, 20);
-    lua_pushinteger(L, low->id);
-    lua_setfield(L, -2, "id");
-    lua_pushinteger(L, low->event);
-    lua_setfield(L, -2, "event");
-    lua_pushinteger(L, low->job);
-    lua_setfield(L, -2, "job");
+    taut_set_integer(L, "id", low->id);
+    taut_set_integer(L, "event", low->event);
+    taut_set_integer(L, "job", low->job);
     taut_set_number(L, "time", low->time);
     set_node(L, g, "src", low->src);
     set_node(L, g, "dst", low->dst);
@@ -51,15 +48,14 @@ static void push_low(lua_State *L, const struct taut_graph *g,
     taut_set_integer(L, "streams", low->streams);
     taut_set_integer(L, "serial", low->serial);
     taut_set_integer(L, "links", low->links);
-    lua_pushboolean(L, x->by_ack);
-    lua_setfield(L, -2, "by_ack");
+    taut_set_flag(L, "by_ack", x->by_ack);
     if (low->confirms != TAUT_GRAPH_NONE)
         taut_set_integer(L, "confirms", low->confirms + 1);
     if (low->explained_by != TAUT_GRAPH_NONE)
         taut_set_integer(L, "explained_by", low->explained_by + 1);
     if (low->port != TAUT_GRAPH_NONE) {
-        lua_pushstring(L, low->port == taut_graph_tx(low->src) ? "src" : "dst");
-        lua_setfield(L, -2, "port");
+        taut_set_text(L, "port",
+                      low->port == taut_graph_tx(low->src) ? "src" : "dst");
     }
     push_on(L, low);
 }

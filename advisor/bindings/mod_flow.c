@@ -253,11 +253,9 @@ static int flow_time(lua_State *L)
     set_number(L, "ideal_s", out.ideal_s);
     set_number(L, "bytes", out.bytes);
     set_number(L, "hops_mean", out.hops_mean);
-    lua_pushinteger(L, (lua_Integer)w->lost);
-    lua_setfield(L, -2, "lost");
+    taut_set_integer(L, "lost", (lua_Integer)w->lost);
     if (out.slowest != TAUT_GRAPH_NONE) {
-        lua_pushinteger(L, (lua_Integer)out.slowest + 1);
-        lua_setfield(L, -2, "slowest");
+        taut_set_integer(L, "slowest", (lua_Integer)out.slowest + 1);
     }
     return 1;
 }

@@ -27,17 +27,13 @@ int taut_sys_stat(lua_State *L)
     if (stat(path, &st) != 0)
         return taut_fail_errno(L, "%s", path);
     lua_createtable(L, 0, 5);
-    lua_pushinteger(L, (lua_Integer)st.st_dev);
-    lua_setfield(L, -2, "dev");
-    lua_pushinteger(L, (lua_Integer)st.st_ino);
-    lua_setfield(L, -2, "inode");
-    lua_pushinteger(L, (lua_Integer)st.st_size);
-    lua_setfield(L, -2, "size");
-    lua_pushnumber(L, (lua_Number)st.st_mtim.tv_sec +
-                          (lua_Number)st.st_mtim.tv_nsec / 1e9);
-    lua_setfield(L, -2, "mtime");
-    lua_pushboolean(L, S_ISREG(st.st_mode));
-    lua_setfield(L, -2, "regular");
+    taut_set_integer(L, "dev", (lua_Integer)st.st_dev);
+    taut_set_integer(L, "inode", (lua_Integer)st.st_ino);
+    taut_set_integer(L, "size", (lua_Integer)st.st_size);
+    taut_set_number(L, "mtime",
+                    (lua_Number)st.st_mtim.tv_sec +
+                        (lua_Number)st.st_mtim.tv_nsec / 1e9);
+    taut_set_flag(L, "regular", S_ISREG(st.st_mode));
     return 1;
 }
 

@@ -218,7 +218,7 @@ static int graph_opposite(lua_State *L)
     return 1;
 }
 
-/* g:links_of(r) → those that leave it; g:links_into(r) */
+/* g:links_of(r) → those that leave it */
 static int graph_links_of(lua_State *L)
 {
     const struct taut_graph *g = taut_check_graph(L, 1)->graph;
@@ -226,16 +226,6 @@ static int graph_links_of(lua_State *L)
 
     taut_push_links(L, g, g->out + g->out_first[r],
                     g->out_first[r + 1] - g->out_first[r]);
-    return 1;
-}
-
-static int graph_links_into(lua_State *L)
-{
-    const struct taut_graph *g = taut_check_graph(L, 1)->graph;
-    uint32_t r = taut_check_router(L, 2, g);
-
-    taut_push_links(L, g, g->in + g->in_first[r],
-                    g->in_first[r + 1] - g->in_first[r]);
     return 1;
 }
 
@@ -334,7 +324,6 @@ int luaopen_taut_graph(lua_State *L)
         {"closures", taut_graph_closures},
         {"engine", graph_engine},
         {"left", graph_left},
-        {"links_into", graph_links_into},
         {"links_of", graph_links_of},
         {"on_router", graph_on_router},
         {"opposite", graph_opposite},

@@ -178,11 +178,7 @@ static int kernel_behind(lua_State *L)
     int n = taut_flow_behind(g, c, left, share, nodes);
     if (n < 0)
         return taut_fail_errno(L, "cannot find who is behind");
-    lua_createtable(L, n, 0);
-    for (int i = 0; i < n; i++) {
-        lua_pushinteger(L, (lua_Integer)nodes[i] + 1);
-        lua_rawseti(L, -2, i + 1);
-    }
+    taut_push_ids(L, nodes, (uint32_t)n);
     return 1;
 }
 
