@@ -4,7 +4,7 @@
 local json = require "taut.json"
 local reason = require "taut.policy.reason"
 local whole = require "taut.diagnose.whole"
-local words = require "taut.diagnose.words"
+local slow_whole = require "taut.report.slow_whole"
 
 local case = {}
 local Case = {}
@@ -57,7 +57,7 @@ local function evidence(self, c, reasoning)
    end
    return json.encode { state = k.state, tests = ids, left = k.left, busy = k.busy,
       since = k.since, confirmed = #k.confirmed, all = self.diagnosis:seen(c).tests,
-      whole = k.whole and (words.whole(k.whole)), reasoning = texts or nil }
+      whole = k.whole and (slow_whole.text(k.whole)), reasoning = texts or nil }
 end
 
 --- For the table of verdicts: JSON.

@@ -3,7 +3,6 @@
 -- "watch") and, where that needs saying, why.
 local policy = require "taut.policy"
 local sys = require "taut.sys"
-local words = require "taut.diagnose.words"
 
 local decision = {}
 local Decision = {}
@@ -28,18 +27,9 @@ local function verdicts(self)
    for c in pairs(self.standing) do
       local k = self.diagnosis:component(c)
       list[#list + 1] = { c = c, state = k.state, left = k.left, since = k.since,
-         whole = k.whole and (words.whole(k.whole)) }
+         whole = k.whole }
    end
    return list
-end
-
-local function wide(self)
-   local w = self.diagnosis.machine_wide
-   if not w then
-      return nil
-   end
-   local text, of = words.whole(w)
-   return { of = of, text = text }
 end
 
 local function say(self, d)
@@ -57,8 +47,8 @@ end
 function Decision:make(o)
    local d = policy.decide { topology = self.site.topo, settings = self.site.conf.policy,
       cluster = self.cluster, history = o.history, now = o.now, mode = o.mode,
-      verdicts = verdicts(self), machine_wide = wide(self), standby = self.cluster.standby,
-      clean = clean(self) }
+      verdicts = verdicts(self), machine_wide = self.diagnosis.machine_wide,
+      standby = self.cluster.standby, clean = clean(self) }
    say(self, d)
    self.measures, self.remarks = d.measures, d.remarks
    return d

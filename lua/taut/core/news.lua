@@ -3,8 +3,8 @@
 -- hears nothing of it: what diagnosis finds slow as a whole (a cabinet, a class of components, new
 -- nodes), a set of links one of which is slow, and hard evidence without a low test.
 local loop = require "taut.loop"
+local slow_whole = require "taut.report.slow_whole"
 local sys = require "taut.sys"
-local words = require "taut.diagnose.words"
 
 local news = {}
 local News = {}
@@ -69,7 +69,7 @@ end
 -- What there is to say about a suspect, and the part of it that stays the same.
 local function about(self, c, k)
    if k.whole then
-      return words.whole(k.whole)
+      return slow_whole.text(k.whole)
    elseif k.hard and k.hard.left < self.site.conf.diagnosis.good then
       local what = ("%s is suspect: %s"):format(self.site.topo.components[c], k.hard.why)
       return ("%s; %d%% left, not drained for that alone"):format(what,

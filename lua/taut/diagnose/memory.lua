@@ -2,7 +2,7 @@
 --- What is known of a component, as text for the store and back; and how that is taken over: a test
 -- stands in the runs of several components, and is one again.
 local json = require "taut.json"
-local words = require "taut.diagnose.words"
+local slow_whole = require "taut.report.slow_whole"
 
 local memory = {}
 
@@ -43,7 +43,7 @@ end
 function memory.pack(diagnosis, c)
    local k, seen, topo = diagnosis:component(c), diagnosis:seen(c), diagnosis.topo
    local out = { confirmed = json.array {}, tied = pack_rivals(k.tied, topo),
-      ruled_out = pack_rivals(k.ruled_out, topo), whole = k.whole and (words.whole(k.whole)),
+      ruled_out = pack_rivals(k.ruled_out, topo), whole = k.whole and (slow_whole.text(k.whole)),
       whole_of = k.whole }
    for _, f in ipairs(FIELDS) do
       out[f] = k[f]
@@ -122,7 +122,7 @@ end
 
 -- Text alone, as an earlier tautd kept it, is found anew with the next test.
 local function unpack_whole(w)
-   if type(w) ~= "table" or not words.is_whole(w) then
+   if type(w) ~= "table" or not slow_whole.is(w) then
       return nil
    end
    return { kind = w.kind, of = w.of, n = w.n, total = w.total, component = w.component }

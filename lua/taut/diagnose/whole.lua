@@ -91,8 +91,8 @@ end
 local COMPANY = 3 -- links of a switch at one ceiling that are no coincidence
 
 --- Links of one switch that are at the ceiling of link c in the same spells: a cable is one alone.
--- @return { kind = "links" where nearly all of them are, else "level"; of = "out of" or "into" and
---   the router's name, n, total }, or nil
+-- @return { kind = "links" where nearly all of them are, else "level"; way = "out of" or "into",
+--   of = the router, n, total }, or nil
 function whole.company(self, c)
    local y = self.topo:is_link(c) and self.evidence:company(c, math.ceil(self.s.slow_spells))
    if not y or y.low < COMPANY then
@@ -100,14 +100,14 @@ function whole.company(self, c)
    end
    return { kind = y.low >= self.s.group_share * y.tested and "links" or "level", n = y.low,
       total = math.max(y.tested, y.low),
-      of = (y.is_out and "out of " or "into ") .. self.topo.router_name[y.router] }
+      way = y.is_out and "out of" or "into", of = self.topo.router_name[y.router] }
 end
 
 --- Why a component is not to be named for itself.
 -- Sets self.machine_wide when a class has changed everywhere.  Then every test crosses what has
 -- changed, and none shows another component alone.
 -- @return what it is part of, { kind = "group" | "change" | "new", of = name of the group or class,
---   n = how many of it are low, total }, or nil; words.whole() says it
+--   n = how many of it are low, total }, or nil; report/slow_whole.lua says it
 -- @return what else there is everywhere, so that it has to wait, likewise, or nil
 function whole.reason(self, c, now)
    if not is_of_change(self, c) then

@@ -2,6 +2,7 @@
 --- What the diagnosis knows, in words.
 local verdict = require "taut.diagnose.verdict"
 local whole = require "taut.diagnose.whole"
+local slow_whole = require "taut.report.slow_whole"
 
 local words = {}
 
@@ -11,31 +12,9 @@ local function part_of(self, c)
    return what and ("all of %s"):format(name and ("%s %s"):format(what, name) or "the " .. what)
 end
 
-local WHOLE = {
-   group = { "%s is slow as a whole", "%s: %d of %d nodes" },
-   change = { "class %s changed everywhere", "%s: %d of %d components are low at once" },
-   links = { "what leads %s is slow as a whole", "%s: %d of %d links" },
-   level = { "links %s are as low as each other", "%s: %d of %d" },
-   new = { "class %s has a new kind of nodes", "%s: %d components never did better than this" },
-}
-
---- What is slow as a whole (whole.lua), in words.
--- @return with the figures of today; without them
-function words.whole(w)
-   local form = WHOLE[w.kind]
-   local subject = form[1]:format(w.of)
-   return form[2]:format(subject, w.n, w.total), subject
-end
-
---- Is this what `whole` says?  What a database holds may be damaged.
-function words.is_whole(w)
-   return WHOLE[w.kind] ~= nil and type(w.of) == "string" and math.type(w.n) == "integer"
-      and (w.kind == "new" or math.type(w.total) == "integer")
-end
-
 -- What it is slow with as a whole, as long as that was so when it was last looked at.
 local function whole_of(k)
-   return k.state == "suspect" and not k.missing and k.whole and (words.whole(k.whole)) or nil
+   return k.state == "suspect" and not k.missing and k.whole and (slow_whole.text(k.whole)) or nil
 end
 
 local MISSING = {
@@ -53,7 +32,7 @@ local MISSING = {
 
 --- What is missing for a verdict (verdict.lua), in words.
 function words.missing(m)
-   return m.whole and (words.whole(m.whole)) or MISSING[m.what]:format(m.has, m.needs)
+   return m.whole and (slow_whole.text(m.whole)) or MISSING[m.what]:format(m.has, m.needs)
 end
 
 --- What the verdict on a component says beside its state: "busy?", a tie, probation.

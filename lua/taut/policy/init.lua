@@ -11,6 +11,7 @@
 local limits = require "taut.policy.limits"
 local measure = require "taut.policy.measure"
 local tables = require "taut.base.tables"
+local slow_whole = require "taut.report.slow_whole"
 
 local policy = {}
 
@@ -107,11 +108,16 @@ local function note_verdicts(o, h)
    h.slow = without_old(h.slow, o.now - window)
 end
 
+-- What changed everywhere, without its figures of today.
+local function wide_of(o)
+   return o.machine_wide and select(2, slow_whole.text(o.machine_wide))
+end
+
 -- Why to stop acting, if so.
 local function trouble(o, h)
    local s = o.settings
-   if o.machine_wide and o.machine_wide.of ~= h.wide then
-      return "machine-wide change: " .. o.machine_wide.text
+   if wide_of(o) ~= h.wide and o.machine_wide then
+      return "machine-wide change: " .. slow_whole.text(o.machine_wide)
    end
    local seen, n = {}, 0
    for _, x in ipairs(h.slow) do
@@ -143,7 +149,7 @@ local function check_breaker(o, h, d)
    local why = trouble(o, h)
    if why then
       d.actions[#d.actions + 1] = { action = "stop", why = why,
-         wide = o.machine_wide and o.machine_wide.of }
+         wide = wide_of(o) }
    end
    return why
 end
@@ -237,10 +243,9 @@ end
 -- @param o table: topology; settings (the `policy` section); cluster (nodes, partitions, pending,
 --   is_usable, nodes_at or nil: cluster.lua's, or policy.cluster); history; now (seconds); mode
 --   ("enable" or "observe"); verdicts (array of { c, state, left, since, whole }: all that stand);
---   machine_wide (something that changed for all at once: { of = what, text = for those who read
---   it }, or nil); standby (text: why this
---   tautd only watches, or nil); clean (function(node,
---   component) → clean tests of a drained node since its drain, or nil; nil: never release)
+--   machine_wide (what changed for all at once: { kind, of, n, total }, or nil); standby (text: why
+--   this tautd only watches, or nil); clean (function(node, component) → clean tests of a drained
+--   node since its drain, or nil; nil: never release)
 -- @return table: actions, in the order in which to carry them out: { action = "drain", node,
 --   component (its name), c, verdict, times, forever }, { action = "release", node, component,
 --   why }, { action = "stop", why }, { action = "capped", cap, why }; held (node → { why,

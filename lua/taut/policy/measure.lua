@@ -2,10 +2,11 @@
 --- What a verdict asks for: whom to drain, or to avoid the component, or to tell somebody.
 --
 -- A verdict is a table: c (component number), state ("slow", "failed"), left (0 … 1), since; and
--- where diagnosis found that more than a component is slow, `whole` (words for it: a cabinet that
--- is throttled), which is never its nodes' fault.
+-- where diagnosis found that more than a component is slow, `whole` ({ kind, of, n, total }: a
+-- cabinet that is throttled), which is never its nodes' fault.
 local tables = require "taut.base.tables"
 local site = require "taut.policy.site"
+local slow_whole = require "taut.report.slow_whole"
 
 local measure = {}
 
@@ -29,7 +30,7 @@ end
 -- What the settings say.
 local function by_settings(topo, v, s)
    if v.whole then
-      return "alert", {}, v.whole .. "; not its nodes' fault"
+      return "alert", {}, slow_whole.text(v.whole) .. "; not its nodes' fault"
    elseif v.state ~= "failed" and (v.left or 1) > s.drain_left then
       return topo:is_link(v.c) and "avoid" or "alert", {},
          ("more than %d%% is left (drain_left)"):format(math.floor(s.drain_left * 100 + 0.5))

@@ -5,7 +5,7 @@ local diagnose = require "taut.diagnose"
 local lu = require "luaunit"
 local sim = require "lib.sim"
 local topology = require "taut.topology"
-local words = require "taut.diagnose.words"
+local slow_whole = require "taut.report.slow_whole"
 
 local tests = {}
 
@@ -21,7 +21,7 @@ function tests.test_a_machine_wide_change_accuses_nobody()
       w:random_job()
    end
    lu.assertEquals(w:all "slow", {})
-   lu.assertStrContains((words.whole(w.diagnosis.machine_wide)), "changed everywhere: ")
+   lu.assertStrContains((slow_whole.text(w.diagnosis.machine_wide)), "changed everywhere: ")
    -- it is mended
    w.left = {}
    w.now = w.now + 1000
@@ -49,7 +49,7 @@ local function changed_everywhere(seed, first, step, share)
    end
    jobs(200)
    lu.assertEquals(w:all "slow", {})
-   lu.assertStrContains((words.whole(w.diagnosis.machine_wide)), "changed everywhere: ")
+   lu.assertStrContains((slow_whole.text(w.diagnosis.machine_wide)), "changed everywhere: ")
    return w, jobs
 end
 

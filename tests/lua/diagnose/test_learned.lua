@@ -7,7 +7,7 @@ local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"
 local sim = require "lib.sim"
 local topology = require "taut.topology"
-local words = require "taut.diagnose.words"
+local slow_whole = require "taut.report.slow_whole"
 
 local tests = {}
 
@@ -211,7 +211,7 @@ function tests.test_what_becomes_slow_later_changes_nothing()
    end
    jobs(w, 100)
    lu.assertEquals(about(w, "n5/tx").Bps, was)
-   lu.assertStrContains((words.whole(w.diagnosis.machine_wide)), "changed everywhere")
+   lu.assertStrContains((slow_whole.text(w.diagnosis.machine_wide)), "changed everywhere")
 end
 
 function tests.test_one_liar_changes_nothing()

@@ -132,7 +132,8 @@ end
 
 function tests.test_a_cabinet_slow_as_a_whole_is_not_its_nodes_fault()
    local p = player()
-   local d = p.decide(T0, { "n5/tx", whole = "cabinet c0-0 is slow as a whole: 9 of 9 nodes" })
+   local d = p.decide(T0, { "n5/tx", whole = { kind = "group", of = "cabinet c0-0", n = 9,
+      total = 9 } })
    local c = p.topo.component_id["n5/tx"]
    lu.assertEquals(words(d), {})
    lu.assertEquals(d.measures[c], "alert")
@@ -375,24 +376,25 @@ end
 
 function tests.test_a_machine_wide_change_stops_it_once()
    local p = player()
-   p.machine_wide = { of = "rx", text = "all rx fell to 60%" }
+   p.machine_wide = { kind = "change", of = "rx", n = 20, total = 32 }
    local d = p.play(T0, { "n1/tx" })
-   lu.assertEquals(words(d), { "stop machine-wide change: all rx fell to 60%" })
+   lu.assertEquals(words(d), { "stop machine-wide change: class rx changed everywhere: " ..
+      "20 of 32 components are low at once" })
    lu.assertStrContains(held(d)[1], "machine-wide change")
    policy.resume(p.h)
    lu.assertEquals(words(p.play(T0 + 1, { "n1/tx" })), { "drain n1" })
-   p.machine_wide = { of = "tx", text = "all tx fell to 60%" }
+   p.machine_wide = { kind = "change", of = "tx", n = 20, total = 32 }
    lu.assertEquals(#p.play(T0 + 2, { "n2/tx" }).actions, 1)
    lu.assertNotNil(p.h.stopped)
 end
 
 function tests.test_the_same_change_with_other_figures_is_no_news_for_a_day()
    local p = player()
-   p.machine_wide = { of = "class tx", text = "20 of 32 components are low at once" }
+   p.machine_wide = { kind = "change", of = "tx", n = 20, total = 32 }
    p.play(T0)
    lu.assertNotNil(p.h.stopped)
    policy.resume(p.h)
-   p.machine_wide = { of = "class tx", text = "21 of 32 components are low at once" }
+   p.machine_wide = { kind = "change", of = "tx", n = 21, total = 32 }
    p.play(T0 + 1)
    lu.assertNil(p.h.stopped)
    local change = p.machine_wide

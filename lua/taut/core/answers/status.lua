@@ -2,9 +2,9 @@
 --- `taut status`: everything that somebody who looks in once a day should see.
 local json = require "taut.json"
 local loop = require "taut.loop"
+local slow_whole = require "taut.report.slow_whole"
 local sys = require "taut.sys"
 local throttle = require "taut.diagnose.throttle"
-local words = require "taut.diagnose.words"
 
 local function count_states(self)
    local n = { ok = 0, suspect = 0, slow = 0, failed = 0, unknown = 0 }
@@ -95,7 +95,7 @@ local function status(self)
       alerts = json.array(self.act.alerts),
       verdicts = verdicts(self, now), sets = sets(self),
       learned = self.diagnosis.learned and json.array(self.diagnosis.learned:rows()),
-      machine_wide = wide and (words.whole(wide)),
+      machine_wide = wide and (slow_whole.text(wide)),
       drained = list_of(self.act.history.drained, function(name, v)
          return { node = name, reason = v.reason, time = v.time, component = v.component }
       end),

@@ -83,7 +83,7 @@ end
 ---------------------------------------------------------------- several components as one
 
 local function router_of(topo, c)
-   return topo.components[c]:match "^(.*)/"
+   return topo.router_name[topo:from(c)]
 end
 
 -- Links that leave each router.

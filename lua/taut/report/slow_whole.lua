@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What is slow as a whole, in words.
+local slow_whole = {}
+
+-- By kind: what it is; the same with the figures of today.
+local FORM = {
+   group = { "%s is slow as a whole", "%s: %d of %d nodes" },
+   change = { "class %s changed everywhere", "%s: %d of %d components are low at once" },
+   links = { "what leads %s is slow as a whole", "%s: %d of %d links" },
+   level = { "links %s are as low as each other", "%s: %d of %d" },
+   new = { "class %s has a new kind of nodes", "%s: %d components never did better than this" },
+}
+
+--- @param w { kind, of = name, way = "out of" or "into" a router, n, total } (diagnose/whole.lua);
+--   or a text, as records have it
+-- @return with the figures of today; without them
+function slow_whole.text(w)
+   if type(w) == "string" then
+      return w, w
+   end
+   local form = FORM[w.kind]
+   local subject = form[1]:format(w.way and w.way .. " " .. w.of or w.of)
+   return form[2]:format(subject, w.n, w.total), subject
+end
+
+--- Is this such a thing?  What a database holds may be damaged.
+function slow_whole.is(w)
+   return FORM[w.kind] ~= nil and type(w.of) == "string" and math.type(w.n) == "integer"
+      and (w.way == nil or type(w.way) == "string")
+      and (w.kind == "new" or math.type(w.total) == "integer")
+end
+
+return slow_whole
