@@ -2,7 +2,9 @@
 /* taut.loop.spawn: a helper process that speaks lines.
  *
  * Its stdin ends when tautd does, whatever the reason, which is how a helper
- * learns of it.  on_exit comes once, after the last line. */
+ * learns of it.  on_exit comes once, after the last line,
+ * with what became of it in words, and its exit status where it ended by
+ * itself. */
 #include <config.h>
 
 #include <errno.h>
@@ -180,11 +182,16 @@ static void proc_ended(struct taut_proc *p, int status)
     while (p->out >= 0 && evbuffer_read(p->lines, p->out, READ_BYTES) > 0)
         give_lines(p);
     describe_exit(what, sizeof(what), p, status);
+    bool by_itself = !p->overflow && !WIFSIGNALED(status);
     bool wanted = taut_ref_push(L, p->on_exit);
     proc_release(L, p);
     if (wanted) {
         lua_pushstring(L, what);
-        taut_call(L, 1);
+        if (by_itself)
+            lua_pushinteger(L, WEXITSTATUS(status));
+        else
+            lua_pushnil(L);
+        taut_call(L, 2);
     }
     lua_settop(L, top - 1);
 }

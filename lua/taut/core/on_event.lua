@@ -47,10 +47,10 @@ local function start(self)
    local proc, timer
    if options then
       options.argv, options.foreign, options.max_line = self.argv, true, 4096
-      options.on_exit = function(what)
+      options.on_exit = function(what, status)
          timer:cancel()
          self.running = nil
-         if what == "exit 0" then
+         if status == 0 then
             self.done, self.error = self.done + 1, nil
          else
             complain(self, self.late and "took more than 10 s" or "ended with " .. what)

@@ -66,7 +66,7 @@ local function wait(args, state)
    for _, s in ipairs(signals) do
       s:cancel()
    end
-   return math.tointeger(tonumber(state.exit:match "^exit (%d+)$")) or 1
+   return state.status or 1
 end
 
 --- Run this command on all idle nodes of the topology.
@@ -92,8 +92,8 @@ function launch.on_idle(args, name)
    state.proc, why = loop.spawn { argv = command(args, name, d.nodes, d.count, state.tag),
       max_line = step.REPORT_MAX,
       on_line = args.on_line or function(line) print(line) end,
-      on_exit = function(what)
-         state.exit = what
+      on_exit = function(_, status)
+         state.status = status
          loop.stop()
       end }
    if not state.proc then

@@ -160,21 +160,21 @@ end
 
 ---------------------------------------------------------------- routes
 
-local function no_route(self, r, s, b, rail)
+--- Why there is no route from router r to router s, where that is known; to node b on it, if given.
+function Base:because(r, s, b, rail)
    local links = self.graph:blame(r, s, b, rail)
    if not links or #links == 0 then
-      return "no route"
+      return nil
    end
-   local names = tables.map(links, function(c) return self.components[c] end)
-   return self:blocked_by(names, links)
+   return self:blocked_by(tables.map(links, function(c) return self.components[c] end), links)
 end
 
---- Words for "these failed links leave no route".
+--- Words for failed links that leave no route.
 function Base.blocked_by(_, names)
-   return ("no route: %s failed"):format(table.concat(names, " and "))
+   return table.concat(names, " and ") .. " failed"
 end
 
---- Why there is no route from node a to node b.
+--- Why there is no route from node a to node b, as a sentence.
 -- @param rail which of their rails (default 1)
 function Base:why(a, b, rail)
    local r, s = self:router(a, rail), self:router(b, rail)
@@ -183,12 +183,8 @@ function Base:why(a, b, rail)
       return self.rails > 1 and ("%s has no rail %d"):format(name, rail or 1)
          or ("%s is not connected"):format(name)
    end
-   return no_route(self, r, s, b, rail)
-end
-
---- Why there is no route between two routers.
-function Base:why_routers(r, s)
-   return no_route(self, r, s)
+   local why = self:because(r, s, b, rail)
+   return why and "no route: " .. why or "no route"
 end
 
 ---------------------------------------------------------------- questions

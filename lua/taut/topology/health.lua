@@ -72,7 +72,7 @@ local function unroutable(self, pairs_lost)
       return a[1] < b[1] or a[1] == b[1] and a[2] < b[2]
    end)
    for i, p in ipairs(pairs_lost) do
-      list[i] = { p[1], p[2], self:why_routers(p[1], p[2]) }
+      list[i] = { p[1], p[2], self:because(p[1], p[2]) or "no route" }
    end
    return list
 end

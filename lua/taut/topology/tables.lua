@@ -59,45 +59,36 @@ local function explain(self, r, s, lid, whose)
       local port = (self.fdb[r + 1] or {})[lid]
       local name = self.router_name[r]
       if not port then
-         return ("no route: the table of %s has no entry for %s (lid %s)"):format(name, whose, lid)
+         return ("the table of %s has no entry for %s (lid %s)"):format(name, whose, lid)
       end
       local l = self.port_link[r][tostring(port)]
       if not l then
-         return ("no route: the table of %s sends what is for %s (lid %s) to port %d, where no "
+         return ("the table of %s sends what is for %s (lid %s) to port %d, where no "
             .. "router is"):format(name, whose, lid, port)
       end
       if seen[r] then
-         return ("no route: the tables go round in circles at %s for %s (lid %s)"):format(name,
+         return ("the tables go round in circles at %s for %s (lid %s)"):format(name,
             whose, lid)
       end
       seen[r] = true
       r = self:to(self.first_link + l - 1)
    end
-   return "no route"
 end
 
 -- A class that explains with the tables what failed links do not.
 local function explaining(class)
    local own = setmetatable({}, { __index = class })
    own.__index = own
-   function own:why(a, b)
-      local why = class.why(self, a, b)
-      local r, s, lid = self:router(a), self:router(b), self.lids[b]
-      if why ~= "no route" or not r or not s then
-         return why
-      elseif not lid then
-         return ("no route: %s has no lid"):format(self.nodes[b])
-      end
-      return explain(self, r, s, lid, self.nodes[b])
-   end
-   function own:why_routers(r, s)
-      local why, on = class.why_routers(self, r, s), self:on_router(s)
-      if why ~= "no route" then
+   function own:because(r, s, b, rail)
+      local why, n = class.because(self, r, s, b, rail), b or self:on_router(s)[1]
+      if why then
          return why
       end
-      local n = on[1]
-      local lid = n and self.lids[n] or self.lids[#self.nodes * self.rails + s + 1]
-      return lid and explain(self, r, s, lid, n and self.nodes[n] or self.router_name[s]) or why
+      local lid = self.lids[n or 0] or not b and self.lids[#self.nodes * self.rails + s + 1]
+      if lid then
+         return explain(self, r, s, lid, n and self.nodes[n] or self.router_name[s])
+      end
+      return b and self.nodes[b] .. " has no lid" or nil
    end
    return own
 end

@@ -241,9 +241,9 @@ end
 function Torus:blocked_by(names, links)
    local ring = self:kind(links[1]):sub(1, 1)
    if #links == 1 then
-      return ("no route: %s failed, and %s has no other way"):format(names[1], ring)
+      return ("%s failed, and %s has no other way"):format(names[1], ring)
    end
-   return ("no route: two failures in one %s ring, %s and %s%s"):format(ring, names[1], names[2],
+   return ("two failures in one %s ring, %s and %s%s"):format(ring, names[1], names[2],
       self.no_retry and "" or ", and no other order of the dimensions gets through")
 end
 

@@ -168,8 +168,9 @@ function tests.test_many_at_once()
   for i = 1, 20 do
     loop.spawn {
       argv = { "sh", "-c", "exit " .. i % 2 },
-      on_exit = function(what)
+      on_exit = function(what, status)
         lu.assertEquals(what, "exit " .. i % 2)
+        lu.assertEquals(status, i % 2)
         n = n + 1
       end,
     }

@@ -150,6 +150,8 @@ local function two_leaves(set_of)
       return a <= 8 and b > 8 and { 2 * a - 1, set_of(a, b), 2 * b } or { 2 * a - 1, 2 * b }
    end
    function topo.is_link(_, c) return c > 32 end
+   function topo.from() return 0 end
+   topo.router_name = { [0] = "leaf1" }
    function topo.kind(_, c) return c % 2 == 1 and "tx" or "rx" end
    function topo.cable(_, c) return topo.components[c] .. " to somewhere" end
    return topo

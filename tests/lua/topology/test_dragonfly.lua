@@ -274,7 +274,7 @@ function tests.test_with_failures_a_route_is_found_where_there_is_one()
                if route then
                   check.routers(topo, r, s, route, { left = left, circles = true })
                else
-                  lu.assertStrContains(topo:why_routers(r, s), "failed")
+                  lu.assertStrContains(topo:because(r, s), "failed")
                end
                local share = oracle(topo, dist, r, s, routing == "minimal", left)
                if share then

@@ -145,7 +145,7 @@ function tests.test_with_failures_every_route_there_is_is_found()
                   lu.assertTrue(#route >= distance(topo, r, s))
                else
                   lost = lost + 1
-                  lu.assertStrContains(topo:why_routers(r, s), "failed")
+                  lu.assertStrContains(topo:because(r, s), "failed")
                end
             end
          end

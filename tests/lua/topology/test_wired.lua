@@ -99,7 +99,7 @@ function tests.test_shortest_ways_in_equal_shares()
                   lu.assertAlmostEquals(sum, 1, 1e-9)
                end
             else
-               lu.assertStrContains(topo:why_routers(r, s), "failed")
+               lu.assertStrContains(topo:because(r, s), "failed")
             end
          end
       end

@@ -42,15 +42,15 @@ local function run_job(d, seconds)
    local state = {}
    local proc, why = loop.spawn { argv = command(d, seconds),
       on_line = function(line) io.stderr:write(line, "\n") end,
-      on_exit = function(what)
-         state.exit = what
+      on_exit = function(what, status)
+         state.exit, state.status = what, status
          loop.stop()
       end }
    if not proc then
       return nil, why
    end
    loop.run()
-   return state.exit == "exit 0", state.exit
+   return state.status == 0, state.exit
 end
 
 -- Wait until what the job's check found is there.

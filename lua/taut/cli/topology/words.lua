@@ -162,7 +162,7 @@ local function supposed(scene)
    for i = 1, math.min(d.router_pairs, LISTED) do
       local from, to, why = table.unpack(r.unroutable[i])
       d.router_pairs_without_route[i] = { from = topo.router_name[from],
-         to = topo.router_name[to], why = (why:gsub("^no route: ", "")) }
+         to = topo.router_name[to], why = why }
    end
    for i = 1, math.min(#r.more_loaded, LISTED) do
       local c, was, now = table.unpack(r.more_loaded[i])
