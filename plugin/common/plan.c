@@ -136,6 +136,29 @@ static int parse_times(struct taut_test *test, const json_t *object, size_t i,
     return 0;
 }
 
+/* Which way is wanted, and how many ports may be tried for it. */
+static int parse_aim(struct taut_test *test, const json_t *object, size_t i,
+                     struct taut_error *err)
+{
+    const json_t *aim = json_object_get(object, "aim");
+    const char *address = get_text(aim, "address");
+    int64_t hop, count;
+
+    if (aim == NULL)
+        return 0;
+    if (!test->trace || get_number(aim, "hop", 1, test->trace, &hop) < 0)
+        return bad(err, i, "aim.hop is not in 1..trace");
+    if (get_number(aim, "ports", 1, TAUT_PLAN_AIM, &count) < 0 ||
+        test->ports[0] + count > 65536)
+        return bad(err, i, "aim.ports is not in 1..256, or beyond 65535");
+    if (address == NULL || strlen(address) >= sizeof(test->aim.address))
+        return bad(err, i, "aim.address is no address");
+    test->aim = (struct taut_aim){
+        .hop = (int)hop, .first = test->ports[0], .count = (int)count};
+    strcpy(test->aim.address, address);
+    return 0;
+}
+
 /* By which ports a sender leaves, and whether it is asked which way that is. */
 static int parse_way(struct taut_test *test, const json_t *object, size_t i,
                      struct taut_error *err)
@@ -153,9 +176,10 @@ static int parse_way(struct taut_test *test, const json_t *object, size_t i,
         return bad(err, i, "a port is of senders over tcp");
     if (trace && !port)
         return bad(err, i, "a trace needs a port");
-    test->port = (int)port;
+    for (int k = 0; port && k < TAUT_PLAN_STREAMS; k++)
+        test->ports[k] = (int)port + k;
     test->trace = (int)trace;
-    return 0;
+    return parse_aim(test, object, i, err);
 }
 
 static int parse_test(struct taut_test *test, const json_t *object, size_t i,

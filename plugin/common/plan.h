@@ -3,6 +3,7 @@
 #ifndef TAUT_PLUGIN_COMMON_PLAN_H
 #define TAUT_PLUGIN_COMMON_PLAN_H
 
+#include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,15 @@ enum taut_mode {
     TAUT_MODE_LATENCY, /* small messages, there and back */
 };
 
+/* Ports are wanted that lead by a certain link: those whose packets router
+ * number 'hop' answers from this address. */
+struct taut_aim {
+    int hop;   /* 1..TAUT_PLAN_HOPS; 0 = any way will do */
+    int first; /* ports to try, from this one on */
+    int count; /* 1..TAUT_PLAN_AIM */
+    char address[INET6_ADDRSTRLEN];
+};
+
 struct taut_test {
     int64_t id;
     enum taut_role role;
@@ -41,8 +51,9 @@ struct taut_test {
     int start_ms; /* after the PLAN came, 0..TAUT_PLAN_START_MS */
     int dur_ms;   /* TAUT_TEST_MIN_MS..TAUT_TEST_MAX_MS */
     int streams;  /* 1..TAUT_PLAN_STREAMS; 1 for latency */
-    int port;  /* the sender's streams leave by it and the next ones; 0 = any */
+    int ports[TAUT_PLAN_STREAMS]; /* the sender's streams leave by; 0 = any */
     int trace; /* routers to ask which way the first goes, 0..16 */
+    struct taut_aim aim;
 };
 
 struct taut_plan {

@@ -60,6 +60,8 @@ static json_t *encode_test(const struct taut_test *test,
         return object;
     }
     set_way(object, &m->way);
+    set_known(object, "aimed", m->aimed);
+    set_known(object, "trace_ns", m->trace_ns);
     set_known(object, "bytes", m->bytes);
     set_known(object, "window_ns", m->window_ns);
     set_known(object, "total_bytes", m->total_bytes);

@@ -30,6 +30,8 @@ struct taut_measure {
     int64_t foreign_bytes;
     struct taut_gauge_port port; /* in the window */
     struct taut_way way;           /* of a sender's first stream */
+    int64_t aimed;                 /* streams that took the way aimed at */
+    int64_t trace_ns;              /* what asking for ways took */
     char error[TAUT_RESULT_ERROR]; /* "" or why there are no numbers */
 };
 

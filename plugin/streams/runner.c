@@ -17,12 +17,13 @@
 #define TAIL_NS (20 * TAUT_MS_NS)  /* for a sender that ends late */
 #define TAIL_MEMORY_NS (50 * TAUT_MS_NS)
 #define TRACES_NS (20 * TAUT_MS_NS) /* all of a node's, silent routers or not */
+#define AIMS_NS (6 * TAUT_MS_NS)    /* all that comes before the first phase */
 #define SLACK_BYTES 8192 /* handshakes, ARP, tautd's frames */
 
 static const char out_of_time[] = "the budget ended before the test did";
 
 struct slot {
-    const struct taut_test *test;
+    struct taut_test test; /* its ports, and how many streams, by its aim */
     struct taut_measure *measure;
     struct taut_endpoint *endpoint;
     struct taut_sender *sender; /* one of the two */
@@ -78,7 +79,7 @@ static void clear(struct taut_measure *m)
     m->bytes = m->window_ns = m->total_bytes = -1;
     m->lat_median_ns = m->lat_p99_ns = m->lat_n = m->looks = -1;
     m->busy_ns = m->rtt_ns = m->retrans = m->delay_ns = -1;
-    m->foreign_bytes = -1;
+    m->foreign_bytes = m->aimed = m->trace_ns = -1;
     m->port = (struct taut_gauge_port){-1, -1, -1, -1};
 }
 
@@ -95,6 +96,38 @@ static struct taut_endpoint *find(const struct taut_runner *runner,
     return NULL;
 }
 
+/* Addresses of a sender's two ends; false: they are not to be traced. */
+static bool ends_of(const struct slot *slot, struct taut_address *from,
+                    struct taut_address *to)
+{
+    *from = slot->endpoint->local;
+    if (slot->test.trace == 0 || *slot->measure->error ||
+        taut_address_parse(to, slot->test.peer, NULL) < 0)
+        return false;
+    taut_address_set_port(from, (uint16_t)slot->test.ports[0]);
+    return true;
+}
+
+/* Where a certain way is wanted: ports that take it, and as many streams. */
+static void aim(struct slot *slot, int64_t deadline_ns)
+{
+    struct taut_test *t = &slot->test;
+    struct taut_address from, to;
+    int64_t began_ns = taut_now_ns();
+    int ports[TAUT_PLAN_STREAMS];
+
+    if (t->aim.hop == 0 || !ends_of(slot, &from, &to))
+        return;
+    int n = taut_way_aim(ports, t->streams, &t->aim, &from, &to,
+                         slot->endpoint->interface, deadline_ns);
+    if (n > 0) {
+        memcpy(t->ports, ports, (size_t)n * sizeof(*ports));
+        t->streams = n;
+    }
+    slot->measure->aimed = n;
+    slot->measure->trace_ns = taut_now_ns() - began_ns;
+}
+
 static void begin_test(struct run *run, const struct taut_test *test,
                        struct taut_measure *measure, int64_t plan_ns)
 {
@@ -108,16 +141,17 @@ static void begin_test(struct run *run, const struct taut_test *test,
         return;
     }
     slot = &run->slots[run->slot_count++];
-    slot->test = test;
+    slot->test = *test;
     slot->measure = measure;
     slot->endpoint = ep;
     slot->begin_ns = plan_ns + test->start_ms * TAUT_MS_NS - MARGIN_NS;
     if (test->role == TAUT_ROLE_SEND) {
         slot->sender = &run->senders[run->sender_count++];
-        taut_sender_begin(slot->sender, ep, test, measure, plan_ns);
+        aim(slot, plan_ns + AIMS_NS);
+        taut_sender_begin(slot->sender, ep, &slot->test, measure, plan_ns);
     } else {
         slot->inflow =
-            taut_receiver_add(&run->receiver, ep, test, measure, plan_ns);
+            taut_receiver_add(&run->receiver, ep, &slot->test, measure, plan_ns);
     }
 }
 
@@ -193,9 +227,9 @@ static void finish_slot(struct run *run, struct slot *slot)
     mark(run, slot->endpoint, &to);
     slot->measure->delay_ns = taut_gauge_delay(&slot->from, &to);
     slot->measure->foreign_bytes = taut_gauge_foreign(
-        &slot->from, &to, slack(run, slot), slot->test->dur_ms * TAUT_MS_NS);
+        &slot->from, &to, slack(run, slot), slot->test.dur_ms * TAUT_MS_NS);
     /* the device counts no RDMA, and so not all that the port carried */
-    if (slot->test->transport == TAUT_TRANSPORT_TCP && slot->warm.at_ns > 0)
+    if (slot->test.transport == TAUT_TRANSPORT_TCP && slot->warm.at_ns > 0)
         slot->measure->port =
             taut_gauge_port(&slot->warm, &slot->done, slot->sender != NULL);
 }
@@ -203,12 +237,12 @@ static void finish_slot(struct run *run, struct slot *slot)
 /* The window as it was planned, whether or not anything comes. */
 static int64_t warm_ns(const struct slot *slot)
 {
-    return slot->begin_ns + MARGIN_NS + slot->test->dur_ms * TAUT_MS_NS / 5;
+    return slot->begin_ns + MARGIN_NS + slot->test.dur_ms * TAUT_MS_NS / 5;
 }
 
 static int64_t done_ns(const struct slot *slot)
 {
-    return slot->begin_ns + MARGIN_NS + slot->test->dur_ms * TAUT_MS_NS;
+    return slot->begin_ns + MARGIN_NS + slot->test.dur_ms * TAUT_MS_NS;
 }
 
 static void mark_window(struct run *run, struct slot *slot, int64_t now_ns)
@@ -279,16 +313,17 @@ static void one_round(struct run *run, int64_t deadline_ns)
  * test, and its five-tuple is free again. */
 static void trace(struct slot *slot, int64_t deadline_ns)
 {
-    const struct taut_test *test = slot->test;
-    struct taut_address from = slot->endpoint->local, to;
+    int64_t began_ns = taut_now_ns(), before_ns = slot->measure->trace_ns;
+    struct taut_address from, to;
 
-    if (test->trace == 0 || *slot->measure->error ||
-        taut_address_parse(&to, test->peer, NULL) < 0)
+    if (!ends_of(slot, &from, &to))
         return;
-    taut_address_set_port(&from, (uint16_t)test->port);
     /* what was learned before a request could not be sent stays */
     (void)taut_way_ask(&slot->measure->way, &from, &to,
-                       slot->endpoint->interface, test->trace, deadline_ns);
+                       slot->endpoint->interface, slot->test.trace,
+                       deadline_ns);
+    slot->measure->trace_ns =
+        taut_now_ns() - began_ns + (before_ns > 0 ? before_ns : 0);
 }
 
 static void trace_all(struct run *run, int64_t deadline_ns)

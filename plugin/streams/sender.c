@@ -126,7 +126,7 @@ void taut_sender_begin(struct taut_sender *s, struct taut_endpoint *endpoint,
     for (int i = 0; i < test->streams; i++) {
         s->streams[i].limit_bytes = QUEUE_MIN_BYTES / test->streams;
         s->streams[i].id = endpoint->transport->connect(
-            endpoint, test->peer, test->port ? test->port + i : 0);
+            endpoint, test->peer, test->ports[i]);
         if (s->streams[i].id < 0 && !is_unreachable(errno)) {
             fail(s, "connect", errno);
             return;

@@ -17,6 +17,7 @@
 #include "plugin/streams/way.h"
 
 #define HOP_NS (2 * TAUT_MS_NS)
+#define AT_ONCE 8 /* ports asked for: a router answers only so many */
 
 enum answer {
     SILENT = 0,
@@ -133,4 +134,89 @@ int taut_way_ask(struct taut_way *way, const struct taut_address *from,
         way->hops++;
     }
     return 0;
+}
+
+/* ---- aiming ---- */
+
+struct asked {
+    struct pollfd pfd[AT_ONCE]; /* one for each port; fd -1: answered */
+    int first, count, open;
+};
+
+static void ask(struct asked *a, const struct taut_aim *aim,
+                const struct taut_address *from, const struct taut_address *to,
+                const char *interface)
+{
+    struct taut_address by = *from;
+
+    for (int i = 0; i < a->count; i++) {
+        taut_address_set_port(&by, (uint16_t)(a->first + i));
+        a->pfd[i].fd = send_request(&by, to, interface, aim->hop);
+        a->pfd[i].events = POLLOUT;
+        a->open += a->pfd[i].fd >= 0;
+    }
+}
+
+static void forget(struct asked *a, int i)
+{
+    close(a->pfd[i].fd);
+    a->pfd[i].fd = -1;
+    a->open--;
+}
+
+/* Ports of those that have answered, as far as it was the router wanted. */
+static int take_answers(struct asked *a, const struct taut_aim *aim, int *ports,
+                        int most)
+{
+    char address[INET6_ADDRSTRLEN];
+    int found = 0;
+
+    for (int i = 0; i < a->count; i++) {
+        if (a->pfd[i].fd < 0 || a->pfd[i].revents == 0)
+            continue;
+        if (read_answer(a->pfd[i].fd, address) == ROUTER && found < most &&
+            strcmp(address, aim->address) == 0)
+            ports[found++] = a->first + i;
+        forget(a, i);
+    }
+    return found;
+}
+
+static int wait_for_answers(struct asked *a, const struct taut_aim *aim,
+                            int *ports, int most, int64_t until_ns)
+{
+    int found = 0;
+
+    while (a->open > 0) {
+        int64_t left_ns = until_ns - taut_now_ns();
+        struct timespec wait = {.tv_nsec = left_ns > 0 ? left_ns : 0};
+        if (ppoll(a->pfd, (nfds_t)a->count, &wait, NULL) <= 0)
+            break;
+        found += take_answers(a, aim, ports + found, most - found);
+    }
+    for (int i = 0; i < a->count; i++)
+        if (a->pfd[i].fd >= 0)
+            forget(a, i);
+    return found;
+}
+
+int taut_way_aim(int *ports, int most, const struct taut_aim *aim,
+                 const struct taut_address *from, const struct taut_address *to,
+                 const char *interface, int64_t deadline_ns)
+{
+    int found = 0;
+
+    for (int k = 0; k < aim->count && found < most; k += AT_ONCE) {
+        int64_t now_ns = taut_now_ns(), until_ns = now_ns + HOP_NS;
+        struct asked a = {.first = aim->first + k,
+                          .count = aim->count - k < AT_ONCE ? aim->count - k
+                                                            : AT_ONCE};
+        if (now_ns >= deadline_ns)
+            break;
+        ask(&a, aim, from, to, interface);
+        found += wait_for_answers(
+            &a, aim, ports + found, most - found,
+            until_ns < deadline_ns ? until_ns : deadline_ns);
+    }
+    return found;
 }

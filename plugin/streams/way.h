@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "plugin/common/address.h"
+#include "plugin/common/plan.h"
 #include "wire/protocol.h"
 
 struct taut_way {
@@ -32,5 +33,15 @@ struct taut_way {
 int taut_way_ask(struct taut_way *way, const struct taut_address *from,
                  const struct taut_address *to, const char *interface,
                  int hops, int64_t deadline_ns);
+
+/* Ports that lead by a certain link: asked for several at a time, each port
+ * by itself.
+ *   ports, most  filled in with those found, the first ones that are
+ *   aim          what is wanted, and which ports may be tried
+ *   others       as for taut_way_ask; the port of 'from' means nothing
+ * Returns how many were found. */
+int taut_way_aim(int *ports, int most, const struct taut_aim *aim,
+                 const struct taut_address *from, const struct taut_address *to,
+                 const char *interface, int64_t deadline_ns);
 
 #endif

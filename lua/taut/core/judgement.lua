@@ -5,6 +5,7 @@ local elsewhere = require "taut.diagnose.elsewhere"
 local judge = require "taut.diagnose.judge"
 local stalls = require "taut.events.stalls"
 local sys = require "taut.sys"
+local ways = require "taut.topology.ways"
 
 local judgement = {}
 local Judgement = {}
@@ -39,6 +40,13 @@ local function excuse(self, t)
    end
 end
 
+-- Where it can be asked for: the links that the test took.
+local function take_way(t, sent, topo)
+   if t.asked and topo.asked_at then
+      ways.take(topo, t, ways.shown(topo, t.asked, sent.way), sent.aimed or 0)
+   end
+end
+
 --- Judge the tests of a check or an idle cycle.
 -- @param s session of check.lua that is over
 -- @param event its number
@@ -50,6 +58,7 @@ function Judgement:session(s, event)
       t.event, t.time, t.job = event, s.began, s.job
       -- each node speaks for its own end only
       local send, recv = s.results[t.src] or {}, s.results[t.dst] or {}
+      take_way(t, send["send:" .. t.id] or {}, self.site.topo)
       judge.test(t, send["send:" .. t.id], recv["recv:" .. t.id], self.site.topo,
          self.site.conf.diagnosis)
       excuse(self, t)

@@ -75,9 +75,8 @@ end
 local function wire_tests(self, s, n)
    local list = {}
    for _, t in ipairs(s.tests) do
-      local other = t.src == n and t.dst or t.dst == n and t.src
-      if other then
-         list[#list + 1] = endpoints.wire(t, n, s.peers, self.topo.nodes[other])
+      if t.src == n or t.dst == n then
+         list[#list + 1] = endpoints.wire(t, n, s.peers, self.topo)
       end
    end
    return list

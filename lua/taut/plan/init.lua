@@ -16,6 +16,7 @@
 -- acknowledgements.  Pairs are found and packed in C (advisor/lib/plan/).
 -- Source of the phases: Ezell, CUG 2013 (Cray Gemini, TopoBW).
 local boards = require "taut.board"
+local ports = require "taut.plan.ports"
 local stages = require "taut.topology.stages"
 local tables = require "taut.base.tables"
 
@@ -45,6 +46,7 @@ local function board_of(topo, coverage)
       coverage:fit(#topo.components)
       kept = { topo = topo, epoch = topo.epoch,
          board = boards.new(topo.graph, coverage.times, directions(topo)) }
+      kept.ports = topo.asked_at and ports.new(topo)
       coverage.board = kept
    end
    return kept
@@ -161,9 +163,11 @@ end
 --   checks: settings; budget_ms: for all phases; now: seconds; seed (default: of `now`);
 --   routine: false to test suspects only (idle checks)
 -- @return array of phases, each an array of { src, dst, route, streams, kind, confirms, rail;
---   shares, through, group where several nodes send over one link on purpose }
+--   shares, through, group where several nodes send over one link on purpose; asked, src_port,
+--   trace, aim where its way can be asked for (plan/ports.lua) }
 function plan.make(o)
    local phases, groups = {}, {}
+   local asking = board_of(o.topology, o.coverage).ports
    for _, t in ipairs(lay_out(question(o))) do
       t.route = o.topology:route(t.src, t.dst, nil, t.rail)
       t.streams = t.streams or 1
@@ -173,6 +177,9 @@ function plan.make(o)
             o.topology:router(t.dst, t.rail))
          groups[key] = groups[key] or t.src
          t.group = groups[key]
+      end
+      if asking then
+         asking:ask(t)
       end
       phases[t.phase] = phases[t.phase] or {}
       table.insert(phases[t.phase], t)

@@ -142,8 +142,7 @@ end
 function rounds.plan_text(s, round, n, late_ms)
    local list = json.array {}
    for i, t in ipairs(round.plans[n]) do
-      local other = t.src == n and t.dst or t.src
-      local part = endpoints.wire(t, n, round.peers, s.site.topology.nodes[other])
+      local part = endpoints.wire(t, n, round.peers, s.site.topology)
       part.start_ms = math.max(0, t.start_ms - late_ms)
       list[i] = part
    end

@@ -13,6 +13,7 @@
 --   first_link (component number),
 --   tx[n], rx[n] (of rail 1), wiring (text; changes when names, wiring or routing do), signature
 --   (the same, and which links have failed), epoch (number, counts up with each change of routes),
+--   asked_at (addresses.lua; nil where nobody can ask for a test's way),
 --   degraded (map component → left), cables (map link → how many of a wiring it is, where they are
 --   several), graph (taut.graph); node_class (map node → name, or nil),
 --   learns (map component → cables, of those whose capacity nobody configured, or nil), open (set
@@ -50,9 +51,12 @@ local registry = {
    torus = "taut.topology.torus",
 }
 
+local addresses = require "taut.topology.addresses"
 local tables = require "taut.base.tables"
 local node_classes = require "taut.topology.node_classes"
 local unknown = require "taut.topology.unknown"
+
+local ADDED = { addresses = addresses, node_classes = node_classes } -- to any kind
 
 local topology = {}
 
@@ -68,14 +72,18 @@ function topology.build(conf)
       return nil, ("topology kind '%s' is not known (known: %s)"):format(tostring(conf.kind),
          table.concat(topology.kinds, ", "))
    end
-   local rest = {} -- models know nothing of node classes
+   local rest = {} -- models know nothing of these
    for k, v in pairs(conf) do
-      rest[k] = k ~= "node_classes" and v or nil
+      if not ADDED[k] then
+         rest[k] = v
+      end
    end
-   local topo, err = require(name).build(conf.node_classes and rest or conf)
+   local topo, err = require(name).build(rest)
    local ok = topo ~= nil
-   if topo and conf.node_classes ~= nil then
-      ok, err = node_classes.apply(topo, conf.node_classes)
+   for _, k in ipairs { "node_classes", "addresses" } do
+      if ok and conf[k] ~= nil then
+         ok, err = ADDED[k].apply(topo, conf[k])
+      end
    end
    if ok then
       ok, err = unknown.check_names(topo, conf.capacity)

@@ -6,7 +6,7 @@ local ways = {}
 -- Members of a set, and the only one that leaves, or reaches, each router: false where there are
 -- several.  Made once for each set.
 local function index_of(topo, stage)
-   local index = { is = {}, from = {}, to = {} }
+   local index = { is = {}, from = {}, to = {}, n = #stage }
    for _, c in ipairs(stage) do
       local from, to = topo:from(c), topo:to(c)
       index.is[c] = true
@@ -61,6 +61,57 @@ function ways.known(topo, asked, shown)
       end
    end
    return way, missing == 0
+end
+
+--- What routers answered, in links.
+-- @param answers by router on the way, the first being the sender's own: its address, "" of one
+--   that was silent; or nil
+-- @return by stage the link that was seen there, or false; nil where nobody was asked
+function ways.shown(topo, asked, answers)
+   local at, shown = topo.asked_at, answers and {}
+   for i = 1, shown and asked.n or 0 do
+      local stage, router = asked[i], at.router[answers[i]]
+      shown[i] = at.link[answers[i]]
+         or router and type(stage) == "table" and stage.to[router] or false
+   end
+   return shown
+end
+
+-- What is sure of all streams of a test.  The port that was aimed with has answered for the link,
+-- unless what was asked afterwards says otherwise; of several streams no more is known.
+local function sure(t, shown, aimed)
+   local aim, several = t.aim, (t.streams or 1) > 1
+   if not aim or aimed == 0 then
+      return not several and shown or nil
+   end
+   local seen = shown and shown[aim.hop]
+   if seen and seen ~= aim.link then
+      return nil
+   end
+   shown = not several and shown or {}
+   shown[aim.hop] = aim.link
+   return shown
+end
+
+--- Take in what was learned of a test's way: it then clears and accuses what it crossed.
+-- @param t test with `asked` and perhaps `aim` (plan/ports.lua); its `route` gets the links that
+--   are known in place of their sets; `way` and `is_traced` say the same, by stage, false where
+--   nobody knows; `streams` those that took the link aimed at; `confirms` goes where that is not
+--   known to be on the way
+-- @param shown by stage the link that was seen there, or false; or nil
+-- @param aimed how many streams took the link aimed at
+function ways.take(topo, t, shown, aimed)
+   local several = (t.streams or 1) > 1
+   local way, route, is_confirming = {}, {}, false
+   way, t.is_traced = ways.known(topo, t.asked, sure(t, shown, aimed))
+   for i, stage in ipairs(t.route) do
+      way[i] = type(stage) ~= "table" and stage or way[i]
+      route[i] = way[i] or stage
+      is_confirming = is_confirming or way[i] == t.confirms
+   end
+   t.way, t.route = way, route
+   t.streams = several and aimed > 0 and math.min(aimed, t.streams) or t.streams
+   t.confirms = is_confirming and t.confirms or nil
 end
 
 return ways

@@ -50,24 +50,37 @@ function endpoints.common(a, b, rail)
    end)
 end
 
+-- By which ports the sender leaves, and what it asks of its way; nothing over libfabric, which
+-- chooses ports itself.
+local function add_way(part, t, topo)
+   local aim = t.aim and topo.asked_at.of[t.aim.link]
+   part.port, part.trace = t.src_port, t.trace
+   part.aim = aim and { hop = t.aim.hop, ports = t.aim.ports, address = aim }
+end
+
 --- One node's part of a test, as a PLAN carries it.
--- @param t test: id, src, dst, token, start_ms, dur_ms, streams; rail and mode may be there
+-- @param t test: id, src, dst, token, start_ms, dur_ms, streams; rail, mode and what plan/ports.lua
+--   adds may be there
 -- @param n the node; the other end is `other`
 -- @param peers map node → { endpoints = }
--- @param name of the other node
+-- @param topo topology
 -- @return the table; nil when the two have no transport in common
-function endpoints.wire(t, n, peers, name)
+function endpoints.wire(t, n, peers, topo)
    local other, rail = t.src == n and t.dst or t.src, t.rail or 1
    local transport = endpoints.common(peers[n].endpoints, peers[other].endpoints, rail)
    if not transport then
       return nil
    end
-   return { id = t.id, role = t.src == n and "send" or "recv",
-      peer = peers[other].endpoints[rail][transport], node = name, token = t.token,
+   local part = { id = t.id, role = t.src == n and "send" or "recv",
+      peer = peers[other].endpoints[rail][transport], node = topo.nodes[other], token = t.token,
       start_ms = t.start_ms, dur_ms = t.dur_ms, streams = t.streams,
       rail = rail > 1 and rail - 1 or nil,
       transport = transport ~= "tcp" and transport or nil,
       mode = t.mode ~= "stream" and t.mode or nil }
+   if t.src_port and t.src == n and transport == "tcp" then
+      add_way(part, t, topo)
+   end
+   return part
 end
 
 --- The tests of a plan that its nodes can carry out, and the others.

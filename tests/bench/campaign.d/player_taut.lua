@@ -2,7 +2,7 @@
 --- Taut itself: its plan and its diagnosis, with a site's settings.
 local diagnose = require "taut.diagnose"
 local planning = require "planning"
-local ports = require "taut.plan.ports"
+local ports = require "ports"
 
 local taut = {}
 local Taut = {}

@@ -81,7 +81,20 @@ topology_section() {
     "${KIND}_section"
     echo "   nodes = \"$(node_list)\","
     echo "   capacity = $(capacity_words), -- what the lab shapes every cable to"
+    [ "$ROUTING" != hash ] || addresses_section
     echo "}"
+}
+
+# By which addresses the ports answer who asks for the way, once they have some.
+addresses_section() {
+    local l ADDRESS
+    [ -n "${LINK[0]:-}" ] || return 0
+    echo "   addresses = {"
+    for l in "${!LINK[@]}"; do
+        port_address "$l"
+        echo "      [\"${LINK[l]}\"] = \"$ADDRESS\","
+    done
+    echo "   },"
 }
 
 # `lab topology', of the lab that is up or of what the options say.

@@ -1,133 +1,221 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Which way a hashed flow took: what a trace tells, and ports that take a link on purpose.
+-- Which way a hashed flow took: what plans ask, what answers tell, what a test then stands for.
 local config = require "taut.config"
+local coverage = require "taut.plan.coverage"
 local diagnose = require "taut.diagnose"
 local lu = require "luaunit"
-local ports = require "taut.plan.ports"
+local plan = require "taut.plan"
+local sim = require "lib.sim"
+local stages = require "taut.topology.stages"
 local topology = require "taut.topology"
 local ways = require "taut.topology.ways"
 
 local tests = {}
-local PER, SPINES = 4, 6
+local PER, SPINES, LEAVES = 4, 6, 8
 
-local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = PER,
-   levels = { { down = 8, up = SPINES } }, nodes = "n[0-31]", capacity = 1e9, routing = "ecmp" })
-
--- The links of a way over one spine.
-local function over(src, dst, spine)
-   local way = { topo.tx[src], false, false, topo.rx[dst] }
-   local name = "spine" .. spine
-   for i, stage in ipairs(topo:route(src, dst)) do
-      for _, c in ipairs(type(stage) == "table" and stage or {}) do
-         local at = i == 2 and topo:to(c) or topo:from(c)
-         way[i] = topo.router_name[at] == name and c or way[i]
+-- Every port has an address but those of spine 5, which has one for all of them.
+local function numbered(leaves, spines)
+   local list = { ["spine" .. spines - 1] = "fd00::5" }
+   for s = 0, spines - 1 do
+      for l = 0, leaves - 1 do
+         list[("leaf%d/%d"):format(l, PER + 1 + s)] = ("10.1.%d.%d"):format(l, s)
+         if s < spines - 1 then
+            list[("spine%d/%d"):format(s, l + 1)] = ("10.2.%d.%d"):format(s, l)
+         end
       end
    end
-   return way
+   return list
 end
 
--- A fabric that hashes: the spine follows from the flow.
-local function fabric(silent)
-   local f = { asked = 0 }
-   function f.spine(src, dst, port)
-      return (src * 31 + dst * 17 + port * 7) % SPINES
+local function build(addresses)
+   return topology.build { kind = "fattree", nodes_per_leaf = PER,
+      levels = { { down = LEAVES, up = SPINES } }, nodes = "n[0-31]", capacity = 1e9,
+      routing = "ecmp", addresses = addresses }
+end
+
+local topo = assert(build(numbered(LEAVES, SPINES)))
+
+-- The way over one spine, and what routers answer on it.
+local function over(src, dst, spine)
+   local from, to = (src - 1) // PER, (dst - 1) // PER
+   local up = topo.component_id[("leaf%d/%d"):format(from, PER + 1 + spine)]
+   local down = topo.component_id[("spine%d/%d"):format(spine, to + 1)]
+   return { topo.tx[src], up, down, topo.rx[dst] },
+      { "", spine == SPINES - 1 and "fd00::5" or ("10.2.%d.%d"):format(spine, from),
+         ("10.1.%d.%d"):format(to, spine) }
+end
+
+local function test(o)
+   local t = { src = 1, dst = 9, phase = 1, streams = 1, route = topo:route(1, 9),
+      asked = ways.of(topo, topo:route(1, 9)) }
+   for k, v in pairs(o or {}) do
+      t[k] = v
    end
-   function f.ask(src, dst, port)
-      f.asked = f.asked + 1
-      local way = over(src, dst, f.spine(src, dst, port))
-      for i = 2, 3 do
-         way[i] = not (silent or {})[i] and way[i]
-      end
-      return way
+   return t
+end
+
+-- What a test's way is known to be by these answers.
+local function taken(answers, o, aimed)
+   local t = test(o)
+   ways.take(topo, t, ways.shown(topo, t.asked, answers), aimed or 0)
+   return t
+end
+
+function tests.test_answers_are_links_by_port_or_by_router()
+   for spine = 0, SPINES - 1 do
+      local way, answers = over(1, 9, spine)
+      local t = taken(answers)
+      lu.assertEquals(t.way, way)
+      lu.assertEquals(t.route, way)
+      lu.assertTrue(t.is_traced)
    end
-   return f
 end
 
 function tests.test_the_wiring_tells_what_a_silent_switch_does_not()
-   local route, full = topo:route(1, 9), over(1, 9, 3)
-   for _, hidden in ipairs { 2, 3 } do
-      local shown = table.move(full, 1, 4, 1, {})
-      shown[hidden] = false
-      local way, is_whole = ways.known(topo, ways.of(topo, route), shown)
-      lu.assertEquals(way, full)
-      lu.assertTrue(is_whole)
+   local way, answers = over(1, 9, 3)
+   for hop = 2, 3 do
+      local some = table.move(answers, 1, 3, 1, {})
+      some[hop] = ""
+      lu.assertEquals(taken(some).way, way)
    end
 end
 
-function tests.test_what_nobody_answered_stays_unknown()
-   local way, is_whole = ways.known(topo, ways.of(topo, topo:route(1, 9)),
-      { topo.tx[1], false, false, topo.rx[9] })
-   lu.assertEquals(way, { topo.tx[1], false, false, topo.rx[9] })
-   lu.assertFalse(is_whole)
-   way, is_whole = ways.known(topo, ways.of(topo, topo:route(1, 9)), nil)
-   lu.assertEquals(way[2], false)
-   lu.assertFalse(is_whole)
+function tests.test_what_nobody_answered_stays_a_set()
+   for _, answers in ipairs { { "", "", "" }, { "", "10.9.9.9", "10.9.9.8" }, {} } do
+      local t = taken(answers)
+      lu.assertEquals(t.way, { topo.tx[1], false, false, topo.rx[9] })
+      lu.assertEquals(t.route, topo:route(1, 9))
+      lu.assertFalse(t.is_traced)
+   end
+   lu.assertEquals(taken(nil).route, topo:route(1, 9))
 end
 
 -- A trace that shows what is not on the route is no trace of it.
 function tests.test_an_answer_from_elsewhere_means_nothing()
-   local shown = over(1, 13, 3)
-   local way = ways.known(topo, ways.of(topo, topo:route(1, 9)),
-      { shown[1], shown[3], shown[3], topo.rx[9] })
-   lu.assertEquals(way, { topo.tx[1], false, false, topo.rx[9] })
+   local _, answers = over(1, 13, 3)
+   lu.assertEquals(taken({ "", "", answers[3] }).way, { topo.tx[1], false, false, topo.rx[9] })
 end
 
-function tests.test_ports_are_tried_until_one_takes_the_link()
-   local f, p = fabric(), ports.new(topo)
-   for spine = 0, SPINES - 1 do
-      local c = over(1, 9, spine)[2]
-      local one = { src = 1, dst = 9, phase = 1, confirms = c }
-      local many = { src = 1, dst = 9, phase = 2, confirms = c, streams = 16 }
-      p:assign({ one, many }, f.ask, SPINES)
-      lu.assertEquals(f.spine(1, 9, one.src_port), spine)
-      lu.assertEquals(one.src_port, many.src_port) -- one stream and several take the same way
-      lu.assertEquals(one.way, over(1, 9, spine))
-      lu.assertTrue(one.is_traced)
-      lu.assertEquals(one.confirms, c)
-   end
+function tests.test_a_test_of_another_link_confirms_nothing()
+   local way, answers = over(1, 9, 3)
+   lu.assertEquals(taken(answers, { confirms = way[3] }).confirms, way[3])
+   lu.assertNil(taken(answers, { confirms = over(1, 9, 2)[3] }).confirms)
+   lu.assertNil(taken({ "", "", "" }, { confirms = way[3] }).confirms)
+   lu.assertEquals(taken(answers, { confirms = topo.rx[9] }).confirms, topo.rx[9])
 end
 
-function tests.test_a_source_asks_no_more_than_it_may()
-   local f, p = fabric(), ports.new(topo)
-   function f.spine() return 0 end -- none ever takes another
+-- Each of several streams goes its own way: what counts is what all of them were aimed at.
+function tests.test_several_streams_stand_for_what_they_aimed_at()
+   local way, answers = over(1, 9, 3)
+   local many = { streams = 16, confirms = way[2], aim = { link = way[2], hop = 2 } }
+   local t = taken(answers, many, 9)
+   lu.assertEquals({ t.streams, t.confirms, t.way }, { 9, way[2], way }) -- one way on from spine 3
+   t = taken(answers, many, 0) -- none did
+   lu.assertEquals({ t.streams, t.route }, { 16, topo:route(1, 9) })
+   lu.assertNil(t.confirms)
+   lu.assertEquals(taken(answers, { streams = 16 }).route, topo:route(1, 9))
+   local _, other = over(1, 9, 2) -- the switches were rehashed between
+   lu.assertNil(taken(other, many, 16).confirms)
+   lu.assertEquals(taken(answers, many, 99).streams, 16) -- more than there were
+end
+
+-- The port has answered for the link before the test: nobody need answer once more.
+function tests.test_what_was_aimed_at_counts_where_later_nobody_answers()
+   local way = over(1, 9, 3)
+   local o = { confirms = way[3], aim = { link = way[3], hop = 3 } }
+   lu.assertEquals(taken({ "", "", "" }, o, 1).way, way)
+   lu.assertEquals(taken({ "", "", "" }, o, 0).way, { topo.tx[1], false, false, topo.rx[9] })
+end
+
+local function planned(of, wanted)
+   local o = { topology = of, nodes = sim.run_of(1, 16), coverage = coverage.new(false),
+      checks = sim.checks, budget_ms = 220, now = 1e6, wanted = wanted }
    local list = {}
-   for phase = 1, 3 do
-      list[phase] = { src = 1, dst = 8 + phase, phase = phase, confirms = over(1, 9, 4)[2] }
+   for _, phase in ipairs(plan.make(o)) do
+      table.move(phase, 1, #phase, #list + 1, list)
    end
-   list[4] = { src = 1, dst = 2, phase = 4 } -- nothing to ask about
-   p:assign(list, f.ask, 8)
-   lu.assertEquals(f.asked, 8)
-   lu.assertNil(list[4].src_port)
-   for i = 1, 3 do
-      lu.assertNil(list[i].confirms) -- it is a test of another link now
-      lu.assertEquals(list[i].way[2], over(1, 9, 0)[2])
+   return list
+end
+
+function tests.test_a_plan_asks_where_there_is_a_choice()
+   local ports, suspect = {}, over(1, 9, 3)[2]
+   local aimed = {}
+   for _, t in ipairs(planned(topo, { { component = suspect, tied = {}, seen = {}, tests = 1 } })) do
+      local is_far = #t.route > 2
+      lu.assertEquals(t.trace, is_far and 3 or nil)
+      lu.assertEquals(t.asked ~= nil, is_far)
+      for k = 0, is_far and math.max(15, (t.aim and t.aim.ports or 0) - 1) or -1 do
+         lu.assertNil(ports[t.src_port + k]) -- no port serves twice
+         ports[t.src_port + k] = true
+      end
+      if t.aim then
+         lu.assertEquals({ t.aim.link, t.aim.hop, t.confirms }, { suspect, 2, suspect })
+         aimed[#aimed + 1] = t.streams
+      end
+   end
+   table.sort(aimed)
+   lu.assertEquals(aimed, { 1, sim.checks.confirm_streams })
+end
+
+function tests.test_nothing_is_asked_where_nobody_said_how_ports_answer()
+   for _, t in ipairs(planned(assert(build()))) do
+      lu.assertNil(t.src_port)
+      lu.assertNil(t.trace)
    end
 end
 
 function tests.test_what_a_test_took_is_cleared_and_nothing_else()
    local d = diagnose.new(topo, assert(config.diagnosis {}))
-   local way = over(1, 9, 3)
+   local way, answers = over(1, 9, 3)
    local function event(n, ratio, known)
-      d:observe({ { src = 1, dst = 9, id = n, event = n, time = n * 100, phase = 1, streams = 1,
-         route = topo:route(1, 9), way = known, is_traced = known and true, ratio = ratio,
-         class = ratio < 0.75 and "low" or "good", bw_Bps = ratio * 1e9, expected_Bps = 1e9 } },
-         n * 100)
+      local t = test { id = n, event = n, time = n * 100, ratio = ratio,
+         class = ratio < 0.75 and "low" or "good", bw_Bps = ratio * 1e9, expected_Bps = 1e9 }
+      ways.take(topo, t, ways.shown(topo, t.asked, known), 0)
+      d:observe({ t }, n * 100)
    end
-   event(1, 1, way)
+   event(1, 1, answers)
    for spine = 0, SPINES - 1 do
-      local up, down = over(1, 9, spine)[2], over(1, 9, spine)[3]
-      lu.assertEquals(d.evidence:cleared(up) == 100, spine == 3)
-      lu.assertEquals(d.evidence:cleared(down) == 100, spine == 3)
+      for _, c in ipairs { over(1, 9, spine)[2], over(1, 9, spine)[3] } do
+         lu.assertEquals(d.evidence:cleared(c) == 100, spine == 3)
+      end
    end
-   event(2, 0.4, way)
+   event(2, 0.4, answers)
    event(3, 0.4, nil)
    lu.assertEquals(d.evidence:low(way[2]), 1)
    lu.assertEquals(d.evidence:low(over(1, 9, 2)[2]), 0)
    lu.assertEquals(d.evidence:low(topo.tx[1]), 2)
-   -- a way that is not the route's is not believed
-   event(4, 0.4, { topo.tx[1], over(5, 9, 3)[2], way[3], topo.rx[9] })
-   lu.assertEquals(d.evidence:low(over(5, 9, 3)[2]), 0)
-   lu.assertEquals(d.evidence:low(way[3]), 2)
+end
+
+-- Broken routes are others': a way that is one of them is of this epoch all the same.
+function tests.test_ways_count_after_links_have_failed()
+   local d = diagnose.new(topo, assert(config.diagnosis {}))
+   local lost, way, answers = over(1, 9, 5)[2], over(1, 9, 3)
+   topo:set_health { [lost] = 0, [topo:opposite(lost)] = 0 }
+   local t = test { id = 1, event = 1, time = 100, ratio = 0.4, class = "low", bw_Bps = 4e8,
+      expected_Bps = 1e9 }
+   ways.take(topo, t, ways.shown(topo, t.asked, answers), 0)
+   d:observe({ t }, 100)
+   lu.assertEquals(d.evidence:low(way[2]), 1)
+   topo:set_health {}
+end
+
+function tests.test_addresses_that_are_none_are_refused()
+   for name, case in pairs {
+      [ [[topology.addresses['leaf9/1']: is neither a router nor a port of one]] ]
+         = { ["leaf9/1"] = "10.0.0.1" },
+      [ [[topology.addresses['leaf0/1']: is neither a router nor a port of one]] ]
+         = { ["leaf0/1"] = "10.0.0.1" }, -- a node's
+      [ [[topology.addresses['leaf0/5']: expected an address in quotes, got spine]] ]
+         = { ["leaf0/5"] = "spine" },
+      [ [[topology.addresses['leaf0/5']: expected an address in quotes, got 7]] ]
+         = { ["leaf0/5"] = 7 },
+      [ [[topology.addresses: expected a table { ["leaf0/3"] = "10.0.0.1", … }, got x]] ] = "x",
+   } do
+      local _, err = build(case)
+      lu.assertEquals(err, name)
+   end
+   local _, err = build { ["leaf0/5"] = "10.0.0.1", ["leaf0/6"] = "10.0.0.1" }
+   lu.assertStrContains(err, "10.0.0.1 is another port's, too")
 end
 
 return tests

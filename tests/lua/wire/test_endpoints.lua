@@ -47,21 +47,39 @@ function tests.test_libfabric_where_both_have_it()
    lu.assertFalse(endpoints.needs_ofi { peers[3] })
 end
 
+local TOPO = { nodes = { "n1", "n2", "n3" }, asked_at = { of = { [9] = "10.0.0.9" } } }
+
+function tests.test_what_is_asked_of_a_way()
+   local tcp = { { endpoints = { { tcp = "a:1" } } }, { endpoints = { { tcp = "b:1" } } },
+      { endpoints = { { ofi = "c:1" } } } }
+   local t = { id = 5, src = 1, dst = 2, src_port = 20000, trace = 3,
+      aim = { link = 9, hop = 2, ports = 16 } }
+   local sends, receives = endpoints.wire(t, 1, tcp, TOPO), endpoints.wire(t, 2, tcp, TOPO)
+   lu.assertEquals({ sends.port, sends.trace, sends.aim },
+      { 20000, 3, { hop = 2, ports = 16, address = "10.0.0.9" } })
+   lu.assertEquals({ receives.port, receives.trace, receives.aim }, {})
+   t.aim.link = 8 -- nobody has said how its far end answers
+   lu.assertNil(endpoints.wire(t, 1, tcp, TOPO).aim)
+   -- libfabric chooses its ports itself
+   lu.assertNil(endpoints.wire(t, 1, { { endpoints = { { ofi = "a:1", tcp = "a:2" } } },
+      { endpoints = { { ofi = "b:1" } } } }, TOPO).port)
+end
+
 function tests.test_on_the_wire()
    local t = { id = 5, src = 1, dst = 2, token = "00", start_ms = 1, dur_ms = 2, streams = 1 }
-   lu.assertEquals(endpoints.wire(t, 1, peers, "n2"), { id = 5, role = "send", peer = "b:2",
+   lu.assertEquals(endpoints.wire(t, 1, peers, TOPO), { id = 5, role = "send", peer = "b:2",
       node = "n2", token = "00", start_ms = 1, dur_ms = 2, streams = 1, transport = "ofi" })
-   lu.assertEquals(endpoints.wire(t, 2, peers, "n1").peer, "a:2")
+   lu.assertEquals(endpoints.wire(t, 2, peers, TOPO).peer, "a:2")
    -- one rail over TCP looks as it did before there were others
    t.dst = 3
-   lu.assertEquals(endpoints.wire(t, 3, peers, "n1"), { id = 5, role = "recv", peer = "a:1",
+   lu.assertEquals(endpoints.wire(t, 3, peers, TOPO), { id = 5, role = "recv", peer = "a:1",
       node = "n1", token = "00", start_ms = 1, dur_ms = 2, streams = 1 })
    t.rail, t.mode = 2, "latency"
-   lu.assertNil(endpoints.wire(t, 1, peers, "n3"))
+   lu.assertNil(endpoints.wire(t, 1, peers, TOPO))
    lu.assertEquals({ endpoints.split({ t }, peers) }, { {}, { t } })
    local both = { [1] = { endpoints = { {}, { tcp = "x:1" } } },
       [3] = { endpoints = { {}, { tcp = "y:1" } } } }
-   local w = endpoints.wire(t, 1, both, "n3")
+   local w = endpoints.wire(t, 1, both, TOPO)
    lu.assertEquals({ w.rail, w.mode, w.peer }, { 1, "latency", "y:1" })
 end
 

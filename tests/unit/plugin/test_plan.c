@@ -19,6 +19,10 @@
     "{\"id\":3,\"role\":\"send\",\"peer\":\"10.0.0.1:4000\","                  \
     "\"token\":\"02112233445566778899aabbccddeeff\","                          \
     "\"start_ms\":20,\"dur_ms\":25"
+#define ASKS ",\"port\":5000,\"trace\":3"
+#define AIM(hop, ports, address)                                               \
+    ",\"aim\":{\"hop\":" hop ",\"ports\":" ports ",\"address\":\"" address "\"}"
+#define LONG_ADDRESS "1234567890123456789012345678901234567890123456"
 #define PLAN(tests) "{\"v\":2,\"note\":\"\",\"tests\":[" tests "]}"
 
 static const struct {
@@ -80,6 +84,15 @@ static const struct {
     {PLAN(SEND(",\"port\":5000,\"trace\":0")), EINVAL},
     {PLAN(SEND(",\"port\":5000,\"trace\":17")), EINVAL},
     {PLAN(SEND(",\"port\":5000,\"transport\":\"ofi\"")), EINVAL},
+    {PLAN(SEND(",\"port\":5000" AIM("2", "8", "10.0.0.1"))), EINVAL},
+    {PLAN(SEND(ASKS AIM("0", "8", "10.0.0.1"))), EINVAL},
+    {PLAN(SEND(ASKS AIM("4", "8", "10.0.0.1"))), EINVAL},
+    {PLAN(SEND(ASKS AIM("2", "0", "10.0.0.1"))), EINVAL},
+    {PLAN(SEND(ASKS AIM("2", "257", "10.0.0.1"))), EINVAL},
+    {PLAN(SEND(",\"port\":65500,\"trace\":3" AIM("2", "37", "10.0.0.1"))),
+     EINVAL},
+    {PLAN(SEND(ASKS AIM("2", "8", LONG_ADDRESS))), EINVAL},
+    {PLAN(SEND(ASKS ",\"aim\":5")), EINVAL},
     {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
           "\",\"start_ms\":0,\"dur_ms\":25,\"port\":5000}"),
      EINVAL},
@@ -133,13 +146,20 @@ END_TEST
 START_TEST(a_senders_port_and_trace_are_read)
 {
     static const char text[] =
-        PLAN(SEND(",\"port\":65520,\"trace\":16") "," SEND3 "}");
+        PLAN(SEND(",\"port\":65500,\"trace\":16" AIM("16", "36", "fd00::9"))
+             "," SEND3 "}");
     static struct taut_plan plan;
 
     ck_assert_int_eq(taut_plan_parse(&plan, text, strlen(text), NULL), 0);
-    ck_assert_int_eq(plan.tests[0].port, 65520);
+    ck_assert_int_eq(plan.tests[0].ports[0], 65500);
+    ck_assert_int_eq(plan.tests[0].ports[15], 65515);
     ck_assert_int_eq(plan.tests[0].trace, 16);
-    ck_assert_int_eq(plan.tests[1].port, 0);
+    ck_assert_int_eq(plan.tests[0].aim.hop, 16);
+    ck_assert_int_eq(plan.tests[0].aim.first, 65500);
+    ck_assert_int_eq(plan.tests[0].aim.count, 36);
+    ck_assert_str_eq(plan.tests[0].aim.address, "fd00::9");
+    ck_assert_int_eq(plan.tests[1].aim.hop, 0);
+    ck_assert_int_eq(plan.tests[1].ports[0], 0);
     ck_assert_int_eq(plan.tests[1].trace, 0);
 }
 END_TEST
