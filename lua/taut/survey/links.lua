@@ -223,18 +223,21 @@ local function by_router_mate(topo, there, by, t)
       again = true, rail = t.rail })
 end
 
--- What a pair that has gone measured, by others: each link of its own.
+-- What a pair measured, by others: each link of its own, without those it had in common with.
 local function by_others(topo, there, by, t, turn)
    local list = {}
    if t.same then
       list[1] = by_router_mate(topo, there, by, t) or nil
    end
    for _, c in ipairs(t.links or { t.link }) do
-      local src, dst = search.another(topo, by, there.nodes, c, t.rail, turn)
+      local src, dst = search.another(topo, by, there.nodes, c,
+         { rail = t.rail, others = t.route, turn = turn })
       list[#list + 1] = src and make(topo, src, dst, { kind = t.kind, sending = "E", link = c,
          links = { c }, far = true, again = true, rail = t.rail }) or nil
    end
-   t.links = t.link and { t.link } -- the others are on their own from now on
+   if #list > 0 then
+      t.links = t.link and { t.link } -- the others are on their own from now on
+   end
    return list
 end
 
@@ -251,8 +254,11 @@ function links.again(topo, there, t, turn)
    local a = t.link and not t.far and near_again(topo, by, t, turn)
    if a then
       return { a }
-   elseif not there.present[t.src] or not there.present[t.dst] then
-      return by_others(topo, there, by, t, turn)
+   end
+   local is_there = there.present[t.src] and there.present[t.dst]
+   local list = (t.far and t.link or not is_there) and by_others(topo, there, by, t, turn) or {}
+   if #list > 0 or not is_there then
+      return list
    end
    return { make(topo, t.src, t.dst, { kind = t.kind, sending = "E", link = t.link, links = t.links,
       far = t.far, same = t.same, again = true, rail = t.rail, sets = t.sets,

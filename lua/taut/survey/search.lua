@@ -12,7 +12,6 @@ local search = {}
 local BUDGET = 1 << 22  -- routes looked at, about 1 µs each
 local BARREN = 16       -- distances in a row that bring nothing new
 local TRIES = 600       -- routes looked at for one link
-local BETTER = 4        -- routes that may be looked at beyond the first for one link
 local FLOWS_MAX = 8     -- parallel streams of a test through a set
 
 ---------------------------------------------------------------- what a route brings
@@ -185,10 +184,14 @@ local function strided(list, i)
    return list[(i * stride + i // n) % n + 1]
 end
 
-local function crosses(self, c, a, b)
-   return tables.any(self.topo:route(a, b, nil, self.rail) or {}, function(stage)
-      return stage == c
-   end)
+-- Does the route from a to b cross link c, and how many others of these?
+local function crosses(self, c, others, a, b)
+   local found, shared = false, 0
+   for _, stage in ipairs(self.topo:route(a, b, nil, self.rail) or {}) do
+      found = found or stage == c
+      shared = shared + (stage ~= c and others[stage] and 1 or 0)
+   end
+   return found, shared
 end
 
 --- Pairs that may cross link c: from nodes behind its beginning to nodes beyond its end, then the
@@ -264,23 +267,31 @@ function search.find(topo, nodes, o)
    return self.items, self.left, sure
 end
 
---- Another pair that crosses link c, or the same sets; nil where none was found.
--- @param has function(n): may this node be used?
--- @param turn 1, 2, …: which one
-function search.another(topo, by, nodes, c, rail, turn)
-   local self = { topo = topo, by = by, nodes = nodes, near = {}, rail = rail }
-   local first, left = nil, turn
-   local extra = 0
+--- Another pair that crosses link c, with as few as can be of the links that it is to be told from.
+-- @param o { rail, others = array of stages: the route of the test before, turn = 1, 2, …: which of
+--   several such pairs }
+-- @return its nodes; nil where none was found
+function search.another(topo, by, nodes, c, o)
+   local self = { topo = topo, by = by, nodes = nodes, near = {}, rail = o.rail }
+   local others, least, list = tables.set(table.move(o.others, 2, #o.others - 1, 1, {})), math.huge,
+      {}
    for a, b in candidates(self, c) do
-      if a ~= b and crosses(self, c, a, b) then
-         first, left = { a, b }, left - 1
+      local found, shared = false, 0
+      if a ~= b then
+         found, shared = crosses(self, c, others, a, b)
       end
-      extra = extra + (first and 1 or 0)
-      if left <= 0 or extra > BETTER * turn then
+      if found and shared < least then
+         least, list = shared, {}
+      end
+      if found and shared == least then
+         list[#list + 1] = { a, b }
+      end
+      if least == 0 and #list >= o.turn then
          break
       end
    end
-   return first and first[1], first and first[2]
+   local best = list[(o.turn - 1) % math.max(1, #list) + 1]
+   return best and best[1], best and best[2]
 end
 
 return search

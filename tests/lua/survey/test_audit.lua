@@ -546,6 +546,16 @@ function tests.test_a_low_test_whose_node_went_is_measured_by_others()
    lu.assertEquals({ #found.doubtful, found.slow }, { 0, {} })
 end
 
+-- Two links that one test crossed are told apart by tests that cross one of them each.
+function tests.test_a_slow_link_of_a_static_tree_is_named_alone()
+   local topo = fattree { nodes_per_leaf = 2, nodes = "n[0-7]", levels = { { down = 4, up = 2 } } }
+   for c = topo.first_link, #topo.components do
+      local found = run { topo = topo, left = { [topo.components[c]] = 0.25 } }
+      lu.assertEquals(names(found), { topo.components[c] })
+      lu.assertEquals(found.slow[1]["or"], json.array {})
+   end
+end
+
 ---------------------------------------------------------------- routes that are not known
 
 local function count(map)
