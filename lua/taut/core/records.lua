@@ -46,6 +46,19 @@ local function counters(self, s)
    end
 end
 
+-- What the node that took longest spent on asking for ways; nil where none asked.
+local function trace_ns(s)
+   local most
+   for _, tests in pairs(s.results) do
+      local sum
+      for _, t in pairs(tests) do
+         sum = t.trace_ns and (sum or 0) + t.trace_ns or sum
+      end
+      most = sum and math.max(most or 0, sum) or most
+   end
+   return most
+end
+
 --- A check or an idle cycle that is over.
 -- @param s session of check.lua
 -- @param event its number
@@ -54,7 +67,7 @@ function Records:session(s, event)
    local names = tables.map(s.wanted, function(n) return self.site.topo.nodes[n] end)
    self.journal:add("event", { id = event, time = s.began, purpose = s.purpose, job = s.job,
       restart = s.restart, uid = s.uid, nodes = hostlist.compress(names), expected = #s.wanted,
-      heard = s.heard, tests = #s.tests })
+      heard = s.heard, tests = #s.tests, trace_ns = trace_ns(s) })
 end
 
 --- A round of a survey: all its rounds are one event, which grows.

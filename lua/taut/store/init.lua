@@ -111,7 +111,7 @@ end
 -- Tables that may be written, with their columns; anything else is refused.
 local columns = {
    event = { "id", "time", "purpose", "job", "restart", "uid", "nodes", "expected", "heard",
-      "tests", "note" },
+      "tests", "note", "trace_ns" },
    test = { "id", "event", "time", "src", "dst", "route", "kind", "confirms", "phase", "streams",
       "expected_Bps", "bw_Bps", "sender_Bps", "ratio", "rtt_ns", "peak", "delay_ns",
       "foreign_bytes", "class", "why", "stalls",

@@ -2,7 +2,7 @@
 --- The database: tables, and how an older one becomes the present one.
 local schema = {}
 
-schema.version = 4
+schema.version = 5
 
 -- One list of statements per version; an empty database gets all of them in order.
 schema.steps = {
@@ -97,6 +97,8 @@ schema.steps = {
       [[CREATE INDEX job_time ON job (time)]],
       [[CREATE INDEX job_name ON job (user, name, time)]],
    },
+   -- 5: how long the node that took longest asked for the ways of its tests
+   { [[ALTER TABLE event ADD COLUMN trace_ns INTEGER]] },
 }
 
 --- What audits measured last: of each route the best meaningful test alone of the newest audit

@@ -156,7 +156,8 @@ local function print_job(d)
       local head = ("%s  %s of %s on %s: "):format(time_of(e.time), e.purpose, d.about,
          report.count(e.expected or 0, "node"))
       print(head .. (e.heard and ("%d heard from, %s"):format(e.heard,
-         report.count(e.tests or 0, "test")) or e.note or ""))
+         report.count(e.tests or 0, "test")) or e.note or "")
+         .. (e.trace_ns and ("; ways asked for in %.1f ms"):format(e.trace_ns / 1e6) or ""))
    end
    if d.summary then
       print(d.summary.line:sub(7))

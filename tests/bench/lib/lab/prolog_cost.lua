@@ -235,6 +235,16 @@ print()
 if runs.full then
    figure("prolog_cost.full", full, "s", "<=", 0.30)
 end
+local trace_ms = {}
+for _, check in ipairs(checks.full or {}) do
+   local e = check.events[1]
+   trace_ms[#trace_ms + 1] = e and e.trace_ns and e.trace_ns / 1e6
+end
+if #trace_ms > 0 then
+   print(("full: ways asked for in %.1f ms, at most %.1f ms"):format(stats.median(trace_ms),
+      math.max(table.unpack(trace_ms))))
+   figure("prolog_cost.trace_ms", stats.median(trace_ms), "ms", "<=", 5)
+end
 if runs.nothing then
    figure("prolog_cost.nothing_due", nothing, "s", "<=", 0.03)
 end
