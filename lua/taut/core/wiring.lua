@@ -77,6 +77,7 @@ local function way(p)
    p.events = events.new { topology = topo, cluster = p.cluster, diagnosis = p.diagnosis,
       journal = p.journal, names = p.site.conf.fabric.names,
       hear = function(changes, touched) p.findings:follow(changes, touched) end }
+   p.diagnosis:listen(function(c, since) return p.events:accuses(c, since) end)
    p.keepers = keepers.new(of(p, "site events journal"))
    p.judgement = judgement.new(of(p, "site coverage keepers profiles"))
    p.findings = findings.new(of(p,

@@ -11,6 +11,7 @@
 local anew = require "taut.diagnose.anew"
 local alike = require "taut.diagnose.alike"
 local busy = require "taut.diagnose.busy"
+local cable = require "taut.diagnose.sets.cable"
 local evidence = require "taut.evidence"
 local learned = require "taut.diagnose.learned"
 local memory = require "taut.diagnose.memory"
@@ -43,6 +44,7 @@ function diagnose.new(topo, s)
    self.learned = learned.new(topo, self.evidence, s)
    sane.begin(self)
    self.sets, self.has_sets = sets.new(self), false
+   self:listen(function() return false end)
    return self
 end
 
@@ -56,6 +58,11 @@ end
 --- Which jobs run over a link is told by fn(c): array of { id, since (seconds) }.
 function Diagnosis:ask_jobs(fn)
    self.jobs_over = fn
+end
+
+--- Let `accuses`(c, since) say whether anything but tests spoke against a link since then.
+function Diagnosis:listen(accuses)
+   self.accuses = accuses
 end
 
 --- The low tests of a component since it was last cleared, oldest first: { id, event, job, time,
@@ -223,8 +230,9 @@ function Diagnosis:observe(tests, now)
       looked_at[c], set[c] = true, true
    end
    local changes = self:judge(touched, now)
-   local more = anew.learn(self, tests, now)
-   table.move(more, 1, #more, #changes + 1, changes)
+   for _, more in ipairs { cable.review(self, self.set_changes, now), anew.learn(self, tests, now) } do
+      table.move(more, 1, #more, #changes + 1, changes)
+   end
    return changes, set
 end
 
@@ -245,7 +253,10 @@ end
 function Diagnosis:hard(c, left, fact, now)
    local k = self.records[c]
    local was = k and k.hard
-   if left < 1 then
+   if was and was.of_set then
+      was.own = left < 1 and { left = left, why = fact.why, head = fact.head, since = fact.since }
+      return {}
+   elseif left < 1 then
       k = self:component(c)
       k.hard = { left = left, why = fact.why, head = fact.head, since = fact.since }
       if was and was.left == left then

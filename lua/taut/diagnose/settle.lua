@@ -38,7 +38,24 @@ function settle.well(self, c, now, changes)
    local k = self:component(c)
    k.tied, k.missing, k.asked, k.whole, k.busy, k.confirmed = nil, nil, nil, nil, 0, {}
    k.spent, k.load = nil, nil
+   k.hard = k.hard and (k.hard.of_set and k.hard.own or not k.hard.of_set and k.hard) or nil
    set_state(self, c, "ok", now, changes)
+end
+
+--- A set that is slow comes down to this link: named without tests of its own.
+-- @param fact hard evidence, `of_set`; what stood before is kept in it
+function settle.found(self, c, fact, now, changes)
+   local k = self:component(c)
+   fact.own, k.hard = k.hard, fact
+   become_slow(self, c, k, nil, now, changes)
+end
+
+--- The set it came from is well again.
+function settle.taken_back(self, c, now, changes)
+   local k = self:component(c)
+   self.evidence:name(c, 1)
+   k.left, k.evidence, k.ruled_out, k.by_hard = nil, nil, nil, nil
+   settle.well(self, c, now, changes)
 end
 
 -- A suspect for what was found about it, whatever tests say: named when the site wants that.
@@ -70,7 +87,7 @@ local function one(self, c, now, changes)
          self.evidence:name(c, 1)
          k.left, k.evidence, k.case, k.ruled_out, k.by_hard = nil, nil, nil, nil, nil
          settle.well(self, c, now, changes)
-         return is_hard and one_hard(self, c, k, nil, now, changes) or false
+         return is_hard and k.hard and one_hard(self, c, k, nil, now, changes) or false
       end
       return false
    elseif is_hard and (self.s.hard_alone or not case

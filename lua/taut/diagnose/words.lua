@@ -112,7 +112,9 @@ local function what_was_found(self, list, c, k)
    end
    add(list, ("%s: %s of its capacity is left"):format(k.hard.why, percent(k.hard.left)))
    local low, seen = self.evidence:low(c), self:seen(c)
-   if k.by_hard then
+   if k.hard.of_set then
+      return
+   elseif k.by_hard then
       add(list, "that alone makes the verdict (hard_alone)")
    elseif low == 0 and (seen.cleared_at or 0) > (k.hard.since or 0) then
       add(list, "a test since cleared it, so it is not drained for that", { by = seen.cleared_by })

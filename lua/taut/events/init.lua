@@ -294,9 +294,14 @@ function Events:evidence()
    return list
 end
 
---- Did anything speak against a component within the last `seconds`, or does it still?
+--- Did anything speak against a component since then, or does it still?
+function Events:accuses(c, since)
+   return self.standing[c] ~= nil or (self.blamed[c] or -math.huge) >= since
+end
+
+--- Was nothing said of it within the last `seconds`, and does nothing stand?
 function Events:is_clean(c, now, seconds)
-   return not self.standing[c] and (self.blamed[c] or -math.huge) < now - seconds
+   return not self:accuses(c, now - seconds)
 end
 
 --- Components that something spoke against, now or before: a set.

@@ -245,6 +245,90 @@ function tests.test_plans_are_asked_to_look_again()
    lu.assertEquals(w.diagnosis:wants()[1].c, list[1].component)
 end
 
+---------------------------------------------------------------- from a set to a cable
+
+-- A tree with a slow uplink that was found as one of its set.
+local function one_of_six(seed)
+   local w = world(seed)
+   local c = w:link(3, 2, true)
+   w.left[c] = 0.3
+   w:play(200, anybody, true)
+   lu.assertEquals(w.said, { "one of 6 uplinks of leaf3 is slow" })
+   return w, c
+end
+
+-- What logs and sweeps said: map link → when.
+local function accused(w, map)
+   w.diagnosis:listen(function(c, since) return (map[c] or -math.huge) >= since end)
+   w:play(1, anybody, true)
+end
+
+function tests.test_the_one_link_with_errors_is_named()
+   local w, c = one_of_six(3)
+   accused(w, { [w:link(4, 2, true)] = w.now, [w:link(3, 1, true)] = -86400 * 7 })
+   lu.assertEquals(w.diagnosis:verdicts(), {}) -- of another leaf; long ago
+   accused(w, { [c] = w.now, [w:link(3, 4, true)] = w.now })
+   lu.assertEquals(w.diagnosis:verdicts(), {}) -- which of the two?
+   accused(w, { [c] = w.now })
+   local v = w.diagnosis:verdicts()
+   lu.assertEquals({ #v, v[1].component, v[1].state }, { 1, c, "slow" })
+   lu.assertAlmostEquals(v[1].left, 0.3, 0.02)
+   lu.assertStrContains(w.diagnosis:reasoning(c)[1].text, "one of 6 uplinks of leaf3 is slow; of "
+      .. "these links only this one has errors")
+   lu.assertEquals(w.diagnosis.sets:verdicts(), {}) -- it is the cable's now
+end
+
+function tests.test_hard_evidence_tells_which_link_it_is()
+   local w, c = one_of_six(3)
+   w.diagnosis:hard(c, 0.5, { why = "width 2x, 4x is possible", since = w.now }, w.now)
+   w:play(1, anybody, true)
+   lu.assertEquals(w.diagnosis:verdicts()[1].component, c)
+   lu.assertAlmostEquals(w.diagnosis:verdicts()[1].left, 0.3, 0.02)
+   w.diagnosis:hard(c, 1, nil, w.now) -- the width is back; the set is slow all the same
+   lu.assertEquals(w.diagnosis:state(c), "slow")
+end
+
+function tests.test_a_cable_named_by_its_set_is_well_when_the_set_is()
+   local w, c = one_of_six(3)
+   accused(w, { [c] = w.now })
+   lu.assertEquals(w.diagnosis:state(c), "slow")
+   w.left[c] = nil
+   w:play(600, anybody, true)
+   lu.assertEquals(w.said[2], "over: one of 6 uplinks of leaf3 is slow")
+   lu.assertEquals(w.diagnosis:verdicts(), {})
+   lu.assertNil(w.diagnosis:record(c).hard)
+end
+
+-- What was found before the set was slow speaks for its link, too.
+function tests.test_a_link_with_hard_evidence_does_not_hide_its_set()
+   local w = world(3)
+   local c = w:link(3, 2, true)
+   w.left[c] = 0.3
+   w.diagnosis:hard(c, 0.5, { why = "width 2x, 4x is possible", since = w.now }, w.now)
+   w:play(200, anybody, true)
+   lu.assertEquals(w.diagnosis:verdicts()[1].component, c)
+end
+
+function tests.test_links_of_a_slow_set_are_asked_for_in_turn()
+   local w, c = one_of_six(3)
+   local asked = {}
+   for i = 1, SPINES do
+      local of_set = w.diagnosis:wanted(w.now)[1].component
+      lu.assertEquals(w.topo:from(of_set), w.topo.router_id.leaf3)
+      lu.assertNil(asked[of_set])
+      asked[of_set] = true
+      -- its test asked for its way: a good one clears it, a low one accuses it
+      local spine, ratio = w.topo:to(of_set), of_set == c and 0.3 or 1
+      w.now = w.now + 900
+      w.diagnosis:observe({ { src = 13, dst = 1, id = 1000000 + i, event = 1000000 + i, time = w.now,
+         phase = 1, streams = 1, is_traced = true, ratio = ratio,
+         class = ratio < 0.75 and "low" or "good", bw_Bps = ratio * 10e9, expected_Bps = 10e9,
+         way = { w.topo.tx[13], of_set, w.topo:links_between(spine,
+            w.topo.router_id.leaf0)[1], w.topo.rx[1] } } }, w.now)
+   end
+   lu.assertEquals(w.diagnosis.evidence:low(c), 1)
+end
+
 ---------------------------------------------------------------- kept
 
 function tests.test_a_restart_forgets_nothing()

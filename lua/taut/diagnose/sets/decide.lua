@@ -165,13 +165,23 @@ function decide.forget(self, set)
    self.closed = self.closed + 1
 end
 
+-- Is a component known to be slow by its own tests?  Not where it is suspect for what was found
+-- about it, and no test could say more; nor where the set itself came down to it.
+local function is_known_slow(diagnosis, c)
+   local k = diagnosis:record(c)
+   if not k or k.state == "ok" or k.state == "unknown" then
+      return false
+   end
+   return not k.hard or not (k.hard.of_set
+      or k.state == "suspect" and diagnosis.evidence:low(c) == 0)
+end
+
 --- Is a member of the set known to be slow by itself?  Then it explains low flows.
 function decide.is_explained(diagnosis, set)
    if set.known_at ~= diagnosis.version then
       set.known_at, set.known = diagnosis.version, false
       for _, c in ipairs(set.members) do
-         local k = diagnosis:record(c)
-         set.known = set.known or k ~= nil and k.state ~= "ok" and k.state ~= "unknown"
+         set.known = set.known or is_known_slow(diagnosis, c)
       end
    end
    return set.known
@@ -231,7 +241,7 @@ end
 function decide.verdicts(self)
    local list = {}
    for v in pairs(self.standing) do
-      list[#list + 1] = not decide.is_explained(self.diagnosis, v.set) and v or nil
+      list[#list + 1] = not v.cable and not decide.is_explained(self.diagnosis, v.set) and v or nil
    end
    table.sort(list, function(a, b)
       return a.since < b.since or a.since == b.since and a.set.number < b.set.number

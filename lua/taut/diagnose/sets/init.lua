@@ -10,6 +10,7 @@
 local pack = require "taut.diagnose.sets.pack"
 local decide = require "taut.diagnose.sets.decide"
 local share = require "taut.diagnose.share"
+local tables = require "taut.base.tables"
 local text = require "taut.diagnose.sets.text"
 
 local sets = {}
@@ -236,12 +237,26 @@ function Sets:words(v)
    return text.verdict(self.topo, v), text.subject(self.topo, v)
 end
 
---- Sets that plans ought to look at, the weightiest first.
+-- The member that no test went over for the longest time: where ways can be asked for, one after
+-- the other is.
+local function stalest(self, set)
+   local best
+   for _, c in ipairs(set.members) do
+      best = best and self.evidence:tested(best) <= self.evidence:tested(c) and best or c
+   end
+   return best
+end
+
+--- Sets that plans ought to look at, the weightiest first: also those that were named, until a
+-- member of theirs is.
 -- @return array of { c = a member, weight }
 function Sets:wanted()
-   local list = {}
-   for set, weight in pairs(self.open) do
-      list[#list + 1] = { c = set.members[1], weight = weight, number = set.number }
+   local list, weights = {}, tables.copy(self.open)
+   for _, v in ipairs(self:verdicts()) do
+      weights[v.set] = v.score
+   end
+   for set, weight in pairs(weights) do
+      list[#list + 1] = { c = stalest(self, set), weight = weight, number = set.number }
    end
    table.sort(list, function(a, b)
       return a.weight > b.weight or a.weight == b.weight and a.number < b.number
@@ -254,7 +269,7 @@ function Sets:of_component(c)
    local list = {}
    for _, set in ipairs(self.of[c] or {}) do
       for _, v in pairs(decide.is_explained(self.diagnosis, set) and {} or set.named) do
-         list[#list + 1] = v
+         list[#list + 1] = not v.cable and v or nil
       end
    end
    return list

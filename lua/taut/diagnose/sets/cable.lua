@@ -1,0 +1,57 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- A set one of whose links is slow becomes a cable where something else speaks against one of its
+-- links alone: hard evidence, a sweep's counters, what switches log.  (Where ways can be asked for,
+-- tests do it: those of a set that was named are aimed at its links in turn.)
+local settle = require "taut.diagnose.settle"
+local text = require "taut.diagnose.sets.text"
+
+local cable = {}
+
+local BEFORE_S = 86400 -- what was said of a link so long before its set was first low counts, too
+
+-- The one link of the set that something speaks against; nil where there are several, or where one
+-- is known already.
+local function only(self, v)
+   local found
+   for _, c in ipairs(v.members) do
+      local k = self:record(c)
+      if self:is_decided(c) then
+         return k.by_hard and not k.hard and c or nil -- named before tautd was started anew
+      elseif k and k.hard or self.accuses(c, v.first - BEFORE_S) then
+         if found then
+            return nil
+         end
+         found = c
+      end
+   end
+   return found
+end
+
+local function fact_of(self, v)
+   return { left = v.left, since = v.since, of_set = true,
+      why = text.subject(self.topo, v) .. "; of these links only this one has errors" }
+end
+
+--- Name the links that sets come down to, and take back what rested on a set that is well again.
+-- @param self the diagnosis
+-- @param set_changes verdicts on sets that are new or over
+-- @return changes
+function cable.review(self, set_changes, now)
+   local changes = {}
+   for _, v in ipairs(set_changes) do
+      local k = v.over and v.cable and self:record(v.cable)
+      if k and k.hard and k.hard.of_set then
+         settle.taken_back(self, v.cable, now, changes)
+      end
+   end
+   for v in pairs(self.sets.standing) do
+      local c = not v.cable and only(self, v)
+      if c then
+         v.cable = c
+         settle.found(self, c, fact_of(self, v), now, changes)
+      end
+   end
+   return changes
+end
+
+return cable
