@@ -16,8 +16,8 @@
 #define MARGIN_NS (2 * TAUT_MS_NS) /* around a test, for its gauge */
 #define TAIL_NS (20 * TAUT_MS_NS)  /* for a sender that ends late */
 #define TAIL_MEMORY_NS (50 * TAUT_MS_NS)
-#define TRACES_NS (20 * TAUT_MS_NS) /* all of a node's, silent routers or not */
-#define AIMS_NS (6 * TAUT_MS_NS)    /* all that comes before the first phase */
+#define ASKS_NS (6 * TAUT_MS_NS)    /* about ways, before the first phase … */
+#define TRACES_NS (20 * TAUT_MS_NS) /* … and after the last */
 #define SLACK_BYTES 8192 /* handshakes, ARP, tautd's frames */
 
 static const char out_of_time[] = "the budget ended before the test did";
@@ -128,6 +128,22 @@ static void aim(struct slot *slot, int64_t deadline_ns)
     slot->measure->trace_ns = taut_now_ns() - began_ns;
 }
 
+/* Which way will it go?  Asked while nothing of it is in the queues. */
+static void trace(struct slot *slot, int64_t deadline_ns)
+{
+    int64_t began_ns = taut_now_ns(), before_ns = slot->measure->trace_ns;
+    struct taut_address from, to;
+
+    if (!ends_of(slot, &from, &to))
+        return;
+    /* what was learned before a request could not be sent stays */
+    (void)taut_way_ask(&slot->measure->way, &from, &to,
+                       slot->endpoint->interface, slot->test.trace,
+                       deadline_ns);
+    slot->measure->trace_ns =
+        taut_now_ns() - began_ns + (before_ns > 0 ? before_ns : 0);
+}
+
 static void begin_test(struct run *run, const struct taut_test *test,
                        struct taut_measure *measure, int64_t plan_ns)
 {
@@ -147,7 +163,8 @@ static void begin_test(struct run *run, const struct taut_test *test,
     slot->begin_ns = plan_ns + test->start_ms * TAUT_MS_NS - MARGIN_NS;
     if (test->role == TAUT_ROLE_SEND) {
         slot->sender = &run->senders[run->sender_count++];
-        aim(slot, plan_ns + AIMS_NS);
+        aim(slot, plan_ns + ASKS_NS);
+        trace(slot, plan_ns + ASKS_NS);
         taut_sender_begin(slot->sender, ep, &slot->test, measure, plan_ns);
     } else {
         slot->inflow =
@@ -309,30 +326,15 @@ static void one_round(struct run *run, int64_t deadline_ns)
         taut_sender_run(&run->senders[i], taut_now_ns());
 }
 
-/* Which way did they go?  Asked when all is over, so that nothing disturbs a
- * test, and its five-tuple is free again. */
-static void trace(struct slot *slot, int64_t deadline_ns)
-{
-    int64_t began_ns = taut_now_ns(), before_ns = slot->measure->trace_ns;
-    struct taut_address from, to;
-
-    if (!ends_of(slot, &from, &to))
-        return;
-    /* what was learned before a request could not be sent stays */
-    (void)taut_way_ask(&slot->measure->way, &from, &to,
-                       slot->endpoint->interface, slot->test.trace,
-                       deadline_ns);
-    slot->measure->trace_ns =
-        taut_now_ns() - began_ns + (before_ns > 0 ? before_ns : 0);
-}
-
+/* Those for which there was no time before. */
 static void trace_all(struct run *run, int64_t deadline_ns)
 {
     int64_t until_ns = taut_now_ns() + TRACES_NS;
 
     for (size_t i = 0; i < run->slot_count; i++)
-        trace(&run->slots[i],
-              until_ns < deadline_ns ? until_ns : deadline_ns);
+        if (run->slots[i].measure->way.hops < run->slots[i].test.trace)
+            trace(&run->slots[i],
+                  until_ns < deadline_ns ? until_ns : deadline_ns);
 }
 
 int taut_runner_run(const struct taut_runner *runner,

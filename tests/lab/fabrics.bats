@@ -41,6 +41,12 @@ teardown() { each_teardown; }
     comes_back n1
 }
 
+@test "a hashed tree: one of a set, and the cable once ways can be asked for" {
+    without_addresses --tree 4x2x2 --hash
+    up --tree 4x2x2 --hash
+    set_becomes_cable leaf2/4 'one of 2 uplinks of leaf2 is slow'
+}
+
 @test "a dragonfly: a slow node is drained, slow local and global links are avoided" {
     up --dragonfly 3x2x2
     finds_node

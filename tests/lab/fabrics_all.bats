@@ -32,10 +32,9 @@ teardown() { each_teardown; }
     everything 36 r1.0/X2 r0.1/Y2 --hyperx 3x3
 }
 
-# Where nobody says which way tests took, a slow link is one of a set.
 @test "a hashed tree" {
     in_a_lab main_loop leaf1/8 spine0/3 -- --tree 4x4x4 --hash
-    in_a_lab one_of_set leaf2/7 'one of 4 uplinks of leaf2 is slow' -- --tree 4x4x4 --hash
+    in_a_lab set_becomes_cable leaf2/7 'one of 4 uplinks of leaf2 is slow' -- --tree 4x4x4 --hash
     in_a_lab others_send n0 n7 n4 n10 n6 n1 -- --tree 4x4x4 --hash
     in_a_lab watched -- --tree 4x4x4 --hash
     in_a_lab learned -- --tree 4x4x4 --hash

@@ -230,9 +230,10 @@ function Diagnosis:observe(tests, now)
       looked_at[c], set[c] = true, true
    end
    local changes = self:judge(touched, now)
-   for _, more in ipairs { cable.review(self, self.set_changes, now), anew.learn(self, tests, now) } do
-      table.move(more, 1, #more, #changes + 1, changes)
-   end
+   local named = cable.review(self, self.set_changes, now)
+   table.move(named, 1, #named, #changes + 1, changes)
+   local more = anew.learn(self, tests, now)
+   table.move(more, 1, #more, #changes + 1, changes)
    return changes, set
 end
 

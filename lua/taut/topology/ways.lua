@@ -102,14 +102,14 @@ end
 -- @param aimed how many streams took the link aimed at
 function ways.take(topo, t, shown, aimed)
    local several = (t.streams or 1) > 1
-   local way, route, is_confirming = {}, {}, false
-   way, t.is_traced = ways.known(topo, t.asked, sure(t, shown, aimed))
+   local way, is_whole = ways.known(topo, t.asked, sure(t, shown, aimed))
+   local route, is_confirming = {}, false
    for i, stage in ipairs(t.route) do
       way[i] = type(stage) ~= "table" and stage or way[i]
       route[i] = way[i] or stage
       is_confirming = is_confirming or way[i] == t.confirms
    end
-   t.way, t.route = way, route
+   t.way, t.is_traced, t.route = way, is_whole, route
    t.streams = several and aimed > 0 and math.min(aimed, t.streams) or t.streams
    t.confirms = is_confirming and t.confirms or nil
 end

@@ -73,6 +73,17 @@ one_of_set() {
     nothing_drained
 }
 
+# set_becomes_cable LINK WORDS: the same, until ways can be asked for
+set_becomes_cable() {
+    one_of_set "$@"
+    cat "$SCENE_DIR/demo.lua" <(lab topology) >"$BATS_TEST_TMPDIR/asked.lua"
+    lab exec install -m 644 "$BATS_TEST_TMPDIR/asked.lua" /etc/taut/taut.lua
+    lab daemon restart tautd
+    jobs_until 100 800 scene_is_state "$1" slow
+    [ "$(verdicts)" = "$1" ]
+    ! lab exec taut status | tr -s '\n ' ' ' | grep -F "$2" || false
+}
+
 # comes_back NODE: healed and released, it runs jobs again
 comes_back() {
     lab heal --all
@@ -109,7 +120,7 @@ in_a_lab() {
     echo "# $function ${args[*]}, on $*"
     CONF=$SCENE_DIR/demo.lua
     [ $function != learned ] || without_capacities "$@"
-    [ $function != one_of_set ] || without_addresses "$@"
+    [ $function != set_becomes_cable ] || without_addresses "$@"
     up "$@"
     $function "${args[@]}"
     lab down

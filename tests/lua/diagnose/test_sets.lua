@@ -320,11 +320,11 @@ function tests.test_links_of_a_slow_set_are_asked_for_in_turn()
       -- its test asked for its way: a good one clears it, a low one accuses it
       local spine, ratio = w.topo:to(of_set), of_set == c and 0.3 or 1
       w.now = w.now + 900
-      w.diagnosis:observe({ { src = 13, dst = 1, id = 1000000 + i, event = 1000000 + i, time = w.now,
-         phase = 1, streams = 1, is_traced = true, ratio = ratio,
+      w.diagnosis:observe({ { src = 13, dst = 1, id = 1000000 + i, event = 1000000 + i,
+         time = w.now, phase = 1, streams = 1, is_traced = true, ratio = ratio,
          class = ratio < 0.75 and "low" or "good", bw_Bps = ratio * 10e9, expected_Bps = 10e9,
-         way = { w.topo.tx[13], of_set, w.topo:links_between(spine,
-            w.topo.router_id.leaf0)[1], w.topo.rx[1] } } }, w.now)
+         way = { w.topo.tx[13], of_set, w.topo:links_between(spine, w.topo.router_id.leaf0)[1],
+            w.topo.rx[1] } } }, w.now)
    end
    lu.assertEquals(w.diagnosis.evidence:low(c), 1)
 end

@@ -6,7 +6,6 @@ local diagnose = require "taut.diagnose"
 local lu = require "luaunit"
 local plan = require "taut.plan"
 local sim = require "lib.sim"
-local stages = require "taut.topology.stages"
 local topology = require "taut.topology"
 local ways = require "taut.topology.ways"
 
@@ -140,7 +139,8 @@ end
 function tests.test_a_plan_asks_where_there_is_a_choice()
    local ports, suspect = {}, over(1, 9, 3)[2]
    local aimed = {}
-   for _, t in ipairs(planned(topo, { { component = suspect, tied = {}, seen = {}, tests = 1 } })) do
+   local want = { component = suspect, tied = {}, seen = {}, tests = 1 }
+   for _, t in ipairs(planned(topo, { want })) do
       local is_far = #t.route > 2
       lu.assertEquals(t.trace, is_far and 3 or nil)
       lu.assertEquals(t.asked ~= nil, is_far)
