@@ -9,6 +9,11 @@ setup_file() {
     can_have_lab || return 0
     small_conf "$BATS_FILE_TMPDIR/small.lua"
     sed -i 's/^checks = {/&\n   max_conns = 64,/' "$BATS_FILE_TMPDIR/small.lua"
+    cat >>"$BATS_FILE_TMPDIR/small.lua" <<'EOF'
+events = { follow = { { "kernel", "/var/log/messages" } } }
+model.events = { follow_s = 0.3 }
+model.diagnosis.hard_alone = true
+EOF
     lab_file attacks lab up --torus 2x2x1 --node-cpus 2 --health-interval 0 \
         --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/small.lua"
 }
@@ -91,5 +96,19 @@ said_who() { since tautd | grep -q 'prolog by uid [0-9]*, only root may'; }
     run lab exec --user alice taut advise -N 2 \
         -p a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q
     [[ $output == *"at most 16 partitions"* ]]
+    stands
+}
+
+@test "attacks: a line in the log of the kernels that a user wrote" {
+    lab exec bash -c ': >/var/log/messages && chmod 666 /var/log/messages'
+    wait_until 10 eval 'since tautd | grep -q "messages can be followed again"'
+    lab exec --user alice bash -s <<'SH'
+echo "$(date '+%b %e %H:%M:%S') n3 kernel: [1.5] ixgbe 0000:08:00.0 hsn0:" \
+    "NIC Link is Down" >>/var/log/messages
+SH
+    wait_until 10 eval 'lab exec taut events --node n3 | grep -q "link of n3/hsn0 is down"'
+    run lab exec taut status
+    [[ $output != *n3/?x* ]]
+    [ "$(lab exec sinfo -h -n n3 -o %T)" = idle ]
     stands
 }

@@ -84,15 +84,16 @@ function values.address(v)
    return nil, ('an address and a port, such as "0.0.0.0:%d"'):format(wire.PORT)
 end
 
---- Logs to follow: { { "netwatch", "/var/log/netwatch" }, … }
+--- Logs to follow: { { "netwatch", "/var/log/netwatch" }, { "kernel", PATH, trusted = true }, … }
 function values.logs(v)
    local what = '{ { "FORMAT", "/path/of/the/log" }, … }, FORMAT being one of '
       .. table.concat(ingest.names(), ", ")
    local seen = {}
    for i, f in ipairs(type(v) == "table" and v or {}) do
       if type(f) ~= "table" or not ingest.formats[f[1]] or type(f[2]) ~= "string"
-         or f[2]:sub(1, 1) ~= "/" or seen[f[2]] or i > 64 then
-         return nil, what .. ", 64 at most, each path once"
+         or f[2]:sub(1, 1) ~= "/" or seen[f[2]] or i > 64
+         or f.trusted ~= nil and type(f.trusted) ~= "boolean" then
+         return nil, what .. ", 64 at most, each path once; trusted = true or false"
       end
       seen[f[2]] = true
    end

@@ -125,7 +125,11 @@ local function note_boot(self, o)
    end
 end
 
+-- What anybody may have written is an event and no evidence.
 local function note_components(self, o)
+   if o.untrusted then
+      return
+   end
    note_boot(self, o)
    for _, name in ipairs(o.components) do
       local c = self.topo.component_id[name]
@@ -189,6 +193,8 @@ local function not_from_log(o)
       return "expected to, class, what and text"
    elseif o.left ~= nil and (type(o.left) ~= "number" or o.left < 0 or o.left > 1) then
       return "left: expected 0 to 1"
+   elseif o.untrusted ~= nil and o.untrusted ~= true then
+      return "untrusted: expected true"
    end
    for _, name in ipairs(TEXTS) do
       if o[name] ~= nil and (type(o[name]) ~= "string" or #o[name] > 1000) then

@@ -467,6 +467,18 @@ function tests.test_jobs_of_a_link_are_those_whose_routes_cross_it()
       {})
 end
 
+function tests.test_what_anybody_may_have_written_is_an_event_and_no_evidence()
+   local d = daemon(machine())
+   local function down(untrusted)
+      d.events:take({ { source = "kernel", to = NOW, class = "fatal", what = "link", left = 0,
+         untrusted = untrusted, text = "t", at = { host = "n3", interface = "hsn0" } } }, true)
+      return #d.events:evidence()
+   end
+   lu.assertEquals(down(true), 0)
+   lu.assertTrue(d.events:is_clean(d.events.topo.component_id["n3/tx"], NOW, 60))
+   lu.assertEquals(down(nil), 2)
+end
+
 function tests.test_events_that_are_handed_in_are_checked()
    local d = daemon(machine())
    local function record(o)
@@ -479,7 +491,7 @@ function tests.test_events_that_are_handed_in_are_checked()
    end
    lu.assertEquals(record { at = { host = "n3" }, left = 0 }, 1)
    for _, bad in ipairs { { source = "fabric" }, { class = "bad" }, { left = 2 }, { text = {} },
-      { to = "now" }, { at = { host = {} } }, { jobs = { 1 } }, { components = { "n3/tx" } },
+      { to = "now" }, { at = { host = {} } }, { untrusted = 1 }, { jobs = { 1 } }, { components = { "n3/tx" } },
       { port = ("x"):rep(2000) } } do
       local n, err = record(bad)
       lu.assertNil(n)

@@ -105,6 +105,18 @@ function tests.test_links_of_the_common_drivers()
    lu.assertAlmostEquals(list[11].have_Bps, 63.008e9 / 8, 1)
 end
 
+function tests.test_lines_that_any_user_may_write_are_marked_unless_the_log_is_trusted()
+   for format, marked in pairs { kernel = true, netwatch = false } do
+      local text = import_fuzz.slurp(("%s/tests/data/logs/%s.txt"):format(src, format))
+      for _, trusted in ipairs { false, true } do
+         local reader = ingest.reader(format, { now = NOW, trusted = trusted })
+         reader:feed(text, function(o)
+            lu.assertEquals(o.untrusted, marked and not trusted or nil)
+         end)
+      end
+   end
+end
+
 function tests.test_a_year_that_is_not_told_is_the_last_that_fits()
    local line = "%s n5 kernel: igc 0000:05:00.0 eth5: NIC Link is Down\n"
    local function when(stamp)

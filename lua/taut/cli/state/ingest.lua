@@ -15,12 +15,15 @@ function ingest.setup(parser)
    parser:argument("format"):description("One of " .. table.concat(formats.names(), ", ") .. ".")
    parser:argument("file"):description "The log; - is standard input."
    parser:flag("--record"):description "Hand the events to tautd, which keeps them."
+   parser:flag("--trusted"):description("Only kernels can write to this log: its lines count as " ..
+      "evidence (see events.follow in taut.lua(5)).")
 end
 
 -- Read the log; add(o) for each observation.
 -- @return reader, or nil and why not
 local function read(args, add)
-   local reader, err = formats.reader(args.format, { now = sys.now(), counting = true })
+   local reader, err = formats.reader(args.format, { now = sys.now(), counting = true,
+      trusted = args.trusted })
    if not reader then
       return nil, err
    end

@@ -167,10 +167,11 @@ end
 -- @param path of the log
 -- @param position of at(), of an earlier run; nil for a log never read
 -- @param from_start read a log never read from its beginning
+-- @param trusted as for ingest.reader
 -- @return follower, or nil and why not
-function follow.new(format, path, position, from_start)
+function follow.new(format, path, position, from_start, trusted)
    local reader, err = ingest.reader(format, { now = sys.now(), state = position
-      and position.state })
+      and position.state, trusted = trusted })
    if not reader then
       return nil, err
    end

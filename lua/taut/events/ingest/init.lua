@@ -99,6 +99,7 @@ local function take(self, text, start, record, fn)
    end
    if o then
       o.source, o.to = self.name, time
+      o.untrusted = self.format.forgeable and not self.trusted or nil
       fn(clean(o))
    elseif err then
       self.wrong = self.wrong + 1
@@ -155,7 +156,8 @@ end
 --- Begin to read a log.
 -- @param name of the format
 -- @param o now (seconds), state (what an earlier reader of the same log left), counting (number
---   the lines, for messages)
+--   the lines, for messages), trusted (nobody but who is meant to can write to this log; otherwise
+--   observations of a format that anybody may write are marked `untrusted`)
 -- @return reader: feed(), finish(), state, notes { line, text }, wrong; or nil and what is known
 function ingest.reader(name, o)
    local format = ingest.formats[name]
@@ -164,7 +166,7 @@ function ingest.reader(name, o)
          table.concat(ingest.names(), ", "))
    end
    return setmetatable({ name = name, format = format, rest = "", lines = 0, notes = {}, wrong = 0,
-      now = o.now, state = o.state or {}, counting = o.counting }, Reader)
+      now = o.now, state = o.state or {}, counting = o.counting, trusted = o.trusted }, Reader)
 end
 
 return ingest

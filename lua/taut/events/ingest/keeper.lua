@@ -2,6 +2,7 @@
 --- tautd's side of the logs it follows: starts the process that reads, asks it again and again,
 -- keeps how far it came.
 local helper = require "taut.base.helper"
+local ingest = require "taut.events.ingest"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
@@ -79,7 +80,12 @@ end
 local function configure(self)
    local list = json.array {}
    for i, f in ipairs(self.conf.follow) do
-      list[i] = { format = f[1], path = f[2], position = self.positions[f[2]] }
+      if ingest.formats[f[1]].forgeable and not f.trusted then
+         sys.log("notice", ("%s: any user can write %s lines there: they are events, not evidence "
+            .. "(trusted, taut.lua(5))"):format(f[2], f[1]))
+      end
+      list[i] = { format = f[1], path = f[2], trusted = f.trusted,
+         position = self.positions[f[2]] }
    end
    self.helper:ask({ op = "conf", follow = list }, function(_, err)
       self.ready, self.error, self.looking = not err, err, false

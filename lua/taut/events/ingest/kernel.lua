@@ -11,6 +11,7 @@ local grammar = require "taut.topology.import.grammar"
 local P, R, S, C, Cc, Cg = lpeg.P, lpeg.R, lpeg.S, lpeg.C, lpeg.Cc, lpeg.Cg
 
 local kernel = { summary = "kernel messages in syslog: links down and up, PCIe widths",
+   forgeable = true, -- any user may: logger -t kernel
    words = { " Link ", " link ", "set_link_state", "CXI_EVENT_LINK_", "PCIe bandwidth" } }
 
 -- Longer names first: a choice takes the first that fits.

@@ -3,7 +3,7 @@
 -- none of it may keep tautd's loop waiting.
 --
 -- Requests are JSON lines on stdin, replies JSON lines on stdout, in order:
---   { id, op = "conf", follow = { { format, path, position } } }
+--   { id, op = "conf", follow = { { format, path, position, trusted } } }
 --   { id, op = "look" } → observations, positions { path, … }, errors { path, why }, more (true
 --      when there is more to read already), wrong (lines that could not be understood)
 local answering = require "taut.base.answering"
@@ -23,7 +23,7 @@ function ops.conf(request)
    followers = {}
    for _, f in ipairs(request.follow) do
       local one, err = follow.new(f.format, f.path, type(f.position) == "table" and f.position
-         or nil, f.from_start == true)
+         or nil, f.from_start == true, f.trusted == true)
       if not one then
          return nil, err
       end
