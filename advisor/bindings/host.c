@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
+#include <time.h>
 
 #include "advisor/bindings/host.h"
 
@@ -14,6 +15,9 @@ struct host {
     const char *name;
     const char *luadir;
     bool to_stderr;
+    int depth; /* of callbacks in callbacks */
+    char doing[TAUT_DOING_MAX];
+    struct taut_turn longest;
 };
 
 static const char host_key; /* its address names the registry slot */
@@ -120,13 +124,81 @@ int taut_traceback(lua_State *L)
     return 1;
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+void taut_turn_doing(lua_State *L, const char *what)
+{
+    snprintf(host(L)->doing, TAUT_DOING_MAX, "%s", what);
+}
+
+struct taut_turn taut_turn_longest(lua_State *L)
+{
+    struct taut_turn longest = host(L)->longest;
+
+    host(L)->longest = (struct taut_turn){0};
+    return longest;
+}
+
+/* Where the function on the top, which is popped, stands in the sources. */
+static void say_where(lua_State *L, char *text)
+{
+    lua_Debug where;
+
+    lua_getinfo(L, ">S", &where);
+    snprintf(text, TAUT_DOING_MAX, "%s:%d", where.short_src,
+             where.linedefined);
+}
+
+static void end_turn(lua_State *L, struct host *h, int64_t took)
+{
+    if (took <= h->longest.ns) {
+        lua_pop(L, 1);
+        return;
+    }
+    h->longest.ns = took;
+    say_where(L, h->longest.doing);
+    if (h->doing[0] != '\0')
+        memcpy(h->longest.doing, h->doing, TAUT_DOING_MAX);
+}
+
+int taut_turn_call(lua_State *L, int nargs, int nresults, int handler)
+{
+    struct host *h = host(L);
+    bool outermost = h->depth++ == 0;
+    int64_t began = 0;
+
+    if (outermost) {
+        h->doing[0] = '\0';
+        lua_pushvalue(L, -nargs - 1);
+        lua_insert(L, handler); /* below the handler, out of the way */
+        handler++;
+        began = now_ns();
+    }
+    int rc = lua_pcall(L, nargs, nresults, handler);
+    h->depth--;
+    if (outermost) {
+        int64_t took = now_ns() - began;
+
+        lua_pushvalue(L, handler - 1);
+        lua_remove(L, handler - 1);
+        end_turn(L, h, took);
+    }
+    return rc;
+}
+
 bool taut_call(lua_State *L, int nargs)
 {
     int base = lua_gettop(L) - nargs; /* where the function is */
 
     lua_pushcfunction(L, taut_traceback);
     lua_insert(L, base);
-    int rc = lua_pcall(L, nargs, 0, base);
+    int rc = taut_turn_call(L, nargs, 0, base);
     if (rc != LUA_OK) {
         taut_host_log(L, LOG_ERR, "error in a callback: %s",
                       lua_tostring(L, -1));

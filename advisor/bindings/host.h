@@ -41,6 +41,23 @@ lua_State *taut_main_state(lua_State *L);
 /* Message handler for lua_pcall: the error with a traceback. */
 int taut_traceback(lua_State *L);
 
+/* A turn of the loop: a callback into Lua, with all that it calls. */
+#define TAUT_DOING_MAX 80
+struct taut_turn {
+    int64_t ns;
+    char doing[TAUT_DOING_MAX]; /* what it said it does, or its place */
+};
+
+/* lua_pcall as one turn, unless one is under way; 'handler' is the stack
+ * index of the message handler, right below the function. */
+int taut_turn_call(lua_State *L, int nargs, int nresults, int handler);
+
+/* Name what this turn does. */
+void taut_turn_doing(lua_State *L, const char *what);
+
+/* The longest turn since this was asked last. */
+struct taut_turn taut_turn_longest(lua_State *L);
+
 /* Call the function below 'nargs' arguments, discarding results.  An error
  * is logged with its traceback.  Returns true when there was none. */
 bool taut_call(lua_State *L, int nargs);

@@ -156,7 +156,7 @@ static bool ask_lua(struct taut_http *h, const char *path)
         return false;
     }
     lua_pushstring(L, path);
-    if (lua_pcall(L, 1, 3, base + 1) == LUA_OK && lua_isinteger(L, -3) &&
+    if (taut_turn_call(L, 1, 3, base + 1) == LUA_OK && lua_isinteger(L, -3) &&
         lua_isstring(L, -2) && lua_isstring(L, -1)) {
         lua_remove(L, base + 1);
         return true;

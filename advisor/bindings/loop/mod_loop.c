@@ -199,6 +199,23 @@ static int loop_time(lua_State *L)
     return 1;
 }
 
+/* longest() → seconds, text: the longest turn since this was asked last. */
+static int loop_longest(lua_State *L)
+{
+    struct taut_turn t = taut_turn_longest(L);
+
+    lua_pushnumber(L, (lua_Number)t.ns / 1e9);
+    lua_pushstring(L, t.doing);
+    return 2;
+}
+
+/* doing(text): what this turn does, for longest(). */
+static int loop_doing(lua_State *L)
+{
+    taut_turn_doing(L, luaL_checkstring(L, 1));
+    return 0;
+}
+
 static int loop_run(lua_State *L)
 {
     event_base_dispatch(taut_loop_get(L)->base);
@@ -214,9 +231,11 @@ static int loop_stop(lua_State *L)
 int luaopen_taut_loop(lua_State *L)
 {
     static const luaL_Reg functions[] = {
+        {"doing", loop_doing},
         {"every", loop_every},
         {"http", taut_loop_http},
         {"listen", taut_loop_listen},
+        {"longest", loop_longest},
         {"now_ns", loop_now_ns},
         {"run", loop_run},
         {"serve", taut_loop_serve},

@@ -4,19 +4,23 @@
 -- Anybody may ask; jobs of others are hidden where slurm.conf's PrivateData says so.  Only root,
 -- SlurmUser and tautd's own user may change anything.
 local json = require "taut.json"
+local loop = require "taut.loop"
 local sys = require "taut.sys"
 
 local query = {}
 local Query = {}
 Query.__index = Query
 
--- What an answer is given with: reply(data), or reply(nil, why not).  reply.guard(fn, …) calls fn;
--- whatever goes wrong in it, the asker gets an answer.
+-- What an answer is given with: reply(data), or reply(nil, why not); reply.text(text) where it is
+-- encoded already.  reply.guard(fn, …) calls fn; whatever goes wrong in it, there is an answer.
 local function reply_to(client)
    local reply = setmetatable({}, { __call = function(_, data, err)
       client:reply(json.encode(data and { ok = true, data = data } or { ok = false,
          error = err or "no answer" }))
    end })
+   function reply.text(text)
+      client:reply(text)
+   end
    function reply.guard(fn, ...)
       local ok, err = xpcall(fn, debug.traceback, ...)
       if not ok then
@@ -46,6 +50,7 @@ function Query:answer(client, line, uid)
    if type(args) ~= "table" then
       return reply(nil, ("%s: args: expected an object"):format(request.cmd))
    end
+   loop.doing("request " .. request.cmd)
    reply.guard(command[2], args, sys.user_name(uid), uid, reply)
 end
 

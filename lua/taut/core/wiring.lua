@@ -19,6 +19,7 @@ local intake = require "taut.core.intake"
 local job_over = require "taut.core.job_over"
 local judgement = require "taut.core.judgement"
 local keepers = require "taut.core.keepers"
+local latency = require "taut.core.metrics.latency"
 local loop = require "taut.loop"
 local metrics = require "taut.core.metrics"
 local news = require "taut.core.news"
@@ -122,8 +123,9 @@ end
 local function asked(p)
    p.observations = observations.new { topology = p.site.topo, cluster = p.cluster,
       journal = p.journal }
+   p.latency = latency.start()
    p.metrics = metrics.new(of(p, "site switches diagnosis coverage cluster act teller journal " ..
-      "events judgement check refusals started_at"))
+      "events judgement check refusals latency started_at"))
    p.reload = function() return reload(p) end
    p.query = query.new { cluster = p.cluster, commands = answers(p) }
    p.doors = doors.new(of(p, "site cluster intake refusals query"))

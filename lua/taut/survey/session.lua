@@ -15,7 +15,7 @@ local nodes = require "taut.survey.nodes"
 local reports = require "taut.wire.reports"
 local rounds = require "taut.survey.rounds"
 local sys = require "taut.sys"
-local task = require "taut.survey.task"
+local task = require "taut.base.task"
 local wire = require "taut.wire"
 
 local session = {}

@@ -26,6 +26,33 @@ function tests.test_timers_fire_in_order()
   lu.assertEquals(seen, { "early", "late" })
 end
 
+function tests.test_the_longest_turn_has_a_name_or_a_place()
+  local function busy(ms)
+    local stop = loop.now_ns() + ms * 1000000
+    while loop.now_ns() < stop do
+    end
+  end
+  looptest.pass(0)
+  loop.longest()
+  loop.timer(0, function()
+    busy(3)
+  end)
+  looptest.pass(20)
+  local s, what = loop.longest()
+  lu.assertTrue(s >= 0.003)
+  lu.assertStrContains(what, "test_loop.lua:")
+  loop.timer(0, function()
+    loop.doing "a long thing"
+    busy(3)
+  end)
+  looptest.pass(20)
+  s, what = loop.longest()
+  lu.assertTrue(s >= 0.003)
+  lu.assertEquals(what, "a long thing")
+  lu.assertEquals(loop.longest(), 0)
+  lu.assertErrorMsgContains("string expected", loop.doing, {})
+end
+
 function tests.test_every_until_cancelled_by_itself()
   local n, t = 0, nil
   t = loop.every(1, function()

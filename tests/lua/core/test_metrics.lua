@@ -3,7 +3,7 @@
 local config = require "taut.config"
 local coverage = require "taut.plan.coverage"
 local diagnose = require "taut.diagnose"
-local exposition = require "taut.core.exposition"
+local exposition = require "taut.core.metrics.exposition"
 local lu = require "luaunit"
 local metrics = require "taut.core.metrics"
 local policy = require "taut.policy"
@@ -32,6 +32,7 @@ local function made(topo)
       coverage = coverage.new(false, #topo.components),
       act = { mode = function() return "enable" end,
          history = policy.history(), held = { n7 = {} }, counts = { drain = 2 }, said = 6 },
+      latency = { longest = function() return 0.125 end },
       journal = { state = function() return { waiting = 2, lost = 0, lag = 0.25 } end },
       teller = { state = function()
          return { done = 1, failed = 2, dropped = 3, waiting = 4 }
@@ -98,7 +99,7 @@ function tests.test_what_tautd_says()
       ["taut_refused_messages_total{}"] = 3, ["taut_store_lag_seconds{}"] = 0.25,
       ["taut_store_up{}"] = 1, ["taut_events_total{}"] = 4, ["taut_start_time_seconds{}"] =
       1700000000.25, ["taut_on_event_runs_total{result=failed}"] = 2,
-      ["taut_metrics_left_out{}"] = 0 } do
+      ["taut_loop_longest_seconds{}"] = 0.125, ["taut_metrics_left_out{}"] = 0 } do
       lu.assertEquals(v[key], value, key)
    end
    for name in pairs(families) do

@@ -13,6 +13,9 @@ local function ask(line, p)
    local client = { reply = function(_, text) got = json.decode(text) end }
    p = p or parts.new { is_admin = false }
    p.query:answer(client, line, 1000)
+   if not got then
+      looptest.until_true(function() return got end) -- one that comes a turn at a time
+   end
    return got
 end
 
@@ -52,6 +55,45 @@ function tests.test_whatever_stands_in_the_arguments_there_is_an_answer()
    for _, line in ipairs { "", "5", "[]", "null", '{"cmd":5}', '{"cmd":{}}', '{"cmd":null}' } do
       lu.assertFalse(ask(line).ok)
    end
+end
+
+-- Long answers come a turn at a time: once for all who ask meanwhile.
+function tests.test_those_who_ask_together_get_one_long_answer()
+   local p, got, made = parts.new(), {}, 0
+   local state = p.diagnosis.state
+   function p.diagnosis.state(...)
+      made = made + 1
+      return state(...)
+   end
+   for i, cmd in ipairs { "links", "links", "nodes", "topology", "links" } do
+      p.query:answer({ reply = function(_, text) got[i] = json.decode(text) end },
+         ('{"cmd":"%s"}'):format(cmd), 1000)
+   end
+   lu.assertEquals(got, {})
+   looptest.until_true(function() return #got == 5 end)
+   local links, topo = 0, p.site.topo
+   for c = 1, #topo.components do
+      links = links + (topo:is_link(c) and 1 or 0)
+   end
+   lu.assertEquals(#got[1].data.links, links)
+   lu.assertEquals(got[2], got[1])
+   lu.assertEquals(got[5], got[1])
+   lu.assertEquals(#got[3].data.nodes, #topo.nodes)
+   lu.assertEquals(got[3].data.nodes[2].tx.component, "n1/tx")
+   lu.assertEquals(got[4].data.verdicts, {})
+   lu.assertEquals(got[4].data.path, p.site.conf.path)
+   lu.assertEquals(made, links + 2 * #topo.nodes + #topo.components)
+end
+
+function tests.test_a_long_answer_that_fails_is_an_answer()
+   local p, got = parts.new(), nil
+   function p.diagnosis.state() error "broken" end
+   looptest.quietly(function()
+      p.query:answer({ reply = function(_, text) got = json.decode(text) end }, '{"cmd":"links"}',
+         1000)
+      looptest.until_true(function() return got end)
+   end)
+   lu.assertEquals(got, { ok = false, error = "internal error; tautd's log has it" })
 end
 
 function tests.test_who_may_change_the_policy()

@@ -491,8 +491,8 @@ function tests.test_events_that_are_handed_in_are_checked()
    end
    lu.assertEquals(record { at = { host = "n3" }, left = 0 }, 1)
    for _, bad in ipairs { { source = "fabric" }, { class = "bad" }, { left = 2 }, { text = {} },
-      { to = "now" }, { at = { host = {} } }, { untrusted = 1 }, { jobs = { 1 } }, { components = { "n3/tx" } },
-      { port = ("x"):rep(2000) } } do
+      { to = "now" }, { at = { host = {} } }, { untrusted = 1 }, { jobs = { 1 } },
+      { components = { "n3/tx" } }, { port = ("x"):rep(2000) } } do
       local n, err = record(bad)
       lu.assertNil(n)
       lu.assertStrContains(err, "event 1: ")

@@ -13,7 +13,7 @@ local seal = require "taut.seal"
 local sim = require "lib.sim"
 local steps = require "taut.survey.matrix.steps"
 local survey = require "taut.survey"
-local task = require "taut.survey.task"
+local task = require "taut.base.task"
 local wire = require "taut.wire"
 
 -- A busy machine must not part a round into turns that no test waits for.

@@ -2,6 +2,7 @@
 --- What is known of the machine, piece by piece: `taut links`, `taut nodes`, and the verdicts that
 -- `taut topology` draws.
 local json = require "taut.json"
+local long = require "taut.core.answers.long"
 local loop = require "taut.loop"
 
 local function component_row(self, c, now)
@@ -14,56 +15,54 @@ local function component_row(self, c, now)
 end
 
 local function links(self)
-   local rows, now = json.array {}, loop.time()
-   for c = 1, #self.site.topo.components do
-      if self.site.topo:is_link(c) then
-         rows[#rows + 1] = component_row(self, c, now)
-      end
-   end
-   return { links = rows, now = now }
+   local now = loop.time()
+   return { count = #self.site.topo.components, rest = { now = now }, row = function(c)
+      return self.site.topo:is_link(c) and component_row(self, c, now) or nil
+   end }
 end
 
 local function nodes(self)
-   local rows, now, topo = json.array {}, loop.time(), self.site.topo
-   for n, name in ipairs(topo.nodes) do
+   local now = loop.time()
+   return { count = #self.site.topo.nodes, rest = { now = now }, row = function(n)
+      local topo = self.site.topo
+      local name = topo.nodes[n]
       local slurm = self.cluster.nodes[name] or {}
-      rows[#rows + 1] = { node = name, router = topo.router_name[topo:router(n)],
+      return { node = name, router = topo.router_name[topo:router(n)],
          slurm = slurm.state, drain = slurm.drain or false, reason = slurm.reason,
          ours = self.act.history.drained[name] ~= nil,
          held = self.act.held[name] and self.act.held[name].why,
          heard = self.cluster.last_heard[name], tx = component_row(self, topo.tx[n], now),
          rx = component_row(self, topo.rx[n], now) }
-   end
-   return { nodes = rows, now = now }
+   end }
 end
 
 -- The verdicts, what the fabric has routed around, and which topology both are of: `taut topology`
 -- knows the rest from the file.
 local function topology(self)
-   local rows = json.array {}
-   for c, name in ipairs(self.site.topo.components) do
-      local state = self.diagnosis:state(c)
-      if state ~= "unknown" then
-         local k = self.diagnosis:record(c)
-         rows[#rows + 1] = { component = name, state = state, left = k and k.left }
-      end
-   end
+   local topo, learned = self.site.topo, self.diagnosis.learned
    local around = json.array {}
-   for c, left in pairs(self.site.topo.degraded) do
-      around[#around + 1] = { component = self.site.topo.components[c], left = left }
+   for c, left in pairs(topo.degraded) do
+      around[#around + 1] = { component = topo.components[c], left = left }
    end
-   local learned = self.diagnosis.learned
-   return { path = self.site.conf.path, wiring = self.site.topo.wiring, verdicts = rows,
-      routed_around = around,
+   local rest = { path = self.site.conf.path, wiring = topo.wiring, routed_around = around,
       learned = learned and json.array(learned:rows()) }
+   return { count = #topo.components, rest = rest, row = function(c)
+      local state = self.diagnosis:state(c)
+      local k = state ~= "unknown" and self.diagnosis:record(c)
+      return state ~= "unknown" and { component = topo.components[c], state = state,
+         left = k and k.left } or nil
+   end }
 end
 
 --- @param o { site, diagnosis, decision, cluster, act }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
-   return {
-      links = { false, function(_, _, _, reply) reply(links(o)) end },
-      nodes = { false, function(_, _, _, reply) reply(nodes(o)) end },
-      topology = { false, function(_, _, _, reply) reply(topology(o)) end },
-   }
+   local answers = long.new()
+   local function each(name, make)
+      return { false, function(_, _, _, reply)
+         answers:give(name, function() return make(o) end, reply)
+      end }
+   end
+   return { links = each("links", links), nodes = each("nodes", nodes),
+      topology = each("verdicts", topology) }
 end

@@ -3,7 +3,7 @@
 --
 -- Counts only, no name of a user, a job or a node: whoever reaches the port may read it.  Labels
 -- have few values: verdicts, kinds of components, partitions (PARTITIONS_MAX of them).
-local exposition = require "taut.core.exposition"
+local exposition = require "taut.core.metrics.exposition"
 local limits = require "taut.policy.limits"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
@@ -146,6 +146,9 @@ local function store_families(self, add, now)
    add("taut_store_rows_lost_total", "counter", "Rows that found no room to wait.", s.lost)
    add("taut_store_lag_seconds", "gauge", "Age of the oldest row that is not stored.", s.lag or 0)
    add("taut_store_up", "gauge", "1: the database can be written.", s.error and 0 or 1)
+   add("taut_loop_longest_seconds", "gauge",
+      "Longest time within the last 5 to 10 minutes for which tautd did one thing and no other.",
+      self.latency:longest())
    add("taut_slurm_up", "gauge", "1: slurmctld answered when it was asked last.",
       cl.error and 0 or 1)
    add("taut_slurm_age_seconds", "gauge", "Age of what is known of Slurm's nodes.",
@@ -220,12 +223,13 @@ function Metrics:start()
 end
 
 --- @param o { site, switches, diagnosis, coverage, cluster, act, teller, journal, events,
---   judgement, check, refusals, started_at }
+--   judgement, check, refusals, latency, started_at }
 function metrics.new(o)
    return setmetatable({ site = o.site, switches = o.switches, diagnosis = o.diagnosis,
       coverage = o.coverage, cluster = o.cluster, act = o.act, teller = o.teller,
       journal = o.journal, events = o.events, judgement = o.judgement,
-      check = o.check, refusals = o.refusals, started_at = o.started_at }, Metrics)
+      check = o.check, refusals = o.refusals, latency = o.latency,
+      started_at = o.started_at }, Metrics)
 end
 
 return metrics
