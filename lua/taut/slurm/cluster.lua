@@ -328,11 +328,32 @@ function Cluster:refresh(fn)
       if reply then
          take_jobs(self, reply.jobs, asked)
       end
+      self.fresh_ns = loop.now_ns()
       if self.on_refresh then
          self.on_refresh()
       end
       if fn then
          fn()
+      end
+   end)
+end
+
+--- What Slurm says, at most `seconds` old: fn() when it is there.  Whoever asks while Slurm is
+-- asked waits with the others, so that users cannot make slurmctld answer again and again.
+function Cluster:fresh(seconds, fn)
+   if self.fresh_ns and loop.now_ns() - self.fresh_ns <= seconds * 1e9 then
+      return fn()
+   end
+   local waiting = self.want_fresh or {}
+   waiting[#waiting + 1] = fn
+   if self.want_fresh then
+      return
+   end
+   self.want_fresh = waiting
+   self:refresh(function()
+      self.want_fresh = nil
+      for _, each in ipairs(waiting) do
+         each()
       end
    end)
 end

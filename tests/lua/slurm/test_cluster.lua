@@ -16,6 +16,27 @@ local function with(answers)
    return cluster.new(h)
 end
 
+function tests.test_users_cannot_make_slurm_answer_again_and_again()
+   local later, asked, told = {}, 0, 0
+   local c = cluster.new { ask = function(_, request, fn)
+      asked = asked + (request.op == "nodes" and 1 or 0)
+      later[#later + 1] = fn
+   end }
+   local function tell() told = told + 1 end
+   for _ = 1, 3 do
+      c:fresh(60, tell)
+   end
+   lu.assertEquals({ asked, told }, { 1, 0 })
+   for _, fn in ipairs(later) do
+      fn(nil, "no answer")
+   end
+   lu.assertEquals({ asked, told }, { 1, 3 })
+   c:fresh(60, tell)
+   lu.assertEquals({ asked, told }, { 1, 4 })
+   c:fresh(0, tell)
+   lu.assertEquals({ asked, told }, { 2, 4 })
+end
+
 function tests.test_a_job_on_the_same_node_is_shared()
    local c = with {}
    c:prolog(1, { "n0", "n1" }, "n0")

@@ -58,11 +58,7 @@ end
 -- @param reply function(data) or function(nil, error)
 -- @param guard function(fn, …) that calls fn so that an error becomes an answer
 function ask.answer(self, args, uid, reply, guard)
-   local at = self.cluster.nodes_at
-   if at and loop.time() - at <= FRESH_S then
-      return give(self, args, uid, reply)
-   end
-   self.cluster:refresh(function() guard(give, self, args, uid, reply) end)
+   self.cluster:fresh(FRESH_S, function() guard(give, self, args, uid, reply) end)
 end
 
 return ask
