@@ -18,6 +18,7 @@
 #include "advisor/slurm/reply.h"
 
 #define LINE_MAX_BYTES 65536
+#define PART_ROWS 1000
 
 static const struct {
     const char *op;
@@ -72,6 +73,41 @@ static void answer(const json_t *request, json_t *reply)
         taut_reply_flag(reply, "ok", 1);
 }
 
+static void print_line(json_t *line)
+{
+    json_dumpf(line, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(line);
+}
+
+static json_t *slice(const json_t *rows, size_t from, size_t to)
+{
+    json_t *out = json_array();
+
+    for (size_t i = from; i < to; i++)
+        json_array_append(out, json_array_get(rows, i));
+    return out;
+}
+
+/* Print all but the last rows of each array of the reply in lines of their
+ * own, and leave those last ones in it: who reads is not held up by a line. */
+static void print_parts(json_t *reply)
+{
+    const char *key;
+    json_t *rows;
+
+    json_object_foreach(reply, key, rows) {
+        size_t n = json_array_size(rows), at = 0; /* 0 of what is no array */
+
+        for (; n - at > PART_ROWS; at += PART_ROWS)
+            print_line(json_pack("{s:O, s:b, s:o}", "id",
+                                 json_object_get(reply, "id"), "part", 1, key,
+                                 slice(rows, at, at + PART_ROWS)));
+        if (at > 0)
+            json_object_set_new(reply, key, slice(rows, at, n));
+    }
+}
+
 /* Returns 0, or -1 when nobody listens any more. */
 static int handle_line(const char *line, size_t n)
 {
@@ -85,12 +121,10 @@ static int handle_line(const char *line, size_t n)
         json_object_set_new(reply, "id", json_null());
         add_failure(reply, EINVAL, error.text);
     }
-    int rc = json_dumpf(reply, stdout, JSON_COMPACT);
-    if (putchar('\n') == EOF || fflush(stdout) != 0)
-        rc = -1;
-    json_decref(reply);
+    print_parts(reply);
+    print_line(reply);
     json_decref(request);
-    return rc;
+    return fflush(stdout) != 0 || ferror(stdout) ? -1 : 0;
 }
 
 /* Read to the end of a line that is too long, and say so. */

@@ -10,34 +10,54 @@
 #include "advisor/slurm/reply.h"
 #include "advisor/slurm/state.h"
 
+/* A large machine has many nodes, and of most there is nothing to say: what
+ * is false or empty is left out. */
+static void add_flag(json_t *out, const char *key, bool yes)
+{
+    if (yes)
+        taut_reply_flag(out, key, yes);
+}
+
+static void add_text(json_t *out, const char *key, const char *text)
+{
+    if (text != NULL && text[0] != '\0')
+        taut_reply_text(out, key, text);
+}
+
 /* What a job may ask of a node. */
 static void add_make(json_t *out, const node_info_t *node)
 {
     taut_reply_number(out, "cpus", node->cpus);
     taut_reply_number(out, "memory_MB", (json_int_t)node->real_memory);
     taut_reply_number(out, "disk_MB", node->tmp_disk);
-    taut_reply_text(out, "features", node->features);
-    taut_reply_text(out, "gres", node->gres);
+    add_text(out, "features", node->features);
+    add_text(out, "gres", node->gres);
+}
+
+static void add_reason(json_t *out, const node_info_t *node)
+{
+    if (node->reason == NULL || node->reason[0] == '\0')
+        return;
+    taut_reply_text(out, "reason", node->reason);
+    taut_reply_user(out, "reason_user", node->reason_uid);
+    taut_reply_number(out, "reason_time", node->reason_time);
 }
 
 static json_t *describe_node(const node_info_t *node)
 {
     json_t *out = json_object();
     uint32_t state = node->node_state;
-    int has_reason = node->reason != NULL && node->reason[0] != '\0';
 
     taut_reply_text(out, "name", node->name);
     taut_reply_text(out, "state", taut_node_base(state));
-    taut_reply_flag(out, "drain", (state & NODE_STATE_DRAIN) != 0);
-    taut_reply_flag(out, "down", (state & NODE_STATE_BASE) == NODE_STATE_DOWN);
-    taut_reply_flag(out, "maint", (state & NODE_STATE_MAINT) != 0);
-    taut_reply_flag(out, "fail", (state & NODE_STATE_FAIL) != 0);
-    taut_reply_flag(out, "completing", (state & NODE_STATE_COMPLETING) != 0);
-    taut_reply_flag(out, "reserved", (state & NODE_STATE_RES) != 0);
-    taut_reply_flag(out, "silent", (state & NODE_STATE_NO_RESPOND) != 0);
-    taut_reply_text(out, "reason", node->reason);
-    taut_reply_user(out, "reason_user", has_reason ? node->reason_uid : NO_VAL);
-    taut_reply_number(out, "reason_time", has_reason ? node->reason_time : 0);
+    add_flag(out, "drain", state & NODE_STATE_DRAIN);
+    add_flag(out, "down", (state & NODE_STATE_BASE) == NODE_STATE_DOWN);
+    add_flag(out, "maint", state & NODE_STATE_MAINT);
+    add_flag(out, "fail", state & NODE_STATE_FAIL);
+    add_flag(out, "completing", state & NODE_STATE_COMPLETING);
+    add_flag(out, "reserved", state & NODE_STATE_RES);
+    add_flag(out, "silent", state & NODE_STATE_NO_RESPOND);
+    add_reason(out, node);
     taut_reply_names(out, "partitions", node->partitions);
     add_make(out, node);
     return out;

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- A child process that answers JSON lines in order: the store and taut-slurm.
 --
+-- An answer with long arrays may come in several lines: { id, part = true, NAME = first rows }
+-- before the last, which has the rest of them.
 -- It is started again when it ends (after 1 s, doubling to 60 s); requests that had no reply by
 -- then get an error, and each caller decides whether to ask again.
 local json = require "taut.json"
@@ -20,6 +22,23 @@ local function fail_all(self, why)
    end
 end
 
+-- The rows that came in lines of their own, in front of those of the last line.
+local function join(parts, reply)
+   for key, last in pairs(parts) do
+      local rest = reply[key] or {}
+      reply[key] = table.move(rest, 1, #rest, #last + 1, last)
+   end
+end
+
+local function add_part(parts, reply)
+   for key, rows in pairs(reply) do
+      if type(rows) == "table" then
+         parts[key] = parts[key] or {}
+         table.move(rows, 1, #rows, #parts[key] + 1, parts[key])
+      end
+   end
+end
+
 local function on_line(self, line)
    local reply, why = json.decode(line)
    if not reply then
@@ -28,8 +47,11 @@ local function on_line(self, line)
    end
    self.backoff_ms = 1000
    local w = reply.id and self.waiting[reply.id]
-   if w then
+   if w and reply.part then
+      add_part(w.parts, reply)
+   elseif w then
       self.waiting[reply.id] = nil
+      join(w.parts, reply)
       w.timer:cancel()
       if reply.ok then
          w.fn(reply)
@@ -101,7 +123,7 @@ function Helper:ask(request, fn, timeout_ms)
          self.proc:kill()
       end
    end)
-   self.waiting[id] = { fn = fn, timer = timer }
+   self.waiting[id] = { fn = fn, timer = timer, parts = {} }
    self.proc:send(line)
 end
 

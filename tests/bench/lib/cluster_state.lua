@@ -96,10 +96,8 @@ end
 
 local nodes, jobs, idle = json.array {}, json.array {}, 0
 for n, name in ipairs(topo.nodes) do
-   nodes[n] = { name = name, state = free[n] and "idle" or "allocated", drain = false,
-      down = false, maint = false, fail = false, completing = false, reserved = false,
-      silent = false, reason = "", reason_user = "", reason_time = 0, partitions = { "batch" },
-      cpus = 16, features = "" }
+   nodes[n] = { name = name, state = free[n] and "idle" or "allocated", partitions = { "batch" },
+      cpus = 16 }
    idle = idle + (free[n] and 1 or 0)
 end
 for _, job in ipairs(running) do
