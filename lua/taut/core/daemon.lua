@@ -91,6 +91,14 @@ local function lock(folder)
    return true
 end
 
+-- systemd starts a tautd again whose loop stands still (WatchdogSec).
+local function watchdog()
+   local limit_us = tonumber(os.getenv "WATCHDOG_USEC")
+   if limit_us then
+      loop.every(math.max(1, limit_us // 3000), function() sys.notify "WATCHDOG=1" end)
+   end
+end
+
 local function run(conf)
    local folder = conf.database:match "^(.*)/[^/]*$" or "."
    local alone, why = lock(folder)
@@ -114,6 +122,7 @@ local function run(conf)
    p.steer:start(conf.refresh_s)
    p.keepers:start_fabric()
    p.metrics:start()
+   watchdog()
    loop.timer(MEMORY_MS, function() open_doors(self) end)
    loop.signal("HUP", function() p.reload() end)
    loop.signal("TERM", function() stop(self) end)
