@@ -118,6 +118,23 @@ links_used_by() {
         10.64.0.1:40005 10.64.0.3:5201 9 | wc -l)" -eq 3 ]
 }
 
+@test "ports that are aimed at a link take it" {
+    local link ports port
+    [ -x "${TAUT_BUILDDIR:-}/tests/lab/labway" ] || skip "labway is not built: make check-build"
+    up --tree 2x4x2 --hash --cables 2
+    # the last cable up, the first down: of the second and the third router
+    for link in leaf0/10 spine2/3; do
+        ports=$(lab exec --node n0 setpriv --reuid nobody --clear-groups \
+            "$TAUT_BUILDDIR/tests/lab/labway" 10.64.0.1:41000 10.64.0.3:5201 \
+            $([ $link = leaf0/10 ] && echo 2 || echo 3) \
+            "$(lab wiring | awk -v l=$link '$1 == l { print $4 }')" 100)
+        [ "$(wc -w <<<"$ports")" -ge 4 ]
+        for port in $(head -n 3 <<<"$ports"); do
+            [[ " $(port=$port links_used_by n0 n2) " == *" $link "* ]]
+        done
+    done
+}
+
 @test "three levels, static: leaf, pod, spine" {
     up --tree 2x2x2 --pods 2
     [ "$(links_used n0 n2)" = "leaf0/3 mid0/2" ]
