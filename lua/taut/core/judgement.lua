@@ -40,11 +40,15 @@ local function excuse(self, t)
    end
 end
 
--- Where it can be asked for: the links that the test took.
-local function take_way(t, sent, topo)
-   if t.asked and topo.asked_at then
-      ways.take(topo, t, ways.shown(topo, t.asked, sent.way), sent.aimed or 0)
+-- Where it can be asked for: the links that tests took.
+local function take_ways(s, topo)
+   for _, t in ipairs(topo.asked_at and s.tests or {}) do
+      local sent = (s.results[t.src] or {})["send:" .. t.id] or {}
+      if t.asked then
+         ways.take(topo, t, ways.shown(topo, t.asked, sent.way), sent.aimed or 0)
+      end
    end
+   ways.share(s.tests)
 end
 
 --- Judge the tests of a check or an idle cycle.
@@ -53,12 +57,12 @@ end
 -- @return those that are evidence, in order; all are judged
 function Judgement:session(s, event)
    count_refused(self, s)
+   take_ways(s, self.site.topo)
    local stalled, list = stalls.of(s.peers), {}
    for _, t in ipairs(s.tests) do
       t.event, t.time, t.job = event, s.began, s.job
       -- each node speaks for its own end only
       local send, recv = s.results[t.src] or {}, s.results[t.dst] or {}
-      take_way(t, send["send:" .. t.id] or {}, self.site.topo)
       judge.test(t, send["send:" .. t.id], recv["recv:" .. t.id], self.site.topo,
          self.site.conf.diagnosis)
       excuse(self, t)

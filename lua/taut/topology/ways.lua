@@ -114,4 +114,25 @@ function ways.take(topo, t, shown, aimed)
    t.confirms = is_confirming and t.confirms or nil
 end
 
+--- Tests of one phase that turned out to go over the same link had a part of it each.
+-- @param tests of an event, after `take`; get `shares` and `through` as those of deliberate senders
+function ways.share(tests)
+   local users = {}
+   for _, t in ipairs(tests) do
+      for i = 2, t.way and #t.way - 1 or 0 do
+         local key = t.way[i] and t.phase .. ":" .. t.way[i]
+         if key then
+            users[key] = users[key] or { c = t.way[i] }
+            table.insert(users[key], t)
+         end
+      end
+   end
+   for _, list in pairs(users) do
+      for _, t in ipairs(#list > 1 and list or {}) do
+         t.shares = t.shares or {}
+         t.shares[list.c], t.through = #list, t.shares
+      end
+   end
+end
+
 return ways

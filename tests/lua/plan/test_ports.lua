@@ -3,6 +3,7 @@
 local config = require "taut.config"
 local coverage = require "taut.plan.coverage"
 local diagnose = require "taut.diagnose"
+local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"
 local plan = require "taut.plan"
 local sim = require "lib.sim"
@@ -124,6 +125,20 @@ function tests.test_what_was_aimed_at_counts_where_later_nobody_answers()
    local o = { confirms = way[3], aim = { link = way[3], hop = 3 } }
    lu.assertEquals(taken({ "", "", "" }, o, 1).way, way)
    lu.assertEquals(taken({ "", "", "" }, o, 0).way, { topo.tx[1], false, false, topo.rx[9] })
+end
+
+-- Two nodes aim at a link that is wider than one of them.
+function tests.test_tests_on_one_link_share_it()
+   local way, answers = over(1, 9, 3)
+   local one, two, other = taken(answers), taken(answers), taken((select(2, over(1, 9, 2))))
+   local later = taken(answers, { phase = 2 })
+   ways.share { one, two, other, later }
+   for _, t in ipairs { one, two } do
+      lu.assertEquals(t.shares, { [way[2]] = 2, [way[3]] = 2 })
+      lu.assertEquals(judge.expectation(t, topo), 5e8)
+   end
+   lu.assertNil(other.shares)
+   lu.assertNil(later.shares)
 end
 
 local function planned(of, wanted)
