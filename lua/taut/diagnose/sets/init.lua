@@ -247,12 +247,12 @@ local function stalest(self, set)
    return best
 end
 
---- Sets that plans ought to look at, the weightiest first: also those that were named, until a
--- member of theirs is.
+--- Sets that plans ought to look at, the weightiest first: where ways can be asked for also those
+-- that were named, until a member of theirs is.
 -- @return array of { c = a member, weight }
 function Sets:wanted()
    local list, weights = {}, tables.copy(self.open)
-   for _, v in ipairs(self:verdicts()) do
+   for _, v in ipairs(self.topo.asked_at and self:verdicts() or {}) do
       weights[v.set] = v.score
    end
    for set, weight in pairs(weights) do
