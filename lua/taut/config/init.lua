@@ -136,7 +136,7 @@ end
 -- One section alone: these settings over the defaults.
 local function section(name, given)
    local out = overlay.defaults(settings.all[name])
-   local ok, err = overlay.take({ path = name, hints = {}, numbers = {} }, out, given,
+   local ok, err = overlay.take({ hints = {}, numbers = {} }, out, given,
       settings.all[name], name)
    return ok and out, err
 end

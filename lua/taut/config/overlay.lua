@@ -30,15 +30,19 @@ local function full(section, name)
    return section and section .. "." .. tostring(name) or tostring(name)
 end
 
+-- "file:line: ", where there is a file.
+local function at(from, section, name)
+   return from.path and ("%s:%d: "):format(from.path, overlay.line_of(from.path, section, name))
+      or ""
+end
+
 local function expected(from, section, name, what, got)
-   return nil, ("%s:%d: %s: expected %s, got %s"):format(from.path, overlay.line_of(from.path,
-      section, name), full(section, name), what, type(got) == "string" and '"' .. got .. '"'
-         or tostring(got))
+   return nil, ("%s%s: expected %s, got %s"):format(at(from, section, name), full(section, name),
+      what, type(got) == "string" and '"' .. got .. '"' or tostring(got))
 end
 
 local function unknown(from, section, name, what)
-   return nil, ("%s:%d: '%s' is %s"):format(from.path, overlay.line_of(from.path, section, name),
-      full(section, name), what)
+   return nil, ("%s'%s' is %s"):format(at(from, section, name), full(section, name), what)
 end
 
 local function is_setting(rule)
@@ -62,8 +66,8 @@ end
 local function name_of(from, section, name)
    local new = section and settings.old[section] and settings.old[section][name]
    if new then
-      from.hints[#from.hints + 1] = ("%s:%d: %s is called %s now"):format(from.path,
-         overlay.line_of(from.path, section, name), full(section, name), full(section, new))
+      from.hints[#from.hints + 1] = ("%s%s is called %s now"):format(at(from, section,
+         name), full(section, name), full(section, new))
    end
    return new or name
 end
@@ -78,8 +82,7 @@ local function take_one(from, out, rule, section, name, value)
       return expected(from, section, name, what, value)
    end
    if hint then
-      from.hints[#from.hints + 1] = ("%s:%d: %s"):format(from.path, overlay.line_of(from.path,
-         section, name), hint)
+      from.hints[#from.hints + 1] = at(from, section, name) .. hint
    end
    if rule.model and not from.is_model then
       from.numbers[#from.numbers + 1] = full(section, name)
@@ -89,8 +92,8 @@ local function take_one(from, out, rule, section, name, value)
 end
 
 --- What a file gives over what is in `out`.
--- @param from table: path; is_model (model.lua, or the table `model` of taut.lua); hints, and
---   numbers (of the model, though they stand in taut.lua): arrays to add to
+-- @param from table: path (nil: of no file); is_model (model.lua, or the table `model` of
+--   taut.lua); hints, and numbers (of the model, though they stand in taut.lua): arrays to add to
 -- @param known settings.all, or a section of it
 -- @return true, or nil and the error text
 function overlay.take(from, out, given, known, section)

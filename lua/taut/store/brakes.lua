@@ -21,6 +21,7 @@ local STRICT = {
 }
 local UNSAID = 2
 
+local ENOENT = 2 -- of errno
 local MAX_BYTES = 4096
 
 -- FNV-1a, 64 bits: finds what a disk or an editor did, nobody's malice.
@@ -69,13 +70,9 @@ end
 
 --- @return what the file says; or nil, what is wrong with it, and whether it exists at all
 function brakes.read(path)
-   local there, no = sys.stat(path)
-   if not there then
-      return nil, no, not no:find("No such file", 1, true)
-   end
-   local file, err = io.open(path, "rb")
+   local file, err, code = io.open(path, "rb")
    if not file then
-      return nil, err, true
+      return nil, err, code ~= ENOENT
    end
    local text, why = file:read(MAX_BYTES)
    file:close()

@@ -54,8 +54,7 @@ function policy_replay.settings(s, list)
       end
       given[name] = value
    end
-   local out, err = config.policy(given)
-   return out, err and err:gsub("^policy:1: ", "") or nil -- it has no line
+   return config.policy(given)
 end
 
 -- The site's partitions on the nodes of the topology.
