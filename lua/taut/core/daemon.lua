@@ -9,11 +9,11 @@ local journal = require "taut.store.journal"
 local loop = require "taut.loop"
 local memory = require "taut.core.memory"
 local munge = require "taut.munge"
+local parts = require "taut.core.parts"
 local site = require "taut.core.site"
 local store = require "taut.store"
 local switches = require "taut.core.switches"
 local sys = require "taut.sys"
-local wiring = require "taut.core.wiring"
 
 local daemon = {}
 
@@ -61,7 +61,7 @@ local function on_store(self)
       local p = self.parts
       sys.log("notice", "mode is " .. (p.switches:mode() == "enable" and "drain" or "observe"))
       open_doors(self)
-      p.keepers:start_logs()
+      p.followers:start_logs()
       p.review()
    end)
 end
@@ -75,7 +75,7 @@ local function stop(self)
    self.stopping = true
    p.steer:stop()
    p.slurm:stop()
-   p.keepers:stop()
+   p.followers:stop()
    p.journal:stop(function() loop.stop() end)
 end
 
@@ -114,13 +114,13 @@ local function run(conf)
    local kept = switches.look(folder .. "/brakes", conf.database)
    local rows = journal.start({ sys.paths.program, "--store", conf.database },
       function() on_store(self) end)
-   local p = wiring(conf, rows, helper.start { name = "taut-slurm",
+   local p = parts(conf, rows, helper.start { name = "taut-slurm",
       argv = { sys.paths.libexecdir .. "/taut-slurm" } })
    self.parts = p
    p.switches:open(kept)
    p.cluster:start(conf.refresh_s)
    p.steer:start(conf.refresh_s)
-   p.keepers:start_fabric()
+   p.followers:start_fabric()
    p.metrics:start()
    watchdog()
    loop.timer(MEMORY_MS, function() open_doors(self) end)

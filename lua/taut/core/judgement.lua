@@ -33,7 +33,7 @@ end
 -- What others are known to send: what ports counted, and what running jobs' profiles say.
 local function excuse(self, t)
    if t.class == "low" or t.port and t.port.is_low then
-      local fabric = self.keepers and self.keepers.fabric
+      local fabric = self.followers and self.followers.fabric
       elsewhere.excuse(t, { topology = self.site.topo, good = self.site.conf.diagnosis.good,
          loads = fabric and fabric:loads() or {},
          sent = self.profiles and self.profiles:background(t.job) or {} })
@@ -84,9 +84,9 @@ function Judgement:survey(tests, event, job)
    return tests
 end
 
---- @param o { site, coverage, keepers (with `fabric`), profiles }
+--- @param o { site, coverage, followers (with `fabric`), profiles }
 function judgement.new(o)
-   return setmetatable({ site = o.site, coverage = o.coverage, keepers = o.keepers,
+   return setmetatable({ site = o.site, coverage = o.coverage, followers = o.followers,
       profiles = o.profiles, classes = { good = 0, low = 0, void = 0 }, link_seconds = 0,
       refused_streams = 0 }, Judgement)
 end

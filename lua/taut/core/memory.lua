@@ -90,14 +90,14 @@ local function take(parts, kept)
    parts.marks:restore(settings.marks, parts.site.topo)
    parts.events:restore(same and kept.evidence or {}, kept.blamed)
    parts.profiles:restore(kept.profiles)
-   parts.keepers:restore(kept.log_positions)
+   parts.followers:restore(kept.log_positions)
    local last = kept.last_ids[1] or { event = 0, test = 0 }
    parts.ids:above(last.event, last.test)
    parts.records:wiring()
 end
 
 --- Take what the store kept; fn() when all of it is there.
--- @param parts of wiring.lua
+-- @param parts of core/parts.lua
 function memory.load(parts, fn)
    local days = math.max(1, parts.site.conf.policy.repeated_days)
    local args = { limit = 1000, since = loop.time() - days * 86400 }

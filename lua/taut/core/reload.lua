@@ -7,17 +7,17 @@ local sys = require "taut.sys"
 -- What began with other settings begins anew.
 local function restart(parts, before, conf)
    if json.encode(conf.fabric) ~= json.encode(before.fabric) then
-      parts.keepers:start_fabric()
+      parts.followers:start_fabric()
    end
    if json.encode(conf.events) ~= json.encode(before.events) then
-      parts.keepers:start_logs()
+      parts.followers:start_logs()
    end
    if conf.metrics.listen ~= before.metrics.listen then
       parts.metrics:start()
    end
 end
 
---- @param parts of wiring.lua
+--- @param parts of core/parts.lua
 -- @return true; or nil and what is wrong with the configuration: then the old one stays
 return function(parts)
    local before, err = parts.site:read()

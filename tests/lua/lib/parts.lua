@@ -2,7 +2,7 @@
 --- All of tautd but its doors: the real parts, on a store and a Slurm that a test plays.
 local config = require "taut.config"
 local sys = require "taut.sys"
-local wiring = require "taut.core.wiring"
+local make = require "taut.core.parts"
 
 local parts = {}
 
@@ -47,7 +47,7 @@ local function journal()
 end
 
 --- @param o { dims, npr, more = text of taut.lua, is_admin = false: everybody may ask only }
--- @return parts of wiring.lua; `slurm.asked`: requests that Slurm's helper got, each answered at
+-- @return as core/parts.lua; `slurm.asked`: requests that Slurm's helper got, each answered at
 --   once by slurm.answer(request) → reply, error; all nodes are idle in partition "all"
 function parts.new(o)
    o = o or {}
@@ -57,7 +57,7 @@ function parts.new(o)
       self.asked[#self.asked + 1] = request
       fn(self.answer(request))
    end
-   local p = wiring(conf, journal(), slurm)
+   local p = make(conf, journal(), slurm)
    local cl = p.cluster
    for _, name in ipairs(conf.topology.nodes) do
       cl.nodes[name] = { name = name, state = "idle", partitions = { "all" }, reason = "" }

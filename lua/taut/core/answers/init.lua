@@ -13,13 +13,13 @@ local tests = require "taut.core.answers.tests"
 
 local function fabric(o, args, uid, reply)
    local params = type(args.args) == "table" and args.args or {}
-   if not o.keepers.fabric then
+   if not o.followers.fabric then
       return reply(nil, "fabric: tautd does not sweep")
    elseif fabric_answers.is_privileged(args.what, params) and not o.cluster:is_admin(uid) then
       return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(
          sys.user_name(uid)))
    end
-   o.keepers.fabric:answer(args.what, params, reply)
+   o.followers.fabric:answer(args.what, params, reply)
 end
 
 local function of_other_rooms(o)
@@ -76,7 +76,7 @@ local function make_lasting(o, command, changes)
    end }
 end
 
---- @param o the parts, by name (wiring.lua)
+--- @param o the parts, by name (parts.lua)
 return function(o)
    local commands = of_other_rooms(o)
    for _, make in ipairs { log, machine, policy, repair, status, tests } do

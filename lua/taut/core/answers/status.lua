@@ -83,8 +83,8 @@ local function status(self)
       coverage_h = coverage_h, skipped = self.check.counts, refused = self.refusals.count,
       refused_streams = self.judgement.refused_streams, nothing_due = self.rendezvous.nothing_due,
       store = self.journal:state(), slurm_error = cl.error, hint = cl.hint,
-      fabric = self.keepers.fabric and self.keepers.fabric:status(),
-      logs = self.keepers.logs and self.keepers.logs:status(),
+      fabric = self.followers.fabric and self.followers.fabric:status(),
+      logs = self.followers.logs and self.followers.logs:status(),
       events = self.events.taken, evidence = self.events:evidence(),
       throttled = throttled(self, now),
       brakes = self.switches:trouble() or not self.act.remembers and
@@ -106,7 +106,7 @@ local function status(self)
 end
 
 --- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
---   keepers, judgement, check, refusals, rendezvous, metrics, started_at }
+--   followers, judgement, check, refusals, rendezvous, metrics, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { status = { false, function(_, _, _, reply) reply(status(o)) end } }

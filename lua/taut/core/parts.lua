@@ -14,11 +14,11 @@ local diagnose = require "taut.diagnose"
 local doors = require "taut.core.doors"
 local events = require "taut.events"
 local findings = require "taut.core.findings"
+local followers = require "taut.core.followers"
 local ids = require "taut.core.ids"
 local intake = require "taut.core.intake"
 local job_over = require "taut.core.job_over"
 local judgement = require "taut.core.judgement"
-local keepers = require "taut.core.keepers"
 local latency = require "taut.core.metrics.latency"
 local loop = require "taut.loop"
 local metrics = require "taut.core.metrics"
@@ -79,8 +79,8 @@ local function way(p)
       journal = p.journal, names = p.site.conf.fabric.names,
       hear = function(changes, touched) p.findings:follow(changes, touched) end }
    p.diagnosis:listen(function(c, since) return p.events:accuses(c, since) end)
-   p.keepers = keepers.new(of(p, "site events journal"))
-   p.judgement = judgement.new(of(p, "site coverage keepers profiles"))
+   p.followers = followers.new(of(p, "site events journal"))
+   p.judgement = judgement.new(of(p, "site coverage followers profiles"))
    p.findings = findings.new(of(p,
       "site ids judgement diagnosis decision act news records marks"))
 end

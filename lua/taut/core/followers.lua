@@ -4,12 +4,12 @@ local fabric = require "taut.fabric"
 local ingest_keeper = require "taut.events.ingest.keeper"
 local json = require "taut.json"
 
-local keepers = {}
-local Keepers = {}
-Keepers.__index = Keepers
+local followers = {}
+local Followers = {}
+Followers.__index = Followers
 
 --- Sweep the fabric, as the settings say.
-function Keepers:start_fabric()
+function Followers:start_fabric()
    if self.fabric then
       self.fabric:stop()
       self.fabric = nil
@@ -21,7 +21,7 @@ function Keepers:start_fabric()
 end
 
 --- Follow logs, from where an earlier tautd was: the store is asked first.
-function Keepers:start_logs()
+function Followers:start_logs()
    if self.logs then
       self.positions = self.logs.positions
       self.logs:stop()
@@ -37,13 +37,13 @@ end
 
 --- How far logs were read, as the store kept it.
 -- @param rows of log_positions
-function Keepers:restore(rows)
+function Followers:restore(rows)
    for _, row in ipairs(rows) do
       self.positions[row.path] = json.decode(row.data)
    end
 end
 
-function Keepers:stop()
+function Followers:stop()
    self.stopped = true
    for _, keeper in pairs { fabric = self.fabric, logs = self.logs } do
       keeper:stop()
@@ -51,9 +51,9 @@ function Keepers:stop()
 end
 
 --- @param o { site, events, journal }
-function keepers.new(o)
+function followers.new(o)
    return setmetatable({ site = o.site, events = o.events, journal = o.journal, positions = {} },
-      Keepers)
+      Followers)
 end
 
-return keepers
+return followers
