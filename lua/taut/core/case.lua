@@ -29,7 +29,7 @@ local function facts(self, v, a)
    return { kind = topo:kind(c), part = whole.part_of(diagnosis, c), state = v.state,
       left = v.left or 1, test = test, low = #run,
       tests = math.max(diagnosis:seen(c).tests, #run), job = test and run[#run].job,
-      flaps = a and a.forever and a.times,
+      repeated = a and a.forever and a.times,
       hard = hard and hard.left < self.site.conf.diagnosis.good and hard.head or nil,
       cable = topo:is_link(c) and "cable " .. topo:cable(c) or nil }
 end

@@ -13,11 +13,12 @@ function reason.noun(kind)
    return NOUNS[kind] or (#kind <= 2 and kind .. " link") or kind:sub(1, 7)
 end
 
--- The verdict; of a node that was drained for it again and again, "flaps, X+ link".
-local function head(kind, state, left, flaps)
+-- The verdict; of a node that was drained for it repeatedly, "again, X+ link": there is no room for
+-- a longer word.
+local function head(kind, state, left, repeated)
    local noun = reason.noun(kind)
-   if flaps then
-      return "flaps, " .. noun
+   if repeated then
+      return "again, " .. noun
    elseif state == "failed" then
       -- a stream needs both directions of a node's connection: which one is dead stays open
       return ((kind == "tx" or kind == "rx") and "port" or noun) .. " down"
@@ -26,8 +27,8 @@ local function head(kind, state, left, flaps)
 end
 
 --- The verdict in at most 20 characters: "taut: X+ link at 25%".
-function reason.head(kind, state, left, flaps)
-   return reason.PREFIX .. head(kind, state, left, flaps)
+function reason.head(kind, state, left, repeated)
+   return reason.PREFIX .. head(kind, state, left, repeated)
 end
 
 -- What to call it: of a node whose tx and rx are slow, and of a router of which all is, that.  A
@@ -40,19 +41,19 @@ end
 --- What a drain's reason says, without its beginning "taut: ".
 -- @param v table: kind, part (what it is a part of, all of which has a verdict, or nil), state,
 --   left (0 … 1), test (the most telling low one: src_name, dst_name,
---   bw_Bps, expected_Bps), low, tests, job, cable (for a link), flaps (how often it was drained,
+--   bw_Bps, expected_Bps), low, tests, job, cable (for a link), repeated (how often it was drained,
 --   where that is why it is drained for good), hard (what was found about it, at most 14
 --   characters: "PCIe x8 of x16"; the verdict then comes second)
 function reason.words(v)
    local kind = called(v)
-   local parts = { head(kind, v.state, v.left, v.flaps) }
-   if v.hard and not v.flaps then
+   local parts = { head(kind, v.state, v.left, v.repeated) }
+   if v.hard and not v.repeated then
       table.insert(parts, 1, v.hard)
    elseif v.hard then
       parts[2] = v.hard
    end
-   if v.flaps then
-      parts[#parts + 1] = ("drained %d times, for good, %s"):format(v.flaps,
+   if v.repeated then
+      parts[#parts + 1] = ("drained %d times, for good, %s"):format(v.repeated,
          head(kind, v.state, v.left))
    end
    if v.cable then

@@ -209,10 +209,10 @@ function tests.test_the_reason_names_it_first()
       hard = "PCIe x8 of x16" }
    lu.assertEquals(reason.format(v),
       "taut: PCIe x8 of x16; tx at 50%, n5 -> n7, 6/12 GB/s, 6 of 60 tests, last job 7")
-   v.flaps = 3
-   lu.assertEquals(reason.format(v), "taut: flaps, tx; PCIe x8 of x16, drained 3 times, for good, "
+   v.repeated = 3
+   lu.assertEquals(reason.format(v), "taut: again, tx; PCIe x8 of x16, drained 3 times, for good, "
       .. "tx at 50%, n5 -> n7, 6/12 GB/s, 6 of 60 tests, last job 7")
-   v.flaps, v.test, v.low, v.job = nil, nil, 0, nil
+   v.repeated, v.test, v.low, v.job = nil, nil, 0, nil
    lu.assertEquals(reason.format(v), "taut: PCIe x8 of x16; tx at 50%, 0 of 60 tests")
 end
 

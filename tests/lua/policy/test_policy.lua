@@ -491,8 +491,8 @@ function tests.test_every_verdict_fits_what_sinfo_shows()
       "uplink", "downlink", "link", "local", "global", "green", "black", "blue", "backplane" } do
       for left = 0, 100 do
          for _, state in ipairs { "slow", "failed" } do
-            for _, flaps in ipairs { false, 3 } do
-               local head = reason.head(kind, state, left / 100, flaps)
+            for _, repeated in ipairs { false, 3 } do
+               local head = reason.head(kind, state, left / 100, repeated)
                lu.assertTrue(#head <= reason.SHOWN, head)
                lu.assertTrue(#reason.noun(kind) <= 7)
             end
@@ -502,7 +502,7 @@ function tests.test_every_verdict_fits_what_sinfo_shows()
    lu.assertEquals(reason.head("X+", "slow", 0.251), "taut: X+ link at 25%")
    lu.assertEquals(reason.head("uplink", "slow", 0.5), "taut: uplink at 50%")
    lu.assertEquals(reason.head("tx", "failed", 0), "taut: port down")
-   lu.assertEquals(reason.head("X+", "slow", 0.251, 3), "taut: flaps, X+ link")
+   lu.assertEquals(reason.head("X+", "slow", 0.251, 3), "taut: again, X+ link")
 end
 
 function tests.test_a_reason_is_ascii_and_bounded()
@@ -517,8 +517,8 @@ function tests.test_a_reason_is_ascii_and_bounded()
       expected_Bps = 6.7e9 } }
    lu.assertEquals(reason.format(v),
       "taut: tx at 25%; n5 -> n4, 1.7/6.7 GB/s, 6 of 7 tests, last job 12")
-   v.flaps = 3
-   lu.assertEquals(reason.format(v), "taut: flaps, tx; drained 3 times, for good, tx at 25%, " ..
+   v.repeated = 3
+   lu.assertEquals(reason.format(v), "taut: again, tx; drained 3 times, for good, tx at 25%, " ..
       "n5 -> n4, 1.7/6.7 GB/s, 6 of 7 tests, last job 12")
    lu.assertTrue(reason.is_ours(text))
    lu.assertFalse(reason.is_ours("bad dimm, not taut: at all"))
