@@ -13,7 +13,7 @@ function verify.setup(parser)
    parser:argument("component"):description "Its name, such as r1.0.0/X+, leaf3/17 or n5/tx."
    parser:flag("--now"):description
       "Submit a job to free nodes that can test it; its check does."
-   parser:option("--wait"):description "Give the job up when it has not begun by then (--now)."
+   parser:option("--wait"):description "With --now: give up a job that has not begun by then."
       :argname "<seconds>":default "60":convert(function(v)
          local n = tonumber(v)
          return n and n >= 1 and n <= 86400 and n, "--wait: expected seconds from 1 to 86400"
@@ -98,7 +98,7 @@ function verify.run(args)
    elseif args.now then
       return by_job(args, d)
    end
-   report.wrap(("%s is marked: the next idle check or job that can tests it")
+   report.wrap(("%s is marked: it is tested by the next idle check or job that can")
       :format(d.component), "", "  ")
    return 0
 end

@@ -16,7 +16,7 @@ function fabric.setup(parser)
    parser:command_target "what"
    parser:require_command(true)
    parser:flag("--fresh"):description
-      "Sweep now, even where tautd has swept (root and SlurmUser)."
+      "Sweep now, even where tautd has swept (only root and SlurmUser)."
    parser:flag("--alone"):description "Sweep from here, without tautd."
    parser:option("--names"):description "Node-name map; without tautd.":argname "<file>"
    parser:option("--device"):description "Device to send from; without tautd.":argname "<name>"
