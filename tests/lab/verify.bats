@@ -18,7 +18,7 @@ teardown() { lab_report; }
 @test "a marked component is tested by an idle cycle" {
     run lab exec taut verify r0.0.0/X+
     [ "$status" = 0 ]
-    [ "$output" = "r0.0.0/X+ is marked: the next idle check or job that can tests it" ]
+    [ "$output" = "r0.0.0/X+ is marked: it is tested by the next idle check or job that can" ]
     tested() {
         clear_holdoff
         [ "$(lab exec taut verify r0.0.0/X+ --json | lab_json 'print(d.good + d.low > 0)')" = true ]

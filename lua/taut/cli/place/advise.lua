@@ -34,7 +34,8 @@ function advise.setup(parser)
    parser:flag("--exclusive"):description "No other jobs inside the submesh."
    parser:option("--per-router"):description "At most so many nodes on each router."
       :argname "<n>":convert(whole)
-   parser:option("--start"):description "now (default), or soon: also nodes of jobs that are about to end."
+   parser:option("--start")
+      :description "now (default), or soon: also nodes of jobs that are about to end."
       :argname "<when>":choices { "now", "soon" }
    parser:option("--within"):description "How soon, in minutes (default 30).":argname "<min>"
       :convert(whole)
