@@ -11,6 +11,7 @@
 #include <infiniband/mad.h>
 
 #include "advisor/ib/fabric.h"
+#include "wire/ib_counters.h"
 
 /* ClassPortInfo's CapabilityMask of performance management (IBA 1, 16.1.3.1),
  * and a bit of its CapabilityMask2. */
@@ -82,27 +83,7 @@ static const struct {
 };
 
 const char *const taut_ib_counter_names[] = {
-    "symbol_error",
-    "link_error_recovery",
-    "link_downed",
-    "port_rcv_errors",
-    "port_rcv_remote_physical_errors",
-    "port_rcv_switch_relay_errors",
-    "port_xmit_discards",
-    "port_xmit_constraint_errors",
-    "port_rcv_constraint_errors",
-    "local_link_integrity_errors",
-    "excessive_buffer_overrun_errors",
-    "VL15_dropped",
-    "port_xmit_wait",
-    "port_xmit_data",
-    "port_rcv_data",
-    "port_xmit_packets",
-    "port_rcv_packets",
-    "unicast_xmit_packets",
-    "unicast_rcv_packets",
-    "multicast_xmit_packets",
-    "multicast_rcv_packets",
+    TAUT_IB_COUNTERS,
     NULL,
 };
 
