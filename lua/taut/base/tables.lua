@@ -71,6 +71,16 @@ function tables.set(list)
    return set
 end
 
+--- What somebody asks for by name, and nothing else; it has to be there.
+-- @param names with blanks between them
+function tables.pick(map, names)
+   local out = {}
+   for name in names:gmatch "%S+" do
+      out[name] = assert(map[name], name)
+   end
+   return out
+end
+
 --- A map with the same keys and values.
 function tables.copy(map)
    local out = {}

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- tautd: the command line, the start and the end.
+local tables = require "taut.base.tables"
 local config = require "taut.config"
 local events_kept = require "taut.events.keep"
 local fabric_process = require "taut.fabric.process"
@@ -17,6 +18,9 @@ local sys = require "taut.sys"
 
 local daemon = {}
 
+-- Whose memory the store keeps.
+local KEPT = "site switches diagnosis decision coverage act marks events profiles followers ids " ..
+   "records journal"
 local MEMORY_MS = 2000 -- how long the store may take to say what it kept
 
 local USAGE = [[
@@ -57,7 +61,7 @@ local function on_store(self)
       return
    end
    self.is_loading = true
-   memory.load(self.parts, function()
+   memory.load(tables.pick(self.parts, KEPT), function()
       local p = self.parts
       sys.log("notice", "mode is " .. (p.switches:mode() == "enable" and "drain" or "observe"))
       open_doors(self)

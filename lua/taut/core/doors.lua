@@ -57,8 +57,7 @@ end
 
 --- @param o { site, cluster, intake, refusals, query }
 function doors.new(o)
-   return setmetatable({ site = o.site, intake = o.intake, refusals = o.refusals,
-      query = o.query, cluster = o.cluster }, Doors)
+   return setmetatable(o, Doors)
 end
 
 return doors

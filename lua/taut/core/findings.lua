@@ -136,10 +136,8 @@ end
 
 --- @param o { site, ids, judgement, diagnosis, decision, act, news, records, marks (plan/verify) }
 function findings.new(o)
-   return setmetatable({ site = o.site, ids = o.ids, judgement = o.judgement,
-      diagnosis = o.diagnosis, decision = o.decision, act = o.act, news = o.news,
-      records = o.records, marks = o.marks, boots = {},
-      events_of = setmetatable({}, { __mode = "k" }) }, Findings)
+   o.boots, o.events_of = {}, setmetatable({}, { __mode = "k" })
+   return setmetatable(o, Findings)
 end
 
 return findings

@@ -102,9 +102,8 @@ end
 
 --- @param o { site, cluster, events, journal, surveys, rendezvous, refusals, lists }
 function intake.new(o)
-   return setmetatable({ site = o.site, cluster = o.cluster, events = o.events,
-      journal = o.journal, surveys = o.surveys, rendezvous = o.rendezvous, refusals = o.refusals,
-      lists = o.lists, greeted = {} }, Intake)
+   o.greeted = {}
+   return setmetatable(o, Intake)
 end
 
 return intake

@@ -66,8 +66,7 @@ end
 --- @param o { slurm = helper (taut-slurm), journal, profiles, steer, comment = write
 --   AdminComments }
 function job_over.new(o)
-   return setmetatable({ slurm = o.slurm, journal = o.journal, profiles = o.profiles,
-      steer = o.steer, comment = o.comment }, JobOver)
+   return setmetatable(o, JobOver)
 end
 
 return job_over

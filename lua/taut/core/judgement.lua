@@ -86,9 +86,8 @@ end
 
 --- @param o { site, coverage, followers (with `fabric`), profiles }
 function judgement.new(o)
-   return setmetatable({ site = o.site, coverage = o.coverage, followers = o.followers,
-      profiles = o.profiles, classes = { good = 0, low = 0, void = 0 }, link_seconds = 0,
-      refused_streams = 0 }, Judgement)
+   o.classes, o.link_seconds, o.refused_streams = { good = 0, low = 0, void = 0 }, 0, 0
+   return setmetatable(o, Judgement)
 end
 
 return judgement

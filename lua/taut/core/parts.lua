@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Makes tautd's parts, each with what it needs by name, in the order in which they need each
 -- other.
+local tables = require "taut.base.tables"
 local act = require "taut.policy.act"
 local advice = require "taut.place.advice"
 local agenda = require "taut.core.agenda"
@@ -39,21 +40,13 @@ local survey = require "taut.survey"
 local switches = require "taut.core.switches"
 local verify = require "taut.plan.verify"
 
+local pick = tables.pick
 local JOBS_S = 600 -- jobs that began so long ago have had their check
-
--- What a part asks for by name, and nothing else; it has to be there already.
-local function of(p, names)
-   local o = {}
-   for name in names:gmatch "%S+" do
-      o[name] = assert(p[name], name)
-   end
-   return o
-end
 
 -- What stands below everything: settings, Slurm, what is known of the machine.
 local function ground(p, conf)
    p.site, p.ids, p.refusals = site.new(conf), ids.new(), refusals.new()
-   p.switches = switches.new(of(p, "site journal"))
+   p.switches = switches.new(pick(p, "site journal"))
    p.teller = on_event.new(conf.policy)
    p.cluster = cluster.new(p.slurm)
    p.lists = node_lists.new(function()
@@ -70,25 +63,25 @@ end
 local function way(p)
    local topo = p.site.topo
    p.profiles = profiles.new { topology = topo, cluster = p.cluster, journal = p.journal }
-   p.case = case.new(of(p, "site diagnosis"))
-   p.act = act.new(of(p, "slurm cluster journal switches teller case"))
-   p.decision = decision.new(of(p, "site diagnosis cluster"))
-   p.news = news.new(of(p, "site diagnosis decision case act teller"))
-   p.records = records.new(of(p, "site journal diagnosis case"))
+   p.case = case.new(pick(p, "site diagnosis"))
+   p.act = act.new(pick(p, "slurm cluster journal switches teller case"))
+   p.decision = decision.new(pick(p, "site diagnosis cluster"))
+   p.news = news.new(pick(p, "site diagnosis decision case act teller"))
+   p.records = records.new(pick(p, "site journal diagnosis case"))
    p.events = events.new { topology = topo, cluster = p.cluster, diagnosis = p.diagnosis,
       journal = p.journal, names = p.site.conf.fabric.names,
       hear = function(changes, touched) p.findings:follow(changes, touched) end }
    p.diagnosis:listen(function(c, since) return p.events:accuses(c, since) end)
-   p.followers = followers.new(of(p, "site events journal"))
-   p.judgement = judgement.new(of(p, "site coverage followers profiles"))
-   p.findings = findings.new(of(p,
+   p.followers = followers.new(pick(p, "site events journal"))
+   p.judgement = judgement.new(pick(p, "site coverage followers profiles"))
+   p.findings = findings.new(pick(p,
       "site ids judgement diagnosis decision act news records marks"))
 end
 
 -- Where results come from: checks of jobs and idle cycles, surveys.
 local function sources(p)
    local conf, topo = p.site.conf, p.site.topo
-   p.agenda = agenda.new(of(p, "site diagnosis coverage cluster marks started_at"))
+   p.agenda = agenda.new(pick(p, "site diagnosis coverage cluster marks started_at"))
    p.check = check.new { topology = topo, checks = conf.checks, coverage = p.coverage,
       cluster = p.cluster, switches = p.switches, agenda = p.agenda, diagnosis = p.diagnosis,
       ids = p.ids, journal = p.journal }
@@ -104,7 +97,7 @@ local function sources(p)
          p.journal:query(name, {}, function(rows) fn(rows or {}) end)
       end,
       refuse = function(from, why) p.refusals:note(from, why) end }
-   p.intake = intake.new(of(p, "site cluster events journal surveys rendezvous refusals lists"))
+   p.intake = intake.new(pick(p, "site cluster events journal surveys rendezvous refusals lists"))
 end
 
 -- Where jobs are placed.
@@ -124,11 +117,14 @@ local function asked(p)
    p.observations = observations.new { topology = p.site.topo, cluster = p.cluster,
       journal = p.journal }
    p.latency = latency.start()
-   p.metrics = metrics.new(of(p, "site switches diagnosis coverage cluster act teller journal " ..
+   p.metrics = metrics.new(pick(p, "site switches diagnosis coverage cluster act teller journal " ..
       "events judgement check refusals latency started_at"))
-   p.reload = function() return reload(p) end
+   p.reload = function()
+      return reload(pick(p, "site followers metrics teller diagnosis check rendezvous events " ..
+         "profiles surveys advice steer job_over coverage act review"))
+   end
    p.query = query.new { cluster = p.cluster, commands = answers(p) }
-   p.doors = doors.new(of(p, "site cluster intake refusals query"))
+   p.doors = doors.new(pick(p, "site cluster intake refusals query"))
 end
 
 -- With each news from Slurm.

@@ -182,9 +182,7 @@ end
 
 --- @param o { site, diagnosis, decision, journal, cluster, act, events, observations }
 function explain.new(o)
-   return setmetatable({ site = o.site, diagnosis = o.diagnosis, decision = o.decision,
-      journal = o.journal, cluster = o.cluster, act = o.act, events = o.events,
-      observations = o.observations }, Explain)
+   return setmetatable(o, Explain)
 end
 
 return explain

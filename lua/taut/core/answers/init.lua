@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the `taut` command can ask: name of the request → { admin only,
 -- fn(args, who, uid, reply) }.  Each file has some; those of other rooms are named here.
+local tables = require "taut.base.tables"
 local explain = require "taut.core.answers.explain"
 local fabric_answers = require "taut.fabric.answers"
 local log = require "taut.core.answers.log"
@@ -23,7 +24,8 @@ local function fabric(o, args, uid, reply)
 end
 
 local function of_other_rooms(o)
-   local why = explain.new(o)
+   local why = explain.new(tables.pick(o,
+      "site diagnosis decision journal cluster act events observations"))
    return {
       explain = { false, function(args, _, uid, reply) why:answer(args, uid, reply) end },
       events = { false, function(args, _, uid, reply)
@@ -76,11 +78,21 @@ local function make_lasting(o, command, changes)
    end }
 end
 
+local FILES = {
+   { log, "journal cluster" },
+   { machine, "site diagnosis decision cluster act" },
+   { policy, "site switches findings act cluster teller" },
+   { repair, "site diagnosis decision findings act cluster events" },
+   { status, "site switches diagnosis decision coverage cluster act teller journal events " ..
+      "followers judgement check refusals rendezvous metrics started_at" },
+   { tests, "site switches diagnosis cluster journal marks agenda surveys" },
+}
+
 --- @param o the parts, by name (parts.lua)
 return function(o)
    local commands = of_other_rooms(o)
-   for _, make in ipairs { log, machine, policy, repair, status, tests } do
-      for name, command in pairs(make(o)) do
+   for _, file in ipairs(FILES) do
+      for name, command in pairs(file[1](tables.pick(o, file[2]))) do
          commands[name] = command
       end
    end

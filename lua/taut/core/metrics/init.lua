@@ -225,11 +225,7 @@ end
 --- @param o { site, switches, diagnosis, coverage, cluster, act, teller, journal, events,
 --   judgement, check, refusals, latency, started_at }
 function metrics.new(o)
-   return setmetatable({ site = o.site, switches = o.switches, diagnosis = o.diagnosis,
-      coverage = o.coverage, cluster = o.cluster, act = o.act, teller = o.teller,
-      journal = o.journal, events = o.events, judgement = o.judgement,
-      check = o.check, refusals = o.refusals, latency = o.latency,
-      started_at = o.started_at }, Metrics)
+   return setmetatable(o, Metrics)
 end
 
 return metrics
