@@ -178,7 +178,6 @@ static void read_test(lua_State *L, const struct taut_graph *g,
 {
     lua_Integer confirms = whole(L, "confirms", 0);
 
-    t->phase = (uint32_t)whole(L, "phase", 1);
     t->id = whole(L, "id", 0);
     t->job = whole(L, "job", 0);
     t->flows = 1;
@@ -186,26 +185,6 @@ static void read_test(lua_State *L, const struct taut_graph *g,
     t->confirms = TAUT_GRAPH_NONE;
     if (confirms >= 1 && confirms <= g->components)
         t->confirms = (uint32_t)confirms - 1;
-}
-
-/* The best of the values on the top, which are bytes/s or false: void. */
-static void read_values(lua_State *L, struct taut_measured *t)
-{
-    lua_Integer n = lua_istable(L, -1) ? (lua_Integer)lua_rawlen(L, -1) : 0;
-    uint32_t flows = 0;
-
-    t->bw_Bps = -1;
-    for (lua_Integer i = 1; i <= n; i++) {
-        if (lua_rawgeti(L, -1, i) == LUA_TNUMBER) {
-            double v = lua_tonumber(L, -1);
-            if (v >= 0 && v < HUGE_VAL) {
-                flows++;
-                t->bw_Bps = fmax(t->bw_Bps, v);
-            }
-        }
-        lua_pop(L, 1);
-    }
-    t->flows = (uint16_t)(flows < 64 ? flows : 64);
 }
 
 /* What the port of a loaded end carried in the void test on the top. */
@@ -233,7 +212,6 @@ static void read_judged(lua_State *L, const struct taut_graph *g,
 {
     lua_getfield(L, -1, "class");
     const char *class = lua_tostring(L, -1);
-    t->is_judged = true;
     t->is_low = class != NULL && strcmp(class, "low") == 0;
     bool is_good = class != NULL && strcmp(class, "good") == 0;
     lua_pop(L, 1);
@@ -289,13 +267,11 @@ static void read_way(lua_State *L, uint32_t *way, struct taut_measured *t)
     lua_pop(L, 1);
 }
 
-/* Number i of the tests at 2; its values, if any, are at 3.  Returns whether
- * it was taken. */
-static bool add_test(lua_State *L, struct taut_evidence *e, lua_Integer i,
-                     bool has_values)
+/* Number i of the tests at 2.  Returns whether it was taken. */
+static bool add_test(lua_State *L, struct taut_evidence *e, lua_Integer i)
 {
     const struct taut_graph *g = taut_evidence_graph(e);
-    struct taut_measured t = {.counts_users = has_values};
+    struct taut_measured t = {.flows = 1};
     uint32_t way[WAY_MOST];
 
     if (lua_rawgeti(L, 2, i) != LUA_TTABLE || !read_ends(L, g, &t)) {
@@ -304,17 +280,11 @@ static bool add_test(lua_State *L, struct taut_evidence *e, lua_Integer i,
     }
     read_test(L, g, &t);
     read_way(L, way, &t);
-    if (has_values) {
-        lua_rawgeti(L, 3, i);
-        read_values(L, &t);
-        lua_pop(L, 1);
-    } else {
-        read_judged(L, g, &t);
-    }
+    read_judged(L, g, &t);
     int rc = taut_evidence_add(e, &t);
     if (rc == TAUT_ROUTE_NO_MEMORY)
         return luaL_error(L, "out of memory for tests");
-    if (rc == 0 && !has_values)
+    if (rc == 0)
         read_through(L, e);
     lua_pop(L, 1);
     return rc == 0;
@@ -336,11 +306,10 @@ static void push_touched(lua_State *L, const struct taut_lua_evidence *h)
     }
 }
 
-/* e:observe(tests, values or nil, time, event)
- *   tests   { src =, dst =, phase =, flows =, rail =, id =, confirms =,
- *           streams =, way = }; without values also class, bw_Bps, expected_Bps,
- *           port and through, as judge.lua leaves them
- *   values  of each test an array of bytes/s, one per flow, or false: void
+/* e:observe(tests, time, event)
+ *   tests   { src =, dst =, rail =, id =, job =, confirms =, streams =, way = },
+ *           and class, bw_Bps, expected_Bps, port and through, as judge.lua
+ *           leaves them
  * → components to look at, tests that were good, low, void, not taken, and
  *   how many crossed sets
  * The components: whose run changed, and which are watched or whose run is
@@ -349,19 +318,16 @@ static int evidence_observe(lua_State *L)
 {
     struct taut_lua_evidence *h = taut_check_evidence(L, 1);
     struct taut_evidence *e = h->evidence;
-    double time = luaL_checknumber(L, 4);
-    lua_Integer event = luaL_checkinteger(L, 5), lost = 0;
-    bool has_values = !lua_isnil(L, 3);
+    double time = luaL_checknumber(L, 3);
+    lua_Integer event = luaL_checkinteger(L, 4), lost = 0;
     struct taut_tally count;
 
     luaL_checktype(L, 2, LUA_TTABLE);
-    if (has_values)
-        luaL_checktype(L, 3, LUA_TTABLE);
-    luaL_argcheck(L, isfinite(time), 4, "not a time");
-    lua_settop(L, 5);
+    luaL_argcheck(L, isfinite(time), 3, "not a time");
+    lua_settop(L, 4);
     taut_evidence_begin(e);
     for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, 2); i <= n; i++)
-        lost += !add_test(L, e, i, has_values);
+        lost += !add_test(L, e, i);
     if (taut_evidence_commit(e, time, event, &count) < 0)
         return luaL_error(L, "out of memory for evidence");
     push_touched(L, h);

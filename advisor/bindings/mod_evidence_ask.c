@@ -241,6 +241,22 @@ static int ask_open(lua_State *L)
     return 1;
 }
 
+#define LONGEST_MOST 64
+
+/* e:longest(most) → of the components accused last those that are not watched,
+ * the longest runs first */
+static int ask_longest(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    lua_Integer most = luaL_checkinteger(L, 2);
+    uint32_t list[LONGEST_MOST];
+
+    luaL_argcheck(L, most >= 1 && most <= LONGEST_MOST, 2, "from 1 to 64");
+    uint32_t n = taut_evidence_longest(e, list, (uint32_t)most);
+    taut_push_ids(L, list, n);
+    return 1;
+}
+
 /* e:touched() → components whose run the last event began, changed or ended */
 static int ask_touched(lua_State *L)
 {
@@ -334,6 +350,7 @@ const luaL_Reg taut_evidence_questions[] = {
     {"company", ask_company},
     {"cleared", ask_cleared},
     {"forget", forget},
+    {"longest", ask_longest},
     {"name", set_name},
     {"open", ask_open},
     {"rivals", ask_rivals},

@@ -2,6 +2,8 @@
 /* Counting: who took part in the tests of a run, and what is held in all. */
 #include <config.h>
 
+#include <string.h>
+
 #include "advisor/lib/evidence/inside.h"
 
 /* Is it the first time that a node comes since slot_now was raised? */
@@ -83,5 +85,34 @@ uint32_t taut_evidence_runs(const struct taut_evidence *e)
 
     for (uint32_t c = 0; c < e->g->components; c++)
         n += e->run[c] != NULL;
+    return n;
+}
+
+/* Has a the longer run, or of two as long the smaller number? */
+static bool is_longer(const struct taut_evidence *e, uint32_t a, uint32_t b)
+{
+    return e->run[a]->n > e->run[b]->n ||
+           (e->run[a]->n == e->run[b]->n && a < b);
+}
+
+uint32_t taut_evidence_longest(const struct taut_evidence *e, uint32_t *list,
+                               uint32_t most)
+{
+    uint32_t n = 0, recent = e->n_recent < TAUT_EVIDENCE_RECENT
+                                 ? e->n_recent
+                                 : TAUT_EVIDENCE_RECENT;
+
+    for (uint32_t k = 0; k < recent; k++) {
+        uint32_t c = e->recent[k], i = n;
+        if (e->run[c] == NULL || e->is_watched[c])
+            continue;
+        while (i > 0 && is_longer(e, c, list[i - 1]))
+            i--;
+        if (i == most || (i > 0 && list[i - 1] == c))
+            continue;
+        n += n < most;
+        memmove(&list[i + 1], &list[i], (n - 1 - i) * sizeof(*list));
+        list[i] = c;
+    }
     return n;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Taking an event in: who shares what, what is good, what clears whom. */
+/* Taking an event in: what is good, what clears whom. */
 #include <config.h>
 
 #include <errno.h>
@@ -113,58 +113,6 @@ void taut_evidence_share_stage(struct taut_evidence *e, uint32_t i,
     last_stage(e, i)->users = streams;
 }
 
-/* ---- who shares what ---- */
-
-static int by_phase(const void *a, const void *b)
-{
-    const struct taut_pending *x = a, *y = b;
-
-    return (x->m.phase > y->m.phase) - (x->m.phase < y->m.phase);
-}
-
-static bool is_sorted(const struct taut_evidence *e)
-{
-    for (uint32_t i = 1; i < e->n_tests; i++)
-        if (e->test[i - 1].m.phase > e->test[i].m.phase)
-            return false;
-    return true;
-}
-
-static void count_phase(struct taut_evidence *e, uint32_t from, uint32_t to)
-{
-    uint32_t stamp = ++e->phase_stamp;
-
-    for (uint32_t i = from; i < to; i++) {
-        const struct taut_pending *p = &e->test[i];
-        for (uint32_t k = p->first; k < p->first + p->n; k++) {
-            uint32_t c = e->stage[k].c;
-            if (e->stamp[c] != stamp)
-                e->users[c] = 0;
-            e->stamp[c] = stamp;
-            if (e->users[c] < TAUT_EVIDENCE_STREAMS)
-                e->users[c]++;
-        }
-    }
-    for (uint32_t i = from; i < to; i++) {
-        const struct taut_pending *p = &e->test[i];
-        for (uint32_t k = p->first; p->m.counts_users && k < p->first + p->n;
-             k++)
-            e->stage[k].users = e->users[e->stage[k].c];
-    }
-}
-
-static void count_users(struct taut_evidence *e)
-{
-    if (!is_sorted(e))
-        qsort(e->test, e->n_tests, sizeof(*e->test), by_phase);
-    for (uint32_t i = 0, from = 0; i < e->n_tests; i++)
-        if (i + 1 == e->n_tests ||
-            e->test[i + 1].m.phase != e->test[i].m.phase) {
-            count_phase(e, from, i + 1);
-            from = i + 1;
-        }
-}
-
 /* ---- good, low, void; clearing ---- */
 
 void taut_evidence_touch(struct taut_evidence *e, uint32_t c)
@@ -189,11 +137,8 @@ static void expect(const struct taut_evidence *e, struct taut_pending *p)
         known = fmin(known, cap * (double)e->left[e->stage[k].c]);
     }
     p->healthy_Bps = healthy;
-    p->expected_Bps =
-        p->m.is_judged ? p->expected_Bps * (known / healthy) : known;
-    if (!p->m.is_judged)
-        p->m.is_low = p->m.bw_Bps < e->rules.good * known;
-    else if (known < healthy && p->m.bw_Bps >= e->rules.good * known)
+    p->expected_Bps *= known / healthy;
+    if (known < healthy && p->m.bw_Bps >= e->rules.good * known)
         p->m.is_low = false; /* what is known to be slow explains it */
 }
 
@@ -329,7 +274,6 @@ int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event,
                          struct taut_tally *count)
 {
     e->serial++;
-    count_users(e);
     for (uint32_t i = 0; i < e->n_tests; i++)
         take_test(e, &e->test[i], time);
     for (uint32_t i = 0; i < e->n_tests; i++)

@@ -34,8 +34,6 @@ static int allocate(struct taut_evidence *e, size_t n)
     TAUT_TAKE(&e->memory, e->is_watched, n);
     TAUT_TAKE(&e->memory, e->is_unknown, n);
     TAUT_TAKE(&e->memory, e->class, n);
-    TAUT_TAKE(&e->memory, e->users, n);
-    TAUT_TAKE(&e->memory, e->stamp, n);
     TAUT_TAKE(&e->memory, e->touched, n);
     TAUT_TAKE(&e->memory, e->touch_stamp, n);
     TAUT_TAKE(&e->memory, e->slot, n);

@@ -3,8 +3,7 @@
  * last seen well, and its run, the low tests since then.
  *
  * An event is taken at once: taut_evidence_begin, _add for each test,
- * _commit.  Only then is it known how many streams of a phase share a
- * component, and which components the event clears.
+ * _commit.  Only then is it known which components the event clears.
  *
  * Nothing is decided here.  taut_evidence_judge weighs a run as log odds of
  * "broken" against "busy": a busy network scatters, so it would have to meet
@@ -18,6 +17,7 @@
 #include "advisor/lib/graph/engine.h"
 
 #define TAUT_EVIDENCE_RUN_MAX 192   /* low tests kept per component */
+#define TAUT_EVIDENCE_RECENT 64     /* accused components remembered in order */
 #define TAUT_EVIDENCE_OPEN 2        /* of them that make a run worth weighing */
 #define TAUT_EVIDENCE_STREAMS 65535 /* streams that can share a component */
 
@@ -80,18 +80,15 @@ struct taut_entry {
 /* A test as it is handed in. */
 struct taut_measured {
     uint32_t src, dst; /* endpoints */
-    uint32_t phase;
     uint32_t confirms; /* component or NONE */
     uint16_t flows, streams;
     int64_t id, job;
     double bw_Bps;     /* the best of its flows; < 0: void */
-    bool counts_users; /* else each stage has 1, or what _share says */
-    bool is_judged;    /* 'is_low' is the judge's */
-    bool is_low;
+    bool is_low;       /* the judge says */
     bool by_port; /* judged void; 'bw_Bps' is all that 'port' carried: only the
                      port is cleared by that */
     uint32_t port;
-    double expected_Bps; /* where judged */
+    double expected_Bps; /* the judge's */
     const uint32_t *way; /* [n_way] by stage of the route, without the ends:
                             the component it took there, or NONE; NULL: nobody
                             asked.  Read while the test is added */
@@ -269,6 +266,12 @@ struct taut_reporters taut_evidence_reporters(struct taut_evidence *e,
  *   list  room for two per test of the run */
 uint32_t taut_evidence_nodes(struct taut_evidence *e, uint32_t c,
                              struct taut_part_of *list);
+
+/* Components that are not watched, of those that were accused last, by their
+ * runs, the longest first: at most 'most' of them into list[].  Returns how
+ * many. */
+uint32_t taut_evidence_longest(const struct taut_evidence *e, uint32_t *list,
+                               uint32_t most);
 
 /* Low tests held, and components with a run. */
 size_t taut_evidence_lows(const struct taut_evidence *e);

@@ -74,9 +74,8 @@ struct taut_evidence {
     uint32_t n_tests, room_tests;
     struct taut_stage *stage; /* flat, of all tests */
     uint32_t n_stages, room_stages;
-    uint16_t *users;      /* in one phase */
-    uint32_t *stamp;      /* of the phase 'users' belongs to */
-    uint32_t phase_stamp; /* counts up */
+    uint32_t recent[TAUT_EVIDENCE_RECENT]; /* accused, a ring */
+    uint32_t n_recent;                     /* counts up */
     uint32_t *touched;
     uint32_t n_touched;
     uint32_t *touch_stamp;

@@ -138,6 +138,7 @@ int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
     run->n++;
     low->refs++;
     e->acks += by_ack;
+    e->recent[e->n_recent++ % TAUT_EVIDENCE_RECENT] = c;
     thin(e, run, i);
     return 0;
 }

@@ -240,7 +240,8 @@ void taut_board_put(struct taut_board *b, const struct taut_plan_test *t,
     kept->phase = (uint8_t)p;
     kept->senders = (uint8_t)n;
     use(b, kept);
-    note_asked(b, n, t->flows);
+    if (!b->r.first_only) /* that one is only thought of */
+        note_asked(b, n, t->flows);
 }
 
 bool taut_board_fits(const struct taut_board *b, const struct taut_plan_test *t,

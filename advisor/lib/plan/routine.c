@@ -384,14 +384,34 @@ static bool lay(struct taut_board *b, const struct candidate *c,
     return lay_between(b, c, t, phases);
 }
 
-static void collect(struct taut_board *b, struct list *l)
+static void lay_all(struct taut_board *b, struct list *l, uint32_t phases,
+                    uint32_t flows)
 {
+    if (l->n > 0)
+        qsort(l->c, l->n, sizeof(*l->c), by_key);
+    for (uint32_t i = 0; i < l->n; i++)
+        if (lay(b, &l->c[i], phases, flows) && b->r.first_only)
+            return;
+}
+
+/* Of all routers the stalest first; where one test is enough, router by
+ * router until there is one. */
+static void lay_rail(struct taut_board *b, struct list *l, uint32_t flows)
+{
+    uint32_t before = b->n_tests;
+
+    l->n = 0;
     for (uint32_t i = 0; i < b->n_routers; i++) {
         anchors_of(b, l, i);
         neighbours_of(b, l, i);
+        if (!b->r.first_only)
+            continue;
+        lay_all(b, l, b->r.phases, flows);
+        l->n = 0;
+        if (b->n_tests > before)
+            return;
     }
-    if (l->n > 0)
-        qsort(l->c, l->n, sizeof(*l->c), by_key);
+    lay_all(b, l, b->r.phases, flows);
 }
 
 int taut_board_routine(struct taut_board *b, uint32_t phases, uint32_t flows)
@@ -402,11 +422,7 @@ int taut_board_routine(struct taut_board *b, uint32_t phases, uint32_t flows)
     b->r.phases = phases < most ? phases : most;
     for (uint32_t rail = 0; rail < b->g->rails && b->r.phases > 0; rail++) {
         taut_board_rail(b, rail);
-        l.n = 0;
-        collect(b, &l);
-        for (uint32_t i = 0; i < l.n; i++)
-            if (lay(b, &l.c[i], b->r.phases, flows) && b->r.first_only)
-                break;
+        lay_rail(b, &l, flows);
     }
     b->r.phases = most;
     free(l.c);

@@ -15,7 +15,7 @@ local LOOK_AGAIN_S = 5 -- hundreds of idle nodes ask within a few seconds
 local function add(list, has, c)
    if not has[c] then
       has[c] = true
-      list[#list + 1] = { component = c, tied = {}, seen = {}, tests = 1 }
+      list[#list + 1] = { component = c, tests = 1 }
    end
 end
 
@@ -63,8 +63,11 @@ end
 --- Suspects and what somebody marked (`taut verify`); in idle cycles also what is slow already and
 -- what no test has reached for `coverage_h`.
 function Agenda:wanted(purpose)
-   local now, has = loop.time(), {}
-   local list = self.diagnosis:wanted(now)
+   local now, has, suspects = loop.time(), {}, self.diagnosis:wanted()
+   if purpose ~= "idle" and #self.marks:wanted(now, has) == 0 then
+      return suspects
+   end
+   local list = table.move(suspects, 1, #suspects, 1, {})
    for _, w in ipairs(list) do
       has[w.component] = true
    end
@@ -75,19 +78,15 @@ function Agenda:wanted(purpose)
    return purpose == "idle" and idle_wants(self, list, has, now) or list
 end
 
-local function is_idle(self, n)
-   local name = self.site.topo.nodes[n]
-   local node = self.cluster.nodes[name]
-   return node and not node.down and not self.cluster.on_node[name]
-      and (node.state == "idle" or node.drain)
-end
-
 --- Nodes that could take part in an idle cycle, ascending.  A drained node serves only to test
 -- itself.
 local function idle_now(self)
-   local list = {}
-   for n = 1, #self.site.topo.nodes do
-      list[#list + 1] = is_idle(self, n) and n or nil
+   local list, nodes, on_node = {}, self.cluster.nodes, self.cluster.on_node
+   for n, name in ipairs(self.site.topo.nodes) do
+      local node = not on_node[name] and nodes[name]
+      if node and not node.down and (node.state == "idle" or node.drain) then
+         list[#list + 1] = n
+      end
    end
    return list
 end

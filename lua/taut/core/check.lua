@@ -25,7 +25,7 @@ local function options(self, purpose, nodes, budget_ms)
    local most = purpose == "idle" and c.idle_budget_ms or c.budget_ms
    return { topology = self.topo, nodes = nodes, coverage = self.coverage, checks = c,
       now = loop.time(), wanted = self.agenda:wanted(purpose), watched = self.diagnosis:watched(),
-      routine = purpose ~= "idle", budget_ms = math.min(most, budget_ms - RESERVE_MS) }
+      budget_ms = math.min(most, budget_ms - RESERVE_MS) }
 end
 
 --- Plan for those nodes of a session that are there; its tests are in `tests` then.

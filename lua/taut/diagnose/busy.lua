@@ -7,9 +7,9 @@ local stages = require "taut.topology.stages"
 local busy = {}
 
 -- The component that a test was made to confirm; nil where it is one of a set that the test may
--- have taken another member of.
+-- have taken another member of, unless it is known to be on its way.
 local function confirmed_by(t)
-   for _, c in ipairs(t.confirms and t.streams and stages.sure(t.route) or {}) do
+   for _, c in ipairs(t.confirms and t.streams and (t.way or stages.sure(t.route)) or {}) do
       if c == t.confirms then
          return c
       end

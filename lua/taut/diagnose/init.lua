@@ -28,8 +28,7 @@ local Diagnosis = {}
 Diagnosis.__index = Diagnosis
 
 Diagnosis.began_anew, Diagnosis.relearn = anew.began, anew.relearn
-Diagnosis.wants, Diagnosis.wanted = wants.wants, wants.wanted
-Diagnosis.watched = wants.watched
+Diagnosis.wanted, Diagnosis.watched = wants.wanted, wants.watched
 Diagnosis.remark, Diagnosis.reasoning = words.remark, words.reasoning
 
 local function engine_of(topo, s)
@@ -39,7 +38,8 @@ end
 --- @param topo topology
 -- @param s the `diagnosis` section of the configuration
 function diagnose.new(topo, s)
-   local self = setmetatable({ topo = topo, s = s, suspects = {}, want_of = {}, version = 0,
+   local self = setmetatable({ topo = topo, s = s, suspects = {}, decided = {}, want_of = {},
+      version = 0,
       records = {}, epoch = topo.epoch, evidence = engine_of(topo, s) }, Diagnosis)
    self.learned = learned.new(topo, self.evidence, s)
    sane.begin(self)
@@ -80,11 +80,6 @@ end
 function Diagnosis:against(c)
    local k = self.records[c]
    return k and k.evidence or self:run(c)
-end
-
---- What is wanted tested has changed.
-function Diagnosis:wants_changed()
-   self.version = self.version + 1
 end
 
 --- Other settings, and perhaps the same wiring with other capacities, from now on.
@@ -189,24 +184,6 @@ end
 
 ---------------------------------------------------------------- taking in tests
 
--- Tests for the engine, and their flows over sets for those: from the first event on that has some.
-local function take(self, tests, values, time, event)
-   self.set_changes = self.has_sets and self.sets:observe(tests, values, time) or {}
-   local touched, _, _, _, _, over_sets = self.evidence:observe(tests, values, time, event)
-   self.has_sets = self.has_sets or over_sets > 0
-   return touched
-end
-
---- For the campaign, as plan.planner: take in one event as measured, for each test the bytes/s of
--- its flows, one after the other.
--- @param o tests: array of { src, dst, phase, confirms … } (plan); values: for each an array of
---   bytes/s, or false where it means nothing; time (seconds), event (number)
--- @return array of changes { component, from, to, time, left }
-function Diagnosis:observe_event(o)
-   follow_routes(self)
-   return self:judge(take(self, o.tests, o.values, o.time, o.event), o.time)
-end
-
 --- Take in the tests of one event (a check or an idle cycle) as judge.lua left them.
 -- @param tests array of judged tests with id, event (number) and time (seconds); those that are no
 --   evidence are left out
@@ -220,7 +197,11 @@ function Diagnosis:observe(tests, now)
    if #tests == 0 then
       return {}, set
    end
-   local touched = take(self, tests, nil, tests[1].time or now, tests[1].event or 0)
+   -- flows over sets from the first event on that has some
+   local time = tests[1].time or now
+   self.set_changes = self.has_sets and self.sets:observe(tests, time) or {}
+   local touched, _, _, _, _, over_sets = self.evidence:observe(tests, time, tests[1].event or 0)
+   self.has_sets = self.has_sets or over_sets > 0
    local looked_at = tables.set(touched)
    for _, c in ipairs(self.evidence:touched()) do
       set[c] = true
@@ -297,6 +278,7 @@ function Diagnosis:restore(c, k)
    end
    self.records[c] = own
    self.suspects[c] = k.state == "suspect" or nil
+   self.decided[c] = (k.state == "slow" or k.state == "failed") or nil
    self.version = self.version + 1
 end
 
@@ -314,10 +296,9 @@ end
 --- Verdicts of slow or failed that stand: array of { component, state, left, since }.
 function Diagnosis:verdicts()
    local list = {}
-   for c, k in pairs(self.records) do
-      if k.state == "slow" or k.state == "failed" then
-         list[#list + 1] = { component = c, state = k.state, left = k.left, since = k.since }
-      end
+   for c in pairs(self.decided) do
+      local k = self.records[c]
+      list[#list + 1] = { component = c, state = k.state, left = k.left, since = k.since }
    end
    table.sort(list, function(a, b) return a.component < b.component end)
    return list

@@ -12,7 +12,8 @@ local function set_state(self, c, state, now, changes)
          time = now, left = k.left }
       k.state, k.since = state, now
       self.suspects[c] = state == "suspect" or nil
-      self.evidence:watch(c, state == "suspect" or state == "slow" or state == "failed")
+      self.decided[c] = (state == "slow" or state == "failed") or nil
+      self.evidence:watch(c, self.suspects[c] or self.decided[c] or false)
       self.version, self.want_of[c] = self.version + 1, nil
    end
 end

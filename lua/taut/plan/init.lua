@@ -18,11 +18,8 @@
 local boards = require "taut.board"
 local ports = require "taut.plan.ports"
 local stages = require "taut.topology.stages"
-local tables = require "taut.base.tables"
 
 local plan = {}
-local Planner = {}
-Planner.__index = Planner
 
 ---------------------------------------------------------------- boards
 
@@ -61,7 +58,7 @@ local function mark(kept, list)
    end
    local suspects = {}
    for i, w in ipairs(list) do
-      suspects[i] = w.component or w.c
+      suspects[i] = w.component
    end
    kept.board:suspects(suspects)
    kept.marked, kept.version, kept.count = list, list.version, #list
@@ -72,17 +69,13 @@ local function decide(board, w, kind, o)
    if w.after and w.after > o.now then
       return 0
    end
-   local seen = w.seen
-   if type(seen) == "function" then
-      seen = seen(w)
-   end
-   return board:confirm(w.component or w.c, w.tests or w.pairs or o.pairs, o.streams, o.flows,
-      o.around, kind, w.rivals or w.tied and tables.keys(w.tied), seen)
+   return board:confirm(w.component, w.tests or 1, o.streams, 1, o.around, kind, w.rivals,
+      w.seen and w.seen())
 end
 
 -- The same for all of a list that the plan's nodes can test.
 -- @param late those that come after routine tests, or those before
--- @param o { streams =, flows =, around =, pairs =, first_only =, now = }
+-- @param o { streams =, around =, first_only =, now = }
 local function confirm(board, list, late, o)
    for _, i in ipairs(#list > 0 and board:reached() or {}) do
       if (list[i].late or false) == late and decide(board, list[i], "confirm", o) > 0
@@ -108,12 +101,11 @@ local function lay_out(o)
    confirm(board, wanted, false, how)
    for _, w in ipairs(o.watched or NOTHING) do
       if not (how.first_only and board:count() > 0) then
-         decide(board, w, "watch", { streams = 1, flows = how.flows, around = 0, pairs = 1,
-            now = how.now })
+         decide(board, w, "watch", { streams = 1, around = 0, now = how.now })
       end
    end
    if o.routine > 0 and not (how.first_only and board:count() > 0) then
-      board:routine(o.routine, how.set_flows)
+      board:routine(o.routine)
    end
    if not (how.first_only and board:count() > 0) then
       confirm(board, wanted, true, how)
@@ -121,7 +113,7 @@ local function lay_out(o)
    return board:finish()
 end
 
----------------------------------------------------------------- production
+---------------------------------------------------------------- plans
 
 local function share_links(t, n)
    t.shares = {}
@@ -145,9 +137,8 @@ local function question(o)
    return { topology = o.topology, coverage = o.coverage, nodes = o.nodes, wanted = o.wanted,
       watched = o.routine ~= false and o.watched or nil,
       routine = o.routine == false and 0 or math.min(quiet or phases, phases),
-      confirm = { streams = c.confirm_streams, flows = 1, around = c.around or 0, pairs = 1,
-         set_flows = 1 },
-      rules = { phases = phases, senders = c.senders or 1, duplex = c.duplex,
+      confirm = { streams = c.confirm_streams, around = c.around or 0 },
+      rules = { phases = phases, wide = c.wide_phases, senders = c.senders or 1, duplex = c.duplex,
          longest = c.longest, good = o.good or 0.75,
          first_only = o.first_only, test_s = c.test_ms / 1000, now = o.now,
          fresh_s = (c.fresh_h or 0) * 3600, retry_s = (c.retry_h or 0) * 3600,
@@ -157,8 +148,8 @@ end
 --- Make a plan.
 -- @param o table:
 --   topology; nodes (array of node numbers that take part, ascending); coverage (coverage.lua);
---   wanted: suspects, array of { component, tied = set of components, seen = map node → tests
---     already low or confirmed with it, tests = how many pairs are still needed };
+--   wanted: what is asked about, array of { component; and as of Diagnosis:wanted() rivals, seen,
+--     tests (default: 1), after, late }, the same table while nothing in it changed;
 --   watched: components with low tests that are no suspects yet, in the same form;
 --   checks: settings; budget_ms: for all phases; now: seconds; seed (default: of `now`);
 --   routine: false to test suspects only (idle checks)
@@ -230,69 +221,6 @@ function plan.helpers(o, list, most)
    end
    board:finish()
    return set
-end
-
----------------------------------------------------------------- a planner
-
---- For the campaign (tests/bench/campaign.d), until it plays what tautd calls.
--- A planner keeps what plans have in common; it measures time as its caller does, so that it runs
--- as fast as a model of a machine lets it.
--- @param o table: topology; coverage; checks: settings (senders, duplex, fresh_h, retry_h,
---   quiet_ms, confirm_streams, around of taut.lua; quiet_phases, idle_every_s, confirm_pairs,
---   set_flows);
---   wants: function() → array of { c =, rivals = array, seen =, after = seconds, pairs = }, the
---   same table while nothing in it changed, or with another `version`
-function plan.planner(o)
-   return setmetatable({ topology = o.topology, coverage = o.coverage, checks = o.checks or {},
-      wants = o.wants or function() return NOTHING end, routine_at = -math.huge }, Planner)
-end
-
--- Idle nodes have time: their routine tests need not come with each cycle.
-local function routine_phases(self, ask)
-   local c = self.checks
-   if ask.purpose == "idle" then
-      if ask.time - self.routine_at < (c.idle_every_s or 7200) then
-         return 0
-      end
-      self.routine_at = ask.time
-   end
-   return math.min(ask.phases, c.quiet_phases or phases_in(c, c.quiet_ms or 140))
-end
-
---- Plan one event.
--- @param ask { nodes = ascending, phases =, purpose = "job" | "idle", time = seconds, job = id }
--- @return array of { src, dst, phase, flows, kind, confirms = component or nil, senders, rail }
-function Planner:plan(ask)
-   local c = self.checks
-   return lay_out { topology = self.topology, coverage = self.coverage, nodes = ask.nodes,
-      wanted = self.wants(), routine = routine_phases(self, ask),
-      confirm = { streams = c.confirm_streams or 16, flows = 1, around = c.around or 2,
-         pairs = c.confirm_pairs or 3, set_flows = c.set_flows or 4 },
-      rules = { phases = ask.phases, wide = c.wide_phases, senders = c.senders or 2,
-         duplex = c.duplex ~= false,
-         longest = c.longest or 8,
-         good = c.good or 0.75, test_s = 0.025, now = ask.time, fresh_s = (c.fresh_h or 2) * 3600,
-         retry_s = (c.retry_h or 1) * 3600,
-         seed = (ask.job or 0) * 7919 + math.floor(ask.time) } }
-end
-
---- Say what is to be tested from now on, instead of `wants`.
--- @param list array as of wants, or of component numbers, the weightiest first
-function Planner:want(list)
-   local wanted = {}
-   for i, w in ipairs(list) do
-      wanted[i] = type(w) == "table" and w or { c = w }
-   end
-   self.wants = function() return wanted end
-end
-
---- Take what was planned for cleared: for those who have no diagnosis that says so.
-function Planner:touch(tests, now)
-   for _, t in ipairs(tests) do
-      for _, comp in ipairs(stages.sure(self.topology:route(t.src, t.dst, nil, t.rail))) do
-         self.coverage:touch(comp, now)
-      end
-   end
 end
 
 return plan

@@ -83,7 +83,7 @@ function Marks:wanted(now, has)
    local list = {}
    for c, m in pairs(self.marks) do
       if not m.done_at and not has[c] then
-         list[#list + 1] = { component = c, tied = {}, seen = {}, tests = 1 }
+         list[#list + 1] = { component = c, tests = 1 }
       end
    end
    table.sort(list, function(a, b) return a.component < b.component end)

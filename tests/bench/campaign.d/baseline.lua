@@ -4,7 +4,9 @@
 -- A baseline is a table with `new(b)`, which prepares it (b: what this module makes, with the
 -- thresholds in b.s), and `take(b, rows, now)` → set of components that it calls slow now, as
 -- component → share left; nil when it has not looked again.
-local planning = require "planning"
+local coverage = require "taut.plan.coverage"
+local operator = require "operator"
+local plan = require "taut.plan"
 local stages = require "taut.topology.stages"
 
 local baseline = {}
@@ -13,6 +15,7 @@ Baseline.__index = Baseline
 
 local WELL = 0.75     -- ratio from which a test counts as good in the plan
 local MOST_WANTS = 50 -- a plan has room for no more
+local ROUTINE_S = 7200 -- between two routine tests of idle nodes
 
 -- How many of a plan's own streams use each component in each phase.  Of a set one is taken, and
 -- nobody knows which.
@@ -74,8 +77,20 @@ local function rows_of(self, tests, values)
    return rows
 end
 
+-- Tests of Taut's plan; idle nodes have routine tests now and then.
 function Baseline:plan(ask)
-   return self.planner:plan(ask)
+   local c, tests = self.checks, {}
+   local routine = ask.purpose == "job" or ask.time >= self.routine_at + ROUTINE_S
+   self.routine_at = ask.purpose == "idle" and routine and ask.time or self.routine_at
+   for p, phase in ipairs(plan.make { topology = self.topo, nodes = ask.nodes,
+      coverage = self.coverage, checks = c, now = ask.time, wanted = self.wanted, watched = {},
+      routine = routine, budget_ms = c.lead_ms + ask.phases * (c.test_ms + c.gap_ms) }) do
+      for _, t in ipairs(phase) do
+         t.phase = p
+         tests[#tests + 1] = t
+      end
+   end
+   return tests
 end
 
 -- What it says now, held against what it said before.
@@ -98,11 +113,11 @@ end
 
 -- What did well need not be tested again soon; the rest is.
 local function tell_plan(self, rows, now)
-   local well = {}
    for _, r in ipairs(rows) do
-      well[#well + 1] = r.best >= WELL and r or nil
+      for _, c in ipairs(r.best >= WELL and r.route or {}) do
+         self.coverage:touch(c, now)
+      end
    end
-   self.planner:touch(well, now)
 end
 
 function Baseline:observe(ask, tests, values)
@@ -112,9 +127,33 @@ function Baseline:observe(ask, tests, values)
    return slow and changes_of(self, slow) or {}
 end
 
-function Baseline:forget(c)
+function Baseline:repaired(c)
    self.slow[c] = nil
    self.method.forget(self, c)
+   self.operator:clear(c)
+   return {}
+end
+
+function Baseline.ended() end
+
+function Baseline:stops()
+   return self.operator.held, self.operator.stops
+end
+
+-- What it says goes to the operator, who may drain somebody.
+local function with_operator(self, observe)
+   return function(_, ask, tests, values)
+      local changes = observe(self, ask, tests, values)
+      for _, change in ipairs(changes) do
+         if change.state == "slow" then
+            self.operator:verdict(change.component, change, ask.time)
+         else
+            self.operator:clear(change.component)
+         end
+      end
+      self.operator:tick(ask.time)
+      return changes
+   end
 end
 
 function Baseline:explain(c, now)
@@ -124,19 +163,28 @@ end
 --- Ask the plan for more tests of these.
 -- @param list components, the most suspicious first
 function Baseline:wants(list)
-   self.planner:want(table.move(list, 1, math.min(#list, MOST_WANTS), 1, {}))
+   self.wanted = {}
+   for i = 1, math.min(#list, MOST_WANTS) do
+      self.wanted[i] = { component = list[i], tests = 3 }
+   end
 end
 
 --- @param method the baseline
 -- @param machine of machine.load
 -- @param thresholds that replace those of method.tuned, or nil
-function baseline.new(method, machine, thresholds)
-   local b = setmetatable({ topo = machine.topo, method = method, slow = {}, s = {} }, Baseline)
+-- @param site of play.lua: { meter, drain }
+function baseline.new(method, machine, thresholds, site)
+   local topo = machine.topo
+   local b = setmetatable({ topo = topo, method = method, slow = {}, s = {}, wanted = {},
+      checks = machine.conf.checks, coverage = coverage.new(false, #topo.components),
+      routine_at = -math.huge, operator = operator.new(topo, machine.conf.policy, site.drain) },
+      Baseline)
    for name, value in pairs(method.tuned) do
       b.s[name] = thresholds and thresholds[name] or value
    end
-   b.planner = planning.new(machine)
    method.new(b)
+   b.plan = site.meter(b.plan, "plan")
+   b.observe = with_operator(b, site.meter(b.observe, "diagnosis"))
    return b
 end
 

@@ -62,6 +62,10 @@ local KINDS = {
       global = 8 } },
 }
 
+-- The world's rules, which no site has: a node sends and receives at once; a phase in which anybody
+-- has several streams counts as two; an idle cycle has four phases, and a job is one event.
+local RULES = { duplex = true, wide_phases = 1, idle_budget_ms = 10 + 4 * (25 + 4), group = 1024 }
+
 -- taut.lua is refused in a folder that others may write to, as /tmp is.
 local function with_folder(fn)
    local name = os.tmpname()
@@ -113,6 +117,17 @@ function machine.maps(kind, topo, site)
    return m
 end
 
+--- A configuration out of the text of a taut.lua.
+-- @return as config.load
+function machine.configuration(text)
+   return with_folder(function(path)
+      local f = assert(io.open(path, "w"))
+      f:write(text, "\n")
+      f:close()
+      return config.load(path, { rundir = "/run", statedir = "/var/lib/taut" })
+   end)
+end
+
 --- Load a machine.
 -- @param kind "torus", "tree" (static routes), "hashed" (a tree) or "dragonfly"
 -- @param size fields that replace those of the full size, such as { dims = { 4, 4, 24 } }
@@ -133,14 +148,12 @@ function machine.load(kind, size, settings)
       return nil, err
    end
    local conf
-   conf, err = with_folder(function(path)
-      local f = assert(io.open(path, "w"))
-      f:write(settings or "", "\n", text, "\n")
-      f:close()
-      return config.load(path, { rundir = "/run", statedir = "/var/lib/taut" })
-   end)
+   conf, err = machine.configuration((settings or "") .. "\n" .. text)
    if not conf then
       return nil, err
+   end
+   for name, value in pairs(RULES) do
+      conf.checks[name] = value
    end
    return { kind = kind, world = spec, conf = conf, topo = conf.topology }
 end

@@ -9,13 +9,15 @@
 --     → by stage the component that a trace saw, or false; a node may ask `most` times
 --   observe(self, ask, tests, values) → array of { component =, state =, left = } whose verdict
 --     changed; values: for each test, in its order, an array of bytes/s, or false where it is void
---   forget(self, component, time): it was repaired
+--   repaired(self, component, time) → the same: it was repaired
+--   ended(self, job, time)
+--   stops(self) → how often nodes were found held back, and how often the policy stopped
 --   explain(self, component, time) → what is known about it, in words
--- His processor time is what passes in plan, observe and forget, and his part of the garbage
--- collector's: world and player share one heap, so the collector runs between events only, and each
--- side pays in proportion to what it allocated since.
+-- His processor time is what passes in functions that he had metered (plans and diagnosis, not what
+-- tautd does besides), and his part of the garbage collector's: world and player share one heap, so
+-- the collector runs between events only, and each side pays in proportion to what it allocated
+-- since.
 local machine = require "machine"
-local operator = require "operator"
 local setscore = require "setscore"
 local visible = require "visible"
 local world = require "world"
@@ -76,19 +78,21 @@ local function say(run, change, now)
       run.trace:verdict(run, change, now)
       run.world:verdict { component = name, state = change.state }
    end
-   if run.slow[c] then
-      run.operator:verdict(c, change, now)
-   elseif before then
-      run.operator:clear(c)
-   end
 end
 
-local function timed(run, fn, ...)
-   local began, had = os.clock(), collectgarbage "count"
-   local result = fn(...)
-   run.cpu_s = run.cpu_s + os.clock() - began
-   run.his_kb = run.his_kb + collectgarbage "count" - had
-   return result
+-- A function of the player's (at most two results) whose processor time counts.
+local function meter_of(run)
+   return function(fn, what)
+      return function(...)
+         local began, had = os.clock(), collectgarbage "count"
+         local a, b = fn(...)
+         local took = os.clock() - began
+         run.cpu_s = run.cpu_s + took
+         run.plan_s = run.plan_s + (what == "plan" and took or 0)
+         run.his_kb = run.his_kb + collectgarbage "count" - had
+         return a, b
+      end
+   end
 end
 
 -- Collect garbage when there is enough of it.
@@ -104,14 +108,13 @@ local function collect(run)
    run.live_kb, run.his_kb = collectgarbage "count", 0
 end
 
--- What a trace shows, in his numbers; the time it takes is the world's.
+-- What a trace shows, in his numbers.
 local function tracer_of(run, ev)
    local place, component = run.maps.place, run.maps.component
    return function(src, dst, port)
       local began = os.clock()
       local shown = run.world:trace(ev, place[src], place[dst], port)
-      local took = os.clock() - began
-      run.cpu_s, run.world_s = run.cpu_s - took, run.world_s + took
+      run.world_s = run.world_s + os.clock() - began
       for i, name in ipairs(shown) do
          shown[i] = component[name] or false
       end
@@ -124,22 +127,20 @@ local function measure(run, ev)
    run.events = run.events + 1
    local ask = { nodes = nodes_of(run, ev), phases = PHASES[ev.kind], purpose = ev.kind,
       time = ev.time, job = ev.id, event = run.events }
-   local began = os.clock()
-   local tests = timed(run, p.plan, p, ask)
-   run.plan_s = run.plan_s + os.clock() - began
+   local tests = p:plan(ask)
    if #tests == 0 then
       return
    end
    if run.kind == "hashed" and p.ways then
-      timed(run, p.ways, p, tests, tracer_of(run, ev), TRACES)
+      p:ways(tests, tracer_of(run, ev), TRACES)
    end
    run.tests = run.tests + #tests
    run.of[ev.kind] = run.of[ev.kind] + #tests
    local asked = to_world(run, tests)
-   began = os.clock()
+   local began = os.clock()
    local values = run.world:measure(ev, asked)
    run.world_s = run.world_s + os.clock() - began
-   for _, change in ipairs(timed(run, p.observe, p, ask, tests, values)) do
+   for _, change in ipairs(p:observe(ask, tests, values)) do
       say(run, change, ev.time)
    end
 end
@@ -148,9 +149,9 @@ local function repaired(run, ev)
    local c = run.maps.component[ev.component]
    run.trace:repaired(run, c, ev.time)
    run.slow[c] = nil
-   run.operator:clear(c)
-   local p = run.player
-   timed(run, p.forget, p, c, ev.time)
+   for _, change in ipairs(run.player:repaired(c, ev.time)) do
+      say(run, change, ev.time)
+   end
 end
 
 ---------------------------------------------------------------- looking on
@@ -241,6 +242,7 @@ local function result(run, o, score)
          return setscore.is_hidden(run, f)
       end)
    end
+   local held, stops = run.player:stops()
    local counts = { topo = o.machine.kind, steady = o.world.steady, liars = o.world.liars,
       player = o.name, seed = o.world.seed,
       at_once = o.world.faults_at_once or 0, healthy = o.healthy, tests = run.tests,
@@ -248,8 +250,8 @@ local function result(run, o, score)
       cpu_s = run.cpu_s, gc_s = run.gc_s, plan_s = run.plan_s, world_s = run.world_s,
       wall_s = os.time() - run.began,
       peak_kb = status_kb "VmHWM", verdicts_said = run.n.verdicts,
-      node_verdicts = run.n.node_verdicts, drains = run.n.drains, drains_held = run.operator.held,
-      policy_stops = run.operator.stops }
+      node_verdicts = run.n.node_verdicts, drains = run.n.drains, drains_held = held,
+      policy_stops = stops }
    for name, value in pairs(run.sets and run.sets.score or {}) do
       counts["sets_" .. name] = value
    end
@@ -278,11 +280,10 @@ function play.run(o)
    local site = (o.trace or o.sets)
       and { nodes = w.m.nodes, names = w.m.name, capacity_Bps = w.m.cap } or w:machine()
    run.maps = machine.maps(o.machine.kind, run.topo, site)
-   run.player = timed(run, o.player, o.machine)
-   run.operator = operator.new(run.topo, o.machine.conf.policy, function(n)
+   run.player = o.player(o.machine, { meter = meter_of(run), drain = function(n)
       run.n.drains = run.n.drains + 1
       w:drain(run.maps.place[n])
-   end)
+   end })
    local told = os.time()
    collectgarbage "stop"
    for ev in w:events() do
@@ -291,13 +292,14 @@ function play.run(o)
       run.jobs = ev.kind == "job" and ev.id or run.jobs
       if PHASES[ev.kind] then
          measure(run, ev)
-         run.operator:tick(ev.time)
          run.trace:look(run, ev.time)
          if run.sets then
             run.sets:look(run, ev.time)
          end
       elseif ev.kind == "repaired" then
          repaired(run, ev)
+      elseif ev.kind == "end" then
+         run.player:ended(ev.id, ev.time)
       end
       if o.progress and os.time() - told >= o.every then
          told = os.time()

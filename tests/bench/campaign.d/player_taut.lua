@@ -1,28 +1,91 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Taut itself: its plan and its diagnosis, with a site's settings.
-local diagnose = require "taut.diagnose"
-local planning = require "planning"
+--- Taut itself: what tautd runs, on the world's clock (tautd.lua).
+local plan = require "taut.plan"
 local ports = require "ports"
+local tautd = require "tautd"
 
 local taut = {}
 local Taut = {}
 Taut.__index = Taut
 
+local START = 20000 * 86400 -- a day on which the world begins
+local LOOK_S = 3600         -- how often an administrator looks
+
+local make, is_due = plan.make, plan.is_due
+local DIAGNOSIS = { "observe", "wanted", "watched", "forget", "verdicts" }
+
+local function names_of(self, nodes)
+   local names, all = {}, self.topo.nodes
+   for i, n in ipairs(nodes) do
+      names[i] = all[n]
+   end
+   return names
+end
+
+-- Everybody is asked with a new look at Slurm, as every refresh_s in tautd.
+local function look(self, now)
+   self.tautd:refresh()
+   if now >= self.looked + LOOK_S then
+      self.looked = now
+      self.held = self.held + (self.tautd:go_on() > 0 and 1 or 0)
+   end
+end
+
 function Taut:plan(ask)
-   return self.planner:plan(ask)
+   local d = self.tautd
+   d:at(START + ask.time)
+   if ask.purpose == "idle" then
+      look(self, ask.time)
+      self.session = d:idle()
+   else
+      self.jobs[ask.job] = names_of(self, ask.nodes)
+      self.session = d:job(ask.job, self.jobs[ask.job])[1]
+   end
+   return self.session and d:plan(self.session) or {}
+end
+
+function Taut:ended(job, time)
+   self.tautd:at(START + time)
+   self.tautd:ended(job, self.jobs[job])
+   self.jobs[job] = nil
 end
 
 function Taut:ways(tests, trace, most)
    self.ports:assign(tests, trace, most)
 end
 
-function Taut:observe(ask, tests, values)
-   return self.diagnosis:observe_event { tests = tests, values = values, time = ask.time,
-      event = ask.event, purpose = ask.purpose }
+local function changes_of(self)
+   local changes, sets = self.tautd:take_changes()
+   table.move(sets, 1, #sets, #self.set_changes + 1, self.set_changes)
+   return changes
 end
 
-function Taut:forget(c, now)
-   self.diagnosis:forget(c, now)
+function Taut:observe(_, _, values)
+   local best = {}
+   for i, v in ipairs(values) do
+      best[i] = v[1]
+   end
+   self.tautd:over(self.session, best)
+   return changes_of(self)
+end
+
+function Taut:repaired(c, now)
+   self.tautd:at(START + now)
+   self.tautd:repaired(c)
+   return changes_of(self)
+end
+
+--- Verdicts on sets since this was asked last.
+function Taut:take_set_changes()
+   local list = self.set_changes
+   self.set_changes = {}
+   return list
+end
+
+--- How often somebody found nodes held back, and how often the policy stopped.
+function Taut:stops()
+   local counts = self.tautd.parts.act.counts
+   return self.held, (counts.stop or 0) + (counts.capped or 0)
 end
 
 local function fields(t)
@@ -39,14 +102,18 @@ local function fields(t)
 end
 
 --- What is known about a component, for --trace.
-function Taut:explain(c, now)
-   local d, names = self.diagnosis, self.diagnosis.topo.components
+function Taut:explain(c, time)
+   local d, now = self.tautd.parts.diagnosis, START + time
+   local names = d.topo.components
    local k, case, seen, run = d:component(c), d.evidence:case(c), d:seen(c), d:run(c)
-   local lines = { ("%s; tests %d, last %.2f h ago, cleared %.2f h ago"):format(fields(k),
-      seen.tests, (now - (seen.last or -math.huge)) / 3600,
+   local lines = { ("%s; confirmed %d; tests %d, last %.2f h ago, cleared %.2f h ago"):format(
+      fields(k), #k.confirmed, seen.tests, (now - (seen.last or -math.huge)) / 3600,
       (now - (seen.cleared_at or -math.huge)) / 3600) }
    if case then
       lines[#lines + 1] = "case: " .. fields(case)
+   end
+   if k.missing then
+      lines[#lines + 1] = "missing: " .. fields(k.missing)
    end
    for _, r in ipairs(k.tied or {}) do
       lines[#lines + 1] = ("tied with %s: %s"):format(names[r.component], fields(r))
@@ -60,12 +127,21 @@ function Taut:explain(c, now)
 end
 
 --- @param machine of machine.load
-function taut.new(machine)
-   local diagnosis = diagnose.new(machine.topo, machine.conf.diagnosis)
-   local planner = planning.new(machine, function() return diagnosis:wants() end)
-   diagnosis:tell(planner.coverage)
-   return setmetatable({ diagnosis = diagnosis, planner = planner,
-      ports = ports.new(machine.topo) }, Taut)
+-- @param site { meter = function(function, "plan" or "diagnosis") → the same, its processor time
+--   counted; drain = function(node) }
+function taut.new(machine, site)
+   local topo = machine.topo
+   local self = setmetatable({ topo = topo, ports = ports.new(topo), jobs = {}, set_changes = {},
+      looked = 0, held = 0 }, Taut)
+   plan.make, plan.is_due = site.meter(make, "plan"), site.meter(is_due, "plan")
+   self.tautd = tautd.new(machine.conf, { time = START, drain = function(name)
+      site.drain(topo.node_id[name])
+   end })
+   local diagnosis = self.tautd.parts.diagnosis
+   for _, name in ipairs(DIAGNOSIS) do
+      diagnosis[name] = site.meter(diagnosis[name], "diagnosis")
+   end
+   return self
 end
 
 return taut

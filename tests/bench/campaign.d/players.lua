@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Who plays: name → function(machine) → player, as play.lua wants one.
+--- Who plays: name → function(machine, site) → player, as play.lua wants one.
 local baseline = require "baseline"
 
 local players = {}
@@ -10,13 +10,13 @@ local BASELINES = { threshold = true, votes = true, leastsquares = true }
 
 --- @param name one of names
 -- @param thresholds of a baseline, where they are not to be its tuned ones
--- @return function(machine) → player; nil where there is none of that name
+-- @return function(machine, site) → player; nil where there is none of that name
 -- @return the baseline's module
 function players.make(name, thresholds)
    if BASELINES[name] then
       local method = require(name)
-      return function(machine)
-         return baseline.new(method, machine, thresholds)
+      return function(machine, site)
+         return baseline.new(method, machine, thresholds, site)
       end, method
    elseif name == "taut" then
       return require "player_taut".new

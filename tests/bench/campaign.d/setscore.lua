@@ -26,8 +26,8 @@ end
 
 --- After each event.
 function Score:look(run, now)
-   local d = run.player.diagnosis
-   for _, v in ipairs(d:take_set_changes()) do
+   local d = run.player.tautd.parts.diagnosis
+   for _, v in ipairs(run.player:take_set_changes()) do
       local f = fault_in(run, v.members)
       if v.over then
          self.over = self.over + 1

@@ -3,6 +3,8 @@
 local coverage = require "taut.plan.coverage"
 local figure = require "figure"
 local plan = require "taut.plan"
+local overlay = require "taut.config.overlay"
+local settings = require "taut.config.settings"
 local topology = require "taut.topology"
 
 local JOBS, ROUNDS = tonumber(arg[1]), tonumber(arg[2])
@@ -15,7 +17,8 @@ math.randomseed(tonumber(os.getenv "BENCH_SEED" or "") or 1)
 local topo = assert(topology.build { kind = "torus", layout = "gemini", dims = { 25, 16, 24 },
    nodes_per_router = 2, nodes = "n[0-19199]" })
 local COUNT = #topo.nodes
-local checks = { duplex = true }
+local checks = overlay.defaults(settings.all.checks)
+checks.duplex = true
 
 local function median(list, q)
    table.sort(list)
@@ -105,16 +108,27 @@ end
 
 local times = coverage.new(false, #topo.components)
 local suspects, told = {}, { version = 0 }
-local planner = plan.planner { topology = topo, coverage = times, checks = checks,
-   wants = function() return told end }
+
+-- Tests of plan.make in a flat list.
+local function make(o)
+   local list = {}
+   for _, tests in ipairs(plan.make { topology = topo, nodes = o.nodes, checks = checks,
+      coverage = o.coverage or times, wanted = o.wanted or told, now = o.now or machine.now,
+      seed = o.job, routine = o.purpose == "job",
+      budget_ms = checks.lead_ms + o.phases * (checks.test_ms + checks.gap_ms) }) do
+      table.move(tests, 1, #tests, #list + 1, list)
+   end
+   return list
+end
+
 local cost, count, decided = 0, 0, {}
 
 local function tell()
    told = { version = told.version + 1 }
    for c, s in pairs(suspects) do
-      told[#told + 1] = { c = c, since = s.since }
+      told[#told + 1] = { component = c, since = s.since }
    end
-   table.sort(told, function(a, b) return a.c < b.c end)
+   table.sort(told, function(a, b) return a.component < b.component end)
 end
 
 -- A new suspect now and then; one that was tested enough is none any more.
@@ -144,8 +158,8 @@ end
 
 local function event(nodes, purpose, job)
    local began = os.clock()
-   local tests = planner:plan { nodes = nodes, phases = purpose == "job" and 8 or 4,
-      purpose = purpose, time = machine.now, job = job }
+   local tests = make { nodes = nodes, phases = purpose == "job" and 8 or 4, purpose = purpose,
+      job = job }
    cost, count = cost + os.clock() - began, count + #tests
    note(tests, machine.now, purpose == "job" and job > JOBS // 4)
 end
@@ -168,33 +182,32 @@ end
 local function some_wants(n)
    local list = {}
    for i = 1, n do
-      list[i] = { c = math.random(#topo.components) }
+      list[i] = { component = math.random(#topo.components) }
    end
    return list
 end
 
-local function timed(p, ask)
+local function timed(ask)
    collectgarbage()
    local began = os.clock()
-   p:plan(ask)
+   make(ask)
    return (os.clock() - began) * 1e3
 end
 
 local ms = { job = {}, quiet = {}, idle = {} }
 local idle = idle_nodes()
 for i = 1, ROUNDS do
-   local wants = some_wants(100)
-   local p = plan.planner { topology = topo, coverage = coverage.new(false, #topo.components),
-      checks = checks, wants = function() return wants end }
-   local ask = { nodes = run_of(1000), phases = 8, purpose = "job", time = 1e6, job = i }
-   p:plan { nodes = { 1, 2 }, phases = 1, purpose = "job", time = 1, job = 0 } -- makes its board
-   ms.job[i] = timed(p, ask)
+   local ask = { nodes = run_of(1000), phases = 8, purpose = "job", now = 1e6, job = i,
+      wanted = some_wants(100), coverage = coverage.new(false, #topo.components) }
+   make { nodes = { 1, 2 }, phases = 1, purpose = "job", now = 1, coverage = ask.coverage } -- board
+   ms.job[i] = timed(ask)
    for k = 1, 40 do
       ask.job = i + k
-      p:plan(ask)
+      make(ask)
    end
-   ms.quiet[i] = timed(p, ask)
-   ms.idle[i] = timed(p, { nodes = idle, phases = 4, purpose = "idle", time = 1e6 })
+   ms.quiet[i] = timed(ask)
+   ask.nodes, ask.phases, ask.purpose = idle, 4, "idle"
+   ms.idle[i] = timed(ask)
 end
 
 ---------------------------------------------------------------- report

@@ -73,13 +73,16 @@ function tests.test_what_a_link_showed_before_it_broke_is_not_its_ceiling()
    local d = diagnose.new(topo, assert(config.diagnosis {}))
    local c, event = topo.component_id["r0.0.0/X+"], 0
    local function event_at(hours, shares, senders)
-      local list, values = {}, {}
-      for i = 1, senders do
-         list[i] = { src = i, dst = 8 + i, phase = 1, flows = 1 }
-         values[i] = { shares[i] * 9.75e9 / senders }
-      end
+      local list, expected = {}, math.min(9.75e9 / senders, 6.7e9)
       event = event + 1
-      d:observe_event { tests = list, values = values, time = hours * 3600, event = event }
+      for i = 1, senders do
+         local t = { src = i, dst = 8 + i, streams = 1, through = { [c] = senders }, event = event,
+            time = hours * 3600, bw_Bps = shares[i] * 9.75e9 / senders, expected_Bps = expected }
+         t.ratio = t.bw_Bps / expected
+         t.class = t.ratio < 0.75 and "low" or "good"
+         list[i] = t
+      end
+      d:observe(list, hours * 3600)
    end
    event_at(1, { 0.5, 0.5 }, 2) -- busy, by chance at the level that it will have left
    event_at(2, { 0.34, 0.34 }, 2)
@@ -102,9 +105,9 @@ function tests.test_a_confirming_test_that_comes_to_nothing_uses_its_partner_up(
       w:random_job()
    end
    local function seen(node)
-      for _, s in ipairs(w.diagnosis:wanted(w.now)) do
+      for _, s in ipairs(w.diagnosis:wanted()) do
          if s.component == c then
-            return s.seen[node] or 0
+            return s.seen()[node] or 0
          end
       end
    end

@@ -93,7 +93,7 @@ function Sim:check(nodes, o)
    self.event, self.now = self.event + 1, self.now + 10
    local opt = { topology = self.topo, nodes = nodes, coverage = self.coverage,
       checks = sim.checks, now = self.now, budget_ms = o.budget_ms or 220,
-      wanted = self.diagnosis:wanted(self.now), watched = self.diagnosis:watched(),
+      wanted = self.diagnosis:wanted(), watched = self.diagnosis:watched(),
       routine = o.routine }
    local tests = plan.schedule(plan.make(opt), opt, function()
       self.id = self.id + 1

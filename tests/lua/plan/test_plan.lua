@@ -71,8 +71,7 @@ function tests.test_phases_never_overlap_for_any_allocation()
             nodes[#nodes + 1] = n
          end
       end
-      local wanted = { { component = math.random(1, #topo.components), tied = {}, seen = {},
-         tests = 3 } }
+      local wanted = { { component = math.random(1, #topo.components), tests = 3 } }
       local phases = plan.make(options(topo, nodes, { wanted = wanted }))
       assert_disjoint(topo, phases)
       for _, phase in ipairs(phases) do
@@ -108,7 +107,7 @@ function tests.test_a_suspect_is_tested_with_one_and_with_several_streams()
    local topo = sim.torus({ 4, 2, 2 }, 2)
    local c = topo.component_id["r0.0.0/Z+"]
    local phases = plan.make(options(topo, sim.run_of(1, 8), { routine = false,
-      wanted = { { component = c, tied = {}, seen = {}, tests = 2 } } }))
+      wanted = { { component = c, tests = 2 } } }))
    local streams = {}
    for _, phase in ipairs(phases) do
       for _, t in ipairs(phase) do
@@ -129,7 +128,7 @@ function tests.test_a_tie_is_tested_by_routes_that_tell_it_apart()
    local topo = sim.torus({ 4, 2, 2 }, 2)
    local tx, rx = topo.component_id["n0/tx"], topo.component_id["n1/rx"]
    local phases = plan.make(options(topo, sim.run_of(1, 8), { routine = false, wanted = {
-      { component = tx, tied = { [rx] = true }, seen = {}, tests = 1 } } }))
+      { component = tx, rivals = { rx }, tests = 1 } } }))
    lu.assertTrue(#phases > 0)
    for _, phase in ipairs(phases) do
       for _, t in ipairs(phase) do
@@ -165,7 +164,7 @@ function tests.test_link_time_is_kept_and_half_of_it_is_for_suspects()
    -- what was saved up at the start, and one thousandth of 300 s
    lu.assertTrue(used <= 0.25 + 0.001 * 300 + 0.026, used)
    lu.assertTrue(used >= 0.25, used)
-   o.wanted = { { component = topo.tx[1], tied = {}, seen = {}, tests = 1 } }
+   o.wanted = { { component = topo.tx[1], tests = 1 } }
    lu.assertTrue(#plan.make(o) > 0)
 end
 

@@ -40,7 +40,6 @@ function decide.watch(self, set)
    end
    local weight = most >= self.s.suspect_score and most or nil
    if (weight ~= nil) ~= (self.open[set] ~= nil) then
-      self.diagnosis:wants_changed()
    end
    self.open[set] = weight
 end

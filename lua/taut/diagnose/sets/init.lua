@@ -58,21 +58,18 @@ local function set_of(self, stage, part)
    return set
 end
 
--- What the way between the routers of two nodes crosses: sets, links that all of it takes, and the
--- smallest capacity; false where there is no set, or no way.
+-- What the way between the routers of two nodes crosses: sets, and links that all of it takes;
+-- false where there is no set, or no way.
 local function look_up(self, t)
    local topo = self.topo
    local route = topo:route(t.src, t.dst, nil, t.rail)
-   local way = { sets = {}, sure = {}, least = math.huge }
+   local way = { sets = {}, sure = {} }
    for i = 2, route and #route - 1 or 0 do
       local stage = route[i]
       if type(stage) == "table" then
          way.sets[#way.sets + 1] = set_of(self, stage)
       else
          way.sure[#way.sure + 1] = stage
-      end
-      for _, c in ipairs(type(stage) == "table" and stage or { stage }) do
-         way.least = math.min(way.least, topo.capacity[c])
       end
    end
    return #way.sets > 0 and way
@@ -165,46 +162,23 @@ local function take_flow(self, t, way, ratio)
    end
 end
 
-local function expected(self, t, way)
-   local topo = self.topo
-   local rail = ((t.rail or 1) - 1) * #topo.nodes * 2
-   return math.min(way.least, topo.capacity[topo.tx[t.src] + rail],
-      topo.capacity[topo.rx[t.dst] + rail])
-end
-
-local function take_test(self, t, way, values)
-   if not values then
-      local ratio = (t.class == "good" or t.class == "low") and t.ratio
-      if ratio and ratio == ratio and ratio >= 0 and ratio < math.huge then
-         take_flow(self, t, way, ratio)
-      end
-      return
-   end
-   local whole = expected(self, t, way)
-   for _, v in ipairs(values) do
-      if v then
-         take_flow(self, t, way, v / whole)
-      end
-   end
-end
-
 local function is_alone(t)
    return (t.streams or 1) == 1 and not t.is_traced and not t.group and (t.senders or 1) == 1
 end
 
 --- Count the flows of an event.  To be called before the engine has taken it in: whether its tests
 -- count must not depend on how they came out.
--- @param tests as diagnose.observe and observe_event have them
--- @param values bytes/s of each test's flows, or nil where the tests are judged
+-- @param tests as Diagnosis:observe has them
 -- @param now seconds
-function Sets:observe(tests, values, now)
+function Sets:observe(tests, now)
    if self.topo.epoch ~= self.epoch then
       self:begin(self.diagnosis)
    end
    local spell = now // self.s.spell_s
    self.changes = {}
-   for i, t in ipairs(tests) do
+   for _, t in ipairs(tests) do
       local way = is_alone(t) and way_of(self, t)
+      local ratio = way and (t.class == "good" or t.class == "low") and t.ratio
       if way and not is_blamed(self, t, way) then
          for _, set in ipairs(way.sets) do
             if (set.spell or spell) < spell then
@@ -212,7 +186,9 @@ function Sets:observe(tests, values, now)
             end
             set.spell = set.spell or spell
          end
-         take_test(self, t, way, values and values[i])
+         if ratio and ratio == ratio and ratio >= 0 and ratio < math.huge then
+            take_flow(self, t, way, ratio)
+         end
       end
    end
    return decide.review(self, now)
