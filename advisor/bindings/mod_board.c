@@ -250,18 +250,19 @@ static int board_count(lua_State *L)
     return 1;
 }
 
+#define TEST_FIELDS 32 /* judging adds more than there are at first */
+
 static void push_test(lua_State *L, const struct taut_graph *g,
                       const struct taut_plan_test *t)
 {
     uint32_t n = g->nodes;
 
-    lua_createtable(L, 0, 8);
+    lua_createtable(L, 0, TEST_FIELDS);
     taut_set_integer(L, "src", (lua_Integer)(t->src % n) + 1);
     taut_set_integer(L, "dst", (lua_Integer)(t->dst % n) + 1);
     taut_set_integer(L, "phase", t->phase + 1);
     taut_set_integer(L, "flows", t->flows);
-    if (t->streams > 1)
-        taut_set_integer(L, "streams", t->streams);
+    taut_set_integer(L, "streams", t->streams);
     taut_set_text(L, "kind", kinds[t->kind]);
     if (t->confirms != TAUT_GRAPH_NONE)
         taut_set_integer(L, "confirms", (lua_Integer)t->confirms + 1);

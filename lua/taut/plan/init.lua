@@ -157,23 +157,22 @@ end
 --   shares, through, group where several nodes send over one link on purpose; asked, src_port,
 --   trace, aim where its way can be asked for (plan/ports.lua) }
 function plan.make(o)
-   local phases, groups = {}, {}
-   local asking = board_of(o.topology, o.coverage).ports
+   local phases, groups, topo = {}, {}, o.topology
+   local asking = board_of(topo, o.coverage).ports
    for _, t in ipairs(lay_out(question(o))) do
-      t.route = o.topology:route(t.src, t.dst, nil, t.rail)
-      t.streams = t.streams or 1
+      t.route = topo:route(t.src, t.dst, nil, t.rail)
       if t.senders then
          share_links(t, t.senders)
-         local key = ("%d:%d>%d"):format(t.phase, o.topology:router(t.src, t.rail),
-            o.topology:router(t.dst, t.rail))
+         local key = ("%d:%d>%d"):format(t.phase, topo:router(t.src, t.rail),
+            topo:router(t.dst, t.rail))
          groups[key] = groups[key] or t.src
          t.group = groups[key]
       end
       if asking then
          asking:ask(t)
       end
-      phases[t.phase] = phases[t.phase] or {}
-      table.insert(phases[t.phase], t)
+      local phase = phases[t.phase] or {}
+      phases[t.phase], phase[#phase + 1] = phase, t
    end
    return phases
 end

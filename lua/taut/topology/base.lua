@@ -12,6 +12,7 @@ local neighbours = require "taut.topology.neighbours"
 local base = {}
 local Base = {}
 
+local BEHIND_KEPT = 1000 -- answers; whoever decides about verdicts asks for all that stand
 local BEHIND = 0.75  -- share of its healthy flow below which a node is behind a component
 local EXPOSED = 0.25 -- share of a node's routes above which it is exposed to a link
 
@@ -195,7 +196,15 @@ end
 -- or rx is nobody but its own node: in a machine of a few nodes another's flow may fall as well,
 -- since the rest is no more than these, but what is wrong is not on that node's way to the rest.
 function Base:behind(c, left)
-   return assert(self.graph:behind(c, left, BEHIND))
+   local kept, key = self.kept_behind, c + left / 2
+   if not kept or kept.epoch ~= self.epoch or kept.n >= BEHIND_KEPT then
+      kept = { epoch = self.epoch, n = 0 }
+      self.kept_behind = kept
+   end
+   if not kept[key] then
+      kept[key], kept.n = assert(self.graph:behind(c, left, BEHIND)), kept.n + 1
+   end
+   return kept[key]
 end
 
 -- How many routes each node has to others: one for each rail that both have; and those of one rail.

@@ -69,6 +69,7 @@ end
 take["--liars"] = function(v) opt.liars = number("--liars", v) end
 take["--jobs"] = function(v) opt.jobs = number("--jobs", v) end
 take["--json"] = function(v) opt.json = v end
+take["--into"] = function(v) opt.into = v end
 take["--settings"] = function(v) opt.settings = read(v) end
 take["--set"] = function(v)
    local section, name, value = v:match "^([%l_]+)%.([%w_]+)=(.+)$"
@@ -248,6 +249,18 @@ if opt.tune then
    end
    return
 end
+-- A seed's result in a folder, where it was played to its end before; and its file.
+local function kept(name, seed)
+   local path = ("%s/%s-%s-%s-%d.json"):format(opt.into, opt.machine, name, opt.healthy and
+      (opt.liars and "liars" or "healthy") or opt.at_once, seed)
+   local f = io.open(path)
+   local list = f and json.decode(f:read "a")
+   if f then
+      f:close()
+   end
+   return list, path
+end
+
 local results = {}
 if opt.pool then
    results = pool()
@@ -255,7 +268,18 @@ else
    local names = opt.player == "all" and players.names or { opt.player }
    for _, seed in ipairs(opt.seeds) do
       for _, name in ipairs(names) do
-         one(name, seed, results)
+         local list, path
+         if opt.into then
+            list, path = kept(name, seed)
+         end
+         if list then
+            results[#results + 1] = list[1]
+         else
+            one(name, seed, results)
+         end
+         if path and not list then
+            write(path, { results[#results] })
+         end
       end
    end
 end

@@ -10,22 +10,11 @@ Operator.__index = Operator
 
 local LOOK_S = 3600
 
--- The topology, but who is behind a component is looked for once: a baseline has hundreds of
--- verdicts standing, and the policy asks for all of them whenever one changes.
-local function remembering(topo)
-   local known = {}
-   return setmetatable({ behind = function(_, c, left)
-      local key = c * 1000 + math.floor(left * 999)
-      known[key] = known[key] or topo:behind(c, left)
-      return known[key]
-   end }, { __index = topo })
-end
-
 --- @param topo topology
 -- @param s the `policy` section
 -- @param drain function(node number): carries it out
 function operator.new(topo, s, drain)
-   return setmetatable({ topo = remembering(topo), s = s, cluster = policy.cluster(topo),
+   return setmetatable({ topo = topo, s = s, cluster = policy.cluster(topo),
       history = policy.history(), standing = {}, waits = false, looked = 0, held = 0, stops = 0,
       carry_out = drain }, Operator)
 end

@@ -38,10 +38,7 @@ function decide.watch(self, set)
    for _, run in pairs(set.runs) do
       most = math.max(most, run.score)
    end
-   local weight = most >= self.s.suspect_score and most or nil
-   if (weight ~= nil) ~= (self.open[set] ~= nil) then
-   end
-   self.open[set] = weight
+   self.open[set] = most >= self.s.suspect_score and most or nil
 end
 
 --- A spell of a set is over: weigh it.
