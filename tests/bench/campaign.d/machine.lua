@@ -3,6 +3,7 @@
 -- of one is which of the other.
 --
 -- The topology is loaded as a site's taut.lua is, so that every setting stands as in production.
+local addresses = require "taut.topology.addresses"
 local config = require "taut.config"
 local cabinets = require "taut.topology.cabinets"
 local sys = require "taut.sys"
@@ -92,6 +93,15 @@ local function name_in_world(kind, topo, c)
    return ("r%d/%s%d"):format(topo:from(c), group == other and "L" or "G", topo:to(c))
 end
 
+-- Each port of a switch has an address, by which it answers traces.
+local function add_addresses(topo)
+   local map = {}
+   for c = topo.first_link, #topo.components do
+      map[topo.components[c]] = ("10.%d.%d.%d"):format(c >> 16 & 255, c >> 8 & 255, c & 255)
+   end
+   assert(addresses.apply(topo, map))
+end
+
 --- Hold Taut's picture against what the world tells of the machine, and make the maps.
 -- @param kind of machine
 -- @param topo Taut's
@@ -154,6 +164,9 @@ function machine.load(kind, size, settings)
    end
    for name, value in pairs(RULES) do
       conf.checks[name] = value
+   end
+   if kind == "hashed" then
+      add_addresses(conf.topology)
    end
    return { kind = kind, world = spec, conf = conf, topo = conf.topology }
 end

@@ -5,8 +5,8 @@
 --   plan(self, ask) → array of tests { src =, dst =, phase =, flows = … }; ask is { nodes =
 --     ascending, phases = how many there may be, purpose = "job" or "idle", time = seconds,
 --     job = its number or nil, event = number of this event }
---   ways(self, tests, trace, most), where flows are hashed: tests get ports; trace(src, dst, port)
---     → by stage the component that a trace saw, or false; a node may ask `most` times
+--   ways(self, tests, trace, most), where flows are hashed: tests get `from_port`; trace(src, dst,
+--     port) → by stage the component that a trace saw, or false; a node may ask `most` times
 --   observe(self, ask, tests, values) → array of { component =, state =, left = } whose verdict
 --     changed; values: for each test, in its order, an array of bytes/s, or false where it is void
 --   repaired(self, component, time) → the same: it was repaired
@@ -59,7 +59,7 @@ local function to_world(run, tests)
    for i, t in ipairs(tests) do
       list[i] = { src = place[t.src], dst = place[t.dst], phase = t.phase, flows = t.flows,
          streams = t.streams,
-         ports = t.src_port and { t.src_port } or nil }
+         ports = t.from_port and { t.from_port } or nil }
    end
    return list
 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Taut itself: what tautd runs, on the world's clock (tautd.lua).
 local plan = require "taut.plan"
-local ports = require "ports"
+local probes = require "probes"
 local tautd = require "tautd"
 
 local taut = {}
@@ -51,7 +51,7 @@ function Taut:ended(job, time)
 end
 
 function Taut:ways(tests, trace, most)
-   self.ports:assign(tests, trace, most)
+   self.told = self.probes:ask(tests, trace, most)
 end
 
 local function changes_of(self)
@@ -65,7 +65,7 @@ function Taut:observe(_, _, values)
    for i, v in ipairs(values) do
       best[i] = v[1]
    end
-   self.tautd:over(self.session, best)
+   self.tautd:over(self.session, best, self.told)
    return changes_of(self)
 end
 
@@ -131,7 +131,7 @@ end
 --   counted; drain = function(node) }
 function taut.new(machine, site)
    local topo = machine.topo
-   local self = setmetatable({ topo = topo, ports = ports.new(topo), jobs = {}, set_changes = {},
+   local self = setmetatable({ topo = topo, probes = probes.new(topo), jobs = {}, set_changes = {},
       looked = 0, held = 0 }, Taut)
    plan.make, plan.is_due = site.meter(make, "plan"), site.meter(is_due, "plan")
    self.tautd = tautd.new(machine.conf, { time = START, drain = function(name)

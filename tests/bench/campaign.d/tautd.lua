@@ -122,10 +122,14 @@ end
 
 --- The tests of a session were made.
 -- @param values for each test bytes/s, as both its ends saw it, or false where it came to nothing
-function Tautd:over(s, values)
+-- @param told what else a sender says: map id of a test → fields of its RESULT; or nil
+function Tautd:over(s, values, told)
    for i, t in ipairs(s.tests) do
       if values[i] then
          local r = { bytes = math.floor(values[i] * WINDOW_NS / 1e9), window_ns = WINDOW_NS }
+         for name, value in pairs(told and told[t.id] or {}) do
+            r[name] = value
+         end
          s.results[t.src], s.results[t.dst] = s.results[t.src] or {}, s.results[t.dst] or {}
          s.results[t.src]["send:" .. t.id], s.results[t.dst]["recv:" .. t.id] = r, r
       end
