@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- tautd below its frames, MUNGE and JSON: the real parts (lua/taut/core/wiring.lua) with clock,
+--- tautd below its frames, MUNGE and JSON: the real parts (lua/taut/core/parts.lua) with clock,
 -- Slurm and measured values of the caller's.  "These nodes of this job, now" and "these values" go
 -- in (lua/taut/core/check.lua and findings.lua), changes of state and drains come out.
 --
@@ -7,8 +7,8 @@
 -- the whole process's, so there is one at a time.
 local json = require "taut.json"
 local loop = require "taut.loop"
+local make = require "taut.core.parts"
 local sys = require "taut.sys"
-local wiring = require "taut.core.wiring"
 
 local tautd = {}
 local Tautd = {}
@@ -172,7 +172,7 @@ function tautd.new(conf, o)
    local self = setmetatable({ now = o.time, changes = {}, set_changes = {} }, Tautd)
    loop.time = function() return self.now end
    sys.log = nothing
-   self.parts = wiring(conf, journal(), slurm_of(self, o))
+   self.parts = make(conf, journal(), slurm_of(self, o))
    listen(self)
    begin_cluster(self.parts)
    self.parts.switches:set_mode "enable"
