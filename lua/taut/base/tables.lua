@@ -36,6 +36,15 @@ function tables.map(list, f)
    return out
 end
 
+--- What f(i) makes of the numbers from `first` to `last`, by number.
+function tables.fill(first, last, f)
+   local out = {}
+   for i = first, last do
+      out[i] = f(i)
+   end
+   return out
+end
+
 --- The values of a list for which test(v) holds; the first of them; is there one?
 function tables.filter(list, test)
    return tables.map(list, function(v) return test(v) and v or nil end)

@@ -70,10 +70,9 @@ local function pick(topo, count_at, chosen, d, e, at)
 end
 
 local function box_of(topo, count_at, at, shape)
-   local chosen = {}
-   for d = 1, #topo.dims do
-      chosen[d] = setmetatable({}, { __index = function() return true end })
-   end
+   local chosen = tables.fill(1, #topo.dims, function()
+      return setmetatable({}, { __index = function() return true end })
+   end)
    for _ = 1, ROUNDS do
       for d, e in ipairs(shape) do
          chosen[d] = pick(topo, count_at, chosen, d, e, at)

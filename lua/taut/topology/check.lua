@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Does a topology hang together?  What in it cannot be right, or is worth a second look.
+local tables = require "taut.base.tables"
+
 local check = {}
 
 local SAME = 0.01     -- capacities that differ by less are the same
@@ -18,10 +20,7 @@ end
 -- Routers by the part of the machine they are in, when links are used in both directions.
 local function parts_of(topo)
    local part, sizes = {}, {}
-   local next_to = {}
-   for r = 0, topo.routers - 1 do
-      next_to[r] = {}
-   end
+   local next_to = tables.fill(0, topo.routers - 1, function() return {} end)
    for c = 1, #topo.components do
       if topo:is_link(c) then
          local r, s = topo:from(c), topo:to(c)

@@ -8,6 +8,7 @@
 -- midN, spineN; ports are numbered from 1, downward ones first; upward port k leads to parent
 -- (k-1) mod up.
 -- An irregular one is given by its `wiring`, see wired.lua.
+local tables = require "taut.base.tables"
 local base = require "taut.topology.base"
 local shape = require "taut.topology.shape"
 local updown = require "taut.topology.updown"
@@ -102,11 +103,7 @@ local function add_level(s, t, i, down_ports, up_ports)
 end
 
 local function numbers(first, n)
-   local list = {}
-   for k = 0, n - 1 do
-      list[k] = tostring(first + k)
-   end
-   return list
+   return tables.fill(0, n - 1, function(k) return tostring(first + k) end)
 end
 
 local function add_links(s, t)

@@ -6,6 +6,7 @@
 -- `Yj`.  The cables between two routers are one link.  Routing: dimension order, one hop for each
 -- coordinate that differs ("dor"), or adaptive with at most one misroute in each dimension
 -- ("doal"); see advisor/lib/graph/hyperx/hyperx.c.
+local tables = require "taut.base.tables"
 local base = require "taut.topology.base"
 local shape = require "taut.topology.shape"
 local wired = require "taut.topology.wired"
@@ -49,10 +50,7 @@ local function cables(conf, dims)
 end
 
 local function add_routers(s, dims, routers)
-   local at = {}
-   for d = 1, #dims do
-      at[d] = 0
-   end
+   local at = tables.fill(1, #dims, function() return 0 end)
    for _ = 1, routers do
       s:router("r" .. table.concat(at, "."))
       local d = #dims
@@ -124,10 +122,7 @@ local function regular(conf)
    if not n then
       return nil, err
    end
-   local place = {}
-   for r = 1, routers do
-      place[r] = r - 1
-   end
+   local place = tables.fill(1, routers, function(r) return r - 1 end)
    return s, n, conf.dims, place
 end
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Bytes per component under a pattern of communication.
+local tables = require "taut.base.tables"
 local rails = require "taut.topology.load_rails"
 
 local load = {}
@@ -86,11 +87,7 @@ local function check(topo, name, opt)
 end
 
 local function all_nodes(topo)
-   local list = {}
-   for n = 1, #topo.nodes do
-      list[n] = n
-   end
-   return list
+   return tables.fill(1, #topo.nodes, function(n) return n end)
 end
 
 --- Bytes on each component while nodes talk to each other in a pattern; the rails that both nodes

@@ -4,6 +4,8 @@
 -- A rail that one of the two has not got, or that has no route between them, carries nothing: its
 -- share goes to the others.  What no rail can carry is lost; the nodes send it all the same, into
 -- all rails that both have.  A set of rails is a number here, bit k - 1 stands for rail k.
+local tables = require "taut.base.tables"
+
 local load_rails = {}
 
 local MOST = 1 << 20 -- pairs of routers without a route that the kernel names
@@ -69,21 +71,14 @@ local function add_links(topo, out, links, times)
 end
 
 local function nothing(topo)
-   local out = {}
-   for c = 1, #topo.components do
-      out[c] = 0
-   end
-   return out
+   return tables.fill(1, #topo.components, function() return 0 end)
 end
 
 ---------------------------------------------------------------- pairs
 
 -- Lists for the kernel, one for each rail; `of(a, b)` is the set that carries a pair.
 local function by_rail(topo, list, of)
-   local lists = {}
-   for k = 1, topo.rails do
-      lists[k] = {}
-   end
+   local lists = tables.fill(1, topo.rails, function() return {} end)
    for i = 1, #list, 3 do
       local a, b, set = list[i], list[i + 1], of(list[i], list[i + 1])
       local share = list[i + 2] / count(set)
@@ -178,11 +173,7 @@ local function weigh(topo, weights, group, set, w)
 end
 
 local function no_weights(topo)
-   local weights = {}
-   for e = 1, #topo.nodes * topo.rails do
-      weights[e] = 0
-   end
-   return weights
+   return tables.fill(1, #topo.nodes * topo.rails, function() return 0 end)
 end
 
 -- From the nodes of one group to all.  Where all have the same rails, sources are as good as

@@ -47,10 +47,7 @@ function stages.text(route, names)
       if type(s) ~= "table" then
          out[i] = names[s]
       else
-         local some = {}
-         for k = 1, math.min(#s, SHOWN) do
-            some[k] = names[s[k]]
-         end
+         local some = tables.fill(1, math.min(#s, SHOWN), function(k) return names[s[k]] end)
          some[#some + 1] = #s > SHOWN and ("+%d"):format(#s - SHOWN) or nil
          out[i] = "{" .. table.concat(some, "|") .. "}"
       end

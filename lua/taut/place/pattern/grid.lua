@@ -2,6 +2,8 @@
 --- Grids of ranks: how many go into each dimension, and who is whose neighbour.
 --
 -- Ranks are numbered as MPI_Cart_create does: the last coordinate runs fastest.
+local tables = require "taut.base.tables"
+
 local grid = {}
 
 local MOST_DIMS = 6
@@ -118,10 +120,7 @@ function grid.faces(dims)
    local list = {}
    for d = 1, dims do
       for _, step in ipairs { 1, -1 } do
-         local offset = {}
-         for i = 1, dims do
-            offset[i] = i == d and step or 0
-         end
+         local offset = tables.fill(1, dims, function(i) return i == d and step or 0 end)
          list[#list + 1] = offset
       end
    end

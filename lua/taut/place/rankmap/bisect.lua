@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Halves of the ranks' grid on halves of the nodes, and so on: neighbours stay neighbours.
+local tables = require "taut.base.tables"
 local boxes = require "taut.place.rankmap.boxes"
 
 local bisect = {}
@@ -56,10 +57,7 @@ function bisect.map(job)
       go(table.move(nodes, cut + 1, #nodes, 1, {}), table.move(ranks, count + 1, #ranks, 1, {}),
          with)
    end
-   local all = {}
-   for r = 1, job.P.ranks do
-      all[r] = r
-   end
+   local all = tables.fill(1, job.P.ranks, function(r) return r end)
    go(table.move(job.nodes, 1, #job.nodes, 1, {}), all, {})
    return { { name = "bisect", about = "halves of the grid on halves of the nodes",
       order = order } }

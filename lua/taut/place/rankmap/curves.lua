@@ -15,10 +15,7 @@ end
 function curves.map(job)
    local list, ranks = {}, nil
    if job.P.grid then
-      local all = {}
-      for r = 1, job.P.ranks do
-         all[r] = r
-      end
+      local all = tables.fill(1, job.P.ranks, function(r) return r end)
       ranks = boxes.order(all, boxes.ranks(job.P.grid), #job.P.grid)
    end
    for _, o in ipairs(order.candidates(job.topo)) do

@@ -31,10 +31,9 @@ function rankmap.spread(ranks, nodes)
    if ranks < nodes then
       return nil, ("%d ranks on %d nodes: expected at least one for each node"):format(ranks, nodes)
    end
-   local per = {}
-   for i = 1, nodes do
-      per[i] = ranks // nodes + (i <= ranks % nodes and 1 or 0)
-   end
+   local per = tables.fill(1, nodes, function(i)
+      return ranks // nodes + (i <= ranks % nodes and 1 or 0)
+   end)
    return per
 end
 

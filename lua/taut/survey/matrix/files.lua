@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- A matrix as files: CSV, JSON, SVG, PNG.
+local tables = require "taut.base.tables"
 local json = require "taut.json"
 local picture = require "taut.survey.matrix.picture"
 local save = require "taut.report.save"
@@ -28,10 +29,7 @@ local function cell(v)
 end
 
 local function line(list, n)
-   local parts = {}
-   for i = 1, n do
-      parts[i] = cell(list[i])
-   end
+   local parts = tables.fill(1, n, function(i) return cell(list[i]) end)
    return table.concat(parts, ",") .. "\r\n"
 end
 

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The order of rows and columns, and where the boundaries of the machine lie in it.
+local tables = require "taut.base.tables"
+
 local layout = {}
 
 local LETTERS = { "X", "Y", "Z", "A", "B", "C" }
@@ -12,10 +14,7 @@ end
 
 -- What a group of the first `depth` coordinates is called: "X1 Y0".
 local function label(topo, at, depth)
-   local parts = {}
-   for d = 1, depth do
-      parts[d] = name_of(topo, d) .. at[d]
-   end
+   local parts = tables.fill(1, depth, function(d) return name_of(topo, d) .. at[d] end)
    return table.concat(parts, " ")
 end
 

@@ -22,11 +22,7 @@ function rails.chosen(topo, options)
       return nil, ("standard output takes the matrix of one rail, and here are %d: --rail 1 to %d")
          :format(most, most)
    end
-   local list = {}
-   for k = 1, most do
-      list[k] = k
-   end
-   return list
+   return tables.fill(1, most, function(k) return k end)
 end
 
 --- A topology as one rail of its nodes sees it.

@@ -49,11 +49,7 @@ local function add_routers(s, groups, g)
 end
 
 local function names_of(kind, n)
-   local list = {}
-   for j = 0, n - 1 do
-      list[j] = kind .. j
-   end
-   return list
+   return tables.fill(0, n - 1, function(j) return kind .. j end)
 end
 
 local function add_local(s, groups, g, capacity)

@@ -64,10 +64,7 @@ end
 
 -- near[r][s]: a cable that is not down joins routers r and s.
 local function neighbours(w)
-   local near = {}
-   for r = 1, #w.routers do
-      near[r] = {}
-   end
+   local near = tables.fill(1, #w.routers, function() return {} end)
    for _, c in ipairs(w.cables) do
       if not c.down then
          near[c.a][c.b], near[c.b][c.a] = true, true
@@ -111,10 +108,7 @@ end
 
 -- Groups that are joined: by a link, or over a third one.
 local function groups_apart(near, found)
-   local joined = {}
-   for g = 1, found.groups do
-      joined[g] = {}
-   end
+   local joined = tables.fill(1, found.groups, function() return {} end)
    for r, others in ipairs(near) do
       for s in pairs(others) do
          joined[found.group[r]][found.group[s]] = true

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Keys that put the routers of a fabric in order, per kind of fabric; see taut.order.
+local tables = require "taut.base.tables"
 local hilbert = require "taut.topology.order.hilbert"
 
 local keys = {}
@@ -112,10 +113,7 @@ local function levels_of(topo, next_to)
 end
 
 local function adjacency(topo)
-   local next_to = {}
-   for r = 0, topo.routers - 1 do
-      next_to[r] = {}
-   end
+   local next_to = tables.fill(0, topo.routers - 1, function() return {} end)
    for c = 1, #topo.components do
       if topo:is_link(c) then
          next_to[topo:from(c)][topo:to(c)] = true
@@ -201,10 +199,7 @@ local function tree(topo)
    if top == 0 then
       return walk(topo, next_to)
    end
-   local parts = {}
-   for l = 1, top do
-      parts[l] = parts_up_to(topo, next_to, level, l)
-   end
+   local parts = tables.fill(1, top, function(l) return parts_up_to(topo, next_to, level, l) end)
    return { { name = "tree", about = "switch by switch, pod by pod",
       key = each_router(topo, function(r)
          local key = {}

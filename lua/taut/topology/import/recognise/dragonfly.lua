@@ -40,10 +40,7 @@ local function given(g)
 end
 
 local function members(group, count)
-   local list = {}
-   for i = 1, count do
-      list[i] = {}
-   end
+   local list = tables.fill(1, count, function() return {} end)
    for r, i in ipairs(group) do
       table.insert(list[i], r)
    end

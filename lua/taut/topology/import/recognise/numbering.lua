@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Numbers for the layers of a dimension: which router is at which coordinate.
+local tables = require "taut.base.tables"
+
 local numbering = {}
 
 -- The layers in the order of a walk from a given one.
@@ -111,10 +113,7 @@ function numbering.layers(g, dim_of, d, layer, joined, shape, taken)
    value = {}
    local order
    if shape == "complete" then
-      order = {}
-      for l = 1, layer.count do
-         order[l] = l
-      end
+      order = tables.fill(1, layer.count, function(l) return l end)
    elseif shape == "line" then
       local start
       for l = 1, layer.count do

@@ -32,11 +32,7 @@ local line_of = Ct(ws * nodename ^ -1 * item * (P "," * item) ^ 0 * (grammar.sep
 local nothing = ws * (P "#" * P(1) ^ 0) ^ -1 * -P(1)
 
 local function digits(s)
-   local at = {}
-   for i = 1, #s do
-      at[i] = tonumber(s:sub(i, i), 36)
-   end
-   return at
+   return tables.fill(1, #s, function(i) return tonumber(s:sub(i, i), 36) end)
 end
 
 local DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
