@@ -106,7 +106,7 @@ function Diagnosis:reload(topo, s)
       memory.add(self, c, seen)
    end
    self:restored()
-   self.sets:begin(self)
+   self.sets:reload(self)
 end
 
 -- Failed links make other routes: what tests said of components they no longer cross is void.

@@ -57,12 +57,16 @@ local FLOWS = 48                    -- between leaves, of an event
 local World = {}
 World.__index = World
 
-local function world(seed, settings, spines)
-   math.randomseed(seed)
-   local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = PER,
+local function tree(spines, addresses)
+   return assert(topology.build { kind = "fattree", nodes_per_leaf = PER,
       levels = { { down = LEAVES, up = spines or SPINES } },
       nodes = ("n[0-%d]"):format(LEAVES * PER - 1),
-      capacity = 10e9, routing = "ecmp" })
+      capacity = 10e9, routing = "ecmp", addresses = addresses })
+end
+
+local function world(seed, settings, spines)
+   math.randomseed(seed)
+   local topo = tree(spines)
    return setmetatable({ topo = topo, spines = spines or SPINES,
       left = {}, busy = {}, now = 0, event = 0,
       diagnosis = diagnose.new(topo, settings or S), said = {} }, World)
@@ -295,7 +299,7 @@ end
 function tests.test_links_of_a_slow_set_are_asked_for_in_turn()
    local w, c = one_of_six(3)
    lu.assertEquals(w.diagnosis:wanted(w.now), {}) -- more tests would tell no more
-   w.topo.asked_at = {}
+   w.diagnosis:reload(tree(nil, { spine0 = "10.0.0.1" }), S)
    local asked = {}
    for i = 1, SPINES do
       local of_set = w.diagnosis:wanted()[1].component

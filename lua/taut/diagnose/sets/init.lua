@@ -256,6 +256,13 @@ function Sets:rules(s)
    self.s, self.models = s, { kind = {}, part = {} }
 end
 
+--- The same wiring, with other capacities or addresses, from now on.
+function Sets:reload(diagnosis)
+   self.topo, self.evidence = diagnosis.topo, diagnosis.evidence
+   self.ways, self.n_ways = {}, 0
+   self:rules(diagnosis.s)
+end
+
 --- Begin: nothing is known of any set.
 function Sets:begin(diagnosis)
    self.diagnosis, self.topo = diagnosis, diagnosis.topo
