@@ -2,9 +2,7 @@
 /* taut.loop.spawn: a helper process that speaks lines.
  *
  * Its stdin ends when tautd does, whatever the reason, which is how a helper
- * learns of it.  on_exit comes once, after the last line,
- * with what became of it in words, and its exit status where it ended by
- * itself. */
+ * learns of it.  on_exit comes once, after the last line. */
 #include <config.h>
 
 #include <errno.h>
