@@ -15,27 +15,67 @@ teardown_file() { lab_file_end; }
 setup() { lab_test; }
 teardown() { lab_report; }
 
+# study NAME OPTION…: the same small studies each time
 study() {
-    lab exec taut study links -m "$BATS_FILE_TMPDIR/dragonfly.lua" --seeds 2 \
-        --failed 10,30 --split 1,4 "$@"
+    local name=$1
+    shift
+    case $name in
+    links) set -- --failed 10,30 --split 1,4 --seeds 2 "$@" ;;
+    real) name=links && set -- --trace "$BATS_FILE_TMPDIR/trace" --seeds 2 "$@" ;;
+    detune) set -- -p ring --bytes 64k,1Mi,4Mi --kind global "$@" ;;
+    latency) set -- --failed 0,30 --load 5,10 --seeds 2 "$@" ;;
+    repair) set -- --split 4 --fail r0.0/global1 --maintenance 10 --most 8 --seeds 2 "$@" ;;
+    outlook) set -- --split 1 --per-day 2 --most 8 --seeds 2 "$@" ;;
+    esac
+    lab exec taut study "$name" -m "$BATS_FILE_TMPDIR/dragonfly.lua" "$@"
 }
 
-@test "an array job, several processes and one give the same table" {
+machine() {
     echo 'topology = dragonfly { groups = 9, routers = 4, nodes_per_router = 4,
         global_links = 2, nodes = "d[000-143]",
         capacity = { link = 1 * GB, tx = 4 * GB, rx = 4 * GB } }' \
         >"$BATS_FILE_TMPDIR/dragonfly.lua"
-    study >"$BATS_TEST_TMPDIR/one"
-    grep -q '^halo3d26.* 4 ' "$BATS_TEST_TMPDIR/one"
-    study --work "$BATS_TEST_TMPDIR/w" --jobs 2 >"$BATS_TEST_TMPDIR/two"
-    diff "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/two"
-    ls "$BATS_TEST_TMPDIR"/w/part-[12].jsonl
-    study --work "$BATS_TEST_TMPDIR/array" --sbatch 3
+    printf '1 0 0 100 64 -1 -1 64\n2 0 0 100 27 -1 -1 27\n' >"$BATS_FILE_TMPDIR/trace"
+}
+
+@test "an array job, several processes and one give the same table" {
+    local name w
+    machine
     clear_holdoff
-    lab exec sh "$BATS_TEST_TMPDIR/array/submit"
-    wait_until 120 grep -q '^brackets' "$BATS_TEST_TMPDIR/array/table.txt"
-    diff "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/array/table.txt"
-    ls "$BATS_TEST_TMPDIR"/array/part-[123].jsonl
+    for name in links real detune latency repair outlook; do
+        w=$BATS_TEST_TMPDIR/$name
+        study $name >"$w.one"
+        study $name --work "$w.jobs" --jobs 2 >"$w.two"
+        diff "$w.one" "$w.two"
+        ls "$w".jobs/part-[12].jsonl
+        study $name --work "$w.array" --sbatch 3
+        lab exec sh "$w.array/submit"
+    done
+    grep -q '^halo3d26.* 4 ' "$BATS_TEST_TMPDIR/links.one"
+    for name in links real detune latency repair outlook; do
+        w=$BATS_TEST_TMPDIR/$name
+        wait_until 120 same "$w.one" "$w.array/table.txt"
+        ls "$w".array/part-[123].jsonl
+    done
+}
+same() { [ -e "$2" ] && diff "$1" "$2"; }
+
+@test "a study that was killed goes on where it was" {
+    local w=$BATS_TEST_TMPDIR/w
+    machine
+    study links --seeds 400 --work "$w" >/dev/null &
+    local pid=$!
+    wait_until 60 grep -qs result "$w/part-1.jsonl"
+    kill -9 $pid
+    wait $pid || true
+    lines() { grep -c result "$w/part-1.jsonl"; }
+    local before
+    before=$(lines)
+    head -n "$before" "$w/part-1.jsonl" >"$w/before"
+    study links --seeds 400 --work "$w" >"$w.resumed"
+    head -n "$before" "$w/part-1.jsonl" | diff - "$w/before"
+    [ "$(lines)" -eq 800 ]
+    study links --seeds 400 | diff - "$w.resumed"
 }
 
 @test "a step with --comm is told to inject less, where the site says so" {

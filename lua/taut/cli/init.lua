@@ -89,6 +89,7 @@ function cli.main(arg)
       return 2
    end
    old.hint(arg, args.command)
+   args.argv = arg
    return modules[args.command].run(args)
 end
 

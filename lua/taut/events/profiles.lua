@@ -17,6 +17,7 @@ Profiles.__index = Profiles
 
 local NEWEST = 0.3    -- weight of the newest job in a profile
 local ASSUMED = 0.25  -- share of a job that says --comm and has never been measured
+local MOST_JOBS = 100000 -- of one answer
 local PARTNERS = 16   -- of each node in the estimate of background traffic
 
 local function key(user, name)
@@ -156,13 +157,15 @@ function Profiles:answer(args, uid, reply)
    if args.job ~= nil and math.type(args.job) ~= "integer" then
       return reply(nil, "profile: job: expected a number")
    end
+   local since = type(args.since) == "number" and args.since or nil
    local user = type(args.user) == "string" and args.user or nil
-   self.journal:query(args.job and "jobs_of_profile" or "profiles",
-      { id = args.job, user = not args.job and user or nil }, function(rows, err)
+   self.journal:query((args.job or since) and "jobs_of_profile" or "profiles",
+      { id = args.job, since = since, limit = since and MOST_JOBS or nil,
+      user = not args.job and user or nil }, function(rows, err)
          rows = rows and add_class(privacy.visible(self.cluster, uid, rows))
          if not rows then
             reply(nil, err)
-         elseif args.job then
+         elseif args.job or since then
             reply { jobs = rows }
          else
             reply { profiles = rows, heavy = profile.HEAVY }

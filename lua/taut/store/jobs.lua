@@ -16,6 +16,9 @@ local function where(a)
          values[#values + 1] = a[column]
       end
    end
+   if a.since then
+      list[#list + 1], values[#values + 1] = "time >= ?", a.since
+   end
    return table.concat(list, " AND "), values
 end
 

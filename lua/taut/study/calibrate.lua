@@ -106,20 +106,23 @@ local function point_of(machine, p)
    if not solved then
       return nil, err
    end
-   local out = { flops = 0, messages = 0, network_s = 0, time_s = p.time_s, share = p.share }
+   local out = { flops = 0, messages = 0, mean_s = 0, hottest_s = 0, time_s = p.time_s,
+      share = p.share }
    for i, ph in ipairs(phases) do
       out.flops = out.flops + ph.stages * ph.flops
       out.messages = out.messages + ph.stages * ph.messages
-      out.network_s = out.network_s + ph.stages * math.max(solved[i].load_s,
-         ph.inject_bytes / machine.inject_Bps)
+      for _, k in ipairs { "mean_s", "hottest_s" } do
+         out[k] = out[k] + ph.stages * math.max(solved[i][k], ph.inject_bytes / machine.inject_Bps)
+      end
    end
    return out
 end
 
---- Fit the constants to points.
+--- Fit the constants to points; and what ranks wait for, the mean of their messages or the slowest
+-- way of all, by which of both fits better.
 -- @param points of calibrate.read
 -- @param start constants where the points say nothing
--- @return constants of fit.constants, or nil and what is wrong
+-- @return constants of fit.constants, with `waits` = for the slowest; or nil and what is wrong
 function calibrate.fit(machine, points, start)
    local list = {}
    for i, p in ipairs(points) do
@@ -129,7 +132,18 @@ function calibrate.fit(machine, points, start)
       end
       list[i] = point
    end
-   return fit.constants(list, start)
+   local best, why
+   for _, k in ipairs { "mean_s", "hottest_s" } do
+      for _, p in ipairs(list) do
+         p.network_s = p[k]
+      end
+      local c, err = fit.constants(list, start)
+      if c and (not best or c.error < best.error * 0.99) then
+         best, c.waits = c, k == "hottest_s"
+      end
+      why = why or err
+   end
+   return best, why
 end
 
 return calibrate

@@ -126,6 +126,16 @@ local function legend_width(R)
    return most + 60
 end
 
+--- Curves of what repair.when gives.
+function curve.of_failures(list)
+   local points = {}
+   for i, p in ipairs(list) do
+      points[i] = { p.failed, p.degradation * 100, p.least * 100, p.most * 100 }
+   end
+   return { x = "further failed cables", y = "longer, %", series = { { name = "mean",
+      points = points } } }
+end
+
 --- @param R report of a study (lua/taut/cli/study/report.lua)
 -- @return SVG text
 function curve.svg(R)

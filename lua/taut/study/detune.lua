@@ -72,23 +72,35 @@ function detune.fit_inject(machine, s, share, ratio, c)
    return math.sqrt(low * high)
 end
 
---- Table over motifs (with their message sizes): time relative to full speed.
--- @param o as detune.solve; patterns = texts, inject = shares of the injection, layout =
---   function(M) → list of jobs or nil, why not
--- @return rows { pattern, links = share, inject = share, ratio }; or nil and what is wrong
-function detune.rows(machine, o, c)
+--- One motif (with its message size): what detune.rows makes rows of.
+-- @param o as detune.solve; list = jobs
+-- @return { phases, solved = one for each of o.shares }, or nil and what is wrong
+function detune.task(machine, text, o)
+   local M, err = pattern.motif(text)
+   local s
+   if M then
+      s, err = detune.solve(machine, M, o.list, o)
+   end
+   if not s then
+      return nil, err
+   end
+   local out = { phases = load.kept(s.phases), solved = {} }
+   for i, share in ipairs(o.shares) do
+      out.solved[i] = load.kept_solved(s.solved[share])
+   end
+   return out
+end
+
+--- Table over motifs: time relative to full speed.
+-- @param o as detune.solve; patterns = texts, inject = shares of the injection
+-- @param results map text → of detune.task
+-- @return rows { pattern, links = share, inject = share, ratio }
+function detune.rows(machine, o, results, c)
    local rows = {}
    for _, text in ipairs(o.patterns) do
-      local M, err = pattern.motif(text)
-      local list, s
-      if M then
-         list, err = o.layout(M)
-      end
-      if list then
-         s, err = detune.solve(machine, M, list, o)
-      end
-      if not s then
-         return nil, err
+      local s = { phases = results[text].phases, solved = {} }
+      for i, share in ipairs(o.shares) do
+         s.solved[share] = results[text].solved[i]
       end
       for _, share in ipairs(o.shares) do
          for _, inject in ipairs(o.inject) do

@@ -48,15 +48,34 @@ local function solve(rows, n)
    return x
 end
 
--- Equations scaled so that each point's relative error counts alike: unknowns are 1 / flops (of
--- points with seconds), message_s and b.
-local function row_of(p, flops)
-   if p.share then
-      local compute = p.flops / flops
-      local other = compute * p.share / (1 - p.share)
-      return { p.messages / other, p.network_s / other, 1 }, other
+-- An equation scaled so that each point's relative error counts alike; unknowns are b and, where
+-- asked for, message_s and 1 / flops.
+local function row_of(p, flops, has)
+   local total = p.share and p.flops / flops * p.share / (1 - p.share) or p.time_s
+   local row = { p.network_s / total }
+   row[#row + 1] = has.messages and p.messages / total or nil
+   row[#row + 1] = has.compute and p.flops / total or nil
+   row[#row + 1] = 1
+   return row
+end
+
+-- Constants by these unknowns; what a message costs is not below 0.
+local function constants(points, flops, has)
+   local rows, n = {}, 1 + (has.messages and 1 or 0) + (has.compute and 1 or 0)
+   if #points < n then
+      return nil, ("%d points for %d unknowns"):format(#points, n)
    end
-   return { p.messages / p.time_s, p.network_s / p.time_s, p.flops / p.time_s, 1 }, p.time_s
+   for i, p in ipairs(points) do
+      rows[i] = row_of(p, flops, has)
+   end
+   local x = solve(rows, n)
+   if not x then
+      return nil, "the points do not tell the constants apart: vary size or message length"
+   elseif has.messages and x[2] < 0 then
+      return constants(points, flops, { compute = has.compute })
+   end
+   return { b = x[1], message_s = has.messages and x[2] or 0, flops = has.compute and 1 / x[n] or
+      flops }
 end
 
 local function check(points)
@@ -91,7 +110,7 @@ end
 --- Fit.
 -- @param points array of { flops, messages, network_s = sum over stages of max(F, L), without
 --   failures; time_s = or share = }
--- @param start constants: flops is kept where there are shares only
+-- @param start constants: flops is kept where there are shares only, or nothing computes
 -- @return constants { flops, message_s, b, error = mean, worst = largest relative error, points =
 --   how many }; or nil and what is wrong
 function fit.constants(points, start)
@@ -99,23 +118,19 @@ function fit.constants(points, start)
    if by_share == nil then
       return nil, err
    end
-   local rows, unknowns = {}, by_share and 2 or 3
-   if #points < unknowns then
-      return nil, ("%d points for %d unknowns"):format(#points, unknowns)
+   local has = { messages = true }
+   for _, p in ipairs(points) do
+      has.compute = has.compute or not by_share and p.flops > 0
    end
-   for i, p in ipairs(points) do
-      rows[i] = row_of(p, start.flops)
+   local c
+   c, err = constants(points, start.flops, has)
+   if not c then
+      return nil, err
+   elseif not (c.b > 0 and c.flops > 0) then
+      return nil, ("the fit gives b = %.3g, %.3g flop/s: a negative constant; the points are no " ..
+         "such programs"):format(c.b, c.flops)
    end
-   local x = solve(rows, unknowns)
-   if not x then
-      return nil, "the points do not tell the constants apart: vary size or message length"
-   end
-   local c = { message_s = x[1], b = x[2], flops = by_share and start.flops or 1 / x[3],
-      points = #points }
-   if not (c.message_s >= 0 and c.b > 0 and c.flops > 0) then
-      return nil, ("the fit gives %.3g s a message, b = %.3g, %.3g flop/s: a negative constant; " ..
-         "the points are no such programs"):format(c.message_s, c.b, c.flops)
-   end
+   c.points = #points
    c.error, c.worst = errors(points, c)
    return c
 end

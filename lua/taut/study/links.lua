@@ -26,7 +26,8 @@ end
 
 --- All tasks of a study.
 -- @param spec { patterns = texts, jobs = numbers, speeds = of the links that may fail (1),
---   seeds = how many, shares =, left = what a link drawn keeps (0), per_node =, ranks =,
+--   real = jobs as they are, in place of alike ones, or nil, seeds = how many, shares =,
+--   left = what a link drawn keeps (0), per_node =, ranks =,
 --   shape = or the motif's, known = map component → share left before any is drawn, or nil }
 -- @return array of { key =, pattern =, jobs =, speed =, seed = }
 function links.tasks(spec)
@@ -46,6 +47,9 @@ end
 
 -- Layouts are asked for once for each size of one motif.
 local function lay(machine, M, spec, task)
+   if spec.real then
+      return spec.real
+   end
    local o = { count = task.jobs, shape = spec.shape or M.shape, ranks = spec.ranks,
       per_node = spec.per_node, seed = task.seed }
    local key = ("%d/%s/%d"):format(o.count, o.shape, o.seed)
@@ -74,10 +78,7 @@ local function solve(machine, phases, overlay, taken, rules)
    if not solved then
       return nil, lost
    end
-   local cell = { lost = lost, taken = taken, load_s = {}, names = {} }
-   for i, s in ipairs(solved) do
-      cell.load_s[i] = s.load_s
-   end
+   local cell = { lost = lost, taken = taken, solved = load.kept_solved(solved), names = {} }
    for i = 1, math.min(NAMED, #names) do
       cell.names[i] = names[i]
    end
@@ -85,7 +86,7 @@ local function solve(machine, phases, overlay, taken, rules)
 end
 
 --- Do one task.
--- @return { cells = array, the first without failures: { load_s = of each phase, lost = pairs
+-- @return { cells = array, the first without failures: { solved = of each phase, lost = pairs
 --   without a way, names = some of them, taken = cables }, phases = what time.of needs of them };
 --   or nil and what is wrong
 function links.solve(machine, spec, task, may)
@@ -100,7 +101,8 @@ function links.solve(machine, spec, task, may)
    if not phases then
       return nil, err
    end
-   local out = { cells = {}, phases = {}, ranks = list[1].ranks, compute = M.compute }
+   local out = { cells = {}, compute = M.compute,
+      ranks = not spec.real and list[1].ranks or nil }
    local shares, overlay_at = overlays_of(machine, spec, task, may)
    for i = 1, #shares do
       local overlay, taken = overlay_at(i)
@@ -113,10 +115,7 @@ function links.solve(machine, spec, task, may)
          return nil, err
       end
    end
-   for i, p in ipairs(phases) do
-      out.phases[i] = { stages = p.stages, flops = p.flops, messages = p.messages,
-         inject_bytes = p.inject_bytes }
-   end
+   out.phases = load.kept(phases)
    return out
 end
 
@@ -128,11 +127,7 @@ local function degradation(machine, result, i, c)
       return nil
    end
    local function at(k)
-      local solved = {}
-      for p, s in ipairs(result.cells[k].load_s) do
-         solved[p] = { load_s = s }
-      end
-      return (time.of(machine, result.phases, solved, c))
+      return (time.of(machine, result.phases, result.cells[k].solved, c))
    end
    return (at(i) / at(1) - 1) * 100 * (1 - (result.compute or 0))
 end

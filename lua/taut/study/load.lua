@@ -106,8 +106,9 @@ end
 --- Solve each phase under an overlay.
 -- @param rules of the equilibrium, see advisor/lib/study/study.h; nil: the usual ones
 -- @return array of { load_s = of one time: mean over messages of the hottest link of their ways, or
---   the hottest of all where everybody waits; result = all of it }, pairs without a way, names of
---   some; or nil and what is wrong
+--   the hottest of all where everybody waits (machine.waits: in every phase), mean_s, hottest_s =
+--   the one and the other; result = all of it }, pairs without a way, names of some; or nil and
+--   what is wrong
 function load.solve(machine, phases, overlay, rules)
    local out, lost, names = {}, 0, {}
    for i, phase in ipairs(phases) do
@@ -119,14 +120,33 @@ function load.solve(machine, phases, overlay, rules)
       if not result then
          return nil, err
       end
-      local load_s = phase.waits == "all" and result.most_s or result.all_s * phase.active
-      out[i] = { load_s = load_s, result = result }
+      local mean_s = phase.waits == "all" and result.most_s or result.all_s * phase.active
+      out[i] = { load_s = machine.waits and result.most_s or mean_s, hottest_s = result.most_s,
+         mean_s = mean_s, result = result }
       lost = lost + result.lost_pairs
       for _, pair in ipairs(result.lost) do
          names[#names + 1] = machine:place_name(pair[1]) .. " to " .. machine:place_name(pair[2])
       end
    end
    return out, lost, names
+end
+
+--- What time.of needs of phases, and of what load.solve gave: as JSON can hold it.
+function load.kept(phases)
+   local out = {}
+   for i, p in ipairs(phases) do
+      out[i] = { stages = p.stages, flops = p.flops, messages = p.messages,
+         inject_bytes = p.inject_bytes }
+   end
+   return out
+end
+
+function load.kept_solved(solved)
+   local out = {}
+   for i, s in ipairs(solved) do
+      out[i] = { load_s = s.load_s }
+   end
+   return out
 end
 
 return load

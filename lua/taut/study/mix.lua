@@ -58,12 +58,11 @@ local function fields(line)
    return k == 8 and f or nil
 end
 
---- Jobs of a trace that ran at one moment, as numbers of nodes.
+--- Jobs of a trace.
 -- @param lines iterator; D. Feitelson, "Standard Workload Format", 2.2
--- @param at seconds since the trace began; nil: when half of its jobs had been submitted
 -- @param per_node processors on a node
--- @return array of nodes of each job; or nil and what is wrong
-function mix.trace(lines, name, at, per_node)
+-- @return array of { submit, begin, over = seconds, nodes = how many }; or nil and what is wrong
+function mix.trace(lines, name, per_node)
    local all, n = {}, 0
    for line in lines do
       n = n + 1
@@ -85,6 +84,32 @@ function mix.trace(lines, name, at, per_node)
    if #all == 0 then
       return nil, name .. ": no job that ran"
    end
+   return all
+end
+
+--- Jobs that tautd's store has.
+-- @param rows of its table `job`
+-- @param since seconds, from which on they count
+-- @return as mix.trace
+function mix.stored(rows, since)
+   local all = {}
+   for _, r in ipairs(rows) do
+      if r.nodes and r.seconds then
+         local begin = r.time - r.seconds - since
+         all[#all + 1] = { submit = begin, begin = begin, over = r.time - since, nodes = r.nodes }
+      end
+   end
+   if #all == 0 then
+      return nil, "tautd's store has no job of these days"
+   end
+   table.sort(all, function(a, b) return a.submit < b.submit end)
+   return all
+end
+
+--- Those of a trace that ran at one moment.
+-- @param at seconds since the trace began; nil: when half of its jobs had been submitted
+-- @return array of nodes of each job
+function mix.at(all, at)
    at = at or all[(#all + 1) // 2].submit
    local list = {}
    for _, j in ipairs(all) do

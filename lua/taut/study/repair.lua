@@ -80,40 +80,59 @@ function repair.order(machine, works, left, c)
    return out
 end
 
---- After how many more failed cables the loss until the next planned maintenance is more than one
--- now would cost.
--- @param o { links = that may fail, seeds, nodes = that are busy, cost = node-hours, days = until
---   the next one, most = failures to look at }
--- @return { { failed, degradation = of the jobs' time, lost_per_day = node-hours }, … }, the first
---   that pays or nil; or nil, err
-function repair.when(machine, works, left, c, o)
-   local healthy, err = cost(machine, works, machine:overlay {}, c)
-   if not healthy then
-      return nil, err
-   end
-   local list, pays, cables = {}, nil, #o.links / 2
-   local k = 0
-   while k <= math.min(o.most, cables) do
-      local sum = 0
-      for seed = 1, o.seeds do
-         local out = machine:draw { share = k / cables, seed = seed, links = o.links }:left()
-         for comp, share in pairs(left) do
-            out[comp] = math.min(out[comp] or 1, share)
-         end
-         local t
-         t, err = cost(machine, works, machine:overlay(out), c)
-         if not t then
-            return nil, err
-         end
-         sum = sum + math.max(0, t / healthy - 1)
-      end
-      local d = sum / o.seeds
-      list[#list + 1] = { failed = k, degradation = d, lost_per_day = d * o.nodes * 24 }
-      if d * o.nodes * 24 * o.days >= o.cost then
-         pays = list[#list]
-         break
+--- Sets of further failed cables to look at: 0, 1, 2, 4, … of them, each with every seed.
+-- @param o { links = that may fail, seeds, most = failures to look at }
+-- @return tasks { key, failed, seed }
+function repair.tasks(o)
+   local list, k = {}, 0
+   while k <= math.min(o.most, #o.links / 2) do
+      for seed = 1, k == 0 and 1 or o.seeds do
+         list[#list + 1] = { key = ("%d|%d"):format(k, seed), failed = k, seed = seed }
       end
       k = k == 0 and 1 or k * 2
+   end
+   return list
+end
+
+--- One of them.
+-- @return { longer = share of the healthy time }, or nil and what is wrong
+function repair.task(machine, works, left, c, o, task)
+   local t, err
+   if not o.healthy then
+      o.healthy, err = cost(machine, works, machine:overlay {}, c)
+   end
+   if not o.healthy then
+      return nil, err
+   end
+   local out = machine:draw { share = task.failed / (#o.links / 2), seed = task.seed,
+      links = o.links }:left()
+   for comp, share in pairs(left) do
+      out[comp] = math.min(out[comp] or 1, share)
+   end
+   t, err = cost(machine, works, machine:overlay(out), c)
+   return t and { longer = math.max(0, t / o.healthy - 1) }, err
+end
+
+--- After how many more failed cables the loss until the next planned maintenance is more than one
+-- now would cost.
+-- @param tasks of repair.tasks; results map key → of repair.task
+-- @param o { nodes = that are busy, cost = node-hours, days = until the next one }
+-- @return array of { failed, degradation = of the jobs' time, least, most, lost_per_day =
+--   node-hours }, the first that pays or nil
+function repair.when(tasks, results, o)
+   local list, pays = {}, nil
+   for _, task in ipairs(tasks) do
+      local p, v = list[#list], results[task.key].longer
+      if not p or p.failed ~= task.failed then
+         p = { failed = task.failed, n = 0, degradation = 0, least = v, most = v }
+         list[#list + 1] = p
+      end
+      p.degradation, p.n = (p.degradation * p.n + v) / (p.n + 1), p.n + 1
+      p.least, p.most = math.min(p.least, v), math.max(p.most, v)
+   end
+   for _, p in ipairs(list) do
+      p.n, p.lost_per_day = nil, p.degradation * o.nodes * 24
+      pays = pays or p.lost_per_day * o.days >= o.cost and p or nil
    end
    return list, pays
 end

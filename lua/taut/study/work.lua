@@ -89,15 +89,19 @@ local function do_part(dir, tasks, part, of, solve)
    return f:close()
 end
 
+local function line_of(argv)
+   local command = {}
+   for i, word in ipairs(argv) do
+      command[i] = save.quoted(word)
+   end
+   return table.concat(command, " ")
+end
+
 -- Several processes of this program, each with its part; waits for all.
 local function spawn(argv, n)
    local list = {}
    for part = 1, n do
-      local command = {}
-      for i, word in ipairs(argv) do
-         command[i] = save.quoted(word)
-      end
-      list[part] = table.concat(command, " ") .. (" --part %d/%d & "):format(part, n)
+      list[part] = line_of(argv) .. (" --part %d/%d & "):format(part, n)
    end
    return os.execute(table.concat(list) .. "wait")
 end
@@ -170,22 +174,19 @@ exec sbatch --dependency="afterok:${id%%%%;*}" %s
 
 --- Write the scripts of a job array: DIR/array, DIR/collect, and DIR/submit.
 -- @param argv this command as words, with its folder
+-- @param output words that only the collecting job gets: what it writes
 -- @return path of submit, or nil and why not
-function work.sbatch(dir, argv, parts, tasks, words)
+function work.sbatch(dir, argv, output, parts, tasks, words)
    local ok, err = work.open(dir, words, tasks)
    if not ok then
       return nil, err
    end
-   local command = {}
-   for i, word in ipairs(argv) do
-      command[i] = save.quoted(word)
-   end
-   command = table.concat(command, " ")
+   local command = line_of(argv)
    parts = math.min(parts, #tasks)
    local array, collect = dir .. "/array", dir .. "/collect"
    local files = {
       { array, ARRAY:format(parts, dir, command, parts) },
-      { collect, COLLECT:format(dir, command) },
+      { collect, COLLECT:format(dir, command .. " " .. line_of(output)) },
       { dir .. "/submit", SUBMIT:format(save.quoted(array), save.quoted(collect)) },
    }
    for _, f in ipairs(files) do

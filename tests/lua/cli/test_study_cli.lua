@@ -84,21 +84,60 @@ function tests.test_repairs_in_order()
    lu.assertStrContains(text, "nothing to repair")
 end
 
+-- Every study of many tasks: whole, in parts, and as a job array.
+local IN_PARTS = {
+   "study links -m @dragonfly.lua --seeds 3 --failed 10 -p lqcd:lattice=16x16x16x16 -p " ..
+      "halo3d26:points=10",
+   "study links -m @torus.lua --seeds 3 --failed 10 --trace @trace.swf --at 20",
+   "study detune -m @torus.lua --bytes 4k,1Mi,4Mi --split 2 -p ring",
+   "study latency -m @dragonfly.lua --seeds 2 --failed 0,20 --load 5,10,15",
+   "study repair -m @torus.lua --split 1 --fail r0.0/X+=0.5 --maintenance 10 --most 4 --seeds 2",
+   "study outlook -m @torus.lua --split 1 --per-day 0.5 --seeds 2 --most 4",
+}
+
 function tests.test_parts_give_the_same_table()
    setup()
-   local line = "study links -m @dragonfly.lua --seeds 3 --failed 10 " ..
-      "-p lqcd:lattice=16x16x16x16 -p halo3d26:points=10"
-   local whole = fine(line)
-   for k = 1, 3 do
-      lu.assertEquals(fine(line .. (" --work @w --part %d/3"):format(k)), "")
+   for i, line in ipairs(IN_PARTS) do
+      local whole, dir = fine(line), "@w" .. i
+      for k = 1, 3 do
+         lu.assertEquals(fine(("%s --work %s --part %d/3"):format(line, dir, k)), "", line)
+      end
+      lu.assertEquals(fine(line .. " --csv @x.csv --work " .. dir), whole, line)
+      local text = fine(("%s --svg @x.svg --work %sb --sbatch=2"):format(line, dir))
+      lu.assertStrContains(text, ("w%db/submit: submits 2 parts of "):format(i), false, line)
+      lu.assertStrContains(read(("w%db/array"):format(i)), "#SBATCH --array=1-2")
+      lu.assertNil((read(("w%db/array"):format(i)):find "svg"), line)
+      lu.assertStrContains(read(("w%db/collect"):format(i)), "x.svg")
    end
-   lu.assertEquals(fine(line .. " --work @w"), whole)
-   local text = fine(line .. " --work @w2 --sbatch 4")
-   lu.assertStrContains(text, "w2/submit: submits 4 parts of 6 tasks")
-   lu.assertStrContains(read "w2/array", "#SBATCH --array=1-4")
-   local _, status, complaint = run "study links -m @torus.lua --work @w"
+   local _, status, complaint = run "study links -m @torus.lua --work @w1"
    lu.assertEquals(status, 1)
    lu.assertStrContains(complaint, "holds another study")
+end
+
+-- What was done is not done again: a result that was changed by hand shows in the table.
+function tests.test_an_interrupted_study_goes_on()
+   setup()
+   local line = "study links -m @dragonfly.lua --seeds 2 --failed 10 --work @w"
+   fine(line .. " --part 1/2")
+   local before = read "w/part-1.jsonl"
+   golden.file("w/part-1.jsonl", before .. '{"key":"halo3d26:points=30|1|1|2","resu')
+   local whole = fine(line)
+   lu.assertStrContains(read "w/part-1.jsonl", before)
+   lu.assertEquals(select(2, read "w/part-1.jsonl":gsub('"result"', "")), 2)
+   lu.assertEquals(fine(line), whole)
+end
+
+function tests.test_the_machines_real_jobs_in_every_study()
+   setup()
+   local squeue = golden.file("squeue", "#!/bin/sh\necho '7 n[0-7]'\necho '8 n[8-13]'\n")
+   os.execute("chmod +x " .. squeue)
+   for _, jobs in ipairs { "--running --squeue @squeue", "--trace @trace.swf --at 20" } do
+      for _, study in ipairs { "links --failed 10 --seeds 2", "detune -b 1Mi", "inject",
+         "repair --fail r0.0/X+=0.5", "outlook --per-day 1 --seeds 2 --most 4" } do
+         lu.assertStrContains(fine(("study %s -m @torus.lua -p ring %s"):format(study, jobs)),
+            "2 jobs of two nodes or more.", false, study)
+      end
+   end
 end
 
 function tests.test_constants_are_fitted_and_the_error_is_said()
@@ -127,6 +166,9 @@ function tests.test_what_goes_wrong()
       ["study detune -m @torus.lua --nodelist n[0-99]"] = { 1, "--nodelist" },
       ["study detune -m @torus.lua --calibrate @bad.csv"] = { 1, "bad.csv:2: time_s: a number" },
       ["study inject -m @torus.lua -p ring -p shift"] = { 1, "one pattern at a time" },
+      ["--socket /none study links -m @torus.lua --stored 3"] = { 1, "does not tell its jobs" },
+      ["study links -m @torus.lua --trace @none.swf"] = { 1, "none.swf" },
+      ["study repair -m @torus.lua --split 1 --work @w"] = { 1, "--work is for --maintenance" },
       ["study repair -m @torus.lua --squeue /nonexistent"] = { 1, "do without Slurm" },
       ["--socket /nonexistent study outlook -m @torus.lua --split 1"] = { 1, "--per-day says it" },
       ["study run --repeat 0 -- true"] = { 2, "expected a whole number from 1 to 1000" },

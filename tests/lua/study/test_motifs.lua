@@ -181,6 +181,20 @@ function tests.test_a_fit_finds_what_was_put_in()
    lu.assertEquals(found.flops, 3e9)
 end
 
+function tests.test_programs_that_only_communicate()
+   local list = points { flops = math.huge, message_s = 2e-6, b = 1.3 }
+   for _, p in ipairs(list) do
+      p.flops = 0
+   end
+   local found = assert(fit.constants(list, time.usual))
+   lu.assertAlmostEquals(found.message_s / 2e-6, 1, 1e-9)
+   lu.assertEquals(found.flops, time.usual.flops)
+   list = points { flops = 3e9, message_s = -1e-7, b = 1.3 } -- less than nothing: nothing
+   found = assert(fit.constants(list, time.usual))
+   lu.assertEquals(found.message_s, 0)
+   lu.assertTrue(found.worst < 0.1)
+end
+
 function tests.test_points_that_do_not_do()
    local list = points { flops = 3e9, message_s = 2e-6, b = 1.3 }
    local _, err = fit.constants({ list[1], list[2] }, time.usual)
@@ -216,8 +230,9 @@ function tests.test_files_of_points()
    end
 end
 
-function tests.test_a_fit_to_a_file_on_a_machine()
+local function fits_to_a_file(waits)
    local m = torus()
+   m.waits, m.inject_Bps = waits, 1e12
    local text = { "pattern,ranks,time_s" }
    local c = { flops = 2e9, message_s = 3e-6, b = 1.5 }
    for _, p in ipairs { "halo3d26:points=10", "halo3d26:points=40", "ring",
@@ -234,6 +249,13 @@ function tests.test_a_fit_to_a_file_on_a_machine()
    for k, v in pairs(c) do
       lu.assertAlmostEquals(found[k] / v, 1, 1e-6, k)
    end
+   lu.assertEquals(found.waits, m.waits)
+end
+
+function tests.test_a_fit_to_a_file_on_a_machine()
+   fits_to_a_file(false)
+   fits_to_a_file(true) -- ranks that wait for the slowest way
+   local m = torus()
    local _, err = calibrate.fit(m, { { pattern = "ring", ranks = 99, time_s = 1 } }, time.usual)
    lu.assertStrContains(err, "point 1 (ring): 99 nodes, the machine has 48")
 end

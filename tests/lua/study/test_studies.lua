@@ -175,11 +175,13 @@ end
 
 function tests.test_an_array_job_and_one_that_joins()
    scratch(function(dir)
-      local path = assert(work.sbatch(dir, { "/opt/taut", "study", "it's" }, 4, tasks(3), {}))
+      local path = assert(work.sbatch(dir, { "/opt/taut", "study", "it's" }, { "--json" }, 4,
+         tasks(3), {}))
       lu.assertEquals(path, dir .. "/submit")
       local text = io.open(dir .. "/array"):read "a"
       lu.assertStrContains(text, "#SBATCH --array=1-3\n")
       lu.assertStrContains(text, "'/opt/taut' 'study' 'it'\\''s' --part \"$SLURM_ARRAY_TASK_ID/3\"")
+      lu.assertStrContains(io.open(dir .. "/collect"):read "a", "'study' 'it'\\''s' '--json'\n")
       lu.assertStrContains(io.open(path):read "a", 'afterok:${id%%;*}"')
       lu.assertTrue(os.execute(("sh -n %s/array && sh -n %s/collect && sh -n %s"):format(dir,
          dir, path)))
@@ -268,12 +270,16 @@ end
 function tests.test_a_maintenance_pays_some_day()
    local m = dragonfly()
    local o = { links = m:links(), seeds = 2, nodes = 144, cost = 1, days = 30, most = 64 }
-   local list, pays = repair.when(m, works(m, "all-to-all"), {}, BARE, o)
+   local list_of, results = repair.tasks(o), {}
+   for _, task in ipairs(list_of) do
+      results[task.key] = assert(repair.task(m, works(m, "all-to-all"), {}, BARE, o, task))
+   end
+   local list, pays = repair.when(list_of, results, o)
    lu.assertEquals(list[1].failed, 0)
    lu.assertEquals(list[1].degradation, 0)
    lu.assertTrue(pays ~= nil and pays.failed > 0 and pays.lost_per_day * 30 >= 1)
    o.cost = 1e12
-   list, pays = repair.when(m, works(m, "all-to-all"), {}, BARE, o)
+   list, pays = repair.when(list_of, results, o)
    lu.assertNil(pays)
    lu.assertEquals(list[#list].failed, 64)
 end
@@ -300,14 +306,19 @@ function tests.test_jobs_that_run_and_jobs_of_a_trace()
    lu.assertEquals(list, { { id = "12", nodes = { 1, 2, 3, 4 } } })
    lu.assertEquals(out, 2)
    local text = "; comment\n1 0 0 100 8 -1 -1 8\n2 10 5 10 4 -1 -1 4\n3 20 0 -1 4 -1 -1 4\n"
-   local sizes = assert(mix.trace(text:gmatch "([^\n]*)\n", "t.swf", 20, 2))
+   local sizes = mix.at(assert(mix.trace(text:gmatch "([^\n]*)\n", "t.swf", 2)), 20)
    lu.assertEquals(sizes, { 4, 2 })
-   lu.assertEquals(assert(mix.trace(text:gmatch "([^\n]*)\n", "t.swf", 50, 1)), { 8 })
+   lu.assertEquals(mix.at(assert(mix.trace(text:gmatch "([^\n]*)\n", "t.swf", 1)), 50), { 8 })
+   local rows = { { nodes = 4, seconds = 100, time = 1150 },
+      { nodes = 3, seconds = 10, time = 1020 }, { seconds = 10, time = 1030 } }
+   lu.assertEquals(mix.at(assert(mix.stored(rows, 1000)), 60), { 4 })
+   lu.assertEquals(mix.at(assert(mix.stored(rows, 1000))), { 3 })
+   lu.assertNil((mix.stored({}, 1000)))
    local placed, left = mix.place(m, { 10, 9, 6 })
    lu.assertEquals({ #placed, placed[2].nodes[1], left }, { 2, 11, 1 })
-   local _, err = mix.trace(("1 2 3\n"):gmatch "([^\n]*)\n", "t.swf", nil, 1)
+   local _, err = mix.trace(("1 2 3\n"):gmatch "([^\n]*)\n", "t.swf", 1)
    lu.assertEquals(err, "t.swf:1: at least 8 numbers expected")
-   _, err = mix.trace((";\n"):gmatch "([^\n]*)\n", "t.swf", nil, 1)
+   _, err = mix.trace((";\n"):gmatch "([^\n]*)\n", "t.swf", 1)
    lu.assertEquals(err, "t.swf: no job that ran")
 end
 

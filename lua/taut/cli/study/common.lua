@@ -2,10 +2,14 @@
 --- What the subcommands of `taut study` share: a machine to study, constants, options.
 local calibrate = require "taut.study.calibrate"
 local hostlist = require "taut.hostlist"
+local jobs = require "taut.study.jobs"
 local machine = require "taut.study.machine"
 local pattern = require "taut.place.pattern"
 local scene = require "taut.cli.topology.scene"
+local sys = require "taut.sys"
+local terminal = require "taut.report"
 local time = require "taut.study.time"
+local work = require "taut.study.work"
 
 local common = {}
 
@@ -74,6 +78,8 @@ function common.setup(parser, default)
    parser:option("--calibrate"):description(
       "Fit the time model to points measured without failures: CSV of pattern, ranks, time_s.")
       :argname "<file>"
+   parser:flag("--hottest"):description(
+      "Ranks wait for the slowest way of all, not for the mean of their messages.")
    parser:option("--flops"):description "What a rank computes a second, else (1e10)."
       :argname "<n>":convert(common.above_zero)
    parser:option("--message-us"):description "What a message costs beside its bytes, else (1)."
@@ -88,9 +94,91 @@ function common.setup_links(parser)
       :convert(common.whole(1, 1000))
 end
 
+local function part(v)
+   local k, n = v:match "^(%d+)/(%d+)$"
+   k, n = math.tointeger(tonumber(k)), math.tointeger(tonumber(n))
+   if not k or k < 1 or n < k or n > work.MOST_PARTS then
+      return nil, "expected K/N, such as 2/16, got " .. v
+   end
+   return { k, n }
+end
+
+--- Options of studies that consist of many tasks.
+function common.setup_work(parser)
+   parser:option("--work"):description "Keep results in this folder, and go on with them."
+      :argname "<folder>"
+   parser:option("-j --jobs"):description "So many processes, with --work.":argname "<n>"
+      :convert(common.whole(1, 256))
+   parser:option("--part"):description "Only this part of the tasks, with --work: K/N."
+      :argname "<part>":convert(part)
+   parser:option("--sbatch"):description(
+      "Write a job array of so many parts, and its collecting job, into --work; do nothing else.")
+      :argname "<parts>":convert(common.whole(1, work.MOST_PARTS))
+end
+
 function common.setup_nodes(parser)
    parser:option("-w --nodelist"):description "Only these nodes, in this order (all)."
       :argname "<list>"
+end
+
+---------------------------------------------------------------- tasks
+
+-- Options that say how a study is done and what is written, not what it is; values they have.
+local HOW = { ["--work"] = 1, ["--jobs"] = 1, ["-j"] = 1, ["--part"] = 1, ["--sbatch"] = 1 }
+local OUTPUT = { ["--csv"] = 1, ["--svg"] = 1, ["--png"] = 1, ["--html"] = 1, ["--json"] = 0 }
+
+-- The words of the command line that make the study what it is, and those of its output.
+local function words_of(argv)
+   local words, output, i = {}, {}, 1
+   while i <= #argv do
+      local name = argv[i]:match "^(%-%-[^=]+)=" or argv[i]:match "^%-j" or argv[i]
+      local values = HOW[name] or OUTPUT[name] or 0
+      local last = i + (argv[i] == name and values or 0)
+      table.move(argv, i, math.min(last, #argv), 1 + (OUTPUT[name] and #output or #words),
+         not HOW[name] and (OUTPUT[name] and output or words) or {})
+      i = last + 1
+   end
+   return words, output
+end
+
+--- Do the tasks of a study: here, by several processes, a part of them, or write a job array.
+-- @param tasks, solve as work.run has them
+-- @return map key → result; or nil and the exit status, which has been explained
+function common.solve(args, tasks, solve)
+   if not args.work then
+      if args.jobs or args.part or args.sbatch then
+         terminal.complain "study: --jobs, --part and --sbatch want a folder: --work"
+         return nil, 2
+      end
+      local results, err = work.run(tasks, solve, {})
+      return results, not results and common.fail(err)
+   end
+   local words, output = words_of(args.argv)
+   local argv = { sys.paths.program, table.unpack(words) }
+   table.move({ "--work", args.work }, 1, 2, #argv + 1, argv)
+   local done, err
+   if args.sbatch then
+      done, err = work.sbatch(args.work, argv, output, args.sbatch, tasks, words)
+      if done then
+         print(("%s: submits %d parts of %s, and the job that joins them"):format(done,
+            math.min(args.sbatch, #tasks), terminal.count(#tasks, "task")))
+         done = true
+      end
+   else
+      done, err = work.run(tasks, solve, { dir = args.work, words = words, part = args.part,
+         jobs = args.jobs, argv = argv })
+   end
+   if type(done) == "table" then
+      return done
+   end
+   return nil, done and 0 or common.fail(err)
+end
+
+--- Say what is wrong.
+-- @return the exit status
+function common.fail(err)
+   terminal.complain("study: ", err)
+   return 1
 end
 
 ---------------------------------------------------------------- the machine
@@ -100,6 +188,7 @@ local function constants(m, args)
    local start = { flops = args.flops or time.usual.flops, b = time.usual.b,
       message_s = args.message_us and args.message_us * 1e-6 or time.usual.message_s }
    if not args.calibrate then
+      m.waits = args.hottest
       return start, ("Assumed: %.3g flop/s a rank, %.3g us a message; --calibrate fits them.")
          :format(start.flops, start.message_s * 1e6)
    end
@@ -117,9 +206,11 @@ local function constants(m, args)
    if not c then
       return nil, "--calibrate: " .. err
    end
-   return c, ("Fitted to %d points of %s: %.3g flop/s a rank, %.3g us a message, b = %.3g; mean " ..
-      "error %.1f %%, largest %.1f %%."):format(c.points, args.calibrate, c.flops,
-      c.message_s * 1e6, c.b, c.error * 100, c.worst * 100)
+   m.waits = args.hottest or c.waits
+   return c, ("Fitted to %d points of %s: %.3g flop/s a rank, %.3g us a message, b = %.3g, " ..
+      "ranks wait for the %s; mean error %.1f %%, largest %.1f %%."):format(c.points,
+      args.calibrate, c.flops, c.message_s * 1e6, c.b,
+      c.waits and "slowest way" or "mean of their messages", c.error * 100, c.worst * 100)
 end
 
 --- Open what is to be studied.
@@ -145,6 +236,12 @@ function common.open(args, default)
       per_node = args.ntasks_per_node or 1, patterns = patterns, path = found.path }
 end
 
+--- Links that may fail, by --kind.
+-- @return as Machine:links
+function common.links(s, args)
+   return s.machine:links(args.kind and #args.kind > 0 and args.kind or nil)
+end
+
 --- Nodes of --nodelist; all without it.
 -- @return array of node numbers, or nil and what is wrong
 function common.nodes(s, list)
@@ -167,6 +264,17 @@ function common.nodes(s, list)
       seen[name] = true
    end
    return nodes
+end
+
+--- One job on the nodes of --nodelist, the first `most` of all without it.
+-- @return array of it; or nil and what is wrong
+function common.one_job(s, args, most)
+   local nodes, err = common.nodes(s, args.nodelist)
+   if not nodes then
+      return nil, err
+   end
+   nodes = table.move(nodes, 1, math.min(#nodes, most or #nodes), 1, {})
+   return { jobs.on(s.machine, nodes, s.per_node) }
 end
 
 return common

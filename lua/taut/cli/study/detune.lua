@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local common = require "taut.cli.study.common"
 local detune = require "taut.study.detune"
-local jobs = require "taut.study.jobs"
 local json = require "taut.json"
+local mix = require "taut.cli.study.mix"
 local pattern = require "taut.place.pattern"
 local report = require "taut.cli.study.report"
 local terminal = require "taut.report"
@@ -15,6 +15,7 @@ local MOST_EXCHANGE = 256 -- ranks of the default, where nobody says which nodes
 function command.setup(parser)
    common.setup(parser, DEFAULT)
    common.setup_nodes(parser)
+   mix.setup(parser)
    parser:option("-k --kind"):description "Only links of this kind: global, X, uplink …"
       :argname "<kind>":count "*"
    parser:option("-l --links"):description "Percent of their speed (25,50,75,100)."
@@ -33,6 +34,7 @@ function command.setup(parser)
          end
          return { percent / 100, ratio }
       end)
+   common.setup_work(parser)
    report.setup(parser)
 end
 
@@ -63,7 +65,8 @@ local function report_of(s, o, rows, note)
    local R = { title = "What slower links and injection would cost", notes = s.notes,
       heads = { "MOTIF", ">INJECTION" }, rows = {}, csv = { heads = { "pattern", "links",
       "injection", "ratio" }, rows = {} }, curves = { x = "speed of the links, %",
-      y = "times as long", series = {} }, footer = { "Time relative to full speed.", note } }
+      y = "times as long", series = {} }, footer = { "Time relative to full speed." } }
+   R.footer[2] = note ~= "" and note or nil
    for _, share in ipairs(o.shares) do
       R.heads[#R.heads + 1] = (">LINKS %g%%"):format(share * 100)
    end
@@ -87,15 +90,14 @@ local function report_of(s, o, rows, note)
    return R
 end
 
--- Fits the injection to the first pattern.
+-- Fits the injection to the first pattern; a sentence, or nothing, or nil and what is wrong.
 local function fit(s, o, args)
    if not args.measured then
-      return nil
+      return ""
    end
    local M = pattern.motif(o.patterns[1])
-   local list = o.layout(M)
    local both = setmetatable({ shares = { args.measured[1], 1 } }, { __index = o })
-   local solved, err = detune.solve(s.machine, M, list, both)
+   local solved, err = detune.solve(s.machine, M, o.list, both)
    local Bps
    if solved then
       Bps, err = detune.fit_inject(s.machine, solved, args.measured[1], args.measured[2], s.c)
@@ -108,36 +110,41 @@ local function fit(s, o, args)
       args.measured[1] * 100, terminal.bandwidth(Bps))
 end
 
+-- All nodes are many for the default, an all-to-all.
+local function usual_jobs(s, args)
+   local most = not args.nodelist and (not args.pattern or #args.pattern == 0) and MOST_EXCHANGE
+   return common.one_job(s, args, most or nil)
+end
+
 function command.run(args)
    local s, err = common.open(args, DEFAULT)
-   local nodes, may
+   local list, may, note
    if s then
-      nodes, err = common.nodes(s, args.nodelist)
+      list, err = mix.jobs(s, args, usual_jobs)
    end
-   if nodes then
-      may, err = s.machine:links(args.kind and #args.kind > 0 and args.kind or nil)
+   if list then
+      may, err = common.links(s, args)
    end
-   if not may then
-      terminal.complain("study: ", err)
-      return 1
-   end
-   if not args.nodelist and (not args.pattern or #args.pattern == 0) then
-      nodes = table.move(nodes, 1, math.min(#nodes, MOST_EXCHANGE), 1, {})
-   end
-   local o = { patterns = patterns_of(s, args), links = may, per_node = s.per_node,
+   local o = may and { patterns = patterns_of(s, args), links = may, per_node = s.per_node,
       known = s.known, shares = with_full(args.links or detune.shares),
-      inject = args.injection or { 1 },
-      layout = function() return { jobs.on(s.machine, nodes, s.per_node) } end }
-   local note, rows
-   note, err = fit(s, o, args)
-   if not err then
-      rows, err = detune.rows(s.machine, o, s.c)
+      inject = args.injection or { 1 }, list = list }
+   if o then
+      note, err = fit(s, o, args)
    end
-   if not rows then
-      terminal.complain("study: ", err)
-      return 1
+   if not note then
+      return common.fail(err)
    end
-   return report.give(report_of(s, o, rows, note), args)
+   local tasks = {}
+   for i, text in ipairs(o.patterns) do
+      tasks[i] = { key = text }
+   end
+   local results, status = common.solve(args, tasks, function(task)
+      return detune.task(s.machine, task.key, o)
+   end)
+   if not results then
+      return status
+   end
+   return report.give(report_of(s, o, detune.rows(s.machine, o, results, s.c), note), args)
 end
 
 return command

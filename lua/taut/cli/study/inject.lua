@@ -1,11 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local common = require "taut.cli.study.common"
 local inject = require "taut.study.inject"
-local jobs = require "taut.study.jobs"
 local json = require "taut.json"
+local mix = require "taut.cli.study.mix"
 local pattern = require "taut.place.pattern"
 local report = require "taut.cli.study.report"
-local terminal = require "taut.report"
 
 local command = { summary = "Which share of the injection is best for a pattern on some nodes." }
 
@@ -14,6 +13,7 @@ local DEFAULT = "halo3d:periodic=no"
 function command.setup(parser)
    common.setup(parser, DEFAULT)
    common.setup_nodes(parser)
+   mix.setup(parser)
    parser:option("--congestion"):description(
       "How much less a link serves that is offered more than it carries (0.25).")
       :argname "<k>":convert(common.above_zero)
@@ -49,24 +49,22 @@ end
 
 function command.run(args)
    local s, err = common.open(args, DEFAULT)
-   local nodes, M, r
+   local list, M, r
    if s and #s.patterns > 1 then
       s, err = nil, "one pattern at a time"
    end
    if s then
-      nodes, err = common.nodes(s, args.nodelist)
+      list, err = mix.jobs(s, args, common.one_job)
    end
-   if nodes then
+   if list then
       M, err = pattern.motif(s.patterns[1])
    end
    if M then
       s.c.congestion = args.congestion
-      r, err = inject.study(s.machine, M, { jobs.on(s.machine, nodes, s.per_node) },
-         { per_node = s.per_node, known = s.known }, s.c)
+      r, err = inject.study(s.machine, M, list, { per_node = s.per_node, known = s.known }, s.c)
    end
    if not r then
-      terminal.complain("study: ", err)
-      return 1
+      return common.fail(err)
    end
    return report.give(report_of(s, s.patterns[1], r), args)
 end

@@ -5,7 +5,6 @@ local latency = require "taut.study.latency"
 local report = require "taut.cli.study.report"
 local scene = require "taut.cli.topology.scene"
 local machine = require "taut.study.machine"
-local terminal = require "taut.report"
 
 local command = { summary = "Latency against offered load, uniform random traffic, links out." }
 
@@ -20,24 +19,36 @@ function command.setup(parser)
    parser:option("--hop-ns"):description "Through a router and a cable (100).":argname "<ns>"
       :convert(common.above_zero)
    scene.setup(parser)
+   common.setup_work(parser)
    report.setup(parser)
 end
 
+local function tasks_of(shares, seeds)
+   local list = {}
+   for _, share in ipairs(shares) do
+      for seed = 1, share == 0 and 1 or seeds do
+         list[#list + 1] = { key = ("%g|%d"):format(share, seed), share = share, seed = seed }
+      end
+   end
+   return list
+end
+
+-- One set of links.
+local function solve(m, task, args, known, may)
+   local overlay, err = m:draw { share = task.share, seed = task.seed, links = may, known = known }
+   if not overlay then
+      return nil, err
+   end
+   return latency.curve(m, overlay, { loads = args.load, hop_ns = args.hop_ns,
+      packet_bytes = args.packet })
+end
+
 -- Mean over seeds; a load is saturated where it is in any of them.
-local function curve_of(m, share, args, found, may)
-   local seeds, out = share == 0 and 1 or args.seeds or 8, {}
-   for seed = 1, seeds do
-      local overlay, why = m:draw { share = share, seed = seed, links = may,
-         known = next(found.left) and found.left or nil }
-      if not overlay then
-         return nil, why
-      end
-      local list, err = latency.curve(m, overlay, { loads = args.load, hop_ns = args.hop_ns,
-         packet_bytes = args.packet })
-      if not list then
-         return nil, err
-      end
-      for i, p in ipairs(list) do
+local function curve_of(share, tasks, results)
+   local out, seeds = {}, 0
+   for _, task in ipairs(tasks) do
+      seeds = seeds + (task.share == share and 1 or 0)
+      for i, p in ipairs(task.share == share and results[task.key] or {}) do
          local o = out[i] or { load = p.load, sum = 0, least = math.huge, most = 0, full = 0 }
          out[i] = o
          if p.latency_s then
@@ -85,21 +96,20 @@ function command.run(args)
       m, err = machine.new(found.topo)
    end
    if m then
-      may, err = m:links(args.kind and #args.kind > 0 and args.kind or nil)
-   end
-   local shares, curves = args.failed or { 0, 0.1, 0.2, 0.3 }, {}
-   for k = 1, may and #shares or 0 do
-      curves[k], err = curve_of(m, shares[k], args, found, may)
-      if not curves[k] then
-         may = nil
-         break
-      end
+      may, err = common.links({ machine = m }, args)
    end
    if not may then
-      terminal.complain("study: ", err)
-      return 1
+      return common.fail(err)
    end
-   return report.give(report_of(found.path, m, shares, curves), args)
+   local shares, curves = args.failed or { 0, 0.1, 0.2, 0.3 }, {}
+   local tasks, known = tasks_of(shares, args.seeds or 8), next(found.left) and found.left or nil
+   local results, status = common.solve(args, tasks, function(task)
+      return solve(m, task, args, known, may)
+   end)
+   for k, share in ipairs(results and shares or {}) do
+      curves[k] = curve_of(share, tasks, results)
+   end
+   return results and report.give(report_of(found.path, m, shares, curves), args) or status
 end
 
 return command

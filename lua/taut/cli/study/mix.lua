@@ -1,66 +1,122 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- The jobs that repair and outlook look at: those that run, those of a trace, or the machine split
--- into alike ones.
+--- The jobs that load a machine: alike ones, those that run, those of a trace or of tautd's store.
 local common = require "taut.cli.study.common"
 local jobs = require "taut.study.jobs"
+local json = require "taut.json"
 local load = require "taut.study.load"
 local mix = require "taut.study.mix"
 local pattern = require "taut.place.pattern"
+local sys = require "taut.sys"
 
 local command = {}
 
-function command.setup(parser)
+local DAY = 86400
+
+--- Options.
+-- @param split converter of --split
+function command.setup(parser, split)
    parser:option("-s --split"):description "As if so many alike jobs filled the machine."
-      :argname "<n>":convert(common.whole(1, 4096))
+      :argname "<n>":convert(split or common.whole(1, 4096))
+   parser:flag("--running"):description "The jobs that run now (squeue)."
    parser:option("--trace"):description "The jobs of a trace (SWF) at one moment, see --at."
       :argname "<file>"
-   parser:option("--at"):description "Seconds since the trace began (its middle).":argname "<s>"
-      :convert(common.whole(0, 1 << 40))
+   parser:option("--stored"):description(
+      "The jobs of the last days that tautd's store has, at one moment.")
+      :argname "<days>":convert(common.above_zero)
+   parser:option("--at"):description(
+      "Seconds since the trace, or those days, began (when half of the jobs had been submitted).")
+      :argname "<s>":convert(common.whole(0, 1 << 40))
    parser:option("--squeue"):description "Slurm's program that lists running jobs (squeue)."
       :argname "<program>"
 end
 
--- Jobs, and a sentence about them; or nil and what is wrong.
-local function jobs_of(s, args)
-   local m = s.machine
-   if args.split then
-      local M, err = pattern.motif(s.patterns[1])
-      local list
-      if M then
-         list, err = jobs.lay(m, { count = args.split, shape = M.shape, per_node = s.per_node,
-            seed = 1 })
-      end
-      return list, list and ("%d alike jobs of %d ranks."):format(#list, list[1].ranks) or err
-   end
-   local list, out
-   if args.trace then
-      local f, err = io.open(args.trace)
-      if not f then
-         return nil, err
-      end
-      list, err = mix.trace(f:lines(), args.trace, args.at, s.per_node)
-      f:close()
-      if not list then
-         return nil, err
-      end
-      list, out = mix.place(m, list)
-   else
-      list, out = mix.squeue(m, args.squeue)
-      if not list then
-         return nil, out .. "; --split and --trace do without Slurm"
-      end
-   end
-   if #list == 0 then
+-- Jobs as they lie on their nodes: laid out, and a sentence about them.
+local function laid(s, list, out)
+   if not list then
+      return nil, out
+   elseif #list == 0 then
       return nil, "no job of two nodes or more: nothing loads the network (--split, --trace)"
    end
-   return mix.layout(m, list, s.per_node), ("%d jobs of two nodes or more%s."):format(#list,
+   return mix.layout(s.machine, list, s.per_node), ("%d jobs of two nodes or more%s."):format(#list,
       out > 0 and (", %d others left out"):format(out) or "")
 end
 
+local function running(s, args)
+   local list, out = mix.squeue(s.machine, args.squeue)
+   if not list then
+      return nil, out .. "; --split and --trace do without Slurm"
+   end
+   return laid(s, list, out)
+end
+
+local function of_trace(s, args)
+   local f, err = io.open(args.trace)
+   if not f then
+      return nil, err
+   end
+   local all
+   all, err = mix.trace(f:lines(), args.trace, s.per_node)
+   f:close()
+   return all, err
+end
+
+local function of_store(_, args)
+   local since = os.time() - math.floor(args.stored * DAY)
+   local line, err = sys.request(args.socket, json.encode { cmd = "profile",
+      args = { since = since } }, 30000)
+   local reply = line and json.decode(line)
+   if not reply or not reply.ok then
+      return nil, "tautd does not tell its jobs: " .. (reply and reply.error or err)
+   end
+   return mix.stored(reply.data.jobs, since)
+end
+
+local function alike(s, args)
+   local M, err = pattern.motif(s.patterns[1])
+   local list
+   if M then
+      list, err = jobs.lay(s.machine, { count = args.split, shape = M.shape, per_node = s.per_node,
+         seed = 1 })
+   end
+   return list, list and ("%d alike jobs of %d ranks."):format(#list, list[1].ranks) or err
+end
+
+--- The machine's real jobs, where an option asks for them.
+-- @return jobs as jobs.lay gives them, and a sentence; nil where none is asked for; or false and
+--   what is wrong
+function command.real(s, args)
+   local list, note
+   if args.running then
+      list, note = running(s, args)
+   elseif args.trace or args.stored then
+      list, note = (args.trace and of_trace or of_store)(s, args)
+      if list then
+         list, note = laid(s, mix.place(s.machine, mix.at(list, args.at)))
+      end
+   else
+      return nil
+   end
+   return list or false, note
+end
+
+--- Jobs by any of the options.
+-- @param usual function(s, args) → jobs, a sentence; where none was given: those that run
+-- @return jobs, a sentence; or nil and what is wrong
+function command.jobs(s, args, usual)
+   local list, note = command.real(s, args)
+   if list == nil then
+      list, note = (args.split and alike or usual or running)(s, args)
+   end
+   if list then
+      s.notes[#s.notes + 1] = note
+   end
+   return list or nil, note
+end
+
 --- Works for taut.study.repair: one for each pattern, over all jobs.
--- @return works, nodes that are busy, a sentence; or nil and what is wrong
+-- @return works, nodes that are busy; or nil and what is wrong
 function command.works(s, args)
-   local list, note = jobs_of(s, args)
+   local list, note = command.jobs(s, args)
    if not list then
       return nil, note
    end
@@ -79,7 +135,7 @@ function command.works(s, args)
       end
       works[i] = { phases = phases, nodes = nodes / #s.patterns }
    end
-   return works, nodes, note
+   return works, nodes
 end
 
 return command

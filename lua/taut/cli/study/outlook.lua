@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local common = require "taut.cli.study.common"
+local curve = require "taut.study.curve"
 local json = require "taut.json"
 local mix = require "taut.cli.study.mix"
 local outlook = require "taut.study.outlook"
 local repair = require "taut.study.repair"
 local report = require "taut.cli.study.report"
 local sys = require "taut.sys"
-local terminal = require "taut.report"
 
 local command = { summary = "When the next threshold is reached, with the failures a day seen." }
 
@@ -25,6 +25,7 @@ function command.setup(parser)
       :argname "<list>":convert(common.list(common.some_percent))
    parser:option("--most"):description "Further failed cables to look at (1024).":argname "<n>"
       :convert(common.whole(1, 1 << 20))
+   common.setup_work(parser)
    report.setup(parser)
 end
 
@@ -55,49 +56,50 @@ local function when(o)
    return ("%.0f days"):format(o.days), ("%.0f to %.0f"):format(o.early, o.late)
 end
 
-function command.run(args)
-   local rate, note = rate_of(args)
-   local s, err, works, busy, jobs_note, curve, may
-   if rate then
-      s, err = common.open(args, DEFAULT)
-   else
-      err = note
-   end
-   if s then
-      works, busy, jobs_note = mix.works(s, args)
-      err = busy
-   end
-   if works then
-      may, err = s.machine:links(args.kind and #args.kind > 0 and args.kind or nil)
-   end
-   if may then
-      curve, err = repair.when(s.machine, works, s.known or {}, s.c, { links = may,
-         seeds = args.seeds or 8, nodes = busy, cost = math.huge, days = 1,
-         most = args.most or 1024 })
-   end
-   if not curve then
-      terminal.complain("study: ", err)
-      return 1
-   end
-   table.insert(s.notes, note)
-   table.insert(s.notes, jobs_note)
-   local days = outlook.days(curve, rate, args.limit or { 0.01, 0.02, 0.05 })
+local function report_of(s, days, list, rate)
    local R = { title = "When the next threshold is reached", notes = s.notes, heads = {
       ">DEGRADATION", ">MORE FAILED", ">IN", ">ONE SD" }, rows = {}, csv = { heads = { "limit",
-      "failed", "days", "early", "late" }, rows = {} }, curves = { x = "further failed cables",
-      y = "longer, %", series = { { name = "mean", points = {} } } } }
+      "failed", "days", "early", "late" }, rows = {} }, curves = curve.of_failures(list) }
    for i, o in ipairs(days) do
       local text, spread = when(o)
       R.rows[i] = { ("%g%%"):format(o.limit * 100), o.failed and ("%.0f"):format(o.failed) or "-",
          text, spread }
       R.csv.rows[i] = { o.limit, o.failed, o.days, o.early, o.late }
    end
-   for i, p in ipairs(curve) do
-      R.curves.series[1].points[i] = { p.failed, p.degradation * 100 }
-   end
    R.data = { machine = s.path, per_day = rate, limits = json.array(days),
-      curve = json.array(curve) }
-   return report.give(R, args)
+      curve = json.array(list) }
+   return R
+end
+
+function command.run(args)
+   local rate, err = rate_of(args)
+   local s, works, busy, may
+   local note = err
+   if rate then
+      s, err = common.open(args, DEFAULT)
+   end
+   if s then
+      table.insert(s.notes, note)
+      works, busy = mix.works(s, args)
+      err = busy
+   end
+   if works then
+      may, err = common.links(s, args)
+   end
+   if not may then
+      return common.fail(err)
+   end
+   local o = { links = may, seeds = args.seeds or 8, most = args.most or 1024 }
+   local tasks = repair.tasks(o)
+   local results, status = common.solve(args, tasks, function(task)
+      return repair.task(s.machine, works, s.known or {}, s.c, o, task)
+   end)
+   if not results then
+      return status
+   end
+   local list = repair.when(tasks, results, { nodes = busy, cost = math.huge, days = 1 })
+   local days = outlook.days(list, rate, args.limit or { 0.01, 0.02, 0.05 })
+   return report.give(report_of(s, days, list, rate), args)
 end
 
 return command

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local common = require "taut.cli.study.common"
+local curve = require "taut.study.curve"
 local json = require "taut.json"
 local mix = require "taut.cli.study.mix"
 local repair = require "taut.study.repair"
@@ -20,6 +21,7 @@ function command.setup(parser)
       :convert(common.above_zero)
    parser:option("--most"):description "Further failed cables to look at (256).":argname "<n>"
       :convert(common.whole(1, 1 << 20))
+   common.setup_work(parser)
    report.setup(parser)
 end
 
@@ -59,30 +61,47 @@ local function footer(R, order, busy, list, pays, args)
    end
 end
 
+-- The list of what more failures would cost, and the first that pays.
+-- @return list, pays; nil and the exit status where there is none to print
+local function maintenance(s, args, works, may, busy)
+   local o = { links = may, seeds = args.seeds or 8, most = args.most or 256 }
+   local tasks = repair.tasks(o)
+   local results, status = common.solve(args, tasks, function(task)
+      return repair.task(s.machine, works, s.known or {}, s.c, o, task)
+   end)
+   if not results then
+      return nil, status
+   end
+   return repair.when(tasks, results, { nodes = busy, cost = args.maintenance,
+      days = args.days or 30 })
+end
+
 function command.run(args)
    local s, err = common.open(args, DEFAULT)
-   local works, busy, note, order, may
+   local works, busy, order, may
+   if args.work and not args.maintenance then
+      s, err = nil, "--work is for --maintenance"
+   end
    if s then
-      works, busy, note = mix.works(s, args)
+      works, busy = mix.works(s, args)
       err = busy
    end
    if works then
-      s.notes[#s.notes + 1] = note
-      order, err = repair.order(s.machine, works, s.known or {}, s.c)
-   end
-   if order then
-      may, err = s.machine:links(args.kind and #args.kind > 0 and args.kind or nil)
-   end
-   local list, pays
-   if may and args.maintenance then
-      list, pays = repair.when(s.machine, works, s.known or {}, s.c, { links = may,
-         seeds = args.seeds or 8, nodes = busy, cost = args.maintenance, days = args.days or 30,
-         most = args.most or 256 })
-      may, err = list, pays
+      may, err = common.links(s, args)
    end
    if not may then
-      terminal.complain("study: ", err)
-      return 1
+      return common.fail(err)
+   end
+   local list, pays
+   if args.maintenance then
+      list, pays = maintenance(s, args, works, may, busy)
+      if not list then
+         return pays
+      end
+   end
+   order, err = repair.order(s.machine, works, s.known or {}, s.c)
+   if not order then
+      return common.fail(err)
    end
    local R = { title = "Repairs, the one that brings most first", notes = s.notes, rows = {},
       footer = {} }
@@ -93,6 +112,7 @@ function command.run(args)
    end
    R.data = { machine = s.path, today = order.now / order.healthy - 1, busy_nodes = busy,
       steps = json.array(order.steps), maintenance = list and json.array(list), pays = pays }
+   R.curves = list and curve.of_failures(list)
    return report.give(R, args)
 end
 

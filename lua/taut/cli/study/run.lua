@@ -3,7 +3,6 @@ local common = require "taut.cli.study.common"
 local json = require "taut.json"
 local report = require "taut.cli.study.report"
 local run = require "taut.study.run"
-local terminal = require "taut.report"
 
 local command = { summary = "Run a program at several shares of injection, or of links: a curve." }
 
@@ -53,8 +52,7 @@ function command.run(args)
       variable = args.set or not args.before and "APRUN_BALANCED_INJECTION" or nil,
       before = args.before, say = function(text) io.stderr:write("taut: ", text, "\n") end })
    if not curve then
-      terminal.complain("study: ", err)
-      return 1
+      return common.fail(err)
    end
    return report.give(report_of(args, shares, curve), args)
 end
