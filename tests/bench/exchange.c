@@ -41,6 +41,8 @@
 #include <unistd.h>
 
 enum { MOST = 256, PORT = 7300, SIDES = 6, CHUNK = 1 << 16 };
+/* Of a connection: a message fits, so that nobody wakes up in its middle. */
+enum { ROOM = 1 << 18 };
 enum { NONE = -1, COMING = -2 }; /* connections that are not there */
 
 struct shared {
@@ -113,8 +115,9 @@ static void connect_to(struct rank *r, int peer)
                              .sin_port = htons(PORT),
                              .sin_addr = r->s->address[peer]};
     uint8_t me = (uint8_t)r->me;
-    int one = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
+    int one = 1, room = ROOM, fd = socket(AF_INET, SOCK_STREAM, 0);
 
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
     if (connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
         write(fd, &me, 1) != 1)
         die("connect");

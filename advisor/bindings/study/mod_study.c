@@ -59,9 +59,11 @@ static int overlay_gc(lua_State *L)
 
 static enum taut_study_kind kind_of(lua_State *L)
 {
-    static const char *const names[] = {"groups", "lines", "routes", NULL};
+    static const char *const names[] = {"groups", "gates", "lines", "routes",
+                                        NULL};
     static const enum taut_study_kind kinds[] = {
-        TAUT_STUDY_GROUPS, TAUT_STUDY_LINES, TAUT_STUDY_ROUTES};
+        TAUT_STUDY_GROUPS, TAUT_STUDY_GATES, TAUT_STUDY_LINES,
+        TAUT_STUDY_ROUTES};
 
     lua_getfield(L, 2, "kind");
     int i = luaL_checkoption(L, -1, NULL, names);
@@ -117,7 +119,7 @@ static int shape(lua_State *L, struct taut_study *s, struct taut_error *err)
 {
     uint32_t length[TAUT_STUDY_MAX_DIMS], dims;
 
-    if (s->kind == TAUT_STUDY_GROUPS)
+    if (s->kind == TAUT_STUDY_GROUPS || s->kind == TAUT_STUDY_GATES)
         return taut_study_groups(s, read_numbers(L, "group", s->g->routers),
                                  err);
     if (s->kind == TAUT_STUDY_ROUTES)
@@ -134,7 +136,7 @@ static int shape(lua_State *L, struct taut_study *s, struct taut_error *err)
                             read_numbers(L, "place", s->g->routers), err);
 }
 
-/* study.machine(graph, { kind = "groups", group = {…} } or { kind = "lines",
+/* study.machine(graph, { kind = "groups" or "gates", group = {…} } or { kind = "lines",
  * dims =, place = {…} } or { kind = "routes" }, each with cables = map link →
  * cables): a study | nil, err */
 static int study_machine(lua_State *L)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/lib/study/study.h"
+#include "advisor/lib/study/gates.h"
 
 struct taut_study *taut_study_create(const struct taut_graph *g,
                                      enum taut_study_kind kind,
@@ -38,6 +38,7 @@ void taut_study_destroy(struct taut_study *s)
     if (s != NULL) {
         free(s->cables);
         free(s->group);
+        taut_gates_destroy(s->gates);
         free(s->place);
         free(s->router);
         free(s->line_link);
@@ -67,7 +68,7 @@ int taut_study_groups(struct taut_study *s, const uint32_t *group,
     s->groups = groups;
     if (s->kind == TAUT_STUDY_GROUPS)
         s->places = groups;
-    return 0;
+    return s->kind == TAUT_STUDY_GATES ? taut_gates_create(s) : 0;
 }
 
 /* ---- solving ---- */
@@ -86,6 +87,8 @@ static taut_study_solve_f solver_of(enum taut_study_kind kind)
     switch (kind) {
     case TAUT_STUDY_GROUPS:
         return taut_study_solve_groups;
+    case TAUT_STUDY_GATES:
+        return taut_study_solve_gates;
     case TAUT_STUDY_LINES:
         return taut_study_solve_lines;
     case TAUT_STUDY_ROUTES:

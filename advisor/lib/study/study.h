@@ -6,6 +6,8 @@
  *            group, drawn with the smaller of the numbers of cables that
  *            stand between it and both ends (UGAL over weighted Valiant
  *            groups); which of the two, the load decides
+ *   gates    the same with its routers: those inside a group load its links,
+ *            and each chooses by itself
  *   lines    a HyperX.  Dimensions in order, in each direct or over one other
  *            router of the row (DOAL); which of the two, the load decides
  *   routes   the routes of the graph's own engine (torus, tree, tables); its
@@ -31,6 +33,7 @@
 enum taut_study_kind {
     TAUT_STUDY_NONE,
     TAUT_STUDY_GROUPS,
+    TAUT_STUDY_GATES,
     TAUT_STUDY_LINES,
     TAUT_STUDY_ROUTES,
 };
@@ -50,6 +53,7 @@ struct taut_study {
     double *cables;  /* [links] in each */
     uint32_t *group; /* groups: [routers] */
     uint32_t groups;
+    struct taut_gates *gates; /* gates */
     uint32_t dims; /* lines */
     uint32_t length[TAUT_STUDY_MAX_DIMS], stride[TAUT_STUDY_MAX_DIMS];
     uint32_t *place;     /* lines: [routers] number of its coordinates */
@@ -93,7 +97,7 @@ struct taut_study_result {
 };
 
 /* A study of a graph.  The caller fills in what the kind needs:
- *   groups  taut_study_groups
+ *   groups, gates  taut_study_groups
  *   lines   taut_study_lines
  *   cables  [links] cables in each link, > 0; NULL: one
  * Returns it, or NULL with errno ENOMEM.  Give it to taut_study_destroy. */
@@ -196,6 +200,11 @@ int taut_study_solve_groups(const struct taut_study *s,
                             const struct taut_demand *d,
                             const struct taut_study_rules *rules, double *load,
                             struct taut_meet *meet);
+int taut_study_solve_gates(const struct taut_study *s,
+                           const struct taut_overlay *o,
+                           const struct taut_demand *d,
+                           const struct taut_study_rules *rules, double *load,
+                           struct taut_meet *meet);
 int taut_study_solve_lines(const struct taut_study *s,
                            const struct taut_overlay *o,
                            const struct taut_demand *d,

@@ -10,17 +10,20 @@ Machine.__index = Machine
 -- Kinds of links between the groups of a dragonfly.
 local GLOBAL = { global = true, blue = true }
 
+-- Kinds of study in which these alone fail where nobody says which.
+local BETWEEN = { groups = true, gates = true }
+
 local builders = {}
 
 local function routes(topo)
    return { kind = "routes", cables = topo.cables }
 end
 
-function builders.dragonfly(topo)
+function builders.dragonfly(topo, inside)
    if topo.routing ~= "adaptive" then
       return routes(topo)
    end
-   return { kind = "groups", group = topo.group_of, cables = topo.cables }
+   return { kind = inside and "gates" or "groups", group = topo.group_of, cables = topo.cables }
 end
 
 function builders.hyperx(topo)
@@ -55,16 +58,17 @@ end
 
 --- Make a machine ready to be studied.
 -- @param topo topology
+-- @param o { inside = of the groups of a dragonfly with adaptive routing, too } or nil
 -- @return machine: { topo, level = "groups", "routers" or "nodes", place = of each node, from 0,
 --   inject_Bps = the slowest tx, kinds = { kind → links }, usual = kinds that fail by default },
 --   or nil and what is wrong
-function machine.new(topo)
+function machine.new(topo, o)
    local builder = builders[topo.kind_name]
    if not builder then
       return nil, ("no classes of ways are known for a %s (known: dragonfly, hyperx, torus, " ..
          "mesh, fattree, graph)"):format(tostring(topo.kind_name))
    end
-   local spec, err = builder(topo)
+   local spec, err = builder(topo, o and o.inside)
    local s
    if spec then
       s, err = engine.machine(topo.graph, spec)
@@ -112,12 +116,12 @@ function Machine:links(wanted)
          return nil, ("no links of kind '%s' (known: %s)"):format(kind,
             table.concat(self:kind_names(), ", "))
       elseif self.kind == "groups" and not GLOBAL[kind] then
-         return nil, ("links of kind '%s' are inside groups, which this study does not see"):format(
-            kind)
+         return nil, ("links of kind '%s' are inside groups, which this study does not see " ..
+            "without --inside"):format(kind)
       end
    end
    for kind, links in pairs(self.kinds) do
-      local is_one = not wanted and (self.kind ~= "groups" or GLOBAL[kind])
+      local is_one = not wanted and (not BETWEEN[self.kind] or GLOBAL[kind])
       for _, k in ipairs(wanted or {}) do
          is_one = is_one or k == kind
       end

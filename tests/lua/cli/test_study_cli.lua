@@ -44,6 +44,7 @@ end
 
 local STUDIES = {
    "study links -m @dragonfly.lua --seeds 2 --failed 10,30 --split 1,4 --speed 100,50",
+   "study links -m @dragonfly.lua --inside --kind local --seeds 2 --failed 5,10 --hottest",
    "study detune -m @torus.lua --bytes 4k,4Mi --injection 50,100",
    "study inject -m @torus.lua -p shift:by=5 --nodelist n[0-15]",
    "study latency -m @dragonfly.lua --seeds 2 --failed 0,20 --load 5,10,15",

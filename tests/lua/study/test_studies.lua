@@ -54,6 +54,10 @@ function tests.test_kinds_of_links()
    lu.assertStrContains(err, "no links of kind 'uplink' (known: global, local)")
    _, err = m:links { "local" }
    lu.assertStrContains(err, "are inside groups, which this study does not see")
+   local deep = assert(machine.new(m.topo, { inside = true }))
+   lu.assertEquals({ deep.level, #deep:links(), #deep:links { "local" } }, { "routers", #m:links(),
+      108 })
+   lu.assertEquals(deep:place_name(5), "r1.1")
    lu.assertEquals(ring(6):kind_names(), { "X" })
    lu.assertEquals(m:place_name(3), "group 3")
    lu.assertEquals(ring(6):place_name(3), "r3")

@@ -84,6 +84,12 @@ function common.setup(parser, default)
       :argname "<n>":convert(common.above_zero)
    parser:option("--message-us"):description "What a message costs beside its bytes, else (1)."
       :argname "<us>":convert(common.above_zero)
+   common.setup_machine(parser)
+end
+
+function common.setup_machine(parser)
+   parser:flag("--inside"):description(
+      "Look inside the groups of a dragonfly with adaptive routing, too: by routers.")
    scene.setup(parser)
 end
 
@@ -213,17 +219,24 @@ local function constants(m, args)
       c.waits and "slowest way" or "mean of their messages", c.error * 100, c.worst * 100)
 end
 
+--- Open a machine.
+-- @return machine and what scene.open gives; or nil and what is wrong
+function common.machine(args)
+   local found, err = scene.open(args)
+   local m
+   if found then
+      m, err = machine.new(found.topo, { inside = args.inside })
+   end
+   return m, m and found or err
+end
+
 --- Open what is to be studied.
 -- @return { machine, known = map component → share left, c = constants, notes, per_node, patterns,
 --   path }, or nil and what is wrong
 function common.open(args, default)
-   local found, err = scene.open(args)
-   local m
-   if found then
-      m, err = machine.new(found.topo)
-   end
+   local m, found = common.machine(args)
    if not m then
-      return nil, err
+      return nil, found
    end
    local c, note = constants(m, args)
    if not c then

@@ -3,8 +3,6 @@ local common = require "taut.cli.study.common"
 local json = require "taut.json"
 local latency = require "taut.study.latency"
 local report = require "taut.cli.study.report"
-local scene = require "taut.cli.topology.scene"
-local machine = require "taut.study.machine"
 
 local command = { summary = "Latency against offered load, uniform random traffic, links out." }
 
@@ -18,7 +16,7 @@ function command.setup(parser)
       :convert(common.whole(1, 1 << 20))
    parser:option("--hop-ns"):description "Through a router and a cable (100).":argname "<ns>"
       :convert(common.above_zero)
-   scene.setup(parser)
+   common.setup_machine(parser)
    common.setup_work(parser)
    report.setup(parser)
 end
@@ -90,16 +88,13 @@ local function report_of(path, m, shares, curves)
 end
 
 function command.run(args)
-   local found, err = scene.open(args)
-   local m, may
-   if found then
-      m, err = machine.new(found.topo)
-   end
+   local m, found = common.machine(args)
+   local may, err
    if m then
       may, err = common.links({ machine = m }, args)
    end
    if not may then
-      return common.fail(err)
+      return common.fail(m and err or found)
    end
    local shares, curves = args.failed or { 0, 0.1, 0.2, 0.3 }, {}
    local tasks, known = tasks_of(shares, args.seeds or 8), next(found.left) and found.left or nil
