@@ -12,6 +12,7 @@ local sys = require "taut.sys"
 local topology = require "taut.topology"
 local jobs = require "taut.study.jobs"
 local pattern = require "taut.place.pattern"
+local units = require "units"
 
 -- What a rank computes a second.  Only ratios count for the halo, whose constants are fitted: at
 -- 10 Gflop/s they say 4.1 GB/s a link.  That a lattice's solver, bound by memory, reaches a tenth
@@ -308,11 +309,14 @@ local function s3d()
    figure("pair_best_injection", pair.best * 100, "%", ">=", 100)
 end
 
+units.look()
 local t0, wall = os.clock(), sys.now()
 local function clock()
    local s = os.clock() - t0
-   print(("(%.1f s of processor time, %.1f s by the clock)"):format(s, sys.now() - wall))
-   return s
+   units.look()
+   print(("(%.1f s of processor time, %.1f s by the clock)\n%s"):format(s, sys.now() - wall,
+      units.words()))
+   return s * units.scale()
 end
 
 local machines = { full = dragonfly(8), half = dragonfly(4), quarter = dragonfly(2) }
@@ -321,6 +325,7 @@ local cells = halo(machines, c)
 sizes(machines.quarter, c)
 figure("dragonfly_tables_s", clock(), "s", "<=", 10)
 others(machines, c)
+units.look()
 t0 = os.clock()
 hyperx_tables(c, mean_of(cells))
 figure("hyperx_tables_s", clock(), "s", "<=", 40)

@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Processor time in units that are the same on every machine and on every day: the time that a
+-- small fixed kernel (../kernel.c and a bit of Lua) takes beside it.  In a benchmark: bench_kernel
+-- (bench.sh) before, units.look() before, between and after what is measured.
+local stats = require "stats"
+
+local units = {}
+
+-- What the kernel takes on the fastest machine seen so far (Intel Xeon, 2026-11-22), in ms: there
+-- a millisecond is one.
+local FASTEST_MS = 140
+
+local looks = {}
+
+local function lua_ms()
+   local t, x, list = os.clock(), 1, {}
+   for i = 1, 400000 do
+      x = (x * 16807 + i) % 2147483647
+      list[x % 1000] = (list[x % 1000] or "") == "" and tostring(x) or ""
+   end
+   return (os.clock() - t) * 1e3
+end
+
+--- Run the kernel once.
+function units.look()
+   local kernel = assert(os.getenv "BENCH_KERNEL", "bench_kernel was not called")
+   local pipe = assert(io.popen(kernel))
+   local ms = assert(tonumber(pipe:read "l"), "the kernel printed no number")
+   pipe:close()
+   looks[#looks + 1] = ms + lua_ms()
+end
+
+--- How much faster the fastest machine is than this one was, by the median look.
+function units.scale()
+   return FASTEST_MS / assert(stats.median(looks), "units.look was not called")
+end
+
+--- A sentence for the table.
+function units.words()
+   return ("kernel: %.1f to %.1f ms in %d looks; a unit of 1 is %g ms, so times count %.2f"):format(
+      math.min(table.unpack(looks)), math.max(table.unpack(looks)), #looks, FASTEST_MS,
+      units.scale())
+end
+
+return units
