@@ -11,7 +11,8 @@
  *   halo XxYxZ BYTES STEPS   ranks in a grid whose dimensions are rings, the
  *                            last runs fastest; each exchanges BYTES with each
  *                            of its six neighbours at once
- *   exchange BYTES STEPS     all-to-all in pairs: in turn k rank i meets i xor k
+ *   exchange BYTES STEPS     all-to-all in pairs: in turn k rank i meets i xor
+ * k
  *
  * A rank goes on when it has what it waits for itself.  The answer to a line is
  * "SECONDS", of one step: all steps together take until the last rank is done,
@@ -74,7 +75,10 @@ static void die(const char *what)
     exit(1);
 }
 
-static void meet(struct shared *s) { pthread_barrier_wait(&s->all); }
+static void meet(struct shared *s)
+{
+    pthread_barrier_wait(&s->all);
+}
 
 /* ---- connections ---- */
 
@@ -260,8 +264,8 @@ static bool parse(struct shared *s, const char *line, int ranks)
 
     s->is_halo = sscanf(line, "halo %dx%dx%d %d %d", &g[0], &g[1], &g[2],
                         &s->bytes, &s->steps) == 5;
-    if (!s->is_halo && sscanf(line, "exchange %d %d", &s->bytes,
-                              &s->steps) != 2)
+    if (!s->is_halo &&
+        sscanf(line, "exchange %d %d", &s->bytes, &s->steps) != 2)
         return false;
     return s->bytes > 0 && s->steps > 0 &&
            (s->is_halo ? g[0] > 0 && g[1] > 0 && g[2] > 0 &&

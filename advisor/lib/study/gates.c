@@ -26,8 +26,8 @@ static bool over(const struct taut_gate_work *w, uint32_t r, uint32_t k,
     uint32_t via = w->s->gates->router[(size_t)w->s->group[r] * w->most + k];
 
     link[0] = standing_link(w, r, k);
-    link[1] = link[0] != TAUT_GRAPH_NONE ? standing_link(w, via, m)
-                                         : TAUT_GRAPH_NONE;
+    link[1] =
+        link[0] != TAUT_GRAPH_NONE ? standing_link(w, via, m) : TAUT_GRAPH_NONE;
     return link[1] != TAUT_GRAPH_NONE;
 }
 
@@ -37,7 +37,7 @@ static bool over(const struct taut_gate_work *w, uint32_t r, uint32_t k,
 static int way(const struct taut_gate_work *w, uint32_t r, uint32_t m,
                uint32_t n, uint32_t link[2])
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
     size_t at = (size_t)r * w->most + m;
 
     if (t->direct[at] != TAUT_GRAPH_NONE)
@@ -66,7 +66,7 @@ static double mean_over(const struct taut_gate_work *w, uint32_t r, uint32_t m,
 void taut_gate_inside(const struct taut_gate_work *w, const double *value,
                       bool most, double *out)
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
 
     for (uint32_t r = 0; r < w->routers; r++)
         for (uint32_t m = 0; m < w->most; m++) {
@@ -100,7 +100,7 @@ static void carry_over(struct taut_gate_work *w, uint32_t r, uint32_t m,
 
 void taut_gate_carry(struct taut_gate_work *w)
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
 
     for (uint32_t r = 0; r < w->routers; r++)
         for (uint32_t m = 0; m < w->most; m++) {
@@ -123,7 +123,7 @@ void taut_gate_carry(struct taut_gate_work *w)
 /* From each router to its gates. */
 static void leave(struct taut_gate_work *w)
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
 
     for (uint32_t i = 0; i < w->rows; i++) {
         const struct taut_gate_row *row = &w->row[i];
@@ -143,7 +143,7 @@ static void leave(struct taut_gate_work *w)
 /* To each router from its gates; and what leaves no group. */
 static void arrive(struct taut_gate_work *w)
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
 
     for (size_t i = 0; i < w->d->n; i++) {
         const struct taut_demand_pair *p = &w->d->pair[i];
@@ -172,7 +172,7 @@ static void arrive(struct taut_gate_work *w)
 static void through_group(struct taut_gate_work *w,
                           const struct taut_gate_pair *p, uint32_t k)
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
     double bytes = p->round * p->weight[k];
 
     for (uint32_t a = taut_gate_begin(w->s, p->from, k);
@@ -203,7 +203,7 @@ static void cross(struct taut_gate_work *w, bool is_full)
 
 static void over_gates(struct taut_gate_work *w)
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
 
     for (size_t p = 0; p < (size_t)w->n * w->n; p++)
         for (uint32_t i = t->gate_first[p]; i < t->gate_first[p + 1]; i++)
@@ -262,7 +262,7 @@ static void fill(struct taut_gate_work *w, bool is_full)
  * those on each pair's ways round. */
 static void price(struct taut_gate_work *w)
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
 
     for (uint32_t l = 0; l < w->links; l++)
         w->cost[l] = taut_study_cost(w->rules, w->use[l]);
@@ -276,15 +276,14 @@ static void price(struct taut_gate_work *w)
         struct taut_gate_pair *p = &w->pair[i];
         p->cost = 0;
         for (uint32_t k = 0; k < w->n; k++)
-            p->cost += p->weight[k] *
-                       (w->between[(size_t)p->from * w->n + k] +
-                        w->between[(size_t)k * w->n + p->to]);
+            p->cost += p->weight[k] * (w->between[(size_t)p->from * w->n + k] +
+                                       w->between[(size_t)k * w->n + p->to]);
     }
 }
 
 static void shift(struct taut_gate_work *w, double step)
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
 
     for (uint32_t i = 0; i < w->rows; i++) {
         struct taut_gate_row *row = &w->row[i];

@@ -13,7 +13,7 @@
 #include "advisor/lib/study/study.h"
 
 /* What a study keeps of its groups. */
-struct taut_gates {
+struct taut_gateways {
     uint32_t most;        /* members of the largest group */
     uint32_t *member;     /* [routers] number inside the group */
     uint32_t *router;     /* [groups * most] or NONE */
@@ -83,14 +83,14 @@ static inline uint32_t taut_gate_end(const struct taut_study *s, uint32_t from,
     return s->gates->gate_first[(size_t)from * s->groups + to + 1];
 }
 
-static inline uint32_t taut_gate_router(const struct taut_gates *t,
+static inline uint32_t taut_gate_router(const struct taut_gateways *t,
                                         uint32_t group, uint32_t member)
 {
     return t->router[(size_t)group * t->most + member];
 }
 
 int taut_gates_create(struct taut_study *s);
-void taut_gates_destroy(struct taut_gates *t);
+void taut_gates_destroy(struct taut_gateways *t);
 
 /* Room for a solve, and what does not change in it. */
 int taut_gate_work_init(struct taut_gate_work *w, const struct taut_study *s,

@@ -11,7 +11,7 @@
 
 #define MOST_NUMBERS ((size_t)1 << 25) /* 256 MB */
 
-void taut_gates_destroy(struct taut_gates *t)
+void taut_gates_destroy(struct taut_gateways *t)
 {
     if (t == NULL)
         return;
@@ -28,7 +28,7 @@ void taut_gates_destroy(struct taut_gates *t)
 }
 
 /* Numbers inside the groups. */
-static int number(struct taut_study *s, struct taut_gates *t)
+static int number(struct taut_study *s, struct taut_gateways *t)
 {
     uint32_t *size = calloc((size_t)s->groups + 1, sizeof(*size));
 
@@ -57,7 +57,7 @@ static size_t groups_of(const struct taut_study *s, uint32_t l)
     return (size_t)s->group[s->g->from[l]] * s->groups + s->group[s->g->to[l]];
 }
 
-static void join(const struct taut_study *s, struct taut_gates *t)
+static void join(const struct taut_study *s, struct taut_gateways *t)
 {
     const struct taut_graph *g = s->g;
     size_t nn = (size_t)s->groups * s->groups;
@@ -84,8 +84,8 @@ static void join(const struct taut_study *s, struct taut_gates *t)
 
 /* Members k by which r reaches m; their number, and where 'list' is not NULL
  * themselves. */
-static uint32_t between(const struct taut_gates *t, uint32_t group, uint32_t r,
-                        uint32_t m, uint32_t *list)
+static uint32_t between(const struct taut_gateways *t, uint32_t group,
+                        uint32_t r, uint32_t m, uint32_t *list)
 {
     uint32_t n = 0;
 
@@ -104,7 +104,7 @@ static uint32_t between(const struct taut_gates *t, uint32_t group, uint32_t r,
     return n;
 }
 
-static int list_between(const struct taut_study *s, struct taut_gates *t)
+static int list_between(const struct taut_study *s, struct taut_gateways *t)
 {
     size_t all = (size_t)s->g->routers * t->most, n = 0;
 
@@ -129,7 +129,7 @@ static int list_between(const struct taut_study *s, struct taut_gates *t)
 int taut_gates_create(struct taut_study *s)
 {
     size_t nn = (size_t)s->groups * s->groups;
-    struct taut_gates *t = calloc(1, sizeof(*t));
+    struct taut_gateways *t = calloc(1, sizeof(*t));
 
     s->gates = t;
     if (t == NULL || number(s, t) < 0)
@@ -155,7 +155,7 @@ int taut_gates_create(struct taut_study *s)
 static void share_gates(struct taut_gate_work *w)
 {
     const struct taut_graph *g = w->s->g;
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
 
     for (size_t p = 0; p < (size_t)w->n * w->n; p++) {
         uint32_t first = t->gate_first[p], end = t->gate_first[p + 1];
@@ -186,7 +186,7 @@ static double standing(const struct taut_gate_work *w, uint32_t from,
 /* What goes round leaves and arrives by these members. */
 static void find_ends(struct taut_gate_work *w, struct taut_gate_pair *p)
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
 
     for (uint32_t k = 0; k < w->n; k++) {
         for (uint32_t i = taut_gate_begin(w->s, p->from, k);
@@ -239,8 +239,8 @@ static int index_pairs(struct taut_gate_work *w)
             continue;
         uint32_t at = number_of(map, (size_t)a * w->n + b, &w->pairs);
         uint32_t r = number_of(map + nn, (size_t)p->from * w->n + b, &w->rows);
-        uint32_t c = number_of(map + nn + rn, (size_t)p->to * w->n + a,
-                               &w->cols);
+        uint32_t c =
+            number_of(map + nn + rn, (size_t)p->to * w->n + a, &w->cols);
         w->pair[at] = (struct taut_gate_pair){.from = a, .to = b};
         w->row[r].router = p->from;
         w->col[c].router = p->to;
@@ -299,7 +299,10 @@ int taut_gate_work_init(struct taut_gate_work *w, const struct taut_study *s,
     size_t all = 4 * (size_t)s->g->links +
                  4 * (size_t)s->g->routers * s->gates->most + 2 * rn + nn;
 
-    *w = (struct taut_gate_work){.s = s, .o = o, .d = d, .n = s->groups,
+    *w = (struct taut_gate_work){.s = s,
+                                 .o = o,
+                                 .d = d,
+                                 .n = s->groups,
                                  .most = s->gates->most,
                                  .routers = s->g->routers,
                                  .links = s->g->links};

@@ -13,7 +13,7 @@
 static double leg(const struct taut_gate_work *w, uint32_t r, uint32_t k,
                   bool is_out)
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
     uint32_t here = w->s->group[r], a = is_out ? here : k;
     uint32_t b = is_out ? k : here;
     double sum = 0;
@@ -31,7 +31,7 @@ static double leg(const struct taut_gate_work *w, uint32_t r, uint32_t k,
 
 static double direct(const struct taut_gate_work *w, uint32_t r, uint32_t s)
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
     uint32_t a = w->s->group[r], b = w->s->group[s];
     double sum = 0;
 
@@ -50,7 +50,7 @@ static double direct(const struct taut_gate_work *w, uint32_t r, uint32_t s)
 static double middle(const struct taut_gate_work *w,
                      const struct taut_gate_pair *p, uint32_t k)
 {
-    const struct taut_gates *t = w->s->gates;
+    const struct taut_gateways *t = w->s->gates;
     double sum = 0;
 
     for (uint32_t a = taut_gate_begin(w->s, p->from, k);
@@ -89,15 +89,13 @@ static void meet_pair(const struct taut_gate_work *w, size_t i,
     double a = 0, b = 0, x = 1;
 
     if (w->row_of[i] == TAUT_GRAPH_NONE) {
-        a = w->inside[(size_t)d->from * w->most +
-                      w->s->gates->member[d->to]];
+        a = w->inside[(size_t)d->from * w->most + w->s->gates->member[d->to]];
     } else {
         const struct taut_gate_row *row = &w->row[w->row_of[i]];
         const struct taut_gate_pair *p = &w->pair[row->pair];
         x = row->x;
         a = x > 0 ? direct(w, d->from, d->to) : 0;
-        b = x < 1 ? around(w, p, mid + (size_t)row->pair * w->n, d->from,
-                           d->to)
+        b = x < 1 ? around(w, p, mid + (size_t)row->pair * w->n, d->from, d->to)
                   : 0;
         if (!p->has_direct && !p->has_other)
             a = INFINITY;

@@ -53,7 +53,7 @@ struct taut_study {
     double *cables;  /* [links] in each */
     uint32_t *group; /* groups: [routers] */
     uint32_t groups;
-    struct taut_gates *gates; /* gates */
+    struct taut_gateways *gates; /* gates */
     uint32_t dims; /* lines */
     uint32_t length[TAUT_STUDY_MAX_DIMS], stride[TAUT_STUDY_MAX_DIMS];
     uint32_t *place;     /* lines: [routers] number of its coordinates */

@@ -73,6 +73,14 @@ function tests.test_every_form_of_every_study()
    end
 end
 
+-- It ended with an error of Lua's wherever some seeds, not all, had messages without a way.
+function tests.test_some_seeds_without_a_way()
+   setup()
+   local text = fine "study links -m @torus.lua --seeds 8 --failed 20,25,30,35,40 -p ring"
+   lu.assertStrMatches(text, ".*\n  no way +%d+%%.*")
+   lu.assertStrContains(text, "Without a way, for example: r")
+end
+
 function tests.test_repairs_in_order()
    setup()
    local line = "study repair -m @torus.lua --split 1 -p all-to-all --fail r0.0/X+=0.9 " ..

@@ -129,8 +129,8 @@ static double direct(struct hand *h, uint32_t r, uint32_t s, double bytes)
     double sum = 0, share;
     uint32_t l;
 
-    for (uint32_t i = 0;
-         gate(h, r / MEMBERS, s / MEMBERS, i, &l, &share); i++) {
+    for (uint32_t i = 0; gate(h, r / MEMBERS, s / MEMBERS, i, &l, &share);
+         i++) {
         double a = inside(h, r, h->s->g->from[l], bytes * share);
         double b = inside(h, h->s->g->to[l], s, bytes * share);
         h->load[l] += bytes * share;
@@ -181,8 +181,8 @@ static void fail_some(const struct taut_study *s, struct taut_overlay *o,
     bool may[MOST_LINKS];
 
     for (uint32_t l = 0; l < s->g->links; l++)
-        may[l] = also_inside ||
-                 s->group[s->g->from[l]] != s->group[s->g->to[l]];
+        may[l] =
+            also_inside || s->group[s->g->from[l]] != s->group[s->g->to[l]];
     ck_assert_int_ge(taut_overlay_draw(s, o, may, 0.2, 0, *seed), 0);
     ck_assert_int_ge(taut_overlay_draw(s, o, may, 0.2, 0.5, *seed + 1), 0);
 }
@@ -211,9 +211,12 @@ static void begin(struct scene *c, uint64_t seed, uint32_t groups,
     ck_assert_int_eq(taut_demand_seal(c->d), 0);
     c->h.s = c->s;
     c->h.o = c->o;
-    c->rules = (struct taut_study_rules){.power = 8, .floor = 0.05,
-                                         .step = 1.5, .slowing = 0.1,
-                                         .rounds = 30, .unit_s = 3};
+    c->rules = (struct taut_study_rules){.power = 8,
+                                         .floor = 0.05,
+                                         .step = 1.5,
+                                         .slowing = 0.1,
+                                         .rounds = 30,
+                                         .unit_s = 3};
 }
 
 static void end(struct scene *c)
@@ -233,8 +236,7 @@ START_TEST(loads_are_every_message_on_every_way)
 
     begin(&c, 7919U * (unsigned)_i + 1, 3 + (unsigned)_i % 4, _i % 2 == 1);
     c.rules.rounds = 0;
-    ck_assert_int_eq(
-        taut_study_solve(c.s, c.o, c.d, &c.rules, load, &r), 0);
+    ck_assert_int_eq(taut_study_solve(c.s, c.o, c.d, &c.rules, load, &r), 0);
     for (size_t i = 0; i < c.d->n; i++)
         send(&c.h, c.d->pair[i].from, c.d->pair[i].to, c.d->pair[i].bytes);
     for (uint32_t l = 0; l < c.s->g->links; l++)
@@ -251,8 +253,7 @@ START_TEST(what_is_met_is_the_hottest_link)
     double load[MOST_LINKS], sum = 0, n = 0;
 
     begin(&c, 104729U * (unsigned)_i + 3, 2, true);
-    ck_assert_int_eq(
-        taut_study_solve(c.s, c.o, c.d, &c.rules, load, &r), 0);
+    ck_assert_int_eq(taut_study_solve(c.s, c.o, c.d, &c.rules, load, &r), 0);
     for (uint32_t l = 0; l < c.s->g->links; l++)
         c.h.use[l] =
             c.o->left[l] > 0
@@ -287,8 +288,7 @@ START_TEST(no_byte_is_lost_or_made)
     double load[MOST_LINKS], in[64] = {0};
 
     begin(&c, 15485863U * (unsigned)_i + 5, 3 + (unsigned)_i % 4, false);
-    ck_assert_int_eq(
-        taut_study_solve(c.s, c.o, c.d, &c.rules, load, &r), 0);
+    ck_assert_int_eq(taut_study_solve(c.s, c.o, c.d, &c.rules, load, &r), 0);
     for (uint32_t l = 0; l < c.s->g->links; l++) {
         in[c.s->g->to[l]] += load[l];
         in[c.s->g->from[l]] -= load[l];

@@ -29,11 +29,17 @@ function command.setup(parser)
 end
 
 local function cell_text(cell)
-   if not cell.mean then
-      return "no way"
+   return cell.mean and ("%.2f±%.1f"):format(cell.mean, cell.sd) or "no way"
+end
+
+-- Seeds in which some messages have no way, as a line below; nil where all have one.
+local function lost_line(row)
+   local line, any = { "  no way", "", "" }, false
+   for i, cell in ipairs(row.cells) do
+      line[i + 3] = cell.unroutable > 0 and ("%.0f%%"):format(cell.unroutable * 100) or ""
+      any = any or cell.unroutable > 0
    end
-   local text = ("%.2f±%.1f"):format(cell.mean, cell.sd)
-   return cell.unroutable > 0 and ("%s (%d%%)"):format(text, cell.unroutable * 100 + 0.5) or text
+   return any and line or nil
 end
 
 local function label(row, spec)
@@ -57,13 +63,13 @@ local function report_of(s, spec, rows)
       ">SPEED" }, rows = {}, csv = { heads = { "pattern", "jobs", "ranks", "speed", "share",
       "mean_percent", "sd", "least", "most", "unroutable", "seeds" }, rows = {} },
       curves = { x = "links out, %", y = "longer, %", series = {} }, footer = {
-      ("Mean degradation of the run time in %%, ± standard deviation over %s. In brackets: seeds" ..
-      " in which some messages have no way (not in the mean)."):format(terminal.count(spec.seeds,
-      "seed")) } }
+      ("Mean degradation of the run time in %%, ± standard deviation over %s. No way: in so many" ..
+      " of them some messages have none (they are not in the mean)."):format(terminal.count(
+      spec.seeds, "seed")) } }
    for _, share in ipairs(spec.shares) do
       R.heads[#R.heads + 1] = (">%g%%"):format(share * 100)
    end
-   for i, row in ipairs(rows) do
+   for _, row in ipairs(rows) do
       local text = { row.pattern, tostring(row.jobs), ("%g%%"):format(row.speed * 100) }
       local series = { name = label(row, spec), points = {} }
       for k, cell in ipairs(row.cells) do
@@ -74,7 +80,9 @@ local function report_of(s, spec, rows)
          series.points[#series.points + 1] = cell.mean and { spec.shares[k] * 100, cell.mean,
             cell.least, cell.most } or nil
       end
-      R.rows[i], R.curves.series[i] = text, series
+      R.rows[#R.rows + 1] = text
+      R.rows[#R.rows + 1] = lost_line(row)
+      table.insert(R.curves.series, series)
    end
    local pair = example(rows)
    R.footer[#R.footer + 1] = pair and ("Without a way, for example: %s."):format(pair) or nil
