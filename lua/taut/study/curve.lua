@@ -137,11 +137,12 @@ function curve.of_failures(list)
 end
 
 --- @param R report of a study (lua/taut/cli/study/report.lua)
+-- @param bare without the table, which stands beside it
 -- @return SVG text
-function curve.svg(R)
-   local height = TOP + HIGH + 60 + (#R.rows + 2) * LINE
+function curve.svg(R, bare)
+   local height = TOP + HIGH + (bare and 50 or 60 + (#R.rows + 2) * LINE)
    local doc = svg.new { width = math.ceil(math.max(LEFT + WIDE + legend_width(R),
-      table_width(R) + 20)),
+      bare and 0 or table_width(R) + 20)),
       height = math.max(height, TOP + 30 + #R.curves.series * 16), title = R.title,
       description = table.concat(R.notes, " ") }
    local range = { range_of(R.curves.series) }
@@ -153,7 +154,9 @@ function curve.svg(R)
    for i, s in ipairs(R.curves.series) do
       one(doc, s, i, at)
    end
-   table_of(doc, R, TOP + HIGH + 64)
+   if not bare then
+      table_of(doc, R, TOP + HIGH + 64)
+   end
    return doc:finish()
 end
 

@@ -67,7 +67,7 @@ function report.html(R)
       h[#h + 1] = "<p>" .. svg.escape(note) .. "</p>"
    end
    if R.curves then
-      h[#h + 1] = curve.svg(R)
+      h[#h + 1] = curve.svg(R, true)
    end
    h[#h + 1] = "<table><thead>" .. cells("th", R, R.heads) .. "</thead><tbody>"
    for _, row in ipairs(R.rows) do
