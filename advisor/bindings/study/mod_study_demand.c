@@ -60,7 +60,8 @@ static int added(lua_State *L, int rc)
 {
     if (rc < 0)
         return errno == EOVERFLOW
-                   ? taut_fail(L, "more than %zu pairs of places",
+                   ? taut_fail(L, "more than %zu pairs of places have traffic: no room "
+                                  "for them; fewer ranks or partners",
                                TAUT_DEMAND_MAX_PAIRS)
                    : taut_fail_errno(L, "cannot keep a demand");
     lua_settop(L, 1);

@@ -72,11 +72,20 @@ function inject.study(machine, M, list, o, c)
    return out
 end
 
---- The variable that a library reads, where one throttles a node to a share of its injection.
+--- The variables that libraries read.  Only Gemini's takes a share; the others limit what a rank
+-- has under way, in proportion to their defaults here: values to try first (`taut study run`).
+-- Sources: MPICH, src/mpi/coll (MPIR_CVAR_ALLTOALL_THROTTLE, 32); libfabric, fi_verbs(7)
+-- (FI_VERBS_TX_SIZE, 384).
 -- @return array of { name, value, what }
 function inject.variables(share)
-   return { { name = "APRUN_BALANCED_INJECTION", value = ("%.0f"):format(share * 100),
-      what = "Cray's aprun on Gemini" } }
+   local function of(most)
+      return ("%d"):format(math.max(1, math.floor(share * most + 0.5)))
+   end
+   return {
+      { name = "APRUN_BALANCED_INJECTION", value = of(100), what = "Cray's aprun on Gemini" },
+      { name = "MPIR_CVAR_ALLTOALL_THROTTLE", value = of(32), what = "MPICH's all-to-all" },
+      { name = "FI_VERBS_TX_SIZE", value = of(384), what = "libfabric over verbs" },
+   }
 end
 
 return inject

@@ -29,12 +29,22 @@ local function advice(r)
       r.gain * 100, v.name, v.value, v.what)
 end
 
+-- What limits only how much is under way.
+local function elsewhere(r)
+   local list = {}
+   for i, v in ipairs(inject.variables(r.best)) do
+      list[i - 1] = ("%s=%s (%s)"):format(v.name, v.value, v.what)
+   end
+   return r.best < 1 and ("Elsewhere limits of what is under way, to try first with taut study " ..
+      "run: %s."):format(table.concat(list, ", ")) or nil
+end
+
 local function report_of(s, text, r)
    local R = { title = ("Injection: %s"):format(text), notes = s.notes, heads = { ">INJECTION",
       ">TIME", ">OF FULL" }, rows = {}, csv = { heads = { "injection", "time_s", "ratio" },
       rows = {} }, curves = { x = "injection, %", y = "time, of that at full", series = {
       { name = text, points = {} } } }, footer = { advice(r), ("Congestion as assumed in doc/" ..
-      "study.md, K = %g."):format(s.c.congestion or inject.congestion) } }
+      "study.md, K = %g."):format(s.c.congestion or inject.congestion), elsewhere(r) } }
    for i, p in ipairs(r.curve) do
       R.rows[i] = { ("%g%%"):format(p.share * 100), ("%.4g ms"):format(p.time_s * 1e3),
          ("%.3f"):format(p.ratio) }
