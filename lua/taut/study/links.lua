@@ -63,26 +63,39 @@ local function lay(machine, M, spec, task)
    return machine.laid
 end
 
-local function overlays_of(machine, spec, task, may)
-   local shares = { 0, table.unpack(spec.shares) }
-   return shares, function(i)
-      local overlay, taken = machine:draw { share = shares[i], links = may, left = spec.left,
-         seed = draw_seed(task.seed, shares[i]), known = spec.known, speed = task.speed }
-      return overlay, taken
-   end
+-- The overlays of a task; without failures first.
+local function draw(machine, spec, task, may, share)
+   return machine:draw { share = share, links = may, left = spec.left, known = spec.known,
+      speed = task.speed, seed = draw_seed(task.seed, share) }
 end
 
--- One share: loads of the phases, and what has no way.
-local function solve(machine, phases, overlay, taken, rules)
-   local solved, lost, names = load.solve(machine, phases, overlay, rules)
-   if not solved then
-      return nil, lost
+local function cell_from(one, taken)
+   return { lost = one.lost, taken = taken, solved = load.kept_solved(one.solved),
+      names = table.move(one.names, 1, math.min(NAMED, #one.names), 1, {}) }
+end
+
+-- All shares, together where overlays do not change the machine.
+local function cells_of(machine, spec, task, may, phases)
+   local shares, cells, overlays, taken = { 0, table.unpack(spec.shares) }, {}, {}, {}
+   for i, share in ipairs(shares) do
+      local overlay
+      overlay, taken[i] = draw(machine, spec, task, may, share)
+      if not overlay then
+         return nil, taken[i]
+      end
+      overlays[#overlays + 1] = overlay
+      if machine.kind == "routes" or i == #shares then
+         local solved, err = load.solve_all(machine, phases, overlays, spec.rules)
+         for _, one in ipairs(solved or {}) do
+            cells[#cells + 1] = cell_from(one, taken[#cells + 1])
+         end
+         if not solved then
+            return nil, err
+         end
+         overlays = {}
+      end
    end
-   local cell = { lost = lost, taken = taken, solved = load.kept_solved(solved), names = {} }
-   for i = 1, math.min(NAMED, #names) do
-      cell.names[i] = names[i]
-   end
-   return cell
+   return cells
 end
 
 --- Do one task.
@@ -101,22 +114,10 @@ function links.solve(machine, spec, task, may)
    if not phases then
       return nil, err
    end
-   local out = { cells = {}, compute = M.compute,
-      ranks = not spec.real and list[1].ranks or nil }
-   local shares, overlay_at = overlays_of(machine, spec, task, may)
-   for i = 1, #shares do
-      local overlay, taken = overlay_at(i)
-      if overlay then
-         out.cells[i], err = solve(machine, phases, overlay, taken, spec.rules)
-      else
-         err = taken
-      end
-      if not out.cells[i] then
-         return nil, err
-      end
-   end
-   out.phases = load.kept(phases)
-   return out
+   local cells
+   cells, err = cells_of(machine, spec, task, may, phases)
+   return cells and { cells = cells, phases = load.kept(phases), compute = M.compute,
+      ranks = not spec.real and list[1].ranks or nil }, err
 end
 
 ---------------------------------------------------------------- tables

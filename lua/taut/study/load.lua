@@ -103,32 +103,66 @@ function load.of(machine, M, list, per_node)
    return out, err
 end
 
---- Solve each phase under an overlay.
--- @param rules of the equilibrium, see advisor/lib/study/study.h; nil: the usual ones
--- @return array of { load_s = of one time: mean over messages of the hottest link of their ways, or
---   the hottest of all where everybody waits (machine.waits: in every phase), mean_s, hottest_s =
---   the one and the other; result = all of it }, pairs without a way, names of some; or nil and
---   what is wrong
-function load.solve(machine, phases, overlay, rules)
-   local out, lost, names = {}, 0, {}
+-- The equilibrium's constants for a phase: what a node injects is a load of 1.
+local function rules_of(machine, phase, rules)
+   local r = { unit_s = math.max(1e-12, phase.inject_bytes / machine.inject_Bps) }
+   for k, v in pairs(rules or {}) do
+      r[k] = v
+   end
+   return r
+end
+
+-- What the engine found of all phases under one overlay.
+local function solved_of(machine, phases, results, first)
+   local out = { solved = {}, lost = 0, names = {} }
    for i, phase in ipairs(phases) do
-      local r = { unit_s = math.max(1e-12, phase.inject_bytes / machine.inject_Bps) }
-      for k, v in pairs(rules or {}) do
-         r[k] = v
-      end
-      local result, err = machine.study:solve(phase.demand, overlay, r)
-      if not result then
-         return nil, err
-      end
+      local result = results[first + i]
       local mean_s = phase.waits == "all" and result.most_s or result.all_s * phase.active
-      out[i] = { load_s = machine.waits and result.most_s or mean_s, hottest_s = result.most_s,
-         mean_s = mean_s, result = result }
-      lost = lost + result.lost_pairs
+      out.solved[i] = { load_s = machine.waits and result.most_s or mean_s,
+         hottest_s = result.most_s, mean_s = mean_s, result = result }
+      out.lost = out.lost + result.lost_pairs
       for _, pair in ipairs(result.lost) do
-         names[#names + 1] = machine:place_name(pair[1]) .. " to " .. machine:place_name(pair[2])
+         table.insert(out.names, machine:place_name(pair[1]) .. " to " ..
+            machine:place_name(pair[2]))
       end
    end
-   return out, lost, names
+   return out
+end
+
+--- Solve each phase under several overlays, on all processors (machine.threads: on so many).  Of a
+-- machine whose own routes follow what failed, only the overlay that was made last can be solved.
+-- @param rules of the equilibrium, see advisor/lib/study/study.h; nil: the usual ones
+-- @return array of { solved = array of { load_s = of one time: mean over messages of the hottest
+--   link of their ways, or the hottest of all where everybody waits (machine.waits: in every
+--   phase), mean_s, hottest_s = the one and the other; result = all of it }, lost = pairs without a
+--   way, names of some }; or nil and what is wrong
+function load.solve_all(machine, phases, overlays, rules)
+   local cells = {}
+   for _, overlay in ipairs(overlays) do
+      for _, phase in ipairs(phases) do
+         cells[#cells + 1] = { demand = phase.demand, overlay = overlay,
+            rules = rules_of(machine, phase, rules) }
+      end
+   end
+   local results, err = machine.study:batch(cells, machine.threads)
+   if not results then
+      return nil, err
+   end
+   local out = {}
+   for i = 1, #overlays do
+      out[i] = solved_of(machine, phases, results, (i - 1) * #phases)
+   end
+   return out
+end
+
+--- The same under one overlay.
+-- @return solved, lost, names; or nil and what is wrong
+function load.solve(machine, phases, overlay, rules)
+   local out, err = load.solve_all(machine, phases, { overlay }, rules)
+   if not out then
+      return nil, err
+   end
+   return out[1].solved, out[1].lost, out[1].names
 end
 
 --- What time.of needs of phases, and of what load.solve gave: as JSON can hold it.

@@ -60,7 +60,7 @@ end
 -- @param topo topology
 -- @param o { inside = of the groups of a dragonfly with adaptive routing, too } or nil
 -- @return machine: { topo, level = "groups", "routers" or "nodes", place = of each node, from 0,
---   inject_Bps = the slowest tx, kinds = { kind → links }, usual = kinds that fail by default },
+--   inject_Bps = the slowest tx, kinds = { kind → links } (waits, threads: see load.lua) },
 --   or nil and what is wrong
 function machine.new(topo, o)
    local builder = builders[topo.kind_name]

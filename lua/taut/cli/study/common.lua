@@ -238,6 +238,7 @@ function common.open(args, default)
    if not m then
       return nil, found
    end
+   m.threads = (args.part or args.jobs) and 1 or nil -- others have their own parts
    local c, note = constants(m, args)
    if not c then
       return nil, note
