@@ -72,10 +72,10 @@ bench_inside() {
     wait $!
 }
 
-# bench_kernel: what lib/units.lua measures this machine by
+# bench_kernel: what lib/kernel/units.lua measures this machine by
 bench_kernel() {
     export BENCH_KERNEL=$TMP/kernel
-    cc -O2 -o "$BENCH_KERNEL" "$BENCH_DIR/kernel.c" || die "cc failed"
+    cc -O2 -o "$BENCH_KERNEL" "$BENCH_DIR/lib/kernel/kernel.c" || die "cc failed"
 }
 
 # bench_lua FILE [ARG…]: with Taut's modules, and those beside the benchmarks

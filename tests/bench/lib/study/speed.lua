@@ -8,7 +8,7 @@ local pattern = require "taut.place.pattern"
 local published = require "study.published"
 local stats = require "stats"
 local topology = require "taut.topology"
-local units = require "units"
+local units = require "kernel.units"
 
 local QUICK = (os.getenv "BENCH_QUICK" or "") ~= ""
 local SEED = tonumber(os.getenv "BENCH_SEED" or "") or 1

@@ -12,7 +12,7 @@ local sys = require "taut.sys"
 local topology = require "taut.topology"
 local jobs = require "taut.study.jobs"
 local pattern = require "taut.place.pattern"
-local units = require "units"
+local units = require "kernel.units"
 
 -- What a rank computes a second.  Only ratios count for the halo, whose constants are fitted: at
 -- 10 Gflop/s they say 4.1 GB/s a link.  That a lattice's solver, bound by memory, reaches a tenth

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A small fixed piece of work that says how fast this machine is just now:
  * integers, pointers that miss the caches, hashing.  Prints the milliseconds
- * of processor time it took; lib/units.lua adds a bit of Lua. */
+ * of processor time it took; units.lua adds a bit of Lua. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
