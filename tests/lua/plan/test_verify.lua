@@ -25,7 +25,7 @@ local function daemon()
    d.cluster = { nodes = {}, on_node = {}, config = { slurm_user = "slurm" },
       is_free = function(_, name) return d.cluster.nodes[name].state == "idle" end,
       is_admin = function(_, uid) return uid == 0 end }
-   function d.cluster.refresh(_, fn) fn() end
+   function d.cluster.fresh(_, _, fn) fn() end
    for _, name in ipairs(topo.nodes) do
       d.cluster.nodes[name] = { state = "idle" }
    end
