@@ -73,6 +73,7 @@ int taut_slurm_config(const json_t *request, json_t *reply)
                       conf->health_check_interval);
     taut_reply_text(reply, "health_check_program", conf->health_check_program);
     taut_reply_text(reply, "slurm_version", conf->version);
+    taut_reply_text(reply, "select_type", conf->select_type);
     taut_reply_text(reply, "topology_plugin", conf->topology_plugin);
     taut_reply_text(reply, "scheduler_parameters", conf->sched_params);
     taut_free_conf(conf);

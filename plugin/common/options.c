@@ -98,6 +98,11 @@ static bool is_setting(const char *value)
            taut_text_is_made_of(equals + 1, "._-:,", 255);
 }
 
+static bool is_launch(const char *value)
+{
+    return strcmp(value, "aprun") == 0;
+}
+
 static const struct key {
     const char *name;
     size_t offset; /* of a char * in taut_options */
@@ -108,6 +113,8 @@ static const struct key {
     {#field, offsetof(struct taut_options, field), check, expected}
     KEY(domain, is_domains, "names of libfabric domains"),
     KEY(injection, is_setting, "NAME=VALUE"),
+    KEY(launch, is_launch, "aprun"),
+    KEY(launcher, is_path, "an absolute path"),
     KEY(interface, is_interfaces, "a network interface, 16 at most, or auto"),
     KEY(modules, is_path, "an absolute path"),
     KEY(munge_socket, is_path, "an absolute path"),
@@ -139,6 +146,8 @@ static const char *default_of(const char *name)
         return TAUT_RUNDIR;
     if (strcmp(name, "probe") == 0)
         return TAUT_LIBEXECDIR "/taut-probe";
+    if (strcmp(name, "launcher") == 0)
+        return TAUT_LIBEXECDIR "/taut-alps";
     if (strcmp(name, "modules") == 0)
         return TAUT_LIBEXECDIR;
     if (strcmp(name, "transport") == 0)
@@ -149,6 +158,7 @@ static const char *default_of(const char *name)
 int taut_options_init(struct taut_options *opts)
 {
     memset(opts, 0, sizeof(*opts));
+    opts->launch_ms = TAUT_LAUNCH_MS;
     for (size_t i = 0; i < KEY_COUNT; i++) {
         if (taut_text_replace(slot_of(opts, &keys[i]),
                               default_of(keys[i].name)) < 0) {
@@ -178,15 +188,15 @@ static int bad_value(struct taut_error *err, const char *key, const char *value,
     return -1;
 }
 
-static int set_budget(struct taut_options *opts, const char *value,
-                      struct taut_error *err)
+static int set_ms(int *slot, const char *key, const char *value,
+                  struct taut_error *err)
 {
     uint64_t ms;
 
     if (taut_text_number(value, TAUT_BUDGET_MIN_MS, TAUT_BUDGET_MAX_MS, &ms) <
         0)
-        return bad_value(err, "budget_ms", value, "50..60000");
-    opts->budget_ms = (int)ms;
+        return bad_value(err, key, value, "50..60000");
+    *slot = (int)ms;
     return 0;
 }
 
@@ -215,7 +225,9 @@ int taut_options_set(struct taut_options *opts, const char *key,
                      const char *value, struct taut_error *err)
 {
     if (is_same_key(key, "budget_ms"))
-        return set_budget(opts, value, err);
+        return set_ms(&opts->budget_ms, "budget_ms", value, err);
+    if (is_same_key(key, "launch_ms"))
+        return set_ms(&opts->launch_ms, "launch_ms", value, err);
     if (is_same_key(key, "log"))
         return set_log(opts, value, err);
     for (size_t i = 0; i < KEY_COUNT; i++) {

@@ -10,6 +10,7 @@
 
 #define TAUT_BUDGET_MIN_MS 50
 #define TAUT_BUDGET_MS 1000 /* prolog and epilog */
+#define TAUT_LAUNCH_MS 5000 /* aprun, until the check is over */
 #define TAUT_BUDGET_IDLE_MS 5000
 #define TAUT_BUDGET_SURVEY_MS 20000 /* to begin one; it may last longer */
 
@@ -25,6 +26,8 @@ struct taut_options {
     char *user;         /* tautd runs as; name or number */
     char *probe;        /* path of taut-probe */
     char *injection;    /* NAME=VALUE for steps with --comm; "" = none */
+    char *launch;       /* "aprun": from a front end over ALPS; or "" */
+    char *launcher;     /* path of taut-alps, for that */
     char *interface;    /* under test, a list; "auto"; "" = by route */
     char *transport;    /* "tcp", "ofi" or "ofi,tcp" */
     char *provider;     /* of libfabric; "" = its first */
@@ -34,6 +37,7 @@ struct taut_options {
     char *rundir;       /* holds the hold-off file */
     char *munge_socket; /* "" = munge's own default */
     char *node;         /* "" = as Slurm says */
+    int launch_ms;
     int budget_ms;      /* 0 = default of the purpose */
     enum taut_log_level log;
 };

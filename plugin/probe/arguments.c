@@ -18,7 +18,7 @@ const char taut_arguments_usage[] =
     "           [--log quiet|info|debug] [--syslog] [--conf FILE]\n"
     "           [--job N] [--restart N] [--uid N] [--partition NAME]\n"
     "           [--node NAME] [--nodes HOSTLIST] [--slurm VERSION]\n"
-    "           [--from-environ] [--sysroot DIR] [--modules DIR]\n"
+    "           [--ticket] [--from-environ] [--sysroot DIR] [--modules DIR]\n"
     "           [--owner JSON]\n";
 
 struct cursor {
@@ -76,6 +76,8 @@ static int set_flag(struct taut_arguments *args, const char *arg)
         args->job.purpose = TAUT_PURPOSE_IDLE;
     else if (strcmp(arg, "--syslog") == 0)
         args->to_syslog = true;
+    else if (strcmp(arg, "--ticket") == 0)
+        args->has_ticket = true;
     else if (strcmp(arg, "--from-environ") == 0)
         args->from_environ = true;
     else if (strcmp(arg, "--help") == 0)

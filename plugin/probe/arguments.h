@@ -14,6 +14,7 @@ struct taut_arguments {
     const char *sysroot; /* where sys/ is; "/" by default */
     const char *owner;   /* JSON: this process is shown the reports */
     bool to_syslog;
+    bool has_ticket;   /* on standard input: for a node without munged */
     bool from_environ; /* job fields: a prolog script's */
     bool is_survey;    /* the word was there */
     bool wants_help, wants_version;
@@ -25,7 +26,7 @@ typedef void taut_arguments_warn_f(const char *text);
 /* Read 'argv': a purpose (prolog, epilog, idle, --idle, survey audit, survey
  * matrix), then --key value or --key=value for every option and every job
  * field, --conf FILE,
- * --sysroot DIR, --syslog, --from-environ (the job as Slurm tells a prolog
+ * --sysroot DIR, --syslog, --ticket, --from-environ (the job as Slurm tells a prolog
  * script).  The file comes first whatever its place, so that the command
  * line has the last word; an idle check and a survey read
  * TAUT_CONFDIR/node.conf if there is one.  A survey knows its job from the

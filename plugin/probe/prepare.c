@@ -10,6 +10,7 @@
 #include "plugin/common/privileges.h"
 #include "plugin/probe/hello.h"
 #include "plugin/probe/probe.h"
+#include "plugin/probe/ticket.h"
 
 /* ---- interfaces ---- */
 
@@ -138,8 +139,10 @@ static char *make_hello(struct taut_probe *p, uid_t tautd)
                                        : strerror(errno));
         return NULL;
     }
-    cred = taut_hello_wrap(text, tautd, p->args.opts.munge_socket,
-                           taut_probe_share_ns(p, 40), &why);
+    cred = p->args.has_ticket
+               ? taut_ticket_wrap(p->ticket, p->session.key, text, &why)
+               : taut_hello_wrap(text, tautd, p->args.opts.munge_socket,
+                                 taut_probe_share_ns(p, 40), &why);
     if (cred == NULL)
         taut_probe_hold_off(p, why.text);
     free(text);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "plugin/probe/probe.h"
+#include "plugin/probe/ticket.h"
 
 void taut_probe_hold_off(struct taut_probe *p, const char *why)
 {
@@ -63,11 +64,26 @@ static void open_node(struct taut_probe *p)
     taut_boot_id(p->boot);
 }
 
+/* A front end gave it; its key is the session's. */
+static bool take_ticket(struct taut_probe *p)
+{
+    struct taut_error why;
+
+    if (!p->args.has_ticket)
+        return true;
+    p->ticket = taut_ticket_read(p->session.key, p->deadline_ns, &why);
+    if (p->ticket == NULL)
+        taut_log_error(&p->log, "%s; skipped", why.text);
+    return p->ticket != NULL;
+}
+
 static void check(struct taut_probe *p)
 {
     struct taut_lookup *l;
     char *cred;
 
+    if (!take_ticket(p))
+        return;
     open_node(p);
     l = look_up(p);
     if (l == NULL)
@@ -124,6 +140,7 @@ static void fini(struct taut_probe *p)
 {
     bool leave = is_loading(p);
 
+    free(p->ticket);
     taut_session_fini(&p->session);
     taut_counters_close(&p->counters);
     taut_holdoff_close(&p->holdoff);
@@ -135,9 +152,16 @@ static void fini(struct taut_probe *p)
         _exit(p->status);
 }
 
+/* An application that fails has ALPS test its nodes. */
+static void end_well(int number)
+{
+    (void)number;
+    _exit(0);
+}
+
 /* The last resort when nobody is there to kill us at one and a half times
  * the budget, as the plugin does: SIGALRM ends us at twice the budget. */
-static void set_hard_stop(int budget_ms)
+static void set_hard_stop(int budget_ms, bool as_application)
 {
     struct itimerval stop = {
         .it_value =
@@ -147,14 +171,16 @@ static void set_hard_stop(int budget_ms)
             },
     };
 
-    signal(SIGALRM, SIG_DFL);
+    signal(SIGALRM, as_application ? end_well : SIG_DFL);
+    if (as_application)
+        signal(SIGTERM, end_well);
     signal(SIGPIPE, SIG_IGN);
     setitimer(ITIMER_REAL, &stop, NULL);
 }
 
 static int run(struct taut_probe *p, int64_t start_ns)
 {
-    set_hard_stop(p->args.opts.budget_ms);
+    set_hard_stop(p->args.opts.budget_ms, p->args.has_ticket);
     if (p->args.to_syslog)
         openlog("taut", LOG_NDELAY, LOG_DAEMON);
     if (taut_seal_init() < 0) {
@@ -202,6 +228,7 @@ int main(int argc, char *argv[])
         fflush(stdout);
         rc = run(&p, start_ns);
     }
+    rc = p.args.has_ticket ? 0 : rc;
     taut_arguments_fini(&p.args);
     return rc;
 }

@@ -26,6 +26,7 @@ struct taut_probe {
     int status;               /* of the process */
     bool has_said;            /* why transports failed */
     bool has_said_unreadable; /* which counters */
+    char *ticket;             /* credential; NULL where munged is */
     char boot[TAUT_BOOT_ID_LEN + 1];
     struct taut_rails rails;
     struct taut_counters_reader counters;

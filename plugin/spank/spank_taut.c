@@ -2,6 +2,10 @@
 /* SPANK plugin: runs taut-probe in the prolog and the epilog of every job, and
  * gives srun, sbatch and salloc the option --comm.
  *
+ * With launch=aprun, on a front end over ALPS, it does so from slurmstepd of
+ * the batch script instead, by way of taut-alps: in the prolog the reservation
+ * is not confirmed yet, and SLURMD_NODENAME is no node of the job.
+ *
  * A job never suffers from Taut, so the hooks return 0 whatever happens:
  * Slurm before 25.05 fails a prolog for a negative return, later releases
  * for any return but 0.  No function of libslurm is called, only SPANK's.
@@ -31,9 +35,11 @@ SPANK_PLUGIN(taut, 1)
 #include "plugin/spank/child.h"
 
 #define ARGV_MAX 48
+#define LAUNCH_END_MS 300      /* for taut-alps to end by itself */
+#define NODES_MAX (128 * 1024) /* bytes of a host list in the environment */
 
 struct hook {
-    int64_t start_ns;
+    int64_t start_ns, stop_ns;
     struct taut_options opts;
     struct taut_job job;
     char where[TAUT_ERROR_MAX]; /* "job 123 on n5" */
@@ -100,7 +106,7 @@ static void log_line(void *arg, const char *line)
 struct args {
     const char *argv[ARGV_MAX + 1];
     size_t count;
-    char numbers[5][24];
+    char numbers[6][24];
     size_t number_count;
 };
 
@@ -135,11 +141,19 @@ static void make_args(struct args *a, const struct hook *h)
     long long left_ms =
         o->budget_ms - (taut_now_ns() - h->start_ns) / TAUT_MS_NS;
 
+    if (*o->launch)
+        left_ms = o->budget_ms; /* it begins on the node */
     if (left_ms < TAUT_BUDGET_MIN_MS)
         left_ms = TAUT_BUDGET_MIN_MS;
     memset(a, 0, sizeof(*a));
-    a->argv[a->count++] = o->probe;
+    a->argv[a->count++] = *o->launch ? o->launcher : o->probe;
+    if (*o->launch)
+        a->argv[a->count++] = "launch";
     a->argv[a->count++] = taut_purpose_name(j->purpose);
+    if (*o->launch) {
+        add(a, "--probe", o->probe);
+        add_number(a, "--launch-ms", o->launch_ms);
+    }
     add(a, "--servers", o->servers);
     add(a, "--user", o->user);
     add_number(a, "--budget-ms", left_ms);
@@ -174,7 +188,8 @@ static void hold_off(const struct hook *h)
 static void log_report(const struct hook *h,
                        const struct taut_child_report *report)
 {
-    const char *probe = h->opts.probe, *where = h->where;
+    const char *probe = *h->opts.launch ? h->opts.launcher : h->opts.probe;
+    const char *where = h->where;
 
     if (report->dropped)
         slurm_error("taut: %s: %u more lines of output dropped", where,
@@ -191,7 +206,7 @@ static void log_report(const struct hook *h,
         break;
     case TAUT_CHILD_STOPPED:
         slurm_error("taut: %s: %s killed, not done after %d ms", where, probe,
-                    h->opts.budget_ms * 3 / 2);
+                    (int)((h->stop_ns - h->start_ns) / TAUT_MS_NS));
         hold_off(h);
         break;
     case TAUT_CHILD_SPEWED:
@@ -209,13 +224,42 @@ static void run_probe(struct hook *h)
     struct taut_child_report report;
     struct taut_error why;
     struct args args;
-    int64_t stop_ns = h->start_ns + h->opts.budget_ms * TAUT_MS_NS * 3 / 2;
+    int stop_ms = *h->opts.launch ? h->opts.launch_ms + LAUNCH_END_MS
+                                  : h->opts.budget_ms * 3 / 2;
 
+    h->stop_ns = h->start_ns + stop_ms * TAUT_MS_NS;
     make_args(&args, h);
-    if (taut_child_run(args.argv, stop_ns, log_line, h, &report, &why) < 0)
+    if (taut_child_run(args.argv, h->stop_ns, log_line, h, &report, &why) < 0)
         slurm_error("taut: %s: cannot run %s; skipped", h->where, why.text);
     else
         log_report(h, &report);
+}
+
+/* In slurmstepd only the batch script's: the other steps are aprun's. */
+static bool is_script(spank_t sp)
+{
+    uint32_t step;
+
+    return spank_context() == S_CTX_REMOTE &&
+           spank_get_item(sp, S_JOB_STEPID, &step) == ESPANK_SUCCESS &&
+           step == SLURM_BATCH_SCRIPT;
+}
+
+static void check_launched(struct hook *h, spank_t sp)
+{
+    char *nodes = calloc(1, NODES_MAX);
+    struct taut_error why = {"SLURM_JOB_NODELIST is not set"};
+
+    read_items(h, sp);
+    snprintf(h->where, sizeof(h->where), "job %u", h->job.id);
+    if (nodes != NULL &&
+        spank_getenv(sp, "SLURM_JOB_NODELIST", nodes, NODES_MAX) ==
+            ESPANK_SUCCESS &&
+        taut_job_set(&h->job, "nodes", nodes, &why) == 0)
+        run_probe(h);
+    else
+        slurm_error("taut: %s: %s; skipped", h->where, why.text);
+    free(nodes);
 }
 
 static void check_job(struct hook *h, spank_t sp)
@@ -232,17 +276,29 @@ static void check_job(struct hook *h, spank_t sp)
     run_probe(h);
 }
 
-static int run_hook(spank_t sp, int ac, char *av[], enum taut_purpose purpose)
+static void check(struct hook *h, spank_t sp)
+{
+    if (!*h->opts.servers)
+        slurm_error("taut: plugstack.conf: no servers= given; skipped");
+    else if (taut_holdoff_is_on(h->opts.rundir))
+        return;
+    else if (*h->opts.launch)
+        check_launched(h, sp);
+    else
+        check_job(h, sp);
+}
+
+/* Of a job's hooks and its script's, which are both called, one has to do. */
+static int run_hook(spank_t sp, int ac, char *av[], enum taut_purpose purpose,
+                    bool in_script)
 {
     struct hook h = {.start_ns = taut_now_ns()};
 
     if (taut_options_init(&h.opts) < 0 || taut_job_init(&h.job, purpose) < 0)
         goto out;
     read_options(&h, ac, av);
-    if (!*h.opts.servers)
-        slurm_error("taut: plugstack.conf: no servers= given; skipped");
-    else if (!taut_holdoff_is_on(h.opts.rundir))
-        check_job(&h, sp);
+    if (in_script == (*h.opts.launch != '\0'))
+        check(&h, sp);
 out:
     taut_job_fini(&h.job);
     taut_options_fini(&h.opts);
@@ -315,11 +371,22 @@ int slurm_spank_user_init(spank_t sp, int ac, char *av[])
 
 int slurm_spank_job_prolog(spank_t sp, int ac, char *av[])
 {
-    return run_hook(sp, ac, av, TAUT_PURPOSE_PROLOG);
+    return run_hook(sp, ac, av, TAUT_PURPOSE_PROLOG, false);
 }
 
 int slurm_spank_job_epilog(spank_t sp, int ac, char *av[])
 {
-    return run_hook(sp, ac, av, TAUT_PURPOSE_EPILOG);
+    return run_hook(sp, ac, av, TAUT_PURPOSE_EPILOG, false);
+}
+
+/* In slurmstepd as root, the reservation being confirmed. */
+int slurm_spank_init_post_opt(spank_t sp, int ac, char *av[])
+{
+    return is_script(sp) ? run_hook(sp, ac, av, TAUT_PURPOSE_PROLOG, true) : 0;
+}
+
+int slurm_spank_exit(spank_t sp, int ac, char *av[])
+{
+    return is_script(sp) ? run_hook(sp, ac, av, TAUT_PURPOSE_EPILOG, true) : 0;
 }
 #pragma GCC visibility pop

@@ -5,7 +5,7 @@
  *   fake-spank-host [--ignore-children] [--closed-stdio] PLUGIN.so HOOK
  *                   [OPTION...]
  *
- * HOOK is job_prolog, job_epilog, init or user_init; the environment is the
+ * HOOK is job_prolog, job_epilog, init_post_opt, exit, init or user_init; the environment is the
  * hook's. Output: "info: …", "error: …", "debug: …" per line logged, "returned
  * N", and "fds N" if the hook left descriptors open. */
 #include <config.h>
@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #pragma GCC visibility push(default)
+#include <slurm/slurm.h>
 #include <slurm/spank.h>
 
 static FILE *out;
@@ -53,7 +54,8 @@ static const char *environment(const char *name, const char *otherwise)
     return value != NULL ? value : otherwise;
 }
 
-/* In a prolog only these are to be had. */
+/* In a prolog only these are to be had; in slurmstepd (FAKE_SPANK_STEP: the
+ * "script" or a step) more. */
 spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
 {
     spank_err_t rc = ESPANK_SUCCESS;
@@ -68,6 +70,11 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
         *va_arg(args, uid_t *) = (uid_t)atol(environment("SLURM_JOB_UID", "0"));
     else if (item == S_SLURM_VERSION)
         *va_arg(args, const char **) = "22.05.8";
+    else if (item == S_JOB_STEPID && getenv("FAKE_SPANK_STEP") != NULL)
+        *va_arg(args, uint32_t *) =
+            strcmp(getenv("FAKE_SPANK_STEP"), "script") == 0
+                ? SLURM_BATCH_SCRIPT
+                : 0;
     else
         rc = ESPANK_NOT_AVAIL;
     va_end(args);
@@ -76,8 +83,15 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
 
 spank_err_t spank_getenv(spank_t spank, const char *var, char *buf, int len)
 {
-    (void)spank, (void)var, (void)buf, (void)len;
-    return ESPANK_NOT_REMOTE;
+    const char *value = getenv(var);
+
+    (void)spank;
+    if (getenv("FAKE_SPANK_STEP") == NULL)
+        return ESPANK_NOT_REMOTE;
+    if (value == NULL)
+        return ESPANK_ENV_NOEXIST;
+    snprintf(buf, (size_t)len, "%s", value);
+    return ESPANK_SUCCESS;
 }
 
 /* The option that is registered, for `comm=VALUE` in the environment

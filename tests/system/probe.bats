@@ -124,6 +124,22 @@ END
     [ ! -s run-n1/holdoff ]
 }
 
+@test "a ticket that is none: one line, and no failure" {
+    run "$probe" prolog --servers 127.0.0.1:9 --user root --node n1 --interface lo \
+        --rundir "$dir/run" --ticket </dev/null
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == "error: no ticket came with aprun; skipped" ]]
+    run "$probe" prolog --servers 127.0.0.1:9 --user root --node n1 --interface lo \
+        --rundir "$dir/run" --ticket <<<"abc MUNGE:x:"
+    [ "$status" -eq 0 ]
+    [[ $output == "error: standard input is no ticket; skipped" ]]
+    head -c 9000 /dev/zero | tr '\0' a >long
+    run "$probe" prolog --servers 127.0.0.1:9 --user root --node n1 --interface lo \
+        --rundir "$dir/run" --ticket <long
+    [[ $output == "error: a ticket longer than 8192 bytes; skipped" ]]
+}
+
 @test "a silent tautd does not outlast the budget, and holds off" {
     need_munged
     start_tautd --how silent

@@ -73,6 +73,48 @@ lacks() {
     has "info: taut: job 123 on n5: epilog"
 }
 
+# Over ALPS; S_CTX_REMOTE is 2.
+over_alps() {
+    which=$1
+    shift
+    job+=(FAKE_SPANK_CONTEXT=2 "$@")
+    options+=(launch=aprun "launcher=$dir/launcher" launch_ms=700)
+    printf '#!/bin/bash\n%s\n' "${launcher:-echo "\$*"}" >launcher
+    chmod +x launcher
+    hook
+}
+
+@test "over ALPS the batch script's slurmstepd starts the launcher" {
+    over_alps init_post_opt FAKE_SPANK_STEP=script
+    has "info: taut: job 123: launch prolog --probe $dir/probe --launch-ms 700 *"
+    has "*--budget-ms 400 --job 123 --nodes n\[0-7\] *"
+}
+
+@test "over ALPS the script's end starts it for the epilog" {
+    over_alps exit FAKE_SPANK_STEP=script
+    has "info: taut: job 123: launch epilog *"
+}
+
+@test "over ALPS the job's prolog, and other steps, do nothing" {
+    over_alps job_prolog
+    [ "$output" = "returned 0" ]
+    over_alps init_post_opt FAKE_SPANK_STEP=0
+    [ "$output" = "returned 0" ]
+}
+
+@test "elsewhere slurmstepd does nothing" {
+    probe <<<'echo here'
+    which=init_post_opt
+    job+=(FAKE_SPANK_CONTEXT=2 FAKE_SPANK_STEP=script)
+    hook
+    [ "$output" = "returned 0" ]
+}
+
+@test "a launcher that hangs is killed soon after launch_ms" {
+    launcher='sleep 60' over_alps init_post_opt FAKE_SPANK_STEP=script
+    has "error: taut: job 123: $dir/launcher killed, not done after 1000 ms"
+}
+
 @test "slurm 22.05 tells the nodes in SLURM_NODELIST only" {
     probe <<<'echo "$*"'
     job=(SLURM_JOB_ID=123 SLURMD_NODENAME=n5 "SLURM_NODELIST=n[1-4]")

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- tautd: the command line, the start and the end.
 local tables = require "taut.base.tables"
+local alps = require "taut.alps"
 local config = require "taut.config"
 local events_kept = require "taut.events.keep"
 local fabric_process = require "taut.fabric.process"
@@ -28,6 +29,7 @@ usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify
        tautd --store FILE            the store process; tautd starts it itself
        tautd --fabric                the process that sweeps an InfiniBand fabric, likewise
        tautd --ingest                the process that follows logs, likewise
+       tautd --alps …                what Taut does over ALPS, see doc/alps.md
   -c FILE    configuration (default %s/taut.lua)
   --check    check the configuration and end
 ]]
@@ -118,8 +120,10 @@ local function run(conf)
    local kept = switches.look(folder .. "/brakes", conf.database)
    local rows = journal.start({ sys.paths.program, "--store", conf.database },
       function() on_store(self) end)
-   local p = parts(conf, rows, helper.start { name = "taut-slurm",
-      argv = { sys.paths.libexecdir .. "/taut-slurm" } })
+   local p = parts(conf, rows, helper.start(conf.resource_manager == "alps"
+      and { name = "taut-alps", argv = { sys.paths.program, "--alps", "serve",
+         folder .. "/alps-drains" } }
+      or { name = "taut-slurm", argv = { sys.paths.libexecdir .. "/taut-slurm" } }))
    self.parts = p
    p.switches:open(kept)
    p.cluster:start(conf.refresh_s)
@@ -166,6 +170,9 @@ end
 --- @param arg command line
 -- @return exit status
 function daemon.main(arg)
+   if arg[1] == "--alps" then
+      return alps.main { table.unpack(arg, 2) }
+   end
    local o = options(arg)
    if not o then
       io.stderr:write(USAGE:format(sys.paths.confdir))

@@ -6,6 +6,7 @@ local jobs = require "taut.events.jobs"
 local munge = require "taut.munge"
 local samples = require "taut.events.samples"
 local tables = require "taut.base.tables"
+local ticket = require "taut.wire.ticket"
 local wire = require "taut.wire"
 
 local intake = {}
@@ -31,14 +32,19 @@ local function take_sample(self, h)
 end
 
 -- Who sent it is looked at before any work is done for it.
-local function on_hello(self, conn, payload, uid)
+local function on_hello(self, conn, text, uid, sealed)
    local from = conn:peer()
-   local h, err = json.decode(payload)
+   local h, err
+   if sealed then
+      h, err = ticket.open(text, sealed)
+   else
+      h, err = json.decode(text)
+   end
    local ok = h
    if h then
       ok, err = hello.check(h)
    end
-   if ok and hello.is_survey(h.purpose) then
+   if ok and hello.is_survey(h.purpose) and not sealed then
       self.surveys:hello(conn, h, uid)
       return
    elseif ok and uid ~= 0 then
@@ -68,13 +74,14 @@ end
 function Intake:frame(conn, kind, payload)
    if kind == wire.HELLO and not self.greeted[conn] then
       self.greeted[conn] = true
-      munge.decode(payload, function(text, uid)
+      local cred, sealed = ticket.split(payload)
+      munge.decode(cred, function(text, uid)
          if not text then
             self.refusals:note(conn:peer() or "a closed connection", "HELLO: " .. tostring(uid))
             conn:close()
          elseif self.greeted[conn] then
             conn:known()
-            on_hello(self, conn, text, uid)
+            on_hello(self, conn, text, uid, sealed)
          end
       end)
       return

@@ -14,6 +14,7 @@ local FIXED = {
    socket = function(c) return c.socket end,
    database = function(c) return c.database end,
    munge_socket = function(c) return c.munge_socket end,
+   resource_manager = function(c) return c.resource_manager end,
    refresh_s = function(c) return c.refresh_s end,
    ["steer.file"] = function(c) return c.steer.file end,
    ["checks.max_conns"] = function(c) return c.checks.max_conns end,

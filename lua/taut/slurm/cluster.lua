@@ -228,6 +228,12 @@ function Cluster:has_alloc()
    return not self.config or self.config.flags.alloc == true
 end
 
+--- Over ALPS: "slurm", or "alps" where no Slurm is; else nil.
+function Cluster:alps()
+   local kind = self.config and self.config.select_type
+   return kind == "select/alps" and "slurm" or kind == "alps" and "alps" or nil
+end
+
 function Cluster:is_private(what)
    return self.config ~= nil and self.config.private[what] == true
 end
@@ -247,11 +253,17 @@ local function hint(flags)
    return nil
 end
 
+-- Over ALPS the front end starts the check, for all nodes, before the job's script.
+local ALPS_HINT = "over ALPS jobs of sbatch are checked; those of salloc and of srun without a " ..
+   "script are not"
+
 local function take_config(self, c)
    c.flags, c.private = set_of(c.prolog_flags), set_of(c.private_data)
-   c.slurm_uid = sys.user_id(c.slurm_user or "")
    self.config = c
-   local text = hint(c.flags)
+   local is_alps = self:alps() == "slurm"
+   c.flags.alloc = c.flags.alloc or is_alps
+   c.slurm_uid = sys.user_id(c.slurm_user or "")
+   local text = is_alps and ALPS_HINT or hint(c.flags)
    if text and text ~= self.hint then
       sys.log("warning", text)
    end

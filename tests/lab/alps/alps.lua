@@ -84,7 +84,7 @@ function programs.xtprocadmin(...)
       n.role = set.m and set.m:upper() or n.role
    end
    if next(set) then
-      return list and state.save(s) or die("xtprocadmin: -k wants -n")
+      return list and state.save(s) or not list and die("xtprocadmin: -k wants -n")
    end
    show_nodes(s, list or state.sorted(s.nodes))
 end

@@ -28,7 +28,20 @@ step_alps() {
     done
     install -m 755 "$LAB_DIR/alps/qsub" $LAB_ALPS/bin/qsub || return
     install -m 4755 "$(lab_program labaprun)" $LAB_ALPS/bin/aprun || return
+    printf '#!/bin/sh\nPATH=%s exec %s/libexec/taut/taut-alps "$@"\n' $LAB_ALPS/bin:/usr/bin:/bin \
+        "$TAUT_PREFIX" >$LAB_ALPS/bin/taut-alps && chmod 755 $LAB_ALPS/bin/taut-alps || return
+    [ -z "$TAUT_PREFIX" ] || alps_prologues || return
     $LAB_ALPS/bin/init "$NODES" "$NODE_CPUS"
+}
+
+# The site's prologue and epilogue, for qsub.
+alps_prologues() {
+    local name
+    mkdir -p /etc/alps || return
+    for name in prolog epilog; do
+        printf '#!/bin/sh\nexec %s/libexec/taut/taut-alps-prologue "$1" %s\n' "$TAUT_PREFIX" \
+            $name >/etc/alps/${name}ue && chmod 755 /etc/alps/${name}ue || return
+    done
 }
 
 # What the SDB says of a node: its coordinates, two nodes on each router.

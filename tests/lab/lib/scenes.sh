@@ -9,6 +9,7 @@ lab() { "$SCENE_DIR/lab" "$@"; }
 scene_fabric() {
     case $1 in
     torus) echo "--torus 4x2x2" ;;
+    alps) echo "--alps --torus 4x2x2" ;;
     tree) echo "--tree 8x4x4" ;;
     hashed) echo "--tree 8x4x4 --hash" ;;
     dragonfly) echo "--dragonfly 4x4x2" ;;

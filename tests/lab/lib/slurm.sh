@@ -103,7 +103,7 @@ taut_node() { echo "servers=ctl user=$(daemon_user) interface=hsn0"; }
 plugstack_conf() {
     [ -z "$TAUT_PREFIX" ] ||
         echo "optional $TAUT_PREFIX/lib/slurm/spank_taut.so $(taut_node)" \
-            "${ALPS:+launch=aprun }budget_ms=1000 probe=$TAUT_PREFIX/libexec/taut/taut-probe"
+            "${ALPS:+launch=aprun launcher=$LAB_ALPS/bin/taut-alps }budget_ms=1000 probe=$TAUT_PREFIX/libexec/taut/taut-probe"
 }
 
 step_munge() {
@@ -130,6 +130,7 @@ step_slurmctld() {
 step_tautd() {
     install -m 644 "$TAUT_CONF" /etc/taut/taut.lua || return
     grep -q '^topology *=' /etc/taut/taut.lua || { echo; topology_section; } >>/etc/taut/taut.lua
+    [ "$WITH_SLURM" = yes ] || echo 'resource_manager = "alps"' >>/etc/taut/taut.lua || return
     install -d -o "$(daemon_user)" -m 755 /run/taut /var/lib/taut /var/log/taut || return
     taut_node | tr ' ' '\n' >/etc/taut/node.conf || return
     daemon_start tautd

@@ -3,7 +3,7 @@
 # can_have_lab and lab_file, teardown_file lab_file_end, setup lab_test,
 # teardown lab_report.
 
-SCENE_DIR=$BATS_TEST_DIRNAME
+SCENE_DIR=${SCENE_DIR:-$BATS_TEST_DIRNAME}
 # shellcheck source=/dev/null
 . "$SCENE_DIR/lib/scenes.sh"
 

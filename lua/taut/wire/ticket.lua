@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Tickets: how a node without munged says HELLO.
+--
+-- Root on a front end, which has munged, makes a MUNGE credential for each node of a job: it names
+-- job, node and purpose, and holds the session key.  The node gets both, and sends the credential
+-- with its HELLO sealed under that key.  MUNGE refuses a credential that is old or was seen before.
+local json = require "taut.json"
+local seal = require "taut.seal"
+local wire = require "taut.wire"
+
+local ticket = {}
+
+local KIND = "taut ticket 1"
+ticket.LIFE_S = 60 -- of the credential
+
+local BOUND = { "job", "node", "nodes", "purpose", "uid", "restart" }
+
+--- What the credential of a ticket holds.
+-- @param o { job, node, nodes, purpose, uid, restart }
+-- @return text for MUNGE, and the session key in hex digits
+function ticket.make(o)
+   local t = { kind = KIND, key = seal.hex(seal.random(wire.KEY_BYTES)) }
+   for _, name in ipairs(BOUND) do
+      t[name] = o[name]
+   end
+   return json.encode(t), t.key
+end
+
+--- Take a HELLO frame apart.
+-- @return the credential, and what is sealed (nil: HELLO is the credential's own text)
+function ticket.split(payload)
+   local cred, sealed = payload:match "^([^\n]*)\n(%x+)$"
+   return cred or payload, sealed
+end
+
+local function key_of(t)
+   local key = type(t) == "table" and t.kind == KIND and type(t.key) == "string"
+      and seal.unhex(t.key)
+   return key and #key == wire.KEY_BYTES and key or nil
+end
+
+--- Open the HELLO of a ticket.
+-- @param text of the credential
+-- @param sealed hex digits
+-- @return decoded HELLO; or nil and what is wrong
+function ticket.open(text, sealed)
+   local t = json.decode(text)
+   local key = key_of(t)
+   if not key then
+      return nil, "HELLO: its credential is no ticket"
+   end
+   local plain = seal.open(key, wire.HELLO, seal.unhex(sealed) or "")
+   local h, err = json.decode(plain or "")
+   if not plain or type(h) ~= "table" then
+      return nil, plain and err or "HELLO: not sealed with its ticket's key"
+   end
+   for _, name in ipairs(BOUND) do
+      if h[name] ~= t[name] then
+         return nil, ("HELLO: %s: the ticket is for %s, got %s"):format(name,
+            tostring(t[name]):sub(1, 40), (tostring(h[name]):sub(1, 40):gsub("%c", "?")))
+      end
+   end
+   h.key = t.key
+   return h
+end
+
+return ticket
