@@ -69,6 +69,14 @@ static int update(const char *name, uint32_t state, const char *reason)
     return slurm_update_node(&msg) == SLURM_SUCCESS ? 0 : -1;
 }
 
+/* A drain that the caller knows as its own, and whose reason Slurm lost. */
+static bool is_lost(const json_t *request, const struct node *node)
+{
+    return json_is_true(json_object_get(request, "again")) &&
+           node->state & NODE_STATE_DRAIN && !(node->state & NODE_STATE_MAINT) &&
+           (node->reason == NULL || node->reason[0] == '\0');
+}
+
 /* Set the state of a node, unless 'refusal' has a reason against it. */
 static int change(const json_t *request, json_t *reply, uint32_t state,
                   const char *reason,
@@ -87,7 +95,9 @@ static int change(const json_t *request, json_t *reply, uint32_t state,
     taut_node_format(was, sizeof(was), node.state);
     taut_reply_text(reply, "was", was);
     taut_reply_flag(reply, "drained", (node.state & NODE_STATE_DRAIN) != 0);
-    const char *why = refusal(node.state, node.reason);
+    const char *why = is_lost(request, &node)
+                          ? NULL
+                          : refusal(node.state, node.reason);
     int rc = why == NULL ? update(name, state, reason) : 0;
     int saved = errno;
     if (rc == 0)

@@ -259,11 +259,26 @@ local function given_back(self, name, d, back)
    back[#back + 1] = { node = name, drain = d }
 end
 
+-- Slurm over ALPS forgets reasons when it starts, and when it reads slurm.conf again.
+local function tell_again(self, name, d)
+   self.history.asked[name] = d
+   self.slurm:ask({ op = "drain", node = name, reason = d.reason, again = true },
+      function(reply)
+         self.history.asked[name] = nil
+         if reply and reply.done then
+            sys.log("notice", ("%s: Slurm had lost the drain's reason; told again"):format(name))
+            self.cluster:refresh()
+         end
+      end)
+end
+
 -- Somebody else may have resumed or re-labelled a node of ours.
 local function reconcile_drained(self, name, d, node, back)
    if not node.drain then
       drop(self, name)
       given_back(self, name, d, back)
+   elseif (node.reason or "") == "" then
+      tell_again(self, name, d)
    elseif not reason.is_ours(node.reason) then
       drop(self, name)
       self:record { action = "taken over", node = name, component = d.component,

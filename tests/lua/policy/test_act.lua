@@ -234,6 +234,24 @@ function tests.test_damaged_memory_is_no_reason_to_fail()
    lu.assertEquals(#w.asked, 1)
 end
 
+-- Slurm over ALPS forgets reasons at each start: its own drain looked like somebody else's.
+function tests.test_a_drain_whose_reason_slurm_lost_is_told_again()
+   local w = new()
+   w.decide("n0")
+   local text = w.asked[1].request.reason
+   w.asked[1].fn { done = true }
+   local cl = w.act.cluster
+   cl.nodes_asked = w.act.history.drained.n0.time + 1
+   cl.nodes.n0.drain, cl.nodes.n0.reason = true, ""
+   w.reconcile()
+   w.reconcile() -- asked once
+   lu.assertEquals(#w.asked, 2)
+   lu.assertEquals(w.asked[2].request, { op = "drain", node = "n0", reason = text, again = true })
+   w.asked[2].fn { done = true }
+   lu.assertNotNil(w.act.history.drained.n0)
+   lu.assertEquals(#w.actions(), 1)
+end
+
 -- An answer that Slurm gave before the drain looked like an administrator's resume.
 function tests.test_an_answer_from_before_the_drain_says_nothing()
    local w = new()
