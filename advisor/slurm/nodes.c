@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 #include <time.h>
 
 #include "advisor/slurm/compat.h"
@@ -43,6 +44,17 @@ static void add_reason(json_t *out, const node_info_t *node)
     taut_reply_number(out, "reason_time", node->reason_time);
 }
 
+/* Slurm over ALPS has the coordinates in place of an address, and the cname
+ * in place of the host's name. */
+static void add_place(json_t *out, const node_info_t *node)
+{
+    if (node->arch == NULL || (strcmp(node->arch, "XT") != 0 &&
+                               strcmp(node->arch, "XE") != 0))
+        return;
+    taut_reply_text(out, "coord", node->node_addr);
+    taut_reply_text(out, "cname", node->node_hostname);
+}
+
 static json_t *describe_node(const node_info_t *node)
 {
     json_t *out = json_object();
@@ -60,6 +72,7 @@ static json_t *describe_node(const node_info_t *node)
     add_reason(out, node);
     taut_reply_names(out, "partitions", node->partitions);
     add_make(out, node);
+    add_place(out, node);
     return out;
 }
 

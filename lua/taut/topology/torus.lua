@@ -6,6 +6,7 @@
 -- they go "+".  A ring of two has one cable, named "+" at both of its ends, or two.  What happens
 -- to routes when links fail: advisor/lib/graph/torus/torus.h.
 local base = require "taut.topology.base"
+local from_slurm = require "taut.topology.from_slurm"
 local hostlist = require "taut.hostlist"
 local settings = require "taut.topology.torus_settings"
 
@@ -133,7 +134,7 @@ local function port_capacities(self, conf)
 end
 
 -- Names of the compute nodes and their routers, in the order of the list.
-local function place_nodes(self, conf)
+local function by_position(self, conf)
    local positions = self.routers * self.nodes_per_router
    local names, why = hostlist.expand(conf.nodes, positions)
    local shape = table.concat(self.dims, "x")
@@ -156,10 +157,33 @@ local function place_nodes(self, conf)
    return kept, router_of
 end
 
+local function place_nodes(self, conf)
+   local function index(at)
+      return (at[1] * self.dims[2] + at[2]) * self.dims[3] + at[3]
+   end
+   local function words(r)
+      return table.concat(coordinates(self.dims, r), ",")
+   end
+   if conf.at and not conf.is_checked then
+      return from_slurm.place(conf, index)
+   end
+   local names, router_of = by_position(self, conf)
+   local ok, err = true, nil
+   if names and conf.at then
+      ok, err = from_slurm.check(conf, names, router_of, index, words)
+   end
+   if not ok then
+      return nil, err
+   end
+   return names, router_of
+end
+
+-- Coordinates that Slurm gave are part of the wiring, too.
 local function describe(self, conf)
    local words = ("%s %s/%d %s"):format(self.kind_name, table.concat(self.dims, "x"),
       self.nodes_per_router, conf.nodes)
-   return conf.layout and words .. " " .. conf.layout or words
+   words = conf.layout and words .. " " .. conf.layout or words
+   return conf.from and words .. " from " .. conf.from or words
 end
 
 local function fields_of(conf)
@@ -183,8 +207,9 @@ end
 --   taut.lua(5)
 -- @return topology, or nil and what was expected
 function torus.build(conf)
-   local ok, err = settings.check(conf)
-   if not ok then
+   local err
+   conf, err = settings.complete(conf)
+   if not conf then
       return nil, err
    end
    local f, names, router_of, links, port

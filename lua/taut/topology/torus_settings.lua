@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a site says of its torus or mesh: checked, with defaults.
 local cabinets = require "taut.topology.cabinets"
+local from_slurm = require "taut.topology.from_slurm"
 local hostlist = require "taut.hostlist"
 local unknown = require "taut.topology.unknown"
 
@@ -31,13 +32,26 @@ local function check_dims(dims)
 end
 
 local KNOWN = {}
-for _, name in ipairs { "capacity", "dims", "kind", "layout", "nodes", "nodes_per_router", "order",
-   "retry", "service", "tie", "two_cables", "wrap" } do
+for _, name in ipairs { "at", "capacity", "dims", "from", "is_checked", "kind", "layout",
+   "nodes", "nodes_per_router", "order", "retry", "service", "tie", "two_cables", "wrap" } do
    KNOWN[name] = true
 end
 
---- @return true, or nil and what was expected
-function settings.check(conf)
+-- With from = "slurm" what Slurm says is added first.
+local function add_slurm(conf)
+   if conf.from == nil or conf.at then
+      return conf
+   elseif conf.from ~= "slurm" then
+      return nil, ('topology.from: expected "slurm", got %s'):format(tostring(conf.from))
+   end
+   local nodes, err = from_slurm.ask()
+   if not nodes then
+      return nil, err
+   end
+   return from_slurm.fill(conf, nodes)
+end
+
+local function check_conf(conf)
    for name in pairs(conf) do
       if not KNOWN[name] then
          return nil, ("topology.%s: not a setting of a %s"):format(tostring(name), conf.kind)
@@ -55,6 +69,16 @@ function settings.check(conf)
       return nil, "topology.nodes: expected a host list, such as \"n[0-31]\""
    end
    return true
+end
+
+--- @return the configuration with what Slurm adds to it; or nil and what was expected
+function settings.complete(conf)
+   local err, ok
+   conf, err = add_slurm(conf)
+   if conf then
+      ok, err = check_conf(conf)
+   end
+   return ok and conf or nil, err
 end
 
 -- A setting of one value for all dimensions, or of a table { X = …, Y = … }, as an array.
