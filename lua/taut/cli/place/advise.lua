@@ -58,6 +58,22 @@ local function sentence(c)
    return ("%s; %s"):format(c.shape, table.concat(c.reasons, "; "))
 end
 
+-- "nid[00004,00012-00013]" as aprun has it: "4,12-13".
+local function nids(list)
+   return (list:gsub("[nid%[%]]", ""):gsub("0*(%d+)", "%1"))
+end
+
+-- What to type to get the first candidate.
+local function command(d, args)
+   local list = d.candidates[1].nodelist
+   if args.job then
+      return ("scontrol update JobId=%d ReqNodeList=%s"):format(args.job, list)
+   elseif d.alps == "alps" then
+      return ("qsub -l mppwidth=%d,mppnppn=1,mppnodes=%s …"):format(d.count, nids(list))
+   end
+   return ("sbatch -N %d --nodelist=%s …"):format(d.count, list)
+end
+
 local function show(d, args)
    for i, c in ipairs(d.candidates) do
       first_line(i, c)
@@ -84,11 +100,9 @@ local function show(d, args)
       report.complain(("Slurm does not answer (%s): this is how things were %d s ago"):format(
          d.slurm_error, math.floor(d.age_s)))
    end
-   if not args.job then
-      print(("sbatch -N %d --nodelist=%s …"):format(d.count, d.candidates[1].nodelist))
-   else
-      print(("scontrol update JobId=%d ReqNodeList=%s"):format(args.job,
-         d.candidates[1].nodelist))
+   print(command(d, args))
+   if d.alps then
+      print(("aprun -n %d -N 1 -L %s …"):format(d.count, nids(d.candidates[1].nodelist)))
    end
 end
 

@@ -46,7 +46,7 @@ local function answer(cluster, r)
    local out = { count = r.s.count, partition = r.partition, pattern = r.s.P.name,
       candidates = json.array {},
       as_of = cluster.nodes_at, age_s = math.max(0, loop.time() - (cluster.nodes_at or 0)),
-      slurm_error = cluster.error }
+      slurm_error = cluster.error, alps = cluster:alps() }
    describe.fragments(r.s, r.found)
    for i, c in ipairs(r.found) do
       out.candidates[i] = describe.row(r.s, c, r.slurm)
