@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# time limit: 600 s
+# SPDX-License-Identifier: GPL-2.0-or-later
+# ALPS without Slurm: batch jobs in TORQUE's order of calls, taut-alps-prologue,
+# and taut-alps in taut-slurm's place.
+
+load alps.bash
+KIND=batch
+
+setup_file() {
+    can_have_lab || return 0
+    lab_file alps lab up --alps --no-slurm --torus 4x2x2 --taut "$TAUT_PREFIX" \
+        --taut-conf "$SCENE_DIR/demo.lua"
+}
+teardown_file() { lab_file_end; }
+setup() { alps_test; }
+teardown() {
+    [ -n "$LAB_MISSING" ] || lab_report
+    [ -n "$LAB_MISSING" ] || alps_clean
+}
+
+@test "alps: a slow node is set admindown, and given back" { a_slow_node; }
+@test "alps: a slow link is avoided" { a_slow_link; }
+@test "alps: tickets of others are refused" { hostile_tickets; }
+
+@test "alps: what somebody else took down is left alone" {
+    lab exec xtprocadmin -k s admindown -n 20
+    ! lab exec taut resume nid00020
+    lab exec taut drain nid00020 || true
+    [ "$(node_state nid00020)" = admindown ]
+    lab exec xtprocadmin -k s up -n 20
+}
+
+@test "alps: a job starts without tautd" { without_tautd; }
+@test "alps: a job starts while munged hangs" { without_munge; }
+
+@test "alps: a job starts where aprun is refused" {
+    lab exec sh -c 'cp /etc/alps/prologue /etc/alps/ours
+        { echo "#!/bin/sh"; echo "touch /run/lab/alps/dead.aprun; /etc/alps/ours \$1"
+          echo "rm /run/lab/alps/dead.aprun"; } >/etc/alps/prologue'
+    runs
+    says syslog 'nid0000[01]: aprun: apsched: claim refused'
+    lab exec mv /etc/alps/ours /etc/alps/prologue
+}
+
+@test "alps: a job starts while aprun hangs, and it is killed" {
+    lab exec sh -c 'cp /etc/alps/prologue /etc/alps/ours
+        { echo "#!/bin/sh"; echo "touch /run/lab/alps/hang.aprun; /etc/alps/ours \$1"
+          echo "rm /run/lab/alps/hang.aprun"; } >/etc/alps/prologue'
+    runs
+    says syslog 'not done after 4700 ms; stopped'
+    lab exec mv /etc/alps/ours /etc/alps/prologue
+}
+
+@test "alps: a job starts while apbasil hangs" {
+    lab exec sh -c 'cp /etc/alps/prologue /etc/alps/ours
+        { echo "#!/bin/sh"; echo "touch /run/lab/alps/hang.apbasil"
+          echo "TAUT_HARD_STOP_S=3 /etc/alps/ours \$1"
+          echo "rm /run/lab/alps/hang.apbasil"; } >/etc/alps/prologue'
+    runs
+    lab exec mv /etc/alps/ours /etc/alps/prologue
+}
