@@ -28,8 +28,11 @@ setup_file() {
     if [ -n "${TAUT_ALPS_PREFIX:-}" ]; then TAUT_PREFIX=$TAUT_ALPS_PREFIX
     else build && TAUT_PREFIX=$BATS_FILE_TMPDIR/build/inst || return; fi
     export TAUT_PREFIX
+    # where nodes are, Slurm says
+    { cat "$SCENE_DIR/demo.lua"; echo 'topology = torus { from = "slurm", capacity = 12.5 * MB }'; } \
+        >"$BATS_FILE_TMPDIR/from-slurm.lua"
     lab_file alps-slurm lab up --alps --torus 4x2x2 --taut "$TAUT_PREFIX" \
-        --taut-conf "$SCENE_DIR/demo.lua"
+        --taut-conf "$BATS_FILE_TMPDIR/from-slurm.lua"
 }
 teardown_file() { lab_file_end; }
 setup() { alps_test; }
