@@ -14,6 +14,7 @@ local ticket = require "taut.wire.ticket"
 local launch = {}
 
 local NODES_MAX = 64 -- apruns at once; of a longer list, a part that moves with the job's number
+local NOBODY = 0xfffffffe -- as uid of a user whom this host does not know
 local TERM_MS = 300  -- from SIGTERM to SIGKILL
 -- What this program takes for itself; everything else is taut-probe's.
 local OWN = { probe = true, launch = true, ["launch-ms"] = true, launcher = true, batch = true,
@@ -67,7 +68,7 @@ local function find_batch(o)
    for _, r in ipairs(inventory and inventory.reservations or {}) do
       if r.batch == o.at.batch then
          add(o, "job", tostring(basil.job_of(r) or 0))
-         add(o, "uid", tostring(sys.user_id(r.user) or 0))
+         add(o, "uid", tostring(sys.user_id(r.user) or NOBODY))
          return basil.nodes_of(inventory, r.id)
       end
    end
@@ -222,6 +223,7 @@ end
 function launch.main(arg)
    local o, err = parse(arg)
    local names
+   sys.log_to_stderr(false)
    if o then
       names, err = find_nodes(o)
    end

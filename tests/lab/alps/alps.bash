@@ -18,7 +18,7 @@ alps_test() {
 alps_clean() {
     lab exec bash -c 'rm -f /run/lab/alps/hang.* /run/lab/alps/dead.*'
     wait_until 30 nothing_reserved
-    ! lab exec pgrep -x 'aprun|taut-probe' || return
+    ! lab exec pgrep -x aprun && ! lab exec pgrep -x taut-probe
 }
 nothing_reserved() { [ "$(lab exec apstat -r | wc -l)" -eq 1 ]; }
 
@@ -27,7 +27,7 @@ job() {
     local nodes=$1
     shift
     if [ $KIND = slurm ]; then
-        lab exec --user alice sbatch -Q -W -N "$nodes" -o job.out --wrap "$*" &&
+        lab exec --user alice sbatch -Q -W -N "$nodes" -o job.out --wrap "$*" >/dev/null &&
             lab exec cat /var/spool/home/alice/job.out
     else
         lab exec qsub alice "$nodes" "$@"

@@ -40,6 +40,9 @@ static const struct {
     {"budget_ms=49", EINVAL, "expected 50..60000"},
     {"budget_ms=60001", EINVAL, "expected 50..60000"},
     {"budget_ms=1s", EINVAL, "expected 50..60000"},
+    {"launch_ms=0", EINVAL, "launch_ms=0: expected 50..60000"},
+    {"launch=srun", EINVAL, "launch=srun: expected aprun"},
+    {"launcher=taut-alps", EINVAL, "expected an absolute path"},
     {"interface=../../etc", EINVAL, "expected a network interface"},
     {"interface=..", EINVAL, "expected a network interface"},
     {"interface=abcdefghijklmnop", EINVAL, "expected a network interface"},
@@ -71,6 +74,8 @@ START_TEST(every_option_can_be_set)
         "servers=head,10.0.0.1:7000,[fd00::1]:7001",
         "user=taut",
         "budget_ms=700",
+        "launch=aprun",
+        "launch_ms=9000",
         "probe=/opt/taut-probe",
         "interface=hsn0",
         "run_as=65534",
@@ -87,6 +92,8 @@ START_TEST(every_option_can_be_set)
     ck_assert_str_eq(opts.munge_socket, "/run/m.s");
     ck_assert_str_eq(opts.injection, "A_B=70");
     ck_assert_int_eq(opts.budget_ms, 700);
+    ck_assert_str_eq(opts.launch, "aprun");
+    ck_assert_int_eq(opts.launch_ms, 9000);
     ck_assert_int_eq(opts.log, TAUT_LOG_DEBUG);
 }
 END_TEST
