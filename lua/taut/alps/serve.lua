@@ -198,7 +198,7 @@ function ops.resume(request)
    if not n then
       return nil, err
    elseif not ours[n.name] then
-      return { done = false,
+      return { done = false, drained = n.state ~= "UP",
          why = n.state == "UP" and "not drained" or "taken down by somebody else" }
    elseif n.state == "ADMIN" then
       local ok
