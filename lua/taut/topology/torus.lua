@@ -6,7 +6,7 @@
 -- they go "+".  A ring of two has one cable, named "+" at both of its ends, or two.  What happens
 -- to routes when links fail: advisor/lib/graph/torus/torus.h.
 local base = require "taut.topology.base"
-local from_slurm = require "taut.topology.from_slurm"
+local from_slurm = require "taut.topology.import.slurm.coordinates"
 local hostlist = require "taut.hostlist"
 local settings = require "taut.topology.torus_settings"
 

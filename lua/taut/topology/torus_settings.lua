@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a site says of its torus or mesh: checked, with defaults.
 local cabinets = require "taut.topology.cabinets"
-local from_slurm = require "taut.topology.from_slurm"
+local coordinates = require "taut.topology.import.slurm.coordinates"
 local hostlist = require "taut.hostlist"
 local unknown = require "taut.topology.unknown"
 
@@ -44,11 +44,11 @@ local function add_slurm(conf)
    elseif conf.from ~= "slurm" then
       return nil, ('topology.from: expected "slurm", got %s'):format(tostring(conf.from))
    end
-   local nodes, err = from_slurm.ask()
+   local nodes, err = coordinates.ask()
    if not nodes then
       return nil, err
    end
-   return from_slurm.fill(conf, nodes)
+   return coordinates.fill(conf, nodes)
 end
 
 local function check_conf(conf)

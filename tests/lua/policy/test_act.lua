@@ -243,8 +243,8 @@ function tests.test_a_drain_whose_reason_slurm_lost_is_told_again()
    local cl = w.act.cluster
    cl.nodes_asked = w.act.history.drained.n0.time + 1
    cl.nodes.n0.drain, cl.nodes.n0.reason = true, ""
-   w.reconcile()
-   w.reconcile() -- asked once
+   w.act:reconcile()
+   w.act:reconcile() -- asked once
    lu.assertEquals(#w.asked, 2)
    lu.assertEquals(w.asked[2].request, { op = "drain", node = "n0", reason = text, again = true })
    w.asked[2].fn { done = true }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Coordinates out of Slurm over ALPS, and what they are held against.
-local from_slurm = require "taut.topology.from_slurm"
+local from_slurm = require "taut.topology.import.slurm.coordinates"
 local lu = require "luaunit"
 local topology = require "taut.topology"
 

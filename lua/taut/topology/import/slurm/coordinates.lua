@@ -5,13 +5,13 @@ local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local sys = require "taut.sys"
 
-local from_slurm = {}
+local coordinates = {}
 
 local TIMEOUT_S = 60
 
 --- Ask taut-slurm.
 -- @return nodes of its answer; or nil and why there are none
-function from_slurm.ask()
+function coordinates.ask()
    local pipe = io.popen(("printf '{\"op\":\"nodes\"}\\n' | timeout %d '%s/taut-slurm' 2>/dev/null")
       :format(TIMEOUT_S, sys.paths.libexecdir))
    local reply = json.decode(pipe:read "a")
@@ -23,7 +23,7 @@ function from_slurm.ask()
 end
 
 -- "07A" → { 0, 7, 10 }
-local function coordinates(n)
+local function decode(n)
    local at = {}
    for digit in (n.coord or ""):gmatch "[0-9A-Z]" do
       at[#at + 1] = math.tointeger(tonumber(digit, 36))
@@ -50,13 +50,13 @@ end
 -- @param conf of a torus with from = "slurm"
 -- @param nodes of taut-slurm's answer
 -- @return a new configuration; or nil and what is wrong
-function from_slurm.fill(conf, nodes)
+function coordinates.fill(conf, nodes)
    local out, at, names = {}, {}, {}
    for k, v in pairs(conf) do
       out[k] = v
    end
    for i, n in ipairs(nodes) do
-      names[i], at[n.name] = n.name, coordinates(n)
+      names[i], at[n.name] = n.name, decode(n)
       if not at[n.name] then
          return nil, ("topology.from: Slurm has no coordinates of %s (NodeAddr '%s'): only " ..
             "over ALPS it does"):format(n.name, n.coord or "")
@@ -82,7 +82,7 @@ end
 -- @param conf of fill
 -- @param index function(coordinates) → router
 -- @return array of names, array of routers
-function from_slurm.place(conf, index)
+function coordinates.place(conf, index)
    local names, router_of = {}, {}
    for i, name in ipairs(hostlist.expand(conf.nodes, 1 << 20)) do
       names[i], router_of[i] = name, index(conf.at[name])
@@ -92,7 +92,7 @@ end
 
 --- Does Slurm say of these nodes what the configuration does?
 -- @return true; or nil and where they differ first
-function from_slurm.check(conf, names, router_of, index, words)
+function coordinates.check(conf, names, router_of, index, words)
    for i, name in ipairs(names) do
       local at = conf.at[name]
       if at and index(at) ~= router_of[i] then
@@ -103,4 +103,4 @@ function from_slurm.check(conf, names, router_of, index, words)
    return true
 end
 
-return from_slurm
+return coordinates
