@@ -39,7 +39,7 @@ hunt() {
     local n RANDOM=18
     for n in {1..30}; do
         job $((4 + RANDOM % 12)) sleep 0.2 3>&- &
-        job $((4 + RANDOM % 12)) sleep 0.3
+        job $((8 + RANDOM % 12)) sleep 0.3
         wait $!
         ! "$@" || return 0
     done
@@ -76,7 +76,7 @@ a_slow_link() {
 }
 
 # The job runs, whatever is wrong with us.
-runs() { [ "$(job 2 aprun -n 2 -N 1 hostname | wc -l)" -eq 2 ]; }
+runs() { [ "$(job 2 aprun -n 2 -N 1 hostname | grep -c ^nid)" -eq 2 ]; }
 
 without_tautd() {
     lab daemon stop tautd
@@ -102,7 +102,7 @@ ticket() {
 # hello LAB-NODE NODE JOB: a probe there, with that ticket
 hello() {
     lab exec --node "$1" "$TAUT_PREFIX/libexec/taut/taut-probe" prolog --servers ctl \
-        --user root --interface hsn0 --node "$2" --nodes 'nid[00001-00002]' --job "$3" \
+        --user root --budget-ms 5000 --interface hsn0 --node "$2" --nodes 'nid[00001-00002]' --job "$3" \
         --ticket <"$BATS_TEST_TMPDIR/ticket"
     sleep 1.1 # the log has one refusal a second
 }

@@ -121,10 +121,19 @@ function methods.QUERY(s)
    return query(s)
 end
 
--- The nodes that were asked for, or the first that are free.
+-- All nodes, from another one on each time, so that jobs use the whole machine.
+local function from_anywhere(s)
+   local all, list = state.sorted(s.nodes), {}
+   for i = 1, #all do
+      list[i] = all[(i + 7 * s.next_reservation) % #all + 1]
+   end
+   return list
+end
+
+-- The nodes that were asked for, or the next that are free.
 local function choose(s)
    local holder, count = state.holders(s), math.ceil(params.width / params.nppn)
-   local asked = node_list and state.parse_list(node_list) or state.sorted(s.nodes)
+   local asked = node_list and state.parse_list(node_list) or from_anywhere(s)
    local list = {}
    for _, nid in ipairs(asked or {}) do
       local n = s.nodes[nid]
