@@ -14,12 +14,17 @@ local TIMEOUT_S = 60
 function coordinates.ask()
    local pipe = io.popen(("printf '{\"op\":\"nodes\"}\\n' | timeout %d '%s/taut-slurm' 2>/dev/null")
       :format(TIMEOUT_S, sys.paths.libexecdir))
-   local reply = json.decode(pipe:read "a")
+   local nodes, reply = {}, nil
+   for line in pipe:lines() do -- a long list comes in several
+      reply = json.decode(line)
+      local rows = reply and reply.nodes or {}
+      table.move(rows, 1, #rows, #nodes + 1, nodes)
+   end
    pipe:close()
    if not reply or not reply.ok then
       return nil, "topology.from: " .. (reply and reply.error or "taut-slurm does not answer")
    end
-   return reply.nodes
+   return nodes
 end
 
 -- "07A" → { 0, 7, 10 }
