@@ -109,8 +109,8 @@ hello() {
 
 hostile_tickets() {
     ticket root nid00001 60
-    [ -z "$(hello n1 nid00001 9)" ]
-    ! says tautd refused
+    hello n1 nid00001 9
+    [ "$(since tautd | grep -c refused)" -eq 0 ]
     hello n1 nid00001 9
     says tautd 'refused a message.*[Rr]eplay'
     ticket root nid00001 60
