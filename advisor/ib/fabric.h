@@ -8,7 +8,7 @@
 /* A subnet has no more LIDs; a fabric that answers with ever new nodes ends
  * here. */
 #define TAUT_IB_NODES_MAX 0xbfff
-#define TAUT_IB_COUNTERS 64
+#define TAUT_IB_VALUES 64
 #define TAUT_IB_PORTS_MAX 254 /* 255 means all ports */
 
 enum taut_ib_type {
@@ -24,7 +24,7 @@ struct taut_ib_port {
     struct taut_mad_peer beyond; /* whoever is at the other end */
     struct taut_ib_node *node, *far;
     uint64_t guid;
-    uint64_t value[TAUT_IB_COUNTERS]; /* as in taut_ib_counter_names */
+    uint64_t value[TAUT_IB_VALUES]; /* as in taut_ib_counter_names */
     uint64_t has, wide; /* bits: which were read; of those, with 64 bits */
     uint8_t info[TAUT_SMP_DATA_BYTES]; /* PortInfo */
     uint16_t lid;
