@@ -37,7 +37,7 @@ end
 -- Found is: called slow or failed, and what follows from it was done.
 local function state(component)
    local status = assert(json.decode(io.read "a"))
-   local node = component:match("^(n%d+)/.x$")
+   local node = component:match("^(ni?d?%d+)/.x$")
    for _, d in ipairs(status.drained) do
       if d.node == node then
          return print(("found %.6f"):format(d.time))
@@ -156,7 +156,7 @@ local function wrongs(list, db)
    end
    for _, a in ipairs(rows(db, "SELECT * FROM action WHERE action = 'drain'")) do
       local fault = fault_at(list, a.time)
-      if a.node ~= fault:match("^(n%d+)/.x$") then
+      if a.node ~= fault:match("^(ni?d?%d+)/.x$") then
          table.insert(wrong.drains, ("%s was drained (%s) while the fault was %s"):format(a.node,
             a.reason, fault))
       end
@@ -193,7 +193,7 @@ end
 local function print_void(db)
    local why, order = {}, {}
    for _, r in ipairs(rows(db, "SELECT why FROM test WHERE class = 'void'")) do
-      local text = tostring(r.why):gsub("%f[%w]n%d+", "NODE"):gsub("[%d.]+[%d.:]*", "N")
+      local text = tostring(r.why):gsub("%f[%w]ni?d?%d+", "NODE"):gsub("[%d.]+[%d.:]*", "N")
       if not why[text] then
          order[#order + 1] = text
       end
