@@ -84,7 +84,7 @@ end
 
 --- Other settings, and perhaps the same wiring with other capacities, from now on.
 function Diagnosis:reload(topo, s)
-   self.s = s
+   self.s, self.want_all = s, nil
    if topo == self.topo then
       self.evidence:rules(s)
       if self.learned then

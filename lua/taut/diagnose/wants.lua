@@ -61,12 +61,17 @@ end
 --   needed, seen = function that gives a map node → tests it took part in, after = time before
 --   which nothing new would be known, or nil, late = after routine tests }
 function wants.wanted(self)
+   local kept, serial = self.want_all, self.evidence:serial()
+   if kept and kept.version == self.version and kept.serial == serial then
+      return kept
+   end
    local list, of_sets = suspects(self), self.sets:wanted()
    if #of_sets > 0 then
-      list = table.move(list, 1, #list, 1, {})
+      list = table.move(list, 1, #list, 1, { version = self.version, serial = serial })
       for _, w in ipairs(of_sets) do
          list[#list + 1] = { component = w.c, tests = 1, late = true }
       end
+      self.want_all = list
    end
    return list
 end
