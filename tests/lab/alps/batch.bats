@@ -9,8 +9,9 @@ KIND=batch
 
 setup_file() {
     can_have_lab || return 0
+    alps_conf >"$BATS_FILE_TMPDIR/batch.lua"
     lab_file alps lab up --alps --no-slurm --torus 4x2x2 --taut "$TAUT_PREFIX" \
-        --taut-conf "$SCENE_DIR/demo.lua"
+        --taut-conf "$BATS_FILE_TMPDIR/batch.lua"
     lab exec cp /etc/alps/prologue /etc/alps/ours
 }
 teardown_file() { lab_file_end; }
