@@ -97,7 +97,7 @@ static int ask_alike(lua_State *L)
     return 1;
 }
 
-/* e:company(c, spells) → { router, is_out, low, tested }, see evidence.h */
+/* e:company(c, spells) → { router, is_out, low, beside, tested }, see evidence.h */
 static int ask_company(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
@@ -110,6 +110,7 @@ static int ask_company(lua_State *L)
     taut_set_integer(L, "router", y.router);
     taut_set_flag(L, "is_out", y.is_out);
     taut_set_integer(L, "low", y.low);
+    taut_set_integer(L, "beside", y.beside);
     taut_set_integer(L, "tested", y.tested);
     return 1;
 }

@@ -56,11 +56,15 @@ static struct taut_company count(const struct taut_evidence *e, uint32_t c,
     const uint32_t *first = is_out ? g->out_first : g->in_first;
     const uint32_t *link = is_out ? g->out : g->in;
     struct taut_company y = {.router = router, .is_out = is_out};
+    uint32_t l = c - 2 * g->endpoints;
 
     for (uint32_t i = first[router]; i < first[router + 1]; i++) {
         uint32_t o = taut_graph_link(g, link[i]);
+        bool is_low = o == c || together(e, o, c, k) >= spells;
         y.tested += e->tested[o] >= k->first;
-        y.low += o == c || together(e, o, c, k) >= spells;
+        y.low += is_low;
+        y.beside += is_low && g->from[link[i]] == g->from[l] &&
+                    g->to[link[i]] == g->to[l];
     }
     return y;
 }

@@ -295,6 +295,7 @@ struct taut_company {
     uint32_t router;
     bool is_out;     /* they leave it; else they lead into it */
     uint32_t low;    /* of them as low as the one asked about, which counts */
+    uint32_t beside; /* of these those between the same two routers */
     uint32_t tested; /* since that was so first */
 };
 

@@ -68,8 +68,8 @@ end
 
 -- What there is to say about a suspect, and the part of it that stays the same.
 local function about(self, c, k)
-   if k.whole then
-      return slow_whole.text(k.whole)
+   if k.whole or k.times then
+      return slow_whole.text(k.whole or k.times)
    elseif k.hard and k.hard.left < self.site.conf.diagnosis.good then
       local what = ("%s is suspect: %s"):format(self.site.topo.components[c], k.hard.why)
       return ("%s; %d%% left, not drained for that alone"):format(what,

@@ -206,14 +206,16 @@ function Diagnosis:observe(tests, now)
    for _, c in ipairs(self.evidence:touched()) do
       set[c] = true
    end
-   for _, c in ipairs(busy.confirm(self, tests)) do
+   local more = busy.confirm(self, tests)
+   table.move(self.sets.touched, 1, #self.sets.touched, #more + 1, more)
+   for _, c in ipairs(more) do
       touched[#touched + 1] = not looked_at[c] and c or nil
       looked_at[c], set[c] = true, true
    end
    local changes = self:judge(touched, now)
    local named = cable.review(self, self.set_changes, now)
    table.move(named, 1, #named, #changes + 1, changes)
-   local more = anew.learn(self, tests, now)
+   more = anew.learn(self, tests, now)
    table.move(more, 1, #more, #changes + 1, changes)
    return changes, set
 end
@@ -259,6 +261,7 @@ function Diagnosis:forget(c, now, probation_s, changes)
    self.evidence:forget(c)
    self.sets:forget(c)
    k.left, k.evidence, k.case, k.ruled_out, k.suspect_at, k.by_hard = nil, nil, nil, nil, nil, nil
+   k.past, k.last, k.times = nil, nil, nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
    changes = changes or {}
    settle.well(self, c, now, changes)
@@ -273,7 +276,8 @@ function Diagnosis:restore(c, k)
    memory.add(self, c, k)
    local own = { state = k.state }
    for _, name in ipairs { "since", "left", "busy", "confirmed", "asked", "suspect_at", "tied",
-      "probation_until", "case", "whole", "ruled_out", "evidence", "by_hard" } do
+      "probation_until", "case", "whole", "ruled_out", "evidence", "by_hard",
+      "past" } do
       own[name] = k[name]
    end
    self.records[c] = own

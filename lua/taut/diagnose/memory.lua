@@ -8,7 +8,7 @@ local memory = {}
 
 local SEEN = { "cleared_at", "last", "tests", "good" }
 local FIELDS = { "state", "since", "busy", "suspect_at", "asked", "left", "probation_until", "case",
-   "by_hard" }
+   "by_hard", "past" }
 local TEST_FIELDS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "share", "streams",
    "flows", "job", "rail", "links", "by_ack", "port", "src_name", "dst_name", "class" }
 
@@ -141,6 +141,9 @@ local function unpack(k, topo, seen)
    k.tied = #tied > 0 and tied or nil
    k.ruled_out = unpack_rivals(k.ruled_out, topo)
    k.whole, k.whole_of = unpack_whole(k.whole_of), nil
+   for _, p in ipairs(k.past or {}) do
+      check_numbers(p, { "best", "score", "confirmed", "at" })
+   end
    if k.case then
       check_numbers(k.case, { "score", "best", "low", "at", "spells", "events" })
    end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- From runs to states: who becomes suspect, who is named, who is well again.
+local times = require "taut.diagnose.times"
 local verdict = require "taut.diagnose.verdict"
 local whole = require "taut.diagnose.whole"
 
@@ -37,8 +38,9 @@ end
 --- The component is well, as far as is known.
 function settle.well(self, c, now, changes)
    local k = self:component(c)
+   times.remember(self, k, now)
    k.tied, k.missing, k.asked, k.whole, k.busy, k.confirmed = nil, nil, nil, nil, 0, {}
-   k.spent, k.load = nil, nil
+   k.spent, k.load, k.flows, k.best = nil, nil, nil, nil
    k.hard = k.hard and (k.hard.of_set and k.hard.own or not k.hard.of_set and k.hard) or nil
    set_state(self, c, "ok", now, changes)
 end
@@ -108,6 +110,7 @@ local function one(self, c, now, changes)
       set_state(self, c, "suspect", now, changes)
    end
    self.version, self.want_of[c] = self.version + 1, nil -- what it wants tested has changed
+   k.best, k.last, k.times = case.best, case, times.look(self, c, k, case) or k.times
    k.missing = verdict.missing(self, c, k, case, now)
    local rivals = case.score >= self.s.slow_score / 2 and verdict.rivals(self, c, k, case) or {}
    k.tied = #rivals > 0 and rivals or nil

@@ -94,10 +94,10 @@ function share.model(models, window, part, seen, s)
    local q, steps = s.contended * level, 0
    if seen > q then
       steps = math.ceil(math.log(seen / q, ROUND))
-      q = math.min(0.5, q * ROUND ^ steps)
    end
    local m = kinds[w][steps]
    if not m then
+      q = math.min(0.5, q * ROUND ^ steps)
       local kept = (1 - s.contended) * (1 - s.busy_share / 2) -- of the flows over the slow one
       m = { p = q + (1 - q) * kept * part, q = q, level = level, busy = s.busy_share }
       kinds[w][steps] = m

@@ -48,9 +48,17 @@ end
 -- that is steadily loaded from one that is broken.
 local function is_confirmed(self, k, case, now)
    local s = self.s
-   return confirmations(k, case) >= needed(self, k, s.slow_low, now)
+   local n = confirmations(k, case)
+   n = n + (n > 0 and k.flows and k.flows.spells or 0) -- far from each other, and of others
+   return n >= needed(self, k, s.slow_low, now)
       or (k.asked or 0) == 0 and case.at >= needed(self, k, s.unconfirmed_low, now)
       and case.events >= needed(self, k, s.unconfirmed_events, now)
+end
+
+--- What a case weighs, and its spells, with what flows over sets add (sets/member.lua).
+function verdict.with_flows(self, k, case)
+   local y = k.flows or { score = 0, spells = 0 }
+   return case.score + math.min(y.score, self.s.slow_score / 2), case.spells + y.spells
 end
 
 --- What is missing for a verdict of slow; nil when nothing is.
@@ -60,10 +68,11 @@ end
 function verdict.missing(self, c, k, case, now)
    local s = self.s
    local far = far_needed(self, c, k, now)
-   if case.score < needed(self, k, s.slow_score, now) then
-      return { what = "score", has = case.score, needs = needed(self, k, s.slow_score, now) }
-   elseif case.spells < needed(self, k, s.slow_spells, now) then
-      return { what = "spells", has = case.spells,
+   local score, spells = verdict.with_flows(self, k, case)
+   if score < needed(self, k, s.slow_score, now) then
+      return { what = "score", has = score, needs = needed(self, k, s.slow_score, now) }
+   elseif spells < needed(self, k, s.slow_spells, now) then
+      return { what = "spells", has = spells,
          needs = math.ceil(needed(self, k, s.slow_spells, now)) }
    elseif case.last - case.first < needed(self, k, s.confirm_span_h, now) * 3600 then
       return { what = "span", has = (case.last - case.first) / 3600, needs = s.confirm_span_h }
@@ -75,7 +84,7 @@ function verdict.missing(self, c, k, case, now)
       return { what = "confirmed", has = confirmations(k, case),
          needs = math.ceil(needed(self, k, s.slow_low, now)) }
    end
-   return alone.missing(self, c, case, far) or jobs.missing(self, c, k, case, now)
+   return alone.missing(self, c, k, case, far) or jobs.missing(self, c, k, case, now)
 end
 
 -- Ties that no test can break: with nothing arriving, acknowledgements are lost as well, so the

@@ -91,12 +91,18 @@ end
 local COMPANY = 3 -- links of a switch at one ceiling that are no coincidence
 
 --- Links of one switch that are at the ceiling of link c in the same spells: a cable is one alone.
--- @return { kind = "links" where nearly all of them are, else "level"; way = "out of" or "into",
---   of = the router, n, total }, or nil
+-- @return { kind = "bundle" where they lead to one router, "links" where nearly all of them are,
+--   else "level"; way = "out of", "into" or, of a bundle, "from"; of = the router or both; n,
+--   total }, or nil
 function whole.company(self, c)
    local y = self.topo:is_link(c) and self.evidence:company(c, math.ceil(self.s.slow_spells))
    if not y or y.low < COMPANY then
       return nil
+   end
+   local from, to = self.topo:from(c), self.topo:to(c)
+   if y.beside == y.low then
+      return { kind = "bundle", way = "from", n = y.low, total = #self.topo:links_between(from, to),
+         of = self.topo.router_name[from] .. " to " .. self.topo.router_name[to] }
    end
    return { kind = y.low >= self.s.group_share * y.tested and "links" or "level", n = y.low,
       total = math.max(y.tested, y.low),

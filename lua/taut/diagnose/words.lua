@@ -48,6 +48,7 @@ function words.remark(self, c, now)
       list[#list + 1] = "busy?"
    end
    list[#list + 1] = whole_of(k)
+   list[#list + 1] = k.times and (slow_whole.text(k.times))
    if k.state == "suspect" and k.tied then
       local names = {}
       for i, other in ipairs(k.tied) do
@@ -141,8 +142,12 @@ local function what_was_seen(self, list, c, case, run)
       add(list, ("%s with several streams got more than with one: it may only be busy"):format(
          plural(k.busy, "test")))
    end
-   add(list, ("score %.1f, needs %.4g (broken rather than busy)")
-      :format(case.score, s.slow_score))
+   local score = verdict.with_flows(self, k, case)
+   if score > case.score then
+      add(list, ("flows over sets of links that it is in add %.1f to the score"):format(
+         score - case.score))
+   end
+   add(list, ("score %.1f, needs %.4g (broken rather than busy)"):format(score, s.slow_score))
 end
 
 local function alternative(self, list, r)
@@ -185,8 +190,8 @@ function words.reasoning(self, c)
    if k.state == "suspect" and k.missing then
       add(list, "missing for a verdict: " .. words.missing(k.missing))
    end
-   if whole_of(k) then
-      add(list, whole_of(k))
+   for _, text in ipairs { whole_of(k) or k.times and (slow_whole.text(k.times)) } do
+      add(list, text)
    end
    return list
 end

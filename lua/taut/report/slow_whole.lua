@@ -6,8 +6,10 @@ local slow_whole = {}
 local FORM = {
    group = { "%s is slow as a whole", "%s: %d of %d nodes" },
    change = { "class %s changed everywhere", "%s: %d of %d components are low at once" },
+   bundle = { "the bundle %s is slow", "%s: %d of %d cables are as low as each other" },
    links = { "what leads %s is slow as a whole", "%s: %d of %d links" },
    level = { "links %s are as low as each other", "%s: %d of %d" },
+   times = { "%s is slow at times", "%s: %d of %d times at the same level" },
    new = { "class %s has a new kind of nodes", "%s: %d components never did better than this" },
 }
 

@@ -173,9 +173,10 @@ end
 
 -- A static tree, and hours in which the nodes of leaf 0 send to all others, with one stream and
 -- then 16, and another leaf's, too; `left` says what is left of an uplink of leaf 0 by its spine.
-local function static_tree(hours, left, jobs)
+local function static_tree(hours, left, jobs, cables)
    local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = 6,
-      levels = { { down = 4, up = 6 } }, nodes = "n[0-23]", capacity = 24e6, routing = "dmodk" })
+      levels = { { down = 4, up = 6 // (cables or 1), parallel = cables } }, nodes = "n[0-23]",
+      capacity = 24e6, routing = "dmodk" })
    local w, id = sim.new { seed = 5 }, 0
    w.topo, w.diagnosis = topo, diagnose.new(topo, assert(config.diagnosis {}))
    w.diagnosis:ask_jobs(jobs or function() return {} end)
@@ -222,6 +223,14 @@ function tests.test_uplinks_at_one_ceiling_have_one_cause()
    c = w.topo.component_id[w:all "suspect"[1]]
    lu.assertStrContains(w.diagnosis:remark(c, 30 * 3600),
       "what leads out of leaf0 is slow as a whole: 5 of 6 links")
+end
+
+function tests.test_three_cables_between_two_switches_are_a_bundle()
+   local w = static_tree(30, function(spine) return spine == 1 and 0.41 or 1 end, nil, 3)
+   lu.assertEquals(w:all "slow", {})
+   local c = w.topo.component_id[w:all "suspect"[1]]
+   lu.assertStrContains(w.diagnosis:remark(c, 30 * 3600),
+      "the bundle from leaf0 to spine1 is slow: 3 of 3 cables are as low as each other")
 end
 
 -- The load ends, the broken one stays.
@@ -271,6 +280,25 @@ function tests.test_what_outlasts_the_job_is_named()
    end)
    lu.assertTrue(asked >= 6)
    lu.assertEquals(#w:all "slow", 1)
+end
+
+-- Each time it is well again its run ends; the ceiling that comes back tells.
+function tests.test_an_uplink_that_is_slow_in_some_hours_is_said_to_be()
+   local function now_and_then(level)
+      return static_tree(30, function(spine, hour)
+         return spine == 2 and hour > 4 and hour % 4 < 2 and level(hour) or 1
+      end)
+   end
+   local w = now_and_then(function() return 0.41 end)
+   local c = w.topo.component_id["leaf0/9"] -- ports 1 to 6 are nodes'
+   lu.assertEquals(w:all "slow", {})
+   lu.assertStrContains(w.diagnosis:remark(c, 30 * 3600), "leaf0/9 is slow at times: ")
+   -- others come at other levels
+   w = now_and_then(function(hour) return 0.3 + 0.05 * (hour // 4) end)
+   lu.assertEquals(w.diagnosis:remark(c, 30 * 3600), "")
+   w = now_and_then(function() return 0.41 end)
+   w.diagnosis:forget(c, 30 * 3600)
+   lu.assertEquals(w.diagnosis:remark(c, 30 * 3600), "")
 end
 
 return tests

@@ -5,6 +5,7 @@ local diagnose = require "taut.diagnose"
 local json = require "taut.json"
 local lu = require "luaunit"
 local share = require "taut.diagnose.share"
+local tables = require "taut.base.tables"
 local topology = require "taut.topology"
 
 local tests = {}
@@ -361,6 +362,65 @@ function tests.test_damage_is_refused()
       lu.assertStrContains(err, r[2])
       lu.assertEquals(d.sets:verdicts(), {})
    end
+end
+
+---------------------------------------------------------------- a member that is a suspect
+
+-- Three hours of tests over one local link of a dragonfly, then flows from its router to other
+-- groups, of which a part takes it, too, for as many hours; `level` is what those show.
+local function member_world(hours, level)
+   local topo = assert(topology.build { kind = "dragonfly", groups = 5, routers = 4,
+      nodes_per_router = 4, global_links = 2, nodes = "n[0-79]", capacity = 10e9,
+      routing = "adaptive", misrouted = 0 })
+   local d, c, part = diagnose.new(topo, S), topo:route(1, 5)[2], {}
+   for dst = 17, 80 do
+      local stage = topo:route(1, dst)[2]
+      if type(stage) == "table" and tables.has(stage, c) then
+         part[#part + 1] = dst
+      end
+   end
+   local event, id = 0, 0
+   local function test(src, dst, Bps, streams)
+      id = id + 1
+      return { src = src, dst = dst, id = id, phase = id, streams = streams or 1,
+         confirms = streams and c, route = topo:route(src, dst), class = Bps < 7.5e9 and "low"
+         or "good", ratio = Bps / 10e9, bw_Bps = Bps, expected_Bps = 10e9 }
+   end
+   local function observe(hour, list)
+      event = event + 1
+      for _, t in ipairs(list) do
+         t.event, t.time = event, hour * 3600 + event
+      end
+      d:observe(list, hour * 3600 + event)
+   end
+   for hour = 1, 3 do
+      local list = {}
+      for i = 1, 4 do
+         list[#list + 1] = test(i, 4 + i, 4.1e9, 1)
+         list[#list + 1] = test(i, 4 + i, 4.1e9, 16)
+      end
+      observe(hour, list)
+   end
+   for hour = 4, 3 + hours do
+      for i = 1, #part > 0 and 4 or 0 do
+         local list = {}
+         for k = 1, 3 do
+            list[k] = test(i, part[(hour * 12 + i * 3 + k) % #part + 1], k == 1 and level or 10e9)
+         end
+         observe(hour, list)
+      end
+   end
+   return d, c, #part
+end
+
+function tests.test_flows_over_its_sets_speak_about_a_suspect()
+   local d, c, n = member_world(0)
+   lu.assertTrue(n > 0)
+   lu.assertEquals(d:state(c), "suspect")
+   d = member_world(8, 4.1e9)
+   lu.assertEquals(d:state(c), "slow")
+   d = member_world(8, 6e9) -- another level: others took another link, which is busy
+   lu.assertEquals(d:state(c), "suspect")
 end
 
 return tests

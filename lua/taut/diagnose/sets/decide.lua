@@ -44,7 +44,7 @@ end
 --- A spell of a set is over: weigh it.
 function decide.close(self, set)
    local at = set.spell * self.s.spell_s
-   local named = tables.copy(set.named)
+   local named = next(set.named) and tables.copy(set.named) or set.named
    for window in pairs(weigh.windows(set)) do
       if not is_known(window, named) then
          local run = set.runs[window] or weigh.fresh(at)
@@ -88,7 +88,7 @@ local function has_rival(self, set, window, run)
       if id ~= set.id and run.all - odds < s.tie_score then
          local other = self.by_id[id]
          local own = other and run_near(other, window)
-         if not other or own and own.score >= run.score - s.tie_score then
+         if not other or other.is_testable or own and own.score >= run.score - s.tie_score then
             return true
          end
       end

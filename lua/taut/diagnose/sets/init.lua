@@ -9,6 +9,7 @@
 -- set explains as well is a tie.  doc/internals/diagnose.md has the calculation.
 local pack = require "taut.diagnose.sets.pack"
 local decide = require "taut.diagnose.sets.decide"
+local member = require "taut.diagnose.sets.member"
 local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
 local text = require "taut.diagnose.sets.text"
@@ -31,31 +32,44 @@ local function part_of(stage)
    return #stage > 1 and sum > 0 and most / math.max(1, sum) or 1 / #stage
 end
 
--- Few characters that tell a set from others of the same wiring.
-local function id_of(stage)
-   local sum = 0
-   for _, c in ipairs(stage) do
-      sum = sum * 31 + c
+-- Is each member all of some route?  Then it is tested alone.
+local function is_testable(topo, members)
+   for _, c in ipairs(members) do
+      local a, b = topo:on_router(topo:from(c))[1], topo:on_router(topo:to(c))[1]
+      local route = a and b and topo:route(a, b)
+      if not route or #route ~= 3 or route[2] ~= c then
+         return false
+      end
    end
-   return ("%d-%d-%x"):format(stage[1], #stage, sum)
+   return true
+end
+
+-- A number that tells a set from others of the same wiring.
+local function key_of(stage)
+   local sum = #stage
+   for _, c in ipairs(stage) do
+      sum = sum * 1000003 + c
+   end
+   return sum
+end
+
+local function new_set(self, stage, key, part)
+   local topo, class = self.topo, ("%s %d"):format(self.topo:class(stage[1]), #stage)
+   self.classes[class] = self.classes[class] or { n = 0, steps = {} }
+   local set = { id = ("%x"):format(key), number = #self.list + 1, part = part or part_of(stage),
+      members = table.move(stage, 1, #stage, 1, {}), is_testable = is_testable(topo, stage),
+      class = self.classes[class], n = 0, steps = {}, cells = {}, at = {}, runs = {}, named = {} }
+   self.by_key[key], self.by_id[set.id], self.list[set.number] = set, set, set
+   for _, c in ipairs(stage) do
+      self.of[c] = self.of[c] or {}
+      table.insert(self.of[c], set)
+   end
+   return set
 end
 
 local function set_of(self, stage, part)
-   local key = table.concat(stage, ",")
-   local set = self.by_key[key]
-   if not set then
-      local class = ("%s %d"):format(self.topo:class(stage[1]), #stage)
-      self.classes[class] = self.classes[class] or { n = 0, steps = {} }
-      set = { id = id_of(stage), number = #self.list + 1, part = part or part_of(stage),
-         members = table.move(stage, 1, #stage, 1, {}), class = self.classes[class], n = 0,
-         steps = {}, cells = {}, at = {}, runs = {}, named = {} }
-      self.by_key[key], self.by_id[set.id], self.list[set.number] = set, set, set
-      for _, c in ipairs(stage) do
-         self.of[c] = self.of[c] or {}
-         table.insert(self.of[c], set)
-      end
-   end
-   return set
+   local key = key_of(stage)
+   return self.by_key[key] or new_set(self, stage, key, part)
 end
 
 -- What the way between the routers of two nodes crosses: sets, and links that all of it takes;
@@ -63,11 +77,13 @@ end
 local function look_up(self, t)
    local topo = self.topo
    local route = topo:route(t.src, t.dst, nil, t.rail)
-   local way = { sets = {}, sure = {} }
+   local way = { sets = {}, counted = {}, sure = {} }
    for i = 2, route and #route - 1 or 0 do
       local stage = route[i]
       if type(stage) == "table" then
-         way.sets[#way.sets + 1] = set_of(self, stage)
+         local set = set_of(self, stage)
+         way.sets[#way.sets + 1] = set
+         way.counted[#way.counted + 1] = not set.is_testable and set or nil
       else
          way.sure[#way.sure + 1] = stage
       end
@@ -76,12 +92,12 @@ local function look_up(self, t)
 end
 
 local function way_of(self, t)
-   local topo = self.topo
-   local from, to = topo:router(t.src, t.rail), topo:router(t.dst, t.rail)
-   if not from or not to or from == to then
+   local off = t.rail and (t.rail - 1) * self.nodes or 0
+   local from, to = self.at[t.src + off], self.at[t.dst + off]
+   if from == to or not from or not to then
       return nil
    end
-   local key = from * topo.routers + to
+   local key = from * self.topo.routers + to
    local way = self.ways[key]
    if way == nil then
       if self.n_ways >= PAIRS then
@@ -95,21 +111,30 @@ end
 
 ---------------------------------------------------------------- flows
 
--- Is anything that all flows of a test cross under suspicion, or a member of its sets?
+-- May it be what made a test low?
+local function is_doubtful(self, c)
+   local k = self.diagnosis.records[c]
+   return k and (k.state == "slow" or k.state == "failed") or self.evidence:low(c) > 0
+end
+
+-- Is anything that all flows of a test cross under suspicion?
 local function is_blamed(self, t, way)
-   local e, topo, d = self.evidence, self.topo, self.diagnosis
-   local rail = ((t.rail or 1) - 1) * #topo.nodes
-   if e:low(topo.tx[t.src] + 2 * rail) > 0 or e:low(topo.rx[t.dst] + 2 * rail) > 0
-      or d:is_decided(topo.tx[t.src] + 2 * rail) or d:is_decided(topo.rx[t.dst] + 2 * rail) then
+   local topo, rail = self.topo, t.rail and 2 * self.nodes * (t.rail - 1) or 0
+   if is_doubtful(self, topo.tx[t.src] + rail) or is_doubtful(self, topo.rx[t.dst] + rail) then
       return true
    end
    for _, c in ipairs(way.sure) do
-      if e:low(c) > 0 or d:is_decided(c) then
+      if is_doubtful(self, c) then
          return true
       end
    end
+   return false
+end
+
+-- Is a member of its sets?  Then that explains low flows.
+local function has_member(self, way)
    for _, set in ipairs(way.sets) do
-      if decide.is_explained(d, set) then
+      if decide.is_explained(self.diagnosis, set) then
          return true
       end
    end
@@ -132,7 +157,7 @@ end
 local function cell_of(set, key, way)
    local cell = set.at[key]
    if not cell then
-      cell = { n = 0, steps = {}, way = way, key = key }
+      cell = { n = 0, way = way, key = key }
       set.at[key], set.cells[#set.cells + 1] = cell, cell
    end
    return cell
@@ -143,6 +168,7 @@ local function count(set, key, way, step, ratio)
    cell.n = cell.n + 1
    set.n, set.class.n = set.n + 1, set.class.n + 1
    if step then
+      cell.steps = cell.steps or {}
       cell.steps[#cell.steps + 1], cell.steps[#cell.steps + 2] = step, ratio
       set.steps[step] = (set.steps[step] or 0) + 1
       set.class.steps[step] = (set.class.steps[step] or 0) + 1
@@ -154,8 +180,8 @@ local function take_flow(self, t, way, ratio)
    local s = self.s
    local step = ratio < s.good and share.step(ratio, s) or nil
    local named = step and named_at(way, step)
-   local key = t.src * (#self.topo.nodes + 1) + t.dst
-   for _, set in ipairs(way.sets) do
+   local key = t.src * (self.nodes + 1) + t.dst
+   for _, set in ipairs(way.counted) do
       if not named or named == set then
          count(set, key, way, step, ratio)
       end
@@ -164,6 +190,24 @@ end
 
 local function is_alone(t)
    return (t.streams or 1) == 1 and not t.is_traced and not t.group and (t.senders or 1) == 1
+end
+
+-- A test that may be counted: for its sets, or for a member that is known.
+local function take(self, t, way, spell)
+   local ratio = (t.class == "good" or t.class == "low") and t.ratio
+   local means = ratio and ratio == ratio and ratio >= 0 and ratio < math.huge
+   if has_member(self, way) then
+      return means and member.take(self, way, t, spell)
+   end
+   for _, set in ipairs(way.counted) do
+      if (set.spell or spell) < spell then
+         decide.close(self, set)
+      end
+      set.spell = set.spell or spell
+   end
+   if means then
+      take_flow(self, t, way, ratio)
+   end
 end
 
 --- Count the flows of an event.  To be called before the engine has taken it in: whether its tests
@@ -175,20 +219,11 @@ function Sets:observe(tests, now)
       self:begin(self.diagnosis)
    end
    local spell = now // self.s.spell_s
-   self.changes = {}
+   self.changes, self.touched = {}, {}
    for _, t in ipairs(tests) do
       local way = is_alone(t) and way_of(self, t)
-      local ratio = way and (t.class == "good" or t.class == "low") and t.ratio
       if way and not is_blamed(self, t, way) then
-         for _, set in ipairs(way.sets) do
-            if (set.spell or spell) < spell then
-               decide.close(self, set)
-            end
-            set.spell = set.spell or spell
-         end
-         if ratio and ratio == ratio and ratio >= 0 and ratio < math.huge then
-            take_flow(self, t, way, ratio)
-         end
+         take(self, t, way, spell)
       end
    end
    return decide.review(self, now)
@@ -268,10 +303,14 @@ function Sets:begin(diagnosis)
    self.diagnosis, self.topo = diagnosis, diagnosis.topo
    self.evidence, self.epoch = diagnosis.evidence, diagnosis.topo.epoch
    self.ways, self.n_ways, self.by_key, self.list, self.of, self.classes = {}, 0, {}, {}, {}, {}
-   self.by_id = {}
+   self.by_id, self.at, self.nodes = {}, {}, #self.topo.nodes
+   for e = 0, self.nodes * (self.topo.rails or 1) - 1 do -- asked for each test
+      self.at[e + 1] = self.topo:router(e % self.nodes + 1, e // self.nodes + 1) or false
+   end
    self.closed = self.closed or 0 -- spells
    self:rules(diagnosis.s)
    self.due, self.standing, self.changes, self.open = {}, {}, {}, {}
+   self.touched = {} -- suspects of which flows told something
 end
 
 --- What a store should keep: see sets/pack.lua.

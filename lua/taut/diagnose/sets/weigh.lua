@@ -38,12 +38,16 @@ function weigh.spell(self, set, window, run)
    local seen = seen_elsewhere(set, window)
    local model = share.model(self.models, window, set.part, seen, self.s)
    local all, n, k, by = 0, 0, 0, run.by
-   for _, cell in ipairs(set.cells) do
+   local cells = set.cells
+   for i = 1, #cells do
+      local cell = cells[i]
       local hits = cell.hits and cell.hits[window] or 0
       local odds = share.odds(hits, cell.n, model)
       all, n, k = all + odds, n + cell.n, k + hits
-      for _, other in ipairs(cell.way.sets) do
-         by[other.id] = (by[other.id] or 0) + odds
+      local sets = cell.way.sets
+      for j = 1, #sets do
+         local id = sets[j].id
+         by[id] = (by[id] or 0) + odds
       end
       if hits > 0 then
          run.pairs[cell.key] = (run.pairs[cell.key] or 0) + hits
@@ -51,7 +55,7 @@ function weigh.spell(self, set, window, run)
       end
    end
    run.all, run.hits, run.flows = run.all + all, run.hits + k, run.flows + n
-   local once = share.odds(k, n, model)
+   local once = #cells > 1 and share.odds(k, n, model) or all
    return all < 0 and math.max(all, once) or math.min(all, once, self.s.set_spell_most), k
 end
 
@@ -68,7 +72,7 @@ function weigh.windows(set)
       open[window] = true
    end
    for _, cell in ipairs(set.cells) do
-      if #cell.steps > 0 then
+      if cell.steps then
          spread(cell)
          for window in pairs(cell.hits) do
             open[window] = true
