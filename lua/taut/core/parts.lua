@@ -55,7 +55,7 @@ local function ground(p, conf)
    p.coverage = coverage.new(conf.checks.link_time, #conf.topology.components)
    p.diagnosis = diagnose.new(conf.topology, conf.diagnosis)
    p.diagnosis:tell(p.coverage)
-   p.diagnosis:ask_jobs(function(c) return running.over(p.cluster, p.site.topo, c) end)
+   p.diagnosis:ask_jobs(function(...) return running.over(p.cluster, p.site.topo, ...) end)
    p.marks = verify.new()
 end
 

@@ -55,7 +55,8 @@ function Diagnosis:tell(coverage)
    coverage:follow(self.evidence)
 end
 
---- Which jobs run over a link is told by fn(c): array of { id, since (seconds) }.
+--- Which jobs run over a link that began from `from` to `to` is told by fn(c, from, to): array of
+-- { id, since (seconds) }.
 function Diagnosis:ask_jobs(fn)
    self.jobs_over = fn
 end

@@ -10,13 +10,10 @@ local CHECK_S = 10 -- a job's own check comes first, and may find the link well
 -- @param case of taut.evidence
 -- @return { what = "job", has = its number }; nil when a low test came after it, or there is none
 function jobs.missing(self, c, k, case, now)
-   local over = self.jobs_over and self.topo:is_link(c) and self.jobs_over(c) or {}
-   local well_at = self.evidence:cleared(c) - CHECK_S
-   for _, job in ipairs(over) do
-      if job.since >= well_at and job.since <= case.first then
-         k.load = { job = job.id, at = now }
-         break
-      end
+   local job = self.jobs_over and self.topo:is_link(c)
+      and self.jobs_over(c, self.evidence:cleared(c) - CHECK_S, case.first)[1]
+   if job then
+      k.load = { job = job.id, at = now }
    end
    return k.load and case.last <= k.load.at and { what = "job", has = k.load.job } or nil
 end

@@ -36,30 +36,33 @@ function jobs.on_node(cluster, name)
    return list
 end
 
---- Jobs whose traffic may cross a link now.
-function jobs.on_link(cluster, topo, c)
-   local list, many, scratch = {}, 0, {}
-   for _ in pairs(cluster.jobs) do
-      many = many + 1
-   end
-   for id, job in pairs(cluster.jobs) do
-      local nodes = numbers(topo, job.names)
-      if #nodes > 1 and loads(topo, nodes, c, math.max(8, ROUTES // many), scratch) then
+local function on_link(cluster, topo, ids, c)
+   local list, scratch = {}, {}
+   for _, id in ipairs(ids) do
+      local nodes = numbers(topo, cluster.jobs[id].names)
+      if #nodes > 1 and loads(topo, nodes, c, math.max(8, ROUTES // #ids), scratch) then
          list[#list + 1] = id
       end
    end
-   table.sort(list)
    return list
 end
 
---- The same with when they began: array of { id, since }.
-function jobs.over(cluster, topo, c)
-   local list = jobs.on_link(cluster, topo, c)
-   for i, id in ipairs(list) do
+--- Jobs whose traffic may cross a link now.
+function jobs.on_link(cluster, topo, c)
+   return on_link(cluster, topo, tables.keys(cluster.jobs), c)
+end
+
+--- The same of those that began between two times: array of { id, since }.
+function jobs.over(cluster, topo, c, from, to)
+   local ids, since = {}, {}
+   for _, id in ipairs(tables.keys(cluster.jobs)) do
       local seen = cluster.seen_running[id] or {}
-      list[i] = { id = id, since = math.min(cluster.jobs[id].added, seen.start or math.huge) }
+      since[id] = math.min(cluster.jobs[id].added, seen.start or math.huge)
+      ids[#ids + 1] = since[id] >= from and since[id] <= to and id or nil
    end
-   return list
+   return tables.map(on_link(cluster, topo, ids, c), function(id)
+      return { id = id, since = since[id] }
+   end)
 end
 
 --- Jobs of an observation.

@@ -4,6 +4,7 @@ local config = require "taut.config"
 local diagnose = require "taut.diagnose"
 local lu = require "luaunit"
 local sim = require "lib.sim"
+local tables = require "taut.base.tables"
 local topology = require "taut.topology"
 local slow_whole = require "taut.report.slow_whole"
 
@@ -179,7 +180,11 @@ local function static_tree(hours, left, jobs, cables)
       capacity = 24e6, routing = "dmodk" })
    local w, id = sim.new { seed = 5 }, 0
    w.topo, w.diagnosis = topo, diagnose.new(topo, assert(config.diagnosis {}))
-   w.diagnosis:ask_jobs(jobs or function() return {} end)
+   w.diagnosis:ask_jobs(function(_, from, to)
+      return tables.filter(jobs and jobs() or {}, function(job)
+         return job.since >= from and job.since <= to
+      end)
+   end)
    local function test(src, dst, hour, ratio, streams)
       id = id + 1
       local route = topo:route(src, dst)
