@@ -6,9 +6,10 @@
 # (expressions that make the configuration out of the demo's), HUNT_LEAST,
 # HUNT_MOST (nodes of a job), HUNT_WARM (jobs before the first fault), HUNT_JOBS
 # (until it is given up), HUNT_LEFT (percent, or "random") and HUNT_LOADS
-# (arguments of `lab load', an array).
+# (arguments of `lab load', an array).  HUNT_FAULT: a kind of detection.lua's, and
+# HUNT_EVERY: seconds for which the fault is there, and then not, in turns.
 
-POSITIONS='' KEEP=''
+POSITIONS='' KEEP='' HUNT_FAULT='' HUNT_EVERY=''
 bench_option() { hunt_option "$@"; }
 hunt_option() {
     case $1 in
@@ -125,14 +126,34 @@ resume_slurms() {
     done
 }
 
+# each_part COMPONENT,… COMMAND [ARG]: `lab COMMAND COMPONENT ARG' for each
+each_part() {
+    local part
+    for part in ${1//,/ }; do
+        lab "$2" "$part" "${@:3}" || return
+    done
+}
+
+# in_turns COMPONENT LEFT: until $TMP/enough is there
+in_turns() {
+    while [ ! -e "$TMP/enough" ]; do
+        sleep "$HUNT_EVERY"
+        each_part "$1" heal
+        sleep "$HUNT_EVERY"
+        each_part "$1" degrade "$2"
+    done
+}
+
 one_position() {
-    local component=$1 seed=$2 left=$HUNT_LEFT node
+    local component=$1 seed=$2 left=$HUNT_LEFT node turns=''
     [ "$left" != random ] || left=$((RANDOM = seed, 5 + RANDOM % 66))
     resume_slurms
     echo "from $component $EPOCHREALTIME $left"
-    lab degrade "$component" "$left" || return
+    each_part "$component" degrade "$left" || return
+    [ -z "$HUNT_EVERY" ] || { in_turns "$component" "$left" & turns=$!; }
     bench_inside hunt "$component" "$seed" || return
-    lab heal "$component" || return
+    [ -z "$turns" ] || { touch "$TMP/enough"; wait "$turns"; rm "$TMP/enough"; }
+    each_part "$component" heal || return
     node=${component%/?x}
     if [ "$node" != "$component" ] && scene_is_drained "$node"; then
         lab exec taut resume "$node" >/dev/null 2>&1 || {
@@ -156,7 +177,7 @@ hunt_main() {
     done
     # with the topology that the lab has added
     lab exec cat /etc/taut/taut.lua >"$conf"
-    mapfile -t components < <(bench_lua lab/detection.lua positions "$conf" "$POSITIONS")
+    mapfile -t components < <(bench_lua lab/detection.lua positions "$conf" "$POSITIONS" $HUNT_FAULT)
     bench_inside usage_of_tautd before >"$TMP/positions"
     bench_inside warm_up "$HUNT_WARM" $((SEED * 1000)) >>"$TMP/positions" || die "the first jobs failed"
     for component in "${components[@]}"; do

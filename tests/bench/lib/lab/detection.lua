@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What detection asks of Lua:
---   positions TAUT_LUA COUNT     as many random components, in turn a tx or rx, and a link
---   state COMPONENT <STATUS      "found TIME", or the component's state; STATUS is the JSON of
+--   positions TAUT_LUA COUNT [FAULT]   as many random positions: components, in turn a tx or rx,
+--                                and a link; with FAULT all links of a "switch" or a "bundle",
+--                                both ways, joined by commas, or an "intermittent" link
+--   state POSITION <STATUS       "found TIME", or the component's state; STATUS is the JSON of
 --                                `taut status`
 --   report TAUT_LUA DATABASE NAME <POSITIONS     NAME: of the figures
 local config = require "taut.config"
@@ -10,6 +12,7 @@ local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local stages = require "taut.topology.stages"
 local stats = require "stats"
+local tables = require "taut.base.tables"
 
 local function topology(path)
    return assert(config.load(path, { rundir = "", statedir = "" })).topology
@@ -22,21 +25,81 @@ local function draw(list)
    return table.remove(list, math.random(#list))
 end
 
-local function positions(path, count)
-   local topo, ports, links = topology(path), {}, {}
-   for c, name in ipairs(topo.components) do
-      table.insert(topo:is_link(c) and links or ports, name)
+-- Links and the other ways of their cables, as one position.
+local function both_ways(topo, links)
+   return table.concat(tables.map(links, function(c)
+      return topo.components[c] .. "," .. topo.components[topo:opposite(c)]
+   end), ",")
+end
+
+local kinds = {}
+
+function kinds.switch(topo)
+   local list = {}
+   for r = 0, topo.routers - 1 do
+      list[#list + 1] = both_ways(topo, topo:links_of(r))
+   end
+   return list
+end
+
+function kinds.bundle(topo)
+   local list = {}
+   for c = topo.first_link, #topo.components do
+      local links = topo:links_between(topo:from(c), topo:to(c))
+      if c == links[1] and topo:from(c) < topo:to(c) then
+         list[#list + 1] = both_ways(topo, links)
+      end
+   end
+   return list
+end
+
+function kinds.intermittent(topo)
+   return table.move(topo.components, topo.first_link, #topo.components, 1, {})
+end
+
+local function positions(path, count, fault)
+   local topo, ports = topology(path), {}
+   local links = fault and kinds[fault](topo) or kinds.intermittent(topo)
+   for c = 1, topo.first_link - 1 do
+      ports[c] = topo.components[c]
    end
    for i = 1, math.tointeger(tonumber(count)) do
-      print(draw(i % 2 == 1 and ports or links))
+      print(draw(i % 2 == 1 and not fault and ports or links))
    end
+end
+
+local function parts_of(position)
+   local list = {}
+   for name in position:gmatch "[^,]+" do
+      list[#list + 1] = name
+   end
+   return list
 end
 
 ---------------------------------------------------------------- state
 
--- Found is: called slow or failed, and what follows from it was done.
+-- What a fault of several components has to be called.
+local AS_ONE = { "is slow as a whole", "all of router", "all of the bundle", "^the bundle" }
+
+local function state_of_many(status, parts)
+   local has, worst = tables.set(parts), "ok"
+   for _, v in ipairs(status.verdicts) do
+      worst = has[v.component] and v.state or worst
+      for _, words in ipairs(has[v.component] and AS_ONE or {}) do
+         if v.remark:find(words) then
+            return print(("found %.6f"):format(status.now))
+         end
+      end
+   end
+   print(worst)
+end
+
+-- Found is: called slow or failed, and what follows from it was done; or said to be slow at times.
 local function state(component)
    local status = assert(json.decode(io.read "a"))
+   if component:find "," then
+      return state_of_many(status, parts_of(component))
+   end
    local node = component:match("^(ni?d?%d+)/.x$")
    for _, d in ipairs(status.drained) do
       if d.node == node then
@@ -47,6 +110,8 @@ local function state(component)
       if v.component == component then
          if v.action == "avoid" then
             return print(("found %.6f"):format(v.since))
+         elseif v.remark:find "is slow at times" then
+            return print(("found %.6f"):format(status.now))
          end
          return print(v.state)
       end
@@ -93,13 +158,13 @@ local function read_positions()
    return list, tautd, failed
 end
 
--- Does a route between two of these nodes use component c, or may it?
-local function crosses(topo, names, c)
+-- Does a route between two of these nodes use one of these components, or may it?
+local function crosses(topo, names, has)
    for _, a in ipairs(names) do
       for _, b in ipairs(names) do
          if a ~= b then
             for _, on in ipairs(stages.all(topo:route(topo.node_id[a], topo.node_id[b]))) do
-               if on == c then
+               if has[topo.components[on]] then
                   return true
                end
             end
@@ -109,13 +174,13 @@ local function crosses(topo, names, c)
    return false
 end
 
--- Jobs that were checked, or would have been, in that time: all, and those across c.
+-- Jobs that were checked, or would have been, in that time: all, and those across the fault.
 local function count_jobs(topo, jobs, p)
-   local c, all, across = topo.component_id[p.component], 0, 0
+   local has, all, across = tables.set(parts_of(p.component)), 0, 0
    for _, job in ipairs(jobs) do
       if job.time >= p.from and job.time <= (p.found or p.ended) then
          all = all + 1
-         if crosses(topo, job.names, c) then
+         if crosses(topo, job.names, has) then
             across = across + 1
          end
       end
@@ -143,7 +208,7 @@ local function wrongs(list, db)
    local wrong = { drains = {}, verdicts = {}, right = 0 }
    for _, v in ipairs(rows(db, "SELECT * FROM verdict WHERE state IN ('slow', 'failed')")) do
       local fault = fault_at(list, v.time)
-      if v.component ~= fault then
+      if not tables.has(parts_of(fault), v.component) then
          table.insert(wrong.verdicts, ("%s was called %s while the fault was %s"):format(
             v.component, v.state, fault))
          local p = position_at(list, v.time)
@@ -152,6 +217,12 @@ local function wrongs(list, db)
          end
       else
          wrong.right = wrong.right + 1
+      end
+   end
+   for _, a in ipairs(rows(db, "SELECT * FROM action WHERE action = 'alert'")) do
+      local fault = fault_at(list, a.time)
+      if fault:find "," and not tables.has(parts_of(fault), a.component) then
+         table.insert(wrong.verdicts, ("%s while the fault was %s"):format(a.reason, fault))
       end
    end
    for _, a in ipairs(rows(db, "SELECT * FROM action WHERE action = 'drain'")) do
@@ -236,7 +307,8 @@ local function report(path, file, name)
          across[#across + 1] = p.found and crossing or math.huge
       end
       seconds[#seconds + 1] = p.found and p.found - p.from
-      print(("%5d       %-10s %4d%% %6d  %9d  %7.1f  %s"):format(i, p.component, p.left, all,
+      print(("%5d       %-10s %4d%% %6d  %9d  %7.1f  %s"):format(i, parts_of(p.component)[1]
+         .. (p.component:find "," and " …" or ""), p.left, all,
          crossing, (p.found or p.ended) - p.from, p.found and "yes"
          or p.crossed and "no: " .. p.what or "not crossed: not counted"))
    end
@@ -267,10 +339,11 @@ local function report(path, file, name)
       end
    end
    print()
-   figure(name .. ".jobs_median", stats.median(across), "jobs",
-      name == "detection" and "<=" or nil, name == "detection" and 5 or nil)
-   figure(name .. ".jobs_most", stats.quantile(across, 1), "jobs",
-      name == "detection" and "<=" or nil, name == "detection" and 12 or nil)
+   local is_one = name == "detection" and not list[1].component:find ","
+   figure(name .. ".jobs_median", stats.median(across), "jobs", is_one and "<=" or nil,
+      is_one and 5 or nil)
+   figure(name .. ".jobs_most", stats.quantile(across, 1), "jobs", is_one and "<=" or nil,
+      is_one and 12 or nil)
    if name == "detection" then
       figure(name .. ".found", #seconds, "positions", ">=", #list)
    end
