@@ -114,7 +114,7 @@ local function make(o)
    local list = {}
    for _, tests in ipairs(plan.make { topology = topo, nodes = o.nodes, checks = checks,
       coverage = o.coverage or times, wanted = o.wanted or told, now = o.now or machine.now,
-      seed = o.job, routine = o.purpose == "job",
+      seed = o.job,
       budget_ms = checks.lead_ms + o.phases * (checks.test_ms + checks.gap_ms) }) do
       table.move(tests, 1, #tests, #list + 1, list)
    end
