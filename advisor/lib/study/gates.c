@@ -210,19 +210,6 @@ static void over_gates(struct taut_gate_work *w)
             w->load[t->gate[i]] = w->between[p] * w->share[i];
 }
 
-/* Over other groups: their links, and where 'is_full' what is inside them. */
-static void through_groups(struct taut_gate_work *w, bool is_full)
-{
-    for (uint32_t i = 0; i < w->pairs; i++) {
-        const struct taut_gate_pair *p = &w->pair[i];
-        for (uint32_t k = 0; p->round > 0 && k < w->n; k++) {
-            w->between[(size_t)k * w->n + p->to] += p->round * p->weight[k];
-            if (is_full && p->weight[k] > 0)
-                through_group(w, p, k);
-        }
-    }
-}
-
 static void clear(struct taut_gate_work *w, bool is_full)
 {
     size_t rm = (size_t)w->routers * w->most;
