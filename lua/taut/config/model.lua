@@ -250,8 +250,8 @@ return {
       { "breaker_h", 1, 0.001, 1000, "h", "The time for `breaker_verdicts`.",
          "a choice: a bad update shows within an hour" },
       { "probation_h", 24, 0, 1e4, "h",
-         "A node that was resumed is tested first for so long, and half of the evidence drains " ..
-            "it again.",
+         "A node that was resumed is tested first for so long, and half as many tests, hours " ..
+            "and witnesses drain it again; the score is the same.",
          "a choice: a bad repair shows within a day" },
       { "repeated", 3, 2, 1000, "drains",
          "A node drained so often within `repeated_days` for one component stays drained until " ..

@@ -10,10 +10,20 @@ function verdict.is_hard(self, k)
    return k.hard ~= nil and k.hard.left < self.s.good
 end
 
--- On probation half of the evidence is enough, beside hard evidence a part of it.
+-- Beside hard evidence a part of it is enough.
+local function hard_share(self, k)
+   return k.hard and verdict.is_hard(self, k) and self.s.hard_share or 1
+end
+
+-- On probation half as many tests, hours and witnesses are enough.
 local function needed(self, k, n, now)
    local share = k.probation_until and now < k.probation_until and 0.5 or 1
-   return n * (k.hard and verdict.is_hard(self, k) and math.min(share, self.s.hard_share) or share)
+   return n * math.min(share, hard_share(self, k))
+end
+
+-- The score is the same on probation: what was repaired may be busy as well as anything else.
+local function slow_score(self, k)
+   return self.s.slow_score * hard_share(self, k)
 end
 
 --- Is the run worth a suspicion?
@@ -69,8 +79,8 @@ function verdict.missing(self, c, k, case, now)
    local s = self.s
    local far = far_needed(self, c, k, now)
    local score, spells = verdict.with_flows(self, k, case)
-   if score < needed(self, k, s.slow_score, now) then
-      return { what = "score", has = score, needs = needed(self, k, s.slow_score, now) }
+   if score < slow_score(self, k) then
+      return { what = "score", has = score, needs = slow_score(self, k) }
    elseif spells < needed(self, k, s.slow_spells, now) then
       return { what = "spells", has = spells,
          needs = math.ceil(needed(self, k, s.slow_spells, now)) }

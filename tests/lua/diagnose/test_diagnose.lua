@@ -5,6 +5,7 @@ local lu = require "luaunit"
 local memory = require "taut.diagnose.memory"
 local sim = require "lib.sim"
 local topology = require "taut.topology"
+local verdict = require "taut.diagnose.verdict"
 local words = require "taut.diagnose.words"
 
 local tests = {}
@@ -281,6 +282,21 @@ function tests.test_release_forgets_and_puts_on_probation()
    w:check(sim.run_of(1, 8))
    w:check(sim.run_of(1, 8))
    lu.assertNotEquals(w:state "n5/tx", "ok")
+end
+
+-- A repaired link that was busy within the day was called slow at half of the score.
+function tests.test_on_probation_half_as_many_tests_are_enough_at_the_same_score()
+   local w = sim.new { seed = 43 }
+   local d, c = w.diagnosis, w:c "n5/tx"
+   local s = d.s
+   local k = { confirmed = {}, busy = 0, probation_until = w.now + 60 }
+   local case = { score = s.slow_score - 0.5, spells = math.ceil(s.slow_spells / 2), first = 0,
+      last = s.confirm_span_h * 1800, far = 0, confirmed = 0 }
+   local missing = verdict.missing(d, c, k, case, w.now)
+   lu.assertEquals({ missing.what, missing.needs }, { "score", s.slow_score })
+   case.score = s.slow_score
+   lu.assertEquals(verdict.missing(d, c, k, case, w.now).what, "far")
+   lu.assertEquals(verdict.missing(d, c, k, case, w.now + 60).what, "spells")
 end
 
 function tests.test_a_boot_drops_what_is_no_verdict()
