@@ -77,34 +77,29 @@ local function one_hard(self, c, k, case, now, changes)
    return false
 end
 
--- One component, as its run stands now.  Returns whether it was named.
-local function one(self, c, now, changes)
-   local k, case = self:component(c), self.evidence:case(c)
-   if k.whole and not case then
-      self.evidence:name(c, 1)
-   end
-   local is_hard = k.hard and verdict.is_hard(self, k)
-   if self:is_decided(c) then
-      if not case and self:seen(c).good >= self.s.recover_good
-         and not (is_hard and self.s.hard_alone) then
-         self.evidence:name(c, 1)
-         k.left, k.evidence, k.case, k.ruled_out, k.by_hard = nil, nil, nil, nil, nil
-         settle.well(self, c, now, changes)
-         return is_hard and k.hard and one_hard(self, c, k, nil, now, changes) or false
-      end
-      return false
-   elseif is_hard and (self.s.hard_alone or not case
-      or not verdict.is_suspect(self, k, case, now)) then
-      return one_hard(self, c, k, case, now, changes)
-   elseif not case or not verdict.is_suspect(self, k, case, now) then
-      if not case then
-         settle.well(self, c, now, changes)
-      elseif k.state == "suspect" then
-         k.tied, k.missing = nil, nil
-         set_state(self, c, "ok", now, changes) -- what it showed since speaks for a busy network
-      end
+-- A verdict stands: does it still?
+local function decided(self, c, k, case, is_hard, now, changes)
+   if case or self:seen(c).good < self.s.recover_good or is_hard and self.s.hard_alone then
       return false
    end
+   self.evidence:name(c, 1)
+   k.left, k.evidence, k.case, k.ruled_out, k.by_hard = nil, nil, nil, nil, nil
+   settle.well(self, c, now, changes)
+   return is_hard and k.hard and one_hard(self, c, k, nil, now, changes) or false
+end
+
+-- Its run is worth no suspicion.
+local function calm(self, c, k, case, now, changes)
+   if not case then
+      settle.well(self, c, now, changes)
+   elseif k.state == "suspect" then
+      k.tied, k.missing = nil, nil
+      set_state(self, c, "ok", now, changes) -- what it showed since speaks for a busy network
+   end
+end
+
+-- What is missing for a verdict, and who else it may be.
+local function suspect(self, c, k, case, now, changes)
    if k.state ~= "suspect" then
       k.suspect_at, k.asked = now, k.asked or 0
       set_state(self, c, "suspect", now, changes)
@@ -114,23 +109,43 @@ local function one(self, c, now, changes)
    k.missing = verdict.missing(self, c, k, case, now)
    local rivals = case.score >= self.s.slow_score / 2 and verdict.rivals(self, c, k, case) or {}
    k.tied = #rivals > 0 and rivals or nil
-   if k.missing then
-      return false
-   end
-   local elsewhere
+end
+
+-- Is the cause one that is not this component alone, or may it be another one?
+local function is_of_others(self, c, k, case, now)
    k.whole = whole.company(self, c)
    if k.whole then
-      return false -- one cause, which is not this link
+      return true -- one cause, which is not this link
    end
+   local elsewhere
    k.whole, elsewhere = whole.reason(self, c, now)
-   if k.tied and not k.whole then
-      return false
-   elseif k.whole then
+   if k.whole then
       self.evidence:name(c, math.min(1, case.best)) -- it explains its tests all the same
+   elseif not k.tied then
+      k.missing = elsewhere and { what = "elsewhere", whole = elsewhere }
+   end
+   return k.whole or k.tied or elsewhere
+end
+
+-- One component, as its run stands now.  Returns whether it was named.
+local function one(self, c, now, changes)
+   local k, case = self:component(c), self.evidence:case(c)
+   if k.whole and not case then
+      self.evidence:name(c, 1)
+   end
+   local is_hard = k.hard and verdict.is_hard(self, k)
+   if self:is_decided(c) then
+      return decided(self, c, k, case, is_hard, now, changes)
+   end
+   local is_suspect = case and verdict.is_suspect(self, k, case, now)
+   if is_hard and (self.s.hard_alone or not is_suspect) then
+      return one_hard(self, c, k, case, now, changes)
+   elseif not is_suspect then
+      calm(self, c, k, case, now, changes)
       return false
    end
-   k.missing = elsewhere and { what = "elsewhere", whole = elsewhere }
-   if elsewhere then
+   suspect(self, c, k, case, now, changes)
+   if k.missing or is_of_others(self, c, k, case, now) then
       return false
    end
    become_slow(self, c, k, case, now, changes)
