@@ -123,6 +123,39 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
     y->spell_level = 0;
 }
 
+/* What part a single stream got; several get another one of a busy network. */
+static void keep_part(struct tally *y, const struct taut_low *low, bool is_at)
+{
+    double part = (double)low->bw_Bps / (double)low->expected_Bps;
+
+    if (low->streams > 1)
+        return;
+    if (is_at && y->n_at < SOME)
+        y->at[y->n_at++] = part;
+    else if (!is_at && y->n_below < SOME)
+        y->below[y->n_below++] = part;
+}
+
+/* One at the ceiling, which a healthy c shows with the chance 'level'. */
+static void weigh_at(struct tally *y, const struct taut_low *low, double level,
+                     uint32_t c, struct taut_case *out)
+{
+    if (out->at++ == 0)
+        out->first = low->time;
+    out->last = low->time;
+    out->events += low->serial != y->serial || out->at == 1;
+    out->confirmed += low->confirms == c && low->streams > 1;
+    y->spell_at = true;
+    y->spell_wide = y->spell_wide || low->streams > 1;
+    y->links = low->links < y->links ? low->links : y->links;
+    y->spell_level = fmax(y->spell_level, level);
+    if (low->links > 0)
+        return;
+    y->is_at = true;
+    y->is_wide = y->is_wide || low->streams > 1;
+    y->level = fmax(y->level, level);
+}
+
 /* Entry number 'at'; a healthy c would have let 'ratio' of what there is
  * through. */
 static void weigh(const struct taut_evidence *e, struct tally *y,
@@ -150,30 +183,9 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
         taut_evidence_is_fair((double)x->share / out->best, e->rules.ceiling);
     if (low->links == 0)
         y->flows += low->flows;
-    double part = (double)low->bw_Bps / (double)low->expected_Bps;
-    if (low->streams > 1)
-        ; /* they get another part of a busy network */
-    else if (is_at && y->n_at < SOME)
-        y->at[y->n_at++] = part;
-    else if (!is_at && y->n_below < SOME)
-        y->below[y->n_below++] = part;
-    if (is_at) {
-        double level = level_chance(e, ratio);
-        if (out->at++ == 0)
-            out->first = low->time;
-        out->last = low->time;
-        out->events += low->serial != y->serial || out->at == 1;
-        y->spell_at = true;
-        y->spell_wide = y->spell_wide || low->streams > 1;
-        y->links = low->links < y->links ? low->links : y->links;
-        y->spell_level = fmax(y->spell_level, level);
-        out->confirmed += low->confirms == c && low->streams > 1;
-        if (low->links == 0) {
-            y->is_at = true;
-            y->is_wide = y->is_wide || low->streams > 1;
-            y->level = fmax(y->level, level);
-        }
-    }
+    keep_part(y, low, is_at);
+    if (is_at)
+        weigh_at(y, low, level_chance(e, ratio), c, out);
     y->serial = low->serial;
 }
 

@@ -97,48 +97,51 @@ local function key_of(at)
    return table.concat(at, ".")
 end
 
--- What does not fit a numbering; returns how much of it there is, relative to what should be.
-local function check(g, dims, misfits)
-   local routers, at_key, expected, wrong = g.wiring.routers, {}, 0, 0
+-- Place → router, and how many places have none; or nil where two are at one place.
+local function places(g, dims, misfits)
+   local at_key, points = {}, 1
    for r = 1, g.routers do
       local k = key_of(dims.at[r])
       if at_key[k] then
-         return math.huge
+         return nil
       end
       at_key[k] = r
    end
-   local points = 1
    for _, d in ipairs(dims) do
       points = points * d.count
    end
    if points > g.routers then
-      wrong = wrong + points - g.routers
       misfits.add("%d of %d places have no router", points - g.routers, points)
    end
-   local usual = {}
-   for d, dim in ipairs(dims) do
-      local counts = {}
-      for r = 1, g.routers do
-         for _, m in ipairs(dim.after[dims.at[r][d]]) do
-            local at = table.move(dims.at[r], 1, #dims, 1, {})
-            at[d] = m
-            local s = at_key[key_of(at)]
-            if s and s > r then
-               expected = expected + 1
-               local e = g.edge[r][s]
-               if e then
-                  e.fits = true
-                  counts[#counts + 1] = e.cables
-                  e.dim = d
-               else
-                  wrong = wrong + 1
-                  misfits.add("no cable between %s and %s", routers[r].name, routers[s].name)
-               end
-            end
+   return at_key, math.max(0, points - g.routers)
+end
+
+-- Mark the cables of a dimension that should be there.
+-- @return how many there should be, how many are not, and how many the usual one is
+local function along(g, dims, d, at_key, misfits)
+   local routers, counts, expected, wrong = g.wiring.routers, {}, 0, 0
+   for r = 1, g.routers do
+      for _, m in ipairs(dims[d].after[dims.at[r][d]]) do
+         local at = table.move(dims.at[r], 1, #dims, 1, {})
+         at[d] = m
+         local s = at_key[key_of(at)]
+         local e = s and s > r and g.edge[r][s]
+         expected = expected + (s and s > r and 1 or 0)
+         if e then
+            e.fits, e.dim = true, d
+            counts[#counts + 1] = e.cables
+         elseif s and s > r then
+            wrong = wrong + 1
+            misfits.add("no cable between %s and %s", routers[r].name, routers[s].name)
          end
       end
-      usual[d] = graph.mode(counts)
    end
+   return expected, wrong, graph.mode(counts)
+end
+
+-- Cables that join no neighbours, and those of another number than is usual.
+local function others(g, usual, misfits)
+   local routers, wrong = g.wiring.routers, 0
    for _, e in ipairs(g.edges) do
       if not e.fits then
          wrong = wrong + 1
@@ -150,8 +153,23 @@ local function check(g, dims, misfits)
       end
       e.fits, e.dim = nil, nil
    end
+   return wrong
+end
+
+-- What does not fit a numbering; returns how much of it there is, relative to what should be.
+local function check(g, dims, misfits)
+   local at_key, wrong = places(g, dims, misfits)
+   if not at_key then
+      return math.huge
+   end
+   local usual, expected = {}, 0
+   for d = 1, #dims do
+      local should, lacks
+      should, lacks, usual[d] = along(g, dims, d, at_key, misfits)
+      expected, wrong = expected + should, wrong + lacks
+   end
    dims.usual = usual
-   return wrong / math.max(1, expected)
+   return (wrong + others(g, usual, misfits)) / math.max(1, expected)
 end
 
 -- Puts the dimensions into order: of the names' fields, else of their lowest ports.
