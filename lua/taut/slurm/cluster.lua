@@ -12,6 +12,7 @@ local Cluster = {}
 Cluster.__index = Cluster
 
 local CONFIG_EVERY = 12 -- refreshes between two looks at slurm.conf
+local GAP_MS = 1000      -- between two times that Slurm is asked because somebody asks tautd
 local NAMES_MAX = 1 << 20
 
 local function set_of(list)
@@ -322,7 +323,8 @@ end
 
 --- Ask for nodes and jobs now; fn() afterwards, whether it went well or not.
 function Cluster:refresh(fn)
-   local asked = loop.time()
+   local asked, asked_ns = loop.time(), loop.now_ns()
+   self.asked_ns = asked_ns
    if (self.controllers or 0) > 1 then
       ask_controllers(self)
    end
@@ -340,7 +342,7 @@ function Cluster:refresh(fn)
       if reply then
          take_jobs(self, reply.jobs, asked)
       end
-      self.fresh_ns = loop.now_ns()
+      self.fresh_ns = asked_ns
       if self.on_refresh then
          self.on_refresh()
       end
@@ -350,24 +352,33 @@ function Cluster:refresh(fn)
    end)
 end
 
---- What Slurm says, at most `seconds` old: fn() when it is there.  Whoever asks while Slurm is
--- asked waits with the others, so that users cannot make slurmctld answer again and again.
-function Cluster:fresh(seconds, fn)
-   if self.fresh_ns and loop.now_ns() - self.fresh_ns <= seconds * 1e9 then
-      return fn()
-   end
-   local waiting = self.want_fresh or {}
-   waiting[#waiting + 1] = fn
-   if self.want_fresh then
-      return
-   end
-   self.want_fresh = waiting
+local function ask_for_all(self)
+   local waiting = self.want_fresh
+   self.want_fresh = nil
    self:refresh(function()
-      self.want_fresh = nil
-      for _, each in ipairs(waiting) do
-         each()
+      for _, fn in ipairs(waiting) do
+         fn()
       end
    end)
+end
+
+--- What Slurm says, at most `seconds` old: fn() when it is there.  Slurm is asked once a second at
+-- most, for all who wait: users cannot make slurmctld answer again and again.
+function Cluster:fresh(seconds, fn)
+   local now = loop.now_ns()
+   if self.fresh_ns and now - self.fresh_ns <= seconds * 1e9 then
+      return fn()
+   elseif self.want_fresh then
+      table.insert(self.want_fresh, fn)
+      return
+   end
+   self.want_fresh = { fn }
+   local left_ms = self.asked_ns and GAP_MS - (now - self.asked_ns) / 1e6 or 0
+   if left_ms > 0 then
+      loop.timer(left_ms, function() ask_for_all(self) end)
+   else
+      ask_for_all(self)
+   end
 end
 
 local function ask_config(self)

@@ -68,6 +68,7 @@ function parts.new(o)
          fn()
       end
    end
+   function cl.fresh(_, _, fn) fn() end
    function cl.is_admin() return o.is_admin ~= false end
    p.act:restore({}, {})
    return p

@@ -59,12 +59,10 @@ local function set_checks(self, value)
    return { switch = value }
 end
 
-local FRESH_S = 2
-
 -- fn(…) after Slurm was asked.
 local function refreshed(self, reply, fn, ...)
    local args = table.pack(...)
-   self.cluster:fresh(FRESH_S, function() reply.guard(fn, table.unpack(args, 1, args.n)) end)
+   self.cluster:fresh(0, function() reply.guard(fn, table.unpack(args, 1, args.n)) end)
 end
 
 --- @param o { site, switches, diagnosis, cluster, journal, marks, agenda, surveys }
