@@ -15,7 +15,7 @@ setup_file() {
     sed -i -e '/capacity = /d' -e 's/^   diagnosis = {/&\n      learn_peers = 4,/' \
         "$BATS_FILE_TMPDIR/small.lua"
     cat >>"$BATS_FILE_TMPDIR/small.lua" <<EOF
-events = { follow = { { "kernel", "$LOG" } } }
+events = { follow = { { "kernel", "$LOG", trusted = true } } }
 model.events = { follow_s = 0.3 }
 EOF
     lab_file learned lab up --torus 2x2x1 --node-cpus 1 --health-interval 3600 \
