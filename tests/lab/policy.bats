@@ -126,6 +126,9 @@ narrow() {
     runs() { [ "$(lab exec squeue -h -t running -o %D)" = 8 ]; }
     wait_until 30 runs
     lab exec sbatch -Q -N 7 --exclusive -o /dev/null --wrap true
+    # until the scheduler has looked at it, it waits for nothing
+    waits() { [ "$(lab exec squeue -h -t pending -o %r)" = Resources ]; }
+    wait_until 60 waits
     lab daemon stop tautd
     { slow n1/tx 0.2; slow n2/tx; } | store
     start_tautd
