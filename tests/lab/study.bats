@@ -50,6 +50,7 @@ is_stored() { lab exec taut profile | grep -q sleep; }
     wait_until 30 is_running
     lab measure n0 n2 >/dev/null # or nothing would be known of the job
     lab exec taut study links --running --seeds 1 --failed 5 -p ring | grep "^1 jobs of two"
+    sleep 3 # a job that is over within a second tells nothing
     lab exec scancel --me || lab exec scancel -u root
     wait $pid || true
     wait_until 30 is_stored
