@@ -7,14 +7,16 @@ local sys = require "taut.sys"
 
 local function wait_for(line)
    local t = sys.now()
-   assert(sys.request(arg[2], line, 60000))
-   return (sys.now() - t) * 1e3
+   local text = assert(sys.request(arg[2], line, 60000))
+   return (sys.now() - t) * 1e3, text
 end
 
 local function ask()
    local args, list = assert(json.decode(arg[4])), {}
    for i = 1, tonumber(arg[5]) do
-      list[i] = wait_for(json.encode { cmd = arg[3], args = args })
+      local text
+      list[i], text = wait_for(json.encode { cmd = arg[3], args = args })
+      assert(arg[3] == "none" or text:find '"ok":true', text)
    end
    table.sort(list)
    return list[(#list + 1) // 2]
@@ -23,7 +25,7 @@ end
 local function ping()
    local longest = 0
    while sys.stat(arg[3]) do
-      longest = math.max(longest, wait_for '{"cmd":"none"}')
+      longest = math.max(longest, (wait_for '{"cmd":"none"}'))
    end
    return longest
 end
