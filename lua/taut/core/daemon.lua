@@ -40,7 +40,7 @@ local function open_doors(self)
    local p = self.parts
    if p.doors:are_open() then
       return
-   elseif not p.act.remembers then
+   elseif not p.act:knows_its_past() then
       p.switches:give_up "the database cannot be read"
       local high = math.floor(loop.time()) * 1000
       p.ids:above(high, high)

@@ -47,7 +47,7 @@ end
 function Decision:make(o)
    local d = policy.decide { topology = self.site.topo, settings = self.site.conf.policy,
       cluster = self.cluster, history = o.history, now = o.now, mode = o.mode,
-      verdicts = verdicts(self), machine_wide = self.diagnosis.machine_wide,
+      verdicts = verdicts(self), machine_wide = self.diagnosis:wide(),
       standby = self.cluster.standby, clean = clean(self) }
    say(self, d)
    self.measures, self.remarks = d.measures, d.remarks

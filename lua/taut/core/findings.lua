@@ -19,7 +19,7 @@ Findings.__index = Findings
 
 -- Decide about all verdicts that stand, and act.
 local function decide(self)
-   local d = self.decision:make { history = self.act.history, mode = self.act:mode(),
+   local d = self.decision:make { history = self.act:past(), mode = self.act:mode(),
       now = loop.time() }
    self.act:carry_out(d)
 end
@@ -42,7 +42,7 @@ function Findings:follow(changes, touched)
    for _, change in ipairs(changes) do
       touched[change.component] = true
    end
-   if #changes > 0 or next(self.act.history.drained) then
+   if #changes > 0 or next(self.act:standing()) then
       on_changes(self, changes)
    end
    local of_sets = self.diagnosis:take_set_changes()

@@ -47,7 +47,7 @@ local function take_sets(diagnosis, text)
    local kept, err = json.decode(text)
    local ok
    if kept then
-      ok, err = diagnosis.sets:restore(kept)
+      ok, err = diagnosis:restore_sets(kept)
    end
    if not ok then
       sys.log("warning", "database: sets of links: " .. err)
@@ -56,9 +56,9 @@ end
 
 -- What is known of components.
 local function take_diagnosis(parts, rows, settings)
-   local seen, learned = {}, parts.diagnosis.learned
-   if learned and settings.learned then
-      learned:restore(json.decode(settings.learned))
+   local seen = {}
+   if settings.learned then
+      parts.diagnosis:restore_learned(json.decode(settings.learned))
    end
    for _, row in ipairs(rows) do
       take_component(parts, row, seen)

@@ -57,7 +57,7 @@ end
 -- @param changes of Diagnosis:take_set_changes
 function News:sets(changes)
    for _, v in ipairs(changes) do
-      local text, subject = self.diagnosis.sets:words(v)
+      local text, subject = self.diagnosis:set_words(v)
       if v.over then
          sys.log("notice", subject .. " no longer")
       else
@@ -80,7 +80,7 @@ end
 --- Look at the suspects; what is new among them is an alert.
 function News:suspects()
    local now = loop.time()
-   for c in pairs(self.diagnosis.suspects) do
+   for c in self.diagnosis:suspected() do
       local text, what = about(self, c, self.diagnosis:component(c))
       if what and now - (self.said_at[what] or -math.huge) > AGAIN_S then
          alert(self, c, text)

@@ -99,18 +99,17 @@ end
 --- What is known of sets: at once when a verdict changed, else now and then.
 -- @param changes of Diagnosis:take_set_changes
 function Records:sets(changes)
-   local sets, now = self.diagnosis.sets, loop.time()
-   if self.diagnosis.has_sets
-      and (#changes > 0 or sets.closed ~= self.sets_closed and now - self.sets_at >= SETS_S) then
-      self.sets_closed, self.sets_at = sets.closed, now
-      self.journal:add("setting", { name = "sets", value = json.encode(json.array(sets:pack())) })
+   local spells, now = self.diagnosis:set_spells(), loop.time()
+   if spells and (#changes > 0 or spells ~= self.set_spells and now - self.sets_at >= SETS_S) then
+      self.set_spells, self.sets_at = spells, now
+      self.journal:add("setting", { name = "sets",
+         value = json.encode(json.array(self.diagnosis:pack_sets())) })
    end
 end
 
 --- What was learned of capacities, if it has changed.
 function Records:learned()
-   local learned = self.diagnosis.learned
-   local list = learned and learned:take_changed()
+   local list = self.diagnosis:take_learned()
    if list then
       self.journal:add("setting", { name = "learned", value = json.encode(json.array(list)) })
    end

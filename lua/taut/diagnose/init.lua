@@ -15,6 +15,7 @@ local cable = require "taut.diagnose.sets.cable"
 local evidence = require "taut.evidence"
 local learned = require "taut.diagnose.learned"
 local memory = require "taut.diagnose.memory"
+local queries = require "taut.diagnose.queries"
 local sane = require "taut.diagnose.sane"
 local sets = require "taut.diagnose.sets"
 local settle = require "taut.diagnose.settle"
@@ -27,6 +28,9 @@ local diagnose = {}
 local Diagnosis = {}
 Diagnosis.__index = Diagnosis
 
+for name, method in pairs(queries) do
+   Diagnosis[name] = method
+end
 Diagnosis.began_anew, Diagnosis.relearn = anew.began, anew.relearn
 Diagnosis.wanted, Diagnosis.watched = wants.wanted, wants.watched
 Diagnosis.remark, Diagnosis.reasoning = words.remark, words.reasoning
@@ -119,61 +123,6 @@ local function follow_routes(self)
    end
 end
 
---- The diagnosis's own record of component c, begun where there is none: state, since, left, busy,
--- confirmed, tied, whole, hard …
-function Diagnosis:component(c)
-   local k = self.records[c]
-   if not k then
-      k = { state = self.evidence:cleared(c) > -math.huge and "ok" or "unknown", confirmed = {},
-         busy = 0 }
-      self.records[c] = k
-   end
-   return k
-end
-
---- The same to look at; nil where there is none: tests at most were counted.
-function Diagnosis:record(c)
-   return self.records[c]
-end
-
---- Is anything known of it, by tests or otherwise?
-function Diagnosis:is_known(c)
-   return self.records[c] ~= nil or self.evidence:tested(c) > -math.huge
-end
-
---- For a loop: component and record of all that were suspected, judged or asked for.
-function Diagnosis:each()
-   return pairs(self.records)
-end
-
---- What the engine counted of component c: { tests, good, last, cleared_at, cleared_by }.
-function Diagnosis:seen(c)
-   return self.evidence:seen(c)
-end
-
---- Bytes per second that component c is expected to carry; nil while nobody knows.
-function Diagnosis:capacity(c)
-   return not (self.topo.open and self.topo.open[c]) and self.topo.capacity[c] or nil
-end
-
-function Diagnosis:state(c)
-   local k = self.records[c]
-   if self.learned and self.learned:is_open(c) and not (k and (k.state == "slow"
-      or k.state == "failed" or k.state == "suspect")) then
-      return "unknown"
-   end
-   if k and k.state ~= "unknown" then
-      return k.state
-   end
-   return self.evidence:cleared(c) > -math.huge and "ok" or "unknown"
-end
-
---- Is there a verdict of slow or failed on component c?
-function Diagnosis:is_decided(c)
-   local state = self:state(c)
-   return state == "slow" or state == "failed"
-end
-
 ---------------------------------------------------------------- states
 
 --- Judge components anew, and all suspects when one of them was named.
@@ -219,13 +168,6 @@ function Diagnosis:observe(tests, now)
    more = anew.learn(self, tests, now)
    table.move(more, 1, #more, #changes + 1, changes)
    return changes, set
-end
-
---- Verdicts on sets of links that are new or (field `over`) gone since this was asked last.
-function Diagnosis:take_set_changes()
-   local list = self.set_changes or {}
-   self.set_changes = nil
-   return list
 end
 
 ---------------------------------------------------------------- what is known otherwise
@@ -296,17 +238,6 @@ function Diagnosis:restored()
       end
       self.evidence:watch(c, self:is_decided(c) or self.suspects[c] ~= nil)
    end
-end
-
---- Verdicts of slow or failed that stand: array of { component, state, left, since }.
-function Diagnosis:verdicts()
-   local list = {}
-   for c in pairs(self.decided) do
-      local k = self.records[c]
-      list[#list + 1] = { component = c, state = k.state, left = k.left, since = k.since }
-   end
-   table.sort(list, function(a, b) return a.component < b.component end)
-   return list
 end
 
 return diagnose

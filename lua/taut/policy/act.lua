@@ -9,6 +9,7 @@ local memory = require "taut.policy.memory"
 local policy = require "taut.policy"
 local reason = require "taut.policy.reason"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local act = {}
 local Act = {}
@@ -151,6 +152,62 @@ local function take_held(self, held, actions)
       self:say(("would drain %d more nodes; `taut policy log` lists them"):format(said - SAID_MAX))
    end
 end
+
+---------------------------------------------------------------- what others ask
+
+--- What was decided before, for policy.decide: see policy.history.
+function Act:past()
+   return self.history
+end
+
+--- Drains of ours that stand: node → { component, reason, time, forever }.  To look at.
+function Act:standing()
+   return self.history.drained
+end
+
+--- Who would be drained, and what holds it back: node → { why, reason, component }.  To look at.
+function Act:held_back()
+   return self.held
+end
+
+--- What holds the drain of one node back, or nil.
+function Act:why_held(name)
+   return self.held[name] and self.held[name].why
+end
+
+--- Our drains of late, also those given back since: array of { node, component, time }.
+function Act:lately()
+   return self.history.drains
+end
+
+--- How many of them within the last hour.
+function Act:last_hour()
+   local since = loop.time() - 3600
+   return tables.sum(self.history.drains, function(x) return x.time > since and 1 or 0 end)
+end
+
+--- What has stopped draining: { why, time } of the circuit breaker or nil; of caps that wait for
+-- somebody to say go on, name → the same.
+function Act:stops()
+   return self.history.stopped, self.history.capped
+end
+
+--- Alerts, the newest last: array of { time, text }; how many there were since tautd started.
+function Act:alerted_of_late()
+   return self.alerts, self.said
+end
+
+--- Kind of action → how many since tautd started.
+function Act:counted()
+   return self.counts
+end
+
+--- Is it known what was drained before this tautd started?
+function Act:knows_its_past()
+   return self.remembers == true
+end
+
+---------------------------------------------------------------- doing
 
 --- In which mode: without the list of drains that stand no cap holds.
 function Act:mode()

@@ -39,7 +39,7 @@ function Score:look(run, now)
       end
       if self.out then
          local what = v.over and "OVER" or f and "right" or "WRONG"
-         self.out:write(("%s hour %.1f %s%s\n"):format(what, now / 3600, (d.sets:words(v)),
+         self.out:write(("%s hour %.1f %s%s\n"):format(what, now / 3600, (d:set_words(v)),
             f and (" (left %.3f, %.1f h old)"):format(f.left, (now - f.since) / 3600) or ""))
       end
    end

@@ -160,7 +160,7 @@ function Tautd:go_on()
    if p.act:resume "administrator" then
       p.findings:review()
    end
-   for _ in pairs(p.act.held) do
+   for _ in pairs(p.act:held_back()) do
       held = held + 1
    end
    return held

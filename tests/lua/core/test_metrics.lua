@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- /metrics: the text is what the format says, whatever names a site has.
+local act = require "taut.policy.act"
 local config = require "taut.config"
 local coverage = require "taut.plan.coverage"
 local diagnose = require "taut.diagnose"
@@ -13,6 +14,17 @@ local site_of = require "taut.core.site"
 local switches = require "taut.core.switches"
 
 local tests = {}
+
+-- What carries out the policy: it drained, said something and holds one node back.
+local function acted()
+   local a = act.new { switches = { mode = function() return "enable" end },
+      journal = { add = function() end }, teller = { tell = function() end } }
+   a:restore({}, {}, nil)
+   a:record { action = "drain", node = "n5" }
+   a:record { action = "drain", node = "n6" }
+   a.held.n7, a.said = {}, 6
+   return a
+end
 
 -- Metrics of a tautd that has seen something.
 local function made(topo)
@@ -30,8 +42,7 @@ local function made(topo)
       check = { counts = { checked = 5, single = 2 } }, started_at = 1700000000.25,
       events = { taken = 4 }, diagnosis = diagnose.new(topo, sim.quick),
       coverage = coverage.new(false, #topo.components),
-      act = { mode = function() return "enable" end,
-         history = policy.history(), held = { n7 = {} }, counts = { drain = 2 }, said = 6 },
+      act = acted(),
       latency = { longest = function() return 0.125 end },
       journal = { state = function() return { waiting = 2, lost = 0, lag = 0.25 } end },
       teller = { state = function()
@@ -77,10 +88,10 @@ end
 
 function tests.test_what_tautd_says()
    local m = made()
-   m.act.history.drained.n5 = {}
-   m.act.history.drains = { { node = "n5", component = "n5/tx", time = os.time() } }
-   m.act.history.stopped = { why = "x", time = 1 }
-   m.act.history.capped = { hour = {} }
+   local now = os.time()
+   policy.note(m.act:past(), { action = "drain", node = "n5", component = "n5/tx" }, now)
+   policy.note(m.act:past(), { action = "stop", why = "x" }, now)
+   policy.note(m.act:past(), { action = "capped", cap = "hour" }, now)
    local c = m.site.topo.component_id["r1.0.0/X+"]
    sim.tell(m.diagnosis, c, { state = "slow" })
    m.diagnosis:observe({ { src = 1, dst = 99999, class = "low", ratio = 0.5 } }, os.time())

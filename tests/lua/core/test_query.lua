@@ -145,7 +145,7 @@ end
 
 function tests.test_a_repair_gives_back_what_it_can()
    local p = parts.new()
-   local h = p.act.history
+   local h = p.act:past()
    for name, component in pairs { n1 = "r0.0.0/X+", n2 = "r1.0.0/Y+", n3 = "r1.0.0/X+" } do
       h.drained[name] = { component = component, reason = "taut: x", time = os.time() }
    end

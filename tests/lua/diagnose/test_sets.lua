@@ -117,7 +117,7 @@ function World:play(hours, pick)
       end
       self.diagnosis:observe(list, self.now)
       for _, v in ipairs(self.diagnosis:take_set_changes()) do
-         local _, subject = self.diagnosis.sets:words(v)
+         local _, subject = self.diagnosis:set_words(v)
          self.said[#self.said + 1] = (v.over and "over: " or "") .. subject
       end
    end

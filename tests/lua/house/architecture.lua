@@ -13,6 +13,7 @@ local CHECKS = {
    { "no circles between modules", arrows.module_circles },
    { "no require hides inside a function", arrows.hidden },
    { "no module's table is written by another", arrows.written },
+   { "core asks act and diagnosis, and reads no table of theirs", arrows.read },
    { "no Lua in advisor/lib", arrows.lua_in_lib },
    { "one name for each C function and tag", names.in_c },
    { "one noun for each module of a room", names.in_lua },

@@ -200,6 +200,21 @@ function arrows.hidden()
    return wrong
 end
 
+--- Where core looks into act or diagnosis, instead of asking.
+function arrows.read()
+   local wrong = {}
+   for _, path in ipairs(tree.files("lua/taut/core/", "%.lua$")) do
+      for number, line in tree.lines(path) do
+         for before, object, field in line:gmatch "([%w_]+)%.(%a+)%.([%w_]+)" do
+            if (object == "act" or object == "diagnosis") and before ~= "conf" then
+               wrong[#wrong + 1] = ("%s:%d: reads %s.%s"):format(path, number, object, field)
+            end
+         end
+      end
+   end
+   return wrong
+end
+
 --- Modules whose table another one writes.
 function arrows.written()
    local wrong = {}

@@ -40,7 +40,7 @@ local function one_component(self, c, now)
       action_why = self.decision.remarks[c], reasoning = reasoning(self, c),
       remark = self.diagnosis:remark(c, now), cable = self.site.topo:cable(c),
       capacity_Bps = self.diagnosis:capacity(c), evidence = self.events:evidence_of(c),
-      learned = self.diagnosis.learned and self.diagnosis.learned:about(c),
+      learned = self.diagnosis:learned_of(c),
       needs = { suspect_low = s.suspect_low, suspect_events = s.suspect_events,
          slow_low = s.slow_low, slow_far = s.slow_far, reporters = s.reporters } }
 end
@@ -107,7 +107,7 @@ local function node(self, n, uid, reply)
       table.move(out.rx, 1, #out.rx, #out.tx + 1, out.tx)
       local slurm = self.cluster.nodes[name] or {}
       reply { about = name, node = { name = name, slurm = slurm.state, drain = slurm.drain,
-            reason = slurm.reason, held = self.act.held[name] and self.act.held[name].why },
+            reason = slurm.reason, held = self.act:why_held(name) },
          components = json.array { one_component(self, self.site.topo.tx[n], now),
             one_component(self, self.site.topo.rx[n], now) },
          tests = strip_jobs(self, out.tests, uid), verdicts = out.tx, actions = out.actions,

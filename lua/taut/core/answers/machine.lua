@@ -29,8 +29,8 @@ local function nodes(self)
       local slurm = self.cluster.nodes[name] or {}
       return { node = name, router = topo.router_name[topo:router(n)],
          slurm = slurm.state, drain = slurm.drain or false, reason = slurm.reason,
-         ours = self.act.history.drained[name] ~= nil,
-         held = self.act.held[name] and self.act.held[name].why,
+         ours = self.act:standing()[name] ~= nil,
+         held = self.act:why_held(name),
          heard = self.cluster.last_heard[name], tx = component_row(self, topo.tx[n], now),
          rx = component_row(self, topo.rx[n], now) }
    end }
@@ -39,13 +39,13 @@ end
 -- The verdicts, what the fabric has routed around, and which topology both are of: `taut topology`
 -- knows the rest from the file.
 local function topology(self)
-   local topo, learned = self.site.topo, self.diagnosis.learned
+   local topo = self.site.topo
    local around = json.array {}
    for c, left in pairs(topo.degraded) do
       around[#around + 1] = { component = topo.components[c], left = left }
    end
    local rest = { path = self.site.conf.path, wiring = topo.wiring, routed_around = around,
-      learned = learned and json.array(learned:rows()) }
+      learned = self.diagnosis:learned_rows() }
    return { count = #topo.components, rest = rest, row = function(c)
       local state = self.diagnosis:state(c)
       local k = state ~= "unknown" and self.diagnosis:record(c)

@@ -2,7 +2,6 @@
 --- The policy: how it stands, its mode, nodes given back, and what is learned anew.
 local json = require "taut.json"
 local limits = require "taut.policy.limits"
-local loop = require "taut.loop"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 
@@ -12,7 +11,7 @@ local function partitions(self)
    local list = json.array {}
    for name, nodes in pairs(self.cluster.partitions) do
       list[#list + 1] = { name = name, nodes = #nodes,
-         drained = limits.count_in(self.cluster, name, self.act.history.drained),
+         drained = limits.count_in(self.cluster, name, self.act:standing()),
          cap = limits.cap_of(self.site.conf.policy, name, #nodes) }
    end
    table.sort(list, function(a, b) return a.name < b.name end)
@@ -21,18 +20,16 @@ end
 
 -- `taut policy`: how it stands.
 local function state(self)
-   local h, capped, recent, now = self.act.history, json.array {}, 0, loop.time()
-   for cap, c in pairs(h.capped) do
+   local capped, stopped, waiting = json.array {}, self.act:stops()
+   for cap, c in pairs(waiting) do
       capped[#capped + 1] = { cap = cap, why = c.why, time = c.time }
    end
    table.sort(capped, function(a, b) return a.cap < b.cap end)
-   for _, x in ipairs(h.drains) do
-      recent = recent + (x.time > now - 3600 and 1 or 0)
-   end
-   return { mode = self.act:mode(), stopped = h.stopped, capped = capped,
-      standby = self.cluster.standby, drained = tables.size(h.drained),
-      held = tables.size(self.act.held),
-      last_hour = recent, partitions = partitions(self), on_event = self.teller:state() }
+   return { mode = self.act:mode(), stopped = stopped, capped = capped,
+      standby = self.cluster.standby, drained = tables.size(self.act:standing()),
+      held = tables.size(self.act:held_back()),
+      last_hour = self.act:last_hour(), partitions = partitions(self),
+      on_event = self.teller:state() }
 end
 
 local function set_mode(self, mode, who)
@@ -45,7 +42,8 @@ local function set_mode(self, mode, who)
    self.act:mode_changed(mode, who)
    sys.log("notice", "policy: mode is " .. (mode == "enable" and "drain" or mode))
    self.cluster:refresh()
-   return { mode = mode, stopped = self.act.history.stopped and self.act.history.stopped.why }
+   local stopped = self.act:stops()
+   return { mode = mode, stopped = stopped and stopped.why }
 end
 
 local function release(self, args, who, reply)

@@ -23,7 +23,7 @@ local function drained_for(self, components)
    for _, c in ipairs(components) do
       wanted[self.site.topo.components[c]] = true
    end
-   for name, x in pairs(self.act.history.drained) do
+   for name, x in pairs(self.act:standing()) do
       out[#out + 1] = wanted[x.component] and name or nil
    end
    table.sort(out)
@@ -57,7 +57,7 @@ local function forgiven(self, components)
          list[#list + 1] = self.site.topo.nodes[n]
       end
    end
-   for _, x in ipairs(self.act.history.drains) do
+   for _, x in ipairs(self.act:lately()) do
       if wanted[x.component] and not seen[x.node] then
          seen[x.node] = true
          list[#list + 1] = x.node

@@ -64,15 +64,16 @@ end
 -- Sets of links of which one is slow, and nobody knows which.
 local function sets(self)
    local list = json.array {}
-   for i, v in ipairs(self.diagnosis.sets:verdicts()) do
-      list[i] = { text = (self.diagnosis.sets:words(v)), since = v.since, left = v.left }
+   for i, v in ipairs(self.diagnosis:set_verdicts()) do
+      list[i] = { text = (self.diagnosis:set_words(v)), since = v.since, left = v.left }
    end
    return list
 end
 
 local function status(self)
    local coverage_h = self.site.conf.checks.coverage_h
-   local now, cl, wide = loop.time(), self.cluster, self.diagnosis.machine_wide
+   local now, cl, wide = loop.time(), self.cluster, self.diagnosis:wide()
+   local stopped, capped = self.act:stops()
    return {
       version = sys.version, mode = self.act:mode(), switch = self.switches:checks(),
       since = self.started_at, now = now, nodes = #self.site.topo.nodes,
@@ -87,19 +88,19 @@ local function status(self)
       logs = self.followers.logs and self.followers.logs:status(),
       events = self.events.taken, evidence = self.events:evidence(),
       throttled = throttled(self, now),
-      brakes = self.switches:trouble() or not self.act.remembers and
+      brakes = self.switches:trouble() or not self.act:knows_its_past() and
          "what was drained is not known, the database cannot be read: nothing is drained" or nil,
       config_error = self.site.error, metrics_error = self.metrics.error,
-      stopped = self.act.history.stopped, capped = self.act.history.capped, standby = cl.standby,
+      stopped = stopped, capped = capped, standby = cl.standby,
       on_event = self.teller:state(), measure_remarks = remarks(self),
-      alerts = json.array(self.act.alerts),
+      alerts = json.array((self.act:alerted_of_late())),
       verdicts = verdicts(self, now), sets = sets(self),
-      learned = self.diagnosis.learned and json.array(self.diagnosis.learned:rows()),
+      learned = self.diagnosis:learned_rows(),
       machine_wide = wide and (slow_whole.text(wide)),
-      drained = list_of(self.act.history.drained, function(name, v)
+      drained = list_of(self.act:standing(), function(name, v)
          return { node = name, reason = v.reason, time = v.time, component = v.component }
       end),
-      held = list_of(self.act.held, function(name, v)
+      held = list_of(self.act:held_back(), function(name, v)
          return { node = name, reason = v.reason, why = v.why, component = v.component }
       end),
    }

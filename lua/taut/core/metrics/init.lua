@@ -78,7 +78,7 @@ local function partitions(self)
    table.sort(names)
    for i = 1, math.min(#names, PARTITIONS_MAX) do
       local p = names[i]
-      drained[i] = { limits.count_in(self.cluster, p, self.act.history.drained),
+      drained[i] = { limits.count_in(self.cluster, p, self.act:standing()),
          labels = { partition = p } }
       caps[i] = { limits.cap_of(self.site.conf.policy, p, #self.cluster.partitions[p]),
          labels = { partition = p } }
@@ -86,12 +86,8 @@ local function partitions(self)
    return drained, caps
 end
 
-local function last_hour(self, now)
-   return tables.sum(self.act.history.drains, function(x) return x.time > now - 3600 and 1 or 0 end)
-end
-
-local function policy_families(self, add, now)
-   local h, mode = self.act.history, self.act:mode()
+local function policy_families(self, add)
+   local mode, stopped, capped = self.act:mode(), self.act:stops()
    local drained, caps = partitions(self)
    add("taut_policy_enabled", "gauge", "1: slow nodes are drained; 0: they are only listed.",
       mode == "enable" and 1 or 0)
@@ -101,21 +97,23 @@ local function policy_families(self, add, now)
       "1: neither brakes file nor database can be read: checks off, mode observe.",
       self.switches.lost and 1 or 0)
    add("taut_policy_stopped", "gauge", "1: the circuit breaker has stopped all drains.",
-      h.stopped and 1 or 0)
+      stopped and 1 or 0)
    add("taut_policy_caps_reached", "gauge", "Caps that wait for `taut policy continue`.",
-      tables.size(h.capped))
+      tables.size(capped))
    add("taut_policy_standby", "gauge", "1: the active slurmctld is elsewhere: only watching.",
       self.cluster.standby and 1 or 0)
-   add("taut_nodes_drained", "gauge", "Nodes that are drained by Taut.", tables.size(h.drained))
+   add("taut_nodes_drained", "gauge", "Nodes that are drained by Taut.",
+      tables.size(self.act:standing()))
    add("taut_nodes_held", "gauge", "Nodes that would be drained if nothing held that back.",
-      tables.size(self.act.held))
+      tables.size(self.act:held_back()))
    add("taut_drains_last_hour", "gauge", "Nodes drained within the last hour.",
-      last_hour(self, now))
+      self.act:last_hour())
    add("taut_partition_drained", "gauge", "Nodes of a partition that are drained by Taut.", drained)
    add("taut_partition_cap", "gauge", "How many of them there may be.", caps)
    add("taut_actions_total", "counter", "Actions in the log of actions since tautd started.",
-      by_label(self.act.counts, "action"))
-   add("taut_alerts_total", "counter", "Alerts since tautd started.", self.act.said)
+      by_label(self.act:counted(), "action"))
+   add("taut_alerts_total", "counter", "Alerts since tautd started.",
+      (select(2, self.act:alerted_of_late())))
 end
 
 local function check_families(self, add)
@@ -130,7 +128,7 @@ local function check_families(self, add)
    add("taut_tests_total", "counter", "Tests by what they showed.",
       by_label(self.judgement.classes, "class"))
    add("taut_tests_left_out_total", "counter", "Tests that are no evidence, by why.",
-      by_label(self.diagnosis.refused, "why"))
+      by_label(self.diagnosis:refusals(), "why"))
    add("taut_probe_link_seconds_total", "counter",
       "Time for which tests used components: for each test its length times those on its route.",
       self.judgement.link_seconds)
@@ -177,7 +175,7 @@ function Metrics:text()
       self.coverage:share(#self.site.topo.components, self.site.conf.checks.coverage_h * 3600,
          now))
    check_families(self, add)
-   policy_families(self, add, now)
+   policy_families(self, add)
    store_families(self, add, now)
    add("taut_metrics_left_out", "gauge", "Samples left out: too many for one metric.", left_out)
    return table.concat(parts)

@@ -113,8 +113,7 @@ end
 
 -- May it be what made a test low?
 local function is_doubtful(self, c)
-   local k = self.diagnosis.records[c]
-   return k and (k.state == "slow" or k.state == "failed") or self.evidence:low(c) > 0
+   return self.diagnosis:is_decided(c) or self.evidence:low(c) > 0
 end
 
 -- Is anything that all flows of a test cross under suspicion?

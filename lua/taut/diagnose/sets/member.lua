@@ -37,10 +37,9 @@ end
 
 --- A judged test speaks about the suspects that are members of the sets on its way (sets/init.lua).
 function member.take(self, way, t, spell)
-   local suspects = self.diagnosis.suspects
    for _, set in ipairs(way.sets) do
       for _, c in ipairs(set.members) do
-         if suspects[c] then
+         if self.diagnosis:is_suspect(c) then
             note(self, c, set.part, t, spell)
          end
       end
