@@ -80,7 +80,7 @@ function machine.new(topo, o)
    self.places, self.level = s:places()
    self.place = places_of(topo, self.level)
    for c = topo.first_link, #topo.components do
-      local kind = self:kind_of(c)
+      local kind = self.topo:axis(c)
       self.kinds[kind] = self.kinds[kind] or {}
       table.insert(self.kinds[kind], c)
    end
@@ -89,11 +89,6 @@ function machine.new(topo, o)
       self.inject_Bps = math.min(self.inject_Bps, topo.capacity[topo.tx[n]])
    end
    return self
-end
-
---- Kind of a link without its direction: "X", "global", "uplink".
-function Machine:kind_of(c)
-   return (self.topo:kind(c):gsub("[+-]$", ""))
 end
 
 --- Names of the kinds of links there are, sorted.

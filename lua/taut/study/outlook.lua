@@ -9,12 +9,14 @@ local DAY = 86400
 
 --- Cables that failed, from stored observations: each link once.
 -- @param list observations { components, left, class, to }
+-- @param days looked at
+-- @param is_cable function(name): is the component a link between routers?
 -- @return failures a day over the days looked at, how many
-function outlook.rate(list, days)
+function outlook.rate(list, days, is_cable)
    local seen, n = {}, 0
    for _, o in ipairs(list) do
       for _, name in ipairs((o.left == 0 or o.class == "fatal") and o.components or {}) do
-         if name:find "/" and not name:find "/[tr]x$" and not seen[name] then
+         if is_cable(name) and not seen[name] then
             seen[name], n = true, n + 1
             break
          end

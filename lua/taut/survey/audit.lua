@@ -170,8 +170,7 @@ end
 function Audit:finish(why)
    return outcome.of { topo = self.topo, results = self.results, plan = self.plan,
       diagnosis = self.diagnosis, needed = self.settings.confirm, last = self.last, ended = why,
-      label = function(t) return label(self, t) end, missing = self.missing,
-      unknown = self.unknown, breathe = self.breathe }
+      missing = self.missing, unknown = self.unknown, breathe = self.breathe }
 end
 
 --- See survey.init.

@@ -8,16 +8,13 @@ local compare = {}
 local CHANGED = 0.1 -- what differs by more of what is expected is named
 
 -- How a test is found again: by the links between its nodes, which other nodes may measure another
--- time; of two nodes of one router by their tx and rx.
-local function key_of(route)
-   return route:match "^%S+ (.+) %S+$" or route
-end
-
+-- time; of two nodes of one router by their tx and rx (stages.between).
+--
 -- key → what was measured last, and from when to when that was.
 local function before(o)
    local was, since, time = {}, nil, nil
    for _, r in o.each(o.last or {}) do
-      local key = key_of(r.route or "")
+      local key = stages.between(r.route or "")
       local old = was[key]
       local event = r.event or 0
       if r.class ~= "void" and (r.kind == "audit E" or r.kind == "audit G") and
@@ -37,7 +34,7 @@ local function now(o)
    local best, order = {}, {}
    for _, t in o.each(o.results) do
       if t.sending == "E" and not t.sets and t.class ~= "void" then
-         local key = key_of(stages.text(t.route, o.topo.components))
+         local key = stages.between(stages.text(t.route, o.topo.components))
          order[#order + 1] = not best[key] and key or nil
          best[key] = best[key] and best[key].bw_Bps > t.bw_Bps and best[key] or t
       end

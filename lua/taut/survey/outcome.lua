@@ -19,10 +19,10 @@ local function showable(o)
       function(_, c) return type(c) == "number" end)
 end
 
--- "X" of "X+": dimension, or the kind itself.
+-- Dimension or kind of the links that a test is about.
 local function class_of(o, t)
-   local dir = o.label(t)
-   return dir:match "^(%u)[+-]$" or dir
+   local c = t.link or t.sets and t.sets[1] and t.sets[1][1]
+   return c and o.topo:axis(c) or "--"
 end
 
 local function summary(o)
@@ -141,7 +141,7 @@ end
 
 --- @param o topo, results (judged tests), plan (links.plan), diagnosis (settings), last (rows of
 --   the last audit, or nil), needed (how often a low test must be low again), ended (why it ended
---   early), label(test) → direction, kind letter; missing, unknown (node names); breathe (optional)
+--   early), missing, unknown (node names); breathe (optional)
 -- @return table for the owner: slow, doubtful, passing, unexplained, unmeasured, measured, links,
 --   in_sets, unreached, unsearched, summary, dim, compare, complete, tests, void
 function outcome.of(o)

@@ -85,6 +85,11 @@ function Base:kind(c)
    return self.kinds[c - self.first_link + 1]
 end
 
+--- The same without its direction: "X" of "X+".
+function Base:axis(c)
+   return (self:kind(c):gsub("[+-]$", ""))
+end
+
 --- What bandwidth class a component is ("tx", "mezzanine", "uplink" …); of a node that is in a
 -- class of its own with that: "gpu tx".
 function Base:class(c)
@@ -94,6 +99,12 @@ function Base:class(c)
       return name and name .. " " .. way or way
    end
    return self.link_class[c - self.first_link + 1]
+end
+
+--- Links of a component's class, in words: "uplinks", "cable links".
+function Base:class_links(c)
+   local class = self:class(c)
+   return class .. (class:find "link$" and "s" or " links")
 end
 
 --- The link of the same cable in the other direction; the rx of a tx and the other way round.

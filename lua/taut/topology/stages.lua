@@ -55,4 +55,10 @@ function stages.text(route, names)
    return table.concat(out, " ")
 end
 
+--- What such a text says of the way between the two ends, their tx and rx left out; of two nodes of
+-- one router, which have nothing between them, all of it.
+function stages.between(text)
+   return text:match "^%S+ (.+) %S+$" or text
+end
+
 return stages

@@ -299,7 +299,7 @@ function tests.test_when_a_threshold_is_reached()
    local rate, n = outlook.rate({ { left = 0, components = { "r0/X+" } },
       { left = 0, components = { "r0/X+" } }, { left = 0.5, components = { "r1/X+" } },
       { class = "fatal", components = { "n1/tx", "r2/X+" } }, { class = "fatal",
-      components = { "n1/tx" } } }, 4)
+      components = { "n1/tx" } } }, 4, function(name) return name:find "^r" ~= nil end)
    lu.assertEquals(n, 2)
    lu.assertEquals(rate, 0.5)
 end

@@ -148,6 +148,7 @@ local function tree(leaves, nodes, spines)
    function topo.router(_, n) return (n - 1) // nodes end
    function topo:is_link(c) return self.is[c] == true end
    function topo.kind(_, c) return topo.components[c]:match "^%a+" end
+   topo.axis = topo.kind
    function topo.cable(_, c) return topo.components[c] end
    function topo.neighbours() return {} end
    function topo:route(a, b)

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local common = require "taut.cli.study.common"
 local curve = require "taut.study.curve"
+local further = require "taut.cli.study.further"
 local json = require "taut.json"
 local mix = require "taut.cli.study.mix"
 local outlook = require "taut.study.outlook"
-local repair = require "taut.study.repair"
 local report = require "taut.cli.study.report"
 local sys = require "taut.sys"
 
@@ -30,7 +30,7 @@ function command.setup(parser)
 end
 
 -- Failures a day, and a sentence.
-local function rate_of(args)
+local function rate_of(topo, args)
    if args.per_day then
       return args.per_day, ("%g failed cables a day, as given."):format(args.per_day)
    end
@@ -42,7 +42,10 @@ local function rate_of(args)
       return nil, ("tautd does not tell what failed (%s); --per-day says it"):format(
          reply and reply.error or err)
    end
-   local rate, n = outlook.rate(reply.data.observations, days)
+   local rate, n = outlook.rate(reply.data.observations, days, function(name)
+      local c = topo.component_id[name]
+      return c ~= nil and topo:is_link(c)
+   end)
    if n == 0 then
       return nil, ("no link failed in %g days; --per-day says another rate"):format(days)
    end
@@ -72,32 +75,21 @@ local function report_of(s, days, list, rate)
 end
 
 function command.run(args)
-   local rate, err = rate_of(args)
-   local s, works, busy, may
-   local note = err
-   if rate then
-      s, err = common.open(args, DEFAULT)
+   local f, err = further.open(args, DEFAULT)
+   local rate, note
+   if f then
+      rate, note = rate_of(f.scene.machine.topo, args)
+      err = note
    end
-   if s then
-      table.insert(s.notes, note)
-      works, busy = mix.works(s, args)
-      err = busy
-   end
-   if works then
-      may, err = common.links(s, args)
-   end
-   if not may then
+   if not rate then
       return common.fail(err)
    end
-   local o = { links = may, seeds = args.seeds or 8, most = args.most or 1024 }
-   local tasks = repair.tasks(o)
-   local results, status = common.solve(args, tasks, function(task)
-      return repair.task(s.machine, works, s.known or {}, s.c, o, task)
-   end)
-   if not results then
+   local s = f.scene
+   table.insert(s.notes, note)
+   local list, status = further.failures(f, args, 1024, { cost = math.huge, days = 1 })
+   if not list then
       return status
    end
-   local list = repair.when(tasks, results, { nodes = busy, cost = math.huge, days = 1 })
    local days = outlook.days(list, rate, args.limit or { 0.01, 0.02, 0.05 })
    return report.give(report_of(s, days, list, rate), args)
 end

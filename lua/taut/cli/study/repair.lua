@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local common = require "taut.cli.study.common"
 local curve = require "taut.study.curve"
+local further = require "taut.cli.study.further"
 local json = require "taut.json"
 local mix = require "taut.cli.study.mix"
 local repair = require "taut.study.repair"
@@ -61,56 +62,37 @@ local function footer(R, order, busy, list, pays, args)
    end
 end
 
--- The list of what more failures would cost, and the first that pays.
--- @return list, pays; nil and the exit status where there is none to print
-local function maintenance(s, args, works, may, busy)
-   local o = { links = may, seeds = args.seeds or 8, most = args.most or 256 }
-   local tasks = repair.tasks(o)
-   local results, status = common.solve(args, tasks, function(task)
-      return repair.task(s.machine, works, s.known or {}, s.c, o, task)
-   end)
-   if not results then
-      return nil, status
-   end
-   return repair.when(tasks, results, { nodes = busy, cost = args.maintenance,
-      days = args.days or 30 })
-end
-
 function command.run(args)
-   local s, err = common.open(args, DEFAULT)
-   local works, busy, order, may
+   local f, err
    if args.work and not args.maintenance then
-      s, err = nil, "--work is for --maintenance"
+      err = "--work is for --maintenance"
+   else
+      f, err = further.open(args, DEFAULT)
    end
-   if s then
-      works, busy = mix.works(s, args)
-      err = busy
-   end
-   if works then
-      may, err = common.links(s, args)
-   end
-   if not may then
+   if not f then
       return common.fail(err)
    end
-   local list, pays
+   local s, list, pays = f.scene, nil, nil
    if args.maintenance then
-      list, pays = maintenance(s, args, works, may, busy)
+      list, pays = further.failures(f, args, 256, { cost = args.maintenance,
+         days = args.days or 30 })
       if not list then
          return pays
       end
    end
-   order, err = repair.order(s.machine, works, s.known or {}, s.c)
+   local order
+   order, err = repair.order(s.machine, f.works, s.known or {}, s.c)
    if not order then
       return common.fail(err)
    end
    local R = { title = "Repairs, the one that brings most first", notes = s.notes, rows = {},
       footer = {} }
    steps_table(s, R, order)
-   footer(R, order, busy, list, pays, args)
+   footer(R, order, f.busy, list, pays, args)
    for _, step in ipairs(order.steps) do
       step.name = s.machine.topo.components[step.component]
    end
-   R.data = { machine = s.path, today = order.now / order.healthy - 1, busy_nodes = busy,
+   R.data = { machine = s.path, today = order.now / order.healthy - 1, busy_nodes = f.busy,
       steps = json.array(order.steps), maintenance = list and json.array(list), pays = pays }
    R.curves = list and curve.of_failures(list)
    return report.give(R, args)

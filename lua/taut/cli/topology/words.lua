@@ -87,8 +87,8 @@ end
 --- Bandwidth class in words; where ports of several dimensions share one, with the dimension:
 -- "Y cable", "mezzanine", "X".
 function words.class(topo, c)
-   local class, letter = topo:class(c), topo:kind(c):match "^(%u)[+-]$"
-   return letter and class ~= letter and class == "cable" and letter .. " " .. class or class
+   local class, axis = topo:class(c), topo:axis(c)
+   return class == "cable" and #axis == 1 and axis .. " " .. class or class
 end
 
 --- What is known of one component, as data.

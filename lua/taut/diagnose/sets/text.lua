@@ -30,9 +30,7 @@ function text.of(topo, members)
    if #members == 1 then
       return topo.components[members[1]]
    end
-   local class = topo:class(members[1])
-   local what = ("one of %d %s"):format(#members, class:match "link$" and class .. "s"
-      or class .. " links")
+   local what = ("one of %d %s"):format(#members, topo:class_links(members[1]))
    local from, to = same(topo, members, "from"), same(topo, members, "to")
    if from then
       return ("%s of %s"):format(what, topo.router_name[from])
