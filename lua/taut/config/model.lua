@@ -53,6 +53,8 @@ return {
       { "confirm_streams", 16, 2, 16, "streams",
          "Streams at once in the second half of a confirming test.",
          "others who share a link fairly leave 16 streams nearly all of it", whole = true },
+      { "duplex", false, nil, nil, "true or false", "A node may send and receive in one phase.",
+         "not every network and node carries both directions at their full rates" },
       { "max_conns", 8192, 16, 1e6, "nodes", "Nodes that are connected to tautd at once.",
          "a choice: several large jobs may start together", whole = true },
    },

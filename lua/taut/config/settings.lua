@@ -23,7 +23,6 @@ local all = {
       enabled = { true, flag },
       budget_ms = { 220, number(10, 5000, true) },
       link_time = { 0.001, or_off(number(1e-6, 1)) },
-      duplex = { false, flag },
    },
    policy = policy_rules(values),
    metrics = {
