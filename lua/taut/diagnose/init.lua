@@ -22,7 +22,7 @@ local settle = require "taut.diagnose.settle"
 local tables = require "taut.base.tables"
 local wants = require "taut.diagnose.wants"
 local whole = require "taut.diagnose.whole"
-local words = require "taut.diagnose.words"
+local reasoning = require "taut.diagnose.reasoning"
 
 local diagnose = {}
 local Diagnosis = {}
@@ -33,7 +33,7 @@ for name, method in pairs(queries) do
 end
 Diagnosis.began_anew, Diagnosis.relearn = anew.began, anew.relearn
 Diagnosis.wanted, Diagnosis.watched = wants.wanted, wants.watched
-Diagnosis.remark, Diagnosis.reasoning = words.remark, words.reasoning
+Diagnosis.remark, Diagnosis.reasoning = reasoning.remark, reasoning.of
 
 local function engine_of(topo, s)
    return evidence.new(topo.graph, s, alike.classes(topo))

@@ -74,7 +74,7 @@ end
 --- What is missing for a verdict of slow; nil when nothing is.
 -- @return { what = "score" | "spells" | "span" | "far" | "busy" | "confirmed" | "senders" |
 --   "receivers" | "job", has, needs };
---   words.lua says it
+--   reasoning.lua says it
 function verdict.missing(self, c, k, case, now)
    local s = self.s
    local far = far_needed(self, c, k, now)

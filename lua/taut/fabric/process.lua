@@ -7,7 +7,7 @@
 --   { id, op = "sweep" } → observations; carried: links that carried much since the last one
 --   { id, op = "answer", what =, args = } → data
 local answering = require "taut.base.answering"
-local answers = require "taut.fabric.answers"
+local queries = require "taut.fabric.queries"
 local json = require "taut.json"
 local keeper = require "taut.fabric.keeper"
 local load = require "taut.fabric.load"
@@ -54,7 +54,7 @@ function ops.answer(request)
       return nil, err
    end
    local data
-   data, err = answers.give(k, request.what, args)
+   data, err = queries.give(k, request.what, args)
    return data and { data = data }, err
 end
 

@@ -6,7 +6,7 @@ local memory = require "taut.diagnose.memory"
 local sim = require "lib.sim"
 local topology = require "taut.topology"
 local verdict = require "taut.diagnose.verdict"
-local words = require "taut.diagnose.words"
+local reasoning = require "taut.diagnose.reasoning"
 
 local tests = {}
 
@@ -197,7 +197,7 @@ function tests.test_a_loaded_port_is_not_told_from_the_only_link_to_it()
    end
    local k = w.diagnosis:component(rx)
    lu.assertNil(k.tied)
-   lu.assertEquals(words.missing(k.missing), "confirmed by 0 of 3 tests")
+   lu.assertEquals(reasoning.missing(k.missing), "confirmed by 0 of 3 tests")
 end
 
 function tests.test_two_faults_at_once()
@@ -352,7 +352,7 @@ function tests.test_a_choosy_receiver_gets_no_link_named()
    local liar, other = table.unpack(topo:on_router(topo:to(c)))
    hours(1, 60, { liar })
    lu.assertEquals(w:all "slow", {})
-   lu.assertEquals(words.missing(d:component(c).missing), "seen with 1 of 2 receivers")
+   lu.assertEquals(reasoning.missing(d:component(c).missing), "seen with 1 of 2 receivers")
    hours(61, 80, { liar, other })
    lu.assertEquals(w:all "slow", { "r2.0.0/X+" })
 end

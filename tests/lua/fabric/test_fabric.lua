@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- fabric/: links, findings, growth and changes of a small fabric.
-local answers = require "taut.fabric.answers"
+local queries = require "taut.fabric.queries"
 local changes = require "taut.fabric.changes"
 local check = require "taut.fabric.check"
 local errors = require "taut.fabric.errors"
@@ -559,16 +559,16 @@ function tests.test_answers_are_plain_data()
    local k = { fabric = fabric, state = kept, conf = { recorded = "r" }, notes = { "a note" },
       observations = observations, record = function() return was end }
    for _, what in ipairs { "links", "errors", "check", "diff", "sweep" } do
-      local data, err = answers.give(k, what, {})
+      local data, err = queries.give(k, what, {})
       lu.assertNil(err)
       lu.assertNotNil(json.decode(json.encode(data)), what)
       lu.assertEquals(data.nodes, 6)
    end
    -- the slow link is told once, not again as a change
-   local data = answers.give(k, "check", {})
+   local data = queries.give(k, "check", {})
    lu.assertEquals({ data.counts.fault, data.counts.warning, data.real_errors }, { 1, 0, 0 })
-   lu.assertEquals(#answers.give(k, "diff", {}).changes, 1)
-   local none, err = answers.give(k, "nonsense", {})
+   lu.assertEquals(#queries.give(k, "diff", {}).changes, 1)
+   local none, err = queries.give(k, "nonsense", {})
    lu.assertNil(none)
    lu.assertStrContains(err, "no answer 'nonsense'")
 end

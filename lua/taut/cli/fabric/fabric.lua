@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut fabric`: the InfiniBand fabric, asked of a tautd that sweeps it, or swept here and now.
-local answers = require "taut.fabric.answers"
+local queries = require "taut.fabric.queries"
 local config = require "taut.config"
 local json = require "taut.json"
 local keeper = require "taut.fabric.keeper"
@@ -77,11 +77,11 @@ local function sweep_here(args, params)
    -- it ends soon: collecting what it leaves behind only takes time
    collectgarbage("incremental", 1000)
    local k = keeper.new(conf)
-   k.observations, err = k:sweep(not answers.needs_counters(args.what))
+   k.observations, err = k:sweep(not queries.needs_counters(args.what))
    if not k.observations then
       return nil, err
    end
-   return answers.give(k, args.what, params)
+   return queries.give(k, args.what, params)
 end
 
 ---------------------------------------------------------------- both

@@ -8,7 +8,7 @@ local pattern = require "taut.place.pattern"
 local rankmap = require "taut.place.rankmap"
 local report = require "taut.report"
 local scene = require "taut.cli.topology.scene"
-local words = require "taut.cli.topology.words"
+local common = require "taut.cli.topology.common"
 
 local map = { summary = "The rank order in which a job's communication takes least time." }
 
@@ -126,20 +126,20 @@ local function describe(job)
 end
 
 local function print_ways(self, job, d)
-   words.say("pattern", job.words)
+   common.say("pattern", job.words)
    local rows = {}
    for i, t in ipairs(d.tried) do
       rows[i] = { t.name, seconds(t.time_s), ("%.2f"):format(t.hops_mean),
          report.bytes(math.floor(t.on_links)), t.slowest and self.topo.components[t.slowest] or "-",
          t == d.best and "<- used" or "" }
    end
-   words.table({ "ORDER", ">TIME", ">HOPS", ">ON LINKS", "SLOWEST", "" }, rows)
+   common.table({ "ORDER", ">TIME", ">HOPS", ">ON LINKS", "SLOWEST", "" }, rows)
    for _, s in ipairs(d.skipped) do
       print(("%s: not tried: %s"):format(s.name, s.why))
    end
    print ""
    report.wrap(sentence(d), "")
-   words.footer(self)
+   common.footer(self)
 end
 
 local function plain(job, d)
@@ -178,7 +178,7 @@ function map.run(args)
       return 1
    end
    if args.json then
-      words.json(self, plain(job, d))
+      common.json(self, plain(job, d))
    elseif args.output ~= "-" then
       print_ways(self, job, d)
    end

@@ -9,7 +9,7 @@ local json = require "taut.json"
 local save = require "taut.report.save"
 local svg = require "taut.report.svg"
 local terminal = require "taut.report"
-local words = require "taut.cli.topology.words"
+local common = require "taut.cli.topology.common"
 
 local report = {}
 
@@ -92,7 +92,7 @@ local function print_all(R)
    for i, row in ipairs(R.rows) do
       rows[i] = { table.unpack(row) }
    end
-   words.table(R.heads, rows)
+   common.table(R.heads, rows)
    if R.footer and #R.footer > 0 then
       print ""
    end

@@ -4,7 +4,7 @@ local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local report = require "taut.report"
 local slurmconf = require "taut.slurm.conf"
-local words = require "taut.cli.topology.words"
+local common = require "taut.cli.topology.common"
 
 local command = { summary = "What in a topology cannot be right, or is worth a second look." }
 
@@ -37,7 +37,7 @@ local NODES = { not_in_slurm = true, not_in_topology = true, nodes_without_links
 local function print_finding(f, all)
    report.wrap(("%s: %d"):format(f.text, f.count), "")
    if NODES[f.kind] then
-      words.say("", hostlist.compress(f.names))
+      common.say("", hostlist.compress(f.names))
       return
    end
    for i, name in ipairs(f.names) do
@@ -45,7 +45,7 @@ local function print_finding(f, all)
          print(("            … and %d more (--all)"):format(f.count - SHOWN))
          return
       end
-      words.say("", name)
+      common.say("", name)
    end
 end
 
@@ -61,7 +61,7 @@ function command.run(args, scene)
       for _, f in ipairs(list) do
          json.array(f.names)
       end
-      words.json(scene, { file = scene.path, findings = json.array(list), note = note })
+      common.json(scene, { file = scene.path, findings = json.array(list), note = note })
    else
       for _, f in ipairs(list) do
          print_finding(f, args.all)
@@ -69,7 +69,7 @@ function command.run(args, scene)
       if note then
          report.wrap(note, "")
       end
-      words.footer(scene)
+      common.footer(scene)
       report.wrap(("%s: %s"):format(scene.path, #list == 0 and "nothing to say" or
          report.count(#list, "finding")), "")
    end

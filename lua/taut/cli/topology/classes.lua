@@ -2,7 +2,7 @@
 local tables = require "taut.base.tables"
 local json = require "taut.json"
 local report = require "taut.report"
-local words = require "taut.cli.topology.words"
+local common = require "taut.cli.topology.common"
 
 local classes = { summary = "Components that no test can tell apart: the same routes use them." }
 
@@ -29,7 +29,7 @@ function classes.run(args, scene)
       for i, class in ipairs(list) do
          data[i] = names_of(topo, class)
       end
-      words.json(scene, { classes = data, unused = names_of(topo, unused or {}),
+      common.json(scene, { classes = data, unused = names_of(topo, unused or {}),
          learned = scene.learned })
       return 0
    end
@@ -51,8 +51,8 @@ function classes.run(args, scene)
          table.concat(names_of(topo, unused), " ", 1, math.min(#unused, 12)) ..
          (#unused > 12 and " …" or "")), "")
    end
-   words.say_learned(scene)
-   words.footer(scene)
+   common.say_learned(scene)
+   common.footer(scene)
    return 0
 end
 

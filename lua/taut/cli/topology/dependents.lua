@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local json = require "taut.json"
 local report = require "taut.report"
-local words = require "taut.cli.topology.words"
+local common = require "taut.cli.topology.common"
 
 local dependents = {
    summary = "Nodes that depend on a component: cut off, or nearly, when it fails." }
@@ -50,26 +50,26 @@ function dependents.run(args, scene)
       for i, one in ipairs(list) do
          names[i] = topo.components[one]
       end
-      words.json(scene, { components = names, left = left, cable = topo:cable(c),
-         place = topo:place(c), behind = words.node_array(topo, nodes),
-         at_its_ends = words.node_array(topo, ends) })
+      common.json(scene, { components = names, left = left, cable = topo:cable(c),
+         place = topo:place(c), behind = common.node_array(topo, nodes),
+         at_its_ends = common.node_array(topo, ends) })
       return 0
    end
-   words.say("component", args.component .. (back and " and " .. topo.components[back] or "") ..
+   common.say("component", args.component .. (back and " and " .. topo.components[back] or "") ..
       (left == 0 and ", failed" or ", with " .. report.percent(left) .. " left"))
-   words.say("cable", topo:cable(c))
+   common.say("cable", topo:cable(c))
    if topo:place(c) ~= topo:cable(c) then
-      words.say("place", topo:place(c))
+      common.say("place", topo:place(c))
    end
-   words.say("dependents", ("%s%s"):format(report.count(#nodes, "node"), #nodes > 0 and ":" or
+   common.say("dependents", ("%s%s"):format(report.count(#nodes, "node"), #nodes > 0 and ":" or
       ": each has other ways with at least 75% of the bandwidth"))
    if #nodes > 0 then
-      words.say("", words.nodes(topo, nodes))
+      common.say("", common.nodes(topo, nodes))
    end
    if topo:is_link(c) then
-      words.say("at its ends", #ends > 0 and words.nodes(topo, ends) or "no nodes")
+      common.say("at its ends", #ends > 0 and common.nodes(topo, ends) or "no nodes")
    end
-   words.footer(scene)
+   common.footer(scene)
    return 0
 end
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
-local words = require "taut.cli.topology.words"
+local common = require "taut.cli.topology.common"
 local json = require "taut.json"
 local output = require "taut.cli.output"
 local report = require "taut.report"
@@ -16,7 +16,7 @@ function export.setup(parser)
       "conf", "yaml" }:default "conf"
    parser:option("--order"):description "Not the best order but this one.":argname "<name>"
    parser:option("--leaf"):description "Most nodes of a leaf switch or block.":argname "<n>"
-      :convert(words.whole)
+      :convert(common.whole)
    parser:option("--prefix"):description "For --as names: how the names begin (t).":argname
       "<text>"
    parser:option("-o --output"):description "Write to this file.":argname "<file>"

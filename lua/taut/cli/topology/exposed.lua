@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local json = require "taut.json"
 local report = require "taut.report"
-local words = require "taut.cli.topology.words"
+local common = require "taut.cli.topology.common"
 
 local exposed = { summary = "Whose routes use a link: nodes with more than a quarter of theirs." }
 
@@ -10,7 +10,7 @@ local WALKED = 4000000 -- routes looked at for --routes, some seconds' worth
 function exposed.setup(parser)
    parser:argument("component"):description "Link, tx or rx.":argname "<component>"
    parser:option("--routes"):description "List the routes that use it, of so many nodes.":argname
-      "<nodes>":convert(words.whole)
+      "<nodes>":convert(common.whole)
 end
 
 local function uses(route, c)
@@ -84,10 +84,10 @@ end
 
 local function print_routes(topo, list, stopped)
    for _, r in ipairs(list) do
-      words.say(words.cut(topo.nodes[r.from], 11), words.nodes(topo, r.to))
+      common.say(common.cut(topo.nodes[r.from], 11), common.nodes(topo, r.to))
    end
    if stopped then
-      words.say("", ("(looked at the routes of the first %d of %d nodes)"):format(stopped,
+      common.say("", ("(looked at the routes of the first %d of %d nodes)"):format(stopped,
          #topo.nodes))
    end
 end
@@ -100,7 +100,7 @@ function exposed.run(args, scene)
       return 1
    end
    local nodes = topo:exposed(c)
-   local n, all = words.routes_over(topo, c)
+   local n, all = common.routes_over(topo, c)
    local list, stopped
    if args.routes then
       list, stopped = routes_over(topo, c, args.routes)
@@ -109,25 +109,25 @@ function exposed.run(args, scene)
       local routes
       for i, r in ipairs(list or {}) do
          routes = routes or json.array {}
-         routes[i] = { from = topo.nodes[r.from], to = words.node_array(topo, r.to) }
+         routes[i] = { from = topo.nodes[r.from], to = common.node_array(topo, r.to) }
       end
-      words.json(scene, { component = args.component, exposed = words.node_array(topo, nodes),
+      common.json(scene, { component = args.component, exposed = common.node_array(topo, nodes),
          routes = n, of = all, over = routes, looked_at = stopped })
       return 0
    end
-   words.say("component", ("%s, %s"):format(args.component, topo:cable(c)))
-   words.say("carries", words.share(n, all))
-   words.say("exposed", ("%s%s"):format(report.count(#nodes, "node"), #nodes > 0 and
+   common.say("component", ("%s, %s"):format(args.component, topo:cable(c)))
+   common.say("carries", common.share(n, all))
+   common.say("exposed", ("%s%s"):format(report.count(#nodes, "node"), #nodes > 0 and
       ", of whose routes more than 25% in one direction use it:" or
       ": nobody has more than 25% of the routes in one direction over it"))
    if #nodes > 0 then
-      words.say("", words.nodes(topo, nodes))
+      common.say("", common.nodes(topo, nodes))
    end
    if list then
       print ""
       print_routes(topo, list, stopped)
    end
-   words.footer(scene)
+   common.footer(scene)
    return 0
 end
 

@@ -4,7 +4,7 @@ local json = require "taut.json"
 local pattern = require "taut.place.pattern"
 local report = require "taut.report"
 local score = require "taut.place.score"
-local words = require "taut.cli.topology.words"
+local common = require "taut.cli.topology.common"
 
 local load = { summary = "Bytes on each link while nodes communicate in a pattern." }
 
@@ -14,7 +14,7 @@ local OWN = { ["all-to-all"] = true, nearest = true, ring = true, shift = true }
 local function lengths(v)
    local list = {}
    for part in (v .. "x"):gmatch "([^x]*)x" do
-      list[#list + 1] = words.whole(part)
+      list[#list + 1] = common.whole(part)
       if not list[#list] or not part:find "^%d+$" then
          return nil, "expected lengths such as 4x4x2, got " .. v
       end
@@ -46,11 +46,11 @@ function load.setup(parser)
          return n and n > 0 and n < math.huge and n or nil, "expected bytes, got " .. v
       end)
    parser:option("--by"):description "For shift: how many places (1).":argname "<n>"
-      :convert(words.whole)
+      :convert(common.whole)
    parser:option("--grid"):description "For nearest: lengths of the grid of nodes (a cube)."
       :argname "<lengths>":convert(lengths)
    parser:option("--top"):description "How many of the busiest links (10).":argname "<n>"
-      :convert(words.whole)
+      :convert(common.whole)
 end
 
 local function chosen(scene, list)
@@ -99,7 +99,7 @@ local function by_class(scene, loads)
    for c = 1, #topo.components do
       local bytes = loads[c]
       if topo:is_there(c) then
-         add_to_class(classes, at, words.class(topo, c), bytes, time_of(scene, loads, c))
+         add_to_class(classes, at, common.class(topo, c), bytes, time_of(scene, loads, c))
       end
       links[#links + 1] = bytes > 0 and c or nil
    end
@@ -117,11 +117,11 @@ end
 
 local function print_load(args, scene, d)
    local topo = scene.topo
-   words.say("pattern", ("%s of %s%s"):format(args.pattern, report.count(d.count, "node"), d.bytes
+   common.say("pattern", ("%s of %s%s"):format(args.pattern, report.count(d.count, "node"), d.bytes
       and (OWN[args.pattern] and ", %s from each to each partner" or ", messages of %s"):format(
       report.bytes(math.floor(d.bytes))) or ""))
    if d.lost > 0 then
-      words.say("no route", ("%d pairs, left out"):format(d.lost))
+      common.say("no route", ("%d pairs, left out"):format(d.lost))
    end
    local rows = {}
    for i, k in ipairs(d.classes) do
@@ -129,20 +129,20 @@ local function print_load(args, scene, d)
          report.bytes(math.floor(k.least)), report.bytes(math.floor(k.sum / k.links)),
          report.bytes(math.floor(k.most)), seconds(k.busy_s) }
    end
-   words.table({ "CLASS", ">COUNT", ">USED", ">LEAST", ">MEAN", ">MOST", ">TIME" }, rows)
+   common.table({ "CLASS", ">COUNT", ">USED", ">LEAST", ">MEAN", ">MOST", ">TIME" }, rows)
    rows = {}
    for _, c in ipairs(d.links) do
       if #rows >= (args.top or 10) then
          break
       end
       rows[#rows + 1] = topo:is_link(c) and { topo.components[c],
-         words.class(topo, c),
+         common.class(topo, c),
          report.bytes(math.floor(d.loads[c])), report.bandwidth(topo.capacity[c]),
-         words.health(words.component(scene, c)), seconds(time_of(scene, d.loads, c)) } or nil
+         common.health(common.component(scene, c)), seconds(time_of(scene, d.loads, c)) } or nil
    end
    print ""
-   words.table({ "BUSIEST LINK", "CLASS", ">BYTES", ">CAPACITY", "HEALTH", ">TIME" }, rows)
-   words.footer(scene)
+   common.table({ "BUSIEST LINK", "CLASS", ">BYTES", ">CAPACITY", "HEALTH", ">TIME" }, rows)
+   common.footer(scene)
 end
 
 local function plain(args, scene, d)
@@ -210,7 +210,7 @@ function load.run(args, scene)
    local d = { loads = loads, lost = lost or 0, classes = classes, links = links,
       bytes = bytes, count = nodes and #nodes or #scene.topo.nodes }
    if args.json then
-      words.json(scene, plain(args, scene, d))
+      common.json(scene, plain(args, scene, d))
    else
       print_load(args, scene, d)
    end

@@ -2,7 +2,7 @@
 local tables = require "taut.base.tables"
 local json = require "taut.json"
 local report = require "taut.report"
-local words = require "taut.cli.topology.words"
+local common = require "taut.cli.topology.common"
 
 local route = { summary = "The links that traffic between two nodes or routers takes." }
 
@@ -31,7 +31,7 @@ local function find(scene, name)
 end
 
 local function row(scene, c, share)
-   local r = words.component(scene, c)
+   local r = common.component(scene, c)
    r.share = share
    return r
 end
@@ -97,7 +97,7 @@ local function add_stage(rows, number, stage, all)
          rest, more = rest + r.share, more + 1
       else
          rows[#rows + 1] = { k == 1 and tostring(number) or "", r.component, r.to or "",
-            r.class or "", report.bandwidth(r.capacity_Bps), words.health(r),
+            r.class or "", report.bandwidth(r.capacity_Bps), common.health(r),
             #stage > 1 and report.percent(r.share) or "" }
       end
    end
@@ -120,7 +120,7 @@ local function print_stages(list, all)
       end
    end
    if #rows > 0 then
-      words.table(heads, rows)
+      common.table(heads, rows)
    end
 end
 
@@ -155,7 +155,7 @@ function route.run(args, scene)
       back, why_back = stages(scene, to, from, args.rail)
    end
    if args.json then
-      words.json(scene, { from = args.from, to = args.to, stages = there, error = why,
+      common.json(scene, { from = args.from, to = args.to, stages = there, error = why,
          back = back, back_error = why_back })
    else
       print_way({ args.from, args.to }, there, why, args.all)
@@ -163,7 +163,7 @@ function route.run(args, scene)
          print ""
          print_way({ args.to, args.from }, back, why_back, args.all)
       end
-      words.footer(scene)
+      common.footer(scene)
    end
    return there and (back or not args.back) and 0 or 1
 end

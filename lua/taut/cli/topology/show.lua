@@ -3,7 +3,7 @@ local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local report = require "taut.report"
-local words = require "taut.cli.topology.words"
+local common = require "taut.cli.topology.common"
 
 local show = { summary = "The machine, or one router, node or component." }
 
@@ -26,7 +26,7 @@ local function classes_of(scene)
    local topo, list, at = scene.topo, json.array {}, {}
    for c = 1, #topo.components do
       if topo:is_there(c) then
-         local k, v = class_row(list, at, words.class(topo, c)), topo.capacity[c]
+         local k, v = class_row(list, at, common.class(topo, c)), topo.capacity[c]
          k.count, k.open = k.count + 1, k.open or topo.open and topo.open[c]
          k.total_Bps = (k.total_Bps or 0) + v
          k.least_Bps = math.min(k.least_Bps or math.huge, v)
@@ -61,7 +61,7 @@ local function all_to_all(scene)
    local routes = #topo.nodes * (#topo.nodes - 1) - lost
    return { mean_links = routes > 0 and sum / routes or nil, pairs_without_route = lost,
       node_Bps = where and not (topo.open and next(topo.open)) and (#topo.nodes - 1) / worst or nil,
-      limited_by = where and words.class(topo, where) or nil }
+      limited_by = where and common.class(topo, where) or nil }
 end
 
 local function verdicts(scene)
@@ -98,37 +98,37 @@ local function print_verdicts(d)
    for _, state in ipairs { "ok", "suspect", "slow", "failed", "unknown" } do
       parts[#parts + 1] = ("%d %s"):format(d.verdicts[state] or 0, state)
    end
-   words.say("health", table.concat(parts, ", "))
+   common.say("health", table.concat(parts, ", "))
 end
 
 local function print_machine(d, scene)
-   words.say("machine", ("%s%s, of %s"):format(d.kind, d.dims and " " ..
+   common.say("machine", ("%s%s, of %s"):format(d.kind, d.dims and " " ..
       table.concat(d.dims, " x ") or "", d.file))
-   words.say("nodes", ("%d on %d of %s%s"):format(d.nodes, d.routers_with_nodes,
+   common.say("nodes", ("%d on %d of %s%s"):format(d.nodes, d.routers_with_nodes,
       report.count(d.routers, "router"), d.rails and d.rails > 1 and ", " .. d.rails .. " rails"
       or ""))
-   words.say("links", ("%d, each one direction of a cable or bundle"):format(d.links))
+   common.say("links", ("%d, each one direction of a cable or bundle"):format(d.links))
    local a = d.all_to_all
    if a and a.mean_links then
-      words.say("routes", ("%.2f links long on average"):format(a.mean_links))
+      common.say("routes", ("%.2f links long on average"):format(a.mean_links))
    end
    if a and a.mean_links and a.node_Bps then
-      words.say("all-to-all", ("each node gets %s at most, limited by %s"):format(
+      common.say("all-to-all", ("each node gets %s at most, limited by %s"):format(
          report.bandwidth(a.node_Bps), a.limited_by))
    end
    if a and a.pairs_without_route > 0 then
-      words.say("no route", ("%d pairs of nodes"):format(a.pairs_without_route))
+      common.say("no route", ("%d pairs of nodes"):format(a.pairs_without_route))
    end
    print_verdicts(d)
-   words.say_learned(scene)
+   common.say_learned(scene)
    print ""
    local rows = tables.map(d.classes, function(k)
       return { k.class, tostring(k.count), report.bandwidth(k.least_Bps),
          report.bandwidth(k.most_Bps), (k.total_Bps or 0) >= 1e12 and ("%.2f TB/s"):format(
          k.total_Bps / 1e12) or report.bandwidth(k.total_Bps), tostring(k.bad) }
    end)
-   words.table({ "CLASS", ">COUNT", ">LEAST", ">MOST", ">TOGETHER", ">SLOW" }, rows)
-   words.footer(scene)
+   common.table({ "CLASS", ">COUNT", ">LEAST", ">MOST", ">TOGETHER", ">SLOW" }, rows)
+   common.footer(scene)
 end
 
 ---------------------------------------------------------------- one router, node, component
@@ -136,25 +136,25 @@ end
 local function router(scene, r)
    local topo, rows = scene.topo, json.array {}
    for i, c in ipairs(topo:links_of(r)) do
-      rows[i] = words.component(scene, c)
+      rows[i] = common.component(scene, c)
       local back = topo:opposite(c)
-      rows[i].back = back and words.component(scene, back) or nil
+      rows[i].back = back and common.component(scene, back) or nil
    end
-   return { router = topo.router_name[r], nodes = words.node_array(topo, topo:on_router(r)),
+   return { router = topo.router_name[r], nodes = common.node_array(topo, topo:on_router(r)),
       coordinates = topo.coordinates and json.array(topo:coordinates(r)) or nil, links = rows }
 end
 
 local function print_router(d)
-   words.say("router", d.router .. (d.coordinates and #d.coordinates > 0 and " at (" ..
+   common.say("router", d.router .. (d.coordinates and #d.coordinates > 0 and " at (" ..
       table.concat(d.coordinates, ",") .. ")" or ""))
-   words.say("nodes", #d.nodes > 0 and hostlist.compress(d.nodes) or "none")
+   common.say("nodes", #d.nodes > 0 and hostlist.compress(d.nodes) or "none")
    print ""
    local rows = tables.map(d.links, function(l)
       return { l.component, l.to, l.class,
-         report.bandwidth(l.capacity_Bps), words.health(l), l.back and words.health(l.back) or
+         report.bandwidth(l.capacity_Bps), common.health(l), l.back and common.health(l.back) or
          "none" }
    end)
-   words.table({ "LINK", "TO", "CLASS", ">CAPACITY", "HEALTH", "BACK" }, rows)
+   common.table({ "LINK", "TO", "CLASS", ">CAPACITY", "HEALTH", "BACK" }, rows)
 end
 
 local function node(scene, n)
@@ -163,7 +163,7 @@ local function node(scene, n)
       local tx = 2 * (#topo.nodes * (rail - 1) + n) - 1
       local r = topo:router(n, rail)
       for k = 0, r and 1 or -1 do
-         local row = words.component(scene, tx + k)
+         local row = common.component(scene, tx + k)
          row.router, row.rail = topo.router_name[r], rail
          rows[#rows + 1] = row
       end
@@ -172,35 +172,35 @@ local function node(scene, n)
 end
 
 local function print_node(d)
-   words.say("node", d.node)
+   common.say("node", d.node)
    print ""
    local rows = tables.map(d.components, function(c)
       return { c.component, c.router,
-         report.bandwidth(c.capacity_Bps), words.health(c) }
+         report.bandwidth(c.capacity_Bps), common.health(c) }
    end)
-   words.table({ "COMPONENT", "ROUTER", ">CAPACITY", "HEALTH" }, rows)
+   common.table({ "COMPONENT", "ROUTER", ">CAPACITY", "HEALTH" }, rows)
 end
 
 local function component(scene, c)
-   local d = words.component(scene, c)
-   local n, all = words.routes_over(scene.topo, c)
+   local d = common.component(scene, c)
+   local n, all = common.routes_over(scene.topo, c)
    d.routes, d.of = n, all
    return d
 end
 
 local function print_component(d)
-   words.say("component", d.component)
-   words.say("kind", d.kind == d.class and d.kind or ("%s, class %s"):format(d.kind, d.class))
+   common.say("component", d.component)
+   common.say("kind", d.kind == d.class and d.kind or ("%s, class %s"):format(d.kind, d.class))
    if d.from then
-      words.say("from, to", ("%s to %s"):format(d.from, d.to))
+      common.say("from, to", ("%s to %s"):format(d.from, d.to))
    end
-   words.say("capacity", report.bandwidth(d.capacity_Bps))
-   words.say("health", words.health(d))
-   words.say("cable", d.cable)
+   common.say("capacity", report.bandwidth(d.capacity_Bps))
+   common.say("health", common.health(d))
+   common.say("cable", d.cable)
    if d.place ~= d.cable then
-      words.say("place", d.place)
+      common.say("place", d.place)
    end
-   words.say("carries", words.share(d.routes, d.of))
+   common.say("carries", common.share(d.routes, d.of))
 end
 
 -- What a name stands for: its data and what prints them.
@@ -225,11 +225,11 @@ function show.run(args, scene)
       report.complain("show: ", out)
       return 1
    elseif args.json then
-      words.json(scene, d)
+      common.json(scene, d)
    else
       out(d, scene)
       if args.what then
-         words.footer(scene)
+         common.footer(scene)
       end
    end
    return 0

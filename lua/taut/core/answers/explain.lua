@@ -9,7 +9,7 @@ local explain = {}
 local TESTS = 200 -- most tests in one answer
 local EVENTS = 100
 
--- The reasoning of diagnose/words.lua, with names.
+-- The reasoning of diagnose/reasoning.lua, with names.
 local function reasoning(self, c)
    local list, names = json.array {}, self.site.topo.components
    for i, r in ipairs(self.diagnosis:reasoning(c)) do

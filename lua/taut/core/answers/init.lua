@@ -3,7 +3,7 @@
 -- fn(args, who, uid, reply) }.  Each file has some; those of other rooms are named here.
 local tables = require "taut.base.tables"
 local explain = require "taut.core.answers.explain"
-local fabric_answers = require "taut.fabric.answers"
+local fabric_answers = require "taut.fabric.queries"
 local log = require "taut.core.answers.log"
 local machine = require "taut.core.answers.machine"
 local policy = require "taut.core.answers.policy"

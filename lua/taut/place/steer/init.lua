@@ -6,7 +6,7 @@
 -- configuration says so, the job at the head of the queue is placed.  Off by default; switching it
 -- off takes everything back.  What was done to a job stands in its AdminComment (slurm/mark.lua).
 local tables = require "taut.base.tables"
-local answers = require "taut.place.steer.answers"
+local ask = require "taut.place.steer.ask"
 local cells = require "taut.place.steer.cells"
 local file = require "taut.place.steer.file"
 local files = require "taut.base.files"
@@ -227,8 +227,8 @@ function Steer:stop()
    end
 end
 
---- Answer `taut steer` (answers.lua).
-Steer.answer = answers.give
+--- Answer `taut steer` (ask.lua).
+Steer.answer = ask.give
 
 --- The configuration was read again.
 -- @param o { topology, settings }

@@ -4,7 +4,7 @@ local verdict = require "taut.diagnose.verdict"
 local whole = require "taut.diagnose.whole"
 local slow_whole = require "taut.report.slow_whole"
 
-local words = {}
+local reasoning = {}
 
 -- What else is slow with it, so that one repair may do: "all of the cable"; nil when nothing is.
 local function part_of(self, c)
@@ -31,12 +31,12 @@ local MISSING = {
 }
 
 --- What is missing for a verdict (verdict.lua), in words.
-function words.missing(m)
+function reasoning.missing(m)
    return m.whole and (slow_whole.text(m.whole)) or MISSING[m.what]:format(m.has, m.needs)
 end
 
 --- What the verdict on a component says beside its state: "busy?", a tie, probation.
-function words.remark(self, c, now)
+function reasoning.remark(self, c, now)
    local k, list = self:record(c), {}
    for i, v in ipairs(self.sets:of_component(c)) do
       list[i] = select(2, self.sets:words(v))
@@ -168,7 +168,7 @@ end
 -- @return array of { text, tests = ids or nil, ruled_out = component or nil, rival = component that
 --   could be it as well or nil, by = id of the test that shows it or nil }; empty where nothing
 --   speaks against it
-function words.reasoning(self, c)
+function reasoning.of(self, c)
    local k, list = self:component(c), {}
    for i, v in ipairs(self.sets:of_component(c)) do
       list[i] = { text = (self.sets:words(v)) }
@@ -188,7 +188,7 @@ function words.reasoning(self, c)
       add(list, part .. " is slow or dead, not this alone")
    end
    if k.state == "suspect" and k.missing then
-      add(list, "missing for a verdict: " .. words.missing(k.missing))
+      add(list, "missing for a verdict: " .. reasoning.missing(k.missing))
    end
    for _, text in ipairs { whole_of(k) or k.times and (slow_whole.text(k.times)) } do
       add(list, text)
@@ -196,4 +196,4 @@ function words.reasoning(self, c)
    return list
 end
 
-return words
+return reasoning

@@ -10,7 +10,7 @@ local model = require "taut.fabric.model"
 local state = require "taut.fabric.state"
 local sweep = require "taut.fabric.sweep"
 
-local answers = {}
+local queries = {}
 
 local SM_STATES = { [0] = "not active", "discovering", "standby", "master" }
 local LINK_LOCAL = "fe80000000000000"
@@ -35,7 +35,7 @@ local function link_row(link)
       active = link.active, set = (link.narrow or link.slow) and link.set or nil }
 end
 
-function answers.links(k)
+function queries.links(k)
    local links, down = array {}, array {}
    for i, link in ipairs(k.fabric.links) do
       links[i] = link_row(link)
@@ -52,7 +52,7 @@ end
 
 ---------------------------------------------------------------- errors, check, diff
 
-function answers.errors(k)
+function queries.errors(k)
    local n = { real = 0, undated = 0, ignorable = 0 }
    local rows = errors.find(k.fabric, k.state)
    for _, row in ipairs(rows) do
@@ -87,7 +87,7 @@ local function findings(k, record)
    return list
 end
 
-function answers.check(k)
+function queries.check(k)
    local record, err, absent = k:record()
    if not record and not absent then
       return nil, err
@@ -106,7 +106,7 @@ function answers.check(k)
       clashes = #(k.fabric.sweep.clashes or {}) }
 end
 
-function answers.diff(k)
+function queries.diff(k)
    local record, err, absent = k:record()
    if not record then
       return nil, absent and ("no fabric is recorded in %s: `taut fabric record` does it"):format(
@@ -119,7 +119,7 @@ function answers.diff(k)
    return { changes = list, recorded = record.time, recorded_in = k.conf.recorded }
 end
 
-function answers.record(k)
+function queries.record(k)
    if k.fabric.sweep.incomplete then
       return nil, ("not recorded: the sweep is not complete: %s"):format(k.fabric.sweep.why)
    end
@@ -127,7 +127,7 @@ function answers.record(k)
    return ok and { recorded_in = k.conf.recorded } or nil, err
 end
 
-function answers.sweep(k)
+function queries.sweep(k)
    local s = k.state
    local standing = array {}
    for _, o in pairs(s.standing) do
@@ -166,7 +166,7 @@ local function sm_lids(k, first)
    return lids, port_of
 end
 
-function answers.sm(k)
+function queries.sm(k)
    local port, err = origin_port(k)
    if not port then
       return nil, err
@@ -186,7 +186,7 @@ function answers.sm(k)
    return { sms = array(sms), used_lid = port.sm_lid }
 end
 
-function answers.mcast(k, args)
+function queries.mcast(k, args)
    local group, err = mcast.group(tostring(args.group or ""))
    local port, why = origin_port(k)
    if not group or not port then
@@ -214,12 +214,12 @@ end
 local PRIVILEGED = { record = true, sm = true, mcast = true }
 
 --- Is this a question that only root and SlurmUser may ask tautd?
-function answers.is_privileged(what, args)
+function queries.is_privileged(what, args)
    return PRIVILEGED[what] or args.fresh == true
 end
 
 --- Does this answer need counters, and the sweep before?
-function answers.needs_counters(what)
+function queries.needs_counters(what)
    return what == "errors" or what == "check" or what == "sweep"
 end
 
@@ -229,11 +229,11 @@ local KNOWN = { links = true, errors = true, check = true, diff = true, record =
 --- @param k keeper that has swept
 -- @param what name of an answer
 -- @return plain data, or nil and why
-function answers.give(k, what, args)
+function queries.give(k, what, args)
    if not KNOWN[what] then
       return nil, ("fabric: no answer '%s'"):format(tostring(what))
    end
-   local data, err = answers[what](k, args)
+   local data, err = queries[what](k, args)
    if not data then
       return nil, err
    end
@@ -244,4 +244,4 @@ function answers.give(k, what, args)
    return data
 end
 
-return answers
+return queries

@@ -5,7 +5,7 @@ local privacy = require "taut.slurm.privacy"
 local effect = require "taut.place.steer.effect"
 local sys = require "taut.sys"
 
-local answers = {}
+local ask = {}
 
 local function switch(self, args, uid, reply)
    if not self.cluster:is_admin(uid) then
@@ -35,7 +35,7 @@ end
 -- @param self steer
 -- @param args { set = "on"|"off" } or { report = true, since = seconds } or neither
 -- @param uid of the caller
-function answers.give(self, args, uid, reply)
+function ask.give(self, args, uid, reply)
    if args.set == "on" or args.set == "off" then
       return switch(self, args, uid, reply)
    elseif args.set ~= nil then
@@ -54,4 +54,4 @@ function answers.give(self, args, uid, reply)
    reply(s)
 end
 
-return answers
+return ask

@@ -5,24 +5,24 @@ local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local report = require "taut.report"
 
-local words = {}
+local common = {}
 
 local WIDE = 79
 
 --- What an option takes that is a number of something.
-function words.whole(v)
+function common.whole(v)
    local n = math.tointeger(tonumber(v))
    return n and n > 0 and n or nil, "expected a whole number of at least 1, got " .. v
 end
 
 --- Names of nodes as one host list, ascending.
-function words.nodes(topo, list)
+function common.nodes(topo, list)
    local names = tables.map(list, function(n) return topo.nodes[n] end)
    return #names > 0 and hostlist.compress(names) or ""
 end
 
 --- A text that has at most `most` columns.
-function words.cut(text, most)
+function common.cut(text, most)
    local n = utf8.len(text)
    if (n or #text) <= most then
       return text
@@ -47,7 +47,7 @@ local NARROW = 10 -- a column of text is not cut shorter
 
 --- Print a table no wider than 79 columns: the widest columns of text are cut.
 -- @param heads, rows as report.table has them
-function words.table(heads, rows)
+function common.table(heads, rows)
    local wide, total = widths(heads, rows)
    while total > WIDE do
       local most
@@ -63,14 +63,14 @@ function words.table(heads, rows)
    end
    for _, row in ipairs(rows) do
       for i, cell in ipairs(row) do
-         row[i] = words.cut(cell, wide[i])
+         row[i] = common.cut(cell, wide[i])
       end
    end
    report.table(heads, rows)
 end
 
 --- Print "label  text", broken at blanks, or after commas where it is a host list.
-function words.say(label, text)
+function common.say(label, text)
    local indent = (" "):rep(12)
    local line, empty = ("%-11s "):format(label), true
    for token in text:gmatch(text:find " " and "%S+%s*" or "[^,]+,?") do
@@ -86,17 +86,17 @@ end
 
 --- Bandwidth class in words; where ports of several dimensions share one, with the dimension:
 -- "Y cable", "mezzanine", "X".
-function words.class(topo, c)
+function common.class(topo, c)
    local class, axis = topo:class(c), topo:axis(c)
    return class == "cable" and #axis == 1 and axis .. " " .. class or class
 end
 
 --- What is known of one component, as data.
-function words.component(scene, c)
+function common.component(scene, c)
    local topo = scene.topo
    local is_link = topo:is_link(c)
    local verdict = scene.state[c] or scene.has_health and "unknown" or nil
-   return { component = topo.components[c], kind = topo:kind(c), class = words.class(topo, c),
+   return { component = topo.components[c], kind = topo:kind(c), class = common.class(topo, c),
       from = is_link and topo.router_name[topo:from(c)] or nil,
       to = is_link and topo.router_name[topo:to(c)] or nil,
       capacity_Bps = not (topo.open and topo.open[c]) and topo.capacity[c] or nil,
@@ -105,19 +105,19 @@ function words.component(scene, c)
 end
 
 --- "slow at 50%", "ok", "-"
-function words.health(row)
+function common.health(row)
    return row.verdict and report.state { state = row.verdict, left = row.left } or "-"
 end
 
 --- What was learned, one line for each class; nothing where all is configured.
-function words.say_learned(scene)
+function common.say_learned(scene)
    for i, r in ipairs(scene.learned or {}) do
-      words.say(i == 1 and "learned" or "", ("%s: %s"):format(r.class, report.learned(r)))
+      common.say(i == 1 and "learned" or "", ("%s: %s"):format(r.class, report.learned(r)))
    end
 end
 
 --- Share of the routes between nodes, in words: "96 of 4032 routes (2.4%)".
-function words.share(n, all)
+function common.share(n, all)
    local whole = math.abs(n - math.floor(n + 0.5)) < 1e-6
    return ("%s of %d routes (%s)"):format(whole and ("%d"):format(math.floor(n + 0.5))
       or ("%.1f"):format(n), all, all > 0 and ("%.2g%%"):format(100 * n / all) or "0%")
@@ -125,13 +125,13 @@ end
 
 --- Routes between nodes that use a component; sets count by their weights.
 -- @return number, of how many
-function words.routes_over(topo, c)
+function common.routes_over(topo, c)
    local loads = topo:load("all-to-all", { bytes = 1 })
    return loads[c], #topo.nodes * (#topo.nodes - 1)
 end
 
 --- Nodes as data for --json.
-function words.node_array(topo, list)
+function common.node_array(topo, list)
    local names = json.array {}
    for i, n in ipairs(list) do
       names[i] = topo.nodes[n]
@@ -180,16 +180,16 @@ local function component_words(list)
 end
 
 local function say_lost(d)
-   words.say("no route", ("%s of nodes, on %s%s of routers:"):format(
+   common.say("no route", ("%s of nodes, on %s%s of routers:"):format(
       report.count(d.pairs_without_route, "pair"), d.router_pairs >= FOUND and "at least " or "",
       report.count(d.router_pairs, "pair")))
    for i, p in ipairs(d.router_pairs_without_route) do
       if i > LOST then
-         words.say("", ("… and %d more (--json names %d of them)"):format(d.router_pairs - LOST,
+         common.say("", ("… and %d more (--json names %d of them)"):format(d.router_pairs - LOST,
             #d.router_pairs_without_route))
          return
       end
-      words.say("", ("%s to %s: %s"):format(p.from, p.to, p.why))
+      common.say("", ("%s to %s: %s"):format(p.from, p.to, p.why))
    end
 end
 
@@ -206,7 +206,7 @@ local function more_words(d)
 end
 
 --- What --fail supposes and what follows, as lines; why health is not known, on stderr.
-function words.footer(scene)
+function common.footer(scene)
    if scene.note then
       report.complain(scene.note)
    end
@@ -215,19 +215,19 @@ function words.footer(scene)
       return
    end
    print ""
-   words.say("supposed", component_words(d.components))
+   common.say("supposed", component_words(d.components))
    if d.pairs_without_route > 0 then
       say_lost(d)
    end
    if d.links_that_carry_more > 0 then
-      words.say("carry more", more_words(d))
+      common.say("carry more", more_words(d))
    end
 end
 
 --- Print an answer as JSON; with --fail what it supposes and what follows in `supposed`.
-function words.json(scene, data)
+function common.json(scene, data)
    data.supposed = supposed(scene)
    print(json.encode(data, 2))
 end
 
-return words
+return common
