@@ -12,6 +12,7 @@
 #include "plugin/common/holdoff.h"
 
 #define FILE_NAME "holdoff"
+#define FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
 #define LINE_LENGTH 96 /* with its newline */
 #define BOOT_ID_PATH "/proc/sys/kernel/random/boot_id"
 
@@ -51,7 +52,6 @@ static void read_line(struct taut_holdoff *h)
     line[n] = '\0';
     if (sscanf(line, "taut-holdoff 1 %lld %d %36s", &expiry, &step, boot) != 3)
         return;
-    taut_boot_id(h->boot);
     if (strcmp(boot, h->boot) != 0 || step < 1 || step > TAUT_HOLDOFF_MAX_S)
         return;
     h->now_s = boottime_s();
@@ -72,20 +72,23 @@ bool taut_holdoff_is_on(const char *rundir)
     h.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (h.fd < 0)
         return false;
+    taut_boot_id(h.boot);
     read_line(&h);
     taut_holdoff_close(&h);
     return h.step_s > 0 && h.now_s < h.expiry_s;
 }
 
-static int open_in(const char *rundir)
+static int open_in(const char *rundir, bool *is_new)
 {
     int dir = open(rundir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int fd, saved;
 
     if (dir < 0)
         return -1;
-    fd = openat(dir, FILE_NAME,
-                O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+    fd = openat(dir, FILE_NAME, FLAGS);
+    *is_new = fd < 0 && errno == ENOENT;
+    if (*is_new)
+        fd = openat(dir, FILE_NAME, FLAGS | O_CREAT, 0644);
     saved = errno;
     close(dir);
     errno = saved;
@@ -96,9 +99,10 @@ int taut_holdoff_open(struct taut_holdoff *h, const char *rundir,
                       struct taut_error *err)
 {
     memset(h, 0, sizeof(*h));
-    h->fd = open_in(rundir);
+    taut_boot_id(h->boot);
+    h->fd = open_in(rundir, &h->is_new);
     if (h->fd < 0 && errno == ENOENT && mkdir(rundir, 0755) == 0)
-        h->fd = open_in(rundir);
+        h->fd = open_in(rundir, &h->is_new);
     if (h->fd < 0)
         return taut_error_set(err, "%s/" FILE_NAME ": %s", rundir,
                               strerror(errno));
@@ -137,7 +141,6 @@ int taut_holdoff_enter(struct taut_holdoff *h, bool *entered)
         errno = EBADF;
         return -1;
     }
-    taut_boot_id(h->boot);
     h->step_s = step > TAUT_HOLDOFF_MAX_S ? TAUT_HOLDOFF_MAX_S : step;
     h->expiry_s = boottime_s() + h->step_s;
     return write_line(h) < 0 ? -1 : h->step_s;

@@ -24,8 +24,9 @@ struct taut_holdoff {
     int fd;          /* -1 when there is no file */
     long long now_s; /* when it was read, CLOCK_BOOTTIME */
     long long expiry_s;
-    int step_s; /* 0: no line of this boot */
-    char boot[TAUT_BOOT_ID_LEN + 1];
+    int step_s;  /* 0: no line of this boot */
+    bool is_new; /* the file was made: the first check since the boot */
+    char boot[TAUT_BOOT_ID_LEN + 1]; /* this boot's id; "": /proc has none */
 };
 
 /* Read this boot's id ("" if /proc has none) into TAUT_BOOT_ID_LEN + 1
@@ -37,7 +38,8 @@ void taut_boot_id(char *boot);
 bool taut_holdoff_is_on(const char *rundir);
 
 /* Open the file for changing it later, also after privileges are dropped;
- * makes 'rundir' (mode 0755) and the file when they are missing.
+ * makes 'rundir' (mode 0755) and the file when they are missing.  Fills in
+ * 'boot' in any case.
  * Returns 0, or -1 with errno and 'err'; 'h' is then empty but valid. */
 int taut_holdoff_open(struct taut_holdoff *h, const char *rundir,
                       struct taut_error *err);

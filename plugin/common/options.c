@@ -140,8 +140,6 @@ static const char *default_of(const char *name)
 {
     if (strcmp(name, "user") == 0)
         return "slurm";
-    if (strcmp(name, "run_as") == 0)
-        return "nobody";
     if (strcmp(name, "rundir") == 0)
         return TAUT_RUNDIR;
     if (strcmp(name, "probe") == 0)

@@ -33,12 +33,12 @@ struct taut_options {
     char *provider;     /* of libfabric; "" = its first */
     char *domain;       /* of libfabric, a list; "" = its first */
     char *modules;      /* folder of taut-ofi.so and taut-hwloc.so */
-    char *run_as;       /* streams run as; name or number */
+    char *run_as;       /* streams run as, name or number; "": the default's */
     char *rundir;       /* holds the hold-off file */
     char *munge_socket; /* "" = munge's own default */
     char *node;         /* "" = as Slurm says */
     int launch_ms;
-    int budget_ms;      /* 0 = default of the purpose */
+    int budget_ms; /* 0 = default of the purpose */
     enum taut_log_level log;
 };
 

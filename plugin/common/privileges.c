@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -46,6 +47,29 @@ int taut_user_find(struct taut_user *user, const char *name,
     return 0;
 }
 
+/* Only the file is asked: a directory service would be asked for a name that
+ * it may not have at each job's start. */
+int taut_user_default(struct taut_user *user, struct taut_error *err)
+{
+    FILE *file = fopen("/etc/passwd", "re");
+    char room[PASSWD_ENTRY_MAX];
+    struct passwd pw, *found = NULL;
+
+    while (file != NULL &&
+           fgetpwent_r(file, &pw, room, sizeof(room), &found) == 0) {
+        if (strcmp(pw.pw_name, TAUT_USER) != 0)
+            continue;
+        user->uid = pw.pw_uid;
+        user->gid = pw.pw_gid;
+        fclose(file);
+        return 0;
+    }
+    if (file != NULL)
+        fclose(file);
+    user->is_else = true;
+    return taut_user_find(user, TAUT_USER_ELSE, err);
+}
+
 int taut_privileges_check(const struct taut_user *user, struct taut_error *err)
 {
     if (user->uid != 0 && user->gid != 0)
@@ -54,10 +78,19 @@ int taut_privileges_check(const struct taut_user *user, struct taut_error *err)
     return taut_error_set(err, "run_as: streams do not run as root");
 }
 
+/* What no file that is executed could give back. */
+static void empty_bounding_set(void)
+{
+    for (unsigned long i = 0; prctl(PR_CAPBSET_DROP, i, 0, 0, 0) == 0; i++)
+        ;
+}
+
 int taut_privileges_drop(const struct taut_user *user, struct taut_error *err)
 {
     if (taut_privileges_check(user, err) < 0)
         return -1;
+    if (geteuid() == 0)
+        empty_bounding_set();
     if (geteuid() == 0 && (setgroups(0, NULL) < 0 ||
                            setresgid(user->gid, user->gid, user->gid) < 0 ||
                            setresuid(user->uid, user->uid, user->uid) < 0))

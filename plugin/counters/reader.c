@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "plugin/common/clock.h"
+#include "plugin/common/confine.h"
 #include "plugin/counters/reader.h"
 
 /* Between both processes.  The reader writes sets[s][i], then turns[s][i];
@@ -85,15 +86,21 @@ static void close_others(const struct task *tasks)
 }
 
 /* Of the terminal's signals each process of a survey makes its own. */
-static int become_reader(pid_t parent, const struct taut_user *run_as)
+static int become_reader(pid_t parent, const struct taut_user *run_as,
+                         int root_fd)
 {
+    char text[TAUT_CONFINE_TEXT];
+
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     if (run_as != NULL && taut_privileges_drop(run_as, NULL) < 0)
         return -1;
     /* Forgotten when the user changes, so after that. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return getppid() == parent ? 0 : -1;
+    if (getppid() != parent)
+        return -1;
+    taut_confine(TAUT_CONFINE_READER, root_fd, text);
+    return 0;
 }
 
 static _Noreturn void run(struct task *tasks, pid_t parent,
@@ -102,7 +109,7 @@ static _Noreturn void run(struct task *tasks, pid_t parent,
     pthread_t thread;
 
     close_others(tasks);
-    if (become_reader(parent, run_as) < 0)
+    if (become_reader(parent, run_as, tasks[0].root_fd) < 0)
         _exit(1);
     for (size_t s = 1; s < TAUT_COUNTER_SOURCES; s++) {
         if (pthread_create(&thread, NULL, serve, &tasks[s]) != 0)

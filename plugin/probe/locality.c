@@ -177,15 +177,24 @@ static struct taut_locality_search *create(const char *const *names,
     return NULL;
 }
 
-void taut_locality_begin(struct taut_locality *l, const char *const *names,
-                         size_t count, int root_fd, const char *root,
-                         const char *modules)
+void taut_locality_ask(struct taut_locality *l, const char *const *names,
+                       size_t count, int root_fd, const char *root,
+                       const char *modules)
+{
+    l->search = create(names, count, root, modules);
+    if (l->search == NULL || is_worth_it(l->search, root_fd))
+        return;
+    destroy(l->search);
+    l->search = NULL;
+}
+
+void taut_locality_begin(struct taut_locality *l)
 {
     pthread_t thread;
 
-    l->search = create(names, count, root, modules);
-    if (l->search != NULL && is_worth_it(l->search, root_fd) &&
-        pthread_create(&thread, NULL, run_search, l->search) == 0) {
+    if (l->search == NULL)
+        return;
+    if (pthread_create(&thread, NULL, run_search, l->search) == 0) {
         pthread_detach(thread);
         return;
     }

@@ -17,13 +17,16 @@ struct taut_locality {
     struct taut_locality_search *search; /* NULL: nothing to do */
 };
 
-/* Begin to look.
+/* Is there a reason to look?  l->search then is one to begin.
  *   names, count  of interfaces
  *   root_fd, root the directory that sys is in, twice
  *   modules       where taut-hwloc.so is */
-void taut_locality_begin(struct taut_locality *l, const char *const *names,
-                         size_t count, int root_fd, const char *root,
-                         const char *modules);
+void taut_locality_ask(struct taut_locality *l, const char *const *names,
+                       size_t count, int root_fd, const char *root,
+                       const char *modules);
+
+/* Begin to look, in a thread; no longer as root. */
+void taut_locality_begin(struct taut_locality *l);
 
 /* Bind the calling thread, if there is a reason to and hwloc is ready; not
  * waited for.

@@ -20,9 +20,13 @@ static int look_up(struct work *w)
 {
     struct taut_lookup *l = w->found;
 
-    if (taut_user_find(&l->tautd, w->opts->user, &w->err) < 0 ||
-        (l->is_root &&
-         taut_user_find(&l->run_as, w->opts->run_as, &w->err) < 0)) {
+    int rc = taut_user_find(&l->tautd, w->opts->user, &w->err);
+
+    if (rc == 0 && l->is_root)
+        rc = *w->opts->run_as
+                 ? taut_user_find(&l->run_as, w->opts->run_as, &w->err)
+                 : taut_user_default(&l->run_as, &w->err);
+    if (rc < 0) {
         errno = EINVAL;
         return -1;
     }

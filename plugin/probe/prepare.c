@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "plugin/common/confine.h"
 #include "plugin/common/privileges.h"
 #include "plugin/probe/hello.h"
+#include "plugin/probe/notary.h"
 #include "plugin/probe/probe.h"
 #include "plugin/probe/ticket.h"
 
@@ -23,23 +26,35 @@ static int open_transport(struct taut_probe *p, enum taut_transport_kind kind,
                            why);
 }
 
-/* libfabric, and TCP where that fails and the site wants it so: only then
- * is libfabric waited for. */
-static int open_ofi(struct taut_probe *p, struct taut_error *why)
+static bool uses_ofi(const struct taut_probe *p)
 {
-    size_t count = p->rails.endpoint_count;
-    int rc = open_transport(p, TAUT_TRANSPORT_OFI, why);
+    return strcmp(p->args.opts.transport, "tcp") != 0 &&
+           p->args.job.purpose != TAUT_PURPOSE_EPILOG;
+}
 
-    if (strchr(p->args.opts.transport, ',') == NULL)
-        return rc;
-    for (size_t i = count; i < p->rails.endpoint_count && rc == 0; i++)
+/* TCP where libfabric fails, if the site wants it so: only then is libfabric
+ * waited for, and HELLO written late. */
+static bool waits_for_ofi(const struct taut_probe *p)
+{
+    return uses_ofi(p) && strchr(p->args.opts.transport, ',') != NULL;
+}
+
+static int wait_for_ofi(struct taut_probe *p)
+{
+    struct taut_error why;
+    int rc = 0;
+
+    for (size_t i = 0; i < p->rails.endpoint_count && rc == 0; i++)
         rc = taut_transport_ofi_wait(&p->rails.endpoints[i],
-                                     taut_probe_share_ns(p, 60), why);
+                                     taut_probe_share_ns(p, 60), &why);
     if (rc == 0)
         return 0;
-    taut_log_error(&p->log, "%s; TCP instead", why->text);
+    taut_log_error(&p->log, "%s; TCP instead", why.text);
     taut_rails_close(&p->rails);
-    return open_transport(p, TAUT_TRANSPORT_TCP, why);
+    rc = open_transport(p, TAUT_TRANSPORT_TCP, &why);
+    if (rc < 0)
+        taut_log_error(&p->log, "%s; skipped", why.text);
+    return rc;
 }
 
 static void say_unusable(struct taut_probe *p)
@@ -69,9 +84,11 @@ static int open_rails(struct taut_probe *p)
     int rc = 0;
 
     if (p->args.job.purpose != TAUT_PURPOSE_EPILOG)
-        rc = strcmp(p->args.opts.transport, "tcp") != 0
-                 ? open_ofi(p, &why)
-                 : open_transport(p, TAUT_TRANSPORT_TCP, &why);
+        rc = open_transport(p,
+                            strcmp(p->args.opts.transport, "tcp") != 0
+                                ? TAUT_TRANSPORT_OFI
+                                : TAUT_TRANSPORT_TCP,
+                            &why);
     if (rc < 0)
         taut_log_error(&p->log, "%s; skipped", why.text);
     else
@@ -111,14 +128,13 @@ static void find_near(struct taut_probe *p)
     for (size_t i = 0; i < p->rails.count; i++)
         names[i] = p->rails.list[i].interface;
     if (p->args.job.purpose != TAUT_PURPOSE_EPILOG)
-        taut_locality_begin(&p->locality, names, p->rails.count, p->root_fd,
-                            p->args.sysroot, p->args.opts.modules);
+        taut_locality_ask(&p->locality, names, p->rails.count, p->root_fd,
+                          p->args.sysroot, p->args.opts.modules);
 }
 
 /* ---- HELLO ---- */
 
-/* HELLO in its credential, or NULL: said why. */
-static char *make_hello(struct taut_probe *p, uid_t tautd)
+static char *hello_text(struct taut_probe *p)
 {
     struct taut_hello hello = {
         .job = &p->args.job,
@@ -128,50 +144,125 @@ static char *make_hello(struct taut_probe *p, uid_t tautd)
         .owner = p->args.owner,
         .budget_ms = taut_left_ms(p->deadline_ns),
     };
-    struct taut_error why;
-    char *text, *cred;
+    char *text;
 
     memcpy(hello.key, p->session.key, sizeof(hello.key));
     text = taut_hello_encode(&hello);
-    if (text == NULL) {
+    if (text == NULL)
         taut_log_error(&p->log, "HELLO: %s",
                        errno == EINVAL ? "--owner is no JSON object"
                                        : strerror(errno));
+    return text;
+}
+
+/* HELLO in its credential, or NULL: said why. */
+static char *make_hello(struct taut_probe *p, uid_t tautd,
+                        struct taut_notary *notary)
+{
+    char *text = hello_text(p), *cred;
+    int64_t deadline_ns = taut_probe_share_ns(p, 40);
+    struct taut_error why;
+
+    if (text == NULL)
         return NULL;
-    }
-    cred = p->args.has_ticket
-               ? taut_ticket_wrap(p->ticket, p->session.key, text, &why)
-               : taut_hello_wrap(text, tautd, p->args.opts.munge_socket,
-                                 taut_probe_share_ns(p, 40), &why);
+    if (p->args.has_ticket)
+        cred = taut_ticket_wrap(p->ticket, p->session.key, text, &why);
+    else if (notary->fd >= 0)
+        cred = taut_notary_wrap(notary, text, deadline_ns, &why);
+    else
+        cred = taut_hello_wrap(text, tautd, p->args.opts.munge_socket,
+                               deadline_ns, &why);
     if (cred == NULL)
         taut_probe_hold_off(p, why.text);
     free(text);
     return cred;
 }
 
-char *taut_probe_prepare(struct taut_probe *p, const struct taut_lookup *l)
+/* ---- the end of root ---- */
+
+static int start_notary(struct taut_probe *p, const struct taut_lookup *l,
+                        struct taut_notary *notary)
 {
     struct taut_error why;
-    char *cred;
+    int rc;
+
+    if (!l->is_root || p->args.has_ticket || !waits_for_ofi(p))
+        return 0;
+    rc = taut_notary_start(notary, l->tautd.uid, p->args.opts.munge_socket,
+                           p->deadline_ns, &why);
+    if (rc < 0)
+        taut_log_error(&p->log, "%s; skipped", why.text);
+    return rc;
+}
+
+/* Returns 0, or -1: said why. */
+static int give_up_root(struct taut_probe *p, const struct taut_lookup *l)
+{
+    bool loads = uses_ofi(p) || p->locality.search != NULL;
+    char by[TAUT_CONFINE_TEXT];
+    struct taut_error why;
+
+    if (l->is_root && taut_privileges_drop(&l->run_as, &why) < 0) {
+        taut_log_error(&p->log, "%s; skipped", why.text);
+        return -1;
+    }
+    taut_confine(loads ? TAUT_CONFINE_MODULES : TAUT_CONFINE_STREAMS,
+                 p->root_fd, by);
+    taut_log_debug(&p->log, "runs as uid %u; confined by %s",
+                   (unsigned)(l->is_root ? l->run_as.uid : geteuid()),
+                   *by ? by : "nothing");
+    return 0;
+}
+
+/* Once since the node was booted. */
+static void say_user(struct taut_probe *p, const struct taut_lookup *l)
+{
+    if (l->is_root && l->run_as.is_else && p->holdoff.is_new)
+        taut_log_info(&p->log,
+                      "no user " TAUT_USER " on this node, and no run_as: runs "
+                      "as " TAUT_USER_ELSE);
+}
+
+static int open_all(struct taut_probe *p, const struct taut_lookup *l,
+                    struct taut_notary *notary)
+{
+    struct taut_error why;
 
     if (l->is_root && taut_privileges_check(&l->run_as, &why) < 0) {
         taut_log_error(&p->log, "%s; skipped", why.text);
-        return NULL;
+        return -1;
     }
+    say_user(p, l);
     if (find_rails(p, l) < 0)
-        return NULL;
+        return -1;
     open_counters(p, l); /* it forks: before libfabric is loaded */
     taut_probe_read_counters(p, taut_probe_share_ns(p, 15));
-    if (open_rails(p) < 0)
-        return NULL;
+    if (start_notary(p, l, notary) < 0 || open_rails(p) < 0)
+        return -1;
     find_near(p);
     taut_rails_open_gauges(&p->rails, p->root_fd);
-    cred = make_hello(p, l->tautd.uid);
-    if (cred != NULL && l->is_root &&
-        taut_privileges_drop(&l->run_as, &why) < 0) {
-        taut_log_error(&p->log, "%s; skipped", why.text);
-        free(cred);
-        return NULL;
+    return 0;
+}
+
+char *taut_probe_prepare(struct taut_probe *p, const struct taut_lookup *l)
+{
+    struct taut_notary notary = {.fd = -1, .pid = -1};
+    bool is_late = waits_for_ofi(p), is_ready = open_all(p, l, &notary) == 0;
+    char *cred = NULL;
+
+    if (is_ready && !is_late) {
+        cred = make_hello(p, l->tautd.uid, &notary);
+        is_ready = cred != NULL;
     }
+    if (is_ready && give_up_root(p, l) == 0) {
+        taut_rails_load(&p->rails);
+        taut_locality_begin(&p->locality);
+        if (is_late && wait_for_ofi(p) == 0)
+            cred = make_hello(p, l->tautd.uid, &notary);
+    } else {
+        free(cred);
+        cred = NULL;
+    }
+    taut_notary_close(&notary);
     return cred;
 }

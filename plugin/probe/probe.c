@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/time.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "plugin/probe/probe.h"
@@ -181,8 +182,10 @@ static void set_hard_stop(int budget_ms, bool as_application)
 static int run(struct taut_probe *p, int64_t start_ns)
 {
     set_hard_stop(p->args.opts.budget_ms, p->args.has_ticket);
-    if (p->args.to_syslog)
+    if (p->args.to_syslog) {
         openlog("taut", LOG_NDELAY, LOG_DAEMON);
+        tzset(); /* which reads a file */
+    }
     if (taut_seal_init() < 0) {
         printf("error: no source of random bytes; skipped\n");
         return 1;

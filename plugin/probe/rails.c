@@ -209,6 +209,14 @@ int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
     return rails->endpoint_count > before ? 0 : -1;
 }
 
+void taut_rails_load(struct taut_rails *rails)
+{
+    for (size_t i = 0; i < rails->endpoint_count; i++) {
+        if (rails->endpoints[i].transport->kind == TAUT_TRANSPORT_OFI)
+            taut_transport_ofi_load(&rails->endpoints[i]);
+    }
+}
+
 void taut_rails_open_gauges(struct taut_rails *rails, int root_fd)
 {
     for (size_t i = 0; i < rails->count; i++)

@@ -52,6 +52,9 @@ int taut_rails_open(struct taut_rails *rails, enum taut_transport_kind kind,
                     const char *provider, const char *domains,
                     const char *folder, struct taut_error *err);
 
+/* Load what the endpoints need, in threads; no longer as root. */
+void taut_rails_load(struct taut_rails *rails);
+
 /* Close the endpoints of all transports. */
 void taut_rails_close(struct taut_rails *rails);
 

@@ -51,7 +51,8 @@ struct stream {
 
 struct state {
     struct opening *opening;
-    bool is_open; /* libfabric is, or has failed */
+    bool is_loading; /* the thread was started */
+    bool is_open;    /* libfabric is, or has failed */
     struct stream streams[STREAMS_MAX];
     int used;
     struct {
@@ -119,11 +120,10 @@ static void *run_opening(void *arg)
 }
 
 static struct opening *
-start_opening(const struct taut_endpoint *ep,
-              const struct taut_transport_options *options)
+make_opening(const struct taut_endpoint *ep,
+             const struct taut_transport_options *options)
 {
     struct opening *o = calloc(1, sizeof(*o));
-    pthread_t thread;
 
     if (o == NULL)
         return NULL;
@@ -134,13 +134,28 @@ start_opening(const struct taut_endpoint *ep,
     o->domain = strdup(options->domain);
     o->folder = strdup(options->folder);
     if (o->provider != NULL && o->domain != NULL && o->folder != NULL &&
-        pipe2(o->done, O_CLOEXEC) == 0 &&
-        pthread_create(&thread, NULL, run_opening, o) == 0) {
-        pthread_detach(thread);
+        pipe2(o->done, O_CLOEXEC) == 0)
         return o;
-    }
     free_opening(o);
     return NULL;
+}
+
+void taut_transport_ofi_load(struct taut_endpoint *ep)
+{
+    struct state *s = of(ep);
+    struct opening *o = s->opening;
+    pthread_t thread;
+    int rc = pthread_create(&thread, NULL, run_opening, o);
+
+    if (rc == 0) {
+        s->is_loading = true;
+        pthread_detach(thread);
+        return;
+    }
+    s->is_open = true;
+    o->error = rc;
+    taut_error_set(&o->err, "cannot start a thread for libfabric: %s",
+                   strerror(rc));
 }
 
 /* Has the thread come to an end?  It is told to nobody but us. */
@@ -314,7 +329,7 @@ static void ofi_close(struct taut_endpoint *ep)
         close(s->callers[i].fd);
     if (inner_of(ep) != NULL)
         inner_of(ep)->transport->close(&s->opening->inner);
-    if (s->is_open) /* else it is the thread's for good */
+    if (s->is_open || !s->is_loading) /* else it is the thread's for good */
         free_opening(s->opening);
     free(s);
     ep->state = NULL;
@@ -331,11 +346,11 @@ static int ofi_open(struct taut_endpoint *ep,
         free(s);
         return s != NULL ? -1 : taut_error_set(err, "out of memory");
     }
-    s->opening = start_opening(ep, options);
+    s->opening = make_opening(ep, options);
     if (s->opening == NULL) {
         free(s);
         taut_transport_tcp.close(ep);
-        return taut_error_set(err, "cannot start a thread for libfabric");
+        return taut_error_set(err, "transport ofi: %s", strerror(errno));
     }
     ep->state = s;
     ep->transport = &taut_transport_ofi;

@@ -103,11 +103,15 @@ struct taut_transport {
 
 extern const struct taut_transport taut_transport_tcp;
 
-/* Streams over libfabric.  Loading it takes a quarter of a second on Debian
- * 12, so it is done in a thread that open leaves behind, and the endpoint has
- * a TCP socket where it tells peers its libfabric address as soon as there is
- * one: 'name' is the address of that socket. */
+/* Streams over libfabric.  Open makes a TCP socket, where the endpoint tells
+ * peers its libfabric address as soon as there is one: 'name' is the address
+ * of that socket.  libfabric itself comes with taut_transport_ofi_load(). */
 extern const struct taut_transport taut_transport_ofi;
+
+/* Load libfabric, no longer as root.  That takes a quarter of a second on
+ * Debian 12, so a thread does it; taut_transport_ofi_wait() tells how it went.
+ *   ep  an open endpoint of taut_transport_ofi */
+void taut_transport_ofi_load(struct taut_endpoint *ep);
 
 /* Is libfabric there?
  *   ep           an endpoint of taut_transport_ofi

@@ -126,9 +126,12 @@ static void open_endpoint(struct taut_endpoint *ep, int side)
     if (taut_address_parse(&ep->local, text, &why) < 0)
         die("address", why.text);
     taut_address_set_port(&ep->local, 0);
-    if (taut_transport_of(opt.transport)->open(ep, &options, &why) < 0 ||
-        (opt.transport == TAUT_TRANSPORT_OFI &&
-         taut_transport_ofi_wait(ep, taut_now_ns() + 5 * TAUT_S_NS, &why) < 0))
+    if (taut_transport_of(opt.transport)->open(ep, &options, &why) < 0)
+        die("endpoint", why.text);
+    if (opt.transport == TAUT_TRANSPORT_OFI)
+        taut_transport_ofi_load(ep);
+    if (opt.transport == TAUT_TRANSPORT_OFI &&
+        taut_transport_ofi_wait(ep, taut_now_ns() + 5 * TAUT_S_NS, &why) < 0)
         die("endpoint", why.text);
 }
 

@@ -55,7 +55,8 @@ check() {
     shift
     "$probe" prolog --servers "$server" --user "$(id -un)" --job 7 \
         --node "$node" --nodes 'n[1-2]' --interface lo \
-        --rundir "$dir/run-$node" --munge-socket "$dir/munge/socket" "$@"
+        --rundir "$dir/run-$node" --run-as "${run_as:-nobody}" \
+        --munge-socket "$dir/munge/socket" "$@"
 }
 
 # a plan's test: plan_test ID ROLE PEER START_MS DUR_MS

@@ -342,6 +342,26 @@ use_tree() {
     [[ ${lines[0]} == "usage: taut-probe "* ]]
 }
 
+@test "a node without the user taut says once what its streams run as" {
+    [ "$EUID" -eq 0 ] || skip "needs root to become another user"
+    ! grep -q ^taut: /etc/passwd || skip "there is a user taut"
+    local check=("$probe" prolog --servers 127.0.0.1:9 --user root --node n1 --interface lo
+        --rundir "$dir/run" --munge-socket /nonexistent)
+    run "${check[@]}"
+    [ "${lines[0]}" = "no user taut on this node, and no run_as: runs as nobody" ]
+    : >run/holdoff
+    run "${check[@]}"
+    [[ $output != *"no user taut"* ]]
+}
+
+@test "the log says by what it is confined" {
+    need_munged
+    start_tautd
+    check n1 --log debug >log1
+    wait "$tautd_pid"
+    grep -Eq '^debug: runs as uid [0-9]+; confined by (Landlock [0-9]+|seccomp|nothing)' log1
+}
+
 @test "the scripts for sites without SPANK prologs never fail" {
     cat >fake <<END
 #!/bin/sh

@@ -238,7 +238,7 @@ over_alps() {
     probe <<<'echo "$*"'
     job+=("SLURM_JOB_PARTITION=--run-as root")
     hook
-    has "*--uid 1000 --run-as nobody*"
+    has "*--uid 1000 --rundir*"
 }
 
 @test "a node list of 100000 bytes is passed on" {

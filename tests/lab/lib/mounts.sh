@@ -87,11 +87,11 @@ own_slurm() {
     ln -s /etc/slurm "$1/etc"
 }
 
-# Two ordinary users, with homes every node sees.
+# Two ordinary users, with homes every node sees; and whom streams run as.
 own_users() {
     local user uid=30001
     mkdir -p /var/spool/home
-    for user in alice bob; do
+    for user in alice bob taut; do
         sed -i "/^$user:/d" /etc/passwd /etc/group /etc/shadow
         while getent passwd $uid >/dev/null || getent group $uid >/dev/null; do
             uid=$((uid + 1))

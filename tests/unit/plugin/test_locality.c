@@ -68,7 +68,8 @@ static void bind_near(const char *name, char *text)
 {
     struct taut_locality l = {0};
 
-    taut_locality_begin(&l, &name, 1, root_fd, dir, modules);
+    taut_locality_ask(&l, &name, 1, root_fd, dir, modules);
+    taut_locality_begin(&l);
     for (int i = 0; l.search != NULL && i < 2000; i++) {
         ck_assert_int_eq(taut_locality_bind(&l, text), 0);
         usleep(5000);

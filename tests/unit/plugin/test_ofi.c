@@ -40,6 +40,7 @@ static void open_node(struct node *n, const char *provider, const char *folder)
         taut_address_parse(&n->endpoint.local, "127.0.0.1:1", NULL), 0);
     taut_address_set_port(&n->endpoint.local, 0);
     ck_assert_int_eq(taut_transport_ofi.open(&n->endpoint, &options, NULL), 0);
+    taut_transport_ofi_load(&n->endpoint);
 }
 
 static int wait_open(struct node *n, struct taut_error *why)

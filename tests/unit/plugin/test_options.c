@@ -62,7 +62,7 @@ START_TEST(a_bad_option_is_named_and_the_default_stays)
     ck_assert_msg(strstr(err.text, bad[_i].says), "%s", err.text);
     ck_assert_str_eq(opts.servers, "");
     ck_assert_str_eq(opts.user, "slurm");
-    ck_assert_str_eq(opts.run_as, "nobody");
+    ck_assert_str_eq(opts.run_as, "");
     ck_assert_int_eq(opts.budget_ms, 0);
     ck_assert_int_eq(opts.log, TAUT_LOG_NONE);
 }

@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -34,7 +35,7 @@ END_TEST
 
 START_TEST(streams_do_not_run_as_root)
 {
-    struct taut_user root = {0, 0}, half = {65534, 0};
+    struct taut_user root = {.uid = 0}, half = {.uid = 65534};
 
     ck_assert_int_eq(taut_privileges_drop(&root, NULL), -1);
     ck_assert_int_eq(errno, EINVAL);
@@ -44,12 +45,14 @@ END_TEST
 
 START_TEST(there_is_no_way_back)
 {
-    struct taut_user nobody = {65534, 65534};
+    struct taut_user nobody = {.uid = 65534, .gid = 65534};
 
     ck_assert_int_eq(taut_privileges_drop(&nobody, NULL), 0);
     ck_assert_int_eq(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 1);
     ck_assert_int_ne(geteuid(), 0);
     ck_assert_int_eq(setuid(0), -1);
+    ck_assert_int_eq(prctl(PR_CAPBSET_READ, CAP_CHOWN, 0, 0, 0), 0);
+    ck_assert_int_eq(prctl(PR_CAPBSET_READ, CAP_SETPCAP, 0, 0, 0), 0);
     ck_assert_int_eq(getgroups(0, NULL), 0);
 }
 END_TEST

@@ -192,7 +192,8 @@ START_TEST(without_a_difference_nothing_is_bound)
     const char *names[] = {"hsn0"};
     char text[TAUT_LOCALITY_TEXT];
 
-    taut_locality_begin(&l, names, 1, root_fd, dir, "/nonexistent");
+    taut_locality_ask(&l, names, 1, root_fd, dir, "/nonexistent");
+    taut_locality_begin(&l);
     ck_assert_ptr_null(l.search);
     ck_assert_int_eq(taut_locality_bind(&l, text), 0);
     ck_assert_str_eq(text, "");
