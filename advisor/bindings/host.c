@@ -299,12 +299,16 @@ void taut_set_integer(lua_State *L, const char *name, lua_Integer v)
     lua_setfield(L, -2, name);
 }
 
-void taut_set_number(lua_State *L, const char *name, lua_Number v)
+void taut_set_any(lua_State *L, const char *name, lua_Number v)
 {
-    if (!isfinite(v))
-        return;
     lua_pushnumber(L, v);
     lua_setfield(L, -2, name);
+}
+
+void taut_set_number(lua_State *L, const char *name, lua_Number v)
+{
+    if (isfinite(v))
+        taut_set_any(L, name, v);
 }
 
 void taut_set_flag(lua_State *L, const char *name, bool v)

@@ -78,9 +78,11 @@ bool taut_opt_flag(lua_State *L, int table, const char *name); /* any type */
 const char *taut_opt_string(lua_State *L, int table, const char *name,
                             const char *fallback);
 
-/* Fields of the table on the top; a number that is not finite is left out. */
+/* Fields of the table on the top; a number that is not finite is left out, but
+ * by taut_set_any. */
 void taut_set_integer(lua_State *L, const char *name, lua_Integer v);
 void taut_set_number(lua_State *L, const char *name, lua_Number v);
+void taut_set_any(lua_State *L, const char *name, lua_Number v);
 void taut_set_flag(lua_State *L, const char *name, bool v);
 void taut_set_text(lua_State *L, const char *name, const char *v);
 

@@ -229,12 +229,6 @@ static uint32_t *read_nodes(lua_State *L, int arg, const struct taut_graph *g,
     return node;
 }
 
-static void set_number(lua_State *L, const char *name, double v)
-{
-    lua_pushnumber(L, v);
-    lua_setfield(L, -2, name);
-}
-
 /* f:time(nodes, pattern) → { time_s =, ideal_s =, slowest =, bytes =,
  * hops_mean =, lost = } */
 static int flow_time(lua_State *L)
@@ -249,10 +243,10 @@ static int flow_time(lua_State *L)
     if (taut_traffic_time(w, p, node, &out) < 0)
         return taut_fail_errno(L, "cannot add up the traffic");
     lua_createtable(L, 0, 8);
-    set_number(L, "time_s", out.time_s);
-    set_number(L, "ideal_s", out.ideal_s);
-    set_number(L, "bytes", out.bytes);
-    set_number(L, "hops_mean", out.hops_mean);
+    taut_set_any(L, "time_s", out.time_s);
+    taut_set_any(L, "ideal_s", out.ideal_s);
+    taut_set_any(L, "bytes", out.bytes);
+    taut_set_any(L, "hops_mean", out.hops_mean);
     taut_set_integer(L, "lost", (lua_Integer)w->lost);
     if (out.slowest != TAUT_GRAPH_NONE) {
         taut_set_integer(L, "slowest", (lua_Integer)out.slowest + 1);

@@ -60,25 +60,18 @@ static const char *reason_name(unsigned reason, char *buf, size_t size)
     return buf;
 }
 
-/* Most jobs have none of these. */
-static void add_text(json_t *out, const char *key, const char *text)
-{
-    if (text != NULL && text[0] != '\0')
-        taut_reply_text(out, key, text);
-}
-
 /* What steering looks at. */
 static void add_wishes(json_t *out, const slurm_job_info_t *job)
 {
     if (job->admin_comment != NULL &&
         strncmp(job->admin_comment, "taut:", 5) == 0)
         taut_reply_text(out, "comment", job->admin_comment);
-    add_text(out, "excluded", job->exc_nodes);
-    add_text(out, "required", job->req_nodes);
-    add_text(out, "features", job->features);
-    add_text(out, "reservation", job->resv_name);
-    add_text(out, "dependency", job->dependency);
-    add_text(out, "array_tasks", job->array_task_str);
+    taut_reply_some(out, "excluded", job->exc_nodes);
+    taut_reply_some(out, "required", job->req_nodes);
+    taut_reply_some(out, "features", job->features);
+    taut_reply_some(out, "reservation", job->resv_name);
+    taut_reply_some(out, "dependency", job->dependency);
+    taut_reply_some(out, "array_tasks", job->array_task_str);
     taut_reply_number(out, "max_nodes", job->max_nodes);
     taut_reply_number(out, "submitted", job->submit_time);
     taut_reply_number(out, "eligible", job->eligible_time);

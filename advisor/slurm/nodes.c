@@ -19,20 +19,14 @@ static void add_flag(json_t *out, const char *key, bool yes)
         taut_reply_flag(out, key, yes);
 }
 
-static void add_text(json_t *out, const char *key, const char *text)
-{
-    if (text != NULL && text[0] != '\0')
-        taut_reply_text(out, key, text);
-}
-
 /* What a job may ask of a node. */
 static void add_make(json_t *out, const node_info_t *node)
 {
     taut_reply_number(out, "cpus", node->cpus);
     taut_reply_number(out, "memory_MB", (json_int_t)node->real_memory);
     taut_reply_number(out, "disk_MB", node->tmp_disk);
-    add_text(out, "features", node->features);
-    add_text(out, "gres", node->gres);
+    taut_reply_some(out, "features", node->features);
+    taut_reply_some(out, "gres", node->gres);
 }
 
 static void add_reason(json_t *out, const node_info_t *node)

@@ -52,6 +52,12 @@ void taut_reply_text(json_t *object, const char *key, const char *text)
     json_object_set_new(object, key, text_value(text, strlen(text)));
 }
 
+void taut_reply_some(json_t *object, const char *key, const char *text)
+{
+    if (text != NULL && text[0] != '\0')
+        taut_reply_text(object, key, text);
+}
+
 void taut_reply_number(json_t *object, const char *key, json_int_t value)
 {
     json_object_set_new(object, key, json_integer(value));

@@ -44,6 +44,10 @@ void taut_reply_text(json_t *object, const char *key, const char *text);
 void taut_reply_number(json_t *object, const char *key, json_int_t value);
 void taut_reply_flag(json_t *object, const char *key, int value);
 
+/* The same of a text that most nodes or jobs have not: left out where it is
+ * empty. */
+void taut_reply_some(json_t *object, const char *key, const char *text);
+
 /* The name of a user, or the number as text; no user at all is "". */
 void taut_reply_user(json_t *object, const char *key, unsigned uid);
 

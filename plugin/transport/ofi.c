@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <config.h>
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,30 +11,12 @@
 #include <unistd.h>
 
 #include "plugin/common/clock.h"
+#include "plugin/transport/ofi_opening.h"
 #include "plugin/transport/transport.h"
 
 #define STREAMS_MAX 1100 /* the largest plan's, and strangers */
 #define CALLERS_MAX 64   /* peers that wait for our address */
 #define CALLER_NS (500 * TAUT_MS_NS)
-
-/* taut-ofi.so answers some calls of libfabric itself (kallsyms.c), so
- * libfabric must look there before it looks into libc.  The address
- * sanitizer cannot work with this. */
-#ifndef __SANITIZE_ADDRESS__
-#define OFI_BIND RTLD_DEEPBIND
-#else
-#define OFI_BIND 0
-#endif
-
-/* What the thread that opens libfabric works on.  It signals 'done' when
- * 'inner' or 'err' is there, and touches nothing afterwards. */
-struct opening {
-    struct taut_endpoint inner; /* of taut-ofi.so */
-    char *provider, *domain, *folder;
-    struct taut_error err;
-    int error;   /* an errno, or 0 */
-    int done[2]; /* a pipe: its end means done */
-};
 
 struct stream {
     bool is_used;
@@ -50,9 +28,7 @@ struct stream {
 };
 
 struct state {
-    struct opening *opening;
-    bool is_loading; /* the thread was started */
-    bool is_open;    /* libfabric is, or has failed */
+    struct taut_ofi_opening *opening;
     struct stream streams[STREAMS_MAX];
     int used;
     struct {
@@ -67,107 +43,9 @@ static struct state *of(const struct taut_endpoint *ep)
     return ep->state;
 }
 
-/* ---- opening ---- */
-
-static void free_opening(struct opening *o)
-{
-    if (o == NULL)
-        return;
-    for (int i = 0; i < 2; i++) {
-        if (o->done[i] >= 0)
-            close(o->done[i]);
-    }
-    free(o->provider);
-    free(o->domain);
-    free(o->folder);
-    free(o);
-}
-
-static const struct taut_transport *load(const char *folder,
-                                         struct taut_error *err)
-{
-    const struct taut_transport *table;
-    char path[PATH_MAX];
-    void *library;
-
-    snprintf(path, sizeof(path), "%s/taut-ofi.so", folder);
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | OFI_BIND);
-    if (library == NULL) {
-        taut_error_set(err, "transport ofi: %s", dlerror());
-        errno = ENOENT;
-        return NULL;
-    }
-    table = dlsym(library, TAUT_TRANSPORT_MODULE_SYMBOL);
-    if (table == NULL) {
-        taut_error_set(err, "transport ofi: %s is none", path);
-        dlclose(library);
-        errno = ENOTSUP;
-    }
-    return table;
-}
-
-static void *run_opening(void *arg)
-{
-    struct opening *o = arg;
-    struct taut_transport_options options = {
-        .provider = o->provider, .domain = o->domain, .folder = o->folder};
-    const struct taut_transport *table = load(o->folder, &o->err);
-
-    if (table == NULL || table->open(&o->inner, &options, &o->err) < 0)
-        o->error = errno ? errno : EIO;
-    close(o->done[1]);
-    return NULL;
-}
-
-static struct opening *
-make_opening(const struct taut_endpoint *ep,
-             const struct taut_transport_options *options)
-{
-    struct opening *o = calloc(1, sizeof(*o));
-
-    if (o == NULL)
-        return NULL;
-    o->inner = *ep;
-    o->inner.transport = NULL;
-    o->inner.fd = o->done[0] = o->done[1] = -1;
-    o->provider = strdup(options->provider);
-    o->domain = strdup(options->domain);
-    o->folder = strdup(options->folder);
-    if (o->provider != NULL && o->domain != NULL && o->folder != NULL &&
-        pipe2(o->done, O_CLOEXEC) == 0)
-        return o;
-    free_opening(o);
-    return NULL;
-}
-
 void taut_transport_ofi_load(struct taut_endpoint *ep)
 {
-    struct state *s = of(ep);
-    struct opening *o = s->opening;
-    pthread_t thread;
-    int rc = pthread_create(&thread, NULL, run_opening, o);
-
-    if (rc == 0) {
-        s->is_loading = true;
-        pthread_detach(thread);
-        return;
-    }
-    s->is_open = true;
-    o->error = rc;
-    taut_error_set(&o->err, "cannot start a thread for libfabric: %s",
-                   strerror(rc));
-}
-
-/* Has the thread come to an end?  It is told to nobody but us. */
-static bool is_over(struct state *s)
-{
-    struct pollfd pfd = {.fd = s->opening->done[0], .events = POLLIN};
-
-    if (!s->is_open && poll(&pfd, 1, 0) > 0) {
-        s->opening->done[1] = -1; /* the thread has closed it */
-        s->is_open = true;
-    }
-    return s->is_open;
+    taut_ofi_load(of(ep)->opening);
 }
 
 /* libfabric's endpoint, or NULL: not yet, or never. */
@@ -175,9 +53,11 @@ static struct taut_endpoint *inner_of(struct taut_endpoint *ep)
 {
     struct state *s = of(ep);
 
-    if (is_over(s) && s->opening->error && !*ep->why.text)
+    if (!taut_ofi_is_over(s->opening))
+        return NULL;
+    if (s->opening->error && !*ep->why.text)
         ep->why = s->opening->err;
-    return s->is_open && !s->opening->error ? &s->opening->inner : NULL;
+    return s->opening->error ? NULL : &s->opening->inner;
 }
 
 int taut_transport_ofi_wait(struct taut_endpoint *ep, int64_t deadline_ns,
@@ -186,7 +66,7 @@ int taut_transport_ofi_wait(struct taut_endpoint *ep, int64_t deadline_ns,
     struct state *s = of(ep);
     struct pollfd pfd = {.fd = s->opening->done[0], .events = POLLIN};
 
-    while (!is_over(s)) {
+    while (!taut_ofi_is_over(s->opening)) {
         if (taut_now_ns() >= deadline_ns) {
             taut_error_set(err, "libfabric is not open yet");
             errno = ETIMEDOUT;
@@ -228,7 +108,7 @@ static void take_callers(struct taut_endpoint *ep)
         s->callers[s->caller_count++].until_ns = now_ns + CALLER_NS;
     }
     for (int i = 0; i < s->caller_count;) {
-        if (is_over(s))
+        if (taut_ofi_is_over(s->opening))
             answer(s, s->callers[i].fd);
         else if (now_ns >= s->callers[i].until_ns)
             close(s->callers[i].fd);
@@ -302,7 +182,7 @@ static void meet(struct taut_endpoint *ep, struct stream *st)
             end_meeting(st, EPROTO);
     }
     if (inner == NULL) {
-        if (of(ep)->is_open)
+        if (of(ep)->opening->is_over)
             end_meeting(st, of(ep)->opening->error);
         return;
     }
@@ -329,8 +209,7 @@ static void ofi_close(struct taut_endpoint *ep)
         close(s->callers[i].fd);
     if (inner_of(ep) != NULL)
         inner_of(ep)->transport->close(&s->opening->inner);
-    if (s->is_open || !s->is_loading) /* else it is the thread's for good */
-        free_opening(s->opening);
+    taut_ofi_forget(s->opening);
     free(s);
     ep->state = NULL;
     taut_transport_tcp.close(ep);
@@ -346,7 +225,7 @@ static int ofi_open(struct taut_endpoint *ep,
         free(s);
         return s != NULL ? -1 : taut_error_set(err, "out of memory");
     }
-    s->opening = make_opening(ep, options);
+    s->opening = taut_ofi_make(ep, options);
     if (s->opening == NULL) {
         free(s);
         taut_transport_tcp.close(ep);
@@ -363,7 +242,7 @@ static void ofi_watch(struct taut_endpoint *ep, int stream, short events,
     struct taut_endpoint *inner = inner_of(ep);
     struct stream *st = stream < 0 ? NULL : &of(ep)->streams[stream];
 
-    if (inner == NULL && !of(ep)->is_open)
+    if (inner == NULL && !of(ep)->opening->is_over)
         taut_pollset_add(set, of(ep)->opening->done[0], POLLIN);
     if (st == NULL) {
         taut_transport_tcp.watch(ep, -1, POLLIN, set);

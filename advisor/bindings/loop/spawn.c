@@ -34,13 +34,6 @@ struct taut_proc {
     bool overflow; /* a line was too long */
 };
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
 static void free_event(struct event **event)
 {
     if (*event != NULL)
@@ -58,7 +51,7 @@ static void free_buffer(struct evbuffer **buffer)
 static void close_stdin(struct taut_proc *p)
 {
     free_event(&p->in_event);
-    close_fd(&p->in);
+    taut_child_close(&p->in);
     if (p->queue != NULL)
         evbuffer_drain(p->queue, evbuffer_get_length(p->queue));
 }
@@ -66,7 +59,7 @@ static void close_stdin(struct taut_proc *p)
 static void close_stdout(struct taut_proc *p)
 {
     free_event(&p->out_event);
-    close_fd(&p->out);
+    taut_child_close(&p->out);
 }
 
 static void unlink_proc(struct taut_proc *p)

@@ -34,12 +34,6 @@ static struct taut_study_rules read_rules(lua_State *L, int arg)
     return r;
 }
 
-static void set_number(lua_State *L, const char *name, double v)
-{
-    lua_pushnumber(L, v);
-    lua_setfield(L, -2, name);
-}
-
 static void push_lost(lua_State *L, const struct taut_study_result *r)
 {
     lua_createtable(L, (int)r->named, 0);
@@ -56,21 +50,21 @@ static void push_lost(lua_State *L, const struct taut_study_result *r)
 static void push_result(lua_State *L, const struct taut_study_result *r)
 {
     lua_createtable(L, 0, 20);
-    set_number(L, "mean_s", r->mean_s);
-    set_number(L, "mean_bytes_s", r->mean_bytes_s);
-    set_number(L, "all_s", r->all_s);
-    set_number(L, "most_s", r->most_s);
-    set_number(L, "hottest_s", r->hottest_s);
-    set_number(L, "p50_s", r->quantile_s[0]);
-    set_number(L, "p90_s", r->quantile_s[1]);
-    set_number(L, "p99_s", r->quantile_s[2]);
-    set_number(L, "link_s", r->link_s);
-    set_number(L, "link_mean_s", r->link_mean_s);
-    set_number(L, "direct", r->direct);
-    set_number(L, "hops", r->hops);
-    set_number(L, "carried", r->carried);
-    set_number(L, "lost_bytes", r->lost_bytes);
-    set_number(L, "lost_messages", r->lost_messages);
+    taut_set_any(L, "mean_s", r->mean_s);
+    taut_set_any(L, "mean_bytes_s", r->mean_bytes_s);
+    taut_set_any(L, "all_s", r->all_s);
+    taut_set_any(L, "most_s", r->most_s);
+    taut_set_any(L, "hottest_s", r->hottest_s);
+    taut_set_any(L, "p50_s", r->quantile_s[0]);
+    taut_set_any(L, "p90_s", r->quantile_s[1]);
+    taut_set_any(L, "p99_s", r->quantile_s[2]);
+    taut_set_any(L, "link_s", r->link_s);
+    taut_set_any(L, "link_mean_s", r->link_mean_s);
+    taut_set_any(L, "direct", r->direct);
+    taut_set_any(L, "hops", r->hops);
+    taut_set_any(L, "carried", r->carried);
+    taut_set_any(L, "lost_bytes", r->lost_bytes);
+    taut_set_any(L, "lost_messages", r->lost_messages);
     lua_pushinteger(L, (lua_Integer)r->lost_pairs);
     lua_setfield(L, -2, "lost_pairs");
     push_lost(L, r);

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advisor/lib/flow/pairs.h"
 #include "advisor/lib/flow/traffic.h"
 #include "advisor/lib/graph/load.h"
 
 #define NONE TAUT_GRAPH_NONE
-#define THREADS 2 /* for walks; the daemon has other work, too */
 #define CHUNK (UINT32_C(1) << 20) /* pairs looked at in one go */
 
 /* ---- room ---- */
@@ -50,176 +50,19 @@ struct taut_traffic *taut_traffic_create(const struct taut_graph *g)
     return w;
 }
 
-/* ---- rails ---- */
-
-/* Rails are bits of a set here. */
-static uint32_t rails_of(const struct taut_graph *g, uint32_t node)
-{
-    uint32_t set = 0;
-
-    for (uint32_t k = 0; k < g->rails; k++)
-        if (g->at[k * g->nodes + node] != NONE)
-            set |= UINT32_C(1) << k;
-    return set;
-}
-
-static uint32_t count_bits(uint32_t set)
-{
-    return (uint32_t)__builtin_popcount(set);
-}
-
-static void add_ports(struct taut_traffic *w, uint32_t a, uint32_t b,
-                      uint32_t set, double share)
-{
-    const struct taut_graph *g = w->g;
-
-    for (uint32_t k = 0; set != 0; k++, set >>= 1)
-        if (set & 1) {
-            w->load[taut_graph_tx(k * g->nodes + a)] += share;
-            w->load[taut_graph_rx(k * g->nodes + b)] += share;
-        }
-}
-
 /* ---- pairs ---- */
-
-/* Pairs of nodes, and which rails carry each. */
-struct batch {
-    uint32_t n;
-    uint32_t *a, *b;   /* [n] nodes, a != b */
-    double *bytes;     /* [n] */
-    uint32_t *set;     /* [n] rails that both have; those left in the end */
-    uint32_t *lost_on; /* [n] rails without a route */
-    struct taut_flow_pair *pair; /* [n] of one rail */
-    uint32_t *index;             /* [n] the pair's number */
-    bool *lost;                  /* [n] */
-    struct taut_arena memory;
-};
-
-static int batch_init(struct batch *x, size_t n)
-{
-    n++;
-    *x = (struct batch){.n = 0};
-    TAUT_TAKE(&x->memory, x->a, n);
-    TAUT_TAKE(&x->memory, x->b, n);
-    TAUT_TAKE(&x->memory, x->bytes, n);
-    TAUT_TAKE(&x->memory, x->set, n);
-    TAUT_TAKE(&x->memory, x->lost_on, n);
-    TAUT_TAKE(&x->memory, x->pair, n);
-    TAUT_TAKE(&x->memory, x->index, n);
-    TAUT_TAKE(&x->memory, x->lost, n);
-    return taut_arena_check(&x->memory);
-}
-
-static void batch_add(struct batch *x, const struct taut_graph *g, uint32_t a,
-                      uint32_t b, double bytes)
-{
-    if (a == b || bytes <= 0)
-        return;
-    x->a[x->n] = a;
-    x->b[x->n] = b;
-    x->bytes[x->n] = bytes;
-    x->set[x->n++] = g->rails == 1 ? g->at[a] != NONE && g->at[b] != NONE
-                                   : rails_of(g, a) & rails_of(g, b);
-}
-
-/* One rail's pairs, one after the other. */
-static int walk_rail(struct taut_traffic *w, struct batch *x, uint32_t rail,
-                     uint32_t n)
-{
-    const struct taut_graph *g = w->g;
-    double *load = w->load + taut_graph_link(g, 0);
-
-    for (uint32_t i = 0; i < n; i++) {
-        const struct taut_flow_pair *p = &x->pair[i];
-        int rc = 0;
-        if (p->from != p->to)
-            rc = taut_load_route(g, p, rail * g->nodes + x->b[x->index[i]],
-                                 load, &w->route);
-        if (rc == TAUT_ROUTE_NO_MEMORY) {
-            errno = ENOMEM;
-            return -1;
-        }
-        x->lost[i] = rc < 0;
-    }
-    return 0;
-}
-
-static int load_rail(struct taut_traffic *w, struct batch *x, uint32_t rail,
-                     uint32_t n)
-{
-    const struct taut_graph *g = w->g;
-
-    if (n == 0)
-        return 0;
-    if (g->engine->pair_loads == NULL)
-        return walk_rail(w, x, rail, n);
-    return g->engine->pair_loads(g->self, g, n, x->pair,
-                                 w->load + taut_graph_link(g, 0), x->lost);
-}
-
-/* Each pair's part on each of its rails.  'again': only those that some rail
- * lost, and only what the rails that are left have to take on more. */
-static int load_rails(struct taut_traffic *w, struct batch *x, bool again)
-{
-    const struct taut_graph *g = w->g;
-
-    for (uint32_t k = 0; k < g->rails; k++) {
-        uint32_t n = 0, bit = UINT32_C(1) << k;
-        for (uint32_t i = 0; i < x->n; i++) {
-            uint32_t set = x->set[i] & ~x->lost_on[i];
-            if (!(set & bit) || (again && x->lost_on[i] == 0))
-                continue;
-            double amount = x->bytes[i] / count_bits(set);
-            if (again)
-                amount -= x->bytes[i] / count_bits(x->set[i]);
-            x->index[n] = i;
-            x->pair[n++] =
-                (struct taut_flow_pair){g->at[k * g->nodes + x->a[i]],
-                                        g->at[k * g->nodes + x->b[i]], amount};
-        }
-        memset(x->lost, 0, n * sizeof(*x->lost));
-        if (load_rail(w, x, k, n) < 0)
-            return -1;
-        for (uint32_t i = 0; !again && i < n; i++)
-            if (x->lost[i])
-                x->lost_on[x->index[i]] |= bit << 16;
-    }
-    return 0;
-}
-
-static int load_batch(struct taut_traffic *w, struct batch *x)
-{
-    bool any_lost = false;
-
-    if (load_rails(w, x, false) < 0)
-        return -1;
-    for (uint32_t i = 0; i < x->n; i++) {
-        x->lost_on[i] >>= 16;
-        any_lost |= x->lost_on[i] != 0;
-    }
-    if (any_lost && w->g->rails > 1 && load_rails(w, x, true) < 0)
-        return -1;
-    for (uint32_t i = 0; i < x->n; i++) {
-        uint32_t set = x->set[i] & ~x->lost_on[i];
-        if (set == 0)
-            w->lost++;
-        else
-            add_ports(w, x->a[i], x->b[i], set, x->bytes[i] / count_bits(set));
-    }
-    return 0;
-}
 
 static int load_pairs(struct taut_traffic *w, const struct taut_traffic_step *s,
                       const uint32_t *node)
 {
-    struct batch x;
+    struct taut_pairs x;
 
-    if (batch_init(&x, s->n) < 0)
+    if (taut_pairs_init(&x, s->n) < 0)
         return -1;
     for (uint32_t i = 0; i < s->n; i++)
-        batch_add(&x, w->g, node[s->src[i]], node[s->dst[i]],
-                  s->bytes != NULL ? s->bytes[i] : s->each);
-    int rc = load_batch(w, &x);
+        taut_pairs_add(&x, w->g, node[s->src[i]], node[s->dst[i]],
+                       s->bytes != NULL ? s->bytes[i] : s->each);
+    int rc = taut_pairs_load(w, &x);
     taut_arena_free(&x.memory);
     return rc;
 }
@@ -270,7 +113,7 @@ static uint32_t find_groups(const struct taut_traffic *w, struct group *groups)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < w->n_used; i++) {
-        uint32_t set = rails_of(w->g, w->used[i]);
+        uint32_t set = taut_rails_of(w->g, w->used[i]);
         if (n == MAX_GROUPS)
             return 0;
         groups[group_of(groups, &n, set)].ranks += w->count[w->used[i]];
@@ -285,7 +128,7 @@ static void weigh(struct taut_traffic *w, uint64_t *weight, uint32_t of,
 
     for (uint32_t i = 0; i < w->n_used; i++) {
         uint32_t node = w->used[i];
-        if (rails_of(g, node) != of)
+        if (taut_rails_of(g, node) != of)
             continue;
         for (uint32_t k = 0; k < g->rails; k++)
             if (of & on & (UINT32_C(1) << k))
@@ -310,8 +153,8 @@ static int count_between(struct taut_traffic *w, uint32_t from, uint32_t to,
     weigh(w, w->src, from, to, 1);
     if (from != to)
         weigh(w, w->dst, to, from, 1);
-    int rc =
-        taut_load_between(w->g, w->src, dst, THREADS, false, link, &missed);
+    int rc = taut_load_between(w->g, w->src, dst, TAUT_PAIRS_THREADS, false,
+                               link, &missed);
     clear_weights(w, w->src);
     if (from != to)
         clear_weights(w, w->dst);
@@ -327,7 +170,7 @@ static int load_between(struct taut_traffic *w, uint32_t from, uint32_t to,
 {
     const struct taut_graph *g = w->g;
     double *load = w->load + taut_graph_link(g, 0);
-    double share = each / count_bits(from & to);
+    double share = each / taut_rails_count(from & to);
     double *link = only ? load : w->link;
 
     if (!only)
@@ -344,17 +187,17 @@ static void load_ports(struct taut_traffic *w, const struct group *from,
                        const struct group *to, double each)
 {
     uint32_t both = from->set & to->set;
-    double share = both != 0 ? each / count_bits(both) : 0;
+    double share = both != 0 ? each / taut_rails_count(both) : 0;
 
     for (uint32_t i = 0; i < w->n_used; i++) {
         uint32_t node = w->used[i], n = w->count[node];
         uint64_t others = to->ranks - (from->set == to->set ? n : 0);
-        if (rails_of(w->g, node) != from->set)
+        if (taut_rails_of(w->g, node) != from->set)
             continue;
         if (both == 0)
             w->lost += n * others;
         else
-            add_ports(w, node, node, both, share * n * (double)others);
+            taut_pairs_ports(w, node, node, both, share * n * (double)others);
     }
 }
 
@@ -362,19 +205,19 @@ static void load_ports(struct taut_traffic *w, const struct group *from,
 static int walk_all(struct taut_traffic *w, double each)
 {
     size_t most = w->n_used < 2 ? 1 : (size_t)w->n_used * w->n_used;
-    struct batch x;
+    struct taut_pairs x;
     int rc = 0;
 
     most = most < CHUNK ? most : CHUNK + w->n_used;
-    if (batch_init(&x, most) < 0)
+    if (taut_pairs_init(&x, most) < 0)
         return -1;
     for (uint32_t i = 0; rc == 0 && i < w->n_used; i++) {
         for (uint32_t j = 0; j < w->n_used; j++)
-            batch_add(&x, w->g, w->used[i], w->used[j],
-                      each * w->count[w->used[i]] * w->count[w->used[j]]);
+            taut_pairs_add(&x, w->g, w->used[i], w->used[j],
+                           each * w->count[w->used[i]] * w->count[w->used[j]]);
         if (x.n < CHUNK && i + 1 < w->n_used)
             continue;
-        rc = load_batch(w, &x);
+        rc = taut_pairs_load(w, &x);
         memset(x.lost_on, 0, x.n * sizeof(*x.lost_on));
         x.n = 0;
     }

@@ -12,7 +12,7 @@
 
 #include "advisor/lib/os/child_start.h"
 
-static void close_fd(int *fd)
+void taut_child_close(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
@@ -131,15 +131,15 @@ pid_t taut_child_start(char *const *argv, const struct taut_child_how *how,
         error = errno;
     else if (pid == 0)
         run_child(argv, how, (int[]){p_in[0], p_out[1], p_fail[1]});
-    close_fd(&p_in[0]);
-    close_fd(&p_out[1]);
-    close_fd(&p_fail[1]);
+    taut_child_close(&p_in[0]);
+    taut_child_close(&p_out[1]);
+    taut_child_close(&p_fail[1]);
     if (error == 0 && (error = exec_error(p_fail[0])) != 0)
         waitpid(pid, NULL, 0);
-    close_fd(&p_fail[0]);
+    taut_child_close(&p_fail[0]);
     if (error != 0) {
-        close_fd(&p_in[1]);
-        close_fd(&p_out[0]);
+        taut_child_close(&p_in[1]);
+        taut_child_close(&p_out[0]);
         pid = -1;
     } else {
         set_nonblocking(p_in[1]);

@@ -26,4 +26,7 @@ struct taut_child_how {
 pid_t taut_child_start(char *const *argv, const struct taut_child_how *how,
                        int *in, int *out);
 
+/* Close an end of such a pipe that is open, and set it to -1. */
+void taut_child_close(int *fd);
+
 #endif

@@ -75,6 +75,19 @@ struct taut_dragonfly {
     struct taut_dragonfly_spare *spare; /* its size: load.c */
 };
 
+struct taut_routers {
+    const uint32_t *router;
+    uint32_t n;
+};
+
+static inline struct taut_routers
+taut_routers_of(const struct taut_dragonfly *d, uint32_t group)
+{
+    return (struct taut_routers){
+        &d->routers[d->group_first[group]],
+        d->group_first[group + 1] - d->group_first[group]};
+}
+
 /* Links from r to s, both of one group. */
 static inline uint8_t taut_dragonfly_dist(const struct taut_dragonfly *d,
                                           uint32_t r, uint32_t s)

@@ -363,12 +363,6 @@ static double *new_between(const struct taut_dragonfly *d)
 
 /* ---- products: src[r] * dst[s] ---- */
 
-/* Routers of a group. */
-struct list {
-    const uint32_t *router;
-    uint32_t n;
-};
-
 static int sum_products(const struct taut_dragonfly *d,
                         const struct taut_graph *g, const uint64_t *src,
                         const uint64_t *dst, double *between)
@@ -389,16 +383,10 @@ static int sum_products(const struct taut_dragonfly *d,
     return 0;
 }
 
-static struct list members(const struct taut_dragonfly *d, uint32_t group)
-{
-    return (struct list){&d->routers[d->group_first[group]],
-                         d->group_first[group + 1] - d->group_first[group]};
-}
-
 /* Products of two groups, pair by pair. */
-static void add_each(struct job *j, struct list from, struct list to,
-                     const uint64_t *src, const uint64_t *dst,
-                     struct taut_lost *lost)
+static void add_each(struct job *j, struct taut_routers from,
+                     struct taut_routers to, const uint64_t *src,
+                     const uint64_t *dst, struct taut_lost *lost)
 {
     for (uint32_t i = 0; i < from.n; i++) {
         uint32_t r = from.router[i];
@@ -415,7 +403,8 @@ static void add_each(struct job *j, struct list from, struct list to,
 static void add_sums(struct job *j, uint32_t a, uint32_t b, const uint64_t *src,
                      const uint64_t *dst)
 {
-    struct list from = members(j->d, a), to = members(j->d, b);
+    struct taut_routers from = taut_routers_of(j->d, a);
+    struct taut_routers to = taut_routers_of(j->d, b);
     double out = 0, in = 0;
 
     for (uint32_t i = 0; i < from.n; i++)
@@ -447,7 +436,8 @@ static int add_products(struct job *j, const uint64_t *src, const uint64_t *dst,
             else if (is_alike(j, a, b) && taut_groups_has_way(&j->groups, a, b))
                 add_sums(j, a, b, src, dst);
             else
-                add_each(j, members(d, a), members(d, b), src, dst, lost);
+                add_each(j, taut_routers_of(d, a), taut_routers_of(d, b), src,
+                         dst, lost);
     return spread_all(j);
 }
 

@@ -17,22 +17,10 @@ struct parts {
     struct taut_route t;
 };
 
-/* Routers of a group. */
-struct list {
-    const uint32_t *router;
-    uint32_t n;
-};
-
-static struct list members(const struct taut_dragonfly *d, uint32_t group)
-{
-    return (struct list){&d->routers[d->group_first[group]],
-                         d->group_first[group + 1] - d->group_first[group]};
-}
-
 /* What these pairs have in common is what the first of them has of 'legs'.
  * Returns false where that has no route. */
-static bool visit_part(struct parts *p, unsigned legs, struct list from,
-                       struct list to)
+static bool visit_part(struct parts *p, unsigned legs, struct taut_routers from,
+                       struct taut_routers to)
 {
     uint32_t r = from.router[0], s = to.router[0];
     struct taut_dragonfly_way way = {
@@ -48,19 +36,21 @@ static bool visit_part(struct parts *p, unsigned legs, struct list from,
     return found;
 }
 
-static void visit_pairs(struct parts *p, struct list from, struct list to)
+static void visit_pairs(struct parts *p, struct taut_routers from,
+                        struct taut_routers to)
 {
     for (uint32_t i = 0; i < from.n; i++)
         for (uint32_t k = 0; p->src[from.router[i]] != 0 && k < to.n; k++)
             if (from.router[i] != to.router[k] && p->dst[to.router[k]] != 0)
                 visit_part(p, TAUT_DRAGONFLY_WHOLE,
-                           (struct list){&from.router[i], 1},
-                           (struct list){&to.router[k], 1});
+                           (struct taut_routers){&from.router[i], 1},
+                           (struct taut_routers){&to.router[k], 1});
 }
 
 static void visit_groups(struct parts *p, uint32_t a, uint32_t b)
 {
-    struct list from = members(p->d, a), to = members(p->d, b);
+    struct taut_routers from = taut_routers_of(p->d, a);
+    struct taut_routers to = taut_routers_of(p->d, b);
 
     if (from.n == 0 || to.n == 0)
         return;
@@ -73,11 +63,11 @@ static void visit_groups(struct parts *p, uint32_t a, uint32_t b)
     for (uint32_t i = 0; i < from.n; i++)
         if (p->src[from.router[i]] != 0)
             visit_part(p, TAUT_DRAGONFLY_FIRST,
-                       (struct list){&from.router[i], 1}, to);
+                       (struct taut_routers){&from.router[i], 1}, to);
     for (uint32_t i = 0; i < to.n; i++)
         if (p->dst[to.router[i]] != 0)
             visit_part(p, TAUT_DRAGONFLY_LAST, from,
-                       (struct list){&to.router[i], 1});
+                       (struct taut_routers){&to.router[i], 1});
 }
 
 bool taut_dragonfly_is_alike(const struct taut_dragonfly *d,
