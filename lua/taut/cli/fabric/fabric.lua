@@ -24,9 +24,9 @@ function fabric.setup(parser)
       :argname "<file>"
    parser:option("--recorded"):description "The recorded fabric; without tautd.":argname "<file>"
    local links = parser:command("links"):summary "One line per link, both ends."
-   links:flag("--down"):description "Ports that nothing is connected to as well."
+   links:flag("--down"):description "Also ports that nothing is connected to."
    links:flag("--bad"):description "Only links below what both ends support."
-   local errors = parser:command("errors"):summary "Error counters: real, or to be ignored."
+   local errors = parser:command("errors"):summary "Error counters, and which of them matter."
    errors:flag("-a --all"):description "Also those that can be ignored, and why."
    parser:command("check"):summary "What is wrong, in itself and against the recorded fabric."
    parser:command("diff"):summary "What changed since the fabric was recorded."
@@ -34,7 +34,7 @@ function fabric.setup(parser)
    local mcast = parser:command("mcast"):summary "Hosts that are up but not in a multicast group."
    mcast:argument("group"):description "ipoib, ipoib:PKEY, an MLID or an MGID."
    parser:command("sm"):summary "State of the subnet managers."
-   parser:command("sweep"):summary "What the last sweeps saw grow, break and mend."
+   parser:command("sweep"):summary "What the last sweeps saw: errors that grow, links that go or return."
 end
 
 ---------------------------------------------------------------- by tautd

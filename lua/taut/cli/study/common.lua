@@ -79,10 +79,10 @@ function common.setup(parser, default)
       "Fit the time model to points measured without failures: CSV of pattern, ranks, time_s.")
       :argname "<file>"
    parser:flag("--hottest"):description(
-      "Ranks wait for the slowest way of all, not for the mean of their messages.")
-   parser:option("--flops"):description "What a rank computes a second, else (1e10)."
+      "Ranks wait for the slowest route of all, not for the mean of their messages.")
+   parser:option("--flops"):description "Operations a second of a rank, without --calibrate (1e10)."
       :argname "<n>":convert(common.above_zero)
-   parser:option("--message-us"):description "What a message costs beside its bytes, else (1)."
+   parser:option("--message-us"):description "Start of a message, without --calibrate (1)."
       :argname "<us>":convert(common.above_zero)
    common.setup_machine(parser)
 end

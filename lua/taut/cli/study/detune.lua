@@ -7,7 +7,9 @@ local pattern = require "taut.place.pattern"
 local report = require "taut.cli.study.report"
 local terminal = require "taut.report"
 
-local command = { summary = "What slower links and slower injection cost: lanes, widths, PCIe." }
+local command = {
+   summary = "What it costs where links or nodes' ports are slower: lanes, widths, PCIe.",
+}
 
 local DEFAULT = "exchange:bytes=4Mi"
 local MOST_EXCHANGE = 256 -- ranks of the default, where nobody says which nodes
@@ -20,12 +22,12 @@ function command.setup(parser)
       :argname "<kind>":count "*"
    parser:option("-l --links"):description "Percent of their speed (25,50,75,100)."
       :argname "<list>":convert(common.list(common.some_percent))
-   parser:option("-i --injection"):description "Percent of each node's injection (100)."
+   parser:option("-i --injection"):description "Percent of full speed at which nodes send (100)."
       :argname "<list>":convert(common.list(common.some_percent))
    parser:option("-b --bytes"):description "Message sizes, for patterns that take bytes."
       :argname "<list>"
    parser:option("--measured"):description(
-      "Fit what a host injects: percent of the links' speed=how many times as long (25=3.42).")
+      "Fit how fast a host sends to a run: percent of the links' speed=times as long (25=3.42).")
       :argname "<point>":convert(function(v)
          local percent, ratio = v:match "^([%d.]+)%%?=([%d.]+)$"
          percent, ratio = tonumber(percent), tonumber(ratio)

@@ -4,7 +4,7 @@
 -- Each subcommand is a module lua/taut/cli/study/NAME.lua of `summary`, `setup(parser)` and
 -- `run(args)` → exit status.
 local command = {
-   summary = "What failed, slow and detuned links would cost: links, detune, inject, repair …",
+   summary = "What failed and slow links cost the jobs of a machine, and what repairs bring.",
    has_json = false,
 }
 

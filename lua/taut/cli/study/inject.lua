@@ -6,7 +6,9 @@ local mix = require "taut.cli.study.mix"
 local pattern = require "taut.place.pattern"
 local report = require "taut.cli.study.report"
 
-local command = { summary = "Which share of the injection is best for a pattern on some nodes." }
+local command = {
+   summary = "Whether jobs are faster when nodes send below full speed, and at how much.",
+}
 
 local DEFAULT = "halo3d:periodic=no"
 

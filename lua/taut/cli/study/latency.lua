@@ -4,17 +4,19 @@ local json = require "taut.json"
 local latency = require "taut.study.latency"
 local report = require "taut.cli.study.report"
 
-local command = { summary = "Latency against offered load, uniform random traffic, links out." }
+local command = {
+   summary = "Latency by how much nodes send, all to random others, with cables out.",
+}
 
 function command.setup(parser)
    common.setup_links(parser)
-   parser:option("-f --failed"):description "Percent of the cables (0,10,20,30)."
+   parser:option("-f --failed"):description "Percent of the cables that fail (0,10,20,30)."
       :argname "<list>":convert(common.list(common.percent))
-   parser:option("--load"):description "Percent of what a node injects (10,20 … 90)."
+   parser:option("--load"):description "Percent of full speed at which nodes send (10,20 … 90)."
       :argname "<list>":convert(common.list(common.some_percent))
    parser:option("--packet"):description "Bytes of a packet (2048).":argname "<n>"
       :convert(common.whole(1, 1 << 20))
-   parser:option("--hop-ns"):description "Through a router and a cable (100).":argname "<ns>"
+   parser:option("--hop-ns"):description "What a router and a cable take (100).":argname "<ns>"
       :convert(common.above_zero)
    common.setup_machine(parser)
    common.setup_work(parser)

@@ -7,23 +7,27 @@ local mix = require "taut.cli.study.mix"
 local report = require "taut.cli.study.report"
 local terminal = require "taut.report"
 
-local command = { summary = "What failed, or slow, links cost: by share, jobs, motif, speed." }
+local command = {
+   summary = "How much longer jobs take with so many percent of the cables out, or slow.",
+}
 
 local DEFAULT = "halo3d26:points=30"
 
 function command.setup(parser)
    common.setup(parser, DEFAULT)
    common.setup_links(parser)
-   parser:option("-f --failed"):description "Percent of the cables (5,10,15,20,25,30)."
+   parser:option("-f --failed"):description "Percent of the cables that fail (5,10,15,20,25,30)."
       :argname "<list>":convert(common.list(common.percent))
-   parser:option("--slow"):description "They do not fail, they keep so many percent."
+   parser:option("--slow"):description "They do not fail, but keep so many percent of their speed."
       :argname "<percent>":convert(common.some_percent)
    mix.setup(parser, common.list(common.whole(1, 4096)))
    parser:option("--speed"):description "Percent of their speed that these links have (100)."
       :argname "<list>":convert(common.list(common.some_percent))
-   parser:option("--ranks"):description "Of all jobs (the largest power of two with room)."
+   parser:option("--ranks"):description "Ranks of all jobs together (the largest power of two)."
       :argname "<n>":convert(common.whole(2, 1 << 22))
-   parser:option("--shape"):description "Of a job, if not the motif's own.":choices(jobs.shapes)
+   parser:option("--shape"):description(
+      "How many ranks a job may have, if not as the motif says (halvings: 2, 4, 8 …).")
+      :choices(jobs.shapes)
    common.setup_work(parser)
    report.setup(parser)
 end

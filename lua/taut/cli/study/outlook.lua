@@ -8,7 +8,9 @@ local outlook = require "taut.study.outlook"
 local report = require "taut.cli.study.report"
 local sys = require "taut.sys"
 
-local command = { summary = "When the next threshold is reached, with the failures a day seen." }
+local command = {
+   summary = "When failing cables will cost the next percent, as often as they fail now.",
+}
 
 local DEFAULT = "halo3d26:points=30"
 local MOST_EVENTS = 100000
@@ -19,7 +21,7 @@ function command.setup(parser)
    mix.setup(parser)
    parser:option("--per-day"):description "Cables that fail a day (what tautd's store shows)."
       :argname "<n>":convert(common.above_zero)
-   parser:option("--past"):description "Days of the store to look at (90).":argname "<days>"
+   parser:option("--past"):description "Count failures of so many days (90).":argname "<days>"
       :convert(common.above_zero)
    parser:option("--limit"):description "Percent of degradation (1,2,5)."
       :argname "<list>":convert(common.list(common.some_percent))

@@ -16,9 +16,9 @@ function command.setup(parser)
    common.setup(parser, DEFAULT)
    common.setup_links(parser)
    mix.setup(parser)
-   parser:option("--maintenance"):description "What one costs, in node-hours."
+   parser:option("--maintenance"):description "Say when one that costs so much pays."
       :argname "<node-hours>":convert(common.above_zero)
-   parser:option("--days"):description "Until the next one that is planned (30).":argname "<n>"
+   parser:option("--days"):description "Days until the next planned maintenance (30).":argname "<n>"
       :convert(common.above_zero)
    parser:option("--most"):description "Further failed cables to look at (256).":argname "<n>"
       :convert(common.whole(1, 1 << 20))

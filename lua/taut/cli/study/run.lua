@@ -4,12 +4,15 @@ local json = require "taut.json"
 local report = require "taut.cli.study.report"
 local run = require "taut.study.run"
 
-local command = { summary = "Run a program at several shares of injection, or of links: a curve." }
+local command = {
+   summary = "Run a program several times, nodes or links at a share of their speed.",
+}
 
 function command.setup(parser)
    parser:argument("command"):description "The program and its arguments (behind --)."
       :args "+":target "words"
-   parser:option("--share"):description "Percent (50,60,70,80,90,100).":argname "<list>"
+   parser:option("--share"):description(
+      "Percent of full speed (50,60,70,80,90,100)."):argname "<list>"
       :convert(common.list(common.some_percent))
    parser:option("--set"):description(
       "Variable that is set to the share (APRUN_BALANCED_INJECTION).")

@@ -4,7 +4,7 @@ local json = require "taut.json"
 local report = require "taut.report"
 local common = require "taut.cli.topology.common"
 
-local classes = { summary = "Components that no test can tell apart: the same routes use them." }
+local classes = { summary = "Components that no test can tell apart: all routes use both or none." }
 
 local SHOWN = 40
 

@@ -8,14 +8,15 @@ local slurm = require "taut.topology.export.slurm"
 local export = { summary = "Files for Slurm: topology.conf, topology.yaml, nodes in a good order." }
 
 function export.setup(parser)
-   parser:argument("target"):description "For whom.":choices { "slurm" }
+   parser:argument("target"):description "The program that reads it.":choices { "slurm" }
    parser:option("--as"):description(
       "tree, block: a topology.conf; torus3d: a topology.yaml; names: NodeName lines in a good " ..
       "order; ranks: the order alone."):choices(slurm.forms):default "tree"
    parser:option("--format"):description "conf, or yaml (Slurm 25.05 and later).":choices {
       "conf", "yaml" }:default "conf"
    parser:option("--order"):description "Not the best order but this one.":argname "<name>"
-   parser:option("--leaf"):description "Most nodes of a leaf switch or block.":argname "<n>"
+   parser:option("--leaf"):description(
+      "So many nodes at most on a leaf switch or in a block."):argname "<n>"
       :convert(common.whole)
    parser:option("--prefix"):description "For --as names: how the names begin (t).":argname
       "<text>"

@@ -40,7 +40,8 @@ function command.setup(parser)
    parser:epilog("Formats:\n" .. table.concat(lines, "\n"))
    parser:argument("format"):args(1)
    parser:argument("file"):description "The file; - for standard input.":args(1)
-   parser:option("--with"):description "A file that adds to it.":argname "<format>:<file>"
+   parser:option("--with"):description(
+      "Another file of the same machine, which adds to the first."):argname "<format>:<file>"
       :count("*"):convert(further)
    parser:option("--nodes"):description "The machine's nodes: a host list."
       :argname "<list>"

@@ -11,8 +11,8 @@ local SHOWN = 6 -- members of a set
 function route.setup(parser)
    parser:argument("from"):description "Node or router.":argname "<from>"
    parser:argument("to"):description "Node or router.":argname "<to>"
-   parser:flag("-b --back"):description "The way back as well."
-   parser:flag("-a --all"):description(("Of adaptive routes all links, not only the %d likeliest "
+   parser:flag("-b --back"):description "Also the route back."
+   parser:flag("-a --all"):description(("All links of adaptive routes, not only the %d likeliest "
       .. "of each stage."):format(SHOWN))
    parser:option("--rail"):description "Rail of the nodes, from 1 (1).":argname "<n>":convert(
       function(v) return math.tointeger(tonumber(v)), "expected a whole number, got " .. v end)
