@@ -112,16 +112,6 @@ static int munge_decode_later(lua_State *L)
     return 0;
 }
 
-static int munge_workers(lua_State *L)
-{
-    lua_Integer n = luaL_optinteger(L, 1, DEFAULT_WORKERS);
-
-    luaL_argcheck(L, n >= 1 && n <= TAUT_MUNGE_WORKERS_MAX, 1,
-                  "not within 1 to 64");
-    taut_munge_pool_workers(munge_get(L)->pool, (int)n);
-    return 0;
-}
-
 static int munge_socket(lua_State *L)
 {
     if (taut_munge_pool_socket(munge_get(L)->pool,
@@ -145,7 +135,6 @@ int luaopen_taut_munge(lua_State *L)
         {"decode", munge_decode_later},
         {"pending", munge_pending},
         {"socket", munge_socket},
-        {"workers", munge_workers},
         {NULL, NULL},
     };
     static const luaL_Reg none[] = {{NULL, NULL}};

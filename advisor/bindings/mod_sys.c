@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdint.h>
@@ -242,24 +241,6 @@ static int sys_now(lua_State *L)
     return 1;
 }
 
-static int sys_become(lua_State *L)
-{
-    const char *name = luaL_checkstring(L, 1);
-    const struct passwd *pw = find_user(name);
-
-    if (pw == NULL)
-        return taut_fail(L, "no user '%s'", name);
-    if (pw->pw_uid != getuid() || pw->pw_uid != geteuid()) {
-        uid_t uid = pw->pw_uid;
-        gid_t gid = pw->pw_gid;
-        if (initgroups(pw->pw_name, gid) != 0 ||
-            setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
-            return taut_fail_errno(L, "cannot become user '%s'", name);
-    }
-    lua_pushboolean(L, 1);
-    return 1;
-}
-
 static int next_line(lua_State *L)
 {
     char **buffer = lua_touserdata(L, lua_upvalueindex(1));
@@ -362,7 +343,6 @@ static void push_paths(lua_State *L)
 int luaopen_taut_sys(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"become", sys_become},
         {"columns", sys_columns},
         {"create_beside", sys_create_beside},
         {"exec", sys_exec},

@@ -259,13 +259,6 @@ int taut_munge_pool_fd(const struct taut_munge_pool *pool)
     return pool->fd;
 }
 
-void taut_munge_pool_workers(struct taut_munge_pool *pool, int workers)
-{
-    pthread_mutex_lock(&pool->lock);
-    pool->workers = workers;
-    pthread_mutex_unlock(&pool->lock);
-}
-
 int taut_munge_pool_socket(struct taut_munge_pool *pool, const char *path)
 {
     char *copy = path != NULL ? strdup(path) : NULL;

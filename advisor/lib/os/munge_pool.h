@@ -35,10 +35,6 @@ void taut_munge_pool_destroy(struct taut_munge_pool *pool);
 /* Readable when taut_munge_pool_take() has something. */
 int taut_munge_pool_fd(const struct taut_munge_pool *pool);
 
-/* More threads at most (fewer is not possible once they run), 1 to
- * TAUT_MUNGE_WORKERS_MAX. */
-void taut_munge_pool_workers(struct taut_munge_pool *pool, int workers);
-
 /* munged's socket for the credentials submitted from now on; NULL is
  * libmunge's own.  Returns 0, or -1 with errno ENOMEM. */
 int taut_munge_pool_socket(struct taut_munge_pool *pool, const char *path);

@@ -126,21 +126,6 @@ function tests.test_lines_and_put()
   lu.assertEquals(output(text, "printf 'a\\n\\nlast' | CMD"), "<a><><last>")
 end
 
-function tests.test_become()
-  if sys.uid() ~= 0 then
-    lu.skip("only root can become somebody else")
-  end
-  lu.assertTrue(sys.become "root")
-  lu.assertNil((sys.become "no such user"))
-  local text = [[
-    local sys = require "taut.sys"
-    print(sys.become "nobody", sys.user_name(sys.uid()), sys.become "root")
-    os.execute "id -G"]]
-  local said = output(text)
-  lu.assertStrContains(said, "true\tnobody\tnil\tcannot become user 'root'")
-  lu.assertStrContains(said, sys.user_id "nobody" .. "\n")
-end
-
 function tests.test_log_to_stderr()
   local text = [[
     local sys = require "taut.sys"

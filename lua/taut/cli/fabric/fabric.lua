@@ -34,7 +34,7 @@ function fabric.setup(parser)
    local mcast = parser:command("mcast"):summary "Hosts that are up but not in a multicast group."
    mcast:argument("group"):description "ipoib, ipoib:PKEY, an MLID or an MGID."
    parser:command("sm"):summary "State of the subnet managers."
-   parser:command("sweep"):summary "What the last sweeps saw: errors that grow, links that go or return."
+   parser:command("sweep"):summary "What the last sweeps saw change: errors, links."
 end
 
 ---------------------------------------------------------------- by tautd
