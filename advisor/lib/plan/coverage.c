@@ -79,6 +79,8 @@ double taut_coverage_left(const struct taut_coverage *v, uint32_t c, double now)
     if (v->link_time <= 0)
         return HUGE_VAL;
     double spent = v->spent[c];
+    if (v->spent_at[c] > now + TAUT_COVERAGE_AHEAD_S)
+        spent = 0;
     if (spent > 0)
         spent -= (now - v->spent_at[c]) * v->link_time;
     return TAUT_COVERAGE_SAVED_S - fmax(0, spent);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define TAUT_COVERAGE_NEVER (-1e18)
+#define TAUT_COVERAGE_AHEAD_S 60  /* nothing is planned so far ahead */
 #define TAUT_COVERAGE_SAVED_S 0.5 /* probing that a component can save up */
 
 struct taut_coverage {
@@ -48,6 +49,12 @@ void taut_coverage_spend(struct taut_coverage *v, uint32_t c, double seconds,
 
 /* Keep other plans off c until 'until_s'. */
 void taut_coverage_hold(struct taut_coverage *v, uint32_t c, double until_s);
+
+/* A time of a clock that was set back since says nothing. */
+static inline double taut_coverage_believed(double at, double now)
+{
+    return at > now + TAUT_COVERAGE_AHEAD_S ? TAUT_COVERAGE_NEVER : at;
+}
 
 /* When c was last seen well. */
 static inline double taut_coverage_well(const struct taut_coverage *v,

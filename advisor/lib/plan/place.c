@@ -133,7 +133,7 @@ static bool is_allowed(const struct taut_board *b,
         return true;
     for (uint32_t i = 0; i < way->n; i++) {
         uint32_t c = way->c[i] & ~TAUT_PLAN_UNSURE;
-        if (v->busy_until[c] > b->r.now ||
+        if (taut_coverage_believed(v->busy_until[c], b->r.now) > b->r.now ||
             !taut_coverage_allows(v, c, b->r.test_s, b->r.now, urgent))
             return false;
     }

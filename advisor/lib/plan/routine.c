@@ -39,12 +39,15 @@ struct list {
 static double shown_at(const struct taut_board *b, uint32_t c, bool is_shown)
 {
     const struct taut_coverage *v = b->cov;
-    double at = taut_coverage_well(v, c), asked = v->asked[c];
+    double now = b->r.now;
+    double at = taut_coverage_believed(taut_coverage_well(v, c), now);
+    double asked = taut_coverage_believed(v->asked[c], now);
+    double crossed = taut_coverage_believed(v->crossed[c], now);
 
     if (is_shown)
         asked -= b->r.fresh_s - b->r.retry_s;
-    else if (v->crossed[c] > asked)
-        asked = v->crossed[c];
+    else if (crossed > asked)
+        asked = crossed;
     return asked > at ? asked : at;
 }
 

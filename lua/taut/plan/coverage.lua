@@ -11,6 +11,7 @@ local coverage = {}
 local Coverage = {}
 Coverage.__index = Coverage
 
+local AHEAD_S = 60 -- what is held longer is of a clock that was set back since, as in C
 local SOME = 4096 -- components there is room for until somebody says how many there are
 
 --- @param link_time fraction of a component's time, or false for no limit
@@ -72,7 +73,8 @@ function Coverage:busy_until(c)
 end
 
 function Coverage:is_busy(c, now)
-   return self.times:busy_until(c) > now
+   local until_s = self.times:busy_until(c)
+   return until_s > now and until_s <= now + AHEAD_S
 end
 
 --- A test of component c meant something.

@@ -24,6 +24,7 @@ local CHECKS = {
    { "tables of modules name modules that are there", documents.modules },
    { "links between documents lead somewhere", documents.links },
    { "doc/tour.md names functions that are there", documents.tour },
+   { "doc/faults.md and the tests of faults name each other", documents.faults },
    { "no paragraph of doc/internals is too long", documents.long },
 }
 

@@ -267,4 +267,39 @@ function documents.tour()
    return wrong
 end
 
+local FAULTS = { "tests/lab/faults.bats", "tests/lab/faults/outages.bats" }
+
+-- Names of the tests in bats files.
+local function bats_names(paths)
+   local names = {}
+   for _, path in ipairs(paths) do
+      for _, line in tree.lines(path) do
+         names[line:match '^@test "(.*)" {' or ""] = path
+      end
+   end
+   return names
+end
+
+--- The table of doc/faults.md names tests that are there, and each test of outages.
+function documents.faults()
+   local wrong, known = {}, bats_names(FAULTS)
+   local missing = bats_names { FAULTS[2] }
+   missing[""] = nil
+   for number, line in tree.lines "doc/faults.md" do
+      local name = line:match "^|.*| (.-) |$"
+      if name and name ~= "test" then
+         local bare, file = name:match "^(.-) %(`(.-)`%)$"
+         local there = file and bats_names { "tests/lab/" .. file } or known
+         if not there[bare or name] then
+            wrong[#wrong + 1] = ("doc/faults.md:%d: there is no test '%s'"):format(number, name)
+         end
+         missing[name] = nil
+      end
+   end
+   for name, path in pairs(missing) do
+      wrong[#wrong + 1] = ("%s: '%s' is not in doc/faults.md"):format(path, name)
+   end
+   return wrong
+end
+
 return documents

@@ -39,6 +39,15 @@ function tests.test_a_reservation_ends()
    lu.assertFalse(c:is_busy(2, 10.1))
 end
 
+function tests.test_a_clock_that_was_set_back_keeps_nobody_waiting()
+   local c = coverage.new(0.001)
+   c:reserve(1, 0.5, 7200, 7201)
+   lu.assertTrue(c:is_busy(1, 7200))
+   lu.assertFalse(c:allows(1, 0.025, 7200, true))
+   lu.assertFalse(c:is_busy(1, 10))
+   lu.assertTrue(c:allows(1, 0.025, 10, false))
+end
+
 function tests.test_share_counts_what_was_tested()
    local c = coverage.new(false)
    c:touch(1, 100)

@@ -1,0 +1,354 @@
+#!/usr/bin/env bats
+# time limit: 900 s
+# SPDX-License-Identifier: GPL-2.0-or-later
+# When the hosts are ill: processes that die or stop, limits, disks, clocks,
+# names, the control network.  In each case jobs start within their budget,
+# nothing is drained for it, nothing is left over, and within a minute after
+# the fault whole checks are made again.  doc/faults.md lists the classes.
+
+load faults.bash
+
+setup_file() {
+    can_have_lab || return 0
+    faults_up outages
+    left >"$BATS_FILE_TMPDIR/left"
+}
+teardown_file() { lab_file_end; }
+setup() { faults_begin; }
+teardown() { faults_end; }
+
+# left: the files of Taut and the namespaces that there are
+left() {
+    lab exec bash -c 'find /var/lib/taut /run/taut /run/lab/run.n*/taut /dev/shm \
+            -not -name "*-wal" -not -name "*-shm" -not -name holdoff | sort
+        readlink /proc/[0-9]*/ns/{net,mnt,pid} 2>/dev/null | sort -u'
+}
+
+no_probe() { ! lab exec pgrep -x taut-probe >/dev/null; }
+helpers() { lab exec pgrep -c -u slurm -f 'tautd|taut-slurm'; }
+whole() {
+    [ "$(helpers)" -eq 3 ] && left | cmp -s "$BATS_FILE_TMPDIR/left" - && no_probe
+}
+checks() {
+    clear_holdoff
+    job -N 4 -w n[0-3] && wait_until 10 explain_says 'on 4 nodes: 4 heard from, [1-9][0-9]* tests'
+}
+
+# recovers: within a minute Taut is itself, nothing is left and nobody was harmed
+recovers() {
+    wait_until 60 checks
+    wait_until 60 whole || {
+        lab exec pgrep -a taut
+        left | diff "$BATS_FILE_TMPDIR/left" -
+        return 1
+    }
+    unharmed
+}
+
+# quick SRUN-OPTION…: a job whose start is not held up by more than the hard stop
+quick() {
+    local began=${EPOCHREALTIME/./}
+    job "$@"
+    [ $((${EPOCHREALTIME/./} - began)) -le 15000000 ]
+}
+
+pid_of() { lab exec pgrep -u slurm -f -o "$1"; }
+signal() { lab exec kill "-$1" "$(pid_of "$2")"; }
+# limit LIMIT: of tautd, by its own user
+limit() { lab exec setpriv --reuid slurm --regid slurm --init-groups prlimit --pid "$(pid_of sbin/tautd)" "$1"; }
+# anew FILE-PATTERN PID: does another process than PID do it now?
+anew() { local pid; pid=$(pid_of "$1") && [ "$pid" != "$2" ]; }
+
+# ---------------------------------------------------------------- processes
+
+# falls_out PATTERN: that helper of tautd is killed, and later stands still
+falls_out() {
+    local pid
+    pid=$(pid_of "$1")
+    signal KILL "$1"
+    quick -N 2 -w n[0-1]
+    wait_until 60 anew "$1" "$pid"
+    checks
+    signal STOP "$1"
+    quick -N 2 -w n[0-1]
+    lab exec taut status >/dev/null
+    signal CONT "$1" || true # tautd may have ended it
+    recovers
+}
+
+@test "the store is killed, and stands still: checks go on" { falls_out 'tautd --store'; }
+
+@test "taut-slurm is killed, and stands still: checks go on" { falls_out taut-slurm; }
+
+@test "tautd and its helpers are killed at once, as by a cgroup or for want of memory" {
+    lab exec taut policy observe
+    lab exec pkill -KILL -u slurm -f 'tautd|taut-slurm'
+    quick -N 2 -w n[0-1]
+    start_tautd
+    recovers
+    [ "$(status 'print(s.mode)')" = observe ]
+    lab exec taut policy drain
+}
+
+@test "slurmd is killed and started again" {
+    lab exec pkill -KILL -f 'slurmd -D -N n1$'
+    quick -N 2 -w n[2-3]
+    lab daemon start slurmd@n1
+    recovers
+}
+
+@test "slurmctld is killed and started again while a job runs" {
+    lab exec sbatch -Q -N 2 -w n[4-5] --exclusive -o /dev/null --wrap "sleep 5"
+    lab exec pkill -KILL -x slurmctld
+    sleep 2
+    lab exec taut status >/dev/null
+    lab daemon start slurmctld
+    recovers
+}
+
+@test "syslog stands still: an idle check ends, and nothing waits for it" {
+    lab daemon pause syslog
+    quick -N 2 -w n[0-1]
+    sleep 6 # the idle checks of all nodes
+    lab daemon resume syslog
+    recovers
+}
+
+@test "a probe that makes a forbidden system call: its end is logged" {
+    wrap_probe 'n0' 'kill -SYS $$'
+    quick -N 2 -w n[0-1]
+    one_line nodes "error: taut: job $JOB on n0: .*died of signal 31 .Bad system call."
+    as_made
+    recovers
+}
+
+# ---------------------------------------------------------------- limits
+
+@test "no memory, no descriptors, no processes for the probe" {
+    local limit
+    for limit in "-v 12000" "-n 6" "-u 1"; do
+        wrap_probe 'n[01]' "ulimit $limit; exec \"\$probe\" \"\$@\""
+        clear_holdoff
+        quick -N 2 -w n[0-1]
+        as_made
+    done
+    says nodes 'Cannot allocate memory'
+    says nodes 'Too many open files'
+    says nodes 'counters: no answer in time'
+    recovers
+}
+
+@test "no descriptors for tautd" {
+    limit --nofile=16:
+    quick -N 4 -w n[0-3]
+    limit --nofile=4096:
+    recovers
+}
+
+@test "no processes for tautd: its store cannot be started again until there are" {
+    limit --nproc=1:
+    signal KILL 'tautd --store'
+    quick -N 2 -w n[0-1]
+    lab exec taut status >/dev/null
+    limit --nproc=1000:
+    recovers
+}
+
+# ---------------------------------------------------------------- files
+
+@test "a read-only file system under the database and the brakes" {
+    lab daemon stop tautd
+    lab exec mount -t tmpfs -o ro,size=1m ro /var/lib/taut
+    start_tautd
+    quick -N 2 -w n[0-1]
+    says tautd 'Read-only file system|cannot open database'
+    nothing_drained
+    lab daemon stop tautd
+    lab exec umount /var/lib/taut
+    start_tautd
+    recovers
+}
+
+@test "no file for hold-offs: prologs end all the same" {
+    plugstack 's|$| rundir=/proc/none|'
+    lab daemon stop tautd
+    quick -N 2 -w n[0-1]
+    quick -N 2 -w n[0-1]
+    as_made
+    start_tautd
+    recovers
+}
+
+# ---------------------------------------------------------------- clocks
+
+clock=$TAUT_BUILDDIR/tests/fake/.libs/clock.so
+
+# tautd_off SECONDS: tautd with a wall clock of its own
+tautd_off() {
+    lab daemon stop tautd
+    lab exec bash -c 'echo 0 >/run/lab/clock; chmod 644 /run/lab/clock
+        LAB_CLOCK=/run/lab/clock LD_PRELOAD=$1 setpriv --reuid slurm --regid slurm --init-groups \
+            tautd -c /etc/taut/taut.lua </dev/null >>/var/log/lab/tautd.out 2>&1 &
+        echo $! >/run/lab/pid/tautd' _ "$clock"
+    wait_until 10 lab exec taut status >/dev/null
+    clear_holdoff
+}
+
+@test "the controller's clock jumps ahead by an hour, and back" {
+    tautd_off
+    checks
+    lab exec bash -c 'echo 3600 >/run/lab/clock'
+    checks
+    unharmed
+    lab exec bash -c 'echo -3600 >/run/lab/clock'
+    checks
+    unharmed
+    lab daemon stop tautd
+    start_tautd
+    recovers
+}
+
+@test "a node's clock is wrong: its messages are refused, and said to be" {
+    plugstack 's|$| munge_socket=/run/munge/taut.socket|'
+    lab exec bash -c 'echo 7200 >/run/lab/clock'
+    lab exec env LAB_CLOCK=/run/lab/clock LD_PRELOAD="$clock" \
+        setpriv --reuid munge --regid munge --init-groups munged \
+        --socket=/run/munge/taut.socket --key-file=/etc/munge/munge.key \
+        --pid-file=/run/munge/taut.pid --log-file=/var/log/munge/taut.log \
+        --seed-file=/var/lib/munge/taut.seed --force
+    sleep 1.1 # refusals are logged once a second
+    quick -N 2 -w n[0-1]
+    says tautd 'refused a message from .*: HELLO: .*[Rr]ewound'
+    lab exec bash -c 'kill $(cat /run/munge/taut.pid); rm -f /run/lab/clock'
+    as_made
+    recovers
+}
+
+# ---------------------------------------------------------------- names and the control network
+
+@test "the name service does not answer: prologs end, the nodes hold off" {
+    wrap_probe 'n[01]' 'exec unshare -m bash -c "
+        echo hosts: dns >/run/nss; echo nameserver 172.30.250.250 >/run/resolv
+        mount --bind /run/nss /etc/nsswitch.conf; mount --bind /run/resolv /etc/resolv.conf
+        exec \"\$@\"" _ "$probe" "$@"'
+    quick -N 2 -w n[0-1]
+    says nodes "job $JOB on n0: .*(name service does not answer|is not known); no checks for 60 s"
+    lab exec rm -f /run/nss /run/resolv
+    as_made
+    recovers
+}
+
+@test "packets get lost on the control network" {
+    local i
+    for i in 0 1 2 3; do
+        lab exec tc qdisc add dev c$i root tbf rate 400kbit burst 2000 limit 4000
+    done
+    quick -N 4 -w n[0-3]
+    quick -N 4 -w n[0-3]
+    nothing_drained
+    for i in 0 1 2 3; do lab exec tc qdisc del dev c$i root; done
+    recovers
+}
+
+@test "a node without the control network: the others go on" {
+    lab exec ip link set c6 down
+    quick -N 4 -w n[0-3]
+    nothing_drained
+    lab exec ip link set c6 up
+    recovers
+}
+
+# ---------------------------------------------------------------- the end of a node
+
+# dies PURPOSE CONDITION: n2's probe is killed, and with it all of the node's
+# part, once a look at its connections says so
+dies() {
+    wrap_probe n2 '
+"$probe" "$@" & pid=$!
+for ((i = 0; i < 2000; i++)); do
+    text=$(</proc/self/net/tcp)
+    '"$1"' && break
+done
+kill -9 $pid
+kill -9 $$'
+}
+hello=' [0-9A-F]{8}:1AA8 01 '
+stream=' [0-9A-F]{6}0A:[0-9A-F]{4} [0-9A-F]{8}:[0-9A-F]{4} 01 '
+
+@test "a node that dies before HELLO, before its plan, before its result" {
+    local when
+    for when in : "[[ \$text =~ '$hello' ]]" \
+        "{ [[ \$text =~ '$stream' ]] && seen=1; [[ \${seen:-} && ! \$text =~ '$stream' ]]; }"; do
+        dies "${when//\'/}"
+        quick -N 4 -w n[0-3]
+        unharmed
+        as_made
+        settled
+    done
+    recovers
+}
+
+@test "a node that dies in its epilog" {
+    lab exec install -m 755 /dev/stdin /etc/taut/wrapped-probe <<END
+#!/bin/bash
+[ \$1 != epilog ] || kill -9 \$\$
+exec $TAUT_PREFIX/libexec/taut/taut-probe "\$@"
+END
+    plugstack 's|probe=[^ ]*|probe=/etc/taut/wrapped-probe|'
+    quick -N 2 -w n[2-3]
+    as_made
+    recovers
+}
+
+@test "a node whose host is gone while its job runs" {
+    lab exec sbatch -Q -N 2 -w n[2-3] --exclusive -o /dev/null --wrap "sleep 3"
+    sleep 1
+    lab exec ip link set c3 down
+    lab daemon pause slurmd@n3
+    quick -N 2 -w n[0-1]
+    nothing_drained
+    lab daemon resume slurmd@n3
+    lab exec ip link set c3 up
+    recovers
+}
+
+# ---------------------------------------------------------------- versions
+
+@test "a node of another version: refused, and said which" {
+    local before
+    before=$(status 'print(s.refused)')
+    sleep 1.1 # refusals are logged once a second
+    lab exec munge -u slurm -s '{"v":99,"purpose":"prolog","job":1,"node":"n1","nodes":"n1"}' |
+        hello_from n1
+    wait_until 10 eval '[ "$(status "print(s.refused)")" -gt '"$before"' ]'
+    says tautd 'refused a message from .*: v: expected [0-9]+ .*got 99'
+    recovers
+}
+
+# hello_from NODE: standard input as a HELLO
+hello_from() {
+    lab exec --node "$1" bash -c 'exec 9<>/dev/tcp/ctl/6824
+        text=$(cat); length=$((${#text} + 1))
+        printf "$(printf "\\\\x%02x" $((length >> 24)) $((length >> 16 & 255)) \
+            $((length >> 8 & 255)) $((length & 255)) 1)" >&9
+        printf %s "$text" >&9
+        timeout 5 cat <&9 >/dev/null'
+}
+
+# ---------------------------------------------------------------- the fabric
+
+@test "an MTU that does not fit: what is lost shows, nobody is drained" {
+    lab exec --node n1 ip link set hsn0 gso_max_segs 1
+    lab exec --node n1 ip link set hsn0 gso_max_size 1500
+    lab exec ip -n r0.0.0 link set n1 mtu 900
+    quick -N 2 -w n[0-1]
+    wait_until 10 explain_says 'tx_dropped [+][0-9]'
+    quick -N 4 -w n[0-3]
+    nothing_drained
+    lab exec ip -n r0.0.0 link set n1 mtu 1500
+    lab exec --node n1 ip link set hsn0 gso_max_size 65536
+    lab exec --node n1 ip link set hsn0 gso_max_segs 65535
+    local node
+    for node in n0 n1 n2 n3; do lab exec --node $node ip route flush cache; done
+    recovers
+}
