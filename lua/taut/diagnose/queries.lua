@@ -41,7 +41,7 @@ end
 
 --- Bytes per second that component c is expected to carry; nil while nobody knows.
 function queries:capacity(c)
-   return not (self.topo.open and self.topo.open[c]) and self.topo.capacity[c] or nil
+   return self.topo:known_capacity(c)
 end
 
 function queries:state(c)

@@ -107,6 +107,11 @@ function Base:class_links(c)
    return class .. (class:find "link$" and "s" or " links")
 end
 
+--- Bytes per second that it is known to carry; nil where that is learned, and is not yet known.
+function Base:known_capacity(c)
+   return not (self.open and self.open[c]) and self.capacity[c] or nil
+end
+
 --- The link of the same cable in the other direction; the rx of a tx and the other way round.
 function Base:opposite(c)
    return self.graph:opposite(c)
@@ -125,6 +130,19 @@ end
 --- Nodes on a router, ascending.
 function Base:on_router(r)
    return self.graph:on_router(r)
+end
+
+--- Those of them whose first rail leads there: each node is at home on one router only.
+function Base:at_home(r)
+   local rails = self.rails or 1
+   return rails == 1 and self:on_router(r) or tables.filter(self:on_router(r), function(n)
+      for rail = 1, rails do
+         local at = self:router(n, rail)
+         if at then
+            return at == r
+         end
+      end
+   end)
 end
 
 --- Nodes at the two ends of a component: one for a tx or rx, none for a link between routers that

@@ -17,7 +17,8 @@ end
 
 ---------------------------------------------------------------- wiring
 
--- Routers by the part of the machine they are in, when links are used in both directions.
+-- Routers by the part of the machine they are in, when links are used in both directions; a node
+-- with several rails holds its routers together.
 local function parts_of(topo)
    local part, sizes = {}, {}
    local next_to = tables.fill(0, topo.routers - 1, function() return {} end)
@@ -28,6 +29,17 @@ local function parts_of(topo)
          table.insert(next_to[s], r)
       end
    end
+   for n = 1, (topo.rails or 1) > 1 and #topo.nodes or 0 do
+      local first
+      for rail = 1, topo.rails do
+         local r = topo:router(n, rail)
+         first = first or r
+         if r and r ~= first then
+            table.insert(next_to[first], r)
+            table.insert(next_to[r], first)
+         end
+      end
+   end
    for r = 0, topo.routers - 1 do
       if not part[r] then
          sizes[#sizes + 1] = { routers = 0, nodes = 0, first = r }
@@ -36,7 +48,7 @@ local function parts_of(topo)
          while #stack > 0 do
             local at = table.remove(stack)
             sizes[p].routers = sizes[p].routers + 1
-            sizes[p].nodes = sizes[p].nodes + #topo:on_router(at)
+            sizes[p].nodes = sizes[p].nodes + #topo:at_home(at)
             for _, s in ipairs(next_to[at]) do
                if not part[s] then
                   part[s], stack[#stack + 1] = p, s
@@ -75,12 +87,12 @@ local function lonely(topo, list)
          end
       end
    end
-   for n, name in ipairs(topo.nodes) do
+   for n, name in ipairs(topo.nodes) do -- not every node has all rails
+      local is_on = false
       for rail = 1, topo.rails or 1 do
-         if not topo:router(n, rail) then
-            unconnected[#unconnected + 1] = (topo.rails or 1) > 1 and name .. ":" .. rail or name
-         end
+         is_on = is_on or topo:router(n, rail) ~= nil
       end
+      unconnected[#unconnected + 1] = not is_on and name or nil
    end
    finding(list, "unconnected", "nodes that are on no router", unconnected)
    finding(list, "lonely", "routers without links to them or from them", routers)
@@ -99,9 +111,11 @@ local function directions(topo, list)
       local back = topo:opposite(c)
       if topo:is_link(c) and not back then
          one_way[#one_way + 1] = topo.components[c]
-      elseif back and c < back and differ(topo.capacity[c], topo.capacity[back]) then
-         uneven[#uneven + 1] = ("%s %.2f, %s %.2f GB/s"):format(topo.components[c],
-            topo.capacity[c] / 1e9, topo.components[back], topo.capacity[back] / 1e9)
+      elseif back and c < back then
+         local there, here = topo:known_capacity(c), topo:known_capacity(back)
+         uneven[#uneven + 1] = there and here and differ(there, here) and
+            ("%s %.2f, %s %.2f GB/s"):format(topo.components[c], there / 1e9,
+               topo.components[back], here / 1e9) or nil
       end
    end
    finding(list, "one_way", "links that have no way back", one_way)
@@ -114,10 +128,12 @@ local function rare(topo, list)
    for c = 1, #topo.components do
       local k = classes[topo:class(c)] or { n = 0, by = {} }
       classes[topo:class(c)] = k
-      local v = topo.capacity[c]
-      k.n = k.n + 1
-      k.by[v] = k.by[v] or {}
-      table.insert(k.by[v], c)
+      local v = topo:is_there(c) and topo:known_capacity(c)
+      if v then
+         k.n = k.n + 1
+         k.by[v] = k.by[v] or {}
+         table.insert(k.by[v], c)
+      end
    end
    local names = {}
    for class, k in pairs(classes) do

@@ -7,6 +7,11 @@ local diff = {}
 
 local SAME = 0.01 -- capacities that differ by less are the same
 
+-- Do two capacities differ, as far as both are known?
+local function differ(a, b)
+   return a and b and math.abs(a - b) > SAME * math.max(a, b)
+end
+
 -- Names that only one side has.
 local function only(names, other)
    return tables.filter(names, function(name) return not other[name] end)
@@ -27,7 +32,8 @@ local function moved_nodes(a, b, map)
    return list
 end
 
--- Links per pair of routers, under the names of the first side: key → { n, capacity, names }.
+-- Links per pair of routers, under the names of the first side: key → { from, to, links = names,
+-- capacity = nil where it is not known }.
 local function pairs_of(topo, name_of)
    local at, list = {}, {}
    for c = 1, #topo.components do
@@ -39,7 +45,8 @@ local function pairs_of(topo, name_of)
             at[key] = p
             list[#list + 1] = p
          end
-         p.capacity = p.capacity + topo.capacity[c]
+         local known = topo:known_capacity(c)
+         p.capacity = p.capacity and known and p.capacity + known
          table.insert(p.links, topo.components[c])
       end
    end
@@ -85,7 +92,7 @@ local function differing_links(a, b, map)
       local q = at_b[p.from .. "\0" .. p.to]
       if not q or #q.links ~= #p.links then
          links[#links + 1] = link_difference(p, q)
-      elseif math.abs(q.capacity - p.capacity) > SAME * math.max(p.capacity, q.capacity) then
+      elseif differ(p.capacity, q.capacity) then
          capacities[#capacities + 1] = link_difference(p, q)
       end
    end
@@ -102,10 +109,9 @@ local function node_capacities(a, b)
    local list = {}
    for c, name in ipairs(a.components) do
       local d = not a:is_link(c) and b.component_id[name]
-      if d and math.abs(a.capacity[c] - b.capacity[d]) >
-         SAME * math.max(a.capacity[c], b.capacity[d]) then
-         list[#list + 1] = { component = name, first_Bps = a.capacity[c],
-            second_Bps = b.capacity[d] }
+      local first, second = a:known_capacity(c), d and b:known_capacity(d)
+      if d and differ(first, second) then
+         list[#list + 1] = { component = name, first_Bps = first, second_Bps = second }
       end
    end
    return list

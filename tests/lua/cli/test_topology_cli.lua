@@ -156,6 +156,19 @@ function tests.test_a_route_is_limited_by_what_its_links_carry_together()
 end
 
 -- A node with one rail of two: no component of the rail that is not there is shown or counted.
+-- route crashed, load told times of links that carry nobody knows what.
+function tests.test_capacities_that_are_not_known_are_not_made_up()
+   local at = golden.file("ring.lua",
+      'topology = torus { dims = { 4 }, nodes_per_router = 1, nodes = "n[0-3]" }')
+   for _, words in ipairs { { "route", "n0", "n1" }, { "load", "ring" }, { "show" },
+      { "show", "r0/X+" }, { "classes" }, { "exposed", "r0/X+" }, { "dependents", "r0/X+" } } do
+      local out, status = golden.run { "topology", words[1], "-m", at, table.unpack(words, 2) }
+      lu.assertEquals(status, 0, out)
+      lu.assertNil(out:find "[KMG]B/s", out)
+      lu.assertNil(out:find "%d m?s\n", out)
+   end
+end
+
 function tests.test_a_rail_that_is_not_there_has_no_row()
    local machine = golden.file("rails.lua", [[
 topology = graph { wiring = { source = "x", format = "x", cables = {},

@@ -33,6 +33,21 @@ function tests.test_a_fat_tree_becomes_leaves_pods_and_the_whole()
    })
 end
 
+-- Slurm, and our own importer, refuse a node that stands on two leaves.
+function tests.test_a_node_of_several_rails_stands_once()
+   for wiring, down in pairs { planes = 2, leaf = 2, leaves = 4 } do
+      local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = 4, capacity = 1,
+         rails = 2, rail_wiring = wiring, levels = { { down = down, up = 2 } }, nodes = "n[1-8]" })
+      local names = {}
+      for _, line in ipairs(lines(topo, "tree")) do
+         names[#names + 1] = line:match "Nodes=(.*)"
+      end
+      lu.assertEquals(names, { "n[1-4]", "n[5-8]" }, wiring)
+      lu.assertEquals(#lines(topo, "ranks"), 8, wiring)
+      lu.assertEquals(#lines(topo, "block"), 3, wiring)
+   end
+end
+
 function tests.test_blocks_are_the_parts_of_the_whole_or_smaller()
    lu.assertEquals(lines(tree(), "block"), { "BlockName=pod.leaf0 Nodes=n[1-8]",
       "BlockName=pod.leaf2 Nodes=n[9-16]", "BlockSizes=8" })

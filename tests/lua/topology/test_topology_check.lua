@@ -50,6 +50,19 @@ function tests.test_a_machine_in_two_parts()
    lu.assertEquals(list[#list].count, 8)
 end
 
+-- A node with one rail where others have two, and rails that are planes of their own.
+function tests.test_a_rail_that_a_node_never_had_is_not_missing()
+   local function port(at)
+      return { router = at, port = tostring(20 + at), Bps = 1e9 }
+   end
+   local topo = assert(topology.build { kind = "graph", wiring = { source = "test", format = "test",
+      notes = {}, routers = { { name = "s0" }, { name = "s1" }, { name = "s2" }, { name = "s3" } },
+      cables = { cable(1, 2), cable(3, 4) }, nodes = {
+         { name = "n1", rails = { port(1), port(3) } }, { name = "n2", rails = { port(2) } },
+         { name = "n3", rails = { port(2), port(4) } } } } })
+   lu.assertEquals(check.all(topo, {}), {})
+end
+
 function tests.test_a_router_without_links()
    local topo = fabric { cable(1, 2), cable(2, 3) }
    local found = {}
@@ -135,6 +148,16 @@ function tests.test_routers_without_nodes_are_matched_by_their_links()
    b.router_id = {}
    local d = diff.compare(a, b)
    lu.assertEquals({ d.matched, d.count }, { 4, 0 })
+end
+
+function tests.test_what_is_not_known_differs_from_nothing()
+   local function ring(capacity)
+      return assert(topology.build { kind = "torus", dims = { 4 }, nodes_per_router = 1,
+         nodes = "n[0-3]", capacity = capacity })
+   end
+   lu.assertEquals(diff.compare(ring(), ring(2e9)).count, 0)
+   lu.assertEquals(diff.compare(ring { tx = 1e9 }, ring { tx = 2e9, link = 3e9 }).count, 4)
+   lu.assertEquals(check.all(ring { ["X+"] = 3e9 }, {}), {})
 end
 
 function tests.test_a_moved_node_a_swapped_cable_a_slower_one()

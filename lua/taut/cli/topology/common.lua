@@ -99,7 +99,7 @@ function common.component(scene, c)
    return { component = topo.components[c], kind = topo:kind(c), class = common.class(topo, c),
       from = is_link and topo.router_name[topo:from(c)] or nil,
       to = is_link and topo.router_name[topo:to(c)] or nil,
-      capacity_Bps = not (topo.open and topo.open[c]) and topo.capacity[c] or nil,
+      capacity_Bps = topo:known_capacity(c),
       verdict = verdict, left = scene.left[c],
       cable = topo:cable(c), place = topo:place(c) }
 end

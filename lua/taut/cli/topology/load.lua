@@ -74,9 +74,15 @@ local function chosen(scene, list)
    return nodes
 end
 
+-- Infinite over what has failed.
+local function time_by(capacity, scene, loads, c)
+   return loads[c] == 0 and 0 or loads[c] / (capacity * (scene.left[c] or 1))
+end
+
+-- Seconds; nil where it is not known what the component carries.
 local function time_of(scene, loads, c)
-   local capacity = scene.topo.capacity[c] * (scene.left[c] or 1)
-   return loads[c] == 0 and 0 or loads[c] / capacity -- infinite over what has failed
+   local capacity = scene.topo:known_capacity(c)
+   return capacity and time_by(capacity, scene, loads, c)
 end
 
 local function add_to_class(classes, at, name, bytes, s)
@@ -89,7 +95,7 @@ local function add_to_class(classes, at, name, bytes, s)
    k.links, k.sum = k.links + 1, k.sum + bytes
    k.used = k.used + (bytes > 0 and 1 or 0)
    k.least, k.most = math.min(k.least, bytes), math.max(k.most, bytes)
-   k.busy_s = math.max(k.busy_s, s)
+   k.busy_s = k.busy_s and s and math.max(k.busy_s, s)
 end
 
 -- Per class of components: how many, least, mean and most bytes; and all that carry something,
@@ -104,14 +110,15 @@ local function by_class(scene, loads)
       links[#links + 1] = bytes > 0 and c or nil
    end
    table.sort(links, function(a, b)
-      local ta, tb = time_of(scene, loads, a), time_of(scene, loads, b)
+      local ta = time_by(topo.capacity[a], scene, loads, a)
+      local tb = time_by(topo.capacity[b], scene, loads, b)
       return ta ~= tb and ta > tb or ta == tb and a < b
    end)
    return classes, links
 end
 
 local function seconds(s)
-   return s == math.huge and "never" or s < 1 and ("%.3g ms"):format(s * 1e3)
+   return not s and "-" or s == math.huge and "never" or s < 1 and ("%.3g ms"):format(s * 1e3)
       or ("%.4g s"):format(s)
 end
 
@@ -137,7 +144,7 @@ local function print_load(args, scene, d)
       end
       rows[#rows + 1] = topo:is_link(c) and { topo.components[c],
          common.class(topo, c),
-         report.bytes(math.floor(d.loads[c])), report.bandwidth(topo.capacity[c]),
+         report.bytes(math.floor(d.loads[c])), report.bandwidth(topo:known_capacity(c)),
          common.health(common.component(scene, c)), seconds(time_of(scene, d.loads, c)) } or nil
    end
    print ""
@@ -153,12 +160,12 @@ local function plain(args, scene, d)
       end
       local s = time_of(scene, d.loads, c)
       links[i] = { component = topo.components[c], bytes = d.loads[c],
-         seconds = s < math.huge and s or nil }
+         seconds = s and s < math.huge and s or nil }
    end
    for i, k in ipairs(d.classes) do
       classes[i] = { class = k.class, components = k.links, used = k.used, least_bytes = k.least,
          mean_bytes = k.sum / k.links, most_bytes = k.most,
-         seconds = k.busy_s < math.huge and k.busy_s or nil }
+         seconds = k.busy_s and k.busy_s < math.huge and k.busy_s or nil }
    end
    return { pattern = args.pattern, nodes = d.count, bytes = d.bytes, without_route = d.lost,
       classes = classes, components = links }

@@ -65,12 +65,14 @@ local function stages(scene, from, to, rail)
    return out
 end
 
--- The least that all traffic of the pair, in the shares of the stages, gets through any component.
+-- The least that all traffic of the pair, in the shares of the stages, gets through any component
+-- of which it is known.
 local function bottleneck(list)
    local least, where = math.huge, nil
    for _, rows in ipairs(list) do
       for _, r in ipairs(rows) do
-         local most = r.share > 0 and r.capacity_Bps * (r.left or 1) / r.share or math.huge
+         local most = r.share > 0 and r.capacity_Bps and
+            r.capacity_Bps * (r.left or 1) / r.share or math.huge
          if most < least then
             least, where = most, r.component
          end

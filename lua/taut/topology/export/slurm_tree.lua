@@ -8,7 +8,7 @@ local slurm_tree = {}
 local function nodes_of(topo, o, group)
    local list = {}
    for i = group.first, group.last do
-      for _, n in ipairs(topo:on_router(o.routers[i])) do
+      for _, n in ipairs(topo:at_home(o.routers[i])) do
          list[#list + 1] = topo.nodes[n]
       end
    end

@@ -59,7 +59,7 @@ local function nodes_by_key(topo, key)
       return less(ka, kb) or not less(kb, ka) and a < b
    end)
    for _, r in ipairs(routers) do
-      for _, n in ipairs(topo:on_router(r)) do
+      for _, n in ipairs(topo:at_home(r)) do
          nodes[#nodes + 1] = n
       end
    end
@@ -164,7 +164,7 @@ end
 local function count_nodes(topo, routers, from, to)
    local n = 0
    for i = from, to do
-      n = n + #topo:on_router(routers[i])
+      n = n + #topo:at_home(routers[i])
    end
    return n
 end

@@ -11,7 +11,7 @@ local LETTERS = { "x", "y", "z", "a", "b", "c" }
 local function each_router(topo, fn)
    local key = {}
    for r = 0, topo.routers - 1 do
-      if #topo:on_router(r) > 0 then
+      if #topo:at_home(r) > 0 then
          key[r] = fn(r)
       end
    end
