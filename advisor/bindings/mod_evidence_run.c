@@ -26,11 +26,17 @@ static void push_on(lua_State *L, const struct taut_low *low)
     lua_setfield(L, -2, "on");
 }
 
+static double ratio_of(const struct taut_low *low)
+{
+    double bw = (double)low->bw_Bps, expected = (double)low->expected_Bps;
+
+    return expected > 0 ? bw / expected : 0;
+}
+
 static void push_low(lua_State *L, const struct taut_graph *g,
                      const struct taut_entry *x)
 {
     const struct taut_low *low = x->low;
-    double bw = (double)low->bw_Bps, expected = (double)low->expected_Bps;
 
     lua_createtable(L, 0, 20);
     taut_set_integer(L, "id", low->id);
@@ -40,9 +46,9 @@ static void push_low(lua_State *L, const struct taut_graph *g,
     set_node(L, g, "src", low->src);
     set_node(L, g, "dst", low->dst);
     taut_set_integer(L, "rail", low->src / g->nodes + 1);
-    taut_set_number(L, "bw_Bps", bw);
-    taut_set_number(L, "expected_Bps", expected);
-    taut_set_number(L, "ratio", expected > 0 ? bw / expected : 0);
+    taut_set_number(L, "bw_Bps", (double)low->bw_Bps);
+    taut_set_number(L, "expected_Bps", (double)low->expected_Bps);
+    taut_set_number(L, "ratio", ratio_of(low));
     taut_set_number(L, "share", (double)x->share);
     taut_set_integer(L, "flows", low->flows);
     taut_set_integer(L, "streams", low->streams);
@@ -77,6 +83,38 @@ static int ask_run(lua_State *L)
     return 1;
 }
 
+/* e:newest(c) → src, dst of its newest low test, or nothing */
+static int ask_newest(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t nodes = taut_evidence_graph(e)->nodes, n;
+    const struct taut_entry *entry =
+        taut_evidence_run(e, taut_evidence_component(L, 2, e), &n);
+
+    if (n == 0)
+        return 0;
+    lua_pushinteger(L, entry[n - 1].low->src % nodes + 1);
+    lua_pushinteger(L, entry[n - 1].low->dst % nodes + 1);
+    return 2;
+}
+
+/* e:best(c) → the most that a test of one stream in the run got of what was
+ * expected; 0 where there is none */
+static int ask_best(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t n;
+    const struct taut_entry *entry =
+        taut_evidence_run(e, taut_evidence_component(L, 2, e), &n);
+    double best = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (entry[i].low->streams == 1)
+            best = fmax(best, ratio_of(entry[i].low));
+    lua_pushnumber(L, best);
+    return 1;
+}
+
 /* e:nodes(c) → map node → tests of the run it took part in */
 static int ask_nodes(lua_State *L)
 {
@@ -92,14 +130,18 @@ static int ask_nodes(lua_State *L)
     return 1;
 }
 
-/* e:low(c) → number of tests in the run */
+/* e:low(c, …) → number of tests in its run, or in those of several */
 static int ask_low(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
+    lua_Integer all = 0;
     uint32_t n;
 
-    taut_evidence_run(e, taut_evidence_component(L, 2, e), &n);
-    lua_pushinteger(L, n);
+    for (int arg = 2, last = lua_gettop(L); arg <= last || arg == 2; arg++) {
+        taut_evidence_run(e, taut_evidence_component(L, arg, e), &n);
+        all += n;
+    }
+    lua_pushinteger(L, all);
     return 1;
 }
 
@@ -206,7 +248,8 @@ static int restore_seen(lua_State *L)
 }
 
 const luaL_Reg taut_evidence_run_methods[] = {
-    {"low", ask_low},     {"nodes", ask_nodes},
-    {"restore", restore}, {"restore_seen", restore_seen},
-    {"run", ask_run},     {NULL, NULL},
+    {"best", ask_best},     {"low", ask_low},
+    {"newest", ask_newest}, {"nodes", ask_nodes},
+    {"restore", restore},   {"restore_seen", restore_seen},
+    {"run", ask_run},       {NULL, NULL},
 };

@@ -28,14 +28,14 @@ local function has_another(topo, c, src, dst, side)
 end
 
 -- Routes do not change often, and there may be many nodes.
-local function could_be_more(self, c, t, side)
+local function could_be_more(self, c, src, dst, side)
    local known = self.ends_of
    if not known or known.topo ~= self.topo or known.epoch ~= self.topo.epoch then
       known = { topo = self.topo, epoch = self.topo.epoch, senders = {}, receivers = {} }
       self.ends_of = known
    end
    if known[side][c] == nil then
-      known[side][c] = has_another(self.topo, c, t.src, t.dst, side)
+      known[side][c] = has_another(self.topo, c, src, dst, side)
    end
    return known[side][c]
 end
@@ -53,8 +53,8 @@ function alone.missing(self, c, k, case, far)
    for _, side in ipairs { "senders", "receivers" } do
       local others = k.flows and tables.size(k.flows[side]) or 0
       if math.max(case[side], others) < math.min(far, 2) then
-         local run = self.evidence:run(c)
-         if #run > 0 and could_be_more(self, c, run[#run], side) then
+         local src, dst = self.evidence:newest(c)
+         if src and could_be_more(self, c, src, dst, side) then
             return { what = side, has = case[side], needs = math.ceil(far) }
          end
       end

@@ -2,32 +2,31 @@
 --- Busy or broken: a suspect's test is repeated with more streams at once.  Their total takes a
 -- larger part of a link that others use, too, and none of one that is broken.
 local judge = require "taut.diagnose.judge"
-local stages = require "taut.topology.stages"
+local tables = require "taut.base.tables"
 
 local busy = {}
 
--- The component that a test was made to confirm; nil where it is one of a set that the test may
--- have taken another member of, unless it is known to be on its way.
-local function confirmed_by(t)
-   for _, c in ipairs(t.confirms and t.streams and (t.way or stages.sure(t.route)) or {}) do
-      if c == t.confirms then
-         return c
+-- Confirming tests of an event, those of a component that the test surely crossed: of one of a set
+-- that it may have taken another member of only where its way is known.
+local function confirming(tests)
+   local list = {}
+   for _, t in ipairs(tests) do
+      if t.confirms and t.streams and tables.has(t.way or t.route or {}, t.confirms) then
+         list[#list + 1] = t
       end
    end
-   return nil
+   return list
 end
 
--- Pairs of confirming tests (one stream, several streams) of one event.
+-- Pairs of them (one stream, several streams).
 local function pairs_of(tests)
    local first, list = {}, {}
    for _, t in ipairs(tests) do
-      if confirmed_by(t) then
-         local key = t.confirms .. ":" .. t.src .. ">" .. t.dst
-         if first[key] then
-            list[#list + 1] = { c = t.confirms, one = first[key], many = t }
-         else
-            first[key] = t
-         end
+      local key = t.confirms .. ":" .. t.src .. ">" .. t.dst
+      if first[key] then
+         list[#list + 1] = { c = t.confirms, one = first[key], many = t }
+      else
+         first[key] = t
       end
    end
    return list
@@ -38,9 +37,7 @@ end
 local function total_grows(self, p)
    local _, best = judge.shown(p.one, p.c)
    local _, many = judge.shown(p.many, p.c)
-   for _, t in ipairs(self:run(p.c)) do
-      best = t.streams == 1 and math.max(best, t.ratio) or best
-   end
+   best = math.max(best, self.evidence:best(p.c))
    return many > self.s.grows * best and many > 2 * self.s.failed
 end
 
@@ -50,15 +47,13 @@ end
 -- @return array of the components concerned
 function busy.confirm(self, tests)
    local concerned = {}
+   tests = confirming(tests)
    for _, t in ipairs(tests) do
-      local c = confirmed_by(t)
-      if c then
-         local k = self:component(c)
-         k.asked = (k.asked or 0) + 1
-         if judge.shown(t, c) == "void" then
-            k.spent = k.spent or {}
-            k.spent[t.src], k.spent[t.dst] = (k.spent[t.src] or 0) + 1, (k.spent[t.dst] or 0) + 1
-         end
+      local k = self:component(t.confirms)
+      k.asked = (k.asked or 0) + 1
+      if judge.shown(t, t.confirms) == "void" then
+         k.spent = k.spent or {}
+         k.spent[t.src], k.spent[t.dst] = (k.spent[t.src] or 0) + 1, (k.spent[t.dst] or 0) + 1
       end
    end
    for _, p in ipairs(pairs_of(tests)) do

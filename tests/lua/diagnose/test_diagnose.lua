@@ -372,6 +372,28 @@ function tests.test_what_is_known_survives_packing()
    lu.assertNil((memory.unpack("{broken", w.topo, {})))
 end
 
+function tests.test_questions_about_a_run_agree_with_it()
+   local w = sim.new { seed = 63 }
+   w.left[w:c "n5/tx"] = 0.25
+   for _ = 1, 6 do
+      w:random_job()
+   end
+   local e, most, all = w.diagnosis.evidence, 0, 0
+   for _, c in ipairs(e:open()) do
+      local run, best = e:run(c), 0
+      for _, t in ipairs(run) do
+         best = t.streams == 1 and math.max(best, t.ratio) or best
+      end
+      lu.assertEquals({ e:newest(c) }, { run[#run].src, run[#run].dst })
+      lu.assertEquals(e:best(c), best)
+      most, all = math.max(most, best), all + e:low(c)
+   end
+   lu.assertTrue(most > 0)
+   lu.assertEquals(e:low(table.unpack(e:open())), all)
+   lu.assertEquals({ e:newest(w:c "n9/tx") }, {})
+   lu.assertEquals(e:best(w:c "n9/tx"), 0)
+end
+
 -- All that an event touched is stored, and a new tautd goes on where the old one was.
 function tests.test_a_restart_loses_nothing()
    local w, store = sim.new { seed = 62 }, {}
