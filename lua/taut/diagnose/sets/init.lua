@@ -72,23 +72,33 @@ local function set_of(self, stage, part)
    return self.by_key[key] or new_set(self, stage, key, part)
 end
 
+-- The same for a stage of a route, which is always the same table.
+local function set_of_stage(self, stage)
+   local set = self.by_stage[stage] or set_of(self, stage)
+   self.by_stage[stage] = set
+   return set
+end
+
+local NONE = {}
+
 -- What the way between the routers of two nodes crosses: sets, and links that all of it takes;
--- false where there is no set, or no way.
+-- false where there is no set, or no way.  There are many: what is alike is one table.
 local function look_up(self, t)
-   local topo = self.topo
-   local route = topo:route(t.src, t.dst, nil, t.rail)
-   local way = { sets = {}, counted = {}, sure = {} }
+   local route = not t.way and t.route or self.topo:route(t.src, t.dst, nil, t.rail)
+   local list, sure, counted = {}, NONE, 0
    for i = 2, route and #route - 1 or 0 do
       local stage = route[i]
       if type(stage) == "table" then
-         local set = set_of(self, stage)
-         way.sets[#way.sets + 1] = set
-         way.counted[#way.counted + 1] = not set.is_testable and set or nil
+         local set = set_of_stage(self, stage)
+         list[#list + 1] = set
+         counted = counted + (set.is_testable and 0 or 1)
       else
-         way.sure[#way.sure + 1] = stage
+         sure = sure == NONE and {} or sure
+         sure[#sure + 1] = stage
       end
    end
-   return #way.sets > 0 and way
+   return #list > 0 and { sets = list, sure = sure, counted = counted == #list and list
+      or tables.filter(list, function(set) return not set.is_testable end) }
 end
 
 local function way_of(self, t)
@@ -111,19 +121,15 @@ end
 
 ---------------------------------------------------------------- flows
 
--- May it be what made a test low?
-local function is_doubtful(self, c)
-   return self.diagnosis:is_decided(c) or self.evidence:low(c) > 0
-end
-
--- Is anything that all flows of a test cross under suspicion?
+-- Is anything that all flows of a test cross under suspicion, so that it may be what made it low?
 local function is_blamed(self, t, way)
    local topo, rail = self.topo, t.rail and 2 * self.nodes * (t.rail - 1) or 0
-   if is_doubtful(self, topo.tx[t.src] + rail) or is_doubtful(self, topo.rx[t.dst] + rail) then
+   local tx, rx, decided = topo.tx[t.src] + rail, topo.rx[t.dst] + rail, self.diagnosis.decided
+   if decided[tx] or decided[rx] or self.evidence:low(tx, rx, table.unpack(way.sure)) > 0 then
       return true
    end
    for _, c in ipairs(way.sure) do
-      if is_doubtful(self, c) then
+      if decided[c] then
          return true
       end
    end
@@ -132,12 +138,14 @@ end
 
 -- Is a member of its sets?  Then that explains low flows.
 local function has_member(self, way)
-   for _, set in ipairs(way.sets) do
-      if decide.is_explained(self.diagnosis, set) then
-         return true
-      end
+   local version = self.diagnosis.version
+   if way.known_at ~= version then
+      way.known_at = version
+      way.known = tables.any(way.sets, function(set)
+         return decide.is_explained(self.diagnosis, set)
+      end)
    end
-   return false
+   return way.known
 end
 
 -- Is a level one that a set which was named may show, so that it speaks against no other?  What is
@@ -153,24 +161,18 @@ local function named_at(way, step)
    return nil
 end
 
-local function cell_of(set, key, way)
-   local cell = set.at[key]
+local function count(set, key, way, step, ratio)
+   local cell, class = set.at[key], set.class
    if not cell then
       cell = { n = 0, way = way, key = key }
       set.at[key], set.cells[#set.cells + 1] = cell, cell
    end
-   return cell
-end
-
-local function count(set, key, way, step, ratio)
-   local cell = cell_of(set, key, way)
-   cell.n = cell.n + 1
-   set.n, set.class.n = set.n + 1, set.class.n + 1
+   cell.n, set.n, class.n = cell.n + 1, set.n + 1, class.n + 1
    if step then
       cell.steps = cell.steps or {}
       cell.steps[#cell.steps + 1], cell.steps[#cell.steps + 2] = step, ratio
       set.steps[step] = (set.steps[step] or 0) + 1
-      set.class.steps[step] = (set.class.steps[step] or 0) + 1
+      class.steps[step] = (class.steps[step] or 0) + 1
    end
 end
 
@@ -261,17 +263,25 @@ end
 -- that were named, until a member of theirs is.
 -- @return array of { c = a member, weight }
 function Sets:wanted()
-   local list, weights = {}, tables.copy(self.open)
+   local list = {}
+   if not next(self.open) and not next(self.standing) then
+      return list
+   end
+   local weights = tables.copy(self.open)
    for _, v in ipairs(self.topo.asked_at and self:verdicts() or {}) do
       weights[v.set] = v.score
    end
    for set, weight in pairs(weights) do
-      list[#list + 1] = { c = stalest(self, set), weight = weight, number = set.number }
+      list[#list + 1] = { set = set, weight = weight, number = set.number }
    end
    table.sort(list, function(a, b)
       return a.weight > b.weight or a.weight == b.weight and a.number < b.number
    end)
-   return table.move(list, 1, math.min(#list, WANTED), 1, {})
+   list = table.move(list, 1, math.min(#list, WANTED), 1, {})
+   for _, w in ipairs(list) do
+      w.c, w.set = stalest(self, w.set), nil
+   end
+   return list
 end
 
 --- What is said of the sets that a component belongs to: array of verdicts.
@@ -293,7 +303,7 @@ end
 --- The same wiring, with other capacities or addresses, from now on.
 function Sets:reload(diagnosis)
    self.topo, self.evidence = diagnosis.topo, diagnosis.evidence
-   self.ways, self.n_ways = {}, 0
+   self.ways, self.n_ways, self.by_stage = {}, 0, {}
    self:rules(diagnosis.s)
 end
 
@@ -302,7 +312,7 @@ function Sets:begin(diagnosis)
    self.diagnosis, self.topo = diagnosis, diagnosis.topo
    self.evidence, self.epoch = diagnosis.evidence, diagnosis.topo.epoch
    self.ways, self.n_ways, self.by_key, self.list, self.of, self.classes = {}, 0, {}, {}, {}, {}
-   self.by_id, self.at, self.nodes = {}, {}, #self.topo.nodes
+   self.by_id, self.by_stage, self.at, self.nodes = {}, {}, {}, #self.topo.nodes
    for e = 0, self.nodes * (self.topo.rails or 1) - 1 do -- asked for each test
       self.at[e + 1] = self.topo:router(e % self.nodes + 1, e // self.nodes + 1) or false
    end

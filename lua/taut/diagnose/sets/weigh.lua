@@ -37,14 +37,13 @@ end
 function weigh.spell(self, set, window, run)
    local seen = seen_elsewhere(set, window)
    local model = share.model(self.models, window, set.part, seen, self.s)
-   local all, n, k, by = 0, 0, 0, run.by
+   local all, n, k, by, odds_of = 0, 0, 0, run.by, share.odds
    local cells = set.cells
    for i = 1, #cells do
       local cell = cells[i]
-      local hits = cell.hits and cell.hits[window] or 0
-      local odds = share.odds(hits, cell.n, model)
-      all, n, k = all + odds, n + cell.n, k + hits
-      local sets = cell.way.sets
+      local flows, hits, sets = cell.n, cell.hits and cell.hits[window] or 0, cell.way.sets
+      local odds = odds_of(hits, flows, model)
+      all, n, k = all + odds, n + flows, k + hits
       for j = 1, #sets do
          local id = sets[j].id
          by[id] = (by[id] or 0) + odds
