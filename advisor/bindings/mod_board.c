@@ -252,7 +252,28 @@ static int board_count(lua_State *L)
 
 #define TEST_FIELDS 32 /* judging adds more than there are at first */
 
-static void push_test(lua_State *L, const struct taut_graph *g,
+/* Of the test on the top: how many send over each link of the route at once,
+ * but for its ends. */
+static void set_shares(lua_State *L, lua_Integer senders)
+{
+    lua_getfield(L, -1, "route");
+    lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+    lua_createtable(L, 0, (int)n);
+    for (lua_Integer i = 2; i < n; i++) {
+        if (lua_rawgeti(L, -2, i) == LUA_TNUMBER) {
+            lua_pushinteger(L, senders);
+            lua_rawset(L, -3);
+        } else {
+            lua_pop(L, 1);
+        }
+    }
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -4, "shares");
+    lua_setfield(L, -3, "through");
+    lua_pop(L, 1);
+}
+
+static void push_test(lua_State *L, const struct taut_graph *g, int graph,
                       const struct taut_plan_test *t)
 {
     uint32_t n = g->nodes;
@@ -266,13 +287,22 @@ static void push_test(lua_State *L, const struct taut_graph *g,
     taut_set_text(L, "kind", kinds[t->kind]);
     if (t->confirms != TAUT_GRAPH_NONE)
         taut_set_integer(L, "confirms", (lua_Integer)t->confirms + 1);
-    if (t->senders > 1)
-        taut_set_integer(L, "senders", t->senders);
     if (g->rails > 1)
         taut_set_integer(L, "rail", (lua_Integer)(t->src / n) + 1);
+    if (!taut_push_route(L, graph, t->src, t->dst))
+        lua_newtable(L); /* not in a plan */
+    lua_setfield(L, -2, "route");
+    if (t->senders > 1) {
+        taut_set_integer(L, "senders", t->senders);
+        taut_set_integer(L, "group", (lua_Integer)(t->group % n) + 1);
+        set_shares(L, t->senders);
+    }
 }
 
-/* b:finish() → array of tests by phase, phases counted from 1 without gaps */
+/* b:finish() → array of phases, none of them empty, each an array of tests
+ * { src, dst, phase, flows, streams, kind, confirms, rail, route; senders,
+ * group = the first sender, shares, through where several send at once over
+ * one link } */
 static int board_finish(lua_State *L)
 {
     struct taut_board *b = check_board(L);
@@ -280,10 +310,19 @@ static int board_finish(lua_State *L)
         taut_lua_buffer(L, taut_board_count(b), sizeof(*list));
     uint32_t n = taut_board_finish(b, list);
 
-    lua_createtable(L, (int)n, 0);
-    for (uint32_t i = 0; i < n; i++) {
-        push_test(L, taut_board_graph(b), &list[i]);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    lua_getiuservalue(L, 1, 1);
+    int graph = lua_gettop(L);
+    lua_newtable(L);
+    for (uint32_t i = 0, first; i < n;) {
+        first = i;
+        while (i < n && list[i].phase == list[first].phase)
+            i++;
+        lua_createtable(L, (int)(i - first), 0);
+        for (uint32_t k = first; k < i; k++) {
+            push_test(L, taut_board_graph(b), graph, &list[k]);
+            lua_rawseti(L, -2, (lua_Integer)(k - first) + 1);
+        }
+        lua_rawseti(L, -2, list[first].phase + 1);
     }
     return 1;
 }

@@ -127,6 +127,37 @@ static bool has_route(lua_State *L, struct taut_lua_graph *h, uint32_t r,
     return rc == 0;
 }
 
+/* Put h->route, from endpoint a to b, into the table on the top.  Returns how
+ * many stages there are. */
+static lua_Integer put_route(lua_State *L, int graph,
+                             const struct taut_lua_graph *h, uint32_t a,
+                             uint32_t b)
+{
+    lua_Integer n = 0;
+
+    lua_pushinteger(L, (lua_Integer)taut_graph_tx(a) + 1);
+    lua_rawseti(L, -2, ++n);
+    for (uint32_t i = 0; i < h->route.stages; i++) {
+        push_stage(L, graph, h, i);
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_pushinteger(L, (lua_Integer)taut_graph_rx(b) + 1);
+    lua_rawseti(L, -2, ++n);
+    return n;
+}
+
+bool taut_push_route(lua_State *L, int graph, uint32_t a, uint32_t b)
+{
+    struct taut_lua_graph *h = lua_touserdata(L, graph);
+    const struct taut_graph *g = h->graph;
+
+    if (!has_route(L, h, g->at[a], g->at[b], b))
+        return false;
+    lua_createtable(L, (int)h->route.stages + 2, 0);
+    put_route(L, graph, h, a, b);
+    return true;
+}
+
 /* route(_, a, b [, t [, rail]]) */
 static int route(lua_State *L)
 {
@@ -134,21 +165,12 @@ static int route(lua_State *L)
     const struct taut_graph *g = h->graph;
     uint32_t rail = taut_opt_rail(L, 5, g);
     uint32_t a = endpoint_of(L, 2, g, rail), b = endpoint_of(L, 3, g, rail);
-    lua_Integer n = 0;
 
     if (g->at[a] == TAUT_GRAPH_NONE || g->at[b] == TAUT_GRAPH_NONE ||
         !has_route(L, h, g->at[a], g->at[b], b))
         return no_route(L, "why", 5);
     push_result(L, 4, h->route.stages + 2);
-    lua_pushinteger(L, (lua_Integer)taut_graph_tx(a) + 1);
-    lua_rawseti(L, -2, ++n);
-    for (uint32_t i = 0; i < h->route.stages; i++) {
-        push_stage(L, UP_GRAPH, h, i);
-        lua_rawseti(L, -2, ++n);
-    }
-    lua_pushinteger(L, (lua_Integer)taut_graph_rx(b) + 1);
-    lua_rawseti(L, -2, ++n);
-    cut(L, n);
+    cut(L, put_route(L, UP_GRAPH, h, a, b));
     return 1;
 }
 

@@ -50,6 +50,7 @@ struct taut_plan_test {
     uint8_t flows;
     uint8_t streams;
     uint8_t senders; /* tests of this group, this one among them */
+    uint32_t group;  /* source of the first of them */
 };
 
 struct taut_board;

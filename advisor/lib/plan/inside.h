@@ -89,13 +89,13 @@ int taut_board_place_group(struct taut_board *b, const struct taut_plan_test *t,
 
 /* The parts of it: the ways of a test, b->way and b->back (false: no route, or
  * a part of it is reserved or has had its time); does it fit into phase p;
- * put it there, as one of n senders. */
+ * put it there, as one of n senders, of whom 'group' is the first. */
 bool taut_board_ways(struct taut_board *b, const struct taut_plan_test *t,
                      bool urgent);
 bool taut_board_fits(const struct taut_board *b, const struct taut_plan_test *t,
                      uint32_t p);
 void taut_board_put(struct taut_board *b, const struct taut_plan_test *t,
-                    uint32_t p, uint32_t n);
+                    uint32_t p, uint32_t n, uint32_t group);
 
 /* Enter a test in its phase once more. */
 void taut_board_use(struct taut_board *b, const struct taut_plan_test *t);

@@ -226,7 +226,7 @@ static bool may_be_wide(const struct taut_board *b, uint32_t p)
 }
 
 void taut_board_put(struct taut_board *b, const struct taut_plan_test *t,
-                    uint32_t p, uint32_t n)
+                    uint32_t p, uint32_t n, uint32_t group)
 {
     struct taut_plan_test *kept = &b->tests[b->n_tests++];
 
@@ -239,6 +239,7 @@ void taut_board_put(struct taut_board *b, const struct taut_plan_test *t,
     *kept = *t;
     kept->phase = (uint8_t)p;
     kept->senders = (uint8_t)n;
+    kept->group = group;
     use(b, kept);
     if (!b->r.first_only) /* that one is only thought of */
         note_asked(b, n, t->flows);
@@ -267,7 +268,7 @@ int taut_board_place(struct taut_board *b, const struct taut_plan_test *t,
         return -1;
     for (uint32_t p = from; p < b->r.phases; p++)
         if (taut_board_fits(b, t, p)) {
-            taut_board_put(b, t, p, 1);
+            taut_board_put(b, t, p, 1, t->src);
             return (int)p;
         }
     return -1;
@@ -294,7 +295,7 @@ int taut_board_place_group(struct taut_board *b, const struct taut_plan_test *t,
             continue;
         for (uint32_t i = 0; i < n; i++)
             if (taut_board_ways(b, &t[i], urgent))
-                taut_board_put(b, &t[i], p, n);
+                taut_board_put(b, &t[i], p, n, t[0].src);
         return (int)p;
     }
     return -1;

@@ -345,7 +345,7 @@ static bool lay_between(struct taut_board *b, const struct candidate *c,
             fits = move_ways(b, &t[k]) && taut_board_fits(b, &t[k], p);
         for (uint32_t k = 0; fits && k < c->senders; k++)
             if (move_ways(b, &t[k]))
-                taut_board_put(b, &t[k], p, c->senders);
+                taut_board_put(b, &t[k], p, c->senders, t[0].src);
         if (fits)
             return true;
     }

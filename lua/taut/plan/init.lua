@@ -76,13 +76,17 @@ end
 -- The same for all of a list that the plan's nodes can test.
 -- @param late those that come after routine tests, or those before
 -- @param o { streams =, around =, first_only =, now = }
+-- @return whether there are others
 local function confirm(board, list, late, o)
+   local others = false
    for _, i in ipairs(#list > 0 and board:reached() or {}) do
-      if (list[i].late or false) == late and decide(board, list[i], "confirm", o) > 0
-         and o.first_only then
-         return
+      if (list[i].late or false) ~= late then
+         others = true
+      elseif decide(board, list[i], "confirm", o) > 0 and o.first_only then
+         break
       end
    end
+   return others
 end
 
 local NOTHING = {}
@@ -90,7 +94,7 @@ local NOTHING = {}
 -- One plan on a board.
 -- @param o table: topology, coverage, nodes, now, phases, wanted, watched, routine (phases for it),
 --   confirm (see above), rules for the board
--- @return array of tests
+-- @return array of phases, each an array of tests
 local function lay_out(o)
    local kept = board_of(o.topology, o.coverage)
    local board, how = kept.board, o.confirm
@@ -98,7 +102,7 @@ local function lay_out(o)
    local wanted = o.wanted or NOTHING
    mark(kept, wanted)
    how.now, how.first_only = o.rules.now, o.rules.first_only
-   confirm(board, wanted, false, how)
+   local has_late = confirm(board, wanted, false, how)
    for _, w in ipairs(o.watched or NOTHING) do
       if not (how.first_only and board:count() > 0) then
          decide(board, w, "watch", { streams = 1, around = 0, now = how.now })
@@ -107,22 +111,13 @@ local function lay_out(o)
    if o.routine > 0 and not (how.first_only and board:count() > 0) then
       board:routine(o.routine)
    end
-   if not (how.first_only and board:count() > 0) then
+   if has_late and not (how.first_only and board:count() > 0) then
       confirm(board, wanted, true, how)
    end
    return board:finish()
 end
 
 ---------------------------------------------------------------- plans
-
-local function share_links(t, n)
-   t.shares = {}
-   for _, c in ipairs(stages.sure(t.route)) do
-      t.shares[c] = n
-   end
-   t.shares[t.route[1]], t.shares[t.route[#t.route]] = nil, nil
-   t.through = t.shares
-end
 
 -- How many phases there are in so many milliseconds.
 local function phases_in(c, ms)
@@ -157,22 +152,11 @@ end
 --   shares, through, group where several nodes send over one link on purpose; asked, src_port,
 --   trace, aim where its way can be asked for (plan/ports.lua) }
 function plan.make(o)
-   local phases, groups, topo = {}, {}, o.topology
-   local asking = board_of(topo, o.coverage).ports
-   for _, t in ipairs(lay_out(question(o))) do
-      t.route = topo:route(t.src, t.dst, nil, t.rail)
-      if t.senders then
-         share_links(t, t.senders)
-         local key = ("%d:%d>%d"):format(t.phase, topo:router(t.src, t.rail),
-            topo:router(t.dst, t.rail))
-         groups[key] = groups[key] or t.src
-         t.group = groups[key]
-      end
-      if asking then
+   local phases, asking = lay_out(question(o)), board_of(o.topology, o.coverage).ports
+   for _, tests in ipairs(asking and phases or NOTHING) do
+      for _, t in ipairs(tests) do
          asking:ask(t)
       end
-      local phase = phases[t.phase] or {}
-      phases[t.phase], phase[#phase + 1] = phase, t
    end
    return phases
 end
@@ -180,9 +164,11 @@ end
 --- Would a plan test anything?
 -- @param o as for make
 function plan.is_due(o)
-   local q = question(o)
+   local q, board = question(o), board_of(o.topology, o.coverage).board
    q.rules.first_only = true
-   return #lay_out(q) > 0
+   -- nearly always a routine test is, and it is found soonest
+   board:begin(o.nodes, q.rules)
+   return board:routine(q.routine) > 0 or #lay_out(q) > 0
 end
 
 --- Number the tests of a plan, give each its offset, and reserve their components.

@@ -7,7 +7,12 @@ local stages = {}
 
 -- Is there a set in it?
 local function has_sets(route)
-   return tables.any(route, function(s) return type(s) == "table" end)
+   for i = 1, #route do -- asked for each test
+      if type(route[i]) == "table" then
+         return true
+      end
+   end
+   return false
 end
 
 --- Components that the route surely uses: what a test clears or accuses.

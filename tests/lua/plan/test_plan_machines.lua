@@ -84,6 +84,7 @@ local function assert_phase(topo, phase, senders)
    local sends, receives, users = {}, {}, {}
    for _, t in ipairs(phase) do
       lu.assertNotEquals(t.src, t.dst)
+      lu.assertEquals(t.route, topo:route(t.src, t.dst))
       lu.assertNil(sends[t.src])
       lu.assertNil(receives[t.dst])
       sends[t.src], receives[t.dst] = true, true
@@ -278,6 +279,7 @@ function tests.test_two_nodes_send_at_once_over_a_link_wider_than_one()
    for _, t in ipairs(list) do
       if t.confirms == c then
          lu.assertEquals(t.senders, 2)
+         lu.assertEquals(t.shares, { [c] = 2 })
          pairs_of[t.phase] = (pairs_of[t.phase] or 0) + 1
       end
    end
