@@ -27,29 +27,10 @@ local function same_way(self, t)
    return true
 end
 
-local function is_node(self, n)
-   return math_type(n) == "integer" and self.topo.nodes[n] ~= nil
-end
-
--- Why a test is left out, or nil.
-local function refused(self, t, now)
-   local time, id = t.time, t.id
-   if not is_node(self, t.src) or not is_node(self, t.dst) or t.src == t.dst then
-      return "of unknown nodes"
-   elseif t.confirms and not self.topo.components[t.confirms] then
-      return "of unknown components"
-   elseif time and not (type(time) == "number" and time < 1e15 and time > -1e15) then
-      return "without a time"
-   elseif time and time > now + AHEAD_S then
-      return "from the future"
-   elseif time and time < now - self.s.forget_days * 86400 then
-      return "too old"
-   elseif id and (math_type(id) ~= "integer" or self.taken[id]) then
-      return "twice"
-   elseif self.topo.epoch ~= 1 and not same_way(self, t) then
-      return "of another epoch"
-   end
-   return nil
+-- Was this id taken before?  A word holds 64 of them, since they come one after the other.
+local function is_taken(taken, id)
+   local word = taken[id >> 6]
+   return word and word >> (id & 63) & 1 == 1
 end
 
 -- Two generations of ids: the older one is dropped when the younger is full.
@@ -58,8 +39,32 @@ local function note_id(self, id)
       self.taken_before, self.taken, self.taken_n = self.taken, {}, 0
       setmetatable(self.taken, { __index = setmetatable(self.taken_before, nil) })
    end
-   self.taken[id] = true
+   local taken, word = self.taken, id >> 6
+   taken[word] = (taken[word] or 0) | 1 << (id & 63)
    self.taken_n = self.taken_n + 1
+end
+
+-- Why a test is left out, or nil.
+-- @param o { nodes, components = of the topology, oldest, latest = seconds }
+local function refused(self, t, o)
+   local nodes, src, dst, time, id = o.nodes, t.src, t.dst, t.time, t.id
+   if math_type(src) ~= "integer" or math_type(dst) ~= "integer" or src == dst
+      or not nodes[src] or not nodes[dst] then
+      return "of unknown nodes"
+   elseif t.confirms and not o.components[t.confirms] then
+      return "of unknown components"
+   elseif time and not (type(time) == "number" and time < 1e15 and time > -1e15) then
+      return "without a time"
+   elseif time and time > o.latest then
+      return "from the future"
+   elseif time and time < o.oldest then
+      return "too old"
+   elseif id and (math_type(id) ~= "integer" or is_taken(self.taken, id)) then
+      return "twice"
+   elseif self.topo.epoch ~= 1 and not same_way(self, t) then
+      return "of another epoch"
+   end
+   return nil
 end
 
 --- What the diagnosis remembers for it.
@@ -71,10 +76,12 @@ end
 -- Counts in self.refused why others are not.
 function sane.filter(self, tests, now)
    local list, n, is_evidence = {}, 0, judge.is_evidence
+   local o = { nodes = self.topo.nodes, components = self.topo.components,
+      latest = now + AHEAD_S, oldest = now - self.s.forget_days * 86400 }
    for i = 1, #tests do
       local t = tests[i]
       if is_evidence(t) then
-         local why = refused(self, t, now)
+         local why = refused(self, t, o)
          if why then
             self.refused[why] = (self.refused[why] or 0) + 1
          else
