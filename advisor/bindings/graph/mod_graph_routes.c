@@ -4,8 +4,25 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "advisor/bindings/graph/mod_graph.h"
+
+/* 64 bits that tell a set, with its weights, from all others. */
+static lua_Integer key_of(const struct taut_route *t, uint32_t first,
+                          uint32_t n)
+{
+    uint64_t key = n;
+
+    for (uint32_t i = first; i < first + n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &t->weight[i], sizeof(bits));
+        key = (key ^ t->link[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        key = ((key ^ key >> 32) + bits) * UINT64_C(0xd6e8feb86659fd93);
+        key ^= key >> 29;
+    }
+    return (lua_Integer)key;
+}
 
 /* Push a set of links as { c1, c2, …, w = { w1, w2, … } }: always the same
  * table for the same set, so that it may be kept and compared. */
@@ -13,17 +30,10 @@ static void push_set(lua_State *L, int graph, const struct taut_lua_graph *h,
                      uint32_t first, uint32_t n)
 {
     const struct taut_route *t = &h->route;
-    luaL_Buffer key;
+    lua_Integer key = key_of(t, first, n);
 
     lua_getiuservalue(L, graph, 1);
-    luaL_buffinit(L, &key);
-    luaL_addlstring(&key, (const char *)&t->link[first],
-                    n * sizeof(t->link[0]));
-    luaL_addlstring(&key, (const char *)&t->weight[first],
-                    n * sizeof(t->weight[0]));
-    luaL_pushresult(&key); /* sets key */
-    lua_pushvalue(L, -1);
-    if (lua_rawget(L, -3) == LUA_TNIL) { /* sets key nil */
+    if (lua_rawgeti(L, -1, key) == LUA_TNIL) { /* sets nil */
         lua_pop(L, 1);
         taut_push_links(L, h->graph, &t->link[first], n);
         lua_createtable(L, (int)n, 0);
@@ -32,12 +42,10 @@ static void push_set(lua_State *L, int graph, const struct taut_lua_graph *h,
             lua_rawseti(L, -2, (lua_Integer)i + 1);
         }
         lua_setfield(L, -2, "w");
-        lua_pushvalue(L, -2);
-        lua_pushvalue(L, -2); /* sets key set key set */
-        lua_rawset(L, -5);    /* sets key set */
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, -3, key); /* sets set */
     }
-    lua_insert(L, -3);
-    lua_pop(L, 2);
+    lua_remove(L, -2);
 }
 
 static void push_stage(lua_State *L, int graph, const struct taut_lua_graph *h,
