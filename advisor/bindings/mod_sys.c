@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <netdb.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
@@ -42,6 +44,32 @@ static int sys_request(lua_State *L)
         return taut_fail(L, "%s", err.text);
     lua_pushlstring(L, reply, got);
     free(reply);
+    return 1;
+}
+
+/* sys.addresses(name [, numeric]): an array of texts, as numbers.  Without
+ * `numeric` it asks name services, and may take long. */
+static int sys_addresses(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
+    lua_Integer n = 0;
+
+    hints.ai_flags = lua_toboolean(L, 2) ? AI_NUMERICHOST : 0;
+    int rc = getaddrinfo(name, NULL, &hints, &list);
+    if (rc != 0)
+        return taut_fail(L, "%s: %s", name, gai_strerror(rc));
+    lua_newtable(L);
+    for (struct addrinfo *ai = list; ai != NULL; ai = ai->ai_next) {
+        char text[64];
+
+        if (getnameinfo(ai->ai_addr, ai->ai_addrlen, text, sizeof(text), NULL,
+                        0, NI_NUMERICHOST) != 0)
+            continue;
+        lua_pushstring(L, strncmp(text, "::ffff:", 7) == 0 ? text + 7 : text);
+        lua_rawseti(L, -2, ++n);
+    }
+    freeaddrinfo(list);
     return 1;
 }
 
@@ -343,6 +371,7 @@ static void push_paths(lua_State *L)
 int luaopen_taut_sys(lua_State *L)
 {
     static const luaL_Reg functions[] = {
+        {"addresses", sys_addresses},
         {"columns", sys_columns},
         {"create_beside", sys_create_beside},
         {"exec", sys_exec},

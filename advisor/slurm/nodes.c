@@ -38,13 +38,17 @@ static void add_reason(json_t *out, const node_info_t *node)
     taut_reply_number(out, "reason_time", node->reason_time);
 }
 
-/* Slurm over ALPS has the coordinates in place of an address, and the cname
- * in place of the host's name. */
+/* Where slurmctld finds the node, where that is not its name.  Slurm over
+ * ALPS has the coordinates in place of an address, and the cname in place of
+ * the host's name. */
 static void add_place(json_t *out, const node_info_t *node)
 {
     if (node->arch == NULL || (strcmp(node->arch, "XT") != 0 &&
-                               strcmp(node->arch, "XE") != 0))
+                               strcmp(node->arch, "XE") != 0)) {
+        if (node->node_addr != NULL && strcmp(node->node_addr, node->name) != 0)
+            taut_reply_some(out, "addr", node->node_addr);
         return;
+    }
     taut_reply_text(out, "coord", node->node_addr);
     taut_reply_text(out, "cname", node->node_hostname);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A process of a survey that does not keep to it, in the place of taut-probe.
+/* A process of a survey that does not keep to it, in the place of taut-probe,
+ * or one of another node's prolog.
  *
  *   fake-node PURPOSE WAY [--key value]...   (options of taut-probe)
  *
  * It knows its job from the step's environment.  WAY is
  *   boast   says that each of its tests went at RATE; sends and reads nothing
+ *   accuse  the same at a fifth of that
  *   silent  takes plans, never answers
  *   garble  answers with a RESULT that makes no sense */
 #include <config.h>
@@ -81,14 +83,14 @@ static void say_hello(struct taut_session *s, const struct taut_options *opts,
     free(l);
 }
 
-static void boast(FILE *out, const struct taut_test *t)
+static void boast(FILE *out, const struct taut_test *t, int64_t rate_Bps)
 {
     int64_t window_ns = t->dur_ms * TAUT_MS_NS * 4 / 5;
 
     fprintf(out,
             "{\"id\":%lld,\"role\":\"%s\",\"bytes\":%lld,\"window_ns\":%lld}",
             (long long)t->id, t->role == TAUT_ROLE_SEND ? "send" : "recv",
-            (long long)(RATE_BPS * (window_ns / 1000) / 1000000),
+            (long long)(rate_Bps * (window_ns / 1000) / 1000000),
             (long long)window_ns);
 }
 
@@ -102,7 +104,8 @@ static void answer(struct taut_session *s, const struct taut_plan *plan,
     fprintf(out, "{\"v\":2,\"refused\":0,\"tests\":[");
     for (size_t i = 0; i < plan->count; i++) {
         fputs(i > 0 ? "," : "", out);
-        boast(out, &plan->tests[i]);
+        boast(out, &plan->tests[i],
+              strcmp(way, "accuse") == 0 ? RATE_BPS / 5 : RATE_BPS);
     }
     fputs("]}", out);
     fclose(out);

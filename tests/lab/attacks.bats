@@ -112,3 +112,46 @@ SH
     [ "$(lab exec sinfo -h -n n3 -o %T)" = idle ]
     stands
 }
+
+# speak_for FROM NODES LIST JOB…: root on FROM, as these nodes of jobs that have
+# LIST, says that all tests went badly
+speak_for() {
+    lab exec --node "$1" bash -s "$TAUT_BUILDDIR/tests/fake/fake-node" "${@:2}" <<'SH'
+fake=$1 nodes=$2
+export SLURM_STEP_NODELIST=$3 SLURM_STEP_ID=0 SLURM_PROCID=0
+shift 3
+for SLURM_JOB_ID in "$@"; do
+    export SLURM_JOB_ID
+    for n in $nodes; do
+        SLURMD_NODENAME=n$n "$fake" prolog accuse --servers ctl --user slurm \
+            --interface hsn0 &
+    done
+    wait
+done 2>/dev/null
+SH
+}
+
+nobody_is_blamed() {
+    run lab exec taut status
+    [[ $output != *suspect:* && $output != *slow:* ]]
+    [ -z "$(lab exec sinfo -h -R -o %n%E | grep taut:)" ]
+}
+
+@test "attacks: root on one node speaks for two others" {
+    speak_for n1 "2 3" "n[2-3]" {4001..4020}
+    stands
+    wait_until 10 eval 'since tautd | grep -q "n[23] speaks from 172.30.*, its address is 172.30"'
+    nobody_is_blamed
+}
+
+@test "attacks: root on two nodes invents jobs" {
+    local job
+    for job in {5001..5010}; do
+        speak_for n1 1 "n[1-2]" "$job" &
+        speak_for n2 2 "n[1-2]" "$job"
+        wait $!
+    done
+    stands
+    wait_until 10 eval 'since tautd | grep -q "Slurm knows of no job 50"'
+    nobody_is_blamed
+}

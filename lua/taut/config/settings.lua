@@ -15,6 +15,7 @@ local all = {
    socket = { nil, text },
    database = { nil, text },
    munge_socket = { nil, text },
+   node_addresses = { "slurm", values.node_addresses },
    resource_manager = { "slurm", one_of("slurm", "alps") },
    refresh_s = { 30, number(1, 3600) },
    keep_days = { 30, number(1, 3650) },

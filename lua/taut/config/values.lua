@@ -1,10 +1,29 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What values may be: each check is a function of a value that returns what to take, or nil and
 -- what was expected.  A third result is a hint: an old word was understood.
+local hostlist = require "taut.hostlist"
 local ingest = require "taut.events.ingest"
 local wire = require "taut.wire"
 
 local values = {}
+
+local NAMES_MAX = 1 << 20
+
+--- From where nodes may speak: what Slurm says, anything, or more addresses as host lists.
+function values.node_addresses(v)
+   local what = '"slurm", "any" or { ["NODES"] = "ADDRESSES" }, host lists of the same length'
+   for nodes, list in pairs(type(v) == "table" and v or {}) do
+      local names = type(nodes) == "string" and hostlist.expand(nodes, NAMES_MAX)
+      local texts = type(list) == "string" and hostlist.expand(list, NAMES_MAX)
+      if not names or not texts or #names ~= #texts then
+         return nil, what
+      end
+   end
+   if type(v) == "table" or v == "slurm" or v == "any" then
+      return v
+   end
+   return nil, what
+end
 
 --- A number from `least` to `most`.
 -- @param whole without fractions

@@ -81,10 +81,11 @@ end
 --- Nodes that could take part in an idle cycle, ascending.  A drained node serves only to test
 -- itself.
 local function idle_now(self)
-   local list, nodes, on_node = {}, self.cluster.nodes, self.cluster.on_node
+   local list, nodes = {}, self.cluster.nodes
    for n, name in ipairs(self.site.topo.nodes) do
-      local node = not on_node[name] and nodes[name]
-      if node and not node.down and (node.state == "idle" or node.drain) then
+      local node = nodes[name]
+      if node and not node.down and (node.state == "idle" or node.drain)
+         and not self.cluster:has_job(name) then
          list[#list + 1] = n
       end
    end

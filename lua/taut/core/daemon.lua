@@ -12,6 +12,7 @@ local loop = require "taut.loop"
 local memory = require "taut.core.memory"
 local munge = require "taut.munge"
 local parts = require "taut.core.parts"
+local resolve = require "taut.base.resolve"
 local site = require "taut.core.site"
 local store = require "taut.store"
 local switches = require "taut.core.switches"
@@ -29,6 +30,7 @@ usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify
        tautd --store FILE            the store process; tautd starts it itself
        tautd --fabric                the process that sweeps an InfiniBand fabric, likewise
        tautd --ingest                the process that follows logs, likewise
+       tautd --addresses             the process that looks up names, likewise
        tautd --alps …                what Taut does over ALPS, see doc/alps.md
   -c FILE    configuration (default %s/taut.lua)
   --check    check the configuration and end
@@ -123,7 +125,8 @@ local function run(conf)
    local p = parts(conf, rows, helper.start(conf.resource_manager == "alps"
       and { name = "taut-alps", argv = { sys.paths.program, "--alps", "serve",
          folder .. "/alps-drains" } }
-      or { name = "taut-slurm", argv = { sys.paths.libexecdir .. "/taut-slurm" } }))
+      or { name = "taut-slurm", argv = { sys.paths.libexecdir .. "/taut-slurm" } }),
+      helper.start { name = "taut-addresses", argv = { sys.paths.program, "--addresses" } })
    self.parts = p
    p.switches:open(kept)
    p.cluster:start(conf.refresh_s)
@@ -144,7 +147,8 @@ end
 
 ---------------------------------------------------------------- the command line
 
-local FLAGS = { ["--check"] = "check", ["--fabric"] = "fabric", ["--ingest"] = "ingest" }
+local FLAGS = { ["--check"] = "check", ["--fabric"] = "fabric", ["--ingest"] = "ingest",
+   ["--addresses"] = "addresses" }
 local VALUES = { ["-c"] = "config", ["--config"] = "config", ["--store"] = "store" }
 
 local function options(arg)
@@ -181,6 +185,8 @@ function daemon.main(arg)
       return store.main(o.store, events_kept)
    elseif o.fabric then
       return fabric_process.main()
+   elseif o.addresses then
+      return resolve.main()
    elseif o.ingest then
       return ingest_process.main()
    end

@@ -31,6 +31,21 @@ local function take_sample(self, h)
    self.journal:add("sample", samples.row(h, h.purpose, h.counters, list, self.site.topo.rails))
 end
 
+-- Does a HELLO come from where its node is?  Over ALPS a ticket says so: nobody but the front end
+-- can make one, and Slurm has no addresses.  What nobody knows yet is taken, and counts for nothing
+-- until it is known (vouch.lua).
+-- @return function(): true, false or nil; whether to take it; why not
+local function of_its_node(self, h, from, sealed)
+   local function is_vouched()
+      if sealed and self.cluster:alps() then
+         return true
+      end
+      return self.addresses:check(h.node, from or "")
+   end
+   local ok, err = is_vouched()
+   return is_vouched, ok ~= false, err
+end
+
 -- Who sent it is looked at before any work is done for it.
 local function on_hello(self, conn, text, uid, sealed)
    local from = conn:peer()
@@ -44,11 +59,16 @@ local function on_hello(self, conn, text, uid, sealed)
    if h then
       ok, err = hello.check(h)
    end
-   if ok and hello.is_survey(h.purpose) and not sealed then
-      self.surveys:hello(conn, h, uid)
-      return
-   elseif ok and uid ~= 0 then
+   local is_survey = ok and hello.is_survey(h.purpose) and not sealed
+   if ok and not is_survey and uid ~= 0 then
       ok, err = false, ("%s by uid %d, only root may"):format(h.purpose, uid)
+   end
+   local is_vouched
+   if ok then
+      is_vouched, ok, err = of_its_node(self, h, from, sealed)
+   end
+   if ok and is_survey then
+      return self.surveys:hello(conn, h, uid, is_vouched)
    end
    local list
    if ok then
@@ -67,7 +87,7 @@ local function on_hello(self, conn, text, uid, sealed)
    elseif h.purpose == "epilog" then
       self.cluster:epilog(h.job, h.node)
    end
-   self.rendezvous:hello(conn, h, list.names)
+   self.rendezvous:hello(conn, h, list.names, is_vouched)
 end
 
 --- A frame of loop.listen.
@@ -107,7 +127,7 @@ function Intake:gone(conn)
    self.surveys:gone(conn)
 end
 
---- @param o { site, cluster, events, journal, surveys, rendezvous, refusals, lists }
+--- @param o { site, cluster, events, journal, surveys, rendezvous, refusals, lists, addresses }
 function intake.new(o)
    o.greeted = {}
    return setmetatable(o, Intake)

@@ -3,6 +3,7 @@
 -- other.
 local tables = require "taut.base.tables"
 local act = require "taut.policy.act"
+local addresses = require "taut.slurm.addresses"
 local advice = require "taut.place.advice"
 local agenda = require "taut.core.agenda"
 local answers = require "taut.core.answers"
@@ -39,6 +40,7 @@ local steer = require "taut.place.steer"
 local survey = require "taut.survey"
 local switches = require "taut.core.switches"
 local verify = require "taut.plan.verify"
+local vouch = require "taut.core.vouch"
 
 local pick = tables.pick
 local JOBS_S = 600 -- jobs that began so long ago have had their check
@@ -48,7 +50,8 @@ local function ground(p, conf)
    p.site, p.ids, p.refusals = site.new(conf), ids.new(), refusals.new()
    p.switches = switches.new(pick(p, "site journal"))
    p.teller = on_event.new(conf.policy)
-   p.cluster = cluster.new(p.slurm)
+   p.addresses = addresses.new { resolver = p.resolver, setting = conf.node_addresses }
+   p.cluster = cluster.new(p.slurm, p.addresses)
    p.lists = node_lists.new(function()
       return math.max(#p.site.topo.nodes, #(p.cluster.order or {}))
    end)
@@ -85,8 +88,9 @@ local function sources(p)
    p.check = check.new { topology = topo, checks = conf.checks, coverage = p.coverage,
       cluster = p.cluster, switches = p.switches, agenda = p.agenda, diagnosis = p.diagnosis,
       ids = p.ids, journal = p.journal }
+   p.vouch = vouch.new(pick(p, "site cluster lists slurm findings refusals"))
    p.rendezvous = rendezvous.new { topology = topo, checks = conf.checks, cluster = p.cluster,
-      check = p.check, findings = p.findings }
+      check = p.check, findings = p.vouch }
    p.surveys = survey.new { topology = topo, cluster = p.cluster, coverage = p.coverage,
       lists = p.lists,
       settings = conf.survey, checks = conf.checks, diagnosis = conf.diagnosis,
@@ -97,7 +101,8 @@ local function sources(p)
          p.journal:query(name, {}, function(rows) fn(rows or {}) end)
       end,
       refuse = function(from, why) p.refusals:note(from, why) end }
-   p.intake = intake.new(pick(p, "site cluster events journal surveys rendezvous refusals lists"))
+   p.intake = intake.new(pick(p,
+      "site cluster events journal surveys rendezvous refusals lists addresses"))
 end
 
 -- Where jobs are placed.
@@ -121,7 +126,7 @@ local function asked(p)
       "events judgement check refusals latency started_at"))
    p.reload = function()
       return reload(pick(p, "site followers metrics teller diagnosis check rendezvous events " ..
-         "profiles surveys advice steer job_over coverage act review"))
+         "profiles surveys advice steer job_over coverage act review addresses"))
    end
    p.query = query.new { cluster = p.cluster, commands = answers(p) }
    p.doors = doors.new(pick(p, "site cluster intake refusals query"))
@@ -138,6 +143,7 @@ local function on_refresh(p)
    end
    p.cluster:tell { refreshed = function()
          p.review()
+         p.vouch:refreshed()
          p.advice:refreshed()
          p.steer:refreshed()
       end,
@@ -149,9 +155,10 @@ end
 --- @param conf configuration
 -- @param journal of store/journal.lua
 -- @param slurm helper (taut-slurm)
+-- @param resolver helper (base/resolve.lua)
 -- @return the parts by name, for those who start, remember and stop them
-return function(conf, journal, slurm)
-   local p = { journal = journal, slurm = slurm, started_at = loop.time() }
+return function(conf, journal, slurm, resolver)
+   local p = { journal = journal, slurm = slurm, resolver = resolver, started_at = loop.time() }
    ground(p, conf)
    way(p)
    sources(p)

@@ -184,11 +184,12 @@ end
 -- Nodes that an idle cycle would use: those near a suspect.
 local function idle(self, h, peer)
    local n, s = self.topo.node_id[h.node], self.open.idle
-   if n and not self.cluster.on_node[h.node] and (not s or s.started) then
+   local is_busy = self.cluster:has_job(h.node)
+   if n and not is_busy and (not s or s.started) then
       s = self.check:idle(h)
       s = s and await(self, s, "idle")
    end
-   if not n or self.cluster.on_node[h.node] or not s or not s.is_wanted[n] then
+   if not n or is_busy or not s or not s.is_wanted[n] then
       return dismiss(self, peer)
    end
    admit(self, s, n, peer)
@@ -198,9 +199,10 @@ end
 -- @param conn connection
 -- @param h decoded HELLO
 -- @param names the job's nodes
-function Rendezvous:hello(conn, h, names)
+-- @param is_vouched function(): does it come from its node's address?  true, false, nil: not known
+function Rendezvous:hello(conn, h, names, is_vouched)
    local peer = { conn = conn, key = seal.unhex(h.key), endpoints = endpoints.of(h), name = h.node,
-      boot = h.boot, hello_counters = h.counters,
+      boot = h.boot, hello_counters = h.counters, is_vouched = is_vouched,
       budget_ms = h.budget_ms, at = loop.time(), heard_ns = loop.now_ns() }
    if h.purpose == "prolog" then
       prolog(self, h, names, peer)

@@ -92,9 +92,10 @@ function Cluster:epilog(id, node)
    end
    job.ended = true
    self.touched[node] = true
-   if self.on_node[node] then
-      self.on_node[node][id] = nil
+   if not (self.on_node[node] or {})[id] then
+      return -- it said so before, or never had the job
    end
+   self.on_node[node][id] = nil
    job.left = (job.left or 0) + 1
    if job.left >= #job.names then
       remove_job(self, id)
@@ -120,12 +121,28 @@ function Cluster:note_feature(names, feature)
    end
 end
 
+-- Is this job on that node, by Slurm's word or by the node's own?  Another node's is not enough.
+local function is_sure(self, id, name)
+   local job = self.jobs[id]
+   return self.seen_running[id] ~= nil or job ~= nil and job.heard[name] == true
+end
+
+--- Is a job on this node?
+function Cluster:has_job(name)
+   for id in pairs(self.on_node[name] or {}) do
+      if is_sure(self, id, name) then
+         return true
+      end
+   end
+   return false
+end
+
 --- Is a node of this job shared with another one?  A job whose first epilog was heard is over,
 -- should the epilogs of its other nodes be lost.
 function Cluster:is_shared(id, names)
    for _, name in ipairs(names) do
       for other in pairs(self.on_node[name] or {}) do
-         if other ~= id and not self.jobs[other].ended then
+         if other ~= id and not self.jobs[other].ended and is_sure(self, other, name) then
             return name, other
          end
       end
@@ -208,13 +225,16 @@ local function take_nodes(self, nodes, maintenance)
    end
    mark_maintenance(self, maintenance)
    self.nodes_at = loop.time()
+   if self.addresses then
+      self.addresses:take(nodes)
+   end
 end
 
 --- Can a job start on this node now?
 function Cluster:is_free(name)
    local n = self.nodes[name]
    return n ~= nil and n.state == "idle" and not n.drain and not n.down and not n.maint
-      and not self.on_node[name]
+      and not self:has_job(name)
 end
 
 --- Could a job ever start there as things are (not down, not drained)?
@@ -393,8 +413,10 @@ local function ask_config(self)
 end
 
 --- @param h helper (taut-slurm)
-function cluster.new(h)
-   return setmetatable({ helper = h, jobs = {}, on_node = {}, nodes = {}, partitions = {},
+-- @param addresses of addresses.lua, which hears of nodes; or nil
+function cluster.new(h, addresses)
+   return setmetatable({ helper = h, addresses = addresses, jobs = {}, on_node = {}, nodes = {},
+      partitions = {},
       touched = {}, -- names of nodes whose jobs changed since take_touched()
       pending = {}, seen_running = {}, last_heard = {}, hellos = 0, jobs_heard = 0,
       jobs_started = 0, started = loop.time() }, Cluster)

@@ -142,11 +142,11 @@ local function found(self, key, h, names, uid)
    return s
 end
 
-local function admit(self, conn, h, names, uid)
+local function admit(self, conn, h, names, uid, is_vouched)
    local key = ("%s %d %d.%d"):format(h.purpose, uid, h.job, h.step)
    local peer = { conn = conn, key = seal.unhex(h.key), name = h.node, endpoints = endpoints.of(h),
       node = self.site.topology.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
-      opened = 0 }
+      opened = 0, is_vouched = is_vouched }
    local s, why = self.open[key], nil
    if not s and is_second(self, key, peer) then
       why = session.SECOND
@@ -165,7 +165,8 @@ local function admit(self, conn, h, names, uid)
 end
 
 --- A HELLO of a survey, checked (hello.lua); MUNGE says that it is of user `uid`.
-function Surveys:hello(conn, h, uid)
+-- @param is_vouched function(): does it come from its node's address?  true, false, nil: not known
+function Surveys:hello(conn, h, uid, is_vouched)
    self.pending[conn] = true
    ask_permit(self, h, uid, function(list, why)
       if not self.pending[conn] then
@@ -173,7 +174,7 @@ function Surveys:hello(conn, h, uid)
       end
       self.pending[conn] = nil
       if list then
-         return admit(self, conn, h, list.names, uid)
+         return admit(self, conn, h, list.names, uid, is_vouched)
       end
       self.refuse(conn:peer() or "a closed connection", ("%s by uid %d: %s"):format(h.purpose,
          uid, why))

@@ -142,10 +142,16 @@ local function judge_tests(self, round)
    self.tests_run = self.tests_run + #round.tests
 end
 
+-- Did both ends speak from their nodes' own addresses?
+local function is_vouched(self, t)
+   local a, b = self.present[t.src], self.present[t.dst]
+   return (not a or a.is_vouched() == true) and (not b or b.is_vouched() == true)
+end
+
 local function keep(self, tests)
    local list = {}
    for _, t in ipairs(self.admin and tests or {}) do
-      list[#list + 1] = judge.is_evidence(t) and t or nil
+      list[#list + 1] = judge.is_evidence(t) and is_vouched(self, t) and t or nil
    end
    for first = 1, #list, KEEP_TESTS do
       local last = math.min(first + KEEP_TESTS - 1, #list)

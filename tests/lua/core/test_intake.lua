@@ -24,15 +24,20 @@ function tests.tearDown()
    munge.decode = decode
 end
 
-local function daemon(count)
+-- @param o { check = may a message of this node come from there (default: yes), alps }
+local function daemon(count, o)
+   o = o or {}
+   local at = o.check or function() return true end
    local d = { heard = {}, refused = {}, lists = node_lists.new(function() return count end) }
    d.intake = intake.new { lists = d.lists,
-      cluster = { heard = function() end, prolog = function() end },
+      addresses = { check = function(_, ...) return at(...) end },
+      cluster = { heard = function() end, prolog = function() end,
+         alps = function() return o.alps end },
       events = { heard = function() end },
       refusals = { note = function(_, _, why) table.insert(d.refused, why) end },
       surveys = { has = function() return false end },
-      rendezvous = { hello = function(_, _, h, names)
-         table.insert(d.heard, { h.node, names })
+      rendezvous = { hello = function(_, _, h, names, is_vouched)
+         table.insert(d.heard, { h.node, names, is_vouched() })
       end } }
    function d.hello(uid, node, nodes)
       local conn = { peer = function() return "10.0.0.1:1" end, known = function() end }
@@ -71,11 +76,31 @@ function tests.test_the_nodes_of_a_large_job_share_what_was_made_of_their_list()
    lu.assertTrue(rawequal(d.heard[1][2], d.heard[2000][2]))
 end
 
+---------------------------------------------------------------- in another's name
+
+local function elsewhere(node, from)
+   return false, ("%s speaks from %s"):format(node, from)
+end
+
+function tests.test_who_speaks_from_elsewhere_is_refused_and_leaves_nothing()
+   local d = daemon(16, { check = elsewhere })
+   lu.assertTrue(d.hello(0, "n1", "n[0-3]").closed)
+   lu.assertEquals(d.refused, { "n1 speaks from 10.0.0.1:1" })
+   lu.assertEquals(d.heard, {})
+end
+
+function tests.test_where_nobody_knows_yet_it_is_taken_and_not_vouched_for()
+   local d = daemon(16, { check = function() return nil end })
+   lu.assertNil(d.hello(0, "n1", "n[0-3]").closed)
+   lu.assertEquals(#d.heard, 1)
+   lu.assertNil(d.heard[1][3])
+end
+
 ---------------------------------------------------------------- tickets
 
 -- A node's HELLO under a ticket: what the ticket says, who made it, what the node says.
-local function with_ticket(uid, given, says, change)
-   local d = daemon(16)
+local function with_ticket(uid, given, says, change, how)
+   local d = daemon(16, how)
    local o = { job = 5, node = "n1", nodes = "n[0-3]", purpose = "prolog", uid = 7, restart = 0 }
    for k, v in pairs(given or {}) do
       o[k] = v
@@ -107,6 +132,17 @@ function tests.test_a_ticket_of_root_is_as_good_as_its_credential()
    local closed, _, d = with_ticket(0)
    lu.assertNil(closed)
    lu.assertEquals(d.heard[1][1], "n1")
+end
+
+-- Over ALPS only the front end can make one; elsewhere whoever holds the MUNGE key can.
+function tests.test_a_ticket_stands_for_an_address_over_alps_only()
+   local closed, _, d = with_ticket(0, nil, nil, nil, { check = elsewhere, alps = "slurm" })
+   lu.assertNil(closed)
+   lu.assertTrue(d.heard[1][3])
+   local why
+   closed, why = with_ticket(0, nil, nil, nil, { check = elsewhere })
+   lu.assertTrue(closed)
+   lu.assertStrContains(why, "n1 speaks from 10.0.0.1:1")
 end
 
 function tests.test_a_ticket_is_for_one_node_one_job_one_purpose()

@@ -33,7 +33,8 @@ local function meeting(o)
    local checks = { enabled = true, gather_ms = 50, idle_gather_ms = 50, group = 512,
       budget_ms = 220, idle_budget_ms = 500, ofi_lead_ms = 350 }
    setmetatable(checks, { __index = sim.checks })
-   local cluster = { on_node = {}, has_alloc = function() return o.alloc ~= false end,
+   local cluster = { has_job = function() end,
+      has_alloc = function() return o.alloc ~= false end,
       is_shared = function() if o.shared then return "n1", 99 end end, hint = o.hint }
    m.check = check.new { topology = topo, checks = checks, cluster = cluster,
       coverage = coverage.new(o.link_time or false),

@@ -170,9 +170,9 @@ end
 function tests.test_prologs_between_two_looks_at_slurm_count()
    local a = advice_on(torus({ 2, 2 }, 1))
    assert(a:give { count = 4 })
-   a.cluster.on_node.n1, a.cluster.touched.n1 = { [5] = true }, true
+   a.cluster:prolog(5, { "n1" }, "n1")
    lu.assertNil(a:give { count = 4 })
-   a.cluster.on_node.n1, a.cluster.touched.n1 = nil, true
+   a.cluster:epilog(5, "n1")
    lu.assertNotNil(a:give { count = 4 })
 end
 

@@ -53,6 +53,11 @@ local function slow(d, name, left)
    sim.tell(d.diagnosis, d.topo.component_id[name], { state = "slow", left = left })
 end
 
+-- Another job is on a node.
+local function busy(d, name)
+   d.cluster:prolog(10000 + tonumber(name:match "%d+"), { name }, name)
+end
+
 local function pending(d, change)
    local job = { id = 7, state = "pending", partition = "batch", num_nodes = 4, max_nodes = 4,
       reason = "Resources", comment = "taut: comm=ring", user_id = 0, array_job = 0, het_job = 0 }
@@ -266,7 +271,7 @@ end
 function tests.test_a_placement_is_taken_back_at_once_when_a_node_is_lost()
    local d = parts_of()
    pending(d, { comment = PLACED, required = "n[4-7]" })
-   d.cluster.on_node.n5 = true
+   busy(d, "n5")
    lu.assertStrContains(decide(d, {}, 2000, 60)[1].why, "n5 is not free any more")
 end
 
@@ -305,7 +310,7 @@ function tests.test_what_is_not_worth_it_or_not_free_is_not_placed()
    lu.assertEquals(#placing.decide(d.cluster, 3000, 2.1, advise), 0)
    lu.assertEquals(#placing.decide(d.cluster, 3000, 1.1, function() return nil end), 0)
    lu.assertEquals(#placing.decide(d.cluster, 3000, 1.1, function() return "n[8-10]", 1, 2 end), 0)
-   d.cluster.on_node.n9 = true
+   busy(d, "n9")
    lu.assertEquals(#placing.decide(d.cluster, 3000, 1.1, advise), 0)
 end
 
@@ -334,7 +339,9 @@ function tests.test_prediction_prefers_nodes_that_do_not_cross_the_slow_link()
    -- free are only pairs: Slurm takes the first two, on both sides of the slow link
    for n = 0, 31 do
       local free = n == 8 or n == 9 or n == 16 or n == 17 or n == 20 or n == 21
-      d.cluster.on_node["n" .. n] = not free or nil
+      if not free then
+         busy(d, "n" .. n)
+      end
    end
    local nodes, ours, slurms = best(d, 4, "all-to-all")
    lu.assertEquals(nodes, "n[16-17,20-21]")
@@ -355,7 +362,7 @@ local function added(change, taken)
    local d = parts_of()
    local job = pending(d, change)
    for n = taken or 0, 31 do
-      d.cluster.on_node["n" .. n] = true
+      busy(d, "n" .. n)
    end
    local l = ledger.new()
    l:look(d.cluster, 100)

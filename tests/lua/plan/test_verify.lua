@@ -22,7 +22,7 @@ local function daemon()
       switches = switches.new { site = site, journal = journal } }
    d.diagnosis = { verdicts = function() return {} end, wanted = function() return {} end,
       state = function() return "ok" end, capacity = function() return 1e9 end }
-   d.cluster = { nodes = {}, on_node = {}, config = { slurm_user = "slurm" },
+   d.cluster = { nodes = {}, has_job = function() end, config = { slurm_user = "slurm" },
       is_free = function(_, name) return d.cluster.nodes[name].state == "idle" end,
       is_admin = function(_, uid) return uid == 0 end }
    function d.cluster.fresh(_, _, fn) fn() end

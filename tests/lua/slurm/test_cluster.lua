@@ -48,6 +48,10 @@ end
 function tests.test_a_job_on_the_same_node_is_shared()
    local c = with {}
    c:prolog(1, { "n0", "n1" }, "n0")
+   lu.assertNil(c:is_shared(2, { "n1", "n2" })) -- n0's word is nothing for n1
+   lu.assertFalse(c:has_job "n1")
+   c:prolog(1, { "n0", "n1" }, "n1")
+   lu.assertTrue(c:has_job "n1")
    lu.assertEquals({ c:is_shared(2, { "n1", "n2" }) }, { "n1", 1 })
    lu.assertNil(c:is_shared(1, { "n0", "n1" }))
    lu.assertNil(c:is_shared(2, { "n2" }))
@@ -61,11 +65,26 @@ function tests.test_a_job_whose_epilog_was_lost_on_one_node_shares_nothing()
    lu.assertNil(c:is_shared(2, { "n0", "n1" }))
 end
 
+-- Otherwise one node could say that a job of others is over.
+function tests.test_a_node_leaves_a_job_once()
+   local c = with {}
+   local over = 0
+   c:tell { job_over = function() over = over + 1 end }
+   c:prolog(1, { "n0", "n1" }, "n0")
+   for _, node in ipairs { "n0", "n0", "n5" } do
+      c:epilog(1, node)
+   end
+   lu.assertEquals(over, 0)
+   c:epilog(1, "n1")
+   lu.assertEquals(over, 1)
+end
+
 function tests.test_a_requeued_job_has_not_ended()
    local c = with {}
    c:prolog(1, { "n0", "n1" }, "n0")
    c:epilog(1, "n0")
    c:prolog(1, { "n0", "n1" }, "n0")
+   c:prolog(1, { "n0", "n1" }, "n1")
    lu.assertEquals({ c:is_shared(2, { "n1" }) }, { "n1", 1 })
 end
 

@@ -1,0 +1,140 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Where nodes are, as Slurm says: from which addresses each may speak.
+--
+-- Whoever is root on a node holds the MUNGE key, and nothing inside a message tells him from
+-- another node's root; the address that it comes from does.
+local hostlist = require "taut.hostlist"
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+
+local addresses = {}
+local Addresses = {}
+Addresses.__index = Addresses
+
+local BATCH = 32       -- names looked up with one question
+local AGAIN_S = 60     -- one that did not fit is looked up again after so long
+local NAMES_MAX = 1 << 20
+
+---------------------------------------------------------------- looking up
+
+local function look_up(self)
+   local names = {}
+   for i = 1, math.min(BATCH, #self.waiting) do
+      names[i] = table.remove(self.waiting)
+   end
+   if #names == 0 then
+      self.asking = false
+      return
+   end
+   self.asking = true
+   self.resolver:ask({ op = "addresses", names = names }, function(reply)
+      for _, name in ipairs(names) do
+         local list = reply and reply.addresses[name] or {}
+         self.known[name] = { list = list, at = loop.time(), failed = #list == 0 or nil }
+      end
+      loop.timer(reply and 0 or 1000, function() look_up(self) end)
+   end)
+end
+
+-- The addresses of a name or an address; nil while they are looked up.
+local function of(self, name)
+   local k = self.known[name]
+   if not k then
+      local list = sys.addresses(name, true) -- a number needs no looking up
+      k = { list = list, at = list and math.huge or loop.time() }
+      self.known[name] = k
+      if not list then
+         table.insert(self.waiting, name)
+      end
+   elseif k.failed and loop.time() - k.at > AGAIN_S then
+      k.at = loop.time()
+      table.insert(self.waiting, name)
+   end
+   if #self.waiting > 0 and not self.asking then
+      look_up(self)
+   end
+   return k.list
+end
+
+-- One that does not fit may have another address by now.
+local function doubt(self, name)
+   local k = self.known[name]
+   if k and loop.time() - k.at > AGAIN_S then
+      k.at = loop.time()
+      table.insert(self.waiting, name)
+      if not self.asking then
+         look_up(self)
+      end
+   end
+end
+
+---------------------------------------------------------------- what Slurm and the site say
+
+--- Slurm's nodes were read: { name, addr (where it is not the name), coord (over ALPS) }.
+function Addresses:take(nodes)
+   self.said = {}
+   for _, n in ipairs(nodes) do
+      self.said[n.name] = not n.coord and (n.addr or n.name) or nil
+   end
+end
+
+--- The setting: "slurm", "any", or more addresses by node, both as host lists.
+function Addresses:set(setting)
+   self.any, self.more = setting == "any", {}
+   for nodes, list in pairs(type(setting) == "table" and setting or {}) do
+      local names, texts = hostlist.expand(nodes, NAMES_MAX), hostlist.expand(list, NAMES_MAX)
+      for i, name in ipairs(names) do
+         self.more[name] = texts[i]
+      end
+   end
+end
+
+local function host_of(peer)
+   return peer:match "^%[(.*)%]:%d+$" or peer:match "^(.*):%d+$" or peer
+end
+
+local function has(list, host)
+   for _, a in ipairs(list or {}) do
+      if a == host then
+         return true
+      end
+   end
+   return false
+end
+
+--- May a message that says it is of this node come from there?
+-- @param name node
+-- @param peer address and port, as the connection has them
+-- @return true; nil: nobody knows yet; or false and what to say
+function Addresses:check(name, peer)
+   local host = host_of(peer)
+   if self.any or host:match "^127%." or host == "::1" then
+      return true -- who is root beside tautd needs no disguise
+   end
+   local said, more = self.said[name], self.more[name]
+   if not said and not more then
+      return nil
+   end
+   local a, b = said and of(self, said), more and of(self, more)
+   if has(a, host) or has(b, host) then
+      return true
+   elseif said and (not a or #a == 0) or more and (not b or #b == 0) then
+      return nil
+   end
+   doubt(self, said)
+   doubt(self, more)
+   local list = table.move(b or {}, 1, #(b or {}), 1, {})
+   table.move(a or {}, 1, #(a or {}), #list + 1, list)
+   return false, ("HELLO: %s speaks from %s, its address is %s (Slurm's NodeAddr; " ..
+      "node_addresses in taut.lua(5))"):format(name, host, table.concat(list, ", "))
+end
+
+--- @param o { resolver = helper of base/resolve.lua, setting }
+function addresses.new(o)
+   local self = setmetatable({ resolver = o.resolver, said = {}, known = {}, waiting = {},
+      asking = false }, Addresses)
+   self:set(o.setting)
+   return self
+end
+
+return addresses

@@ -1,0 +1,116 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- What counts: reports of nodes that spoke for themselves, of jobs that Slurm knows.
+local lu = require "luaunit"
+local node_lists = require "taut.wire.node_lists"
+local vouch = require "taut.core.vouch"
+
+local tests = {}
+
+-- `jobs`: what Slurm answers by number; false: it does not answer.
+local function court(jobs, running)
+   local c = { counted = {}, refused = {}, asked = {}, jobs = jobs }
+   c.vouch = vouch.new { site = { topo = { nodes = { "n0", "n1", "n2", "n3" } } },
+      cluster = { seen_running = running or {} },
+      lists = node_lists.new(function() return 4 end),
+      slurm = { ask = function(_, r, fn)
+         table.insert(c.asked, r.job)
+         local job = c.jobs[r.job]
+         if job == false then
+            fn(nil, "Unable to contact slurm controller")
+         elseif job then
+            fn { job = job }
+         else
+            fn(nil, "Invalid job id specified")
+         end
+      end },
+      findings = { session = function(_, s) table.insert(c.counted, s.job) end },
+      refusals = { note = function(_, _, why) table.insert(c.refused, why) end } }
+   return c
+end
+
+local function session(job, says, o)
+   local s = { job = job, purpose = "prolog", tests = { { src = 1, dst = 2 } }, peers = {} }
+   for n = 1, 2 do
+      s.peers[n] = { is_vouched = function() return says[n], "n1 speaks from elsewhere" end }
+   end
+   for k, v in pairs(o or {}) do
+      s[k] = v
+   end
+   return s
+end
+
+local BOTH = { true, true }
+
+function tests.test_a_job_that_slurm_has_running_counts_at_once()
+   local c = court({}, { [7] = { state = "running", nodes = "n[0-1]" } })
+   c.vouch:session(session(7, BOTH))
+   lu.assertEquals(c.counted, { 7 })
+   lu.assertEquals(c.asked, {})
+end
+
+function tests.test_a_job_that_slurm_did_not_tell_of_yet_is_asked_for()
+   local c = court { [7] = { state = "over", nodes = "n[0-3]" } }
+   c.vouch:session(session(7, BOTH))
+   lu.assertEquals(c.counted, { 7 })
+   lu.assertEquals(c.asked, { 7 })
+end
+
+function tests.test_an_invented_job_counts_for_nothing()
+   local c = court {}
+   c.vouch:session(session(4711, BOTH))
+   lu.assertEquals(c.counted, {})
+   lu.assertStrContains(c.refused[1], "Slurm knows of no job 4711; 1 tests count for nothing")
+end
+
+function tests.test_nodes_that_are_not_the_jobs_count_for_nothing()
+   for _, job in ipairs { { state = "running", nodes = "n0" }, { state = "pending" },
+      { state = "running", nodes = "n[2-3]" } } do
+      local c = court({ [7] = job }, { [7] = job })
+      c.vouch:session(session(7, BOTH))
+      lu.assertEquals(c.counted, {})
+      lu.assertStrContains(c.refused[1], "Slurm has job 7 not on n")
+   end
+end
+
+function tests.test_one_end_from_elsewhere_is_enough()
+   local c = court({}, { [7] = { state = "running", nodes = "n[0-3]" } })
+   c.vouch:session(session(7, { true, false }))
+   lu.assertEquals(c.counted, {})
+   lu.assertStrContains(c.refused[1], "n1 speaks from elsewhere")
+end
+
+function tests.test_what_is_not_known_yet_waits_for_slurms_next_answer()
+   local says = { true, nil }
+   local c = court({}, { [7] = { state = "running", nodes = "n[0-3]" } })
+   c.vouch:session(session(7, says))
+   c.vouch:refreshed()
+   lu.assertEquals(c.counted, {})
+   says[2] = true
+   c.vouch:refreshed()
+   lu.assertEquals(c.counted, { 7 })
+   c.vouch:refreshed()
+   lu.assertEquals(c.counted, { 7 })
+end
+
+function tests.test_without_an_answer_of_slurm_it_waits_and_what_waits_is_bounded()
+   local c = court { [7] = false }
+   for _ = 1, 1100 do
+      c.vouch:session(session(7, BOTH))
+   end
+   lu.assertEquals(#c.vouch.waiting, 1000)
+   lu.assertEquals(#c.refused, 100)
+   lu.assertStrContains(c.refused[1], "nobody could say")
+   c.jobs = { [7] = { state = "over", nodes = "n[0-3]" } }
+   c.vouch:refreshed()
+   lu.assertEquals(#c.counted, 1000)
+end
+
+function tests.test_idle_cycles_have_no_job()
+   local c = court {}
+   c.vouch:session(session(0, BOTH, { purpose = "idle" }))
+   lu.assertEquals(c.counted, { 0 })
+   c.vouch:session(session(0, { false, true }, { purpose = "idle" }))
+   lu.assertEquals(c.counted, { 0 })
+end
+
+return tests
