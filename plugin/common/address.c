@@ -104,6 +104,23 @@ void taut_address_format(const struct taut_address *addr, char *text)
                  ntohs(v6->sin6_port));
 }
 
+bool taut_address_same_host(const struct taut_address *a,
+                            const struct taut_address *b)
+{
+    const struct sockaddr_in *a4 = (const void *)&a->sa;
+    const struct sockaddr_in *b4 = (const void *)&b->sa;
+    const struct sockaddr_in6 *a6 = (const void *)&a->sa;
+    const struct sockaddr_in6 *b6 = (const void *)&b->sa;
+
+    if (a->sa.ss_family != b->sa.ss_family)
+        return false;
+    if (a->sa.ss_family == AF_INET6)
+        return memcmp(&a6->sin6_addr, &b6->sin6_addr,
+                      sizeof(a6->sin6_addr)) == 0;
+    return a->sa.ss_family == AF_INET &&
+           a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+}
+
 void taut_address_set_port(struct taut_address *addr, uint16_t port)
 {
     if (addr->sa.ss_family == AF_INET)

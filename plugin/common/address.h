@@ -3,6 +3,7 @@
 #ifndef TAUT_PLUGIN_COMMON_ADDRESS_H
 #define TAUT_PLUGIN_COMMON_ADDRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -22,6 +23,10 @@ int taut_address_parse(struct taut_address *addr, const char *text,
 
 /* Write 'addr' into TAUT_ADDRESS_TEXT bytes. */
 void taut_address_format(const struct taut_address *addr, char *text);
+
+/* Are they of the same host, whatever their ports? */
+bool taut_address_same_host(const struct taut_address *a,
+                            const struct taut_address *b);
 
 void taut_address_set_port(struct taut_address *addr, uint16_t port);
 

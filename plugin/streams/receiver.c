@@ -40,6 +40,8 @@ struct taut_inflow *taut_receiver_add(struct taut_receiver *r,
     in->test = test;
     in->measure = measure;
     in->endpoint = endpoint;
+    if (taut_address_parse(&in->from, test->peer, NULL) < 0)
+        in->from.length = 0;
     in->give_up_ns = plan_ns + ms * TAUT_MS_NS;
     for (int i = 0; i < TAUT_PLAN_STREAMS; i++)
         in->streams[i] = -1;
@@ -102,6 +104,55 @@ static void refuse(struct taut_receiver *r, const struct taut_stranger *s)
     r->refused++;
 }
 
+/* Somebody came who is no stream of the plan. */
+static void note_stranger(struct taut_receiver *r,
+                          const struct taut_endpoint *ep)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->inflows[i].endpoint == ep && !r->inflows[i].is_done)
+            r->inflows[i].strangers++;
+    }
+}
+
+/* Those who came found no room: a test's own streams may be among them. */
+static void note_full(struct taut_receiver *r, const struct taut_endpoint *ep)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->inflows[i].endpoint == ep && !r->inflows[i].is_done)
+            r->inflows[i].full++;
+    }
+}
+
+/* Does a stream come from where one of the plan's senders is? */
+static bool is_expected(const struct taut_receiver *r, struct taut_endpoint *ep,
+                        int stream)
+{
+    struct taut_address from;
+
+    if (ep->transport->from == NULL)
+        return true;
+    if (ep->transport->from(ep, stream, &from) < 0)
+        return false;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct taut_inflow *in = &r->inflows[i];
+
+        if (in->endpoint == ep && (in->from.length == 0 ||
+                                   taut_address_same_host(&in->from, &from)))
+            return true;
+    }
+    return false;
+}
+
+/* More than the plan has streams: some are nobody's, whatever they say. */
+static bool is_crowded(const struct taut_receiver *r)
+{
+    size_t streams = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        streams += (size_t)r->inflows[i].test->streams;
+    return r->admitted > streams;
+}
+
 /* Every token is compared, in constant time each: how long it takes tells
  * nothing about how close a guess was. */
 static struct taut_inflow *match(struct taut_receiver *r,
@@ -113,6 +164,8 @@ static struct taut_inflow *match(struct taut_receiver *r,
         if (sodium_memcmp(r->inflows[i].test->token, s->token, TAUT_TOKEN) == 0)
             found = &r->inflows[i];
     }
+    if (found == NULL)
+        note_stranger(r, s->endpoint);
     if (found != NULL && found->endpoint != s->endpoint)
         return NULL;
     if (found != NULL &&
@@ -164,12 +217,26 @@ static void ask_strangers(struct taut_receiver *r, int64_t now_ns)
 static void accept_from(struct taut_receiver *r, struct taut_endpoint *ep,
                         int64_t now_ns)
 {
-    while (r->stranger_count < TAUT_PENDING_MAX) {
-        int stream = ep->transport->accept(ep);
+    if (ep->transport->is_full != NULL && ep->transport->is_full(ep))
+        note_full(r, ep);
+    for (int n = 0; n < TAUT_ACCEPTS_MAX; n++) {
         struct taut_stranger *s;
+        int stream;
 
+        if (r->stranger_count == TAUT_PENDING_MAX)
+            return;
+        stream = ep->transport->accept(ep);
         if (stream < 0)
             return;
+        if (!is_expected(r, ep, stream)) {
+            ep->transport->reset(ep, stream);
+            note_stranger(r, ep);
+            r->refused++;
+            continue;
+        }
+        r->admitted++;
+        if (is_crowded(r))
+            note_stranger(r, ep);
         s = &r->strangers[r->stranger_count++];
         s->endpoint = ep;
         s->stream = stream;
@@ -249,6 +316,8 @@ static void finish(struct taut_inflow *in, int64_t now_ns)
     m->bytes = in->marks[TAUT_RESULT_PARTS] - in->marks[0];
     m->window_ns = in->test->dur_ms * TAUT_MS_NS * 4 / 5;
     m->total_bytes = in->marks[TAUT_RESULT_PARTS];
+    m->strangers = in->strangers;
+    m->full = in->full;
     if (!in->first_ns) /* "" unless this end could receive nothing */
         snprintf(m->error, sizeof(m->error), "%.*s", TAUT_RESULT_ERROR - 1,
                  in->endpoint->why.text);

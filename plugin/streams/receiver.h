@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The receiving end of all tests of a plan: strangers at the door, and what
- * the streams with a token bring.  The receiver's account is the figure. */
+ * the streams with a token bring.  The receiver's account is the figure.
+ *
+ * Whoever comes from elsewhere than the plan's senders is sent away at once,
+ * and so is, when its time is up, who has no token; a test tells of those that
+ * came while it was not over, since they may have kept its own streams out. */
 #ifndef TAUT_PLUGIN_STREAMS_RECEIVER_H
 #define TAUT_PLUGIN_STREAMS_RECEIVER_H
 
@@ -14,6 +18,7 @@
 #include "plugin/transport/transport.h"
 
 #define TAUT_PENDING_MAX 64       /* streams that gave no token yet */
+#define TAUT_ACCEPTS_MAX 256      /* of one round: the clock is seen in time */
 #define TAUT_TOKEN_MS 200         /* a stream has this long for it */
 #define TAUT_RECEIVE_GRACE_MS 150 /* after which nobody comes any more */
 
@@ -21,6 +26,9 @@ struct taut_inflow {
     const struct taut_test *test;
     struct taut_measure *measure;
     struct taut_endpoint *endpoint; /* borrowed */
+    struct taut_address from;       /* of the sender; length 0 = any */
+    int64_t strangers;              /* that came until the test was over */
+    int64_t full;                   /* looks that found no room for more */
     int streams[TAUT_PLAN_STREAMS];
     int accepted;                /* streams that came so far */
     int open;                    /* of these, not ended yet */
@@ -52,6 +60,7 @@ struct taut_receiver {
     size_t count;
     struct taut_stranger strangers[TAUT_PENDING_MAX];
     size_t stranger_count;
+    size_t admitted; /* streams that came from where tests come from */
     unsigned refused;
 };
 

@@ -72,6 +72,10 @@ static json_t *encode_test(const struct taut_test *test,
     set_known(object, "rtt_ns", m->rtt_ns);
     set_known(object, "retrans", m->retrans);
     set_known(object, "busy_ns", m->busy_ns);
+    if (m->strangers > 0 || m->full > 0) {
+        set_known(object, "strangers", m->strangers);
+        set_known(object, "full", m->full);
+    }
     set_known(object, "delay_ns", m->delay_ns);
     set_known(object, "foreign_bytes", m->foreign_bytes);
     set_known(object, "port_ns", m->port.ns);

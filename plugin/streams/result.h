@@ -26,6 +26,8 @@ struct taut_measure {
     int64_t lat_p99_ns;    /* half of the round trip */
     int64_t lat_n;         /* round trips counted */
     int64_t looks;         /* of a receiver: parts in which it had a look */
+    int64_t strangers;     /* of a receiver: came and were of no test */
+    int64_t full;          /* of a receiver: looks that found its queue full */
     int64_t delay_ns;
     int64_t foreign_bytes;
     struct taut_gauge_port port; /* in the window */

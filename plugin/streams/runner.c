@@ -79,6 +79,7 @@ static void clear(struct taut_measure *m)
     m->bytes = m->window_ns = m->total_bytes = -1;
     m->lat_median_ns = m->lat_p99_ns = m->lat_n = m->looks = -1;
     m->busy_ns = m->rtt_ns = m->retrans = m->delay_ns = -1;
+    m->strangers = m->full = -1;
     m->foreign_bytes = m->aimed = m->trace_ns = -1;
     m->port = (struct taut_gauge_port){-1, -1, -1, -1};
 }

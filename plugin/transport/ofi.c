@@ -257,6 +257,12 @@ static void ofi_watch(struct taut_endpoint *ep, int stream, short events,
     }
 }
 
+/* Peers come by its TCP socket first. */
+static bool ofi_is_full(struct taut_endpoint *ep)
+{
+    return taut_transport_tcp.is_full(ep);
+}
+
 static int ofi_accept(struct taut_endpoint *ep)
 {
     struct taut_endpoint *inner = inner_of(ep);
@@ -376,6 +382,7 @@ const struct taut_transport taut_transport_ofi = {
     .close = ofi_close,
     .watch = ofi_watch,
     .accept = ofi_accept,
+    .is_full = ofi_is_full,
     .connect = ofi_connect,
     .connected = ofi_connected,
     .send = ofi_send,

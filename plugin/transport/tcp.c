@@ -70,6 +70,26 @@ static int tcp_accept(struct taut_endpoint *ep)
     return accept4(ep->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
+static int tcp_from(struct taut_endpoint *ep, int stream,
+                    struct taut_address *addr)
+{
+    (void)ep;
+    addr->length = sizeof(addr->sa);
+    return getpeername(stream, (void *)&addr->sa, &addr->length);
+}
+
+/* Of a listening socket these members are the length of its queue, and the
+ * most that it holds. */
+static bool tcp_is_full(struct taut_endpoint *ep)
+{
+    struct tcp_info info;
+    socklen_t n = sizeof(info);
+
+    memset(&info, 0, sizeof(info));
+    return getsockopt(ep->fd, IPPROTO_TCP, TCP_INFO, &info, &n) == 0 &&
+           info.tcpi_unacked > info.tcpi_sacked;
+}
+
 /* A test of a few milliseconds must not wait for acknowledgements of small
  * segments; and what the kernel takes without sending it yet is bounded, so
  * that a slow link does not end its test with a long queue. */
@@ -214,6 +234,8 @@ const struct taut_transport taut_transport_tcp = {
     .close = tcp_close,
     .watch = tcp_watch,
     .accept = tcp_accept,
+    .from = tcp_from,
+    .is_full = tcp_is_full,
     .connect = tcp_connect,
     .connected = tcp_connected,
     .send = tcp_send,

@@ -7,6 +7,7 @@
 #define TAUT_PLUGIN_TRANSPORT_TRANSPORT_H
 
 #include <net/if.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -67,6 +68,15 @@ struct taut_transport {
 
     /* The next stream that came in, or -1 with errno EAGAIN or another. */
     int (*accept)(struct taut_endpoint *ep);
+
+    /* Who opened a stream that came in, or NULL: it cannot tell.
+     * Returns 0, or -1 with errno. */
+    int (*from)(struct taut_endpoint *ep, int stream,
+                struct taut_address *addr);
+
+    /* Do so many streams wait for accept that there is no room for more?
+     * NULL: it cannot tell. */
+    bool (*is_full)(struct taut_endpoint *ep);
 
     /* Begin a stream to what a peer's HELLO told of its endpoint.
      *   port  to leave by, of TCP only; 0 = any

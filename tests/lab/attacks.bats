@@ -155,3 +155,15 @@ nobody_is_blamed() {
     wait_until 10 eval 'since tautd | grep -q "Slurm knows of no job 50"'
     nobody_is_blamed
 }
+
+@test "attacks: a user calls a probe until its queue is full" {
+    local i
+    attack --node n3 "$TAUT_BUILDDIR/tests/fake/fake-crowd" \
+        "$(lab exec --node n3 ip -4 -o addr show dev hsn0 | awk '{ sub("/.*", "", $4); print $4 }')"
+    stands
+    for i in {1..10}; do
+        lab exec --user alice srun -Q --exclusive -N 4 true
+    done
+    wait_until 10 eval 'since tautd | grep -q "streams without a token of the plan were refused"'
+    nobody_is_blamed
+}

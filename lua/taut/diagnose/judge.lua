@@ -86,6 +86,13 @@ local function foreign(t, r)
    return math.max(r.foreign_bytes or 0, math.max(with or 0, back or 0) * t.dur_ms / 1000)
 end
 
+-- Was the receiver's port crowded by what was no stream of a test?  Its own may have found no room.
+local function crowded(t, recv)
+   local n, full = recv.strangers or 0, (recv.full or 0) > 0
+   return (n > 0 or full) and ("%s was called by others: %d connections were no test's%s"):format(
+      t.dst_name, n, full and ", and more found no room" or "") or nil
+end
+
 -- Why a low figure speaks against nobody, or nil.  A good one stands in spite of these: neither
 -- other traffic nor a late probe makes a stream faster than the route.
 local function excuse(t, send, recv, s)
@@ -269,9 +276,11 @@ function judge.test(t, send, recv, topo, s)
       t.class = "good"
    else
       -- of tests that share components on purpose, one may well have the larger part for a while
-      t.why = excuse(t, send, recv, s) or not t.group and uneven(t, list, s) or nil
+      local crowd = crowded(t, recv)
+      t.why = crowd or excuse(t, send, recv, s) or not t.group and uneven(t, list, s) or nil
       t.class = t.why and "void" or "low"
-      t.port = t.why and not was_idle(t, send, recv, s) and loaded_port(t, send, recv, s) or nil
+      t.port = t.why and not crowd and not was_idle(t, send, recv, s)
+         and loaded_port(t, send, recv, s) or nil
       if t.port then
          t.why = ("%s, %d%% of what it should in all"):format(t.why,
             math.floor(100 * t.port.Bps / t.expected_Bps + 0.5))

@@ -7,7 +7,7 @@ local result = {}
 
 local NUMBERS = { "bytes", "window_ns", "total_bytes", "delay_ns", "foreign_bytes",
    "port_ns", "port_data_bytes", "port_with_bytes", "port_back_bytes", "rtt_ns",
-   "retrans", "busy_ns", "looks", "aimed", "trace_ns" }
+   "retrans", "busy_ns", "looks", "strangers", "full", "aimed", "trace_ns" }
 
 local function is_count(v)
    return math.type(v) == "integer" and v >= 0

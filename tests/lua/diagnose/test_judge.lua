@@ -40,6 +40,20 @@ function tests.test_what_makes_a_test_void()
    end
 end
 
+-- Its own streams may have found no room; nobody reaches more than the route carries.
+function tests.test_strangers_at_the_port_make_a_low_test_void_and_no_good_one()
+   for _, o in ipairs { { strangers = 3 }, { strangers = 0, full = 1 } } do
+      for share, class in pairs { [0] = "void", [0.5] = "void", [0.98] = "good" } do
+         local t = judged(report(share), report(share, o))
+         lu.assertEquals(t.class, class, share)
+         lu.assertNil(t.port)
+      end
+   end
+   lu.assertEquals(judged(report(0), report(0, { strangers = 3, full = 7 })).why,
+      "n2 was called by others: 3 connections were no test's, and more found no room")
+   lu.assertEquals(judged(report(0), report(0)).class, "low") -- a SYN that nobody answers
+end
+
 -- A report where others sent `data` with the test's data and `back` beside its acknowledgements, as
 -- shares of the port.
 local function others(share, data, back)

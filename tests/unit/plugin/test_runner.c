@@ -128,6 +128,8 @@ START_TEST(bytes_arrive_and_both_ends_agree)
     for (int i = 0; i < TAUT_RESULT_PARTS; i++)
         sum += in->sub_bytes[i];
     ck_assert_int_eq(sum, in->bytes);
+    ck_assert_int_eq(in->strangers, 0);
+    ck_assert_int_eq(in->full, 0);
     ck_assert_int_gt(out->total_bytes, 0);
     ck_assert_int_gt(out->rtt_ns, 0);
     ck_assert_int_eq(out->foreign_bytes, -1);
@@ -240,10 +242,60 @@ START_TEST(strangers_are_refused_and_counted)
     run(&b);
     ck_assert_uint_eq(b.refused, 70);
     ck_assert_int_eq(b.measures[0].total_bytes, 0);
+    ck_assert_int_ge(b.measures[0].strangers, 69);
     for (int i = 0; i < 70; i++) {
         if (i != 1)
             close(fds[i]);
     }
+}
+END_TEST
+
+/* Nobody's streams, from an address where no sender is. */
+static void crowd(const struct node *n, int *fds, int count)
+{
+    struct taut_address from;
+
+    ck_assert_int_eq(taut_address_parse(&from, "127.0.0.2:1", NULL), 0);
+    taut_address_set_port(&from, 0);
+    for (int i = 0; i < count; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        ck_assert_int_eq(bind(fds[i], (const void *)&from.sa, from.length), 0);
+        (void)!connect(fds[i], (const void *)&n->address.sa, n->address.length);
+    }
+}
+
+START_TEST(who_is_no_sender_is_sent_away_at_once)
+{
+    int fds[200];
+    char byte;
+
+    crowd(&b, fds, 200);
+    add(&a, TAUT_ROLE_SEND, &b, 1);
+    add(&b, TAUT_ROLE_RECV, &a, 1);
+    run_both();
+    ck_assert_int_gt(b.measures[0].bytes, 0);
+    ck_assert_int_eq(b.measures[0].strangers, 200);
+    ck_assert_uint_eq(b.refused, 200);
+    for (int i = 0; i < 200; i++) {
+        ck_assert_int_eq(recv(fds[i], &byte, 1, 0), -1);
+        ck_assert_int_eq(errno, ECONNRESET);
+        close(fds[i]);
+    }
+}
+END_TEST
+
+START_TEST(who_finds_no_room_is_counted)
+{
+    static int fds[1400]; /* the queue holds 1100 */
+
+    crowd(&b, fds, 1400);
+    add(&b, TAUT_ROLE_RECV, &a, 1);
+    run(&b);
+    ck_assert_int_eq(b.measures[0].total_bytes, 0);
+    ck_assert_int_gt(b.measures[0].strangers, 0);
+    ck_assert_int_gt(b.measures[0].full, 0);
+    for (int i = 0; i < 1400; i++)
+        close(fds[i]);
 }
 END_TEST
 
@@ -380,6 +432,8 @@ int main(void)
     tcase_add_test(tc, a_silent_peer_does_not_hold_the_sender);
     tcase_add_test(tc, the_deadline_holds);
     tcase_add_test(tc, strangers_are_refused_and_counted);
+    tcase_add_test(tc, who_is_no_sender_is_sent_away_at_once);
+    tcase_add_test(tc, who_finds_no_room_is_counted);
     tcase_add_test(tc, more_streams_than_planned_are_refused);
     tcase_add_test(tc, a_stream_that_dies_leaves_zeros);
     tcase_add_test(tc, round_trips_are_timed);
