@@ -14,6 +14,7 @@ local Base = {}
 
 local BEHIND_KEPT = 1000 -- answers; whoever decides about verdicts asks for all that stand
 local BEHIND = 0.75  -- share of its healthy flow below which a node is behind a component
+local LITTLE = 1e-9   -- of a flow: no loss
 local EXPOSED = 0.25 -- share of a node's routes above which it is exposed to a link
 
 --- A class for a model: its own functions first, then those below.
@@ -236,6 +237,76 @@ function Base:behind(c, left)
    return kept[key]
 end
 
+-- What a node can send and take in, with everything healthy, or with what is left now.
+local function flows(self, n, of)
+   local g = self.graph
+   if of then
+      return g:flow(n, true, of, self.degraded[of] or 1), g:flow(n, false, of,
+         self.degraded[of] or 1)
+   end
+   return g:flow(n, true), g:flow(n, false)
+end
+
+--- The same for several components at once, such as all of a switch (Base:parts).
+function Base:behind_all(list, left)
+   if #list == 1 then
+      return self:behind(list[1], left)
+   end
+   local degraded, is_port, all, nodes = self.degraded, {}, true, {}
+   local before = tables.map(self.nodes, function(_, n) return { flows(self, n, list[1]) } end)
+   self.degraded = tables.copy(degraded)
+   for _, c in ipairs(list) do
+      self.degraded[c] = left
+      self.graph:set_left(c, left)
+      is_port[self:node_of(c) or 0], all = true, all and not self:is_link(c)
+   end
+   for n = 1, #self.nodes do
+      local out, back = flows(self, n)
+      local out_left, back_left = flows(self, n, list[1])
+      local lost = out_left < BEHIND * out and out_left < before[n][1] * (1 - LITTLE) or
+         back_left < BEHIND * back and back_left < before[n][2] * (1 - LITTLE)
+      nodes[#nodes + 1] = lost and (is_port[n] or not all) and n or nil
+   end
+   self.degraded = degraded
+   for _, c in ipairs(list) do
+      self.graph:set_left(c, degraded[c] or 1)
+   end
+   return nodes
+end
+
+-- tx and rx of a node, of those of its rails that lead to router r, where it is given.
+local function ports_of(self, n, r, list)
+   for rail = 1, self.rails do
+      local at, off = self:router(n, rail), 2 * #self.nodes * (rail - 1)
+      if at and (not r or at == r) then
+         list[#list + 1], list[#list + 2] = self.tx[n] + off, self.rx[n] + off
+      end
+   end
+   return list
+end
+
+--- What fails with a whole node, or a whole router: ports, links out of it and into it.
+-- @param name of a component, a node or a router
+-- @return array of components, the router if it is one; nil where nothing has this name
+function Base:parts(name)
+   local r = self.router_id and self.router_id[name]
+   if self.component_id[name] then
+      return { self.component_id[name] }
+   elseif self.node_id[name] then
+      return ports_of(self, self.node_id[name], nil, {})
+   elseif not r then
+      return nil
+   end
+   local list = {}
+   for c = self.first_link, #self.components do
+      list[#list + 1] = (self:from(c) == r or self:to(c) == r) and c or nil
+   end
+   for _, n in ipairs(self:on_router(r)) do
+      ports_of(self, n, r, list)
+   end
+   return list, r
+end
+
 -- How many routes each node has to others: one for each rail that both have; and those of one rail.
 local function routes_of(self, rail)
    local total, of_rail = {}, {}
@@ -250,6 +321,37 @@ local function routes_of(self, rail)
       end
    end
    return total, of_rail
+end
+
+--- How many of each node's routes go through a router that it is not on: where it sends, where it
+-- receives.
+function Base:through(r)
+   local from, to = {}, {}
+   for n = 1, #self.nodes do
+      from[n], to[n] = 0, 0
+   end
+   for c = self.first_link, #self.components do
+      for rail = 1, (self:from(c) == r or self:to(c) == r) and self.rails or 0 do
+         local send, take = self.graph:crossing(c, rail)
+         for n = 1, #self.nodes do
+            from[n] = from[n] + (self:to(c) == r and send[n] or 0)
+            to[n] = to[n] + (self:from(c) == r and take[n] or 0)
+         end
+      end
+   end
+   return from, to
+end
+
+--- Nodes exposed to a router: those on it, and those with more than a quarter of their routes
+-- through it.
+function Base:exposed_to(r)
+   local from, to = self:through(r)
+   local total, here, list = routes_of(self), tables.set(self:on_router(r)), {}
+   for n = 1, #self.nodes do
+      list[#list + 1] = (here[n] or math.max(from[n], to[n]) > EXPOSED * (total[n] or 0)) and n
+         or nil
+   end
+   return list
 end
 
 --- Nodes exposed to a component: more than a quarter of their routes to, or from, the others use

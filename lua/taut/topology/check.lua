@@ -158,8 +158,8 @@ local function unroutable(topo, o, list)
       names[i] = ("%s to %s: %s"):format(topo.router_name[u[1]], topo.router_name[u[2]], u[3])
    end
    if #names > 0 then
-      finding(list, "unroutable", "pairs of nodes without a route", names)
-      list[#list].count = r.pairs
+      finding(list, "unroutable", ("pairs of routers without a route, for %d pairs of nodes")
+         :format(r.pairs), names)
    end
 end
 

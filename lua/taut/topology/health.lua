@@ -67,12 +67,14 @@ end
 
 -- In the order of the routers, whichever way and on however many threads they were walked.
 local function unroutable(self, pairs_lost)
-   local list = {}
+   local list, last = {}, {}
    table.sort(pairs_lost, function(a, b)
       return a[1] < b[1] or a[1] == b[1] and a[2] < b[2]
    end)
-   for i, p in ipairs(pairs_lost) do
-      list[i] = { p[1], p[2], self:because(p[1], p[2]) or "no route" }
+   for _, p in ipairs(pairs_lost) do -- one for each node that cannot be reached
+      if p[1] ~= last[1] or p[2] ~= last[2] then
+         list[#list + 1], last = { p[1], p[2], self:because(p[1], p[2]) or "no route" }, p
+      end
    end
    return list
 end
@@ -83,7 +85,7 @@ end
 -- @param opt table: report = false for no more than the epoch (the loads take time on a large
 --   machine without a quick way to them)
 -- @return { epoch, pairs = pairs of nodes (rails) without a route,
---   unroutable = array of the first { router, router, why } of them,
+--   unroutable = array of the first { router, router, why } of them, is_all = no others,
 --   more_loaded = array of { link, was, now }, in pairs of nodes, the largest increase first }
 function health.set(self, left, opt)
    check(self, left)
@@ -98,6 +100,7 @@ function health.set(self, left, opt)
    end
    local now, lost, first = self.graph:all_to_all(nil, { most = LOST })
    return { epoch = self.epoch, pairs = lost, unroutable = unroutable(self, first),
+      is_all = #first < LOST,
       more_loaded = more_loaded(self, before, now) }
 end
 

@@ -211,6 +211,7 @@ function updown.from_wiring(class, conf)
       return tables.build(class, spec, s, n, w)
    end
    spec.engine = "updown"
+   spec.fields.guessed = conf.routing == nil and routing
    spec.params = updown.params(routing, level, ways_of(s, level), keys_of(s, n))
    return wired.with_health(s, base.new(class, spec))
 end

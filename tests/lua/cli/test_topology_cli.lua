@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- `taut topology …` on small machines: what it prints, in 80 columns, and as JSON.
+local common = require "taut.cli.topology.common"
 local golden = require "lib.golden"
 local json = require "taut.json"
 local lu = require "luaunit"
@@ -166,6 +167,94 @@ function tests.test_capacities_that_are_not_known_are_not_made_up()
       lu.assertEquals(status, 0, out)
       lu.assertNil(out:find "[KMG]B/s", out)
       lu.assertNil(out:find "%d m?s\n", out)
+   end
+end
+
+local function lines(...)
+   local out, status, complaint = golden.run { "topology", ... }
+   return out, status, complaint or ""
+end
+
+-- A whole switch, a whole node: what is on it, behind it, and who has many routes through it.
+function tests.test_switches_and_nodes_are_asked_for_as_a_whole()
+   setup()
+   local tree = golden.file("tree.lua", MACHINES.tree)
+   for _, case in ipairs {
+      { "dependents", "leaf1", "12 components", "4 nodes:", "n[5-8]" },
+      { "dependents", "spine0", "8 components", "0 nodes: each has other ways" },
+      { "dependents", "n1", "2 components", "1 node:" },
+      { "exposed", "leaf1", "carries     108 of 240 routes", "16 nodes" },
+      { "exposed", "spine0", "carries     96 of 240 routes", "16 nodes" },
+      { "exposed", "n1", "carries     30 of 240 routes", "1 node," },
+      { "show", "--fail=leaf1", "supposed    leaf1 failed", "96 pairs of nodes, on 6 pairs of" },
+      { "show", "--fail=n1=0.5", "supposed    n1 at 50%" },
+   } do
+      local out, status = lines(case[1], "-m", tree, case[2])
+      lu.assertEquals(status, 0)
+      for i = 3, #case do
+         lu.assertStrContains(out, case[i])
+      end
+   end
+   local out = lines("exposed", "-m", tree, "n1", "--routes", "1")
+   lu.assertStrContains(out, "n1          n[2-16]")
+end
+
+-- Each pair of routers once, and what is without a route said in one place.
+function tests.test_pairs_without_a_route_stand_once()
+   setup()
+   local tree = golden.file("tree.lua", MACHINES.tree)
+   local out = lines("show", "-m", tree, "--fail", "leaf1")
+   local _, n = out:gsub("leaf0 to leaf1:", "")
+   lu.assertEquals(n, 1, out)
+   _, n = out:gsub("no route", "")
+   lu.assertEquals(n, 1, out)
+   out = lines("check", "-m", tree, "--fail", "leaf1", "--slurm-conf", "-")
+   lu.assertStrContains(out, "pairs of routers without a route, for 96 pairs of nodes: 6")
+   lu.assertNil(out:find "no route ")
+end
+
+function tests.test_long_names_keep_their_port()
+   lu.assertEquals(common.cut("a-very-long-name-of-a-switch/17", 14), "a-very-lon~/17")
+   lu.assertEquals(common.cut("a-very-long-name-of-a-switch/17", 31),
+      "a-very-long-name-of-a-switch/17")
+   lu.assertEquals(common.cut("words without any port", 10), "words wit~")
+end
+
+-- Ways in a tree are ours as long as no forwarding tables are given.
+function tests.test_show_says_how_long_routes_are_and_whether_they_are_known()
+   setup()
+   local out = lines("show", "-m", golden.file("ring.lua", MACHINES.ring))
+   lu.assertStrContains(out, "1.80 links long on average, 3 at most\n")
+   local conf = golden.file("leaves.conf",
+      "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=top Switches=a,b\n")
+   local made = golden.file("made.lua", "")
+   local _, status = lines("import", "slurm-conf", conf, "-o", made)
+   lu.assertEquals(status, 0)
+   out = lines("show", "-m", made)
+   lu.assertStrContains(out, "2 at most: a guess (dmodk)")
+end
+
+-- 356 lines of what was passed over hide the one that matters.
+function tests.test_notes_of_an_import_are_counted()
+   local topo = (os.getenv "TAUT_SRCDIR" or ".") .. "/tests/data/infiniband/jabl-ibtopotool/1.topo"
+   local made = golden.file("made.lua", "")
+   local _, status, complaint = lines("import", "ibnetdiscover", topo, "-o", made)
+   lu.assertEquals(status, 0, complaint)
+   local _, _, all = lines("import", "ibnetdiscover", topo, "-o", made, "--verbose")
+   lu.assertStrContains((complaint:gsub("%s+", " ")), "(and 1 line like it, --verbose)")
+   lu.assertNil(all:find("like it", 1, true))
+   lu.assertTrue(#all > #complaint)
+end
+
+-- Cray's links without its inventory are a machine without nodes.
+function tests.test_rtr_without_an_inventory_says_what_is_missing()
+   local rtr = golden.file("rtr", "c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l00(0:0:1)\n" ..
+      "c0-0c0s1a0l00(0:0:1) green -> c0-0c0s0a0l00(0:0:0)\n")
+   for _, words in ipairs { { "import", "rtr", rtr }, { "show", "-m", "rtr:" .. rtr } } do
+      local _, status, complaint = lines(table.unpack(words))
+      lu.assertEquals(status, 1)
+      lu.assertStrContains((complaint:gsub("%s+", " ")), "no node, expected the inventory, too: " ..
+         "--with xtdb2proc:FILE, xtprocadmin:FILE or basil:FILE")
    end
 end
 

@@ -333,6 +333,54 @@ function tests.test_tables_that_are_wrong()
    importing.noted(w, "1 entries are for lids")
 end
 
+-- The end of a file is missing: nobody would see the switches that are gone.
+function tests.test_tables_that_are_cut_short()
+
+   local function with_tables(format, text)
+      local path = importing.file(text)
+      local w, err = import.read("ibnetdiscover", importing.file(SMALL),
+         { with = { { format = format, path = path } } })
+      return w, (err or ""):gsub(path, "F")
+   end
+   local function switch(guid)
+      return ("Unicast lids [0-4] of switch Lid 1 guid 0x00000000000000%s ('x'):\n"):format(guid)
+   end
+   local whole = switch(11) .. "0x0003 001\n0x0004 002\n2 lids dumped\n"
+   lu.assertNotNil(with_tables("opensm-lfts", whole))
+   lu.assertNotNil(with_tables("opensm-lfts", (whole:gsub("lids dumped", "valid lids dumped"))))
+   for text, words in pairs {
+      [whole:gsub("0x0004 002\n", "")] =
+         'F:3: 2 lids dumped, and the table of switch "leaf-1" has 1',
+      [whole .. switch(12) .. "0x0003 001\n"] = 'F:5: the table of switch "leaf-2" is cut short \z
+         after 1 lid, expected its end',
+   } do
+      local got, err = with_tables("opensm-lfts", text)
+      lu.assertNil(got, text)
+      lu.assertStrContains(err, words)
+   end
+   local full = "osm_ucast_mgr_dump_ucast_routes: Switch 0x11\n0x0003 : 001  : 01   : yes\n" ..
+      "0x0004 : UNREACHABLE\n"
+   lu.assertNotNil(with_tables("opensm-fdbs", full))
+   local got, err = with_tables("opensm-fdbs", full .. "Switch 0x12\n0x0003 : 001  : 01   : yes\n")
+   lu.assertNil(got)
+   lu.assertStrContains(err, "F:4: the table of switch \"leaf-2\" is cut short after 1 lid, " ..
+      "expected 2 as in others")
+end
+
+-- Files as they lie around: compressed, from an editor that marks them, of another program.
+function tests.test_compressed_and_marked_files()
+   local here = (os.getenv "TAUT_SRCDIR" or ".") .. "/tests/data/routing/t444-dor/"
+   local a = assert(import.read("ibnetdiscover", here .. "ibnetdiscover.txt.gz"))
+   lu.assertEquals(#a.routers, 64)
+   lu.assertEquals(#assert(importing.read("ibnetdiscover", "\xEF\xBB\xBF" .. SMALL)).routers, 2)
+   local _, err = importing.read("ibnetdiscover", "\31\139 no gzip")
+   lu.assertStrContains(err, "cannot be unpacked")
+   refused("ibnetdiscover", "\xFF\xFEa\0", 1, "UTF-16")
+   refused("ibnetdiscover", "{ CA Ports:01 SystemGUID:00 } { SW Ports:07 }\n", 1, "as ibdiagnet")
+   refused("ibnetdiscover", "Unicast lids [0-4] of switch Lid 1\n", 1, "forwarding tables")
+   refused("ibnetdiscover", "# IBDIAG\nSTART_NODES\n", 2, "ibdiagnet's database")
+end
+
 function tests.test_lids_that_two_have()
    local got, err = import.read("ibnetdiscover", importing.file(with(
       "lid 4 lmc 0", "lid 3 lmc 0")), { with = { { format = "opensm-fdbs",

@@ -69,7 +69,7 @@ function command.run(args, scene)
       if note then
          report.wrap(note, "")
       end
-      common.footer(scene)
+      common.footer(scene, true)
       report.wrap(("%s: %s"):format(scene.path, #list == 0 and "nothing to say" or
          report.count(#list, "finding")), "")
    end

@@ -21,11 +21,15 @@ function common.nodes(topo, list)
    return #names > 0 and hostlist.compress(names) or ""
 end
 
---- A text that has at most `most` columns.
+--- A text that has at most `most` columns; of a long name the port stays.
 function common.cut(text, most)
    local n = utf8.len(text)
    if (n or #text) <= most then
       return text
+   end
+   local port = text:match "^[^ ]*(/[%w+-]+)$"
+   if port and #port < most - 1 then
+      return common.cut(text:sub(1, -1 - #port) .. "~", most - #port) .. port
    end
    return n and text:sub(1, utf8.offset(text, most) - 1) .. "~" or text:sub(1, most - 1) .. "~"
 end
@@ -144,7 +148,6 @@ end
 local LISTED = 100 -- pairs of routers, and links, in --json
 local LOADED = 5   -- links that carry more, named in text
 local LOST = 5     -- pairs of routers without a route, named in text
-local FOUND = 1000 -- pairs of routers that set_health looks for
 
 -- What --fail supposes, and what follows; nil without it.
 local function supposed(scene)
@@ -153,11 +156,10 @@ local function supposed(scene)
       return nil
    end
    local d = { components = json.array {}, pairs_without_route = r.pairs or 0,
-      router_pairs = #(r.unroutable or {}), router_pairs_without_route = json.array {},
+      router_pairs = #(r.unroutable or {}), router_pairs_are_all = r.is_all,
+      router_pairs_without_route = json.array {},
       links_that_carry_more = #r.more_loaded, carry_more = json.array {} }
-   for c, left in pairs(scene.supposed) do
-      d.components[#d.components + 1] = { component = topo.components[c], left = left }
-   end
+   table.move(scene.supposed_names, 1, #scene.supposed_names, 1, d.components)
    table.sort(d.components, function(a, b) return a.component < b.component end)
    for i = 1, math.min(d.router_pairs, LISTED) do
       local from, to, why = table.unpack(r.unroutable[i])
@@ -181,7 +183,7 @@ end
 
 local function say_lost(d)
    common.say("no route", ("%s of nodes, on %s%s of routers:"):format(
-      report.count(d.pairs_without_route, "pair"), d.router_pairs >= FOUND and "at least " or "",
+      report.count(d.pairs_without_route, "pair"), d.router_pairs_are_all and "" or "at least ",
       report.count(d.router_pairs, "pair")))
    for i, p in ipairs(d.router_pairs_without_route) do
       if i > LOST then
@@ -206,7 +208,8 @@ local function more_words(d)
 end
 
 --- What --fail supposes and what follows, as lines; why health is not known, on stderr.
-function common.footer(scene)
+-- @param is_said what has no route was said above
+function common.footer(scene, is_said)
    if scene.note then
       report.complain(scene.note)
    end
@@ -216,7 +219,7 @@ function common.footer(scene)
    end
    print ""
    common.say("supposed", component_words(d.components))
-   if d.pairs_without_route > 0 then
+   if d.pairs_without_route > 0 and not is_said then
       say_lost(d)
    end
    if d.links_that_carry_more > 0 then

@@ -12,62 +12,58 @@ local function share(v)
 end
 
 function dependents.setup(parser)
-   parser:argument("component"):description "Link, tx or rx.":argname "<component>"
+   parser:argument("component"):description "Link, tx, rx, node or switch.":argname "<component>"
    parser:option("--left"):description(
       "Share of its capacity that is left: what tautd measured, else 0."):argname "<share>"
       :convert(share)
    parser:flag("-c --cable"):description "The cable: both directions, as when it is pulled."
 end
 
--- Nodes that depend on any of some components, ascending.
-local function union(topo, list, left)
-   local seen, nodes = {}, {}
-   for _, c in ipairs(list) do
-      for _, n in ipairs(topo:behind(c, left)) do
-         if not seen[n] then
-            seen[n] = true
-            nodes[#nodes + 1] = n
-         end
-      end
-   end
-   table.sort(nodes)
-   return nodes
+-- Nodes at the ends of a component, or on the router.
+local function at_ends(topo, list, r)
+   return r and topo:on_router(r) or topo:ends(list[1])
 end
 
 function dependents.run(args, scene)
    local topo = scene.topo
-   local c, err = scene:component(args.component)
-   if not c then
-      report.complain("dependents: ", err)
+   local list, r = scene:parts(args.component)
+   if not list then
+      report.complain("dependents: ", r)
       return 1
    end
-   local left = args.left or scene.left[c] or 0
-   local back = args.cable and topo:opposite(c) or nil
-   local list = { c, back }
-   local nodes, ends = union(topo, list, left), topo:ends(c)
+   local left = args.left or scene.left[list[1]] or 0
+   local one = #list == 1 and list[1]
+   local back = one and args.cable and topo:opposite(one) or nil
+   list[#list + 1] = back
+   local nodes, ends = topo:behind_all(list, left), at_ends(topo, list, r)
    if args.json then
       local names = json.array {}
-      for i, one in ipairs(list) do
-         names[i] = topo.components[one]
+      for i, c in ipairs(list) do
+         names[i] = topo.components[c]
       end
-      common.json(scene, { components = names, left = left, cable = topo:cable(c),
-         place = topo:place(c), behind = common.node_array(topo, nodes),
+      common.json(scene, { components = names, left = left, cable = one and topo:cable(one),
+         place = one and topo:place(one), behind = common.node_array(topo, nodes),
          at_its_ends = common.node_array(topo, ends) })
       return 0
    end
    common.say("component", args.component .. (back and " and " .. topo.components[back] or "") ..
       (left == 0 and ", failed" or ", with " .. report.percent(left) .. " left"))
-   common.say("cable", topo:cable(c))
-   if topo:place(c) ~= topo:cable(c) then
-      common.say("place", topo:place(c))
+   if one then
+      common.say("cable", topo:cable(one))
+      if topo:place(one) ~= topo:cable(one) then
+         common.say("place", topo:place(one))
+      end
+   else
+      common.say("with it", report.count(#list, "component"))
    end
    common.say("dependents", ("%s%s"):format(report.count(#nodes, "node"), #nodes > 0 and ":" or
       ": each has other ways with at least 75% of the bandwidth"))
    if #nodes > 0 then
       common.say("", common.nodes(topo, nodes))
    end
-   if topo:is_link(c) then
-      common.say("at its ends", #ends > 0 and common.nodes(topo, ends) or "no nodes")
+   if r or topo:is_link(list[1]) then
+      common.say(r and "on it" or "at its ends", #ends > 0 and common.nodes(topo, ends)
+         or "no nodes")
    end
    common.footer(scene)
    return 0

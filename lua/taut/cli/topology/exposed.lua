@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local json = require "taut.json"
+local tables = require "taut.base.tables"
 local report = require "taut.report"
 local common = require "taut.cli.topology.common"
 
@@ -8,30 +9,31 @@ local exposed = { summary = "Whose routes use a link: nodes with more than a qua
 local WALKED = 4000000 -- routes looked at for --routes, some seconds' worth
 
 function exposed.setup(parser)
-   parser:argument("component"):description "Link, tx or rx.":argname "<component>"
+   parser:argument("component"):description "Link, tx, rx, node or switch.":argname "<component>"
    parser:option("--routes"):description "List the routes that use it, of so many nodes.":argname
       "<nodes>":convert(common.whole)
 end
 
-local function uses(route, c)
+-- @param set of components
+local function uses(route, set)
    for _, stage in ipairs(route) do
-      if stage == c then
+      if set[stage] or type(stage) == "table" and tables.any(stage, function(c)
+         return set[c]
+      end) then
          return true
-      elseif type(stage) == "table" then
-         for _, member in ipairs(stage) do
-            if member == c then
-               return true
-            end
-         end
       end
    end
    return false
 end
 
--- How many routes of each node use c, or may, where it sends and where it receives; of a tx or rx
--- only whether there can be any.
-local function crossing(topo, c)
-   if topo:is_link(c) then
+-- How many routes of each node use c, or may, where it sends and where it receives; of a tx or rx,
+-- or more than one component, only whether there can be any.
+local function crossing(topo, list)
+   local c = list[1]
+   if #list > 1 then
+      local all = tables.fill(1, #topo.nodes, function() return 1 end)
+      return all, all
+   elseif topo:is_link(c) then
       return topo.graph:crossing(c)
    end
    local node, from, to = topo:node_of(c), {}, {}
@@ -43,11 +45,11 @@ local function crossing(topo, c)
 end
 
 -- Where routes from node a use c: nodes, out of those in the list.
-local function destinations(topo, c, a, candidates, t)
+local function destinations(topo, set, a, candidates, t)
    local to = {}
    for _, b in ipairs(candidates) do
       local route = a ~= b and topo:route(a, b, t)
-      if route and uses(route, c) then
+      if route and uses(route, set) then
          to[#to + 1] = b
       end
    end
@@ -56,17 +58,18 @@ end
 
 -- Nodes whose routes use c, and where to: array of { from, to = array }; the number of nodes looked
 -- at when these are not all.  Nodes of one router use the same links.
-local function routes_over(topo, c, most)
-   local from, to = crossing(topo, c)
+local function routes_over(topo, parts, most)
+   local from, to = crossing(topo, parts)
+   local set, is_links = tables.set(parts), #parts == 1 and topo:is_link(parts[1])
    local list, candidates, by_router, t, walked = {}, {}, {}, {}, 0
    for b, n in ipairs(to) do
       candidates[#candidates + 1] = n > 0 and b or nil
    end
    for a = 1, #topo.nodes do
-      local router = topo:is_link(c) and topo:router(a)
+      local router = is_links and topo:router(a)
       local found = from[a] > 0 and by_router[router]
       if from[a] > 0 and not found then
-         found = destinations(topo, c, a, candidates, t)
+         found = destinations(topo, set, a, candidates, t)
          walked = walked + #candidates
          if router then
             by_router[router] = found
@@ -92,30 +95,48 @@ local function print_routes(topo, list, stopped)
    end
 end
 
+-- Nodes exposed to what was named, how many routes use it, of how many.
+local function exposure(topo, parts, r)
+   if #parts == 1 then
+      return topo:exposed(parts[1]), common.routes_over(topo, parts[1])
+   end
+   local list, use
+   if r then
+      local loads = topo:load("all-to-all", { bytes = 1 })
+      list, use = topo:exposed_to(r), #topo:on_router(r) * (#topo.nodes - 1)
+      for _, c in ipairs(parts) do
+         use = use + (topo:is_link(c) and topo:to(c) == r and loads[c] or 0)
+      end
+   else
+      list, use = { (topo:node_of(parts[1])) }, 2 * (#topo.nodes - 1)
+   end
+   return list, use, #topo.nodes * (#topo.nodes - 1)
+end
+
 function exposed.run(args, scene)
    local topo = scene.topo
-   local c, err = scene:component(args.component)
-   if not c then
-      report.complain("exposed: ", err)
+   local parts, r = scene:parts(args.component)
+   if not parts then
+      report.complain("exposed: ", r)
       return 1
    end
-   local nodes = topo:exposed(c)
-   local n, all = common.routes_over(topo, c)
+   local nodes, n, all = exposure(topo, parts, r)
    local list, stopped
    if args.routes then
-      list, stopped = routes_over(topo, c, args.routes)
+      list, stopped = routes_over(topo, parts, args.routes)
    end
    if args.json then
       local routes
-      for i, r in ipairs(list or {}) do
+      for i, one in ipairs(list or {}) do
          routes = routes or json.array {}
-         routes[i] = { from = topo.nodes[r.from], to = common.node_array(topo, r.to) }
+         routes[i] = { from = topo.nodes[one.from], to = common.node_array(topo, one.to) }
       end
       common.json(scene, { component = args.component, exposed = common.node_array(topo, nodes),
          routes = n, of = all, over = routes, looked_at = stopped })
       return 0
    end
-   common.say("component", ("%s, %s"):format(args.component, topo:cable(c)))
+   common.say("component", ("%s, %s"):format(args.component, #parts == 1 and topo:cable(parts[1])
+      or report.count(#parts, "component")))
    common.say("carries", common.share(n, all))
    common.say("exposed", ("%s%s"):format(report.count(#nodes, "node"), #nodes > 0 and
       ", of whose routes more than 25% in one direction use it:" or

@@ -52,20 +52,37 @@ function command.setup(parser)
       :choices { "model", "graph" }:default "model"
    parser:option("-o --output"):description "Where to; standard output by default."
       :argname "<file>"
+   parser:flag("-v --verbose"):description "All lines that were passed over, not one of a kind."
 end
 
 local function complain(what, ...)
    report.complain(what:format(...))
 end
 
-local function say(w, found)
+-- Notes that differ in names and numbers only are one line, and a count.
+local function say_notes(w, is_verbose)
+   local order, of = {}, {}
+   for i, n in ipairs(w.notes) do
+      local kind = is_verbose and i or n.text:gsub('%b""', "A"):gsub("%w*[%d/][%w/:.-]*", "N")
+      if not of[kind] then
+         of[kind] = { first = n, count = 0 }
+         order[#order + 1] = of[kind]
+      end
+      of[kind].count = of[kind].count + 1
+   end
+   for _, k in ipairs(order) do
+      local n = k.first
+      complain("%s:%d: %s%s", n.file or w.source, n.line, n.text, k.count > 1 and
+         (" (and %s like it, --verbose)"):format(report.count(k.count - 1, "line")) or "")
+   end
+end
+
+local function say(w, found, is_verbose)
    complain("%s: %s", w.source, recognise.words(found))
    for _, m in ipairs(found.misfits) do
       complain("does not fit: %s", m)
    end
-   for _, n in ipairs(w.notes) do
-      complain("%s:%d: %s", n.file or w.source, n.line, n.text)
-   end
+   say_notes(w, is_verbose)
 end
 
 local function output(path, text)
@@ -103,8 +120,11 @@ function command.run(args)
       return 1
    end
    local found = recognise.kind(w)
-   say(w, found)
-   if #w.cables == 0 and #w.routers > 1 then
+   say(w, found, args.verbose)
+   if #w.nodes == 0 then
+      complain("%s", import.lacks_nodes(w))
+      return 1
+   elseif #w.cables == 0 and #w.routers > 1 then
       complain("%s: no cable between %d routers, expected a file that has them", w.source,
          #w.routers)
       return 1

@@ -21,8 +21,8 @@ function scene.setup(parser)
       "Look at the machine this file describes (or FORMAT:FILE, as for import), not at the " ..
       "installed one."):argname "<file>"
    parser:option("--fail"):description(
-      "Suppose that this component has failed, or has only a share of its capacity left."):argname
-      "<component>[=<share>]":count "*"
+      "Suppose that this component, node or switch has failed, or has only a share of its " ..
+      "capacity left."):argname "<name>[=<share>]":count "*"
 end
 
 --- The installed configuration.
@@ -68,6 +68,9 @@ function scene.machine(spec)
       return nil, err
    end
    local topo
+   if #wiring.nodes == 0 then
+      return nil, import.lacks_nodes(wiring)
+   end
    topo, err = topology.build { kind = "graph", wiring = wiring }
    if not topo then
       return nil, ("%s: %s"):format(first.path, err)
@@ -141,10 +144,10 @@ local function open_installed(self, args)
    return self
 end
 
--- "r1.0.0/X+", "r1.0.0/X+=0.5"
+-- "r1.0.0/X+", "r1.0.0/X+=0.5", "n5", "leaf2"
 local function take_failure(self, text)
    local name, share = text, 0
-   if not self.topo.component_id[name] then
+   if not self.topo:parts(name) then
       local left
       name, left = text:match "^(.*)=([^=]*)$"
       share = tonumber(left)
@@ -153,13 +156,15 @@ local function take_failure(self, text)
             "got '%s'"):format(text)
       end
    end
-   local c, err = self:component(name)
-   if not c then
+   local list, err = self:parts(name)
+   if not list then
       return nil, "--fail: " .. err
    end
-   self.supposed[c] = share
-   self.left[c] = share
-   self.state[c] = share == 0 and "failed" or share < 1 and "slow" or "ok"
+   for _, c in ipairs(list) do
+      self.supposed[c], self.left[c] = share, share
+      self.state[c] = share == 0 and "failed" or share < 1 and "slow" or "ok"
+   end
+   self.supposed_names[#self.supposed_names + 1] = { component = name, left = share }
    return true
 end
 
@@ -188,11 +193,12 @@ Scene.__index = Scene
 --   state = { [c] = verdict }, left = { [c] = share of its capacity }, where known,
 --   learned = rows of diagnose/learned.lua, or nil,
 --   around = what tautd says that the fabric has routed around, supposed = { [c] = share } of
---   --fail, rerouted = what set_health reports, note = text or nil },
+--   --fail, supposed_names = the same as they were given: { component, left }, rerouted = what
+--   set_health reports, note = text or nil },
 --   or nil and what is wrong
 function scene.open(args)
-   local self = setmetatable({ state = {}, left = {}, supposed = {}, around = {} },
-      Scene)
+   local self = setmetatable({ state = {}, left = {}, supposed = {}, around = {},
+      supposed_names = {} }, Scene)
    local ok, err
    if args.machine then
       self.path = args.machine
@@ -207,15 +213,15 @@ function scene.open(args)
    return take_failures(self, args.fail)
 end
 
---- Component by name.
--- @return number, or nil and what was expected
-function Scene:component(name)
-   local c = self.topo.component_id[name]
-   if c then
-      return c
+--- Components by name: one, or all of a node or router.
+-- @return as Base:parts; or nil and what was expected
+function Scene:parts(name)
+   local list, r = self.topo:parts(name)
+   if list then
+      return list, r
    end
-   return nil, ("%s has no component '%s' (expected a link such as %s, or a tx or rx such " ..
-      "as %s)"):format(self.path, name, self.topo.components[#self.topo.components],
+   return nil, ("%s has no component '%s' (expected a link such as %s, a tx or rx such as %s, a " ..
+      "node or a switch)"):format(self.path, name, self.topo.components[#self.topo.components],
       self.topo.components[1])
 end
 

@@ -64,6 +64,27 @@ local function all_to_all(scene)
       limited_by = where and common.class(topo, where) or nil }
 end
 
+local ROUTERS = 2000 -- with nodes; of more, all are looked at from some
+
+-- The most links between two nodes; whether only some were looked at.
+local function diameter(topo)
+   local list, most = {}, 0
+   for r = 0, topo.routers - 1 do
+      list[#list + 1] = topo:on_router(r)[1]
+   end
+   if #list < 2 or topo.rails > 1 then
+      return nil, false
+   end
+   local step = math.max(1, #list * #list // (ROUTERS * ROUTERS))
+   for i = 1, #list, step do
+      for k = 1, #list do
+         local hops = i ~= k and topo:hops(list[i], list[k]) or 0
+         most = hops < math.huge and math.max(most, hops) or most
+      end
+   end
+   return most, step > 1
+end
+
 local function verdicts(scene)
    local n, topo = {}, scene.topo
    for c = 1, #topo.components do
@@ -83,9 +104,11 @@ local function machine(scene)
    for c = 1, #topo.components do
       links = links + (topo:is_link(c) and 1 or 0)
    end
+   local most, is_sample = diameter(topo)
    return { file = scene.path, kind = topo.kind_name, dims = topo.dims and json.array(topo.dims),
       nodes = #topo.nodes, rails = topo.rails, routers = topo.routers,
       routers_with_nodes = with_nodes, links = links, epoch = topo.epoch, wiring = topo.wiring,
+      diameter = most, is_sample = is_sample or nil, routes_guessed = topo.guessed or nil,
       classes = classes_of(scene), all_to_all = all_to_all(scene),
       verdicts = scene.has_health and verdicts(scene) or nil, note = scene.note }
 end
@@ -110,13 +133,16 @@ local function print_machine(d, scene)
    common.say("links", ("%d, each one direction of a cable or bundle"):format(d.links))
    local a = d.all_to_all
    if a and a.mean_links then
-      common.say("routes", ("%.2f links long on average"):format(a.mean_links))
+      common.say("routes", ("%.2f links long on average%s%s"):format(a.mean_links,
+         d.diameter and (", %s%d at most"):format(d.is_sample and "about " or "", d.diameter) or "",
+         d.routes_guessed and (": a guess (%s), no forwarding tables are known"):format(
+            d.routes_guessed) or ""))
    end
    if a and a.mean_links and a.node_Bps then
       common.say("all-to-all", ("each node gets %s at most, limited by %s"):format(
          report.bandwidth(a.node_Bps), a.limited_by))
    end
-   if a and a.pairs_without_route > 0 then
+   if a and a.pairs_without_route > 0 and not scene.rerouted then
       common.say("no route", ("%d pairs of nodes"):format(a.pairs_without_route))
    end
    print_verdicts(d)

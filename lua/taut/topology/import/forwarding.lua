@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Forwarding tables, whichever dump they come from: adds them to a wiring.
+local report = require "taut.report"
 local source = require "taut.topology.import.source"
 
 local forwarding = {}
@@ -55,6 +56,7 @@ end
 -- @return state for `switch` and `entry`
 function forwarding.start(w, src)
    local st = { w = w, src = src, tables = {}, lids = lids_of(w, src), lines = {}, strangers = 0,
+      count = {}, ended = {},
       cabled = cabled_ports(w), loose = 0, router_at = {} }
    for i, r in ipairs(w.routers) do
       if r.guid then
@@ -75,7 +77,35 @@ function forwarding.switch(st, line, guid)
       st.src:fail(line, "the table of switch %s stands here and in line %d, expected it once",
          quote(guid), st.lines[r])
    end
-   st.tables[r], st.lines[r], st.router = {}, line, r
+   st.tables[r], st.lines[r], st.router, st.count[r] = {}, line, r, 0
+end
+
+--- The present switch's table ends, and says how many lids it has.
+function forwarding.ends(st, line, count)
+   local r = st.router
+   if r and st.count[r] < count then
+      st.src:fail(line, "%d lids dumped, and the table of switch %s has %d", count,
+         quote(st.w.routers[r].name), st.count[r])
+   elseif r then
+      st.ended[r] = true
+   end
+end
+
+-- A file that was cut short: a table without its end where others have theirs, or, where each
+-- table has an entry for every lid, one with fewer of them.
+local function check_whole(st, is_full)
+   local most = 0
+   for _, n in pairs(st.count) do
+      most = math.max(most, n)
+   end
+   for r in pairs(st.tables) do
+      local is_cut = next(st.ended) and not st.ended[r] or is_full and st.count[r] < most
+      if is_cut then
+         st.src:fail(st.lines[r], "the table of switch %s is cut short after %s, expected %s",
+            quote(st.w.routers[r].name), report.count(st.count[r], "lid"),
+            is_full and ("%d as in others"):format(most) or "its end as others have it")
+      end
+   end
 end
 
 --- One destination of the present switch.
@@ -87,6 +117,7 @@ function forwarding.entry(st, line, lid, port, guid)
       st.src:fail(line, "lid %d before any switch, expected the line of a switch", lid)
    end
    local table_of = st.tables[r]
+   st.count[r] = st.count[r] + 1
    if table_of[lid] then
       st.src:fail(line, "lid %d stands twice in the table of switch %s", lid,
          quote(st.w.routers[r].name))
@@ -118,11 +149,13 @@ function forwarding.entry(st, line, lid, port, guid)
 end
 
 --- Put what was gathered into the wiring.
-function forwarding.finish(st)
+-- @param is_full each table has an entry for every lid
+function forwarding.finish(st, is_full)
    local w, src = st.w, st.src
    if not next(st.tables) then
       src:fail(nil, "the file ends without a table, expected one for each switch")
    end
+   check_whole(st, is_full)
    for i, r in ipairs(w.routers) do
       if not st.tables[i] then
          src:note(1, "switch %s of %s has no table here", quote(r.name), w.source)

@@ -155,6 +155,12 @@ function import.read(format, path, opts)
    return wiring
 end
 
+--- What to say of a wiring that has no node: who knows them.
+function import.lacks_nodes(w)
+   return ("%s: no node%s"):format(w.source, w.format == "rtr" and ", expected the inventory, " ..
+      "too: --with xtdb2proc:FILE, xtprocadmin:FILE or basil:FILE" or "")
+end
+
 --- The module of a format, or nil and which there are.
 import.module = load_module
 

@@ -3,6 +3,8 @@
 --
 -- Parsers give up by `src:fail(line, …)`, which raises; taut.import turns that into nil and
 -- "FILE:LINE: what, expected what", so that nothing of a bad file is ever seen by a caller.
+local save = require "taut.report.save"
+
 local source = {}
 local Source = {}
 Source.__index = Source
@@ -44,7 +46,27 @@ local function read_all(f, limit)
    return table.concat(chunks)
 end
 
---- Read a file.
+local GZIP = "\31\139"
+
+-- What a compressed file has in it.
+local function unpack(path, most)
+   if path == "-" then
+      return nil, "compressed, expected plain text (gunzip)"
+   end
+   local pipe, err = io.popen("gzip -dc <" .. save.quoted(path) .. " 2>/dev/null")
+   if not pipe then
+      return nil, err
+   end
+   local text
+   text, err = read_all(pipe, most)
+   local ok = pipe:close()
+   if text and not ok then
+      return nil, "cannot be unpacked (gzip), expected a whole file"
+   end
+   return text, err
+end
+
+--- Read a file, also one compressed by gzip.
 -- @param path of the file; "-" for standard input
 -- @param most bytes; without it source.limits.file_bytes
 -- @return source, or nil and "path: why"
@@ -68,11 +90,17 @@ function source.open(path, most)
       end
       text, err = read_all(f, most)
    end
+   if text and text:sub(1, 2) == GZIP then
+      text, err = unpack(path, most)
+   end
+   if text and (text:sub(1, 2) == "\xFF\xFE" or text:sub(1, 2) == "\xFE\xFF") then
+      text, err = nil, "1: text in UTF-16, expected ASCII or UTF-8"
+   end
    if path ~= "-" then
       f:close()
    end
    if not text then
-      return nil, ("%s: %s"):format(path, err)
+      return nil, ("%s:%s%s"):format(path, err:find "^1: " and "" or " ", err)
    end
    return source.of(text, path)
 end
@@ -81,6 +109,7 @@ end
 -- @param text
 -- @param path what errors call it
 function source.of(text, path)
+   text = text:gsub("^\xEF\xBB\xBF", "") -- as editors of another system begin it
    return setmetatable({ text = text, path = path == "-" and "stdin" or path, line = 1,
       notes = {}, more_notes = 0 }, Source)
 end

@@ -89,6 +89,25 @@ local function add_port(st, src, n, p)
    e.ports[p.number] = p
 end
 
+-- Files of other programs that are taken for ours: how a line of theirs begins, whose it is.
+local DIALECTS = {
+   { "^%s*{ ?[%u-]+ Ports:", "a list of links, as ibdiagnet (.lst) and opensm-subnet.lst have it" },
+   { "IBDIAG", "written by ibdiagnet" }, { "^START_%u", "ibdiagnet's database (.db_csv)" },
+   { "^%d+:%d+:.*| ", "ibdiagnet's network dump (.net_dump)" },
+   { "^Unicast lids", "forwarding tables, opensm-lfts" },
+   { "^%s*%d+%s+%d+%[", "what iblinkinfo prints" },
+}
+
+-- " (whose it is)", where that can be told.
+local function dialect_of(line)
+   for _, d in ipairs(DIALECTS) do
+      if line:find(d[1]) then
+         return (" (%s)"):format(d[2])
+      end
+   end
+   return ""
+end
+
 -- One line of the form in sections.
 local function section_line(st, src, n, line)
    local p = port:match(line)
@@ -109,7 +128,8 @@ local function section_line(st, src, n, line)
    elseif difference:match(line) then
       src:fail(n, "%s is what --diff prints, expected a whole fabric", quote(line))
    else
-      src:fail(n, "%s, expected a node, one of its ports, or a comment", quote(line))
+      src:fail(n, "%s%s, expected a node, one of its ports, or a comment", quote(line),
+         dialect_of(line))
    end
 end
 

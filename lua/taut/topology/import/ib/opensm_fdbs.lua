@@ -12,8 +12,9 @@ local ws, number, guid = grammar.ws, grammar.number, grammar.guid
 
 local colon = ws * ":" * ws
 local lid = P "0x" * (grammar.hex * grammar.hex ^ -7 / function(s) return tonumber(s, 16) end)
-local switch = Ct(ws * (P "dump_ucast_routes:" * ws) ^ -1 * "Switch " * Cg(guid, "guid") *
-   grammar.eol)
+-- ibdiagnet begins it with "osm_ucast_mgr_"
+local head = (P "osm_ucast_mgr_" ^ -1 * "dump_ucast_routes:" * ws) ^ -1
+local switch = Ct(ws * head * "Switch " * Cg(guid, "guid") * grammar.eol)
 -- "0x0001 : 036  : 02   : yes", "… : No 2 hop path possible via port 5!", "UNREACHABLE"
 local how = number / 0 * colon * (P "yes" + "No " * number / 0 * " hop path possible via port " *
    number / 0 * "!") + P "HOPS UNKNOWN"
@@ -38,7 +39,7 @@ function opensm_fdbs.apply(w, src)
          end
       end
    end
-   forwarding.finish(st)
+   forwarding.finish(st, true)
 end
 
 return opensm_fdbs

@@ -9,7 +9,7 @@ local opensm_lfts = {
    summary = "forwarding tables (opensm-lfts.dump, dump_lfts), added to ibnetdiscover",
 }
 
-local P, S, Cg, Ct, Cc = lpeg.P, lpeg.S, lpeg.Cg, lpeg.Ct, lpeg.Cc
+local P, S, Cg, Ct = lpeg.P, lpeg.S, lpeg.Cg, lpeg.Ct
 local ws, sep, number, guid = grammar.ws, grammar.sep, grammar.number, grammar.guid
 
 local lid = P "0x" * (grammar.hex * grammar.hex ^ -7 / function(s) return tonumber(s, 16) end)
@@ -17,8 +17,8 @@ local switch = Ct(P "Unicast lids [" * (1 - P "]") ^ 0 * "] of switch " *
    (P "Lid " * number / 0 * sep) ^ -1 * (1 - P "guid ") ^ 0 * "guid " * Cg(guid, "guid"))
 local entry = Ct(ws * Cg(lid, "lid") * sep * Cg(number, "port") *
    (sep * S "#:" * (1 - P "portguid ") ^ 0 * "portguid " * Cg(guid, "guid")) ^ -1)
-local ignored = grammar.eol + ws * "Lid" * sep + ws * "Port" * sep + ws * "#" +
-   grammar.digit ^ 1 * sep * (P "valid lids dumped" + "lids dumped") * Cc(true)
+local dumped = number * sep * (P "valid " ^ -1 * "lids dumped")
+local ignored = grammar.eol + ws * "Lid" * sep + ws * "Port" * sep + ws * "#"
 
 function opensm_lfts.apply(w, src)
    local st = forwarding.start(w, src)
@@ -30,6 +30,8 @@ function opensm_lfts.apply(w, src)
          local s = switch:match(line)
          if s then
             forwarding.switch(st, n, s.guid)
+         elseif dumped:match(line) then
+            forwarding.ends(st, n, dumped:match(line))
          elseif not ignored:match(line) then
             src:fail(n, "%s, expected 'Unicast lids ... of switch ... guid 0x...' or \z
                '0xLID PORT # ...'", source.quote(line))
