@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- From runs to states: who becomes suspect, who is named, who is well again.
+local member = require "taut.diagnose.sets.member"
 local times = require "taut.diagnose.times"
 local verdict = require "taut.diagnose.verdict"
 local whole = require "taut.diagnose.whole"
@@ -40,7 +41,8 @@ function settle.well(self, c, now, changes)
    local k = self:component(c)
    times.remember(self, k, now)
    k.tied, k.missing, k.asked, k.whole, k.busy, k.confirmed = nil, nil, nil, nil, 0, {}
-   k.spent, k.load, k.flows, k.best = nil, nil, nil, nil
+   k.spent, k.load = nil, nil
+   member.follow(self, c, nil)
    k.hard = k.hard and (k.hard.of_set and k.hard.own or not k.hard.of_set and k.hard) or nil
    set_state(self, c, "ok", now, changes)
 end
@@ -92,7 +94,10 @@ end
 local function calm(self, c, k, case, now, changes)
    if not case then
       settle.well(self, c, now, changes)
-   elseif k.state == "suspect" then
+      return
+   end
+   member.follow(self, c, case.best)
+   if k.state == "suspect" then
       k.tied, k.missing = nil, nil
       set_state(self, c, "ok", now, changes) -- what it showed since speaks for a busy network
    end
@@ -105,7 +110,8 @@ local function suspect(self, c, k, case, now, changes)
       set_state(self, c, "suspect", now, changes)
    end
    self.version, self.want_of[c] = self.version + 1, nil -- what it wants tested has changed
-   k.best, k.last, k.times = case.best, case, times.look(self, c, k, case) or k.times
+   k.last, k.times = case, times.look(self, c, k, case) or k.times
+   member.follow(self, c, case.best)
    k.missing = verdict.missing(self, c, k, case, now)
    local rivals = case.score >= self.s.slow_score / 2 and verdict.rivals(self, c, k, case) or {}
    k.tied = #rivals > 0 and rivals or nil

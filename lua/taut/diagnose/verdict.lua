@@ -2,6 +2,8 @@
 --- What a run amounts to: suspect, slow, failed, or nothing yet, and why.
 local alone = require "taut.diagnose.alone"
 local jobs = require "taut.diagnose.jobs"
+local member = require "taut.diagnose.sets.member"
+local tables = require "taut.base.tables"
 
 local verdict = {}
 
@@ -29,10 +31,10 @@ end
 --- Is the run worth a suspicion?
 -- @param case what taut.evidence says of the run
 function verdict.is_suspect(self, k, case, now)
-   local s = self.s
-   return case.low >= needed(self, k, s.suspect_low, now)
-      and case.score >= needed(self, k, s.suspect_score, now)
-      and case.events >= needed(self, k, s.suspect_events, now)
+   local s, y = self.s, member.flows(k)
+   return case.low + y.low >= needed(self, k, s.suspect_low, now)
+      and verdict.with_flows(self, k, case) >= needed(self, k, s.suspect_score, now)
+      and case.events + y.spells >= needed(self, k, s.suspect_events, now)
 end
 
 -- How many different far ends there must be; a machine may have fewer.
@@ -59,16 +61,29 @@ end
 local function is_confirmed(self, k, case, now)
    local s = self.s
    local n = confirmations(k, case)
-   n = n + (n > 0 and k.flows and k.flows.spells or 0) -- far from each other, and of others
+   n = n + (n > 0 and member.flows(k).spells or 0) -- far from each other, and of others
    return n >= needed(self, k, s.slow_low, now)
+      or member.is_enough(self, k, (verdict.with_flows(self, k, case)))
       or (k.asked or 0) == 0 and case.at >= needed(self, k, s.unconfirmed_low, now)
       and case.events >= needed(self, k, s.unconfirmed_events, now)
 end
 
---- What a case weighs, and its spells, with what flows over sets add (sets/member.lua).
+--- What a case weighs, and its spells, with what flows over sets add (sets/member.lua): half of a
+-- verdict, or all of it where they rest on as much as one on a set.
 function verdict.with_flows(self, k, case)
-   local y = k.flows or { score = 0, spells = 0 }
-   return case.score + math.min(y.score, self.s.slow_score / 2), case.spells + y.spells
+   local y = member.flows(k)
+   local most = member.is_broad(self, k) and y.score or self.s.slow_score / 2
+   return case.score + math.min(y.score, most), case.spells + y.spells
+end
+
+-- Seconds between the first and the last of it, and how many far ends it had.
+local function reach(self, k, case)
+   if not member.is_broad(self, k) then
+      return case.last - case.first, case.far
+   end
+   local y = k.flows
+   return math.max(case.last, y.last) - math.min(case.first, y.first),
+      math.max(case.far, math.min(tables.size(y.senders), tables.size(y.receivers)))
 end
 
 --- What is missing for a verdict of slow; nil when nothing is.
@@ -79,15 +94,16 @@ function verdict.missing(self, c, k, case, now)
    local s = self.s
    local far = far_needed(self, c, k, now)
    local score, spells = verdict.with_flows(self, k, case)
+   local span, ends = reach(self, k, case)
    if score < slow_score(self, k) then
       return { what = "score", has = score, needs = slow_score(self, k) }
    elseif spells < needed(self, k, s.slow_spells, now) then
       return { what = "spells", has = spells,
          needs = math.ceil(needed(self, k, s.slow_spells, now)) }
-   elseif case.last - case.first < needed(self, k, s.confirm_span_h, now) * 3600 then
-      return { what = "span", has = (case.last - case.first) / 3600, needs = s.confirm_span_h }
-   elseif case.far < far then
-      return { what = "far", has = case.far, needs = math.ceil(far) }
+   elseif span < needed(self, k, s.confirm_span_h, now) * 3600 then
+      return { what = "span", has = span / 3600, needs = s.confirm_span_h }
+   elseif ends < far then
+      return { what = "far", has = ends, needs = math.ceil(far) }
    elseif yields(k, case) then
       return { what = "busy" }
    elseif not is_confirmed(self, k, case, now) then

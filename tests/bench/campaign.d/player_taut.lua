@@ -112,6 +112,9 @@ function Taut:explain(c, time)
    if case then
       lines[#lines + 1] = "case: " .. fields(case)
    end
+   if k.flows then
+      lines[#lines + 1] = "flows over sets: " .. fields(k.flows)
+   end
    if k.missing then
       lines[#lines + 1] = "missing: " .. fields(k.missing)
    end

@@ -368,7 +368,10 @@ end
 
 -- Three hours of tests over one local link of a dragonfly, then flows from its router to other
 -- groups, of which a part takes it, too, for as many hours; `level` is what those show.
-local function member_world(hours, level)
+-- @param o { direct = pairs over it in each of the first hours (4), stay = all flows after that to
+--   the nodes of one router }
+local function member_world(hours, level, o)
+   o = o or {}
    local topo = assert(topology.build { kind = "dragonfly", groups = 5, routers = 4,
       nodes_per_router = 4, global_links = 2, nodes = "n[0-79]", capacity = 10e9,
       routing = "adaptive", misrouted = 0 })
@@ -395,9 +398,9 @@ local function member_world(hours, level)
    end
    for hour = 1, 3 do
       local list = {}
-      for i = 1, 4 do
+      for i = 1, o.direct or 4 do
          list[#list + 1] = test(i, 4 + i, 4.1e9, 1)
-         list[#list + 1] = test(i, 4 + i, 4.1e9, 16)
+         list[#list + 1] = not o.direct and test(i, 4 + i, 4.1e9, 16) or nil
       end
       observe(hour, list)
    end
@@ -405,7 +408,9 @@ local function member_world(hours, level)
       for i = 1, #part > 0 and 4 or 0 do
          local list = {}
          for k = 1, 3 do
-            list[k] = test(i, part[(hour * 12 + i * 3 + k) % #part + 1], k == 1 and level or 10e9)
+            local n = hour * 12 + i * 3 + k
+            local dst = o.stay and part[1] + n % 4 or part[n % #part + 1]
+            list[k] = test(i, dst, k == 1 and level or 10e9)
          end
          observe(hour, list)
       end
@@ -421,6 +426,19 @@ function tests.test_flows_over_its_sets_speak_about_a_suspect()
    lu.assertEquals(d:state(c), "slow")
    d = member_world(8, 6e9) -- another level: others took another link, which is busy
    lu.assertEquals(d:state(c), "suspect")
+end
+
+function tests.test_flows_over_many_sets_name_what_hardly_a_test_crossed()
+   local d, c = member_world(0, nil, { direct = 1 })
+   lu.assertFalse(d:is_decided(c))
+   d = member_world(24, 4.1e9, { direct = 1 })
+   lu.assertEquals(d:state(c), "slow")
+end
+
+-- It may as well be a global link, or a port of the routers there.
+function tests.test_flows_that_another_set_explains_name_no_member()
+   local d, c = member_world(24, 4.1e9, { direct = 1, stay = true })
+   lu.assertFalse(d:is_decided(c))
 end
 
 return tests

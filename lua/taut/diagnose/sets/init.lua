@@ -197,8 +197,11 @@ end
 local function take(self, t, way, spell)
    local ratio = (t.class == "good" or t.class == "low") and t.ratio
    local means = ratio and ratio == ratio and ratio >= 0 and ratio < math.huge
+   if means then
+      member.take(self, way, t, spell)
+   end
    if has_member(self, way) then
-      return means and member.take(self, way, t, spell)
+      return
    end
    for _, set in ipairs(way.counted) do
       if (set.spell or spell) < spell then
@@ -319,7 +322,8 @@ function Sets:begin(diagnosis)
    self.closed = self.closed or 0 -- spells
    self:rules(diagnosis.s)
    self.due, self.standing, self.changes, self.open = {}, {}, {}, {}
-   self.touched = {} -- suspects of which flows told something
+   self.touched = {} -- links of which flows told something
+   self.followed = {} -- links that flows are held against: sets/member.lua
 end
 
 --- What a store should keep: see sets/pack.lua.
