@@ -27,7 +27,7 @@ local function verdicts(self)
    for c in pairs(self.standing) do
       local k = self.diagnosis:component(c)
       list[#list + 1] = { c = c, state = k.state, left = k.left, since = k.since,
-         whole = k.whole }
+         whole = k.whole, may_be_load = self.others:may_fill(c) or nil }
    end
    return list
 end
@@ -54,9 +54,10 @@ function Decision:make(o)
    return d
 end
 
---- @param o { site, diagnosis, cluster }
+--- @param o { site, diagnosis, cluster, others }
 function decision.new(o)
    return setmetatable({ site = o.site, diagnosis = o.diagnosis, cluster = o.cluster,
+      others = o.others,
       standing = {}, measures = {}, remarks = {} }, Decision)
 end
 

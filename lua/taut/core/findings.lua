@@ -42,7 +42,8 @@ function Findings:follow(changes, touched)
    for _, change in ipairs(changes) do
       touched[change.component] = true
    end
-   if #changes > 0 or next(self.act:standing()) then
+   local news = self.others:look(touched, loop.time())
+   if #changes > 0 or news or next(self.act:standing()) then
       on_changes(self, changes)
    end
    local of_sets = self.diagnosis:take_set_changes()
@@ -134,7 +135,8 @@ function Findings:given_back(name, drain)
    self:repaired(list)
 end
 
---- @param o { site, ids, judgement, diagnosis, decision, act, news, records, marks (plan/verify) }
+--- @param o { site, ids, judgement, diagnosis, others, decision, act, news, records, marks
+--   (plan/verify) }
 function findings.new(o)
    o.boots, o.events_of = {}, setmetatable({}, { __mode = "k" })
    return setmetatable(o, Findings)

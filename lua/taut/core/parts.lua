@@ -28,6 +28,7 @@ local news = require "taut.core.news"
 local node_lists = require "taut.wire.node_lists"
 local observations = require "taut.events.observations"
 local on_event = require "taut.core.on_event"
+local others = require "taut.core.others"
 local profiles = require "taut.events.profiles"
 local query = require "taut.core.query"
 local records = require "taut.core.records"
@@ -68,7 +69,8 @@ local function way(p)
    p.profiles = profiles.new { topology = topo, cluster = p.cluster, journal = p.journal }
    p.case = case.new(pick(p, "site diagnosis"))
    p.act = act.new(pick(p, "slurm cluster journal switches teller case"))
-   p.decision = decision.new(pick(p, "site diagnosis cluster"))
+   p.others = others.new(pick(p, "site diagnosis cluster profiles"))
+   p.decision = decision.new(pick(p, "site diagnosis cluster others"))
    p.news = news.new(pick(p, "site diagnosis decision case act teller"))
    p.records = records.new(pick(p, "site journal diagnosis case"))
    p.events = events.new { topology = topo, cluster = p.cluster, diagnosis = p.diagnosis,
@@ -76,9 +78,10 @@ local function way(p)
       hear = function(changes, touched) p.findings:follow(changes, touched) end }
    p.diagnosis:listen(function(c, since) return p.events:accuses(c, since) end)
    p.followers = followers.new(pick(p, "site events journal"))
+   p.others.followers = p.followers
    p.judgement = judgement.new(pick(p, "site coverage followers profiles"))
    p.findings = findings.new(pick(p,
-      "site ids judgement diagnosis decision act news records marks"))
+      "site ids judgement diagnosis others decision act news records marks"))
 end
 
 -- Where results come from: checks of jobs and idle cycles, surveys.

@@ -94,6 +94,12 @@ local function rate_of(self, topo, job, node)
    return named and ASSUMED * topo.capacity[topo.tx[node]] or 0
 end
 
+--- Is it known what a running job sends?
+function Profiles:knows(id)
+   local job = self.cluster.seen_running[id]
+   return job ~= nil and self:profile(sys.user_name(job.user_id), job.name or "") ~= nil
+end
+
 -- Each node's rate, to partners that are spread evenly over the job.
 local function add_pairs(list, nodes, rate)
    local n = #nodes

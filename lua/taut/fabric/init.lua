@@ -2,11 +2,12 @@
 --- tautd's side of fabric sweeps: starts the process that sweeps, asks it again and again, says
 -- what it found.
 local helper = require "taut.base.helper"
+local load = require "taut.fabric.load"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
 
 local fabric = {}
-local Fabric = {}
+local Fabric = { LEAST = load.LEAST }
 Fabric.__index = Fabric
 
 local MARGIN_S = 60 -- beyond a sweep's own time: names, comparison, the state file
@@ -46,7 +47,7 @@ local function on_swept(self, reply, err)
       self.error = nil
    end
    self.swept, self.nodes, self.links = loop.time(), reply.nodes, reply.links
-   self.carried = reply.carried
+   self.carried, self.all = reply.carried, reply.counted_all and not reply.incomplete
    say_notes(self, reply)
    for i, o in ipairs(reply.observations) do
       if i <= LINES then
@@ -84,6 +85,11 @@ end
 function Fabric:loads()
    local is_old = not self.swept or loop.time() - self.swept > 2 * self.conf.sweep_s
    return is_old and {} or self.carried or {}
+end
+
+--- Do these links have all that carried LEAST of their bandwidth?
+function Fabric:counts_all()
+   return self.all and loop.time() - self.swept <= 2 * self.conf.sweep_s
 end
 
 --- What `taut status` may want to know.

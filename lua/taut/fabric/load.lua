@@ -12,7 +12,7 @@ local observe = require "taut.fabric.observe"
 local load = {}
 
 local COUNTER = "port_xmit_data"
-local LEAST = 0.1 -- share of a link's bandwidth worth a word
+load.LEAST = 0.1 -- share of a link's bandwidth worth a word
 
 local function bandwidth(p)
    return lane.bandwidth(lane.width(p), lane.speed(p))
@@ -31,9 +31,9 @@ end
 -- @param kept what this returned as second result for the sweep before, or nil
 -- @param fabric of model.build
 -- @return array of { component, Bps } of links that carried LEAST of their bandwidth at least;
---   what to keep
+--   what to keep; whether all other links carried less
 function load.take(kept, fabric)
-   local s, list, sent = fabric.sweep, {}, {}
+   local s, list, sent, all = fabric.sweep, {}, {}, kept ~= nil
    local reading = { time = s.counted, mono = s.counted_mono, boot = s.boot }
    local window = growth.window(kept and kept.reading, reading) or {}
    for p in model.ports(fabric) do
@@ -41,13 +41,16 @@ function load.take(kept, fabric)
          local key = model.key(p)
          sent[key] = p.counters64[COUNTER]
          local Bps, can = rate(p, kept and kept.sent[key], window), bandwidth(p)
-         for _, name in ipairs(Bps and can and Bps >= LEAST * can
+         all = all and Bps ~= nil and can ~= nil
+         for _, name in ipairs(Bps and can and Bps >= load.LEAST * can
             and observe.place(p, "send").components or {}) do
             list[#list + 1] = { component = name, Bps = Bps }
          end
+      elseif all then
+         all = #(observe.place(p, "send").components or {}) == 0
       end
    end
-   return list, { reading = reading, sent = sent }
+   return list, { reading = reading, sent = sent }, all
 end
 
 return load

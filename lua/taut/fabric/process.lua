@@ -25,7 +25,7 @@ local function need_sweep(fresh)
       return nil, err
    end
    k.observations = observations
-   k.carried, k.load = load.take(k.load, k.fabric)
+   k.carried, k.load, k.counted_all = load.take(k.load, k.fabric)
    return true
 end
 
@@ -43,6 +43,7 @@ function ops.sweep()
    end
    local s = k.fabric.sweep
    return { observations = json.array(k.observations), carried = json.array(k.carried),
+      counted_all = k.counted_all,
       nodes = #k.fabric.nodes, links = #k.fabric.links, took_s = s.finish - s.begin,
       incomplete = s.incomplete and s.why or nil, notes = json.array(k.notes) }
 end

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a verdict asks for: whom to drain, or to avoid the component, or to tell somebody.
 --
--- A verdict is a table: c (component number), state ("slow", "failed"), left (0 … 1), since; and
+-- A verdict is a table: c (component number), state ("slow", "failed"), left (0 … 1), since;
+-- may_be_load (nothing excludes that others fill this link: then nobody loses a node for it); and
 -- where diagnosis found that more than a component is slow, `whole` ({ kind, of, n, total }: a
 -- cabinet that is throttled), which is never its nodes' fault.
 local tables = require "taut.base.tables"
@@ -34,6 +35,9 @@ local function by_settings(topo, v, s)
    elseif v.state ~= "failed" and (v.left or 1) > s.drain_left then
       return topo:is_link(v.c) and "avoid" or "alert", {},
          ("more than %d%% is left (drain_left)"):format(math.floor(s.drain_left * 100 + 0.5))
+   end
+   if v.may_be_load and topo:is_link(v.c) then
+      return "avoid", {}, "nothing excludes that somebody's job fills it"
    end
    local nodes = topo:behind(v.c, v.state == "failed" and 0 or v.left or 1)
    if #nodes == 0 then

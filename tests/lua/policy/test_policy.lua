@@ -31,7 +31,8 @@ local function player(given, topo)
       local verdicts = {}
       for i, v in ipairs { ... } do
          verdicts[i] = { c = assert(topo.component_id[v[1]], v[1]), left = v[2] or 0.25,
-            state = v.state or "slow", since = v.since or now, whole = v.whole }
+            state = v.state or "slow", since = v.since or now, whole = v.whole,
+            may_be_load = v.may_be_load }
       end
       local d = policy.decide { topology = topo, settings = p.s, cluster = p.cluster,
          history = p.h, now = now, mode = p.mode, verdicts = verdicts, clean = p.clean,
@@ -106,6 +107,9 @@ function tests.test_whom_a_verdict_concerns()
    lu.assertEquals({ drained({}, { "r1.0.0/X+" }) }, { {}, "avoid" })
    lu.assertEquals({ drained({ router_link = "drain" }, { "r1.0.0/X+" }) },
       { { "drain n8", "drain n9", "drain n16", "drain n17" }, "drain" })
+   local busy = { "r1.0.0/X+", may_be_load = true }
+   lu.assertEquals({ drained({ router_link = "drain" }, busy) }, { {}, "avoid" })
+   lu.assertEquals({ drained({}, { "n5/tx", may_be_load = true }) }, { { "drain n5" }, "drain" })
    lu.assertEquals({ drained({ router_link = "drain", nodes_per_component = 3 },
       { "r1.0.0/X+" }) }, { {}, "alert" })
 end

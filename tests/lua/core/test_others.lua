@@ -1,0 +1,89 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- Who may have filled a link that was found to be slow.
+local lu = require "luaunit"
+local others = require "taut.core.others"
+local sim = require "lib.sim"
+
+local tests = {}
+local NOW = 1000
+
+-- A machine on which one link was just found slow at 25 %.
+-- @param o { jobs = map id → { names, since }, known = map id → bytes per second by its profile,
+--   loads, counts_all, hard, last = seconds ago of the last low test }
+local function scene(o)
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local d = { topo = topo, c = topo.component_id["r1.0.0/X+"], decided = true }
+   local seen, jobs = {}, {}
+   for id, j in pairs(o.jobs or {}) do
+      jobs[id], seen[id] = { names = j[1], added = j[2] }, { start = j[2] }
+   end
+   d.others = others.new { site = { topo = topo, conf = { diagnosis = { good = 0.9 } } },
+      cluster = { jobs = jobs, seen_running = seen },
+      followers = { fabric = o.loads and { LEAST = 0.1, loads = function() return o.loads end,
+         counts_all = function() return o.counts_all ~= false end } },
+      profiles = { knows = function(_, id) return o.known and o.known[id] ~= nil end,
+         background = function(_, but)
+            local sum = 0
+            for id, Bps in pairs(o.known or {}) do
+               sum = sum + (id ~= but and jobs[id] and Bps or 0)
+            end
+            return { [d.c] = sum }
+         end },
+      diagnosis = { is_decided = function() return d.decided end,
+         component = function() return { left = 0.25, hard = o.hard } end,
+         run = function()
+            return { { time = NOW - 60, job = 5 }, { time = NOW - (o.last or 1), job = 9 } }
+         end } }
+   function d.may_fill()
+      d.others:look({ [d.c] = true }, NOW)
+      return d.others:may_fill(d.c)
+   end
+   return d
+end
+
+local ACROSS = { "n8", "n16" } -- r1.0.0 and r2.0.0
+local ASIDE = { "n0", "n8" }
+
+function tests.test_with_nobody_about_it_is_the_link()
+   lu.assertFalse(scene({}).may_fill())
+   lu.assertFalse(scene({ jobs = { [7] = { ASIDE, NOW - 300 } } }).may_fill())
+   -- the job whose check it was has not begun
+   lu.assertFalse(scene({ jobs = { [9] = { ACROSS, NOW - 2 } } }).may_fill())
+end
+
+function tests.test_a_job_across_that_nobody_knows_may_be_it()
+   lu.assertTrue(scene({ jobs = { [7] = { ACROSS, NOW - 20 } } }).may_fill())
+end
+
+function tests.test_a_job_with_a_profile_that_leaves_room_is_not()
+   local jobs = { [7] = { ACROSS, NOW - 20 } }
+   lu.assertFalse(scene({ jobs = jobs, known = { [7] = 1e6 } }).may_fill())
+   lu.assertTrue(scene({ jobs = jobs, known = { [7] = 20e6 } }).may_fill())
+end
+
+-- A profile is of earlier jobs: a user may have run quiet ones.
+function tests.test_a_job_that_was_there_all_the_time_may_be_it_whatever_its_profile_says()
+   lu.assertTrue(scene({ jobs = { [7] = { ACROSS, NOW - 300 } }, known = { [7] = 0 } }).may_fill())
+end
+
+function tests.test_what_ports_counted_decides()
+   local jobs = { [7] = { ACROSS, NOW - 300 } }
+   lu.assertFalse(scene({ jobs = jobs, loads = {} }).may_fill())
+   lu.assertTrue(scene({ jobs = jobs, loads = {}, counts_all = false }).may_fill())
+   lu.assertTrue(scene({ loads = { { component = "r1.0.0/X+", Bps = 18e6 } } }).may_fill())
+end
+
+function tests.test_hard_evidence_decides()
+   local jobs = { [7] = { ACROSS, NOW - 300 } }
+   lu.assertFalse(scene({ jobs = jobs, hard = { left = 0.5 } }).may_fill())
+end
+
+function tests.test_what_was_long_ago_says_nothing_and_a_verdict_that_went_is_forgotten()
+   lu.assertTrue(scene({ last = 60 }).may_fill())
+   local d = scene {}
+   lu.assertFalse(d.may_fill())
+   d.decided = false
+   lu.assertTrue(d.may_fill())
+end
+
+return tests
