@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,12 @@ struct crossing {
     float share;
 };
 
+/* A component, and the rate of its flows at which it is full. */
+struct full {
+    double rate;
+    uint32_t component;
+};
+
 struct fair {
     struct taut_traffic *w;
     uint32_t flows, max_flows;
@@ -28,13 +35,13 @@ struct fair {
     size_t *first; /* [flows + 1] into 'at' */
     struct crossing *at;
     size_t n, max;
-    double *rate;   /* [flows]; < 0: not known yet */
-    double *room;   /* [components] bytes/s that nobody has yet */
-    double *wanted; /* [components] sum of shares of those that still grow */
-    size_t *user;   /* [components + 1] into 'flow' */
-    uint32_t *flow; /* [n] by component */
-    uint32_t *used; /* components that somebody crosses */
-    uint32_t n_used;
+    double *rate;      /* [flows]; < 0: not known yet */
+    double *room;      /* [components] bytes/s that nobody has yet */
+    double *wanted;    /* [components] sum of shares of those that still grow */
+    size_t *user;      /* [components + 1] into 'flow' */
+    uint32_t *flow;    /* [n] by component */
+    struct full *heap; /* components that somebody crosses */
+    uint32_t n_heap;
     struct taut_arena memory; /* of those with a fixed size */
 };
 
@@ -154,7 +161,7 @@ static int index_flows(struct fair *f)
     TAUT_TAKE(&f->memory, f->wanted, g->components);
     TAUT_TAKE(&f->memory, f->user, (size_t)g->components + 2);
     TAUT_TAKE(&f->memory, f->flow, f->n + 1);
-    TAUT_TAKE(&f->memory, f->used, g->components);
+    TAUT_TAKE(&f->memory, f->heap, g->components);
     if (f->memory.is_short)
         return -1;
     for (size_t i = 0; i < f->n; i++) {
@@ -165,7 +172,7 @@ static int index_flows(struct fair *f)
         f->user[c + 2] += f->user[c + 1];
         f->room[c] = taut_traffic_share(f->w, c);
         if (f->wanted[c] > 0)
-            f->used[f->n_used++] = c;
+            f->heap[f->n_heap++].component = c;
     }
     for (uint32_t i = 0; i < f->flows; i++) {
         f->rate[i] = -1;
@@ -177,25 +184,66 @@ static int index_flows(struct fair *f)
 
 /* ---- filling ---- */
 
+static double full_at(const struct fair *f, uint32_t c)
+{
+    return f->room[c] > 0 ? f->room[c] / f->wanted[c] : 0;
+}
+
+/* Is entry i to be looked at before entry k? */
+static bool is_before(const struct fair *f, uint32_t i, uint32_t k)
+{
+    const struct full *a = &f->heap[i], *b = &f->heap[k];
+
+    return a->rate < b->rate ||
+           (a->rate == b->rate && a->component < b->component);
+}
+
+static void sift_down(struct fair *f, uint32_t i)
+{
+    for (;;) {
+        uint32_t least = i;
+
+        for (uint32_t k = 2 * i + 1; k <= 2 * i + 2 && k < f->n_heap; k++)
+            if (is_before(f, k, least))
+                least = k;
+        if (least == i)
+            return;
+        struct full x = f->heap[i];
+        f->heap[i] = f->heap[least];
+        f->heap[least] = x;
+        i = least;
+    }
+}
+
+static void make_heap(struct fair *f)
+{
+    for (uint32_t i = 0; i < f->n_heap; i++)
+        f->heap[i].rate = full_at(f, f->heap[i].component);
+    for (uint32_t i = f->n_heap / 2; i-- > 0;)
+        sift_down(f, i);
+}
+
 /* The component that is full first, and at which rate; NONE: no flow is left
- * that grows.  Components whose flows have all stopped are dropped. */
+ * that grows.  A flow that stops leaves others more room, never less, so what
+ * the heap says of a component is at most too little: it is put right when it
+ * comes to the top.  Components whose flows have all stopped are dropped. */
 static uint32_t fullest(struct fair *f, double *rate)
 {
-    uint32_t best = NONE, n = 0;
+    while (f->n_heap > 0) {
+        struct full *top = &f->heap[0];
+        uint32_t c = top->component;
 
-    for (uint32_t i = 0; i < f->n_used; i++) {
-        uint32_t c = f->used[i];
-        if (f->wanted[c] <= 1e-6)
-            continue;
-        f->used[n++] = c;
-        double r = f->room[c] > 0 ? f->room[c] / f->wanted[c] : 0;
-        if (best == NONE || r < *rate) {
-            best = c;
-            *rate = r;
+        if (f->wanted[c] <= 1e-6) {
+            *top = f->heap[--f->n_heap];
+        } else {
+            *rate = full_at(f, c);
+            if (*rate <= top->rate)
+                return c;
+            top->rate = *rate;
         }
+        sift_down(f, 0);
     }
-    f->n_used = n;
-    return best;
+    return NONE;
 }
 
 static void stop_flow(struct fair *f, uint32_t i, double rate)
@@ -250,6 +298,7 @@ int taut_traffic_fair(struct taut_traffic *w,
             index_flows(&f) < 0)
             rc = -1;
         else {
+            make_heap(&f);
             fill(&f);
             measure(&f, p->step[i].times, out);
         }

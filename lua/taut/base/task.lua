@@ -9,9 +9,14 @@ local task = {
 local Task = {}
 Task.__index = Task
 
+local running -- the task whose turn it is
+
 local function resume(self)
    self.turn_ns = loop.now_ns()
+   local before = running
+   running = self
    local ok, err = coroutine.resume(self.co)
+   running = before
    if not ok then
       self.on_error(debug.traceback(self.co, tostring(err)))
    end
@@ -40,6 +45,13 @@ function Task:breathe()
    if loop.now_ns() - self.turn_ns > task.turn_ns then
       loop.timer(0, function() resume(self) end)
       coroutine.yield()
+   end
+end
+
+--- The same of whatever task this is called in; nothing where it is called in none.
+function task.breathe()
+   if running then
+      running:breathe()
    end
 end
 

@@ -147,8 +147,8 @@ local function on_refresh(p)
    p.cluster:tell { refreshed = function()
          p.review()
          p.vouch:refreshed()
-         p.advice:refreshed()
-         p.steer:refreshed()
+         loop.timer(0, function() p.advice:refreshed() end) -- turns of their own
+         loop.timer(0, function() p.steer:refreshed() end)
       end,
       job_over = function(id) p.job_over:take(id) end }
    p.act:tell(function(name, drain) p.findings:given_back(name, drain) end)

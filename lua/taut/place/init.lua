@@ -11,6 +11,7 @@
 --   cost       the search's own cheap measure, comparable within one answer
 local common = require "taut.place.common"
 local grown = require "taut.place.grown"
+local task = require "taut.base.task"
 
 local registry = {
    dragonfly = "taut.place.dragonfly",
@@ -88,9 +89,11 @@ function place.search(topo, free, count, o)
    for _, c in ipairs(name and require(name).search(topo, usable, count, o) or {}) do
       take(found, c)
    end
+   task.breathe()
    if not o.exclusive then
       o.grown = name and 1 or nil
       for _, c in ipairs(grown.search(topo, usable, count, o)) do
+         task.breathe()
          take(found, place.describe(topo, free, c, usable == free and o.version or nil))
       end
    end
@@ -98,6 +101,7 @@ function place.search(topo, free, count, o)
       return nil, o.exclusive and ("no submesh that is wholly free holds %d nodes"):format(count)
          or ("no %d free nodes have routes between them"):format(count)
    end
+   task.breathe()
    grown.surfaces(topo, usable, found, o)
    return found
 end

@@ -9,6 +9,7 @@
 local place = require "taut.place"
 local score = require "taut.place.score"
 local tables = require "taut.base.tables"
+local task = require "taut.base.task"
 
 local rank = {}
 
@@ -53,6 +54,7 @@ local function exchange(topo, c, spare, P, o, left)
             return nil
          end
          left.tries = left.tries - 1
+         task.breathe()
          local nodes = replaced(c.nodes, i, n, o.rank)
          local s = score.evaluate(topo, nodes, P, o)
          if s.ratio < c.score.ratio * 0.999 then
@@ -104,6 +106,7 @@ function rank.sort(topo, list, P, o, free, redo)
    local ideal, kept = 0, {}
    for _, c in ipairs(list) do
       if ideal < (o.top or math.huge) then
+         task.breathe()
          c.score = score.evaluate(topo, c.nodes, P, o)
          ideal = ideal + (c.score.ratio <= GOOD and 1 or 0)
          kept[#kept + 1] = c
@@ -132,6 +135,7 @@ function rank.best(topo, free, count, P, o)
    if not found then
       return nil, err
    end
+   task.breathe()
    local may_exchange = not o.exclusive and not o.per_router
    return rank.sort(topo, found, P, o, may_exchange and free or nil, function(nodes, c)
       local set = place.describe(topo, free, { nodes = nodes, kind = "set" }, o.version)

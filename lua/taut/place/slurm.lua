@@ -9,6 +9,7 @@
 -- it leaves in the same way as runs.  With TopologyParam=Dragonfly, where one leaf does not do,
 -- a node of each leaf in turn.
 local tables = require "taut.base.tables"
+local task = require "taut.base.task"
 
 local slurm = {}
 
@@ -56,6 +57,7 @@ local function take_from(index, count)
       if not s then
          return out
       end
+      task.breathe()
       for _, n in ipairs(s.nodes) do
          if #out < count then
             out[#out + 1] = n
@@ -75,6 +77,7 @@ local function runs_of(order, free, weight)
       else
          local w = weight and weight[n] or 1
          if not run or run.weight ~= w then
+            task.breathe()
             run = { nodes = {}, count = 0, weight = w }
             runs[#runs + 1] = run
          end
@@ -97,6 +100,7 @@ local function lines_of(o, free)
    end
    table.sort(list, function(a, b) return a.weight < b.weight end)
    for _, l in ipairs(list) do
+      task.breathe()
       l.index = by_count(l)
    end
    return list
@@ -126,6 +130,7 @@ end
 local function filled(o, free)
    local list = {}
    for i, s in ipairs(o.switches) do
+      task.breathe()
       local nodes = tables.filter(s.nodes, function(n) return free[n] end)
       list[i] = { level = s.level, nodes = nodes, count = #nodes, name = s.name }
    end

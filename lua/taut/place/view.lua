@@ -55,6 +55,14 @@ function View:rebuild()
    self.version, self.runs = self.version + 1, {}
 end
 
+local function table_of(set)
+   local copy = {}
+   for n in pairs(set) do
+      copy[n] = true
+   end
+   return copy
+end
+
 --- Take in what was heard since, and all of it where Slurm was asked meanwhile.
 function View:update()
    if self.at ~= self.cluster.nodes_at then
@@ -62,6 +70,7 @@ function View:update()
    end
    local touched = self.cluster:take_touched()
    if next(touched) then
+      self.free = table_of(self.free) -- a search that goes on meanwhile keeps its own
       for name in pairs(touched) do
          take_node(self, name)
       end

@@ -4,6 +4,7 @@
 -- Nodes to drain for a repair are those whose traffic dies when the part is out: those behind the
 -- cable, and those on the routers of a module (a blade, a switch) that is taken out.
 local tables = require "taut.base.tables"
+local task = require "taut.base.task"
 
 local repair = {}
 
@@ -36,6 +37,7 @@ local function routers_of(topo, r)
       return { r }
    end
    for other = 0, topo.routers - 1 do
+      task.breathe()
       list[#list + 1] = module_name(topo, other) == name and other or nil
    end
    return list
@@ -47,6 +49,7 @@ local function module_of(topo, r)
    for _, m in ipairs(routers) do
       lists[#lists + 1] = topo:on_router(m)
       for _, c in ipairs(topo:links_of(m)) do
+         task.breathe()
          lists[#lists + 1] = topo:behind(c, 0)
          local back = topo:opposite(c)
          lists[#lists + 1] = back and topo:behind(back, 0) or nil

@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Requests of the `taut` command that make no sense: each gets an answer, whatever it holds.
 local json = require "taut.json"
+local loop = require "taut.loop"
 local looptest = require "lib.looptest"
 local lu = require "luaunit"
 local parts = require "lib.parts"
+local task = require "taut.base.task"
 
 local tests = {}
 
@@ -94,6 +96,42 @@ function tests.test_a_long_answer_that_fails_is_an_answer()
       looptest.until_true(function() return got end)
    end)
    lu.assertEquals(got, { ok = false, error = "internal error; tautd's log has it" })
+end
+
+-- A search of a large machine lets others have their turn, and sees the nodes as they were when it
+-- began.
+function tests.test_advice_comes_in_turns()
+   local p = parts.new { dims = { 4, 4, 2 }, npr = 2, is_admin = false }
+   local whole = ask('{"cmd":"advise","args":{"count":6}}', p)
+   lu.assertTrue(whole.ok, whole.error)
+   local turn_ns, order, got = task.turn_ns, {}, {}
+   task.turn_ns = -1
+   for i = 1, 3 do
+      p.query:answer({ reply = function(_, text)
+         order[#order + 1], got[i] = i, json.decode(text)
+      end }, '{"cmd":"advise","args":{"count":6}}', 1000)
+   end
+   local asked = 0
+   local function others()
+      asked = asked + 1
+      local name = "n" .. asked % 8
+      p.cluster:prolog(100 + asked, { name }, name)
+      p.advice:refreshed()
+      p.cluster:epilog(100 + asked, name)
+      p.advice:refreshed()
+      if #order < 3 then
+         loop.timer(0, others)
+      end
+   end
+   others()
+   looptest.until_true(function() return #order == 3 end)
+   task.turn_ns = turn_ns
+   lu.assertEquals(order, { 1, 2, 3 })
+   lu.assertTrue(asked > 3)
+   lu.assertEquals(got[1].data.candidates, whole.data.candidates)
+   for i = 2, 3 do
+      lu.assertTrue(got[i].ok, got[i].error)
+   end
 end
 
 function tests.test_who_may_change_the_policy()

@@ -4,6 +4,7 @@ local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local repair = require "taut.policy.repair"
+local task = require "taut.base.task"
 
 local function names_of(list, names)
    local out = json.array {}
@@ -100,6 +101,11 @@ local function done(self, c, args, who, reply)
    end)
 end
 
+-- On a large machine many links are looked at: in turns with what else tautd does.
+local function in_turns(reply, fn)
+   task.start(function() reply.guard(fn) end, error)
+end
+
 -- args: component, done, module, release
 local function answer(self, args, who, uid, reply)
    local name = tostring(args.component)
@@ -109,7 +115,7 @@ local function answer(self, args, who, uid, reply)
       return reply(nil, ("'%s' is neither a component nor a node (r1.0.0/X+, n5/tx, n5 …)"):format(
          name))
    elseif not args.done then
-      return reply(describe(self, c))
+      return in_turns(reply, function() reply(describe(self, c)) end)
    elseif not self.cluster:is_admin(uid) then
       return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(who))
    end

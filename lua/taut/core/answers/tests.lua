@@ -5,6 +5,7 @@ local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
+local task = require "taut.base.task"
 
 -- Mark a component for the next idle cycle, or look how far it is.
 local function verify(self, args, who, reply)
@@ -45,6 +46,7 @@ local function idle_nodes(self, args, reply)
       wanted[name] = true
    end
    local list = tables.filter(self.site.topo.nodes, function(name)
+      task.breathe()
       return self.cluster:is_free(name) and (not wanted or wanted[name])
    end)
    reply { nodes = #list > 0 and hostlist.compress(list) or "", count = #list }
@@ -76,7 +78,9 @@ return function(o)
          verify(o, args, who, reply)
       end },
       idle_nodes = { false, function(args, _, _, reply)
-         refreshed(o, reply, idle_nodes, o, args, reply)
+         o.cluster:fresh(0, function()
+            task.start(function() reply.guard(idle_nodes, o, args, reply) end, error)
+         end)
       end },
       stop_survey = { false, function(args, _, uid, reply)
          reply { stopped = o.surveys:stop({ tag = args.tag, job = args.job }, uid) }

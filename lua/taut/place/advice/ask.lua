@@ -1,6 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut advise` at tautd: when Slurm is asked, and what it would do itself.
+--
+-- A search on a large machine takes longer than others should wait: it is a task that lets them
+-- have their turn.  Those who ask meanwhile are served one after the other.
 local loop = require "taut.loop"
+local sys = require "taut.sys"
+local task = require "taut.base.task"
 
 local ask = {}
 
@@ -45,11 +50,29 @@ end
 
 local function give(self, args, uid, reply)
    local out, err, scene = self:give(args)
+   task.breathe()
    if out and args.ask_slurm and not args.job and not self.cluster.error then
       ask_slurm(self, args, uid, scene, out, reply)
    else
       reply(out, err)
    end
+end
+
+-- One after the other, until nobody waits; guard sees to errors.
+local function answer_all(self)
+   task.start(function()
+      while self.asked[1] do
+         self.asked[1]()
+         table.remove(self.asked, 1)
+         task.breathe()
+      end
+   end, function(err)
+      sys.log("err", "advise: " .. err)
+      table.remove(self.asked, 1)
+      if self.asked[1] then
+         answer_all(self)
+      end
+   end)
 end
 
 --- @param self advice
@@ -58,7 +81,12 @@ end
 -- @param reply function(data) or function(nil, error)
 -- @param guard function(fn, …) that calls fn so that an error becomes an answer
 function ask.answer(self, args, uid, reply, guard)
-   self.cluster:fresh(FRESH_S, function() guard(give, self, args, uid, reply) end)
+   self.cluster:fresh(FRESH_S, function()
+      self.asked[#self.asked + 1] = function() guard(give, self, args, uid, reply) end
+      if #self.asked == 1 then
+         answer_all(self)
+      end
+   end)
 end
 
 return ask

@@ -2,10 +2,11 @@
 --- Times with max-min fair rates, for those who ask (taut.place.score says what they are).
 local tables = require "taut.base.tables"
 local score = require "taut.place.score"
+local task = require "taut.base.task"
 
 local fair = {}
 
-local MOST = 1 << 16 -- messages: fair rates of so many take about 0.1 s, and tautd has other work
+local MOST = 1 << 15 -- messages: fair rates are found in one go, and tautd has other work
 
 -- Messages of a pattern, in all steps that differ.
 local function messages(P)
@@ -20,6 +21,7 @@ end
 function fair.add(r)
    r.s.fair = messages(r.s.P) <= MOST
    for _, c in ipairs { r.found[1], r.slurm } do
+      task.breathe()
       if not r.s.fair then
          c.score.fair_error = "too many messages for fair rates"
       elseif not c.score.fair then

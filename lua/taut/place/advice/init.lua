@@ -17,6 +17,7 @@ local predict = require "taut.place.advice.predict"
 local request = require "taut.place.request"
 local score = require "taut.place.score"
 local search = require "taut.place.advice.search"
+local task = require "taut.base.task"
 local view = require "taut.place.view"
 local worth = require "taut.place.advice.worth"
 
@@ -49,6 +50,7 @@ local function answer(cluster, r)
       slurm_error = cluster.error, alps = cluster:alps() }
    describe.fragments(r.s, r.found)
    for i, c in ipairs(r.found) do
+      task.breathe()
       out.candidates[i] = describe.row(r.s, c, r.slurm)
    end
    out.slurm = r.slurm and describe.row(r.s, r.slurm) or nil
@@ -111,6 +113,8 @@ local NOT_YET = "Slurm has not answered yet: which nodes are free is not known"
 --   slurm, compare, worth, sentence, as_of, age_s }, or nil and why there is no advice; third what
 --   it was looked at with (look_at)
 function Advice:give(args)
+   -- another configuration may come while this goes on in turns
+   self = setmetatable({ topo = self.topo, view = self.view }, { __index = self })
    if not self.cluster.nodes_at then
       return nil, NOT_YET
    end
@@ -201,7 +205,7 @@ end
 function advice.new(o)
    return setmetatable({ topo = o.topology, cluster = o.cluster, diagnosis = o.diagnosis,
       slurm = o.slurm, profiles = o.profiles, view = view.new(o.topology, o.cluster),
-      patterns = pattern.cache() }, Advice)
+      patterns = pattern.cache(), asked = {} }, Advice)
 end
 
 return advice

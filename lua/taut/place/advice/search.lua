@@ -8,6 +8,7 @@ local request = require "taut.place.request"
 local score = require "taut.place.score"
 local slurm = require "taut.place.slurm"
 local tables = require "taut.base.tables"
+local task = require "taut.base.task"
 local worth = require "taut.place.advice.worth"
 
 local search = {}
@@ -31,7 +32,9 @@ end
 
 -- What all of an answer's candidates are looked at with.
 local function scene_of(a, req, count)
+   task.breathe()
    local P, err = a.patterns:make(req.spec, count)
+   task.breathe()
    if not P then
       return nil, err
    end
@@ -54,11 +57,14 @@ end
 
 -- Slurm's own choice; nil where it would not start the job now.
 local function slurms(a, s)
+   task.breathe()
    local nodes = slurm.choice(s.free, s.count, search.line_of(a, s.free))
+   task.breathe()
    if not nodes then
       return nil
    end
    local c = describe.set(s, nodes, "Slurm's choice")
+   task.breathe()
    c.score = score.evaluate(s.topo, nodes, s.P, s)
    place.surfaces(s.topo, s.free, { c }, s.version)
    return c
@@ -129,6 +135,7 @@ end
 
 -- What search gives in one partition, or in all the machine.
 local function found_in(a, args)
+   task.breathe()
    local req, err = request.check(a, args, loop.time())
    if req then
       return best_of(a, req)
@@ -136,7 +143,8 @@ local function found_in(a, args)
    return nil, err
 end
 
--- The names of a list, each once; nil where there are too many: each is a search of its own.
+-- The names of a list, each once; nil where there are too many: each that is known is a search of
+-- its own.
 local function partitions(text)
    local names, seen = {}, {}
    for name in text:gmatch "[^,]+" do
