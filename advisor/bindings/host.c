@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 #include <time.h>
@@ -52,22 +53,54 @@ static const char *priority_name(int priority)
     return names[priority & 7];
 }
 
+/* Bytes of the character in UTF-8 at p; 0: it is none. */
+static int length_at(const unsigned char *p)
+{
+    int n = 1;
+
+    if (*p >= 0x80)
+        n = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
+    if ((*p >= 0x80 && *p < 0xc2) || *p > 0xf4)
+        return 0;
+    for (int i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+void taut_host_plain(char *text)
+{
+    unsigned char *p = (unsigned char *)text;
+
+    while (*p != '\0') {
+        int n = length_at(p);
+
+        if (n == 2 && p[0] == 0xc2 && p[1] < 0xa0)
+            p[0] = p[1] = '?';
+        else if (n == 0 || *p < ' ' || *p == 0x7f)
+            *p = *p == '\n' || *p == '\t' ? ' ' : '?';
+        p += n > 0 ? n : 1;
+    }
+}
+
 void taut_host_log(lua_State *L, int priority, const char *fmt, ...)
 {
     const struct host *h = host(L);
+    char *text = NULL;
     va_list ap;
 
     va_start(ap, fmt);
-    if (h->to_stderr) {
-        flockfile(stderr);
-        fprintf(stderr, "%s: %s: ", h->name, priority_name(priority));
-        vfprintf(stderr, fmt, ap);
-        fputc('\n', stderr);
-        funlockfile(stderr);
-    } else {
-        vsyslog(priority, fmt, ap);
-    }
+    if (vasprintf(&text, fmt, ap) < 0)
+        text = NULL;
     va_end(ap);
+    if (text == NULL)
+        return;
+    taut_host_plain(text);
+    if (h->to_stderr)
+        fprintf(stderr, "%s: %s: %s\n", h->name, priority_name(priority), text);
+    else
+        syslog(priority, "%s", text);
+    free(text);
 }
 
 void taut_host_log_to_stderr(lua_State *L, bool yes)

@@ -20,6 +20,11 @@ void taut_host_init(lua_State *L, const char *name, const char *luadir,
 
 const char *taut_host_luadir(lua_State *L);
 
+/* What nobody should see of others' text on a terminal or in a log, in place:
+ * control characters, U+0080 to U+009F and bytes that are no UTF-8 become '?',
+ * ends of lines and tabs blanks. */
+void taut_host_plain(char *text);
+
 /* Log one line.  'priority' is LOG_ERR … LOG_DEBUG of <syslog.h>. */
 void taut_host_log(lua_State *L, int priority, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -327,6 +327,22 @@ static int sys_lines(lua_State *L)
     return 1;
 }
 
+/* sys.plain(text): as one line that does nothing to a terminal. */
+static int sys_plain(lua_State *L)
+{
+    size_t n;
+    const char *text = luaL_checklstring(L, 1, &n);
+    luaL_Buffer b;
+    char *copy = luaL_buffinitsize(L, &b, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        copy[i] = text[i] != '\0' ? text[i] : '?';
+    copy[n] = '\0';
+    taut_host_plain(copy);
+    luaL_pushresultsize(&b, n);
+    return 1;
+}
+
 static int sys_put(lua_State *L)
 {
     size_t n;
@@ -385,6 +401,7 @@ int luaopen_taut_sys(lua_State *L)
         {"names", taut_sys_names},
         {"notify", sys_notify},
         {"now", sys_now},
+        {"plain", sys_plain},
         {"put", sys_put},
         {"request", sys_request},
         {"stat", taut_sys_stat},

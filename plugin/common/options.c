@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "plugin/common/options.h"
 #include "plugin/common/text.h"
@@ -326,18 +327,23 @@ static int load_lines(struct taut_options *opts, FILE *file, const char *path,
     return rc;
 }
 
-static int check_mode(FILE *file, const char *path, struct taut_error *err)
+/* Whoever can change the file says where a probe of root's goes: that is root,
+ * and the user it runs as where that is somebody else. */
+static int check_owner(FILE *file, const char *path, struct taut_error *err)
 {
     struct stat st;
 
     if (fstat(fileno(file), &st) < 0)
         return taut_error_set(err, "%s: %s", path, strerror(errno));
-    if (st.st_mode & (S_IWGRP | S_IWOTH)) {
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        taut_error_set(err, "%s: owned by uid %u, expected root", path,
+                       (unsigned)st.st_uid);
+    else if (st.st_mode & (S_IWGRP | S_IWOTH))
         taut_error_set(err, "%s: writable by others than its owner", path);
-        errno = EPERM;
-        return -1;
-    }
-    return 0;
+    else
+        return 0;
+    errno = EPERM;
+    return -1;
 }
 
 int taut_options_load(struct taut_options *opts, const char *path,
@@ -350,7 +356,7 @@ int taut_options_load(struct taut_options *opts, const char *path,
         taut_error_set(err, "%s: %s", path, strerror(errno));
         return -1;
     }
-    if (check_mode(file, path, err) == 0)
+    if (check_owner(file, path, err) == 0)
         rc = load_lines(opts, file, path, err);
     saved = errno;
     fclose(file);

@@ -139,9 +139,18 @@ static void wrap(void *arg)
 char *taut_hello_wrap(const char *text, uid_t uid, const char *socket,
                       int64_t deadline_ns, struct taut_error *err)
 {
-    struct work *w = create(text, uid, socket);
+    struct work *w;
     char *cred;
 
+    if (strlen(text) > TAUT_HELLO_MAX) {
+        taut_error_set(err,
+                       "HELLO has %zu bytes, munge takes %d at most: the job's "
+                       "list of nodes is too long for it",
+                       strlen(text), TAUT_HELLO_MAX);
+        errno = EMSGSIZE;
+        return NULL;
+    }
+    w = create(text, uid, socket);
     if (w == NULL) {
         taut_error_set(err, "out of memory");
         return NULL;

@@ -11,6 +11,10 @@
 #include "wire/error.h"
 #include "wire/seal.h"
 
+/* munged takes 1 MiB with what it adds (MUNGE_MAXIMUM_REQ_LEN, no header has
+ * it). */
+#define TAUT_HELLO_MAX (1024 * 1024 - 1024)
+
 struct taut_hello {
     const struct taut_job *job;
     const struct taut_rails *rails; /* endpoints */
@@ -28,8 +32,9 @@ char *taut_hello_encode(const struct taut_hello *hello);
 /* Wrap 'text' in a MUNGE credential that only 'uid' can decode.
  *   socket       of munged; "" is munge's default
  *   deadline_ns  CLOCK_MONOTONIC; a munged that hangs is given up then
- * Returns a string to free(), or NULL with errno ETIMEDOUT, EIO or ENOMEM and
- * 'err', with munge's own text where it gave one. */
+ * Returns a string to free(), or NULL with errno ETIMEDOUT, EMSGSIZE (more than
+ * munge takes), EIO or ENOMEM and 'err', with munge's own text where it gave
+ * one. */
 char *taut_hello_wrap(const char *text, uid_t uid, const char *socket,
                       int64_t deadline_ns, struct taut_error *err);
 

@@ -8,6 +8,25 @@ local ask = {}
 
 local TIMEOUT_MS = 30000
 
+--- Data with others' words in it, made fit for a terminal in place: names of jobs, reasons.
+function ask.plain(v)
+   if type(v) == "string" then
+      return sys.plain(v)
+   elseif type(v) == "table" then
+      for key, value in pairs(v) do
+         v[key] = ask.plain(value)
+      end
+   end
+   return v
+end
+
+--- Data as JSON for a terminal: the same words, with nothing that a terminal acts on.
+function ask.json(data)
+   return (json.encode(data, 2):gsub("\xc2([\x80-\x9f])", function(c)
+      return ("\\u%04x"):format(c:byte())
+   end):gsub("\x7f", "\\u007f"))
+end
+
 --- @param args parsed command line (socket, json)
 -- @param cmd command of query.lua
 -- @param params its arguments
@@ -23,13 +42,13 @@ function ask.tautd(args, cmd, params)
       err = ("tautd does not answer at %s: %s"):format(args.socket, err)
    end
    if not reply or not reply.ok then
-      report.complain(reply and reply.error or err)
+      report.complain(sys.plain(reply and reply.error or err))
       return nil, 1
    elseif args.json then
-      print(json.encode(reply.data, 2))
+      print(ask.json(reply.data))
       return nil, 0
    end
-   return reply.data
+   return ask.plain(reply.data)
 end
 
 return ask

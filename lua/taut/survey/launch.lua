@@ -51,7 +51,7 @@ local function interrupt(args, state)
    end
    local line = sys.request(args.socket, json.encode { cmd = "stop_survey",
       args = { tag = state.tag } }, 5000)
-   local reply = line and json.decode(line)
+   local reply = line and ask.plain(json.decode(line))
    if not reply or not reply.ok or reply.data.stopped == 0 then
       state.proc:kill "INT"
    end

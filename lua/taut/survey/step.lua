@@ -3,6 +3,7 @@
 --
 -- Process 0 is the owner: it runs taut-probe as a child, which takes part for this node and prints
 -- the reports that tautd sends, a line of JSON each.  All others become taut-probe.
+local ask = require "taut.base.ask"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
@@ -39,7 +40,7 @@ end
 --- One line of taut-probe's: a report, or something to pass on.
 -- @param state { on = as in step.hold }; gets `last`, the last report
 function step.take_line(state, line)
-   local message = json.decode(line)
+   local message = ask.plain(json.decode(line))
    if type(message) ~= "table" or type(message.kind) ~= "string" then
       io.stderr:write(line, "\n")
       return

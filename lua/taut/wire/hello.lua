@@ -2,6 +2,7 @@
 --- Checks what a HELLO says before anything is done with it.
 local endpoints = require "taut.wire.endpoints"
 local readings = require "taut.wire.readings"
+local sys = require "taut.sys"
 local wire = require "taut.wire"
 
 local hello = {}
@@ -51,13 +52,13 @@ local function check_counters(h)
       return true
    end
    local ok, why = readings.check(h.counters)
-   return ok, not ok and "HELLO: counters: " .. why:sub(1, 80):gsub("%c", "?") or nil
+   return ok, not ok and "HELLO: counters: " .. sys.plain(why:sub(1, 80)) or nil
 end
 
 local function check_fields(h, list)
    for _, f in ipairs(list) do
       if not f[2](h[f[1]]) then
-         local got = tostring(h[f[1]]):sub(1, 40):gsub("%c", "?")
+         local got = sys.plain(tostring(h[f[1]]):sub(1, 40))
          return nil, ("HELLO: %s: expected %s, got %s"):format(f[1], f[3], got)
       end
    end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Checks what a RESULT says before any of it is used.
 local readings = require "taut.wire.readings"
+local sys = require "taut.sys"
 local wire = require "taut.wire"
 
 local result = {}
@@ -49,7 +50,7 @@ local function check_test(t)
       if type(t.error) ~= "string" then
          return nil, ("test %d: error: expected a text"):format(t.id)
       end
-      t.error = t.error:gsub("%c", "?"):sub(1, 200)
+      t.error = sys.plain(t.error:sub(1, 200))
       return true
    end
    for _, name in ipairs(NUMBERS) do

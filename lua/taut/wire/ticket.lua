@@ -6,6 +6,7 @@
 -- with its HELLO sealed under that key.  MUNGE refuses a credential that is old or was seen before.
 local json = require "taut.json"
 local seal = require "taut.seal"
+local sys = require "taut.sys"
 local wire = require "taut.wire"
 
 local ticket = {}
@@ -57,7 +58,7 @@ function ticket.open(text, sealed)
    for _, name in ipairs(BOUND) do
       if h[name] ~= t[name] then
          return nil, ("HELLO: %s: the ticket is for %s, got %s"):format(name,
-            tostring(t[name]):sub(1, 40), (tostring(h[name]):sub(1, 40):gsub("%c", "?")))
+            tostring(t[name]):sub(1, 40), sys.plain(tostring(h[name]):sub(1, 40)))
       end
    end
    h.key = t.key

@@ -204,4 +204,30 @@ function tests.test_a_lock_is_had_by_one_process()
   lu.assertNil((sys.lock(folder.path .. "/none/lock")))
 end
 
+-- What others wrote goes to terminals and logs.
+function tests.test_plain_text_does_nothing_to_a_terminal()
+   local cases = {
+      { "job 3×2 µ – ok", "job 3×2 µ – ok" },
+      { "a\27[31mred\7", "a?[31mred?" },
+      { "two\nlines\tand\r", "two lines and?" },
+      { "c1 \u{9b}31m \u{80}\u{9f}", "c1 ??31m ????" },
+      { "\u{a0}\u{10ffff}", "\u{a0}\u{10ffff}" },
+      { "\x9b1m \xff \xc2 \xe2\x82", "?1m ? ? ??" },
+      { "\127 \0 x", "? ? x" },
+      { "", "" },
+   }
+   for _, c in ipairs(cases) do
+      lu.assertEquals(sys.plain(c[1]), c[2])
+   end
+end
+
+function tests.test_addresses_are_numbers()
+   lu.assertEquals(sys.addresses("127.0.0.1", true), { "127.0.0.1" })
+   lu.assertEquals(sys.addresses("::ffff:10.0.0.1", true), { "10.0.0.1" })
+   lu.assertEquals(sys.addresses("fd00:0::0002", true), { "fd00::2" })
+   local list, err = sys.addresses("n1", true)
+   lu.assertNil(list)
+   lu.assertStrContains(err, "n1: ")
+end
+
 return tests

@@ -157,6 +157,23 @@ START_TEST(a_file_others_can_write_is_refused)
 }
 END_TEST
 
+START_TEST(a_file_of_another_user_is_refused)
+{
+    struct taut_error err;
+    char path[64];
+
+    if (geteuid() != 0)
+        return; /* nobody else can give a file away */
+    snprintf(path, sizeof(path), "%s/conf", dir);
+    unit_write(path, "servers=head\n");
+    ck_assert_int_eq(chown(path, 65534, 0), 0);
+    ck_assert_int_eq(taut_options_load(&opts, path, &err), -1);
+    ck_assert_int_eq(errno, EPERM);
+    ck_assert_ptr_nonnull(strstr(err.text, "owned by uid 65534, expected"));
+    ck_assert_str_eq(opts.servers, "");
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("options");
@@ -169,5 +186,6 @@ int main(void)
     tcase_add_test(tc, a_file_without_mistakes_is_read);
     tcase_add_test(tc, a_bad_line_is_named_and_the_others_count);
     tcase_add_test(tc, a_file_others_can_write_is_refused);
+    tcase_add_test(tc, a_file_of_another_user_is_refused);
     return unit_run("options", tc);
 }

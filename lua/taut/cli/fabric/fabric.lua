@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut fabric`: the InfiniBand fabric, asked of a tautd that sweeps it, or swept here and now.
+local ask = require "taut.base.ask"
 local queries = require "taut.fabric.queries"
 local config = require "taut.config"
 local json = require "taut.json"
@@ -105,13 +106,14 @@ end
 function fabric.run(args)
    local data, err = get(args)
    if not data then
-      report.complain(err)
+      report.complain(sys.plain(err))
       return 1
    end
    if args.json then
-      print(json.encode(data, 2))
+      print(ask.json(data))
       return show.status(args.what, data)
    end
+   data = ask.plain(data)
    show[args.what](data, args)
    for _, note in ipairs(data.notes or {}) do
       report.wrap("note: " .. note, "")
