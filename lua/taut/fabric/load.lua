@@ -41,13 +41,13 @@ function load.take(kept, fabric)
          local key = model.key(p)
          sent[key] = p.counters64[COUNTER]
          local Bps, can = rate(p, kept and kept.sent[key], window), bandwidth(p)
-         all = all and Bps ~= nil and can ~= nil
+         all = all and Bps and can and true or false
          for _, name in ipairs(Bps and can and Bps >= load.LEAST * can
             and observe.place(p, "send").components or {}) do
             list[#list + 1] = { component = name, Bps = Bps }
          end
-      elseif all then
-         all = #(observe.place(p, "send").components or {}) == 0
+      elseif all and observe.place(p, "send").far then
+         all = false -- one that leads nowhere carries nothing
       end
    end
    return list, { reading = reading, sent = sent }, all

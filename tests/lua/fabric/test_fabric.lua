@@ -257,6 +257,30 @@ function tests.test_what_links_carried_between_two_sweeps()
    lu.assertEquals(list, {})
 end
 
+-- Only where all links are counted does the list say that the others carried little.
+function tests.test_what_is_not_counted_may_carry_anything()
+   local parts = sim.parts()
+   local function take(kept, words)
+      for _, node in ipairs(parts) do
+         for i, p in ipairs(node.ports) do
+            if p.far then
+               wide(parts, node.desc, i, words)
+            end
+         end
+      end
+      return load.take(kept, sim.fabric(parts, 300))
+   end
+   local _, kept, all = take(nil, 5)
+   lu.assertFalse(all) -- a first look knows no rates
+   _, kept, all = take(kept, 6)
+   lu.assertTrue(all) -- what leads nowhere does not matter
+   _, kept, all = take(kept, 3)
+   lu.assertFalse(all) -- somebody reset them
+   parts.leaf1.ports[5].read, parts.leaf1.ports[5].counters64 = 32, nil
+   _, _, all = load.take(kept, sim.fabric(parts, 300))
+   lu.assertFalse(all)
+end
+
 function tests.test_growth_is_told_with_its_window_and_where_it_belongs()
    local parts, kept = sim.parts(), sim.state()
    watch.take(kept, sim.fabric(parts))
