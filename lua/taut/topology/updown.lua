@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Trees as they are: levels and routing of an irregular wiring, forwarding tables when given.
 local base = require "taut.topology.base"
+local graph = require "taut.topology.import.recognise.graph"
+local levels = require "taut.topology.import.recognise.levels"
 local shape = require "taut.topology.shape"
 local tables = require "taut.topology.tables"
 local wired = require "taut.topology.wired"
@@ -107,12 +109,21 @@ local function levels_of(s, w, n, conf)
       end
       return levels_from_roots(s, w, conf.roots)
    end
-   local given, starts = {}, {}
+   local given, starts, says_none = {}, {}, true
    for i, r in ipairs(w.routers) do
       local l = r.level
+      says_none = says_none and l == nil
       given[i - 1] = math.type(l) == "integer" and l >= 0 and l < 1024 and l or nil
    end
    if given[0] and #given == s.routers - 1 then
+      return given
+   end
+   -- a few nodes may be on upper switches
+   local found = says_none and levels.find(graph.of(w))
+   for r = 1, found and #w.routers or 0 do
+      given[r - 1] = found.level[r]
+   end
+   if found then
       return given
    end
    for k = 1, n.rails do

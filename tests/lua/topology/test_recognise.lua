@@ -6,6 +6,7 @@ local importing = require "lib.importing"
 local lu = require "luaunit"
 local recognise = require "taut.topology.import.recognise"
 local source = require "taut.topology.import.source"
+local topology = require "taut.topology"
 local wiring = require "taut.topology.import.wiring"
 
 local tests = {}
@@ -274,6 +275,54 @@ function tests.test_trees()
    found = recognise.kind(b:finish())
    lu.assertEquals({ found.kind, found.levels }, { "fattree", { 8, 8, 4 } })
    lu.assertEquals(found.misfits[1], "leaf1 and leaf5 are joined inside of level 0")
+end
+
+-- Storage on a switch of the middle and a gateway on top: these are no leaves, and routes go on
+-- through their switches.
+local function with_hosts_above()
+   local w, used = empty(), {}
+   for i = 1, 12 do
+      w:router(1, { name = (i <= 4 and "leaf" or i <= 8 and "mid" or "top") .. i })
+   end
+   local function port(r)
+      used[r] = (used[r] or 0) + 1
+      return tostring(used[r])
+   end
+   local function cable(a, b)
+      w:cable { a = a, b = b, a_port = port(a), b_port = port(b) }
+   end
+   for leaf = 1, 4 do
+      local pod = (leaf - 1) // 2
+      cable(leaf, 5 + 2 * pod)
+      cable(leaf, 6 + 2 * pod)
+   end
+   for mid = 5, 8 do
+      for top = 9 + (mid - 5) % 2, 12, 2 do
+         cable(mid, top)
+      end
+   end
+   for i = 1, 14 do
+      local at = i <= 12 and (i - 1) // 3 + 1 or i == 13 and 5 or 9
+      w:node(1, { name = "n" .. i, rails = { { router = at, port = port(at) } } })
+   end
+   return w:finish()
+end
+
+function tests.test_nodes_on_upper_switches_are_no_leaves()
+   local w = with_hosts_above()
+   local found = recognise.kind(w)
+   lu.assertEquals(found.levels, { 4, 4, 4 })
+   lu.assertEquals(found.misfits, { "mid5 is on level 1 and has 1 nodes",
+      "top9 is on level 2 and has 1 nodes" })
+   local topo = assert(topology.build { kind = "fattree", wiring = w, capacity = 1e9 })
+   for c = topo.first_link, #topo.components do
+      lu.assertNotEquals(topo:kind(c), "link", topo.components[c])
+   end
+   for a = 1, 14 do
+      for b = 1, 14 do
+         lu.assertTrue(a == b or topo:route(a, b) ~= nil, ("n%d to n%d"):format(a, b))
+      end
+   end
 end
 
 function tests.test_what_nothing_explains()

@@ -100,11 +100,11 @@ local function given_levels(g)
 end
 
 local function best_levels(g, cables)
-   local tried, best = {}, nil
+   local tried, count, best = {}, 0, nil
    for r = 0, g.routers do
       local t = r > 0 and g.hosts[r] or 0
-      if not tried[t] and #tried < 64 then
-         tried[t], tried[#tried + 1] = true, t
+      if not tried[t] and count < 64 then
+         tried[t], count = true, count + 1
          local level = levels_from(g, t)
          lower_empty_top(g, level)
          local links, hosts, top = unexplained(g, level)
