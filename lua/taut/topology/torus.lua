@@ -200,10 +200,27 @@ local function fields_of(conf)
    return f
 end
 
+-- Cables that are down, by one of their two links.
+local function with_down(topo, down)
+   local left = {}
+   for i, name in ipairs(type(down) == "table" and down or {}) do
+      local c = topo.component_id[name]
+      if not c or not topo:is_link(c) then
+         return nil, ("topology.down: expected a link such as %s, got %s"):format(
+            topo.components[topo.first_link] or "r0/X+", tostring(name))
+      end
+      left[c], left[topo:opposite(c) or c] = 0, 0
+      if i == #down then
+         topo:set_health(left, { report = false })
+      end
+   end
+   return topo
+end
+
 --- Build a torus or a mesh.
 -- @param conf { kind = "torus" or "mesh", dims = {4,2,2}, nodes_per_router = 2, nodes = "n[0-31]",
 --   capacity = number, or { tx=, rx=, link= or X=, Y=, "X+"= or a class of the layout … } in bytes
---   per second }; and where wanted wrap, two_cables, tie, order, retry, layout, service: see
+--   per second }; and where wanted wrap, two_cables, tie, order, retry, layout, service, down: see
 --   taut.lua(5)
 -- @return topology, or nil and what was expected
 function torus.build(conf)
@@ -229,10 +246,15 @@ function torus.build(conf)
    if not port then
       return nil, err
    end
-   return base.new(Torus, { kind_name = f.kind_name, label = describe(f, conf), nodes = names,
+   local topo
+   topo, err = base.new(Torus, { kind_name = f.kind_name, label = describe(f, conf), nodes = names,
       router_of = router_of, router_name = router_names(f), tx = port.tx, rx = port.rx,
       links = links, engine = "torus", fields = f, params = { dims = f.dims, wraps = f.wrap,
          tie_minus = f.tie_minus, order = f.order, no_retry = f.no_retry, port = links.code } })
+   if not topo then
+      return nil, err
+   end
+   return with_down(topo, conf.down)
 end
 
 ---------------------------------------------------------------- what only a torus knows

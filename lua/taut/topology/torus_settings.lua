@@ -32,8 +32,9 @@ local function check_dims(dims)
 end
 
 local KNOWN = {}
-for _, name in ipairs { "at", "capacity", "dims", "from", "is_checked", "kind", "layout",
-   "nodes", "nodes_per_router", "order", "retry", "service", "tie", "two_cables", "wrap" } do
+for _, name in ipairs { "at", "capacity", "dims", "down", "from", "is_checked", "kind",
+   "layout", "nodes", "nodes_per_router", "order", "retry", "service", "tie", "two_cables",
+   "wrap" } do
    KNOWN[name] = true
 end
 

@@ -118,12 +118,38 @@ function tests.test_a_torus_becomes_a_model()
    lu.assertEquals(load_text(text_of(w, { as = "graph" })).kind, "graph")
 end
 
-function tests.test_a_torus_that_does_not_fit_stays_a_graph()
-   local w = assert(import.read("ibnetdiscover", data "routing/t444-dor/ibnetdiscover.txt.gz"))
-   table.remove(w.cables)
-   local text = text_of(w)
-   lu.assertEquals(load_text(text).kind, "graph")
+-- One dead cable is no reason to forget what the machine is.
+function tests.test_a_torus_with_cables_out_is_that_torus()
+   local function cut(...)
+      local w = assert(import.read("ibnetdiscover", data "routing/t444-dor/ibnetdiscover.txt.gz"))
+      for _, i in ipairs { ... } do
+         table.remove(w.cables, i)
+      end
+      local text, kind, why = text_of(w)
+      return load_text(text), text, kind, why
+   end
+   local conf, text, kind, why = cut(100, 17)
+   lu.assertEquals({ kind, why, #conf.down }, { "torus", nil, 2 })
    lu.assertStrContains(text, "-- What does not fit: no cable between")
+   local topo, n = assert(topology.build(conf)), 0
+   for c, left in pairs(topo.degraded) do
+      lu.assertEquals({ left, topo:is_link(c) }, { 0, true })
+      n = n + 1
+   end
+   lu.assertEquals(n, 4)
+   for a = 1, 64 do
+      for b = 1, 64 do
+         for _, c in ipairs(a ~= b and assert(topo:route(a, b)) or {}) do
+            lu.assertNotEquals(topo.degraded[c], 0)
+         end
+      end
+   end
+   conf, text, kind, why = cut(150, 120, 100, 70, 40, 17)
+   lu.assertEquals({ conf.kind, kind, why }, { "graph", "graph", "6 of 192 cables are missing" })
+   lu.assertStrContains(text, "-- Written as a graph: 6 of 192 cables are missing")
+   local _, err = topology.build { kind = "torus", dims = { 4 }, nodes_per_router = 1,
+      nodes = "n[0-3]", down = { "r9/X+" } }
+   lu.assertStrMatches(err, "topology.down: expected a link such as r0/X., got r9/X%+")
 end
 
 ---------------------------------------------------------------- dragonfly, HyperX

@@ -129,8 +129,15 @@ function command.run(args)
          #w.routers)
       return 1
    end
+   local text, kind, why = write.text(w, found, { as = args.as, capacity = args.capacity })
+   if why then
+      complain("%s: written as a graph: %s", w.source, why)
+   elseif kind ~= "graph" and found.missing and #found.missing > 0 then
+      complain("%s: written as a %s, of which %s down", w.source, kind,
+         #found.missing == 1 and "1 cable is" or #found.missing .. " cables are")
+   end
    local ok
-   ok, err = output(args.output, write.text(w, found, { as = args.as, capacity = args.capacity }))
+   ok, err = output(args.output, text)
    if not ok then
       complain("cannot write %s", err)
       return 1

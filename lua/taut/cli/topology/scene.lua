@@ -210,6 +210,10 @@ function scene.open(args)
    if not ok then
       return nil, err
    end
+   for c, left in pairs(self.topo.degraded) do -- as the file says
+      self.around[c], self.left[c] = left, self.left[c] or left
+      self.state[c] = self.state[c] or (left == 0 and "failed" or "slow")
+   end
    return take_failures(self, args.fail)
 end
 

@@ -39,10 +39,15 @@ function model.bandwidth(w)
    return common(links), common(rails), open
 end
 
+local MISSING = 0.02 -- share of the cables that may be out
+
 -- Can a torus or mesh in a few settings say all there is?  One rail, the same nodes everywhere,
--- nothing that did not fit.
+-- nothing that did not fit but cables that are out.
 local function is_regular(w, found)
-   if #found.dims > 6 or #found.misfits > 0 or
+   local out = found.missing and #found.missing or 0
+   if out > math.max(1, MISSING * (found.expected or 0)) then
+      return false, ("%d of %d cables are missing"):format(out, found.expected)
+   elseif #found.dims > 6 or not found.is_whole or
       found.nodes_per_router[1] ~= found.nodes_per_router[2] or found.nodes_per_router[1] < 1 then
       return false
    end
@@ -251,6 +256,18 @@ end
 
 local wired = { dragonfly = dragonfly, hyperx = hyperx }
 
+--- Links of a torus or mesh whose cable is missing, as the model calls them.
+function model.down(found)
+   local list = {}
+   for i, m in ipairs(found.missing or {}) do
+      local r, s, d = table.unpack(m)
+      local a, b = found.coord[r], found.coord[s]
+      local sign = (a[d] + 1) % found.dims[d] == b[d] and "+" or "-"
+      list[i] = ("r%s/%s%s"):format(table.concat(a, "."), ("XYZABC"):sub(d, d), sign)
+   end
+   return list
+end
+
 --- The kind to write a wiring as.
 -- @param w wiring
 -- @param found what import/recognise says of it
@@ -265,8 +282,9 @@ function model.choose(w, found)
       return told and kind or "graph", told or w, why
    elseif kind == "fattree" then
       return kind, w
-   elseif (kind == "torus" or kind == "mesh") and is_regular(w, found) then
-      return kind
+   elseif kind == "torus" or kind == "mesh" then
+      local fits, reason = is_regular(w, found)
+      return fits and kind or "graph", not fits and w or nil, reason
    end
    return "graph", w
 end

@@ -128,9 +128,12 @@ local function model_nodes(w, found)
 end
 
 local function model_text(w, found, opts)
-   return ("topology = %s {\n   dims = { %s },\n   nodes_per_router = %d,\n%s   nodes = %s,\n}\n")
+   local down = tables.map(model.down(found), text)
+   return ("topology = %s {\n   dims = { %s },\n   nodes_per_router = %d,\n%s   nodes = %s,\n%s}\n")
       :format(found.kind, table.concat(found.dims, ", "), found.nodes_per_router[1],
-         capacity_lines(w, opts, true), text(in_order(model_nodes(w, found))))
+         capacity_lines(w, opts, true), text(in_order(model_nodes(w, found))),
+         #down > 0 and ("   -- cables that are missing\n   down = { %s },\n"):format(
+            table.concat(down, ", ")) or "")
 end
 
 local function list_of(name, list, fields, out)
@@ -190,7 +193,8 @@ end
 -- @param found what import/recognise says of it
 -- @param opts { as = "graph": write all of the wiring even where a model would do, capacity =
 --   bytes per second of what the file does not say }
--- @return the text: comments, then `topology = …`
+-- @return the text: comments, then `topology = …`; the kind it is written as, and, where that is
+--   not the one that was recognised, why
 function write.text(w, found, opts)
    opts = opts or {}
    local kind, wiring, why = "graph", w, nil
@@ -198,7 +202,7 @@ function write.text(w, found, opts)
       kind, wiring, why = model.choose(w, found)
    end
    return remarks(w, found, why) .. (wiring and wiring_text(wiring, kind, opts) or
-      model_text(w, found, opts))
+      model_text(w, found, opts)), kind, why
 end
 
 return write

@@ -23,7 +23,8 @@ end
 --   fattree: levels (switches of each, leaves first), level[router], nodes_per_leaf, uplinks,
 --     regular;
 --   torus, mesh, hyperx: dims, coord[router] = { x, … } from 0, links (cables per neighbour in each
---     dimension);
+--     dimension), missing (array of { router, router, dimension } without their cable, of
+--     `expected`), is_whole (nothing else does not fit);
 --   dragonfly: groups, routers_per_group, local_dims ({ n } all to all, { rows, columns }),
 --     group[router], members[group], links_per_pair, global_per_router (each { least, most })
 function recognise.kind(w)

@@ -118,7 +118,7 @@ end
 
 -- Mark the cables of a dimension that should be there.
 -- @return how many there should be, how many are not, and how many the usual one is
-local function along(g, dims, d, at_key, misfits)
+local function along(g, dims, d, at_key, misfits, missing)
    local routers, counts, expected, wrong = g.wiring.routers, {}, 0, 0
    for r = 1, g.routers do
       for _, m in ipairs(dims[d].after[dims.at[r][d]]) do
@@ -132,6 +132,7 @@ local function along(g, dims, d, at_key, misfits)
             counts[#counts + 1] = e.cables
          elseif s and s > r then
             wrong = wrong + 1
+            missing[#missing + 1] = { r, s, d }
             misfits.add("no cable between %s and %s", routers[r].name, routers[s].name)
          end
       end
@@ -162,13 +163,13 @@ local function check(g, dims, misfits)
    if not at_key then
       return math.huge
    end
-   local usual, expected = {}, 0
+   local usual, expected, missing = {}, 0, {}
    for d = 1, #dims do
       local should, lacks
-      should, lacks, usual[d] = along(g, dims, d, at_key, misfits)
+      should, lacks, usual[d] = along(g, dims, d, at_key, misfits, missing)
       expected, wrong = expected + should, wrong + lacks
    end
-   dims.usual = usual
+   dims.usual, dims.missing, dims.expected = usual, missing, expected
    return (wrong + others(g, usual, misfits)) / math.max(1, expected)
 end
 
@@ -286,7 +287,8 @@ function product.find(g)
    end
    local lengths = tables.map(best.dims, function(d) return d.count end)
    return { kind = best.kind, dims = lengths, coord = best.dims.at, links = best.dims.usual,
-      misfits = best.misfits.list(), named = best.dims[1].field ~= nil }
+      misfits = best.misfits.list(), missing = best.dims.missing, expected = best.dims.expected,
+      is_whole = best.misfits.count() == #best.dims.missing, named = best.dims[1].field ~= nil }
 end
 
 return product
