@@ -44,13 +44,35 @@ local function next_ports(self, n)
    return self.at - n
 end
 
--- The link of a set that the test is about.
-local function aim_of(asked, t)
+-- The links by which the test can be aimed at link c of set i: c itself, whose far router has to
+-- answer, or the only one before or after it on a way over c, which another router answers for.
+local function marks_of(self, asked, i, c)
+   local topo, set = self.topo, asked[i]
+   local from, to, of = topo:from(c), topo:to(c), topo.asked_at.of
+   local before, after = asked[i - 1], asked[i + 1]
+   local list = { { link = c, hop = i } }
+   list[#list + 1] = type(before) == "table" and set.from[from] == c and before.to[from]
+      and { link = before.to[from], hop = i - 1 } or nil
+   list[#list + 1] = type(after) == "table" and set.to[to] == c and after.from[to]
+      and { link = after.from[to], hop = i + 1 } or nil
+   local known = {}
+   for _, mark in ipairs(list) do
+      known[#known + 1] = of[mark.link] and mark or nil
+   end
+   return known
+end
+
+-- How to aim at the link of a set that the test is about: who keeps silent is not known, so each
+-- pair in its own way.
+local function aim_of(self, asked, t)
    for i = 2, asked.n - 1 do
       local set = asked[i]
-      if type(set) == "table" and set.is[t.confirms] then
-         return { link = t.confirms, hop = i,
-            ports = math.min(MOST, TRIES * set.n * (t.streams or 1)) }
+      local marks = type(set) == "table" and set.is[t.confirms]
+         and marks_of(self, asked, i, t.confirms)
+      if marks and #marks > 0 then
+         local mark = marks[(t.src + t.dst) % #marks + 1]
+         mark.ports = math.min(MOST, TRIES * set.n * (t.streams or 1))
+         return mark
       end
    end
    return nil
@@ -58,12 +80,12 @@ end
 
 --- Have the way of a planned test asked for, if it goes over sets.
 -- @param t gets `asked` (see ways.of), `src_port`, `trace` (how many routers there are to ask) and,
---   of one about a link of a set, `aim` { link, hop = which router is at its end, ports = how many
---   may be tried }
+--   of one about a link of a set, `aim` { link = that one, or one that tells it, hop = which
+--   router is at its end, ports = how many may be tried }
 function Ports:ask(t)
    local asked = between(self, t)
    if asked then
-      t.asked, t.trace, t.aim = asked, asked.n - 1, t.confirms and aim_of(asked, t)
+      t.asked, t.trace, t.aim = asked, asked.n - 1, t.confirms and aim_of(self, asked, t)
       t.src_port = next_ports(self, math.max(STREAMS, t.aim and t.aim.ports or 0))
    end
 end

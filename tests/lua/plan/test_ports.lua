@@ -6,6 +6,7 @@ local diagnose = require "taut.diagnose"
 local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"
 local plan = require "taut.plan"
+local ports = require "taut.plan.ports"
 local sim = require "lib.sim"
 local topology = require "taut.topology"
 local ways = require "taut.topology.ways"
@@ -152,7 +153,7 @@ local function planned(of, wanted)
 end
 
 function tests.test_a_plan_asks_where_there_is_a_choice()
-   local ports, suspect = {}, over(1, 9, 3)[2]
+   local used, suspect = {}, over(1, 9, 3)[2]
    local aimed = {}
    local want = { component = suspect, tests = 1 }
    for _, t in ipairs(planned(topo, { want })) do
@@ -160,16 +161,33 @@ function tests.test_a_plan_asks_where_there_is_a_choice()
       lu.assertEquals(t.trace, is_far and 3 or nil)
       lu.assertEquals(t.asked ~= nil, is_far)
       for k = 0, is_far and math.max(15, (t.aim and t.aim.ports or 0) - 1) or -1 do
-         lu.assertNil(ports[t.src_port + k]) -- no port serves twice
-         ports[t.src_port + k] = true
+         lu.assertNil(used[t.src_port + k]) -- no port serves twice
+         used[t.src_port + k] = true
       end
-      if t.aim then
-         lu.assertEquals({ t.aim.link, t.aim.hop, t.confirms }, { suspect, 2, suspect })
+      if t.aim then -- the link of its way over spine 3
+         lu.assertEquals(t.aim.link, over(t.src, t.dst, 3)[t.aim.hop])
+         lu.assertEquals(t.confirms, suspect)
          aimed[#aimed + 1] = t.streams
       end
    end
    table.sort(aimed)
    lu.assertEquals(aimed, { 1, sim.checks.confirm_streams })
+end
+
+-- Nobody knows who keeps silent: not all pairs depend on the router at the end of the link.
+function tests.test_pairs_aim_by_either_router()
+   local asking = ports.new(topo)
+   for stage = 2, 3 do
+      local c, hops = over(1, 9, 3)[stage], {}
+      for dst = 9, 12 do
+         local t = test { dst = dst, route = topo:route(1, dst), confirms = c }
+         asking:ask(t)
+         hops[t.aim.hop] = true
+         ways.take(topo, t, ways.shown(topo, t.asked, {}), 1)
+         lu.assertEquals({ t.confirms, t.way[stage] }, { c, c })
+      end
+      lu.assertEquals(hops, { [2] = true, [3] = true })
+   end
 end
 
 function tests.test_nothing_is_asked_where_nobody_said_how_ports_answer()
