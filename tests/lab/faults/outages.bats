@@ -27,7 +27,8 @@ left() {
 no_probe() { ! lab exec pgrep -x taut-probe >/dev/null; }
 helpers() { lab exec pgrep -c -u slurm -f 'tautd|taut-slurm'; }
 whole() {
-    [ "$(helpers)" -eq 3 ] && left | cmp -s "$BATS_FILE_TMPDIR/left" - && no_probe
+    # tautd, its store, taut-slurm, who looks up addresses
+    [ "$(helpers)" -eq 4 ] && left | cmp -s "$BATS_FILE_TMPDIR/left" - && no_probe
 }
 checks() {
     clear_holdoff
@@ -79,6 +80,8 @@ falls_out() {
 @test "the store is killed, and stands still: checks go on" { falls_out 'tautd --store'; }
 
 @test "taut-slurm is killed, and stands still: checks go on" { falls_out taut-slurm; }
+
+@test "who looks up addresses is killed, and stands still: checks go on" { falls_out 'tautd --addresses'; }
 
 @test "tautd and its helpers are killed at once, as by a cgroup or for want of memory" {
     lab exec taut policy observe
