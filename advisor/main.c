@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tautd and taut: one program that embeds Lua.
  *
- *   tautd …              the daemon: require("taut.core.daemon").main(arg) taut
- * …               the command line: require("taut.cli").main(arg) taut --daemon
- * …      as tautd, where only one name is installed taut --lua FILE …    runs
- * FILE with all C modules in place (tests)
+ * - tautd …: the daemon, require("taut.core.daemon").main(arg);
+ * - taut …: the command line, require("taut.cli").main(arg);
+ * - taut --daemon …: as tautd, where only one name is installed;
+ * - taut --lua FILE …: runs FILE with all C modules in place (tests).
  *
  * Everything that decides is in Lua; this file only sets the stage. */
 #include <config.h>
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -283,6 +286,21 @@ static void raise_descriptor_limit(void)
     }
 }
 
+/* What was printed must have arrived, however the program ends: a full disk is
+ * an error; a reader that has seen enough is none. */
+static void check_output(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return;
+    if (errno == EPIPE || (poll(&out, 1, 0) > 0 && (out.revents & POLLERR)))
+        return;
+    fprintf(stderr, "taut: cannot write the output: %s\n",
+            errno != 0 ? strerror(errno) : "write error");
+    _exit(EXIT_FAILURE);
+}
+
 int main(int argc, char **argv)
 {
     struct start s = {.role = ROLE_NONE};
@@ -296,6 +314,10 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     if (s.role == ROLE_DAEMON)
         raise_descriptor_limit();
+    else
+        atexit(check_output);
+    if (s.argc > 1 && strcmp(s.argv[1], "--store") == 0)
+        umask(027); /* the database tells of users and their jobs */
     taut_host_init(L, s.name, lua_dir(), !is_service(&s));
     int status = run(L, &s);
     lua_close(L);

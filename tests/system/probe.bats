@@ -388,6 +388,16 @@ END
     [ "$status" -eq 0 ]
 }
 
+@test "the prolog script gives a check half as much again as its budget" {
+    printf '#!/bin/sh\nsleep 2\n: >%s/done\n' "$dir" >fake
+    chmod +x fake
+    printf 'servers=x\nbudget_ms=8000\n' >node.conf
+    TAUT_CONF=$dir/node.conf TAUT_PROBE=$dir/fake \
+        run "$TAUT_BUILDDIR/plugin/taut-prolog.sh"
+    [ "$status" -eq 0 ]
+    [ -e done ]
+}
+
 @test "the health check goes on to the site's own" {
     printf '#!/bin/sh\nexit 3\n' >fake
     printf '#!/bin/sh\necho "site check $1"; exit 7\n' >next

@@ -117,3 +117,49 @@ END
     # Without a slurm.conf libslurm may end it; it must not hang or crash.
     [ "$status" -lt 124 ]
 }
+
+@test "an output that cannot be written is an error, a reader that has enough is none" {
+    export TAUT_LUA_DIR=$TAUT_SRCDIR/lua
+    local line
+    for line in --version --help "topology show --help"; do
+        # shellcheck disable=SC2086 # words
+        run bash -c "$taut $line >/dev/full"
+        [ "$status" -eq 1 ]
+        [[ $output == "taut: cannot write the output: No space left on device" ]]
+    done
+    run bash -c "set -o pipefail; $taut topology load --help | head -n 1"
+    [ "$status" -eq 0 ]
+}
+
+@test "wrong arguments end with 2 and show the usage of the command they are for" {
+    export TAUT_LUA_DIR=$TAUT_SRCDIR/lua
+    run "$taut" topology load --top x
+    [ "$status" -eq 2 ]
+    [[ $output == "Usage: taut topology load "* ]]
+    run "$taut" links --nosuch
+    [ "$status" -eq 2 ]
+    [[ $output == "Usage: taut links "* ]]
+    run "$taut" nosuch
+    [ "$status" -eq 2 ]
+    [[ $output == "Usage: taut [-h]"* ]]
+}
+
+@test "--json says in JSON, too, what went wrong" {
+    export TAUT_LUA_DIR=$TAUT_SRCDIR/lua
+    run --separate-stderr "$taut" --socket /nowhere/sock status --json
+    [ "$status" -eq 1 ]
+    [[ $output == *'"error": "tautd does not answer at /nowhere/sock'* ]]
+    [[ $stderr == "taut: tautd does not answer"* ]]
+}
+
+@test "tautd says what it takes, and which one it is" {
+    export TAUT_LUA_DIR=$TAUT_SRCDIR/lua
+    run "$tautd" --help
+    [ "$status" -eq 0 ]
+    [[ $output == "usage: tautd "* ]]
+    run "$tautd" --version
+    [ "$status" -eq 0 ]
+    [[ $output == "tautd "* ]]
+    run "$tautd" --nosuch
+    [ "$status" -eq 2 ]
+}

@@ -38,20 +38,20 @@ topology() {
     topology route n0 n6
     [ "$status" -eq 1 ]
     [[ $output == "taut: route: ring.lua has no node or router 'n6' (expected such as n0 or r0)" ]]
-    topology dependents r0
+    topology dependents r9
     [ "$status" -eq 1 ]
-    [[ $output == *"has no component 'r0'"*r5/X-* ]]
+    [[ $output == *"has no component 'r9'"*r5/X-* ]]
     topology show x
     [ "$status" -eq 1 ]
     [[ $output == *"has no router, node or component 'x'"* ]]
     topology show --fail r0/X+=1.5
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
     [[ $output == *"--fail: expected COMPONENT or COMPONENT=SHARE, with a share from 0 to 1"*"r0/X+=1.5"* ]]
     topology route n0 n1 --rail 2
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
     [[ $output == *"--rail: expected 1 to 1, got 2"* ]]
     topology load shift -w n0,n9
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
     [[ $output == *"has no node 'n9'"* ]]
     topology load nearest --grid 2x2
     [ "$status" -eq 1 ]

@@ -3,6 +3,7 @@
 -- (its arguments, argparse) and `run(args)` → exit status.
 local argparse = require "argparse"
 local tables = require "taut.base.tables"
+local json = require "taut.json"
 local old = require "taut.cli.old"
 local report = require "taut.report"
 local step = require "taut.survey.step"
@@ -76,21 +77,52 @@ local function is_silent(arg)
    end)
 end
 
+-- What is wrong with the command line, and the usage of the command that it is about.
+local function parse(parser, arg)
+   local wrong
+   function parser.error(of, text)
+      wrong = { usage = of:get_usage(), text = text }
+      error(wrong, 0)
+   end
+   local ok, args = pcall(parser.parse, parser, arg)
+   if not ok and not wrong then
+      error(args, 0)
+   end
+   return ok and args, wrong
+end
+
+-- Run a command.  Whoever asked for JSON gets some, also where it failed: { "error": … }.
+local function run(m, args)
+   local plain, any, wants = print, false, args.json == true -- of matrix it is a file
+   if wants then
+      rawset(_G, "print", function(...)
+         any = true
+         plain(...)
+      end)
+   end
+   local status = m.run(args)
+   rawset(_G, "print", plain)
+   if wants and not any and status ~= 0 and status ~= true and report.complaint() then
+      print(json.encode({ error = report.complaint() }, 2))
+   end
+   return status
+end
+
 --- @param arg command line
 -- @return exit status
 function cli.main(arg)
    local parser, modules = parser_of()
-   local ok, args = parser:pparse(arg)
-   if not ok then
+   local args, wrong = parse(parser, arg)
+   if wrong then
       if not is_silent(arg) then
-         io.stderr:write(parser:get_usage(), "\n\n")
-         report.complain(args)
+         io.stderr:write(wrong.usage, "\n\n")
+         report.complain(wrong.text)
       end
       return 2
    end
    old.hint(arg, args.command)
    args.argv = arg
-   return modules[args.command].run(args)
+   return run(modules[args.command], args)
 end
 
 return cli

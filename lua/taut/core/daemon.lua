@@ -34,6 +34,7 @@ usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify
        tautd --alps …                what Taut does over ALPS, see doc/alps.md
   -c FILE    configuration (default %s/taut.lua)
   --check    check the configuration and end
+  --help, --version
 ]]
 
 -- Take connections: as soon as the past is known, or known to be out of reach.  Ids of events and
@@ -176,6 +177,11 @@ end
 function daemon.main(arg)
    if arg[1] == "--alps" then
       return alps.main { table.unpack(arg, 2) }
+   end
+   if arg[1] == "--help" or arg[1] == "-h" or arg[1] == "--version" or arg[1] == "-V" then
+      io.stdout:write(arg[1]:lower():find "v" and "tautd " .. sys.version .. "\n"
+         or USAGE:format(sys.paths.confdir))
+      return 0
    end
    local o = options(arg)
    if not o then

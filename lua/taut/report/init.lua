@@ -73,12 +73,20 @@ function report.wrap(text, indent, more)
    end
 end
 
+local complaints = {}
+
 --- Say what went wrong, on stderr, in lines as those of `wrap`.
 -- @param ... texts that make the sentence
 function report.complain(...)
+   complaints[#complaints + 1] = table.concat { ... }
    for _, line in ipairs(report.lines(table.concat { ... }, "taut: ", "      ")) do
       io.stderr:write(line, "\n")
    end
+end
+
+--- All that was said so, one sentence a line; nil where nothing was.
+function report.complaint()
+   return complaints[1] and table.concat(complaints, "\n")
 end
 
 --- "n1, n2 and 5 more"

@@ -184,7 +184,7 @@ end
 -- @return the exit status
 function common.fail(err)
    terminal.complain("study: ", err)
-   return 1
+   return err:find "^%-%-" and 2 or 1 -- what an option says is wrong
 end
 
 ---------------------------------------------------------------- the machine
@@ -210,7 +210,7 @@ local function constants(m, args)
       c, err = calibrate.fit(m, points, start)
    end
    if not c then
-      return nil, "--calibrate: " .. err
+      return nil, "calibration: " .. err
    end
    m.waits = args.hottest or c.waits
    return c, ("Fitted to %d points of %s: %.3g flop/s a rank, %.3g us a message, b = %.3g, " ..

@@ -47,7 +47,7 @@ function command.run(args)
    local found, err = scene.open(args)
    if not found then
       report.complain(err)
-      return 1
+      return err:find "^%-%-" and 2 or 1 -- what an option says is wrong
    end
    return m.run(args, found)
 end

@@ -211,7 +211,7 @@ function load.run(args, scene)
    end
    if not loads then
       report.complain("load: ", err)
-      return 1
+      return err:find "^%-%-" and 2 or 1
    end
    local classes, links = by_class(scene, loads)
    local d = { loads = loads, lost = lost or 0, classes = classes, links = links,
