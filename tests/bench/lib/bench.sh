@@ -114,7 +114,9 @@ bench_tautd_cpu() {
             "$(awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) * 1e6 / hz }' \
                 "/proc/$pid/stat") $(awk '/^VmRSS/ { print $2 }' "/proc/$pid/status")"
     done | awk '{ n = split($1, path, "/"); name = path[n]
-        if (/--store/) name = "store"; print name, $(NF - 1), $NF }'
+        if (match($0, / --(store|addresses|alps|fabric|ingest)/))
+            name = substr($0, RSTART + 3, RLENGTH - 3)
+        print name, $(NF - 1), $NF }'
 }
 
 TMP=$(mktemp -d)
