@@ -15,6 +15,7 @@
 #include "advisor/bindings/host.h"
 
 #define INSTRUCTIONS_MAX 10000000
+#define MEMORY_MAX_BYTES ((size_t)512 << 20)
 #define FILE_MAX_BYTES (64 << 20) /* a description of a large machine */
 /* Stands for the path in Lua's messages, which cut long chunk names. */
 #define CHUNK_NAME "\001"
@@ -128,18 +129,45 @@ static void out_of_instructions(lua_State *L, lua_Debug *ar)
     lua_error(L);
 }
 
+/* What a file may have while it runs, beside what there was before. */
+struct purse {
+    lua_Alloc alloc;
+    void *ud;
+    size_t left;
+};
+
+static void *pay(void *ud, void *ptr, size_t old, size_t size)
+{
+    struct purse *p = ud;
+    size_t had = ptr != NULL ? old : 0;
+
+    if (size > had && size - had > p->left)
+        return NULL;
+    void *got = p->alloc(p->ud, ptr, old, size);
+    if (got != NULL || size == 0)
+        p->left += had - size;
+    return got;
+}
+
 static int run(lua_State *L, lua_State *co, const char *path)
 {
+    struct purse p = {.left = MEMORY_MAX_BYTES};
+
     lua_pushvalue(L, 2);
     lua_xmove(L, co, 1);
     lua_setupvalue(co, -2, 1); /* the chunk's _ENV */
     lua_sethook(co, out_of_instructions, LUA_MASKCOUNT, INSTRUCTIONS_MAX);
+    p.alloc = lua_getallocf(L, &p.ud);
+    lua_setallocf(L, pay, &p);
     int rc = lua_pcall(co, 0, 0, 0);
+    lua_setallocf(L, p.alloc, p.ud);
     lua_sethook(co, NULL, 0, 0);
     if (rc == LUA_OK) {
         lua_pushboolean(L, 1);
         return 1;
     }
+    if (rc == LUA_ERRMEM)
+        return fail_with(L, path, "more than 512 MiB of memory");
     return fail_with(L, path, luaL_tolstring(co, -1, NULL));
 }
 

@@ -69,6 +69,14 @@ function tests.test_endless_loop_ends()
   lu.assertStrContains(why, "FOLDER/conf.lua:1: more than 10000000 instructions")
 end
 
+-- Few instructions can fill the machine.
+function tests.test_memory_has_an_end()
+  local ok, why = load "local s = 'xxxxxxxxxxxxxxxx' for i = 1, 40 do s = s .. s end"
+  lu.assertNil(ok)
+  lu.assertStrContains(why, "FOLDER/conf.lua: more than 512 MiB of memory")
+  lu.assertTrue(load "a = 1") -- and the next file has all of it again
+end
+
 function tests.test_endless_loop_ends_under_pcall()
   local text = "while true do pcall(function() while true do end end) end"
   lu.assertNil((load(text, { pcall = pcall })))

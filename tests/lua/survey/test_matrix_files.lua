@@ -8,6 +8,7 @@ local layout = require "taut.survey.matrix.layout"
 local looptest = require "lib.looptest"
 local lu = require "luaunit"
 local picture = require "taut.survey.matrix.picture"
+local sentences = require "taut.survey.matrix.sentences"
 local sim = require "lib.sim"
 local sys = require "taut.sys"
 
@@ -91,6 +92,21 @@ function tests.test_csv_of_latencies()
    lu.assertStrContains(text, "a,b,16300,41000,16300,good,no,\r\n")
    lu.assertStrContains(text, "b,a,,,,void,no,0 round trips only\r\n")
    lu.assertStrContains(picture.svg(m, outcome()), "16.3 µs, 99th 41.0 µs")
+end
+
+-- Where every test was discarded nobody knows whether a pair is slow.
+function tests.test_a_matrix_of_nothing_calls_nobody_well()
+   local m = data.new({ "a", "b" }, { mode = "latency" })
+   m:set(1, 2, { class = "void", why = "0 round trips only" })
+   m:set(2, 1, { class = "void", why = "0 round trips only" })
+   local drawn = picture.svg(m, outcome())
+   lu.assertStrContains(drawn, "Nothing is known of any pair.")
+   lu.assertNil(drawn:find("No pair is slow", 1, true))
+   local lines, plain = {}, print
+   rawset(_G, "print", function(line) lines[#lines + 1] = line end)
+   sentences.print(m, outcome())
+   rawset(_G, "print", plain)
+   lu.assertStrContains(table.concat(lines, "\n"), "nothing is known of any pair")
 end
 
 function tests.test_json_is_rows_of_columns()

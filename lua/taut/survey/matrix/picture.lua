@@ -137,7 +137,9 @@ local function notes_of(f, list, unnamed, wide)
       notes[#notes + 1] = { lines = { ("%s more; see the CSV file"):format(report.count(
          more + unnamed, more > 0 and "finding" or "slow pair")) } }
    elseif #list == 0 then
-      notes[1] = { lines = { "No pair is slow." } }
+      local s = f.m:summary()
+      notes[1] = { lines = { s.good + s.low > 0 and "No pair is slow."
+         or "Nothing is known of any pair." } }
    end
    return notes
 end

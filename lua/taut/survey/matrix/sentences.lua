@@ -133,8 +133,10 @@ function sentences.print(m, o)
    for n, f in ipairs(o.findings) do
       report.wrap(("%d. %s"):format(n, sentences.finding(m, f)), "")
    end
-   if #o.findings == 0 and s.measured > 0 then
+   if #o.findings == 0 and s.good + s.low > 0 then
       print "no pair is slow"
+   elseif #o.findings == 0 and s.void > 0 then
+      print "nothing is known of any pair: every test was discarded"
    elseif o.unnamed > 0 then
       print(("and %s that nothing explains"):format(report.count(o.unnamed, "slow pair")))
    end
