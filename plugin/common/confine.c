@@ -77,7 +77,9 @@ static long confine_files(enum taut_confinement kind, int root_fd)
         return 0;
     all.files = all_of(version);
     all.ports = 0;
-    all.scope = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS;
+    /* who started a process must be able to end it; a reader starts none */
+    all.scope = SCOPE_ABSTRACT_SOCKETS |
+                (kind == TAUT_CONFINE_READER ? SCOPE_SIGNALS : 0);
     rules = syscall(SYS_landlock_create_ruleset, &all, size_of(version), 0u);
     if (rules < 0)
         return 0;

@@ -54,6 +54,7 @@ static const char *const plain_calls[] = {
     "prlimit64",
     "read",
     "readv",
+    "recv", /* as glibc has it on PowerPC */
     "recvfrom",
     "recvmsg",
     "restart_syscall",
@@ -63,6 +64,7 @@ static const char *const plain_calls[] = {
     "rt_sigreturn",
     "sched_getaffinity",
     "sched_yield",
+    "send",
     "sendto",
     "set_robust_list",
     "sigaltstack",
