@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- One node at an end of all low tests over a link may be what is slow: it may be choosy about what
 -- it takes, and say so with nobody to contradict it.
+local member = require "taut.diagnose.sets.member"
 local tables = require "taut.base.tables"
 local stages = require "taut.topology.stages"
 
@@ -42,17 +43,16 @@ end
 
 --- What a case against a link lacks: senders or receivers, where the routes have more of them.
 -- @param self the diagnosis
--- @param k its record, with `flows` of sets/member.lua
 -- @param case of taut.evidence
 -- @param far how many of each there must be
 -- @return { what = "senders" or "receivers", has, needs }, or nil
-function alone.missing(self, c, k, case, far)
+function alone.missing(self, c, case, far)
    if not self.topo:is_link(c) then
       return nil
    end
+   local flows = member.flows(self.sets, c)
    for _, side in ipairs { "senders", "receivers" } do
-      local others = k.flows and tables.size(k.flows[side]) or 0
-      if math.max(case[side], others) < math.min(far, 2) then
+      if math.max(case[side], tables.size(flows[side])) < math.min(far, 2) then
          local src, dst = self.evidence:newest(c)
          if src and could_be_more(self, c, src, dst, side) then
             return { what = side, has = case[side], needs = math.ceil(far) }

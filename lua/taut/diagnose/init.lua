@@ -14,6 +14,7 @@ local busy = require "taut.diagnose.busy"
 local cable = require "taut.diagnose.sets.cable"
 local evidence = require "taut.evidence"
 local learned = require "taut.diagnose.learned"
+local member = require "taut.diagnose.sets.member"
 local memory = require "taut.diagnose.memory"
 local queries = require "taut.diagnose.queries"
 local sane = require "taut.diagnose.sane"
@@ -237,6 +238,8 @@ function Diagnosis:restored()
          self.evidence:name(c, math.min(1, k.left or 0))
       end
       self.evidence:watch(c, self:is_decided(c) or self.suspects[c] ~= nil)
+      local case = not self:is_decided(c) and self.evidence:case(c)
+      member.follow(self.sets, c, case and case.best)
    end
 end
 

@@ -142,7 +142,7 @@ local function what_was_seen(self, list, c, case, run)
       add(list, ("%s with several streams got more than with one: it may only be busy"):format(
          plural(k.busy, "test")))
    end
-   local score = verdict.with_flows(self, k, case)
+   local score = verdict.with_flows(self, c, case)
    if score > case.score then
       add(list, ("flows over sets of links that it is in add %.1f to the score"):format(
          score - case.score))

@@ -42,7 +42,7 @@ function settle.well(self, c, now, changes)
    times.remember(self, k, now)
    k.tied, k.missing, k.asked, k.whole, k.busy, k.confirmed = nil, nil, nil, nil, 0, {}
    k.spent, k.load = nil, nil
-   member.follow(self, c, nil)
+   member.follow(self.sets, c, nil)
    k.hard = k.hard and (k.hard.of_set and k.hard.own or not k.hard.of_set and k.hard) or nil
    set_state(self, c, "ok", now, changes)
 end
@@ -94,10 +94,7 @@ end
 local function calm(self, c, k, case, now, changes)
    if not case then
       settle.well(self, c, now, changes)
-      return
-   end
-   member.follow(self, c, case.best)
-   if k.state == "suspect" then
+   elseif k.state == "suspect" then
       k.tied, k.missing = nil, nil
       set_state(self, c, "ok", now, changes) -- what it showed since speaks for a busy network
    end
@@ -111,7 +108,6 @@ local function suspect(self, c, k, case, now, changes)
    end
    self.version, self.want_of[c] = self.version + 1, nil -- what it wants tested has changed
    k.last, k.times = case, times.look(self, c, k, case) or k.times
-   member.follow(self, c, case.best)
    k.missing = verdict.missing(self, c, k, case, now)
    local rivals = case.score >= self.s.slow_score / 2 and verdict.rivals(self, c, k, case) or {}
    k.tied = #rivals > 0 and rivals or nil
@@ -143,7 +139,8 @@ local function one(self, c, now, changes)
    if self:is_decided(c) then
       return decided(self, c, k, case, is_hard, now, changes)
    end
-   local is_suspect = case and verdict.is_suspect(self, k, case, now)
+   member.follow(self.sets, c, case and case.best)
+   local is_suspect = case and verdict.is_suspect(self, c, k, case, now)
    if is_hard and (self.s.hard_alone or not is_suspect) then
       return one_hard(self, c, k, case, now, changes)
    elseif not is_suspect then

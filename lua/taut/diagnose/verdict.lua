@@ -30,10 +30,10 @@ end
 
 --- Is the run worth a suspicion?
 -- @param case what taut.evidence says of the run
-function verdict.is_suspect(self, k, case, now)
-   local s, y = self.s, member.flows(k)
+function verdict.is_suspect(self, c, k, case, now)
+   local s, y = self.s, member.flows(self.sets, c)
    return case.low + y.low >= needed(self, k, s.suspect_low, now)
-      and verdict.with_flows(self, k, case) >= needed(self, k, s.suspect_score, now)
+      and verdict.with_flows(self, c, case) >= needed(self, k, s.suspect_score, now)
       and case.events + y.spells >= needed(self, k, s.suspect_events, now)
 end
 
@@ -58,30 +58,30 @@ end
 
 -- Where tests with several streams at once are run, they must bear it out: only they tell a link
 -- that is steadily loaded from one that is broken.
-local function is_confirmed(self, k, case, now)
+local function is_confirmed(self, c, k, case, now)
    local s = self.s
    local n = confirmations(k, case)
-   n = n + (n > 0 and member.flows(k).spells or 0) -- far from each other, and of others
+   n = n + (n > 0 and member.flows(self.sets, c).spells or 0) -- far from each other, and of others
    return n >= needed(self, k, s.slow_low, now)
-      or member.is_enough(self, k, (verdict.with_flows(self, k, case)))
+      or member.is_enough(self.sets, c, (verdict.with_flows(self, c, case)))
       or (k.asked or 0) == 0 and case.at >= needed(self, k, s.unconfirmed_low, now)
       and case.events >= needed(self, k, s.unconfirmed_events, now)
 end
 
 --- What a case weighs, and its spells, with what flows over sets add (sets/member.lua): half of a
 -- verdict, or all of it where they rest on as much as one on a set.
-function verdict.with_flows(self, k, case)
-   local y = member.flows(k)
-   local most = member.is_broad(self, k) and y.score or self.s.slow_score / 2
+function verdict.with_flows(self, c, case)
+   local y = member.flows(self.sets, c)
+   local most = member.is_broad(self.sets, c) and y.score or self.s.slow_score / 2
    return case.score + math.min(y.score, most), case.spells + y.spells
 end
 
 -- Seconds between the first and the last of it, and how many far ends it had.
-local function reach(self, k, case)
-   if not member.is_broad(self, k) then
+local function reach(self, c, case)
+   if not member.is_broad(self.sets, c) then
       return case.last - case.first, case.far
    end
-   local y = k.flows
+   local y = member.flows(self.sets, c)
    return math.max(case.last, y.last) - math.min(case.first, y.first),
       math.max(case.far, math.min(tables.size(y.senders), tables.size(y.receivers)))
 end
@@ -93,8 +93,8 @@ end
 function verdict.missing(self, c, k, case, now)
    local s = self.s
    local far = far_needed(self, c, k, now)
-   local score, spells = verdict.with_flows(self, k, case)
-   local span, ends = reach(self, k, case)
+   local score, spells = verdict.with_flows(self, c, case)
+   local span, ends = reach(self, c, case)
    if score < slow_score(self, k) then
       return { what = "score", has = score, needs = slow_score(self, k) }
    elseif spells < needed(self, k, s.slow_spells, now) then
@@ -106,11 +106,11 @@ function verdict.missing(self, c, k, case, now)
       return { what = "far", has = ends, needs = math.ceil(far) }
    elseif yields(k, case) then
       return { what = "busy" }
-   elseif not is_confirmed(self, k, case, now) then
+   elseif not is_confirmed(self, c, k, case, now) then
       return { what = "confirmed", has = confirmations(k, case),
          needs = math.ceil(needed(self, k, s.slow_low, now)) }
    end
-   return alone.missing(self, c, k, case, far) or jobs.missing(self, c, k, case, now)
+   return alone.missing(self, c, case, far) or jobs.missing(self, c, k, case, now)
 end
 
 -- Ties that no test can break: with nothing arriving, acknowledgements are lost as well, so the

@@ -369,7 +369,7 @@ end
 -- Three hours of tests over one local link of a dragonfly, then flows from its router to other
 -- groups, of which a part takes it, too, for as many hours; `level` is what those show.
 -- @param o { direct = pairs over it in each of the first hours (4), stay = all flows after that to
---   the nodes of one router }
+--   the nodes of one router, alone = nobody tests the other member of its sets }
 local function member_world(hours, level, o)
    o = o or {}
    local topo = assert(topology.build { kind = "dragonfly", groups = 5, routers = 4,
@@ -406,7 +406,7 @@ local function member_world(hours, level, o)
    end
    for hour = 4, 3 + hours do
       for i = 1, #part > 0 and 4 or 0 do
-         local list = {}
+         local list = { [4] = not o.alone and test(i, 12 + i, 10e9) or nil }
          for k = 1, 3 do
             local n = hour * 12 + i * 3 + k
             local dst = o.stay and part[1] + n % 4 or part[n % #part + 1]
@@ -439,6 +439,77 @@ end
 function tests.test_flows_that_another_set_explains_name_no_member()
    local d, c = member_world(24, 4.1e9, { direct = 1, stay = true })
    lu.assertFalse(d:is_decided(c))
+end
+
+function tests.test_flows_name_no_member_while_another_may_be_it()
+   local d, c = member_world(24, 4.1e9, { direct = 1, alone = true })
+   lu.assertFalse(d:is_decided(c))
+end
+
+-- Hours of a tree in which n13 says that its tests went over an uplink of its leaf that is well,
+-- and got 42 %; and flows between other leaves and its own, as `flow` has them.
+-- @param o { left = of another uplink of the leaf (1), lies = hours, streams = of the tests of n13,
+--   flow = function(i, hour) → sender, Bps, what was expected, of 12 an hour }
+-- @return the state that the link comes to
+local function accused_by_one(o)
+   local w = world(1)
+   local topo, c = w.topo, w:link(3, 5, true)
+   local down, n = topo:links_between(topo.router_id.spine5, topo.router_id.leaf0)[1], 0
+   local leaf2 = w:link(2, 5, true)
+   local function test(src, dst, Bps, expected, way, streams)
+      n = n + 1
+      return { src = src, dst = dst, id = 1000000 + n, phase = n, streams = streams or 1, way = way,
+         is_traced = way and true, confirms = way and src == 13 and #o.streams > 1 and c or nil,
+         ratio = Bps / expected, class = Bps / expected < 0.75 and "low" or "good", bw_Bps = Bps,
+         expected_Bps = expected }
+   end
+   w.left[w:link(3, 2, true)] = o.left
+   w:play(1, anybody)
+   for hour = 1, 40 do
+      w:play(1, anybody)
+      w.event, w.now = w.event + 1, w.now + 100
+      local dst = 1 + hour % 3
+      local list = { test(13, 14, 10e9, 10e9), test(4, dst, 10e9, 10e9),
+         test(9, dst, 10e9, 10e9, { topo.tx[9], leaf2, down, topo.rx[dst] }) }
+      for _, streams in ipairs(hour <= o.lies and o.streams or {}) do
+         list[#list + 1] = test(13, dst, 4.2e9, 10e9, { topo.tx[13], c, down, topo.rx[dst] },
+            streams)
+      end
+      for i = 1, o.flow and 12 or 0 do
+         local src, Bps, expected = o.flow(i, hour)
+         list[#list + 1] = test(src, 17 + (hour * 12 + i) % 16, Bps, expected)
+      end
+      for _, t in ipairs(list) do
+         t.event, t.time = w.event, w.now
+      end
+      w.diagnosis:observe(list, w.now)
+      if w.diagnosis:is_decided(c) then
+         return w.diagnosis:state(c)
+      end
+   end
+   return w.diagnosis:state(c)
+end
+
+-- What is slow is another uplink: the flows over that one say nothing of this one.
+function tests.test_a_slow_link_of_the_set_speaks_against_no_other()
+   for lies = 2, 4 do
+      lu.assertNotEquals(accused_by_one { left = 0.42, lies = lies, streams = { 1 } }, "slow")
+   end
+end
+
+-- All that n13 sends over it is low, and so are flows of others by chance.
+function tests.test_one_node_and_chance_name_no_link()
+   lu.assertEquals(accused_by_one { lies = 40, streams = { 1, 16 }, flow = function(i)
+      return 13, i <= 2 and 4.2e9 or 10e9, 10e9
+   end }, "suspect")
+end
+
+-- As much as they can do is at the ceiling by chance.
+function tests.test_flows_of_slower_nodes_speak_against_no_link()
+   lu.assertNotEquals(accused_by_one { lies = 2, streams = { 1 }, flow = function(i, hour)
+      local Bps = i <= 2 and 4.2e9 or 10e9
+      return 13 + (hour + i) % 4, Bps, Bps
+   end }, "slow")
 end
 
 return tests

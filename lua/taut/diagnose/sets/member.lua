@@ -3,45 +3,45 @@
 -- one in so many took it, and shows its ceiling; what got more took another one.
 --
 -- On a dragonfly two routers of a group are rarely in one job, and what shows that the link between
--- them is slow are mostly flows to other groups.
+-- them is slow are mostly flows to other groups.  Whatever else these may have taken is as good a
+-- cause, the other members of the same set first of all, until it was seen to do well.
 local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
 
 local member = {}
 
-local ELSEWHERE = 2 -- low flows that no other set may have been on, be it the one that is slow
+local MOST = 2 / 3 -- of the low flows that another link, or a node, may have been on
 
-local function fresh()
-   return { score = 0, spells = 0, low = 0, n = 0, hits = 0, part = 0, by = {},
-      senders = {}, receivers = {} }
-end
-
---- What its flows over sets say: { score, spells, low = flows at its ceiling, first, last }.
--- @param k record of a component
-function member.flows(k)
-   return k.flows or { score = 0, spells = 0, low = 0 }
-end
+local NOTHING = { score = 0, spells = 0, low = 0, senders = {}, receivers = {} }
 
 --- From now on flows over sets are held against this ceiling of a link.
--- @param self the diagnosis
+-- @param sets of the diagnosis
 -- @param best share of its capacity, nil for none
-function member.follow(self, c, best)
-   local k = self:component(c)
-   if not best or k.best and math.abs(best / k.best - 1) > self.s.ceiling then
-      k.flows = nil -- they spoke about another one
+function member.follow(sets, c, best)
+   local y = sets.followed[c]
+   if not best or not sets.topo:is_link(c) then
+      sets.followed[c] = nil
+   elseif not y or math.abs(best / y.best - 1) > sets.s.ceiling then
+      sets.followed[c] = { best = best, score = 0, spells = 0, low = 0, n = 0, hits = 0, part = 0,
+         on = {}, senders = {}, receivers = {} }
+   else
+      y.best = best
    end
-   k.best = best
-   self.sets.followed[c] = best and self.topo:is_link(c) or nil
+end
+
+-- Begin anew: they spoke for a busy network.
+local function drop(self, c, y)
+   self.followed[c] = nil
+   member.follow(self, c, y.best)
 end
 
 -- Weigh the flows of the spell that is over.
-local function close(self, c, y, best)
-   local m = share.model(self.models, math.max(0, share.step(best, self.s) - 1), y.part / y.n, 0,
+local function close(self, c, y)
+   local m = share.model(self.models, math.max(0, share.step(y.best, self.s) - 1), y.part / y.n, 0,
       self.s)
    local odds = math.min(share.odds(y.hits, y.n, m), self.s.set_spell_most)
-   local k = self.diagnosis:component(c)
    if y.score + odds <= 0 then
-      k.flows = nil
+      drop(self, c, y)
    else
       y.score = y.score + odds
       y.spells = y.hits > 0 and odds > 0 and y.spells + 1 or y.spells
@@ -51,67 +51,76 @@ local function close(self, c, y, best)
 end
 
 -- A flow at its ceiling.
-local function hit(y, c, way, t)
+local function hit(self, y, way, t)
+   local topo, on = self.topo, y.on
    y.hits, y.low = y.hits + 1, y.low + 1
    y.senders[t.src], y.receivers[t.dst] = true, true
    y.first, y.last = y.first or t.time, t.time
+   on[topo.tx[t.src]], on[topo.rx[t.dst]] = (on[topo.tx[t.src]] or 0) + 1,
+      (on[topo.rx[t.dst]] or 0) + 1
    for _, set in ipairs(way.sets) do
-      if not tables.has(set.members, c) then
-         y.by[set.id] = (y.by[set.id] or 0) + 1
+      for _, c in ipairs(set.members) do
+         on[c] = (on[c] or 0) + 1
       end
    end
 end
 
 -- Test t took a set with link c.
 local function note(self, c, way, part, t, spell)
-   local k, s = self.diagnosis:component(c), self.s
-   local best, shown = k.best, t.bw_Bps / self.topo.capacity[c]
-   if not best or shown < best * (1 - s.ceiling) then
-      return -- it may have been busy besides
+   local y, ceiling = self.followed[c], self.s.ceiling
+   local at = y.best * self.topo.capacity[c]
+   if t.bw_Bps < at * (1 - ceiling) or t.expected_Bps <= at * (1 + ceiling) then
+      return -- it may have been busy besides; or its nodes carry no more
    end
-   if k.flows and k.flows.spell ~= spell and k.flows.n > 0 then
-      close(self, c, k.flows, best)
+   if y.spell ~= spell and y.n > 0 then
+      close(self, c, y)
+      y = self.followed[c]
    end
-   local y = k.flows or fresh()
-   k.flows = y
    y.spell, y.n, y.part = spell, y.n + 1, y.part + part
-   if shown <= best * (1 + s.ceiling) then
-      hit(y, c, way, t)
+   if t.class == "low" and t.bw_Bps <= at * (1 + ceiling) then
+      hit(self, y, way, t)
    end
 end
 
--- Is there a low flow or two without each of the other sets, so that none of these explains them?
-local function is_its_own(y)
-   for _, n in pairs(y.by) do
-      if y.low - n < ELSEWHERE then
+-- Does nothing else explain the flows?  Links that did well since the first of them do not; a node
+-- that did well with another may still be choosy.
+local function is_its_own(self, y, c)
+   for other, n in pairs(y.on) do
+      if other ~= c and n > MOST * y.low and not (self.topo:is_link(other)
+         and self.evidence:cleared(other) >= y.first) then
          return false
       end
    end
    return true
 end
 
---- Do its flows rest on as much as those of a verdict on a set (sets/decide.lua)?  Then all that
--- they weigh counts.
--- @param k record of a component
-function member.is_broad(self, k)
-   local y, s = k.flows, self.s
-   return y ~= nil and y.spells >= s.slow_spells and is_its_own(y)
-      and tables.size(y.senders) >= s.set_pairs and tables.size(y.receivers) >= s.set_pairs
+--- What flows over sets say about a link: { score, spells, low = flows at its ceiling, senders,
+-- receivers = sets of nodes, first, last }; nothing where another link, or one node, may be the
+-- cause as well.
+function member.flows(sets, c)
+   local y = sets.followed[c]
+   return y and y.score > 0 and is_its_own(sets, y, c) and y or NOTHING
+end
+
+--- Do they rest on as much as those of a verdict on a set (sets/decide.lua)?
+function member.is_broad(sets, c)
+   local y, s = member.flows(sets, c), sets.s
+   return y.spells >= s.slow_spells and tables.size(y.senders) >= s.set_pairs
+      and tables.size(y.receivers) >= s.set_pairs
 end
 
 --- Is a score that they are part of enough without tests made for it?
-function member.is_enough(self, k, score)
-   local s = self.s
-   return member.is_broad(self, k) and score >= s.slow_score
-      * (share.is_fair(math.max(0, share.step(k.best, s) - 1), s) and s.set_fair or 1)
+function member.is_enough(sets, c, score)
+   local s, y = sets.s, sets.followed[c]
+   return member.is_broad(sets, c) and score >= s.slow_score
+      * (share.is_fair(math.max(0, share.step(y.best, s) - 1), s) and s.set_fair or 1)
 end
 
---- A judged test speaks about the links with a ceiling that are members of the sets on its way.
+--- A judged test speaks about the followed links that are members of the sets on its way.
 function member.take(self, way, t, spell)
-   local followed = self.followed
    for _, set in ipairs(way.sets) do
       for _, c in ipairs(set.members) do
-         if followed[c] then
+         if self.followed[c] then
             note(self, c, way, set.part, t, spell)
          end
       end
