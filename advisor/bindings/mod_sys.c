@@ -2,6 +2,7 @@
 /* taut.sys: what Lua needs of the system besides its own libraries. */
 #include <config.h>
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -47,6 +48,38 @@ static int sys_request(lua_State *L)
     return 1;
 }
 
+/* An IPv4 address in IPv6's clothes is one. */
+static const char *plain_address(const char *text)
+{
+    return strncmp(text, "::ffff:", 7) == 0 ? text + 7 : text;
+}
+
+/* An address as the kernel writes it; 0 where the text is none.  What
+ * getaddrinfo would take besides (1234, 0x10, 10.1) may be a node's name. */
+static int push_numeric(lua_State *L, const char *text)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    unsigned char address[sizeof(struct in6_addr)];
+    char out[INET6_ADDRSTRLEN];
+
+    for (size_t i = 0; i < 2; i++)
+        if (inet_pton(families[i], text, address) == 1 &&
+            inet_ntop(families[i], address, out, sizeof(out)) != NULL) {
+            lua_pushstring(L, plain_address(out));
+            return 1;
+        }
+    return 0;
+}
+
+static int numeric_address(lua_State *L, const char *name)
+{
+    lua_newtable(L);
+    if (!push_numeric(L, name))
+        return taut_fail(L, "%s: no address", name);
+    lua_rawseti(L, -2, 1);
+    return 1;
+}
+
 /* sys.addresses(name [, numeric]): an array of texts, as numbers.  Without
  * `numeric` it asks name services, and may take long. */
 static int sys_addresses(lua_State *L)
@@ -55,7 +88,8 @@ static int sys_addresses(lua_State *L)
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
     lua_Integer n = 0;
 
-    hints.ai_flags = lua_toboolean(L, 2) ? AI_NUMERICHOST : 0;
+    if (lua_toboolean(L, 2))
+        return numeric_address(L, name);
     int rc = getaddrinfo(name, NULL, &hints, &list);
     if (rc != 0)
         return taut_fail(L, "%s: %s", name, gai_strerror(rc));
@@ -66,7 +100,7 @@ static int sys_addresses(lua_State *L)
         if (getnameinfo(ai->ai_addr, ai->ai_addrlen, text, sizeof(text), NULL,
                         0, NI_NUMERICHOST) != 0)
             continue;
-        lua_pushstring(L, strncmp(text, "::ffff:", 7) == 0 ? text + 7 : text);
+        lua_pushstring(L, plain_address(text));
         lua_rawseti(L, -2, ++n);
     }
     freeaddrinfo(list);

@@ -144,9 +144,9 @@ local function on_refresh(p)
       p.findings:review()
       p.check:forget(loop.time() - JOBS_S)
    end
-   p.cluster:tell { refreshed = function()
+   p.cluster:tell { refreshed = function(answered)
          p.review()
-         p.vouch:refreshed()
+         p.vouch:refreshed(answered)
          loop.timer(0, function() p.advice:refreshed() end) -- turns of their own
          loop.timer(0, function() p.steer:refreshed() end)
       end,

@@ -4,7 +4,8 @@
 --
 -- Nobody waits for that but the evidence: the job has long gone on.  Slurm's list of running jobs
 -- is looked at first; a job that is not in it yet, or no more, is asked for by its number, one
--- after the other.  Without an answer the session waits for Slurm's next one.
+-- after the other.  Without an answer the session waits for Slurm's next one.  What one node of it
+-- reported falls alone.
 local loop = require "taut.loop"
 local tables = require "taut.base.tables"
 
@@ -14,50 +15,71 @@ Vouch.__index = Vouch
 
 local WAITING_MAX, WAIT_S = 1000, 600
 
+---------------------------------------------------------------- what does not count
+
+-- What these nodes of a session reported counts for nothing.
+local function leave_out(self, s, nodes, why)
+   local is_out, kept, names = tables.set(nodes), {}, {}
+   for _, t in ipairs(s.tests or {}) do
+      kept[#kept + 1] = not is_out[t.src] and not is_out[t.dst] and t or nil
+   end
+   for i, n in ipairs(nodes) do
+      names[i], s.peers[n] = self.site.topo.nodes[n], nil
+      if s.results then
+         s.results[n] = nil
+      end
+   end
+   self.refusals:note(table.concat(names, " ", 1, math.min(#names, 4)), why ..
+      ("; %d of %d tests count for nothing"):format(#(s.tests or {}) - #kept, #(s.tests or {})))
+   s.tests = s.tests and kept
+   self.refused = self.refused + 1
+end
+
+local function refuse(self, s, why)
+   leave_out(self, s, tables.keys(s.peers), why)
+end
+
 ---------------------------------------------------------------- addresses
 
--- Why it counts for nothing; "" while an address is not known; nil: all spoke from their own.
-local function stranger(s)
-   local unknown
-   for _, peer in pairs(s.peers) do
-      local ok, why = peer.is_vouched()
+-- The nodes of a session that spoke from elsewhere are left out.
+-- @return array of those of which nobody knows yet where they are
+local function strangers(self, s)
+   local unknown = {}
+   for _, n in ipairs(tables.keys(s.peers)) do
+      local ok, why = s.peers[n].is_vouched()
       if ok == false then
-         return why
+         leave_out(self, s, { n }, why)
       end
-      unknown = unknown or not ok and "" or nil
+      unknown[#unknown + 1] = ok == nil and n or nil
    end
    return unknown
 end
 
 ---------------------------------------------------------------- the job
 
--- nil where all nodes of the tests are in Slurm's job.
+-- Was it put back into the queue since?  Then Slurm does not say any more where it was.
+local function ran_before(s, job)
+   return (job.restart or 0) > (s.restart or 0)
+end
+
+-- Array of the nodes of the session's tests that are not in Slurm's job.
 local function outside(self, s, job)
    local list = job.state ~= "pending" and self.lists:list(job.nodes or "")
-   local names = self.site.topo.nodes
-   for _, t in ipairs(s.tests) do
+   local names, others = self.site.topo.nodes, {}
+   for _, t in ipairs(ran_before(s, job) and {} or s.tests) do
       for _, n in ipairs { t.src, t.dst } do
-         if not list or not list.has[names[n]] then
-            return ("Slurm has job %d not on %s"):format(s.job, names[n])
-         end
+         others[n] = not (list and list.has[names[n]]) or nil
       end
    end
-   return nil
+   return tables.keys(others)
 end
 
 ---------------------------------------------------------------- what becomes of a session
 
-local function refuse(self, s, why)
-   local names = tables.map(tables.keys(s.peers), function(n) return self.site.topo.nodes[n] end)
-   self.refusals:note(table.concat(names, " ", 1, math.min(#names, 4)), why ..
-      ("; %d tests count for nothing"):format(#(s.tests or {})))
-   self.refused = self.refused + 1
-end
-
 local function settle(self, s, job)
-   local why = outside(self, s, job)
-   if why then
-      return refuse(self, s, why)
+   local others = outside(self, s, job)
+   if #others > 0 then
+      leave_out(self, s, others, ("Slurm has job %d not there"):format(s.job))
    end
    self.findings:session(s)
 end
@@ -82,7 +104,7 @@ function ask_next(self)
    while not self.asking and #self.to_ask > 0 do
       local s = table.remove(self.to_ask, 1)
       local job = self.cluster.seen_running[s.job]
-      if job and not outside(self, s, job) then
+      if job and #outside(self, s, job) == 0 then
          self.findings:session(s)
       else
          self.asking = true
@@ -95,33 +117,47 @@ end
 
 --- Keep a session until Slurm's next answer.
 function Vouch:wait(s)
-   s.waits_since = s.waits_since or loop.time()
-   if #self.waiting >= WAITING_MAX or loop.time() - s.waits_since > WAIT_S then
-      return refuse(self, s, "nobody could say where these nodes and jobs are")
+   if #self.waiting + #self.to_ask >= WAITING_MAX then
+      return refuse(self, s, "too much waits for Slurm to say where nodes and jobs are")
    end
    self.waiting[#self.waiting + 1] = s
 end
 
---- A check or an idle cycle is over; findings:session follows when it counts.
+-- Slurm has answered for long enough and did not say where they are.
+local function is_given_up(s)
+   return s.asked_since ~= nil and loop.time() - s.asked_since > WAIT_S
+end
+
+--- A check or an idle cycle is over; findings:session follows with what counts of it.
 function Vouch:session(s)
-   local why = stranger(s)
-   if why == "" then
-      self:wait(s)
-   elseif why then
-      refuse(self, s, why)
-   elseif s.purpose == "idle" or not s.tests or #s.tests == 0 then
+   local unknown = strangers(self, s)
+   if #unknown > 0 and not is_given_up(s) then
+      return self:wait(s)
+   elseif #unknown > 0 then
+      leave_out(self, s, unknown, "nobody could say what its address is")
+   end
+   if s.purpose == "idle" or #(s.tests or {}) == 0 then
       self.findings:session(s)
+   elseif is_given_up(s) then
+      refuse(self, s, ("Slurm did not say where job %d is"):format(s.job))
+   elseif #self.waiting + #self.to_ask >= WAITING_MAX then
+      self:wait(s)
    else
       self.to_ask[#self.to_ask + 1] = s
       ask_next(self)
    end
 end
 
---- Slurm has answered.
-function Vouch:refreshed()
+--- Slurm was asked for nodes and jobs.
+-- @param answered did it say so?  While it is away what waits goes on waiting.
+function Vouch:refreshed(answered)
+   if not answered then
+      return
+   end
    local list = self.waiting
    self.waiting = {}
    for _, s in ipairs(list) do
+      s.asked_since = s.asked_since or loop.time()
       self:session(s)
    end
 end

@@ -11,7 +11,8 @@ local addresses = {}
 local Addresses = {}
 Addresses.__index = Addresses
 
-local BATCH = 32       -- names looked up with one question
+local BATCH = 4        -- names looked up with one question: a name server that is away takes each
+local TIMEOUT_MS = 120000 -- some time
 local AGAIN_S = 60     -- one that did not fit is looked up again after so long
 local NAMES_MAX = 1 << 20
 
@@ -29,11 +30,12 @@ local function look_up(self)
    self.asking = true
    self.resolver:ask({ op = "addresses", names = names }, function(reply)
       for _, name in ipairs(names) do
-         local list = reply and reply.addresses[name] or {}
-         self.known[name] = { list = list, at = loop.time(), failed = #list == 0 or nil }
+         local list, k = reply and reply.addresses[name] or {}, self.known[name]
+         self.known[name] = { list = #list > 0 and list or k and k.list or {}, at = loop.time(),
+            failed = #list == 0 or nil }
       end
       loop.timer(reply and 0 or 1000, function() look_up(self) end)
-   end)
+   end, TIMEOUT_MS)
 end
 
 -- The addresses of a name or an address; nil while they are looked up.

@@ -364,7 +364,7 @@ function Cluster:refresh(fn)
       end
       self.fresh_ns = asked_ns
       if self.on_refresh then
-         self.on_refresh()
+         self.on_refresh(reply ~= nil and self.nodes_asked == asked)
       end
       if fn then
          fn()

@@ -2,6 +2,8 @@
 -- What counts: reports of nodes that spoke for themselves, of jobs that Slurm knows.
 local lu = require "luaunit"
 local node_lists = require "taut.wire.node_lists"
+local loop = require "taut.loop"
+local tables = require "taut.base.tables"
 local vouch = require "taut.core.vouch"
 
 local tests = {}
@@ -23,7 +25,10 @@ local function court(jobs, running)
             fn(nil, "Invalid job id specified")
          end
       end },
-      findings = { session = function(_, s) table.insert(c.counted, s.job) end },
+      findings = { session = function(_, s)
+         c.peers = tables.keys(s.peers)
+         table.insert(c.counted, #s.tests > 0 and s.job or nil)
+      end },
       refusals = { note = function(_, _, why) table.insert(c.refused, why) end } }
    return c
 end
@@ -59,7 +64,7 @@ function tests.test_an_invented_job_counts_for_nothing()
    local c = court {}
    c.vouch:session(session(4711, BOTH))
    lu.assertEquals(c.counted, {})
-   lu.assertStrContains(c.refused[1], "Slurm knows of no job 4711; 1 tests count for nothing")
+   lu.assertStrContains(c.refused[1], "Slurm knows of no job 4711; 1 of 1 tests count for nothing")
 end
 
 function tests.test_nodes_that_are_not_the_jobs_count_for_nothing()
@@ -68,7 +73,7 @@ function tests.test_nodes_that_are_not_the_jobs_count_for_nothing()
       local c = court({ [7] = job }, { [7] = job })
       c.vouch:session(session(7, BOTH))
       lu.assertEquals(c.counted, {})
-      lu.assertStrContains(c.refused[1], "Slurm has job 7 not on n")
+      lu.assertStrContains(c.refused[1], "Slurm has job 7 not there")
    end
 end
 
@@ -79,16 +84,60 @@ function tests.test_one_end_from_elsewhere_is_enough()
    lu.assertStrContains(c.refused[1], "n1 speaks from elsewhere")
 end
 
+function tests.test_what_one_node_says_falls_alone()
+   for _, says in ipairs { { true, true, false }, { true, true, true } } do
+      local c = court { [7] = { state = "running", nodes = "n[0-1]" } }
+      local s = session(7, says, { results = { {}, {}, {} },
+         tests = { { src = 1, dst = 2 }, { src = 2, dst = 3 }, { src = 3, dst = 1 } } })
+      s.peers[3] = { is_vouched = function() return says[3], "n2 speaks from elsewhere" end }
+      c.vouch:session(s)
+      lu.assertEquals(c.counted, { 7 })
+      lu.assertEquals({ #s.tests, s.results[3], c.peers }, { 1, nil, { 1, 2 } })
+      lu.assertStrContains(c.refused[1], "; 2 of 3 tests count for nothing")
+   end
+end
+
+-- It ran there, and was put back into the queue because of that.
+function tests.test_a_job_that_was_put_back_counts()
+   for _, job in ipairs { { state = "pending", restart = 1 },
+      { state = "running", nodes = "n[2-3]", restart = 3 } } do
+      local c = court { [7] = job }
+      c.vouch:session(session(7, BOTH))
+      lu.assertEquals(c.counted, { 7 })
+      c.vouch:session(session(7, BOTH, { restart = job.restart }))
+      lu.assertEquals(c.counted, { 7 })
+   end
+end
+
+function tests.test_what_waits_outlasts_slurmctld()
+   local time, now = loop.time, 0
+   loop.time = function() return now end
+   local says = { true, nil }
+   local c = court({}, { [7] = { state = "running", nodes = "n[0-3]" } })
+   c.vouch:session(session(7, says))
+   for _ = 1, 3 do
+      now = now + 3600
+      c.vouch:refreshed(false)
+   end
+   lu.assertEquals(#c.vouch.waiting, 1)
+   c.vouch:refreshed(true)
+   now = now + 601 -- long enough: Slurm answers, and nobody knows the name
+   c.vouch:refreshed(true)
+   loop.time = time
+   lu.assertEquals({ #c.vouch.waiting, c.counted, c.peers }, { 0, {}, { 1 } })
+   lu.assertStrContains(c.refused[1], "nobody could say what its address is")
+end
+
 function tests.test_what_is_not_known_yet_waits_for_slurms_next_answer()
    local says = { true, nil }
    local c = court({}, { [7] = { state = "running", nodes = "n[0-3]" } })
    c.vouch:session(session(7, says))
-   c.vouch:refreshed()
+   c.vouch:refreshed(true)
    lu.assertEquals(c.counted, {})
    says[2] = true
-   c.vouch:refreshed()
+   c.vouch:refreshed(true)
    lu.assertEquals(c.counted, { 7 })
-   c.vouch:refreshed()
+   c.vouch:refreshed(true)
    lu.assertEquals(c.counted, { 7 })
 end
 
@@ -99,9 +148,9 @@ function tests.test_without_an_answer_of_slurm_it_waits_and_what_waits_is_bounde
    end
    lu.assertEquals(#c.vouch.waiting, 1000)
    lu.assertEquals(#c.refused, 100)
-   lu.assertStrContains(c.refused[1], "nobody could say")
+   lu.assertStrContains(c.refused[1], "too much waits for Slurm")
    c.jobs = { [7] = { state = "over", nodes = "n[0-3]" } }
-   c.vouch:refreshed()
+   c.vouch:refreshed(true)
    lu.assertEquals(#c.counted, 1000)
 end
 

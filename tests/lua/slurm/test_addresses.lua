@@ -64,6 +64,30 @@ function tests.test_what_cannot_be_looked_up_is_not_known()
    lu.assertNil(a:check("n7", "10.0.0.1:1")) -- Slurm has no such node, so far
 end
 
+function tests.test_a_name_server_that_fails_takes_nothing_away()
+   local hosts = { n1 = "10.0.0.1" }
+   local time, now = loop.time, 0
+   loop.time = function() return now end
+   local a, answer = known({ { name = "n1" } }, nil, hosts)
+   a:check("n1", "10.0.0.1:1")
+   answer()
+   hosts.n1, now = nil, 100
+   a:check("n1", "10.0.0.2:1") -- does not fit: looked up again
+   answer()
+   lu.assertTrue(a:check("n1", "10.0.0.1:1"))
+   loop.time = time
+end
+
+function tests.test_names_that_look_like_numbers_are_names()
+   for _, name in ipairs { "1234", "0x10", "10.1" } do
+      local a, answer, asked = known({ { name = name } }, nil, { [name] = "10.0.0.7" })
+      a:check(name, "10.0.0.7:1")
+      answer()
+      lu.assertEquals(asked, { name })
+      lu.assertTrue(a:check(name, "10.0.0.7:1"))
+   end
+end
+
 function tests.test_nodes_over_alps_have_coordinates()
    local a = known { { name = "nid00001", coord = "001" } }
    lu.assertNil(a:check("nid00001", "10.128.0.2:1"))
