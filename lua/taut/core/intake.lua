@@ -34,11 +34,12 @@ end
 -- Does a HELLO come from where its node is?  Over ALPS a ticket says so: nobody but the front end
 -- can make one, and Slurm has no addresses.  What nobody knows yet is taken, and counts for nothing
 -- until it is known (vouch.lua).
--- @return function(): true, false or nil; whether to take it; why not
+-- @return function(): true, false or nil, and true where its job needs no word of Slurm's either;
+--   whether to take it; why not
 local function of_its_node(self, h, from, sealed)
    local function is_vouched()
       if sealed and self.cluster:alps() then
-         return true
+         return true, nil, true
       end
       return self.addresses:check(h.node, from or "")
    end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Messages that were not taken: counted, and logged at most once in LOG_S seconds, so that nobody
--- can fill the log.
+-- can fill the log.  The last of a burst is logged when that time is over.
 local loop = require "taut.loop"
 local sys = require "taut.sys"
 
@@ -10,17 +10,28 @@ Refusals.__index = Refusals
 
 local LOG_S = 1
 
+local function say(self, from, why)
+   local more = self.count - self.said - 1
+   sys.log("warning", ("refused a message from %s: %s%s"):format(from, why,
+      more > 0 and (" (and %d before)"):format(more) or ""))
+   self.said_at, self.said = loop.time(), self.count
+end
+
 --- @param from who sent it
 -- @param why it was not taken
 function Refusals:note(from, why)
-   local now = loop.time()
    self.count = self.count + 1
-   if now - self.said_at >= LOG_S then
-      local more = self.count - self.said - 1
-      sys.log("warning", ("refused a message from %s: %s%s"):format(from, why,
-         more > 0 and (" (and %d before)"):format(more) or ""))
-      self.said_at, self.said = now, self.count
+   local left_s = self.said_at + LOG_S - loop.time()
+   if left_s <= 0 and not self.last then
+      return say(self, from, why)
+   elseif not self.last then
+      loop.timer(math.ceil(math.min(math.max(left_s, 0), LOG_S) * 1000), function()
+         local last = self.last
+         self.last = nil
+         say(self, last.from, last.why)
+      end)
    end
+   self.last = { from = from, why = why }
 end
 
 function refusals.new()

@@ -5,7 +5,8 @@
 -- Nobody waits for that but the evidence: the job has long gone on.  Slurm's list of running jobs
 -- is looked at first; a job that is not in it yet, or no more, is asked for by its number, one
 -- after the other.  Without an answer the session waits for Slurm's next one.  What one node of it
--- reported falls alone.
+-- reported falls alone.  Over ALPS the front end, which starts the job, gives each node a ticket
+-- for it: ALPS forgets a job with its reservation, so it is not asked.
 local loop = require "taut.loop"
 local tables = require "taut.base.tables"
 
@@ -42,17 +43,19 @@ end
 ---------------------------------------------------------------- addresses
 
 -- The nodes of a session that spoke from elsewhere are left out.
--- @return array of those of which nobody knows yet where they are
+-- @return array of those of which nobody knows yet where they are; whether all of the others
+--   brought what vouches for the job, too
 local function strangers(self, s)
-   local unknown = {}
+   local unknown, is_job_sure = {}, true
    for _, n in ipairs(tables.keys(s.peers)) do
-      local ok, why = s.peers[n].is_vouched()
+      local ok, why, has_ticket = s.peers[n].is_vouched()
       if ok == false then
          leave_out(self, s, { n }, why)
       end
+      is_job_sure = is_job_sure and (has_ticket or ok == false)
       unknown[#unknown + 1] = ok == nil and n or nil
    end
-   return unknown
+   return unknown, is_job_sure
 end
 
 ---------------------------------------------------------------- the job
@@ -130,13 +133,13 @@ end
 
 --- A check or an idle cycle is over; findings:session follows with what counts of it.
 function Vouch:session(s)
-   local unknown = strangers(self, s)
+   local unknown, is_job_sure = strangers(self, s)
    if #unknown > 0 and not is_given_up(s) then
       return self:wait(s)
    elseif #unknown > 0 then
       leave_out(self, s, unknown, "nobody could say what its address is")
    end
-   if s.purpose == "idle" or #(s.tests or {}) == 0 then
+   if s.purpose == "idle" or is_job_sure or #(s.tests or {}) == 0 then
       self.findings:session(s)
    elseif is_given_up(s) then
       refuse(self, s, ("Slurm did not say where job %d is"):format(s.job))

@@ -67,6 +67,21 @@ function tests.test_an_invented_job_counts_for_nothing()
    lu.assertStrContains(c.refused[1], "Slurm knows of no job 4711; 1 of 1 tests count for nothing")
 end
 
+-- Over ALPS a job of a second is gone before anybody can be asked.
+function tests.test_a_job_of_tickets_is_not_asked_for()
+   local c = court {}
+   local s = session(7, BOTH)
+   s.peers[1].is_vouched = function() return true, nil, true end
+   c.vouch:session(s)
+   lu.assertEquals({ c.counted, c.asked }, { {}, { 7 } })
+   s = session(7, BOTH)
+   for _, peer in pairs(s.peers) do
+      peer.is_vouched = function() return true, nil, true end
+   end
+   c.vouch:session(s)
+   lu.assertEquals({ c.counted, c.asked }, { { 7 }, { 7 } })
+end
+
 function tests.test_nodes_that_are_not_the_jobs_count_for_nothing()
    for _, job in ipairs { { state = "running", nodes = "n0" }, { state = "pending" },
       { state = "running", nodes = "n[2-3]" } } do
