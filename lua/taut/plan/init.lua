@@ -153,6 +153,9 @@ end
 --   trace, aim where its way can be asked for (plan/ports.lua) }
 function plan.make(o)
    local phases, asking = lay_out(question(o)), board_of(o.topology, o.coverage).ports
+   if asking then
+      asking:begin()
+   end
    for _, tests in ipairs(asking and phases or NOTHING) do
       for _, t in ipairs(tests) do
          asking:ask(t)

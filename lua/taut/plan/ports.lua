@@ -63,19 +63,24 @@ local function marks_of(self, asked, i, c)
 end
 
 -- How to aim at the link of a set that the test is about: who keeps silent is not known, so each
--- pair in its own way.
+-- pair in its own way, and another one in the next plan; both directions of a pair alike.
 local function aim_of(self, asked, t)
    for i = 2, asked.n - 1 do
       local set = asked[i]
       local marks = type(set) == "table" and set.is[t.confirms]
          and marks_of(self, asked, i, t.confirms)
       if marks and #marks > 0 then
-         local mark = marks[(t.src + t.dst) % #marks + 1]
+         local mark = marks[(t.src + t.dst + self.plans) % #marks + 1]
          mark.ports = math.min(MOST, TRIES * set.n * (t.streams or 1))
          return mark
       end
    end
    return nil
+end
+
+--- A plan begins.
+function Ports:begin()
+   self.plans = self.plans + 1
 end
 
 --- Have the way of a planned test asked for, if it goes over sets.
@@ -92,7 +97,7 @@ end
 
 --- @param topo topology
 function ports.new(topo)
-   return setmetatable({ topo = topo, at = FIRST, between = {}, n_between = 0 }, Ports)
+   return setmetatable({ topo = topo, at = FIRST, plans = 0, between = {}, n_between = 0 }, Ports)
 end
 
 return ports

@@ -190,6 +190,20 @@ function tests.test_pairs_aim_by_either_router()
    end
 end
 
+-- One of two routers keeps silent: a job of only two leaves has to come by the other one as well.
+function tests.test_a_pair_aims_by_another_router_in_the_next_plan()
+   local asking, hops = ports.new(topo), {}
+   local c = over(1, 9, 3)[2]
+   for _ = 1, 2 do
+      asking:begin()
+      local there = test { confirms = c }
+      asking:ask(there)
+      hops[#hops + 1] = there.aim.hop
+   end
+   table.sort(hops)
+   lu.assertEquals(hops, { 2, 3 })
+end
+
 function tests.test_nothing_is_asked_where_nobody_said_how_ports_answer()
    for _, t in ipairs(planned(assert(build()))) do
       lu.assertNil(t.src_port)
