@@ -147,8 +147,10 @@ local function on_refresh(p)
    p.cluster:tell { refreshed = function(answered)
          p.review()
          p.vouch:refreshed(answered)
-         loop.timer(0, function() p.advice:refreshed() end) -- turns of their own
-         loop.timer(0, function() p.steer:refreshed() end)
+         loop.timer(0, function() -- turns of their own
+            p.advice:refreshed()
+            loop.timer(0, function() p.steer:refreshed() end)
+         end)
       end,
       job_over = function(id) p.job_over:take(id) end }
    p.act:tell(function(name, drain) p.findings:given_back(name, drain) end)
