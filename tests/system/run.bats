@@ -109,6 +109,35 @@ echo 1..1; sleep 60; echo ok 1'
     [[ $output == *"c.lua: 1 skipped: why"* ]]
 }
 
+@test "as many as TAUT_TEST_JOBS run at a time" {
+    for name in a b; do
+        script $name <<EOF
+echo 1..1
+touch came-$name
+for i in {1..100}; do
+    [ -e came-a ] && [ -e came-b ] && { echo ok 1; exit; }
+    sleep 0.05
+done
+echo not ok 1
+EOF
+    done
+    TAUT_TEST_JOBS=2 run "$run" a b
+    [ "$status" -eq 0 ]
+    [ "$(last)" = "2 passed, 0 failed, 0 skipped" ]
+}
+
+@test "a runner of several that is stopped stops them first" {
+    for name in a b; do
+        script $name <<<"trap 'touch cleaned-$name; exit 1' TERM; touch begun-$name; sleep 30 & wait"
+    done
+    TAUT_TEST_JOBS=2 "$run" a b >out 2>&1 3>&- &
+    pid=$!
+    for i in {1..100}; do [ -e begun-a ] && [ -e begun-b ] && break; sleep 0.1; done
+    kill -TERM $pid
+    wait $pid || true
+    [ -e cleaned-a ] && [ -e cleaned-b ]
+}
+
 @test "a runner that is stopped stops its test first" {
     script t <<<'trap "echo gone >gone; exit 1" TERM
 echo $$ >pid; while :; do sleep 0.1; done'
