@@ -105,6 +105,7 @@ static void preload_modules(lua_State *L)
 {
     static const luaL_Reg modules[] = {
         {"taut.board", luaopen_taut_board},
+        {"taut.dial", luaopen_taut_dial},
         {"taut.evidence", luaopen_taut_evidence},
         {"taut.boxes", luaopen_taut_boxes},
         {"taut.flow", luaopen_taut_flow},

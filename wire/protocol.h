@@ -17,9 +17,11 @@ enum taut_frame_type {
     TAUT_FRAME_RESULT = 3,
     TAUT_FRAME_REPORT = 4,
     TAUT_FRAME_STOP = 5,
+    TAUT_FRAME_ASK = 6, /* the taut command of another host, and … */
+    TAUT_FRAME_ANSWER = 7,
 };
 
-#define TAUT_FRAME_LAST TAUT_FRAME_STOP
+#define TAUT_FRAME_LAST TAUT_FRAME_ANSWER
 
 /* What a node says hello for. */
 enum taut_purpose {
@@ -63,6 +65,10 @@ enum taut_purpose taut_purpose_parse(const char *name);
 #define TAUT_PLAN_START_MS 10000 /* a test begins at most so long after it */
 #define TAUT_TEST_MIN_MS 5       /* length of a test … */
 #define TAUT_TEST_MAX_MS 2000    /* … from, to */
+
+/* ASK and ANSWER */
+#define TAUT_ASK_MAX (1u << 19)    /* bytes of a request */
+#define TAUT_ANSWER_MAX (1u << 26) /* bytes of all its ANSWERs */
 
 /* Sealing */
 #define TAUT_SEAL_KEY 32 /* bytes of a session key */

@@ -99,6 +99,7 @@ void taut_class(lua_State *L, const char *name, const luaL_Reg *methods,
                 lua_CFunction gc);
 
 int luaopen_taut_board(lua_State *L);
+int luaopen_taut_dial(lua_State *L);
 int luaopen_taut_evidence(lua_State *L);
 int luaopen_taut_boxes(lua_State *L);
 int luaopen_taut_flow(lua_State *L);

@@ -19,6 +19,10 @@ static const struct number {
     {"RESULT", TAUT_FRAME_RESULT},
     {"REPORT", TAUT_FRAME_REPORT},
     {"STOP", TAUT_FRAME_STOP},
+    {"ASK", TAUT_FRAME_ASK},
+    {"ANSWER", TAUT_FRAME_ANSWER},
+    {"ASK_MAX", TAUT_ASK_MAX}, /* bytes */
+    {"ANSWER_MAX", TAUT_ANSWER_MAX},
 
     {"KEY_BYTES", TAUT_SEAL_KEY},
     {"TOKEN_BYTES", TAUT_TOKEN},

@@ -165,10 +165,15 @@ static void on_readable(struct bufferevent *bev, void *arg)
 static void on_written(struct bufferevent *bev, void *arg)
 {
     struct conn *c = arg;
+    lua_State *L = c->listener->loop->L;
 
     (void)bev;
     if (c->closing)
         conn_end(c, "closed");
+    else if (taut_ref_push(L, c->listener->on_sent)) {
+        taut_ref_push(L, c->self); /* keeps c through its callback */
+        taut_call(L, 1);
+    }
 }
 
 static void on_event(struct bufferevent *bev, short what, void *arg)

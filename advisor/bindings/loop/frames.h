@@ -12,7 +12,7 @@ struct taut_listener {
     struct evconnlistener *ev; /* NULL once closed */
     struct event *resume;      /* after ACCEPT_PAUSE_MS */
     int self;
-    int on_frame, on_close, on_refused;
+    int on_frame, on_close, on_refused, on_sent;
     size_t max_frame;
     struct timeval timeout, hello; /* for a whole frame; for the first one */
     lua_Integer max_conns, conns;

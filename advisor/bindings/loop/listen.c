@@ -78,6 +78,7 @@ static int listener_gc(lua_State *L)
     taut_ref_drop(L, &l->on_frame);
     taut_ref_drop(L, &l->on_close);
     taut_ref_drop(L, &l->on_refused);
+    taut_ref_drop(L, &l->on_sent);
     return 0;
 }
 
@@ -109,11 +110,13 @@ static struct taut_listener *listener_new(lua_State *L)
                                 .self = LUA_NOREF,
                                 .on_frame = LUA_NOREF,
                                 .on_close = LUA_NOREF,
-                                .on_refused = LUA_NOREF};
+                                .on_refused = LUA_NOREF,
+                                .on_sent = LUA_NOREF};
     luaL_setmetatable(L, LISTENER_CLASS);
     l->on_frame = taut_ref_field(L, 1, "on_frame", true);
     l->on_close = taut_ref_field(L, 1, "on_close", false);
     l->on_refused = taut_ref_field(L, 1, "on_refused", false);
+    l->on_sent = taut_ref_field(L, 1, "on_sent", false);
     l->max_frame = (size_t)taut_opt_integer(L, 1, "max_frame", TAUT_FRAME_MAX,
                                             1, TAUT_FRAME_MAX);
     l->max_held = (size_t)taut_opt_integer(L, 1, "max_held", DEFAULT_MAX_HELD,

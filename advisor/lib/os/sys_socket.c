@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "advisor/lib/os/blocking.h"
 #include "advisor/lib/os/sys_socket.h"
 
 #define CHUNK_BYTES 65536
@@ -30,33 +30,6 @@ int taut_socket_address(struct sockaddr_un *address, const char *path,
     return 0;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-/* Wait for 'events' until 'deadline_ms'.  Returns 0, or -1 with errno. */
-static int wait_for(int fd, short events, int64_t deadline_ms)
-{
-    struct pollfd p = {.fd = fd, .events = events};
-
-    for (;;) {
-        int64_t left = deadline_ms - now_ms();
-        if (left <= 0) {
-            errno = ETIMEDOUT;
-            return -1;
-        }
-        int rc = poll(&p, 1, (int)left);
-        if (rc > 0)
-            return 0;
-        if (rc < 0 && errno != EINTR)
-            return -1;
-    }
-}
-
 static int connect_to(const char *path, int64_t deadline_ms,
                       struct taut_error *err)
 {
@@ -69,7 +42,7 @@ static int connect_to(const char *path, int64_t deadline_ms,
         return taut_error_set(err, "socket: %s", strerror(errno));
     /* EAGAIN: the server's backlog is full; it is worth another try. */
     while (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
-        if (errno == EAGAIN && now_ms() < deadline_ms) {
+        if (errno == EAGAIN && taut_blocking_now_ms() < deadline_ms) {
             poll(NULL, 0, 10);
             continue;
         }
@@ -78,39 +51,6 @@ static int connect_to(const char *path, int64_t deadline_ms,
         return -1;
     }
     return fd;
-}
-
-static int send_all(int fd, const char *text, size_t n, int64_t deadline_ms)
-{
-    while (n > 0) {
-        ssize_t sent = send(fd, text, n, MSG_NOSIGNAL);
-        if (sent >= 0) {
-            text += sent;
-            n -= (size_t)sent;
-        } else if (errno == EAGAIN) {
-            if (wait_for(fd, POLLOUT, deadline_ms) != 0)
-                return -1;
-        } else if (errno != EINTR) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* Returns bytes received, 0 at the end, or -1 with errno. */
-static ssize_t receive(int fd, char *buf, size_t n, int64_t deadline_ms)
-{
-    for (;;) {
-        ssize_t got = recv(fd, buf, n, 0);
-        if (got >= 0)
-            return got;
-        if (errno == EAGAIN) {
-            if (wait_for(fd, POLLIN, deadline_ms) != 0)
-                return -1;
-        } else if (errno != EINTR) {
-            return -1;
-        }
-    }
 }
 
 static char *give_up(char *text, struct taut_error *err, const char *path,
@@ -135,7 +75,7 @@ static char *receive_line(int fd, const char *path, size_t max, size_t *got,
                 return give_up(text, err, path, strerror(errno));
             text = larger;
         }
-        ssize_t n = receive(fd, text + have, CHUNK_BYTES, deadline_ms);
+        ssize_t n = taut_blocking_receive(fd, text + have, CHUNK_BYTES, deadline_ms);
         if (n < 0)
             return give_up(text, err, path, strerror(errno));
         if (n == 0)
@@ -155,14 +95,14 @@ char *taut_socket_request(const char *path, const char *line, size_t n,
                           int timeout_ms, size_t max, size_t *got,
                           struct taut_error *err)
 {
-    int64_t deadline_ms = now_ms() + timeout_ms;
+    int64_t deadline_ms = taut_blocking_now_ms() + timeout_ms;
     char *reply = NULL;
     int fd = connect_to(path, deadline_ms, err);
 
     if (fd < 0)
         return NULL;
-    if (send_all(fd, line, n, deadline_ms) != 0 ||
-        send_all(fd, "\n", 1, deadline_ms) != 0)
+    if (taut_blocking_send(fd, line, n, deadline_ms) != 0 ||
+        taut_blocking_send(fd, "\n", 1, deadline_ms) != 0)
         taut_error_set(err, "%s: %s", path, strerror(errno));
     else
         reply = receive_line(fd, path, max, got, deadline_ms, err);

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Asks tautd, and prints what it says when it says no.
+local distant = require "taut.base.distant"
 local json = require "taut.json"
 local report = require "taut.report"
 local sys = require "taut.sys"
@@ -27,28 +28,109 @@ function ask.json(data)
    end):gsub("\x7f", "\\u007f"))
 end
 
---- @param args parsed command line (socket, json)
+---------------------------------------------------------------- which tautd
+
+local function from_conf()
+   local conf = distant.conf(sys.paths.confdir .. "/node.conf")
+   local servers = conf.servers and distant.servers(conf.servers)
+   return servers and { servers = servers, user = conf.user, munge_socket = conf.munge_socket }
+end
+
+--- Decide which tautd is asked: that of --socket, that of --server or TAUT_SERVER, the one on this
+-- host, that of node.conf.
+-- @param args parsed command line; `socket` and `server` are set in it
+-- @return true; or nil and what is wrong with the words
+function ask.choose(args)
+   local own = sys.paths.rundir .. "/tautd.sock"
+   local words = not args.socket and (args.server or os.getenv "TAUT_SERVER")
+   args.server = nil
+   if words then
+      local servers, err = distant.servers(words)
+      if not servers then
+         return nil, "--server: " .. err
+      end
+      args.server = from_conf() or {}
+      args.server.servers = servers
+   elseif not args.socket and not sys.stat(own) then
+      args.server = from_conf()
+   end
+   args.socket = args.socket or own
+   return true
+end
+
+--- The same tautd, for a command that makes its own arguments.
+-- @param more nil, or a table that gets it
+function ask.at(args, more)
+   more = more or {}
+   more.socket, more.server = args.socket, args.server
+   return more
+end
+
+--- The tautd that is asked, in words.
+function ask.where(args)
+   if not args.server then
+      return args.socket
+   end
+   local names = {}
+   for i, s in ipairs(args.server.servers) do
+      names[i] = ("%s port %d"):format(s.host, s.port)
+   end
+   return table.concat(names, ", ")
+end
+
+local function exchange(args, request, timeout_ms)
+   if args.server then
+      return distant.ask(args.server, request, timeout_ms)
+   end
+   return sys.request(args.socket, json.encode(request), timeout_ms)
+end
+
+---------------------------------------------------------------- asking
+
+--- Ask.
+-- @param args parsed command line, after ask.choose
+-- @param cmd command of query.lua
+-- @param params its arguments
+-- @param timeout_ms nil: 30 s
+-- @return data; or nil and why not
+-- @return where data is nil: whether no tautd answered
+function ask.request(args, cmd, params, timeout_ms)
+   local line, err = exchange(args, { cmd = cmd, args = params or {} }, timeout_ms or TIMEOUT_MS)
+   if not line then
+      return nil, err, true
+   end
+   local reply
+   reply, err = json.decode(line)
+   if not reply or not reply.ok then
+      return nil, reply and reply.error or err, false
+   end
+   return reply.data
+end
+
+local HINT = "; on a host without tautd, servers= in %s/node.conf or --server says where it is"
+
+--- What to say where no tautd answered.
+function ask.unanswered(args, why)
+   return ("tautd does not answer at %s: %s%s"):format(ask.where(args), why,
+      not args.server and not sys.stat(args.socket) and HINT:format(sys.paths.confdir) or "")
+end
+
+--- Ask, and serve --json.
+-- @param args parsed command line (json), after ask.choose
 -- @param cmd command of query.lua
 -- @param params its arguments
 -- @return data; or nil after the error went to stderr, or after --json was served
 -- @return exit status, where data is nil
 function ask.tautd(args, cmd, params)
-   local line, err = sys.request(args.socket, json.encode { cmd = cmd, args = params or {} },
-      TIMEOUT_MS)
-   local reply
-   if line then
-      reply, err = json.decode(line)
-   else
-      err = ("tautd does not answer at %s: %s"):format(args.socket, err)
-   end
-   if not reply or not reply.ok then
-      report.complain(sys.plain(reply and reply.error or err))
+   local data, err, unanswered = ask.request(args, cmd, params)
+   if data == nil then
+      report.complain(sys.plain(unanswered and ask.unanswered(args, err) or err))
       return nil, 1
    elseif args.json then
-      print(ask.json(reply.data))
+      print(ask.json(data))
       return nil, 0
    end
-   return ask.plain(reply.data)
+   return ask.plain(data)
 end
 
 return ask

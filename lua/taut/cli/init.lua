@@ -2,6 +2,7 @@
 --- `taut`: the command line.  Each command is a module of three things: `summary`, `setup(parser)`
 -- (its arguments, argparse) and `run(args)` → exit status.
 local argparse = require "argparse"
+local ask = require "taut.base.ask"
 local tables = require "taut.base.tables"
 local json = require "taut.json"
 local old = require "taut.cli.old"
@@ -47,8 +48,11 @@ local function parser_of()
       print("taut " .. sys.version)
       os.exit(0)
    end)
-   parser:option("--socket"):description "tautd's socket.":argname "<path>"
-      :default(sys.paths.rundir .. "/tautd.sock")
+   parser:option("--socket"):description(("tautd's socket (default %s/tautd.sock)."):format(
+      sys.paths.rundir)):argname "<path>"
+   parser:option("--server"):description(
+      "Ask the tautd on another host (default: on a host without tautd, servers= of node.conf).")
+      :argname "<host[:port]>"
    parser:command_target "command"
    parser:require_command(true)
    local modules = {}
@@ -118,6 +122,11 @@ function cli.main(arg)
          io.stderr:write(wrong.usage, "\n\n")
          report.complain(wrong.text)
       end
+      return 2
+   end
+   local ok, err = ask.choose(args)
+   if not ok then
+      report.complain(err)
       return 2
    end
    old.hint(arg, args.command)

@@ -173,7 +173,8 @@ end
 --- Load a configuration.
 -- @param path of taut.lua
 -- @param paths table { rundir =, statedir = } for the defaults of socket and database
--- @return configuration (its `topology` is the built object, `hints` texts about old words), or nil
+-- @return configuration (its `topology` is the built object, `machine` what the file says of it,
+--   `hints` texts about old words), or nil
 --   and "file:line: what"
 function config.load(path, paths)
    local env, given = environment()
@@ -191,7 +192,7 @@ function config.load(path, paths)
    if not conf.topology then
       return nil, err
    end
-   conf.path, conf.hints = path, hints
+   conf.path, conf.hints, conf.machine = path, hints, topo_conf
    conf.socket = conf.socket or paths.rundir .. "/tautd.sock"
    conf.database = conf.database or paths.statedir .. "/taut.db"
    fabric_paths(conf.fabric, paths)

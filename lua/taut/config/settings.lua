@@ -26,6 +26,14 @@ local all = {
       link_time = { 0.001, or_off(number(1e-6, 1)) },
    },
    policy = policy_rules(values),
+   remote = {
+      ask = { true, flag },
+      per_minute = { 60, number(1, 6000, true) },
+      admins = { false, or_off(values.hosts) },
+   },
+   survey = {
+      all = { "everybody", values.who },
+   },
    metrics = {
       listen = { "127.0.0.1:6825", or_off(values.address) },
    },

@@ -87,6 +87,26 @@ function values.or_off(check)
    end
 end
 
+--- Hosts by name or address, as one host list.
+function values.hosts(v)
+   if type(v) == "string" and v ~= "" and hostlist.expand(v, 1000) then
+      return v
+   end
+   return nil, 'at most 1000 hosts as a host list, such as "admin[1-2],10.0.0.5"'
+end
+
+--- "everybody", "administrators", or some users by name (administrators besides).
+function values.who(v)
+   local is_list = type(v) == "table" and #v > 0
+   for key, name in pairs(is_list and v or {}) do
+      is_list = is_list and math.type(key) == "integer" and type(name) == "string"
+   end
+   if is_list or v == "everybody" or v == "administrators" then
+      return v
+   end
+   return nil, '"everybody", "administrators" or a list of users, such as { "alice" }'
+end
+
 --- 16 hex digits.
 function values.key64(v)
    if type(v) == "string" and v:match "^%x+$" and #v == 16 then

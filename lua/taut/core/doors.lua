@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Where tautd can be reached: by nodes over TCP, by the `taut` command over a UNIX socket.
+--- Where tautd can be reached: by nodes, and the `taut` command of other hosts, over TCP, by the
+-- `taut` command over a UNIX socket.
 local loop = require "taut.loop"
 local sys = require "taut.sys"
 
@@ -18,6 +19,7 @@ local function listen(self, conf)
       timeout_ms = 15000, hello_ms = HELLO_MS, max_unknown = UNKNOWN_MAX,
       max_conns = conf.checks.max_conns,
       on_frame = function(conn, kind, payload) self.intake:frame(conn, kind, payload) end,
+      on_sent = function(conn) self.intake:sent(conn) end,
       on_close = function(conn) self.intake:gone(conn) end,
       on_refused = function(why) self.refusals:note("the network", why) end,
    }

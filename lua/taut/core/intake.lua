@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Frames from nodes: authenticates, checks and hands on; whatever is wrong is refused and counted.
+-- Requests of other hosts, by the same port, go to `remote`.
 local hello = require "taut.wire.hello"
 local json = require "taut.json"
 local jobs = require "taut.events.jobs"
@@ -107,6 +108,9 @@ function Intake:frame(conn, kind, payload)
       end)
       return
    end
+   if kind == wire.ASK then
+      return self.remote:frame(conn, payload)
+   end
    local ok, why
    if self.surveys:has(conn) and (kind == wire.RESULT or kind == wire.STOP) then
       ok, why = self.surveys:frame(conn, kind, payload)
@@ -121,14 +125,21 @@ function Intake:frame(conn, kind, payload)
    end
 end
 
+--- All that was sent on a connection is on its way.
+function Intake:sent(conn)
+   self.remote:sent(conn)
+end
+
 --- A connection ended.
 function Intake:gone(conn)
    self.greeted[conn] = nil
+   self.remote:gone(conn)
    self.rendezvous:gone(conn)
    self.surveys:gone(conn)
 end
 
---- @param o { site, cluster, events, journal, surveys, rendezvous, refusals, lists, addresses }
+--- @param o { site, cluster, events, journal, surveys, rendezvous, refusals, lists, addresses,
+--   remote }
 function intake.new(o)
    o.greeted = {}
    return setmetatable(o, Intake)

@@ -34,6 +34,7 @@ local query = require "taut.core.query"
 local records = require "taut.core.records"
 local refusals = require "taut.core.refusals"
 local reload = require "taut.core.reload"
+local remote = require "taut.core.remote"
 local rendezvous = require "taut.core.rendezvous"
 local running = require "taut.events.jobs"
 local site = require "taut.core.site"
@@ -104,8 +105,6 @@ local function sources(p)
          p.journal:query(name, {}, function(rows) fn(rows or {}) end)
       end,
       refuse = function(from, why) p.refusals:note(from, why) end }
-   p.intake = intake.new(pick(p,
-      "site cluster events journal surveys rendezvous refusals lists addresses"))
 end
 
 -- Where jobs are placed.
@@ -132,6 +131,10 @@ local function asked(p)
          "profiles surveys advice steer job_over coverage act review addresses"))
    end
    p.query = query.new { cluster = p.cluster, commands = answers(p) }
+   p.remote = remote.new(pick(p, "site cluster addresses refusals query"))
+   p.intake = intake.new(pick(p,
+      "site cluster events journal surveys rendezvous refusals lists addresses remote"))
+   p.addresses:expect(p.site.conf.remote.admins)
    p.doors = doors.new(pick(p, "site cluster intake refusals query"))
 end
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Requests of the `taut` command: one JSON line in, one JSON line back.
 --
--- Anybody may ask; jobs of others are hidden where slurm.conf's PrivateData says so.  Only root,
--- SlurmUser and tautd's own user may change anything.
+-- Anybody may ask; jobs of others, and nodes, are hidden where slurm.conf's PrivateData says so.
+-- Only root, SlurmUser and tautd's own user may change anything.
 local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
@@ -31,27 +31,53 @@ local function reply_to(client)
    return reply
 end
 
+-- May the caller ask for this?  Or why not.
+local function is_allowed(self, command, args, caller)
+   if self.cluster:is_admin(caller.as) then
+      return true
+   elseif command[1] then
+      return nil, caller.why_not or ("only root and SlurmUser may do this, you are %s"):format(
+         caller.name)
+   elseif self.cluster:is_private "nodes" and command.of_nodes and command.of_nodes(args) then
+      return nil, "PrivateData=nodes is set: only root and SlurmUser may ask this"
+   end
+   return true
+end
+
 --- Answer one request.
--- @param client of loop.serve
--- @param line request: { cmd =, args = }
--- @param uid of the caller, as the kernel says
-function Query:answer(client, line, uid)
+-- @param client with reply(self, text)
+-- @param request { cmd =, args = }
+-- @param caller { as = user id whose rights count, name = for what is written down,
+--   why_not = what to say where an administrator is none here, or nil }
+function Query:request(client, request, caller)
    local reply = reply_to(client)
-   local request, why = json.decode(line)
-   local command = type(request) == "table" and self.commands[request.cmd]
+   local command = self.commands[request.cmd]
    if not command then
-      return reply(nil, why or "no such command")
-   elseif command[1] and not self.cluster:is_admin(uid) then
-      return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(
-         sys.user_name(uid)))
+      return reply(nil, "no such command")
    end
    local args = request.args
    args = (args == nil or args == json.null) and {} or args
    if type(args) ~= "table" then
       return reply(nil, ("%s: args: expected an object"):format(request.cmd))
    end
+   local ok, why = is_allowed(self, command, args, caller)
+   if not ok then
+      return reply(nil, why)
+   end
    loop.doing("request " .. request.cmd)
-   reply.guard(command[2], args, sys.user_name(uid), uid, reply)
+   reply.guard(command[2], args, caller.name, caller.as, reply)
+end
+
+--- Answer one line.
+-- @param client of loop.serve
+-- @param line request: { cmd =, args = }
+-- @param uid of the caller, as the kernel says
+function Query:answer(client, line, uid)
+   local request, why = json.decode(line)
+   if type(request) ~= "table" then
+      return reply_to(client)(nil, why or "no such command")
+   end
+   self:request(client, request, { as = uid, name = sys.user_name(uid) })
 end
 
 --- @param o { cluster, commands = of core/answers }

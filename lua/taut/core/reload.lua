@@ -27,6 +27,7 @@ return function(parts)
    local conf, topo = parts.site.conf, parts.site.topo
    restart(parts, before, conf)
    parts.addresses:set(conf.node_addresses)
+   parts.addresses:expect(conf.remote.admins)
    parts.teller:configure(conf.policy)
    parts.diagnosis:reload(topo, conf.diagnosis)
    parts.check:reload(topo, conf.checks)

@@ -104,13 +104,17 @@ local function has(list, host)
    return false
 end
 
+local function is_here(host)
+   return host:match "^127%." ~= nil or host == "::1"
+end
+
 --- May a message that says it is of this node come from there?
 -- @param name node
 -- @param peer address and port, as the connection has them
 -- @return true; nil: nobody knows yet; or false and what to say
 function Addresses:check(name, peer)
    local host = host_of(peer)
-   if self.any or host:match "^127%." or host == "::1" then
+   if self.any or is_here(host) then
       return true -- who is root beside tautd needs no disguise
    end
    local said, more = self.said[name], self.more[name]
@@ -129,6 +133,31 @@ function Addresses:check(name, peer)
    table.move(a or {}, 1, #(a or {}), #list + 1, list)
    return false, ("HELLO: %s speaks from %s, its address is %s (Slurm's NodeAddr; " ..
       "node_addresses in taut.lua(5))"):format(name, host, table.concat(list, ", "))
+end
+
+--- Is whoever calls from there on one of these hosts?  tautd's own is, as in check().
+-- @param list names or addresses, as a host list, or false for none
+-- @param peer address and port, as the connection has them
+-- @return true or false; false also while a name is looked up
+function Addresses:is_one(list, peer)
+   local host = host_of(peer)
+   if is_here(host) then
+      return true
+   end
+   for _, name in ipairs(list and hostlist.expand(list, NAMES_MAX) or {}) do
+      if has(of(self, name), host) then
+         return true
+      end
+      doubt(self, name)
+   end
+   return false
+end
+
+--- These hosts, a host list or false, will be asked about: their names are looked up.
+function Addresses:expect(list)
+   for _, name in ipairs(list and hostlist.expand(list, NAMES_MAX) or {}) do
+      of(self, name)
+   end
 end
 
 --- @param o { resolver = helper of base/resolve.lua, setting }

@@ -5,7 +5,6 @@
 -- tautd to end the survey cleanly, or srun to give up while it waits for nodes; the second one
 -- ends srun.
 local ask = require "taut.base.ask"
-local json = require "taut.json"
 local loop = require "taut.loop"
 local seal = require "taut.seal"
 local step = require "taut.survey.step"
@@ -26,7 +25,7 @@ local function command(args, name, nodes, count, tag)
    if args.partition then
       add("--partition=" .. args.partition)
    end
-   add(sys.paths.program, "--socket", args.socket, name, "--tag", tag,
+   add(sys.paths.program, name, "--tag", tag,
       "--progress", args.progress or (sys.isatty(2) and "bar" or "lines"))
    for _, o in ipairs(args.flags or { "solo", "json" }) do
       if args[o] then
@@ -49,10 +48,8 @@ local function interrupt(args, state)
    elseif args.on_stopping then
       args.on_stopping()
    end
-   local line = sys.request(args.socket, json.encode { cmd = "stop_survey",
-      args = { tag = state.tag } }, 5000)
-   local reply = line and ask.plain(json.decode(line))
-   if not reply or not reply.ok or reply.data.stopped == 0 then
+   local data = ask.request(args, "stop_survey", { tag = state.tag }, 5000)
+   if not data or data.stopped == 0 then
       state.proc:kill "INT"
    end
 end

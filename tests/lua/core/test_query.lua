@@ -5,7 +5,10 @@ local loop = require "taut.loop"
 local looptest = require "lib.looptest"
 local lu = require "luaunit"
 local parts = require "lib.parts"
+local sys = require "taut.sys"
 local task = require "taut.base.task"
+local topology = require "taut.topology"
+local tree = require "taut.base.tree"
 
 local tests = {}
 
@@ -32,6 +35,40 @@ function tests.test_arguments_are_an_object_for_all_commands()
    lu.assertEquals(ask('{"cmd":"idle_nodes","args":null}').data.count, 4)
    lu.assertEquals(ask('{"cmd":"idle_nodes"}').data.nodes, "n[0-3]")
    lu.assertEquals(ask('{"cmd":"idle_nodes","args":{"partition":"all"}}').data.count, 4)
+end
+
+function tests.test_private_nodes_are_administrators_only()
+   local p = parts.new { is_admin = false }
+   p.cluster.config = { private = { nodes = true }, flags = {} }
+   for _, cmd in ipairs { "status", "nodes", "links", "topology", "idle_nodes", "log", "history",
+      "events" } do
+      lu.assertStrContains(ask(('{"cmd":"%s"}'):format(cmd), p).error, "PrivateData=nodes is set")
+   end
+   lu.assertStrContains(ask('{"cmd":"explain","args":{"what":"n1"}}', p).error, "PrivateData=nodes")
+   lu.assertNotStrContains(ask('{"cmd":"explain","args":{"job":5}}', p).error, "PrivateData")
+   p.cluster.is_admin = function() return true end
+   lu.assertTrue(ask('{"cmd":"status"}', p).ok)
+end
+
+function tests.test_who_may_have_all_idle_nodes()
+   local p = parts.new { is_admin = false }
+   lu.assertTrue(ask('{"cmd":"idle_nodes"}', p).ok)
+   p.site.conf.survey.all = { "nobody-by-that-name" }
+   lu.assertStrContains(ask('{"cmd":"idle_nodes"}', p).error, "survey.all")
+   p.site.conf.survey.all = { sys.user_name(1000) }
+   lu.assertTrue(ask('{"cmd":"idle_nodes"}', p).ok)
+   p.site.conf.survey.all = "administrators"
+   lu.assertFalse(ask('{"cmd":"idle_nodes"}', p).ok)
+   p.cluster.is_admin = function() return true end
+   lu.assertTrue(ask('{"cmd":"idle_nodes"}', p).ok)
+end
+
+function tests.test_the_machine_is_the_one_of_the_file()
+   local p = parts.new()
+   local d = ask('{"cmd":"machine"}', p).data
+   local topo = topology.build(tree.take(d.machine))
+   lu.assertEquals(topo.wiring, p.site.topo.wiring)
+   lu.assertEquals(topo.capacity, p.site.topo.capacity)
 end
 
 function tests.test_an_error_after_slurm_was_asked_is_an_answer()

@@ -122,4 +122,14 @@ function tests.test_the_setting_is_checked()
    lu.assertEquals(values.node_addresses "any", "any")
 end
 
+function tests.test_hosts_of_a_list()
+   local a = addresses.new { setting = "slurm" }
+   a:expect "10.0.0.[1-3]"
+   lu.assertTrue(a:is_one("10.0.0.[1-3]", "10.0.0.2:99"))
+   lu.assertFalse(a:is_one("10.0.0.[1-3]", "10.0.0.4:99"))
+   lu.assertFalse(a:is_one(false, "10.0.0.4:99"))
+   lu.assertTrue(a:is_one(false, "127.0.0.1:99"))
+   lu.assertFalse(a:is_one("10.0.0.1", "10.0.0.11:99"))
+end
+
 return tests

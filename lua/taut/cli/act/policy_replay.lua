@@ -16,7 +16,7 @@ local policy_replay = {}
 local function fetch(args, what, since)
    local all, after = {}, nil
    repeat
-      local d, code = ask.tautd({ socket = args.socket }, "history", { what = what, since = since,
+      local d, code = ask.tautd(ask.at(args), "history", { what = what, since = since,
          after = after })
       if not d then
          return nil, code
@@ -148,7 +148,7 @@ function policy_replay.run(args)
       report.complain(err)
       return 1
    end
-   local d, code = ask.tautd({ socket = args.socket }, "partitions")
+   local d, code = ask.tautd(ask.at(args), "partitions")
    if not d then
       return code
    end

@@ -55,7 +55,7 @@ end
 
 -- Wait until what the job's check found is there.
 local function outcome(args)
-   local quiet = { socket = args.socket }
+   local quiet = ask.at(args)
    local d, code
    for _ = 1, SETTLE_S * 1000 // POLL_MS do
       d, code = ask.tautd(quiet, "verify", { component = args.component, look = true })
@@ -91,7 +91,7 @@ local function by_job(args, d)
 end
 
 function verify.run(args)
-   local asked = { socket = args.socket, json = args.json and not args.now }
+   local asked = ask.at(args, { json = args.json and not args.now })
    local d, code = ask.tautd(asked, "verify", { component = args.component, now = args.now })
    if not d then
       return code

@@ -3,7 +3,6 @@
 local ask = require "taut.base.ask"
 local queries = require "taut.fabric.queries"
 local config = require "taut.config"
-local json = require "taut.json"
 local keeper = require "taut.fabric.keeper"
 local report = require "taut.report"
 local show = require "taut.cli.fabric.fabric_show"
@@ -42,19 +41,9 @@ end
 
 -- The answer; or nil, why, and whether to sweep from here instead.
 local function ask_tautd(args, params)
-   local line, err = sys.request(args.socket, json.encode { cmd = "fabric",
-      args = { what = args.what, args = params } }, TIMEOUT_MS)
-   if not line then
-      return nil, err, true
-   end
-   local reply
-   reply, err = json.decode(line)
-   if not reply then
-      return nil, err
-   elseif not reply.ok then
-      return nil, reply.error, reply.error == "fabric: tautd does not sweep"
-   end
-   return reply.data
+   local data, err, unanswered = ask.request(args, "fabric", { what = args.what, args = params },
+      TIMEOUT_MS)
+   return data, err, unanswered and not args.server or err == "fabric: tautd does not sweep"
 end
 
 ---------------------------------------------------------------- from here

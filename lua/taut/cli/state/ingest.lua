@@ -57,7 +57,7 @@ local function record(args, list)
    for first = 1, #list, PER_REQUEST do
       local piece = table.move(list, first, math.min(first + PER_REQUEST - 1, #list), 1,
          json.array {})
-      local reply = ask.tautd({ socket = args.socket }, "record", { events = piece })
+      local reply = ask.tautd(ask.at(args), "record", { events = piece })
       if not reply then
          return false
       end

@@ -1,12 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The jobs that load a machine: alike ones, those that run, those of a trace or of tautd's store.
+local ask = require "taut.base.ask"
 local common = require "taut.cli.study.common"
 local jobs = require "taut.study.jobs"
-local json = require "taut.json"
 local load = require "taut.study.load"
 local mix = require "taut.study.mix"
 local pattern = require "taut.place.pattern"
-local sys = require "taut.sys"
 
 local command = {}
 
@@ -62,13 +61,11 @@ end
 
 local function of_store(_, args)
    local since = os.time() - math.floor(args.stored * DAY)
-   local line, err = sys.request(args.socket, json.encode { cmd = "profile",
-      args = { since = since } }, 30000)
-   local reply = line and json.decode(line)
-   if not reply or not reply.ok then
-      return nil, "tautd does not tell its jobs: " .. (reply and reply.error or err)
+   local data, err = ask.request(args, "profile", { since = since })
+   if not data then
+      return nil, "tautd does not tell its jobs: " .. err
    end
-   return mix.stored(reply.data.jobs, since)
+   return mix.stored(data.jobs, since)
 end
 
 local function alike(s, args)

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+local ask = require "taut.base.ask"
 local common = require "taut.cli.study.common"
 local curve = require "taut.study.curve"
 local further = require "taut.cli.study.further"
@@ -6,7 +7,6 @@ local json = require "taut.json"
 local mix = require "taut.cli.study.mix"
 local outlook = require "taut.study.outlook"
 local report = require "taut.cli.study.report"
-local sys = require "taut.sys"
 
 local command = {
    summary = "When failing cables will cost the next percent, as often as they fail now.",
@@ -37,14 +37,12 @@ local function rate_of(topo, args)
       return args.per_day, ("%g failed cables a day, as given."):format(args.per_day)
    end
    local days = args.past or 90
-   local line, err = sys.request(args.socket, json.encode { cmd = "events", args = {
-      since = os.time() - math.floor(days * outlook.DAY), limit = MOST_EVENTS } }, 30000)
-   local reply = line and json.decode(line)
-   if not reply or not reply.ok then
-      return nil, ("tautd does not tell what failed (%s); --per-day says it"):format(
-         reply and reply.error or err)
+   local data, err = ask.request(args, "events", {
+      since = os.time() - math.floor(days * outlook.DAY), limit = MOST_EVENTS })
+   if not data then
+      return nil, ("tautd does not tell what failed (%s); --per-day says it"):format(err)
    end
-   local rate, n = outlook.rate(reply.data.observations, days, function(name)
+   local rate, n = outlook.rate(data.observations, days, function(name)
       local c = topo.component_id[name]
       return c ~= nil and topo:is_link(c)
    end)

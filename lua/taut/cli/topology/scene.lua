@@ -4,12 +4,13 @@
 -- With --machine FILE that file alone (or FORMAT:FILE, what another program wrote); without it the
 -- installed taut.lua, and the verdicts of tautd where it runs.  --fail takes components out for the
 -- sake of the question.
+local ask = require "taut.base.ask"
 local config = require "taut.config"
 local import = require "taut.topology.import"
-local json = require "taut.json"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 local topology = require "taut.topology"
+local tree = require "taut.base.tree"
 local unknown = require "taut.topology.unknown"
 
 local scene = {}
@@ -78,18 +79,13 @@ function scene.machine(spec)
    return topo
 end
 
--- What the tautd that runs knows, if one does.
-local function ask(socket)
-   local line, err = sys.request(socket, json.encode { cmd = "topology", args = {} }, TIMEOUT_MS)
-   if not line then
+-- The machine as tautd has it, where this host has no taut.lua.
+local function from_tautd(args)
+   local data, err = ask.request(args, "machine", {}, TIMEOUT_MS)
+   if not data then
       return nil, err
    end
-   local reply
-   reply, err = json.decode(line)
-   if not reply or not reply.ok then
-      return nil, reply and reply.error or err
-   end
-   return reply.data
+   return topology.build(tree.take(data.machine))
 end
 
 -- What tautd learned, where the file leaves it open.
@@ -127,13 +123,17 @@ local function take_health(self, data)
 end
 
 local function open_installed(self, args)
-   local data, err = ask(args.socket)
+   local data, err, unanswered = ask.request(args, "topology", {}, TIMEOUT_MS)
    self.path = data and data.path or scene.installed()
-   self.topo, self.error = config.machine(self.path)
+   if data and args.server and not sys.stat(self.path) then
+      self.topo, self.error = from_tautd(args)
+   else
+      self.topo, self.error = config.machine(self.path)
+   end
    if not self.topo then
       return nil, self.error
    elseif not data then
-      self.note = ("health unknown: tautd does not answer at %s: %s"):format(args.socket, err)
+      self.note = "health unknown: " .. (unanswered and ask.unanswered(args, err) or err)
    elseif data.wiring ~= self.topo.wiring then
       self.note = ("health unknown: tautd runs with another topology than %s has now"):format(
          self.path)

@@ -9,16 +9,14 @@ local machine = require "taut.core.answers.machine"
 local policy = require "taut.core.answers.policy"
 local repair = require "taut.core.answers.repair"
 local status = require "taut.core.answers.status"
-local sys = require "taut.sys"
 local tests = require "taut.core.answers.tests"
 
-local function fabric(o, args, uid, reply)
+local function fabric(o, args, who, uid, reply)
    local params = type(args.args) == "table" and args.args or {}
    if not o.followers.fabric then
       return reply(nil, "fabric: tautd does not sweep")
    elseif fabric_answers.is_privileged(args.what, params) and not o.cluster:is_admin(uid) then
-      return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(
-         sys.user_name(uid)))
+      return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(who))
    end
    o.followers.fabric:answer(args.what, params, reply)
 end
@@ -35,7 +33,7 @@ local function of_other_rooms(o)
          local n, err = o.events:record(type(args.events) == "table" and args.events or {})
          reply(n and { taken = n }, err)
       end },
-      fabric = { false, function(args, _, uid, reply) fabric(o, args, uid, reply) end },
+      fabric = { false, function(args, who, uid, reply) fabric(o, args, who, uid, reply) end },
       advise = { false, function(args, _, uid, reply)
          o.advice:ask(args, uid, reply, reply.guard)
       end },
@@ -52,6 +50,13 @@ end
 local CHANGES = { policy = true, off = true, on = true, release = true, relearn = true,
    reload = true, verify = function(args) return not args.look end,
    repair = function(args) return args.done end, steer = function(args) return args.set end }
+
+-- What tells of nodes, which PrivateData=nodes keeps from users: name → true, or function(args)
+-- that says whether it does.
+local function not_of_a_job(args) return math.type(args.job) ~= "integer" end
+local OF_NODES = { status = true, links = true, nodes = true, topology = true, idle_nodes = true,
+   log = true, history = true, partitions = true, policy_state = true, fabric = true,
+   explain = not_of_a_job, events = not_of_a_job }
 
 -- Answer when what was changed is on disk, and say so where it cannot be.
 local function lasting(o, reply)
@@ -98,6 +103,9 @@ return function(o)
    end
    for name, changes in pairs(CHANGES) do
       commands[name] = make_lasting(o, commands[name], changes)
+   end
+   for name, tells in pairs(OF_NODES) do
+      commands[name].of_nodes = tells == true and function() return true end or tells
    end
    return commands
 end

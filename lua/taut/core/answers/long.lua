@@ -47,10 +47,11 @@ local function finish(self, name, text, err)
    end
 end
 
---- Answer with `name`: an array of rows.
--- @param make function() → { count, row = function(i) → table or nil, rest = table, not empty }
+--- Answer with what make(task) returns: { ok = true, data = … } as JSON.  It runs in a task, which
+-- has to breathe.
+-- @param name that those who ask for the same meanwhile share
 -- @param reply of query.lua
-function Answers:give(name, make, reply)
+function Answers:text(name, make, reply)
    if self.kept[name] then
       return reply.text(self.kept[name])
    elseif self.waiting[name] then
@@ -60,11 +61,18 @@ function Answers:give(name, make, reply)
    self.waiting[name] = { reply }
    local t
    t = task.start(function()
-      finish(self, name, text_of(name, make(), t))
+      finish(self, name, make(t))
    end, function(err)
       sys.log("err", ("query: %s: %s"):format(name, err))
       finish(self, name, nil, "internal error; tautd's log has it")
    end)
+end
+
+--- Answer with `name`: an array of rows.
+-- @param make function() → { count, row = function(i) → table or nil, rest = table, not empty }
+-- @param reply of query.lua
+function Answers:give(name, make, reply)
+   self:text(name, function(t) return text_of(name, make(), t) end, reply)
 end
 
 function long.new()

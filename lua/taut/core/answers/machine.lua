@@ -4,6 +4,7 @@
 local json = require "taut.json"
 local long = require "taut.core.answers.long"
 local loop = require "taut.loop"
+local tree = require "taut.base.tree"
 
 local function component_row(self, c, now)
    local k, seen = self.diagnosis:record(c) or {}, self.diagnosis:seen(c)
@@ -54,6 +55,13 @@ local function topology(self)
    end }
 end
 
+-- The machine as taut.lua has it, for a host that has no taut.lua.
+local function machine(self, t)
+   local conf = self.site.conf
+   return ('{"ok":true,"data":{"path":%s,"machine":%s}}'):format(json.encode(conf.path),
+      tree.encode(conf.machine, function() t:breathe() end))
+end
+
 --- @param o { site, diagnosis, decision, cluster, act }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
@@ -64,5 +72,7 @@ return function(o)
       end }
    end
    return { links = each("links", links), nodes = each("nodes", nodes),
-      topology = each("verdicts", topology) }
+      topology = each("verdicts", topology), machine = { false, function(_, _, _, reply)
+         answers:text("machine", function(t) return machine(o, t) end, reply)
+      end } }
 end

@@ -36,6 +36,15 @@ local function verify(self, args, who, reply)
       slurm_user = self.cluster.config and self.cluster.config.slurm_user }
 end
 
+-- May this user have all idle nodes for a survey?
+local function may_have_all(self, uid)
+   local who = self.site.conf.survey.all
+   if who == "everybody" or self.cluster:is_admin(uid) then
+      return true
+   end
+   return type(who) == "table" and tables.has(who, sys.user_name(uid))
+end
+
 -- Nodes of the topology on which a survey could start now.
 local function idle_nodes(self, args, reply)
    local wanted = args.partition and {} or nil
@@ -77,7 +86,11 @@ return function(o)
          end
          verify(o, args, who, reply)
       end },
-      idle_nodes = { false, function(args, _, _, reply)
+      idle_nodes = { false, function(args, _, uid, reply)
+         if not may_have_all(o, uid) then
+            return reply(nil, "only administrators, and who is named in survey.all of " ..
+               "taut.lua(5), may have all idle nodes for a survey")
+         end
          o.cluster:fresh(0, function()
             task.start(function() reply.guard(idle_nodes, o, args, reply) end, error)
          end)

@@ -1,0 +1,161 @@
+#!/usr/bin/env bats
+# time limit: 180 s
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The `taut` command on hosts without tautd: who may ask what, and what a flood of it does.
+
+SCENE_DIR=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+load ../lib/tests.bash
+
+setup_file() {
+    can_have_lab || return 0
+    small_conf "$BATS_FILE_TMPDIR/small.lua"
+    cat >>"$BATS_FILE_TMPDIR/small.lua" <<'EOF'
+remote = { admins = "n2,n7", per_minute = 600 }
+survey = { all = { "bob" } }
+EOF
+    lab_file remote lab up --torus 2x2x1 --node-cpus 2 --health-interval 0 \
+        --slurm-conf PrivateData=jobs --taut "$TAUT_PREFIX" \
+        --taut-conf "$BATS_FILE_TMPDIR/small.lua"
+}
+teardown_file() { lab_file_end; }
+setup() {
+    lab_test
+    mark
+}
+teardown() { [ -n "$LAB_MISSING" ] || lab_report; }
+
+on_n1() { lab exec --node n1 "$@"; }
+as_alice() { lab exec --user alice --node n1 "$@"; }
+good_tests() { status 'print(s.tests.good)'; }
+more_than() { [ "$(good_tests)" -gt "$1" ]; }
+
+# stands: a job is checked, and root is answered
+stands() {
+    local before
+    before=$(good_tests)
+    lab exec --user alice srun -Q --exclusive -N 4 true
+    wait_until 30 more_than "$before"
+    lab exec taut policy observe
+    lab exec taut policy drain
+}
+
+@test "remote: a user is told what the controller tells" {
+    local cmd
+    for cmd in "links -a" "nodes" "topology classes"; do
+        [ "$(as_alice taut $cmd)" = "$(lab exec taut $cmd)" ]
+    done
+    run as_alice taut status
+    [[ $output == *"mode        drain"*"components "* ]]
+    run as_alice taut explain r0.0.0/X+
+    [[ $output == "r0.0.0/X+ is "* ]]
+    run as_alice taut advise -N 2
+    [[ $output == *"sbatch -N 2 --nodelist="* ]]
+    [ "$(as_alice taut nodes --json | lab_json 'print(#d.nodes)')" = 8 ]
+    run as_alice taut --server 172.30.0.1:6824 links
+    [ "$status" -eq 0 ]
+    run as_alice env TAUT_SERVER=ctl taut links
+    [ "$status" -eq 0 ]
+}
+
+@test "remote: a host without taut.lua has the machine from tautd" {
+    local here
+    here=$(lab exec taut map 'n[0-5]' --pattern halo3d26)
+    run lab exec --node n1 unshare -m bash -c 'mount -t tmpfs none /etc/taut
+        chmod 755 /etc/taut; echo servers=ctl >/etc/taut/node.conf
+        exec taut map "n[0-5]" --pattern halo3d26'
+    [ "$status" -eq 0 ]
+    [ "$output" = "$here" ]
+}
+
+@test "remote: whoever is nobody here changes nothing" {
+    run as_alice taut off
+    [ "$status" -eq 1 ]
+    [[ $output == *"only root and SlurmUser may do this, you are alice@172.30.1.2"* ]]
+    run on_n1 taut off
+    [ "$status" -eq 1 ]
+    [[ $output == *"from hosts in remote.admins"*"root@172.30.1.2"* ]]
+    run lab exec --user alice --node n2 taut policy observe
+    [ "$status" -eq 1 ]
+    [ "$(status 'print(s.mode, s.switch)')" = $'enable\ton' ]
+}
+
+@test "remote: an administrator on a host of the site does, by name" {
+    lab exec --node n2 taut off
+    [ "$(status 'print(s.switch)')" = off ]
+    lab exec --node n7 taut on
+    lab exec --user slurm --node n2 taut relearn || true # nothing is learned here
+    lab exec --node n2 taut verify n1/tx
+    run lab exec --node n2 taut verify n1/tx --json
+    [[ $output == *'"marked_by": "root@172.30.1.3"'* ]]
+}
+
+@test "remote: PrivateData=jobs" {
+    local id
+    id=$(lab exec --user alice srun -Q --exclusive -N 2 bash -c 'echo $SLURM_JOB_ID' | head -n 1)
+    wait_until 20 eval 'as_alice taut explain --job "'"$id"'" >/dev/null'
+    lab exec --node n2 taut explain --job "$id"
+    run lab exec --user bob --node n1 taut explain --job "$id"
+    [[ $status -eq 1 && $output == *"is not yours, and PrivateData=jobs is set"* ]]
+    # nor is it root's of any node
+    run on_n1 taut explain --job "$id"
+    [[ $status -eq 1 && $output == *"is not yours"* ]]
+}
+
+@test "remote: who may have all idle nodes for a survey" {
+    run as_alice taut audit --all
+    [[ $status -eq 1 && $output == *"survey.all"* ]]
+    run lab exec --user alice taut matrix --all
+    [[ $status -eq 1 && $output == *"survey.all"* ]]
+    lab exec --user bob --node n1 taut audit --all --solo --time 5 --json |
+        lab_json 'assert(#d.results > 0)'
+}
+
+@test "remote: who does not answer is named, and wrong words are status 2" {
+    run as_alice taut --server ctl:99 status
+    [ "$status" -eq 1 ]
+    [[ $output == *"tautd does not answer at ctl port 99: "*"refused"* ]]
+    run as_alice taut --server nowhere.invalid links --json
+    [ "$status" -eq 1 ]
+    [[ $output == *'"error": "tautd does not answer at nowhere.invalid port 6824: '* ]]
+    run as_alice taut --server 'ctl;x' status
+    [ "$status" -eq 2 ]
+    run as_alice taut --socket /run/nothing status
+    [[ $status -eq 1 && $output == *"servers= in /etc/taut/node.conf"* ]]
+    # the second of two is asked where the first is away
+    as_alice taut --server ctl:99,ctl links
+}
+
+@test "remote: a credential serves once" {
+    as_alice bash -s "$TAUT_PREFIX/sbin/tautd" "$SCENE_DIR/lib/asks.lua" <<'SH'
+ask=$("$1" --lua "$2" 1)
+once() {
+    exec 3<>/dev/tcp/ctl/6824
+    printf "$ask" >&3
+    timeout 10 cat <&3 | wc -c
+    exec 3>&-
+}
+[ "$(once)" -gt 100 ] && [ "$(once)" -eq 0 ]
+SH
+    wait_until 10 eval 'since tautd | grep -q "ASK: Replayed credential"'
+}
+
+@test "remote: a flood from a node of a user who never reads" {
+    as_alice bash -s "$TAUT_PREFIX/sbin/tautd" "$SCENE_DIR/lib/asks.lua" \
+        <<'SH' 3>&- &
+"$1" --lua "$2" 60 | while read -r ask; do
+    exec {fd}<>/dev/tcp/ctl/6824
+    printf "$ask" >&$fd
+done
+for i in {1..200}; do
+    taut advise -N 4 &
+    [ $((i % 20)) != 0 ] || wait
+done >/dev/null 2>&1
+SH
+    wait_until 60 eval 'since tautd | grep -Eq "ASK.*(too many|more than)"'
+    stands
+    stands
+    as_alice taut --server ctl status >/dev/null || true # he may be told to wait
+    lab exec --node n2 taut status >/dev/null
+    kill $! 2>/dev/null || true
+    wait $! 2>/dev/null || true
+}
