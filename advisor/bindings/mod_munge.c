@@ -47,7 +47,8 @@ static void give_result(lua_State *L, const struct taut_munge_result *r)
         lua_pushlstring(L, r->payload, r->length);
         lua_pushinteger(L, r->uid);
         lua_pushinteger(L, r->gid);
-        taut_call(L, 3);
+        lua_pushinteger(L, r->age_s);
+        taut_call(L, 4);
     } else {
         luaL_pushfail(L);
         lua_pushstring(L, r->error);

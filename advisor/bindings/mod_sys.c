@@ -438,6 +438,7 @@ int luaopen_taut_sys(lua_State *L)
         {"plain", sys_plain},
         {"put", sys_put},
         {"request", sys_request},
+        {"space", taut_sys_space},
         {"stat", taut_sys_stat},
         {"uid", sys_uid},
         {"user_id", sys_user_id},

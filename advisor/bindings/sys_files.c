@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <lauxlib.h>
@@ -26,7 +27,7 @@ int taut_sys_stat(lua_State *L)
 
     if (stat(path, &st) != 0)
         return taut_fail_errno(L, "%s", path);
-    lua_createtable(L, 0, 5);
+    lua_createtable(L, 0, 6);
     taut_set_integer(L, "dev", (lua_Integer)st.st_dev);
     taut_set_integer(L, "inode", (lua_Integer)st.st_ino);
     taut_set_integer(L, "size", (lua_Integer)st.st_size);
@@ -34,6 +35,19 @@ int taut_sys_stat(lua_State *L)
                     (lua_Number)st.st_mtim.tv_sec +
                         (lua_Number)st.st_mtim.tv_nsec / 1e9);
     taut_set_flag(L, "regular", S_ISREG(st.st_mode));
+    taut_set_integer(L, "mode", (lua_Integer)(st.st_mode & 07777));
+    return 1;
+}
+
+/* sys.space(path) -> bytes that others than root may still write there */
+int taut_sys_space(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1);
+    struct statvfs st;
+
+    if (statvfs(path, &st) != 0)
+        return taut_fail_errno(L, "%s", path);
+    lua_pushinteger(L, (lua_Integer)(st.f_bavail * st.f_frsize));
     return 1;
 }
 

@@ -46,6 +46,17 @@ static const struct flag private_data[] = {
     {0, NULL},
 };
 
+static const struct flag health_check_states[] = {
+    {HEALTH_CHECK_NODE_ALLOC, "ALLOC"},
+    {HEALTH_CHECK_CYCLE, "CYCLE"},
+    {HEALTH_CHECK_NODE_IDLE, "IDLE"},
+    {HEALTH_CHECK_NODE_MIXED, "MIXED"},
+#ifdef HEALTH_CHECK_NODE_NONDRAINED_IDLE
+    {HEALTH_CHECK_NODE_NONDRAINED_IDLE, "NONDRAINED_IDLE"},
+#endif
+    {0, NULL},
+};
+
 static void add_flags(json_t *reply, const char *key, unsigned value,
                       const struct flag *flags)
 {
@@ -71,6 +82,8 @@ int taut_slurm_config(const json_t *request, json_t *reply)
     add_flags(reply, "private_data", conf->private_data, private_data);
     taut_reply_number(reply, "health_check_interval_s",
                       conf->health_check_interval);
+    add_flags(reply, "health_check_states", conf->health_check_node_state,
+              health_check_states);
     taut_reply_text(reply, "health_check_program", conf->health_check_program);
     taut_reply_text(reply, "slurm_version", conf->version);
     taut_reply_text(reply, "select_type", conf->select_type);

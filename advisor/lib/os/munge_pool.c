@@ -124,6 +124,16 @@ static void drop_reference(struct taut_munge_pool *pool)
     free(pool);
 }
 
+/* Seconds from encoding to decoding, each by its own host's clock. */
+static long age_of(munge_ctx_t ctx)
+{
+    time_t encoded = 0, decoded = 0;
+
+    munge_ctx_get(ctx, MUNGE_OPT_ENCODE_TIME, &encoded);
+    munge_ctx_get(ctx, MUNGE_OPT_DECODE_TIME, &decoded);
+    return (long)(decoded - encoded);
+}
+
 /* Ask munged; no lock is held. */
 static void decode(struct job *job)
 {
@@ -143,6 +153,7 @@ static void decode(struct job *job)
     if (e == EMUNGE_SUCCESS) {
         r->payload = payload != NULL ? payload : calloc(1, 1);
         r->length = (size_t)length;
+        r->age_s = age_of(ctx);
     } else {
         /* A replayed or expired credential comes with its payload; it must
          * not get any further. */

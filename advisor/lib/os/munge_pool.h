@@ -21,6 +21,8 @@ struct taut_munge_result {
     size_t length;
     uid_t uid;
     gid_t gid;
+    long age_s;      /* by this host's clock, when it was decoded: where it is
+                        fresh, how far the other host's clock is behind */
     char error[128]; /* "" when good */
 };
 

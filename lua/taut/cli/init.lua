@@ -37,6 +37,7 @@ local commands = {
    { "off", "act" },
    { "on", "act" },
    { "config", "state" },
+   { "doctor" },
 }
 
 local function parser_of()

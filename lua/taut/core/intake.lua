@@ -49,7 +49,7 @@ local function of_its_node(self, h, from, sealed)
 end
 
 -- Who sent it is looked at before any work is done for it.
-local function on_hello(self, conn, text, uid, sealed)
+local function on_hello(self, conn, text, uid, sealed, age_s)
    local from = conn:peer()
    local h, err
    if sealed then
@@ -81,7 +81,7 @@ local function on_hello(self, conn, text, uid, sealed)
       conn:close()
       return
    end
-   self.cluster:heard(h.node)
+   self.cluster:heard(h.node, h.purpose, not sealed and age_s or nil)
    self.events:heard(h.node, samples.rails(h))
    take_sample(self, h)
    if h.purpose == "prolog" then
@@ -97,13 +97,13 @@ function Intake:frame(conn, kind, payload)
    if kind == wire.HELLO and not self.greeted[conn] then
       self.greeted[conn] = true
       local cred, sealed = ticket.split(payload)
-      munge.decode(cred, function(text, uid)
+      munge.decode(cred, function(text, uid, _, age_s)
          if not text then
             self.refusals:note(conn:peer() or "a closed connection", "HELLO: " .. tostring(uid))
             conn:close()
          elseif self.greeted[conn] then
             conn:known()
-            on_hello(self, conn, text, uid, sealed)
+            on_hello(self, conn, text, uid, sealed, age_s)
          end
       end)
       return

@@ -5,6 +5,7 @@ local elsewhere = require "taut.diagnose.elsewhere"
 local judge = require "taut.diagnose.judge"
 local stalls = require "taut.events.stalls"
 local sys = require "taut.sys"
+local traces = require "taut.topology.traces"
 local ways = require "taut.topology.ways"
 
 local judgement = {}
@@ -41,10 +42,12 @@ local function excuse(self, t)
 end
 
 -- Where it can be asked for: the links that tests took.
-local function take_ways(s, topo)
+local function take_ways(self, s)
+   local topo = self.site.topo
    for _, t in ipairs(topo.asked_at and s.tests or {}) do
       local sent = (s.results[t.src] or {})["send:" .. t.id] or {}
       if t.asked then
+         self.traces:take(topo, t.asked, sent.way)
          ways.take(topo, t, ways.shown(topo, t.asked, sent.way), sent.aimed or 0)
       end
    end
@@ -57,7 +60,7 @@ end
 -- @return those that are evidence, in order; all are judged
 function Judgement:session(s, event)
    count_refused(self, s)
-   take_ways(s, self.site.topo)
+   take_ways(self, s)
    local stalled, list = stalls.of(s.peers), {}
    for _, t in ipairs(s.tests) do
       t.event, t.time, t.job = event, s.began, s.job
@@ -87,6 +90,7 @@ end
 --- @param o { site, coverage, followers (with `fabric`), profiles }
 function judgement.new(o)
    o.classes, o.link_seconds, o.refused_streams = { good = 0, low = 0, void = 0 }, 0, 0
+   o.traces = traces.new()
    return setmetatable(o, Judgement)
 end
 

@@ -9,6 +9,7 @@ local Refusals = {}
 Refusals.__index = Refusals
 
 local LOG_S = 1
+local KINDS = 32
 
 local function say(self, from, why)
    local more = self.count - self.said - 1
@@ -17,10 +18,24 @@ local function say(self, from, why)
    self.said_at, self.said = loop.time(), self.count
 end
 
+-- How often what is said in the same words, whatever its numbers; the first KINDS of them.
+local function add_kind(self, from, why)
+   local shape = why:gsub("%d+", "#")
+   local k = self.by_shape[shape]
+   if not k and #self.kinds < KINDS then
+      k = { count = 0 }
+      self.by_shape[shape], self.kinds[#self.kinds + 1] = k, k
+   end
+   if k then
+      k.count, k.from, k.why, k.at = k.count + 1, from, why, loop.time()
+   end
+end
+
 --- @param from who sent it
 -- @param why it was not taken
 function Refusals:note(from, why)
    self.count = self.count + 1
+   add_kind(self, from, why)
    local left_s = self.said_at + LOG_S - loop.time()
    if left_s <= 0 and not self.last then
       return say(self, from, why)
@@ -35,7 +50,8 @@ function Refusals:note(from, why)
 end
 
 function refusals.new()
-   return setmetatable({ count = 0, said = 0, said_at = -math.huge }, Refusals)
+   return setmetatable({ count = 0, kinds = {}, by_shape = {}, said = 0,
+      said_at = -math.huge }, Refusals)
 end
 
 return refusals

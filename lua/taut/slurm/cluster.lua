@@ -80,8 +80,15 @@ function Cluster:prolog(id, names, node)
 end
 
 --- A node said HELLO.
-function Cluster:heard(node)
-   self.last_heard[node] = loop.time()
+-- @param purpose what for, or nil
+-- @param behind_s how far its clock is behind ours, as far as MUNGE's whole seconds tell; or nil
+function Cluster:heard(node, purpose, behind_s)
+   local now = loop.time()
+   self.last_heard[node] = now
+   if purpose then
+      self.last_heard_for[purpose == "idle" and "idle" or "job"][node] = now
+   end
+   self.behind_s[node] = behind_s or self.behind_s[node]
 end
 
 --- An epilog's HELLO: the job has left this node.
@@ -418,7 +425,8 @@ function cluster.new(h, addresses)
    return setmetatable({ helper = h, addresses = addresses, jobs = {}, on_node = {}, nodes = {},
       partitions = {},
       touched = {}, -- names of nodes whose jobs changed since take_touched()
-      pending = {}, seen_running = {}, last_heard = {}, hellos = 0, jobs_heard = 0,
+      pending = {}, seen_running = {}, last_heard = {}, last_heard_for = { idle = {}, job = {} },
+      behind_s = {}, hellos = 0, jobs_heard = 0,
       jobs_started = 0, started = loop.time() }, Cluster)
 end
 

@@ -218,6 +218,11 @@ local queries = {
       return rows_of(TEST .. "WHERE test.time >= ? AND ' ' || test.route || ' ' LIKE ? " ..
          "ORDER BY test.id DESC LIMIT ?", a.since, "% " .. a.component .. " %", a.limit)
    end,
+   -- Why tests mean nothing, and the nodes of one of each.
+   discarded = function(a)
+      return rows_of("SELECT why, COUNT(*) AS count, MIN(src) AS src, MIN(dst) AS dst FROM test " ..
+         "WHERE time >= ? AND class = 'void' GROUP BY why ORDER BY count DESC LIMIT 100", a.since)
+   end,
    last_audit = function() return rows_of(schema.last_audit) end,
    tests_of_job = function(a)
       return rows_of(TEST .. "WHERE event.job = ? ORDER BY test.id LIMIT ?", a.job, a.limit)

@@ -110,6 +110,25 @@ stands() {
         lab_json 'assert(#d.results > 0)'
 }
 
+@test "doctor: a lab is almost well, on a login node, too" {
+    lab exec --user alice srun -Q --exclusive -N 8 true
+    run lab exec --node n2 taut doctor --all
+    [ "$status" -eq 3 ]
+    [[ $output == *"ok    PrologFlags"*"8 of 8 usable nodes were heard in a job"* ]]
+    [[ $output == *"within 5 s of tautd's host"*"the 8 nodes are Slurm's"* ]]
+    # --health-interval 0: that is what has to be mended
+    [[ $output == *"MEND  health check  HealthCheckInterval is 0"*"mend: HealthCheckInterval="* ]]
+    run as_alice taut doctor --json
+    [ "$status" -eq 3 ]
+    [ "$(lab_json 'print(d.facts.nodes.usable, #d.findings > 8)' <<<"$output")" = $'8\ttrue' ]
+}
+
+@test "doctor: what may be wrong where nobody answers" {
+    run as_alice taut --server ctl:99 doctor
+    [ "$status" -eq 1 ]
+    [[ $output == *"MEND  tautd"*"firewall"* ]]
+}
+
 @test "remote: who does not answer is named, and wrong words are status 2" {
     run as_alice taut --server ctl:99 status
     [ "$status" -eq 1 ]

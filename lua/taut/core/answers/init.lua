@@ -2,6 +2,7 @@
 --- What the `taut` command can ask: name of the request → { admin only,
 -- fn(args, who, uid, reply) }.  Each file has some; those of other rooms are named here.
 local tables = require "taut.base.tables"
+local doctor = require "taut.core.answers.doctor"
 local explain = require "taut.core.answers.explain"
 local fabric_answers = require "taut.fabric.queries"
 local log = require "taut.core.answers.log"
@@ -55,7 +56,7 @@ local CHANGES = { policy = true, off = true, on = true, release = true, relearn 
 -- that says whether it does.
 local function not_of_a_job(args) return math.type(args.job) ~= "integer" end
 local OF_NODES = { status = true, links = true, nodes = true, topology = true, idle_nodes = true,
-   log = true, history = true, partitions = true, policy_state = true, fabric = true,
+   log = true, history = true, doctor = true, partitions = true, policy_state = true, fabric = true,
    explain = not_of_a_job, events = not_of_a_job }
 
 -- Answer when what was changed is on disk, and say so where it cannot be.
@@ -84,6 +85,8 @@ local function make_lasting(o, command, changes)
 end
 
 local FILES = {
+   { doctor, "site cluster journal judgement refusals act switches metrics teller followers " ..
+      "started_at" },
    { log, "journal cluster" },
    { machine, "site diagnosis decision cluster act" },
    { policy, "site switches findings act cluster teller" },

@@ -1,0 +1,71 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- tautd itself: database, configuration, what keeps it from acting.
+local report = require "taut.report"
+
+local FREE_LOW = 1 << 30 -- bytes: a day's rows of a large machine
+
+local function database(d, say)
+   local b = d.database
+   if b.error then
+      say("mend", "database", ("%s cannot be written: %s; %s wait"):format(b.path, b.error,
+         report.count(b.waiting, "row")), "room, owner and mode of its folder")
+   elseif b.lost > 0 then
+      say("mend", "database", report.count(b.lost, "row") .. " were lost since tautd's start",
+         "a faster or emptier file system under " .. b.path)
+   elseif b.free and b.free < FREE_LOW then
+      say("mend", "database", ("%s left for %s"):format(report.bytes(b.free), b.path),
+         "room, or a smaller keep_days in taut.lua(5)")
+   else
+      say("ok", "database", ("%s, %s, %s free"):format(b.path, report.bytes(b.bytes or 0),
+         report.bytes(b.free or 0)))
+   end
+   if b.mode and b.mode & 7 ~= 0 then
+      say("mend", "database", ("mode %04o: everybody may read whose jobs ran where"):format(b.mode),
+         "chmod 0640 " .. b.path)
+   end
+end
+
+local function configuration(w, say)
+   if w.config_error then
+      say("mend", "taut.lua", "not taken: " .. w.config_error,
+         "taut config check, then taut config reload")
+   elseif #w.hints > 0 then
+      say("look", "taut.lua", w.hints[1], "taut config check lists what is to change")
+   else
+      say("ok", "taut.lua", w.config .. " is in force")
+   end
+end
+
+local function acting(d, say)
+   local w = d.daemon
+   if w.brakes then
+      say("mend", "brakes", w.brakes, "the folder of the database has to be writable")
+   end
+   if w.checks == "off" then
+      say("look", "checks", "are off", "taut on")
+   end
+   if w.stopped or w.capped then
+      say("look", "policy", "draining has stopped: " .. (w.stopped or "a cap is reached"),
+         "taut policy, then taut policy continue")
+   elseif d.slurm.standby then
+      say("ok", "policy", "standing by: " .. d.slurm.standby)
+   elseif w.mode == "observe" then
+      say("ok", "policy", "observes: nothing is drained; taut policy drain, when you trust it")
+   else
+      say("ok", "policy", "drains")
+   end
+end
+
+return function(d, say)
+   local w = d.daemon
+   database(d, say)
+   configuration(w, say)
+   acting(d, say)
+   if w.metrics_error then
+      say("mend", "metrics", w.metrics_error, "metrics.listen in taut.lua(5)")
+   end
+   if w.on_event.error then
+      say("mend", "on_event", ("%s: %s"):format(w.on_event.program or "-", w.on_event.error),
+         "policy.on_event in taut.lua(5): run it by hand with the JSON that the log has")
+   end
+end

@@ -1,0 +1,85 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- The topology against what Slurm, traces and sweeps say of the machine.
+local report = require "taut.report"
+
+local SHARE = 0.02 -- of answers that may come from elsewhere: routes change while they are asked
+
+local function names(l)
+   return l.count > 20 and ("%s and %d more"):format(l.list, l.count - 20) or l.list
+end
+
+local function against_slurm(d, say)
+   local n = d.nodes
+   if n.not_in_slurm.count > 0 and d.slurm.known then
+      say("look", "topology", ("has %s that Slurm does not know: %s"):format(report.count(
+         n.not_in_slurm.count, "node"), names(n.not_in_slurm)), "`topology` in taut.lua, or " ..
+         "slurm.conf; `taut topology check`")
+   end
+   if n.not_in_topology.count > 0 then
+      say("look", "topology", ("lacks %s of Slurm's, which are never tested: %s"):format(
+         report.count(n.not_in_topology.count, "node"), names(n.not_in_topology)),
+         "`topology` in taut.lua, if they are on this interconnect")
+   end
+   if n.not_in_slurm.count + n.not_in_topology.count == 0 then
+      say("ok", "topology", ("the %d nodes are Slurm's"):format(n.all))
+   end
+end
+
+local function odd(t, pattern)
+   for _, o in ipairs(t.odd) do
+      if o.text:find(pattern) then
+         return o.text
+      end
+   end
+   return "?"
+end
+
+local function against_traces(d, say)
+   local t = d.traces
+   if not t.asked or t.answers == 0 then
+      return
+   elseif t.elsewhere > SHARE * t.answers then
+      say("mend", "traces", ("%d of %d answers came from routers that are not on the way; for " ..
+         "one: %s"):format(t.elsewhere, t.answers, odd(t, "not by it")), "the wiring or the " ..
+         "routing of `topology` is not the machine's: import it anew (taut topology import)")
+   elseif t.unknown > SHARE * t.answers then
+      say("look", "traces", ("%d of %d answers came from addresses that the topology does not " ..
+         "have; for one: %s"):format(t.unknown, t.answers, odd(t, "does not have")),
+         "topology.addresses in taut.lua(5)")
+   else
+      say("ok", "traces", ("%d answers of routers fit the topology"):format(t.answers -
+         t.elsewhere - t.unknown))
+   end
+end
+
+local function against_sweep(d, say)
+   local s = d.sweep
+   if not s then
+      return
+   elseif s.error then
+      return say("look", "sweep", "no links of a sweep: " .. s.error,
+         "`taut fabric check`; fabric.device in taut.lua(5)")
+   elseif s.cables == 0 then
+      return say("mend", "sweep", "no cable between two switches of the topology was seen: they " ..
+         "have other names", "fabric.names in taut.lua(5): the node-name map of the import")
+   end
+   for i = 1, math.min(3, #s.differ) do
+      local f = s.differ[i]
+      say("look", "sweep", ("%s: %d cables in the topology, %d swept%s"):format(f.text, f.topology,
+         f.swept, i == 3 and s.count > 3 and ("; %d more pairs differ"):format(s.count - 3) or ""),
+         "repair the cable, or import the wiring anew (taut topology import)")
+   end
+   if s.moved.count > 0 then
+      say("mend", "sweep", ("on another switch than in the topology: %s"):format(names(s.moved)),
+         "import the wiring anew (taut topology import)")
+   end
+   if s.count + s.moved.count == 0 then
+      say("ok", "sweep", ("%d cables between switches, as in the topology"):format(s.cables))
+   end
+end
+
+return function(d, say)
+   against_slurm(d, say)
+   against_traces(d, say)
+   against_sweep(d, say)
+end

@@ -1,0 +1,78 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- The way to tautd from here, and between nodes: ports, firewalls, why tests mean nothing.
+local report = require "taut.report"
+
+local SHARE = 0.2 -- of tests discarded for one reason
+local LEAST = 10  -- of them
+
+-- Why a test means nothing, in part, and its mend.
+local REASONS = {
+   { "connect", "a firewall between nodes on the interconnect?  Streams go to ports that the " ..
+      "system chooses (net.ipv4.ip_local_port_range), between the addresses of interface=" },
+   { "did not report", "the probe ran out of budget_ms, or was killed: its node's log" },
+   { "idle", "nodes are too busy in the prolog to send: what else runs there?" },
+   { "foreign", "other traffic on the ports under test: file systems, the jobs of shared nodes" },
+   { "sent besides", "other traffic on the ports under test: file systems, jobs of shared nodes" },
+   { "nobody knows yet", "`capacity` in the topology, or wait until enough tests were made" },
+}
+
+local function fold(rows)
+   local by, list = {}, {}
+   for _, row in ipairs(rows) do
+      local shape = (row.why or "?"):gsub("[%d.:]+", "#")
+      if row.src then
+         shape = shape:gsub(row.src:gsub("%p", "%%%0"):gsub("%d+", "#"), "NODE")
+      end
+      local f = by[shape] or { count = 0, why = row.why or "?", src = row.src, dst = row.dst }
+      if not by[shape] then
+         by[shape], list[#list + 1] = f, f
+      end
+      f.count = f.count + row.count
+   end
+   table.sort(list, function(a, b) return a.count > b.count end)
+   return list
+end
+
+local function discarded(d, say)
+   local t, any = d.tests, false
+   local list, all = fold(t.discarded), t.good + t.low + t.void
+   for _, f in ipairs(list) do
+      if f.count >= LEAST and f.count >= SHARE * all then
+         any = true
+         local mend
+         for _, r in ipairs(REASONS) do
+            mend = mend or f.why:find(r[1], 1, true) and r[2]
+         end
+         say("look", "tests", ("%s discarded in 24 h, from %s to %s the first: %s"):format(
+            report.count(f.count, "test"), f.src or "?", f.dst or "?", f.why), mend)
+      end
+   end
+   if not any then
+      say("ok", "tests", ("%d good, %d low, %d discarded since tautd's start"):format(t.good, t.low,
+         t.void))
+   end
+end
+
+-- tautd answered this host: by its socket, or through port and MUNGE.
+local function way(d, say, own)
+   if own.munge_error then
+      say("mend", "MUNGE", "here: " .. own.munge_error, "systemctl restart munge; the key of " ..
+         "tautd's host")
+   else
+      say("ok", "MUNGE", own.server and "here and on tautd's host" or "munged here answers")
+   end
+   say("ok", "tautd", ("answers at %s, version %s"):format(own.where, d.daemon.version))
+   if d.daemon.version ~= own.version then
+      say("look", "tautd", ("this taut is %s"):format(own.version), "the same release here")
+   end
+   local off = own.asked_at and (own.asked_at - d.now) or 0
+   if math.abs(off) > 5 then
+      say("mend", "clocks", ("this host's clock and tautd's differ by %.0f s"):format(
+         math.abs(off)), "chrony or ntpd on both")
+   end
+end
+
+return function(d, say, own)
+   way(d, say, own)
+   discarded(d, say)
+end

@@ -1,0 +1,103 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Nodes: is the plugin there, does the health check come, are the clocks right, what is refused.
+local report = require "taut.report"
+
+local CLOCK_S = 5    -- MUNGE refuses from 300 s on; logs are hard to read long before
+local QUIET_S = 3600 -- so long after tautd's start a node may not have been heard
+
+local function names(l)
+   return l.count > 20 and ("%s and %d more"):format(l.list, l.count - 20) or l.list
+end
+
+local PLUGIN = "on the node: is spank_taut.so in plugstack.conf (slurmd's log says so), is " ..
+   "servers= right, and can it reach tautd's port 6824 (a firewall)?  `taut-probe idle --log " ..
+   "debug` there, as root, says what it does"
+
+local function heard(d, say)
+   local n, quiet_s = d.nodes, d.now - d.daemon.since
+   if n.silent.count > 0 then
+      say("mend", "plugin", ("jobs run and no prolog was heard on %s: %s"):format(
+         report.count(n.silent.count, "node"), names(n.silent)), PLUGIN)
+   end
+   if n.never.count > 0 and quiet_s > QUIET_S then
+      say("look", "plugin", ("never heard since tautd's start %s: %s: %s"):format(
+         report.ago(d.daemon.since, d.now), report.count(n.never.count, "node"), names(n.never)),
+         PLUGIN)
+   elseif n.silent.count == 0 then
+      local rest = n.never.count + n.no_job.count
+      say("ok", "plugin", ("%d of %d usable nodes were heard in a job's prolog or epilog%s")
+         :format(n.usable - rest, n.usable, rest > 0 and "; the others had no job since tautd's " ..
+         "start" or ""))
+   end
+end
+
+local function idle(d, say)
+   local n, h = d.nodes, d.slurm.health_check
+   local every = h.interval_s or 0
+   if every == 0 or d.slurm.alps then
+      return
+   elseif n.no_idle.count == n.usable and d.now - d.daemon.since > 3 * every + 60 then
+      say("mend", "idle checks", ("no node's health check was ever heard, though it should come " ..
+         "every %d s"):format(every), "is /etc/taut/node.conf on the nodes, root's, with " ..
+         "servers=?  `taut-probe idle --log debug` on an idle node, as root, says")
+   else
+      say("ok", "idle checks", ("%d of %d usable nodes were heard"):format(n.usable -
+         n.no_idle.count, n.usable))
+   end
+end
+
+local function clocks(d, say)
+   local c = d.clocks
+   local worst = c.off[1]
+   if worst and math.abs(worst.behind_s) > CLOCK_S then
+      say("mend", "clocks", ("%s differ%s from tautd's host by more than 2 s, %s most: %d s %s")
+         :format(report.count(c.count, "node"), c.count == 1 and "s" or "", worst.node,
+         math.abs(worst.behind_s), worst.behind_s > 0 and "behind" or "ahead"),
+         "chrony or ntpd on all hosts; MUNGE refuses what differs by 300 s")
+   else
+      say("ok", "clocks", ("%s within %d s of tautd's host"):format(report.count(c.known, "node"),
+         CLOCK_S))
+   end
+end
+
+-- What refused messages mean: a pattern of the reason, and the mend.
+local REASONS = {
+   { "Expired credential", "a clock of that node, or munged there, lags: chrony" },
+   { "Rewound credential", "that node's clock is ahead: chrony" },
+   { "Invalid credential", "another MUNGE key there: copy /etc/munge/munge.key, restart munged" },
+   { "Replayed credential", "somebody sends recorded messages: look who it is" },
+   { "Unauthorized credential", "user= in node.conf and on the plugstack line has to be the " ..
+      "user tautd runs as" },
+   { "socket", "munged on tautd's host does not answer: systemctl restart munge" },
+   { "speaks from", "NodeAddr in slurm.conf, or node_addresses in taut.lua(5)" },
+   { "only root may", "an ordinary user sends what nodes send: look who it is" },
+   { "same release", "the same release on nodes and tautd" },
+   { "requests a minute", "a script of that user asks too often; remote.per_minute" },
+   { "knows of no job", "reports of jobs that Slurm does not have: look at that node" },
+}
+
+local function mend_of(why)
+   for _, r in ipairs(REASONS) do
+      if why:find(r[1], 1, true) then
+         return r[2]
+      end
+   end
+   return nil
+end
+
+local function refused(d, say)
+   for _, k in ipairs(d.refused.kinds) do
+      say("look", "refused", ("%s, the last %s from %s: %s"):format(report.count(k.count,
+         "message"), report.ago(k.at, d.now), k.from, k.why), mend_of(k.why))
+   end
+   if d.refused.count == 0 then
+      say("ok", "messages", "none was refused since tautd's start")
+   end
+end
+
+return function(d, say)
+   heard(d, say)
+   idle(d, say)
+   clocks(d, say)
+   refused(d, say)
+end

@@ -1,0 +1,90 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What slurm.conf has to say for checks to work.
+local tables = require "taut.base.tables"
+local sys = require "taut.sys"
+
+local RARE_S = 3600 -- a health check that comes less often re-tests drained nodes late
+
+local FLAGS = "PrologFlags=Alloc,DeferBatch in slurm.conf"
+
+local function has(list, word)
+   return tables.any(list, function(v) return v:lower() == word:lower() end)
+end
+
+local function prolog(s, say)
+   local flags = #s.prolog_flags > 0 and table.concat(s.prolog_flags, ",") or "not set"
+   if not has(s.prolog_flags, "Alloc") then
+      say("mend", "PrologFlags", flags .. ": only the first node of a job runs the prolog, so " ..
+         "no links are checked", FLAGS)
+   elseif not has(s.prolog_flags, "DeferBatch") then
+      say("mend", "PrologFlags", flags .. ": a batch script starts while other nodes still check",
+         FLAGS)
+   elseif has(s.prolog_flags, "RunInJob") then
+      say("look", "PrologFlags", flags .. ": Slurm calls no SPANK prolog with RunInJob",
+         ("Prolog=%s/taut-prolog.sh and Epilog=%s/taut-epilog.sh in slurm.conf, unless they " ..
+         "are there"):format(sys.paths.libexecdir, sys.paths.libexecdir))
+   else
+      say("ok", "PrologFlags", flags)
+   end
+end
+
+-- Both checks come with one interval: taut-healthcheck runs its own, then the site's.
+local function program(h, say)
+   local ours = sys.paths.libexecdir .. "/taut-healthcheck"
+   if not h.program or h.program == "" then
+      say("mend", "health check", "HealthCheckProgram is not set: idle and drained nodes are " ..
+         "never tested", "HealthCheckProgram=" .. ours .. " in slurm.conf")
+   elseif not h.program:find "taut%-healthcheck" then
+      say("mend", "health check", ("HealthCheckProgram is %s: idle and drained nodes are never " ..
+         "tested"):format(h.program), ("ln -s %s %s/healthcheck.next on the nodes, and " ..
+         "HealthCheckProgram=%s in slurm.conf: it runs the idle check, then yours, at your " ..
+         "interval and in your states, and yours gives the exit status"):format(h.program,
+         sys.paths.confdir, ours))
+   else
+      return true
+   end
+   return false
+end
+
+local function cadence(h, say)
+   local every = h.interval_s or 0
+   local states = #h.states > 0 and table.concat(h.states, ",") or "none"
+   if every == 0 then
+      say("mend", "health check", "HealthCheckInterval is 0: it never runs",
+         "HealthCheckInterval=300 in slurm.conf")
+   elseif has(h.states, "CYCLE") then
+      say("mend", "health check", ("HealthCheckNodeState is %s: CYCLE spreads the nodes over " ..
+         "the interval, and idle nodes wait a second for each other only"):format(states),
+         "HealthCheckNodeState=IDLE without CYCLE; a check of your own that has to be spread " ..
+         "can sleep in healthcheck.next")
+   elseif not has(h.states, "IDLE") then
+      say("mend", "health check", ("HealthCheckNodeState is %s: idle and drained nodes are not " ..
+         "tested"):format(states), "HealthCheckNodeState with IDLE, besides what your own check " ..
+         "wants: nodes with jobs are not tested")
+   elseif every > RARE_S then
+      say("look", "health check", ("every %.1f h: drained nodes are tested again, and suspects " ..
+         "told apart, no more often"):format(every / 3600), "HealthCheckInterval=300; a check " ..
+         "of your own that is too dear for that can look at a time stamp in healthcheck.next")
+   else
+      say("ok", "health check", ("every %d s, %s; %s/healthcheck.next of a node, where there is " ..
+         "one, has the same interval"):format(every, states, sys.paths.confdir))
+   end
+end
+
+return function(d, say)
+   local s = d.slurm
+   if s.alps == "alps" then
+      return say("ok", "Slurm", "none: ALPS has its place")
+   elseif s.error or not s.known then
+      return say("mend", "Slurm", "does not answer: " .. (s.error or "slurm.conf was not read yet"),
+         "`scontrol ping` on tautd's host, as tautd's user, has to say UP")
+   end
+   say("ok", "Slurm", "answers; " .. (s.version or "of unknown version"))
+   if s.alps then
+      return
+   end
+   prolog(s, say)
+   if program(s.health_check, say) then
+      cadence(s.health_check, say)
+   end
+end

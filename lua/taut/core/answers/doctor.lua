@@ -1,0 +1,148 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- `taut doctor`: what tautd knows of its surroundings, as plain facts.  What is wrong with them,
+-- and what mends it, is in lua/taut/cli/doctor/.
+local hostlist = require "taut.hostlist"
+local json = require "taut.json"
+local loop = require "taut.loop"
+local swept = require "taut.topology.swept"
+local sys = require "taut.sys"
+local tables = require "taut.base.tables"
+
+local DAY = 86400
+local LISTED = 20      -- of what there may be thousands of
+local CLOCK_S = 2      -- clocks that differ less are left out
+
+-- Many names: how many, and the first of them.
+local function some(names)
+   local first = table.move(names, 1, LISTED, 1, {})
+   return { count = #names, list = #first > 0 and hostlist.compress(first) or "" }
+end
+
+---------------------------------------------------------------- nodes
+
+-- Nodes of the topology by what was heard of them; Slurm's that it does not have.
+local function nodes(o)
+   local cl, topo = o.cluster, o.site.topo
+   local lists = { never = {}, no_job = {}, no_idle = {}, not_in_slurm = {}, not_in_topology = {} }
+   local usable = 0
+   for _, name in ipairs(topo.nodes) do
+      local is_usable = cl:is_usable(name)
+      usable = usable + (is_usable and 1 or 0)
+      local which = not cl.nodes[name] and "not_in_slurm"
+         or is_usable and not cl.last_heard[name] and "never"
+         or is_usable and not cl.last_heard_for.job[name] and "no_job"
+      if which then
+         table.insert(lists[which], name)
+      end
+      if is_usable and not cl.last_heard_for.idle[name] then
+         table.insert(lists.no_idle, name)
+      end
+   end
+   for _, name in ipairs(cl.order or {}) do
+      if not topo.node_id[name] then
+         table.insert(lists.not_in_topology, name)
+      end
+   end
+   local out = { all = #topo.nodes, usable = usable, silent = some(cl:silent()) }
+   for which, list in pairs(lists) do
+      out[which] = some(list)
+   end
+   return out
+end
+
+local function clocks(o)
+   local list = json.array {}
+   for name, s in pairs(o.cluster.behind_s) do
+      if math.abs(s) > CLOCK_S then
+         list[#list + 1] = { node = name, behind_s = s }
+      end
+   end
+   table.sort(list, function(a, b) return math.abs(a.behind_s) > math.abs(b.behind_s) end)
+   return { known = tables.size(o.cluster.behind_s), off = json.array(table.move(list, 1,
+      math.min(LISTED, #list), 1, {})), count = #list }
+end
+
+---------------------------------------------------------------- the rest
+
+local function slurm(o)
+   local c = o.cluster.config or {}
+   return { error = o.cluster.error, known = o.cluster.config ~= nil, version = c.slurm_version,
+      alps = o.cluster:alps(), hint = o.cluster.hint, standby = o.cluster.standby,
+      prolog_flags = json.array(c.prolog_flags or {}),
+      health_check = { program = c.health_check_program, interval_s = c.health_check_interval_s,
+         states = json.array(c.health_check_states or {}) } }
+end
+
+local function database(o)
+   local path = o.site.conf.database
+   local st, state = sys.stat(path), o.journal:state()
+   return { path = path, mode = st and st.mode, bytes = st and st.size, free = sys.space(path),
+      error = state.error, waiting = state.waiting, lost = state.lost }
+end
+
+local function daemon(o)
+   local stopped, capped = o.act:stops()
+   return { version = sys.version, since = o.started_at, mode = o.act:mode(),
+      checks = o.switches:checks(), stopped = stopped and stopped.why,
+      capped = next(capped) ~= nil, brakes = o.switches:trouble(), config = o.site.conf.path,
+      config_error = o.site.error, hints = json.array(o.site.conf.hints),
+      metrics_error = o.metrics.error, on_event = o.teller:state() }
+end
+
+local function refused(o)
+   return { count = o.refusals.count, kinds = json.array(o.refusals.kinds) }
+end
+
+local function tests(o, rows)
+   local c = o.judgement.classes
+   return { good = c.good, low = c.low, void = c.void, hours = 24, discarded = rows }
+end
+
+local function traces(o)
+   local t = o.judgement.traces
+   return { asked = o.site.topo.asked_at ~= nil, answers = t.answers, unknown = t.unknown,
+      elsewhere = t.elsewhere, odd = json.array(t.odd) }
+end
+
+local function sweep(o, rows, err)
+   if not rows then
+      return { error = err }
+   end
+   local d = swept.compare(o.site.topo, rows)
+   return { cables = d.cables, differ = json.array(table.move(d.differ, 1, math.min(LISTED,
+      #d.differ), 1, {})), count = #d.differ, moved = some(d.moved),
+      hosts_unknown = some(d.hosts_unknown) }
+end
+
+-- The last sweep's links, where tautd sweeps: fn(rows, why not).
+local function ask_sweep(o, fn)
+   local f = o.followers.fabric
+   if not f then
+      return fn(nil)
+   end
+   f:answer("links", {}, function(data, err)
+      fn(data and data.links, err or "no sweep yet")
+   end)
+end
+
+local function answer(o, reply)
+   local now = loop.time()
+   o.journal:flush()
+   o.journal:query("discarded", { since = now - DAY }, function(discarded)
+      ask_sweep(o, function(rows, err)
+         reply.guard(function()
+            reply { now = now, nodes = nodes(o), clocks = clocks(o), slurm = slurm(o),
+               database = database(o), daemon = daemon(o), refused = refused(o),
+               tests = tests(o, discarded or json.array {}), traces = traces(o),
+               sweep = o.followers.fabric and sweep(o, rows, err) or nil }
+         end)
+      end)
+   end)
+end
+
+--- @param o { site, cluster, journal, judgement, refusals, act, switches, metrics, teller,
+--   followers, started_at }
+-- @return name → { admin only, fn(args, who, uid, reply) }
+return function(o)
+   return { doctor = { false, function(_, _, _, reply) answer(o, reply) end } }
+end

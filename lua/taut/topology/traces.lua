@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Whether what routers answer fits the topology: which addresses it does not have, and which of
+-- its routers answered where it has them not on the way.
+local traces = {}
+local Traces = {}
+Traces.__index = Traces
+
+local KEPT = 32 -- places that did not fit
+
+local function note(self, text)
+   local o = self.by_text[text]
+   if not o and #self.odd < KEPT then
+      o = { text = text, count = 0 }
+      self.by_text[text], self.odd[#self.odd + 1] = o, o
+   end
+   if o then
+      o.count = o.count + 1
+   end
+end
+
+-- Can a way that goes by this stage come to router r?
+local function comes_to(topo, stage, r)
+   if type(stage) == "table" then
+      return stage.to[r] ~= nil
+   end
+   return topo:to(stage) == r
+end
+
+-- What router i of a way answered; the first one is asked at a port for nodes, which nobody names.
+local function take_one(self, topo, stage, address, i)
+   local c = topo.asked_at.link[address]
+   local r = c and topo:to(c) or topo.asked_at.router[address]
+   self.answers = self.answers + 1
+   if not r then
+      self.unknown = self.unknown + 1
+      note(self, ("%s answered, which topology.addresses does not have"):format(address))
+   elseif not comes_to(topo, stage, r) then
+      self.elsewhere = self.elsewhere + 1
+      note(self, ("%s answered as router %d of a way that is not by it"):format(
+         topo.router_name[r], i))
+   end
+end
+
+--- Look at the answers of one test's way.
+-- @param asked of ways.of
+-- @param answers by router, "" of one that was silent; or nil
+function Traces:take(topo, asked, answers)
+   for i = 2, answers and math.min(asked.n - 1, #answers) or 0 do
+      if answers[i] ~= "" then
+         take_one(self, topo, asked[i], answers[i], i)
+      end
+   end
+end
+
+function traces.new()
+   return setmetatable({ answers = 0, unknown = 0, elsewhere = 0, odd = {}, by_text = {} },
+      Traces)
+end
+
+return traces
