@@ -5,7 +5,7 @@ local elsewhere = require "taut.diagnose.elsewhere"
 local judge = require "taut.diagnose.judge"
 local stalls = require "taut.events.stalls"
 local sys = require "taut.sys"
-local traces = require "taut.topology.traces"
+local traces = require "taut.topology.seen.traces"
 local ways = require "taut.topology.ways"
 
 local judgement = {}

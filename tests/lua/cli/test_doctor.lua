@@ -3,9 +3,9 @@
 -- well is none.
 local doctor = require "taut.cli.doctor"
 local lu = require "luaunit"
-local swept = require "taut.topology.swept"
+local swept = require "taut.topology.seen.swept"
 local topology = require "taut.topology"
-local traces = require "taut.topology.traces"
+local traces = require "taut.topology.seen.traces"
 
 local tests = {}
 

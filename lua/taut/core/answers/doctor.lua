@@ -4,7 +4,7 @@
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
-local swept = require "taut.topology.swept"
+local swept = require "taut.topology.seen.swept"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 
