@@ -153,6 +153,31 @@ fits() {
     [ "$output" = "in force: /etc/taut/taut.lua" ]
 }
 
+@test "report: text, JSON, a page; users and jobs only where they are asked for" {
+    local page=$BATS_TEST_TMPDIR/page.html
+    run lab exec taut report
+    [ "$status" -eq 0 ]
+    [[ $output == "links "*"nodes       8,"* ]]
+    is_json report
+    [ "$(json 'print(#d.days >= 14, d.days[#d.days].tests.good ~= nil, d.jobs)')" = $'true\ttrue\tnil' ]
+    lab exec --user alice srun -Q -N 2 -J secret sleep 20 3>&- &
+    wait_until 20 alice_is_told
+    lab exec taut report --html "$page" >"$BATS_TEST_TMPDIR/said"
+    [[ $(<"$BATS_TEST_TMPDIR/said") == "$page: 8 links, "* ]]
+    grep -q 'This page names no users and no jobs' "$page"
+    ! grep -q 'alice\|secret' "$page" || false
+    lab exec taut report --private --html - >"$page"
+    grep -q '<td>alice</td><td>secret</td>' "$page"
+    run lab exec taut report --since yesterday
+    [ "$status" -eq 2 ]
+    lab exec --user alice scancel -n secret
+    wait
+}
+alice_is_told() {
+    lab exec taut report --private --json |
+        lab_json 'os.exit(#d.jobs == 1 and d.jobs[1].user == "alice" and #d.jobs[1].members == 2)'
+}
+
 @test "wrong arguments: status 2, and the usage" {
     local command
     for command in '' nonsense 'status --nonsense' 'links x' 'explain' \

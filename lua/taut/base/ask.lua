@@ -88,14 +88,16 @@ end
 ---------------------------------------------------------------- asking
 
 --- Ask.
--- @param args parsed command line, after ask.choose
+-- @param args parsed command line, after ask.choose; `as` may be the user id whom the answer is
+--   for, where root or SlurmUser asks on tautd's host
 -- @param cmd command of query.lua
 -- @param params its arguments
 -- @param timeout_ms nil: 30 s
 -- @return data; or nil and why not
 -- @return where data is nil: whether no tautd answered
 function ask.request(args, cmd, params, timeout_ms)
-   local line, err = exchange(args, { cmd = cmd, args = params or {} }, timeout_ms or TIMEOUT_MS)
+   local line, err = exchange(args, { cmd = cmd, args = params or {}, as = args.as },
+      timeout_ms or TIMEOUT_MS)
    if not line then
       return nil, err, true
    end

@@ -20,6 +20,7 @@ local commands = {
    { "topology" },
    { "explain", "state" },
    { "events", "state" },
+   { "report", "page" },
    { "advise", "place" },
    { "audit", "survey" },
    { "matrix", "survey" },

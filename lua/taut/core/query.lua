@@ -68,14 +68,32 @@ function Query:request(client, request, caller)
    reply.guard(command[2], args, caller.name, caller.as, reply)
 end
 
+-- For whom the answer is: whoever may do everything may ask for what another user would be told, as
+-- `taut serve` does.
+local function asker(self, request, uid)
+   local as = request.as
+   if as == nil or as == uid then
+      return uid
+   elseif math.type(as) ~= "integer" or as < 0 then
+      return nil, "as: expected a user id"
+   elseif not self.cluster:is_admin(uid) then
+      return nil, "only root and SlurmUser may ask in another user's name"
+   end
+   return as
+end
+
 --- Answer one line.
 -- @param client of loop.serve
--- @param line request: { cmd =, args = }
+-- @param line request: { cmd =, args =, as = the user id whom the answer is for, or nil }
 -- @param uid of the caller, as the kernel says
 function Query:answer(client, line, uid)
    local request, why = json.decode(line)
    if type(request) ~= "table" then
       return reply_to(client)(nil, why or "no such command")
+   end
+   uid, why = asker(self, request, uid)
+   if not uid then
+      return reply_to(client)(nil, why)
    end
    self:request(client, request, { as = uid, name = sys.user_name(uid) })
 end

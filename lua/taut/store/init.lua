@@ -7,6 +7,7 @@
 --   { id, op = "query", name = one of `queries`, args = { … } } → rows
 -- An error ends no process: it is the reply, and nothing of a failed batch is kept.
 local json = require "taut.json"
+local days = require "taut.store.days"
 local jobs = require "taut.store.jobs"
 local schema = require "taut.store.schema"
 local sys = require "taut.sys"
@@ -270,6 +271,7 @@ local function add_queries(list)
       queries[name] = function(a) return fn(sql, a) end
    end
 end
+add_queries(days.queries)
 add_queries(jobs.queries)
 
 function ops.query(request)

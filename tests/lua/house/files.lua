@@ -8,7 +8,7 @@ local MOST = 25 -- sources in a folder
 
 -- Sources have an SPDX line near their top; a text for readers has none.
 local SOURCES = { "%.[ch]$", "%.lua$", "%.am$", "%.ac$", "%.m4$", "%.bats$", "%.bash$", "%.sh$",
-   "%.lua%.example$", "%.in$" }
+   "%.lua%.example$", "%.in$", "%.css$", "%.js$" }
 local function matches(path, patterns)
    for _, pattern in ipairs(patterns) do
       if path:find(pattern) then

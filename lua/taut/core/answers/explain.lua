@@ -149,6 +149,12 @@ end
 local Explain = {}
 Explain.__index = Explain
 
+--- What is known of one component, with the reasoning.
+-- @param now seconds since 1970
+function Explain:component(c, now)
+   return one_component(self, c, now)
+end
+
 --- May this user see a job?  fn(true), or fn(nil, why not).
 function Explain:ask_job(id, uid, fn)
    self.journal:query("events_of_job", { job = id }, function(rows, err)

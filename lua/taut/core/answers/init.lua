@@ -7,6 +7,7 @@ local explain = require "taut.core.answers.explain"
 local fabric_answers = require "taut.fabric.queries"
 local log = require "taut.core.answers.log"
 local machine = require "taut.core.answers.machine"
+local page = require "taut.core.answers.page"
 local policy = require "taut.core.answers.policy"
 local repair = require "taut.core.answers.repair"
 local status = require "taut.core.answers.status"
@@ -57,7 +58,7 @@ local CHANGES = { policy = true, off = true, on = true, release = true, relearn 
 local function not_of_a_job(args) return math.type(args.job) ~= "integer" end
 local OF_NODES = { status = true, links = true, nodes = true, topology = true, idle_nodes = true,
    log = true, history = true, doctor = true, partitions = true, policy_state = true, fabric = true,
-   explain = not_of_a_job, events = not_of_a_job }
+   cases = true, explain = not_of_a_job, events = not_of_a_job }
 
 -- Answer when what was changed is on disk, and say so where it cannot be.
 local function lasting(o, reply)
@@ -89,6 +90,7 @@ local FILES = {
       "started_at" },
    { log, "journal cluster" },
    { machine, "site diagnosis decision cluster act" },
+   { page, "site diagnosis decision journal cluster act events observations" },
    { policy, "site switches findings act cluster teller" },
    { repair, "site diagnosis decision findings act cluster events" },
    { status, "site switches diagnosis decision coverage cluster act teller journal events " ..

@@ -35,8 +35,8 @@ end
 -- @param o { title, subtitle, thin = width of a healthy cable, opacity }
 function canvas.new(scene, o)
    local self = setmetatable({ scene = scene, topo = scene.topo, o = o, paths = {}, bad = {},
-      routers = {}, labels = {}, boxes = {}, dots = {}, count = {}, drawn = {}, bad_nodes = {},
-      width = 0, height = 0 }, Canvas)
+      cables = {}, routers = {}, labels = {}, boxes = {}, dots = {}, count = {}, drawn = {},
+      bad_nodes = {}, width = 0, height = 0 }, Canvas)
    find_ends(self)
    return self
 end
@@ -60,6 +60,7 @@ function Canvas:cable(a, b, p, curved, bundle)
    for i = 1, #p, 2 do
       grow(self, p[i], p[i + 1])
    end
+   self.cables[#self.cables + 1] = { a = a, b = b, p = p, curved = curved, bundle = bundle }
    local state = self:state(a)
    self.drawn[a], self.drawn[b or a] = true, true
    state = b and look.worse(state, self:state(b)) or state
@@ -86,7 +87,7 @@ end
 --- A node as a dot.
 function Canvas:dot(n, x, y)
    grow(self, x + 3, y + 3)
-   self.dots[#self.dots + 1] = { x, y, self.ends_of[n] }
+   self.dots[#self.dots + 1] = { x, y, self.ends_of[n], n }
 end
 
 --- "r1.0.0/X+ slow, 25% left"

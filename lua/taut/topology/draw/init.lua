@@ -48,10 +48,12 @@ local function way_of(topo)
    return registry.dragonfly, places(topo) or alone
 end
 
---- @param scene { topo =, state =, left =, has_health =, path = }, see taut.cli.scene
+--- Where everything is drawn.
+-- @param scene { topo =, state =, left =, has_health =, path = }, see taut.cli.scene
 -- @param o { plane =, title = } or nil
--- @return SVG text and { links =, bad = }, or nil and what is wrong
-function draw.picture(scene, o)
+-- @return canvas (canvas.lua): o.title, o.subtitle, width, height (pixels), routers, cables, dots,
+--   boxes, labels; or nil and what is wrong
+function draw.layout(scene, o)
    local topo = scene.topo
    local links = 0
    for c = 1, #topo.components do
@@ -60,10 +62,16 @@ function draw.picture(scene, o)
    local way, at = way_of(topo)
    local shape = topo.dims and " " .. table.concat(topo.dims, " × ") or ""
    local name = scene.path:match "([^/]*)$":gsub("%.lua$", "")
-   local c, err = require(way).draw(scene, { plane = o and o.plane, at = at,
+   return require(way).draw(scene, { plane = o and o.plane, at = at,
       title = o and o.title or ("%s: %s%s"):format(name, (WORDS[topo.kind_name]
          or topo.kind_name), shape),
       subtitle = ("%d nodes, %d routers, %d links"):format(#topo.nodes, topo.routers, links) })
+end
+
+--- @param scene, o as of layout
+-- @return SVG text and { links =, bad = }, or nil and what is wrong
+function draw.picture(scene, o)
+   local c, err = draw.layout(scene, o)
    if not c then
       return nil, err
    end

@@ -1,0 +1,144 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Asks tautd all that a page shows.
+local ask = require "taut.base.ask"
+local layout = require "taut.cli.page.layout"
+local mend = require "taut.cli.page.mend"
+local public = require "taut.cli.page.public"
+local scene = require "taut.cli.topology.scene"
+local tables = require "taut.base.tables"
+
+local gather = {}
+
+local TIMEOUT_MS = 60000
+local LOG_MAX = 500 -- actions
+
+-- One request; an error ends the gathering.
+local function request(o, cmd, params)
+   local data, err, unanswered = ask.request(o, cmd, params, TIMEOUT_MS)
+   if data == nil then
+      error({ why = unanswered and ask.unanswered(o, err) or err }, 0)
+   end
+   return data
+end
+
+-- All pages of a part of the past.
+local function pages(o, what, since)
+   local out, after = {}, what == "before" and "" or 0
+   while true do
+      local d = request(o, "history", { what = what, since = since, after = after })
+      table.move(d.rows, 1, #d.rows, #out + 1, out)
+      local last = d.rows[#d.rows]
+      if not d.more or not last then
+         return out
+      end
+      after = what == "before" and last.component or last.id
+   end
+end
+
+-- How many components stood in each state when each day ended, and the verdicts of the day.
+local function add_verdicts(days, before, verdicts, now)
+   local state, count = {}, { suspect = 0, slow = 0, failed = 0 }
+   local function set(component, to)
+      local was = state[component]
+      count[was or 0] = count[was or 0] and count[was] - 1
+      count[to] = count[to] and count[to] + 1
+      state[component] = to
+   end
+   for _, v in ipairs(before) do
+      set(v.component, v.state)
+   end
+   local i = 1
+   for k, day in ipairs(days) do
+      local to = days[k + 1] and days[k + 1].from or now + 1
+      while verdicts[i] and verdicts[i].time < to do
+         set(verdicts[i].component, verdicts[i].state)
+         i = i + 1
+      end
+      day.suspect, day.slow, day.failed = count.suspect, count.slow, count.failed
+   end
+end
+
+local function add_actions(days, actions, now)
+   for k, day in ipairs(days) do
+      local to = days[k + 1] and days[k + 1].from or now + 1
+      day.drains, day.resumes = 0, 0
+      for _, a in ipairs(actions) do
+         if a.time >= day.from and a.time < to and (a.result or "done") == "done" then
+            day.drains = day.drains + (a.action == "drain" and 1 or 0)
+            day.resumes = day.resumes + (a.action == "release" and 1 or 0)
+         end
+      end
+   end
+end
+
+local function trend(o, since)
+   local d = request(o, "days", { since = since })
+   local first = d.days[1] and d.days[1].from or since
+   add_verdicts(d.days, pages(o, "before", first), pages(o, "verdicts", first), d.now)
+   add_actions(d.days, pages(o, "actions", first), d.now)
+   return d.days
+end
+
+local function only_public(d)
+   public.nodes(d.nodes)
+   public.actions(d.actions)
+   public.cases(d.cases)
+   public.status(d.status)
+end
+
+local function all(o)
+   local d = { at = os.time(), since = o.since, private = o.private or false,
+      status = request(o, "status"), links = request(o, "links").links,
+      nodes = request(o, "nodes").nodes,
+      actions = request(o, "log", { since = o.since, limit = LOG_MAX }).actions }
+   local cases = request(o, "cases")
+   d.cases, d.cases_all = cases.components, cases.all
+   d.days = trend(o, o.since)
+   if not o.private then
+      only_public(d)
+   end
+   local found, err = scene.open(ask.at(o))
+   if found then
+      d.machine, err = layout.of(found, d.links, d.nodes)
+   end
+   if not d.machine then
+      error({ why = err }, 0)
+   end
+   d.topo, d.note = found.topo, found.note
+   d.repairs, d.repairs_note = mend.order(found.topo, d.cases, d.status.drained)
+   return d
+end
+
+--- All that a page shows, without jobs.
+-- @param o { socket, server (of ask.choose), since = seconds since 1970, private = with what
+--   somebody typed into Slurm and what names jobs, or nil }
+-- @return table of plain data (taut.report.page says what of); or nil and what is wrong
+function gather.all(o)
+   local ok, d = xpcall(all, function(err)
+      return type(err) == "table" and err or { why = debug.traceback(err) }
+   end, o)
+   return ok and d or nil, not ok and d.why or nil
+end
+
+--- The running jobs that a user may see.
+-- @param o as of all; and as = the user's id, or nil: whoever asks
+-- @return { jobs, hidden }; or nil and what is wrong
+function gather.jobs(o)
+   local ok, d = pcall(request, o, "running")
+   return ok and d or nil, not ok and (d.why or d) or nil
+end
+
+--- Counts of links and nodes by state.
+function gather.count(d)
+   local n = { link = { ok = 0, suspect = 0, slow = 0, failed = 0, unknown = 0 }, nodes = 0 }
+   for _, l in ipairs(d.links) do
+      n.link[l.state] = n.link[l.state] + 1
+   end
+   n.nodes = #tables.filter(d.nodes, function(v)
+      local function is_bad(c) return c.state ~= "ok" and c.state ~= "unknown" end
+      return is_bad(v.tx) or is_bad(v.rx)
+   end)
+   return n
+end
+
+return gather

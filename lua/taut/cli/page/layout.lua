@@ -1,0 +1,154 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- A machine as its page draws it: where routers, cables and nodes are, in columns of numbers, so
+-- that the largest machines fit into a file that a browser reads at once.
+local draw = require "taut.topology.draw"
+local json = require "taut.json"
+
+local layout = {}
+
+-- Verdicts as letters of one text.
+local LETTER = { ok = "o", suspect = "s", slow = "l", failed = "f", unknown = "u" }
+
+local function round(v)
+   return math.floor(v * 2 + 0.5) / 2
+end
+
+local function whole(v)
+   v = round(v)
+   return v % 1 == 0 and math.tointeger(v) or v
+end
+
+local function routers_of(c, topo)
+   local out = { name = json.array {}, x = json.array {}, y = json.array {}, hollow = json.array {},
+      size = c.routers[1] and whole(c.routers[1].size) or 0 }
+   local at = {}
+   for i, q in ipairs(c.routers) do
+      out.name[i], out.x[i], out.y[i] = topo.router_name[q.r], whole(q.x), whole(q.y)
+      out.hollow[i] = q.hollow and 1 or 0
+      at[q.r] = i - 1
+   end
+   return out, at
+end
+
+-- Links by columns; `number` is of each component, from 0.
+local function links_of(topo, rows, at)
+   local out = { name = json.array {}, from = json.array {}, to = json.array {},
+      tests = json.array {}, low = json.array {}, last = json.array {} }
+   local number, state = {}, {}
+   for i, l in ipairs(rows) do
+      local c = topo.component_id[l.component]
+      number[c or 0] = i - 1
+      out.name[i] = l.component
+      out.from[i] = c and at[topo:from(c)] or -1
+      out.to[i] = c and at[topo:to(c)] or -1
+      out.tests[i], out.low[i] = l.tests or 0, l.low or 0
+      out.last[i] = l.last and math.floor(l.last) or 0
+      state[i] = LETTER[l.state] or "u"
+   end
+   out.state = table.concat(state)
+   return out, number
+end
+
+-- Each piece: link, link back or -1, curved, how many cables it stands for (0: it is not drawn, a
+-- line beside stands for it), points.
+local function pieces_of(c, topo, number)
+   local list, where = json.array {}, {}
+   for _, q in ipairs(c.routers) do
+      where[q.r] = { q.x, q.y }
+   end
+   for _, k in ipairs(c.cables) do
+      local p, thick = k.p, tonumber(k.bundle) or 1
+      local a, b = where[topo:from(k.a)], where[topo:to(k.a)]
+      if #p == 0 and a and b then
+         p, thick = { a[1], a[2], b[1], b[2] }, 0
+      end
+      local piece = json.array { number[k.a] or -1, k.b and number[k.b] or -1, k.curved and 1 or 0,
+         thick }
+      for i, v in ipairs(p) do
+         piece[4 + i] = whole(v)
+      end
+      list[#list + 1] = #p > 0 and number[k.a] and piece or nil
+   end
+   return list
+end
+
+-- How a node is in Slurm, as one letter: free, busy, drained, out of order.
+local function letter_of(n)
+   local state = n.slurm or ""
+   if n.drain then
+      return "d"
+   elseif state == "idle" then
+      return "i"
+   elseif state:find "alloc" or state:find "mix" then
+      return "b"
+   end
+   return state == "" and "?" or "x"
+end
+
+local function nodes_of(topo, rows, at)
+   local out = { name = json.array {}, router = json.array {} }
+   local tx, rx, slurm, number = {}, {}, {}, {}
+   for i, n in ipairs(rows) do
+      local id = topo.node_id[n.node]
+      number[id or 0] = i - 1
+      out.name[i] = n.node
+      out.router[i] = id and at[topo:router(id)] or -1
+      tx[i], rx[i] = LETTER[n.tx.state] or "u", LETTER[n.rx.state] or "u"
+      slurm[i] = letter_of(n)
+   end
+   out.tx, out.rx, out.slurm = table.concat(tx), table.concat(rx), table.concat(slurm)
+   return out, number
+end
+
+local function dots_of(c, number)
+   local out = json.array {}
+   for _, d in ipairs(c.dots) do
+      if number[d[4]] then
+         table.move({ number[d[4]], whole(d[1]), whole(d[2]) }, 1, 3, #out + 1, out)
+      end
+   end
+   return out
+end
+
+local function labels_of(c)
+   local out = json.array {}
+   for i, l in ipairs(c.labels) do
+      local a = l[4]
+      out[i] = json.array { whole(l[1]), whole(l[2]), tostring(l[3]), a.size or 12,
+         a.anchor or "start", a.turn or 0, a.bold and 1 or 0 }
+   end
+   return out
+end
+
+local function boxes_of(c)
+   local out = json.array {}
+   for i, b in ipairs(c.boxes) do
+      out[i] = json.array { whole(b[1]), whole(b[2]), whole(b[3]), whole(b[4]) }
+   end
+   return out
+end
+
+--- @param scene of taut.cli.topology.scene
+-- @param links, nodes rows of `taut links` and `taut nodes`
+-- @return columns: width, height (pixels), title, subtitle, thin, routers, links, pieces, nodes,
+--   dots, labels, boxes; numbers in them count from 0; or nil and what is wrong
+function layout.of(scene, links, nodes)
+   local c, err = draw.layout(scene)
+   if not c then
+      return nil, err
+   end
+   local topo = scene.topo
+   local routers, at = routers_of(c, topo)
+   local title = c.o.title:gsub("^taut: ", "") -- of a file taut.lua
+   local out = { width = math.ceil(c.width), height = math.ceil(c.height), title = title,
+      subtitle = c.o.subtitle, thin = c.o.thin or 1.2, routers = routers, labels = labels_of(c),
+      boxes = boxes_of(c) }
+   local number
+   out.links, number = links_of(topo, links, at)
+   out.pieces = pieces_of(c, topo, number)
+   out.nodes, number = nodes_of(topo, nodes, at)
+   out.dots = dots_of(c, number)
+   return out
+end
+
+return layout

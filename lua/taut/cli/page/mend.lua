@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Repairs in the order of what they bring: nodes that can run jobs again, and time that traffic
+-- takes less.
+--
+-- The traffic is one that asks for every link alike: all nodes send to all others.  What a repair
+-- saves of it is counted as node-hours a day, as a node is that comes back.
+local jobs = require "taut.study.jobs"
+local json = require "taut.json"
+local load = require "taut.study.load"
+local machine = require "taut.study.machine"
+local pattern = require "taut.place.pattern"
+local repair = require "taut.study.repair"
+local time = require "taut.study.time"
+
+local mend = {}
+
+-- Only what the links between routers cost: what nodes inject is the same before and after.
+local COSTS = { flops = time.usual.flops, message_s = 0, b = 1, inject = math.huge }
+
+local MOST = 24 -- cables that are compared: each is tried after each
+local HOURS = 24
+
+-- The cable or the node that a component is of, as a key and in words.
+local function thing_of(topo, c)
+   local n = topo:node_of(c)
+   if n then
+      return "node " .. topo.nodes[n], topo.nodes[n]
+   end
+   local back = topo:opposite(c)
+   return "link " .. math.min(c, back or c), topo.components[c]
+end
+
+-- Things to repair: map key → { what, components, left }.
+local function things(topo, cases)
+   local list, by_key = {}, {}
+   for _, case in ipairs(cases) do
+      local c = topo.component_id[case.component]
+      if c and (case.state == "slow" or case.state == "failed") then
+         local key, what = thing_of(topo, c)
+         local t = by_key[key] or { what = what, cable = case.cable, is_link = topo:is_link(c),
+            components = json.array {}, nodes = 0, left = 1, c = c }
+         list[#list + 1] = not by_key[key] and t or nil
+         by_key[key] = t
+         t.components[#t.components + 1] = case.component
+         t.left = math.min(t.left, case.state == "failed" and 0 or case.left or 1)
+      end
+   end
+   return list
+end
+
+-- Nodes that are drained for each.
+local function add_drained(list, drained)
+   local of = {}
+   for _, t in ipairs(list) do
+      for _, name in ipairs(t.components) do
+         of[name] = t
+      end
+   end
+   for _, d in ipairs(drained) do
+      local t = of[d.component or ""]
+      if t then
+         t.nodes = t.nodes + 1
+      end
+   end
+end
+
+-- map component → share of the traffic's time that its repair takes away
+local function gains(topo, list)
+   local left, n = {}, 0
+   for _, t in ipairs(list) do
+      if t.is_link and n < MOST then
+         n = n + 1
+         for _, name in ipairs(t.components) do
+            left[topo.component_id[name]] = t.left
+         end
+      end
+   end
+   if n == 0 or #topo.nodes < 2 then
+      return {}
+   end
+   local m, err = machine.new(topo)
+   local order, phases, M
+   if m then
+      M, err = pattern.motif "all-to-all"
+   end
+   if M then
+      local nodes = {}
+      for i = 1, #topo.nodes do
+         nodes[i] = i
+      end
+      phases, err = load.of(m, M, { jobs.on(m, nodes, 1) }, 1)
+   end
+   if phases then
+      order, err = repair.order(m, { { phases = phases, nodes = #topo.nodes } }, left, COSTS)
+   end
+   local out, before = {}, 0
+   for _, step in ipairs(order and order.steps or {}) do
+      out[step.component], before = step.gain - before, step.gain
+      out[step.back or 0] = out[step.component]
+   end
+   return out, err
+end
+
+--- @param topo topology; what it knows of failed links is not the same afterwards
+-- @param cases rows of the request `cases`
+-- @param drained of `taut status`
+-- @return array of { what, cable, components, left, nodes = that come back, gain = share of the
+--   traffic's time or nil, hours = node-hours a day }, the one that brings most first; and why
+--   there is no gain of traffic, where there is none
+function mend.order(topo, cases, drained)
+   local list = things(topo, cases)
+   add_drained(list, drained)
+   local gain, err = gains(topo, list)
+   for _, t in ipairs(list) do
+      t.gain = t.is_link and gain[t.c] or nil
+      t.hours = HOURS * (t.nodes + math.max(0, t.gain or 0) * #topo.nodes)
+      t.c = nil
+   end
+   table.sort(list, function(a, b)
+      return a.hours > b.hours or a.hours == b.hours and a.what < b.what
+   end)
+   return list, err
+end
+
+return mend

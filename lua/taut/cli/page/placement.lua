@@ -1,0 +1,61 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Where running jobs are: their nodes, how many routers those are on, how far apart.
+local hostlist = require "taut.hostlist"
+local json = require "taut.json"
+
+local placement = {}
+
+local NAMES_MAX = 1 << 20
+local PAIRS = 400 -- of nodes whose distance is looked at
+
+-- Pairs of 1 … n: all of them, or PAIRS that are spread over them.
+local function pairs_of(n)
+   local list = {}
+   if n * (n - 1) // 2 > PAIRS then
+      for k = 1, PAIRS do
+         list[k] = { k * 7919 % n + 1, k * 104729 % n + 1 }
+      end
+      return list
+   end
+   for i = 1, n - 1 do
+      for j = i + 1, n do
+         list[#list + 1] = { i, j }
+      end
+   end
+   return list
+end
+
+-- Links on the way between nodes, on average and at most.
+local function distance(topo, nodes)
+   local sum, n, most = 0, 0, 0
+   for _, p in ipairs(pairs_of(#nodes)) do
+      if p[1] ~= p[2] then
+         local hops = topo:hops(nodes[p[1]], nodes[p[2]]) or 0
+         sum, n, most = sum + hops, n + 1, math.max(most, hops)
+      end
+   end
+   return n > 0 and sum / n or 0, most
+end
+
+--- Add to each job where it is.
+-- @param jobs rows of the request `running`; each gets members (names of nodes), routers,
+--   hops_mean, hops_most
+function placement.add(topo, jobs)
+   for _, job in ipairs(jobs) do
+      local nodes, routers, count = {}, {}, 0
+      job.members = json.array {}
+      for _, name in ipairs(hostlist.expand(job.nodes or "", NAMES_MAX) or {}) do
+         local n = topo.node_id[name]
+         if n then
+            nodes[#nodes + 1], job.members[#job.members + 1] = n, name
+            local r = topo:router(n)
+            count = count + (routers[r] and 0 or 1)
+            routers[r] = true
+         end
+      end
+      job.routers = count
+      job.hops_mean, job.hops_most = distance(topo, nodes)
+   end
+end
+
+return placement

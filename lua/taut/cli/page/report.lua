@@ -1,0 +1,113 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+local gather = require "taut.cli.page.gather"
+local json = require "taut.json"
+local page = require "taut.report.page"
+local placement = require "taut.cli.page.placement"
+local report = require "taut.report"
+local save = require "taut.report.save"
+local sys = require "taut.sys"
+local when = require "taut.cli.state.when"
+
+local command = { summary = "What is slow, drained, to repair, and how it was: text, or one page." }
+
+local WEEKS = 14 * 86400 -- how far back, where nobody says
+
+function command.setup(parser)
+   parser:option("--html"):description "Write one page for a browser to this file (- : here)."
+      :argname "<file>"
+   parser:option("-s --since"):description(
+      "What was done from then on: 7d, 12h, 2026-03-05 (two weeks)."):argname "<time>"
+      :convert(when.since)
+   parser:flag("--private"):description(
+      "With running jobs that you may see, users, and what was typed into Slurm.")
+end
+
+-- Numbers of a day's end, in words.
+local function print_trend(days)
+   local first, last = days[1], days[#days]
+   if first and first ~= last then
+      print(("trend       %d slow or failed components on %s, %d today"):format(
+         first.slow + first.failed, os.date("%m-%d", first.from), last.slow + last.failed))
+   end
+end
+
+local function print_text(d)
+   local n = gather.count(d)
+   print(("links       %d ok, %d suspect, %d slow, %d failed, %d never tested"):format(n.link.ok,
+      n.link.suspect, n.link.slow, n.link.failed, n.link.unknown))
+   print(("nodes       %d, %d of them not well, %d drained by Taut"):format(#d.nodes, n.nodes,
+      #d.status.drained))
+   print_trend(d.days)
+   local rows = {}
+   for i, c in ipairs(d.cases) do
+      rows[i] = { c.component, report.state(c), c.action or "watch",
+         report.ago(c.since, d.status.now) }
+   end
+   if #rows > 0 then
+      print ""
+      report.table({ "COMPONENT", "VERDICT", "ACTION", "SINCE" }, rows)
+   end
+   for i, r in ipairs(d.repairs) do
+      if i == 1 then
+         print "\nrepairs, the one that brings most first"
+      end
+      report.wrap(("%s: %s, %.3g node-hours a day; %s"):format(r.what,
+         report.count(r.nodes, "node") .. " back", r.hours, r.cable or "-"), "  ", "    ")
+   end
+   for i, v in ipairs(d.status.drained) do
+      if i == 1 then
+         print "\ndrained by Taut"
+      end
+      report.wrap(("%s: %s"):format(v.node, v.reason or "-"), "  ", "    ")
+   end
+end
+
+local function add_jobs(d, o)
+   local jobs, err = gather.jobs(o)
+   if not jobs then
+      return nil, err
+   end
+   d.jobs, d.hidden = jobs.jobs, jobs.hidden
+   placement.add(d.topo, d.jobs)
+   return true
+end
+
+-- For programs: the answers, without what only a picture needs.
+local function print_json(d)
+   print(json.encode({ at = d.at, since = d.since, private = d.private, cases = d.cases,
+      days = json.array(d.days), repairs = json.array(d.repairs), actions = d.actions,
+      drained = d.status.drained, held = d.status.held, jobs = d.jobs }, 2))
+end
+
+function command.run(args)
+   if args.html == "-" and sys.isatty(1) then
+      report.complain "report: a page is no text for a terminal: name a file, --html FILE"
+      return 2
+   end
+   local o = { socket = args.socket, server = args.server, since = args.since or os.time() - WEEKS,
+      private = args.private }
+   local d, err = gather.all(o)
+   local ok = d ~= nil
+   if d and args.private then
+      ok, err = add_jobs(d, o)
+   end
+   if ok and args.html then
+      local text = page.make(d)
+      ok, err = save.text(args.html, text)
+      if ok and args.html ~= "-" and not args.json then
+         print(("%s: %s, %s"):format(args.html, report.count(#d.links, "link"),
+            report.bytes(#text)))
+      end
+   end
+   if not ok then
+      report.complain("report: ", err)
+      return 1
+   elseif args.json and args.html ~= "-" then
+      print_json(d)
+   elseif not args.html then
+      print_text(d)
+   end
+   return 0
+end
+
+return command

@@ -1,0 +1,94 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Writes HTML.  Whatever is given as text is escaped; what is HTML already is said to be.
+local json = require "taut.json"
+local svg = require "taut.report.svg"
+
+local html = {}
+
+--- A text between tags and in attributes, whatever it holds.
+html.text = svg.escape
+
+--- What is HTML already, for a cell.
+function html.raw(text)
+   return { html = text }
+end
+
+local function inner(v)
+   return type(v) == "table" and v.html or html.text(v or "")
+end
+
+--- An element.
+-- @param attrs array of { name, value } (true: without a value; nil, false: left out), or nil
+-- @param content text, or html.raw
+function html.tag(name, attrs, content)
+   local parts = {}
+   for i, a in ipairs(attrs or {}) do
+      parts[i] = a[2] == true and " " .. a[1]
+         or a[2] and (' %s="%s"'):format(a[1], html.text(a[2])) or ""
+   end
+   return ("<%s%s>%s</%s>"):format(name, table.concat(parts), inner(content), name)
+end
+
+--- A button that shows something in the picture: its name.
+-- @param kind "link", "node" or "job"
+function html.show(kind, name, label)
+   return html.raw(html.tag("button", { { "type", "button" }, { "class", "show" },
+      { "data-kind", kind }, { "data-name", name } }, label or name))
+end
+
+--- A verdict, with a mark besides its colour.
+function html.verdict(state, words)
+   return html.raw(html.tag("span", { { "class", "verdict " .. state } }, words or state))
+end
+
+--- A table.
+-- @param caption what it is, for everybody who comes upon it
+-- @param heads array of headings; ">" before one: numbers
+-- @param rows arrays of texts or html.raw; the first is the row's heading
+function html.table(caption, heads, rows)
+   local out = { '<div class="wide" tabindex="0" role="region" aria-label="', html.text(caption),
+      '"><table>', html.tag("caption", nil, caption), "<thead><tr>" }
+   for _, h in ipairs(heads) do
+      out[#out + 1] = html.tag("th", { { "scope", "col" }, { "class", h:find "^>" and "n" } },
+         (h:gsub("^>", "")))
+   end
+   out[#out + 1] = "</tr></thead><tbody>"
+   for _, row in ipairs(rows) do
+      out[#out + 1] = "<tr>"
+      for i, h in ipairs(heads) do
+         out[#out + 1] = html.tag(i == 1 and "th" or "td", { { "scope", i == 1 and "row" },
+            { "class", h:find "^>" and "n" } }, row[i])
+      end
+      out[#out + 1] = "</tr>\n"
+   end
+   out[#out + 1] = "</tbody></table></div>"
+   return table.concat(out)
+end
+
+--- What opens.
+function html.details(summary, content)
+   return "<details>" .. html.tag("summary", nil, summary) .. content .. "</details>"
+end
+
+-- What is not UTF-8 becomes U+FFFD, in a copy: JSON has no other texts.
+local function clean(v)
+   if type(v) == "string" then
+      return utf8.len(v) and v or (v:gsub("[\128-\255]", "\u{fffd}"))
+   elseif type(v) ~= "table" then
+      return v
+   end
+   local copy = setmetatable({}, getmetatable(v))
+   for key, value in pairs(v) do
+      copy[clean(key)] = clean(value)
+   end
+   return copy
+end
+
+--- Data for the page's program: JSON that no text in it can end.
+function html.data(value)
+   local text = json.encode(value) or json.encode(clean(value))
+   text = text:gsub("[<>&]", { ["<"] = "\\u003c", [">"] = "\\u003e", ["&"] = "\\u0026" })
+   return (text:gsub("\u{2028}", "\\u2028"):gsub("\u{2029}", "\\u2029"))
+end
+
+return html

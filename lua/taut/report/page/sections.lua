@@ -1,0 +1,246 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- The parts of a page that are text: tables of what is not well, of nodes, repairs, days, actions
+-- and jobs.  They say all that the picture says, for who cannot see it, or prints.
+local chart = require "taut.report.page.chart"
+local html = require "taut.report.page.html"
+local report = require "taut.report"
+local tables = require "taut.base.tables"
+
+local sections = {}
+
+local NODES = 500 -- rows of nodes that are not well, jobs
+
+local function stamp(t)
+   return t and os.date("%Y-%m-%d %H:%M", math.floor(t)) or "-"
+end
+
+local function section(id, title, content)
+   return ('<section id="%s" aria-labelledby="%s-title"><h2 id="%s-title">%s</h2>\n%s</section>\n')
+      :format(id, id, id, html.text(title), content)
+end
+
+local function paragraph(text)
+   return html.tag("p", nil, text)
+end
+
+---------------------------------------------------------------- the first lines
+
+local function tile(value, name, class)
+   return ('<div class="tile %s"><dt>%s</dt><dd>%s</dd></div>'):format(class or "", html.text(name),
+      html.text(value))
+end
+
+--- What matters, in numbers.
+function sections.summary(d)
+   local n = { ok = 0, suspect = 0, slow = 0, failed = 0, unknown = 0 }
+   for _, l in ipairs(d.links) do
+      n[l.state] = n[l.state] + 1
+   end
+   local tiles = { tile(#d.links, "links"), tile(n.ok, "links well", "ok"),
+      tile(n.suspect, "links suspect", n.suspect > 0 and "suspect"),
+      tile(n.slow, "links slow", n.slow > 0 and "slow"),
+      tile(n.failed, "links failed", n.failed > 0 and "failed"),
+      tile(n.unknown, "links never tested"), tile(#d.nodes, "nodes"),
+      tile(#d.status.drained, "nodes drained by Taut", #d.status.drained > 0 and "slow"),
+      tile(report.percent(d.status.coverage), ("tested in the last %g h"):format(
+         d.status.coverage_h)) }
+   local mode = d.status.mode == "enable" and "Taut drains nodes that depend on a slow component."
+      or "Taut observes; it drains nothing."
+   if d.status.switch == "off" then
+      mode = mode .. " Checks are off."
+   end
+   return '<section id="summary" aria-label="Summary"><dl class="tiles">' ..
+      table.concat(tiles, "\n") .. "</dl>" .. paragraph(mode) ..
+      (d.note and paragraph("The picture has no verdicts: " .. d.note) or "") .. "</section>\n"
+end
+
+---------------------------------------------------------------- verdicts
+
+local function evidence(c)
+   local items = {}
+   for _, e in ipairs(c.evidence or {}) do
+      items[#items + 1] = html.tag("li", nil, ("%s left of it: %s"):format(report.percent(e.left),
+         e.text))
+   end
+   for _, r in ipairs(c.reasoning or {}) do
+      items[#items + 1] = html.tag("li", nil, r.text)
+   end
+   if #items == 0 then
+      return html.raw "-"
+   end
+   return html.raw(html.details(report.count(#items, "finding"),
+      "<ul>" .. table.concat(items) .. "</ul>"))
+end
+
+local function action(c)
+   return c.action_why and ("%s: %s"):format(c.action or "-", c.action_why) or c.action or "watch"
+end
+
+--- Links, tx and rx that are not well, with what speaks against them.
+function sections.verdicts(d)
+   local rows = tables.map(d.cases, function(c)
+      return { html.show(c.is_link and "link" or "node", c.is_link and c.component
+         or (c.component:gsub("/[tr]x[%d]*$", "")), c.component),
+         html.verdict(c.state, report.state(c)), stamp(c.since),
+         ("%d of %d"):format(c.low or 0, c.tests or 0), action(c), evidence(c), c.cable or "-" }
+   end)
+   local sets = tables.map(d.status.sets, function(s) return html.tag("li", nil, s.text) end)
+   local content = #rows == 0 and paragraph "Every component that was tested is well."
+      or html.table("Components that are not well, worst first", { "Component", "Verdict", "Since",
+         ">Low tests", "Action", "Evidence", "Cable" }, rows)
+   if (d.cases_all or 0) > #d.cases then
+      content = content .. paragraph(("%d more are not listed."):format(d.cases_all - #d.cases))
+   end
+   if #sets > 0 then
+      content = content .. "<ul>" .. table.concat(sets) .. "</ul>"
+   end
+   return section("verdicts", "What is not well", content)
+end
+
+---------------------------------------------------------------- nodes
+
+local function is_well(c)
+   return c.state == "ok" or c.state == "unknown"
+end
+
+local function node_rows(d)
+   local held, rows, more = {}, {}, 0
+   for _, v in ipairs(d.status.held) do
+      held[v.node] = v
+   end
+   for _, n in ipairs(d.nodes) do
+      local h = held[n.node]
+      if n.drain or h or not is_well(n.tx) or not is_well(n.rx) then
+         local why = n.drain and n.reason or h and ("would be drained: %s [%s]"):format(h.reason,
+            h.why) or "-"
+         local row = { html.show("node", n.node), html.verdict(n.tx.state, report.state(n.tx)),
+            html.verdict(n.rx.state, report.state(n.rx)),
+            (n.slurm or "?") .. (n.drain and ", drained" or ""), why }
+         more = more + (#rows >= NODES and 1 or 0)
+         rows[#rows + 1] = #rows < NODES and row or nil
+      end
+   end
+   return rows, more
+end
+
+--- Nodes that are drained, would be, or are not well.
+function sections.nodes(d)
+   local rows, more = node_rows(d)
+   local content = #rows == 0 and paragraph "No node is drained, and each that was tested is well."
+      or html.table("Nodes that are drained or not well", { "Node", "tx", "rx", "Slurm", "Why" },
+         rows)
+   return section("nodes", "Nodes", content .. (more > 0 and paragraph(
+      ("%d more are not listed; the search finds each."):format(more)) or ""))
+end
+
+--- What was done and why, the latest first.
+function sections.actions(d)
+   local rows = tables.map(d.actions, function(a)
+      local text = a.reason or a.component or "-"
+      if a.result and a.result ~= "done" and a.result ~= "seen" then
+         text = ("%s [%s]"):format(text, a.result)
+      end
+      local is_node = a.node and a.node ~= ""
+      return { stamp(a.time), report.word(a.action), is_node and html.show("node", a.node) or "-",
+         text, d.private and (a.who or "-") or nil }
+   end)
+   local heads = { "Time", "What", "Node", "Why" }
+   heads[5] = d.private and "Who" or nil
+   return section("actions", "What was done and why", #rows == 0
+      and paragraph "Nothing was drained or resumed in this time."
+      or html.table("Actions, the latest first", heads, rows))
+end
+
+---------------------------------------------------------------- repairs
+
+--- What to repair first.
+function sections.repairs(d)
+   local rows = tables.map(d.repairs, function(r, i)
+      return { tostring(i), html.show(r.is_link and "link" or "node", r.what),
+         report.percent(r.left), tostring(r.nodes), r.gain and ("%.2g%%"):format(r.gain * 100)
+         or "-", ("%.3g"):format(r.hours), r.cable or "-" }
+   end)
+   if #rows == 0 then
+      return section("repairs", "Repairs, by what they bring", paragraph "Nothing is to repair.")
+   end
+   return section("repairs", "Repairs, by what they bring", html.table(
+      "Repairs, the one that brings most first", { ">Order", "What", ">Left", ">Nodes back",
+         ">Traffic faster", ">Node-hours a day", "Cable" }, rows) .. paragraph(
+      "Node-hours a day: of the nodes that come back, and of the time that traffic from all " ..
+      "nodes to all others takes less, as if it were the only traffic. `taut study repair` says " ..
+      "it for your jobs.") .. (d.repairs_note and paragraph("Traffic: " .. d.repairs_note) or ""))
+end
+
+---------------------------------------------------------------- days
+
+local function values(days, fn)
+   return tables.map(days, fn)
+end
+
+local function day_table(days)
+   local rows = {}
+   for i = #days, 1, -1 do
+      local v = days[i]
+      rows[#rows + 1] = { os.date("%Y-%m-%d", v.from), tostring(v.failed), tostring(v.slow),
+         tostring(v.suspect), tostring(v.drains), tostring(v.resumes), tostring(v.checks),
+         tostring(v.tests.good), tostring(v.tests.low), tostring(v.tests.void) }
+   end
+   return html.table("Each day, the latest first", { "Day", ">Failed", ">Slow", ">Suspect",
+      ">Drained", ">Resumed", ">Checks", ">Tests good", ">Tests low", ">Tests discarded" }, rows)
+end
+
+--- How it was in the last weeks.
+function sections.trend(d)
+   local days = d.days
+   if #days == 0 then
+      return section("trend", "The last weeks", paragraph "Nothing is stored.")
+   end
+   local labels = values(days, function(v) return os.date("%m-%d", v.from) end)
+   local function series(name, class, fn)
+      return { name = name, class = class, values = values(days, fn) }
+   end
+   return section("trend", "The last weeks", '<div class="charts">' .. chart.bars {
+      title = "Components not well, at the end of each day", days = labels, series = {
+         series("failed", "failed", function(v) return v.failed end),
+         series("slow", "slow", function(v) return v.slow end),
+         series("suspect", "suspect", function(v) return v.suspect end) } } .. chart.bars {
+      title = "Nodes drained and resumed", days = labels, series = {
+         series("drained", "slow", function(v) return v.drains end),
+         series("resumed", "ok", function(v) return v.resumes end) } } .. chart.bars {
+      title = "Tests", days = labels, series = {
+         series("good", "ok", function(v) return v.tests.good end),
+         series("low", "slow", function(v) return v.tests.low end),
+         series("discarded", "unknown", function(v) return v.tests.void end) } } ..
+      "</div>" .. html.details("The numbers of each day", day_table(days)))
+end
+
+---------------------------------------------------------------- jobs
+
+local function duration(s)
+   return ("%d:%02d h"):format(s // 3600, s % 3600 // 60)
+end
+
+--- Where running jobs are; nothing where jobs are not shown.
+function sections.jobs(d)
+   if not d.jobs then
+      return ""
+   end
+   local rows = {}
+   for i, j in ipairs(d.jobs) do
+      rows[i] = i <= NODES and { html.show("job", tostring(j.id)), j.user or "-", j.name or "-",
+         j.partition or "-", tostring(j.count or #j.members), tostring(j.routers),
+         ("%.1f"):format(j.hops_mean), tostring(j.hops_most),
+         j.start and j.start > 0 and duration(math.max(0, math.floor(d.at - j.start))) or "-" }
+         or nil
+   end
+   local content = #rows == 0 and paragraph "No job runs." or html.table("Running jobs",
+      { "Job", "User", "Name", "Partition", ">Nodes", ">Routers", ">Links apart", ">At most",
+         ">Runs" }, rows)
+   if #d.jobs > #rows then
+      content = content .. paragraph(("%d more are not listed."):format(#d.jobs - #rows))
+   end
+   return section("jobs", "Where running jobs are", content .. (d.hidden > 0 and paragraph(
+      ("%d more are hidden from you by Slurm's PrivateData."):format(d.hidden)) or ""))
+end
+
+return sections

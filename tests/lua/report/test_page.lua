@@ -1,0 +1,159 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- A page about a machine as a file: whole, escaped, nothing from outside, no jobs where none are to
+-- be.
+local chart = require "taut.report.page.chart"
+local html = require "taut.report.page.html"
+local json = require "taut.json"
+local lu = require "luaunit"
+local page = require "taut.report.page"
+local pages = require "lib.pages"
+local public = require "taut.cli.page.public"
+
+local tests = {}
+
+local HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u{2028}\0\xff"
+
+local function data(o)
+   return pages.data(o.machine or pages.SMALL, { bad = o.bad or {}, drained = o.drained or {},
+      texts = o.texts or {}, jobs = o.jobs })
+end
+
+-- (luaunit would print all of a page)
+local function has(text, word)
+   lu.assertTrue(text:find(word, 1, true) ~= nil, word)
+end
+
+function tests.test_text_is_escaped_in_every_place()
+   lu.assertEquals(html.tag("p", { { "title", HOSTILE } }, "<b>"),
+      '<p title="&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x ' ..
+      'onerror=alert(2)&gt;&quot;&#39;&amp;\u{2028}\u{fffd}\u{fffd}">&lt;b&gt;</p>')
+   lu.assertEquals(html.data { x = "</script>&\u{2028}" },
+      '{"x":"\\u003c/script\\u003e\\u0026\\u2028"}')
+end
+
+function tests.test_a_page_of_hostile_words_has_only_its_own_program()
+   local d = data { bad = { ["r1.0.0/X+"] = "slow", ["n3/tx"] = "failed" },
+      drained = { n3 = HOSTILE }, texts = { HOSTILE },
+      jobs = { { id = 7, user = HOSTILE, name = HOSTILE, partition = HOSTILE, nodes = "n[0-3]" } } }
+   d.cases[1].remark, d.cases[1].action_why, d.cases[1].cable = HOSTILE, HOSTILE, HOSTILE
+   d.status.held[1] = { node = "n5", reason = HOSTILE, why = HOSTILE }
+   d.status.sets[1], d.note, d.repairs_note = { text = HOSTILE }, HOSTILE, HOSTILE
+   d.machine.title, d.machine.subtitle = HOSTILE, HOSTILE
+   d.machine.nodes.name[2], d.nodes[2].node = HOSTILE, HOSTILE
+   local text, policy = page.make(d)
+   local n = 0
+   for _ in text:gmatch "<script" do
+      n = n + 1
+   end
+   lu.assertEquals(n, 2) -- data and program
+   lu.assertNil(text:find("<img", 1, true))
+   lu.assertNil(text:find("<b>", 1, true))
+   has(text, html.text(policy))
+   has(policy, "default-src 'none'")
+   has(policy, "connect-src 'none'")
+end
+
+function tests.test_nothing_comes_from_outside()
+   local text = page.make(data { bad = { ["r1.0.0/X+"] = "slow" } })
+   text = text:gsub('http://www%.w3%.org/2000/svg', "")
+   for _, word in ipairs { "http:", "https:", "src=", "@import", "url(", "//cdn" } do
+      lu.assertNil(text:find(word, 1, true), word)
+   end
+   lu.assertNil(text:find "%sstyle=")
+   lu.assertNil(text:find "%son%a+=")
+end
+
+function tests.test_each_page_has_a_nonce_of_its_own()
+   local d = data {}
+   local _, one = page.make(d)
+   local _, two = page.make(d)
+   lu.assertNotEquals(one, two)
+   has(select(2, page.make(d, 30)), "connect-src 'self'")
+end
+
+function tests.test_the_data_are_all_of_the_machine()
+   local d = data { bad = { ["r1.0.0/X+"] = "slow", ["n3/tx"] = "failed" } }
+   local text = page.make(d):match '<script type="application/json" id="data">(.-)</script>'
+   local m = assert(json.decode(text)).machine
+   lu.assertEquals({ #m.links.name, #m.links.state, #m.nodes.name, #m.nodes.tx, #m.routers.name },
+      { #d.links, #d.links, 32, 32, 16 })
+   for i, name in ipairs(m.links.name) do
+      lu.assertEquals(m.links.state:sub(i, i), name == "r1.0.0/X+" and "l" or "o")
+   end
+   lu.assertEquals(m.nodes.tx:sub(1, 5), "ooofo")
+   for _, p in ipairs(m.pieces) do
+      lu.assertTrue(#p >= 8 and #p % 2 == 0)
+      lu.assertTrue(p[1] >= 0 and p[1] < #d.links and p[2] < #d.links)
+   end
+end
+
+function tests.test_every_kind_of_machine_has_a_picture()
+   for kind, text in pairs {
+      fattree = 'topology = fattree { nodes_per_leaf = 4, levels = { { down = 8, up = 4 } }, ' ..
+         'nodes = "n[0-31]", capacity = 1 * GB }',
+      dragonfly = 'topology = dragonfly { groups = 4, routers = 4, nodes_per_router = 2, ' ..
+         'nodes = "n[0-31]", capacity = 1 * GB }',
+      hyperx = 'topology = hyperx { dims = { 4, 4 }, nodes_per_router = 2, nodes = "n[0-31]", ' ..
+         'capacity = 1 * GB }' } do
+      local d = data { machine = text }
+      lu.assertTrue(#d.machine.pieces > 0, kind)
+      lu.assertEquals(#d.machine.nodes.name, 32)
+      if kind == "fattree" then
+         lu.assertEquals(#d.machine.dots, 3 * 32)
+      end
+   end
+end
+
+function tests.test_repairs_stand_by_what_they_bring()
+   local d = data { bad = { ["r1.0.0/X+"] = "slow", ["n3/tx"] = "failed", ["n9/rx"] = "suspect" },
+      drained = { n3 = "taut: tx at 25%" } }
+   local link, node = table.unpack(d.repairs)
+   lu.assertEquals({ link.what, link.nodes, node.what, node.nodes, #d.repairs },
+      { "r1.0.0/X+", 0, "n3", 1, 2 })
+   lu.assertAlmostEquals(node.hours, 24, 1e-9)
+   lu.assertAlmostEquals(link.hours, 24 * 32 * link.gain, 1e-9)
+   lu.assertTrue(link.hours > node.hours)
+   d = data { drained = { n3 = "taut: tx at 25%", n4 = "taut: tx at 25%" },
+      bad = { ["n3/tx"] = "failed", ["n3/rx"] = "slow" } }
+   lu.assertEquals({ #d.repairs, d.repairs[1].left, d.repairs[1].nodes }, { 1, 0, 1 })
+end
+
+function tests.test_jobs_stand_where_they_are()
+   local d = data { jobs = { { id = 7, user = "alice", nodes = "n[0-3]", count = 4 },
+      { id = 8, user = "bob", nodes = "n[0,31],gone", count = 3 } } }
+   local a, b = table.unpack(d.jobs)
+   lu.assertEquals({ #a.members, a.routers, a.hops_most }, { 4, 2, 1 })
+   lu.assertEquals({ #b.members, b.routers, b.hops_most }, { 2, 2, 3 })
+   has(page.make(d), "This page names users and jobs")
+   d.jobs, d.private = nil, false
+   local text = page.make(d)
+   lu.assertNil(text:find("alice", 1, true))
+   lu.assertNil(text:find('id="jobs"', 1, true))
+   has(text, "names no users and no jobs")
+end
+
+function tests.test_what_anybody_may_read_names_no_jobs()
+   lu.assertEquals(public.text "tx at 25%; n5 -> n6, 3/12 GB/s, 4 of 9 tests, last job 1234",
+      "tx at 25%; n5 -> n6, 3/12 GB/s, 4 of 9 tests")
+   lu.assertEquals(public.text "job 17 came before it; jobs 3 4, 5 too",
+      "job came before it; jobs too")
+   lu.assertNil(public.reason("", true))
+   lu.assertEquals(public.reason("bob broke it", false), "not Taut's (shown with --private)")
+   lu.assertEquals(public.reason("bob broke it", true), "not Taut's (shown with --private)")
+   lu.assertEquals(public.reason("taut: tx at 25%; last job 9", true), "taut: tx at 25%;")
+   local actions = { { who = "bob", reason = "last job 3", result = "left alone: bob's",
+      evidence = {} } }
+   public.actions(actions)
+   lu.assertEquals(actions, { { reason = "" } })
+end
+
+function tests.test_a_chart_of_any_numbers()
+   for _, v in ipairs { 0, 1, 7, 99, 123456789 } do
+      local text = chart.bars { title = "<t>", days = { "01-02" },
+         series = { { name = "x", class = "ok", values = { v } } } }
+      lu.assertNil(text:find "nan" or text:find "inf" or text:find "<t>")
+      lu.assertEquals(text:find '<rect class="ok"' ~= nil, v > 0)
+   end
+end
+
+return tests

@@ -1,0 +1,298 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- time limit: 300 s
+-- A page in a real Chromium: every control does what it says, the console stays empty, hostile
+-- words stay words, in light, dark and on paper.
+local browser = require "lib.browser"
+local json = require "taut.json"
+local lu = require "luaunit"
+local pages = require "lib.pages"
+
+local tests = {}
+
+local HOSTILE = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>"
+local FINDINGS = { "10 low tests since it last did well", "score 8.8, needs 8", HOSTILE, "four",
+   "five" }
+
+local dir, b
+
+local function data()
+   return pages.data(pages.SMALL, { bad = { ["r1.0.0/X+"] = "slow", ["n3/tx"] = "failed",
+      ["r2.1.1/Z+"] = "suspect" }, drained = { n3 = "taut: " .. HOSTILE }, texts = FINDINGS,
+      jobs = { { id = 7, user = HOSTILE, name = HOSTILE, nodes = "n[8-15]", count = 8,
+         start = pages.AT - 4000 } } })
+end
+
+-- Each test begins with the page as it is when it is opened.
+function tests.setUp()
+   if not browser.is_there() then
+      lu.skip "chromium is not installed"
+   elseif not b then
+      dir = pages.folder()
+      pages.write(data(), dir .. "/page.html")
+      b = browser.start()
+   end
+   b:scheme "light"
+   b:open("file://" .. dir .. "/page.html")
+end
+
+-- The picture as it is, as a text.
+local function picture()
+   b:frame()
+   return b:value "document.getElementById('picture').toDataURL()"
+end
+
+local function text(id)
+   return b:value(("document.getElementById('%s').textContent"):format(id))
+end
+
+-- Where the picture's middle is in the window.
+local function middle()
+   return table.unpack(b:value [[(() => { const e = document.getElementById('picture');
+      e.scrollIntoView({ block: 'center', behavior: 'instant' });
+      const r = e.getBoundingClientRect();
+      return [r.left + r.width / 2, r.top + r.height / 2]; })()]])
+end
+
+local function quiet()
+   lu.assertEquals(b.complaints, {})
+   lu.assertEquals(b:value "String(window.broken)", "undefined")
+end
+
+local function changes(fn)
+   local before = picture()
+   fn()
+   local after = picture()
+   lu.assertTrue(before ~= after)
+   return before, after
+end
+
+function tests.test_buttons_of_the_picture()
+   local whole = changes(function() b:click "#closer" end)
+   changes(function() b:click "#farther" b:click "#farther" end)
+   changes(function() b:click "#whole" end)
+   lu.assertTrue(picture() == whole, "the whole machine is drawn as it was at first")
+   changes(function() b:click "#next" end)
+   lu.assertStrContains(text "about", "1 of 3: n3: ")
+   lu.assertStrContains(text "about", "n3/tx failed")
+   lu.assertStrContains(text "about", HOSTILE)
+   b:click "#next"
+   lu.assertStrContains(text "about", "2 of 3: r1.0.0/X+ slow at 25%, action: avoid")
+   b:click "#previous"
+   b:click "#previous"
+   lu.assertStrContains(text "about", "3 of 3: r2.1.1/Z+ suspect")
+   quiet()
+end
+
+function tests.test_search()
+   b:click "#find"
+   b:type "r1.0.0/x"
+   lu.assertStrContains(text "found", "link r1.0.0/X+")
+   b:key "Enter"
+   lu.assertStrContains(text "about", "cable r1.0.0/X+ to r2.0.0/X-")
+   b:click "#found button"
+   lu.assertEquals(b:value "document.activeElement.id", "picture")
+   b:click "#find"
+   b:value "document.getElementById('find').select()"
+   b:type "nothing"
+   lu.assertEquals(text "found", "nothing has this in its name")
+   b:key "Escape"
+   lu.assertEquals({ text "found", text "about", b:value "document.getElementById('find').value" },
+      { "", "", "" })
+   quiet()
+end
+
+function tests.test_keys()
+   local x, y = middle()
+   b:click_at(x, y)
+   b:key "Escape"
+   b:key "0"
+   local whole = picture()
+   for _, key in ipairs { "ArrowLeft", "ArrowUp", "+", "-", "ArrowRight", "ArrowDown" } do
+      changes(function() b:key(key) end)
+   end
+   b:key "n"
+   lu.assertStrContains(text "about", "1 of 3")
+   b:key "p"
+   lu.assertStrContains(text "about", "3 of 3")
+   b:key "Escape"
+   lu.assertEquals(text "about", "")
+   b:key "0"
+   lu.assertTrue(picture() == whole)
+   quiet()
+end
+
+function tests.test_mouse()
+   local x, y = middle()
+   local whole = changes(function() b:mouse("mouseWheel", x, y, { deltaX = 0, deltaY = -300 }) end)
+   changes(function()
+      b:mouse("mousePressed", x, y, { button = "left", buttons = 1, clickCount = 1 })
+      b:mouse("mouseMoved", x + 60, y + 40, { button = "left", buttons = 1 })
+      b:mouse("mouseReleased", x + 60, y + 40, { button = "left", clickCount = 1 })
+   end)
+   lu.assertEquals(text "about", "") -- a drag is no click
+   b:click "#whole"
+   lu.assertTrue(picture() == whole)
+   -- the slow link comes to the middle; what the pointer says there is its evidence
+   b:click "#next"
+   b:click "#next"
+   x, y = middle()
+   b:mouse("mouseMoved", x, y)
+   b:frame()
+   lu.assertFalse(b:value "document.getElementById('tip').hidden")
+   lu.assertStrContains(text "tip", "r1.0.0/X+ slow at 25%")
+   lu.assertStrContains(text "tip", "10 low tests since it last did well")
+   lu.assertStrContains(text "tip", "(click for all)")
+   lu.assertStrContains(text "tip", "low 4 of 9 tests, tested 5 min ago")
+   b:click_at(x, y)
+   lu.assertStrContains(text "about", "five")
+   quiet()
+end
+
+function tests.test_choices()
+   changes(function()
+      b:value [[(() => { const e = document.getElementById('colours'); e.value = 'slurm';
+         e.dispatchEvent(new Event('change')); })()]]
+   end)
+   lu.assertEquals(text "legend", "idlebusydrainednot in servicenot known")
+   changes(function() b:click "#only" end)
+   lu.assertTrue(b:value "document.getElementById('only').checked")
+   local light = b:value "getComputedStyle(document.body).backgroundColor"
+   changes(function()
+      b:value [[(() => { const e = document.getElementById('theme'); e.value = 'dark';
+         e.dispatchEvent(new Event('change')); })()]]
+   end)
+   lu.assertNotEquals(b:value "getComputedStyle(document.body).backgroundColor", light)
+   quiet()
+end
+
+function tests.test_tables_lead_into_the_picture()
+   changes(function() b:click "#verdicts button.show[data-name='r1.0.0/X+']" end)
+   lu.assertStrContains(text "about", "r1.0.0/X+ slow")
+   changes(function() b:click "#jobs button.show" end)
+   lu.assertEquals(text "about", "Job 7: 8 nodes, marked in the picture")
+   b:click "#nodes button.show[data-name='n3']"
+   lu.assertStrContains(text "about", "n3: drained in Slurm")
+   b:click "#verdicts details summary"
+   lu.assertTrue(b:value "document.querySelector('#verdicts details').open")
+   b:click "#trend details summary"
+   lu.assertTrue(b:value "document.querySelector('#trend tbody').rows.length === 14")
+   quiet()
+end
+
+-- Luminance of what is written, and of what it is written on, as WCAG 2 has it.
+local CONTRAST = [[(() => {
+   const parts = (c) => c.match(/[\d.]+/g).map(Number);
+   const lum = (c) => { const v = parts(c).slice(0, 3).map((x) => { x /= 255;
+      return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; });
+      return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };
+   const back = (e) => { while (e) { const c = getComputedStyle(e).backgroundColor;
+      if (!/, 0\)$/.test(c)) { return c; } e = e.parentElement; } return 'rgb(255, 255, 255)'; };
+   const poor = [];
+   for (const e of document.querySelectorAll('body *')) {
+      const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+      if (own && e.tagName !== 'SCRIPT' && e.tagName !== 'NOSCRIPT' && e.getClientRects().length) {
+         const a = lum(getComputedStyle(e).color), b = lum(back(e));
+         const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+         if (ratio < 4.5) { poor.push(e.tagName + ' ' + e.textContent.slice(0, 20) + ' ' + ratio); }
+      }
+   }
+   return poor;
+})()]]
+
+function tests.test_light_and_dark_can_be_read()
+   local light = picture()
+   lu.assertEquals(b:value(CONTRAST), {})
+   b:scheme "dark"
+   lu.assertTrue(picture() ~= light)
+   lu.assertEquals(b:value(CONTRAST), {})
+   b:scheme "light"
+   lu.assertTrue(picture() == light)
+   quiet()
+end
+
+function tests.test_who_cannot_see_it()
+   lu.assertEquals(b:value [[[...document.querySelectorAll('button, input, select, canvas, a')]
+      .filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim() ||
+         e.closest('label'))).length]], 0)
+   lu.assertEquals(b:value [[[...document.querySelectorAll('table')].filter((t) => !t.caption ||
+      [...t.querySelectorAll('th')].some((h) => !h.scope)).length]], 0)
+   lu.assertEquals(b:value [[[...document.querySelectorAll('main > section')].filter((s) =>
+      !s.getAttribute('aria-label') && !document.getElementById(s.getAttribute('aria-labelledby')))
+      .length]], 0)
+   -- names and roles as a screen reader gets them
+   local names = {}
+   b:ask "Accessibility.enable"
+   for _, node in ipairs(b:ask("Accessibility.getFullAXTree").nodes) do
+      local role = node.role and node.role.value
+      if role == "button" or role == "textbox" or role == "searchbox" or role == "combobox" then
+         lu.assertTrue(node.name ~= nil and node.name.value ~= "", role)
+         names[node.name.value] = true
+      end
+   end
+   b:ask "Accessibility.disable"
+   for _, name in ipairs { "Zoom in", "Zoom out", "Whole machine", "Next not well" } do
+      lu.assertTrue(names[name], name)
+   end
+   -- from the top all of the picture's controls are reached by the keyboard, in order
+   b:value "document.activeElement.blur()"
+   local reached = {}
+   for i = 1, 12 do
+      b:key "Tab"
+      reached[i] = b:value "document.activeElement.id || document.activeElement.className"
+   end
+   lu.assertEquals(reached, { "skip", "find", "previous", "next", "closer", "farther", "whole",
+      "colours", "only", "theme", "print", "picture" })
+   quiet()
+end
+
+function tests.test_paper()
+   local before = picture()
+   b:value "window.printed = 0; window.print = () => { window.printed += 1; }"
+   b:click "#print"
+   lu.assertEquals(b:value "window.printed", 1)
+   b:scheme "dark"
+   b:scheme "light"
+   local pdf = b:pdf()
+   lu.assertEquals(pdf:sub(1, 5), "%PDF-")
+   lu.assertTrue(#pdf > 20000)
+   lu.assertTrue(picture() == before, "after printing the picture is as before")
+   b:ask("Emulation.setEmulatedMedia", { media = "print" })
+   lu.assertEquals(b:value "getComputedStyle(document.querySelector('.tools')).display", "none")
+   b:ask("Emulation.setEmulatedMedia", { media = "" })
+   quiet()
+end
+
+function tests.test_the_same_page_is_the_same_picture()
+   local first = b:screenshot()
+   b:open("file://" .. dir .. "/page.html")
+   lu.assertTrue(b:screenshot() == first)
+   b:size(700, 900)
+   b:frame()
+   lu.assertTrue(b:value "document.documentElement.scrollWidth <= 700")
+   b:size(1280, 900)
+   quiet()
+end
+
+function tests.test_words_of_others_are_words()
+   lu.assertEquals(b:value "document.querySelectorAll('script').length", 2)
+   lu.assertEquals(b:value "document.images.length", 0)
+   lu.assertStrContains(text "jobs", HOSTILE)
+   lu.assertStrContains(text "nodes", HOSTILE)
+   -- and were one let through, the page's policy would not run it
+   b:value [[(() => { const e = document.createElement('div'); document.body.append(e);
+      e.innerHTML = "<img src=x onerror='window.broken = 3'>"; })()]]
+   b:value "new Promise((done) => setTimeout(() => done(1), 200))"
+   lu.assertEquals(b:value "String(window.broken)", "undefined")
+   b.complaints = {} -- it says that it refused that
+end
+
+-- (luaunit runs tests by name: this is the last)
+function tests.test_zz_end()
+   quiet()
+   b:close()
+   os.remove(dir .. "/page.html")
+   os.remove(dir)
+   lu.assertEquals(json.encode(b.complaints), "{}")
+end
+
+return tests
