@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+-- time limit: 600 s
 -- Whatever a node says, it is taken or refused, and never an error in tautd.
 local audit = require "taut.survey.audit"
 local coverage = require "taut.plan.coverage"

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+-- time limit: 600 s
 -- The campaign's driver, and Taut itself, on a small machine: what it is worth in full is
 -- tests/bench/campaign's to say.
 local lu = require "luaunit"
