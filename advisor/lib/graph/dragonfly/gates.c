@@ -67,7 +67,8 @@ uint32_t taut_gates_count(const struct taut_dragonfly *d, uint32_t a,
 bool taut_gates_init(struct taut_gates *s, uint32_t max)
 {
     s->n = 0;
-    s->gate = malloc(((size_t)max + 1) * sizeof(*s->gate));
+    s->gate =
+        max <= TAUT_GATES_FEW ? s->few : malloc((size_t)max * sizeof(*s->gate));
     return s->gate != NULL;
 }
 
@@ -100,6 +101,7 @@ uint32_t taut_gates_widest(const struct taut_dragonfly *d, uint32_t a,
 
 void taut_gates_fini(struct taut_gates *s)
 {
-    free(s->gate);
+    if (s->gate != s->few)
+        free(s->gate);
     s->gate = NULL;
 }

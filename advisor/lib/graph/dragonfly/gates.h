@@ -12,12 +12,16 @@ struct taut_gate {
     double share;  /* after taut_gates_share_out */
 };
 
+#define TAUT_GATES_FEW 16
+
 struct taut_gates {
     uint32_t n;
-    struct taut_gate *gate;
+    struct taut_gate *gate; /* 'few', or memory; it cannot be copied */
+    struct taut_gate few[TAUT_GATES_FEW];
 };
 
-/* Room for 'max' of them; false: out of memory. */
+/* Room for 'max' of them; false: out of memory.  Where that was not called,
+ * 'gate' has to be NULL. */
 bool taut_gates_init(struct taut_gates *s, uint32_t max);
 void taut_gates_fini(struct taut_gates *s);
 

@@ -44,7 +44,7 @@ static uint32_t hops_over(const struct taut_dragonfly *d,
 {
     uint32_t most = taut_gates_widest(d, d->group[r], d->group[s]),
              best = UINT32_MAX;
-    struct taut_gates there = {0}, on = {0};
+    struct taut_gates there = {.gate = NULL}, on = {.gate = NULL};
 
     if (!taut_gates_init(&there, most) || !taut_gates_init(&on, most))
         goto out;

@@ -24,7 +24,15 @@ struct shares {
                        while max is SEARCHED */
 };
 
+/* Room of a stage that is searched. */
+struct few {
+    uint32_t link[SEARCHED];
+    double weight[SEARCHED];
+};
+
 enum leg { FIRST, BETWEEN, LAST, LEGS };
+
+#define STAGES (LEGS * LOCAL + 2)
 
 struct legs {
     const struct taut_dragonfly *d;
@@ -32,11 +40,15 @@ struct legs {
     const struct taut_dragonfly_way *way;
     struct shares local[LEGS][LOCAL];
     struct shares global[2];
+    struct few *few; /* [STAGES]; the first n_few are taken */
+    uint32_t n_few;
     bool failed; /* out of memory */
 };
 
 static void shares_fini(struct shares *s)
 {
+    if (s->max <= SEARCHED)
+        return;
     free(s->link);
     free(s->weight);
     free(s->slot);
@@ -61,25 +73,34 @@ static uint32_t *slot_of(const struct shares *s, uint32_t link)
     return &s->slot[i];
 }
 
+static void begin_few(struct legs *l, struct shares *s)
+{
+    struct few *few = &l->few[l->n_few++];
+
+    s->max = SEARCHED;
+    s->link = few->link;
+    s->weight = few->weight;
+}
+
+/* Nothing is lost where there is no memory. */
 static bool grow(struct shares *s)
 {
-    uint32_t max = s->max ? 4 * s->max : SEARCHED;
-    uint32_t *link = realloc(s->link, max * sizeof(*link));
-    if (link != NULL)
-        s->link = link;
-    double *weight = realloc(s->weight, max * sizeof(*weight));
-    if (weight != NULL)
-        s->weight = weight;
-    if (link == NULL || weight == NULL)
+    struct shares more = {.n = s->n, .max = 4 * s->max};
+
+    more.link = malloc(more.max * sizeof(*more.link));
+    more.weight = malloc(more.max * sizeof(*more.weight));
+    more.slot = calloc(2 * (size_t)more.max, sizeof(*more.slot));
+    if (more.link == NULL || more.weight == NULL || more.slot == NULL) {
+        shares_fini(&more);
         return false;
-    s->max = max;
-    if (max == SEARCHED)
-        return true;
-    free(s->slot);
-    s->slot = calloc(2 * (size_t)max, sizeof(*s->slot));
-    for (uint32_t i = 0; s->slot != NULL && i < s->n; i++)
-        *slot_of(s, link[i]) = i + 1;
-    return s->slot != NULL;
+    }
+    memcpy(more.link, s->link, s->n * sizeof(*s->link));
+    memcpy(more.weight, s->weight, s->n * sizeof(*s->weight));
+    for (uint32_t i = 0; i < more.n; i++)
+        *slot_of(&more, more.link[i]) = i + 1;
+    shares_fini(s);
+    *s = more;
+    return true;
 }
 
 /* Place of a link, n where it has none. */
@@ -100,6 +121,8 @@ static void add(struct legs *l, struct shares *s, uint32_t link, double weight)
 {
     uint32_t i = find(s, link);
 
+    if (s->max == 0)
+        begin_few(l, s);
     if (i < s->n) {
         s->weight[i] += weight;
         return;
@@ -216,7 +239,7 @@ static bool go_around(struct legs *l, uint32_t r, uint32_t s, double share)
 {
     const struct taut_dragonfly *d = l->d;
     uint32_t most = taut_gates_widest(d, d->group[r], d->group[s]), n = 0;
-    struct taut_gates there = {0}, on = {0};
+    struct taut_gates there = {.gate = NULL}, on = {.gate = NULL};
 
     if (!taut_gates_init(&there, most) || !taut_gates_init(&on, most)) {
         l->failed = true;
@@ -308,7 +331,8 @@ int taut_dragonfly_route_by(const struct taut_dragonfly *d,
                             const struct taut_dragonfly_way *way, uint32_t r,
                             uint32_t s, struct taut_route *t)
 {
-    struct legs l = {.d = d, .g = g, .way = way};
+    struct few few[STAGES]; /* routes are asked for by the million */
+    struct legs l = {.d = d, .g = g, .way = way, .few = few};
 
     taut_route_begin(t);
     bool found = fill(&l, r, s) && !l.failed;
