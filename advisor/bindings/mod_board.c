@@ -252,13 +252,13 @@ static int board_count(lua_State *L)
 
 #define TEST_FIELDS 32 /* judging adds more than there are at first */
 
-/* Of the test on the top: how many send over each link of the route at once,
- * but for its ends. */
-static void set_shares(lua_State *L, lua_Integer senders)
+/* Push how many send at once over each link of the route of the test on the
+ * top, but for its ends. */
+static void push_shares(lua_State *L, lua_Integer senders)
 {
     lua_getfield(L, -1, "route");
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
-    lua_createtable(L, 0, (int)n);
+    lua_createtable(L, 0, n > 2 ? (int)n - 2 : 0);
     for (lua_Integer i = 2; i < n; i++) {
         if (lua_rawgeti(L, -2, i) == LUA_TNUMBER) {
             lua_pushinteger(L, senders);
@@ -267,14 +267,28 @@ static void set_shares(lua_State *L, lua_Integer senders)
             lua_pop(L, 1);
         }
     }
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -4, "shares");
-    lua_setfield(L, -3, "through");
-    lua_pop(L, 1);
+    lua_remove(L, -2);
 }
 
+/* The same into the test on the top.  A group goes over the same links, unless
+ * ways depend on the destination, and those who are in it come one after the
+ * other: they have one table, at 'shares', made for the first. */
+static void set_shares(lua_State *L, const struct taut_graph *g, int shares,
+                       const struct taut_plan_test *t)
+{
+    if (t->group == t->src || g->engine->by_destination) {
+        push_shares(L, t->senders);
+        lua_replace(L, shares);
+    }
+    lua_pushvalue(L, shares);
+    lua_setfield(L, -2, "shares");
+    lua_pushvalue(L, shares);
+    lua_setfield(L, -2, "through");
+}
+
+/* 'graph', 'shares': where on the stack the graph and a group's shares are. */
 static void push_test(lua_State *L, const struct taut_graph *g, int graph,
-                      const struct taut_plan_test *t)
+                      int shares, const struct taut_plan_test *t)
 {
     uint32_t n = g->nodes;
 
@@ -295,7 +309,7 @@ static void push_test(lua_State *L, const struct taut_graph *g, int graph,
     if (t->senders > 1) {
         taut_set_integer(L, "senders", t->senders);
         taut_set_integer(L, "group", (lua_Integer)(t->group % n) + 1);
-        set_shares(L, t->senders);
+        set_shares(L, g, shares, t);
     }
 }
 
@@ -311,7 +325,8 @@ static int board_finish(lua_State *L)
     uint32_t n = taut_board_finish(b, list);
 
     lua_getiuservalue(L, 1, 1);
-    int graph = lua_gettop(L);
+    int graph = lua_gettop(L), shares = graph + 1;
+    lua_pushnil(L);
     lua_newtable(L);
     for (uint32_t i = 0, first; i < n;) {
         first = i;
@@ -319,7 +334,7 @@ static int board_finish(lua_State *L)
             i++;
         lua_createtable(L, (int)(i - first), 0);
         for (uint32_t k = first; k < i; k++) {
-            push_test(L, taut_board_graph(b), graph, &list[k]);
+            push_test(L, taut_board_graph(b), graph, shares, &list[k]);
             lua_rawseti(L, -2, (lua_Integer)(k - first) + 1);
         }
         lua_rawseti(L, -2, list[first].phase + 1);

@@ -137,22 +137,70 @@ static int evidence_rules(lua_State *L)
 
 /* ---- taking tests ---- */
 
-/* Field 'name' of the table on the top as a number, or the fallback. */
-static lua_Integer whole(lua_State *L, const char *name, lua_Integer fallback)
+/* Fields of tests; their names are upvalues of evidence_observe, since they are
+ * asked for of each test. */
+enum field {
+    F_BPS = 1,
+    F_BW_BPS,
+    F_CLASS,
+    F_COMPONENT,
+    F_CONFIRMS,
+    F_DST,
+    F_EXPECTED_BPS,
+    F_ID,
+    F_IS_LOW,
+    F_JOB,
+    F_PORT,
+    F_RAIL,
+    F_SRC,
+    F_STREAMS,
+    F_THROUGH,
+    F_WAY,
+    FIELDS,
+};
+
+static const char *const field_names[FIELDS] = {
+    [F_BPS] = "Bps",
+    [F_BW_BPS] = "bw_Bps",
+    [F_CLASS] = "class",
+    [F_COMPONENT] = "component",
+    [F_CONFIRMS] = "confirms",
+    [F_DST] = "dst",
+    [F_EXPECTED_BPS] = "expected_Bps",
+    [F_ID] = "id",
+    [F_IS_LOW] = "is_low",
+    [F_JOB] = "job",
+    [F_PORT] = "port",
+    [F_RAIL] = "rail",
+    [F_SRC] = "src",
+    [F_STREAMS] = "streams",
+    [F_THROUGH] = "through",
+    [F_WAY] = "way",
+};
+
+/* Push field f of the table on the top; returns its type. */
+static int push_field(lua_State *L, enum field f)
+{
+    lua_pushvalue(L, lua_upvalueindex((int)f));
+    return lua_rawget(L, -2);
+}
+
+/* Field f of the table on the top as a number, or the fallback. */
+static lua_Integer whole(lua_State *L, enum field f, lua_Integer fallback)
 {
     int is_number;
 
-    lua_getfield(L, -1, name);
+    push_field(L, f);
     lua_Integer v = lua_tointegerx(L, -1, &is_number);
     lua_pop(L, 1);
     return is_number ? v : fallback;
 }
 
-static double number(lua_State *L, const char *name, double fallback)
+static double number(lua_State *L, enum field f, double fallback)
 {
     int is_number;
 
-    lua_getfield(L, -1, name);
+    push_field(L, f);
     double v = lua_tonumberx(L, -1, &is_number);
     lua_pop(L, 1);
     return is_number ? v : fallback;
@@ -162,8 +210,8 @@ static double number(lua_State *L, const char *name, double fallback)
 static bool read_ends(lua_State *L, const struct taut_graph *g,
                       struct taut_measured *t)
 {
-    lua_Integer src = whole(L, "src", 0), dst = whole(L, "dst", 0);
-    lua_Integer rail = g->rails > 1 ? whole(L, "rail", 1) : 1;
+    lua_Integer src = whole(L, F_SRC, 0), dst = whole(L, F_DST, 0);
+    lua_Integer rail = g->rails > 1 ? whole(L, F_RAIL, 1) : 1;
 
     if (src < 1 || src > g->nodes || dst < 1 || dst > g->nodes || src == dst ||
         rail < 1 || rail > g->rails)
@@ -176,12 +224,12 @@ static bool read_ends(lua_State *L, const struct taut_graph *g,
 static void read_test(lua_State *L, const struct taut_graph *g,
                       struct taut_measured *t)
 {
-    lua_Integer confirms = whole(L, "confirms", 0);
+    lua_Integer confirms = whole(L, F_CONFIRMS, 0);
 
-    t->id = whole(L, "id", 0);
-    t->job = whole(L, "job", 0);
+    t->id = whole(L, F_ID, 0);
+    t->job = whole(L, F_JOB, 0);
     t->flows = 1;
-    t->streams = (uint16_t)whole(L, "streams", 1);
+    t->streams = (uint16_t)whole(L, F_STREAMS, 1);
     t->confirms = TAUT_GRAPH_NONE;
     if (confirms >= 1 && confirms <= g->components)
         t->confirms = (uint32_t)confirms - 1;
@@ -191,11 +239,11 @@ static void read_test(lua_State *L, const struct taut_graph *g,
 static void read_port(lua_State *L, const struct taut_graph *g,
                       struct taut_measured *t)
 {
-    if (lua_getfield(L, -1, "port") == LUA_TTABLE) {
-        lua_Integer c = whole(L, "component", 0);
-        double bw_Bps = number(L, "Bps", -1);
+    if (push_field(L, F_PORT) == LUA_TTABLE) {
+        lua_Integer c = whole(L, F_COMPONENT, 0);
+        double bw_Bps = number(L, F_BPS, -1);
         if (c >= 1 && c <= g->components && bw_Bps >= 0 && isfinite(bw_Bps)) {
-            lua_getfield(L, -1, "is_low");
+            push_field(L, F_IS_LOW);
             t->is_low = lua_toboolean(L, -1);
             lua_pop(L, 1);
             t->by_port = true;
@@ -210,17 +258,17 @@ static void read_port(lua_State *L, const struct taut_graph *g,
 static void read_judged(lua_State *L, const struct taut_graph *g,
                         struct taut_measured *t)
 {
-    lua_getfield(L, -1, "class");
+    push_field(L, F_CLASS);
     const char *class = lua_tostring(L, -1);
     t->is_low = class != NULL && strcmp(class, "low") == 0;
     bool is_good = class != NULL && strcmp(class, "good") == 0;
     lua_pop(L, 1);
-    t->bw_Bps = t->is_low || is_good ? number(L, "bw_Bps", -1) : -1;
+    t->bw_Bps = t->is_low || is_good ? number(L, F_BW_BPS, -1) : -1;
     if (!(t->bw_Bps >= 0) || isinf(t->bw_Bps))
         t->bw_Bps = -1;
     if (!t->is_low && !is_good)
         read_port(L, g, t);
-    t->expected_Bps = number(L, "expected_Bps", HUGE_VAL);
+    t->expected_Bps = number(L, F_EXPECTED_BPS, HUGE_VAL);
 }
 
 /* 'through' of the judged test on the top: component → streams.  It may be
@@ -229,7 +277,7 @@ static void read_through(lua_State *L, struct taut_evidence *e)
 {
     uint32_t stages = taut_evidence_stages(e);
 
-    if (lua_getfield(L, -1, "through") == LUA_TTABLE)
+    if (push_field(L, F_THROUGH) == LUA_TTABLE)
         for (uint32_t i = 0; i < stages; i++) {
             int has_n;
             lua_rawgeti(L, -1, (lua_Integer)taut_evidence_stage(e, i) + 1);
@@ -251,14 +299,14 @@ static void read_through(lua_State *L, struct taut_evidence *e)
  * the ends among them, or false. */
 static void read_way(lua_State *L, uint32_t *way, struct taut_measured *t)
 {
-    if (lua_getfield(L, -1, "way") == LUA_TTABLE) {
+    if (push_field(L, F_WAY) == LUA_TTABLE) {
         uint32_t n = (uint32_t)lua_rawlen(L, -1);
         n = n < 2 ? 0 : n - 2 < WAY_MOST ? n - 2 : WAY_MOST;
         for (uint32_t i = 0; i < n; i++) {
             lua_rawgeti(L, -1, (lua_Integer)i + 2);
             lua_Integer c = lua_tointeger(L, -1);
-            way[i] = c >= 1 && c <= UINT32_MAX ? (uint32_t)c - 1
-                                               : TAUT_GRAPH_NONE;
+            way[i] =
+                c >= 1 && c <= UINT32_MAX ? (uint32_t)c - 1 : TAUT_GRAPH_NONE;
             lua_pop(L, 1);
         }
         t->way = way;
@@ -307,10 +355,9 @@ static void push_touched(lua_State *L, const struct taut_lua_evidence *h)
 }
 
 /* e:observe(tests, time, event)
- *   tests   { src =, dst =, rail =, id =, job =, confirms =, streams =, way = },
- *           and class, bw_Bps, expected_Bps, port and through, as judge.lua
- *           leaves them
- * → components to look at, tests that were good, low, void, not taken, and
+ *   tests   { src =, dst =, rail =, id =, job =, confirms =, streams =, way =
+ * }, and class, bw_Bps, expected_Bps, port and through, as judge.lua leaves
+ * them → components to look at, tests that were good, low, void, not taken, and
  *   how many crossed sets
  * The components: whose run changed, and which are watched or whose run is
  * worth suspect_score. */
@@ -346,7 +393,6 @@ int luaopen_taut_evidence(lua_State *L)
         {NULL, NULL},
     };
     static const luaL_Reg methods[] = {
-        {"observe", evidence_observe},
         {"rules", evidence_rules},
         {NULL, NULL},
     };
@@ -356,6 +402,10 @@ int luaopen_taut_evidence(lua_State *L)
     lua_getfield(L, -1, "__index");
     luaL_setfuncs(L, taut_evidence_questions, 0);
     luaL_setfuncs(L, taut_evidence_run_methods, 0);
+    for (int f = 1; f < FIELDS; f++)
+        lua_pushstring(L, field_names[f]);
+    lua_pushcclosure(L, evidence_observe, FIELDS - 1);
+    lua_setfield(L, -2, "observe");
     lua_pop(L, 2);
     luaL_newlib(L, functions);
     taut_set_integer(L, "OPEN", TAUT_EVIDENCE_OPEN);

@@ -66,6 +66,7 @@ struct taut_evidence {
     uint32_t serial;
     uint32_t acks; /* entries by_ack, all in all */
     size_t lows;   /* tests held */
+    uint32_t looks; /* questions that look at each test once, see taut_low */
     double newest; /* time of the newest event */
 
     /* the event being taken */

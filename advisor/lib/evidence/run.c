@@ -84,8 +84,8 @@ static uint32_t least_telling(const struct taut_evidence *e,
     *n = 0;
     for (uint32_t i = last + 1; i-- > 0 && spell_of(e, run, i) == spell;) {
         const struct taut_entry *x = &run->entry[i];
-        double value = (double)x->share + (x->low->links == 0) +
-                       (x->low->streams > 1);
+        double value =
+            (double)x->share + (x->low->links == 0) + (x->low->streams > 1);
         ++*n;
         if (value < least) {
             least = value;
@@ -199,6 +199,7 @@ int taut_evidence_restore(struct taut_evidence *e, const struct taut_low *head,
     }
     *low = *head;
     low->refs = 1;
+    low->looked = 0;
     low->n = (uint16_t)n;
     low->explained_by = TAUT_GRAPH_NONE;
     memcpy(low->on, on, n * sizeof(*on));
@@ -229,15 +230,27 @@ static bool is_made_by(const struct taut_evidence *e,
     return false;
 }
 
+/* A test stands in the runs of all that it accuses. */
+static bool is_looked_at(const struct taut_evidence *e, struct taut_low *low)
+{
+    bool was = low->looked == e->looks;
+
+    low->looked = e->looks;
+    return was;
+}
+
 void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left)
 {
     e->left[c] = (float)left;
+    e->looks++;
     /* Some of its tests stand in the runs of others only. */
     for (uint32_t o = 0; left < 1 && o < e->g->components; o++) {
         struct taut_run *run = e->run[o];
-        for (uint32_t i = 0; run != NULL && i < run->n; i++)
-            if (is_made_by(e, run->entry[i].low, c, left))
-                run->entry[i].low->explained_by = c;
+        for (uint32_t i = 0; run != NULL && i < run->n; i++) {
+            struct taut_low *low = run->entry[i].low;
+            if (!is_looked_at(e, low) && is_made_by(e, low, c, left))
+                low->explained_by = c;
+        }
     }
 }
 

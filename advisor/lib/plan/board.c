@@ -299,11 +299,9 @@ const uint32_t *taut_board_suspects(const struct taut_board *b, uint32_t *n)
 
 bool taut_board_reaches(struct taut_board *b, uint32_t c)
 {
-    struct taut_plan_pick p;
-
     for (uint32_t rail = 0; b->r.phases > 0 && rail < b->g->rails; rail++) {
         taut_board_rail(b, rail);
-        if (taut_board_pick_ends(b, c, &p))
+        if (taut_board_has_ends(b, c))
             return true;
     }
     return false;

@@ -133,8 +133,9 @@ static uint32_t pick_any(struct taut_board *b, uint32_t l, bool up,
     return n;
 }
 
-bool taut_board_pick_ends(struct taut_board *b, uint32_t c,
-                          struct taut_plan_pick *p)
+/* Up to 'most' routers on each side. */
+static bool pick_ends(struct taut_board *b, uint32_t c, uint32_t most,
+                      struct taut_plan_pick *p)
 {
     const struct taut_graph *g = b->g;
     const struct taut_plan_ends *e;
@@ -151,17 +152,29 @@ bool taut_board_pick_ends(struct taut_board *b, uint32_t c,
     if (e == NULL)
         return false;
     uint32_t l = c - 2 * g->endpoints;
-    p->n_up = pick(b, e->router, e->n_up, p->up, TAUT_PLAN_PICK);
-    p->n_down =
-        p->n_up == 0 && e->n_up < ENDS_MOST
-            ? 0
-            : pick(b, e->router + e->n_up, e->n_down, p->down, TAUT_PLAN_PICK);
+    p->n_up = pick(b, e->router, e->n_up, p->up, most);
+    p->n_down = p->n_up == 0 && e->n_up < ENDS_MOST
+                    ? 0
+                    : pick(b, e->router + e->n_up, e->n_down, p->down, most);
     /* what was not found may be further away than was looked */
     if (p->n_up == 0 && p->n_down > 0 && e->n_up == ENDS_MOST)
         p->n_up = pick_any(b, l, true, p->up);
     if (p->n_down == 0 && p->n_up > 0 && e->n_down == ENDS_MOST)
         p->n_down = pick_any(b, l, false, p->down);
     return p->n_up > 0 && p->n_down > 0;
+}
+
+bool taut_board_pick_ends(struct taut_board *b, uint32_t c,
+                          struct taut_plan_pick *p)
+{
+    return pick_ends(b, c, TAUT_PLAN_PICK, p);
+}
+
+bool taut_board_has_ends(struct taut_board *b, uint32_t c)
+{
+    struct taut_plan_pick p;
+
+    return pick_ends(b, c, 1, &p);
 }
 
 /* ---- who can help ---- */

@@ -68,6 +68,12 @@ struct taut_board {
     uint64_t random;
 };
 
+/* fmin is a call, and no time or capacity is NaN. */
+static inline double taut_board_least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 /* What a test from src to dst uses; b->way.  false: there is no route. */
 bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
                     struct taut_plan_way *way);
@@ -126,6 +132,9 @@ struct taut_plan_pick {
 };
 bool taut_board_pick_ends(struct taut_board *b, uint32_t c,
                           struct taut_plan_pick *p);
+
+/* Whether it finds any: the same, sooner. */
+bool taut_board_has_ends(struct taut_board *b, uint32_t c);
 
 /* Tests that leave the routers on the way from src to dst by other links, up
  * to w->around each.  Returns how many were laid out. */

@@ -161,11 +161,12 @@ static int tests_room(struct taut_board *b, uint32_t n)
 static double expectation(const struct taut_board *b, uint32_t n)
 {
     const struct taut_plan_way *w = &b->way;
-    double least =
-        fmin(b->g->capacity[w->c[0]], b->g->capacity[w->c[w->n - 1]]);
+    double least = taut_board_least(b->g->capacity[w->c[0]],
+                                    b->g->capacity[w->c[w->n - 1]]);
 
     for (uint32_t i = 1; i + 1 < w->n; i++)
-        least = fmin(least, b->g->capacity[w->c[i] & ~TAUT_PLAN_UNSURE] / n);
+        least = taut_board_least(
+            least, b->g->capacity[w->c[i] & ~TAUT_PLAN_UNSURE] / n);
     return least;
 }
 

@@ -57,11 +57,12 @@ static double stalest(const struct taut_board *b, uint32_t n, bool with_ends)
 {
     const struct taut_plan_way *w = &b->way;
     const double *cap = b->g->capacity;
-    double least = fmin(cap[w->c[0]], cap[w->c[w->n - 1]]), old = HUGE_VAL;
+    double least = taut_board_least(cap[w->c[0]], cap[w->c[w->n - 1]]),
+           old = HUGE_VAL;
     double member = HUGE_VAL, due = b->r.now - b->r.fresh_s;
 
     for (uint32_t i = 1; i + 1 < w->n; i++)
-        least = fmin(least, cap[w->c[i] & ~TAUT_PLAN_UNSURE] / n);
+        least = taut_board_least(least, cap[w->c[i] & ~TAUT_PLAN_UNSURE] / n);
     for (uint32_t i = with_ends ? 0 : 1; i < w->n - (with_ends ? 0 : 1); i++) {
         bool is_end = i == 0 || i == w->n - 1;
         uint32_t c = w->c[i] & ~TAUT_PLAN_UNSURE;
@@ -69,11 +70,12 @@ static double stalest(const struct taut_board *b, uint32_t n, bool with_ends)
             c == w->c[i] && least >= b->r.good * cap[c] / (is_end ? 1 : n);
         double at = shown_at(b, c, is_shown);
         if (c == w->c[i])
-            old = fmin(old, at);
+            old = taut_board_least(old, at);
         else
-            member = fmin(member, at);
+            member = taut_board_least(member, at);
     }
-    return member < due ? fmin(old, nextafter(due, -HUGE_VAL)) : old;
+    return member < due ? taut_board_least(old, nextafter(due, -HUGE_VAL))
+                        : old;
 }
 
 static void add(struct list *l, const struct candidate *c)
@@ -145,7 +147,7 @@ static void consider(struct taut_board *b, struct list *l, uint32_t from,
     double age = b->r.now - stalest(b, c.senders, with_ends(b, from, to));
     if (age <= b->r.fresh_s)
         return;
-    c.key = fmin(age, MOST_STALE) / (1 + PER_LINK * b->way.stages);
+    c.key = taut_board_least(age, MOST_STALE) / (1 + PER_LINK * b->way.stages);
     add(l, &c);
 }
 
@@ -157,14 +159,15 @@ static void anchors_of(struct taut_board *b, struct list *l, uint32_t i)
     for (uint32_t k = 0; n > 1 && k < n; k++) {
         uint32_t src = b->ep[b->first[i] + k];
         uint32_t dst = b->ep[b->first[i] + (k + 1) % n];
-        double age = b->r.now - fmin(shown_at(b, taut_graph_tx(src), true),
-                                     shown_at(b, taut_graph_rx(dst), true));
+        double age =
+            b->r.now - taut_board_least(shown_at(b, taut_graph_tx(src), true),
+                                        shown_at(b, taut_graph_rx(dst), true));
         struct candidate c = {.from = i,
                               .to = k,
                               .kind = TAUT_PLAN_ANCHOR,
                               .dst = TAUT_GRAPH_NONE,
                               .senders = 1,
-                              .key = fmin(age, MOST_STALE)};
+                              .key = taut_board_least(age, MOST_STALE)};
         if (age > b->r.fresh_s)
             add(l, &c);
     }
