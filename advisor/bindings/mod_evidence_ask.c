@@ -226,6 +226,28 @@ static int ask_cleared(lua_State *L)
     return push_time(L, taut_evidence_cleared);
 }
 
+/* e:stalest({ components }) → the one that no test surely crossed for the
+ * longest time, the first of several; nothing where there are none */
+static int ask_stalest(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t best = TAUT_GRAPH_NONE;
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, 2); i <= n; i++) {
+        lua_rawgeti(L, 2, i);
+        uint32_t c = taut_evidence_component(L, -1, e);
+        lua_pop(L, 1);
+        if (best == TAUT_GRAPH_NONE ||
+            taut_evidence_tested(e, c) < taut_evidence_tested(e, best))
+            best = c;
+    }
+    if (best == TAUT_GRAPH_NONE)
+        return 0;
+    lua_pushinteger(L, (lua_Integer)best + 1);
+    return 1;
+}
+
 /* e:open(least) → components with a run of at least so many tests */
 static int ask_open(lua_State *L)
 {
@@ -360,6 +382,7 @@ const luaL_Reg taut_evidence_questions[] = {
     {"seen", ask_seen},
     {"serial", ask_serial},
     {"size", ask_size},
+    {"stalest", ask_stalest},
     {"tested", ask_tested},
     {"touched", ask_touched},
     {"unknown", set_unknown},

@@ -16,12 +16,17 @@ local function crosses(topo, src, dst, c)
    return false
 end
 
--- Is there another receiver of what src sends over c, or another sender of what dst receives?
+-- Is there another receiver of what src sends over c, or another sender of what dst receives?  The
+-- likeliest are next to the one there is.
 local function has_another(topo, c, src, dst, side)
-   local own = side == "receivers" and dst or src
-   for n = 1, #topo.nodes do
-      local from, to = side == "receivers" and src or n, side == "receivers" and n or dst
-      if n ~= own and crosses(topo, from, to, c) then
+   local is_receiver = side == "receivers"
+   local own, last = is_receiver and dst or src, #topo.nodes
+   local function is_one(n)
+      return n >= 1 and n <= last
+         and crosses(topo, is_receiver and src or n, is_receiver and n or dst, c)
+   end
+   for away = 1, math.max(own - 1, last - own) do
+      if is_one(own - away) or is_one(own + away) then
          return true
       end
    end

@@ -23,10 +23,9 @@ end
 
 -- The opposite case: flows as they are without the slow one.
 local function doubt(self, set, window, v, at)
-   local run = weigh.fresh(at)
-   local odds, k = weigh.spell(self, set, window, run)
-   v.doubt = math.max(0, v.doubt - odds)
-   v.last = k > 0 and at or v.last
+   local spell = weigh.spell(self, set, window)
+   v.doubt = math.max(0, v.doubt - spell.odds)
+   v.last = spell.hits > 0 and at or v.last
    if v.doubt >= self.s.slow_score then
       decide.well(self, set, window)
    end
@@ -41,23 +40,34 @@ function decide.watch(self, set)
    self.open[set] = most >= self.s.suspect_score and most or nil
 end
 
+-- A spell of a run that is over, or the first one of a run: what falls to nothing, or is long ago,
+-- is no run.
+local function take_spell(self, set, window, at)
+   local run, spell = set.runs[window], weigh.spell(self, set, window)
+   local score = (run and run.score or 0) + spell.odds
+   local last = spell.hits > 0 and at or run and run.last or at
+   if score >= self.s.slow_score then
+      self.due[set] = true
+   end
+   if score <= 0 or at - last > self.s.forget_days * 86400 then
+      set.runs[window] = nil
+      return
+   end
+   run = run or weigh.fresh(at)
+   weigh.add(self, set, window, run)
+   if spell.hits > 0 then
+      run.spells, run.last = run.spells + 1, at
+   end
+   set.runs[window] = run
+end
+
 --- A spell of a set is over: weigh it.
 function decide.close(self, set)
    local at = set.spell * self.s.spell_s
    local named = next(set.named) and tables.copy(set.named) or set.named
    for window in pairs(weigh.windows(set)) do
       if not is_known(window, named) then
-         local run = set.runs[window] or weigh.fresh(at)
-         local odds, k = weigh.spell(self, set, window, run)
-         run.score = run.score + odds
-         if k > 0 then
-            run.spells, run.last = run.spells + 1, at
-         end
-         local is_old = at - (run.last or at) > self.s.forget_days * 86400
-         set.runs[window] = run.score > 0 and not is_old and run or nil
-         if run.score >= self.s.slow_score then
-            self.due[set] = true
-         end
+         take_spell(self, set, window, at)
       end
    end
    for window, v in pairs(named) do
@@ -165,9 +175,6 @@ end
 -- about it, and no test could say more; nor where the set itself came down to it.
 local function is_known_slow(diagnosis, c)
    local k = diagnosis:record(c)
-   if not k or k.state == "ok" or k.state == "unknown" then
-      return false
-   end
    return not k.hard or not (k.hard.of_set
       or k.state == "suspect" and diagnosis.evidence:low(c) == 0)
 end
@@ -175,10 +182,11 @@ end
 --- Is a member of the set known to be slow by itself?  Then it explains low flows.
 function decide.is_explained(diagnosis, set)
    if set.known_at ~= diagnosis.version then
-      set.known_at, set.known = diagnosis.version, false
+      local suspects, decided, known = diagnosis.suspects, diagnosis.decided, false
       for _, c in ipairs(set.members) do
-         set.known = set.known or is_known_slow(diagnosis, c)
+         known = known or (suspects[c] or decided[c]) and is_known_slow(diagnosis, c)
       end
+      set.known_at, set.known = diagnosis.version, known or false
    end
    return set.known
 end

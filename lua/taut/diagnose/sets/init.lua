@@ -32,12 +32,21 @@ local function part_of(stage)
    return #stage > 1 and sum > 0 and most / math.max(1, sum) or 1 / #stage
 end
 
--- Is each member all of some route?  Then it is tested alone.
-local function is_testable(topo, members)
+-- Is the link all of some route?
+local function is_route(topo, c)
+   local a, b = topo:on_router(topo:from(c))[1], topo:on_router(topo:to(c))[1]
+   local route = a and b and topo:route(a, b)
+   return route and #route == 3 and route[2] == c or false
+end
+
+-- Is each member?  Then it is tested alone.  A link may be in many sets.
+local function is_testable(self, members)
+   local known = self.is_route
    for _, c in ipairs(members) do
-      local a, b = topo:on_router(topo:from(c))[1], topo:on_router(topo:to(c))[1]
-      local route = a and b and topo:route(a, b)
-      if not route or #route ~= 3 or route[2] ~= c then
+      if known[c] == nil then
+         known[c] = is_route(self.topo, c)
+      end
+      if not known[c] then
          return false
       end
    end
@@ -54,10 +63,10 @@ local function key_of(stage)
 end
 
 local function new_set(self, stage, key, part)
-   local topo, class = self.topo, ("%s %d"):format(self.topo:class(stage[1]), #stage)
+   local class = ("%s %d"):format(self.topo:class(stage[1]), #stage)
    self.classes[class] = self.classes[class] or { n = 0, steps = {} }
    local set = { id = ("%x"):format(key), number = #self.list + 1, part = part or part_of(stage),
-      members = table.move(stage, 1, #stage, 1, {}), is_testable = is_testable(topo, stage),
+      members = table.move(stage, 1, #stage, 1, {}), is_testable = is_testable(self, stage),
       class = self.classes[class], n = 0, steps = {}, cells = {}, at = {}, runs = {}, named = {} }
    self.by_key[key], self.by_id[set.id], self.list[set.number] = set, set, set
    for _, c in ipairs(stage) do
@@ -85,20 +94,19 @@ local NONE = {}
 -- false where there is no set, or no way.  There are many: what is alike is one table.
 local function look_up(self, t)
    local route = not t.way and t.route or self.topo:route(t.src, t.dst, nil, t.rail)
-   local list, sure, counted = {}, NONE, 0
+   local list, sure, counted = {}, NONE, {}
    for i = 2, route and #route - 1 or 0 do
       local stage = route[i]
       if type(stage) == "table" then
          local set = set_of_stage(self, stage)
          list[#list + 1] = set
-         counted = counted + (set.is_testable and 0 or 1)
+         counted[#counted + 1] = not set.is_testable and set or nil
       else
          sure = sure == NONE and {} or sure
          sure[#sure + 1] = stage
       end
    end
-   return #list > 0 and { sets = list, sure = sure, counted = counted == #list and list
-      or tables.filter(list, function(set) return not set.is_testable end) }
+   return #list > 0 and { sets = list, sure = sure, counted = counted }
 end
 
 local function way_of(self, t)
@@ -140,10 +148,10 @@ end
 local function has_member(self, way)
    local version = self.diagnosis.version
    if way.known_at ~= version then
-      way.known_at = version
-      way.known = tables.any(way.sets, function(set)
-         return decide.is_explained(self.diagnosis, set)
-      end)
+      way.known_at, way.known = version, false
+      for _, set in ipairs(way.sets) do
+         way.known = way.known or decide.is_explained(self.diagnosis, set)
+      end
    end
    return way.known
 end
@@ -252,37 +260,49 @@ function Sets:words(v)
    return text.verdict(self.topo, v), text.subject(self.topo, v)
 end
 
--- The member that no test went over for the longest time: where ways can be asked for, one after
--- the other is.
-local function stalest(self, set)
-   local best
-   for _, c in ipairs(set.members) do
-      best = best and self.evidence:tested(best) <= self.evidence:tested(c) and best or c
+-- What each set weighs that plans ought to look at.
+local function weights_of(self)
+   local named = self.topo.asked_at and self:verdicts() or {}
+   if #named == 0 then
+      return self.open
    end
-   return best
+   local weights = tables.copy(self.open)
+   for _, v in ipairs(named) do
+      weights[v.set] = v.score
+   end
+   return weights
+end
+
+-- The weightiest of them: this is asked for each plan, and there may be hundreds.
+local function weightiest(weights, most)
+   local list, n = {}, 0
+   local function is_before(set, weight, other)
+      local of_other = weights[other]
+      return weight > of_other or weight == of_other and set.number < other.number
+   end
+   for set, weight in pairs(weights) do
+      if n < most or is_before(set, weight, list[n]) then
+         n = math.min(n + 1, most)
+         local i = n
+         while i > 1 and is_before(set, weight, list[i - 1]) do
+            list[i], i = list[i - 1], i - 1
+         end
+         list[i] = set
+      end
+   end
+   return list
 end
 
 --- Sets that plans ought to look at, the weightiest first: where ways can be asked for also those
 -- that were named, until a member of theirs is.
--- @return array of { c = a member, weight }
+-- @return array of { c = the member that no test went over for the longest time }: where ways can
+--   be asked for, one after the other is
 function Sets:wanted()
    local list = {}
-   if not next(self.open) and not next(self.standing) then
-      return list
-   end
-   local weights = tables.copy(self.open)
-   for _, v in ipairs(self.topo.asked_at and self:verdicts() or {}) do
-      weights[v.set] = v.score
-   end
-   for set, weight in pairs(weights) do
-      list[#list + 1] = { set = set, weight = weight, number = set.number }
-   end
-   table.sort(list, function(a, b)
-      return a.weight > b.weight or a.weight == b.weight and a.number < b.number
-   end)
-   list = table.move(list, 1, math.min(#list, WANTED), 1, {})
-   for _, w in ipairs(list) do
-      w.c, w.set = stalest(self, w.set), nil
+   if next(self.open) or next(self.standing) then
+      for i, set in ipairs(weightiest(weights_of(self), WANTED)) do
+         list[i] = { c = self.evidence:stalest(set.members) }
+      end
    end
    return list
 end
@@ -316,10 +336,12 @@ function Sets:begin(diagnosis)
    self.evidence, self.epoch = diagnosis.evidence, diagnosis.topo.epoch
    self.ways, self.n_ways, self.by_key, self.list, self.of, self.classes = {}, 0, {}, {}, {}, {}
    self.by_id, self.by_stage, self.at, self.nodes = {}, {}, {}, #self.topo.nodes
+   self.is_route = {}
    for e = 0, self.nodes * (self.topo.rails or 1) - 1 do -- asked for each test
       self.at[e + 1] = self.topo:router(e % self.nodes + 1, e // self.nodes + 1) or false
    end
    self.closed = self.closed or 0 -- spells
+   self.weighed = {} -- the last one: sets/weigh.lua
    self:rules(diagnosis.s)
    self.due, self.standing, self.changes, self.open = {}, {}, {}, {}
    self.touched = {} -- links of which flows told something

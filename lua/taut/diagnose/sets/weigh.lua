@@ -31,31 +31,43 @@ local function spread(cell)
    cell.hits, cell.sums = hits, sums
 end
 
---- What a spell adds to a window's run: pair by pair, since a busy far end shows in all flows of
--- its own; and in all, since a busy near end does.  The one that says less counts.
--- @return log odds, and how many flows were at the level
-function weigh.spell(self, set, window, run)
+--- What a spell says in a window: pair by pair, since a busy far end shows in all flows of its own;
+-- and in all, since a busy near end does.  The one that says less counts.
+-- @return { odds = log odds, all = those of the pairs, flows, hits = how many were at the level };
+--   good until the next one is weighed, as is what each pair says (`odds` of a cell)
+function weigh.spell(self, set, window)
    local seen = seen_elsewhere(set, window)
    local model = share.model(self.models, window, set.part, seen, self.s)
-   local all, n, k, by, odds_of = 0, 0, 0, run.by, share.odds
-   local cells = set.cells
+   local all, n, k, cells, odds_of = 0, 0, 0, set.cells, share.odds
    for i = 1, #cells do
       local cell = cells[i]
-      local flows, hits, sets = cell.n, cell.hits and cell.hits[window] or 0, cell.way.sets
-      local odds = odds_of(hits, flows, model)
-      all, n, k = all + odds, n + flows, k + hits
+      local hits = cell.hits and cell.hits[window] or 0
+      cell.odds = odds_of(hits, cell.n, model)
+      all, n, k = all + cell.odds, n + cell.n, k + hits
+   end
+   local once = #cells > 1 and odds_of(k, n, model) or all
+   local spell = self.weighed
+   spell.all, spell.flows, spell.hits = all, n, k
+   spell.odds = all < 0 and math.max(all, once) or math.min(all, once, self.s.set_spell_most)
+   return spell
+end
+
+--- Add the spell that was weighed last to a window's run.
+function weigh.add(self, set, window, run)
+   local spell, by = self.weighed, run.by
+   for _, cell in ipairs(set.cells) do
+      local sets, odds = cell.way.sets, cell.odds
       for j = 1, #sets do
          local id = sets[j].id
          by[id] = (by[id] or 0) + odds
       end
-      if hits > 0 then
-         run.pairs[cell.key] = (run.pairs[cell.key] or 0) + hits
+      if cell.hits and cell.hits[window] then
+         run.pairs[cell.key] = (run.pairs[cell.key] or 0) + cell.hits[window]
          run.sum = run.sum + cell.sums[window]
       end
    end
-   run.all, run.hits, run.flows = run.all + all, run.hits + k, run.flows + n
-   local once = #cells > 1 and share.odds(k, n, model) or all
-   return all < 0 and math.max(all, once) or math.min(all, once, self.s.set_spell_most), k
+   run.score, run.all = run.score + spell.odds, run.all + spell.all
+   run.hits, run.flows = run.hits + spell.hits, run.flows + spell.flows
 end
 
 --- A run that begins.
@@ -65,6 +77,7 @@ function weigh.fresh(first)
 end
 
 --- Windows in which this spell showed anything, and those with a run.
+-- @return set of them
 function weigh.windows(set)
    local open = {}
    for window in pairs(set.runs) do
