@@ -39,6 +39,7 @@ local commands = {
    { "on", "act" },
    { "config", "state" },
    { "doctor" },
+   { "completion" },
 }
 
 local function parser_of()
@@ -132,7 +133,7 @@ function cli.main(arg)
       return 2
    end
    old.hint(arg, args.command)
-   args.argv = arg
+   args.argv, args.parser = arg, parser
    return run(modules[args.command], args)
 end
 
