@@ -422,6 +422,7 @@ int luaopen_taut_sys(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"addresses", sys_addresses},
+        {"append", taut_sys_append},
         {"columns", sys_columns},
         {"create_beside", sys_create_beside},
         {"exec", sys_exec},

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,20 +100,26 @@ int taut_sys_names(lua_State *L)
     return 1;
 }
 
-/* Write all of it and have it on disk, then close; -1 and errno when not. */
-static int fill(int fd, const char *text, size_t n)
+/* Write all of it; the errno when it can not be, or 0. */
+static int write_all(int fd, const char *text, size_t n)
 {
-    int saved = 0;
-
-    while (n > 0 && saved == 0) {
+    while (n > 0) {
         ssize_t done = write(fd, text, n);
         if (done < 0 && errno != EINTR)
-            saved = errno;
+            return errno;
         if (done > 0) {
             text += done;
             n -= (size_t)done;
         }
     }
+    return 0;
+}
+
+/* Write all of it and have it on disk, then close; -1 and errno when not. */
+static int fill(int fd, const char *text, size_t n)
+{
+    int saved = write_all(fd, text, n);
+
     if (saved == 0 && fsync(fd) != 0)
         saved = errno;
     if (close(fd) != 0 && saved == 0)
@@ -160,6 +167,44 @@ int taut_sys_write_durably(lua_State *L)
     }
     if (sync_folder(path) != 0)
         return taut_fail_errno(L, "the folder of %s", path);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* All of it at the end of the file, or nothing: an errno, or 0. */
+static int append_all(int fd, const char *text, size_t n, bool durable)
+{
+    struct stat st;
+    int saved;
+
+    if (fstat(fd, &st) != 0)
+        return errno;
+    saved = write_all(fd, text, n);
+    if (saved == 0 && durable && fsync(fd) != 0)
+        saved = errno;
+    /* A device has no size: that it can not be cut matters nothing. */
+    if (saved != 0 && ftruncate(fd, st.st_size) != 0)
+        return saved;
+    return saved;
+}
+
+int taut_sys_append(lua_State *L)
+{
+    size_t n;
+    const char *path = luaL_checkstring(L, 1);
+    const char *text = luaL_checklstring(L, 2, &n);
+    bool durable = lua_toboolean(L, 3);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return taut_fail_errno(L, "%s", path);
+    int saved = append_all(fd, text, n, durable);
+    close(fd);
+    if (saved == 0 && durable && sync_folder(path) != 0)
+        saved = errno;
+    errno = saved;
+    if (saved != 0)
+        return taut_fail_errno(L, "%s", path);
     lua_pushboolean(L, 1);
     return 1;
 }

@@ -20,6 +20,11 @@ int taut_sys_names(lua_State *L);
  * a time. */
 int taut_sys_write_durably(lua_State *L);
 
+/* append(path, text, durable) → true when all of the text is at the end of the
+ * file, which is made where it is not there (mode 0600), and, if 'durable', on
+ * disk; or nil and why not: then nothing of it is there. */
+int taut_sys_append(lua_State *L);
+
 /* lock(path) → true: this process has it until it ends, its children have not;
  * or nil, why not and, when another process has it, that one's pid (0 where
  * that is not known). */

@@ -9,6 +9,8 @@ local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
 
+local FIRST_MS = 1000 -- until one that ended is started again
+
 local helper = {}
 local Helper = {}
 Helper.__index = Helper
@@ -45,7 +47,10 @@ local function on_line(self, line)
       sys.log("err", ("%s answered with no JSON: %s"):format(self.name, why))
       return
    end
-   self.backoff_ms = 1000
+   self.backoff_ms = FIRST_MS < self.most_ms and FIRST_MS or self.most_ms
+   if self.late then
+      self.late:cancel()
+   end
    local w = reply.id and self.waiting[reply.id]
    if w and reply.part then
       add_part(w.parts, reply)
@@ -76,10 +81,17 @@ local function start(self)
       return
    end
    self.proc = proc
+   self.late = self.start_ms and loop.timer(self.start_ms, function()
+      self.last_error = ("%s did not start in %d s"):format(self.name, self.start_ms // 1000)
+      proc:kill()
+   end)
 end
 
 function Helper:ended(what)
    self.proc = nil
+   if self.late then
+      self.late:cancel()
+   end
    local why = self.last_error or ("%s ended: %s"):format(self.name, what)
    self.last_error = nil
    if self.on_end then
@@ -94,8 +106,12 @@ function Helper:ended(what)
       self.said = why
    end
    self.down = why
-   loop.timer(self.backoff_ms, function() start(self) end)
-   self.backoff_ms = math.min(self.backoff_ms * 2, 60000)
+   loop.timer(self.backoff_ms, function()
+      if not self.stopping then
+         start(self)
+      end
+   end)
+   self.backoff_ms = math.min(self.backoff_ms * 2, self.most_ms)
 end
 
 --- Ask.
@@ -136,11 +152,13 @@ end
 
 --- Start a helper.
 -- @param o table: name (for messages), argv, on_ready (called at each start),
---   on_end (called when it ended, before the requests that wait get their error)
+--   on_end (called when it ended, before the requests that wait get their error), start_ms (until
+--   its first line, or it is killed; without end if nil), most_ms (the longest time until it is
+--   started again, default 60 s)
 function helper.start(o)
    local self = setmetatable({ name = o.name, argv = o.argv, on_ready = o.on_ready,
-      on_end = o.on_end, waiting = {},
-      last_id = 0, backoff_ms = 1000 }, Helper)
+      on_end = o.on_end, start_ms = o.start_ms, most_ms = o.most_ms or 60000, waiting = {},
+      last_id = 0, backoff_ms = FIRST_MS }, Helper)
    start(self)
    return self
 end

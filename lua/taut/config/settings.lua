@@ -14,6 +14,7 @@ local all = {
    listen = { "0.0.0.0:" .. wire.PORT, values.address },
    socket = { nil, text },
    database = { nil, text },
+   store = { nil, values.server },
    munge_socket = { nil, text },
    node_addresses = { "slurm", values.node_addresses },
    resource_manager = { "slurm", one_of("slurm", "alps") },

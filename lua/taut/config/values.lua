@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What values may be: each check is a function of a value that returns what to take, or nil and
 -- what was expected.  A third result is a hint: an old word was understood.
+local address = require "taut.store.address"
 local hostlist = require "taut.hostlist"
 local ingest = require "taut.events.ingest"
 local wire = require "taut.wire"
@@ -74,6 +75,19 @@ function values.flag(v)
       return v
    end
    return nil, "true or false"
+end
+
+--- The address of a database's server.
+function values.server(v)
+   local a, err = nil, "it is no text"
+   if type(v) == "string" then
+      a, err = address.parse(v)
+   end
+   if a and a.kind ~= "sqlite" then
+      return v
+   end
+   return nil, "postgresql://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE" ..
+      (err and " (" .. err .. ")" or "")
 end
 
 --- What `check` takes, or false for "off".

@@ -12,6 +12,7 @@ local loop = require "taut.loop"
 local memory = require "taut.core.memory"
 local munge = require "taut.munge"
 local parts = require "taut.core.parts"
+local queue = require "taut.store.queue"
 local resolve = require "taut.base.resolve"
 local site = require "taut.core.site"
 local store = require "taut.store"
@@ -27,7 +28,8 @@ local MEMORY_MS = 2000 -- how long the store may take to say what it kept
 
 local USAGE = [[
 usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify)
-       tautd --store FILE            the store process; tautd starts it itself
+       tautd --store WHERE           the store process; tautd starts it itself
+       tautd --queue                 what waits for a database server, likewise
        tautd --fabric                the process that sweeps an InfiniBand fabric, likewise
        tautd --ingest                the process that follows logs, likewise
        tautd --addresses             the process that looks up names, likewise
@@ -108,6 +110,12 @@ local function watchdog()
    end
 end
 
+local function start_journal(self, conf, folder)
+   return journal.start({ sys.paths.program, "--store", conf.store or conf.database },
+      function() on_store(self) end, conf.store and { folder = folder .. "/queue",
+         argv = { sys.paths.program, "--queue" } })
+end
+
 local function run(conf)
    local folder = conf.database:match "^(.*)/[^/]*$" or "."
    local alone, why = lock(folder)
@@ -120,9 +128,9 @@ local function run(conf)
       munge.socket(conf.munge_socket)
    end
    local self = { status = 0 }
-   local kept = switches.look(folder .. "/brakes", conf.database)
-   local rows = journal.start({ sys.paths.program, "--store", conf.database },
-      function() on_store(self) end)
+   -- of a server nobody knows yet whether there was a tautd before
+   local kept = switches.look(folder .. "/brakes", conf.store and folder or conf.database)
+   local rows = start_journal(self, conf, folder)
    local p = parts(conf, rows, helper.start(conf.resource_manager == "alps"
       and { name = "taut-alps", argv = { sys.paths.program, "--alps", "serve",
          folder .. "/alps-drains" } }
@@ -149,7 +157,7 @@ end
 ---------------------------------------------------------------- the command line
 
 local FLAGS = { ["--check"] = "check", ["--fabric"] = "fabric", ["--ingest"] = "ingest",
-   ["--addresses"] = "addresses" }
+   ["--addresses"] = "addresses", ["--queue"] = "queue" }
 local VALUES = { ["-c"] = "config", ["--config"] = "config", ["--store"] = "store" }
 
 local function options(arg)
@@ -193,6 +201,8 @@ function daemon.main(arg)
       return fabric_process.main()
    elseif o.addresses then
       return resolve.main()
+   elseif o.queue then
+      return queue.main()
    elseif o.ingest then
       return ingest_process.main()
    end

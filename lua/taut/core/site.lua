@@ -13,6 +13,7 @@ local FIXED = {
    listen = function(c) return c.listen end,
    socket = function(c) return c.socket end,
    database = function(c) return c.database end,
+   store = function(c) return c.store end,
    munge_socket = function(c) return c.munge_socket end,
    resource_manager = function(c) return c.resource_manager end,
    refresh_s = function(c) return c.refresh_s end,

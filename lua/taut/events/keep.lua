@@ -10,11 +10,6 @@ local keep = {}
 local FIELDS = { source = "source", from = "begin", to = "time", seconds = "seconds",
    jump = "jump", scope = "scope", node = "node", what = "what", class = "class",
    amount = "amount", unit = "unit", left = "capacity_left", during = "during", text = "text" }
-local COLUMNS = { "source", "begin", "time", "seconds", "jump", "scope", "node", "what", "class",
-   "amount", "unit", "capacity_left", "during", "text", "more" }
-local INSERT = ("INSERT INTO observation (%s) VALUES (%s)"):format(table.concat(COLUMNS, ", "),
-   ("?, "):rep(#COLUMNS - 1) .. "?")
-
 local PLACES, JOBS = 64, 1024 -- most of one observation
 
 -- Every name somebody may ask for: components, the node, the ports at both ends.
@@ -47,19 +42,14 @@ local function add_observation(sql, o)
       end
    end
    row.more = next(more) and json.encode(more) or nil
-   local values = {}
-   for i, column in ipairs(COLUMNS) do
-      values[i] = row[column]
-   end
-   sql.run(INSERT, table.unpack(values, 1, #COLUMNS))
-   local id = sql.rows_of("SELECT last_insert_rowid() AS id")[1].id
+   sql.put("observation", row)
+   local id = sql.last_id()
    for _, place in ipairs(places_of(o)) do
-      sql.run("INSERT OR IGNORE INTO observation_place (place, observation) VALUES (?, ?)", place,
-         id)
+      sql.put_new("observation_place", { place = place, observation = id })
    end
    for i, job in ipairs(o.jobs or {}) do
       if i <= JOBS then
-         sql.run("INSERT OR IGNORE INTO observation_job (job, observation) VALUES (?, ?)", job, id)
+         sql.put_new("observation_job", { job = job, observation = id })
       end
    end
    return id
@@ -80,15 +70,14 @@ local function add_growth(sql, row, ports)
    local list = readings.grown({ boot = first.boot, ports = readings.ports(json.decode(
       first.counters)) }, { boot = row.boot, ports = ports })
    for _, g in ipairs(list) do
-      sql.run("INSERT OR REPLACE INTO growth (job, restart, node, interface, source, time," ..
-         " seconds, counters, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row.job, row.restart,
-         row.node, g.interface, g.source, row.time, math.max(0, seconds), json.encode(g.counters),
-         g.note)
+      sql.put("growth", { job = row.job, restart = row.restart, node = row.node,
+         interface = g.interface, source = g.source, time = row.time,
+         seconds = math.max(0, seconds), counters = json.encode(g.counters), note = g.note })
    end
    if #list == 0 and first.boot ~= row.boot then
-      sql.run("INSERT OR REPLACE INTO growth (job, restart, node, interface, source, time," ..
-         " seconds, counters, note) VALUES (?, ?, ?, '', '', ?, ?, '{}', 'booted')", row.job,
-         row.restart, row.node, row.time, math.max(0, seconds))
+      sql.put("growth", { job = row.job, restart = row.restart, node = row.node, interface = "",
+         source = "", time = row.time, seconds = math.max(0, seconds), counters = "{}",
+         note = "booted" })
    end
 end
 
@@ -99,7 +88,7 @@ local function reading_of(sql, node)
 end
 
 --- A sample of a node's counters came in.
--- @param sql { run, rows_of }, inside a transaction
+-- @param sql store/db.lua, inside a transaction
 -- @param row sample, with `jobs`, `rails`, `checked` besides its columns
 -- @return array of observations, stored already
 function keep.sample(sql, row)
@@ -112,8 +101,7 @@ function keep.sample(sql, row)
       purpose = row.purpose, job = row.job ~= 0 and row.job or nil, jobs = row.jobs,
       ports = ports, rails = row.rails, rail_count = row.rail_count,
       checked = row.checked })
-   sql.run("INSERT OR REPLACE INTO reading (node, data) VALUES (?, ?)", row.node,
-      json.encode(state))
+   sql.put("reading", { node = row.node, data = json.encode(state) })
    for _, o in ipairs(list) do
       o.id = add_observation(sql, o)
    end
@@ -127,25 +115,23 @@ keep.special = {
       sql.run("DELETE FROM evidence WHERE component = ? AND origin = ?", row.component, row.origin)
    end,
    observation = add_observation,
-   observation_place = function(sql, row)
-      sql.run("INSERT OR IGNORE INTO observation_place (place, observation) VALUES (?, ?)",
-         row.place, row.observation)
-   end,
+   observation_place = function(sql, row) sql.put_new("observation_place", row) end,
 }
 
 --- Old observations go with what points to them.
-function keep.prune(sql, before)
-   local old = "SELECT id FROM observation WHERE time < ? ORDER BY time LIMIT 2000"
+-- @param till seconds since 1970: those of that time go, too
+function keep.prune(sql, till)
    for _, name in ipairs { "observation_place", "observation_job" } do
-      sql.run(("DELETE FROM %s WHERE observation IN (%s)"):format(name, old), before)
+      sql.run(("DELETE FROM %s WHERE observation IN (SELECT id FROM observation WHERE time <= ?)")
+         :format(name), till)
    end
-   sql.run(("DELETE FROM observation WHERE id IN (%s)"):format(old), before)
+   sql.run("DELETE FROM observation WHERE time <= ?", till)
 end
 
 ---------------------------------------------------------------- questions
 
-local SELECT = "SELECT o.*, (SELECT group_concat(job, ' ') FROM observation_job j WHERE" ..
-   " j.observation = o.id) AS jobs, (SELECT group_concat(place, ' ') FROM observation_place p" ..
+local SELECT = "SELECT o.*, (SELECT %s FROM observation_job j WHERE" ..
+   " j.observation = o.id) AS jobs, (SELECT %s FROM observation_place p" ..
    " WHERE p.observation = o.id) AS places FROM observation o "
 
 -- Conditions of a question: text, values.
@@ -173,8 +159,8 @@ keep.queries = {
    observations = function(sql, a)
       local where, values = conditions(a)
       values[#values + 1] = a.limit or 1000
-      return sql.rows_of(SELECT .. "WHERE " .. where .. " ORDER BY o.time DESC, o.id DESC LIMIT ?",
-         table.unpack(values))
+      return sql.rows_of(SELECT:format(sql.joined "job", sql.joined "place") .. "WHERE " ..
+         where .. " ORDER BY o.time DESC, o.id DESC LIMIT ?", table.unpack(values))
    end,
    growth_of_job = function(sql, a)
       local values = { a.job, a.latest and a.job or nil }

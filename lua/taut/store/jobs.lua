@@ -4,15 +4,12 @@
 -- ask.
 local jobs = {}
 
-jobs.columns = { "id", "restart", "time", "user", "name", "partition", "nodes", "seconds",
-   "wait_s", "sent_Bps", "received_Bps", "share", "uneven", "comm", "steered" }
-
 -- Conditions of a question, and their values.
 local function where(a)
    local list, values = { "share IS NOT NULL" }, {}
    for _, column in ipairs { "user", "name", "id" } do
       if a[column] ~= nil then
-         list[#list + 1] = column .. " = ?"
+         list[#list + 1] = ('"%s" = ?'):format(column)
          values[#values + 1] = a[column]
       end
    end
@@ -28,11 +25,12 @@ jobs.queries = {
    profiles = function(sql, a)
       local text, values = where { user = a.user, name = a.name }
       values[#values + 1] = a.limit or 1000
-      return sql.rows_of("SELECT user, name, COUNT(*) AS jobs, AVG(share) AS share, " ..
-         "MAX(share) AS share_max, AVG(sent_Bps) AS sent_Bps, AVG(received_Bps) AS received_Bps," ..
-         " AVG(uneven) AS uneven, MIN(nodes) AS nodes_min, MAX(nodes) AS nodes_max, " ..
-         "AVG(seconds) AS seconds, MAX(comm) AS comm, MAX(time) AS time FROM job WHERE " .. text ..
-         " GROUP BY user, name ORDER BY MAX(time) DESC LIMIT ?", table.unpack(values))
+      return sql.rows_of([[SELECT "user", name, COUNT(*) AS jobs, AVG(share) AS share,
+         MAX(share) AS share_max, AVG("sent_Bps") AS "sent_Bps",
+         AVG("received_Bps") AS "received_Bps", AVG(uneven) AS uneven, MIN(nodes) AS nodes_min,
+         MAX(nodes) AS nodes_max, AVG(seconds) AS seconds, MAX(comm) AS comm, MAX(time) AS time
+         FROM job WHERE ]] .. text ..
+         [[ GROUP BY "user", name ORDER BY MAX(time) DESC LIMIT ?]], table.unpack(values))
    end,
    jobs_of_profile = function(sql, a)
       local text, values = where(a)
@@ -46,10 +44,10 @@ jobs.queries = {
    end,
    -- the same programs of the same users on as many nodes, when they were not steered
    unsteered_like = function(sql, a)
-      return sql.rows_of("SELECT j.user, j.name, j.nodes, j.partition, j.seconds, j.share, " ..
-         "j.sent_Bps, j.wait_s FROM job j JOIN (SELECT DISTINCT user, name, nodes FROM job " ..
-         "WHERE steered IS NOT NULL AND time >= ?) s ON s.user = j.user AND s.name = j.name AND " ..
-         "s.nodes = j.nodes WHERE j.steered IS NULL AND j.time >= ? LIMIT ?", a.since or 0,
+      return sql.rows_of([[SELECT j."user", j.name, j.nodes, j."partition", j.seconds, j.share,
+         j."sent_Bps", j.wait_s FROM job j JOIN (SELECT DISTINCT "user", name, nodes FROM job
+         WHERE steered IS NOT NULL AND time >= ?) s ON s."user" = j."user" AND s.name = j.name AND
+         s.nodes = j.nodes WHERE j.steered IS NULL AND j.time >= ? LIMIT ?]], a.since or 0,
          (a.since or 0) - 30 * 86400, a.limit or 10000)
    end,
 }

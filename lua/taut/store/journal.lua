@@ -2,7 +2,9 @@
 --- Batches of rows on their way to the store.
 --
 -- Rows wait here until the store has confirmed them.  When it cannot write, that is said once,
--- loudly; checks go on, and the newest rows are kept up to ROWS_MAX for when it can again.
+-- loudly; checks go on, and the newest rows are kept up to ROWS_MAX for when it can again.  Where
+-- the database is a server they wait on disk meanwhile (backlog.lua).
+local backlog = require "taut.store.backlog"
 local helper = require "taut.base.helper"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
@@ -14,7 +16,11 @@ Journal.__index = Journal
 local FLUSH_MS = 100
 local RETRY_MS = 2000
 local BATCH_ROWS = 5000
+local SERVER_ROWS = 500 -- of a batch for a server: each row is a way there and back
+local PING_MS = 20000
+local SERVER_START_MS, SERVER_AGAIN_MS = 15000, 5000
 local ROWS_MAX = 200000
+local STOP_MS = 5000
 
 local function arm(self, ms)
    if not self.timer then
@@ -40,6 +46,18 @@ local function answer(self, err)
    end
 end
 
+-- A batch keeps its place where it has one, and what was added since goes after it.
+local function on_failed(self, batch, err)
+   if batch.place then
+      self.batch = batch
+   else
+      table.move(self.rows, 1, #self.rows, #batch.rows + 1, batch.rows)
+      self.rows = batch.rows
+   end
+   arm(self, RETRY_MS)
+   answer(self, err)
+end
+
 local function on_written(self, batch, err)
    self.writing = false
    if err then
@@ -48,17 +66,14 @@ local function on_written(self, batch, err)
             :format(err))
       end
       self.failed = err
-      table.move(self.rows, 1, #self.rows, #batch + 1, batch)
-      self.rows = batch
-      arm(self, RETRY_MS)
-      answer(self, err)
+      on_failed(self, batch, err)
       return
    end
-   self.written = self.written + #batch
+   self.written = self.written + #batch.rows
    self.waits_since = #self.rows > 0 and self.rest_since or nil
    if self.failed then
       sys.log("notice", ("the database can be written again; %d rows were waiting"):format(
-         #batch + #self.rows))
+         #batch.rows + #self.rows))
       self.failed = nil
    end
    answer(self)
@@ -69,27 +84,43 @@ local function on_written(self, batch, err)
    end
 end
 
---- Write what waits, one transaction at a time.
-function Journal:flush()
-   if self.writing or self.stopped or #self.rows == 0 then
-      return
-   elseif not self.is_open then
-      -- What is stored is read before anything is added to it.
-      local rows = self.rows
-      self.rows = {}
-      on_written(self, rows, self.store.down or "it is not open yet")
-      return
+-- The next rows that wait.
+local function next_batch(self)
+   if self.batch then
+      local batch = self.batch
+      self.batch = nil
+      return batch
    end
-   local batch, rest = self.rows, {}
-   if #batch > BATCH_ROWS then
-      table.move(batch, BATCH_ROWS + 1, #batch, 1, rest)
-      for i = #batch, BATCH_ROWS + 1, -1 do
-         batch[i] = nil
+   local most = self.backlog and SERVER_ROWS or BATCH_ROWS
+   local rows, rest = self.rows, {}
+   if #rows > most then
+      table.move(rows, most + 1, #rows, 1, rest)
+      for i = #rows, most + 1, -1 do
+         rows[i] = nil
       end
    end
-   self.rows, self.writing, self.rest_since = rest, true, loop.time()
-   self.store:ask({ op = "write", rows = batch, durable = #self.confirms > 0 or nil },
-      function(reply, err)
+   self.rows, self.rest_since = rest, loop.time()
+   return { rows = rows }
+end
+
+local function write(self, batch, durable, fn)
+   if self.backlog then
+      self.backlog:write(batch, durable, fn)
+   elseif self.is_open then
+      self.store:ask({ op = "write", rows = batch.rows, durable = durable or nil }, fn)
+   else -- what is stored is read before anything is added to it
+      fn(nil, self.store.down or "it is not open yet")
+   end
+end
+
+--- Write what waits, one transaction at a time.
+function Journal:flush()
+   if self.writing or self.stopped or #self.rows == 0 and not self.batch then
+      return
+   end
+   local batch = next_batch(self)
+   self.writing = true
+   write(self, batch, #self.confirms > 0, function(reply, err)
       on_written(self, batch, err)
       if reply and self.on_observations and #(reply.observations or {}) > 0 then
          self.on_observations(reply.observations)
@@ -145,32 +176,97 @@ function Journal:prune(before)
    self.store:ask({ op = "prune", before = before }, function() end)
 end
 
+--- @return { waiting = rows in memory, lost = rows, error = why they cannot be written or nil,
+--   lag = seconds, of a server: away = why it does not take them or nil, queued = { rows, bytes,
+--   since, refused, left_out } on disk }
 function Journal:state()
-   return { waiting = #self.rows, lost = self.lost, error = self.failed or self.store.down,
-      lag = self.waits_since and math.max(0, loop.time() - self.waits_since) or 0 }
+   local queued, away
+   if self.backlog then
+      queued, away = self.backlog:state()
+      away = away or self.store.down
+   end
+   local since = queued and queued.since or self.waits_since
+   return { waiting = #self.rows + (self.batch and #self.batch.rows or 0), lost = self.lost,
+      error = self.failed or not self.backlog and self.store.down or nil, away = away,
+      queued = queued, lag = since and math.max(0, loop.time() - since) or 0 }
+end
+
+-- One after the other until none waits, or one cannot be written.
+local function write_rest(self, fn)
+   if #self.rows == 0 and not self.batch then
+      return fn()
+   end
+   local batch = next_batch(self)
+   write(self, batch, true, function(_, err)
+      if err then
+         return fn(err, #batch.rows + #self.rows)
+      end
+      write_rest(self, fn)
+   end)
 end
 
 --- Write what is left, then end the store.
 function Journal:stop(done)
    self.stopped = true
-   self.store:ask({ op = "write", rows = self.rows, durable = true }, function(_, err)
-      if err and #self.rows > 0 then
-         sys.log("err", ("%d rows could not be written at the end: %s"):format(#self.rows, err))
+   local function stop(err, rows)
+      if done then
+         if err then
+            sys.log("err", ("%d rows could not be written at the end: %s"):format(rows, err))
+         end
+         self.store:stop()
+         if self.backlog then
+            self.backlog:stop()
+         end
+         local fn = done
+         done = nil
+         fn()
       end
-      self.store:stop()
-      done()
-   end, 5000)
+   end
+   loop.timer(STOP_MS, function() stop("it took too long", #self.rows) end)
+   write_rest(self, stop)
+end
+
+local function observations_of(self)
+   return function(list)
+      if self.on_observations then
+         self.on_observations(list)
+      end
+   end
 end
 
 --- @param argv command that starts the store
--- @param on_ready called at each of its starts
-function journal.start(argv, on_ready)
+-- @param on_ready called at each of its starts, of a server when all that waited is there
+-- @param queue nil for a file of SQLite; for a server { argv, folder, and, or nil,
+--   most, write_ms, retry_ms, again_ms } (backlog.lua)
+function journal.start(argv, on_ready, queue)
    local self = setmetatable({ rows = {}, lost = 0, lost_said = 0, writing = false, confirms = {},
       added = 0, written = 0 }, Journal)
-   self.store = helper.start { name = "store", argv = argv, on_ready = function()
+   local function ready()
       self.store.down, self.is_open = nil, true
       on_ready()
-   end, on_end = function() self.is_open = false end }
+   end
+   self.store = helper.start { name = "store", argv = argv, on_ready = function()
+      if self.backlog then
+         self.store.down = nil
+         self.backlog:up(ready)
+      else
+         ready()
+      end
+   end, on_end = function()
+      self.is_open = false
+      if self.backlog then
+         self.backlog:down()
+      end
+   end, start_ms = queue and SERVER_START_MS,
+      most_ms = queue and (queue.again_ms or SERVER_AGAIN_MS) }
+   if queue then
+      self.backlog = backlog.new { store = self.store, queue = queue.argv, folder = queue.folder,
+         most = queue.most, write_ms = queue.write_ms, retry_ms = queue.retry_ms,
+         on_observations = observations_of(self) }
+      loop.every(PING_MS, function()
+         self.store:ask({ op = "ping" }, function() end)
+      end)
+   end
    return self
 end
 

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- The database: tables, and how an older one becomes the present one.
+--- The database: tables, and how an older one becomes the present one.  As SQLite has it; the
+-- other servers' words for it are in dialects.lua.  A name that is not all lower case, or a
+-- keyword somewhere (user, partition), stands in quotes.
 local schema = {}
 
 schema.version = 5
@@ -16,7 +18,7 @@ schema.steps = {
       [[CREATE TABLE test (
            id INTEGER PRIMARY KEY, event INTEGER NOT NULL, time REAL NOT NULL,
            src TEXT NOT NULL, dst TEXT NOT NULL, route TEXT NOT NULL, kind TEXT, confirms TEXT,
-           phase INTEGER, streams INTEGER, expected_Bps REAL, bw_Bps REAL, sender_Bps REAL,
+           phase INTEGER, streams INTEGER, "expected_Bps" REAL, "bw_Bps" REAL, "sender_Bps" REAL,
            ratio REAL, rtt_ns INTEGER, peak REAL, delay_ns INTEGER, foreign_bytes INTEGER,
            class TEXT NOT NULL, why TEXT)]],
       [[CREATE INDEX test_event ON test (event)]],
@@ -91,26 +93,97 @@ schema.steps = {
    {
       [[CREATE TABLE job (
            id INTEGER NOT NULL, restart INTEGER NOT NULL, time REAL NOT NULL,
-           user TEXT NOT NULL, name TEXT NOT NULL, partition TEXT, nodes INTEGER, seconds REAL,
-           wait_s REAL, sent_Bps REAL, received_Bps REAL, share REAL, uneven REAL, comm TEXT,
+           "user" TEXT NOT NULL, name TEXT NOT NULL, "partition" TEXT, nodes INTEGER, seconds REAL,
+           wait_s REAL, "sent_Bps" REAL, "received_Bps" REAL, share REAL, uneven REAL, comm TEXT,
            steered TEXT, PRIMARY KEY (id, restart))]],
       [[CREATE INDEX job_time ON job (time)]],
-      [[CREATE INDEX job_name ON job (user, name, time)]],
+      [[CREATE INDEX job_name ON job ("user", name, time)]],
    },
    -- 5: how long the node that took longest asked for the ways of its tests
    { [[ALTER TABLE event ADD COLUMN trace_ns INTEGER]] },
 }
 
+--- Tables that may be written, with their columns; anything else is refused.
+schema.columns = {
+   event = { "id", "time", "purpose", "job", "restart", "uid", "nodes", "expected", "heard",
+      "tests", "note", "trace_ns" },
+   test = { "id", "event", "time", "src", "dst", "route", "kind", "confirms", "phase", "streams",
+      "expected_Bps", "bw_Bps", "sender_Bps", "ratio", "rtt_ns", "peak", "delay_ns",
+      "foreign_bytes", "class", "why", "stalls", "stalled_at" },
+   verdict = { "time", "component", "was", "state", "evidence" },
+   action = { "time", "node", "action", "who", "reason", "result", "component", "evidence" },
+   component = { "name", "data" },
+   drained = { "node", "data" },
+   setting = { "name", "value" },
+   sample = { "job", "restart", "node", "purpose", "time", "boot", "counters", "mono",
+      "host_boot" },
+   growth = { "job", "restart", "node", "interface", "source", "time", "seconds", "counters",
+      "note" },
+   reading = { "node", "data" },
+   observation = { "source", "begin", "time", "seconds", "jump", "scope", "node", "what", "class",
+      "amount", "unit", "capacity_left", "during", "text", "more" },
+   observation_place = { "place", "observation" },
+   observation_job = { "job", "observation" },
+   evidence = { "component", "origin", "data" },
+   log_position = { "path", "data" },
+   job = { "id", "restart", "time", "user", "name", "partition", "nodes", "seconds", "wait_s",
+      "sent_Bps", "received_Bps", "share", "uneven", "comm", "steered" },
+}
+
+--- What a row takes the place of; a table without keys only grows.
+schema.keys = {
+   event = { "id" }, test = { "id" }, verdict = {}, action = {}, component = { "name" },
+   drained = { "node" }, setting = { "name" },
+   sample = { "job", "restart", "node", "purpose" },
+   growth = { "job", "restart", "node", "interface", "source" }, reading = { "node" },
+   observation = {}, observation_place = { "place", "observation" },
+   observation_job = { "job", "observation" }, evidence = { "component", "origin" },
+   log_position = { "path" }, job = { "id", "restart" },
+}
+
+local function set(words)
+   local t = {}
+   for word in words:gmatch "%S+" do
+      t[word] = true
+   end
+   return t
+end
+
+--- Texts that are part of a key or an index, so of some length only on some servers.
+schema.names = set "node name component src dst place origin interface source purpose user"
+
+local function columns_of(type)
+   local t = {}
+   for _, step in ipairs(schema.steps) do
+      for _, sql in ipairs(step) do
+         for column in sql:gmatch('([%w_]+)"? ' .. type) do
+            t[column] = true
+         end
+      end
+   end
+   return t
+end
+
+--- Columns with fractions.
+schema.reals = columns_of "REAL"
+
+--- Columns that are whole numbers in every table that has them.
+schema.whole = columns_of "INTEGER"
+for column in pairs(columns_of "TEXT") do
+   schema.whole[column] = nil
+end
+
 --- What audits measured last: of each route the best meaningful test alone of the newest audit
 -- that had one.  An audit that was stopped, had few nodes or went wrong hides no other.
--- (SQLite takes the other columns from the row that has the one MAX.)
 schema.last_audit = [[
-   WITH best AS (
-      SELECT route, kind, class, time, event, MAX(bw_Bps) AS bw_Bps FROM test
-      WHERE event IN (SELECT id FROM event WHERE purpose = 'audit' ORDER BY id DESC LIMIT 8)
-         AND class <> 'void' AND kind IN ('audit E', 'audit G')
-      GROUP BY route, event)
-   SELECT route, kind, class, time, bw_Bps, MAX(event) AS event FROM best GROUP BY route
+   WITH newest AS (
+      SELECT id FROM event WHERE purpose = 'audit' ORDER BY id DESC LIMIT 8),
+   best AS (
+      SELECT t.route, t.kind, t.class, t.time, t.event, t."bw_Bps", ROW_NUMBER() OVER (
+            PARTITION BY t.route ORDER BY t.event DESC, COALESCE(t."bw_Bps", -1) DESC) AS place
+      FROM test t JOIN newest n ON n.id = t.event
+      WHERE t.class <> 'void' AND t.kind IN ('audit E', 'audit G'))
+   SELECT route, kind, class, time, "bw_Bps", event FROM best WHERE place = 1
    ORDER BY event, route]]
 
 return schema

@@ -230,4 +230,19 @@ function tests.test_addresses_are_numbers()
    lu.assertStrContains(err, "n1: ")
 end
 
+function tests.test_append_takes_all_or_nothing()
+  local folder <close> = looptest.folder()
+  local path = folder.path .. "/rows"
+  lu.assertTrue(sys.append(path, "one\n", true))
+  lu.assertTrue(sys.append(path, "two\n"))
+  local file <close> = assert(io.open(path))
+  lu.assertEquals(file:read "a", "one\ntwo\n")
+  local ok, why = sys.append(folder.path, "x", true)
+  lu.assertNil(ok)
+  lu.assertStrContains(why, folder.path)
+  ok, why = sys.append("/dev/full", "x")
+  lu.assertNil(ok)
+  lu.assertStrContains(why, "No space")
+end
+
 return tests

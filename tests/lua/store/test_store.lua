@@ -17,12 +17,12 @@ end
 
 -- Run body(journal, done) in the loop; fails after 20 s.
 local function with_store(body)
-   local late = loop.timer(20000, function()
-      loop.stop()
-      error "the store took more than 20 s"
-   end)
    local failed
    local j
+   local late = loop.timer(20000, function()
+      loop.stop()
+      failed = "the store took more than 20 s"
+   end)
    j = start(function()
       local ok, err = xpcall(body, debug.traceback, j, function()
          late:cancel()
@@ -119,7 +119,7 @@ end
 
 function tests.setUp()
    folder = io.popen("mktemp -d"):read "l"
-   path = folder .. "/taut.db"
+   path = tests.path or folder .. "/taut.db" -- an address: test_servers.lua
    tests.failure, start_argv = nil, nil
    sys.log_to_stderr(true)
 end

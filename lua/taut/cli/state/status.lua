@@ -52,6 +52,22 @@ local function print_learned(s)
    end
 end
 
+-- Of a server: what waits on disk, and what it refused.
+local function print_server(s, say)
+   local q, away = s.store.queued, s.store.away
+   if away or q and q.rows > 0 then
+      local waits = q and q.rows > 0 and ("%s (%s) on disk, the oldest of %s"):format(
+         report.count(q.rows, "row"), report.bytes(q.bytes), report.ago(q.since, s.now))
+      say("database", (away and "is away: " .. away or "is back") ..
+         (waits and "; " .. waits or ""))
+   end
+   if q and q.refused + q.left_out > 0 then
+      say("refused", ("%s by the database, set aside in queue/refused.rows%s"):format(
+         report.count(q.refused + q.left_out, "row"), q.left_out > 0 and
+         (", %d found no room"):format(q.left_out) or ""))
+   end
+end
+
 local function print_troubles(s)
    local function say(what, text)
       if text then
@@ -61,6 +77,7 @@ local function print_troubles(s)
    say("brakes", s.brakes)
    say("database", s.store.error and ("cannot be written: %s; %d rows wait in memory"):format(
       s.store.error, s.store.waiting))
+   print_server(s, say)
    say("lost", s.store.lost > 0 and report.count(s.store.lost, "row") or nil)
    say("slurm", s.slurm_error and "does not answer: " .. s.slurm_error)
    say("hint", s.hint)

@@ -143,7 +143,14 @@ local function store_families(self, add, now)
    add("taut_store_rows_waiting", "gauge", "Rows on their way to the database.", s.waiting)
    add("taut_store_rows_lost_total", "counter", "Rows that found no room to wait.", s.lost)
    add("taut_store_lag_seconds", "gauge", "Age of the oldest row that is not stored.", s.lag or 0)
-   add("taut_store_up", "gauge", "1: the database can be written.", s.error and 0 or 1)
+   add("taut_store_up", "gauge", "1: the database can be written.",
+      (s.error or s.away) and 0 or 1)
+   local q = s.queued or { rows = 0, bytes = 0, refused = 0, left_out = 0 }
+   add("taut_store_queue_rows", "gauge", "Rows that wait on disk for a database server.", q.rows)
+   add("taut_store_queue_bytes", "gauge", "Bytes of them.", q.bytes)
+   add("taut_store_rows_refused_total", "counter",
+      "Rows that a database server refused; they are in queue/refused.rows.",
+      q.refused + q.left_out)
    add("taut_loop_longest_seconds", "gauge",
       "Longest time within the last 5 to 10 minutes for which tautd did one thing and no other.",
       self.latency:longest())

@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Where the database is: a file of SQLite, or a server by its address,
+--
+--   postgresql://USER@HOST:PORT/DATABASE?password_file=FILE&sslmode=verify-full
+--   mysql://USER@/DATABASE?socket=/run/mysqld/mysqld.sock
+--
+-- No password stands in it: the processes' arguments are everybody's to read.
+local address = {}
+
+local NAMES = { postgresql = "PostgreSQL", mysql = "MySQL" }
+local PASSWORD_BYTES = 4096
+
+-- What libpq may be told besides; everything else is taken for a mistake.
+local LIBPQ = {}
+for name in ("application_name channel_binding client_certificate connect_timeout gssencmode " ..
+   "keepalives keepalives_count keepalives_idle keepalives_interval krbsrvname options " ..
+   "sslcert sslcrl sslkey sslmode sslrootcert tcp_user_timeout target_session_attrs")
+   :gmatch "%S+" do
+   LIBPQ[name] = true
+end
+
+local function decode(text)
+   return (text:gsub("%%(%x%x)", function(h) return string.char(tonumber(h, 16)) end))
+end
+
+-- What follows "?": password_file, socket, and what the kind's library knows.
+local function take_options(a, text)
+   for pair in text:gmatch "[^&]+" do
+      local name, value = pair:match "^([%w_]+)=(.+)$"
+      if name == "password_file" or name == "socket" then
+         a[name] = decode(value)
+         if a[name]:sub(1, 1) ~= "/" then
+            return nil, ("%s: expected a path from /, got '%s'"):format(name, a[name])
+         end
+      elseif name and a.kind == "postgresql" and LIBPQ[name] then
+         a.options[name] = decode(value)
+      else
+         return nil, ("'%s': expected password_file=, socket=%s"):format(pair,
+            a.kind == "postgresql" and " or a parameter of libpq's (sslmode= …)" or "")
+      end
+   end
+   return a
+end
+
+-- "host", "host:port", "[::1]:port" or nothing.
+local function take_host(a, text)
+   local host, port = text:match "^%[([%x:.]+)%]:?(%d*)$"
+   if not host then
+      host, port = text:match "^([^:%[%]]*):?(%d*)$"
+   end
+   if not host then
+      return nil, ("'%s': expected HOST or HOST:PORT"):format(text)
+   end
+   a.port = math.tointeger(tonumber(port))
+   a.host = host ~= "" and decode(host) or nil
+   if a.port and (a.port < 1 or a.port > 65535) then
+      return nil, ("port %s: expected 1 to 65535"):format(port)
+   end
+   return a
+end
+
+local function what_it_is(a)
+   return ("%s database %s at %s"):format(NAMES[a.kind], a.database, a.socket or
+      (a.host or "localhost") .. (a.port and ":" .. a.port or ""))
+end
+
+--- @param text address of a server, or the path of SQLite's file
+-- @return { kind = "sqlite", path, text } or { kind = "postgresql" | "mysql", host, port, user,
+--   database, socket, password_file, options, text }, text for people; or nil and what is wrong
+function address.parse(text)
+   local kind, rest = text:match "^(%a+)://(.*)$"
+   if not kind then
+      return { kind = "sqlite", path = text, text = "database " .. text }
+   elseif not NAMES[kind] then
+      return nil, ("'%s://': expected postgresql:// or mysql://"):format(kind)
+   end
+   local where, database, options = rest:match "^([^/?]*)/([^/?]+)%??(.*)$"
+   if not where then
+      return nil, ("expected %s://USER@HOST/DATABASE"):format(kind)
+   end
+   local user, host = where:match "^(.*)@([^@]*)$"
+   if user and user:find(":", 1, true) then
+      return nil, "a password in it could be read by everybody: ?password_file=FILE has it"
+   end
+   local a = { kind = kind, user = user and user ~= "" and decode(user) or nil,
+      database = decode(database), options = {} }
+   local ok, err = take_host(a, host or where)
+   if ok then
+      ok, err = take_options(a, options)
+   end
+   if not ok then
+      return nil, err
+   end
+   a.text = what_it_is(a)
+   return a
+end
+
+--- The password that the address names a file for.
+-- @return text or nil; or nil and why it cannot be read
+function address.password(a)
+   if not a.password_file then
+      return nil
+   end
+   local file, err = io.open(a.password_file, "rb")
+   if not file then
+      return nil, "password_file: " .. err
+   end
+   local text, why = file:read(PASSWORD_BYTES)
+   file:close()
+   local line = (text or ""):match "^[^\r\n]+"
+   return line, not line and ("password_file: %s: %s"):format(a.password_file,
+      why or "its first line is empty") or nil
+end
+
+return address

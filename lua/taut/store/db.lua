@@ -1,0 +1,255 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- The connection to the database, and statements on it; an error raises its text.
+local address = require "taut.store.address"
+local dialects = require "taut.store.dialects"
+local json = require "taut.json"
+local schema = require "taut.store.schema"
+local tables = require "taut.base.tables"
+
+local db = {}
+
+local conn, dialect
+local prepared = {} -- statement by its text; servers prepare each once
+local texts = {}    -- statements that put rows, by kind and table
+
+local function prepare(sql)
+   local stmt = prepared[sql]
+   if stmt then
+      return stmt
+   end
+   local err
+   stmt, err = conn:prepare(sql)
+   if not stmt then
+      error(tostring(err), 0)
+   end
+   prepared[sql] = dialect.is_server and stmt or nil
+   return stmt
+end
+
+-- SQLite's own statements end at once, or they would hold the database.
+local function release(stmt)
+   if not dialect.is_server then
+      stmt:close()
+   end
+end
+
+local function exec(sql, ...)
+   local stmt = prepare(sql)
+   local ok, why = stmt:execute(...)
+   if not ok then
+      release(stmt)
+      error(tostring(why), 0)
+   end
+   return stmt
+end
+
+local function bound(...)
+   local values, n = { ... }, select("#", ...)
+   for i = 1, n do
+      values[i] = dialect.value(values[i])
+   end
+   return table.unpack(values, 1, n)
+end
+
+--- Run a statement with these values for its question marks.
+function db.run(sql, ...)
+   release(exec(sql, bound(...)))
+end
+
+-- Servers' drivers give whole numbers as doubles, MySQL's a sum of them as a text.
+local function whole(name, v)
+   if math.type(v) == "float" and not schema.reals[name] then
+      return math.tointeger(v) or v
+   end
+   return type(v) == "string" and schema.whole[name] and math.tointeger(tonumber(v)) or v
+end
+
+local function row_of(row)
+   local copy = tables.copy(row)
+   if dialect.is_server then
+      for name, v in pairs(copy) do
+         copy[name] = whole(name, v)
+      end
+   end
+   return copy
+end
+
+-- LuaDBI's driver of MySQL gives 0 or "" for NULL.  So a question is asked with a column more, one
+-- character for each of its own: 1 where that is NULL.  The LIMIT keeps the order of the inner one.
+local masked = {} -- by the text of a question: { sql, names }
+
+local function mask(sql, ...)
+   local m = masked[sql]
+   if not m then
+      local inner = sql:find "LIMIT[^)]*$" and sql or sql .. " LIMIT 18446744073709551615"
+      local names = exec(("SELECT * FROM (%s) q LIMIT 0"):format(inner), ...):columns()
+      local parts = tables.map(names, function(name) return ('q."%s" IS NULL'):format(name) end)
+      m = { sql = ("SELECT q.*, CONCAT(%s) AS masked FROM (%s) q"):format(
+         table.concat(parts, ", "), inner), names = names }
+      masked[sql] = m
+   end
+   return m
+end
+
+local function unmask(row, names)
+   for i, name in ipairs(names) do
+      if row.masked:sub(i, i) == "1" then
+         row[name] = nil
+      end
+   end
+   row.masked = nil
+   return row
+end
+
+local function fetch(stmt, fn)
+   local list = {}
+   for row in stmt:rows(true) do
+      list[#list + 1] = fn(row_of(row))
+   end
+   release(stmt)
+   return list
+end
+
+local function same(row)
+   return row
+end
+
+--- @return array of rows, column → value
+function db.rows_of(sql, ...)
+   if not dialect.hides_null then
+      return fetch(exec(sql, bound(...)), same)
+   end
+   local m = mask(sql, bound(...))
+   return fetch(exec(m.sql, bound(...)), function(row) return unmask(row, m.names) end)
+end
+
+-- A row into a table by `kind` of the dialect: put, put_new.
+local function store(kind, name, row)
+   local columns = schema.columns[name] or error("no table '" .. tostring(name) .. "'", 0)
+   local key = kind .. " " .. name
+   texts[key] = texts[key] or dialect[kind](name, columns, schema.keys[name])
+   local values = {}
+   for i, column in ipairs(columns) do
+      local v = row[column]
+      values[i] = v ~= json.null and dialect.value(v, column) or nil
+   end
+   release(exec(texts[key], table.unpack(values, 1, #columns)))
+end
+
+--- A row, in place of that with the same keys.
+-- @param name one of schema.columns
+function db.put(name, row)
+   store("put", name, row)
+end
+
+--- A row, unless there is one with the same keys.
+function db.put_new(name, row)
+   store("put_new", name, row)
+end
+
+--- The number that the row before got by itself.
+function db.last_id()
+   return db.rows_of(dialect.last_id)[1].id
+end
+
+--- An expression: the values of a column with blanks between them.
+function db.joined(column)
+   return dialect.joined(column)
+end
+
+--- Run fn(…) in a transaction; an error leaves nothing of it.  Begin and end are statements,
+-- because the drivers' own do not say why they failed, a full file system for instance.
+function db.transaction(fn, ...)
+   db.run(dialect.begin[1])
+   local ok, result = pcall(fn, ...)
+   if ok then
+      local done, why = pcall(db.run, dialect.commit[1])
+      ok, result = done, done and result or why
+   end
+   if not ok then
+      pcall(db.run, dialect.rollback[1]) -- the database may have done so itself
+   end
+   if dialect.commit[2] then
+      pcall(db.run, dialect.commit[2])
+   end
+   if not ok then
+      error(result, 0)
+   end
+   return result
+end
+
+--- Is that which failed a server that does not answer?
+function db.is_gone()
+   if not dialect.is_server then
+      return false
+   end
+   local ok, alive = pcall(conn.ping, conn)
+   return not (ok and alive)
+end
+
+--- @return true where the database is a server
+function db.is_server()
+   return dialect.is_server == true
+end
+
+--- @return true where changes of tables cannot be undone
+function db.is_loose()
+   return dialect.is_loose == true
+end
+
+--- Names of all tables: name → true.
+function db.tables()
+   local set = {}
+   for _, row in ipairs(db.rows_of(dialect.tables)) do
+      set[row.name] = true
+   end
+   return set
+end
+
+--- Run a statement of the schema.
+function db.define(sql)
+   local list = dialect.table(sql)
+   for _, text in ipairs(type(list) == "table" and list or { list }) do
+      db.run(text)
+   end
+end
+
+local function open_all(a)
+   conn:autocommit(true)
+   for _, sql in ipairs(dialect.opening) do
+      if dialect.is_server then
+         db.run(sql)
+      else
+         db.rows_of(sql)
+      end
+   end
+   if dialect.own and fetch(exec(dialect.own), same)[1].got ~= 1 then
+      error("another tautd has it", 0)
+   end
+   return a
+end
+
+--- @param where path of SQLite's file, or the address of a server
+-- @return what was opened (address.lua); or nil and why not
+function db.open(where)
+   local a, err = address.parse(where)
+   if not a then
+      return nil, err
+   end
+   dialect = dialects[a.kind]
+   local dbi = require "DBI"
+   local loaded
+   loaded, conn, err = pcall(dialect.connect, dbi, a)
+   if not (loaded and conn) then
+      return nil, ("cannot open %s: %s"):format(a.text, tostring(loaded and err or conn))
+   end
+   local ok, why = pcall(open_all, a)
+   return ok and a, not ok and ("%s: %s"):format(a.text, tostring(why)) or nil
+end
+
+function db.close()
+   prepared = {}
+   conn:close()
+end
+
+return db

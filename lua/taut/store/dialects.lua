@@ -1,0 +1,206 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What SQLite, PostgreSQL and MySQL (MariaDB) want differently: one table for each.
+--
+--   connect(dbi, address) → connection, or nil and why not
+--   opening               statements after that
+--   begin, commit, rollback: statements
+--   table(sql)            a statement of schema.lua as this one wants it
+--   put(name, columns, keys)     a row in place of that with the same keys
+--   put_new(name, columns, keys) a row, unless there is one with the same keys
+--   last_id               the number that the last row got by itself
+--   joined(column)        its values with blanks between them
+--   tables                names of tables
+--   value(v, column)      v as the driver takes it
+--   own                   lock of this database for one process: statement → row with `got`, or nil
+--   hides_null            its driver gives 0 or "" for NULL
+--   is_loose              changes of tables cannot be undone
+--   is_server             may go away and come back; its statements are prepared once
+local address = require "taut.store.address"
+local schema = require "taut.store.schema"
+
+local dialects = {}
+
+local function list(columns)
+   return '"' .. table.concat(columns, '", "') .. '"'
+end
+
+local function insert(word, name, columns)
+   return ('%s INTO %s (%s) VALUES (%s)'):format(word, name, list(columns),
+      ("?, "):rep(#columns - 1) .. "?")
+end
+
+---------------------------------------------------------------- SQLite
+
+dialects.sqlite = {
+   connect = function(dbi, a) return dbi.Connect("SQLite3", a.path) end,
+   -- the first: a store that is just ending may hold the database a moment longer
+   opening = { "PRAGMA busy_timeout = 2000", "PRAGMA journal_mode = WAL",
+      "PRAGMA synchronous = NORMAL" },
+   begin = { "BEGIN IMMEDIATE" }, commit = { "COMMIT" }, rollback = { "ROLLBACK" },
+   table = function(sql) return sql end,
+   put = function(name, columns) return insert("INSERT OR REPLACE", name, columns) end,
+   put_new = function(name, columns) return insert("INSERT OR IGNORE", name, columns) end,
+   last_id = "SELECT last_insert_rowid() AS id",
+   joined = function(column) return ("group_concat(%s, ' ')"):format(column) end,
+   tables = "SELECT name FROM sqlite_master WHERE type = 'table'",
+   value = function(v) return v end,
+}
+
+---------------------------------------------------------------- servers
+
+-- Texts as servers take them: UTF-8 without NUL.
+local function text_of(v)
+   if not utf8.len(v) then
+      v = v:gsub("[\x80-\xff]", "?")
+   end
+   return (v:gsub("%z", "?"))
+end
+
+-- LuaDBI hands out a BIGINT of PostgreSQL cut to 32 bits, NUMERIC as a double: that is exact to
+-- 2^53, and rounds what is not whole.
+local POSTGRES_TYPES = { INTEGER = "NUMERIC(20)", REAL = "DOUBLE PRECISION",
+   TEXT = 'TEXT COLLATE "C"' }
+
+local function postgres_table(sql)
+   sql = sql:gsub("%)%s*WITHOUT ROWID$", ")")
+   local name = sql:match "^CREATE TABLE (%w+)"
+   local sequence = ""
+   sql = sql:gsub("INTEGER PRIMARY KEY", function()
+      sequence = ("CREATE SEQUENCE %s_id; "):format(name)
+      return ("NUMERIC(20) DEFAULT nextval('%s_id') PRIMARY KEY"):format(name)
+   end)
+   sql = sql:gsub("%f[%w_]%u+%f[^%w_]", POSTGRES_TYPES)
+   return sequence ~= "" and { (sequence:gsub("; $", "")), sql } or sql
+end
+
+local function conflict(columns, keys)
+   local is_key, sets = {}, {}
+   for _, k in ipairs(keys) do
+      is_key[k] = true
+   end
+   for _, c in ipairs(columns) do
+      if not is_key[c] then
+         sets[#sets + 1] = ('"%s" = EXCLUDED."%s"'):format(c, c)
+      end
+   end
+   return (" ON CONFLICT (%s) DO "):format(list(keys)) ..
+      (sets[1] and "UPDATE SET " .. table.concat(sets, ", ") or "NOTHING")
+end
+
+-- libpq reads what it is told from one text of name='value'.
+local function conninfo(a, password)
+   local parts = { connect_timeout = "5", tcp_user_timeout = "10000", keepalives_idle = "10",
+      keepalives_interval = "5", keepalives_count = "3", application_name = "tautd",
+      client_encoding = "UTF8" }
+   for name, value in pairs(a.options) do
+      parts[name] = value
+   end
+   parts.host, parts.port = a.socket or a.host, a.port
+   parts.user, parts.dbname, parts.password = a.user, a.database, password
+   local text = {}
+   for name, value in pairs(parts) do
+      text[#text + 1] = ("%s='%s'"):format(name, (tostring(value):gsub("[\\']", "\\%0")))
+   end
+   return table.concat(text, " ")
+end
+
+local function with_password(a, fn)
+   local password, err = address.password(a)
+   if err then
+      return nil, err
+   end
+   return fn(password)
+end
+
+dialects.postgresql = {
+   is_server = true,
+   connect = function(dbi, a)
+      return with_password(a, function(password)
+         return dbi.Connect("PostgreSQL", conninfo(a, password))
+      end)
+   end,
+   -- a client that is gone without a word must not keep what it had locked
+   opening = { "SET tcp_keepalives_idle = 10", "SET tcp_keepalives_interval = 5",
+      "SET tcp_keepalives_count = 3", "SET lock_timeout = 5000", "SET statement_timeout = 25000",
+      "SET client_min_messages = error", "SET synchronous_commit = on" },
+   begin = { "BEGIN" }, commit = { "COMMIT" }, rollback = { "ROLLBACK" },
+   table = postgres_table,
+   put = function(name, columns, keys)
+      return insert("INSERT", name, columns) .. (keys[1] and conflict(columns, keys) or "")
+   end,
+   put_new = function(name, columns) return insert("INSERT", name, columns) ..
+      " ON CONFLICT DO NOTHING" end,
+   last_id = "SELECT lastval()::numeric AS id",
+   joined = function(column) return ("string_agg(%s::text, ' ')"):format(column) end,
+   tables = "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
+   value = function(v) return type(v) == "string" and text_of(v) or v end,
+   own = "SELECT CASE WHEN pg_try_advisory_lock(1952544116) THEN 1 ELSE 0 END AS got", -- "taut"
+}
+
+-- Names that are part of a key are VARCHAR there; as much as a key of three has room for.
+local KEY_CHARS = 190
+local PATH_CHARS = 700
+
+local function mysql_type(column, type)
+   if type == "TEXT" then
+      return column == "path" and ("VARCHAR(%d)"):format(PATH_CHARS)
+         or schema.names[column] and ("VARCHAR(%d)"):format(KEY_CHARS) or "LONGTEXT"
+   end
+   return type == "INTEGER" and "BIGINT" or "DOUBLE PRECISION"
+end
+
+local function mysql_table(sql)
+   sql = sql:gsub("%)%s*WITHOUT ROWID$", ")")
+   sql = sql:gsub("INTEGER PRIMARY KEY", "BIGINT AUTO_INCREMENT PRIMARY KEY")
+   for _, type in ipairs { "TEXT", "INTEGER", "REAL" } do
+      sql = sql:gsub('"?([%w_]+)"? ' .. type, function(column)
+         return ('"%s" %s'):format(column, mysql_type(column, type))
+      end)
+   end
+   if sql:find "^CREATE TABLE" then
+      sql = sql .. " ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+   end
+   return sql
+end
+
+-- LuaDBI sends whole numbers to MySQL cut to 32 bits, others as doubles: these are exact to 2^53.
+local function mysql_value(v, column)
+   if type(v) == "string" then
+      v = text_of(v)
+      local most = column == "path" and PATH_CHARS or schema.names[column or ""] and KEY_CHARS
+      local cut = most and #v > most and utf8.offset(v, most + 1)
+      return cut and v:sub(1, cut - 1) or v
+   elseif math.type(v) == "integer" and (v >= 1 << 31 or v < -1 << 31) then
+      return v + 0.0
+   end
+   return v
+end
+
+dialects.mysql = {
+   is_server = true, is_loose = true, hides_null = true,
+   connect = function(dbi, a)
+      return with_password(a, function(password)
+         return dbi.Connect("MySQL", a.database, a.user, password, a.socket or a.host, a.port)
+      end)
+   end,
+   opening = { "SET NAMES utf8mb4", "SET SESSION sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT," ..
+      "STRICT_ALL_TABLES,NO_BACKSLASH_ESCAPES,NO_ENGINE_SUBSTITUTION'",
+      "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+      "SET SESSION group_concat_max_len = 1000000", "SET SESSION innodb_lock_wait_timeout = 5",
+      "SET SESSION wait_timeout = 120" },
+   begin = { "SET autocommit = 0" }, commit = { "COMMIT", "SET autocommit = 1" },
+   rollback = { "ROLLBACK", "SET autocommit = 1" },
+   table = mysql_table,
+   put = function(name, columns, keys)
+      return insert(keys[1] and "REPLACE" or "INSERT", name, columns)
+   end,
+   put_new = function(name, columns) return insert("INSERT IGNORE", name, columns) end,
+   last_id = "SELECT LAST_INSERT_ID() AS id",
+   joined = function(column) return ("group_concat(%s SEPARATOR ' ')"):format(column) end,
+   tables = "SELECT table_name AS name FROM information_schema.tables " ..
+      "WHERE table_schema = DATABASE()",
+   value = mysql_value,
+   own = "SELECT GET_LOCK(CONCAT('taut ', DATABASE()), 0) AS got",
+}
+
+return dialects

@@ -1,0 +1,87 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What may be asked of the database: name → function(args) that returns rows.
+local days = require "taut.store.days"
+local db = require "taut.store.db"
+local jobs = require "taut.store.jobs"
+local schema = require "taut.store.schema"
+
+local TEST = "SELECT test.*, event.job AS job, event.purpose AS purpose FROM test " ..
+   "LEFT JOIN event ON event.id = test.event "
+
+local queries = {}
+
+queries.list = {
+   components = function() return db.rows_of("SELECT name, data FROM component") end,
+   drained = function() return db.rows_of("SELECT node, data FROM drained") end,
+   settings = function() return db.rows_of("SELECT name, value FROM setting") end,
+   last_ids = function()
+      return db.rows_of("SELECT (SELECT COALESCE(MAX(id), 0) FROM event) AS event, " ..
+         "(SELECT COALESCE(MAX(id), 0) FROM test) AS test")
+   end,
+   tests_of_node = function(a)
+      return db.rows_of(TEST .. "WHERE test.src = ? OR test.dst = ? ORDER BY test.id DESC LIMIT ?",
+         a.node, a.node, a.limit)
+   end,
+   tests_of_component = function(a)
+      return db.rows_of(TEST .. "WHERE test.time >= ? AND ' ' || test.route || ' ' LIKE ? " ..
+         "ORDER BY test.id DESC LIMIT ?", a.since, "% " .. a.component .. " %", a.limit)
+   end,
+   -- Why tests mean nothing, and the nodes of one of each.
+   discarded = function(a)
+      return db.rows_of("SELECT why, COUNT(*) AS count, MIN(src) AS src, MIN(dst) AS dst FROM " ..
+         "test WHERE time >= ? AND class = 'void' GROUP BY why ORDER BY 2 DESC LIMIT 100", a.since)
+   end,
+   last_audit = function() return db.rows_of(schema.last_audit) end,
+   tests_of_job = function(a)
+      return db.rows_of(TEST .. "WHERE event.job = ? ORDER BY test.id LIMIT ?", a.job, a.limit)
+   end,
+   events_of_job = function(a)
+      return db.rows_of("SELECT * FROM event WHERE job = ? ORDER BY id", a.job)
+   end,
+   verdicts_of = function(a)
+      return db.rows_of("SELECT * FROM verdict WHERE component = ? ORDER BY id DESC LIMIT ?",
+         a.component, a.limit)
+   end,
+   actions_of = function(a)
+      return db.rows_of("SELECT * FROM action WHERE node = ? ORDER BY id DESC LIMIT ?", a.node,
+         a.limit)
+   end,
+   -- What counts against a node that is drained again and again, the latest first.
+   drains = function(a)
+      return db.rows_of("SELECT node, time, action, component, result FROM action " ..
+         "WHERE action IN ('drain', 'repaired') AND time >= ? ORDER BY id DESC LIMIT 10000",
+         a.since)
+   end,
+   log = function(a)
+      return db.rows_of("SELECT * FROM action WHERE time >= ? AND (? = '' OR node = ?) AND " ..
+         "(? = '' OR component = ?) ORDER BY id DESC LIMIT ?", a.since, a.node, a.node,
+         a.component, a.component, a.limit)
+   end,
+   -- For a replay: pages by id, and what stood when it begins.
+   verdicts_from = function(a)
+      return db.rows_of("SELECT id, time, component, was, state, evidence FROM verdict " ..
+         "WHERE time >= ? AND id > ? ORDER BY id LIMIT ?", a.since, a.after, a.limit)
+   end,
+   verdicts_before = function(a)
+      return db.rows_of("SELECT v.id, v.time, v.component, v.was, v.state, v.evidence FROM " ..
+         "verdict v JOIN (SELECT MAX(id) AS id FROM verdict WHERE time < ? AND component > ? " ..
+         "GROUP BY component ORDER BY component LIMIT ?) m ON m.id = v.id ORDER BY v.component",
+         a.since, a.after, a.limit)
+   end,
+   actions_from = function(a)
+      return db.rows_of("SELECT id, time, node, action, component, who, result FROM action " ..
+         "WHERE time >= ? AND id > ? ORDER BY id LIMIT ?", a.since, a.after, a.limit)
+   end,
+}
+
+--- More of them.
+-- @param list name → fn(db, args)
+function queries.add(list)
+   for name, fn in pairs(list) do
+      queries.list[name] = function(a) return fn(db, a) end
+   end
+end
+queries.add(days.queries)
+queries.add(jobs.queries)
+
+return queries

@@ -1,0 +1,127 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Batches of rows into the database, and old rows out of it.
+--
+-- A batch that may come twice, since its answer was lost, has a `line` (whose batches) and a place
+-- in it, { id, seq }: the row `queue LINE` of `setting` says which was the last.  A row that the
+-- database refuses while it takes others is set aside: it must not hold up all that follow.
+local db = require "taut.store.db"
+local json = require "taut.json"
+
+local writes = {}
+
+local OLD_ROWS = 5000 -- of a table, in one go
+
+-- Observations that come out of samples go back to tautd, which knows what follows from them.
+local function write_rows(rows, observations)
+   local seen = json.array {}
+   for _, r in ipairs(rows) do
+      local name, row = r[1], r[2]
+      if observations.special[name] then
+         observations.special[name](db, row)
+      elseif name == "sample" then
+         if row.purpose ~= "idle" then
+            db.put(name, row)
+         end
+         for _, o in ipairs(observations.sample(db, row)) do
+            seen[#seen + 1] = o
+         end
+      else
+         db.put(name, row)
+      end
+   end
+   return seen
+end
+
+---------------------------------------------------------------- batches that may come twice
+
+-- How far the line is: rows of this batch that are done; math.huge for all of them.
+local function done_of(place)
+   local row = db.rows_of("SELECT value FROM setting WHERE name = ?", "queue " .. place.line)[1]
+   local id, seq, rows = (row and row.value or ""):match "^(%x+) (%d+) (%d+)$"
+   seq = math.tointeger(tonumber(seq))
+   if id ~= place.id or seq < place.seq then
+      return 0
+   end
+   return seq > place.seq and math.huge or math.tointeger(tonumber(rows))
+end
+
+local function note(place, rows)
+   db.put("setting", { name = "queue " .. place.line,
+      value = ("%s %d %d"):format(place.id, place.seq, rows) })
+end
+
+local function write_once(rows, observations, place)
+   if done_of(place) >= #rows then
+      return json.array {}
+   end
+   local seen = write_rows(rows, observations)
+   note(place, #rows)
+   return seen
+end
+
+local function write_one(rows, i, observations, place)
+   local seen = write_rows({ rows[i] }, observations)
+   note(place, i)
+   return seen
+end
+
+-- Row by row: those that the database refuses, though it takes a note of having got so far.
+local function write_each(rows, observations, place)
+   local seen, refused = json.array {}, json.array {}
+   for i = math.min(#rows, db.transaction(done_of, place)) + 1, #rows do
+      local ok, result = pcall(db.transaction, write_one, rows, i, observations, place)
+      if ok then
+         table.move(result, 1, #result, #seen + 1, seen)
+      else
+         db.transaction(note, place, i)
+         refused[#refused + 1] = { rows[i][1], rows[i][2], tostring(result) }
+      end
+   end
+   return seen, refused
+end
+
+--- Write a batch.
+-- @param request { rows, place or nil, durable }
+-- @param observations what is done with them (events/keep.lua)
+-- @return reply
+function writes.take(request, observations)
+   local rows, place = request.rows, request.place
+   if not place then
+      return { count = #rows, observations = db.transaction(write_rows, rows, observations) }
+   end
+   local ok, result = pcall(db.transaction, write_once, rows, observations, place)
+   if ok then
+      return { count = #rows, observations = result }
+   elseif db.is_gone() then
+      error(result, 0)
+   end
+   local seen, refused = write_each(rows, observations, place)
+   return { count = #rows - #refused, observations = seen, refused = refused }
+end
+
+---------------------------------------------------------------- old rows
+
+-- Until when rows may go now, so that no batch waits long; nil where none is old.
+local function cut(name, before)
+   local row = db.rows_of(("SELECT time FROM %s WHERE time < ? ORDER BY time LIMIT 1 OFFSET %d")
+      :format(name, OLD_ROWS - 1), before)[1]
+   row = row or db.rows_of(("SELECT MAX(time) AS time FROM %s WHERE time < ?"):format(name),
+      before)[1]
+   return row and row.time
+end
+
+--- Some of the rows of before a time go.
+function writes.prune(before, observations)
+   for _, name in ipairs { "test", "event", "sample", "growth", "job" } do
+      local till = cut(name, before)
+      if till then
+         db.run(("DELETE FROM %s WHERE time <= ?"):format(name), till)
+      end
+   end
+   local till = cut("observation", before)
+   if till then
+      observations.prune(db, till)
+   end
+end
+
+return writes
