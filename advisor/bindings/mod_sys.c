@@ -26,6 +26,7 @@
 
 #define REPLY_MAX_BYTES (64 << 20)
 #define DEFAULT_COLUMNS 80
+#define DEFAULT_ROWS 24
 
 static int sys_request(lua_State *L)
 {
@@ -205,16 +206,29 @@ static int sys_isatty(lua_State *L)
     return 1;
 }
 
-static int sys_columns(lua_State *L)
+/* What the environment says, or else what the terminal has, or else
+ * 'fallback'. */
+static int push_extent(lua_State *L, const char *name, bool is_width,
+                       lua_Integer fallback)
 {
     struct winsize size = {.ws_col = 0};
-    const char *env = getenv("COLUMNS");
-    long long columns = env != NULL ? number_of(env) : -1;
+    const char *env = getenv(name);
+    long long n = env != NULL ? number_of(env) : -1;
 
-    if (columns <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        columns = size.ws_col;
-    lua_pushinteger(L, columns > 0 ? columns : DEFAULT_COLUMNS);
+    if (n <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        n = is_width ? size.ws_col : size.ws_row;
+    lua_pushinteger(L, n > 0 ? n : fallback);
     return 1;
+}
+
+static int sys_columns(lua_State *L)
+{
+    return push_extent(L, "COLUMNS", true, DEFAULT_COLUMNS);
+}
+
+static int sys_rows(lua_State *L)
+{
+    return push_extent(L, "LINES", false, DEFAULT_ROWS);
 }
 
 static int sys_mkdir(lua_State *L)
@@ -439,6 +453,7 @@ int luaopen_taut_sys(lua_State *L)
         {"plain", sys_plain},
         {"put", sys_put},
         {"request", sys_request},
+        {"rows", sys_rows},
         {"space", taut_sys_space},
         {"stat", taut_sys_stat},
         {"uid", sys_uid},

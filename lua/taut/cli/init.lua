@@ -15,6 +15,8 @@ local cli = {}
 -- In the order of `taut --help`; adding one is a file and a line: name, folder.
 local commands = {
    { "status", "state" },
+   { "watch", "state" },
+   { "doctor" },
    { "links", "state" },
    { "nodes", "state" },
    { "topology" },
@@ -32,14 +34,15 @@ local commands = {
    { "profile", "state" },
    { "resume", "act" },
    { "repair", "act" },
+   { "ack", "act" },
    { "verify", "act" },
    { "relearn", "act" },
    { "policy", "act" },
    { "off", "act" },
    { "on", "act" },
    { "config", "state" },
-   { "doctor" },
    { "completion" },
+   { "help" },
 }
 
 local function parser_of()
@@ -115,10 +118,21 @@ local function run(m, args)
    return status
 end
 
+-- "help explain" is "explain --help"; "help" alone is a command.
+local function unfold(arg)
+   if arg[1] ~= "help" or #arg < 2 or arg[2]:sub(1, 1) == "-" then
+      return arg
+   end
+   local out = table.move(arg, 2, #arg, 1, {})
+   out[#out + 1] = "--help"
+   return out
+end
+
 --- @param arg command line
 -- @return exit status
 function cli.main(arg)
    local parser, modules = parser_of()
+   arg = unfold(arg)
    local args, wrong = parse(parser, arg)
    if wrong then
       if not is_silent(arg) then

@@ -22,8 +22,8 @@ local sys = require "taut.sys"
 local daemon = {}
 
 -- Whose memory the store keeps.
-local KEPT = "site switches diagnosis decision coverage act marks events profiles followers ids " ..
-   "records journal"
+local KEPT = "site switches diagnosis decision coverage act marks acks events profiles " ..
+   "followers ids records journal"
 local MEMORY_MS = 2000 -- how long the store may take to say what it kept
 
 local USAGE = [[

@@ -88,6 +88,7 @@ local function take(parts, kept)
       parts.act:restore(kept.drained, kept.drains, settings.policy_stops)
    end
    parts.marks:restore(settings.marks, parts.site.topo)
+   parts.acks:restore(settings.acks)
    parts.events:restore(same and kept.evidence or {}, kept.blamed)
    parts.profiles:restore(kept.profiles)
    parts.followers:restore(kept.log_positions)

@@ -14,6 +14,12 @@ local AGAIN_S = 86400 -- what was not so for so long is news when it comes back
 
 ---------------------------------------------------------------- verdicts
 
+-- The ticket of a component that is known to be bad (taut ack), in brackets for the log; or nil.
+local function known(self, c)
+   local a = self.acks:get(self.site.topo.components[c], loop.time())
+   return a and (" [known: %s]"):format(sys.plain(a.ticket))
+end
+
 local function tell(self, change, text)
    local c = change.component
    self.teller:tell { event = "verdict", component = self.site.topo.components[c],
@@ -25,8 +31,13 @@ local function say_slow(self, change)
    local c = change.component
    local k, name = self.diagnosis:component(c), self.site.topo.components[c]
    local v = { c = c, state = k.state, left = k.left }
-   self.act:say(("%s %s: %s [%s]"):format(name, change.to == "failed" and "has failed"
-      or "is " .. change.to, self.case:words(v), self.decision.measures[c] or "-"))
+   local text = ("%s %s: %s [%s]"):format(name, change.to == "failed" and "has failed"
+      or "is " .. change.to, self.case:words(v), self.decision.measures[c] or "-")
+   local ticket = known(self, c)
+   if ticket then
+      return sys.log("notice", text .. ticket)
+   end
+   self.act:say(text)
    tell(self, change, self.case:reason(v))
 end
 
@@ -46,7 +57,14 @@ end
 
 ---------------------------------------------------------------- what makes no verdict
 
-local function alert(self, c, text)
+-- @param members nil: c alone; others, if it is about them
+local function alert(self, c, text, members)
+   for _, m in ipairs(members or { c }) do
+      local ticket = known(self, m)
+      if ticket then
+         return sys.log("notice", text .. ticket)
+      end
+   end
    self.act:say(text)
    self.act:record { action = "alert", component = self.site.topo.components[c],
       reason = text }
@@ -61,7 +79,7 @@ function News:sets(changes)
       if v.over then
          sys.log("notice", subject .. " no longer")
       else
-         alert(self, v.members[1], text)
+         alert(self, v.members[1], text, v.members)
       end
    end
 end
@@ -83,7 +101,7 @@ function News:suspects()
    for c in self.diagnosis:suspected() do
       local text, what = about(self, c, self.diagnosis:component(c))
       if what and now - (self.said_at[what] or -math.huge) > AGAIN_S then
-         alert(self, c, text)
+         alert(self, c, text, self.diagnosis:component(c).whole and {})
       end
       if what then
          self.said_at[what] = now
@@ -91,10 +109,10 @@ function News:suspects()
    end
 end
 
---- @param o { site, diagnosis, decision, case, act, teller (on_event.lua) }
+--- @param o { site, diagnosis, decision, case, act, teller (on_event.lua), acks (policy/acks.lua) }
 function news.new(o)
    return setmetatable({ site = o.site, diagnosis = o.diagnosis, decision = o.decision,
-      case = o.case, act = o.act, teller = o.teller, said_at = {} }, News)
+      case = o.case, act = o.act, teller = o.teller, acks = o.acks, said_at = {} }, News)
 end
 
 return news

@@ -2,6 +2,7 @@
 --- Makes tautd's parts, each with what it needs by name, in the order in which they need each
 -- other.
 local tables = require "taut.base.tables"
+local acks = require "taut.policy.acks"
 local act = require "taut.policy.act"
 local addresses = require "taut.slurm.addresses"
 local advice = require "taut.place.advice"
@@ -61,7 +62,7 @@ local function ground(p, conf)
    p.diagnosis = diagnose.new(conf.topology, conf.diagnosis)
    p.diagnosis:tell(p.coverage)
    p.diagnosis:ask_jobs(function(...) return running.over(p.cluster, p.site.topo, ...) end)
-   p.marks = verify.new()
+   p.marks, p.acks = verify.new(), acks.new()
 end
 
 -- The way of a result: findings.lua.
@@ -69,10 +70,10 @@ local function way(p)
    local topo = p.site.topo
    p.profiles = profiles.new { topology = topo, cluster = p.cluster, journal = p.journal }
    p.case = case.new(pick(p, "site diagnosis"))
-   p.act = act.new(pick(p, "slurm cluster journal switches teller case"))
+   p.act = act.new(pick(p, "slurm cluster journal switches teller case acks"))
    p.others = others.new(pick(p, "site diagnosis cluster profiles"))
    p.decision = decision.new(pick(p, "site diagnosis cluster others"))
-   p.news = news.new(pick(p, "site diagnosis decision case act teller"))
+   p.news = news.new(pick(p, "site diagnosis decision case act teller acks"))
    p.records = records.new(pick(p, "site journal diagnosis case"))
    p.events = events.new { topology = topo, cluster = p.cluster, diagnosis = p.diagnosis,
       journal = p.journal, names = p.site.conf.fabric.names,

@@ -22,10 +22,14 @@ local SAID_MAX = 16 -- nodes held back that are said one by one at once
 
 --- Write into the log of actions (`taut policy log`).
 -- @param row table: action, and what is known of node, component, who, reason, result, evidence
-function Act:record(row)
+-- @param is_known true: it is of a component that is known to be bad, and told to nobody
+function Act:record(row, is_known)
    row.time, row.node, row.who = row.time or loop.time(), row.node or "", row.who or "taut"
    self.journal:add("action", row)
    self.counts[row.action] = (self.counts[row.action] or 0) + 1
+   if is_known then
+      return
+   end
    self.teller:tell { event = row.action, node = row.node ~= "" and row.node or nil,
       component = row.component, who = row.who, reason = row.reason, result = row.result }
 end
@@ -138,14 +142,16 @@ local function take_held(self, held, actions)
    for name, e in pairs(held) do
       e.reason, e.time = self.case:reason(e.verdict), loop.time()
       if is_news(self, name, e.component .. (e.cause or e.cap or e.why)) then
-         said = said + 1
-         if said <= SAID_MAX then
+         local is_known = self.acks:get(e.component, loop.time()) ~= nil
+         said = said + (is_known and 0 or 1)
+         if said <= SAID_MAX and not is_known then
             self:say(e.cause == "observe"
                and ("would drain %s: %s (mode is observe)"):format(name, e.reason)
                or ("would drain %s (%s), but %s"):format(name, e.reason, e.why))
          end
-         self:record { action = "would drain", node = name, component = e.component,
-            reason = e.reason, result = e.why, evidence = self.case:reasoned(e.verdict.c) }
+         self:record({ action = "would drain", node = name, component = e.component,
+            reason = e.reason, result = e.why, evidence = self.case:reasoned(e.verdict.c) },
+            is_known)
       end
    end
    if said > SAID_MAX then
@@ -373,10 +379,12 @@ function Act:tell(fn)
 end
 
 --- @param o { slurm = helper (taut-slurm), cluster, journal, switches, teller (on_event.lua),
+--   acks (acks.lua),
 --   case = what is said of a verdict: reason(verdict, action) → text, reasoned(component) → JSON }
 function act.new(o)
    return setmetatable({ slurm = o.slurm, cluster = o.cluster, journal = o.journal,
-      switches = o.switches, teller = o.teller, case = o.case, history = policy.history(),
+      switches = o.switches, teller = o.teller, case = o.case, acks = o.acks,
+      history = policy.history(),
       held = {}, alerted = {}, alerts = {}, counts = {}, said = 0 }, Act)
 end
 

@@ -89,6 +89,18 @@ function report.complaint()
    return complaints[1] and table.concat(complaints, "\n")
 end
 
+--- "known: TICKET until 2026-03-05", of what `taut ack` said; nil where nothing is known.
+function report.known(a)
+   return a and ("known: %s until %s"):format(a.ticket, os.date("%Y-%m-%d",
+      math.floor(a["until"])))
+end
+
+--- A line as far as the terminal goes.
+function report.cut(line)
+   local columns = sys.columns()
+   return width(line) > columns and line:sub(1, utf8.offset(line, columns) - 1) .. "~" or line
+end
+
 --- "n1, n2 and 5 more"
 function report.some(names, most)
    local shown = table.concat(names, ", ", 1, math.min(#names, most))

@@ -144,6 +144,51 @@ stands() {
     as_alice taut --server ctl:99,ctl links
 }
 
+@test "help: by what somebody wants, and of one command" {
+    run as_alice taut help
+    [[ $status -eq 0 && $output == *"Is all well?"*"taut advise -N 64"* ]]
+    [ "$(as_alice taut help topology route)" = "$(as_alice taut topology route --help)" ]
+    run as_alice taut help nonsense
+    [ "$status" -eq 2 ]
+}
+
+@test "watch: looks again and again" {
+    run as_alice taut watch --interval 1 --times 2
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^mode ' <<<"$output")" -eq 2 ]
+    [[ $output == *"; since the last look 0 jobs, 0 tests, 0 low"* ]]
+    # on a terminal of its own size, with a screen of its own that is given back
+    run on_n1 script -qec "stty cols 60 rows 6; taut watch -n 1 --times 1" /dev/null
+    [[ $output == *$'\e[?1049h'*"lines more: taut status"*$'\e[?1049l'* ]]
+    run as_alice taut watch -n 0
+    [ "$status" -eq 2 ]
+    run as_alice taut --server ctl:99 watch --times 1
+    [[ $status -eq 1 && $output == *"does not answer at ctl port 99"* ]]
+}
+
+@test "ack: known until a date, and after a restart" {
+    run as_alice taut ack r0.0.0/X+ -t T-1 -u 2d
+    [[ $status -eq 1 && $output == *"only root and SlurmUser"* ]]
+    lab exec --node n2 taut ack r0.0.0/X+ --ticket T-1 --until 2d
+    lab exec taut ack n1/tx -t T-2 -u "$(date -d '+3 days' +%Y-%m-%d)"
+    run lab exec taut ack n1/tx -t T-2 -u 2020-01-01
+    [[ $status -eq 2 && $output == *"after now"* ]]
+    run lab exec taut ack n1/tx
+    [ "$status" -eq 2 ]
+    lab daemon restart tautd
+    wait_until 30 eval 'lab exec taut ack | grep -q T-2'
+    run as_alice taut ack
+    [[ $output == *"n1/tx"*"T-2"*"r0.0.0/X+"*"T-1"*"root@172.30.1.3"* ]]
+    run lab exec taut links -a
+    [[ $output == *"known: T-1 until "* ]]
+    run lab exec taut explain r0.0.0/X+
+    [[ $output == *"known: T-1 until "*", by root@172.30.1.3"* ]]
+    lab exec taut policy log | grep 'ticket T-1'
+    lab exec taut ack r0.0.0/X+ --end
+    lab exec taut repair n1/tx --done
+    [ "$(lab exec taut ack)" = "no component is known to be bad" ]
+}
+
 @test "remote: a credential serves once" {
     as_alice bash -s "$TAUT_PREFIX/sbin/tautd" "$SCENE_DIR/lib/asks.lua" <<'SH'
 ask=$("$1" --lua "$2" 1)

@@ -1,5 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What is slow as a whole is said, once.
+local acks = require "taut.policy.acks"
+local loop = require "taut.loop"
+local looptest = require "lib.looptest"
 local lu = require "luaunit"
 local news = require "taut.core.news"
 
@@ -28,6 +31,7 @@ local function daemon(list)
    function d.act.record(_, row)
       table.insert(d.rows, row)
    end
+   d.acks = acks.new()
    d.news = news.new(d)
    return d
 end
@@ -73,6 +77,17 @@ function tests.test_after_a_day_without_it_it_is_news()
    at["leaf leaf1 is slow as a whole"] = at["leaf leaf1 is slow as a whole"] - 86401
    d.news:suspects()
    lu.assertEquals(#d.said, 2)
+end
+
+function tests.test_what_is_known_to_be_bad_is_no_alert()
+   local d = daemon {}
+   function d.diagnosis.component(_, c)
+      return { hard = { left = 0.5, why = "lanes of " .. c } }
+   end
+   d.acks:add("n1/tx", { ticket = "T1", ["until"] = loop.time() + 60 }, loop.time())
+   looptest.quietly(function() d.news:suspects() end)
+   lu.assertEquals(#d.said, 1)
+   lu.assertStrContains(d.said[1], "n0/tx is suspect")
 end
 
 return tests

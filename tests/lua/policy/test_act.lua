@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- act.lua: drains through a Slurm that answers when the test says so.
+local acks = require "taut.policy.acks"
 local act = require "taut.policy.act"
 local config = require "taut.config"
 local lu = require "luaunit"
@@ -34,7 +35,8 @@ local function new(given)
    function journal.add(_, name, row)
       w.rows[#w.rows + 1] = { name, row }
    end
-   w.act = act.new { slurm = slurm, cluster = cluster_of(), journal = journal,
+   w.acks = acks.new()
+   w.act = act.new { acks = w.acks, slurm = slurm, cluster = cluster_of(), journal = journal,
       switches = { mode = function() return w.mode end },
       case = { reason = function(_, v, a)
             return ("taut: tx at %d%%%s%s"):format(v.left * 100,
@@ -305,6 +307,20 @@ function tests.test_release_by_itself()
    w.asked[3].fn { done = true }
    lu.assertEquals(w.released, { "n0 n0/tx" })
    lu.assertEquals(w.actions()[2], "release n0: done")
+end
+
+function tests.test_what_is_known_to_be_bad_is_held_back_in_silence()
+   local w = new()
+   w.mode = "observe"
+   w.acks:add("n0/tx", { ticket = "T1", ["until"] = os.time() + 60, who = "root" }, os.time())
+   w.decide("n0", "n1")
+   local said = w.act:alerted_of_late()
+   lu.assertEquals(#said, 1)
+   lu.assertStrContains(said[1].text, "would drain n1")
+   lu.assertEquals(#w.told, 1)
+   lu.assertEquals(w.told[1].node, "n1")
+   lu.assertNotNil(w.act:held_back().n0) -- it is on the list, and in the log
+   lu.assertEquals(#w.rows, 2)
 end
 
 return tests

@@ -16,7 +16,8 @@ function verify.setup(parser)
    parser:option("--wait"):description "With --now: give up a job that has not begun by then."
       :argname "<seconds>":default "60":convert(function(v)
          local n = tonumber(v)
-         return n and n >= 1 and n <= 86400 and n, "--wait: expected seconds from 1 to 86400"
+         return n and n >= 1 and n <= 86400 and n or nil,
+            ("--wait: expected seconds from 1 to 86400, got %s"):format(v)
       end)
 end
 

@@ -54,6 +54,9 @@ local function print_component(c, now)
       report.wrap(("%s left of it: %s, first seen %s"):format(report.percent(e.left), e.text,
          report.ago(e.since, now)), "  ", "    ")
    end
+   if c.known then
+      report.wrap(("%s, by %s"):format(report.known(c.known), c.known.who or "?"), "  ", "    ")
+   end
    if c.state == "slow" or c.state == "failed" then
       report.wrap(("action: %s%s; cable %s"):format(c.action or "-", c.action_why and
          (" (%s)"):format(c.action_why) or "", c.cable), "  ")

@@ -22,7 +22,8 @@ function links.run(args)
          local bad = l.state ~= "ok" and l.state ~= "unknown"
          rows[#rows + 1] = { l.component, report.state(l), l.action or (bad and "watch" or "-"),
             ("%d of %d"):format(l.low, l.tests), report.ago(l.last, d.now),
-            slow and "repair " .. l.cable or bad and "look at " .. l.cable or "" }
+            report.known(l.known) or slow and "repair " .. l.cable
+               or bad and "look at " .. l.cable or "" }
       end
    end
    if #rows > 0 then

@@ -141,6 +141,9 @@ local function print_verdicts(s)
       report.table({ "COMPONENT", "VERDICT", "ACTION", ">LOW", "SINCE" }, rows)
       for _, v in ipairs(s.verdicts) do
          local why = s.measure_remarks[v.component]
+         if v.known then
+            report.wrap(("%s: %s"):format(v.component, report.known(v.known)), "  ")
+         end
          if why then
             report.wrap(("%s: %s: %s"):format(v.component, v.action or "-", why), "  ")
          end
@@ -179,11 +182,8 @@ local function print_alerts(s)
    end
 end
 
-function status.run(args)
-   local s, code = ask.tautd(args, "status")
-   if not s then
-      return code
-   end
+--- Print what tautd answers.
+function status.show(s)
    print_mode(s)
    print_checks(s)
    print_learned(s)
@@ -195,6 +195,14 @@ function status.run(args)
    print_evidence(s)
    print_nodes(s)
    print_alerts(s)
+end
+
+function status.run(args)
+   local s, code = ask.tautd(args, "status")
+   if not s then
+      return code
+   end
+   status.show(s)
    return 0
 end
 

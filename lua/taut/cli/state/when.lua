@@ -19,4 +19,17 @@ function when.since(text)
    return nil, "expected 90m, 12h, 2d, 2026-03-05 or 2026-03-05T14:30"
 end
 
+--- "12h", "30d", or a date: that much later than now; nil and what was expected.
+function when.till(text)
+   local n, unit = text:match "^(%d+)([smhd])$"
+   if n then
+      return os.time() + tonumber(n) * UNITS[unit]
+   end
+   local t = when.since(text)
+   if t and t > os.time() then
+      return t
+   end
+   return nil, "expected 12h, 30d, 2026-03-05 or 2026-03-05T14:30, after now"
+end
+
 return when

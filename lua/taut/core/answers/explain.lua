@@ -38,6 +38,7 @@ local function one_component(self, c, now)
       confirmed = #k.confirmed, busy = k.busy or 0, far_ends = names,
       action = self.decision.measures[c],
       action_why = self.decision.remarks[c], reasoning = reasoning(self, c),
+      known = self.acks:get(self.site.topo.components[c], now),
       remark = self.diagnosis:remark(c, now), cable = self.site.topo:cable(c),
       capacity_Bps = self.diagnosis:capacity(c), evidence = self.events:evidence_of(c),
       learned = self.diagnosis:learned_of(c),
@@ -186,7 +187,7 @@ function Explain:answer(args, uid, reply)
    reply(nil, ("'%s' is neither a node nor a component (n5, n5/tx, r1.0.0/X+ …)"):format(what))
 end
 
---- @param o { site, diagnosis, decision, journal, cluster, act, events, observations }
+--- @param o { site, diagnosis, decision, journal, cluster, act, acks, events, observations }
 function explain.new(o)
    return setmetatable(o, Explain)
 end

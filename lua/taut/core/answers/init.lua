@@ -2,6 +2,7 @@
 --- What the `taut` command can ask: name of the request → { admin only,
 -- fn(args, who, uid, reply) }.  Each file has some; those of other rooms are named here.
 local tables = require "taut.base.tables"
+local ack = require "taut.core.answers.ack"
 local doctor = require "taut.core.answers.doctor"
 local explain = require "taut.core.answers.explain"
 local fabric_answers = require "taut.fabric.queries"
@@ -25,7 +26,7 @@ end
 
 local function of_other_rooms(o)
    local why = explain.new(tables.pick(o,
-      "site diagnosis decision journal cluster act events observations"))
+      "site diagnosis decision journal cluster act acks events observations"))
    return {
       explain = { false, function(args, _, uid, reply) why:answer(args, uid, reply) end },
       events = { false, function(args, _, uid, reply)
@@ -50,15 +51,15 @@ end
 
 -- What changes something: name → true, or function(args) that says whether it does.
 local CHANGES = { policy = true, off = true, on = true, release = true, relearn = true,
-   reload = true, verify = function(args) return not args.look end,
+   reload = true, ack = true, verify = function(args) return not args.look end,
    repair = function(args) return args.done end, steer = function(args) return args.set end }
 
 -- What tells of nodes, which PrivateData=nodes keeps from users: name → true, or function(args)
 -- that says whether it does.
 local function not_of_a_job(args) return math.type(args.job) ~= "integer" end
 local OF_NODES = { status = true, links = true, nodes = true, topology = true, idle_nodes = true,
-   log = true, history = true, doctor = true, partitions = true, policy_state = true, fabric = true,
-   cases = true, explain = not_of_a_job, events = not_of_a_job }
+   log = true, history = true, doctor = true, acks = true, cases = true, partitions = true,
+   policy_state = true, fabric = true, explain = not_of_a_job, events = not_of_a_job }
 
 -- Answer when what was changed is on disk, and say so where it cannot be.
 local function lasting(o, reply)
@@ -86,15 +87,16 @@ local function make_lasting(o, command, changes)
 end
 
 local FILES = {
+   { ack, "site acks journal act" },
    { doctor, "site cluster journal judgement refusals act switches metrics teller followers " ..
       "started_at" },
    { log, "journal cluster" },
-   { machine, "site diagnosis decision cluster act" },
-   { page, "site diagnosis decision journal cluster act events observations" },
+   { machine, "site diagnosis decision cluster act acks" },
+   { page, "site diagnosis decision journal cluster act acks events observations" },
    { policy, "site switches findings act cluster teller" },
-   { repair, "site diagnosis decision findings act cluster events" },
+   { repair, "site diagnosis decision findings act cluster events acks journal" },
    { status, "site switches diagnosis decision coverage cluster act teller journal events " ..
-      "followers judgement check refusals rendezvous metrics started_at" },
+      "followers judgement check refusals rendezvous metrics acks started_at" },
    { tests, "site switches diagnosis cluster journal marks agenda surveys" },
 }
 

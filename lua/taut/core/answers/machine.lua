@@ -11,7 +11,7 @@ local function component_row(self, c, now)
    return { component = self.site.topo.components[c], state = self.diagnosis:state(c),
       left = k.left, low = #self.diagnosis:run(c), tests = seen.tests, last = seen.last,
       capacity_Bps = self.diagnosis:capacity(c), action = self.decision.measures[c],
-      since = k.since,
+      since = k.since, known = self.acks:get(self.site.topo.components[c], now),
       remark = self.diagnosis:remark(c, now), cable = self.site.topo:cable(c) }
 end
 
@@ -62,7 +62,7 @@ local function machine(self, t)
       tree.encode(conf.machine, function() t:breathe() end))
 end
 
---- @param o { site, diagnosis, decision, cluster, act }
+--- @param o { site, diagnosis, decision, cluster, act, acks }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    local answers = long.new()

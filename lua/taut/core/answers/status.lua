@@ -49,6 +49,7 @@ local function verdicts(self, now)
             tests = self.diagnosis:seen(c).tests,
             action = self.decision.measures[c]
                or k.state == "suspect" and k.hard and "alert" or nil,
+            known = self.acks:get(self.site.topo.components[c], now),
             remark = self.diagnosis:remark(c, now), cable = self.site.topo:cable(c) }
       end
    end
@@ -107,7 +108,7 @@ local function status(self)
 end
 
 --- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
---   followers, judgement, check, refusals, rendezvous, metrics, started_at }
+--   followers, judgement, check, refusals, rendezvous, metrics, acks, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { status = { false, function(_, _, _, reply) reply(status(o)) end } }

@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+local ask = require "taut.base.ask"
+local report = require "taut.report"
+local tables = require "taut.base.tables"
+local when = require "taut.cli.state.when"
+
+local ack = { summary = "A component is known to be bad, until a date: it pages nobody." }
+
+function ack.setup(parser)
+   parser:argument("component"):description(
+      "Its name, such as r1.0.0/X+, leaf3/17 or n5/tx; without one, all that are known."):args "?"
+   parser:option("-t --ticket"):description "Where it is followed up.":argname "<text>"
+   parser:option("-u --until"):description "Until then: 12h, 30d, 2026-03-05, 2026-03-05T14:30."
+      :argname "<time>":convert(when.till)
+   parser:flag("--end"):description "It is news again."
+end
+
+local function date(t)
+   return os.date("%Y-%m-%d %H:%M", math.floor(t))
+end
+
+local function list(args)
+   local d, code = ask.tautd(args, "acks")
+   if not d then
+      return code
+   end
+   local rows = tables.map(d.acks, function(a)
+      return { a.component, a.ticket, date(a["until"]), a.who or "-" }
+   end)
+   if #rows > 0 then
+      report.table({ "COMPONENT", "TICKET", "UNTIL", "BY" }, rows)
+   else
+      print "no component is known to be bad"
+   end
+   return 0
+end
+
+local function wrong(args)
+   if args["end"] and (args.ticket or args["until"]) then
+      return "ack: --end goes without --ticket and --until"
+   elseif not args.component and (args["end"] or args.ticket or args["until"]) then
+      return "ack: which component?"
+   elseif args.component and not args["end"] and not (args.ticket and args["until"]) then
+      return "ack: --ticket and --until say where it is followed up, and how long it is known"
+   end
+end
+
+function ack.run(args)
+   local why = wrong(args)
+   if why then
+      report.complain(why)
+      return 2
+   elseif not args.component then
+      return list(args)
+   end
+   local d, code = ask.tautd(args, "ack", { component = args.component, ticket = args.ticket,
+      ["until"] = args["until"], ["end"] = args["end"] })
+   if not d then
+      return code
+   elseif d.ended then
+      print(("%s is news again"):format(d.component))
+   else
+      report.wrap(("%s is known to be bad until %s (%s): it is no alert and told to no program, " ..
+         "and avoided as before"):format(d.component, date(d["until"]), d.ticket), "", "  ")
+   end
+   return 0
+end
+
+return ack

@@ -1,0 +1,55 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- `taut help`: the commands by what somebody wants, or one of them.
+local help = { summary = "The commands by what you want, or one command.", has_json = false }
+
+local PAGES = {
+   { "Is all well?", {
+      { "status", "coverage, verdicts, drains, alerts" },
+      { "watch", "the same, live" },
+      { "doctor", "what around Taut is not as it should be, and its mend" },
+      { "links, nodes", "what is not well, with cable and reason" },
+   } },
+   { "Why is that?", {
+      { "explain r1.0.0/X+", "the tests behind a verdict; explain n5; explain --job 123" },
+      { "events --node n5", "counters, logs, sweeps" },
+      { "policy log", "what was done, and on which evidence" },
+   } },
+   { "What is to be done?", {
+      { "repair leaf3/17", "the cable, who depends on it; --done when it is repaired" },
+      { "verify leaf3/17", "test it soon; --now by a job" },
+      { "ack leaf3/17", "known, with a ticket, until a date: pages nobody" },
+      { "resume n5", "a node that Taut drained" },
+      { "policy", "drain, observe, continue; --replay: what other settings would have done" },
+      { "off, on", "all checks" },
+   } },
+   { "Where should a job run?", {
+      { "advise -N 64", "the best free, healthy nodes" },
+      { "map 'n[0-63]'", "which rank on which node" },
+      { "profile, steer", "what programs send; steering of jobs with --comm" },
+   } },
+   { "The whole machine", {
+      { "audit --all", "every link, in seconds; matrix --all: all pairs" },
+      { "topology", "wiring and routes: show, check, draw, route, import, export …" },
+      { "fabric", "InfiniBand: links, errors, changes" },
+      { "study", "what failed and slow links would cost" },
+      { "config check", "is taut.lua good?  config reload" },
+   } },
+}
+
+function help.setup(parser)
+   parser:argument("words"):description "A command, such as explain or topology route."
+      :args "*":argname "<command>"
+end
+
+function help.run()
+   for i, page in ipairs(PAGES) do
+      print((i > 1 and "\n" or "") .. page[1])
+      for _, row in ipairs(page[2]) do
+         print(("  taut %-19s  %s"):format(row[1], row[2]))
+      end
+   end
+   print "\ntaut help COMMAND has its options; the manual is taut(1)."
+   return 0
+end
+
+return help

@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- `taut ack`: which components are known to be bad, and that one is.
+local loop = require "taut.loop"
+
+local function keep(self, now)
+   self.journal:add("setting", { name = "acks", value = self.acks:pack(now) })
+end
+
+local function record(self, name, who, reason)
+   self.act:record { action = "ack", component = name, who = who, reason = reason }
+end
+
+-- args: component, ticket, until
+local function add(self, name, args, who, reply)
+   local now = loop.time()
+   local ok, why = self.acks:add(name, { ticket = args.ticket, ["until"] = args["until"],
+      who = who }, now)
+   if not ok then
+      return reply(nil, "ack: " .. why)
+   end
+   keep(self, now)
+   record(self, name, who, ("ticket %s, until %s"):format(args.ticket,
+      os.date("%Y-%m-%d %H:%M", math.floor(args["until"]))))
+   reply { component = name, ticket = args.ticket, ["until"] = args["until"], now = now }
+end
+
+local function drop(self, name, who, reply)
+   if not self.acks:drop(name) then
+      return reply(nil, ("ack: %s is not known to be bad"):format(name))
+   end
+   keep(self, loop.time())
+   record(self, name, who, "ended")
+   reply { component = name, ended = true, now = loop.time() }
+end
+
+local function answer(self, args, who, reply)
+   local name = tostring(args.component)
+   local c = self.site.topo.component_id[name]
+   if not c or not self.site.topo:is_there(c) then
+      return reply(nil, ("ack: '%s' is no component (r1.0.0/X+, leaf3/17, n5/tx …)"):format(name))
+   elseif args["end"] then
+      return drop(self, name, who, reply)
+   end
+   add(self, name, args, who, reply)
+end
+
+--- @param o { site, acks, journal, act }
+-- @return name → { admin only, fn(args, who, uid, reply) }
+return function(o)
+   return {
+      ack = { true, function(args, who, _, reply) answer(o, args, who, reply) end },
+      acks = { false, function(_, _, _, reply)
+         reply { acks = o.acks:list(loop.time()), now = loop.time() }
+      end },
+   }
+end

@@ -1,0 +1,99 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Components that somebody knows to be bad (`taut ack`): until a date nothing of them is said
+-- aloud.
+-- What follows from their verdicts is the same: they are avoided, and nodes are drained for them.
+local json = require "taut.json"
+
+local acks = {}
+local Acks = {}
+Acks.__index = Acks
+
+local MOST = 10000      -- at once
+local TEXT_MAX = 200    -- bytes of a ticket
+local LONGEST_S = 366 * 86400
+
+function acks.new()
+   return setmetatable({ by_name = {} }, Acks)
+end
+
+local function prune(self, now)
+   for name, a in pairs(self.by_name) do
+      if a["until"] <= now then
+         self.by_name[name] = nil
+      end
+   end
+end
+
+local function wrong(a, now)
+   local last = a["until"]
+   if type(a.ticket) ~= "string" or a.ticket == "" or #a.ticket > TEXT_MAX then
+      return ("ticket: expected a text of 1 to %d bytes"):format(TEXT_MAX)
+   elseif type(last) ~= "number" or last ~= last or last <= now or last > now + LONGEST_S then
+      return "until: expected a time from now to a year on"
+   end
+end
+
+--- Note that component `name` is known to be bad.
+-- @param a { ticket, until = seconds since 1970, who }
+-- @return true; or nil and what was expected
+function Acks:add(name, a, now)
+   prune(self, now)
+   local why = wrong(a, now)
+   local count = 0
+   for _ in pairs(self.by_name) do
+      count = count + 1
+   end
+   if not why and count >= MOST then
+      why = ("%d components are known to be bad already"):format(count)
+   end
+   if why then
+      return nil, why
+   end
+   self.by_name[name] = { ticket = a.ticket, ["until"] = a["until"], who = a.who, at = now }
+   return true
+end
+
+--- It is news again.
+-- @return was it known to be bad?
+function Acks:drop(name)
+   local had = self.by_name[name] ~= nil
+   self.by_name[name] = nil
+   return had
+end
+
+--- What is known of a component: { ticket, until, who, at }; or nil.
+function Acks:get(name, now)
+   local a = self.by_name[name]
+   return a and a["until"] > now and a or nil
+end
+
+--- All of them, by name: array of { component, ticket, until, who, at }.
+function Acks:list(now)
+   prune(self, now)
+   local list = json.array {}
+   for name, a in pairs(self.by_name) do
+      list[#list + 1] = { component = name, ticket = a.ticket, ["until"] = a["until"], who = a.who,
+         at = a.at }
+   end
+   table.sort(list, function(a, b) return a.component < b.component end)
+   return list
+end
+
+--- As text, for the store.
+function Acks:pack(now)
+   return json.encode(self:list(now))
+end
+
+--- Take what the store kept; one of now stays as it is.
+-- @param text of pack, or nil
+function Acks:restore(text)
+   for _, a in ipairs(text and json.decode(text) or {}) do
+      if type(a) == "table" and type(a.component) == "string" and type(a["until"]) == "number"
+         and not self.by_name[a.component] then
+         self.by_name[a.component] = { ticket = tostring(a.ticket), ["until"] = a["until"],
+            who = a.who, at = a.at }
+      end
+   end
+end
+
+return acks
