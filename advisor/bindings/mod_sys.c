@@ -437,6 +437,7 @@ int luaopen_taut_sys(lua_State *L)
     static const luaL_Reg functions[] = {
         {"addresses", sys_addresses},
         {"append", taut_sys_append},
+        {"chmod", taut_sys_chmod},
         {"columns", sys_columns},
         {"create_beside", sys_create_beside},
         {"exec", sys_exec},

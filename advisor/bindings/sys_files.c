@@ -40,6 +40,19 @@ int taut_sys_stat(lua_State *L)
     return 1;
 }
 
+/* sys.chmod(path, mode) -> true, or nil and why not */
+int taut_sys_chmod(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1);
+    lua_Integer mode = luaL_checkinteger(L, 2);
+
+    luaL_argcheck(L, mode >= 0 && mode <= 07777, 2, "not within 0 to 07777");
+    if (chmod(path, (mode_t)mode) != 0)
+        return taut_fail_errno(L, "%s", path);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
 /* sys.space(path) -> bytes that others than root may still write there */
 int taut_sys_space(lua_State *L)
 {

@@ -7,6 +7,7 @@
 
 /* stat(path) → { dev, inode, size, mtime (seconds, float), regular }, links
  * followed; or nil and why not. */
+int taut_sys_chmod(lua_State *L);
 int taut_sys_space(lua_State *L);
 int taut_sys_stat(lua_State *L);
 

@@ -124,7 +124,12 @@ static int handle_line(const char *line, size_t n)
     print_parts(reply);
     print_line(reply);
     json_decref(request);
-    return fflush(stdout) != 0 || ferror(stdout) ? -1 : 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (errno != EPIPE)
+        fprintf(stderr, "taut-slurm: cannot write an answer: %s\n",
+                strerror(errno));
+    return -1;
 }
 
 /* Read to the end of a line that is too long, and say so. */

@@ -209,6 +209,17 @@ static void warn_stderr(const char *text)
     fprintf(stderr, "taut: %s; ignored\n", text);
 }
 
+/* What was printed has to have arrived; a reader that has gone is no error. */
+static int check_output(int rc)
+{
+    errno = 0;
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
+        return rc;
+    fprintf(stderr, "taut-probe: cannot write the output: %s\n",
+            errno != 0 ? strerror(errno) : "write error");
+    return rc != 0 ? rc : 1;
+}
+
 int main(int argc, char *argv[])
 {
     int64_t start_ns = taut_now_ns();
@@ -231,7 +242,7 @@ int main(int argc, char *argv[])
         fflush(stdout);
         rc = run(&p, start_ns);
     }
-    rc = p.args.has_ticket ? 0 : rc;
+    rc = p.args.has_ticket ? 0 : check_output(rc);
     taut_arguments_fini(&p.args);
     return rc;
 }

@@ -185,6 +185,9 @@ alice_is_told() {
         'advise -N x' 'advise -N 2 --top x' 'resume' 'resume n1 n2' \
         'policy --replay 0' 'policy --replay x' 'repair' 'repair n1 --resume' \
         'policy maybe' 'config' 'config nonsense' 'off now' 'topology' \
+        'advise -N 0' 'advise -N 9' 'advise -N 8-4' 'advise -N 2 --top 0' 'advise -N 2 --pattern gossip' \
+        'policy --replay 1 --set cap=1' 'verify n1/tx --now --wait 0' \
+        'map n[0-1] --pattern gossip' 'map n[0-1 --pattern ring' 'topology draw --plane Q=1' \
         'topology route n0'; do
         # shellcheck disable=SC2086
         run lab exec taut $command
@@ -195,9 +198,9 @@ alice_is_told() {
 
 @test "what cannot be done: status 1, one message" {
     local command
-    for command in 'explain n99' 'explain r9.9.9/X+' 'explain --job 99999' 'advise -N 9' \
-        'advise -N 0' 'advise -N 2 -p nowhere' 'resume n99' 'repair n99' \
-        'policy --replay 1 --set cap=1' 'policy --replay 1 -f /nonexistent' \
+    for command in 'explain n99' 'explain r9.9.9/X+' 'explain --job 99999' \
+        'advise -N 2 -p nowhere' 'resume n99' 'repair n99' \
+        'policy --replay 1 -f /nonexistent' \
         '--socket /nonexistent status' 'config check /nonexistent' 'topology show n99' \
         'topology dependents n99/tx' 'topology show -m /nonexistent'; do
         # shellcheck disable=SC2086

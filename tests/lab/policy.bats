@@ -239,7 +239,7 @@ END
     [[ $output == *"at a cap: stop"*"held back"*"drains      1 on 1 node"* ]]
     [ "$(lab exec taut policy --replay 7 --set breaker_verdicts=1 --json | lab_json 'print(d.sums.drains, d.sums.stops)')" = $'0\t1' ]
     run lab exec taut policy --replay 7 --set cap_nodes=many
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
     [[ $output == *'policy.cap_nodes: expected a whole number'* ]]
     lab exec taut policy --replay 0 2>&1 | grep -q 'more than 0'
     # it changes nothing

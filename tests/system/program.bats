@@ -127,6 +127,12 @@ END
         [ "$status" -eq 1 ]
         [[ $output == "taut: cannot write the output: No space left on device" ]]
     done
+    for line in "$TAUT_BUILDDIR/plugin/taut-probe --help" "$TAUT_BUILDDIR/plugin/taut-probe --version" \
+        "$TAUT_BUILDDIR/advisor/tautd --help" "$TAUT_BUILDDIR/advisor/tautd --version"; do
+        run bash -c "$line >/dev/full"
+        [ "$status" -eq 1 ]
+        [[ $output == *"cannot write"*"No space left on device" ]]
+    done
     run bash -c "set -o pipefail; $taut topology load --help | head -n 1"
     [ "$status" -eq 0 ]
 }

@@ -95,6 +95,7 @@ end
 -- @param timeout_ms nil: 30 s
 -- @return data; or nil and why not
 -- @return where data is nil: whether no tautd answered
+-- @return … and whether an option's value is wrong: exit status 2
 function ask.request(args, cmd, params, timeout_ms)
    local line, err = exchange(args, { cmd = cmd, args = params or {}, as = args.as },
       timeout_ms or TIMEOUT_MS)
@@ -104,7 +105,8 @@ function ask.request(args, cmd, params, timeout_ms)
    local reply
    reply, err = json.decode(line)
    if not reply or not reply.ok then
-      return nil, reply and reply.error or err, false
+      local why = reply and reply.error or err
+      return nil, why, false, (why:find "^%-" or why:find "^pattern ") ~= nil
    end
    return reply.data
 end
@@ -124,10 +126,10 @@ end
 -- @return data; or nil after the error went to stderr, or after --json was served
 -- @return exit status, where data is nil
 function ask.tautd(args, cmd, params)
-   local data, err, unanswered = ask.request(args, cmd, params)
+   local data, err, unanswered, is_wrong = ask.request(args, cmd, params)
    if data == nil then
       report.complain(sys.plain(unanswered and ask.unanswered(args, err) or err))
-      return nil, 1
+      return nil, is_wrong and 2 or 1
    elseif args.json then
       print(ask.json(data))
       return nil, 0

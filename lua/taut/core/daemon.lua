@@ -187,9 +187,12 @@ function daemon.main(arg)
       return alps.main { table.unpack(arg, 2) }
    end
    if arg[1] == "--help" or arg[1] == "-h" or arg[1] == "--version" or arg[1] == "-V" then
-      io.stdout:write(arg[1]:lower():find "v" and "tautd " .. sys.version .. "\n"
+      local ok, err = sys.put(arg[1]:lower():find "v" and "tautd " .. sys.version .. "\n"
          or USAGE:format(sys.paths.confdir))
-      return 0
+      if not ok then
+         io.stderr:write("tautd: cannot write: ", err, "\n")
+      end
+      return ok and 0 or 1
    end
    local o = options(arg)
    if not o then

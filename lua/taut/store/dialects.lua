@@ -17,6 +17,7 @@
 --   is_server             may go away and come back; its statements are prepared once
 local address = require "taut.store.address"
 local schema = require "taut.store.schema"
+local sys = require "taut.sys"
 
 local dialects = {}
 
@@ -31,8 +32,24 @@ end
 
 ---------------------------------------------------------------- SQLite
 
+-- Nobody but our user and group reads it: it tells of users and their jobs.  SQLite gives its other
+-- files the mode of the first.
+local function tighten(path)
+   for _, tail in ipairs { "", "-wal", "-shm" } do
+      local st = sys.stat(path .. tail)
+      if st and st.mode & 7 ~= 0 then
+         local ok, err = sys.chmod(path .. tail, st.mode & ~7)
+         sys.log(ok and "notice" or "warning", ok and ("%s is for its user and group only now")
+            :format(path .. tail) or "cannot change the mode of " .. err)
+      end
+   end
+end
+
 dialects.sqlite = {
-   connect = function(dbi, a) return dbi.Connect("SQLite3", a.path) end,
+   connect = function(dbi, a)
+      tighten(a.path)
+      return dbi.Connect("SQLite3", a.path)
+   end,
    -- the first: a store that is just ending may hold the database a moment longer
    opening = { "PRAGMA busy_timeout = 2000", "PRAGMA journal_mode = WAL",
       "PRAGMA synchronous = NORMAL" },

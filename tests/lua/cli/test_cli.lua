@@ -38,6 +38,19 @@ function tests.test_one_process_of_a_step_says_what_is_wrong()
    lu.assertStrContains(text, "Usage")
 end
 
+-- tautd is not asked.
+function tests.test_wrong_values_end_with_2()
+   for _, args in ipairs { "'verify', 'n1/tx', '--now', '--wait', '0'", "'watch', '-n', '0'",
+      "'watch', '--times', '0'", "'ack', 'n1/tx'", "'ack', '--end'", "'explain', '--job', 'x'",
+      "'ack', 'n1/tx', '-t', 'T', '-u', '2020-01-01'",
+      "'--server', 'a;b', 'status'", "'events', '--since', 'x'", "'help', 'nonsense'" } do
+      local text, code = taut("", args)
+      lu.assertEquals(code, 2, args .. ": " .. text)
+      lu.assertStrContains(text, "taut: ")
+      lu.assertNotStrContains(text, "traceback")
+   end
+end
+
 -- Old words of the command line do what they did, and say what they are called now.
 function tests.test_old_words_are_understood_with_a_hint()
    for args, hint in pairs {

@@ -58,6 +58,7 @@ function tests.test_what_goes_wrong_is_narrow_too()
       chain[i] = ("SwitchName=s%d Switches=s%d"):format(i, i - 1)
    end
    golden.file("chain.conf", table.concat(chain, "\n") .. "\n")
+   golden.file("tree.lua", MACHINES.tree)
    golden.file("bad.lua", "topology = torus { dims = { 0 } }")
    local machine = " -m " .. golden.file("torus.lua", MACHINES.torus)
    local at = machine:match "(/.*/)"
@@ -73,6 +74,7 @@ function tests.test_what_goes_wrong_is_narrow_too()
       ["load matrix:/nonexistent" .. machine] = "/nonexistent: No such file",
       ["draw --json" .. machine] = "give it a file, with --output",
       ["draw --plane Q=3" .. machine] = "--plane: expected such as",
+      ["draw --plane Z=1 -m " .. at .. "tree.lua"] = "--plane: a fat tree has no planes",
       ["export slurm --as names --prefix 1" .. machine] = "--prefix: expected letters",
       ["show --fail r1.0.0/X+=2" .. machine] = "with a share from 0 to 1",
       ["show -m " .. at .. "bad.lua"] = "bad.lua",

@@ -424,4 +424,15 @@ function tests.test_what_cannot_be_stored_is_not_confirmed()
    end)
 end
 
+-- A database of before was for everybody to read.
+function tests.test_an_existing_database_is_for_its_user_and_group_only()
+   local f = assert(io.open(path, "w"))
+   f:close()
+   assert(sys.chmod(path, 420)) -- 0644
+   with_store(function(_, done)
+      lu.assertEquals(sys.stat(path).mode, 416) -- 0640
+      done()
+   end)
+end
+
 return tests

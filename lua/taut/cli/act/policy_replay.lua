@@ -146,7 +146,7 @@ function policy_replay.run(args)
    end
    if not settings then
       report.complain(err)
-      return 1
+      return conf and 2 or 1
    end
    local d, code = ask.tautd(ask.at(args), "partitions")
    if not d then

@@ -16,8 +16,8 @@ local function database(d, say)
       say("mend", "database", ("%s left for %s"):format(report.bytes(b.free), b.path),
          "room, or a smaller keep_days in taut.lua(5)")
    else
-      say("ok", "database", ("%s, %s, %s free"):format(b.path, report.bytes(b.bytes or 0),
-         report.bytes(b.free or 0)))
+      say("ok", "database", ("%s, %s free"):format(b.is_server and "on a server; " .. b.path
+         or ("%s, %s"):format(b.path, report.bytes(b.bytes or 0)), report.bytes(b.free or 0)))
    end
    if b.mode and b.mode & 7 ~= 0 then
       say("mend", "database", ("mode %04o: everybody may read whose jobs ran where"):format(b.mode),

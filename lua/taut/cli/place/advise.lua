@@ -144,7 +144,7 @@ function advise.run(args)
    local what, err = request(args)
    if not what then
       report.complain(err)
-      return 1
+      return 2
    end
    local d, code = ask.tautd(args, "advise", what)
    if not d then

@@ -162,13 +162,15 @@ end
 
 function map.run(args)
    local self, err = scene.open(args)
-   local job
-   if self then
-      job, err = job_of(args, self)
-   end
-   if not job then
+   if not self then
       report.complain("map: ", err)
       return 1
+   end
+   local job
+   job, err = job_of(args, self)
+   if not job then
+      report.complain("map: ", err)
+      return err:find "has no node '" and 1 or 2
    end
    job.words = describe(job)
    local d = rankmap.search(job)

@@ -27,7 +27,7 @@ function command.run(args, scene)
    end
    if not ok then
       report.complain("draw: ", err)
-      return 1
+      return err:find "^%-%-" and 2 or 1
    end
    if args.json then
       print(json.encode({ file = args.output, bytes = #text, links = about.links,

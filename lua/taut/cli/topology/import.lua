@@ -109,7 +109,7 @@ function command.run(args)
       nodes, err = hostlist.expand(args.nodes)
       if not nodes then
          complain("--nodes: %s", err)
-         return 1
+         return 2
       end
    end
    local w

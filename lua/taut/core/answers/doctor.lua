@@ -74,9 +74,11 @@ local function slurm(o)
 end
 
 local function database(o)
-   local path = o.site.conf.database
-   local st, state = sys.stat(path), o.journal:state()
-   return { path = path, mode = st and st.mode, bytes = st and st.size, free = sys.space(path),
+   local path, is_server = o.site.conf.database, o.site.conf.store ~= nil
+   local st, state = not is_server and sys.stat(path), o.journal:state()
+   path = is_server and path:match "^(.*)/[^/]*$" or path
+   return { path = path, is_server = is_server or nil, mode = st and st.mode or nil,
+      bytes = st and st.size or nil, free = sys.space(path),
       error = state.error, waiting = state.waiting, lost = state.lost }
 end
 

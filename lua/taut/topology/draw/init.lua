@@ -60,6 +60,10 @@ function draw.layout(scene, o)
       links = links + (topo:is_link(c) and 1 or 0)
    end
    local way, at = way_of(topo)
+   if o and o.plane and way ~= registry.torus then
+      return nil, ("--plane: a %s has no planes, expected a torus, a mesh or a HyperX"):format(
+         WORDS[topo.kind_name] or topo.kind_name)
+   end
    local shape = topo.dims and " " .. table.concat(topo.dims, " × ") or ""
    local name = scene.path:match "([^/]*)$":gsub("%.lua$", "")
    return require(way).draw(scene, { plane = o and o.plane, at = at,
