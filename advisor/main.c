@@ -112,6 +112,7 @@ static void preload_modules(lua_State *L)
         {"taut.graph", luaopen_taut_graph},
         {"taut.hostlist", luaopen_taut_hostlist},
         {"taut.json", luaopen_taut_json},
+        {"taut.keep", luaopen_taut_keep},
         {"taut.loop", luaopen_taut_loop},
         {"taut.munge", luaopen_taut_munge},
         {"taut.sandbox", luaopen_taut_sandbox},

@@ -106,6 +106,7 @@ int luaopen_taut_flow(lua_State *L);
 int luaopen_taut_graph(lua_State *L);
 int luaopen_taut_hostlist(lua_State *L);
 int luaopen_taut_json(lua_State *L);
+int luaopen_taut_keep(lua_State *L);
 int luaopen_taut_loop(lua_State *L);
 int luaopen_taut_munge(lua_State *L);
 int luaopen_taut_sandbox(lua_State *L);

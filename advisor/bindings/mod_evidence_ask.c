@@ -338,7 +338,10 @@ static int set_name(lua_State *L)
 
     luaL_argcheck(L, left >= 0 && left <= 1, 3, "not within 0 to 1");
     taut_evidence_name(e, c, left);
-    return 0;
+    uint32_t n;
+    const uint32_t *list = taut_evidence_explained(e, &n);
+    taut_push_ids(L, list, n);
+    return 1;
 }
 
 /* e:forget(c) */

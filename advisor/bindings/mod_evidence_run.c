@@ -18,12 +18,24 @@ static void set_node(lua_State *L, const struct taut_graph *g, const char *name,
 
 static void push_on(lua_State *L, const struct taut_low *low)
 {
+    bool has_acks = false;
+
     lua_createtable(L, 0, low->n);
     for (uint32_t i = 0; i < low->n; i++) {
         lua_pushnumber(L, (double)low->on[i].share);
         lua_rawseti(L, -2, (lua_Integer)low->on[i].c + 1);
+        has_acks = has_acks || low->on[i].by_ack;
     }
     lua_setfield(L, -2, "on");
+    if (!has_acks)
+        return;
+    lua_newtable(L);
+    for (uint32_t i = 0; i < low->n; i++)
+        if (low->on[i].by_ack) {
+            lua_pushboolean(L, true);
+            lua_rawseti(L, -2, (lua_Integer)low->on[i].c + 1);
+        }
+    lua_setfield(L, -2, "acks");
 }
 
 static double ratio_of(const struct taut_low *low)
@@ -159,29 +171,65 @@ static double need_number(lua_State *L, const char *name)
     return v;
 }
 
-/* The components of the test at 2 from its 'on'; *n: how many.  NULL where one
- * is none of the machine's. */
-static struct taut_shown *read_on(lua_State *L, const struct taut_graph *g,
-                                  bool by_ack, uint32_t *n)
+/* Is component c, from 1, in the set at an index?  'fallback' where that is
+ * none. */
+static bool is_in(lua_State *L, int set, lua_Integer c, bool fallback)
 {
-    uint32_t all = 0;
+    if (!lua_istable(L, set))
+        return fallback;
+    bool yes = lua_rawgeti(L, set, c) != LUA_TNIL && lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return yes;
+}
 
-    if (lua_getfield(L, 2, "on") != LUA_TTABLE)
-        luaL_error(L, "field 'on': table expected");
-    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1))
-        all++;
+static uint32_t size_of(lua_State *L, int table)
+{
+    uint32_t n = 0;
+
+    for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1))
+        n++;
+    return n;
+}
+
+/* What the test at 2 showed of components. */
+struct restored {
+    uint32_t n;
+    struct taut_shown *on;
+    bool *in_run;
+};
+
+/* From its 'on', 'acks' and 'runs', which are at 3, 4 and 5.  Returns false
+ * where a component is none of the machine's. */
+static bool read_on(lua_State *L, const struct taut_graph *g,
+                    struct restored *r)
+{
+    uint32_t all = size_of(L, 3);
+    bool by_ack = taut_opt_flag(L, 2, "by_ack");
+
     luaL_argcheck(L, all < 4096, 2, "too many components");
-    struct taut_shown *on = taut_lua_buffer(L, all, sizeof(*on));
-    lua_insert(L, -2);
-    *n = 0;
-    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
+    r->on = taut_lua_buffer(L, all, sizeof(*r->on));
+    r->in_run = taut_lua_buffer(L, all, sizeof(*r->in_run));
+    r->n = 0;
+    for (lua_pushnil(L); lua_next(L, 3) != 0; lua_pop(L, 1)) {
         lua_Integer c = lua_tointeger(L, -2);
         double share = lua_tonumber(L, -1);
         if (c < 1 || c > g->components || !(share >= 0))
-            return NULL;
-        on[(*n)++] = (struct taut_shown){(uint32_t)c - 1, (float)share, by_ack};
+            return false;
+        r->on[r->n] = (struct taut_shown){(uint32_t)c - 1, (float)share,
+                                          is_in(L, 4, c, by_ack)};
+        r->in_run[r->n++] = is_in(L, 5, c, true);
     }
-    return on;
+    return true;
+}
+
+/* A field of the test at 2 that is a component's number, or NONE. */
+static uint32_t component_field(lua_State *L, const struct taut_graph *g,
+                                const char *name)
+{
+    lua_getfield(L, 2, name);
+    lua_Integer c = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return c >= 1 && c <= g->components ? (uint32_t)c - 1 : TAUT_GRAPH_NONE;
 }
 
 static void restore_fields(lua_State *L, const struct taut_graph *g,
@@ -209,28 +257,76 @@ static void restore_fields(lua_State *L, const struct taut_graph *g,
                 : strcmp(port, "src") == 0 ? taut_graph_tx(low->src)
                                            : taut_graph_rx(low->dst);
     lua_pop(L, 2);
+    low->confirms = component_field(L, g, "confirms");
+    low->explained_by = component_field(L, g, "explained_by");
 }
 
 /* e:restore(test): put a test of e:run back into the runs of the components
- * in its 'on', but for those that were cleared later.  Tests of one event
- * have the same 'serial', above 0. */
+ * in its 'on' (of the set 'runs', where there is one), but for those that were
+ * cleared later; 'acks': set of those of its way back.  Tests of one event have
+ * the same 'serial', above 0. */
 static int restore(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
     const struct taut_graph *g = taut_evidence_graph(e);
     struct taut_low head = {.confirms = TAUT_GRAPH_NONE};
-    uint32_t n;
+    struct restored r;
 
     luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
     restore_fields(L, g, &head);
-    const struct taut_shown *on =
-        read_on(L, g, taut_opt_flag(L, 2, "by_ack"), &n);
-    lua_pushboolean(L,
-                    on != NULL && taut_evidence_restore(e, &head, on, n) == 0);
+    if (lua_getfield(L, 2, "on") != LUA_TTABLE)
+        luaL_error(L, "field 'on': table expected");
+    lua_getfield(L, 2, "acks");
+    lua_getfield(L, 2, "runs");
+    lua_pushboolean(L, read_on(L, g, &r) &&
+                           taut_evidence_restore(e, &head, r.on, r.n,
+                                                 r.in_run) == 0);
     return 1;
 }
 
-/* e:restore_seen(c, { cleared_at, last, tests, good }) */
+/* e:glimpses(c) → { share, time, share, time, … }: ceilings of its run that
+ * tests showed which were neither low nor clearing; nil where there are none */
+static int ask_glimpses(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t n;
+    const struct taut_glimpse *list =
+        taut_evidence_glimpses(e, taut_evidence_component(L, 2, e), &n);
+
+    if (n == 0)
+        return 0;
+    lua_createtable(L, 2 * (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        lua_pushnumber(L, (double)list[i].share);
+        lua_rawseti(L, -2, 2 * (lua_Integer)i + 1);
+        lua_pushnumber(L, list[i].time);
+        lua_rawseti(L, -2, 2 * (lua_Integer)i + 2);
+    }
+    return 1;
+}
+
+/* e:restore_glimpses(c, what glimpses gave): into a run that was restored */
+static int restore_glimpses(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t c = taut_evidence_component(L, 2, e), n = 0;
+    struct taut_glimpse list[TAUT_EVIDENCE_GLIMPSES];
+
+    luaL_checktype(L, 3, LUA_TTABLE);
+    for (lua_Integer i = 1, all = (lua_Integer)lua_rawlen(L, 3);
+         i < all && n < TAUT_EVIDENCE_GLIMPSES; i += 2, n++) {
+        lua_rawgeti(L, 3, i);
+        lua_rawgeti(L, 3, i + 1);
+        list[n] = (struct taut_glimpse){(float)luaL_checknumber(L, -2),
+                                        luaL_checknumber(L, -1)};
+        lua_pop(L, 2);
+    }
+    taut_evidence_restore_glimpses(e, c, list, n);
+    return 0;
+}
+
+/* e:restore_seen(c, { cleared_at, cleared_by, last, tests, good, reach }) */
 static int restore_seen(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
@@ -239,7 +335,9 @@ static int restore_seen(lua_State *L)
     luaL_checktype(L, 3, LUA_TTABLE);
     struct taut_seen seen = {
         .cleared_at = taut_opt_number(L, 3, "cleared_at", -HUGE_VAL),
+        .cleared_by = (int64_t)taut_opt_number(L, 3, "cleared_by", 0),
         .last = taut_opt_number(L, 3, "last", -HUGE_VAL),
+        .reach = taut_opt_number(L, 3, "reach", 0),
         .tests = (uint32_t)taut_opt_number(L, 3, "tests", 0),
         .good = (uint32_t)taut_opt_number(L, 3, "good", 0),
     };
@@ -248,8 +346,14 @@ static int restore_seen(lua_State *L)
 }
 
 const luaL_Reg taut_evidence_run_methods[] = {
-    {"best", ask_best},     {"low", ask_low},
-    {"newest", ask_newest}, {"nodes", ask_nodes},
-    {"restore", restore},   {"restore_seen", restore_seen},
-    {"run", ask_run},       {NULL, NULL},
+    {"best", ask_best},
+    {"glimpses", ask_glimpses},
+    {"low", ask_low},
+    {"newest", ask_newest},
+    {"nodes", ask_nodes},
+    {"restore", restore},
+    {"restore_glimpses", restore_glimpses},
+    {"restore_seen", restore_seen},
+    {"run", ask_run},
+    {NULL, NULL},
 };

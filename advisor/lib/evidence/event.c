@@ -173,7 +173,7 @@ static void note_best(struct taut_evidence *e, uint32_t c, double share,
     uint32_t n = run->n_shown;
     while (n > 0 && (double)run->shown[n - 1].share <= share)
         n--;
-    if (n == TAUT_EVIDENCE_SHOWN)
+    if (n == TAUT_EVIDENCE_GLIMPSES)
         share =
             (double)run->shown[--n].share; /* rather too much than too little */
     run->shown[n] = (struct taut_glimpse){.share = (float)share, .time = time};

@@ -36,6 +36,7 @@ static int allocate(struct taut_evidence *e, size_t n)
     TAUT_TAKE(&e->memory, e->class, n);
     TAUT_TAKE(&e->memory, e->touched, n);
     TAUT_TAKE(&e->memory, e->touch_stamp, n);
+    TAUT_TAKE(&e->memory, e->explained, n);
     TAUT_TAKE(&e->memory, e->slot, n);
     TAUT_TAKE(&e->memory, e->slot_stamp, n);
     TAUT_TAKE(&e->memory, e->rival, TAUT_EVIDENCE_RIVALS);
@@ -169,8 +170,12 @@ void taut_evidence_unknown(struct taut_evidence *e, uint32_t c, bool yes)
 void taut_evidence_restore_seen(struct taut_evidence *e, uint32_t c,
                                 const struct taut_seen *seen)
 {
-    e->cleared[c] = fmax(e->cleared[c], seen->cleared_at);
+    if (seen->cleared_at > e->cleared[c]) {
+        e->cleared[c] = seen->cleared_at;
+        e->cleared_by[c] = seen->cleared_by;
+    }
     e->tested[c] = fmax(e->tested[c], seen->last);
     e->tests[c] += seen->tests;
     e->good[c] += seen->good;
+    e->reach[c] = fmaxf(e->reach[c], (float)seen->reach);
 }

@@ -19,6 +19,7 @@
 #define TAUT_EVIDENCE_RUN_MAX 192   /* low tests kept per component */
 #define TAUT_EVIDENCE_RECENT 64     /* accused components remembered in order */
 #define TAUT_EVIDENCE_OPEN 2        /* of them that make a run worth weighing */
+#define TAUT_EVIDENCE_GLIMPSES 6     /* ceilings kept that good tests showed */
 #define TAUT_EVIDENCE_STREAMS 65535 /* streams that can share a component */
 
 struct taut_evidence;
@@ -100,6 +101,12 @@ struct taut_measured {
 struct taut_tally {
     uint32_t good, low, is_void;
     uint32_t by_sets; /* of all, those that cross sets */
+};
+
+/* What a test showed that was neither low nor clearing. */
+struct taut_glimpse {
+    float share;
+    double time;
 };
 
 /* What a run amounts to. */
@@ -322,6 +329,11 @@ void taut_evidence_unknown(struct taut_evidence *e, uint32_t c, bool yes);
  * against nobody else, also when it is well again (left = 1). */
 void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left);
 
+/* Components whose runs hold tests that what was named last explains, *n of
+ * them; valid until the next is named. */
+const uint32_t *taut_evidence_explained(const struct taut_evidence *e,
+                                        uint32_t *n);
+
 /* Forget the run of c, as if it had never been tested; and of all. */
 void taut_evidence_forget(struct taut_evidence *e, uint32_t c);
 void taut_evidence_void(struct taut_evidence *e);
@@ -335,14 +347,25 @@ void taut_evidence_reroute(struct taut_evidence *e);
 
 /* Put a low test that a store kept back into the runs of the components it
  * speaks against, in order of time, but for those that were cleared later.
- *   head    'n', 'on' and 'refs' are not read, it explains nothing yet
+ *   head    'n', 'on' and 'refs' are not read
  *   on, n   what it showed of each component
+ *   in_run  [n] does it stand in that one's run?  NULL: in all
  * Returns 0 or -1 with ENOMEM. */
 int taut_evidence_restore(struct taut_evidence *e, const struct taut_low *head,
-                          const struct taut_shown *on, uint32_t n);
+                          const struct taut_shown *on, uint32_t n,
+                          const bool *in_run);
+
+/* The ceilings of c's run that tests showed which were neither low nor
+ * clearing, the best first, *n of them; valid until it changes.  And back,
+ * where there is a run that has none. */
+const struct taut_glimpse *taut_evidence_glimpses(const struct taut_evidence *e,
+                                                  uint32_t c, uint32_t *n);
+void taut_evidence_restore_glimpses(struct taut_evidence *e, uint32_t c,
+                                    const struct taut_glimpse *list,
+                                    uint32_t n);
 
 /* The same for what was seen of c: the later times, the sums of 'tests' and
- * 'good'; the rest is not read. */
+ * 'good', the larger 'reach'; the rest is not read. */
 void taut_evidence_restore_seen(struct taut_evidence *e, uint32_t c,
                                 const struct taut_seen *seen);
 

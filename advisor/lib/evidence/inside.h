@@ -10,7 +10,6 @@
 
 #define TAUT_EVIDENCE_SPELL_MAX 8 /* low tests kept from one spell */
 #define TAUT_EVIDENCE_SPELL_OLD 3 /* and of an old one, when there are more */
-#define TAUT_EVIDENCE_SHOWN 6     /* ceilings kept that good tests showed */
 #define TAUT_EVIDENCE_AT 0.005    /* shares so near to each other are equal */
 #define TAUT_EVIDENCE_RIVALS 1024 /* that are looked at */
 
@@ -19,10 +18,7 @@ struct taut_run {
     uint32_t n, room;
     /* What tests showed that were neither low nor clearing: the best, the best
      * after it, and so on to the last. */
-    struct taut_glimpse {
-        float share;
-        double time;
-    } shown[TAUT_EVIDENCE_SHOWN];
+    struct taut_glimpse shown[TAUT_EVIDENCE_GLIMPSES];
     uint32_t n_shown;
 };
 
@@ -80,6 +76,8 @@ struct taut_evidence {
     uint32_t *touched;
     uint32_t n_touched;
     uint32_t *touch_stamp;
+    uint32_t *explained; /* by what was named last */
+    uint32_t n_explained;
     uint32_t touch_now;
     bool out_of_memory;
     struct taut_tally count;

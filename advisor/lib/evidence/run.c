@@ -177,18 +177,25 @@ void taut_evidence_expire(struct taut_evidence *e, uint32_t c, double before)
         taut_run_clear(e, c);
 }
 
-/* Of one component; what it was cleared of later is no news. */
+/* Of one component; what it was cleared of later is no news, and speaks
+ * against nobody through it. */
 static int put_back(struct taut_evidence *e, struct taut_low *low,
-                    const struct taut_shown *on)
+                    const struct taut_shown *on, bool in_run)
 {
-    if (!(on->share >= 0) || e->cleared[on->c] >= low->time ||
+    if (e->cleared[on->c] >= low->time) {
+        if (low->serial > e->cleared_at[on->c])
+            e->cleared_at[on->c] = low->serial;
+        return 0;
+    }
+    if (!in_run || !(on->share >= 0) ||
         (low->port != TAUT_GRAPH_NONE && low->port != on->c))
         return 0;
     return taut_run_add(e, on->c, low, (double)on->share, on->by_ack);
 }
 
 int taut_evidence_restore(struct taut_evidence *e, const struct taut_low *head,
-                          const struct taut_shown *on, uint32_t n)
+                          const struct taut_shown *on, uint32_t n,
+                          const bool *in_run)
 {
     struct taut_low *low = taut_low_create(e, n);
     int rc = 0;
@@ -201,14 +208,33 @@ int taut_evidence_restore(struct taut_evidence *e, const struct taut_low *head,
     low->refs = 1;
     low->looked = 0;
     low->n = (uint16_t)n;
-    low->explained_by = TAUT_GRAPH_NONE;
     memcpy(low->on, on, n * sizeof(*on));
     for (uint32_t i = 0; rc == 0 && i < n; i++)
-        rc = put_back(e, low, &low->on[i]);
+        rc = put_back(e, low, &low->on[i], in_run == NULL || in_run[i]);
     if (rc == 0 && low->serial > e->serial)
         e->serial = low->serial;
     taut_low_release(e, low);
     return rc;
+}
+
+const struct taut_glimpse *taut_evidence_glimpses(const struct taut_evidence *e,
+                                                  uint32_t c, uint32_t *n)
+{
+    const struct taut_run *run = e->run[c];
+
+    *n = run == NULL ? 0 : run->n_shown;
+    return run == NULL ? NULL : run->shown;
+}
+
+void taut_evidence_restore_glimpses(struct taut_evidence *e, uint32_t c,
+                                    const struct taut_glimpse *list, uint32_t n)
+{
+    struct taut_run *run = e->run[c];
+
+    if (run == NULL || run->n_shown > 0)
+        return;
+    for (uint32_t i = 0; i < n && i < TAUT_EVIDENCE_GLIMPSES; i++)
+        run->shown[run->n_shown++] = list[i];
 }
 
 const struct taut_entry *taut_evidence_run(const struct taut_evidence *e,
@@ -239,19 +265,37 @@ static bool is_looked_at(const struct taut_evidence *e, struct taut_low *low)
     return was;
 }
 
+/* It explains what it made low.  Returns whether the run holds such a test. */
+static bool explain(const struct taut_evidence *e, struct taut_run *run,
+                    uint32_t c, double left)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; run != NULL && i < run->n; i++) {
+        struct taut_low *low = run->entry[i].low;
+        if (!is_looked_at(e, low) && is_made_by(e, low, c, left))
+            low->explained_by = c;
+        any = any || low->explained_by == c;
+    }
+    return any;
+}
+
 void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left)
 {
     e->left[c] = (float)left;
     e->looks++;
+    e->n_explained = 0;
     /* Some of its tests stand in the runs of others only. */
-    for (uint32_t o = 0; left < 1 && o < e->g->components; o++) {
-        struct taut_run *run = e->run[o];
-        for (uint32_t i = 0; run != NULL && i < run->n; i++) {
-            struct taut_low *low = run->entry[i].low;
-            if (!is_looked_at(e, low) && is_made_by(e, low, c, left))
-                low->explained_by = c;
-        }
-    }
+    for (uint32_t o = 0; left < 1 && o < e->g->components; o++)
+        if (explain(e, e->run[o], c, left))
+            e->explained[e->n_explained++] = o;
+}
+
+const uint32_t *taut_evidence_explained(const struct taut_evidence *e,
+                                        uint32_t *n)
+{
+    *n = e->n_explained;
+    return e->explained;
 }
 
 void taut_evidence_forget(struct taut_evidence *e, uint32_t c)

@@ -23,7 +23,7 @@ local daemon = {}
 
 -- Whose memory the store keeps.
 local KEPT = "site switches diagnosis decision coverage act marks acks events profiles " ..
-   "followers ids records journal"
+   "followers ids records journal snapshot others"
 local MEMORY_MS = 2000 -- how long the store may take to say what it kept
 
 local USAGE = [[
@@ -87,6 +87,10 @@ local function stop(self)
    p.steer:stop()
    p.slurm:stop()
    p.followers:stop()
+   p.snapshot:stop()
+   if p.act:knows_its_past() then
+      p.records:last()
+   end
    p.journal:stop(function() loop.stop() end)
 end
 
@@ -147,6 +151,7 @@ local function run(conf)
    loop.signal("HUP", function() p.reload() end)
    loop.signal("TERM", function() stop(self) end)
    loop.signal("INT", function() stop(self) end)
+   loop.every(5000, function() p.snapshot:look() end)
    loop.every(3600 * 1000, function()
       p.journal:prune(loop.time() - p.site.conf.keep_days * 86400)
    end)

@@ -58,7 +58,9 @@ end
 
 -- What spoke against nodes that have booted since was of another time.
 local function note_boots(self, s)
+   local news = boots.news(self.boots, s.peers)
    local booted = boots.note(self.boots, s.peers, self.site.topo)
+   self.snapshot:booted(news)
    if #booted > 0 then
       self:follow(self.diagnosis:began_anew(booted, loop.time()))
    end
@@ -75,7 +77,9 @@ function Findings:session(s)
    self.records:tests(self.judgement:session(s, event))
    self.marks:note(s.tests, loop.time())
    self.records:session(s, event)
-   self:follow(self.diagnosis:observe(s.tests, loop.time()))
+   local changes, touched = self.diagnosis:observe(s.tests, loop.time())
+   self.records:seen(s.tests)
+   self:follow(changes, touched)
 end
 
 --- Tests of a round of a survey that root or SlurmUser holds, judged already.
@@ -85,7 +89,9 @@ function Findings:survey(s, tests)
    local event = self.events_of[s]
    self.records:tests(self.judgement:survey(tests, event, s.job))
    self.records:survey(s, event)
-   self:follow(self.diagnosis:observe(tests, loop.time()))
+   local changes, touched = self.diagnosis:observe(tests, loop.time())
+   self.records:seen(tests)
+   self:follow(changes, touched)
 end
 
 --- Somebody asks for what components carry to be learned anew.
@@ -135,8 +141,8 @@ function Findings:given_back(name, drain)
    self:repaired(list)
 end
 
---- @param o { site, ids, judgement, diagnosis, others, decision, act, news, records, marks
---   (plan/verify) }
+--- @param o { site, ids, judgement, diagnosis, others, decision, act, news, records, snapshot,
+--   marks (plan/verify) }
 function findings.new(o)
    o.boots, o.events_of = {}, setmetatable({}, { __mode = "k" })
    return setmetatable(o, Findings)

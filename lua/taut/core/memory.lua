@@ -8,7 +8,7 @@ local sys = require "taut.sys"
 local memory = {}
 
 local NAMES = { "components", "drained", "settings", "last_ids", "drains", "evidence", "blamed",
-   "log_positions", "profiles" }
+   "log_positions", "profiles", "seen" }
 
 -- What was learned about a machine that was wired otherwise speaks against nobody now: a changed
 -- topology begins a new epoch.
@@ -28,16 +28,28 @@ local function is_news(diagnosis, c, k)
    return not diagnosis:is_known(c) or decided and not diagnosis:is_decided(c)
 end
 
-local function take_component(parts, row, seen)
+-- What was counted of it is in the snapshot, but in a database of before there was one.
+local function restore(parts, c, k, is_counted)
+   if is_counted then
+      k.cleared_at, k.last, k.tests, k.good = nil, nil, nil, nil
+   else
+      parts.coverage:touch(c, k.last or 0)
+   end
+   parts.diagnosis:restore(c, k)
+   parts.decision:note(c)
+   parts.others.excluded[c] = k.more.excluded == true or nil
+end
+
+-- @param o { seen = table for tests of pairs, known = set of components that tests of now are
+--   about, counted = function(c): is it in the snapshot? }
+local function take_component(parts, row, o)
    local topo, diagnosis = parts.site.topo, parts.diagnosis
    local c = topo.component_id[row.name]
-   local k, err = stored.unpack(row.data, topo, seen)
-   if c and k and not is_news(diagnosis, c, k) then
+   local k, err = stored.unpack(row.data, topo, o.seen)
+   if c and k and o.known[c] and not is_news(diagnosis, c, k) then
       return
    elseif c and k then
-      diagnosis:restore(c, k)
-      parts.decision:note(c)
-      parts.coverage:touch(c, k.last or 0)
+      restore(parts, c, k, o.counted(c))
    elseif c then
       sys.log("warning", ("database: component %s: %s"):format(row.name, err))
    end
@@ -54,16 +66,27 @@ local function take_sets(diagnosis, text)
    end
 end
 
+-- Components that something is known of before the database is read.
+local function known_now(parts)
+   local set = {}
+   for c = 1, #parts.site.topo.components do
+      set[c] = parts.diagnosis:is_known(c) or nil
+   end
+   return set
+end
+
 -- What is known of components.
-local function take_diagnosis(parts, rows, settings)
-   local seen = {}
+local function take_diagnosis(parts, kept, settings)
    if settings.learned then
       parts.diagnosis:restore_learned(json.decode(settings.learned))
    end
-   for _, row in ipairs(rows) do
-      take_component(parts, row, seen)
+   local o = { seen = {}, known = known_now(parts) }
+   o.counted = kept.errors.seen and function() return false end or parts.snapshot:restore(kept.seen)
+   for _, row in ipairs(kept.components) do
+      take_component(parts, row, o)
    end
    parts.diagnosis:restored()
+   parts.diagnosis:restore_wide(settings.wide or "", function(name) return name end)
    if settings.sets then
       take_sets(parts.diagnosis, settings.sets)
    end
@@ -81,11 +104,14 @@ local function take(parts, kept)
    end
    local same = is_same_wiring(settings.topology, parts.site.topo)
    if same then
-      take_diagnosis(parts, kept.components, settings)
+      take_diagnosis(parts, kept, settings)
+   elseif not kept.errors.settings then
+      parts.snapshot:forget(kept.seen)
    end
    -- without the list of drains no cap holds, and nobody is drained
    if not (kept.errors.drained or kept.errors.drains or kept.errors.settings) then
-      parts.act:restore(kept.drained, kept.drains, settings.policy_stops)
+      parts.act:restore(kept.drained, kept.drains, settings.policy_stops,
+         settings.alerts)
    end
    parts.marks:restore(settings.marks, parts.site.topo)
    parts.acks:restore(settings.acks)

@@ -39,6 +39,7 @@ local remote = require "taut.core.remote"
 local rendezvous = require "taut.core.rendezvous"
 local running = require "taut.events.jobs"
 local site = require "taut.core.site"
+local snapshot = require "taut.store.snapshot"
 local steer = require "taut.place.steer"
 local survey = require "taut.survey"
 local switches = require "taut.core.switches"
@@ -74,7 +75,10 @@ local function way(p)
    p.others = others.new(pick(p, "site diagnosis cluster profiles"))
    p.decision = decision.new(pick(p, "site diagnosis cluster others"))
    p.news = news.new(pick(p, "site diagnosis decision case act teller acks"))
-   p.records = records.new(pick(p, "site journal diagnosis case"))
+   p.snapshot = snapshot.new { site = p.site, journal = p.journal, diagnosis = p.diagnosis,
+      coverage = p.coverage, cluster = p.cluster,
+      is_busy = function() return next(p.rendezvous.sessions) ~= nil end }
+   p.records = records.new(pick(p, "site journal diagnosis case others snapshot"))
    p.events = events.new { topology = topo, cluster = p.cluster, diagnosis = p.diagnosis,
       journal = p.journal, names = p.site.conf.fabric.names,
       hear = function(changes, touched) p.findings:follow(changes, touched) end }
@@ -83,7 +87,8 @@ local function way(p)
    p.others.followers = p.followers
    p.judgement = judgement.new(pick(p, "site coverage followers profiles"))
    p.findings = findings.new(pick(p,
-      "site ids judgement diagnosis others decision act news records marks"))
+      "site ids judgement diagnosis others decision act news records snapshot marks"))
+   p.snapshot.findings = p.findings
 end
 
 -- Where results come from: checks of jobs and idle cycles, surveys.

@@ -33,6 +33,17 @@ function Records:tests(tests)
    end
 end
 
+--- What tests of an event crossed, once they have been taken in: part of the snapshot.
+function Records:seen(tests)
+   local set = {}
+   for _, t in ipairs(tests) do
+      for _, c in ipairs(stages.all(t.route or {})) do
+         set[c] = true
+      end
+   end
+   self.snapshot:components(set)
+end
+
 -- The job's own traffic begins after its check: what the counters were then replaces what they
 -- were at HELLO.
 local function counters(self, s)
@@ -90,10 +101,32 @@ end
 --- What is known of components.
 -- @param touched set of them
 function Records:components(touched)
+   for c in pairs(self.diagnosis:take_marked()) do
+      touched[c] = true
+   end
    for c in pairs(touched) do
       self.journal:add("component", { name = self.site.topo.components[c],
-         data = memory.pack(self.diagnosis, c) })
+         data = memory.pack(self.diagnosis, c, { excluded = self.others.excluded[c] }) })
    end
+   self.snapshot:components(touched)
+   local wide = self.diagnosis:pack_wide()
+   if wide ~= self.wide then
+      self.wide = wide
+      self.journal:add("setting", { name = "wide", value = wide })
+   end
+end
+
+--- All that changes without being touched, before tautd ends.
+function Records:last()
+   local set = {}
+   for c, k in self.diagnosis:each() do
+      set[c] = (k.state ~= "ok" and k.state ~= "unknown" or k.asked) and true or nil
+   end
+   self:components(set)
+   self.set_spells, self.sets_at = nil, -math.huge
+   self:sets {}
+   self:learned()
+   self.snapshot:all()
 end
 
 --- What is known of sets: at once when a verdict changed, else now and then.
@@ -120,10 +153,11 @@ function Records:wiring()
    self.journal:add("setting", { name = "topology", value = self.site.topo.wiring })
 end
 
---- @param o { site, journal, diagnosis, case }
+--- @param o { site, journal, diagnosis, case, others, snapshot }
 function records.new(o)
    return setmetatable({ site = o.site, journal = o.journal, diagnosis = o.diagnosis,
-      case = o.case, sets_at = -math.huge }, Records)
+      case = o.case, others = o.others, snapshot = o.snapshot, wide = "", sets_at = -math.huge },
+      Records)
 end
 
 return records

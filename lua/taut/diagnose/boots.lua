@@ -22,4 +22,14 @@ function boots.note(known, peers, topo)
    return list
 end
 
+--- Nodes whose boot id is one that was not known, before note() takes it down.
+function boots.news(known, peers)
+   local list = {}
+   for n, peer in pairs(peers or {}) do
+      list[#list + 1] = peer.boot and peer.boot ~= known[n] and n or nil
+   end
+   table.sort(list)
+   return list
+end
+
 return boots

@@ -44,7 +44,7 @@ end
 -- @param s the `diagnosis` section of the configuration
 function diagnose.new(topo, s)
    local self = setmetatable({ topo = topo, s = s, suspects = {}, decided = {}, want_of = {},
-      version = 0,
+      version = 0, marked = {},
       records = {}, epoch = topo.epoch, evidence = engine_of(topo, s) }, Diagnosis)
    self.learned = learned.new(topo, self.evidence, s)
    sane.begin(self)
@@ -108,7 +108,7 @@ function Diagnosis:reload(topo, s)
    end
    for c = 1, #topo.components do
       local seen = old:seen(c)
-      seen.run = old:run(c)
+      seen.run, seen.glimpses, seen.reach = old:run(c), old:glimpses(c), nil
       memory.add(self, c, seen)
    end
    self:restored()
@@ -215,15 +215,18 @@ function Diagnosis:forget(c, now, probation_s, changes)
    end
 end
 
+local RESTORED = { "since", "left", "busy", "confirmed", "asked", "suspect_at", "tied",
+   "probation_until", "case", "whole", "ruled_out", "evidence", "by_hard", "past", "times", "load",
+   "last_cleared", "missing", "spent", "hard" }
+
 --- Take over what is known of a component, as memory.lua unpacked it; restored() ends it.
 function Diagnosis:restore(c, k)
    memory.add(self, c, k)
    local own = { state = k.state }
-   for _, name in ipairs { "since", "left", "busy", "confirmed", "asked", "suspect_at", "tied",
-      "probation_until", "case", "whole", "ruled_out", "evidence", "by_hard",
-      "past" } do
+   for _, name in ipairs(RESTORED) do
       own[name] = k[name]
    end
+   own.last = k.last_case
    self.records[c] = own
    self.suspects[c] = k.state == "suspect" or nil
    self.decided[c] = (k.state == "slow" or k.state == "failed") or nil
@@ -232,14 +235,20 @@ end
 
 --- All that was kept has been handed in.
 function Diagnosis:restored()
-   memory.finish(self)
+   local flows = memory.finish(self)
    for c, k in pairs(self.records) do
       if self:is_decided(c) then
          self.evidence:name(c, math.min(1, k.left or 0))
       end
       self.evidence:watch(c, self:is_decided(c) or self.suspects[c] ~= nil)
       local case = not self:is_decided(c) and self.evidence:case(c)
+      if case and k.whole then
+         self.evidence:name(c, math.min(1, case.best))
+      end
       member.follow(self.sets, c, case and case.best)
+      if flows[c] then
+         member.give(self.sets, c, flows[c])
+      end
    end
 end
 

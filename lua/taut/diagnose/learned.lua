@@ -8,6 +8,7 @@
 -- Below `learn_peers` components seen, or where they differ too much, nothing is expected, and the
 -- component is `unknown`.  Once `learn_share` of a class has been seen, its value stands: a change
 -- of all of them is for an administrator to accept (`taut relearn`).
+local json = require "taut.json"
 local unknown = require "taut.topology.unknown"
 
 local learned = {}
@@ -99,6 +100,7 @@ local function learn(self, class, now)
    if class.settled then
       return false
    end
+   self.changed = self.changed or class.spread ~= spread
    class.spread = spread
    if spread > s.learn_spread then
       return false
@@ -187,10 +189,26 @@ end
 function Learned:kept()
    local list = {}
    for _, r in ipairs(self:rows()) do
-      list[#list + 1] = r.Bps and { class = r.class, Bps = r.Bps, n = r.peers, spread = r.spread,
-         settled = r.settled, since = self.classes[r.class].since } or nil
+      local class = self.classes[r.class]
+      list[#list + 1] = (r.Bps or r.spread) and { class = r.class, Bps = r.Bps, n = class.n,
+         spread = r.spread, settled = r.settled, since = class.since, shows = class.shows } or nil
    end
    return list
+end
+
+--- What components showed: { c, the best but one, the best, c, … }, -1 where there is none; nil
+-- where nothing was learned of any.
+-- @param list of components, or a first and a last
+function Learned:pack_shown(list, last)
+   local out = json.array {}
+   for i = last and list or 1, last or #list do
+      local c = last and i or list[i]
+      local best = self.best[c]
+      if best then
+         table.move({ c, best.second, best.first }, 1, 3, #out + 1, out)
+      end
+   end
+   return #out > 0 and out or nil
 end
 
 local function is_number(v, most)
@@ -201,14 +219,36 @@ end
 function Learned:restore(list)
    for _, k in ipairs(type(list) == "table" and list or {}) do
       local class = type(k) == "table" and self.classes[k.class]
+      if class and is_number(k.n, #class.members) then
+         class.spread = is_number(k.spread, 1e9) and k.spread or nil
+         class.shows = is_number(k.shows, 1e18) and k.shows or nil
+      end
       if class and is_number(k.Bps, 1e18) and k.Bps > 0 and is_number(k.n, #class.members) then
          class.n, class.settled = k.n, k.settled == true or nil
-         class.spread = is_number(k.spread, 1e9) and k.spread or nil
          class.since = is_number(k.since, 1e15) and k.since or nil
          set(self, class, k.Bps)
       end
    end
    self.changed = nil
+end
+
+-- What one component showed.
+local function restore_best(self, c, second, first)
+   local class = self.of[c]
+   if class and is_number(first, 1e18) and type(second) == "number" and second <= first then
+      local had = self.best[c]
+      class.seen = class.seen + ((second >= 0 and 1 or 0) - (had and had.second >= 0 and 1 or 0))
+      class.is_news = true
+      self.best[c] = { first = first, second = math.max(-1, second) }
+   end
+end
+
+--- Take over what pack_shown made.
+-- @param map number of a component then → now; nil: the same
+function Learned:restore_shown(list, map)
+   for i = 1, #list - 2, 3 do
+      restore_best(self, map and map[list[i]] or not map and list[i], list[i + 1], list[i + 2])
+   end
 end
 
 -- Everything about one class, as if nothing had been tested.

@@ -1,29 +1,26 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- What is known of a component, as text for the store and back; and how that is taken over: a test
--- stands in the runs of several components, and is one again.
+--- What is known of a component, as text for the store and back.
 local json = require "taut.json"
+local low_tests = require "taut.diagnose.low_tests"
+local member = require "taut.diagnose.sets.member"
 local slow_whole = require "taut.report.slow_whole"
 
 local memory = {}
 
-local SEEN = { "cleared_at", "last", "tests", "good" }
+local SEEN = { "cleared_at", "cleared_by", "last", "tests", "good", "reach" }
 local FIELDS = { "state", "since", "busy", "suspect_at", "asked", "left", "probation_until", "case",
-   "by_hard", "past" }
-local TEST_FIELDS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "share", "streams",
-   "flows", "job", "rail", "links", "by_ack", "port", "src_name", "dst_name", "class" }
+   "by_hard", "past", "times", "load", "last_cleared", "missing" }
 
-local function pack_test(t)
-   local out = {}
-   for _, f in ipairs(TEST_FIELDS) do
-      out[f] = t[f]
-   end
-   return out
-end
+-- What lacks for a verdict: its `what`, and whether it has numbers.
+local MISSING = { score = true, spells = true, span = true, far = true, confirmed = true,
+   senders = true, receivers = true, busy = false, test = false, elsewhere = false, job = false }
 
-local function pack_list(list)
+---------------------------------------------------------------- out
+
+local function pack_list(list, pack)
    local out = json.array {}
    for i, t in ipairs(list) do
-      out[i] = pack_test(t)
+      out[i] = pack(t)
    end
    return out
 end
@@ -37,60 +34,57 @@ local function pack_rivals(list, topo)
    return out
 end
 
---- @param diagnosis of diagnose.new
--- @param c component
--- @return JSON text
-function memory.pack(diagnosis, c)
-   local k, seen, topo = diagnosis:component(c), diagnosis:seen(c), diagnosis.topo
-   local out = { confirmed = json.array {}, tied = pack_rivals(k.tied, topo),
-      ruled_out = pack_rivals(k.ruled_out, topo), whole = k.whole and (slow_whole.text(k.whole)),
-      whole_of = k.whole }
+-- Nodes that took part in tests which came to nothing: { name, how many, name, … }.
+local function pack_spent(spent, topo)
+   local list = {}
+   for n, times in pairs(spent or {}) do
+      list[#list + 1], list[#list + 2] = topo.nodes[n], times
+   end
+   return #list > 0 and list or nil
+end
+
+local function pack_fields(k, seen)
+   local out = {}
    for _, f in ipairs(FIELDS) do
       out[f] = k[f]
    end
    for _, f in ipairs(SEEN) do
       out[f] = seen[f]
    end
-   out.run = pack_list(diagnosis:run(c))
-   out.evidence = k.evidence and pack_list(k.evidence)
+   return out
+end
+
+--- @param diagnosis of diagnose.new
+-- @param c component
+-- @param more what others want kept with it, or nil: plain fields, which unpack leaves as they are
+-- @return JSON text
+function memory.pack(diagnosis, c, more)
+   local k, topo = diagnosis:component(c), diagnosis.topo
+   local out = pack_fields(k, diagnosis:seen(c))
+   out.confirmed = json.array {}
+   out.tied, out.ruled_out = pack_rivals(k.tied, topo), pack_rivals(k.ruled_out, topo)
+   out.whole, out.whole_of = k.whole and (slow_whole.text(k.whole)), k.whole
+   out.last_case, out.spent = k.last, pack_spent(k.spent, topo)
+   out.hard = k.hard and k.hard.of_set and k.hard or nil -- all other comes with its evidence
+   out.run = pack_list(diagnosis:run(c), low_tests.pack_of_run)
+   out.glimpses = diagnosis.evidence:glimpses(c)
+   out.evidence = k.evidence and pack_list(k.evidence, low_tests.pack)
+   out.flows = member.pack(diagnosis.sets, c)
    for i, p in ipairs(k.confirmed) do
-      out.confirmed[i] = { one = pack_test(p.one), many = pack_test(p.many) }
+      out.confirmed[i] = { one = low_tests.pack(p.one), many = low_tests.pack(p.many) }
    end
+   out.more = more
    return json.encode(out)
 end
 
--- What must be a number for the diagnosis to go on with it.
-local function check_numbers(t, names)
-   for _, name in ipairs(names) do
-      if type(t[name]) ~= "number" then
-         error(name .. " is no number", 0)
-      end
-   end
-end
+---------------------------------------------------------------- back
 
-local function unpack_test(t, topo)
-   t.src, t.dst = topo.node_id[t.src_name], topo.node_id[t.dst_name]
-   if not t.src or not t.dst or not topo:route(t.src, t.dst, nil, t.rail) then
-      return nil -- a node that the topology no longer has, or no route between them
-   end
-   return t
-end
+local check_numbers = low_tests.check_numbers
 
-local NUMBERS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "streams" }
-
--- One test stands in the runs of several components: `seen` keeps it one table.
-local function shared_test(t, topo, seen)
-   check_numbers(t, NUMBERS)
-   if not seen[t.id] then
-      seen[t.id] = unpack_test(t, topo) or false
-   end
-   return seen[t.id] or nil
-end
-
-local function unpack_confirmed(list, topo, seen)
+local function unpack_confirmed(list, o)
    local confirmed = {}
    for _, p in ipairs(list) do
-      local one, many = shared_test(p.one, topo, seen), shared_test(p.many, topo, seen)
+      local one, many = low_tests.shared(p.one, o), low_tests.shared(p.many, o)
       if one and many then
          confirmed[#confirmed + 1] = { one = one, many = many, time = one.time,
             event = one.event, src = one.src, dst = one.dst }
@@ -99,66 +93,120 @@ local function unpack_confirmed(list, topo, seen)
    return confirmed
 end
 
-local function unpack_rivals(list, topo)
+local function unpack_rivals(list, o)
    local out = {}
    for _, r in ipairs(list or {}) do
-      r.component = topo.component_id[r.component]
+      r.component = o.topo.component_id[o.name(r.component)]
       check_numbers(r, { "rest", "same" })
       out[#out + 1] = r.component and r or nil
    end
    return out
 end
 
--- Tests as they stood in one component's run: its share is its own.
-local function unpack_run(list, topo)
-   local out = {}
-   for _, t in ipairs(list) do
-      check_numbers(t, NUMBERS)
-      t.share = type(t.share) == "number" and t.share or t.ratio
-      out[#out + 1] = unpack_test(t, topo)
-   end
-   return out
+local function number_now(c, o)
+   return math.type(c) == "integer" and (o.map and o.map[c] or not o.map and c) or nil
 end
 
 -- Text alone, as an earlier tautd kept it, is found anew with the next test.
-local function unpack_whole(w)
+local function unpack_whole(w, o)
    if type(w) ~= "table" or not slow_whole.is(w) then
       return nil
    end
-   return { kind = w.kind, of = w.of, n = w.n, total = w.total, component = w.component }
+   return { kind = w.kind, of = w.of, n = w.n, total = w.total, way = w.way,
+      component = number_now(w.component, o) }
 end
 
-local function unpack(k, topo, seen)
+local function unpack_missing(m, o)
+   if type(m) ~= "table" or MISSING[m.what] == nil then
+      return nil
+   elseif MISSING[m.what] then
+      check_numbers(m, { "has", "needs" })
+   elseif m.what == "elsewhere" then
+      m.whole = unpack_whole(m.whole, o)
+      return m.whole and m
+   elseif m.what == "job" then
+      check_numbers(m, { "has" })
+   end
+   return m
+end
+
+local function unpack_spent(list, o)
+   local spent = {}
+   for i = 1, type(list) == "table" and #list - 1 or 0, 2 do
+      local n = o.topo.node_id[o.node(list[i])]
+      if n and math.type(list[i + 1]) == "integer" then
+         spent[n] = list[i + 1]
+      end
+   end
+   return next(spent) and spent or nil
+end
+
+-- A table with these numbers, or nil where it is none.
+local function numbers_of(t, names)
+   if type(t) == "table" then
+      check_numbers(t, names)
+      return t
+   end
+end
+
+local CASE = { "score", "best", "low", "at", "spells", "events" }
+
+-- What an earlier tautd did not keep.
+local function unpack_more(k, o)
+   k.times = type(k.times) == "table" and slow_whole.is(k.times) and k.times or nil
+   k.load = numbers_of(k.load, { "job", "at" })
+   k.last_cleared = type(k.last_cleared) == "table" and k.last_cleared or nil
+   k.missing, k.spent = unpack_missing(k.missing, o), unpack_spent(k.spent, o)
+   k.last_case = numbers_of(k.last_case, { "score", "best", "confirmed" })
+   k.hard = numbers_of(k.hard, { "left" })
+   k.glimpses = type(k.glimpses) == "table" and k.glimpses or nil
+   for i = 1, #(k.glimpses or {}) do
+      check_numbers(k.glimpses, { i })
+   end
+   k.flows, k.more = member.unpack(k.flows, o), type(k.more) == "table" and k.more or {}
+end
+
+local function unpack(k, o)
    check_numbers(k, { "tests", "good", "busy" })
    for _, name in ipairs { "since", "cleared_at", "last", "suspect_at", "left",
-      "probation_until", "asked" } do
+      "probation_until", "asked", "cleared_by", "reach" } do
       check_numbers({ [name] = k[name] or 0 }, { name })
    end
-   k.run = unpack_run(k.run, topo)
-   k.evidence = k.evidence and unpack_run(k.evidence, topo)
-   k.confirmed = unpack_confirmed(k.confirmed, topo, seen)
-   local tied = unpack_rivals(k.tied, topo)
+   k.run = low_tests.unpack_run(k.run, o)
+   k.evidence = k.evidence and low_tests.unpack_run(k.evidence, o)
+   k.confirmed = unpack_confirmed(k.confirmed, o)
+   local tied = unpack_rivals(k.tied, o)
    k.tied = #tied > 0 and tied or nil
-   k.ruled_out = unpack_rivals(k.ruled_out, topo)
-   k.whole, k.whole_of = unpack_whole(k.whole_of), nil
+   k.ruled_out = unpack_rivals(k.ruled_out, o)
+   k.whole, k.whole_of = unpack_whole(k.whole_of, o), nil
    for _, p in ipairs(k.past or {}) do
       check_numbers(p, { "best", "score", "confirmed", "at" })
    end
-   if k.case then
-      check_numbers(k.case, { "score", "best", "low", "at", "spells", "events" })
-   end
+   k.case = numbers_of(k.case, CASE)
+   unpack_more(k, o)
    return k
 end
 
+local function same(v)
+   return v
+end
+
 --- @param text what pack made
+-- @param topo topology
 -- @param seen table shared by all components of one loading
+-- @param old where it was made of another machine: { map = component then → now, name, node =
+--   functions(name then) → name now, stands = function(test): does it say the same now? }
 -- @return component, for diagnosis:restore(); or nil and why it cannot be read
-function memory.unpack(text, topo, seen)
+function memory.unpack(text, topo, seen, old)
    local k, err = json.decode(text)
    if type(k) ~= "table" then
       return nil, err or "no object"
    end
-   local ok, made = pcall(unpack, k, topo, seen)
+   local o = { topo = topo, seen = seen, name = same, node = same, stands = same }
+   for name, v in pairs(old or {}) do
+      o[name] = v
+   end
+   local ok, made = pcall(unpack, k, o)
    if not ok then
       return nil, "damaged: " .. tostring(made)
    end
@@ -167,58 +215,26 @@ end
 
 ---------------------------------------------------------------- taking it over
 
-local function number(v, fallback)
-   return type(v) == "number" and v or fallback
-end
-
--- Of one test, what each component's run says of it.
-local function collect(pending, c, t)
-   local key = ("%d:%d:%d:%s"):format(t.event, t.src, t.dst, t.id)
-   local p = pending[key]
-   if not p then
-      p = { id = t.id, event = t.event, time = t.time, src = t.src, dst = t.dst,
-         rail = number(t.rail, 1), job = number(t.job, 0), bw_Bps = t.bw_Bps,
-         expected_Bps = t.expected_Bps, flows = number(t.flows, 1), streams = number(t.streams, 1),
-         links = number(t.links), by_ack = t.by_ack == true,
-         port = (t.port == "src" or t.port == "dst") and t.port or nil, on = {} }
-      pending[key], pending[#pending + 1] = p, p
-   end
-   p.on[c] = t.share
-end
-
 --- Put away a component as unpacked, until finish().
 function memory.add(self, c, k)
-   self.pending = self.pending or {}
+   self.pending = self.pending or { glimpses = {}, flows = {} }
    for _, t in ipairs(k.run) do
-      collect(self.pending, c, t)
+      low_tests.collect(self.pending, c, t)
    end
+   self.pending.glimpses[c], self.pending.flows[c] = k.glimpses, k.flows
    self.evidence:restore_seen(c, k)
 end
 
--- What a loaded port showed stands in its own run only; what else was on the way may explain it.
-local function add_way(self, t)
-   for _, c in ipairs(t.port and self.topo:route(t.src, t.dst, nil, t.rail) or {}) do
-      if type(c) == "number" then
-         t.on[c] = t.on[c] or t.bw_Bps / self.topo.capacity[c]
-      end
-   end
-end
-
---- Put the tests back, in their order.
+--- Put the tests back, and what else belongs to their runs.
+-- @return map component → what flows over sets said of it
 function memory.finish(self)
-   local list, serial, event = self.pending or {}, self.evidence:serial(), nil
-   table.sort(list, function(a, b)
-      return a.time < b.time or a.time == b.time and a.event < b.event
-   end)
-   for _, t in ipairs(list) do
-      if t.event ~= event then
-         serial, event = serial + 1, t.event
-      end
-      t.serial = serial
-      add_way(self, t)
-      self.evidence:restore(t)
+   local pending = self.pending or { glimpses = {}, flows = {} }
+   low_tests.finish(pending, self.evidence, self.topo)
+   for c, list in pairs(pending.glimpses) do
+      self.evidence:restore_glimpses(c, list)
    end
    self.pending = nil
+   return pending.flows
 end
 
 return memory

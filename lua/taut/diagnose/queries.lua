@@ -2,6 +2,8 @@
 --- What others may ask of a diagnosis: components, what was learned of capacities, sets of links.
 -- The methods of diagnose/init.lua that change nothing of what is concluded.
 local json = require "taut.json"
+local keep = require "taut.keep"
+local slow_whole = require "taut.report.slow_whole"
 
 local queries = {}
 
@@ -32,6 +34,14 @@ end
 --- For a loop: component and record of all that were suspected, judged or asked for.
 function queries:each()
    return pairs(self.records)
+end
+
+--- Components of whose low tests something else came to be known as the cause, since this was
+-- asked last.
+function queries:take_marked()
+   local set = self.marked
+   self.marked = {}
+   return set
 end
 
 --- What the engine counted of component c: { tests, good, last, cleared_at, cleared_by }.
@@ -93,6 +103,19 @@ function queries:refusals()
    return self.refused
 end
 
+--- What tests saw of components, for a store: text of taut.keep.
+-- @param coverage of the same machine
+-- @param list of components, ascending, or a first and a last
+function queries:pack_seen(coverage, list, last)
+   return keep.pack(self.evidence, coverage.times, list, last)
+end
+
+--- Take it over, before what is kept of single components.
+-- @param kept of taut.keep, read
+function queries:restore_seen(kept, coverage)
+   kept:give(self.evidence, coverage.times)
+end
+
 ---------------------------------------------------------------- capacities that are learned
 
 --- What is learned of the class that component c belongs to; nil where capacities are configured.
@@ -114,6 +137,43 @@ end
 function queries:restore_learned(kept)
    if self.learned then
       self.learned:restore(kept)
+   end
+end
+
+--- What components showed where capacities are learned, for a store; nil where there is nothing.
+-- @param list of components, or a first and a last
+function queries:pack_shown(list, last)
+   return self.learned and self.learned:pack_shown(list, last)
+end
+
+--- Take over what pack_shown made.
+-- @param old { map = component then → now } where that was another machine, or nil
+-- @return what is wrong with it, or nil
+function queries:restore_shown(kept, old)
+   if type(kept) ~= "table" then
+      return "damaged"
+   elseif self.learned then
+      self.learned:restore_shown(kept, old and old.map)
+   end
+end
+
+---------------------------------------------------------------- what changed everywhere
+
+--- What changed everywhere at once, for a store: text, or "" for nothing.
+function queries:pack_wide()
+   local w = self.machine_wide
+   return w and json.encode { kind = w.kind, of = w.of, n = w.n, total = w.total,
+      component = self.topo.components[w.component], at = self.machine_wide_at } or ""
+end
+
+--- Take it over.
+-- @param name of a component then → its name now
+function queries:restore_wide(text, name)
+   local w = text ~= "" and json.decode(text)
+   local c = type(w) == "table" and slow_whole.is(w) and self.topo.component_id[name(w.component)]
+   if c and type(w.at) == "number" and not self.machine_wide then
+      self.machine_wide_at = w.at
+      self.machine_wide = { kind = w.kind, of = w.of, n = w.n, total = w.total, component = c }
    end
 end
 

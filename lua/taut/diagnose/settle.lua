@@ -20,6 +20,13 @@ local function set_state(self, c, state, now, changes)
    end
 end
 
+-- It explains tests, which stand in the runs of others, too.
+local function name(self, c, left)
+   for _, other in ipairs(self.evidence:name(c, left)) do
+      self.marked[other] = true
+   end
+end
+
 local ALTERNATIVES = 16 -- kept with a verdict
 
 -- By its case, or by hard evidence alone.
@@ -31,7 +38,7 @@ local function become_slow(self, c, k, case, now, changes)
    local seen = self:seen(c)
    k.last_cleared = { at = seen.cleared_at, by = seen.cleared_by }
    k.evidence = self:run(c)
-   self.evidence:name(c, k.left)
+   name(self, c, k.left)
    k.tied = nil
    set_state(self, c, left < self.s.failed and "failed" or "slow", now, changes)
 end
@@ -122,7 +129,7 @@ local function is_of_others(self, c, k, case, now)
    local elsewhere
    k.whole, elsewhere = whole.reason(self, c, now)
    if k.whole then
-      self.evidence:name(c, math.min(1, case.best)) -- it explains its tests all the same
+      name(self, c, math.min(1, case.best)) -- it explains its tests all the same
    elseif not k.tied then
       k.missing = elsewhere and { what = "elsewhere", whole = elsewhere }
    end

@@ -114,6 +114,13 @@ keep.special = {
    forget_evidence = function(sql, row)
       sql.run("DELETE FROM evidence WHERE component = ? AND origin = ?", row.component, row.origin)
    end,
+   seen_before = function(sql, row)
+      sql.run("DELETE FROM seen WHERE seq < ? AND (part NOT LIKE 'n%' OR part LIKE 'n+%')", row.seq)
+   end,
+   forget_known = function(sql)
+      sql.run "DELETE FROM component"
+      sql.run "DELETE FROM seen"
+   end,
    observation = add_observation,
    observation_place = function(sql, row) sql.put_new("observation_place", row) end,
 }

@@ -58,6 +58,10 @@ function Act:say(text)
    if #self.alerts > ALERTS then
       table.remove(self.alerts, 1)
    end
+   if self.remembers then
+      self.journal:add("setting", { name = "alerts", value = json.encode { alerts = self.alerts,
+         alerted = next(self.alerted) and self.alerted or nil } })
+   end
 end
 
 -- Once per node and cause; figures in the text go on changing.
@@ -242,8 +246,10 @@ function Act:unwant(name)
 end
 
 --- Take what the store kept; see policy/memory.lua.
-function Act:restore(standing, actions, stops)
+-- @param alerts value of the setting of that name, or nil
+function Act:restore(standing, actions, stops, alerts)
    memory.restore(self.history, standing, actions, stops)
+   self.alerts = memory.alerts(self.alerts, self.alerted, alerts)
    self.remembers = true
 end
 

@@ -26,4 +26,25 @@ function memory.restore(h, drained, actions, stops)
    end
 end
 
+--- What was said of late, before and since tautd started.
+-- @param alerts of now
+-- @param alerted map node → cause, added to
+-- @param text what act.lua kept, or nil
+-- @return array of { time, text }
+function memory.alerts(alerts, alerted, text)
+   local kept = text and json.decode(text)
+   if type(kept) ~= "table" or type(kept.alerts) ~= "table" then
+      return alerts
+   end
+   local list = {}
+   for _, a in ipairs(kept.alerts) do
+      list[#list + 1] = type(a) == "table" and type(a.time) == "number"
+         and type(a.text) == "string" and { time = a.time, text = a.text } or nil
+   end
+   for node, cause in pairs(type(kept.alerted) == "table" and kept.alerted or {}) do
+      alerted[node] = alerted[node] or cause
+   end
+   return table.move(alerts, 1, #alerts, #list + 1, list)
+end
+
 return memory

@@ -13,6 +13,7 @@ local queries = {}
 queries.list = {
    components = function() return db.rows_of("SELECT name, data FROM component") end,
    drained = function() return db.rows_of("SELECT node, data FROM drained") end,
+   seen = function() return db.rows_of("SELECT part, seq, data FROM seen") end,
    settings = function() return db.rows_of("SELECT name, value FROM setting") end,
    last_ids = function()
       return db.rows_of("SELECT (SELECT COALESCE(MAX(id), 0) FROM event) AS event, " ..

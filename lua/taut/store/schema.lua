@@ -4,7 +4,7 @@
 -- keyword somewhere (user, partition), stands in quotes.
 local schema = {}
 
-schema.version = 5
+schema.version = 6
 
 -- One list of statements per version; an empty database gets all of them in order.
 schema.steps = {
@@ -101,6 +101,8 @@ schema.steps = {
    },
    -- 5: how long the node that took longest asked for the ways of its tests
    { [[ALTER TABLE event ADD COLUMN trace_ns INTEGER]] },
+   -- 6: what tests saw of all components, in slices (snapshot.lua here)
+   { [[CREATE TABLE seen (part TEXT PRIMARY KEY, seq INTEGER NOT NULL, data TEXT NOT NULL)]] },
 }
 
 --- Tables that may be written, with their columns; anything else is refused.
@@ -125,7 +127,7 @@ schema.columns = {
    observation_place = { "place", "observation" },
    observation_job = { "job", "observation" },
    evidence = { "component", "origin", "data" },
-   log_position = { "path", "data" },
+   log_position = { "path", "data" }, seen = { "part", "seq", "data" },
    job = { "id", "restart", "time", "user", "name", "partition", "nodes", "seconds", "wait_s",
       "sent_Bps", "received_Bps", "share", "uneven", "comm", "steered" },
 }
@@ -138,7 +140,7 @@ schema.keys = {
    growth = { "job", "restart", "node", "interface", "source" }, reading = { "node" },
    observation = {}, observation_place = { "place", "observation" },
    observation_job = { "job", "observation" }, evidence = { "component", "origin" },
-   log_position = { "path" }, job = { "id", "restart" },
+   log_position = { "path" }, job = { "id", "restart" }, seen = { "part" },
 }
 
 local function set(words)
@@ -150,7 +152,7 @@ local function set(words)
 end
 
 --- Texts that are part of a key or an index, so of some length only on some servers.
-schema.names = set "node name component src dst place origin interface source purpose user"
+schema.names = set "node name component src dst place origin interface source purpose user part"
 
 local function columns_of(type)
    local t = {}

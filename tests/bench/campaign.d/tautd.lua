@@ -47,7 +47,7 @@ end
 -- What is told of changes is kept; nothing else is written down.
 local function listen(self)
    local p = self.parts
-   for _, name in ipairs { "tests", "session", "components", "sets", "learned" } do
+   for _, name in ipairs { "tests", "session", "seen", "components", "sets", "learned" } do
       p.records[name] = nothing
    end
    function p.records.verdict(_, change)

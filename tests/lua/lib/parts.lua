@@ -8,7 +8,7 @@ local parts = {}
 
 local CONF = [[
 mode = "observe"
-topology = torus { dims = { %s }, nodes_per_router = %d, nodes = "n[0-%d]", capacity = 24e6 }
+topology = torus { dims = { %s }, nodes_per_router = %d, nodes = "n[%s]"%s }
 ]]
 
 local function load_conf(o)
@@ -21,7 +21,8 @@ local function load_conf(o)
    assert(sys.mkdir(folder, 448)) -- 0700
    local path = folder .. "/taut.lua"
    local f = assert(io.open(path, "w"))
-   f:write(CONF:format(table.concat(dims, ", "), o.npr or 1, n - 1), o.more or "")
+   f:write(CONF:format(table.concat(dims, ", "), o.npr or 1, o.nodes or "0-" .. n - 1,
+      o.learns and "" or ", capacity = 24e6"), o.more or "")
    f:close()
    local conf = assert(config.load(path, { rundir = "/nowhere", statedir = "/nowhere",
       confdir = "/nowhere" }))
@@ -46,7 +47,8 @@ local function journal()
    return j
 end
 
---- @param o { dims, npr, more = text of taut.lua, is_admin = false: everybody may ask only }
+--- @param o { dims, npr, more = text of taut.lua, is_admin = false: everybody may ask only,
+--   journal = of store/journal.lua, for a real store }
 -- @return as core/parts.lua; `slurm.asked`: requests that Slurm's helper got, each answered at
 --   once by slurm.answer(request) → reply, error; all nodes are idle in partition "all"
 function parts.new(o)
@@ -57,7 +59,7 @@ function parts.new(o)
       self.asked[#self.asked + 1] = request
       fn(self.answer(request))
    end
-   local p = make(conf, journal(), slurm)
+   local p = make(conf, o.journal or journal(), slurm)
    local cl = p.cluster
    for _, name in ipairs(conf.topology.nodes) do
       cl.nodes[name] = { name = name, state = "idle", partitions = { "all" }, reason = "" }
@@ -70,7 +72,9 @@ function parts.new(o)
    end
    function cl.fresh(_, _, fn) fn() end
    function cl.is_admin() return o.is_admin ~= false end
-   p.act:restore({}, {})
+   if not o.journal then
+      p.act:restore({}, {})
+   end
    return p
 end
 

@@ -482,9 +482,10 @@ START_TEST(what_was_stored_comes_back)
                                .bw_Bps = 0.41F,
                                .expected_Bps = 1,
                                .confirms = NONE,
+                               .explained_by = NONE,
                                .port = NONE};
         struct taut_shown on[] = {{tx, 0.41F, false}, {x, 0.41F, false}};
-        ck_assert_int_eq(taut_evidence_restore(ev, &low, on, 2), 0);
+        ck_assert_int_eq(taut_evidence_restore(ev, &low, on, 2, NULL), 0);
     }
     ck_assert_uint_eq(taut_evidence_serial(ev), 3);
     ck_assert_uint_eq(taut_evidence_runs(ev), 2);
@@ -514,16 +515,23 @@ START_TEST(what_was_seen_is_stored_and_comes_back)
     ck_assert_uint_eq(seen.good, 2);
     ck_assert_double_eq(taut_evidence_clearings(ev)[x], 100);
     /* a test from before it was cleared speaks against nobody */
-    struct taut_low low = {
-        .time = 60, .serial = 1, .confirms = NONE, .port = NONE};
+    struct taut_low low = {.time = 60,
+                           .serial = 1,
+                           .confirms = NONE,
+                           .explained_by = NONE,
+                           .port = NONE};
     struct taut_shown on = {x, 0.4F, false};
-    ck_assert_int_eq(taut_evidence_restore(ev, &low, &on, 1), 0);
+    ck_assert_int_eq(taut_evidence_restore(ev, &low, &on, 1, NULL), 0);
     ck_assert_uint_eq(low_of(x), 0);
     ck_assert_uint_eq(taut_evidence_lows(ev), 0);
-    /* nor does one that tells of another component's port */
+    /* nor does one that tells of another component's port, nor one that does
+     * not stand in its run */
     low.time = 400;
     low.port = taut_graph_tx(0);
-    ck_assert_int_eq(taut_evidence_restore(ev, &low, &on, 1), 0);
+    ck_assert_int_eq(taut_evidence_restore(ev, &low, &on, 1, NULL), 0);
+    low.port = NONE;
+    ck_assert_int_eq(
+        taut_evidence_restore(ev, &low, &on, 1, (const bool[]){false}), 0);
     ck_assert_uint_eq(low_of(x), 0);
 }
 END_TEST

@@ -127,4 +127,69 @@ function member.take(self, way, t, spell)
    end
 end
 
+---------------------------------------------------------------- keeping
+
+local COUNTS = { "best", "score", "spells", "low", "n", "hits", "part" }
+local TIMES = { "first", "last", "spell" }
+
+--- What flows said of a link, as a table for a store; nil where nothing was counted.
+function member.pack(sets, c)
+   local y = sets.followed[c]
+   if not y or y.n == 0 and y.score == 0 then
+      return nil
+   end
+   local out = { on = {}, senders = tables.keys(y.senders), receivers = tables.keys(y.receivers) }
+   for _, names in ipairs { COUNTS, TIMES } do
+      for _, name in ipairs(names) do
+         out[name] = y[name]
+      end
+   end
+   for other, n in pairs(y.on) do
+      out.on[#out.on + 1], out.on[#out.on + 2] = other, n
+   end
+   return out
+end
+
+local function is_number(v)
+   return type(v) == "number" and v == v and math.abs(v) < math.huge
+end
+
+local function nodes_of(list, topo)
+   local set = {}
+   for _, n in ipairs(type(list) == "table" and list or {}) do
+      set[n] = topo.nodes[n] and true or nil
+   end
+   return set
+end
+
+--- What pack made, for give(); nil where it is damaged or of another machine.
+-- @param o { topo, map = numbers of another machine, then nothing of it is taken }
+function member.unpack(y, o)
+   if type(y) ~= "table" or o.map or type(y.on) ~= "table" then
+      return nil
+   end
+   local out = { on = {}, senders = nodes_of(y.senders, o.topo),
+      receivers = nodes_of(y.receivers, o.topo) }
+   for _, name in ipairs(COUNTS) do
+      out[name] = is_number(y[name]) and y[name] or nil
+   end
+   for _, name in ipairs(TIMES) do
+      out[name] = is_number(y[name]) and y[name] or nil
+   end
+   for i = 1, #y.on - 1, 2 do
+      if o.topo.components[y.on[i]] and is_number(y.on[i + 1]) then
+         out.on[y.on[i]] = y.on[i + 1]
+      end
+   end
+   return tables.size(out) >= #COUNTS + 3 and (out.low == 0 or out.first) and out or nil
+end
+
+--- Put it back, where the link is still followed at that ceiling.
+function member.give(sets, c, y)
+   local now = sets.followed[c]
+   if now and math.abs(y.best / now.best - 1) <= sets.s.ceiling then
+      y.best, sets.followed[c] = now.best, y
+   end
+end
+
 return member
