@@ -39,7 +39,9 @@ local function is_allowed(self, command, args, caller)
       return nil, caller.why_not or ("only root and SlurmUser may do this, you are %s"):format(
          caller.name)
    elseif self.cluster:is_private "nodes" and command.of_nodes and command.of_nodes(args) then
-      return nil, "PrivateData=nodes is set: only root and SlurmUser may ask this"
+      return nil, (self.cluster.config and "PrivateData=nodes is set" or
+         "Slurm has not answered yet, so PrivateData is not known") ..
+         ": only root and SlurmUser may ask this"
    end
    return true
 end

@@ -135,15 +135,13 @@ function Addresses:check(name, peer)
       "node_addresses in taut.lua(5))"):format(name, host, table.concat(list, ", "))
 end
 
---- Is whoever calls from there on one of these hosts?  tautd's own is, as in check().
+--- Is whoever calls from there on one of these hosts?  tautd's own is none of them by itself: any
+-- user there may send a credential that root of a node has made.
 -- @param list names or addresses, as a host list, or false for none
 -- @param peer address and port, as the connection has them
 -- @return true or false; false also while a name is looked up
 function Addresses:is_one(list, peer)
    local host = host_of(peer)
-   if is_here(host) then
-      return true
-   end
    for _, name in ipairs(list and hostlist.expand(list, NAMES_MAX) or {}) do
       if has(of(self, name), host) then
          return true

@@ -262,8 +262,9 @@ function Cluster:alps()
    return kind == "select/alps" and "slurm" or kind == "alps" and "alps" or nil
 end
 
+--- Does PrivateData keep that from users?  Until Slurm has said so, it does.
 function Cluster:is_private(what)
-   return self.config ~= nil and self.config.private[what] == true
+   return self.config == nil or self.config.private[what] == true
 end
 
 function Cluster:is_admin(uid)

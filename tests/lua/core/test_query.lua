@@ -41,13 +41,19 @@ function tests.test_private_nodes_are_administrators_only()
    local p = parts.new { is_admin = false }
    p.cluster.config = { private = { nodes = true }, flags = {} }
    for _, cmd in ipairs { "status", "nodes", "links", "topology", "idle_nodes", "log", "history",
-      "events" } do
+      "events", "machine", "days", "repair", "acks", "steer" } do
       lu.assertStrContains(ask(('{"cmd":"%s"}'):format(cmd), p).error, "PrivateData=nodes is set")
    end
    lu.assertStrContains(ask('{"cmd":"explain","args":{"what":"n1"}}', p).error, "PrivateData=nodes")
    lu.assertNotStrContains(ask('{"cmd":"explain","args":{"job":5}}', p).error, "PrivateData")
    p.cluster.is_admin = function() return true end
    lu.assertTrue(ask('{"cmd":"status"}', p).ok)
+end
+
+function tests.test_until_slurm_has_answered_all_is_private()
+   local p = parts.new { is_admin = false }
+   p.cluster.config = nil
+   lu.assertStrContains(ask('{"cmd":"links"}', p).error, "Slurm has not answered yet")
 end
 
 function tests.test_who_may_have_all_idle_nodes()

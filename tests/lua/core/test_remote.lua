@@ -15,7 +15,7 @@ local decode, time = munge.decode, loop.time
 
 function tests.setUp()
    munge.decode = function(bytes, fn)
-      local uid, text = bytes:match "^(%d+) (.*)$"
+      local uid, text = bytes:match "^MUNGE:(%d+) (.*)$"
       fn(text, uid and math.tointeger(tonumber(uid)) or "Invalid credential")
    end
    loop.time = function() return 1000 end
@@ -60,7 +60,7 @@ local function daemon(o)
       if not text then
          text, key = envelope.ask { cmd = "status", args = {} }
       end
-      d.remote:frame(conn, uid .. " " .. text)
+      d.remote:frame(conn, "MUNGE:" .. uid .. " " .. text)
       return conn, key
    end
    return d
@@ -221,10 +221,22 @@ function tests.test_what_is_no_request_is_refused()
    end
 end
 
+-- Anybody can send anything; MUNGE is not asked about it.
+function tests.test_what_is_no_credential_is_refused_at_once()
+   local d = daemon()
+   munge.decode = function() error "asked" end
+   for _, bytes in ipairs { "", "junk", "MUNGE:" .. ("x"):rep(2 * wire.ASK_MAX) } do
+      local conn = d.conn()
+      d.remote:frame(conn, bytes)
+      lu.assertTrue(conn.closed)
+   end
+   lu.assertEquals(d.refused[3], "ASK: no credential")
+end
+
 function tests.test_a_second_request_of_a_connection_and_a_site_that_wants_none()
    local d = daemon()
    local conn = d.ask(1000)
-   d.remote:frame(conn, "1000 " .. envelope.ask { cmd = "status" })
+   d.remote:frame(conn, "MUNGE:1000 " .. envelope.ask { cmd = "status" })
    lu.assertEquals(d.refused, { "a second ASK" })
    d = daemon { remote = { ask = false } }
    lu.assertTrue(d.ask(1000).closed)

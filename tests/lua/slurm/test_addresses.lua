@@ -128,7 +128,7 @@ function tests.test_hosts_of_a_list()
    lu.assertTrue(a:is_one("10.0.0.[1-3]", "10.0.0.2:99"))
    lu.assertFalse(a:is_one("10.0.0.[1-3]", "10.0.0.4:99"))
    lu.assertFalse(a:is_one(false, "10.0.0.4:99"))
-   lu.assertTrue(a:is_one(false, "127.0.0.1:99"))
+   lu.assertFalse(a:is_one(false, "127.0.0.1:99"))
    lu.assertFalse(a:is_one("10.0.0.1", "10.0.0.11:99"))
 end
 

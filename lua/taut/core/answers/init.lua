@@ -54,12 +54,11 @@ local CHANGES = { policy = true, off = true, on = true, release = true, relearn 
    reload = true, ack = true, verify = function(args) return not args.look end,
    repair = function(args) return args.done end, steer = function(args) return args.set end }
 
--- What tells of nodes, which PrivateData=nodes keeps from users: name → true, or function(args)
--- that says whether it does.
-local function not_of_a_job(args) return math.type(args.job) ~= "integer" end
-local OF_NODES = { status = true, links = true, nodes = true, topology = true, idle_nodes = true,
-   log = true, history = true, doctor = true, acks = true, cases = true, partitions = true,
-   policy_state = true, fabric = true, explain = not_of_a_job, events = not_of_a_job }
+-- All that users may ask tells of nodes, which PrivateData=nodes keeps from them, but for this:
+-- name → true, or function(args) that says so.
+local function is_of_a_job(args) return math.type(args.job) == "integer" end
+local OF_NO_NODES = { advise = true, running = true, stop_survey = true, profile = true,
+   explain = is_of_a_job, events = is_of_a_job }
 
 -- Answer when what was changed is on disk, and say so where it cannot be.
 local function lasting(o, reply)
@@ -111,8 +110,11 @@ return function(o)
    for name, changes in pairs(CHANGES) do
       commands[name] = make_lasting(o, commands[name], changes)
    end
-   for name, tells in pairs(OF_NODES) do
-      commands[name].of_nodes = tells == true and function() return true end or tells
+   for name, command in pairs(commands) do
+      local without = OF_NO_NODES[name]
+      command.of_nodes = function(args)
+         return not (without == true or without and without(args))
+      end
    end
    return commands
 end

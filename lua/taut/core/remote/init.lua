@@ -18,6 +18,7 @@ local remote = {}
 local Remote = {}
 Remote.__index = Remote
 
+local ASK_MAX = 2 * wire.ASK_MAX -- bytes of a credential, which is base64
 local DECODING_MAX = 16      -- credentials with MUNGE
 local OPEN_MAX = 64          -- requests under way …
 local KEPT = 16              -- … of these, for administrators
@@ -133,6 +134,8 @@ function Remote:frame(conn, payload)
       return refuse(self, conn, "ASK: remote.ask is false")
    elseif self.seen[conn] then
       return refuse(self, conn, "a second ASK")
+   elseif #payload > ASK_MAX or payload:sub(1, 6) ~= "MUNGE:" then
+      return refuse(self, conn, "ASK: no credential")
    elseif self.decoding >= DECODING_MAX then
       return refuse(self, conn, "ASK: too many at once")
    end
