@@ -320,7 +320,7 @@ function tests.test_what_is_known_to_be_bad_is_held_back_in_silence()
    lu.assertEquals(#w.told, 1)
    lu.assertEquals(w.told[1].node, "n1")
    lu.assertNotNil(w.act:held_back().n0) -- it is on the list, and in the log
-   lu.assertEquals(#w.rows, 2)
+   lu.assertEquals(#w.actions(), 2)
 end
 
 return tests
