@@ -168,6 +168,14 @@ fits() {
     ! grep -q 'alice\|secret' "$page" || false
     lab exec taut report --private --html - >"$page"
     grep -q '<td>alice</td><td>secret</td>' "$page"
+    # the page by mail, where sendmail is a program that keeps what it gets
+    install -d "$BATS_TEST_TMPDIR/bin"
+    printf '#!/bin/sh\nexec cat >"%s"\n' "$BATS_TEST_TMPDIR/mail" >"$BATS_TEST_TMPDIR/bin/sendmail"
+    chmod +x "$BATS_TEST_TMPDIR/bin/sendmail"
+    lab exec sh -c "PATH=$BATS_TEST_TMPDIR/bin:\$PATH exec taut report --mail ops@site.example"
+    grep -q '^To: ops@site.example' "$BATS_TEST_TMPDIR/mail"
+    sed '1,/filename="taut.html"/d; /^--taut/d; /^Content/d' "$BATS_TEST_TMPDIR/mail" | base64 -d |
+        grep -q 'This page names no users and no jobs'
     run lab exec taut report --since yesterday
     [ "$status" -eq 2 ]
     lab exec --user alice scancel -n secret

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* taut.loop.http: answers to GET, for a monitoring system, by libevent's
- * HTTP server.
+/* taut.loop.http: answers to GET, for a monitoring system or a browser, by
+ * libevent's HTTP server, on a TCP port or a UNIX socket.
  *
  * Who asks is not trusted.  A connection carries one request and ends after
  * 'timeout_ms' whatever it does, so that many slow clients hold no more than
@@ -30,6 +30,7 @@
 
 #include "advisor/bindings/loop/loop.h"
 #include "advisor/lib/os/tcp_port.h"
+#include "advisor/lib/os/unix_port.h"
 
 #define HTTP_CLASS "taut.loop.http"
 #define HEADERS_MAX 8192
@@ -50,6 +51,7 @@ struct taut_http {
     struct evconnlistener *listener; /* the server's */
     struct event *sweep;
     struct slot *slots;
+    struct taut_unix_port unix_port;
     int self, on_get;
     lua_Integer max_conns, conns, timeout_ms;
 };
@@ -143,9 +145,58 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
     return conn;
 }
 
-/* on_get(path) → status, content type, body; the three are pushed.  Returns
- * false when it went wrong, with nothing pushed. */
-static bool ask_lua(struct taut_http *h, const char *path)
+/* A field "name" with an end of a connection as "1.2.3.4:567"; none where it
+ * is no address. */
+static void set_address(lua_State *L, const char *name, int fd,
+                        int (*get)(int, struct sockaddr *, socklen_t *))
+{
+    struct sockaddr_storage ss;
+    struct sockaddr *sa = (struct sockaddr *)&ss;
+    socklen_t length = sizeof(ss);
+    char text[96];
+
+    if (get(fd, sa, &length) != 0 || sa->sa_family == AF_UNIX)
+        return;
+    taut_port_peer(text, sizeof(text), sa, length);
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, name);
+}
+
+static int get_peer(int fd, struct sockaddr *sa, socklen_t *length)
+{
+    return getpeername(fd, sa, length);
+}
+
+static int get_own(int fd, struct sockaddr *sa, socklen_t *length)
+{
+    return getsockname(fd, sa, length);
+}
+
+/* Who asks: { host = the header of that name, uid = of a UNIX socket's other
+ * end, peer, own = the addresses of a TCP connection }. */
+static void push_asker(lua_State *L, struct evhttp_request *request)
+{
+    struct evhttp_connection *conn = evhttp_request_get_connection(request);
+    int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(conn));
+    const char *host =
+        evhttp_find_header(evhttp_request_get_input_headers(request), "Host");
+    uid_t uid;
+
+    lua_createtable(L, 0, 4);
+    lua_pushstring(L, host);
+    lua_setfield(L, -2, "host");
+    if (taut_unix_port_peer(fd, &uid) == 0) {
+        lua_pushinteger(L, uid);
+        lua_setfield(L, -2, "uid");
+    }
+    set_address(L, "peer", fd, get_peer);
+    set_address(L, "own", fd, get_own);
+}
+
+/* on_get(path, asker) → status, content type, body, headers; the four are
+ * pushed.  Returns false when it went wrong, with nothing pushed. */
+static bool ask_lua(struct taut_http *h, const char *path,
+                    struct evhttp_request *request)
 {
     lua_State *L = h->loop->L;
     int base = lua_gettop(L);
@@ -156,8 +207,9 @@ static bool ask_lua(struct taut_http *h, const char *path)
         return false;
     }
     lua_pushstring(L, path);
-    if (taut_turn_call(L, 1, 3, base + 1) == LUA_OK && lua_isinteger(L, -3) &&
-        lua_isstring(L, -2) && lua_isstring(L, -1)) {
+    push_asker(L, request);
+    if (taut_turn_call(L, 2, 4, base + 1) == LUA_OK && lua_isinteger(L, -4) &&
+        lua_isstring(L, -3) && lua_isstring(L, -2)) {
         lua_remove(L, base + 1);
         return true;
     }
@@ -165,6 +217,20 @@ static bool ask_lua(struct taut_http *h, const char *path)
                   luaL_tolstring(L, -1, NULL));
     lua_settop(L, base);
     return false;
+}
+
+/* Headers of the table at the top, name → value, both text. */
+static void add_headers(lua_State *L, struct evkeyvalq *headers)
+{
+    if (!lua_istable(L, -1))
+        return;
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+        if (lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING)
+            evhttp_add_header(headers, lua_tostring(L, -2),
+                              lua_tostring(L, -1));
+        lua_pop(L, 1);
+    }
 }
 
 static void send_reply(struct evhttp_request *request, int status,
@@ -189,11 +255,12 @@ static void on_request(struct evhttp_request *request, void *arg)
     size_t n;
 
     taut_ref_push(L, h->self); /* keeps h through its callback */
-    if (ask_lua(h, path != NULL ? path : "")) {
-        const char *body = lua_tolstring(L, -1, &n);
-        send_reply(request, (int)lua_tointeger(L, -3), lua_tostring(L, -2),
+    if (ask_lua(h, path != NULL ? path : "", request)) {
+        const char *body = lua_tolstring(L, -2, &n);
+        add_headers(L, evhttp_request_get_output_headers(request));
+        send_reply(request, (int)lua_tointeger(L, -4), lua_tostring(L, -3),
                    body, n);
-        lua_pop(L, 3);
+        lua_pop(L, 4);
     } else {
         static const char text[] = "internal error\n";
         send_reply(request, HTTP_INTERNAL, "text/plain", text,
@@ -207,6 +274,7 @@ static int http_close(lua_State *L)
     struct taut_http *h = luaL_checkudata(L, 1, HTTP_CLASS);
 
     h->listener = NULL;
+    taut_unix_port_remove(&h->unix_port);
     if (h->server != NULL)
         evhttp_free(h->server);
     h->server = NULL;
@@ -297,7 +365,21 @@ static int start_server(struct taut_http *h, int fd)
     return 0;
 }
 
-/* http{ host, port, on_get, max_conns, timeout_ms } → server, or nil, text. */
+/* The descriptor of the UNIX socket 'path' or of the TCP port that 'options'
+ * name; -1 with 'err'. */
+static int open_port(lua_State *L, struct taut_http *h, struct taut_error *err)
+{
+    const char *path = taut_opt_string(L, 1, "path", NULL);
+    const char *host = taut_opt_string(L, 1, "host", "127.0.0.1");
+    int port = (int)taut_opt_integer(L, 1, "port", 0, 0, 65535);
+    mode_t mode = (mode_t)taut_opt_integer(L, 1, "mode", 0600, 0, 0777);
+
+    return path != NULL ? taut_unix_port_open(&h->unix_port, path, mode, err)
+                        : taut_port_open(host, port, err);
+}
+
+/* http{ path, mode | host, port, on_get, max_conns, timeout_ms } → server, or
+ * nil, text. */
 int taut_loop_http(lua_State *L)
 {
     struct taut_error err = {""};
@@ -305,9 +387,7 @@ int taut_loop_http(lua_State *L)
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     struct taut_http *h = http_new(L);
-    const char *host = taut_opt_string(L, 1, "host", "127.0.0.1");
-    int port = (int)taut_opt_integer(L, 1, "port", 0, 0, 65535);
-    int fd = taut_port_open(host, port, &err);
+    int fd = open_port(L, h, &err);
     if (fd < 0)
         return taut_fail(L, "%s", err.text);
     if (start_server(h, fd) != 0) {

@@ -24,14 +24,13 @@
 #include <event2/listener.h>
 
 #include "advisor/bindings/loop/loop.h"
-#include "advisor/lib/os/sys_socket.h"
+#include "advisor/lib/os/unix_port.h"
 
 #define SERVER_CLASS "taut.loop.server"
 #define CLIENT_CLASS "taut.loop.client"
 #define CLIENTS_MAX 256
 #define KEPT 32    /* of these, for administrators */
 #define OF_USER 32 /* who is none */
-#define BACKLOG 128
 #define REQUEST_MS 2000
 #define REPLY_MS 10000
 
@@ -43,9 +42,7 @@ struct server {
     size_t max_line;
     struct timeval request;
     LIST_HEAD(, client) clients;
-    ino_t inode; /* of our socket, to remove only it */
-    dev_t device;
-    char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    struct taut_unix_port port;
 };
 
 struct client {
@@ -251,12 +248,9 @@ static void on_accept(struct evconnlistener *ev, evutil_socket_t fd,
 static int server_close(lua_State *L)
 {
     struct server *s = luaL_checkudata(L, 1, SERVER_CLASS);
-    struct stat st;
 
     if (s->ev != NULL) {
-        if (lstat(s->path, &st) == 0 && st.st_ino == s->inode &&
-            st.st_dev == s->device)
-            unlink(s->path);
+        taut_unix_port_remove(&s->port);
         evconnlistener_free(s->ev);
     }
     s->ev = NULL;
@@ -272,57 +266,6 @@ static int server_gc(lua_State *L)
     taut_ref_drop(L, &s->on_line);
     taut_ref_drop(L, &s->is_admin);
     return 0;
-}
-
-/* Remove a socket that nobody listens on any more.
- * Returns 0, or -1 with errno: EADDRINUSE there is a server, or a file that
- * is no socket. */
-static int remove_stale(const struct sockaddr_un *address)
-{
-    struct stat st;
-
-    if (lstat(address->sun_path, &st) != 0)
-        return errno == ENOENT ? 0 : -1;
-    errno = EADDRINUSE;
-    if (!S_ISSOCK(st.st_mode))
-        return -1;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -1;
-    int rc = connect(fd, (const struct sockaddr *)address, sizeof(*address));
-    bool dead = rc != 0 && errno == ECONNREFUSED;
-    close(fd);
-    errno = EADDRINUSE;
-    return dead ? unlink(address->sun_path) : -1;
-}
-
-/* Returns a listening descriptor, or -1 with errno. */
-static int open_socket(const struct sockaddr_un *address, mode_t mode)
-{
-    if (remove_stale(address) != 0)
-        return -1;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -1;
-    /* Nobody can connect before listen(), so the mode is right in time. */
-    if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
-        chmod(address->sun_path, mode) == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    int saved = errno;
-    close(fd);
-    errno = saved;
-    return -1;
-}
-
-static void remember_inode(struct server *s, const char *path)
-{
-    struct stat st;
-
-    snprintf(s->path, sizeof(s->path), "%s", path);
-    if (lstat(path, &st) == 0) {
-        s->inode = st.st_ino;
-        s->device = st.st_dev;
-    }
 }
 
 static struct server *server_new(lua_State *L)
@@ -347,7 +290,6 @@ static struct server *server_new(lua_State *L)
 
 int taut_loop_serve(lua_State *L)
 {
-    struct sockaddr_un address;
     struct taut_error err = {""};
 
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -357,19 +299,17 @@ int taut_loop_serve(lua_State *L)
     if (path == NULL)
         return luaL_error(L, "field 'path': string expected");
     mode_t mode = (mode_t)taut_opt_integer(L, 1, "mode", 0666, 0, 0777);
-    if (taut_socket_address(&address, path, &err) != 0)
-        return taut_fail(L, "%s", err.text);
-    int fd = open_socket(&address, mode);
+    int fd = taut_unix_port_open(&s->port, path, mode, &err);
     if (fd < 0)
-        return taut_fail_errno(L, "%s", path);
+        return taut_fail(L, "%s", err.text);
     s->ev = evconnlistener_new(s->loop->base, on_accept, s,
                                LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0,
                                fd);
     if (s->ev == NULL) {
+        taut_unix_port_remove(&s->port);
         close(fd);
         return taut_fail(L, "%s: out of memory", path);
     }
-    remember_inode(s, path);
     lua_pushvalue(L, 2);
     s->self = luaL_ref(L, LUA_REGISTRYINDEX);
     return 1;

@@ -23,6 +23,7 @@ local commands = {
    { "explain", "state" },
    { "events", "state" },
    { "report", "page" },
+   { "serve", "page" },
    { "advise", "place" },
    { "audit", "survey" },
    { "matrix", "survey" },

@@ -7,7 +7,7 @@ days.queries = {
    -- from one moment up to before another: a row for each purpose of checks, and for each class of
    -- tests
    day = function(sql, a)
-      local rows = sql.rows_of("SELECT purpose, COUNT(*) AS checks, SUM(tests) AS tests FROM " ..
+      local rows = sql.rows_of("SELECT purpose, COUNT(*) AS checks FROM " ..
          "event WHERE time >= ? AND time < ? GROUP BY purpose", a.from, a.to)
       local tests = sql.rows_of("SELECT class, COUNT(*) AS tests FROM test " ..
          "WHERE time >= ? AND time < ? GROUP BY class", a.from, a.to)

@@ -5,6 +5,7 @@ local chart = require "taut.report.page.chart"
 local html = require "taut.report.page.html"
 local json = require "taut.json"
 local lu = require "luaunit"
+local mail = require "taut.cli.page.mail"
 local page = require "taut.report.page"
 local pages = require "lib.pages"
 local public = require "taut.cli.page.public"
@@ -145,6 +146,25 @@ function tests.test_what_anybody_may_read_names_no_jobs()
       evidence = {} } }
    public.actions(actions)
    lu.assertEquals(actions, { { reason = "" } })
+end
+
+function tests.test_a_page_by_mail()
+   for text, coded in pairs { [""] = "\n", f = "Zg==\n", fo = "Zm8=\n", foobar = "Zm9vYmFy\n" } do
+      lu.assertEquals(mail.base64(text), coded) -- RFC 4648, 10
+   end
+   lu.assertEquals(mail.base64(("x"):rep(58)):find "\n", 77)
+   for text, is in pairs { root = true, ["ops@site.example"] = true, ["a.b+c@d"] = true,
+      ["-oQ/tmp"] = false, ["a b"] = false, ["a\nBcc: b"] = false, ["a@b@c"] = false,
+      ["a,b"] = false, [""] = false, ["@x"] = false, ["a@"] = false } do
+      lu.assertEquals(mail.is_address(text), is, text)
+   end
+   local text = mail.message { to = { "a@b", "c" }, subject = "x\nBcc: y", text = "t", page = "p" }
+   local head = text:match "^(.-)\n\n"
+   has(head, "To: a@b, c\nSubject: x?Bcc: y\nMIME-Version")
+   local border = head:match 'boundary="([^"]+)"'
+   local _, n = text:gsub("\n%-%-" .. border:gsub("%-", "%%-"), "")
+   lu.assertEquals(n, 3)
+   has(text, "\n\ncA==\n--" .. border .. "--\n")
 end
 
 function tests.test_a_chart_of_any_numbers()

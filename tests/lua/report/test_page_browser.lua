@@ -6,6 +6,7 @@ local browser = require "lib.browser"
 local json = require "taut.json"
 local lu = require "luaunit"
 local pages = require "lib.pages"
+local sys = require "taut.sys"
 
 local tests = {}
 
@@ -284,6 +285,55 @@ function tests.test_words_of_others_are_words()
    b:value "new Promise((done) => setTimeout(() => done(1), 200))"
    lu.assertEquals(b:value "String(window.broken)", "undefined")
    b.complaints = {} -- it says that it refused that
+end
+
+-- What the page says when an expression is true, at most `limit` looks later.
+local function wait_for(expression, limit)
+   for _ = 1, limit or 100 do
+      if b:value(expression) then
+         return
+      end
+      b:value "new Promise((done) => setTimeout(() => done(1), 200))"
+   end
+   lu.fail("never: " .. expression .. "; " .. text "when")
+end
+
+-- Where a server that live_page.lua is listens, when it does.
+local function live_server()
+   local script = (os.getenv "TAUT_SRCDIR" or ".") .. "/tests/lua/lib/live_page.lua"
+   os.execute(table.concat({ sys.paths.program, "--lua", script, dir, ">/dev/null 2>&1 &" }, " "))
+   for _ = 1, 300 do
+      local f = io.open(dir .. "/port")
+      if f then
+         local port = f:read "a"
+         f:close()
+         os.remove(dir .. "/port")
+         return "http://127.0.0.1:" .. port .. "/"
+      end
+      os.execute "sleep 0.1"
+   end
+   lu.fail "no server"
+end
+
+function tests.test_news_of_a_page_that_is_served()
+   local url = live_server()
+   b:open(url)
+   lu.assertStrContains(text "verdicts", "r1.0.0/X+")
+   b:value "document.querySelector('#trend details').open = true"
+   b:click "#closer"
+   local before = picture()
+   b:value(("fetch('%schange').then(() => 1)"):format(url))
+   wait_for "document.getElementById('verdicts').textContent.includes('r3.1.1/Y+')"
+   lu.assertFalse(b:value "document.getElementById('verdicts').textContent.includes('r1.0.0/X+')")
+   lu.assertTrue(picture() ~= before)
+   lu.assertTrue(b:value "document.querySelector('#trend details').open")
+   b:click "#next"
+   lu.assertStrContains(text "about", "1 of 1: r3.1.1/Y+ failed")
+   quiet()
+   b:value(("fetch('%send').then(() => 1)"):format(url))
+   wait_for "document.getElementById('when').textContent.startsWith('No answer (')"
+   lu.assertTrue(b:value "document.body.classList.contains('stale')")
+   b.complaints = {} -- of the server that is gone
 end
 
 -- (luaunit runs tests by name: this is the last)

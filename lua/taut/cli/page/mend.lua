@@ -2,8 +2,8 @@
 --- Repairs in the order of what they bring: nodes that can run jobs again, and time that traffic
 -- takes less.
 --
--- The traffic is one that asks for every link alike: all nodes send to all others.  What a repair
--- saves of it is counted as node-hours a day, as a node is that comes back.
+-- The traffic is one that prefers no link: every node exchanges with another one, drawn at random.
+-- What a repair saves of it is counted as node-hours a day, as a node is that comes back.
 local jobs = require "taut.study.jobs"
 local json = require "taut.json"
 local load = require "taut.study.load"
@@ -81,7 +81,7 @@ local function gains(topo, list)
    local m, err = machine.new(topo)
    local order, phases, M
    if m then
-      M, err = pattern.motif "all-to-all"
+      M, err = pattern.motif "random-pairs"
    end
    if M then
       local nodes = {}

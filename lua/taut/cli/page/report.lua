@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local gather = require "taut.cli.page.gather"
 local json = require "taut.json"
+local mail = require "taut.cli.page.mail"
 local page = require "taut.report.page"
 local placement = require "taut.cli.page.placement"
 local report = require "taut.report"
@@ -12,32 +13,38 @@ local command = { summary = "What is slow, drained, to repair, and how it was: t
 
 local WEEKS = 14 * 86400 -- how far back, where nobody says
 
+local function address(text)
+   return mail.is_address(text) and text or nil, "expected a mail address, got " .. text
+end
+
 function command.setup(parser)
    parser:option("--html"):description "Write one page for a browser to this file (- : here)."
       :argname "<file>"
    parser:option("-s --since"):description(
       "What was done from then on: 7d, 12h, 2026-03-05 (two weeks)."):argname "<time>"
       :convert(when.since)
+   parser:option("--mail"):description "Send it, with the page attached."
+      :argname "<address>":count "*":convert(address)
    parser:flag("--private"):description(
       "With running jobs that you may see, users, and what was typed into Slurm.")
 end
 
--- Numbers of a day's end, in words.
-local function print_trend(days)
-   local first, last = days[1], days[#days]
+-- All of it in a few lines.
+local function summary(d)
+   local n, first, last = gather.count(d), d.days[1], d.days[#d.days]
+   local lines = { ("links       %d ok, %d suspect, %d slow, %d failed, %d never tested"):format(
+      n.link.ok, n.link.suspect, n.link.slow, n.link.failed, n.link.unknown),
+      ("nodes       %d, %d of them not well, %d drained by Taut"):format(#d.nodes, n.nodes,
+         #d.status.drained) }
    if first and first ~= last then
-      print(("trend       %d slow or failed components on %s, %d today"):format(
-         first.slow + first.failed, os.date("%m-%d", first.from), last.slow + last.failed))
+      lines[3] = ("trend       %d slow or failed components on %s, %d today"):format(
+         first.slow + first.failed, os.date("%m-%d", first.from), last.slow + last.failed)
    end
+   return lines
 end
 
 local function print_text(d)
-   local n = gather.count(d)
-   print(("links       %d ok, %d suspect, %d slow, %d failed, %d never tested"):format(n.link.ok,
-      n.link.suspect, n.link.slow, n.link.failed, n.link.unknown))
-   print(("nodes       %d, %d of them not well, %d drained by Taut"):format(#d.nodes, n.nodes,
-      #d.status.drained))
-   print_trend(d.days)
+   print(table.concat(summary(d), "\n"))
    local rows = {}
    for i, c in ipairs(d.cases) do
       rows[i] = { c.component, report.state(c), c.action or "watch",
@@ -79,6 +86,29 @@ local function print_json(d)
       drained = d.status.drained, held = d.status.held, jobs = d.jobs }, 2))
 end
 
+local function send(d, to, text)
+   local lines, drained = summary(d), #d.status.drained
+   lines[#lines + 1] = "\nThe attached page has all of it; it needs nothing but a browser.\n"
+   return mail.send { to = to, page = text, text = table.concat(lines, "\n"),
+      subject = ("Taut: %s: %s not well, %s drained"):format(d.machine.title,
+         report.count(d.cases_all, "component"), report.count(drained, "node")) }
+end
+
+-- The page, to where it is to go.
+local function give_page(d, args)
+   local text, ok, err = page.make(d), true, nil
+   if args.html then
+      ok, err = save.text(args.html, text)
+   end
+   if ok and args.html and args.html ~= "-" and not args.json then
+      print(("%s: %s, %s"):format(args.html, report.count(#d.links, "link"), report.bytes(#text)))
+   end
+   if ok and #args.mail > 0 then
+      ok, err = send(d, args.mail, text)
+   end
+   return ok, err
+end
+
 function command.run(args)
    if args.html == "-" and sys.isatty(1) then
       report.complain "report: a page is no text for a terminal: name a file, --html FILE"
@@ -91,20 +121,15 @@ function command.run(args)
    if d and args.private then
       ok, err = add_jobs(d, o)
    end
-   if ok and args.html then
-      local text = page.make(d)
-      ok, err = save.text(args.html, text)
-      if ok and args.html ~= "-" and not args.json then
-         print(("%s: %s, %s"):format(args.html, report.count(#d.links, "link"),
-            report.bytes(#text)))
-      end
+   if ok and (args.html or #args.mail > 0) then
+      ok, err = give_page(d, args)
    end
    if not ok then
       report.complain("report: ", err)
       return 1
    elseif args.json and args.html ~= "-" then
       print_json(d)
-   elseif not args.html then
+   elseif not args.html and #args.mail == 0 then
       print_text(d)
    end
    return 0

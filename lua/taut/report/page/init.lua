@@ -38,7 +38,7 @@ end
 -- @param live may it ask where it came from again?
 function page.policy(nonce, live)
    return ("default-src 'none'; style-src 'nonce-%s'; script-src 'nonce-%s'; connect-src %s; " ..
-      "img-src 'none'; base-uri 'none'; form-action 'none'"):format(nonce, nonce,
+      "img-src data:; base-uri 'none'; form-action 'none'"):format(nonce, nonce,
       live and "'self'" or "'none'")
 end
 
@@ -119,6 +119,7 @@ function page.make(d, live)
       '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n',
       '<meta http-equiv="Content-Security-Policy" content="', html.text(policy), '">\n',
       '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+      '<link rel="icon" href="data:,">\n', -- or browsers ask for one
       '<meta name="color-scheme" content="light dark">',
       '<meta name="referrer" content="no-referrer">',
       html.tag("title", nil, title), '\n<style nonce="', nonce, '">\n', style(),

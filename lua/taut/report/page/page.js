@@ -267,7 +267,9 @@ function afterPrint() {
 
 // The same page again: its parts in the place of those that are there.
 function takeNews(text) {
-    const fresh = new DOMParser().parseFromString(text, 'text/html');
+    // its style is the one that is there, and the page's policy would complain of another nonce
+    const bare = text.replace(/<style[^]*?<\/style>/, '');
+    const fresh = new DOMParser().parseFromString(bare, 'text/html');
     for (const part of document.querySelectorAll('main > section:not(#machine), #when')) {
         const other = fresh.getElementById(part.id);
         const open = [...part.querySelectorAll('details')].map((d) => d.open);

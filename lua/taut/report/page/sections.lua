@@ -166,9 +166,10 @@ function sections.repairs(d)
    return section("repairs", "Repairs, by what they bring", html.table(
       "Repairs, the one that brings most first", { ">Order", "What", ">Left", ">Nodes back",
          ">Traffic faster", ">Node-hours a day", "Cable" }, rows) .. paragraph(
-      "Node-hours a day: of the nodes that come back, and of the time that traffic from all " ..
-      "nodes to all others takes less, as if it were the only traffic. `taut study repair` says " ..
-      "it for your jobs.") .. (d.repairs_note and paragraph("Traffic: " .. d.repairs_note) or ""))
+      "Node-hours a day: of the nodes that come back, and of the time that messages spend less " ..
+      "on links where every node exchanges with another one, drawn at random, and does nothing " ..
+      "else. `taut study repair` says it for your jobs.") .. (d.repairs_note
+      and paragraph("Traffic: " .. d.repairs_note) or ""))
 end
 
 ---------------------------------------------------------------- days

@@ -1,0 +1,231 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+local ask = require "taut.base.ask"
+local gather = require "taut.cli.page.gather"
+local loop = require "taut.loop"
+local page = require "taut.report.page"
+local peer = require "taut.cli.page.peer"
+local placement = require "taut.cli.page.placement"
+local report = require "taut.report"
+local sys = require "taut.sys"
+local tables = require "taut.base.tables"
+
+local command = { summary = "The page of `taut report`, live, on this host only.",
+   has_json = false }
+
+local PORT = 8680
+local MODE = 432         -- 0660
+local WEEKS = 14 * 86400 -- what was done since then
+local KEPT = 8           -- pages of different users at once
+local TIMEOUT_MS = 60000
+local LEAST_S = 2        -- between two times that tautd is asked
+
+local HEADERS = { ["Cache-Control"] = "no-store", ["X-Content-Type-Options"] = "nosniff",
+   ["X-Frame-Options"] = "DENY", ["Referrer-Policy"] = "no-referrer",
+   ["Cross-Origin-Resource-Policy"] = "same-origin" }
+
+---------------------------------------------------------------- options
+
+local function is_here(host)
+   return host == "localhost" or host == "::1" or host:match "^127%.%d+%.%d+%.%d+$" ~= nil
+end
+
+-- "8680", "127.0.0.1:8680", "[::1]:8680", "localhost:8680" or "/run/page.sock".
+local function place(text)
+   if text:sub(1, 1) == "/" then
+      return { path = text }
+   end
+   local host, port = text:match "^%[?(.-)%]?:(%d+)$"
+   host, port = host or "127.0.0.1", math.tointeger(tonumber(port or text))
+   if not is_here(host) or not port or port > 65535 then
+      return nil, "expected a port, 127.0.0.1:PORT, [::1]:PORT or /PATH of a socket, got " .. text
+   end
+   return { host = host == "localhost" and "127.0.0.1" or host, port = port }
+end
+
+local function mode(text)
+   local n = text:match "^0?[0-7][0-7][0-7]$" and tonumber(text, 8)
+   return n, "expected three octal digits such as 660, got " .. text
+end
+
+local function seconds(text)
+   local n = math.tointeger(tonumber(text))
+   return n and n >= LEAST_S and n <= 86400 and n or nil,
+      ("expected %d to 86400 seconds, got %s"):format(LEAST_S, text)
+end
+
+function command.setup(parser)
+   parser:option("-l --listen"):description(
+      ("A port of this host, or /PATH of a UNIX socket (%d)."):format(PORT)):argname "<where>"
+      :convert(place)
+   parser:option("--mode"):description "Who may use the UNIX socket (660)."
+      :argname "<octal>":convert(mode)
+   parser:option("--every"):description "Seconds after which a page asks again (30)."
+      :argname "<s>":convert(seconds)
+   parser:flag("--private"):description(
+      "Show jobs, users and what was typed into Slurm to who may see them.")
+end
+
+---------------------------------------------------------------- who asks
+
+-- Names by which a browser of this host comes; others may be a stranger's page that was given our
+-- address for its own.
+local function is_our_name(host)
+   return is_here(((host or ""):gsub(":%d+$", ""):gsub("^%[(.*)%]$", "%1")))
+end
+
+-- For tautd: the user whom the answer is for; nil: ourselves.
+local function as_of(self, uid)
+   if not self.may_ask_as then
+      return nil
+   end
+   return uid or self.nobody
+end
+
+-- May this user see the machine's nodes at all (PrivateData=nodes)?
+local function may_see(self, uid)
+   local as = as_of(self, uid)
+   if as == nil then
+      return true -- tautd refuses what we ask as ourselves
+   end
+   local data, err, unanswered = ask.request(ask.at(self.o, { as = as }), "cases", {}, TIMEOUT_MS)
+   return data ~= nil, err, unanswered
+end
+
+---------------------------------------------------------------- pages
+
+-- What two pages of one kind have in common, at most `every` seconds old.
+local function base(self, is_private)
+   local kept = self.base[is_private]
+   if kept and loop.now_ns() - kept.at_ns < self.every * 1e9 then
+      return kept.d
+   end
+   self.o.since, self.o.private = os.time() - WEEKS, is_private
+   local d, err = gather.all(self.o)
+   self.base[is_private] = d and { d = d, at_ns = loop.now_ns() } or nil
+   return d, err
+end
+
+local function add_jobs(self, d, uid)
+   if not self.may_ask_as and uid ~= sys.uid() then
+      return d -- tautd would tell us what we may see, not what they may
+   end
+   local jobs, err = gather.jobs(ask.at(self.o, { as = as_of(self, uid) }))
+   if not jobs then
+      return nil, err
+   end
+   d = tables.copy(d)
+   d.jobs, d.hidden = jobs.jobs, jobs.hidden
+   placement.add(d.topo, d.jobs)
+   return d
+end
+
+local function make(self, uid)
+   local is_private = self.private and uid ~= nil
+   local d, err = base(self, is_private)
+   if d and is_private then
+      d, err = add_jobs(self, d, uid)
+   end
+   if not d then
+      return nil, err
+   end
+   local text, policy = page.make(d, self.every)
+   local headers = tables.copy(HEADERS)
+   headers["Content-Security-Policy"] = policy
+   return { text = text, headers = headers, at_ns = loop.now_ns() }
+end
+
+-- A user's page, at most `every` seconds old.
+local function page_of(self, uid)
+   local key = self.private and uid or -1
+   local kept = self.pages[key]
+   if kept and loop.now_ns() - kept.at_ns < self.every * 1e9 / 2 then
+      return kept
+   end
+   local made, err = make(self, uid)
+   if tables.size(self.pages) >= KEPT then
+      self.pages = {}
+   end
+   self.pages[key] = made
+   return made, err
+end
+
+---------------------------------------------------------------- answers
+
+local function plain(status, text)
+   return status, "text/plain; charset=utf-8", sys.plain(text) .. "\n", HEADERS
+end
+
+local function answer(self, path, asker)
+   if not asker.uid and not is_our_name(asker.host) then
+      return plain(421, "this is not the host that you asked for")
+   elseif path ~= "/" then
+      return plain(404, "there is only one page: /")
+   end
+   local uid = asker.uid or peer.uid(asker.peer, asker.own)
+   local ok, err, unanswered = may_see(self, uid)
+   if not ok then
+      return plain(unanswered and 503 or 403, err)
+   end
+   local made
+   made, err = page_of(self, uid)
+   if not made then
+      return plain(503, err)
+   end
+   return 200, "text/html; charset=utf-8", made.text, made.headers
+end
+
+---------------------------------------------------------------- the command
+
+-- May we ask in others' names?  Root, SlurmUser and tautd's user may.
+local function look(self)
+   if self.o.server then
+      return nil, "tautd does not run on this host: run it there, and come by `ssh -L`"
+   end
+   self.nobody = sys.user_id "nobody" or 65534
+   local data, err, unanswered = ask.request(ask.at(self.o, { as = self.nobody }), "running", {},
+      TIMEOUT_MS)
+   if unanswered then
+      return nil, ask.unanswered(self.o, err)
+   end
+   self.may_ask_as = data ~= nil
+   return true
+end
+
+local function say(args, where, server)
+   if where.path then
+      print(("serving on %s; a browser reaches it through a proxy or `ssh -L 8680:%s`"):format(
+         where.path, where.path))
+   else
+      print(("serving on http://%s:%d/"):format(where.host:find ":" and "[" .. where.host .. "]"
+         or where.host, server:port()))
+   end
+   if not args.private then
+      print "users and jobs are not shown (--private)"
+   end
+   io.stdout:flush()
+end
+
+function command.run(args)
+   local where = args.listen or { host = "127.0.0.1", port = PORT }
+   local self = { o = ask.at(args), every = args.every or 30, private = args.private or false,
+      base = {}, pages = {} }
+   local ok, err = look(self)
+   local server
+   if ok then
+      server, err = loop.http { path = where.path, mode = args.mode or MODE, host = where.host,
+         port = where.port, timeout_ms = TIMEOUT_MS, max_conns = 64,
+         on_get = function(path, asker) return answer(self, path, asker) end }
+   end
+   if not server then
+      report.complain("serve: ", err)
+      return 1
+   end
+   loop.signal("TERM", loop.stop)
+   loop.signal("INT", loop.stop)
+   say(args, where, server)
+   loop.run()
+   server:close()
+   return 0
+end
+
+return command
