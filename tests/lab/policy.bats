@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 300 s
+# time limit: 600 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What follows from verdicts on a real slurmctld: caps, foreign reasons,
 # maintenance, slurmctld away, the circuit breaker, the site's program,
@@ -226,6 +226,55 @@ END
     ask 'GET /other HTTP/1.0\r\n\r\n' | grep -q ' 404 '
     ask 'POST /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n123456789' | grep -q '^HTTP/1.1 [45]'
     wait $silent
+}
+
+# queries: those of the dashboard and of the rules, as Grafana and Prometheus ask them
+queries() {
+    cat >"$BATS_TEST_TMPDIR/queries.lua" <<'END'
+local json = require "taut.json"
+local function say(query)
+   print((query:gsub("[^%w]", function(c) return ("%%%02X"):format(c:byte()) end)) .. "\t" .. query)
+end
+for _, panel in ipairs(json.decode(io.open(arg[1]):read "a").panels) do
+   for _, target in ipairs(panel.targets) do
+      say((target.expr:gsub("%$instance", ".*"):gsub("%$__rate_interval", "1m")))
+   end
+end
+for line in io.lines(arg[2]) do
+   local query = line:match "^ +expr: (.*)"
+   if query then
+      say(query)
+   end
+end
+END
+    "$TAUT_PREFIX/bin/taut" --lua "$BATS_TEST_TMPDIR/queries.lua" "$monitoring/grafana.json" \
+        "$monitoring/taut.rules.yml"
+}
+
+@test "metrics: a real Prometheus answers every query of the dashboard and the alerts" {
+    command -v prometheus >/dev/null || skip "prometheus is not installed"
+    local monitoring=$TAUT_PREFIX/share/taut/monitoring out=$BATS_TEST_TMPDIR/answers
+    LINES_BESIDE=('metrics = { components = 5 }')
+    begin 'cap_nodes = 8, per_hour = false' n1/tx r1.0.0/X+
+    wait_until 20 is_drained n1
+    queries >"$BATS_TEST_TMPDIR/queries"
+    lab exec bash "$BATS_TEST_DIRNAME/lib/prometheus.sh" "$BATS_TEST_TMPDIR/prometheus" \
+        "$monitoring/taut.rules.yml" "$BATS_TEST_TMPDIR/queries" >"$out"
+    cat "$out"
+    # the dashboard has something to show everywhere, but for probes: none runs here
+    ! head -n "$(grep -c '"expr"' "$monitoring/grafana.json")" "$out" | grep -v taut_probes |
+        grep '^0 ' || false
+    # and the alerts that are due see what there is
+    grep -q '^1 taut_component_left_ratio < 1$\|^2 taut_component_left_ratio < 1$' "$out"
+    grep -qF '1 sum by (instance) (taut_components{state=~"slow|failed"}) > 0' "$out"
+    # the first drain after a start is seen
+    run lab exec taut check --nagios
+    [ "$status" -eq 1 ]
+    [[ $output == "TAUT WARNING - slow or failed: "*"n1/tx"*"; drained: n1 | slow=2;"* ]]
+    lab daemon stop tautd
+    run lab exec taut check --nagios
+    [ "$status" -eq 3 ]
+    [[ $output == *"TAUT UNKNOWN - tautd does not answer"* ]]
 }
 
 @test "replay: what these settings, and others, would have done" {

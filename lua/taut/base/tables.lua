@@ -80,6 +80,16 @@ function tables.set(list)
    return set
 end
 
+--- A count for each of these words, 0 to begin with: what is counted from its first one on is not
+-- missed by whoever asks how a count grew.
+function tables.counts(words)
+   local counts = {}
+   for _, word in ipairs(words) do
+      counts[word] = 0
+   end
+   return counts
+end
+
 --- What somebody asks for by name, and nothing else; it has to be there.
 -- @param names with blanks between them
 function tables.pick(map, names)

@@ -15,6 +15,7 @@ local cli = {}
 -- In the order of `taut --help`; adding one is a file and a line: name, folder.
 local commands = {
    { "status", "state" },
+   { "check", "state" },
    { "watch", "state" },
    { "doctor" },
    { "links", "state" },

@@ -37,6 +37,7 @@ local all = {
    },
    metrics = {
       listen = { "127.0.0.1:6825", or_off(values.address) },
+      components = { false, or_off(number(1, 250, true)) },
    },
    events = {
       follow = { {}, values.logs },

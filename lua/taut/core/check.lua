@@ -9,12 +9,16 @@
 local loop = require "taut.loop"
 local plan = require "taut.plan"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local check = {}
 local Check = {}
 Check.__index = Check
 
 local RESERVE_MS = 120 -- of a node's budget, for everything but the phases
+-- What becomes of a job's check.
+local RESULTS = { "PrologFlags without Alloc", "checked", "not in the topology", "nothing due",
+   "off", "shared", "single" }
 local QUIET = { single = true, off = true, ["nothing due"] = true } -- not worth a line in the log
 
 ---------------------------------------------------------------- plans
@@ -180,7 +184,7 @@ end
 function check.new(o)
    return setmetatable({ topo = o.topology, checks = o.checks, coverage = o.coverage,
       cluster = o.cluster, switches = o.switches, agenda = o.agenda, diagnosis = o.diagnosis,
-      ids = o.ids, journal = o.journal, jobs = {}, counts = {} }, Check)
+      ids = o.ids, journal = o.journal, jobs = {}, counts = tables.counts(RESULTS) }, Check)
 end
 
 return check

@@ -82,6 +82,7 @@ local function on_hello(self, conn, text, uid, sealed, age_s)
       return
    end
    self.cluster:heard(h.node, h.purpose, not sealed and age_s or nil)
+   self.cluster:speaks(h.node, h.release or "0.1", h.v)
    self.events:heard(h.node, samples.rails(h))
    take_sample(self, h)
    if h.purpose == "prolog" then

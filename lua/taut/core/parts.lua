@@ -130,8 +130,8 @@ local function asked(p)
    p.observations = observations.new { topology = p.site.topo, cluster = p.cluster,
       journal = p.journal }
    p.latency = latency.start()
-   p.metrics = metrics.new(pick(p, "site switches diagnosis coverage cluster act teller journal " ..
-      "events judgement check refusals latency started_at"))
+   p.metrics = metrics.new(pick(p, "site switches diagnosis decision coverage cluster act " ..
+      "teller journal events judgement check refusals latency started_at"))
    p.reload = function()
       return reload(pick(p, "site followers metrics teller diagnosis check rendezvous events " ..
          "profiles surveys advice steer job_over coverage act review addresses"))

@@ -67,9 +67,13 @@ local function refused(self, t, o)
    return nil
 end
 
+-- Why, in a few words.
+local WHY = { "from the future", "of another epoch", "of unknown components", "of unknown nodes",
+   "too old", "twice", "without a time" }
+
 --- What the diagnosis remembers for it.
 function sane.begin(self)
-   self.taken, self.taken_n, self.refused = {}, 0, {}
+   self.taken, self.taken_n, self.refused = {}, 0, tables.counts(WHY)
 end
 
 --- The tests of an event that are evidence.

@@ -18,6 +18,11 @@ Act.__index = Act
 local ALERTS = 100 -- kept for `taut status`
 local SAID_MAX = 16 -- nodes held back that are said one by one at once
 
+-- What may stand in the log of actions.
+local ACTIONS = { "alert", "capped", "drain", "drain failed", "left alone", "mode enable",
+   "mode observe", "release", "relearn", "repaired", "resume", "resumed", "steer", "stop",
+   "taken over", "would drain" }
+
 ---------------------------------------------------------------- records
 
 --- Write into the log of actions (`taut policy log`).
@@ -391,7 +396,7 @@ function act.new(o)
    return setmetatable({ slurm = o.slurm, cluster = o.cluster, journal = o.journal,
       switches = o.switches, teller = o.teller, case = o.case, acks = o.acks,
       history = policy.history(),
-      held = {}, alerted = {}, alerts = {}, counts = {}, said = 0 }, Act)
+      held = {}, alerted = {}, alerts = {}, counts = tables.counts(ACTIONS), said = 0 }, Act)
 end
 
 return act

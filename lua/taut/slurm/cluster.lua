@@ -91,6 +91,21 @@ function Cluster:heard(node, purpose, behind_s)
    self.behind_s[node] = behind_s or self.behind_s[node]
 end
 
+--- Which probe it was.
+-- @param release of it, text
+-- @param protocol that it speaks, a number
+function Cluster:speaks(node, release, protocol)
+   local p = self.probe_of[node]
+   if not p or p.release ~= release or p.protocol ~= protocol then
+      self.probe_of[node] = { release = release, protocol = protocol }
+   end
+end
+
+--- Node → { release, protocol } of its probe, for those heard since tautd started.
+function Cluster:probes()
+   return self.probe_of
+end
+
 --- An epilog's HELLO: the job has left this node.
 function Cluster:epilog(id, node)
    local job = self.jobs[id]
@@ -427,7 +442,7 @@ function cluster.new(h, addresses)
       partitions = {},
       touched = {}, -- names of nodes whose jobs changed since take_touched()
       pending = {}, seen_running = {}, last_heard = {}, last_heard_for = { idle = {}, job = {} },
-      behind_s = {}, hellos = 0, jobs_heard = 0,
+      behind_s = {}, probe_of = {}, hellos = 0, jobs_heard = 0,
       jobs_started = 0, started = loop.time() }, Cluster)
 end
 

@@ -34,6 +34,8 @@ local fields = {
    { "key", function(v) return is_text(v, KEY_DIGITS) and v:match "^%x+$" and #v == KEY_DIGITS end,
       KEY_DIGITS .. " hex digits" },
    { "boot", function(v) return v == nil or is_text(v, 64) end, "a boot id" },
+   { "release", function(v) return v == nil or is_text(v, 32) and v:match "^[%w.+~-]+$" end,
+      "a release" },
    { "restart", function(v) return v == nil or is_whole(v, 0, 1 << 31) end, "a count" },
    { "uid", function(v) return v == nil or is_whole(v, 0, (1 << 32) - 1) end, "a uid" },
 }

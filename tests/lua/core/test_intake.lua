@@ -31,7 +31,7 @@ local function daemon(count, o)
    local d = { heard = {}, refused = {}, lists = node_lists.new(function() return count end) }
    d.intake = intake.new { lists = d.lists,
       addresses = { check = function(_, ...) return at(...) end },
-      cluster = { heard = function() end, prolog = function() end,
+      cluster = { heard = function() end, speaks = function() end, prolog = function() end,
          alps = function() return o.alps end },
       events = { heard = function() end },
       refusals = { note = function(_, _, why) table.insert(d.refused, why) end },

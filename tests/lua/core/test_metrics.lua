@@ -34,7 +34,12 @@ local function made(topo)
    function cl.silent()
       return { "n1", "n2" }
    end
+   function cl.probes()
+      return { n1 = { release = "0.2.0", protocol = 3 }, n2 = { release = "0.1", protocol = 2 },
+         n3 = { release = "0.2.0", protocol = 3 } }
+   end
    local site = site_of.new { mode = "enable", policy = config.policy { cap_nodes = 3 },
+      metrics = { components = false },
       checks = { coverage_h = 24 }, topology = topo }
    return metrics.new { site = site, cluster = cl, switches = switches.new { site = site },
       refusals = { count = 3 }, judgement = { refused_streams = 1, link_seconds = 12.75,
@@ -42,7 +47,7 @@ local function made(topo)
       check = { counts = { checked = 5, single = 2 } }, started_at = 1700000000.25,
       events = { taken = 4 }, diagnosis = diagnose.new(topo, sim.quick),
       coverage = coverage.new(false, #topo.components),
-      act = acted(),
+      decision = { measures = {} }, act = acted(),
       latency = { longest = function() return 0.125 end },
       journal = { state = function() return { waiting = 2, lost = 0, lag = 0.25 } end },
       teller = { state = function()
@@ -116,6 +121,71 @@ function tests.test_what_tautd_says()
    for name in pairs(families) do
       lu.assertStrContains(name, "taut_")
    end
+end
+
+-- increase() needs a sample of 0 before the first drain, or it misses that one.
+function tests.test_counters_are_there_before_anything_happened()
+   local m = made()
+   m.act = act.new {}
+   function m.act.standing() return {} end
+   m.check.counts = require("taut.core.check").new { }.counts
+   local _, v = promparse.read(m:text())
+   for _, key in ipairs { "actions_total{action=drain}", "actions_total{action=stop}",
+      "actions_total{action=drain failed}", "tests_left_out_total{why=too old}",
+      "checks_total{result=checked}", "checks_total{result=nothing due}", "alerts_total{}" } do
+      lu.assertEquals(v["taut_" .. key], 0, key)
+   end
+end
+
+-- Whatever the sources record as an action has its counter from the start.
+function tests.test_every_action_is_counted_from_the_start()
+   local counts = act.new({}):counted()
+   for file in io.popen("grep -rl 'record *{' " .. os.getenv "TAUT_SRCDIR" ..
+      "/lua/taut/policy /dev/null " .. os.getenv "TAUT_SRCDIR" .. "/lua/taut/core"):lines() do
+      for word in io.open(file):read "a":gmatch 'action = "([a-z ]+)",' do
+         lu.assertEquals(counts[word], 0, file .. ": " .. word)
+      end
+   end
+end
+
+function tests.test_names_of_slow_components_where_the_site_wants_them()
+   local m = made()
+   local topo = m.site.topo
+   for i, name in ipairs { "r0.0.0/X+", "r1.0.0/X+", "n5/tx" } do
+      sim.tell(m.diagnosis, topo.component_id[name], { state = i == 3 and "failed" or "slow",
+         left = i == 3 and 0 or i / 4 })
+   end
+   m.decision.measures[topo.component_id["r1.0.0/X+"]] = "avoid"
+   local families = promparse.read(m:text())
+   lu.assertEquals(#families.taut_component_left_ratio.samples, 0)
+   local v
+   m.site.conf.metrics.components = 2
+   families, v = promparse.read(m:text())
+   lu.assertEquals(#families.taut_component_left_ratio.samples, 2)
+   local left = "taut_component_left_ratio{action=%s,component=%s,kind=%s,state=%s}"
+   lu.assertEquals(v[left:format("watch", "n5/tx", "tx", "failed")], 0)
+   lu.assertEquals(v["taut_component_names_left_out{}"], 1)
+   m.site.conf.metrics.components = 3
+   v = select(2, promparse.read(m:text()))
+   lu.assertEquals(v[left:format("avoid", "r1.0.0/X+", "X+", "slow")], 0.5)
+end
+
+function tests.test_releases_of_probes()
+   local m = made()
+   local _, v = promparse.read(m:text())
+   lu.assertEquals(v["taut_probes{protocol=3,release=0.2.0}"], 2)
+   lu.assertEquals(v["taut_probes{protocol=2,release=0.1}"], 1)
+   function m.cluster.probes()
+      local all = {}
+      for i = 1, 100 do
+         all["n" .. i] = { release = "x" .. i, protocol = 3 }
+      end
+      return all
+   end
+   local families
+   families, v = promparse.read(m:text())
+   lu.assertEquals(#families.taut_probes.samples, 17)
+   lu.assertEquals(v["taut_probes{protocol=other,release=other}"], 84)
 end
 
 -- Names of nodes, jobs and users are nobody's business here; labels do not grow with the machine.

@@ -32,7 +32,8 @@ local function nodes(self)
          slurm = slurm.state, drain = slurm.drain or false, reason = slurm.reason,
          ours = self.act:standing()[name] ~= nil,
          held = self.act:why_held(name),
-         heard = self.cluster.last_heard[name], tx = component_row(self, topo.tx[n], now),
+         heard = self.cluster.last_heard[name], probe = self.cluster:probes()[name],
+         tx = component_row(self, topo.tx[n], now),
          rx = component_row(self, topo.rx[n], now) }
    end }
 end

@@ -2,10 +2,12 @@
 --- What a monitoring system may know of tautd: GET /metrics.
 --
 -- Counts only, no name of a user, a job or a node: whoever reaches the port may read it.  Labels
--- have few values: verdicts, kinds of components, partitions (PARTITIONS_MAX of them).
+-- have few values: verdicts, kinds of components, partitions (PARTITIONS_MAX of them).  Names of
+-- components only where `metrics.components` says how many.
 local exposition = require "taut.core.metrics.exposition"
 local limits = require "taut.policy.limits"
 local loop = require "taut.loop"
+local named = require "taut.core.metrics.named"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 
@@ -68,6 +70,15 @@ local function components(self)
       end
    end
    return samples
+end
+
+local function component_families(self, add)
+   local names, left_out = named.components(self, self.site.conf.metrics.components)
+   add("taut_components", "gauge", "Components by kind and verdict.", components(self))
+   add("taut_component_left_ratio", "gauge",
+      "What is left of the capacity of a slow or failed component (metrics.components).", names)
+   add("taut_component_names_left_out", "gauge",
+      "Slow and failed components for whose names metrics.components has no room.", left_out)
 end
 
 local function partitions(self)
@@ -177,7 +188,9 @@ function Metrics:text()
    add("taut_start_time_seconds", "gauge", "When tautd started, seconds since 1970.",
       self.started_at)
    add("taut_nodes", "gauge", "Nodes of the topology.", #self.site.topo.nodes)
-   add("taut_components", "gauge", "Components by kind and verdict.", components(self))
+   component_families(self, add)
+   add("taut_probes", "gauge", "Nodes by release and protocol of the probe that was heard last.",
+      named.probes(self))
    add("taut_coverage_ratio", "gauge", "Share of the components tested within coverage_h.",
       self.coverage:share(#self.site.topo.components, self.site.conf.checks.coverage_h * 3600,
          now))
@@ -227,7 +240,7 @@ function Metrics:start()
    end
 end
 
---- @param o { site, switches, diagnosis, coverage, cluster, act, teller, journal, events,
+--- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
 --   judgement, check, refusals, latency, started_at }
 function metrics.new(o)
    return setmetatable(o, Metrics)

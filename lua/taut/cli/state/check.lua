@@ -1,0 +1,108 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- `taut check`: is all well?  For monitoring systems that run a program and look at its status, as
+-- Nagios, Icinga and Checkmk do.
+local ask = require "taut.base.ask"
+local report = require "taut.report"
+local tables = require "taut.base.tables"
+
+local check = { summary = "Is all well?  Status 0 yes, 1 worth a look, 2 act now, 3 not known.",
+   has_json = false }
+
+local WORDS = { [0] = "OK", "WARNING", "CRITICAL", "UNKNOWN" }
+local NAMES = 8              -- that one line has room for
+local SETTLED_S = 2 * 86400  -- from then on few components are untested
+local COVERED = 0.8
+
+function check.setup(parser)
+   parser:flag("--nagios"):description "One line, with performance data."
+end
+
+local function names(list, key)
+   return report.some(tables.map(list, function(v) return v[key] end), NAMES)
+end
+
+-- What keeps Taut from acting, or what it cannot act on by itself.
+local function critical(s)
+   local list = {}
+   local function add(what, text)
+      list[#list + 1] = text and what .. text or nil
+   end
+   add("", s.brakes)
+   add("drains are stopped: ", s.stopped and s.stopped.why)
+   for _, cap in pairs(s.capped) do
+      add("at a cap: ", cap.why)
+   end
+   add("slurmctld does not answer: ", s.slurm_error)
+   add("the database cannot be written: ", s.store.error)
+   add("", s.store.lost > 0 and report.count(s.store.lost, "row") .. " lost" or nil)
+   add("", s.machine_wide)
+   return list
+end
+
+local function is_slow(v)
+   return v.state == "slow" or v.state == "failed"
+end
+
+-- What Taut found, and what makes it see or tell less.
+local function warnings(s)
+   local list, slow = {}, tables.filter(s.verdicts, is_slow)
+   local function add(yes, form, ...)
+      list[#list + 1] = yes and form:format(...) or nil
+   end
+   add(#slow > 0, "slow or failed: %s", names(slow, "component"))
+   add(#s.sets > 0, "%s", names(s.sets, "text"))
+   add(#s.drained > 0, "drained: %s", names(s.drained, "node"))
+   add(#s.held > 0, "would be drained: %s", names(s.held, "node"))
+   add(s.switch == "off", "checks are off")
+   add(#s.silent > 0, "no prolog heard of: %s", report.some(s.silent, NAMES))
+   add(s.since and s.now - s.since > SETTLED_S and s.coverage < COVERED, "only %s tested lately",
+      report.percent(s.coverage))
+   add(s.on_event.error, "on_event: %s", s.on_event.error)
+   add(s.config_error, "configuration not taken: %s", s.config_error)
+   add(s.metrics_error, "%s", s.metrics_error)
+   return list
+end
+
+-- LABEL=VALUE[;WARN;CRIT;MIN;MAX] …
+local function performance(s)
+   local n = s.states
+   return ("slow=%d;;;0 failed=%d;;;0 suspect=%d;;;0 drained=%d;;;0 held=%d;;;0 silent=%d;;;0 "
+      .. "coverage=%.1f%%;;;0;100 jobs=%dc low=%dc"):format(n.slow, n.failed, n.suspect,
+      #s.drained, #s.held, #s.silent, 100 * s.coverage, s.jobs_started, s.tests.low)
+end
+
+--- What a status is: its number, and array of texts, the worst first.
+-- @param s answer of `status`
+function check.judge(s)
+   local worst, rest = critical(s), warnings(s)
+   return #worst > 0 and 2 or #rest > 0 and 1 or 0, table.move(rest, 1, #rest, #worst + 1, worst)
+end
+
+--- The line of a plugin.
+function check.line(status, texts, data)
+   local text = #texts > 0 and table.concat(texts, "; ") or "nothing slow, nothing held back"
+   text = text:gsub("[|\n]", " ")
+   return ("TAUT %s - %s%s"):format(WORDS[status], text, data and " | " .. data or "")
+end
+
+function check.run(args)
+   local s = ask.tautd(args, "status")
+   if not s then
+      if args.nagios then
+         print(check.line(3, { report.complaint() or "no answer" }))
+      end
+      return 3
+   end
+   local status, texts = check.judge(s)
+   if args.nagios then
+      print(check.line(status, texts, performance(s)))
+      return status
+   end
+   for _, text in ipairs(texts) do
+      report.wrap(text, "- ", "  ")
+   end
+   print(status == 0 and "all is well" or status == 1 and "worth a look" or "act now")
+   return status
+end
+
+return check

@@ -1,0 +1,63 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Samples with names of components, where the site wants such (`metrics.components`), and what
+-- releases the nodes' probes are of.
+local named = {}
+
+local RELEASES_MAX = 16
+
+-- Decided verdicts, what is left least first.
+local function slow(self)
+   local list = {}
+   for c, k in self.diagnosis:each() do
+      if k.state == "slow" or k.state == "failed" then
+         list[#list + 1] = { c = c, left = k.left or 0, state = k.state }
+      end
+   end
+   table.sort(list, function(a, b)
+      if a.left ~= b.left then
+         return a.left < b.left
+      end
+      return a.c < b.c
+   end)
+   return list
+end
+
+--- Slow and failed components by name: samples, and how many are left out.
+-- @param most so many; false: none
+function named.components(self, most)
+   if not most then
+      return {}, 0
+   end
+   local samples, list, topo = {}, slow(self), self.site.topo
+   for i = 1, math.min(#list, most) do
+      local v = list[i]
+      samples[i] = { v.left, labels = { component = topo.components[v.c], kind = topo:kind(v.c),
+         state = v.state, action = self.decision.measures[v.c] or "watch" } }
+   end
+   return samples, #list - #samples
+end
+
+--- Nodes by the release and the protocol of the probe that was heard last.
+function named.probes(self)
+   local count, keys, samples, rest = {}, {}, {}, nil
+   for _, p in pairs(self.cluster:probes()) do
+      local key = p.release .. "\0" .. p.protocol
+      if not count[key] then
+         count[key] = { 0, labels = { release = p.release, protocol = p.protocol } }
+         keys[#keys + 1] = key
+      end
+      count[key][1] = count[key][1] + 1
+   end
+   table.sort(keys)
+   for i, key in ipairs(keys) do
+      if i <= RELEASES_MAX then
+         samples[i] = count[key]
+      else
+         rest = (rest or 0) + count[key][1]
+      end
+   end
+   samples[#samples + 1] = rest and { rest, labels = { release = "other", protocol = "other" } }
+   return samples
+end
+
+return named

@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- `taut check`: what is worth a look, what has to be acted on, and the line of a plugin.
+local check = require "taut.cli.state.check"
+local lu = require "luaunit"
+
+local tests = {}
+
+-- An answer of `status` in which all is well, but for these fields.
+local function status(fields)
+   local s = { now = 1e6, since = 0, mode = "enable", switch = "on", capped = {}, silent = {},
+      store = { lost = 0, waiting = 0 }, on_event = {}, verdicts = {}, sets = {}, drained = {},
+      held = {}, coverage = 0.99, jobs_started = 5, tests = { good = 1, low = 2, void = 3 },
+      states = { ok = 9, suspect = 0, slow = 0, failed = 0, unknown = 0 } }
+   for k, v in pairs(fields or {}) do
+      s[k] = v
+   end
+   return s
+end
+
+function tests.test_all_is_well()
+   local code, texts = check.judge(status())
+   lu.assertEquals(code, 0)
+   lu.assertEquals(texts, {})
+   lu.assertEquals(check.line(0, texts, "a=1"),
+      "TAUT OK - nothing slow, nothing held back | a=1")
+   -- a suspect is nobody's business yet, nor is a young tautd's coverage
+   lu.assertEquals((check.judge(status { verdicts = { { component = "n1/tx", state = "suspect" } },
+      coverage = 0.1, since = 1e6 - 3600 })), 0)
+end
+
+function tests.test_worth_a_look()
+   for text, fields in pairs {
+      ["slow or failed: leaf2/6, n5/tx"] = { verdicts = { { component = "leaf2/6", state = "slow" },
+         { component = "n5/tx", state = "failed" }, { component = "n6/tx", state = "suspect" } } },
+      ["one of 18 uplinks of leaf7"] = { sets = { { text = "one of 18 uplinks of leaf7" } } },
+      ["drained: n5"] = { drained = { { node = "n5" } } },
+      ["would be drained: n5"] = { held = { { node = "n5", why = "cap" } } },
+      ["checks are off"] = { switch = "off" },
+      ["no prolog heard of: n1, n2"] = { silent = { "n1", "n2" } },
+      ["only 50% tested lately"] = { coverage = 0.5 },
+      ["on_event: ended with status 1"] = { on_event = { error = "ended with status 1" } },
+      ["configuration not taken: x"] = { config_error = "x" },
+      ["cannot serve metrics"] = { metrics_error = "cannot serve metrics" } } do
+      local code, texts = check.judge(status(fields))
+      lu.assertEquals(code, 1, text)
+      lu.assertEquals(texts, { text })
+   end
+end
+
+function tests.test_act_now()
+   for text, fields in pairs {
+      ["drains are stopped: 9 verdicts"] = { stopped = { why = "9 verdicts" } },
+      ["at a cap: 8 nodes"] = { capped = { batch = { why = "8 nodes" } } },
+      ["slurmctld does not answer: x"] = { slurm_error = "x" },
+      ["the database cannot be written: full"] = { store = { error = "full", lost = 0 } },
+      ["3 rows lost"] = { store = { lost = 3 } },
+      ["brakes: both lost"] = { brakes = "brakes: both lost" },
+      ["changed everywhere"] = { machine_wide = "changed everywhere" } } do
+      local code, texts = check.judge(status(fields))
+      lu.assertEquals(code, 2, text)
+      lu.assertEquals(texts, { text })
+   end
+end
+
+function tests.test_the_worst_comes_first()
+   local code, texts = check.judge(status { switch = "off", slurm_error = "away" })
+   lu.assertEquals(code, 2)
+   lu.assertEquals(check.line(code, texts),
+      "TAUT CRITICAL - slurmctld does not answer: away; checks are off")
+end
+
+-- A bar would begin the performance data, a line's end would hide the rest.
+function tests.test_no_text_breaks_the_line()
+   lu.assertEquals(check.line(1, { "a|b\nc" }, "x=1"), "TAUT WARNING - a b c | x=1")
+end
+
+return tests
