@@ -19,7 +19,7 @@ local ALERTS = 100 -- kept for `taut status`
 local SAID_MAX = 16 -- nodes held back that are said one by one at once
 
 -- What may stand in the log of actions.
-local ACTIONS = { "alert", "capped", "drain", "drain failed", "left alone", "mode enable",
+local ACTIONS = { "ack", "alert", "capped", "drain", "drain failed", "left alone", "mode enable",
    "mode observe", "release", "relearn", "repaired", "resume", "resumed", "steer", "stop",
    "taken over", "would drain" }
 

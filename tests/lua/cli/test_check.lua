@@ -23,6 +23,8 @@ function tests.test_all_is_well()
    lu.assertEquals(texts, {})
    lu.assertEquals(check.line(0, texts, "a=1"),
       "TAUT OK - nothing slow, nothing held back | a=1")
+   lu.assertEquals((check.judge(status { verdicts = { { component = "n1/tx", state = "slow",
+      known = { ticket = "T1" } } } })), 0)
    -- a suspect is nobody's business yet, nor is a young tautd's coverage
    lu.assertEquals((check.judge(status { verdicts = { { component = "n1/tx", state = "suspect" } },
       coverage = 0.1, since = 1e6 - 3600 })), 0)

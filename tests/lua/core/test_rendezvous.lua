@@ -3,6 +3,7 @@
 -- is sent to them, all else is real.
 local check = require "taut.core.check"
 local coverage = require "taut.plan.coverage"
+local hello = require "taut.wire.hello"
 local ids = require "taut.core.ids"
 local json = require "taut.json"
 local loop = require "taut.loop"
@@ -80,6 +81,27 @@ end
 local function plan_size(conn)
    local p = conn:plan()
    return p and #p.tests
+end
+
+-- What probes of the last release said, recorded: they work with this tautd.
+function tests.test_probes_of_the_last_release()
+   local f = assert(io.open((os.getenv "TAUT_SRCDIR" or ".")
+      .. "/tests/data/protocol/release-0.1.json"))
+   local said, m, conns = assert(json.decode(f:read "a")), meeting(), {}
+   f:close()
+   for i, h in ipairs(said.hello) do
+      lu.assertTrue(hello.check(h))
+      h.key = seal.hex(KEY)
+      conns[i] = m.hello(h.node, { "n1", "n2" }, h)
+   end
+   for i, r in ipairs(said.result) do
+      local plan = conns[i]:plan()
+      lu.assertEquals(plan.v, said.hello[i].v)
+      lu.assertTrue(#plan.tests > 0)
+      r.tests[1].id, r.tests[1].role = plan.tests[1].id, plan.tests[1].role
+      lu.assertTrue(m.meet:result(conns[i], seal.seal(KEY, wire.RESULT, json.encode(r))))
+   end
+   lu.assertEquals(#m.done, 1)
 end
 
 function tests.test_all_come_and_the_plans_fit_together()

@@ -39,8 +39,9 @@ local function critical(s)
    return list
 end
 
+-- What somebody said he knows of (`taut ack`) is no news.
 local function is_slow(v)
-   return v.state == "slow" or v.state == "failed"
+   return (v.state == "slow" or v.state == "failed") and not v.known
 end
 
 -- What Taut found, and what makes it see or tell less.
