@@ -28,7 +28,7 @@ end
 -- Each test of test_store.lua that is not about SQLite's own files.
 for name, fn in pairs(cases) do
    if name:find "^test_" and not name:find "version_1" and not name:find "commit_that_fails" and
-      not name:find "cannot_be_stored" then
+      not name:find "cannot_be_stored" and not name:find "existing_database" then
       for _, kind in ipairs(KINDS) do
          tests[name .. "_" .. kind] = function()
             cases.path = server(kind):database()
@@ -227,7 +227,7 @@ each_kind("test_values_come_back_as_they_were", function(_, url, folder)
    lu.assertEquals({ job.id, job.partition, job.nodes, job.share }, { 1 << 40, "p", 3, 0.1 })
    lu.assertEquals(rows_of(j, "profiles", {})[1].user, "u")
    local days = rows_of(j, "day", { from = 0, to = 2e9 })
-   lu.assertEquals({ days[1].purpose, days[1].checks, days[1].tests }, { "prolog", 2, 3 })
+   lu.assertEquals({ days[1].purpose, days[1].checks }, { "prolog", 2 })
    lu.assertEquals(rows_of(j, "discarded", { since = 0 }), {})
    lu.assertEquals(rows_of(j, "unsteered_like", {}), {})
    stop(j)
