@@ -318,7 +318,8 @@ int main(int argc, char **argv)
         raise_descriptor_limit();
     else
         atexit(check_output);
-    if (s.argc > 1 && strcmp(s.argv[1], "--store") == 0)
+    if (s.argc > 1 && (strcmp(s.argv[1], "--store") == 0 ||
+                       strcmp(s.argv[1], "--db") == 0))
         umask(027); /* the database tells of users and their jobs */
     taut_host_init(L, s.name, lua_dir(), !is_service(&s));
     int status = run(L, &s);

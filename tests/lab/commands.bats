@@ -329,3 +329,18 @@ END
     # and in a pipe nothing is cut
     ! lab exec taut explain r1.0.0/Y+ | grep -q '~$'
 }
+
+@test "used: the database is looked after while tautd goes on" {
+    [ "$(lab exec taut db check)" = whole ]
+    lab exec taut db size | grep -Eq '^test +[1-9][0-9]* +[0-9.]+ [kM]B$'
+    lab exec taut db backup /var/lib/taut/copy.db
+    [ "$(lab exec stat -c %a /var/lib/taut/copy.db)" = 640 ]
+    run lab exec taut db backup /var/lib/taut/copy.db
+    [ "$status" -eq 1 ]
+    [[ $output == *"is there already"* ]]
+    [ "$(lab exec taut db prune)" = "no old rows are left" ]
+    lab exec taut db vacuum
+    [ "$(status 'print(s.database.damage, s.database.checked_at > 0, s.store.lost)')" = $'nil\ttrue\t0' ]
+    run lab exec setpriv --reuid nobody taut db size
+    [ "$status" -eq 1 ]
+}

@@ -43,6 +43,7 @@ local commands = {
    { "off", "act" },
    { "on", "act" },
    { "config", "state" },
+   { "db", "state" },
    { "completion" },
    { "help" },
 }

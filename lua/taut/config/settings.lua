@@ -20,6 +20,7 @@ local all = {
    resource_manager = { "slurm", one_of("slurm", "alps") },
    refresh_s = { 30, number(1, 3600) },
    keep_days = { 30, number(1, 3650) },
+   keep = { {}, values.keep },
    mode = { "observe", values.mode },
    checks = {
       enabled = { true, flag },

@@ -77,6 +77,23 @@ function values.flag(v)
    return nil, "true or false"
 end
 
+-- Tables of the database whose old rows go.
+local KEPT = { test = true, event = true, sample = true, growth = true, job = true,
+   observation = true, verdict = true, action = true }
+local KEPT_DAYS = 3650
+
+--- Days for single tables of the database.
+function values.keep(v)
+   local what = ("{ TABLE = DAYS }, tables test, event, sample, growth, job, observation, " ..
+      "verdict, action, days from 1 to %d"):format(KEPT_DAYS)
+   for name, days in pairs(type(v) == "table" and v or { what }) do
+      if not KEPT[name] or type(days) ~= "number" or not (days >= 1 and days <= KEPT_DAYS) then
+         return nil, what
+      end
+   end
+   return v
+end
+
 --- The address of a database's server.
 function values.server(v)
    local a, err = nil, "it is no text"

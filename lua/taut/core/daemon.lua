@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- tautd: the command line, the start and the end.
 local tables = require "taut.base.tables"
+local upkeep = require "taut.store.upkeep"
 local alps = require "taut.alps"
 local config = require "taut.config"
 local events_kept = require "taut.events.keep"
@@ -30,6 +31,7 @@ local USAGE = [[
 usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify)
        tautd --store WHERE           the store process; tautd starts it itself
        tautd --queue                 what waits for a database server, likewise
+       tautd --db WHERE              what looks after the database, likewise
        tautd --fabric                the process that sweeps an InfiniBand fabric, likewise
        tautd --ingest                the process that follows logs, likewise
        tautd --addresses             the process that looks up names, likewise
@@ -74,6 +76,7 @@ local function on_store(self)
       open_doors(self)
       p.followers:start_logs()
       p.review()
+      p.housekeeping:start()
    end)
 end
 
@@ -152,9 +155,6 @@ local function run(conf)
    loop.signal("TERM", function() stop(self) end)
    loop.signal("INT", function() stop(self) end)
    loop.every(5000, function() p.snapshot:look() end)
-   loop.every(3600 * 1000, function()
-      p.journal:prune(loop.time() - p.site.conf.keep_days * 86400)
-   end)
    loop.run()
    return self.status
 end
@@ -163,7 +163,8 @@ end
 
 local FLAGS = { ["--check"] = "check", ["--fabric"] = "fabric", ["--ingest"] = "ingest",
    ["--addresses"] = "addresses", ["--queue"] = "queue" }
-local VALUES = { ["-c"] = "config", ["--config"] = "config", ["--store"] = "store" }
+local VALUES = { ["-c"] = "config", ["--config"] = "config", ["--store"] = "store",
+   ["--db"] = "db" }
 
 local function options(arg)
    local o, i = { config = sys.paths.confdir .. "/taut.lua" }, 1
@@ -209,6 +210,8 @@ function daemon.main(arg)
       return fabric_process.main()
    elseif o.addresses then
       return resolve.main()
+   elseif o.db then
+      return upkeep.main(o.db)
    elseif o.queue then
       return queue.main()
    elseif o.ingest then

@@ -18,6 +18,7 @@ local doors = require "taut.core.doors"
 local events = require "taut.events"
 local findings = require "taut.core.findings"
 local followers = require "taut.core.followers"
+local housekeeping = require "taut.store.housekeeping"
 local ids = require "taut.core.ids"
 local intake = require "taut.core.intake"
 local job_over = require "taut.core.job_over"
@@ -43,6 +44,7 @@ local snapshot = require "taut.store.snapshot"
 local steer = require "taut.place.steer"
 local survey = require "taut.survey"
 local switches = require "taut.core.switches"
+local sys = require "taut.sys"
 local verify = require "taut.plan.verify"
 local vouch = require "taut.core.vouch"
 
@@ -129,9 +131,12 @@ end
 local function asked(p)
    p.observations = observations.new { topology = p.site.topo, cluster = p.cluster,
       journal = p.journal }
+   p.housekeeping = housekeeping.new { site = p.site, journal = p.journal, teller = p.teller,
+      argv = { sys.paths.program, "--db", p.site.conf.store or p.site.conf.database } }
    p.latency = latency.start()
    p.metrics = metrics.new(pick(p, "site switches diagnosis decision coverage cluster act " ..
-      "teller journal events judgement check refusals latency started_at"))
+      "teller journal events judgement check refusals latency housekeeping " ..
+      "started_at"))
    p.reload = function()
       return reload(pick(p, "site followers metrics teller diagnosis check rendezvous events " ..
          "profiles surveys advice steer job_over coverage act review addresses"))

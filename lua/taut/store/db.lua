@@ -214,7 +214,17 @@ function db.define(sql)
    end
 end
 
-local function open_all(a)
+--- The statement that gives bytes by table: name, bytes.
+function db.sizes()
+   return dialect.sizes
+end
+
+--- Statements that give back what is free, with %s once for each table.
+function db.vacuum()
+   return dialect.vacuum
+end
+
+local function open_all(a, is_guest)
    conn:autocommit(true)
    for _, sql in ipairs(dialect.opening) do
       if dialect.is_server then
@@ -223,15 +233,16 @@ local function open_all(a)
          db.rows_of(sql)
       end
    end
-   if dialect.own and fetch(exec(dialect.own), same)[1].got ~= 1 then
+   if not is_guest and dialect.own and fetch(exec(dialect.own), same)[1].got ~= 1 then
       error("another tautd has it", 0)
    end
    return a
 end
 
 --- @param where path of SQLite's file, or the address of a server
+-- @param is_guest beside the store's process: without the lock of a server's database
 -- @return what was opened (address.lua); or nil and why not
-function db.open(where)
+function db.open(where, is_guest)
    local a, err = address.parse(where)
    if not a then
       return nil, err
@@ -243,7 +254,7 @@ function db.open(where)
    if not (loaded and conn) then
       return nil, ("cannot open %s: %s"):format(a.text, tostring(loaded and err or conn))
    end
-   local ok, why = pcall(open_all, a)
+   local ok, why = pcall(open_all, a, is_guest)
    return ok and a, not ok and ("%s: %s"):format(a.text, tostring(why)) or nil
 end
 

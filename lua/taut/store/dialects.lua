@@ -11,6 +11,7 @@
 --   joined(column)        its values with blanks between them
 --   tables                names of tables
 --   value(v, column)      v as the driver takes it
+--   sizes, vacuum         of db.sizes, db.vacuum
 --   own                   lock of this database for one process: statement → row with `got`, or nil
 --   hides_null            its driver gives 0 or "" for NULL
 --   is_loose              changes of tables cannot be undone
@@ -61,6 +62,9 @@ dialects.sqlite = {
    joined = function(column) return ("group_concat(%s, ' ')"):format(column) end,
    tables = "SELECT name FROM sqlite_master WHERE type = 'table'",
    value = function(v) return v end,
+   sizes = "SELECT m.tbl_name AS name, SUM(s.pgsize) AS bytes FROM dbstat s " ..
+      "JOIN sqlite_master m ON m.name = s.name GROUP BY m.tbl_name",
+   vacuum = { "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)" },
 }
 
 ---------------------------------------------------------------- servers
@@ -152,6 +156,9 @@ dialects.postgresql = {
    tables = "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
    value = function(v) return type(v) == "string" and text_of(v) or v end,
    own = "SELECT CASE WHEN pg_try_advisory_lock(1952544116) THEN 1 ELSE 0 END AS got", -- "taut"
+   sizes = "SELECT tablename AS name, pg_total_relation_size(quote_ident(tablename)::regclass)" ..
+      "::numeric AS bytes FROM pg_tables WHERE schemaname = current_schema()",
+   vacuum = { "SET statement_timeout = 0", "VACUUM ANALYZE %s" },
 }
 
 -- Names that are part of a key are VARCHAR there; as much as a key of three has room for.
@@ -218,6 +225,9 @@ dialects.mysql = {
       "WHERE table_schema = DATABASE()",
    value = mysql_value,
    own = "SELECT GET_LOCK(CONCAT('taut ', DATABASE()), 0) AS got",
+   sizes = "SELECT table_name AS name, (data_length + index_length) * 1e0 AS bytes FROM " ..
+      "information_schema.tables WHERE table_schema = DATABASE()",
+   vacuum = { "OPTIMIZE TABLE %s" },
 }
 
 return dialects

@@ -6,7 +6,7 @@
 --   { id, op = "write", rows = { { table, { column = value, … } }, … }, durable = true or nil,
 --     place = of writes.lua or nil }: one transaction; a durable one is answered when it is on disk
 --   { id, op = "query", name = one of `queries`, args = { … } } → rows
---   { id, op = "prune", before = seconds since 1970 }; { id, op = "ping" }
+--   { id, op = "prune", before = { table = seconds since 1970 } } → more; { id, op = "ping" }
 -- An error ends no process: it is the reply, and nothing of a failed batch is kept.  Only a server
 -- that is gone does: a new process looks for it again.
 local db = require "taut.store.db"
@@ -39,8 +39,7 @@ function ops.write(request)
 end
 
 function ops.prune(request)
-   db.transaction(writes.prune, request.before, observations)
-   return {}
+   return { more = db.transaction(writes.prune, request.before, observations) or nil }
 end
 
 function ops.query(request)

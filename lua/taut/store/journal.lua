@@ -172,8 +172,11 @@ function Journal:tell(fn)
    self.on_observations = fn
 end
 
-function Journal:prune(before)
-   self.store:ask({ op = "prune", before = before }, function() end)
+--- Some of the old rows go.
+-- @param before table → seconds since 1970
+-- @param fn fn({ more }) or fn(nil, why)
+function Journal:prune(before, fn)
+   self.store:ask({ op = "prune", before = before }, fn or function() end)
 end
 
 --- @return { waiting = rows in memory, lost = rows, error = why they cannot be written or nil,

@@ -101,27 +101,36 @@ end
 
 ---------------------------------------------------------------- old rows
 
--- Until when rows may go now, so that no batch waits long; nil where none is old.
+-- Until when rows may go now, so that no batch waits long, nil where none is old; and whether there
+-- are more.
 local function cut(name, before)
+   if not before then
+      return nil
+   end
    local row = db.rows_of(("SELECT time FROM %s WHERE time < ? ORDER BY time LIMIT 1 OFFSET %d")
       :format(name, OLD_ROWS - 1), before)[1]
+   local is_part = row ~= nil
    row = row or db.rows_of(("SELECT MAX(time) AS time FROM %s WHERE time < ?"):format(name),
       before)[1]
-   return row and row.time
+   return row and row.time, is_part
 end
 
---- Some of the rows of before a time go.
+--- Some of the old rows go.
+-- @param before table → time, seconds since 1970
+-- @return true when there may be more of them
 function writes.prune(before, observations)
-   for _, name in ipairs { "test", "event", "sample", "growth", "job" } do
-      local till = cut(name, before)
-      if till then
+   local more = false
+   for _, name in ipairs { "test", "event", "sample", "growth", "job", "observation", "verdict",
+      "action" } do
+      local till, is_part = cut(name, before[name])
+      if till and name == "observation" then
+         observations.prune(db, till)
+      elseif till then
          db.run(("DELETE FROM %s WHERE time <= ?"):format(name), till)
       end
+      more = more or is_part
    end
-   local till = cut("observation", before)
-   if till then
-      observations.prune(db, till)
-   end
+   return more
 end
 
 return writes

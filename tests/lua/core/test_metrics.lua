@@ -50,6 +50,7 @@ local function made(topo)
       decision = { measures = {} }, act = acted(),
       latency = { longest = function() return 0.125 end },
       journal = { state = function() return { waiting = 2, lost = 0, lag = 0.25 } end },
+      housekeeping = { state = function() return { checked_at = 1700000001, damage = "x" } end },
       teller = { state = function()
          return { done = 1, failed = 2, dropped = 3, waiting = 4 }
       end } }
@@ -113,6 +114,7 @@ function tests.test_what_tautd_says()
       ["taut_drains_last_hour{}"] = 1, ["taut_actions_total{action=drain}"] = 2,
       ["taut_prologs_total{}"] = 70, ["taut_probe_link_seconds_total{}"] = 12.75,
       ["taut_refused_messages_total{}"] = 3, ["taut_store_lag_seconds{}"] = 0.25,
+      ["taut_store_damaged{}"] = 1, ["taut_store_checked_seconds{}"] = 1700000001,
       ["taut_store_up{}"] = 1, ["taut_events_total{}"] = 4, ["taut_start_time_seconds{}"] =
       1700000000.25, ["taut_on_event_runs_total{result=failed}"] = 2,
       ["taut_loop_longest_seconds{}"] = 0.125, ["taut_metrics_left_out{}"] = 0 } do

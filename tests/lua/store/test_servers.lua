@@ -4,6 +4,7 @@
 -- while they are away.
 local address = require "taut.store.address"
 local cases = dofile((os.getenv "TAUT_SRCDIR" or ".") .. "/tests/lua/store/test_store.lua")
+local housekeeping = require "taut.store.housekeeping"
 local journal = require "taut.store.journal"
 local looptest = require "lib.looptest"
 local lu = require "luaunit"
@@ -230,6 +231,28 @@ each_kind("test_values_come_back_as_they_were", function(_, url, folder)
    lu.assertEquals({ days[1].purpose, days[1].checks }, { "prolog", 2 })
    lu.assertEquals(rows_of(j, "discarded", { since = 0 }), {})
    lu.assertEquals(rows_of(j, "unsteered_like", {}), {})
+   stop(j)
+end)
+
+each_kind("test_it_is_looked_after", function(_, url, folder)
+   local j, is_open = start(url, folder)
+   looptest.until_true(is_open, LIMIT_MS)
+   events(j, 1, 100)
+   lu.assertTrue(confirm(j))
+   local h = housekeeping.new { journal = j, site = { conf = { keep_days = 30, keep = {} } },
+      argv = { sys.paths.program, "--daemon", "--db", url } }
+   local function ask(args)
+      return wait(function(take) h:answer(args, take) end)
+   end
+   lu.assertEquals(#ask { what = "check" }.wrong, 0)
+   lu.assertEquals(ask { what = "prune" }, { pruned = true })
+   for _, t in ipairs(ask { what = "size" }.tables) do
+      lu.assertEquals(t.rows, ({ setting = t.rows, verdict = 100 })[t.name] or 0, t.name)
+      lu.assertTrue(t.bytes >= 0)
+   end
+   lu.assertTrue(ask { what = "vacuum" }.after > 0)
+   local _, err = ask { what = "backup", path = folder .. "/copy" }
+   lu.assertStrContains(err, "pg_dump, mariadb-dump")
    stop(j)
 end)
 

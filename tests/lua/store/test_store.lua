@@ -358,7 +358,7 @@ function tests.test_old_rows_are_pruned()
       j:add("observation", observation {})
       j:add("observation", observation { to = 1e9 })
       j:flush()
-      j:prune(1e6)
+      j:prune { test = 1e6, observation = 1e6 }
       ask(j, "tests_of_node", { node = "n0", limit = 10 }, function(rows)
          lu.assertEquals(#rows, 1)
          lu.assertEquals(rows[1].id, 2)

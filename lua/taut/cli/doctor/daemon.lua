@@ -4,8 +4,24 @@ local report = require "taut.report"
 
 local FREE_LOW = 1 << 30 -- bytes: a day's rows of a large machine
 
+local function server(b, say)
+   if b.away then
+      say("mend", "database", ("the server is away: %s; %s on disk"):format(b.away,
+         report.count(b.queued and b.queued.rows or 0, "row")), "start it, see doc/store.md")
+   elseif b.queued and b.queued.refused + b.queued.left_out > 0 then
+      say("look", "database", report.count(b.queued.refused + b.queued.left_out, "row") ..
+         " were refused by the server", b.path .. "/queue/refused.rows says which and why")
+   end
+end
+
 local function database(d, say)
    local b = d.database
+   if b.is_server then
+      server(b, say)
+   end
+   if b.damage then
+      say("mend", "database", "is damaged: " .. b.damage, "doc/store.md says what can be done")
+   end
    if b.error then
       say("mend", "database", ("%s cannot be written: %s; %s wait"):format(b.path, b.error,
          report.count(b.waiting, "row")), "room, owner and mode of its folder")
@@ -15,7 +31,7 @@ local function database(d, say)
    elseif b.free and b.free < FREE_LOW then
       say("mend", "database", ("%s left for %s"):format(report.bytes(b.free), b.path),
          "room, or a smaller keep_days in taut.lua(5)")
-   else
+   elseif not (b.away or b.damage) then
       say("ok", "database", ("%s, %s free"):format(b.is_server and "on a server; " .. b.path
          or ("%s, %s"):format(b.path, report.bytes(b.bytes or 0)), report.bytes(b.free or 0)))
    end

@@ -68,6 +68,11 @@ local function print_server(s, say)
    end
 end
 
+local function print_damage(s, say)
+   say("database", s.database.damage and "is damaged: " .. s.database.damage)
+   say("database", s.database.error and "was not looked through: " .. s.database.error)
+end
+
 local function print_troubles(s)
    local function say(what, text)
       if text then
@@ -78,6 +83,7 @@ local function print_troubles(s)
    say("database", s.store.error and ("cannot be written: %s; %d rows wait in memory"):format(
       s.store.error, s.store.waiting))
    print_server(s, say)
+   print_damage(s, say)
    say("lost", s.store.lost > 0 and report.count(s.store.lost, "row") or nil)
    say("slurm", s.slurm_error and "does not answer: " .. s.slurm_error)
    say("hint", s.hint)

@@ -79,7 +79,8 @@ local function database(o)
    path = is_server and path:match "^(.*)/[^/]*$" or path
    return { path = path, is_server = is_server or nil, mode = st and st.mode or nil,
       bytes = st and st.size or nil, free = sys.space(path),
-      error = state.error, waiting = state.waiting, lost = state.lost }
+      error = state.error, waiting = state.waiting, lost = state.lost, away = state.away,
+      queued = state.queued, damage = o.housekeeping:state().damage }
 end
 
 local function daemon(o)

@@ -42,6 +42,7 @@ local function of_other_rooms(o)
       end },
       steer = { false, function(args, _, uid, reply) o.steer:answer(args, uid, reply) end },
       profile = { false, function(args, _, uid, reply) o.profiles:answer(args, uid, reply) end },
+      db = { true, function(args, _, _, reply) o.housekeeping:answer(args, reply) end },
       reload = { true, function(_, _, _, reply)
          local ok, err = o.reload()
          reply(ok and { taken = o.site.conf.path }, err)
@@ -88,14 +89,15 @@ end
 local FILES = {
    { ack, "site acks journal act" },
    { doctor, "site cluster journal judgement refusals act switches metrics teller followers " ..
-      "started_at" },
+      "housekeeping started_at" },
    { log, "journal cluster" },
    { machine, "site diagnosis decision cluster act acks" },
    { page, "site diagnosis decision journal cluster act acks events observations" },
    { policy, "site switches findings act cluster teller" },
    { repair, "site diagnosis decision findings act cluster events acks journal" },
    { status, "site switches diagnosis decision coverage cluster act teller journal events " ..
-      "followers judgement check refusals rendezvous metrics acks started_at" },
+      "followers judgement check refusals rendezvous metrics acks housekeeping " ..
+      "started_at" },
    { tests, "site switches diagnosis cluster journal marks agenda surveys" },
 }
 

@@ -84,7 +84,8 @@ local function status(self)
       coverage = self.coverage:share(#self.site.topo.components, coverage_h * 3600, now),
       coverage_h = coverage_h, skipped = self.check.counts, refused = self.refusals.count,
       refused_streams = self.judgement.refused_streams, nothing_due = self.rendezvous.nothing_due,
-      store = self.journal:state(), slurm_error = cl.error, hint = cl.hint,
+      store = self.journal:state(), database = self.housekeeping:state(),
+      slurm_error = cl.error, hint = cl.hint,
       fabric = self.followers.fabric and self.followers.fabric:status(),
       logs = self.followers.logs and self.followers.logs:status(),
       events = self.events.taken, evidence = self.events:evidence(),
@@ -108,7 +109,8 @@ local function status(self)
 end
 
 --- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
---   followers, judgement, check, refusals, rendezvous, metrics, acks, started_at }
+--   followers, judgement, check, refusals, rendezvous, metrics, acks, housekeeping,
+--   started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { status = { false, function(_, _, _, reply) reply(status(o)) end } }

@@ -156,6 +156,11 @@ local function store_families(self, add, now)
    add("taut_store_lag_seconds", "gauge", "Age of the oldest row that is not stored.", s.lag or 0)
    add("taut_store_up", "gauge", "1: the database can be written.",
       (s.error or s.away) and 0 or 1)
+   local h = self.housekeeping:state()
+   add("taut_store_damaged", "gauge", "1: the database is not whole, as seen when it was looked " ..
+      "through last.", h.damage and 1 or 0)
+   add("taut_store_checked_seconds", "gauge", "When that was, seconds since 1970; 0: never.",
+      h.checked_at or 0)
    local q = s.queued or { rows = 0, bytes = 0, refused = 0, left_out = 0 }
    add("taut_store_queue_rows", "gauge", "Rows that wait on disk for a database server.", q.rows)
    add("taut_store_queue_bytes", "gauge", "Bytes of them.", q.bytes)
@@ -241,7 +246,7 @@ function Metrics:start()
 end
 
 --- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
---   judgement, check, refusals, latency, started_at }
+--   judgement, check, refusals, latency, housekeeping, started_at }
 function metrics.new(o)
    return setmetatable(o, Metrics)
 end

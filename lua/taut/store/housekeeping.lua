@@ -1,0 +1,146 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- What keeps the database small and whole: old rows go, it is looked through at the start and
+-- each night, and administrators may ask for more (`taut db`).
+local helper = require "taut.base.helper"
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+
+local housekeeping = {}
+local Housekeeping = {}
+Housekeeping.__index = Housekeeping
+
+local PRUNE_MS = 3600 * 1000
+local STEP_MS = 200          -- between two steps of it
+local LOOK_MS = 600 * 1000
+local NIGHT_H = 3            -- o'clock, local time
+local NIGHT_S = 20 * 3600    -- from one look to the next, at least
+local LIMIT_MS = 2 * 3600 * 1000
+local DAY_S = 86400
+
+---------------------------------------------------------------- old rows
+
+-- Until when rows of each table go: what `keep` does not name is kept for keep_days, verdicts and
+-- actions for good.
+local function limits(conf)
+   local before, now = {}, loop.time()
+   for _, name in ipairs { "test", "event", "sample", "growth", "job", "observation" } do
+      before[name] = now - (conf.keep[name] or conf.keep_days) * DAY_S
+   end
+   for _, name in ipairs { "verdict", "action" } do
+      before[name] = conf.keep[name] and now - conf.keep[name] * DAY_S
+   end
+   return before
+end
+
+--- Old rows go, in steps.
+-- @param fn nil, or fn(true) when none is left; fn(nil, why) when they could not
+function Housekeeping:prune(fn)
+   self.journal:prune(limits(self.site.conf), function(reply, err)
+      if reply and reply.more then
+         loop.timer(STEP_MS, function() self:prune(fn) end)
+      elseif fn then
+         fn(reply and true, err)
+      end
+   end)
+end
+
+---------------------------------------------------------------- what takes long
+
+-- One thing at a time, in a process of its own that ends with it.
+local function run(self, request, fn)
+   if self.running then
+      return fn(nil, ("busy: %s is under way"):format(self.running))
+   end
+   self.running = request.op
+   local process = helper.start { name = "db", argv = self.argv }
+   process:ask(request, function(reply, err)
+      self.running = nil
+      process:stop()
+      fn(reply, err)
+   end, LIMIT_MS)
+end
+
+local function on_checked(self, reply, err)
+   self.checked_at, self.check_error = loop.time(), err
+   local was = self.damage
+   self.damage = reply and reply.wrong[1] or nil
+   if err then
+      sys.log("warning", "the database was not looked through: " .. err)
+   elseif self.damage then
+      sys.log("err", "the database is damaged: " .. self.damage ..
+         "; doc/store.md says what can be done")
+      self.teller:tell { event = "database", state = "damaged", reason = self.damage }
+   elseif was then
+      sys.log("notice", "the database is whole again")
+      self.teller:tell { event = "database", state = "whole" }
+   end
+end
+
+--- Look the database through.
+-- @param fn nil, or fn({ wrong }), fn(nil, why)
+function Housekeeping:check(fn)
+   run(self, { op = "check" }, function(reply, err)
+      if reply or not (err or ""):find "^busy" then
+         on_checked(self, reply, err)
+      end
+      if fn then
+         fn(reply, err)
+      end
+   end)
+end
+
+local function nightly(self)
+   local hour = tonumber(os.date("%H", math.floor(loop.time())))
+   if hour == NIGHT_H and loop.time() - (self.checked_at or 0) > NIGHT_S then
+      self:check()
+   end
+end
+
+local asked = {
+   check = function(self, _, reply)
+      self:check(function(r, err) reply(r and { wrong = r.wrong }, err) end)
+   end,
+   size = function(self, _, reply) run(self, { op = "size" }, reply) end,
+   vacuum = function(self, _, reply) run(self, { op = "vacuum" }, reply) end,
+   backup = function(self, args, reply)
+      run(self, { op = "backup", path = tostring(args.path) }, reply)
+   end,
+   prune = function(self, _, reply)
+      self:prune(function(ok, err) reply(ok and { pruned = true }, err) end)
+   end,
+}
+
+--- Answer `taut db`.
+-- @param args { what, path }
+-- @param reply fn(data) or fn(nil, why)
+function Housekeeping:answer(args, reply)
+   local fn = asked[args.what]
+   if not fn then
+      return reply(nil, "expected check, backup, prune, size or vacuum")
+   end
+   fn(self, args, reply)
+end
+
+--- @return { checked_at, damage, error }: when it was looked through last, seconds since 1970, the
+--   first thing that is wrong, why it could not be
+function Housekeeping:state()
+   return { checked_at = self.checked_at, damage = self.damage, error = self.check_error }
+end
+
+--- The database is open: begin.
+function Housekeeping:start()
+   if not self.is_started then
+      self.is_started = true
+      self:check()
+      loop.every(PRUNE_MS, function() self:prune() end)
+      loop.every(LOOK_MS, function() nightly(self) end)
+   end
+end
+
+--- @param o { site, journal, teller, argv = of the process (upkeep.lua) }
+function housekeeping.new(o)
+   return setmetatable({ site = o.site, journal = o.journal, teller = o.teller, argv = o.argv },
+      Housekeeping)
+end
+
+return housekeeping
