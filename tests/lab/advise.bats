@@ -90,7 +90,7 @@ hosts() { lab exec scontrol show hostnames "$1" | sort; }
     [ "$status" -eq 1 ]
     [ "$output" = "taut: Slurm has no pending job 4711" ]
     run lab exec taut advise --job "$id" -N 4
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
 }
 
 @test "advise: a set to compare, a picture, and what a person reads" {

@@ -57,7 +57,7 @@ topology() {
     [ "$status" -eq 1 ]
     [[ $output == *"grid 2x2 has 4 places, there are 6 nodes"* ]]
     topology draw --plane Y=1
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
     [[ $output == *"--plane: expected such as X=5, got 'Y=1'"* ]]
     topology export slurm --as ranks --order hilbertt
     [ "$status" -eq 1 ]

@@ -48,8 +48,9 @@ stands() {
     [[ $output == *"mode        drain"*"components "* ]]
     run as_alice taut explain r0.0.0/X+
     [[ $output == "r0.0.0/X+ is "* ]]
-    run as_alice taut advise -N 2
-    [[ $output == *"sbatch -N 2 --nodelist="* ]]
+    # the first jobs' ends are known a moment later
+    advised() { as_alice taut advise -N 2 2>&1 | grep -q 'sbatch -N 2 --nodelist='; }
+    wait_until 20 advised
     [ "$(as_alice taut nodes --json | lab_json 'print(#d.nodes)')" = 8 ]
     run as_alice taut --server 172.30.0.1:6824 links
     [ "$status" -eq 0 ]

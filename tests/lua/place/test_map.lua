@@ -207,7 +207,8 @@ local WRONG = {
 function tests.test_wrong_arguments()
    for i, w in ipairs(WRONG) do
       local _, code, err = taut(w[1], "--pattern", w[2], table.unpack(w, 4))
-      lu.assertEquals(code, 1, i)
+      -- what is not there could be; the others cannot be done anywhere
+      lu.assertEquals(code, w[3] == "has no node 'z'" and 1 or 2, i)
       lu.assertStrContains(err:gsub("%s+", " "), w[3], false, i)
    end
 end
