@@ -57,6 +57,15 @@ local function remove_job(self, id)
    end
 end
 
+-- ALPS gives a node to one job at a time: those that had these before are over, and nobody says so.
+local function end_others(self, id, names)
+   for _, name in ipairs(names) do
+      for other in pairs(self.on_node[name] or {}) do
+         self.jobs[other].ended = self.jobs[other].ended or other ~= id
+      end
+   end
+end
+
 --- A prolog's HELLO: the job is on these nodes, and this one spoke.
 -- @param id job
 -- @param names its nodes
@@ -68,6 +77,9 @@ function Cluster:prolog(id, names, node)
    end
    if next(job.heard) == nil then
       self.jobs_heard = self.jobs_heard + 1
+      if self:alps() then
+         end_others(self, id, names)
+      end
    end
    if not job.heard[node] then
       job.heard[node] = true

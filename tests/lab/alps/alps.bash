@@ -40,7 +40,7 @@ job() {
 # hunt CONDITION…: jobs of all sizes, until it holds
 hunt() {
     local n RANDOM=18
-    for n in {1..80}; do
+    for n in {1..40}; do
         job $((4 + RANDOM % 12)) sleep 0.2 3>&- &
         job $((8 + RANDOM % 12)) sleep 0.3
         wait $!

@@ -45,6 +45,22 @@ function tests.test_users_cannot_make_slurm_answer_again_and_again()
    lu.assertEquals(told, 5)
 end
 
+-- Its jobs have no epilogs, and a short one is over long before ALPS is asked again.
+function tests.test_over_alps_a_new_job_ends_those_that_had_its_nodes()
+   for _, kind in ipairs { "alps", "select/alps", "select/cons_tres" } do
+      local c = with {}
+      c.config = { select_type = kind, private = {}, flags = {} }
+      for _, n in ipairs { "n0", "n1" } do
+         c:prolog(1, { "n0", "n1" }, n)
+      end
+      c:prolog(2, { "n1", "n2" }, "n2")
+      lu.assertEquals({ c:is_shared(2, { "n1", "n2" }) },
+         kind == "select/cons_tres" and { "n1", 1 } or {})
+      c:prolog(3, { "n3" }, "n3")
+      lu.assertEquals({ c:is_shared(4, { "n3" }) }, { "n3", 3 })
+   end
+end
+
 function tests.test_a_job_on_the_same_node_is_shared()
    local c = with {}
    c:prolog(1, { "n0", "n1" }, "n0")
