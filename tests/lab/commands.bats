@@ -312,7 +312,9 @@ END
     [ "$(json 'print(d.actions[1].action, d.components[1].state, #d.tests > 2)')" = $'drain\tslow\ttrue' ]
     is_json explain n3/tx
     is_json explain r1.0.0/Y+
-    wait_until 20 is_json advise -N 3 # the last job may still be ending
+    # the last job may still be ending
+    advised() { is_json advise -N 3 && [ "$(json 'print(d.candidates ~= nil)')" = true ]; }
+    wait_until 20 advised
     [ "$(json 'for _, c in ipairs(d.candidates) do print((c.nodelist:find "3")) end' | sort -u)" = nil ]
     lab heal --all
     is_json resume n3
