@@ -257,7 +257,7 @@ signal_munged() { lab exec bash -c "kill -$1 \$(cat /run/munge/taut.pid)"; }
     sleep 1.1 # refusals are logged once a second
     job -N 2 -w n[0-1]
     says nodes "job $JOB on n0: no plan: the server refused this node"
-    says tautd 'refused a message from .*: HELLO: .*/run/munge/taut.socket'
+    wait_until 5 says tautd 'refused a message from .*: HELLO: .*/run/munge/taut.socket'
     unharmed
     as_made
     lab daemon restart tautd
@@ -490,7 +490,7 @@ events() { status 'print(s.jobs_heard)'; }
         --interface hsn0 --rundir /tmp >"$BATS_TEST_TMPDIR/out" || true
     grep -q 'no plan: the server refused this node' "$BATS_TEST_TMPDIR/out"
     wait_until 10 is_refused $((before + 1))
-    one_line tautd 'refused a message from 172\.30\.[0-9.]+:[0-9]+: prolog by uid [0-9]+, only root may'
+    wait_until 5 one_line tautd 'refused a message from 172\.30\.[0-9.]+:[0-9]+: prolog by uid [0-9]+, only root may'
     run lab exec taut explain --job 77
     [ "$status" -eq 1 ]
     run lab exec taut status
@@ -549,7 +549,7 @@ END
     sleep 1.1 # refusals are logged once a second
     [ "$(lab exec cat /var/spool/captured | send_frame 1)" -eq 0 ]
     wait_until 10 is_refused $((before + 5))
-    one_line tautd 'refused a message from .*[Rr]eplayed'
+    wait_until 5 one_line tautd 'refused a message from .*[Rr]eplayed'
     unharmed
 }
 

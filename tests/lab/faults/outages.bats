@@ -221,7 +221,7 @@ tautd_off() {
         --seed-file=/var/lib/munge/taut.seed --force
     sleep 1.1 # refusals are logged once a second
     quick -N 2 -w n[0-1]
-    says tautd 'refused a message from .*: HELLO: .*[Rr]ewound'
+    wait_until 5 says tautd 'refused a message from .*: HELLO: .*[Rr]ewound'
     lab exec bash -c 'kill $(cat /run/munge/taut.pid); rm -f /run/lab/clock'
     as_made
     recovers
@@ -324,7 +324,7 @@ END
     lab exec munge -u slurm -s '{"v":99,"purpose":"prolog","job":1,"node":"n1","nodes":"n1"}' |
         hello_from n1
     wait_until 10 eval '[ "$(status "print(s.refused)")" -gt '"$before"' ]'
-    says tautd 'refused a message from .*: v: expected [0-9]+ .*got 99'
+    wait_until 5 says tautd 'refused a message from .*: v: expected [0-9]+ .*got 99'
     recovers
 }
 
