@@ -46,19 +46,6 @@ end_attack() {
     ATTACKER=
 }
 
-good_tests() { status 'print(s.tests.good)'; }
-more_than() { [ "$(good_tests)" -gt "$1" ]; }
-
-# stands: a job is checked, and root is answered
-stands() {
-    local before
-    before=$(good_tests)
-    lab exec --user alice srun -Q --exclusive -N 4 true
-    wait_until 30 more_than "$before"
-    lab exec taut policy observe
-    lab exec taut policy drain
-}
-
 @test "attacks: idle clients of a user at the UNIX socket" {
     attack "$TAUT_BUILDDIR/tests/fake/fake-flood" 100 /run/taut/tautd.sock
     stands

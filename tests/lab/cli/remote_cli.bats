@@ -26,19 +26,6 @@ teardown() { [ -n "$LAB_MISSING" ] || lab_report; }
 
 on_n1() { lab exec --node n1 "$@"; }
 as_alice() { lab exec --user alice --node n1 "$@"; }
-good_tests() { status 'print(s.tests.good)'; }
-more_than() { [ "$(good_tests)" -gt "$1" ]; }
-
-# stands: a job is checked, and root is answered
-stands() {
-    local before
-    before=$(good_tests)
-    lab exec --user alice srun -Q --exclusive -N 4 true
-    wait_until 30 more_than "$before"
-    lab exec taut policy observe
-    lab exec taut policy drain
-}
-
 @test "remote: a user is told what the controller tells" {
     local cmd
     for cmd in "links -a" "nodes" "topology classes"; do

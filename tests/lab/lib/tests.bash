@@ -146,3 +146,17 @@ one_line() { [ "$(since "$1" | grep -Ec -- "$2")" -eq 1 ]; }
 # fields of `sinfo -R`'s first column for a node: what an administrator sees
 shown_reason() { lab exec sinfo -R -h -N -n "$1" -o '%20E' | head -n 1; }
 full_reason() { scene_drained | sed -n "s/^$1|//p"; }
+
+# how many good tests there were
+good_tests() { status 'print(s.tests.good)'; }
+more_than() { [ "$(good_tests)" -gt "$1" ]; }
+
+# stands: a job is checked, and root is answered
+stands() {
+    local before
+    before=$(good_tests)
+    lab exec --user alice srun -Q --exclusive -N 4 true
+    wait_until 30 more_than "$before"
+    lab exec taut policy observe
+    lab exec taut policy drain
+}

@@ -8,6 +8,7 @@ local report_audit = require "taut.cli.survey.audit_text"
 local rounds = require "taut.survey.rounds"
 local schedule = require "taut.survey.schedule"
 local sim = require "lib.sim"
+local tables = require "taut.base.tables"
 local topology = require "taut.topology"
 
 local tests = {}
@@ -559,14 +560,6 @@ end
 
 ---------------------------------------------------------------- routes that are not known
 
-local function count(map)
-   local n = 0
-   for _ in pairs(map) do
-      n = n + 1
-   end
-   return n
-end
-
 -- Theta in small: a dragonfly, whose routes go one of several ways.
 local function dragonfly()
    return assert(topology.build { kind = "dragonfly", groups = 4, rows = 2, columns = 4,
@@ -633,7 +626,7 @@ function tests.test_all_links_of_three_levels_have_a_test()
       levels = { { down = 16, up = 16 }, { down = 32, up = 16 } }, nodes = "n[1-8192]",
       capacity = 2e9 })
    local plan = links.plan(topo, all(topo), true)
-   lu.assertEquals({ count(plan.covered), plan.links, plan.sure }, { 32768, 32768, true })
+   lu.assertEquals({ tables.size(plan.covered), plan.links, plan.sure }, { 32768, 32768, true })
    lu.assertTrue(#plan.phases <= 8, #plan.phases)
 end
 
@@ -641,7 +634,7 @@ function tests.test_links_are_found_one_by_one_where_distances_do_not_help()
    local topo = fattree { nodes_per_leaf = 7, nodes = "n[0-41]", levels = { { down = 6, up = 3,
       parallel = 2 } } }
    local plan = links.plan(topo, all(topo), true)
-   lu.assertEquals(count(plan.covered), plan.links)
+   lu.assertEquals(tables.size(plan.covered), plan.links)
    -- some nodes only: what they do not reach is not called missing
    local found = run { topo = topo, nodes = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 } }
    lu.assertTrue(found.complete)
@@ -681,7 +674,7 @@ function tests.test_a_shared_test_has_no_more_senders_than_fill_the_link()
             end
          end
       end
-      lu.assertEquals(count(size), 8)
+      lu.assertEquals(tables.size(size), 8)
       for _, n in pairs(size) do
          lu.assertEquals(n, case[2])
       end

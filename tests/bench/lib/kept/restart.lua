@@ -2,6 +2,7 @@
 -- The part of tests/bench/restart that stops, kills and compares: restart.lua ROUNDS FOLDER.
 local figure = require "figure"
 local restart = require "lib.restart"
+local tables = require "taut.base.tables"
 
 local ROUNDS, FOLDER = tonumber(arg[1]), arg[2]
 local SLOW = { "n5/tx", "r2.0.0/X+", "r1.1.1/Z+", "n20/rx", "r3.1.0/Y+", "n11/tx" }
@@ -20,14 +21,6 @@ local function some_slow()
    return left
 end
 
-local function size(map)
-   local n = 0
-   for _ in pairs(map) do
-      n = n + 1
-   end
-   return n
-end
-
 ---------------------------------------------------------------- clean stops
 
 local facts, lost = {}, 0
@@ -44,7 +37,7 @@ local function clean(i)
       for _, text in ipairs(list) do
          print(("clean stop %d: %s"):format(i, text))
       end
-      facts[i], lost = size(before), lost + #list
+      facts[i], lost = tables.size(before), lost + #list
       w:stop()
    end)
 end
