@@ -145,7 +145,7 @@ echo $$ >pid; while :; do sleep 0.1; done'
     runner=$!
     for ((i = 0; i < 50; i++)); do [ -s pid ] && break; sleep 0.1; done
     kill -TERM "$runner"
-    run wait "$runner"
+    wait "$runner" || true
     [ "$(cat gone)" = gone ]
     ! kill -0 "$(cat pid)" 2>/dev/null
 }
