@@ -53,7 +53,7 @@ as_made() {
 # was not held longer than a hanging machine would explain
 job() {
     local began=$SECONDS
-    JOB=$(lab exec srun -Q --exclusive "$@" printenv SLURM_JOB_ID | head -n 1)
+    JOB=$(lab exec timeout 60 srun -Q --exclusive "$@" printenv SLURM_JOB_ID | head -n 1)
     [ -n "$JOB" ]
     [ $((SECONDS - began)) -le 30 ]
 }
@@ -66,7 +66,7 @@ settled() {
 }
 # asked_since TIME: has tautd asked Slurm for nodes and jobs since?
 asked_since() {
-    lab exec taut advise -N 1 --json 2>/dev/null | lab_json 'assert(d.as_of > tonumber(arg[1]))' "$1"
+    lab exec taut advise -N 1 --json 2>/dev/null | lab_json 'os.exit((d.as_of or 0) > tonumber(arg[1]))' "$1"
 }
 
 explained() { lab exec taut explain --job "$JOB"; }

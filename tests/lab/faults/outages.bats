@@ -101,7 +101,10 @@ falls_out() {
 }
 
 @test "slurmctld is killed and started again while a job runs" {
-    lab exec sbatch -Q -N 2 -w n[4-5] --exclusive -o /dev/null --wrap "sleep 5"
+    lab exec sbatch -Q -N 2 -w n[4-5] --exclusive -o /dev/null --wrap "sleep 20"
+    wait_until 10 eval '[ "$(lab exec squeue -h -t R -o %D)" = 2 ]'
+    # it writes its jobs 5 s later at most; of one that it forgets Slurm itself drains the nodes
+    sleep 6
     lab exec pkill -KILL -x slurmctld
     sleep 2
     lab exec taut status >/dev/null
