@@ -104,7 +104,9 @@ flat() {
     [[ $(flat) == *"S-0008f10500200b50/16 from "*"real symbol_error = 1234, +1234"* ]]
     [[ $output == *"ignorable port_xmit_wait = 5000000"* ]]
     [[ $output == *"ignorable port_rcv_switch_relay_errors = 290"* ]]
-    [[ $output == *"1 real, 0 undated, 2 to be ignored"* ]]
+    # what was under way when the cable went is discarded before it, in some runs
+    [[ $output == *"1 real, 0 undated, "*" to be ignored"* ]]
+    [ $(($(grep -c ignorable <<<"$output") - $(grep -c 'nothing is connected' <<<"$output"))) -eq 2 ]
     [ "$(awk 'length > 80' <<<"$output" | wc -l)" -eq 0 ]
 
     run fabric --names map diff
