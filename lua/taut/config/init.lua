@@ -5,6 +5,7 @@
 -- with the units and constructors that `environment` gives.  An error names file, line and what was
 -- expected; the caller keeps the configuration that was in force.
 local overlay = require "taut.config.overlay"
+local renamed = require "taut.config.renamed"
 local sandbox = require "taut.sandbox"
 local settings = require "taut.config.settings"
 local topology = require "taut.topology"
@@ -170,11 +171,28 @@ function config.fabric(paths)
    return out and fabric_paths(out.fabric, paths), err
 end
 
+-- The map of renamed nodes: old name → new name.  A new name that no node has may be misspelt.
+local function read_renamed(conf)
+   local file, folder = conf.renamed_nodes, conf.path:match "^.*/" or "./"
+   if not file then
+      return {}
+   end
+   local map, err = renamed.read(file:sub(1, 1) == "/" and file or folder .. file)
+   for old, new in pairs(map or {}) do
+      if not conf.topology.node_id[new] then
+         conf.hints[#conf.hints + 1] = ("%s: '%s' is now '%s', which is no node of the topology")
+            :format(file, old, new)
+      end
+   end
+   return map, err and ("%s:%d: renamed_nodes: %s"):format(conf.path,
+      overlay.line_of(conf.path, nil, "renamed_nodes"), err)
+end
+
 --- Load a configuration.
 -- @param path of taut.lua
 -- @param paths table { rundir =, statedir = } for the defaults of socket and database
 -- @return configuration (its `topology` is the built object, `machine` what the file says of it,
---   `hints` texts about old words), or nil
+--   `renamed` a map of nodes' names, `hints` texts about what looks wrong), or nil
 --   and "file:line: what"
 function config.load(path, paths)
    local env, given = environment()
@@ -193,6 +211,10 @@ function config.load(path, paths)
       return nil, err
    end
    conf.path, conf.hints, conf.machine = path, hints, topo_conf
+   conf.renamed, err = read_renamed(conf)
+   if not conf.renamed then
+      return nil, err
+   end
    conf.socket = conf.socket or paths.rundir .. "/tautd.sock"
    conf.database = conf.database or paths.statedir .. "/taut.db"
    fabric_paths(conf.fabric, paths)

@@ -24,7 +24,7 @@ local daemon = {}
 
 -- Whose memory the store keeps.
 local KEPT = "site switches diagnosis decision coverage act marks acks events profiles " ..
-   "followers ids records journal snapshot others"
+   "followers ids records journal snapshot others findings"
 local MEMORY_MS = 2000 -- how long the store may take to say what it kept
 
 local USAGE = [[

@@ -113,16 +113,23 @@ end
 
 ---------------------------------------------------------------- what is forgotten
 
---- Components were repaired: what spoke against them is forgotten; they are on probation.
+--- What spoke against components is forgotten.
 -- @param list of components
-function Findings:repaired(list)
+-- @param probation_s seconds of probation, 0 for none
+function Findings:forget(list, probation_s)
    local now, changes, touched = loop.time(), {}, {}
    for _, c in ipairs(list) do
-      self.diagnosis:forget(c, now, self.site.conf.policy.probation_h * 3600, changes)
+      self.diagnosis:forget(c, now, probation_s, changes)
       touched[c] = true
    end
    on_changes(self, changes)
    self.records:components(touched)
+end
+
+--- Components were repaired: they are on probation.
+-- @param list of components
+function Findings:repaired(list)
+   self:forget(list, self.site.conf.policy.probation_h * 3600)
 end
 
 --- A node was given back: what spoke against the components it was drained for is forgotten.

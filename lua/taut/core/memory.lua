@@ -1,24 +1,39 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the store kept, asked for at the start and handed to those whose memory it is.
 local json = require "taut.json"
+local kept_machine = require "taut.topology.before.kept"
 local loop = require "taut.loop"
+local same = require "taut.topology.before.same"
 local stored = require "taut.diagnose.memory"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local memory = {}
 
 local NAMES = { "components", "drained", "settings", "last_ids", "drains", "evidence", "blamed",
    "log_positions", "profiles", "seen" }
 
--- What was learned about a machine that was wired otherwise speaks against nobody now: a changed
--- topology begins a new epoch.
-local function is_same_wiring(was, topo)
-   if was and was ~= topo.wiring then
-      sys.log("warning", ("the topology was '%s' and is '%s': what was known of components " ..
-         "is forgotten"):format(was, topo.wiring))
+-- What was kept may be of another machine.
+-- @return true where it is of this one; what before/same.lua says where it is of another one;
+--   false where nobody knows any more what that was made of
+local function compare(parts, settings)
+   local topo, text = parts.site.topo, settings.machine
+   local renamed = parts.site.conf.renamed
+   if not settings.topology or text == parts.records:machine()
+      or not text and settings.topology == topo.wiring then
+      return true
+   end
+   local old, err = kept_machine.read(text or "")
+   if not old then
+      sys.log("warning", ("the topology was '%s' and is '%s': of what that was made of nothing " ..
+         "can be read (%s), and what was known of components is forgotten"):format(
+         settings.topology, topo.wiring, text and err or "an older tautd did not keep it"))
       return false
    end
-   return true
+   local d = same.compare(old, topo, renamed)
+   sys.log("warning", ("the topology has changed: %s; of %d components %d are what they were, " ..
+      "the others are forgotten"):format(same.words(d), d.of, d.kept))
+   return d
 end
 
 -- Where the database could be read late only, what was seen meanwhile is newer, but no verdict of
@@ -41,25 +56,31 @@ local function restore(parts, c, k, is_counted)
 end
 
 -- @param o { seen = table for tests of pairs, known = set of components that tests of now are
---   about, counted = function(c): is it in the snapshot? }
+--   about, counted = function(c): is it in the snapshot?, old = of before/same.lua or nil, taken
+--   = set of components, added to }
 local function take_component(parts, row, o)
    local topo, diagnosis = parts.site.topo, parts.diagnosis
-   local c = topo.component_id[row.name]
-   local k, err = stored.unpack(row.data, topo, o.seen)
-   if c and k and o.known[c] and not is_news(diagnosis, c, k) then
+   local name = o.old and o.old.name(row.name) or not o.old and row.name or ""
+   local c = topo.component_id[name]
+   if not c then
+      return -- it is no more
+   end
+   local k, err = stored.unpack(row.data, topo, o.seen, o.old)
+   if k and o.known[c] and not is_news(diagnosis, c, k) then
       return
-   elseif c and k then
+   elseif k then
       restore(parts, c, k, o.counted(c))
-   elseif c then
+      o.taken[c] = true
+   else
       sys.log("warning", ("database: component %s: %s"):format(row.name, err))
    end
 end
 
-local function take_sets(diagnosis, text)
+local function take_sets(diagnosis, text, old)
    local kept, err = json.decode(text)
    local ok
    if kept then
-      ok, err = diagnosis:restore_sets(kept)
+      ok, err = diagnosis:restore_sets(kept, old)
    end
    if not ok then
       sys.log("warning", "database: sets of links: " .. err)
@@ -76,20 +97,49 @@ local function known_now(parts)
 end
 
 -- What is known of components.
-local function take_diagnosis(parts, kept, settings)
+-- @param old of before/same.lua, where it is of another machine, or nil
+-- @return set of those that were taken
+local function take_diagnosis(parts, kept, settings, old)
    if settings.learned then
       parts.diagnosis:restore_learned(json.decode(settings.learned))
    end
-   local o = { seen = {}, known = known_now(parts) }
-   o.counted = kept.errors.seen and function() return false end or parts.snapshot:restore(kept.seen)
+   local o = { seen = {}, known = known_now(parts), old = old, taken = {} }
+   o.counted = kept.errors.seen and function() return false end
+      or parts.snapshot:restore(kept.seen, old)
    for _, row in ipairs(kept.components) do
       take_component(parts, row, o)
    end
    parts.diagnosis:restored()
-   parts.diagnosis:restore_wide(settings.wide or "", function(name) return name end)
+   parts.diagnosis:restore_wide(settings.wide or "", old and old.name or tostring)
    if settings.sets then
-      take_sets(parts.diagnosis, settings.sets)
+      take_sets(parts.diagnosis, settings.sets, old)
    end
+   return o.taken
+end
+
+-- What rests on fewer tests now, or on none, is looked at again; and all is written as the machine
+-- is now, with what it is made of.
+local function begin_anew(parts, taken, old)
+   for _, n in ipairs(old.renamed_pairs) do
+      parts.journal:add("renamed", { old = n[1], new = n[2] })
+   end
+   parts.records:anew(taken)
+   local suspects = tables.filter(tables.keys(taken), function(c)
+      return parts.diagnosis:component(c).state == "suspect"
+   end)
+   parts.findings:follow(parts.diagnosis:judge(suspects, loop.time()), tables.set(suspects))
+end
+
+-- What others keep, by names.
+local function take_others(parts, kept, settings, names)
+   -- without the list of drains no cap holds, and nobody is drained
+   if not (kept.errors.drained or kept.errors.drains or kept.errors.settings) then
+      parts.act:restore(kept.drained, kept.drains, settings.policy_stops, settings.alerts, names)
+   end
+   parts.marks:restore(settings.marks, parts.site.topo, names.name)
+   parts.acks:restore(settings.acks, names.name)
+   parts.profiles:restore(kept.profiles)
+   parts.followers:restore(kept.log_positions)
 end
 
 local function take(parts, kept)
@@ -102,25 +152,24 @@ local function take(parts, kept)
    else
       parts.switches:restore(settings)
    end
-   local same = is_same_wiring(settings.topology, parts.site.topo)
-   if same then
-      take_diagnosis(parts, kept, settings)
+   local of = compare(parts, settings)
+   local old = type(of) == "table" and of or nil
+   local names = old or same.names(parts.site.topo, parts.site.conf.renamed)
+   local taken
+   if of then
+      taken = take_diagnosis(parts, kept, settings, old)
    elseif not kept.errors.settings then
       parts.snapshot:forget(kept.seen)
    end
-   -- without the list of drains no cap holds, and nobody is drained
-   if not (kept.errors.drained or kept.errors.drains or kept.errors.settings) then
-      parts.act:restore(kept.drained, kept.drains, settings.policy_stops,
-         settings.alerts)
-   end
-   parts.marks:restore(settings.marks, parts.site.topo)
-   parts.acks:restore(settings.acks)
-   parts.events:restore(same and kept.evidence or {}, kept.blamed)
-   parts.profiles:restore(kept.profiles)
-   parts.followers:restore(kept.log_positions)
+   take_others(parts, kept, settings, names)
+   parts.events:restore(of and kept.evidence or {}, kept.blamed, names.name)
    local last = kept.last_ids[1] or { event = 0, test = 0 }
    parts.ids:above(last.event, last.test)
-   parts.records:wiring()
+   if old then
+      begin_anew(parts, taken, old)
+   else
+      parts.records:wiring(settings)
+   end
 end
 
 --- Take what the store kept; fn() when all of it is there.

@@ -139,7 +139,7 @@ local function asked(p)
       "started_at"))
    p.reload = function()
       return reload(pick(p, "site followers metrics teller diagnosis check rendezvous events " ..
-         "profiles surveys advice steer job_over coverage act review addresses"))
+         "profiles surveys advice steer job_over coverage act review addresses findings records"))
    end
    p.query = query.new { cluster = p.cluster, commands = answers(p) }
    p.remote = remote.new(pick(p, "site cluster addresses refusals query"))

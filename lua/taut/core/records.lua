@@ -4,6 +4,7 @@
 local tables = require "taut.base.tables"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
+local kept_machine = require "taut.topology.before.kept"
 local loop = require "taut.loop"
 local memory = require "taut.diagnose.memory"
 local samples = require "taut.events.samples"
@@ -129,14 +130,19 @@ function Records:last()
    self.snapshot:all()
 end
 
+--- What is known of sets, whatever was written before.
+function Records:all_sets()
+   self.journal:add("setting", { name = "sets",
+      value = json.encode(json.array(self.diagnosis:pack_sets())) })
+end
+
 --- What is known of sets: at once when a verdict changed, else now and then.
 -- @param changes of Diagnosis:take_set_changes
 function Records:sets(changes)
    local spells, now = self.diagnosis:set_spells(), loop.time()
    if spells and (#changes > 0 or spells ~= self.set_spells and now - self.sets_at >= SETS_S) then
       self.set_spells, self.sets_at = spells, now
-      self.journal:add("setting", { name = "sets",
-         value = json.encode(json.array(self.diagnosis:pack_sets())) })
+      self:all_sets()
    end
 end
 
@@ -148,9 +154,37 @@ function Records:learned()
    end
 end
 
---- The wiring that all this is of.
-function Records:wiring()
-   self.journal:add("setting", { name = "topology", value = self.site.topo.wiring })
+--- What the machine is made of, as text.
+function Records:machine()
+   if self.machine_of ~= self.site.topo then
+      self.machine_of, self.machine_text = self.site.topo, kept_machine.text(self.site.topo)
+   end
+   return self.machine_text
+end
+
+--- The machine that all this is of.
+-- @param kept settings as they are, or nil: only what differs is written
+function Records:wiring(kept)
+   for name, value in pairs { topology = self.site.topo.wiring, machine = self:machine() } do
+      if not kept or kept[name] ~= value then
+         self.journal:add("setting", { name = name, value = value })
+      end
+   end
+   self.machine_of, self.machine_text = nil, nil
+end
+
+--- All anew, at once: what was kept is of another machine, with other numbers.
+-- @param set of components that something is known of
+function Records:anew(set)
+   self.journal:together(function()
+      self.journal:add("forget_known", {})
+      self:wiring()
+      self.wide = nil
+      self:components(set)
+      self:all_sets()
+      self:learned()
+      self.snapshot:all()
+   end)
 end
 
 --- @param o { site, journal, diagnosis, case, others, snapshot }

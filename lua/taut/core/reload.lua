@@ -2,6 +2,7 @@
 --- Another configuration takes its place under a running tautd (`systemctl reload`,
 -- `taut config reload`).
 local json = require "taut.json"
+local same = require "taut.topology.before.same"
 local sys = require "taut.sys"
 
 -- What began with other settings begins anew.
@@ -17,6 +18,20 @@ local function restart(parts, before, conf)
    end
 end
 
+-- Components of another capacity, of which something is known, are others now.
+local function forget_others(parts, topo_before, topo)
+   local d = same.compare(topo_before, topo)
+   if d.kept < d.of then
+      local list = {}
+      for c = 1, #topo.components do
+         list[#list + 1] = not d.was[c] and parts.diagnosis:is_known(c) and c or nil
+      end
+      parts.findings:forget(list, 0)
+      parts.records:wiring()
+      sys.log("notice", ("%s; what was known of them is forgotten"):format(same.words(d)))
+   end
+end
+
 --- @param parts of core/parts.lua
 -- @return true; or nil and what is wrong with the configuration: then the old one stays
 return function(parts)
@@ -25,6 +40,7 @@ return function(parts)
       return nil, err
    end
    local conf, topo = parts.site.conf, parts.site.topo
+   local topo_before = before.topology
    restart(parts, before, conf)
    parts.addresses:set(conf.node_addresses)
    parts.addresses:expect(conf.remote.admins)
@@ -41,6 +57,7 @@ return function(parts)
    parts.job_over:reload(conf.events.job_comment)
    parts.coverage:limit(conf.checks.link_time)
    parts.act:settings_changed()
+   forget_others(parts, topo_before, topo)
    parts.review()
    sys.log("notice", "configuration taken: " .. conf.path)
    return true

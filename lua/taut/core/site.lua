@@ -29,15 +29,24 @@ function site.log_hints(conf)
    end
 end
 
+--- Settings that differ and cannot change under a running tautd: names, in order.
+function Site:fixed(conf)
+   local list = {}
+   for name, value in pairs(FIXED) do
+      list[#list + 1] = value(conf) ~= value(self.conf) and name or nil
+   end
+   table.sort(list)
+   return list
+end
+
 --- Read the configuration again; a bad one is said, and the old one stays.
 -- @return the one before; or nil and what is wrong, also in `error` from then on
 function Site:read()
    local before = self.conf
    local conf, err = config.load(before.path, sys.paths)
-   for name, value in pairs(conf and FIXED or {}) do
-      if value(conf) ~= value(before) then
-         err = ("%s: '%s' changes only with a restart of tautd"):format(conf.path, name)
-      end
+   local fixed = conf and self:fixed(conf)[1]
+   if fixed then
+      err = ("%s: '%s' changes only with a restart of tautd"):format(conf.path, fixed)
    end
    self.error = err
    if err then

@@ -4,6 +4,9 @@
 --
 -- What a test showed of each component on its way, and which component explains it, are numbers;
 -- where components have others by now a map says which.
+local stages = require "taut.topology.stages"
+local tables = require "taut.base.tables"
+
 local low_tests = {}
 
 local FIELDS = { "id", "event", "time", "bw_Bps", "expected_Bps", "ratio", "share", "streams",
@@ -65,9 +68,10 @@ local function unflat(list, topo, map)
    return next(out) and out or nil
 end
 
---- The ends of a test.
--- @return t, or nil where the topology no longer has a node, or a route between them
-function low_tests.ends(t, topo)
+-- The ends of a test; nil where the topology no longer has a node, or a route between them.
+local function ends(t, o)
+   local topo = o.topo
+   t.src_name, t.dst_name = o.node(t.src_name), o.node(t.dst_name)
    t.src, t.dst = topo.node_id[t.src_name], topo.node_id[t.dst_name]
    if not t.src or not t.dst or not topo:route(t.src, t.dst, nil, t.rail) then
       return nil
@@ -75,19 +79,52 @@ function low_tests.ends(t, topo)
    return t
 end
 
+-- Components of the ways there and back.
+local function crossed(t, topo)
+   local set = tables.set(stages.all(topo:route(t.src, t.dst, nil, t.rail)))
+   for _, c in ipairs(t.acks and stages.all(topo:route(t.dst, t.src, nil, t.rail) or {}) or {}) do
+      set[c] = true
+   end
+   return set
+end
+
+-- Does a test of another machine say the same now?  All that it spoke against is on its way, and
+-- nothing on its way is new.
+-- @param spoken what it spoke against, as kept: { number then, share, … }
+local function stands(t, spoken, o)
+   if not o.map then
+      return true
+   end
+   local set = crossed(t, o.topo)
+   for i = 1, type(spoken) == "table" and #spoken - 1 or 0, 2 do
+      if not set[o.map[spoken[i]] or 0] then
+         return false
+      end
+   end
+   for _, c in ipairs(stages.sure(o.topo:route(t.src, t.dst, nil, t.rail))) do
+      if not o.was[c] then
+         return false
+      end
+   end
+   return true
+end
+
 --- Tests as they stood in one component's run: its share is its own.
--- @param o { topo, map (number then → number now) or nil, stands(t): is it evidence still? }
-function low_tests.unpack_run(list, o)
+-- @param o { topo, node = function(name then) → name now; of another machine also map (number then
+--   → number now), was (set of the components that it had, by their numbers now) }
+-- @param is_of_verdict they are what a verdict rests on, which stands wherever they went
+function low_tests.unpack_run(list, o, is_of_verdict)
    local out = {}
    for _, t in ipairs(list) do
       low_tests.check_numbers(t, NUMBERS)
+      local spoken = t.on
       t.share = type(t.share) == "number" and t.share or t.ratio
       t.on, t.acks = unflat(t.on, o.topo, o.map), unflat(t.acks, o.topo, o.map)
       for _, f in ipairs(OF_A_RUN) do
          local c = math.type(t[f]) == "integer" and t[f]
          t[f] = c and (o.map and o.map[c] or not o.map and c) or nil
       end
-      out[#out + 1] = o.stands(t) and low_tests.ends(t, o.topo) or nil
+      out[#out + 1] = ends(t, o) and (is_of_verdict or stands(t, spoken, o)) and t or nil
    end
    return out
 end
@@ -96,7 +133,7 @@ end
 function low_tests.shared(t, o)
    low_tests.check_numbers(t, NUMBERS)
    if o.seen[t.id] == nil then
-      o.seen[t.id] = o.stands(t) and low_tests.ends(t, o.topo) or false
+      o.seen[t.id] = ends(t, o) and stands(t, nil, o) and t or false
    end
    return o.seen[t.id] or nil
 end

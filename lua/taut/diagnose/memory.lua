@@ -173,7 +173,7 @@ local function unpack(k, o)
       check_numbers({ [name] = k[name] or 0 }, { name })
    end
    k.run = low_tests.unpack_run(k.run, o)
-   k.evidence = k.evidence and low_tests.unpack_run(k.evidence, o)
+   k.evidence = k.evidence and low_tests.unpack_run(k.evidence, o, true)
    k.confirmed = unpack_confirmed(k.confirmed, o)
    local tied = unpack_rivals(k.tied, o)
    k.tied = #tied > 0 and tied or nil
@@ -194,15 +194,14 @@ end
 --- @param text what pack made
 -- @param topo topology
 -- @param seen table shared by all components of one loading
--- @param old where it was made of another machine: { map = component then → now, name, node =
---   functions(name then) → name now, stands = function(test): does it say the same now? }
+-- @param old where it was made of another machine: of before/same.lua
 -- @return component, for diagnosis:restore(); or nil and why it cannot be read
 function memory.unpack(text, topo, seen, old)
    local k, err = json.decode(text)
    if type(k) ~= "table" then
       return nil, err or "no object"
    end
-   local o = { topo = topo, seen = seen, name = same, node = same, stands = same }
+   local o = { topo = topo, seen = seen, name = same, node = same }
    for name, v in pairs(old or {}) do
       o[name] = v
    end

@@ -206,10 +206,11 @@ function queries:pack_sets()
    return self.sets:pack()
 end
 
---- Take over what pack_sets() made, for the same wiring.
+--- Take over what pack_sets() made.
+-- @param old of before/same.lua, where that was another machine, or nil
 -- @return true, or nil and why it cannot be read
-function queries:restore_sets(kept)
-   return self.sets:restore(kept)
+function queries:restore_sets(kept, old)
+   return self.sets:restore(kept, old)
 end
 
 return queries

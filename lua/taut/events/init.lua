@@ -254,20 +254,35 @@ local function restored(e)
    return e
 end
 
+-- One row; of a component that is called otherwise, or is no more, it is written anew.
+local function restore_evidence(self, row, name)
+   local now = name(row.component)
+   local c, e = self.topo.component_id[now or ""], json.decode(row.data)
+   if now ~= row.component then
+      self.journal:add("forget_evidence", { component = row.component, origin = row.origin })
+   end
+   if c and type(e) == "table" and type(e.left) == "number" then
+      self.standing[c] = self.standing[c] or {}
+      e = self.standing[c][row.origin] or restored(e)
+      self.standing[c][row.origin], self.news[c] = e, true
+      if now ~= row.component then
+         self.journal:add("evidence", { component = now, origin = row.origin,
+            data = json.encode(e) })
+      end
+   end
+end
+
 --- Take what the store kept.
 -- @param rows of `evidence`
 -- @param blamed rows of `blamed`
-function Events:restore(rows, blamed)
+-- @param name function(name of a component then) → name now or nil; nil: as they are
+function Events:restore(rows, blamed, name)
+   name = name or tostring
    for _, row in ipairs(rows) do
-      local c, e = self.topo.component_id[row.component], json.decode(row.data)
-      if c and type(e) == "table" and type(e.left) == "number" then
-         self.standing[c] = self.standing[c] or {}
-         self.standing[c][row.origin] = self.standing[c][row.origin] or restored(e)
-         self.news[c] = true
-      end
+      restore_evidence(self, row, name)
    end
    for _, row in ipairs(blamed) do
-      local c = self.topo.component_id[row.place]
+      local c = self.topo.component_id[name(row.place) or ""]
       if c then
          self.blamed[c] = math.max(self.blamed[c] or 0, row.time)
       end

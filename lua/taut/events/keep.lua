@@ -121,6 +121,10 @@ keep.special = {
       sql.run "DELETE FROM component"
       sql.run "DELETE FROM seen"
    end,
+   renamed = function(sql, row) -- a node; what is history keeps the name of its time
+      sql.run("DELETE FROM reading WHERE node = ?", row.new)
+      sql.run("UPDATE reading SET node = ? WHERE node = ?", row.new, row.old)
+   end,
    observation = add_observation,
    observation_place = function(sql, row) sql.put_new("observation_place", row) end,
 }

@@ -60,9 +60,10 @@ end
 
 --- Take what the store kept; a mark of now stays as it is.
 -- @param text of pack, or nil
-function Marks:restore(text, topo)
+-- @param name function(name of a component then) → name now or nil; nil: as they are
+function Marks:restore(text, topo, name)
    for _, m in ipairs(text and json.decode(text) or {}) do
-      local c = topo.component_id[m.component]
+      local c = topo.component_id[(name or tostring)(m.component) or ""]
       if c and not self.marks[c] then
          m.c, m.component = c, nil
          self.marks[c] = m

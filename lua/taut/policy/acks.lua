@@ -86,11 +86,13 @@ end
 
 --- Take what the store kept; one of now stays as it is.
 -- @param text of pack, or nil
-function Acks:restore(text)
+-- @param name function(name of a component then) → name now or nil; nil: as they are
+function Acks:restore(text, name)
    for _, a in ipairs(text and json.decode(text) or {}) do
-      if type(a) == "table" and type(a.component) == "string" and type(a["until"]) == "number"
-         and not self.by_name[a.component] then
-         self.by_name[a.component] = { ticket = tostring(a.ticket), ["until"] = a["until"],
+      local now = type(a) == "table" and type(a.component) == "string"
+         and (name or tostring)(a.component)
+      if now and type(a["until"]) == "number" and not self.by_name[now] then
+         self.by_name[now] = { ticket = tostring(a.ticket), ["until"] = a["until"],
             who = a.who, at = a.at }
       end
    end

@@ -252,9 +252,18 @@ end
 
 --- Take what the store kept; see policy/memory.lua.
 -- @param alerts value of the setting of that name, or nil
-function Act:restore(standing, actions, stops, alerts)
-   memory.restore(self.history, standing, actions, stops)
-   self.alerts = memory.alerts(self.alerts, self.alerted, alerts)
+-- @param names { node, name }: what nodes and components are called now (before/same.lua); nil:
+--   as they are
+function Act:restore(standing, actions, stops, alerts, names)
+   memory.restore(self.history, standing, actions, stops, names)
+   self.alerts = memory.alerts(self.alerts, self.alerted, alerts, names)
+   for _, row in ipairs(standing) do
+      local node = names and names.node(row.node) or row.node
+      if node ~= row.node then
+         self.journal:add("forget_drained", { node = row.node })
+         keep(self, node)
+      end
+   end
    self.remembers = true
 end
 

@@ -4,20 +4,36 @@ local json = require "taut.json"
 
 local memory = {}
 
+local AS_THEY_ARE = { node = tostring, name = tostring }
+
+-- A drain of a component that is no more has its old name.
+local function now_called(drain, names)
+   if type(drain) == "table" and type(drain.component) == "string" then
+      drain.component = names.name(drain.component) or drain.component
+   end
+   return drain
+end
+
 --- @param h history
 -- @param drained rows of the table of the same name
 -- @param actions rows of the log, the newest first
 -- @param stops value of the setting "policy_stops", or nil
-function memory.restore(h, drained, actions, stops)
+-- @param names { node, name }: what nodes and components are called now (before/same.lua); nil:
+--   as they are
+function memory.restore(h, drained, actions, stops, names)
+   names = names or AS_THEY_ARE
    for _, row in ipairs(drained) do
-      h.drained[row.node] = h.drained[row.node] or json.decode(row.data)
+      local node = names.node(row.node)
+      h.drained[node] = h.drained[node] or now_called(json.decode(row.data), names)
    end
    local repaired = {}
    for _, row in ipairs(actions) do
+      local node = names.node(row.node)
       if row.action == "repaired" then
-         repaired[row.node] = true
-      elseif row.action == "drain" and row.result == "done" and not repaired[row.node] then
-         table.insert(h.drains, { node = row.node, component = row.component, time = row.time })
+         repaired[node] = true
+      elseif row.action == "drain" and row.result == "done" and not repaired[node] then
+         table.insert(h.drains, now_called({ node = node, component = row.component,
+            time = row.time }, names))
       end
    end
    local kept = stops and json.decode(stops)
@@ -30,8 +46,10 @@ end
 -- @param alerts of now
 -- @param alerted map node → cause, added to
 -- @param text what act.lua kept, or nil
+-- @param names as of restore
 -- @return array of { time, text }
-function memory.alerts(alerts, alerted, text)
+function memory.alerts(alerts, alerted, text, names)
+   names = names or AS_THEY_ARE
    local kept = text and json.decode(text)
    if type(kept) ~= "table" or type(kept.alerts) ~= "table" then
       return alerts
@@ -42,6 +60,7 @@ function memory.alerts(alerts, alerted, text)
          and type(a.text) == "string" and { time = a.time, text = a.text } or nil
    end
    for node, cause in pairs(type(kept.alerted) == "table" and kept.alerted or {}) do
+      node = names.node(node)
       alerted[node] = alerted[node] or cause
    end
    return table.move(alerts, 1, #alerts, #list + 1, list)

@@ -132,7 +132,10 @@ end
 -- @param name table of the database, or a name of events/keep.lua's `special`
 -- @param row column → value
 function Journal:add(name, row)
-   if #self.rows >= ROWS_MAX then
+   if self.gathered then
+      self.gathered[#self.gathered + 1] = { name, row }
+      return
+   elseif #self.rows >= ROWS_MAX then
       self.lost = self.lost + 1
       if self.lost == 1 then
          sys.log("err", ("%d rows wait for the database: new ones are dropped"):format(ROWS_MAX))
@@ -145,6 +148,15 @@ function Journal:add(name, row)
    if not self.failed then
       arm(self, FLUSH_MS)
    end
+end
+
+--- What fn() adds is written whole or not at all.
+function Journal:together(fn)
+   self.gathered = {}
+   fn()
+   local rows = self.gathered
+   self.gathered = nil
+   self:add("together", { rows = rows })
 end
 
 --- Let fn know when all that was added until now is on disk: fn(true); or fn(nil, why it is not).

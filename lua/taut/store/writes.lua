@@ -16,7 +16,11 @@ local function write_rows(rows, observations)
    local seen = json.array {}
    for _, r in ipairs(rows) do
       local name, row = r[1], r[2]
-      if observations.special[name] then
+      if name == "together" then
+         for _, o in ipairs(write_rows(row.rows, observations)) do
+            seen[#seen + 1] = o
+         end
+      elseif observations.special[name] then
          observations.special[name](db, row)
       elseif name == "sample" then
          if row.purpose ~= "idle" then

@@ -119,4 +119,194 @@ function tests.test_what_is_learned_of_capacities_is_learned_further()
    end
 end
 
+---------------------------------------------------------------- another machine
+
+-- What is said of components and nodes that were there before, by names.
+local function facts_of(w)
+   local facts = {}
+   for path, v in pairs(w:facts(EXPLAINED)) do
+      facts[path] = v
+   end
+   return facts
+end
+
+-- Counts of the whole machine, and what depends on who else is there.
+local OF_ALL = { "^status%.", "^advice" }
+
+local function differences(before, after, but)
+   local list = {}
+   for _, text in ipairs(restart.differences(before, after)) do
+      local path = text:match "^(.-): "
+      local left_out = before[path] == nil or but and path:find(but)
+      for _, pattern in ipairs(OF_ALL) do
+         left_out = left_out or path:find(pattern)
+      end
+      list[#list + 1] = not left_out and text or nil
+   end
+   return table.concat(list, "\n")
+end
+
+local function as_slurm_says(w)
+   local node = w.p.cluster.nodes.n5
+   if node then
+      node.drain, node.reason = true, "taut: tx"
+   end
+end
+
+-- A node that is drained, with its verdict, and one that is known to be bad.
+local function settle(w)
+   w.p.act:past().drained.n5 = { component = "n5/tx", reason = "taut: tx", time = w.now }
+   w.p.journal:add("drained", { node = "n5", data = require("taut.json").encode(
+      w.p.act:standing().n5) })
+   as_slurm_says(w)
+   w:ask("ack", { component = "r2.0.0/X+", ticket = "T1", ["until"] = w.now + 1e6 })
+end
+
+local function with_service(nodes)
+   local o = machine()
+   o.service = nodes
+   return o
+end
+
+-- Stop, and start as another machine.
+local function start_as(w, o)
+   w:stop()
+   o.path = w.path
+   w.o = o
+   w:start()
+   as_slurm_says(w)
+end
+
+function tests.test_a_node_more_forgets_nothing()
+   with_database(with_service "n[30-31]", function(w)
+      w:start()
+      history(w, 40)
+      settle(w)
+      local before, states = facts_of(w), w:ask("status").states
+      start_as(w, with_service "n31")
+      lu.assertEquals(differences(before, facts_of(w)), "")
+      local now = w:ask("status").states
+      states.unknown = states.unknown + 2
+      lu.assertEquals(now, states)
+      lu.assertEquals(w.p.act:standing().n5.component, "n5/tx")
+      lu.assertEquals(w:ask("acks").acks[1].component, "r2.0.0/X+")
+      -- and it is kept as the machine is now, numbers and all
+      before = facts_of(w)
+      w:stop()
+      w:start()
+      as_slurm_says(w)
+      compare(w, before)
+      w:jobs(3)
+      w:stop()
+   end)
+end
+
+function tests.test_nodes_that_are_renamed_keep_what_is_known_of_them_by_a_map()
+   local file = os.tmpname()
+   local f = assert(io.open(file, "w"))
+   f:write("# the spring's names\nn5 m5\nn6   m6 # both of one board\n")
+   f:close()
+   local map = ('renamed_nodes = "%s"\n'):format(file)
+   for _, more in ipairs { map, "" } do
+      with_database(machine(), function(w)
+         w:start()
+         history(w, 40)
+         settle(w)
+         local c = w.p.site.topo.component_id["n5/tx"]
+         local tested, state = w.p.coverage:tested(c), w.p.diagnosis:record(c).state
+         local o = machine(more)
+         o.nodes = "0-4],m[5-6],n[7-31"
+         start_as(w, o)
+         c = w.p.site.topo.component_id["m5/tx"]
+         if more == map then
+            lu.assertEquals(w.p.coverage:tested(c), tested)
+            lu.assertEquals(w.p.diagnosis:record(c).state, state)
+            lu.assertEquals(w.p.act:standing().m5.component, "m5/tx")
+            lu.assertNil(w.p.act:standing().n5)
+            for _, t in ipairs(w.p.diagnosis:run(c)) do
+               lu.assertEquals(t.src_name, "m5")
+            end
+            w:stop()
+            w:start()
+            lu.assertEquals(w.p.act:standing().m5.component, "m5/tx")
+         else
+            lu.assertNil(w.p.diagnosis:record(c))
+            lu.assertNotNil(w.p.act:standing().n5) -- as Slurm may have it
+         end
+         w:stop()
+      end)
+   end
+   os.remove(file)
+end
+
+-- Evidence goes with its way, and a verdict stays with its component.
+function tests.test_a_torus_grows_and_what_did_not_change_stays()
+   with_database(machine(), function(w)
+      w:start()
+      history(w, 40)
+      settle(w)
+      local before, seen = w:ask("status").states, {}
+      local topo = w.p.site.topo
+      for c, name in ipairs(topo.components) do
+         seen[name] = { w.p.coverage:tested(c), w.p.diagnosis.evidence:seen(c).tests }
+      end
+      local o = machine()
+      o.dims = { 5, 2, 2 }
+      start_as(w, o)
+      topo = w.p.site.topo
+      local now, count = w:ask("status").states, 0
+      for c, name in ipairs(topo.components) do
+         local is_other = not seen[name] or name:find "^r0.*/X%-" or name:find "^r3.*/X%+"
+         count = count + (is_other and 1 or 0)
+         lu.assertEquals({ w.p.coverage:tested(c), w.p.diagnosis.evidence:seen(c).tests },
+            is_other and { 0, 0 } or seen[name], name)
+      end
+      lu.assertEquals(now.slow, before.slow)
+      lu.assertEquals(count, 8 * 2 + 4 * 4 + 4 * 2)
+      lu.assertEquals(w.p.act:standing().n5.component, "n5/tx")
+      for c in w.p.diagnosis:each() do
+         for _, t in ipairs(w.p.diagnosis:run(c)) do
+            local on = {}
+            for _, other in ipairs(topo:route(t.src, t.dst)) do
+               on[other] = true
+            end
+            lu.assertTrue(on[c])
+         end
+      end
+      w:jobs(5)
+      w:stop()
+   end)
+end
+
+function tests.test_a_capacity_that_was_corrected_is_another_component()
+   with_database(machine(), function(w)
+      w:start()
+      history(w, 20)
+      local o = machine()
+      o.capacity = "{ tx = 24e6, rx = 24e6, link = 30e6 }"
+      start_as(w, o)
+      local topo = w.p.site.topo
+      for c = 1, #topo.components do
+         lu.assertEquals(topo:is_link(c) and w.p.diagnosis.evidence:seen(c).tests > 0, false)
+      end
+      lu.assertEquals(w.p.diagnosis:record(topo.component_id["n5/tx"]).state, "slow")
+      w:stop()
+   end)
+end
+
+function tests.test_a_database_of_before_says_that_it_forgets()
+   with_database(machine(), function(w)
+      w:start()
+      history(w, 10)
+      w:written()
+      w.p.records.machine = function() return "" end -- as an older tautd, which kept none
+      w.p.records:wiring()
+      local o = machine()
+      o.dims = { 5, 2, 2 }
+      start_as(w, o)
+      lu.assertEquals(w:ask("status").states.slow, 0)
+      w:stop()
+   end)
+end
+
 return tests

@@ -22,7 +22,8 @@ local function load_conf(o)
    local path = folder .. "/taut.lua"
    local f = assert(io.open(path, "w"))
    f:write(CONF:format(table.concat(dims, ", "), o.npr or 1, o.nodes or "0-" .. n - 1,
-      o.learns and "" or ", capacity = 24e6"), o.more or "")
+      (o.learns and "" or ", capacity = " .. (o.capacity or "24e6"))
+      .. (o.service and (', service = "%s"'):format(o.service) or "")), o.more or "")
    f:close()
    local conf = assert(config.load(path, { rundir = "/nowhere", statedir = "/nowhere",
       confdir = "/nowhere" }))
@@ -40,6 +41,7 @@ local function journal()
       fn(self.stored[name] or {})
    end
    function j.flush() end
+   function j.together(_, fn) fn() end
    function j:confirm(fn) fn(not self.full, self.full) end
    function j.prune() end
    function j.state() return { waiting = 0, lost = 0, lag = 0 } end
@@ -47,7 +49,8 @@ local function journal()
    return j
 end
 
---- @param o { dims, npr, more = text of taut.lua, is_admin = false: everybody may ask only,
+--- @param o { dims, npr, nodes = list within n[…], service = host list, capacity =
+--   text, more = text of taut.lua, is_admin = false: everybody may ask only,
 --   journal = of store/journal.lua, for a real store }
 -- @return as core/parts.lua; `slurm.asked`: requests that Slurm's helper got, each answered at
 --   once by slurm.answer(request) → reply, error; all nodes are idle in partition "all"

@@ -10,10 +10,58 @@ local command = { summary = "check: is a configuration good?  reload: make tautd
 function command.setup(parser)
    parser:argument("action"):description "What to do.":choices { "check", "reload" }
    parser:argument("file"):description "For check (default: the installed one).":args "?"
+   parser:flag("--dry-run"):description "For reload: say what would follow, and change nothing."
+end
+
+local SHOWN = 10 -- components by name
+
+local function say_forgotten(list)
+   local names = {}
+   for i = 1, math.min(#list, SHOWN) do
+      local f = list[i]
+      names[i] = f.state == "ok" and f.component or ("%s (%s)"):format(f.component, f.state)
+   end
+   if #list > 0 then
+      print(("forgotten:    what is known of %d component%s: %s%s"):format(#list,
+         #list == 1 and "" or "s", table.concat(names, ", "), #list > SHOWN and ", …" or ""))
+   end
+end
+
+local function say_dry_run(d)
+   if d.refused then
+      print("refused:      " .. d.refused)
+      return 1
+   end
+   for _, hint in ipairs(d.hints) do
+      print("hint:         " .. hint)
+   end
+   if #d.at_once > 0 then
+      print("at once:      " .. table.concat(d.at_once, ", "))
+   end
+   if #d.restart > 0 then
+      print("refused:      needs a restart of tautd: " .. table.concat(d.restart, ", "))
+   end
+   if d.machine then
+      print(("topology:     %s; of %d components %d stay what they are"):format(d.machine.what,
+         d.machine.of, d.machine.same))
+      say_forgotten(d.machine.forgotten)
+   end
+   if #d.at_once + #d.restart == 0 and not d.machine then
+      print "nothing would change"
+   end
+   return #d.restart > 0 and 1 or 0
+end
+
+-- What reload would do.
+local function dry_run(args)
+   local d, code = ask.tautd(args, "reload", { dry_run = true })
+   return d and say_dry_run(d) or code or 0
 end
 
 function command.run(args)
-   if args.action == "reload" then
+   if args.action == "reload" and args.dry_run then
+      return dry_run(args)
+   elseif args.action == "reload" then
       local d, code = ask.tautd(args, "reload")
       if d then
          print("in force: " .. d.taken)

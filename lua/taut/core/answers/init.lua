@@ -4,6 +4,7 @@
 local tables = require "taut.base.tables"
 local ack = require "taut.core.answers.ack"
 local doctor = require "taut.core.answers.doctor"
+local dry_run = require "taut.core.answers.dry_run"
 local explain = require "taut.core.answers.explain"
 local fabric_answers = require "taut.fabric.queries"
 local log = require "taut.core.answers.log"
@@ -43,7 +44,10 @@ local function of_other_rooms(o)
       steer = { false, function(args, _, uid, reply) o.steer:answer(args, uid, reply) end },
       profile = { false, function(args, _, uid, reply) o.profiles:answer(args, uid, reply) end },
       db = { true, function(args, _, _, reply) o.housekeeping:answer(args, reply) end },
-      reload = { true, function(_, _, _, reply)
+      reload = { true, function(args, _, _, reply)
+         if args.dry_run then
+            return reply(dry_run(tables.pick(o, "site diagnosis")))
+         end
          local ok, err = o.reload()
          reply(ok and { taken = o.site.conf.path }, err)
       end },
@@ -52,7 +56,8 @@ end
 
 -- What changes something: name → true, or function(args) that says whether it does.
 local CHANGES = { policy = true, off = true, on = true, release = true, relearn = true,
-   reload = true, ack = true, verify = function(args) return not args.look end,
+   reload = function(args) return not args.dry_run end,
+   ack = true, verify = function(args) return not args.look end,
    repair = function(args) return args.done end, steer = function(args) return args.set end }
 
 -- All that users may ask tells of nodes, which PrivateData=nodes keeps from them, but for this:

@@ -53,15 +53,6 @@ local function is_testable(self, members)
    return true
 end
 
--- A number that tells a set from others of the same wiring.
-local function key_of(stage)
-   local sum = #stage
-   for _, c in ipairs(stage) do
-      sum = sum * 1000003 + c
-   end
-   return sum
-end
-
 local function new_set(self, stage, key, part)
    local class = ("%s %d"):format(self.topo:class(stage[1]), #stage)
    self.classes[class] = self.classes[class] or { n = 0, steps = {} }
@@ -77,7 +68,7 @@ local function new_set(self, stage, key, part)
 end
 
 local function set_of(self, stage, part)
-   local key = key_of(stage)
+   local key = pack.key(stage)
    return self.by_key[key] or new_set(self, stage, key, part)
 end
 
@@ -353,10 +344,11 @@ function Sets:pack()
    return pack.make(self)
 end
 
---- Take over what pack() made, for the same wiring.
+--- Take over what pack() made.
+-- @param old of before/same.lua, where that was another machine, or nil
 -- @return true, or nil and why it cannot be read: nothing of it is taken
-function Sets:restore(kept)
-   return pack.restore(self, kept, set_of)
+function Sets:restore(kept, old)
+   return pack.restore(self, old and pack.now(self.topo, kept, old) or kept, set_of)
 end
 
 --- @param diagnosis of diagnose.new

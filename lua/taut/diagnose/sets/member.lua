@@ -154,22 +154,22 @@ local function is_number(v)
    return type(v) == "number" and v == v and math.abs(v) < math.huge
 end
 
-local function nodes_of(list, topo)
+local function nodes_of(list, o)
    local set = {}
    for _, n in ipairs(type(list) == "table" and list or {}) do
-      set[n] = topo.nodes[n] and true or nil
+      n = o.nodes and o.nodes[n] or not o.nodes and n or 0
+      set[n] = o.topo.nodes[n] and true or nil
    end
    return set
 end
 
---- What pack made, for give(); nil where it is damaged or of another machine.
--- @param o { topo, map = numbers of another machine, then nothing of it is taken }
+--- What pack made, for give(); nil where it is damaged.
+-- @param o { topo; of another machine also map, nodes: numbers of components, nodes then → now }
 function member.unpack(y, o)
-   if type(y) ~= "table" or o.map or type(y.on) ~= "table" then
+   if type(y) ~= "table" or type(y.on) ~= "table" then
       return nil
    end
-   local out = { on = {}, senders = nodes_of(y.senders, o.topo),
-      receivers = nodes_of(y.receivers, o.topo) }
+   local out = { on = {}, senders = nodes_of(y.senders, o), receivers = nodes_of(y.receivers, o) }
    for _, name in ipairs(COUNTS) do
       out[name] = is_number(y[name]) and y[name] or nil
    end
@@ -177,8 +177,9 @@ function member.unpack(y, o)
       out[name] = is_number(y[name]) and y[name] or nil
    end
    for i = 1, #y.on - 1, 2 do
-      if o.topo.components[y.on[i]] and is_number(y.on[i + 1]) then
-         out.on[y.on[i]] = y.on[i + 1]
+      local c = o.map and o.map[y.on[i]] or not o.map and y.on[i]
+      if o.topo.components[c or 0] and is_number(y.on[i + 1]) then
+         out.on[c] = y.on[i + 1]
       end
    end
    return tables.size(out) >= #COUNTS + 3 and (out.low == 0 or out.first) and out or nil

@@ -1,12 +1,26 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What is known of sets of links, as a table for the store and back.
 --
--- Sets are told by the numbers of their members, which stay what they are as long as the wiring
--- does.  Kept are verdicts, and of each set that looks slow its strongest runs.
+-- Sets are told by the numbers of their members; those of another machine are told anew (pack.now).
+-- Kept are verdicts, and of each set that looks slow its strongest runs.
 local share = require "taut.diagnose.share"
+local tables = require "taut.base.tables"
 local text = require "taut.diagnose.sets.text"
 
 local pack = {}
+
+--- A number that tells a set from others of the same machine; the same as text.
+function pack.key(members)
+   local sum = #members
+   for _, c in ipairs(members) do
+      sum = sum * 1000003 + c
+   end
+   return sum
+end
+
+function pack.id(members)
+   return ("%x"):format(pack.key(members))
+end
 
 local RUNS = 4 -- kept of a set
 local NUMBERS = { "score", "all", "hits", "flows", "spells", "sum", "first", "last" }
@@ -156,6 +170,67 @@ local function unpack_set(self, row, set_of)
          self.standing[v] = true
       end
    end
+end
+
+---------------------------------------------------------------- of another machine
+
+-- The set of these links on the way between two nodes, in its own order; or nil.
+local function met(topo, members, key, old)
+   local n = #old.nodes_then + 1
+   local a, b = old.nodes[key // n], old.nodes[key % n]
+   local own = tables.set(members)
+   return tables.find(a and b and topo:route(a, b) or {}, function(stage)
+      return type(stage) == "table" and #stage == #members
+         and not tables.any(stage, function(c) return not own[c] end)
+   end)
+end
+
+-- Numbers of pairs of nodes now.
+local function pairs_now(list, topo, old)
+   local n = #old.nodes_then + 1
+   return tables.map(list, function(p)
+      local a, b = old.nodes[p[1] // n], old.nodes[p[1] % n]
+      return a and b and { a * (#topo.nodes + 1) + b, p[2] } or nil
+   end)
+end
+
+-- One row; nil where no pair of nodes meets the set any more.
+local function row_now(topo, row, old)
+   local members = tables.map(row.members, function(c) return old.map[c] end)
+   local set
+   for _, run in ipairs(#members == #row.members and row.runs or {}) do
+      for _, p in ipairs(run.pairs) do
+         set = set or met(topo, members, p[1], old)
+      end
+      run.pairs = pairs_now(run.pairs, topo, old)
+   end
+   row.id_then, row.members = pack.id(row.members), set and table.move(set, 1, #set, 1, {})
+   return set and row or nil
+end
+
+local function rows_now(topo, kept, old)
+   local list = tables.map(kept, function(row) return row_now(topo, row, old) end)
+   local id_now = {}
+   for _, row in ipairs(list) do
+      id_now[row.id_then] = pack.id(row.members)
+   end
+   for _, row in ipairs(list) do
+      for _, run in ipairs(row.runs) do
+         run.by = tables.map(run.by, function(p)
+            return id_now[p[1]] and { id_now[p[1]], p[2] } or nil
+         end)
+      end
+   end
+   return list
+end
+
+--- What pack made of a machine as it was, for the machine as it is: sets stand where the way of a
+-- pair of nodes that met one still does.
+-- @param old of before/same.lua
+-- @return the same for pack.restore, which says what is damaged
+function pack.now(topo, kept, old)
+   local ok, list = pcall(rows_now, topo, kept, old)
+   return ok and list or { "damaged" }
 end
 
 --- @param kept what pack made, or what a store made of it

@@ -1,0 +1,210 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Which components of a machine as it was are components of the machine as it is: those with the
+-- same ends, of the same kind and capacity, whatever their numbers and names.
+local matching = require "taut.topology.matching"
+
+local same = {}
+
+local SAME = 0.01 -- capacities that differ by less are the same
+local NAMED = 3   -- in words, of each sort
+
+---------------------------------------------------------------- comparing
+
+-- What it carries, below 0 where that is learned; of how many cables.
+local function made(topo, c)
+   if topo.made then
+      return topo:made(c)
+   end
+   return topo.learns and topo.learns[c] and -topo.learns[c] or topo.capacity[c],
+      topo.cables[c] or 1
+end
+
+local function is_alike(old, c, new, d)
+   local a, cables = made(old, c)
+   local b, cables_now = made(new, d)
+   return old:kind(c) == new:kind(d) and cables == cables_now and (a < 0) == (b < 0)
+      and math.abs(a - b) <= SAME * math.max(math.abs(a), math.abs(b))
+end
+
+-- What a node is called now.  A line of the site's map counts where only the old machine has the
+-- first name and only the new one the second.
+local function renaming(old, new, renamed)
+   return function(name)
+      local other = not new.node_id[name] and renamed[name]
+      return other and new.node_id[other] and not (old and old.node_id[other]) and other or name
+   end
+end
+
+-- By node its number now; and what differs.
+local function compare_nodes(d, old, new)
+   local is_kept = {}
+   for n, name in ipairs(old.nodes) do
+      local now = d.node(name)
+      local m = new.node_id[now]
+      d.nodes[n], is_kept[m or 0] = m, true
+      if not m then
+         table.insert(d.nodes_gone, name)
+      elseif now ~= name then
+         table.insert(d.renamed, ("%s is %s"):format(name, now))
+         table.insert(d.renamed_pairs, { name, now })
+      end
+   end
+   for m, name in ipairs(new.nodes) do
+      d.nodes_new[#d.nodes_new + 1] = not is_kept[m] and name or nil
+   end
+end
+
+-- One tx and rx: is the node on the same router?
+local function compare_ends(d, old, new, routers)
+   local n, m = #old.nodes, #new.nodes
+   for e = 1, n * old.rails do
+      local node, rail = (e - 1) % n + 1, (e - 1) // n + 1
+      local now = rail <= new.rails and d.nodes[node] or nil
+      local r = old:router(node, rail)
+      if now and r and routers[r] == (new:router(now, rail) or false) then
+         for way = -1, 0 do
+            local c, other = 2 * e + way, 2 * (now + m * (rail - 1)) + way
+            if is_alike(old, c, new, other) then
+               d.map[c] = other
+            else
+               table.insert(d.other, old.components[c])
+            end
+         end
+      elseif now and r then
+         d.moved[#d.moved + 1] = old.nodes[node]
+      end
+   end
+end
+
+local function has_ends(old, c, new, other, routers)
+   return other and new:is_link(other) and routers[old:from(c)] == new:from(other)
+      and routers[old:to(c)] == new:to(other)
+end
+
+-- Links by name, and which are left.
+local function compare_named(d, old, new, routers)
+   local left, taken = {}, {}
+   for c = old.first_link, #old.components do
+      local other = new.component_id[old.components[c]]
+      if not has_ends(old, c, new, other, routers) then
+         left[#left + 1] = c
+      else
+         taken[other] = true
+         if is_alike(old, c, new, other) then
+            d.map[c] = other
+         else
+            table.insert(d.other, old.components[c])
+         end
+      end
+   end
+   return left, taken
+end
+
+local function key_of(from, to, kind)
+   return ("%d %d %s"):format(from, to, kind)
+end
+
+-- Those that are called otherwise: where one such link is left between two routers on both sides.
+local function compare_unnamed(d, old, new, routers, left, taken)
+   local then_, now = {}, {}
+   for _, c in ipairs(left) do
+      local from, to = routers[old:from(c)], routers[old:to(c)]
+      if from and to then
+         local key = key_of(from, to, old:kind(c))
+         then_[key] = then_[key] == nil and c or false
+      end
+   end
+   for c = new.first_link, next(then_) and #new.components or 0 do
+      if not taken[c] then
+         local key = key_of(new:from(c), new:to(c), new:kind(c))
+         now[key] = now[key] == nil and c or false
+      end
+   end
+   for _, c in ipairs(left) do
+      local from, to = routers[old:from(c)], routers[old:to(c)]
+      local key = from and to and key_of(from, to, old:kind(c))
+      local other = key and then_[key] and now[key]
+      if other and is_alike(old, c, new, other) then
+         d.map[c], taken[other] = other, true
+      else
+         table.insert(d.links_gone, old.components[c])
+      end
+   end
+   for c = new.first_link, #new.components do
+      d.links_new[#d.links_new + 1] = not taken[c] and new.components[c] or nil
+   end
+end
+
+local function count_kept(d)
+   for _, c in pairs(d.map) do
+      d.kept, d.was[c] = d.kept + 1, true
+   end
+end
+
+--- @param old topology, or machine of topology/before/kept.lua
+-- @param new topology
+-- @param renamed map old name of a node → new name (config/renamed.lua)
+-- @return {
+--   map = component then → now, was = set of those, as they are numbered now,
+--   nodes = number of a node then → now, nodes_then = names,
+--   node = function(name then) → name now, name = function(name of a component then) → now, or nil,
+--   kept = how many components, of,
+--   and arrays of names: nodes_new, nodes_gone, renamed, moved (nodes on another router),
+--   links_new, links_gone, other (components of another kind or capacity);
+--   renamed_pairs = { { name then, name now }, … } }
+function same.compare(old, new, renamed)
+   local d = { map = {}, was = {}, nodes = {}, nodes_then = old.nodes,
+      node = renaming(old, new, renamed or {}), kept = 0, of = #old.components, nodes_new = {},
+      nodes_gone = {}, renamed = {}, moved = {}, links_new = {}, links_gone = {}, other = {},
+      renamed_pairs = {} }
+   compare_nodes(d, old, new)
+   local routers = matching.of(old, new)
+   compare_ends(d, old, new, routers)
+   local left, taken = compare_named(d, old, new, routers)
+   compare_unnamed(d, old, new, routers, left, taken)
+   function d.name(name)
+      local c = d.map[old.component_id[name] or 0]
+      return c and new.components[c]
+   end
+   count_kept(d)
+   return d
+end
+
+--- What nodes and their tx and rx are called now, where the machine is the same.
+-- @return { node, name }, as of compare
+function same.names(topo, renamed)
+   local node = renaming(nil, topo, renamed or {})
+   return { node = node, name = function(name)
+      local own, way = name:match "^(.*)(/[tr]x)$"
+      local of, rail = (own and topo.rails > 1 and own or ""):match "^(.*)(:%d+)$"
+      return of and node(of) .. rail .. way or own and node(own) .. way or name
+   end }
+end
+
+---------------------------------------------------------------- in words
+
+local function some(list)
+   local text = table.concat(list, ", ", 1, math.min(NAMED, #list))
+   return #list > NAMED and text .. ", …" or text
+end
+
+local SORTS = {
+   { "nodes_new", "%d new node%s (%s)" }, { "nodes_gone", "%d node%s gone (%s)" },
+   { "renamed", "%d node%s renamed (%s)" }, { "moved", "%d node%s on another router (%s)" },
+   { "links_new", "%d new link%s (%s)" }, { "links_gone", "%d link%s gone (%s)" },
+   { "other", "%d component%s of another kind or capacity (%s)" },
+}
+
+--- What differs, in words: "1 new node (n126), 2 links gone (r1/X+, r2/X-)".
+-- @param d of same.compare
+function same.words(d)
+   local list = {}
+   for _, sort in ipairs(SORTS) do
+      local names = d[sort[1]]
+      list[#list + 1] = #names > 0 and sort[2]:format(#names, #names == 1 and "" or "s",
+         some(names)) or nil
+   end
+   return #list > 0 and table.concat(list, ", ") or "other numbers or routes"
+end
+
+return same
