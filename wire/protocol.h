@@ -6,7 +6,14 @@
 
 #include <stdbool.h>
 
+/* Both sides speak all from the oldest to the newest; tautd takes the newest
+ * that its peer speaks, too. */
 #define TAUT_PROTOCOL_VERSION 2
+#define TAUT_PROTOCOL_OLDEST 1
+#define TAUT_PROTOCOL_SURVEY 2  /* the oldest that has rounds */
+#define TAUT_PROTOCOL_REQUEST 2 /* how "taut ticket 1" and "taut ask 1" seal   \
+                                 */
+#define TAUT_PROTOCOL_ANY 0     /* how REFUSED is sealed, in all versions */
 #define TAUT_DEFAULT_PORT 6824
 #define TAUT_FRAME_MAX (4u << 20) /* largest type + payload, bytes */
 
@@ -19,9 +26,10 @@ enum taut_frame_type {
     TAUT_FRAME_STOP = 5,
     TAUT_FRAME_ASK = 6, /* the taut command of another host, and … */
     TAUT_FRAME_ANSWER = 7,
+    TAUT_FRAME_REFUSED = 8,
 };
 
-#define TAUT_FRAME_LAST TAUT_FRAME_ANSWER
+#define TAUT_FRAME_LAST TAUT_FRAME_REFUSED
 
 /* What a node says hello for. */
 enum taut_purpose {
@@ -65,6 +73,8 @@ enum taut_purpose taut_purpose_parse(const char *name);
 #define TAUT_PLAN_START_MS 10000 /* a test begins at most so long after it */
 #define TAUT_TEST_MIN_MS 5       /* length of a test … */
 #define TAUT_TEST_MAX_MS 2000    /* … from, to */
+
+#define TAUT_REFUSED_WHY 200 /* bytes of REFUSED's reason, NUL included */
 
 /* ASK and ANSWER */
 #define TAUT_ASK_MAX (1u << 19)    /* bytes of a request */

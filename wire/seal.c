@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sealing with libsodium.  The additional data are "taut2", the frame type
- * and the frame's number, so that a PLAN cannot be passed off as a RESULT,
- * nor that of one round as that of another. */
+/* Sealing with libsodium.  The additional data are "taut" with the version's
+ * digit, the frame type and the frame's number, so that a PLAN cannot be
+ * passed off as a RESULT, nor that of one round as that of another.  Version
+ * 1, which has no rounds, has no numbers. */
 #include <config.h>
 
 #include <assert.h>
@@ -14,7 +15,6 @@
 
 #define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG crypto_aead_xchacha20poly1305_ietf_ABYTES
-#define MARK "taut2"
 #define MARK_LEN 5
 #define AD_LEN (MARK_LEN + 1 + 8)
 
@@ -36,41 +36,48 @@ void taut_seal_random(void *buf, size_t n)
     randombytes_buf(buf, n);
 }
 
-static void additional_data(unsigned char *ad, enum taut_frame_type type,
-                            uint64_t seq)
+/* Returns how many bytes of 'ad' there are. */
+static size_t additional_data(unsigned char *ad, int version,
+                              enum taut_frame_type type, uint64_t seq)
 {
-    memcpy(ad, MARK, MARK_LEN);
+    const unsigned char mark[MARK_LEN] = {'t', 'a', 'u', 't',
+                                          (unsigned char)('0' + version)};
+
+    memcpy(ad, mark, MARK_LEN);
     ad[MARK_LEN] = (unsigned char)type;
+    if (version == 1)
+        return MARK_LEN + 1;
     for (int i = 0; i < 8; i++)
         ad[MARK_LEN + 1 + i] = (unsigned char)(seq >> (56 - 8 * i));
+    return AD_LEN;
 }
 
-size_t taut_seal(unsigned char *out, const unsigned char *key,
+size_t taut_seal(unsigned char *out, const unsigned char *key, int version,
                  enum taut_frame_type type, uint64_t seq, const void *text,
                  size_t n)
 {
     unsigned char ad[AD_LEN];
     unsigned long long written = 0;
 
-    additional_data(ad, type, seq);
+    size_t ad_length = additional_data(ad, version, type, seq);
     randombytes_buf(out, NONCE);
     crypto_aead_xchacha20poly1305_ietf_encrypt(out + NONCE, &written, text, n,
-                                               ad, AD_LEN, NULL, out, key);
+                                               ad, ad_length, NULL, out, key);
     return NONCE + (size_t)written;
 }
 
-long taut_seal_open(void *out, const unsigned char *key,
+long taut_seal_open(void *out, const unsigned char *key, int version,
                     enum taut_frame_type type, uint64_t seq,
                     const unsigned char *sealed, size_t n)
 {
     unsigned char ad[AD_LEN];
     unsigned long long written = 0;
 
-    additional_data(ad, type, seq);
+    size_t ad_length = additional_data(ad, version, type, seq);
     if (n < TAUT_SEAL_OVERHEAD ||
         crypto_aead_xchacha20poly1305_ietf_decrypt(
-            out, &written, NULL, sealed + NONCE, n - NONCE, ad, AD_LEN, sealed,
-            key) != 0) {
+            out, &written, NULL, sealed + NONCE, n - NONCE, ad, ad_length,
+            sealed, key) != 0) {
         errno = EBADMSG;
         return -1;
     }

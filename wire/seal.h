@@ -20,10 +20,11 @@ void taut_seal_random(void *buf, size_t n);
 
 /* Seal 'n' bytes of 'text' into 'out', which has room for
  * n + TAUT_SEAL_OVERHEAD bytes and does not overlap it.
- *   key  TAUT_SEAL_KEY bytes
- *   seq  how many frames this side has sealed on this connection before
+ *   key      TAUT_SEAL_KEY bytes
+ *   version  of the protocol, as the peers agreed; TAUT_PROTOCOL_ANY of REFUSED
+ *   seq      how many frames this side has sealed on this connection before
  * Returns the number of bytes written. */
-size_t taut_seal(unsigned char *out, const unsigned char *key,
+size_t taut_seal(unsigned char *out, const unsigned char *key, int version,
                  enum taut_frame_type type, uint64_t seq, const void *text,
                  size_t n);
 
@@ -31,8 +32,8 @@ size_t taut_seal(unsigned char *out, const unsigned char *key,
  * n - TAUT_SEAL_OVERHEAD bytes.
  *   seq  how many frames of the other side have been opened before
  * Returns the number of bytes written, or -1 with errno EBADMSG: too short,
- * or not sealed with this key as this type and number. */
-long taut_seal_open(void *out, const unsigned char *key,
+ * or not sealed with this key in this version as this type and number. */
+long taut_seal_open(void *out, const unsigned char *key, int version,
                     enum taut_frame_type type, uint64_t seq,
                     const unsigned char *sealed, size_t n);
 

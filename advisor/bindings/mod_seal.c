@@ -37,6 +37,17 @@ static uint64_t check_seq(lua_State *L, int arg)
     return (uint64_t)seq;
 }
 
+/* The protocol's version; without one the newest. */
+static int check_version(lua_State *L, int arg)
+{
+    lua_Integer version = luaL_optinteger(L, arg, TAUT_PROTOCOL_VERSION);
+
+    luaL_argcheck(
+        L, version >= TAUT_PROTOCOL_ANY && version <= TAUT_PROTOCOL_VERSION,
+        arg, "no such protocol version");
+    return (int)version;
+}
+
 static int seal_seal(lua_State *L)
 {
     const unsigned char *key = check_key(L, 1);
@@ -44,11 +55,13 @@ static int seal_seal(lua_State *L)
     size_t n;
     const char *text = luaL_checklstring(L, 3, &n);
     uint64_t seq = check_seq(L, 4);
+    int version = check_version(L, 5);
     luaL_Buffer out;
 
     unsigned char *bytes =
         (unsigned char *)luaL_buffinitsize(L, &out, n + TAUT_SEAL_OVERHEAD);
-    luaL_pushresultsize(&out, taut_seal(bytes, key, type, seq, text, n));
+    luaL_pushresultsize(&out,
+                        taut_seal(bytes, key, version, type, seq, text, n));
     return 1;
 }
 
@@ -59,11 +72,12 @@ static int seal_open(lua_State *L)
     size_t n;
     const char *sealed = luaL_checklstring(L, 3, &n);
     uint64_t seq = check_seq(L, 4);
+    int version = check_version(L, 5);
     luaL_Buffer out;
 
     char *text = luaL_buffinitsize(L, &out, n);
-    long got =
-        taut_seal_open(text, key, type, seq, (const unsigned char *)sealed, n);
+    long got = taut_seal_open(text, key, version, type, seq,
+                              (const unsigned char *)sealed, n);
     if (got < 0)
         return taut_fail(L, "not sealed with this key as frame %lld of type %d",
                          (long long)seq, (int)type);

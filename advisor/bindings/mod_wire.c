@@ -11,6 +11,10 @@ static const struct number {
     lua_Integer value;
 } numbers[] = {
     {"VERSION", TAUT_PROTOCOL_VERSION},
+    {"OLDEST", TAUT_PROTOCOL_OLDEST},
+    {"SURVEY_OLDEST", TAUT_PROTOCOL_SURVEY},
+    {"REQUEST_VERSION", TAUT_PROTOCOL_REQUEST},
+    {"ANY_VERSION", TAUT_PROTOCOL_ANY},
     {"PORT", TAUT_DEFAULT_PORT},
 
     {"FRAME_MAX", TAUT_FRAME_MAX}, /* bytes */
@@ -21,7 +25,9 @@ static const struct number {
     {"STOP", TAUT_FRAME_STOP},
     {"ASK", TAUT_FRAME_ASK},
     {"ANSWER", TAUT_FRAME_ANSWER},
-    {"ASK_MAX", TAUT_ASK_MAX}, /* bytes */
+    {"REFUSED", TAUT_FRAME_REFUSED},
+    {"REFUSED_WHY_MAX", TAUT_REFUSED_WHY - 1}, /* bytes */
+    {"ASK_MAX", TAUT_ASK_MAX},
     {"ANSWER_MAX", TAUT_ANSWER_MAX},
 
     {"KEY_BYTES", TAUT_SEAL_KEY},

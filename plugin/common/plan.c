@@ -171,8 +171,8 @@ static int parse_way(struct taut_test *test, const json_t *object, size_t i,
     if (json_object_get(object, "trace") &&
         get_number(object, "trace", 1, TAUT_PLAN_HOPS, &trace) < 0)
         return bad(err, i, "trace is not in 1..16");
-    if (port && (test->role != TAUT_ROLE_SEND ||
-                 test->transport != TAUT_TRANSPORT_TCP))
+    if (port &&
+        (test->role != TAUT_ROLE_SEND || test->transport != TAUT_TRANSPORT_TCP))
         return bad(err, i, "a port is of senders over tcp");
     if (trace && !port)
         return bad(err, i, "a trace needs a port");
@@ -247,12 +247,13 @@ static int parse_root(struct taut_plan *plan, const json_t *root,
     const char *note = get_text(root, "note");
     int64_t version;
 
-    if (get_number(root, "v", 0, INT64_MAX, &version) < 0 ||
-        version != TAUT_PROTOCOL_VERSION) {
+    if (get_number(root, "v", TAUT_PROTOCOL_OLDEST, TAUT_PROTOCOL_VERSION,
+                   &version) < 0) {
         errno = EPROTO;
-        return taut_error_set(err, "PLAN: protocol version is not %d",
-                              TAUT_PROTOCOL_VERSION);
+        return taut_error_set(err, "PLAN: protocol version is not %d to %d",
+                              TAUT_PROTOCOL_OLDEST, TAUT_PROTOCOL_VERSION);
     }
+    plan->version = (int)version;
     snprintf(plan->note, sizeof(plan->note), "%s", note != NULL ? note : "");
     taut_text_clean(plan->note);
     return parse_tests(plan, json_object_get(root, "tests"), err);

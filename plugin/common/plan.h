@@ -57,6 +57,7 @@ struct taut_test {
 };
 
 struct taut_plan {
+    int version; /* of the protocol */
     size_t count;
     struct taut_test tests[TAUT_PLAN_TESTS];
     char note[TAUT_PLAN_NOTE]; /* printable, or "" */

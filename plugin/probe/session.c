@@ -5,14 +5,18 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <jansson.h>
 #include <sodium.h>
 
 #include "plugin/common/clock.h"
+#include "plugin/common/text.h"
 #include "plugin/probe/session.h"
 
 void taut_session_init(struct taut_session *s)
@@ -198,50 +202,39 @@ static int receive_all(struct taut_session *s, void *data, size_t n,
 }
 
 static int receive_head(struct taut_session *s, struct taut_frame *frame,
-                        enum taut_frame_type type, size_t max,
-                        int64_t deadline_ns, struct taut_error *err)
+                        size_t max, int64_t deadline_ns, struct taut_error *err)
 {
     unsigned char head[TAUT_FRAME_HEAD];
 
     if (receive_all(s, head, sizeof(head), deadline_ns) < 0)
         return taut_error_set(err, "waiting for %s: %s", s->server,
                               strerror(errno));
-    if (taut_frame_decode(frame, head, max, err) < 0)
-        return -1;
-    if (type != TAUT_FRAME_NONE && frame->type != type) {
-        errno = EPROTO;
-        return taut_error_set(err, "frame of type %d, expected %d",
-                              (int)frame->type, (int)type);
-    }
-    return 0;
+    return taut_frame_decode(frame, head, max, err);
 }
 
-long taut_session_receive(struct taut_session *s, enum taut_frame_type type,
-                          size_t max, unsigned char **payload,
-                          enum taut_frame_type *got, int64_t deadline_ns,
-                          struct taut_error *err)
+/* Receive a frame's payload, to free().  Returns 0, or -1 with errno and
+ * 'err'. */
+static int receive_frame(struct taut_session *s, struct taut_frame *frame,
+                         size_t max, unsigned char **payload,
+                         int64_t deadline_ns, struct taut_error *err)
 {
-    struct taut_frame frame;
     unsigned char *room;
+    int saved;
 
-    if (receive_head(s, &frame, type, max, deadline_ns, err) < 0)
+    if (receive_head(s, frame, max, deadline_ns, err) < 0)
         return -1;
-    room = malloc(frame.length + 1);
+    room = malloc(frame->length + 1);
     if (room == NULL)
         return taut_error_set(err, "out of memory");
-    if (receive_all(s, room, frame.length, deadline_ns) < 0) {
-        int saved = errno;
-
-        free(room);
-        errno = saved;
-        return taut_error_set(err, "waiting for %s: %s", s->server,
-                              strerror(errno));
+    if (receive_all(s, room, frame->length, deadline_ns) == 0) {
+        *payload = room;
+        return 0;
     }
-    room[frame.length] = '\0';
-    *payload = room;
-    if (got != NULL)
-        *got = frame.type;
-    return (long)frame.length;
+    saved = errno;
+    free(room);
+    errno = saved;
+    return taut_error_set(err, "waiting for %s: %s", s->server,
+                          strerror(errno));
 }
 
 int taut_session_send_sealed(struct taut_session *s, enum taut_frame_type type,
@@ -254,10 +247,78 @@ int taut_session_send_sealed(struct taut_session *s, enum taut_frame_type type,
 
     if (sealed == NULL)
         return taut_error_set(err, "out of memory");
-    sealed_length = taut_seal(sealed, s->key, type, s->sealed++, text, n);
+    sealed_length = taut_seal(
+        sealed, s->key, s->version != 0 ? s->version : TAUT_PROTOCOL_VERSION,
+        type, s->sealed++, text, n);
     rc = taut_session_send(s, type, sealed, sealed_length, deadline_ns, err);
     free(sealed);
     return rc;
+}
+
+/* In the version of the frames before, or, of the first, in the one that it is
+ * in.  Returns the length of the text, or -1. */
+static long open_sealed(struct taut_session *s, char *text,
+                        enum taut_frame_type type, const unsigned char *sealed,
+                        size_t n)
+{
+    int newest = s->version != 0 ? s->version : TAUT_PROTOCOL_VERSION;
+    int oldest = s->version != 0 ? s->version : TAUT_PROTOCOL_OLDEST;
+
+    if (type == TAUT_FRAME_REFUSED)
+        return taut_seal_open(text, s->key, TAUT_PROTOCOL_ANY, type, 0, sealed,
+                              n);
+    for (int version = newest; version >= oldest; version--) {
+        long length =
+            taut_seal_open(text, s->key, version, type, s->opened, sealed, n);
+
+        if (length >= 0) {
+            s->version = version;
+            s->opened++;
+            return length;
+        }
+    }
+    return -1;
+}
+
+/* REFUSED: the server says why.  Returns -1 with errno ECONNREFUSED. */
+static long say_refused(const struct taut_session *s, const char *text,
+                        size_t n, struct taut_error *err)
+{
+    json_t *json = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+    const char *why = json_string_value(json_object_get(json, "why"));
+    char clean[TAUT_REFUSED_WHY];
+
+    snprintf(clean, sizeof(clean), "%s", why != NULL ? why : "it says not why");
+    taut_text_clean(clean);
+    taut_error_set(err, "%s refused this node: %s", s->server, clean);
+    json_decref(json);
+    errno = ECONNREFUSED;
+    return -1;
+}
+
+/* 'room' has a byte more than 'sealed'.  Returns its length then, or -1 with
+ * errno EPROTO or ECONNREFUSED and 'err'. */
+static long open_frame(struct taut_session *s, char *room,
+                       const struct taut_frame *frame,
+                       const unsigned char *sealed, enum taut_frame_type type,
+                       struct taut_error *err)
+{
+    bool is_refused = frame->type == TAUT_FRAME_REFUSED;
+    long length;
+
+    if (type != TAUT_FRAME_NONE && frame->type != type && !is_refused) {
+        errno = EPROTO;
+        return taut_error_set(err, "frame of type %d, expected %d",
+                              (int)frame->type, (int)type);
+    }
+    length = open_sealed(s, room, frame->type, sealed, frame->length);
+    if (length < 0) {
+        taut_error_set(err, "the answer of %s is forged or damaged", s->server);
+        errno = EPROTO;
+        return -1;
+    }
+    room[length] = '\0';
+    return is_refused ? say_refused(s, room, (size_t)length, err) : length;
 }
 
 long taut_session_receive_sealed(struct taut_session *s,
@@ -265,33 +326,28 @@ long taut_session_receive_sealed(struct taut_session *s,
                                  char **text, enum taut_frame_type *got,
                                  int64_t deadline_ns, struct taut_error *err)
 {
-    enum taut_frame_type came = TAUT_FRAME_NONE;
     unsigned char *sealed = NULL;
-    long n =
-        taut_session_receive(s, type, max, &sealed, &came, deadline_ns, err);
-    char *room;
+    struct taut_frame frame;
     long length = -1;
+    char *room;
+    int saved;
 
-    if (n < 0)
+    if (receive_frame(s, &frame, max, &sealed, deadline_ns, err) < 0)
         return -1;
-    room = malloc((size_t)n + 1);
-    if (room == NULL) {
+    room = malloc(frame.length + 1);
+    if (room == NULL)
         taut_error_set(err, "out of memory");
-        goto out;
-    }
-    length = taut_seal_open(room, s->key, came, s->opened, sealed, (size_t)n);
+    else
+        length = open_frame(s, room, &frame, sealed, type, err);
+    saved = errno;
+    free(sealed);
     if (length < 0) {
-        taut_error_set(err, "the answer of %s is forged or damaged", s->server);
         free(room);
-        errno = EPROTO;
-        goto out;
+        errno = saved;
+        return -1;
     }
-    room[length] = '\0';
-    s->opened++;
     *text = room;
     if (got != NULL)
-        *got = came;
-out:
-    free(sealed);
+        *got = frame.type;
     return length;
 }

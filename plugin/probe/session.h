@@ -16,6 +16,7 @@ struct taut_session {
     int fd;                         /* -1 when there is no connection */
     char server[TAUT_ADDRESS_TEXT]; /* who was reached */
     unsigned char key[TAUT_SEAL_KEY];
+    int version; /* of the protocol: 0 until the server's first frame */
     uint64_t sealed, opened; /* frames so far, each way */
 };
 
@@ -39,18 +40,6 @@ int taut_session_send(struct taut_session *s, enum taut_frame_type type,
                       const void *payload, size_t n, int64_t deadline_ns,
                       struct taut_error *err);
 
-/* Receive a frame.
- *   type      the one that is expected, or TAUT_FRAME_NONE for any
- *   max       largest type + payload accepted, bytes
- *   payload   to free(), written on success, with a NUL after it
- *   got       its type; may be NULL
- * Returns its length, or -1 with errno ETIMEDOUT, ECONNRESET (closed by
- * the server), EPROTO (bad frame) or ENOMEM, and 'err'. */
-long taut_session_receive(struct taut_session *s, enum taut_frame_type type,
-                          size_t max, unsigned char **payload,
-                          enum taut_frame_type *got, int64_t deadline_ns,
-                          struct taut_error *err);
-
 /* Have the system notice a server that has vanished, for a connection on
  * which long nothing is said. */
 void taut_session_keep_alive(struct taut_session *s);
@@ -60,11 +49,20 @@ void taut_session_keep_alive(struct taut_session *s);
 int taut_session_wait(struct taut_session *s, const sigset_t *mask,
                       int64_t deadline_ns);
 
-/* The same with sealed payloads: text goes in, text comes out.  Receiving
- * with type TAUT_FRAME_NONE takes any; 'got' (may be NULL) says which. */
+/* The same with a sealed payload. */
 int taut_session_send_sealed(struct taut_session *s, enum taut_frame_type type,
                              const char *text, int64_t deadline_ns,
                              struct taut_error *err);
+
+/* Receive a frame.  The first one says which version of the protocol the
+ * server took.
+ *   type  the one that is expected, or TAUT_FRAME_NONE for any
+ *   max   largest type + payload accepted, bytes
+ *   text  to free(), written on success, with a NUL after it
+ *   got   its type; may be NULL
+ * Returns its length, or -1 with errno ETIMEDOUT, ECONNRESET (closed by
+ * the server), ECONNREFUSED (it said why), EPROTO (bad frame) or ENOMEM, and
+ * 'err'. */
 long taut_session_receive_sealed(struct taut_session *s,
                                  enum taut_frame_type type, size_t max,
                                  char **text, enum taut_frame_type *got,

@@ -16,7 +16,7 @@
 
 /* Standard input's first line; returns its length, or -1 with 'err'. */
 static long read_line(char *text, size_t size, int64_t deadline_ns,
-                     struct taut_error *err)
+                      struct taut_error *err)
 {
     struct pollfd pfd = {.fd = STDIN_FILENO, .events = POLLIN};
     size_t have = 0;
@@ -47,8 +47,9 @@ char *taut_ticket_read(unsigned char *key, int64_t deadline_ns,
     if (cred != NULL)
         *cred++ = '\0';
     if (cred == NULL || taut_unhex(key, TAUT_SEAL_KEY, text) < 0) {
-        taut_error_set(err, "%s", n == 0 ? "no ticket came with aprun"
-                                         : "standard input is no ticket");
+        taut_error_set(err, "%s",
+                       n == 0 ? "no ticket came with aprun"
+                              : "standard input is no ticket");
         return NULL;
     }
     cred[strcspn(cred, "\n")] = '\0';
@@ -66,7 +67,8 @@ char *taut_ticket_wrap(const char *cred, const unsigned char *key,
     char *out = malloc(head + 2 * (n + TAUT_SEAL_OVERHEAD) + 1);
 
     if (sealed != NULL && out != NULL) {
-        n = taut_seal(sealed, key, TAUT_FRAME_HELLO, 0, text, n);
+        n = taut_seal(sealed, key, TAUT_PROTOCOL_REQUEST, TAUT_FRAME_HELLO, 0,
+                      text, n);
         sprintf(out, "%s\n", cred);
         taut_hex(out + head, sealed, n);
     } else {

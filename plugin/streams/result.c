@@ -93,7 +93,7 @@ char *taut_result_encode(const struct taut_result *result)
     for (size_t i = 0; i < result->plan->count; i++)
         json_array_append_new(
             tests, encode_test(&result->plan->tests[i], &result->measures[i]));
-    root = json_pack("{s:i, s:i, s:o, s:o}", "v", TAUT_PROTOCOL_VERSION,
+    root = json_pack("{s:i, s:i, s:o, s:o}", "v", result->plan->version,
                      "refused", (int)result->refused, "counters",
                      taut_readings_to_json(result->readings), "tests", tests);
     if (root != NULL)

@@ -13,6 +13,8 @@
  *   honest     (default)
  *   silent     never answers
  *   refuse     closes after HELLO
+ *   say-no     refuses, and says why
+ *   older      speaks the oldest version of the protocol (the plans say so)
  *   forge      seals the plan under another key
  *   oversize   announces a frame above every limit
  *   wrongtype  answers with a frame of type RESULT
@@ -71,6 +73,12 @@ static void die(const char *what)
 static bool is_way(const char *name)
 {
     return strcmp(opt.how, name) == 0;
+}
+
+/* What the frames are sealed in. */
+static int version(void)
+{
+    return is_way("older") ? TAUT_PROTOCOL_OLDEST : TAUT_PROTOCOL_VERSION;
 }
 
 static void read_options(int argc, char *argv[])
@@ -291,6 +299,17 @@ static char *plan_of(const struct peer *peer, const struct peer *peers)
     return strdup("{\"v\":2,\"note\":\"\",\"tests\":[]}");
 }
 
+static void say_no(struct peer *peer)
+{
+    static const char text[] = "{\"why\":\"no \\u001b[2Jprobes today\"}";
+    unsigned char sealed[sizeof(text) - 1 + TAUT_SEAL_OVERHEAD];
+
+    taut_seal(sealed, peer->key, TAUT_PROTOCOL_ANY, TAUT_FRAME_REFUSED, 0, text,
+              sizeof(text) - 1);
+    write_frame(peer->fd, TAUT_FRAME_REFUSED, sealed, sizeof(sealed),
+                sizeof(sealed));
+}
+
 static void send_oversize(int fd)
 {
     static const unsigned char head[] = {0x7f, 0, 0, 0, TAUT_FRAME_PLAN};
@@ -308,7 +327,7 @@ static void answer(struct peer *peer, const struct peer *peers)
 
     if (is_way("forge"))
         taut_seal_random(peer->key, TAUT_SEAL_KEY);
-    taut_seal(sealed, peer->key, TAUT_FRAME_PLAN,
+    taut_seal(sealed, peer->key, version(), TAUT_FRAME_PLAN,
               is_way("replay") ? 0 : peer->sealed, text, strlen(text));
     peer->sealed++;
     if (is_way("oversize"))
@@ -331,8 +350,9 @@ static enum taut_frame_type hear_frame(struct peer *peer)
     char *sealed = read_frame(peer->fd, &type, &n);
     char *text = calloc(1, TAUT_FRAME_MAX);
 
-    if (sealed == NULL || taut_seal_open(text, peer->key, type, peer->opened++,
-                                         (unsigned char *)sealed, n) < 0)
+    if (sealed == NULL ||
+        taut_seal_open(text, peer->key, version(), type, peer->opened++,
+                       (unsigned char *)sealed, n) < 0)
         type = TAUT_FRAME_NONE;
     if (type == TAUT_FRAME_RESULT)
         printf("result %s\n", text);
@@ -361,8 +381,8 @@ static void send_report(struct peer *peer)
     unsigned char *sealed = malloc(n + TAUT_SEAL_OVERHEAD);
 
     if (opt.report != NULL && (peer->is_owner || is_way("gossip"))) {
-        taut_seal(sealed, peer->key, TAUT_FRAME_REPORT, peer->sealed++,
-                  opt.report, n);
+        taut_seal(sealed, peer->key, version(), TAUT_FRAME_REPORT,
+                  peer->sealed++, opt.report, n);
         write_frame(peer->fd, TAUT_FRAME_REPORT, sealed, n + TAUT_SEAL_OVERHEAD,
                     n + TAUT_SEAL_OVERHEAD);
     }
@@ -408,10 +428,13 @@ int main(int argc, char *argv[])
         hold_survey(peers);
         return 0;
     }
-    for (int i = 0; i < opt.nodes && !is_way("refuse"); i++)
+    bool refuses = is_way("refuse") || is_way("say-no");
+    for (int i = 0; i < opt.nodes && !refuses; i++)
         answer(&peers[i], peers);
     for (int i = 0; i < opt.nodes; i++) {
-        if (!is_way("refuse"))
+        if (is_way("say-no"))
+            say_no(&peers[i]);
+        if (!refuses)
             hear_frame(&peers[i]);
         close(peers[i].fd);
     }

@@ -9,6 +9,8 @@
 #include "tests/fuzz/fuzz.h"
 #include "wire/seal.h"
 
+#define NOW TAUT_PROTOCOL_VERSION
+
 static const unsigned char key[TAUT_SEAL_KEY] = {7};
 
 static void check_forged(const uint8_t *data, size_t n)
@@ -18,8 +20,8 @@ static void check_forged(const uint8_t *data, size_t n)
     FUZZ_CHECK(out != NULL);
     for (int type = TAUT_FRAME_HELLO; type <= TAUT_FRAME_LAST; type++) {
         errno = 0;
-        FUZZ_CHECK(taut_seal_open(out, key, (enum taut_frame_type)type, n, data,
-                                  n) == -1);
+        FUZZ_CHECK(taut_seal_open(out, key, NOW, (enum taut_frame_type)type, n,
+                                  data, n) == -1);
         FUZZ_CHECK(errno == EBADMSG);
     }
     free(out);
@@ -32,15 +34,16 @@ static void check_sealed(const uint8_t *data, size_t n, size_t spoil)
     char *out = malloc(n + 1);
 
     FUZZ_CHECK(sealed != NULL && out != NULL);
-    FUZZ_CHECK(taut_seal(sealed, key, TAUT_FRAME_PLAN, spoil, data, n) == room);
-    FUZZ_CHECK(taut_seal_open(out, key, TAUT_FRAME_PLAN, spoil, sealed, room) ==
-               (long)n);
+    FUZZ_CHECK(taut_seal(sealed, key, NOW, TAUT_FRAME_PLAN, spoil, data, n) ==
+               room);
+    FUZZ_CHECK(taut_seal_open(out, key, NOW, TAUT_FRAME_PLAN, spoil, sealed,
+                              room) == (long)n);
     FUZZ_CHECK(n == 0 || memcmp(out, data, n) == 0);
-    FUZZ_CHECK(taut_seal_open(out, key, TAUT_FRAME_PLAN, spoil + 1, sealed,
+    FUZZ_CHECK(taut_seal_open(out, key, NOW, TAUT_FRAME_PLAN, spoil + 1, sealed,
                               room) == -1);
     sealed[spoil % room] ^= 0x10;
-    FUZZ_CHECK(taut_seal_open(out, key, TAUT_FRAME_PLAN, spoil, sealed, room) ==
-               -1);
+    FUZZ_CHECK(taut_seal_open(out, key, NOW, TAUT_FRAME_PLAN, spoil, sealed,
+                              room) == -1);
     free(out);
     free(sealed);
 }

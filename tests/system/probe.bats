@@ -157,6 +157,31 @@ END
     [ ! -s run-n1/holdoff ]
 }
 
+@test "a tautd that says why it refuses is quoted" {
+    need_munged
+    start_tautd --how say-no
+    run check n1
+    [ "$output" = "error: no plan: $server refused this node: no ?[2Jprobes today" ]
+    [ ! -s run-n1/holdoff ]
+}
+
+@test "a tautd of the version before: the probe speaks that one" {
+    need_munged
+    older() { plan "$@" | sed 's/"v":2/"v":1/'; }
+    older "$(plan_test 1 send n2 20 25)" >p1
+    older "$(plan_test 1 recv n1 20 25)" >p2
+    start_tautd --nodes 2 --plan n1=p1 --plan n2=p2 --how older
+    check n1 --budget-ms 5000 >log1 &
+    check n2 --budget-ms 5000 >log2
+    wait "$!" "$tautd_pid"
+    cat tautd.out log1 log2
+    [ ! -s log1 ]
+    [ ! -s log2 ]
+    [ "$(grep -c '^hello {"v":2,"oldest":1,' tautd.out)" -eq 2 ]
+    [ "$(grep -c '^result {"v":1,' tautd.out)" -eq 2 ]
+    [ "$(number_in "$(result_of 1)" bytes)" -gt 0 ]
+}
+
 @test "a forged plan is not carried out" {
     need_munged
     plan "$(plan_test 1 recv n1 20 25)" >p1

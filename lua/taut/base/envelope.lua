@@ -19,7 +19,8 @@ local MORE, LAST = "+", "."     -- how a piece begins
 -- @return text for MUNGE, and the key
 function envelope.ask(request)
    local key = seal.random(wire.KEY_BYTES)
-   return json.encode { kind = KIND, v = wire.VERSION, key = seal.hex(key), request = request }, key
+   return json.encode { kind = KIND, v = wire.REQUEST_VERSION, key = seal.hex(key),
+      request = request }, key
 end
 
 --- What a credential holds.
@@ -47,7 +48,7 @@ end
 function envelope.piece(key, text, i)
    local is_last = i >= envelope.pieces(text)
    return seal.seal(key, wire.ANSWER, (is_last and LAST or MORE) ..
-      text:sub((i - 1) * PIECE + 1, i * PIECE), i - 1), is_last
+      text:sub((i - 1) * PIECE + 1, i * PIECE), i - 1, wire.REQUEST_VERSION), is_last
 end
 
 --- Put an answer together.
@@ -56,7 +57,7 @@ end
 function envelope.open(key, list)
    local parts = {}
    for i, sealed in ipairs(list) do
-      local plain = seal.open(key, wire.ANSWER, sealed, i - 1)
+      local plain = seal.open(key, wire.ANSWER, sealed, i - 1, wire.REQUEST_VERSION)
       local mark = plain and plain:sub(1, 1)
       if not plain then
          return nil, "the answer is not of the tautd that was asked"

@@ -6,6 +6,7 @@ local json = require "taut.json"
 local jobs = require "taut.events.jobs"
 local munge = require "taut.munge"
 local samples = require "taut.events.samples"
+local seal = require "taut.seal"
 local tables = require "taut.base.tables"
 local ticket = require "taut.wire.ticket"
 local wire = require "taut.wire"
@@ -48,40 +49,60 @@ local function of_its_node(self, h, from, sealed)
    return is_vouched, ok ~= false, err
 end
 
--- Who sent it is looked at before any work is done for it.
-local function on_hello(self, conn, text, uid, sealed, age_s)
-   local from = conn:peer()
-   local h, err
-   if sealed then
-      h, err = ticket.open(text, sealed)
-   else
-      h, err = json.decode(text)
+-- No, and why: in our log, and to a probe that takes an answer.
+local function refuse(self, conn, h, why)
+   self.refusals:note(conn:peer() or "a closed connection", why)
+   local key = type(h) == "table" and h.oldest and type(h.key) == "string" and seal.unhex(h.key)
+   if key and #key == wire.KEY_BYTES then
+      conn:send(wire.REFUSED, seal.seal(key, wire.REFUSED,
+         json.encode { why = why:sub(1, wire.REFUSED_WHY_MAX) }, 0, wire.ANY_VERSION))
    end
-   local ok = h
-   if h then
+   conn:close()
+end
+
+-- Root's probe that speaks no version of ours, for `taut nodes`; nodes that Slurm does not know are
+-- not remembered.
+local function note_stranger(self, h, from, sealed)
+   if hello.is_named(h) and self.cluster.nodes[h.node]
+      and select(2, of_its_node(self, h, from, sealed)) then
+      self.cluster:speaks(h.node, h.release or "0.1", h.v, true)
+   end
+end
+
+-- Who sent it is looked at before any work is done for it.
+-- @return is_vouched of of_its_node; or nil and why it is not taken
+local function examine(self, h, from, uid, sealed)
+   local version, err = hello.version(h)
+   local ok = version
+   if ok then
       ok, err = hello.check(h)
    end
-   local is_survey = ok and hello.is_survey(h.purpose) and not sealed
-   if ok and not is_survey and uid ~= 0 then
+   if ok and (not hello.is_survey(h.purpose) or sealed) and uid ~= 0 then
       ok, err = false, ("%s by uid %d, only root may"):format(h.purpose, uid)
    end
    local is_vouched
    if ok then
       is_vouched, ok, err = of_its_node(self, h, from, sealed)
    end
-   if ok and is_survey then
-      return self.surveys:hello(conn, h, uid, is_vouched)
+   if not version and uid == 0 then
+      note_stranger(self, h, from, sealed)
    end
-   local list
    if ok then
-      list, err = self.lists:of_hello(h)
+      h.version = version
    end
-   if not list then
-      self.refusals:note(from, err)
-      conn:close()
-      return
+   return ok and is_vouched, err
+end
+
+local function decode(text, sealed)
+   if sealed then
+      return ticket.open(text, sealed)
    end
-   self.cluster:heard(h.node, h.purpose, not sealed and age_s or nil)
+   return json.decode(text)
+end
+
+-- What a node's HELLO says of itself.
+local function take(self, h, list, age_s)
+   self.cluster:heard(h.node, h.purpose, age_s)
    self.cluster:speaks(h.node, h.release or "0.1", h.v)
    self.events:heard(h.node, samples.rails(h))
    take_sample(self, h)
@@ -90,6 +111,24 @@ local function on_hello(self, conn, text, uid, sealed, age_s)
    elseif h.purpose == "epilog" then
       self.cluster:epilog(h.job, h.node)
    end
+end
+
+local function on_hello(self, conn, text, uid, sealed, age_s)
+   local h, err = decode(text, sealed)
+   local is_vouched, list
+   if h then
+      is_vouched, err = examine(self, h, conn:peer(), uid, sealed)
+   end
+   if is_vouched and hello.is_survey(h.purpose) and not sealed then
+      return self.surveys:hello(conn, h, uid, is_vouched)
+   end
+   if is_vouched then
+      list, err = self.lists:of_hello(h)
+   end
+   if not list then
+      return refuse(self, conn, h, err)
+   end
+   take(self, h, list, not sealed and age_s or nil)
    self.rendezvous:hello(conn, h, list.names, is_vouched)
 end
 

@@ -23,8 +23,8 @@ local LATE = "late: the others have started"
 
 -- Send a plan to one node; an empty one ends its check.
 local function send_plan(self, peer, tests, note)
-   local text = json.encode { v = wire.VERSION, note = note or "", tests = json.array(tests) }
-   peer.conn:send(wire.PLAN, seal.seal(peer.key, wire.PLAN, text))
+   local text = json.encode { v = peer.version, note = note or "", tests = json.array(tests) }
+   peer.conn:send(wire.PLAN, seal.seal(peer.key, wire.PLAN, text, 0, peer.version))
    if #tests == 0 then
       self.sessions[peer.conn] = nil
       peer.conn:close()
@@ -197,13 +197,14 @@ end
 
 --- Take a HELLO that was authenticated and checked.
 -- @param conn connection
--- @param h decoded HELLO
+-- @param h decoded HELLO, with the `version` of the protocol to speak
 -- @param names the job's nodes
 -- @param is_vouched function(): does it come from its node's address?  true, false, nil: not known
 function Rendezvous:hello(conn, h, names, is_vouched)
    local peer = { conn = conn, key = seal.unhex(h.key), endpoints = endpoints.of(h), name = h.node,
       boot = h.boot, hello_counters = h.counters, is_vouched = is_vouched,
-      budget_ms = h.budget_ms, at = loop.time(), heard_ns = loop.now_ns() }
+      version = h.version or wire.VERSION, budget_ms = h.budget_ms, at = loop.time(),
+      heard_ns = loop.now_ns() }
    if h.purpose == "prolog" then
       prolog(self, h, names, peer)
    elseif h.purpose == "idle" then
@@ -217,7 +218,7 @@ end
 
 -- Open, decode and check; see result.read.
 local function read_result(peer, bytes)
-   local text, err = seal.open(peer.key, wire.RESULT, bytes)
+   local text, err = seal.open(peer.key, wire.RESULT, bytes, 0, peer.version)
    local r
    if text then
       r, err = json.decode(text)
@@ -225,7 +226,7 @@ local function read_result(peer, bytes)
    if not r then
       return nil, "RESULT: " .. err
    end
-   return result.read(r)
+   return result.read(r, peer.version)
 end
 
 --- A sealed RESULT came in.  Returns true, or nil and why it was refused.

@@ -106,10 +106,11 @@ end
 --- Which probe it was.
 -- @param release of it, text
 -- @param protocol that it speaks, a number
-function Cluster:speaks(node, release, protocol)
+-- @param refused true where nothing of it is understood
+function Cluster:speaks(node, release, protocol, refused)
    local p = self.probe_of[node]
-   if not p or p.release ~= release or p.protocol ~= protocol then
-      self.probe_of[node] = { release = release, protocol = protocol }
+   if not p or p.release ~= release or p.protocol ~= protocol or p.refused ~= refused then
+      self.probe_of[node] = { release = release, protocol = protocol, refused = refused }
    end
 end
 

@@ -146,7 +146,8 @@ local function admit(self, conn, h, names, uid, is_vouched)
    local key = ("%s %d %d.%d"):format(h.purpose, uid, h.job, h.step)
    local peer = { conn = conn, key = seal.unhex(h.key), name = h.node, endpoints = endpoints.of(h),
       node = self.site.topology.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
-      opened = 0, is_vouched = is_vouched }
+      opened = 0, version = h.version or wire.VERSION,
+      is_vouched = is_vouched }
    local s, why = self.open[key], nil
    if not s and is_second(self, key, peer) then
       why = session.SECOND
@@ -178,7 +179,8 @@ function Surveys:hello(conn, h, uid, is_vouched)
       end
       self.refuse(conn:peer() or "a closed connection", ("%s by uid %d: %s"):format(h.purpose,
          uid, why))
-      session.dismiss({ conn = conn, key = seal.unhex(h.key), sent = 0 }, why)
+      session.dismiss({ conn = conn, key = seal.unhex(h.key),
+         version = h.version or wire.VERSION, sent = 0 }, why)
    end)
 end
 

@@ -17,14 +17,14 @@ nodes.SECOND = "one process per node is enough (srun --ntasks-per-node=1)"
 
 --- Seal and send; each frame to a node has the next number.
 function nodes.send(peer, kind, text)
-   local sealed = seal.seal(peer.key, kind, text, peer.sent)
+   local sealed = seal.seal(peer.key, kind, text, peer.sent, peer.version)
    peer.sent = peer.sent + 1
    return peer.conn:send(kind, sealed)
 end
 
 --- End a node's part; its log gets the note.
 function nodes.dismiss(peer, note)
-   nodes.send(peer, wire.PLAN, json.encode { v = wire.VERSION,
+   nodes.send(peer, wire.PLAN, json.encode { v = peer.version,
       note = (note or ""):sub(1, wire.NOTE_MAX), tests = json.array {} })
    peer.conn:close()
 end
@@ -134,7 +134,7 @@ end
 ---------------------------------------------------------------- what they say
 
 local function open(peer, kind, bytes)
-   local text, err = seal.open(peer.key, kind, bytes, peer.opened)
+   local text, err = seal.open(peer.key, kind, bytes, peer.opened, peer.version)
    if not text then
       return nil, err
    end
@@ -151,7 +151,7 @@ function methods:result(conn, bytes)
    local r, err = open(peer, wire.RESULT, bytes)
    local tests
    if r then
-      tests, err = result.read(r)
+      tests, err = result.read(r, peer.version)
    end
    if not tests then
       peer.fault = "its result was refused: " .. err

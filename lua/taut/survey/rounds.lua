@@ -146,7 +146,7 @@ function rounds.plan_text(s, round, n, late_ms)
       part.start_ms = math.max(0, t.start_ms - late_ms)
       list[i] = part
    end
-   return json.encode { v = wire.VERSION, note = "", tests = list }
+   return json.encode { v = round.peers[n].version, note = "", tests = list }
 end
 
 -- What tests of a phase could have reached had the void ones not run at all.  Returns what was

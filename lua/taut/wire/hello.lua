@@ -8,6 +8,7 @@ local wire = require "taut.wire"
 local hello = {}
 
 local KEY_DIGITS = 2 * wire.KEY_BYTES
+local VERSION_MAX = 999
 
 local function is_text(v, most)
    return type(v) == "string" and #v <= most
@@ -18,13 +19,22 @@ local function is_whole(v, least, most)
 end
 
 -- field → check; a field that fails is named in the error.
+local versions = {
+   { "v", function(v) return is_whole(v, 1, VERSION_MAX) end, "a protocol version" },
+   { "oldest", function(v) return v == nil or is_whole(v, 1, VERSION_MAX) end,
+      "a protocol version" },
+}
+
+local named = {
+   { "node", function(v) return is_text(v, wire.NAME_MAX) and v ~= "" end, "a node name" },
+   { "release", function(v) return v == nil or is_text(v, 32) and v:match "^[%w.+~-]+$" end,
+      "a release" },
+}
+
 local fields = {
-   { "v", function(v) return v == wire.VERSION end,
-      wire.VERSION .. " (install the same release on the node)" },
    { "purpose", function(v) return wire.purposes[v] ~= nil end,
       "prolog, epilog, idle, audit or matrix" },
    { "job", function(v) return is_whole(v, 0, (1 << 32) - 1) end, "a job id" },
-   { "node", function(v) return is_text(v, wire.NAME_MAX) and v ~= "" end, "a node name" },
    { "nodes", function(v) return is_text(v, wire.NODES_MAX) end, "a host list" },
    { "endpoint", function(v) return is_text(v, 64) end, "an address and a port" },
    { "endpoints", endpoints.check,
@@ -34,8 +44,6 @@ local fields = {
    { "key", function(v) return is_text(v, KEY_DIGITS) and v:match "^%x+$" and #v == KEY_DIGITS end,
       KEY_DIGITS .. " hex digits" },
    { "boot", function(v) return v == nil or is_text(v, 64) end, "a boot id" },
-   { "release", function(v) return v == nil or is_text(v, 32) and v:match "^[%w.+~-]+$" end,
-      "a release" },
    { "restart", function(v) return v == nil or is_whole(v, 0, 1 << 31) end, "a count" },
    { "uid", function(v) return v == nil or is_whole(v, 0, (1 << 32) - 1) end, "a uid" },
 }
@@ -67,6 +75,36 @@ local function check_fields(h, list)
    return true
 end
 
+local function range(from, to)
+   return from == to and tostring(to) or ("%d to %d"):format(from, to)
+end
+
+--- The newest version of the protocol that its sender and we speak.
+-- @param h decoded HELLO
+-- @return version; or nil and why there is none
+function hello.version(h)
+   if type(h) ~= "table" then
+      return nil, "HELLO is no object"
+   end
+   local ok, err = check_fields(h, versions)
+   if not ok then
+      return nil, err
+   end
+   local newest, oldest = h.v, h.oldest or h.v
+   local own = wire.purposes[h.purpose] and wire.SURVEY_OLDEST or wire.OLDEST
+   if newest < own or oldest > wire.VERSION or oldest > newest then
+      return nil, ("HELLO: v: expected protocol %s, got %s: %s"):format(range(own, wire.VERSION),
+         range(oldest, newest), newest < own and "upgrade taut-probe there"
+         or "upgrade tautd before the nodes")
+   end
+   return math.min(newest, wire.VERSION)
+end
+
+--- Does it say of which node it is, in any version?
+function hello.is_named(h)
+   return type(h) == "table" and check_fields(h, versions) and check_fields(h, named) or false
+end
+
 --- Is this the purpose of a survey?
 function hello.is_survey(purpose)
    return wire.purposes[purpose] == true
@@ -78,7 +116,13 @@ function hello.check(h)
    if type(h) ~= "table" then
       return nil, "HELLO is no object"
    end
-   local ok, err = check_fields(h, fields)
+   local ok, err = check_fields(h, versions)
+   if ok then
+      ok, err = check_fields(h, named)
+   end
+   if ok then
+      ok, err = check_fields(h, fields)
+   end
    if ok then
       ok, err = check_counters(h)
    end

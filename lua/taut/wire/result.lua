@@ -77,11 +77,13 @@ local function check_test(t)
 end
 
 --- @param r decoded RESULT
+-- @param version of the protocol that was agreed on (the newest)
 -- @return map "send:id" or "recv:id" → test, the number of refused streams, the counters (or nil,
 --   where they are not as they should be); or nil and what is wrong: then nothing of it is taken
-function result.read(r)
-   if type(r) ~= "table" or r.v ~= wire.VERSION or type(r.tests) ~= "table" then
-      return nil, ("RESULT: expected v = %d and tests"):format(wire.VERSION)
+function result.read(r, version)
+   version = version or wire.VERSION
+   if type(r) ~= "table" or r.v ~= version or type(r.tests) ~= "table" then
+      return nil, ("RESULT: expected v = %d and tests"):format(version)
    elseif #r.tests > wire.TESTS_MAX then
       return nil, ("RESULT: %d tests, at most %d"):format(#r.tests, wire.TESTS_MAX)
    end

@@ -50,7 +50,8 @@ function ticket.open(text, sealed)
    if not key then
       return nil, "HELLO: its credential is no ticket"
    end
-   local plain = seal.open(key, wire.HELLO, seal.unhex(sealed) or "")
+   local plain = seal.open(key, wire.HELLO, seal.unhex(sealed) or "", 0,
+      wire.REQUEST_VERSION)
    local h, err = json.decode(plain or "")
    if not plain or type(h) ~= "table" then
       return nil, plain and err or "HELLO: not sealed with its ticket's key"

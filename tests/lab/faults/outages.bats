@@ -327,8 +327,44 @@ END
     lab exec munge -u slurm -s '{"v":99,"purpose":"prolog","job":1,"node":"n1","nodes":"n1"}' |
         hello_from n1
     wait_until 10 eval '[ "$(status "print(s.refused)")" -gt '"$before"' ]'
-    wait_until 5 says tautd 'refused a message from .*: v: expected [0-9]+ .*got 99'
+    wait_until 5 says tautd 'refused a message from .*: v: expected protocol 1 to 2, got 99'
+    lab exec taut doctor | grep -A2 '^MEND *probes' | grep 'n1'
+    lab exec taut nodes | grep 'protocol 99, refused'
     recovers
+}
+
+# last_release: the commit whose probe is tried beside today's
+last_release() {
+    echo "${TAUT_LAST_RELEASE:-$(git -C "$TAUT_SRCDIR" describe --tags --match 'v[0-9]*' \
+        --abbrev=0 'HEAD^' 2>/dev/null)}"
+}
+
+# probe_of COMMIT FOLDER: its taut-probe, built there
+probe_of() {
+    mkdir -p "$2/build" && git -C "$TAUT_SRCDIR" archive "$1" | tar -xC "$2" &&
+        (cd "$2" && ./autogen.sh && cd build && ../configure --disable-unit-tests &&
+            make plugin/taut-probe) >"$2/log" 2>&1 || { tail "$2/log"; return 1; }
+}
+
+@test "nodes with the last release's probe: checked, beside nodes with this one's" {
+    local commit old=$BATS_FILE_TMPDIR/old
+    commit=$(last_release)
+    [ -n "$commit" ] || skip "no release is tagged (TAUT_LAST_RELEASE=COMMIT tries that one)"
+    probe_of "$commit" "$old"
+    # what today's plugin says and that probe does not know is left out
+    wrap_probe 'n[13]' "help=\$($old/build/plugin/taut-probe --help); said=(\$1); shift
+        while [ \$# -gt 0 ]; do
+            words=2
+            case \$1 in --from-environ | --syslog) words=1 ;; esac
+            if [[ \$help == *\"\$1\"* ]]; then said+=(\"\${@:1:words}\"); fi
+            shift \$words
+        done
+        exec $old/build/plugin/taut-probe \"\${said[@]}\""
+    wait_until 60 checks
+    lab exec taut nodes --json | lab_json 'for _, n in ipairs(d.nodes) do
+        print(n.node, n.probe.release, n.probe.protocol) end'
+    lab exec taut nodes | grep "protocol"
+    unharmed
 }
 
 # hello_from NODE: standard input as a HELLO

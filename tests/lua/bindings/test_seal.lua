@@ -9,7 +9,7 @@ local PLAN, RESULT = wire.PLAN, wire.RESULT
 function tests.test_bad_arguments_raise()
   local key = seal.random(32)
   lu.assertErrorMsgContains("32 bytes", seal.seal, "short", PLAN, "x")
-  lu.assertErrorMsgContains("no such frame type", seal.seal, key, 9, "x")
+  lu.assertErrorMsgContains("no such frame type", seal.seal, key, 99, "x")
   lu.assertErrorMsgContains("32 bytes", seal.open, "short", PLAN, "x")
   lu.assertErrorMsgContains("not within", seal.random, -1)
 end
@@ -40,6 +40,20 @@ function tests.test_refuses_everything_else()
     lu.assertNil(text, i)
     lu.assertStrContains(why, "not sealed")
   end
+end
+
+-- A PLAN of one version is none of another; version 1 has no numbers.
+function tests.test_each_version_seals_otherwise()
+  local key = seal.random(32)
+  for version = 0, wire.VERSION do
+    local sealed = seal.seal(key, PLAN, "a plan", 3, version)
+    for other = 0, wire.VERSION do
+      lu.assertEquals(seal.open(key, PLAN, sealed, 3, other) ~= nil, other == version)
+    end
+    lu.assertEquals(seal.open(key, PLAN, sealed, 4, version) ~= nil, version == 1)
+  end
+  lu.assertErrorMsgContains("no such protocol", seal.seal, key, PLAN, "x", 0, wire.VERSION + 1)
+  lu.assertErrorMsgContains("no such protocol", seal.seal, key, PLAN, "x", 0, -1)
 end
 
 function tests.test_hex()

@@ -16,7 +16,8 @@ end
 function tests.test_the_document_says_the_same()
    local text = document()
    for _, line in ipairs {
-      ("Version %d."):format(wire.VERSION), ("default port %d"):format(wire.PORT),
+      ("Versions %d and %d."):format(wire.VERSION, wire.OLDEST),
+      ("default port %d"):format(wire.PORT),
       ("1 … %d MiB"):format(wire.FRAME_MAX >> 20), ("At most %d tests"):format(wire.TESTS_MAX),
       ("`dur_ms` %d … %d"):format(wire.TEST_MIN_MS, wire.TEST_MAX_MS),
       ("`start_ms` 0 … %d"):format(wire.START_MAX_MS),
@@ -24,7 +25,8 @@ function tests.test_the_document_says_the_same()
    } do
       lu.assertStrContains(text, line)
    end
-   for _, name in ipairs { "HELLO", "PLAN", "RESULT", "REPORT", "STOP" } do
+   for _, name in ipairs { "HELLO", "PLAN", "RESULT", "REPORT", "STOP", "ASK", "ANSWER",
+      "REFUSED" } do
       lu.assertStrContains(text, name)
       lu.assertEquals(math.type(wire[name]), "integer")
    end

@@ -21,6 +21,8 @@ local function facts(changes)
    local d = { now = NOW,
       nodes = { all = 8, usable = 8, silent = NONE, never = NONE, no_job = NONE, no_idle = NONE,
          not_in_slurm = NONE, not_in_topology = NONE },
+      probes = { protocols = { oldest = 1, newest = 2 }, list = { { release = "0.1.0",
+         protocol = 2, nodes = some(8, "n[0-7]") } } },
       clocks = { known = 8, off = {}, count = 0 },
       slurm = { known = true, version = "24.11.5", prolog_flags = { "Alloc", "DeferBatch" },
          health_check = { program = "/usr/libexec/taut/taut-healthcheck", interval_s = 300,
@@ -62,6 +64,22 @@ local function one(level, text, mend, changes, here)
    lu.assertEquals(list[1].level, level)
    lu.assertStrContains(list[1].text, text)
    lu.assertStrContains(list[1].mend or "", mend)
+end
+
+-- Which probes are behind, which are ahead, and which are not understood.
+function tests.test_versions_of_probes()
+   local function probe(release, protocol, refused)
+      return { ["probes.list"] = { { release = "0.1.0", protocol = 2, nodes = some(6, "n[0-5]") },
+         { release = release, protocol = protocol, refused = refused,
+            nodes = some(2, "n[6-7]") } } }
+   end
+   one("look", "2 nodes of release 0.0.9 (protocol 1): n[6-7]", "upgrade these nodes",
+      probe("0.0.9", 1))
+   one("look", "They are checked", "upgrade tautd", probe("0.3.0", 3))
+   one("mend", "speaks protocol 1 to 2: their jobs are not checked", "upgrade tautd",
+      probe("9.0", 99, true))
+   one("mend", "of release 0.0.1", "upgrade taut-probe", probe("0.0.1", 1, true))
+   lu.assertEquals(found { ["probes.list"] = {} }, {})
 end
 
 function tests.test_where_all_is_well_nothing_is_found()
@@ -121,7 +139,7 @@ function tests.test_refused_messages_have_the_mend_of_their_reason()
    for why, mend in pairs { ["HELLO: Invalid credential"] = "munge.key",
       ["HELLO: Expired credential"] = "chrony",
       ["HELLO: n1 speaks from 10.0.0.1, its address is 10.0.0.2"] = "NodeAddr",
-      ["HELLO: v: expected 2 (install the same release on the node)"] = "same release",
+      ["HELLO: v: expected protocol 1 to 2, got 99"] = "tautd first",
       ["something else"] = "" } do
       one("look", "3 messages, the last 60 s ago from 10.0.0.1:5: " .. why, mend,
          { ["refused.count"] = 3, ["refused.kinds"] = { { count = 3, from = "10.0.0.1:5", why = why,

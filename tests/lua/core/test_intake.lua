@@ -28,23 +28,29 @@ end
 local function daemon(count, o)
    o = o or {}
    local at = o.check or function() return true end
-   local d = { heard = {}, refused = {}, lists = node_lists.new(function() return count end) }
+   local d = { heard = {}, refused = {}, probes = {},
+      lists = node_lists.new(function() return count end) }
    d.intake = intake.new { lists = d.lists,
       addresses = { check = function(_, ...) return at(...) end },
-      cluster = { heard = function() end, speaks = function() end, prolog = function() end,
-         alps = function() return o.alps end },
+      cluster = { heard = function() end, nodes = { n1 = {} }, prolog = function() end,
+         alps = function() return o.alps end,
+         speaks = function(_, ...) table.insert(d.probes, { ... }) end },
       events = { heard = function() end },
       refusals = { note = function(_, _, why) table.insert(d.refused, why) end },
       surveys = { has = function() return false end },
       rendezvous = { hello = function(_, _, h, names, is_vouched)
          table.insert(d.heard, { h.node, names, is_vouched() })
       end } }
-   function d.hello(uid, node, nodes)
+   function d.hello(uid, node, nodes, more)
       local conn = { peer = function() return "10.0.0.1:1" end, known = function() end }
       function conn.close() conn.closed = true end
-      d.intake:frame(conn, wire.HELLO, uid .. " " .. json.encode { v = wire.VERSION,
-         purpose = "prolog", job = 5, node = node, nodes = nodes, endpoint = "10.0.0.1:4000",
-         budget_ms = 900, key = ("a"):rep(64) })
+      function conn.send(_, kind, bytes) conn.sent = { kind, bytes } end
+      local h = { v = wire.VERSION, purpose = "prolog", job = 5, node = node, nodes = nodes,
+         endpoint = "10.0.0.1:4000", budget_ms = 900, key = ("a"):rep(64) }
+      for k, v in pairs(more or {}) do
+         h[k] = v
+      end
+      d.intake:frame(conn, wire.HELLO, uid .. " " .. json.encode(h))
       return conn
    end
    return d
@@ -74,6 +80,35 @@ function tests.test_the_nodes_of_a_large_job_share_what_was_made_of_their_list()
    lu.assertEquals(#d.heard, 2000)
    lu.assertEquals(d.lists.made, 1)
    lu.assertTrue(rawequal(d.heard[1][2], d.heard[2000][2]))
+end
+
+---------------------------------------------------------------- versions
+
+-- A probe of the future: told why, remembered for `taut nodes`; nothing else of it is looked at.
+function tests.test_an_unknown_version_is_refused_and_both_sides_know_why()
+   local d = daemon(16)
+   local conn = d.hello(0, "n1", {}, { v = 99, oldest = 98, release = "9.1" })
+   lu.assertTrue(conn.closed)
+   lu.assertStrContains(d.refused[1], "expected protocol 1 to 2, got 98 to 99")
+   lu.assertEquals(d.probes, { { "n1", "9.1", 99, true } })
+   lu.assertEquals(conn.sent[1], wire.REFUSED)
+   local text = assert(seal.open(seal.unhex(("a"):rep(64)), wire.REFUSED, conn.sent[2], 0,
+      wire.ANY_VERSION))
+   lu.assertEquals(json.decode(text).why, d.refused[1])
+end
+
+function tests.test_only_roots_word_for_a_known_node_is_remembered()
+   local d = daemon(16, { check = function(node) return node ~= "n1" end })
+   for _, who in ipairs { { 1000, "n1" }, { 0, "nowhere" }, { 0, "n1" }, { 0, {} } } do
+      lu.assertTrue(d.hello(who[1], who[2], "n1", { v = 99 }).closed)
+   end
+   lu.assertEquals(d.probes, {})
+end
+
+function tests.test_a_probe_that_does_not_know_REFUSED_gets_none()
+   local d = daemon(16)
+   lu.assertNil(d.hello(0, "n1", "n[0-999999]").sent)
+   lu.assertNotNil(d.hello(0, "n1", "n[0-999999]", { oldest = 1 }).sent)
 end
 
 ---------------------------------------------------------------- in another's name

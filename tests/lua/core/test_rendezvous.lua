@@ -50,7 +50,7 @@ local function meeting(o)
    function m.hello(node, names, more)
       local conn = connection(node)
       local h = { purpose = "prolog", job = 7, node = node, endpoint = node .. ":1",
-         key = seal.hex(KEY), budget_ms = 900 }
+         key = seal.hex(KEY), budget_ms = 900, version = wire.VERSION }
       for k, v in pairs(more or {}) do
          h[k] = v
       end
@@ -83,25 +83,67 @@ local function plan_size(conn)
    return p and #p.tests
 end
 
--- What probes of the last release said, recorded: they work with this tautd.
-function tests.test_probes_of_the_last_release()
-   local f = assert(io.open((os.getenv "TAUT_SRCDIR" or ".")
-      .. "/tests/data/protocol/release-0.1.json"))
-   local said, m, conns = assert(json.decode(f:read "a")), meeting(), {}
+local function recorded(version)
+   local f = assert(io.open(("%s/tests/data/protocol/protocol-%d.json"):format(
+      os.getenv "TAUT_SRCDIR" or ".", version)))
+   local said = assert(json.decode(f:read "a"))
    f:close()
-   for i, h in ipairs(said.hello) do
-      lu.assertTrue(hello.check(h))
-      h.key = seal.hex(KEY)
-      conns[i] = m.hello(h.node, { "n1", "n2" }, h)
+   return said
+end
+
+-- A recorded frame as its receiver opens it, and nobody who takes it for another version's.
+local function opened(key, kind, hex, version)
+   for v = wire.OLDEST, wire.VERSION do
+      lu.assertEquals(seal.open(key, kind, seal.unhex(hex), 0, v) ~= nil, v == version)
    end
-   for i, r in ipairs(said.result) do
-      local plan = conns[i]:plan()
-      lu.assertEquals(plan.v, said.hello[i].v)
+   return json.decode(seal.open(key, kind, seal.unhex(hex), 0, version))
+end
+
+-- What probes of both versions said, recorded: they work with this tautd, side by side.
+local function play(versions)
+   local m, conns, results = meeting(), {}, {}
+   for i, version in ipairs(versions) do
+      local said = recorded(version)
+      local h, key = said.hello[i], seal.unhex(said.hello[i].key)
+      lu.assertEquals(hello.version(h), version)
+      lu.assertTrue(hello.check(h))
+      lu.assertEquals(opened(key, wire.PLAN, said.plan[i], version).v, version)
+      results[i] = opened(key, wire.RESULT, said.result[i], version)
+      h.version = version
+      conns[i] = m.hello(h.node, { "n1", "n2" }, h)
+      conns[i].key = key
+   end
+   for i, version in ipairs(versions) do
+      local sent, r = conns[i].sent[1], results[i]
+      local plan = opened(conns[i].key, wire.PLAN, seal.hex(sent[2]), version)
+      lu.assertEquals(plan.v, version)
       lu.assertTrue(#plan.tests > 0)
       r.tests[1].id, r.tests[1].role = plan.tests[1].id, plan.tests[1].role
-      lu.assertTrue(m.meet:result(conns[i], seal.seal(KEY, wire.RESULT, json.encode(r))))
+      lu.assertTrue(m.meet:result(conns[i], seal.seal(conns[i].key, wire.RESULT, json.encode(r), 0,
+         version)))
    end
    lu.assertEquals(#m.done, 1)
+end
+
+function tests.test_probes_of_this_version_and_of_the_one_before()
+   for v = wire.OLDEST, wire.VERSION do
+      play { v, v }
+   end
+end
+
+function tests.test_both_versions_in_one_job()
+   play { 1, 2 }
+   play { 2, 1 }
+end
+
+function tests.test_a_result_of_another_version_than_the_plan_is_refused()
+   local m = meeting()
+   local a = m.hello("n1", { "n1", "n2" }, { version = 1 })
+   m.hello("n2", { "n1", "n2" })
+   local text = json.encode { v = 1, tests = json.array {} }
+   lu.assertNil((m.meet:result(a, seal.seal(KEY, wire.RESULT, text, 0, 2))))
+   text = json.encode { v = 2, tests = json.array {} }
+   lu.assertNil((m.meet:result(a, seal.seal(KEY, wire.RESULT, text, 0, 1))))
 end
 
 function tests.test_all_come_and_the_plans_fit_together()

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local hello = require "taut.wire.hello"
 local lu = require "luaunit"
+local wire = require "taut.wire"
 
 local tests = {}
 
@@ -19,7 +20,7 @@ function tests.test_a_good_one_passes()
 end
 
 function tests.test_each_field_is_checked()
-   local cases = { v = 1, purpose = "chat", job = -1, node = "", nodes = 7,
+   local cases = { purpose = "chat", job = -1, node = "", nodes = 7,
       endpoint = ("x"):rep(65), budget_ms = 1e9, key = "short", boot = {}, restart = -1,
       uid = "root", counters = "many", endpoints = { { tcp = 1 } } }
    for field, value in pairs(cases) do
@@ -27,8 +28,6 @@ function tests.test_each_field_is_checked()
       lu.assertNil(ok, field)
       lu.assertStrContains(err, "HELLO: " .. field .. ": expected")
    end
-   lu.assertNil((hello.check("text")))
-   lu.assertNil((hello.check(nil)))
    lu.assertNil((hello.check(good { job = 1.5 })))
 end
 
@@ -47,9 +46,24 @@ function tests.test_a_survey_says_more()
    lu.assertFalse(hello.is_survey "prolog")
 end
 
-function tests.test_an_older_node_is_told_apart()
-   local _, err = hello.check(good { v = 1 })
-   lu.assertStrContains(err, "expected 2 (install the same release on the node), got 1")
+-- The newest that both speak; where there is none, who has to be upgraded.
+function tests.test_a_version_is_agreed_on()
+   local newest = wire.VERSION
+   for _, case in ipairs { { newest }, { newest, newest }, { newest, 1 }, { newest + 1, newest },
+      { 999, 1 } } do
+      lu.assertEquals(hello.version(good { v = case[1], oldest = case[2] }), newest)
+   end
+   lu.assertEquals(hello.version(good { v = wire.OLDEST }), wire.OLDEST)
+   local _, err = hello.version(good { v = newest + 2, oldest = newest + 1 })
+   lu.assertEquals(err, ("HELLO: v: expected protocol %d to %d, got %d to %d: upgrade tautd " ..
+      "before the nodes"):format(wire.OLDEST, newest, newest + 1, newest + 2))
+   _, err = hello.version(good { v = wire.SURVEY_OLDEST - 1, purpose = "audit" })
+   lu.assertStrContains(err, "upgrade taut-probe there")
+   for _, h in ipairs { "text", good { v = 0 }, good { v = 1.5 }, good { v = "2" },
+      good { oldest = "1" }, good { v = 1, oldest = 2 } } do
+      lu.assertNil((hello.version(h)))
+   end
+   lu.assertNil((hello.version(nil)))
 end
 
 function tests.test_control_characters_do_not_reach_the_log()

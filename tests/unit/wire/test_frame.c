@@ -14,7 +14,7 @@ static const struct {
     int error;
 } bad_encode[] = {
     {TAUT_FRAME_NONE, 0, EINVAL},
-    {8, 0, EINVAL},
+    {9, 0, EINVAL},
     {-1, 0, EINVAL},
     {257, 0, EINVAL}, /* would be 1 in one byte */
     {TAUT_FRAME_HELLO, TAUT_FRAME_MAX, EMSGSIZE},
@@ -57,9 +57,9 @@ static const struct {
      TAUT_FRAME_MAX,
      EPROTO,
      "frame length 1195725856 is not within 1..4194304"},
-    {{0, 0, 0, 1, 0}, 100, EPROTO, "frame type 0 is not within 1..7"},
-    {{0, 0, 0, 1, 8}, 100, EPROTO, "frame type 8 is not within 1..7"},
-    {{0, 0, 0, 1, 255}, 100, EPROTO, "frame type 255 is not within 1..7"},
+    {{0, 0, 0, 1, 0}, 100, EPROTO, "frame type 0 is not within 1..8"},
+    {{0, 0, 0, 1, 9}, 100, EPROTO, "frame type 9 is not within 1..8"},
+    {{0, 0, 0, 1, 255}, 100, EPROTO, "frame type 255 is not within 1..8"},
 };
 
 START_TEST(decode_refuses)

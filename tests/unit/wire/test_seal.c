@@ -8,6 +8,8 @@
 
 #include "wire/seal.h"
 
+#define NOW TAUT_PROTOCOL_VERSION
+
 static const unsigned char key[TAUT_SEAL_KEY] = {1, 2, 3, 4};
 static const unsigned char other_key[TAUT_SEAL_KEY] = {1, 2, 3, 5};
 
@@ -24,7 +26,7 @@ START_TEST(short_input_does_not_open)
     for (size_t n = 0; n <= sizeof(sealed); n++) {
         errno = 0;
         ck_assert_int_eq(
-            taut_seal_open(out, key, TAUT_FRAME_PLAN, 0, sealed, n), -1);
+            taut_seal_open(out, key, NOW, TAUT_FRAME_PLAN, 0, sealed, n), -1);
         ck_assert_int_eq(errno, EBADMSG);
     }
 }
@@ -34,17 +36,17 @@ START_TEST(any_changed_bit_does_not_open)
 {
     unsigned char sealed[5 + TAUT_SEAL_OVERHEAD];
     char out[5];
-    size_t n = taut_seal(sealed, key, TAUT_FRAME_PLAN, 0, "hello", 5);
+    size_t n = taut_seal(sealed, key, NOW, TAUT_FRAME_PLAN, 0, "hello", 5);
 
     ck_assert_uint_eq(n, sizeof(sealed));
     for (size_t bit = 0; bit < 8 * n; bit++) {
         sealed[bit / 8] ^= (unsigned char)(1u << bit % 8);
         ck_assert_int_eq(
-            taut_seal_open(out, key, TAUT_FRAME_PLAN, 0, sealed, n), -1);
+            taut_seal_open(out, key, NOW, TAUT_FRAME_PLAN, 0, sealed, n), -1);
         sealed[bit / 8] ^= (unsigned char)(1u << bit % 8);
     }
-    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_PLAN, 0, sealed, n),
-                     5);
+    ck_assert_int_eq(
+        taut_seal_open(out, key, NOW, TAUT_FRAME_PLAN, 0, sealed, n), 5);
 }
 END_TEST
 
@@ -52,12 +54,12 @@ START_TEST(cut_or_longer_does_not_open)
 {
     unsigned char sealed[6 + TAUT_SEAL_OVERHEAD] = {0};
     char out[6];
-    size_t n = taut_seal(sealed, key, TAUT_FRAME_PLAN, 0, "hello", 5);
+    size_t n = taut_seal(sealed, key, NOW, TAUT_FRAME_PLAN, 0, "hello", 5);
 
     ck_assert_int_eq(
-        taut_seal_open(out, key, TAUT_FRAME_PLAN, 0, sealed, n - 1), -1);
+        taut_seal_open(out, key, NOW, TAUT_FRAME_PLAN, 0, sealed, n - 1), -1);
     ck_assert_int_eq(
-        taut_seal_open(out, key, TAUT_FRAME_PLAN, 0, sealed, n + 1), -1);
+        taut_seal_open(out, key, NOW, TAUT_FRAME_PLAN, 0, sealed, n + 1), -1);
 }
 END_TEST
 
@@ -65,16 +67,16 @@ START_TEST(other_key_or_type_does_not_open)
 {
     unsigned char sealed[5 + TAUT_SEAL_OVERHEAD];
     char out[5];
-    size_t n = taut_seal(sealed, key, TAUT_FRAME_PLAN, 0, "hello", 5);
+    size_t n = taut_seal(sealed, key, NOW, TAUT_FRAME_PLAN, 0, "hello", 5);
 
     errno = 0;
     ck_assert_int_eq(
-        taut_seal_open(out, other_key, TAUT_FRAME_PLAN, 0, sealed, n), -1);
+        taut_seal_open(out, other_key, NOW, TAUT_FRAME_PLAN, 0, sealed, n), -1);
     ck_assert_int_eq(errno, EBADMSG);
-    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_RESULT, 0, sealed, n),
-                     -1);
-    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_HELLO, 0, sealed, n),
-                     -1);
+    ck_assert_int_eq(
+        taut_seal_open(out, key, NOW, TAUT_FRAME_RESULT, 0, sealed, n), -1);
+    ck_assert_int_eq(
+        taut_seal_open(out, key, NOW, TAUT_FRAME_HELLO, 0, sealed, n), -1);
 }
 END_TEST
 
@@ -88,9 +90,10 @@ START_TEST(both_ways)
 
     ck_assert(text && out && sealed);
     taut_seal_random(text, n);
-    ck_assert_uint_eq(taut_seal(sealed, key, TAUT_FRAME_RESULT, 0, text, n),
-                      n + TAUT_SEAL_OVERHEAD);
-    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_RESULT, 0, sealed,
+    ck_assert_uint_eq(
+        taut_seal(sealed, key, NOW, TAUT_FRAME_RESULT, 0, text, n),
+        n + TAUT_SEAL_OVERHEAD);
+    ck_assert_int_eq(taut_seal_open(out, key, NOW, TAUT_FRAME_RESULT, 0, sealed,
                                     n + TAUT_SEAL_OVERHEAD),
                      (long)n);
     ck_assert_int_eq(memcmp(text, out, n), 0);
@@ -105,13 +108,13 @@ START_TEST(a_frame_of_one_round_is_none_of_another)
 {
     unsigned char sealed[5 + TAUT_SEAL_OVERHEAD];
     char out[8];
-    size_t n = taut_seal(sealed, key, TAUT_FRAME_PLAN, 7, "hello", 5);
+    size_t n = taut_seal(sealed, key, NOW, TAUT_FRAME_PLAN, 7, "hello", 5);
 
     for (uint64_t seq = 0; seq < 16; seq++)
         ck_assert_int_eq(
-            taut_seal_open(out, key, TAUT_FRAME_PLAN, seq, sealed, n),
+            taut_seal_open(out, key, NOW, TAUT_FRAME_PLAN, seq, sealed, n),
             seq == 7 ? 5 : -1);
-    ck_assert_int_eq(taut_seal_open(out, key, TAUT_FRAME_PLAN,
+    ck_assert_int_eq(taut_seal_open(out, key, NOW, TAUT_FRAME_PLAN,
                                     7 + (UINT64_C(1) << 32), sealed, n),
                      -1);
 }
@@ -121,8 +124,8 @@ START_TEST(same_text_seals_differently)
 {
     unsigned char a[5 + TAUT_SEAL_OVERHEAD], b[5 + TAUT_SEAL_OVERHEAD];
 
-    taut_seal(a, key, TAUT_FRAME_PLAN, 0, "hello", 5);
-    taut_seal(b, key, TAUT_FRAME_PLAN, 0, "hello", 5);
+    taut_seal(a, key, NOW, TAUT_FRAME_PLAN, 0, "hello", 5);
+    taut_seal(b, key, NOW, TAUT_FRAME_PLAN, 0, "hello", 5);
     ck_assert_mem_ne(a, b, sizeof(a));
 }
 END_TEST
@@ -143,9 +146,9 @@ START_TEST(known_answer)
     for (size_t i = 0; i < sizeof(k); i++)
         k[i] = (unsigned char)i;
     ck_assert_int_eq(taut_unhex(sealed, sizeof(sealed), known), 0);
-    ck_assert_int_eq(
-        taut_seal_open(out, k, TAUT_FRAME_PLAN, 258, sealed, sizeof(sealed)),
-        16);
+    ck_assert_int_eq(taut_seal_open(out, k, NOW, TAUT_FRAME_PLAN, 258, sealed,
+                                    sizeof(sealed)),
+                     16);
     ck_assert_str_eq(out, "{\"v\":2,\"note\":1}");
 }
 END_TEST

@@ -60,6 +60,30 @@ local function clocks(d, say)
    end
 end
 
+-- Which probe is older or newer than tautd, and which is not understood at all.
+local function probes(d, say)
+   local p, own = d.probes, d.daemon.version
+   local first = p.list[1]
+   for _, g in ipairs(p.list) do
+      local who = ("%s of release %s (protocol %d): %s"):format(report.count(g.nodes.count, "node"),
+         g.release, g.protocol, names(g.nodes))
+      local is_newer = g.protocol > p.protocols.newest
+      if g.refused then
+         say("mend", "probes", ("%s; tautd is %s and speaks protocol %d to %d: their jobs are " ..
+            "not checked"):format(who, own, p.protocols.oldest, p.protocols.newest),
+            is_newer and "upgrade tautd, then the nodes" or "upgrade taut-probe on these nodes")
+      elseif g.release ~= own then
+         say("look", "probes", ("%s; tautd is %s. They are checked"):format(who, own),
+            is_newer and "upgrade tautd: its release comes before the nodes'"
+            or "upgrade these nodes when it suits; jobs need not stop")
+      end
+   end
+   if first and #p.list == 1 and first.release == own then
+      say("ok", "probes", ("%s heard of are of release %s"):format(report.count(first.nodes.count,
+         "node"), own))
+   end
+end
+
 -- What refused messages mean: a pattern of the reason, and the mend.
 local REASONS = {
    { "Expired credential", "a clock of that node, or munged there, lags: chrony" },
@@ -71,7 +95,7 @@ local REASONS = {
    { "socket", "munged on tautd's host does not answer: systemctl restart munge" },
    { "speaks from", "NodeAddr in slurm.conf, or node_addresses in taut.lua(5)" },
    { "only root may", "an ordinary user sends what nodes send: look who it is" },
-   { "same release", "the same release on nodes and tautd" },
+   { "expected protocol", "doc/protocol.md: tautd first, then the nodes; one version apart" },
    { "requests a minute", "a script of that user asks too often; remote.per_minute" },
    { "knows of no job", "reports of jobs that Slurm does not have: look at that node" },
 }
@@ -99,5 +123,6 @@ return function(d, say)
    heard(d, say)
    idle(d, say)
    clocks(d, say)
+   probes(d, say)
    refused(d, say)
 end

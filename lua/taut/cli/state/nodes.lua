@@ -28,7 +28,8 @@ function nodes.probes(list)
    local groups, known = {}, {}
    for _, n in ipairs(list) do
       if n.probe then
-         local name = ("%s (protocol %d)"):format(n.probe.release, n.probe.protocol)
+         local name = ("%s (protocol %d%s)"):format(n.probe.release, n.probe.protocol,
+            n.probe.refused and ", refused: jobs there are not checked" or "")
          if not known[name] then
             known[name] = { name = name, nodes = {} }
             groups[#groups + 1] = known[name]

@@ -7,6 +7,7 @@ local loop = require "taut.loop"
 local swept = require "taut.topology.seen.swept"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
+local wire = require "taut.wire"
 
 local DAY = 86400
 local LISTED = 20      -- of what there may be thousands of
@@ -48,6 +49,31 @@ local function nodes(o)
       out[which] = some(list)
    end
    return out
+end
+
+-- Probes by release and protocol, the most nodes first.
+local function probes(o)
+   local groups, list = {}, json.array {}
+   for name, p in pairs(o.cluster:probes()) do
+      local key = ("%s %d %s"):format(p.release, p.protocol, p.refused)
+      if not groups[key] then
+         groups[key] = { release = p.release, protocol = p.protocol, refused = p.refused,
+            names = {} }
+         list[#list + 1] = groups[key]
+      end
+      table.insert(groups[key].names, name)
+   end
+   for _, g in ipairs(list) do
+      table.sort(g.names)
+      g.nodes, g.names = some(g.names), nil
+   end
+   table.sort(list, function(a, b)
+      if a.nodes.count ~= b.nodes.count then
+         return a.nodes.count > b.nodes.count
+      end
+      return a.nodes.list < b.nodes.list
+   end)
+   return { protocols = { oldest = wire.OLDEST, newest = wire.VERSION }, list = list }
 end
 
 local function clocks(o)
@@ -134,7 +160,8 @@ local function answer(o, reply)
    o.journal:query("discarded", { since = now - DAY }, function(discarded)
       ask_sweep(o, function(rows, err)
          reply.guard(function()
-            reply { now = now, nodes = nodes(o), clocks = clocks(o), slurm = slurm(o),
+            reply { now = now, nodes = nodes(o), clocks = clocks(o), probes = probes(o),
+               slurm = slurm(o),
                database = database(o), daemon = daemon(o), refused = refused(o),
                tests = tests(o, discarded or json.array {}), traces = traces(o),
                sweep = o.followers.fabric and sweep(o, rows, err) or nil }
