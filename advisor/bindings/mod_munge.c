@@ -52,7 +52,11 @@ static void give_result(lua_State *L, const struct taut_munge_result *r)
     } else {
         luaL_pushfail(L);
         lua_pushstring(L, r->error);
-        taut_call(L, 2);
+        if (r->is_late)
+            lua_pushinteger(L, r->age_s);
+        else
+            lua_pushnil(L);
+        taut_call(L, 3);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,12 +191,55 @@ static int loop_now_ns(lua_State *L)
     return 1;
 }
 
-static int loop_time(lua_State *L)
+static double seconds_of(clockid_t clock)
 {
     struct timespec ts;
 
-    clock_gettime(CLOCK_REALTIME, &ts);
-    lua_pushnumber(L, (double)ts.tv_sec + (double)ts.tv_nsec / 1e9);
+    clock_gettime(clock, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* When the host booted, in seconds since 1970, as its wall clock said when this
+ * process asked first, or as it was told since. */
+static double booted_at(double shift)
+{
+    static double at;
+
+    if (at == 0)
+        at = seconds_of(CLOCK_REALTIME) - seconds_of(CLOCK_BOOTTIME);
+    at += shift;
+    return at;
+}
+
+/* time() → seconds since 1970, which no setting of the wall clock changes */
+static int loop_time(lua_State *L)
+{
+    lua_pushnumber(L, booted_at(0) + seconds_of(CLOCK_BOOTTIME));
+    return 1;
+}
+
+/* shift(seconds): time() goes on from so much later */
+static int loop_shift(lua_State *L)
+{
+    booted_at(luaL_checknumber(L, 1));
+    return 0;
+}
+
+/* ahead() → seconds by which the wall clock is ahead of time(); less than a
+ * hundredth is none */
+static int loop_ahead(lua_State *L)
+{
+    double s = seconds_of(CLOCK_REALTIME) - booted_at(0) -
+               seconds_of(CLOCK_BOOTTIME);
+
+    lua_pushnumber(L, fabs(s) < 0.01 ? 0 : s);
+    return 1;
+}
+
+/* up() → seconds since the host booted */
+static int loop_up(lua_State *L)
+{
+    lua_pushnumber(L, seconds_of(CLOCK_BOOTTIME));
     return 1;
 }
 
@@ -231,6 +275,7 @@ static int loop_stop(lua_State *L)
 int luaopen_taut_loop(lua_State *L)
 {
     static const luaL_Reg functions[] = {
+        {"ahead", loop_ahead},
         {"doing", loop_doing},
         {"every", loop_every},
         {"http", taut_loop_http},
@@ -239,11 +284,13 @@ int luaopen_taut_loop(lua_State *L)
         {"now_ns", loop_now_ns},
         {"run", loop_run},
         {"serve", taut_loop_serve},
+        {"shift", loop_shift},
         {"signal", loop_signal},
         {"spawn", taut_loop_spawn},
         {"stop", loop_stop},
         {"time", loop_time},
         {"timer", loop_timer},
+        {"up", loop_up},
         {NULL, NULL},
     };
     static const luaL_Reg none[] = {{NULL, NULL}};

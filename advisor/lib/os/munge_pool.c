@@ -160,6 +160,9 @@ static void decode(struct job *job)
         const char *text = munge_ctx_strerror(ctx);
         snprintf(r->error, sizeof(r->error), "%s",
                  text != NULL ? text : munge_strerror(e));
+        r->is_late =
+            e == EMUNGE_CRED_EXPIRED || e == EMUNGE_CRED_REWOUND;
+        r->age_s = r->is_late ? age_of(ctx) : 0;
         free(payload);
     }
     munge_ctx_destroy(ctx);
@@ -241,12 +244,13 @@ static void join_or_detach(pthread_t *threads, int n)
 {
     struct timespec until;
 
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += JOIN_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
     for (int i = 0; i < n; i++)
-        if (pthread_timedjoin_np(threads[i], NULL, &until) != 0)
+        if (pthread_clockjoin_np(threads[i], NULL, CLOCK_MONOTONIC,
+                                 &until) != 0)
             pthread_detach(threads[i]);
 }
 

@@ -7,6 +7,7 @@
 #ifndef TAUT_ADVISOR_LIB_OS_MUNGE_POOL_H
 #define TAUT_ADVISOR_LIB_OS_MUNGE_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -23,6 +24,8 @@ struct taut_munge_result {
     gid_t gid;
     long age_s;      /* by this host's clock, when it was decoded: where it is
                         fresh, how far the other host's clock is behind */
+    bool is_late;    /* good but for one of the two clocks: refused, and
+                        'age_s' is known */
     char error[128]; /* "" when good */
 };
 

@@ -3,6 +3,7 @@
 local tables = require "taut.base.tables"
 local upkeep = require "taut.store.upkeep"
 local alps = require "taut.alps"
+local clock = require "taut.base.clock"
 local config = require "taut.config"
 local events_kept = require "taut.events.keep"
 local fabric_process = require "taut.fabric.process"
@@ -87,6 +88,7 @@ local function stop(self)
       return
    end
    self.stopping = true
+   clock.keep()
    p.steer:stop()
    p.slurm:stop()
    p.followers:stop()
@@ -135,6 +137,8 @@ local function run(conf)
       munge.socket(conf.munge_socket)
    end
    local self = { status = 0 }
+   clock.open(folder .. "/clock") -- before anything asks what time it is
+   clock.follow()
    -- of a server nobody knows yet whether there was a tautd before
    local kept = switches.look(folder .. "/brakes", conf.store and folder or conf.database)
    local rows = start_journal(self, conf, folder)

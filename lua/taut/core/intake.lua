@@ -132,15 +132,31 @@ local function on_hello(self, conn, text, uid, sealed, age_s)
    self.rendezvous:hello(conn, h, list.names, is_vouched)
 end
 
+-- MUNGE takes no credential.
+-- @param behind_s seconds that the other host's clock is behind, where that is all that is wrong
+local function refuse_credential(self, conn, why, behind_s)
+   local from = conn:peer() or "a closed connection"
+   local node = behind_s and self.addresses:node_at(from)
+   if behind_s then
+      self.refusals.clocks = self.refusals.clocks + 1
+      why = ("%s: the clock of %s is %d s %s"):format(why, node or "that host", math.abs(behind_s),
+         behind_s > 0 and "behind" or "ahead")
+   end
+   if node then
+      self.cluster:clock_refused(node, behind_s)
+   end
+   self.refusals:note(from, "HELLO: " .. why)
+   conn:close()
+end
+
 --- A frame of loop.listen.
 function Intake:frame(conn, kind, payload)
    if kind == wire.HELLO and not self.greeted[conn] then
       self.greeted[conn] = true
       local cred, sealed = ticket.split(payload)
-      munge.decode(cred, function(text, uid, _, age_s)
+      munge.decode(cred, function(text, uid, late_s, age_s)
          if not text then
-            self.refusals:note(conn:peer() or "a closed connection", "HELLO: " .. tostring(uid))
-            conn:close()
+            refuse_credential(self, conn, tostring(uid), late_s)
          elseif self.greeted[conn] then
             conn:known()
             on_hello(self, conn, text, uid, sealed, age_s)

@@ -50,7 +50,7 @@ function Refusals:note(from, why)
 end
 
 function refusals.new()
-   return setmetatable({ count = 0, kinds = {}, by_shape = {}, said = 0,
+   return setmetatable({ count = 0, clocks = 0, kinds = {}, by_shape = {}, said = 0,
       said_at = -math.huge }, Refusals)
 end
 

@@ -167,8 +167,9 @@ end
 -- @param list array
 -- @param quiet do not log them (their source did)
 function Events:take(list, quiet)
-   local now = loop.time()
+   local now, ahead = loop.time(), loop.ahead()
    for _, o in ipairs(list) do
+      o.from, o.to = o.from and o.from - ahead, o.to - ahead -- logs have the wall clock's times
       names.resolve(o, self.topo, map_of(self), self.rails)
       o.jobs = o.jobs or json.array(jobs.of(o, self.cluster, self.topo, now))
       note_components(self, o)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which jobs run where an observation was made.
+local loop = require "taut.loop"
 local stages = require "taut.topology.stages"
 local tables = require "taut.base.tables"
 
@@ -57,7 +58,7 @@ function jobs.over(cluster, topo, c, from, to)
    local ids, since = {}, {}
    for _, id in ipairs(tables.keys(cluster.jobs)) do
       local seen = cluster.seen_running[id] or {}
-      since[id] = math.min(cluster.jobs[id].added, seen.start or math.huge)
+      since[id] = math.min(cluster.jobs[id].added, (seen.start or math.huge) - loop.ahead())
       ids[#ids + 1] = since[id] >= from and since[id] <= to and id or nil
    end
    return tables.map(on_link(cluster, topo, ids, c), function(id)

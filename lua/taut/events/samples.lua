@@ -1,23 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a node's counters are stored with: when and where they were read, for which rails.
+local clock = require "taut.base.clock"
 local json = require "taut.json"
 local loop = require "taut.loop"
 
 local samples = {}
-
-local host_boot
-
--- This host's boot: the monotonic clock of another one cannot be compared.
-local function boot_id()
-   if not host_boot then
-      local f = io.open "/proc/sys/kernel/random/boot_id"
-      host_boot = f and f:read "l" or ""
-      if f then
-         f:close()
-      end
-   end
-   return host_boot
-end
 
 --- Interface → rail, where the node told of its endpoints; an address label such as hsn0:1 belongs
 -- to hsn0.
@@ -33,14 +20,16 @@ function samples.rails(h)
    return any and map or nil
 end
 
---- A row for the store.
+--- A row for the store, with this host's boot: the monotonic clock of another one cannot be
+-- compared.
 -- @param h HELLO, or what is left of it: job, restart, node, boot, endpoints
 -- @param purpose prolog, epilog or idle
 -- @param jobs that ran on the node since its counters were read before
 -- @param rail_count how many rails the topology has
 function samples.row(h, purpose, counters, jobs, rail_count)
    return { job = h.job, restart = h.restart or 0, node = h.node, purpose = purpose,
-      time = loop.time(), mono = loop.now_ns() / 1e9, host_boot = boot_id(), boot = h.boot,
+      time = loop.time(), mono = loop.now_ns() / 1e9, host_boot = clock.boot_id(),
+      boot = h.boot,
       counters = json.encode(counters), jobs = json.array(jobs), rails = samples.rails(h),
       rail_count = rail_count }
 end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Runs taut-ib: one process per question, so that whatever happens in there ends with it.
+local clock = require "taut.base.clock"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
@@ -8,15 +9,6 @@ local sweep = {}
 
 -- Beyond the time the process has by itself: it is then killed.
 local MARGIN_S = 15
-
-local function boot_id()
-   local f = io.open "/proc/sys/kernel/random/boot_id"
-   local id = f and f:read "l"
-   if f then
-      f:close()
-   end
-   return id or ""
-end
 
 -- Run one request to its end; blocks.
 -- @param on_part called with each part
@@ -92,7 +84,7 @@ function sweep.run(conf, with_counters)
       return nil, err
    end
    return { nodes = nodes, begin = reply.begin, counted = reply.counted,
-      counted_mono = reply.counted_mono, finish = reply["end"], boot = boot_id(),
+      counted_mono = reply.counted_mono, finish = reply["end"], boot = clock.boot_id(),
       incomplete = reply.incomplete, why = reply.why, clashes = reply.clashes, mads = reply.mads,
       origin = { guid = reply["local"], port = reply.local_port } }
 end

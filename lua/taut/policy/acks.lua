@@ -3,6 +3,7 @@
 -- aloud.
 -- What follows from their verdicts is the same: they are avoided, and nodes are drained for them.
 local json = require "taut.json"
+local loop = require "taut.loop"
 
 local acks = {}
 local Acks = {}
@@ -16,7 +17,13 @@ function acks.new()
    return setmetatable({ by_name = {} }, Acks)
 end
 
+-- People mean dates by the wall clock.
+local function wall(now)
+   return now + loop.ahead()
+end
+
 local function prune(self, now)
+   now = wall(now)
    for name, a in pairs(self.by_name) do
       if a["until"] <= now then
          self.by_name[name] = nil
@@ -26,6 +33,7 @@ end
 
 local function wrong(a, now)
    local last = a["until"]
+   now = wall(now)
    if type(a.ticket) ~= "string" or a.ticket == "" or #a.ticket > TEXT_MAX then
       return ("ticket: expected a text of 1 to %d bytes"):format(TEXT_MAX)
    elseif type(last) ~= "number" or last ~= last or last <= now or last > now + LONGEST_S then
@@ -64,7 +72,7 @@ end
 --- What is known of a component: { ticket, until, who, at }; or nil.
 function Acks:get(name, now)
    local a = self.by_name[name]
-   return a and a["until"] > now and a or nil
+   return a and a["until"] > wall(now) and a or nil
 end
 
 --- All of them, by name: array of { component, ticket, until, who, at }.

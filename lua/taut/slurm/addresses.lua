@@ -135,6 +135,20 @@ function Addresses:check(name, peer)
       "node_addresses in taut.lua(5))"):format(name, host, table.concat(list, ", "))
 end
 
+--- Which of Slurm's nodes has this address?  Those only that are known by now.
+-- @param peer address and port, as the connection has them
+-- @return name, or nil
+function Addresses:node_at(peer)
+   local host = host_of(peer)
+   for _, map in ipairs { self.more, self.said } do
+      for name, where in pairs(map) do
+         if where == host or has(self.known[where] and self.known[where].list, host) then
+            return name
+         end
+      end
+   end
+end
+
 --- Is whoever calls from there on one of these hosts?  tautd's own is none of them by itself: any
 -- user there may send a credential that root of a node has made.
 -- @param list names or addresses, as a host list, or false for none

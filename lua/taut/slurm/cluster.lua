@@ -101,6 +101,18 @@ function Cluster:heard(node, purpose, behind_s)
       self.last_heard_for[purpose == "idle" and "idle" or "job"][node] = now
    end
    self.behind_s[node] = behind_s or self.behind_s[node]
+   self.refused_for_clock[node] = nil
+end
+
+--- A node's message was refused, since MUNGE found its clock too far off: it is neither silent nor
+-- heard.
+function Cluster:clock_refused(node, behind_s)
+   self.behind_s[node], self.refused_for_clock[node] = behind_s, loop.time()
+end
+
+--- Nodes whose last message was refused for their clocks: node → when.
+function Cluster:refused_clocks()
+   return self.refused_for_clock
 end
 
 --- Which probe it was.
@@ -206,7 +218,7 @@ local function take_jobs(self, jobs, asked)
       local names = hostlist.expand(j.nodes or "", NAMES_MAX) or {}
       if j.state ~= "completing" then
          local job = add_job(self, id, names)
-         if not job.started_counted and (j.start or 0) >= self.started then
+         if not job.started_counted and (j.start or 0) >= self.started + loop.ahead() then
             job.started_counted = true
             self.jobs_started = self.jobs_started + 1
          end
@@ -220,13 +232,14 @@ end
 
 --- Nodes of running jobs that began since our start and never spoke.
 function Cluster:silent()
-   local list, now = {}, loop.time()
+   local list, ahead = {}, loop.ahead() -- jobs have times of Slurm's wall clock
+   local now = loop.time() + ahead
    for id, j in pairs(self.seen_running) do
       local job = self.jobs[id]
-      if job and j.state == "running" and (j.start or 0) >= self.started
+      if job and j.state == "running" and (j.start or 0) >= self.started + ahead
          and now - j.start > 10 then
          for _, name in ipairs(job.names) do
-            if not job.heard[name] then
+            if not job.heard[name] and not self.refused_for_clock[name] then
                list[#list + 1] = name
             end
          end
@@ -455,7 +468,7 @@ function cluster.new(h, addresses)
       partitions = {},
       touched = {}, -- names of nodes whose jobs changed since take_touched()
       pending = {}, seen_running = {}, last_heard = {}, last_heard_for = { idle = {}, job = {} },
-      behind_s = {}, probe_of = {}, hellos = 0, jobs_heard = 0,
+      behind_s = {}, refused_for_clock = {}, probe_of = {}, hellos = 0, jobs_heard = 0,
       jobs_started = 0, started = loop.time() }, Cluster)
 end
 

@@ -90,7 +90,7 @@ function Housekeeping:check(fn)
 end
 
 local function nightly(self)
-   local hour = tonumber(os.date("%H", math.floor(loop.time())))
+   local hour = tonumber(os.date "%H")
    if hour == NIGHT_H and loop.time() - (self.checked_at or 0) > NIGHT_S then
       self:check()
    end

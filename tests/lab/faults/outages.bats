@@ -214,6 +214,45 @@ tautd_off() {
     recovers
 }
 
+ran() { status 'print(s.tests.good + s.tests.low + s.tests.void)'; }
+due_are() { [ "$(status 'print(s.nothing_due)')" -ge "$1" ]; }
+
+@test "the controller's clock is set by 25 h, ahead and back: no plan changes, over a restart too" {
+    local off before due=0
+    lab daemon stop tautd
+    lab exec bash -c 'rm -f /var/lib/taut/*'
+    conf_of "$SMALL" 's/fresh_h = 0,/fresh_h = 24,/' 's/retry_h = 0/retry_h = 24/'
+    tautd_off
+    job -N 2 -w n[0-1]
+    wait_until 20 eval '[ "$(ran)" -gt 0 ]'
+    wait_until 60 no_jobs
+    before=$(ran)
+    for off in 0 90000 -90000 3600; do
+        lab exec bash -c "echo $off >/run/lab/clock"
+        job -N 2 -w n[0-1]
+        due=$((due + 1))
+        wait_until 20 due_are $due
+        [ "$(ran)" = "$before" ]
+    done
+    lab exec bash -c 'echo 90000 >/run/lab/clock'
+    wait_until 30 eval "lab exec taut status | grep -q '^clock .*25.0 h ahead'"
+    # the next tautd begins with the clock as it was set
+    lab daemon stop tautd
+    lab exec bash -c 'LAB_CLOCK=/run/lab/clock LD_PRELOAD=$1 setpriv --reuid slurm --regid slurm \
+            --init-groups tautd -c /etc/taut/taut.lua </dev/null >>/var/log/lab/tautd.out 2>&1 &
+        echo $! >/run/lab/pid/tautd' _ "$clock"
+    wait_until 10 lab exec taut status >/dev/null
+    clear_holdoff
+    job -N 2 -w n[0-1]
+    wait_until 20 due_are 1
+    [ "$(ran)" = 0 ]
+    unharmed
+    lab daemon stop tautd
+    lab exec rm -f /run/lab/clock
+    as_made
+    start_tautd
+}
+
 @test "a node's clock is wrong: its messages are refused, and said to be" {
     plugstack 's|$| munge_socket=/run/munge/taut.socket|'
     lab exec bash -c 'echo 7200 >/run/lab/clock'
@@ -224,7 +263,10 @@ tautd_off() {
         --seed-file=/var/lib/munge/taut.seed --force
     sleep 1.1 # refusals are logged once a second
     quick -N 2 -w n[0-1]
-    wait_until 5 says tautd 'refused a message from .*: HELLO: .*[Rr]ewound'
+    wait_until 5 says tautd 'refused a message from .*: HELLO: .*[Rr]ewound.*: the clock of n[01] is 7[12][0-9]* s ahead'
+    lab exec taut status | tr -s '\n ' ' ' | grep -q "clocks MUNGE refuses what these send, since their clocks are off: n[01] (7[12][0-9]* s ahead)"
+    [ "$(status 'print(#s.silent)')" = 0 ]
+    unharmed
     lab exec bash -c 'kill $(cat /run/munge/taut.pid); rm -f /run/lab/clock'
     as_made
     recovers

@@ -34,6 +34,9 @@ local function made(topo)
    function cl.silent()
       return { "n1", "n2" }
    end
+   function cl.refused_clocks()
+      return { n5 = 1 }
+   end
    function cl.probes()
       return { n1 = { release = "0.2.0", protocol = 3 }, n2 = { release = "0.1", protocol = 2 },
          n3 = { release = "0.2.0", protocol = 3 } }
@@ -42,7 +45,7 @@ local function made(topo)
       metrics = { components = false },
       checks = { coverage_h = 24 }, topology = topo }
    return metrics.new { site = site, cluster = cl, switches = switches.new { site = site },
-      refusals = { count = 3 }, judgement = { refused_streams = 1, link_seconds = 12.75,
+      refusals = { count = 3, clocks = 2 }, judgement = { refused_streams = 1, link_seconds = 12.75,
          classes = { good = 100, low = 3, void = 2 } },
       check = { counts = { checked = 5, single = 2 } }, started_at = 1700000000.25,
       events = { taken = 4 }, diagnosis = diagnose.new(topo, sim.quick),
@@ -113,7 +116,9 @@ function tests.test_what_tautd_says()
       ["taut_partition_cap{partition=all}"] = 3, ["taut_partition_drained{partition=all}"] = 1,
       ["taut_drains_last_hour{}"] = 1, ["taut_actions_total{action=drain}"] = 2,
       ["taut_prologs_total{}"] = 70, ["taut_probe_link_seconds_total{}"] = 12.75,
-      ["taut_refused_messages_total{}"] = 3, ["taut_store_lag_seconds{}"] = 0.25,
+      ["taut_refused_messages_total{}"] = 3, ["taut_refused_clock_total{}"] = 2,
+      ["taut_refused_clock_nodes{}"] = 1, ["taut_clock_ahead_seconds{}"] = 0,
+      ["taut_store_lag_seconds{}"] = 0.25,
       ["taut_store_damaged{}"] = 1, ["taut_store_checked_seconds{}"] = 1700000001,
       ["taut_store_up{}"] = 1, ["taut_events_total{}"] = 4, ["taut_start_time_seconds{}"] =
       1700000000.25, ["taut_on_event_runs_total{result=failed}"] = 2,

@@ -3,6 +3,8 @@ local ask = require "taut.base.ask"
 local tables = require "taut.base.tables"
 local report = require "taut.report"
 
+local CLOCKS = 5 -- nodes by name
+
 local status = { summary = "How Taut is doing: coverage, verdicts, drains, alerts." }
 
 function status.setup() end
@@ -73,6 +75,17 @@ local function print_damage(s, say)
    say("database", s.database.error and "was not looked through: " .. s.database.error)
 end
 
+-- Nodes that MUNGE refuses for their clocks, or nil.
+local function refused_clocks(list)
+   local texts = {}
+   for i, r in ipairs(list) do
+      texts[i] = ("%s (%d s %s)"):format(r.node, math.abs(r.behind_s),
+         r.behind_s > 0 and "behind" or "ahead")
+   end
+   return texts[1] and "MUNGE refuses what these send, since their clocks are off: " ..
+      report.some(texts, CLOCKS)
+end
+
 local function print_troubles(s)
    local function say(what, text)
       if text then
@@ -80,6 +93,8 @@ local function print_troubles(s)
       end
    end
    say("brakes", s.brakes)
+   say("clock", s.clock)
+   say("clocks", refused_clocks(s.clocks_refused or {}))
    say("database", s.store.error and ("cannot be written: %s; %d rows wait in memory"):format(
       s.store.error, s.store.waiting))
    print_server(s, say)

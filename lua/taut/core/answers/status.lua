@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut status`: everything that somebody who looks in once a day should see.
+local clock = require "taut.base.clock"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local slow_whole = require "taut.report.slow_whole"
@@ -92,6 +93,9 @@ local function status(self)
       throttled = throttled(self, now),
       brakes = self.switches:trouble() or not self.act:knows_its_past() and
          "what was drained is not known, the database cannot be read: nothing is drained" or nil,
+      clock = clock.trouble(), clocks_refused = list_of(cl:refused_clocks(), function(name, at)
+         return { node = name, behind_s = cl.behind_s[name], time = at }
+      end),
       config_error = self.site.error, metrics_error = self.metrics.error,
       stopped = stopped, capped = capped, standby = cl.standby,
       on_event = self.teller:state(), measure_remarks = remarks(self),

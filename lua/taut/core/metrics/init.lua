@@ -145,6 +145,13 @@ local function check_families(self, add)
       self.judgement.link_seconds)
    add("taut_refused_messages_total", "counter", "Messages of nodes that were refused.",
       self.refusals.count)
+   add("taut_refused_clock_total", "counter",
+      "Messages that MUNGE refused since two hosts' clocks differ.", self.refusals.clocks)
+   add("taut_refused_clock_nodes", "gauge",
+      "Nodes whose last message was refused for their clock.",
+      tables.size(self.cluster:refused_clocks()))
+   add("taut_clock_ahead_seconds", "gauge",
+      "By how much the wall clock is ahead of Taut's time, by which it decides.", loop.ahead())
    add("taut_refused_streams_total", "counter", "Streams without a token of the plan.",
       self.judgement.refused_streams)
 end

@@ -2,6 +2,7 @@
 --- What the advice file says, out of verdicts and of what Slurm said last.
 local gain = require "taut.place.steer.gain"
 local hostlist = require "taut.hostlist"
+local loop = require "taut.loop"
 local tables = require "taut.base.tables"
 
 local picture = {}
@@ -190,8 +191,10 @@ function Picture:take(partitions, s)
          end
       end
    end
-   self.last = { time = math.floor(self.cluster.nodes_at), parts = parts, levels = levels,
-      exposed = level_of, usable = usable, partitions = partitions }
+   self.last = { parts = parts, levels = levels,
+      exposed = level_of, usable = usable, partitions = partitions,
+      -- slurmctld asks the wall clock how old it is
+      time = math.floor(self.cluster.nodes_at + loop.ahead()) }
    return self.last
 end
 
