@@ -40,6 +40,11 @@ function tests.test_worth_a_look()
       ["checks are off"] = { switch = "off" },
       ["no prolog heard of: n1, n2"] = { silent = { "n1", "n2" } },
       ["only 50% tested lately"] = { coverage = 0.5 },
+      ["the database refused 3 rows"] = { store = { lost = 0, queued = { refused = 2,
+         left_out = 1 } } },
+      ["clocks off, refused by MUNGE: n5, n6"] = { clocks_refused = { { node = "n5" },
+         { node = "n6" } } },
+      ["this host's clock was set"] = { clock = "this host's clock was set" },
       ["on_event: ended with status 1"] = { on_event = { error = "ended with status 1" } },
       ["configuration not taken: x"] = { config_error = "x" },
       ["cannot serve metrics"] = { metrics_error = "cannot serve metrics" } } do
@@ -55,6 +60,8 @@ function tests.test_act_now()
       ["at a cap: 8 nodes"] = { capped = { batch = { why = "8 nodes" } } },
       ["slurmctld does not answer: x"] = { slurm_error = "x" },
       ["the database cannot be written: full"] = { store = { error = "full", lost = 0 } },
+      ["the database does not answer: no route"] = { store = { away = "no route", lost = 0 } },
+      ["the database is damaged: page 3"] = { database = { damage = "page 3" } },
       ["3 rows lost"] = { store = { lost = 3 } },
       ["brakes: both lost"] = { brakes = "brakes: both lost" },
       ["changed everywhere"] = { machine_wide = "changed everywhere" } } do

@@ -34,6 +34,8 @@ local function critical(s)
    end
    add("slurmctld does not answer: ", s.slurm_error)
    add("the database cannot be written: ", s.store.error)
+   add("the database does not answer: ", s.store.away)
+   add("the database is damaged: ", (s.database or {}).damage)
    add("", s.store.lost > 0 and report.count(s.store.lost, "row") .. " lost" or nil)
    add("", s.machine_wide)
    return list
@@ -58,6 +60,11 @@ local function warnings(s)
    add(#s.silent > 0, "no prolog heard of: %s", report.some(s.silent, NAMES))
    add(s.since and s.now - s.since > SETTLED_S and s.coverage < COVERED, "only %s tested lately",
       report.percent(s.coverage))
+   local q, late = s.store.queued, s.clocks_refused or {}
+   add(q and q.refused + q.left_out > 0, "the database refused %s",
+      q and report.count(q.refused + q.left_out, "row"))
+   add(#late > 0, "clocks off, refused by MUNGE: %s", names(late, "node"))
+   add(s.clock, "%s", s.clock)
    add(s.on_event.error, "on_event: %s", s.on_event.error)
    add(s.config_error, "configuration not taken: %s", s.config_error)
    add(s.metrics_error, "%s", s.metrics_error)
@@ -66,10 +73,12 @@ end
 
 -- LABEL=VALUE[;WARN;CRIT;MIN;MAX] …
 local function performance(s)
-   local n = s.states
+   local n, q = s.states, s.store.queued or {}
    return ("slow=%d;;;0 failed=%d;;;0 suspect=%d;;;0 drained=%d;;;0 held=%d;;;0 silent=%d;;;0 "
-      .. "coverage=%.1f%%;;;0;100 jobs=%dc low=%dc"):format(n.slow, n.failed, n.suspect,
-      #s.drained, #s.held, #s.silent, 100 * s.coverage, s.jobs_started, s.tests.low)
+      .. "coverage=%.1f%%;;;0;100 jobs=%dc low=%dc waiting=%d;;;0 "
+      .. "queued=%dB;;;0"):format(n.slow, n.failed, n.suspect,
+      #s.drained, #s.held, #s.silent, 100 * s.coverage, s.jobs_started, s.tests.low,
+      s.store.waiting + (q.rows or 0), q.bytes or 0)
 end
 
 --- What a status is: its number, and array of texts, the worst first.
