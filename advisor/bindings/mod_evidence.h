@@ -27,4 +27,7 @@ uint32_t taut_evidence_component(lua_State *L, int arg,
 extern const luaL_Reg taut_evidence_questions[];
 extern const luaL_Reg taut_evidence_run_methods[];
 
+/* Those that take tests in, into the table on the top. */
+void taut_evidence_push_taking(lua_State *L);
+
 #endif

@@ -33,9 +33,10 @@ static void *grow(void *a, uint32_t have, uint32_t *room, uint32_t n,
     return b;
 }
 
-static void put_stage(struct taut_evidence *e, uint32_t c)
+static void put_stage(struct taut_evidence *e, uint32_t c, bool is_told)
 {
-    e->stage[e->n_stages++] = (struct taut_stage){.c = c, .users = 1};
+    e->stage[e->n_stages++] =
+        (struct taut_stage){.c = c, .users = 1, .is_told = is_told};
 }
 
 /* The link that a test took at a stage, or NONE: as its route says, or, of a
@@ -77,13 +78,15 @@ int taut_evidence_add(struct taut_evidence *e, const struct taut_measured *t)
     struct taut_pending *p = &e->test[e->n_tests++];
     *p = (struct taut_pending){
         .m = *t, .expected_Bps = t->expected_Bps, .first = e->n_stages};
-    put_stage(e, taut_graph_tx(t->src));
+    put_stage(e, taut_graph_tx(t->src), false);
     for (uint32_t i = 0; i < e->route.stages; i++) {
+        bool is_sure = taut_route_is_sure(&e->route, i);
         uint32_t link = link_taken(e, t, i);
+        p->has_sets = p->has_sets || !is_sure;
         if (link != TAUT_GRAPH_NONE)
-            put_stage(e, taut_graph_link(g, link));
+            put_stage(e, taut_graph_link(g, link), !is_sure);
     }
-    put_stage(e, taut_graph_rx(t->dst));
+    put_stage(e, taut_graph_rx(t->dst), false);
     p->m.way = NULL;
     p->links = (uint16_t)e->route.stages;
     p->n = e->n_stages - p->first;
@@ -111,6 +114,34 @@ void taut_evidence_share_stage(struct taut_evidence *e, uint32_t i,
                                uint16_t streams)
 {
     last_stage(e, i)->users = streams;
+}
+
+bool taut_evidence_is_over_sets(const struct taut_evidence *e)
+{
+    return e->test[e->n_tests - 1].has_sets;
+}
+
+bool taut_evidence_is_doubted(const struct taut_evidence *e)
+{
+    const struct taut_pending *p = &e->test[e->n_tests - 1];
+
+    for (uint32_t k = p->first; k < p->first + p->n; k++) {
+        const struct taut_run *run = e->run[e->stage[k].c];
+        if (!e->stage[k].is_told && run != NULL && run->n > 0)
+            return true;
+    }
+    return false;
+}
+
+bool taut_evidence_note_id(struct taut_evidence *e, int64_t id)
+{
+    return taut_once_note(e->once, id);
+}
+
+void taut_evidence_copy_ids(struct taut_evidence *e,
+                            const struct taut_evidence *from)
+{
+    *e->once = *from->once;
 }
 
 /* ---- good, low, void; clearing ---- */
@@ -178,6 +209,7 @@ static void note_best(struct taut_evidence *e, uint32_t c, double share,
             (double)run->shown[--n].share; /* rather too much than too little */
     run->shown[n] = (struct taut_glimpse){.share = (float)share, .time = time};
     run->n_shown = n + 1;
+    run->judged_at = 0;
 }
 
 static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
@@ -262,9 +294,8 @@ static bool has_grown(const struct taut_evidence *e,
 {
     for (uint32_t i = 0; p->m.streams > 1 && i < e->n_tests; i++) {
         const struct taut_measured *one = &e->test[i].m;
-        if (one->streams <= 1 && one->src == p->m.src &&
-            one->dst == p->m.dst && one->bw_Bps >= 0 &&
-            p->m.bw_Bps > e->rules.grows * one->bw_Bps)
+        if (one->streams <= 1 && one->src == p->m.src && one->dst == p->m.dst &&
+            one->bw_Bps >= 0 && p->m.bw_Bps > e->rules.grows * one->bw_Bps)
             return true;
     }
     return false;

@@ -39,6 +39,7 @@ static int allocate(struct taut_evidence *e, size_t n)
     TAUT_TAKE(&e->memory, e->explained, n);
     TAUT_TAKE(&e->memory, e->slot, n);
     TAUT_TAKE(&e->memory, e->slot_stamp, n);
+    TAUT_TAKE(&e->memory, e->once, 1);
     TAUT_TAKE(&e->memory, e->rival, TAUT_EVIDENCE_RIVALS);
     TAUT_TAKE(&e->memory, e->other, TAUT_EVIDENCE_RIVALS);
     return e->memory.is_short ? -1 : taut_route_init(&e->route, e->g);
@@ -54,6 +55,7 @@ struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
     e->g = g;
     e->rules = *r;
     e->newest = -HUGE_VAL;
+    e->judging = 1;
     if (allocate(e, g->components) < 0) {
         taut_evidence_destroy(e);
         errno = ENOMEM;
@@ -98,6 +100,7 @@ void taut_evidence_set_rules(struct taut_evidence *e,
                              const struct taut_evidence_rules *r)
 {
     e->rules = *r;
+    e->judging++;
 }
 
 /* ---- questions ---- */

@@ -198,6 +198,16 @@ uint32_t taut_evidence_stage(const struct taut_evidence *e, uint32_t i);
 void taut_evidence_share_stage(struct taut_evidence *e, uint32_t i,
                                uint16_t streams);
 
+/* Of the same: does its route have sets, whatever is known of its way; and is
+ * there a low test of anything that the route says it crosses? */
+bool taut_evidence_is_over_sets(const struct taut_evidence *e);
+bool taut_evidence_is_doubted(const struct taut_evidence *e);
+
+/* Is no test of this id among the last that were noted?  Then it is noted. */
+bool taut_evidence_note_id(struct taut_evidence *e, int64_t id);
+void taut_evidence_copy_ids(struct taut_evidence *e,
+                            const struct taut_evidence *from);
+
 /* Take the event in.
  *   time   seconds; an event that is older than one taken before speaks
  *          against nobody, and clears only what was not tested since

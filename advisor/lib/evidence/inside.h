@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "advisor/lib/evidence/evidence.h"
+#include "advisor/lib/evidence/once.h"
 #include "advisor/lib/graph/arena.h"
 
 #define TAUT_EVIDENCE_SPELL_MAX 8 /* low tests kept from one spell */
@@ -20,12 +21,17 @@ struct taut_run {
      * after it, and so on to the last. */
     struct taut_glimpse shown[TAUT_EVIDENCE_GLIMPSES];
     uint32_t n_shown;
+    /* What it amounts to, as long as it is what it was; several ask for it in
+     * one event, and rivals of others in many. */
+    struct taut_case judged;
+    uint32_t judged_at; /* taut_evidence.judging; 0: not known */
 };
 
 /* What a test of the event being taken surely crosses. */
 struct taut_stage {
     uint32_t c;
     uint16_t users;
+    bool is_told; /* it is one of a set: somebody asked */
 };
 
 /* A test of the event being taken. */
@@ -37,6 +43,7 @@ struct taut_pending {
     uint32_t first, n;   /* its stages that are sure */
     uint16_t links;      /* of its route, sure or not */
     bool by_sets;        /* it crosses others, too */
+    bool has_sets;       /* its route has, whatever is known of its way */
 };
 
 /* Everything by component unless said otherwise. */
@@ -60,10 +67,14 @@ struct taut_evidence {
     uint32_t classes;
     struct taut_change *change; /* scratch, by class */
     uint32_t serial;
-    uint32_t acks; /* entries by_ack, all in all */
-    size_t lows;   /* tests held */
-    uint32_t looks; /* questions that look at each test once, see taut_low */
-    double newest; /* time of the newest event */
+    uint32_t judging; /* counts what may change every case: other rules, and
+                         what explains tests */
+    uint32_t acks;    /* entries by_ack, all in all */
+    size_t lows;      /* tests held */
+    uint32_t looks;   /* questions that look at each test once, see taut_low */
+    double newest;    /* time of the newest event */
+
+    struct taut_once *once; /* ids that were taken */
 
     /* the event being taken */
     struct taut_route route;

@@ -34,6 +34,7 @@ void taut_low_release(struct taut_evidence *e, struct taut_low *low)
 
 static void drop(struct taut_evidence *e, struct taut_run *run, uint32_t i)
 {
+    run->judged_at = 0;
     e->acks -= run->entry[i].by_ack;
     taut_low_release(e, run->entry[i].low);
     run->n--;
@@ -136,6 +137,7 @@ int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
     run->entry[i] = (struct taut_entry){
         .low = low, .share = (float)share, .by_ack = by_ack};
     run->n++;
+    run->judged_at = 0;
     low->refs++;
     e->acks += by_ack;
     e->recent[e->n_recent++ % TAUT_EVIDENCE_RECENT] = c;
@@ -233,6 +235,7 @@ void taut_evidence_restore_glimpses(struct taut_evidence *e, uint32_t c,
 
     if (run == NULL || run->n_shown > 0)
         return;
+    run->judged_at = 0;
     for (uint32_t i = 0; i < n && i < TAUT_EVIDENCE_GLIMPSES; i++)
         run->shown[run->n_shown++] = list[i];
 }
@@ -283,6 +286,7 @@ static bool explain(const struct taut_evidence *e, struct taut_run *run,
 void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left)
 {
     e->left[c] = (float)left;
+    e->judging++;
     e->looks++;
     e->n_explained = 0;
     /* Some of its tests stand in the runs of others only. */

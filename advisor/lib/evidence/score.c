@@ -262,16 +262,14 @@ static uint32_t first_after(const struct taut_run *run, double time)
 
 /* It may have been busy, or well, before it broke: the case may begin
  * wherever, from there on, the best is lower than before. */
-double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
-                           struct taut_case *out)
+static void judge(const struct taut_evidence *e, uint32_t c,
+                  struct taut_case *out)
 {
     const struct taut_run *run = e->run[c];
     uint32_t start = 0;
     double best = -1;
 
     *out = (struct taut_case){.score = 0};
-    if (run == NULL || run->n == 0)
-        return 0;
     for (uint32_t i = run->n; i-- > 0;) {
         double share = (double)run->entry[i].share;
         if (best >= 0 && share * (1 - e->rules.ceiling) > best)
@@ -286,6 +284,22 @@ double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
         if (i < run->n && i > start)
             keep_better(e, c, i, out);
     }
+}
+
+double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
+                           struct taut_case *out)
+{
+    struct taut_run *run = e->run[c];
+
+    if (run == NULL || run->n == 0) {
+        *out = (struct taut_case){.score = 0};
+        return 0;
+    }
+    if (run->judged_at != e->judging) {
+        judge(e, c, &run->judged);
+        run->judged_at = e->judging;
+    }
+    *out = run->judged;
     return out->score;
 }
 

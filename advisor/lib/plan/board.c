@@ -60,7 +60,8 @@ struct taut_board *taut_board_create(const struct taut_graph *g,
     TAUT_TAKE(&b->memory, b->seen, (size_t)g->nodes + 1);
     TAUT_TAKE(&b->memory, b->ends, (size_t)g->components + 1);
     TAUT_TAKE(&b->memory, b->visited, (size_t)g->routers + 1);
-    if (!b->memory.is_short && find_lines(b, direction) == 0 &&
+    if (taut_board_keep_ways(b) && !b->memory.is_short &&
+        find_lines(b, direction) == 0 &&
         taut_route_init(&b->route, g) == 0)
         return b;
     taut_board_destroy(b);
@@ -75,6 +76,7 @@ void taut_board_forget(struct taut_board *b)
         b->ends[c] = NULL;
     }
     b->n_ends = 0;
+    taut_board_drop_ways(b);
 }
 
 void taut_board_destroy(struct taut_board *b)

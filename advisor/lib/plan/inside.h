@@ -18,6 +18,7 @@ struct taut_plan_way {
     uint32_t *c;
     uint32_t n, max;
     uint32_t stages; /* what a test crosses of it: one of each set, and ends */
+    bool has_sets;
 };
 
 /* Where a component's tests may start and end: routers, nearest first. */
@@ -33,6 +34,8 @@ struct taut_board {
     struct taut_plan_rules r;
     struct taut_route route;
     struct taut_plan_way way, back;
+    struct taut_plan_kept *kept; /* ways.c */
+    bool has_kept;
 
     uint32_t n_nodes;
     uint32_t *node;   /* [n_nodes] of the plan */
@@ -77,6 +80,10 @@ static inline double taut_board_least(double a, double b)
 /* What a test from src to dst uses; b->way.  false: there is no route. */
 bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
                     struct taut_plan_way *way);
+
+/* Room for ways that are kept (false: no memory); routes are others now. */
+bool taut_board_keep_ways(struct taut_board *b);
+void taut_board_drop_ways(struct taut_board *b);
 
 /* Is b->way longer than a test's ought to be? */
 static inline bool taut_board_is_long(const struct taut_board *b)

@@ -17,58 +17,6 @@
 #define SENDS 1
 #define RECEIVES 2
 
-/* ---- what a test uses ---- */
-
-static int way_room(struct taut_plan_way *way, uint32_t n)
-{
-    if (way->max >= n)
-        return 0;
-    uint32_t *c = realloc(way->c, 2 * (size_t)n * sizeof(*c));
-    if (c == NULL)
-        return -1;
-    way->c = c;
-    way->max = 2 * n;
-    return 0;
-}
-
-static void read_route(const struct taut_board *b, struct taut_plan_way *way)
-{
-    const struct taut_route *t = &b->route;
-    uint32_t base = 2 * b->g->endpoints;
-
-    if (!t->has_sets) {
-        for (uint32_t i = 0; i < t->stages; i++)
-            way->c[way->n++] = base + t->link[i];
-        return;
-    }
-    for (uint32_t i = 0, k = 0; i < t->stages; i++) {
-        uint32_t flag = taut_route_is_sure(t, i) ? 0 : TAUT_PLAN_UNSURE;
-        for (; k < t->end[i]; k++)
-            way->c[way->n++] = (base + t->link[k]) | flag;
-    }
-}
-
-bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
-                    struct taut_plan_way *way)
-{
-    uint32_t r = b->g->at[src], s = b->g->at[dst];
-
-    way->n = 0;
-    b->route.stages = b->route.entries = 0;
-    b->route.has_sets = false;
-    if (r == TAUT_GRAPH_NONE || s == TAUT_GRAPH_NONE ||
-        (r != s && taut_graph_route(b->g, r, s, dst, &b->route) != 0))
-        return false;
-    if (way_room(way, b->route.entries + 2) < 0)
-        return false;
-    way->c[way->n++] = taut_graph_tx(src);
-    if (r != s)
-        read_route(b, way);
-    way->c[way->n++] = taut_graph_rx(dst);
-    way->stages = b->route.stages + 2;
-    return true;
-}
-
 uint32_t taut_board_senders(const struct taut_board *b, uint32_t src,
                             uint32_t dst, uint32_t c)
 {

@@ -229,8 +229,8 @@ static bool round_corners(struct taut_board *b, struct list *l, uint32_t i,
             if (to == TAUT_GRAPH_NONE || to == i)
                 continue;
             consider(b, l, i, to, port, TAUT_PLAN_REACH);
-            if (++found == CORNERS || b->route.has_sets)
-                return b->route.has_sets;
+            if (++found == CORNERS || b->way.has_sets)
+                return b->way.has_sets;
         }
         link = b->next[link];
     }

@@ -74,10 +74,11 @@ function Findings:session(s)
       return
    end
    local event = self.ids:event()
-   self.records:tests(self.judgement:session(s, event))
+   local tests = self.judgement:session(s, event)
+   self.records:tests(tests)
    self.marks:note(s.tests, loop.time())
    self.records:session(s, event)
-   local changes, touched = self.diagnosis:observe(s.tests, loop.time())
+   local changes, touched = self.diagnosis:observe(tests, loop.time())
    self.records:seen(s.tests)
    self:follow(changes, touched)
 end

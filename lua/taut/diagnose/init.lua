@@ -102,6 +102,7 @@ function Diagnosis:reload(topo, s)
    local old = self.evidence
    self.topo, self.epoch = topo, topo.epoch
    self.evidence = engine_of(topo, s)
+   self.evidence:know(old)
    self.learned = learned.new(topo, self.evidence, s, self.learned)
    if self.coverage then
       self:tell(self.coverage)
@@ -136,22 +137,23 @@ end
 ---------------------------------------------------------------- taking in tests
 
 --- Take in the tests of one event (a check or an idle cycle) as judge.lua left them.
--- @param tests array of judged tests with id, event (number) and time (seconds); those that are no
---   evidence are left out
+-- @param tests array of judged tests that are evidence (judge.is_evidence), with id, event (number)
+--   and time (seconds)
 -- @param now seconds
 -- @return array of changes { component, from, to, time }; set of the components whose run, state
 --   or confirmations changed
 function Diagnosis:observe(tests, now)
    follow_routes(self)
-   tests = sane.filter(self, tests, now)
+   local list, flows = sane.take(self, tests, now)
+   tests = list
    local set = {}
    if #tests == 0 then
       return {}, set
    end
    -- flows over sets from the first event on that has some
    local time = tests[1].time or now
-   self.set_changes = self.has_sets and self.sets:observe(tests, time) or {}
-   local touched, _, _, _, _, over_sets = self.evidence:observe(tests, time, tests[1].event or 0)
+   self.set_changes = self.has_sets and self.sets:observe(flows, time) or {}
+   local touched, _, _, _, over_sets = self.evidence:observe(time, tests[1].event or 0)
    self.has_sets = self.has_sets or over_sets > 0
    local looked_at = tables.set(touched)
    for _, c in ipairs(self.evidence:touched()) do

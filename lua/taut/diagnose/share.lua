@@ -34,17 +34,18 @@ local function odds(k, n, m)
       / ((1 - m.busy) * without + busy))
 end
 
-local MANY = 256 -- flows up to which results are remembered
+--- Flows up to which results are remembered in the model: of k in n under k * MANY + n.
+share.MANY = 256
 
 --- Log odds of "one of the set is slow" against "busy", for k of n flows at a level.
 -- @param m { p = chance of a flow at the level with a slow link, q = without one, level = chance
 --   that a busy network shows just this level, busy = share of the network that is busy }
 function share.odds(k, n, m)
-   local key = k * MANY + n
-   local v = m[key]
+   local key = n < share.MANY and k * share.MANY + n
+   local v = key and m[key]
    if not v then
       v = is_burst(k, n, m) and math.min(0, odds(k, n, m)) or odds(k, n, m)
-      if n < MANY then
+      if key then
          m[key] = v
       end
    end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local config = require "taut.config"
 local diagnose = require "taut.diagnose"
+local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"
 local memory = require "taut.diagnose.memory"
 local sim = require "lib.sim"
@@ -53,7 +54,7 @@ function tests.test_latencies_and_what_is_only_shown_touch_nothing()
       t.src, t.dst, t.route, t.streams, t.kind, t.phase = 1, 3, route, 1, "partner", 1
       t.src_name, t.dst_name, t.expected_Bps, t.bw_Bps = "n0", "n2", 1e9, (t.ratio or 1) * 1e9
       t.id, t.event, t.time = w.id + 1, 1, w.now
-      return w.diagnosis:observe({ t }, w.now)
+      return w.diagnosis:observe(judge.is_evidence(t) and { t } or {}, w.now)
    end
    for _, t in ipairs { { class = "good", mode = "latency" }, { class = "good" },
       { class = "low", ratio = 0.1, shown_only = true } } do
@@ -321,7 +322,6 @@ end
 
 -- A node that always reports nothing for what it receives contradicts its senders: void.
 function tests.test_one_liar_gets_no_healthy_node_drained()
-   local judge = require "taut.diagnose.judge"
    local w = sim.new { seed = 51 }
    local t = { src = 1, dst = 3, route = w.topo:route(1, 3), dur_ms = 25 }
    judge.test(t, { bytes = 480000, window_ns = 20000000 }, { bytes = 0, window_ns = 20000000 },

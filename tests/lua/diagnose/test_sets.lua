@@ -58,6 +58,20 @@ local FLOWS = 48                    -- between leaves, of an event
 local World = {}
 World.__index = World
 
+-- What is remembered of few flows is not what many say: 1 of 44 and 0 of 300 were one.
+function tests.test_many_flows_are_not_taken_for_few()
+   local fresh, used = model(share.step(0.42, S), 1 / 18), model(share.step(0.42, S), 1 / 18)
+   for n = 1, 255 do
+      for k = 0, n do
+         share.odds(k, n, used)
+      end
+   end
+   for n = 256, 600, 43 do
+      lu.assertEquals(share.odds(0, n, used), share.odds(0, n, fresh))
+      lu.assertEquals(share.odds(3, n, used), share.odds(3, n, fresh))
+   end
+end
+
 local function tree(spines, addresses)
    return assert(topology.build { kind = "fattree", nodes_per_leaf = PER,
       levels = { { down = LEAVES, up = spines or SPINES } },

@@ -678,6 +678,29 @@ START_TEST(nodes_of_a_run_are_counted_each_once)
 }
 END_TEST
 
+START_TEST(an_id_counts_once)
+{
+    struct taut_evidence *e = taut_evidence_create(graph, &rules);
+    const int64_t odd[] = {-1, INT64_MIN, INT64_MAX, INT64_C(1) << 40};
+
+    for (int64_t id = 0; id < 50000; id++)
+        ck_assert(taut_evidence_note_id(e, id));
+    for (int64_t id = 30000; id < 50000; id++)
+        ck_assert(!taut_evidence_note_id(e, id));
+    for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+        ck_assert(taut_evidence_note_id(e, odd[i]));
+        ck_assert(!taut_evidence_note_id(e, odd[i]));
+    }
+    for (int64_t id = 1; id < 30000; id++) /* far from each other */
+        ck_assert(taut_evidence_note_id(e, id * 1000003));
+    struct taut_evidence *later = taut_evidence_create(graph, &rules);
+    taut_evidence_copy_ids(later, e);
+    ck_assert(!taut_evidence_note_id(later, INT64_C(29999) * 1000003));
+    taut_evidence_destroy(later);
+    taut_evidence_destroy(e);
+}
+END_TEST
+
 /* Whatever comes, the books are right. */
 START_TEST(random_events_keep_the_books)
 {
@@ -725,6 +748,7 @@ int main(void)
 
     tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, an_id_counts_once);
     tcase_add_test(tc, senders_over_one_link_share_it);
     tcase_add_test(tc, a_low_test_accuses_all_that_is_not_cleared);
     tcase_add_test(tc, void_and_odd_figures_say_nothing);

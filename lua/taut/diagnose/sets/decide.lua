@@ -54,7 +54,7 @@ local function take_spell(self, set, window, at)
       return
    end
    run = run or weigh.fresh(at)
-   weigh.add(self, set, window, run)
+   weigh.add(self, set, run)
    if spell.hits > 0 then
       run.spells, run.last = run.spells + 1, at
    end
@@ -64,9 +64,10 @@ end
 --- A spell of a set is over: weigh it.
 function decide.close(self, set)
    local at = set.spell * self.s.spell_s
-   local named = next(set.named) and tables.copy(set.named) or set.named
+   local is_named = next(set.named) ~= nil
+   local named = is_named and tables.copy(set.named) or set.named
    for window in pairs(weigh.windows(set)) do
-      if not is_known(window, named) then
+      if not (is_named and is_known(window, named)) then
          take_spell(self, set, window, at)
       end
    end
@@ -231,7 +232,7 @@ function decide.review(self, now)
          end
       end
       if best then
-         bring_up(self, best, best_run)
+         bring_up(self, best, weigh.whole(best_run, at))
          self.due[best] = nil
          if is_ripe(self, best, at, best_run) then
             name(self, best, at, best_run, now)

@@ -18,8 +18,8 @@ local sets = {}
 local Sets = {}
 Sets.__index = Sets
 
-local PAIRS = 65536 -- pairs of routers whose sets are remembered
-local WANTED = 16   -- sets that plans are asked to look at
+local WAYS = 8192 -- pairs of routers whose sets are remembered
+local WANTED = 16 -- sets that plans are asked to look at
 
 ---------------------------------------------------------------- which sets there are
 
@@ -74,42 +74,41 @@ end
 
 -- The same for a stage of a route, which is always the same table.
 local function set_of_stage(self, stage)
-   local set = self.by_stage[stage] or set_of(self, stage)
+   local set = set_of(self, stage)
    self.by_stage[stage] = set
    return set
 end
 
 local NONE = {}
 
--- What the way between the routers of two nodes crosses: sets, and links that all of it takes;
--- false where there is no set, or no way.  There are many: what is alike is one table.
+-- What the way between the routers of two nodes crosses: its sets, in order, and in `sure` the
+-- links that all of it takes; false where there is no set, or no way.
 local function look_up(self, t)
-   local route = not t.way and t.route or self.topo:route(t.src, t.dst, nil, t.rail)
-   local list, sure, counted = {}, NONE, {}
+   local route, known = not t.way and t.route or self.topo:route(t.src, t.dst, nil, t.rail),
+      self.by_stage
+   local way, sure = nil, NONE
    for i = 2, route and #route - 1 or 0 do
       local stage = route[i]
       if type(stage) == "table" then
-         local set = set_of_stage(self, stage)
-         list[#list + 1] = set
-         counted[#counted + 1] = not set.is_testable and set or nil
+         way = way or {}
+         way[#way + 1] = known[stage] or set_of_stage(self, stage)
       else
          sure = sure == NONE and {} or sure
          sure[#sure + 1] = stage
       end
    end
-   return #list > 0 and { sets = list, sure = sure, counted = counted }
+   if way then
+      way.sure = sure
+   end
+   return way or false
 end
 
-local function way_of(self, t)
-   local off = t.rail and (t.rail - 1) * self.nodes or 0
-   local from, to = self.at[t.src + off], self.at[t.dst + off]
-   if from == to or not from or not to then
-      return nil
-   end
+-- The same for two routers (on a rail) by number.
+local function way_between(self, t, from, to)
    local key = from * self.topo.routers + to
    local way = self.ways[key]
    if way == nil then
-      if self.n_ways >= PAIRS then
+      if self.n_ways >= WAYS then
          self.ways, self.n_ways = {}, 0
       end
       way = look_up(self, t)
@@ -120,15 +119,15 @@ end
 
 ---------------------------------------------------------------- flows
 
--- Is anything that all flows of a test cross under suspicion, so that it may be what made it low?
+-- Is anything that all flows of a test cross slow, so that it may be what made it low?
 local function is_blamed(self, t, way)
    local topo, rail = self.topo, t.rail and 2 * self.nodes * (t.rail - 1) or 0
-   local tx, rx, decided = topo.tx[t.src] + rail, topo.rx[t.dst] + rail, self.diagnosis.decided
-   if decided[tx] or decided[rx] or self.evidence:low(tx, rx, table.unpack(way.sure)) > 0 then
+   local decided, sure = self.diagnosis.decided, way.sure
+   if decided[topo.tx[t.src] + rail] or decided[topo.rx[t.dst] + rail] then
       return true
    end
-   for _, c in ipairs(way.sure) do
-      if decided[c] then
+   for i = 1, #sure do
+      if decided[sure[i]] then
          return true
       end
    end
@@ -137,20 +136,25 @@ end
 
 -- Is a member of its sets?  Then that explains low flows.
 local function has_member(self, way)
-   local version = self.diagnosis.version
-   if way.known_at ~= version then
-      way.known_at, way.known = version, false
-      for _, set in ipairs(way.sets) do
-         way.known = way.known or decide.is_explained(self.diagnosis, set)
+   local diagnosis = self.diagnosis
+   local version = diagnosis.version
+   for i = 1, #way do
+      local set = way[i]
+      local known = set.known
+      if set.known_at ~= version then
+         known = decide.is_explained(diagnosis, set)
+      end
+      if known then
+         return true
       end
    end
-   return way.known
+   return false
 end
 
 -- Is a level one that a set which was named may show, so that it speaks against no other?  What is
 -- slow may be busy besides, and show less.
 local function named_at(way, step)
-   for _, set in ipairs(way.sets) do
+   for _, set in ipairs(way) do
       for window in pairs(set.named) do
          if step <= window + 2 then
             return set
@@ -163,7 +167,7 @@ end
 local function count(set, key, way, step, ratio)
    local cell, class = set.at[key], set.class
    if not cell then
-      cell = { n = 0, way = way, key = key }
+      cell = { n = 0, way = way, key = key, steps = false, hits = false, sums = false }
       set.at[key], set.cells[#set.cells + 1] = cell, cell
    end
    cell.n, set.n, class.n = cell.n + 1, set.n + 1, class.n + 1
@@ -181,32 +185,32 @@ local function take_flow(self, t, way, ratio)
    local step = ratio < s.good and share.step(ratio, s) or nil
    local named = step and named_at(way, step)
    local key = t.src * (self.nodes + 1) + t.dst
-   for _, set in ipairs(way.counted) do
-      if not named or named == set then
+   for i = 1, #way do
+      local set = way[i]
+      if not set.is_testable and (not named or named == set) then
          count(set, key, way, step, ratio)
       end
    end
 end
 
-local function is_alone(t)
-   return (t.streams or 1) == 1 and not t.is_traced and not t.group and (t.senders or 1) == 1
-end
-
 -- A test that may be counted: for its sets, or for a member that is known.
 local function take(self, t, way, spell)
-   local ratio = (t.class == "good" or t.class == "low") and t.ratio
-   local means = ratio and ratio == ratio and ratio >= 0 and ratio < math.huge
+   local class, ratio = t.class, t.ratio
+   local means = (class == "good" or class == "low") and ratio and ratio >= 0 and ratio < math.huge
    if means then
       member.take(self, way, t, spell)
    end
    if has_member(self, way) then
       return
    end
-   for _, set in ipairs(way.counted) do
-      if (set.spell or spell) < spell then
-         decide.close(self, set)
+   for i = 1, #way do
+      local set = way[i]
+      if not set.is_testable then
+         if (set.spell or spell) < spell then
+            decide.close(self, set)
+         end
+         set.spell = set.spell or spell
       end
-      set.spell = set.spell or spell
    end
    if means then
       take_flow(self, t, way, ratio)
@@ -215,16 +219,20 @@ end
 
 --- Count the flows of an event.  To be called before the engine has taken it in: whether its tests
 -- count must not depend on how they came out.
--- @param tests as Diagnosis:observe has them
+-- @param flows tests over sets of one stream, whose way nobody knows, and of whose ways nothing
+--   that is sure has low tests: as taut.evidence's take() gives them
 -- @param now seconds
-function Sets:observe(tests, now)
+function Sets:observe(flows, now)
    if self.topo.epoch ~= self.epoch then
       self:begin(self.diagnosis)
    end
    local spell = now // self.s.spell_s
    self.changes, self.touched = {}, {}
-   for _, t in ipairs(tests) do
-      local way = is_alone(t) and way_of(self, t)
+   local at, nodes = self.at, self.nodes
+   for i = 1, #flows do
+      local t = flows[i]
+      local off = t.rail and (t.rail - 1) * nodes or 0
+      local way = way_between(self, t, at[t.src + off], at[t.dst + off])
       if way and not is_blamed(self, t, way) then
          take(self, t, way, spell)
       end
@@ -325,7 +333,8 @@ end
 function Sets:begin(diagnosis)
    self.diagnosis, self.topo = diagnosis, diagnosis.topo
    self.evidence, self.epoch = diagnosis.evidence, diagnosis.topo.epoch
-   self.ways, self.n_ways, self.by_key, self.list, self.of, self.classes = {}, 0, {}, {}, {}, {}
+   self.ways, self.n_ways = {}, 0
+   self.by_key, self.list, self.of, self.classes = {}, {}, {}, {}
    self.by_id, self.by_stage, self.at, self.nodes = {}, {}, {}, #self.topo.nodes
    self.is_route = {}
    for e = 0, self.nodes * (self.topo.rails or 1) - 1 do -- asked for each test

@@ -58,7 +58,7 @@ local function hit(self, y, way, t)
    y.first, y.last = y.first or t.time, t.time
    on[topo.tx[t.src]], on[topo.rx[t.dst]] = (on[topo.tx[t.src]] or 0) + 1,
       (on[topo.rx[t.dst]] or 0) + 1
-   for _, set in ipairs(way.sets) do
+   for _, set in ipairs(way) do
       for _, c in ipairs(set.members) do
          on[c] = (on[c] or 0) + 1
       end
@@ -118,10 +118,13 @@ end
 
 --- A judged test speaks about the followed links that are members of the sets on its way.
 function member.take(self, way, t, spell)
-   for _, set in ipairs(way.sets) do
-      for _, c in ipairs(set.members) do
-         if self.followed[c] then
-            note(self, c, way, set.part, t, spell)
+   local followed = self.followed
+   for i = 1, next(followed) and #way or 0 do
+      local set = way[i]
+      local members = set.members
+      for k = 1, #members do
+         if followed[members[k]] then
+            note(self, members[k], way, set.part, t, spell)
          end
       end
    end

@@ -6,6 +6,7 @@
 local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
 local text = require "taut.diagnose.sets.text"
+local weigh = require "taut.diagnose.sets.weigh"
 
 local pack = {}
 
@@ -39,6 +40,7 @@ end
 
 local function pack_run(window, run)
    local out = { window = window }
+   weigh.whole(run, window)
    for _, name in ipairs(NUMBERS) do
       out[name] = run[name]
    end
@@ -116,7 +118,7 @@ local function unpack_pairs(list, what, is_key)
 end
 
 local function unpack_run(row)
-   local run = {}
+   local run = { log = {} }
    for _, name in ipairs(NUMBERS) do
       run[name] = row[name] ~= nil and check_number(row[name], name) or nil
    end

@@ -31,49 +31,71 @@ local function spread(cell)
    cell.hits, cell.sums = hits, sums
 end
 
+-- Chances by hits and flows that were computed are in the model (share.odds).
+local MANY = share.MANY
+
 --- What a spell says in a window: pair by pair, since a busy far end shows in all flows of its own;
 -- and in all, since a busy near end does.  The one that says less counts.
--- @return { odds = log odds, all = those of the pairs, flows, hits = how many were at the level };
---   good until the next one is weighed, as is what each pair says (`odds` of a cell)
+-- @return { odds = log odds, all = those of the pairs, flows, hits = how many were at the level,
+--   model }; good until the next one is weighed
 function weigh.spell(self, set, window)
    local seen = seen_elsewhere(set, window)
    local model = share.model(self.models, window, set.part, seen, self.s)
    local all, n, k, cells, odds_of = 0, 0, 0, set.cells, share.odds
    for i = 1, #cells do
       local cell = cells[i]
-      local hits = cell.hits and cell.hits[window] or 0
-      cell.odds = odds_of(hits, cell.n, model)
-      all, n, k = all + cell.odds, n + cell.n, k + hits
+      local flows, hits = cell.n, cell.hits and cell.hits[window] or 0
+      all = all + (flows < MANY and model[hits * MANY + flows] or odds_of(hits, flows, model))
+      n, k = n + flows, k + hits
    end
    local once = #cells > 1 and odds_of(k, n, model) or all
    local spell = self.weighed
-   spell.all, spell.flows, spell.hits = all, n, k
+   spell.all, spell.flows, spell.hits, spell.model = all, n, k, model
    spell.odds = all < 0 and math.max(all, once) or math.min(all, once, self.s.set_spell_most)
    return spell
 end
 
 --- Add the spell that was weighed last to a window's run.
-function weigh.add(self, set, window, run)
-   local spell, by = self.weighed, run.by
-   for _, cell in ipairs(set.cells) do
-      local sets, odds = cell.way.sets, cell.odds
-      for j = 1, #sets do
-         local id = sets[j].id
+function weigh.add(self, set, run)
+   local spell, log = self.weighed, run.log
+   log[#log + 1], log[#log + 2] = set.cells, spell.model
+   run.score, run.all = run.score + spell.odds, run.all + spell.all
+   run.hits, run.flows = run.hits + spell.hits, run.flows + spell.flows
+end
+
+local function add_cells(run, window, cells, model)
+   local by = run.by
+   for i = 1, #cells do
+      local cell = cells[i]
+      local hits, way = cell.hits and cell.hits[window], cell.way
+      local odds = share.odds(hits or 0, cell.n, model)
+      for j = 1, #way do
+         local id = way[j].id
          by[id] = (by[id] or 0) + odds
       end
-      if cell.hits and cell.hits[window] then
-         run.pairs[cell.key] = (run.pairs[cell.key] or 0) + cell.hits[window]
+      if hits then
+         run.pairs[cell.key] = (run.pairs[cell.key] or 0) + hits
          run.sum = run.sum + cell.sums[window]
       end
    end
-   run.score, run.all = run.score + spell.odds, run.all + spell.all
-   run.hits, run.flows = run.hits + spell.hits, run.flows + spell.flows
+end
+
+--- Who a run speaks against beside its own set, and by which pairs, is added up when somebody
+-- asks: few runs come so far.
+-- @return the run, of which `by`, `pairs` and `sum` are what they should be
+function weigh.whole(run, window)
+   local log = run.log
+   for i = 1, #log, 2 do
+      add_cells(run, window, log[i], log[i + 1])
+   end
+   run.log = {}
+   return run
 end
 
 --- A run that begins.
 function weigh.fresh(first)
    return { score = 0, all = 0, hits = 0, flows = 0, spells = 0, sum = 0, by = {}, pairs = {},
-      first = first }
+      log = {}, first = first }
 end
 
 --- Windows in which this spell showed anything, and those with a run.
