@@ -15,6 +15,7 @@
                                  */
 #define TAUT_PROTOCOL_ANY 0     /* how REFUSED is sealed, in all versions */
 #define TAUT_DEFAULT_PORT 6824
+#define TAUT_USER_PORT 1024       /* below it, only root may call from a port */
 #define TAUT_FRAME_MAX (4u << 20) /* largest type + payload, bytes */
 
 enum taut_frame_type {

@@ -16,6 +16,7 @@ static const struct number {
     {"REQUEST_VERSION", TAUT_PROTOCOL_REQUEST},
     {"ANY_VERSION", TAUT_PROTOCOL_ANY},
     {"PORT", TAUT_DEFAULT_PORT},
+    {"USER_PORT", TAUT_USER_PORT},
 
     {"FRAME_MAX", TAUT_FRAME_MAX}, /* bytes */
     {"HELLO", TAUT_FRAME_HELLO},

@@ -9,8 +9,7 @@
 #include "plugin/common/address.h"
 #include "plugin/common/options.h"
 #include "plugin/common/privileges.h"
-
-#define TAUT_SERVERS_MAX 8
+#include "plugin/probe/session.h"
 
 struct taut_lookup {
     bool is_root;            /* run_as is looked up for root only */

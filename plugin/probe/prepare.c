@@ -223,6 +223,15 @@ static void say_user(struct taut_probe *p, const struct taut_lookup *l)
                       "as " TAUT_USER_ELSE);
 }
 
+/* tautd takes root's word only from a port that is root's.  Where there is
+ * none, it says whether it takes this one. */
+static void take_root_ports(struct taut_probe *p, const struct taut_lookup *l)
+{
+    if (l->is_root && !p->args.has_ticket)
+        taut_session_bind(&p->session, l->servers, l->server_count,
+                          &p->port_why);
+}
+
 static int open_all(struct taut_probe *p, const struct taut_lookup *l,
                     struct taut_notary *notary)
 {
@@ -241,6 +250,7 @@ static int open_all(struct taut_probe *p, const struct taut_lookup *l,
         return -1;
     find_near(p);
     taut_rails_open_gauges(&p->rails, p->root_fd);
+    take_root_ports(p, l); /* no child has them */
     return 0;
 }
 

@@ -33,6 +33,7 @@ struct taut_probe {
     struct taut_locality locality;
     struct taut_holdoff holdoff;
     struct taut_session session;
+    struct taut_error port_why; /* why it has none of root's ports, or "" */
 };
 
 /* A time at that share of the budget, in percent of the whole, from now. */

@@ -18,12 +18,24 @@
 #include "plugin/common/clock.h"
 #include "plugin/common/text.h"
 #include "plugin/probe/session.h"
+#include "wire/root_port.h"
 
 void taut_session_init(struct taut_session *s)
 {
     memset(s, 0, sizeof(*s));
     s->fd = -1;
+    for (int i = 0; i < TAUT_SERVERS_MAX; i++)
+        s->own[i] = -1;
     taut_seal_random(s->key, sizeof(s->key));
+}
+
+static void close_own(struct taut_session *s)
+{
+    for (int i = 0; i < TAUT_SERVERS_MAX; i++) {
+        if (s->own[i] >= 0)
+            close(s->own[i]);
+        s->own[i] = -1;
+    }
 }
 
 void taut_session_fini(struct taut_session *s)
@@ -33,6 +45,7 @@ void taut_session_fini(struct taut_session *s)
     if (s->fd >= 0)
         close(s->fd);
     s->fd = -1;
+    close_own(s);
     sodium_memzero(s->key, sizeof(s->key));
     errno = saved;
 }
@@ -100,13 +113,36 @@ static int finish_connect(int fd, int64_t deadline_ns)
     return why ? -1 : 0;
 }
 
-/* Returns a connected socket, or -1 with errno. */
-static int connect_one(const struct taut_address *server, int64_t deadline_ns)
+static int new_socket(const struct taut_address *server)
 {
-    int fd = socket(server->sa.ss_family,
-                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return socket(server->sa.ss_family,
+                  SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+int taut_session_bind(struct taut_session *s,
+                      const struct taut_address *servers, int n,
+                      struct taut_error *err)
+{
+    int rc = 0;
+
+    for (int i = 0; i < n && i < TAUT_SERVERS_MAX; i++) {
+        s->own[i] = new_socket(&servers[i]);
+        if (s->own[i] >= 0 &&
+            taut_root_port_bind(s->own[i], servers[i].sa.ss_family, err) < 0)
+            rc = -1;
+    }
+    return rc;
+}
+
+/* Takes the socket that is there for this server, or a new one.
+ * Returns a connected socket, or -1 with errno. */
+static int connect_one(const struct taut_address *server, int *own,
+                       int64_t deadline_ns)
+{
+    int fd = *own >= 0 ? *own : new_socket(server);
     int one = 1, rc, saved;
 
+    *own = -1;
     if (fd < 0)
         return -1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
@@ -125,16 +161,18 @@ int taut_session_connect(struct taut_session *s,
                          const struct taut_address *servers, int n,
                          int64_t deadline_ns, struct taut_error *err)
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && i < TAUT_SERVERS_MAX; i++) {
         int64_t now = taut_now_ns();
         int64_t share = (deadline_ns - now) / (n - i);
 
         if (share > TAUT_CONNECT_MS * TAUT_MS_NS)
             share = TAUT_CONNECT_MS * TAUT_MS_NS;
         taut_address_format(&servers[i], s->server);
-        s->fd = connect_one(&servers[i], now + share);
-        if (s->fd >= 0)
+        s->fd = connect_one(&servers[i], &s->own[i], now + share);
+        if (s->fd >= 0) {
+            close_own(s);
             return 0;
+        }
         taut_error_set(err, "server %s: %s", s->server, strerror(errno));
     }
     return -1;

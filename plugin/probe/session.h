@@ -12,8 +12,11 @@
 #include "wire/frame.h"
 #include "wire/seal.h"
 
+#define TAUT_SERVERS_MAX 8
+
 struct taut_session {
     int fd;                         /* -1 when there is no connection */
+    int own[TAUT_SERVERS_MAX];      /* for each server a socket, or -1 */
     char server[TAUT_ADDRESS_TEXT]; /* who was reached */
     unsigned char key[TAUT_SEAL_KEY];
     int version; /* of the protocol: 0 until the server's first frame */
@@ -25,6 +28,13 @@ void taut_session_init(struct taut_session *s);
 
 /* Close and forget the key. */
 void taut_session_fini(struct taut_session *s);
+
+/* As root: have for each of 'n' servers a socket with a port that only root may
+ * call from, which are used once root is gone (wire/root_port.h).
+ * Returns 0, or -1 with errno and 'err': some will be called from others. */
+int taut_session_bind(struct taut_session *s,
+                      const struct taut_address *servers, int n,
+                      struct taut_error *err);
 
 /* Connect to the first of 'n' servers that answers, in their order; each
  * gets an equal share of what is left, at most TAUT_CONNECT_MS.

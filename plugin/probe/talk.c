@@ -30,6 +30,17 @@ static int make_contact(struct taut_probe *p, const struct taut_lookup *l,
     return -1;
 }
 
+static void say_no_plan(struct taut_probe *p, const struct taut_error *why)
+{
+    bool is_closed = errno == ECONNRESET;
+    bool is_refused = is_closed || errno == ECONNREFUSED;
+    const char *port = is_refused ? p->port_why.text : "";
+
+    taut_log_error(&p->log, "no plan: %s%s%s",
+                   is_closed ? "the server refused this node" : why->text,
+                   *port ? "; it has no port of root's: " : "", port);
+}
+
 /* Returns 0 with a checked plan, or -1: said why. */
 static int get_plan(struct taut_probe *p, struct taut_plan *plan)
 {
@@ -48,9 +59,7 @@ static int get_plan(struct taut_probe *p, struct taut_plan *plan)
     /* Somebody is there: prologs that follow are worth their time. */
     taut_holdoff_leave(&p->holdoff);
     if (n < 0) {
-        taut_log_error(&p->log, "no plan: %s",
-                       errno == ECONNRESET ? "the server refused this node"
-                                           : why.text);
+        say_no_plan(p, &why);
         return -1;
     }
     rc = taut_plan_parse(plan, text, (size_t)n, &why);

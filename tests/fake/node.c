@@ -73,6 +73,8 @@ static void say_hello(struct taut_session *s, const struct taut_options *opts,
     cred = taut_hello_wrap(text, l->tautd.uid, opts->munge_socket,
                            taut_now_ns() + WAIT_NS, &why);
     if (cred == NULL ||
+        (geteuid() == 0 &&
+         taut_session_bind(s, l->servers, l->server_count, &why) < 0) ||
         taut_session_connect(s, l->servers, l->server_count,
                              taut_now_ns() + WAIT_NS, &why) < 0 ||
         taut_session_send(s, TAUT_FRAME_HELLO, cred, strlen(cred),

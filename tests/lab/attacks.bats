@@ -124,6 +124,24 @@ nobody_is_blamed() {
     [ -z "$(lab exec sinfo -h -R -o %n%E | grep taut:)" ]
 }
 
+@test "attacks: a user on n2 sends what root on n1 made for him" {
+    local cred
+    cred=$(printf '{"v":2,"purpose":"prolog","job":1,"node":"n2","nodes":"n[1-2]",%s,"key":"%s"}' \
+        '"endpoint":"10.0.0.1:4000","budget_ms":900' "$(printf 'ab%.0s' {1..32})" |
+        lab exec --node n1 munge --restrict-uid slurm)
+    run lab exec --user alice --node n2 bash -s "$cred" <<'SH'
+head=$(printf '%08x01' $((${#1} + 1)) | sed 's/../\\x&/g')
+exec 3<>/dev/tcp/ctl/6824
+printf "$head%s" "$1" >&3
+timeout 10 cat <&3 | wc -c
+SH
+    [ "$output" = 0 ]
+    wait_until 10 eval 'since tautd | grep "from 172.30.1.3:" |
+        grep -q "n2 speaks as root from port [0-9]*, which any user has"'
+    stands
+    nobody_is_blamed
+}
+
 @test "attacks: root on one node speaks for two others" {
     speak_for n1 "2 3" "n[2-3]" {4001..4020}
     stands

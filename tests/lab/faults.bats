@@ -507,6 +507,13 @@ send_frame() {
         timeout 5 cat <&9 | wc -c' _ "$1"
 }
 
+# ports_of_n1 FIRST-USER LOW HIGH: which ports are users', and which are called from
+ports_of_n1() {
+    lab exec --node n1 bash -c 'cd /proc/sys/net/ipv4 &&
+        echo 512 >ip_unprivileged_port_start && echo "$2 $3" >ip_local_port_range &&
+        echo "$1" >ip_unprivileged_port_start' _ "$@"
+}
+
 # capture: a root probe's HELLO, that never came to tautd
 capture() {
     lab exec install -m 644 /dev/stdin /etc/taut/capture.lua <<'END'
@@ -544,7 +551,9 @@ END
     wait_until 10 is_refused $((before + 4))
     # a real one, late but good for one time only
     capture
+    ports_of_n1 512 665 1023 # as taut-probe does
     [ "$(lab exec cat /var/spool/captured | send_frame 1)" -gt 0 ]
+    ports_of_n1 1024 32768 60999
     is_refused $((before + 4))
     sleep 1.1 # refusals are logged once a second
     [ "$(lab exec cat /var/spool/captured | send_frame 1)" -eq 0 ]

@@ -60,10 +60,25 @@ local function refuse(self, conn, h, why)
    conn:close()
 end
 
+-- May he say that, who he is?  A ticket is root's of a front end, whoever brings it.
+-- @return true; or false and why not
+local function is_his(self, h, uid, from, sealed)
+   if uid ~= 0 then
+      if hello.is_survey(h.purpose) and not sealed then
+         return true
+      end
+      return false, ("%s by uid %d, only root may"):format(h.purpose, uid)
+   elseif sealed and self.cluster:alps() then
+      return true
+   end
+   local ok, why = self.addresses:is_roots(from or "")
+   return ok, why and ("HELLO: %s speaks as root %s"):format(h.node, why)
+end
+
 -- Root's probe that speaks no version of ours, for `taut nodes`; nodes that Slurm does not know are
 -- not remembered.
 local function note_stranger(self, h, from, sealed)
-   if hello.is_named(h) and self.cluster.nodes[h.node]
+   if hello.is_named(h) and self.cluster.nodes[h.node] and is_his(self, h, 0, from, sealed)
       and select(2, of_its_node(self, h, from, sealed)) then
       self.cluster:speaks(h.node, h.release or "0.1", h.v, true)
    end
@@ -77,8 +92,8 @@ local function examine(self, h, from, uid, sealed)
    if ok then
       ok, err = hello.check(h)
    end
-   if ok and (not hello.is_survey(h.purpose) or sealed) and uid ~= 0 then
-      ok, err = false, ("%s by uid %d, only root may"):format(h.purpose, uid)
+   if ok then
+      ok, err = is_his(self, h, uid, from, sealed)
    end
    local is_vouched
    if ok then
@@ -120,7 +135,8 @@ local function on_hello(self, conn, text, uid, sealed, age_s)
       is_vouched, err = examine(self, h, conn:peer(), uid, sealed)
    end
    if is_vouched and hello.is_survey(h.purpose) and not sealed then
-      return self.surveys:hello(conn, h, uid, is_vouched)
+      return self.surveys:hello(conn, h, uid, is_vouched,
+         self.cluster:is_admin(uid) and self.addresses:is_roots(conn:peer() or ""))
    end
    if is_vouched then
       list, err = self.lists:of_hello(h)

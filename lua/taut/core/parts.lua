@@ -56,7 +56,8 @@ local function ground(p, conf)
    p.site, p.ids, p.refusals = site.new(conf), ids.new(), refusals.new()
    p.switches = switches.new(pick(p, "site journal"))
    p.teller = on_event.new(conf.policy)
-   p.addresses = addresses.new { resolver = p.resolver, setting = conf.node_addresses }
+   p.addresses = addresses.new { resolver = p.resolver, setting = conf.node_addresses,
+      ports = conf.node_ports }
    p.cluster = cluster.new(p.slurm, p.addresses)
    p.lists = node_lists.new(function()
       return math.max(#p.site.topo.nodes, #(p.cluster.order or {}))

@@ -42,7 +42,7 @@ return function(parts)
    local conf, topo = parts.site.conf, parts.site.topo
    local topo_before = before.topology
    restart(parts, before, conf)
-   parts.addresses:set(conf.node_addresses)
+   parts.addresses:set(conf.node_addresses, conf.node_ports)
    parts.addresses:expect(conf.remote.admins)
    parts.teller:configure(conf.policy)
    parts.diagnosis:reload(topo, conf.diagnosis)

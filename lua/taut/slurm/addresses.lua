@@ -2,10 +2,12 @@
 --- Where nodes are, as Slurm says: from which addresses each may speak.
 --
 -- Whoever is root on a node holds the MUNGE key, and nothing inside a message tells him from
--- another node's root; the address that it comes from does.
+-- another node's root; the address that it comes from does.  Nor does a credential say that root
+-- sent it: a user there may have got it from root elsewhere.  The port does, below 1024.
 local hostlist = require "taut.hostlist"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
+local wire = require "taut.wire"
 
 local addresses = {}
 local Addresses = {}
@@ -80,9 +82,11 @@ function Addresses:take(nodes)
    end
 end
 
---- The setting: "slurm", "any", or more addresses by node, both as host lists.
-function Addresses:set(setting)
-   self.any, self.more = setting == "any", {}
+--- The settings.
+-- @param setting node_addresses: "slurm", "any", or more addresses by node, both as host lists
+-- @param ports node_ports: "root" or "any"
+function Addresses:set(setting, ports)
+   self.any, self.more, self.any_port = setting == "any", {}, ports == "any"
    for nodes, list in pairs(type(setting) == "table" and setting or {}) do
       local names, texts = hostlist.expand(nodes, NAMES_MAX), hostlist.expand(list, NAMES_MAX)
       for i, name in ipairs(names) do
@@ -149,6 +153,18 @@ function Addresses:node_at(peer)
    end
 end
 
+--- Can only root of that host have sent what comes from there?
+-- @param peer address and port, as the connection has them
+-- @return true; or false and what to say
+function Addresses:is_roots(peer)
+   local port = tonumber(peer:match ":(%d+)$")
+   if self.any_port or port and port < wire.USER_PORT then
+      return true
+   end
+   return false, ("from port %s, which any user has; root calls from one below %d (node_ports in" ..
+      " taut.lua(5))"):format(port or "?", wire.USER_PORT)
+end
+
 --- Is whoever calls from there on one of these hosts?  tautd's own is none of them by itself: any
 -- user there may send a credential that root of a node has made.
 -- @param list names or addresses, as a host list, or false for none
@@ -172,11 +188,11 @@ function Addresses:expect(list)
    end
 end
 
---- @param o { resolver = helper of base/resolve.lua, setting }
+--- @param o { resolver = helper of base/resolve.lua, setting, ports }
 function addresses.new(o)
    local self = setmetatable({ resolver = o.resolver, said = {}, known = {}, waiting = {},
       asking = false }, Addresses)
-   self:set(o.setting)
+   self:set(o.setting, o.ports)
    return self
 end
 

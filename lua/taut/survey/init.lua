@@ -53,9 +53,9 @@ end
 
 -- The nodes of a survey that this user may hold; or nil, why not, and whether Slurm may know more
 -- by now.  A user's list is looked at only once the job is known to be the user's.
-local function permit(self, h, uid)
+local function permit(self, h, uid, is_admin)
    local cluster = self.cluster
-   if cluster:is_admin(uid) then
+   if is_admin then
       return self.lists:of_hello(h)
    end
    local job = cluster.seen_running[h.job]
@@ -77,12 +77,12 @@ local function permit(self, h, uid)
 end
 
 -- permit, and once more after Slurm was asked, if that may help: fn(list, why).
-local function ask_permit(self, h, uid, fn)
-   local list, why, again = permit(self, h, uid)
+local function ask_permit(self, h, uid, is_admin, fn)
+   local list, why, again = permit(self, h, uid, is_admin)
    if not again then
       return fn(list, why)
    end
-   self.asking[#self.asking + 1] = function() fn(permit(self, h, uid)) end
+   self.asking[#self.asking + 1] = function() fn(permit(self, h, uid, is_admin)) end
    if self.timer then
       return
    end
@@ -125,7 +125,7 @@ local function is_second(self, key, peer)
 end
 
 -- A new survey, or nil and why there can be none.
-local function found(self, key, h, names, uid)
+local function found(self, key, h, names, uid, is_admin)
    if not self.checks_on() then
       return nil, "checks are off (taut off)"
    end
@@ -135,14 +135,14 @@ local function found(self, key, h, names, uid)
    end
    local s = session.new { site = self.site, key = key, kind = survey.kinds[h.purpose],
       purpose = h.purpose, job = h.job, step = h.step, uid = uid,
-      admin = self.cluster:is_admin(uid), wanted = names, nodes_text = h.nodes,
+      admin = is_admin, wanted = names, nodes_text = h.nodes,
       on_over = function(s) note_end(self, s) end,
       on_dismissed = function(conn) self.by_conn[conn] = nil end }
    self.open[key] = s
    return s
 end
 
-local function admit(self, conn, h, names, uid, is_vouched)
+local function admit(self, conn, h, names, uid, is_vouched, is_admin)
    local key = ("%s %d %d.%d"):format(h.purpose, uid, h.job, h.step)
    local peer = { conn = conn, key = seal.unhex(h.key), name = h.node, endpoints = endpoints.of(h),
       node = self.site.topology.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
@@ -152,7 +152,7 @@ local function admit(self, conn, h, names, uid, is_vouched)
    if not s and is_second(self, key, peer) then
       why = session.SECOND
    elseif not s then
-      s, why = found(self, key, h, names, uid)
+      s, why = found(self, key, h, names, uid, is_admin)
    end
    if not s then
       return session.dismiss(peer, why)
@@ -167,15 +167,16 @@ end
 
 --- A HELLO of a survey, checked (hello.lua); MUNGE says that it is of user `uid`.
 -- @param is_vouched function(): does it come from its node's address?  true, false, nil: not known
-function Surveys:hello(conn, h, uid, is_vouched)
+-- @param is_admin may he survey any nodes?
+function Surveys:hello(conn, h, uid, is_vouched, is_admin)
    self.pending[conn] = true
-   ask_permit(self, h, uid, function(list, why)
+   ask_permit(self, h, uid, is_admin, function(list, why)
       if not self.pending[conn] then
          return -- it has gone meanwhile
       end
       self.pending[conn] = nil
       if list then
-         return admit(self, conn, h, list.names, uid, is_vouched)
+         return admit(self, conn, h, list.names, uid, is_vouched, is_admin)
       end
       self.refuse(conn:peer() or "a closed connection", ("%s by uid %d: %s"):format(h.purpose,
          uid, why))

@@ -71,7 +71,9 @@ as_alice() { lab exec --user alice --node n1 "$@"; }
     lab exec --node n2 taut off
     [ "$(status 'print(s.switch)')" = off ]
     lab exec --node n7 taut on
-    lab exec --user slurm --node n2 taut relearn || true # nothing is learned here
+    # a user there could have a credential of root's or SlurmUser's, but no such port
+    run lab exec --node n2 setpriv --reuid slurm --clear-groups taut off
+    [[ $status -eq 1 && $output == *"slurm@172.30.1.3, from port "*", which any user has"* ]]
     lab exec --node n2 taut verify n1/tx
     run lab exec --node n2 taut verify n1/tx --json
     [[ $output == *'"marked_by": "root@172.30.1.3"'* ]]
@@ -189,6 +191,21 @@ once() {
 [ "$(once)" -gt 100 ] && [ "$(once)" -eq 0 ]
 SH
     wait_until 10 eval 'since tautd | grep -q "ASK: Replayed credential"'
+}
+
+@test "remote: a flood from a node of a user who hangs up at once" {
+    as_alice bash -s "$TAUT_PREFIX/sbin/tautd" "$SCENE_DIR/lib/asks.lua" <<'SH'
+mapfile -t asks < <("$1" --lua "$2" 300 idle_nodes)
+for ask in "${asks[@]}"; do
+    exec {fd}<>/dev/tcp/ctl/6824
+    printf "$ask" >&$fd
+    exec {fd}>&-
+done
+SH
+    lab exec --user bob --node n3 taut links >/dev/null
+    lab exec --node n2 taut status >/dev/null
+    stands
+    wait_until 10 eval 'since tautd | grep -q "172.30.1.2:.*ASK: too "'
 }
 
 @test "remote: a flood from a node of a user who never reads" {

@@ -393,6 +393,9 @@ probe_of() {
     commit=$(last_release)
     [ -n "$commit" ] || skip "no release is tagged (TAUT_LAST_RELEASE=COMMIT tries that one)"
     probe_of "$commit" "$old"
+    # that of 0.1 does not call from a port of root's
+    lab exec bash -c 'echo "node_ports = \"any\"" >>/etc/taut/taut.lua'
+    lab exec taut config reload
     # what today's plugin says and that probe does not know is left out
     wrap_probe 'n[13]' "help=\$($old/build/plugin/taut-probe --help); said=(\$1); shift
         while [ \$# -gt 0 ]; do
@@ -407,6 +410,8 @@ probe_of() {
         print(n.node, n.probe.release, n.probe.protocol) end'
     lab exec taut nodes | grep "protocol"
     unharmed
+    lab exec sed -i '/^node_ports/d' /etc/taut/taut.lua
+    lab exec taut config reload
 }
 
 # hello_from NODE: standard input as a HELLO

@@ -137,7 +137,7 @@ function tests.test_what_nodes_of_a_survey_say()
          conns[n] = conn
          surveys:hello(conn, { purpose = "audit", job = 1, step = 0, procid = n, node = "n" .. n,
             nodes = "n[0-3]", endpoint = "10.0.0.1:1", key = seal.hex(key),
-            options = n == 0 and {} or nil }, 0)
+            options = n == 0 and {} or nil }, 0, nil, true)
       end
       for _ = 1, 40 do
          for _, conn in pairs(conns) do

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- HELLOs of attackers: what is refused costs nothing.  MUNGE is left out (the lab has it): a
 -- credential here is "UID text".
+local addresses = require "taut.slurm.addresses"
 local intake = require "taut.core.intake"
 local json = require "taut.json"
 local lu = require "luaunit"
@@ -28,10 +29,12 @@ end
 local function daemon(count, o)
    o = o or {}
    local at = o.check or function() return true end
+   local from = addresses.new { setting = "slurm", ports = o.ports }
+   function from.check(_, ...) return at(...) end
    local d = { heard = {}, refused = {}, probes = {},
       lists = node_lists.new(function() return count end) }
    d.intake = intake.new { lists = d.lists,
-      addresses = { check = function(_, ...) return at(...) end },
+      addresses = from,
       cluster = { heard = function() end, nodes = { n1 = {} }, prolog = function() end,
          alps = function() return o.alps end,
          speaks = function(_, ...) table.insert(d.probes, { ... }) end },
@@ -41,8 +44,8 @@ local function daemon(count, o)
       rendezvous = { hello = function(_, _, h, names, is_vouched)
          table.insert(d.heard, { h.node, names, is_vouched() })
       end } }
-   function d.hello(uid, node, nodes, more)
-      local conn = { peer = function() return "10.0.0.1:1" end, known = function() end }
+   function d.hello(uid, node, nodes, more, peer)
+      local conn = { peer = function() return peer or "10.0.0.1:700" end, known = function() end }
       function conn.close() conn.closed = true end
       function conn.send(_, kind, bytes) conn.sent = { kind, bytes } end
       local h = { v = wire.VERSION, purpose = "prolog", job = 5, node = node, nodes = nodes,
@@ -120,7 +123,7 @@ end
 function tests.test_who_speaks_from_elsewhere_is_refused_and_leaves_nothing()
    local d = daemon(16, { check = elsewhere })
    lu.assertTrue(d.hello(0, "n1", "n[0-3]").closed)
-   lu.assertEquals(d.refused, { "n1 speaks from 10.0.0.1:1" })
+   lu.assertEquals(d.refused, { "n1 speaks from 10.0.0.1:700" })
    lu.assertEquals(d.heard, {})
 end
 
@@ -129,6 +132,24 @@ function tests.test_where_nobody_knows_yet_it_is_taken_and_not_vouched_for()
    lu.assertNil(d.hello(0, "n1", "n[0-3]").closed)
    lu.assertEquals(#d.heard, 1)
    lu.assertNil(d.heard[1][3])
+end
+
+-- A credential of root's in the hands of a user of that node: the port is not root's.
+function tests.test_root_speaks_from_a_port_that_only_root_has()
+   local d = daemon(16)
+   for _, peer in ipairs { "10.0.0.1:1024", "10.0.0.1:40912", "[fd00::1]:1024", "x" } do
+      lu.assertTrue(d.hello(0, "n1", "n[0-3]", nil, peer).closed)
+   end
+   lu.assertEquals(d.refused[2], "HELLO: n1 speaks as root from port 40912, which any user has; " ..
+      "root calls from one below 1024 (node_ports in taut.lua(5))")
+   lu.assertEquals(#d.refused, 4)
+   lu.assertEquals(d.heard, {})
+   d.hello(0, "n1", "n[0-3]", { v = 99 }, "10.0.0.1:40912") -- nor is he told of
+   lu.assertEquals(d.probes, {})
+   lu.assertNil(d.hello(0, "n1", "n[0-3]", nil, "[fd00::1]:1023").closed)
+   lu.assertEquals(#d.heard, 1)
+   d = daemon(16, { ports = "any" })
+   lu.assertNil(d.hello(0, "n1", "n[0-3]", nil, "10.0.0.1:40912").closed)
 end
 
 ---------------------------------------------------------------- tickets
@@ -150,7 +171,8 @@ local function with_ticket(uid, given, says, change, how)
    if change then
       text, sealed = change(text, sealed)
    end
-   local conn = { peer = function() return "10.0.0.1:1" end, known = function() end }
+   local conn = { known = function() end }
+   function conn.peer() return how and how.peer or "10.0.0.1:700" end
    function conn.close() conn.closed = true end
    d.intake:frame(conn, wire.HELLO, ("%d %s\n%s"):format(uid, text, sealed))
    return conn.closed, d.refused[1], d
@@ -177,7 +199,17 @@ function tests.test_a_ticket_stands_for_an_address_over_alps_only()
    local why
    closed, why = with_ticket(0, nil, nil, nil, { check = elsewhere })
    lu.assertTrue(closed)
-   lu.assertStrContains(why, "n1 speaks from 10.0.0.1:1")
+   lu.assertStrContains(why, "n1 speaks from 10.0.0.1:700")
+end
+
+-- aprun brings it as the user of the job; elsewhere root of any node could have made it.
+function tests.test_a_ticket_comes_from_any_port_over_alps_only()
+   local closed = with_ticket(0, nil, nil, nil, { peer = "10.0.0.1:40912", alps = "slurm" })
+   lu.assertNil(closed)
+   local why
+   closed, why = with_ticket(0, nil, nil, nil, { peer = "10.0.0.1:40912" })
+   lu.assertTrue(closed)
+   lu.assertStrContains(why, "n1 speaks as root from port 40912")
 end
 
 function tests.test_a_ticket_is_for_one_node_one_job_one_purpose()

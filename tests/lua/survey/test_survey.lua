@@ -144,7 +144,8 @@ local function say_hello(d, node, names, o)
       nodes = table.concat(names, ","), endpoint = "10.0.0.1:4000", key = seal.hex(KEY),
       budget_ms = 1, options = procid == 0 and (o and o.options or {}) or nil }
    assert(hello.check(h))
-   d.surveys:hello(conn, h, o and o.uid or 0, function() return not d.is_elsewhere end)
+   local uid = o and o.uid or 0
+   d.surveys:hello(conn, h, uid, function() return not d.is_elsewhere end, uid == 0)
    return conn
 end
 
@@ -649,7 +650,7 @@ function tests.test_two_surveys_of_the_same_links_take_turns()
       local h = { purpose = "matrix", job = 8, step = 0, procid = i - 1, node = n,
          nodes = "n0,n1", endpoint = "10.0.0.1:1", key = seal.hex(KEY),
          options = i == 1 and {} or nil }
-      d.surveys:hello(b[n], h, 0, function() return true end)
+      d.surveys:hello(b[n], h, 0, function() return true end, true)
    end
    lu.assertEquals(#a.n0:all(PLAN), 1)
    lu.assertEquals(#b.n0:all(PLAN), 0)

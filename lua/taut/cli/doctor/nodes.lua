@@ -93,6 +93,8 @@ local REASONS = {
    { "Unauthorized credential", "user= in node.conf and on the plugstack line has to be the " ..
       "user tautd runs as" },
    { "socket", "munged on tautd's host does not answer: systemctl restart munge" },
+   { "speaks as root from port", "an older taut-probe, or a router that changes ports: " ..
+      "node_ports in taut.lua(5); or a user there with root's credential: look who it is" },
    { "speaks from", "NodeAddr in slurm.conf, or node_addresses in taut.lua(5)" },
    { "only root may", "an ordinary user sends what nodes send: look who it is" },
    { "expected protocol", "doc/protocol.md: tautd first, then the nodes; one version apart" },

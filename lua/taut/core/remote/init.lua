@@ -5,8 +5,8 @@
 -- Whoever has MUNGE on his host may ask, so nothing of it may stand in a node's way: few
 -- credentials are with MUNGE at once, few requests are under way, by user and together, and each
 -- user asks so often a minute.  A connection of a request stays one that gives way to newer ones.
--- An administrator is one only from the hosts that the site lists: root of any node has MUNGE's
--- key.
+-- An administrator is one only from the hosts that the site lists, and from a port of root's: root
+-- of any node has MUNGE's key.
 local envelope = require "taut.base.envelope"
 local json = require "taut.json"
 local munge = require "taut.munge"
@@ -101,12 +101,15 @@ local function caller(self, uid, peer)
    local name = ("%s@%s"):format(sys.user_name(uid), peer:match "^%[?(.-)%]?:%d+$" or peer)
    if not self.cluster:is_admin(uid) then
       return { uid = uid, as = uid, name = name }
-   elseif self.addresses:is_one(self.site.conf.remote.admins, peer) then
+   end
+   local is_listed = self.addresses:is_one(self.site.conf.remote.admins, peer)
+   local is_roots, why = self.addresses:is_roots(peer)
+   if is_listed and is_roots then
       return { uid = uid, as = uid, name = name, is_admin = true }
    end
    return { uid = uid, as = NOBODY, name = name,
-      why_not = ("only root and SlurmUser may do this, from hosts in remote.admins of " ..
-         "taut.lua(5); you are %s"):format(name) }
+      why_not = ("only root may do this from other hosts, those in remote.admins of taut.lua(5); " ..
+         "you are %s%s"):format(name, is_listed and ", " .. why or "") }
 end
 
 local function on_request(self, conn, text, uid)
