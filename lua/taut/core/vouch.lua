@@ -4,9 +4,10 @@
 --
 -- Nobody waits for that but the evidence: the job has long gone on.  Slurm's list of running jobs
 -- is looked at first; a job that is not in it yet, or no more, is asked for by its number, one
--- after the other.  Without an answer the session waits for Slurm's next one.  What one node of it
--- reported falls alone.  Over ALPS the front end, which starts the job, gives each node a ticket
--- for it: ALPS forgets a job with its reservation, so it is not asked.
+-- after the other.  Of one that was requeued and runs elsewhere, or nowhere, Slurm does not say any
+-- more where it ran: it counts for nothing.  Without an answer the session waits for Slurm's next
+-- one.  What one node of it reported falls alone.  Over ALPS the front end, which starts the job,
+-- gives each node a ticket for it: ALPS forgets a job with its reservation, so it is not asked.
 local loop = require "taut.loop"
 local tables = require "taut.base.tables"
 
@@ -60,16 +61,11 @@ end
 
 ---------------------------------------------------------------- the job
 
--- Was it put back into the queue since?  Then Slurm does not say any more where it was.
-local function ran_before(s, job)
-   return (job.restart or 0) > (s.restart or 0)
-end
-
 -- Array of the nodes of the session's tests that are not in Slurm's job.
 local function outside(self, s, job)
    local list = job.state ~= "pending" and self.lists:list(job.nodes or "")
    local names, others = self.site.topo.nodes, {}
-   for _, t in ipairs(ran_before(s, job) and {} or s.tests) do
+   for _, t in ipairs(s.tests) do
       for _, n in ipairs { t.src, t.dst } do
          others[n] = not (list and list.has[names[n]]) or nil
       end
@@ -82,7 +78,8 @@ end
 local function settle(self, s, job)
    local others = outside(self, s, job)
    if #others > 0 then
-      leave_out(self, s, others, ("Slurm has job %d not there"):format(s.job))
+      leave_out(self, s, others, ("Slurm has job %d not there%s"):format(s.job,
+         (job.restart or 0) > (s.restart or 0) and " any more, it was requeued" or ""))
    end
    self.findings:session(s)
 end

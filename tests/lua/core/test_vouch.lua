@@ -112,16 +112,21 @@ function tests.test_what_one_node_says_falls_alone()
    end
 end
 
--- It ran there, and was put back into the queue because of that.
-function tests.test_a_job_that_was_put_back_counts()
+-- Nobody but the nodes says that it ran there before.
+function tests.test_a_job_that_was_put_back_counts_where_slurm_saw_it()
    for _, job in ipairs { { state = "pending", restart = 1 },
       { state = "running", nodes = "n[2-3]", restart = 3 } } do
       local c = court { [7] = job }
       c.vouch:session(session(7, BOTH))
-      lu.assertEquals(c.counted, { 7 })
-      c.vouch:session(session(7, BOTH, { restart = job.restart }))
-      lu.assertEquals(c.counted, { 7 })
+      lu.assertEquals(c.counted, {})
+      lu.assertStrContains(c.refused[1], "Slurm has job 7 not there any more, it was requeued;")
+      c = court({ [7] = job }, { [7] = { state = "running", nodes = "n[0-1]" } })
+      c.vouch:session(session(7, BOTH))
+      lu.assertEquals({ c.counted, c.asked }, { { 7 }, {} })
    end
+   local c = court { [7] = { state = "running", nodes = "n[0-3]", restart = 1 } }
+   c.vouch:session(session(7, BOTH))
+   lu.assertEquals(c.counted, { 7 })
 end
 
 function tests.test_what_waits_outlasts_slurmctld()
