@@ -212,15 +212,16 @@ function Surveys:gone(conn)
    end
 end
 
---- End surveys, as their owners could: those of `uid`, or all for an administrator.
+--- End surveys, as their owners could: an administrator any, others the one of `uid` whose tag they
+-- say.  A user id alone is no proof: root of any node can be anybody.
 -- @param which { job = id, tag = the owner's option, why = text } or {} for all
 -- @return how many
 function Surveys:stop(which, uid)
    local n, admin = 0, self.cluster:is_admin(uid)
    for _, s in pairs(self.open) do
       local tag = s.owner and s.owner.options.tag
-      if (admin or s.uid == uid) and (not which.job or s.job == which.job)
-         and (not which.tag or tag == which.tag) then
+      local may = admin or s.uid == uid and type(which.tag) == "string"
+      if may and (not which.job or s.job == which.job) and (not which.tag or tag == which.tag) then
          s:stop(which.why or "stopped by its owner")
          n = n + 1
       end

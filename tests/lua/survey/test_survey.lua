@@ -630,13 +630,18 @@ function tests.test_an_owner_that_goes_ends_it()
    lu.assertNil(next(d.surveys.open))
 end
 
-function tests.test_an_administrator_can_stop_all_and_a_user_his_own()
+-- Root of a node can ask as any user, but does not know the tag.
+function tests.test_an_administrator_can_stop_all_and_a_user_his_own_by_its_tag()
    local jobs = { [7] = { id = 7, state = "running", user_id = 1000, nodes = "n[0-1]" } }
    local d = daemon { jobs = jobs }
-   gather(d, NAMES, { batches = 9 }, 1000)
-   lu.assertEquals(d.surveys:stop({}, 1001), 0)
-   lu.assertEquals(d.surveys:stop({ job = 8 }, 1000), 0)
-   lu.assertEquals(d.surveys:stop({ job = 7 }, 1000), 1)
+   gather(d, NAMES, { batches = 9, tag = "5e" }, 1000)
+   lu.assertEquals(d.surveys:stop({ tag = "5e" }, 1001), 0)
+   lu.assertEquals(d.surveys:stop({ job = 8, tag = "5e" }, 1000), 0)
+   for _, tag in ipairs { "x", json.null, true } do
+      lu.assertEquals(d.surveys:stop({ tag = tag }, 1000), 0)
+   end
+   lu.assertEquals(d.surveys:stop({ job = 7 }, 1000), 0)
+   lu.assertEquals(d.surveys:stop({ job = 7, tag = "5e" }, 1000), 1)
    lu.assertEquals(d.surveys:stop({ tag = "x" }, 0), 0)
    lu.assertEquals(d.surveys:stop({}, 0), 1)
 end
