@@ -105,13 +105,13 @@ function tests.test_an_administrator_is_one_from_the_hosts_of_the_site_only()
    lu.assertEquals({ d.asked[1].as, d.asked[1].name, d.asked[1].why_not }, { 0, "root@10.0.0.2" })
    d.ask(0, "10.0.0.3:999")
    lu.assertEquals({ d.asked[2].as, d.asked[2].name }, { -1, "root@10.0.0.3" })
-   lu.assertStrContains(d.asked[2].why_not, "those in remote.admins of taut.lua(5); you are root@")
+   lu.assertStrContains(d.asked[2].why_not, "from hosts in remote.admins of taut.lua(5); you are")
    d.ask(1000, "10.0.0.2:999")
    lu.assertEquals(d.asked[3].as, 1000)
    -- a user there may have got root's credential from root elsewhere
    d.ask(0, "10.0.0.2:1024")
    lu.assertEquals({ d.asked[4].as, d.asked[4].name }, { -1, "root@10.0.0.2" })
-   lu.assertStrContains(d.asked[4].why_not, "you are root@10.0.0.2, from port 1024, which any user")
+   lu.assertStrContains(d.asked[4].why_not, "root@10.0.0.2, from port 1024, which any user")
    local none = daemon()
    none.ask(0, "10.0.0.2:999")
    lu.assertEquals(none.asked[1].as, -1)
@@ -128,19 +128,57 @@ function tests.test_a_user_has_four_requests_under_way()
    lu.assertTrue(conn.closed)
    d.ask(1001)
    lu.assertEquals(#d.asked, 5)
+   yes(d.asked[1].client)
    d.remote:gone(conns[1])
    d.ask(1000)
    lu.assertEquals(#d.asked, 6)
 end
 
-function tests.test_places_are_kept_for_administrators()
-   local d = daemon { remote = { admins = "10.0.0.1" } }
+-- Who asks and hangs up, again and again, has as much worked out for him as who waits.
+function tests.test_a_place_is_free_when_the_work_is_done_and_the_answer_taken()
+   local d = daemon()
+   for _ = 1, 8 do
+      d.remote:gone(d.ask(1000))
+   end
+   lu.assertEquals(#d.asked, 4)
+   yes(d.asked[1].client)
+   local conn = d.ask(1000)
+   lu.assertEquals(#d.asked, 5)
+   yes(d.asked[5].client) -- nobody has taken it yet
+   d.ask(1000)
+   lu.assertEquals(#d.asked, 5)
+   d.remote:gone(conn)
+   d.ask(1000)
+   lu.assertEquals(#d.asked, 6)
+end
+
+-- Root of one node is any user.
+function tests.test_an_address_has_its_share()
+   local d = daemon { remote = { admins = "10.0.0.9" } }
    for uid = 1, 60 do
-      d.ask(uid)
+      d.ask(uid, "10.0.0.1:" .. uid + 2000)
+   end
+   lu.assertEquals(#d.asked, 16)
+   d.ask(1, "10.0.0.2:2000")
+   lu.assertEquals(#d.asked, 17)
+   d = daemon { answer = yes }
+   for uid = 1, 60 do
+      d.remote:gone(d.ask(uid, "10.0.0.1:" .. uid + 2000))
+   end
+   lu.assertEquals(#d.asked, 40)
+   lu.assertEquals(d.refused[1], "ASK: too often from this address")
+   d.remote:gone(d.ask(1, "[fd00::1]:2000"))
+   lu.assertEquals(#d.asked, 41)
+end
+
+function tests.test_places_are_kept_for_administrators()
+   local d = daemon { remote = { admins = "10.0.0.9" } }
+   for uid = 1, 60 do
+      d.ask(uid, ("10.0.1.%d:2000"):format(uid))
    end
    lu.assertEquals(#d.asked, 48)
    for _ = 1, 20 do
-      d.ask(0)
+      d.ask(0, "10.0.0.9:999")
    end
    lu.assertEquals(#d.asked, 64)
 end
@@ -161,7 +199,8 @@ function tests.test_a_user_asks_so_often_a_minute()
    many(1000, 3)
    lu.assertEquals(#d.asked, 8)
    local conn, key = d.ask(1000)
-   lu.assertEquals(says(conn, key).error, "more than 6 requests a minute (remote.per_minute)")
+   lu.assertEquals(says(conn, key).error,
+      "more than 6 requests a minute (remote.per_minute), or 10 at once")
    now = 2000
    many(1000, 10)
    lu.assertEquals(#d.asked, 14)
@@ -169,25 +208,60 @@ function tests.test_a_user_asks_so_often_a_minute()
    lu.assertEquals(#d.asked, 20)
 end
 
-function tests.test_all_users_together_ask_so_often()
-   local d = daemon { answer = yes }
-   for uid = 1, 2000 do
-      d.remote:gone(d.ask(uid))
+-- A minute's requests do not come at once.
+function tests.test_few_of_a_minute_come_at_once()
+   local d, now = daemon { answer = yes }, 1000
+   loop.time = function() return now end
+   for _ = 1, 60 do
+      d.remote:gone(d.ask(1000))
    end
-   lu.assertEquals(#d.asked, 1200)
+   lu.assertEquals(#d.asked, 10)
+   for _ = 1, 60 do
+      now = now + 1
+      d.remote:gone(d.ask(1000))
+      d.remote:gone(d.ask(1000))
+   end
+   lu.assertEquals(#d.asked, 70)
+end
+
+function tests.test_all_users_together_ask_so_often()
+   local d, now = daemon { answer = yes }, 1000
+   loop.time = function() return now end
+   local function many()
+      for uid = 1, 200 do
+         d.remote:gone(d.ask(uid, ("10.0.1.%d:2000"):format(uid)))
+      end
+   end
+   many()
+   lu.assertEquals(#d.asked, 60)
+   now = 1001
+   many()
+   lu.assertEquals(#d.asked, 80)
 end
 
 function tests.test_few_credentials_are_with_munge()
-   local d, waiting = daemon(), {}
+   local d, waiting = daemon { remote = { admins = "10.0.0.9" } }, {}
    munge.decode = function(_, fn) waiting[#waiting + 1] = fn end
-   for _ = 1, 40 do
-      d.ask(1000)
+   for i = 1, 40 do
+      d.ask(1000, "10.0.0.1:" .. i + 2000)
+   end
+   lu.assertEquals(#waiting, 4)
+   lu.assertEquals(#d.refused, 36)
+   lu.assertEquals(d.refused[1], "ASK: too many at once")
+   for i = 1, 40 do
+      d.ask(1000, ("10.0.1.%d:2000"):format(i))
+   end
+   lu.assertEquals(#waiting, 12)
+   -- of a host where users are, too: what comes from root's port is root's
+   d.ask(1000, "10.0.0.9:2000")
+   lu.assertEquals(#waiting, 12)
+   for _ = 1, 9 do
+      d.ask(0, "10.0.0.9:999")
    end
    lu.assertEquals(#waiting, 16)
-   lu.assertEquals(#d.refused, 24)
    waiting[1](nil, "Replayed credential")
-   lu.assertEquals(d.refused[25], "ASK: Replayed credential")
-   d.ask(1000)
+   lu.assertEquals(d.refused[#d.refused], "ASK: Replayed credential")
+   d.ask(0, "10.0.0.9:999")
    lu.assertEquals(#waiting, 17)
 end
 

@@ -3,8 +3,10 @@
 -- answered under the key that it holds (base/envelope.lua).
 --
 -- Whoever has MUNGE on his host may ask, so nothing of it may stand in a node's way: few
--- credentials are with MUNGE at once, few requests are under way, by user and together, and each
--- user asks so often a minute.  A connection of a request stays one that gives way to newer ones.
+-- credentials are with MUNGE at once, few requests are under way, and so often a minute may be
+-- asked: by user, by address, for root of a node is any user, and together.  Whose a credential is,
+-- is known once it is decoded, so till then the address counts.  A request is under way until its
+-- work is done and its connection over.  Its connection stays one that gives way to newer ones.
 -- An administrator is one only from the hosts that the site lists, and from a port of root's: root
 -- of any node has MUNGE's key.
 local envelope = require "taut.base.envelope"
@@ -19,14 +21,19 @@ local Remote = {}
 Remote.__index = Remote
 
 local ASK_MAX = 2 * wire.ASK_MAX -- bytes of a credential, which is base64
-local DECODING_MAX = 16      -- credentials with MUNGE
-local OPEN_MAX = 64          -- requests under way …
-local KEPT = 16              -- … of these, for administrators
-local OF_USER = 4            -- of one user
-local ALL_PER_MINUTE = 1200  -- of all users together
+local DECODING = { all = 16, kept = 4, of_host = 4 } -- credentials with MUNGE; for administrators;
+                             -- of one address
+local OPEN = { all = 64, kept = 16, of_host = 16, of_user = 4 } -- requests under way
+local USER_BURST = 10        -- so many at once, of those of a minute
+local HOST_PER_MINUTE, HOST_BURST = 600, 40 -- of one address
+local ALL_PER_MINUTE, ALL_BURST = 1200, 60  -- of all users together
 local ANSWER_MS = 45000      -- until the answer is taken
 local ADMIN_MS = 300000      -- … by an administrator: sweeps of a fabric last
 local NOBODY = -1            -- an administrator from elsewhere sees what nobody in particular sees
+
+local function host_of(peer)
+   return peer:match "^%[?(.-)%]?:%d+$" or peer
+end
 
 local function refuse(self, conn, why)
    self.refusals:note(conn:peer() or "a closed connection", why)
@@ -56,7 +63,10 @@ end
 -- The client that query.lua answers.
 local function client_of(self, conn, o)
    return { reply = function(_, text)
-      if self.open[conn] == o and not o.next then
+      o.is_done = true
+      if self.open[conn] ~= o then
+         self.under_way[o] = nil
+      elseif not o.next then
          o.text, o.next = text, 1
          send_piece(conn, o)
       end
@@ -70,27 +80,39 @@ end
 
 ---------------------------------------------------------------- who may ask
 
--- Is there a place for one more request of this user?  Or why not.
-local function has_place(self, o)
-   local all, of_users, of_user = 0, 0, 0
-   for _, other in pairs(self.open) do
+-- How many of a set there are: in all, of those that are no administrators', and whose `key` is
+-- that of `o`.
+local function count(set, o, key)
+   local all, of_users, same = 0, 0, 0
+   for other in pairs(set) do
       all = all + 1
       of_users = of_users + (other.is_admin and 0 or 1)
-      of_user = of_user + (other.uid == o.uid and 1 or 0)
+      same = same + (other[key] == o[key] and 1 or 0)
    end
+   return all, of_users, same
+end
+
+-- Is there a place for one more?
+-- @param limits { all, kept, of_host, of_user or nil }
+local function has_place(set, o, limits)
+   local all, of_users, of_host = count(set, o, "host")
    if o.is_admin then
-      return all < OPEN_MAX
+      return all < limits.all
+   elseif of_users >= limits.all - limits.kept or of_host >= limits.of_host then
+      return false
    end
-   return of_users < OPEN_MAX - KEPT and of_user < OF_USER
+   local _, _, of_user = count(set, o, "uid")
+   return of_user < (limits.of_user or math.huge)
 end
 
 local function is_too_often(self, o)
    local per_minute = self.site.conf.remote.per_minute
    if o.is_admin then
       return nil
-   elseif not self.rate:take(o.uid, per_minute) then
-      return ("more than %d requests a minute (remote.per_minute)"):format(per_minute)
-   elseif not self.rate:take("all", ALL_PER_MINUTE) then
+   elseif not self.rate:take(o.uid, per_minute, USER_BURST) then
+      local words = "more than %d requests a minute (remote.per_minute), or %d at once"
+      return words:format(per_minute, USER_BURST)
+   elseif not self.rate:take("all", ALL_PER_MINUTE, ALL_BURST) then
       return "tautd is asked too often by all users together; try again"
    end
    return nil
@@ -98,18 +120,19 @@ end
 
 -- As whom a request is answered.
 local function caller(self, uid, peer)
-   local name = ("%s@%s"):format(sys.user_name(uid), peer:match "^%[?(.-)%]?:%d+$" or peer)
+   local host = host_of(peer)
+   local name = ("%s@%s"):format(sys.user_name(uid), host)
    if not self.cluster:is_admin(uid) then
-      return { uid = uid, as = uid, name = name }
+      return { uid = uid, as = uid, name = name, host = host }
    end
    local is_listed = self.addresses:is_one(self.site.conf.remote.admins, peer)
    local is_roots, why = self.addresses:is_roots(peer)
    if is_listed and is_roots then
-      return { uid = uid, as = uid, name = name, is_admin = true }
+      return { uid = uid, as = uid, name = name, host = host, is_admin = true }
    end
-   return { uid = uid, as = NOBODY, name = name,
-      why_not = ("only root may do this from other hosts, those in remote.admins of taut.lua(5); " ..
-         "you are %s%s"):format(name, is_listed and ", " .. why or "") }
+   return { uid = uid, as = NOBODY, name = name, host = host,
+      why_not = ("only root may do this, from hosts in remote.admins of taut.lua(5); you are " ..
+         "%s%s"):format(name, is_listed and ", " .. why or "") }
 end
 
 local function on_request(self, conn, text, uid)
@@ -119,16 +142,30 @@ local function on_request(self, conn, text, uid)
    end
    local o = caller(self, uid, conn:peer())
    o.key = key
-   local why = not has_place(self, o) and "too many requests at once; try again"
+   local why = not has_place(self.under_way, o, OPEN) and "too many requests at once; try again"
       or is_too_often(self, o)
    if why then
       self.refusals:note(conn:peer(), ("ASK of %s: %s"):format(o.name, why))
       return say_no(conn, o, why)
    end
-   self.open[conn] = o
+   self.open[conn], self.under_way[o] = o, true
    conn:timeout(o.is_admin and ADMIN_MS or ANSWER_MS)
    self.count = self.count + 1
    self.query:request(client_of(self, conn, o), request, o)
+end
+
+-- Whose credential it may be, before it is decoded: root of a host has his ports to himself.
+-- @return { host, is_admin }; or nil and why it is not decoded
+local function may_decode(self, peer)
+   local o = { host = host_of(peer) }
+   o.is_admin = self.addresses:is_one(self.site.conf.remote.admins, peer) and
+      self.addresses:is_roots(peer)
+   if not has_place(self.decoding, o, DECODING) then
+      return nil, "too many at once"
+   elseif not o.is_admin and not self.rate:take(o.host, HOST_PER_MINUTE, HOST_BURST) then
+      return nil, "too often from this address"
+   end
+   return o
 end
 
 --- A frame ASK.
@@ -139,13 +176,14 @@ function Remote:frame(conn, payload)
       return refuse(self, conn, "a second ASK")
    elseif #payload > ASK_MAX or payload:sub(1, 6) ~= "MUNGE:" then
       return refuse(self, conn, "ASK: no credential")
-   elseif self.decoding >= DECODING_MAX then
-      return refuse(self, conn, "ASK: too many at once")
    end
-   self.seen[conn] = true
-   self.decoding = self.decoding + 1
+   local o, why = may_decode(self, conn:peer() or "")
+   if not o then
+      return refuse(self, conn, "ASK: " .. why)
+   end
+   self.seen[conn], self.decoding[o] = true, true
    munge.decode(payload, function(text, uid)
-      self.decoding = self.decoding - 1
+      self.decoding[o] = nil
       if not text then
          refuse(self, conn, "ASK: " .. tostring(uid))
       elseif self.seen[conn] then
@@ -156,12 +194,16 @@ end
 
 --- A connection ended.
 function Remote:gone(conn)
+   local o = self.open[conn]
    self.seen[conn], self.open[conn] = nil, nil
+   if o and o.is_done then
+      self.under_way[o] = nil
+   end
 end
 
 --- @param o { site, cluster, addresses, refusals, query }
 function remote.new(o)
-   o.seen, o.open, o.decoding, o.count, o.rate = {}, {}, 0, 0, rate.new()
+   o.seen, o.open, o.under_way, o.decoding, o.count, o.rate = {}, {}, {}, {}, 0, rate.new()
    return setmetatable(o, Remote)
 end
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- How often somebody may ask: so many times a minute, and as many at once if he was quiet before.
+--- How often somebody may ask: so many times a minute, and a few of them at once.
 local loop = require "taut.loop"
 
 local rate = {}
@@ -23,8 +23,10 @@ end
 --- May he ask now?  If so, it is counted.
 -- @param who any key
 -- @param per_minute how often he may
-function Rate:take(who, per_minute)
+-- @param burst … and how many of these at once, where he was quiet before
+function Rate:take(who, per_minute, burst)
    local now, each_s = loop.time(), 60 / per_minute
+   local ahead_s = math.min(burst, per_minute) * each_s
    local free_at = self.free_at[who]
    if not free_at then
       self.known = self.known + 1
@@ -33,10 +35,10 @@ function Rate:take(who, per_minute)
       end
    end
    free_at = math.max(free_at or now, now)
-   if free_at - now > 60 - each_s then
+   if free_at - now > ahead_s - each_s / 2 then
       return false
    end
-   self.free_at[who] = math.min(free_at, now + 60) + each_s
+   self.free_at[who] = free_at + each_s
    return true
 end
 
