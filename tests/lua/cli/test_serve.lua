@@ -7,6 +7,7 @@ local lu = require "luaunit"
 local parts = require "lib.parts"
 local peer = require "taut.cli.page.peer"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local tests = {}
 
@@ -74,7 +75,8 @@ local function with_server(folder, args, f)
    local proc = assert(loop.spawn { argv = argv,
       on_line = function(line) said[#said + 1] = line end,
       on_exit = function() ended = true end })
-   looptest.until_true(function() return said[1] or ended end, 30000)
+   local lines = tables.has(args, "--private") and 1 or 2
+   looptest.until_true(function() return #said >= lines or ended end, 30000)
    local ok, err = xpcall(f, function(e) return e end, table.concat(said, "\n"))
    proc:kill "TERM"
    looptest.until_true(function() return ended end, 30000)
@@ -214,6 +216,22 @@ function tests.test_what_is_no_page()
       loop.timer(1, function() end)
       has(get(at, PAGE), "HTTP/1.1 503")
    end)
+end
+
+-- Who comes after the one who waited in vain is told so without a question.
+function tests.test_a_tautd_that_stands_still_keeps_nobody_waiting_but_the_first()
+   local folder <close> = folder_of()
+   local p = tautd(folder.path)
+   with_server(folder.path, { "--listen", "0" }, function(said)
+      local asked, answer = 0, p.query.answer
+      function p.query.answer() asked = asked + 1 end
+      for _ = 1, 3 do
+         has(get(port_of(said), PAGE), "HTTP/1.1 503")
+      end
+      p.query.answer = answer
+      lu.assertEquals(asked, 1)
+   end)
+   p.door:close()
 end
 
 function tests.test_where_it_may_not_listen()

@@ -14,7 +14,7 @@ local LOG_MAX = 500 -- actions
 
 -- One request; an error ends the gathering.
 local function request(o, cmd, params)
-   local data, err, unanswered = ask.request(o, cmd, params, TIMEOUT_MS)
+   local data, err, unanswered = ask.request(o, cmd, params, o.timeout_ms or TIMEOUT_MS)
    if data == nil then
       error({ why = unanswered and ask.unanswered(o, err) or err }, 0)
    end

@@ -16,7 +16,9 @@ local PORT = 8680
 local MODE = 432         -- 0660
 local WEEKS = 14 * 86400 -- what was done since then
 local KEPT = 8           -- pages of different users at once
-local TIMEOUT_MS = 60000
+local TIMEOUT_MS = 15000 -- for a browser that neither sends nor takes
+local ASK_MS = 10000     -- for tautd
+local AWAY_S = 10        -- so long nobody asks a tautd again that did not answer
 local LEAST_S = 2        -- between two times that tautd is asked
 
 local HEADERS = { ["Cache-Control"] = "no-store", ["X-Content-Type-Options"] = "nosniff",
@@ -81,13 +83,21 @@ local function as_of(self, uid)
    return uid or self.nobody
 end
 
+-- tautd does not answer: everybody is told so at once for a while, since one waits after the other.
+local function away(self, err)
+   self.away = { until_ns = loop.now_ns() + AWAY_S * 1000000000, err = err }
+end
+
 -- May this user see the machine's nodes at all (PrivateData=nodes)?
 local function may_see(self, uid)
    local as = as_of(self, uid)
    if as == nil then
       return true -- tautd refuses what we ask as ourselves
    end
-   local data, err, unanswered = ask.request(ask.at(self.o, { as = as }), "cases", {}, TIMEOUT_MS)
+   local data, err, unanswered = ask.request(ask.at(self.o, { as = as }), "cases", {}, ASK_MS)
+   if unanswered then
+      away(self, err)
+   end
    return data ~= nil, err, unanswered
 end
 
@@ -102,6 +112,9 @@ local function base(self, is_private)
    self.o.since, self.o.private = os.time() - WEEKS, is_private
    local d, err = gather.all(self.o)
    self.base[is_private] = d and { d = d, at_ns = loop.now_ns() } or nil
+   if not d then
+      away(self, err)
+   end
    return d, err
 end
 
@@ -160,6 +173,8 @@ local function answer(self, path, asker)
       return plain(421, "this is not the host that you asked for")
    elseif path ~= "/" then
       return plain(404, "there is only one page: /")
+   elseif self.away and loop.now_ns() < self.away.until_ns then
+      return plain(503, self.away.err)
    end
    local uid = asker.uid or peer.uid(asker.peer, asker.own)
    local ok, err, unanswered = may_see(self, uid)
@@ -183,7 +198,7 @@ local function look(self)
    end
    self.nobody = sys.user_id "nobody" or 65534
    local data, err, unanswered = ask.request(ask.at(self.o, { as = self.nobody }), "running", {},
-      TIMEOUT_MS)
+      ASK_MS)
    if unanswered then
       return nil, ask.unanswered(self.o, err)
    end
@@ -209,6 +224,7 @@ function command.run(args)
    local where = args.listen or { host = "127.0.0.1", port = PORT }
    local self = { o = ask.at(args), every = args.every or 30, private = args.private or false,
       base = {}, pages = {} }
+   self.o.timeout_ms = ASK_MS
    local ok, err = look(self)
    local server
    if ok then
