@@ -28,9 +28,10 @@ enum taut_frame_type {
     TAUT_FRAME_ASK = 6, /* the taut command of another host, and … */
     TAUT_FRAME_ANSWER = 7,
     TAUT_FRAME_REFUSED = 8,
+    TAUT_FRAME_ELSEWHERE = 9, /* this tautd does not act */
 };
 
-#define TAUT_FRAME_LAST TAUT_FRAME_REFUSED
+#define TAUT_FRAME_LAST TAUT_FRAME_ELSEWHERE
 
 /* What a node says hello for. */
 enum taut_purpose {

@@ -46,6 +46,10 @@ static int push_answers(lua_State *L, const char *bytes, size_t n,
             break;
         bytes += TAUT_FRAME_HEAD;
         n -= TAUT_FRAME_HEAD;
+        if (frame.type == TAUT_FRAME_ELSEWHERE && frame.length <= n) {
+            taut_error_set(err, "%.*s", (int)frame.length, bytes);
+            break;
+        }
         if (frame.type != TAUT_FRAME_ANSWER || frame.length > n)
             break;
         lua_pushlstring(L, bytes, frame.length);

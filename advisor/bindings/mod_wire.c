@@ -26,6 +26,7 @@ static const struct number {
     {"STOP", TAUT_FRAME_STOP},
     {"ASK", TAUT_FRAME_ASK},
     {"ANSWER", TAUT_FRAME_ANSWER},
+    {"ELSEWHERE", TAUT_FRAME_ELSEWHERE},
     {"REFUSED", TAUT_FRAME_REFUSED},
     {"REFUSED_WHY_MAX", TAUT_REFUSED_WHY - 1}, /* bytes */
     {"ASK_MAX", TAUT_ASK_MAX},

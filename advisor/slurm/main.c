@@ -9,10 +9,12 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 
 #include "advisor/slurm/compat.h"
 #include "advisor/slurm/reply.h"
@@ -58,6 +60,17 @@ static void add_failure(json_t *reply, int error, const char *text)
     taut_reply_number(reply, "errno", error);
 }
 
+/* Has its time passed?  tautd may do it until then only. */
+static bool is_late(const json_t *request)
+{
+    const json_t *until = json_object_get(request, "until_ns");
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return json_is_integer(until) &&
+           now.tv_sec * 1000000000LL + now.tv_nsec > json_integer_value(until);
+}
+
 static void answer(const json_t *request, json_t *reply)
 {
     const char *op = json_string_value(json_object_get(request, "op"));
@@ -67,6 +80,8 @@ static void answer(const json_t *request, json_t *reply)
     json_object_set(reply, "id", id != NULL ? id : json_null());
     if (run == NULL)
         add_failure(reply, EINVAL, "no such op");
+    else if (is_late(request))
+        add_failure(reply, ETIMEDOUT, "too late, the lease is over");
     else if (run(request, reply) != 0)
         add_failure(reply, errno, NULL);
     else

@@ -2,11 +2,16 @@
 #include <config.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "plugin/probe/blocking.h"
 #include "plugin/probe/lookup.h"
+
+#define FILE_NAME "server"
 
 /* What the thread works on: after a timeout it is the thread's for good. */
 struct work {
@@ -92,4 +97,61 @@ struct taut_lookup *taut_lookup_run(const struct taut_options *opts,
     destroy(w);
     errno = why;
     return found;
+}
+
+void taut_recall_open(struct taut_recall *r, const char *rundir)
+{
+    char path[1100];
+    ssize_t n;
+
+    r->fd = -1;
+    r->text[0] = '\0';
+    if (snprintf(path, sizeof(path), "%s/" FILE_NAME, rundir) >=
+        (int)sizeof(path))
+        return;
+    r->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                 0644);
+    if (r->fd < 0)
+        return;
+    n = pread(r->fd, r->text, sizeof(r->text) - 1, 0);
+    r->text[n > 0 ? n : 0] = '\0';
+    r->text[strcspn(r->text, " \n")] = '\0';
+}
+
+void taut_recall_close(struct taut_recall *r)
+{
+    if (r->fd >= 0)
+        close(r->fd);
+    r->fd = -1;
+}
+
+void taut_recall_order(const struct taut_recall *r,
+                       struct taut_address *servers, int n)
+{
+    char text[TAUT_ADDRESS_TEXT];
+    struct taut_address first;
+
+    for (int i = 1; r->text[0] != '\0' && i < n; i++) {
+        taut_address_format(&servers[i], text);
+        if (strcmp(text, r->text) != 0)
+            continue;
+        first = servers[i];
+        memmove(&servers[1], &servers[0], (size_t)i * sizeof(first));
+        servers[0] = first;
+        return;
+    }
+}
+
+void taut_recall_note(struct taut_recall *r, const struct taut_address *server)
+{
+    char text[TAUT_ADDRESS_TEXT], line[TAUT_ADDRESS_TEXT + 1];
+
+    if (r->fd < 0)
+        return;
+    taut_address_format(server, text);
+    if (strcmp(text, r->text) == 0)
+        return;
+    snprintf(line, sizeof(line), "%-*s\n", TAUT_ADDRESS_TEXT - 1, text);
+    if (pwrite(r->fd, line, TAUT_ADDRESS_TEXT, 0) == TAUT_ADDRESS_TEXT)
+        memcpy(r->text, text, sizeof(text));
 }

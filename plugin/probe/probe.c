@@ -89,6 +89,9 @@ static void check(struct taut_probe *p)
     l = look_up(p);
     if (l == NULL)
         return;
+    if (!p->args.is_survey && l->server_count > 1)
+        taut_recall_open(&p->recall, p->args.opts.rundir);
+    taut_recall_order(&p->recall, l->servers, l->server_count);
     cred = taut_probe_prepare(p, l);
     if (cred != NULL && p->args.is_survey)
         taut_probe_survey(p, l, cred);
@@ -104,7 +107,7 @@ static void init(struct taut_probe *p, int64_t start_ns)
 
     p->start_ns = start_ns;
     p->deadline_ns = start_ns + p->args.opts.budget_ms * TAUT_MS_NS;
-    p->root_fd = p->holdoff.fd = -1;
+    p->root_fd = p->holdoff.fd = p->recall.fd = -1;
     taut_rails_init(&p->rails);
     taut_counters_init(&p->counters);
     p->log.level = p->args.opts.log;
@@ -145,6 +148,7 @@ static void fini(struct taut_probe *p)
     taut_session_fini(&p->session);
     taut_counters_close(&p->counters);
     taut_holdoff_close(&p->holdoff);
+    taut_recall_close(&p->recall);
     taut_rails_fini(&p->rails);
     if (p->root_fd >= 0)
         close(p->root_fd);

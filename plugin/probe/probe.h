@@ -32,6 +32,7 @@ struct taut_probe {
     struct taut_counters_reader counters;
     struct taut_locality locality;
     struct taut_holdoff holdoff;
+    struct taut_recall recall;
     struct taut_session session;
     struct taut_error port_why; /* why it has none of root's ports, or "" */
 };

@@ -158,21 +158,24 @@ static int connect_one(const struct taut_address *server, int *own,
 }
 
 int taut_session_connect(struct taut_session *s,
-                         const struct taut_address *servers, int n,
+                         const struct taut_address *servers, int from, int n,
                          int64_t deadline_ns, struct taut_error *err)
 {
-    for (int i = 0; i < n && i < TAUT_SERVERS_MAX; i++) {
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+    s->is_elsewhere = false;
+    for (int i = from; i < n && i < TAUT_SERVERS_MAX; i++) {
         int64_t now = taut_now_ns();
         int64_t share = (deadline_ns - now) / (n - i);
 
         if (share > TAUT_CONNECT_MS * TAUT_MS_NS)
             share = TAUT_CONNECT_MS * TAUT_MS_NS;
         taut_address_format(&servers[i], s->server);
+        s->reached = i;
         s->fd = connect_one(&servers[i], &s->own[i], now + share);
-        if (s->fd >= 0) {
-            close_own(s);
+        if (s->fd >= 0)
             return 0;
-        }
         taut_error_set(err, "server %s: %s", s->server, strerror(errno));
     }
     return -1;
@@ -247,7 +250,15 @@ static int receive_head(struct taut_session *s, struct taut_frame *frame,
     if (receive_all(s, head, sizeof(head), deadline_ns) < 0)
         return taut_error_set(err, "waiting for %s: %s", s->server,
                               strerror(errno));
-    return taut_frame_decode(frame, head, max, err);
+    if (taut_frame_decode(frame, head, max, err) < 0)
+        return -1;
+    if (frame->type != TAUT_FRAME_ELSEWHERE) {
+        close_own(s); /* no other server will be asked */
+        return 0;
+    }
+    s->is_elsewhere = true;
+    errno = EPROTO;
+    return taut_error_set(err, "server %s does not act", s->server);
 }
 
 /* Receive a frame's payload, to free().  Returns 0, or -1 with errno and

@@ -4,6 +4,7 @@
 #define TAUT_PLUGIN_PROBE_SESSION_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,8 @@ struct taut_session {
     int fd;                         /* -1 when there is no connection */
     int own[TAUT_SERVERS_MAX];      /* for each server a socket, or -1 */
     char server[TAUT_ADDRESS_TEXT]; /* who was reached */
+    int reached;                    /* its number among the servers, from 0 */
+    bool is_elsewhere;              /* it said that it does not act */
     unsigned char key[TAUT_SEAL_KEY];
     int version; /* of the protocol: 0 until the server's first frame */
     uint64_t sealed, opened; /* frames so far, each way */
@@ -36,12 +39,13 @@ int taut_session_bind(struct taut_session *s,
                       const struct taut_address *servers, int n,
                       struct taut_error *err);
 
-/* Connect to the first of 'n' servers that answers, in their order; each
- * gets an equal share of what is left, at most TAUT_CONNECT_MS.
+/* Connect to the first of 'n' servers that answers, in their order from
+ * number 'from' on; each gets an equal share of what is left, at most
+ * TAUT_CONNECT_MS.  An older connection is closed.
  * Returns 0, or -1 with errno and 'err' of the last one. */
 #define TAUT_CONNECT_MS 300
 int taut_session_connect(struct taut_session *s,
-                         const struct taut_address *servers, int n,
+                         const struct taut_address *servers, int from, int n,
                          int64_t deadline_ns, struct taut_error *err);
 
 /* Send a frame.  Returns 0, or -1 with errno (ETIMEDOUT, EPIPE ...) and
@@ -72,7 +76,8 @@ int taut_session_send_sealed(struct taut_session *s, enum taut_frame_type type,
  *   got   its type; may be NULL
  * Returns its length, or -1 with errno ETIMEDOUT, ECONNRESET (closed by
  * the server), ECONNREFUSED (it said why), EPROTO (bad frame) or ENOMEM, and
- * 'err'. */
+ * 'err'.  A server that does not act says so in place of any frame: EPROTO, and
+ * 'is_elsewhere'. */
 long taut_session_receive_sealed(struct taut_session *s,
                                  enum taut_frame_type type, size_t max,
                                  char **text, enum taut_frame_type *got,

@@ -16,18 +16,58 @@
 #define SURVEY_TAIL_MS 800    /* of a survey's plan, after its last test */
 #define SURVEY_RESULT_MS 5000 /* for its RESULT */
 
+/* With the first server from number 'from' on. */
 static int make_contact(struct taut_probe *p, const struct taut_lookup *l,
-                        const char *cred)
+                        int from, const char *cred)
 {
     struct taut_error why;
 
-    if (taut_session_connect(&p->session, l->servers, l->server_count,
+    if (taut_session_connect(&p->session, l->servers, from, l->server_count,
                              p->deadline_ns, &why) == 0 &&
         taut_session_send(&p->session, TAUT_FRAME_HELLO, cred, strlen(cred),
                           p->deadline_ns, &why) == 0)
         return 0;
-    taut_probe_hold_off(p, why.text);
+    if (from > 0) /* somebody was there, though he does not act */
+        taut_log_info(&p->log, "%s, and those before it do not act; skipped",
+                      why.text);
+    else
+        taut_probe_hold_off(p, why.text);
     return -1;
+}
+
+/* Next time the server that answered is asked first; in place of one that was
+ * reached and said nothing, the one after it. */
+static void remember(struct taut_probe *p, const struct taut_lookup *l,
+                     bool has_answered)
+{
+    int i = p->session.reached + (has_answered ? 0 : 1);
+
+    taut_recall_note(&p->recall, &l->servers[i % l->server_count]);
+}
+
+/* One that does not act has not looked at HELLO: it goes to the next.
+ * Returns 0 when there is one, or -1. */
+static int go_on(struct taut_probe *p, const struct taut_lookup *l,
+                 const char *cred)
+{
+    if (p->session.reached + 1 < l->server_count)
+        return make_contact(p, l, p->session.reached + 1, cred);
+    taut_log_info(&p->log, "no tautd acts at the moment; skipped");
+    return -1;
+}
+
+/* The text of a plan from whoever acts; its length, or -1 with errno. */
+static long receive_plan(struct taut_probe *p, const struct taut_lookup *l,
+                         const char *cred, char **text, struct taut_error *why)
+{
+    long n;
+
+    do
+        n = taut_session_receive_sealed(
+            &p->session, TAUT_FRAME_PLAN, TAUT_PLAN_BYTES, text, NULL,
+            p->deadline_ns - RESULT_MS * TAUT_MS_NS, why);
+    while (n < 0 && p->session.is_elsewhere && go_on(p, l, cred) == 0);
+    return n;
 }
 
 static void say_no_plan(struct taut_probe *p, const struct taut_error *why)
@@ -42,17 +82,24 @@ static void say_no_plan(struct taut_probe *p, const struct taut_error *why)
 }
 
 /* Returns 0 with a checked plan, or -1: said why. */
-static int get_plan(struct taut_probe *p, struct taut_plan *plan)
+static int get_plan(struct taut_probe *p, const struct taut_lookup *l,
+                    const char *cred, struct taut_plan *plan)
 {
     struct taut_error why;
     char *text = NULL;
-    long n = taut_session_receive_sealed(
-        &p->session, TAUT_FRAME_PLAN, TAUT_PLAN_BYTES, &text, NULL,
-        p->deadline_ns - RESULT_MS * TAUT_MS_NS, &why);
+    long n = receive_plan(p, l, cred, &text, &why);
+    bool is_late = n < 0 && errno == ETIMEDOUT;
     int rc;
 
     p->plan_ns = taut_now_ns();
-    if (n < 0 && errno == ETIMEDOUT) {
+    if (n < 0 && (p->session.is_elsewhere || p->session.fd < 0)) {
+        if (p->session.is_elsewhere) /* its host is there at least */
+            remember(p, l, true);
+        taut_holdoff_leave(&p->holdoff);
+        return -1;
+    }
+    remember(p, l, !is_late);
+    if (is_late) {
         taut_probe_hold_off(p, why.text);
         return -1;
     }
@@ -191,11 +238,16 @@ void taut_probe_survey(struct taut_probe *p, const struct taut_lookup *l,
     };
     struct taut_error why;
 
-    if (make_contact(p, l, cred) < 0)
+    int rc = make_contact(p, l, 0, cred);
+
+    if (rc < 0)
         return;
     alarm(0);
-    taut_session_keep_alive(&p->session);
-    if (taut_survey_run(&survey, &why) == 0)
+    do {
+        taut_session_keep_alive(&p->session);
+        rc = taut_survey_run(&survey, &why);
+    } while (rc < 0 && p->session.is_elsewhere && go_on(p, l, cred) == 0);
+    if (rc == 0)
         p->status = 0;
     else
         taut_log_error(&p->log, "%s",
@@ -210,8 +262,8 @@ void taut_probe_talk(struct taut_probe *p, const struct taut_lookup *l,
 {
     struct taut_plan *plan = calloc(1, sizeof(*plan));
 
-    if (plan != NULL && make_contact(p, l, cred) == 0 &&
-        get_plan(p, plan) == 0 && plan->count > 0)
+    if (plan != NULL && make_contact(p, l, 0, cred) == 0 &&
+        get_plan(p, l, cred, plan) == 0 && plan->count > 0)
         carry_out(p, plan, p->deadline_ns - RESULT_MS * TAUT_MS_NS);
     free(plan);
 }

@@ -75,7 +75,7 @@ static void say_hello(struct taut_session *s, const struct taut_options *opts,
     if (cred == NULL ||
         (geteuid() == 0 &&
          taut_session_bind(s, l->servers, l->server_count, &why) < 0) ||
-        taut_session_connect(s, l->servers, l->server_count,
+        taut_session_connect(s, l->servers, 0, l->server_count,
                              taut_now_ns() + WAIT_NS, &why) < 0 ||
         taut_session_send(s, TAUT_FRAME_HELLO, cred, strlen(cred),
                           taut_now_ns() + WAIT_NS, &why) < 0)

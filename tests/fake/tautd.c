@@ -15,6 +15,7 @@
  *   refuse     closes after HELLO
  *   say-no     refuses, and says why
  *   older      speaks the oldest version of the protocol (the plans say so)
+ *   elsewhere  says that it does not act, and looks at no HELLO
  *   forge      seals the plan under another key
  *   oversize   announces a frame above every limit
  *   wrongtype  answers with a frame of type RESULT
@@ -248,6 +249,21 @@ static void hear(struct peer *peer, int listener)
     free(text);
 }
 
+static void turn_away(int listener)
+{
+    static const char who[] = "the tautd on ctl2 acts";
+    struct peer peer;
+    enum taut_frame_type type;
+    size_t n;
+
+    peer.fd = accept(listener, NULL, NULL);
+    if (peer.fd < 0)
+        die("accept");
+    free(read_frame(peer.fd, &type, &n));
+    write_frame(peer.fd, TAUT_FRAME_ELSEWHERE, who, strlen(who), strlen(who));
+    close(peer.fd);
+}
+
 static char *read_file(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -420,6 +436,10 @@ int main(int argc, char *argv[])
     if (taut_seal_init() < 0)
         die("sodium");
     listener = open_listener();
+    for (int i = 0; i < opt.nodes && is_way("elsewhere"); i++)
+        turn_away(listener);
+    if (is_way("elsewhere"))
+        return 0;
     for (int i = 0; i < opt.nodes; i++)
         hear(&peers[i], listener);
     if (is_way("silent"))

@@ -95,6 +95,43 @@ END
     [ ! -s run-n1/holdoff ]
 }
 
+@test "a tautd that does not act: the next one is asked, and first the next time" {
+    need_munged
+    start_tautd --how elsewhere --nodes 2
+    local standby=$server
+    start_tautd --nodes 1
+    server=$standby,$server
+    run check n1
+    wait "$tautd_pid"
+    [ -z "$output" ]
+    [ "$(tr -d ' ' <run-n1/server)" = "${server#*,}" ]
+    [ ! -s run-n1/holdoff ]
+    # the one that acted is asked first, though it is named last
+    start_tautd --listen "${server#*,}"
+    server=$standby,$server
+    run check n1
+    wait "$tautd_pid"
+    [ -z "$output" ]
+}
+
+@test "no tautd acts: said, and no reason to hold off" {
+    need_munged
+    start_tautd --how elsewhere --nodes 1
+    run check n1
+    [ "$status" -eq 0 ]
+    [ "$output" = "no tautd acts at the moment; skipped" ]
+    [ ! -s run-n1/holdoff ]
+}
+
+@test "a server that is reached and says nothing is not asked first the next time" {
+    need_munged
+    start_tautd --how silent
+    server=$server,127.0.0.1:1
+    run check n1 --budget-ms 200
+    [[ $output == *"; no checks for 60 s" ]]
+    [ "$(tr -d ' ' <run-n1/server)" = 127.0.0.1:1 ]
+}
+
 @test "no server: one line, then the next checks are free" {
     need_munged
     server=127.0.0.1:1,127.0.0.1:2

@@ -78,11 +78,18 @@ function ask.where(args)
    return table.concat(names, ", ")
 end
 
+-- A tautd that stands by has no answer: then those of node.conf are asked, one of which acts.
 local function exchange(args, request, timeout_ms)
    if args.server then
       return distant.ask(args.server, request, timeout_ms)
    end
-   return sys.request(args.socket, json.encode(request), timeout_ms)
+   local line, err = sys.request(args.socket, json.encode(request), timeout_ms)
+   local reply = line and json.decode(line)
+   local others = reply and reply.elsewhere and not request.as and from_conf()
+   if others then
+      return distant.ask(others, request, timeout_ms)
+   end
+   return line, err
 end
 
 ---------------------------------------------------------------- asking

@@ -206,6 +206,10 @@ function config.load(path, paths)
    if not conf then
       return nil, hints
    end
+   if conf.controllers and not conf.store then
+      return nil, ("%s:%d: controllers: several tautd need a database on a server: store = …")
+         :format(path, overlay.line_of(path, "controllers"))
+   end
    conf.topology, err = build_topology(path, topo_conf)
    if not conf.topology then
       return nil, err

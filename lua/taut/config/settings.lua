@@ -15,6 +15,7 @@ local all = {
    socket = { nil, text },
    database = { nil, text },
    store = { nil, values.server },
+   controllers = { nil, values.controllers },
    munge_socket = { nil, text },
    node_addresses = { "slurm", values.node_addresses },
    node_ports = { "root", one_of("root", "any") },

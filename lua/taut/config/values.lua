@@ -107,6 +107,24 @@ function values.server(v)
       (err and " (" .. err .. ")" or "")
 end
 
+--- Hosts on which there is a tautd, two or more.
+function values.controllers(v)
+   local list, seen = type(v) == "table" and v or {}, {}
+   for key, name in pairs(list) do
+      local is_name = math.type(key) == "integer" and type(name) == "string"
+         and name:match "^[%w][%w._-]*$" and not seen[name]
+      if not is_name then
+         list = {}
+         break
+      end
+      seen[name] = true
+   end
+   if #list >= 2 then
+      return list
+   end
+   return nil, 'two hosts or more, such as { "ctl1", "ctl2" }'
+end
+
 --- What `check` takes, or false for "off".
 function values.or_off(check)
    return function(v)

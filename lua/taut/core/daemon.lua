@@ -2,6 +2,7 @@
 --- tautd: the command line, the start and the end.
 local tables = require "taut.base.tables"
 local upkeep = require "taut.store.upkeep"
+local acting = require "taut.core.acting"
 local alps = require "taut.alps"
 local clock = require "taut.base.clock"
 local config = require "taut.config"
@@ -16,6 +17,7 @@ local munge = require "taut.munge"
 local parts = require "taut.core.parts"
 local queue = require "taut.store.queue"
 local resolve = require "taut.base.resolve"
+local several = require "taut.core.acting.several"
 local site = require "taut.core.site"
 local store = require "taut.store"
 local switches = require "taut.core.switches"
@@ -27,10 +29,13 @@ local daemon = {}
 local KEPT = "site switches diagnosis decision coverage act marks acks events profiles " ..
    "followers ids records journal snapshot others findings"
 local MEMORY_MS = 2000 -- how long the store may take to say what it kept
+local IDS = 1000000000 -- numbers of events and tests for each token: none is given out twice
+local SHARED_WRITE_MS = 4000 -- for one batch, where another tautd may take over meanwhile
 
 local USAGE = [[
 usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify)
        tautd --store WHERE           the store process; tautd starts it itself
+       tautd --lease WHERE           the process for the lease of several tautd, likewise
        tautd --queue                 what waits for a database server, likewise
        tautd --db WHERE              what looks after the database, likewise
        tautd --fabric                the process that sweeps an InfiniBand fabric, likewise
@@ -42,27 +47,43 @@ usage: tautd [-c FILE] [--check]     run in the foreground (systemd: Type=notify
   --help, --version
 ]]
 
--- Take connections: as soon as the past is known, or known to be out of reach.  Ids of events and
--- tests then begin above all that may be stored: nobody makes a thousand a second for long.
-local function open_doors(self)
+-- Ids of events and tests begin above all that may be stored: nobody makes a thousand a second for
+-- long.
+local function give_up_past(self)
    local p = self.parts
-   if p.doors:are_open() then
-      return
-   elseif not p.act:knows_its_past() then
-      p.switches:give_up "the database cannot be read"
-      local high = math.floor(loop.time()) * 1000
-      p.ids:above(high, high)
-   end
-   local ok, err = p.doors:open()
+   p.switches:give_up "the database cannot be read"
+   local high = math.floor(loop.time()) * 1000
+   p.ids:above(high, high)
+end
+
+local function open_doors(self)
+   local ok, err = self.parts.doors:open()
    if not ok then
       sys.log("err", err)
       self.status = 1
       loop.stop()
-      return
+      return nil
    end
    sys.notify("READY=1")
-   sys.log("notice", ("tautd %s: %d nodes, %d components"):format(sys.version,
-      #p.site.topo.nodes, #p.site.topo.components))
+   return true
+end
+
+-- Act: as soon as the past is known, or known to be out of reach.  One of several has its doors
+-- open already, and said who acts.
+local function act(self)
+   local p = self.parts
+   if p.acting.is_ready or self.stopping then
+      return
+   elseif not p.act:knows_its_past() then
+      give_up_past(self)
+   end
+   p.acting.is_ready = true
+   if not p.doors:are_open() and not open_doors(self) then
+      return
+   end
+   sys.log("notice", ("tautd %s: %d nodes, %d components%s"):format(sys.version,
+      #p.site.topo.nodes, #p.site.topo.components, p.acting:is_shared() and
+      ("; it acts by lease %d"):format(p.acting:token() or 0) or ""))
 end
 
 -- The store is open: what it kept comes first.
@@ -74,29 +95,39 @@ local function on_store(self)
    memory.load(tables.pick(self.parts, KEPT), function()
       local p = self.parts
       sys.log("notice", "mode is " .. (p.switches:mode() == "enable" and "drain" or "observe"))
-      open_doors(self)
+      act(self)
       p.followers:start_logs()
       p.review()
       p.housekeeping:start()
    end)
 end
 
-local function stop(self)
+-- Write what is known, if it is ours to write, and end all that goes on; then fn().
+local function finish(self, is_ours, fn)
    local p = self.parts
-   sys.notify("STOPPING=1")
    if self.stopping then
       return
    end
-   self.stopping = true
+   self.stopping, p.acting.is_ready = true, false
    clock.keep()
    p.steer:stop()
    p.slurm:stop()
    p.followers:stop()
    p.snapshot:stop()
-   if p.act:knows_its_past() then
+   if is_ours and p.act:knows_its_past() then
       p.records:last()
    end
-   p.journal:stop(function() loop.stop() end)
+   p.journal:stop(fn)
+end
+
+local function stop(self)
+   sys.notify("STOPPING=1")
+   finish(self, true, function()
+      if self.lease then
+         return self.lease:offer("*", loop.stop)
+      end
+      loop.stop()
+   end)
 end
 
 -- One tautd for a database: what two of them say of mode and drains cannot both be kept.
@@ -119,48 +150,105 @@ local function watchdog()
    end
 end
 
-local function start_journal(self, conf, folder)
-   return journal.start({ sys.paths.program, "--store", conf.store or conf.database },
-      function() on_store(self) end, conf.store and { folder = folder .. "/queue",
-         argv = { sys.paths.program, "--queue" } })
+-- Where rows go.
+-- @param token of the lease of one of several
+local function begin_journal(self, token)
+   local conf, argv = self.conf, { sys.paths.program, "--store", self.conf.store
+      or self.conf.database }
+   if token then
+      table.move({ "--token", tostring(token) }, 1, 2, #argv + 1, argv)
+   end
+   return self.journal:begin(argv, function() on_store(self) end, conf.store
+      and { folder = self.folder .. "/queue", argv = { sys.paths.program, "--queue" },
+         token = token, write_ms = token and SHARED_WRITE_MS or nil })
 end
 
-local function run(conf)
+-- All that goes on in a tautd that acts.
+local function begin(self, token)
+   local p, conf = self.parts, self.conf
+   if token then
+      p.ids:above(token * IDS, token * IDS)
+      begin_journal(self, token)
+   end
+   p.acting.has_begun = true
+   p.switches:open(self.kept, token)
+   p.cluster:start(conf.refresh_s)
+   p.steer:start(conf.refresh_s)
+   p.followers:start_fabric()
+   loop.timer(MEMORY_MS, function() act(self) end)
+   loop.every(5000, function() p.snapshot:look() end)
+end
+
+---------------------------------------------------------------- the start
+
+local function helpers(conf, folder)
+   return helper.start(conf.resource_manager == "alps"
+      and { name = "taut-alps", argv = { sys.paths.program, "--alps", "serve",
+         folder .. "/alps-drains" } }
+      or { name = "taut-slurm", argv = { sys.paths.libexecdir .. "/taut-slurm" } }),
+      helper.start { name = "taut-addresses", argv = { sys.paths.program, "--addresses" } }
+end
+
+-- Does it act?  One that is alone as soon as it is ready.
+local function who_acts(conf)
+   if not conf.controllers then
+      return acting.new()
+   end
+   local host, err = acting.this(conf.controllers, sys.hostname())
+   return host and acting.new { controllers = conf.controllers, host = host }, err
+end
+
+-- As one of several: others are told who acts, from now on.
+local function share(self)
+   self.fail = function()
+      self.status = 1
+      loop.stop()
+   end
+   self.begin = function(token) begin(self, token) end
+   self.finish = function(is_ours, fn) finish(self, is_ours, fn) end
+   if open_doors(self) then
+      self.lease = several.start(self)
+   end
+end
+
+local function start(self)
+   self.parts.metrics:start()
+   watchdog()
+   loop.signal("HUP", function() several.reload(self) end)
+   loop.signal("TERM", function() stop(self) end)
+   loop.signal("INT", function() stop(self) end)
+   if self.conf.controllers then
+      share(self)
+   else
+      begin(self)
+   end
+   loop.run()
+   return self.status
+end
+
+local function run(conf, argv)
    local folder = conf.database:match "^(.*)/[^/]*$" or "."
+   local who, err = who_acts(conf)
    local alone, why = lock(folder)
-   if not alone then
-      sys.log("err", why)
+   if not (alone and who) then
+      sys.log("err", why or err)
       return 1
    end
    collectgarbage("incremental", 120, 200) -- a small heap is worth a little time
    if conf.munge_socket then
       munge.socket(conf.munge_socket)
    end
-   local self = { status = 0 }
+   local self = { status = 0, conf = conf, folder = folder, argv = argv, journal = journal.new() }
    clock.open(folder .. "/clock") -- before anything asks what time it is
    clock.follow()
    -- of a server nobody knows yet whether there was a tautd before
-   local kept = switches.look(folder .. "/brakes", conf.store and folder or conf.database)
-   local rows = start_journal(self, conf, folder)
-   local p = parts(conf, rows, helper.start(conf.resource_manager == "alps"
-      and { name = "taut-alps", argv = { sys.paths.program, "--alps", "serve",
-         folder .. "/alps-drains" } }
-      or { name = "taut-slurm", argv = { sys.paths.libexecdir .. "/taut-slurm" } }),
-      helper.start { name = "taut-addresses", argv = { sys.paths.program, "--addresses" } })
-   self.parts = p
-   p.switches:open(kept)
-   p.cluster:start(conf.refresh_s)
-   p.steer:start(conf.refresh_s)
-   p.followers:start_fabric()
-   p.metrics:start()
-   watchdog()
-   loop.timer(MEMORY_MS, function() open_doors(self) end)
-   loop.signal("HUP", function() p.reload() end)
-   loop.signal("TERM", function() stop(self) end)
-   loop.signal("INT", function() stop(self) end)
-   loop.every(5000, function() p.snapshot:look() end)
-   loop.run()
-   return self.status
+   self.kept = switches.look(folder .. "/brakes", conf.store and folder or conf.database)
+   if not conf.controllers then
+      begin_journal(self)
+   end
+   local slurm, addresses = helpers(conf, folder)
+   self.parts = parts(conf, self.journal, slurm, addresses, who)
+   return start(self)
 end
 
 ---------------------------------------------------------------- the command line
@@ -168,7 +256,7 @@ end
 local FLAGS = { ["--check"] = "check", ["--fabric"] = "fabric", ["--ingest"] = "ingest",
    ["--addresses"] = "addresses", ["--queue"] = "queue" }
 local VALUES = { ["-c"] = "config", ["--config"] = "config", ["--store"] = "store",
-   ["--db"] = "db" }
+   ["--db"] = "db", ["--lease"] = "lease", ["--token"] = "token" }
 
 local function options(arg)
    local o, i = { config = sys.paths.confdir .. "/taut.lua" }, 1
@@ -209,7 +297,9 @@ function daemon.main(arg)
       io.stderr:write(USAGE:format(sys.paths.confdir))
       return 2
    elseif o.store then
-      return store.main(o.store, events_kept)
+      return store.main(o.store, events_kept, { token = math.tointeger(tonumber(o.token)) })
+   elseif o.lease then
+      return store.main(o.lease, events_kept, { is_guest = true })
    elseif o.fabric then
       return fabric_process.main()
    elseif o.addresses then
@@ -233,7 +323,7 @@ function daemon.main(arg)
       return 0
    end
    site.log_hints(conf)
-   return run(conf)
+   return run(conf, arg)
 end
 
 return daemon

@@ -48,16 +48,16 @@ function Decision:make(o)
    local d = policy.decide { topology = self.site.topo, settings = self.site.conf.policy,
       cluster = self.cluster, history = o.history, now = o.now, mode = o.mode,
       verdicts = verdicts(self), machine_wide = self.diagnosis:wide(),
-      standby = self.cluster.standby, clean = clean(self) }
+      standby = self.acting:standing_by(self.cluster.standby), clean = clean(self) }
    say(self, d)
    self.measures, self.remarks = d.measures, d.remarks
    return d
 end
 
---- @param o { site, diagnosis, cluster, others }
+--- @param o { site, diagnosis, cluster, others, acting }
 function decision.new(o)
    return setmetatable({ site = o.site, diagnosis = o.diagnosis, cluster = o.cluster,
-      others = o.others,
+      others = o.others, acting = o.acting,
       standing = {}, measures = {}, remarks = {} }, Decision)
 end
 

@@ -165,9 +165,18 @@ local function refuse_credential(self, conn, why, behind_s)
    conn:close()
 end
 
+-- Whoever asks goes on to the tautd that acts: HELLO's credential was not looked at, and serves
+-- there.
+local function send_on(self, conn)
+   conn:send(wire.ELSEWHERE, self.acting:why_not())
+   conn:close()
+end
+
 --- A frame of loop.listen.
 function Intake:frame(conn, kind, payload)
-   if kind == wire.HELLO and not self.greeted[conn] then
+   if (kind == wire.HELLO or kind == wire.ASK) and not self.acting:may() then
+      return send_on(self, conn)
+   elseif kind == wire.HELLO and not self.greeted[conn] then
       self.greeted[conn] = true
       local cred, sealed = ticket.split(payload)
       munge.decode(cred, function(text, uid, late_s, age_s)
@@ -211,7 +220,7 @@ function Intake:gone(conn)
 end
 
 --- @param o { site, cluster, events, journal, surveys, rendezvous, refusals, lists, addresses,
---   remote }
+--   remote, acting }
 function intake.new(o)
    o.greeted = {}
    return setmetatable(o, Intake)

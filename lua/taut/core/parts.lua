@@ -3,6 +3,7 @@
 -- other.
 local tables = require "taut.base.tables"
 local acks = require "taut.policy.acks"
+local acting = require "taut.core.acting"
 local act = require "taut.policy.act"
 local addresses = require "taut.slurm.addresses"
 local advice = require "taut.place.advice"
@@ -16,6 +17,7 @@ local decision = require "taut.core.decision"
 local diagnose = require "taut.diagnose"
 local doors = require "taut.core.doors"
 local events = require "taut.events"
+local fenced = require "taut.core.acting.fenced"
 local findings = require "taut.core.findings"
 local followers = require "taut.core.followers"
 local housekeeping = require "taut.store.housekeeping"
@@ -74,9 +76,9 @@ local function way(p)
    local topo = p.site.topo
    p.profiles = profiles.new { topology = topo, cluster = p.cluster, journal = p.journal }
    p.case = case.new(pick(p, "site diagnosis"))
-   p.act = act.new(pick(p, "slurm cluster journal switches teller case acks"))
+   p.act = act.new(pick(p, "slurm cluster journal switches teller case acks acting"))
    p.others = others.new(pick(p, "site diagnosis cluster profiles"))
-   p.decision = decision.new(pick(p, "site diagnosis cluster others"))
+   p.decision = decision.new(pick(p, "site diagnosis cluster others acting"))
    p.news = news.new(pick(p, "site diagnosis decision case act teller acks"))
    p.snapshot = snapshot.new { site = p.site, journal = p.journal, diagnosis = p.diagnosis,
       coverage = p.coverage, cluster = p.cluster,
@@ -136,16 +138,16 @@ local function asked(p)
       argv = { sys.paths.program, "--db", p.site.conf.store or p.site.conf.database } }
    p.latency = latency.start()
    p.metrics = metrics.new(pick(p, "site switches diagnosis decision coverage cluster act " ..
-      "teller journal events judgement check refusals latency housekeeping " ..
+      "teller journal events judgement check refusals latency housekeeping acting " ..
       "started_at"))
    p.reload = function()
       return reload(pick(p, "site followers metrics teller diagnosis check rendezvous events " ..
          "profiles surveys advice steer job_over coverage act review addresses findings records"))
    end
-   p.query = query.new { cluster = p.cluster, commands = answers(p) }
+   p.query = query.new { cluster = p.cluster, commands = answers(p), acting = p.acting }
    p.remote = remote.new(pick(p, "site cluster addresses refusals query"))
    p.intake = intake.new(pick(p,
-      "site cluster events journal surveys rendezvous refusals lists addresses remote"))
+      "site cluster events journal surveys rendezvous refusals lists addresses remote acting"))
    p.addresses:expect(p.site.conf.remote.admins)
    p.doors = doors.new(pick(p, "site cluster intake refusals query"))
 end
@@ -176,9 +178,14 @@ end
 -- @param journal of store/journal.lua
 -- @param slurm helper (taut-slurm)
 -- @param resolver helper (base/resolve.lua)
+-- @param who of core/acting: does this tautd act?  nil: always
 -- @return the parts by name, for those who start, remember and stop them
-return function(conf, journal, slurm, resolver)
-   local p = { journal = journal, slurm = slurm, resolver = resolver, started_at = loop.time() }
+return function(conf, journal, slurm, resolver, who)
+   local p = { journal = journal, slurm = slurm, resolver = resolver, started_at = loop.time(),
+      acting = who or acting.new { is_ready = true } }
+   if p.acting:is_shared() then
+      p.slurm = fenced.new(slurm, p.acting)
+   end
    ground(p, conf)
    way(p)
    sources(p)

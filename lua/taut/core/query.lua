@@ -31,6 +31,9 @@ local function reply_to(client)
    return reply
 end
 
+-- What a tautd that stands by can answer; the rest the one that acts is asked for.
+local OF_ANY = { status = true, doctor = true }
+
 -- May the caller ask for this?  Or why not.
 local function is_allowed(self, command, args, caller)
    if self.cluster:is_admin(caller.as) then
@@ -56,6 +59,9 @@ function Query:request(client, request, caller)
    local command = self.commands[request.cmd]
    if not command then
       return reply(nil, "no such command")
+   elseif self.acting and self.acting:is_blank() and not OF_ANY[request.cmd] then
+      return client:reply(json.encode { ok = false, elsewhere = true,
+         error = "this tautd stands by: " .. self.acting:why_not() })
    end
    local args = request.args
    args = (args == nil or args == json.null) and {} or args
@@ -100,9 +106,10 @@ function Query:answer(client, line, uid)
    self:request(client, request, { as = uid, name = sys.user_name(uid) })
 end
 
---- @param o { cluster, commands = of core/answers }
+--- @param o { cluster, commands = of core/answers, acting }
 function query.new(o)
-   return setmetatable({ cluster = o.cluster, commands = o.commands }, Query)
+   return setmetatable({ cluster = o.cluster, commands = o.commands,
+      acting = o.acting }, Query)
 end
 
 return query

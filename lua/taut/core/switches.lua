@@ -91,9 +91,12 @@ function switches.look(path, database)
 end
 
 --- Take what `look` saw.
-function Switches:open(seen)
+-- @param token of the lease under which this tautd acts; nil: it is alone
+function Switches:open(seen, token)
+   self.token = token
    self.path, self.file, self.is_bad, self.lost = seen.path, seen.file, seen.is_bad, seen.lost
    self.kept = brakes.newest(seen.file) or self.kept
+   self.kept.token = token or self.kept.token
 end
 
 -- A database of before there was a file has a row for each.
@@ -126,6 +129,7 @@ function Switches:restore(settings)
    end
    newest.generation = math.max(newest.generation, self.kept.generation)
       + (next(self.said) and 1 or 0)
+   newest.token = self.token or newest.token
    self.kept = newest
    local text = brakes.text(newest)
    if text ~= settings.brakes or not self.file or text ~= brakes.text(self.file) then

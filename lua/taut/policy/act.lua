@@ -17,6 +17,7 @@ Act.__index = Act
 
 local ALERTS = 100 -- kept for `taut status`
 local SAID_MAX = 16 -- nodes held back that are said one by one at once
+local INTENT_S = 20 -- a drain that was begun shows in Slurm by then, or was never made
 
 -- What may stand in the log of actions.
 local ACTIONS = { "ack", "alert", "capped", "drain", "drain failed", "left alone", "mode enable",
@@ -100,16 +101,37 @@ local function drained(self, a)
    self.cluster:refresh()
 end
 
-local function send_drain(self, a)
-   a.reason = self.case:reason(a.verdict, a)
-   self.history.asked[a.node] = { component = a.component, reason = a.reason, time = loop.time() }
+local function ask_drain(self, a)
    self.slurm:ask({ op = "drain", node = a.node, reason = a.reason }, function(reply, err)
       self.history.asked[a.node] = nil
       if reply and reply.done then
          drained(self, a)
       else
+         if self.acting:is_shared() then
+            self.journal:add("forget_drained", { node = a.node })
+         end
          slurm_refused(self, a, err or reply.why, err ~= nil)
       end
+   end)
+end
+
+-- Whoever takes over has to know what was begun: of several tautd the one that acts has it in the
+-- database first.
+local function send_drain(self, a)
+   a.reason = self.case:reason(a.verdict, a)
+   local begun = { component = a.component, reason = a.reason, time = loop.time() }
+   self.history.asked[a.node] = begun
+   if not self.acting:is_shared() then
+      return ask_drain(self, a)
+   end
+   self.journal:add("drained", { node = a.node, data = json.encode { component = begun.component,
+      reason = begun.reason, time = begun.time, forever = a.forever, begun = true } })
+   self.journal:confirm(function(ok, why)
+      if ok then
+         return ask_drain(self, a)
+      end
+      self.history.asked[a.node] = nil
+      slurm_refused(self, a, why, true)
    end)
 end
 
@@ -355,9 +377,24 @@ local function tell_again(self, name, d)
       end)
 end
 
+-- A drain that another tautd had begun when it ended: is it made?
+local function reconcile_begun(self, name, d, node)
+   if node.drain and reason.is_ours(node.reason) then
+      d.begun = nil
+      table.insert(self.history.drains, { node = name, component = d.component, time = d.time })
+      keep(self, name)
+      self:record { action = "drain", node = name, component = d.component, reason = d.reason,
+         result = "done", who = "taut" }
+   elseif loop.time() - d.time > INTENT_S then
+      drop(self, name)
+   end
+end
+
 -- Somebody else may have resumed or re-labelled a node of ours.
 local function reconcile_drained(self, name, d, node, back)
-   if not node.drain then
+   if d.begun then
+      reconcile_begun(self, name, d, node)
+   elseif not node.drain then
       drop(self, name)
       given_back(self, name, d, back)
    elseif (node.reason or "") == "" then
@@ -398,12 +435,13 @@ function Act:tell(fn)
    self.on_back = fn
 end
 
---- @param o { slurm = helper (taut-slurm), cluster, journal, switches, teller (on_event.lua),
---   acks (acks.lua),
+--- @param o { slurm = helper (taut-slurm), cluster, journal, switches, acting, teller
+--   (on_event.lua), acks (acks.lua),
 --   case = what is said of a verdict: reason(verdict, action) → text, reasoned(component) → JSON }
 function act.new(o)
    return setmetatable({ slurm = o.slurm, cluster = o.cluster, journal = o.journal,
       switches = o.switches, teller = o.teller, case = o.case, acks = o.acks,
+      acting = o.acting or { is_shared = function() return false end },
       history = policy.history(),
       held = {}, alerted = {}, alerts = {}, counts = tables.counts(ACTIONS), said = 0 }, Act)
 end

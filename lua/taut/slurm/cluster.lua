@@ -363,8 +363,11 @@ cluster.standby_of = standby_of
 
 local function take_controllers(self, reply)
    local text = standby_of(reply, sys.hostname())
-   self.controllers = #reply.controllers
-   if text ~= self.standby then
+   local active = reply.controllers[(reply.active or -1) + 1]
+   self.controllers, self.active_host = #reply.controllers, active and active.host
+   if self.tell_controllers then
+      return self.tell_controllers()
+   elseif text ~= self.standby then
       sys.log("notice", text and "standing by: " .. text or "acting: slurmctld is active here")
    end
    self.standby = text
@@ -477,6 +480,12 @@ end
 --   after a job's last epilog }
 function Cluster:tell(o)
    self.on_refresh, self.on_job_over = o.refreshed, o.job_over
+end
+
+--- A lease says whether this tautd acts, not which slurmctld is beside it: fn() each time when it
+-- is known which one is active (`active_host`).
+function Cluster:on_controllers(fn)
+   self.tell_controllers = fn
 end
 
 --- Begin to ask.

@@ -3,7 +3,8 @@
 -- to it, in order (queue.lua).  tautd's end of both.
 --
 -- Each batch has its place { line, id, seq }: `line` is this host, `id` this process; a batch whose
--- answer was lost goes again, and the database takes it once.
+-- answer was lost goes again, and the database takes it once.  Of several tautd it has the `token`
+-- of the lease, too (leases.lua).
 local helper = require "taut.base.helper"
 local loop = require "taut.loop"
 local seal = require "taut.seal"
@@ -117,7 +118,7 @@ end
 
 local function put(self, batch, durable, fn)
    ask(self, { op = "append", batch = batch, durable = durable }, function(_, err)
-      fn(not err and {} or nil, err)
+      fn(not err and { queued = true } or nil, err)
       self:drain()
    end)
 end
@@ -132,12 +133,13 @@ end
 
 --- The next batch.
 -- @param durable is it to be on disk when it is answered?
--- @param fn(reply) when the database or the disk has it; fn(nil, why) where neither: it has to be
---   given again
+-- @param fn(reply) when the database or, with `queued`, the disk has it; fn(nil, why) where
+--   neither: it has to be given again
 function Backlog:write(batch, durable, fn)
    if not batch.place then
       self.seq = self.seq + 1
-      batch.place, batch.time = { line = self.line, id = self.id, seq = self.seq }, loop.time()
+      batch.place = { line = self.line, id = self.id, seq = self.seq, token = self.token }
+      batch.time = loop.time()
    end
    if not (self.is_open and self:is_empty()) then
       return put(self, batch, durable, fn)
@@ -194,9 +196,9 @@ local function open(self)
 end
 
 --- @param o { store = helper, queue = argv of the queue's process, folder, on_observations; or nil:
---   most = bytes on disk, write_ms, retry_ms }
+--   token = of the lease, most = bytes on disk, write_ms, retry_ms }
 function backlog.new(o)
-   local self = setmetatable({ store = o.store, folder = o.folder, seq = 0,
+   local self = setmetatable({ store = o.store, folder = o.folder, token = o.token, seq = 0,
       most = o.most or MOST_BYTES, write_ms = o.write_ms or WRITE_MS,
       retry_ms = o.retry_ms or RETRY_MS,
       line = sys.hostname(), id = seal.hex(seal.random(8)), on_observations = o.on_observations },

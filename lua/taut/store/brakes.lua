@@ -1,7 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What administrators said of mode, checks and steering, as text: the file `brakes` beside the
 -- database and the row `brakes` in it.  Both carry a generation, which grows with each word said.
+-- Where one of several tautd acts, each host has a file and all one database; whoever takes over
+-- writes the token of its lease into both: what was said under an older one, and never reached the
+-- database, is not heard again.
 --
+--   token 3              of several tautd only
 --   generation 7
 --   mode observe         enable, observe, or - where the configuration decides
 --   switch off           on, off or - (on)
@@ -33,9 +37,10 @@ local function checksum(text)
    return ("%016x"):format(h)
 end
 
---- @param b { generation, mode, switch, steering }
+--- @param b { token or nil, generation, mode, switch, steering }
 function brakes.text(b)
-   local lines = { ("generation %d\n"):format(b.generation) }
+   local lines = { b.token and ("token %d\n"):format(b.token) or "",
+      ("generation %d\n"):format(b.generation) }
    for _, name in ipairs(brakes.names) do
       lines[#lines + 1] = ("%s %s\n"):format(name, b[name] or "-")
    end
@@ -43,7 +48,7 @@ function brakes.text(b)
    return ("%schecksum %s\n"):format(body, checksum(body))
 end
 
---- @return { generation, mode, switch, steering }; or nil and what is wrong
+--- @return { token, generation, mode, switch, steering }; or nil and what is wrong
 function brakes.parse(text)
    local body, sum = text:match "^(.-\n)checksum (%x+)\n$"
    if not body then
@@ -51,10 +56,11 @@ function brakes.parse(text)
    elseif sum ~= checksum(body) then
       return nil, ("the checksum is %s, that of its lines %s"):format(sum, checksum(body))
    end
-   local generation, mode, switch, steering = body:match(
+   local token, rest = body:match "^token (%d+)\n(.*)$"
+   local generation, mode, switch, steering = (rest or body):match(
       "^generation (%d+)\nmode (%S+)\nswitch (%S+)\nsteering (%S+)\n$")
-   local b = { generation = math.tointeger(tonumber(generation)), mode = mode, switch = switch,
-      steering = steering }
+   local b = { token = math.tointeger(tonumber(token)), mode = mode, switch = switch,
+      generation = math.tointeger(tonumber(generation)), steering = steering }
    if not b.generation then
       return nil, "expected the lines generation, mode, switch, steering and checksum"
    end
@@ -98,15 +104,24 @@ local function stricter(name, a, b)
    return b
 end
 
---- Of two, either may be nil: the one of the higher generation; of the same, the stricter of each.
+-- Below 0 where a is older than b, above where it is newer.
+local function age(a, b)
+   if (a.token or 0) ~= (b.token or 0) then
+      return (a.token or 0) - (b.token or 0)
+   end
+   return a.generation - b.generation
+end
+
+--- Of two, either may be nil: the one of the higher token; of the same, of the higher generation;
+-- of the same, the stricter of each.
 -- @return a new table, or nil of two nil
 function brakes.newest(a, b)
-   if not (a and b) or a.generation ~= b.generation then
-      local w = (not b or a and a.generation > b.generation) and a or b
-      return w and { generation = w.generation, mode = w.mode, switch = w.switch,
+   if not (a and b) or age(a, b) ~= 0 then
+      local w = (not b or a and age(a, b) > 0) and a or b
+      return w and { token = w.token, generation = w.generation, mode = w.mode, switch = w.switch,
          steering = w.steering }
    end
-   local w = { generation = a.generation }
+   local w = { token = a.token, generation = a.generation }
    for _, name in ipairs(brakes.names) do
       w[name] = stricter(name, a[name], b[name])
    end

@@ -3,6 +3,7 @@
 local address = require "taut.store.address"
 local dialects = require "taut.store.dialects"
 local json = require "taut.json"
+local leases = require "taut.store.leases"
 local schema = require "taut.store.schema"
 local tables = require "taut.base.tables"
 
@@ -224,7 +225,33 @@ function db.vacuum()
    return dialect.vacuum
 end
 
-local function open_all(a, is_guest)
+local OUST_TRIES = 40 -- a connection that was ended takes a moment
+
+local function is_owned()
+   return fetch(exec(dialect.own), same)[1].got == 1
+end
+
+-- Have the database for this process alone.  Whoever has the lease ends the connection of whoever
+-- had it before, and with it what that one had not finished.
+local function own(token)
+   for _ = 1, token and OUST_TRIES or 1 do
+      if is_owned() then
+         return
+      elseif token then
+         leases.in_force(db, token)
+         dialect.oust(db)
+         db.rows_of(dialect.pause)
+      end
+   end
+   error("another tautd has it", 0)
+end
+
+--- Have it for this process alone, once it is open.
+function db.own()
+   own()
+end
+
+local function open_all(a, o)
    conn:autocommit(true)
    for _, sql in ipairs(dialect.opening) do
       if dialect.is_server then
@@ -233,16 +260,17 @@ local function open_all(a, is_guest)
          db.rows_of(sql)
       end
    end
-   if not is_guest and dialect.own and fetch(exec(dialect.own), same)[1].got ~= 1 then
-      error("another tautd has it", 0)
+   if not (o and o.is_guest) and dialect.own then
+      own(o and o.token)
    end
    return a
 end
 
 --- @param where path of SQLite's file, or the address of a server
--- @param is_guest beside the store's process: without the lock of a server's database
+-- @param o nil, or { is_guest = beside the store's process: without the lock of a server's
+--   database, token = of the lease under which it is opened }
 -- @return what was opened (address.lua); or nil and why not
-function db.open(where, is_guest)
+function db.open(where, o)
    local a, err = address.parse(where)
    if not a then
       return nil, err
@@ -254,7 +282,7 @@ function db.open(where, is_guest)
    if not (loaded and conn) then
       return nil, ("cannot open %s: %s"):format(a.text, tostring(loaded and err or conn))
    end
-   local ok, why = pcall(open_all, a, is_guest)
+   local ok, why = pcall(open_all, a, o)
    return ok and a, not ok and ("%s: %s"):format(a.text, tostring(why)) or nil
 end
 

@@ -13,6 +13,7 @@
 --   value(v, column)      v as the driver takes it
 --   sizes, vacuum         of db.sizes, db.vacuum
 --   own                   lock of this database for one process: statement → row with `got`, or nil
+--   oust(db), pause       end the connection that has it; a statement that waits a moment
 --   hides_null            its driver gives 0 or "" for NULL
 --   is_loose              changes of tables cannot be undone
 --   is_server             may go away and come back; its statements are prepared once
@@ -156,6 +157,12 @@ dialects.postgresql = {
    tables = "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
    value = function(v) return type(v) == "string" and text_of(v) or v end,
    own = "SELECT CASE WHEN pg_try_advisory_lock(1952544116) THEN 1 ELSE 0 END AS got", -- "taut"
+   oust = function(db)
+      db.rows_of("SELECT COUNT(pg_terminate_backend(pid))::numeric AS n FROM pg_locks WHERE " ..
+         "locktype = 'advisory' AND objid = 1952544116 AND database = (SELECT oid FROM " ..
+         "pg_database WHERE datname = current_database()) AND pid <> pg_backend_pid()")
+   end,
+   pause = "SELECT COUNT(pg_sleep(0.05))::numeric AS n",
    sizes = "SELECT tablename AS name, pg_total_relation_size(quote_ident(tablename)::regclass)" ..
       "::numeric AS bytes FROM pg_tables WHERE schemaname = current_schema()",
    vacuum = { "SET statement_timeout = 0", "VACUUM ANALYZE %s" },
@@ -225,6 +232,14 @@ dialects.mysql = {
       "WHERE table_schema = DATABASE()",
    value = mysql_value,
    own = "SELECT GET_LOCK(CONCAT('taut ', DATABASE()), 0) AS got",
+   oust = function(db)
+      local row = db.rows_of("SELECT CONCAT('', IS_USED_LOCK(CONCAT('taut ', DATABASE()))) AS id")
+      local id = math.tointeger(tonumber(row[1].id))
+      if id then
+         db.run("KILL CONNECTION " .. id)
+      end
+   end,
+   pause = "SELECT SLEEP(0.05) AS n",
    sizes = "SELECT table_name AS name, (data_length + index_length) * 1e0 AS bytes FROM " ..
       "information_schema.tables WHERE table_schema = DATABASE()",
    vacuum = { "OPTIMIZE TABLE %s" },

@@ -1,16 +1,19 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The store: the one process that opens the database (`tautd --store WHERE`; a file of SQLite, or
--- the address of a server).
+-- the address of a server).  Of several tautd only the one that acts has it (`--token N`); each has
+-- another one for the lease (`--lease WHERE`).
 --
 -- Requests are JSON lines on stdin, replies JSON lines on stdout, in order:
 --   { id, op = "write", rows = { { table, { column = value, … } }, … }, durable = true or nil,
 --     place = of writes.lua or nil }: one transaction; a durable one is answered when it is on disk
 --   { id, op = "query", name = one of `queries`, args = { … } } → rows
+--   { id, op = "lease", … } → row: see leases.lua
 --   { id, op = "prune", before = { table = seconds since 1970 } } → more; { id, op = "ping" }
 -- An error ends no process: it is the reply, and nothing of a failed batch is kept.  Only a server
 -- that is gone does: a new process looks for it again.
 local db = require "taut.store.db"
 local json = require "taut.json"
+local leases = require "taut.store.leases"
 local migrate = require "taut.store.migrate"
 local queries = require "taut.store.queries"
 local schema = require "taut.store.schema"
@@ -48,6 +51,10 @@ function ops.query(request)
    return { rows = json.array(query(request.args or {})) }
 end
 
+function ops.lease(request)
+   return { row = leases.ask(db, request) }
+end
+
 -- A server ends a connection on which nothing is said for long.
 function ops.ping()
    db.rows_of "SELECT 1 AS one"
@@ -78,13 +85,27 @@ local function fatal(err)
    return 1
 end
 
-local function open(where)
-   local a, err = db.open(where)
+-- A database without tables is made fit first, by one of those who want the lease.
+local function prepare(as)
+   if not as.is_guest then
+      db.transaction(migrate.run)
+   elseif migrate.is_needed() then
+      db.own()
+      db.transaction(migrate.run)
+      error("its tables are made; once more", 0)
+   end
+   if as.is_guest then
+      leases.begin(db)
+   end
+end
+
+local function open(where, as)
+   local a, err = db.open(where, as)
    if not a then
       return nil, err
    end
    sys.put(json.encode { ok = true, connected = true } .. "\n")
-   local ok, why = pcall(db.transaction, migrate.run)
+   local ok, why = pcall(prepare, as)
    return ok and a, not ok and ("%s: %s"):format(a.text, tostring(why)) or nil
 end
 
@@ -92,11 +113,12 @@ end
 -- @param where path of the database file, or address of a server
 -- @param o what is done with observations and readings (events/keep.lua): special, sample, prune,
 --   queries
+-- @param as nil, or { is_guest = for the lease, token = under which it is opened }
 -- @return exit status
-function store.main(where, o)
+function store.main(where, o, as)
    observations = o
    queries.add(o.queries)
-   local a, err = open(where)
+   local a, err = open(where, as or {})
    if not a then
       return fatal(err)
    end

@@ -3,7 +3,8 @@
 --
 -- Rows wait here until the store has confirmed them.  When it cannot write, that is said once,
 -- loudly; checks go on, and the newest rows are kept up to ROWS_MAX for when it can again.  Where
--- the database is a server they wait on disk meanwhile (backlog.lua).
+-- the database is a server they wait on disk meanwhile (backlog.lua).  Of several tautd only the
+-- one that acts has a store; in the others nothing waits.
 local backlog = require "taut.store.backlog"
 local helper = require "taut.base.helper"
 local loop = require "taut.loop"
@@ -21,6 +22,7 @@ local PING_MS = 20000
 local SERVER_START_MS, SERVER_AGAIN_MS = 15000, 5000
 local ROWS_MAX = 200000
 local STOP_MS = 5000
+local STANDS_BY = "this tautd stands by"
 
 local function arm(self, ms)
    if not self.timer then
@@ -58,7 +60,8 @@ local function on_failed(self, batch, err)
    answer(self, err)
 end
 
-local function on_written(self, batch, err)
+-- What waits on this host's disk is not stored where another host's tautd may act next.
+local function on_written(self, batch, reply, err)
    self.writing = false
    if err then
       if not self.failed then
@@ -76,7 +79,8 @@ local function on_written(self, batch, err)
          #batch.rows + #self.rows))
       self.failed = nil
    end
-   answer(self)
+   answer(self, reply.queued and self.backlog.token and ("the database is away: %s"):format(
+      self.backlog.error or self.store.down or "it does not answer") or nil)
    if #self.confirms > 0 then
       self:flush()
    elseif #self.rows > 0 then
@@ -115,13 +119,13 @@ end
 
 --- Write what waits, one transaction at a time.
 function Journal:flush()
-   if self.writing or self.stopped or #self.rows == 0 and not self.batch then
+   if self.writing or self.stopped or not self.store or #self.rows == 0 and not self.batch then
       return
    end
    local batch = next_batch(self)
    self.writing = true
    write(self, batch, #self.confirms > 0, function(reply, err)
-      on_written(self, batch, err)
+      on_written(self, batch, reply, err)
       if reply and self.on_observations and #(reply.observations or {}) > 0 then
          self.on_observations(reply.observations)
       end
@@ -174,6 +178,9 @@ end
 
 --- Ask the store; fn(rows) or fn(nil, error).
 function Journal:query(name, args, fn)
+   if not self.store then
+      return fn(nil, STANDS_BY)
+   end
    self.store:ask({ op = "query", name = name, args = args }, function(reply, err)
       fn(reply and reply.rows, err)
    end)
@@ -196,7 +203,9 @@ end
 --   since, refused, left_out } on disk }
 function Journal:state()
    local queued, away
-   if self.backlog then
+   if not self.store then
+      return { waiting = 0, lost = 0, lag = 0 }
+   elseif self.backlog then
       queued, away = self.backlog:state()
       away = away or self.store.down
    end
@@ -223,6 +232,9 @@ end
 --- Write what is left, then end the store.
 function Journal:stop(done)
    self.stopped = true
+   if not self.store then
+      return done()
+   end
    local function stop(err, rows)
       if done then
          if err then
@@ -249,13 +261,19 @@ local function observations_of(self)
    end
 end
 
---- @param argv command that starts the store
+--- Without a store, until begin().
+function journal.new()
+   return setmetatable({ rows = {}, lost = 0, lost_said = 0, writing = false, confirms = {},
+      added = 0, written = 0 }, Journal)
+end
+
+--- Start the store.
+-- @param argv its command
 -- @param on_ready called at each of its starts, of a server when all that waited is there
 -- @param queue nil for a file of SQLite; for a server { argv, folder, and, or nil,
---   most, write_ms, retry_ms, again_ms } (backlog.lua)
-function journal.start(argv, on_ready, queue)
-   local self = setmetatable({ rows = {}, lost = 0, lost_said = 0, writing = false, confirms = {},
-      added = 0, written = 0 }, Journal)
+--   token, most, write_ms, retry_ms, again_ms } (backlog.lua)
+-- @return itself
+function Journal:begin(argv, on_ready, queue)
    local function ready()
       self.store.down, self.is_open = nil, true
       on_ready()
@@ -276,13 +294,19 @@ function journal.start(argv, on_ready, queue)
       most_ms = queue and (queue.again_ms or SERVER_AGAIN_MS) }
    if queue then
       self.backlog = backlog.new { store = self.store, queue = queue.argv, folder = queue.folder,
-         most = queue.most, write_ms = queue.write_ms, retry_ms = queue.retry_ms,
+         token = queue.token, most = queue.most, write_ms = queue.write_ms,
+         retry_ms = queue.retry_ms,
          on_observations = observations_of(self) }
       loop.every(PING_MS, function()
          self.store:ask({ op = "ping" }, function() end)
       end)
    end
    return self
+end
+
+--- Both at once.
+function journal.start(argv, on_ready, queue)
+   return journal.new():begin(argv, on_ready, queue)
 end
 
 return journal

@@ -71,6 +71,15 @@ local function check()
    end
 end
 
+--- Are there no tables yet, or those of an older schema?  A newer one is an error.
+function migrate.is_needed()
+   local version = db.tables().setting and setting "schema" or 0
+   if version > schema.version then
+      error(("database has schema %d, this tautd knows %d"):format(version, schema.version), 0)
+   end
+   return version < schema.version
+end
+
 --- Inside a transaction; an error says what is wrong.
 function migrate.run()
    local version, done = 0, 0

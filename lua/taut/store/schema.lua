@@ -4,7 +4,7 @@
 -- keyword somewhere (user, partition), stands in quotes.
 local schema = {}
 
-schema.version = 6
+schema.version = 7
 
 -- One list of statements per version; an empty database gets all of them in order.
 schema.steps = {
@@ -103,6 +103,14 @@ schema.steps = {
    { [[ALTER TABLE event ADD COLUMN trace_ns INTEGER]] },
    -- 6: what tests saw of all components, in slices (snapshot.lua here)
    { [[CREATE TABLE seen (part TEXT PRIMARY KEY, seq INTEGER NOT NULL, data TEXT NOT NULL)]] },
+   -- 7: of several tautd which one acts (leases.lua), and under which token each action was
+   {
+      [[CREATE TABLE lease (
+           name TEXT PRIMARY KEY, token INTEGER NOT NULL, beat INTEGER NOT NULL,
+           holder TEXT NOT NULL, host TEXT NOT NULL, offered TEXT NOT NULL,
+           waiting TEXT NOT NULL, waiting_beat INTEGER NOT NULL)]],
+      [[ALTER TABLE action ADD COLUMN token INTEGER]],
+   },
 }
 
 --- Tables that may be written, with their columns; anything else is refused.
@@ -113,7 +121,9 @@ schema.columns = {
       "expected_Bps", "bw_Bps", "sender_Bps", "ratio", "rtt_ns", "peak", "delay_ns",
       "foreign_bytes", "class", "why", "stalls", "stalled_at" },
    verdict = { "time", "component", "was", "state", "evidence" },
-   action = { "time", "node", "action", "who", "reason", "result", "component", "evidence" },
+   action = { "time", "node", "action", "who", "reason", "result", "component", "evidence",
+      "token" },
+   lease = { "name", "token", "beat", "holder", "host", "offered", "waiting", "waiting_beat" },
    component = { "name", "data" },
    drained = { "node", "data" },
    setting = { "name", "value" },
@@ -140,7 +150,7 @@ schema.keys = {
    growth = { "job", "restart", "node", "interface", "source" }, reading = { "node" },
    observation = {}, observation_place = { "place", "observation" },
    observation_job = { "job", "observation" }, evidence = { "component", "origin" },
-   log_position = { "path" }, job = { "id", "restart" }, seen = { "part" },
+   log_position = { "path" }, job = { "id", "restart" }, seen = { "part" }, lease = { "name" },
 }
 
 local function set(words)

@@ -130,7 +130,7 @@ local function said(op)
    return function(request)
       if not opened then
          local err
-         opened, err = db.open(where, true)
+         opened, err = db.open(where, { is_guest = true })
          if not opened then
             return nil, err
          end

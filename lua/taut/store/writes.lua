@@ -4,22 +4,32 @@
 -- A batch that may come twice, since its answer was lost, has a `line` (whose batches) and a place
 -- in it, { id, seq }: the row `queue LINE` of `setting` says which was the last.  A row that the
 -- database refuses while it takes others is set aside: it must not hold up all that follow.
+--
+-- Where one of several tautd acts, the place has the `token` of the lease under which the rows were
+-- made.  Once there is a newer one they say what was seen and done, and nothing of how things
+-- stand: only FACTS are taken of them.
 local db = require "taut.store.db"
 local json = require "taut.json"
+local leases = require "taut.store.leases"
 
 local writes = {}
 
 local OLD_ROWS = 5000 -- of a table, in one go
+local FACTS = { event = true, test = true, verdict = true, action = true, observation = true }
 
 -- Observations that come out of samples go back to tautd, which knows what follows from them.
-local function write_rows(rows, observations)
+local function write_rows(rows, observations, token)
    local seen = json.array {}
+   local is_old = token and leases.is_old(db, token)
    for _, r in ipairs(rows) do
       local name, row = r[1], r[2]
+      row.token = name == "action" and token or nil
       if name == "together" then
-         for _, o in ipairs(write_rows(row.rows, observations)) do
+         for _, o in ipairs(write_rows(row.rows, observations, token)) do
             seen[#seen + 1] = o
          end
+      elseif is_old and not FACTS[name] then
+         goto continue
       elseif observations.special[name] then
          observations.special[name](db, row)
       elseif name == "sample" then
@@ -32,6 +42,7 @@ local function write_rows(rows, observations)
       else
          db.put(name, row)
       end
+      ::continue::
    end
    return seen
 end
@@ -58,13 +69,13 @@ local function write_once(rows, observations, place)
    if done_of(place) >= #rows then
       return json.array {}
    end
-   local seen = write_rows(rows, observations)
+   local seen = write_rows(rows, observations, place.token)
    note(place, #rows)
    return seen
 end
 
 local function write_one(rows, i, observations, place)
-   local seen = write_rows({ rows[i] }, observations)
+   local seen = write_rows({ rows[i] }, observations, place.token)
    note(place, i)
    return seen
 end

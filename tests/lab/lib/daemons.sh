@@ -9,6 +9,7 @@ check_daemon() {
     slurmctld) [ "$WITH_SLURM" = yes ] && return ;;
     slurmd@ctl) [ "$WITH_SLURM$ALPS" = yesyes ] && return ;;
     tautd) [ -n "$TAUT_PREFIX" ] && return ;;
+    slurmctld@* | tautd@*) is_controller "${1#*@}" && return ;;
     slurmd@*)
         node_number "${1#slurmd@}" >/dev/null || exit
         [ "$WITH_SLURM" = yes ] && return
@@ -33,6 +34,7 @@ daemon_start() {
         as_user "$1" "$(daemon_user)" "$TAUT_PREFIX/sbin/tautd" -c /etc/taut/taut.lua
         wait_for 10 tautd_listens
         ;;
+    slurmctld@* | tautd@*) start_on "${1#*@}" "${1%@*}" ;;
     slurmd@ctl) spawn "$1" slurmd -D ;;
     slurmd@*)
         local node=${1#slurmd@}
@@ -118,7 +120,7 @@ cmd_exec() {
     while [ $# -gt 0 ]; do
         case $1 in
         --user) need_value "$@"; user=$2 ;;
-        --node) need_value "$@"; node=$2; node_number "$2" >/dev/null || exit ;;
+        --node) need_value "$@"; node=$2; is_controller "$2" || node_number "$2" >/dev/null || exit ;;
         --) shift; break ;;
         -*) die "unknown option $1" ;;
         *) break ;;

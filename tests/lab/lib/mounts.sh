@@ -23,6 +23,7 @@ hosts_file() {
     for ((n = 0; n < NODES; n++)); do
         echo "${CONTROL_ADDRESS[n]} $(node_host $n) n$n"
     done
+    controller_hosts
 }
 
 # What is in /var/lib stays visible, read-only, beside the lab's own folders.

@@ -4,10 +4,18 @@
 # The default lines of slurm.conf.  The scheduler looks often, so that
 # hundreds of short jobs pass quickly; nodes are what the lab says, not what
 # the machine is.
+slurmctld_hosts() {
+    local host
+    [ "$CONTROLLERS" -gt 0 ] || echo "SlurmctldHost=ctl(172.30.0.1)"
+    for host in $(controllers); do
+        echo "SlurmctldHost=$host($(controller_address "$host"))"
+    done
+}
+
 slurm_conf_defaults() {
-    cat <<'CONF'
+    cat <<CONF
 ClusterName=lab
-SlurmctldHost=ctl(172.30.0.1)
+$(slurmctld_hosts)
 SlurmUser=slurm
 SlurmdUser=root
 AuthType=auth/munge
@@ -97,8 +105,12 @@ slurm_conf_overrides() {
     return 1
 }
 
+taut_servers() {
+    if [ "$CONTROLLERS" -gt 0 ]; then controllers | paste -sd,; else echo ctl; fi
+}
+
 # The same settings for prologs (plugstack.conf) and idle checks (node.conf).
-taut_node() { echo "servers=ctl user=$(daemon_user) interface=hsn0"; }
+taut_node() { echo "servers=$(taut_servers) user=$(daemon_user) interface=hsn0"; }
 
 plugstack_conf() {
     [ -z "$TAUT_PREFIX" ] ||
@@ -123,7 +135,7 @@ step_slurmctld() {
     [ -n "$ALPS" ] || cgroup_conf >/etc/slurm/cgroup.conf
     install -d -o slurm -g slurm -m 755 /var/log/slurm /run/slurmctld /var/spool/slurmctld || return
     install -d -m 755 /var/spool/slurmd || return
-    daemon_start slurmctld
+    if [ "$CONTROLLERS" -gt 0 ]; then start_on_all slurmctld; else daemon_start slurmctld; fi
 }
 
 # The way a package would: configuration in /etc, the rest the daemon's own.
@@ -133,7 +145,7 @@ step_tautd() {
     [ "$WITH_SLURM" = yes ] || echo 'resource_manager = "alps"' >>/etc/taut/taut.lua || return
     install -d -o "$(daemon_user)" -m 755 /run/taut /var/lib/taut /var/log/taut || return
     taut_node | tr ' ' '\n' >/etc/taut/node.conf || return
-    daemon_start tautd
+    if [ "$CONTROLLERS" -gt 0 ]; then start_on_all tautd; else daemon_start tautd; fi
 }
 
 step_slurmds() {

@@ -8,7 +8,7 @@ declare_defaults() {
     ROUTING='' WITHOUT=()
     NODES_PER_ROUTER=2 NODE_CPUS=2 WITH_SLURM=yes
     RATE=100mbit TX_RATE='' RX_RATE='' LINK_RATE=''
-    TAUT_PREFIX='' TAUT_CONF='' HEALTH_INTERVAL=5 HEALTH_STATES=IDLE
+    CONTROLLERS=0 TAUT_PREFIX='' TAUT_CONF='' HEALTH_INTERVAL=5 HEALTH_STATES=IDLE
     SLURM_CONF_LINES=() JOB_SUBMIT='' SLURM_PREFIX='' ALPS='' LAB_ENV=()
 }
 
@@ -30,6 +30,7 @@ parse_up() {
         --hyperx) HYPERX=$2 ;;
         --without) WITHOUT+=("$2") ;;
         --nodes-per-router) need_number "$1" "$2"; NODES_PER_ROUTER=$2 ;;
+        --controllers) need_number "$1" "$2"; CONTROLLERS=$2 ;;
         --node-cpus) need_number "$1" "$2"; NODE_CPUS=$2 ;;
         --rate) RATE=$2 ;;
         --tx-rate) TX_RATE=$2 ;;
@@ -53,6 +54,9 @@ check_up() {
     local program
     parse_fabric
     [ -z "$ALPS" ] || check_alps
+    [ "$CONTROLLERS" -eq 0 ] || [ "$WITH_SLURM$ALPS" = yes ] ||
+        die "--controllers needs Slurm, and no ALPS"
+    [ "$CONTROLLERS" -le 8 ] || die "--controllers $CONTROLLERS; at most 8"
     [ "$NODE_CPUS" -ge 1 ] || die "--node-cpus $NODE_CPUS; at least 1"
     [ -z "$JOB_SUBMIT" ] || [ -r "$JOB_SUBMIT" ] || die "--job-submit $JOB_SUBMIT cannot be read"
     if [ -n "$TAUT_PREFIX" ]; then
@@ -93,7 +97,7 @@ print_conf() {
         LINK LINK_FROM LINK_TO LINK_BACK LINK_SPEED NODE_CPUS \
         TX_BPS RX_BPS LINK_BPS BURST_US GSO_SEGMENTS QUEUE_BYTES WINDOW_PACKETS \
         WITH_SLURM SLURM_PREFIX SLURM_CONF_LINES JOB_SUBMIT TAUT_PREFIX TAUT_CONF \
-        HEALTH_INTERVAL HEALTH_STATES LAB_BINDIR ALPS LAB_ENV |
+        HEALTH_INTERVAL HEALTH_STATES CONTROLLERS LAB_BINDIR ALPS LAB_ENV |
         # They are read inside a function, and some may be exported here.
         sed -E 's/^declare -a[a-z]*/declare -ga/; s/^declare -[-rx]+/declare -g/'
 }
@@ -176,6 +180,7 @@ lab_up() {
     [ "$WITH_SLURM$ALPS" = no ] || step "munge" munge
     step "node namespaces" nodes
     [ -z "$ALPS" ] || step "ALPS" alps
+    [ "$CONTROLLERS" -eq 0 ] || step "controllers" controllers
     [ "$WITH_SLURM" = no ] || step "slurmctld" slurmctld
     [ -z "$TAUT_PREFIX" ] || step "tautd" tautd
     if [ "$WITH_SLURM" = yes ]; then

@@ -106,6 +106,7 @@ wiring() {
             "address ${CONTROL_MAC[n]}"
         echo "link set c$n master br0 up"
     done
+    controller_wiring
     control_neighbours br0
 }
 
@@ -119,6 +120,7 @@ control_neighbours() {
         echo "neighbour add ${CONTROL_ADDRESS[n]} lladdr ${CONTROL_MAC[n]}" \
             "dev $1 nud permanent"
     done
+    controller_neighbours "$1"
 }
 
 # One router; its routes to other routers' nodes are in a file already, or are
@@ -201,5 +203,6 @@ step_fabric() {
         node_shaping >$LAB_RUN/setup/n$n.tc
         set_up n$n node || return
     done
+    set_up_controllers || return
     printf '%s routers, %s nodes' "$ROUTERS" "$NODES"
 }

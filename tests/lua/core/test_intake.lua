@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- HELLOs of attackers: what is refused costs nothing.  MUNGE is left out (the lab has it): a
 -- credential here is "UID text".
+local acting = require "taut.core.acting"
 local addresses = require "taut.slurm.addresses"
 local intake = require "taut.core.intake"
 local json = require "taut.json"
@@ -33,7 +34,7 @@ local function daemon(count, o)
    function from.check(_, ...) return at(...) end
    local d = { heard = {}, refused = {}, probes = {},
       lists = node_lists.new(function() return count end) }
-   d.intake = intake.new { lists = d.lists,
+   d.intake = intake.new { lists = d.lists, acting = acting.new { is_ready = true },
       addresses = from,
       cluster = { heard = function() end, nodes = { n1 = {} }, prolog = function() end,
          alps = function() return o.alps end,

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- /metrics: the text is what the format says, whatever names a site has.
+local acting = require "taut.core.acting"
 local act = require "taut.policy.act"
 local config = require "taut.config"
 local coverage = require "taut.plan.coverage"
@@ -44,7 +45,8 @@ local function made(topo)
    local site = site_of.new { mode = "enable", policy = config.policy { cap_nodes = 3 },
       metrics = { components = false },
       checks = { coverage_h = 24 }, topology = topo }
-   return metrics.new { site = site, cluster = cl, switches = switches.new { site = site },
+   return metrics.new { site = site, acting = acting.new { is_ready = true }, cluster = cl,
+      switches = switches.new { site = site },
       refusals = { count = 3, clocks = 2 }, judgement = { refused_streams = 1, link_seconds = 12.75,
          classes = { good = 100, low = 3, void = 2 } },
       check = { counts = { checked = 5, single = 2 } }, started_at = 1700000000.25,
@@ -122,6 +124,7 @@ function tests.test_what_tautd_says()
       ["taut_store_damaged{}"] = 1, ["taut_store_checked_seconds{}"] = 1700000001,
       ["taut_store_up{}"] = 1, ["taut_events_total{}"] = 4, ["taut_start_time_seconds{}"] =
       1700000000.25, ["taut_on_event_runs_total{result=failed}"] = 2,
+      ["taut_acting{}"] = 1, ["taut_lease_token{}"] = 0,
       ["taut_loop_longest_seconds{}"] = 0.125, ["taut_metrics_left_out{}"] = 0 } do
       lu.assertEquals(v[key], value, key)
    end

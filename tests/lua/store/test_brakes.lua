@@ -105,6 +105,30 @@ function tests.test_of_equal_ones_the_stricter()
    lu.assertEquals(brakes.newest(b, a), both)
 end
 
+function tests.test_of_several_tautd_the_newest_lease_wins()
+   -- said on this host under lease 3, and never stored; under 4 another one acted
+   local unheard = { token = 3, generation = 9, mode = "enable" }
+   local database = { token = 4, generation = 8, mode = "observe" }
+   lu.assertEquals(brakes.newest(unheard, database), database)
+   lu.assertEquals(brakes.newest(database, unheard), database)
+   -- a database out of an old backup, or of a time when there was one tautd
+   lu.assertEquals(brakes.newest({ generation = 99, mode = "enable" }, database), database)
+   lu.assertEquals(brakes.parse(brakes.text(database)), database)
+end
+
+function tests.test_whoever_takes_over_says_by_which_lease()
+   local folder <close> = looptest.folder()
+   local path, kept = folder.path .. "/brakes", {}
+   put(path, brakes.text { token = 3, generation = 9, mode = "enable" })
+   local s = switches.new { site = { conf = { mode = "enable" } }, journal = {
+      add = function(_, _, row) kept[row.name] = row.value end } }
+   s:open(switches.look(path, folder.path), 5)
+   s:restore { brakes = brakes.text { token = 4, generation = 8, mode = "observe" } }
+   lu.assertEquals(says(s), { "observe", "on", "-" })
+   lu.assertEquals(brakes.read(path), { token = 5, generation = 9, mode = "observe" })
+   lu.assertEquals(kept.brakes, brakes.text(brakes.read(path)))
+end
+
 function tests.test_a_first_start_takes_the_configuration()
    local folder <close> = looptest.folder()
    local s = start(folder, nil)

@@ -14,7 +14,7 @@ static const struct {
     int error;
 } bad_encode[] = {
     {TAUT_FRAME_NONE, 0, EINVAL},
-    {9, 0, EINVAL},
+    {10, 0, EINVAL},
     {-1, 0, EINVAL},
     {257, 0, EINVAL}, /* would be 1 in one byte */
     {TAUT_FRAME_HELLO, TAUT_FRAME_MAX, EMSGSIZE},
@@ -57,9 +57,9 @@ static const struct {
      TAUT_FRAME_MAX,
      EPROTO,
      "frame length 1195725856 is not within 1..4194304"},
-    {{0, 0, 0, 1, 0}, 100, EPROTO, "frame type 0 is not within 1..8"},
-    {{0, 0, 0, 1, 9}, 100, EPROTO, "frame type 9 is not within 1..8"},
-    {{0, 0, 0, 1, 255}, 100, EPROTO, "frame type 255 is not within 1..8"},
+    {{0, 0, 0, 1, 0}, 100, EPROTO, "frame type 0 is not within 1..9"},
+    {{0, 0, 0, 1, 10}, 100, EPROTO, "frame type 10 is not within 1..9"},
+    {{0, 0, 0, 1, 255}, 100, EPROTO, "frame type 255 is not within 1..9"},
 };
 
 START_TEST(decode_refuses)
@@ -93,6 +93,7 @@ static const struct {
     {TAUT_FRAME_REPORT, 1, {0, 0, 0, 2, 4}},
     {TAUT_FRAME_STOP, 2, {0, 0, 0, 3, 5}},
     {TAUT_FRAME_ANSWER, 0, {0, 0, 0, 1, 7}},
+    {TAUT_FRAME_ELSEWHERE, 0, {0, 0, 0, 1, 9}},
     {TAUT_FRAME_RESULT, TAUT_FRAME_MAX - 1, {0, 0x40, 0, 0, 3}},
 };
 

@@ -72,8 +72,30 @@ local function acting(d, say)
    end
 end
 
+local function controllers(a, say)
+   if not a then
+      return
+   elseif a.here and a.waiting then
+      say("ok", "controllers", ("the tautd on %s acts, by lease %d; the one on %s stands by")
+         :format(a.host, a.token, a.waiting))
+   elseif a.here then
+      say("mend", "controllers", ("the tautd on %s acts, no other one stands by"):format(a.host),
+         "start tautd on the others of " .. table.concat(a.controllers, ", "))
+   elseif a.host then
+      say("ok", "controllers", ("this tautd stands by, the one on %s acts, by lease %d"):format(
+         a.host, a.token))
+   else
+      say("mend", "controllers", "no tautd acts: " .. (a.error or "one is about to take over"),
+         "the database has to answer, see doc/controllers.md")
+   end
+end
+
 return function(d, say)
    local w = d.daemon
+   controllers(w.acting, say)
+   if w.acting and w.acting.blank then
+      return
+   end
    database(d, say)
    configuration(w, say)
    acting(d, say)

@@ -9,6 +9,26 @@ local status = { summary = "How Taut is doing: coverage, verdicts, drains, alert
 
 function status.setup() end
 
+-- Which of several tautd acts.
+local function print_acting(s)
+   local a = s.acting
+   if not a then
+      return
+   end
+   local text
+   if a.here then
+      text = ("the tautd on %s, by lease %d; %s"):format(a.host, a.token, a.waiting and
+         ("the one on %s stands by"):format(a.waiting) or "no other one stands by")
+   elseif a.host then
+      text = ("the tautd on %s, by lease %d; this one, on %s, stands by"):format(a.host, a.token,
+         a.this)
+   else
+      text = "nobody, as far as is known on " .. a.this .. (a.error and ": " .. a.error or "") ..
+         "; jobs start unchecked, nothing is drained or stored"
+   end
+   report.wrap(text, "acts        ", (" "):rep(12))
+end
+
 local function print_mode(s)
    local mode = s.mode == "enable" and "drain: nodes that depend on a slow component are drained"
       or "observe: nothing is drained (`taut policy drain` changes that)"
@@ -205,6 +225,10 @@ end
 
 --- Print what tautd answers.
 function status.show(s)
+   print_acting(s)
+   if s.acting and s.acting.blank then
+      return -- it knows nothing of its own
+   end
    print_mode(s)
    print_checks(s)
    print_learned(s)

@@ -114,7 +114,7 @@ local function daemon(o)
    return { version = sys.version, since = o.started_at, mode = o.act:mode(),
       checks = o.switches:checks(), stopped = stopped and stopped.why,
       capped = next(capped) ~= nil, brakes = o.switches:trouble(), config = o.site.conf.path,
-      config_error = o.site.error, hints = json.array(o.site.conf.hints),
+      acting = o.acting:state(), config_error = o.site.error, hints = json.array(o.site.conf.hints),
       metrics_error = o.metrics.error, on_event = o.teller:state() }
 end
 
@@ -171,7 +171,7 @@ local function answer(o, reply)
 end
 
 --- @param o { site, cluster, journal, judgement, refusals, act, switches, metrics, teller,
---   followers, started_at }
+--   followers, acting, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { doctor = { false, function(_, _, _, reply) answer(o, reply) end } }

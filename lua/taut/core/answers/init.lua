@@ -94,14 +94,14 @@ end
 local FILES = {
    { ack, "site acks journal act" },
    { doctor, "site cluster journal judgement refusals act switches metrics teller followers " ..
-      "housekeeping started_at" },
+      "housekeeping acting started_at" },
    { log, "journal cluster" },
    { machine, "site diagnosis decision cluster act acks" },
    { page, "site diagnosis decision journal cluster act acks events observations" },
    { policy, "site switches findings act cluster teller" },
    { repair, "site diagnosis decision findings act cluster events acks journal" },
    { status, "site switches diagnosis decision coverage cluster act teller journal events " ..
-      "followers judgement check refusals rendezvous metrics acks housekeeping " ..
+      "followers judgement check refusals rendezvous metrics acks housekeeping acting " ..
       "started_at" },
    { tests, "site switches diagnosis cluster journal marks agenda surveys" },
 }

@@ -91,13 +91,14 @@ local function status(self)
       logs = self.followers.logs and self.followers.logs:status(),
       events = self.events.taken, evidence = self.events:evidence(),
       throttled = throttled(self, now),
-      brakes = self.switches:trouble() or not self.act:knows_its_past() and
+      brakes = self.switches:trouble() or not self.acting:is_blank()
+         and not self.act:knows_its_past() and
          "what was drained is not known, the database cannot be read: nothing is drained" or nil,
       clock = clock.trouble(), clocks_refused = list_of(cl:refused_clocks(), function(name, at)
          return { node = name, behind_s = cl.behind_s[name], time = at }
       end),
       config_error = self.site.error, metrics_error = self.metrics.error,
-      stopped = stopped, capped = capped, standby = cl.standby,
+      stopped = stopped, capped = capped, standby = cl.standby, acting = self.acting:state(),
       on_event = self.teller:state(), measure_remarks = remarks(self),
       alerts = json.array((self.act:alerted_of_late())),
       verdicts = verdicts(self, now), sets = sets(self),
@@ -113,7 +114,7 @@ local function status(self)
 end
 
 --- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
---   followers, judgement, check, refusals, rendezvous, metrics, acks, housekeeping,
+--   followers, judgement, check, refusals, rendezvous, metrics, acks, housekeeping, acting,
 --   started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)

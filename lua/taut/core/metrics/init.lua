@@ -127,6 +127,17 @@ local function policy_families(self, add)
       (select(2, self.act:alerted_of_late())))
 end
 
+local function acting_families(self, add)
+   local s = self.acting:state()
+   add("taut_acting", "gauge", "1: this tautd acts; 0: it stands by, or cannot know.",
+      self.acting:may() and 1 or 0)
+   add("taut_lease_token", "gauge",
+      "Number of the lease under which one of several tautd acts, as seen last; 0: it is alone.",
+      s and s.token or 0)
+   add("taut_lease_waiting", "gauge", "1: another tautd stands by; as the one that acts sees it.",
+      s and s.waiting and 1 or 0)
+end
+
 local function check_families(self, add)
    local cl = self.cluster
    add("taut_jobs_started_total", "counter", "Jobs that started since tautd did.", cl.jobs_started)
@@ -199,6 +210,10 @@ function Metrics:text()
    add("taut_info", "gauge", "Version of tautd.", { { 1, labels = { version = sys.version } } })
    add("taut_start_time_seconds", "gauge", "When tautd started, seconds since 1970.",
       self.started_at)
+   acting_families(self, add)
+   if self.acting:is_blank() then
+      return table.concat(parts) -- it knows nothing of its own
+   end
    add("taut_nodes", "gauge", "Nodes of the topology.", #self.site.topo.nodes)
    component_families(self, add)
    add("taut_probes", "gauge", "Nodes by release and protocol of the probe that was heard last.",
@@ -253,7 +268,7 @@ function Metrics:start()
 end
 
 --- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
---   judgement, check, refusals, latency, housekeeping, started_at }
+--   judgement, check, refusals, latency, housekeeping, acting, started_at }
 function metrics.new(o)
    return setmetatable(o, Metrics)
 end

@@ -1,0 +1,167 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Which of several tautd acts: tautd's end of the lease (leases.lua).
+--
+-- Who holds it renews it each second, and acts for HOLD_MS after it asked for the last renewal that
+-- was confirmed.  Who waits takes it once it saw nothing renewed for TAKE_MS: that is longer, and
+-- begins later, so both never hold it.  Each measures by its own monotonic clock, and only times
+-- of its own: no wall clock counts, the database's neither.
+local helper = require "taut.base.helper"
+local loop = require "taut.loop"
+local seal = require "taut.seal"
+local sys = require "taut.sys"
+
+local lease = {}
+local Lease = {}
+Lease.__index = Lease
+
+local HOLD_MS = 2500
+local TAKE_MS = 3000
+local RENEW_MS = 1000
+local LOOK_MS = 250
+local WAIT_MS = 1000    -- between two times that who waits says so
+local WAITS_MS = 4000   -- so long it is then taken to be there
+local ASK_MS = 2000     -- until the database is taken for gone
+local START_MS = 2500
+local AGAIN_MS = 500
+
+local function ms_since(ns)
+   return (loop.now_ns() - ns) / 1e6
+end
+
+---------------------------------------------------------------- what it knows
+
+--- Until when it may act, in nanoseconds of loop.now_ns(); nil where it may not now.
+function Lease:until_ns()
+   return self.token and loop.now_ns() < self.till_ns and self.till_ns or nil
+end
+
+--- Its host, in short, is it that one?
+function lease.is_host(a, b)
+   return a == b or a:match "^[^.]+" == b:match "^[^.]+"
+end
+
+-- Is the row one that somebody keeps up?
+local function is_kept_up(self)
+   if self.token then
+      return self:until_ns() ~= nil
+   end
+   return self.row ~= nil and self.row.token > 0 and self.row.offered == "" and not self.error
+      and ms_since(self.seen_ns) < TAKE_MS
+end
+
+--- @return { host = of who acts or nil, token, waiting = host of who stands by or nil, error = why
+--   the database does not say, or nil }
+function Lease:state()
+   local row = self.row
+   return { host = is_kept_up(self) and row.host or nil, token = row and row.token or 0,
+      waiting = self.waits_ns and ms_since(self.waits_ns) < WAITS_MS and row.waiting or nil,
+      error = self.error }
+end
+
+---------------------------------------------------------------- asking
+
+local ask
+
+local function note_error(self, err)
+   if err and not self.error then
+      sys.log("err", "the lease: " .. err)
+   elseif not err and self.error then
+      sys.log("notice", "the database answers for the lease again")
+   end
+   self.error = err
+end
+
+-- What was seen, and since when it has been so.
+local function note(self, row)
+   local was = self.row
+   if not was or was.token ~= row.token or was.beat ~= row.beat then
+      self.seen_ns = loop.now_ns()
+   end
+   if was and was.waiting_beat ~= row.waiting_beat then
+      self.waits_ns = loop.now_ns()
+   end
+   self.row = row
+end
+
+local function on_mine(self, row, asked_ns)
+   self.till_ns = asked_ns + HOLD_MS * 1000000
+   if not self.token then
+      self.token = row.token
+      self.tell.held(row.token)
+   end
+end
+
+local function on_row(self, row, asked_ns, what)
+   note(self, row)
+   if row.holder == self.id and row.offered == "" and what ~= "look" then
+      on_mine(self, row, asked_ns)
+   elseif self.token and what ~= "offer" then
+      self.token = nil
+      self.tell.lost(row)
+   end
+end
+
+local function may_take(self)
+   local row = self.row
+   return row.offered == "*" or lease.is_host(row.offered, self.host)
+      or ms_since(self.seen_ns) >= TAKE_MS
+end
+
+-- What there is to ask now.
+local function next_request(self)
+   local row = self.row
+   if self.token or row and row.holder == self.id then
+      return { what = "renew", holder = self.id, token = self.token or row.token }
+   elseif row and may_take(self) then
+      return { what = "take", holder = self.id, host = self.host, token = row.token,
+         beat = row.beat }
+   end
+   local says = not self.said_ns or ms_since(self.said_ns) >= WAIT_MS
+   self.said_ns = says and loop.now_ns() or self.said_ns
+   return { what = "look", waiting = says and self.host or nil }
+end
+
+local function turn(self)
+   if not self.is_ended then
+      ask(self, next_request(self), function() end)
+   end
+end
+
+function ask(self, request, fn)
+   local asked_ns, what = loop.now_ns(), request.what
+   request.op = "lease"
+   self.helper:ask(request, function(reply, err)
+      note_error(self, err)
+      if reply then
+         on_row(self, reply.row, asked_ns, what)
+      end
+      fn(reply ~= nil)
+      if what ~= "offer" then
+         loop.timer(self.token and reply and RENEW_MS or LOOK_MS, function() turn(self) end)
+      end
+   end, ASK_MS)
+end
+
+--- Give it up, to a host or to anybody ("*").
+-- @param fn fn() afterwards, whether the database heard it or not
+function Lease:offer(to, fn)
+   self.is_ended = true
+   if not self.token then
+      return fn()
+   end
+   ask(self, { what = "offer", holder = self.id, token = self.token, to = to }, fn)
+end
+
+--- Begin to want it.
+-- @param o { argv = of the process, host = what others are to call this one,
+--   held = function(token), lost = function(row) }
+function lease.start(o)
+   local self = setmetatable({ host = o.host, tell = o, till_ns = 0, seen_ns = loop.now_ns(),
+      id = seal.hex(seal.random(8)) }, Lease)
+   self.helper = helper.start { name = "lease", argv = o.argv, start_ms = START_MS,
+      most_ms = AGAIN_MS }
+   loop.timer(0, function() turn(self) end)
+   return self
+end
+
+return lease
