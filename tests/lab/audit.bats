@@ -158,7 +158,7 @@ ended() {
     run lab exec taut audit --all --solo
     [ "$status" -eq 3 ]
     run lab exec taut audit --all --partition nowhere
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
     [[ $output == *"there is no partition 'nowhere'"* ]]
     run lab exec taut audit --time 3
     [ "$status" -eq 2 ]

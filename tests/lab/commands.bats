@@ -205,16 +205,18 @@ alice_is_told() {
     done
 }
 
-@test "what cannot be done: status 1, one message" {
-    local command
-    for command in 'explain n99' 'explain r9.9.9/X+' 'explain --job 99999' \
-        'advise -N 2 -p nowhere' 'resume n99' 'repair n99' \
-        'policy --replay 1 -f /nonexistent' \
-        '--socket /nonexistent status' 'config check /nonexistent' 'topology show n99' \
-        'topology dependents n99/tx' 'topology show -m /nonexistent'; do
+@test "what cannot be done: status 1, what is not there: 2; one message" {
+    local command expected=1
+    for command in 'explain --job 99999' 'policy --replay 1 -f /nonexistent' \
+        '--socket /nonexistent status' 'config check /nonexistent' \
+        'topology show -m /nonexistent' names: 'explain n99' 'explain r9.9.9/X+' \
+        'advise -N 2 -p nowhere' 'resume n99' 'repair n99' 'verify n99' 'events --node n99' \
+        'ack n99/tx --until 2099-01-01' 'topology show n99' 'topology route n0 n99' \
+        'topology dependents n99/tx' 'topology exposed n99/tx'; do
+        [ "$command" != names: ] || { expected=2; continue; }
         # shellcheck disable=SC2086
         run lab exec taut $command
-        [ "$status" -eq 1 ] || { echo "taut $command: status $status: $output"; false; }
+        [ "$status" -eq "$expected" ] || { echo "taut $command: status $status: $output"; false; }
         [[ $output == "taut: "* ]]
         # the lines that follow go on with it
         [ "$(grep -cv '^      [^ ]' <<<"$output")" -eq 1 ]

@@ -312,7 +312,7 @@ END
     nothing_drained
     log_has 'repaired +n2 +\(root\)'
     run lab exec taut repair r9.9.9/X+
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
     [[ $output == *"neither a component nor a node"* ]]
 }
 

@@ -36,13 +36,13 @@ topology() {
 
 @test "what is not there is named, with an example of what is" {
     topology route n0 n6
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
     [[ $output == "taut: route: ring.lua has no node or router 'n6' (expected such as n0 or r0)" ]]
     topology dependents r9
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
     [[ $output == *"has no component 'r9'"*r5/X-* ]]
     topology show x
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
     [[ $output == *"has no router, node or component 'x'"* ]]
     topology show --fail r0/X+=1.5
     [ "$status" -eq 2 ]

@@ -94,6 +94,21 @@ end
 
 ---------------------------------------------------------------- asking
 
+-- What an option says, or a name of nothing that there is, is wrong: these words of tautd's.
+local WRONG = { "^%-", "^pattern ", "'[^']*' is no component", "'[^']*' is no node",
+   "'[^']*' is neither a ", "'[^']*' is a node: say ", "there is no partition '",
+   "^partition '[^']*' is not known" }
+
+--- Does tautd's answer say that a value of the command line is wrong?
+function ask.is_wrong(why)
+   for _, pattern in ipairs(WRONG) do
+      if why:find(pattern) then
+         return true
+      end
+   end
+   return false
+end
+
 --- Ask.
 -- @param args parsed command line, after ask.choose; `as` may be the user id whom the answer is
 --   for, where root or SlurmUser asks on tautd's host
@@ -102,7 +117,7 @@ end
 -- @param timeout_ms nil: 30 s
 -- @return data; or nil and why not
 -- @return where data is nil: whether no tautd answered
--- @return … and whether an option's value is wrong: exit status 2
+-- @return … and whether a value is wrong: exit status 2
 function ask.request(args, cmd, params, timeout_ms)
    local line, err = exchange(args, { cmd = cmd, args = params or {}, as = args.as },
       timeout_ms or TIMEOUT_MS)
@@ -113,7 +128,7 @@ function ask.request(args, cmd, params, timeout_ms)
    reply, err = json.decode(line)
    if not reply or not reply.ok then
       local why = reply and reply.error or err
-      return nil, why, false, (why:find "^%-" or why:find "^pattern ") ~= nil
+      return nil, why, false, ask.is_wrong(why)
    end
    return reply.data
 end

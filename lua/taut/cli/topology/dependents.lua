@@ -29,7 +29,7 @@ function dependents.run(args, scene)
    local list, r = scene:parts(args.component)
    if not list then
       report.complain("dependents: ", r)
-      return 1
+      return 2
    end
    local left = args.left or scene.left[list[1]] or 0
    local one = #list == 1 and list[1]

@@ -118,7 +118,7 @@ function exposed.run(args, scene)
    local parts, r = scene:parts(args.component)
    if not parts then
       report.complain("exposed: ", r)
-      return 1
+      return 2
    end
    local nodes, n, all = exposure(topo, parts, r)
    local list, stopped

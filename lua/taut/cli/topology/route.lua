@@ -149,7 +149,7 @@ function route.run(args, scene)
    end
    if not to then
       report.complain("route: ", err)
-      return err:find "^%-%-" and 2 or 1
+      return 2
    end
    local there, why = stages(scene, from, to, args.rail)
    local back, why_back

@@ -249,7 +249,7 @@ function show.run(args, scene)
    local d, out = look(scene, args.what)
    if not d then
       report.complain("show: ", out)
-      return 1
+      return 2
    elseif args.json then
       common.json(scene, d)
    else
