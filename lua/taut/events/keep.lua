@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the store's process does with observations and readings: growth of each job, events out of
 -- two readings of a node, and the questions about them.
+local counters = require "taut.events.counters"
 local json = require "taut.json"
 local readings = require "taut.events.readings"
 
@@ -55,7 +56,18 @@ local function add_observation(sql, o)
    return id
 end
 
--- An epilog's sample: what the counters grew by since the job's prolog.
+-- What grew, and all traffic: that it was none says something.
+local function without_zeros(source, amounts)
+   local out = {}
+   for name, amount in pairs(amounts) do
+      local entry = amount == 0 and counters.of(source, name)
+      out[name] = (amount ~= 0 or entry and entry.class == "traffic") and amount or nil
+   end
+   return out
+end
+
+-- An epilog's sample: what the counters grew by since the job's prolog, whose sample is of no more
+-- use then.
 local function add_growth(sql, row, ports)
    local first = sql.rows_of("SELECT time, mono, host_boot, boot, counters FROM sample WHERE" ..
       " job = ? AND restart = ? AND node = ? AND purpose = 'prolog'", row.job, row.restart,
@@ -70,15 +82,20 @@ local function add_growth(sql, row, ports)
    local list = readings.grown({ boot = first.boot, ports = readings.ports(json.decode(
       first.counters)) }, { boot = row.boot, ports = ports })
    for _, g in ipairs(list) do
-      sql.put("growth", { job = row.job, restart = row.restart, node = row.node,
-         interface = g.interface, source = g.source, time = row.time,
-         seconds = math.max(0, seconds), counters = json.encode(g.counters), note = g.note })
+      local amounts = without_zeros(g.source, g.counters)
+      if next(amounts) or g.note then
+         sql.put("growth", { job = row.job, restart = row.restart, node = row.node,
+            interface = g.interface, source = g.source, time = row.time,
+            seconds = math.max(0, seconds), counters = json.encode(amounts), note = g.note })
+      end
    end
    if #list == 0 and first.boot ~= row.boot then
       sql.put("growth", { job = row.job, restart = row.restart, node = row.node, interface = "",
          source = "", time = row.time, seconds = math.max(0, seconds), counters = "{}",
          note = "booted" })
    end
+   sql.run("DELETE FROM sample WHERE job = ? AND restart = ? AND node = ?", row.job, row.restart,
+      row.node)
 end
 
 local function reading_of(sql, node)

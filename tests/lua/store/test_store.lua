@@ -186,6 +186,25 @@ function tests.test_growth_is_between_prolog_and_epilog_and_never_a_reset()
    end)
 end
 
+-- Most of a month's database was counters that stood still, and samples nobody asks for again.
+function tests.test_of_a_job_that_is_over_only_what_grew_and_its_traffic_are_kept()
+   with_store(function(j, done)
+      j:add("sample", sample("prolog", 10, "a", { ["if"] = "hsn0", tx_bytes = 5, rx_bytes = 1,
+         rx_errors = 3, tx_errors = 2 }))
+      j:add("sample", sample("epilog", 20, "a", { ["if"] = "hsn0", tx_bytes = 5, rx_bytes = 3,
+         rx_errors = 3, tx_errors = 4 }))
+      -- an epilog that comes twice finds nothing to be held against
+      j:add("sample", sample("epilog", 30, "a", { ["if"] = "hsn0", tx_bytes = 9, rx_bytes = 9,
+         rx_errors = 9, tx_errors = 9 }))
+      ask(j, "growth_of_job", { job = 7 }, function(rows)
+         lu.assertEquals(#rows, 1)
+         lu.assertEquals(json.decode(rows[1].counters), { tx_bytes = 0, rx_bytes = 2,
+            tx_errors = 2 })
+         done()
+      end)
+   end)
+end
+
 function tests.test_a_reboot_in_between_says_nothing_but_that()
    with_store(function(j, done)
       j:add("sample", sample("prolog", 10, "a", { ["if"] = "hsn0", tx_bytes = 1 }))
