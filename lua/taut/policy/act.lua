@@ -251,9 +251,13 @@ function Act:mode()
    return self.remembers and self.switches:mode() or "observe"
 end
 
---- Do what was decided.
+--- Do what was decided.  One of several that does not act at the moment says nothing of it either:
+-- another one may.
 -- @param d of policy.decide
 function Act:carry_out(d)
+   if self.acting:is_shared() and not self.acting:may() then
+      return
+   end
    take_held(self, d.held, d.actions)
    for _, a in ipairs(d.actions) do
       carry_out(self, a)
