@@ -414,14 +414,19 @@ probe_of() {
     lab exec taut config reload
 }
 
-# hello_from NODE: standard input as a HELLO
+# hello_from NODE: standard input as a HELLO, from a port of root's
 hello_from() {
-    lab exec --node "$1" bash -c 'exec 9<>/dev/tcp/ctl/6824
-        text=$(cat); length=$((${#text} + 1))
-        printf "$(printf "\\\\x%02x" $((length >> 24)) $((length >> 16 & 255)) \
-            $((length >> 8 & 255)) $((length & 255)) 1)" >&9
-        printf %s "$text" >&9
-        timeout 5 cat <&9 >/dev/null'
+    lab exec --node "$1" perl -MSocket -e '
+        local $/;
+        my $text = <STDIN>;
+        socket(my $s, PF_INET, SOCK_STREAM, 0) or die "socket: $!";
+        for my $port (reverse 600 .. 1023) {
+            last if bind($s, sockaddr_in($port, INADDR_ANY));
+        }
+        connect($s, sockaddr_in(6824, inet_aton("ctl"))) or die "connect: $!";
+        syswrite($s, pack("NC", length($text) + 1, 1) . $text);
+        alarm 5;
+        sysread($s, my $answer, 1);'
 }
 
 # ---------------------------------------------------------------- the fabric
