@@ -174,6 +174,6 @@ found() {
     run lab exec taut matrix --all --csv /no/such/folder/m.csv
     [ "$status" -eq 1 ]
     run lab exec taut matrix --all --partition nowhere
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
     [[ $output != *"nothing was measured"* ]]
 }
