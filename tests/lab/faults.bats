@@ -488,7 +488,7 @@ events() { status 'print(s.jobs_heard)'; }
     lab exec --user alice --node n1 "$TAUT_PREFIX/libexec/taut/taut-probe" prolog \
         --servers ctl --user slurm --job 77 --node n1 --nodes 'n[1-2]' \
         --interface hsn0 --rundir /tmp >"$BATS_TEST_TMPDIR/out" || true
-    grep -q 'no plan: the server refused this node' "$BATS_TEST_TMPDIR/out"
+    grep -q 'no plan: .* refused this node: prolog by uid' "$BATS_TEST_TMPDIR/out"
     wait_until 10 is_refused $((before + 1))
     wait_until 5 one_line tautd 'refused a message from 172\.30\.[0-9.]+:[0-9]+: prolog by uid [0-9]+, only root may'
     run lab exec taut explain --job 77

@@ -75,7 +75,9 @@ all_learned() {
     lab degrade n5/tx 25
     slow() { job; says '^n5/tx +slow' status; }
     wait_until 200 slow
-    lab exec sinfo -h -R -o '%E|%N' | grep -Eq '^taut: tx at [23][0-9]%;.*\|n5$'
+    # a drain is stored before Slurm is asked for it
+    drained() { lab exec sinfo -h -R -o '%E|%N' | grep -Eq '^taut: tx at [23][0-9]%;.*\|n5$'; }
+    wait_until 10 drained
     [ "$(scene_drained | wc -l)" -eq 1 ]
     lab heal --all
     lab exec taut resume n5
