@@ -148,11 +148,12 @@ local function on_hello(self, conn, text, uid, sealed, age_s)
    self.rendezvous:hello(conn, h, list.names, is_vouched)
 end
 
--- MUNGE takes no credential.
+-- MUNGE takes no credential.  Whose clock is meant only root of a node can make us look for: it
+-- costs a walk over all of them.
 -- @param behind_s seconds that the other host's clock is behind, where that is all that is wrong
 local function refuse_credential(self, conn, why, behind_s)
    local from = conn:peer() or "a closed connection"
-   local node = behind_s and self.addresses:node_at(from)
+   local node = behind_s and self.addresses:is_roots(from) and self.addresses:node_at(from) or nil
    if behind_s then
       self.refusals.clocks = self.refusals.clocks + 1
       why = ("%s: the clock of %s is %d s %s"):format(why, node or "that host", math.abs(behind_s),
