@@ -24,6 +24,13 @@ known() {
     lab exec taut links --json | lab_json "for _, x in ipairs(d.links) do $of end"
 }
 
+nothing_new() {
+    local was
+    was=$(known)
+    sleep 2
+    [ "$(known)" = "$was" ]
+}
+
 verdicts() { status 'for _, v in ipairs(s.verdicts) do print(v.component, v.state, v.left) end'; }
 
 @test "the topology has a node more: a drained one stays drained with its verdict, all is known" {
@@ -37,6 +44,8 @@ verdicts() { status 'for _, v in ipairs(s.verdicts) do print(v.component, v.stat
         [ $seed -lt 60 ]
     done
     wait_until 60 no_jobs
+    lab exec taut off # idle nodes would go on to test n1
+    wait_until 30 nothing_new
     before=$(known)
     slow=$(verdicts)
     [[ $slow == n1/tx*slow* ]]
@@ -65,6 +74,7 @@ verdicts() { status 'for _, v in ipairs(s.verdicts) do print(v.component, v.stat
     wait_until 20 says tautd '8 nodes, 24 components'
     ! says tautd 'the topology has changed'
     diff <(echo "$before") <(known)
+    lab exec taut on
     lab heal --all
     lab exec taut resume n1
     wait_until 20 nothing_drained
