@@ -14,14 +14,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <event2/bufferevent.h>
 
 #include "advisor/bindings/loop/frames.h"
+#include "advisor/lib/os/tcp_port.h"
 #include "wire/frame.h"
 
 #define CONN_CLASS "taut.loop.conn"
+#define PEER_TEXT 80 /* "address:port" */
 
 struct conn {
     struct taut_listener *listener;
@@ -33,7 +36,8 @@ struct conn {
     bool closing;           /* by Lua, once all is sent */
     size_t held;            /* its part of listener->held */
     struct taut_newcomer newcomer;
-    char peer[80];
+    int64_t since_ns; /* it was accepted */
+    char peer[PEER_TEXT];
 };
 
 /* Free what the connection holds; harmless when repeated. */
@@ -121,7 +125,7 @@ static bool take_frame(struct conn *c)
     size_t whole = sizeof(head) + frame.length;
     if (evbuffer_get_length(in) < whole)
         return false;
-    c->newcomer.spoke = true;
+    taut_newcomers_spoke(&c->listener->newcomers, &c->newcomer);
     event_add(c->timer, &c->timeout);
     call_on_frame(c, &frame,
                   evbuffer_pullup(in, (ssize_t)whole) + sizeof(head));
@@ -239,12 +243,14 @@ static void make_room(struct taut_listener *l, const char *peer)
     conn_end(c, "gave way to a newer connection");
 }
 
-void taut_listener_admit(struct taut_listener *l, evutil_socket_t fd,
-                         const char *peer)
+void taut_listener_admit(struct taut_listener *l,
+                         const struct taut_caller *caller)
 {
-    char why[64];
-    int one = 1;
+    int fd = caller->fd, one = 1;
+    char peer[PEER_TEXT], why[64];
 
+    taut_port_peer(peer, sizeof(peer), (const struct sockaddr *)&caller->sa,
+                   caller->length);
     make_room(l, peer);
 
     if (l->conns >= l->max_conns) {
@@ -260,25 +266,58 @@ void taut_listener_admit(struct taut_listener *l, evutil_socket_t fd,
         taut_listener_refuse(l, "out of memory", peer);
         return;
     }
+    if (taut_newcomers_add(&l->newcomers, &c->newcomer, peer) != 0) {
+        taut_listener_refuse(l, "out of memory", peer);
+        conn_release(l->loop->L, c);
+        lua_pop(l->loop->L, 1);
+        return;
+    }
     snprintf(c->peer, sizeof(c->peer), "%s", peer);
+    c->since_ns = caller->since_ns;
     bufferevent_setcb(c->bev, on_readable, on_written, on_event, c);
     /* Never read further ahead than one frame may be long. */
     bufferevent_setwatermark(c->bev, EV_READ, TAUT_FRAME_HEAD,
                              l->max_frame + TAUT_FRAME_HEAD);
-    c->newcomer.peer = c->peer;
-    taut_newcomers_add(&l->newcomers, &c->newcomer);
     c->timeout = l->timeout;
     event_add(c->timer, &l->hello);
     bufferevent_enable(c->bev, EV_READ | EV_WRITE);
     lua_pop(l->loop->L, 1);
 }
 
+/* Give the system what it takes of a frame without waiting.  Returns bytes. */
+static size_t send_now(struct conn *c, void *head, const char *payload,
+                       size_t n)
+{
+    struct iovec parts[2] = {{head, TAUT_FRAME_HEAD}, {(char *)payload, n}};
+    struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
+    ssize_t sent;
+
+    if (evbuffer_get_length(bufferevent_get_output(c->bev)) > 0)
+        return 0;
+    sent =
+        sendmsg(bufferevent_getfd(c->bev), &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent > 0 ? (size_t)sent : 0; /* errors show when it is tried again */
+}
+
+/* What the system did not take, from byte 'done' of the frame on. */
+static int send_later(struct conn *c, const unsigned char *head,
+                      const char *payload, size_t n, size_t done)
+{
+    if (done < TAUT_FRAME_HEAD &&
+        bufferevent_write(c->bev, head + done, TAUT_FRAME_HEAD - done) != 0)
+        return -1;
+    done = done > TAUT_FRAME_HEAD ? done - TAUT_FRAME_HEAD : 0;
+    return done < n ? bufferevent_write(c->bev, payload + done, n - done) : 0;
+}
+
+/* send(type, payload[, now]): with 'now' the frame leaves before anything else
+ * is done, where the socket has room, and on_sent does not tell of it. */
 static int conn_send(lua_State *L)
 {
     struct conn *c = luaL_checkudata(L, 1, CONN_CLASS);
     lua_Integer type = luaL_checkinteger(L, 2);
     unsigned char head[TAUT_FRAME_HEAD];
-    size_t n;
+    size_t n, done = 0;
     const char *payload = luaL_checklstring(L, 3, &n);
 
     luaL_argcheck(L, type >= TAUT_FRAME_HELLO && type <= TAUT_FRAME_LAST, 2,
@@ -287,8 +326,9 @@ static int conn_send(lua_State *L)
         return taut_fail(L, "closed");
     if (taut_frame_encode(head, (enum taut_frame_type)type, n) != 0)
         return taut_fail(L, "%zu bytes are more than a frame holds", n);
-    if (bufferevent_write(c->bev, head, sizeof(head)) != 0 ||
-        bufferevent_write(c->bev, payload, n) != 0)
+    if (lua_toboolean(L, 4))
+        done = send_now(c, head, payload, n);
+    if (send_later(c, head, payload, n, done) != 0)
         return taut_fail(L, "out of memory");
     lua_pushboolean(L, 1);
     return 1;
@@ -333,6 +373,15 @@ static int conn_known(lua_State *L)
     return 0;
 }
 
+/* Seconds since it was accepted. */
+static int conn_waited(lua_State *L)
+{
+    struct conn *c = luaL_checkudata(L, 1, CONN_CLASS);
+
+    lua_pushnumber(L, (double)(taut_callers_now() - c->since_ns) / 1e9);
+    return 1;
+}
+
 static int conn_peer(lua_State *L)
 {
     struct conn *c = luaL_checkudata(L, 1, CONN_CLASS);
@@ -344,8 +393,13 @@ static int conn_peer(lua_State *L)
 void taut_conn_class(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"close", conn_close}, {"known", conn_known},     {"peer", conn_peer},
-        {"send", conn_send},   {"timeout", conn_timeout}, {NULL, NULL},
+        {"close", conn_close},
+        {"known", conn_known},
+        {"peer", conn_peer},
+        {"send", conn_send},
+        {"timeout", conn_timeout},
+        {"waited", conn_waited},
+        {NULL, NULL},
     };
 
     taut_class(L, CONN_CLASS, methods, conn_gc);

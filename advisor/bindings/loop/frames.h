@@ -6,11 +6,13 @@
 
 #include "advisor/bindings/loop/loop.h"
 #include "advisor/bindings/loop/newcomers.h"
+#include "advisor/lib/os/callers.h"
 
 struct taut_listener {
     struct taut_loop *loop;
-    struct evconnlistener *ev; /* NULL once closed */
-    struct event *resume;      /* after ACCEPT_PAUSE_MS */
+    struct taut_callers *callers; /* NULL once closed */
+    struct event *admit; /* somebody calls, and nothing else is to be done */
+    struct event *again; /* when there is room */
     int self;
     int on_frame, on_close, on_refused, on_sent;
     size_t max_frame;
@@ -25,9 +27,9 @@ struct taut_listener {
 void taut_listener_refuse(struct taut_listener *l, const char *why,
                           const char *peer);
 
-/* Take in a new connection, or refuse it; 'fd' is owned from here on. */
-void taut_listener_admit(struct taut_listener *l, evutil_socket_t fd,
-                         const char *peer);
+/* Take in a new connection, or refuse it; its descriptor is owned from here
+ * on. */
+void taut_listener_admit(struct taut_listener *l, const struct taut_caller *c);
 
 /* The metatable of connections. */
 void taut_conn_class(lua_State *L);

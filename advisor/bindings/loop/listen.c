@@ -4,67 +4,88 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <event2/listener.h>
 
 #include "advisor/bindings/loop/frames.h"
 #include "advisor/lib/os/tcp_port.h"
 #include "wire/frame.h"
 
 #define LISTENER_CLASS "taut.loop.listener"
-#define BACKLOG 4096        /* a large job's nodes call at once */
-#define ACCEPT_PAUSE_MS 100 /* when descriptors have run out */
+#define BACKLOG 65535     /* a large job's nodes call at once */
+#define ADMIT_MOST 32     /* in a row, before what they bring is done */
+#define SPEAKING_MOST 256 /* with MUNGE; others wait until it has some */
+#define CALLER_MS 400     /* of a node's second: then it is refused */
 #define DEFAULT_MAX_HELD (256 << 20)
 
-static void on_accept(struct evconnlistener *ev, evutil_socket_t fd,
-                      struct sockaddr *sa, int length, void *arg)
+/* Callers whom the thread had to refuse. */
+static void tell_refused(struct taut_listener *l)
 {
-    struct taut_listener *l = arg;
-    char peer[80];
+    struct taut_callers_refused r = taut_callers_refused(l->callers);
+    char why[96];
 
-    (void)ev;
-    taut_port_peer(peer, sizeof(peer), sa, (socklen_t)length);
-    taut_ref_push(l->loop->L, l->self); /* keeps l through its callbacks */
-    taut_listener_admit(l, fd, peer);
-    lua_pop(l->loop->L, 1);
+    if (r.error != 0)
+        taut_listener_refuse(l, strerror(r.error), "?");
+    if (r.late > 0) {
+        snprintf(why, sizeof(why),
+                 "%ld called when too many did: no time for them in %d ms",
+                 r.late, CALLER_MS);
+        taut_listener_refuse(l, why, "?");
+    }
 }
 
-static void on_accept_error(struct evconnlistener *ev, void *arg)
+/* Take in some that wait: others when what these bring has been done, or when
+ * MUNGE has an answer for some that speak. */
+static void on_admit(evutil_socket_t fd, short what, void *arg)
 {
     struct taut_listener *l = arg;
     lua_State *L = l->loop->L;
-    struct timeval pause = taut_timeval(ACCEPT_PAUSE_MS);
+    struct timeval soon = taut_timeval(1);
+    struct taut_caller caller;
 
-    evconnlistener_disable(ev);
-    event_add(l->resume, &pause);
-    taut_ref_push(L, l->self);
-    taut_listener_refuse(l, strerror(EVUTIL_SOCKET_ERROR()), "?");
+    (void)fd;
+    (void)what;
+    taut_ref_push(L, l->self); /* keeps l through its callbacks */
+    tell_refused(l);
+    for (int n = 0; n < ADMIT_MOST && l->callers != NULL; n++) {
+        if (l->newcomers.speaking >= SPEAKING_MOST) {
+            event_del(l->admit);
+            event_add(l->again, &soon);
+            break;
+        }
+        if (!taut_callers_take(l->callers, &caller))
+            break;
+        taut_listener_admit(l, &caller);
+    }
     lua_pop(L, 1);
 }
 
-static void on_resume(evutil_socket_t fd, short what, void *arg)
+static void on_again(evutil_socket_t fd, short what, void *arg)
 {
     struct taut_listener *l = arg;
 
     (void)fd;
     (void)what;
-    if (l->ev != NULL)
-        evconnlistener_enable(l->ev);
+    event_add(l->admit, NULL);
+}
+
+static void free_event(struct event **event)
+{
+    if (*event != NULL)
+        event_free(*event);
+    *event = NULL;
 }
 
 static int listener_close(lua_State *L)
 {
     struct taut_listener *l = luaL_checkudata(L, 1, LISTENER_CLASS);
 
-    if (l->ev != NULL)
-        evconnlistener_free(l->ev);
-    l->ev = NULL;
-    if (l->resume != NULL)
-        event_free(l->resume);
-    l->resume = NULL;
+    free_event(&l->admit);
+    free_event(&l->again);
+    taut_callers_destroy(l->callers);
+    l->callers = NULL;
     taut_ref_drop(L, &l->self);
     return 0;
 }
@@ -89,9 +110,9 @@ static int listener_port(lua_State *L)
     struct sockaddr_storage ss;
     socklen_t length = sizeof(ss);
 
-    if (l->ev == NULL)
+    if (l->callers == NULL)
         return taut_fail(L, "closed");
-    if (getsockname(evconnlistener_get_fd(l->ev), (struct sockaddr *)&ss,
+    if (getsockname(taut_callers_socket(l->callers), (struct sockaddr *)&ss,
                     &length) != 0)
         return taut_fail_errno(L, "listener");
     if (ss.ss_family == AF_INET6)
@@ -124,12 +145,32 @@ static struct taut_listener *listener_new(lua_State *L)
     l->max_conns = taut_opt_integer(L, 1, "max_conns", 1024, 1, 1 << 20);
     l->max_unknown =
         taut_opt_integer(L, 1, "max_unknown", l->max_conns, 1, 1 << 20);
-    TAILQ_INIT(&l->newcomers);
+    taut_newcomers_init(&l->newcomers);
     l->timeout =
         taut_timeval(taut_opt_integer(L, 1, "timeout_ms", 10000, 1, 3600000));
     lua_Integer hello_ms = taut_opt_integer(L, 1, "hello_ms", 0, 0, 3600000);
     l->hello = hello_ms > 0 ? taut_timeval(hello_ms) : l->timeout;
     return l;
+}
+
+/* Returns 0, or -1 with errno; 'fd' is closed then. */
+static int listener_open(struct taut_listener *l, int fd)
+{
+    if (evutil_make_socket_nonblocking(fd) == 0 && listen(fd, BACKLOG) == 0)
+        l->callers = taut_callers_create(fd, CALLER_MS);
+    if (l->callers == NULL) {
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    l->admit = event_new(l->loop->base, taut_callers_fd(l->callers),
+                         EV_READ | EV_PERSIST, on_admit, l);
+    l->again = event_new(l->loop->base, -1, 0, on_again, l);
+    if (l->admit == NULL || l->again == NULL)
+        return -1;
+    event_priority_set(l->admit, TAUT_PRIORITY_LAST);
+    return event_add(l->admit, NULL);
 }
 
 int taut_loop_listen(lua_State *L)
@@ -144,19 +185,12 @@ int taut_loop_listen(lua_State *L)
     int fd = taut_port_open(host, port, &err);
     if (fd < 0)
         return taut_fail(L, "%s", err.text);
-    l->resume = event_new(l->loop->base, -1, 0, on_resume, l);
-    l->ev = evconnlistener_new(l->loop->base, on_accept, l,
-                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
-                               BACKLOG, fd);
-    if (l->ev == NULL || l->resume == NULL) {
+    if (listener_open(l, fd) != 0) {
         int saved = errno;
-        if (l->ev == NULL)
-            close(fd);
         listener_close(L);
         errno = saved;
         return taut_fail_errno(L, "listen");
     }
-    evconnlistener_set_error_cb(l->ev, on_accept_error);
     lua_pushvalue(L, 2);
     l->self = luaL_ref(L, LUA_REGISTRYINDEX);
     return 1;

@@ -17,6 +17,9 @@
 
 #include "advisor/bindings/host.h"
 
+/* Events of this priority wait until no other is due.  Others need none. */
+#define TAUT_PRIORITY_LAST 2
+
 struct taut_proc;
 
 struct taut_loop {

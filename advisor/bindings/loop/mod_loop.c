@@ -51,7 +51,8 @@ struct taut_loop *taut_loop_get(lua_State *L)
     *loop = (struct taut_loop){.L = taut_main_state(L)};
     luaL_setmetatable(L, LOOP_CLASS);
     loop->base = event_base_new();
-    if (loop->base == NULL)
+    if (loop->base == NULL ||
+        event_base_priority_init(loop->base, TAUT_PRIORITY_LAST + 1) != 0)
         luaL_error(L, "cannot make an event loop: %s", strerror(errno));
     lua_rawsetp(L, LUA_REGISTRYINDEX, &loop_key);
     return loop;
@@ -229,8 +230,8 @@ static int loop_shift(lua_State *L)
  * hundredth is none */
 static int loop_ahead(lua_State *L)
 {
-    double s = seconds_of(CLOCK_REALTIME) - booted_at(0) -
-               seconds_of(CLOCK_BOOTTIME);
+    double s =
+        seconds_of(CLOCK_REALTIME) - booted_at(0) - seconds_of(CLOCK_BOOTTIME);
 
     lua_pushnumber(L, fabs(s) < 0.01 ? 0 : s);
     return 1;

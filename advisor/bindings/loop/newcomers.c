@@ -2,56 +2,134 @@
 /* Which of the unknown connections has to go. */
 #include <config.h>
 
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "advisor/bindings/loop/newcomers.h"
 
-void taut_newcomers_add(struct taut_newcomers *all, struct taut_newcomer *s)
+struct taut_origin {
+    char address[80]; /* the first member: tsearch's key */
+    long long count;
+    struct taut_newcomer_list silent, spoke;
+};
+
+static int by_address(const void *a, const void *b)
 {
-    TAILQ_INSERT_TAIL(all, s, link);
-    s->listed = true;
+    return strcmp(a, b);
+}
+
+/* What follows the last colon is the port. */
+static void address_of(char *address, size_t size, const char *peer)
+{
+    const char *end = strrchr(peer, ':');
+    size_t n = end != NULL ? (size_t)(end - peer) : strlen(peer);
+
+    if (n >= size)
+        n = size - 1;
+    memcpy(address, peer, n);
+    address[n] = '\0';
+}
+
+static struct taut_origin *find(const struct taut_newcomers *all,
+                                const char *peer)
+{
+    char address[sizeof(((struct taut_origin *)0)->address)];
+    struct taut_origin *const *at;
+
+    address_of(address, sizeof(address), peer);
+    at = tfind(address, &all->origins, by_address);
+    return at != NULL ? *at : NULL;
+}
+
+static struct taut_origin *insert(struct taut_newcomers *all, const char *peer)
+{
+    struct taut_origin *from = calloc(1, sizeof(*from));
+
+    if (from == NULL)
+        return NULL;
+    address_of(from->address, sizeof(from->address), peer);
+    TAILQ_INIT(&from->silent);
+    TAILQ_INIT(&from->spoke);
+    if (tsearch(from, &all->origins, by_address) == NULL) {
+        free(from);
+        errno = ENOMEM;
+        return NULL;
+    }
+    return from;
+}
+
+void taut_newcomers_init(struct taut_newcomers *all)
+{
+    TAILQ_INIT(&all->silent);
+    TAILQ_INIT(&all->spoke);
+    all->speaking = 0;
+    all->origins = NULL;
+}
+
+int taut_newcomers_add(struct taut_newcomers *all, struct taut_newcomer *s,
+                       const char *peer)
+{
+    struct taut_origin *from = find(all, peer);
+
+    if (from == NULL)
+        from = insert(all, peer);
+    if (from == NULL)
+        return -1;
+    from->count++;
+    s->from = from;
+    s->spoke = false;
+    TAILQ_INSERT_TAIL(&all->silent, s, link);
+    TAILQ_INSERT_TAIL(&from->silent, s, near);
+    return 0;
+}
+
+static void take_out(struct taut_newcomers *all, struct taut_newcomer *s)
+{
+    TAILQ_REMOVE(s->spoke ? &all->spoke : &all->silent, s, link);
+    TAILQ_REMOVE(s->spoke ? &s->from->spoke : &s->from->silent, s, near);
+}
+
+void taut_newcomers_spoke(struct taut_newcomers *all, struct taut_newcomer *s)
+{
+    if (s->from == NULL || s->spoke)
+        return;
+    take_out(all, s);
+    s->spoke = true;
+    all->speaking++;
+    TAILQ_INSERT_TAIL(&all->spoke, s, link);
+    TAILQ_INSERT_TAIL(&s->from->spoke, s, near);
 }
 
 void taut_newcomers_drop(struct taut_newcomers *all, struct taut_newcomer *s)
 {
-    if (s->listed)
-        TAILQ_REMOVE(all, s, link);
-    s->listed = false;
+    if (s->from == NULL)
+        return;
+    take_out(all, s);
+    all->speaking -= s->spoke;
+    if (--s->from->count == 0) {
+        tdelete(s->from, &all->origins, by_address);
+        free(s->from);
+    }
+    s->from = NULL;
 }
 
-/* Are these of one address?  What follows the last colon is the port. */
-static bool is_neighbour(const char *a, const char *b)
+static struct taut_newcomer *first(const struct taut_newcomer_list *silent,
+                                   const struct taut_newcomer_list *spoke)
 {
-    const char *end_a = strrchr(a, ':'), *end_b = strrchr(b, ':');
+    struct taut_newcomer *s = TAILQ_FIRST(silent);
 
-    if (end_a == NULL || end_b == NULL)
-        return strcmp(a, b) == 0;
-    return end_a - a == end_b - b && memcmp(a, b, (size_t)(end_a - a)) == 0;
-}
-
-/* Of two that may go; 'a' is the older one, or NULL. */
-static struct taut_newcomer *first_to_go(struct taut_newcomer *a,
-                                         struct taut_newcomer *b)
-{
-    return a == NULL || (a->spoke && !b->spoke) ? b : a;
+    return s != NULL ? s : TAILQ_FIRST(spoke);
 }
 
 struct taut_newcomer *taut_newcomers_to_go(const struct taut_newcomers *all,
                                            const char *peer, long long most,
                                            bool full)
 {
-    struct taut_newcomer *s, *any = NULL, *near = NULL;
-    long long count = 0;
+    const struct taut_origin *from = find(all, peer);
 
-    TAILQ_FOREACH(s, all, link)
-    {
-        any = first_to_go(any, s);
-        if (is_neighbour(s->peer, peer)) {
-            near = first_to_go(near, s);
-            count++;
-        }
-    }
-    if (count >= most)
-        return near;
-    return full ? any : NULL;
+    if (from != NULL && from->count >= most)
+        return first(&from->silent, &from->spoke);
+    return full ? first(&all->silent, &all->spoke) : NULL;
 }

@@ -3,24 +3,40 @@
  *
  * Any process that reaches the port can open them, so they never stand in
  * the way of others: each address has so many at once, and where one has to
- * go it is the oldest, first of those that have not said a whole HELLO. */
+ * go it is the oldest, first of those that have not said a whole HELLO.
+ * Whoever comes costs the same, however many are there. */
 #ifndef TAUT_ADVISOR_BINDINGS_LOOP_NEWCOMERS_H
 #define TAUT_ADVISOR_BINDINGS_LOOP_NEWCOMERS_H
 
 #include <stdbool.h>
 #include <sys/queue.h>
 
+struct taut_origin; /* an address */
+
 struct taut_newcomer {
-    TAILQ_ENTRY(taut_newcomer) link;
-    const char *peer; /* "address:port", of its connection */
-    bool spoke;       /* a whole frame came */
-    bool listed;
+    TAILQ_ENTRY(taut_newcomer) link, near;
+    struct taut_origin *from; /* NULL: not listed */
+    bool spoke;               /* a whole frame came */
 };
 
 /* The oldest is the first. */
-TAILQ_HEAD(taut_newcomers, taut_newcomer);
+TAILQ_HEAD(taut_newcomer_list, taut_newcomer);
 
-void taut_newcomers_add(struct taut_newcomers *all, struct taut_newcomer *s);
+struct taut_newcomers {
+    struct taut_newcomer_list silent, spoke;
+    long long speaking; /* how many have spoken */
+    void *origins;      /* of tsearch(3) */
+};
+
+void taut_newcomers_init(struct taut_newcomers *all);
+
+/* Somebody came from 'peer', "address:port".
+ * Returns 0, or -1 with errno ENOMEM: it is not listed then. */
+int taut_newcomers_add(struct taut_newcomers *all, struct taut_newcomer *s,
+                       const char *peer);
+
+/* It said a whole frame; harmless when repeated. */
+void taut_newcomers_spoke(struct taut_newcomers *all, struct taut_newcomer *s);
 
 /* It is known now, or gone; harmless when repeated. */
 void taut_newcomers_drop(struct taut_newcomers *all, struct taut_newcomer *s);

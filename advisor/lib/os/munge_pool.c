@@ -22,6 +22,8 @@
 struct job {
     struct job *next;
     char *cred;
+    size_t bytes; /* of 'cred' */
+    struct timespec since;
     char *socket; /* of munged; NULL is the default */
     struct taut_munge_result result;
 };
@@ -40,6 +42,7 @@ struct taut_munge_pool {
     char *socket;
     int workers, started, idle;
     size_t pending;
+    size_t waiting_bytes;
     struct list waiting, done;
     pthread_t threads[TAUT_MUNGE_WORKERS_MAX];
 };
@@ -89,7 +92,9 @@ static struct job *job_create(int id, const char *cred, const char *path)
     if (job == NULL)
         return NULL;
     job->result.id = id;
+    job->bytes = strlen(cred);
     job->cred = strdup(cred);
+    clock_gettime(CLOCK_MONOTONIC, &job->since);
     job->socket = path != NULL ? strdup(path) : NULL;
     if (job->cred == NULL || (path != NULL && job->socket == NULL)) {
         job_destroy(job);
@@ -168,6 +173,17 @@ static void decode(struct job *job)
     munge_ctx_destroy(ctx);
 }
 
+/* A node that has waited so long has given up. */
+static bool is_late(const struct job *job)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (now.tv_sec - job->since.tv_sec) * 1000 +
+               (now.tv_nsec - job->since.tv_nsec) / 1000000 >
+           TAUT_MUNGE_WAIT_MS;
+}
+
 static void wake_owner(struct taut_munge_pool *pool)
 {
     uint64_t one = 1;
@@ -191,11 +207,17 @@ static void *worker(void *arg)
             pool->idle--;
             continue;
         }
+        pool->waiting_bytes -= job->bytes;
         pthread_mutex_unlock(&pool->lock);
-        decode(job);
+        if (is_late(job))
+            snprintf(job->result.error, sizeof(job->result.error),
+                     "MUNGE did not get to it in %d ms", TAUT_MUNGE_WAIT_MS);
+        else
+            decode(job);
         pthread_mutex_lock(&pool->lock);
         list_append(&pool->done, job);
-        wake_owner(pool);
+        if (pool->done.count == 1) /* else he has been woken, and takes all */
+            wake_owner(pool);
     }
     drop_reference(pool);
     return NULL;
@@ -303,7 +325,8 @@ static void enqueue(struct taut_munge_pool *pool, struct job *job)
         pool->idle <= (int)pool->waiting.count && pool->started < pool->workers;
 
     pool->pending++;
-    if (pool->waiting.count >= TAUT_MUNGE_QUEUE_MAX) {
+    if (pool->waiting.count >= TAUT_MUNGE_QUEUE_MAX ||
+        pool->waiting_bytes + job->bytes > TAUT_MUNGE_QUEUE_BYTES) {
         finish_at_once(pool, job, "the MUNGE queue is full");
         return;
     }
@@ -312,6 +335,7 @@ static void enqueue(struct taut_munge_pool *pool, struct job *job)
         return;
     }
     list_append(&pool->waiting, job);
+    pool->waiting_bytes += job->bytes;
     pthread_cond_signal(&pool->work);
 }
 

@@ -11,7 +11,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define TAUT_MUNGE_QUEUE_MAX 1024 /* credentials waiting for a thread */
+/* What waits for a thread: as many credentials as a machine has nodes, but no
+ * more of their text than this, and none longer than its node does. */
+#define TAUT_MUNGE_QUEUE_MAX 65536
+#define TAUT_MUNGE_QUEUE_BYTES (64u << 20)
+#define TAUT_MUNGE_WAIT_MS 500
 #define TAUT_MUNGE_WORKERS_MAX 64
 
 struct taut_munge_pool;

@@ -119,6 +119,7 @@ end
 local function take(self, h, list, age_s)
    self.cluster:heard(h.node, h.purpose, age_s)
    self.cluster:speaks(h.node, h.release or "0.1", h.v)
+   self.cluster:users_call_from(h.node, h.user_port)
    self.events:heard(h.node, samples.rails(h))
    take_sample(self, h)
    if h.purpose == "prolog" then

@@ -21,10 +21,11 @@ local LATE = "late: the others have started"
 
 ---------------------------------------------------------------- sending
 
--- Send a plan to one node; an empty one ends its check.
+-- Send a plan to one node, at once: the phases of all count from when each has its own.  An empty
+-- one ends its check.
 local function send_plan(self, peer, tests, note)
    local text = json.encode { v = peer.version, note = note or "", tests = json.array(tests) }
-   peer.conn:send(wire.PLAN, seal.seal(peer.key, wire.PLAN, text, 0, peer.version))
+   peer.conn:send(wire.PLAN, seal.seal(peer.key, wire.PLAN, text, 0, peer.version), true)
    if #tests == 0 then
       self.sessions[peer.conn] = nil
       peer.conn:close()
@@ -39,7 +40,7 @@ end
 
 -- Wait for the nodes of a session of check.lua: those that have come are its `peers`.
 local function await(self, s, key)
-   s.key, s.is_wanted, s.present = key, {}, 0
+   s.key, s.is_wanted, s.present, s.of_conn = key, {}, 0, {}
    for _, n in ipairs(s.wanted) do
       s.is_wanted[n] = true
    end
@@ -71,29 +72,29 @@ local function finish(self, s)
    self.findings:session(s)
 end
 
--- The plan of one node, as it goes over the wire.
-local function wire_tests(self, s, n)
-   local list = {}
+-- The plans of all nodes, as they go over the wire: node → tests.
+local function wire_tests(self, s)
+   local of = {}
+   for n in pairs(s.peers) do
+      of[n] = {}
+   end
    for _, t in ipairs(s.tests) do
-      if t.src == n or t.dst == n then
-         list[#list + 1] = endpoints.wire(t, n, s.peers, self.topo)
+      for _, n in ipairs { t.src, t.dst } do
+         table.insert(of[n], endpoints.wire(t, n, s.peers, self.topo))
       end
    end
-   return list
+   return of
 end
 
 local function send_all(self, s, last_ms)
-   local out = {}
-   for n, peer in pairs(s.peers) do
-      out[#out + 1] = { peer, wire_tests(self, s, n), n }
-   end
-   for _, o in ipairs(out) do
-      if #o[2] == 0 then
-         s.peers[o[3]] = nil
+   for n, tests in pairs(wire_tests(self, s)) do
+      local peer = s.peers[n]
+      if #tests == 0 then
+         s.peers[n] = nil
       else
          s.expected = (s.expected or 0) + 1
       end
-      send_plan(self, o[1], o[2], s.note)
+      send_plan(self, peer, tests, s.note)
    end
    s.timer = loop.timer(last_ms + RESULT_SLACK_MS, function() finish(self, s) end)
 end
@@ -150,7 +151,7 @@ local function admit(self, s, n, peer)
       dismiss(self, peer, "said hello twice")
       return
    end
-   s.peers[n] = peer
+   s.peers[n], s.of_conn[peer.conn] = peer, n
    s.present = s.present + 1
    self.sessions[peer.conn] = s
    peer.number = n
@@ -203,8 +204,8 @@ end
 function Rendezvous:hello(conn, h, names, is_vouched)
    local peer = { conn = conn, key = seal.unhex(h.key), endpoints = endpoints.of(h), name = h.node,
       boot = h.boot, hello_counters = h.counters, is_vouched = is_vouched,
-      version = h.version or wire.VERSION, budget_ms = h.budget_ms, at = loop.time(),
-      heard_ns = loop.now_ns() }
+      version = h.version or wire.VERSION, budget_ms = h.budget_ms,
+      at = loop.time() - conn:waited(), heard_ns = loop.now_ns() }
    if h.purpose == "prolog" then
       prolog(self, h, names, peer)
    elseif h.purpose == "idle" then
@@ -229,30 +230,40 @@ local function read_result(peer, bytes)
    return result.read(r, peer.version)
 end
 
+-- The peer of this connection; one without tests is none any more.
+local function peer_of(s, conn)
+   local n = s.of_conn[conn]
+   return n and s.peers[n]
+end
+
+-- One more has reported, or will not.
+local function note_answer(self, s)
+   s.answers = (s.answers or 0) + 1
+   if s.answers >= s.expected then
+      finish(self, s)
+   end
+end
+
 --- A sealed RESULT came in.  Returns true, or nil and why it was refused.
 function Rendezvous:result(conn, bytes)
    local s = self.sessions[conn]
    if not s or not s.started then
       return nil, "a RESULT nobody asked for"
    end
-   for n, peer in pairs(s.peers) do
-      if peer.conn == conn then
-         local tests, refused, counters = read_result(peer, bytes)
-         if not tests then
-            return nil, ("%s: %s"):format(peer.name, refused)
-         end
-         s.results[n], s.refused = tests, (s.refused or 0) + refused
-         peer.counters = counters
-         background.add(s, n, (loop.now_ns() - peer.heard_ns) / 1e9)
-         self.sessions[conn] = nil
-         s.answers = (s.answers or 0) + 1
-         if s.answers >= s.expected then
-            finish(self, s)
-         end
-         return true
-      end
+   local peer = peer_of(s, conn)
+   if not peer then
+      return nil, "a RESULT from nobody"
    end
-   return nil, "a RESULT from nobody"
+   local tests, refused, counters = read_result(peer, bytes)
+   if not tests then
+      return nil, ("%s: %s"):format(peer.name, refused)
+   end
+   s.results[peer.number], s.refused = tests, (s.refused or 0) + refused
+   peer.counters = counters
+   background.add(s, peer.number, (loop.now_ns() - peer.heard_ns) / 1e9)
+   self.sessions[conn] = nil
+   note_answer(self, s)
+   return true
 end
 
 --- A connection ended.
@@ -262,16 +273,12 @@ function Rendezvous:gone(conn)
    if not s or s.done then
       return
    end
-   for n, peer in pairs(s.peers) do
-      if peer.conn == conn and not s.started then
-         s.peers[n] = nil
-         s.present = s.present - 1
-      elseif peer.conn == conn then
-         s.answers = (s.answers or 0) + 1
-         if s.answers >= s.expected then
-            finish(self, s)
-         end
-      end
+   local peer = peer_of(s, conn)
+   if peer and not s.started then
+      s.peers[peer.number], s.of_conn[conn] = nil, nil
+      s.present = s.present - 1
+   elseif peer then
+      note_answer(self, s)
    end
 end
 

@@ -150,8 +150,9 @@ function tests.test_z_hanging_munged_does_not_stop_the_loop()
     end)
   end
   looptest.pass(50)
-  for _ = 1, 1030 do
-    munge.decode("MUNGE:x:", function(_, why)
+  local large = ("x"):rep(1 << 20) -- 64 MiB may wait
+  for _ = 1, 70 do
+    munge.decode(large, function(_, why)
       full = full + (why:find("full") and 1 or 0)
     end)
   end
@@ -163,7 +164,7 @@ function tests.test_z_hanging_munged_does_not_stop_the_loop()
   lu.assertTrue(ticks >= 30, "ticks: " .. ticks)
   lu.assertEquals(full, 6)
   lu.assertEquals(good, 0)
-  lu.assertEquals(munge.pending(), 1028)
+  lu.assertEquals(munge.pending(), 68)
   os.execute("kill -CONT " .. d.proc:pid())
   looptest.until_true(function()
     return munge.pending() == 0

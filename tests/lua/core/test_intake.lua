@@ -32,13 +32,14 @@ local function daemon(count, o)
    local at = o.check or function() return true end
    local from = addresses.new { setting = "slurm", ports = o.ports }
    function from.check(_, ...) return at(...) end
-   local d = { heard = {}, refused = {}, probes = {},
+   local d = { heard = {}, refused = {}, probes = {}, user_ports = {},
       lists = node_lists.new(function() return count end) }
    d.intake = intake.new { lists = d.lists, acting = acting.new { is_ready = true },
       addresses = from,
       cluster = { heard = function() end, nodes = { n1 = {} }, prolog = function() end,
          alps = function() return o.alps end,
-         speaks = function(_, ...) table.insert(d.probes, { ... }) end },
+         speaks = function(_, ...) table.insert(d.probes, { ... }) end,
+         users_call_from = function(_, node, first) d.user_ports[node] = first end },
       events = { heard = function() end },
       refusals = { note = function(_, _, why) table.insert(d.refused, why) end },
       surveys = { has = function() return false end },
@@ -67,6 +68,12 @@ function tests.test_a_user_is_refused_before_a_name_is_made()
    end
    lu.assertEquals(d.lists.made, 0)
    lu.assertStrContains(d.refused[1], "prolog by uid 1000, only root may")
+end
+
+function tests.test_a_node_says_which_ports_its_users_have()
+   local d = daemon(16)
+   d.hello(0, "n1", "n1", { user_port = 0 })
+   lu.assertEquals(d.user_ports, { n1 = 0 })
 end
 
 function tests.test_root_names_no_more_nodes_than_there_are()

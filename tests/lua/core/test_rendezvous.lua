@@ -20,6 +20,7 @@ local function connection(name)
    local conn = { name = name, sent = {}, closed = false }
    function conn:send(kind, bytes) self.sent[#self.sent + 1] = { kind, bytes } end
    function conn:close() self.closed = true end
+   function conn.waited() return 0 end
    function conn:plan()
       local frame = self.sent[1]
       return frame and assert(json.decode(assert(seal.open(KEY, 2, frame[2]))))

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <config.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/queue.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "advisor/lib/os/callers.h"
+
+#define SWEEP_MS 20        /* between two looks for those that waited long */
+#define ERROR_PAUSE_MS 100 /* when descriptors have run out */
+#define BURST 256          /* accepted between two such looks */
+
+struct waiting {
+    TAILQ_ENTRY(waiting) link;
+    struct taut_caller caller;
+};
+
+struct taut_callers {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    TAILQ_HEAD(, waiting) waiting;
+    long count;
+    struct taut_callers_refused refused;
+    int socket, event, stop; /* the last two are eventfds */
+    int wait_ms;
+};
+
+int64_t taut_callers_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void ring(int event)
+{
+    uint64_t one = 1;
+    ssize_t n;
+
+    do
+        n = write(event, &one, sizeof(one));
+    while (n < 0 && errno == EINTR);
+}
+
+/* ---- the thread ---- */
+
+/* With the lock held, as all of these. */
+static void refuse(struct taut_callers *c, int fd)
+{
+    close(fd);
+    c->refused.late++;
+    ring(c->event);
+}
+
+static void sweep(struct taut_callers *c)
+{
+    int64_t since_ns = taut_callers_now() - c->wait_ms * INT64_C(1000000);
+    struct waiting *w;
+
+    while ((w = TAILQ_FIRST(&c->waiting)) != NULL &&
+           w->caller.since_ns < since_ns) {
+        TAILQ_REMOVE(&c->waiting, w, link);
+        c->count--;
+        refuse(c, w->caller.fd);
+        free(w);
+    }
+}
+
+static void enqueue(struct taut_callers *c, const struct taut_caller *caller)
+{
+    struct waiting *w = c->count < TAUT_CALLERS_MAX ? malloc(sizeof(*w)) : NULL;
+
+    if (w == NULL) {
+        refuse(c, caller->fd);
+        return;
+    }
+    w->caller = *caller;
+    TAILQ_INSERT_TAIL(&c->waiting, w, link);
+    if (c->count++ == 0)
+        ring(c->event);
+}
+
+/* Returns false when nobody calls just now. */
+static bool accept_one(struct taut_callers *c)
+{
+    struct taut_caller caller = {.length = sizeof(caller.sa)};
+
+    caller.fd = accept4(c->socket, (struct sockaddr *)&caller.sa,
+                        &caller.length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (caller.fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+        return true;
+    pthread_mutex_lock(&c->lock);
+    if (caller.fd >= 0) {
+        caller.since_ns = taut_callers_now();
+        enqueue(c, &caller);
+    } else if (errno != EAGAIN) {
+        c->refused.error = errno;
+        ring(c->event);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return caller.fd >= 0;
+}
+
+static void *run(void *arg)
+{
+    struct taut_callers *c = arg;
+    struct pollfd fds[2] = {{.fd = c->socket, .events = POLLIN},
+                            {.fd = c->stop, .events = POLLIN}};
+
+    int pause_ms = -1;
+
+    while (poll(fds, 2, pause_ms) >= 0 || errno == EINTR) {
+        if (fds[1].revents != 0)
+            break;
+        for (int n = 0; n < BURST && accept_one(c); n++)
+            continue;
+        pthread_mutex_lock(&c->lock);
+        bool failed = c->refused.error != 0;
+        sweep(c);
+        pause_ms = c->count > 0 ? SWEEP_MS : -1;
+        pthread_mutex_unlock(&c->lock);
+        if (failed)
+            poll(&fds[1], 1, ERROR_PAUSE_MS);
+    }
+    return NULL;
+}
+
+/* ---- the owner ---- */
+
+static void destroy(struct taut_callers *c)
+{
+    struct waiting *w;
+
+    while ((w = TAILQ_FIRST(&c->waiting)) != NULL) {
+        TAILQ_REMOVE(&c->waiting, w, link);
+        close(w->caller.fd);
+        free(w);
+    }
+    if (c->event >= 0)
+        close(c->event);
+    if (c->stop >= 0)
+        close(c->stop);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+/* Signals are the owner's business. */
+static int start(struct taut_callers *c)
+{
+    sigset_t all, old;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    rc = pthread_create(&c->thread, NULL, run, c);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return rc;
+}
+
+struct taut_callers *taut_callers_create(int fd, int wait_ms)
+{
+    struct taut_callers *c = calloc(1, sizeof(*c));
+    int rc;
+
+    if (c == NULL)
+        return NULL;
+    TAILQ_INIT(&c->waiting);
+    pthread_mutex_init(&c->lock, NULL);
+    c->socket = fd;
+    c->wait_ms = wait_ms;
+    c->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    c->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    rc = c->event < 0 || c->stop < 0 ? errno : start(c);
+    if (rc != 0) {
+        destroy(c);
+        errno = rc;
+        return NULL;
+    }
+    return c;
+}
+
+void taut_callers_destroy(struct taut_callers *c)
+{
+    if (c == NULL)
+        return;
+    ring(c->stop);
+    pthread_join(c->thread, NULL);
+    close(c->socket);
+    destroy(c);
+}
+
+int taut_callers_fd(const struct taut_callers *c)
+{
+    return c->event;
+}
+
+int taut_callers_socket(const struct taut_callers *c)
+{
+    return c->socket;
+}
+
+int taut_callers_take(struct taut_callers *c, struct taut_caller *caller)
+{
+    uint64_t count;
+
+    pthread_mutex_lock(&c->lock);
+    struct waiting *w = TAILQ_FIRST(&c->waiting);
+    if (w != NULL) {
+        TAILQ_REMOVE(&c->waiting, w, link);
+        c->count--;
+    } else {
+        (void)!read(c->event, &count, sizeof(count));
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (w == NULL)
+        return 0;
+    *caller = w->caller;
+    free(w);
+    return 1;
+}
+
+struct taut_callers_refused taut_callers_refused(struct taut_callers *c)
+{
+    pthread_mutex_lock(&c->lock);
+    struct taut_callers_refused r = c->refused;
+    c->refused = (struct taut_callers_refused){0};
+    pthread_mutex_unlock(&c->lock);
+    return r;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Callers are accepted while their owner is busy, and refused in time. */
+#include <config.h>
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "advisor/lib/os/callers.h"
+#include "tests/unit/unit.h"
+
+#define LONG_MS 60000
+#define SHORT_MS 50
+
+static struct taut_callers *callers;
+static struct sockaddr_in address;
+
+static void start(int wait_ms)
+{
+    socklen_t n = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+    address = (struct sockaddr_in){.sin_family = AF_INET};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ck_assert_int_eq(bind(fd, (void *)&address, sizeof(address)), 0);
+    ck_assert_int_eq(listen(fd, 128), 0);
+    ck_assert_int_eq(getsockname(fd, (void *)&address, &n), 0);
+    callers = taut_callers_create(fd, wait_ms);
+    ck_assert_ptr_nonnull(callers);
+}
+
+static int call(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    ck_assert_int_eq(connect(fd, (void *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void await(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    ck_assert_int_eq(poll(&p, 1, LONG_MS), 1);
+}
+
+START_TEST(test_in_order)
+{
+    struct taut_caller got;
+    struct sockaddr_in own;
+    socklen_t n = sizeof(own);
+    int fds[100], taken = 0;
+
+    start(LONG_MS);
+    for (int i = 0; i < 100; i++)
+        fds[i] = call();
+    while (taken < 100) {
+        await(taut_callers_fd(callers));
+        while (taut_callers_take(callers, &got)) {
+            struct sockaddr_in *from = (void *)&got.sa;
+
+            getsockname(fds[taken], (void *)&own, &n);
+            ck_assert_int_eq(from->sin_port, own.sin_port);
+            ck_assert_int_gt(got.since_ns, 0);
+            close(got.fd);
+            close(fds[taken++]);
+        }
+    }
+    ck_assert_int_eq(taut_callers_refused(callers).late, 0);
+    taut_callers_destroy(callers);
+}
+END_TEST
+
+START_TEST(test_late_ones_are_closed)
+{
+    struct taut_callers_refused refused = {0};
+    struct taut_caller got;
+    char byte;
+    int fd;
+
+    start(SHORT_MS);
+    fd = call();
+    await(fd);
+    ck_assert_int_eq(read(fd, &byte, 1), 0);
+    for (int i = 0; i < 1000 && refused.late == 0; i++) {
+        refused = taut_callers_refused(callers);
+        usleep(1000);
+    }
+    ck_assert_int_eq(refused.late, 1);
+    ck_assert_int_eq(refused.error, 0);
+    ck_assert_int_eq(taut_callers_take(callers, &got), 0);
+    close(fd);
+    taut_callers_destroy(callers);
+}
+END_TEST
+
+START_TEST(test_those_that_wait_are_closed_at_the_end)
+{
+    char byte;
+    int fd;
+
+    start(LONG_MS);
+    fd = call();
+    await(taut_callers_fd(callers));
+    taut_callers_destroy(callers);
+    ck_assert_int_le(read(fd, &byte, 1), 0);
+    close(fd);
+    taut_callers_destroy(NULL);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("callers");
+
+    tcase_add_test(tc, test_in_order);
+    tcase_add_test(tc, test_late_ones_are_closed);
+    tcase_add_test(tc, test_those_that_wait_are_closed_at_the_end);
+    return unit_run("callers", tc);
+}
