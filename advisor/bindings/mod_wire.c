@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* taut.wire: the protocol's numbers for Lua, as wire/protocol.h has them. */
+/* taut.wire: the protocol's numbers for Lua, as wire/protocol.h has them, and
+ * a look at what messages bring. */
 #include <config.h>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "advisor/bindings/host.h"
 #include "wire/hostlist.h"
 #include "wire/protocol.h"
+#include "wire/root_port.h"
 
 static const struct number {
     const char *name;
@@ -67,6 +72,54 @@ static void push_purposes(lua_State *L)
     }
 }
 
+/* Is the value at the top a whole number, 0 or more, of a field whose key is
+ * below it and that `names`, at index 2, has? */
+static bool is_plain(lua_State *L)
+{
+    if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 0)
+        return false;
+    lua_pushvalue(L, -2);
+    bool is_known = lua_rawget(L, 2) != LUA_TNIL;
+    lua_pop(L, 1);
+    return is_known;
+}
+
+/* wire.odd(t, names): keys of those fields of t that are no whole number, 0 or
+ * more, or that the set `names` does not have, as an array, nil without any;
+ * how many fields t has.  Messages have hundreds of such numbers. */
+static int odd(lua_State *L)
+{
+    lua_Integer fields = 0, found = 0;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 3);
+    for (lua_pushnil(L); lua_next(L, 1) != 0; fields++) {
+        if (!is_plain(L)) {
+            if (found == 0) {
+                lua_newtable(L);
+                lua_replace(L, 3);
+            }
+            lua_pushvalue(L, -2);
+            lua_rawseti(L, 3, ++found);
+        }
+        lua_pop(L, 1);
+    }
+    lua_pushinteger(L, fields);
+    return 2;
+}
+
+/* wire.user_port(): the first port that users of this host may call from,
+ * wire.USER_PORT where all below it are root's. */
+static int user_port(lua_State *L)
+{
+    int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    lua_pushinteger(L, taut_user_port(root_fd));
+    if (root_fd >= 0)
+        close(root_fd);
+    return 1;
+}
+
 int luaopen_taut_wire(lua_State *L)
 {
     lua_newtable(L);
@@ -74,5 +127,9 @@ int luaopen_taut_wire(lua_State *L)
         taut_set_integer(L, numbers[i].name, numbers[i].value);
     push_purposes(L);
     lua_setfield(L, -2, "purposes");
+    lua_pushcfunction(L, odd);
+    lua_setfield(L, -2, "odd");
+    lua_pushcfunction(L, user_port);
+    lua_setfield(L, -2, "user_port");
     return 1;
 }

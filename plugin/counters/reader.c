@@ -24,6 +24,7 @@
  * it writes to a set again only when it is asked again. */
 struct taut_counter_shared {
     atomic_uchar turns[TAUT_COUNTER_SOURCES][TAUT_PLAN_RAILS];
+    atomic_bool absent[TAUT_COUNTER_SOURCES]; /* nothing is there: not read */
     struct taut_counters sets[TAUT_COUNTER_SOURCES][TAUT_PLAN_RAILS];
 };
 
@@ -103,19 +104,43 @@ static int become_reader(pid_t parent, const struct taut_user *run_as,
     return 0;
 }
 
+/* Looking for directories asks no driver. */
+static bool is_there(const struct task *t)
+{
+    const struct taut_counter_source *source = taut_counter_sources[t->source];
+
+    for (size_t i = 0; i < t->count; i++) {
+        struct taut_counters c = {.count = 0};
+
+        snprintf(c.interface, IFNAMSIZ, "%s", t->names[i]);
+        if (source->find(&c, t->root_fd) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Most nodes have one source or two: the others get no thread. */
 static _Noreturn void run(struct task *tasks, pid_t parent,
                           const struct taut_user *run_as)
 {
+    struct task *last = NULL;
     pthread_t thread;
 
     close_others(tasks);
     if (become_reader(parent, run_as, tasks[0].root_fd) < 0)
         _exit(1);
-    for (size_t s = 1; s < TAUT_COUNTER_SOURCES; s++) {
-        if (pthread_create(&thread, NULL, serve, &tasks[s]) != 0)
+    for (size_t s = 0; s < TAUT_COUNTER_SOURCES; s++) {
+        if (!is_there(&tasks[s])) {
+            atomic_store(&tasks[s].shared->absent[s], true);
+            close(tasks[s].fd);
+            continue;
+        }
+        if (last != NULL && pthread_create(&thread, NULL, serve, last) != 0)
             _exit(1);
+        last = &tasks[s];
     }
-    serve(&tasks[0]);
+    if (last != NULL)
+        serve(last);
     _exit(0);
 }
 
@@ -348,7 +373,8 @@ static void name_silent(const struct taut_counters_reader *r, char *text,
 
     text[0] = '\0';
     for (size_t s = 0; s < TAUT_COUNTER_SOURCES; s++) {
-        if (r->heard[s] != r->turn && used + 16 < room)
+        if (r->heard[s] != r->turn && !atomic_load(&r->shared->absent[s]) &&
+            used + 16 < room)
             used += (size_t)snprintf(text + used, room - used, "%s%s",
                                      used ? ", " : "",
                                      taut_counter_sources[s]->name);

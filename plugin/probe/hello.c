@@ -60,6 +60,8 @@ char *taut_hello_encode(const struct taut_hello *hello)
     taut_hex(key, hello->key, sizeof(hello->key));
     errno = ENOMEM;
     json = pack(hello, key);
+    if (json != NULL && hello->user_port < TAUT_USER_PORT)
+        json_object_set_new(json, "user_port", json_integer(hello->user_port));
     if (json != NULL && add_survey(json, hello) == 0)
         text = json_dumps(json, JSON_COMPACT);
     json_decref(json);

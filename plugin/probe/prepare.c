@@ -141,6 +141,7 @@ static char *hello_text(struct taut_probe *p)
         .rails = &p->rails,
         .readings = &p->counters.readings,
         .boot = p->boot,
+        .user_port = p->user_port,
         .owner = p->args.owner,
         .budget_ms = taut_left_ms(p->deadline_ns),
     };

@@ -21,6 +21,7 @@
 
 #include "plugin/probe/probe.h"
 #include "plugin/probe/ticket.h"
+#include "wire/root_port.h"
 
 void taut_probe_hold_off(struct taut_probe *p, const char *why)
 {
@@ -63,6 +64,7 @@ static void open_node(struct taut_probe *p)
         taut_log_debug(&p->log, "no hold-off: %s", why.text);
     p->root_fd = open(p->args.sysroot, O_PATH | O_DIRECTORY | O_CLOEXEC);
     taut_boot_id(p->boot);
+    p->user_port = taut_user_port(p->root_fd);
 }
 
 /* A front end gave it; its key is the session's. */

@@ -28,6 +28,7 @@ struct taut_probe {
     bool has_said_unreadable; /* which counters */
     char *ticket;             /* credential; NULL where munged is */
     char boot[TAUT_BOOT_ID_LEN + 1];
+    int user_port; /* taut_user_port() */
     struct taut_rails rails;
     struct taut_counters_reader counters;
     struct taut_locality locality;

@@ -4,6 +4,7 @@
 -- RDMA goes past the kernel, so the node itself, which watches the network device during each test,
 -- does not see it.  Its ports' own counters do, but they are read before and after the plan only:
 -- each test gets its share by time of what the node's own tests do not explain.
+local counters = require "taut.events.counters"
 local endpoints = require "taut.wire.endpoints"
 local growth = require "taut.events.counters.growth"
 local meaning = require "taut.events.meaning"
@@ -38,9 +39,7 @@ end
 -- Bytes that a port sent and received between the two readings; nil where either is not known.
 local function bytes_of(was, now)
    local bytes = {}
-   local grown = growth.interface(function(name)
-      return meaning.entry(now.source, name)
-   end, was.values, now.values)
+   local grown = growth.interface(counters.counts[now.source] or {}, was.values, now.values)
    for name, g in pairs(grown) do
       local kind, times, side = meaning.kind(now.source, name)
       if kind == "bytes" and g.amount then

@@ -66,12 +66,34 @@ local function without_zeros(source, amounts)
    return out
 end
 
--- An epilog's sample: what the counters grew by since the job's prolog, whose sample is of no more
--- use then.
-local function add_growth(sql, row, ports)
+-- What a job's prolog read on this node, which its epilog is held against: nearly always the node's
+-- reading before, or, where others came in between, what was put aside.
+local function first_of(sql, row, state)
+   if readings.is_prolog_of(state, row) then
+      return { time = state.time, mono = state.mono, host_boot = state.host_boot,
+         boot = state.boot, ports = readings.own(state) }
+   end
    local first = sql.rows_of("SELECT time, mono, host_boot, boot, counters FROM sample WHERE" ..
       " job = ? AND restart = ? AND node = ? AND purpose = 'prolog'", row.job, row.restart,
       row.node)[1]
+   if first then
+      first.ports = readings.ports(json.decode(first.counters))
+      sql.run("DELETE FROM sample WHERE job = ? AND restart = ? AND node = ?", row.job, row.restart,
+         row.node)
+   end
+   return first
+end
+
+-- Another reading comes before its job's epilog.
+local function put_aside(sql, node, state)
+   sql.put("sample", { job = state.job, restart = state.restart, node = node, purpose = "prolog",
+      time = state.time, mono = state.mono, host_boot = state.host_boot, boot = state.boot,
+      counters = json.encode(readings.told(readings.own(state))) })
+end
+
+-- An epilog's sample: what the counters grew by since the job's prolog.
+local function add_growth(sql, row, ports, state)
+   local first = first_of(sql, row, state)
    if not first then
       return -- no prolog was heard
    end
@@ -79,8 +101,7 @@ local function add_growth(sql, row, ports)
    if row.mono and first.mono and row.host_boot == first.host_boot then
       seconds = row.mono - first.mono
    end
-   local list = readings.grown({ boot = first.boot, ports = readings.ports(json.decode(
-      first.counters)) }, { boot = row.boot, ports = ports })
+   local list = readings.grown(first, { boot = row.boot, ports = ports })
    for _, g in ipairs(list) do
       local amounts = without_zeros(g.source, g.counters)
       if next(amounts) or g.note then
@@ -94,8 +115,6 @@ local function add_growth(sql, row, ports)
          source = "", time = row.time, seconds = math.max(0, seconds), counters = "{}",
          note = "booted" })
    end
-   sql.run("DELETE FROM sample WHERE job = ? AND restart = ? AND node = ?", row.job, row.restart,
-      row.node)
 end
 
 local function reading_of(sql, node)
@@ -106,17 +125,23 @@ end
 
 --- A sample of a node's counters came in.
 -- @param sql store/db.lua, inside a transaction
--- @param row sample, with `jobs`, `rails`, `checked` besides its columns
+-- @param row sample, with `jobs`, `rails`, `checked` besides its columns; `counters` as the node
+--   told, or, of one that waited since an older tautd, as a text
 -- @return array of observations, stored already
 function keep.sample(sql, row)
-   local ports = readings.ports(json.decode(row.counters))
+   local told = row.counters
+   local ports = readings.ports(type(told) == "string" and json.decode(told) or told)
+   local before = reading_of(sql, row.node)
    if row.purpose == "epilog" then
-      add_growth(sql, row, ports)
+      add_growth(sql, row, ports, before)
    end
-   local state, list = readings.take(reading_of(sql, row.node), { node = row.node,
+   if readings.is_prolog(before) and not readings.is_prolog_of(before, row) then
+      put_aside(sql, row.node, before)
+   end
+   local state, list = readings.take(before, { node = row.node,
       time = row.time, mono = row.mono, host_boot = row.host_boot, boot = row.boot,
-      purpose = row.purpose, job = row.job ~= 0 and row.job or nil, jobs = row.jobs,
-      ports = ports, rails = row.rails, rail_count = row.rail_count,
+      purpose = row.purpose, job = row.job ~= 0 and row.job or nil, restart = row.restart,
+      jobs = row.jobs, ports = ports, rails = row.rails, rail_count = row.rail_count,
       checked = row.checked })
    sql.put("reading", { node = row.node, data = json.encode(state) })
    for _, o in ipairs(list) do

@@ -3,11 +3,13 @@
 --
 -- This runs in the store's process, which has the reading before.  A reading is { time (wall),
 -- mono, host_boot (monotonic clock and boot id of tautd's host), boot (of the node), purpose, job,
--- ports = { "SOURCE INTERFACE" → port }, clock, recent }.
+-- restart, ports = { "SOURCE INTERFACE" → port }, clock, recent }; a port that was not read is as
+-- it was before, and `kept`.
 local tables = require "taut.base.tables"
 local counters = require "taut.events.counters"
 local growth = require "taut.events.counters.growth"
 local hard = require "taut.events.hard"
+local json = require "taut.json"
 local meaning = require "taut.events.meaning"
 local recent = require "taut.events.recent"
 
@@ -17,27 +19,38 @@ local PORTS, VALUES, TEXT = 80, 2000, 200 -- most interfaces of a node, counters
 local OBSERVATIONS = 64                   -- most events out of one reading
 
 local function printable(s)
+   if #s <= TEXT and not s:find "[^\32-\126]" then
+      return s
+   end
    return (s:sub(1, TEXT):gsub("[^\32-\126]", "?"))
+end
+
+-- A field of an interface that is no count of the catalogue.
+local function put_field(p, name, v)
+   if math.type(v) == "integer" and v >= 0 and not meaning.is_state(p.source, name) then
+      p.values[printable(name)] = v
+   elseif type(v) == "string" then
+      p.state[printable(name)] = printable(v)
+   elseif type(v) == "number" then
+      p.state[printable(name)] = v
+   end
 end
 
 -- One interface as a node sent it, split into counts and the rest.
 local function port_of(c)
-   local source = printable(meaning.source(c))
-   local p = { source = source, name = printable(c["if"]), values = {}, state = {} }
-   local n = 0
+   local source, values = printable(meaning.source(c)), {}
+   local p = { source = source, name = printable(c["if"]), values = values, state = {} }
+   local counts, n = counters.counts[source] or {}, 0
    for name, v in pairs(c) do
-      if type(name) ~= "string" or name == "if" or name == "source" or n >= VALUES then
-         goto continue
+      if counts[name] and math.type(v) == "integer" and v >= 0 then
+         values[name] = v
+      elseif type(name) == "string" and name ~= "if" and name ~= "source" then
+         put_field(p, name, v)
       end
       n = n + 1
-      if math.type(v) == "integer" and v >= 0 and not meaning.is_state(source, name) then
-         p.values[printable(name)] = v
-      elseif type(v) == "string" then
-         p.state[printable(name)] = printable(v)
-      elseif type(v) == "number" then
-         p.state[printable(name)] = v
+      if n >= VALUES then
+         break
       end
-      ::continue::
    end
    return p
 end
@@ -57,12 +70,44 @@ function readings.ports(list)
    return ports
 end
 
+--- The same as a node would tell it.
+function readings.told(ports)
+   local list = {}
+   for _, p in pairs(ports) do
+      local c = { ["if"] = p.name, source = p.source }
+      for _, part in ipairs { p.values, p.state } do
+         for name, v in pairs(part) do
+            c[name] = v
+         end
+      end
+      list[#list + 1] = c
+   end
+   return json.array(list)
+end
+
+--- Is this reading of a job's prolog?  One of an older tautd does not say of which start.
+function readings.is_prolog(reading)
+   return reading ~= nil and reading.purpose == "prolog" and reading.job ~= nil
+      and reading.restart ~= nil
+end
+
+--- … of the job of this sample?
+function readings.is_prolog_of(reading, row)
+   return readings.is_prolog(reading) and reading.job == row.job and reading.restart == row.restart
+end
+
+--- The ports that were read then.
+function readings.own(reading)
+   local ports = {}
+   for key, p in pairs(reading.ports) do
+      ports[key] = not p.kept and p or nil
+   end
+   return ports
+end
+
 -- Growth of one port.
 local function grow(was, now)
-   local function entry_of(name)
-      return meaning.entry(now.source, name)
-   end
-   return growth.interface(entry_of, was.values, now.values)
+   return growth.interface(counters.counts[now.source] or {}, was.values, now.values)
 end
 
 --- What one job's ports grew by between two samples.
@@ -206,7 +251,7 @@ local function missing_ports(state, now, r, w, add)
                :format(was.source, r.node, was.name)))
             was.unread = true
          end
-         now.ports[key], n = was, n + 1
+         now.ports[key], was.kept, n = was, true, n + 1
       end
    end
 end
@@ -229,8 +274,8 @@ end
 
 --- Take a reading.
 -- @param state the reading before (changed), or nil
--- @param now { node, time, mono, host_boot, boot, purpose, job, jobs, ports, rails, rail_count,
---   checked }: `rails`, interface → rail, where the node told
+-- @param now { node, time, mono, host_boot, boot, purpose, job, restart, jobs, ports, rails,
+--   rail_count, checked }: `rails`, interface → rail, where the node told
 -- @return the reading to keep, array of observations
 function readings.take(state, now)
    local out = {}
@@ -240,7 +285,8 @@ function readings.take(state, now)
       end
    end
    local kept = { time = now.time, mono = now.mono, host_boot = now.host_boot, boot = now.boot,
-      purpose = now.purpose, job = now.job, ports = now.ports, clock = 0, recent = {} }
+      purpose = now.purpose, job = now.job, restart = now.restart, ports = now.ports, clock = 0,
+      recent = {} }
    kept.rails = now.rails or state and state.rails
    local r = { node = now.node, jobs = now.jobs or {}, rails = kept.rails, ports = now.ports,
       rail_count = now.rail_count or 1 }

@@ -30,7 +30,7 @@ function samples.row(h, purpose, counters, jobs, rail_count)
    return { job = h.job, restart = h.restart or 0, node = h.node, purpose = purpose,
       time = loop.time(), mono = loop.now_ns() / 1e9, host_boot = clock.boot_id(),
       boot = h.boot,
-      counters = json.encode(counters), jobs = json.array(jobs), rails = samples.rails(h),
+      counters = counters, jobs = json.array(jobs), rails = samples.rails(h),
       rail_count = rail_count }
 end
 

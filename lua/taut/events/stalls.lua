@@ -4,6 +4,7 @@
 --
 -- They go with each test of the node, so that a low one on a busy port can be told from a broken
 -- route; the counters are read twice per plan, not per test, so they tell of all of it together.
+local counters = require "taut.events.counters"
 local growth = require "taut.events.counters.growth"
 local meaning = require "taut.events.meaning"
 local readings = require "taut.events.readings"
@@ -15,9 +16,8 @@ local function of_peer(peer)
    local sum, most, where = 0, 0, nil
    local before = readings.ports(peer.hello_counters)
    for key, port in pairs(readings.ports(peer.counters)) do
-      local grown = before[key] and growth.interface(function(name)
-         return meaning.entry(port.source, name)
-      end, before[key].values, port.values)
+      local grown = before[key] and growth.interface(counters.counts[port.source] or {},
+         before[key].values, port.values)
       for name, g in pairs(grown or {}) do
          if g.amount and g.amount > 0 and meaning.kind(port.source, name) == "stall" then
             sum = sum + g.amount

@@ -46,6 +46,7 @@ local fields = {
    { "boot", function(v) return v == nil or is_text(v, 64) end, "a boot id" },
    { "restart", function(v) return v == nil or is_whole(v, 0, 1 << 31) end, "a count" },
    { "uid", function(v) return v == nil or is_whole(v, 0, (1 << 32) - 1) end, "a uid" },
+   { "user_port", function(v) return v == nil or is_whole(v, 0, wire.USER_PORT - 1) end, "a port" },
 }
 
 -- What a survey's HELLO says besides.

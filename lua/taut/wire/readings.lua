@@ -11,7 +11,8 @@ local readings = {}
 local FIELDS_MAX = wire.COUNTERS_MAX + wire.TEXTS_MAX + 3 -- if, source, t
 
 local function check_field(source, name, value)
-   if type(name) ~= "string" or #name > wire.COUNTER_NAME_MAX or not name:find "^[%w_:+-]+$" then
+   if type(name) ~= "string" or #name > wire.COUNTER_NAME_MAX
+      or not name:find "^[%w_:+-]+$" then
       return nil, "a name that is none"
    elseif name == "t" then
       if type(value) ~= "number" or not (value >= 0 and value < 1e10) then
@@ -41,17 +42,17 @@ local function check_one(c)
    elseif c.source ~= nil and not counters.node[c.source] then
       return nil, name .. ": source: expected netdev, ib, cxi, gpcdr or pcie"
    end
-   local fields = 0
-   for k, v in pairs(c) do
-      fields = fields + 1
-      local ok, why = true, nil
+   local source = c.source or "netdev"
+   local odd, fields = wire.odd(c, counters.numbers[source])
+   if fields > FIELDS_MAX then
+      return nil, ("%s: more than %d fields"):format(name, FIELDS_MAX)
+   end
+   for _, k in ipairs(odd) do -- "if" is one in any case
       if k ~= "if" and k ~= "source" then
-         ok, why = check_field(c.source or "netdev", k, v)
-      end
-      if not ok then
-         return nil, name .. ": " .. why
-      elseif fields > FIELDS_MAX then
-         return nil, ("%s: more than %d fields"):format(name, FIELDS_MAX)
+         local ok, why = check_field(source, k, c[k])
+         if not ok then
+            return nil, name .. ": " .. why
+         end
       end
    end
    return true

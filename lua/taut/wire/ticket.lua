@@ -30,8 +30,9 @@ end
 --- Take a HELLO frame apart.
 -- @return the credential, and what is sealed (nil: HELLO is the credential's own text)
 function ticket.split(payload)
-   local cred, sealed = payload:match "^([^\n]*)\n(%x+)$"
-   return cred or payload, sealed
+   local at = payload:find("\n", 1, true) -- a pattern would try each byte of each HELLO
+   local sealed = at and payload:match("^%x+$", at + 1)
+   return sealed and payload:sub(1, at - 1) or payload, sealed
 end
 
 local function key_of(t)

@@ -22,7 +22,7 @@ end
 function tests.test_each_field_is_checked()
    local cases = { purpose = "chat", job = -1, node = "", nodes = 7,
       endpoint = ("x"):rep(65), budget_ms = 1e9, key = "short", boot = {}, restart = -1,
-      uid = "root", counters = "many", endpoints = { { tcp = 1 } } }
+      uid = "root", user_port = 1024, counters = "many", endpoints = { { tcp = 1 } } }
    for field, value in pairs(cases) do
       local ok, err = hello.check(good { [field] = value })
       lu.assertNil(ok, field)

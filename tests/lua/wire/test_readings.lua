@@ -23,6 +23,19 @@ function tests.test_good_ones_pass()
    lu.assertTrue(readings.check { reading { ["if"] = "ib0.8001:1", t = json.null } })
 end
 
+function tests.test_odd_fields_are_found()
+   local wire = require "taut.wire"
+   local names = { a = true, b = true, c = true, d = true, e = true }
+   lu.assertEquals({ wire.odd({ a = 0, b = math.maxinteger }, names) }, { nil, 2 })
+   lu.assertEquals({ wire.odd({}, names) }, { nil, 0 })
+   local list, fields = wire.odd({ a = -1, b = 1.0, c = "1", d = 7, e = false, f = 1, 5 }, names)
+   table.sort(list, function(x, y) return tostring(x) < tostring(y) end)
+   lu.assertEquals(list, { 1, "a", "b", "c", "e", "f" })
+   lu.assertEquals(fields, 7)
+   lu.assertErrorMsgContains("table expected", wire.odd, {}, nil)
+   lu.assertErrorMsgContains("table expected", wire.odd, 7, {})
+end
+
 function tests.test_without_a_source_it_is_a_network_device()
    local list = { { ["if"] = "lo", rx_bytes = 1 } }
    lu.assertTrue(readings.check(list))

@@ -34,19 +34,24 @@ function growth.window(was, now)
    return w
 end
 
+local STILL = { amount = 0 } -- what most counters did
+
 --- Growth of one counter.
 -- @param entry of the catalogue
 -- @param was, now values
 -- @param wide whether both come from the wider form
--- @return { amount, at_least, reset, saturated }; amount nil where nothing can be said
+-- @return { amount, at_least, reset, saturated }; amount nil where nothing can be said; all that
+--   stood still share one table
 function growth.of(entry, was, now, wide)
-   local top = counters.top(entry, wide)
-   local at_top = counters.full(entry, wide) == "saturates" and now >= top
-   if now > was then
+   local full = counters.full(entry, wide)
+   local at_top = full == "saturates" and now >= counters.top(entry, wide)
+   if now == was then
+      return at_top and { saturated = true } or STILL
+   elseif now > was then
       return { amount = now - was, at_least = at_top or nil, saturated = at_top or nil }
-   elseif now == was then
-      return { amount = not at_top and 0 or nil, saturated = at_top or nil }
-   elseif counters.full(entry, wide) == "wraps" and was > top // 4 * 3 and now < top // 4 then
+   end
+   local top = counters.top(entry, wide)
+   if full == "wraps" and was > top // 4 * 3 and now < top // 4 then
       return { amount = top - was + now + 1 }
    end
    return { amount = now, at_least = true, reset = true }
@@ -54,10 +59,10 @@ end
 
 -- Growth of a counter that no catalogue knows: it may be anything that counts up.
 local function of_unknown(was, now)
-   if now >= was then
-      return { amount = now - was }
+   if now == was then
+      return STILL
    end
-   return { reset = true }
+   return now > was and { amount = now - was } or { reset = true }
 end
 
 local function is_count(v)
@@ -79,19 +84,18 @@ end
 
 --- What the counters of one interface of a node grew by: those read both times; a counter that
 -- began anew has no amount.
--- @param entry_of function(name) → entry of the catalogue, or nil
+-- @param counts name → entry of the catalogue
 -- @param was, now name → value; what is no count is passed over
 -- @return name → as growth.of() gives; "reload" where all began anew, "reset" where some did,
 --   or nil
-function growth.interface(entry_of, was, now)
+function growth.interface(counts, was, now)
    local grown, fell = {}, false
    for name, v in pairs(now) do
       local before = was[name]
       if is_count(v) and is_count(before) then
-         local entry = entry_of(name)
-         local g = entry and not entry.state and growth.of(entry, before, v)
-            or not entry and of_unknown(before, v) or nil
-         fell = fell or g and g.reset
+         local entry = counts[name]
+         local g = entry and growth.of(entry, before, v) or of_unknown(before, v)
+         fell = fell or g.reset
          grown[name] = g
       end
    end

@@ -62,15 +62,33 @@ function counters.entry(source, name)
    return s.list[name]
 end
 
+--- What a node calls a source → names of its counters and states that are numbers, as a set; and
+-- its counters alone, name → entry.
+counters.numbers, counters.counts = {}, {}
+
+-- Each HELLO asks for all its counters: node's source → name → { entry, source in the catalogue }.
+local by_node = {}
+for source, list in pairs(counters.node) do
+   local names, numbers, counts = {}, {}, {}
+   for i = #list, 1, -1 do
+      for name, entry in pairs(counters.sources[list[i]].list) do
+         names[name] = { entry, list[i] }
+      end
+   end
+   for name, found in pairs(names) do
+      numbers[name] = found[1].unit ~= "text" or nil
+      counts[name] = not found[1].state and found[1] or nil
+   end
+   by_node[source], counters.numbers[source], counters.counts[source] = names, numbers, counts
+end
+
 --- The entry of a counter or state that a node told.
 -- @param source as in HELLO
 -- @return entry and its source in the catalogue; nil for one the catalogue does not know
 function counters.of(source, name)
-   for _, s in ipairs(counters.node[source] or {}) do
-      local entry = counters.sources[s].list[name]
-      if entry then
-         return entry, s
-      end
+   local found = (by_node[source] or {})[name]
+   if found then
+      return found[1], found[2]
    end
 end
 
