@@ -280,13 +280,18 @@ static int ask_longest(lua_State *L)
     return 1;
 }
 
-/* e:touched() → components whose run the last event began, changed or ended */
+/* e:touched() → set of the components whose run the last event began, changed
+ * or ended */
 static int ask_touched(lua_State *L)
 {
     uint32_t n;
     const uint32_t *touched = taut_evidence_touched(taut_self_evidence(L), &n);
 
-    taut_push_ids(L, touched, n);
+    lua_createtable(L, 0, (int)n);
+    for (uint32_t i = 0; i < n; i++) {
+        lua_pushboolean(L, true);
+        lua_rawseti(L, -2, (lua_Integer)touched[i] + 1);
+    }
     return 1;
 }
 

@@ -296,7 +296,8 @@ static bool take_test(lua_State *L, struct taut_evidence *e,
            !taut_evidence_is_doubted(e);
 }
 
-enum { TESTS = 2, TAKEN, FLOWS, REFUSED }; /* on the stack of evidence_take */
+/* On the stack of evidence_take. */
+enum { TESTS = 2, TAKEN, FLOWS, REFUSED, CONFIRMING };
 
 /* Count the test on the top, which is test i, as left out.  From the first one
  * on those that are taken are a list of their own. */
@@ -325,18 +326,19 @@ static void leave_out(lua_State *L, lua_Integer i, const char *why)
  *   oldest, latest  that their time may be, in seconds
  * → those that are taken, the same table where all are; of these the lone flows
  *   over sets, unless what they surely cross has low tests; why others were
- *   left out → how many, or nil */
+ *   left out → how many, or nil; those that are taken and have 'confirms' */
 static int evidence_take(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
     struct limits limits = {luaL_checknumber(L, 3), luaL_checknumber(L, 4)};
-    lua_Integer flows = 0, taken = 0;
+    lua_Integer flows = 0, taken = 0, confirming = 0;
 
     luaL_checktype(L, TESTS, LUA_TTABLE);
     lua_settop(L, TESTS);
     lua_pushvalue(L, TESTS);
     lua_newtable(L);
     lua_pushnil(L);
+    lua_newtable(L);
     taut_evidence_begin(e);
     for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, 2); i <= n; i++) {
         struct taut_measured t = {.flows = 1};
@@ -352,12 +354,16 @@ static int evidence_take(lua_State *L)
             lua_pushvalue(L, -1);
             lua_rawseti(L, FLOWS, ++flows);
         }
+        if (t.confirms != TAUT_GRAPH_NONE) {
+            lua_pushvalue(L, -1);
+            lua_rawseti(L, CONFIRMING, ++confirming);
+        }
         if (lua_isnil(L, REFUSED))
             lua_pop(L, 1);
         else
             lua_rawseti(L, TAKEN, taken);
     }
-    return 3;
+    return 4;
 }
 
 /* { c1, … } of those that were touched and have something to say. */

@@ -11,7 +11,7 @@ static bool is_accused(const struct taut_evidence *e,
                        const struct taut_stage *s, double bw_Bps, double time)
 {
     return bw_Bps / taut_stage_capacity(e, s) < e->rules.good &&
-           e->cleared_at[s->c] != e->serial && e->cleared[s->c] < time;
+           e->of[s->c].cleared_at != e->serial && e->cleared[s->c] < time;
 }
 
 static void accuse(struct taut_evidence *e, struct taut_low *low)
@@ -23,7 +23,7 @@ static void accuse(struct taut_evidence *e, struct taut_low *low)
         if (taut_run_add(e, c, low, (double)low->on[i].share,
                          low->on[i].by_ack) < 0)
             e->out_of_memory = true;
-        e->good[c] = 0;
+        e->of[c].good = 0;
         taut_evidence_touch(e, c);
     }
 }
@@ -47,7 +47,7 @@ static uint32_t way_back(struct taut_evidence *e, const struct taut_pending *p,
                 continue;
             c = taut_graph_link(g, link);
         }
-        if (e->cleared_at[c] != e->serial)
+        if (e->of[c].cleared_at != e->serial)
             on[n++] = (struct taut_shown){c, (float)share, true};
     }
     return n;
@@ -102,6 +102,7 @@ void taut_evidence_accuse(struct taut_evidence *e, const struct taut_pending *p,
     if (is_silent)
         n += way_back(e, p, low->on + n, extra, p->m.bw_Bps / p->expected_Bps);
     low->n = (uint16_t)n;
+    taut_low_sign(e, low);
     accuse(e, low);
     taut_low_release(e, low);
 }

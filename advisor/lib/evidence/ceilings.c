@@ -34,7 +34,7 @@ static double best_of(const struct taut_evidence *e, const struct taut_run *run,
 double taut_evidence_best(const struct taut_evidence *e, uint32_t o,
                           double since)
 {
-    const struct taut_run *run = e->run[o];
+    const struct taut_run *run = e->of[o].run;
 
     if (run == NULL)
         return 0;
@@ -53,7 +53,7 @@ bool taut_evidence_is_fair(double ratio, double near)
 double taut_evidence_share(const struct taut_evidence *e, uint32_t o,
                            const struct taut_low *low)
 {
-    if (e->cleared_at[o] >= low->serial)
+    if (e->of[o].cleared_at >= low->serial)
         return -1;
     for (uint32_t i = 0; i < low->n; i++)
         if (low->on[i].c == o)

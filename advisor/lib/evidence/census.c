@@ -19,7 +19,7 @@ static bool is_new(struct taut_evidence *e, uint32_t node)
 static uint32_t count_ends(struct taut_evidence *e, uint32_t c,
                            const struct taut_case *k, bool at_src)
 {
-    const struct taut_run *run = e->run[c];
+    const struct taut_run *run = e->of[c].run;
     uint32_t n = 0;
 
     e->slot_now++;
@@ -63,7 +63,7 @@ static uint32_t count_node(struct taut_evidence *e, uint32_t endpoint,
 uint32_t taut_evidence_nodes(struct taut_evidence *e, uint32_t c,
                              struct taut_part_of *list)
 {
-    const struct taut_run *run = e->run[c];
+    const struct taut_run *run = e->of[c].run;
     uint32_t n = 0;
 
     e->slot_now++;
@@ -84,15 +84,15 @@ uint32_t taut_evidence_runs(const struct taut_evidence *e)
     uint32_t n = 0;
 
     for (uint32_t c = 0; c < e->g->components; c++)
-        n += e->run[c] != NULL;
+        n += e->of[c].run != NULL;
     return n;
 }
 
 /* Has a the longer run, or of two as long the smaller number? */
 static bool is_longer(const struct taut_evidence *e, uint32_t a, uint32_t b)
 {
-    return e->run[a]->n > e->run[b]->n ||
-           (e->run[a]->n == e->run[b]->n && a < b);
+    return e->of[a].run->n > e->of[b].run->n ||
+           (e->of[a].run->n == e->of[b].run->n && a < b);
 }
 
 uint32_t taut_evidence_longest(const struct taut_evidence *e, uint32_t *list,
@@ -104,7 +104,7 @@ uint32_t taut_evidence_longest(const struct taut_evidence *e, uint32_t *list,
 
     for (uint32_t k = 0; k < recent; k++) {
         uint32_t c = e->recent[k], i = n;
-        if (e->run[c] == NULL || e->is_watched[c])
+        if (e->of[c].run == NULL || e->of[c].is_watched)
             continue;
         while (i > 0 && is_longer(e, c, list[i - 1]))
             i--;

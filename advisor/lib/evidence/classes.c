@@ -9,12 +9,12 @@
 /* Was it tested since then, and does anything speak against it? */
 static bool is_tested(const struct taut_evidence *e, uint32_t o, double since)
 {
-    return e->class[o] != TAUT_GRAPH_NONE && e->tested[o] >= since;
+    return e->class[o] != TAUT_GRAPH_NONE && e->of[o].tested >= since;
 }
 
 static bool is_open(const struct taut_evidence *e, uint32_t o)
 {
-    return e->run[o] != NULL && e->run[o]->n >= TAUT_EVIDENCE_OPEN;
+    return e->of[o].run != NULL && e->of[o].run->n >= TAUT_EVIDENCE_OPEN;
 }
 
 /* Runs are weighed only where there are enough of them, which is almost

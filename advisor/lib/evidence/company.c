@@ -17,7 +17,7 @@ static bool has_crossed(const struct taut_low *low, uint32_t c)
 static bool is_at_in(const struct taut_evidence *e, uint32_t c,
                      const struct taut_case *k, double spell)
 {
-    const struct taut_run *run = e->run[c];
+    const struct taut_run *run = e->of[c].run;
 
     for (uint32_t i = k->start; i < run->n; i++)
         if (taut_evidence_spell(e, run->entry[i].low->time) == spell &&
@@ -30,7 +30,7 @@ static bool is_at_in(const struct taut_evidence *e, uint32_t c,
 static uint32_t together(const struct taut_evidence *e, uint32_t o, uint32_t c,
                          const struct taut_case *k)
 {
-    const struct taut_run *run = e->run[o];
+    const struct taut_run *run = e->of[o].run;
     double last = -HUGE_VAL, near = e->rules.ceiling * k->best;
     uint32_t n = 0;
 
@@ -61,7 +61,7 @@ static struct taut_company count(const struct taut_evidence *e, uint32_t c,
     for (uint32_t i = first[router]; i < first[router + 1]; i++) {
         uint32_t o = taut_graph_link(g, link[i]);
         bool is_low = o == c || together(e, o, c, k) >= spells;
-        y.tested += e->tested[o] >= k->first;
+        y.tested += e->of[o].tested >= k->first;
         y.low += is_low;
         y.beside += is_low && g->from[link[i]] == g->from[l] &&
                     g->to[link[i]] == g->to[l];
@@ -76,7 +76,7 @@ struct taut_company taut_evidence_company(const struct taut_evidence *e,
     struct taut_company none = {.low = 0};
     struct taut_case k;
 
-    if (c < 2 * g->endpoints || e->run[c] == NULL)
+    if (c < 2 * g->endpoints || e->of[c].run == NULL)
         return none;
     taut_evidence_judge(e, c, &k);
     uint32_t l = c - 2 * g->endpoints;

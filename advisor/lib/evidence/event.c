@@ -126,7 +126,7 @@ bool taut_evidence_is_doubted(const struct taut_evidence *e)
     const struct taut_pending *p = &e->test[e->n_tests - 1];
 
     for (uint32_t k = p->first; k < p->first + p->n; k++) {
-        const struct taut_run *run = e->run[e->stage[k].c];
+        const struct taut_run *run = e->of[e->stage[k].c].run;
         if (!e->stage[k].is_told && run != NULL && run->n > 0)
             return true;
     }
@@ -148,9 +148,9 @@ void taut_evidence_copy_ids(struct taut_evidence *e,
 
 void taut_evidence_touch(struct taut_evidence *e, uint32_t c)
 {
-    if (e->touch_stamp[c] == e->touch_now)
+    if (e->of[c].touched_at == e->touch_now)
         return;
-    e->touch_stamp[c] = e->touch_now;
+    e->of[c].touched_at = e->touch_now;
     e->touched[e->n_touched++] = c;
 }
 
@@ -160,12 +160,12 @@ static void expect(const struct taut_evidence *e, struct taut_pending *p)
 
     for (uint32_t k = p->first; k < p->first + p->n; k++) {
         double cap = taut_stage_capacity(e, &e->stage[k]);
-        if (e->is_unknown[e->stage[k].c]) {
+        if (e->of[e->stage[k].c].is_unknown) {
             p->is_open = true;
             continue;
         }
         healthy = fmin(healthy, cap);
-        known = fmin(known, cap * (double)e->left[e->stage[k].c]);
+        known = fmin(known, cap * (double)e->of[e->stage[k].c].left);
     }
     p->healthy_Bps = healthy;
     p->expected_Bps *= known / healthy;
@@ -175,29 +175,29 @@ static void expect(const struct taut_evidence *e, struct taut_pending *p)
 
 static void clear(struct taut_evidence *e, uint32_t c, double time, int64_t id)
 {
-    if (e->run[c] != NULL) {
+    if (e->of[c].run != NULL) {
         taut_evidence_touch(e, c);
         if (time >= e->newest)
             taut_run_clear(e, c);
         else
             taut_evidence_expire(e, c, nextafter(time, HUGE_VAL));
     }
-    if (e->is_watched[c])
+    if (e->of[c].is_watched)
         taut_evidence_touch(e, c);
     if (time < e->cleared[c])
         return;
     e->cleared[c] = time;
-    e->cleared_by[c] = id;
-    e->cleared_at[c] = e->serial;
-    if (e->good[c] < UINT32_MAX)
-        e->good[c]++;
+    e->of[c].cleared_by = id;
+    e->of[c].cleared_at = e->serial;
+    if (e->of[c].good < UINT32_MAX)
+        e->of[c].good++;
 }
 
 /* A test that shows something of c without clearing it. */
 static void note_best(struct taut_evidence *e, uint32_t c, double share,
                       double time)
 {
-    struct taut_run *run = e->run[c];
+    struct taut_run *run = e->of[c].run;
 
     if (run == NULL)
         return;
@@ -220,14 +220,14 @@ static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
     double reach = fmin(1, p->healthy_Bps / cap);
     uint32_t c = s->c;
 
-    if (e->is_unknown[c])
+    if (e->of[c].is_unknown)
         return;
-    e->tests[c]++;
-    e->tested[c] = fmax(e->tested[c], time);
-    if (reach > (double)e->reach[c])
-        e->reach[c] = (float)reach;
-    if (share >= r->good || ((double)e->reach[c] < r->good &&
-                             share >= r->clear_most * (double)e->reach[c])) {
+    e->of[c].tests++;
+    e->of[c].tested = fmax(e->of[c].tested, time);
+    if (reach > (double)e->of[c].reach)
+        e->of[c].reach = (float)reach;
+    if (share >= r->good || ((double)e->of[c].reach < r->good &&
+                             share >= r->clear_most * (double)e->of[c].reach)) {
         clear(e, c, time, p->m.id);
     } else if (!p->m.is_low) {
         note_best(e, c, share, time);

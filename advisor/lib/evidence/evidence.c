@@ -20,22 +20,22 @@ static double *new_times(struct taut_evidence *e, size_t n)
     return a;
 }
 
+/* By component, each in a line of its own. */
+static struct taut_known *new_known(struct taut_evidence *e, size_t n)
+{
+    char *a = taut_arena_take(&e->memory, n + 1, TAUT_EVIDENCE_LINE);
+
+    return a == NULL
+               ? NULL
+               : (void *)(a + (0 - (uintptr_t)a) % TAUT_EVIDENCE_LINE);
+}
+
 static int allocate(struct taut_evidence *e, size_t n)
 {
     e->cleared = new_times(e, n);
-    e->tested = new_times(e, n);
-    TAUT_TAKE(&e->memory, e->cleared_by, n);
-    TAUT_TAKE(&e->memory, e->cleared_at, n);
-    TAUT_TAKE(&e->memory, e->tests, n);
-    TAUT_TAKE(&e->memory, e->good, n);
-    TAUT_TAKE(&e->memory, e->left, n);
-    TAUT_TAKE(&e->memory, e->reach, n);
-    TAUT_TAKE(&e->memory, e->run, n);
-    TAUT_TAKE(&e->memory, e->is_watched, n);
-    TAUT_TAKE(&e->memory, e->is_unknown, n);
+    e->of = new_known(e, n);
     TAUT_TAKE(&e->memory, e->class, n);
     TAUT_TAKE(&e->memory, e->touched, n);
-    TAUT_TAKE(&e->memory, e->touch_stamp, n);
     TAUT_TAKE(&e->memory, e->explained, n);
     TAUT_TAKE(&e->memory, e->slot, n);
     TAUT_TAKE(&e->memory, e->slot_stamp, n);
@@ -62,7 +62,8 @@ struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
         return NULL;
     }
     for (uint32_t c = 0; c < g->components; c++) {
-        e->left[c] = 1;
+        e->of[c].tested = -HUGE_VAL;
+        e->of[c].left = 1;
         e->class[c] = TAUT_GRAPH_NONE;
     }
     return e;
@@ -85,11 +86,12 @@ void taut_evidence_destroy(struct taut_evidence *e)
 
     if (e == NULL)
         return;
-    for (uint32_t c = 0; e->run != NULL && c < e->g->components; c++)
+    for (uint32_t c = 0; e->of != NULL && c < e->g->components; c++)
         taut_run_clear(e, c);
     taut_route_fini(&e->route);
     taut_arena_free(&e->memory);
     free(e->change);
+    free(e->held);
     free(e->test);
     free(e->stage);
     free(e);
@@ -124,17 +126,17 @@ uint32_t taut_evidence_serial(const struct taut_evidence *e)
 
 struct taut_seen taut_evidence_seen(const struct taut_evidence *e, uint32_t c)
 {
-    const struct taut_run *run = e->run[c];
+    const struct taut_run *run = e->of[c].run;
     bool has_most = run != NULL && run->n_shown > 0;
 
     return (struct taut_seen){
-        .tests = e->tests[c],
-        .good = e->good[c],
+        .tests = e->of[c].tests,
+        .good = e->of[c].good,
         .cleared_at = e->cleared[c],
-        .cleared_by = e->cleared_by[c],
-        .last = e->tested[c],
-        .reach = (double)e->reach[c],
-        .left = (double)e->left[c],
+        .cleared_by = e->of[c].cleared_by,
+        .last = e->of[c].tested,
+        .reach = (double)e->of[c].reach,
+        .left = (double)e->of[c].left,
         .most = has_most ? (double)run->shown[0].share : -HUGE_VAL,
         .most_at = has_most ? run->shown[0].time : -HUGE_VAL,
     };
@@ -142,7 +144,7 @@ struct taut_seen taut_evidence_seen(const struct taut_evidence *e, uint32_t c)
 
 double taut_evidence_tested(const struct taut_evidence *e, uint32_t c)
 {
-    return e->tested[c];
+    return e->of[c].tested;
 }
 
 double taut_evidence_cleared(const struct taut_evidence *e, uint32_t c)
@@ -162,12 +164,12 @@ uint32_t taut_evidence_class(const struct taut_evidence *e, uint32_t c)
 
 void taut_evidence_watch(struct taut_evidence *e, uint32_t c, bool yes)
 {
-    e->is_watched[c] = yes;
+    e->of[c].is_watched = yes;
 }
 
 void taut_evidence_unknown(struct taut_evidence *e, uint32_t c, bool yes)
 {
-    e->is_unknown[c] = yes;
+    e->of[c].is_unknown = yes;
 }
 
 void taut_evidence_restore_seen(struct taut_evidence *e, uint32_t c,
@@ -175,10 +177,10 @@ void taut_evidence_restore_seen(struct taut_evidence *e, uint32_t c,
 {
     if (seen->cleared_at > e->cleared[c]) {
         e->cleared[c] = seen->cleared_at;
-        e->cleared_by[c] = seen->cleared_by;
+        e->of[c].cleared_by = seen->cleared_by;
     }
-    e->tested[c] = fmax(e->tested[c], seen->last);
-    e->tests[c] += seen->tests;
-    e->good[c] += seen->good;
-    e->reach[c] = fmaxf(e->reach[c], (float)seen->reach);
+    e->of[c].tested = fmax(e->of[c].tested, seen->last);
+    e->of[c].tests += seen->tests;
+    e->of[c].good += seen->good;
+    e->of[c].reach = fmaxf(e->of[c].reach, (float)seen->reach);
 }

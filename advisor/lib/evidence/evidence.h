@@ -59,7 +59,7 @@ struct taut_low {
                               then it stands in the run of that one only, and
                               what else is on the way may explain it */
     uint32_t refs;
-    uint32_t looked; /* at it, by the last question that wants each once */
+    uint32_t place; /* among all that are held */
     float bw_Bps, expected_Bps;
     uint16_t flows;   /* one after the other; the best counts */
     uint16_t streams; /* at once */

@@ -3,7 +3,9 @@
 #ifndef TAUT_ADVISOR_LIB_EVIDENCE_INSIDE_H
 #define TAUT_ADVISOR_LIB_EVIDENCE_INSIDE_H
 
+#include <assert.h>
 #include <math.h>
+#include <stdalign.h>
 
 #include "advisor/lib/evidence/evidence.h"
 #include "advisor/lib/evidence/once.h"
@@ -17,6 +19,7 @@
 struct taut_run {
     struct taut_entry *entry; /* ascending time */
     uint32_t n, room;
+    uint32_t acks; /* entries by_ack */
     /* What tests showed that were neither low nor clearing: the best, the best
      * after it, and so on to the last. */
     struct taut_glimpse shown[TAUT_EVIDENCE_GLIMPSES];
@@ -46,33 +49,50 @@ struct taut_pending {
     bool has_sets;       /* its route has, whatever is known of its way */
 };
 
+/* What each test of a component has a look at: all of it in one line of the
+ * cache, since that is what most of a test's time waits for. */
+#define TAUT_EVIDENCE_LINE 64
+struct taut_known {
+    alignas(TAUT_EVIDENCE_LINE) double tested; /* time of the last test that
+                                                  surely crossed it */
+    struct taut_run *run; /* NULL: nothing speaks against it */
+    int64_t cleared_by;   /* id of the test */
+    uint32_t cleared_at;  /* serial */
+    uint32_t tests;       /* that surely crossed it and were not void */
+    uint32_t good;        /* clearings since the last low test */
+    uint32_t touched_at;  /* touch_now of the last event that did */
+    float left;           /* of capacity, as known: 1 = well */
+    float reach;          /* the most that any test could show of it */
+    bool is_watched;      /* always reported when touched */
+    bool is_unknown;      /* nobody knows what it carries: no test clears it,
+                             and a low one over it accuses nobody */
+};
+static_assert(sizeof(struct taut_known) == TAUT_EVIDENCE_LINE, "one line");
+
+/* A low test among all, with a bit or two for each component that it accused:
+ * few others have those of a component. */
+struct taut_held {
+    struct taut_low *low;
+    uint64_t signs;
+};
+
 /* Everything by component unless said otherwise. */
 struct taut_evidence {
     struct taut_arena memory; /* of what has one size for good */
     const struct taut_graph *g;
     struct taut_evidence_rules rules;
-    double *cleared;       /* time of the last clearing, -HUGE_VAL: never */
-    double *tested;        /* time of the last test that surely crossed it */
-    int64_t *cleared_by;   /* id of the test */
-    uint32_t *cleared_at;  /* serial */
-    uint32_t *tests;       /* that surely crossed it and were not void */
-    uint32_t *good;        /* clearings since the last low test */
-    float *left;           /* of capacity, as known: 1 = well */
-    float *reach;          /* the most that any test could show of it */
-    struct taut_run **run; /* NULL: nothing speaks against it */
-    bool *is_watched;      /* always reported when touched */
-    bool *is_unknown;      /* nobody knows what it carries: no test clears it,
-                              and a low one over it accuses nobody */
-    uint32_t *class;       /* what should be alike; NONE: of no class */
+    double *cleared; /* time of the last clearing, -HUGE_VAL: never */
+    struct taut_known *of;
+    uint32_t *class; /* what should be alike; NONE: of no class */
     uint32_t classes;
     struct taut_change *change; /* scratch, by class */
     uint32_t serial;
     uint32_t judging; /* counts what may change every case: other rules, and
                          what explains tests */
-    uint32_t acks;    /* entries by_ack, all in all */
-    size_t lows;      /* tests held */
-    uint32_t looks;   /* questions that look at each test once, see taut_low */
-    double newest;    /* time of the newest event */
+    uint32_t acks;          /* entries by_ack, all in all */
+    size_t lows, room_lows; /* tests held */
+    struct taut_held *held; /* [lows] */
+    double newest;          /* time of the newest event */
 
     struct taut_once *once; /* ids that were taken */
 
@@ -86,7 +106,6 @@ struct taut_evidence {
     uint32_t n_recent;                     /* counts up */
     uint32_t *touched;
     uint32_t n_touched;
-    uint32_t *touch_stamp;
     uint32_t *explained; /* by what was named last */
     uint32_t n_explained;
     uint32_t touch_now;
@@ -178,8 +197,10 @@ void taut_evidence_touch(struct taut_evidence *e, uint32_t c);
 void taut_evidence_accuse(struct taut_evidence *e, const struct taut_pending *p,
                           double time, int64_t event);
 
-/* A low test with room for n components, and one holder fewer of it. */
+/* A low test with room for n components; it has those that it accuses now; one
+ * holder fewer of it. */
 struct taut_low *taut_low_create(struct taut_evidence *e, uint32_t n);
+void taut_low_sign(struct taut_evidence *e, const struct taut_low *low);
 void taut_low_release(struct taut_evidence *e, struct taut_low *low);
 
 /* Runs: enter a test, returns 0 or -1 with ENOMEM; end the run; take out the

@@ -37,7 +37,7 @@ static int by_tests(const void *a, const void *b)
 static uint32_t collect(struct taut_evidence *e, uint32_t c,
                         const struct taut_case *k)
 {
-    const struct taut_run *run = e->run[c];
+    const struct taut_run *run = e->of[c].run;
     uint32_t n = 0;
 
     if (run == NULL || k->at == 0)
@@ -88,7 +88,7 @@ static struct taut_others independent(struct taut_evidence *e, uint32_t c,
 
     for (uint32_t i = 0; i < n; i++) {
         uint32_t o = e->rival[i].c;
-        if (!e->is_watched[o])
+        if (!e->of[o].is_watched)
             continue;
         taut_evidence_judge(e, o, &own);
         if (taut_evidence_without(e, o, &own, c, &rest) >= enough)
@@ -143,7 +143,7 @@ const struct taut_rival *taut_evidence_alternatives(struct taut_evidence *e,
         r->rest = taut_evidence_without(e, c, &k, r->c, &rest);
         if (e->cleared[r->c] > k.first) {
             r->cleared_at = e->cleared[r->c];
-            r->cleared_by = e->cleared_by[r->c];
+            r->cleared_by = e->of[r->c].cleared_by;
         }
     }
     return e->rival;

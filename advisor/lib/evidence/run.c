@@ -9,18 +9,54 @@
 
 #include "advisor/lib/evidence/inside.h"
 
+/* ---- low tests ---- */
+
+static uint64_t sign_of(uint32_t c)
+{
+    uint64_t h = c * UINT64_C(0x9e3779b97f4a7c15);
+
+    return UINT64_C(1) << (h >> 58) | UINT64_C(1) << (h >> 52 & 63);
+}
+
+/* A place among all that are held for one more. */
+static int hold(struct taut_evidence *e, struct taut_low *low)
+{
+    if (e->lows == e->room_lows) {
+        size_t room = 2 * e->room_lows + 256;
+        struct taut_held *held = realloc(e->held, room * sizeof(*held));
+        if (held == NULL)
+            return -1;
+        e->held = held;
+        e->room_lows = room;
+    }
+    low->place = (uint32_t)e->lows;
+    e->held[e->lows++] = (struct taut_held){.low = low};
+    return 0;
+}
+
+void taut_low_sign(struct taut_evidence *e, const struct taut_low *low)
+{
+    uint64_t *signs = &e->held[low->place].signs;
+
+    for (uint32_t i = 0; i < low->n; i++)
+        *signs |= sign_of(low->on[i].c);
+    if (low->explained_by != TAUT_GRAPH_NONE)
+        *signs |= sign_of(low->explained_by);
+}
+
 struct taut_low *taut_low_create(struct taut_evidence *e, uint32_t n)
 {
     struct taut_low *low =
         calloc(1, sizeof(*low) + (size_t)n * sizeof(low->on[0]));
 
-    if (low == NULL)
+    if (low == NULL || hold(e, low) < 0) {
+        free(low);
         return NULL;
+    }
     low->refs = 1;
     low->n = (uint16_t)n;
     low->explained_by = low->port = TAUT_GRAPH_NONE;
     low->confirms = TAUT_GRAPH_NONE;
-    e->lows++;
     return low;
 }
 
@@ -28,14 +64,19 @@ void taut_low_release(struct taut_evidence *e, struct taut_low *low)
 {
     if (low == NULL || --low->refs > 0)
         return;
-    e->lows--;
+    struct taut_held *last = &e->held[--e->lows];
+    last->low->place = low->place;
+    e->held[low->place] = *last;
     free(low);
 }
+
+/* ---- runs ---- */
 
 static void drop(struct taut_evidence *e, struct taut_run *run, uint32_t i)
 {
     run->judged_at = 0;
     e->acks -= run->entry[i].by_ack;
+    run->acks -= run->entry[i].by_ack;
     taut_low_release(e, run->entry[i].low);
     run->n--;
     memmove(&run->entry[i], &run->entry[i + 1],
@@ -58,13 +99,13 @@ static int make_room(struct taut_run *run)
 
 static struct taut_run *open_run(struct taut_evidence *e, uint32_t c)
 {
-    if (e->run[c] == NULL) {
+    if (e->of[c].run == NULL) {
         struct taut_run *run = calloc(1, sizeof(*run));
         if (run == NULL)
             return NULL;
-        e->run[c] = run;
+        e->of[c].run = run;
     }
-    return e->run[c];
+    return e->of[c].run;
 }
 
 static double spell_of(const struct taut_evidence *e,
@@ -140,6 +181,7 @@ int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
     run->judged_at = 0;
     low->refs++;
     e->acks += by_ack;
+    run->acks += by_ack;
     e->recent[e->n_recent++ % TAUT_EVIDENCE_RECENT] = c;
     thin(e, run, i);
     return 0;
@@ -147,7 +189,7 @@ int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
 
 void taut_run_clear(struct taut_evidence *e, uint32_t c)
 {
-    struct taut_run *run = e->run[c];
+    struct taut_run *run = e->of[c].run;
 
     if (run == NULL)
         return;
@@ -155,23 +197,25 @@ void taut_run_clear(struct taut_evidence *e, uint32_t c)
         drop(e, run, run->n - 1);
     free(run->entry);
     free(run);
-    e->run[c] = NULL;
+    e->of[c].run = NULL;
 }
 
 void taut_run_drop_acks(struct taut_evidence *e, uint32_t c)
 {
-    struct taut_run *run = e->run[c];
+    struct taut_run *run = e->of[c].run;
 
-    for (uint32_t i = run == NULL ? 0 : run->n; i-- > 0;)
+    if (run == NULL || run->acks == 0)
+        return;
+    for (uint32_t i = run->n; i-- > 0;)
         if (run->entry[i].by_ack)
             drop(e, run, i);
-    if (run != NULL && run->n == 0)
+    if (run->n == 0)
         taut_run_clear(e, c);
 }
 
 void taut_evidence_expire(struct taut_evidence *e, uint32_t c, double before)
 {
-    struct taut_run *run = e->run[c];
+    struct taut_run *run = e->of[c].run;
 
     while (run != NULL && run->n > 0 && run->entry[0].low->time < before)
         drop(e, run, 0);
@@ -185,8 +229,8 @@ static int put_back(struct taut_evidence *e, struct taut_low *low,
                     const struct taut_shown *on, bool in_run)
 {
     if (e->cleared[on->c] >= low->time) {
-        if (low->serial > e->cleared_at[on->c])
-            e->cleared_at[on->c] = low->serial;
+        if (low->serial > e->of[on->c].cleared_at)
+            e->of[on->c].cleared_at = low->serial;
         return 0;
     }
     if (!in_run || !(on->share >= 0) ||
@@ -206,11 +250,13 @@ int taut_evidence_restore(struct taut_evidence *e, const struct taut_low *head,
         errno = ENOMEM;
         return -1;
     }
+    uint32_t place = low->place;
     *low = *head;
     low->refs = 1;
-    low->looked = 0;
+    low->place = place;
     low->n = (uint16_t)n;
     memcpy(low->on, on, n * sizeof(*on));
+    taut_low_sign(e, low);
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         rc = put_back(e, low, &low->on[i], in_run == NULL || in_run[i]);
     if (rc == 0 && low->serial > e->serial)
@@ -222,7 +268,7 @@ int taut_evidence_restore(struct taut_evidence *e, const struct taut_low *head,
 const struct taut_glimpse *taut_evidence_glimpses(const struct taut_evidence *e,
                                                   uint32_t c, uint32_t *n)
 {
-    const struct taut_run *run = e->run[c];
+    const struct taut_run *run = e->of[c].run;
 
     *n = run == NULL ? 0 : run->n_shown;
     return run == NULL ? NULL : run->shown;
@@ -231,7 +277,7 @@ const struct taut_glimpse *taut_evidence_glimpses(const struct taut_evidence *e,
 void taut_evidence_restore_glimpses(struct taut_evidence *e, uint32_t c,
                                     const struct taut_glimpse *list, uint32_t n)
 {
-    struct taut_run *run = e->run[c];
+    struct taut_run *run = e->of[c].run;
 
     if (run == NULL || run->n_shown > 0)
         return;
@@ -243,7 +289,7 @@ void taut_evidence_restore_glimpses(struct taut_evidence *e, uint32_t c,
 const struct taut_entry *taut_evidence_run(const struct taut_evidence *e,
                                            uint32_t c, uint32_t *n)
 {
-    const struct taut_run *run = e->run[c];
+    const struct taut_run *run = e->of[c].run;
 
     *n = run == NULL ? 0 : run->n;
     return run == NULL ? NULL : run->entry;
@@ -259,40 +305,54 @@ static bool is_made_by(const struct taut_evidence *e,
     return false;
 }
 
-/* A test stands in the runs of all that it accuses. */
-static bool is_looked_at(const struct taut_evidence *e, struct taut_low *low)
+static bool holds(const struct taut_run *run, const struct taut_low *low)
 {
-    bool was = low->looked == e->looks;
-
-    low->looked = e->looks;
-    return was;
+    for (uint32_t i = 0; run != NULL && i < run->n; i++)
+        if (run->entry[i].low == low)
+            return true;
+    return false;
 }
 
-/* It explains what it made low.  Returns whether the run holds such a test. */
-static bool explain(const struct taut_evidence *e, struct taut_run *run,
-                    uint32_t c, double left)
+/* Note whose runs hold a test, each once. */
+static void note_holders(struct taut_evidence *e, const struct taut_low *low)
 {
-    bool any = false;
-
-    for (uint32_t i = 0; run != NULL && i < run->n; i++) {
-        struct taut_low *low = run->entry[i].low;
-        if (!is_looked_at(e, low) && is_made_by(e, low, c, left))
-            low->explained_by = c;
-        any = any || low->explained_by == c;
+    for (uint32_t i = 0; i < low->n; i++) {
+        uint32_t o = low->on[i].c;
+        if (e->slot_stamp[o] == e->slot_now || !holds(e->of[o].run, low))
+            continue;
+        e->slot_stamp[o] = e->slot_now;
+        e->explained[e->n_explained++] = o;
     }
-    return any;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* It explains what it made low, also tests that stand in the runs of others
+ * only. */
 void taut_evidence_name(struct taut_evidence *e, uint32_t c, double left)
 {
-    e->left[c] = (float)left;
+    uint64_t sign = sign_of(c);
+
+    e->of[c].left = (float)left;
     e->judging++;
-    e->looks++;
+    e->slot_now++;
     e->n_explained = 0;
-    /* Some of its tests stand in the runs of others only. */
-    for (uint32_t o = 0; left < 1 && o < e->g->components; o++)
-        if (explain(e, e->run[o], c, left))
-            e->explained[e->n_explained++] = o;
+    for (size_t i = 0; left < 1 && i < e->lows; i++) {
+        struct taut_low *low = e->held[i].low;
+        if ((e->held[i].signs & sign) != sign)
+            continue;
+        if (is_made_by(e, low, c, left))
+            low->explained_by = c;
+        if (low->explained_by == c)
+            note_holders(e, low);
+    }
+    if (e->n_explained > 0)
+        qsort(e->explained, e->n_explained, sizeof(*e->explained), by_number);
 }
 
 const uint32_t *taut_evidence_explained(const struct taut_evidence *e,
@@ -306,7 +366,7 @@ void taut_evidence_forget(struct taut_evidence *e, uint32_t c)
 {
     taut_evidence_name(e, c, 1);
     taut_run_clear(e, c);
-    e->good[c] = 0;
+    e->of[c].good = 0;
     e->cleared[c] = -HUGE_VAL;
 }
 
@@ -314,9 +374,9 @@ void taut_evidence_void(struct taut_evidence *e)
 {
     for (uint32_t c = 0; c < e->g->components; c++) {
         taut_evidence_forget(e, c);
-        e->cleared[c] = e->tested[c] = -HUGE_VAL;
-        e->tests[c] = 0;
-        e->reach[c] = 0;
+        e->cleared[c] = e->of[c].tested = -HUGE_VAL;
+        e->of[c].tests = 0;
+        e->of[c].reach = 0;
     }
 }
 
@@ -349,7 +409,7 @@ static bool still_crosses(struct taut_evidence *e, const struct taut_entry *x,
 void taut_evidence_reroute(struct taut_evidence *e)
 {
     for (uint32_t c = 0; c < e->g->components; c++) {
-        struct taut_run *run = e->run[c];
+        struct taut_run *run = e->of[c].run;
         for (uint32_t i = run == NULL ? 0 : run->n; i-- > 0;)
             if (!still_crosses(e, &run->entry[i], c))
                 drop(e, run, i);

@@ -210,7 +210,7 @@ static void weigh_from(const struct taut_evidence *e, uint32_t c,
                        uint32_t start, double best, const struct taut_others *w,
                        struct taut_case *out)
 {
-    const struct taut_run *run = e->run[c];
+    const struct taut_run *run = e->of[c].run;
     struct tally y = {
         .spell = -HUGE_VAL, .was_at = -HUGE_VAL, .links = UINT32_MAX};
 
@@ -241,10 +241,10 @@ static void keep_better(const struct taut_evidence *e, uint32_t c,
     const struct taut_others nobody = {.n = 0};
     struct taut_case one;
 
-    start = next_event(e->run[c], start);
-    if (start == e->run[c]->n)
+    start = next_event(e->of[c].run, start);
+    if (start == e->of[c].run->n)
         return;
-    double since = e->run[c]->entry[start].low->time;
+    double since = e->of[c].run->entry[start].low->time;
     weigh_from(e, c, start, taut_evidence_best(e, c, since), &nobody, &one);
     if (one.score > out->score || out->low == 0)
         *out = one;
@@ -265,7 +265,7 @@ static uint32_t first_after(const struct taut_run *run, double time)
 static void judge(const struct taut_evidence *e, uint32_t c,
                   struct taut_case *out)
 {
-    const struct taut_run *run = e->run[c];
+    const struct taut_run *run = e->of[c].run;
     uint32_t start = 0;
     double best = -1;
 
@@ -289,7 +289,7 @@ static void judge(const struct taut_evidence *e, uint32_t c,
 double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
                            struct taut_case *out)
 {
-    struct taut_run *run = e->run[c];
+    struct taut_run *run = e->of[c].run;
 
     if (run == NULL || run->n == 0) {
         *out = (struct taut_case){.score = 0};
@@ -308,7 +308,7 @@ double taut_evidence_rest(const struct taut_evidence *e, uint32_t c,
                           const struct taut_others *w, struct taut_case *out)
 {
     *out = (struct taut_case){.score = 0};
-    if (e->run[c] == NULL || k->start >= e->run[c]->n)
+    if (e->of[c].run == NULL || k->start >= e->of[c].run->n)
         return 0;
     weigh_from(e, c, k->start, k->best, w, out);
     return out->score;
@@ -329,5 +329,5 @@ bool taut_evidence_is_news(const struct taut_evidence *e, uint32_t c,
 {
     struct taut_case k;
 
-    return e->is_watched[c] || taut_evidence_judge(e, c, &k) >= weight;
+    return e->of[c].is_watched || taut_evidence_judge(e, c, &k) >= weight;
 }
