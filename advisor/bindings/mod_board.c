@@ -252,11 +252,60 @@ static int board_count(lua_State *L)
 
 #define TEST_FIELDS 32 /* judging adds more than there are at first */
 
+/* ---- tests as tables ---- */
+
+/* Fields that each test has; their names are upvalues of board_finish, and
+ * those of kinds come after them. */
+enum field {
+    F_CONFIRMS = 1,
+    F_DST,
+    F_FLOWS,
+    F_GROUP,
+    F_KIND,
+    F_PHASE,
+    F_ROUTE,
+    F_SENDERS,
+    F_SHARES,
+    F_SRC,
+    F_STREAMS,
+    F_THROUGH,
+    FIELDS,
+};
+
+static const char *const field_names[FIELDS] = {
+    [F_CONFIRMS] = "confirms", [F_DST] = "dst",         [F_FLOWS] = "flows",
+    [F_GROUP] = "group",       [F_KIND] = "kind",       [F_PHASE] = "phase",
+    [F_ROUTE] = "route",       [F_SENDERS] = "senders", [F_SHARES] = "shares",
+    [F_SRC] = "src",           [F_STREAMS] = "streams", [F_THROUGH] = "through",
+};
+
+static void put_whole(lua_State *L, enum field f, lua_Integer v)
+{
+    lua_pushvalue(L, lua_upvalueindex((int)f));
+    lua_pushinteger(L, v);
+    lua_rawset(L, -3);
+}
+
+static void put_kind(lua_State *L, enum taut_plan_kind kind)
+{
+    lua_pushvalue(L, lua_upvalueindex(F_KIND));
+    lua_pushvalue(L, lua_upvalueindex(FIELDS + (int)kind));
+    lua_rawset(L, -3);
+}
+
+static void put_table(lua_State *L, enum field f, int table)
+{
+    lua_pushvalue(L, lua_upvalueindex((int)f));
+    lua_pushvalue(L, table);
+    lua_rawset(L, -3);
+}
+
 /* Push how many send at once over each link of the route of the test on the
  * top, but for its ends. */
 static void push_shares(lua_State *L, lua_Integer senders)
 {
-    lua_getfield(L, -1, "route");
+    lua_pushvalue(L, lua_upvalueindex(F_ROUTE));
+    lua_rawget(L, -2);
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
     lua_createtable(L, 0, n > 2 ? (int)n - 2 : 0);
     for (lua_Integer i = 2; i < n; i++) {
@@ -280,52 +329,83 @@ static void set_shares(lua_State *L, const struct taut_graph *g, int shares,
         push_shares(L, t->senders);
         lua_replace(L, shares);
     }
-    lua_pushvalue(L, shares);
-    lua_setfield(L, -2, "shares");
-    lua_pushvalue(L, shares);
-    lua_setfield(L, -2, "through");
+    put_table(L, F_SHARES, shares);
+    put_table(L, F_THROUGH, shares);
 }
 
-/* 'graph', 'shares': where on the stack the graph and a group's shares are. */
-static void push_test(lua_State *L, const struct taut_graph *g, int graph,
-                      int shares, const struct taut_plan_test *t)
+/* Where things are on the stack of board_finish. */
+struct places {
+    int graph, shares, spare;
+    lua_Integer spares; /* left */
+};
+
+/* A table for a test: one that is over, or a new one. */
+static void push_table(lua_State *L, struct places *at)
+{
+    if (at->spares == 0) {
+        lua_createtable(L, 0, TEST_FIELDS);
+        return;
+    }
+    lua_rawgeti(L, at->spare, at->spares);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    lua_pushnil(L);
+    lua_rawseti(L, at->spare, at->spares--);
+}
+
+/* The route of the test on the top, in the table that it had, if any. */
+static void put_route(lua_State *L, const struct taut_plan_test *t, int graph)
+{
+    lua_pushvalue(L, lua_upvalueindex(F_ROUTE));
+    lua_pushvalue(L, -1);
+    lua_rawget(L, -3);
+    taut_fill_route(L, graph, t->src, t->dst);
+    lua_rawset(L, -3);
+}
+
+static void push_test(lua_State *L, const struct taut_graph *g,
+                      struct places *at, const struct taut_plan_test *t)
 {
     uint32_t n = g->nodes;
 
-    lua_createtable(L, 0, TEST_FIELDS);
-    taut_set_integer(L, "src", (lua_Integer)(t->src % n) + 1);
-    taut_set_integer(L, "dst", (lua_Integer)(t->dst % n) + 1);
-    taut_set_integer(L, "phase", t->phase + 1);
-    taut_set_integer(L, "flows", t->flows);
-    taut_set_integer(L, "streams", t->streams);
-    taut_set_text(L, "kind", kinds[t->kind]);
+    push_table(L, at);
+    put_whole(L, F_SRC, (lua_Integer)(t->src % n) + 1);
+    put_whole(L, F_DST, (lua_Integer)(t->dst % n) + 1);
+    put_whole(L, F_PHASE, t->phase + 1);
+    put_whole(L, F_FLOWS, t->flows);
+    put_whole(L, F_STREAMS, t->streams);
+    put_kind(L, t->kind);
     if (t->confirms != TAUT_GRAPH_NONE)
-        taut_set_integer(L, "confirms", (lua_Integer)t->confirms + 1);
+        put_whole(L, F_CONFIRMS, (lua_Integer)t->confirms + 1);
     if (g->rails > 1)
         taut_set_integer(L, "rail", (lua_Integer)(t->src / n) + 1);
-    if (!taut_push_route(L, graph, t->src, t->dst))
-        lua_newtable(L); /* not in a plan */
-    lua_setfield(L, -2, "route");
+    put_route(L, t, at->graph);
     if (t->senders > 1) {
-        taut_set_integer(L, "senders", t->senders);
-        taut_set_integer(L, "group", (lua_Integer)(t->group % n) + 1);
-        set_shares(L, g, shares, t);
+        put_whole(L, F_SENDERS, t->senders);
+        put_whole(L, F_GROUP, (lua_Integer)(t->group % n) + 1);
+        set_shares(L, g, at->shares, t);
     }
 }
 
-/* b:finish() → array of phases, none of them empty, each an array of tests
- * { src, dst, phase, flows, streams, kind, confirms, rail, route; senders,
- * group = the first sender, shares, through where several send at once over
- * one link } */
+/* b:finish([{ tests that are over }]) → array of phases, none of them empty,
+ * each an array of tests { src, dst, phase, flows, streams, kind, confirms,
+ * rail, route; senders, group = the first sender, shares, through where several
+ * send at once over one link }.  Those that are over are used again, the last
+ * first, and taken out of their table: nobody may need them any more, they have
+ * nothing but these fields and such as are set anew before they are read, and
+ * none of confirms, rail, senders, group, shares and through. */
 static int board_finish(lua_State *L)
 {
     struct taut_board *b = check_board(L);
     struct taut_plan_test *list =
         taut_lua_buffer(L, taut_board_count(b), sizeof(*list));
     uint32_t n = taut_board_finish(b, list);
+    struct places at = {.spare = 2};
 
+    if (lua_istable(L, 2))
+        at.spares = (lua_Integer)lua_rawlen(L, 2);
     lua_getiuservalue(L, 1, 1);
-    int graph = lua_gettop(L), shares = graph + 1;
+    at.graph = lua_gettop(L);
+    at.shares = at.graph + 1;
     lua_pushnil(L);
     lua_newtable(L);
     for (uint32_t i = 0, first; i < n;) {
@@ -334,12 +414,23 @@ static int board_finish(lua_State *L)
             i++;
         lua_createtable(L, (int)(i - first), 0);
         for (uint32_t k = first; k < i; k++) {
-            push_test(L, taut_board_graph(b), graph, shares, &list[k]);
+            push_test(L, taut_board_graph(b), &at, &list[k]);
             lua_rawseti(L, -2, (lua_Integer)(k - first) + 1);
         }
         lua_rawseti(L, -2, list[first].phase + 1);
     }
     return 1;
+}
+
+/* board_finish into the table on the top. */
+static void push_finish(lua_State *L)
+{
+    for (int f = 1; f < FIELDS; f++)
+        lua_pushstring(L, field_names[f]);
+    for (int k = 0; k < TAUT_PLAN_KINDS; k++)
+        lua_pushstring(L, kinds[k]);
+    lua_pushcclosure(L, board_finish, FIELDS - 1 + TAUT_PLAN_KINDS);
+    lua_setfield(L, -2, "finish");
 }
 
 static int board_forget(lua_State *L)
@@ -352,14 +443,22 @@ int luaopen_taut_board(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"new", board_new}, {NULL, NULL}};
     static const luaL_Reg methods[] = {
-        {"begin", board_begin},       {"confirm", board_confirm},
-        {"count", board_count},       {"finish", board_finish},
-        {"forget", board_forget},     {"helpers", board_helpers},
-        {"reached", board_reached},   {"routine", board_routine},
-        {"suspects", board_suspects}, {NULL, NULL},
+        {"begin", board_begin},
+        {"confirm", board_confirm},
+        {"count", board_count},
+        {"forget", board_forget},
+        {"helpers", board_helpers},
+        {"reached", board_reached},
+        {"routine", board_routine},
+        {"suspects", board_suspects},
+        {NULL, NULL},
     };
 
     taut_class(L, BOARD_CLASS, methods, board_gc);
+    luaL_getmetatable(L, BOARD_CLASS);
+    lua_getfield(L, -1, "__index");
+    push_finish(L);
+    lua_pop(L, 2);
     luaL_newlib(L, functions);
     taut_set_integer(L, "MOST_PHASES", TAUT_PLAN_MAX_PHASES);
     return 1;

@@ -37,9 +37,10 @@ void *taut_lua_buffer(lua_State *L, size_t n, size_t size);
 void taut_push_links(lua_State *L, const struct taut_graph *g,
                      const uint32_t *link, uint32_t n);
 
-/* Push the route from endpoint a to b, as topo:route has it, of the graph at an
- * index.  Returns false, and pushes nothing, where there is none. */
-bool taut_push_route(lua_State *L, int graph, uint32_t a, uint32_t b);
+/* Put the route from endpoint a to b, as topo:route has it, of the graph at an
+ * index into the table on the top, whatever that had, or into a new one in the
+ * place of what is there; nothing where there is no route. */
+void taut_fill_route(lua_State *L, int graph, uint32_t a, uint32_t b);
 
 /* g:engine(name, parameters) → true | nil, err */
 int taut_graph_lua_engine(lua_State *L);

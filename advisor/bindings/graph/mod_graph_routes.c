@@ -154,16 +154,17 @@ static lua_Integer put_route(lua_State *L, int graph,
     return n;
 }
 
-bool taut_push_route(lua_State *L, int graph, uint32_t a, uint32_t b)
+void taut_fill_route(lua_State *L, int graph, uint32_t a, uint32_t b)
 {
     struct taut_lua_graph *h = lua_touserdata(L, graph);
     const struct taut_graph *g = h->graph;
+    bool is_there = has_route(L, h, g->at[a], g->at[b], b);
 
-    if (!has_route(L, h, g->at[a], g->at[b], b))
-        return false;
-    lua_createtable(L, (int)h->route.stages + 2, 0);
-    put_route(L, graph, h, a, b);
-    return true;
+    if (!lua_istable(L, -1)) {
+        lua_pop(L, 1);
+        lua_createtable(L, is_there ? (int)h->route.stages + 2 : 0, 0);
+    }
+    cut(L, is_there ? put_route(L, graph, h, a, b) : 0);
 }
 
 /* route(_, a, b [, t [, rail]]) */

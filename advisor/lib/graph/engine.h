@@ -150,6 +150,11 @@ struct taut_engine {
     uint32_t (*hops)(const void *self, const struct taut_graph *g, uint32_t r,
                      uint32_t s, uint32_t dst);
 
+    /* May the route from r to s, r != s, take 'link'?  For engines that know
+     * without making it. */
+    bool (*crosses)(const void *self, const struct taut_graph *g, uint32_t r,
+                    uint32_t s, uint32_t dst, uint32_t link);
+
     /* Why route returned -1: 't' gets the failed links that are in the way.
      * Returns 0, or -1 where that is not known. */
     int (*blame)(const void *self, const struct taut_graph *g, uint32_t r,
@@ -211,6 +216,10 @@ uint64_t taut_part_weight(const uint64_t *w, const uint32_t *router,
  * what the engine does. */
 int taut_graph_route(const struct taut_graph *g, uint32_t r, uint32_t s,
                      uint32_t dst, struct taut_route *t);
+
+/* May the route from r to s take 'link'?  't' is scratch. */
+bool taut_graph_crosses(const struct taut_graph *g, uint32_t r, uint32_t s,
+                        uint32_t dst, uint32_t link, struct taut_route *t);
 
 /* Links on the shortest way; UINT32_MAX: no route; TAUT_HOPS_NO_MEMORY.  't'
  * is scratch. */

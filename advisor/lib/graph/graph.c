@@ -300,6 +300,21 @@ int taut_graph_route(const struct taut_graph *g, uint32_t r, uint32_t s,
     return g->engine->route(g->self, g, r, s, dst, t);
 }
 
+bool taut_graph_crosses(const struct taut_graph *g, uint32_t r, uint32_t s,
+                        uint32_t dst, uint32_t link, struct taut_route *t)
+{
+    if (r == s)
+        return false;
+    if (g->engine->crosses != NULL)
+        return g->engine->crosses(g->self, g, r, s, dst, link);
+    if (taut_graph_route(g, r, s, dst, t) != 0)
+        return false;
+    for (uint32_t i = 0; i < t->entries; i++)
+        if (t->link[i] == link)
+            return true;
+    return false;
+}
+
 uint32_t taut_graph_hops(const struct taut_graph *g, uint32_t r, uint32_t s,
                          uint32_t dst, struct taut_route *t)
 {

@@ -66,17 +66,6 @@ static uint32_t count_beside(const struct taut_board *b, uint32_t u, uint32_t l)
     return n;
 }
 
-/* The next router of the plan over link l, straight on. */
-static uint32_t over(const struct taut_board *b, uint32_t l)
-{
-    for (uint32_t k = 0; k < LINKS_MOST && l != TAUT_GRAPH_NONE; k++) {
-        if (b->local[b->g->to[l]] != 0)
-            return b->local[b->g->to[l]] - 1;
-        l = b->next[l];
-    }
-    return TAUT_GRAPH_NONE;
-}
-
 static uint32_t around_router(struct taut_board *b, uint32_t src, uint32_t u,
                               uint32_t l, const struct taut_plan_want *w)
 {
@@ -85,7 +74,9 @@ static uint32_t around_router(struct taut_board *b, uint32_t src, uint32_t u,
 
     for (uint32_t k = g->out_first[u];
          b->local[u] != 0 && k < g->out_first[u + 1] && n < w->around; k++) {
-        uint32_t to = g->out[k] == l ? TAUT_GRAPH_NONE : over(b, g->out[k]);
+        uint32_t to = g->out[k] == l
+                          ? TAUT_GRAPH_NONE
+                          : taut_board_over(b, LINKS_MOST, g->out[k]);
         n += to != TAUT_GRAPH_NONE && lay(b, b->local[u] - 1, to, u, l, w);
     }
     /* nobody there: the same sender, or its router's others, to elsewhere */

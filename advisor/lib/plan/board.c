@@ -8,36 +8,7 @@
 
 #include "advisor/lib/plan/inside.h"
 
-#define ENDS_KEPT 8192 /* components whose ends are remembered */
-
 /* ---- life ---- */
-
-/* The only link that leaves the far end of l in the same direction. */
-static uint32_t next_of(const struct taut_graph *g, const uint32_t *direction,
-                        uint32_t l)
-{
-    uint32_t found = TAUT_GRAPH_NONE, r = g->to[l];
-
-    for (uint32_t k = g->out_first[r]; k < g->out_first[r + 1]; k++) {
-        if (direction[g->out[k]] != direction[l])
-            continue;
-        if (found != TAUT_GRAPH_NONE)
-            return TAUT_GRAPH_NONE;
-        found = g->out[k];
-    }
-    return found;
-}
-
-static int find_lines(struct taut_board *b, const uint32_t *direction)
-{
-    TAUT_TAKE(&b->memory, b->next, (size_t)b->g->links + 1);
-    if (b->next == NULL)
-        return -1;
-    for (uint32_t l = 0; l < b->g->links; l++)
-        b->next[l] =
-            direction != NULL ? next_of(b->g, direction, l) : TAUT_GRAPH_NONE;
-    return 0;
-}
 
 struct taut_board *taut_board_create(const struct taut_graph *g,
                                      struct taut_coverage *cov,
@@ -59,9 +30,11 @@ struct taut_board *taut_board_create(const struct taut_graph *g,
     TAUT_TAKE(&b->memory, b->mark, (size_t)g->components + 1);
     TAUT_TAKE(&b->memory, b->seen, (size_t)g->nodes + 1);
     TAUT_TAKE(&b->memory, b->ends, (size_t)g->components + 1);
+    TAUT_TAKE(&b->memory, b->with_ends, TAUT_PLAN_ENDS_KEPT);
     TAUT_TAKE(&b->memory, b->visited, (size_t)g->routers + 1);
+    TAUT_TAKE(&b->memory, b->is_local, (size_t)g->routers / 64 + 1);
     if (taut_board_keep_ways(b) && !b->memory.is_short &&
-        find_lines(b, direction) == 0 &&
+        taut_board_find_lines(b, direction) &&
         taut_route_init(&b->route, g) == 0)
         return b;
     taut_board_destroy(b);
@@ -71,11 +44,10 @@ struct taut_board *taut_board_create(const struct taut_graph *g,
 
 void taut_board_forget(struct taut_board *b)
 {
-    for (uint32_t c = 0; b->ends != NULL && c < b->g->components; c++) {
-        free(b->ends[c]);
-        b->ends[c] = NULL;
-    }
-    b->n_ends = 0;
+    for (uint32_t c = 0; b->ends != NULL && c < b->g->components; c++)
+        taut_board_forget_ends(b, c);
+    if (b->with_ends != NULL)
+        memset(b->with_ends, 0, TAUT_PLAN_ENDS_KEPT * sizeof(*b->with_ends));
     taut_board_drop_ways(b);
 }
 
@@ -95,6 +67,7 @@ void taut_board_destroy(struct taut_board *b)
     free(b->way.c);
     free(b->back.c);
     free(b->tests);
+    free(b->used);
     free(b);
 }
 
@@ -137,8 +110,6 @@ int taut_board_begin(struct taut_board *b, const uint32_t *node, uint32_t n,
     }
     if (phase_arrays(b, r->phases) < 0)
         return -1;
-    if (b->n_ends > ENDS_KEPT)
-        taut_board_forget(b);
     b->r = *r;
     b->wide = 0;
     b->top = 0;
@@ -153,8 +124,10 @@ int taut_board_begin(struct taut_board *b, const uint32_t *node, uint32_t n,
 
 static void forget_rail(struct taut_board *b)
 {
-    for (uint32_t i = 0; i < b->n_routers; i++)
+    for (uint32_t i = 0; i < b->n_routers; i++) {
         b->local[b->router[i]] = 0;
+        b->is_local[b->router[i] / 64] = 0;
+    }
     b->n_routers = 0;
     b->rail = TAUT_GRAPH_NONE;
 }
@@ -178,6 +151,7 @@ int taut_board_rail(struct taut_board *b, uint32_t rail)
         if (b->local[r] == 0) {
             b->router[b->n_routers++] = r;
             b->local[r] = b->n_routers;
+            b->is_local[r / 64] |= UINT64_C(1) << (r % 64);
         }
         b->first[b->local[r]]++;
     }
@@ -207,17 +181,22 @@ static void wipe_way(struct taut_board *b, const struct taut_plan_test *t,
         b->users[t->phase][way->c[i] & ~TAUT_PLAN_UNSURE] = 0;
 }
 
-static void wipe(struct taut_board *b, const struct taut_plan_test *t)
+static void wipe_ends(struct taut_board *b, const struct taut_plan_test *t)
 {
     const struct taut_graph *g = b->g;
 
-    wipe_way(b, t, &b->way, t->src, t->dst);
-    if (!b->r.duplex)
-        wipe_way(b, t, &b->back, t->dst, t->src);
     b->busy[t->phase][t->src % g->nodes] = 0;
     b->busy[t->phase][t->dst % g->nodes] = 0;
     b->role[t->phase][g->at[t->src]] = 0;
     b->role[t->phase][g->at[t->dst]] = 0;
+}
+
+static void wipe(struct taut_board *b, const struct taut_plan_test *t)
+{
+    wipe_way(b, t, &b->way, t->src, t->dst);
+    if (!b->r.duplex)
+        wipe_way(b, t, &b->back, t->dst, t->src);
+    wipe_ends(b, t);
 }
 
 /* What others of the same phase had in common with them is laid out anew. */
@@ -242,7 +221,8 @@ void taut_board_take_back(struct taut_board *b, uint32_t n)
 void taut_board_end(struct taut_board *b)
 {
     for (uint32_t i = 0; i < b->n_tests; i++)
-        wipe(b, &b->tests[i]);
+        wipe_ends(b, &b->tests[i]);
+    taut_board_wipe_used(b);
     b->n_tests = 0;
     forget_rail(b);
     for (uint32_t i = 0; i < b->n_nodes; i++)

@@ -76,8 +76,9 @@ int taut_board_rail(struct taut_board *b, uint32_t rail);
 /* Forget the plan; what it marked as asked for stays. */
 void taut_board_end(struct taut_board *b);
 
-/* Routine tests of what is due, the stalest first: anchors, neighbours and
- * what else the routes of the nodes reach, in phases 0 … phases - 1.
+/* Routine tests of what is due, the stalest first: neighbours, anchors for
+ * nodes that they do not show or did not show well, and what else the routes
+ * of the nodes reach, in phases 0 … phases - 1.
  *   flows  measured per test over a set of links
  * Returns how many tests were laid out, or -1 with ENOMEM. */
 int taut_board_routine(struct taut_board *b, uint32_t phases, uint32_t flows);

@@ -256,14 +256,22 @@ static bool lay_pair(struct taut_board *b, const struct taut_plan_want *w,
     return true;
 }
 
+static bool has_anchor(const struct taut_board *b, uint32_t e, bool sends)
+{
+    for (uint32_t i = 0; i < b->n_tests; i++)
+        if (b->tests[i].kind == TAUT_PLAN_ANCHOR &&
+            (sends ? b->tests[i].src : b->tests[i].dst) == e)
+            return true;
+    return false;
+}
+
 /* No fabric link lies between nodes of one router: whatever else the test of a
  * link accuses, its ends are decided by these. */
 static void lay_anchor(struct taut_board *b, uint32_t e, bool sends)
 {
     uint32_t i = b->local[b->g->at[e]] - 1;
-    uint32_t port = sends ? taut_graph_tx(e) : taut_graph_rx(e);
 
-    if (b->cov->asked[port] >= b->r.now)
+    if (has_anchor(b, e, sends))
         return;
     for (uint32_t k = b->first[i]; k < b->first[i + 1]; k++) {
         struct taut_plan_test t = {.src = sends ? e : b->ep[k],

@@ -17,29 +17,16 @@
 #define SAMPLES 48      /* routers of the plan looked at beyond these */
 #define SAMPLED 6       /* and kept */
 
-static bool crosses_to(struct taut_board *b, uint32_t r, uint32_t s,
-                       uint32_t dst, uint32_t l)
-{
-    if (taut_graph_route(b->g, r, s, dst, &b->route) != 0)
-        return false;
-    for (uint32_t i = 0; i < b->route.entries; i++)
-        if (b->route.link[i] == l)
-            return true;
-    return false;
-}
-
 /* May a route from r to s take link l? */
 static bool crosses(struct taut_board *b, uint32_t r, uint32_t s, uint32_t l)
 {
     const struct taut_graph *g = b->g;
     uint32_t first = g->on_first[s], n = g->on_first[s + 1] - first;
 
-    if (r == s)
-        return false;
     if (!g->engine->by_destination || n == 0)
-        return crosses_to(b, r, s, TAUT_GRAPH_NONE, l);
+        return taut_graph_crosses(g, r, s, TAUT_GRAPH_NONE, l, &b->route);
     for (uint32_t i = 0; i < n && i < DESTINATIONS; i++)
-        if (crosses_to(b, r, s, g->on[first + i], l))
+        if (taut_graph_crosses(g, r, s, g->on[first + i], l, &b->route))
             return true;
     return false;
 }
@@ -71,10 +58,11 @@ static uint32_t search(struct taut_board *b, uint32_t l, bool up, uint32_t *out)
     new_stamp(b);
     out[0] = up ? g->from[l] : g->to[l];
     visit(b, out[0]);
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = first[out[i]]; k < first[out[i] + 1]; k++) {
+    for (uint32_t i = 0; i < n && n < ENDS_MOST; i++)
+        for (uint32_t k = first[out[i]]; k < first[out[i] + 1] && n < ENDS_MOST;
+             k++) {
             uint32_t r = up ? g->from[link[k]] : g->to[link[k]];
-            if (n == ENDS_MOST || !visit(b, r))
+            if (!visit(b, r))
                 continue;
             if (up ? crosses(b, r, g->to[l], l) : crosses(b, g->from[l], r, l))
                 out[n++] = r;
@@ -82,25 +70,65 @@ static uint32_t search(struct taut_board *b, uint32_t l, bool up, uint32_t *out)
     return n;
 }
 
-const struct taut_plan_ends *taut_board_ends(struct taut_board *b, uint32_t c)
+void taut_board_forget_ends(struct taut_board *b, uint32_t c)
 {
-    uint32_t up[ENDS_MOST], down[ENDS_MOST];
+    if (b->ends[c] == NULL)
+        return;
+    free(b->ends[c]->up);
+    free(b->ends[c]);
+    b->ends[c] = NULL;
+}
+
+/* A place for c among those whose ends are kept.  Who was there the longest
+ * goes, but a suspect, which every plan asks about, comes once round more. */
+static void make_room(struct taut_board *b, uint32_t c)
+{
+    for (uint32_t tries = 0;; tries++) {
+        uint32_t *at = &b->with_ends[b->n_ends++ % TAUT_PLAN_ENDS_KEPT];
+        if (*at != 0) {
+            uint32_t old = *at - 1;
+            if ((b->mark[old] & TAUT_PLAN_SUSPECT) != 0 &&
+                tries < TAUT_PLAN_ENDS_KEPT / 2)
+                continue;
+            taut_board_forget_ends(b, old);
+        }
+        *at = c + 1;
+        return;
+    }
+}
+
+struct taut_plan_ends *taut_board_ends(struct taut_board *b, uint32_t c)
+{
+    uint32_t down[ENDS_MOST];
 
     if (b->ends[c] != NULL)
         return b->ends[c];
-    uint32_t l = c - 2 * b->g->endpoints;
-    uint32_t n = search(b, l, true, up), m = search(b, l, false, down);
+    uint32_t n = search(b, c - 2 * b->g->endpoints, false, down);
     struct taut_plan_ends *e =
-        malloc(sizeof(*e) + (size_t)(n + m) * sizeof(e->router[0]));
+        malloc(sizeof(*e) + (size_t)n * sizeof(e->down[0]));
     if (e == NULL)
         return NULL;
-    e->n_up = n;
-    e->n_down = m;
-    memcpy(e->router, up, n * sizeof(*up));
-    memcpy(e->router + n, down, m * sizeof(*down));
+    *e = (struct taut_plan_ends){.n_down = n};
+    memcpy(e->down, down, n * sizeof(*down));
+    make_room(b, c);
     b->ends[c] = e;
-    b->n_ends++;
     return e;
+}
+
+bool taut_board_ends_up(struct taut_board *b, uint32_t c,
+                        struct taut_plan_ends *e)
+{
+    uint32_t up[ENDS_MOST];
+
+    if (e->up != NULL)
+        return true;
+    uint32_t n = search(b, c - 2 * b->g->endpoints, true, up);
+    e->up = malloc(n * sizeof(*up));
+    if (e->up == NULL)
+        return false;
+    memcpy(e->up, up, n * sizeof(*up));
+    e->n_up = n;
+    return true;
 }
 
 static uint32_t pick(const struct taut_board *b, const uint32_t *router,
@@ -138,7 +166,7 @@ static bool pick_ends(struct taut_board *b, uint32_t c, uint32_t most,
                       struct taut_plan_pick *p)
 {
     const struct taut_graph *g = b->g;
-    const struct taut_plan_ends *e;
+    struct taut_plan_ends *e;
 
     if (c < 2 * g->endpoints) {
         uint32_t node = c / 2 % g->nodes;
@@ -152,10 +180,12 @@ static bool pick_ends(struct taut_board *b, uint32_t c, uint32_t most,
     if (e == NULL)
         return false;
     uint32_t l = c - 2 * g->endpoints;
-    p->n_up = pick(b, e->router, e->n_up, p->up, most);
-    p->n_down = p->n_up == 0 && e->n_up < ENDS_MOST
-                    ? 0
-                    : pick(b, e->router + e->n_up, e->n_down, p->down, most);
+    p->n_down = pick(b, e->down, e->n_down, p->down, most);
+    if (p->n_down == 0 && e->n_down < ENDS_MOST)
+        return false;
+    if (!taut_board_ends_up(b, c, e))
+        return false;
+    p->n_up = pick(b, e->up, e->n_up, p->up, most);
     /* what was not found may be further away than was looked */
     if (p->n_up == 0 && p->n_down > 0 && e->n_up == ENDS_MOST)
         p->n_up = pick_any(b, l, true, p->up);

@@ -21,10 +21,22 @@ struct taut_plan_way {
     bool has_sets;
 };
 
-/* Where a component's tests may start and end: routers, nearest first. */
+#define TAUT_PLAN_ENDS_KEPT 8192 /* components whose ends are remembered */
+
+/* Where a component's tests may start and end: routers, nearest first.  Those
+ * up of it are looked for when somebody asks: most plans have none of those
+ * down of it, and that is enough to know. */
 struct taut_plan_ends {
-    uint32_t n_up, n_down;
-    uint32_t router[];
+    uint32_t *up, n_up; /* NULL: not looked for yet */
+    uint32_t n_down;
+    uint32_t down[];
+};
+
+/* Links that follow each other in one direction, for so long at least, and a
+ * last one without a link. */
+#define TAUT_PLAN_LINE_MOST 32
+struct taut_plan_step {
+    uint32_t link, to; /* to: the router that it comes to */
 };
 
 struct taut_board {
@@ -46,6 +58,7 @@ struct taut_board {
     uint32_t n_routers;
     uint32_t *router; /* [n_routers] */
     uint32_t *local;  /* [routers] number in 'router' + 1; 0: not here */
+    uint64_t *is_local; /* [routers] bits: here */
     uint32_t *first;  /* [n_routers + 1] into 'ep' */
     uint32_t *ep;     /* [n_nodes] */
 
@@ -53,6 +66,10 @@ struct taut_board {
                                              acknowledgements */
     uint8_t *busy[TAUT_PLAN_MAX_PHASES];  /* [nodes] SENDS, RECEIVES */
     uint8_t *role[TAUT_PLAN_MAX_PHASES];  /* [routers] likewise */
+
+    uint64_t *used; /* [n_used] phases << 32, and what they use, to wipe it */
+    size_t n_used, max_used;
+    bool has_more; /* there was no room for all */
 
     uint64_t wide; /* bit p: phase p has several streams at once */
     uint32_t top;  /* the last phase used, and one */
@@ -64,9 +81,12 @@ struct taut_board {
     uint32_t *suspect; /* what is asked about, the weightiest first */
     uint8_t *mark;     /* [components] enum taut_plan_mark */
     uint8_t *seen;     /* [nodes] far ends used already */
-    uint32_t *next;    /* [links] the one that goes on in the same direction */
+    uint32_t *line;    /* [links] where each stands in 'step' */
+    struct taut_plan_step *step;
     struct taut_plan_ends **ends; /* [components] known ones */
-    uint32_t n_ends;
+    uint32_t *with_ends; /* [TAUT_PLAN_ENDS_KEPT] numbers of these + 1, a ring;
+                            0: nothing is kept here */
+    uint32_t n_ends;     /* counts up */
     uint32_t *visited, stamp; /* [routers] */
     uint64_t random;
 };
@@ -84,6 +104,32 @@ bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
 /* Room for ways that are kept (false: no memory); routes are others now. */
 bool taut_board_keep_ways(struct taut_board *b);
 void taut_board_drop_ways(struct taut_board *b);
+
+/* Lines of the graph: 'direction' of each link, or NULL (board.h).  false: no
+ * memory. */
+bool taut_board_find_lines(struct taut_board *b, const uint32_t *direction);
+
+/* The line that begins with link l, and the link that follows l, or NONE. */
+static inline const struct taut_plan_step *
+taut_board_line(const struct taut_board *b, uint32_t l)
+{
+    return &b->step[b->line[l]];
+}
+
+static inline uint32_t taut_board_next(const struct taut_board *b, uint32_t l)
+{
+    return taut_board_line(b, l)[1].link;
+}
+
+/* The nearest router of the plan straight on over link l, of so few links, by
+ * its number in b->router; or NONE. */
+uint32_t taut_board_over(const struct taut_board *b, uint32_t most, uint32_t l);
+
+/* Does router r take part in the plan? */
+static inline bool taut_board_is_local(const struct taut_board *b, uint32_t r)
+{
+    return (b->is_local[r / 64] >> (r % 64) & 1) != 0;
+}
 
 /* Is b->way longer than a test's ought to be? */
 static inline bool taut_board_is_long(const struct taut_board *b)
@@ -113,6 +159,9 @@ void taut_board_put(struct taut_board *b, const struct taut_plan_test *t,
 /* Enter a test in its phase once more. */
 void taut_board_use(struct taut_board *b, const struct taut_plan_test *t);
 
+/* Nothing is in use any more, in any phase. */
+void taut_board_wipe_used(struct taut_board *b);
+
 /* Take the last n tests off the board; what they marked as asked stays. */
 void taut_board_take_back(struct taut_board *b, uint32_t n);
 
@@ -126,8 +175,13 @@ uint32_t taut_board_senders(const struct taut_board *b, uint32_t src,
                             uint32_t dst, uint32_t c);
 
 /* Where tests of link c may start and end, on the whole machine; kept until
- * the graph's health changes (taut_board_forget).  NULL: no memory. */
-const struct taut_plan_ends *taut_board_ends(struct taut_board *b, uint32_t c);
+ * others are asked for, those of suspects longest, and until the graph's
+ * health changes (taut_board_forget).  NULL: no memory.  The second one finds
+ * those up of it, too: false: no memory. */
+struct taut_plan_ends *taut_board_ends(struct taut_board *b, uint32_t c);
+bool taut_board_ends_up(struct taut_board *b, uint32_t c,
+                        struct taut_plan_ends *e);
+void taut_board_forget_ends(struct taut_board *b, uint32_t c);
 
 /* The same on the routers of the plan, by their numbers in b->router, the
  * nearest of them; false where the plan cannot test c.  Of a tx or rx only the

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "advisor/lib/plan/inside.h"
 
@@ -141,6 +142,36 @@ static void note_asked(struct taut_board *b, uint32_t n, uint32_t flows)
     }
 }
 
+/* Note what phase p uses. */
+static void note_used(struct taut_board *b, uint32_t p,
+                      const struct taut_plan_way *way)
+{
+    if (b->n_used + way->n > b->max_used) {
+        size_t max = 2 * (b->n_used + way->n) + 1024;
+        uint64_t *used = realloc(b->used, max * sizeof(*used));
+        if (used == NULL) {
+            b->has_more = true;
+            return;
+        }
+        b->used = used;
+        b->max_used = max;
+    }
+    for (uint32_t i = 0; i < way->n; i++)
+        b->used[b->n_used++] =
+            (uint64_t)p << 32 | (way->c[i] & ~TAUT_PLAN_UNSURE);
+}
+
+void taut_board_wipe_used(struct taut_board *b)
+{
+    for (size_t i = 0; i < b->n_used; i++)
+        b->users[b->used[i] >> 32][(uint32_t)b->used[i]] = 0;
+    for (int p = 0; b->has_more && p < TAUT_PLAN_MAX_PHASES; p++)
+        if (b->users[p] != NULL)
+            memset(b->users[p], 0, b->g->components);
+    b->n_used = 0;
+    b->has_more = false;
+}
+
 /* b->way and b->back are those of t. */
 static void use(struct taut_board *b, const struct taut_plan_test *t)
 {
@@ -151,6 +182,9 @@ static void use(struct taut_board *b, const struct taut_plan_test *t)
         users[b->way.c[i] & ~TAUT_PLAN_UNSURE]++;
     for (uint32_t i = 0; !b->r.duplex && i < b->back.n; i++)
         users[b->back.c[i] & ~TAUT_PLAN_UNSURE] |= ACK;
+    note_used(b, t->phase, &b->way);
+    if (!b->r.duplex)
+        note_used(b, t->phase, &b->back);
     b->busy[t->phase][t->src % g->nodes] |= SENDS;
     b->busy[t->phase][t->dst % g->nodes] |= RECEIVES;
     if (g->at[t->src] != g->at[t->dst]) {

@@ -8,7 +8,6 @@
 
 #include "advisor/lib/plan/inside.h"
 
-#define LINE_MOST 32   /* links that a straight line is followed */
 #define FEW_ROUTERS 8  /* all pairs of so few are looked at */
 #define SOME_PAIRS 1   /* pairs across the plan per router of more */
 #define MANY_PAIRS 6   /* where routers have no neighbours with nodes */
@@ -16,14 +15,17 @@
 #define ARM_MOST 4     /* and after it */
 #define CORNERS 3      /* ways round one that are looked at */
 #define PER_LINK 0.05  /* by how much a longer way is put off */
+/* By how much an anchor, behind tests between neighbours, and over a switch and
+ * back: what shows the link well shows the ends of its nodes as well. */
+#define PER_ANCHOR 0.22
+#define SAME_S 2.0     /* from what is asked to what is seen of it */
 #define MOST_STALE 3e6 /* s; what is older is as old */
 
 struct candidate {
     double key;        /* bigger first */
     uint32_t from, to; /* numbers in b->router */
     uint32_t dst;      /* endpoint, where routes depend on it; else NONE */
-    uint32_t number;
-    uint32_t port; /* of its router, by which the way begins */
+    uint32_t port;     /* of its router, by which the way begins */
     uint8_t kind;
     uint8_t senders;
 };
@@ -49,6 +51,18 @@ static double shown_at(const struct taut_board *b, uint32_t c, bool is_shown)
     else if (crossed > asked)
         asked = crossed;
     return asked > at ? asked : at;
+}
+
+/* Was link l shown too long ago?  Most were seen well not long ago, and that
+ * is looked at first: each time lies somewhere else in memory. */
+static bool is_link_due(const struct taut_board *b, uint32_t l)
+{
+    uint32_t c = taut_graph_link(b->g, l);
+    double now = b->r.now;
+
+    return now - taut_coverage_believed(taut_coverage_well(b->cov, c), now) >
+               b->r.fresh_s &&
+           now - shown_at(b, c, true) > b->r.fresh_s;
 }
 
 /* The time of the stalest component on b->way for n senders.  Members of sets
@@ -81,8 +95,9 @@ static double stalest(const struct taut_board *b, uint32_t n, bool with_ends)
 static void add(struct list *l, const struct candidate *c)
 {
     if (l->n == l->max) {
-        uint32_t max = 2 * l->max + 256;
-        struct candidate *grown = realloc(l->c, max * sizeof(*grown));
+        uint32_t max = 2 * l->max + 256; /* and as many to sort them */
+        struct candidate *grown =
+            realloc(l->c, 2 * (size_t)max * sizeof(*grown));
         if (grown == NULL) {
             l->failed = true;
             return;
@@ -90,9 +105,7 @@ static void add(struct list *l, const struct candidate *c)
         l->c = grown;
         l->max = max;
     }
-    l->c[l->n] = *c;
-    l->c[l->n].number = l->n;
-    l->n++;
+    l->c[l->n++] = *c;
 }
 
 static uint32_t count_at(const struct taut_board *b, uint32_t i)
@@ -148,7 +161,22 @@ static void consider(struct taut_board *b, struct list *l, uint32_t from,
     if (age <= b->r.fresh_s)
         return;
     c.key = taut_board_least(age, MOST_STALE) / (1 + PER_LINK * b->way.stages);
+    /* Of so few routers each that sends had better send to all its neighbours
+     * at once: that leaves the others free to receive from all of theirs. */
+    if (kind == TAUT_PLAN_NEIGHBOUR && b->n_routers <= FEW_ROUTERS)
+        c.port = 0;
     add(l, &c);
+}
+
+/* When component c was asked for last, was it not seen well then? */
+static bool is_doubtful(const struct taut_board *b, uint32_t c)
+{
+    const struct taut_coverage *v = b->cov;
+    double asked = taut_coverage_believed(v->asked[c], b->r.now);
+    double well =
+        taut_coverage_believed(taut_coverage_well(v, c), b->r.now);
+
+    return asked > 0 && asked > well + SAME_S;
 }
 
 /* One for each node of a router: it sends to the next one on it. */
@@ -168,6 +196,9 @@ static void anchors_of(struct taut_board *b, struct list *l, uint32_t i)
                               .dst = TAUT_GRAPH_NONE,
                               .senders = 1,
                               .key = taut_board_least(age, MOST_STALE)};
+        if (!is_doubtful(b, taut_graph_tx(src)) &&
+            !is_doubtful(b, taut_graph_rx(dst)))
+            c.key /= 1 + PER_ANCHOR;
         if (age > b->r.fresh_s)
             add(l, &c);
     }
@@ -178,32 +209,14 @@ static void anchors_of(struct taut_board *b, struct list *l, uint32_t i)
 static uint32_t straight_on(const struct taut_board *b, uint32_t l,
                             bool *is_due)
 {
-    const struct taut_graph *g = b->g;
+    const struct taut_plan_step *at = taut_board_line(b, l);
 
     *is_due = false;
-    for (uint32_t k = 0; k < LINE_MOST && l != TAUT_GRAPH_NONE; k++) {
-        double at = shown_at(b, taut_graph_link(g, l), true);
-        *is_due = *is_due || b->r.now - at > b->r.fresh_s;
-        if (b->local[g->to[l]] != 0)
-            return b->local[g->to[l]] - 1;
-        l = b->next[l];
-    }
-    return TAUT_GRAPH_NONE;
-}
-
-static bool is_link_due(const struct taut_board *b, uint32_t l)
-{
-    return b->r.now - shown_at(b, taut_graph_link(b->g, l), true) >
-           b->r.fresh_s;
-}
-
-/* The nearest router of the plan straight on from link l, of so few links. */
-static uint32_t arm(const struct taut_board *b, uint32_t l)
-{
-    for (uint32_t k = 0; k < ARM_MOST && l != TAUT_GRAPH_NONE; k++) {
-        if (b->local[b->g->to[l]] != 0)
-            return b->local[b->g->to[l]] - 1;
-        l = b->next[l];
+    for (uint32_t k = 0;
+         k < TAUT_PLAN_LINE_MOST && at->link != TAUT_GRAPH_NONE; k++, at++) {
+        *is_due = *is_due || is_link_due(b, at->link);
+        if (taut_board_is_local(b, at->to))
+            return b->local[at->to] - 1;
     }
     return TAUT_GRAPH_NONE;
 }
@@ -219,20 +232,21 @@ static bool round_corners(struct taut_board *b, struct list *l, uint32_t i,
 
     for (uint32_t k = 0; k < LEG_MOST && link != TAUT_GRAPH_NONE; k++) {
         uint32_t r = g->to[link];
-        if (b->local[r] != 0 || !is_link_due(b, link))
+        uint32_t next = taut_board_next(b, link);
+        if (taut_board_is_local(b, r) || !is_link_due(b, link))
             return false;
         for (uint32_t j = g->out_first[r]; j < g->out_first[r + 1]; j++) {
             uint32_t to =
-                g->out[j] == b->next[link] || g->out[j] == g->back[link]
+                g->out[j] == next || g->out[j] == g->back[link]
                     ? TAUT_GRAPH_NONE
-                    : arm(b, g->out[j]);
+                    : taut_board_over(b, ARM_MOST, g->out[j]);
             if (to == TAUT_GRAPH_NONE || to == i)
                 continue;
             consider(b, l, i, to, port, TAUT_PLAN_REACH);
             if (++found == CORNERS || b->way.has_sets)
                 return b->way.has_sets;
         }
-        link = b->next[link];
+        link = next;
     }
     return false;
 }
@@ -272,15 +286,38 @@ static void neighbours_of(struct taut_board *b, struct list *l, uint32_t i)
     }
 }
 
-static int by_key(const void *a, const void *b)
+/* Bigger keys first; of equal ones those that go one way, which fit together.
+ */
+static bool is_before(const struct candidate *x, const struct candidate *y)
 {
-    const struct candidate *x = a, *y = b;
+    return x->key > y->key || (x->key == y->key && x->port < y->port);
+}
 
-    if (x->key != y->key)
-        return x->key > y->key ? -1 : 1;
-    if (x->port != y->port) /* all that goes one way fits together */
-        return x->port < y->port ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
+/* Merge a[0 … m - 1] and a[m … n - 1] into 'out'. */
+static void merge(const struct candidate *a, uint32_t m, uint32_t n,
+                  struct candidate *out)
+{
+    for (uint32_t i = 0, j = m; i < m || j < n;)
+        *out++ = j == n || (i < m && !is_before(&a[j], &a[i])) ? a[i++] : a[j++];
+}
+
+/* Those that are equal stay in the order in which they came.  (qsort asks a
+ * function for each comparison, which was an eighth of the search.)
+ * Returns where they are: 'a', or 'other', which has room for them, too. */
+static struct candidate *sort(struct candidate *a, struct candidate *other,
+                              uint32_t n)
+{
+    for (uint32_t half = 1; half < n; half *= 2) {
+        for (uint32_t i = 0; i < n; i += 2 * half) {
+            uint32_t rest = n - i;
+            merge(a + i, half < rest ? half : rest,
+                  2 * half < rest ? 2 * half : rest, other + i);
+        }
+        struct candidate *sorted = other;
+        other = a;
+        a = sorted;
+    }
+    return a;
 }
 
 /* ---- laying out ---- */
@@ -393,10 +430,11 @@ static bool lay(struct taut_board *b, const struct candidate *c,
 static void lay_all(struct taut_board *b, struct list *l, uint32_t phases,
                     uint32_t flows)
 {
-    if (l->n > 0)
-        qsort(l->c, l->n, sizeof(*l->c), by_key);
+    const struct candidate *c =
+        l->n > 0 ? sort(l->c, l->c + l->max, l->n) : NULL;
+
     for (uint32_t i = 0; i < l->n; i++)
-        if (lay(b, &l->c[i], phases, flows) && b->r.first_only)
+        if (lay(b, &c[i], phases, flows) && b->r.first_only)
             return;
 }
 

@@ -8,9 +8,9 @@
 --     nodes and tests over other links of the same routers, so that a busy neighbourhood is seen
 --     as one;
 --   what a low test has just touched: one more look;
---   routine, in fewer phases: anchors (a partner on the same router: no fabric link on the way),
---     neighbouring routers, and what else the nodes' routes reach, the stalest first, and nothing
---     that was shown within `fresh_h`.
+--   routine, in fewer phases: neighbouring routers, anchors (a partner on the same router: no
+--     fabric link on the way) where no such test shows the node, and what else the nodes' routes
+--     reach, the stalest first, and nothing that was shown within `fresh_h`.
 -- No component carries two tests of a phase, but for the deliberate senders over a link that is
 -- wider than one node; unless `duplex` is set, no fabric test's data meets another's
 -- acknowledgements.  Pairs are found and packed in C (advisor/lib/plan/).
@@ -91,6 +91,8 @@ end
 
 local NOTHING = {}
 
+local spare, SPARE = {}, 4096 -- tests that are over, and how many of them are kept
+
 -- One plan on a board.
 -- @param o table: topology, coverage, nodes, now, phases, wanted, watched, routine (phases for it),
 --   confirm (see above), rules for the board
@@ -114,7 +116,7 @@ local function lay_out(o)
    if has_late and not (how.first_only and board:count() > 0) then
       confirm(board, wanted, true, how)
    end
-   return board:finish()
+   return board:finish(spare)
 end
 
 ---------------------------------------------------------------- plans
@@ -172,6 +174,37 @@ function plan.is_due(o)
    -- nearly always a routine test is, and it is found soonest
    board:begin(o.nodes, q.rules)
    return board:routine(q.routine) > 0 or #lay_out(q) > 0
+end
+
+-- What only some tests have, and what is not set anew before it is read.
+local function strip(t)
+   t.class, t.port = nil, nil
+   if t.group then
+      t.group, t.senders, t.shares, t.through = nil, nil, nil, nil
+   end
+   if t.asked then
+      t.asked, t.src_port, t.trace, t.aim = nil, nil, nil, nil
+      t.way, t.is_traced, t.shares, t.through = nil, nil, nil, nil
+   end
+   if t.stalls then
+      t.stalls, t.stalled_at = nil, nil
+   end
+   if t.rail then
+      t.rail = nil
+   end
+end
+
+--- Tests are over, and nobody needs them any more: later plans have their tables, which would be
+-- most of the garbage that a check makes.  Not of tests that were asked for: they may speak for a
+-- verdict for a long time.
+-- @param tests of plan.schedule, judged
+function plan.give_back(tests)
+   for _, t in ipairs(tests) do
+      if t.class and not t.confirms and #spare < SPARE then
+         strip(t)
+         spare[#spare + 1] = t
+      end
+   end
 end
 
 --- Number the tests of a plan, give each its offset, and reserve their components.

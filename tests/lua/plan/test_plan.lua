@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local coverage = require "taut.plan.coverage"
+local judge = require "taut.diagnose.judge"
 local lu = require "luaunit"
 local plan = require "taut.plan"
 local sim = require "lib.sim"
+local tables = require "taut.base.tables"
+local topology = require "taut.topology"
 
 local tests = {}
 
@@ -92,6 +95,59 @@ function tests.test_budget_bounds_the_phases()
    end
 end
 
+-- Four routers in a square, two nodes each: in each phase two routers at corners send to both their
+-- neighbours.  That shows every tx and rx, too: no anchor is needed.
+function tests.test_a_router_of_two_nodes_sends_to_two_neighbours_at_once()
+   local topo = sim.torus({ 2, 2, 2 }, 2)
+   local phases = plan.make(options(topo, sim.run_of(1, 8)))
+   assert_disjoint(topo, phases)
+   lu.assertEquals(#phases, 2)
+   lu.assertEquals(#phases[1] + #phases[2], 8)
+   local set = covered(phases)
+   for n = 1, 8 do
+      lu.assertTrue(set[topo.tx[n]] and set[topo.rx[n]])
+   end
+end
+
+local function anchors(phases)
+   local n = 0
+   for _, phase in ipairs(phases) do
+      for _, t in ipairs(phase) do
+         n = n + (t.kind == "anchor" and 1 or 0)
+      end
+   end
+   return n
+end
+
+function tests.test_where_links_do_not_show_tx_and_rx_anchors_do()
+   local topo = assert(topology.build { kind = "torus", dims = { 2, 2, 2 }, nodes_per_router = 2,
+      nodes = "n[0-15]", capacity = { tx = 12e6, rx = 12e6, X = 5e6, Y = 5e6, Z = 5e6 } })
+   lu.assertEquals(anchors(plan.make(options(topo, sim.run_of(1, 8)))), 8)
+end
+
+-- A low test over a link speaks against its nodes, too: the next plan tests them without it.
+function tests.test_what_was_not_seen_well_gets_its_anchor_first()
+   local topo = sim.torus({ 2, 2, 2 }, 2)
+   local o = options(topo, sim.run_of(1, 8))
+   lu.assertEquals(anchors(plan.make(o)), 0)
+   for c = 1, #topo.components do
+      o.coverage:touch(c, c == topo.tx[3] and 0 or 100)
+   end
+   o.now = 1e5
+   lu.assertEquals(anchors(plan.make(o)), 1)
+end
+
+-- At first nothing was asked for, and nothing was seen well; then all was asked for.
+function tests.test_what_was_never_tested_is_in_no_doubt()
+   local w = sim.new { dims = { 2, 2, 2 } }
+   local o = options(w.topo, sim.run_of(1, 8),
+      { coverage = coverage.new(false, #w.topo.components) })
+   o.coverage:follow(w.diagnosis.evidence)
+   lu.assertEquals(anchors(plan.make(o)), 0)
+   o.now = 1e5
+   lu.assertEquals(anchors(plan.make(o)), 8)
+end
+
 function tests.test_two_nodes_far_apart_test_each_other()
    local topo = sim.torus({ 4, 2, 2 }, 2)
    local phases = plan.make(options(topo, { 1, 32 }))
@@ -166,6 +222,76 @@ function tests.test_link_time_is_kept_and_half_of_it_is_for_suspects()
    lu.assertTrue(used >= 0.25, used)
    o.wanted = { { component = topo.tx[1], tests = 1 } }
    lu.assertTrue(#plan.make(o) > 0)
+end
+
+-- What the two ends report of test i: all that judging can make of it.
+local function reports(i)
+   local recv = { bytes = 480000 // (i % 3 + 1), window_ns = 20000000, rtt_ns = i,
+      sub_bytes = { 60000, 60000 }, delay_ns = i % 2 * 1000 }
+   local send = { bytes = recv.bytes, window_ns = recv.window_ns, foreign_bytes = i % 7 * 20000 }
+   local port = { "port_data_bytes", "port_with_bytes", "port_back_bytes" }
+   for k, name in ipairs(i % 4 == 0 and port or {}) do
+      send[name], send.port_ns = ({ 520000, i * 30000, 0 })[k], recv.window_ns
+   end
+   return i % 11 > 0 and send or nil, i % 13 > 0 and recv or nil
+end
+
+local function copied(t)
+   local copy = tables.copy(t)
+   copy.route = tables.copy(t.route)
+   return copy
+end
+
+-- A plan, all of it judged.
+-- @return array of tests, and what they were when they were planned
+local function planned_and_judged(o)
+   local list, planned = plan.schedule(plan.make(o), o, function() return 7 end), {}
+   for i, t in ipairs(list) do
+      planned[i] = copied(t)
+      local send, recv = reports(i)
+      judge.test(t, send, recv, o.topology, sim.quick)
+   end
+   return list, planned
+end
+
+function tests.test_what_tests_were_leaves_nothing_in_those_of_later_plans()
+   local topo = assert(topology.build { kind = "torus", dims = { 4, 4, 2 }, nodes_per_router = 2,
+      nodes = "n[0-63]",
+      capacity = { tx = 24e6, rx = 24e6, X = 40e6, Y = 24e6, Z = 24e6 } })
+   local checks = setmetatable({ senders = 2, duplex = true }, { __index = sim.checks })
+   local function options_of(nodes, wanted)
+      return options(topo, nodes, { checks = checks, wanted = wanted })
+   end
+   local nodes = tables.fill(1, #topo.nodes, function(n) return n end)
+   local wanted = { { component = topo.component_id["r1.0.0/X+"], tests = 2 } }
+   local first, planned = planned_and_judged(options_of(nodes, wanted))
+   local kept, has, asked = {}, {}, {}
+   for i, t in ipairs(first) do
+      kept[i], asked[#asked + 1] = copied(t), t.confirms and t or nil
+      has[t.class], has.group, has.port = true, has.group or t.group, has.port or t.port
+   end
+   lu.assertTrue(has.good and has.low and has.void and has.group and has.port ~= nil)
+   first[1].stalls, first[1].stalled_at = 1, "n1"
+   first[2].asked, first[2].way, first[2].src_port = { n = 2 }, { 1, 2 }, 20000
+   plan.give_back(first)
+   plan.give_back(first) -- nothing is given back twice
+   local other = planned_and_judged(options_of({ 1, 2, 9, 17, 30, 31 }, nil))
+   plan.give_back(other)
+   local second, again = planned_and_judged(options_of(nodes, wanted))
+   lu.assertEquals(#again, #planned)
+   for i, t in ipairs(second) do
+      for name, value in pairs(planned[i]) do
+         lu.assertEquals(again[i][name], value)
+      end
+      lu.assertEquals(t, kept[i])
+   end
+   local is = tables.set(first)
+   lu.assertTrue(is[second[1]], "tables are used again")
+   lu.assertEquals(tables.size(tables.set(second)), #second)
+   lu.assertTrue(#asked > 0)
+   for _, t in ipairs(asked) do
+      lu.assertFalse(tables.has(second, t), "what was asked for is kept")
+   end
 end
 
 return tests

@@ -117,6 +117,43 @@ START_TEST(routes_are_right)
 }
 END_TEST
 
+/* What the engine says of a link without making the route is what the route
+ * says. */
+static bool crosses_what_it_takes(const struct taut_graph *g, uint32_t r,
+                                  uint32_t s, struct taut_route *t)
+{
+    struct taut_route unused = {.stages = 0};
+    bool takes[4096] = {false};
+
+    if (taut_graph_route(g, r, s, NONE, t) == 0)
+        for (uint32_t i = 0; i < t->stages; i++)
+            takes[t->link[i]] = true;
+    for (uint32_t l = 0; l < g->links; l++)
+        if (taut_graph_crosses(g, r, s, NONE, l, &unused) != takes[l])
+            return false;
+    return true;
+}
+
+START_TEST(crosses_as_routes_do)
+{
+    uint64_t seed = 500 + (uint64_t)_i;
+    struct taut_torus_conf c = machine_conf(&seed, 40);
+    struct taut_graph *g = machine_torus(&c, 1);
+    struct taut_route t;
+
+    machine_fail(g, &seed, _i % 2 == 0 ? 0 : 1 + pick(&seed, 1 + g->links / 8));
+    ck_assert_int_eq(taut_route_init(&t, g), 0);
+    for (uint32_t r = 0; r < g->routers; r++) {
+        bool good = true;
+        for (uint32_t s = 0; s < g->routers; s++)
+            good = good && crosses_what_it_takes(g, r, s, &t);
+        ck_assert_msg(good, "a route from router %u", r);
+    }
+    taut_route_fini(&t);
+    taut_graph_destroy(g);
+}
+END_TEST
+
 /* Where there is no route the links that are named have failed, and lie in
  * one ring. */
 START_TEST(blame_names_failed_links)
@@ -188,6 +225,7 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, create_refuses, 0, 6);
     tcase_add_loop_test(tc, routes_are_right, 0, 60);
+    tcase_add_loop_test(tc, crosses_as_routes_do, 0, 60);
     tcase_add_loop_test(tc, blame_names_failed_links, 0, 30);
     tcase_add_test(tc, failures_turn_the_way_round_then_the_order);
     return unit_run("graph_torus", tc);

@@ -317,14 +317,46 @@ START_TEST(ends_of_a_link)
     uint32_t l = g->out[g->out_first[2]]; /* 2 to 3 */
 
     ck_assert_uint_eq(g->to[l], 3);
-    const struct taut_plan_ends *e = taut_board_ends(b, taut_graph_link(g, l));
+    struct taut_plan_ends *e = taut_board_ends(b, taut_graph_link(g, l));
+    ck_assert(taut_board_ends_up(b, taut_graph_link(g, l), e));
     /* at most three links on: from 0, 1, 2; to 3, 4, 5 */
     ck_assert_uint_eq(e->n_up, 3);
     ck_assert_uint_eq(e->n_down, 3);
     for (uint32_t i = 0; i < 3; i++) {
-        ck_assert_uint_eq(e->router[i], 2 - i);
-        ck_assert_uint_eq(e->router[3 + i], 3 + i);
+        ck_assert_uint_eq(e->up[i], 2 - i);
+        ck_assert_uint_eq(e->down[i], 3 + i);
     }
+    taut_board_destroy(b);
+    taut_coverage_destroy(v);
+    taut_graph_destroy(g);
+}
+END_TEST
+
+/* More links than ends are kept of: others go, a suspect's stay, and what is
+ * asked for again is what it was. */
+START_TEST(ends_of_suspects_are_kept)
+{
+    struct taut_torus_conf c = {
+        .dims = 2, .length = {48, 48}, .order = {0, 1}, .wraps = {true, true}};
+    struct taut_graph *g = machine_torus(&c, 1);
+    struct taut_coverage *v = taut_coverage_create(g->components);
+    struct taut_board *b = taut_board_create(g, v, NULL);
+    uint32_t suspect = taut_graph_link(g, 7), other = taut_graph_link(g, 8);
+
+    ck_assert_uint_gt(g->links, TAUT_PLAN_ENDS_KEPT);
+    ck_assert_int_eq(taut_board_suspect(b, &suspect, 1), 0);
+    const struct taut_plan_ends *kept = taut_board_ends(b, suspect);
+    const struct taut_plan_ends *e = taut_board_ends(b, other);
+    uint32_t n = e->n_down, had[256];
+    ck_assert_uint_le(n, 256);
+    memcpy(had, e->down, n * sizeof(*had));
+    for (uint32_t l = 0; l < g->links; l++)
+        ck_assert_ptr_nonnull(taut_board_ends(b, taut_graph_link(g, l)));
+    ck_assert_ptr_eq(b->ends[suspect], kept);
+    ck_assert_ptr_null(b->ends[other]);
+    e = taut_board_ends(b, other);
+    ck_assert_uint_eq(e->n_down, n);
+    ck_assert_mem_eq(e->down, had, n * sizeof(*had));
     taut_board_destroy(b);
     taut_coverage_destroy(v);
     taut_graph_destroy(g);
@@ -345,5 +377,6 @@ int main(void)
     tcase_add_loop_test(tc, a_confirmation_leaves_no_marks, 0, 10);
     tcase_add_test(tc, begin_refuses);
     tcase_add_test(tc, ends_of_a_link);
+    tcase_add_test(tc, ends_of_suspects_are_kept);
     return unit_run("plan_board", tc);
 }

@@ -320,21 +320,20 @@ static bool fill(struct legs *l, uint32_t r, uint32_t s)
 
 static void emit_local(const struct legs *l, enum leg leg, struct taut_route *t)
 {
-    for (uint32_t h = 0; h < LOCAL; h++) {
+    for (uint32_t h = 0; h < LOCAL && l->local[leg][h].n > 0; h++) {
         const struct shares *s = &l->local[leg][h];
         taut_route_add_part(t, s->link, s->weight, s->n);
     }
 }
 
-int taut_dragonfly_route_by(const struct taut_dragonfly *d,
-                            const struct taut_graph *g,
-                            const struct taut_dragonfly_way *way, uint32_t r,
-                            uint32_t s, struct taut_route *t)
+static int route_by_legs(const struct taut_dragonfly *d,
+                         const struct taut_graph *g,
+                         const struct taut_dragonfly_way *way, uint32_t r,
+                         uint32_t s, struct taut_route *t)
 {
     struct few few[STAGES]; /* routes are asked for by the million */
     struct legs l = {.d = d, .g = g, .way = way, .few = few};
 
-    taut_route_begin(t);
     bool found = fill(&l, r, s) && !l.failed;
     if (found) {
         emit_local(&l, FIRST, t);
@@ -347,6 +346,33 @@ int taut_dragonfly_route_by(const struct taut_dragonfly *d,
     }
     legs_fini(&l);
     return found ? 0 : -1;
+}
+
+/* Three of four routes that plans ask for are one link inside a group: that
+ * link, or NONE. */
+static uint32_t whole_route(const struct taut_dragonfly *d,
+                            const struct taut_dragonfly_way *way, uint32_t r,
+                            uint32_t s)
+{
+    if (d->group[r] != d->group[s] || r == s || way->share < 1 ||
+        way->mode == TAUT_DRAGONFLY_VALIANT || !(way->legs & 1U << FIRST) ||
+        taut_dragonfly_dist(d, r, s) == FAR)
+        return TAUT_GRAPH_NONE;
+    return taut_dragonfly_direct(d, r, s);
+}
+
+int taut_dragonfly_route_by(const struct taut_dragonfly *d,
+                            const struct taut_graph *g,
+                            const struct taut_dragonfly_way *way, uint32_t r,
+                            uint32_t s, struct taut_route *t)
+{
+    uint32_t link = whole_route(d, way, r, s);
+
+    taut_route_begin(t);
+    if (link == TAUT_GRAPH_NONE)
+        return route_by_legs(d, g, way, r, s, t);
+    taut_route_add(t, link);
+    return 0;
 }
 
 int taut_dragonfly_route(const void *self, const struct taut_graph *g,

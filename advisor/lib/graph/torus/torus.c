@@ -128,6 +128,57 @@ static int torus_route(const void *self, const struct taut_graph *g, uint32_t r,
     return 0;
 }
 
+/* The port by which link l leaves its router. */
+static uint32_t port_of(const struct taut_torus *t, const struct taut_graph *g,
+                        uint32_t l)
+{
+    const uint32_t *link =
+        &t->link[(size_t)g->from[l] * 2 * t->conf.dims];
+    uint32_t port = 0;
+
+    while (link[port] != l)
+        port++;
+    return port;
+}
+
+/* Does the leg from coordinate a, so many steps in dimension d, take the link
+ * that leaves coordinate 'at' by 'port'? */
+static bool is_on_leg(const struct taut_torus *t, uint32_t port, uint32_t a,
+                      int steps, uint32_t at)
+{
+    uint32_t len = t->conf.length[port / 2];
+    bool down = (port & 1) != 0;
+    uint32_t ahead = down ? a - at : at - a; /* modulo 2^32 */
+
+    return (steps < 0) == down &&
+           (ahead < len ? ahead : ahead + len) < (uint32_t)abs(steps);
+}
+
+/* The link is in the leg of its dimension: before it the route is still where
+ * it began, in dimensions that come later, and at its goal in those that came
+ * before. */
+static bool torus_crosses(const void *self, const struct taut_graph *g,
+                          uint32_t r, uint32_t s, uint32_t dst, uint32_t link)
+{
+    const struct taut_torus *t = self;
+    const uint16_t *start = &t->coord[(size_t)r * t->conf.dims];
+    const uint16_t *goal = &t->coord[(size_t)s * t->conf.dims];
+    const uint16_t *at = &t->coord[(size_t)g->from[link] * t->conf.dims];
+    uint32_t port = port_of(t, g, link), d = port / 2, i = 0;
+    int steps[MAX_DIMS], k = taut_torus_choose(t, r, s, steps);
+
+    (void)dst;
+    if (k < 0 || !is_on_leg(t, port, start[d], steps[d], at[d]))
+        return false;
+    for (; t->order[k][i] != d; i++)
+        if (at[t->order[k][i]] != goal[t->order[k][i]])
+            return false;
+    for (i++; i < t->conf.dims; i++)
+        if (at[t->order[k][i]] != start[t->order[k][i]])
+            return false;
+    return true;
+}
+
 static uint32_t torus_hops(const void *self, const struct taut_graph *g,
                            uint32_t r, uint32_t s, uint32_t dst)
 {
@@ -226,6 +277,7 @@ const struct taut_engine taut_torus_engine = {
     .name = "torus",
     .route = torus_route,
     .hops = torus_hops,
+    .crosses = torus_crosses,
     .blame = torus_blame,
     .update = torus_update,
     .sums = taut_torus_sums,
