@@ -10,6 +10,7 @@
 --                   write      records.lua     rows for the database
 local boots = require "taut.diagnose.boots"
 local loop = require "taut.loop"
+local plan = require "taut.plan"
 
 local findings = {}
 local Findings = {}
@@ -38,11 +39,12 @@ end
 --- What follows from changes of the diagnosis, and from a look at components.
 -- @param changes of diagnosis:observe and the like
 -- @param touched set of the components looked at
-function Findings:follow(changes, touched)
+-- @param tests those that showed it, judged, or nil
+function Findings:follow(changes, touched, tests)
    for _, change in ipairs(changes) do
       touched[change.component] = true
    end
-   local news = self.others:look(touched, loop.time())
+   local news = self.others:look(touched, loop.time(), tests)
    if #changes > 0 or news or next(self.act:standing()) then
       on_changes(self, changes)
    end
@@ -80,7 +82,8 @@ function Findings:session(s)
    self.records:session(s, event)
    local changes, touched = self.diagnosis:observe(tests, loop.time())
    self.records:seen(s.tests)
-   self:follow(changes, touched)
+   self:follow(changes, touched, tests)
+   plan.give_back(s.tests)
 end
 
 --- Tests of a round of a survey that root or SlurmUser holds, judged already.
@@ -92,7 +95,7 @@ function Findings:survey(s, tests)
    self.records:survey(s, event)
    local changes, touched = self.diagnosis:observe(tests, loop.time())
    self.records:seen(tests)
-   self:follow(changes, touched)
+   self:follow(changes, touched, tests)
 end
 
 --- Somebody asks for what components carry to be learned anew.

@@ -11,6 +11,7 @@ local Others = {}
 Others.__index = Others
 
 local FRESH_S = 15 -- a low test is of now
+local NEAR = 0.2 -- a test this near to a link's ceiling shows the ceiling again
 
 -- Bytes per second of others that the ports' counters allow for, at most; nil where they say
 -- nothing.
@@ -47,21 +48,49 @@ local function is_excluded(self, c, k, run)
    return Bps ~= nil and Bps < (good - math.min(good, k.left or 0)) * self.site.topo.capacity[c]
 end
 
---- Tests of components were looked at: where the newest is a low one, see who was about.
+-- The link whose ceiling a test shows: the only one on its way that is called slow.
+local function seen_again(self, t)
+   local slow = tables.filter(t.class == "low" and t.route or {}, function(c)
+      return type(c) == "number" and self.diagnosis:is_decided(c)
+   end)
+   local c = #slow == 1 and slow[1]
+   local ceiling = c and (self.diagnosis:component(c).left or 0) * self.site.topo.capacity[c]
+   return ceiling and math.abs(t.bw_Bps - ceiling) <= NEAR * ceiling and c or nil
+end
+
+-- A link that is called slow, and nobody knows yet whether by itself.
+local function is_open(self, c)
+   return self.site.topo:is_link(c) and self.diagnosis:is_decided(c) and not self.excluded[c]
+end
+
+-- A low test showed such a link: was anybody about?
+-- @param run its low tests, of which the first and the last count
+-- @return whether it is known to be slow by itself now
+local function look_at(self, c, run)
+   self.excluded[c] = is_excluded(self, c, self.diagnosis:component(c), run) or nil
+   return self.excluded[c] ~= nil
+end
+
+--- Tests of components were looked at: where the newest is a low one, see who was about.  A link
+-- that is called slow has no new tests in its run, since low ones are as expected: one that shows
+-- its ceiling again when nobody is about any more says as much as those of its run did.
 -- @param touched set of components
+-- @param tests judged ones of now, or nil
 -- @return whether a link is known to be slow by itself that was not
-function Others:look(touched, now)
+function Others:look(touched, now, tests)
    local news = false
+   for _, t in ipairs(tests or {}) do
+      local c = seen_again(self, t)
+      if c and is_open(self, c) then
+         news = look_at(self, c, { self.diagnosis:against(c)[1] or t, t }) or news
+      end
+   end
    for c in pairs(touched) do
+      local run = is_open(self, c) and self.diagnosis:run(c)
       if not self.diagnosis:is_decided(c) then
          self.excluded[c] = nil
-      elseif self.site.topo:is_link(c) and not self.excluded[c] then
-         local run = self.diagnosis:run(c)
-         local last = run[#run]
-         if last and now - last.time < FRESH_S
-            and is_excluded(self, c, self.diagnosis:component(c), run) then
-            self.excluded[c], news = true, true
-         end
+      elseif run and #run > 0 and now - run[#run].time < FRESH_S then
+         news = look_at(self, c, run) or news
       end
    end
    return news

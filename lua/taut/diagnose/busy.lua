@@ -6,16 +6,10 @@ local tables = require "taut.base.tables"
 
 local busy = {}
 
--- Confirming tests of an event, those of a component that the test surely crossed: of one of a set
--- that it may have taken another member of only where its way is known.
-local function confirming(tests)
-   local list = {}
-   for _, t in ipairs(tests) do
-      if t.confirms and t.streams and tables.has(t.way or t.route or {}, t.confirms) then
-         list[#list + 1] = t
-      end
-   end
-   return list
+-- Does the test surely cross what it is to confirm?  One of a set, that it may have taken another
+-- member of, only where its way is known.
+local function crosses(t)
+   return t.streams and tables.has(t.way or t.route or {}, t.confirms)
 end
 
 -- Pairs of them (one stream, several streams).
@@ -32,22 +26,36 @@ local function pairs_of(tests)
    return list
 end
 
--- Compared with the best that one stream got since the component was last cleared: a single stream
--- may have met a pause.
-local function total_grows(self, p)
-   local _, best = judge.shown(p.one, p.c)
-   local _, many = judge.shown(p.many, p.c)
-   best = math.max(best, self.evidence:best(p.c))
-   return many > self.s.grows * best and many > 2 * self.s.failed
+-- What a test carried over c, as a share of c's capacity.  Not of what the test was to reach: that
+-- is less where the plan lets others use c as well, of whom several streams then take their part.
+local function share(self, t, c)
+   local port = t.port and t.port.is_low and t.port.component == c and t.port
+   return (port and port.Bps or t.bw_Bps) / self.topo.capacity[c]
+end
+
+-- Is this more than one stream ever got since the component was last cleared?
+local function is_more(self, c, took, best)
+   return took > self.s.grows * math.max(best, self.evidence:best(c)) and took > 2 * self.s.failed
+end
+
+--- What several streams took, one may have had since: it had met a pause then, or others on a link
+-- that is broken besides.  Such an answer says nothing of a busy link any more.
+-- @param k record of component c: `busy`, how many answers say so, and `took`, their shares
+function busy.review(self, c, k)
+   local took = k.took
+   if took then
+      k.took = tables.filter(took, function(much) return is_more(self, c, much, 0) end)
+      k.busy = k.busy - #took + #k.took
+   end
 end
 
 --- Take in what confirming tests say.
 -- @param self the diagnosis
--- @param tests judged tests of one event
+-- @param tests those of one event, judged, that have `confirms`
 -- @return array of the components concerned
 function busy.confirm(self, tests)
    local concerned = {}
-   tests = confirming(tests)
+   tests = tables.filter(tests, crosses)
    for _, t in ipairs(tests) do
       local k = self:component(t.confirms)
       k.asked = (k.asked or 0) + 1
@@ -60,8 +68,10 @@ function busy.confirm(self, tests)
       local k = self:component(p.c)
       local one, many = judge.shown(p.one, p.c), judge.shown(p.many, p.c)
       if one == "low" and many ~= "void" and k.state ~= "ok" then
-         if total_grows(self, p) then
-            k.busy = k.busy + 1
+         local took = share(self, p.many, p.c)
+         if is_more(self, p.c, took, share(self, p.one, p.c)) then
+            k.busy, k.took = k.busy + 1, k.took or {}
+            table.insert(k.took, took)
          elseif many == "low" then
             table.insert(k.confirmed, { one = p.one, many = p.many, time = p.one.time,
                event = p.one.event, src = p.one.src, dst = p.one.dst })

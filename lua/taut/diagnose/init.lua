@@ -43,8 +43,8 @@ end
 --- @param topo topology
 -- @param s the `diagnosis` section of the configuration
 function diagnose.new(topo, s)
-   local self = setmetatable({ topo = topo, s = s, suspects = {}, decided = {}, want_of = {},
-      version = 0, marked = {},
+   local self = setmetatable({ topo = topo, s = s, suspects = {}, decided = {}, want_list = {},
+      want_changed = {}, version = 0, marked = {},
       records = {}, epoch = topo.epoch, evidence = engine_of(topo, s) }, Diagnosis)
    self.learned = learned.new(topo, self.evidence, s)
    sane.begin(self)
@@ -144,22 +144,18 @@ end
 --   or confirmations changed
 function Diagnosis:observe(tests, now)
    follow_routes(self)
-   local list, flows = sane.take(self, tests, now)
-   tests = list
-   local set = {}
+   local flows, confirming
+   tests, flows, confirming = sane.take(self, tests, now)
    if #tests == 0 then
-      return {}, set
+      return {}, {}
    end
    -- flows over sets from the first event on that has some
    local time = tests[1].time or now
    self.set_changes = self.has_sets and self.sets:observe(flows, time) or {}
    local touched, _, _, _, over_sets = self.evidence:observe(time, tests[1].event or 0)
    self.has_sets = self.has_sets or over_sets > 0
-   local looked_at = tables.set(touched)
-   for _, c in ipairs(self.evidence:touched()) do
-      set[c] = true
-   end
-   local more = busy.confirm(self, tests)
+   local looked_at, set = tables.set(touched), self.evidence:touched()
+   local more = busy.confirm(self, confirming)
    table.move(self.sets.touched, 1, #self.sets.touched, #more + 1, more)
    for _, c in ipairs(more) do
       touched[#touched + 1] = not looked_at[c] and c or nil
@@ -217,7 +213,7 @@ function Diagnosis:forget(c, now, probation_s, changes)
    end
 end
 
-local RESTORED = { "since", "left", "busy", "confirmed", "asked", "suspect_at", "tied",
+local RESTORED = { "since", "left", "busy", "took", "confirmed", "asked", "suspect_at", "tied",
    "probation_until", "case", "whole", "ruled_out", "evidence", "by_hard", "past", "times", "load",
    "last_cleared", "missing", "spent", "hard" }
 
@@ -232,7 +228,7 @@ function Diagnosis:restore(c, k)
    self.records[c] = own
    self.suspects[c] = k.state == "suspect" or nil
    self.decided[c] = (k.state == "slow" or k.state == "failed") or nil
-   self.version = self.version + 1
+   wants.changed(self, c)
 end
 
 --- All that was kept has been handed in.

@@ -8,8 +8,8 @@ local slow_whole = require "taut.report.slow_whole"
 local memory = {}
 
 local SEEN = { "cleared_at", "cleared_by", "last", "tests", "good", "reach" }
-local FIELDS = { "state", "since", "busy", "suspect_at", "asked", "left", "probation_until", "case",
-   "by_hard", "past", "times", "load", "last_cleared", "missing" }
+local FIELDS = { "state", "since", "busy", "took", "suspect_at", "asked", "left",
+   "probation_until", "case", "by_hard", "past", "times", "load", "last_cleared", "missing" }
 
 -- What lacks for a verdict: its `what`, and whether it has numbers.
 local MISSING = { score = true, spells = true, span = true, far = true, confirmed = true,
@@ -149,6 +149,14 @@ local function numbers_of(t, names)
    end
 end
 
+local function list_of_numbers(list)
+   list = type(list) == "table" and list or nil
+   for i = 1, #(list or {}) do
+      check_numbers(list, { i })
+   end
+   return list
+end
+
 local CASE = { "score", "best", "low", "at", "spells", "events" }
 
 -- What an earlier tautd did not keep.
@@ -159,10 +167,7 @@ local function unpack_more(k, o)
    k.missing, k.spent = unpack_missing(k.missing, o), unpack_spent(k.spent, o)
    k.last_case = numbers_of(k.last_case, { "score", "best", "confirmed" })
    k.hard = numbers_of(k.hard, { "left" })
-   k.glimpses = type(k.glimpses) == "table" and k.glimpses or nil
-   for i = 1, #(k.glimpses or {}) do
-      check_numbers(k.glimpses, { i })
-   end
+   k.glimpses, k.took = list_of_numbers(k.glimpses), list_of_numbers(k.took)
    k.flows, k.more = member.unpack(k.flows, o), type(k.more) == "table" and k.more or {}
 end
 

@@ -35,19 +35,20 @@ end
 --- Begin an event with those of its tests that may speak; the engine notes which it had before.
 -- Counts in self.refused why others may not.
 -- @param tests that are evidence (judge.is_evidence)
--- @return array of them; and of the flows over sets that may be counted (Sets:observe)
+-- @return array of them; of the flows over sets that may be counted (Sets:observe); of those that
+--   were asked for to confirm something
 function sane.take(self, tests, now)
    if self.topo.epoch ~= 1 then
       local n = #tests
       tests = tables.filter(tests, function(t) return same_way(self, t) end)
       self.refused["of another epoch"] = self.refused["of another epoch"] + n - #tests
    end
-   local list, flows, refused = self.evidence:take(tests, now - self.s.forget_days * 86400,
-      now + AHEAD_S)
+   local oldest = now - self.s.forget_days * 86400
+   local list, flows, refused, confirming = self.evidence:take(tests, oldest, now + AHEAD_S)
    for why, n in pairs(refused or {}) do
       self.refused[why] = self.refused[why] + n
    end
-   return list, flows
+   return list, flows, confirming
 end
 
 return sane

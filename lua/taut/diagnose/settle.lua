@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- From runs to states: who becomes suspect, who is named, who is well again.
+local busy = require "taut.diagnose.busy"
 local member = require "taut.diagnose.sets.member"
 local times = require "taut.diagnose.times"
 local verdict = require "taut.diagnose.verdict"
+local wants = require "taut.diagnose.wants"
 local whole = require "taut.diagnose.whole"
 
 local settle = {}
@@ -16,7 +18,7 @@ local function set_state(self, c, state, now, changes)
       self.suspects[c] = state == "suspect" or nil
       self.decided[c] = (state == "slow" or state == "failed") or nil
       self.evidence:watch(c, self.suspects[c] or self.decided[c] or false)
-      self.version, self.want_of[c] = self.version + 1, nil
+      wants.changed(self, c)
    end
 end
 
@@ -48,7 +50,7 @@ function settle.well(self, c, now, changes)
    local k = self:component(c)
    times.remember(self, k, now)
    k.tied, k.missing, k.asked, k.whole, k.busy, k.confirmed = nil, nil, nil, nil, 0, {}
-   k.spent, k.load = nil, nil
+   k.spent, k.load, k.took = nil, nil, nil
    member.follow(self.sets, c, nil)
    k.hard = k.hard and (k.hard.of_set and k.hard.own or not k.hard.of_set and k.hard) or nil
    set_state(self, c, "ok", now, changes)
@@ -80,7 +82,7 @@ local function one_hard(self, c, k, case, now, changes)
       become_slow(self, c, k, nil, now, changes)
       return true
    end
-   self.version, self.want_of[c] = self.version + 1, nil
+   wants.changed(self, c)
    k.tied = nil
    k.missing = case and verdict.missing(self, c, k, case, now) or { what = "test" }
    return false
@@ -113,7 +115,8 @@ local function suspect(self, c, k, case, now, changes)
       k.suspect_at, k.asked = now, k.asked or 0
       set_state(self, c, "suspect", now, changes)
    end
-   self.version, self.want_of[c] = self.version + 1, nil -- what it wants tested has changed
+   wants.changed(self, c)
+   busy.review(self, c, k)
    k.last, k.times = case, times.look(self, c, k, case) or k.times
    k.missing = verdict.missing(self, c, k, case, now)
    local rivals = case.score >= self.s.slow_score / 2 and verdict.rivals(self, c, k, case) or {}

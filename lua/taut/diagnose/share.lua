@@ -84,24 +84,27 @@ local ROUND = 1.2 -- chances seen elsewhere are rounded up to powers of it, so t
 -- @param seen share of the flows of others of its class at this level
 -- @return as `odds` wants it
 function share.model(models, window, part, seen, s)
-   local w = models.kind[window] or share.is_fair(window, s) and "fair" or "level"
-   models.kind[window] = w
+   local w = models.kind[window]
+   if not w then
+      w = share.is_fair(window, s) and "fair" or "level"
+      models.kind[window] = w
+   end
    local kinds = models.part[part]
    if not kinds then
       kinds = { fair = {}, level = {} }
       models.part[part] = kinds
    end
    local level = w == "fair" and s.at_fair or s.at_level
-   local q, steps = s.contended * level, 0
+   local q, steps, of = s.contended * level, 0, kinds[w]
    if seen > q then
       steps = math.ceil(math.log(seen / q, ROUND))
    end
-   local m = kinds[w][steps]
+   local m = of[steps]
    if not m then
       q = math.min(0.5, q * ROUND ^ steps)
       local kept = (1 - s.contended) * (1 - s.busy_share / 2) -- of the flows over the slow one
       m = { p = q + (1 - q) * kept * part, q = q, level = level, busy = s.busy_share }
-      kinds[w][steps] = m
+      of[steps] = m
    end
    return m
 end

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the diagnosis would like tested: suspects, and what has low tests.
+local tables = require "taut.base.tables"
+
 local wants = {}
 
 -- When a test can tell something new: not in this spell, where it has told what it can.
@@ -36,24 +38,45 @@ local function entry_of(self, c)
       seen = function() return partners(self, c) end }
 end
 
--- Suspects: those on probation first, then the oldest.  The same table while nothing in it changes.
+-- On probation first, then the oldest.
+local function is_before(a, b)
+   if a.probation_until ~= b.probation_until then
+      return a.probation_until > b.probation_until
+   end
+   return a.since < b.since or a.since == b.since and a.component < b.component
+end
+
+-- Put an entry where it belongs in a list that is in order.
+local function insert(list, w)
+   local i = #list
+   while i > 0 and is_before(w, list[i]) do
+      list[i + 1] = list[i]
+      i = i - 1
+   end
+   list[i + 1] = w
+end
+
+-- Suspects, in order.  The same table while nothing in it changes; else those of whom something
+-- changed are put in anew, which are few.
 local function suspects(self)
-   if self.want_list and self.want_list.version == self.version then
-      return self.want_list
+   local old, changed = self.want_list, self.want_changed
+   if old.version == self.version then
+      return old
    end
-   local list, known = { version = self.version }, self.want_of
-   for c in pairs(self.suspects) do
-      known[c] = known[c] or entry_of(self, c)
-      list[#list + 1] = known[c]
-   end
-   table.sort(list, function(a, b)
-      if a.probation_until ~= b.probation_until then
-         return a.probation_until > b.probation_until
+   local list = tables.filter(old, function(w) return not changed[w.component] end)
+   for c in pairs(changed) do
+      if self.suspects[c] then
+         insert(list, entry_of(self, c))
       end
-      return a.since < b.since or a.since == b.since and a.component < b.component
-   end)
-   self.want_list = list
+   end
+   list.version = self.version
+   self.want_list, self.want_changed = list, {}
    return list
+end
+
+--- What a component wants tested has changed: it may have become a suspect, or be none any more.
+function wants.changed(self, c)
+   self.version, self.want_changed[c] = self.version + 1, true
 end
 
 --- Suspects, and links of sets that look slow: what the next plans should test about them.

@@ -9,7 +9,7 @@ local NOW = 1000
 
 -- A machine on which one link was just found slow at 25 %.
 -- @param o { jobs = map id → { names, since }, known = map id → bytes per second by its profile,
---   loads, counts_all, hard, last = seconds ago of the last low test }
+--   loads, counts_all, hard, last = seconds ago of the last low test, tests = of now }
 local function scene(o)
    local topo = sim.torus({ 4, 2, 2 }, 2)
    local d = { topo = topo, c = topo.component_id["r1.0.0/X+"], decided = true }
@@ -29,13 +29,14 @@ local function scene(o)
             end
             return { [d.c] = sum }
          end },
-      diagnosis = { is_decided = function() return d.decided end,
+      diagnosis = { is_decided = function(_, c) return d.decided and (c == d.c or c == o.also) end,
+         against = function() return { { time = NOW - 60, job = 5 } } end,
          component = function() return { left = 0.25, hard = o.hard } end,
          run = function()
             return { { time = NOW - 60, job = 5 }, { time = NOW - (o.last or 1), job = 9 } }
          end } }
    function d.may_fill()
-      d.others:look({ [d.c] = true }, NOW)
+      d.others:look(o.tests and {} or { [d.c] = true }, NOW, o.tests and o.tests(d.c, topo))
       return d.others:may_fill(d.c)
    end
    return d
@@ -84,6 +85,33 @@ function tests.test_what_was_long_ago_says_nothing_and_a_verdict_that_went_is_fo
    lu.assertFalse(d.may_fill())
    d.decided = false
    lu.assertTrue(d.may_fill())
+end
+
+-- A test over it now that got this share of its capacity.
+local function got(share, class)
+   return function(c, topo)
+      return { { class = class or "low", time = NOW, job = 9, bw_Bps = share * topo.capacity[c],
+         route = { c + 1, c, c + 2 } } }
+   end
+end
+
+-- What came after the verdict is as expected, and in nobody's run.
+function tests.test_a_ceiling_that_is_there_again_with_nobody_about_is_the_links_own()
+   lu.assertFalse(scene({ tests = got(0.25) }).may_fill())
+   lu.assertFalse(scene({ tests = got(0.29) }).may_fill())
+   local d = scene { tests = got(0.25), jobs = { [7] = { ACROSS, NOW - 20 } } }
+   lu.assertTrue(d.may_fill())
+   d.others.cluster.jobs = {}
+   lu.assertFalse(d.may_fill())
+end
+
+function tests.test_a_test_that_something_else_held_back_says_nothing()
+   lu.assertTrue(scene({ tests = got(0.1) }).may_fill())
+   lu.assertTrue(scene({ tests = got(0.5) }).may_fill())
+   lu.assertTrue(scene({ tests = got(0.25, "good") }).may_fill())
+   local d = scene { tests = got(0.25) }
+   lu.assertFalse(d.may_fill())
+   lu.assertTrue(scene({ tests = got(0.25), also = d.c + 1 }).may_fill())
 end
 
 return tests

@@ -122,6 +122,48 @@ function tests.test_a_confirming_test_that_comes_to_nothing_uses_its_partner_up(
    lu.assertNil(w.diagnosis:component(c).spent)
 end
 
+-- A link with six tenths left that others use, too: one stream gets half of that, several more.
+-- When one has once had all of it, those answers say nothing of a busy link any more.
+function tests.test_what_several_streams_took_is_held_against_the_best_of_one()
+   local w = sim.new {}
+   local c, dst = w:c "n5/rx", w.topo.node_id.n5
+   local function event(src, ...)
+      local list = {}
+      w.event, w.now = w.event + 1, w.now + 3600
+      for i, ratio in ipairs { ... } do
+         w.id = w.id + 1
+         list[i] = { src = src, dst = dst, route = w.topo:route(src, dst), class = "low",
+            ratio = ratio, phase = i, id = w.id, event = w.event, time = w.now,
+            kind = select("#", ...) > 1 and "confirm" or "routine", streams = i == 1 and 1 or 4,
+            confirms = select("#", ...) > 1 and c or nil, expected_Bps = 24e6,
+            bw_Bps = ratio * 24e6 }
+      end
+      w.diagnosis:observe(list, w.now)
+   end
+   for src = 9, 14 do
+      event(src, 0.3)
+   end
+   lu.assertEquals(w:state "n5/rx", "suspect")
+   event(2, 0.3, 0.58)
+   event(3, 0.3, 0.6)
+   event(4, 0.3, 0.7)
+   lu.assertEquals(w.diagnosis:component(c).busy, 3)
+   local kept = assert(memory.pack(w.diagnosis, c))
+   local back = assert(memory.unpack(kept, w.topo, {}))
+   lu.assertEquals(back.took, { 0.58, 0.6, 0.7 })
+   for src = 16, 24 do
+      event(src, 0.5)
+   end
+   local k = w.diagnosis:component(c)
+   lu.assertEquals({ k.busy, k.took }, { 1, { 0.7 } })
+   for src = 16, 24 do
+      event(src, 0.6)
+   end
+   lu.assertEquals(w.diagnosis:component(c).busy, 0)
+   w.diagnosis:forget(c, w.now, 0)
+   lu.assertNil(w.diagnosis:component(c).took)
+end
+
 -- Three streams arrive there all the time, so that a test gets a quarter of what is left.
 function tests.test_a_loaded_port_is_told_from_a_slow_one_by_all_it_carries()
    for seed = 1, 4 do

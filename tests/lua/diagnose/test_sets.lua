@@ -380,10 +380,11 @@ end
 
 ---------------------------------------------------------------- a member that is a suspect
 
--- Three hours of tests over one local link of a dragonfly, then flows from its router to other
+-- Some hours of tests over one local link of a dragonfly, then flows from its router to other
 -- groups, of which a part takes it, too, for as many hours; `level` is what those show.
--- @param o { direct = pairs over it in each of the first hours (4), stay = all flows after that to
---   the nodes of one router, alone = nobody tests the other member of its sets }
+-- @param o { direct = pairs over it in each of the first hours (4), first = how many these are (3),
+--   stay = all flows after that to the nodes of one router, alone = nobody tests the other member
+--   of its sets }
 local function member_world(hours, level, o)
    o = o or {}
    local topo = assert(topology.build { kind = "dragonfly", groups = 5, routers = 4,
@@ -410,7 +411,7 @@ local function member_world(hours, level, o)
       end
       d:observe(list, hour * 3600 + event)
    end
-   for hour = 1, 3 do
+   for hour = 1, o.first or 3 do
       local list = {}
       for i = 1, o.direct or 4 do
          list[#list + 1] = test(i, 4 + i, 4.1e9, 1)
@@ -443,15 +444,16 @@ function tests.test_flows_over_its_sets_speak_about_a_suspect()
 end
 
 function tests.test_flows_over_many_sets_name_what_hardly_a_test_crossed()
-   local d, c = member_world(0, nil, { direct = 1 })
+   local few = { direct = 1, first = 2 } -- less than half a verdict: its ends are no rivals yet
+   local d, c = member_world(0, nil, few)
    lu.assertFalse(d:is_decided(c))
-   d = member_world(24, 4.1e9, { direct = 1 })
+   d = member_world(24, 4.1e9, few)
    lu.assertEquals(d:state(c), "slow")
 end
 
 -- It may as well be a global link, or a port of the routers there.
 function tests.test_flows_that_another_set_explains_name_no_member()
-   local d, c = member_world(24, 4.1e9, { direct = 1, stay = true })
+   local d, c = member_world(24, 4.1e9, { direct = 1, first = 2, stay = true })
    lu.assertFalse(d:is_decided(c))
 end
 

@@ -35,15 +35,14 @@ end
 function decide.watch(self, set)
    local most = 0
    for _, run in pairs(set.runs) do
-      most = math.max(most, run.score)
+      most = run.score > most and run.score or most
    end
    self.open[set] = most >= self.s.suspect_score and most or nil
 end
 
 -- A spell of a run that is over, or the first one of a run: what falls to nothing, or is long ago,
 -- is no run.
-local function take_spell(self, set, window, at)
-   local run, spell = set.runs[window], weigh.spell(self, set, window)
+local function take_spell(self, set, window, run, spell, at)
    local score = (run and run.score or 0) + spell.odds
    local last = spell.hits > 0 and at or run and run.last or at
    if score >= self.s.slow_score then
@@ -53,12 +52,14 @@ local function take_spell(self, set, window, at)
       set.runs[window] = nil
       return
    end
-   run = run or weigh.fresh(at)
-   weigh.add(self, set, run)
+   if not run then
+      run = weigh.fresh(at)
+      set.runs[window] = run
+   end
+   weigh.add(run, spell, set.cells)
    if spell.hits > 0 then
       run.spells, run.last = run.spells + 1, at
    end
-   set.runs[window] = run
 end
 
 --- A spell of a set is over: weigh it.
@@ -66,15 +67,25 @@ function decide.close(self, set)
    local at = set.spell * self.s.spell_s
    local is_named = next(set.named) ~= nil
    local named = is_named and tables.copy(set.named) or set.named
-   for window in pairs(weigh.windows(set)) do
+   local cells, runs, by_key = set.cells, set.runs, set.at
+   local shown = weigh.shown(cells)
+   for window, run in pairs(runs) do
+      if not shown[window] and not (is_named and is_known(window, named)) then
+         take_spell(self, set, window, run, weigh.silence(self, set, window), at)
+      end
+   end
+   for window in pairs(shown) do
       if not (is_named and is_known(window, named)) then
-         take_spell(self, set, window, at)
+         take_spell(self, set, window, runs[window], weigh.spell(self, set, window), at)
       end
    end
    for window, v in pairs(named) do
       doubt(self, set, window, v, at)
    end
-   set.cells, set.at, set.spell = {}, {}, nil
+   for i = 1, #cells do
+      by_key[cells[i].key] = nil
+   end
+   set.cells, set.spell = {}, nil
    self.closed = self.closed + 1
    decide.watch(self, set)
 end
@@ -183,11 +194,15 @@ end
 --- Is a member of the set known to be slow by itself?  Then it explains low flows.
 function decide.is_explained(diagnosis, set)
    if set.known_at ~= diagnosis.version then
-      local suspects, decided, known = diagnosis.suspects, diagnosis.decided, false
-      for _, c in ipairs(set.members) do
-         known = known or (suspects[c] or decided[c]) and is_known_slow(diagnosis, c)
+      local suspects, decided, members = diagnosis.suspects, diagnosis.decided, set.members
+      set.known_at, set.known = diagnosis.version, false
+      for i = 1, #members do
+         local c = members[i]
+         if (suspects[c] or decided[c]) and is_known_slow(diagnosis, c) then
+            set.known = true
+            break
+         end
       end
-      set.known_at, set.known = diagnosis.version, known or false
    end
    return set.known
 end

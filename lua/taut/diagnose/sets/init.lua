@@ -58,7 +58,8 @@ local function new_set(self, stage, key, part)
    self.classes[class] = self.classes[class] or { n = 0, steps = {} }
    local set = { id = ("%x"):format(key), number = #self.list + 1, part = part or part_of(stage),
       members = table.move(stage, 1, #stage, 1, {}), is_testable = is_testable(self, stage),
-      class = self.classes[class], n = 0, steps = {}, cells = {}, at = {}, runs = {}, named = {} }
+      class = self.classes[class], n = 0, steps = {}, cells = {}, at = {}, runs = {}, named = {},
+      followed = member.count(self, stage) }
    self.by_key[key], self.by_id[set.id], self.list[set.number] = set, set, set
    for _, c in ipairs(stage) do
       self.of[c] = self.of[c] or {}
@@ -81,26 +82,30 @@ end
 
 local NONE = {}
 
--- What the way between the routers of two nodes crosses: its sets, in order, and in `sure` the
--- links that all of it takes; false where there is no set, or no way.
+-- What the way between the routers of two nodes crosses: its sets, in order; in `counted` those of
+-- them whose flows are counted, and in `sure` the links that all of it takes.  False where there is
+-- no set, or no way.
 local function look_up(self, t)
    local route, known = not t.way and t.route or self.topo:route(t.src, t.dst, nil, t.rail),
       self.by_stage
-   local way, sure = nil, NONE
+   local way, sure, n, testable = nil, NONE, 0, 0
    for i = 2, route and #route - 1 or 0 do
       local stage = route[i]
       if type(stage) == "table" then
-         way = way or {}
-         way[#way + 1] = known[stage] or set_of_stage(self, stage)
+         local set = known[stage] or set_of_stage(self, stage)
+         way, n = way or { nil, nil, nil, sure = NONE, counted = NONE }, n + 1
+         way[n], testable = set, testable + (set.is_testable and 1 or 0)
       else
          sure = sure == NONE and {} or sure
          sure[#sure + 1] = stage
       end
    end
-   if way then
-      way.sure = sure
+   if not way then
+      return false
    end
-   return way or false
+   way.sure, way.counted = sure, testable == 0 and way or testable < n
+      and tables.filter(way, function(set) return not set.is_testable end) or NONE
+   return way
 end
 
 -- The same for two routers (on a rail) by number.
@@ -165,15 +170,20 @@ local function named_at(way, step)
 end
 
 local function count(set, key, way, step, ratio)
-   local cell, class = set.at[key], set.class
-   if not cell then
-      cell = { n = 0, way = way, key = key, steps = false, hits = false, sums = false }
-      set.at[key], set.cells[#set.cells + 1] = cell, cell
+   local at, class = set.at, set.class
+   local cell = at[key]
+   if cell then
+      cell.n = cell.n + 1
+   else
+      local cells = set.cells
+      cell = { n = 1, way = way, key = key, steps = false }
+      at[key], cells[#cells + 1] = cell, cell
    end
-   cell.n, set.n, class.n = cell.n + 1, set.n + 1, class.n + 1
+   set.n, class.n = set.n + 1, class.n + 1
    if step then
-      cell.steps = cell.steps or {}
-      cell.steps[#cell.steps + 1], cell.steps[#cell.steps + 2] = step, ratio
+      local steps = cell.steps or {}
+      local n = #steps
+      cell.steps, steps[n + 1], steps[n + 2] = steps, step, ratio
       set.steps[step] = (set.steps[step] or 0) + 1
       class.steps[step] = (class.steps[step] or 0) + 1
    end
@@ -183,11 +193,11 @@ end
 local function take_flow(self, t, way, ratio)
    local s = self.s
    local step = ratio < s.good and share.step(ratio, s) or nil
-   local named = step and named_at(way, step)
-   local key = t.src * (self.nodes + 1) + t.dst
-   for i = 1, #way do
-      local set = way[i]
-      if not set.is_testable and (not named or named == set) then
+   local named = step and next(self.standing) and named_at(way, step)
+   local key, counted = t.src * (self.nodes + 1) + t.dst, way.counted
+   for i = 1, #counted do
+      local set = counted[i]
+      if not named or named == set then
          count(set, key, way, step, ratio)
       end
    end
@@ -203,14 +213,13 @@ local function take(self, t, way, spell)
    if has_member(self, way) then
       return
    end
-   for i = 1, #way do
-      local set = way[i]
-      if not set.is_testable then
-         if (set.spell or spell) < spell then
-            decide.close(self, set)
-         end
-         set.spell = set.spell or spell
+   local counted = way.counted
+   for i = 1, #counted do
+      local set = counted[i]
+      if (set.spell or spell) < spell then
+         decide.close(self, set)
       end
+      set.spell = set.spell or spell
    end
    if means then
       take_flow(self, t, way, ratio)

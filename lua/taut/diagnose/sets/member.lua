@@ -14,16 +14,37 @@ local MOST = 2 / 3 -- of the low flows that another link, or a node, may have be
 
 local NOTHING = { score = 0, spells = 0, low = 0, senders = {}, receivers = {} }
 
+local NONE = {}
+
+-- What is known of a followed link; nil: it is followed no more.  Sets count theirs: most have
+-- none, which is asked for each flow.
+local function put(sets, c, y)
+   local more = (y and 1 or 0) - (sets.followed[c] and 1 or 0)
+   sets.followed[c] = y
+   for _, set in ipairs(more ~= 0 and sets.of[c] or NONE) do
+      set.followed = set.followed + more
+   end
+end
+
+--- How many members of a set that is new are followed already.
+function member.count(sets, members)
+   local n = 0
+   for _, c in ipairs(members) do
+      n = n + (sets.followed[c] and 1 or 0)
+   end
+   return n
+end
+
 --- From now on flows over sets are held against this ceiling of a link.
 -- @param sets of the diagnosis
 -- @param best share of its capacity, nil for none
 function member.follow(sets, c, best)
    local y = sets.followed[c]
    if not best or not sets.topo:is_link(c) then
-      sets.followed[c] = nil
+      put(sets, c, nil)
    elseif not y or math.abs(best / y.best - 1) > sets.s.ceiling then
-      sets.followed[c] = { best = best, score = 0, spells = 0, low = 0, n = 0, hits = 0, part = 0,
-         on = {}, senders = {}, receivers = {} }
+      put(sets, c, { best = best, score = 0, spells = 0, low = 0, n = 0, hits = 0, part = 0,
+         on = {}, senders = {}, receivers = {} })
    else
       y.best = best
    end
@@ -31,7 +52,7 @@ end
 
 -- Begin anew: they spoke for a busy network.
 local function drop(self, c, y)
-   self.followed[c] = nil
+   put(self, c, nil)
    member.follow(self, c, y.best)
 end
 
@@ -119,10 +140,10 @@ end
 --- A judged test speaks about the followed links that are members of the sets on its way.
 function member.take(self, way, t, spell)
    local followed = self.followed
-   for i = 1, next(followed) and #way or 0 do
+   for i = 1, #way do
       local set = way[i]
       local members = set.members
-      for k = 1, #members do
+      for k = 1, set.followed > 0 and #members or 0 do
          if followed[members[k]] then
             note(self, members[k], way, set.part, t, spell)
          end

@@ -8,27 +8,29 @@ local ENOUGH = 200 -- flows of others that say what is usual
 
 -- Share of the flows of the other sets of its class in a window.
 local function seen_elsewhere(set, window)
-   local class, n, hits = set.class, set.class.n - set.n, 0
+   local class = set.class
+   local n = class.n - set.n
    if n < ENOUGH then
       return 0
    end
-   for step = window, window + 1 do
-      hits = hits + (class.steps[step] or 0) - (set.steps[step] or 0)
-   end
-   return hits / n
+   local all, own, upper = class.steps, set.steps, window + 1
+   return ((all[window] or 0) - (own[window] or 0) + (all[upper] or 0) - (own[upper] or 0)) / n
 end
 
--- Hits and their sum by window, of a cell that has some.
-local function spread(cell)
-   local hits, sums = {}, {}
-   for i = 1, #cell.steps, 2 do
-      local step, ratio = cell.steps[i], cell.steps[i + 1]
-      for window = math.max(0, step - 1), step do
-         hits[window] = (hits[window] or 0) + 1
-         sums[window] = (sums[window] or 0) + ratio
+local function model_of(self, set, window)
+   return share.model(self.models, window, set.part, seen_elsewhere(set, window), self.s)
+end
+
+-- How many flows of a cell were in a window, and their sum.
+local function shown_in(steps, window)
+   local hits, sum = 0, 0
+   for i = 1, steps and #steps or 0, 2 do
+      local step = steps[i]
+      if step == window or step == window + 1 then
+         hits, sum = hits + 1, sum + steps[i + 1]
       end
    end
-   cell.hits, cell.sums = hits, sums
+   return hits, sum
 end
 
 -- Chances by hits and flows that were computed are in the model (share.odds).
@@ -39,12 +41,11 @@ local MANY = share.MANY
 -- @return { odds = log odds, all = those of the pairs, flows, hits = how many were at the level,
 --   model }; good until the next one is weighed
 function weigh.spell(self, set, window)
-   local seen = seen_elsewhere(set, window)
-   local model = share.model(self.models, window, set.part, seen, self.s)
+   local model = model_of(self, set, window)
    local all, n, k, cells, odds_of = 0, 0, 0, set.cells, share.odds
    for i = 1, #cells do
       local cell = cells[i]
-      local flows, hits = cell.n, cell.hits and cell.hits[window] or 0
+      local flows, hits = cell.n, cell.steps and shown_in(cell.steps, window) or 0
       all = all + (flows < MANY and model[hits * MANY + flows] or odds_of(hits, flows, model))
       n, k = n + flows, k + hits
    end
@@ -55,10 +56,27 @@ function weigh.spell(self, set, window)
    return spell
 end
 
---- Add the spell that was weighed last to a window's run.
-function weigh.add(self, set, run)
-   local spell, log = self.weighed, run.log
-   log[#log + 1], log[#log + 2] = set.cells, spell.model
+--- The same for a window in which no flow was: what it says depends on the model alone, of which
+-- most windows have the same.
+function weigh.silence(self, set, window)
+   local model = model_of(self, set, window)
+   local spell = model.silence
+   if not spell then
+      spell = { hits = 0, model = model }
+      model.silence = spell
+   end
+   if spell.serial ~= self.closed then
+      local now = weigh.spell(self, set, window)
+      spell.all, spell.flows, spell.odds, spell.serial = now.all, now.flows, now.odds, self.closed
+   end
+   return spell
+end
+
+--- Add a spell that was weighed to a window's run.
+function weigh.add(run, spell, cells)
+   local log = run.log
+   local n = #log
+   log[n + 1], log[n + 2] = cells, spell.model
    run.score, run.all = run.score + spell.odds, run.all + spell.all
    run.hits, run.flows = run.hits + spell.hits, run.flows + spell.flows
 end
@@ -67,15 +85,15 @@ local function add_cells(run, window, cells, model)
    local by = run.by
    for i = 1, #cells do
       local cell = cells[i]
-      local hits, way = cell.hits and cell.hits[window], cell.way
-      local odds = share.odds(hits or 0, cell.n, model)
+      local hits, sum = shown_in(cell.steps, window)
+      local odds, way = share.odds(hits, cell.n, model), cell.way
       for j = 1, #way do
          local id = way[j].id
          by[id] = (by[id] or 0) + odds
       end
-      if hits then
+      if hits > 0 then
          run.pairs[cell.key] = (run.pairs[cell.key] or 0) + hits
-         run.sum = run.sum + cell.sums[window]
+         run.sum = run.sum + sum
       end
    end
 end
@@ -98,22 +116,21 @@ function weigh.fresh(first)
       log = {}, first = first }
 end
 
---- Windows in which this spell showed anything, and those with a run.
+local NONE = {}
+
+--- Windows in which this spell showed anything.
 -- @return set of them
-function weigh.windows(set)
-   local open = {}
-   for window in pairs(set.runs) do
-      open[window] = true
-   end
-   for _, cell in ipairs(set.cells) do
-      if cell.steps then
-         spread(cell)
-         for window in pairs(cell.hits) do
-            open[window] = true
-         end
+function weigh.shown(cells)
+   local windows
+   for i = 1, #cells do
+      local steps = cells[i].steps
+      for k = 1, steps and #steps or 0, 2 do
+         local step = steps[k]
+         windows = windows or {}
+         windows[step], windows[step > 0 and step - 1 or 0] = true, true
       end
    end
-   return open
+   return windows or NONE
 end
 
 return weigh
