@@ -10,7 +10,7 @@ local tables = require "taut.base.tables"
 local db = {}
 
 local conn, dialect
-local prepared = {} -- statement by its text; servers prepare each once
+local prepared = {} -- statement by its text: each is prepared once
 local texts = {}    -- statements that put rows, by kind and table
 
 local function prepare(sql)
@@ -23,22 +23,21 @@ local function prepare(sql)
    if not stmt then
       error(tostring(err), 0)
    end
-   prepared[sql] = dialect.is_server and stmt or nil
+   prepared[sql] = stmt
    return stmt
 end
 
--- SQLite's own statements end at once, or they would hold the database.
-local function release(stmt)
-   if not dialect.is_server then
-      stmt:close()
-   end
+-- One that failed, or was not read to its end, would hold SQLite's database.
+local function forget(sql, stmt)
+   prepared[sql] = nil
+   stmt:close()
 end
 
 local function exec(sql, ...)
    local stmt = prepare(sql)
    local ok, why = stmt:execute(...)
    if not ok then
-      release(stmt)
+      forget(sql, stmt)
       error(tostring(why), 0)
    end
    return stmt
@@ -54,7 +53,10 @@ end
 
 --- Run a statement with these values for its question marks.
 function db.run(sql, ...)
-   release(exec(sql, bound(...)))
+   local stmt = exec(sql, bound(...))
+   if not dialect.is_server then
+      forget(sql, stmt)
+   end
 end
 
 -- Servers' drivers give whole numbers as doubles, MySQL's a sum of them as a text.
@@ -107,7 +109,6 @@ local function fetch(stmt, fn)
    for row in stmt:rows(true) do
       list[#list + 1] = fn(row_of(row))
    end
-   release(stmt)
    return list
 end
 
@@ -134,7 +135,7 @@ local function store(kind, name, row)
       local v = row[column]
       values[i] = v ~= json.null and dialect.value(v, column) or nil
    end
-   release(exec(texts[key], table.unpack(values, 1, #columns)))
+   exec(texts[key], table.unpack(values, 1, #columns))
 end
 
 --- A row, in place of that with the same keys.

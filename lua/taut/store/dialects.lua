@@ -16,7 +16,7 @@
 --   oust(db), pause       end the connection that has it; a statement that waits a moment
 --   hides_null            its driver gives 0 or "" for NULL
 --   is_loose              changes of tables cannot be undone
---   is_server             may go away and come back; its statements are prepared once
+--   is_server             may go away and come back
 local address = require "taut.store.address"
 local schema = require "taut.store.schema"
 local sys = require "taut.sys"
@@ -188,7 +188,9 @@ local function mysql_table(sql)
          return ('"%s" %s'):format(column, mysql_type(column, type))
       end)
    end
-   if sql:find "^CREATE TABLE" then
+   if sql:find "^CREATE INDEX" then -- it has no indexes of some rows, nor of long texts
+      return (sql:gsub(" WHERE .*$", ""):gsub("comm%)$", "comm(20))"))
+   elseif sql:find "^CREATE TABLE" then
       sql = sql .. " ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
    end
    return sql

@@ -116,6 +116,7 @@ end
 -- @param as nil, or { is_guest = for the lease, token = under which it is opened }
 -- @return exit status
 function store.main(where, o, as)
+   collectgarbage("incremental", 300, 400) -- little is kept from one batch to the next
    observations = o
    queries.add(o.queries)
    local a, err = open(where, as or {})

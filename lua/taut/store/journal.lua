@@ -62,7 +62,7 @@ end
 
 -- What waits on this host's disk is not stored where another host's tautd may act next.
 local function on_written(self, batch, reply, err)
-   self.writing = false
+   self.writing = nil
    if err then
       if not self.failed then
          sys.log("err", ("cannot write the database: %s; checks go on, rows are kept in memory")
@@ -123,7 +123,7 @@ function Journal:flush()
       return
    end
    local batch = next_batch(self)
-   self.writing = true
+   self.writing = batch
    write(self, batch, #self.confirms > 0, function(reply, err)
       on_written(self, batch, reply, err)
       if reply and self.on_observations and #(reply.observations or {}) > 0 then
@@ -210,7 +210,9 @@ function Journal:state()
       away = away or self.store.down
    end
    local since = queued and queued.since or self.waits_since
-   return { waiting = #self.rows + (self.batch and #self.batch.rows or 0), lost = self.lost,
+   -- what could not be written waits also while it is tried again
+   local tried = self.batch or self.failed and self.writing
+   return { waiting = #self.rows + (tried and #tried.rows or 0), lost = self.lost,
       error = self.failed or not self.backlog and self.store.down or nil, away = away,
       queued = queued, lag = since and math.max(0, loop.time() - since) or 0 }
 end
@@ -263,7 +265,7 @@ end
 
 --- Without a store, until begin().
 function journal.new()
-   return setmetatable({ rows = {}, lost = 0, lost_said = 0, writing = false, confirms = {},
+   return setmetatable({ rows = {}, lost = 0, lost_said = 0, confirms = {},
       added = 0, written = 0 }, Journal)
 end
 

@@ -4,7 +4,7 @@
 -- keyword somewhere (user, partition), stands in quotes.
 local schema = {}
 
-schema.version = 7
+schema.version = 8
 
 -- One list of statements per version; an empty database gets all of them in order.
 schema.steps = {
@@ -110,6 +110,12 @@ schema.steps = {
            holder TEXT NOT NULL, host TEXT NOT NULL, offered TEXT NOT NULL,
            waiting TEXT NOT NULL, waiting_beat INTEGER NOT NULL)]],
       [[ALTER TABLE action ADD COLUMN token INTEGER]],
+   },
+   -- 8: profiles of all users are read from one index, steered jobs from one of these few
+   {
+      [[CREATE INDEX job_profile ON job ("user", name, share, time, nodes, seconds, "sent_Bps",
+           "received_Bps", uneven, comm)]],
+      [[CREATE INDEX job_steered ON job (time) WHERE steered IS NOT NULL]],
    },
 }
 

@@ -33,9 +33,6 @@ local function write_rows(rows, observations, token)
       elseif observations.special[name] then
          observations.special[name](db, row)
       elseif name == "sample" then
-         if row.purpose == "prolog" then -- what its epilog is held against
-            db.put(name, row)
-         end
          for _, o in ipairs(observations.sample(db, row)) do
             seen[#seen + 1] = o
          end

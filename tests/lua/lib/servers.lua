@@ -2,6 +2,7 @@
 --- Real database servers for tests, on a socket in a folder of their own; they end with the test,
 -- whatever ends it.
 local loop = require "taut.loop"
+local lu = require "luaunit"
 local sys = require "taut.sys"
 
 local servers = {}
@@ -44,11 +45,23 @@ kinds.postgresql = {
       return dbi.Connect("PostgreSQL", ("host='%s' user=taut dbname=postgres"):format(s.folder))
    end,
    url = function(s, name) return ("postgresql://taut@/%s?socket=%s"):format(name, s.folder) end,
+   -- by a password, which the rule for all others comes after
+   guest = function(s, name, password)
+      assert(s:run(("CREATE ROLE %s LOGIN PASSWORD '%s'"):format(name, password)))
+      assert(s:run(("CREATE DATABASE of_%s OWNER %s"):format(name, name)))
+      assert(sh("sed -i '1i local all %s scram-sha-256' %s/data/pg_hba.conf", name, s.folder))
+      assert(s:run "SELECT pg_reload_conf()")
+      return ("postgresql://%s@/of_%s?socket=%s"):format(name, name, s.folder)
+   end,
 }
 
 kinds.mysql = {
-   driver = "MySQL", package = "mariadb-server-core, lua-dbi-mysql",
-   program = function() return program("/usr/sbin/mariadbd", "/usr/sbin/mysqld") end,
+   driver = "MySQL", package = "mariadb-server-core, mariadb-client-core, lua-dbi-mysql",
+   -- a database is made with a program of the client's package
+   program = function()
+      return program "/usr/bin/my_print_defaults" and program("/usr/sbin/mariadbd",
+         "/usr/sbin/mysqld")
+   end,
    make = function(s)
       return sh("%s mariadb-install-db --no-defaults --datadir=%s/data --skip-test-db " ..
          "--auth-root-authentication-method=normal --user=%s", s.as, s.folder, s.user)
@@ -62,6 +75,12 @@ kinds.mysql = {
       return dbi.Connect("MySQL", "mysql", "root", nil, s.folder .. "/socket")
    end,
    url = function(s, name) return ("mysql://root@/%s?socket=%s/socket"):format(name, s.folder) end,
+   guest = function(s, name, password)
+      assert(s:run(("CREATE USER %s@localhost IDENTIFIED BY '%s'"):format(name, password)))
+      assert(s:run("CREATE DATABASE of_" .. name))
+      assert(s:run(("GRANT ALL ON of_%s.* TO %s@localhost"):format(name, name)))
+      return ("mysql://%s@/of_%s?socket=%s/socket"):format(name, name, s.folder)
+   end,
 }
 
 --- Why there cannot be such a server here, or nil.
@@ -134,6 +153,11 @@ function Server:database()
    return kinds[self.kind].url(self, name)
 end
 
+--- A user who needs a password, and a database of his own. @return its address
+function Server:guest(name, password)
+   return kinds[self.kind].guest(self, name, password)
+end
+
 function Server:close()
    self:kill()
    os.execute("rm -rf " .. self.folder)
@@ -154,6 +178,24 @@ function servers.new(kind)
    end
    assert(kinds[kind].make(s), "cannot make a database in " .. folder)
    return s:start()
+end
+
+local running = {}
+
+--- The one for all tests of a kind; skips the test where there is none.
+function servers.shared(kind)
+   local missing = servers.missing(kind)
+   lu.skipIf(missing ~= nil, missing)
+   running[kind] = running[kind] or servers.new(kind)
+   return running[kind]
+end
+
+--- Those of all kinds end: the last test of a file.
+function servers.close_shared()
+   for kind, s in pairs(running) do
+      s:close()
+      running[kind] = nil
+   end
 end
 
 return servers

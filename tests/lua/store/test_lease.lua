@@ -13,15 +13,12 @@ local sys = require "taut.sys"
 local tests = {}
 
 local LIMIT_MS = 60000
-local running = {}
 
 local function each_kind(name, fn)
    for _, kind in ipairs { "postgresql", "mysql" } do
       tests[name .. "_" .. kind] = function()
-         local missing = servers.missing(kind)
-         lu.skipIf(missing ~= nil, missing)
-         running[kind] = running[kind] or servers.new(kind)
-         looptest.quietly(function() fn(running[kind], running[kind]:database()) end)
+         local s = servers.shared(kind)
+         looptest.quietly(function() fn(s, s:database()) end)
       end
    end
 end
@@ -235,12 +232,6 @@ function tests.test_names_of_hosts()
    lu.assertFalse(lease.is_host("", "ctl1"))
 end
 
--- The last of all: the servers end.
-function tests.test_zzz_the_end()
-   for _, s in pairs(running) do
-      s:close()
-   end
-   running = {}
-end
+tests.test_zzz_the_end = servers.close_shared -- the last of all
 
 return tests

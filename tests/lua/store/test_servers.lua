@@ -1,4 +1,4 @@
--- time limit: 300 s
+-- time limit: 600 s
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The store on real servers, which the test starts: all that is asked of SQLite, and what happens
 -- while they are away.
@@ -16,23 +16,13 @@ local tests = {}
 local KINDS = { "postgresql", "mysql" }
 local LIMIT_MS = 60000
 
-local running = {}
-
--- The server, one for all tests of a kind; skips the test where there is none.
-local function server(kind)
-   local missing = servers.missing(kind)
-   lu.skipIf(missing ~= nil, missing)
-   running[kind] = running[kind] or servers.new(kind)
-   return running[kind]
-end
-
 -- Each test of test_store.lua that is not about SQLite's own files.
 for name, fn in pairs(cases) do
    if name:find "^test_" and not name:find "version_1" and not name:find "commit_that_fails" and
       not name:find "cannot_be_stored" and not name:find "existing_database" then
       for _, kind in ipairs(KINDS) do
          tests[name .. "_" .. kind] = function()
-            cases.path = server(kind):database()
+            cases.path = servers.shared(kind):database()
             cases.setUp()
             fn()
             cases.tearDown()
@@ -44,7 +34,7 @@ end
 local function each_kind(name, fn)
    for _, kind in ipairs(KINDS) do
       tests[name .. "_" .. kind] = function()
-         local s = server(kind)
+         local s = servers.shared(kind)
          local folder <close> = looptest.folder()
          local run = os.getenv "LOUD" and function(f) f() end or looptest.quietly
          run(function() fn(s, s:database(), folder.path .. "/queue") end)
@@ -256,12 +246,39 @@ each_kind("test_it_is_looked_after", function(_, url, folder)
    stop(j)
 end)
 
--- The last of all: the servers end.
-function tests.test_zzz_the_end()
-   for _, s in pairs(running) do
-      s:close()
+-- The password comes from its file, and is in no message, whatever is wrong with it.
+for _, kind in ipairs(KINDS) do
+   tests["test_a_password_opens_it_and_a_wrong_one_is_not_told_" .. kind] = function()
+      local s = servers.shared(kind)
+      local folder <close> = looptest.folder()
+      local file = folder.path .. "/password"
+      local url = ("%s&password_file=%s"):format(s:guest("keeper", "right word"), file)
+      local function tell(text)
+         local f = assert(io.open(file, "w"))
+         f:write(text)
+         f:close()
+      end
+      local function try()
+         local pipe = io.popen(("%s --daemon --store '%s' 2>&1 </dev/null"):format(
+            sys.paths.program, url))
+         local said = pipe:read "a"
+         pipe:close()
+         return said
+      end
+      tell "right word\nnothing of this\n"
+      local said = try()
+      lu.assertStrContains(said, '"ready":true', false, "it does not open: " .. said)
+      tell "wrong word\n"
+      said = try()
+      lu.assertStrContains(said, '"fatal"')
+      lu.assertNotStrContains(said, "wrong word")
+      tell "\n"
+      lu.assertStrContains(try(), "its first line is empty")
+      os.remove(file)
+      lu.assertStrContains(try(), "No such file")
    end
-   running = {}
 end
+
+tests.test_zzz_the_end = servers.close_shared -- the last of all
 
 return tests

@@ -167,7 +167,61 @@ end
 
 local function sample(purpose, time, boot, counters)
    return { job = 7, restart = 0, node = "n0", purpose = purpose, time = time, boot = boot,
-      counters = json.encode { counters } }
+      counters = { counters } }
+end
+
+-- Two jobs on one node, whose prologs and epilogs cross, the counters of one as an older tautd put
+-- them onto disk.
+function tests.test_growth_is_found_where_other_readings_came_in_between()
+   with_store(function(j, done)
+      local function of(job, purpose, time, counters)
+         counters["if"] = "hsn0"
+         local row = sample(purpose, time, "a", counters)
+         row.job = job
+         return row
+      end
+      j:add("sample", of(7, "prolog", 10, { tx_bytes = 100 }))
+      local waited = of(8, "prolog", 20, { tx_bytes = 300 })
+      waited.counters = json.encode(waited.counters)
+      j:add("sample", waited)
+      j:add("sample", of(0, "idle", 30, { tx_bytes = 350 }))
+      j:add("sample", of(8, "epilog", 40, { tx_bytes = 450 }))
+      j:add("sample", of(7, "epilog", 50, { tx_bytes = 1000 }))
+      local grown = {}
+      for _, job in ipairs { 7, 8 } do
+         ask(j, "growth_of_job", { job = job }, function(rows)
+            lu.assertEquals(#rows, 1)
+            grown[#grown + 1] = { json.decode(rows[1].counters).tx_bytes, rows[1].seconds }
+            if job == 8 then
+               lu.assertEquals(grown, { { 900, 40 }, { 150, 20 } })
+               done()
+            end
+         end)
+      end
+   end)
+end
+
+-- What a prolog could not read is not counted from an older reading.
+function tests.test_an_interface_that_the_prolog_did_not_read_has_not_grown()
+   with_store(function(j, done)
+      local function of(purpose, time, names)
+         local row = sample(purpose, time, "a", {})
+         row.counters = {}
+         for name, bytes in pairs(names) do
+            table.insert(row.counters, { ["if"] = name, source = "ib", port_xmit_data = bytes })
+         end
+         return row
+      end
+      j:add("sample", of("idle", 10, { ["ib0:1"] = 1, ["ib1:1"] = 1 }))
+      j:add("sample", of("prolog", 20, { ["ib0:1"] = 5 }))
+      j:add("sample", of("epilog", 30, { ["ib0:1"] = 25, ["ib1:1"] = 70 }))
+      ask(j, "growth_of_job", { job = 7 }, function(rows)
+         lu.assertEquals(#rows, 1)
+         lu.assertEquals({ rows[1].interface, json.decode(rows[1].counters) },
+            { "ib0:1", { port_xmit_data = 20 } })
+         done()
+      end)
+   end)
 end
 
 function tests.test_growth_is_between_prolog_and_epilog_and_never_a_reset()

@@ -11,6 +11,7 @@ local same = require "taut.topology.before.same"
 local snapshot = require "taut.store.snapshot"
 local sys = require "taut.sys"
 local topology = require "taut.topology"
+local units = require "kernel.units"
 
 local ROUNDS, FOLDER = tonumber(arg[1]), arg[2]
 
@@ -155,9 +156,9 @@ print(("all slices: %.1f ms, median; %.1f ms at most"):format(median(times), tim
 print(("read: %.3f s, median; %.3f s at most"):format(median(restores), restores[#restores]))
 print(("read by a machine that has changed: %.3f s, median; %.3f s at most"):format(median(changes),
    changes[#changes]))
-figure("snapshot_ms", median(times), "ms", "<=", 50)
-figure("snapshot_slice_ms", longest, "ms", "<=", 5)
-figure("snapshot_restore_s", median(restores), "s", "<=", 0.3)
-figure("snapshot_changed_s", median(changes), "s", "<=", 0.3)
+units.figure("snapshot_ms", median(times), "ms", "<=", 50)
+units.figure("snapshot_slice_ms", longest, "ms", "<=", 5)
+units.figure("snapshot_restore_s", median(restores), "s", "<=", 0.3)
+units.figure("snapshot_changed_s", median(changes), "s", "<=", 0.3)
 figure("snapshot_kb", bytes / 1000, "kB")
 figure("snapshot_machine_kb", #kept_text / 1000, "kB")
