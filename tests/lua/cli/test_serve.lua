@@ -95,8 +95,8 @@ print $s $request; $s->flush;
 print while <$s>;
 ]]
 
--- What a client gets; as another user where `uid` is given.
-local function get(where, request, uid)
+-- What a client gets at once; as another user where `uid` is given.
+local function get_now(where, request, uid)
    local lines, ended = {}, false
    local argv = { "perl", "-e", CLIENT, where, request }
    if uid then
@@ -107,6 +107,18 @@ local function get(where, request, uid)
       on_exit = function() ended = true end })
    looptest.until_true(function() return ended end, 60000)
    return table.concat(lines, "\n")
+end
+
+-- The same, once the page is made.
+local function get(where, request, uid)
+   for _ = 1, 600 do
+      local text = get_now(where, request, uid)
+      if not text:find("The page is being made", 1, true) then
+         return text
+      end
+      looptest.pass(100)
+   end
+   lu.fail "the page is never made"
 end
 
 local PAGE = "GET / HTTP/1.1|Host: localhost:1||"
@@ -197,6 +209,7 @@ function tests.test_what_is_no_page()
    local p = tautd(folder.path)
    with_server(folder.path, { "--listen", "0" }, function(said)
       local at = port_of(said)
+      has(get(at, PAGE), "HTTP/1.1 200") -- is made
       for request, status in pairs {
          ["GET /x HTTP/1.1|Host: localhost||"] = 404,
          ["GET /../etc HTTP/1.1|Host: [::1]:8||"] = 404,
@@ -230,6 +243,70 @@ function tests.test_a_tautd_that_stands_still_keeps_nobody_waiting_but_the_first
       end
       p.query.answer = answer
       lu.assertEquals(asked, 1)
+   end)
+   p.door:close()
+end
+
+-- The page of a large machine takes seconds: nobody waits for it but who comes first.
+function tests.test_whoever_comes_again_does_not_wait_for_the_next_page()
+   local folder <close> = folder_of()
+   local p = tautd(folder.path)
+   local made, answer = 0, p.query.answer
+   function p.query.answer(...)
+      local _, _, line = ...
+      made = made + (line:find('"links"', 1, true) and 1 or 0)
+      return answer(...)
+   end
+   with_server(folder.path, { "--listen", "0", "--every", "2" }, function(said)
+      has(get(port_of(said), PAGE), "HTTP/1.1 200")
+      lu.assertEquals(made, 1)
+      looptest.pass(2100) -- it is old by now
+      has(get_now(port_of(said), PAGE), "HTTP/1.1 200")
+      looptest.until_true(function() return made == 2 end, 30000)
+   end)
+   p.door:close()
+end
+
+-- While a page is made others get the last one, and whoever comes first is told to come again.
+function tests.test_nobody_waits_while_a_page_is_made()
+   local folder <close> = folder_of()
+   local p = tautd(folder.path)
+   local answer, held = p.query.answer, nil
+   -- tautd keeps the maker of pages waiting
+   local function hold()
+      held = {}
+      function p.query.answer(...)
+         local args = table.pack(...)
+         if args[3]:find('"links"', 1, true) then
+            held[#held + 1] = args
+            return nil
+         end
+         return answer(...)
+      end
+   end
+   local function go_on()
+      p.query.answer = answer
+      for _, args in ipairs(held) do
+         answer(table.unpack(args, 1, args.n))
+      end
+   end
+   with_server(folder.path, { "--listen", "0", "--every", "2" }, function(said)
+      hold()
+      for _ = 1, 3 do
+         local text = get_now(port_of(said), PAGE)
+         has(text, "HTTP/1.1 503")
+         has(text, "Refresh: 1")
+      end
+      lu.assertEquals(#held, 1)
+      go_on()
+      has(get(port_of(said), PAGE), "HTTP/1.1 200")
+      hold()
+      looptest.pass(2100)
+      for _ = 1, 3 do
+         has(get_now(port_of(said), PAGE), "HTTP/1.1 200")
+      end
+      looptest.until_true(function() return #held == 1 end, 30000)
+      go_on()
    end)
    p.door:close()
 end

@@ -246,6 +246,53 @@ function tests.test_who_cannot_see_it()
    quiet()
 end
 
+-- Words that are cut in two, of those that have up to 20 letters.
+local CUT = [[(() => {
+   const cut = [], range = document.createRange();
+   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+   for (let n = walker.nextNode(); n; n = walker.nextNode()) {
+      for (const word of n.data.matchAll(/\S+/g)) {
+         range.setStart(n, word.index);
+         range.setEnd(n, word.index + word[0].length);
+         const lines = new Set([...range.getClientRects()].map((r) => Math.round(r.top)));
+         const isWhole = lines.size <= 1;
+         if (!isWhole && word[0].length <= 20 && /^[\w.:/+]+$/.test(word[0])) { cut.push(word[0]); }
+      }
+   }
+   return cut;
+})()]]
+
+-- What is wider than the window: section and width.
+local WIDER = [[[...document.querySelectorAll('main *')].filter((e) =>
+   (matchMedia('print').matches || !e.closest('.wide > *')) &&
+   e.getBoundingClientRect().right + scrollX > innerWidth + 1).map((e) => e.closest('section').id +
+   ' ' + e.tagName + ' ' + e.getBoundingClientRect().right)]]
+
+-- On paper the columns of a table once were as narrow as a letter.
+function tests.test_no_word_is_cut()
+   for _, media in ipairs { "", "print" } do
+      b:ask("Emulation.setEmulatedMedia", { media = media })
+      for _, wide in ipairs { 700, 1280 } do
+         b:size(wide, 900)
+         b:frame()
+         lu.assertEquals(b:value(CUT), {}, media .. wide)
+         lu.assertEquals(b:value(WIDER), {}, media .. wide)
+      end
+   end
+   b:ask("Emulation.setEmulatedMedia", { media = "" })
+   quiet()
+end
+
+-- The trend's letters, as they are on the screen.
+function tests.test_small_letters_can_be_read()
+   lu.assertTrue(b:value [[Math.min(...[...document.querySelectorAll('.chart text')].map((t) =>
+      t.getBoundingClientRect().height))]] >= 9)
+   lu.assertEquals(b:value [[[...document.querySelectorAll('.chart text')].filter((t) => {
+      const own = t.getBoundingClientRect(), all = t.closest('svg').getBoundingClientRect();
+      return own.left < all.left || own.right > all.right || own.bottom > all.bottom ||
+         own.top < all.top; }).map((t) => t.textContent)]], {})
+end
+
 function tests.test_paper()
    local before = picture()
    b:value "window.printed = 0; window.print = () => { window.printed += 1; }"

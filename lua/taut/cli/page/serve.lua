@@ -1,10 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
-local gather = require "taut.cli.page.gather"
+local helper = require "taut.base.helper"
 local loop = require "taut.loop"
-local page = require "taut.report.page"
 local peer = require "taut.cli.page.peer"
-local placement = require "taut.cli.page.placement"
 local report = require "taut.report"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
@@ -20,10 +18,18 @@ local TIMEOUT_MS = 15000 -- for a browser that neither sends nor takes
 local ASK_MS = 10000     -- for tautd
 local AWAY_S = 10        -- so long nobody asks a tautd again that did not answer
 local LEAST_S = 2        -- between two times that tautd is asked
+local STALE_S = 60       -- a page is shown for so long at least while the next one is made
+local MAKE_MS = 300000   -- for making one
 
 local HEADERS = { ["Cache-Control"] = "no-store", ["X-Content-Type-Options"] = "nosniff",
    ["X-Frame-Options"] = "DENY", ["Referrer-Policy"] = "no-referrer",
    ["Cross-Origin-Resource-Policy"] = "same-origin" }
+
+-- Where there is no page yet: a browser asks again by itself.
+local SOON = '<!DOCTYPE html><html lang="en"><title>Taut</title><p>The page is being made.</html>\n'
+local SOON_HEADERS = tables.copy(HEADERS)
+SOON_HEADERS["Retry-After"], SOON_HEADERS["Refresh"] = "1", "1"
+SOON_HEADERS["Content-Security-Policy"] = "default-src 'none'"
 
 ---------------------------------------------------------------- options
 
@@ -103,63 +109,54 @@ end
 
 ---------------------------------------------------------------- pages
 
--- What two pages of one kind have in common, at most `every` seconds old.
-local function base(self, is_private)
-   local kept = self.base[is_private]
-   if kept and loop.now_ns() - kept.at_ns < self.every * 1e9 then
-      return kept.d
+local function take(self, key, reply, err)
+   self.making[key] = nil
+   if not reply or reply.failed then
+      self.failed[key] = { err = reply and reply.failed or err, at_ns = loop.now_ns() }
+      if reply and reply.is_away then
+         away(self, reply.failed)
+      end
+      return
    end
-   self.o.since, self.o.private = os.time() - WEEKS, is_private
-   local d, err = gather.all(self.o)
-   self.base[is_private] = d and { d = d, at_ns = loop.now_ns() } or nil
-   if not d then
-      away(self, err)
-   end
-   return d, err
-end
-
-local function add_jobs(self, d, uid)
-   if not self.may_ask_as and uid ~= sys.uid() then
-      return d -- tautd would tell us what we may see, not what they may
-   end
-   local jobs, err = gather.jobs(ask.at(self.o, { as = as_of(self, uid) }))
-   if not jobs then
-      return nil, err
-   end
-   d = tables.copy(d)
-   d.jobs, d.hidden = jobs.jobs, jobs.hidden
-   placement.add(d.topo, d.jobs)
-   return d
-end
-
-local function make(self, uid)
-   local is_private = self.private and uid ~= nil
-   local d, err = base(self, is_private)
-   if d and is_private then
-      d, err = add_jobs(self, d, uid)
-   end
-   if not d then
-      return nil, err
-   end
-   local text, policy = page.make(d, self.every)
-   local headers = tables.copy(HEADERS)
-   headers["Content-Security-Policy"] = policy
-   return { text = text, headers = headers, at_ns = loop.now_ns() }
-end
-
--- A user's page, at most `every` seconds old.
-local function page_of(self, uid)
-   local key = self.private and uid or -1
-   local kept = self.pages[key]
-   if kept and loop.now_ns() - kept.at_ns < self.every * 1e9 / 2 then
-      return kept
-   end
-   local made, err = make(self, uid)
    if tables.size(self.pages) >= KEPT then
       self.pages = {}
    end
-   self.pages[key] = made
-   return made, err
+   local headers = tables.copy(HEADERS)
+   headers["Content-Security-Policy"] = reply.policy
+   self.failed[key] = nil
+   self.pages[key] = { text = reply.text, headers = headers, at_ns = loop.now_ns() }
+end
+
+-- Have a user's page made, unless it is being made.
+local function begin(self, key, uid)
+   if self.making[key] then
+      return
+   end
+   self.making[key] = true
+   local is_private = self.private and uid ~= nil
+   local request = { op = "page", socket = self.o.socket, timeout_ms = ASK_MS, every = self.every,
+      since = os.time() - WEEKS, private = is_private, as = as_of(self, uid),
+      -- tautd would tell us what we may see, not what they may
+      jobs = is_private and (self.may_ask_as or uid == sys.uid()) }
+   self.maker:ask(request, function(reply, err) take(self, key, reply, err) end, MAKE_MS)
+end
+
+local function age_s(v)
+   return (loop.now_ns() - v.at_ns) / 1e9
+end
+
+-- A user's page; nil while the first is made, or nil and why there is none.  That of a large
+-- machine takes seconds, so a process of its own makes it, and meanwhile everybody gets the one
+-- that is there.
+local function page_of(self, uid)
+   local key = self.private and uid or -1
+   local kept, failed = self.pages[key], self.failed[key]
+   if failed and age_s(failed) < AWAY_S then
+      return nil, failed.err
+   elseif not kept or age_s(kept) > self.every / 2 then
+      begin(self, key, uid)
+   end
+   return kept and age_s(kept) <= math.max(4 * self.every, STALE_S) and kept or nil
 end
 
 ---------------------------------------------------------------- answers
@@ -183,8 +180,10 @@ local function answer(self, path, asker)
    end
    local made
    made, err = page_of(self, uid)
-   if not made then
+   if err then
       return plain(503, err)
+   elseif not made then
+      return 503, "text/html; charset=utf-8", SOON, SOON_HEADERS
    end
    return 200, "text/html; charset=utf-8", made.text, made.headers
 end
@@ -206,6 +205,13 @@ local function look(self)
    return true
 end
 
+-- What makes the pages.
+local function start_maker(self)
+   self.maker = helper.start { name = "pages",
+      argv = { sys.paths.program, "--lua",
+         sys.paths.luadir .. "/taut/cli/page/maker_process.lua" } }
+end
+
 local function say(args, where, server)
    if where.path then
       print(("serving on %s; a browser reaches it through a proxy or `ssh -L 8680:%s`"):format(
@@ -223,7 +229,7 @@ end
 function command.run(args)
    local where = args.listen or { host = "127.0.0.1", port = PORT }
    local self = { o = ask.at(args), every = args.every or 30, private = args.private or false,
-      base = {}, pages = {} }
+      pages = {}, failed = {}, making = {} }
    self.o.timeout_ms = ASK_MS
    local ok, err = look(self)
    local server
@@ -236,10 +242,12 @@ function command.run(args)
       report.complain("serve: ", err)
       return 1
    end
+   start_maker(self)
    loop.signal("TERM", loop.stop)
    loop.signal("INT", loop.stop)
    say(args, where, server)
    loop.run()
+   self.maker:stop()
    server:close()
    return 0
 end

@@ -4,8 +4,8 @@ local html = require "taut.report.page.html"
 
 local chart = {}
 
-local WIDE, HIGH = 640, 150 -- of a picture, in its own units
-local LEFT, BOTTOM, TOP = 44, 20, 8
+local WIDE, HIGH = 640, 166 -- of a picture, in its own units
+local LEFT, RIGHT, BOTTOM, TOP = 66, 10, 32, 12 -- room for letters
 
 -- The next larger of 1, 2, 5, 10 …: the end of an axis.
 local function ceiling(v)
@@ -49,14 +49,14 @@ local function axis(out, top)
       out[#out + 1] = ('<line class="axis" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/>'):format(LEFT,
          WIDE, y, y)
       if share ~= 0.5 or top >= 2 then
-         out[#out + 1] = label(LEFT - 5, y + 4, "end", ("%g"):format(top * share))
+         out[#out + 1] = label(LEFT - 5, y + 6, "end", ("%g"):format(top * share))
       end
    end
 end
 
 local function draw_bars(out, o, top)
-   local step = (WIDE - LEFT) / #o.days
-   local every = math.max(1, math.ceil(54 / step))
+   local step = (WIDE - LEFT - RIGHT) / #o.days
+   local every = math.max(1, math.ceil(64 / step))
    for i, day in ipairs(o.days) do
       local x, y = LEFT + (i - 1) * step, HIGH - BOTTOM
       for _, s in ipairs(o.series) do
@@ -68,7 +68,7 @@ local function draw_bars(out, o, top)
          end
       end
       if (#o.days - i) % every == 0 then
-         out[#out + 1] = label(x + step / 2, HIGH - 5, "middle", day)
+         out[#out + 1] = label(x + step / 2, HIGH - 6, "middle", day)
       end
    end
 end

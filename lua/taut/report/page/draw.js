@@ -32,17 +32,19 @@ function addPiece(path, p) {
     }
 }
 
-// Nodes by router, and the worst state of a router's nodes.
+// Nodes by router, and the worst state of a router's nodes that are not drawn by themselves.
 function countNodes(machine) {
-    const nodes = machine.nodes;
+    const nodes = machine.nodes, drawn = new Set(machine.dots.filter((_, i) => i % 3 === 0));
     machine.on = machine.routers.name.map(() => []);
     machine.worst = machine.routers.name.map(() => 'ok');
     nodes.name.forEach((_, n) => {
         const r = nodes.router[n];
         if (r >= 0) {
             machine.on[r].push(n);
-            machine.worst[r] = worse(machine.worst[r],
-                worse(STATE[nodes.tx[n]], STATE[nodes.rx[n]]));
+            if (!drawn.has(n)) {
+                machine.worst[r] = worse(machine.worst[r],
+                    worse(STATE[nodes.tx[n]], STATE[nodes.rx[n]]));
+            }
         }
     });
 }

@@ -41,6 +41,14 @@ function html.verdict(state, words)
    return html.raw(html.tag("span", { { "class", "verdict " .. state } }, words or state))
 end
 
+-- Words longer than this break anywhere, where room is short; others never.
+local LONG = ("[^%s<>]"):rep(25)
+
+local function class_of(head, cell)
+   local words = inner(cell):gsub("<[^>]*>", " ")
+   return head:find "^>" and "n" or words:find(LONG) and "long" or nil
+end
+
 --- A table.
 -- @param caption what it is, for everybody who comes upon it
 -- @param heads array of headings; ">" before one: numbers
@@ -57,7 +65,7 @@ function html.table(caption, heads, rows)
       out[#out + 1] = "<tr>"
       for i, h in ipairs(heads) do
          out[#out + 1] = html.tag(i == 1 and "th" or "td", { { "scope", i == 1 and "row" },
-            { "class", h:find "^>" and "n" } }, row[i])
+            { "class", class_of(h, row[i]) } }, row[i])
       end
       out[#out + 1] = "</tr>\n"
    end

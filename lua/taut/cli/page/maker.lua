@@ -1,0 +1,61 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Makes the pages of `taut serve`, in a process of its own: of a large machine it takes seconds.
+local answering = require "taut.base.answering"
+local gather = require "taut.cli.page.gather"
+local loop = require "taut.loop"
+local page = require "taut.report.page"
+local placement = require "taut.cli.page.placement"
+local tables = require "taut.base.tables"
+
+local maker = {}
+
+local ops = {}
+local kept = {} -- by whether it is private: what all such pages have in common
+
+-- At most `every` seconds old.
+local function base(r)
+   local k = kept[r.private]
+   if k and loop.now_ns() - k.at_ns < r.every * 1e9 then
+      return k.d
+   end
+   local d, err = gather.all { socket = r.socket, timeout_ms = r.timeout_ms, since = r.since,
+      private = r.private }
+   kept[r.private] = d and { d = d, at_ns = loop.now_ns() } or nil
+   return d, err
+end
+
+local function add_jobs(d, r)
+   local jobs, err = gather.jobs { socket = r.socket, timeout_ms = r.timeout_ms, as = r.as }
+   if not jobs then
+      return nil, err
+   end
+   d = tables.copy(d)
+   d.jobs, d.hidden = jobs.jobs, jobs.hidden
+   placement.add(d.topo, d.jobs)
+   return d
+end
+
+--- { socket, timeout_ms of each question to tautd, every = seconds, since = how far back, private,
+-- jobs = whether to show them, as = the user who looks, or nil } → { text, policy }, or
+-- { failed = why, is_away = because tautd did not answer }
+function ops.page(request)
+   local d, err = base(request)
+   if not d then
+      return { failed = err, is_away = true }
+   elseif request.jobs then
+      d, err = add_jobs(d, request)
+   end
+   if not d then
+      return { failed = err }
+   end
+   local text, policy = page.make(d, request.every)
+   return { text = text, policy = policy }
+end
+
+--- Serve requests until stdin ends.
+-- @return exit status
+function maker.main()
+   return answering.serve { name = "pages", ops = ops, is_ready = function() return true end }
+end
+
+return maker
