@@ -18,4 +18,11 @@
  * 'err'; the socket can be used all the same, from another port. */
 int taut_root_port_bind(int fd, int family, struct taut_error *err);
 
+/* The first port that users of this host may call from, by
+ * net.ipv4.ip_unprivileged_port_start of its network (of both families):
+ * below TAUT_USER_PORT a port there does not tell of root.
+ *   root_fd  folder that stands for "/"
+ * Returns TAUT_USER_PORT or less; TAUT_USER_PORT where it cannot be read. */
+int taut_user_port(int root_fd);
+
 #endif

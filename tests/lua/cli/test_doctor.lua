@@ -24,6 +24,7 @@ local function facts(changes)
       probes = { protocols = { oldest = 1, newest = 2 }, list = { { release = "0.1.0",
          protocol = 2, nodes = some(8, "n[0-7]") } } },
       clocks = { known = 8, off = {}, count = 0 },
+      ports = { trusted = true, here = 1024, nodes = NONE },
       slurm = { known = true, version = "24.11.5", prolog_flags = { "Alloc", "DeferBatch" },
          health_check = { program = "/usr/libexec/taut/taut-healthcheck", interval_s = 300,
             states = { "IDLE" } } },
@@ -133,6 +134,18 @@ function tests.test_clocks()
       ["clocks.off"] = { { node = "n3", behind_s = 3 } } }, {})
    one("mend", "this host's clock and tautd's differ by 60 s", "chrony", nil,
       { where = "x", version = "0.1.0", asked_at = NOW - 60 })
+end
+
+-- Root is known by its port: where users have it, too, one bad root speaks for that node.
+function tests.test_ports_that_users_may_call_from()
+   one("mend", "below 1024 on 2 nodes: n[1-2]", "ip_unprivileged_port_start=1024",
+      { ["ports.nodes"] = some(2, "n[1-2]") })
+   one("mend", "below 1024 on tautd's host, on 1 node: n1", "sysctl",
+      { ["ports.nodes"] = some(1, "n1"), ["ports.here"] = 0 })
+   local login = { where = "x", version = "0.1.0", asked_at = NOW, server = true, user_port = 80 }
+   one("mend", "below 1024 on this host", "sysctl", nil, login)
+   lu.assertEquals(found({ ["ports.nodes"] = some(1, "n1"), ["ports.trusted"] = false }, login), {})
+   lu.assertEquals(found { ["ports"] = false }, {}) -- a tautd of before
 end
 
 function tests.test_refused_messages_have_the_mend_of_their_reason()

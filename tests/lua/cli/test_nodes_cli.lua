@@ -23,4 +23,19 @@ function tests.test_releases_of_probes()
       { "probes of 9.0 (protocol 99, refused: jobs there are not checked): 1 node" })
 end
 
+-- A node that was resumed had no room for its reason in 80 columns.
+function tests.test_what_is_remarked_of_both_ends_stands_once()
+   local function row(tx, rx, reason)
+      local r = nodes.row({ node = "n5", router = "r0", slurm = "idle", heard = 99,
+         tx = { state = "slow", left = 0.25, remark = tx }, rx = { state = "ok", remark = rx },
+         drain = reason and true, reason = reason }, 100)
+      return { r[3], r[4], r[7] }
+   end
+   lu.assertEquals(row("on probation", "on probation", "taut: tx at 25%"),
+      { "slow at 25%", "ok", "on probation; taut: tx at 25%" })
+   lu.assertEquals(row("on probation", "on probation"), { "slow at 25%", "ok", "on probation" })
+   lu.assertEquals(row("busy?", ""), { "slow at 25% (busy?)", "ok", "" })
+   lu.assertEquals(row("", ""), { "slow at 25%", "ok", "" })
+end
+
 return tests

@@ -128,12 +128,25 @@ static const char *run_test(int64_t acknowledged_at_once, int break_ms)
     return measure.error;
 }
 
+/* The same on a machine that has time: of another one a test says so. */
+static const char *run_in_time(int64_t acknowledged_at_once)
+{
+    const char *error = "";
+
+    for (int i = 0; i < 20; i++) {
+        error = run_test(acknowledged_at_once, 0);
+        if (strstr(error, "too busy") == NULL)
+            break;
+    }
+    return error;
+}
+
 /* Past bug: a lump of acknowledgements looked like a fast link for a
  * millisecond, and 40 ms of data went into the queue before the link, which
  * overflowed. */
 START_TEST(lumps_of_acknowledgements_do_not_fill_the_queues)
 {
-    ck_assert_str_eq(run_test(LUMP, 0), "");
+    ck_assert_str_eq(run_in_time(LUMP), "");
     ck_assert_int_gt(sent, 64 * 1024);
     /* 8 ms of the rate, and a lump that is not acknowledged yet */
     ck_assert_msg(most_queued <= RATE_Bps / 1000 * 9 + LUMP,
@@ -145,7 +158,7 @@ END_TEST
  * transports that put a head before each piece sent many heads. */
 START_TEST(what_is_sent_comes_in_large_pieces)
 {
-    ck_assert_str_eq(run_test(1, 0), "");
+    ck_assert_str_eq(run_in_time(1), "");
     ck_assert_msg(sent / fills >= RATE_Bps / 1000, "%lld bytes in %lld pieces",
                   (long long)sent, (long long)fills);
 }

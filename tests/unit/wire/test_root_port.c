@@ -3,9 +3,11 @@
 
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -85,6 +87,40 @@ START_TEST(a_user_gets_none_and_keeps_the_socket)
 }
 END_TEST
 
+START_TEST(the_first_port_of_users_is_read)
+{
+    static const struct {
+        const char *text;
+        int port;
+    } cases[] = {{"1024\n", 1024}, {"0\n", 0},      {"80\n", 80},
+                 {"2000\n", 1024}, {"-1\n", 1024},  {"x\n", 1024},
+                 {"", 1024},       {NULL, 1024}};
+    char root[] = "/tmp/taut-root-XXXXXX", path[128];
+
+    ck_assert_ptr_nonnull(mkdtemp(root));
+    int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "mkdir -p %s/proc/sys/net/ipv4", root);
+    ck_assert_int_eq(system(path), 0);
+    snprintf(path, sizeof(path),
+             "%s/proc/sys/net/ipv4/ip_unprivileged_port_start", root);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        FILE *file = cases[i].text != NULL ? fopen(path, "w") : NULL;
+
+        if (file != NULL) {
+            fputs(cases[i].text, file);
+            fclose(file);
+        } else {
+            unlink(path);
+        }
+        ck_assert_int_eq(taut_user_port(root_fd), cases[i].port);
+    }
+    ck_assert_int_eq(taut_user_port(-1), 1024);
+    close(root_fd);
+    snprintf(path, sizeof(path), "rm -r %s", root);
+    ck_assert_int_eq(system(path), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("root_port");
@@ -93,6 +129,7 @@ int main(void)
 
     tcase_add_loop_test(tc, each_port_once_and_then_none, 0, 2);
     tcase_add_test(tc, a_user_gets_none_and_keeps_the_socket);
+    tcase_add_test(tc, the_first_port_of_users_is_read);
     suite_add_tcase(suite, tc);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

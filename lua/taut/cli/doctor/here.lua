@@ -3,15 +3,17 @@
 local ask = require "taut.base.ask"
 local dial = require "taut.dial"
 local sys = require "taut.sys"
+local wire = require "taut.wire"
 
 local here = {}
 
 --- Look.
 -- @param args parsed command line, after ask.choose
--- @return { server = a tautd elsewhere is asked, where = words, version, asked_at, munge_error }
+-- @return { server = a tautd elsewhere is asked, where = words, version, asked_at, user_port,
+--   munge_error }
 function here.look(args)
    local own = { server = args.server ~= nil, where = ask.where(args), version = sys.version,
-      asked_at = sys.now() }
+      asked_at = sys.now(), user_port = wire.user_port() }
    local cred, err = dial.sign("doctor", sys.uid(), args.server and args.server.munge_socket)
    own.munge_error = not cred and err or nil
    return own

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Nodes: is the plugin there, does the health check come, are the clocks right, what is refused.
 local report = require "taut.report"
+local wire = require "taut.wire"
 
 local CLOCK_S = 5    -- MUNGE refuses from 300 s on; logs are hard to read long before
 local QUIET_S = 3600 -- so long after tautd's start a node may not have been heard
@@ -84,6 +85,33 @@ local function probes(d, say)
    end
 end
 
+local SYSCTL = "sysctl -w net.ipv4.ip_unprivileged_port_start=1024 there, and in /etc/sysctl.d: " ..
+   "by such a port tautd tells root of a node from a user with root's credential"
+
+-- Who may call from ports that tautd takes for root's.
+local function ports(d, say, own)
+   local p = d.ports
+   if not p or not p.trusted then
+      return
+   end
+   local where = {}
+   if p.here < wire.USER_PORT then
+      where[1] = "on tautd's host"
+   end
+   if own.server and (own.user_port or wire.USER_PORT) < wire.USER_PORT then
+      where[#where + 1] = "on this host"
+   end
+   if p.nodes.count > 0 then
+      where[#where + 1] = ("on %s: %s"):format(report.count(p.nodes.count, "node"), names(p.nodes))
+   end
+   if #where > 0 then
+      say("mend", "ports", "any user may call from ports below 1024 " .. table.concat(where, ", "),
+         SYSCTL)
+   else
+      say("ok", "ports", "below 1024 are root's on the nodes that were heard, and here")
+   end
+end
+
 -- What refused messages mean: a pattern of the reason, and the mend.
 local REASONS = {
    { "Expired credential", "a clock of that node, or munged there, lags: chrony" },
@@ -121,10 +149,11 @@ local function refused(d, say)
    end
 end
 
-return function(d, say)
+return function(d, say, own)
    heard(d, say)
    idle(d, say)
    clocks(d, say)
    probes(d, say)
+   ports(d, say, own)
    refused(d, say)
 end

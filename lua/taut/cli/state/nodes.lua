@@ -46,6 +46,25 @@ function nodes.probes(list)
    return lines
 end
 
+local function bare(c)
+   return report.state { state = c.state, left = c.left }
+end
+
+--- A row of the table.  What is remarked of tx and rx alike stands once, or on a terminal nothing
+-- would be left of the reason.
+-- @param n row of `nodes`
+-- @param now tautd's time
+function nodes.row(n, now)
+   local tx, rx = report.state(n.tx), report.state(n.rx)
+   local why = n.drain and n.reason or n.held and "held: " .. n.held or ""
+   local both = n.tx.remark == n.rx.remark and (n.tx.remark or "") ~= "" and n.tx.remark
+   if both then
+      tx, rx, why = bare(n.tx), bare(n.rx), why == "" and both or both .. "; " .. why
+   end
+   return { n.node, n.router, tx, rx, (n.slurm or "?") .. (n.drain and "+drain" or ""),
+      report.ago(n.heard, now), why }
+end
+
 function nodes.run(args)
    local d, code = ask.tautd(args, "nodes")
    if not d then
@@ -57,10 +76,7 @@ function nodes.run(args)
          and n.rx.remark == ""
       well = well + (quiet and 1 or 0)
       if args.all or not quiet then
-         local slurm = (n.slurm or "?") .. (n.drain and "+drain" or "")
-         rows[#rows + 1] = { n.node, n.router, report.state(n.tx), report.state(n.rx), slurm,
-            report.ago(n.heard, d.now), n.drain and n.reason or n.held and "held: " .. n.held or
-            "" }
+         rows[#rows + 1] = nodes.row(n, d.now)
       end
    end
    if #rows > 0 then

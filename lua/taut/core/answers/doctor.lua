@@ -88,6 +88,13 @@ local function clocks(o)
       math.min(LISTED, #list), 1, {})), count = #list }
 end
 
+-- Where a port below 1024 does not tell of root, while tautd takes it to.
+local function ports(o)
+   local names = tables.keys(o.cluster:user_ports())
+   return { trusted = o.site.conf.node_ports == "root", here = wire.user_port(),
+      nodes = some(names) }
+end
+
 ---------------------------------------------------------------- the rest
 
 local function slurm(o)
@@ -161,7 +168,7 @@ local function answer(o, reply)
       ask_sweep(o, function(rows, err)
          reply.guard(function()
             reply { now = now, nodes = nodes(o), clocks = clocks(o), probes = probes(o),
-               slurm = slurm(o),
+               ports = ports(o), slurm = slurm(o),
                database = database(o), daemon = daemon(o), refused = refused(o),
                tests = tests(o, discarded or json.array {}), traces = traces(o),
                sweep = o.followers.fabric and sweep(o, rows, err) or nil }
