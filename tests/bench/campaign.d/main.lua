@@ -69,7 +69,17 @@ end
 take["--liars"] = function(v) opt.liars = number("--liars", v) end
 take["--jobs"] = function(v) opt.jobs = number("--jobs", v) end
 take["--json"] = function(v) opt.json = v end
-take["--into"] = function(v) opt.into = v end
+take["--into"] = function(v)
+   opt.into = v
+   -- it is written to an hour later
+   local probe = v .. "/.probe"
+   local f = os.execute("mkdir -p '" .. v:gsub("'", "'\\''") .. "'") and io.open(probe, "w")
+   if not f then
+      fail("--into: %s is no folder that can be written to", v)
+   end
+   f:close()
+   os.remove(probe)
+end
 take["--settings"] = function(v) opt.settings = read(v) end
 take["--set"] = function(v)
    local section, name, value = v:match "^([%l_]+)%.([%w_]+)=(.+)$"

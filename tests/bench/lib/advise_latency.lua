@@ -2,10 +2,10 @@
 -- How long a running tautd takes for advice; called by ../advise_latency.
 --   advise_latency.lua ask SOCKET NAME         over its socket
 --   advise_latency.lua search MACHINE STATE NAME   the search alone, in this process
-local figure = require "figure"
 local json = require "taut.json"
 local place = require "taut.place"
 local sys = require "taut.sys"
+local units = require "kernel.units"
 
 local quick = (os.getenv "BENCH_QUICK" or "") ~= ""
 local TIMES = quick and 5 or 25
@@ -14,8 +14,8 @@ local cases = {
    { "8", { count = 8 }, 10 },
    { "64", { count = 64 }, 10 },
    { "64_halo3d", { count = 64, pattern = "halo3d" }, 10 },
-   { "1000", { count = 1000 }, 50 },
-   { "1000_halo3d", { count = 1000, pattern = "halo3d" }, 50 },
+   { "1000", { count = 1000 }, 30 },
+   { "1000_halo3d", { count = 1000, pattern = "halo3d" }, 30 },
 }
 
 local function spread(list)
@@ -45,7 +45,7 @@ local function ask(socket, name)
       local median, least, most = spread(list)
       print(("%-16s %7.1f ms %7.1f ms %7.1f ms   %.2f, %.2f"):format("  " .. case[1], median, least,
          most, data.candidates[1].score, data.slurm and data.slurm.score or 0 / 0))
-      figure(("advise_%s_%s"):format(name, case[1]), median, "ms", "<=", case[3])
+      units.figure(("advise_%s_%s"):format(name, case[1]), median, "ms", "<=", case[3])
    end
 end
 
@@ -69,7 +69,7 @@ local function search(machine, path, name)
       local median, least, most = spread(list)
       print(("%-16s %7.1f ms %7.1f ms %7.1f ms   search alone"):format("  " .. count, median, least,
          most))
-      figure(("search_%s_%d"):format(name, count), median, "ms", "<=", 15)
+      units.figure(("search_%s_%d"):format(name, count), median, "ms", "<=", 15)
    end
 end
 

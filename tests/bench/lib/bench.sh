@@ -72,18 +72,28 @@ bench_inside() {
     wait $!
 }
 
-# bench_kernel: what lib/kernel/units.lua measures this machine by
+# bench_kernel: what lib/kernel/units.lua measures this machine by; bench_lua does it, too
 bench_kernel() {
     export BENCH_KERNEL=$TMP/kernel
-    cc -O2 -o "$BENCH_KERNEL" "$BENCH_DIR/lib/kernel/kernel.c" || die "cc failed"
+    [ -x "$BENCH_KERNEL" ] || cc -O2 -o "$BENCH_KERNEL" "$BENCH_DIR/lib/kernel/kernel.c" || die "cc failed"
 }
 
 # bench_lua FILE [ARG…]: with Taut's modules, and those beside the benchmarks
 bench_lua() {
     local file=$1
     shift
+    bench_kernel
     BENCH_SEED=$SEED BENCH_QUICK=$QUICK LUA_PATH="$BENCH_DIR/lib/?.lua;$TAUT_PREFIX/share/taut/lua/?.lua;;" \
         "$TAUT_PREFIX/bin/taut" --lua "$BENCH_DIR/lib/$file" "$@"
+}
+
+# bench_wait_tautd SOCKET PID LOG: until that tautd answers
+bench_wait_tautd() {
+    until "$TAUT_PREFIX/bin/taut" --socket "$1" status >/dev/null 2>&1; do
+        kill -0 "$2" 2>/dev/null || die "tautd ended: $(tail -n 3 "$3")"
+        sleep 0.2
+    done
+    sleep 1
 }
 
 # bench_figures [LEAST]: passes on what a benchmark prints; status 1 where a

@@ -34,11 +34,7 @@ big_tautd() {
         "$dir/taut.lua" 2>"$dir/log" &
     pid=$!
     pids+=($pid)
-    until "$TAUT_PREFIX/bin/taut" --socket "$sock" status >/dev/null 2>&1; do
-        kill -0 $pid 2>/dev/null || die "tautd ended: $(tail -n 1 "$dir/log")"
-        sleep 0.2
-    done
-    sleep 1
+    bench_wait_tautd "$sock" $pid "$dir/log"
 }
 
 big_tautd_end() {

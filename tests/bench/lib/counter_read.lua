@@ -3,6 +3,7 @@
 -- bench-counters; prints what a reading of each node costs.
 local figure = require "figure"
 local stats = require "stats"
+local units = require "kernel.units"
 
 local NODES = { "infiniband", "roce", "slingshot", "aries" }
 local runs, most = {}, {}
@@ -52,9 +53,9 @@ for _, node in ipairs(NODES) do
    print(("%-12s a port at most: %s"):format(node, table.concat(words, "; ")))
 end
 print()
-figure("counter_read", stats.median(runs.infiniband.first), "ms", "<=", 5)
+units.figure("counter_read", stats.median(runs.infiniband.first), "ms", "<=", 5)
 for _, node in ipairs { "roce", "slingshot", "aries" } do
-   figure("counter_read_" .. node, stats.median(runs[node].first), "ms")
+   units.figure("counter_read_" .. node, stats.median(runs[node].first), "ms")
 end
-figure("counter_again", stats.median(runs.infiniband.second), "ms")
+units.figure("counter_again", stats.median(runs.infiniband.second), "ms")
 figure("counter_opens", most.opens, "files", "<=", 64)

@@ -4,6 +4,7 @@ local config = require "taut.config"
 local diagnose = require "taut.diagnose"
 local figure = require "figure"
 local stats = require "stats"
+local units = require "kernel.units"
 
 local QUICK = (os.getenv "BENCH_QUICK" or "") ~= ""
 local WARM, EVENTS, NODES, PHASES = QUICK and 40 or 200, QUICK and 10 or 50, 1000, 6
@@ -107,5 +108,5 @@ print(("6,000 tests in %.1f ms (worst of %d: %.1f ms), %.2f us a test"):format(m
    worst, median / 6))
 print(("memory: %.1f MB beyond the topology"):format(own / 1024))
 print()
-figure("diagnose_cost_6000", median, "ms", "<=", 20)
+units.figure("diagnose_cost_6000", median, "ms", "<=", 20)
 figure("diagnose_cost_memory", own / 1024, "MB", "<=", 100)

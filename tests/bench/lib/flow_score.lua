@@ -6,6 +6,7 @@ local pattern = require "taut.place.pattern"
 local score = require "taut.place.score"
 local stats = require "stats"
 local sys = require "taut.sys"
+local units = require "kernel.units"
 
 local QUICK = (os.getenv "BENCH_QUICK" or "") ~= ""
 local ROUNDS = QUICK and 3 or 41
@@ -154,8 +155,8 @@ fail_cables(topo)
 print(("\n%s with %d failed cables"):format(name, FAILED))
 local failed = print_all(sets, measure(topo, sets))
 compare(topo, sets, walked)
-figure("score_alltoall" .. suffix .. "_ms", worst.alltoall, "ms", "<=", 5)
-figure("score_halo" .. suffix .. "_ms", worst.halo, "ms", "<=", 20)
-figure("score_alltoall" .. suffix .. "_failed_ms", failed.alltoall, "ms", "<=", 20)
-figure("score_halo" .. suffix .. "_failed_ms", failed.halo, "ms", "<=", 20)
+units.figure("score_alltoall" .. suffix .. "_ms", worst.alltoall, "ms", "<=", 5)
+units.figure("score_halo" .. suffix .. "_ms", worst.halo, "ms", "<=", 20)
+units.figure("score_alltoall" .. suffix .. "_failed_ms", failed.alltoall, "ms", "<=", 20)
+units.figure("score_halo" .. suffix .. "_failed_ms", failed.halo, "ms", "<=", 20)
 figure("score_memory" .. suffix, memory, "MB", "<=", 100)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Reads "LUA WHAT ms" lines of job_submit.lua; prints the table and the figures.
-local figure = require "figure"
 local stats = require "stats"
+local units = require "kernel.units"
 
 local seen = {}
 for line in io.lines() do
@@ -26,7 +26,7 @@ for _, row in ipairs(ROWS) do
 end
 print()
 local median = function(what) return stats.median(seen["Lua5.1"][what]) end
-figure("job_submit_ms", median "comm", "ms", "<=", 0.2)
-figure("job_submit_changed_ms", median "changed", "ms", "<=", 1)
-figure("job_submit_plain_ms", median "plain", "ms")
-figure("job_submit_cold_ms", median "cold", "ms")
+units.figure("job_submit_ms", median "comm", "ms", "<=", 0.2)
+units.figure("job_submit_changed_ms", median "changed", "ms", "<=", 1)
+units.figure("job_submit_plain_ms", median "plain", "ms")
+units.figure("job_submit_cold_ms", median "cold", "ms")

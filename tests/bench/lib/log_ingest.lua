@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The part of tests/bench/log_ingest that makes the logs and takes the times.
-local figure = require "figure"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
+local units = require "kernel.units"
 
 local data, folder, lines, runs = arg[1], arg[2], tonumber(arg[3]), tonumber(arg[4])
 math.randomseed(tonumber(os.getenv "BENCH_SEED"))
@@ -87,8 +87,8 @@ end
 print()
 for _, c in ipairs(cases) do
    if c.every == 1 then
-      figure("ingest_worst_" .. c.format, median(c.taut) * 1e6 / (lines // 20), "us/line")
+      units.figure("ingest_worst_" .. c.format, median(c.taut) * 1e6 / (lines // 20), "us/line")
    else
-      figure("log_ingest_" .. c.format, median(c.taut), "s", "<=", 2)
+      units.figure("log_ingest_" .. c.format, median(c.taut), "s", "<=", 2)
    end
 end

@@ -6,6 +6,7 @@ local plan = require "taut.plan"
 local overlay = require "taut.config.overlay"
 local settings = require "taut.config.settings"
 local topology = require "taut.topology"
+local units = require "kernel.units"
 
 local JOBS, ROUNDS = tonumber(arg[1]), tonumber(arg[2])
 local CYCLE_S = 300
@@ -227,10 +228,10 @@ for _, kind in ipairs(kinds) do
       median(ages[kind], 1)))
 end
 print()
-figure("plan_per_test", cost * 1e6 / count, "us", "<=", 1.5)
-figure("plan_job_1000", median(ms.job), "ms", "<=", 20)
-figure("plan_quiet_1000", median(ms.quiet), "ms")
-figure("plan_idle", median(ms.idle), "ms", "<=", 40)
+units.figure("plan_per_test", cost * 1e6 / count, "us", "<=", 1.5)
+units.figure("plan_job_1000", median(ms.job), "ms", "<=", 20)
+units.figure("plan_quiet_1000", median(ms.quiet), "ms")
+units.figure("plan_idle", median(ms.idle), "ms", "<=", 40)
 figure("plan_tests_h", count / hours, "tests")
 for _, kind in ipairs(kinds) do
    figure("plan_stale_" .. kind, median(ages[kind], 0.99), "h")

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The parts of topology_import that run in Taut: `read` one file, `make` a large one.
-local figure = require "figure"
 local import = require "taut.topology.import"
 local recognise = require "taut.topology.import.recognise"
 local stats = require "stats"
+local units = require "kernel.units"
 
 local commands = {}
 
@@ -31,7 +31,7 @@ function commands.read(name, limit, format, path, times)
    print(("%-14s %-24s %10.3f MB  read %7.3f s  known %7.3f s  %5.0f MB held"):format(format,
       path:match "[^/]+$", bytes / 1e6, stats.median(read), stats.median(known), memory_MB()))
    print("               " .. words)
-   figure(name, stats.median(read), "s", limit ~= "-" and "<=" or nil, tonumber(limit))
+   units.figure(name, stats.median(read), "s", limit ~= "-" and "<=" or nil, tonumber(limit))
 end
 
 -- A HyperX of 12x12x12 switches with 20 hosts each, as ibnetdiscover prints it.

@@ -7,6 +7,7 @@ local config = require "taut.config"
 local figure = require "figure"
 local stats = require "stats"
 local sys = require "taut.sys"
+local units = require "kernel.units"
 
 local RUNS = (os.getenv "BENCH_QUICK" or "") ~= "" and 1 or 5
 local ROUTES_C, ROUTES_LUA, PAIRS = 10000000, 1000000, 1 << 16
@@ -60,7 +61,7 @@ local function report_build(name, label, limit)
    end
    print(("%-12s %s: %.3f s, %.3f s of them on a processor, %.0f MB"):format(name, shape,
       stats.median(seconds) or 0, stats.median(cpu) or 0, stats.median(size) or 0))
-   figure(label, stats.median(seconds), "s", "<=", tonumber(limit))
+   units.figure(label, stats.median(seconds), "s", "<=", tonumber(limit))
    if name == "titan" then
       figure("titan_memory", stats.median(size), "MB", "<=", 200)
    end
@@ -142,8 +143,8 @@ end
 
 local function report_loads(topo)
    local seconds, walk = loads(topo, "healthy", function() end)
-   figure("load_healthy", seconds * 1e3, "ms", "<=", 50)
-   figure("load_healthy_walk", walk, "s")
+   units.figure("load_healthy", seconds * 1e3, "ms", "<=", 50)
+   units.figure("load_healthy_walk", walk, "s")
    local left = failures(topo)
    seconds, walk = loads(topo, FAILED .. " failed", function()
       for c, share in pairs(left) do
@@ -151,8 +152,8 @@ local function report_loads(topo)
       end
       assert(topo.graph:update())
    end)
-   figure("load_failed", seconds, "s", "<=", 3)
-   figure("load_failed_walk", walk, "s")
+   units.figure("load_failed", seconds, "s", "<=", 3)
+   units.figure("load_failed_walk", walk, "s")
 end
 
 ---------------------------------------------------------------- what is asked

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Processor time in units that are the same on every machine and on every day: the time that a
--- small fixed kernel (kernel.c and a bit of Lua) takes beside it.  In a benchmark: bench_kernel
--- (bench.sh) before, units.look() before, between and after what is measured.
+-- small fixed kernel (kernel.c and a bit of Lua) takes beside it.  It runs when this module is
+-- loaded, at each units.look(), and before figures are printed.
+local figure = require "figure"
+
 local units = {}
 
 -- What the kernel takes on the fastest machine seen so far (Intel Xeon, 2026-11-22), in ms: there
@@ -21,7 +23,7 @@ end
 
 --- Run the kernel once.
 function units.look()
-   local kernel = assert(os.getenv "BENCH_KERNEL", "bench_kernel was not called")
+   local kernel = assert(os.getenv "BENCH_KERNEL", "bench_lua (bench.sh) makes the kernel")
    local pipe = assert(io.popen(kernel))
    local ms = assert(tonumber(pipe:read "l"), "the kernel printed no number")
    pipe:close()
@@ -40,5 +42,25 @@ function units.words()
       math.min(table.unpack(looks)), math.max(table.unpack(looks)), #looks, FASTEST_MS,
       units.scale())
 end
+
+local last -- look, by os.time: many figures come at once
+
+--- A figure that is processor time, or wall time in which nothing is waited for: the first line has
+-- it as it was here, the figure is in units.
+-- @param unit "s", "ms", "us" or "us/line": a larger value is slower; other arguments as figure()'s
+function units.figure(name, value, unit, op, limit)
+   if not last or os.time() - last > 5 then
+      units.look()
+      last = os.time()
+      print(units.words())
+   end
+   if value then
+      print(("%s: %.4g %s here"):format(name, value, unit))
+      value = value * units.scale()
+   end
+   figure(name, value, unit, op, limit)
+end
+
+units.look()
 
 return units

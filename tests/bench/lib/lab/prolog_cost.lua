@@ -131,6 +131,12 @@ end
 print("part      run         rounds   median s   added s  95 % interval     fastest tenth, added" ..
    "   CPU s per node, added")
 
+-- Processor time of a node's prolog and epilog, with all that they start, beyond a job without.
+local function node_ms(part, kind, valid)
+   local d = differences(part, kind, "without", "cpu", valid)
+   return #d > 0 and 1e3 * stats.mean(d) / 8 or nil
+end
+
 local function row(part, kind, base, valid)
    if not (runs[part] and runs[part][kind]) then
       return nil
@@ -144,7 +150,7 @@ local function row(part, kind, base, valid)
    end
    local low, high = stats.interval(d)
    -- the processor time is that of the first 8 nodes
-   local cpu = kind ~= "script" and kind ~= "others"
+   local cpu = kind ~= "script" and kind ~= "nhc" and kind ~= "others"
       and ("%.4f"):format(stats.mean(differences(part, kind, base, "cpu", valid)) / 8) or "-"
    local calm = stats.quantile(w, 0.1) - stats.quantile(walls(part, base), 0.1)
    print(("%s  %+8.3f  %+.3f … %+.3f    %+8.3f               %s"):format(line, stats.median(d),
@@ -168,6 +174,8 @@ row("others", "without")
 row("others", "others", "without")
 row("script", "without")
 local script = row("script", "script", "without")
+row("nhc", "without")
+local nhc = row("nhc", "nhc", "without")
 print()
 
 ---------------------------------------------------------------- what the checks did
@@ -233,7 +241,8 @@ end
 print()
 
 if runs.full then
-   figure("prolog_cost.full", full, "s", "<=", 0.30)
+   figure("prolog_cost.full", full, "s", "<=", 0.09)
+   figure("price_node_ms", node_ms("full", "full", is_whole), "ms", "<=", 6)
 end
 local trace_ms = {}
 for _, check in ipairs(checks.full or {}) do
@@ -246,13 +255,17 @@ if #trace_ms > 0 then
    figure("prolog_cost.trace_ms", stats.median(trace_ms), "ms", "<=", 5)
 end
 if runs.nothing then
-   figure("prolog_cost.nothing_due", nothing, "s", "<=", 0.03)
+   figure("prolog_cost.nothing_due", nothing, "s", "<=", 0.01)
+   figure("price_node_ms.nothing_due", node_ms("nothing", "nothing", is_idle), "ms")
 end
 if runs.down then
    figure("prolog_cost.down", down, "s", "<=", 0.01)
 end
 if runs.script then
    figure("prolog_cost.script", script, "s")
+end
+if runs.nhc then
+   figure("prolog_cost.nhc", nhc, "s")
 end
 if runs.full or runs.down then
    figure("prolog_cost.empty_plugstack", empty2 or empty, "s")
