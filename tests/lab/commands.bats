@@ -9,8 +9,14 @@ load lib/tests.bash
 setup_file() {
     can_have_lab || return 0
     small_conf "$BATS_FILE_TMPDIR/small.lua"
+    sed -i 's|^policy = {|&\n   on_event = { "/etc/taut/tell" },|' "$BATS_FILE_TMPDIR/small.lua"
     lab_file commands lab up --torus 2x2x1 --node-cpus 1 --health-interval 5 \
         --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/small.lua"
+    lab exec install -d -m 777 /var/spool/told
+    lab exec install -m 755 /dev/stdin /etc/taut/tell <<'END'
+#!/bin/sh
+{ cat; echo; } >>/var/spool/told/events
+END
 }
 teardown_file() { lab_file_end; }
 setup() { lab_test; }
@@ -32,10 +38,16 @@ knows() {
         lab_json 'print(d and #d.events > 0 and (d.events[1].heard or 2) == 2)')" = true ]
 }
 
-# is_json COMMAND…: it prints one JSON value, and succeeds
+# is_json COMMAND…: it prints one JSON value, and succeeds; kept for the last test
 is_json() {
     lab exec taut "$@" --json >"$BATS_TEST_TMPDIR/json"
     lab_json 'assert(type(d) == "table")' <"$BATS_TEST_TMPDIR/json"
+    keep_answer "$@"
+}
+
+# keep_answer COMMAND…: what it printed, for the last test
+keep_answer() {
+    { echo "$*"; cat "$BATS_TEST_TMPDIR/json"; } >"$(mktemp "$BATS_FILE_TMPDIR/answer.XXXXXX")"
 }
 
 # json LUA: of what is_json left
@@ -347,4 +359,27 @@ END
     [ "$(status 'print(s.database.damage, s.database.checked_at > 0, s.store.lost)')" = $'nil\ttrue\t0' ]
     run lab exec setpriv --reuid nobody taut db size
     [ "$status" -eq 1 ]
+}
+
+@test "used: what --json prints has every key that NEWS.md promises" {
+    local command
+    for command in status links nodes events doctor profile policy 'policy log' report steer \
+        'steer --report --since 2d' 'db size' 'db check' 'config check' 'explain n3' \
+        'verify n3/tx' 'repair n3' 'audit --all' off on; do
+        # shellcheck disable=SC2086 # words
+        lab exec taut $command --json >"$BATS_TEST_TMPDIR/json" ||
+            [[ $command =~ ^(doctor|audit) ]] # which say by it what they found
+        keep_answer $command
+    done
+    lab exec taut ack n3/tx --ticket T1 --until "$(date -d tomorrow +%F)"
+    is_json ack
+    lab exec taut matrix --all --progress none --json /var/spool/matrix.json
+    lab exec cat /var/spool/matrix.json >"$BATS_TEST_TMPDIR/json"
+    keep_answer matrix
+    LUA_PATH="$TAUT_SRCDIR/tests/lua/?.lua;;" "$TAUT_PREFIX/bin/taut" --lua \
+        "$TAUT_SRCDIR/tests/lab/lib/answers.lua" "$BATS_FILE_TMPDIR"/answer.*
+    # and what a program of on_event was told of n3
+    lab exec cat /var/spool/told/events |
+        LUA_PATH="$TAUT_SRCDIR/tests/lua/?.lua;;" "$TAUT_PREFIX/bin/taut" --lua \
+            "$TAUT_SRCDIR/tests/lab/lib/told.lua"
 }

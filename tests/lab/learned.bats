@@ -91,6 +91,7 @@ all_learned() {
     [[ $output == *"'fast' is not learned; learned are: X, Y, rx, tx"* ]]
     run lab exec taut relearn tx
     [ "$output" = "8 components will be learned anew; until then they are unknown" ]
+    [ "$(lab exec taut relearn tx --json | lab_json 'print(d.components)')" = 8 ]
     says 'tx: nothing expected yet' status
     says 'n3/tx is unknown' explain n3/tx
     says 'relearn.*capacity of class' policy log

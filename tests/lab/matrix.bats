@@ -43,12 +43,21 @@ found() {
         <"$out/m.json"
 }
 
+# slow: what was slow again when it was measured alone; on a machine that is too
+# busy a pair may be slow once
+slow() { found | grep -P '\ttrue$' | sort; }
+
 @test "matrix: a healthy fabric; all files; every pair both ways" {
     run matrix 8 --csv "$out/m.csv" --json "$out/m.json" --svg "$out/m.svg"
     echo "$output"
-    # on a machine that is too busy a pair may stay void: 4
-    [ "$status" -eq 0 ] || [ "$status" -eq 4 ]
-    [[ $output == *"56 of 56 pairs measured"*"no pair is slow"* ]]
+    # on a machine that is too busy a pair may stay void: 4; or be low once: 3
+    [[ $output == *"56 of 56 pairs measured"* ]]
+    [ -z "$(slow)" ]
+    case $status in
+    0 | 4) [[ $output == *"no pair is slow"* ]] ;;
+    3) [[ $output == *"not slow when measured again alone"* ]] ;;
+    *) false ;;
+    esac
     [ "$(wc -l <"$out/m.csv")" -eq 57 ]
     [ "$(tail -n +2 "$out/m.csv" | cut -d, -f1,2 | sort -u | wc -l)" -eq 56 ]
     [ "$(head -n 1 "$out/m.csv" | tr -d '\r')" = \
@@ -72,7 +81,7 @@ found() {
     echo "$output"
     [ "$status" -eq 3 ]
     [[ $output == *"slow from n5 to all others"* ]]
-    [ "$(found | sort)" = $'link\tr2.0/X+\ttrue\ntx\tn5/tx\ttrue' ]
+    [ "$(slow)" = $'link\tr2.0/X+\ttrue\ntx\tn5/tx\ttrue' ]
 }
 
 @test "matrix: classic steps find them, too" {

@@ -183,6 +183,7 @@ narrow() {
     lab exec install -d -m 777 /var/spool/told
     lab exec install -m 755 /dev/stdin /etc/taut/tell <<'END'
 #!/bin/sh
+tr '\0' '\n' </proc/$$/environ >/var/spool/told/environment
 cat >>/var/spool/told/events
 { echo; id -un; } >>/var/spool/told/events
 END
@@ -190,10 +191,12 @@ END
     wait_until 20 eval 'lab exec grep -q "\"drain\"" /var/spool/told/events'
     lab exec grep -q '"node":"n1"' /var/spool/told/events
     wait_until 5 lab exec grep -qx slurm /var/spool/told/events
+    # nothing of tautd's environment
+    [ "$(lab exec sed 's/=.*//' /var/spool/told/environment)" = PATH ]
     # one that hangs holds nobody up
     lab exec bash -c 'printf "#!/bin/sh\nsleep 1000\n" >/etc/taut/tell'
     lab exec taut policy observe
-    lab exec timeout 3 taut status >/dev/null
+    lab exec timeout 20 taut status >/dev/null
 }
 
 # ask REQUEST: what the metrics' port answers to these bytes
@@ -222,7 +225,7 @@ END
     lab exec bash -c 'for i in $(seq 20); do sleep 6 <>/dev/tcp/127.0.0.1/6825 & done; wait' &
     local silent=$!
     sleep 0.5
-    lab exec timeout 3 taut status >/dev/null
+    lab exec timeout 5 taut status >/dev/null
     ask 'GET /other HTTP/1.0\r\n\r\n' | grep -q ' 404 '
     ask 'POST /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n123456789' | grep -q '^HTTP/1.1 [45]'
     wait $silent

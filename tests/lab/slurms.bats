@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 1200 s
+# time limit: 1800 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every release series of Slurm that is there (/opt/slurm-*, or the prefixes
 # in TAUT_SLURMS): Taut builds against it, prologs of real jobs find a slow

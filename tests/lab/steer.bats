@@ -33,12 +33,17 @@ teardown() {
 make_slow() {
     lab degrade $SLOW 25
     lab exec taut audit --all >/dev/null || true
-    wait_until 120 slow_after_a_job # it takes spells of 10 s, however quick the jobs are
+    # it takes spells of 10 s, however quick the jobs are
+    wait_until 120 slow_after_a_job || {
+        lab exec taut explain $SLOW
+        return 1
+    }
     wait_until 10 advised "$EXPOSED"
     wait_until 30 all_idle # tests say where jobs start
 }
 
 slow_after_a_job() {
+    clear_holdoff # a busy machine begins one, and then nothing is tested for a minute
     lab exec srun -Q -N8 -w 'n[8-11,16-19]' true
     scene_is_state $SLOW slow
 }
@@ -73,6 +78,17 @@ nodes_of() {
     lab exec --user alice srun -Q "$@" bash -c '[ $SLURM_PROCID != 0 ] || echo $SLURM_JOB_NODELIST'
 }
 
+# runs_on LIST OPTION…: that is where alice's job runs, on an idle machine
+runs_on() {
+    local got
+    wait_until 30 all_idle
+    got=$(nodes_of "${@:2}")
+    [ "$got" = "$1" ] || {
+        echo "it ran on '$got', not on $1"
+        return 1
+    }
+}
+
 # is_clear LIST: of the nodes of the slow link
 is_clear() { [ -n "$1" ] && ! lab exec scontrol show hostnames "$1" | grep -Eqx 'n[0189]'; }
 
@@ -85,7 +101,7 @@ reload() {
 
 @test "a heavy job is kept from the nodes of a slow link, another one is not" {
     local id
-    [ "$(nodes_of -N 4)" = 'n[0-3]' ]
+    runs_on 'n[0-3]' -N 4
     is_clear "$(nodes_of -N 4 --comm=all-to-all)"
     is_clear "$(nodes_of -n 8 --comm=halo3d:bytes=1M,compute=0.3)"
     id=$(batch -N 4)
@@ -274,8 +290,7 @@ restart_both() {
     [ "$(field "$id" Switches)" = '1@00:00:30' ]
     [ "$(field "$(batch -N 12)" Switches)" = '2@00:00:30' ]
     [ "$(field "$(batch -N 5 --switches=3@1)" Switches)" = '3@00:01:00' ]
-    wait_until 30 all_idle
-    [ "$(nodes_of -N 7 --comm=ring)" = 'n[16-22]' ]
+    runs_on 'n[16-22]' -N 7 --comm=ring
     cancel_all
     lab exec bash -c 'rm /etc/slurm/topology.conf; sed -i /TopologyPlugin/d /etc/slurm/slurm.conf'
     restart_both
@@ -389,6 +404,7 @@ unchanged_but_preferred() { field "$1" AdminComment | grep -q 'preferred=1'; }
     excludes "$other" "$EXPOSED"
     lab heal $SLOW
     for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        clear_holdoff
         lab exec srun -Q -N8 -w 'n[8-11,16-19]' true
         ! scene_is_state $SLOW ok || break
     done
@@ -396,5 +412,5 @@ unchanged_but_preferred() { field "$1" AdminComment | grep -q 'preferred=1'; }
     [ "$(field "$other" AdminComment)" = "taut: comm=halo3d" ]
     # whoever changed the list has the last word
     excludes "$mine" 'n0,n1,n7'
-    [ "$(nodes_of -N 4 --comm=ring)" = 'n[0-3]' ]
+    runs_on 'n[0-3]' -N 4 --comm=ring
 }

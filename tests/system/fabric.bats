@@ -116,6 +116,17 @@ flat() {
     echo "$output"
     [ "$(grep -c '^20' <<<"$output")" -eq 4 ]
     [[ $(flat) == *"lost its link to x5570comp1/1: Polling"* ]]
+
+    # and all of them have the keys that NEWS.md promises
+    local what
+    for what in links errors check diff record sm sweep 'mcast ipoib'; do
+        echo "fabric $what" >"answer.$what"
+        # shellcheck disable=SC2086 # a command and its argument
+        fabric --names map $what --json >>"answer.$what" || [ $? -eq 3 ]
+    done
+    # shellcheck disable=SC2086
+    LUA_PATH="$LUA_PATH;$TAUT_SRCDIR/tests/lua/?.lua" \
+        $TAUT_LUA "$TAUT_SRCDIR/tests/lab/lib/answers.lua" answer.*
 }
 
 @test "links are those that iblinkinfo tells of, in 80 columns" {

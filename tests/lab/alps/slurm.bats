@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 900 s
+# time limit: 1500 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Slurm 17.02 with select/alps over the lab's ALPS: Taut is built for it, the
 # batch script's slurmstepd starts the check, drains stand in sinfo -R.

@@ -113,6 +113,19 @@ as_alice() { lab exec --user alice --node n1 "$@"; }
     [ "$(lab_json 'print(d.facts.nodes.usable, #d.findings > 8)' <<<"$output")" = $'8\ttrue' ]
 }
 
+# on the node itself, by what its probe reads there; and on the host that asks
+@test "doctor: hosts where users have root's ports are named" {
+    local name=net.ipv4.ip_unprivileged_port_start
+    lab exec --node n5 sysctl -qw $name=80
+    lab exec --user alice srun -Q --exclusive -N 8 true
+    run as_alice taut doctor
+    [[ $output == *"MEND  ports "*"below 1024 on 1 node: n5"*"mend: sysctl -w $name=1024"* ]]
+    lab exec --node n5 sysctl -qw $name=1024
+    lab exec --user alice srun -Q --exclusive -N 8 true
+    run as_alice taut doctor
+    [[ $output != *" ports "* ]]
+}
+
 @test "doctor: what may be wrong where nobody answers" {
     run as_alice taut --server ctl:99 doctor
     [ "$status" -eq 1 ]

@@ -61,6 +61,22 @@ teardown() {
     lab daemon start "tautd@$here"
 }
 
+@test "failover: one that stood still for longer than its lease does nothing when it goes on" {
+    local here other before
+    here=$(acting)
+    other=$(other_of "$here")
+    before=$(token)
+    lab daemon pause "tautd@$here"
+    begin_jobs
+    wait_until 20 acts "$other"
+    lab daemon resume "tautd@$here"
+    wait_until 20 settled_pair
+    end_jobs
+    [ "$(token)" -gt "$before" ]
+    tokens_rise
+    checked_job
+}
+
 @test "failover: its host is gone: a node pays for that once" {
     local here other
     here=$(acting)

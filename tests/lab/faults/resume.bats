@@ -60,3 +60,38 @@ written() { [ "$(status 'print(s.store.waiting)')" = 0 ]; }
     start_tautd
     diff <(echo "$before") <(wait_until 20 tested 8 && facts)
 }
+
+verdict_of() { [ "$(status "for _, v in ipairs(s.verdicts) do
+    if v.component == '$1' then print(v.state) end end")" = "$2" ]; }
+slow_job() {
+    clear_holdoff
+    lab exec srun -Q -N 4 true
+    wait_until 10 no_jobs
+    verdict_of n1/tx slow
+}
+kept_drained() { [ "$(status 'for _, d in ipairs(s.drained) do print(d.node) end')" = "$1" ]; }
+is_free() { ! scene_is_drained n1; }
+
+# slurmctld stands still while tautd asks it for a drain: nobody knows then whether it will be made.
+@test "resume: killed between deciding a drain and its being made, it is made once and can be undone" {
+    fresh_tautd
+    lab exec taut policy observe
+    lab degrade n1/tx 25
+    wait_until 60 slow_job
+    kept_drained ""
+    lab daemon pause slurmctld
+    lab exec taut policy drain
+    sleep 2
+    lab exec bash -c 'kill -9 "$(</run/lab/pid/tautd)"'
+    lab daemon stop tautd || true
+    lab daemon resume slurmctld
+    start_tautd
+    wait_until 60 scene_is_drained n1
+    wait_until 20 kept_drained n1
+    [ "$(scene_drained | wc -l)" -eq 1 ]
+    lab heal n1/tx
+    lab exec taut policy observe
+    lab exec taut release n1
+    wait_until 20 is_free
+    kept_drained ""
+}

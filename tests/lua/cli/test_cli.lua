@@ -43,6 +43,11 @@ function tests.test_wrong_values_end_with_2()
    for _, args in ipairs { "'verify', 'n1/tx', '--now', '--wait', '0'", "'watch', '-n', '0'",
       "'watch', '--times', '0'", "'ack', 'n1/tx'", "'ack', '--end'", "'explain', '--job', 'x'",
       "'ack', 'n1/tx', '-t', 'T', '-u', '2020-01-01'",
+      "'advise', '-N', '0'", "'advise', '-N', '5-3'", "'advise', '-N', '4', '--top', '0'",
+      "'advise', '-N', '4', '--per-router', '0'", "'advise', '--job', '0'",
+      "'advise', '-N', '4', '--pattern', 'nope'", "'advise', '-N', '4', '-x', 'n['",
+      "'advise', '--compare', 'n['", "'advise', '-N', '4', '-C', '['",
+      "'advise', '-N', '4', '--within', '5'",
       "'--server', 'a;b', 'status'", "'events', '--since', 'x'", "'help', 'nonsense'" } do
       local text, code = taut("", args)
       lu.assertEquals(code, 2, args .. ": " .. text)

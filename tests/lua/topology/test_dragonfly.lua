@@ -2,6 +2,7 @@
 local check = require "lib.routecheck"
 local lu = require "luaunit"
 local topology = require "taut.topology"
+local wirings = require "lib.wirings"
 
 -- A dragonfly: o.routers, or o.rows and o.columns.
 local function build(o)
@@ -351,13 +352,10 @@ function tests.test_adaptive_traffic_goes_over_other_groups_where_its_own_link_i
 end
 
 function tests.test_from_a_wiring_with_groups()
-   local w = { source = "hand", routers = {}, nodes = {}, cables = {} }
-   for i = 1, 4 do
-      w.routers[i] = { name = "s" .. i, group = (i - 1) // 2 + 5 }
-      w.nodes[i] = { name = "n" .. i, rails = { { router = i, port = "9" } } }
-   end
-   for i, c in ipairs { { 1, 2 }, { 3, 4 }, { 1, 3 }, { 1, 3 }, { 2, 4 } } do
-      w.cables[i] = { a = c[1], a_port = tostring(i), b = c[2], b_port = tostring(i) }
+   local w = wirings.new(4, { { 1, 1, 2, 1 }, { 3, 2, 4, 2 }, { 1, 3, 3, 3 }, { 1, 4, 3, 4 },
+      { 2, 5, 4, 5 } })
+   for i, r in ipairs(w.routers) do
+      r.group = (i - 1) // 2 + 5
    end
    local conf = { kind = "dragonfly", wiring = w, capacity = 1e9, misrouted = 0 }
    local topo = assert(topology.build(conf))

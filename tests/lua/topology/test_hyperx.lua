@@ -2,6 +2,7 @@
 local check = require "lib.routecheck"
 local lu = require "luaunit"
 local topology = require "taut.topology"
+local wirings = require "lib.wirings"
 
 local function build(dims, o)
    local n = o and o.npr or 1
@@ -207,13 +208,10 @@ end
 
 -- A wiring by hand: routers in any order, coordinates as they stand.
 local function wiring()
-   local w = { source = "hand", routers = {}, nodes = {}, cables = {} }
+   local w = wirings.new(4, { { 1, 1, 3, 11 }, { 1, 2, 3, 12 }, { 1, 3, 4, 13 }, { 2, 4, 3, 14 },
+      { 2, 5, 4, 15 } })
    for i, at in ipairs { { 1, 1 }, { 0, 0 }, { 1, 0 }, { 0, 1 } } do
-      w.routers[i] = { name = "s" .. i, coord = at }
-      w.nodes[i] = { name = "n" .. i, rails = { { router = i, port = "9" } } }
-   end
-   for i, ab in ipairs { { 1, 3 }, { 1, 3 }, { 1, 4 }, { 2, 3 }, { 2, 4 } } do
-      w.cables[i] = { a = ab[1], a_port = tostring(i), b = ab[2], b_port = tostring(10 + i) }
+      w.routers[i].coord = at
    end
    return w
 end

@@ -4,6 +4,7 @@
 local lu = require "luaunit"
 local topocheck = require "lib.topocheck"
 local topology = require "taut.topology"
+local wirings = require "lib.wirings"
 
 local machines = {
    { kind = "fattree", nodes_per_leaf = 2, levels = { { down = 3, up = 2, parallel = 2 } },
@@ -30,13 +31,8 @@ local machines = {
 
 -- Four switches in a ring, two of them with two cables, and tables that go round one way.
 local function ring(with_tables)
-   local w = { source = "ring", routers = {}, nodes = {}, cables = {} }
-   for i = 1, 4 do
-      w.routers[i] = { name = "s" .. i, lid = 10 + i }
-      w.nodes[i] = { name = "n" .. i, rails = { { router = i, port = "9", lid = i } } }
-      w.cables[i] = { a = i, a_port = "1", b = i % 4 + 1, b_port = "2" }
-   end
-   w.cables[5] = { a = 1, a_port = "3", b = 2, b_port = "3" }
+   local w = wirings.new(4, { { 1, 1, 2, 2 }, { 2, 1, 3, 2 }, { 3, 1, 4, 2 }, { 4, 1, 1, 2 },
+      { 1, 3, 2, 3 } }, { lids = true })
    if with_tables then
       w.tables = {}
       for i = 1, 4 do

@@ -3,6 +3,7 @@
 local check = require "lib.routecheck"
 local lu = require "luaunit"
 local topology = require "taut.topology"
+local wirings = require "lib.wirings"
 
 -- A connected random wiring with parallel cables; every router has `npr` nodes.
 local function random_wiring(routers, extra, npr)
@@ -35,13 +36,7 @@ local function random_wiring(routers, extra, npr)
    return w
 end
 
-local function build(w, o)
-   local conf = { kind = "graph", wiring = w, capacity = 1e9 }
-   for k, v in pairs(o or {}) do
-      conf[k] = v
-   end
-   return assert(topology.build(conf))
-end
+local build = wirings.graph
 
 -- Tables that lead along shortest ways, a random one of several.
 local function fill_tables(w)
@@ -164,12 +159,7 @@ end
 
 -- s1 - s2 - s3 in a row, a node on each.
 local function row()
-   local w = { source = "row", routers = {}, nodes = {}, cables = {
-      { a = 1, a_port = "1", b = 2, b_port = "1" }, { a = 2, a_port = "2", b = 3, b_port = "1" } } }
-   for i = 1, 3 do
-      w.routers[i] = { name = "s" .. i, lid = 10 + i }
-      w.nodes[i] = { name = "n" .. i, rails = { { router = i, port = "5", lid = i } } }
-   end
+   local w = wirings.new(3, { { 1, 1, 2, 1 }, { 2, 2, 3, 1 } }, { port = "5", lids = true })
    w.tables = { { 5, 1, 1, [11] = 0, [12] = 1, [13] = 1 },
       { 1, 5, 2, [11] = 1, [12] = 0, [13] = 2 },
       { 1, 1, 5, [11] = 1, [12] = 1, [13] = 0 } }

@@ -4,6 +4,7 @@ local kept = require "taut.topology.before.kept"
 local lu = require "luaunit"
 local same = require "taut.topology.before.same"
 local topology = require "taut.topology"
+local wirings = require "lib.wirings"
 
 local function torus(dims, o)
    local conf = { kind = "torus", dims = dims, nodes_per_router = 1, capacity = 1e9,
@@ -25,23 +26,10 @@ end
 
 -- Three switches in a row and one beside, nodes on each.
 local function wiring()
-   local w = { source = "a test", routers = {}, nodes = {}, cables = {
-      { a = 1, a_port = "1", b = 2, b_port = "1" }, { a = 1, a_port = "2", b = 2, b_port = "2" },
-      { a = 2, a_port = "3", b = 3, b_port = "3" }, { a = 3, a_port = "4", b = 4, b_port = "4" } } }
-   for r = 1, 4 do
-      w.routers[r] = { name = "s" .. r }
-      w.nodes[r] = { name = "n" .. r, rails = { { router = r, port = "h" } } }
-   end
-   return w
+   return wirings.new(4, { { 1, 1, 2, 1 }, { 1, 2, 2, 2 }, { 2, 3, 3, 3 }, { 3, 4, 4, 4 } })
 end
 
-local function graph(w, o)
-   local conf = { kind = "graph", wiring = w, capacity = 1e9 }
-   for k, v in pairs(o or {}) do
-      conf[k] = v
-   end
-   return assert(topology.build(conf))
-end
+local graph = wirings.graph
 
 -- As a restart does: the old machine out of its text.
 local function compare(old, new, renamed)
