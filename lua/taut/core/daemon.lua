@@ -234,7 +234,7 @@ local function run(conf, argv)
       sys.log("err", why or err)
       return 1
    end
-   collectgarbage("incremental", 120, 200) -- a small heap is worth a little time
+   collectgarbage("incremental", 200, 200) -- twice what is in use, at most
    if conf.munge_socket then
       munge.socket(conf.munge_socket)
    end

@@ -3,6 +3,7 @@
 -- be had is said with the step that made it impossible.
 local features = require "taut.place.features"
 local hostlist = require "taut.hostlist"
+local pattern = require "taut.place.pattern"
 local tables = require "taut.base.tables"
 
 local request = {}
@@ -17,12 +18,20 @@ local function is_whole(v, least)
    return math.type(v) == "integer" and v >= least
 end
 
--- Count and most from { count } or { min, max }.
-local function sizes(topo, args)
+-- Count and most from { count } or { min, max }, on whatever machine.
+local function range(args)
    local count, most = args.count or args.min, args.max or args.count
    if not is_whole(count, 1) or not is_whole(most, 1) or count > most then
       return nil, ("-N: expected a number of nodes or a range such as 32-64, got %s"):format(
          count == most and tostring(count) or tostring(count) .. "-" .. tostring(most))
+   end
+   return count, most
+end
+
+local function sizes(topo, args)
+   local count, most = range(args)
+   if not count then
+      return nil, most
    elseif count > #topo.nodes then
       return nil, ("-N: expected a number of nodes from 1 to %d, which is all there are, got %d")
          :format(#topo.nodes, count)
@@ -190,6 +199,32 @@ local function check_options(args)
       end
    end
    return nil
+end
+
+local function unless(ok, err)
+   return not ok and err or nil
+end
+
+local function bad_list(args, name)
+   if (args[name] or "") == "" then
+      return nil
+   end
+   local ok, err = hostlist.expand(args[name], NAMES_MAX)
+   return not ok and ("--%s: %s"):format(name, err) or nil
+end
+
+--- What is wrong with a request on any machine: `taut advise` says so before it asks.
+-- @param args as for request.check; without a count where a job or nodes to compare say it
+-- @return nil, or what is wrong
+function request.wrong(args)
+   return check_options(args)
+      or (args.count or args.min) and unless(range(args))
+      or args.job and not is_whole(args.job, 1) and "--job: expected a number of a job, got " ..
+         tostring(args.job)
+      or args.features and unless(features.parse(args.features))
+      or bad_list(args, "exclude") or bad_list(args, "compare")
+      or args.pattern and unless(pattern.motif(args.pattern))
+      or nil
 end
 
 --- Look at a request.

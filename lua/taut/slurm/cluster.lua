@@ -126,6 +126,17 @@ function Cluster:speaks(node, release, protocol, refused)
    end
 end
 
+--- From which port on may users of that node call, where root has not all below 1024 for itself?
+-- @param first port, or nil
+function Cluster:users_call_from(node, first)
+   self.user_port_of[node] = first
+end
+
+--- Node → the first port that its users may call from, for those where it is below 1024.
+function Cluster:user_ports()
+   return self.user_port_of
+end
+
 --- Node → { release, protocol } of its probe, for those heard since tautd started.
 function Cluster:probes()
    return self.probe_of
@@ -471,8 +482,8 @@ function cluster.new(h, addresses)
       partitions = {},
       touched = {}, -- names of nodes whose jobs changed since take_touched()
       pending = {}, seen_running = {}, last_heard = {}, last_heard_for = { idle = {}, job = {} },
-      behind_s = {}, refused_for_clock = {}, probe_of = {}, hellos = 0, jobs_heard = 0,
-      jobs_started = 0, started = loop.time() }, Cluster)
+      behind_s = {}, refused_for_clock = {}, probe_of = {}, user_port_of = {},
+      hellos = 0, jobs_heard = 0, jobs_started = 0, started = loop.time() }, Cluster)
 end
 
 --- Tell somebody of what happens.

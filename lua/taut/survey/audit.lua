@@ -15,7 +15,7 @@ local audit = { history = "last_audit" }
 local Audit = {}
 Audit.__index = Audit
 
-local TRIES = 5   -- how often what meant nothing is tried again
+local TRIES = 10  -- how often what meant nothing is tried again
 local AT_ONCE = 4 -- tests of a phase, from the second try on, at least
 
 ---------------------------------------------------------------- options

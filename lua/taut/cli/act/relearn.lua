@@ -13,7 +13,9 @@ end
 
 function relearn.run(args)
    local d, code = ask.tautd(args, "relearn", { class = args.class })
-   if d then
+   if d and args.json then
+      print(ask.json(d))
+   elseif d then
       print(("%s will be learned anew; until then %s unknown"):format(report.count(d.components,
          "component"), d.components == 1 and "it is" or "they are"))
    end

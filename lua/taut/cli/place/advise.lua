@@ -4,6 +4,7 @@ local ask = require "taut.base.ask"
 local output = require "taut.cli.output"
 local pattern = require "taut.place.pattern"
 local report = require "taut.report"
+local words = require "taut.place.request"
 
 local advise = { summary = "The best free, healthy nodes for a communication-heavy job." }
 
@@ -142,7 +143,8 @@ function advise.run(args)
       return 2
    end
    local what, err = request(args)
-   if not what then
+   err = err or words.wrong(what)
+   if err then
       report.complain(err)
       return 2
    end
