@@ -20,6 +20,7 @@
 #include <event2/bufferevent.h>
 
 #include "advisor/bindings/loop/frames.h"
+#include "advisor/lib/os/blocking.h"
 #include "advisor/lib/os/tcp_port.h"
 #include "wire/frame.h"
 
@@ -36,7 +37,7 @@ struct conn {
     bool closing;           /* by Lua, once all is sent */
     size_t held;            /* its part of listener->held */
     struct taut_newcomer newcomer;
-    int64_t since_ns; /* it was accepted */
+    int64_t since_ms; /* it was accepted */
     char peer[PEER_TEXT];
 };
 
@@ -273,7 +274,7 @@ void taut_listener_admit(struct taut_listener *l,
         return;
     }
     snprintf(c->peer, sizeof(c->peer), "%s", peer);
-    c->since_ns = caller->since_ns;
+    c->since_ms = caller->since_ms;
     bufferevent_setcb(c->bev, on_readable, on_written, on_event, c);
     /* Never read further ahead than one frame may be long. */
     bufferevent_setwatermark(c->bev, EV_READ, TAUT_FRAME_HEAD,
@@ -378,7 +379,7 @@ static int conn_waited(lua_State *L)
 {
     struct conn *c = luaL_checkudata(L, 1, CONN_CLASS);
 
-    lua_pushnumber(L, (double)(taut_callers_now() - c->since_ns) / 1e9);
+    lua_pushnumber(L, (double)(taut_blocking_now_ms() - c->since_ms) / 1e3);
     return 1;
 }
 

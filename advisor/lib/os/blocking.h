@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sending and receiving with a deadline, for the command line: the descriptor
+/* Sending and receiving with a deadline: the descriptor
  * does not block, these calls do, until 'deadline_ms' of
  * taut_blocking_now_ms(). */
 #ifndef TAUT_ADVISOR_LIB_OS_BLOCKING_H

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/queue.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "advisor/lib/os/blocking.h"
 #include "advisor/lib/os/callers.h"
 
 #define SWEEP_MS 20        /* between two looks for those that waited long */
@@ -32,14 +32,6 @@ struct taut_callers {
     int socket, event, stop; /* the last two are eventfds */
     int wait_ms;
 };
-
-int64_t taut_callers_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static void ring(int event)
 {
@@ -63,11 +55,11 @@ static void refuse(struct taut_callers *c, int fd)
 
 static void sweep(struct taut_callers *c)
 {
-    int64_t since_ns = taut_callers_now() - c->wait_ms * INT64_C(1000000);
+    int64_t since_ms = taut_blocking_now_ms() - c->wait_ms;
     struct waiting *w;
 
     while ((w = TAILQ_FIRST(&c->waiting)) != NULL &&
-           w->caller.since_ns < since_ns) {
+           w->caller.since_ms < since_ms) {
         TAILQ_REMOVE(&c->waiting, w, link);
         c->count--;
         refuse(c, w->caller.fd);
@@ -100,7 +92,7 @@ static bool accept_one(struct taut_callers *c)
         return true;
     pthread_mutex_lock(&c->lock);
     if (caller.fd >= 0) {
-        caller.since_ns = taut_callers_now();
+        caller.since_ms = taut_blocking_now_ms();
         enqueue(c, &caller);
     } else if (errno != EAGAIN) {
         c->refused.error = errno;

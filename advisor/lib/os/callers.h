@@ -21,7 +21,7 @@ struct taut_callers;
 
 struct taut_caller {
     int fd;           /* non-blocking, close-on-exec */
-    int64_t since_ns; /* CLOCK_MONOTONIC */
+    int64_t since_ms; /* taut_blocking_now_ms() when it was accepted */
     struct sockaddr_storage sa;
     socklen_t length;
 };
@@ -53,8 +53,5 @@ int taut_callers_socket(const struct taut_callers *callers);
 int taut_callers_take(struct taut_callers *callers, struct taut_caller *caller);
 
 struct taut_callers_refused taut_callers_refused(struct taut_callers *callers);
-
-/* CLOCK_MONOTONIC now. */
-int64_t taut_callers_now(void);
 
 #endif

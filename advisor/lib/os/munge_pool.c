@@ -15,6 +15,7 @@
 
 #include <munge.h>
 
+#include "advisor/lib/os/blocking.h"
 #include "advisor/lib/os/munge_pool.h"
 
 #define JOIN_MS 200 /* how long destroy waits for threads */
@@ -23,7 +24,7 @@ struct job {
     struct job *next;
     char *cred;
     size_t bytes; /* of 'cred' */
-    struct timespec since;
+    int64_t since_ms;
     char *socket; /* of munged; NULL is the default */
     struct taut_munge_result result;
 };
@@ -94,7 +95,7 @@ static struct job *job_create(int id, const char *cred, const char *path)
     job->result.id = id;
     job->bytes = strlen(cred);
     job->cred = strdup(cred);
-    clock_gettime(CLOCK_MONOTONIC, &job->since);
+    job->since_ms = taut_blocking_now_ms();
     job->socket = path != NULL ? strdup(path) : NULL;
     if (job->cred == NULL || (path != NULL && job->socket == NULL)) {
         job_destroy(job);
@@ -176,12 +177,7 @@ static void decode(struct job *job)
 /* A node that has waited so long has given up. */
 static bool is_late(const struct job *job)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (now.tv_sec - job->since.tv_sec) * 1000 +
-               (now.tv_nsec - job->since.tv_nsec) / 1000000 >
-           TAUT_MUNGE_WAIT_MS;
+    return taut_blocking_now_ms() - job->since_ms > TAUT_MUNGE_WAIT_MS;
 }
 
 static void wake_owner(struct taut_munge_pool *pool)
