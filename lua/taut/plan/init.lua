@@ -43,7 +43,7 @@ local function board_of(topo, coverage)
       coverage:fit(#topo.components)
       kept = { topo = topo, epoch = topo.epoch,
          board = boards.new(topo.graph, coverage.times, directions(topo)) }
-      kept.ports = topo.asked_at and ports.new(topo)
+      kept.ports = topo.asked_at and ports.new(topo, coverage)
       coverage.board = kept
    end
    return kept

@@ -5,7 +5,8 @@
 -- A port that took a link once says nothing about the next check: the far end listens on another
 -- port then, and switches are rehashed without anybody being told.  So nothing is remembered; the
 -- node that sends tries ports of a test until one takes the link that the test is about, and asks
--- afterwards which way the test went.
+-- afterwards which way the test went.  A test that is about none tries a few for the link of its
+-- way that is due, since by chance alone some links of a set wait long.
 local ways = require "taut.topology.ways"
 
 local ports = {}
@@ -16,6 +17,7 @@ local FIRST, LAST = 20000, 31999 -- below those that Linux gives out by itself
 local STREAMS = 16               -- of one test
 local TRIES = 4                  -- ports for each link of the set and stream
 local MOST = 128                 -- ports tried for a test
+local ROUTINE = 8                -- of one that is about no link: routers answer only so many
 local ROUTERS = 65536            -- pairs of routers whose routes are remembered
 
 -- What lies between the routers of two nodes, to ask about; false where there is no set.
@@ -62,42 +64,78 @@ local function marks_of(self, asked, i, c)
    return known
 end
 
--- How to aim at the link of a set that the test is about: who keeps silent is not known, so each
--- pair in its own way, and another one in the next plan; both directions of a pair alike.
-local function aim_of(self, asked, t)
+-- How to aim at link c of a set: who keeps silent is not known, so each pair in its own way, and
+-- another one in the next plan; both directions of a pair alike.
+local function aim_at(self, asked, t, c, most)
    for i = 2, asked.n - 1 do
       local set = asked[i]
-      local marks = type(set) == "table" and set.is[t.confirms]
-         and marks_of(self, asked, i, t.confirms)
+      local marks = type(set) == "table" and set.is[c] and marks_of(self, asked, i, c)
       if marks and #marks > 0 then
          local mark = marks[(t.src + t.dst + self.plans) % #marks + 1]
-         mark.ports = math.min(MOST, TRIES * set.n * (t.streams or 1))
+         mark.ports = math.min(most, TRIES * set.n * (t.streams or 1))
          return mark
       end
    end
    return nil
 end
 
+-- The link of its sets that no test has gone over for the longest time, of those that the fewest
+-- tests of this plan are aimed at.
+local function stalest(self, asked)
+   local aimed, best, least, since = self.aimed, nil, math.huge, nil
+   for i = 2, asked.n - 1 do
+      for _, c in ipairs(type(asked[i]) == "table" and asked[i].members or {}) do
+         local n, tested = aimed[c] or 0, self.coverage:tested(c)
+         if n < least or n == least and tested < since then
+            best, least, since = c, n, tested
+         end
+      end
+   end
+   return best
+end
+
+-- The links that a test takes if it takes link c.
+local function mark_aimed(self, asked, c)
+   local aimed, shown = self.aimed, {}
+   for i = 2, asked.n - 1 do
+      shown[i] = type(asked[i]) == "table" and asked[i].is[c] and c or false
+   end
+   for _, link in ipairs((ways.known(self.topo, asked, shown))) do
+      aimed[link or 0] = (aimed[link or 0] or 0) + 1
+   end
+end
+
+-- A test that is about no link goes over one that is due.
+local function routine_aim(self, asked, t)
+   local c = stalest(self, asked)
+   mark_aimed(self, asked, c)
+   return aim_at(self, asked, t, c, ROUTINE)
+end
+
 --- A plan begins.
 function Ports:begin()
-   self.plans = self.plans + 1
+   self.plans, self.aimed = self.plans + 1, {}
 end
 
 --- Have the way of a planned test asked for, if it goes over sets.
 -- @param t gets `asked` (see ways.of), `src_port`, `trace` (how many routers there are to ask) and,
---   of one about a link of a set, `aim` { link = that one, or one that tells it, hop = which
---   router is at its end, ports = how many may be tried }
+--   `aim` { link = the one that the test is about or that is due, or one that tells it, hop =
+--   which router is at its end, ports = how many may be tried }
 function Ports:ask(t)
    local asked = between(self, t)
    if asked then
-      t.asked, t.trace, t.aim = asked, asked.n - 1, t.confirms and aim_of(self, asked, t)
+      t.asked, t.trace = asked, asked.n - 1
+      t.aim = t.confirms and aim_at(self, asked, t, t.confirms, MOST)
+         or not t.confirms and routine_aim(self, asked, t) or nil
       t.src_port = next_ports(self, math.max(STREAMS, t.aim and t.aim.ports or 0))
    end
 end
 
 --- @param topo topology
-function ports.new(topo)
-   return setmetatable({ topo = topo, at = FIRST, plans = 0, between = {}, n_between = 0 }, Ports)
+-- @param coverage says when links were tested
+function ports.new(topo, coverage)
+   return setmetatable({ topo = topo, coverage = coverage, at = FIRST, plans = 0, aimed = {},
+      between = {}, n_between = 0 }, Ports)
 end
 
 return ports

@@ -6,7 +6,7 @@ local ways = {}
 -- Members of a set, and the only one that leaves, or reaches, each router: false where there are
 -- several.  Made once for each set.
 local function index_of(topo, stage)
-   local index = { is = {}, from = {}, to = {}, n = #stage }
+   local index = { members = stage, is = {}, from = {}, to = {}, n = #stage }
    for _, c in ipairs(stage) do
       local from, to = topo:from(c), topo:to(c)
       index.is[c] = true

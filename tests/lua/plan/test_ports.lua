@@ -164,7 +164,7 @@ function tests.test_a_plan_asks_where_there_is_a_choice()
          lu.assertNil(used[t.src_port + k]) -- no port serves twice
          used[t.src_port + k] = true
       end
-      if t.aim then -- the link of its way over spine 3
+      if t.confirms then -- the link of its way over spine 3
          lu.assertEquals(t.aim.link, over(t.src, t.dst, 3)[t.aim.hop])
          lu.assertEquals(t.confirms, suspect)
          aimed[#aimed + 1] = t.streams
@@ -176,7 +176,7 @@ end
 
 -- Nobody knows who keeps silent: not all pairs depend on the router at the end of the link.
 function tests.test_pairs_aim_by_either_router()
-   local asking = ports.new(topo)
+   local asking = ports.new(topo, coverage.new(false, #topo.components))
    for stage = 2, 3 do
       local c, hops = over(1, 9, 3)[stage], {}
       for dst = 9, 12 do
@@ -192,7 +192,7 @@ end
 
 -- One of two routers keeps silent: a job of only two leaves has to come by the other one as well.
 function tests.test_a_pair_aims_by_another_router_in_the_next_plan()
-   local asking, hops = ports.new(topo), {}
+   local asking, hops = ports.new(topo, coverage.new(false, #topo.components)), {}
    local c = over(1, 9, 3)[2]
    for _ = 1, 2 do
       asking:begin()
@@ -202,6 +202,44 @@ function tests.test_a_pair_aims_by_another_router_in_the_next_plan()
    end
    table.sort(hops)
    lu.assertEquals(hops, { 2, 3 })
+end
+
+-- A test that is about no link tries a few ports for one that is due; no two of a plan for the same
+-- while others are left.
+function tests.test_routine_tests_take_turns_over_the_links_of_a_set()
+   local known = coverage.new(false, #topo.components)
+   local asking, all, late = ports.new(topo, known), {}, over(1, 9, 4)[2]
+   for spine = 0, SPINES - 1 do
+      local way = over(1, 9, spine)
+      all[way[2]], all[way[3]] = spine, spine
+      known:touch(way[2], way[2] == late and 5 or 10)
+      known:touch(way[3], 10)
+   end
+   local spines = {}
+   asking:begin()
+   for k = 1, SPINES do
+      local t = test()
+      asking:ask(t)
+      spines[k] = all[t.aim.link]
+      lu.assertEquals(t.aim.ports, 8)
+      lu.assertNil(t.confirms)
+   end
+   lu.assertEquals(spines[1], 4)
+   table.sort(spines)
+   lu.assertEquals(spines, { 0, 1, 2, 3, 4, 5 })
+end
+
+-- It clears and accuses what it took, whether that was what it was aimed at or not.
+function tests.test_a_routine_test_stands_for_what_it_took()
+   local asking = ports.new(topo, coverage.new(false, #topo.components))
+   asking:begin()
+   local t = test()
+   asking:ask(t)
+   local way, answers = over(1, 9, 2)
+   ways.take(topo, t, ways.shown(topo, t.asked, answers), 0)
+   lu.assertEquals(t.way, way)
+   lu.assertTrue(t.is_traced)
+   lu.assertNil(t.confirms)
 end
 
 function tests.test_nothing_is_asked_where_nobody_said_how_ports_answer()
