@@ -20,6 +20,12 @@ static double level_chance(const struct taut_evidence *e, double ratio)
     return ratio < r->floor ? r->at_level * 0.3 : r->at_level;
 }
 
+/* What a single stream got. */
+struct part {
+    double of;          /* of what was expected */
+    double expected_Bps;
+};
+
 /* What one event, and one spell, has told so far. */
 struct tally {
     uint32_t serial;
@@ -34,7 +40,7 @@ struct tally {
     bool spell_at, spell_any;
     bool is_wide, spell_wide; /* several streams at once were at the ceiling */
     bool spell_half; /* a fair share of the ceiling was: busy besides */
-    double at[SOME], below[SOME]; /* of what was expected, in the spell */
+    struct part at[SOME], below[SOME]; /* in the spell */
     int n_at, n_below;
 };
 
@@ -86,6 +92,16 @@ static double spell_weight(const struct taut_evidence *e, const struct tally *y,
     return log(SHOWN / chance);
 }
 
+/* Do two that got the same part of what was expected differ in bytes because
+ * that differed?  Where the same was expected of both, one is just above the
+ * ceiling's edge and the other just below it. */
+static bool is_same_part(const struct part *at, const struct part *below,
+                         double near)
+{
+    return below->expected_Bps < at->expected_Bps * (1 - near) &&
+           fabs(below->of - at->of) < near * at->of;
+}
+
 /* A network that is busy leaves each test the same part of what is expected of
  * it; what is broken leaves all the same bytes per second. */
 static bool is_proportional(const struct taut_evidence *e,
@@ -93,7 +109,7 @@ static bool is_proportional(const struct taut_evidence *e,
 {
     for (int i = 0; i < y->n_at; i++)
         for (int j = 0; j < y->n_below; j++)
-            if (fabs(y->below[j] - y->at[i]) < e->rules.ceiling * y->at[i])
+            if (is_same_part(&y->at[i], &y->below[j], e->rules.ceiling))
                 return true;
     return false;
 }
@@ -126,7 +142,8 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
 /* What part a single stream got; several get another one of a busy network. */
 static void keep_part(struct tally *y, const struct taut_low *low, bool is_at)
 {
-    double part = (double)low->bw_Bps / (double)low->expected_Bps;
+    struct part part = {(double)low->bw_Bps / (double)low->expected_Bps,
+                        (double)low->expected_Bps};
 
     if (low->streams > 1)
         return;

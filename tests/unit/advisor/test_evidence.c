@@ -378,6 +378,23 @@ START_TEST(the_same_part_of_everything_is_a_busy_network)
 }
 END_TEST
 
+/* Tests scatter, and some fall just below the edge: of these the same was
+ * expected, so they tell bytes and parts no more apart than the others. */
+START_TEST(what_falls_just_below_the_ceiling_is_not_the_same_part)
+{
+    struct taut_case k;
+    uint32_t x = link_of(0, 4);
+    double below = 0.41 * (1 - 1.05 * rules.ceiling);
+
+    for (int i = 0; i < 5; i++) {
+        one(0, 8, 0.41, i * HOUR);
+        one(1, 9, 0.41 * (1 - 0.95 * rules.ceiling), i * HOUR + 60);
+        one(1, 8, below, i * HOUR + 120);
+    }
+    ck_assert_double_gt(score(x, NONE, &k), 12);
+}
+END_TEST
+
 START_TEST(a_rival_takes_what_it_explains)
 {
     struct taut_case k;
@@ -779,6 +796,7 @@ int main(void)
     tcase_add_test(tc, a_case_begins_with_an_event);
     tcase_add_test(tc, it_may_have_been_busy_before_it_broke);
     tcase_add_test(tc, the_same_part_of_everything_is_a_busy_network);
+    tcase_add_test(tc, what_falls_just_below_the_ceiling_is_not_the_same_part);
     tcase_add_test(tc, a_rival_takes_what_it_explains);
     tcase_add_test(tc, what_is_named_explains_its_tests_for_good);
     tcase_add_test(tc, what_no_test_can_show_clears_at_its_most);
