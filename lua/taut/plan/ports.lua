@@ -18,6 +18,7 @@ local STREAMS = 16               -- of one test
 local TRIES = 4                  -- ports for each link of the set and stream
 local MOST = 128                 -- ports tried for a test
 local ROUTINE = 8                -- of one that is about no link: routers answer only so many
+local LARGE = 64                 -- links of a set of which so few ports seldom take a certain one
 local ROUTERS = 65536            -- pairs of routers whose routes are remembered
 
 -- What lies between the routers of two nodes, to ask about; false where there is no set.
@@ -82,10 +83,13 @@ end
 -- The link of its sets that no test has gone over for the longest time, of those that the fewest
 -- tests of this plan are aimed at.
 local function stalest(self, asked)
-   local aimed, best, least, since = self.aimed, nil, math.huge, nil
+   local aimed, coverage, best, least, since = self.aimed, self.coverage, nil, math.huge, nil
    for i = 2, asked.n - 1 do
-      for _, c in ipairs(type(asked[i]) == "table" and asked[i].members or {}) do
-         local n, tested = aimed[c] or 0, self.coverage:tested(c)
+      local set = asked[i]
+      local members = type(set) == "table" and set.n <= LARGE and set.members
+      for k = 1, members and #members or 0 do
+         local c = members[k]
+         local n, tested = aimed[c] or 0, coverage:tested(c)
          if n < least or n == least and tested < since then
             best, least, since = c, n, tested
          end
@@ -94,21 +98,20 @@ local function stalest(self, asked)
    return best
 end
 
--- The links that a test takes if it takes link c.
-local function mark_aimed(self, asked, c)
-   local aimed, shown = self.aimed, {}
+-- A test that is about no link goes over one that is due.
+local function routine_aim(self, asked, t)
+   local c, shown = stalest(self, asked), {}
+   if not c then
+      return nil
+   end
    for i = 2, asked.n - 1 do
       shown[i] = type(asked[i]) == "table" and asked[i].is[c] and c or false
    end
-   for _, link in ipairs((ways.known(self.topo, asked, shown))) do
-      aimed[link or 0] = (aimed[link or 0] or 0) + 1
+   for _, link in ipairs((ways.known(self.topo, asked, shown))) do -- all that it then takes
+      if link then
+         self.aimed[link] = (self.aimed[link] or 0) + 1
+      end
    end
-end
-
--- A test that is about no link goes over one that is due.
-local function routine_aim(self, asked, t)
-   local c = stalest(self, asked)
-   mark_aimed(self, asked, c)
    return aim_at(self, asked, t, c, ROUTINE)
 end
 

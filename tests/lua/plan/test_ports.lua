@@ -229,6 +229,19 @@ function tests.test_routine_tests_take_turns_over_the_links_of_a_set()
    lu.assertEquals(spines, { 0, 1, 2, 3, 4, 5 })
 end
 
+-- Of 70 links eight ports seldom take a certain one: they are not even looked through.
+function tests.test_routine_tests_are_not_aimed_in_large_sets()
+   local wide = assert(topology.build { kind = "fattree", nodes_per_leaf = PER,
+      levels = { { down = 2, up = 70 } }, nodes = "n[0-7]", capacity = 1e9, routing = "ecmp",
+      addresses = numbered(2, 70) })
+   local asking = ports.new(wide, coverage.new(false, #wide.components))
+   asking:begin()
+   local t = { src = 1, dst = 5, phase = 1, streams = 1, route = wide:route(1, 5) }
+   asking:ask(t)
+   lu.assertEquals(t.trace, 3)
+   lu.assertNil(t.aim)
+end
+
 -- It clears and accuses what it took, whether that was what it was aimed at or not.
 function tests.test_a_routine_test_stands_for_what_it_took()
    local asking = ports.new(topo, coverage.new(false, #topo.components))
