@@ -107,7 +107,7 @@ reload() {
     id=$(batch -N 4)
     excludes "$id" "$EXPOSED"
     [ "$(field "$id" AdminComment)" = "taut: comm=halo3d excluded=$EXPOSED" ]
-    lab exec taut steer | grep -q "^avoided  $SLOW at 2.%, 4 nodes exposed"
+    lab exec taut steer | grep -q "^avoided  $SLOW at [23][0-9]%, 4 nodes exposed"
     wait_until 5 steer_says "^ +$id  alice  wrap  +4  halo3d  +BeginTime  4 nodes excluded"
 }
 
