@@ -226,8 +226,7 @@ function Diagnosis:restore(c, k)
    end
    own.last = k.last_case
    self.records[c] = own
-   self.suspects[c] = k.state == "suspect" or nil
-   self.decided[c] = (k.state == "slow" or k.state == "failed") or nil
+   settle.note(self, c, k.state)
    wants.changed(self, c)
 end
 

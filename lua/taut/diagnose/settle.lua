@@ -9,14 +9,24 @@ local whole = require "taut.diagnose.whole"
 
 local settle = {}
 
+--- Keep the lists of suspects, of what was named, and of sets that have such members.
+function settle.note(self, c, state)
+   local was = self.suspects[c] or self.decided[c] or false
+   self.suspects[c] = state == "suspect" or nil
+   self.decided[c] = (state == "slow" or state == "failed") or nil
+   local is = self.suspects[c] or self.decided[c] or false
+   if is ~= was then
+      self.sets:mark(c, is and 1 or -1)
+   end
+end
+
 local function set_state(self, c, state, now, changes)
    local k = self:component(c)
    if k.state ~= state then
       changes[#changes + 1] = { component = c, from = k.state, to = state, state = state,
          time = now, left = k.left }
       k.state, k.since = state, now
-      self.suspects[c] = state == "suspect" or nil
-      self.decided[c] = (state == "slow" or state == "failed") or nil
+      settle.note(self, c, state)
       self.evidence:watch(c, self.suspects[c] or self.decided[c] or false)
       wants.changed(self, c)
    end

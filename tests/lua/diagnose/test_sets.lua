@@ -7,6 +7,7 @@ local lu = require "luaunit"
 local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
 local topology = require "taut.topology"
+local weigh = require "taut.diagnose.sets.weigh"
 
 local tests = {}
 
@@ -505,6 +506,27 @@ local function accused_by_one(o)
    end
    return w.diagnosis:state(c)
 end
+
+---------------------------------------------------------------- counting
+
+function tests.test_each_pair_has_one_cell_however_many_there_are()
+   local tally = weigh.tally({}, { n = 0 }, 0)
+   for _ = 1, 3 do
+      for key = 1, 50 do
+         local i = weigh.cell(tally, key, nil)
+         tally.cells[i + 1] = tally.cells[i + 1] + 1
+      end
+   end
+   lu.assertEquals(#tally.cells, 4 * 50)
+   for key = 1, 50 do
+      local i = weigh.cell(tally, key, nil)
+      lu.assertEquals({ tally.cells[i], tally.cells[i + 1] }, { key, 3 })
+   end
+   weigh.clear(tally)
+   lu.assertEquals(weigh.cell(tally, 50, nil), 1)
+end
+
+---------------------------------------------------------------- a member by itself
 
 -- What is slow is another uplink: the flows over that one say nothing of this one.
 function tests.test_a_slow_link_of_the_set_speaks_against_no_other()

@@ -56,7 +56,7 @@ local function take_spell(self, set, window, run, spell, at)
       run = weigh.fresh(at)
       set.runs[window] = run
    end
-   weigh.add(run, spell, set.cells)
+   weigh.add(run, spell, set.tally.cells)
    if spell.hits > 0 then
       run.spells, run.last = run.spells + 1, at
    end
@@ -64,11 +64,10 @@ end
 
 --- A spell of a set is over: weigh it.
 function decide.close(self, set)
-   local at = set.spell * self.s.spell_s
+   local at = set.tally.spell * self.s.spell_s
    local is_named = next(set.named) ~= nil
    local named = is_named and tables.copy(set.named) or set.named
-   local cells, runs, by_key = set.cells, set.runs, set.at
-   local shown = weigh.shown(cells)
+   local runs, shown = set.runs, weigh.shown(set.tally.cells)
    for window, run in pairs(runs) do
       if not shown[window] and not (is_named and is_known(window, named)) then
          take_spell(self, set, window, run, weigh.silence(self, set, window), at)
@@ -82,10 +81,7 @@ function decide.close(self, set)
    for window, v in pairs(named) do
       doubt(self, set, window, v, at)
    end
-   for i = 1, #cells do
-      by_key[cells[i].key] = nil
-   end
-   set.cells, set.spell = {}, nil
+   weigh.clear(set.tally)
    self.closed = self.closed + 1
    decide.watch(self, set)
 end
@@ -179,7 +175,8 @@ function decide.forget(self, set)
    for window in pairs(set.named) do
       decide.well(self, set, window)
    end
-   set.runs, set.cells, set.at, set.spell = {}, {}, {}, nil
+   set.runs = {}
+   weigh.clear(set.tally)
    self.closed = self.closed + 1
 end
 
@@ -225,7 +222,8 @@ local function bring_up(self, set, run)
    end
    table.sort(list, function(a, b) return a.number < b.number end)
    for _, other in ipairs(list) do
-      if other ~= set and other.spell and other.spell < self.review_spell then
+      local spell = other.tally.spell
+      if other ~= set and spell and spell < self.review_spell then
          decide.close(self, other)
       end
    end
@@ -247,7 +245,7 @@ function decide.review(self, now)
          end
       end
       if best then
-         bring_up(self, best, weigh.whole(best_run, at))
+         bring_up(self, best, weigh.whole(self, best_run, at))
          self.due[best] = nil
          if is_ripe(self, best, at, best_run) then
             name(self, best, at, best_run, now)

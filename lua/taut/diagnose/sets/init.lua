@@ -13,12 +13,12 @@ local member = require "taut.diagnose.sets.member"
 local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
 local text = require "taut.diagnose.sets.text"
+local weigh = require "taut.diagnose.sets.weigh"
 
 local sets = {}
 local Sets = {}
 Sets.__index = Sets
 
-local WAYS = 8192 -- pairs of routers whose sets are remembered
 local WANTED = 16 -- sets that plans are asked to look at
 
 ---------------------------------------------------------------- which sets there are
@@ -58,8 +58,8 @@ local function new_set(self, stage, key, part)
    self.classes[class] = self.classes[class] or { n = 0, steps = {} }
    local set = { id = ("%x"):format(key), number = #self.list + 1, part = part or part_of(stage),
       members = table.move(stage, 1, #stage, 1, {}), is_testable = is_testable(self, stage),
-      class = self.classes[class], n = 0, steps = {}, cells = {}, at = {}, runs = {}, named = {},
-      followed = member.count(self, stage) }
+      steps = {}, runs = {}, named = {} }
+   set.tally = weigh.tally(set, self.classes[class], member.count(self, stage))
    self.by_key[key], self.by_id[set.id], self.list[set.number] = set, set, set
    for _, c in ipairs(stage) do
       self.of[c] = self.of[c] or {}
@@ -73,66 +73,41 @@ local function set_of(self, stage, part)
    return self.by_key[key] or new_set(self, stage, key, part)
 end
 
--- The same for a stage of a route, which is always the same table.
-local function set_of_stage(self, stage)
-   local set = set_of(self, stage)
-   self.by_stage[stage] = set
-   return set
+--- The tally (weigh.lua) of the set at a stage of a route: of one set always the same table.
+function Sets:tally_at(stage)
+   local tally = self.by_stage[stage]
+   if not tally then
+      tally = set_of(self, stage).tally
+      self.by_stage[stage] = tally
+   end
+   return tally
 end
 
-local NONE = {}
-
--- What the way between the routers of two nodes crosses: its sets, in order; in `counted` those of
--- them whose flows are counted, and in `sure` the links that all of it takes.  False where there is
--- no set, or no way.
-local function look_up(self, t)
-   local route, known = not t.way and t.route or self.topo:route(t.src, t.dst, nil, t.rail),
-      self.by_stage
-   local way, sure, n, testable = nil, NONE, 0, 0
-   for i = 2, route and #route - 1 or 0 do
+-- Put the tallies of the sets on a route into self.way, in order.
+-- @return whether there are any; whether one has a member of which more is known
+local function cross(self, route)
+   local way, known, n, marked = self.way, self.by_stage, 0, 0
+   for i = 2, #route - 1 do
       local stage = route[i]
       if type(stage) == "table" then
-         local set = known[stage] or set_of_stage(self, stage)
-         way, n = way or { nil, nil, nil, sure = NONE, counted = NONE }, n + 1
-         way[n], testable = set, testable + (set.is_testable and 1 or 0)
-      else
-         sure = sure == NONE and {} or sure
-         sure[#sure + 1] = stage
+         local tally = known[stage] or self:tally_at(stage)
+         n, marked = n + 1, marked + tally.marked
+         way[n] = tally
       end
    end
-   if not way then
-      return false
+   for i = n + 1, #way do
+      way[i] = nil
    end
-   way.sure, way.counted = sure, testable == 0 and way or testable < n
-      and tables.filter(way, function(set) return not set.is_testable end) or NONE
-   return way
-end
-
--- The same for two routers (on a rail) by number.
-local function way_between(self, t, from, to)
-   local key = from * self.topo.routers + to
-   local way = self.ways[key]
-   if way == nil then
-      if self.n_ways >= WAYS then
-         self.ways, self.n_ways = {}, 0
-      end
-      way = look_up(self, t)
-      self.ways[key], self.n_ways = way, self.n_ways + 1
-   end
-   return way
+   return n > 0, marked > 0
 end
 
 ---------------------------------------------------------------- flows
 
--- Is anything that all flows of a test cross slow, so that it may be what made it low?
-local function is_blamed(self, t, way)
-   local topo, rail = self.topo, t.rail and 2 * self.nodes * (t.rail - 1) or 0
-   local decided, sure = self.diagnosis.decided, way.sure
-   if decided[topo.tx[t.src] + rail] or decided[topo.rx[t.dst] + rail] then
-      return true
-   end
-   for i = 1, #sure do
-      if decided[sure[i]] then
+-- Is anything that all flows of a route cross slow, so that it may be what made a test low?
+local function is_blamed(self, route)
+   local decided = self.diagnosis.decided
+   for i = 1, #route do
+      if decided[route[i]] then
          return true
       end
    end
@@ -141,15 +116,8 @@ end
 
 -- Is a member of its sets?  Then that explains low flows.
 local function has_member(self, way)
-   local diagnosis = self.diagnosis
-   local version = diagnosis.version
    for i = 1, #way do
-      local set = way[i]
-      local known = set.known
-      if set.known_at ~= version then
-         known = decide.is_explained(diagnosis, set)
-      end
-      if known then
+      if way[i].marked > 0 and decide.is_explained(self.diagnosis, way[i].set) then
          return true
       end
    end
@@ -159,31 +127,26 @@ end
 -- Is a level one that a set which was named may show, so that it speaks against no other?  What is
 -- slow may be busy besides, and show less.
 local function named_at(way, step)
-   for _, set in ipairs(way) do
-      for window in pairs(set.named) do
+   for _, tally in ipairs(way) do
+      for window in pairs(tally.set.named) do
          if step <= window + 2 then
-            return set
+            return tally
          end
       end
    end
    return nil
 end
 
-local function count(set, key, way, step, ratio)
-   local at, class = set.at, set.class
-   local cell = at[key]
-   if cell then
-      cell.n = cell.n + 1
-   else
-      local cells = set.cells
-      cell = { n = 1, way = way, key = key, steps = false }
-      at[key], cells[#cells + 1] = cell, cell
-   end
-   set.n, class.n = set.n + 1, class.n + 1
+-- Count a flow between a pair of nodes for a set.
+local function count(tally, key, rail, step, ratio)
+   local cells, class = tally.cells, tally.class
+   local i = weigh.cell(tally, key, rail)
+   cells[i + 1] = cells[i + 1] + 1
+   tally.n, class.n = tally.n + 1, class.n + 1
    if step then
-      local steps = cell.steps or {}
+      local set, steps = tally.set, cells[i + 3] or {}
       local n = #steps
-      cell.steps, steps[n + 1], steps[n + 2] = steps, step, ratio
+      cells[i + 3], steps[n + 1], steps[n + 2] = steps, step, ratio
       set.steps[step] = (set.steps[step] or 0) + 1
       class.steps[step] = (class.steps[step] or 0) + 1
    end
@@ -194,37 +157,42 @@ local function take_flow(self, t, way, ratio)
    local s = self.s
    local step = ratio < s.good and share.step(ratio, s) or nil
    local named = step and next(self.standing) and named_at(way, step)
-   local key, counted = t.src * (self.nodes + 1) + t.dst, way.counted
-   for i = 1, #counted do
-      local set = counted[i]
-      if not named or named == set then
-         count(set, key, way, step, ratio)
+   local key = t.src * (self.nodes + 1) + t.dst
+   for i = 1, #way do
+      local tally = way[i]
+      if tally.is_counted and (not named or named == tally) then
+         count(tally, key, t.rail, step, ratio)
       end
    end
 end
 
 -- A test that may be counted: for its sets, or for a member that is known.
-local function take(self, t, way, spell)
+local function take(self, t, way, is_marked, spell)
    local class, ratio = t.class, t.ratio
    local means = (class == "good" or class == "low") and ratio and ratio >= 0 and ratio < math.huge
-   if means then
-      member.take(self, way, t, spell)
-   end
-   if has_member(self, way) then
-      return
-   end
-   local counted = way.counted
-   for i = 1, #counted do
-      local set = counted[i]
-      if (set.spell or spell) < spell then
-         decide.close(self, set)
+   if is_marked then
+      if means then
+         member.take(self, way, t, spell)
       end
-      set.spell = set.spell or spell
+      if has_member(self, way) then
+         return
+      end
+   end
+   for i = 1, #way do
+      local tally = way[i]
+      if tally.is_counted then
+         if (tally.spell or spell) < spell then
+            decide.close(self, tally.set)
+         end
+         tally.spell = tally.spell or spell
+      end
    end
    if means then
       take_flow(self, t, way, ratio)
    end
 end
+
+local NONE = {}
 
 --- Count the flows of an event.  To be called before the engine has taken it in: whether its tests
 -- count must not depend on how they came out.
@@ -237,16 +205,23 @@ function Sets:observe(flows, now)
    end
    local spell = now // self.s.spell_s
    self.changes, self.touched = {}, {}
-   local at, nodes = self.at, self.nodes
    for i = 1, #flows do
       local t = flows[i]
-      local off = t.rail and (t.rail - 1) * nodes or 0
-      local way = way_between(self, t, at[t.src + off], at[t.dst + off])
-      if way and not is_blamed(self, t, way) then
-         take(self, t, way, spell)
+      local route = not t.way and t.route or self.topo:route(t.src, t.dst, nil, t.rail) or NONE
+      local has_sets, is_marked = cross(self, route)
+      if has_sets and not is_blamed(self, route) then
+         take(self, t, self.way, is_marked, spell)
       end
    end
    return decide.review(self, now)
+end
+
+--- A component became one of which more is known (a suspect, or named), or is none any more.
+-- @param by 1 or -1
+function Sets:mark(c, by)
+   for _, set in ipairs(self.of[c] or NONE) do
+      set.tally.marked = set.tally.marked + by
+   end
 end
 
 --- Forget what was counted of the sets that a component belongs to: it was repaired.
@@ -334,7 +309,7 @@ end
 --- The same wiring, with other capacities or addresses, from now on.
 function Sets:reload(diagnosis)
    self.topo, self.evidence = diagnosis.topo, diagnosis.evidence
-   self.ways, self.n_ways, self.by_stage = {}, 0, {}
+   self.by_stage = {}
    self:rules(diagnosis.s)
 end
 
@@ -342,13 +317,9 @@ end
 function Sets:begin(diagnosis)
    self.diagnosis, self.topo = diagnosis, diagnosis.topo
    self.evidence, self.epoch = diagnosis.evidence, diagnosis.topo.epoch
-   self.ways, self.n_ways = {}, 0
    self.by_key, self.list, self.of, self.classes = {}, {}, {}, {}
-   self.by_id, self.by_stage, self.at, self.nodes = {}, {}, {}, #self.topo.nodes
-   self.is_route = {}
-   for e = 0, self.nodes * (self.topo.rails or 1) - 1 do -- asked for each test
-      self.at[e + 1] = self.topo:router(e % self.nodes + 1, e // self.nodes + 1) or false
-   end
+   self.by_id, self.by_stage, self.way, self.is_route = {}, {}, {}, {}
+   self.nodes = #self.topo.nodes
    self.closed = self.closed or 0 -- spells
    self.weighed = {} -- the last one: sets/weigh.lua
    self:rules(diagnosis.s)

@@ -16,21 +16,21 @@ local NOTHING = { score = 0, spells = 0, low = 0, senders = {}, receivers = {} }
 
 local NONE = {}
 
--- What is known of a followed link; nil: it is followed no more.  Sets count theirs: most have
--- none, which is asked for each flow.
+-- What is known of a followed link; nil: it is followed no more.
 local function put(sets, c, y)
    local more = (y and 1 or 0) - (sets.followed[c] and 1 or 0)
    sets.followed[c] = y
-   for _, set in ipairs(more ~= 0 and sets.of[c] or NONE) do
-      set.followed = set.followed + more
+   if more ~= 0 then
+      sets:mark(c, more)
    end
 end
 
---- How many members of a set that is new are followed already.
+--- Of how many members of a set that is new more is known already (weigh.tally).
 function member.count(sets, members)
-   local n = 0
+   local n, diagnosis = 0, sets.diagnosis
    for _, c in ipairs(members) do
       n = n + (sets.followed[c] and 1 or 0)
+         + ((diagnosis.suspects[c] or diagnosis.decided[c]) and 1 or 0)
    end
    return n
 end
@@ -79,8 +79,8 @@ local function hit(self, y, way, t)
    y.first, y.last = y.first or t.time, t.time
    on[topo.tx[t.src]], on[topo.rx[t.dst]] = (on[topo.tx[t.src]] or 0) + 1,
       (on[topo.rx[t.dst]] or 0) + 1
-   for _, set in ipairs(way) do
-      for _, c in ipairs(set.members) do
+   for _, tally in ipairs(way) do
+      for _, c in ipairs(tally.set.members) do
          on[c] = (on[c] or 0) + 1
       end
    end
@@ -141,9 +141,9 @@ end
 function member.take(self, way, t, spell)
    local followed = self.followed
    for i = 1, #way do
-      local set = way[i]
-      local members = set.members
-      for k = 1, set.followed > 0 and #members or 0 do
+      local set = way[i].marked > 0 and way[i].set
+      local members = set and set.members or NONE
+      for k = 1, #members do
          if followed[members[k]] then
             note(self, members[k], way, set.part, t, spell)
          end

@@ -38,9 +38,9 @@ local function list_of(map)
    return list
 end
 
-local function pack_run(window, run)
+local function pack_run(self, window, run)
    local out = { window = window }
-   weigh.whole(run, window)
+   weigh.whole(self, run, window)
    for _, name in ipairs(NUMBERS) do
       out[name] = run[name]
    end
@@ -48,10 +48,10 @@ local function pack_run(window, run)
    return out
 end
 
-local function pack_runs(set, least)
+local function pack_runs(self, set, least)
    local list = {}
    for window, run in pairs(set.runs) do
-      list[#list + 1] = run.score >= least and pack_run(window, run) or nil
+      list[#list + 1] = run.score >= least and pack_run(self, window, run) or nil
    end
    table.sort(list, function(a, b)
       return a.score > b.score or a.score == b.score and a.window < b.window
@@ -75,7 +75,7 @@ end
 function pack.make(self)
    local list = {}
    for _, set in ipairs(self.list) do
-      local runs, named = pack_runs(set, self.s.suspect_score / 2), pack_named(set, self.topo)
+      local runs, named = pack_runs(self, set, self.s.suspect_score / 2), pack_named(set, self.topo)
       if #runs + #named > 0 then
          list[#list + 1] = { members = set.members, part = set.part, runs = runs, named = named }
       end
