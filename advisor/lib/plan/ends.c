@@ -131,13 +131,14 @@ bool taut_board_ends_up(struct taut_board *b, uint32_t c,
     return true;
 }
 
+/* Asked for each suspect and plan, mostly in vain. */
 static uint32_t pick(const struct taut_board *b, const uint32_t *router,
                      uint32_t n, uint32_t *out, uint32_t most)
 {
     uint32_t found = 0;
 
     for (uint32_t i = 0; i < n && found < most; i++)
-        if (b->local[router[i]] != 0)
+        if (taut_board_is_local(b, router[i]))
             out[found++] = b->local[router[i]] - 1;
     return found;
 }

@@ -50,7 +50,10 @@ end
 
 -- The link whose ceiling a test shows: the only one on its way that is called slow.
 local function seen_again(self, t)
-   local slow = tables.filter(t.class == "low" and t.route or {}, function(c)
+   if t.class ~= "low" then
+      return nil
+   end
+   local slow = tables.filter(t.route or {}, function(c)
       return type(c) == "number" and self.diagnosis:is_decided(c)
    end)
    local c = #slow == 1 and slow[1]

@@ -68,8 +68,7 @@ end
 
 --- Is there a verdict of slow or failed on component c?
 function queries:is_decided(c)
-   local state = self:state(c)
-   return state == "slow" or state == "failed"
+   return self.decided[c] ~= nil
 end
 
 --- Verdicts of slow or failed that stand: array of { component, state, left, since }.
