@@ -335,21 +335,42 @@ static void set_shares(lua_State *L, const struct taut_graph *g, int shares,
 
 /* Where things are on the stack of board_finish. */
 struct places {
-    int graph, shares, spare;
-    lua_Integer spares; /* left */
+    int graph, shares;
+    int spare[TAUT_PLAN_KINDS];          /* 0: there are none of this kind */
+    lua_Integer spares[TAUT_PLAN_KINDS]; /* left */
 };
 
-/* A table for a test: one that is over, or a new one. */
-static void push_table(lua_State *L, struct places *at)
+/* Lists of tests that are over, by kind, from the table at 'index'. */
+static void find_spares(lua_State *L, int index, struct places *at)
 {
-    if (at->spares == 0) {
-        lua_createtable(L, 0, TEST_FIELDS);
+    luaL_checkstack(L, TAUT_PLAN_KINDS + LUA_MINSTACK, NULL);
+    for (int k = 0; k < TAUT_PLAN_KINDS && lua_istable(L, index); k++) {
+        lua_pushvalue(L, lua_upvalueindex(FIELDS + k));
+        if (lua_rawget(L, index) != LUA_TTABLE)
+            continue;
+        at->spare[k] = lua_gettop(L);
+        at->spares[k] = (lua_Integer)lua_rawlen(L, -1);
+    }
+}
+
+/* A table for a test: one of its kind that is over, of one flow and stream as
+ * it was, or a new one. */
+static void push_table(lua_State *L, struct places *at,
+                       const struct taut_plan_test *t)
+{
+    int spare = at->spare[t->kind];
+
+    if (t->flows == 1 && t->streams == 1 && at->spares[t->kind] > 0) {
+        lua_rawgeti(L, spare, at->spares[t->kind]);
+        luaL_checktype(L, -1, LUA_TTABLE);
+        lua_pushnil(L);
+        lua_rawseti(L, spare, at->spares[t->kind]--);
         return;
     }
-    lua_rawgeti(L, at->spare, at->spares);
-    luaL_checktype(L, -1, LUA_TTABLE);
-    lua_pushnil(L);
-    lua_rawseti(L, at->spare, at->spares--);
+    lua_createtable(L, 0, TEST_FIELDS);
+    put_whole(L, F_FLOWS, t->flows);
+    put_whole(L, F_STREAMS, t->streams);
+    put_kind(L, t->kind);
 }
 
 /* The route of the test on the top, in the table that it had, if any. */
@@ -367,13 +388,10 @@ static void push_test(lua_State *L, const struct taut_graph *g,
 {
     uint32_t n = g->nodes;
 
-    push_table(L, at);
+    push_table(L, at, t);
     put_whole(L, F_SRC, (lua_Integer)(t->src % n) + 1);
     put_whole(L, F_DST, (lua_Integer)(t->dst % n) + 1);
     put_whole(L, F_PHASE, t->phase + 1);
-    put_whole(L, F_FLOWS, t->flows);
-    put_whole(L, F_STREAMS, t->streams);
-    put_kind(L, t->kind);
     if (t->confirms != TAUT_GRAPH_NONE)
         put_whole(L, F_CONFIRMS, (lua_Integer)t->confirms + 1);
     if (g->rails > 1)
@@ -386,23 +404,23 @@ static void push_test(lua_State *L, const struct taut_graph *g,
     }
 }
 
-/* b:finish([{ tests that are over }]) → array of phases, none of them empty,
- * each an array of tests { src, dst, phase, flows, streams, kind, confirms,
- * rail, route; senders, group = the first sender, shares, through where several
- * send at once over one link }.  Those that are over are used again, the last
- * first, and taken out of their table: nobody may need them any more, they have
- * nothing but these fields and such as are set anew before they are read, and
- * none of confirms, rail, senders, group, shares and through. */
+/* b:finish([{ kind → { tests that are over } }]) → array of phases, none of them
+ * empty, each an array of tests { src, dst, phase, flows, streams, kind,
+ * confirms, rail, route; senders, group = the first sender, shares, through
+ * where several send at once over one link }.  Those that are over are used
+ * again, the last first, and taken out of their list: nobody may need them any
+ * more, they had one flow and one stream, they have nothing but these fields and
+ * such as are set anew before they are read, and none of confirms, rail,
+ * senders, group, shares and through. */
 static int board_finish(lua_State *L)
 {
     struct taut_board *b = check_board(L);
     struct taut_plan_test *list =
         taut_lua_buffer(L, taut_board_count(b), sizeof(*list));
     uint32_t n = taut_board_finish(b, list);
-    struct places at = {.spare = 2};
+    struct places at = {.graph = 0};
 
-    if (lua_istable(L, 2))
-        at.spares = (lua_Integer)lua_rawlen(L, 2);
+    find_spares(L, 2, &at);
     lua_getiuservalue(L, 1, 1);
     at.graph = lua_gettop(L);
     at.shares = at.graph + 1;

@@ -19,6 +19,7 @@
  * back: what shows the link well shows the ends of its nodes as well. */
 #define PER_ANCHOR 0.22
 #define SAME_S 2.0     /* from what is asked to what is seen of it */
+#define AHEAD 4        /* routers */
 #define MOST_STALE 3e6 /* s; what is older is as old */
 
 struct candidate {
@@ -438,6 +439,21 @@ static void lay_all(struct taut_board *b, struct list *l, uint32_t phases,
             return;
 }
 
+/* Ask for the times of what leaves the router that comes a little later. */
+static void look_ahead(const struct taut_board *b, uint32_t i)
+{
+    const struct taut_graph *g = b->g;
+
+    if (i + AHEAD >= b->n_routers || b->cov->cleared == NULL)
+        return;
+    uint32_t r = b->router[i + AHEAD];
+    for (uint32_t k = g->out_first[r]; k < g->out_first[r + 1]; k++) {
+        uint32_t c = taut_graph_link(g, g->out[k]);
+        __builtin_prefetch(&b->cov->cleared[c]);
+        __builtin_prefetch(&b->cov->asked[c]);
+    }
+}
+
 /* Of all routers the stalest first; where one test is enough, router by
  * router until there is one. */
 static void lay_rail(struct taut_board *b, struct list *l, uint32_t flows)
@@ -446,6 +462,7 @@ static void lay_rail(struct taut_board *b, struct list *l, uint32_t flows)
 
     l->n = 0;
     for (uint32_t i = 0; i < b->n_routers; i++) {
+        look_ahead(b, i);
         anchors_of(b, l, i);
         neighbours_of(b, l, i);
         if (!b->r.first_only)

@@ -91,7 +91,7 @@ end
 
 local NOTHING = {}
 
-local spare, SPARE = {}, 4096 -- tests that are over, and how many of them are kept
+local spare, SPARE = {}, 4096 -- tests that are over, by kind, and how many of each are kept
 
 -- One plan on a board.
 -- @param o table: topology, coverage, nodes, now, phases, wanted, watched, routine (phases for it),
@@ -200,9 +200,13 @@ end
 -- @param tests of plan.schedule, judged
 function plan.give_back(tests)
    for _, t in ipairs(tests) do
-      if t.class and not t.confirms and #spare < SPARE then
-         strip(t)
-         spare[#spare + 1] = t
+      if t.class and not t.confirms and t.streams == 1 and t.flows == 1 then
+         local list = spare[t.kind] or {}
+         spare[t.kind] = list
+         if #list < SPARE then
+            strip(t)
+            list[#list + 1] = t
+         end
       end
    end
 end
