@@ -2,7 +2,7 @@
 # time limit: 600 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A brake that is acknowledged holds: through kill -9, a full disk, a database
-# that cannot be read, and beside a second tautd.
+# that cannot be read, and beside a second tautd.  What cannot be had now is said.
 
 load lib/tests.bash
 
@@ -125,4 +125,13 @@ unreadable() { lab exec bash -c 'rm -f /var/lib/taut/taut.db-*; echo "no databas
     [ "$status" -eq 1 ]
     [[ $output == *"/var/lib/taut: the tautd with pid $pid has it already"* ]]
     state_is "enable on"
+}
+
+@test "brakes: a node is given back while slurmctld stands still: that is said, not waited for" {
+    lab daemon pause slurmctld
+    run lab exec taut resume n0
+    lab daemon resume slurmctld
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ $(tr -s ' \n' ' ' <<<"$output") == *"n0 stays drained: slurmctld does not answer. "* ]]
 }

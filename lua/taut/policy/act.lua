@@ -18,6 +18,7 @@ Act.__index = Act
 local ALERTS = 100 -- kept for `taut status`
 local SAID_MAX = 16 -- nodes held back that are said one by one at once
 local INTENT_S = 20 -- a drain that was begun shows in Slurm by then, or was never made
+local ANSWER_MS = 4000 -- so long whoever gives a node back waits for slurmctld
 
 -- What may stand in the log of actions.
 local ACTIONS = { "ack", "alert", "capped", "drain", "drain failed", "left alone", "mode enable",
@@ -329,11 +330,30 @@ end
 
 ---------------------------------------------------------------- giving back
 
+-- What slurmctld says later is in the log only.
+local function in_time(self, name, fn)
+   local is_late
+   local timer = loop.timer(self.answer_ms, function()
+      is_late = true
+      fn(nil, ("%s stays drained: slurmctld does not answer. Should it within half a minute, %s " ..
+         "is resumed all the same, else ask again once it answers"):format(name, name))
+   end)
+   return function(ok, err)
+      timer:cancel()
+      if not is_late then
+         fn(ok, err)
+      elseif err then
+         sys.log("warning", ("%s is not resumed: %s"):format(name, err))
+      end
+   end
+end
+
 --- Give a node back.
 -- @param name node
 -- @param who for the record
--- @param fn called with true, or nil and why not
+-- @param fn called with true, or nil and why not; in time, whether slurmctld answers or not
 function Act:release(name, who, fn)
+   fn = in_time(self, name, fn)
    self.history.asked[name] = self.history.drained[name]
    self.slurm:ask({ op = "resume", node = name }, function(reply, err)
       self.history.asked[name] = nil
@@ -441,12 +461,13 @@ end
 
 --- @param o { slurm = helper (taut-slurm), cluster, journal, switches, acting, teller
 --   (on_event.lua), acks (acks.lua),
---   case = what is said of a verdict: reason(verdict, action) → text, reasoned(component) → JSON }
+--   case = what is said of a verdict: reason(verdict, action) → text, reasoned(component) → JSON,
+--   answer_ms = nil or how long whoever gives a node back waits }
 function act.new(o)
    return setmetatable({ slurm = o.slurm, cluster = o.cluster, journal = o.journal,
       switches = o.switches, teller = o.teller, case = o.case, acks = o.acks,
       acting = o.acting or { is_shared = function() return false end },
-      history = policy.history(),
+      history = policy.history(), answer_ms = o.answer_ms or ANSWER_MS,
       held = {}, alerted = {}, alerts = {}, counts = tables.counts(ACTIONS), said = 0 }, Act)
 end
 

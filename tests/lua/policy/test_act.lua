@@ -3,6 +3,7 @@
 local acks = require "taut.policy.acks"
 local act = require "taut.policy.act"
 local config = require "taut.config"
+local looptest = require "lib.looptest"
 local lu = require "luaunit"
 local policy = require "taut.policy"
 local sim = require "lib.sim"
@@ -25,6 +26,7 @@ end
 local function new(given)
    local w = { asked = {}, rows = {}, told = {}, released = {}, mode = "enable" }
    given = given or {}
+   w.answer_ms, given.answer_ms = given.answer_ms, nil
    given.per_hour = given.per_hour or false
    given.cap_nodes = given.cap_nodes or 8
    local slurm = {}
@@ -37,7 +39,7 @@ local function new(given)
    end
    w.acks = acks.new()
    w.act = act.new { acks = w.acks, slurm = slurm, cluster = cluster_of(), journal = journal,
-      switches = { mode = function() return w.mode end },
+      switches = { mode = function() return w.mode end }, answer_ms = w.answer_ms,
       case = { reason = function(_, v, a)
             return ("taut: tx at %d%%%s%s"):format(v.left * 100,
                a and a.forever and " for good" or "", v.more or "")
@@ -291,6 +293,29 @@ function tests.test_a_node_that_is_back_already_is_released()
    w.act:release("n7", "root", note)
    w.asked[4].fn { done = false, drained = false, why = "not drained" }
    lu.assertEquals(why, "n7: not drained")
+end
+
+-- `taut release` said nothing for 20 s where slurmctld was down.
+function tests.test_who_gives_a_node_back_is_answered_though_slurmctld_does_not()
+   local w = new { answer_ms = 50 }
+   w.decide("n0", "n1")
+   w.asked[1].fn { done = true }
+   w.asked[2].fn { done = true }
+   local said = {}
+   for _, node in ipairs { "n0", "n1" } do
+      w.act:release(node, "root", function(...) said[#said + 1] = { ... } end)
+   end
+   looptest.until_true(function() return #said == 2 end)
+   for i, node in ipairs { "n0", "n1" } do
+      lu.assertNil(said[i][1])
+      lu.assertStrContains(said[i][2], node .. " stays drained: slurmctld does not answer")
+   end
+   lu.assertEquals(w.released, {})
+   -- it does in the end, and nobody is told twice
+   w.asked[3].fn { done = true }
+   looptest.quietly(function() w.asked[4].fn(nil, "Unable to contact slurm controller") end)
+   lu.assertEquals({ #said, w.released }, { 2, { "n0 n0/tx" } })
+   lu.assertNotNil(w.act:standing().n1)
 end
 
 function tests.test_release_by_itself()

@@ -67,21 +67,22 @@ local function forgiven(self, components)
    return list
 end
 
--- Give nodes back one after the other; fn(released, failed) when all was tried.
+-- Give nodes back; fn(released, failed) when slurmctld has answered for all, or did not in time.
 local function release_all(self, names, who, fn)
-   local released, failed, i = json.array {}, json.array {}, 0
-   local function step(ok, err)
-      if i > 0 then
-         local list = ok and released or failed
-         list[#list + 1] = ok and names[i] or err
-      end
-      i = i + 1
-      if not names[i] then
-         return fn(released, failed)
-      end
-      self.act:release(names[i], who, step)
+   local released, failed, left = json.array {}, json.array {}, #names
+   if left == 0 then
+      return fn(released, failed)
    end
-   step()
+   for _, name in ipairs(names) do
+      self.act:release(name, who, function(ok, err)
+         local list = ok and released or failed
+         list[#list + 1] = ok and name or err
+         left = left - 1
+         if left == 0 then
+            fn(released, failed)
+         end
+      end)
+   end
 end
 
 -- What is repaired is not known to be bad any more.
