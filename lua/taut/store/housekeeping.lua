@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- What keeps the database small and whole: old rows go, it is looked through at the start and
--- each night, and administrators may ask for more (`taut db`).
+--- What keeps the database small and whole: old rows go, it is looked through at the start, each
+-- night, and when it refuses something, and administrators may ask for more (`taut db`).
 local helper = require "taut.base.helper"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
@@ -14,6 +14,7 @@ local STEP_MS = 200          -- between two steps of it
 local LOOK_MS = 600 * 1000
 local NIGHT_H = 3            -- o'clock, local time
 local NIGHT_S = 20 * 3600    -- from one look to the next, at least
+local SUSPECT_S = 3600       -- from one look for what it refused to the next, at least
 local LIMIT_MS = 2 * 3600 * 1000
 local DAY_S = 86400
 
@@ -96,6 +97,15 @@ local function nightly(self)
    end
 end
 
+-- It refused something: is it damaged?
+local function suspect(self)
+   local now = loop.time()
+   if not (self.running or self.damage) and now - (self.suspected_at or 0) > SUSPECT_S then
+      self.suspected_at = now
+      self:check()
+   end
+end
+
 local asked = {
    check = function(self, _, reply)
       self:check(function(r, err) reply(r and { wrong = r.wrong }, err) end)
@@ -132,6 +142,7 @@ function Housekeeping:start()
    if not self.is_started then
       self.is_started = true
       self:check()
+      self.journal:watch(function() suspect(self) end)
       loop.every(PRUNE_MS, function() self:prune() end)
       loop.every(LOOK_MS, function() nightly(self) end)
    end

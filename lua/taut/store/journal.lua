@@ -48,6 +48,13 @@ local function answer(self, err)
    end
 end
 
+-- A database that is open has refused something.
+local function trouble(self)
+   if self.is_open and self.on_trouble then
+      self.on_trouble()
+   end
+end
+
 -- A batch keeps its place where it has one, and what was added since goes after it.
 local function on_failed(self, batch, err)
    if batch.place then
@@ -70,6 +77,7 @@ local function on_written(self, batch, reply, err)
       end
       self.failed = err
       on_failed(self, batch, err)
+      trouble(self)
       return
    end
    self.written = self.written + #batch.rows
@@ -183,7 +191,15 @@ function Journal:query(name, args, fn)
    end
    self.store:ask({ op = "query", name = name, args = args }, function(reply, err)
       fn(reply and reply.rows, err)
+      if err then
+         trouble(self)
+      end
    end)
+end
+
+--- Let fn know when the database, though it is open, refuses to be read or written.
+function Journal:watch(fn)
+   self.on_trouble = fn
 end
 
 --- Let fn have what samples showed, once that is stored.

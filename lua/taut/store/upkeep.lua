@@ -125,6 +125,11 @@ function ops.vacuum()
    return { before = before, after = (whole_bytes()) }
 end
 
+-- Where its first pages are damaged, SQLite opens nothing.
+local function is_damage(err)
+   return err:find "malformed" ~= nil or err:find "not a database" ~= nil
+end
+
 -- What the database says is an answer, not an error of ours.
 local function said(op)
    return function(request)
@@ -132,6 +137,9 @@ local function said(op)
          local err
          opened, err = db.open(where, { is_guest = true })
          if not opened then
+            if op == ops.check and is_damage(err) then
+               return { wrong = json.array { err } }
+            end
             return nil, err
          end
       end

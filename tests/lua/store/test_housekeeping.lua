@@ -120,6 +120,40 @@ function tests.test_a_damaged_page_is_seen_and_told()
    end)
 end
 
+-- `taut explain` and `taut events` failed, and `taut status` had nothing to say until the night.
+function tests.test_damage_is_seen_when_a_question_meets_it()
+   with_store(function(ask, h, j, path, told)
+      add(j, 1, 300, 1)
+      h:start()
+      looptest.until_true(function() return h:state().checked_at end, LIMIT_MS)
+      ask { what = "vacuum" }
+      local f = assert(io.open(path, "r+b"))
+      f:seek("set", 2 * 4096) -- but for the list of tables
+      f:write(("\xa5"):rep(sys.stat(path).size - 2 * 4096))
+      f:close()
+      lu.assertNil(h:state().damage)
+      local answered, err
+      j:query("events_of_job", { job = 7 }, function(_, why) answered, err = true, why end)
+      looptest.until_true(function() return answered and h:state().damage end, LIMIT_MS)
+      lu.assertStrContains(err, "malformed")
+      lu.assertEquals({ #told, told[1].state }, { 1, "damaged" })
+   end)
+end
+
+function tests.test_a_file_of_which_nothing_can_be_opened_is_damaged()
+   with_store(function(ask, h, _, path)
+      ask { what = "vacuum" }
+      for _, name in ipairs { path .. "-wal", path .. "-shm" } do
+         os.remove(name)
+      end
+      local f = assert(io.open(path, "r+b"))
+      f:write(("\xa5"):rep(8192))
+      f:close()
+      lu.assertStrContains(ask { what = "check" }.wrong[1], "not a database")
+      lu.assertNotNil(h:state().damage)
+   end)
+end
+
 function tests.test_one_thing_at_a_time()
    with_store(function(ask, h)
       local first
