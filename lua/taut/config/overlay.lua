@@ -79,7 +79,7 @@ local function take_one(from, out, rule, section, name, value)
    end
    local v, what, hint = rule[2](value)
    if v == nil then
-      return expected(from, section, name, what, value)
+      return expected(from, section, name, what, hint or value)
    end
    if hint then
       from.hints[#from.hints + 1] = at(from, section, name) .. hint

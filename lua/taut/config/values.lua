@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What values may be: each check is a function of a value that returns what to take, or nil and
--- what was expected.  A third result is a hint: an old word was understood.
+-- what was expected.  A third result is a hint: an old word was understood; after nil, what is said
+-- to stand there instead of the value.
 local address = require "taut.store.address"
 local hostlist = require "taut.hostlist"
 local ingest = require "taut.events.ingest"
@@ -97,14 +98,15 @@ end
 --- The address of a database's server.
 function values.server(v)
    local a, err = nil, "it is no text"
-   if type(v) == "string" then
+   local is_text = type(v) == "string"
+   if is_text then
       a, err = address.parse(v)
    end
    if a and a.kind ~= "sqlite" then
       return v
    end
    return nil, "postgresql://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE" ..
-      (err and " (" .. err .. ")" or "")
+      (err and " (" .. err .. ")" or ""), is_text and address.shown(v) or nil
 end
 
 --- Hosts on which there is a tautd, two or more.

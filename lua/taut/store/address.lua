@@ -35,7 +35,7 @@ local function take_options(a, text)
       elseif name and a.kind == "postgresql" and LIBPQ[name] then
          a.options[name] = decode(value)
       else
-         return nil, ("'%s': expected password_file=, socket=%s"):format(pair,
+         return nil, ("'%s': expected password_file=, socket=%s"):format(address.shown(pair),
             a.kind == "postgresql" and " or a parameter of libpq's (sslmode= …)" or "")
       end
    end
@@ -62,6 +62,11 @@ end
 local function what_it_is(a)
    return ("%s database %s at %s"):format(NAMES[a.kind], a.database, a.socket or
       (a.host or "localhost") .. (a.port and ":" .. a.port or ""))
+end
+
+--- An address for people, right or wrong: without what a password in it could be.
+function address.shown(text)
+   return (text:gsub("^(%a*:?/*[^:@]*):.*@", "%1:...@"):gsub("(%w*pass%w*)=[^&]*", "%1=..."))
 end
 
 --- @param text address of a server, or the path of SQLite's file

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local config = require "taut.config"
 local lu = require "luaunit"
+local values = require "taut.config.values"
 
 local paths = { rundir = "/run/taut", statedir = "/var/lib/taut" }
 local TOPOLOGY = [[
@@ -94,6 +95,24 @@ function tests.test_errors_name_file_line_and_what_was_expected()
       lu.assertNil(conf, c[1])
       lu.assertStrContains(err, c[2])
    end
+end
+
+-- It was refused, and told to whoever reads the log.
+function tests.test_a_password_in_an_address_is_refused_and_not_told()
+   local function refused(url)
+      local v, what, shown = values.server(url)
+      lu.assertNil(v, url)
+      return what .. shown
+   end
+   for _, url in ipairs { "postgresql://taut:hunter2@db/taut", "mysql://taut:a/hunter2@x@db/taut",
+      "postgresql://taut@db/taut?password=hunter2", "postgresql:/taut:hunter2@db/taut",
+      "mysql://taut@db/taut?password=hunter2&socket=/s", "taut:hunter2@db/taut",
+      "postgresql://taut@db/taut?sslpassword=hunter2&sslmode=require" } do
+      lu.assertNotStrContains(refused(url), "hunter2")
+   end
+   lu.assertStrContains(refused "mysql://taut@db/taut?password_file=db.pw", "got 'db.pw'")
+   local _, err = load(TOPOLOGY .. 'store = "postgresql://taut:hunter2@db"')
+   lu.assertNotStrContains(err, "hunter2")
 end
 
 function tests.test_defaults_are_those_of_the_safe_installation()
