@@ -252,6 +252,34 @@ due_are() { [ "$(status 'print(s.nothing_due)')" -ge "$1" ]; }
     start_tautd
 }
 
+# tautd_up SECONDS: tautd on a host that booted so much earlier
+tautd_up() {
+    lab daemon stop tautd
+    lab exec bash -c 'unshare --time --fork --monotonic "$1" --boottime "$1" \
+            setpriv --reuid slurm --regid slurm --init-groups \
+            tautd -c /etc/taut/taut.lua </dev/null >>/var/log/lab/tautd.out 2>&1 &' _ "$1"
+    wait_until 10 lab exec taut status >/dev/null
+    lab exec bash -c 'pgrep -u slurm -o -x tautd >/run/lab/pid/tautd'
+}
+uptime_is() { [ "$(lab exec sed -n 's/^up \(.*\)\..*/\1/p' /var/lib/taut/clock)" "$@" ]; }
+
+@test "the controller is up for ten years, and then for a second: checks are made as ever" {
+    local up
+    lab exec unshare --time true || skip "no time namespaces"
+    tautd_up 315360000
+    wait_until 10 uptime_is -ge 315360000
+    checks
+    up=$(cut -d. -f1 /proc/uptime)
+    tautd_up $((1 - up))
+    wait_until 10 uptime_is -lt 60
+    checks
+    unharmed
+    ! lab exec taut status | grep '^clock '
+    lab daemon stop tautd
+    start_tautd
+    recovers
+}
+
 # clock_shows: until a message is taken again, and an idle check asks another munged
 clock_shows() {
     clear_holdoff
