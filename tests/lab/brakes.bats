@@ -97,6 +97,8 @@ unreadable() { lab exec bash -c 'rm -f /var/lib/taut/taut.db-*; echo "no databas
     state_is "observe off"
     run lab exec taut status
     [[ $output == *"cannot be read"* ]]
+    run lab exec taut policy
+    [[ $output == *"brakes"*"cannot be read"* ]]
     run lab exec taut off
     [ "$status" -eq 1 ]
     [[ $output == *"not stored: "* ]]

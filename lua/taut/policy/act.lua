@@ -245,6 +245,12 @@ function Act:knows_its_past()
    return self.remembers == true
 end
 
+--- What is said where it is not; or nil.
+function Act:forgotten()
+   return not self.remembers and
+      "what was drained is not known, the database cannot be read: nothing is drained" or nil
+end
+
 ---------------------------------------------------------------- doing
 
 --- In which mode: without the list of drains that stand no cap holds.

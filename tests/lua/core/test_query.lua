@@ -177,6 +177,14 @@ function tests.test_advice_comes_in_turns()
    end
 end
 
+-- The mode was observe, and nothing said why.
+function tests.test_the_policy_says_that_the_past_is_not_known()
+   local p = parts.new()
+   lu.assertNil(ask('{"cmd":"policy_state"}', p).data.brakes)
+   p.act.remembers = nil
+   lu.assertStrContains(ask('{"cmd":"policy_state"}', p).data.brakes, "database cannot be read")
+end
+
 function tests.test_who_may_change_the_policy()
    for _, line in ipairs { '{"cmd":"policy","args":{"mode":"enable"}}',
       '{"cmd":"policy","args":{"mode":"resume"}}',

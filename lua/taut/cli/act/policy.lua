@@ -95,6 +95,9 @@ local function show(args)
       return code
    end
    print("mode        " .. report.word(d.mode))
+   if d.brakes then
+      report.wrap(d.brakes, "brakes      ", (" "):rep(12))
+   end
    if d.stopped then
       report.wrap(d.stopped.why .. GO_ON, "stopped     ", (" "):rep(12))
    end

@@ -26,6 +26,7 @@ local function state(self)
    end
    table.sort(capped, function(a, b) return a.cap < b.cap end)
    return { mode = self.act:mode(), stopped = stopped, capped = capped,
+      brakes = self.switches:trouble() or self.act:forgotten(),
       standby = self.cluster.standby, drained = tables.size(self.act:standing()),
       held = tables.size(self.act:held_back()),
       last_hour = self.act:last_hour(), partitions = partitions(self),

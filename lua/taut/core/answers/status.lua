@@ -92,8 +92,7 @@ local function status(self)
       events = self.events.taken, evidence = self.events:evidence(),
       throttled = throttled(self, now),
       brakes = self.switches:trouble() or not self.acting:is_blank()
-         and not self.act:knows_its_past() and
-         "what was drained is not known, the database cannot be read: nothing is drained" or nil,
+         and self.act:forgotten() or nil,
       clock = clock.trouble(), clocks_refused = list_of(cl:refused_clocks(), function(name, at)
          return { node = name, behind_s = cl.behind_s[name], time = at }
       end),
