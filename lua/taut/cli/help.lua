@@ -6,20 +6,22 @@ local PAGES = {
    { "Is all well?", {
       { "status", "coverage, verdicts, drains, alerts" },
       { "watch", "the same, live" },
-      { "doctor", "what around Taut is not as it should be, and its mend" },
+      { "check --nagios", "one line, and status 0 to 3" },
+      { "doctor", "what around Taut is not as it should be; mends" },
       { "links, nodes", "what is not well, with cable and reason" },
+      { "report --html FILE", "a page for a browser; serve: live" },
    } },
    { "Why is that?", {
-      { "explain r1.0.0/X+", "the tests behind a verdict; explain n5; explain --job 123" },
+      { "explain r1.0.0/X+", "tests behind a verdict; explain n5, --job 123" },
       { "events --node n5", "counters, logs, sweeps" },
       { "policy log", "what was done, and on which evidence" },
    } },
    { "What is to be done?", {
-      { "repair leaf3/17", "the cable, who depends on it; --done when it is repaired" },
+      { "repair leaf3/17", "the cable, who depends on it; --done: repaired" },
       { "verify leaf3/17", "test it soon; --now by a job" },
       { "ack leaf3/17", "known, with a ticket, until a date: pages nobody" },
       { "resume n5", "a node that Taut drained" },
-      { "policy", "drain, observe, continue; --replay: what other settings would have done" },
+      { "policy", "drain, observe, continue; --replay: a dry run" },
       { "off, on", "all checks" },
    } },
    { "Where should a job run?", {
@@ -29,7 +31,7 @@ local PAGES = {
    } },
    { "The whole machine", {
       { "audit --all", "every link, in seconds; matrix --all: all pairs" },
-      { "topology", "wiring and routes: show, check, draw, route, import, export …" },
+      { "topology", "wiring and routes: show, check, draw, route …" },
       { "fabric", "InfiniBand: links, errors, changes" },
       { "study", "what failed and slow links would cost" },
       { "config check", "is taut.lua good?  config reload" },

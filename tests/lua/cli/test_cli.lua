@@ -6,20 +6,22 @@ local sys = require "taut.sys"
 
 local tests = {}
 
--- What `taut ARGS` with an environment ENV says on standard error, and its exit status.
+local function text_of(path)
+   local file <close> = assert(io.open(path))
+   return file:read "a"
+end
+
+-- What `taut ARGS` with an environment ENV says on standard error, its exit status, and what it
+-- prints.
 local function taut(env, args)
    local folder <close> = looptest.folder()
-   local script, said = folder.path .. "/s.lua", folder.path .. "/said"
+   local script, said, out = folder.path .. "/s.lua", folder.path .. "/said", folder.path .. "/out"
    local file = assert(io.open(script, "w"))
    file:write(("os.exit(require('taut.cli').main { %s })"):format(args))
    file:close()
-   local _, _, code = os.execute(("env -u SLURM_PROCID -u SLURM_STEP_ID %s %s --lua %s 2>%s")
-      :format(
-      env, sys.paths.program, script, said))
-   file = assert(io.open(said))
-   local text = file:read "a"
-   file:close()
-   return text, code
+   local _, _, code = os.execute(("env -u SLURM_PROCID -u SLURM_STEP_ID %s %s --lua %s 2>%s >%s")
+      :format(env, sys.paths.program, script, said, out))
+   return text_of(said), code, text_of(out)
 end
 
 -- Once 64 processes said it 64 times.
@@ -36,6 +38,18 @@ function tests.test_one_process_of_a_step_says_what_is_wrong()
    local text, code = taut("SLURM_PROCID=3 SLURM_STEP_ID=0", "'nodes', '--nonsense'")
    lu.assertEquals(code, 2)
    lu.assertStrContains(text, "Usage")
+end
+
+-- The overview once had lines of 97 columns.
+function tests.test_help_fits_80_columns()
+   for _, args in ipairs { "'help'", "'--help'", "'help', 'advise'",
+      "'help', 'topology', 'import'" } do
+      local _, _, out = taut("", args)
+      lu.assertStrContains(out, "taut")
+      for line in out:gmatch "[^\n]+" do
+         lu.assertTrue(utf8.len(line) <= 80, line)
+      end
+   end
 end
 
 -- tautd is not asked.
