@@ -138,7 +138,7 @@ local function asked(p)
       argv = { sys.paths.program, "--db", p.site.conf.store or p.site.conf.database } }
    p.latency = latency.start()
    p.metrics = metrics.new(pick(p, "site switches diagnosis decision coverage cluster act " ..
-      "teller journal events judgement check refusals latency housekeeping acting " ..
+      "acks teller journal events judgement check refusals latency housekeeping acting " ..
       "started_at"))
    p.reload = function()
       return reload(pick(p, "site followers metrics teller diagnosis check rendezvous events " ..

@@ -25,6 +25,9 @@ function tests.test_all_is_well()
       "TAUT OK - nothing slow, nothing held back | a=1")
    lu.assertEquals((check.judge(status { verdicts = { { component = "n1/tx", state = "slow",
       known = { ticket = "T1" } } } })), 0)
+   -- a node that is drained for such once kept the service at WARNING until it was repaired
+   local row = { node = "n1", component = "n1/tx", known = { ticket = "T1" } }
+   lu.assertEquals({ check.judge(status { drained = { row }, held = { row } }) }, { 0, {} })
    -- a suspect is nobody's business yet, nor is a young tautd's coverage
    lu.assertEquals((check.judge(status { verdicts = { { component = "n1/tx", state = "suspect" } },
       coverage = 0.1, since = 1e6 - 3600 })), 0)

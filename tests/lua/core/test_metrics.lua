@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- /metrics: the text is what the format says, whatever names a site has.
 local acting = require "taut.core.acting"
+local acks = require "taut.policy.acks"
 local act = require "taut.policy.act"
 local config = require "taut.config"
 local coverage = require "taut.plan.coverage"
@@ -52,7 +53,7 @@ local function made(topo)
       check = { counts = { checked = 5, single = 2 } }, started_at = 1700000000.25,
       events = { taken = 4 }, diagnosis = diagnose.new(topo, sim.quick),
       coverage = coverage.new(false, #topo.components),
-      decision = { measures = {} }, act = acted(),
+      decision = { measures = {} }, act = acted(), acks = acks.new(),
       latency = { longest = function() return 0.125 end },
       journal = { state = function() return { waiting = 2, lost = 0, lag = 0.25 } end },
       housekeeping = { state = function() return { checked_at = 1700000001, damage = "x" } end },
@@ -178,6 +179,24 @@ function tests.test_names_of_slow_components_where_the_site_wants_them()
    m.site.conf.metrics.components = 3
    v = select(2, promparse.read(m:text()))
    lu.assertEquals(v[left:format("avoid", "r1.0.0/X+", "X+", "slow")], 0.5)
+end
+
+-- Alerts went on for what `taut ack` had been told of.
+function tests.test_what_is_known_is_counted_apart()
+   local m = made()
+   for _, name in ipairs { "r0.0.0/X+", "n7/tx" } do
+      sim.tell(m.diagnosis, m.site.topo.component_id[name], { state = "slow", left = 0.5 })
+      m.acks:add(name, { ticket = "T", ["until"] = os.time() + 3600, who = "root" }, os.time())
+   end
+   m.acks:add("n1/tx", { ticket = "T", ["until"] = os.time() + 3600, who = "root" }, os.time())
+   m.act.held.n7 = { component = "n7/tx" }
+   m.act.held.n8 = { component = "n8/tx" }
+   m.site.conf.metrics.components = 5
+   local _, v = promparse.read(m:text())
+   lu.assertEquals({ v["taut_components_known{}"], v["taut_nodes_held_known{}"],
+      v["taut_nodes_held{}"] }, { 2, 1, 2 })
+   lu.assertEquals(v["taut_component_left_ratio{action=watch,component=n7/tx,kind=tx,known=yes," ..
+      "state=slow}"], 0.5)
 end
 
 function tests.test_releases_of_probes()

@@ -41,21 +41,26 @@ local function critical(s)
    return list
 end
 
--- What somebody said he knows of (`taut ack`) is no news.
+-- What somebody said he knows of (`taut ack`) is no news, nor are nodes drained for it.
+local function is_news(v)
+   return not v.known
+end
+
 local function is_slow(v)
-   return (v.state == "slow" or v.state == "failed") and not v.known
+   return (v.state == "slow" or v.state == "failed") and is_news(v)
 end
 
 -- What Taut found, and what makes it see or tell less.
 local function warnings(s)
    local list, slow = {}, tables.filter(s.verdicts, is_slow)
+   local drained, held = tables.filter(s.drained, is_news), tables.filter(s.held, is_news)
    local function add(yes, form, ...)
       list[#list + 1] = yes and form:format(...) or nil
    end
    add(#slow > 0, "slow or failed: %s", names(slow, "component"))
    add(#s.sets > 0, "%s", names(s.sets, "text"))
-   add(#s.drained > 0, "drained: %s", names(s.drained, "node"))
-   add(#s.held > 0, "would be drained: %s", names(s.held, "node"))
+   add(#drained > 0, "drained: %s", names(drained, "node"))
+   add(#held > 0, "would be drained: %s", names(held, "node"))
    add(s.switch == "off", "checks are off")
    add(#s.silent > 0, "no prolog heard of: %s", report.some(s.silent, NAMES))
    add(s.since and s.now - s.since > SETTLED_S and s.coverage < COVERED, "only %s tested lately",

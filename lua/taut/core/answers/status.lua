@@ -104,10 +104,12 @@ local function status(self)
       learned = self.diagnosis:learned_rows(),
       machine_wide = wide and (slow_whole.text(wide)),
       drained = list_of(self.act:standing(), function(name, v)
-         return { node = name, reason = v.reason, time = v.time, component = v.component }
+         return { node = name, reason = v.reason, time = v.time, component = v.component,
+            known = self.acks:get(v.component or "", now) }
       end),
       held = list_of(self.act:held_back(), function(name, v)
-         return { node = name, reason = v.reason, why = v.why, component = v.component }
+         return { node = name, reason = v.reason, why = v.why, component = v.component,
+            known = self.acks:get(v.component or "", now) }
       end),
    }
 end

@@ -74,7 +74,11 @@ end
 
 local function component_families(self, add)
    local names, left_out = named.components(self, self.site.conf.metrics.components)
+   local known, held = named.known(self)
    add("taut_components", "gauge", "Components by kind and verdict.", components(self))
+   add("taut_components_known", "gauge",
+      "Slow and failed components that are known and followed up (taut ack).", known)
+   add("taut_nodes_held_known", "gauge", "Nodes of taut_nodes_held that are so for such.", held)
    add("taut_component_left_ratio", "gauge",
       "What is left of the capacity of a slow or failed component (metrics.components).", names)
    add("taut_component_names_left_out", "gauge",

@@ -1,9 +1,15 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Samples with names of components, where the site wants such (`metrics.components`), and what
--- releases the nodes' probes are of.
+--- Samples with names of components, where the site wants such (`metrics.components`), what
+-- `taut ack` knows of, and what releases the nodes' probes are of.
+local loop = require "taut.loop"
+
 local named = {}
 
 local RELEASES_MAX = 16
+
+local function is_known(self, component)
+   return component ~= nil and self.acks:get(component, loop.time()) ~= nil
+end
 
 -- Decided verdicts, what is left least first.
 local function slow(self)
@@ -32,9 +38,22 @@ function named.components(self, most)
    for i = 1, math.min(#list, most) do
       local v = list[i]
       samples[i] = { v.left, labels = { component = topo.components[v.c], kind = topo:kind(v.c),
-         state = v.state, action = self.decision.measures[v.c] or "watch" } }
+         state = v.state, action = self.decision.measures[v.c] or "watch",
+         known = is_known(self, topo.components[v.c]) and "yes" or nil } }
    end
    return samples, #list - #samples
+end
+
+--- How many slow and failed components, and nodes that are held back, are known (`taut ack`).
+function named.known(self)
+   local components, held = 0, 0
+   for _, v in ipairs(slow(self)) do
+      components = components + (is_known(self, self.site.topo.components[v.c]) and 1 or 0)
+   end
+   for _, row in pairs(self.act:held_back()) do
+      held = held + (is_known(self, row.component) and 1 or 0)
+   end
+   return components, held
 end
 
 --- Nodes by the release and the protocol of the probe that was heard last.
