@@ -158,6 +158,6 @@ says() { lab exec taut "${@:2}" | grep -Eq -- "$1"; }
     run lab exec taut events --limit 0
     [ "$output" = "taut: limit: expected 1 to 100000" ]
     run lab exec taut ingest dmesg /dev/null
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
     [ "$output" = "taut: ingest: log format 'dmesg' is not known (known: kernel, netwatch, opensm)" ]
 }

@@ -62,11 +62,22 @@ function tests.test_wrong_values_end_with_2()
       "'advise', '-N', '4', '--pattern', 'nope'", "'advise', '-N', '4', '-x', 'n['",
       "'advise', '--compare', 'n['", "'advise', '-N', '4', '-C', '['",
       "'advise', '-N', '4', '--within', '5'",
-      "'--server', 'a;b', 'status'", "'events', '--since', 'x'", "'help', 'nonsense'" } do
+      "'--server', 'a;b', 'status'", "'events', '--since', 'x'", "'help', 'nonsense'",
+      "'ingest', 'nope', '/dev/null'", "'topology', 'import', 'nope', '/dev/null'" } do
       local text, code = taut("", args)
       lu.assertEquals(code, 2, args .. ": " .. text)
       lu.assertStrContains(text, "taut: ")
       lu.assertNotStrContains(text, "traceback")
+   end
+end
+
+-- Some said it on standard error only.
+function tests.test_a_failure_is_json_where_that_was_asked_for()
+   for args, said in pairs { ["'ingest', 'kernel', '/nowhere', '--json'"] = "No such file",
+      ["'explain', '--json'"] = "give a node" } do
+      local _, code, out = taut("", args)
+      lu.assertNotEquals(code, 0)
+      lu.assertStrContains(require("taut.json").decode(out).error, said)
    end
 end
 

@@ -72,14 +72,13 @@ end
 -- Have a job test it, and say what came of it.
 local function by_job(args, d)
    if d.count < 2 then
-      io.stderr:write(("taut: verify: no two free nodes can test %s now; it stays marked for " ..
-         "the next idle check\n"):format(d.component))
+      report.complain(("verify: no two free nodes can test %s now; it stays marked for " ..
+         "the next idle check"):format(d.component))
       return 1
    end
    local ok, why = run_job(d, args.wait)
    if not ok then
-      io.stderr:write(("taut: verify: srun on %s: %s; the component stays marked\n"):format(
-         d.nodes, why))
+      report.complain(("verify: srun on %s: %s; the component stays marked"):format(d.nodes, why))
       return 1
    end
    local found, code = outcome(args)

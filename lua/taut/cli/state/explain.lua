@@ -189,7 +189,7 @@ end
 
 function explain.run(args)
    if (args.what == nil) == (args.job == nil) then
-      io.stderr:write("taut: explain: give a node or component, or --job ID\n")
+      report.complain "explain: give a node or component, or --job ID"
       return 2
    end
    local d, code = ask.tautd(args, "explain", { what = args.what, job = args.job })

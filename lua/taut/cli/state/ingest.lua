@@ -5,6 +5,7 @@ local formats = require "taut.events.ingest"
 local json = require "taut.json"
 local report = require "taut.report"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 
 local ingest = { summary = "Read a log (netwatch, kernel, opensm) for what it says of links." }
 
@@ -104,8 +105,8 @@ function ingest.run(args)
       end
    end)
    if not reader then
-      io.stderr:write("taut: ingest: ", err, "\n")
-      return 1
+      report.complain("ingest: ", err)
+      return tables.has(formats.names(), args.format) and 1 or 2
    end
    complain(args, reader)
    if args.record and not record(args, list) then

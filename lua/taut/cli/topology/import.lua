@@ -4,6 +4,7 @@ local hostlist = require "taut.hostlist"
 local import = require "taut.topology.import"
 local recognise = require "taut.topology.import.recognise"
 local report = require "taut.report"
+local tables = require "taut.base.tables"
 local write = require "taut.topology.import.write"
 
 local command = {
@@ -117,7 +118,7 @@ function command.run(args)
       topology = args.topology })
    if not w then
       complain("%s", err)
-      return 1
+      return tables.any(import.formats(), function(f) return f.name == args.format end) and 1 or 2
    end
    local found = recognise.kind(w)
    say(w, found, args.verbose)
