@@ -96,6 +96,22 @@ function tests.test_text_is_read()
   lu.assertEquals(value.b, {})
 end
 
+-- Trees have their memory in pieces, one of which is used again by the next.
+function tests.test_large_and_small_and_wrong_ones_in_turns()
+  local large = { text = ("x"):rep(100000), list = json.array {} }
+  for i = 1, 20000 do
+    large.list[i] = { id = i, name = "n" .. i, share = i / 7 }
+  end
+  for i = 1, 5 do
+    local text = json.encode(large)
+    lu.assertTrue(json.encode(json.decode(text)) == text, i)
+    lu.assertNil(json.encode { a = large, b = print })
+    lu.assertNil(json.decode(text:sub(1, -2)))
+    lu.assertNil(json.decode(("["):rep(500) .. text .. ("]"):rep(500)))
+    lu.assertEquals(json.encode(json.decode '{"b":[1],"a":0.5}'), '{"a":0.5,"b":[1]}')
+  end
+end
+
 function tests.test_decoded_arrays_stay_arrays()
   local text = '{"a":[],"b":[[]],"c":{}}'
   lu.assertEquals(json.encode(json.decode(text)), text)

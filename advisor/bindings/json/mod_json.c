@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "advisor/bindings/host.h"
+#include "advisor/bindings/json/memory.h"
 
 #define DEPTH_MAX 128 /* tables in tables; ends a cycle too */
 #define ARRAY_CLASS "taut.json.array"
@@ -179,23 +180,30 @@ static json_t *encode_value(struct encoder *e, int index, int depth)
     return NULL;
 }
 
-/* A tree that outlives a Lua error: the holder's __gc frees it. */
-static json_t **holder_new(lua_State *L)
+/* A tree's memory, which outlives a Lua error: the holder's __gc frees it. */
+static struct taut_json_memory *holder_new(lua_State *L)
 {
-    json_t **holder = lua_newuserdatauv(L, sizeof(*holder), 0);
+    struct taut_json_memory *holder = lua_newuserdatauv(L, sizeof(*holder), 0);
 
-    *holder = NULL;
+    *holder = (struct taut_json_memory){NULL};
     luaL_setmetatable(L, HOLDER_CLASS);
     return holder;
 }
 
 static int holder_gc(lua_State *L)
 {
-    json_t **holder = luaL_checkudata(L, 1, HOLDER_CLASS);
-
-    json_decref(*holder);
-    *holder = NULL;
+    taut_json_memory_free(luaL_checkudata(L, 1, HOLDER_CLASS));
     return 0;
+}
+
+/* nil and why, when nothing more is wanted of the tree. */
+static int give_up(lua_State *L, struct taut_json_memory *memory,
+                   const char *why)
+{
+    lua_pushnil(L);
+    lua_pushstring(L, why);
+    taut_json_memory_free(memory);
+    return 2;
 }
 
 static int collect(const char *text, size_t n, void *data)
@@ -212,10 +220,11 @@ static int json_encode(lua_State *L)
     luaL_checkany(L, 1);
     luaL_argcheck(L, indent >= 0 && indent <= 31, 2, "not within 0 to 31");
     lua_settop(L, 1);
-    json_t **tree = holder_new(L);
-    *tree = encode_value(&e, 1, 0);
-    if (*tree == NULL)
-        return taut_fail(L, "%s", e.why);
+    struct taut_json_memory *memory = holder_new(L);
+    taut_json_memory_use(memory);
+    json_t *tree = encode_value(&e, 1, 0);
+    if (tree == NULL)
+        return give_up(L, memory, e.why);
 
     size_t flags = JSON_ENCODE_ANY | JSON_SORT_KEYS;
     flags |= indent > 0 ? JSON_INDENT((size_t)indent) : JSON_COMPACT;
@@ -223,26 +232,30 @@ static int json_encode(lua_State *L)
         flags |= JSON_REAL_PRECISION(15);
     luaL_Buffer text;
     luaL_buffinit(L, &text);
-    json_dump_callback(*tree, collect, &text, flags);
+    if (json_dump_callback(tree, collect, &text, flags) != 0)
+        return give_up(L, memory, "out of memory");
     luaL_pushresult(&text);
+    taut_json_memory_free(memory);
     return 1;
 }
 
-static void push_value(lua_State *L, const json_t *value);
+static bool push_value(lua_State *L, const json_t *value, int depth);
 
-static void push_array(lua_State *L, const json_t *array)
+static bool push_array(lua_State *L, const json_t *array, int depth)
 {
     size_t n = json_array_size(array);
 
     lua_createtable(L, n < INT32_MAX ? (int)n : 0, 0);
     for (size_t i = 0; i < n; i++) {
-        push_value(L, json_array_get(array, i));
+        if (!push_value(L, json_array_get(array, i), depth))
+            return false;
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     luaL_setmetatable(L, ARRAY_CLASS);
+    return true;
 }
 
-static void push_object(lua_State *L, const json_t *object)
+static bool push_object(lua_State *L, const json_t *object, int depth)
 {
     const char *key;
     json_t *value;
@@ -253,21 +266,24 @@ static void push_object(lua_State *L, const json_t *object)
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
         lua_pushstring(L, key);
-        push_value(L, value);
+        if (!push_value(L, value, depth))
+            return false;
         lua_rawset(L, -3);
     }
+    return true;
 }
 
-static void push_value(lua_State *L, const json_t *value)
+/* Returns false, with anything pushed, where it is nested too deep. */
+static bool push_value(lua_State *L, const json_t *value, int depth)
 {
+    if (depth > DEPTH_MAX)
+        return false;
     luaL_checkstack(L, 4, "JSON is nested too deep");
     switch (json_typeof(value)) {
     case JSON_OBJECT:
-        push_object(L, value);
-        break;
+        return push_object(L, value, depth + 1);
     case JSON_ARRAY:
-        push_array(L, value);
-        break;
+        return push_array(L, value, depth + 1);
     case JSON_STRING:
         lua_pushlstring(L, json_string_value(value), json_string_length(value));
         break;
@@ -285,46 +301,32 @@ static void push_value(lua_State *L, const json_t *value)
         lua_pushlightuserdata(L, NULL);
         break;
     }
-}
-
-static bool too_deep(const json_t *value, int depth)
-{
-    const char *key;
-    size_t i;
-    json_t *item;
-
-    if (depth > DEPTH_MAX)
-        return true;
-    json_array_foreach(value, i, item)
-    {
-        if (too_deep(item, depth + 1))
-            return true;
-    }
-    json_object_foreach((json_t *)(uintptr_t)value, key, item)
-    {
-        if (too_deep(item, depth + 1))
-            return true;
-    }
-    return false;
+    return true;
 }
 
 static int json_decode(lua_State *L)
 {
     size_t n;
     const char *text = luaL_checklstring(L, 1, &n);
-    json_t **tree = holder_new(L);
+    struct taut_json_memory *memory = holder_new(L);
     json_error_t error;
+    char why[JSON_ERROR_TEXT_LENGTH + 60];
 
-    *tree = json_loadb(
+    taut_json_memory_use(memory);
+    json_t *tree = json_loadb(
         text, n, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
         &error);
-    if (*tree == NULL)
-        return taut_fail(L, "line %d column %d: %s", error.line, error.column,
-                         error.text);
-    if (too_deep(*tree, 0))
-        return taut_fail(L, "line 1 column 1: nested deeper than %d",
-                         DEPTH_MAX);
-    push_value(L, *tree);
+    if (tree == NULL) {
+        snprintf(why, sizeof(why), "line %d column %d: %s", error.line,
+                 error.column, error.text);
+        return give_up(L, memory, why);
+    }
+    if (!push_value(L, tree, 0)) {
+        snprintf(why, sizeof(why), "line 1 column 1: nested deeper than %d",
+                 DEPTH_MAX);
+        return give_up(L, memory, why);
+    }
+    taut_json_memory_free(memory);
     return 1;
 }
 
@@ -346,6 +348,7 @@ int luaopen_taut_json(lua_State *L)
     };
     static const luaL_Reg none[] = {{NULL, NULL}};
 
+    taut_json_memory_init();
     luaL_newmetatable(L, ARRAY_CLASS);
     lua_pop(L, 1);
     taut_class(L, HOLDER_CLASS, none, holder_gc);
