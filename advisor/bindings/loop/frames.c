@@ -281,7 +281,7 @@ void taut_listener_admit(struct taut_listener *l,
                              l->max_frame + TAUT_FRAME_HEAD);
     c->timeout = l->timeout;
     event_add(c->timer, &l->hello);
-    bufferevent_enable(c->bev, EV_READ | EV_WRITE);
+    bufferevent_enable(c->bev, EV_READ); /* writing is, where there is what */
     lua_pop(l->loop->L, 1);
 }
 

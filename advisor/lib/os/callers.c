@@ -28,6 +28,7 @@ struct taut_callers {
     pthread_mutex_t lock;
     TAILQ_HEAD(, waiting) waiting;
     long count;
+    bool news; /* for the owner, who is rung once for all of a burst */
     struct taut_callers_refused refused;
     int socket, event, stop; /* the last two are eventfds */
     int wait_ms;
@@ -50,7 +51,7 @@ static void refuse(struct taut_callers *c, int fd)
 {
     close(fd);
     c->refused.late++;
-    ring(c->event);
+    c->news = true;
 }
 
 static void sweep(struct taut_callers *c)
@@ -78,7 +79,7 @@ static void enqueue(struct taut_callers *c, const struct taut_caller *caller)
     w->caller = *caller;
     TAILQ_INSERT_TAIL(&c->waiting, w, link);
     if (c->count++ == 0)
-        ring(c->event);
+        c->news = true;
 }
 
 /* Returns false when nobody calls just now. */
@@ -96,10 +97,25 @@ static bool accept_one(struct taut_callers *c)
         enqueue(c, &caller);
     } else if (errno != EAGAIN) {
         c->refused.error = errno;
-        ring(c->event);
+        c->news = true;
     }
     pthread_mutex_unlock(&c->lock);
     return caller.fd >= 0;
+}
+
+/* After a burst.  Returns for how long nothing needs to be done but accept. */
+static int after_burst(struct taut_callers *c, bool *failed)
+{
+    pthread_mutex_lock(&c->lock);
+    sweep(c);
+    bool news = c->news;
+    c->news = false;
+    *failed = c->refused.error != 0;
+    int pause_ms = c->count > 0 ? SWEEP_MS : -1;
+    pthread_mutex_unlock(&c->lock);
+    if (news)
+        ring(c->event);
+    return pause_ms;
 }
 
 static void *run(void *arg)
@@ -107,19 +123,15 @@ static void *run(void *arg)
     struct taut_callers *c = arg;
     struct pollfd fds[2] = {{.fd = c->socket, .events = POLLIN},
                             {.fd = c->stop, .events = POLLIN}};
-
     int pause_ms = -1;
+    bool failed;
 
     while (poll(fds, 2, pause_ms) >= 0 || errno == EINTR) {
         if (fds[1].revents != 0)
             break;
         for (int n = 0; n < BURST && accept_one(c); n++)
             continue;
-        pthread_mutex_lock(&c->lock);
-        bool failed = c->refused.error != 0;
-        sweep(c);
-        pause_ms = c->count > 0 ? SWEEP_MS : -1;
-        pthread_mutex_unlock(&c->lock);
+        pause_ms = after_burst(c, &failed);
         if (failed)
             poll(&fds[1], 1, ERROR_PAUSE_MS);
     }

@@ -42,6 +42,7 @@ struct taut_munge_pool {
     int fd; /* eventfd */
     char *socket;
     int workers, started, idle;
+    bool waking; /* one has been called, and has not looked yet */
     size_t pending;
     size_t waiting_bytes;
     struct list waiting, done;
@@ -190,6 +191,38 @@ static void wake_owner(struct taut_munge_pool *pool)
     while (n < 0 && errno == EINTR);
 }
 
+/* One idle thread at a time is called, and calls the next where more waits: a
+ * job's nodes come together, and a thread that is up may do several.  With the
+ * lock held; whoever is told true signals once he has given it back. */
+static bool want_call(struct taut_munge_pool *pool)
+{
+    if (pool->waiting.count == 0 || pool->idle == 0 || pool->waking)
+        return false;
+    pool->waking = true;
+    return true;
+}
+
+/* With the lock held, as it is again when this returns. */
+static void wait_for_work(struct taut_munge_pool *pool)
+{
+    pool->idle++;
+    pthread_cond_wait(&pool->work, &pool->lock);
+    pool->idle--;
+    pool->waking = false;
+}
+
+/* Without the lock. */
+static void work_on(struct taut_munge_pool *pool, struct job *job, bool call)
+{
+    if (call)
+        pthread_cond_signal(&pool->work);
+    if (is_late(job))
+        snprintf(job->result.error, sizeof(job->result.error),
+                 "MUNGE did not get to it in %d ms", TAUT_MUNGE_WAIT_MS);
+    else
+        decode(job);
+}
+
 static void *worker(void *arg)
 {
     struct taut_munge_pool *pool = arg;
@@ -198,22 +231,20 @@ static void *worker(void *arg)
     while (!pool->stop) {
         struct job *job = list_shift(&pool->waiting);
         if (job == NULL) {
-            pool->idle++;
-            pthread_cond_wait(&pool->work, &pool->lock);
-            pool->idle--;
+            wait_for_work(pool);
             continue;
         }
         pool->waiting_bytes -= job->bytes;
+        bool call = want_call(pool);
         pthread_mutex_unlock(&pool->lock);
-        if (is_late(job))
-            snprintf(job->result.error, sizeof(job->result.error),
-                     "MUNGE did not get to it in %d ms", TAUT_MUNGE_WAIT_MS);
-        else
-            decode(job);
+        work_on(pool, job, call);
         pthread_mutex_lock(&pool->lock);
         list_append(&pool->done, job);
-        if (pool->done.count == 1) /* else he has been woken, and takes all */
-            wake_owner(pool);
+        if (pool->done.count > 1)
+            continue; /* he has been woken, and takes all */
+        pthread_mutex_unlock(&pool->lock);
+        wake_owner(pool);
+        pthread_mutex_lock(&pool->lock);
     }
     drop_reference(pool);
     return NULL;
@@ -314,8 +345,8 @@ static void finish_at_once(struct taut_munge_pool *pool, struct job *job,
     wake_owner(pool);
 }
 
-/* With the lock held. */
-static void enqueue(struct taut_munge_pool *pool, struct job *job)
+/* With the lock held.  Returns true where an idle thread is to be called. */
+static bool enqueue(struct taut_munge_pool *pool, struct job *job)
 {
     bool want_thread =
         pool->idle <= (int)pool->waiting.count && pool->started < pool->workers;
@@ -324,26 +355,30 @@ static void enqueue(struct taut_munge_pool *pool, struct job *job)
     if (pool->waiting.count >= TAUT_MUNGE_QUEUE_MAX ||
         pool->waiting_bytes + job->bytes > TAUT_MUNGE_QUEUE_BYTES) {
         finish_at_once(pool, job, "the MUNGE queue is full");
-        return;
+        return false;
     }
     if (want_thread && start_worker(pool) != 0 && pool->started == 0) {
         finish_at_once(pool, job, "cannot start a thread for MUNGE");
-        return;
+        return false;
     }
     list_append(&pool->waiting, job);
     pool->waiting_bytes += job->bytes;
-    pthread_cond_signal(&pool->work);
+    return want_call(pool);
 }
 
 int taut_munge_pool_submit(struct taut_munge_pool *pool, int id,
                            const char *cred)
 {
+    struct job *job = job_create(id, cred, pool->socket); /* the owner's */
+
+    if (job == NULL)
+        return -1;
     pthread_mutex_lock(&pool->lock);
-    struct job *job = job_create(id, cred, pool->socket);
-    if (job != NULL)
-        enqueue(pool, job);
+    bool call = enqueue(pool, job);
     pthread_mutex_unlock(&pool->lock);
-    return job != NULL ? 0 : -1;
+    if (call)
+        pthread_cond_signal(&pool->work);
+    return 0;
 }
 
 int taut_munge_pool_take(struct taut_munge_pool *pool,
