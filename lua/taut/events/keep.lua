@@ -2,6 +2,7 @@
 --- What the store's process does with observations and readings: growth of each job, events out of
 -- two readings of a node, and the questions about them.
 local counters = require "taut.events.counters"
+local held = require "taut.events.held"
 local json = require "taut.json"
 local readings = require "taut.events.readings"
 
@@ -118,6 +119,10 @@ local function add_growth(sql, row, ports, state)
 end
 
 local function reading_of(sql, node)
+   local at_hand = held.take(node)
+   if at_hand then
+      return at_hand
+   end
    local row = sql.rows_of("SELECT data FROM reading WHERE node = ?", node)[1]
    local state = row and json.decode(row.data)
    return type(state) == "table" and type(state.ports) == "table" and state or nil
@@ -143,12 +148,17 @@ function keep.sample(sql, row)
       purpose = row.purpose, job = row.job ~= 0 and row.job or nil, restart = row.restart,
       jobs = row.jobs, ports = ports, rails = row.rails, rail_count = row.rail_count,
       checked = row.checked })
-   sql.put("reading", { node = row.node, data = json.encode(state) })
+   local text = json.encode(state)
+   sql.put("reading", { node = row.node, data = text })
+   held.put(row.node, state, text)
    for _, o in ipairs(list) do
       o.id = add_observation(sql, o)
    end
    return list
 end
+
+--- A transaction failed: what is at hand of readings may be undone.
+keep.forget = held.forget
 
 -- Rows of a batch that are no rows of one table: name → fn(sql, row).
 keep.special = {
@@ -164,6 +174,7 @@ keep.special = {
       sql.run "DELETE FROM seen"
    end,
    renamed = function(sql, row) -- a node; what is history keeps the name of its time
+      held.forget()
       sql.run("DELETE FROM reading WHERE node = ?", row.new)
       sql.run("UPDATE reading SET node = ? WHERE node = ?", row.new, row.old)
    end,

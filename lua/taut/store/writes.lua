@@ -62,6 +62,15 @@ local function note(place, rows)
       value = ("%s %d %d"):format(place.id, place.seq, rows) })
 end
 
+local function transaction(observations, fn, ...)
+   local ok, result = pcall(db.transaction, fn, ...)
+   if not ok then
+      observations.forget()
+      error(result, 0)
+   end
+   return result
+end
+
 local function write_once(rows, observations, place)
    if done_of(place) >= #rows then
       return json.array {}
@@ -81,7 +90,7 @@ end
 local function write_each(rows, observations, place)
    local seen, refused = json.array {}, json.array {}
    for i = math.min(#rows, db.transaction(done_of, place)) + 1, #rows do
-      local ok, result = pcall(db.transaction, write_one, rows, i, observations, place)
+      local ok, result = pcall(transaction, observations, write_one, rows, i, observations, place)
       if ok then
          table.move(result, 1, #result, #seen + 1, seen)
       else
@@ -99,9 +108,10 @@ end
 function writes.take(request, observations)
    local rows, place = request.rows, request.place
    if not place then
-      return { count = #rows, observations = db.transaction(write_rows, rows, observations) }
+      return { count = #rows, observations = transaction(observations, write_rows, rows,
+         observations) }
    end
-   local ok, result = pcall(db.transaction, write_once, rows, observations, place)
+   local ok, result = pcall(transaction, observations, write_once, rows, observations, place)
    if ok then
       return { count = #rows, observations = result }
    elseif db.is_gone() then

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The store as tautd runs it: a process of its own, a real database, JSON lines.
+local helper = require "taut.base.helper"
 local journal = require "taut.store.journal"
 local json = require "taut.json"
 local loop = require "taut.loop"
@@ -199,6 +200,35 @@ function tests.test_growth_is_found_where_other_readings_came_in_between()
          end)
       end
    end)
+end
+
+-- The store has the reading before at hand; what a batch that failed made of it is not what the
+-- database has.
+function tests.test_growth_is_from_what_was_written_not_from_a_batch_that_failed()
+   local store, replies = nil, {}
+   local function of(job, purpose, time, bytes)
+      local row = sample(purpose, time, "a", { ["if"] = "hsn0", tx_bytes = bytes })
+      row.job = job
+      return { "sample", row }
+   end
+   local function write(...)
+      store:ask({ op = "write", rows = { ... } }, function(reply)
+         replies[#replies + 1] = reply and #reply.observations or "failed"
+      end)
+   end
+   store = helper.start { name = "store", argv = { sys.paths.program, "--daemon", "--store", path },
+      on_ready = function()
+         write(of(7, "prolog", 10, 100))
+         write(of(8, "prolog", 20, 5000), { "nothing", {} })
+         write(of(7, "epilog", 30, 1000))
+         store:ask({ op = "query", name = "growth_of_job", args = { job = 7 } }, function(reply)
+            replies.grown = tostring(reply and reply.rows[1] and reply.rows[1].counters)
+            store:stop()
+            loop.stop()
+         end)
+      end }
+   loop.run()
+   lu.assertEquals(replies, { 0, "failed", 0, grown = '{"tx_bytes":900}' })
 end
 
 -- What a prolog could not read is not counted from an older reading.
