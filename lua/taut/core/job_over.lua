@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- A job's last epilog was heard: what its counters say together becomes part of a profile and,
 -- where the site wants it, one line in the job's AdminComment.
-local json = require "taut.json"
 local loop = require "taut.loop"
 local summary = require "taut.events.summary"
 local sys = require "taut.sys"
@@ -22,11 +21,7 @@ local function comment(slurm, id, line)
    end)
 end
 
-local function tell(self, id, rows)
-   local s = summary.of(rows)
-   if not s then
-      return
-   end
+local function tell(self, id, s)
    local line = summary.line(s)
    sys.log(s.errors > 0 and "notice" or "info", ("job %d: %s"):format(id, line:sub(7)))
    if self.comment then
@@ -35,11 +30,11 @@ local function tell(self, id, rows)
 end
 
 -- Slurm still knows what the job was, and what was done to it.
-local function profile(self, id, rows)
+local function profile(self, id, nodes)
    self.slurm:ask({ op = "job", job = id }, function(reply)
       local job = reply and reply.job
       if job and (job.num_nodes or 0) >= 1 then
-         self.profiles:take(job, rows, self.steer:over(job))
+         self.profiles:take(job, nodes, self.steer:over(job))
       end
    end)
 end
@@ -48,12 +43,12 @@ end
 function JobOver:take(id)
    loop.timer(WAIT_MS, function()
       self.journal:flush()
-      self.journal:query("growth_of_job", { job = id, latest = true }, function(rows)
-         for _, row in ipairs(rows or {}) do
-            row.counters = json.decode(row.counters)
+      self.journal:query("usage_of_job", { job = id }, function(rows)
+         local usage = rows and rows[1] or { nodes = {} }
+         profile(self, id, usage.nodes)
+         if usage.summary then
+            tell(self, id, usage.summary)
          end
-         profile(self, id, rows or {})
-         tell(self, id, rows or {})
       end)
    end)
 end

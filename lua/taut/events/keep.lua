@@ -5,6 +5,8 @@ local counters = require "taut.events.counters"
 local held = require "taut.events.held"
 local json = require "taut.json"
 local readings = require "taut.events.readings"
+local summary = require "taut.events.summary"
+local tables = require "taut.base.tables"
 
 local keep = {}
 
@@ -227,10 +229,21 @@ keep.queries = {
          where .. " ORDER BY o.time DESC, o.id DESC LIMIT ?", table.unpack(values))
    end,
    growth_of_job = function(sql, a)
-      local values = { a.job, a.latest and a.job or nil }
-      local latest = " AND restart = (SELECT MAX(restart) FROM growth WHERE job = ?)"
-      return sql.rows_of("SELECT * FROM growth WHERE job = ?" .. (a.latest and latest or "") ..
-         " ORDER BY node, interface, source", table.unpack(values))
+      return sql.rows_of("SELECT * FROM growth WHERE job = ? ORDER BY node, interface, source",
+         a.job)
+   end,
+   -- Of its last start, added up here: one row { summary, nodes } of summary.of.
+   usage_of_job = function(sql, a)
+      local rows = sql.rows_of("SELECT node, interface, source, seconds, note, counters FROM" ..
+         " growth WHERE job = ? AND restart = (SELECT MAX(restart) FROM growth WHERE job = ?)" ..
+         " ORDER BY node, interface, source", a.job, a.job)
+      for _, row in ipairs(rows) do
+         row.counters = json.decode(row.counters)
+      end
+      local s, nodes = summary.of(rows)
+      return { { summary = s, nodes = tables.map(nodes, function(n)
+         return { node = n.node, seconds = n.seconds, sent = n.sent, received = n.received }
+      end) } }
    end,
    evidence = function(sql) return sql.rows_of("SELECT * FROM evidence") end,
    log_positions = function(sql) return sql.rows_of("SELECT * FROM log_position") end,

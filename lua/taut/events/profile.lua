@@ -1,8 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- How heavily one job communicates, out of what its counters grew by: they say how much a node
 -- sends, not to whom.
-local summary = require "taut.events.summary"
-
 local profile = {
    HEAVY = 0.1, -- share of what its nodes can inject from which on a job is heavy
 }
@@ -25,21 +23,19 @@ end
 
 --- What the growth of a job's counters says.
 -- @param topo topology
--- @param rows of the store's `growth_of_job`, with `counters` decoded
+-- @param nodes what summary.of says of each
 -- @return { nodes (that told), seconds, sent_Bps, received_Bps (mean of a node), share (of what
 --   the nodes can inject), uneven (busiest node over the mean) }, or nil where they say nothing
-function profile.measure(topo, rows)
-   local nodes = summary.per_node(rows)
+function profile.measure(topo, nodes)
    local capacity = injection_Bps(topo, nodes)
    local m = { nodes = 0, seconds = 0, sent_Bps = 0, received_Bps = 0 }
    local most = 0
    for _, node in ipairs(nodes) do
       if node.seconds >= LEAST_S then
-         local bytes = summary.bytes_of(node)
          m.nodes, m.seconds = m.nodes + 1, math.max(m.seconds, node.seconds)
-         m.sent_Bps = m.sent_Bps + bytes.sent / node.seconds
-         m.received_Bps = m.received_Bps + bytes.received / node.seconds
-         most = math.max(most, (bytes.sent + bytes.received) / node.seconds)
+         m.sent_Bps = m.sent_Bps + node.sent / node.seconds
+         m.received_Bps = m.received_Bps + node.received / node.seconds
+         most = math.max(most, (node.sent + node.received) / node.seconds)
       end
    end
    if m.nodes == 0 or not capacity or capacity <= 0 then

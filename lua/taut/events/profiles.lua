@@ -69,10 +69,10 @@ end
 
 --- A job's last epilog was heard and its growth is known.
 -- @param job of taut-slurm
--- @param rows growth, with `counters` decoded
+-- @param nodes what summary.of says of each
 -- @param steered what was done to it, as text, or nil
-function Profiles:take(job, rows, steered)
-   local m = profile.measure(self.topo, rows)
+function Profiles:take(job, nodes, steered)
+   local m = profile.measure(self.topo, nodes)
    local row = row_of(job, m, steered)
    if m or steered then
       self.journal:add("job", row)

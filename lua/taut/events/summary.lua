@@ -20,7 +20,7 @@ end
 
 -- One interface is often seen by several sources, each with its own count of the same bytes: the
 -- largest is the whole.
-function summary.bytes_of(node)
+local function bytes_of(node)
    local best = { sent = 0, received = 0 }
    for _, b in pairs(node.bytes) do
       if b.sent + b.received > best.sent + best.received then
@@ -30,10 +30,9 @@ function summary.bytes_of(node)
    return best
 end
 
---- The same rows by node.
--- @return array of { node, seconds, bytes, stalls, worst, notes }; what it sent and received is
---   summary.bytes_of(node)
-function summary.per_node(rows)
+-- The same rows by node: array of { node, seconds, bytes (by source), stalls, worst, notes, sent,
+-- received }.
+local function per_node(rows)
    local nodes, list = {}, {}
    for _, g in ipairs(rows) do
       local node = nodes[g.node]
@@ -51,6 +50,10 @@ function summary.per_node(rows)
             add_counter(node, g.source, name, amount)
          end
       end
+   end
+   for _, node in ipairs(list) do
+      local bytes = bytes_of(node)
+      node.sent, node.received = bytes.sent, bytes.received
    end
    return list
 end
@@ -76,18 +79,19 @@ end
 
 --- @param rows of the store's `growth_of_job`, with `counters` decoded
 -- @return { nodes, seconds, sent, received, errors, by_error, stalls (name → growth), worst
---   { node, errors, name, amount } or nil, notes { node, note } }; nil where there are no rows
+--   { node, errors, name, amount } or nil, notes { node, note } }, nil where there are no rows; and
+--   an array of { node, seconds, sent, received }
 function summary.of(rows)
-   if #rows == 0 then
-      return nil
+   local nodes = per_node(rows)
+   if #nodes == 0 then
+      return nil, nodes
    end
    local s = { nodes = 0, seconds = 0, sent = 0, received = 0, errors = 0, by_error = {},
       stalls = {}, notes = json.array {} }
-   for _, node in ipairs(summary.per_node(rows)) do
-      local bytes = summary.bytes_of(node)
+   for _, node in ipairs(nodes) do
       node.errors = errors_of(node)
       s.nodes, s.seconds = s.nodes + 1, math.max(s.seconds, node.seconds)
-      s.sent, s.received = s.sent + bytes.sent, s.received + bytes.received
+      s.sent, s.received = s.sent + node.sent, s.received + node.received
       s.errors = s.errors + node.errors
       add_all(s.by_error, node.worst)
       add_all(s.stalls, node.stalls)
@@ -104,7 +108,7 @@ function summary.of(rows)
          s.notes[#s.notes + 1] = { node = node.node, note = note }
       end
    end
-   return s
+   return s, nodes
 end
 
 --- Rows of the store's `growth_of_job`, of which the counters are decoded here, and what those of

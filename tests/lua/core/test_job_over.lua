@@ -4,6 +4,7 @@ local job_over = require "taut.core.job_over"
 local looptest = require "lib.looptest"
 local loop = require "taut.loop"
 local lu = require "luaunit"
+local summary = require "taut.events.summary"
 
 local tests = {}
 
@@ -12,8 +13,8 @@ local function after(job, rows, is_comment)
    local got = {}
    local o = job_over.new { comment = is_comment,
       journal = { flush = function() end, query = function(_, _, _, fn) fn(rows) end },
-      profiles = { take = function(_, j, growth, steered)
-         got.taken = { j.id, #growth, growth[1].counters.tx_bytes, steered }
+      profiles = { take = function(_, j, nodes, steered)
+         got.taken = { j.id, #nodes, nodes[1].sent, steered }
       end },
       steer = { over = function(_, j) return "mark of " .. j.id end },
       slurm = { ask = function(_, request, fn)
@@ -28,11 +29,11 @@ local function after(job, rows, is_comment)
    return got
 end
 
-local ROWS = { { node = "n0", interface = "hsn0", source = "netdev", seconds = 10,
-   counters = '{"tx_bytes":5}' } }
-
+-- As the store's `usage_of_job` answers.
 local function rows()
-   return { setmetatable({}, { __index = ROWS[1] }) }
+   local s, nodes = summary.of { { node = "n0", interface = "hsn0", source = "netdev", seconds = 10,
+      counters = { tx_bytes = 5 } } }
+   return { { summary = s, nodes = nodes } }
 end
 
 function tests.test_a_job_that_slurm_knows_goes_to_its_profile()
@@ -46,7 +47,8 @@ end
 
 function tests.test_its_comment_is_written_where_the_site_wants_it()
    lu.assertStrContains(after(nil, rows(), true).comment, "taut: 1 nodes, sent 5 B")
-   lu.assertNil(after(nil, {}, true).comment)
+   lu.assertNil(after(nil, { { nodes = {} } }, true).comment)
+   lu.assertNil(after(nil, nil, true).comment)
 end
 
 return tests

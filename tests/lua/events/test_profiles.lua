@@ -4,6 +4,7 @@ local elsewhere = require "taut.diagnose.elsewhere"
 local lu = require "luaunit"
 local profile = require "taut.events.profile"
 local profiles = require "taut.events.profiles"
+local summary = require "taut.events.summary"
 local topology = require "taut.topology"
 
 local tests = {}
@@ -13,7 +14,12 @@ local function topo_of()
       nodes = "n[0-31]", capacity = 1e8 })
 end
 
--- Rows of the table `growth`, as netdev counts: what each node sent and received in `seconds`.
+-- What summary.of says of each node out of rows of the table `growth`.
+local function nodes_of(rows)
+   return (select(2, summary.of(rows)))
+end
+
+-- Such rows, as netdev counts: what each node sent and received in `seconds`.
 local function rows(list, seconds)
    local out = {}
    for i, r in ipairs(list) do
@@ -23,8 +29,12 @@ local function rows(list, seconds)
    return out
 end
 
+local function nodes(list, seconds)
+   return nodes_of(rows(list, seconds))
+end
+
 function tests.test_the_share_of_what_nodes_can_inject()
-   local m = profile.measure(topo_of(), rows { { 2e8, 1e8 }, { 2e8, 3e8 } })
+   local m = profile.measure(topo_of(), nodes { { 2e8, 1e8 }, { 2e8, 3e8 } })
    lu.assertEquals(m.nodes, 2)
    lu.assertAlmostEquals(m.sent_Bps, 2e7)
    lu.assertAlmostEquals(m.received_Bps, 2e7)
@@ -33,17 +43,17 @@ function tests.test_the_share_of_what_nodes_can_inject()
 end
 
 function tests.test_one_busy_node_is_uneven()
-   local m = profile.measure(topo_of(), rows { { 9e8, 0 }, { 0, 0 }, { 0, 0 } })
+   local m = profile.measure(topo_of(), nodes { { 9e8, 0 }, { 0, 0 }, { 0, 0 } })
    lu.assertAlmostEquals(m.uneven, 3)
 end
 
 function tests.test_what_tells_nothing()
    local topo = topo_of()
    lu.assertNil(profile.measure(topo, {}))
-   lu.assertNil(profile.measure(topo, rows({ { 2e8, 1e8 } }, 0.5)))
-   lu.assertNil(profile.measure(topo, { { node = "stranger", source = "netdev", interface = "x",
-      seconds = 10, counters = { tx_bytes = 5 } } }))
-   local m = profile.measure(topo, { { node = "n0", source = "netdev", interface = "x",
+   lu.assertNil(profile.measure(topo, nodes({ { 2e8, 1e8 } }, 0.5)))
+   lu.assertNil(profile.measure(topo, nodes_of { { node = "stranger", source = "netdev",
+      interface = "x", seconds = 10, counters = { tx_bytes = 5 } } }))
+   local m = profile.measure(topo, nodes_of { { node = "n0", source = "netdev", interface = "x",
       seconds = 10, counters = "odd" } })
    lu.assertEquals(m.share, 0)
 end
@@ -53,7 +63,7 @@ function tests.test_bytes_that_two_sources_count_are_counted_once()
    local list = rows { { 2e8, 2e8 } }
    list[2] = { node = "n0", interface = "hsn0", source = "other", seconds = 10,
       counters = { tx_bytes = 2e8 } }
-   lu.assertAlmostEquals(profile.measure(topo_of(), list).share, 0.2)
+   lu.assertAlmostEquals(profile.measure(topo_of(), nodes_of(list)).share, 0.2)
 end
 
 function tests.test_classes()
@@ -92,13 +102,13 @@ end
 
 function tests.test_a_job_that_ended_becomes_a_row_and_a_profile()
    local d, job = daemon(), job_of { comment = "taut: comm=ring" }
-   d.profiles:take(job, rows { { 2e8, 2e8 }, { 2e8, 2e8 } })
+   d.profiles:take(job, nodes { { 2e8, 2e8 }, { 2e8, 2e8 } })
    local name, row = d.written[1][1], d.written[1][2]
    lu.assertEquals(name, "job")
    lu.assertEquals({ row.id, row.restart, row.user, row.name, row.nodes, row.seconds, row.wait_s,
       row.comm }, { 7, 1, "root", "cfd", 2, 10, 6, "ring" })
    lu.assertAlmostEquals(d.profiles:profile("root", "cfd").share, 0.2)
-   d.profiles:take(job, rows { { 4e8, 2e8 }, { 4e8, 2e8 } })
+   d.profiles:take(job, nodes { { 4e8, 2e8 }, { 4e8, 2e8 } })
    lu.assertAlmostEquals(d.profiles:profile("root", "cfd").share, 0.2 + 0.3 * 0.2)
    lu.assertEquals(d.profiles:profile("root", "cfd").jobs, 2)
    lu.assertNil(d.profiles:profile("root", "other"))

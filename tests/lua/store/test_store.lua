@@ -189,6 +189,13 @@ function tests.test_growth_is_found_where_other_readings_came_in_between()
       j:add("sample", of(8, "epilog", 40, { tx_bytes = 450 }))
       j:add("sample", of(7, "epilog", 50, { tx_bytes = 1000 }))
       local grown = {}
+      ask(j, "usage_of_job", { job = 7 }, function(rows)
+         lu.assertEquals(rows[1].nodes, { { node = "n0", seconds = 40, sent = 900, received = 0 } })
+         lu.assertEquals(rows[1].summary.sent, 900)
+      end)
+      ask(j, "usage_of_job", { job = 9 }, function(rows)
+         lu.assertEquals(rows, { { nodes = {} } })
+      end)
       for _, job in ipairs { 7, 8 } do
          ask(j, "growth_of_job", { job = job }, function(rows)
             lu.assertEquals(#rows, 1)
