@@ -4,7 +4,7 @@
  *
  * It gains no privileges by exec, leaves no core, is not to be traced, opens no
  * files but those below, and makes no system calls but those of a list
- * (confine_calls.c).  What the kernel or the build lacks is left out: Landlock
+ * (make_filters.c).  What the kernel or the build lacks is left out: Landlock
  * came with Linux 5.13. */
 #ifndef TAUT_PLUGIN_COMMON_CONFINE_H
 #define TAUT_PLUGIN_COMMON_CONFINE_H
@@ -25,8 +25,8 @@ enum taut_confinement {
  *   text     TAUT_CONFINE_TEXT bytes: by what, "Landlock 3, seccomp", or "" */
 void taut_confine(enum taut_confinement kind, int root_fd, char *text);
 
-/* The part of it that libseccomp does.  Returns 0, or -1 with errno (ENOSYS:
- * built without it). */
+/* The part of it that seccomp does, by a filter that libseccomp made when Taut
+ * was built.  Returns 0, or -1 with errno of prctl (ENOSYS: built without it). */
 int taut_confine_calls(enum taut_confinement kind);
 
 #endif

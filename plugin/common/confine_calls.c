@@ -1,248 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The lists of system calls.  What libc may make at any time (memory, threads,
- * time, its own end) is in all of them, also under other names that it had or
- * has on other machines: a name that libseccomp does not know here is passed
- * over. */
+/* Loads what make_filters.c has made of its lists of system calls. */
 #include <config.h>
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stddef.h>
-#include <sys/socket.h>
+#include <sys/prctl.h>
 
 #include "plugin/common/confine.h"
 
 #ifdef HAVE_SECCOMP
-#include <seccomp.h>
+#include "plugin/common/confine_filters.h"
 
-/* what every process does, and reading what is open */
-static const char *const plain_calls[] = {
-    "brk",
-    "clock_getres",
-    "clock_gettime",
-    "clock_nanosleep",
-    "clone",
-    "clone3",
-    "close",
-    "exit",
-    "exit_group",
-    "fcntl",
-    "fstat",
-    "futex",
-    "getegid",
-    "geteuid",
-    "getgid",
-    "getpid",
-    "getppid",
-    "getrandom",
-    "gettid",
-    "gettimeofday",
-    "getuid",
-    "kill",
-    "lseek",
-    "madvise",
-    "membarrier",
-    "mmap",
-    "mprotect",
-    "mremap",
-    "munmap",
-    "nanosleep",
-    "newfstatat",
-    "poll",
-    "ppoll",
-    "prctl",
-    "pread64",
-    "prlimit64",
-    "read",
-    "readv",
-    "recv", /* as glibc has it on PowerPC */
-    "recvfrom",
-    "recvmsg",
-    "restart_syscall",
-    "rseq",
-    "rt_sigaction",
-    "rt_sigprocmask",
-    "rt_sigreturn",
-    "sched_getaffinity",
-    "sched_yield",
-    "send",
-    "sendto",
-    "set_robust_list",
-    "sigaltstack",
-    "statx",
-    "tgkill",
-    "time",
-    "write",
-    "writev",
-};
-
-static const char *const file_calls[] = {
-    "access", "faccessat", "faccessat2", "getdents64", "lstat",
-    "open",   "openat",    "readlink",   "readlinkat", "stat",
-};
-
-static const char *const stream_calls[] = {
-    "accept4",
-    "alarm",
-    "bind",
-    "connect",
-    "ftruncate",
-    "getpeername",
-    "getsockname",
-    "getsockopt",
-    "ioctl",
-    "listen",
-    "pipe2",
-    "pwrite64",
-    "sched_setaffinity",
-    "sendmsg",
-    "setitimer",
-    "setsockopt",
-    "shutdown",
-    "wait4",
-};
-
-/* what libraries for networks and for the machine's parts do besides */
-static const char *const module_calls[] = {
-    "accept",
-    "arch_prctl",
-    "dup",
-    "dup2",
-    "dup3",
-    "epoll_create",
-    "epoll_create1",
-    "epoll_ctl",
-    "epoll_pwait",
-    "epoll_pwait2",
-    "epoll_wait",
-    "eventfd2",
-    "fadvise64",
-    "fallocate",
-    "flock",
-    "fstatfs",
-    "futex_waitv",
-    "get_mempolicy",
-    "getcpu",
-    "getcwd",
-    "getpgrp",
-    "getpriority",
-    "getrlimit",
-    "getrusage",
-    "mbind",
-    "memfd_create",
-    "mincore",
-    "mlock",
-    "mlock2",
-    "msync",
-    "munlock",
-    "pipe",
-    "pselect6",
-    "recvmmsg",
-    "sched_get_priority_max",
-    "sched_get_priority_min",
-    "sched_getparam",
-    "sched_getscheduler",
-    "select",
-    "sendmmsg",
-    "set_mempolicy",
-    "shmat",
-    "shmctl",
-    "shmdt",
-    "shmget",
-    "socket",
-    "socketpair",
-    "statfs",
-    "sysinfo",
-    "timerfd_create",
-    "timerfd_settime",
-    "umask",
-    "uname",
-    "unlink",
-    "unlinkat",
-};
-
-#define ADD(filter, list, action)                                              \
-    add(filter, list, sizeof(list) / sizeof((list)[0]), action)
-
-static int add(scmp_filter_ctx filter, const char *const *names, size_t count,
-               uint32_t action)
-{
-    int rc = 0;
-
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        int number = seccomp_syscall_resolve_name(names[i]);
-
-        if (number >= 0)
-            rc = seccomp_rule_add(filter, action, number, 0);
+#define PROGRAM(list)                                                          \
+    {                                                                          \
+        .len = sizeof(list) / sizeof((list)[0]),                               \
+        .filter = (struct sock_filter *)(void *)(list)                         \
     }
-    return rc;
-}
 
-/* Streams, and a new way to syslog when it was restarted. */
-static int add_sockets(scmp_filter_ctx filter)
+static int load(enum taut_confinement kind)
 {
-    static const int families[] = {AF_INET, AF_INET6, AF_UNIX};
-    int rc = 0;
+    static const struct sock_fprog programs[] = {
+        [TAUT_CONFINE_READER] = PROGRAM(reader_filter),
+        [TAUT_CONFINE_STREAMS] = PROGRAM(streams_filter),
+        [TAUT_CONFINE_MODULES] = PROGRAM(modules_filter),
+    };
 
-    for (size_t i = 0; i < 3 && rc == 0; i++)
-        rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-                              SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i]));
-    return rc;
-}
-
-static int add_all(scmp_filter_ctx filter, enum taut_confinement kind)
-{
-    int rc = ADD(filter, plain_calls, SCMP_ACT_ALLOW);
-
-    /* libc looks for files that it can do without */
-    if (rc == 0)
-        rc = ADD(filter, file_calls,
-                 kind == TAUT_CONFINE_STREAMS ? SCMP_ACT_ERRNO(EACCES)
-                                              : SCMP_ACT_ALLOW);
-    if (rc == 0 && kind != TAUT_CONFINE_READER)
-        rc = ADD(filter, stream_calls, SCMP_ACT_ALLOW);
-    if (rc == 0 && kind == TAUT_CONFINE_STREAMS)
-        rc = add_sockets(filter);
-    if (rc == 0 && kind == TAUT_CONFINE_MODULES)
-        rc = ADD(filter, module_calls, SCMP_ACT_ALLOW);
-    return rc;
-}
-
-/* As a tree: the kernel goes through the rules for each call that there is when
- * they are loaded, which takes longer than everything else about them. */
-static void make_tree(scmp_filter_ctx filter)
-{
-#if SCMP_VER_MAJOR > 2 || (SCMP_VER_MAJOR == 2 && SCMP_VER_MINOR >= 5)
-    /* what it cannot order it loads as it is */
-    (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-#else
-    (void)filter;
-#endif
-}
-
-static int confine(enum taut_confinement kind)
-{
-    scmp_filter_ctx filter =
-        seccomp_init(kind == TAUT_CONFINE_MODULES ? SCMP_ACT_ERRNO(EPERM)
-                                                  : SCMP_ACT_KILL_PROCESS);
-    int rc = -ENOMEM;
-
-    if (filter != NULL) {
-        make_tree(filter);
-        rc = add_all(filter, kind);
-    }
-    if (rc == 0)
-        rc = seccomp_load(filter);
-    seccomp_release(filter);
-    return rc;
+    /* without it only root may */
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return -1;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &programs[kind], 0, 0);
 }
 #else
-#define confine(kind) ((void)(kind), -ENOSYS)
+#define load(kind) ((void)(kind), errno = ENOSYS, -1)
 #endif
 
 int taut_confine_calls(enum taut_confinement kind)
 {
-    int rc = confine(kind);
-
-    errno = rc < 0 ? -rc : 0;
-    return rc < 0 ? -1 : 0;
+    return load(kind);
 }

@@ -146,6 +146,16 @@ START_TEST(who_may_open_what)
 }
 END_TEST
 
+/* A filter that the kernel does not take would confine nobody. */
+START_TEST(the_filters_of_the_build_are_taken)
+{
+#ifdef HAVE_SECCOMP
+    if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0)
+        ck_assert(has_seccomp);
+#endif
+}
+END_TEST
+
 START_TEST(a_call_out_of_the_list_is_the_end)
 {
     if (!has_seccomp)
@@ -201,6 +211,7 @@ int main(void)
         return EXIT_SUCCESS;
     }
     look();
+    tcase_add_test(tc, the_filters_of_the_build_are_taken);
     if (has_seccomp || has_landlock) {
         tcase_add_test(tc, everybody_lives_and_leaves_nothing);
         tcase_add_test(tc, who_may_open_what);
