@@ -24,7 +24,6 @@
  * it writes to a set again only when it is asked again. */
 struct taut_counter_shared {
     atomic_uchar turns[TAUT_COUNTER_SOURCES][TAUT_PLAN_RAILS];
-    atomic_bool absent[TAUT_COUNTER_SOURCES]; /* nothing is there: not read */
     struct taut_counters sets[TAUT_COUNTER_SOURCES][TAUT_PLAN_RAILS];
 };
 
@@ -104,22 +103,6 @@ static int become_reader(pid_t parent, const struct taut_user *run_as,
     return 0;
 }
 
-/* Looking for directories asks no driver. */
-static bool is_there(const struct task *t)
-{
-    const struct taut_counter_source *source = taut_counter_sources[t->source];
-
-    for (size_t i = 0; i < t->count; i++) {
-        struct taut_counters c = {.count = 0};
-
-        snprintf(c.interface, IFNAMSIZ, "%s", t->names[i]);
-        if (source->find(&c, t->root_fd) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Most nodes have one source or two: the others get no thread. */
 static _Noreturn void run(struct task *tasks, pid_t parent,
                           const struct taut_user *run_as)
 {
@@ -130,17 +113,13 @@ static _Noreturn void run(struct task *tasks, pid_t parent,
     if (become_reader(parent, run_as, tasks[0].root_fd) < 0)
         _exit(1);
     for (size_t s = 0; s < TAUT_COUNTER_SOURCES; s++) {
-        if (!is_there(&tasks[s])) {
-            atomic_store(&tasks[s].shared->absent[s], true);
-            close(tasks[s].fd);
+        if (tasks[s].fd < 0)
             continue;
-        }
         if (last != NULL && pthread_create(&thread, NULL, serve, last) != 0)
             _exit(1);
         last = &tasks[s];
     }
-    if (last != NULL)
-        serve(last);
+    serve(last);
     _exit(0);
 }
 
@@ -196,36 +175,59 @@ static void name_interfaces(struct task *t, const char *const *names,
         snprintf(t->names[t->count], IFNAMSIZ, "%s", names[t->count]);
 }
 
+/* Looking for directories asks no driver. */
+static bool is_there(const struct task *t)
+{
+    const struct taut_counter_source *source = taut_counter_sources[t->source];
+
+    for (size_t i = 0; i < t->count; i++) {
+        struct taut_counters c = {.count = 0};
+
+        snprintf(c.interface, IFNAMSIZ, "%s", t->names[i]);
+        if (source->find(&c, t->root_fd) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Most nodes have one source or two: the others get no way and no thread.
+ * Returns how many there are, or -1 with errno. */
 static int open_pairs(struct taut_counters_reader *r, struct task *tasks)
 {
+    int there = 0;
+
     for (size_t s = 0; s < TAUT_COUNTER_SOURCES; s++) {
         int pair[2];
 
+        tasks[s].source = s;
+        if (!is_there(&tasks[s]))
+            continue;
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
             return -1;
         r->fds[s] = pair[0];
         tasks[s].fd = pair[1];
+        r->is_there[s] = true;
+        there++;
     }
-    return 0;
+    return there;
 }
 
 static int start(struct taut_counters_reader *r, struct task *tasks,
                  const struct taut_user *run_as)
 {
+    int there = open_pairs(r, tasks);
     pid_t parent = getpid();
 
+    if (there <= 0)
+        return there;
     r->shared = mmap(NULL, sizeof(*r->shared), PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (r->shared == MAP_FAILED) {
         r->shared = NULL;
         return -1;
     }
-    if (open_pairs(r, tasks) < 0)
-        return -1;
-    for (size_t s = 0; s < TAUT_COUNTER_SOURCES; s++) {
-        tasks[s].source = s;
+    for (size_t s = 0; s < TAUT_COUNTER_SOURCES; s++)
         tasks[s].shared = r->shared;
-    }
     r->pid = fork();
     if (r->pid == 0)
         run(tasks, parent, run_as);
@@ -373,7 +375,7 @@ static void name_silent(const struct taut_counters_reader *r, char *text,
 
     text[0] = '\0';
     for (size_t s = 0; s < TAUT_COUNTER_SOURCES; s++) {
-        if (r->heard[s] != r->turn && !atomic_load(&r->shared->absent[s]) &&
+        if (r->is_there[s] && r->heard[s] != r->turn &&
             used + 16 < room)
             used += (size_t)snprintf(text + used, room - used, "%s%s",
                                      used ? ", " : "",

@@ -9,6 +9,7 @@
 #ifndef TAUT_PLUGIN_COUNTERS_READER_H
 #define TAUT_PLUGIN_COUNTERS_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,6 +23,7 @@ struct taut_counters_reader {
     size_t count; /* of interfaces */
     pid_t pid;    /* -1: there is none */
     struct taut_counter_shared *shared;
+    bool is_there[TAUT_COUNTER_SOURCES]; /* on some interface */
     int fds[TAUT_COUNTER_SOURCES];
     uint8_t asked[TAUT_COUNTER_SOURCES]; /* the last question, 0: none, .. */
     uint8_t heard[TAUT_COUNTER_SOURCES]; /* .. and the last answer */
@@ -33,7 +35,7 @@ struct taut_counters_reader {
 /* No process; close may follow. */
 void taut_counters_init(struct taut_counters_reader *r);
 
-/* Start the process.  To be called before anything is loaded that does not
+/* Start the process, where there is something to read.  To be called before anything is loaded that does not
  * bear fork(), such as libfabric's providers.
  *   names, count  interfaces, at most TAUT_PLAN_RAILS
  *   root_fd       the directory that sys is in

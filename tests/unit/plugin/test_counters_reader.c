@@ -110,6 +110,28 @@ START_TEST(all_sources_of_all_interfaces)
 }
 END_TEST
 
+/* Neither a process nor a way where nothing is there to be read. */
+START_TEST(what_is_not_there_costs_nothing)
+{
+    static const char *const none[] = {"eth7"};
+
+    use_tree("hdr");
+    start(none, 1);
+    ck_assert_int_eq(reader.pid, -1);
+    ck_assert_msg(ask(60000) == 0, "%s", why.text);
+    ck_assert_uint_eq(reader.readings.count, 0);
+    taut_counters_close(&reader);
+    start(two, 2);
+    ck_assert_int_gt(reader.pid, 0);
+    for (size_t s = 0; s < TAUT_COUNTER_SOURCES; s++) {
+        bool is_there = strcmp(taut_counter_sources[s]->name, "cxi") != 0 &&
+                        strcmp(taut_counter_sources[s]->name, "gpcdr") != 0;
+
+        ck_assert_int_eq(reader.fds[s] >= 0, is_there);
+    }
+}
+END_TEST
+
 START_TEST(each_question_has_a_new_answer)
 {
     use_tree("hdr");
@@ -293,6 +315,7 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, all_sources_of_all_interfaces);
+    tcase_add_test(tc, what_is_not_there_costs_nothing);
     tcase_add_test(tc, each_question_has_a_new_answer);
     tcase_add_test(tc, a_source_that_hangs_takes_no_other_with_it);
     tcase_add_test(tc, a_source_that_still_hangs_is_not_waited_for_again);
