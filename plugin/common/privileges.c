@@ -78,11 +78,16 @@ int taut_privileges_check(const struct taut_user *user, struct taut_error *err)
     return taut_error_set(err, "run_as: streams do not run as root");
 }
 
-/* What no file that is executed could give back. */
-static void empty_bounding_set(void)
+/* To ask is five times cheaper than to drop what is not there. */
+void taut_privileges_bound(void)
 {
-    for (unsigned long i = 0; prctl(PR_CAPBSET_DROP, i, 0, 0, 0) == 0; i++)
-        ;
+    int has;
+
+    for (unsigned long i = 0; (has = prctl(PR_CAPBSET_READ, i, 0, 0, 0)) >= 0;
+         i++) {
+        if (has)
+            prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
+    }
 }
 
 int taut_privileges_drop(const struct taut_user *user, struct taut_error *err)
@@ -90,7 +95,7 @@ int taut_privileges_drop(const struct taut_user *user, struct taut_error *err)
     if (taut_privileges_check(user, err) < 0)
         return -1;
     if (geteuid() == 0)
-        empty_bounding_set();
+        taut_privileges_bound();
     if (geteuid() == 0 && (setgroups(0, NULL) < 0 ||
                            setresgid(user->gid, user->gid, user->gid) < 0 ||
                            setresuid(user->uid, user->uid, user->uid) < 0))

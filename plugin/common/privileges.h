@@ -30,6 +30,11 @@ int taut_user_default(struct taut_user *user, struct taut_error *err);
 /* Returns 0, or -1 with errno EINVAL and 'err' when uid or gid is 0. */
 int taut_privileges_check(const struct taut_user *user, struct taut_error *err);
 
+/* Give up what no program that is executed could gain back: nothing for one
+ * that executes none.  Children inherit it, so that done before a fork() it is
+ * done once; taut_privileges_drop() does the rest of it. */
+void taut_privileges_bound(void);
+
 /* Drop groups, group and user ids, capabilities and the way back, and forbid
  * gaining privileges by exec.  Does nothing but the last when not root.
  *   user  uid and gid other than 0

@@ -243,6 +243,8 @@ static int open_all(struct taut_probe *p, const struct taut_lookup *l,
         return -1;
     }
     say_user(p, l);
+    if (l->is_root)
+        taut_privileges_bound(); /* once, for children as well */
     if (find_rails(p, l) < 0)
         return -1;
     open_counters(p, l); /* it forks: before libfabric is loaded */

@@ -57,6 +57,22 @@ START_TEST(there_is_no_way_back)
 }
 END_TEST
 
+/* Whether it was emptied before, or is emptied by dropping. */
+START_TEST(no_capability_can_be_gained)
+{
+    struct taut_user nobody = {.uid = 65534, .gid = 65534};
+    unsigned long i;
+    int has;
+
+    if (_i == 1 && geteuid() == 0)
+        taut_privileges_bound();
+    ck_assert_int_eq(taut_privileges_drop(&nobody, NULL), 0);
+    for (i = 0; (has = prctl(PR_CAPBSET_READ, i, 0, 0, 0)) >= 0; i++)
+        ck_assert_int_eq(has, 0);
+    ck_assert_uint_gt(i, CAP_SETPCAP);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("privileges");
@@ -65,7 +81,9 @@ int main(void)
     tcase_add_test(tc, a_number_is_a_user);
     tcase_add_test(tc, streams_do_not_run_as_root);
     /* In a process of its own, which CK_FORK=no does not give. */
-    if (geteuid() == 0 && getenv("CK_FORK") == NULL)
+    if (geteuid() == 0 && getenv("CK_FORK") == NULL) {
         tcase_add_test(tc, there_is_no_way_back);
+        tcase_add_loop_test(tc, no_capability_can_be_gained, 0, 2);
+    }
     return unit_run("privileges", tc);
 }
