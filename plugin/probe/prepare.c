@@ -252,7 +252,8 @@ static int open_all(struct taut_probe *p, const struct taut_lookup *l,
     if (start_notary(p, l, notary) < 0 || open_rails(p) < 0)
         return -1;
     find_near(p);
-    taut_rails_open_gauges(&p->rails, p->root_fd);
+    if (p->args.job.purpose != TAUT_PURPOSE_EPILOG)
+        taut_rails_open_gauges(&p->rails, p->root_fd);
     take_root_ports(p, l); /* no child has them */
     return 0;
 }

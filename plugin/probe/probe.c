@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,6 +235,7 @@ int main(int argc, char *argv[])
     struct taut_probe p;
     int rc = 0;
 
+    mallopt(M_ARENA_MAX, 1); /* no heap of its own for each short thread */
     memset(&p, 0, sizeof(p));
     if (taut_arguments_parse(&p.args, argc, argv,
                              is_survey ? warn_stderr : warn, &why) < 0) {
