@@ -65,8 +65,26 @@ static void tcp_watch(struct taut_endpoint *ep, int stream, short events,
                      stream < 0 ? POLLIN : events);
 }
 
+/* Of a listening socket tcpi_unacked is the length of its queue, and
+ * tcpi_sacked the most that it holds. */
+static int look_at_queue(const struct taut_endpoint *ep, struct tcp_info *info)
+{
+    socklen_t n = sizeof(*info);
+
+    memset(info, 0, sizeof(*info));
+    return getsockopt(ep->fd, IPPROTO_TCP, TCP_INFO, info, &n);
+}
+
+/* Whoever polls for streams comes here at each round, mostly in vain; the
+ * kernel makes a socket before it looks whether there is one to give. */
 static int tcp_accept(struct taut_endpoint *ep)
 {
+    struct tcp_info info;
+
+    if (look_at_queue(ep, &info) == 0 && info.tcpi_unacked == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
     return accept4(ep->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
@@ -78,15 +96,11 @@ static int tcp_from(struct taut_endpoint *ep, int stream,
     return getpeername(stream, (void *)&addr->sa, &addr->length);
 }
 
-/* Of a listening socket these members are the length of its queue, and the
- * most that it holds. */
 static bool tcp_is_full(struct taut_endpoint *ep)
 {
     struct tcp_info info;
-    socklen_t n = sizeof(info);
 
-    memset(&info, 0, sizeof(info));
-    return getsockopt(ep->fd, IPPROTO_TCP, TCP_INFO, &info, &n) == 0 &&
+    return look_at_queue(ep, &info) == 0 &&
            info.tcpi_unacked > info.tcpi_sacked;
 }
 

@@ -112,6 +112,33 @@ START_TEST(an_empty_plan_is_over_at_once)
 }
 END_TEST
 
+/* Each that has come is given once; nobody waits before and after. */
+START_TEST(who_has_come_is_accepted_and_nobody_else)
+{
+    int first, second;
+
+    ck_assert_int_eq(taut_transport_tcp.accept(&a.endpoint), -1);
+    ck_assert_int_eq(errno, EAGAIN);
+    first = taut_transport_tcp.connect(&b.endpoint, a.endpoint.name, 0);
+    second = taut_transport_tcp.connect(&b.endpoint, a.endpoint.name, 0);
+    ck_assert_int_ge(first, 0);
+    ck_assert_int_ge(second, 0);
+    for (int i = 0; i < 2; i++) {
+        int came = -1;
+
+        for (int tries = 0; tries < 2000 && came < 0; tries++) {
+            came = taut_transport_tcp.accept(&a.endpoint);
+            usleep(came < 0 ? 1000 : 0);
+        }
+        ck_assert_int_ge(came, 0);
+        taut_transport_tcp.reset(&a.endpoint, came);
+    }
+    ck_assert_int_eq(taut_transport_tcp.accept(&a.endpoint), -1);
+    taut_transport_tcp.reset(&b.endpoint, first);
+    taut_transport_tcp.reset(&b.endpoint, second);
+}
+END_TEST
+
 START_TEST(bytes_arrive_and_both_ends_agree)
 {
     struct taut_measure *out = a.measures, *in = b.measures;
@@ -423,6 +450,7 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, an_empty_plan_is_over_at_once);
+    tcase_add_test(tc, who_has_come_is_accepted_and_nobody_else);
     tcase_add_test(tc, bytes_arrive_and_both_ends_agree);
     tcase_add_test(tc, streams_of_one_test_are_summed);
     tcase_add_test(tc, a_node_can_send_and_receive_at_once);
