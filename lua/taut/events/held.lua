@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- The last reading of each node, as the store's process has it at hand: nearly every sample is of a
--- node whose reading before it wrote itself, and taking that apart again costs more than to keep it.
+--- The last reading of each node, as the store's process has it at hand: nearly every sample is of
+-- a node whose reading before it wrote itself, and taking that apart again costs more than to keep
+-- it.
 --
 -- It is what the database has, or nothing: whoever takes one out changes it and puts the next in,
 -- and after a transaction that failed all are forgotten.  What is held is bounded by the bytes of

@@ -67,9 +67,9 @@ function tests.test_bytes_that_two_sources_count_are_counted_once()
 end
 
 function tests.test_classes()
-   local function class(share, uneven, comm, nodes)
+   local function class(share, uneven, comm, most)
       return { profile.class { share = share, uneven = uneven or 1, comm = comm,
-         nodes_max = nodes or 8 } }
+         nodes_max = most or 8 } }
    end
    lu.assertEquals(class(0.5, 1, nil, 1), { "one node" })
    lu.assertEquals(class(0.001), { "light" })

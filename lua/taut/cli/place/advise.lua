@@ -4,13 +4,10 @@ local ask = require "taut.base.ask"
 local output = require "taut.cli.output"
 local pattern = require "taut.place.pattern"
 local report = require "taut.report"
+local whole = require "taut.cli.whole"
 local words = require "taut.place.request"
 
 local advise = { summary = "The best free, healthy nodes for a communication-heavy job." }
-
-local function whole(v)
-   return math.tointeger(tonumber(v)), "expected a whole number, got " .. v
-end
 
 -- "64" or "32-64"
 local function range(v)
@@ -23,7 +20,7 @@ function advise.setup(parser)
    parser:option("-N --nodes"):description "How many nodes: a number, or a range such as 32-64."
       :argname "<count>":convert(range)
    parser:option("--job"):description "For this pending job, as it was submitted."
-      :argname "<id>":convert(whole)
+      :argname "<id>":convert(whole())
    parser:option("--pattern"):description(("How it communicates: %s; with parameters, such as " ..
       "halo3d:bytes=1M,compute=0.3 (default all-to-all)."):format(table.concat(pattern.names,
       ", "))):argname "<pattern>"
@@ -34,14 +31,14 @@ function advise.setup(parser)
    parser:option("--reservation"):description "Only nodes of this reservation.":argname "<name>"
    parser:flag("--exclusive"):description "No other jobs inside the submesh."
    parser:option("--per-router"):description "At most so many nodes on each router."
-      :argname "<n>":convert(whole)
+      :argname "<n>":convert(whole())
    parser:option("--start")
       :description "now (default), or soon: also nodes of jobs that are about to end."
       :argname "<when>":choices { "now", "soon" }
    parser:option("--within"):description "How soon, in minutes (default 30).":argname "<min>"
-      :convert(whole)
+      :convert(whole())
    parser:option("--top"):description "How many answers (default 5).":argname "<n>"
-      :convert(whole)
+      :convert(whole())
    parser:option("--compare"):description "Look at these nodes, too.":argname "<list>"
    parser:flag("--fair"):description "Also the time where rates are max-min fair to all messages."
    parser:option("--draw"):description "Write a picture (SVG) of the best answer to this file."

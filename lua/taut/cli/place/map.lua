@@ -9,16 +9,11 @@ local rankmap = require "taut.place.rankmap"
 local report = require "taut.report"
 local scene = require "taut.cli.topology.scene"
 local common = require "taut.cli.topology.common"
+local whole = require "taut.cli.whole"
 
 local map = { summary = "The rank order in which a job's communication takes least time." }
 
 local MOST_RANKS = 1 << 17
-
-local function whole(v)
-   local n = math.tointeger(tonumber(v))
-   return n and n > 0 and n <= MOST_RANKS and n or nil,
-      ("expected a whole number from 1 to %d, got %s"):format(MOST_RANKS, v)
-end
 
 function map.setup(parser)
    parser:argument("list"):description "The job's nodes, as a host list."
@@ -27,9 +22,9 @@ function map.setup(parser)
       table.concat(pattern.names, ", ") .. "; matrix:FILE is a file of your own.")
       :argname "<pattern>":count(1)
    parser:option("-n --ntasks"):description "How many ranks (one on each node).":argname "<n>"
-      :convert(whole)
+      :convert(whole(1, MOST_RANKS))
    parser:option("--ntasks-per-node"):description "How many on each node.":argname "<n>"
-      :convert(whole)
+      :convert(whole(1, MOST_RANKS))
    parser:option("-o --output"):description(
       "Write the order to this file (- for the standard output)."):argname "<file>"
    parser:option("--format"):description(

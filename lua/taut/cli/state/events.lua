@@ -3,6 +3,7 @@ local ask = require "taut.base.ask"
 local report = require "taut.report"
 local sys = require "taut.sys"
 local when = require "taut.cli.state.when"
+local whole = require "taut.cli.whole"
 
 local events = { summary = "What counters, sweeps and logs saw: where, when, and which jobs ran." }
 
@@ -14,11 +15,11 @@ function events.setup(parser)
    parser:option("-l --link"):description "Of this link or port: r1.0.0/X+, leaf3/17."
       :argname "<name>"
    parser:option("-j --job"):description "While this job ran there.":argname "<id>"
-      :convert(function(v) return math.tointeger(tonumber(v)) end)
+      :convert(whole(1, 2 ^ 32 - 1 | 0))
    parser:option("-s --since"):description "From then on: 90m, 12h, 2d, 2026-03-05."
       :argname "<time>":convert(when.since)
    parser:option("--limit"):description "At most so many, the latest.":argname "<n>":default "1000"
-      :convert(function(v) return math.tointeger(tonumber(v)) end)
+      :convert(whole(1, 100000))
    parser:flag("-q --serious"):description "Leave out what is harmless."
 end
 

@@ -2,6 +2,7 @@
 local ask = require "taut.base.ask"
 local meaning = require "taut.events.meaning"
 local report = require "taut.report"
+local whole = require "taut.cli.whole"
 
 local explain = {
    summary = "Tests and events behind a verdict; what a job's check and counters saw." }
@@ -9,7 +10,7 @@ local explain = {
 function explain.setup(parser)
    parser:argument("what"):description "Node or component: n5, n5/tx, r1.0.0/X+.":args "?"
    parser:option("-j --job"):description "A job instead.":argname "<id>"
-      :convert(function(v) return math.tointeger(tonumber(v)) end)
+      :convert(whole(1, 2 ^ 32 - 1 | 0))
 end
 
 local TESTS_SHOWN = 12 -- ids of tests behind one sentence
