@@ -16,7 +16,6 @@
 
 #define STREAMS_MAX 1100 /* the largest plan's, and strangers */
 #define CALLERS_MAX 64   /* peers that wait for our address */
-#define CALLER_NS (500 * TAUT_MS_NS)
 
 struct stream {
     bool is_used;
@@ -31,10 +30,7 @@ struct state {
     struct taut_ofi_opening *opening;
     struct stream streams[STREAMS_MAX];
     int used;
-    struct {
-        int fd;
-        int64_t until_ns;
-    } callers[CALLERS_MAX];
+    int callers[CALLERS_MAX];
     int caller_count;
 };
 
@@ -94,30 +90,21 @@ static void answer(struct state *s, int fd)
     close(fd);
 }
 
+/* They wait for as long as libfabric takes to open: on a busy machine that is
+ * seconds, and who was sent away would take this node for one that refuses. */
 static void take_callers(struct taut_endpoint *ep)
 {
     struct state *s = of(ep);
-    int64_t now_ns = taut_now_ns();
 
     while (s->caller_count < CALLERS_MAX) {
         int fd = taut_transport_tcp.accept(ep);
 
         if (fd < 0)
             break;
-        s->callers[s->caller_count].fd = fd;
-        s->callers[s->caller_count++].until_ns = now_ns + CALLER_NS;
+        s->callers[s->caller_count++] = fd;
     }
-    for (int i = 0; i < s->caller_count;) {
-        if (taut_ofi_is_over(s->opening))
-            answer(s, s->callers[i].fd);
-        else if (now_ns >= s->callers[i].until_ns)
-            close(s->callers[i].fd);
-        else {
-            i++;
-            continue;
-        }
-        s->callers[i] = s->callers[--s->caller_count];
-    }
+    while (s->caller_count > 0 && taut_ofi_is_over(s->opening))
+        answer(s, s->callers[--s->caller_count]);
 }
 
 /* ---- streams: first to the peer's TCP socket, then by libfabric ---- */
@@ -206,7 +193,7 @@ static void ofi_close(struct taut_endpoint *ep)
             close(s->streams[i].meet);
     }
     for (int i = 0; i < s->caller_count; i++)
-        close(s->callers[i].fd);
+        close(s->callers[i]);
     if (inner_of(ep) != NULL)
         inner_of(ep)->transport->close(&s->opening->inner);
     taut_ofi_forget(s->opening);
@@ -245,7 +232,8 @@ static void ofi_watch(struct taut_endpoint *ep, int stream, short events,
     if (inner == NULL && !of(ep)->opening->is_over)
         taut_pollset_add(set, of(ep)->opening->done[0], POLLIN);
     if (st == NULL) {
-        taut_transport_tcp.watch(ep, -1, POLLIN, set);
+        if (of(ep)->caller_count < CALLERS_MAX)
+            taut_transport_tcp.watch(ep, -1, POLLIN, set);
         if (inner != NULL)
             inner->transport->watch(inner, -1, POLLIN, set);
     } else if (st->inner >= 0) {
