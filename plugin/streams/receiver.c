@@ -92,7 +92,8 @@ void taut_receiver_watch(struct taut_receiver *r, struct taut_pollset *set)
         struct taut_stranger *s = &r->strangers[i];
 
         s->endpoint->transport->watch(s->endpoint, s->stream, POLLIN, set);
-        taut_pollset_wake(set, s->until_ns);
+        if (r->stranger_count == TAUT_PENDING_MAX)
+            taut_pollset_wake(set, s->until_ns);
     }
     for (size_t i = 0; i < r->count; i++)
         watch_inflow(&r->inflows[i], set);
@@ -174,9 +175,10 @@ static struct taut_inflow *match(struct taut_receiver *r,
     return found;
 }
 
-/* Returns true when the stranger is one no more. */
+/* Who is late for 'late_ns' is sent away.  Returns true when the stranger is
+ * one no more. */
 static bool ask_token(struct taut_receiver *r, struct taut_stranger *s,
-                      int64_t now_ns)
+                      int64_t late_ns)
 {
     ssize_t n = s->endpoint->transport->receive(
         s->endpoint, s->stream, s->token + s->length, TAUT_TOKEN - s->length);
@@ -195,17 +197,21 @@ static bool ask_token(struct taut_receiver *r, struct taut_stranger *s,
         return true;
     }
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
-        now_ns >= s->until_ns) {
+        late_ns >= s->until_ns) {
         refuse(r, s);
         return true;
     }
     return false;
 }
 
+/* Time runs out only where room is wanted: a sender that was held up between
+ * its connection and its token is no stranger. */
 static void ask_strangers(struct taut_receiver *r, int64_t now_ns)
 {
+    int64_t late_ns = r->stranger_count == TAUT_PENDING_MAX ? now_ns : -1;
+
     for (size_t i = 0; i < r->stranger_count;) {
-        if (ask_token(r, &r->strangers[i], now_ns))
+        if (ask_token(r, &r->strangers[i], late_ns))
             r->strangers[i] = r->strangers[--r->stranger_count];
         else
             i++;

@@ -3,8 +3,9 @@
  * the streams with a token bring.  The receiver's account is the figure.
  *
  * Whoever comes from elsewhere than the plan's senders is sent away at once,
- * and so is, when its time is up, who has no token; a test tells of those that
- * came while it was not over, since they may have kept its own streams out. */
+ * and so is, when its time is up and others wait, who has no token; a test
+ * tells of those that came while it was not over, since they may have kept its
+ * own streams out. */
 #ifndef TAUT_PLUGIN_STREAMS_RECEIVER_H
 #define TAUT_PLUGIN_STREAMS_RECEIVER_H
 
@@ -19,7 +20,7 @@
 
 #define TAUT_PENDING_MAX 64       /* streams that gave no token yet */
 #define TAUT_ACCEPTS_MAX 256      /* of one round: the clock is seen in time */
-#define TAUT_TOKEN_MS 200         /* a stream has this long for it */
+#define TAUT_TOKEN_MS 200         /* for it, when room is wanted */
 #define TAUT_RECEIVE_GRACE_MS 150 /* after which nobody comes any more */
 
 struct taut_inflow {
