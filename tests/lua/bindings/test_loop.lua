@@ -62,6 +62,9 @@ function tests.test_every_until_cancelled_by_itself()
       t:cancel()
     end
   end)
+  looptest.until_true(function()
+    return n >= 3
+  end)
   looptest.pass(50)
   lu.assertEquals(n, 3)
 end
