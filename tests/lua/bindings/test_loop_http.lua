@@ -161,6 +161,7 @@ function tests.test_no_more_connections_than_allowed()
     looptest.client(server:port(), "cat <&3 >/dev/null")
   end
   local poll = loop.every(5, function() most = math.max(most, server:conns()) end)
+  looptest.until_true(function() return most >= 3 end)
   looptest.pass(300)
   poll:cancel()
   lu.assertEquals(most, 3)

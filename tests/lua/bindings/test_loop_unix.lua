@@ -8,7 +8,7 @@ local sys = require "taut.sys"
 local tests = {}
 
 -- Another process that asks once; its reply goes to fn.
-local function ask(path, line, fn)
+local function ask(path, line, fn, on_exit)
   local script = ([[
     local sys = require "taut.sys"
     print(sys.request(%q, %q, 3000))]]):format(path, line)
@@ -21,6 +21,9 @@ local function ask(path, line, fn)
     on_line = fn,
     on_exit = function()
       os.remove(file)
+      if on_exit then
+        on_exit()
+      end
     end,
   })
 end
@@ -236,12 +239,17 @@ function tests.test_client_that_goes_away()
   local s = server(path, function(client)
     kept = client
   end)
-  local p = ask(path, "hello")
+  local gone
+  local p = ask(path, "hello", nil, function()
+    gone = true
+  end)
   looptest.until_true(function()
     return kept
   end)
   p:kill()
-  looptest.pass(30)
+  looptest.until_true(function()
+    return gone
+  end)
   kept:reply(("x"):rep(1000000))
   looptest.pass(30)
   local ok, why = kept:reply("more")

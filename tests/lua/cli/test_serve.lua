@@ -259,10 +259,10 @@ function tests.test_whoever_comes_again_does_not_wait_for_the_next_page()
    end
    with_server(folder.path, { "--listen", "0", "--every", "2" }, function(said)
       has(get(port_of(said), PAGE), "HTTP/1.1 200")
-      lu.assertEquals(made, 1)
+      local before = made
       looptest.pass(2100) -- it is old by now
       has(get_now(port_of(said), PAGE), "HTTP/1.1 200")
-      looptest.until_true(function() return made == 2 end, 30000)
+      looptest.until_true(function() return made > before end, 30000)
    end)
    p.door:close()
 end

@@ -259,7 +259,7 @@ function tests.test_only_root_slurm_and_the_jobs_own_user_may()
       local conn
       looptest.quietly(function()
          conn = say_hello(d, case[2][1], case[2], { uid = case[3] })
-         looptest.pass(5)
+         looptest.until_true(function() return conn.closed end)
       end)
       lu.assertTrue(conn.closed)
       lu.assertStrContains(conn:last(PLAN).note, case[4])
@@ -280,7 +280,7 @@ function tests.test_slurm_is_asked_once_for_a_job_that_is_new()
       nodes = "n[0-1]" } } }
    local c = gather(d, NAMES, {}, 1000)
    lu.assertNil(next(c.n0.got))
-   looptest.pass(5)
+   looptest.until_true(function() return next(c.n1.got) end)
    lu.assertEquals(d.cluster.asked, 1)
    lu.assertEquals(#c.n1:last(PLAN).tests, 2)
 end
