@@ -7,11 +7,12 @@ teardown() { node_teardown; }
 
 @test "two nodes do a whole check, both directions" {
     need_munged
-    plan "$(plan_test 1 send n2 20 25)" "$(plan_test 2 recv n2 60 25 4)" >p1
-    plan "$(plan_test 1 recv n1 20 25)" "$(plan_test 2 send n1 60 25 4)" >p2
+    # long ones: where other programs run, too, a process waits for tenths of a second
+    plan "$(plan_test 1 send n2 500 1000)" "$(plan_test 2 recv n2 1600 1000 4)" >p1
+    plan "$(plan_test 1 recv n1 500 1000)" "$(plan_test 2 send n1 1600 1000 4)" >p2
     start_tautd --nodes 2 --plan n1=p1 --plan n2=p2
-    check n1 --budget-ms 5000 >log1 &
-    check n2 --budget-ms 5000 >log2
+    check n1 --budget-ms 10000 >log1 &
+    check n2 --budget-ms 10000 >log2
     wait "$!" "$tautd_pid"
     cat tautd.out log1 log2
     [ ! -s log1 ]
@@ -127,7 +128,7 @@ END
     need_munged
     start_tautd --how silent
     server=$server,127.0.0.1:1
-    run check n1 --budget-ms 200
+    run check n1 --budget-ms 2000
     [[ $output == *"; no checks for 60 s" ]]
     [ "$(tr -d ' ' <run-n1/server)" = 127.0.0.1:1 ]
 }
@@ -180,7 +181,7 @@ END
 @test "a silent tautd does not outlast the budget, and holds off" {
     need_munged
     start_tautd --how silent
-    run check n1 --budget-ms 200
+    run check n1 --budget-ms 2000
     [ "$status" -eq 0 ]
     [ "$output" = "error: waiting for $server: Connection timed out; no checks for 60 s" ]
     grep -q ' 60 ' run-n1/holdoff
@@ -205,11 +206,11 @@ END
 @test "a tautd of the version before: the probe speaks that one" {
     need_munged
     older() { plan "$@" | sed 's/"v":2/"v":1/'; }
-    older "$(plan_test 1 send n2 20 25)" >p1
-    older "$(plan_test 1 recv n1 20 25)" >p2
+    older "$(plan_test 1 send n2 500 1000)" >p1
+    older "$(plan_test 1 recv n1 500 1000)" >p2
     start_tautd --nodes 2 --plan n1=p1 --plan n2=p2 --how older
-    check n1 --budget-ms 5000 >log1 &
-    check n2 --budget-ms 5000 >log2
+    check n1 --budget-ms 10000 >log1 &
+    check n2 --budget-ms 10000 >log2
     wait "$!" "$tautd_pid"
     cat tautd.out log1 log2
     [ ! -s log1 ]
@@ -263,7 +264,7 @@ END
     need_munged
     plan "$(plan_test 1 recv n1 5000 25)" >p1
     start_tautd --plan n1=p1
-    run check n1 --budget-ms 400
+    run check n1 --budget-ms 3000
     wait "$tautd_pid"
     [ -z "$output" ]
     result_of 1 | grep -q '"id":1,"role":"recv","error":"the budget ended'
@@ -295,14 +296,13 @@ endpoint() {
 
 @test "streams without a token are refused and counted" {
     need_munged
-    plan "$(plan_test 1 recv n2 1000 25)" >p1
+    plan "$(plan_test 1 recv n2 3000 25)" >p1
     start_tautd --plan n1=p1
-    check n1 --budget-ms 5000 >log1 &
+    check n1 --budget-ms 10000 >log1 &
     check_pid=$!
     to=$(endpoint)
     exec 4<>/dev/tcp/$to 5<>/dev/tcp/$to
-    # On a busy machine both have been refused before this.
-    printf 'GET / HTTP/1.0\r\n\r\n' >&4 || true
+    printf 'GET / HTTP/1.0\r\n\r\n' >&4
     wait "$check_pid" "$tautd_pid"
     exec 4>&- 5>&-
     result_of 1
@@ -312,9 +312,9 @@ endpoint() {
 
 @test "a peer that dies mid-stream leaves zeros in what follows" {
     need_munged
-    plan "$(plan_test 1 recv n2 500 1000)" >p1
+    plan "$(plan_test 1 recv n2 2000 1000)" >p1
     start_tautd --plan n1=p1
-    check n1 --budget-ms 8000 >log1 &
+    check n1 --budget-ms 10000 >log1 &
     check_pid=$!
     exec 4<>/dev/tcp/$(endpoint)
     { printf '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1'; head -c 3000 /dev/zero; } >&4

@@ -19,6 +19,9 @@ kind_test() {
     echo "${test%\}},$6}"
 }
 
+# Tests are long, and begin late: where other programs run, too, a process waits
+# for tenths of a second, and libfabric takes seconds to open.
+
 # both ARGUMENT...: a check on n1 and n2 with the plans p1 and p2
 both() {
     start_tautd --nodes 2 --plan n1=p1 --plan n2=p2
@@ -32,10 +35,10 @@ both() {
     need_munged
     need_ofi
     local ofi='"transport":"ofi"'
-    plan "$(kind_test 1 send n2/ofi 2000 100 "$ofi")" \
-        "$(kind_test 2 recv n2/ofi 2200 100 "$ofi,\"mode\":\"latency\"")" >p1
-    plan "$(kind_test 1 recv n1/ofi 2000 100 "$ofi")" \
-        "$(kind_test 2 send n1/ofi 2200 100 "$ofi,\"mode\":\"latency\"")" >p2
+    plan "$(kind_test 1 send n2/ofi 4000 1000 "$ofi")" \
+        "$(kind_test 2 recv n2/ofi 5200 1000 "$ofi,\"mode\":\"latency\"")" >p1
+    plan "$(kind_test 1 recv n1/ofi 4000 1000 "$ofi")" \
+        "$(kind_test 2 send n1/ofi 5200 1000 "$ofi,\"mode\":\"latency\"")" >p2
     both --transport ofi --provider tcp --modules "$modules"
     [ ! -s log1 ]
     [ ! -s log2 ]
@@ -48,8 +51,8 @@ both() {
 
 @test "a check over TCP maps neither libfabric nor hwloc" {
     need_munged
-    plan "$(plan_test 1 send n2 200 25)" >p1
-    plan "$(plan_test 1 recv n1 200 25)" >p2
+    plan "$(plan_test 1 send n2 500 1000)" >p1
+    plan "$(plan_test 1 recv n1 500 1000)" >p2
     export LD_DEBUG=files
     both --modules "$modules"
     unset LD_DEBUG
@@ -74,8 +77,8 @@ both() {
 @test "with ofi,tcp a provider that is not there is one line, and TCP is used" {
     need_munged
     need_ofi
-    plan "$(plan_test 1 send n2 200 50)" >p1
-    plan "$(plan_test 1 recv n1 200 50)" >p2
+    plan "$(plan_test 1 send n2 500 1000)" >p1
+    plan "$(plan_test 1 recv n1 500 1000)" >p2
     both --transport ofi,tcp --provider nosuch --modules "$modules"
     grep -q "^error: .*libfabric has no provider 'nosuch'.*; TCP instead" log1
     [ "$(wc -l <log1)" -eq 1 ]
@@ -107,8 +110,8 @@ both() {
 
 @test "each rail has its endpoint and its tests" {
     need_munged
-    plan "$(plan_test 1 send n2 200 50)" "$(kind_test 2 send n2/1 300 50 '"rail":1')" >p1
-    plan "$(plan_test 1 recv n1 200 50)" "$(kind_test 2 recv n1/1 300 50 '"rail":1')" >p2
+    plan "$(plan_test 1 send n2 500 1000)" "$(kind_test 2 send n2/1 600 1000 '"rail":1')" >p1
+    plan "$(plan_test 1 recv n1 500 1000)" "$(kind_test 2 recv n1/1 600 1000 '"rail":1')" >p2
     both --interface lo,lo
     [ ! -s log1 ]
     grep '^hello' tautd.out | grep -q '"endpoints":\[{"if":"lo","tcp":"[^"]*"},{"if":"lo","tcp":"[^"]*"}\]'
@@ -118,8 +121,8 @@ both() {
 
 @test "a rail that is not there is said; the other is tested" {
     need_munged
-    plan "$(kind_test 1 send n2/1 200 50 '"rail":1')" >p1
-    plan "$(kind_test 1 recv n1/1 200 50 '"rail":1')" >p2
+    plan "$(kind_test 1 send n2/1 500 1000 '"rail":1')" >p1
+    plan "$(kind_test 1 recv n1/1 500 1000 '"rail":1')" >p2
     both --interface nosuchif,lo
     grep -q '^error: .*interface nosuchif has no usable address; not tested' log1
     [ "$(wc -l <log1)" -eq 1 ]
