@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 300 s
+# time limit: 900 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `taut audit` in a lab: what it prints, who may do it, what it finds, and what
 # becomes of it when nodes, links, peers, users and tautd do not play along.
@@ -47,9 +47,10 @@ complains() { grep -Eq -- "$1" "$err"; }
 
 # node_pid NODE NAME: of a process of a step on a node, not of those it started
 node_pid() {
-    lab exec bash -c 'for p in $(pgrep -f "$2"); do
-        tr "\0" "\n" </proc/$p/environ 2>/dev/null | grep -qx "SLURMD_NODENAME=$1" && echo $p
-    done | head -n 1' _ "$1" "$2"
+    lab exec bash -c 'for p in $(grep -lzx "SLURMD_NODENAME=$1" /proc/[0-9]*/environ 2>/dev/null); do
+        p=${p#/proc/} p=${p%/environ}
+        tr "\0" " " <"/proc/$p/cmdline" | grep -q -- "$2" && echo "$p"
+    done | sort -n | head -n 1' _ "$1" "$2"
 }
 
 # background USER SRUN-ARGUMENT... -- ARGUMENT...: an audit that goes on while
@@ -57,7 +58,7 @@ node_pid() {
 background() {
     audit_as "$@" >/dev/null 3>&- &
     background=$!
-    wait_until 10 grep -q . "$BATS_TEST_TMPDIR/out"
+    wait_until 60 grep -q . "$BATS_TEST_TMPDIR/out"
 }
 ended() {
     wait $background || true
