@@ -37,10 +37,12 @@ job() {
     fi
 }
 
-# hunt CONDITION…: jobs of all sizes, until it holds
+# hunt CONDITION…: jobs of all sizes, until it holds; on a busy machine many of
+# their tests are discarded, and nodes that waited in vain would stay away
 hunt() {
     local n RANDOM=18
-    for n in {1..40}; do
+    for n in {1..80}; do
+        clear_holdoff
         job $((4 + RANDOM % 12)) sleep 0.2 3>&- &
         job $((8 + RANDOM % 12)) sleep 0.3
         wait $!

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 600 s
+# time limit: 1200 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # ALPS without Slurm: batch jobs in TORQUE's order of calls, taut-alps-prologue,
 # and taut-alps in taut-slurm's place.
