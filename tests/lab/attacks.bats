@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 300 s
+# time limit: 900 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # While a user attacks tautd, a job is checked, and root is answered.
 

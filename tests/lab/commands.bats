@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 600 s
+# time limit: 1200 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What each `taut` command prints, on a cluster where nothing has happened yet
 # and on one where something has.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 300 s
+# time limit: 600 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Real counters of real interfaces, and a log that is followed: what becomes of
 # them, and who was there.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 1200 s
+# time limit: 1800 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Taut's loop on small trees and a small dragonfly: a slow node and a slow link
 # found by ordinary jobs.  fabrics_all.bats has more of it, on larger ones.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 300 s
+# time limit: 600 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `taut matrix` as a step of jobs: what it finds, what it writes, how it ends.
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 300 s
+# time limit: 600 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A study as a job array, by several processes, and by one: the same table.
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# time limit: 300 s
+# time limit: 600 s
 # `taut fabric` on fabrics that ibsim simulates, routed by a real OpenSM: what
 # is put in is found, and nothing else.
 

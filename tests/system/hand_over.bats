@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# time limit: 60 s
+# time limit: 300 s
 # tautd's unit lets nothing gain a privilege, so no mailer works in it; what
 # taut-hand-over passes on to taut-event.socket does.
 

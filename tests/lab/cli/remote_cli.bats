@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 400 s
+# time limit: 900 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The `taut` command on hosts without tautd: who may ask what, and what a flood of it does.
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 600 s
+# time limit: 900 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Two controllers, one memory: a slurmctld and a tautd on each of two hosts, a
 # database on a third.  Whatever falls out, one tautd acts and no more, jobs

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 300 s
+# time limit: 600 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # tautd whose database is on a PostgreSQL server, which goes away and comes
 # back: checks go on, commands are kept, nothing is forgotten.

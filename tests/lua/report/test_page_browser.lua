@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- time limit: 300 s
+-- time limit: 600 s
 -- A page in a real Chromium: every control does what it says, the console stays empty, hostile
 -- words stay words, in light, dark and on paper.
 local browser = require "lib.browser"

@@ -1,4 +1,4 @@
--- time limit: 300 s
+-- time limit: 600 s
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Of several tautd with one database one acts, on real servers: who takes the lease when, what an
 -- older one may still write, and whose connection ends.
