@@ -29,7 +29,7 @@ job() {
     for i in 1 2 3 4 5; do
         clear_holdoff
         id=$(lab exec srun -Q "$@" | head -n 1)
-        wait_until 3 knows && return
+        wait_until 1 knows && return
     done
     false
 }

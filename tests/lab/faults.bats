@@ -179,7 +179,7 @@ kill -9 $$'
         settled
         job -N 4 -w n[0-3]
         one_line nodes "job $JOB on n2: .*wrapped-probe died of signal 9 .Killed."
-        ! wait_until 3 explain_says ' discarded .*n2 did not report' || break
+        ! wait_until 1 explain_says ' discarded .*n2 did not report' || break
     done
     explain_says ' discarded .*n2 did not report'
     explained >"$BATS_TEST_TMPDIR/explained"

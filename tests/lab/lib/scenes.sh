@@ -31,9 +31,9 @@ scene_up() {
 # have ended
 scene_jobs() { lab exec --user alice bash -s -- "$@" <"$SCENE_DIR/jobs"; }
 
-# wait_until SECONDS COMMAND…: poll until COMMAND succeeds
+# wait_until SECONDS COMMAND…: poll until COMMAND succeeds; WAIT_TIMES as long
 wait_until() {
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + $1 * ${WAIT_TIMES:-1}))
     shift
     until "$@"; do
         [ $SECONDS -lt $end ] || return 1
