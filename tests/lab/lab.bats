@@ -55,14 +55,13 @@ rate() {
     "$LAB" measure "$1" "$2" --ms 300 --warmup 50 --repeat 5 2>/dev/null | sort -n | sed -n 3p
 }
 
-# soon COMMAND…: poll until it succeeds, for half a minute at most
+# soon COMMAND…: poll until it succeeds, for two minutes at most
 soon() {
-    local i
-    for i in {1..150}; do
-        ! "$@" || return 0
+    local end=$((SECONDS + 120))
+    until "$@"; do
+        [ $SECONDS -lt $end ] || return 1
         sleep 0.2
     done
-    return 1
 }
 
 # between LOW HIGH VALUE
@@ -329,13 +328,11 @@ links_used() {
     [ "$(users_of net "$net")" -gt 3 ]
     kill -KILL "$init"
     # those that came in from outside end a little after what they wait for
-    for _ in {1..100}; do
-        [ -d "/proc/$init" ] || [ "$(users_of mnt "$mnt")" -gt 0 ] ||
-            [ "$(users_of net "$net")" -gt 0 ] || break
-        sleep 0.1
-    done
-    [ "$(users_of mnt "$mnt")" -eq 0 ]
-    [ "$(users_of net "$net")" -eq 0 ]
+    gone() {
+        [ ! -d "/proc/$init" ] && [ "$(users_of mnt "$mnt")" -eq 0 ] &&
+            [ "$(users_of net "$net")" -eq 0 ]
+    }
+    soon gone
     run "$LAB" status
     [[ $status -ne 0 && $output = *"no lab named"* ]]
 }

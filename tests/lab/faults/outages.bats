@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 1800 s
+# time limit: 2400 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # When the hosts are ill: processes that die or stop, limits, disks, clocks,
 # names, the control network.  In each case jobs start within their budget,
