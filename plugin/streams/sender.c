@@ -295,10 +295,19 @@ static void warm(struct taut_sender *s, int64_t now_ns)
     s->is_warm = true;
 }
 
-static bool is_connected(const struct taut_sender *s)
+/* Has the peer answered a stream?  A node that was held up since it called may
+ * have had no look at that yet; it may even have been sent away since. */
+static bool is_answered(struct taut_sender *s)
 {
     for (int i = 0; i < s->test->streams; i++) {
-        if (s->streams[i].is_connected)
+        const struct taut_sender_stream *st = &s->streams[i];
+
+        if (st->is_connected)
+            return true;
+        if (st->id < 0)
+            continue;
+        if (s->endpoint->transport->connected(s->endpoint, st->id) == 0 ||
+            (errno != EAGAIN && !is_unreachable(errno)))
             return true;
     }
     return false;
@@ -326,7 +335,7 @@ static void finish(struct taut_sender *s, int64_t now_ns)
     int64_t sum = acked(s);
 
     /* Nothing was sent, but the link is not to blame. */
-    if (!s->is_warm && is_connected(s)) {
+    if (!s->is_warm && is_answered(s)) {
         taut_sender_abort(s, "this node was too busy to send in time");
         return;
     }

@@ -16,6 +16,7 @@
 
 static int64_t begun_ns, sent, most_queued, lump, fills;
 static int64_t breaks_ns; /* the stream is reset then; 0 = never */
+static int answer;        /* to a call: 0, or an errno */
 
 /* What the link has carried, as acknowledgements tell it. */
 static int64_t acked(void)
@@ -42,7 +43,8 @@ static int connect_now(struct taut_endpoint *ep, const char *peer, int port)
 static int connected(struct taut_endpoint *ep, int stream)
 {
     (void)ep, (void)stream;
-    return 0;
+    errno = answer;
+    return answer ? -1 : 0;
 }
 
 static ssize_t send_some(struct taut_endpoint *ep, int stream, const void *data,
@@ -104,16 +106,19 @@ static const struct taut_transport link_of_known_rate = {
     .reset = reset,
 };
 
-/* Returns what became of it. */
-static const char *run_test(int64_t acknowledged_at_once, int break_ms)
+static struct taut_measure measure;
+
+/* Returns what became of it.
+ *   late_ms  the machine holds it up for so long after its call */
+static const char *run_test(int64_t acknowledged_at_once, int dur_ms,
+                            int break_ms, int late_ms)
 {
-    static struct taut_measure measure;
     static struct taut_sender s;
     struct taut_endpoint ep = {.transport = &link_of_known_rate};
     struct taut_test test = {
         .role = TAUT_ROLE_SEND,
         .mode = TAUT_MODE_STREAM,
-        .dur_ms = 150,
+        .dur_ms = dur_ms,
         .streams = 1,
     };
 
@@ -123,6 +128,7 @@ static const char *run_test(int64_t acknowledged_at_once, int break_ms)
     begun_ns = sent = most_queued = fills = 0;
     lump = acknowledged_at_once;
     taut_sender_begin(&s, &ep, &test, &measure, taut_now_ns());
+    usleep((unsigned)late_ms * 1000);
     while (!s.is_done)
         taut_sender_run(&s, taut_now_ns());
     return measure.error;
@@ -134,7 +140,7 @@ static const char *run_in_time(int64_t acknowledged_at_once)
     const char *error = "";
 
     for (int i = 0; i < 20; i++) {
-        error = run_test(acknowledged_at_once, 0);
+        error = run_test(acknowledged_at_once, 150, 0, 0);
         if (strstr(error, "too busy") == NULL)
             break;
     }
@@ -168,7 +174,7 @@ END_TEST
  * clock until the receiver had closed, called it a broken connection. */
 START_TEST(a_reset_after_the_end_is_no_failure)
 {
-    const char *error = run_test(LUMP, 170);
+    const char *error = run_test(LUMP, 150, 170, 0);
 
     ck_assert_ptr_null(strstr(error, "reset"));
 }
@@ -176,7 +182,34 @@ END_TEST
 
 START_TEST(a_reset_before_the_end_is_one)
 {
-    ck_assert_ptr_nonnull(strstr(run_test(LUMP, 50), "reset"));
+    ck_assert_ptr_nonnull(strstr(run_test(LUMP, 2000, 50, 0), "reset"));
+}
+END_TEST
+
+/* Past bug: a sender that the machine held up from its call until after the
+ * test had had no look at whether it was answered, and said that nothing went
+ * over the link. */
+START_TEST(who_is_held_up_for_all_of_a_test_is_too_busy)
+{
+    const int answers[] = {0, ECONNRESET, ECONNREFUSED};
+
+    for (int i = 0; i < 3; i++) {
+        answer = answers[i];
+        ck_assert_ptr_nonnull(strstr(run_test(LUMP, 20, 0, 40), "too busy"));
+    }
+}
+END_TEST
+
+START_TEST(who_is_not_answered_sends_nothing_however_late)
+{
+    const int answers[] = {EAGAIN, ETIMEDOUT, EHOSTUNREACH};
+
+    for (int i = 0; i < 3; i++) {
+        answer = answers[i];
+        ck_assert_str_eq(run_test(LUMP, 20, 0, 40), "");
+        ck_assert_int_eq(measure.bytes, 0);
+        ck_assert_int_eq(measure.total_bytes, 0);
+    }
 }
 END_TEST
 
@@ -189,5 +222,7 @@ int main(void)
     tcase_add_test(tc, what_is_sent_comes_in_large_pieces);
     tcase_add_test(tc, a_reset_after_the_end_is_no_failure);
     tcase_add_test(tc, a_reset_before_the_end_is_one);
+    tcase_add_test(tc, who_is_held_up_for_all_of_a_test_is_too_busy);
+    tcase_add_test(tc, who_is_not_answered_sends_nothing_however_late);
     return unit_run("sender", tc);
 }
