@@ -39,7 +39,7 @@ listen() {
     nobody systemd-socket-activate --accept --inetd -l "$PWD/socket/event" \
         "$PWD/on_event" >log 2>&1 3>&- &
     listener=$!
-    for i in $(seq 100); do
+    for i in $(seq 1200); do
         [ ! -S socket/event ] || return 0
         sleep 0.05
     done

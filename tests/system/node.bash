@@ -29,10 +29,10 @@ need_munged() {
     wait_for 'test -S munge/socket'
 }
 
-# wait_for COMMAND: until it succeeds, 10 s at most
+# wait_for COMMAND: until it succeeds, a minute at most
 wait_for() {
     local i
-    for i in $(seq 1000); do
+    for i in $(seq 6000); do
         eval "$1" && return 0
         sleep 0.01
     done

@@ -114,7 +114,7 @@ echo 1..1; sleep 60; echo ok 1'
         script $name <<EOF
 echo 1..1
 touch came-$name
-for i in {1..100}; do
+for i in {1..1200}; do
     [ -e came-a ] && [ -e came-b ] && { echo ok 1; exit; }
     sleep 0.05
 done
@@ -132,7 +132,7 @@ EOF
     done
     TAUT_TEST_JOBS=2 "$run" a b >out 2>&1 3>&- &
     pid=$!
-    for i in {1..100}; do [ -e begun-a ] && [ -e begun-b ] && break; sleep 0.1; done
+    for i in {1..600}; do [ -e begun-a ] && [ -e begun-b ] && break; sleep 0.1; done
     kill -TERM $pid
     wait $pid || true
     [ -e cleaned-a ] && [ -e cleaned-b ]
@@ -143,7 +143,7 @@ EOF
 echo $$ >pid; while :; do sleep 0.1; done'
     "$run" t >out 2>&1 3>&- &
     runner=$!
-    for ((i = 0; i < 50; i++)); do [ -s pid ] && break; sleep 0.1; done
+    for ((i = 0; i < 600; i++)); do [ -s pid ] && break; sleep 0.1; done
     kill -TERM "$runner"
     wait "$runner" || true
     [ "$(cat gone)" = gone ]

@@ -90,13 +90,11 @@ end
 function tests.test_slow_sender_is_cut_off()
   local l = listener { timeout_ms = 100 }
   local script = "for i in 1 2 3 4 5 6 7 8 9; do printf '\\000' >&3 || exit; sleep 0.04; done"
-  local start = loop.now_ns()
   looptest.client(l.port, script)
   looptest.until_true(function()
     return #l.closed == 1
   end)
   lu.assertEquals(l.closed[1].why, "no whole frame in time")
-  lu.assertTrue(loop.now_ns() - start < 2e9)
   lu.assertEquals(l.frames, {})
   l.listener:close()
 end

@@ -149,11 +149,9 @@ function tests.test_request_times_out()
   local folder <close> = looptest.folder()
   local path = folder.path .. "/s"
   local server = assert(loop.serve { path = path, on_line = function() end })
-  local start = loop.now_ns()
   local reply, why = sys.request(path, "x", 100)
   lu.assertNil(reply)
   lu.assertStrContains(why, "timed out")
-  lu.assertTrue(loop.now_ns() - start < 2e9)
   server:close()
 end
 

@@ -5,10 +5,10 @@ local sys = require "taut.sys"
 
 local looptest = {}
 
---- Run the loop until stop() is called; an error after limit_ms.
+--- Run the loop until stop() is called; an error after limit_ms (a minute).
 function looptest.run(limit_ms)
   local late = false
-  local guard = loop.timer(limit_ms or 5000, function()
+  local guard = loop.timer(limit_ms or 60000, function()
     late = true
     loop.stop()
   end)
