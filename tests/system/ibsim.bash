@@ -30,9 +30,18 @@ ibsim_up() {
     return 1
 }
 
-# ibsim_do COMMAND: one line to its console
+# ibsim_do COMMAND: one line to its console, until it is done: it tells of a
+# word it does not know, which follows
 ibsim_do() {
-    echo "$1" >console
+    local i
+    ibsim_told=$((${ibsim_told:-0} + 1))
+    printf '%s\ndone%d\n' "$1" $ibsim_told >console
+    for i in $(seq 600); do
+        ! grep -q "command 'done$ibsim_told' unknown" ibsim.out || return 0
+        sleep 0.1
+    done
+    echo "ibsim does not do: $1"
+    return 1
 }
 
 # ibsim_run COMMAND...: with the simulated device
