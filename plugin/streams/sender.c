@@ -335,6 +335,10 @@ static void finish(struct taut_sender *s, int64_t now_ns)
     int64_t sum = acked(s);
 
     /* Nothing was sent, but the link is not to blame. */
+    if (*s->endpoint->why.text) {
+        taut_sender_abort(s, s->endpoint->why.text);
+        return;
+    }
     if (!s->is_warm && is_answered(s)) {
         taut_sender_abort(s, "this node was too busy to send in time");
         return;

@@ -44,14 +44,18 @@ void taut_transport_ofi_load(struct taut_endpoint *ep)
     taut_ofi_load(of(ep)->opening);
 }
 
-/* libfabric's endpoint, or NULL: not yet, or never. */
+static const char not_yet[] = "libfabric is not open yet";
+
+/* libfabric's endpoint, or NULL: not yet, or never, and 'ep' tells why. */
 static struct taut_endpoint *inner_of(struct taut_endpoint *ep)
 {
     struct state *s = of(ep);
 
-    if (!taut_ofi_is_over(s->opening))
+    if (!taut_ofi_is_over(s->opening)) {
+        taut_error_set(&ep->why, "%s", not_yet);
         return NULL;
-    if (s->opening->error && !*ep->why.text)
+    }
+    if (s->opening->error || *ep->why.text)
         ep->why = s->opening->err;
     return s->opening->error ? NULL : &s->opening->inner;
 }
@@ -64,7 +68,7 @@ int taut_transport_ofi_wait(struct taut_endpoint *ep, int64_t deadline_ns,
 
     while (!taut_ofi_is_over(s->opening)) {
         if (taut_now_ns() >= deadline_ns) {
-            taut_error_set(err, "libfabric is not open yet");
+            taut_error_set(err, "%s", not_yet);
             errno = ETIMEDOUT;
             return -1;
         }

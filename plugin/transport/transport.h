@@ -37,7 +37,7 @@ struct taut_endpoint {
                                              * the system routes them */
     const struct taut_gauge *gauge;         /* of the interface; borrowed */
     char name[TAUT_ENDPOINT_TEXT];          /* what HELLO tells of it */
-    struct taut_error why;                  /* no stream will ever open */
+    struct taut_error why;                  /* no stream opens yet, or ever */
     int fd;                                 /* the transport's own; or -1 */
     void *state;                            /* the transport's own */
 };

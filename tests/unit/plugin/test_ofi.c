@@ -275,6 +275,22 @@ START_TEST(an_address_is_waited_for_while_libfabric_opens)
 }
 END_TEST
 
+/* Past bug: where libfabric took longer to open than the plan waits, both
+ * ends said that nothing went over the link. */
+START_TEST(who_has_not_opened_libfabric_measures_nothing)
+{
+    struct node slow;
+
+    open_node(&slow, "tcp", modules);
+    add(&slow, TAUT_ROLE_SEND, &b, 1);
+    add(&slow, TAUT_ROLE_RECV, &b, 2);
+    run(&slow);
+    for (int i = 0; i < 2; i++)
+        ck_assert_str_eq(slow.measures[i].error, "libfabric is not open yet");
+    taut_transport_ofi.close(&slow.endpoint);
+}
+END_TEST
+
 static void expect_failure(const char *provider, const char *folder, int error,
                            const char *text)
 {
@@ -331,6 +347,7 @@ int main(void)
     tcase_add_test(tc, nonsense_instead_of_an_address_is_an_error);
     tcase_add_test(tc, the_rest_of_an_address_is_waited_for);
     tcase_add_test(tc, an_address_is_waited_for_while_libfabric_opens);
+    tcase_add_test(tc, who_has_not_opened_libfabric_measures_nothing);
     tcase_add_test(broken, a_provider_that_is_not_there_is_named);
     tcase_add_test(broken, a_module_that_is_not_there_is_named);
     suite_add_tcase(suite, tc);
