@@ -63,8 +63,8 @@ both() {
 @test "a provider that is not there is one line, and nothing is measured" {
     need_munged
     need_ofi
-    plan "$(kind_test 1 send n2/ofi 2000 50 '"transport":"ofi"')" >p1
-    plan "$(kind_test 1 recv n1/ofi 2000 50 '"transport":"ofi"')" >p2
+    plan "$(kind_test 1 send n2/ofi 6000 50 '"transport":"ofi"')" >p1
+    plan "$(kind_test 1 recv n1/ofi 6000 50 '"transport":"ofi"')" >p2
     both --transport ofi --provider nosuch --modules "$modules"
     for log in log1 log2; do
         [ "$(wc -l <$log)" -eq 1 ]
@@ -89,8 +89,8 @@ both() {
 
 @test "a module that is not there is named" {
     need_munged
-    plan "$(kind_test 1 send n2/ofi 500 50 '"transport":"ofi"')" >p1
-    plan "$(kind_test 1 recv n1/ofi 500 50 '"transport":"ofi"')" >p2
+    plan "$(kind_test 1 send n2/ofi 3000 50 '"transport":"ofi"')" >p1
+    plan "$(kind_test 1 recv n1/ofi 3000 50 '"transport":"ofi"')" >p2
     both --transport ofi --modules "$dir"
     grep -q "^error: .*$dir/taut-ofi.so.*; nothing measured" log1
 }
