@@ -302,7 +302,7 @@ endpoint() {
     check_pid=$!
     to=$(endpoint)
     exec 4<>/dev/tcp/$to 5<>/dev/tcp/$to
-    printf 'GET / HTTP/1.0\r\n\r\n' >&4
+    printf 'GET / HTTP/1.0\r\n' >&4
     wait "$check_pid" "$tautd_pid"
     exec 4>&- 5>&-
     result_of 1
