@@ -305,10 +305,29 @@ static bool has_grown(const struct taut_evidence *e,
     return false;
 }
 
+/* What speaks against components of the event lies here and there, and is mostly
+ * thrown away: runs, their entries, and the newest of these. */
+static void look_ahead(const struct taut_evidence *e)
+{
+    for (uint32_t i = 0; i < e->n_stages; i++)
+        __builtin_prefetch(e->of[e->stage[i].c].run, 1);
+    for (uint32_t i = 0; i < e->n_stages; i++) {
+        const struct taut_run *run = e->of[e->stage[i].c].run;
+        if (run != NULL)
+            __builtin_prefetch(run->entry);
+    }
+    for (uint32_t i = 0; i < e->n_stages; i++) {
+        const struct taut_run *run = e->of[e->stage[i].c].run;
+        if (run != NULL && run->n > 0)
+            __builtin_prefetch(run->entry[run->n - 1].low, 1);
+    }
+}
+
 int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event,
                          struct taut_tally *count)
 {
     e->serial++;
+    look_ahead(e);
     for (uint32_t i = 0; i < e->n_tests; i++)
         take_test(e, &e->test[i], time);
     for (uint32_t i = 0; i < e->n_tests; i++)

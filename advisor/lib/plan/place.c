@@ -77,12 +77,14 @@ static bool is_allowed(const struct taut_board *b,
                        const struct taut_plan_way *way, bool urgent)
 {
     const struct taut_coverage *v = b->cov;
+    bool is_held = v->busy_most > b->r.now; /* by some plan, something */
 
-    if (v->link_time <= 0 && v->busy_most <= b->r.now)
+    if (v->link_time <= 0 && !is_held)
         return true;
     for (uint32_t i = 0; i < way->n; i++) {
         uint32_t c = way->c[i] & ~TAUT_PLAN_UNSURE;
-        if (taut_coverage_believed(v->busy_until[c], b->r.now) > b->r.now ||
+        if ((is_held && taut_coverage_believed(v->busy_until[c], b->r.now) >
+                            b->r.now) ||
             !taut_coverage_allows(v, c, b->r.test_s, b->r.now, urgent))
             return false;
     }

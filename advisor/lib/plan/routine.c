@@ -236,6 +236,8 @@ static bool round_corners(struct taut_board *b, struct list *l, uint32_t i,
         uint32_t next = taut_board_next(b, link);
         if (taut_board_is_local(b, r) || !is_link_due(b, link))
             return false;
+        for (uint32_t j = g->out_first[r]; j < g->out_first[r + 1]; j++)
+            __builtin_prefetch(taut_board_line(b, g->out[j]));
         for (uint32_t j = g->out_first[r]; j < g->out_first[r + 1]; j++) {
             uint32_t to =
                 g->out[j] == next || g->out[j] == g->back[link]
@@ -439,18 +441,23 @@ static void lay_all(struct taut_board *b, struct list *l, uint32_t phases,
             return;
 }
 
-/* Ask for the times of what leaves the router that comes a little later. */
+/* Ask for what will be looked at of the links that leave the router which comes
+ * a little later: their lines and their times. */
 static void look_ahead(const struct taut_board *b, uint32_t i)
 {
     const struct taut_graph *g = b->g;
 
-    if (i + AHEAD >= b->n_routers || b->cov->cleared == NULL)
+    if (i + 2 * AHEAD < b->n_routers)
+        __builtin_prefetch(&g->out[g->out_first[b->router[i + 2 * AHEAD]]]);
+    if (i + AHEAD >= b->n_routers)
         return;
     uint32_t r = b->router[i + AHEAD];
     for (uint32_t k = g->out_first[r]; k < g->out_first[r + 1]; k++) {
         uint32_t c = taut_graph_link(g, g->out[k]);
-        __builtin_prefetch(&b->cov->cleared[c]);
+        __builtin_prefetch(taut_board_line(b, g->out[k]));
         __builtin_prefetch(&b->cov->asked[c]);
+        if (b->cov->cleared != NULL)
+            __builtin_prefetch(&b->cov->cleared[c]);
     }
 }
 
