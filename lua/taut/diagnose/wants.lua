@@ -1,7 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the diagnosis would like tested: suspects, and what has low tests.
-local tables = require "taut.base.tables"
-
 local wants = {}
 
 -- When a test can tell something new: not in this spell, where it has told what it can.
@@ -56,21 +54,31 @@ local function insert(list, w)
    list[i + 1] = w
 end
 
--- Suspects, in order.  The same table while nothing in it changes; else those of whom something
--- changed are put in anew, which are few.
-local function suspects(self)
-   local old, changed = self.want_list, self.want_changed
-   if old.version == self.version then
-      return old
-   end
-   local list = tables.filter(old, function(w) return not changed[w.component] end)
-   for c in pairs(changed) do
-      if self.suspects[c] then
-         insert(list, entry_of(self, c))
+-- Take out of a list what is in a set.
+local function remove(list, set)
+   local kept, n = 0, #list
+   for i = 1, n do
+      local w = list[i]
+      list[i] = nil
+      if not set[w.component] then
+         kept = kept + 1
+         list[kept] = w
       end
    end
-   list.version = self.version
-   self.want_list, self.want_changed = list, {}
+end
+
+-- Suspects, in order.  Those of whom something changed are put in anew, which are few.
+local function suspects(self)
+   local list, changed = self.want_list, self.want_changed
+   if list.version ~= self.version then
+      remove(list, changed)
+      for c in pairs(changed) do
+         if self.suspects[c] then
+            insert(list, entry_of(self, c))
+         end
+      end
+      list.version, self.want_changed = self.version, {}
+   end
    return list
 end
 
