@@ -201,6 +201,25 @@ static int router_route(lua_State *L)
     return 1;
 }
 
+/* crosses(_, a, b, c [, rail]): may a route from node a to b take component c? */
+static int crosses(lua_State *L)
+{
+    struct taut_lua_graph *h = up_graph(L);
+    const struct taut_graph *g = h->graph;
+    uint32_t rail = taut_opt_rail(L, 5, g);
+    uint32_t a = endpoint_of(L, 2, g, rail), b = endpoint_of(L, 3, g, rail);
+    uint32_t c = taut_check_component(L, 4, g), ends = 2 * g->endpoints;
+    bool is_there =
+        g->at[a] != TAUT_GRAPH_NONE && g->at[b] != TAUT_GRAPH_NONE &&
+        (c < ends ? (c == taut_graph_tx(a) || c == taut_graph_rx(b)) &&
+                        has_route(L, h, g->at[a], g->at[b], b)
+                  : taut_graph_crosses(g, g->at[a], g->at[b], b, c - ends,
+                                       &h->route));
+
+    lua_pushboolean(L, is_there);
+    return 1;
+}
+
 /* hops(_, a, b [, rail]) → number, math.huge without a route */
 static int hops(lua_State *L)
 {
@@ -262,6 +281,7 @@ static int router(lua_State *L)
 int taut_graph_closures(lua_State *L)
 {
     static const luaL_Reg functions[] = {
+        {"crosses", crosses},
         {"from", from},
         {"hops", hops},
         {"route", route},

@@ -1,27 +1,23 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Which jobs run where an observation was made.
 local loop = require "taut.loop"
-local stages = require "taut.topology.stages"
 local tables = require "taut.base.tables"
 
 local jobs = {}
 
-local ROUTES = 2000 -- most routes looked at for one link: 2 to 4 ms
+local ROUTES = 2000 -- most routes looked at for one link
 
 -- Is this component on a route between two nodes of the job?  Of a large job some pairs are looked
 -- at, spread over all of them.
-local function loads(topo, nodes, c, budget, scratch)
+local function loads(topo, nodes, c, budget)
    local n = #nodes
    local pairs_all = n * (n - 1)
    local step = math.max(1, pairs_all // budget)
    for i = 0, pairs_all - 1, step do
       local a, b = i // (n - 1), i % (n - 1)
       b = b >= a and b + 1 or b
-      local route = topo:route(nodes[a + 1], nodes[b + 1], scratch)
-      for _, on in ipairs(route and stages.all(route) or {}) do
-         if on == c then
-            return true
-         end
+      if topo:crosses(nodes[a + 1], nodes[b + 1], c) then
+         return true
       end
    end
    return false
@@ -38,10 +34,10 @@ function jobs.on_node(cluster, name)
 end
 
 local function on_link(cluster, topo, ids, c)
-   local list, scratch = {}, {}
+   local list = {}
    for _, id in ipairs(ids) do
       local nodes = numbers(topo, cluster.jobs[id].names)
-      if #nodes > 1 and loads(topo, nodes, c, math.max(8, ROUTES // #ids), scratch) then
+      if #nodes > 1 and loads(topo, nodes, c, math.max(8, ROUTES // #ids)) then
          list[#list + 1] = id
       end
    end

@@ -122,7 +122,7 @@ function assemble.fill(self, spec)
       return nil, "topology: " .. err
    end
    for name, fn in pairs(self.graph:closures()) do
-      self[name] = fn -- route, router_route, hops, router, from, to
+      self[name] = fn -- crosses, route, router_route, hops, router, from, to
    end
    self.wiring = ("%s [%s]"):format(spec.label, wiring(self, spec))
    self.signature = self.wiring

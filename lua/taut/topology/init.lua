@@ -25,6 +25,7 @@
 --                    of these links, which one is not known.  Equal sets are one table; leave it as
 --                    it is.  taut.stages has what users of routes need.
 --   router_route(r, s [, t])  the links only
+--   crosses(a, b, c [, rail])  may a route take component c?
 --   hops(a, b [, rail])  router-to-router links on the shortest route; math.huge without one
 --   why(a, b), why_routers(r, s)  why there is no route, in words
 --   router(n [, rail])  the node's router; on_router(r) → nodes

@@ -2,6 +2,8 @@
 -- Every model, healthy and with failures: loads, classes, exposed nodes and names against its own
 -- routes.  What the routes themselves have to be is in the test of each model.
 local lu = require "luaunit"
+local stages = require "taut.topology.stages"
+local tables = require "taut.base.tables"
 local topocheck = require "lib.topocheck"
 local topology = require "taut.topology"
 local wirings = require "lib.wirings"
@@ -56,6 +58,30 @@ local function each(fn)
 end
 
 local tests = {}
+
+local function assert_crosses_what_routes_have(topo, what)
+   for a = 1, #topo.nodes do
+      for b = 1, #topo.nodes do
+         local is = tables.set(a ~= b and stages.all(topo:route(a, b) or {}) or {})
+         for c = 1, a ~= b and #topo.components or 0 do
+            lu.assertEquals(topo:crosses(a, b, c), is[c] or false, what)
+         end
+      end
+   end
+end
+
+function tests.test_a_route_crosses_what_it_is_made_of()
+   local torus = { kind = "torus", dims = { 4, 3, 2 }, nodes_per_router = 1, nodes = "n[0-23]",
+      capacity = 1e9 }
+   local list = table.move(machines, 1, #machines, 2, { torus })
+   for i, conf in ipairs(list) do
+      conf.capacity = 1e9
+      local topo = assert(topology.build(conf))
+      assert_crosses_what_routes_have(topo, i)
+      topocheck.fail(topo, 1)
+      assert_crosses_what_routes_have(topo, i)
+   end
+end
 
 function tests.test_names_and_numbers()
    each(topocheck.names)
