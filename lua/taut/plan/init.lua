@@ -91,7 +91,7 @@ end
 
 local NOTHING = {}
 
-local spare, SPARE = {}, 4096 -- tests that are over, by kind, and how many of each are kept
+local spare, SPARE = {}, 2048 -- tests that are over, by kind, and how many of each are kept
 
 -- One plan on a board.
 -- @param o table: topology, coverage, nodes, now, phases, wanted, watched, routine (phases for it),
