@@ -43,6 +43,16 @@ verdicts() {
         if v.state ~= "suspect" then print(v.component) end end' | sort | xargs
 }
 
+# only COMPONENT…: these are called slow or failed, and no others
+only() {
+    local c
+    [ "$(verdicts)" = "$(printf '%s\n' "$@" | sort | xargs)" ] && return
+    for c in $(verdicts); do
+        lab exec taut explain "$c"
+    done
+    false
+}
+
 # finds_node: n1 sends at a quarter; it is drained, and nobody else
 finds_node() {
     lab degrade n1/tx 25
@@ -58,7 +68,7 @@ finds_link() {
     jobs_until 100 200 scene_is_state "$1" slow
     lab exec taut links | grep -Eq "^$1 +slow at (1[5-9]|2[0-9]|3[0-5])% +avoid .*repair $1 to " ||
         { lab exec taut links; false; }
-    [ "$(verdicts)" = "$(printf '%s\n' "${@:2}" "$1" | sort | xargs)" ]
+    only "${@:2}" "$1"
     lab heal "$1"
     jobs_until 60 300 scene_is_state "$1" ok
 }
