@@ -152,6 +152,9 @@ ended() {
     run lab exec taut audit
     [ "$status" -eq 1 ]
     [[ $output == *"srun -X --ntasks-per-node=1 taut audit"* ]]
+    run lab exec taut audit --json
+    [ $status -eq 1 ]
+    [[ $output == *'"error": "audit: run it in a job: '* ]]
     out=$BATS_TEST_TMPDIR/out err=$BATS_TEST_TMPDIR/err
     lab exec taut audit --all --solo >"$out" 2>"$err"
     has '^Audit: 8 of 8 links measured'

@@ -6,6 +6,7 @@
 -- ends srun.
 local ask = require "taut.base.ask"
 local loop = require "taut.loop"
+local report = require "taut.report"
 local seal = require "taut.seal"
 local step = require "taut.survey.step"
 local sys = require "taut.sys"
@@ -80,7 +81,7 @@ function launch.on_idle(args, name)
    if not d then
       return code, false
    elseif d.count < 2 then
-      io.stderr:write(("taut: %s: %d of the topology's nodes are idle%s, at least 2 are needed\n")
+      report.complain(("%s: %d of the topology's nodes are idle%s, at least 2 are needed")
          :format(name, d.count, args.partition and " in partition " .. args.partition or ""))
       return 1, false
    end
@@ -94,7 +95,7 @@ function launch.on_idle(args, name)
          loop.stop()
       end }
    if not state.proc then
-      io.stderr:write("taut: ", name, ": srun: ", why, "\n")
+      report.complain(name, ": srun: ", why)
       return 1, false
    end
    return wait(args, state), true

@@ -4,6 +4,7 @@ local audit_text = require "taut.cli.survey.audit_text"
 local json = require "taut.json"
 local launch = require "taut.survey.launch"
 local progress = require "taut.report.progress"
+local report = require "taut.report"
 local step = require "taut.survey.step"
 local wire = require "taut.wire"
 
@@ -67,7 +68,7 @@ local function hold(args)
       end
       return status_of(last.found)
    end
-   io.stderr:write("taut: audit: ", err or last.why or "no reason given", "\n")
+   report.complain("audit: ", err or last.why or "no reason given")
    return FAILED
 end
 
@@ -76,12 +77,12 @@ function audit.run(args)
    if args.all then
       return launch.on_idle(args, "audit")
    elseif not procid then
-      io.stderr:write("taut: audit: run it as a step of a job, one process on each node: ",
-         "srun -X --ntasks-per-node=1 taut audit; or taut audit --all\n")
+      report.complain("audit: run it in a job: srun -X --ntasks-per-node=1 taut audit, one ",
+         "process on each of its nodes; or taut audit --all")
       return FAILED
    elseif procid ~= 0 then
       local _, err = step.join "audit"
-      io.stderr:write("taut: audit: ", err, "\n")
+      io.stderr:write("taut: audit: ", err, "\n") -- the step's first process answers --json
       return FAILED
    end
    return hold(args)
