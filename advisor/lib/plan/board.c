@@ -31,7 +31,7 @@ struct taut_board *taut_board_create(const struct taut_graph *g,
     TAUT_TAKE(&b->memory, b->seen, (size_t)g->nodes + 1);
     TAUT_TAKE(&b->memory, b->ends, (size_t)g->components + 1);
     TAUT_TAKE(&b->memory, b->with_ends, TAUT_PLAN_ENDS_KEPT);
-    TAUT_TAKE(&b->memory, b->visited, (size_t)g->routers / 64 + 1);
+    TAUT_TAKE(&b->memory, b->visited, (size_t)g->routers + 1);
     TAUT_TAKE(&b->memory, b->is_local, (size_t)g->routers / 64 + 1);
     if (taut_board_keep_ways(b) && !b->memory.is_short &&
         taut_board_find_lines(b, direction) &&

@@ -31,14 +31,20 @@ static bool crosses(struct taut_board *b, uint32_t r, uint32_t s, uint32_t l)
     return false;
 }
 
-/* Bits, so that those of a whole machine fit the nearest cache. */
 static bool visit(struct taut_board *b, uint32_t r)
 {
-    uint64_t bit = UINT64_C(1) << (r % 64), *at = &b->visited[r / 64];
-    bool is_new = (*at & bit) == 0;
+    if (b->visited[r] == b->stamp)
+        return false;
+    b->visited[r] = b->stamp;
+    return true;
+}
 
-    *at |= bit;
-    return is_new;
+static void new_stamp(struct taut_board *b)
+{
+    if (++b->stamp == 0) {
+        memset(b->visited, 0, b->g->routers * sizeof(*b->visited));
+        b->stamp = 1;
+    }
 }
 
 /* Routers up or down of link l into out[]; returns how many. */
@@ -49,7 +55,7 @@ static uint32_t search(struct taut_board *b, uint32_t l, bool up, uint32_t *out)
     const uint32_t *link = up ? g->in : g->out;
     uint32_t n = 1;
 
-    memset(b->visited, 0, (g->routers / 64 + 1) * sizeof(*b->visited));
+    new_stamp(b);
     out[0] = up ? g->from[l] : g->to[l];
     visit(b, out[0]);
     for (uint32_t i = 0; i < n && n < ENDS_MOST; i++)

@@ -87,7 +87,7 @@ struct taut_board {
     uint32_t *with_ends; /* [TAUT_PLAN_ENDS_KEPT] numbers of these + 1, a ring;
                             0: nothing is kept here */
     uint32_t n_ends;     /* counts up */
-    uint64_t *visited; /* [routers] bits */
+    uint32_t *visited, stamp; /* [routers] */
     uint64_t random;
 };
 
