@@ -66,10 +66,11 @@ kinds.mysql = {
       return sh("%s mariadb-install-db --no-defaults --datadir=%s/data --skip-test-db " ..
          "--auth-root-authentication-method=normal --user=%s", s.as, s.folder, s.user)
    end,
+   -- one that starts removes the temporary tables in its tmpdir, and so ends who uses them
    argv = function(s)
-      return ("%s %s --no-defaults --datadir=%s/data --socket=%s/socket --skip-networking " ..
-         "--innodb-buffer-pool-size=32M --innodb-flush-log-at-trx-commit=2 --user=%s"):format(
-         s.as, s.program, s.folder, s.folder, s.user)
+      return ("%s %s --no-defaults --datadir=%s/data --tmpdir=%s --socket=%s/socket " ..
+         "--skip-networking --innodb-buffer-pool-size=32M --innodb-flush-log-at-trx-commit=2 " ..
+         "--user=%s"):format(s.as, s.program, s.folder, s.folder, s.folder, s.user)
    end,
    connect = function(s, dbi)
       return dbi.Connect("MySQL", "mysql", "root", nil, s.folder .. "/socket")
