@@ -7,7 +7,7 @@
 
 #include "advisor/bindings/host.h"
 #include "advisor/bindings/mod_coverage.h"
-#include "advisor/bindings/mod_evidence.h"
+#include "advisor/bindings/evidence/mod_evidence.h"
 
 struct taut_coverage *taut_check_coverage(lua_State *L, int index)
 {

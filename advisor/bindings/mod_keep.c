@@ -15,7 +15,7 @@
 
 #include "advisor/bindings/host.h"
 #include "advisor/bindings/mod_coverage.h"
-#include "advisor/bindings/mod_evidence.h"
+#include "advisor/bindings/evidence/mod_evidence.h"
 
 #define KEEP_CLASS "taut.keep"
 #define VERSION '1'

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "advisor/bindings/graph/mod_graph.h"
-#include "advisor/bindings/mod_evidence.h"
+#include "advisor/bindings/evidence/mod_evidence.h"
 
 struct taut_lua_evidence *taut_check_evidence(lua_State *L, int index)
 {

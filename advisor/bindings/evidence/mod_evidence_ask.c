@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "advisor/bindings/graph/mod_graph.h"
-#include "advisor/bindings/mod_evidence.h"
+#include "advisor/bindings/evidence/mod_evidence.h"
 
 /* ---- the case against a component ---- */
 

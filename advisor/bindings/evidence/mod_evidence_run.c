@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "advisor/bindings/graph/mod_graph.h"
-#include "advisor/bindings/mod_evidence.h"
+#include "advisor/bindings/evidence/mod_evidence.h"
 
 /* ---- out ---- */
 
