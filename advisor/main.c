@@ -120,6 +120,7 @@ static void preload_modules(lua_State *L)
         {"taut.sets", luaopen_taut_sets},
         {"taut.study", luaopen_taut_study},
         {"taut.sys", luaopen_taut_sys},
+        {"taut.tests", luaopen_taut_tests},
         {"taut.times", luaopen_taut_times},
         {"taut.wire", luaopen_taut_wire},
         {NULL, NULL},

@@ -114,6 +114,7 @@ int luaopen_taut_seal(lua_State *L);
 int luaopen_taut_sets(lua_State *L);
 int luaopen_taut_study(lua_State *L);
 int luaopen_taut_sys(lua_State *L);
+int luaopen_taut_tests(lua_State *L);
 int luaopen_taut_times(lua_State *L);
 int luaopen_taut_wire(lua_State *L);
 

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "advisor/bindings/graph/mod_graph.h"
+#include "advisor/bindings/mod_board.h"
 #include "advisor/bindings/mod_coverage.h"
-#include "advisor/lib/plan/board.h"
+#include "advisor/bindings/test/mod_test.h"
 
 #define BOARD_CLASS "taut.board"
 
@@ -18,31 +18,51 @@ static const char *const kinds[TAUT_PLAN_KINDS] = {
     [TAUT_PLAN_SURROUND] = "surround",
 };
 
-/* Its user values: 1 the graph, 2 the times. */
-static struct taut_board *check_board(lua_State *L)
+const char *taut_board_kind(int kind)
 {
-    struct taut_board **b = luaL_checkudata(L, 1, BOARD_CLASS);
-
-    luaL_argcheck(L, *b != NULL, 1, "board that was closed");
-    return *b;
+    return kinds[kind];
 }
 
-/* board.new(graph, times [, { direction of each link }]) */
+static struct taut_lua_board *check_lua_board(lua_State *L)
+{
+    struct taut_lua_board *b = luaL_checkudata(L, 1, BOARD_CLASS);
+
+    luaL_argcheck(L, b->board != NULL, 1, "board that was closed");
+    return b;
+}
+
+static struct taut_board *check_board(lua_State *L)
+{
+    return check_lua_board(L)->board;
+}
+
+/* Keep the argument as a user value of what is on the top. */
+static void keep(lua_State *L, int arg, int value)
+{
+    lua_pushvalue(L, arg);
+    lua_setiuservalue(L, -2, value);
+}
+
+/* board.new(graph, times [, { direction of each link } [, { names of nodes }
+ * [, epoch of the topology ]]]) */
 static int board_new(lua_State *L)
 {
-    const struct taut_graph *g = taut_check_ready(L, 1)->graph;
+    struct taut_lua_graph *h = taut_check_ready(L, 1);
+    const struct taut_graph *g = h->graph;
     struct taut_coverage *v = taut_check_coverage(L, 2);
+    lua_Integer epoch = luaL_optinteger(L, 5, 1);
     uint32_t *direction = NULL;
 
     luaL_argcheck(L, v->n >= g->components, 2, "times of another machine");
-    lua_settop(L, 3);
-    struct taut_board **b = lua_newuserdatauv(L, sizeof(void *), 2);
-    *b = NULL;
+    luaL_argcheck(L, epoch >= 0 && epoch <= UINT32_MAX, 5, "not an epoch");
+    lua_settop(L, 4);
+    struct taut_lua_board *b =
+        lua_newuserdatauv(L, sizeof(*b), TAUT_BOARD_NODES);
+    *b = (struct taut_lua_board){.graph = h, .epoch = (uint32_t)epoch};
     luaL_setmetatable(L, BOARD_CLASS);
-    lua_pushvalue(L, 1);
-    lua_setiuservalue(L, -2, 1);
-    lua_pushvalue(L, 2);
-    lua_setiuservalue(L, -2, 2);
+    keep(L, 1, TAUT_BOARD_GRAPH);
+    keep(L, 2, TAUT_BOARD_TIMES);
+    keep(L, 4, TAUT_BOARD_NODES);
     if (lua_istable(L, 3)) {
         direction = taut_lua_buffer(L, g->links, sizeof(*direction));
         for (uint32_t l = 0; l < g->links; l++) {
@@ -51,19 +71,19 @@ static int board_new(lua_State *L)
             lua_pop(L, 1);
         }
     }
-    *b = taut_board_create(g, v, direction);
-    if (*b == NULL)
+    b->board = taut_board_create(g, v, direction);
+    if (b->board == NULL)
         return luaL_error(L, "no memory for plans");
-    lua_settop(L, 4);
+    lua_settop(L, 5);
     return 1;
 }
 
 static int board_gc(lua_State *L)
 {
-    struct taut_board **b = luaL_checkudata(L, 1, BOARD_CLASS);
+    struct taut_lua_board *b = luaL_checkudata(L, 1, BOARD_CLASS);
 
-    taut_board_destroy(*b);
-    *b = NULL;
+    taut_board_destroy(b->board);
+    b->board = NULL;
     return 0;
 }
 
@@ -250,205 +270,114 @@ static int board_count(lua_State *L)
     return 1;
 }
 
-#define TEST_FIELDS 32 /* judging adds more than there are at first */
+/* ---- the plan ---- */
 
-/* ---- tests as tables ---- */
-
-/* Fields that each test has; their names are upvalues of board_finish, and
- * those of kinds come after them. */
-enum field {
-    F_CONFIRMS = 1,
-    F_DST,
-    F_FLOWS,
-    F_GROUP,
-    F_KIND,
-    F_PHASE,
-    F_ROUTE,
-    F_SENDERS,
-    F_SHARES,
-    F_SRC,
-    F_STREAMS,
-    F_THROUGH,
-    FIELDS,
-};
-
-static const char *const field_names[FIELDS] = {
-    [F_CONFIRMS] = "confirms", [F_DST] = "dst",         [F_FLOWS] = "flows",
-    [F_GROUP] = "group",       [F_KIND] = "kind",       [F_PHASE] = "phase",
-    [F_ROUTE] = "route",       [F_SENDERS] = "senders", [F_SHARES] = "shares",
-    [F_SRC] = "src",           [F_STREAMS] = "streams", [F_THROUGH] = "through",
-};
-
-static void put_whole(lua_State *L, enum field f, lua_Integer v)
+/* Push how many send at once over each link of the way of a test from endpoint
+ * a to b, but for its ends. */
+static void push_shares(lua_State *L, const struct taut_plan_test *t)
 {
-    lua_pushvalue(L, lua_upvalueindex((int)f));
-    lua_pushinteger(L, v);
-    lua_rawset(L, -3);
-}
-
-static void put_kind(lua_State *L, enum taut_plan_kind kind)
-{
-    lua_pushvalue(L, lua_upvalueindex(F_KIND));
-    lua_pushvalue(L, lua_upvalueindex(FIELDS + (int)kind));
-    lua_rawset(L, -3);
-}
-
-static void put_table(lua_State *L, enum field f, int table)
-{
-    lua_pushvalue(L, lua_upvalueindex((int)f));
-    lua_pushvalue(L, table);
-    lua_rawset(L, -3);
-}
-
-/* Push how many send at once over each link of the route of the test on the
- * top, but for its ends. */
-static void push_shares(lua_State *L, lua_Integer senders)
-{
-    lua_pushvalue(L, lua_upvalueindex(F_ROUTE));
-    lua_rawget(L, -2);
+    lua_getiuservalue(L, 1, TAUT_BOARD_GRAPH);
+    lua_pushnil(L);
+    taut_fill_route(L, lua_gettop(L) - 1, t->src, t->dst);
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
     lua_createtable(L, 0, n > 2 ? (int)n - 2 : 0);
     for (lua_Integer i = 2; i < n; i++) {
         if (lua_rawgeti(L, -2, i) == LUA_TNUMBER) {
-            lua_pushinteger(L, senders);
+            lua_pushinteger(L, t->senders);
             lua_rawset(L, -3);
         } else {
             lua_pop(L, 1);
         }
     }
-    lua_remove(L, -2);
+    lua_replace(L, -3);
+    lua_pop(L, 1);
 }
 
-/* The same into the test on the top.  A group goes over the same links, unless
- * ways depend on the destination, and those who are in it come one after the
- * other: they have one table, at 'shares', made for the first. */
-static void set_shares(lua_State *L, const struct taut_graph *g, int shares,
+/* On the stack of board_finish. */
+enum { SPARE = 2, CLASS, SHARES, PHASES };
+
+/* 'shares' and 'through' of the test on the top, one of several senders.  A
+ * group goes over the same links, unless ways depend on the destination, and
+ * those who are in it come one after the other: they have one table, made for
+ * the first. */
+static void set_shares(lua_State *L, const struct taut_graph *g,
                        const struct taut_plan_test *t)
 {
     if (t->group == t->src || g->engine->by_destination) {
-        push_shares(L, t->senders);
-        lua_replace(L, shares);
+        push_shares(L, t);
+        lua_replace(L, SHARES);
     }
-    put_table(L, F_SHARES, shares);
-    put_table(L, F_THROUGH, shares);
+    lua_pushvalue(L, SHARES);
+    lua_setfield(L, -2, "shares");
+    lua_pushvalue(L, SHARES);
+    lua_setfield(L, -2, "through");
 }
 
-/* Where things are on the stack of board_finish. */
-struct places {
-    int graph, shares;
-    int spare[TAUT_PLAN_KINDS];          /* 0: there are none of this kind */
-    lua_Integer spares[TAUT_PLAN_KINDS]; /* left */
-};
-
-/* Lists of tests that are over, by kind, from the table at 'index'. */
-static void find_spares(lua_State *L, int index, struct places *at)
+/* Push a test without fields: one that is over, or a new one. */
+static struct taut_lua_test *push_empty(lua_State *L, lua_Integer *spares)
 {
-    luaL_checkstack(L, TAUT_PLAN_KINDS + LUA_MINSTACK, NULL);
-    for (int k = 0; k < TAUT_PLAN_KINDS && lua_istable(L, index); k++) {
-        lua_pushvalue(L, lua_upvalueindex(FIELDS + k));
-        if (lua_rawget(L, index) != LUA_TTABLE)
-            continue;
-        at->spare[k] = lua_gettop(L);
-        at->spares[k] = (lua_Integer)lua_rawlen(L, -1);
-    }
-}
-
-/* A table for a test: one of its kind that is over, of one flow and stream as
- * it was, or a new one. */
-static void push_table(lua_State *L, struct places *at,
-                       const struct taut_plan_test *t)
-{
-    int spare = at->spare[t->kind];
-
-    if (t->flows == 1 && t->streams == 1 && at->spares[t->kind] > 0) {
-        lua_rawgeti(L, spare, at->spares[t->kind]);
-        luaL_checktype(L, -1, LUA_TTABLE);
-        lua_pushnil(L);
-        lua_rawseti(L, spare, at->spares[t->kind]--);
-        return;
-    }
-    lua_createtable(L, 0, TEST_FIELDS);
-    put_whole(L, F_FLOWS, t->flows);
-    put_whole(L, F_STREAMS, t->streams);
-    put_kind(L, t->kind);
-}
-
-/* The route of the test on the top, in the table that it had, if any. */
-static void put_route(lua_State *L, const struct taut_plan_test *t, int graph)
-{
-    lua_pushvalue(L, lua_upvalueindex(F_ROUTE));
-    lua_pushvalue(L, -1);
-    lua_rawget(L, -3);
-    taut_fill_route(L, graph, t->src, t->dst);
-    lua_rawset(L, -3);
+    if (*spares == 0)
+        return taut_test_push(L, 1, CLASS);
+    lua_rawgeti(L, SPARE, *spares);
+    struct taut_lua_test *t = taut_test_at(L, -1, CLASS);
+    luaL_argcheck(L, t != NULL, SPARE, "not tests");
+    lua_pushnil(L);
+    lua_rawseti(L, SPARE, (*spares)--);
+    taut_test_reset(L, t, 1);
+    return t;
 }
 
 static void push_test(lua_State *L, const struct taut_graph *g,
-                      struct places *at, const struct taut_plan_test *t)
+                      lua_Integer *spares, const struct taut_plan_test *t)
 {
-    uint32_t n = g->nodes;
+    struct taut_lua_test *u = push_empty(L, spares);
 
-    push_table(L, at, t);
-    put_whole(L, F_SRC, (lua_Integer)(t->src % n) + 1);
-    put_whole(L, F_DST, (lua_Integer)(t->dst % n) + 1);
-    put_whole(L, F_PHASE, t->phase + 1);
-    if (t->confirms != TAUT_GRAPH_NONE)
-        put_whole(L, F_CONFIRMS, (lua_Integer)t->confirms + 1);
-    if (g->rails > 1)
-        taut_set_integer(L, "rail", (lua_Integer)(t->src / n) + 1);
-    put_route(L, t, at->graph);
+    u->a = t->src;
+    u->b = t->dst;
+    u->phase = (uint16_t)(t->phase + 1);
+    u->flows = t->flows;
+    u->streams = t->streams;
+    u->kind = t->kind;
+    u->confirms = t->confirms != TAUT_GRAPH_NONE ? t->confirms + 1 : 0;
     if (t->senders > 1) {
-        put_whole(L, F_SENDERS, t->senders);
-        put_whole(L, F_GROUP, (lua_Integer)(t->group % n) + 1);
-        set_shares(L, g, at->shares, t);
+        u->senders = t->senders;
+        u->group = t->group % g->nodes + 1;
+        set_shares(L, g, t);
     }
 }
 
-/* b:finish([{ kind → { tests that are over } }]) → array of phases, none of them
- * empty, each an array of tests { src, dst, phase, flows, streams, kind,
- * confirms, rail, route; senders, group = the first sender, shares, through
- * where several send at once over one link }.  Those that are over are used
- * again, the last first, and taken out of their list: nobody may need them any
- * more, they had one flow and one stream, they have nothing but these fields and
- * such as are set anew before they are read, and none of confirms, rail,
- * senders, group, shares and through. */
+/* b:finish([{ tests that are over }]) → array of phases, none of them empty,
+ * each an array of tests { src, dst, phase, flows, streams, kind, confirms,
+ * rail, route; senders, group = the first sender, shares, through where several
+ * send at once over one link }.  Those that are over are used again, the last
+ * first, and taken out of their list: nobody may need them any more. */
 static int board_finish(lua_State *L)
 {
     struct taut_board *b = check_board(L);
+    const struct taut_graph *g = taut_board_graph(b);
+
+    lua_settop(L, SPARE);
+    taut_test_push_class(L);
+    lua_pushnil(L);
+    lua_newtable(L);
+    lua_Integer spares =
+        lua_istable(L, SPARE) ? (lua_Integer)lua_rawlen(L, SPARE) : 0;
     struct taut_plan_test *list =
         taut_lua_buffer(L, taut_board_count(b), sizeof(*list));
     uint32_t n = taut_board_finish(b, list);
-    struct places at = {.graph = 0};
-
-    find_spares(L, 2, &at);
-    lua_getiuservalue(L, 1, 1);
-    at.graph = lua_gettop(L);
-    at.shares = at.graph + 1;
-    lua_pushnil(L);
-    lua_newtable(L);
     for (uint32_t i = 0, first; i < n;) {
         first = i;
         while (i < n && list[i].phase == list[first].phase)
             i++;
         lua_createtable(L, (int)(i - first), 0);
         for (uint32_t k = first; k < i; k++) {
-            push_test(L, taut_board_graph(b), &at, &list[k]);
+            push_test(L, g, &spares, &list[k]);
             lua_rawseti(L, -2, (lua_Integer)(k - first) + 1);
         }
-        lua_rawseti(L, -2, list[first].phase + 1);
+        lua_rawseti(L, PHASES, list[first].phase + 1);
     }
+    lua_pushvalue(L, PHASES);
     return 1;
-}
-
-/* board_finish into the table on the top. */
-static void push_finish(lua_State *L)
-{
-    for (int f = 1; f < FIELDS; f++)
-        lua_pushstring(L, field_names[f]);
-    for (int k = 0; k < TAUT_PLAN_KINDS; k++)
-        lua_pushstring(L, kinds[k]);
-    lua_pushcclosure(L, board_finish, FIELDS - 1 + TAUT_PLAN_KINDS);
-    lua_setfield(L, -2, "finish");
 }
 
 static int board_forget(lua_State *L)
@@ -464,6 +393,7 @@ int luaopen_taut_board(lua_State *L)
         {"begin", board_begin},
         {"confirm", board_confirm},
         {"count", board_count},
+        {"finish", board_finish},
         {"forget", board_forget},
         {"helpers", board_helpers},
         {"reached", board_reached},
@@ -473,10 +403,6 @@ int luaopen_taut_board(lua_State *L)
     };
 
     taut_class(L, BOARD_CLASS, methods, board_gc);
-    luaL_getmetatable(L, BOARD_CLASS);
-    lua_getfield(L, -1, "__index");
-    push_finish(L);
-    lua_pop(L, 2);
     luaL_newlib(L, functions);
     taut_set_integer(L, "MOST_PHASES", TAUT_PLAN_MAX_PHASES);
     return 1;

@@ -5,6 +5,7 @@ local elsewhere = require "taut.diagnose.elsewhere"
 local judge = require "taut.diagnose.judge"
 local stalls = require "taut.events.stalls"
 local sys = require "taut.sys"
+local tests = require "taut.tests"
 local traces = require "taut.topology.seen.traces"
 local ways = require "taut.topology.ways"
 
@@ -12,15 +13,21 @@ local judgement = {}
 local Judgement = {}
 Judgement.__index = Judgement
 
--- A judged test that is evidence: counted, and its components noted as tested.
-local function count(self, t)
+-- Note what a judged test of a survey crossed as tested.
+-- @return stages of its way
+local function touch(self, t)
    for _, stage in ipairs(t.class ~= "void" and t.route or {}) do
       if type(stage) == "number" then
          self.coverage:touch(stage, t.time)
       end
    end
+   return #(t.route or {})
+end
+
+-- A judged test that is evidence, of so many stages.
+local function count(self, t, n)
    self.classes[t.class] = self.classes[t.class] + 1
-   self.link_seconds = self.link_seconds + (t.dur_ms or 0) / 1000 * #(t.route or {})
+   self.link_seconds = self.link_seconds + (t.dur_ms or 0) / 1000 * n
 end
 
 local function count_refused(self, s)
@@ -44,7 +51,10 @@ end
 -- Where it can be asked for: the links that tests took.
 local function take_ways(self, s)
    local topo = self.site.topo
-   for _, t in ipairs(topo.asked_at and s.tests or {}) do
+   if not topo.asked_at then
+      return
+   end
+   for _, t in ipairs(s.tests) do
       local sent = (s.results[t.src] or {})["send:" .. t.id] or {}
       if t.asked then
          self.traces:take(topo, t.asked, sent.way)
@@ -62,16 +72,19 @@ function Judgement:session(s, event)
    count_refused(self, s)
    take_ways(self, s)
    local stalled, list = stalls.of(s.peers), {}
+   local has_stalls = next(stalled) ~= nil
+   tests.stamp(s.tests, event, s.began, s.job)
    for _, t in ipairs(s.tests) do
-      t.event, t.time, t.job = event, s.began, s.job
       -- each node speaks for its own end only
       local send, recv = s.results[t.src] or {}, s.results[t.dst] or {}
       judge.test(t, send["send:" .. t.id], recv["recv:" .. t.id], self.site.topo,
          self.site.conf.diagnosis)
       excuse(self, t)
-      stalls.add(t, stalled)
+      if has_stalls then
+         stalls.add(t, stalled)
+      end
       if judge.is_evidence(t) then
-         count(self, t)
+         count(self, t, tests.touch(t, self.coverage.times))
          list[#list + 1] = t
       end
    end
@@ -79,12 +92,12 @@ function Judgement:session(s, event)
 end
 
 --- Count tests of a survey, which has judged them.
-function Judgement:survey(tests, event, job)
-   for _, t in ipairs(tests) do
+function Judgement:survey(list, event, job)
+   for _, t in ipairs(list) do
       t.event, t.job = event, job
-      count(self, t)
+      count(self, t, touch(self, t))
    end
-   return tests
+   return list
 end
 
 --- @param o { site, coverage, followers (with `fabric`), profiles }

@@ -17,7 +17,7 @@
 -- Source of the phases: Ezell, CUG 2013 (Cray Gemini, TopoBW).
 local boards = require "taut.board"
 local ports = require "taut.plan.ports"
-local stages = require "taut.topology.stages"
+local tests = require "taut.tests"
 
 local plan = {}
 
@@ -42,7 +42,8 @@ local function board_of(topo, coverage)
    if not kept or kept.topo ~= topo or kept.epoch ~= topo.epoch then
       coverage:fit(#topo.components)
       kept = { topo = topo, epoch = topo.epoch,
-         board = boards.new(topo.graph, coverage.times, directions(topo)) }
+         board = boards.new(topo.graph, coverage.times, directions(topo), topo.nodes,
+            topo.epoch) }
       kept.ports = topo.asked_at and ports.new(topo, coverage)
       coverage.board = kept
    end
@@ -91,7 +92,7 @@ end
 
 local NOTHING = {}
 
-local spare, SPARE = {}, 2048 -- tests that are over, by kind, and how many of each are kept
+local spare, SPARE = {}, 8192 -- tests that are over, and how many of them are kept
 
 -- One plan on a board.
 -- @param o table: topology, coverage, nodes, now, phases, wanted, watched, routine (phases for it),
@@ -150,16 +151,16 @@ end
 --   watched: components with low tests that are no suspects yet, in the same form;
 --   checks: settings; budget_ms: for all phases; now: seconds; seed (default: of `now`);
 --   routine: false to test suspects only (idle checks)
--- @return array of phases, each an array of { src, dst, route, streams, kind, confirms, rail;
---   shares, through, group where several nodes send over one link on purpose; asked, src_port,
---   trace, aim where its way can be asked for (plan/ports.lua) }
+-- @return array of phases, each an array of tests (taut.tests) { src, dst, route, streams, kind,
+--   confirms, rail; shares, through, group where several nodes send over one link on purpose;
+--   asked, src_port, trace, aim where its way can be asked for (plan/ports.lua) }
 function plan.make(o)
    local phases, asking = lay_out(question(o)), board_of(o.topology, o.coverage).ports
    if asking then
       asking:begin()
    end
-   for _, tests in ipairs(asking and phases or NOTHING) do
-      for _, t in ipairs(tests) do
+   for _, phase in ipairs(asking and phases or NOTHING) do
+      for _, t in ipairs(phase) do
          asking:ask(t)
       end
    end
@@ -176,39 +177,12 @@ function plan.is_due(o)
    return board:routine(q.routine) > 0 or #lay_out(q) > 0
 end
 
--- What only some tests have, and what is not set anew before it is read.
-local function strip(t)
-   t.class, t.port = nil, nil
-   if t.group then
-      t.group, t.senders, t.shares, t.through = nil, nil, nil, nil
-   end
-   if t.asked then
-      t.asked, t.src_port, t.trace, t.aim = nil, nil, nil, nil
-      t.way, t.is_traced, t.shares, t.through = nil, nil, nil, nil
-   end
-   if t.stalls then
-      t.stalls, t.stalled_at = nil, nil
-   end
-   if t.rail then
-      t.rail = nil
-   end
-end
-
---- Tests are over, and nobody needs them any more: later plans have their tables, which would be
+--- Tests are over, and nobody needs them any more: later plans have their memory, which would be
 -- most of the garbage that a check makes.  Not of tests that were asked for: they may speak for a
 -- verdict for a long time.
--- @param tests of plan.schedule, judged
-function plan.give_back(tests)
-   for _, t in ipairs(tests) do
-      if t.class and not t.confirms and t.streams == 1 and t.flows == 1 then
-         local list = spare[t.kind] or {}
-         spare[t.kind] = list
-         if #list < SPARE then
-            strip(t)
-            list[#list + 1] = t
-         end
-      end
-   end
+-- @param list of plan.schedule, judged
+function plan.give_back(list)
+   tests.give_back(list, spare, SPARE)
 end
 
 --- Number the tests of a plan, give each its offset, and reserve their components.
@@ -217,18 +191,8 @@ end
 -- @param next_id function that returns a new test id
 -- @return flat array of tests with id, phase, start_ms, dur_ms; milliseconds until the last ends
 function plan.schedule(made, o, next_id)
-   local c, list, at = o.checks, {}, o.checks.lead_ms
-   for p, tests in ipairs(made) do
-      for _, t in ipairs(tests) do
-         t.id, t.phase, t.start_ms, t.dur_ms = next_id(), p, at, c.test_ms
-         for _, comp in ipairs(stages.all(t.route)) do
-            o.coverage:reserve(comp, c.test_ms / 1000, o.now, o.now + (at + c.test_ms) / 1000)
-         end
-         list[#list + 1] = t
-      end
-      at = at + c.test_ms + c.gap_ms
-   end
-   return list, at
+   local c = o.checks
+   return tests.schedule(made, o.coverage.times, next_id, o.now, c.lead_ms, c.test_ms, c.gap_ms)
 end
 
 --- Nodes that tests of some components want.

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* taut.tests: what is done with all tests of a plan, one after the other. */
+#include <config.h>
+
+#include <math.h>
+
+#include "advisor/bindings/mod_coverage.h"
+#include "advisor/bindings/test/mod_test.h"
+
+#define CLASS lua_upvalueindex(1)
+
+static struct taut_lua_test *check_test(lua_State *L, int index)
+{
+    struct taut_lua_test *t = taut_test_at(L, index, CLASS);
+
+    if (t == NULL)
+        luaL_typeerror(L, index, TAUT_TEST_CLASS);
+    return t;
+}
+
+/* ---- ways ---- */
+
+/* Every component of a way: 'is_sure' where the test surely crosses it, else it
+ * is one of a set. */
+typedef void (*visit_f)(void *arg, uint32_t c, bool is_sure);
+
+static void visit_graph(const struct taut_graph *g, const struct taut_route *r,
+                        visit_f visit, void *arg)
+{
+    uint32_t entry = 0;
+
+    for (uint32_t i = 0; i < r->stages; i++) {
+        bool is_sure = taut_route_is_sure(r, i);
+        uint32_t end = r->has_sets ? r->end[i] : i + 1;
+        for (; entry < end; entry++)
+            visit(arg, taut_graph_link(g, r->link[entry]), is_sure);
+    }
+}
+
+/* A stage of a way that was set, on the top: a component, or a set of them. */
+static void visit_stage(lua_State *L, visit_f visit, void *arg)
+{
+    if (lua_isinteger(L, -1)) {
+        visit(arg, (uint32_t)lua_tointeger(L, -1) - 1, true);
+        return;
+    }
+    for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, -1); i <= n; i++) {
+        lua_rawgeti(L, -1, i);
+        visit(arg, (uint32_t)lua_tointeger(L, -1) - 1, false);
+        lua_pop(L, 1);
+    }
+}
+
+/* Visit the way of a test: the graph's, unless another one was set.  Returns
+ * how many stages it has, the two ends among them. */
+static uint32_t visit_way(lua_State *L, int index,
+                          const struct taut_lua_test *t, visit_f visit,
+                          void *arg)
+{
+    struct taut_lua_graph *h = t->graph;
+    const struct taut_graph *g = h->graph;
+
+    if (!h->is_ready)
+        luaL_error(L, "graph that was closed");
+    if (t->is_own_route) {
+        lua_getfield(L, index, "route");
+        uint32_t n = (uint32_t)lua_rawlen(L, -1);
+        for (uint32_t i = 1; i <= n; i++) {
+            lua_rawgeti(L, -1, i);
+            visit_stage(L, visit, arg);
+            lua_pop(L, 1);
+        }
+        lua_pop(L, 1);
+        return n;
+    }
+    int rc = taut_graph_route(g, g->at[t->a], g->at[t->b], t->b, &h->route);
+    if (rc == TAUT_ROUTE_NO_MEMORY)
+        luaL_error(L, "out of memory while looking for a route");
+    if (rc != 0)
+        return 0;
+    visit(arg, taut_graph_tx(t->a), true);
+    visit_graph(g, &h->route, visit, arg);
+    visit(arg, taut_graph_rx(t->b), true);
+    return h->route.stages + 2;
+}
+
+/* ---- planning ---- */
+
+struct reserve {
+    struct taut_coverage *times;
+    double seconds, now, until;
+};
+
+static void reserve(void *arg, uint32_t c, bool is_sure)
+{
+    const struct reserve *r = arg;
+
+    (void)is_sure;
+    if (c >= r->times->n)
+        return;
+    taut_coverage_spend(r->times, c, r->seconds, r->now);
+    taut_coverage_hold(r->times, c, r->until);
+}
+
+static void push_ms(lua_State *L, double ms)
+{
+    lua_Integer n;
+
+    if (lua_numbertointeger(ms, &n) && (double)n == ms)
+        lua_pushinteger(L, n);
+    else
+        lua_pushnumber(L, ms);
+}
+
+/* tests.schedule(phases, times, next_id, now, lead_ms, test_ms, gap_ms): number
+ * tests, give each its time, and reserve what it may cross
+ *   phases  array of arrays of tests; next_id() returns a new number
+ * → array of all, milliseconds until the last ends and a gap */
+static int tests_schedule(lua_State *L)
+{
+    struct reserve r = {.times = taut_check_coverage(L, 2),
+                        .now = luaL_checknumber(L, 4)};
+    double at = luaL_checknumber(L, 5), test_ms = luaL_checknumber(L, 6),
+           gap_ms = luaL_checknumber(L, 7);
+    lua_Integer n = 0;
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 7);
+    lua_newtable(L);
+    r.seconds = test_ms / 1000;
+    for (lua_Integer p = 1; lua_rawgeti(L, 1, p) == LUA_TTABLE; p++) {
+        r.until = r.now + (at + test_ms) / 1000;
+        for (lua_Integer i = 1; lua_rawgeti(L, 9, i) != LUA_TNIL; i++) {
+            struct taut_lua_test *t = check_test(L, 10);
+            lua_pushvalue(L, 3);
+            lua_call(L, 0, 1);
+            t->id = luaL_checkinteger(L, -1);
+            lua_pop(L, 1);
+            t->phase = (uint16_t)p;
+            t->start_ms = at;
+            t->dur_ms = test_ms;
+            visit_way(L, 10, t, reserve, &r);
+            lua_rawseti(L, 8, ++n);
+        }
+        lua_settop(L, 8);
+        at += test_ms + gap_ms;
+    }
+    lua_settop(L, 8);
+    push_ms(L, at);
+    return 2;
+}
+
+/* ---- what came of them ---- */
+
+/* tests.stamp(list, event, time, job): all are of this event */
+static int tests_stamp(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    int64_t event = luaL_checkinteger(L, 2), job = luaL_checkinteger(L, 4);
+    double time = luaL_checknumber(L, 3);
+
+    for (lua_Integer i = 1; lua_rawgeti(L, 1, i) != LUA_TNIL; i++) {
+        struct taut_lua_test *t = check_test(L, -1);
+        t->event = event;
+        t->time = time;
+        t->job = job;
+        lua_pop(L, 1);
+    }
+    return 0;
+}
+
+struct touch {
+    struct taut_coverage *times;
+    double time;
+};
+
+static void touch(void *arg, uint32_t c, bool is_sure)
+{
+    const struct touch *to = arg;
+
+    if (is_sure && to->times != NULL && c < to->times->n)
+        to->times->tested[c] = to->time;
+}
+
+/* tests.touch(t, times): unless t is void, what it surely crossed was tested
+ * when it was made → stages of its way */
+static int tests_touch(lua_State *L)
+{
+    const struct taut_lua_test *t = check_test(L, 1);
+    struct touch to = {.times = taut_check_coverage(L, 2), .time = t->time};
+
+    if (t->class == TAUT_TEST_VOID || isnan(t->time))
+        to.times = NULL;
+    lua_pushinteger(L, (lua_Integer)visit_way(L, 1, t, touch, &to));
+    return 1;
+}
+
+/* tests.give_back(list, spare, most): tests that are over and judged join those
+ * that later plans use again, but for those asked for */
+static int tests_give_back(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_Integer most = luaL_checkinteger(L, 3);
+    lua_Integer n = (lua_Integer)lua_rawlen(L, 2);
+
+    for (lua_Integer i = 1; lua_rawgeti(L, 1, i) != LUA_TNIL && n < most; i++) {
+        struct taut_lua_test *t = check_test(L, -1);
+        if (t->class != TAUT_TEST_NOT_JUDGED && t->confirms == 0 &&
+            t->streams == 1 && !t->is_spare) {
+            t->is_spare = true;
+            lua_rawseti(L, 2, ++n);
+        } else {
+            lua_pop(L, 1);
+        }
+    }
+    return 0;
+}
+
+/* ---- what needs no second look ---- */
+
+static double number_of(lua_State *L, int table, const char *name,
+                        double fallback)
+{
+    int is_number;
+
+    lua_getfield(L, table, name);
+    double v = lua_tonumberx(L, -1, &is_number);
+    lua_pop(L, 1);
+    return is_number ? v : fallback;
+}
+
+static bool is_set(lua_State *L, int table, const char *name)
+{
+    lua_getfield(L, table, name);
+    bool yes = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return yes;
+}
+
+static double rate(double bytes, double window_ns)
+{
+    return window_ns > 0 ? bytes * 1e9 / window_ns : 0;
+}
+
+static double larger(lua_State *L, const char *name)
+{
+    return fmax(number_of(L, 2, name, 0), number_of(L, 3, name, 0));
+}
+
+struct least {
+    const struct taut_graph *g;
+    double Bps;
+};
+
+static void least(void *arg, uint32_t c, bool is_sure)
+{
+    struct least *l = arg;
+
+    (void)is_sure;
+    if (c < l->g->components)
+        l->Bps = fmin(l->Bps, l->g->capacity[c]);
+}
+
+/* The best of what the receiver's sub-intervals reached, bytes per second; NAN
+ * without any.  *n of them. */
+static double best_part(lua_State *L, double window_ns, lua_Integer *n)
+{
+    double best = NAN;
+
+    *n = 0;
+    if (lua_getfield(L, 3, "sub_bytes") == LUA_TTABLE) {
+        *n = (lua_Integer)lua_rawlen(L, -1);
+        for (lua_Integer i = 1; i <= *n; i++) {
+            lua_rawgeti(L, -1, i);
+            best = fmax(best, rate(lua_tonumber(L, -1),
+                                   window_ns / (double)*n));
+            lua_pop(L, 1);
+        }
+    }
+    lua_pop(L, 1);
+    return best;
+}
+
+/* Is what is expected of t more, or less, than capacities say? */
+static bool is_odd(lua_State *L, const struct taut_lua_test *t)
+{
+    static const char *const names[] = {"mode", "planned_Bps", "shares"};
+    bool is_any = false;
+
+    for (size_t i = 0; t->has_odd && i < sizeof(names) / sizeof(*names); i++) {
+        is_any |= taut_test_push_odd(L, 1, t, names[i]) != LUA_TNIL;
+        lua_pop(L, 1);
+    }
+    return is_any;
+}
+
+/* tests.is_plainly_good(t, send, recv, s): the quick way through judge.test
+ *   send, recv  what the two nodes reported; s: good, void_disagree, void_looks
+ * → true where both ends agree that t reached what is good, and all fields are
+ * as judge.test would have set them; false: it has to look, nothing is changed.
+ * Not for topologies of which anything is still to be learned. */
+static int tests_is_plainly_good(lua_State *L)
+{
+    struct taut_lua_test *t = taut_test_at(L, 1, CLASS);
+
+    lua_settop(L, 4);
+    lua_pushboolean(L, 0);
+    if (t == NULL || !lua_istable(L, 2) || !lua_istable(L, 3) ||
+        is_odd(L, t) || is_set(L, 2, "error") || is_set(L, 3, "error"))
+        return 1;
+    double window_ns = number_of(L, 3, "window_ns", 0);
+    double bw_Bps = rate(number_of(L, 3, "bytes", 0), window_ns);
+    double sender_Bps = rate(number_of(L, 2, "bytes", 0),
+                             number_of(L, 2, "window_ns", 0));
+    lua_Integer parts;
+    double best = best_part(L, window_ns, &parts);
+    if (parts > 0 &&
+        number_of(L, 3, "looks", HUGE_VAL) < number_of(L, 4, "void_looks", 0))
+        return 1;
+    struct least l = {.g = t->graph->graph, .Bps = HUGE_VAL};
+    visit_way(L, 1, t, least, &l);
+    if (!(l.Bps < HUGE_VAL) ||
+        !(bw_Bps / l.Bps >= number_of(L, 4, "good", 1)) ||
+        fabs(bw_Bps - sender_Bps) >
+            number_of(L, 4, "void_disagree", 0) * l.Bps)
+        return 1;
+    t->expected_Bps = l.Bps;
+    t->bw_Bps = bw_Bps;
+    t->sender_Bps = sender_Bps;
+    t->ratio = bw_Bps / l.Bps;
+    t->peak = best / l.Bps;
+    t->rtt_ns = number_of(L, 2, "rtt_ns", NAN);
+    t->delay_ns = larger(L, "delay_ns");
+    t->foreign_bytes = larger(L, "foreign_bytes");
+    t->figure = true;
+    t->class = TAUT_TEST_GOOD;
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+const luaL_Reg taut_test_functions[] = {
+    {"give_back", tests_give_back},
+    {"is_plainly_good", tests_is_plainly_good},
+    {"schedule", tests_schedule},
+    {"stamp", tests_stamp},
+    {"touch", tests_touch},
+    {NULL, NULL},
+};
