@@ -143,11 +143,13 @@ static uint32_t pick(const struct taut_board *b, const uint32_t *router,
     return found;
 }
 
-/* None of the nearest takes part: some of those that do, as it happens. */
+/* None of the nearest takes part: some of those that do, as it happens.  Where
+ * there are none it is as if nobody had looked. */
 static uint32_t pick_any(struct taut_board *b, uint32_t l, bool up,
                          uint32_t *out)
 {
     const struct taut_graph *g = b->g;
+    uint64_t before = b->random;
     uint32_t n = 0;
 
     for (uint32_t k = 0; k < SAMPLES && n < SAMPLED; k++) {
@@ -159,7 +161,28 @@ static uint32_t pick_any(struct taut_board *b, uint32_t l, bool up,
             (up ? crosses(b, r, g->to[l], l) : crosses(b, g->from[l], r, l)))
             out[n++] = i;
     }
+    if (n == 0)
+        b->random = before;
     return n;
+}
+
+#define FEW_ROUTERS 64 /* asked one by one if they are up or down of a link */
+
+/* Are there routers of the plan on both sides of link l?  So it is asked before
+ * its ends are looked for, which takes longer, and mostly in vain. */
+static bool has_sides(struct taut_board *b, uint32_t l)
+{
+    const struct taut_graph *g = b->g;
+    bool up = false, down = false;
+
+    if (b->n_routers > FEW_ROUTERS)
+        return true;
+    for (uint32_t i = 0; i < b->n_routers && !(up && down); i++) {
+        uint32_t r = b->router[i];
+        up = up || r == g->from[l] || crosses(b, r, g->to[l], l);
+        down = down || r == g->to[l] || crosses(b, g->from[l], r, l);
+    }
+    return up && down;
 }
 
 /* Up to 'most' routers on each side. */
@@ -177,10 +200,12 @@ static bool pick_ends(struct taut_board *b, uint32_t c, uint32_t most,
         p->n_up = p->n_down = 0;
         return true;
     }
+    uint32_t l = c - 2 * g->endpoints;
+    if (b->ends[c] == NULL && !has_sides(b, l))
+        return false;
     e = taut_board_ends(b, c);
     if (e == NULL)
         return false;
-    uint32_t l = c - 2 * g->endpoints;
     p->n_down = pick(b, e->down, e->n_down, p->down, most);
     if (p->n_down == 0 && e->n_down < ENDS_MOST)
         return false;
