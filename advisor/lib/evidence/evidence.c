@@ -35,6 +35,7 @@ static int allocate(struct taut_evidence *e, size_t n)
     e->cleared = new_times(e, n);
     e->of = new_known(e, n);
     TAUT_TAKE(&e->memory, e->class, n);
+    TAUT_TAKE(&e->memory, e->has_acks, n / 64 + 1);
     TAUT_TAKE(&e->memory, e->touched, n);
     TAUT_TAKE(&e->memory, e->explained, n);
     TAUT_TAKE(&e->memory, e->slot, n);

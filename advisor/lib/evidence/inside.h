@@ -90,6 +90,7 @@ struct taut_evidence {
     uint32_t judging; /* counts what may change every case: other rules, and
                          what explains tests */
     uint32_t acks;          /* entries by_ack, all in all */
+    uint64_t *has_acks;     /* a bit for each component that may have such */
     size_t lows, room_lows; /* tests held */
     struct taut_held *held; /* [lows] */
     double newest;          /* time of the newest event */

@@ -182,6 +182,8 @@ int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
     low->refs++;
     e->acks += by_ack;
     run->acks += by_ack;
+    if (by_ack)
+        e->has_acks[c / 64] |= UINT64_C(1) << c % 64;
     e->recent[e->n_recent++ % TAUT_EVIDENCE_RECENT] = c;
     thin(e, run, i);
     return 0;
@@ -202,8 +204,13 @@ void taut_run_clear(struct taut_evidence *e, uint32_t c)
 
 void taut_run_drop_acks(struct taut_evidence *e, uint32_t c)
 {
-    struct taut_run *run = e->of[c].run;
+    uint64_t bit = UINT64_C(1) << c % 64;
+    struct taut_run *run;
 
+    if ((e->has_acks[c / 64] & bit) == 0)
+        return;
+    e->has_acks[c / 64] &= ~bit;
+    run = e->of[c].run;
     if (run == NULL || run->acks == 0)
         return;
     for (uint32_t i = run->n; i-- > 0;)
