@@ -597,9 +597,10 @@ END
 # ---------------------------------------------------------------- Slurm's settings
 
 @test "PrologFlags without Alloc: one hint in the log and in status, no delay" {
+    lab daemon stop tautd # which might see it before it is restarted, and say so, too
     lab exec sed -i '/^PrologFlags=/d' /etc/slurm/slurm.conf
     lab exec scontrol reconfigure
-    lab daemon restart tautd
+    lab daemon start tautd
     clear_holdoff
     wait_until 10 says tautd 'PrologFlags lacks Alloc'
     run lab exec taut status

@@ -70,9 +70,9 @@ between() {
         { echo "$3 is not within $1 .. $2"; return 1; }
 }
 
-# users_of mnt|net NUMBER: how many processes are in that namespace.
+# users_of mnt|net NUMBER: the processes that are in that namespace, as files.
 users_of() {
-    stat -Lc %i /proc/[0-9]*/ns/"$1" 2>/dev/null | grep -cx "$2" || true
+    stat -Lc '%i %n' /proc/[0-9]*/ns/"$1" 2>/dev/null | sed -n "s/^$2 //p"
 }
 
 # The links that carry a stream from one node to another, in no order.
@@ -324,13 +324,17 @@ links_used() {
     local mnt net
     mnt=$(stat -Lc %i "/proc/$init/ns/mnt")
     net=$(stat -Lc %i "/proc/$init/ns/net")
-    [ "$(users_of mnt "$mnt")" -gt 3 ]
-    [ "$(users_of net "$net")" -gt 3 ]
+    local inside=()
+    mapfile -t inside < <(users_of mnt "$mnt" && users_of net "$net")
+    [ "${#inside[@]}" -gt 6 ]
     kill -KILL "$init"
-    # those that came in from outside end a little after what they wait for
+    # Those that came in from outside end a little after what they wait for.  The
+    # namespaces' numbers may be another lab's by then.
     gone() {
-        [ ! -d "/proc/$init" ] && [ "$(users_of mnt "$mnt")" -eq 0 ] &&
-            [ "$(users_of net "$net")" -eq 0 ]
+        local file
+        for file in "/proc/$init/ns/mnt" "${inside[@]}"; do
+            [ ! -e "${file%/ns/*}" ] || return 1
+        done
     }
     soon gone
     run "$LAB" status

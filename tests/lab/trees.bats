@@ -16,7 +16,7 @@ lab_report_up() { [ -n "${BATS_TEST_COMPLETED:-}" ] || lab status || true; }
 
 # up FABRIC…
 up() {
-    export LAB_NAME=${LAB_NAME:-trees}
+    export LAB_NAME=${LAB_NAME:-trees-$$}
     lab up "$@" --no-slurm
     lab topology >"$BATS_TEST_TMPDIR/taut.lua"
 }

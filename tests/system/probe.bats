@@ -199,6 +199,7 @@ END
     need_munged
     start_tautd --how say-no
     run check n1
+    echo "$output"
     [ "$output" = "error: no plan: $server refused this node: no ?[2Jprobes today" ]
     [ ! -s run-n1/holdoff ]
 }
