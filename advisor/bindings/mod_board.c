@@ -272,46 +272,8 @@ static int board_count(lua_State *L)
 
 /* ---- the plan ---- */
 
-/* Push how many send at once over each link of the way of a test from endpoint
- * a to b, but for its ends. */
-static void push_shares(lua_State *L, const struct taut_plan_test *t)
-{
-    lua_getiuservalue(L, 1, TAUT_BOARD_GRAPH);
-    lua_pushnil(L);
-    taut_fill_route(L, lua_gettop(L) - 1, t->src, t->dst);
-    lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
-    lua_createtable(L, 0, n > 2 ? (int)n - 2 : 0);
-    for (lua_Integer i = 2; i < n; i++) {
-        if (lua_rawgeti(L, -2, i) == LUA_TNUMBER) {
-            lua_pushinteger(L, t->senders);
-            lua_rawset(L, -3);
-        } else {
-            lua_pop(L, 1);
-        }
-    }
-    lua_replace(L, -3);
-    lua_pop(L, 1);
-}
-
 /* On the stack of board_finish. */
-enum { SPARE = 2, CLASS, SHARES, PHASES };
-
-/* 'shares' and 'through' of the test on the top, one of several senders.  A
- * group goes over the same links, unless ways depend on the destination, and
- * those who are in it come one after the other: they have one table, made for
- * the first. */
-static void set_shares(lua_State *L, const struct taut_graph *g,
-                       const struct taut_plan_test *t)
-{
-    if (t->group == t->src || g->engine->by_destination) {
-        push_shares(L, t);
-        lua_replace(L, SHARES);
-    }
-    lua_pushvalue(L, SHARES);
-    lua_setfield(L, -2, "shares");
-    lua_pushvalue(L, SHARES);
-    lua_setfield(L, -2, "through");
-}
+enum { SPARE = 2, CLASS, PHASES };
 
 /* Push a test without fields: one that is over, or a new one. */
 static struct taut_lua_test *push_empty(lua_State *L, lua_Integer *spares)
@@ -342,7 +304,6 @@ static void push_test(lua_State *L, const struct taut_graph *g,
     if (t->senders > 1) {
         u->senders = t->senders;
         u->group = t->group % g->nodes + 1;
-        set_shares(L, g, t);
     }
 }
 
@@ -358,7 +319,6 @@ static int board_finish(lua_State *L)
 
     lua_settop(L, SPARE);
     taut_test_push_class(L);
-    lua_pushnil(L);
     lua_newtable(L);
     lua_Integer spares =
         lua_istable(L, SPARE) ? (lua_Integer)lua_rawlen(L, SPARE) : 0;

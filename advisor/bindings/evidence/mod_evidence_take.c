@@ -64,6 +64,23 @@ static void read_plan_judged(lua_State *L, const struct taut_graph *g,
     t->expected_Bps = isnan(p->expected_Bps) ? HUGE_VAL : p->expected_Bps;
 }
 
+/* Several send at once over the links of the test of a plan, which is on the top
+ * and was added last. */
+static void share_links(lua_State *L, struct taut_evidence *e,
+                        const struct taut_lua_test *p)
+{
+    const struct taut_graph *g = taut_evidence_graph(e);
+
+    if (p->has_odd || taut_evidence_is_over_sets(e)) {
+        lua_getfield(L, -1, "through");
+        taut_take_pop_through(L, e);
+        return;
+    }
+    for (uint32_t i = 0; p->senders > 1 && i < taut_evidence_stages(e); i++)
+        if (taut_evidence_stage(e, i) >= 2 * g->endpoints)
+            taut_evidence_share_stage(e, i, p->senders);
+}
+
 /* Take the test of a plan, on the top, in.  Returns whether it is a flow to be
  * counted. */
 static bool take_plan_test(lua_State *L, struct taut_evidence *e,
@@ -81,10 +98,8 @@ static bool take_plan_test(lua_State *L, struct taut_evidence *e,
     }
     read_plan_judged(L, taut_evidence_graph(e), p, t);
     bool is_flow = taut_take_add(L, e, t, &is_added);
-    if (is_added && p->has_odd) {
-        taut_test_push_odd(L, -1, p, "through");
-        taut_take_pop_through(L, e);
-    }
+    if (is_added)
+        share_links(L, e, p);
     return is_flow && is_lone_plan_flow(L, p);
 }
 

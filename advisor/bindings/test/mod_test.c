@@ -222,20 +222,76 @@ static const struct field *find(lua_State *L)
     return f;
 }
 
+/* Keep the value at 3 as the odd field that the key at 2 names. */
+static void set_odd(lua_State *L, struct taut_lua_test *t)
+{
+    if (!t->has_odd) {
+        if (lua_isnil(L, 3))
+            return;
+        lua_createtable(L, 0, 8);
+        lua_pushvalue(L, -1);
+        lua_setiuservalue(L, 1, ODD);
+        t->has_odd = true;
+    } else {
+        lua_getiuservalue(L, 1, ODD);
+    }
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, 3);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+}
+
+/* Push { component = how many senders } for each link that the test, one of
+ * several senders, surely crosses by the graph. */
+static void push_shares(lua_State *L, const struct taut_lua_test *t)
+{
+    struct taut_lua_graph *h = t->graph;
+    const struct taut_graph *g = h->graph;
+    int rc = taut_graph_route(g, g->at[t->a], g->at[t->b], t->b, &h->route);
+
+    if (rc == TAUT_ROUTE_NO_MEMORY)
+        luaL_error(L, "out of memory while looking for a route");
+    lua_newtable(L);
+    for (uint32_t i = 0; rc == 0 && i < h->route.stages; i++) {
+        uint32_t link = taut_route_sure_link(&h->route, i);
+        if (link == TAUT_GRAPH_NONE)
+            continue;
+        lua_pushinteger(L, t->senders);
+        lua_rawseti(L, -2, (lua_Integer)taut_graph_link(g, link) + 1);
+    }
+}
+
+/* Push the odd field that the key at 2 names.  'shares' and 'through' are those
+ * of the plan where nobody set others; they are made when they are asked for. */
+static void push_odd(lua_State *L, struct taut_lua_test *t)
+{
+    lua_pushnil(L);
+    if (t->has_odd) {
+        lua_pop(L, 1);
+        lua_getiuservalue(L, 1, ODD);
+        lua_pushvalue(L, 2);
+        lua_rawget(L, -2);
+    }
+    const char *name = lua_isnil(L, -1) && t->senders > 1 &&
+                               lua_type(L, 2) == LUA_TSTRING
+                           ? lua_tostring(L, 2)
+                           : "";
+    if (strcmp(name, "shares") != 0 && strcmp(name, "through") != 0)
+        return;
+    lua_settop(L, 2);
+    push_shares(L, t);
+    set_odd(L, t);
+}
+
 static int test_index(lua_State *L)
 {
     struct taut_lua_test *t = lua_touserdata(L, 1);
     const struct field *f = find(L);
 
-    if (f != NULL) {
+    if (f != NULL)
         push_field(L, 1, t, f);
-    } else if (t->has_odd) {
-        lua_getiuservalue(L, 1, ODD);
-        lua_pushvalue(L, 2);
-        lua_rawget(L, -2);
-    } else {
-        lua_pushnil(L);
-    }
+    else
+        push_odd(L, t);
     return 1;
 }
 
@@ -319,23 +375,6 @@ static void set_field(lua_State *L, struct taut_lua_test *t,
     }
 }
 
-static void set_odd(lua_State *L, struct taut_lua_test *t)
-{
-    if (!t->has_odd) {
-        if (lua_isnil(L, 3))
-            return;
-        lua_createtable(L, 0, 8);
-        lua_pushvalue(L, -1);
-        lua_setiuservalue(L, 1, ODD);
-        t->has_odd = true;
-    } else {
-        lua_getiuservalue(L, 1, ODD);
-    }
-    lua_pushvalue(L, 2);
-    lua_pushvalue(L, 3);
-    lua_rawset(L, -3);
-}
-
 static int test_newindex(lua_State *L)
 {
     struct taut_lua_test *t = lua_touserdata(L, 1);
@@ -356,6 +395,11 @@ static int tests_fields(lua_State *L)
     struct taut_lua_test *t = luaL_checkudata(L, 1, TAUT_TEST_CLASS);
 
     lua_settop(L, 1);
+    if (t->senders > 1) { /* made if they are not there */
+        lua_getfield(L, 1, "shares");
+        lua_getfield(L, 1, "through");
+        lua_settop(L, 1);
+    }
     lua_newtable(L);
     for (size_t i = 0; i < FIELDS; i++) {
         int top = lua_gettop(L);

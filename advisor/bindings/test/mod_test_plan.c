@@ -250,16 +250,18 @@ static double larger(lua_State *L, const char *name)
 
 struct least {
     const struct taut_graph *g;
+    uint32_t senders; /* at once over each link that is sure */
     double Bps;
 };
 
 static void least(void *arg, uint32_t c, bool is_sure)
 {
     struct least *l = arg;
+    bool is_shared = is_sure && c >= 2 * l->g->endpoints;
 
-    (void)is_sure;
     if (c < l->g->components)
-        l->Bps = fmin(l->Bps, l->g->capacity[c]);
+        l->Bps = fmin(l->Bps,
+                      l->g->capacity[c] / (is_shared ? l->senders : 1));
 }
 
 /* The best of what the receiver's sub-intervals reached, bytes per second; NAN
@@ -286,7 +288,7 @@ static double best_part(lua_State *L, double window_ns, lua_Integer *n)
 static bool is_odd(lua_State *L, const struct taut_lua_test *t)
 {
     static const char *const names[] = {"mode", "planned_Bps", "shares"};
-    bool is_any = false;
+    bool is_any = t->is_own_route && t->senders > 1;
 
     for (size_t i = 0; t->has_odd && i < sizeof(names) / sizeof(*names); i++) {
         is_any |= taut_test_push_odd(L, 1, t, names[i]) != LUA_TNIL;
@@ -318,7 +320,9 @@ static int tests_is_plainly_good(lua_State *L)
     if (parts > 0 &&
         number_of(L, 3, "looks", HUGE_VAL) < number_of(L, 4, "void_looks", 0))
         return 1;
-    struct least l = {.g = t->graph->graph, .Bps = HUGE_VAL};
+    struct least l = {.g = t->graph->graph,
+                      .senders = t->senders > 1 ? t->senders : 1,
+                      .Bps = HUGE_VAL};
     visit_way(L, 1, t, least, &l);
     if (!(l.Bps < HUGE_VAL) ||
         !(bw_Bps / l.Bps >= number_of(L, 4, "good", 1)) ||

@@ -75,6 +75,26 @@ function tests.test_fields_are_those_of_a_table()
    end)
 end
 
+function tests.test_what_several_senders_have_of_links_follows_from_the_way()
+   local groups = 0
+   each(function(_, list)
+      for _, t in ipairs(list) do
+         local shares = t.group and {} or nil
+         for i = 2, shares and #t.route - 1 or 0 do
+            if type(t.route[i]) == "number" then
+               shares[t.route[i]] = t.senders
+            end
+         end
+         lu.assertEquals(t.shares, shares)
+         lu.assertEquals(t.through, shares)
+         groups = groups + (shares and 1 or 0)
+         t.shares = { [7] = 3 }
+         lu.assertEquals({ t.shares, t.through }, { { [7] = 3 }, shares })
+      end
+   end)
+   lu.assertTrue(groups > 10, groups)
+end
+
 function tests.test_what_is_written_is_read()
    local t = tests_of(sim.torus({ 4, 2, 2 }, 2))[1]
    local values = { class = "low", bw_Bps = 1.5, ratio = 0.25, figure = true, rtt_ns = 17,
