@@ -169,13 +169,14 @@ static uint32_t pick_any(struct taut_board *b, uint32_t l, bool up,
 #define FEW_ROUTERS 64 /* asked one by one if they are up or down of a link */
 
 /* Are there routers of the plan on both sides of link l?  So it is asked before
- * its ends are looked for, which takes longer, and mostly in vain. */
+ * its ends are looked for, which takes longer, and mostly in vain; not where the
+ * destination decides, since each of a router's nodes would have to be tried. */
 static bool has_sides(struct taut_board *b, uint32_t l)
 {
     const struct taut_graph *g = b->g;
     bool up = false, down = false;
 
-    if (b->n_routers > FEW_ROUTERS)
+    if (b->n_routers > FEW_ROUTERS || g->engine->by_destination)
         return true;
     for (uint32_t i = 0; i < b->n_routers && !(up && down); i++) {
         uint32_t r = b->router[i];
