@@ -282,10 +282,11 @@ static struct taut_lua_test *push_empty(lua_State *L, lua_Integer *spares)
         return taut_test_push(L, 1, CLASS);
     lua_rawgeti(L, SPARE, *spares);
     struct taut_lua_test *t = taut_test_at(L, -1, CLASS);
-    luaL_argcheck(L, t != NULL, SPARE, "not tests");
+    luaL_argcheck(L, t != NULL && t->graph == NULL, SPARE,
+                  "not tests that are over");
     lua_pushnil(L);
     lua_rawseti(L, SPARE, (*spares)--);
-    taut_test_reset(L, t, 1);
+    taut_test_begin(L, t, 1);
     return t;
 }
 

@@ -109,7 +109,7 @@ static void read_test(lua_State *L, struct taut_measured *t)
 }
 
 void taut_take_pop_port(lua_State *L, const struct taut_graph *g,
-                     struct taut_measured *t)
+                        struct taut_measured *t)
 {
     if (lua_istable(L, -1)) {
         lua_Integer c = whole(L, F_COMPONENT, 0);
@@ -280,7 +280,7 @@ bool taut_take_add(lua_State *L, struct taut_evidence *e,
 }
 
 bool taut_take_table(lua_State *L, struct taut_evidence *e,
-                       struct taut_measured *t)
+                     struct taut_measured *t)
 {
     uint32_t way[TAUT_TAKE_WAY];
     bool is_added;

@@ -18,7 +18,7 @@ static const char *plan_refused(struct taut_evidence *e,
 {
     const struct taut_graph *g = taut_evidence_graph(e);
 
-    if (p->graph->graph != g)
+    if (p->graph == NULL || p->graph->graph != g)
         return "of unknown nodes"; /* of another machine */
     t->src = p->a;
     t->dst = p->b;

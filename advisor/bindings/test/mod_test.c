@@ -283,9 +283,18 @@ static void push_odd(lua_State *L, struct taut_lua_test *t)
     set_odd(L, t);
 }
 
-static int test_index(lua_State *L)
+static struct taut_lua_test *self(lua_State *L)
 {
     struct taut_lua_test *t = lua_touserdata(L, 1);
+
+    if (t->graph == NULL)
+        luaL_error(L, "test that was given back");
+    return t;
+}
+
+static int test_index(lua_State *L)
+{
+    struct taut_lua_test *t = self(L);
     const struct field *f = find(L);
 
     if (f != NULL)
@@ -377,7 +386,7 @@ static void set_field(lua_State *L, struct taut_lua_test *t,
 
 static int test_newindex(lua_State *L)
 {
-    struct taut_lua_test *t = lua_touserdata(L, 1);
+    struct taut_lua_test *t = self(L);
     const struct field *f = find(L);
 
     if (f != NULL)
@@ -392,8 +401,8 @@ static int test_newindex(lua_State *L)
 /* tests.fields(t) → table of all fields that a test has */
 static int tests_fields(lua_State *L)
 {
-    struct taut_lua_test *t = luaL_checkudata(L, 1, TAUT_TEST_CLASS);
-
+    luaL_checkudata(L, 1, TAUT_TEST_CLASS);
+    struct taut_lua_test *t = self(L);
     lua_settop(L, 1);
     if (t->senders > 1) { /* made if they are not there */
         lua_getfield(L, 1, "shares");
@@ -446,7 +455,7 @@ struct taut_lua_test *taut_test_at(lua_State *L, int index, int class)
     return is_test ? lua_touserdata(L, index) : NULL;
 }
 
-static void begin(lua_State *L, struct taut_lua_test *t, int board)
+void taut_test_begin(lua_State *L, struct taut_lua_test *t, int board)
 {
     const struct taut_lua_board *b = lua_touserdata(L, board);
 
@@ -466,14 +475,16 @@ struct taut_lua_test *taut_test_push(lua_State *L, int board, int class)
 {
     struct taut_lua_test *t = lua_newuserdatauv(L, sizeof(*t), USER_VALUES);
 
-    begin(L, t, board);
+    taut_test_begin(L, t, board);
     lua_pushvalue(L, class);
     lua_setmetatable(L, -2);
     return t;
 }
 
-void taut_test_reset(lua_State *L, struct taut_lua_test *t, int board)
+void taut_test_end(lua_State *L, struct taut_lua_test *t)
 {
+    lua_pushnil(L);
+    lua_setiuservalue(L, -2, BOARD);
     if (t->has_odd) {
         lua_pushnil(L);
         lua_setiuservalue(L, -2, ODD);
@@ -482,7 +493,7 @@ void taut_test_reset(lua_State *L, struct taut_lua_test *t, int board)
         lua_pushnil(L);
         lua_setiuservalue(L, -2, ROUTE_TABLE);
     }
-    begin(L, t, board);
+    t->graph = NULL;
 }
 
 int luaopen_taut_tests(lua_State *L)

@@ -26,7 +26,8 @@ enum taut_test_class {
 /* Its user values: 1 the board it was planned on, 2 the table of odd fields, 3
  * its route as a table, or one to be used again. */
 struct taut_lua_test {
-    struct taut_lua_graph *graph; /* the board's */
+    struct taut_lua_graph *graph; /* the board's; NULL: it is over, and
+                                     nobody's */
     const void *board;
     uint32_t a, b; /* endpoints: it is sent, received */
     uint32_t confirms;
@@ -39,7 +40,6 @@ struct taut_lua_test {
     bool has_odd;
     bool has_route;    /* user value 3 is it */
     bool is_own_route; /* … and was set, being another than the graph's */
-    bool is_spare;     /* it is over, and nobody's */
     int64_t id, event, job; /* TAUT_TEST_NO_INTEGER: not known */
     double time, start_ms, dur_ms; /* NAN: not known; so are the others */
     double expected_Bps, bw_Bps, sender_Bps, ratio, peak;
@@ -57,9 +57,12 @@ struct taut_lua_test *taut_test_at(lua_State *L, int index, int class);
 /* Push a new test without any field, of the board at an index. */
 struct taut_lua_test *taut_test_push(lua_State *L, int board, int class);
 
-/* The test t on the top becomes one without any field, of the board at an
- * index. */
-void taut_test_reset(lua_State *L, struct taut_lua_test *t, int board);
+/* The test t on the top is over: it holds on to nothing any more, and has no
+ * fields until it begins anew. */
+void taut_test_end(lua_State *L, struct taut_lua_test *t);
+
+/* Such a test begins anew, without any field, of the board at an index. */
+void taut_test_begin(lua_State *L, struct taut_lua_test *t, int board);
 
 /* Push odd field 'name' of test t at an index; returns its type. */
 int taut_test_push_odd(lua_State *L, int index, const struct taut_lua_test *t,

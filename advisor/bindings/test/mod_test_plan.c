@@ -58,10 +58,9 @@ static uint32_t visit_way(lua_State *L, int index,
                           void *arg)
 {
     struct taut_lua_graph *h = t->graph;
-    const struct taut_graph *g = h->graph;
 
-    if (!h->is_ready)
-        luaL_error(L, "graph that was closed");
+    if (h == NULL || !h->is_ready)
+        luaL_error(L, "test that was given back, or whose graph was closed");
     if (t->is_own_route) {
         lua_getfield(L, index, "route");
         uint32_t n = (uint32_t)lua_rawlen(L, -1);
@@ -73,6 +72,7 @@ static uint32_t visit_way(lua_State *L, int index,
         lua_pop(L, 1);
         return n;
     }
+    const struct taut_graph *g = h->graph;
     int rc = taut_graph_route(g, g->at[t->a], g->at[t->b], t->b, &h->route);
     if (rc == TAUT_ROUTE_NO_MEMORY)
         luaL_error(L, "out of memory while looking for a route");
@@ -206,9 +206,9 @@ static int tests_give_back(lua_State *L)
 
     for (lua_Integer i = 1; lua_rawgeti(L, 1, i) != LUA_TNIL && n < most; i++) {
         struct taut_lua_test *t = check_test(L, -1);
-        if (t->class != TAUT_TEST_NOT_JUDGED && t->confirms == 0 &&
-            t->streams == 1 && !t->is_spare) {
-            t->is_spare = true;
+        if (t->graph != NULL && t->class != TAUT_TEST_NOT_JUDGED &&
+            t->confirms == 0 && t->streams == 1) {
+            taut_test_end(L, t);
             lua_rawseti(L, 2, ++n);
         } else {
             lua_pop(L, 1);
@@ -308,8 +308,9 @@ static int tests_is_plainly_good(lua_State *L)
 
     lua_settop(L, 4);
     lua_pushboolean(L, 0);
-    if (t == NULL || !lua_istable(L, 2) || !lua_istable(L, 3) ||
-        is_odd(L, t) || is_set(L, 2, "error") || is_set(L, 3, "error"))
+    if (t == NULL || t->graph == NULL || !lua_istable(L, 2) ||
+        !lua_istable(L, 3) || is_odd(L, t) || is_set(L, 2, "error") ||
+        is_set(L, 3, "error"))
         return 1;
     double window_ns = number_of(L, 3, "window_ns", 0);
     double bw_Bps = rate(number_of(L, 3, "bytes", 0), window_ns);

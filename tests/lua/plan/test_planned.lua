@@ -284,6 +284,28 @@ function tests.test_those_of_another_machine_or_epoch_say_nothing()
    lu.assertTrue(seen_by(topo, tests_of(topo)) > 0)
 end
 
+function tests.test_those_given_back_hold_no_machine_and_have_no_fields()
+   local weak = setmetatable({}, { __mode = "v" })
+   local list
+   do
+      local topo = sim.torus({ 4, 2, 2 }, 2)
+      weak[1], list = topo.graph, tests_of(topo)
+      for _, t in ipairs(list) do
+         t.class, t.streams, t.confirms = "good", 1, nil
+      end
+   end
+   local first = list[1]
+   plan.give_back(list)
+   lu.assertErrorMsgContains("given back", function() return first.src end)
+   lu.assertErrorMsgContains("given back", function() first.class = "low" end)
+   lu.assertErrorMsgContains("given back", planned.fields, first)
+   lu.assertErrorMsgContains("given back", planned.touch, first, coverage.new(false).times)
+   lu.assertFalse(planned.is_plainly_good(first, {}, {}, {}))
+   collectgarbage()
+   collectgarbage()
+   lu.assertNil(weak[1])
+end
+
 function tests.test_garbage_goes_in_any_order()
    local list = tests_of(sim.torus({ 4, 2, 2 }, 2))
    local t = list[1]
