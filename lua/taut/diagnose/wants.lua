@@ -54,27 +54,51 @@ local function insert(list, w)
    list[i + 1] = w
 end
 
--- Take out of a list what is in a set.
-local function remove(list, set)
+-- Take out of a list what is in a map.
+local function remove(list, map)
    local kept, n = 0, #list
    for i = 1, n do
       local w = list[i]
       list[i] = nil
-      if not set[w.component] then
+      if map[w.component] == nil then
          kept = kept + 1
          list[kept] = w
       end
    end
 end
 
--- Suspects, in order.  Those of whom something changed are put in anew, which are few.
+-- Suspects that come, go or get another place: a map component → entry, or false.  Those whose
+-- place stays the same, nearly all, are renewed there.
+local function moved(self, list)
+   local at, map = list.at, {}
+   for c in pairs(self.want_changed) do
+      local w, i = self.suspects[c] and entry_of(self, c), at[c]
+      local old = i and list[i]
+      if w and old and w.since == old.since and w.probation_until == old.probation_until then
+         list[i] = w
+      elseif w or old then
+         map[c] = w or false
+      end
+   end
+   return map
+end
+
+-- Suspects, in order; `at` is where each of them stands.
 local function suspects(self)
-   local list, changed = self.want_list, self.want_changed
+   local list = self.want_list
    if list.version ~= self.version then
-      remove(list, changed)
-      for c in pairs(changed) do
-         if self.suspects[c] then
-            insert(list, entry_of(self, c))
+      list.at = list.at or {}
+      local map = moved(self, list)
+      if next(map) then
+         remove(list, map)
+         for _, w in pairs(map) do
+            if w then
+               insert(list, w)
+            end
+         end
+         list.at = {}
+         for i, w in ipairs(list) do
+            list.at[w.component] = i
          end
       end
       list.version, self.want_changed = self.version, {}
