@@ -17,14 +17,26 @@ static bool is_open(const struct taut_evidence *e, uint32_t o)
     return e->of[o].run != NULL && e->of[o].run->n >= TAUT_EVIDENCE_OPEN;
 }
 
-/* Runs are weighed only where there are enough of them, which is almost
- * never. */
+static uint32_t count_open(const struct taut_evidence *e, uint32_t class,
+                           double since)
+{
+    uint32_t n = 0;
+
+    for (uint32_t o = 0; o < e->g->components; o++)
+        n += e->class[o] == class && is_tested(e, o, since) && is_open(e, o);
+    return n;
+}
+
+/* Runs are looked at, and weighed, only where there are enough of them, which
+ * is almost never. */
 static bool count_low(const struct taut_evidence *e, uint32_t class,
                       double since, double weight, double enough)
 {
     struct taut_change *t = &e->change[class];
     struct taut_case k;
 
+    if (count_open(e, class, since) < enough)
+        return false;
     t->low = 0;
     for (uint32_t o = 0; o < e->g->components; o++)
         if (e->class[o] == class && is_tested(e, o, since) && is_open(e, o))
@@ -45,7 +57,7 @@ bool taut_evidence_changed(const struct taut_evidence *e, uint32_t c,
             struct taut_change *t = &e->change[e->class[o]];
             t->c = o;
             t->tested++;
-            t->low += is_open(e, o);
+            t->low += e->of[o].run != NULL;
         }
     for (uint32_t i = 0; i < e->classes; i++) {
         const struct taut_change *t = &e->change[i];
