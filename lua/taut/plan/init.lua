@@ -41,7 +41,7 @@ local function board_of(topo, coverage)
    local kept = coverage.board
    if not kept or kept.topo ~= topo or kept.epoch ~= topo.epoch then
       coverage:fit(#topo.components)
-      kept = { topo = topo, epoch = topo.epoch,
+      kept = { topo = topo, epoch = topo.epoch, suspects = {},
          board = boards.new(topo.graph, coverage.times, directions(topo), topo.nodes,
             topo.epoch) }
       kept.ports = topo.asked_at and ports.new(topo, coverage)
@@ -57,9 +57,9 @@ local function mark(kept, list)
    if kept.marked == list and kept.version == list.version and kept.count == #list then
       return
    end
-   local suspects = {}
-   for i, w in ipairs(list) do
-      suspects[i] = w.component
+   local suspects = kept.suspects -- the same table: nearly every plan makes it anew
+   for i = 1, math.max(#list, #suspects) do
+      suspects[i] = list[i] and list[i].component
    end
    kept.board:suspects(suspects)
    kept.marked, kept.version, kept.count = list, list.version, #list
@@ -90,7 +90,7 @@ local function confirm(board, list, late, o)
    return others
 end
 
-local NOTHING = {}
+local NOTHING, WATCH = {}, { streams = 1, around = 0, now = math.huge }
 
 local spare, SPARE = {}, 8192 -- tests that are over, and how many of them are kept
 
@@ -108,7 +108,7 @@ local function lay_out(o)
    local has_late = confirm(board, wanted, false, how)
    for _, w in ipairs(o.watched or NOTHING) do
       if not (how.first_only and board:count() > 0) then
-         decide(board, w, "watch", { streams = 1, around = 0, now = how.now })
+         decide(board, w, "watch", WATCH)
       end
    end
    if o.routine > 0 and not (how.first_only and board:count() > 0) then
