@@ -299,6 +299,14 @@ uint32_t taut_board_count(const struct taut_board *b)
     return b->n_tests;
 }
 
+void taut_board_new_visit(struct taut_board *b)
+{
+    if (++b->stamp == 0) {
+        memset(b->visited, 0, b->g->routers * sizeof(*b->visited));
+        b->stamp = 1;
+    }
+}
+
 uint32_t taut_board_random(struct taut_board *b, uint32_t n)
 {
     b->random = b->random * 6364136223846793005U + 1442695040888963407U;

@@ -74,30 +74,6 @@ void taut_coverage_destroy(struct taut_coverage *v)
     free(v);
 }
 
-double taut_coverage_left(const struct taut_coverage *v, uint32_t c, double now)
-{
-    if (v->link_time <= 0)
-        return HUGE_VAL;
-    double spent = v->spent[c];
-    if (v->spent_at[c] > now + TAUT_COVERAGE_AHEAD_S)
-        spent = 0;
-    if (spent > 0)
-        spent -= (now - v->spent_at[c]) * v->link_time;
-    return TAUT_COVERAGE_SAVED_S - fmax(0, spent);
-}
-
-bool taut_coverage_allows(const struct taut_coverage *v, uint32_t c,
-                          double seconds, double now, bool urgent)
-{
-    double keep = TAUT_COVERAGE_SAVED_S / 2;
-
-    if (v->link_time <= 0)
-        return true;
-    if (urgent || keep >= TAUT_COVERAGE_SAVED_S - seconds)
-        keep = 0;
-    return taut_coverage_left(v, c, now) - seconds >= keep;
-}
-
 void taut_coverage_spend(struct taut_coverage *v, uint32_t c, double seconds,
                          double now)
 {

@@ -5,6 +5,7 @@
 #ifndef TAUT_ADVISOR_LIB_PLAN_COVERAGE_H
 #define TAUT_ADVISOR_LIB_PLAN_COVERAGE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,15 +35,6 @@ void taut_coverage_destroy(struct taut_coverage *v);
  * moved. */
 int taut_coverage_grow(struct taut_coverage *v, uint32_t n);
 
-/* Seconds of probing left to component c; HUGE_VAL without a limit. */
-double taut_coverage_left(const struct taut_coverage *v, uint32_t c,
-                          double now);
-
-/* May a test of 'seconds' use c now?  Routine tests leave half of what is
- * saved up to urgent ones. */
-bool taut_coverage_allows(const struct taut_coverage *v, uint32_t c,
-                          double seconds, double now, bool urgent);
-
 /* Take 'seconds' out of what c may use. */
 void taut_coverage_spend(struct taut_coverage *v, uint32_t c, double seconds,
                          double now);
@@ -54,6 +46,34 @@ void taut_coverage_hold(struct taut_coverage *v, uint32_t c, double until_s);
 static inline double taut_coverage_believed(double at, double now)
 {
     return at > now + TAUT_COVERAGE_AHEAD_S ? TAUT_COVERAGE_NEVER : at;
+}
+
+/* Seconds of probing left to component c; HUGE_VAL without a limit. */
+static inline double taut_coverage_left(const struct taut_coverage *v,
+                                        uint32_t c, double now)
+{
+    if (v->link_time <= 0)
+        return HUGE_VAL;
+    double spent = v->spent[c];
+    if (spent <= 0 || v->spent_at[c] > now + TAUT_COVERAGE_AHEAD_S)
+        return TAUT_COVERAGE_SAVED_S;
+    spent -= (now - v->spent_at[c]) * v->link_time;
+    return TAUT_COVERAGE_SAVED_S - (spent > 0 ? spent : 0);
+}
+
+/* May a test of 'seconds' use c now?  Routine tests leave half of what is
+ * saved up to urgent ones. */
+static inline bool taut_coverage_allows(const struct taut_coverage *v,
+                                        uint32_t c, double seconds, double now,
+                                        bool urgent)
+{
+    double keep = TAUT_COVERAGE_SAVED_S / 2;
+
+    if (v->link_time <= 0)
+        return true;
+    if (urgent || keep >= TAUT_COVERAGE_SAVED_S - seconds)
+        keep = 0;
+    return taut_coverage_left(v, c, now) - seconds >= keep;
 }
 
 /* When c was last seen well. */

@@ -12,7 +12,7 @@
 
 #include "advisor/lib/plan/inside.h"
 
-#define ENDS_MOST 192   /* routers kept on each side */
+#define ENDS_MOST 64    /* routers kept on each side */
 #define DESTINATIONS 64 /* nodes of a router whose routes are looked at */
 #define SAMPLES 48      /* routers of the plan looked at beyond these */
 #define SAMPLED 6       /* and kept */
@@ -31,22 +31,6 @@ static bool crosses(struct taut_board *b, uint32_t r, uint32_t s, uint32_t l)
     return false;
 }
 
-static bool visit(struct taut_board *b, uint32_t r)
-{
-    if (b->visited[r] == b->stamp)
-        return false;
-    b->visited[r] = b->stamp;
-    return true;
-}
-
-static void new_stamp(struct taut_board *b)
-{
-    if (++b->stamp == 0) {
-        memset(b->visited, 0, b->g->routers * sizeof(*b->visited));
-        b->stamp = 1;
-    }
-}
-
 /* Routers up or down of link l into out[]; returns how many. */
 static uint32_t search(struct taut_board *b, uint32_t l, bool up, uint32_t *out)
 {
@@ -55,14 +39,14 @@ static uint32_t search(struct taut_board *b, uint32_t l, bool up, uint32_t *out)
     const uint32_t *link = up ? g->in : g->out;
     uint32_t n = 1;
 
-    new_stamp(b);
+    taut_board_new_visit(b);
     out[0] = up ? g->from[l] : g->to[l];
-    visit(b, out[0]);
+    taut_board_visit(b, out[0]);
     for (uint32_t i = 0; i < n && n < ENDS_MOST; i++)
         for (uint32_t k = first[out[i]]; k < first[out[i] + 1] && n < ENDS_MOST;
              k++) {
             uint32_t r = up ? g->from[link[k]] : g->to[link[k]];
-            if (!visit(b, r))
+            if (!taut_board_visit(b, r))
                 continue;
             if (up ? crosses(b, r, g->to[l], l) : crosses(b, g->from[l], r, l))
                 out[n++] = r;

@@ -64,7 +64,7 @@ struct taut_board {
 
     uint8_t *users[TAUT_PLAN_MAX_PHASES]; /* [components]; ACK for the way of
                                              acknowledgements */
-    uint8_t *busy[TAUT_PLAN_MAX_PHASES];  /* [nodes] SENDS, RECEIVES */
+    uint8_t *busy[TAUT_PLAN_MAX_PHASES];  /* [nodes] enum taut_plan_role */
     uint8_t *role[TAUT_PLAN_MAX_PHASES];  /* [routers] likewise */
 
     uint64_t *used; /* [n_used] phases << 32, and what they use, to wipe it */
@@ -131,6 +131,16 @@ static inline bool taut_board_is_local(const struct taut_board *b, uint32_t r)
     return (b->is_local[r / 64] >> (r % 64) & 1) != 0;
 }
 
+/* Going round routers: begin, and is r met for the first time since? */
+void taut_board_new_visit(struct taut_board *b);
+static inline bool taut_board_visit(struct taut_board *b, uint32_t r)
+{
+    bool is_new = b->visited[r] != b->stamp;
+
+    b->visited[r] = b->stamp;
+    return is_new;
+}
+
 /* Is b->way longer than a test's ought to be? */
 static inline bool taut_board_is_long(const struct taut_board *b)
 {
@@ -147,10 +157,13 @@ int taut_board_place_group(struct taut_board *b, const struct taut_plan_test *t,
                            uint32_t n, uint32_t from, bool urgent);
 
 /* The parts of it: the ways of a test, b->way and b->back (false: no route, or
- * a part of it is reserved or has had its time); does it fit into phase p;
- * put it there, as one of n senders, of whom 'group' is the first. */
+ * a part of it is reserved or has had its time), or only what b->way does not
+ * tell yet; does it fit into phase p; put it there, as one of n senders, of
+ * whom 'group' is the first. */
 bool taut_board_ways(struct taut_board *b, const struct taut_plan_test *t,
                      bool urgent);
+bool taut_board_is_open(struct taut_board *b, const struct taut_plan_test *t,
+                        bool urgent);
 bool taut_board_fits(const struct taut_board *b, const struct taut_plan_test *t,
                      uint32_t p);
 void taut_board_put(struct taut_board *b, const struct taut_plan_test *t,
@@ -165,9 +178,17 @@ void taut_board_wipe_used(struct taut_board *b);
 /* Take the last n tests off the board; what they marked as asked stays. */
 void taut_board_take_back(struct taut_board *b, uint32_t n);
 
+/* What a node, or a router, does in a phase. */
+enum taut_plan_role { TAUT_PLAN_SENDS = 1, TAUT_PLAN_RECEIVES = 2 };
+
 /* Is an end of the test free in phase p? */
-bool taut_board_may_send(const struct taut_board *b, uint32_t p, uint32_t e);
-bool taut_board_may_receive(const struct taut_board *b, uint32_t p, uint32_t e);
+static inline bool taut_board_is_free(const struct taut_board *b, uint32_t p,
+                                      uint32_t e, enum taut_plan_role role)
+{
+    uint8_t use = b->busy[p][e % b->g->nodes];
+
+    return b->r.duplex ? (use & role) == 0 : use == 0;
+}
 
 /* How many senders at once show a component that a test from src to dst
  * crosses, given the way in b->way; 1 where one does or none can. */

@@ -15,8 +15,6 @@
 #include "advisor/lib/plan/inside.h"
 
 #define ACK 0x80
-#define SENDS 1
-#define RECEIVES 2
 
 uint32_t taut_board_senders(const struct taut_board *b, uint32_t src,
                             uint32_t dst, uint32_t c)
@@ -33,29 +31,16 @@ uint32_t taut_board_senders(const struct taut_board *b, uint32_t src,
 
 /* ---- does it fit ---- */
 
-bool taut_board_may_send(const struct taut_board *b, uint32_t p, uint32_t e)
-{
-    uint8_t use = b->busy[p][e % b->g->nodes];
-
-    return b->r.duplex ? (use & SENDS) == 0 : use == 0;
-}
-
-bool taut_board_may_receive(const struct taut_board *b, uint32_t p, uint32_t e)
-{
-    uint8_t use = b->busy[p][e % b->g->nodes];
-
-    return b->r.duplex ? (use & RECEIVES) == 0 : use == 0;
-}
-
 static bool ends_fit(const struct taut_board *b, uint32_t p,
                      const struct taut_plan_test *t)
 {
     uint32_t r = b->g->at[t->src], s = b->g->at[t->dst];
 
-    return taut_board_may_send(b, p, t->src) &&
-           taut_board_may_receive(b, p, t->dst) &&
+    return taut_board_is_free(b, p, t->src, TAUT_PLAN_SENDS) &&
+           taut_board_is_free(b, p, t->dst, TAUT_PLAN_RECEIVES) &&
            (b->r.duplex || r == s ||
-            ((b->role[p][r] & RECEIVES) == 0 && (b->role[p][s] & SENDS) == 0));
+            ((b->role[p][r] & TAUT_PLAN_RECEIVES) == 0 &&
+             (b->role[p][s] & TAUT_PLAN_SENDS) == 0));
 }
 
 static bool ways_fit(const struct taut_board *b, uint32_t p)
@@ -187,11 +172,11 @@ static void use(struct taut_board *b, const struct taut_plan_test *t)
     note_used(b, t->phase, &b->way);
     if (!b->r.duplex)
         note_used(b, t->phase, &b->back);
-    b->busy[t->phase][t->src % g->nodes] |= SENDS;
-    b->busy[t->phase][t->dst % g->nodes] |= RECEIVES;
+    b->busy[t->phase][t->src % g->nodes] |= TAUT_PLAN_SENDS;
+    b->busy[t->phase][t->dst % g->nodes] |= TAUT_PLAN_RECEIVES;
     if (g->at[t->src] != g->at[t->dst]) {
-        b->role[t->phase][g->at[t->src]] |= SENDS;
-        b->role[t->phase][g->at[t->dst]] |= RECEIVES;
+        b->role[t->phase][g->at[t->src]] |= TAUT_PLAN_SENDS;
+        b->role[t->phase][g->at[t->dst]] |= TAUT_PLAN_RECEIVES;
     }
 }
 
@@ -237,13 +222,19 @@ bool taut_board_fits(const struct taut_board *b, const struct taut_plan_test *t,
            (t->streams <= 1 || may_be_wide(b, p));
 }
 
+bool taut_board_is_open(struct taut_board *b, const struct taut_plan_test *t,
+                        bool urgent)
+{
+    return is_allowed(b, &b->way, urgent) &&
+           (b->r.duplex || taut_board_way(b, t->dst, t->src, &b->back)) &&
+           tests_room(b, TAUT_PLAN_MAX_SENDERS) == 0;
+}
+
 bool taut_board_ways(struct taut_board *b, const struct taut_plan_test *t,
                      bool urgent)
 {
     return taut_board_way(b, t->src, t->dst, &b->way) &&
-           (b->r.duplex || taut_board_way(b, t->dst, t->src, &b->back)) &&
-           is_allowed(b, &b->way, urgent) &&
-           tests_room(b, TAUT_PLAN_MAX_SENDERS) == 0;
+           taut_board_is_open(b, t, urgent);
 }
 
 int taut_board_place(struct taut_board *b, const struct taut_plan_test *t,

@@ -9,7 +9,7 @@
 #include "advisor/lib/plan/inside.h"
 
 #define FEW_ROUTERS 8  /* all pairs of so few are looked at */
-#define SOME_PAIRS 1   /* pairs across the plan per router of more */
+#define SOME_EACH 2    /* of more, a pair across the plan for each so many */
 #define MANY_PAIRS 6   /* where routers have no neighbours with nodes */
 #define LEG_MOST 4     /* links up to a corner */
 #define ARM_MOST 4     /* and after it */
@@ -20,6 +20,7 @@
 #define PER_ANCHOR 0.22
 #define SAME_S 2.0     /* from what is asked to what is seen of it */
 #define AHEAD 4        /* routers */
+#define FEW 8          /* candidates that are sorted one by one */
 #define MOST_STALE 3e6 /* s; what is older is as old */
 
 struct candidate {
@@ -150,7 +151,11 @@ static void consider(struct taut_board *b, struct list *l, uint32_t from,
                           .senders = 1};
 
     uint32_t dst = b->ep[b->first[to]];
-    if (b->g->engine->by_destination)
+    bool by_destination = b->g->engine->by_destination;
+    bool is_new = taut_board_visit(b, b->router[to]);
+    if (!by_destination && !is_new && kind != TAUT_PLAN_NEIGHBOUR)
+        return; /* round another corner it is the same way */
+    if (by_destination)
         c.dst = dst =
             b->ep[b->first[to] + taut_board_random(b, count_at(b, to))];
     if (!taut_board_way(b, b->ep[b->first[from]], dst, &b->way) ||
@@ -260,6 +265,7 @@ static void neighbours_of(struct taut_board *b, struct list *l, uint32_t i)
     uint32_t r = b->router[i], found = 0;
     bool by_sets = false;
 
+    taut_board_new_visit(b);
     for (uint32_t k = g->out_first[r]; k < g->out_first[r + 1]; k++) {
         bool is_due;
         uint32_t link = g->out[k], to = straight_on(b, link, &is_due);
@@ -282,7 +288,8 @@ static void neighbours_of(struct taut_board *b, struct list *l, uint32_t i)
                 consider(b, l, i, to, UINT32_MAX, TAUT_PLAN_REACH);
         return;
     }
-    for (uint32_t k = found > 0 ? SOME_PAIRS : MANY_PAIRS; k > 0; k--) {
+    uint32_t across = i % SOME_EACH == 0;
+    for (uint32_t k = found > 0 ? across : MANY_PAIRS; k > 0; k--) {
         uint32_t to = taut_board_random(b, b->n_routers);
         if (to != i)
             consider(b, l, i, to, UINT32_MAX, TAUT_PLAN_REACH);
@@ -294,6 +301,18 @@ static void neighbours_of(struct taut_board *b, struct list *l, uint32_t i)
 static bool is_before(const struct candidate *x, const struct candidate *y)
 {
     return x->key > y->key || (x->key == y->key && x->port < y->port);
+}
+
+/* Runs of FEW, each in order. */
+static void sort_runs(struct candidate *a, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        struct candidate x = a[i];
+        uint32_t k = i;
+        for (; k % FEW > 0 && is_before(&x, &a[k - 1]); k--)
+            a[k] = a[k - 1];
+        a[k] = x;
+    }
 }
 
 /* Merge a[0 … m - 1] and a[m … n - 1] into 'out'. */
@@ -310,7 +329,8 @@ static void merge(const struct candidate *a, uint32_t m, uint32_t n,
 static struct candidate *sort(struct candidate *a, struct candidate *other,
                               uint32_t n)
 {
-    for (uint32_t half = 1; half < n; half *= 2) {
+    sort_runs(a, n);
+    for (uint32_t half = FEW; half < n; half *= 2) {
         for (uint32_t i = 0; i < n; i += 2 * half) {
             uint32_t rest = n - i;
             merge(a + i, half < rest ? half : rest,
@@ -336,13 +356,15 @@ static uint32_t free_end(const struct taut_board *b, uint32_t p, uint32_t i,
 
     for (uint32_t k = b->first[i]; k < b->first[i + 1]; k++) {
         uint32_t e = b->ep[k];
-        bool is_free = sends ? taut_board_may_send(b, p, e)
-                             : taut_board_may_receive(b, p, e);
+        bool is_free = taut_board_is_free(
+            b, p, e, sends ? TAUT_PLAN_SENDS : TAUT_PLAN_RECEIVES);
         for (uint32_t j = 0; j < n; j++)
             is_free = is_free && (sends ? taken[j].src : taken[j].dst) != e;
+        if (!is_free)
+            continue;
         double at = taut_coverage_last(b->cov, sends ? taut_graph_tx(e)
                                                      : taut_graph_rx(e));
-        if (is_free && at < oldest) {
+        if (at < oldest) {
             best = e;
             oldest = at;
         }
@@ -415,11 +437,12 @@ static bool lay(struct taut_board *b, const struct candidate *c,
         t[0].src = b->ep[b->first[c->from] + c->to];
         t[0].dst = b->ep[b->first[c->from] + (c->to + 1) % n];
     }
-    if (!taut_board_ways(b, &t[0], false))
-        return false;
     bool ends = is_anchor || with_ends(b, c->from, to);
-    if (b->r.now - stalest(b, c->senders, ends) <= b->r.fresh_s)
+    if (!taut_board_way(b, t[0].src, t[0].dst, &b->way) ||
+        b->r.now - stalest(b, c->senders, ends) <= b->r.fresh_s)
         return false; /* a test laid out before does it */
+    if (!taut_board_is_open(b, &t[0], false))
+        return false;
     for (uint32_t i = 1; i + 1 < b->way.n; i++)
         if ((b->way.c[i] & TAUT_PLAN_UNSURE) != 0)
             t[0].flows = (uint8_t)flows;
