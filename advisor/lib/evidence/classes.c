@@ -57,7 +57,7 @@ bool taut_evidence_changed(const struct taut_evidence *e, uint32_t c,
             struct taut_change *t = &e->change[e->class[o]];
             t->c = o;
             t->tested++;
-            t->low += e->of[o].run != NULL;
+            t->low += e->of[o].run != NULL; /* at most */
         }
     for (uint32_t i = 0; i < e->classes; i++) {
         const struct taut_change *t = &e->change[i];

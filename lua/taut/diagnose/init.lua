@@ -43,8 +43,8 @@ end
 --- @param topo topology
 -- @param s the `diagnosis` section of the configuration
 function diagnose.new(topo, s)
-   local self = setmetatable({ topo = topo, s = s, suspects = {}, decided = {}, want_list = {},
-      want_changed = {}, version = 0, marked = {},
+   local self = setmetatable({ topo = topo, s = s, suspects = {}, decided = {},
+      want_list = { at = {} }, want_changed = {}, version = 0, marked = {},
       records = {}, epoch = topo.epoch, evidence = engine_of(topo, s) }, Diagnosis)
    self.learned = learned.new(topo, self.evidence, s)
    sane.begin(self)

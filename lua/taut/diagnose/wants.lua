@@ -87,7 +87,6 @@ end
 local function suspects(self)
    local list = self.want_list
    if list.version ~= self.version then
-      list.at = list.at or {}
       local map = moved(self, list)
       if next(map) then
          remove(list, map)

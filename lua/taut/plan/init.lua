@@ -90,7 +90,7 @@ local function confirm(board, list, late, o)
    return others
 end
 
-local NOTHING, WATCH = {}, { streams = 1, around = 0, now = math.huge }
+local NOTHING, WATCH = {}, { streams = 1, around = 0 }
 
 local spare, SPARE = {}, 8192 -- tests that are over, and how many of them are kept
 
@@ -148,7 +148,7 @@ end
 --   topology; nodes (array of node numbers that take part, ascending); coverage (coverage.lua);
 --   wanted: what is asked about, array of { component; and as of Diagnosis:wanted() rivals, seen,
 --     tests (default: 1), after, late }, the same table while nothing in it changed;
---   watched: components with low tests that are no suspects yet, in the same form;
+--   watched: components with low tests that are no suspects yet, array of { component };
 --   checks: settings; budget_ms: for all phases; now: seconds; seed (default: of `now`);
 --   routine: false to test suspects only (idle checks)
 -- @return array of phases, each an array of tests (taut.tests) { src, dst, route, streams, kind,
