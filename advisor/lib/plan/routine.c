@@ -211,20 +211,23 @@ static void anchors_of(struct taut_board *b, struct list *l, uint32_t i)
 }
 
 /* The nearest router of the plan straight on from link 'l'; *is_due when a
- * link on the way there may be. */
+ * link on the way there may be.  Most lines out of a plan lead to nobody, and
+ * the links of those are not looked at. */
 static uint32_t straight_on(const struct taut_board *b, uint32_t l,
                             bool *is_due)
 {
     const struct taut_plan_step *at = taut_board_line(b, l);
+    uint32_t n = 0;
 
     *is_due = false;
-    for (uint32_t k = 0;
-         k < TAUT_PLAN_LINE_MOST && at->link != TAUT_GRAPH_NONE; k++, at++) {
-        *is_due = *is_due || is_link_due(b, at->link);
-        if (taut_board_is_local(b, at->to))
-            return b->local[at->to] - 1;
-    }
-    return TAUT_GRAPH_NONE;
+    while (n < TAUT_PLAN_LINE_MOST && at[n].link != TAUT_GRAPH_NONE &&
+           !taut_board_is_local(b, at[n].to))
+        n++;
+    if (n == TAUT_PLAN_LINE_MOST || at[n].link == TAUT_GRAPH_NONE)
+        return TAUT_GRAPH_NONE;
+    for (uint32_t k = 0; k <= n && !*is_due; k++)
+        *is_due = is_link_due(b, at[k].link);
+    return b->local[at[n].to] - 1;
 }
 
 /* Where nobody is straight on over link l, there may be somebody round a
