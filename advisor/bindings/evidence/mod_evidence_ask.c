@@ -130,9 +130,13 @@ static int ask_score(lua_State *L)
 
 static void push_rival(lua_State *L, const struct taut_rival *r)
 {
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 7);
     taut_set_integer(L, "component", (lua_Integer)r->c + 1);
     taut_set_number(L, "rest", r->rest);
+    if (r->is_chance) {
+        lua_pushboolean(L, true);
+        lua_setfield(L, -2, "chance");
+    }
     taut_set_number(L, "score", r->score);
     taut_set_number(L, "same", r->same);
     if (isfinite(r->cleared_at)) {
@@ -151,10 +155,10 @@ static int push_rivals(lua_State *L, const struct taut_rival *list, uint32_t n)
     return 1;
 }
 
-/* e:rivals(c, enough) → array of { component, rest, score, same }: others
- * that explain so much of c's run that less than 'enough' log odds are left
- * ('rest') without them; score: their own; same: share of the tests that
- * crossed them.  Where none does alone, those that do together. */
+/* e:rivals(c, enough) → array of { component, rest, chance, score, same }:
+ * others that explain so much of c's run that less than 'enough' log odds are
+ * left ('rest') without them, or what may be chance (one spell; nil: no);
+ * score: their own; same: share of the tests that crossed them.  Where none does alone, those that do together. */
 static int ask_rivals(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
@@ -166,9 +170,8 @@ static int ask_rivals(lua_State *L)
 }
 
 /* e:alternatives(c, most) → what else was on the ways of c's tests, most of
- * them first: { component, same, cleared_at, cleared_by, rest }; cleared: by
- * a later test, where there was one; rest: log odds of what it leaves
- * unexplained */
+ * them first: { component, same, cleared_at, cleared_by, rest, chance };
+ * cleared: by a later test, where there was one; the others as above */
 static int ask_alternatives(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);

@@ -144,6 +144,8 @@ struct taut_rival {
     uint32_t tests;     /* at the ceiling of the accused, that crossed it */
     double same;        /* share of all at the ceiling */
     double rest;        /* log odds of what it leaves unexplained */
+    bool is_chance;     /* that was seen in one spell only, while this one
+                           shows its ceiling without the accused, too */
     double score;       /* its own */
     double cleared_at;  /* by a test after the first at the ceiling;
                            -HUGE_VAL: not since */
@@ -259,8 +261,8 @@ double taut_evidence_without(const struct taut_evidence *e, uint32_t c,
                              struct taut_case *out);
 
 /* Others that explain so much of c's run that less than 'enough' log odds are
- * left without them, what is on most of its tests first.  Where none does
- * alone, those that do together: suspects whose own case stands without c,
+ * left without them, or what may be chance; what is on most of its tests first.
+ * Where none does alone, those that do together: suspects whose own case stands without c,
  * since they may be busy besides and so explain whatever crosses them.
  * Returns *n of them; valid until the next question about rivals. */
 const struct taut_rival *taut_evidence_rivals(struct taut_evidence *e,
@@ -268,7 +270,7 @@ const struct taut_rival *taut_evidence_rivals(struct taut_evidence *e,
                                               uint32_t *n);
 
 /* What else was on the ways of c's tests, most of them first, at most so
- * many; without 'score'.  Likewise. */
+ * many.  Likewise. */
 const struct taut_rival *taut_evidence_alternatives(struct taut_evidence *e,
                                                     uint32_t c, uint32_t most,
                                                     uint32_t *n);

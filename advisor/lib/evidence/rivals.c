@@ -59,22 +59,33 @@ static uint32_t collect(struct taut_evidence *e, uint32_t c,
 
 /* ---- who explains it ---- */
 
+/* What a rival leaves of c's case k, and whether that may be chance: it was
+ * seen in one spell only, in which c may have been as busy as the rival is
+ * slow, and the rival shows its ceiling without c, too. */
+static void weigh(struct taut_evidence *e, uint32_t c,
+                  const struct taut_case *k, struct taut_rival *r)
+{
+    struct taut_case rest, own;
+
+    r->rest = taut_evidence_without(e, c, k, r->c, &rest);
+    r->score = taut_evidence_judge(e, r->c, &own);
+    r->is_chance = r->rest > 0 && rest.spells < 2 && own.at > 0 &&
+                   taut_evidence_without(e, r->c, &own, c, &rest) > 0;
+}
+
 /* Those of the n rivals that explain so much alone; they move to the front. */
 static uint32_t alone(struct taut_evidence *e, uint32_t c,
                       const struct taut_case *k, double enough, uint32_t n)
 {
-    struct taut_case rest, own;
     uint32_t found = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         struct taut_rival one = e->rival[i];
         if (one.tests < LEAST * k->at)
             break;
-        one.rest = taut_evidence_without(e, c, k, one.c, &rest);
-        if (one.rest >= enough)
-            continue;
-        one.score = taut_evidence_judge(e, one.c, &own);
-        e->rival[found++] = one;
+        weigh(e, c, k, &one);
+        if (one.rest < enough || one.is_chance)
+            e->rival[found++] = one;
     }
     return found;
 }
@@ -133,14 +144,14 @@ const struct taut_rival *taut_evidence_alternatives(struct taut_evidence *e,
                                                     uint32_t c, uint32_t most,
                                                     uint32_t *n)
 {
-    struct taut_case k, rest;
+    struct taut_case k;
 
     taut_evidence_judge(e, c, &k);
     uint32_t all = collect(e, c, &k);
     *n = all < most ? all : most;
     for (uint32_t i = 0; i < *n; i++) {
         struct taut_rival *r = &e->rival[i];
-        r->rest = taut_evidence_without(e, c, &k, r->c, &rest);
+        weigh(e, c, &k, r);
         if (e->cleared[r->c] > k.first) {
             r->cleared_at = e->cleared[r->c];
             r->cleared_by = e->of[r->c].cleared_by;

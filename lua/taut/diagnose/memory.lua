@@ -28,8 +28,8 @@ end
 local function pack_rivals(list, topo)
    local out = json.array {}
    for i, r in ipairs(list or {}) do
-      out[i] = { component = topo.components[r.component], rest = r.rest, score = r.score,
-         same = r.same, cleared_at = r.cleared_at, cleared_by = r.cleared_by }
+      out[i] = { component = topo.components[r.component], rest = r.rest, chance = r.chance,
+         score = r.score, same = r.same, cleared_at = r.cleared_at, cleared_by = r.cleared_by }
    end
    return out
 end

@@ -155,12 +155,15 @@ local function alternative(self, list, r)
    if r.cleared_at then
       add(list, ("%s was on the way of %s of these tests, and did well since"):format(name,
          percent(r.same)), { ruled_out = r.component, by = r.cleared_by })
-   elseif r.rest >= self.s.tie_score then
-      add(list, ("%s was on the way of %s of these tests; the score of the others is %.1f"):format(
-         name, percent(r.same), r.rest), { ruled_out = r.component })
-   else
+   elseif r.chance then
+      add(list, ("%s explains %s of these tests as well; the others are of one period only"):format(
+         name, percent(r.same)), { rival = r.component })
+   elseif r.rest < self.s.tie_score then
       add(list, ("%s explains %s of these tests as well"):format(name, percent(r.same)),
          { rival = r.component })
+   else
+      add(list, ("%s was on the way of %s of these tests; the score of the others is %.1f"):format(
+         name, percent(r.same), r.rest), { ruled_out = r.component })
    end
 end
 

@@ -126,7 +126,7 @@ local function is_unbreakable(self, c, k, case, other)
 end
 
 --- Others that could be it just as well.
--- @return array of { component, rest, score, same }
+-- @return array of { component, rest, chance, score, same }
 function verdict.rivals(self, c, k, case)
    local list = {}
    for _, r in ipairs(self.evidence:rivals(c, self.s.tie_score)) do

@@ -193,7 +193,8 @@ function Trace:verdict(run, change, now)
       local near = {}
       for _, a in pairs(run.world.fault) do
          if a.seen[run.world.m.id[run.maps.name[c]]] then
-            near[#near + 1] = "\n   beside: " .. fault_text(run, a, now)
+            near[#near + 1] = ("\n   beside: %s\n   of that: %s"):format(fault_text(run, a, now),
+               run.player:explain(run.maps.component[run.world.m.name[a.component]], now))
          end
       end
       self:say(run, "WRONG", c, now, table.concat(near))

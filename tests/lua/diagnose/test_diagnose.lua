@@ -372,6 +372,53 @@ function tests.test_one_liar_gets_no_healthy_node_drained()
    lu.assertStrContains(t.why, "n2 received 0.0 MB/s, n0 sent 24.0 MB/s")
 end
 
+-- Of two links in line the second is broken, and the first was as busy once as that one is slow.
+function tests.test_one_spell_alone_may_be_chance()
+   local w = sim.new { seed = 5 }
+   local d, topo, id = w.diagnosis, w.topo, 0
+   local function on(router)
+      return topo:on_router(topo.router_id[router])
+   end
+   local function test(src, dst, hour, ratio)
+      id = id + 1
+      return { src = src, dst = dst, id = id, event = hour, time = hour * 3600,
+         route = topo:route(src, dst), class = ratio < 0.75 and "low" or "good", ratio = ratio,
+         bw_Bps = ratio * 24e6, expected_Bps = 24e6, streams = 1, phase = 1 }
+   end
+   local away = { on "r0.1.0", on "r1.1.0", on "r2.1.0" }
+   local function hour(h, from, to)
+      local list = {}
+      for i = 1, 2 do -- the nodes themselves are well
+         local src, dst = on(("r%d.0.0"):format(from))[i], on(("r%d.0.0"):format(to))[i]
+         list[#list + 1] = test(src, dst, h, 0.4)
+         list[#list + 1] = test(src, away[from + 1][i], h, 1)
+         list[#list + 1] = test(away[to + 1][i], dst, h, 1)
+      end
+      d:observe(list, h * 3600)
+   end
+   for h = 1, 6 do
+      hour(h, 0, 2)
+   end
+   hour(7, 1, 2)
+   hour(8, 0, 1)
+   local x, y = w:c "r0.0.0/X+", w:c "r1.0.0/X+"
+   lu.assertEquals(w:all "slow", {})
+   lu.assertEquals(d:component(x).tied[1].component, y)
+   lu.assertTrue(d:component(x).tied[1].chance)
+   local texts = {}
+   for i, r in ipairs(reasoning.of(d, x)) do
+      texts[i] = r.text
+   end
+   lu.assertStrContains(table.concat(texts, "\n"),
+      "r1.0.0/X+ explains 85.7% of these tests as well; the others are of one period only")
+   local k = assert(memory.unpack(memory.pack(d, x), topo, {}))
+   lu.assertTrue(k.tied[1].chance)
+   for h = 9, 12 do -- the second link goes on alone, and is the one
+      hour(h, 1, 2)
+   end
+   lu.assertEquals(w:all "slow", { "r1.0.0/X+" })
+end
+
 -- A node throttles what it takes over one link, and both ends of each such test see it.
 function tests.test_a_choosy_receiver_gets_no_link_named()
    local w = sim.new { seed = 5 }

@@ -627,6 +627,38 @@ START_TEST(a_rival_on_few_of_the_tests_is_none)
 }
 END_TEST
 
+/* Two links in line, the second of which is broken: the first may have been
+ * busy once at the same level.  One spell of its own tells them apart only
+ * where the other has none. */
+START_TEST(one_spell_alone_may_be_chance)
+{
+    uint32_t x = link_of(0, 4), y = link_of(4, 8), n;
+    struct taut_case k;
+
+    for (int i = 0; i < 4; i++) { /* over both */
+        one(0, 16, 0.41, i * HOUR);
+        one(1, 17, 0.41, i * HOUR);
+    }
+    one(0, 8, 0.41, 4 * HOUR);
+    one(1, 9, 0.41, 4 * HOUR);
+    double rest = score(x, y, &k);
+    ck_assert(k.spells == 1 && rest > 2);
+    taut_evidence_rivals(ev, x, 2, &n);
+    ck_assert_uint_eq(n, 0); /* nothing says that the other is broken */
+    one(8, 16, 0.41, 5 * HOUR);
+    const struct taut_rival *list = taut_evidence_rivals(ev, x, 2, &n);
+    ck_assert(n == 1 && list[0].c == y && list[0].is_chance);
+    ck_assert_double_eq(list[0].rest, rest);
+    list = taut_evidence_alternatives(ev, x, 9, &n);
+    ck_assert(list[0].c == y && list[0].is_chance && !list[1].is_chance);
+    one(0, 8, 0.41, 6 * HOUR);
+    taut_evidence_rivals(ev, x, 2, &n);
+    ck_assert_uint_eq(n, 0);
+    list = taut_evidence_rivals(ev, y, 1, &n);
+    ck_assert(rival_of(list, n, x) != NULL);
+}
+END_TEST
+
 START_TEST(suspects_explain_together_what_none_does_alone)
 {
     uint32_t x = link_of(0, 4), tx = taut_graph_tx(0), n;
@@ -807,6 +839,7 @@ int main(void)
     tcase_add_test(tc, who_is_not_accused_has_no_rivals);
     tcase_add_test(tc, all_on_one_way_are_rivals);
     tcase_add_test(tc, a_rival_on_few_of_the_tests_is_none);
+    tcase_add_test(tc, one_spell_alone_may_be_chance);
     tcase_add_test(tc, suspects_explain_together_what_none_does_alone);
     tcase_add_test(tc, reporters_are_different_nodes_at_the_ceiling);
     tcase_add_test(tc, nodes_of_a_run_are_counted_each_once);
