@@ -155,6 +155,11 @@ struct taut_engine {
     bool (*crosses)(const void *self, const struct taut_graph *g, uint32_t r,
                     uint32_t s, uint32_t dst, uint32_t link);
 
+    /* In which leg of a route it takes this link, for engines whose routes go
+     * leg by leg, in one order while nothing has failed (dimensions). */
+    uint32_t (*leg)(const void *self, const struct taut_graph *g,
+                    uint32_t link);
+
     /* Why route returned -1: 't' gets the failed links that are in the way.
      * Returns 0, or -1 where that is not known. */
     int (*blame)(const void *self, const struct taut_graph *g, uint32_t r,

@@ -83,6 +83,7 @@ struct taut_board {
     uint8_t *seen;     /* [nodes] far ends used already */
     uint32_t *line;    /* [links] where each stands in 'step' */
     struct taut_plan_step *step;
+    uint8_t *leg;      /* [links] of routes, engine.h; NULL: they have none */
     struct taut_plan_ends **ends; /* [components] known ones */
     uint32_t *with_ends; /* [TAUT_PLAN_ENDS_KEPT] numbers of these + 1, a ring;
                             0: nothing is kept here */
@@ -105,8 +106,8 @@ bool taut_board_way(struct taut_board *b, uint32_t src, uint32_t dst,
 bool taut_board_keep_ways(struct taut_board *b);
 void taut_board_drop_ways(struct taut_board *b);
 
-/* Lines of the graph: 'direction' of each link, or NULL (board.h).  false: no
- * memory. */
+/* Lines of the graph, and legs: 'direction' of each link, or NULL (board.h).
+ * false: no memory. */
 bool taut_board_find_lines(struct taut_board *b, const uint32_t *direction);
 
 /* The line that begins with link l, and the link that follows l, or NONE. */
@@ -119,6 +120,14 @@ taut_board_line(const struct taut_board *b, uint32_t l)
 static inline uint32_t taut_board_next(const struct taut_board *b, uint32_t l)
 {
     return taut_board_line(b, l)[1].link;
+}
+
+/* Do routes turn from link l into link m?  Those that avoid what has failed
+ * may, where others do not; nobody looks for them. */
+static inline bool taut_board_turns(const struct taut_board *b, uint32_t l,
+                                    uint32_t m)
+{
+    return b->leg == NULL || b->leg[m] > b->leg[l];
 }
 
 /* The nearest router of the plan straight on over link l, of so few links, by

@@ -76,10 +76,22 @@ static uint32_t lay_all(struct taut_board *b, const uint32_t *next)
     return n;
 }
 
+static bool find_legs(struct taut_board *b)
+{
+    const struct taut_graph *g = b->g;
+
+    if (g->engine->leg == NULL)
+        return true;
+    TAUT_TAKE(&b->memory, b->leg, (size_t)g->links + 1);
+    for (uint32_t l = 0; b->leg != NULL && l < g->links; l++)
+        b->leg[l] = (uint8_t)g->engine->leg(g->self, g, l);
+    return b->leg != NULL;
+}
+
 bool taut_board_find_lines(struct taut_board *b, const uint32_t *direction)
 {
     uint32_t links = b->g->links, n = 0;
-    uint32_t *next = malloc(((size_t)links + 1) * sizeof(*next));
+    uint32_t *next = calloc((size_t)links + 1, sizeof(*next));
 
     TAUT_TAKE(&b->memory, b->line, (size_t)links + 1);
     if (next != NULL && b->line != NULL) {
@@ -90,7 +102,7 @@ bool taut_board_find_lines(struct taut_board *b, const uint32_t *direction)
         n = b->step != NULL ? lay_all(b, next) : 0;
     }
     free(next);
-    return n > 0 || links == 0;
+    return (n > 0 || links == 0) && find_legs(b);
 }
 
 uint32_t taut_board_over(const struct taut_board *b, uint32_t most, uint32_t l)

@@ -245,10 +245,12 @@ static bool round_corners(struct taut_board *b, struct list *l, uint32_t i,
         if (taut_board_is_local(b, r) || !is_link_due(b, link))
             return false;
         for (uint32_t j = g->out_first[r]; j < g->out_first[r + 1]; j++)
-            __builtin_prefetch(taut_board_line(b, g->out[j]));
+            if (taut_board_turns(b, link, g->out[j]))
+                __builtin_prefetch(taut_board_line(b, g->out[j]));
         for (uint32_t j = g->out_first[r]; j < g->out_first[r + 1]; j++) {
             uint32_t to =
-                g->out[j] == next || g->out[j] == g->back[link]
+                g->out[j] == next || g->out[j] == g->back[link] ||
+                        !taut_board_turns(b, link, g->out[j])
                     ? TAUT_GRAPH_NONE
                     : taut_board_over(b, ARM_MOST, g->out[j]);
             if (to == TAUT_GRAPH_NONE || to == i)

@@ -154,6 +154,42 @@ START_TEST(crosses_as_routes_do)
 }
 END_TEST
 
+/* While nothing has failed a route goes leg by leg. */
+static bool goes_leg_by_leg(const struct taut_graph *g, uint32_t r, uint32_t s,
+                            struct taut_route *t)
+{
+    uint32_t leg = 0;
+
+    if (taut_graph_route(g, r, s, NONE, t) != 0)
+        return false;
+    for (uint32_t i = 0; i < t->stages; i++) {
+        uint32_t next = g->engine->leg(g->self, g, t->link[i]);
+        if (next < leg || next >= TAUT_TORUS_MAX_DIMS)
+            return false;
+        leg = next;
+    }
+    return true;
+}
+
+START_TEST(routes_go_leg_by_leg)
+{
+    uint64_t seed = 600 + (uint64_t)_i;
+    struct taut_torus_conf c = machine_conf(&seed, 60);
+    struct taut_graph *g = machine_torus(&c, 1);
+    struct taut_route t;
+
+    ck_assert_int_eq(taut_route_init(&t, g), 0);
+    for (uint32_t r = 0; r < g->routers; r++) {
+        bool good = true;
+        for (uint32_t s = 0; s < g->routers; s++)
+            good = good && (r == s || goes_leg_by_leg(g, r, s, &t));
+        ck_assert_msg(good, "a route from router %u", r);
+    }
+    taut_route_fini(&t);
+    taut_graph_destroy(g);
+}
+END_TEST
+
 /* Where there is no route the links that are named have failed, and lie in
  * one ring. */
 START_TEST(blame_names_failed_links)
@@ -226,6 +262,7 @@ int main(void)
     tcase_add_loop_test(tc, create_refuses, 0, 6);
     tcase_add_loop_test(tc, routes_are_right, 0, 60);
     tcase_add_loop_test(tc, crosses_as_routes_do, 0, 60);
+    tcase_add_loop_test(tc, routes_go_leg_by_leg, 0, 30);
     tcase_add_loop_test(tc, blame_names_failed_links, 0, 30);
     tcase_add_test(tc, failures_turn_the_way_round_then_the_order);
     return unit_run("graph_torus", tc);

@@ -179,6 +179,17 @@ static bool torus_crosses(const void *self, const struct taut_graph *g,
     return true;
 }
 
+static uint32_t torus_leg(const void *self, const struct taut_graph *g,
+                          uint32_t link)
+{
+    const struct taut_torus *t = self;
+    uint32_t d = port_of(t, g, link) / 2, i = 0;
+
+    while (t->order[0][i] != d)
+        i++;
+    return i;
+}
+
 static uint32_t torus_hops(const void *self, const struct taut_graph *g,
                            uint32_t r, uint32_t s, uint32_t dst)
 {
@@ -278,6 +289,7 @@ const struct taut_engine taut_torus_engine = {
     .route = torus_route,
     .hops = torus_hops,
     .crosses = torus_crosses,
+    .leg = torus_leg,
     .blame = torus_blame,
     .update = torus_update,
     .sums = taut_torus_sums,
