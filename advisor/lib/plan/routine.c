@@ -11,7 +11,7 @@
 #define FEW_ROUTERS 8  /* all pairs of so few are looked at */
 #define SOME_EACH 2    /* of more, a pair across the plan for each so many */
 #define MANY_PAIRS 6   /* where routers have no neighbours with nodes */
-#define LEG_MOST 4     /* links up to a corner */
+#define LEG_MOST 2     /* links up to a corner */
 #define ARM_MOST 4     /* and after it */
 #define CORNERS 3      /* ways round one that are looked at */
 #define PER_LINK 0.05  /* by how much a longer way is put off */
