@@ -136,6 +136,20 @@ static int parse_times(struct taut_test *test, const json_t *object, size_t i,
     return 0;
 }
 
+/* What is enough of a stream: only one over TCP has a way back to say so. */
+static int parse_enough(struct taut_test *test, const json_t *object, size_t i,
+                        struct taut_error *err)
+{
+    if (json_object_get(object, "enough_Bps") == NULL)
+        return 0;
+    if (get_number(object, "enough_Bps", 1, INT64_MAX, &test->enough_Bps) < 0)
+        return bad(err, i, "enough_Bps is not a number above 0");
+    if (test->mode != TAUT_MODE_STREAM || test->streams != 1 ||
+        test->transport != TAUT_TRANSPORT_TCP)
+        return bad(err, i, "enough_Bps is of one stream over tcp");
+    return 0;
+}
+
 /* Which way is wanted, and how many ports may be tried for it. */
 static int parse_aim(struct taut_test *test, const json_t *object, size_t i,
                      struct taut_error *err)
@@ -197,6 +211,7 @@ static int parse_test(struct taut_test *test, const json_t *object, size_t i,
     if (parse_kind(test, object, i, err) < 0 ||
         parse_peer(test, object, i, err) < 0 ||
         parse_times(test, object, i, err) < 0 ||
+        parse_enough(test, object, i, err) < 0 ||
         parse_way(test, object, i, err) < 0)
         return -1;
     if (test->mode == TAUT_MODE_LATENCY && test->streams != 1)

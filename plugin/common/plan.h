@@ -51,6 +51,7 @@ struct taut_test {
     int start_ms; /* after the PLAN came, 0..TAUT_PLAN_START_MS */
     int dur_ms;   /* TAUT_TEST_MIN_MS..TAUT_TEST_MAX_MS */
     int streams;  /* 1..TAUT_PLAN_STREAMS; 1 for latency */
+    int64_t enough_Bps; /* a test that surely reaches it may end; 0 = none */
     int ports[TAUT_PLAN_STREAMS]; /* the sender's streams leave by; 0 = any */
     int trace; /* routers to ask which way the first goes, 0..16 */
     struct taut_aim aim;

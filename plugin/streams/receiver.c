@@ -18,6 +18,10 @@
  * as long for the lump that spans it. */
 #define LUMP_NS (4 * TAUT_MS_NS)
 
+/* So many parts of the window may be enough, if each of them is: what comes in
+ * lumps too large for that, or with gaps, is looked at to the end. */
+#define ENOUGH_PARTS 3
+
 void taut_receiver_begin(struct taut_receiver *r, struct taut_inflow *inflows,
                          struct taut_endpoint *endpoints, size_t count)
 {
@@ -311,17 +315,50 @@ static int64_t bytes_at(const struct taut_inflow *in, int64_t when_ns,
            (int64_t)(part * (double)(in->total_bytes - in->last_bytes));
 }
 
-static void finish(struct taut_inflow *in, int64_t now_ns)
+/* Of the whole window, or of its first parts. */
+static int64_t window_ns(const struct taut_inflow *in, int parts)
+{
+    return in->test->dur_ms * TAUT_MS_NS * 4 / 5 * parts / TAUT_RESULT_PARTS;
+}
+
+/* Did each of the first parts bring what the plan calls enough, none of them a
+ * guess?  Asked once, when they are over. */
+static bool is_enough(const struct taut_inflow *in)
+{
+    double least =
+        (double)in->test->enough_Bps * (double)window_ns(in, 1) / 1e9;
+
+    if (in->test->enough_Bps == 0 || in->next_mark != ENOUGH_PARTS + 1)
+        return false;
+    for (int i = 0; i < ENOUGH_PARTS; i++) {
+        if (!(in->looked & 1u << i) ||
+            (double)(in->marks[i + 1] - in->marks[i]) < least)
+            return false;
+    }
+    return true;
+}
+
+/* Its sender need not go on; one that does not listen goes on to its end. */
+static void say_enough(struct taut_inflow *in)
+{
+    static const char word = TAUT_ENOUGH_WORD;
+
+    if (in->streams[0] >= 0)
+        in->endpoint->transport->send(in->endpoint, in->streams[0], &word, 1);
+}
+
+static void finish(struct taut_inflow *in, int64_t now_ns, int parts)
 {
     struct taut_measure *m = in->measure;
 
-    for (int i = 0; i < TAUT_RESULT_PARTS; i++)
+    for (int i = 0; i < parts; i++)
         m->sub_bytes[i] = in->marks[i + 1] - in->marks[i];
+    m->parts = parts;
     if (in->first_ns)
-        m->looks = __builtin_popcount(in->looked);
-    m->bytes = in->marks[TAUT_RESULT_PARTS] - in->marks[0];
-    m->window_ns = in->test->dur_ms * TAUT_MS_NS * 4 / 5;
-    m->total_bytes = in->marks[TAUT_RESULT_PARTS];
+        m->looks = __builtin_popcount(in->looked & ((1u << parts) - 1));
+    m->bytes = in->marks[parts] - in->marks[0];
+    m->window_ns = window_ns(in, parts);
+    m->total_bytes = in->marks[parts];
     m->strangers = in->strangers;
     m->full = in->full;
     if (!in->first_ns) /* "" unless this end could receive nothing */
@@ -373,8 +410,12 @@ static void look(struct taut_inflow *in)
     }
     in->look_ns = now_ns;
     if (in->next_mark > TAUT_RESULT_PARTS ||
-        (!in->first_ns && now_ns >= in->give_up_ns))
-        finish(in, now_ns);
+        (!in->first_ns && now_ns >= in->give_up_ns)) {
+        finish(in, now_ns, TAUT_RESULT_PARTS);
+    } else if (is_enough(in)) {
+        say_enough(in);
+        finish(in, now_ns, ENOUGH_PARTS);
+    }
 }
 
 void taut_receiver_run(struct taut_receiver *r, int64_t now_ns)

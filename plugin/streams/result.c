@@ -16,7 +16,7 @@ static void set_parts(json_t *object, const struct taut_measure *m)
 {
     json_t *array = json_array();
 
-    for (int i = 0; i < TAUT_RESULT_PARTS; i++)
+    for (int i = 0; i < m->parts; i++)
         json_array_append_new(array, json_integer(m->sub_bytes[i]));
     json_object_set_new(object, "sub_bytes", array);
 }

@@ -19,6 +19,7 @@ struct taut_measure {
     int64_t window_ns;
     int64_t total_bytes;
     int64_t sub_bytes[TAUT_RESULT_PARTS]; /* of a receiver */
+    int parts;                            /* of them, in window_ns */
     int64_t rtt_ns;                       /* of a sender */
     int64_t retrans;                      /* of a sender */
     int64_t busy_ns;                      /* of a sender: data under way */

@@ -224,15 +224,31 @@ static int64_t slack(const struct run *run, const struct slot *slot)
     return bytes;
 }
 
-/* When a slot's last mark is due, or -1 while its test runs. */
+/* The window as it was planned, whether or not anything comes. */
+static int64_t warm_ns(const struct slot *slot)
+{
+    return slot->begin_ns + MARGIN_NS + slot->test.dur_ms * TAUT_MS_NS / 5;
+}
+
+static int64_t done_ns(const struct slot *slot)
+{
+    return slot->begin_ns + MARGIN_NS + slot->test.dur_ms * TAUT_MS_NS;
+}
+
+/* When a slot's last mark is due, or -1 while its test runs.  A sender that
+ * does not listen goes on though its receiver has seen enough. */
 static int64_t finish_ns(const struct slot *slot)
 {
+    int64_t over_ns;
+
     if (slot->sender != NULL)
         return slot->sender->is_done ? slot->sender->done_ns + MARGIN_NS : -1;
     if (!slot->inflow->is_done)
         return -1;
-    return slot->inflow->done_ns +
-           (slot->inflow->open > 0 ? TAIL_NS : MARGIN_NS);
+    over_ns = slot->inflow->done_ns;
+    if (slot->inflow->open == 0)
+        return over_ns + MARGIN_NS;
+    return (over_ns > done_ns(slot) ? over_ns : done_ns(slot)) + TAIL_NS;
 }
 
 static void finish_slot(struct run *run, struct slot *slot)
@@ -243,6 +259,8 @@ static void finish_slot(struct run *run, struct slot *slot)
     if (!slot->is_begun || *slot->measure->error)
         return;
     mark(run, slot->endpoint, &to);
+    if (slot->done.at_ns == 0) /* it ended early */
+        slot->done = to;
     slot->measure->delay_ns = taut_gauge_delay(&slot->from, &to);
     slot->measure->foreign_bytes = taut_gauge_foreign(
         &slot->from, &to, slack(run, slot), slot->test.dur_ms * TAUT_MS_NS);
@@ -250,17 +268,6 @@ static void finish_slot(struct run *run, struct slot *slot)
     if (slot->test.transport == TAUT_TRANSPORT_TCP && slot->warm.at_ns > 0)
         slot->measure->port =
             taut_gauge_port(&slot->warm, &slot->done, slot->sender != NULL);
-}
-
-/* The window as it was planned, whether or not anything comes. */
-static int64_t warm_ns(const struct slot *slot)
-{
-    return slot->begin_ns + MARGIN_NS + slot->test.dur_ms * TAUT_MS_NS / 5;
-}
-
-static int64_t done_ns(const struct slot *slot)
-{
-    return slot->begin_ns + MARGIN_NS + slot->test.dur_ms * TAUT_MS_NS;
 }
 
 static void mark_window(struct run *run, struct slot *slot, int64_t now_ns)

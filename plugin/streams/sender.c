@@ -150,6 +150,13 @@ static void watch_ping(struct taut_sender *s,
         s->endpoint->transport->watch(s->endpoint, st->id, events, set);
 }
 
+/* The receiver may say that it has seen enough; before the window began
+ * nobody listens. */
+static bool may_end_early(const struct taut_sender *s)
+{
+    return s->test->enough_Bps > 0 && s->is_warm;
+}
+
 void taut_sender_watch(struct taut_sender *s, struct taut_pollset *set)
 {
     int64_t next;
@@ -162,6 +169,8 @@ void taut_sender_watch(struct taut_sender *s, struct taut_pollset *set)
         const struct taut_sender_stream *st = &s->streams[i];
         bool is_open = st->is_connected && st->token_sent == TAUT_TOKEN;
         bool wants_out = !is_open || (s->is_started && !st->rest_until_ns);
+        short events = (short)((wants_out ? POLLOUT : 0) |
+                               (may_end_early(s) ? POLLIN : 0));
 
         if (st->rest_until_ns)
             taut_pollset_wake(set, st->rest_until_ns);
@@ -171,8 +180,8 @@ void taut_sender_watch(struct taut_sender *s, struct taut_pollset *set)
         }
         /* Without something to write a stream whose peer has gone would
          * wake us without end; the next write finds out. */
-        if (wants_out && st->id >= 0)
-            s->endpoint->transport->watch(s->endpoint, st->id, POLLOUT, set);
+        if (events && st->id >= 0)
+            s->endpoint->transport->watch(s->endpoint, st->id, events, set);
     }
 }
 
@@ -372,13 +381,32 @@ static void run_streams(struct taut_sender *s, int64_t now_ns)
     }
 }
 
+/* Did the receiver say so?  A stream that broke, or on which something else
+ * came, ends its test here: it would wake us without end. */
+static bool is_told_enough(struct taut_sender *s)
+{
+    struct taut_sender_stream *st = &s->streams[0];
+    char word = 0;
+    ssize_t n;
+
+    if (!may_end_early(s) || st->id < 0)
+        return false;
+    n = s->endpoint->transport->receive(s->endpoint, st->id, &word, 1);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (n == 1 && word == TAUT_ENOUGH_WORD)
+        return true;
+    broke(s, "receive from", n < 0 ? errno : EPROTO);
+    return false;
+}
+
 void taut_sender_run(struct taut_sender *s, int64_t now_ns)
 {
     if (s->is_done)
         return;
     if (!s->is_started && now_ns >= s->start_ns)
         start(s, now_ns);
-    if (s->is_started && now_ns >= s->end_ns) {
+    if (s->is_started && (now_ns >= s->end_ns || is_told_enough(s))) {
         finish(s, now_ns);
         return;
     }

@@ -297,6 +297,34 @@ static bool is_odd(lua_State *L, const struct taut_lua_test *t)
     return is_any;
 }
 
+static double capacity_of_way(lua_State *L, const struct taut_lua_test *t)
+{
+    struct least l = {.g = t->graph->graph,
+                      .senders = t->senders > 1 ? t->senders : 1,
+                      .Bps = HUGE_VAL};
+
+    visit_way(L, 1, t, least, &l);
+    return l.Bps;
+}
+
+/* tests.enough(t, share): bytes per second at which t may end early, that share
+ * of what its way carries.  nil for a test that has to go on to its end: one
+ * that confirms, of several streams, or during which others share its way. */
+static int tests_enough(lua_State *L)
+{
+    const struct taut_lua_test *t = check_test(L, 1);
+    double share = luaL_checknumber(L, 2), least_Bps = HUGE_VAL;
+
+    if (t->graph != NULL && t->confirms == 0 && t->group == 0 &&
+        t->streams <= 1 && t->senders <= 1 && !is_odd(L, t))
+        least_Bps = capacity_of_way(L, t);
+    if (least_Bps < HUGE_VAL && share * least_Bps >= 1)
+        lua_pushinteger(L, (lua_Integer)ceil(share * least_Bps));
+    else
+        lua_pushnil(L);
+    return 1;
+}
+
 /* tests.is_plainly_good(t, send, recv, s): the quick way through judge.test
  *   send, recv  what the two nodes reported; s: good, void_disagree, void_looks
  * → true where both ends agree that t reached what is good, and all fields are
@@ -319,22 +347,20 @@ static int tests_is_plainly_good(lua_State *L)
     lua_Integer parts;
     double best = best_part(L, window_ns, &parts);
     if (parts > 0 &&
-        number_of(L, 3, "looks", HUGE_VAL) < number_of(L, 4, "void_looks", 0))
+        number_of(L, 3, "looks", HUGE_VAL) <
+            fmin(number_of(L, 4, "void_looks", 0), (double)parts))
         return 1;
-    struct least l = {.g = t->graph->graph,
-                      .senders = t->senders > 1 ? t->senders : 1,
-                      .Bps = HUGE_VAL};
-    visit_way(L, 1, t, least, &l);
-    if (!(l.Bps < HUGE_VAL) ||
-        !(bw_Bps / l.Bps >= number_of(L, 4, "good", 1)) ||
+    double expected_Bps = capacity_of_way(L, t);
+    if (!(expected_Bps < HUGE_VAL) ||
+        !(bw_Bps / expected_Bps >= number_of(L, 4, "good", 1)) ||
         fabs(bw_Bps - sender_Bps) >
-            number_of(L, 4, "void_disagree", 0) * l.Bps)
+            number_of(L, 4, "void_disagree", 0) * expected_Bps)
         return 1;
-    t->expected_Bps = l.Bps;
+    t->expected_Bps = expected_Bps;
     t->bw_Bps = bw_Bps;
     t->sender_Bps = sender_Bps;
-    t->ratio = bw_Bps / l.Bps;
-    t->peak = best / l.Bps;
+    t->ratio = bw_Bps / expected_Bps;
+    t->peak = best / expected_Bps;
     t->rtt_ns = number_of(L, 2, "rtt_ns", NAN);
     t->delay_ns = larger(L, "delay_ns");
     t->foreign_bytes = larger(L, "foreign_bytes");
@@ -345,6 +371,7 @@ static int tests_is_plainly_good(lua_State *L)
 }
 
 const luaL_Reg taut_test_functions[] = {
+    {"enough", tests_enough},
     {"give_back", tests_give_back},
     {"is_plainly_good", tests_is_plainly_good},
     {"schedule", tests_schedule},

@@ -104,8 +104,8 @@ local function sources(p)
       cluster = p.cluster, switches = p.switches, agenda = p.agenda, diagnosis = p.diagnosis,
       ids = p.ids, journal = p.journal }
    p.vouch = vouch.new(pick(p, "site cluster lists slurm findings refusals"))
-   p.rendezvous = rendezvous.new { topology = topo, checks = conf.checks, cluster = p.cluster,
-      check = p.check, findings = p.vouch }
+   p.rendezvous = rendezvous.new { topology = topo, checks = conf.checks,
+      limits = conf.diagnosis, cluster = p.cluster, check = p.check, findings = p.vouch }
    p.surveys = survey.new { topology = topo, cluster = p.cluster, coverage = p.coverage,
       lists = p.lists,
       settings = conf.survey, checks = conf.checks, diagnosis = conf.diagnosis,

@@ -47,7 +47,7 @@ return function(parts)
    parts.teller:configure(conf.policy)
    parts.diagnosis:reload(topo, conf.diagnosis)
    parts.check:reload(topo, conf.checks)
-   parts.rendezvous:reload(topo, conf.checks)
+   parts.rendezvous:reload(topo, conf.checks, conf.diagnosis)
    parts.events:reload { topology = topo, names = conf.fabric.names }
    parts.profiles:reload(topo)
    parts.surveys:reload { topology = topo, checks = conf.checks, settings = conf.survey,

@@ -8,6 +8,7 @@ local background = require "taut.events.background"
 local endpoints = require "taut.wire.endpoints"
 local json = require "taut.json"
 local loop = require "taut.loop"
+local planned = require "taut.tests"
 local result = require "taut.wire.result"
 local seal = require "taut.seal"
 local wire = require "taut.wire"
@@ -18,6 +19,7 @@ Rendezvous.__index = Rendezvous
 
 local RESULT_SLACK_MS = 300
 local LATE = "late: the others have started"
+local SURELY = 1.1 -- times what is good: a third of a window is less exact than the whole
 
 ---------------------------------------------------------------- sending
 
@@ -79,6 +81,15 @@ local function finish(self, s)
    self.findings:session(s)
 end
 
+-- What ends a test early: what surely comes out good.  None where it is to be learned what the way
+-- carries.
+local function enough(self, t)
+   if self.topo.open and next(self.topo.open) then
+      return nil
+   end
+   return planned.enough(t, SURELY * self.limits.good)
+end
+
 -- The plans of all nodes, as they go over the wire: node → tests.
 local function wire_tests(self, s)
    local of = {}
@@ -86,8 +97,9 @@ local function wire_tests(self, s)
       of[n] = {}
    end
    for _, t in ipairs(s.tests) do
+      local enough_Bps = enough(self, t)
       for _, n in ipairs { t.src, t.dst } do
-         table.insert(of[n], endpoints.wire(t, n, s.peers, self.topo))
+         table.insert(of[n], endpoints.wire(t, n, s.peers, self.topo, enough_Bps))
       end
    end
    return of
@@ -300,16 +312,16 @@ function Rendezvous:hint_once()
 end
 
 --- Other settings from now on.
-function Rendezvous:reload(topo, checks)
-   self.topo, self.checks = topo, checks
+function Rendezvous:reload(topo, checks, limits)
+   self.topo, self.checks, self.limits = topo, checks, limits
 end
 
---- @param o { topology, checks (settings), cluster, check (check.lua), findings = who takes
---   sessions that are over: session(s) }
+--- @param o { topology, checks (settings), limits (settings: what is good), cluster, check
+--   (check.lua), findings = who takes sessions that are over: session(s) }
 function rendezvous.new(o)
-   return setmetatable({ topo = o.topology, checks = o.checks, cluster = o.cluster,
-      check = o.check, findings = o.findings, open = {}, sessions = {}, nothing_due = 0 },
-      Rendezvous)
+   return setmetatable({ topo = o.topology, checks = o.checks, limits = o.limits,
+      cluster = o.cluster, check = o.check, findings = o.findings, open = {}, sessions = {},
+      nothing_due = 0 }, Rendezvous)
 end
 
 return rendezvous

@@ -64,8 +64,9 @@ end
 -- @param n the node; the other end is `other`
 -- @param peers map node → { endpoints = }
 -- @param topo topology
+-- @param enough_Bps what its receiver may end it at (rendezvous.lua), or nil
 -- @return the table; nil when the two have no transport in common
-function endpoints.wire(t, n, peers, topo)
+function endpoints.wire(t, n, peers, topo, enough_Bps)
    local other, rail = t.src == n and t.dst or t.src, t.rail or 1
    local transport = endpoints.common(peers[n].endpoints, peers[other].endpoints, rail)
    if not transport then
@@ -76,7 +77,8 @@ function endpoints.wire(t, n, peers, topo)
       start_ms = t.start_ms, dur_ms = t.dur_ms, streams = t.streams,
       rail = rail > 1 and rail - 1 or nil,
       transport = transport ~= "tcp" and transport or nil,
-      mode = t.mode ~= "stream" and t.mode or nil }
+      mode = t.mode ~= "stream" and t.mode or nil,
+      enough_Bps = transport == "tcp" and enough_Bps or nil }
    if t.src_port and t.src == n and transport == "tcp" then
       add_way(part, t, topo)
    end

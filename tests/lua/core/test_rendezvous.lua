@@ -45,7 +45,9 @@ local function meeting(o)
          idle_nodes = function() return o.idle or {} end },
       diagnosis = { watched = function() return {} end }, ids = ids.new(),
       journal = { add = function(_, _, row) m.jobs[#m.jobs + 1] = row.note end } }
-   m.meet = rendezvous.new { topology = topo, checks = checks, cluster = cluster, check = m.check,
+   topo.open = o.open
+   m.meet = rendezvous.new { topology = topo, checks = checks, limits = { good = 0.75 },
+      cluster = cluster, check = m.check,
       findings = { session = function(_, s) m.done[#m.done + 1] = s end },
    }
    function m.hello(node, names, more)
@@ -174,6 +176,23 @@ function tests.test_all_come_and_the_plans_fit_together()
    lu.assertEquals(#m.done, 1)
    lu.assertNotNil(m.done[1].results[1]["send:" .. conns[1]:plan().tests[1].id] or
       m.done[1].results[1]["recv:" .. conns[1]:plan().tests[1].id])
+end
+
+-- Both ends are told alike what ends a test early, a tenth above what is good; nothing ends one
+-- where it is to be learned what a link carries.
+function tests.test_what_surely_comes_out_good_may_end_early()
+   for _, open in ipairs { false, { [1] = true } } do
+      local m, told = meeting { open = open or nil }, {}
+      for _, n in ipairs { "n0", "n1", "n2", "n3" } do
+         told[#told + 1] = m.hello(n, { "n0", "n1", "n2", "n3" })
+      end
+      for _, c in ipairs(told) do
+         lu.assertTrue(plan_size(c) > 0)
+         for _, t in ipairs(c:plan().tests) do
+            lu.assertEquals(t.enough_Bps, not open and math.ceil(1.1 * 0.75 * 24e6) or nil)
+         end
+      end
+   end
 end
 
 -- What went by RDMA past the node's own eyes is in its ports' counters, before and after the plan.

@@ -21,6 +21,14 @@ local function report(share, more)
    return r
 end
 
+-- A receiver that has seen enough had a look in each part until then, and there are fewer.
+function tests.test_a_test_that_ended_early_is_good()
+   local early = { looks = 3, sub_bytes = { 8, 8, 8 } }
+   lu.assertEquals(judged(report(1), report(1, early)).class, "good")
+   early.looks = 2
+   lu.assertStrContains(judged(report(1), report(1, early)).why, "2 of 3 parts")
+end
+
 function tests.test_what_makes_a_test_void()
    local cases = {
       { report(1), nil, "n2 did not report" },

@@ -135,6 +135,33 @@ function tests.test_what_makes_no_sense_is_an_error()
    lu.assertFalse(planned.is_plainly_good({}, {}, {}, {}))
 end
 
+-- What ends a test early is a share of what it is held against; one during which others send over
+-- its way, one of several streams or about a suspect goes on to its end.
+function tests.test_what_is_enough()
+   local sure, groups = 0, 0
+   each(function(topo, list)
+      for _, t in ipairs(list) do
+         local expected, open = judge.expectation(t, topo)
+         if t.group then
+            lu.assertNil(planned.enough(t, 0.5))
+            groups = groups + 1
+         elseif not open then
+            lu.assertEquals(planned.enough(t, 0.5), math.ceil(0.5 * expected))
+            sure = sure + 1
+         end
+         local odd = { streams = 2, confirms = 1, mode = "latency", planned_Bps = 7 }
+         for name, value in pairs(odd) do
+            local before = t[name]
+            t[name] = value
+            lu.assertNil(planned.enough(t, 0.5), name)
+            t[name] = before
+         end
+      end
+   end)
+   lu.assertTrue(sure > 100 and groups > 10, sure .. " " .. groups)
+   lu.assertErrorMsgContains("taut.test", planned.enough, {}, 1)
+end
+
 ---------------------------------------------------------------- judging
 
 -- What the two ends may report of a test that ought to reach so much.
@@ -149,7 +176,7 @@ local function reports(random, expected)
          error = random() < 0.02 and "was not reached" or nil }
       if random() < 0.8 then
          r.sub_bytes = {}
-         for i = 1, 8 do
+         for i = 1, random() < 0.3 and 3 or 8 do -- some end early
             r.sub_bytes[i] = math.floor(bw * 20e-3 / 8 * (0.9 + 0.2 * random()))
          end
          r.looks = random() < 0.8 and math.floor(random() * 9) or nil

@@ -97,6 +97,11 @@ static const struct {
     {PLAN("{\"id\":1,\"role\":\"recv\",\"token\":\"" TOKEN
           "\",\"start_ms\":0,\"dur_ms\":25,\"port\":5000}"),
      EINVAL},
+    {PLAN(SEND(",\"enough_Bps\":0")), EINVAL},
+    {PLAN(SEND(",\"enough_Bps\":\"1\"")), EINVAL},
+    {PLAN(SEND(",\"enough_Bps\":1,\"streams\":2")), EINVAL},
+    {PLAN(SEND(",\"enough_Bps\":1,\"mode\":\"latency\"")), EINVAL},
+    {PLAN(SEND(",\"enough_Bps\":1,\"transport\":\"ofi\"")), EINVAL},
     {PLAN(OFI("")), EINVAL},
     {PLAN(OFI("abcd")), EINVAL},
 };
@@ -104,7 +109,8 @@ static const struct {
 START_TEST(rail_transport_and_mode_are_read)
 {
     static const char text[] =
-        PLAN(OFI("10.0.0.2:9") "," SEND3 ",\"rail\":15,\"mode\":\"latency\"}");
+        PLAN(OFI("10.0.0.2:9") "," SEND3 ",\"rail\":15,\"mode\":\"latency\"}"
+                               "," SEND(",\"enough_Bps\":9000000000"));
     static struct taut_plan plan;
     struct taut_error err = {""};
 
@@ -116,6 +122,8 @@ START_TEST(rail_transport_and_mode_are_read)
     ck_assert_int_eq(plan.tests[1].transport, TAUT_TRANSPORT_TCP);
     ck_assert_int_eq(plan.tests[1].mode, TAUT_MODE_LATENCY);
     ck_assert_int_eq(plan.tests[1].rail, 15);
+    ck_assert_int_eq(plan.tests[1].enough_Bps, 0);
+    ck_assert_int_eq(plan.tests[2].enough_Bps, 9000000000);
 }
 END_TEST
 

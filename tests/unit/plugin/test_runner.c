@@ -165,6 +165,54 @@ START_TEST(bytes_arrive_and_both_ends_agree)
 }
 END_TEST
 
+/* Both ends stop as soon as the receiver has seen what is called enough. */
+START_TEST(what_is_enough_ends_a_test)
+{
+    struct taut_measure *out = a.measures, *in = b.measures;
+    int64_t sum = 0, began_ns = taut_now_ns();
+
+    add(&a, TAUT_ROLE_SEND, &b, 1)->enough_Bps = 1;
+    add(&b, TAUT_ROLE_RECV, &a, 1)->enough_Bps = 1;
+    a.plan.tests[0].dur_ms = b.plan.tests[0].dur_ms = 2000;
+    /* who is held up for a part of it goes on to its end */
+    for (int i = 0; i < 5 && in->parts != 3; i++) {
+        began_ns = taut_now_ns();
+        run_both();
+    }
+    ck_assert_str_eq(out->error, "");
+    ck_assert_str_eq(in->error, "");
+    ck_assert_int_eq(in->parts, 3);
+    ck_assert_int_eq(in->looks, 3);
+    ck_assert_int_eq(in->window_ns, 600 * TAUT_MS_NS);
+    for (int i = 0; i < 3; i++)
+        sum += in->sub_bytes[i];
+    ck_assert_int_eq(sum, in->bytes);
+    ck_assert_int_gt(in->bytes, 0);
+    ck_assert_int_gt(out->bytes, 0);
+    ck_assert_int_lt(out->window_ns, 1600 * TAUT_MS_NS);
+    ck_assert_int_lt(taut_now_ns() - began_ns, 2000 * TAUT_MS_NS);
+}
+END_TEST
+
+/* What is less goes on to its end; so does a test whose sender was not told that
+ * it may end, or whose receiver was not. */
+START_TEST(what_is_not_enough_goes_on)
+{
+    struct taut_test *out = add(&a, TAUT_ROLE_SEND, &b, 1);
+    struct taut_test *in = add(&b, TAUT_ROLE_RECV, &a, 1);
+
+    out->enough_Bps = _i < 2 ? 1 : 0;
+    in->enough_Bps = _i == 0 ? INT64_MAX : _i == 1 ? 0 : 1;
+    run_both();
+    ck_assert_str_eq(a.measures[0].error, "");
+    ck_assert_str_eq(b.measures[0].error, "");
+    ck_assert_int_gt(a.measures[0].bytes, 0);
+    ck_assert_int_ge(a.measures[0].window_ns, 600 * TAUT_MS_NS);
+    if (_i < 2)
+        ck_assert_int_eq(b.measures[0].parts, TAUT_RESULT_PARTS);
+}
+END_TEST
+
 START_TEST(streams_of_one_test_are_summed)
 {
     add(&a, TAUT_ROLE_SEND, &b, 1)->streams = 16;
@@ -481,6 +529,8 @@ int main(void)
     tcase_add_test(tc, an_empty_plan_is_over_at_once);
     tcase_add_test(tc, who_has_come_is_accepted_and_nobody_else);
     tcase_add_test(tc, bytes_arrive_and_both_ends_agree);
+    tcase_add_test(tc, what_is_enough_ends_a_test);
+    tcase_add_loop_test(tc, what_is_not_enough_goes_on, 0, 3);
     tcase_add_test(tc, streams_of_one_test_are_summed);
     tcase_add_test(tc, a_node_can_send_and_receive_at_once);
     tcase_add_test(tc, the_largest_plan_finds_room_for_its_streams);

@@ -17,6 +17,7 @@
 static int64_t begun_ns, sent, most_queued, lump, fills;
 static int64_t breaks_ns; /* the stream is reset then; 0 = never */
 static int answer;        /* to a call: 0, or an errno */
+static const char *word;  /* of the receiver: one byte, "" = it closed */
 
 /* What the link has carried, as acknowledgements tell it. */
 static int64_t acked(void)
@@ -72,6 +73,18 @@ static ssize_t fill(struct taut_endpoint *ep, int stream, size_t n)
     return (ssize_t)n;
 }
 
+static ssize_t receive(struct taut_endpoint *ep, int stream, void *data,
+                       size_t n)
+{
+    (void)ep, (void)stream, (void)n;
+    if (word == NULL) {
+        errno = EAGAIN;
+        return -1;
+    }
+    memcpy(data, word, strlen(word));
+    return (ssize_t)strlen(word);
+}
+
 static int64_t queued(struct taut_endpoint *ep, int stream)
 {
     (void)ep, (void)stream;
@@ -101,12 +114,14 @@ static const struct taut_transport link_of_known_rate = {
     .connected = connected,
     .send = send_some,
     .fill = fill,
+    .receive = receive,
     .queued = queued,
     .stats = stats,
     .reset = reset,
 };
 
 static struct taut_measure measure;
+static int64_t enough_Bps; /* what may end the test */
 
 /* Returns what became of it.
  *   late_ms  the machine holds it up for so long after its call */
@@ -120,6 +135,7 @@ static const char *run_test(int64_t acknowledged_at_once, int dur_ms,
         .mode = TAUT_MODE_STREAM,
         .dur_ms = dur_ms,
         .streams = 1,
+        .enough_Bps = enough_Bps,
     };
 
     memset(&measure, 0, sizeof(measure));
@@ -186,6 +202,31 @@ START_TEST(a_reset_before_the_end_is_one)
 }
 END_TEST
 
+/* Its window ends there; what comes before it begins waits. */
+START_TEST(a_receiver_that_has_seen_enough_ends_a_test)
+{
+    enough_Bps = 1;
+    word = "+";
+    ck_assert_str_eq(run_test(1, 2000, 0, 0), "");
+    ck_assert_int_lt(measure.window_ns, 1600 * TAUT_MS_NS);
+}
+END_TEST
+
+/* … only where the plan lets it, and by this word only. */
+START_TEST(nothing_else_ends_one)
+{
+    enough_Bps = 0;
+    word = "+";
+    ck_assert_str_eq(run_test(1, 500, 0, 0), "");
+    ck_assert_int_ge(measure.window_ns, 390 * TAUT_MS_NS);
+    enough_Bps = 1;
+    word = "-";
+    ck_assert_ptr_nonnull(strstr(run_test(1, 2000, 0, 0), "receive from"));
+    word = "";
+    ck_assert_ptr_nonnull(strstr(run_test(1, 2000, 0, 0), "receive from"));
+}
+END_TEST
+
 /* Past bug: a sender that the machine held up from its call until after the
  * test had had no look at whether it was answered, and said that nothing went
  * over the link. */
@@ -222,6 +263,8 @@ int main(void)
     tcase_add_test(tc, what_is_sent_comes_in_large_pieces);
     tcase_add_test(tc, a_reset_after_the_end_is_no_failure);
     tcase_add_test(tc, a_reset_before_the_end_is_one);
+    tcase_add_test(tc, a_receiver_that_has_seen_enough_ends_a_test);
+    tcase_add_test(tc, nothing_else_ends_one);
     tcase_add_test(tc, who_is_held_up_for_all_of_a_test_is_too_busy);
     tcase_add_test(tc, who_is_not_answered_sends_nothing_however_late);
     return unit_run("sender", tc);
