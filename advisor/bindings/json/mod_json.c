@@ -41,9 +41,10 @@ static json_t *encode_number(struct encoder *e, int index)
     if (!isfinite(value))
         return encode_fail(e, "a number is not finite");
     char text[40];
-    snprintf(text, sizeof(text), "%.15g", value);
-    if (strtod(text, NULL) != value)
-        e->long_reals = true;
+    if (!e->long_reals) {
+        snprintf(text, sizeof(text), "%.15g", value);
+        e->long_reals = strtod(text, NULL) != value;
+    }
     return json_real(value);
 }
 

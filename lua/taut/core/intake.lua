@@ -17,7 +17,7 @@ Intake.__index = Intake
 
 -- The jobs whose traffic the node's counters have seen since they were last read: those that ran
 -- there before this HELLO was heard.
-local function take_sample(self, h)
+local function take_sample(self, h, rails)
    if not h.counters then
       return
    end
@@ -30,7 +30,8 @@ local function take_sample(self, h)
    if h.purpose == "epilog" and not tables.has(list, h.job) then
       list[#list + 1] = h.job
    end
-   self.journal:add("sample", samples.row(h, h.purpose, h.counters, list, self.site.topo.rails))
+   self.journal:add("sample", samples.row(h, h.purpose, h.counters, list, rails,
+      self.site.topo.rails))
 end
 
 -- Does a HELLO come from where its node is?  Over ALPS a ticket says so: nobody but the front end
@@ -120,8 +121,9 @@ local function take(self, h, list, age_s)
    self.cluster:heard(h.node, h.purpose, age_s)
    self.cluster:speaks(h.node, h.release or "0.1", h.v)
    self.cluster:users_call_from(h.node, h.user_port)
-   self.events:heard(h.node, samples.rails(h))
-   take_sample(self, h)
+   local rails = samples.rails(h)
+   self.events:heard(h.node, rails)
+   take_sample(self, h, rails)
    if h.purpose == "prolog" then
       self.cluster:prolog(h.job, list.names, h.node)
    elseif h.purpose == "epilog" then

@@ -51,7 +51,7 @@ local function counters(self, s)
    for _, peer in pairs(s.peers) do
       if peer.counters then
          local row = samples.row({ job = s.job, restart = s.restart, node = peer.name,
-            boot = peer.boot }, s.purpose, peer.counters, {}, self.site.topo.rails)
+            boot = peer.boot }, s.purpose, peer.counters, {}, nil, self.site.topo.rails)
          row.checked = true
          self.journal:add("sample", row)
       end

@@ -22,15 +22,16 @@ end
 
 --- A row for the store, with this host's boot: the monotonic clock of another one cannot be
 -- compared.
--- @param h HELLO, or what is left of it: job, restart, node, boot, endpoints
+-- @param h HELLO, or what is left of it: job, restart, node, boot
 -- @param purpose prolog, epilog or idle
 -- @param jobs that ran on the node since its counters were read before
+-- @param rails of samples.rails, or nil
 -- @param rail_count how many rails the topology has
-function samples.row(h, purpose, counters, jobs, rail_count)
+function samples.row(h, purpose, counters, jobs, rails, rail_count)
    return { job = h.job, restart = h.restart or 0, node = h.node, purpose = purpose,
       time = loop.time(), mono = loop.now_ns() / 1e9, host_boot = clock.boot_id(),
       boot = h.boot,
-      counters = counters, jobs = json.array(jobs), rails = samples.rails(h),
+      counters = counters, jobs = json.array(jobs), rails = rails,
       rail_count = rail_count }
 end
 
