@@ -87,6 +87,9 @@ local function on_written(self, batch, reply, err)
          #batch.rows + #self.rows))
       self.failed = nil
    end
+   if self.is_asked then
+      self:flush()
+   end
    answer(self, reply.queued and self.backlog.token and ("the database is away: %s"):format(
       self.backlog.error or self.store.down or "it does not answer") or nil)
    if #self.confirms > 0 then
@@ -125,8 +128,18 @@ local function write(self, batch, durable, fn)
    end
 end
 
---- Write what waits, one transaction at a time.
+-- Questions that came while rows before them could not be sent yet.
+local function ask_held(self)
+   local held = self.held
+   self.held = {}
+   for _, q in ipairs(held) do
+      self:query(q.name, q.args, q.fn)
+   end
+end
+
+--- Write what waits, one transaction at a time; what is asked after that finds it.
 function Journal:flush()
+   self.is_asked = self.writing and #self.rows > 0
    if self.writing or self.stopped or not self.store or #self.rows == 0 and not self.batch then
       return
    end
@@ -134,6 +147,8 @@ function Journal:flush()
    self.writing = batch
    write(self, batch, #self.confirms > 0, function(reply, err)
       on_written(self, batch, reply, err)
+      self.is_asked = nil
+      ask_held(self)
       if reply and self.on_observations and #(reply.observations or {}) > 0 then
          self.on_observations(reply.observations)
       end
@@ -188,6 +203,9 @@ end
 function Journal:query(name, args, fn)
    if not self.store then
       return fn(nil, STANDS_BY)
+   elseif self.is_asked then
+      self.held[#self.held + 1] = { name = name, args = args, fn = fn }
+      return
    end
    self.store:ask({ op = "query", name = name, args = args }, function(reply, err)
       fn(reply and reply.rows, err)
@@ -281,7 +299,7 @@ end
 
 --- Without a store, until begin().
 function journal.new()
-   return setmetatable({ rows = {}, lost = 0, lost_said = 0, confirms = {},
+   return setmetatable({ rows = {}, lost = 0, lost_said = 0, confirms = {}, held = {},
       added = 0, written = 0 }, Journal)
 end
 

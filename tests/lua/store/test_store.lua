@@ -166,6 +166,26 @@ function tests.test_rows_written_come_back_after_a_restart()
    end)
 end
 
+-- Past bug: while other rows were being written, what was asked for found nothing.
+function tests.test_what_is_asked_after_a_flush_is_found_while_others_are_written()
+   with_store(function(j, done)
+      j:add("event", { id = 1, time = 100, purpose = "prolog", job = 7, nodes = "n[0-1]" })
+      j:flush()
+      j:add("event", { id = 2, time = 101, purpose = "prolog", job = 8, nodes = "n[0-1]" })
+      local order = {}
+      for _, job in ipairs { 8, 7 } do
+         ask(j, "events_of_job", { job = job }, function(rows)
+            lu.assertEquals(#rows, 1)
+            order[#order + 1] = job
+            if #order == 2 then
+               lu.assertEquals(order, { 8, 7 })
+               done()
+            end
+         end)
+      end
+   end)
+end
+
 local function sample(purpose, time, boot, counters)
    return { job = 7, restart = 0, node = "n0", purpose = purpose, time = time, boot = boot,
       counters = { counters } }
