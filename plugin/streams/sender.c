@@ -19,7 +19,9 @@
 #define REFILL                                                                 \
     4                      /* of a queue this part must be free: small         \
                             * pieces are mostly heads */
-#define LOOK_NS TAUT_MS_NS /* between looks at the rate */
+/* Acknowledgements come in lumps of up to 64 kB, which at 100 Mbit/s takes 5 ms.
+ * So a window begins and ends with one, if one comes within so much time. */
+#define LUMP_NS (4 * TAUT_MS_NS)
 #define SENDS_PER_RUN 16   /* a fast receiver never fills up */
 
 static void close_stream(struct taut_sender *s, struct taut_sender_stream *st)
@@ -120,6 +122,7 @@ void taut_sender_begin(struct taut_sender *s, struct taut_endpoint *endpoint,
     s->measure = measure;
     s->start_ns = plan_ns + test->start_ms * TAUT_MS_NS;
     s->warm_ns = s->start_ns + test->dur_ms * TAUT_MS_NS / 5;
+    s->warm_look_ns = s->warm_ns;
     s->end_ns = s->start_ns + test->dur_ms * TAUT_MS_NS;
     for (int i = 0; i < TAUT_PLAN_STREAMS; i++)
         s->streams[i].id = -1;
@@ -163,7 +166,7 @@ void taut_sender_watch(struct taut_sender *s, struct taut_pollset *set)
 
     if (s->is_done)
         return;
-    next = !s->is_started ? s->start_ns : !s->is_warm ? s->warm_ns : s->end_ns;
+    next = !s->is_started ? s->start_ns : !s->is_warm ? s->warm_look_ns : s->end_ns;
     taut_pollset_wake(set, next);
     for (int i = 0; i < s->test->streams; i++) {
         const struct taut_sender_stream *st = &s->streams[i];
@@ -252,14 +255,10 @@ static void send_payload(struct taut_sender *s, struct taut_sender_stream *st,
  * beginning through buckets of tokens does, too. */
 static void adjust_limits(struct taut_sender *s, int64_t now_ns)
 {
-    int64_t sum, limit;
+    int64_t limit = (int64_t)((double)(s->news_acked - BURST_BYTES) *
+                              QUEUE_MS * TAUT_MS_NS /
+                              (double)(now_ns - s->started_ns));
 
-    if (now_ns - s->seen_ns < LOOK_NS)
-        return;
-    s->seen_ns = now_ns;
-    sum = acked(s) - BURST_BYTES;
-    limit = (int64_t)((double)sum * QUEUE_MS * TAUT_MS_NS /
-                      (double)(now_ns - s->started_ns));
     if (limit < QUEUE_MIN_BYTES)
         limit = QUEUE_MIN_BYTES;
     for (int i = 0; i < s->test->streams; i++)
@@ -295,9 +294,42 @@ static int64_t busy_since_warm(const struct taut_sender *s, int64_t now_ns)
     return most;
 }
 
+/* Has more been acknowledged since the last look? */
+static bool note_news(struct taut_sender *s, int64_t now_ns)
+{
+    int64_t sum = acked(s);
+
+    if (sum == s->news_acked)
+        return false;
+    s->news_acked = sum;
+    s->news_ns = now_ns;
+    s->news_busy_ns = s->is_warm ? busy_since_warm(s, now_ns) : -1;
+    return true;
+}
+
+static void look(struct taut_sender *s, int64_t now_ns)
+{
+    if (now_ns - s->seen_ns < REST_NS)
+        return;
+    s->seen_ns = now_ns;
+    (void)note_news(s, now_ns);
+    adjust_limits(s, now_ns);
+}
+
+/* The window begins with the first news after the warm-up, or when none comes
+ * for a while. */
 static void warm(struct taut_sender *s, int64_t now_ns)
 {
-    s->warm_acked = acked(s);
+    int64_t patience_ns = (s->end_ns - s->warm_ns) / 5;
+
+    if (patience_ns > LUMP_NS)
+        patience_ns = LUMP_NS;
+    if (!note_news(s, now_ns) && !is_ping(s) &&
+        now_ns < s->warm_ns + patience_ns) {
+        s->warm_look_ns = now_ns + REST_NS;
+        return;
+    }
+    s->warm_acked = s->news_acked;
     for (int i = 0; i < s->test->streams; i++)
         s->streams[i].busy_at_warm_ns = s->streams[i].last.busy_ns;
     s->warmed_ns = now_ns;
@@ -341,7 +373,7 @@ static void note_latency(struct taut_sender *s)
 
 static void finish(struct taut_sender *s, int64_t now_ns)
 {
-    int64_t sum = acked(s);
+    int64_t window_ns = now_ns - s->warmed_ns, busy_ns = -1;
 
     /* Nothing was sent, but the link is not to blame. */
     if (*s->endpoint->why.text) {
@@ -352,11 +384,18 @@ static void finish(struct taut_sender *s, int64_t now_ns)
         taut_sender_abort(s, "this node was too busy to send in time");
         return;
     }
-    s->measure->total_bytes = sum;
-    s->measure->bytes = s->is_warm ? sum - s->warm_acked : 0;
-    s->measure->window_ns =
-        s->is_warm ? now_ns - s->warmed_ns : s->end_ns - s->warm_ns;
-    s->measure->busy_ns = s->is_warm ? busy_since_warm(s, now_ns) : -1;
+    (void)note_news(s, now_ns);
+    if (s->is_warm)
+        busy_ns = busy_since_warm(s, now_ns);
+    if (s->is_warm && s->news_ns > s->warmed_ns &&
+        now_ns - s->news_ns < LUMP_NS) {
+        window_ns = s->news_ns - s->warmed_ns;
+        busy_ns = s->news_busy_ns;
+    }
+    s->measure->total_bytes = s->news_acked;
+    s->measure->bytes = s->is_warm ? s->news_acked - s->warm_acked : 0;
+    s->measure->window_ns = s->is_warm ? window_ns : s->end_ns - s->warm_ns;
+    s->measure->busy_ns = busy_ns;
     s->measure->retrans = 0;
     for (int i = 0; i < s->test->streams; i++)
         s->measure->retrans += s->streams[i].last.retrans;
@@ -414,5 +453,5 @@ void taut_sender_run(struct taut_sender *s, int64_t now_ns)
         warm(s, now_ns);
     run_streams(s, now_ns);
     if (s->is_started && !s->is_done)
-        adjust_limits(s, now_ns);
+        look(s, now_ns);
 }

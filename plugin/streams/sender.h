@@ -29,8 +29,11 @@ struct taut_sender {
     struct taut_measure *measure;
     struct taut_sender_stream streams[TAUT_PLAN_STREAMS];
     int64_t start_ns, warm_ns, end_ns; /* by the plan */
+    int64_t warm_look_ns;              /* the next look at whether it begins */
     int64_t warmed_ns;                 /* when the window really began */
     int64_t warm_acked;
+    int64_t news_ns, news_acked, news_busy_ns; /* the last look that found
+                                                  something acknowledged */
     int64_t started_ns;
     int64_t seen_ns; /* last look at the streams */
     int64_t done_ns;

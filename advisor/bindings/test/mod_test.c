@@ -64,6 +64,7 @@ static const struct field fields[] = {
     {"time", FLOAT, AT(time)},
     {"start_ms", NUMBER, AT(start_ms)},
     {"dur_ms", NUMBER, AT(dur_ms)},
+    {"enough_Bps", NUMBER, AT(enough_Bps)},
     {"expected_Bps", FLOAT, AT(expected_Bps)},
     {"bw_Bps", FLOAT, AT(bw_Bps)},
     {"sender_Bps", FLOAT, AT(sender_Bps)},
@@ -463,7 +464,7 @@ void taut_test_begin(lua_State *L, struct taut_lua_test *t, int board)
         .graph = b->graph, .board = b, .epoch = b->epoch,
         .id = TAUT_TEST_NO_INTEGER, .event = TAUT_TEST_NO_INTEGER,
         .job = TAUT_TEST_NO_INTEGER, .time = NAN, .start_ms = NAN,
-        .dur_ms = NAN, .expected_Bps = NAN, .bw_Bps = NAN, .sender_Bps = NAN,
+        .dur_ms = NAN, .enough_Bps = NAN, .expected_Bps = NAN, .bw_Bps = NAN, .sender_Bps = NAN,
         .ratio = NAN, .peak = NAN, .rtt_ns = NAN, .delay_ns = NAN,
         .foreign_bytes = NAN, .stalls = NAN,
     };

@@ -42,6 +42,7 @@ struct taut_lua_test {
     bool is_own_route; /* … and was set, being another than the graph's */
     int64_t id, event, job; /* TAUT_TEST_NO_INTEGER: not known */
     double time, start_ms, dur_ms; /* NAN: not known; so are the others */
+    double enough_Bps;             /* it may end early at; NAN: it may not */
     double expected_Bps, bw_Bps, sender_Bps, ratio, peak;
     double rtt_ns, delay_ns, foreign_bytes, stalls;
     char token[TAUT_TEST_TOKEN + 1];

@@ -115,7 +115,8 @@ return {
             "counts as low for that port; 0: never.",
          "in the lab a healthy port showed 97 % or more, one at 19 % showed 17 to 20 %" },
       { "void_disagree", 0.25, 0.01, 10, "share of what is expected",
-         "A test is discarded when sender and receiver differ by so much.",
+         "A test is discarded when sender and receiver differ by so much; not one that may end " ..
+            "early and that both call good.",
          "one of them was interrupted, or lies" },
    },
    { section = "diagnosis",

@@ -59,14 +59,13 @@ local function add_way(part, t, topo)
 end
 
 --- One node's part of a test, as a PLAN carries it.
--- @param t test: id, src, dst, token, start_ms, dur_ms, streams; rail, mode and what plan/ports.lua
---   adds may be there
+-- @param t test: id, src, dst, token, start_ms, dur_ms, streams; rail, mode, enough_Bps (what its
+--   receiver may end it at) and what plan/ports.lua adds may be there
 -- @param n the node; the other end is `other`
 -- @param peers map node → { endpoints = }
 -- @param topo topology
--- @param enough_Bps what its receiver may end it at (rendezvous.lua), or nil
 -- @return the table; nil when the two have no transport in common
-function endpoints.wire(t, n, peers, topo, enough_Bps)
+function endpoints.wire(t, n, peers, topo)
    local other, rail = t.src == n and t.dst or t.src, t.rail or 1
    local transport = endpoints.common(peers[n].endpoints, peers[other].endpoints, rail)
    if not transport then
@@ -78,7 +77,7 @@ function endpoints.wire(t, n, peers, topo, enough_Bps)
       rail = rail > 1 and rail - 1 or nil,
       transport = transport ~= "tcp" and transport or nil,
       mode = t.mode ~= "stream" and t.mode or nil,
-      enough_Bps = transport == "tcp" and enough_Bps or nil }
+      enough_Bps = t.enough_Bps }
    if t.src_port and t.src == n and transport == "tcp" then
       add_way(part, t, topo)
    end

@@ -233,6 +233,7 @@ function tests.test_libfabric_is_used_where_both_have_it_and_waited_for()
       lu.assertTrue(plan_size(c) > 0)
       for _, t in ipairs(c:plan().tests) do
          lu.assertEquals(t.transport, "ofi")
+         lu.assertNil(t.enough_Bps)
          lu.assertEquals(t.peer, t.node .. ":2")
          lu.assertTrue(t.start_ms >= sim.checks.lead_ms + 350)
       end

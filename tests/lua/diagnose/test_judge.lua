@@ -173,6 +173,24 @@ function tests.test_what_a_test_can_show_of_a_component()
    lu.assertEquals(judge.visible(t, 2, topo, sim.quick), sim.quick.good)
 end
 
+-- Of a test that may end early it is enough that both ends call it good; nobody does so alone.
+function tests.test_both_ends_say_good_and_how_good_they_do_not_agree_on()
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   local function of(sent, received, enough_Bps)
+      local t = { src = 1, dst = 3, route = topo:route(1, 3), dur_ms = 25, enough_Bps = enough_Bps }
+      judge.test(t, report(sent), report(received), topo, sim.quick)
+      return { t.class, t.figure or false }
+   end
+   lu.assertEquals(of(1.4, 1, 1), { "good", false })
+   lu.assertEquals(of(1, 1.4, 1), { "good", false })
+   lu.assertEquals(of(1.1, 1, 1), { "good", true })
+   lu.assertEquals(of(1.4, 1), { "void", false })
+   lu.assertEquals(of(0.5, 1, 1), { "void", false })
+   lu.assertEquals(of(1, 0.5, 1), { "void", false })
+   lu.assertEquals(of(100, 0.5, 1), { "void", false })
+   lu.assertEquals(of(0.5, 0.5, 1), { "low", true })
+end
+
 -- Neither makes a stream faster than its route: what arrived did arrive.
 function tests.test_a_good_figure_stands_in_spite_of_delay_and_other_traffic()
    local late = report(0.9, { delay_ns = 20 * MS, foreign_bytes = 1e6 })

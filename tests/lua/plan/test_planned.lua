@@ -195,6 +195,7 @@ function tests.test_the_quick_judgement_is_the_slow_one()
       for i, t in ipairs(list) do
          local s = SETTINGS[i % 2 + 1]
          t.planned_Bps = math.random() < 0.05 and 1e6 or nil
+         t.enough_Bps = math.random() < 0.5 and 1 or nil
          local same = planned.fields(t)
          local expected = judge.expectation(t, topo)
          local send, recv = reports(math.random, expected < math.huge and expected or 24e6)

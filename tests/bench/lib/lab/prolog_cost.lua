@@ -6,6 +6,7 @@ local figure = require "figure"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local stats = require "stats"
+local units = require "kernel.units"
 
 local topo = assert(config.load(arg[1], { rundir = "", statedir = "" })).topology
 local names = assert(hostlist.expand(arg[2]))
@@ -242,7 +243,7 @@ print()
 
 if runs.full then
    figure("prolog_cost.full", full, "s", "<=", 0.09)
-   figure("price_node_ms", node_ms("full", "full", is_whole), "ms", "<=", 6)
+   units.figure("price_node_ms", node_ms("full", "full", is_whole), "ms", "<=", 6)
 end
 local trace_ms = {}
 for _, check in ipairs(checks.full or {}) do
@@ -256,7 +257,7 @@ if #trace_ms > 0 then
 end
 if runs.nothing then
    figure("prolog_cost.nothing_due", nothing, "s", "<=", 0.01)
-   figure("price_node_ms.nothing_due", node_ms("nothing", "nothing", is_idle), "ms")
+   units.figure("price_node_ms.nothing_due", node_ms("nothing", "nothing", is_idle), "ms")
 end
 if runs.down then
    figure("prolog_cost.down", down, "s", "<=", 0.01)
