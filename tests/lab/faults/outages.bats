@@ -480,9 +480,14 @@ hello_from() {
 @test "an MTU that does not fit: what is lost shows, nobody is drained" {
     lab exec --node n1 ip link set hsn0 gso_max_segs 1
     lab exec --node n1 ip link set hsn0 gso_max_size 1500
+    # n0 learns of it from its own packets, and then asks n1 for small ones: not
+    # before a job was checked, be it by an idle check's; and then surely
+    lab exec --node n0 sysctl -qw net.ipv4.ip_no_pmtu_disc=2
     lab exec ip -n r0.0.0 link set n1 mtu 900
     quick -N 2 -w n[0-1]
     wait_until 10 explain_says 'tx_dropped [+][0-9]'
+    lab exec --node n0 sysctl -qw net.ipv4.ip_no_pmtu_disc=0
+    lab exec --node n0 bash -c 'printf %1400d 0 >/dev/udp/10.0.0.2/9'
     quick -N 4 -w n[0-3]
     nothing_drained
     lab exec ip -n r0.0.0 link set n1 mtu 1500
