@@ -130,7 +130,7 @@ local function reading_of(sql, node)
    return type(state) == "table" and type(state.ports) == "table" and state or nil
 end
 
---- A sample of a node's counters came in.
+--- A sample of a node's counters came in; `settle` ends the transaction.
 -- @param sql store/db.lua, inside a transaction
 -- @param row sample, with `jobs`, `rails`, `checked` besides its columns; `counters` as the node
 --   told, or, of one that waited since an older tautd, as a text
@@ -150,13 +150,21 @@ function keep.sample(sql, row)
       purpose = row.purpose, job = row.job ~= 0 and row.job or nil, restart = row.restart,
       jobs = row.jobs, ports = ports, rails = row.rails, rail_count = row.rail_count,
       checked = row.checked })
-   local text = json.encode(state)
-   sql.put("reading", { node = row.node, data = text })
-   held.put(row.node, state, text)
+   held.change(row.node, state)
    for _, o in ipairs(list) do
       o.id = add_observation(sql, o)
    end
    return list
+end
+
+--- Write the readings that samples changed.
+-- @param sql store/db.lua, inside the transaction of the samples
+function keep.settle(sql)
+   for node, state in pairs(held.changed()) do
+      local text = json.encode(state)
+      sql.put("reading", { node = node, data = text })
+      held.put(node, state, text)
+   end
 end
 
 --- A transaction failed: what is at hand of readings may be undone.
@@ -176,6 +184,7 @@ keep.special = {
       sql.run "DELETE FROM seen"
    end,
    renamed = function(sql, row) -- a node; what is history keeps the name of its time
+      keep.settle(sql)
       held.forget()
       sql.run("DELETE FROM reading WHERE node = ?", row.new)
       sql.run("UPDATE reading SET node = ? WHERE node = ?", row.new, row.old)

@@ -111,8 +111,8 @@ end
 
 --- Serve requests until stdin ends, or the server is gone.
 -- @param where path of the database file, or address of a server
--- @param o what is done with observations and readings (events/keep.lua): special, sample, forget,
---   prune, queries
+-- @param o what is done with observations and readings (events/keep.lua): special, sample, settle,
+--   forget, prune, queries
 -- @param as nil, or { is_guest = for the lease, token = under which it is opened }
 -- @return exit status
 function store.main(where, o, as)

@@ -62,8 +62,14 @@ local function note(place, rows)
       value = ("%s %d %d"):format(place.id, place.seq, rows) })
 end
 
+local function settled(observations, fn, ...)
+   local result = fn(...)
+   observations.settle(db)
+   return result
+end
+
 local function transaction(observations, fn, ...)
-   local ok, result = pcall(db.transaction, fn, ...)
+   local ok, result = pcall(db.transaction, settled, observations, fn, ...)
    if not ok then
       observations.forget()
       error(result, 0)
@@ -103,7 +109,8 @@ end
 
 --- Write a batch.
 -- @param request { rows, place or nil, durable }
--- @param observations what is done with them (events/keep.lua)
+-- @param observations what is done with them (events/keep.lua): special, sample, settle, forget,
+--   prune
 -- @return reply
 function writes.take(request, observations)
    local rows, place = request.rows, request.place

@@ -258,6 +258,39 @@ function tests.test_growth_is_from_what_was_written_not_from_a_batch_that_failed
    lu.assertEquals(replies, { 0, "failed", 0, grown = '{"tx_bytes":900}' })
 end
 
+-- Of one transaction only the last reading of a node is written: the next one, by another process,
+-- is held against it.
+function tests.test_a_nodes_last_reading_of_a_batch_is_what_the_next_is_held_against()
+   with_store(function(j, done)
+      j:add("sample", sample("idle", 10, "a", { ["if"] = "hsn0", tx_bytes = 1 }))
+      j:add("sample", sample("prolog", 20, "a", { ["if"] = "hsn0", tx_bytes = 5 }))
+      done()
+   end)
+   with_store(function(j, done)
+      j:add("sample", sample("epilog", 30, "a", { ["if"] = "hsn0", tx_bytes = 9 }))
+      ask(j, "growth_of_job", { job = 7 }, function(rows)
+         lu.assertEquals(json.decode(rows[1].counters), { tx_bytes = 4 })
+         done()
+      end)
+   end)
+end
+
+-- A node that is renamed in a batch keeps its reading of that batch.
+function tests.test_a_reading_goes_with_the_name_of_its_node()
+   with_store(function(j, done)
+      local epilog = sample("epilog", 20, "a", { ["if"] = "hsn0", tx_bytes = 7 })
+      j:add("sample", sample("prolog", 10, "a", { ["if"] = "hsn0", tx_bytes = 5 }))
+      j:add("renamed", { old = epilog.node, new = "other" })
+      epilog.node = "other"
+      j:add("sample", epilog)
+      ask(j, "growth_of_job", { job = 7 }, function(rows)
+         lu.assertEquals({ rows[1].node, json.decode(rows[1].counters) },
+            { "other", { tx_bytes = 2 } })
+         done()
+      end)
+   end)
+end
+
 -- What a prolog could not read is not counted from an older reading.
 function tests.test_an_interface_that_the_prolog_did_not_read_has_not_grown()
    with_store(function(j, done)
