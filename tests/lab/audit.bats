@@ -164,6 +164,10 @@ ended() {
     run lab exec taut audit --all --partition nowhere
     [ "$status" -eq 2 ]
     [[ $output == *"there is no partition 'nowhere'"* ]]
+    # srun refuses the step
+    run lab exec env SLURM_CONSTRAINT=nowhere taut audit --all --json
+    [ "$status" -eq 1 ]
+    [[ $output == *'"error": "audit: its step ended without an answer, exit status 1"'* ]]
     run lab exec taut audit --time 3
     [ "$status" -eq 2 ]
 }

@@ -70,7 +70,7 @@ end
 --- Run this command on all idle nodes of the topology.
 -- @param args its arguments: socket, partition, progress, and those that go to the step: the names
 --   of its flags in `flags` (solo, json), of its options in `pass` (time), more words in `words`;
---   `on_line`, called with each line it prints (default: print), and `on_stopping`, after Ctrl-C
+--   `on_line`, called with each line it prints, and `on_stopping`, after Ctrl-C
 -- @param name "audit" or "matrix"
 -- @return exit status: that of the step; and whether there was one
 function launch.on_idle(args, name)
@@ -89,7 +89,7 @@ function launch.on_idle(args, name)
    local why
    state.proc, why = loop.spawn { argv = command(args, name, d.nodes, d.count, state.tag),
       max_line = step.REPORT_MAX,
-      on_line = args.on_line or function(line) print(line) end,
+      on_line = args.on_line,
       on_exit = function(_, status)
          state.status = status
          loop.stop()

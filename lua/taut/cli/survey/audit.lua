@@ -72,10 +72,24 @@ local function hold(args)
    return FAILED
 end
 
+-- On all idle nodes: the answer is the step's.
+local function on_idle(args)
+   local answered = false
+   args.on_line = function(line)
+      answered = true
+      print(line)
+   end
+   local status, started = launch.on_idle(args, "audit")
+   if started and status ~= 0 and not answered then
+      report.complain(("audit: its step ended without an answer, exit status %d"):format(status))
+   end
+   return status
+end
+
 function audit.run(args)
    local procid = step.procid()
    if args.all then
-      return launch.on_idle(args, "audit")
+      return on_idle(args)
    elseif not procid then
       report.complain("audit: run it in a job: srun -X --ntasks-per-node=1 taut audit, one ",
          "process on each of its nodes; or taut audit --all")
