@@ -155,6 +155,27 @@ function tests.test_two_nodes_far_apart_test_each_other()
    lu.assertEquals(#phases, 2)
 end
 
+-- Two pieces of a row, with nobody's nodes between them: what is due there is tested by the nodes
+-- at the edges, and what is not, by nobody.
+function tests.test_links_in_a_gap_of_a_job_are_tested_across_it()
+   local topo = sim.torus({ 16, 2, 2 }, 1)
+   local row = tables.fill(1, 16, function(x) return topo.node_id["n" .. 4 * x - 4] end)
+   local nodes = tables.filter(row, function(n) return n < row[7] or n > row[10] end)
+   local o = options(topo, nodes, { now = 1e5 })
+   local due = topo.component_id["r7.0.0/X+"]
+   for c = 1, #topo.components do
+      o.coverage:touch(c, c == due and 0 or o.now)
+   end
+   local phases = plan.make(o)
+   lu.assertEquals(#phases, 1)
+   lu.assertEquals(tables.map(phases[1], function(t)
+      return topo.nodes[t.src] .. " " .. topo.nodes[t.dst]
+   end), { "n20 n40" })
+   lu.assertTrue(covered(phases)[due])
+   o.coverage:touch(due, o.now)
+   lu.assertEquals(plan.make(o), {})
+end
+
 function tests.test_single_node_has_no_plan()
    local topo = sim.torus({ 4, 2, 2 }, 2)
    lu.assertEquals(plan.make(options(topo, { 5 })), {})
