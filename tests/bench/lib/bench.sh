@@ -68,13 +68,15 @@ bench_lab() {
 # bench_inside ARG…: this benchmark's own part inside the lab, as root on the
 # controller.  In the background, because only then a signal ends it at once.
 bench_inside() {
+    bench_kernel
     BENCH_QUICK=$QUICK BENCH_SEED=$SEED lab exec "$0" --inside "$@" &
     wait $!
 }
 
-# bench_kernel: what lib/kernel/units.lua measures this machine by; bench_lua does it, too
+# bench_kernel: what lib/kernel/units.lua measures this machine by; bench_lua does it, too.  Inside
+# a lab it is that of outside.
 bench_kernel() {
-    export BENCH_KERNEL=$TMP/kernel
+    export BENCH_KERNEL=${BENCH_KERNEL:-$TMP/kernel}
     [ -x "$BENCH_KERNEL" ] || cc -O2 -o "$BENCH_KERNEL" "$BENCH_DIR/lib/kernel/kernel.c" || die "cc failed"
 }
 
