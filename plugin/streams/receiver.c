@@ -18,10 +18,6 @@
  * as long for the lump that spans it. */
 #define LUMP_NS (4 * TAUT_MS_NS)
 
-/* So many parts of the window may be enough, if each of them is: what comes in
- * lumps too large for that, or with gaps, is looked at to the end. */
-#define ENOUGH_PARTS 3
-
 void taut_receiver_begin(struct taut_receiver *r, struct taut_inflow *inflows,
                          struct taut_endpoint *endpoints, size_t count)
 {
@@ -322,15 +318,16 @@ static int64_t window_ns(const struct taut_inflow *in, int parts)
 }
 
 /* Did each of the first parts bring what the plan calls enough, none of them a
- * guess?  Asked once, when they are over. */
+ * guess?  Asked once, when they are over.  What comes in lumps too large for
+ * that, or with gaps, is looked at to the end. */
 static bool is_enough(const struct taut_inflow *in)
 {
     double least =
         (double)in->test->enough_Bps * (double)window_ns(in, 1) / 1e9;
 
-    if (in->test->enough_Bps == 0 || in->next_mark != ENOUGH_PARTS + 1)
+    if (in->test->enough_Bps == 0 || in->next_mark != TAUT_ENOUGH_PARTS + 1)
         return false;
-    for (int i = 0; i < ENOUGH_PARTS; i++) {
+    for (int i = 0; i < TAUT_ENOUGH_PARTS; i++) {
         if (!(in->looked & 1u << i) ||
             (double)(in->marks[i + 1] - in->marks[i]) < least)
             return false;
@@ -414,7 +411,7 @@ static void look(struct taut_inflow *in)
         finish(in, now_ns, TAUT_RESULT_PARTS);
     } else if (is_enough(in)) {
         say_enough(in);
-        finish(in, now_ns, ENOUGH_PARTS);
+        finish(in, now_ns, TAUT_ENOUGH_PARTS);
     }
 }
 

@@ -153,8 +153,19 @@ static void watch_ping(struct taut_sender *s,
         s->endpoint->transport->watch(s->endpoint, st->id, events, set);
 }
 
-/* The receiver may say that it has seen enough; before the window began
- * nobody listens. */
+/* When a receiver can have seen enough at the soonest: its window begins no
+ * sooner than this end's.  Before that, or right after a window that began
+ * late, this end has no account of its own, and nobody need be believed. */
+static int64_t enough_ns(const struct taut_sender *s)
+{
+    int64_t part_ns = (s->end_ns - s->warm_ns) / TAUT_RESULT_PARTS;
+    int64_t seen_ns = s->started_ns + (s->warm_ns - s->start_ns) +
+                      TAUT_ENOUGH_PARTS * part_ns;
+    int64_t own_ns = s->warmed_ns + part_ns;
+
+    return seen_ns > own_ns ? seen_ns : own_ns;
+}
+
 static bool may_end_early(const struct taut_sender *s)
 {
     return s->test->enough_Bps > 0 && s->is_warm;
@@ -168,12 +179,14 @@ void taut_sender_watch(struct taut_sender *s, struct taut_pollset *set)
         return;
     next = !s->is_started ? s->start_ns : !s->is_warm ? s->warm_look_ns : s->end_ns;
     taut_pollset_wake(set, next);
+    if (may_end_early(s) && !s->listens)
+        taut_pollset_wake(set, enough_ns(s));
     for (int i = 0; i < s->test->streams; i++) {
         const struct taut_sender_stream *st = &s->streams[i];
         bool is_open = st->is_connected && st->token_sent == TAUT_TOKEN;
         bool wants_out = !is_open || (s->is_started && !st->rest_until_ns);
-        short events = (short)((wants_out ? POLLOUT : 0) |
-                               (may_end_early(s) ? POLLIN : 0));
+        short events =
+            (short)((wants_out ? POLLOUT : 0) | (s->listens ? POLLIN : 0));
 
         if (st->rest_until_ns)
             taut_pollset_wake(set, st->rest_until_ns);
@@ -420,15 +433,17 @@ static void run_streams(struct taut_sender *s, int64_t now_ns)
     }
 }
 
-/* Did the receiver say so?  A stream that broke, or on which something else
- * came, ends its test here: it would wake us without end. */
-static bool is_told_enough(struct taut_sender *s)
+/* Has the receiver said that it has seen enough?  A stream that broke, or on
+ * which something else came, ends its test here: it would wake us without end.
+ * What is wrong with a connection is open_stream()'s to find out. */
+static bool is_told_enough(struct taut_sender *s, int64_t now_ns)
 {
     struct taut_sender_stream *st = &s->streams[0];
     char word = 0;
     ssize_t n;
 
-    if (!may_end_early(s) || st->id < 0)
+    s->listens = may_end_early(s) && now_ns >= enough_ns(s);
+    if (!s->listens || st->id < 0 || !st->is_connected)
         return false;
     n = s->endpoint->transport->receive(s->endpoint, st->id, &word, 1);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -445,7 +460,7 @@ void taut_sender_run(struct taut_sender *s, int64_t now_ns)
         return;
     if (!s->is_started && now_ns >= s->start_ns)
         start(s, now_ns);
-    if (s->is_started && (now_ns >= s->end_ns || is_told_enough(s))) {
+    if (s->is_started && (now_ns >= s->end_ns || is_told_enough(s, now_ns))) {
         finish(s, now_ns);
         return;
     }

@@ -39,6 +39,7 @@ struct taut_sender {
     int64_t done_ns;
     int64_t flight_bytes; /* not acknowledged when it ended */
     bool is_started, is_warm, is_done;
+    bool listens; /* to a receiver that has seen enough */
     struct taut_pinger ping; /* of a latency test */
 };
 

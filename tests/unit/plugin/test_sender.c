@@ -212,6 +212,59 @@ START_TEST(a_receiver_that_has_seen_enough_ends_a_test)
 }
 END_TEST
 
+/* Past bug: its word was taken as soon as the window had begun, and the sender's
+ * own account was one of a moment. */
+START_TEST(a_receiver_cannot_have_seen_enough_at_once)
+{
+    enough_Bps = 1;
+    word = "+";
+    ck_assert_str_eq(run_test(1, 1000, 0, 0), "");
+    ck_assert_int_ge(measure.window_ns, 290 * TAUT_MS_NS);
+}
+END_TEST
+
+static int64_t unreachable_ns;
+
+static int connected_never(struct taut_endpoint *ep, int stream)
+{
+    (void)ep, (void)stream;
+    errno = taut_now_ns() >= unreachable_ns ? EHOSTUNREACH : EAGAIN;
+    return -1;
+}
+
+/* As recv() of a socket that connects: it takes the error. */
+static ssize_t receive_of_nobody(struct taut_endpoint *ep, int stream,
+                                 void *data, size_t n)
+{
+    (void)data, (void)n;
+    return connected_never(ep, stream);
+}
+
+/* Past bug: a router that answered after the window had begun made a failure of
+ * what tells of the link. */
+START_TEST(a_router_that_answers_late_tells_of_a_link_that_carries_nothing)
+{
+    static struct taut_sender s;
+    struct taut_transport nowhere = link_of_known_rate;
+    struct taut_endpoint ep = {.transport = &nowhere};
+    struct taut_test test = {.role = TAUT_ROLE_SEND,
+                             .mode = TAUT_MODE_STREAM,
+                             .dur_ms = 100,
+                             .streams = 1,
+                             .enough_Bps = 1};
+
+    nowhere.connected = connected_never;
+    nowhere.receive = receive_of_nobody;
+    memset(&measure, 0, sizeof(measure));
+    unreachable_ns = taut_now_ns() + 60 * TAUT_MS_NS;
+    taut_sender_begin(&s, &ep, &test, &measure, taut_now_ns());
+    while (!s.is_done)
+        taut_sender_run(&s, taut_now_ns());
+    ck_assert_str_eq(measure.error, "");
+    ck_assert_int_eq(measure.bytes, 0);
+}
+END_TEST
+
 /* … only where the plan lets it, and by this word only. */
 START_TEST(nothing_else_ends_one)
 {
@@ -264,6 +317,9 @@ int main(void)
     tcase_add_test(tc, a_reset_after_the_end_is_no_failure);
     tcase_add_test(tc, a_reset_before_the_end_is_one);
     tcase_add_test(tc, a_receiver_that_has_seen_enough_ends_a_test);
+    tcase_add_test(tc, a_receiver_cannot_have_seen_enough_at_once);
+    tcase_add_test(
+        tc, a_router_that_answers_late_tells_of_a_link_that_carries_nothing);
     tcase_add_test(tc, nothing_else_ends_one);
     tcase_add_test(tc, who_is_held_up_for_all_of_a_test_is_too_busy);
     tcase_add_test(tc, who_is_not_answered_sends_nothing_however_late);
