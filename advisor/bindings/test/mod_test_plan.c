@@ -307,9 +307,37 @@ static double capacity_of_way(lua_State *L, const struct taut_lua_test *t)
     return l.Bps;
 }
 
+struct spread {
+    const struct taut_graph *g;
+    double sure_Bps; /* least of what is surely crossed */
+    double most_Bps; /* most of what may be */
+};
+
+static void spread(void *arg, uint32_t c, bool is_sure)
+{
+    struct spread *s = arg;
+
+    if (c < s->g->components && is_sure)
+        s->sure_Bps = fmin(s->sure_Bps, s->g->capacity[c]);
+    else if (c < s->g->components)
+        s->most_Bps = fmax(s->most_Bps, s->g->capacity[c]);
+}
+
+/* May more be expected of t once it is known which members of its sets it
+ * took, since others of them carry less? */
+static bool may_expect_more(lua_State *L, const struct taut_lua_test *t,
+                            double least_Bps)
+{
+    struct spread s = {.g = t->graph->graph, .sure_Bps = HUGE_VAL};
+
+    visit_way(L, 1, t, spread, &s);
+    return fmin(s.sure_Bps, s.most_Bps) > least_Bps;
+}
+
 /* tests.enough(t, share): bytes per second at which t may end early, that share
  * of what its way carries.  nil for a test that has to go on to its end: one
- * that confirms, of several streams, or during which others share its way. */
+ * that confirms, of several streams, during which others share its way, or of
+ * which more may be expected than at first. */
 static int tests_enough(lua_State *L)
 {
     const struct taut_lua_test *t = check_test(L, 1);
@@ -318,7 +346,8 @@ static int tests_enough(lua_State *L)
     if (t->graph != NULL && t->confirms == 0 && t->group == 0 &&
         t->streams <= 1 && t->senders <= 1 && !is_odd(L, t))
         least_Bps = capacity_of_way(L, t);
-    if (least_Bps < HUGE_VAL && share * least_Bps >= 1)
+    if (least_Bps < HUGE_VAL && share * least_Bps >= 1 &&
+        !may_expect_more(L, t, least_Bps))
         lua_pushinteger(L, (lua_Integer)ceil(share * least_Bps));
     else
         lua_pushnil(L);
