@@ -258,6 +258,9 @@ static void finish_slot(struct run *run, struct slot *slot)
     slot->is_finished = true;
     if (!slot->is_begun || *slot->measure->error)
         return;
+    /* what came after a receiver had seen enough is the test's, too */
+    if (slot->inflow != NULL && slot->measure->parts < TAUT_RESULT_PARTS)
+        slot->measure->total_bytes = slot->inflow->total_bytes;
     mark(run, slot->endpoint, &to);
     if (slot->done.at_ns == 0) /* it ended early */
         slot->done = to;

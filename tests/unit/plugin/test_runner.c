@@ -203,13 +203,17 @@ START_TEST(what_is_not_enough_goes_on)
 
     out->enough_Bps = _i < 2 ? 1 : 0;
     in->enough_Bps = _i == 0 ? INT64_MAX : _i == 1 ? 0 : 1;
+    out->dur_ms = in->dur_ms = 2000;
     run_both();
     ck_assert_str_eq(a.measures[0].error, "");
     ck_assert_str_eq(b.measures[0].error, "");
     ck_assert_int_gt(a.measures[0].bytes, 0);
-    ck_assert_int_ge(a.measures[0].window_ns, 600 * TAUT_MS_NS);
+    ck_assert_int_ge(a.measures[0].window_ns, 1000 * TAUT_MS_NS);
     if (_i < 2)
         ck_assert_int_eq(b.measures[0].parts, TAUT_RESULT_PARTS);
+    else /* past bug: what came later counted as other traffic */
+        ck_assert_int_gt(4 * b.measures[0].total_bytes,
+                         3 * a.measures[0].total_bytes);
 }
 END_TEST
 
