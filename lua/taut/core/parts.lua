@@ -170,7 +170,10 @@ local function on_refresh(p)
          end)
       end,
       job_over = function(id) p.job_over:take(id) end }
-   p.act:tell(function(name, drain) p.findings:given_back(name, drain) end)
+   p.act:tell(function(name, drain)
+      p.findings:given_back(name, drain)
+      p.acks:over({ drain and drain.component }, p.journal)
+   end)
    p.journal:tell(function(list) p.events:stored(list) end)
 end
 

@@ -69,6 +69,18 @@ function Acks:drop(name)
    return had
 end
 
+--- These are repaired, or back: news again, in the store, too.
+-- @param names of components
+function Acks:over(names, journal)
+   local any = false
+   for _, name in ipairs(names) do
+      any = self:drop(name) or any
+   end
+   if any then
+      journal:add("setting", { name = "acks", value = self:pack(loop.time()) })
+   end
+end
+
 --- What is known of a component: { ticket, until, who, at }; or nil.
 function Acks:get(name, now)
    local a = self.by_name[name]

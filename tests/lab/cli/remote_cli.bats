@@ -189,7 +189,7 @@ as_alice() { lab exec --user alice --node n1 "$@"; }
     lab exec taut policy log | grep 'ticket T-1'
     lab exec taut ack r0.0.0/X+ --end
     lab exec taut repair n1/tx --done
-    [ "$(lab exec taut ack)" = "no component is known to be bad" ]
+    [ "$(lab exec taut ack)" = "nothing is acknowledged" ]
 }
 
 @test "remote: a credential serves once" {

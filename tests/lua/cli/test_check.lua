@@ -28,6 +28,12 @@ function tests.test_all_is_well()
    -- a node that is drained for such once kept the service at WARNING until it was repaired
    local row = { node = "n1", component = "n1/tx", known = { ticket = "T1" } }
    lu.assertEquals({ check.judge(status { drained = { row }, held = { row } }) }, { 0, {} })
+   -- … and for which it then said that nothing was slow
+   lu.assertEquals(check.line(0, {}, "a=1", check.known(status { verdicts = {
+      { component = "n2/tx", state = "slow", known = row.known },
+      { component = "n3/tx", state = "suspect", known = row.known },
+      { component = "n4/tx", state = "slow" } }, drained = { row }, held = { row } })),
+      "TAUT OK - acknowledged: n1/tx, n2/tx | a=1")
    -- a suspect is nobody's business yet, nor is a young tautd's coverage
    lu.assertEquals((check.judge(status { verdicts = { { component = "n1/tx", state = "suspect" } },
       coverage = 0.1, since = 1e6 - 3600 })), 0)

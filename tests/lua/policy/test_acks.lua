@@ -103,6 +103,22 @@ function tests.test_a_repair_ends_it()
    lu.assertEquals(#ask(p, {}, "acks").data.acks, 0)
 end
 
+-- Past bug: a node was repaired and resumed, and what it had next was known of all the same.
+function tests.test_a_node_that_is_back_ends_it()
+   local p = parts.new()
+   local topo = p.site.topo
+   local function tx(n)
+      return topo.components[topo.tx[n]]
+   end
+   for n = 1, 2 do
+      local got = ask(p, { component = tx(n), ticket = "T", ["until"] = os.time() + 60 })
+      lu.assertEquals(got.data.state, "unknown")
+      p.act.on_back(topo.nodes[n], n == 1 and { component = tx(n), reason = "taut: tx" } or nil)
+   end
+   local left = ask(p, {}, "acks").data.acks
+   lu.assertEquals({ #left, left[1].component }, { 1, tx(2) })
+end
+
 function tests.test_users_only_look()
    local p = parts.new { is_admin = false }
    local name = p.site.topo.components[p.site.topo.first_link]

@@ -30,7 +30,7 @@ local function list(args)
    if #rows > 0 then
       report.table({ "COMPONENT", "TICKET", "UNTIL", "BY" }, rows)
    else
-      print "no component is known to be bad"
+      print "nothing is acknowledged"
    end
    return 0
 end
@@ -62,6 +62,10 @@ function ack.run(args)
    else
       report.wrap(("%s is known to be bad until %s (%s): it is no alert and told to no program, " ..
          "and avoided as before"):format(d.component, date(d["until"]), d.ticket), "", "  ")
+      if d.state == "ok" then
+         report.wrap(("%s is ok now: what is found until then is no alert, either"):format(
+            d.component), "", "  ")
+      end
    end
    return 0
 end

@@ -64,6 +64,9 @@ local function print_log(d, args)
    for i = #d.actions, 1, -1 do
       local a = d.actions[i]
       local text = { a.reason or a.component }
+      if a.action == "ack" then -- its reason does not name it
+         table.insert(text, 1, a.component .. ":")
+      end
       if a.result and a.result ~= "done" and a.result ~= "seen" then
          text[#text + 1] = ("[%s]"):format(a.result)
       end

@@ -86,6 +86,22 @@ local function performance(s)
       s.store.waiting + (q.rows or 0), q.bytes or 0)
 end
 
+--- The components that are slow, or drained for, and known to be bad.
+-- @param s answer of `status`
+-- @return array of names
+function check.known(s)
+   local seen = {}
+   for _, rows in ipairs { s.verdicts, s.drained, s.held } do
+      for _, v in ipairs(rows) do
+         local is_bad = v.state == nil or v.state == "slow" or v.state == "failed"
+         if v.known and v.component and is_bad then
+            seen[v.component] = true
+         end
+      end
+   end
+   return tables.keys(seen)
+end
+
 --- What a status is: its number, and array of texts, the worst first.
 -- @param s answer of `status`
 function check.judge(s)
@@ -94,8 +110,13 @@ function check.judge(s)
 end
 
 --- The line of a plugin.
-function check.line(status, texts, data)
-   local text = #texts > 0 and table.concat(texts, "; ") or "nothing slow, nothing held back"
+-- @param known of check.known
+function check.line(status, texts, data, known)
+   local list = table.move(texts, 1, #texts, 1, {})
+   if known and #known > 0 then
+      list[#list + 1] = "acknowledged: " .. report.some(known, NAMES)
+   end
+   local text = #list > 0 and table.concat(list, "; ") or "nothing slow, nothing held back"
    text = text:gsub("[|\n]", " ")
    return ("TAUT %s - %s%s"):format(WORDS[status], text, data and " | " .. data or "")
 end
@@ -110,13 +131,18 @@ function check.run(args)
    end
    local status, texts = check.judge(s)
    if args.nagios then
-      print(check.line(status, texts, performance(s)))
+      print(check.line(status, texts, performance(s), check.known(s)))
       return status
    end
    for _, text in ipairs(texts) do
       report.wrap(text, "- ", "  ")
    end
-   print(status == 0 and "all is well" or status == 1 and "worth a look" or "act now")
+   local known = check.known(s)
+   if #known > 0 then
+      report.wrap("acknowledged: " .. report.some(known, NAMES), "- ", "  ")
+   end
+   print(status == 0 and (#known > 0 and "nothing else" or "all is well")
+      or status == 1 and "worth a look" or "act now")
    return status
 end
 

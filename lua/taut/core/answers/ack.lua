@@ -11,7 +11,7 @@ local function record(self, name, who, reason)
 end
 
 -- args: component, ticket, until
-local function add(self, name, args, who, reply)
+local function add(self, name, c, args, who, reply)
    local now = loop.time()
    local ok, why = self.acks:add(name, { ticket = args.ticket, ["until"] = args["until"],
       who = who }, now)
@@ -21,7 +21,8 @@ local function add(self, name, args, who, reply)
    keep(self, now)
    record(self, name, who, ("ticket %s, until %s"):format(args.ticket,
       os.date("%Y-%m-%d %H:%M", math.floor(args["until"]))))
-   reply { component = name, ticket = args.ticket, ["until"] = args["until"], now = now }
+   reply { component = name, ticket = args.ticket, ["until"] = args["until"], now = now,
+      state = self.diagnosis:state(c) }
 end
 
 local function drop(self, name, who, reply)
@@ -41,10 +42,10 @@ local function answer(self, args, who, reply)
    elseif args["end"] then
       return drop(self, name, who, reply)
    end
-   add(self, name, args, who, reply)
+   add(self, name, c, args, who, reply)
 end
 
---- @param o { site, acks, journal, act }
+--- @param o { site, diagnosis, acks, journal, act }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return {

@@ -92,7 +92,7 @@ local function make_lasting(o, command, changes)
 end
 
 local FILES = {
-   { ack, "site acks journal act" },
+   { ack, "site diagnosis acks journal act" },
    { doctor, "site cluster journal judgement refusals act switches metrics teller followers " ..
       "housekeeping acting started_at" },
    { log, "journal cluster" },

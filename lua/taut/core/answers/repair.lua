@@ -85,17 +85,6 @@ local function release_all(self, names, who, fn)
    end
 end
 
--- What is repaired is not known to be bad any more.
-local function forget_acks(self, components)
-   local any = false
-   for _, c in ipairs(components) do
-      any = self.acks:drop(self.site.topo.components[c]) or any
-   end
-   if any then
-      self.journal:add("setting", { name = "acks", value = self.acks:pack(loop.time()) })
-   end
-end
-
 local function done(self, c, args, who, reply)
    local p = repair.parts(self.site.topo, c)
    local list = { p.components }
@@ -105,7 +94,7 @@ local function done(self, c, args, who, reply)
    local components = repair.union(list)
    local drained = drained_for(self, components)
    self.findings:repaired(components)
-   forget_acks(self, components)
+   self.acks:over(names_of(components, self.site.topo.components), self.journal)
    self.act:repaired(forgiven(self, components), self.site.topo.components[c], who)
    release_all(self, args.release and drained or {}, who, function(released, failed)
       reply { component = self.site.topo.components[c], forgotten = names_of(components,
