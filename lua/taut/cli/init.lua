@@ -141,6 +141,9 @@ function cli.main(arg)
       if not is_silent(arg) then
          io.stderr:write(wrong.usage, "\n\n")
          report.complain(wrong.text)
+         if arg[1] ~= "matrix" and tables.has(arg, "--json") then
+            print(json.encode({ error = wrong.text }, 2))
+         end
       end
       return 2
    end

@@ -2,6 +2,7 @@
 --- `taut topology import`: what other programs know of a machine's wiring, as a topology of Taut.
 local hostlist = require "taut.hostlist"
 local import = require "taut.topology.import"
+local output = require "taut.cli.output"
 local recognise = require "taut.topology.import.recognise"
 local report = require "taut.report"
 local tables = require "taut.base.tables"
@@ -86,23 +87,6 @@ local function say(w, found, is_verbose)
    say_notes(w, is_verbose)
 end
 
-local function output(path, text)
-   if not path or path == "-" then
-      io.stdout:write(text)
-      return true
-   end
-   local f, err = io.open(path, "w")
-   local ok = f
-   if f then
-      ok, err = f:write(text)
-      local closed, why = f:close()
-      if ok and not closed then
-         ok, err = nil, why
-      end
-   end
-   return ok, err
-end
-
 --- @return exit status
 function command.run(args)
    local nodes, err
@@ -138,9 +122,9 @@ function command.run(args)
          #found.missing == 1 and "1 cable is" or #found.missing .. " cables are")
    end
    local ok
-   ok, err = output(args.output, text)
+   ok, err = output.write(args.output, text)
    if not ok then
-      complain("cannot write %s", err)
+      complain("%s", err)
       return 1
    end
    return 0
