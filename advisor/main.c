@@ -116,6 +116,7 @@ static void preload_modules(lua_State *L)
         {"taut.loop", luaopen_taut_loop},
         {"taut.munge", luaopen_taut_munge},
         {"taut.sandbox", luaopen_taut_sandbox},
+        {"taut.readings", luaopen_taut_readings},
         {"taut.seal", luaopen_taut_seal},
         {"taut.sets", luaopen_taut_sets},
         {"taut.study", luaopen_taut_study},

@@ -110,6 +110,7 @@ int luaopen_taut_keep(lua_State *L);
 int luaopen_taut_loop(lua_State *L);
 int luaopen_taut_munge(lua_State *L);
 int luaopen_taut_sandbox(lua_State *L);
+int luaopen_taut_readings(lua_State *L);
 int luaopen_taut_seal(lua_State *L);
 int luaopen_taut_sets(lua_State *L);
 int luaopen_taut_study(lua_State *L);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <config.h>
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plugin/common/clock.h"
@@ -54,36 +56,48 @@ void taut_counters_read(const struct taut_counter_source *source,
 
 /* ---- as HELLO and RESULT have them ---- */
 
-static json_t *to_json(const struct taut_counters *c)
+/* A text without what would end it: blanks too, where it is a name. */
+static void put_clean(FILE *out, const char *text, char first)
 {
-    json_t *object = json_object();
-
-    json_object_set_new(object, "if", json_string(c->interface));
-    json_object_set_new(object, "source", json_string(c->source));
-    for (size_t i = 0; i < c->count; i++)
-        json_object_set_new(object, c->list[i].name,
-                            json_integer(c->list[i].value));
-    for (size_t i = 0; i < c->text_count; i++)
-        json_object_set_new(object, c->texts[i].name,
-                            json_string(c->texts[i].value));
-    if (c->t_ns >= 0)
-        json_object_set_new(object, "t",
-                            json_real((double)c->t_ns / (double)TAUT_S_NS));
-    return object;
+    for (const char *p = text; *p; p++)
+        putc(*p < first || *p > '~' || *p == '\'' ? '?' : *p, out);
 }
 
-json_t *taut_readings_to_json(const struct taut_readings *readings)
+static void put_line(FILE *out, const struct taut_counters *c)
 {
-    json_t *array = json_array();
-    size_t numbers = 0;
+    fprintf(out, "%s ", c->source);
+    put_clean(out, c->interface, '!');
+    for (size_t i = 0; i < c->count; i++)
+        fprintf(out, " %s=%" PRId64, c->list[i].name, c->list[i].value);
+    for (size_t i = 0; i < c->text_count; i++) {
+        fprintf(out, " %s='", c->texts[i].name);
+        put_clean(out, c->texts[i].value, ' ');
+        putc('\'', out);
+    }
+    if (c->t_ns >= 0)
+        fprintf(out, " t=%" PRId64 ".%09" PRId64, c->t_ns / TAUT_S_NS,
+                c->t_ns % TAUT_S_NS);
+}
 
+char *taut_readings_text(const struct taut_readings *readings)
+{
+    char *text = NULL;
+    size_t length, numbers = 0;
+    FILE *out = open_memstream(&text, &length);
+
+    if (out == NULL)
+        return NULL;
     for (size_t i = 0; i < readings->count; i++) {
-        const struct taut_counters *c = readings->list[i];
-
-        numbers += c->count;
+        numbers += readings->list[i]->count;
         if (numbers > TAUT_READINGS_NUMBERS)
             break;
-        json_array_append_new(array, to_json(c));
+        if (i > 0)
+            putc('\n', out);
+        put_line(out, readings->list[i]);
     }
-    return array;
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }

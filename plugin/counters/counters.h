@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include "wire/protocol.h"
 
 #define TAUT_COUNTER_OPENS 64 /* files of one source and interface */
@@ -79,9 +77,9 @@ struct taut_readings {
     const struct taut_counters *list[TAUT_READINGS_MAX]; /* borrowed */
 };
 
-/* As in HELLO and RESULT: at most TAUT_READINGS_NUMBERS numbers, whole
- * readings only.  Returns a reference to give away, or NULL. */
-json_t *taut_readings_to_json(const struct taut_readings *readings);
+/* As in HELLO and RESULT (wire/readings.h): at most TAUT_READINGS_NUMBERS
+ * numbers, whole readings only.  Returns a string to free(), or NULL. */
+char *taut_readings_text(const struct taut_readings *readings);
 
 /* Open the bytes received and sent by a network device for reading often,
  * with taut_counter_poll().  fds are -1 where there is nothing. */

@@ -13,13 +13,14 @@
 #include "plugin/probe/hello.h"
 #include "wire/frame.h"
 
-static json_t *pack(const struct taut_hello *h, const char *key)
+static json_t *pack(const struct taut_hello *h, const char *key,
+                    const char *readings)
 {
     const struct taut_job *j = h->job;
 
     return json_pack(
         "{s:i, s:i, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:i,"
-        " s:o, s:s, s:s, s:s, s:s, s:o}",
+        " s:o, s:s, s:s, s:s, s:s, s:s}",
         "v", TAUT_PROTOCOL_VERSION, "oldest",
         taut_purpose_is_survey(j->purpose) ? TAUT_PROTOCOL_SURVEY
                                            : TAUT_PROTOCOL_OLDEST,
@@ -28,8 +29,8 @@ static json_t *pack(const struct taut_hello *h, const char *key)
         "partition", j->partition, "node", j->node, "nodes", j->nodes,
         "endpoint", taut_rails_first(h->rails), "budget_ms", h->budget_ms,
         "endpoints", taut_rails_endpoints_to_json(h->rails), "boot", h->boot,
-        "slurm", j->slurm, "release", PACKAGE_VERSION, "key", key, "counters",
-        taut_readings_to_json(h->readings));
+        "slurm", j->slurm, "release", PACKAGE_VERSION, "key", key, "readings",
+        readings);
 }
 
 /* What a survey's HELLO says besides. */
@@ -55,16 +56,19 @@ static int add_survey(json_t *json, const struct taut_hello *h)
 char *taut_hello_encode(const struct taut_hello *hello)
 {
     char key[2 * TAUT_SEAL_KEY + 1], *text = NULL;
-    json_t *json;
+    char *readings = taut_readings_text(hello->readings);
+    json_t *json = NULL;
 
     taut_hex(key, hello->key, sizeof(hello->key));
     errno = ENOMEM;
-    json = pack(hello, key);
+    if (readings != NULL)
+        json = pack(hello, key, readings);
     if (json != NULL && hello->user_port < TAUT_USER_PORT)
         json_object_set_new(json, "user_port", json_integer(hello->user_port));
     if (json != NULL && add_survey(json, hello) == 0)
         text = json_dumps(json, JSON_COMPACT);
     json_decref(json);
+    free(readings);
     sodium_memzero(key, sizeof(key));
     return text;
 }

@@ -2,6 +2,9 @@
 #include <config.h>
 
 #include <errno.h>
+#include <stdlib.h>
+
+#include <jansson.h>
 
 #include "plugin/streams/result.h"
 #include "wire/frame.h"
@@ -88,14 +91,16 @@ static json_t *encode_test(const struct taut_test *test,
 char *taut_result_encode(const struct taut_result *result)
 {
     json_t *tests = json_array(), *root;
-    char *text = NULL;
+    char *text = NULL, *readings;
 
     for (size_t i = 0; i < result->plan->count; i++)
         json_array_append_new(
             tests, encode_test(&result->plan->tests[i], &result->measures[i]));
-    root = json_pack("{s:i, s:i, s:o, s:o}", "v", result->plan->version,
-                     "refused", (int)result->refused, "counters",
-                     taut_readings_to_json(result->readings), "tests", tests);
+    readings = taut_readings_text(result->readings);
+    root = json_pack("{s:i, s:i, s:s, s:o}", "v", result->plan->version,
+                     "refused", (int)result->refused, "readings",
+                     readings != NULL ? readings : "", "tests", tests);
+    free(readings);
     if (root != NULL)
         text = json_dumps(root, JSON_COMPACT);
     json_decref(root);

@@ -52,12 +52,11 @@
 #define IN_A_ROW 32 /* nodes that begin before those that have are heard */
 #define FDS 20000
 /* What the one interface of a node of the lab counts: HELLO's and RESULT's. */
-#define COUNTERS                                                               \
-    "[{\"if\":\"hsn0\",\"source\":\"netdev\",\"rx_bytes\":48211,"              \
-    "\"tx_bytes\":51200,\"rx_packets\":311,\"tx_packets\":322,"               \
-    "\"rx_errors\":0,\"tx_errors\":0,\"rx_dropped\":0,\"tx_dropped\":0,"      \
-    "\"rx_crc_errors\":0,\"carrier_changes\":1,\"speed_Mbps\":200000,"        \
-    "\"state\":\"up\",\"duplex\":\"full\"}]"
+#define READINGS                                                               \
+    "netdev hsn0 rx_bytes=48211 tx_bytes=51200 rx_packets=311 "                \
+    "tx_packets=322 rx_errors=0 tx_errors=0 rx_dropped=0 tx_dropped=0 "        \
+    "rx_crc_errors=0 carrier_changes=1 speed_Mbps=200000 state='up' "          \
+    "duplex='full'"
 
 enum state { WAITING, CONNECTING, PLANNED, TESTING, ANSWERED, OVER };
 
@@ -155,7 +154,7 @@ static char *hello(const struct part *p, const char *list)
             "\"endpoints\":[{\"if\":\"hsn0\",\"tcp\":\"%s:40000\"}],"
             "\"boot\":\"6f1c2a44-0f27-4d8e-9d53-0d7c7c2f1a11\","
             "\"slurm\":\"22.05.8\",\"release\":\"" PACKAGE_VERSION "\","
-            "\"key\":\"%s\",\"counters\":" COUNTERS "}",
+            "\"key\":\"%s\",\"readings\":\"" READINGS "\"}",
             TAUT_PROTOCOL_VERSION, opt.purpose, p->job, p->node->name, list,
             address, BUDGET_MS, address, key) < 0)
         die("memory", "none left");
@@ -269,7 +268,7 @@ static char *result_of(const struct taut_plan *plan)
     FILE *out = need(open_memstream(&text, &n));
 
     fprintf(out,
-            "{\"v\":%d,\"refused\":0,\"counters\":" COUNTERS ",\"tests\":[",
+            "{\"v\":%d,\"refused\":0,\"readings\":\"" READINGS "\",\"tests\":[",
             TAUT_PROTOCOL_VERSION);
     for (size_t i = 0; i < plan->count; i++) {
         if (i > 0)

@@ -22,7 +22,7 @@ teardown() { node_teardown; }
     [ "$(number_in "$(result_of 1)" bytes)" -gt 0 ]
     [ "$(number_in "$(result_of 2)" bytes)" -gt 0 ]
     [ "$(number_in "$(result_of 1)" refused)" -eq 0 ]
-    result_of 1 | grep -q '"counters":\[{"if":"lo","source":"netdev","rx_bytes":[0-9]'
+    result_of 1 | grep -q '"readings":"netdev lo rx_bytes=[0-9]'
 }
 
 @test "HELLO tells job, node, endpoint and counters" {
@@ -36,7 +36,7 @@ teardown() { node_teardown; }
     grep -q '"endpoint":"127.0.0.1:[0-9]' tautd.out
     grep -q '"slurm":"22.05.8"' tautd.out
     grep -q "\"boot\":\"$(cat /proc/sys/kernel/random/boot_id)\"" tautd.out
-    grep -q '"counters":\[{"if":"lo","source":"netdev","rx_bytes"' tautd.out
+    grep -q '"readings":"netdev lo rx_bytes=' tautd.out
 }
 
 @test "an epilog has no endpoint" {
@@ -352,7 +352,7 @@ endpoint() {
     start_tautd
     check n1 --sysroot "$dir/s"
     wait "$tautd_pid"
-    grep -q '"counters":\[{"if":"lo","source":"netdev","rx_errors":4711}\]' tautd.out
+    grep -q '"readings":"netdev lo rx_errors=4711"' tautd.out
 }
 
 # A recorded node of tests/data/sysfs whose interface $2 is called lo.
@@ -369,9 +369,9 @@ use_tree() {
     wait "$tautd_pid"
     cat tautd.out
     [ "$output" = "" ]
-    grep -q '{"if":"lo","source":"netdev","rx_bytes":90000001,' tautd.out
-    grep -q '{"if":"lo","source":"cxi","hni_sts_rx_ok_octets":123456789012,.*"state":"up","speed":"BS_200G","t":1700000000\.' tautd.out
-    grep -q '{"if":"lo","source":"pcie","lanes":16,"speed_MTps":16000,"max_lanes":16,' tautd.out
+    grep -q '"readings":"netdev lo rx_bytes=90000001 ' tautd.out
+    grep -q "\\\\ncxi lo hni_sts_rx_ok_octets=123456789012 .* state='up' speed='BS_200G' t=1700000000\\." tautd.out
+    grep -q '\\npcie lo lanes=16 speed_MTps=16000 max_lanes=16 ' tautd.out
 }
 
 @test "a driver that hangs costs its counters, and nothing else" {
@@ -389,8 +389,8 @@ use_tree() {
     [ "$(grep -c '^error: counters: no answer in time from .*ib' log1)" -eq 1 ]
     [ "$(wc -l <log1)" -eq 1 ]
     [ "$(grep -c ^result tautd.out)" -eq 2 ]
-    [ "$(grep -c '"if":"lo","source":"pcie","lanes":8,' tautd.out)" -ge 1 ]
-    [ "$(grep -c '"source":"ib"' tautd.out)" -eq 0 ]
+    [ "$(grep -c '\\npcie lo lanes=8 ' tautd.out)" -ge 1 ]
+    [ "$(grep -c '\\nib lo ' tautd.out)" -eq 0 ]
     wait_for "! pgrep -f 'sysroot $dir/s'"
 }
 

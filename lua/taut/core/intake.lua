@@ -18,7 +18,7 @@ Intake.__index = Intake
 -- The jobs whose traffic the node's counters have seen since they were last read: those that ran
 -- there before this HELLO was heard.
 local function take_sample(self, h, rails)
-   if not h.counters then
+   if not h.readings then
       return
    end
    local list = jobs.on_node(self.cluster, h.node)
@@ -30,7 +30,7 @@ local function take_sample(self, h, rails)
    if h.purpose == "epilog" and not tables.has(list, h.job) then
       list[#list + 1] = h.job
    end
-   self.journal:add("sample", samples.row(h, h.purpose, h.counters, list, rails,
+   self.journal:add("sample", samples.row(h, h.purpose, h.readings, list, rails,
       self.site.topo.rails))
 end
 

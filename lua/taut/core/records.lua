@@ -47,11 +47,11 @@ end
 
 -- The job's own traffic begins after its check: what the counters were then replaces what they
 -- were at HELLO.
-local function counters(self, s)
+local function readings(self, s)
    for _, peer in pairs(s.peers) do
-      if peer.counters then
+      if peer.readings then
          local row = samples.row({ job = s.job, restart = s.restart, node = peer.name,
-            boot = peer.boot }, s.purpose, peer.counters, {}, nil, self.site.topo.rails)
+            boot = peer.boot }, s.purpose, peer.readings, {}, nil, self.site.topo.rails)
          row.checked = true
          self.journal:add("sample", row)
       end
@@ -75,7 +75,7 @@ end
 -- @param s session of check.lua
 -- @param event its number
 function Records:session(s, event)
-   counters(self, s)
+   readings(self, s)
    local names = tables.map(s.wanted, function(n) return self.site.topo.nodes[n] end)
    self.journal:add("event", { id = event, time = s.began, purpose = s.purpose, job = s.job,
       restart = s.restart, uid = s.uid, nodes = hostlist.compress(names), expected = #s.wanted,

@@ -224,7 +224,7 @@ end
 -- @param is_vouched function(): does it come from its node's address?  true, false, nil: not known
 function Rendezvous:hello(conn, h, names, is_vouched)
    local peer = { conn = conn, key = seal.unhex(h.key), endpoints = endpoints.of(h), name = h.node,
-      boot = h.boot, hello_counters = h.counters, is_vouched = is_vouched,
+      boot = h.boot, hello_readings = h.readings, is_vouched = is_vouched,
       version = h.version or wire.VERSION, budget_ms = h.budget_ms,
       at = loop.time() - conn:waited(), heard_ns = loop.now_ns() }
    if h.purpose == "prolog" then
@@ -275,12 +275,12 @@ function Rendezvous:result(conn, bytes)
    if not peer then
       return nil, "a RESULT from nobody"
    end
-   local tests, refused, counters = read_result(peer, bytes)
+   local tests, refused, readings = read_result(peer, bytes)
    if not tests then
       return nil, ("%s: %s"):format(peer.name, refused)
    end
    s.results[peer.number], s.refused = tests, (s.refused or 0) + refused
-   peer.counters = counters
+   peer.readings = readings
    background.add(s, peer.number, (loop.now_ns() - peer.heard_ns) / 1e9)
    self.sessions[conn] = nil
    note_answer(self, s)

@@ -101,17 +101,27 @@ local function add_port(tests, port, bytes, seconds)
    end
 end
 
+-- Does any of its lines begin with one of these sources?
+local function is_rdma(told)
+   for source in pairs(SOURCES) do
+      if ("\n" .. told):find("\n" .. source .. " ", 1, true) then
+         return true
+      end
+   end
+   return false
+end
+
 --- Note in a node's results what others sent and received on its RDMA ports: `foreign_bytes`, where
 -- that is more than the node saw itself.
--- @param s session: tests, peers (hello_counters, counters, endpoints), results of node n
+-- @param s session: tests, peers (hello_readings, readings, endpoints), results of node n
 -- @param n node
 -- @param seconds between its two readings
 function background.add(s, n, seconds)
    local peer = s.peers[n]
-   if not peer.hello_counters or not peer.counters then
+   if not peer.hello_readings or not peer.readings or not is_rdma(peer.readings) then
       return
    end
-   local before, after = readings.ports(peer.hello_counters), readings.ports(peer.counters)
+   local before, after = readings.ports(peer.hello_readings), readings.ports(peer.readings)
    for key, port in pairs(after) do
       local rail = SOURCES[port.source] and before[key] and rail_of(peer, port, after)
       local tests = rail and own_tests(s, n, rail)

@@ -7,6 +7,7 @@ local json = require "taut.json"
 local readings = require "taut.events.readings"
 local summary = require "taut.events.summary"
 local tables = require "taut.base.tables"
+local wire_readings = require "taut.wire.readings"
 
 local keep = {}
 
@@ -80,7 +81,7 @@ local function first_of(sql, row, state)
       " job = ? AND restart = ? AND node = ? AND purpose = 'prolog'", row.job, row.restart,
       row.node)[1]
    if first then
-      first.ports = readings.ports(json.decode(first.counters))
+      first.ports = readings.ports(wire_readings.stored(first.counters))
       sql.run("DELETE FROM sample WHERE job = ? AND restart = ? AND node = ?", row.job, row.restart,
          row.node)
    end
@@ -91,7 +92,7 @@ end
 local function put_aside(sql, node, state)
    sql.put("sample", { job = state.job, restart = state.restart, node = node, purpose = "prolog",
       time = state.time, mono = state.mono, host_boot = state.host_boot, boot = state.boot,
-      counters = json.encode(readings.told(readings.own(state))) })
+      counters = state.told })
 end
 
 -- An epilog's sample: what the counters grew by since the job's prolog.
@@ -126,18 +127,17 @@ local function reading_of(sql, node)
       return at_hand
    end
    local row = sql.rows_of("SELECT data FROM reading WHERE node = ?", node)[1]
-   local state = row and json.decode(row.data)
-   return type(state) == "table" and type(state.ports) == "table" and state or nil
+   return row and readings.unpack(json.decode(row.data))
 end
 
 --- A sample of a node's counters came in; `settle` ends the transaction.
 -- @param sql store/db.lua, inside a transaction
--- @param row sample, with `jobs`, `rails`, `checked` besides its columns; `counters` as the node
---   told, or, of one that waited since an older tautd, as a text
+-- @param row sample, with `jobs`, `rails`, `checked` besides its columns; `counters` is what the
+--   node told, as a text, or as an older tautd stored it
 -- @return array of observations, stored already
 function keep.sample(sql, row)
-   local told = row.counters
-   local ports = readings.ports(type(told) == "string" and json.decode(told) or told)
+   local told = wire_readings.stored(row.counters)
+   local ports = readings.ports(told)
    local before = reading_of(sql, row.node)
    if row.purpose == "epilog" then
       add_growth(sql, row, ports, before)
@@ -148,7 +148,7 @@ function keep.sample(sql, row)
    local state, list = readings.take(before, { node = row.node,
       time = row.time, mono = row.mono, host_boot = row.host_boot, boot = row.boot,
       purpose = row.purpose, job = row.job ~= 0 and row.job or nil, restart = row.restart,
-      jobs = row.jobs, ports = ports, rails = row.rails, rail_count = row.rail_count,
+      jobs = row.jobs, told = told, ports = ports, rails = row.rails, rail_count = row.rail_count,
       checked = row.checked })
    held.change(row.node, state)
    for _, o in ipairs(list) do
@@ -161,7 +161,7 @@ end
 -- @param sql store/db.lua, inside the transaction of the samples
 function keep.settle(sql)
    for node, state in pairs(held.changed()) do
-      local text = json.encode(state)
+      local text = json.encode(readings.pack(state))
       sql.put("reading", { node = node, data = text })
       held.put(node, state, text)
    end

@@ -4,11 +4,6 @@ local counters = require "taut.events.counters"
 
 local meaning = {}
 
---- A source without a name is one of before there were several.
-function meaning.source(interface)
-   return type(interface.source) == "string" and interface.source or "netdev"
-end
-
 --- The entry of a counter; nil for one that no catalogue has, and for a state.
 function meaning.entry(source, name)
    local entry = counters.of(source, name)

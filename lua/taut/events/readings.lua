@@ -3,86 +3,29 @@
 --
 -- This runs in the store's process, which has the reading before.  A reading is { time (wall),
 -- mono, host_boot (monotonic clock and boot id of tautd's host), boot (of the node), purpose, job,
--- restart, ports = { "SOURCE INTERFACE" → port }, clock, recent }; a port that was not read is as
--- it was before, and `kept`.
+-- restart, told = what the node told, as a text (wire/readings.lua), ports = { "SOURCE INTERFACE" →
+-- port }, clock, recent }; a port that was not read is as it was before, and `kept`.
 local tables = require "taut.base.tables"
 local counters = require "taut.events.counters"
 local growth = require "taut.events.counters.growth"
 local hard = require "taut.events.hard"
-local json = require "taut.json"
 local meaning = require "taut.events.meaning"
 local recent = require "taut.events.recent"
+local told = require "taut.readings"
+local wire = require "taut.wire"
+local wire_readings = require "taut.wire.readings"
 
 local readings = {}
 
-local PORTS, VALUES, TEXT = 80, 2000, 200 -- most interfaces of a node, counters, bytes of a text
+local PORTS = wire.READINGS_MAX           -- most interfaces of a node
 local OBSERVATIONS = 64                   -- most events out of one reading
 
-local function printable(s)
-   if #s <= TEXT and not s:find "[^\32-\126]" then
-      return s
-   end
-   return (s:sub(1, TEXT):gsub("[^\32-\126]", "?"))
-end
-
--- A field of an interface that is no count of the catalogue.
-local function put_field(p, name, v)
-   if math.type(v) == "integer" and v >= 0 and not meaning.is_state(p.source, name) then
-      p.values[printable(name)] = v
-   elseif type(v) == "string" then
-      p.state[printable(name)] = printable(v)
-   elseif type(v) == "number" then
-      p.state[printable(name)] = v
-   end
-end
-
--- One interface as a node sent it, split into counts and the rest.
-local function port_of(c)
-   local source, values = printable(meaning.source(c)), {}
-   local p = { source = source, name = printable(c["if"]), values = values, state = {} }
-   local counts, n = counters.counts[source] or {}, 0
-   for name, v in pairs(c) do
-      if counts[name] and math.type(v) == "integer" and v >= 0 then
-         values[name] = v
-      elseif type(name) == "string" and name ~= "if" and name ~= "source" then
-         put_field(p, name, v)
-      end
-      n = n + 1
-      if n >= VALUES then
-         break
-      end
-   end
-   return p
-end
-
---- The interfaces of a HELLO or RESULT.
--- @param list decoded `counters`; whatever is no interface is passed over
--- @return "SOURCE INTERFACE" → { source, name, values, state }
-function readings.ports(list)
-   local ports, n = {}, 0
-   for _, c in ipairs(type(list) == "table" and list or {}) do
-      if type(c) == "table" and type(c["if"]) == "string" and n < PORTS then
-         local p = port_of(c)
-         ports[p.source .. " " .. p.name] = p
-         n = n + 1
-      end
-   end
-   return ports
-end
-
---- The same as a node would tell it.
-function readings.told(ports)
-   local list = {}
-   for _, p in pairs(ports) do
-      local c = { ["if"] = p.name, source = p.source }
-      for _, part in ipairs { p.values, p.state } do
-         for name, v in pairs(part) do
-            c[name] = v
-         end
-      end
-      list[#list + 1] = c
-   end
-   return json.array(list)
+--- The interfaces that a node told of.
+-- @param text checked already
+-- @return "SOURCE INTERFACE" → { source, name, values = name → count, state = name → number or
+--   text }; none where it is damaged after all
+function readings.ports(text)
+   return told.ports(text, counters.kinds) or {}
 end
 
 --- Is this reading of a job's prolog?  One of an older tautd does not say of which start.
@@ -104,6 +47,63 @@ function readings.own(reading)
    end
    return ports
 end
+
+---------------------------------------------------------------- to the database, and back
+
+-- What was found of a port, beyond what it told; nil for nothing.
+local function note_of(p)
+   local note = { unread = p.unread, faults = next(p.faults or {}) and p.faults,
+      best = next(p.best or {}) and p.best }
+   return next(note) and note
+end
+
+--- A reading for the database: what the node told stays a text.
+-- @return another table, for JSON
+function readings.pack(reading)
+   local packed, ports = tables.copy(reading), {}
+   for key, p in pairs(reading.ports) do
+      ports[key] = p.kept and p or note_of(p)
+   end
+   packed.ports = ports
+   return packed
+end
+
+-- The ports of a reading that an older tautd stored, as their node would tell them.
+local function told_of(ports)
+   local list = {}
+   for _, p in pairs(ports) do
+      local c = { ["if"] = p.name, source = p.source }
+      for _, part in ipairs { p.values, p.state } do
+         for name, v in pairs(part) do
+            c[name] = v
+         end
+      end
+      list[#list + 1] = c
+   end
+   return wire_readings.text(list) or ""
+end
+
+--- One out of the database.
+-- @param packed of pack(), after JSON; or all of a reading, as an older tautd stored it
+-- @return the reading; nil where it is none
+function readings.unpack(packed)
+   if type(packed) ~= "table" or type(packed.ports) ~= "table" then
+      return nil
+   end
+   local ports = readings.ports(packed.told or "")
+   for key, p in pairs(packed.ports) do
+      if p.values then
+         ports[key] = p
+      elseif ports[key] then
+         ports[key].unread, ports[key].faults, ports[key].best = p.unread, p.faults, p.best
+      end
+   end
+   packed.ports = ports
+   packed.told = packed.told or told_of(readings.own(packed))
+   return packed
+end
+
+---------------------------------------------------------------- growth
 
 -- Growth of one port.
 local function grow(was, now)
@@ -274,7 +274,7 @@ end
 
 --- Take a reading.
 -- @param state the reading before (changed), or nil
--- @param now { node, time, mono, host_boot, boot, purpose, job, restart, jobs, ports, rails,
+-- @param now { node, time, mono, host_boot, boot, purpose, job, restart, jobs, told, ports, rails,
 --   rail_count, checked }: `rails`, interface → rail, where the node told
 -- @return the reading to keep, array of observations
 function readings.take(state, now)
@@ -285,8 +285,8 @@ function readings.take(state, now)
       end
    end
    local kept = { time = now.time, mono = now.mono, host_boot = now.host_boot, boot = now.boot,
-      purpose = now.purpose, job = now.job, restart = now.restart, ports = now.ports, clock = 0,
-      recent = {} }
+      purpose = now.purpose, job = now.job, restart = now.restart, told = now.told,
+      ports = now.ports, clock = 0, recent = {} }
    kept.rails = now.rails or state and state.rails
    local r = { node = now.node, jobs = now.jobs or {}, rails = kept.rails, ports = now.ports,
       rail_count = now.rail_count or 1 }

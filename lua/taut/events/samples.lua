@@ -24,14 +24,15 @@ end
 -- compared.
 -- @param h HELLO, or what is left of it: job, restart, node, boot
 -- @param purpose prolog, epilog or idle
+-- @param told its readings, a text (wire/readings.lua)
 -- @param jobs that ran on the node since its counters were read before
 -- @param rails of samples.rails, or nil
 -- @param rail_count how many rails the topology has
-function samples.row(h, purpose, counters, jobs, rails, rail_count)
+function samples.row(h, purpose, told, jobs, rails, rail_count)
    return { job = h.job, restart = h.restart or 0, node = h.node, purpose = purpose,
       time = loop.time(), mono = loop.now_ns() / 1e9, host_boot = clock.boot_id(),
       boot = h.boot,
-      counters = counters, jobs = json.array(jobs), rails = rails,
+      counters = told, jobs = json.array(jobs), rails = rails,
       rail_count = rail_count }
 end
 

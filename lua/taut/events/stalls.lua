@@ -14,8 +14,8 @@ local stalls = {}
 -- Growth of one node's stall counters, and the one that grew most.
 local function of_peer(peer)
    local sum, most, where = 0, 0, nil
-   local before = readings.ports(peer.hello_counters)
-   for key, port in pairs(readings.ports(peer.counters)) do
+   local before = readings.ports(peer.hello_readings)
+   for key, port in pairs(readings.ports(peer.readings)) do
       local grown = before[key] and growth.interface(counters.counts[port.source] or {},
          before[key].values, port.values)
       for name, g in pairs(grown or {}) do
@@ -30,12 +30,12 @@ local function of_peer(peer)
    return sum, where
 end
 
---- @param peers of a session: node → { name, hello_counters, counters }
+--- @param peers of a session: node → { name, hello_readings, readings }
 -- @return node → { sum, where }; only nodes whose counters were read twice
 function stalls.of(peers)
    local map = {}
    for n, peer in pairs(peers or {}) do
-      if peer.hello_counters and peer.counters then
+      if peer.hello_readings and peer.readings then
          local sum, where = of_peer(peer)
          map[n] = { sum = sum, where = where }
       end

@@ -58,12 +58,15 @@ local survey_fields = {
    end, "an object" },
 }
 
-local function check_counters(h)
-   if h.counters == nil then
-      return true
+-- From here on its counters are `readings`, whichever form they came in.
+local function check_readings(h)
+   local field = h.readings ~= nil and "readings" or "counters"
+   local text, why = readings.of(h)
+   h.readings, h.counters = text, nil
+   if why then
+      return nil, ("HELLO: %s: %s"):format(field, sys.plain(why:sub(1, 80)))
    end
-   local ok, why = readings.check(h.counters)
-   return ok, not ok and "HELLO: counters: " .. sys.plain(why:sub(1, 80)) or nil
+   return true
 end
 
 local function check_fields(h, list)
@@ -111,7 +114,7 @@ function hello.is_survey(purpose)
    return wire.purposes[purpose] == true
 end
 
---- @param h decoded HELLO
+--- @param h decoded HELLO; its `readings` are a text then
 -- @return true, or nil and which field is wrong
 function hello.check(h)
    if type(h) ~= "table" then
@@ -125,7 +128,7 @@ function hello.check(h)
       ok, err = check_fields(h, fields)
    end
    if ok then
-      ok, err = check_counters(h)
+      ok, err = check_readings(h)
    end
    if ok and wire.purposes[h.purpose] then
       return check_fields(h, survey_fields)

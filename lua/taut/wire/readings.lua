@@ -1,83 +1,101 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- Checks what a node tells of its interfaces, in HELLO and RESULT, before any of it is used.
+--- What a node tells of its interfaces, in HELLO and RESULT: a text (wire/readings.h), which is
+-- checked here before any of it is used.
 --
--- An array of readings { ["if"] = interface, source = "netdev", … }: names are counters (whole
--- numbers) or states (numbers or texts) of `counters.node[source]`, `t` is the source's own time.
+-- Probes until 2026-11-27 told `counters` instead, an array of { ["if"] = interface, source =
+-- "netdev", name = number or text, … }; from here on that is such a text, too.
 local counters = require "taut.events.counters"
-local wire = require "taut.wire"
+local json = require "taut.json"
+local told = require "taut.readings"
 
 local readings = {}
 
-local FIELDS_MAX = wire.COUNTERS_MAX + wire.TEXTS_MAX + 3 -- if, source, t
-
-local function check_field(source, name, value)
-   if type(name) ~= "string" or #name > wire.COUNTER_NAME_MAX
-      or not name:find "^[%w_:+-]+$" then
+-- "NAME=VALUE"; whether the value is one, the check says.
+local function field(name, value)
+   if type(name) ~= "string" or not name:find "^[%w_:+-]+$" then
       return nil, "a name that is none"
    elseif name == "t" then
-      if type(value) ~= "number" or not (value >= 0 and value < 1e10) then
-         return nil, "t: expected seconds"
-      end
+      local is_time = type(value) == "number" and value >= 0 and value < 1e10
+      return is_time and ("t=%.9f"):format(value) or nil, "t: expected seconds"
    elseif type(value) == "string" then
-      if #value > wire.COUNTER_TEXT_MAX or value:find "%c" then
-         return nil, name .. ": expected a text of at most " .. wire.COUNTER_TEXT_MAX .. " bytes"
-      end
-   elseif math.type(value) ~= "integer" or value < 0 then
+      return ("%s='%s'"):format(name, (value:gsub("[\128-\255']", "?")))
+   elseif math.type(value) ~= "integer" then
       return nil, name .. ": expected a whole number"
    end
-   local entry = counters.of(source, name)
-   if entry and (entry.unit == "text") ~= (type(value) == "string") then
-      return nil, ("%s: expected a %s"):format(name, entry.unit == "text" and "text" or "number")
-   end
-   return true
+   return ("%s=%d"):format(name, value)
 end
 
-local function check_one(c)
+local function line(c)
+   local name = type(c) == "table" and c["if"]
    if type(c) ~= "table" then
       return nil, "expected objects"
-   end
-   local name = c["if"]
-   if type(name) ~= "string" or name == "" or #name > wire.INTERFACE_MAX or name:find "[%c/]" then
+   elseif type(name) ~= "string" or not name:find "^%g+$" then
       return nil, "if: expected an interface"
    elseif c.source ~= nil and not counters.node[c.source] then
       return nil, name .. ": source: expected netdev, ib, cxi, gpcdr or pcie"
    end
-   local source = c.source or "netdev"
-   local odd, fields = wire.odd(c, counters.numbers[source])
-   if fields > FIELDS_MAX then
-      return nil, ("%s: more than %d fields"):format(name, FIELDS_MAX)
-   end
-   for _, k in ipairs(odd) do -- "if" is one in any case
+   local words = { c.source or "netdev", (name:gsub("[\128-\255]", "?")) }
+   for k, v in pairs(c) do
       if k ~= "if" and k ~= "source" then
-         local ok, why = check_field(source, k, c[k])
-         if not ok then
-            return nil, name .. ": " .. why
+         local word, why = field(k, v)
+         if not word then
+            return nil, ("%s: %s"):format(name, why)
          end
+         words[#words + 1] = word
       end
    end
-   return true
+   return table.concat(words, " ")
 end
 
---- Check readings; one without a source gets "netdev", as nodes told before there were others.
+--- Readings in their older form as a text; one without a source is a "netdev".
 -- @param list decoded JSON
--- @return true, or nil and what is wrong
-function readings.check(list)
-   if type(list) ~= "table" or #list > wire.READINGS_MAX then
-      return nil, ("expected at most %d readings"):format(wire.READINGS_MAX)
+-- @return text, to be checked; or nil and why it is none
+function readings.text(list)
+   if type(list) ~= "table" then
+      return nil, "expected an array"
    end
+   local lines = {}
    for k in pairs(list) do
       if math.type(k) ~= "integer" then
          return nil, "expected an array"
       end
    end
-   for _, c in ipairs(list) do
-      local ok, why = check_one(c)
-      if not ok then
+   for i, c in ipairs(list) do
+      local text, why = line(c)
+      if not text then
          return nil, why
       end
-      c.source = c.source or "netdev"
+      lines[i] = text
    end
-   return true
+   return table.concat(lines, "\n")
+end
+
+--- The readings of a HELLO or RESULT.
+-- @param message decoded JSON
+-- @return text, nil where it has none; or nil and what is wrong with them
+function readings.of(message)
+   local text, why = message.readings, nil
+   if text == nil and message.counters ~= nil then
+      text, why = readings.text(message.counters)
+   elseif text ~= nil and type(text) ~= "string" then
+      text, why = nil, "expected a text"
+   end
+   if text then
+      local ok
+      ok, why = told.check(text, counters.kinds)
+      text = ok and text or nil
+   end
+   return text, why
+end
+
+--- Readings that were stored, in whichever form.
+-- @param stored a text, or what an older tautd stored: `counters`, or JSON of them
+-- @return text; "" where it is damaged
+function readings.stored(stored)
+   if type(stored) == "string" and stored:find "^%[" then
+      stored = json.decode(stored)
+   end
+   return type(stored) == "string" and stored or readings.text(stored) or ""
 end
 
 return readings

@@ -79,8 +79,9 @@ end
 
 --- @param r decoded RESULT
 -- @param version of the protocol that was agreed on (the newest)
--- @return map "send:id" or "recv:id" → test, the number of refused streams, the counters (or nil,
---   where they are not as they should be); or nil and what is wrong: then nothing of it is taken
+-- @return map "send:id" or "recv:id" → test, the number of refused streams, the readings as a text
+--   (or nil, where they are not as they should be); or nil and what is wrong: then nothing of it is
+--   taken
 function result.read(r, version)
    version = version or wire.VERSION
    if type(r) ~= "table" or r.v ~= version or type(r.tests) ~= "table" then
@@ -96,8 +97,7 @@ function result.read(r, version)
       end
       by[t.role .. ":" .. t.id] = t
    end
-   return by, is_count(r.refused) and r.refused or 0,
-      readings.check(r.counters) and r.counters or nil
+   return by, is_count(r.refused) and r.refused or 0, (readings.of(r))
 end
 
 return result

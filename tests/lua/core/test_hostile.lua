@@ -58,7 +58,7 @@ local HELLO = { v = 2, purpose = "prolog", job = 5, restart = 0, uid = 1000, nod
    key = ("a"):rep(64), counters = json.array { { ["if"] = "hsn0", rx_bytes = 1 },
       { ["if"] = "hsn0", source = "ib", symbol_error = 0, state = "ACTIVE", t = 1.5 } } }
 
-local RESULT = { v = 2, refused = 0, counters = json.array {}, tests = json.array {
+local RESULT = { v = 2, refused = 0, readings = "", tests = json.array {
    { id = 1, role = "send", bytes = 1, window_ns = 1, busy_ns = 1, rtt_ns = 1 },
    { id = 1, role = "recv", bytes = 1, window_ns = 1, sub_bytes = json.array { 1, 1, 1, 1 } },
    { id = 2, role = "recv", error = "no" } } }

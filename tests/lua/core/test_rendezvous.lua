@@ -199,17 +199,16 @@ end
 function tests.test_bytes_of_others_on_rdma_ports_go_with_the_tests()
    local m = meeting()
    local names = { "n0", "n1" }
-   local function counters(words)
-      return json.array { { ["if"] = "ib0", source = "ib", port_xmit_data = words,
-         port_rcv_data = 5 } }
+   local function told(words)
+      return ("netdev ib0 tx_bytes=9\nib ib0 port_xmit_data=%d port_rcv_data=5"):format(words)
    end
    local conns = {}
    for i, n in ipairs(names) do
-      conns[i] = m.hello(n, names, { counters = counters(7),
+      conns[i] = m.hello(n, names, { readings = told(7),
          endpoints = { { ["if"] = "ib0", tcp = n .. ":1" } } })
    end
-   lu.assertTrue(answer(m, conns[1], { counters = counters(1 << 30) }))
-   lu.assertTrue(answer(m, conns[2], { counters = counters(8) }))
+   lu.assertTrue(answer(m, conns[1], { readings = told(1 << 30) }))
+   lu.assertTrue(answer(m, conns[2], { readings = told(8) }))
    local busy, quiet = m.done[1].results[1], m.done[1].results[2]
    for i, r in ipairs { busy, quiet } do
       lu.assertNotNil(next(r))

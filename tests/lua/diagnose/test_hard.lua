@@ -245,14 +245,16 @@ end
 -- A reading of a node whose card has so many lanes, as the store makes observations of it.
 local function pcie(d, node, lanes, was)
    local function reading(at, n)
+      local told = ("pcie hsn0 lanes=%d max_lanes=16 speed_MTps=16000 max_speed_MTps=16000")
+         :format(n)
       return { node = node, time = os.time() + at, mono = at, host_boot = "h", boot = "b",
          purpose = "idle", jobs = {}, rails = { hsn0 = 1 }, rail_count = 1,
-         ports = readings.ports { { ["if"] = "hsn0", source = "pcie", lanes = n, max_lanes = 16,
-            speed_MTps = 16000, max_speed_MTps = 16000 } } }
+         told = told, ports = readings.ports(told) }
    end
    local state, out = readings.take(nil, reading(0, was or lanes))
    if was then
-      state, out = readings.take(json.decode(json.encode(state)), reading(60, lanes))
+      state, out = readings.take(readings.unpack(json.decode(json.encode(
+         readings.pack(state)))), reading(60, lanes))
    end
    for i, o in ipairs(out) do
       o.id = i

@@ -6,6 +6,7 @@ local json = require "taut.json"
 local loop = require "taut.loop"
 local lu = require "luaunit"
 local sys = require "taut.sys"
+local wire_readings = require "taut.wire.readings"
 
 local tests = {}
 local folder, path
@@ -188,7 +189,7 @@ end
 
 local function sample(purpose, time, boot, counters)
    return { job = 7, restart = 0, node = "n0", purpose = purpose, time = time, boot = boot,
-      counters = { counters } }
+      counters = next(counters) and wire_readings.text { counters } or "" }
 end
 
 -- Two jobs on one node, whose prologs and epilogs cross, the counters of one as an older tautd put
@@ -201,9 +202,11 @@ function tests.test_growth_is_found_where_other_readings_came_in_between()
          row.job = job
          return row
       end
-      j:add("sample", of(7, "prolog", 10, { tx_bytes = 100 }))
-      local waited = of(8, "prolog", 20, { tx_bytes = 300 })
-      waited.counters = json.encode(waited.counters)
+      local waited = of(7, "prolog", 10, { tx_bytes = 100 })
+      waited.counters = { { ["if"] = "hsn0", tx_bytes = 100 } }
+      j:add("sample", waited)
+      waited = of(8, "prolog", 20, { tx_bytes = 300 })
+      waited.counters = '[{"if":"hsn0","tx_bytes":300}]'
       j:add("sample", waited)
       j:add("sample", of(0, "idle", 30, { tx_bytes = 350 }))
       j:add("sample", of(8, "epilog", 40, { tx_bytes = 450 }))
@@ -296,10 +299,11 @@ function tests.test_an_interface_that_the_prolog_did_not_read_has_not_grown()
    with_store(function(j, done)
       local function of(purpose, time, names)
          local row = sample(purpose, time, "a", {})
-         row.counters = {}
+         local lines = {}
          for name, bytes in pairs(names) do
-            table.insert(row.counters, { ["if"] = name, source = "ib", port_xmit_data = bytes })
+            lines[#lines + 1] = ("ib %s port_xmit_data=%d"):format(name, bytes)
          end
+         row.counters = table.concat(lines, "\n")
          return row
       end
       j:add("sample", of("idle", 10, { ["ib0:1"] = 1, ["ib1:1"] = 1 }))

@@ -8,7 +8,7 @@ local tests = {}
 local function good(more)
    local h = { v = 2, purpose = "prolog", job = 5, restart = 0, uid = 1000, node = "n1",
       nodes = "n[0-3]", endpoint = "10.0.0.1:4000", budget_ms = 900, boot = "x",
-      key = ("a"):rep(64), counters = {} }
+      key = ("a"):rep(64), readings = "netdev hsn0 rx_bytes=1" }
    for k, v in pairs(more or {}) do
       h[k] = v
    end
@@ -22,7 +22,8 @@ end
 function tests.test_each_field_is_checked()
    local cases = { purpose = "chat", job = -1, node = "", nodes = 7,
       endpoint = ("x"):rep(65), budget_ms = 1e9, key = "short", boot = {}, restart = -1,
-      uid = "root", user_port = 1024, counters = "many", endpoints = { { tcp = 1 } } }
+      uid = "root", user_port = 1024, readings = 7,
+      endpoints = { { tcp = 1 } } }
    for field, value in pairs(cases) do
       local ok, err = hello.check(good { [field] = value })
       lu.assertNil(ok, field)

@@ -18,7 +18,7 @@ local HELLO = json.encode { v = 2, purpose = "audit", job = 5, restart = 0, uid 
    options = {},
    counters = { { ["if"] = "hsn0", source = "netdev", rx_bytes = 12, state = "up" } } }
 local RESULT = json.encode { v = 2, refused = 1,
-   counters = { { ["if"] = "hsn0", source = "ib", rx_bytes = 7 } },
+   readings = "ib hsn0 port_xmit_data=7 state='ACTIVE' t=1.5\nnetdev hsn0 rx_bytes=7",
    tests = {
       { id = 1, role = "recv", bytes = 900, window_ns = 20000, looks = 2,
          sub_bytes = { 1, 2 } },

@@ -6,6 +6,7 @@ local json = require "taut.json"
 local lu = require "luaunit"
 local readings = require "taut.wire.readings"
 local result = require "taut.wire.result"
+local told = require "taut.readings"
 
 local tests = {}
 
@@ -17,10 +18,80 @@ local function reading(more)
    return r
 end
 
-function tests.test_good_ones_pass()
-   lu.assertTrue(readings.check {})
-   lu.assertTrue(readings.check { reading(), reading { source = "gpcdr", ["traffic:X+"] = 1 } })
-   lu.assertTrue(readings.check { reading { ["if"] = "ib0.8001:1", t = json.null } })
+local function check(list)
+   return readings.of { counters = list }
+end
+
+---------------------------------------------------------------- the text
+
+local GOOD = "netdev hsn0 rx_bytes=1 state='up' speed_Mbps=200000 odd=7\n" ..
+   "ib hsn0:1 port_xmit_data=9223372036854775807 state='ACTIVE' t=1700000000.125\n" ..
+   "gpcdr hsn0 traffic:X+=1"
+
+function tests.test_a_text_becomes_ports()
+   lu.assertTrue(told.check(GOOD, counters.kinds))
+   local ports = told.ports(GOOD, counters.kinds)
+   lu.assertEquals(ports, {
+      ["netdev hsn0"] = { source = "netdev", name = "hsn0",
+         values = { rx_bytes = 1, odd = 7 }, state = { state = "up", speed_Mbps = 200000 } },
+      ["ib hsn0:1"] = { source = "ib", name = "hsn0:1",
+         values = { port_xmit_data = math.maxinteger },
+         state = { state = "ACTIVE", t = 1700000000.125 } },
+      ["gpcdr hsn0"] = { source = "gpcdr", name = "hsn0", values = { ["traffic:X+"] = 1 },
+         state = {} },
+   })
+   lu.assertEquals(told.ports("", counters.kinds), {})
+   lu.assertEquals(told.ports("netdev lo", counters.kinds)["netdev lo"].values, {})
+end
+
+function tests.test_what_is_no_such_text_is_refused()
+   local cases = {
+      { "\n", "line 1: expected a source" }, { "netdev", "line 1: expected a source" },
+      { " netdev hsn0", "expected a source" }, { "netdev  x=1", "expected an interface" },
+      { "netdev hsn0\n\nib hsn0", "line 2: expected a source" },
+      { "netdev a/b", "a: a name" }, { "netdev " .. ("x"):rep(16), "expected an interface" },
+      { "elsewhere hsn0 a=1", "hsn0: no source 'elsewhere'" },
+      { "netdev hsn0 ", "hsn0: a name" }, { "netdev hsn0  a=1", "hsn0: a name" },
+      { "netdev hsn0 a", "hsn0: a name" }, { "netdev hsn0 =1", "hsn0: a name" },
+      { "netdev hsn0 " .. ("n"):rep(40) .. "=1", "hsn0: a name" },
+      { "netdev hsn0 a=", "hsn0: a: expected a whole number" },
+      { "netdev hsn0 a=-1", "a: expected a whole number" },
+      { "netdev hsn0 a=1.5", "hsn0: a name" }, { "netdev hsn0 a=0x1", "hsn0: a name" },
+      { "netdev hsn0 a=9223372036854775808", "a: expected a whole number" },
+      { "netdev hsn0 a=''", "a: expected a text of 1 to 23 bytes" },
+      { "netdev hsn0 a='x", "a: expected a text" }, { "netdev hsn0 a='x'b=1", "hsn0: a name" },
+      { "netdev hsn0 a='" .. ("x"):rep(24) .. "'", "a: expected a text" },
+      { "netdev hsn0 a='\27'", "a: expected a text" }, { "netdev hsn0 a='\xc3'", "a: expected" },
+      { "netdev hsn0 state=4", "state: expected a text" },
+      { "netdev hsn0 rx_bytes='4'", "rx_bytes: expected a number" },
+      { "netdev hsn0 speed_Mbps='4'", "speed_Mbps: expected a number" },
+      { "netdev hsn0 t=", "t: expected seconds" }, { "netdev hsn0 t=1.", "t: expected seconds" },
+      { "netdev hsn0 t='x'", "t: expected seconds" },
+      { "netdev hsn0 t=1.0000000001", "t: expected seconds" },
+      { "netdev hsn0 t=10000000000", "t: expected seconds" },
+      { ("netdev h\n"):rep(81):sub(1, -2), "at most 80 readings" },
+      { "netdev hsn0" .. (" a=1"):rep(200), "hsn0: more than 199 fields" },
+      { (("netdev h" .. (" a=1"):rep(192) .. "\n"):rep(11)):sub(1, -2), "there are 2048" },
+   }
+   for i, c in ipairs(cases) do
+      for _, read in ipairs { told.check, told.ports } do
+         local ok, why = read(c[1], counters.kinds)
+         lu.assertNil(ok, i)
+         lu.assertStrContains(why, c[2])
+      end
+      lu.assertNil((readings.of { readings = c[1] }))
+   end
+   lu.assertTrue(told.check(("netdev h" .. (" a=1"):rep(192) .. "\n"):rep(10), counters.kinds))
+end
+
+function tests.test_stored_ones_are_taken_in_all_forms()
+   lu.assertEquals(readings.stored(GOOD), GOOD)
+   lu.assertEquals(readings.stored {}, "")
+   lu.assertEquals(readings.stored '[{"if":"hsn0","tx_bytes":9}]', "netdev hsn0 tx_bytes=9")
+   lu.assertEquals(readings.stored { { ["if"] = "hsn0", tx_bytes = 9 } }, "netdev hsn0 tx_bytes=9")
+   for _, damaged in ipairs { "[", 7, true, json.null, { 3 } } do
+      lu.assertEquals(readings.stored(damaged), "")
+   end
 end
 
 function tests.test_odd_fields_are_found()
@@ -36,19 +107,29 @@ function tests.test_odd_fields_are_found()
    lu.assertErrorMsgContains("table expected", wire.odd, 7, {})
 end
 
+---------------------------------------------------------------- as probes of before told
+
+function tests.test_good_ones_pass()
+   lu.assertEquals(check {}, "")
+   lu.assertEquals({ readings.of {} }, {})
+   local text = check { reading(), reading { source = "gpcdr", ["traffic:X+"] = 1 } }
+   lu.assertEquals(told.ports(text, counters.kinds)["ib hsn0"], { source = "ib", name = "hsn0",
+      values = { symbol_error = 0 }, state = { state = "ACTIVE", t = 1.5 } })
+   lu.assertStrContains(check { reading { ["if"] = "ib0.8001:1" } }, "ib ib0.8001:1 ")
+   lu.assertStrContains(check { reading { state = "d'\xc3\xa9j\xc3\xa0" } }, "state='d???j??'")
+end
+
 function tests.test_without_a_source_it_is_a_network_device()
-   local list = { { ["if"] = "lo", rx_bytes = 1 } }
-   lu.assertTrue(readings.check(list))
-   lu.assertEquals(list[1].source, "netdev")
+   lu.assertEquals(check { { ["if"] = "lo", rx_bytes = 1 } }, "netdev lo rx_bytes=1")
 end
 
 function tests.test_what_is_wrong_is_named()
    local cases = {
-      { "many", "at most 80" }, { { 7 }, "objects" }, { { a = 1 }, "array" },
+      { "many", "expected an array" }, { { 7 }, "objects" }, { { a = 1 }, "array" },
       { { reading { ["if"] = json.null } }, "if: expected" },
       { { reading { ["if"] = "" } }, "if: expected" },
-      { { reading { ["if"] = ("x"):rep(16) } }, "if: expected" },
-      { { reading { ["if"] = "../x" } }, "if: expected" },
+      { { reading { ["if"] = ("x"):rep(16) } }, "expected an interface" },
+      { { reading { ["if"] = "../x" } }, "a name that is none" },
       { { reading { source = "elsewhere" } }, "hsn0: source: expected" },
       { { reading { source = {} } }, "hsn0: source: expected" },
       { { reading { symbol_error = -1 } }, "symbol_error: expected a whole number" },
@@ -65,7 +146,7 @@ function tests.test_what_is_wrong_is_named()
       { { reading { [("x"):rep(40)] = 1 } }, "a name that is none" },
    }
    for i, c in ipairs(cases) do
-      local ok, why = readings.check(c[1])
+      local ok, why = check(c[1])
       lu.assertNil(ok, i)
       lu.assertStrContains(why, c[2])
    end
@@ -73,23 +154,35 @@ function tests.test_what_is_wrong_is_named()
    for i = 1, 200 do
       wide["c" .. i] = i
    end
-   lu.assertStrContains(select(2, readings.check { wide }), "more than")
+   lu.assertStrContains(select(2, check { wide }), "more than")
    for i = 1, 81 do
       many[i] = reading()
    end
-   lu.assertStrContains(select(2, readings.check(many)), "at most 80")
+   lu.assertStrContains(select(2, check(many)), "at most 80")
 end
 
 function tests.test_hello_refuses_and_result_does_without()
-   local h = { v = 2, purpose = "prolog", job = 5, node = "n1", nodes = "n1", endpoint = "",
-      budget_ms = 900, key = ("a"):rep(64), counters = { reading { symbol_error = -1 } } }
-   local ok, why = hello.check(h)
-   lu.assertNil(ok)
-   lu.assertEquals(why, "HELLO: counters: hsn0: symbol_error: expected a whole number")
-   local by, refused, got = result.read { v = 2, tests = {}, counters = h.counters }
-   lu.assertEquals({ by, refused, got }, { {}, 0 })
-   by, refused, got = result.read { v = 2, tests = {}, counters = { reading() } }
-   lu.assertEquals({ by, refused, got }, { {}, 0, { reading() } })
+   local function hello_of(more)
+      local h = { v = 2, purpose = "prolog", job = 5, node = "n1", nodes = "n1", endpoint = "",
+         budget_ms = 900, key = ("a"):rep(64) }
+      for k, v in pairs(more) do
+         h[k] = v
+      end
+      return h
+   end
+   local old, bad = { reading { symbol_error = -1 } }, "ib hsn0 symbol_error=-1"
+   local WHY = "hsn0: symbol_error: expected a whole number"
+   for field, told_so in pairs { counters = old, readings = bad } do
+      lu.assertEquals({ hello.check(hello_of { [field] = told_so }) },
+         { nil, ("HELLO: %s: %s"):format(field, WHY) })
+   end
+   for _, more in ipairs { { counters = old }, { readings = bad }, { readings = 7 } } do
+      more.v, more.tests = 2, {}
+      lu.assertEquals({ result.read(more) }, { {}, 0 })
+   end
+   lu.assertEquals({ result.read { v = 2, tests = {}, readings = GOOD } }, { {}, 0, GOOD })
+   local _, _, text = result.read { v = 2, tests = {}, counters = { reading { t = json.null } } }
+   lu.assertEquals(told.ports(text, counters.kinds)["ib hsn0"].values, { symbol_error = 0 })
 end
 
 local ODD = { -1, 1.5, math.maxinteger, math.mininteger, 0 / 0, 1 / 0, "", ("x"):rep(300), "\0\n|",
@@ -108,11 +201,12 @@ function tests.test_whatever_comes_is_taken_or_refused()
             list[i][NAMES[math.random(#NAMES)]] = ODD[math.random(#ODD)]
          end
       end
-      local ok, why = readings.check(list)
-      if ok then
+      local text, why = check(list)
+      if text then
          taken = taken + 1
-         for _, c in ipairs(list) do
-            for _, f in ipairs(counters.faults(c)) do
+         for _, p in pairs(told.ports(text, counters.kinds)) do
+            p.state.source = p.source
+            for _, f in ipairs(counters.faults(p.state)) do
                lu.assertIsString(f.what)
                lu.assertTrue(f.left == nil or f.left >= 0 and f.left < 1)
             end

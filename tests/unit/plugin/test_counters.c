@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -392,7 +393,8 @@ END_TEST
 START_TEST(a_message_has_only_so_many_numbers)
 {
     static struct taut_readings readings;
-    json_t *json;
+    size_t lines = 1;
+    char *text;
 
     sets[0].interface[0] = '\0';
     sets[0].source = "netdev";
@@ -404,10 +406,37 @@ START_TEST(a_message_has_only_so_many_numbers)
     readings.count = TAUT_READINGS_MAX;
     for (size_t i = 0; i < TAUT_READINGS_MAX; i++)
         readings.list[i] = &sets[0];
-    json = taut_readings_to_json(&readings);
-    ck_assert_uint_eq(json_array_size(json),
-                      TAUT_READINGS_NUMBERS / TAUT_COUNTER_MAX);
-    json_decref(json);
+    text = taut_readings_text(&readings);
+    for (const char *p = text; *p; p++)
+        lines += *p == '\n';
+    ck_assert_uint_eq(lines, TAUT_READINGS_NUMBERS / TAUT_COUNTER_MAX);
+    free(text);
+}
+END_TEST
+
+/* Nothing of a name or a text ends it, or is no ASCII. */
+START_TEST(what_a_node_tells_is_one_line_a_reading)
+{
+    static struct taut_readings readings = {2, {&sets[0], &sets[1]}};
+    char *text;
+
+    memset(sets, 0, 2 * sizeof(sets[0]));
+    strcpy(sets[0].interface, "a b'\xc3\n");
+    sets[0].source = "ib";
+    sets[0].t_ns = 1500000007;
+    taut_counters_put(&sets[0], "x", INT64_MAX);
+    taut_counters_put_text(&sets[0], "state", "4: it's\nup");
+    strcpy(sets[1].interface, "lo");
+    sets[1].source = "netdev";
+    sets[1].t_ns = -1;
+    text = taut_readings_text(&readings);
+    ck_assert_str_eq(text, "ib a?b??? x=9223372036854775807 "
+                           "state='4: it?s?up' t=1.500000007\nnetdev lo");
+    free(text);
+    readings.count = 0;
+    text = taut_readings_text(&readings);
+    ck_assert_str_eq(text, "");
+    free(text);
 }
 END_TEST
 
@@ -535,6 +564,7 @@ int main(void)
     tcase_add_loop_test(tc, values_with_a_time, 0, COUNT(stamped));
     tcase_add_loop_test(tc, rates_of_a_port, 0, COUNT(rates));
     tcase_add_test(tc, a_message_has_only_so_many_numbers);
+    tcase_add_test(tc, what_a_node_tells_is_one_line_a_reading);
     tcase_add_test(tc, own_traffic_is_not_foreign);
     tcase_add_test(tc, of_what_others_sent_a_test_gets_its_share_of_the_time);
     tcase_add_test(tc, foreign_in_one_direction_is_not_hidden_by_the_other);

@@ -25,6 +25,8 @@
 -- }
 -- Names are those of the kernel where it has one.  A source is added as a module of the same shape
 -- and a line in `sources`.
+local told = require "taut.readings"
+
 local counters = {}
 
 --- Sources by name.
@@ -62,24 +64,28 @@ function counters.entry(source, name)
    return s.list[name]
 end
 
---- What a node calls a source → names of its counters and states that are numbers, as a set; and
--- its counters alone, name → entry.
-counters.numbers, counters.counts = {}, {}
+--- What a node calls a source → its names, as taut.readings wants to know them; and its counters
+-- alone, name → entry.
+counters.kinds, counters.counts = {}, {}
+
+local function kind_of(entry)
+   return entry.unit == "text" and told.TEXT or entry.state and told.STATE or told.COUNT
+end
 
 -- Each HELLO asks for all its counters: node's source → name → { entry, source in the catalogue }.
 local by_node = {}
 for source, list in pairs(counters.node) do
-   local names, numbers, counts = {}, {}, {}
+   local names, kinds, counts = {}, {}, {}
    for i = #list, 1, -1 do
       for name, entry in pairs(counters.sources[list[i]].list) do
          names[name] = { entry, list[i] }
       end
    end
    for name, found in pairs(names) do
-      numbers[name] = found[1].unit ~= "text" or nil
+      kinds[name] = kind_of(found[1])
       counts[name] = not found[1].state and found[1] or nil
    end
-   by_node[source], counters.numbers[source], counters.counts[source] = names, numbers, counts
+   by_node[source], counters.kinds[source], counters.counts[source] = names, kinds, counts
 end
 
 --- The entry of a counter or state that a node told.
