@@ -187,15 +187,18 @@ static int ask_alternatives(lua_State *L)
 /* ---- what was seen ---- */
 
 /* e:seen(c) → { tests, good, cleared_at, cleared_by, last, reach, left, most,
- * most_at }; most: the best of tests that were neither low nor clearing */
+ * most_at, low, low_of }; most: the best of tests that were neither low nor
+ * clearing; low, low_of: low tests since it was cleared, of how many */
 static int ask_seen(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
     struct taut_seen seen =
         taut_evidence_seen(e, taut_evidence_component(L, 2, e));
 
-    lua_createtable(L, 0, 9);
+    lua_createtable(L, 0, 11);
     taut_set_integer(L, "tests", seen.tests);
+    taut_set_integer(L, "low", seen.low);
+    taut_set_integer(L, "low_of", seen.low_of);
     taut_set_integer(L, "good", seen.good);
     taut_set_number(L, "cleared_at", seen.cleared_at);
     taut_set_number(L, "last", seen.last);

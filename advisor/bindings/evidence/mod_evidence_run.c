@@ -326,6 +326,17 @@ static int restore_glimpses(lua_State *L)
     return 0;
 }
 
+/* e:restore_counts(c, low, low_of): of a run that was restored */
+static int restore_counts(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t c = taut_evidence_component(L, 2, e);
+
+    taut_evidence_restore_counts(e, c, (uint32_t)luaL_checkinteger(L, 3),
+                                 (uint32_t)luaL_checkinteger(L, 4));
+    return 0;
+}
+
 /* e:restore_seen(c, { cleared_at, cleared_by, last, tests, good, reach }) */
 static int restore_seen(lua_State *L)
 {
@@ -352,6 +363,7 @@ const luaL_Reg taut_evidence_run_methods[] = {
     {"newest", ask_newest},
     {"nodes", ask_nodes},
     {"restore", restore},
+    {"restore_counts", restore_counts},
     {"restore_glimpses", restore_glimpses},
     {"restore_seen", restore_seen},
     {"run", ask_run},

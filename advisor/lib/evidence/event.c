@@ -227,6 +227,8 @@ static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
     if (e->of[c].is_unknown)
         return;
     e->of[c].tests++;
+    if (e->of[c].run != NULL && e->of[c].left >= 1)
+        e->of[c].run->of++;
     e->of[c].tested = fmax(e->of[c].tested, time);
     if (reach > (double)e->of[c].reach)
         e->of[c].reach = (float)reach;

@@ -140,6 +140,8 @@ struct taut_seen taut_evidence_seen(const struct taut_evidence *e, uint32_t c)
         .left = (double)e->of[c].left,
         .most = has_most ? (double)run->shown[0].share : -HUGE_VAL,
         .most_at = has_most ? run->shown[0].time : -HUGE_VAL,
+        .low = run != NULL ? run->low : 0,
+        .low_of = run != NULL ? run->of : 0,
     };
 }
 

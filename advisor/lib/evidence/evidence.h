@@ -136,6 +136,10 @@ struct taut_seen {
     double most;        /* the best share of tests that were neither low nor
                            clearing, since its run began; -HUGE_VAL: none */
     double most_at;     /* time of that test */
+    uint32_t low; /* tests that spoke against it since it was last cleared: its
+                     run keeps some of them */
+    uint32_t low_of; /* tests in all since the first of these, until it was
+                        called slow; 0: none spoke against it */
 };
 
 /* Another component on the ways of the tests against one. */
@@ -375,6 +379,11 @@ const struct taut_glimpse *taut_evidence_glimpses(const struct taut_evidence *e,
 void taut_evidence_restore_glimpses(struct taut_evidence *e, uint32_t c,
                                     const struct taut_glimpse *list,
                                     uint32_t n);
+
+/* taut_seen's 'low' and 'low_of' back into a run that was restored: what it
+ * holds is the least. */
+void taut_evidence_restore_counts(struct taut_evidence *e, uint32_t c,
+                                  uint32_t low, uint32_t low_of);
 
 /* The same for what was seen of c: the later times, the sums of 'tests' and
  * 'good', the larger 'reach'; the rest is not read. */

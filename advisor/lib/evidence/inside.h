@@ -20,6 +20,8 @@ struct taut_run {
     struct taut_entry *entry; /* ascending time */
     uint32_t n, room;
     uint32_t acks; /* entries by_ack */
+    uint32_t low;  /* tests in all, of which 'entry' has some … */
+    uint32_t of;   /* … and of how many since its first */
     /* What tests showed that were neither low nor clearing: the best, the best
      * after it, and so on to the last. */
     struct taut_glimpse shown[TAUT_EVIDENCE_GLIMPSES];

@@ -83,6 +83,13 @@ static void drop(struct taut_evidence *e, struct taut_run *run, uint32_t i)
             (run->n - i) * sizeof(run->entry[0]));
 }
 
+/* It did not speak against the component after all. */
+static void take_back(struct taut_evidence *e, struct taut_run *run, uint32_t i)
+{
+    drop(e, run, i);
+    run->low = run->low > run->n + 1 ? run->low - 1 : run->n;
+}
+
 static int make_room(struct taut_run *run)
 {
     if (run->n < run->room)
@@ -178,6 +185,8 @@ int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
     run->entry[i] = (struct taut_entry){
         .low = low, .share = (float)share, .by_ack = by_ack};
     run->n++;
+    run->low++;
+    run->of = run->of > run->low ? run->of : run->low;
     run->judged_at = 0;
     low->refs++;
     e->acks += by_ack;
@@ -215,7 +224,7 @@ void taut_run_drop_acks(struct taut_evidence *e, uint32_t c)
         return;
     for (uint32_t i = run->n; i-- > 0;)
         if (run->entry[i].by_ack)
-            drop(e, run, i);
+            take_back(e, run, i);
     if (run->n == 0)
         taut_run_clear(e, c);
 }
@@ -279,6 +288,17 @@ const struct taut_glimpse *taut_evidence_glimpses(const struct taut_evidence *e,
 
     *n = run == NULL ? 0 : run->n_shown;
     return run == NULL ? NULL : run->shown;
+}
+
+void taut_evidence_restore_counts(struct taut_evidence *e, uint32_t c,
+                                  uint32_t low, uint32_t low_of)
+{
+    struct taut_run *run = e->of[c].run;
+
+    if (run == NULL)
+        return;
+    run->low = low > run->low ? low : run->low;
+    run->of = low_of > run->low ? low_of : run->low;
 }
 
 void taut_evidence_restore_glimpses(struct taut_evidence *e, uint32_t c,
@@ -419,7 +439,7 @@ void taut_evidence_reroute(struct taut_evidence *e)
         struct taut_run *run = e->of[c].run;
         for (uint32_t i = run == NULL ? 0 : run->n; i-- > 0;)
             if (!still_crosses(e, &run->entry[i], c))
-                drop(e, run, i);
+                take_back(e, run, i);
         if (run != NULL && run->n == 0)
             taut_run_clear(e, c);
     }

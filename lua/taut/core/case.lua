@@ -25,10 +25,9 @@ end
 local function facts(self, v, a)
    local diagnosis, topo, c = self.diagnosis, self.site.topo, v.c
    local run, hard = diagnosis:against(c), diagnosis:component(c).hard
-   local test = telling_test(run)
+   local test, low, of = telling_test(run), diagnosis:tally(c)
    return { kind = topo:kind(c), part = whole.part_of(diagnosis, c), state = v.state,
-      left = v.left or 1, test = test, low = #run,
-      tests = math.max(diagnosis:seen(c).tests, #run), job = test and run[#run].job,
+      left = v.left or 1, test = test, low = low, tests = of, job = test and run[#run].job,
       repeated = a and a.forever and a.times,
       hard = hard and hard.left < self.site.conf.diagnosis.good and hard.head or nil,
       cable = topo:is_link(c) and "cable " .. topo:cable(c) or nil }
@@ -49,6 +48,7 @@ end
 -- With the reasoning, where it is asked for.
 local function evidence(self, c, reasoning)
    local k, ids, texts = self.diagnosis:component(c), json.array {}, reasoning and json.array {}
+   local low, of = self.diagnosis:tally(c)
    for i, t in ipairs(self.diagnosis:against(c)) do
       ids[i] = t.id
    end
@@ -56,7 +56,7 @@ local function evidence(self, c, reasoning)
       texts[i] = r.text .. (r.ruled_out and r.by and (" (test %d)"):format(r.by) or "")
    end
    return json.encode { state = k.state, tests = ids, left = k.left, busy = k.busy,
-      since = k.since, confirmed = #k.confirmed, all = self.diagnosis:seen(c).tests,
+      since = k.since, confirmed = #k.confirmed, low = low, all = of,
       whole = k.whole and (slow_whole.text(k.whole)), reasoning = texts or nil }
 end
 

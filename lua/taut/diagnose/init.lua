@@ -88,6 +88,15 @@ function Diagnosis:against(c)
    return k and k.evidence or self:run(c)
 end
 
+--- How many tests spoke against a component since it last did well, and of how many: its run, and
+-- what speaks for a verdict, are some of them.  Of what is called slow this is as it was then.
+-- @return low, of; 0 and all its tests where none did
+function Diagnosis:tally(c)
+   local seen = self:seen(c)
+   local low = math.max(seen.low, #self:against(c))
+   return low, low == 0 and seen.tests or math.max(seen.low_of, low)
+end
+
 --- Other settings, and perhaps the same wiring with other capacities, from now on.
 function Diagnosis:reload(topo, s)
    self.s, self.want_all = s, nil

@@ -51,6 +51,9 @@ local function pack_fields(k, seen)
    for _, f in ipairs(SEEN) do
       out[f] = seen[f]
    end
+   if seen.low > 0 then
+      out.low, out.low_of = seen.low, seen.low_of
+   end
    return out
 end
 
@@ -171,8 +174,16 @@ local function unpack_more(k, o)
    k.flows, k.more = member.unpack(k.flows, o), type(k.more) == "table" and k.more or {}
 end
 
+-- Low tests, of how many; 0, 0 where an earlier tautd did not keep them.
+local function unpack_counts(low, of)
+   local is_so = math.type(low) == "integer" and math.type(of) == "integer" and low >= 0
+      and of >= low and of < 1 << 32
+   return is_so and low or 0, is_so and of or 0
+end
+
 local function unpack(k, o)
    check_numbers(k, { "tests", "good", "busy" })
+   k.low, k.low_of = unpack_counts(k.low, k.low_of)
    for _, name in ipairs { "since", "cleared_at", "last", "suspect_at", "left",
       "probation_until", "asked", "cleared_by", "reach" } do
       check_numbers({ [name] = k[name] or 0 }, { name })
@@ -221,19 +232,23 @@ end
 
 --- Put away a component as unpacked, until finish().
 function memory.add(self, c, k)
-   self.pending = self.pending or { glimpses = {}, flows = {} }
+   self.pending = self.pending or { glimpses = {}, flows = {}, counts = {} }
    for _, t in ipairs(k.run) do
       low_tests.collect(self.pending, c, t)
    end
    self.pending.glimpses[c], self.pending.flows[c] = k.glimpses, k.flows
+   self.pending.counts[c] = (k.low or 0) > 0 and { k.low, k.low_of } or nil
    self.evidence:restore_seen(c, k)
 end
 
 --- Put the tests back, and what else belongs to their runs.
 -- @return map component → what flows over sets said of it
 function memory.finish(self)
-   local pending = self.pending or { glimpses = {}, flows = {} }
+   local pending = self.pending or { glimpses = {}, flows = {}, counts = {} }
    low_tests.finish(pending, self.evidence, self.topo)
+   for c, counts in pairs(pending.counts) do
+      self.evidence:restore_counts(c, counts[1], counts[2])
+   end
    for c, list in pairs(pending.glimpses) do
       self.evidence:restore_glimpses(c, list)
    end

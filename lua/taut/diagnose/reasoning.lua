@@ -126,7 +126,8 @@ end
 
 local function what_was_seen(self, list, c, case, run)
    local s, k = self.s, self:component(c)
-   add(list, ("%s since it last did well"):format(plural(#run, "low test")),
+   local low, of = self:tally(c)
+   add(list, ("%d of %s since it last did well were low"):format(low, plural(of, "test")),
       { tests = ids_of(run), by = (k.last_cleared or {}).by or self:seen(c).cleared_by })
    add(list, ("none of them showed more than %s of its capacity, %d came within %s of that")
       :format(percent(case.best), case.at, percent(s.ceiling)),

@@ -33,8 +33,9 @@ local function history(w, jobs)
    w.now = w.now + 1
 end
 
--- When a test was last planned, which only plans ask for, is not written with each event.
-local PLANNED = "^last%."
+-- When a test was last planned, which only plans ask for, is not written with each event; nor is
+-- of how many tests some were low, where one showed neither that nor that it is well.
+local PLANNED = { "^last%.", "%.low_of$" }
 local EXPLAINED = { "n5/tx", "r2.0.0/X+", "r1.1.1/Z+", "r0.0.0/X+" }
 
 local function compare(w, before, but)

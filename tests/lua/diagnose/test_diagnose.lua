@@ -99,6 +99,46 @@ function tests.test_what_a_link_showed_before_it_broke_is_not_its_ceiling()
    lu.assertEquals(case.at, 18)
 end
 
+-- Of a spell a run keeps some tests only; what people read tells all, until a component does well.
+function tests.test_low_tests_are_counted_since_it_last_did_well()
+   local topo = sim.new({}).topo
+   local d, c = diagnose.new(topo, assert(config.diagnosis {})), topo.component_id["r0.0.0/X+"]
+   local time = 0
+   local function test(share, n)
+      for _ = 1, n do
+         time = time + 1
+         local t = { src = 1, dst = 9, streams = 1, through = { [c] = 1 }, event = time,
+            time = time, bw_Bps = share * topo.capacity[c], expected_Bps = topo.capacity[c],
+            ratio = share, class = share < 0.75 and "low" or "good" }
+         d:observe({ t }, time)
+      end
+   end
+   local function tally(of)
+      return { of:tally(c) }
+   end
+   test(1, 500)
+   lu.assertEquals(tally(d), { 0, 500 })
+   test(0.3, 40)
+   lu.assertTrue(#d:run(c) < 40)
+   lu.assertEquals(tally(d), { 40, 40 })
+   -- over a restart
+   local new = diagnose.new(topo, assert(config.diagnosis {}))
+   new:restore(c, assert(memory.unpack(memory.pack(d, c), topo, {})))
+   new:restored()
+   lu.assertEquals(tally(new), { 40, 40 })
+   lu.assertEquals(#new:run(c), #d:run(c))
+   -- one of an older tautd
+   local old = memory.pack(d, c):gsub('"low":%d+,"low_of":%d+,', "")
+   new = diagnose.new(topo, assert(config.diagnosis {}))
+   new:restore(c, assert(memory.unpack(old, topo, {})))
+   new:restored()
+   lu.assertEquals(tally(new), { #d:run(c), #d:run(c) })
+   test(1, 1)
+   lu.assertEquals(tally(d), { 0, 541 })
+   test(0.3, 2)
+   lu.assertEquals(tally(d), { 2, 2 })
+end
+
 function tests.test_a_confirming_test_that_comes_to_nothing_uses_its_partner_up()
    local w = sim.new {}
    local c = w:c "n5/rx"

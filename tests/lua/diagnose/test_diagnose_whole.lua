@@ -161,7 +161,7 @@ function tests.test_the_reasoning_names_tests_and_alternatives()
    end
    lu.assertEquals(w:state "n5/tx", "slow")
    local list = w.diagnosis:reasoning(c)
-   lu.assertStrContains(list[1].text, "low tests since it last did well")
+   lu.assertStrContains(list[1].text, "tests since it last did well were low")
    lu.assertTrue(#list[1].tests >= 3)
    lu.assertStrContains(list[2].text, "none of them showed more than 25")
    local out = 0

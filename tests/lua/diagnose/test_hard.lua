@@ -119,7 +119,7 @@ function tests.test_the_hard_fact_is_the_first_sentence_of_a_verdict()
    local _, w = until_slow(3, "n5/tx", true)
    local list = w.diagnosis:reasoning(w:c "n5/tx")
    lu.assertStrContains(list[1].text, "it should be 16: 50% of its capacity is left")
-   lu.assertStrContains(list[2].text, "low test")
+   lu.assertStrContains(list[2].text, "were low")
 end
 
 function tests.test_a_verdict_of_tests_stays_until_tests_take_it_back()

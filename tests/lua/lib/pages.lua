@@ -14,7 +14,7 @@ local DAY = 86400
 pages.AT = 1790000000 -- when a test's page is made
 
 local function component(topo, c, state)
-   return { component = topo.components[c], state = state or "ok", tests = 9,
+   return { component = topo.components[c], state = state or "ok", tests = 30, low_of = 9,
       low = state and 4 or 0, last = pages.AT - 300, remark = "",
       left = state == "slow" and 0.25 or nil, cable = topo:cable(c) }
 end

@@ -221,12 +221,21 @@ function World:facts(explained)
    return facts
 end
 
+local function is_one(path, patterns)
+   for _, pattern in ipairs(patterns) do
+      if path:find(pattern) then
+         return true
+      end
+   end
+   return false
+end
+
 --- Differences: array of "path: before, after", in order.
--- @param but pattern of paths that are left out, or nil
+-- @param but patterns of paths that are left out, or nil
 function restart.differences(before, after, but)
    local list = {}
    for path, v in pairs(before) do
-      if v ~= after[path] and not (but and path:find(but)) then
+      if v ~= after[path] and not is_one(path, but or {}) then
          list[#list + 1] = ("%s: %s, %s"):format(path, v, after[path])
       end
    end

@@ -48,7 +48,7 @@ local function evidence(e)
       report.percent(e.left) or "") or nil
    parts[#parts + 1] = e.since and "since " .. os.date("%m-%d %H:%M:%S", math.floor(e.since)) or nil
    parts[#parts + 1] = e.all and ("%d low of %d tests, %d of them confirming"):format(
-      #(e.tests or {}), e.all, e.confirmed or 0) or nil
+      e.low or #(e.tests or {}), e.all, e.confirmed or 0) or nil
    if e.tests and #e.tests > 0 then
       parts[#parts + 1] = "tests " .. table.concat(e.tests, " ", 1, math.min(#e.tests, 20)) ..
          (#e.tests > 20 and " …" or "")

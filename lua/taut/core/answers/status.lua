@@ -45,8 +45,9 @@ local function verdicts(self, now)
    local list = json.array {}
    for c, k in self.diagnosis:each() do
       if rank[k.state] then
+         local low, of = self.diagnosis:tally(c)
          list[#list + 1] = { component = self.site.topo.components[c], state = k.state,
-            left = k.left, since = k.since, low = #self.diagnosis:run(c),
+            left = k.left, since = k.since, low = low, low_of = of,
             tests = self.diagnosis:seen(c).tests,
             action = self.decision.measures[c]
                or k.state == "suspect" and k.hard and "alert" or nil,
