@@ -71,8 +71,7 @@ end
 function Judgement:session(s, event)
    count_refused(self, s)
    take_ways(self, s)
-   local stalled, list = stalls.of(s.peers), {}
-   local has_stalls = next(stalled) ~= nil
+   local stalled, list = nil, {}
    tests.stamp(s.tests, event, s.began, s.job)
    for _, t in ipairs(s.tests) do
       -- each node speaks for its own end only
@@ -80,7 +79,8 @@ function Judgement:session(s, event)
       judge.test(t, send["send:" .. t.id], recv["recv:" .. t.id], self.site.topo,
          self.site.conf.diagnosis)
       excuse(self, t)
-      if has_stalls then
+      if t.class ~= "good" then
+         stalled = stalled or stalls.of(s.peers)
          stalls.add(t, stalled)
       end
       if judge.is_evidence(t) then

@@ -47,6 +47,25 @@ local function faults_of(port, was)
    return found
 end
 
+-- Is every state as it was when it was judged here?  Then so is what is wrong with it.  The
+-- source's own time is none.
+local function is_same(port, was)
+   if not (was and was.is_judged) then
+      return false
+   end
+   for name, value in pairs(port.state) do
+      if was.state[name] ~= value and name ~= "t" then
+         return false
+      end
+   end
+   for name in pairs(was.state) do
+      if port.state[name] == nil then
+         return false
+      end
+   end
+   return true
+end
+
 -- Bytes per second that a PCIe link carries, after its line coding.
 local function pcie_Bps(port)
    local lanes, speed = port.state.lanes, port.state.speed_MTps
@@ -120,6 +139,11 @@ end
 function hard.changed(before, now, fn)
    for key, port in pairs(now) do
       local was = before[key]
+      port.is_judged = true
+      if is_same(port, was) then
+         port.faults, port.best = was.faults, was.best
+         goto continue
+      end
       local stood = was and was.faults or {}
       port.faults = faults_of(port, was)
       for name, f in pairs(port.faults) do
@@ -134,6 +158,7 @@ function hard.changed(before, now, fn)
             port.faults[name] = f -- it was not read: what stood, stands
          end
       end
+      ::continue::
    end
 end
 

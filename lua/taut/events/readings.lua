@@ -60,12 +60,14 @@ end
 --- A reading for the database: what the node told stays a text.
 -- @return another table, for JSON
 function readings.pack(reading)
-   local packed, ports = tables.copy(reading), {}
+   local ports = {}
    for key, p in pairs(reading.ports) do
       ports[key] = p.kept and p or note_of(p)
    end
-   packed.ports = ports
-   return packed
+   return { time = reading.time, mono = reading.mono, host_boot = reading.host_boot,
+      boot = reading.boot, purpose = reading.purpose, job = reading.job,
+      restart = reading.restart, told = reading.told, ports = ports, clock = reading.clock,
+      recent = reading.recent, rails = reading.rails }
 end
 
 -- The ports of a reading that an older tautd stored, as their node would tell them.
@@ -93,7 +95,7 @@ function readings.unpack(packed)
    local ports = readings.ports(packed.told or "")
    for key, p in pairs(packed.ports) do
       if p.values then
-         ports[key] = p
+         ports[key], p.is_judged = p, nil -- by another tautd
       elseif ports[key] then
          ports[key].unread, ports[key].faults, ports[key].best = p.unread, p.faults, p.best
       end

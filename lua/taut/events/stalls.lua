@@ -2,8 +2,9 @@
 --- Stalls while a plan was carried out: growth of congestion counters between a node's HELLO and
 -- its RESULT.
 --
--- They go with each test of the node, so that a low one on a busy port can be told from a broken
--- route; the counters are read twice per plan, not per test, so they tell of all of it together.
+-- They go with each test of the node that did not come out good, so that a low one on a busy port
+-- can be told from a broken route; the counters are read twice per plan, not per test, so they tell
+-- of all of it together.
 local counters = require "taut.events.counters"
 local growth = require "taut.events.counters.growth"
 local meaning = require "taut.events.meaning"

@@ -65,10 +65,6 @@ local function of_unknown(was, now)
    return now > was and { amount = now - was } or { reset = true }
 end
 
-local function is_count(v)
-   return math.type(v) == "integer" and v >= 0
-end
-
 -- Did everything that had counted begin anew?  Then the driver was loaded again, or the device
 -- was: what has grown since is how a link comes up, and no error of anybody's.
 local function has_restarted(grown, was)
@@ -85,15 +81,16 @@ end
 --- What the counters of one interface of a node grew by: those read both times; a counter that
 -- began anew has no amount.
 -- @param counts name → entry of the catalogue
--- @param was, now name → value; what is no count is passed over
+-- @param was, now name → value, whole numbers from 0 on
 -- @return name → as growth.of() gives; "reload" where all began anew, "reset" where some did,
 --   or nil
 function growth.interface(counts, was, now)
    local grown, fell = {}, false
    for name, v in pairs(now) do
-      local before = was[name]
-      if is_count(v) and is_count(before) then
-         local entry = counts[name]
+      local before, entry = was[name], counts[name]
+      if before == v and not (entry and entry.full == "saturates") then
+         grown[name] = STILL -- most of them
+      elseif before then
          local g = entry and growth.of(entry, before, v) or of_unknown(before, v)
          fell = fell or g.reset
          grown[name] = g
