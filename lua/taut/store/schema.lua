@@ -4,7 +4,7 @@
 -- keyword somewhere (user, partition), stands in quotes.
 local schema = {}
 
-schema.version = 8
+schema.version = 9
 
 -- One list of statements per version; an empty database gets all of them in order.
 schema.steps = {
@@ -117,6 +117,9 @@ schema.steps = {
            "received_Bps", uneven, comm)]],
       [[CREATE INDEX job_steered ON job (time) WHERE steered IS NOT NULL]],
    },
+   -- 9: readings are texts as nodes tell them (events/readings.lua), of which an older tautd makes
+   -- nothing
+   {},
 }
 
 --- Tables that may be written, with their columns; anything else is refused.
