@@ -92,8 +92,8 @@ end
 -- what speaks for a verdict, are some of them.  Of what is called slow this is as it was then.
 -- @return low, of; 0 and all its tests where none did
 function Diagnosis:tally(c)
-   local seen = self:seen(c)
-   local low = math.max(seen.low, #self:against(c))
+   local seen, k = self:seen(c), self.records[c]
+   local low = math.max(seen.low, k and k.evidence and #k.evidence or 0)
    return low, low == 0 and seen.tests or math.max(seen.low_of, low)
 end
 
