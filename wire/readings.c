@@ -7,6 +7,7 @@
 #include "wire/readings.h"
 
 #define FIELDS_MAX (TAUT_COUNTER_MAX + TAUT_COUNTER_TEXTS + 1) /* and t */
+#define DIGITS_MAX 19 /* zeros in front count, too */
 #define SECONDS_MAX INT64_C(10000000000)
 
 /* ---- pieces ---- */
@@ -65,7 +66,7 @@ static bool take_number(struct taut_readings_reader *r, int64_t *value)
         v = v * 10 + digit;
     }
     *value = v;
-    return r->at > begin;
+    return r->at > begin && r->at - begin <= DIGITS_MAX;
 }
 
 /* "12" or "12.25", nine digits behind the point at most. */
@@ -106,6 +107,8 @@ static const char *read_value(struct taut_readings_reader *r,
     }
     if (take_one(r, '\'')) {
         f->kind = TAUT_TOLD_TEXT;
+        if (++r->texts > TAUT_COUNTER_TEXTS)
+            return "no more texts: there are 6";
         return take_text(r, &f->text) ? NULL : "a text of 1 to 23 bytes";
     }
     f->kind = TAUT_TOLD_NUMBER;
@@ -157,7 +160,7 @@ int taut_readings_next(struct taut_readings_reader *r, struct taut_error *err)
     if (++r->lines > TAUT_READINGS_MAX)
         return taut_error_set(err, "expected at most %d readings",
                               TAUT_READINGS_MAX);
-    r->fields = 0;
+    r->fields = r->texts = 0;
     r->source = take(r, is_name);
     if (r->source.length == 0 || r->source.length >= TAUT_COUNTER_NAME ||
         !take_one(r, ' '))

@@ -42,7 +42,7 @@ struct taut_readings_reader {
     const char *at, *end;
     struct taut_piece source, interface; /* of this line */
     unsigned lines, numbers;             /* until here */
-    unsigned fields;                     /* of this line */
+    unsigned fields, texts;              /* of this line */
 };
 
 void taut_readings_begin(struct taut_readings_reader *r, const char *text,

@@ -111,9 +111,10 @@ static bool read_line(lua_State *L, struct taut_readings_reader *r, int ports,
     while ((more = taut_readings_field(r, &f, err)) > 0) {
         push_piece(L, f.name);
         enum kind kind = kind_of(L, top + 1);
-        if (!fits(kind, r, &f, err))
+        bool does_fit = fits(kind, r, &f, err);
+        if (ports == 0 && !does_fit)
             return false;
-        if (ports != 0)
+        if (ports != 0 && does_fit)
             set_field(L, &f, kind, top + 4, top + 5);
         else
             lua_pop(L, 1);
@@ -154,8 +155,8 @@ static int readings_check(lua_State *L)
 
 /* readings.ports(text, kinds) → { ["SOURCE INTERFACE"] = { source, name,
  *   values = name → count, state = name → number or text }, … }, the names
- *   that `kinds` does not have among `values` where they are numbers; or nil
- *   and what is wrong */
+ *   that `kinds` does not have among `values` where they are numbers, without
+ *   those that are of another kind by now; or nil and what is wrong */
 static int readings_ports(lua_State *L)
 {
     lua_settop(L, 2);

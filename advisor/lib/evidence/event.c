@@ -184,7 +184,7 @@ static void clear(struct taut_evidence *e, uint32_t c, double time, int64_t id)
         if (time >= e->newest)
             taut_run_clear(e, c);
         else
-            taut_evidence_expire(e, c, nextafter(time, HUGE_VAL));
+            taut_run_clear_until(e, c, time);
     }
     if (e->of[c].is_watched)
         taut_evidence_touch(e, c);

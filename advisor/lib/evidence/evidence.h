@@ -138,7 +138,8 @@ struct taut_seen {
     double most_at;     /* time of that test */
     uint32_t low; /* tests that spoke against it since it was last cleared: its
                      run keeps some of them */
-    uint32_t low_of; /* tests in all since the first of these, until it was
+    uint32_t low_of; /* of how many since the first of these, which of the
+                        event that brought it counts alone; both until it was
                         called slow; 0: none spoke against it */
 };
 
@@ -380,8 +381,7 @@ void taut_evidence_restore_glimpses(struct taut_evidence *e, uint32_t c,
                                     const struct taut_glimpse *list,
                                     uint32_t n);
 
-/* taut_seen's 'low' and 'low_of' back into a run that was restored: what it
- * holds is the least. */
+/* taut_seen's 'low' and 'low_of' back into a run that was restored. */
 void taut_evidence_restore_counts(struct taut_evidence *e, uint32_t c,
                                   uint32_t low, uint32_t low_of);
 

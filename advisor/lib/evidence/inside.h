@@ -21,6 +21,7 @@ struct taut_run {
     uint32_t n, room;
     uint32_t acks; /* entries by_ack */
     uint32_t low;  /* tests in all, of which 'entry' has some … */
+    uint32_t low_acks; /* … of these by_ack … */
     uint32_t of;   /* … and of how many since its first */
     /* What tests showed that were neither low nor clearing: the best, the best
      * after it, and so on to the last. */
@@ -211,6 +212,9 @@ void taut_low_release(struct taut_evidence *e, struct taut_low *low);
 int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
                  double share, bool by_ack);
 void taut_run_clear(struct taut_evidence *e, uint32_t c);
+
+/* What came until then is cleared by a test that is taken late. */
+void taut_run_clear_until(struct taut_evidence *e, uint32_t c, double time);
 void taut_run_drop_acks(struct taut_evidence *e, uint32_t c);
 
 #endif

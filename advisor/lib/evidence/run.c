@@ -83,11 +83,26 @@ static void drop(struct taut_evidence *e, struct taut_run *run, uint32_t i)
             (run->n - i) * sizeof(run->entry[0]));
 }
 
-/* It did not speak against the component after all. */
-static void take_back(struct taut_evidence *e, struct taut_run *run, uint32_t i)
+/* Some of what was counted is void, and nobody knows of how much of the rest:
+ * what is there counts. */
+static void count_anew(struct taut_run *run)
 {
-    drop(e, run, i);
-    run->low = run->low > run->n + 1 ? run->low - 1 : run->n;
+    run->low = run->of = run->n;
+    run->low_acks = run->acks;
+}
+
+/* One more test spoke against c.  Of what is known to be slow the counts stay
+ * as they were then. */
+static void count(const struct taut_evidence *e, uint32_t c, bool by_ack)
+{
+    struct taut_run *run = e->of[c].run;
+
+    if (e->of[c].left < 1)
+        return;
+    run->low++;
+    run->low_acks += by_ack;
+    run->of += by_ack; /* it did not cross c itself */
+    run->of = run->of > run->low ? run->of : run->low;
 }
 
 static int make_room(struct taut_run *run)
@@ -185,8 +200,7 @@ int taut_run_add(struct taut_evidence *e, uint32_t c, struct taut_low *low,
     run->entry[i] = (struct taut_entry){
         .low = low, .share = (float)share, .by_ack = by_ack};
     run->n++;
-    run->low++;
-    run->of = run->of > run->low ? run->of : run->low;
+    count(e, c, by_ack);
     run->judged_at = 0;
     low->refs++;
     e->acks += by_ack;
@@ -220,11 +234,14 @@ void taut_run_drop_acks(struct taut_evidence *e, uint32_t c)
         return;
     e->has_acks[c / 64] &= ~bit;
     run = e->of[c].run;
-    if (run == NULL || run->acks == 0)
+    if (run == NULL)
         return;
     for (uint32_t i = run->n; i-- > 0;)
         if (run->entry[i].by_ack)
-            take_back(e, run, i);
+            drop(e, run, i);
+    run->low -= run->low_acks;
+    run->of -= run->low_acks;
+    run->low_acks = 0;
     if (run->n == 0)
         taut_run_clear(e, c);
 }
@@ -237,6 +254,13 @@ void taut_evidence_expire(struct taut_evidence *e, uint32_t c, double before)
         drop(e, run, 0);
     if (run != NULL && run->n == 0)
         taut_run_clear(e, c);
+}
+
+void taut_run_clear_until(struct taut_evidence *e, uint32_t c, double time)
+{
+    taut_evidence_expire(e, c, nextafter(time, HUGE_VAL));
+    if (e->of[c].run != NULL)
+        count_anew(e->of[c].run);
 }
 
 /* Of one component; what it was cleared of later is no news, and speaks
@@ -297,7 +321,7 @@ void taut_evidence_restore_counts(struct taut_evidence *e, uint32_t c,
 
     if (run == NULL)
         return;
-    run->low = low > run->low ? low : run->low;
+    run->low = low > run->low_acks ? low : run->low_acks;
     run->of = low_of > run->low ? low_of : run->low;
 }
 
@@ -437,9 +461,12 @@ void taut_evidence_reroute(struct taut_evidence *e)
 {
     for (uint32_t c = 0; c < e->g->components; c++) {
         struct taut_run *run = e->of[c].run;
-        for (uint32_t i = run == NULL ? 0 : run->n; i-- > 0;)
+        uint32_t n = run == NULL ? 0 : run->n;
+        for (uint32_t i = n; i-- > 0;)
             if (!still_crosses(e, &run->entry[i], c))
-                take_back(e, run, i);
+                drop(e, run, i);
+        if (run != NULL && run->n < n)
+            count_anew(run);
         if (run != NULL && run->n == 0)
             taut_run_clear(e, c);
     }

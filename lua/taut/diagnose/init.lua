@@ -93,7 +93,7 @@ end
 -- @return low, of; 0 and all its tests where none did
 function Diagnosis:tally(c)
    local seen, k = self:seen(c), self.records[c]
-   local low = math.max(seen.low, k and k.evidence and #k.evidence or 0)
+   local low = math.max(seen.low, self.evidence:low(c), k and k.evidence and #k.evidence or 0)
    return low, low == 0 and seen.tests or math.max(seen.low_of, low)
 end
 

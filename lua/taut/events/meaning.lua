@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
---- What the counters that nodes send add to in a summary, and which of their fields are no counts.
+--- What the counters that nodes send add to in a summary.
 local counters = require "taut.events.counters"
 
 local meaning = {}
@@ -8,12 +8,6 @@ local meaning = {}
 function meaning.entry(source, name)
    local entry = counters.of(source, name)
    return entry and not entry.state and entry or nil
-end
-
---- Does this name stand for a state at one moment, not for a count?
-function meaning.is_state(source, name)
-   local entry = counters.of(source, name)
-   return name == "t" or entry ~= nil and entry.state == true
 end
 
 -- Counters that the catalogue does not know, by what such names usually say.

@@ -82,7 +82,7 @@ local function told_of(ports)
       end
       list[#list + 1] = c
    end
-   return wire_readings.text(list) or ""
+   return wire_readings.text(list, true) or ""
 end
 
 --- One out of the database.

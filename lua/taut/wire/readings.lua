@@ -7,29 +7,36 @@
 local counters = require "taut.events.counters"
 local json = require "taut.json"
 local told = require "taut.readings"
+local wire = require "taut.wire"
 
 local readings = {}
 
--- "NAME=VALUE"; whether the value is one, the check says.
+-- "NAME=VALUE"; "" for an empty text, which says nothing.
 local function field(name, value)
-   if type(name) ~= "string" or not name:find "^[%w_:+-]+$" then
+   if type(name) ~= "string" or not name:find "^[%w_:+-]+$" or #name > wire.COUNTER_NAME_MAX then
       return nil, "a name that is none"
    elseif name == "t" then
       local is_time = type(value) == "number" and value >= 0 and value < 1e10
       return is_time and ("t=%.9f"):format(value) or nil, "t: expected seconds"
+   elseif value == "" then
+      return ""
    elseif type(value) == "string" then
+      if #value > wire.COUNTER_TEXT_MAX or value:find "%c" then
+         return nil, ("%s: expected a text of at most %d bytes"):format(name, wire.COUNTER_TEXT_MAX)
+      end
       return ("%s='%s'"):format(name, (value:gsub("[\128-\255']", "?")))
-   elseif math.type(value) ~= "integer" then
+   elseif math.type(value) ~= "integer" or value < 0 then
       return nil, name .. ": expected a whole number"
    end
    return ("%s=%d"):format(name, value)
 end
 
-local function line(c)
+local function line(c, is_stored)
    local name = type(c) == "table" and c["if"]
    if type(c) ~= "table" then
       return nil, "expected objects"
-   elseif type(name) ~= "string" or not name:find "^%g+$" then
+   elseif type(name) ~= "string" or not name:find "^[!-.0-~\128-\255]+$"
+      or #name > wire.INTERFACE_MAX then
       return nil, "if: expected an interface"
    elseif c.source ~= nil and not counters.node[c.source] then
       return nil, name .. ": source: expected netdev, ib, cxi, gpcdr or pcie"
@@ -38,10 +45,10 @@ local function line(c)
    for k, v in pairs(c) do
       if k ~= "if" and k ~= "source" then
          local word, why = field(k, v)
-         if not word then
+         if not word and not is_stored then
             return nil, ("%s: %s"):format(name, why)
          end
-         words[#words + 1] = word
+         words[#words + 1] = word ~= "" and word or nil
       end
    end
    return table.concat(words, " ")
@@ -49,8 +56,9 @@ end
 
 --- Readings in their older form as a text; one without a source is a "netdev".
 -- @param list decoded JSON
+-- @param is_stored true: out of the database, where what is wrong is passed over
 -- @return text, to be checked; or nil and why it is none
-function readings.text(list)
+function readings.text(list, is_stored)
    if type(list) ~= "table" then
       return nil, "expected an array"
    end
@@ -60,12 +68,12 @@ function readings.text(list)
          return nil, "expected an array"
       end
    end
-   for i, c in ipairs(list) do
-      local text, why = line(c)
-      if not text then
+   for _, c in ipairs(list) do
+      local text, why = line(c, is_stored)
+      if not text and not is_stored then
          return nil, why
       end
-      lines[i] = text
+      lines[#lines + 1] = text
    end
    return table.concat(lines, "\n")
 end
@@ -95,7 +103,7 @@ function readings.stored(stored)
    if type(stored) == "string" and stored:find "^%[" then
       stored = json.decode(stored)
    end
-   return type(stored) == "string" and stored or readings.text(stored) or ""
+   return type(stored) == "string" and stored or readings.text(stored, true) or ""
 end
 
 return readings

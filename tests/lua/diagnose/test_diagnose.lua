@@ -137,6 +137,12 @@ function tests.test_low_tests_are_counted_since_it_last_did_well()
    lu.assertEquals(tally(d), { 0, 541 })
    test(0.3, 2)
    lu.assertEquals(tally(d), { 2, 2 })
+   -- one that is taken late clears what came before it
+   test(0.3, 1)
+   time = time - 2
+   test(1, 1)
+   lu.assertEquals(tally(d), { #d:run(c), #d:run(c) })
+   lu.assertEquals(#d:run(c), 1)
 end
 
 function tests.test_a_confirming_test_that_comes_to_nothing_uses_its_partner_up()

@@ -41,7 +41,7 @@ local function links_of(topo, rows, at)
       out.name[i] = l.component
       out.from[i] = c and at[topo:from(c)] or -1
       out.to[i] = c and at[topo:to(c)] or -1
-      out.tests[i], out.low[i] = l.low_of or 0, l.low or 0
+      out.tests[i], out.low[i] = l.low_of or l.tests or 0, l.low or 0
       out.last[i] = l.last and math.floor(l.last) or 0
       state[i] = LETTER[l.state] or "u"
    end

@@ -21,7 +21,7 @@ function links.run(args)
          local slow = l.state == "slow" or l.state == "failed"
          local bad = l.state ~= "ok" and l.state ~= "unknown"
          rows[#rows + 1] = { l.component, report.state(l), l.action or (bad and "watch" or "-"),
-            ("%d of %d"):format(l.low, l.low_of), report.ago(l.last, d.now),
+            ("%d of %d"):format(l.low, l.low_of or l.tests), report.ago(l.last, d.now),
             report.known(l.known) or slow and "repair " .. l.cable
                or bad and "look at " .. l.cable or "" }
       end

@@ -82,7 +82,8 @@ function sections.verdicts(d)
       return { html.show(c.is_link and "link" or "node", c.is_link and c.component
          or (c.component:gsub("/[tr]x[%d]*$", "")), c.component),
          html.verdict(c.state, report.state(c)), stamp(c.since),
-         ("%d of %d"):format(c.low or 0, c.low_of or 0), action(c), evidence(c), c.cable or "-" }
+         ("%d of %d"):format(c.low or 0, c.low_of or c.tests or 0), action(c), evidence(c),
+         c.cable or "-" }
    end)
    local sets = tables.map(d.status.sets, function(s) return html.tag("li", nil, s.text) end)
    local content = #rows == 0 and paragraph "Every component that was tested is well."
