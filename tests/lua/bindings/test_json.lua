@@ -43,6 +43,13 @@ function tests.test_values_are_written()
     { 1.5, "1.5" },
     { 0.1, "0.1" },
     { 3.0, "3.0" },
+    { -0.0, "-0.0" },
+    { -17.0, "-17.0" },
+    { 0, "0" },
+    { 1e15, "1e+15" },
+    { 999999999999999.0, "999999999999999.0" },
+    { 123456789012345678.0, "1.2345678901234568e+17" },
+    { 1764267878.123456, "1764267878.123456" },
     { math.maxinteger, "9223372036854775807" },
     { math.mininteger, "-9223372036854775808" },
     { "a\"\n\0", [["a\"\n\u0000"]] },
@@ -59,8 +66,70 @@ function tests.test_values_are_written()
 end
 
 function tests.test_reals_come_back_as_they_were()
-  for _, value in ipairs { 0.1, 1 / 3, 1e300, 5e-324, -0.7, 123456.789 } do
+  for _, value in ipairs { 0.1, 1 / 3, 1e300, 5e-324, -0.7, 123456.789, 1e15, 2.0 ^ 53, -2.0 ^ 63,
+    1.7976931348623157e308, 0.0 } do
     lu.assertEquals(json.decode(json.encode(value)), value)
+    lu.assertEquals(math.type(json.decode(json.encode(value))), "float")
+  end
+end
+
+function tests.test_only_utf8_is_written()
+  local good = { "\u{80}", "\u{7ff}", "\u{800}", "\u{d7ff}", "\u{e000}", "\u{ffff}",
+    "\u{10000}", "\u{10ffff}", "grün: \127" }
+  for _, text in ipairs(good) do
+    lu.assertEquals(json.encode(text), '"' .. text .. '"')
+    lu.assertEquals(json.decode(json.encode(text)), text)
+  end
+  -- cut off, no beginning, longer than it must be, a surrogate, beyond the last character
+  local bad = { "\xc3", "a\xe2\x82", "\xf0\x9f\x98", "\x80", "\xbf", "\xc3(", "\xe2\x28\xa1",
+    "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xed\xa0\x80", "\xed\xbf\xbf",
+    "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xfe", "\xff" }
+  for _, text in ipairs(bad) do
+    lu.assertNil(json.encode(text))
+    lu.assertNil(json.encode(("x"):rep(100) .. text .. "y"))
+    lu.assertNil(json.encode { a = { [text] = 1 } })
+  end
+end
+
+function tests.test_every_byte_below_128_comes_back()
+  for i = 0, 127 do
+    local text = ("a%sb"):format(string.char(i))
+    local written = json.encode(text)
+    lu.assertEquals(json.decode(written), text, i)
+    lu.assertNil(written:find "[\0-\31]", i)
+  end
+end
+
+function tests.test_an_indented_text()
+  lu.assertEquals(json.encode({ b = { 1, { c = json.null } }, a = {}, d = json.array {} }, 2), [[
+{
+  "a": {},
+  "b": [
+    1,
+    {
+      "c": null
+    }
+  ],
+  "d": []
+}]])
+end
+
+-- Objects of few members and of many are sorted in two ways.
+function tests.test_members_are_in_order()
+  for _, n in ipairs { 1, 2, 24, 25, 1000 } do
+    local object, names = {}, {}
+    for i = 1, n do
+      local name = ("k%d"):format((i * 7919) % 10007)
+      object[name], names[i] = i, name
+    end
+    table.sort(names)
+    local i = 0
+    for name in json.encode { inner = object }:gmatch '"(k%d+)":' do
+      i = i + 1
+      lu.assertEquals(name, names[i])
+    end
+    lu.assertEquals(i, n)
+    lu.assertEquals(json.decode(json.encode(object)), object)
   end
 end
 
