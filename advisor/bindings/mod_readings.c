@@ -7,19 +7,11 @@
  * below; a source that it does not have is refused. */
 #include <config.h>
 
-#include "advisor/bindings/host.h"
-#include "wire/readings.h"
-
-enum kind {
-    KIND_NONE = 0, /* the catalogue does not know it */
-    KIND_COUNT,
-    KIND_STATE, /* a number, but no count */
-    KIND_TEXT,
-};
+#include "advisor/bindings/mod_readings.h"
 
 #define KINDS 2 /* stack index */
 
-static void push_piece(lua_State *L, struct taut_piece piece)
+void taut_reading_push(lua_State *L, struct taut_piece piece)
 {
     lua_pushlstring(L, piece.at, piece.length);
 }
@@ -28,7 +20,7 @@ static void push_piece(lua_State *L, struct taut_piece piece)
 static bool push_kinds(lua_State *L, const struct taut_readings_reader *r,
                        struct taut_error *err)
 {
-    push_piece(L, r->source);
+    taut_reading_push(L, r->source);
     if (lua_rawget(L, KINDS) == LUA_TTABLE)
         return true;
     lua_pop(L, 1);
@@ -37,38 +29,44 @@ static bool push_kinds(lua_State *L, const struct taut_readings_reader *r,
     return false;
 }
 
-/* What the catalogue, the table at 'index', says of the name at the top. */
-static enum kind kind_of(lua_State *L, int index)
+enum taut_reading_kind taut_reading_kind(lua_State *L, int index)
 {
     lua_pushvalue(L, -1);
     lua_rawget(L, index);
-    enum kind kind = (enum kind)lua_tointeger(L, -1);
+    enum taut_reading_kind kind = (enum taut_reading_kind)lua_tointeger(L, -1);
     lua_pop(L, 1);
     return kind;
 }
 
-static bool fits(enum kind kind, const struct taut_readings_reader *r,
+bool taut_reading_fits(enum taut_reading_kind kind,
+                       const struct taut_told_field *f)
+{
+    return kind == TAUT_READING_UNKNOWN || f->kind == TAUT_TOLD_SECONDS ||
+           (kind == TAUT_READING_TEXT) == (f->kind == TAUT_TOLD_TEXT);
+}
+
+static bool fits(enum taut_reading_kind kind,
+                 const struct taut_readings_reader *r,
                  const struct taut_told_field *f, struct taut_error *err)
 {
-    if (kind == KIND_NONE || f->kind == TAUT_TOLD_SECONDS ||
-        (kind == KIND_TEXT) == (f->kind == TAUT_TOLD_TEXT))
+    if (taut_reading_fits(kind, f))
         return true;
     taut_error_set(err, "%.*s: %.*s: expected a %s", (int)r->interface.length,
                    r->interface.at, (int)f->name.length, f->name.at,
-                   kind == KIND_TEXT ? "text" : "number");
+                   kind == TAUT_READING_TEXT ? "text" : "number");
     return false;
 }
 
 /* One field into the port whose 'values' and 'state' are at these indices. */
 static void set_field(lua_State *L, const struct taut_told_field *f,
-                      enum kind kind, int values, int state)
+                      enum taut_reading_kind kind, int values, int state)
 {
-    bool is_count = f->kind == TAUT_TOLD_NUMBER && kind != KIND_STATE;
+    bool is_count = f->kind == TAUT_TOLD_NUMBER && kind != TAUT_READING_STATE;
 
     if (f->kind == TAUT_TOLD_NUMBER)
         lua_pushinteger(L, f->number);
     else if (f->kind == TAUT_TOLD_TEXT)
-        push_piece(L, f->text);
+        taut_reading_push(L, f->text);
     else
         lua_pushnumber(L, f->seconds);
     lua_rawset(L, is_count ? values : state);
@@ -78,9 +76,9 @@ static void set_field(lua_State *L, const struct taut_told_field *f,
 static void push_port(lua_State *L, const struct taut_readings_reader *r)
 {
     lua_createtable(L, 0, 8);
-    push_piece(L, r->source);
+    taut_reading_push(L, r->source);
     lua_setfield(L, -2, "source");
-    push_piece(L, r->interface);
+    taut_reading_push(L, r->interface);
     lua_setfield(L, -2, "name");
     lua_createtable(L, 0, 16);
     lua_pushvalue(L, -1);
@@ -109,8 +107,8 @@ static bool read_line(lua_State *L, struct taut_readings_reader *r, int ports,
         lua_rawset(L, ports);
     }
     while ((more = taut_readings_field(r, &f, err)) > 0) {
-        push_piece(L, f.name);
-        enum kind kind = kind_of(L, top + 1);
+        taut_reading_push(L, f.name);
+        enum taut_reading_kind kind = taut_reading_kind(L, top + 1);
         bool does_fit = fits(kind, r, &f, err);
         if (ports == 0 && !does_fit)
             return false;
@@ -169,12 +167,16 @@ int luaopen_taut_readings(lua_State *L)
     static const luaL_Reg functions[] = {
         {"check", readings_check},
         {"ports", readings_ports},
+        {"traffic", taut_readings_traffic},
         {NULL, NULL},
     };
 
     luaL_newlib(L, functions);
-    taut_set_integer(L, "COUNT", KIND_COUNT);
-    taut_set_integer(L, "STATE", KIND_STATE);
-    taut_set_integer(L, "TEXT", KIND_TEXT);
+    taut_set_integer(L, "COUNT", TAUT_READING_COUNT);
+    taut_set_integer(L, "HARMLESS", TAUT_READING_HARMLESS);
+    taut_set_integer(L, "SATURATING", TAUT_READING_SATURATING);
+    taut_set_integer(L, "STATE", TAUT_READING_STATE);
+    taut_set_integer(L, "TEXT", TAUT_READING_TEXT);
+    taut_set_integer(L, "TRAFFIC", TAUT_READING_TRAFFIC);
     return 1;
 }

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the store's process does with observations and readings: growth of each job, events out of
 -- two readings of a node, and the questions about them.
-local counters = require "taut.events.counters"
 local held = require "taut.events.held"
 local json = require "taut.json"
 local readings = require "taut.events.readings"
@@ -60,28 +59,17 @@ local function add_observation(sql, o)
    return id
 end
 
--- What grew, and all traffic: that it was none says something.
-local function without_zeros(source, amounts)
-   local out = {}
-   for name, amount in pairs(amounts) do
-      local entry = amount == 0 and counters.of(source, name)
-      out[name] = (amount ~= 0 or entry and entry.class == "traffic") and amount or nil
-   end
-   return out
-end
-
 -- What a job's prolog read on this node, which its epilog is held against: nearly always the node's
 -- reading before, or, where others came in between, what was put aside.
 local function first_of(sql, row, state)
    if readings.is_prolog_of(state, row) then
-      return { time = state.time, mono = state.mono, host_boot = state.host_boot,
-         boot = state.boot, ports = readings.own(state) }
+      return state
    end
    local first = sql.rows_of("SELECT time, mono, host_boot, boot, counters FROM sample WHERE" ..
       " job = ? AND restart = ? AND node = ? AND purpose = 'prolog'", row.job, row.restart,
       row.node)[1]
    if first then
-      first.ports = readings.ports(wire_readings.stored(first.counters))
+      first.told = wire_readings.stored(first.counters)
       sql.run("DELETE FROM sample WHERE job = ? AND restart = ? AND node = ?", row.job, row.restart,
          row.node)
    end
@@ -96,7 +84,7 @@ local function put_aside(sql, node, state)
 end
 
 -- An epilog's sample: what the counters grew by since the job's prolog.
-local function add_growth(sql, row, ports, state)
+local function add_growth(sql, row, told, state)
    local first = first_of(sql, row, state)
    if not first then
       return -- no prolog was heard
@@ -105,19 +93,14 @@ local function add_growth(sql, row, ports, state)
    if row.mono and first.mono and row.host_boot == first.host_boot then
       seconds = row.mono - first.mono
    end
-   local list = readings.grown(first, { boot = row.boot, ports = ports })
-   for _, g in ipairs(list) do
-      local amounts = without_zeros(g.source, g.counters)
-      if next(amounts) or g.note then
-         sql.put("growth", { job = row.job, restart = row.restart, node = row.node,
-            interface = g.interface, source = g.source, time = row.time,
-            seconds = math.max(0, seconds), counters = json.encode(amounts), note = g.note })
-      end
+   local list = readings.grown(first, { boot = row.boot, told = told })
+   if first.boot ~= row.boot then
+      list[1] = { interface = "", source = "", counters = "{}", note = "booted" }
    end
-   if #list == 0 and first.boot ~= row.boot then
-      sql.put("growth", { job = row.job, restart = row.restart, node = row.node, interface = "",
-         source = "", time = row.time, seconds = math.max(0, seconds), counters = "{}",
-         note = "booted" })
+   for _, g in ipairs(list) do
+      sql.put("growth", { job = row.job, restart = row.restart, node = row.node,
+         interface = g.interface, source = g.source, time = row.time,
+         seconds = math.max(0, seconds), counters = g.counters, note = g.note })
    end
 end
 
@@ -137,10 +120,9 @@ end
 -- @return array of observations, stored already
 function keep.sample(sql, row)
    local told = wire_readings.stored(row.counters)
-   local ports = readings.ports(told)
    local before = reading_of(sql, row.node)
    if row.purpose == "epilog" then
-      add_growth(sql, row, ports, before)
+      add_growth(sql, row, told, before)
    end
    if readings.is_prolog(before) and not readings.is_prolog_of(before, row) then
       put_aside(sql, row.node, before)
@@ -148,7 +130,7 @@ function keep.sample(sql, row)
    local state, list = readings.take(before, { node = row.node,
       time = row.time, mono = row.mono, host_boot = row.host_boot, boot = row.boot,
       purpose = row.purpose, job = row.job ~= 0 and row.job or nil, restart = row.restart,
-      jobs = row.jobs, told = told, ports = ports, rails = row.rails, rail_count = row.rail_count,
+      jobs = row.jobs, told = told, rails = row.rails, rail_count = row.rail_count,
       checked = row.checked })
    held.change(row.node, state)
    for _, o in ipairs(list) do

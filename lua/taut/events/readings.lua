@@ -5,10 +5,14 @@
 -- mono, host_boot (monotonic clock and boot id of tautd's host), boot (of the node), purpose, job,
 -- restart, told = what the node told, as a text (wire/readings.lua), ports = { "SOURCE INTERFACE" →
 -- port }, clock, recent }; a port that was not read is as it was before, and `kept`.
+--
+-- Nearly always only traffic grew since the reading before, and then the text alone is exchanged:
+-- the ports are `behind` it, until somebody wants them.
 local tables = require "taut.base.tables"
 local counters = require "taut.events.counters"
 local growth = require "taut.events.counters.growth"
 local hard = require "taut.events.hard"
+local json = require "taut.json"
 local meaning = require "taut.events.meaning"
 local recent = require "taut.events.recent"
 local told = require "taut.readings"
@@ -39,13 +43,17 @@ function readings.is_prolog_of(reading, row)
    return readings.is_prolog(reading) and reading.job == row.job and reading.restart == row.restart
 end
 
---- The ports that were read then.
-function readings.own(reading)
-   local ports = {}
-   for key, p in pairs(reading.ports) do
-      ports[key] = not p.kept and p or nil
+-- Ports that are behind catch up; what was found of them stands.
+local function catch_up(reading)
+   if not reading.behind then
+      return
    end
-   return ports
+   local ports = readings.ports(reading.told)
+   for key, p in pairs(ports) do
+      local was = reading.ports[key]
+      p.faults, p.best, p.is_judged = was.faults, was.best, was.is_judged
+   end
+   reading.ports, reading.behind = ports, nil
 end
 
 ---------------------------------------------------------------- to the database, and back
@@ -68,6 +76,15 @@ function readings.pack(reading)
       boot = reading.boot, purpose = reading.purpose, job = reading.job,
       restart = reading.restart, told = reading.told, ports = ports, clock = reading.clock,
       recent = reading.recent, rails = reading.rails }
+end
+
+-- The ports that were read then.
+local function own(ports)
+   local list = {}
+   for key, p in pairs(ports) do
+      list[key] = not p.kept and p or nil
+   end
+   return list
 end
 
 -- The ports of a reading that an older tautd stored, as their node would tell them.
@@ -101,7 +118,7 @@ function readings.unpack(packed)
       end
    end
    packed.ports = ports
-   packed.told = packed.told or told_of(readings.own(packed))
+   packed.told = packed.told or told_of(own(packed.ports))
    return packed
 end
 
@@ -112,32 +129,52 @@ local function grow(was, now)
    return growth.interface(counters.counts[now.source] or {}, was.values, now.values)
 end
 
---- What one job's ports grew by between two samples.
--- @param first, last { boot, ports }
--- @return array of { interface, source, counters = name → amount, note }
-function readings.grown(first, last)
+-- What grew, and all traffic: that it was none says something.
+local function without_zeros(source, amounts)
+   local out = {}
+   for name, amount in pairs(amounts) do
+      local entry = amount == 0 and counters.of(source, name)
+      out[name] = (amount ~= 0 or entry and entry.class == "traffic") and amount or nil
+   end
+   return out
+end
+
+-- One that began anew without anything to say is told, too.
+local function grown_port(was, now)
+   local amounts, grown, note = {}, grow(was, now)
+   for name, g in pairs(grown) do
+      amounts[name] = g.amount
+   end
+   amounts = without_zeros(now.source, amounts)
+   return (next(amounts) or note) and { interface = now.name, source = now.source,
+      counters = json.encode(amounts), note = note } or nil
+end
+
+local function grown_slowly(first, last)
    local list = {}
-   if first.boot ~= last.boot then
-      return list
+   for key, now in pairs(last) do
+      local was = first[key]
+      list[#list + 1] = was and grown_port(was, now)
    end
-   for key, now in pairs(last.ports) do
-      local was = first.ports[key]
-      if was then
-         local amounts, grown, note = {}, grow(was, now)
-         for name, g in pairs(grown) do
-            amounts[name] = g.amount
-         end
-         list[#list + 1] = { interface = now.name, source = now.source, counters = amounts,
-            note = note }
-      end
-   end
-   for key, was in pairs(first.ports) do
-      if not last.ports[key] then
-         list[#list + 1] = { interface = was.name, source = was.source, counters = {},
+   for key, was in pairs(first) do
+      if not last[key] then
+         list[#list + 1] = { interface = was.name, source = was.source, counters = "{}",
             note = "gone" }
       end
    end
    return list
+end
+
+--- What one job's ports grew by between two samples.
+-- @param first, last { boot, told }
+-- @return array of { interface, source, counters = JSON of name → amount, note }; none where the
+--   node booted in between
+function readings.grown(first, last)
+   if first.boot ~= last.boot then
+      return {}
+   end
+   return told.traffic(first.told, last.told, counters.kinds, true)
+      or grown_slowly(readings.ports(first.told), readings.ports(last.told))
 end
 
 ---------------------------------------------------------------- events
@@ -234,11 +271,11 @@ end
 -- are there, or that is a netdev, is `gone`.  A source that gave up takes all its ports with it:
 -- that says nothing of them, and is said once.
 local function missing_ports(state, now, r, w, add)
-   local sources, n = read_of(now.ports)
+   local sources, n = read_of(now)
    local any = n > 0
    for key, was in pairs(state.ports) do
-      if now.ports[key] then
-         now.ports[key].unread = was.unread
+      if now[key] then
+         now[key].unread = was.unread
          if was.gone then
             add(plain(r, was, w, "gone", "harmless", ("%s/%s is there again"):format(r.node,
                was.name)))
@@ -253,7 +290,7 @@ local function missing_ports(state, now, r, w, add)
                :format(was.source, r.node, was.name)))
             was.unread = true
          end
-         now.ports[key], was.kept, n = was, true, n + 1
+         now[key], was.kept, n = was, true, n + 1
       end
    end
 end
@@ -274,50 +311,86 @@ local function window_of(state, now)
    return w
 end
 
---- Take a reading.
--- @param state the reading before (changed), or nil
--- @param now { node, time, mono, host_boot, boot, purpose, job, restart, jobs, told, ports, rails,
---   rail_count, checked }: `rails`, interface → rail, where the node told
--- @return the reading to keep, array of observations
-function readings.take(state, now)
+-- All that is worth an event in a reading.
+-- @param kept of it, with its ports: changed
+-- @return array of observations
+local function look(state, now, kept, w)
    local out = {}
    local function add(o)
       if o and #out < OBSERVATIONS then
          out[#out + 1] = o
       end
    end
-   local kept = { time = now.time, mono = now.mono, host_boot = now.host_boot, boot = now.boot,
-      purpose = now.purpose, job = now.job, restart = now.restart, told = now.told,
-      ports = now.ports, clock = 0, recent = {} }
-   kept.rails = now.rails or state and state.rails
-   local r = { node = now.node, jobs = now.jobs or {}, rails = kept.rails, ports = now.ports,
+   local r = { node = now.node, jobs = now.jobs or {}, rails = kept.rails, ports = kept.ports,
       rail_count = now.rail_count or 1 }
    if not state then
-      hard.changed({}, now.ports, function(port, o)
+      hard.changed({}, kept.ports, function(port, o)
          add(observation(r, port, { to = now.time }, o))
       end)
-      return kept, out
+      return out
    end
-   local w = window_of(state, now)
+   catch_up(state)
    if #r.jobs == 0 and state.purpose == "prolog" and state.job then
       r.jobs = { state.job } -- its epilog was never heard
    end
    r.during = now.checked and "check" or #r.jobs > 0 and "job" or "idle"
-   if w.since then
-      kept.clock, kept.recent = w.till, state.recent
-   end
    if state.boot ~= now.boot then
       add(plain(r, nil, w, "boot", "harmless", now.node .. " booted"))
    else
-      for key, port in pairs(now.ports) do
+      for key, port in pairs(kept.ports) do
          if state.ports[key] then
             port_events(kept, r, port, state.ports[key], w, add)
          end
       end
    end
-   hard.changed(state.ports, now.ports, function(port, o) add(observation(r, port, w, o)) end)
-   missing_ports(state, now, r, w, add)
-   return kept, out
+   hard.changed(state.ports, kept.ports, function(port, o) add(observation(r, port, w, o)) end)
+   missing_ports(state, kept.ports, r, w, add)
+   return out
+end
+
+-- What is kept of a reading.
+local function keep_of(state, now)
+   return { time = now.time, mono = now.mono, host_boot = now.host_boot, boot = now.boot,
+      purpose = now.purpose, job = now.job, restart = now.restart, told = now.told, clock = 0,
+      recent = {}, rails = now.rails or state and state.rails }
+end
+
+-- Does a reading tell of the same ports as the one before, and did nothing but traffic happen?
+-- Not known where some port was only kept, or was not judged by this process.
+local function is_quiet(state, now)
+   return state.is_whole and state.boot == now.boot
+      and told.traffic(state.told, now.told, counters.kinds)
+end
+
+-- All ports were read, and judged.
+local function is_whole(ports)
+   for _, p in pairs(ports) do
+      if p.kept or p.gone or p.unread then
+         return false
+      end
+   end
+   return true
+end
+
+--- Take a reading.
+-- @param state the reading before (changed), or nil
+-- @param now { node, time, mono, host_boot, boot, purpose, job, restart, jobs, told, rails,
+--   rail_count, checked }: `rails`, interface → rail, where the node told
+-- @return the reading to keep, array of observations
+function readings.take(state, now)
+   local kept = keep_of(state, now)
+   local w = state and window_of(state, now)
+   if w and w.since then
+      kept.clock, kept.recent = w.till, state.recent
+   end
+   if state and is_quiet(state, now) then
+      kept.ports, kept.is_whole, kept.behind = state.ports, true, true
+      return kept, {}
+   end
+   kept.ports = readings.ports(now.told)
+   local list = look(state, now, kept, w)
+   kept.is_whole = is_whole(kept.ports)
+   return kept, list
 end
 
 return readings

@@ -44,6 +44,50 @@ function tests.test_a_text_becomes_ports()
    lu.assertEquals(told.ports("netdev lo", counters.kinds)["netdev lo"].values, {})
 end
 
+local TOP = (1 << 32) - 1
+
+function tests.test_two_texts_of_which_only_traffic_grew()
+   local was = "netdev hsn0 rx_bytes=10 tx_bytes=5 rx_errors=3 rx_nohandler=1 odd=7 state='up'\n" ..
+      "ib hsn0 port_xmit_data=1 t=1.5\npcie hsn0 lanes=16"
+   local now = "netdev hsn0 rx_bytes=30 tx_bytes=5 rx_errors=3 rx_nohandler=2 odd=9 state='up'\n" ..
+      "ib hsn0 port_xmit_data=4 t=7\npcie hsn0 lanes=16"
+   lu.assertTrue(told.traffic(was, now, counters.kinds))
+   lu.assertTrue(told.traffic("", "", counters.kinds))
+   lu.assertEquals(told.traffic("", "", counters.kinds, true), {})
+   lu.assertEquals(told.traffic(was, now, counters.kinds, true), {
+      { source = "netdev", interface = "hsn0",
+         counters = '{"rx_bytes":20,"tx_bytes":0,"rx_nohandler":1,"odd":2}' },
+      { source = "ib", interface = "hsn0", counters = '{"port_xmit_data":3}' },
+   })
+end
+
+function tests.test_anything_else_is_more_than_traffic()
+   local cases = {
+      { "netdev a rx_errors=1", "netdev a rx_errors=2" },
+      { "netdev a rx_bytes=2", "netdev a rx_bytes=1" },
+      { "netdev a rx_nohandler=2", "netdev a rx_nohandler=1" },
+      { "netdev a odd=2", "netdev a odd=1" }, { "netdev a odd=2", "netdev a odd='x'" },
+      { "netdev a state='up'", "netdev a state='down'" },
+      { "netdev a speed_Mbps=2", "netdev a speed_Mbps=3" },
+      { "netdev a rx_bytes=1", "netdev a tx_bytes=1" }, { "netdev a rx_bytes=1", "netdev a" },
+      { "netdev a", "netdev a rx_bytes=1" }, { "netdev a", "netdev b" }, { "netdev a", "ib a" },
+      { "netdev a", "" }, { "", "netdev a" }, { "netdev a", "netdev a\nnetdev b" },
+      { "netdev a\nnetdev b", "netdev b\nnetdev a" }, { "damaged", "damaged" },
+      { "netdev a x=", "netdev a x=" }, { "elsewhere a", "elsewhere a" },
+      { "netdev a rx_bytes='1'", "netdev a rx_bytes='1'" },
+      { "ib a port_xmit_data=" .. TOP, "ib a port_xmit_data=" .. TOP },
+   }
+   for _, case in ipairs(cases) do
+      for _, rows in ipairs { false, true } do
+         lu.assertEquals(told.traffic(case[1], case[2], counters.kinds, rows), false, case[1])
+      end
+   end
+   lu.assertTrue(told.traffic("ib a port_xmit_data=" .. TOP - 1, "ib a port_xmit_data=" .. TOP,
+      counters.kinds))
+   lu.assertTrue(told.traffic("netdev a rx_bytes=" .. TOP, "netdev a rx_bytes=" .. TOP,
+      counters.kinds))
+end
+
 function tests.test_what_is_no_such_text_is_refused()
    local cases = {
       { "\n", "line 1: expected a source" }, { "netdev", "line 1: expected a source" },

@@ -68,8 +68,17 @@ end
 -- alone, name → entry.
 counters.kinds, counters.counts = {}, {}
 
+local SATURATING_WIDTH = 32 -- least of traffic that stands still at its top, for taut.readings
+
 local function kind_of(entry)
-   return entry.unit == "text" and told.TEXT or entry.state and told.STATE or told.COUNT
+   if entry.unit == "text" or entry.state then
+      return entry.unit == "text" and told.TEXT or told.STATE
+   elseif entry.class == "traffic" and entry.full ~= "saturates" then
+      return told.TRAFFIC
+   elseif entry.class == "traffic" and entry.width >= SATURATING_WIDTH then
+      return told.SATURATING
+   end
+   return entry.class == "harmless" and told.HARMLESS or told.COUNT
 end
 
 -- Each HELLO asks for all its counters: node's source → name → { entry, source in the catalogue }.
