@@ -90,9 +90,10 @@ storm_mb() { awk '/^VmRSS/ { printf "%.1f", $2 / 1024 }' "/proc/$TAUTD/status"; 
 
 # storm_begin OPTION…: bench-nodes, which makes its credentials; what it says is
 # read from STORM_OUT.  storm_go when it has said "begin", storm_over at its end.
+# They call STORM_PORT of SERVER, tautd's by default.
 storm_begin() {
     [ -p "$TMP/in" ] || mkfifo "$TMP/in" "$TMP/out"
-    "$TAUT_BUILDDIR/tests/bench/bench-nodes" --server "$SERVER:6824" --uid 0 \
+    "$TAUT_BUILDDIR/tests/bench/bench-nodes" --server "$SERVER:${STORM_PORT:-6824}" --uid 0 \
         --munge "$TMP/munge" --nodes "$TMP/nodes" --rate $RATE "$@" \
         <"$TMP/in" >"$TMP/out" &
     STORM_PID=$!
