@@ -24,10 +24,20 @@ local function touch(self, t)
    return #(t.route or {})
 end
 
+local WARM_UP = 0.2 -- of a test, before what its ends tell of
+
+-- How long a test used its way: less than was planned where it ended early.
+-- @param recv its receiver's account, nil where there is none
+local function seconds_of(t, recv)
+   local planned = (t.dur_ms or 0) / 1000
+   local window = recv and not recv.error and recv.window_ns
+   return window and math.min(planned, planned * WARM_UP + window / 1e9) or planned
+end
+
 -- A judged test that is evidence, of so many stages.
-local function count(self, t, n)
+local function count(self, t, n, recv)
    self.classes[t.class] = self.classes[t.class] + 1
-   self.link_seconds = self.link_seconds + (t.dur_ms or 0) / 1000 * n
+   self.link_seconds = self.link_seconds + seconds_of(t, recv) * n
 end
 
 local function count_refused(self, s)
@@ -75,16 +85,16 @@ function Judgement:session(s, event)
    tests.stamp(s.tests, event, s.began, s.job)
    for _, t in ipairs(s.tests) do
       -- each node speaks for its own end only
-      local send, recv = s.results[t.src] or {}, s.results[t.dst] or {}
-      judge.test(t, send["send:" .. t.id], recv["recv:" .. t.id], self.site.topo,
-         self.site.conf.diagnosis)
+      local send = (s.results[t.src] or {})["send:" .. t.id]
+      local recv = (s.results[t.dst] or {})["recv:" .. t.id]
+      judge.test(t, send, recv, self.site.topo, self.site.conf.diagnosis)
       excuse(self, t)
       if t.class ~= "good" then
          stalled = stalled or stalls.of(s.peers)
          stalls.add(t, stalled)
       end
       if judge.is_evidence(t) then
-         count(self, t, tests.touch(t, self.coverage.times))
+         count(self, t, tests.touch(t, self.coverage.times), recv)
          list[#list + 1] = t
       end
    end

@@ -50,6 +50,30 @@ function tests.test_a_verdict_drains_where_that_is_allowed()
    lu.assertStrContains(list[2].evidence, '"reasoning"')
 end
 
+-- The warm-up and the window that its receiver told; never more than was planned.
+function tests.test_how_long_tests_used_their_ways()
+   local function used(window_ns)
+      local p = parts.new { dims = { 4, 2, 2 }, npr = 2 }
+      local s = { purpose = "prolog", job = 1, restart = 0, uid = 0, wanted = { 1, 3 }, peers = {},
+         results = {}, began = 1000 }
+      for _, n in ipairs(s.wanted) do
+         s.peers[n], s.results[n] = { name = p.site.topo.nodes[n], boot = "b" }, {}
+      end
+      p.check:plan(s, s.wanted, 3000)
+      local planned = 0
+      for _, t in ipairs(s.tests) do
+         local account = { bytes = math.floor(24e6 * window_ns / 1e9), window_ns = window_ns }
+         s.results[t.src]["send:" .. t.id], s.results[t.dst]["recv:" .. t.id] = account, account
+         planned = planned + #t.route * t.dur_ms / 1000
+      end
+      p.judgement:session(s, 1)
+      return p.judgement.link_seconds / planned
+   end
+   lu.assertAlmostEquals(used(20000000), 1, 1e-9) -- of 25 ms
+   lu.assertAlmostEquals(used(7500000), 0.5, 1e-9)
+   lu.assertAlmostEquals(used(2000000000), 1, 1e-9)
+end
+
 -- Slurm, asked again before the verdict was forgotten, would have had the node drained once more.
 function tests.test_what_was_drained_for_is_forgotten_before_slurm_is_asked_again()
    local p = parts.new { dims = { 4, 2, 2 }, npr = 2 }
