@@ -17,6 +17,14 @@ die() {
     exit 1
 }
 
+# bench_needs PROGRAM [PACKAGE…]: where it is not there, the benchmark cannot run
+# here, and ends with 77: it is not broken.
+bench_needs() {
+    PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null && return
+    echo "$(basename "$0"): there is no $1${2:+ (Debian: ${*:2})}" >&2
+    exit 77
+}
+
 # Takes one of a benchmark's own options: returns how many words it took.
 bench_option() { return 0; }
 

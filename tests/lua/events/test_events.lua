@@ -286,8 +286,8 @@ local function backwards(text)
    end))
 end
 
-local function packed(reading)
-   local copy = readings.pack(reading)
+local function packed(state)
+   local copy = readings.pack(state)
    copy.told = nil
    return copy
 end

@@ -33,8 +33,8 @@ end
 
 local scale, before = units.scale(), 0
 print(units.words())
-print(("floor   %7.1f us a node                a HELLO is not less; here it is %.1f times that"):format(
-   us "floor", us "hello" / us "floor"))
+print(("floor   %7.1f us a node                a HELLO is not less; here it is %.1f times that")
+   :format(us "floor", us "hello" / us "floor"))
 for _, kind in ipairs(STEPS) do
    local processes = {}
    for name, sum in pairs(of[kind]) do
