@@ -49,8 +49,6 @@ static const struct number {
     {"INTERFACE_MAX", TAUT_INTERFACE_TEXT - 1},
 
     {"READINGS_MAX", TAUT_READINGS_MAX},
-    {"COUNTERS_MAX", TAUT_COUNTER_MAX}, /* numbers of a reading … */
-    {"TEXTS_MAX", TAUT_COUNTER_TEXTS},  /* … and its texts */
     {"COUNTER_NAME_MAX", TAUT_COUNTER_NAME - 1},
     {"COUNTER_TEXT_MAX", TAUT_COUNTER_TEXT - 1},
 
