@@ -166,8 +166,8 @@ int luaopen_taut_readings(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"check", readings_check},
+        {"only_traffic", taut_readings_only_traffic},
         {"ports", readings_ports},
-        {"traffic", taut_readings_traffic},
         {NULL, NULL},
     };
 
@@ -175,6 +175,7 @@ int luaopen_taut_readings(lua_State *L)
     taut_set_integer(L, "COUNT", TAUT_READING_COUNT);
     taut_set_integer(L, "HARMLESS", TAUT_READING_HARMLESS);
     taut_set_integer(L, "SATURATING", TAUT_READING_SATURATING);
+    taut_set_integer(L, "SATURATING_TOP", TAUT_READING_TOP);
     taut_set_integer(L, "STATE", TAUT_READING_STATE);
     taut_set_integer(L, "TEXT", TAUT_READING_TEXT);
     taut_set_integer(L, "TRAFFIC", TAUT_READING_TRAFFIC);

@@ -13,9 +13,11 @@ enum taut_reading_kind {
     TAUT_READING_STATE, /* a number, but no count */
     TAUT_READING_TEXT,
     TAUT_READING_TRAFFIC,    /* a count whose growth is no trouble */
-    TAUT_READING_SATURATING, /* the same, that stands still at its top */
+    TAUT_READING_SATURATING, /* the same, which stands still at its top … */
     TAUT_READING_HARMLESS,   /* a count, and never more than that */
 };
+
+#define TAUT_READING_TOP INT64_C(0xffffffff) /* … or shows more */
 
 /* What `kinds` at that index says of the name at the top, of the source whose
  * names these are. */
@@ -27,7 +29,7 @@ bool taut_reading_fits(enum taut_reading_kind kind,
 
 void taut_reading_push(lua_State *L, struct taut_piece piece);
 
-/* traffic(was, now, kinds[, yes]); mod_readings_traffic.c says what it is. */
-int taut_readings_traffic(lua_State *L);
+/* only_traffic(was, now, kinds[, want_rows]): mod_readings_traffic.c. */
+int taut_readings_only_traffic(lua_State *L);
 
 #endif

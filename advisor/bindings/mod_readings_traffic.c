@@ -10,14 +10,12 @@
 #include "advisor/bindings/mod_readings.h"
 
 #define KINDS 3 /* stack index */
-#define ROWS 4  /* nil where none are wanted */
-#define TOP_LEAST INT64_C(0xffffffff) /* of traffic, in the catalogue */
-
-/* The JSON of a port's growth, its memory from one call to the next. */
-static struct taut_json_text spare;
+#define ROWS 4  /* nil where none are wanted … */
+#define LINES 5 /* … else a set of those that had a row */
 
 struct pair {
     struct taut_readings_reader was, now;
+    struct taut_json_text row; /* of the line, where one is wanted */
 };
 
 static bool is_same_piece(struct taut_piece a, struct taut_piece b)
@@ -30,9 +28,8 @@ static bool is_quiet_number(enum taut_reading_kind kind, int64_t was,
                             int64_t now)
 {
     switch (kind) {
-    case TAUT_READING_SATURATING:
-        return now > was || (now == was && now < TOP_LEAST);
     case TAUT_READING_TRAFFIC:
+    case TAUT_READING_SATURATING:
     case TAUT_READING_HARMLESS:
     case TAUT_READING_UNKNOWN:
         return now >= was;
@@ -53,104 +50,162 @@ static bool is_quiet(enum taut_reading_kind kind,
            is_quiet_number(kind, was->number, now->number);
 }
 
-/* Growth that a job's record has: that there was no traffic says something. */
-static void add_growth(enum taut_reading_kind kind,
+/* Is what does not grow told, too?  That there was no traffic says something,
+ * unless it stands at its top. */
+static bool is_zero_told(enum taut_reading_kind kind, int64_t now)
+{
+    return kind == TAUT_READING_TRAFFIC ||
+           (kind == TAUT_READING_SATURATING && now < TAUT_READING_TOP);
+}
+
+static void add_growth(struct taut_json_text *row, enum taut_reading_kind kind,
                        const struct taut_told_field *was,
                        const struct taut_told_field *now)
 {
-    bool is_traffic =
-        kind == TAUT_READING_TRAFFIC || kind == TAUT_READING_SATURATING;
-
     if (now->kind != TAUT_TOLD_NUMBER ||
-        (!is_traffic && now->number == was->number))
+        (now->number == was->number && !is_zero_told(kind, now->number)))
         return;
-    taut_json_text_add_char(&spare, spare.used > 0 ? ',' : '{');
-    taut_json_text_add_string(&spare, now->name.at, now->name.length);
-    taut_json_text_add_char(&spare, ':');
-    taut_json_text_add_integer(&spare, now->number - was->number);
+    taut_json_text_add_char(row, row->used > 0 ? ',' : '{');
+    taut_json_text_add_string(row, now->name.at, now->name.length);
+    taut_json_text_add_char(row, ':');
+    taut_json_text_add_integer(row, now->number - was->number);
 }
 
-static void push_row(lua_State *L, const struct taut_readings_reader *r)
+static void push_row(lua_State *L, const struct pair *p)
 {
     lua_createtable(L, 0, 3);
-    taut_reading_push(L, r->source);
+    taut_reading_push(L, p->now.source);
     lua_setfield(L, -2, "source");
-    taut_reading_push(L, r->interface);
+    taut_reading_push(L, p->now.interface);
     lua_setfield(L, -2, "interface");
-    taut_json_text_add_char(&spare, '}');
-    lua_pushlstring(L, spare.at, spare.used);
+    lua_pushlstring(L, p->row.at, p->row.used);
     lua_setfield(L, -2, "counters");
     lua_rawseti(L, ROWS, (lua_Integer)lua_rawlen(L, ROWS) + 1);
 }
 
-/* The fields of a line, those of whose source are at the top. */
+/* Take the text at the top into the set at that index, and off the stack.
+ * Returns false where it was there. */
+static bool is_new(lua_State *L, int set)
+{
+    lua_pushvalue(L, -1);
+    if (lua_rawget(L, set) != LUA_TNIL) {
+        lua_pop(L, 2);
+        return false;
+    }
+    lua_pop(L, 1);
+    lua_pushboolean(L, true);
+    lua_rawset(L, set);
+    return true;
+}
+
+static bool want_rows(lua_State *L)
+{
+    return !lua_isnil(L, ROWS);
+}
+
+/* The fields of a line, the catalogue's names of whose source are below the
+ * top; at the top, where rows are wanted, a set for names. */
 static bool are_fields_quiet(lua_State *L, struct pair *p)
 {
     struct taut_told_field was, now;
     struct taut_error err;
-    int index = lua_gettop(L), more;
+    int names = lua_gettop(L), more;
 
     while ((more = taut_readings_field(&p->was, &was, &err)) > 0) {
         if (taut_readings_field(&p->now, &now, &err) <= 0 ||
             !is_same_piece(was.name, now.name))
             return false;
         taut_reading_push(L, now.name);
-        enum taut_reading_kind kind = taut_reading_kind(L, index);
-        lua_pop(L, 1);
+        enum taut_reading_kind kind = taut_reading_kind(L, names - 1);
         if (!is_quiet(kind, &was, &now))
             return false;
-        if (!lua_isnil(L, ROWS))
-            add_growth(kind, &was, &now);
+        if (want_rows(L)) {
+            add_growth(&p->row, kind, &was, &now);
+            if (!is_new(L, names))
+                return false;
+        } else {
+            lua_pop(L, 1);
+        }
     }
     return more == 0 && taut_readings_field(&p->now, &now, &err) == 0;
+}
+
+/* Push what are_fields_quiet() wants, or return false. */
+static bool begin_line(lua_State *L, const struct taut_readings_reader *now)
+{
+    if (want_rows(L)) {
+        lua_pushlstring(L, now->source.at, (size_t)(now->at - now->source.at));
+        if (!is_new(L, LINES))
+            return false;
+    }
+    taut_reading_push(L, now->source);
+    if (lua_rawget(L, KINDS) != LUA_TTABLE)
+        return false;
+    if (want_rows(L))
+        lua_newtable(L);
+    else
+        lua_pushnil(L);
+    return true;
 }
 
 static bool is_line_quiet(lua_State *L, struct pair *p)
 {
     if (!is_same_piece(p->was.source, p->now.source) ||
-        !is_same_piece(p->was.interface, p->now.interface))
+        !is_same_piece(p->was.interface, p->now.interface) ||
+        !begin_line(L, &p->now))
         return false;
-    taut_reading_push(L, p->now.source);
-    if (lua_rawget(L, KINDS) != LUA_TTABLE)
+    taut_json_text_clear(&p->row);
+    if (!are_fields_quiet(L, p))
         return false;
-    taut_json_text_clear(&spare);
-    bool ok = are_fields_quiet(L, p) && !spare.failed;
-    if (ok && spare.used > 0)
-        push_row(L, &p->now);
-    lua_pop(L, 1);
-    return ok;
+    if (p->row.used > 0)
+        taut_json_text_add_char(&p->row, '}');
+    if (p->row.failed)
+        return false;
+    if (p->row.used > 0)
+        push_row(L, p);
+    lua_settop(L, LINES);
+    return true;
 }
 
-/* traffic(was, now, kinds[, yes]) → true; with `yes` an array of { source,
- *   interface, counters = JSON of what its counters grew by } instead, without
- *   interfaces of which there is nothing to say; false where anything else
- *   changed, or is damaged */
-int taut_readings_traffic(lua_State *L)
+static bool are_quiet(lua_State *L, struct pair *p)
 {
     struct taut_error err;
+    int more;
+
+    while ((more = taut_readings_next(&p->was, &err)) > 0)
+        if (taut_readings_next(&p->now, &err) <= 0 || !is_line_quiet(L, p))
+            return false;
+    return more == 0 && taut_readings_next(&p->now, &err) == 0;
+}
+
+/* only_traffic(was, now, kinds[, want_rows]) → true; with `want_rows` an array
+ *   of { source, interface, counters = JSON of what its counters grew by }
+ *   instead, without interfaces of which there is nothing to say; false where
+ *   anything else changed, is told in another order, or is damaged, and, with
+ *   `want_rows`, where something is told twice */
+int taut_readings_only_traffic(lua_State *L)
+{
     struct pair p;
     size_t was_bytes, now_bytes;
     const char *was = luaL_checklstring(L, 1, &was_bytes);
     const char *now = luaL_checklstring(L, 2, &now_bytes);
-    int more;
+    bool want = lua_toboolean(L, ROWS);
 
     luaL_checktype(L, KINDS, LUA_TTABLE);
-    bool want_rows = lua_toboolean(L, ROWS);
+    luaL_checkstack(L, 16, NULL);
     lua_settop(L, KINDS);
-    if (want_rows)
-        lua_newtable(L);
-    else
-        lua_pushnil(L);
+    for (int i = ROWS; i <= LINES; i++) {
+        if (want)
+            lua_newtable(L);
+        else
+            lua_pushnil(L);
+    }
     taut_readings_begin(&p.was, was, was_bytes);
     taut_readings_begin(&p.now, now, now_bytes);
-    while ((more = taut_readings_next(&p.was, &err)) > 0) {
-        if (taut_readings_next(&p.now, &err) <= 0 || !is_line_quiet(L, &p)) {
-            lua_pushboolean(L, false);
-            return 1;
-        }
-    }
-    bool ok = more == 0 && taut_readings_next(&p.now, &err) == 0;
-    if (ok && want_rows)
+    p.row = taut_json_text_take();
+    bool ok = are_quiet(L, &p);
+    taut_json_text_give(&p.row);
+    if (ok && want)
         lua_settop(L, ROWS);
     else
         lua_pushboolean(L, ok);

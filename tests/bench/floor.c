@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <munge.h>
@@ -82,9 +83,10 @@ static bool open_hello(const char *cred, munge_ctx_t ctx, unsigned char *key)
     gid_t gid;
     bool ok = munge_decode(cred, ctx, &payload, &length, &uid, &gid) ==
               EMUNGE_SUCCESS;
-    const char *at = ok ? memmem(payload, (size_t)length, KEY_FIELD,
-                                 strlen(KEY_FIELD))
-                        : NULL;
+    const char *at = ok && payload != NULL
+                         ? memmem(payload, (size_t)length, KEY_FIELD,
+                                  strlen(KEY_FIELD))
+                         : NULL;
 
     if (at != NULL)
         snprintf(hex, sizeof(hex), "%s", at + strlen(KEY_FIELD));
@@ -111,6 +113,7 @@ int main(int argc, char **argv)
 {
     munge_ctx_t ctx = munge_ctx_create();
     unsigned char key[TAUT_SEAL_KEY];
+    static const struct timeval silence = {.tv_sec = 2};
 
     if (argc != 3 || ctx == NULL || taut_seal_init() != 0)
         die("usage", "bench-floor ADDR:PORT MUNGE-SOCKET");
@@ -120,7 +123,12 @@ int main(int argc, char **argv)
     fflush(stdout);
     for (;;) {
         int fd = accept4(port, NULL, NULL, SOCK_CLOEXEC);
-        char *cred = fd >= 0 ? read_hello(fd) : NULL;
+        char *cred = NULL;
+
+        if (fd >= 0) {
+            setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof(silence));
+            cred = read_hello(fd);
+        }
 
         if (cred != NULL && open_hello(cred, ctx, key))
             answer(fd, key);

@@ -19,16 +19,14 @@ struct member {
 
 struct encoder {
     lua_State *L;
-    struct taut_json_text *text;
+    struct taut_json_text text;
     const char *why; /* it failed */
-    char why_type[60];
+    char why_text[60];
     int indent; /* blanks a level; 0: all in one line */
 };
 
-/* The memory of the last text, for the next.  Only the raw API is used until a
- * text is done, so nothing runs in between. */
-static struct taut_json_text spare;
-
+/* Only the raw API is used until a text is done; but Lua's collector may run in
+ * between, and with it finalizers, which must leave the table alone. */
 static bool encode_value(struct encoder *e, int depth);
 
 static bool encode_fail(struct encoder *e, const char *why)
@@ -42,21 +40,21 @@ static void new_line(struct encoder *e, int depth)
 {
     if (e->indent == 0)
         return;
-    taut_json_text_add_char(e->text, '\n');
+    taut_json_text_add_char(&e->text, '\n');
     for (int i = 0; i < depth * e->indent; i++)
-        taut_json_text_add_char(e->text, ' ');
+        taut_json_text_add_char(&e->text, ' ');
 }
 
 static bool encode_number(struct encoder *e)
 {
     if (lua_isinteger(e->L, -1)) {
-        taut_json_text_add_integer(e->text, lua_tointeger(e->L, -1));
+        taut_json_text_add_integer(&e->text, lua_tointeger(e->L, -1));
         return true;
     }
     double value = lua_tonumber(e->L, -1);
     if (!isfinite(value))
         return encode_fail(e, "a number is not finite");
-    taut_json_text_add_real(e->text, value);
+    taut_json_text_add_real(&e->text, value);
     return true;
 }
 
@@ -65,7 +63,7 @@ static bool encode_string(struct encoder *e)
     size_t n;
     const char *bytes = lua_tolstring(e->L, -1, &n);
 
-    return taut_json_text_add_string(e->text, bytes, n) ||
+    return taut_json_text_add_string(&e->text, bytes, n) ||
            encode_fail(e, "a string is not UTF-8");
 }
 
@@ -102,10 +100,10 @@ static bool encode_array(struct encoder *e, int depth)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(e->L, -1);
 
-    taut_json_text_add_char(e->text, '[');
+    taut_json_text_add_char(&e->text, '[');
     for (lua_Integer i = 1; i <= n; i++) {
         if (i > 1)
-            taut_json_text_add_char(e->text, ',');
+            taut_json_text_add_char(&e->text, ',');
         new_line(e, depth);
         lua_rawgeti(e->L, -1, i);
         bool ok = encode_value(e, depth);
@@ -115,7 +113,7 @@ static bool encode_array(struct encoder *e, int depth)
     }
     if (n > 0)
         new_line(e, depth - 1);
-    taut_json_text_add_char(e->text, ']');
+    taut_json_text_add_char(&e->text, ']');
     return true;
 }
 
@@ -175,9 +173,9 @@ static void sort(struct member *list, int n)
 static bool encode_member(struct encoder *e, const struct member *m, int depth)
 {
     new_line(e, depth);
-    if (!taut_json_text_add_string(e->text, m->key, m->length))
+    if (!taut_json_text_add_string(&e->text, m->key, m->length))
         return encode_fail(e, "a key is not UTF-8");
-    taut_json_text_add(e->text, ": ", e->indent > 0 ? 2 : 1);
+    taut_json_text_add(&e->text, ": ", e->indent > 0 ? 2 : 1);
     lua_pushlstring(e->L, m->key, m->length);
     lua_rawget(e->L, -2);
     bool ok = encode_value(e, depth);
@@ -189,16 +187,16 @@ static bool encode_members(struct encoder *e, struct member *list, int n,
                            int depth)
 {
     sort(list, n);
-    taut_json_text_add_char(e->text, '{');
+    taut_json_text_add_char(&e->text, '{');
     for (int i = 0; i < n; i++) {
         if (i > 0)
-            taut_json_text_add_char(e->text, ',');
+            taut_json_text_add_char(&e->text, ',');
         if (!encode_member(e, &list[i], depth))
             return false;
     }
     if (n > 0)
         new_line(e, depth - 1);
-    taut_json_text_add_char(e->text, '}');
+    taut_json_text_add_char(&e->text, '}');
     return true;
 }
 
@@ -235,7 +233,7 @@ static bool encode_table(struct encoder *e, int depth)
 
 static bool encode_word(struct encoder *e, const char *word)
 {
-    taut_json_text_add(e->text, word, strlen(word));
+    taut_json_text_add(&e->text, word, strlen(word));
     return true;
 }
 
@@ -260,9 +258,9 @@ static bool encode_value(struct encoder *e, int depth)
     default:
         break;
     }
-    snprintf(e->why_type, sizeof(e->why_type),
+    snprintf(e->why_text, sizeof(e->why_text),
              "a %s cannot be written as JSON", luaL_typename(e->L, -1));
-    return encode_fail(e, e->why_type);
+    return encode_fail(e, e->why_text);
 }
 
 int taut_json_encode(lua_State *L)
@@ -273,13 +271,13 @@ int taut_json_encode(lua_State *L)
     luaL_argcheck(L, indent >= 0 && indent <= INDENT_MAX, 2,
                   "not within 0 to 31");
     lua_settop(L, 1);
-    struct encoder e = {.L = L, .text = &spare, .indent = (int)indent};
-    taut_json_text_clear(&spare);
+    struct encoder e = {.L = L, .indent = (int)indent};
+    e.text = taut_json_text_take();
     bool ok = encode_value(&e, 0);
-    if (ok && spare.failed)
+    if (ok && e.text.failed)
         ok = encode_fail(&e, "out of memory");
     if (ok)
-        lua_pushlstring(L, spare.at, spare.used);
-    taut_json_text_clear(&spare);
+        lua_pushlstring(L, e.text.at, e.text.used);
+    taut_json_text_give(&e.text);
     return ok ? 1 : taut_fail(L, "%s", e.why);
 }

@@ -63,6 +63,23 @@ void taut_json_text_add_integer(struct taut_json_text *t, int64_t value)
     taut_json_text_add(t, p, (size_t)(end - p));
 }
 
+/* "1e+05" becomes "1e5", as jansson has it; returns the length then. */
+static int shorten_exponent(char *digits, int n)
+{
+    char *e = strchr(digits, 'e');
+
+    if (e == NULL)
+        return n;
+    char *to = e + 1, *from = to;
+    if (*from == '-')
+        to++;
+    from++;
+    while (*from == '0' && from[1] != '\0')
+        from++;
+    memmove(to, from, strlen(from) + 1);
+    return (int)strlen(digits);
+}
+
 void taut_json_text_add_real(struct taut_json_text *t, double value)
 {
     char digits[40];
@@ -76,6 +93,7 @@ void taut_json_text_add_real(struct taut_json_text *t, double value)
     int n = snprintf(digits, sizeof(digits), "%.15g", value);
     if (strtod(digits, NULL) != value)
         n = snprintf(digits, sizeof(digits), "%.17g", value);
+    n = shorten_exponent(digits, n);
     taut_json_text_add(t, digits, (size_t)n);
     if (strpbrk(digits, ".e") == NULL)
         taut_json_text_add(t, ".0", 2);
@@ -169,6 +187,8 @@ bool taut_json_text_add_string(struct taut_json_text *t, const char *bytes,
     return true;
 }
 
+static struct taut_json_text spare;
+
 void taut_json_text_clear(struct taut_json_text *t)
 {
     if (t->room > KEEP_BYTES) {
@@ -178,4 +198,20 @@ void taut_json_text_clear(struct taut_json_text *t)
     }
     t->used = 0;
     t->failed = false;
+}
+
+struct taut_json_text taut_json_text_take(void)
+{
+    struct taut_json_text t = spare;
+
+    spare = (struct taut_json_text){.at = NULL};
+    return t;
+}
+
+void taut_json_text_give(struct taut_json_text *t)
+{
+    taut_json_text_clear(t);
+    free(spare.at);
+    spare = *t;
+    *t = (struct taut_json_text){.at = NULL};
 }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct taut_json_text {
-    char *at; /* owned, no NUL behind it; taut_json_text_free() */
+    char *at; /* owned, no NUL behind it */
     size_t used, room;
     bool failed; /* out of memory */
 };
@@ -22,7 +22,7 @@ void taut_json_text_add(struct taut_json_text *t, const char *bytes, size_t n);
 void taut_json_text_add_char(struct taut_json_text *t, char c);
 void taut_json_text_add_integer(struct taut_json_text *t, int64_t value);
 
-/* As short as it comes back the same, in 15 or 17 digits; 'value' is finite.
+/* In 15 digits, or 17 where it would not come back the same; 'value' is finite.
  * A real without a fraction keeps ".0", so that it comes back as a real. */
 void taut_json_text_add_real(struct taut_json_text *t, double value);
 
@@ -33,5 +33,10 @@ bool taut_json_text_add_string(struct taut_json_text *t, const char *bytes,
 
 /* It is empty again; a large one gives its memory back. */
 void taut_json_text_clear(struct taut_json_text *t);
+
+/* The memory of one text for the next: what is taken is empty, and the giver's
+ * until he gives it back, whoever takes another meanwhile. */
+struct taut_json_text taut_json_text_take(void);
+void taut_json_text_give(struct taut_json_text *t);
 
 #endif

@@ -6,7 +6,7 @@
 -- restart, told = what the node told, as a text (wire/readings.lua), ports = { "SOURCE INTERFACE" →
 -- port }, clock, recent }; a port that was not read is as it was before, and `kept`.
 --
--- Nearly always only traffic grew since the reading before, and then the text alone is exchanged:
+-- Mostly only traffic grew since the reading before, and then the text alone is exchanged:
 -- the ports are `behind` it, until somebody wants them.
 local tables = require "taut.base.tables"
 local counters = require "taut.events.counters"
@@ -51,7 +51,10 @@ local function catch_up(reading)
    local ports = readings.ports(reading.told)
    for key, p in pairs(ports) do
       local was = reading.ports[key]
-      p.faults, p.best, p.is_judged = was.faults, was.best, was.is_judged
+      p.faults, p.best, p.is_judged, p.unread = was.faults, was.best, was.is_judged, was.unread
+   end
+   for key, was in pairs(reading.ports) do
+      ports[key] = ports[key] or was -- one that is only kept
    end
    reading.ports, reading.behind = ports, nil
 end
@@ -173,7 +176,7 @@ function readings.grown(first, last)
    if first.boot ~= last.boot then
       return {}
    end
-   return told.traffic(first.told, last.told, counters.kinds, true)
+   return told.only_traffic(first.told, last.told, counters.kinds, true)
       or grown_slowly(readings.ports(first.told), readings.ports(last.told))
 end
 
@@ -356,20 +359,11 @@ local function keep_of(state, now)
 end
 
 -- Does a reading tell of the same ports as the one before, and did nothing but traffic happen?
--- Not known where some port was only kept, or was not judged by this process.
+-- What was missing then is missing still, and was told.  The one before has to have been looked at,
+-- it or one that was like it, by this process.
 local function is_quiet(state, now)
-   return state.is_whole and state.boot == now.boot
-      and told.traffic(state.told, now.told, counters.kinds)
-end
-
--- All ports were read, and judged.
-local function is_whole(ports)
-   for _, p in pairs(ports) do
-      if p.kept or p.gone or p.unread then
-         return false
-      end
-   end
-   return true
+   return state.is_judged and state.boot == now.boot
+      and told.only_traffic(state.told, now.told, counters.kinds)
 end
 
 --- Take a reading.
@@ -384,13 +378,12 @@ function readings.take(state, now)
       kept.clock, kept.recent = w.till, state.recent
    end
    if state and is_quiet(state, now) then
-      kept.ports, kept.is_whole, kept.behind = state.ports, true, true
+      kept.ports, kept.is_judged, kept.behind = state.ports, true, true
       return kept, {}
    end
    kept.ports = readings.ports(now.told)
-   local list = look(state, now, kept, w)
-   kept.is_whole = is_whole(kept.ports)
-   return kept, list
+   kept.is_judged = true
+   return kept, look(state, now, kept, w)
 end
 
 return readings

@@ -51,10 +51,10 @@ function tests.test_two_texts_of_which_only_traffic_grew()
       "ib hsn0 port_xmit_data=1 t=1.5\npcie hsn0 lanes=16"
    local now = "netdev hsn0 rx_bytes=30 tx_bytes=5 rx_errors=3 rx_nohandler=2 odd=9 state='up'\n" ..
       "ib hsn0 port_xmit_data=4 t=7\npcie hsn0 lanes=16"
-   lu.assertTrue(told.traffic(was, now, counters.kinds))
-   lu.assertTrue(told.traffic("", "", counters.kinds))
-   lu.assertEquals(told.traffic("", "", counters.kinds, true), {})
-   lu.assertEquals(told.traffic(was, now, counters.kinds, true), {
+   lu.assertTrue(told.only_traffic(was, now, counters.kinds))
+   lu.assertTrue(told.only_traffic("", "", counters.kinds))
+   lu.assertEquals(told.only_traffic("", "", counters.kinds, true), {})
+   lu.assertEquals(told.only_traffic(was, now, counters.kinds, true), {
       { source = "netdev", interface = "hsn0",
          counters = '{"rx_bytes":20,"tx_bytes":0,"rx_nohandler":1,"odd":2}' },
       { source = "ib", interface = "hsn0", counters = '{"port_xmit_data":3}' },
@@ -75,17 +75,38 @@ function tests.test_anything_else_is_more_than_traffic()
       { "netdev a\nnetdev b", "netdev b\nnetdev a" }, { "damaged", "damaged" },
       { "netdev a x=", "netdev a x=" }, { "elsewhere a", "elsewhere a" },
       { "netdev a rx_bytes='1'", "netdev a rx_bytes='1'" },
-      { "ib a port_xmit_data=" .. TOP, "ib a port_xmit_data=" .. TOP },
    }
    for _, case in ipairs(cases) do
       for _, rows in ipairs { false, true } do
-         lu.assertEquals(told.traffic(case[1], case[2], counters.kinds, rows), false, case[1])
+         lu.assertEquals(told.only_traffic(case[1], case[2], counters.kinds, rows), false, case[1])
       end
    end
-   lu.assertTrue(told.traffic("ib a port_xmit_data=" .. TOP - 1, "ib a port_xmit_data=" .. TOP,
+   lu.assertTrue(told.only_traffic("ib a port_xmit_wait=1", "ib a port_xmit_wait=9",
       counters.kinds))
-   lu.assertTrue(told.traffic("netdev a rx_bytes=" .. TOP, "netdev a rx_bytes=" .. TOP,
-      counters.kinds))
+end
+
+-- What stands at its top may have grown; that it did not is not said then.
+function tests.test_traffic_at_its_top()
+   local function rows(name, was, now)
+      return told.only_traffic(name .. was, name .. now, counters.kinds, true)
+   end
+   for name, at_top in pairs { ["ib a port_xmit_data="] = true, ["netdev a rx_bytes="] = false } do
+      lu.assertEquals(rows(name, TOP - 1, TOP)[1].counters:match "%d+", "1")
+      lu.assertEquals(rows(name, TOP - 1, TOP - 1)[1].counters:match "%d+", "0")
+      lu.assertEquals(#rows(name, TOP, TOP), at_top and 0 or 1)
+      lu.assertEquals(#rows(name, TOP + 5, TOP + 5), at_top and 0 or 1)
+   end
+end
+
+-- Of two values of one name the last counts, which is left to Lua.
+function tests.test_what_is_told_twice()
+   local name, line = "netdev a odd=1 odd=1", "netdev a odd=1\nnetdev a odd=1"
+   for _, text in ipairs { name, line } do
+      lu.assertTrue(told.only_traffic(text, text, counters.kinds))
+      lu.assertEquals(told.only_traffic(text, text, counters.kinds, true), false)
+   end
+   lu.assertEquals(#told.only_traffic("netdev a odd=1\nnetdev b odd=1",
+      "netdev a odd=2\nnetdev b odd=3", counters.kinds, true), 2)
 end
 
 function tests.test_what_is_no_such_text_is_refused()

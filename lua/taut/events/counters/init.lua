@@ -68,17 +68,19 @@ end
 -- alone, name → entry.
 counters.kinds, counters.counts = {}, {}
 
-local SATURATING_WIDTH = 32 -- least of traffic that stands still at its top, for taut.readings
-
+-- Growth of what is harmless means nothing, nor does congestion of which nobody knows how much
+-- is too much.
 local function kind_of(entry)
    if entry.unit == "text" or entry.state then
       return entry.unit == "text" and told.TEXT or told.STATE
-   elseif entry.class == "traffic" and entry.full ~= "saturates" then
-      return told.TRAFFIC
-   elseif entry.class == "traffic" and entry.width >= SATURATING_WIDTH then
+   elseif entry.class == "traffic" and entry.full == "saturates" and entry.width < 63 then
+      assert((1 << entry.width) - 1 == told.SATURATING_TOP, "taut.readings knows one top only")
       return told.SATURATING
+   elseif entry.class == "traffic" then
+      return told.TRAFFIC
    end
-   return entry.class == "harmless" and told.HARMLESS or told.COUNT
+   local is_quiet = entry.class == "harmless" or entry.class == "congestion" and not entry.limits
+   return is_quiet and told.HARMLESS or told.COUNT
 end
 
 -- Each HELLO asks for all its counters: node's source → name → { entry, source in the catalogue }.
