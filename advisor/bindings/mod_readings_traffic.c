@@ -28,7 +28,8 @@ static bool is_quiet_number(enum taut_reading_kind kind, int64_t was,
                             int64_t now)
 {
     switch (kind) {
-    case TAUT_READING_TRAFFIC:
+    case TAUT_READING_TRAFFIC: /* the top of 64 bits is left to Lua */
+        return now >= was && now < INT64_MAX;
     case TAUT_READING_SATURATING:
     case TAUT_READING_HARMLESS:
     case TAUT_READING_UNKNOWN:
