@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "advisor/bindings/host.h"
+#include "advisor/bindings/utf8.h"
 
 struct host {
     const char *name;
@@ -53,27 +54,12 @@ static const char *priority_name(int priority)
     return names[priority & 7];
 }
 
-/* Bytes of the character in UTF-8 at p; 0: it is none. */
-static int length_at(const unsigned char *p)
-{
-    int n = 1;
-
-    if (*p >= 0x80)
-        n = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
-    if ((*p >= 0x80 && *p < 0xc2) || *p > 0xf4)
-        return 0;
-    for (int i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
-}
-
 void taut_host_plain(char *text)
 {
-    unsigned char *p = (unsigned char *)text;
+    unsigned char *p = (unsigned char *)text, *end = p + strlen(text);
 
-    while (*p != '\0') {
-        int n = length_at(p);
+    while (p < end) {
+        size_t n = taut_utf8_length(p, (size_t)(end - p));
 
         if (n == 2 && p[0] == 0xc2 && p[1] < 0xa0)
             p[0] = p[1] = '?';

@@ -154,22 +154,6 @@ static int by_key(const void *a, const void *b)
                   ((const struct member *)b)->key);
 }
 
-static void sort(struct member *list, int n)
-{
-    if (n > FEW) {
-        qsort(list, (size_t)n, sizeof(*list), by_key);
-        return;
-    }
-    for (int i = 1; i < n; i++) {
-        struct member m = list[i];
-        int k = i;
-
-        for (; k > 0 && by_key(&list[k - 1], &m) > 0; k--)
-            list[k] = list[k - 1];
-        list[k] = m;
-    }
-}
-
 static bool encode_member(struct encoder *e, const struct member *m, int depth)
 {
     new_line(e, depth);
@@ -186,7 +170,7 @@ static bool encode_member(struct encoder *e, const struct member *m, int depth)
 static bool encode_members(struct encoder *e, struct member *list, int n,
                            int depth)
 {
-    sort(list, n);
+    qsort(list, (size_t)n, sizeof(*list), by_key);
     taut_json_text_add_char(&e->text, '{');
     for (int i = 0; i < n; i++) {
         if (i > 0)

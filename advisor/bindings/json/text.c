@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "advisor/bindings/json/text.h"
+#include "advisor/bindings/utf8.h"
 
 #define FIRST_BYTES ((size_t)4 << 10)
 #define KEEP_BYTES ((size_t)256 << 10) /* a batch of rows */
@@ -101,35 +102,6 @@ void taut_json_text_add_real(struct taut_json_text *t, double value)
 
 /* ---- strings ---- */
 
-static bool is_rest(const unsigned char *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return false;
-    return true;
-}
-
-/* Bytes of the character that begins at p, not an ASCII one, of 'left' bytes;
- * 0: there is none.  The second byte's range shuts out what is longer than it
- * must be, surrogates and what is beyond U+10FFFF. */
-static size_t length_at(const unsigned char *p, size_t left)
-{
-    unsigned char low = 0x80, high = 0xbf;
-    size_t n = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
-
-    if (*p < 0xc2 || *p > 0xf4 || left < n)
-        return 0;
-    if (*p == 0xe0)
-        low = 0xa0;
-    else if (*p == 0xed)
-        high = 0x9f;
-    else if (*p == 0xf0)
-        low = 0x90;
-    else if (*p == 0xf4)
-        high = 0x8f;
-    return p[1] >= low && p[1] <= high && is_rest(p + 2, n - 2) ? n : 0;
-}
-
 static void add_escaped(struct taut_json_text *t, unsigned char c)
 {
     static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
@@ -154,7 +126,7 @@ static size_t plain_run(const unsigned char *p, size_t at, size_t n, bool *ok)
 
     while (end < n && *ok) {
         if (p[end] >= 0x80) {
-            size_t length = length_at(p + end, n - end);
+            size_t length = taut_utf8_length(p + end, n - end);
             *ok = length > 0;
             end += length;
         } else if (p[end] < ' ' || p[end] == '"' || p[end] == '\\') {

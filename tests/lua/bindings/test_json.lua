@@ -117,7 +117,7 @@ function tests.test_an_indented_text()
 }]])
 end
 
--- Objects of few members and of many are sorted in two ways.
+-- The names of few members and of many are kept in two places.
 function tests.test_members_are_in_order()
   for _, n in ipairs { 1, 2, 24, 25, 1000 } do
     local object, names = {}, {}
