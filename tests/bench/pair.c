@@ -117,7 +117,7 @@ static void open_endpoint(struct taut_endpoint *ep, int side)
 
     memset(ep, 0, sizeof(*ep));
     enter(opt.net[side]);
-    gauge.bytes_fd[0] = gauge.bytes_fd[1] = gauge.sched_fd = -1;
+    taut_gauge_init(&gauge);
     gauge.sched_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     ep->gauge = &gauge;
     snprintf(text, sizeof(text),
