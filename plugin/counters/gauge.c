@@ -7,6 +7,7 @@
 
 #include "plugin/common/clock.h"
 #include "plugin/counters/gauge.h"
+#include "plugin/counters/netstat.h"
 
 /* Ethernet, IPv4 and TCP with timestamps: 66 of 1514 bytes, 4.6 % of the
  * payload; an acknowledgement of 66 bytes for every second segment, 2.3 %,
@@ -14,11 +15,18 @@
 #define HEADER_PERCENT 6
 #define ACK_PERCENT 5
 
+void taut_gauge_init(struct taut_gauge *gauge)
+{
+    gauge->bytes_fd[0] = gauge->bytes_fd[1] = -1;
+    gauge->sched_fd = gauge->netstat_fd = -1;
+}
+
 void taut_gauge_open(struct taut_gauge *gauge, int root_fd,
                      const char *interface)
 {
     taut_counters_open_bytes(gauge->bytes_fd, root_fd, interface);
     gauge->sched_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    gauge->netstat_fd = taut_netstat_open();
 }
 
 static void close_fd(int *fd)
@@ -33,6 +41,7 @@ void taut_gauge_close(struct taut_gauge *gauge)
     close_fd(&gauge->bytes_fd[0]);
     close_fd(&gauge->bytes_fd[1]);
     close_fd(&gauge->sched_fd);
+    close_fd(&gauge->netstat_fd);
 }
 
 /* schedstat: time on a cpu, time waiting for one (both ns), slices. */

@@ -12,6 +12,7 @@
 struct taut_gauge {
     int bytes_fd[2]; /* received, sent; -1 = unknown */
     int sched_fd;    /* schedstat; -1 = unknown */
+    int netstat_fd;  /* what TCP threw away; -1 = unknown */
 };
 
 /* A moment; -1 where nothing is known. */
@@ -21,6 +22,9 @@ struct taut_gauge_mark {
     int64_t delay_ns;
     int64_t at_ns; /* monotonic clock */
 };
+
+/* Nothing is open, nothing is known; close may follow. */
+void taut_gauge_init(struct taut_gauge *gauge);
 
 /* Open what is read during tests, before privileges are dropped.
  * Missing files are no error. */

@@ -16,11 +16,8 @@
 void taut_rails_init(struct taut_rails *rails)
 {
     memset(rails, 0, sizeof(*rails));
-    for (size_t i = 0; i < TAUT_PLAN_RAILS; i++) {
-        struct taut_gauge *g = &rails->list[i].gauge;
-
-        g->bytes_fd[0] = g->bytes_fd[1] = g->sched_fd = -1;
-    }
+    for (size_t i = 0; i < TAUT_PLAN_RAILS; i++)
+        taut_gauge_init(&rails->list[i].gauge);
 }
 
 void taut_rails_close(struct taut_rails *rails)

@@ -251,8 +251,28 @@ static void accept_from(struct taut_receiver *r, struct taut_endpoint *ep,
     }
 }
 
+static void note_account(struct taut_inflow *in, int i)
+{
+    const struct taut_transport *transport = in->endpoint->transport;
+    struct taut_account part;
+
+    if (!in->is_settled && in->streams[i] >= 0 && transport->account != NULL &&
+        transport->account(in->endpoint, in->streams[i], false, &part) == 0)
+        taut_account_add(&in->measure->account, &part);
+}
+
+void taut_receiver_settle(struct taut_inflow *in)
+{
+    for (int i = 0; i < in->accepted; i++)
+        note_account(in, i);
+    if (in->open > 0 || in->accepted < in->test->streams)
+        in->measure->account.segments = -1;
+    in->is_settled = true;
+}
+
 static void close_stream(struct taut_inflow *in, int i)
 {
+    note_account(in, i);
     if (in->streams[i] >= 0)
         in->endpoint->transport->reset(in->endpoint, in->streams[i]);
     in->streams[i] = -1;

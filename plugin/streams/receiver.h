@@ -43,6 +43,7 @@ struct taut_inflow {
     unsigned looked; /* a bit for each part in which we had a look */
     int64_t done_ns;
     bool is_done;
+    bool is_settled; /* its account of losses is */
     struct taut_echo echo; /* of a latency test */
 };
 
@@ -85,6 +86,11 @@ void taut_receiver_watch(struct taut_receiver *r, struct taut_pollset *set);
 
 /* Accept, check tokens, read, look at the clock. */
 void taut_receiver_run(struct taut_receiver *r, int64_t now_ns);
+
+/* Settle a test's account of losses: what its streams count from now on is not
+ * in it.  How many segments arrived is known only where the sender has ended
+ * all of them; what it still had under way would be missing. */
+void taut_receiver_settle(struct taut_inflow *in);
 
 /* Close everything; tests that are not done become errors. */
 void taut_receiver_end(struct taut_receiver *r, const char *why);

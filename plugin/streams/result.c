@@ -49,6 +49,21 @@ static void set_way(json_t *object, const struct taut_way *way)
     json_object_set_new(object, "way", array);
 }
 
+static void set_account(json_t *object, const struct taut_account *account)
+{
+    set_known(object, "segments", account->segments);
+    set_known(object, "resent", account->resent);
+    set_known(object, "resent_bytes", account->resent_bytes);
+    set_known(object, "spurious", account->spurious);
+    set_known(object, "reordered", account->reordered);
+    set_known(object, "marked", account->marked);
+    set_known(object, "min_rtt_ns", account->min_rtt_ns);
+    set_known(object, "disordered", account->disordered);
+    if (*account->congestion)
+        json_object_set_new(object, "congestion",
+                            json_string(account->congestion));
+}
+
 static json_t *encode_test(const struct taut_test *test,
                            const struct taut_measure *m)
 {
@@ -73,7 +88,9 @@ static json_t *encode_test(const struct taut_test *test,
     set_latency(object, m);
     set_known(object, "looks", m->looks);
     set_known(object, "rtt_ns", m->rtt_ns);
-    set_known(object, "retrans", m->retrans);
+    set_known(object, "mean_rtt_ns", m->mean_rtt_ns);
+    set_account(object, &m->account);
+    set_known(object, "pruned", m->pruned);
     set_known(object, "busy_ns", m->busy_ns);
     if (m->strangers > 0 || m->full > 0) {
         set_known(object, "strangers", m->strangers);

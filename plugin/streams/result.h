@@ -9,6 +9,7 @@
 #include "plugin/counters/counters.h"
 #include "plugin/counters/gauge.h"
 #include "plugin/streams/way.h"
+#include "plugin/transport/account.h"
 
 #define TAUT_RESULT_PARTS 8 /* sub-intervals of a window */
 #define TAUT_RESULT_ERROR 120
@@ -21,7 +22,7 @@ struct taut_measure {
     int64_t sub_bytes[TAUT_RESULT_PARTS]; /* of a receiver */
     int parts;                            /* of them, in window_ns */
     int64_t rtt_ns;                       /* of a sender */
-    int64_t retrans;                      /* of a sender */
+    int64_t mean_rtt_ns;                  /* of a sender, in the window */
     int64_t busy_ns;                      /* of a sender: data under way */
     int64_t lat_median_ns; /* of a latency test's sender: one way, that is */
     int64_t lat_p99_ns;    /* half of the round trip */
@@ -31,6 +32,8 @@ struct taut_measure {
     int64_t full;          /* of a receiver: looks that found its queue full */
     int64_t delay_ns;
     int64_t foreign_bytes;
+    struct taut_account account; /* of losses, all streams */
+    int64_t pruned; /* of a receiver: segments its node had no room for */
     struct taut_gauge_port port; /* in the window */
     struct taut_way way;           /* of a sender's first stream */
     int64_t aimed;                 /* streams that took the way aimed at */

@@ -9,6 +9,7 @@
 
 #include "plugin/common/clock.h"
 #include "plugin/common/pollset.h"
+#include "plugin/counters/netstat.h"
 #include "plugin/streams/receiver.h"
 #include "plugin/streams/runner.h"
 #include "plugin/streams/sender.h"
@@ -42,6 +43,7 @@ struct run {
     struct taut_sender *senders;
     struct slot *slots;
     size_t sender_count, slot_count;
+    int64_t pruned; /* by this node before the plan; -1 = unknown */
 };
 
 static void fini(struct run *run)
@@ -61,6 +63,7 @@ static int init(struct run *run, const struct taut_runner *runner,
 {
     memset(run, 0, sizeof(*run));
     run->runner = runner;
+    run->pruned = -1;
     run->inflows = calloc(plan->count + 1, sizeof(*run->inflows));
     run->senders = calloc(plan->count + 1, sizeof(*run->senders));
     run->slots = calloc(plan->count + 1, sizeof(*run->slots));
@@ -78,8 +81,9 @@ static void clear(struct taut_measure *m)
     memset(m, 0, sizeof(*m));
     m->bytes = m->window_ns = m->total_bytes = -1;
     m->lat_median_ns = m->lat_p99_ns = m->lat_n = m->looks = -1;
-    m->busy_ns = m->rtt_ns = m->retrans = m->delay_ns = -1;
-    m->strangers = m->full = -1;
+    m->busy_ns = m->rtt_ns = m->mean_rtt_ns = m->delay_ns = -1;
+    m->strangers = m->full = m->pruned = -1;
+    taut_account_clear(&m->account);
     m->foreign_bytes = m->aimed = m->trace_ns = -1;
     m->port = (struct taut_gauge_port){-1, -1, -1, -1};
 }
@@ -168,6 +172,8 @@ static void begin_test(struct run *run, const struct taut_test *test,
         trace(slot, plan_ns + ASKS_NS);
         taut_sender_begin(slot->sender, ep, &slot->test, measure, plan_ns);
     } else {
+        if (run->pruned < 0 && test->transport == TAUT_TRANSPORT_TCP)
+            run->pruned = taut_netstat_pruned(ep->gauge->netstat_fd);
         slot->inflow =
             taut_receiver_add(&run->receiver, ep, &slot->test, measure, plan_ns);
     }
@@ -251,11 +257,28 @@ static int64_t finish_ns(const struct slot *slot)
     return (over_ns > done_ns(slot) ? over_ns : done_ns(slot)) + TAIL_NS;
 }
 
+/* Did this node throw away what came?  Asked where something came behind a
+ * gap, since it costs. */
+static void note_pruned(const struct run *run, struct slot *slot)
+{
+    int64_t now;
+
+    if (run->pruned < 0 || slot->measure->account.disordered <= 0)
+        return;
+    now = taut_netstat_pruned(slot->endpoint->gauge->netstat_fd);
+    if (now >= run->pruned)
+        slot->measure->pruned = now - run->pruned;
+}
+
 static void finish_slot(struct run *run, struct slot *slot)
 {
     struct taut_gauge_mark to;
 
     slot->is_finished = true;
+    if (slot->inflow != NULL) {
+        taut_receiver_settle(slot->inflow);
+        note_pruned(run, slot);
+    }
     if (!slot->is_begun || *slot->measure->error)
         return;
     /* what came after a receiver had seen enough is the test's, too */

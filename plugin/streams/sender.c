@@ -62,11 +62,23 @@ int64_t taut_sender_sent(struct taut_sender *s)
     return sum;
 }
 
+static void note_account(struct taut_sender *s,
+                         const struct taut_sender_stream *st)
+{
+    struct taut_account part;
+
+    if (st->id >= 0 && st->is_connected &&
+        s->endpoint->transport->account != NULL &&
+        s->endpoint->transport->account(s->endpoint, st->id, true, &part) == 0)
+        taut_account_add(&s->measure->account, &part);
+}
+
 static void close_all(struct taut_sender *s)
 {
     for (int i = 0; i < s->test->streams; i++) {
         look_at(s, &s->streams[i]);
         s->flight_bytes += s->streams[i].last.flight_bytes;
+        note_account(s, &s->streams[i]);
         close_stream(s, &s->streams[i]);
     }
     s->done_ns = taut_now_ns();
@@ -320,12 +332,25 @@ static bool note_news(struct taut_sender *s, int64_t now_ns)
     return true;
 }
 
+/* The kernel smooths over some eight round trips; looks are further apart. */
+static void note_trips(struct taut_sender *s)
+{
+    for (int i = 0; i < s->test->streams; i++) {
+        if (s->streams[i].id >= 0 && s->streams[i].is_connected) {
+            s->trip_sum_ns += s->streams[i].last.rtt_ns;
+            s->trips++;
+        }
+    }
+}
+
 static void look(struct taut_sender *s, int64_t now_ns)
 {
     if (now_ns - s->seen_ns < REST_NS)
         return;
     s->seen_ns = now_ns;
     (void)note_news(s, now_ns);
+    if (s->is_warm)
+        note_trips(s);
     adjust_limits(s, now_ns);
 }
 
@@ -409,9 +434,8 @@ static void finish(struct taut_sender *s, int64_t now_ns)
     s->measure->bytes = s->is_warm ? s->news_acked - s->warm_acked : 0;
     s->measure->window_ns = s->is_warm ? window_ns : s->end_ns - s->warm_ns;
     s->measure->busy_ns = busy_ns;
-    s->measure->retrans = 0;
-    for (int i = 0; i < s->test->streams; i++)
-        s->measure->retrans += s->streams[i].last.retrans;
+    if (s->trips > 0)
+        s->measure->mean_rtt_ns = s->trip_sum_ns / s->trips;
     if (is_ping(s))
         note_latency(s);
     close_all(s);

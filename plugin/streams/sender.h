@@ -35,6 +35,7 @@ struct taut_sender {
     int64_t news_ns, news_acked, news_busy_ns; /* the last look that found
                                                   something acknowledged */
     int64_t started_ns;
+    int64_t trip_sum_ns, trips; /* round trips in the window, one a look */
     int64_t seen_ns; /* last look at the streams */
     int64_t done_ns;
     int64_t flight_bytes; /* not acknowledged when it ended */

@@ -117,6 +117,7 @@ static void set_sender_options(int fd, const char *interface)
         setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface,
                    (socklen_t)strlen(interface) + 1);
 
+    taut_account_choose_congestion(fd);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 }
@@ -162,6 +163,9 @@ static int tcp_connected(struct taut_endpoint *ep, int stream)
     }
     if (getsockopt(stream, SOL_SOCKET, SO_ERROR, &why, &n) < 0)
         return -1;
+    /* a route's own choice took the place of ours when the stream opened */
+    if (why == 0)
+        taut_account_choose_congestion(stream);
     errno = why;
     return why ? -1 : 0;
 }
@@ -220,7 +224,6 @@ static int tcp_stats(struct taut_endpoint *ep, int stream,
     stats->acked_bytes = (int64_t)info.tcpi_bytes_acked;
     stats->flight_bytes = (int64_t)info.tcpi_unacked * info.tcpi_snd_mss;
     stats->rtt_ns = (int64_t)info.tcpi_rtt * 1000;
-    stats->retrans = info.tcpi_total_retrans;
     stats->sent_bytes = stats->acked_bytes + stats->flight_bytes;
     stats->busy_ns = -1;
     if (n >= offsetof(struct tcp_info, tcpi_rwnd_limited) +
@@ -231,6 +234,13 @@ static int tcp_stats(struct taut_endpoint *ep, int stream,
                  sizeof(info.tcpi_bytes_sent))
         stats->sent_bytes = (int64_t)info.tcpi_bytes_sent;
     return 0;
+}
+
+static int tcp_account(struct taut_endpoint *ep, int stream, bool is_sender,
+                       struct taut_account *account)
+{
+    (void)ep;
+    return taut_account_read_tcp(stream, is_sender, account);
 }
 
 static void tcp_reset(struct taut_endpoint *ep, int stream)
@@ -258,5 +268,6 @@ const struct taut_transport taut_transport_tcp = {
     .discard = tcp_discard,
     .queued = tcp_queued,
     .stats = tcp_stats,
+    .account = tcp_account,
     .reset = tcp_reset,
 };

@@ -16,6 +16,7 @@
 #include "plugin/common/plan.h"
 #include "plugin/common/pollset.h"
 #include "plugin/counters/gauge.h"
+#include "plugin/transport/account.h"
 #include "wire/error.h"
 
 /* What the sending end of a stream knows about it. */
@@ -24,7 +25,6 @@ struct taut_stream_stats {
     int64_t sent_bytes;   /* left this host, repeats included */
     int64_t flight_bytes; /* sent and not yet acknowledged */
     int64_t rtt_ns;       /* smoothed */
-    int64_t retrans;      /* segments sent again */
     int64_t busy_ns;      /* data was under way and the peer took it; -1 =
                            * unknown */
 };
@@ -106,6 +106,11 @@ struct taut_transport {
     /* Returns 0, or -1 with errno. */
     int (*stats)(struct taut_endpoint *ep, int stream,
                  struct taut_stream_stats *stats);
+
+    /* Either end's account of what was lost, also of a stream that its peer
+     * has ended; NULL: it cannot tell.  Returns 0, or -1 with errno. */
+    int (*account)(struct taut_endpoint *ep, int stream, bool is_sender,
+                   struct taut_account *account);
 
     /* End at once: what is queued is thrown away, the peer sees an error. */
     void (*reset)(struct taut_endpoint *ep, int stream);

@@ -248,15 +248,20 @@ static void one_result(FILE *out, const struct taut_test *t)
         fprintf(out, ",\"lat_ns\":{\"median\":3000,\"p99\":4000,\"n\":600}");
     } else if (sends) {
         fprintf(out,
-                ",\"rtt_ns\":61000,\"retrans\":0,\"busy_ns\":%.0f,"
+                ",\"rtt_ns\":61000,\"mean_rtt_ns\":83000,\"segments\":%.0f,"
+                "\"resent\":0,\"resent_bytes\":0,\"spurious\":0,"
+                "\"reordered\":0,\"marked\":0,\"min_rtt_ns\":59000,"
+                "\"congestion\":\"cubic\",\"busy_ns\":%.0f,"
                 "\"port_ns\":%.0f,\"port_data_bytes\":%.0f,"
                 "\"port_with_bytes\":0,\"port_back_bytes\":0",
-                window_s * 1e9, window_s * 1e9, bytes * 1.04);
+                bytes * 1.25 / 1448, window_s * 1e9, window_s * 1e9,
+                bytes * 1.04);
     } else {
         fputs(",\"sub_bytes\":[", out);
         for (int i = 0; i < 8; i++)
             fprintf(out, "%s%.0f", i > 0 ? "," : "", bytes / 8);
-        fputs("],\"looks\":8", out);
+        fprintf(out, "],\"looks\":8,\"segments\":%.0f,\"disordered\":0",
+                bytes * 1.25 / 1448);
     }
     putc('}', out);
 }

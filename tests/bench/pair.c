@@ -25,6 +25,7 @@
 
 #include "plugin/common/clock.h"
 #include "plugin/counters/gauge.h"
+#include "plugin/counters/netstat.h"
 #include "plugin/streams/runner.h"
 
 #define LEAD_MS 60 /* for a connection of libfabric, too */
@@ -117,8 +118,9 @@ static void open_endpoint(struct taut_endpoint *ep, int side)
 
     memset(ep, 0, sizeof(*ep));
     enter(opt.net[side]);
-    gauge.bytes_fd[0] = gauge.bytes_fd[1] = gauge.sched_fd = -1;
+    taut_gauge_init(&gauge);
     gauge.sched_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    gauge.netstat_fd = taut_netstat_open();
     ep->gauge = &gauge;
     snprintf(text, sizeof(text),
              strchr(opt.address[side], ':') != NULL ? "[%s]:1" : "%s:1",

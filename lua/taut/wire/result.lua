@@ -9,7 +9,10 @@ local result = {}
 
 local NUMBERS = tables.set { "id", "bytes", "window_ns", "total_bytes", "delay_ns", "foreign_bytes",
    "port_ns", "port_data_bytes", "port_with_bytes", "port_back_bytes", "rtt_ns",
-   "retrans", "busy_ns", "looks", "strangers", "full", "aimed", "trace_ns" }
+   "mean_rtt_ns", "min_rtt_ns", "busy_ns", "looks", "strangers", "full", "aimed", "trace_ns",
+   "segments", "resent", "resent_bytes", "spurious", "reordered", "marked", "disordered", "pruned",
+   "port_lost", "port_discards", "port_packets" }
+local CONGESTION_MAX = 15 -- bytes of a congestion control's name, as the kernel has it
 
 local function is_count(v)
    return math.type(v) == "integer" and v >= 0
@@ -42,6 +45,17 @@ local function check_way(t)
    return true
 end
 
+-- The congestion control of a sender's streams.
+local function check_congestion(t)
+   local name = t.congestion
+   if name == nil or type(name) == "string" and #name >= 1 and #name <= CONGESTION_MAX
+      and not name:find "[^%w_-]" then
+      return true
+   end
+   return nil, ("test %d: congestion: expected a name of at most %d letters and digits"):format(
+      t.id, CONGESTION_MAX)
+end
+
 local function check_test(t)
    if type(t) ~= "table" or not is_count(t.id) then
       return nil, "a test without an id"
@@ -62,12 +76,11 @@ local function check_test(t)
    if not is_count(t.bytes) or not is_count(t.window_ns) then
       return nil, ("test %d: bytes and window_ns are missing"):format(t.id)
    end
-   local ok, err = check_latency(t)
-   if ok then
-      ok, err = check_way(t)
-   end
-   if not ok then
-      return nil, err
+   for _, check in ipairs { check_latency, check_way, check_congestion } do
+      local ok, err = check(t)
+      if not ok then
+         return nil, err
+      end
    end
    for _, bytes in ipairs(type(t.sub_bytes) == "table" and t.sub_bytes or {}) do
       if not is_count(bytes) then

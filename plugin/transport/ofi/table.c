@@ -274,7 +274,6 @@ static int ofi_stats(struct taut_endpoint *ep, int stream,
     stats->sent_bytes = s->sent_bytes;
     stats->flight_bytes = s->sent_bytes - s->acked_bytes;
     stats->rtt_ns = s->rtt_ns;
-    stats->retrans = 0;
     stats->busy_ns = -1;
     return 0;
 }

@@ -82,6 +82,7 @@ set_port() {
 change_port() {
     local NS DEV BPS OPPOSITE TBF
     find_component "$1"
+    stop_losing "$1"
     case $2 in
     healthy) tbf "$BPS" 100 ;;
     # Takes every packet, says it was sent, and forgets it: the sender

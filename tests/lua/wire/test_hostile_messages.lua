@@ -21,9 +21,10 @@ local RESULT = json.encode { v = 2, refused = 1,
    readings = "ib hsn0 port_xmit_data=7 state='ACTIVE' t=1.5\nnetdev hsn0 rx_bytes=7",
    tests = {
       { id = 1, role = "recv", bytes = 900, window_ns = 20000, looks = 2,
-         sub_bytes = { 1, 2 } },
+         sub_bytes = { 1, 2 }, segments = 800, disordered = 7, pruned = 0 },
       { id = 2, role = "send", bytes = 1, window_ns = 9,
-         lat_ns = { n = 1, median = 2, p99 = 3 } },
+         lat_ns = { n = 1, median = 2, p99 = 3 }, segments = 806, resent = 6, spurious = 0,
+         min_rtt_ns = 59000, congestion = "cubic" },
    } }
 
 local function taken(message, read)

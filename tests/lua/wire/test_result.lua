@@ -28,6 +28,19 @@ function tests.test_what_is_wrong_is_refused_whole()
       { with { id = 1, role = "send", bytes = 1, window_ns = 1, lat_ns = { n = 1, median = 2 } },
          "lat_ns: p99" },
       { with { id = 1, role = "send", bytes = 1, window_ns = 1, way = {} }, "way" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, resent = -1 }, "resent: expected" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, spurious = 0.5 },
+         "spurious: expected" },
+      { with { id = 1, role = "recv", bytes = 1, window_ns = 1, disordered = "1" },
+         "disordered: expected" },
+      { with { id = 1, role = "recv", bytes = 1, window_ns = 1, port_lost = {} },
+         "port_lost: expected" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, congestion = 7 }, "congestion" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, congestion = "" }, "congestion" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, congestion = ("b"):rep(16) },
+         "congestion" },
+      { with { id = 1, role = "send", bytes = 1, window_ns = 1, congestion = "cu\nbic" },
+         "congestion" },
       { with { id = 1, role = "send", bytes = 1, window_ns = 1, way = { "n5" } }, "way" },
    }
    for i, c in ipairs(cases) do
@@ -61,6 +74,17 @@ function tests.test_a_way_may_have_silent_routers()
    local by = assert(result.read { v = 2, tests = {
       { id = 4, role = "send", bytes = 0, window_ns = 2, way = { "10.65.0.1", "", "fd00::9" } } } })
    lu.assertEquals(#by["send:4"].way, 3)
+end
+
+function tests.test_the_account_of_losses_is_taken_as_it_is()
+   local sent = { id = 4, role = "send", bytes = 0, window_ns = 2, mean_rtt_ns = 83000, segments = 900,
+      resent = 9, resent_bytes = 13032, spurious = 1, reordered = 2, marked = 3, min_rtt_ns = 59000,
+      congestion = "cubic", port_lost = 1, port_discards = 2, port_packets = 3 }
+   local came = { id = 4, role = "recv", bytes = 0, window_ns = 2, segments = 891, disordered = 30,
+      pruned = 0 }
+   local by = assert(result.read { v = 2, tests = { sent, came } })
+   lu.assertEquals(by["send:4"], sent)
+   lu.assertEquals(by["recv:4"], came)
 end
 
 return tests

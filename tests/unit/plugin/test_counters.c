@@ -12,6 +12,7 @@
 #include "plugin/counters/counters.h"
 #include "plugin/counters/file.h"
 #include "plugin/counters/gauge.h"
+#include "plugin/counters/netstat.h"
 #include "tests/unit/unit.h"
 
 static char dir[32];
@@ -440,6 +441,37 @@ START_TEST(what_a_node_tells_is_one_line_a_reading)
 }
 END_TEST
 
+/* Names and numbers of a group are two lines; another kernel has other ones. */
+START_TEST(what_a_receiver_threw_away_is_added_up)
+{
+    ck_assert_int_eq(taut_netstat_parse_pruned(
+                         "TcpExt: SyncookiesSent PruneCalled RcvPruned X "
+                         "OfoPruned TCPRcvQDrop\n"
+                         "TcpExt: 9 1 20 7 300 4000\n"
+                         "IpExt: PruneCalled\nIpExt: 5\n"),
+                     4321);
+    ck_assert_int_eq(taut_netstat_parse_pruned("TcpExt: PruneCalled A\n"
+                                               "TcpExt: 2\n"),
+                     2);
+    ck_assert_int_eq(taut_netstat_parse_pruned("TcpExt: A\nTcpExt: 2\n"), -1);
+    ck_assert_int_eq(taut_netstat_parse_pruned("TcpExt: PruneCalled\n"), -1);
+    ck_assert_int_eq(taut_netstat_parse_pruned("TcpExt:\nTcpExt:"), -1);
+    ck_assert_int_eq(taut_netstat_parse_pruned(""), -1);
+    ck_assert_int_eq(taut_netstat_pruned(-1), -1);
+}
+END_TEST
+
+START_TEST(the_kernel_tells_what_it_threw_away)
+{
+    int fd = taut_netstat_open();
+    int64_t first = taut_netstat_pruned(fd);
+
+    ck_assert_int_ge(first, 0);
+    ck_assert_int_ge(taut_netstat_pruned(fd), first);
+    close(fd);
+}
+END_TEST
+
 START_TEST(own_traffic_is_not_foreign)
 {
     struct taut_gauge_mark a = {.delay_ns = 10}, b = {.delay_ns = 25};
@@ -571,5 +603,7 @@ int main(void)
     tcase_add_test(tc, a_port_tells_all_it_carried);
     tcase_add_test(tc, without_counters_nothing_is_known);
     tcase_add_test(tc, the_gauge_follows_the_files);
+    tcase_add_test(tc, what_a_receiver_threw_away_is_added_up);
+    tcase_add_test(tc, the_kernel_tells_what_it_threw_away);
     return unit_run("counters", tc);
 }

@@ -32,7 +32,7 @@ static void open_node(struct node *n, const char *provider, const char *folder)
     struct taut_transport_options options = {provider, "", folder};
 
     memset(n, 0, sizeof(*n));
-    n->gauge.bytes_fd[0] = n->gauge.bytes_fd[1] = n->gauge.sched_fd = -1;
+    taut_gauge_init(&n->gauge);
     n->endpoint.gauge = &n->gauge;
     n->runner.endpoints = &n->endpoint;
     n->runner.endpoint_count = 1;

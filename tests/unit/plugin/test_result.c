@@ -125,6 +125,27 @@ static json_t *encode(const struct taut_plan *plan,
     return json;
 }
 
+/* Each end tells its own account of losses, and nothing of the other's. */
+static void check_accounts(const json_t *send, const json_t *recv)
+{
+    ck_assert_int_eq(number(send, "segments"), 900);
+    ck_assert_int_eq(number(send, "resent"), 9);
+    ck_assert_int_eq(number(send, "resent_bytes"), 13032);
+    ck_assert_int_eq(number(send, "spurious"), 1);
+    ck_assert_int_eq(number(send, "reordered"), 2);
+    ck_assert_int_eq(number(send, "marked"), 3);
+    ck_assert_int_eq(number(send, "min_rtt_ns"), 4);
+    ck_assert_int_eq(number(send, "mean_rtt_ns"), 8);
+    ck_assert_str_eq(text_of(send, "congestion"), "cubic");
+    ck_assert_ptr_null(json_object_get(send, "disordered"));
+    ck_assert_ptr_null(json_object_get(send, "pruned"));
+    ck_assert_int_eq(number(recv, "segments"), 891);
+    ck_assert_int_eq(number(recv, "disordered"), 30);
+    ck_assert_int_eq(number(recv, "pruned"), 0);
+    ck_assert_ptr_null(json_object_get(recv, "resent"));
+    ck_assert_ptr_null(json_object_get(recv, "congestion"));
+}
+
 START_TEST(result_tells_what_is_known)
 {
     static struct taut_plan plan = {
@@ -138,7 +159,11 @@ START_TEST(result_tells_what_is_known)
          .window_ns = 20,
          .total_bytes = 100,
          .rtt_ns = -1,
-         .retrans = -1,
+         .mean_rtt_ns = -1,
+         .account = {.segments = 891, .disordered = 30, .resent = -1,
+                     .resent_bytes = -1, .spurious = -1, .reordered = -1,
+                     .marked = -1, .min_rtt_ns = -1},
+         .pruned = 0,
          .lat_n = -1,
          .looks = 7,
          .sub_bytes = {10, 10, 10, 10, 10, 10, 10, 10},
@@ -147,6 +172,12 @@ START_TEST(result_tells_what_is_known)
          .window_ns = 21,
          .total_bytes = 99,
          .rtt_ns = 5,
+         .mean_rtt_ns = 8,
+         .account = {.segments = 900, .resent = 9, .resent_bytes = 13032,
+                     .spurious = 1, .reordered = 2, .marked = 3,
+                     .min_rtt_ns = 4, .congestion = "cubic",
+                     .disordered = -1},
+         .pruned = -1,
          .lat_median_ns = 16300,
          .lat_p99_ns = 41000,
          .lat_n = 600,
@@ -180,6 +211,7 @@ START_TEST(result_tells_what_is_known)
     ck_assert_uint_eq(json_array_size(way), 2);
     ck_assert_str_eq(json_string_value(json_array_get(way, 0)), "10.65.0.1");
     ck_assert_str_eq(json_string_value(json_array_get(way, 1)), "");
+    check_accounts(send, recv);
     ck_assert_int_eq(number(send, "port_ns"), 20);
     ck_assert_int_eq(number(send, "port_data_bytes"), 83);
     ck_assert_int_eq(number(send, "port_with_bytes"), 2);

@@ -33,8 +33,7 @@ static struct node a, b;
 static void init(struct node *n)
 {
     memset(n, 0, sizeof(*n));
-    n->gauge.bytes_fd[0] = n->gauge.bytes_fd[1] = -1;
-    n->gauge.sched_fd = -1;
+    taut_gauge_init(&n->gauge);
     n->runner.endpoints = &n->endpoint;
     n->runner.endpoint_count = 1;
     n->endpoint.gauge = &n->gauge;
@@ -160,8 +159,98 @@ START_TEST(bytes_arrive_and_both_ends_agree)
     ck_assert_int_eq(in->full, 0);
     ck_assert_int_gt(out->total_bytes, 0);
     ck_assert_int_gt(out->rtt_ns, 0);
+    ck_assert_int_gt(out->mean_rtt_ns, 0);
     ck_assert_int_eq(out->foreign_bytes, -1);
     ck_assert_uint_eq(a.refused + b.refused, 0);
+}
+END_TEST
+
+/* Loopback loses nothing: what was under way when the sender ended its streams
+ * is in both accounts.  A segment more may leave between the sender's look and
+ * its reset. */
+static void check_nothing_lost(const struct taut_measure *out,
+                               const struct taut_measure *in)
+{
+    ck_assert_int_gt(out->account.segments, 0);
+    ck_assert_int_ge(in->account.segments, out->account.segments);
+    ck_assert_int_ge(out->account.resent, 0);
+    ck_assert_int_ge(out->account.spurious, 0);
+    ck_assert_int_ge(out->account.min_rtt_ns, 0);
+    ck_assert_int_eq(out->account.disordered, -1);
+    ck_assert_int_eq(in->account.disordered, 0);
+    ck_assert_int_eq(in->account.resent, -1);
+    ck_assert_str_eq(in->account.congestion, "");
+    ck_assert_int_eq(in->pruned, -1);
+}
+
+START_TEST(what_is_under_way_at_the_end_is_no_loss)
+{
+    int streams = _i == 0 ? 1 : 16;
+
+    add(&a, TAUT_ROLE_SEND, &b, 1)->streams = streams;
+    add(&b, TAUT_ROLE_RECV, &a, 1)->streams = streams;
+    /* a sender that is held up ends after its receiver has said what came */
+    for (int i = 0; i < 5 && b.measures[0].account.segments <= 0; i++)
+        run_both();
+    check_nothing_lost(a.measures, b.measures);
+}
+END_TEST
+
+/* A receiver that looks while its sender goes on does not know what will have
+ * arrived, and does not say. */
+START_TEST(what_arrived_is_not_told_before_the_end)
+{
+    add(&a, TAUT_ROLE_SEND, &b, 1)->dur_ms = 1000;
+    add(&b, TAUT_ROLE_RECV, &a, 1)->dur_ms = 100;
+    run_both();
+    ck_assert_int_gt(b.measures[0].bytes, 0);
+    ck_assert_int_eq(b.measures[0].account.segments, -1);
+    ck_assert_int_eq(b.measures[0].account.disordered, 0);
+}
+END_TEST
+
+/* The system's choice may be one that losses do not slow down. */
+START_TEST(the_congestion_control_is_the_probes_own)
+{
+    int fd = taut_transport_tcp.connect(&b.endpoint, a.endpoint.name, 0);
+    struct taut_account account;
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(taut_account_read_tcp(fd, true, &account), 0);
+    ck_assert_msg(strcmp(account.congestion, "cubic") == 0 ||
+                      strcmp(account.congestion, "reno") == 0,
+                  "%s", account.congestion);
+    taut_transport_tcp.reset(&b.endpoint, fd);
+}
+END_TEST
+
+START_TEST(accounts_of_streams_add_up)
+{
+    struct taut_account sum, part = {.segments = 3, .resent = 2,
+                                     .min_rtt_ns = 70, .congestion = "reno",
+                                     .marked = -1, .disordered = -1};
+
+    taut_account_clear(&sum);
+    taut_account_add(&sum, &part);
+    part.min_rtt_ns = 60;
+    taut_account_add(&sum, &part);
+    part.min_rtt_ns = 80;
+    taut_account_add(&sum, &part);
+    ck_assert_int_eq(sum.segments, 9);
+    ck_assert_int_eq(sum.resent, 6);
+    ck_assert_int_eq(sum.min_rtt_ns, 60);
+    ck_assert_int_eq(sum.marked, -1);
+    ck_assert_int_eq(sum.disordered, -1);
+    ck_assert_str_eq(sum.congestion, "reno");
+}
+END_TEST
+
+START_TEST(no_stream_has_no_account)
+{
+    struct taut_account account = {.segments = 5};
+
+    ck_assert_int_eq(taut_account_read_tcp(-1, true, &account), -1);
+    ck_assert_int_eq(account.segments, -1);
 }
 END_TEST
 
@@ -533,6 +622,11 @@ int main(void)
     tcase_add_test(tc, an_empty_plan_is_over_at_once);
     tcase_add_test(tc, who_has_come_is_accepted_and_nobody_else);
     tcase_add_test(tc, bytes_arrive_and_both_ends_agree);
+    tcase_add_loop_test(tc, what_is_under_way_at_the_end_is_no_loss, 0, 2);
+    tcase_add_test(tc, what_arrived_is_not_told_before_the_end);
+    tcase_add_test(tc, the_congestion_control_is_the_probes_own);
+    tcase_add_test(tc, accounts_of_streams_add_up);
+    tcase_add_test(tc, no_stream_has_no_account);
     tcase_add_test(tc, what_is_enough_ends_a_test);
     tcase_add_loop_test(tc, what_is_not_enough_goes_on, 0, 3);
     tcase_add_test(tc, streams_of_one_test_are_summed);
