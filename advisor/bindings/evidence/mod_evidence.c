@@ -68,6 +68,7 @@ static void read_rules(lua_State *L, int table, struct taut_lua_evidence *h,
     r->lossless = lua_toboolean(L, -1);
     lua_pop(L, 1);
     r->loss_floor = rule(L, table, "loss_floor");
+    r->loss_queue = rule(L, table, "loss_queue");
     r->loss_contended = rule(L, table, "loss_contended");
     h->report = rule(L, table, "suspect_score");
 }

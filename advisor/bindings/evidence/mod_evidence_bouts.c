@@ -7,7 +7,7 @@
 #include "advisor/lib/evidence/bouts.h"
 
 /* e:recurrence(c) → what the bouts of c amount to, or nil where no ceiling came
- * back: { score, share, first, last, is_fair, bouts, all, spells, since, far, senders,
+ * back: { score, share, first, last, is_fair, bouts, wide, all, spells, since, far, senders,
  *   receivers }, as in bouts.h */
 static int ask_recurrence(lua_State *L)
 {
@@ -18,13 +18,14 @@ static int ask_recurrence(lua_State *L)
     if (taut_recurrence_judge(e, c, &k) <= 0)
         return 0;
     struct taut_reporters who = taut_recurrence_reporters(e, c, &k);
-    lua_createtable(L, 0, 12);
+    lua_createtable(L, 0, 13);
     taut_set_number(L, "score", k.score);
     taut_set_number(L, "share", k.share);
     taut_set_number(L, "first", k.first);
     taut_set_number(L, "last", k.last);
     taut_set_flag(L, "is_fair", k.is_fair);
     taut_set_integer(L, "bouts", k.bouts);
+    taut_set_integer(L, "wide", k.wide);
     taut_set_integer(L, "all", k.all);
     taut_set_integer(L, "spells", k.spells);
     taut_set_integer(L, "since", k.since);
@@ -34,8 +35,8 @@ static int ask_recurrence(lua_State *L)
     return 1;
 }
 
-/* e:recurrence_rival(c, near) → another component that comes and goes on the
- * same ways, its score less by 'near' at most; or nil */
+/* e:recurrence_rival(c, near, enough) → another component that may have made the
+ * bouts of c, see bouts.h; or nil */
 static int ask_rival(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
@@ -44,14 +45,16 @@ static int ask_rival(lua_State *L)
 
     if (taut_recurrence_judge(e, c, &k) <= 0)
         return 0;
-    uint32_t other = taut_recurrence_rival(e, c, &k, luaL_checknumber(L, 3));
+    uint32_t other = taut_recurrence_rival(e, c, &k, luaL_checknumber(L, 3),
+                                           luaL_checknumber(L, 4));
     if (other == TAUT_GRAPH_NONE)
         return 0;
     lua_pushinteger(L, (lua_Integer)other + 1);
     return 1;
 }
 
-/* e:bouts(c) → array of { time, share, tested, src, dst, rail, links, is_single,
+/* e:bouts(c) → array of { began, time, share, ratio, tested, src, dst,
+ * first_src, first_dst, rail, links, is_single,
  * is_wide, has_grown }, oldest first; spells in which c was tested; nil where there are none */
 static int ask_bouts(lua_State *L)
 {
@@ -65,12 +68,16 @@ static int ask_bouts(lua_State *L)
         return 0;
     lua_createtable(L, (int)n, 0);
     for (uint32_t i = 0; i < n; i++) {
-        lua_createtable(L, 0, 10);
+        lua_createtable(L, 0, 14);
+        taut_set_number(L, "began", list[i].began);
         taut_set_number(L, "time", list[i].time);
         taut_set_number(L, "share", (double)list[i].share);
+        taut_set_number(L, "ratio", (double)list[i].ratio);
         taut_set_integer(L, "tested", list[i].tested);
         taut_set_integer(L, "src", list[i].src % g->nodes + 1);
         taut_set_integer(L, "dst", list[i].dst % g->nodes + 1);
+        taut_set_integer(L, "first_src", list[i].first_src % g->nodes + 1);
+        taut_set_integer(L, "first_dst", list[i].first_dst % g->nodes + 1);
         taut_set_integer(L, "rail", list[i].src / g->nodes + 1);
         taut_set_integer(L, "links", list[i].links);
         taut_set_flag(L, "is_single", list[i].is_single);
@@ -118,11 +125,15 @@ static int restore_bouts(lua_State *L)
         lua_rawgeti(L, 3, i);
         luaL_checktype(L, -1, LUA_TTABLE);
         list[n] = (struct taut_bout){
+            .began = taut_opt_number(L, -1, "began", 0),
             .time = taut_opt_number(L, -1, "time", 0),
             .share = (float)taut_opt_number(L, -1, "share", 0),
+            .ratio = (float)taut_opt_number(L, -1, "ratio", 0),
             .tested = (uint32_t)taut_opt_number(L, -1, "tested", 0),
             .src = read_endpoint(L, g, "src"),
             .dst = read_endpoint(L, g, "dst"),
+            .first_src = read_endpoint(L, g, "first_src"),
+            .first_dst = read_endpoint(L, g, "first_dst"),
             .links = (uint16_t)taut_opt_number(L, -1, "links", 0),
             .is_single = read_flag(L, "is_single"),
             .is_wide = read_flag(L, "is_wide"),
@@ -136,8 +147,18 @@ static int restore_bouts(lua_State *L)
     return 0;
 }
 
+/* e:forget_bouts(c) */
+static int forget_bouts(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+
+    taut_bouts_forget(e, taut_evidence_component(L, 2, e));
+    return 0;
+}
+
 const luaL_Reg taut_evidence_bout_methods[] = {
     {"bouts", ask_bouts},
+    {"forget_bouts", forget_bouts},
     {"recurrence", ask_recurrence},
     {"recurrence_rival", ask_rival},
     {"restore_bouts", restore_bouts},

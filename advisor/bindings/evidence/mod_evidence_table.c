@@ -27,6 +27,7 @@ enum field {
     F_IS_TRACED,
     F_JOB,
     F_LOST,
+    F_MIN_RTT_NS,
     F_PORT,
     F_RAIL,
     F_SEGMENTS,
@@ -54,6 +55,7 @@ static const char *const field_names[FIELDS] = {
     [F_IS_TRACED] = "is_traced",
     [F_JOB] = "job",
     [F_LOST] = "lost",
+    [F_MIN_RTT_NS] = "min_rtt_ns",
     [F_PORT] = "port",
     [F_RAIL] = "rail",
     [F_SEGMENTS] = "segments",
@@ -154,6 +156,7 @@ static void read_judged(lua_State *L, const struct taut_graph *g,
     lua_pop(L, 1);
     t->segments = number(L, F_SEGMENTS, 0);
     t->lost = number(L, F_LOST, -1);
+    t->min_rtt_ns = number(L, F_MIN_RTT_NS, 0);
 }
 
 void taut_take_pop_through(lua_State *L, struct taut_evidence *e)

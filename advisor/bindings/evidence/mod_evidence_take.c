@@ -66,6 +66,7 @@ static void read_plan_judged(lua_State *L, const struct taut_graph *g,
     t->by_loss = p->by_loss;
     t->segments = isnan(p->segments) ? 0 : p->segments;
     t->lost = isnan(p->lost) ? -1 : p->lost;
+    t->min_rtt_ns = isnan(p->min_rtt_ns) ? 0 : p->min_rtt_ns;
 }
 
 /* Several send at once over the links of the test of a plan, which is on the top

@@ -72,6 +72,7 @@ static const struct field fields[] = {
     {"ratio", FLOAT, AT(ratio)},
     {"peak", FLOAT, AT(peak)},
     {"rtt_ns", NUMBER, AT(rtt_ns)},
+    {"min_rtt_ns", NUMBER, AT(min_rtt_ns)},
     {"delay_ns", NUMBER, AT(delay_ns)},
     {"foreign_bytes", NUMBER, AT(foreign_bytes)},
     {"stalls", NUMBER, AT(stalls)},
@@ -468,7 +469,7 @@ void taut_test_begin(lua_State *L, struct taut_lua_test *t, int board)
         .id = TAUT_TEST_NO_INTEGER, .event = TAUT_TEST_NO_INTEGER,
         .job = TAUT_TEST_NO_INTEGER, .time = NAN, .start_ms = NAN,
         .dur_ms = NAN, .enough_Bps = NAN, .expected_Bps = NAN, .bw_Bps = NAN, .sender_Bps = NAN,
-        .ratio = NAN, .peak = NAN, .rtt_ns = NAN, .delay_ns = NAN,
+        .ratio = NAN, .peak = NAN, .rtt_ns = NAN, .min_rtt_ns = NAN, .delay_ns = NAN,
         .foreign_bytes = NAN, .stalls = NAN, .segments = NAN, .lost = NAN,
     };
     lua_pushvalue(L, board);

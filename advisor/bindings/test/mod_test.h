@@ -45,7 +45,7 @@ struct taut_lua_test {
     double time, start_ms, dur_ms; /* NAN: not known; so are the others */
     double enough_Bps;             /* it may end early at; NAN: it may not */
     double expected_Bps, bw_Bps, sender_Bps, ratio, peak;
-    double rtt_ns, delay_ns, foreign_bytes, stalls;
+    double rtt_ns, min_rtt_ns, delay_ns, foreign_bytes, stalls;
     double segments, lost; /* as both ends agree; NAN: nobody counted, or they
                               do not */
     char token[TAUT_TEST_TOKEN + 1];

@@ -55,7 +55,13 @@ static bool describe_run(const struct taut_evidence *e, uint32_t c,
             !taut_evidence_is_at(e, (double)run->entry[i].share, best))
             continue;
         at++;
+        if (at == 1) {
+            b->began = low->time;
+            b->first_src = low->src;
+            b->first_dst = low->dst;
+        }
         b->time = low->time;
+        b->ratio = low->bw_Bps / low->expected_Bps;
         b->src = low->src;
         b->dst = low->dst;
         b->links = low->links;
@@ -136,11 +142,15 @@ void taut_bouts_again(struct taut_evidence *e, uint32_t c,
 
     if (list == NULL || list->n == 0)
         return; /* it is slow all the time */
-    struct taut_bout b = {.time = time,
+    struct taut_bout b = {.began = time,
+                          .time = time,
                           .share = list->at[list->n - 1].share,
+                          .ratio = list->at[list->n - 1].ratio,
                           .tested = e->of[c].spells,
                           .src = p->m.src,
                           .dst = p->m.dst,
+                          .first_src = p->m.src,
+                          .first_dst = p->m.dst,
                           .links = p->links,
                           .is_single = true,
                           .is_wide = p->m.streams > 1};
@@ -193,13 +203,21 @@ static double busy_chance(const struct taut_evidence *e, uint32_t c,
     return 1 - quiet;
 }
 
-/* l */
-static double level_chance(const struct taut_evidence *e, double share)
+/* What fair sharing leaves of what is expected. */
+static bool is_fair(const struct taut_evidence *e, const struct taut_bout *b)
 {
-    if (taut_evidence_is_fair(share, NEAR_FAIR * e->rules.ceiling))
+    return taut_evidence_is_fair((double)b->ratio,
+                                 NEAR_FAIR * e->rules.ceiling);
+}
+
+/* l */
+static double level_chance(const struct taut_evidence *e,
+                           const struct taut_bout *b)
+{
+    if (is_fair(e, b))
         return e->rules.at_fair;
-    return share < e->rules.floor ? 0.3 * e->rules.at_level
-                                  : e->rules.at_level;
+    return (double)b->ratio < e->rules.floor ? 0.3 * e->rules.at_level
+                                             : e->rules.at_level;
 }
 
 /* The spells with bouts at one ceiling, one after the other. */
@@ -210,7 +228,8 @@ struct matches {
     double b;        /* the largest */
     uint32_t spells; /* with a bout */
     uint32_t tested; /* by the first */
-    uint32_t on_links; /* bouts on ways with links */
+    double level;      /* the largest l */
+    uint32_t fair;     /* bouts on ways with links that fair sharing explains */
 };
 
 static void close_match(const struct taut_evidence *e, struct matches *m)
@@ -222,7 +241,7 @@ static void close_match(const struct taut_evidence *e, struct matches *m)
 
 static void add_match(const struct taut_evidence *e, uint32_t c,
                       struct matches *m, const struct taut_bout *b,
-                      double share, struct taut_recurrence *out)
+                      struct taut_recurrence *out)
 {
     double spell = taut_evidence_spell(e, b->time);
     double busy = busy_chance(e, c, b);
@@ -236,10 +255,12 @@ static void add_match(const struct taut_evidence *e, uint32_t c,
         close_match(e, m);
         m->spells++;
     }
-    m->on_links += b->links > 0;
+    m->fair += b->links > 0 && is_fair(e, b);
+    m->level = fmax(m->level, level_chance(e, b));
+    out->wide += b->is_wide;
     m->spell = spell;
     m->b = fmax(m->b, busy);
-    double chance = busy * (is_first ? 1 : level_chance(e, share)) *
+    double chance = busy * (is_first ? 1 : level_chance(e, b)) *
                     (b->is_wide ? e->rules.steady : 1);
     m->own = fmax(m->own, -log(chance));
     out->last = b->time;
@@ -262,7 +283,7 @@ static void weigh_level(const struct taut_evidence *e, uint32_t c,
             grown += GROWN;
             continue;
         }
-        add_match(e, c, &m, &list[i], share, out);
+        add_match(e, c, &m, &list[i], out);
         sum += (double)list[i].share;
         out->bouts++;
     }
@@ -270,9 +291,7 @@ static void weigh_level(const struct taut_evidence *e, uint32_t c,
         return;
     close_match(e, &m);
     out->share = sum / out->bouts;
-    out->is_fair = 2 * m.on_links > out->bouts &&
-                   taut_evidence_is_fair(out->share,
-                                         NEAR_FAIR * e->rules.ceiling);
+    out->is_fair = 2 * m.fair > out->bouts;
     out->bouts = m.spells;
     out->spells = e->of[c].spells - m.tested + 1;
     out->since = e->of[c].spells - out->since;
@@ -281,7 +300,7 @@ static void weigh_level(const struct taut_evidence *e, uint32_t c,
     if (out->spells < out->bouts)
         out->spells = out->bouts;
     double f = fmin(0.95, (double)out->bouts / out->spells);
-    double busy = m.b * level_chance(e, share);
+    double busy = m.b * m.level;
     if (f <= busy)
         return; /* it comes back as rarely as what is busy */
     out->score = m.odds + out->bouts * log(f) +
@@ -327,9 +346,12 @@ static uint32_t count_ends(struct taut_evidence *e,
 
     e->slot_now++;
     for (uint32_t i = 0; i < n; i++)
-        if (is_level(e, &list[i], share))
-            nodes += taut_evidence_is_new_node(
-                e, at_source ? list[i].src : list[i].dst);
+        if (is_level(e, &list[i], share)) {
+            const struct taut_bout *b = &list[i];
+            nodes += taut_evidence_is_new_node(e, at_source ? b->src : b->dst);
+            nodes += taut_evidence_is_new_node(e, at_source ? b->first_src
+                                                            : b->first_dst);
+        }
     return nodes;
 }
 
@@ -351,18 +373,59 @@ struct taut_reporters taut_recurrence_reporters(struct taut_evidence *e,
     return r;
 }
 
-/* Does o come and go as well, nearly as surely? */
+/* Had o a bout at this rate when c had the bout b? */
+static bool explains_bout(const struct taut_evidence *e, uint32_t o,
+                          const struct taut_bout *b, double Bps)
+{
+    struct taut_bout list[TAUT_BOUTS_MAX + 1];
+    uint32_t n = collect_bouts(e, o, list);
+
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].began <= b->time && b->began <= list[i].time &&
+            fabs((double)list[i].share * e->g->capacity[o] - Bps) <=
+                2 * e->rules.ceiling * Bps)
+            return true;
+    return false;
+}
+
+/* What is left of c's case without the bouts that o explains. */
+static double rest_without(struct taut_evidence *e, uint32_t c, uint32_t o,
+                           const struct taut_recurrence *k)
+{
+    struct taut_bout list[TAUT_BOUTS_MAX + 1];
+    struct taut_recurrence rest;
+    uint32_t n = collect_bouts(e, c, list), left = 0;
+    double Bps = k->share * e->g->capacity[c];
+
+    for (uint32_t i = 0; i < n; i++)
+        if (!is_level(e, &list[i], k->share) ||
+            !explains_bout(e, o, &list[i], Bps))
+            list[left++] = list[i];
+    if (left < 2)
+        return 0;
+    weigh_level(e, c, list, left, k->share, &rest);
+    return rest.score;
+}
+
 static bool is_rival(struct taut_evidence *e, uint32_t c, uint32_t o,
-                     const struct taut_recurrence *k, double near)
+                     const struct taut_recurrence *k, double near,
+                     double enough)
 {
     struct taut_recurrence other;
+    struct taut_case own;
 
-    return o != c &&
-           taut_recurrence_judge(e, o, &other) > fmax(0, k->score - near);
+    if (o == c || (e->of[o].bouts == NULL && e->of[o].run == NULL))
+        return false;
+    double rest = rest_without(e, c, o, k);
+    return rest < near ||
+           (rest < enough &&
+            fmax(taut_recurrence_judge(e, o, &other),
+                 taut_evidence_judge(e, o, &own)) >= k->score);
 }
 
 uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
-                               const struct taut_recurrence *k, double near)
+                               const struct taut_recurrence *k, double near,
+                               double enough)
 {
     struct taut_bout list[TAUT_BOUTS_MAX + 1];
     uint32_t n = collect_bouts(e, c, list);
@@ -374,14 +437,15 @@ uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
             g->at[src] == TAUT_GRAPH_NONE || g->at[dst] == TAUT_GRAPH_NONE ||
             taut_graph_route(g, g->at[src], g->at[dst], dst, &e->route) != 0)
             continue;
-        if (is_rival(e, c, taut_graph_tx(src), k, near))
+        if (is_rival(e, c, taut_graph_tx(src), k, near, enough))
             return taut_graph_tx(src);
-        if (is_rival(e, c, taut_graph_rx(dst), k, near))
+        if (is_rival(e, c, taut_graph_rx(dst), k, near, enough))
             return taut_graph_rx(dst);
         for (uint32_t j = 0; j < e->route.stages; j++) {
             uint32_t link = taut_route_sure_link(&e->route, j);
             if (link != TAUT_GRAPH_NONE &&
-                is_rival(e, c, taut_graph_link(g, link), k, near))
+                is_rival(e, c, taut_graph_link(g, link), k, near,
+                         enough))
                 return taut_graph_link(g, link);
         }
     }

@@ -14,10 +14,12 @@
 
 /* A run that ended, or one that is open. */
 struct taut_bout {
-    double time;       /* of its last test at the ceiling, seconds */
+    double began, time; /* of its first and last test at the ceiling, seconds */
     float share;       /* of the component's capacity: the ceiling */
+    float ratio;       /* of what was expected of that test */
     uint32_t tested;   /* spells in which the component was tested by then */
-    uint32_t src, dst; /* endpoints of that test */
+    uint32_t src, dst; /* endpoints of the last test */
+    uint32_t first_src, first_dst; /* and of the first */
     uint16_t links;    /* on the way of that test */
     bool is_single;    /* it was the only one */
     bool is_wide;      /* several streams at once were at the ceiling, too */
@@ -31,6 +33,7 @@ struct taut_recurrence {
     double first, last; /* times of the bouts at it */
     bool is_fair;       /* it is what fair sharing of links leaves */
     uint32_t bouts;     /* spells with a bout at this ceiling */
+    uint32_t wide;      /* bouts of these that several streams bore out */
     uint32_t all;       /* bouts in all */
     uint32_t spells;    /* in which it was tested since the first of them */
     uint32_t since;     /* of these since the last */
@@ -50,11 +53,13 @@ struct taut_reporters
 taut_recurrence_reporters(struct taut_evidence *e, uint32_t c,
                           const struct taut_recurrence *k);
 
-/* Another component on the ways of all bouts at the ceiling of 'k', which comes
- * and goes as well or nearly so: its score is less by 'near' at most.  NONE:
- * there is no such. */
+/* Another component on the way of a bout at the ceiling of 'k' that may have made
+ * it: it had a bout at the same rate at the same time.  Without the bouts that
+ * it explains less than 'near' is left of the case, or less than 'enough' where
+ * it weighs as much by itself.  NONE: there is no such. */
 uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
-                               const struct taut_recurrence *k, double near);
+                               const struct taut_recurrence *k, double near,
+                               double enough);
 
 /* The bouts of component c, oldest first, *n of them, and the number of spells
  * in which it was tested; and back. */

@@ -45,6 +45,8 @@ struct taut_evidence_rules {
     double ack;        /* ratio below which acknowledgements may be lost */
     bool lossless;     /* queues of this fabric drop nothing */
     double loss_floor; /* share of lost segments from which a loss is news */
+    double loss_queue; /* times the usual shortest round trip: then somebody
+                          else's queue stood on the way */
     double loss_contended; /* chance that a queue drops some of a stream's
                               segments while its way is not busy */
 };
@@ -98,6 +100,7 @@ struct taut_measured {
     bool by_loss; /* low, and its own losses explain that: no ceiling */
     double segments; /* sent, those sent again included; 0: nobody counted */
     double lost;     /* of them, as both ends agree */
+    double min_rtt_ns; /* its shortest round trip; 0: nobody measured it */
     const uint32_t *way; /* [n_way] by stage of the route, without the ends:
                             the component it took there, or NONE; NULL: nobody
                             asked.  Read while the test is added */

@@ -16,6 +16,7 @@
 
 #include "advisor/lib/evidence/inside.h"
 
+#define RTT_STEP 0.02
 #define CLASS_TESTS 8192 /* of a class, then the older ones count half */
 
 static double upper_share(double lost, double segments)
@@ -34,16 +35,40 @@ static bool is_lossy(const struct taut_evidence *e, double lost,
     return lost >= 1 && lost >= e->rules.loss_floor * segments;
 }
 
+/* Did somebody else's queue stand on its way?  Its own is not there yet when its
+ * first segments go. */
+static bool is_delayed(const struct taut_evidence *e,
+                       const struct taut_pending *p)
+{
+    return e->usual_rtt_ns > 0 &&
+           p->m.min_rtt_ns > e->rules.loss_queue * e->usual_rtt_ns;
+}
+
+/* The quarter of all round trips, followed in steps: one down weighs as much as
+ * three up. */
+static void follow_rtt(struct taut_evidence *e, double min_rtt_ns)
+{
+    if (!(min_rtt_ns > 0))
+        return;
+    if (!(e->usual_rtt_ns > 0))
+        e->usual_rtt_ns = min_rtt_ns;
+    else if (min_rtt_ns < e->usual_rtt_ns)
+        e->usual_rtt_ns *= 1 - 3 * RTT_STEP;
+    else
+        e->usual_rtt_ns *= 1 + RTT_STEP;
+}
+
 /* Was anybody told what the test lost?  What several streams lose on a fabric
  * whose queues drop is mostly their own doing, as is what one stream loses that
- * is slower than its losses would make it. */
+ * is slower than its losses would make it, or behind somebody's queue. */
 static bool is_counted(const struct taut_evidence *e,
                        const struct taut_pending *p)
 {
     return p->m.bw_Bps >= 0 && !p->m.by_port && p->m.segments >= 1 &&
            p->m.lost >= 0 && p->m.lost <= p->m.segments &&
            (p->m.streams <= 1 || e->rules.lossless) &&
-           !(p->is_queued && is_lossy(e, p->m.lost, p->m.segments));
+           !(is_lossy(e, p->m.lost, p->m.segments) &&
+             (p->is_queued || is_delayed(e, p)));
 }
 
 /* ---- tests ---- */
@@ -353,6 +378,7 @@ void taut_loss_take(struct taut_evidence *e, double time, int64_t event)
 
     for (uint32_t i = 0; i < e->n_tests; i++) {
         const struct taut_pending *p = &e->test[i];
+        follow_rtt(e, p->m.min_rtt_ns);
         if (!is_counted(e, p))
             continue;
         clear_stages(e, p, time);

@@ -217,6 +217,10 @@ return {
          "That a stream loses segments in a queue, before anything else is known of its class.",
          "15 % of the flows meet others and a fifth of the rest fills its own queue in the " ..
             "campaign" },
+      { "loss_queue", 10, 1, 1e6, "times the usual shortest round trip",
+         "Losses of a test whose shortest round trip is longer speak against nobody.",
+         "in the lab somebody's queue makes it 100 to 700 times as long; ways of a machine differ " ..
+            "by less than 10" },
       { "loss_rtt_us", 150, 1, 1e6, "us",
          "Longest round trip that is believed in where nobody measured it: a slower stream has " ..
             "another cause than its losses.",
@@ -266,6 +270,9 @@ return {
       { "drain_left", 0.75, 0, 1, "share of its capacity",
          "A component with more left drains nobody.",
          "the same as `good`" },
+      { "loss_drain", 0.01, 0, 1, "share of the packets",
+         "What loses more is dealt with as slow, whatever rate one stream keeps.",
+         "a choice: at 1 % a stream over a machine's round trips keeps a quarter of 100 Gbit/s"},
       { "stale_s", 300, 1, 86400, "s",
          "What Slurm said of its nodes longer ago is no ground to drain.",
          "ten times `refresh_s`" },

@@ -3,6 +3,7 @@
 -- for the database.
 local json = require "taut.json"
 local reason = require "taut.policy.reason"
+local recurring = require "taut.diagnose.recurring"
 local whole = require "taut.diagnose.whole"
 local slow_whole = require "taut.report.slow_whole"
 
@@ -14,8 +15,10 @@ Case.__index = Case
 local function telling_test(run)
    local best
    for _, t in ipairs(run) do
-      if t.streams == 1 and (not best or t.ratio > best.ratio) then
-         best = t
+      if t.lost then -- of losses the test that saw most of them
+         best = (not best or t.lost > best.lost) and t or best
+      else
+         best = t.streams == 1 and (not best or t.ratio > best.ratio) and t or best
       end
    end
    return best or run[#run]
@@ -26,7 +29,9 @@ local function facts(self, v, a)
    local diagnosis, topo, c = self.diagnosis, self.site.topo, v.c
    local run, hard = diagnosis:against(c), diagnosis:component(c).hard
    local test, low, of = telling_test(run), diagnosis:tally(c)
-   return { kind = topo:kind(c), part = whole.part_of(diagnosis, c), state = v.state,
+   local k = diagnosis:component(c)
+   return { loss = k.loss and k.loss.share, hours = k.recurs and recurring.words(k.recurs,
+         self.site.conf.diagnosis.spell_s), kind = topo:kind(c), part = whole.part_of(diagnosis, c), state = v.state,
       left = v.left or 1, test = test, low = low, tests = of, job = test and run[#run].job,
       repeated = a and a.forever and a.times,
       hard = hard and hard.left < self.site.conf.diagnosis.good and hard.head or nil,

@@ -7,6 +7,7 @@ local same = require "taut.topology.before.same"
 local stored = require "taut.diagnose.memory"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
+local verdicts = require "taut.report.verdicts"
 
 local memory = {}
 
@@ -39,7 +40,7 @@ end
 -- Where the database could be read late only, what was seen meanwhile is newer, but no verdict of
 -- before is lost by it.
 local function is_news(diagnosis, c, k)
-   local decided = k.state == "slow" or k.state == "failed"
+   local decided = verdicts.is_verdict(k.state)
    return not diagnosis:is_known(c) or decided and not diagnosis:is_decided(c)
 end
 

@@ -5,6 +5,7 @@
 local loop = require "taut.loop"
 local slow_whole = require "taut.report.slow_whole"
 local sys = require "taut.sys"
+local verdicts = require "taut.report.verdicts"
 
 local news = {}
 local News = {}
@@ -23,7 +24,8 @@ end
 local function tell(self, change, text)
    local c = change.component
    self.teller:tell { event = "verdict", component = self.site.topo.components[c],
-      was = change.from, state = change.to, left = self.diagnosis:component(c).left, reason = text,
+      was = change.from, state = change.to, left = self.diagnosis:component(c).left,
+      loss = (self.diagnosis:component(c).loss or {}).share, reason = text,
       measure = self.decision.measures[c] }
 end
 
@@ -43,7 +45,7 @@ end
 
 --- A verdict changed, and it was decided what follows from that.
 function News:verdict(change)
-   local c, was_slow = change.component, change.from == "slow" or change.from == "failed"
+   local c, was_slow = change.component, verdicts.is_verdict(change.from)
    local name = self.site.topo.components[c]
    if self.diagnosis:is_decided(c) then
       return say_slow(self, change)

@@ -7,7 +7,10 @@
 -- called slow when its ceiling was seen in enough spells, by enough far ends, and nothing else on
 -- the way could be it just as well.  Each event costs work in proportion to its own tests.
 --
--- States: "ok", "suspect", "slow", "failed"; a component nobody tested is "unknown".
+-- Losses, and what comes and goes, are evidence of other kinds, each with runs of its own (loss.lua,
+-- recurring.lua); none of them clears another.
+--
+-- States: "ok", "suspect", "slow", "failed", "lossy"; a component nobody tested is "unknown".
 local anew = require "taut.diagnose.anew"
 local alike = require "taut.diagnose.alike"
 local busy = require "taut.diagnose.busy"
@@ -85,7 +88,7 @@ end
 --- The tests that speak against a component: those of its verdict, where there is one.
 function Diagnosis:against(c)
    local k = self.records[c]
-   return k and k.evidence or self:run(c)
+   return k and (k.loss and k.loss.tests or k.evidence) or self:run(c)
 end
 
 --- How many tests spoke against a component since it last did well, and of how many: its run, and
@@ -93,6 +96,9 @@ end
 -- @return low, of; 0 and all its tests where none did
 function Diagnosis:tally(c)
    local seen, k = self:seen(c), self.records[c]
+   if k and k.loss then
+      return #k.loss.tests, math.max(#k.loss.tests, #self.evidence:loss_run(c))
+   end
    local low = math.max(seen.low, self.evidence:low(c), k and k.evidence and #k.evidence or 0)
    return low, low == 0 and seen.tests or math.max(seen.low_of, low)
 end
@@ -119,6 +125,8 @@ function Diagnosis:reload(topo, s)
    for c = 1, #topo.components do
       local seen = old:seen(c)
       seen.run, seen.glimpses, seen.reach = old:run(c), old:glimpses(c), nil
+      seen.loss_run = old:loss_run(c)
+      seen.bouts, seen.bouts_tested = old:bouts(c)
       memory.add(self, c, seen)
    end
    self:restored()
@@ -213,7 +221,7 @@ function Diagnosis:forget(c, now, probation_s, changes)
    self.sets:forget(c)
    k.left, k.evidence, k.case, k.ruled_out, k.suspect_at, k.by_hard = nil, nil, nil, nil, nil, nil
    k.loss = nil
-   k.past, k.last, k.times = nil, nil, nil
+   k.recurs = nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
    changes = changes or {}
    settle.well(self, c, now, changes)
@@ -224,7 +232,7 @@ function Diagnosis:forget(c, now, probation_s, changes)
 end
 
 local RESTORED = { "since", "left", "busy", "took", "confirmed", "asked", "suspect_at", "tied",
-   "probation_until", "case", "whole", "ruled_out", "evidence", "by_hard", "past", "times", "load",
+   "probation_until", "case", "whole", "ruled_out", "evidence", "by_hard", "loss", "recurs", "load",
    "last_cleared", "missing", "spent", "hard" }
 
 --- Take over what is known of a component, as memory.lua unpacked it; restored() ends it.
@@ -234,7 +242,6 @@ function Diagnosis:restore(c, k)
    for _, name in ipairs(RESTORED) do
       own[name] = k[name]
    end
-   own.last = k.last_case
    self.records[c] = own
    settle.note(self, c, k.state)
    wants.changed(self, c)
@@ -244,7 +251,9 @@ end
 function Diagnosis:restored()
    local flows = memory.finish(self)
    for c, k in pairs(self.records) do
-      if self:is_decided(c) then
+      if k.loss then
+         self.evidence:name_loss(c, k.loss.share)
+      elseif self:is_decided(c) then
          self.evidence:name(c, math.min(1, k.left or 0))
       end
       self.evidence:watch(c, self:is_decided(c) or self.suspects[c] ~= nil)

@@ -297,7 +297,7 @@ function judge.test(t, send, recv, topo, s)
    t.sender_Bps = send and not send.error and rate(send.bytes or 0, send.window_ns) or 0
    t.expected_Bps = measure_of(t)
    t.ratio = t.bw_Bps / t.expected_Bps
-   t.rtt_ns = send and send.rtt_ns
+   t.rtt_ns, t.min_rtt_ns = send and send.rtt_ns, send and send.min_rtt_ns
    t.delay_ns = larger(send, recv, "delay_ns")
    t.foreign_bytes = larger(send, recv, "foreign_bytes")
    if send and recv and not send.error and not recv.error then

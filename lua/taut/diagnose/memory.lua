@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What is known of a component, as text for the store and back.
 local json = require "taut.json"
+local loss_memory = require "taut.diagnose.loss_memory"
 local low_tests = require "taut.diagnose.low_tests"
 local member = require "taut.diagnose.sets.member"
 local slow_whole = require "taut.report.slow_whole"
@@ -9,7 +10,7 @@ local memory = {}
 
 local SEEN = { "cleared_at", "cleared_by", "last", "tests", "good", "reach" }
 local FIELDS = { "state", "since", "busy", "took", "suspect_at", "asked", "left",
-   "probation_until", "case", "by_hard", "past", "times", "load", "last_cleared", "missing" }
+   "probation_until", "case", "by_hard", "load", "last_cleared", "missing" }
 
 -- What lacks for a verdict: its `what`, and whether it has numbers.
 local MISSING = { score = true, spells = true, span = true, far = true, confirmed = true,
@@ -67,7 +68,8 @@ function memory.pack(diagnosis, c, more)
    out.confirmed = json.array {}
    out.tied, out.ruled_out = pack_rivals(k.tied, topo), pack_rivals(k.ruled_out, topo)
    out.whole, out.whole_of = k.whole and (slow_whole.text(k.whole)), k.whole
-   out.last_case, out.spent = k.last, pack_spent(k.spent, topo)
+   out.spent = pack_spent(k.spent, topo)
+   loss_memory.pack(diagnosis, c, k, out)
    out.hard = k.hard and k.hard.of_set and k.hard or nil -- all other comes with its evidence
    out.run = pack_list(diagnosis:run(c), low_tests.pack_of_run)
    out.glimpses = diagnosis.evidence:glimpses(c)
@@ -164,11 +166,9 @@ local CASE = { "score", "best", "low", "at", "spells", "events" }
 
 -- What an earlier tautd did not keep.
 local function unpack_more(k, o)
-   k.times = type(k.times) == "table" and slow_whole.is(k.times) and k.times or nil
    k.load = numbers_of(k.load, { "job", "at" })
    k.last_cleared = type(k.last_cleared) == "table" and k.last_cleared or nil
    k.missing, k.spent = unpack_missing(k.missing, o), unpack_spent(k.spent, o)
-   k.last_case = numbers_of(k.last_case, { "score", "best", "confirmed" })
    k.hard = numbers_of(k.hard, { "left" })
    k.glimpses, k.took = list_of_numbers(k.glimpses), list_of_numbers(k.took)
    k.flows, k.more = member.unpack(k.flows, o), type(k.more) == "table" and k.more or {}
@@ -195,11 +195,9 @@ local function unpack(k, o)
    k.tied = #tied > 0 and tied or nil
    k.ruled_out = unpack_rivals(k.ruled_out, o)
    k.whole, k.whole_of = unpack_whole(k.whole_of, o), nil
-   for _, p in ipairs(k.past or {}) do
-      check_numbers(p, { "best", "score", "confirmed", "at" })
-   end
    k.case = numbers_of(k.case, CASE)
    unpack_more(k, o)
+   loss_memory.unpack(k, o)
    return k
 end
 
@@ -230,9 +228,14 @@ end
 
 ---------------------------------------------------------------- taking it over
 
+local function new_pending()
+   return { glimpses = {}, flows = {}, counts = {}, losses = {}, bouts = {} }
+end
+
 --- Put away a component as unpacked, until finish().
 function memory.add(self, c, k)
-   self.pending = self.pending or { glimpses = {}, flows = {}, counts = {} }
+   self.pending = self.pending or new_pending()
+   loss_memory.collect(self.pending, c, k)
    for _, t in ipairs(k.run) do
       low_tests.collect(self.pending, c, t)
    end
@@ -244,8 +247,9 @@ end
 --- Put the tests back, and what else belongs to their runs.
 -- @return map component → what flows over sets said of it
 function memory.finish(self)
-   local pending = self.pending or { glimpses = {}, flows = {}, counts = {} }
+   local pending = self.pending or new_pending()
    low_tests.finish(pending, self.evidence, self.topo)
+   loss_memory.finish(pending, self.evidence)
    for c, counts in pairs(pending.counts) do
       self.evidence:restore_counts(c, counts[1], counts[2])
    end

@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the diagnosis knows, in words.
+local loss = require "taut.diagnose.loss"
+local recurring = require "taut.diagnose.recurring"
 local verdict = require "taut.diagnose.verdict"
+local tables = require "taut.base.tables"
 local whole = require "taut.diagnose.whole"
 local slow_whole = require "taut.report.slow_whole"
 
@@ -48,7 +51,9 @@ function reasoning.remark(self, c, now)
       list[#list + 1] = "busy?"
    end
    list[#list + 1] = whole_of(k)
-   list[#list + 1] = k.times and (slow_whole.text(k.times))
+   list[#list + 1] = k.recurs and recurring.words(k.recurs, self.s.spell_s)
+   list[#list + 1] = k.loss and ("%d%% of a stream's rate is gone"):format(
+      math.floor(100 * (1 - k.loss.rate) + 0.5))
    if k.state == "suspect" and k.tied then
       local names = {}
       for i, other in ipairs(k.tied) do
@@ -151,6 +156,44 @@ local function what_was_seen(self, list, c, case, run)
    add(list, ("score %.1f, needs %.4g (broken rather than busy)"):format(score, s.slow_score))
 end
 
+-- What its tests lost, of a verdict or of a suspicion.
+local function what_was_lost(self, list, c, k)
+   local case = k.loss or loss.case(self, c)
+   if not case then
+      return
+   end
+   local run = k.loss and k.loss.tests or tables.filter(self.evidence:loss_run(c),
+      function(t) return t.is_at end)
+   add(list, ("%s lost %.2g%% of their packets, %.0f of %.0f"):format(plural(#run, "test"),
+      100 * case.share, case.lost, case.segments), { tests = ids_of(run) })
+   add(list, ("that share was seen in %s of %s each, %s apart, with %s"):format(
+      plural(case.spells, "period"), hours(self.s.spell_s), hours(case.last - case.first),
+      plural(case.far, "other node")))
+   add(list, ("these tests had %s of the rate that was expected; several streams at once hide "
+      .. "that"):format(percent(case.rate)))
+   add(list, ("score %.1f, needs %.4g (it loses rather than queues do)"):format(case.score,
+      self.s.slow_score))
+   if k.loss then
+      return
+   end
+   for _, r in ipairs(k.tied and loss.rivals(self, c) or {}) do
+      add(list, ("%s was on the way of %s of these tests, and may be what loses"):format(
+         self.topo.components[r.component], percent(r.same)), { rival = r.component })
+   end
+end
+
+-- What it came back to, again and again.
+local function what_came_back(self, list, c, k)
+   local case = k.recurs or recurring.case(self, c)
+   if not case or not k.recurs and not recurring.is_suspect(self, c, case) then
+      return
+   end
+   add(list, ("it came back to %s of its capacity %s in which it was tested, and did well between"
+      .. " these"):format(percent(case.share), recurring.words(case, self.s.spell_s)))
+   add(list, ("score %.1f, needs %.4g (it comes and goes rather than being busy)"):format(
+      case.score, self.s.recur_score))
+end
+
 local function alternative(self, list, r)
    local name = self.topo.components[r.component]
    if r.cleared_at then
@@ -179,7 +222,9 @@ function reasoning.of(self, c)
    end
    local case = self:is_decided(c) and k.case or self.evidence:case(c)
    what_was_found(self, list, c, k)
-   if not case then
+   what_was_lost(self, list, c, k)
+   what_came_back(self, list, c, k)
+   if not case or k.loss then
       return list
    end
    what_was_seen(self, list, c, case, self:against(c))
@@ -194,8 +239,8 @@ function reasoning.of(self, c)
    if k.state == "suspect" and k.missing then
       add(list, "missing for a verdict: " .. reasoning.missing(k.missing))
    end
-   for _, text in ipairs { whole_of(k) or k.times and (slow_whole.text(k.times)) } do
-      add(list, text)
+   if whole_of(k) then
+      add(list, whole_of(k))
    end
    return list
 end

@@ -9,6 +9,7 @@ local verdict = require "taut.diagnose.verdict"
 
 local recurring = {}
 
+local CONFIRMED = 2 -- bouts that several streams at once bore out
 local LOOKS = 6   -- at a component in a spell
 local DOUBT = 9.2 -- log odds against one chance in 10,000
 
@@ -18,9 +19,19 @@ function recurring.case(self, c)
    return self.evidence:recurrence(c)
 end
 
---- Is it worth a suspicion, so that plans test it although it does well just now?
-function recurring.is_suspect(self, case)
-   return case.score >= self.s.suspect_score
+local function rival_of(self, c)
+   return self.evidence:recurrence_rival(c, self.s.tie_score, self.s.recur_score)
+end
+
+--- Is it worth a suspicion, so that plans test it although it does well just now?  Not where another
+-- explains the bouts that does not come and go itself.
+function recurring.is_suspect(self, c, case)
+   if case.score < self.s.suspect_score then
+      return false
+   end
+   local other = rival_of(self, c)
+   local own = other and self.evidence:recurrence(other)
+   return not other or own ~= nil and own.score >= self.s.suspect_score
 end
 
 -- The nodes of its newest bout.
@@ -44,17 +55,18 @@ function recurring.missing(self, c, k, case, now)
       return { what = "spells", has = case.bouts, needs = s.slow_spells + 1 }
    elseif case.far < far then
       return { what = "far", has = case.far, needs = math.ceil(far) }
+   elseif case.wide < CONFIRMED then
+      return { what = "confirmed", has = case.wide, needs = CONFIRMED }
    end
    return alone.missing(self, c, case, far, newest_ends(self, c))
 end
 
 --- Another component that comes and goes on the same ways: { component, rest, score, same }, or nil.
 function recurring.rival(self, c)
-   local other = self.evidence:recurrence_rival(c, self.s.tie_score)
-   if other then
-      return { component = other, rest = 0, score = self.evidence:recurrence(other).score, same = 1 }
-   end
-   return nil
+   local other = rival_of(self, c)
+   local own = other and self.evidence:recurrence(other)
+   return other and { component = other, rest = 0, same = 1,
+      score = own and own.score or self.evidence:score(other) } or nil
 end
 
 --- What is kept of a verdict.
@@ -73,6 +85,15 @@ function recurring.not_before(self, c, last)
       return (last // spell_s + 1) * spell_s
    end
    return last + spell_s / LOOKS
+end
+
+--- When it is slow, in words: "in 7 of 31 h".
+-- @param k what record() keeps
+function recurring.words(k, spell_s)
+   if spell_s == 3600 then
+      return ("in %d of %d h"):format(k.bouts, k.spells)
+   end
+   return ("in %d of %d periods"):format(k.bouts, k.spells)
 end
 
 --- Has it stayed away for so long that it is over?  What is slow in the part f of all spells stays

@@ -208,8 +208,9 @@ end
 local function suspect_bouts(self, c, k, case, now, changes)
    become_suspect(self, c, k, now, changes)
    k.missing = recurring.missing(self, c, k, case, now)
-   k.tied = case.score >= self.s.slow_score / 2 and { recurring.rival(self, c) } or nil
-   if k.missing or k.tied and #k.tied > 0 then
+   local rival = recurring.rival(self, c)
+   k.tied = rival and { rival } or nil
+   if k.missing or rival or whole.reason(self, c, now) then
       return false
    end
    become_recurring(self, c, k, case, now, changes)
@@ -252,16 +253,16 @@ local function one(self, c, now, changes)
    if is_hard and (self.s.hard_alone or not is_suspect) then
       return one_hard(self, c, k, case, now, changes)
    end
-   local is_losing = lost and loss.is_suspect(self, k, lost, now)
-   if is_losing and not (is_suspect and case.score > lost.score) then
-      return suspect_losses(self, c, k, lost, now, changes)
-   end
    local bouts = recurring.case(self, c)
-   local is_recurring = bouts and recurring.is_suspect(self, bouts)
-   if is_recurring and not (is_suspect and case.score > bouts.score) then
-      return suspect_bouts(self, c, k, bouts, now, changes)
+   local is_losing = lost and loss.is_suspect(self, k, lost, now)
+   local is_recurring = bouts and recurring.is_suspect(self, c, bouts)
+   if is_losing and suspect_losses(self, c, k, lost, now, changes)
+      or is_recurring and suspect_bouts(self, c, k, bouts, now, changes) then
+      return true
    elseif not is_suspect then
-      calm(self, c, k, case, now, changes)
+      if not is_losing and not is_recurring then
+         calm(self, c, k, case, now, changes)
+      end
       return false
    end
    suspect(self, c, k, case, now, changes)

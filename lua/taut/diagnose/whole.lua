@@ -138,6 +138,9 @@ function whole.review(self, now)
    local found = change(self, self.machine_wide.component, now)
    if not found then
       self.machine_wide = nil
+      for c = 1, #self.topo.components do -- what came and went meanwhile was that
+         self.evidence:forget_bouts(c)
+      end
    elseif not is_of_change(self, found.component) then
       note(self, found, now)
    end

@@ -12,6 +12,7 @@ local limits = require "taut.policy.limits"
 local measure = require "taut.policy.measure"
 local tables = require "taut.base.tables"
 local slow_whole = require "taut.report.slow_whole"
+local verdicts = require "taut.report.verdicts"
 
 local policy = {}
 
@@ -98,7 +99,7 @@ local function note_verdicts(o, h)
    local window = o.settings.breaker_h * 3600
    for _, v in ipairs(o.verdicts) do
       local since = v.since or o.now
-      if (v.state == "slow" or v.state == "failed") and h.since[v.c] ~= since then
+      if verdicts.is_verdict(v.state) and h.since[v.c] ~= since then
          h.since[v.c] = since
          if since > o.now - window then
             h.slow[#h.slow + 1] = { component = v.c, time = since }
@@ -125,7 +126,7 @@ local function trouble(o, h)
       seen[x.component] = true
    end
    if s.breaker_verdicts and n >= s.breaker_verdicts then
-      return ("%d components became slow or failed within %g h (breaker_verdicts = %d)"):format(n,
+      return ("%d components became slow, lossy or failed within %g h (breaker_verdicts = %d)"):format(n,
          s.breaker_h, s.breaker_verdicts)
    end
    return nil
@@ -169,7 +170,7 @@ end
 -- The worst first: caps may leave room for one only.
 local function by_severity(o)
    local list = tables.filter(o.verdicts, function(v)
-      return v.state == "slow" or v.state == "failed"
+      return verdicts.is_verdict(v.state)
    end)
    table.sort(list, function(a, b)
       local x, y = measure.severity(a), measure.severity(b)

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What a verdict asks for: whom to drain, or to avoid the component, or to tell somebody.
 --
--- A verdict is a table: c (component number), state ("slow", "failed"), left (0 … 1), since;
+-- A verdict is a table: c (component number), state ("slow", "failed", "lossy"), left (0 … 1; of a
+-- lossy one what one stream gets), loss (share of the packets that a lossy one loses), since;
 -- may_be_load (nothing excludes that others fill this link: then nobody loses a node for it); and
 -- where diagnosis found that more than a component is slow, `whole` ({ kind, of, n, total }: a
 -- cabinet that is throttled), which is never its nodes' fault.
@@ -28,18 +29,29 @@ local function of_link(topo, c, s)
    return nil
 end
 
+-- Does what is lost cost a stream little, and is it less than the site bears?
+local function loses_little(v, s)
+   return v.state == "lossy" and (v.left or 1) > s.drain_left and (v.loss or 0) <= s.loss_drain
+end
+
 -- What the settings say.
 local function by_settings(topo, v, s)
    if v.whole then
       return "alert", {}, slow_whole.text(v.whole) .. "; not its nodes' fault"
-   elseif v.state ~= "failed" and (v.left or 1) > s.drain_left then
+   elseif loses_little(v, s) then
+      return "alert", {}, ("one stream keeps %d%% of its rate, and no more than %g%% are lost "
+         .. "(drain_left, loss_drain)"):format(math.floor(100 * (v.left or 1) + 0.5),
+         100 * s.loss_drain)
+   elseif v.state == "slow" and (v.left or 1) > s.drain_left then
       return topo:is_link(v.c) and "avoid" or "alert", {},
          ("more than %d%% is left (drain_left)"):format(math.floor(s.drain_left * 100 + 0.5))
    end
    if v.may_be_load and topo:is_link(v.c) then
       return "avoid", {}, "nothing excludes that somebody's job fills it"
    end
-   local nodes = topo:behind(v.c, v.state == "failed" and 0 or v.left or 1)
+   -- whoever needs what loses is behind it: no rate of several streams shows what it does to one
+   local is_whole = v.state == "failed" or v.state == "lossy"
+   local nodes = topo:behind(v.c, is_whole and 0 or v.left or 1)
    if #nodes == 0 then
       nodes = of_link(topo, v.c, s)
       if not nodes or #nodes == 0 then

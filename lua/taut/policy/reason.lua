@@ -26,9 +26,38 @@ local function head(kind, state, left, repeated)
    return ("%s at %d%%"):format(noun, math.min(99, math.floor(left * 100 + 0.5)))
 end
 
---- The verdict in at most 20 characters: "taut: X+ link at 25%".
-function reason.head(kind, state, left, repeated)
+--- A share of lost packets: "1.2%", "0.03%".
+function reason.lost(share)
+   return ("%.2g%%"):format(100 * share)
+end
+
+-- The share is never cut, the noun may be: "loses 1.2%: tx".
+local function head_of_loss(kind, loss)
+   local text = ("loses %s: "):format(reason.lost(loss))
+   return text .. reason.noun(kind):sub(1, math.max(1, reason.SHOWN - #reason.PREFIX - #text))
+end
+
+--- The verdict in at most 20 characters: "taut: X+ link at 25%", "taut: loses 1.2%: tx".
+-- @param loss share of the packets that a lossy component loses
+function reason.head(kind, state, left, repeated, loss)
+   if state == "lossy" and not repeated then
+      return reason.PREFIX .. head_of_loss(kind, loss or 0)
+   end
    return reason.PREFIX .. head(kind, state, left, repeated)
+end
+
+-- The test that tells most, in words.
+local function words_of_test(t)
+   if t.lost then
+      return ("%s -> %s, %.0f of %.0f packets lost"):format(t.src_name, t.dst_name, t.lost,
+         t.segments)
+   end
+   local unit, name = 1e9, "GB/s"
+   if t.expected_Bps < 1e9 then
+      unit, name = 1e6, "MB/s"
+   end
+   return ("%s -> %s, %.3g/%.3g %s"):format(t.src_name, t.dst_name, t.bw_Bps / unit,
+      t.expected_Bps / unit, name)
 end
 
 -- What to call it: of a node whose tx and rx are slow, and of a router of which all is, that.  A
@@ -40,13 +69,14 @@ end
 
 --- What a drain's reason says, without its beginning "taut: ".
 -- @param v table: kind, part (what it is a part of, all of which has a verdict, or nil), state,
---   left (0 … 1), test (the most telling low one: src_name, dst_name,
---   bw_Bps, expected_Bps), low, tests, job, cable (for a link), repeated (how often it was drained,
+--   left (0 … 1), loss (share of the packets, of a lossy one), hours (when it is slow: "in 7 of 31
+--   h"), test (the most telling low one: src_name, dst_name, bw_Bps, expected_Bps; or segments and
+--   lost), low, tests, job, cable (for a link), repeated (how often it was drained,
 --   where that is why it is drained for good), hard (what was found about it, at most 14
 --   characters: "PCIe x8 of x16"; the verdict then comes second)
 function reason.words(v)
    local kind = called(v)
-   local parts = { head(kind, v.state, v.left, v.repeated) }
+   local parts = { reason.head(kind, v.state, v.left, v.repeated, v.loss):sub(#reason.PREFIX + 1) }
    if v.hard and not v.repeated then
       table.insert(parts, 1, v.hard)
    elseif v.hard then
@@ -54,19 +84,16 @@ function reason.words(v)
    end
    if v.repeated then
       parts[#parts + 1] = ("drained %d times, for good, %s"):format(v.repeated,
-         head(kind, v.state, v.left))
+         reason.head(kind, v.state, v.left, nil, v.loss):sub(#reason.PREFIX + 1))
    end
    if v.cable then
       parts[#parts + 1] = v.cable
    end
-   local t = v.test
-   if t then
-      local unit, name = 1e9, "GB/s"
-      if t.expected_Bps < 1e9 then
-         unit, name = 1e6, "MB/s"
-      end
-      parts[#parts + 1] = ("%s -> %s, %.3g/%.3g %s"):format(t.src_name, t.dst_name,
-         t.bw_Bps / unit, t.expected_Bps / unit, name)
+   if v.test then
+      parts[#parts + 1] = words_of_test(v.test)
+   end
+   if v.hours then
+      parts[#parts + 1] = v.hours
    end
    parts[#parts + 1] = ("%d of %d tests"):format(v.low, v.tests)
    if v.job and v.job > 0 then

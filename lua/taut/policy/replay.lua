@@ -7,6 +7,7 @@
 -- and no row.  A drained node counts as clean when its verdict was taken back.
 local policy = require "taut.policy"
 local tables = require "taut.base.tables"
+local verdicts = require "taut.report.verdicts"
 
 local replay = {}
 
@@ -20,7 +21,7 @@ end
 -- A verdict row as policy.decide wants it; nil when it is none that stands.
 local function verdict_of(o, row)
    local c = o.topology.component_id[row.component]
-   if not c or row.state ~= "slow" and row.state ~= "failed" then
+   if not c or not verdicts.is_verdict(row.state) then
       return nil, c
    end
    local e = decoded(row, o.decode)

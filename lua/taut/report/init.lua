@@ -179,11 +179,13 @@ function report.word(word)
    return WORDS[word] or word
 end
 
---- A verdict in one word and its remark: "suspect (busy?)", "slow at 25%".
+--- A verdict in one word and its remark: "suspect (busy?)", "slow at 25%", "loses 1.2 %".
 function report.state(row)
    local text = row.state
    if text == "slow" and row.left then
       text = ("slow at %s"):format(report.percent(row.left))
+   elseif text == "lossy" and row.loss then
+      text = ("loses %s"):format(report.lost(row.loss))
    end
    return row.remark and row.remark ~= "" and ("%s (%s)"):format(text, row.remark) or text
 end
@@ -191,7 +193,13 @@ end
 --- The same as the rest of a sentence: "is slow at 25%", "has failed (all of the cable)".
 function report.is(row)
    local text = report.state(row)
-   return row.state == "failed" and "has " .. text or "is " .. text
+   local verb = { failed = "has ", lossy = row.loss and "" or "is " }
+   return (verb[row.state] or "is ") .. text
+end
+
+--- A share of lost packets: "1.2 %", "0.03 %".
+function report.lost(share)
+   return ("%.2g %%"):format(100 * share)
 end
 
 return report

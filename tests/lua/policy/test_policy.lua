@@ -348,7 +348,7 @@ function tests.test_many_verdicts_at_once_stop_it()
    lu.assertEquals(words(p.play(T0, { "n1/tx" }, { "n2/tx" })), { "drain n1", "drain n2" })
    local d = p.play(T0 + 1800, { "n1/tx", since = T0 }, { "n2/tx", since = T0 }, { "n3/tx" })
    lu.assertEquals(#d.actions, 1)
-   lu.assertStrContains(words(d)[1], "stop 3 components became slow or failed within 1 h")
+   lu.assertStrContains(words(d)[1], "stop 3 components became slow, lossy or failed within 1 h")
    lu.assertStrContains(held(d)[1], "n3: stopped: 3 components")
    -- said once, and it stays stopped
    d = p.play(T0 + 90000, { "n3/tx", since = T0 + 1800 })

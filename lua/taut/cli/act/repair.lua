@@ -37,6 +37,9 @@ local function print_verdict(d)
    for _, e in ipairs(d.evidence) do
       say("", ("%s left of it: %s"):format(report.percent(e.left), e.text))
    end
+   if d.loss and #d.evidence == 0 then -- no lane and no width is lost: what carries light is dirty
+      say("first", ("clean or replace the optics of %s; then the cable"):format(d.cable))
+   end
 end
 
 local function print_parts(d)

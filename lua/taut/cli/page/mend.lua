@@ -11,6 +11,7 @@ local machine = require "taut.study.machine"
 local pattern = require "taut.place.pattern"
 local repair = require "taut.study.repair"
 local time = require "taut.study.time"
+local verdicts = require "taut.report.verdicts"
 
 local mend = {}
 
@@ -35,7 +36,7 @@ local function things(topo, cases)
    local list, by_key = {}, {}
    for _, case in ipairs(cases) do
       local c = topo.component_id[case.component]
-      if c and (case.state == "slow" or case.state == "failed") then
+      if c and verdicts.is_verdict(case.state) then
          local key, what = thing_of(topo, c)
          local t = by_key[key] or { what = what, cable = case.cable, is_link = topo:is_link(c),
             components = json.array {}, nodes = 0, left = 1, c = c }

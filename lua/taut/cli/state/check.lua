@@ -4,6 +4,7 @@
 local ask = require "taut.base.ask"
 local report = require "taut.report"
 local tables = require "taut.base.tables"
+local verdicts = require "taut.report.verdicts"
 
 local check = { summary = "Is all well?  Status 0 yes, 1 worth a look, 2 act now, 3 not known.",
    has_json = false }
@@ -47,7 +48,7 @@ local function is_news(v)
 end
 
 local function is_slow(v)
-   return (v.state == "slow" or v.state == "failed") and is_news(v)
+   return verdicts.is_verdict(v.state) and is_news(v)
 end
 
 -- What Taut found, and what makes it see or tell less.
@@ -93,7 +94,7 @@ function check.known(s)
    local seen = {}
    for _, rows in ipairs { s.verdicts, s.drained, s.held } do
       for _, v in ipairs(rows) do
-         local is_bad = v.state == nil or v.state == "slow" or v.state == "failed"
+         local is_bad = v.state == nil or verdicts.is_verdict(v.state)
          if v.known and v.component and is_bad then
             seen[v.component] = true
          end

@@ -3,6 +3,7 @@ local ask = require "taut.base.ask"
 local meaning = require "taut.events.meaning"
 local report = require "taut.report"
 local whole = require "taut.cli.whole"
+local verdicts = require "taut.report.verdicts"
 
 local explain = {
    summary = "Tests and events behind a verdict; what a job's check and counters saw." }
@@ -58,7 +59,7 @@ local function print_component(c, now)
    if c.known then
       report.wrap(("%s, by %s"):format(report.known(c.known), c.known.who or "?"), "  ", "    ")
    end
-   if c.state == "slow" or c.state == "failed" then
+   if verdicts.is_verdict(c.state) then
       report.wrap(("action: %s%s; cable %s"):format(c.action or "-", c.action_why and
          (" (%s)"):format(c.action_why) or "", c.cable), "  ")
    end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
 local report = require "taut.report"
+local verdicts = require "taut.report.verdicts"
 
 local links = { summary = "Router-to-router links: verdict, what to do, which cable." }
 
@@ -18,7 +19,7 @@ function links.run(args)
       well = well + (l.state == "ok" and 1 or 0)
       unknown = unknown + (l.state == "unknown" and 1 or 0)
       if args.all or l.state ~= "ok" and l.state ~= "unknown" then
-         local slow = l.state == "slow" or l.state == "failed"
+         local slow = verdicts.is_verdict(l.state)
          local bad = l.state ~= "ok" and l.state ~= "unknown"
          rows[#rows + 1] = { l.component, report.state(l), l.action or (bad and "watch" or "-"),
             ("%d of %d"):format(l.low, l.low_of or l.tests), report.ago(l.last, d.now),

@@ -4,6 +4,7 @@ local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local report = require "taut.report"
 local common = require "taut.cli.topology.common"
+local verdicts = require "taut.report.verdicts"
 
 local show = { summary = "The machine, or one router, node or component." }
 
@@ -35,7 +36,7 @@ local function classes_of(scene)
             k.total_Bps, k.least_Bps, k.most_Bps = nil, nil, nil
          end
          local state = scene.state[c]
-         k.bad = k.bad + ((state == "slow" or state == "failed") and 1 or 0)
+         k.bad = k.bad + (verdicts.is_verdict(state) and 1 or 0)
       end
    end
    return list
@@ -118,7 +119,7 @@ local function print_verdicts(d)
       return
    end
    local parts = {}
-   for _, state in ipairs { "ok", "suspect", "slow", "failed", "unknown" } do
+   for _, state in ipairs { "ok", "suspect", "slow", "lossy", "failed", "unknown" } do
       parts[#parts + 1] = ("%d %s"):format(d.verdicts[state] or 0, state)
    end
    common.say("health", table.concat(parts, ", "))

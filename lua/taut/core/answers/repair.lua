@@ -40,6 +40,7 @@ local function describe(self, c)
          nodes = names_of(m.nodes, topo.nodes), list = compressed(topo, m.nodes) }
    end
    return { component = topo.components[c], state = self.diagnosis:state(c), left = k.left,
+      loss = k.loss and k.loss.share,
       since = k.since, remark = self.diagnosis:remark(c, now), action = self.decision.measures[c],
       is_link = topo:is_link(c), class = topo:class(c), kind = topo:kind(c), cable = topo:cable(c),
       place = topo:place(c), ports = names_of(p.components, topo.components), modules = modules,

@@ -47,7 +47,7 @@ local function verdicts(self, now)
       if rank[k.state] then
          local low, of = self.diagnosis:tally(c)
          list[#list + 1] = { component = self.site.topo.components[c], state = k.state,
-            left = k.left, since = k.since, low = low, low_of = of,
+            left = k.left, loss = k.loss and k.loss.share, since = k.since, low = low, low_of = of,
             tests = self.diagnosis:seen(c).tests,
             action = self.decision.measures[c]
                or k.state == "suspect" and k.hard and "alert" or nil,

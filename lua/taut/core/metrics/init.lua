@@ -20,7 +20,7 @@ local PARTITIONS_MAX = 64
 local FRESH_S = 1 -- an answer this young is given again, …
 local SHARE = 50  -- … and one of which the making took a fiftieth of its age
 
-local STATES = { "ok", "suspect", "slow", "failed", "unknown" }
+local STATES = { "ok", "suspect", "slow", "lossy", "failed", "unknown" }
 
 -- Map → samples with one label, in the order of its keys, at most `most`; the rest is "other".
 local function by_label(map, label, most)
@@ -80,7 +80,11 @@ local function component_families(self, add)
       "Slow and failed components that are known and followed up (taut ack).", known)
    add("taut_nodes_held_known", "gauge", "Nodes of taut_nodes_held that are so for such.", held)
    add("taut_component_left_ratio", "gauge",
-      "What is left of the capacity of a slow or failed component (metrics.components).", names)
+      "What is left of the capacity of a slow or failed component, of a stream's rate of a lossy one "
+         .. "(metrics.components).", names)
+   add("taut_component_loss_ratio", "gauge",
+      "Share of the packets that a lossy component loses (metrics.components).",
+      named.losses(self, self.site.conf.metrics.components))
    add("taut_component_names_left_out", "gauge",
       "Slow and failed components for whose names metrics.components has no room.", left_out)
 end

@@ -2,6 +2,7 @@
 --- Samples with names of components, where the site wants such (`metrics.components`), what
 -- `taut ack` knows of, and what releases the nodes' probes are of.
 local loop = require "taut.loop"
+local verdicts = require "taut.report.verdicts"
 
 local named = {}
 
@@ -15,7 +16,7 @@ end
 local function slow(self)
    local list = {}
    for c, k in self.diagnosis:each() do
-      if k.state == "slow" or k.state == "failed" then
+      if verdicts.is_verdict(k.state) then
          list[#list + 1] = { c = c, left = k.left or 0, state = k.state }
       end
    end
@@ -42,6 +43,20 @@ function named.components(self, most)
          known = is_known(self, topo.components[v.c]) and "yes" or nil } }
    end
    return samples, #list - #samples
+end
+
+--- Lossy components by name: the share of the packets that each loses.
+-- @param most so many; false: none
+function named.losses(self, most)
+   local samples, topo = {}, self.site.topo
+   for _, v in ipairs(most and slow(self) or {}) do
+      local k = self.diagnosis:component(v.c)
+      if k.loss and #samples < most then
+         samples[#samples + 1] = { k.loss.share, labels = { component = topo.components[v.c],
+            kind = topo:kind(v.c) } }
+      end
+   end
+   return samples
 end
 
 --- How many slow and failed components, and nodes that are held back, are known (`taut ack`).

@@ -20,6 +20,7 @@ local search = require "taut.place.advice.search"
 local task = require "taut.base.task"
 local view = require "taut.place.view"
 local worth = require "taut.place.advice.worth"
+local verdicts = require "taut.report.verdicts"
 
 local advice = {}
 local Advice = {}
@@ -30,7 +31,7 @@ function Advice:left()
    local map = {}
    for c, k in self.diagnosis:each() do
       local left = k.hard and k.hard.left or 1
-      if k.state == "slow" or k.state == "failed" then
+      if verdicts.is_verdict(k.state) then
          left = math.min(left, k.left or 0)
       elseif k.state == "suspect" then
          local run = self.diagnosis:run(c)
