@@ -64,6 +64,11 @@ static void read_rules(lua_State *L, int table, struct taut_lua_evidence *h,
     r->spell_most = rule(L, table, "spell_most");
     r->miss = rule(L, table, "miss");
     r->ack = rule(L, table, "ack");
+    lua_getfield(L, table, "lossless");
+    r->lossless = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    r->loss_floor = rule(L, table, "loss_floor");
+    r->loss_contended = rule(L, table, "loss_contended");
     h->report = rule(L, table, "suspect_score");
 }
 
@@ -160,6 +165,8 @@ int luaopen_taut_evidence(lua_State *L)
     lua_getfield(L, -1, "__index");
     luaL_setfuncs(L, taut_evidence_questions, 0);
     luaL_setfuncs(L, taut_evidence_run_methods, 0);
+    luaL_setfuncs(L, taut_evidence_loss_methods, 0);
+    luaL_setfuncs(L, taut_evidence_bout_methods, 0);
     taut_evidence_push_taking(L);
     lua_pop(L, 2);
     luaL_newlib(L, functions);

@@ -22,10 +22,12 @@ struct taut_evidence *taut_self_evidence(lua_State *L);
 uint32_t taut_evidence_component(lua_State *L, int arg,
                                  const struct taut_evidence *e);
 
-/* Methods of the class: what asks about single components, and the tests of a
- * run. */
+/* Methods of the class: what asks about single components, the tests of a run,
+ * losses, and what comes and goes. */
 extern const luaL_Reg taut_evidence_questions[];
 extern const luaL_Reg taut_evidence_run_methods[];
+extern const luaL_Reg taut_evidence_loss_methods[];
+extern const luaL_Reg taut_evidence_bout_methods[];
 
 /* Those that take tests in, into the table on the top. */
 void taut_evidence_push_taking(lua_State *L);

@@ -15,6 +15,7 @@
 enum field {
     F_BPS = TAUT_TAKE_NAMES,
     F_BW_BPS,
+    F_BY_LOSS,
     F_CLASS,
     F_COMPONENT,
     F_CONFIRMS,
@@ -25,8 +26,10 @@ enum field {
     F_IS_LOW,
     F_IS_TRACED,
     F_JOB,
+    F_LOST,
     F_PORT,
     F_RAIL,
+    F_SEGMENTS,
     F_SENDERS,
     F_SRC,
     F_STREAMS,
@@ -39,6 +42,7 @@ enum field {
 static const char *const field_names[FIELDS] = {
     [F_BPS] = "Bps",
     [F_BW_BPS] = "bw_Bps",
+    [F_BY_LOSS] = "by_loss",
     [F_CLASS] = "class",
     [F_COMPONENT] = "component",
     [F_CONFIRMS] = "confirms",
@@ -49,8 +53,10 @@ static const char *const field_names[FIELDS] = {
     [F_IS_LOW] = "is_low",
     [F_IS_TRACED] = "is_traced",
     [F_JOB] = "job",
+    [F_LOST] = "lost",
     [F_PORT] = "port",
     [F_RAIL] = "rail",
+    [F_SEGMENTS] = "segments",
     [F_SENDERS] = "senders",
     [F_SRC] = "src",
     [F_STREAMS] = "streams",
@@ -143,6 +149,11 @@ static void read_judged(lua_State *L, const struct taut_graph *g,
         taut_take_pop_port(L, g, t);
     }
     t->expected_Bps = number(L, F_EXPECTED_BPS, HUGE_VAL);
+    push_field(L, F_BY_LOSS);
+    t->by_loss = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    t->segments = number(L, F_SEGMENTS, 0);
+    t->lost = number(L, F_LOST, -1);
 }
 
 void taut_take_pop_through(lua_State *L, struct taut_evidence *e)
@@ -263,7 +274,7 @@ static bool has(lua_State *L, enum field f)
  * a set it took? */
 static bool is_lone_flow(lua_State *L, const struct taut_measured *t)
 {
-    return t->streams == 1 && whole(L, F_SENDERS, 1) == 1 &&
+    return t->streams == 1 && !t->by_loss && whole(L, F_SENDERS, 1) == 1 &&
            !has(L, F_IS_TRACED) && !has(L, F_GROUP);
 }
 

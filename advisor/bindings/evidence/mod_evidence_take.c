@@ -36,7 +36,8 @@ static const char *plan_refused(struct taut_evidence *e,
 /* Is it one stream alone, of which nobody knows which link of a set it took? */
 static bool is_lone_plan_flow(lua_State *L, const struct taut_lua_test *p)
 {
-    bool is_lone = p->streams == 1 && p->senders <= 1 && p->group == 0;
+    bool is_lone = p->streams == 1 && p->senders <= 1 && p->group == 0 &&
+                   !p->by_loss;
 
     if (is_lone && p->has_odd) {
         taut_test_push_odd(L, -1, p, "is_traced");
@@ -62,6 +63,9 @@ static void read_plan_judged(lua_State *L, const struct taut_graph *g,
         taut_take_pop_port(L, g, t);
     }
     t->expected_Bps = isnan(p->expected_Bps) ? HUGE_VAL : p->expected_Bps;
+    t->by_loss = p->by_loss;
+    t->segments = isnan(p->segments) ? 0 : p->segments;
+    t->lost = isnan(p->lost) ? -1 : p->lost;
 }
 
 /* Several send at once over the links of the test of a plan, which is on the top

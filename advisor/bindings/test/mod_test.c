@@ -52,6 +52,7 @@ static const struct field fields[] = {
     {"class", CLASS, 0},
     {"token", TOKEN, 0},
     {"figure", FLAG, AT(figure)},
+    {"by_loss", FLAG, AT(by_loss)},
     {"phase", COUNT16, AT(phase)},
     {"flows", COUNT16, AT(flows)},
     {"streams", COUNT16, AT(streams)},
@@ -74,6 +75,8 @@ static const struct field fields[] = {
     {"delay_ns", NUMBER, AT(delay_ns)},
     {"foreign_bytes", NUMBER, AT(foreign_bytes)},
     {"stalls", NUMBER, AT(stalls)},
+    {"segments", NUMBER, AT(segments)},
+    {"lost", NUMBER, AT(lost)},
 };
 #undef AT
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
@@ -466,7 +469,7 @@ void taut_test_begin(lua_State *L, struct taut_lua_test *t, int board)
         .job = TAUT_TEST_NO_INTEGER, .time = NAN, .start_ms = NAN,
         .dur_ms = NAN, .enough_Bps = NAN, .expected_Bps = NAN, .bw_Bps = NAN, .sender_Bps = NAN,
         .ratio = NAN, .peak = NAN, .rtt_ns = NAN, .delay_ns = NAN,
-        .foreign_bytes = NAN, .stalls = NAN,
+        .foreign_bytes = NAN, .stalls = NAN, .segments = NAN, .lost = NAN,
     };
     lua_pushvalue(L, board);
     lua_setiuservalue(L, -2, BOARD);

@@ -37,6 +37,7 @@ struct taut_lua_test {
     uint8_t kind;  /* enum taut_plan_kind */
     uint8_t class; /* enum taut_test_class */
     bool figure;   /* both ends agree on bw_Bps */
+    bool by_loss;  /* low, and its own losses explain that */
     bool has_odd;
     bool has_route;    /* user value 3 is it */
     bool is_own_route; /* … and was set, being another than the graph's */
@@ -45,6 +46,8 @@ struct taut_lua_test {
     double enough_Bps;             /* it may end early at; NAN: it may not */
     double expected_Bps, bw_Bps, sender_Bps, ratio, peak;
     double rtt_ns, delay_ns, foreign_bytes, stalls;
+    double segments, lost; /* as both ends agree; NAN: nobody counted, or they
+                              do not */
     char token[TAUT_TEST_TOKEN + 1];
 };
 

@@ -8,6 +8,7 @@
 #include "advisor/bindings/test/mod_test.h"
 
 #define CLASS lua_upvalueindex(1)
+#define TAIL 2 /* segments lost at the end of a stream, which no receiver sees */
 
 static struct taut_lua_test *check_test(lua_State *L, int index)
 {
@@ -354,6 +355,58 @@ static int tests_enough(lua_State *L)
     return 1;
 }
 
+/* ---- losses ---- */
+
+/* What both ends say of a stream's losses. */
+struct losses {
+    double segments; /* sent, those sent again included */
+    double lost;     /* of them */
+};
+
+/* Over TCP: what the sender sent again, but for what it sent again in vain.
+ * The receiver bears that out where it got segments out of order and misses
+ * about as many; a few at the end of a stream leave no trace there. */
+static bool read_tcp_losses(lua_State *L, int send, int recv, struct losses *l)
+{
+    double sent = number_of(L, send, "segments", -1);
+    double again = number_of(L, send, "resent", -1);
+    double arrived = number_of(L, recv, "segments", -1);
+    double disordered = number_of(L, recv, "disordered", -1);
+
+    if (sent < 1 || again < 0 || arrived < 0 || disordered < 0)
+        return false;
+    l->segments = sent;
+    l->lost = fmax(0, again - number_of(L, send, "spurious", 0));
+    return l->lost <= TAIL || (disordered > 0 && sent - arrived >= l->lost / 2);
+}
+
+/* Over RDMA: what the adapters of both ends counted in the window. */
+static bool read_port_losses(lua_State *L, int send, int recv, struct losses *l)
+{
+    l->segments = number_of(L, recv, "port_packets", -1);
+    l->lost = fmin(number_of(L, recv, "port_lost", -1),
+                   number_of(L, send, "port_lost", -1));
+    return l->segments >= 1 && l->lost >= 0 && l->lost <= l->segments;
+}
+
+/* tests.losses(send, recv): what the two nodes of a test reported of its losses
+ * → segments sent, those sent again included; of them those that were lost; nil
+ * where the ends do not agree, or one of them did not count */
+static int tests_losses(lua_State *L)
+{
+    struct losses l;
+
+    lua_settop(L, 2);
+    if (!lua_istable(L, 1) || !lua_istable(L, 2) ||
+        !(read_tcp_losses(L, 1, 2, &l) || read_port_losses(L, 1, 2, &l)))
+        return 0;
+    lua_pushnumber(L, l.segments);
+    lua_pushnumber(L, l.lost);
+    return 2;
+}
+
+/* ---- the quick way ---- */
+
 /* tests.is_plainly_good(t, send, recv, s): the quick way through judge.test
  *   send, recv  what the two nodes reported; s: good, void_disagree, void_looks
  * → true where both ends agree that t reached what is good, and all fields are
@@ -397,6 +450,11 @@ static int tests_is_plainly_good(lua_State *L)
     t->delay_ns = larger(L, "delay_ns");
     t->foreign_bytes = larger(L, "foreign_bytes");
     t->figure = !differ;
+    struct losses l;
+    if (read_tcp_losses(L, 2, 3, &l) || read_port_losses(L, 2, 3, &l)) {
+        t->segments = l.segments;
+        t->lost = l.lost;
+    }
     t->class = TAUT_TEST_GOOD;
     lua_pushboolean(L, 1);
     return 1;
@@ -405,6 +463,7 @@ static int tests_is_plainly_good(lua_State *L)
 const luaL_Reg taut_test_functions[] = {
     {"enough", tests_enough},
     {"give_back", tests_give_back},
+    {"losses", tests_losses},
     {"is_plainly_good", tests_is_plainly_good},
     {"schedule", tests_schedule},
     {"stamp", tests_stamp},

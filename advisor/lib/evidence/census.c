@@ -6,9 +6,10 @@
 
 #include "advisor/lib/evidence/inside.h"
 
-/* Is it the first time that a node comes since slot_now was raised? */
-static bool is_new(struct taut_evidence *e, uint32_t node)
+bool taut_evidence_is_new_node(struct taut_evidence *e, uint32_t endpoint)
 {
+    uint32_t node = endpoint % e->g->nodes;
+
     if (e->slot_stamp[node] == e->slot_now)
         return false;
     e->slot_stamp[node] = e->slot_now;
@@ -26,7 +27,7 @@ static uint32_t count_ends(struct taut_evidence *e, uint32_t c,
     for (uint32_t i = k->start; run != NULL && i < run->n; i++) {
         const struct taut_low *low = run->entry[i].low;
         if (taut_run_is_at(e, &run->entry[i], k, c))
-            n += is_new(e, (at_src ? low->src : low->dst) % e->g->nodes);
+            n += taut_evidence_is_new_node(e, at_src ? low->src : low->dst);
     }
     return n;
 }
@@ -52,7 +53,7 @@ static uint32_t count_node(struct taut_evidence *e, uint32_t endpoint,
 {
     uint32_t node = endpoint % e->g->nodes;
 
-    if (is_new(e, node)) {
+    if (taut_evidence_is_new_node(e, node)) {
         e->slot[node] = n;
         list[n++] = (struct taut_part_of){.node = node};
     }

@@ -181,6 +181,7 @@ static void clear(struct taut_evidence *e, uint32_t c, double time, int64_t id)
 {
     if (e->of[c].run != NULL) {
         taut_evidence_touch(e, c);
+        taut_bouts_keep(e, c);
         if (time >= e->newest)
             taut_run_clear(e, c);
         else
@@ -227,15 +228,20 @@ static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
     if (e->of[c].is_unknown)
         return;
     e->of[c].tests++;
+    if (e->of[c].tested < e->spell_began)
+        e->of[c].spells++;
     if (e->of[c].run != NULL && e->of[c].left >= 1)
         e->of[c].run->of++;
     e->of[c].tested = fmax(e->of[c].tested, time);
     if (reach > (double)e->of[c].reach)
         e->of[c].reach = (float)reach;
+    if (e->of[c].left < 1 &&
+        share <= (double)e->of[c].left * (1 + r->ceiling))
+        taut_bouts_again(e, c, p, time);
     if (share >= r->good || ((double)e->of[c].reach < r->good &&
                              share >= r->clear_most * (double)e->of[c].reach)) {
         clear(e, c, time, p->m.id);
-    } else if (!p->m.is_low) {
+    } else if (!p->m.is_low && !p->is_held_back) {
         note_best(e, c, share, time);
     }
 }
@@ -272,7 +278,9 @@ static void take_test(struct taut_evidence *e, struct taut_pending *p,
         e->count.is_void++;
         return;
     }
+    p->is_queued = p->m.is_low && !p->m.by_loss;
     expect(e, p);
+    p->is_held_back = p->m.is_low && p->m.by_loss;
     if (p->is_open && p->m.is_low) {
         p->m.bw_Bps = -1; /* low by what nobody knows to be wrong */
         e->count.is_void++;
@@ -287,6 +295,8 @@ static void take_test(struct taut_evidence *e, struct taut_pending *p,
         e->count.low++;
     else
         e->count.good++;
+    if (p->is_held_back)
+        p->m.is_low = false; /* its losses made it low: it shows no ceiling */
     for (uint32_t k = p->first; k < p->first + p->n; k++)
         take_stage(e, p, &e->stage[k], time);
     if (!p->m.is_low && e->acks > 0)
@@ -305,6 +315,17 @@ static bool has_grown(const struct taut_evidence *e,
             return true;
     }
     return false;
+}
+
+/* Several streams got more than one of what the test crossed. */
+static void note_growth(struct taut_evidence *e, const struct taut_pending *p)
+{
+    for (uint32_t k = p->first; k < p->first + p->n; k++) {
+        struct taut_run *run = e->of[e->stage[k].c].run;
+        double share = p->m.bw_Bps / taut_stage_capacity(e, &e->stage[k]);
+        if (run != NULL)
+            run->grown = fmaxf(run->grown, (float)share);
+    }
 }
 
 /* What speaks against components of the event lies here and there, and is mostly
@@ -329,13 +350,20 @@ int taut_evidence_commit(struct taut_evidence *e, double time, int64_t event,
                          struct taut_tally *count)
 {
     e->serial++;
+    e->spell_began = taut_evidence_spell(e, time) * e->rules.spell_s;
     look_ahead(e);
     for (uint32_t i = 0; i < e->n_tests; i++)
         take_test(e, &e->test[i], time);
-    for (uint32_t i = 0; i < e->n_tests; i++)
-        if (e->test[i].m.bw_Bps >= 0 && e->test[i].m.is_low &&
-            !has_grown(e, &e->test[i]))
+    for (uint32_t i = 0; i < e->n_tests; i++) {
+        if (e->test[i].m.bw_Bps < 0)
+            continue;
+        bool is_busy = has_grown(e, &e->test[i]);
+        if (is_busy)
+            note_growth(e, &e->test[i]);
+        else if (e->test[i].m.is_low)
             taut_evidence_accuse(e, &e->test[i], time, event);
+    }
+    taut_loss_take(e, time, event);
     e->newest = fmax(e->newest, time);
     if (count != NULL)
         *count = e->count;

@@ -36,6 +36,8 @@ static int allocate(struct taut_evidence *e, size_t n)
     e->of = new_known(e, n);
     TAUT_TAKE(&e->memory, e->class, n);
     TAUT_TAKE(&e->memory, e->has_acks, n / 64 + 1);
+    TAUT_TAKE(&e->memory, e->loss, n);
+    TAUT_TAKE(&e->memory, e->has_loss, n / 64 + 1);
     TAUT_TAKE(&e->memory, e->touched, n);
     TAUT_TAKE(&e->memory, e->explained, n);
     TAUT_TAKE(&e->memory, e->slot, n);
@@ -57,7 +59,8 @@ struct taut_evidence *taut_evidence_create(const struct taut_graph *g,
     e->rules = *r;
     e->newest = -HUGE_VAL;
     e->judging = 1;
-    if (allocate(e, g->components) < 0) {
+    e->loss_class = calloc(1, sizeof(*e->loss_class));
+    if (e->loss_class == NULL || allocate(e, g->components) < 0) {
         taut_evidence_destroy(e);
         errno = ENOMEM;
         return NULL;
@@ -74,8 +77,13 @@ int taut_evidence_classes(struct taut_evidence *e, const uint32_t *class,
                           uint32_t classes)
 {
     e->change = calloc((size_t)classes + 1, sizeof(*e->change));
-    if (e->change == NULL)
+    void *lost = calloc((size_t)classes + 1, sizeof(*e->loss_class));
+    if (e->change == NULL || lost == NULL) {
+        free(lost);
         return -1;
+    }
+    free(e->loss_class);
+    e->loss_class = lost;
     e->classes = classes;
     memcpy(e->class, class, e->g->components * sizeof(*class));
     return 0;
@@ -89,9 +97,14 @@ void taut_evidence_destroy(struct taut_evidence *e)
         return;
     for (uint32_t c = 0; e->of != NULL && c < e->g->components; c++)
         taut_run_clear(e, c);
+    for (uint32_t c = 0; e->loss != NULL && c < e->g->components; c++)
+        taut_loss_clear(e, c);
+    for (uint32_t c = 0; e->of != NULL && c < e->g->components; c++)
+        taut_bouts_forget(e, c);
     taut_route_fini(&e->route);
     taut_arena_free(&e->memory);
     free(e->change);
+    free(e->loss_class);
     free(e->held);
     free(e->test);
     free(e->stage);

@@ -43,6 +43,10 @@ struct taut_evidence_rules {
     double spell_most; /* and one spell */
     double miss;       /* log odds that a spell below the ceiling takes */
     double ack;        /* ratio below which acknowledgements may be lost */
+    bool lossless;     /* queues of this fabric drop nothing */
+    double loss_floor; /* share of lost segments from which a loss is news */
+    double loss_contended; /* chance that a queue drops some of a stream's
+                              segments while its way is not busy */
 };
 
 /* One low test.  Runs of several components hold it. */
@@ -91,6 +95,9 @@ struct taut_measured {
                      port is cleared by that */
     uint32_t port;
     double expected_Bps; /* the judge's */
+    bool by_loss; /* low, and its own losses explain that: no ceiling */
+    double segments; /* sent, those sent again included; 0: nobody counted */
+    double lost;     /* of them, as both ends agree */
     const uint32_t *way; /* [n_way] by stage of the route, without the ends:
                             the component it took there, or NONE; NULL: nobody
                             asked.  Read while the test is added */
@@ -231,7 +238,7 @@ const uint32_t *taut_evidence_touched(const struct taut_evidence *e,
 
 /* Is a touched component worth a look: is it watched, or does its run weigh
  * so much? */
-bool taut_evidence_is_news(const struct taut_evidence *e, uint32_t c,
+bool taut_evidence_is_news(struct taut_evidence *e, uint32_t c,
                            double weight);
 
 /* Events taken so far. */

@@ -7,7 +7,9 @@
 #include <math.h>
 #include <stdalign.h>
 
+#include "advisor/lib/evidence/bouts.h"
 #include "advisor/lib/evidence/evidence.h"
+#include "advisor/lib/evidence/loss.h"
 #include "advisor/lib/evidence/once.h"
 #include "advisor/lib/graph/arena.h"
 
@@ -23,6 +25,8 @@ struct taut_run {
     uint32_t low;  /* tests in all, of which 'entry' has some … */
     uint32_t low_acks; /* … of these by_ack … */
     uint32_t of;   /* … and of how many since its first */
+    float grown;   /* the most that several streams got where that was more than
+                      one got; share of the component's capacity */
     /* What tests showed that were neither low nor clearing: the best, the best
      * after it, and so on to the last. */
     struct taut_glimpse shown[TAUT_EVIDENCE_GLIMPSES];
@@ -31,6 +35,35 @@ struct taut_run {
      * one event, and rivals of others in many. */
     struct taut_case judged;
     uint32_t judged_at; /* taut_evidence.judging; 0: not known */
+};
+
+#define TAUT_LOSS_RUN_MAX 128   /* tests kept per component */
+#define TAUT_LOSS_SPELL_MAX 12  /* and from one spell */
+
+/* The tests of a component whose losses were counted, since one cleared it. */
+struct taut_loss_run {
+    struct taut_loss_test **test; /* ascending time */
+    uint32_t n, room;
+    double least_share; /* lower bound of the share that the component loses if
+                           it is what made its tests lose */
+    struct taut_loss_case judged;
+    uint32_t judged_at; /* taut_evidence.judging; 0: not known */
+};
+
+/* What the tests over a class of components lost: how many of them lost nothing
+ * to speak of, and, by half decades from TAUT_LOSS_LEAST on, so much. */
+#define TAUT_LOSS_LEAST 1e-5
+#define TAUT_LOSS_BINS 10
+struct taut_loss_class {
+    float tests;
+    float lossy[TAUT_LOSS_BINS]; /* of them */
+};
+
+/* What is known of a component's losses. */
+struct taut_loss_known {
+    struct taut_loss_run *run; /* NULL: nothing speaks against it */
+    float share;   /* that it was named for; 0: it loses nothing */
+    uint32_t good; /* tests without that share since the last that had it */
 };
 
 /* What a test of the event being taken surely crosses. */
@@ -44,12 +77,20 @@ struct taut_stage {
 struct taut_pending {
     struct taut_measured m;
     bool is_open;        /* over a component of unknown capacity */
+    bool is_held_back;   /* low by its own losses */
+    bool is_queued;      /* low, and not by these: a queue may have lost them */
     double expected_Bps; /* made by commit where not judged */
     double healthy_Bps;  /* with nothing known to be slow */
     uint32_t first, n;   /* its stages that are sure */
     uint16_t links;      /* of its route, sure or not */
     bool by_sets;        /* it crosses others, too */
     bool has_sets;       /* its route has, whatever is known of its way */
+};
+
+/* The bouts of a component, oldest first. */
+struct taut_bouts {
+    uint32_t n;
+    struct taut_bout at[];
 };
 
 /* What each test of a component has a look at: all of it in one line of the
@@ -66,9 +107,11 @@ struct taut_known {
     uint32_t touched_at;  /* touch_now of the last event that did */
     float left;           /* of capacity, as known: 1 = well */
     float reach;          /* the most that any test could show of it */
+    uint32_t spells;      /* in which a test surely crossed it */
     bool is_watched;      /* always reported when touched */
     bool is_unknown;      /* nobody knows what it carries: no test clears it,
                              and a low one over it accuses nobody */
+    struct taut_bouts *bouts; /* NULL: none */
 };
 static_assert(sizeof(struct taut_known) == TAUT_EVIDENCE_LINE, "one line");
 
@@ -97,8 +140,13 @@ struct taut_evidence {
     size_t lows, room_lows; /* tests held */
     struct taut_held *held; /* [lows] */
     double newest;          /* time of the newest event */
+    double spell_began;     /* that of the event that is taken */
 
     struct taut_once *once; /* ids that were taken */
+
+    struct taut_loss_known *loss; /* by component */
+    struct taut_loss_class *loss_class; /* [classes + 1], the last: of no class */
+    uint64_t *has_loss; /* a bit for each that has a loss run or was named */
 
     /* the event being taken */
     struct taut_route route;
@@ -206,6 +254,44 @@ void taut_evidence_accuse(struct taut_evidence *e, const struct taut_pending *p,
 struct taut_low *taut_low_create(struct taut_evidence *e, uint32_t n);
 void taut_low_sign(struct taut_evidence *e, const struct taut_low *low);
 void taut_low_release(struct taut_evidence *e, struct taut_low *low);
+
+/* The chance that a way of so many links is still, or again, busy when it was
+ * so long ago. */
+double taut_evidence_busy_again(const struct taut_evidence *e, double ago_s,
+                                uint32_t links);
+
+/* Does the route from one endpoint to another surely cross c? */
+bool taut_evidence_is_on_route(struct taut_evidence *e, uint32_t src,
+                               uint32_t dst, uint32_t c);
+
+/* Different nodes in a list: has this one not been counted since slot_now was
+ * raised?  Then it is counted. */
+bool taut_evidence_is_new_node(struct taut_evidence *e, uint32_t endpoint);
+
+/* The run of c ends, by a test that clears it: keep what it showed.  A test shows
+ * c, which is named as coming and going, at its ceiling again. */
+void taut_bouts_keep(struct taut_evidence *e, uint32_t c);
+void taut_bouts_again(struct taut_evidence *e, uint32_t c,
+                      const struct taut_pending *p, double time);
+
+/* Take the losses of the event in, which commit has judged; drop the tests that
+ * no longer cross what they speak against; give all memory back. */
+void taut_loss_take(struct taut_evidence *e, double time, int64_t event);
+void taut_loss_reroute(struct taut_evidence *e);
+void taut_loss_clear(struct taut_evidence *e, uint32_t c);
+
+static inline struct taut_loss_class *
+taut_loss_class_of(const struct taut_evidence *e, uint32_t c)
+{
+    uint32_t class = e->class[c];
+
+    return &e->loss_class[class == TAUT_GRAPH_NONE ? e->classes : class];
+}
+
+/* The case of the tests of c's run that lose the share p, but for those over
+ * component o; NONE: all. */
+void taut_loss_weigh(struct taut_evidence *e, uint32_t c, double share,
+                     uint32_t o, struct taut_loss_case *out);
 
 /* Runs: enter a test, returns 0 or -1 with ENOMEM; end the run; take out the
  * tests that accuse c of silence. */

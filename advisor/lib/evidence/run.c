@@ -417,6 +417,8 @@ void taut_evidence_forget(struct taut_evidence *e, uint32_t c)
 {
     taut_evidence_name(e, c, 1);
     taut_run_clear(e, c);
+    taut_loss_forget(e, c);
+    taut_bouts_forget(e, c);
     e->of[c].good = 0;
     e->cleared[c] = -HUGE_VAL;
 }
@@ -431,8 +433,8 @@ void taut_evidence_void(struct taut_evidence *e)
     }
 }
 
-static bool is_on_route(struct taut_evidence *e, uint32_t src, uint32_t dst,
-                        uint32_t c)
+bool taut_evidence_is_on_route(struct taut_evidence *e, uint32_t src,
+                               uint32_t dst, uint32_t c)
 {
     const struct taut_graph *g = e->g;
 
@@ -453,12 +455,14 @@ static bool is_on_route(struct taut_evidence *e, uint32_t src, uint32_t dst,
 static bool still_crosses(struct taut_evidence *e, const struct taut_entry *x,
                           uint32_t c)
 {
-    return x->by_ack ? is_on_route(e, x->low->dst, x->low->src, c)
-                     : is_on_route(e, x->low->src, x->low->dst, c);
+    return x->by_ack
+               ? taut_evidence_is_on_route(e, x->low->dst, x->low->src, c)
+               : taut_evidence_is_on_route(e, x->low->src, x->low->dst, c);
 }
 
 void taut_evidence_reroute(struct taut_evidence *e)
 {
+    taut_loss_reroute(e);
     for (uint32_t c = 0; c < e->g->components; c++) {
         struct taut_run *run = e->of[c].run;
         uint32_t n = run == NULL ? 0 : run->n;

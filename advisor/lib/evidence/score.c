@@ -68,10 +68,9 @@ static void close_event(const struct taut_evidence *e, struct tally *y)
     y->is_at = y->is_wide = false;
 }
 
-/* The chance that a way of so many links is still, or again, busy when it was
- * so long ago.  Several links in a row are busy together. */
-static double busy_again(const struct taut_evidence *e, double ago_s,
-                         uint32_t links)
+/* Several links in a row are busy together. */
+double taut_evidence_busy_again(const struct taut_evidence *e, double ago_s,
+                                uint32_t links)
 {
     const struct taut_evidence_rules *r = &e->rules;
     double parts = links > 1 ? 1 + (links - 1) / 4.0 : 1;
@@ -86,7 +85,7 @@ static double spell_weight(const struct taut_evidence *e, const struct tally *y,
     double chance = y->spell_level;
 
     if (y->was_at > -HUGE_VAL)
-        chance *= busy_again(e, time - y->was_at, y->links);
+        chance *= taut_evidence_busy_again(e, time - y->was_at, y->links);
     if (y->spell_wide)
         chance *= e->rules.steady;
     return log(SHOWN / chance);
@@ -341,10 +340,15 @@ double taut_evidence_without(const struct taut_evidence *e, uint32_t c,
     return taut_evidence_rest(e, c, k, &w, out);
 }
 
-bool taut_evidence_is_news(const struct taut_evidence *e, uint32_t c,
+bool taut_evidence_is_news(struct taut_evidence *e, uint32_t c,
                            double weight)
 {
     struct taut_case k;
 
-    return e->of[c].is_watched || taut_evidence_judge(e, c, &k) >= weight;
+    struct taut_loss_case loss;
+    struct taut_recurrence comes;
+
+    return e->of[c].is_watched || taut_evidence_judge(e, c, &k) >= weight ||
+           taut_loss_judge(e, c, &loss) >= weight ||
+           taut_recurrence_newest(e, c, &comes) >= weight;
 }

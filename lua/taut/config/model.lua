@@ -200,6 +200,28 @@ return {
       { "forget_days", 14, 0.01, 365, "days", "Low tests older than this are dropped.",
          "a choice: a slow link in use is seen more often" },
    },
+   { section = "diagnosis", about = "What is slow in some hours only.",
+      { "recur_score", 15, 0, 1000, "score",
+         "Slow at times: a ceiling that comes back so often that it weighs so much; `set_fair` " ..
+            "times that at 1/2 and 1/3.",
+         "the first bout chooses the ceiling and weighs nothing: 3 less than `slow_score`" },
+   },
+   { section = "diagnosis", about = "Losses: which component loses a share of what it carries.",
+      { "lossless", false, nil, nil, "true or false",
+         "Queues of this fabric drop nothing (credits, PFC): any loss is news, also of several " ..
+            "streams.",
+         "Ethernet without PFC drops what does not fit" },
+      { "loss_floor", 0.0001, 1e-7, 0.5, "share of the segments", "A smaller loss is no news.",
+         "dirty optics lose 0.0003 and more; queues lose 0.0001 of many streams" },
+      { "loss_contended", 0.25, 0.001, 0.9, "chance",
+         "That a stream loses segments in a queue, before anything else is known of its class.",
+         "15 % of the flows meet others and a fifth of the rest fills its own queue in the " ..
+            "campaign" },
+      { "loss_rtt_us", 150, 1, 1e6, "us",
+         "Longest round trip that is believed in where nobody measured it: a slower stream has " ..
+            "another cause than its losses.",
+         "switched fabrics of a machine take 20 to 100 us" },
+   },
    { section = "diagnosis",
       about = "One slow link of a hashed or adaptive set: an alert, never a drain.",
       { "set_near", 0.04, 0.005, 0.2, "share",

@@ -50,15 +50,15 @@ end
 -- @param self the diagnosis
 -- @param case of taut.evidence
 -- @param far how many of each there must be
+-- @param src, dst the ends of its newest test, or nil
 -- @return { what = "senders" or "receivers", has, needs }, or nil
-function alone.missing(self, c, case, far)
+function alone.missing(self, c, case, far, src, dst)
    if not self.topo:is_link(c) then
       return nil
    end
    local flows = member.flows(self.sets, c)
    for _, side in ipairs { "senders", "receivers" } do
       if math.max(case[side], tables.size(flows[side])) < math.min(far, 2) then
-         local src, dst = self.evidence:newest(c)
          if src and could_be_more(self, c, src, dst, side) then
             return { what = side, has = case[side], needs = math.ceil(far) }
          end

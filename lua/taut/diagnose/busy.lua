@@ -67,7 +67,8 @@ function busy.confirm(self, tests)
    for _, p in ipairs(pairs_of(tests)) do
       local k = self:component(p.c)
       local one, many = judge.shown(p.one, p.c), judge.shown(p.many, p.c)
-      if one == "low" and many ~= "void" and k.state ~= "ok" then
+      -- what its own losses made low is not busy where several streams get more: they hide losses
+      if one == "low" and not p.one.by_loss and many ~= "void" and k.state ~= "ok" then
          local took = share(self, p.many, p.c)
          if is_more(self, p.c, took, share(self, p.one, p.c)) then
             k.busy, k.took = k.busy + 1, k.took or {}

@@ -212,6 +212,7 @@ function Diagnosis:forget(c, now, probation_s, changes)
    self.evidence:forget(c)
    self.sets:forget(c)
    k.left, k.evidence, k.case, k.ruled_out, k.suspect_at, k.by_hard = nil, nil, nil, nil, nil, nil
+   k.loss = nil
    k.past, k.last, k.times = nil, nil, nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
    changes = changes or {}

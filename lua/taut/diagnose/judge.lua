@@ -200,6 +200,27 @@ function judge.visible(t, c, topo, s)
    return nil
 end
 
+local MATHIS = math.sqrt(1.5) -- of a window, for each of its losses (Mathis et al., CCR 1997)
+local SEGMENT_LEAST, SEGMENT_MOST = 500, 9000 -- bytes of payload
+
+-- Do a stream's own losses explain that it was low?  One that loses the share p of its segments gets
+--    MATHIS * segment / (round trip * sqrt(p))   bytes per second
+-- at most.  The round trip is that at rest: with a queue it is longer, and the queue is what drops.
+-- The losses may well be two standard deviations fewer than is usual with p.
+local function is_by_loss(t, send, s)
+   local lost, segments = t.lost or 0, t.segments or 0
+   if lost < 1 or lost < s.loss_floor * segments or (t.streams or 1) > 1 and not s.lossless then
+      return nil
+   elseif s.lossless then
+      return true -- the adapter sends all again from the lost packet on, whatever the round trip
+   end
+   local bytes = t.bw_Bps * t.dur_ms / 1000
+   local segment = math.max(SEGMENT_LEAST, math.min(SEGMENT_MOST, bytes / (segments - lost)))
+   local rtt_s = send.min_rtt_ns and 2e-9 * send.min_rtt_ns or s.loss_rtt_us * 1e-6
+   local p = (lost + 2 * math.sqrt(lost) + 2) / segments
+   return t.bw_Bps >= MATHIS * segment / (rtt_s * math.sqrt(p)) or nil
+end
+
 -- Times of small messages: no expectation, so nothing is called low.
 local function latency(t, send, recv, s)
    local lat = send and send.lat_ns
@@ -254,6 +275,8 @@ end
 --   expected_Bps, bw_Bps, sender_Bps, ratio, rtt_ns, class ("good", "low", "void") and why; figure
 --   (true: both ends agree on bw_Bps, whatever it means);
 --   port { component, Bps, is_low }: what the port of a loaded end carried in all in a void test;
+--   segments, lost: what its stream sent and lost, where both ends agree; by_loss (true: it is low,
+--   and that explains it);
 --   one of mode "latency" gets lat_ns { median, p99, n } instead of bandwidths
 -- @param send, recv what the two nodes reported (tables of doc/protocol.md), or nil
 -- @param topo topology
@@ -277,6 +300,9 @@ function judge.test(t, send, recv, topo, s)
    t.rtt_ns = send and send.rtt_ns
    t.delay_ns = larger(send, recv, "delay_ns")
    t.foreign_bytes = larger(send, recv, "foreign_bytes")
+   if send and recv and not send.error and not recv.error then
+      t.segments, t.lost = tests.losses(send, recv)
+   end
    local list = parts(t, recv)
    t.peak = list[1]
    t.why = no_figure(t, send, recv, s)
@@ -293,8 +319,12 @@ function judge.test(t, send, recv, topo, s)
    else
       -- of tests that share components on purpose, one may well have the larger part for a while
       local crowd = crowded(t, recv)
-      t.why = crowd or excuse(t, send, recv, s) or not t.group and uneven(t, list, s) or nil
+      -- and one that loses runs unevenly by nature
+      local by_loss = is_by_loss(t, send, s)
+      t.why = crowd or excuse(t, send, recv, s)
+         or not t.group and not by_loss and uneven(t, list, s) or nil
       t.class = t.why and "void" or "low"
+      t.by_loss = not t.why and by_loss or nil
       t.port = t.why and not crowd and not was_idle(t, send, recv, s)
          and loaded_port(t, send, recv, s) or nil
       if t.port then

@@ -4,6 +4,7 @@
 local json = require "taut.json"
 local keep = require "taut.keep"
 local slow_whole = require "taut.report.slow_whole"
+local verdicts = require "taut.report.verdicts"
 
 local queries = {}
 
@@ -56,8 +57,8 @@ end
 
 function queries:state(c)
    local k = self.records[c]
-   if self.learned and self.learned:is_open(c) and not (k and (k.state == "slow"
-      or k.state == "failed" or k.state == "suspect")) then
+   if self.learned and self.learned:is_open(c) and not (k and (verdicts.is_verdict(k.state)
+      or k.state == "suspect")) then
       return "unknown"
    end
    if k and k.state ~= "unknown" then

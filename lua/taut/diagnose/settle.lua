@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- From runs to states: who becomes suspect, who is named, who is well again.
 local busy = require "taut.diagnose.busy"
+local loss = require "taut.diagnose.loss"
 local member = require "taut.diagnose.sets.member"
-local times = require "taut.diagnose.times"
+local recurring = require "taut.diagnose.recurring"
 local verdict = require "taut.diagnose.verdict"
+local verdicts = require "taut.report.verdicts"
 local wants = require "taut.diagnose.wants"
 local whole = require "taut.diagnose.whole"
 
@@ -13,7 +15,7 @@ local settle = {}
 function settle.note(self, c, state)
    local was = self.suspects[c] or self.decided[c] or false
    self.suspects[c] = state == "suspect" or nil
-   self.decided[c] = (state == "slow" or state == "failed") or nil
+   self.decided[c] = verdicts.is_verdict(state) or nil
    local is = self.suspects[c] or self.decided[c] or false
    if is ~= was then
       self.sets:mark(c, is and 1 or -1)
@@ -55,10 +57,28 @@ local function become_slow(self, c, k, case, now, changes)
    set_state(self, c, left < self.s.failed and "failed" or "slow", now, changes)
 end
 
+-- It comes and goes.
+local function become_recurring(self, c, k, case, now, changes)
+   k.recurs, k.left, k.tied, k.missing = recurring.record(case), math.min(1, case.share), nil, nil
+   name(self, c, k.left)
+   set_state(self, c, case.share < self.s.failed and "failed" or "slow", now, changes)
+end
+
+-- It loses a share of what it carries.
+local function become_lossy(self, c, k, case, now, changes)
+   k.loss, k.left, k.tied, k.missing = loss.record(self, c, case), case.rate, nil, nil
+   self.evidence:name_loss(c, case.share)
+   set_state(self, c, "lossy", now, changes)
+end
+
 --- The component is well, as far as is known.
 function settle.well(self, c, now, changes)
    local k = self:component(c)
-   times.remember(self, k, now)
+   k.recurs = nil
+   if k.loss then
+      self.evidence:name_loss(c, 0)
+      k.loss = nil
+   end
    k.tied, k.missing, k.asked, k.whole, k.busy, k.confirmed = nil, nil, nil, nil, 0, {}
    k.spent, k.load, k.took = nil, nil, nil
    member.follow(self.sets, c, nil)
@@ -109,6 +129,41 @@ local function decided(self, c, k, case, is_hard, now, changes)
    return is_hard and k.hard and one_hard(self, c, k, nil, now, changes) or false
 end
 
+-- A verdict of losses stands: does it still?  Several tests without them take it back, as long as
+-- none had them since.
+local function decided_lossy(self, c, k, now, changes)
+   if self.evidence:loss_good(c) < self.s.recover_good then
+      return false
+   end
+   k.left = nil
+   settle.well(self, c, now, changes)
+   return true
+end
+
+-- It came and went: has it stayed away?
+local function decided_recurring(self, c, k, now, changes)
+   k.recurs = recurring.record(recurring.case(self, c) or k.recurs)
+   if not recurring.is_over(recurring.case(self, c)) then
+      return false
+   end
+   self.evidence:name(c, 1)
+   k.left = nil
+   settle.well(self, c, now, changes)
+   return true
+end
+
+-- What loses may get a ceiling besides, or fail.
+local function gets_worse(self, c, k, case, now, changes)
+   if not case or not verdict.is_suspect(self, c, k, case, now)
+      or verdict.missing(self, c, k, case, now) or #verdict.rivals(self, c, k, case) > 0 then
+      return false
+   end
+   self.evidence:name_loss(c, 0)
+   k.loss = nil
+   become_slow(self, c, k, case, now, changes)
+   return true
+end
+
 -- Its run is worth no suspicion.
 local function calm(self, c, k, case, now, changes)
    if not case then
@@ -119,18 +174,46 @@ local function calm(self, c, k, case, now, changes)
    end
 end
 
--- What is missing for a verdict, and who else it may be.
-local function suspect(self, c, k, case, now, changes)
+local function become_suspect(self, c, k, now, changes)
    if k.state ~= "suspect" then
       k.suspect_at, k.asked = now, k.asked or 0
       set_state(self, c, "suspect", now, changes)
    end
    wants.changed(self, c)
+end
+
+-- What is missing for a verdict, and who else it may be.
+local function suspect(self, c, k, case, now, changes)
+   become_suspect(self, c, k, now, changes)
    busy.review(self, c, k)
-   k.last, k.times = case, times.look(self, c, k, case) or k.times
    k.missing = verdict.missing(self, c, k, case, now)
    local rivals = case.score >= self.s.slow_score / 2 and verdict.rivals(self, c, k, case) or {}
    k.tied = #rivals > 0 and rivals or nil
+end
+
+-- A suspect because of what was lost over it.  Returns whether it was named.
+local function suspect_losses(self, c, k, case, now, changes)
+   become_suspect(self, c, k, now, changes)
+   k.missing = loss.missing(self, c, k, case, now)
+   local rivals = case.score >= self.s.slow_score / 2 and loss.rivals(self, c) or {}
+   k.tied = #rivals > 0 and rivals or nil
+   if k.missing or k.tied then
+      return false
+   end
+   become_lossy(self, c, k, case, now, changes)
+   return true
+end
+
+-- A suspect because it comes and goes.  Returns whether it was named.
+local function suspect_bouts(self, c, k, case, now, changes)
+   become_suspect(self, c, k, now, changes)
+   k.missing = recurring.missing(self, c, k, case, now)
+   k.tied = case.score >= self.s.slow_score / 2 and { recurring.rival(self, c) } or nil
+   if k.missing or k.tied and #k.tied > 0 then
+      return false
+   end
+   become_recurring(self, c, k, case, now, changes)
+   return true
 end
 
 -- Is the cause one that is not this component alone, or may it be another one?
@@ -151,18 +234,32 @@ end
 
 -- One component, as its run stands now.  Returns whether it was named.
 local function one(self, c, now, changes)
-   local k, case = self:component(c), self.evidence:case(c)
+   local k, case, lost = self:component(c), self.evidence:case(c), loss.case(self, c)
    if k.whole and not case then
       self.evidence:name(c, 1)
    end
    local is_hard = k.hard and verdict.is_hard(self, k)
-   if self:is_decided(c) then
+   if k.recurs then
+      return decided_recurring(self, c, k, now, changes)
+   elseif k.state == "lossy" then
+      return decided_lossy(self, c, k, now, changes)
+         or gets_worse(self, c, k, case, now, changes)
+   elseif self:is_decided(c) then
       return decided(self, c, k, case, is_hard, now, changes)
    end
    member.follow(self.sets, c, case and case.best)
    local is_suspect = case and verdict.is_suspect(self, c, k, case, now)
    if is_hard and (self.s.hard_alone or not is_suspect) then
       return one_hard(self, c, k, case, now, changes)
+   end
+   local is_losing = lost and loss.is_suspect(self, k, lost, now)
+   if is_losing and not (is_suspect and case.score > lost.score) then
+      return suspect_losses(self, c, k, lost, now, changes)
+   end
+   local bouts = recurring.case(self, c)
+   local is_recurring = bouts and recurring.is_suspect(self, bouts)
+   if is_recurring and not (is_suspect and case.score > bouts.score) then
+      return suspect_bouts(self, c, k, bouts, now, changes)
    elseif not is_suspect then
       calm(self, c, k, case, now, changes)
       return false
@@ -179,7 +276,8 @@ end
 local function in_order(self, list)
    local score = {}
    for _, c in ipairs(list) do
-      score[c] = self.evidence:score(c)
+      local lost = loss.case(self, c)
+      score[c] = math.max(self.evidence:score(c), lost and lost.score or 0)
    end
    table.sort(list, function(a, b)
       return score[a] > score[b] or score[a] == score[b] and a < b

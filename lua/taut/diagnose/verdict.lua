@@ -17,8 +17,8 @@ local function hard_share(self, k)
    return k.hard and verdict.is_hard(self, k) and self.s.hard_share or 1
 end
 
--- On probation half as many tests, hours and witnesses are enough.
-local function needed(self, k, n, now)
+--- So much of a number is needed: on probation half as many tests, hours and witnesses are enough.
+function verdict.needed(self, k, n, now)
    local share = k.probation_until and now < k.probation_until and 0.5 or 1
    return n * math.min(share, hard_share(self, k))
 end
@@ -32,18 +32,18 @@ end
 -- @param case what taut.evidence says of the run
 function verdict.is_suspect(self, c, k, case, now)
    local s, y = self.s, member.flows(self.sets, c)
-   return case.low + y.low >= needed(self, k, s.suspect_low, now)
-      and verdict.with_flows(self, c, case) >= needed(self, k, s.suspect_score, now)
-      and case.events + y.spells >= needed(self, k, s.suspect_events, now)
+   return case.low + y.low >= verdict.needed(self, k, s.suspect_low, now)
+      and verdict.with_flows(self, c, case) >= verdict.needed(self, k, s.suspect_score, now)
+      and case.events + y.spells >= verdict.needed(self, k, s.suspect_events, now)
 end
 
--- How many different far ends there must be; a machine may have fewer.
-local function far_needed(self, c, k, now)
+--- How many different far ends there must be; a machine may have fewer.
+function verdict.far_needed(self, c, k, now)
    local s = self.s
    if self.topo:node_of(c) then
-      return math.min(math.max(s.reporters, needed(self, k, s.slow_far, now)), #self.topo.nodes - 1)
+      return math.min(math.max(s.reporters, verdict.needed(self, k, s.slow_far, now)), #self.topo.nodes - 1)
    end
-   return math.min(needed(self, k, s.link_far, now), #self.topo.nodes - 1)
+   return math.min(verdict.needed(self, k, s.link_far, now), #self.topo.nodes - 1)
 end
 
 -- Tests asked for, of one and of several streams at once, that bore the suspicion out.
@@ -62,10 +62,10 @@ local function is_confirmed(self, c, k, case, now)
    local s = self.s
    local n = confirmations(k, case)
    n = n + (n > 0 and member.flows(self.sets, c).spells or 0) -- far from each other, and of others
-   return n >= needed(self, k, s.slow_low, now)
+   return n >= verdict.needed(self, k, s.slow_low, now)
       or member.is_enough(self.sets, c, (verdict.with_flows(self, c, case)))
-      or (k.asked or 0) == 0 and case.at >= needed(self, k, s.unconfirmed_low, now)
-      and case.events >= needed(self, k, s.unconfirmed_events, now)
+      or (k.asked or 0) == 0 and case.at >= verdict.needed(self, k, s.unconfirmed_low, now)
+      and case.events >= verdict.needed(self, k, s.unconfirmed_events, now)
 end
 
 --- What a case weighs, and its spells, with what flows over sets add (sets/member.lua): half of a
@@ -92,15 +92,15 @@ end
 --   reasoning.lua says it
 function verdict.missing(self, c, k, case, now)
    local s = self.s
-   local far = far_needed(self, c, k, now)
+   local far = verdict.far_needed(self, c, k, now)
    local score, spells = verdict.with_flows(self, c, case)
    local span, ends = reach(self, c, case)
    if score < slow_score(self, k) then
       return { what = "score", has = score, needs = slow_score(self, k) }
-   elseif spells < needed(self, k, s.slow_spells, now) then
+   elseif spells < verdict.needed(self, k, s.slow_spells, now) then
       return { what = "spells", has = spells,
-         needs = math.ceil(needed(self, k, s.slow_spells, now)) }
-   elseif span < needed(self, k, s.confirm_span_h, now) * 3600 then
+         needs = math.ceil(verdict.needed(self, k, s.slow_spells, now)) }
+   elseif span < verdict.needed(self, k, s.confirm_span_h, now) * 3600 then
       return { what = "span", has = span / 3600, needs = s.confirm_span_h }
    elseif ends < far then
       return { what = "far", has = ends, needs = math.ceil(far) }
@@ -108,9 +108,10 @@ function verdict.missing(self, c, k, case, now)
       return { what = "busy" }
    elseif not is_confirmed(self, c, k, case, now) then
       return { what = "confirmed", has = confirmations(k, case),
-         needs = math.ceil(needed(self, k, s.slow_low, now)) }
+         needs = math.ceil(verdict.needed(self, k, s.slow_low, now)) }
    end
-   return alone.missing(self, c, case, far) or jobs.missing(self, c, k, case, now)
+   return alone.missing(self, c, case, far, self.evidence:newest(c))
+      or jobs.missing(self, c, k, case, now)
 end
 
 -- Ties that no test can break: with nothing arriving, acknowledgements are lost as well, so the

@@ -1,12 +1,23 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What the diagnosis would like tested: suspects, and what has low tests.
+local loss = require "taut.diagnose.loss"
+local recurring = require "taut.diagnose.recurring"
+
 local wants = {}
+
+local ENOUGH = 3 -- tests that show a loss in one spell
 
 -- When a test can tell something new: not in this spell, where it has told what it can.
 local function not_before(self, c, k)
    local s, case = self.s, self.evidence:case(c)
+   local lost = not case and not k.tied and loss.case(self, c)
+   if lost and lost.recent >= ENOUGH then
+      return (lost.last // s.spell_s + 1) * s.spell_s
+   end
    local cleared_at = k.hard and not case and self:seen(c).cleared_at or 0
-   if k.hard and not case and cleared_at > (k.hard.since or 0) then
+   if not case and not lost and not k.hard and recurring.case(self, c) then
+      return recurring.not_before(self, c, self.evidence:tested(c))
+   elseif k.hard and not case and cleared_at > (k.hard.since or 0) then
       return (cleared_at // s.spell_s + 1) * s.spell_s -- what was found does not slow it down
    elseif k.tied or not case or case.newest < s.spell_most - 0.5
       or math.max(#k.confirmed, case.confirmed) < s.slow_low then
@@ -18,7 +29,7 @@ end
 -- In how many tests of a suspect nodes took part: those of its run, and those that were asked for
 -- and came to nothing, so that a partner whose port is always busy does not get every turn.
 local function partners(self, c)
-   local seen = self.evidence:nodes(c)
+   local seen = self.evidence:case(c) and self.evidence:nodes(c) or loss.partners(self, c)
    for n, times in pairs(self.records[c].spent or {}) do
       seen[n] = (seen[n] or 0) + times
    end

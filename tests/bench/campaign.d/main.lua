@@ -60,11 +60,21 @@ take["--faults-at-once"] = function(v) opt.at_once = number("--faults-at-once", 
 take["--faults"] = function(v) opt.faults = number("--faults", v) end
 take["--healthy"] = function(v) opt.healthy = number("--healthy", v) end
 take["--warm"] = function(v) opt.warm = number("--warm", v) end
-take["--steady"] = function(v)
-   opt.steady = tonumber(v)
-   if not opt.steady or opt.steady < 0 or opt.steady > 1 then
-      fail("--steady: expected a share, 0 to 1, got %s", v)
+local function share(name, v)
+   local n = tonumber(v)
+   if not n or n < 0 or n > 1 then
+      fail("%s: expected a share, 0 to 1, got %s", name, v)
    end
+   return n
+end
+take["--steady"] = function(v) opt.steady = share("--steady", v) end
+take["--lossy"] = function(v) opt.lossy = share("--lossy", v) end
+take["--flapping"] = function(v) opt.flapping = share("--flapping", v) end
+take["--transport"] = function(v)
+   if v ~= "tcp" and v ~= "rdma" then
+      fail("--transport: expected tcp or rdma, got %s", v)
+   end
+   opt.transport = v
 end
 take["--liars"] = function(v) opt.liars = number("--liars", v) end
 take["--jobs"] = function(v) opt.jobs = number("--jobs", v) end
@@ -105,6 +115,10 @@ local function options()
       local a = arg[i]
       if a == "--tune" then
          opt.tune = true
+      elseif a == "--counts" or a == "--no-counts" then
+         opt.counts = a == "--counts"
+      elseif a == "--jumbo" or a == "--lossless" then
+         opt[a:sub(3)] = true
       elseif a == "--sets" then
          opt.sets = true
       elseif a == "--trace" or a == "--trace-all" then
@@ -124,6 +138,10 @@ end
 
 local function settings()
    local text = opt.settings or ""
+   if opt.transport == "rdma" or opt.lossless then
+      opt.set.diagnosis = (opt.set.diagnosis or "") .. "lossless = true, "
+      opt.lossless = true
+   end
    for section, body in pairs(opt.set) do
       text = ("%s\n%s = { %s }"):format(text, section, body)
    end
@@ -131,13 +149,16 @@ local function settings()
 end
 
 local function world_of(seed)
+   local w = { seed = seed, steady = opt.steady, liars = opt.liars, lossy = opt.lossy,
+      flapping = opt.flapping, transport = opt.transport, jumbo = opt.jumbo,
+      lossless = opt.lossless, counts = opt.counts }
    if opt.healthy then
-      return { seed = seed, jobs = opt.healthy, healthy_jobs = math.maxinteger,
-         steady = opt.steady, liars = opt.liars }
+      w.jobs, w.healthy_jobs = opt.healthy, math.maxinteger
+   else
+      w.faults_at_once, w.faults, w.healthy_jobs, w.jobs = opt.at_once, opt.faults, opt.warm,
+         opt.jobs
    end
-   return { seed = seed, steady = opt.steady, liars = opt.liars,
-      faults_at_once = opt.at_once, faults = opt.faults,
-      healthy_jobs = opt.warm, jobs = opt.jobs }
+   return w
 end
 
 local function one(name, seed, results, thresholds)
@@ -146,6 +167,7 @@ local function one(name, seed, results, thresholds)
    if not m or not make then
       fail("%s", err or ("player '%s' is not known"):format(name))
    end
+   m.is_rdma = opt.transport == "rdma"
    local function save(r)
       results[#results + 1] = r
       if opt.json then

@@ -7,8 +7,9 @@
 --     job = its number or nil, event = number of this event }
 --   ways(self, tests, trace, most), where flows are hashed: tests get `from_port`; trace(src, dst,
 --     port) → by stage the component that a trace saw, or false; a node may ask `most` times
---   observe(self, ask, tests, values) → array of { component =, state =, left = } whose verdict
---     changed; values: for each test, in its order, an array of bytes/s, or false where it is void
+--   observe(self, ask, tests, values, counts) → array of { component =, state =, left = } whose
+--     verdict changed; values: for each test, in its order, an array of bytes/s, or false where it
+--     is void; counts: in the same form { sent, resent }, segments; nil where nobody is told
 --   repaired(self, component, time) → the same: it was repaired
 --   ended(self, job, time)
 --   stops(self) → how often nodes were found held back, and how often the policy stopped
@@ -19,18 +20,17 @@
 -- since.
 local machine = require "machine"
 local setscore = require "setscore"
+local verdicts = require "taut.report.verdicts"
 local visible = require "visible"
 local world = require "world"
 
 local play = {}
+local slow = verdicts.is_verdict
 local PHASES = { job = 8, idle = 4 }
 local TRACES = 8 -- that a node may ask for in an event
 local DAY = 24 * 3600
 local GARBAGE_KB = 64 * 1024 -- so much may lie about between two collections
 
-local function slow(state)
-   return state == "slow" or state == "failed"
-end
 
 local function status_kb(name)
    local f = io.open "/proc/self/status"
@@ -138,9 +138,9 @@ local function measure(run, ev)
    run.of[ev.kind] = run.of[ev.kind] + #tests
    local asked = to_world(run, tests)
    local began = os.clock()
-   local values = run.world:measure(ev, asked)
+   local values, counts = run.world:measure(ev, asked)
    run.world_s = run.world_s + os.clock() - began
-   for _, change in ipairs(p:observe(ask, tests, values)) do
+   for _, change in ipairs(p:observe(ask, tests, values, counts)) do
       say(run, change, ev.time)
    end
 end
@@ -169,8 +169,8 @@ end
 
 local function fault_text(run, f, now)
    local since = f.counts and ("for %.1f h"):format((now - f.deadline + DAY) / 3600) or "not"
-   return ("%s left %.3f, %.1f h old, counts %s, %d exposing tests, %d events, %d far ends, %d in "
-      .. "common"):format(run.world.m.name[f.component], f.left, (now - f.since) / 3600, since,
+   return ("%s %s left %.3f, loss %.5f, %.1f h old, counts %s, %d exposing tests, %d events, %d far ends, %d in "
+      .. "common"):format(run.world.m.name[f.component], f.kind, f.left, f.loss or 0, (now - f.since) / 3600, since,
       f.tests, f.events, f.n_far, f.n_common or -1)
 end
 
@@ -244,7 +244,8 @@ local function result(run, o, score)
       end)
    end
    local held, stops = run.player:stops()
-   local counts = { topo = o.machine.kind, steady = o.world.steady, liars = o.world.liars,
+   local counts = { topo = o.machine.kind, steady = o.world.steady, lossy = o.world.lossy,
+      flapping = o.world.flapping, transport = o.world.transport, counts = o.world.counts, liars = o.world.liars,
       player = o.name, seed = o.world.seed,
       at_once = o.world.faults_at_once or 0, healthy = o.healthy, tests = run.tests,
       events = run.events, job_tests = run.of.job, idle_tests = run.of.idle,

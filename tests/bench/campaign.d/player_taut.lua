@@ -60,12 +60,12 @@ local function changes_of(self)
    return changes
 end
 
-function Taut:observe(_, _, values)
+function Taut:observe(_, _, values, counts)
    local best = {}
    for i, v in ipairs(values) do
       best[i] = v[1]
    end
-   self.tautd:over(self.session, best, self.told)
+   self.tautd:over(self.session, best, self.told, counts)
    return changes_of(self)
 end
 
@@ -112,6 +112,22 @@ function Taut:explain(c, time)
    if case then
       lines[#lines + 1] = "case: " .. fields(case)
    end
+   local lost = d.evidence:loss_case(c)
+   if lost then
+      lines[#lines + 1] = "losses: " .. fields(lost)
+      for i, t in ipairs(d.evidence:loss_run(c)) do
+         lines[#lines + 1] = i > 100 and nil or "   lost " .. fields(t)
+      end
+   end
+   local bouts = d.evidence:recurrence(c)
+   if bouts then
+      lines[#lines + 1] = "bouts: " .. fields(bouts)
+   end
+   for _, b in ipairs(d.evidence:bouts(c) or {}) do
+      lines[#lines + 1] = ("   bout %.2f h ago %.4f tested %d%s%s%s %d links %d > %d"):format(
+         (now - b.time) / 3600, b.share, b.tested, b.is_single and " single" or "",
+         b.is_wide and " wide" or "", b.has_grown and " grown" or "", b.links, b.src, b.dst)
+   end
    if k.flows then
       lines[#lines + 1] = "flows over sets: " .. fields(k.flows)
    end
@@ -139,7 +155,7 @@ function taut.new(machine, site)
    plan.make, plan.is_due = site.meter(make, "plan"), site.meter(is_due, "plan")
    self.tautd = tautd.new(machine.conf, { time = START, drain = function(name)
       site.drain(topo.node_id[name])
-   end })
+   end, is_rdma = machine.is_rdma })
    local diagnosis = self.tautd.parts.diagnosis
    for _, name in ipairs(DIAGNOSIS) do
       diagnosis[name] = site.meter(diagnosis[name], "diagnosis")

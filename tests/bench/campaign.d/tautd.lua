@@ -120,18 +120,36 @@ function Tautd:plan(s)
    return s.tests
 end
 
+-- What the ends tell of a stream's losses: of segments over TCP, of an adapter's packets over RDMA.
+-- In this world they agree.
+-- @param n { sent, resent }, or nil where nobody counted
+-- @return the account of the sender, of the receiver
+local function accounts(self, Bps, n)
+   local send = { bytes = math.floor(Bps * WINDOW_NS / 1e9), window_ns = WINDOW_NS }
+   if not n then
+      return send, send
+   elseif self.is_rdma then
+      send.port_packets, send.port_lost = n.sent, n.resent
+      return send, send
+   end
+   send.segments, send.resent = n.sent, n.resent
+   return send, { bytes = send.bytes, window_ns = WINDOW_NS, segments = n.sent - n.resent,
+      disordered = n.resent }
+end
+
 --- The tests of a session were made.
 -- @param values for each test bytes/s, as both its ends saw it, or false where it came to nothing
 -- @param told what else a sender says: map id of a test → fields of its RESULT; or nil
-function Tautd:over(s, values, told)
+-- @param counts of segments, as world.lua gives them; or nil
+function Tautd:over(s, values, told, counts)
    for i, t in ipairs(s.tests) do
       if values[i] then
-         local r = { bytes = math.floor(values[i] * WINDOW_NS / 1e9), window_ns = WINDOW_NS }
+         local send, recv = accounts(self, values[i], counts and counts[i][1])
          for name, value in pairs(told and told[t.id] or {}) do
-            r[name] = value
+            send[name] = value
          end
          s.results[t.src], s.results[t.dst] = s.results[t.src] or {}, s.results[t.dst] or {}
-         s.results[t.src]["send:" .. t.id], s.results[t.dst]["recv:" .. t.id] = r, r
+         s.results[t.src]["send:" .. t.id], s.results[t.dst]["recv:" .. t.id] = send, recv
       end
    end
    self.parts.findings:session(s)
@@ -167,9 +185,10 @@ function Tautd:go_on()
 end
 
 --- @param conf configuration, as config.load gives it
--- @param o { time = seconds, drain = function(name of a node) }
+-- @param o { time = seconds, drain = function(name of a node), is_rdma = counts are of adapters }
 function tautd.new(conf, o)
-   local self = setmetatable({ now = o.time, changes = {}, set_changes = {} }, Tautd)
+   local self = setmetatable({ now = o.time, changes = {}, set_changes = {},
+      is_rdma = o.is_rdma }, Tautd)
    loop.time = function() return self.now end
    sys.log = nothing
    self.parts = make(conf, journal(), slurm_of(self, o))

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* taut.evidence: what comes and goes. */
+#include <config.h>
+
+#include "advisor/bindings/evidence/mod_evidence.h"
+#include "advisor/bindings/graph/mod_graph.h"
+#include "advisor/lib/evidence/bouts.h"
+
+/* e:recurrence(c) → what the bouts of c amount to, or nil where no ceiling came
+ * back: { score, share, first, last, is_fair, bouts, all, spells, since, far, senders,
+ *   receivers }, as in bouts.h */
+static int ask_recurrence(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t c = taut_evidence_component(L, 2, e);
+    struct taut_recurrence k;
+
+    if (taut_recurrence_judge(e, c, &k) <= 0)
+        return 0;
+    struct taut_reporters who = taut_recurrence_reporters(e, c, &k);
+    lua_createtable(L, 0, 12);
+    taut_set_number(L, "score", k.score);
+    taut_set_number(L, "share", k.share);
+    taut_set_number(L, "first", k.first);
+    taut_set_number(L, "last", k.last);
+    taut_set_flag(L, "is_fair", k.is_fair);
+    taut_set_integer(L, "bouts", k.bouts);
+    taut_set_integer(L, "all", k.all);
+    taut_set_integer(L, "spells", k.spells);
+    taut_set_integer(L, "since", k.since);
+    taut_set_integer(L, "far", who.far);
+    taut_set_integer(L, "senders", who.senders);
+    taut_set_integer(L, "receivers", who.receivers);
+    return 1;
+}
+
+/* e:recurrence_rival(c, near) → another component that comes and goes on the
+ * same ways, its score less by 'near' at most; or nil */
+static int ask_rival(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t c = taut_evidence_component(L, 2, e);
+    struct taut_recurrence k;
+
+    if (taut_recurrence_judge(e, c, &k) <= 0)
+        return 0;
+    uint32_t other = taut_recurrence_rival(e, c, &k, luaL_checknumber(L, 3));
+    if (other == TAUT_GRAPH_NONE)
+        return 0;
+    lua_pushinteger(L, (lua_Integer)other + 1);
+    return 1;
+}
+
+/* e:bouts(c) → array of { time, share, tested, src, dst, rail, links, is_single,
+ * is_wide, has_grown }, oldest first; spells in which c was tested; nil where there are none */
+static int ask_bouts(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    const struct taut_graph *g = taut_evidence_graph(e);
+    uint32_t n, tested;
+    const struct taut_bout *list =
+        taut_bouts_of(e, taut_evidence_component(L, 2, e), &n, &tested);
+
+    if (n == 0)
+        return 0;
+    lua_createtable(L, (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        lua_createtable(L, 0, 10);
+        taut_set_number(L, "time", list[i].time);
+        taut_set_number(L, "share", (double)list[i].share);
+        taut_set_integer(L, "tested", list[i].tested);
+        taut_set_integer(L, "src", list[i].src % g->nodes + 1);
+        taut_set_integer(L, "dst", list[i].dst % g->nodes + 1);
+        taut_set_integer(L, "rail", list[i].src / g->nodes + 1);
+        taut_set_integer(L, "links", list[i].links);
+        taut_set_flag(L, "is_single", list[i].is_single);
+        taut_set_flag(L, "is_wide", list[i].is_wide);
+        taut_set_flag(L, "has_grown", list[i].has_grown);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_pushinteger(L, tested);
+    return 2;
+}
+
+/* An endpoint of the bout on the top: field 'name' is its node. */
+static uint32_t read_endpoint(lua_State *L, const struct taut_graph *g,
+                              const char *name)
+{
+    double node = taut_opt_number(L, -1, name, 0);
+    double rail = taut_opt_number(L, -1, "rail", 1);
+
+    luaL_argcheck(L,
+                  node >= 1 && node <= g->nodes && rail >= 1 &&
+                      rail <= g->rails,
+                  3, "bouts between nodes of the machine");
+    return g->nodes * ((uint32_t)rail - 1) + (uint32_t)node - 1;
+}
+
+static bool read_flag(lua_State *L, const char *name)
+{
+    lua_getfield(L, -1, name);
+    bool is_set = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return is_set;
+}
+
+/* e:restore_bouts(c, list, tested): as bouts gave them */
+static int restore_bouts(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    const struct taut_graph *g = taut_evidence_graph(e);
+    uint32_t c = taut_evidence_component(L, 2, e), n = 0;
+    struct taut_bout list[TAUT_BOUTS_MAX];
+
+    luaL_checktype(L, 3, LUA_TTABLE);
+    for (lua_Integer i = 1, all = (lua_Integer)lua_rawlen(L, 3);
+         i <= all && n < TAUT_BOUTS_MAX; i++, n++) {
+        lua_rawgeti(L, 3, i);
+        luaL_checktype(L, -1, LUA_TTABLE);
+        list[n] = (struct taut_bout){
+            .time = taut_opt_number(L, -1, "time", 0),
+            .share = (float)taut_opt_number(L, -1, "share", 0),
+            .tested = (uint32_t)taut_opt_number(L, -1, "tested", 0),
+            .src = read_endpoint(L, g, "src"),
+            .dst = read_endpoint(L, g, "dst"),
+            .links = (uint16_t)taut_opt_number(L, -1, "links", 0),
+            .is_single = read_flag(L, "is_single"),
+            .is_wide = read_flag(L, "is_wide"),
+            .has_grown = read_flag(L, "has_grown"),
+        };
+        lua_pop(L, 1);
+    }
+    if (taut_bouts_restore(e, c, list, n,
+                           (uint32_t)luaL_checkinteger(L, 4)) < 0)
+        return luaL_error(L, "out of memory for evidence of bouts");
+    return 0;
+}
+
+const luaL_Reg taut_evidence_bout_methods[] = {
+    {"bouts", ask_bouts},
+    {"recurrence", ask_recurrence},
+    {"recurrence_rival", ask_rival},
+    {"restore_bouts", restore_bouts},
+    {NULL, NULL},
+};

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What comes and goes.
+ *
+ * Of the N spells in which a component was tested since a bout at the ceiling
+ * L, m had a bout at L (within 'ceiling').  The odds of "it is slow in the part
+ * f = m / N of all spells" against "its way is busy now and then" are
+ *
+ *   sum over the m spells  log(f / (b l w))  +  (N - m) log((1 - f) / (1 - b l))
+ *
+ *   b  the chance that the way of n links is busy some time in a spell:
+ *      1 - (1 - busy_share)^(1 + (n - 1) / 4); where a single test showed the
+ *      bout, it may also be one of the k tests of a spell on average that met a
+ *      flow of somebody's: with (1 - contended)^k as a further factor.  A way
+ *      without links has this factor alone
+ *   l  the chance that it is busy at just this level: at_level, at_fair near 1/2
+ *      and 1/3; of the first bout, which chose the level, 1
+ *   w  'steady' where several streams at once were at the ceiling, too; else 1
+ *
+ * for f > b l; else there is nothing.  A spell adds spell_most at most.  A bout at L of which several streams got
+ * more was somebody's load: it takes GROWN. */
+#include <config.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/lib/evidence/inside.h"
+
+#define GROWN 3       /* log odds */
+#define NEAR_FAIR 1.6 /* times "ceiling": the best of a few tests is a little high */
+
+/* ---- keeping ---- */
+
+/* What the run of c showed at its ceiling.  Returns false where that is nothing
+ * of its own. */
+static bool describe_run(const struct taut_evidence *e, uint32_t c,
+                         struct taut_bout *b)
+{
+    const struct taut_run *run = e->of[c].run;
+    uint32_t at = 0;
+    double best = 0;
+
+    if (run == NULL || run->n == 0)
+        return false;
+    for (uint32_t i = 0; i < run->n; i++)
+        if (run->entry[i].low->explained_by == TAUT_GRAPH_NONE)
+            best = fmax(best, (double)run->entry[i].share);
+    *b = (struct taut_bout){
+        .share = (float)best,
+        .tested = e->of[c].spells,
+        .has_grown = (double)run->grown > best * (1 + e->rules.ceiling)};
+    for (uint32_t i = 0; i < run->n; i++) {
+        const struct taut_low *low = run->entry[i].low;
+        if (low->explained_by != TAUT_GRAPH_NONE || run->entry[i].by_ack ||
+            !taut_evidence_is_at(e, (double)run->entry[i].share, best))
+            continue;
+        at++;
+        b->time = low->time;
+        b->src = low->src;
+        b->dst = low->dst;
+        b->links = low->links;
+        b->is_wide = b->is_wide || low->streams > 1;
+    }
+    b->is_single = at == 1;
+    return at > 0;
+}
+
+static bool is_level(const struct taut_evidence *e, const struct taut_bout *b,
+                     double share)
+{
+    return fabs((double)b->share - share) <= e->rules.ceiling * share;
+}
+
+/* The oldest bout whose ceiling never came back; else the oldest. */
+static uint32_t find_stray(const struct taut_evidence *e,
+                           const struct taut_bouts *list)
+{
+    for (uint32_t i = 0; i < list->n; i++) {
+        bool has_another = false;
+        for (uint32_t j = 0; j < list->n && !has_another; j++)
+            has_another =
+                j != i && is_level(e, &list->at[j], (double)list->at[i].share);
+        if (!has_another)
+            return i;
+    }
+    return 0;
+}
+
+static void push_bout(const struct taut_evidence *e, struct taut_bouts *list,
+                      const struct taut_bout *b)
+{
+    if (list->n == TAUT_BOUTS_MAX) {
+        uint32_t i = find_stray(e, list);
+        list->n--;
+        memmove(&list->at[i], &list->at[i + 1],
+                (list->n - i) * sizeof(list->at[0]));
+    }
+    list->at[list->n++] = *b;
+}
+
+/* Room for one more in the list of c, which grows as it is needed. */
+static struct taut_bouts *open_bouts(struct taut_evidence *e, uint32_t c)
+{
+    struct taut_bouts *list = e->of[c].bouts;
+    uint32_t n = list == NULL ? 0 : list->n;
+
+    if (n < TAUT_BOUTS_MAX && (n & (n - 1)) == 0) { /* 0, 1, 2, 4, 8 */
+        uint32_t room = n == 0 ? 1 : 2 * n;
+        void *more = realloc(list, sizeof(*list) + room * sizeof(list->at[0]));
+        if (more == NULL)
+            return NULL;
+        list = more;
+        list->n = n;
+        e->of[c].bouts = list;
+    }
+    return list;
+}
+
+void taut_bouts_keep(struct taut_evidence *e, uint32_t c)
+{
+    struct taut_bout b;
+
+    if (!describe_run(e, c, &b))
+        return;
+    struct taut_bouts *list = open_bouts(e, c);
+    if (list == NULL)
+        e->out_of_memory = true;
+    else
+        push_bout(e, list, &b);
+}
+
+void taut_bouts_again(struct taut_evidence *e, uint32_t c,
+                      const struct taut_pending *p, double time)
+{
+    struct taut_bouts *list = e->of[c].bouts;
+
+    if (list == NULL || list->n == 0)
+        return; /* it is slow all the time */
+    struct taut_bout b = {.time = time,
+                          .share = list->at[list->n - 1].share,
+                          .tested = e->of[c].spells,
+                          .src = p->m.src,
+                          .dst = p->m.dst,
+                          .links = p->links,
+                          .is_single = true,
+                          .is_wide = p->m.streams > 1};
+    if (taut_evidence_spell(e, list->at[list->n - 1].time) ==
+        taut_evidence_spell(e, time)) {
+        list->at[list->n - 1] = b;
+        return;
+    }
+    list = open_bouts(e, c);
+    if (list == NULL)
+        e->out_of_memory = true;
+    else
+        push_bout(e, list, &b);
+}
+
+void taut_bouts_forget(struct taut_evidence *e, uint32_t c)
+{
+    free(e->of[c].bouts);
+    e->of[c].bouts = NULL;
+}
+
+/* ---- weighing ---- */
+
+/* The bouts of c and its open run, ascending time; returns how many. */
+static uint32_t collect_bouts(const struct taut_evidence *e, uint32_t c,
+                              struct taut_bout *out)
+{
+    const struct taut_bouts *list = e->of[c].bouts;
+    uint32_t n = list == NULL ? 0 : list->n;
+
+    if (n > 0)
+        memcpy(out, list->at, n * sizeof(*out));
+    if (e->of[c].run != NULL && describe_run(e, c, &out[n]))
+        n++;
+    return n;
+}
+
+/* b, of the way of a bout of c */
+static double busy_chance(const struct taut_evidence *e, uint32_t c,
+                          const struct taut_bout *b)
+{
+    double parts = b->links > 1 ? 1 + (b->links - 1) / 4.0 : 1;
+    double quiet = pow(1 - e->rules.busy_share, parts);
+    double tests = (double)e->of[c].tests / (e->of[c].spells + 1);
+
+    if (b->links == 0)
+        quiet = 1;
+    if (b->links == 0 || b->is_single)
+        quiet *= pow(1 - e->rules.contended, fmax(1, tests));
+    return 1 - quiet;
+}
+
+/* l */
+static double level_chance(const struct taut_evidence *e, double share)
+{
+    if (taut_evidence_is_fair(share, NEAR_FAIR * e->rules.ceiling))
+        return e->rules.at_fair;
+    return share < e->rules.floor ? 0.3 * e->rules.at_level
+                                  : e->rules.at_level;
+}
+
+/* The spells with bouts at one ceiling, one after the other. */
+struct matches {
+    double spell;    /* of the last */
+    double odds;     /* sum of -log(b l w), but for f */
+    double own;      /* of the spell that is open */
+    double b;        /* the largest */
+    uint32_t spells; /* with a bout */
+    uint32_t tested; /* by the first */
+    uint32_t on_links; /* bouts on ways with links */
+};
+
+static void close_match(const struct taut_evidence *e, struct matches *m)
+{
+    if (m->spells > 0)
+        m->odds += fmin(m->own, e->rules.spell_most);
+    m->own = 0;
+}
+
+static void add_match(const struct taut_evidence *e, uint32_t c,
+                      struct matches *m, const struct taut_bout *b,
+                      double share, struct taut_recurrence *out)
+{
+    double spell = taut_evidence_spell(e, b->time);
+    double busy = busy_chance(e, c, b);
+    bool is_first = m->spells == 0;
+
+    if (is_first) {
+        m->tested = b->tested;
+        out->first = b->time;
+    }
+    if (spell > m->spell) {
+        close_match(e, m);
+        m->spells++;
+    }
+    m->on_links += b->links > 0;
+    m->spell = spell;
+    m->b = fmax(m->b, busy);
+    double chance = busy * (is_first ? 1 : level_chance(e, share)) *
+                    (b->is_wide ? e->rules.steady : 1);
+    m->own = fmax(m->own, -log(chance));
+    out->last = b->time;
+    out->since = b->tested;
+}
+
+/* The case of one level. */
+static void weigh_level(const struct taut_evidence *e, uint32_t c,
+                        const struct taut_bout *list, uint32_t n, double share,
+                        struct taut_recurrence *out)
+{
+    struct matches m = {.spell = -HUGE_VAL};
+    double sum = 0, grown = 0;
+
+    *out = (struct taut_recurrence){.all = n};
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_level(e, &list[i], share))
+            continue;
+        if (list[i].has_grown) {
+            grown += GROWN;
+            continue;
+        }
+        add_match(e, c, &m, &list[i], share, out);
+        sum += (double)list[i].share;
+        out->bouts++;
+    }
+    if (out->bouts < 2)
+        return;
+    close_match(e, &m);
+    out->share = sum / out->bouts;
+    out->is_fair = 2 * m.on_links > out->bouts &&
+                   taut_evidence_is_fair(out->share,
+                                         NEAR_FAIR * e->rules.ceiling);
+    out->bouts = m.spells;
+    out->spells = e->of[c].spells - m.tested + 1;
+    out->since = e->of[c].spells - out->since;
+    if (m.spells < 2)
+        return;
+    if (out->spells < out->bouts)
+        out->spells = out->bouts;
+    double f = fmin(0.95, (double)out->bouts / out->spells);
+    double busy = m.b * level_chance(e, share);
+    if (f <= busy)
+        return; /* it comes back as rarely as what is busy */
+    out->score = m.odds + out->bouts * log(f) +
+                 (out->spells - out->bouts) * log((1 - f) / (1 - busy)) -
+                 grown;
+}
+
+double taut_recurrence_judge(struct taut_evidence *e, uint32_t c,
+                             struct taut_recurrence *out)
+{
+    struct taut_bout list[TAUT_BOUTS_MAX + 1];
+    struct taut_recurrence one;
+    uint32_t n = collect_bouts(e, c, list);
+
+    *out = (struct taut_recurrence){.all = n};
+    for (uint32_t i = n; n >= 2 && i-- > 0;) {
+        weigh_level(e, c, list, n, (double)list[i].share, &one);
+        if (one.score > out->score)
+            *out = one;
+    }
+    return out->score;
+}
+
+double taut_recurrence_newest(struct taut_evidence *e, uint32_t c,
+                              struct taut_recurrence *out)
+{
+    struct taut_bout list[TAUT_BOUTS_MAX + 1];
+    uint32_t n = collect_bouts(e, c, list);
+
+    *out = (struct taut_recurrence){.all = n};
+    if (n >= 2)
+        weigh_level(e, c, list, n, (double)list[n - 1].share, out);
+    return out->score;
+}
+
+/* ---- who, and who else ---- */
+
+static uint32_t count_ends(struct taut_evidence *e,
+                           const struct taut_bout *list, uint32_t n,
+                           double share, bool at_source)
+{
+    uint32_t nodes = 0;
+
+    e->slot_now++;
+    for (uint32_t i = 0; i < n; i++)
+        if (is_level(e, &list[i], share))
+            nodes += taut_evidence_is_new_node(
+                e, at_source ? list[i].src : list[i].dst);
+    return nodes;
+}
+
+struct taut_reporters taut_recurrence_reporters(struct taut_evidence *e,
+                                                uint32_t c,
+                                                const struct taut_recurrence *k)
+{
+    struct taut_bout list[TAUT_BOUTS_MAX + 1];
+    uint32_t n = collect_bouts(e, c, list);
+    struct taut_reporters r = {
+        .senders = count_ends(e, list, n, k->share, true),
+        .receivers = count_ends(e, list, n, k->share, false),
+    };
+
+    if (c >= 2 * e->g->endpoints)
+        r.far = r.senders > r.receivers ? r.senders : r.receivers;
+    else
+        r.far = c % 2 == 0 ? r.receivers : r.senders;
+    return r;
+}
+
+/* Does o come and go as well, nearly as surely? */
+static bool is_rival(struct taut_evidence *e, uint32_t c, uint32_t o,
+                     const struct taut_recurrence *k, double near)
+{
+    struct taut_recurrence other;
+
+    return o != c &&
+           taut_recurrence_judge(e, o, &other) > fmax(0, k->score - near);
+}
+
+uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
+                               const struct taut_recurrence *k, double near)
+{
+    struct taut_bout list[TAUT_BOUTS_MAX + 1];
+    uint32_t n = collect_bouts(e, c, list);
+    const struct taut_graph *g = e->g;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t src = list[i].src, dst = list[i].dst;
+        if (!is_level(e, &list[i], k->share) ||
+            g->at[src] == TAUT_GRAPH_NONE || g->at[dst] == TAUT_GRAPH_NONE ||
+            taut_graph_route(g, g->at[src], g->at[dst], dst, &e->route) != 0)
+            continue;
+        if (is_rival(e, c, taut_graph_tx(src), k, near))
+            return taut_graph_tx(src);
+        if (is_rival(e, c, taut_graph_rx(dst), k, near))
+            return taut_graph_rx(dst);
+        for (uint32_t j = 0; j < e->route.stages; j++) {
+            uint32_t link = taut_route_sure_link(&e->route, j);
+            if (link != TAUT_GRAPH_NONE &&
+                is_rival(e, c, taut_graph_link(g, link), k, near))
+                return taut_graph_link(g, link);
+        }
+    }
+    return TAUT_GRAPH_NONE;
+}
+
+/* ---- out and back ---- */
+
+const struct taut_bout *taut_bouts_of(const struct taut_evidence *e, uint32_t c,
+                                      uint32_t *n, uint32_t *tested)
+{
+    const struct taut_bouts *list = e->of[c].bouts;
+
+    *n = list == NULL ? 0 : list->n;
+    *tested = e->of[c].spells;
+    return list == NULL ? NULL : list->at;
+}
+
+int taut_bouts_restore(struct taut_evidence *e, uint32_t c,
+                       const struct taut_bout *list, uint32_t n,
+                       uint32_t tested)
+{
+    e->of[c].spells = tested > e->of[c].spells ? tested : e->of[c].spells;
+    for (uint32_t i = 0; i < n; i++) {
+        struct taut_bouts *own = open_bouts(e, c);
+        if (own == NULL) {
+            errno = ENOMEM;
+            return -1;
+        }
+        push_bout(e, own, &list[i]);
+    }
+    return 0;
+}

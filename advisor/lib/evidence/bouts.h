@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What comes and goes: a component that is slow in some hours only.
+ *
+ * Each test that clears a component ends its run.  What the run showed is kept
+ * as a bout: the ceiling, the time, who took part.  A cable that flaps comes
+ * back to the same ceiling again and again; a busy network comes back to
+ * another one.  bouts.c has the formula. */
+#ifndef TAUT_ADVISOR_LIB_EVIDENCE_BOUTS_H
+#define TAUT_ADVISOR_LIB_EVIDENCE_BOUTS_H
+
+#include "advisor/lib/evidence/evidence.h"
+
+#define TAUT_BOUTS_MAX 16 /* kept per component */
+
+/* A run that ended, or one that is open. */
+struct taut_bout {
+    double time;       /* of its last test at the ceiling, seconds */
+    float share;       /* of the component's capacity: the ceiling */
+    uint32_t tested;   /* spells in which the component was tested by then */
+    uint32_t src, dst; /* endpoints of that test */
+    uint16_t links;    /* on the way of that test */
+    bool is_single;    /* it was the only one */
+    bool is_wide;      /* several streams at once were at the ceiling, too */
+    bool has_grown;    /* several streams got more than one */
+};
+
+/* What the bouts of a component amount to. */
+struct taut_recurrence {
+    double score;       /* log odds of "it comes and goes" against "busy" */
+    double share;       /* the ceiling that comes back */
+    double first, last; /* times of the bouts at it */
+    bool is_fair;       /* it is what fair sharing of links leaves */
+    uint32_t bouts;     /* spells with a bout at this ceiling */
+    uint32_t all;       /* bouts in all */
+    uint32_t spells;    /* in which it was tested since the first of them */
+    uint32_t since;     /* of these since the last */
+};
+
+/* Weigh the bouts of component c, its open run among them.  Returns log odds, 0
+ * where there are fewer than two bouts at one ceiling. */
+double taut_recurrence_judge(struct taut_evidence *e, uint32_t c,
+                             struct taut_recurrence *out);
+
+/* The same of the ceiling that was seen last alone. */
+double taut_recurrence_newest(struct taut_evidence *e, uint32_t c,
+                              struct taut_recurrence *out);
+
+/* Different nodes that took part in the bouts at the ceiling. */
+struct taut_reporters
+taut_recurrence_reporters(struct taut_evidence *e, uint32_t c,
+                          const struct taut_recurrence *k);
+
+/* Another component on the ways of all bouts at the ceiling of 'k', which comes
+ * and goes as well or nearly so: its score is less by 'near' at most.  NONE:
+ * there is no such. */
+uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
+                               const struct taut_recurrence *k, double near);
+
+/* The bouts of component c, oldest first, *n of them, and the number of spells
+ * in which it was tested; and back. */
+const struct taut_bout *taut_bouts_of(const struct taut_evidence *e, uint32_t c,
+                                      uint32_t *n, uint32_t *tested);
+int taut_bouts_restore(struct taut_evidence *e, uint32_t c,
+                       const struct taut_bout *list, uint32_t n,
+                       uint32_t tested);
+
+/* Forget the bouts of component c. */
+void taut_bouts_forget(struct taut_evidence *e, uint32_t c);
+
+#endif

@@ -1,0 +1,88 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Slow at times: what does well and comes back to the same ceiling, again and again.
+--
+-- taut.evidence (C) keeps what each run of a component showed when a test ended it (a bout) and
+-- weighs how often one ceiling came back (bouts.h, bouts.c).  What is busy comes back at another
+-- ceiling, or yields to several streams.
+local alone = require "taut.diagnose.alone"
+local verdict = require "taut.diagnose.verdict"
+
+local recurring = {}
+
+local LOOKS = 6   -- at a component in a spell
+local DOUBT = 9.2 -- log odds against one chance in 10,000
+
+--- What the bouts of a component amount to, or nil where no ceiling came back.
+-- @return { score, share, first, last, is_fair, bouts, all, spells, since, far, senders, receivers }
+function recurring.case(self, c)
+   return self.evidence:recurrence(c)
+end
+
+--- Is it worth a suspicion, so that plans test it although it does well just now?
+function recurring.is_suspect(self, case)
+   return case.score >= self.s.suspect_score
+end
+
+-- The nodes of its newest bout.
+local function newest_ends(self, c)
+   local list = self.evidence:bouts(c)
+   local b = list and list[#list]
+   if b then
+      return b.src, b.dst
+   end
+   return self.evidence:newest(c)
+end
+
+--- What a verdict still wants; nil when nothing is missing.
+-- @return as verdict.missing
+function recurring.missing(self, c, k, case, now)
+   local s, far = self.s, verdict.far_needed(self, c, k, now)
+   local needs = s.recur_score * (case.is_fair and s.set_fair or 1)
+   if case.score < needs then
+      return { what = "score", has = case.score, needs = needs }
+   elseif case.bouts <= s.slow_spells then
+      return { what = "spells", has = case.bouts, needs = s.slow_spells + 1 }
+   elseif case.far < far then
+      return { what = "far", has = case.far, needs = math.ceil(far) }
+   end
+   return alone.missing(self, c, case, far, newest_ends(self, c))
+end
+
+--- Another component that comes and goes on the same ways: { component, rest, score, same }, or nil.
+function recurring.rival(self, c)
+   local other = self.evidence:recurrence_rival(c, self.s.tie_score)
+   if other then
+      return { component = other, rest = 0, score = self.evidence:recurrence(other).score, same = 1 }
+   end
+   return nil
+end
+
+--- What is kept of a verdict.
+function recurring.record(case)
+   return { share = case.share, bouts = case.bouts, spells = case.spells, first = case.first,
+      last = case.last, score = case.score }
+end
+
+--- When a test can tell something new: a bout that several streams bore out is enough for its spell,
+-- and what does well is asked again a few times in a spell.
+-- @param last time of the last test of the component
+function recurring.not_before(self, c, last)
+   local spell_s, list = self.s.spell_s, self.evidence:bouts(c)
+   local b = list and list[#list]
+   if b and b.is_wide and b.time // spell_s == last // spell_s then
+      return (last // spell_s + 1) * spell_s
+   end
+   return last + spell_s / LOOKS
+end
+
+--- Has it stayed away for so long that it is over?  What is slow in the part f of all spells stays
+-- away for n of them with the chance (1 - f)^n.
+function recurring.is_over(case)
+   if not case then
+      return true
+   end
+   local f = math.min(0.95, case.bouts / math.max(1, case.spells - case.since))
+   return -case.since * math.log(1 - f) > DOUBT
+end
+
+return recurring
