@@ -25,7 +25,16 @@
 struct taut_counter_shared {
     atomic_uchar turns[TAUT_COUNTER_SOURCES][TAUT_PLAN_RAILS];
     struct taut_counters sets[TAUT_COUNTER_SOURCES][TAUT_PLAN_RAILS];
+    struct taut_port_count ports[TAUT_PLAN_RAILS]; /* the last answer */
 };
+
+/* The thread of taut_counters_ib answers this, too: what ports lost. */
+#define ASK_PORTS 0 /* which is no turn */
+
+static bool has_ports(size_t source)
+{
+    return taut_counter_sources[source] == &taut_counters_ib;
+}
 
 /* ---- the reader ---- */
 
@@ -34,6 +43,8 @@ struct task {
     size_t source, count;
     struct taut_counter_shared *shared;
     char names[TAUT_PLAN_RAILS][IFNAMSIZ];
+    bool are_ports_open;
+    struct taut_port_files ports[TAUT_PLAN_RAILS];
 };
 
 static void read_source(const struct task *t, uint8_t turn)
@@ -46,6 +57,15 @@ static void read_source(const struct task *t, uint8_t turn)
     }
 }
 
+static void read_ports(struct task *t)
+{
+    for (size_t i = 0; i < t->count && !t->are_ports_open; i++)
+        taut_port_files_open(&t->ports[i], t->root_fd, t->names[i]);
+    t->are_ports_open = true;
+    for (size_t i = 0; i < t->count; i++)
+        t->shared->ports[i] = taut_port_files_read(&t->ports[i]);
+}
+
 /* One byte is the question, the same one the answer; the end of the file is
  * the end of the process that asks, and so of ours. */
 static void *serve(void *arg)
@@ -54,7 +74,10 @@ static void *serve(void *arg)
     uint8_t turn;
 
     while (read(t->fd, &turn, 1) == 1) {
-        read_source(t, turn);
+        if (turn == ASK_PORTS && has_ports(t->source))
+            read_ports(t);
+        else
+            read_source(t, turn);
         if (send(t->fd, &turn, 1, MSG_NOSIGNAL) != 1)
             break;
     }
@@ -262,7 +285,7 @@ int taut_counters_open(struct taut_counters_reader *r, const char *const *names,
 
 static bool is_busy(const struct taut_counters_reader *r, size_t s)
 {
-    return r->asked[s] != r->heard[s];
+    return r->asked[s] != r->heard[s] || (r->owes_ports && has_ports(s));
 }
 
 /* An answer that is there; the end of the reader is the last one. */
@@ -271,7 +294,9 @@ static void hear(struct taut_counters_reader *r, size_t s)
     uint8_t turn;
     ssize_t n = recv(r->fds[s], &turn, 1, MSG_DONTWAIT);
 
-    if (n == 1) {
+    if (n == 1 && turn == ASK_PORTS) {
+        r->owes_ports = false;
+    } else if (n == 1) {
         r->heard[s] = turn;
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
         close(r->fds[s]);
@@ -420,4 +445,61 @@ int taut_counters_ask(struct taut_counters_reader *r, int64_t deadline_ns,
         ;
     collect(r);
     return tell(r, err);
+}
+
+/* ---- ports ---- */
+
+/* The source that knows them; TAUT_COUNTER_SOURCES where none of the interfaces
+ * has a port. */
+static size_t port_source(const struct taut_counters_reader *r)
+{
+    size_t s = 0;
+
+    while (s < TAUT_COUNTER_SOURCES && !(has_ports(s) && r->fds[s] >= 0))
+        s++;
+    return r->pid < 0 ? TAUT_COUNTER_SOURCES : s;
+}
+
+/* Returns 0, or -1 with errno: nothing was asked. */
+static int send_question(struct taut_counters_reader *r, size_t s)
+{
+    static const uint8_t question = ASK_PORTS;
+
+    if (is_busy(r, s))
+        hear(r, s);
+    if (r->fds[s] < 0 || is_busy(r, s) ||
+        send(r->fds[s], &question, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1) {
+        errno = EBUSY;
+        return -1;
+    }
+    r->owes_ports = true;
+    return 0;
+}
+
+int taut_counters_ask_ports(struct taut_counters_reader *r,
+                            struct taut_port_count *counts, int64_t deadline_ns)
+{
+    size_t s = port_source(r);
+
+    for (size_t i = 0; i < TAUT_PLAN_RAILS; i++)
+        counts[i] = taut_port_nothing;
+    if (s == TAUT_COUNTER_SOURCES) {
+        errno = ENODEV;
+        return -1;
+    }
+    if (send_question(r, s) < 0)
+        return -1;
+    while (r->owes_ports && r->fds[s] >= 0 && taut_now_ns() < deadline_ns) {
+        struct timespec left = taut_timespec(deadline_ns - taut_now_ns());
+        struct pollfd pfd = {.fd = r->fds[s], .events = POLLIN};
+
+        if (ppoll(&pfd, 1, &left, NULL) > 0)
+            hear(r, s);
+    }
+    if (r->owes_ports) {
+        errno = ETIMEDOUT;
+        return -1;
+    }
+    memcpy(counts, r->shared->ports, r->count * sizeof(*counts));
+    return 0;
 }

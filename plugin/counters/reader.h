@@ -17,6 +17,7 @@
 #include "plugin/common/plan.h"
 #include "plugin/common/privileges.h"
 #include "plugin/counters/counters.h"
+#include "plugin/counters/port.h"
 #include "wire/error.h"
 
 struct taut_counters_reader {
@@ -28,6 +29,7 @@ struct taut_counters_reader {
     uint8_t asked[TAUT_COUNTER_SOURCES]; /* the last question, 0: none, .. */
     uint8_t heard[TAUT_COUNTER_SOURCES]; /* .. and the last answer */
     uint8_t turn;
+    bool owes_ports; /* the last question about ports is not answered */
     int patience; /* times the sources' deadlines; 1, more for tests */
     struct taut_readings readings; /* what the last taut_counters_ask() read */
 };
@@ -53,6 +55,17 @@ int taut_counters_open(struct taut_counters_reader *r, const char *const *names,
  * Returns 0, or -1 when there is something to say. */
 int taut_counters_ask(struct taut_counters_reader *r, int64_t deadline_ns,
                       struct taut_error *err);
+
+/* Read what the RDMA ports lost and carried until now, of all interfaces: files
+ * that are opened at the first question.  The kernel keeps most of them for
+ * 10 ms, so moments that lie nearer to each other may be the same one.
+ *   counts       TAUT_PLAN_RAILS, the caller's; in the order of 'names'
+ *   deadline_ns  CLOCK_MONOTONIC; later answers are passed over
+ * Returns 0, or -1 with errno: ENODEV no such port, EBUSY an earlier question is
+ *   not answered yet, ETIMEDOUT; all counts are then taut_port_nothing. */
+int taut_counters_ask_ports(struct taut_counters_reader *r,
+                            struct taut_port_count *counts,
+                            int64_t deadline_ns);
 
 /* End the process; it is not waited for when it hangs. */
 void taut_counters_close(struct taut_counters_reader *r);

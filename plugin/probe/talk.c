@@ -169,6 +169,7 @@ static void carry_out(struct taut_probe *p, const struct taut_plan *plan,
     struct taut_runner runner = {
         .endpoints = p->rails.endpoints,
         .endpoint_count = p->rails.endpoint_count,
+        .counters = &p->counters,
     };
     struct taut_measure *measures = calloc(plan->count, sizeof(*measures));
     struct taut_result result = {

@@ -98,6 +98,9 @@ static json_t *encode_test(const struct taut_test *test,
     }
     set_known(object, "delay_ns", m->delay_ns);
     set_known(object, "foreign_bytes", m->foreign_bytes);
+    set_known(object, "port_lost", m->port_losses.lost);
+    set_known(object, "port_discards", m->port_losses.discards);
+    set_known(object, "port_packets", m->port_losses.packets);
     set_known(object, "port_ns", m->port.ns);
     set_known(object, "port_data_bytes", m->port.data);
     set_known(object, "port_with_bytes", m->port.with);

@@ -8,6 +8,7 @@
 #include "plugin/common/plan.h"
 #include "plugin/counters/counters.h"
 #include "plugin/counters/gauge.h"
+#include "plugin/counters/port.h"
 #include "plugin/streams/way.h"
 #include "plugin/transport/account.h"
 
@@ -34,6 +35,7 @@ struct taut_measure {
     int64_t foreign_bytes;
     struct taut_account account; /* of losses, all streams */
     int64_t pruned; /* of a receiver: segments its node had no room for */
+    struct taut_port_losses port_losses; /* of RDMA, around the test */
     struct taut_gauge_port port; /* in the window */
     struct taut_way way;           /* of a sender's first stream */
     int64_t aimed;                 /* streams that took the way aimed at */

@@ -19,6 +19,8 @@
 #define TAIL_MEMORY_NS (50 * TAUT_MS_NS)
 #define ASKS_NS (6 * TAUT_MS_NS)    /* about ways, before the first phase … */
 #define TRACES_NS (20 * TAUT_MS_NS) /* … and after the last */
+#define PORTS_NS (2 * TAUT_MS_NS)   /* for an answer about ports, … */
+#define SAME_NS (TAUT_MS_NS)        /* … which does for others until then */
 #define SLACK_BYTES 8192 /* handshakes, ARP, tautd's frames */
 
 static const char out_of_time[] = "the budget ended before the test did";
@@ -32,6 +34,7 @@ struct slot {
     int64_t begin_ns; /* when to note the first mark */
     struct taut_gauge_mark from;
     struct taut_gauge_mark warm, done; /* of the window */
+    struct taut_port_count port_from;  /* of RDMA */
     bool is_begun, is_finished;
 };
 
@@ -44,6 +47,8 @@ struct run {
     struct slot *slots;
     size_t sender_count, slot_count;
     int64_t pruned; /* by this node before the plan; -1 = unknown */
+    int64_t ports_ns; /* when ports were asked; 0 = never */
+    struct taut_port_count ports[TAUT_PLAN_RAILS]; /* their answer */
 };
 
 static void fini(struct run *run)
@@ -86,6 +91,7 @@ static void clear(struct taut_measure *m)
     taut_account_clear(&m->account);
     m->foreign_bytes = m->aimed = m->trace_ns = -1;
     m->port = (struct taut_gauge_port){-1, -1, -1, -1};
+    m->port_losses = (struct taut_port_losses){-1, -1, -1};
 }
 
 static struct taut_endpoint *find(const struct taut_runner *runner,
@@ -257,6 +263,32 @@ static int64_t finish_ns(const struct slot *slot)
     return (over_ns > done_ns(slot) ? over_ns : done_ns(slot)) + TAIL_NS;
 }
 
+/* What a slot's port has lost until now.  Tests of one phase ask in the same
+ * moment, so one answer does for all. */
+static struct taut_port_count count_port(struct run *run,
+                                         const struct slot *slot)
+{
+    int64_t now_ns = taut_now_ns();
+
+    if (run->runner->counters == NULL ||
+        slot->test.transport != TAUT_TRANSPORT_OFI)
+        return taut_port_nothing;
+    if (run->ports_ns == 0 || now_ns - run->ports_ns > SAME_NS) {
+        (void)taut_counters_ask_ports(run->runner->counters, run->ports,
+                                      now_ns + PORTS_NS);
+        run->ports_ns = taut_now_ns();
+    }
+    return run->ports[slot->endpoint->rail];
+}
+
+static void note_port(struct run *run, struct slot *slot)
+{
+    struct taut_port_count to = count_port(run, slot);
+
+    slot->measure->port_losses =
+        taut_port_growth(&slot->port_from, &to, slot->sender != NULL);
+}
+
 /* Did this node throw away what came?  Asked where something came behind a
  * gap, since it costs. */
 static void note_pruned(const struct run *run, struct slot *slot)
@@ -285,6 +317,7 @@ static void finish_slot(struct run *run, struct slot *slot)
     if (slot->inflow != NULL && slot->measure->parts < TAUT_RESULT_PARTS)
         slot->measure->total_bytes = slot->inflow->total_bytes;
     mark(run, slot->endpoint, &to);
+    note_port(run, slot);
     if (slot->done.at_ns == 0) /* it ended early */
         slot->done = to;
     slot->measure->delay_ns = taut_gauge_delay(&slot->from, &to);
@@ -310,6 +343,7 @@ static void run_slot(struct run *run, struct slot *slot, int64_t now_ns)
 
     if (!slot->is_begun && now_ns >= slot->begin_ns) {
         mark(run, slot->endpoint, &slot->from);
+        slot->port_from = count_port(run, slot);
         slot->is_begun = true;
     }
     mark_window(run, slot, now_ns);

@@ -6,12 +6,15 @@
 #include <stdint.h>
 
 #include "plugin/common/plan.h"
+#include "plugin/counters/reader.h"
 #include "plugin/streams/result.h"
 #include "plugin/transport/transport.h"
 
 struct taut_runner {
     struct taut_endpoint *endpoints; /* one per rail and transport; borrowed */
     size_t endpoint_count;
+    struct taut_counters_reader *counters; /* for what RDMA ports lose, by
+                                            * rail; borrowed; NULL: none */
 };
 
 /* Run the tests of a plan until all are done.

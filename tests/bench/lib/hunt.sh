@@ -6,10 +6,11 @@
 # (expressions that make the configuration out of the demo's), HUNT_LEAST,
 # HUNT_MOST (nodes of a job), HUNT_WARM (jobs before the first fault), HUNT_JOBS
 # (until it is given up), HUNT_LEFT (percent, or "random") and HUNT_LOADS
-# (arguments of `lab load', an array).  HUNT_FAULT: a kind of detection.lua's, and
-# HUNT_EVERY: seconds for which the fault is there, and then not, in turns.
+# (arguments of `lab load', an array).  HUNT_FAULT: a kind of detection.lua's,
+# HUNT_EVERY: seconds for which the fault is there, and then not, in turns, and
+# HUNT_DO: `lab degrade', or `lab lose', with HUNT_LEFT.
 
-POSITIONS='' KEEP='' HUNT_FAULT='' HUNT_EVERY=''
+POSITIONS='' KEEP='' HUNT_FAULT=${BENCH_FAULT:-} HUNT_EVERY='' HUNT_DO=degrade
 bench_option() { hunt_option "$@"; }
 hunt_option() {
     case $1 in
@@ -75,7 +76,8 @@ all_done() {
 }
 
 # "found TIME" once it is, else its state
-state() { taut status --json | bench_lua lab/detection.lua state "$1"; }
+# shellcheck disable=SC2086
+state() { taut status --json | bench_lua lab/detection.lua state "$1" $HUNT_FAULT; }
 is_found() { state "$1" | grep -q '^found'; }
 is_well() { state "$1" | grep -qx 'ok\|unknown'; }
 
@@ -115,7 +117,8 @@ recover() {
 }
 
 usage_of_tautd() { bench_tautd_cpu | sed "s/^/tautd $1 /"; }
-report() { bench_lua lab/detection.lua report "$2" $DATABASE $HUNT_NAME <"$1"; }
+# shellcheck disable=SC2086
+report() { bench_lua lab/detection.lua report "$2" $DATABASE $HUNT_NAME $HUNT_FAULT <"$1"; }
 
 # ---- outside ----
 
@@ -140,7 +143,7 @@ in_turns() {
         sleep "$HUNT_EVERY"
         each_part "$1" heal
         sleep "$HUNT_EVERY"
-        each_part "$1" degrade "$2"
+        each_part "$1" "$HUNT_DO" "$2"
     done
 }
 
@@ -149,7 +152,7 @@ one_position() {
     [ "$left" != random ] || left=$((RANDOM = seed, 5 + RANDOM % 66))
     resume_slurms
     echo "from $component $EPOCHREALTIME $left"
-    each_part "$component" degrade "$left" || return
+    each_part "$component" "$HUNT_DO" "$left" || return
     [ -z "$HUNT_EVERY" ] || { in_turns "$component" "$left" & turns=$!; }
     bench_inside hunt "$component" "$seed" || return
     [ -z "$turns" ] || { touch "$TMP/enough"; wait "$turns"; rm "$TMP/enough"; }

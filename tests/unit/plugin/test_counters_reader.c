@@ -268,6 +268,130 @@ START_TEST(it_is_not_root_when_it_reads)
 }
 END_TEST
 
+/* ---- what ports lose ---- */
+
+#define ROCE "sys/class/infiniband/mlx5_bond_0/ports/1/"
+
+static const char *const port[] = {"eth2"};
+
+static int ask_ports(struct taut_port_count *counts, int ms)
+{
+    return taut_counters_ask_ports(&reader, counts,
+                                   taut_now_ns() + ms * TAUT_MS_NS);
+}
+
+static void use_port(void)
+{
+    use_tree("roce");
+    put(ROCE "counters/symbol_error", "1\n");
+    put(ROCE "counters/port_rcv_errors", "20\n");
+    put(ROCE "counters/port_rcv_packets", "5000\n");
+    put(ROCE "hw_counters/out_of_sequence", "300\n");
+    put(ROCE "hw_counters/rx_icrc_encapsulated", "4000\n");
+    put(ROCE "hw_counters/packet_seq_err", "5\n");
+    put(ROCE "hw_counters/local_ack_timeout_err", "60\n");
+    put(ROCE "hw_counters/implied_nak_seq_err", "700\n");
+    put(ROCE "hw_counters/roce_adp_retrans", "8000\n");
+    put(ROCE "counters/port_xmit_discards", "9\n");
+    put(ROCE "counters/port_xmit_packets", "7000\n");
+    start(port, 1);
+}
+
+START_TEST(what_a_port_loses_is_added_up)
+{
+    struct taut_port_count from[TAUT_PLAN_RAILS], to[TAUT_PLAN_RAILS];
+    struct taut_port_losses in, out;
+
+    use_port();
+    ck_assert_int_eq(ask_ports(from, 60000), 0);
+    ck_assert_int_eq(from[0].lost_in, 4321);
+    ck_assert_int_eq(from[0].lost_out, 8765);
+    ck_assert_int_eq(from[1].lost_in, -1);
+    ck_assert_int_eq(ask(60000), 0); /* in between, all counters */
+    put(ROCE "hw_counters/out_of_sequence", "310\n");
+    put(ROCE "hw_counters/packet_seq_err", "7\n");
+    put(ROCE "counters/port_rcv_packets", "5900\n");
+    put(ROCE "counters/port_xmit_discards", "12\n");
+    ck_assert_int_eq(ask_ports(to, 60000), 0);
+    in = taut_port_growth(&from[0], &to[0], false);
+    out = taut_port_growth(&from[0], &to[0], true);
+    ck_assert_int_eq(in.lost, 10);
+    ck_assert_int_eq(in.packets, 900);
+    ck_assert_int_eq(in.discards, -1);
+    ck_assert_int_eq(out.lost, 2);
+    ck_assert_int_eq(out.packets, 0);
+    ck_assert_int_eq(out.discards, 3);
+    /* a driver that began anew has told nothing */
+    in = taut_port_growth(&to[0], &from[0], false);
+    ck_assert_int_eq(in.lost, -1);
+    in = taut_port_growth(&taut_port_nothing, &to[0], false);
+    ck_assert_int_eq(in.packets, -1);
+}
+END_TEST
+
+START_TEST(a_port_without_a_file_tells_the_others)
+{
+    struct taut_port_count counts[TAUT_PLAN_RAILS];
+    char path[256];
+
+    use_port();
+    ck_assert_int_eq(ask_ports(counts, 60000), 0);
+    put(ROCE "hw_counters/out_of_sequence", "none\n");
+    ck_assert_int_eq(ask_ports(counts, 60000), 0);
+    ck_assert_int_eq(counts[0].lost_in, -1);
+    ck_assert_int_eq(counts[0].lost_out, 8765);
+    taut_counters_close(&reader);
+    snprintf(path, sizeof(path), "%s/" ROCE "hw_counters/out_of_sequence", dir);
+    unlink(path);
+    start(port, 1);
+    ck_assert_int_eq(ask_ports(counts, 60000), 0);
+    ck_assert_int_eq(counts[0].lost_in, 4021);
+}
+END_TEST
+
+/* A driver that hangs costs the first question its time, and no other. */
+START_TEST(a_port_that_hangs_is_asked_once)
+{
+    struct taut_port_count counts[TAUT_PLAN_RAILS];
+    char path[256];
+    int fd;
+
+    use_port();
+    hang(ROCE "counters/port_rcv_errors");
+    ck_assert_int_eq(ask_ports(counts, 20), -1);
+    ck_assert_int_eq(errno, ETIMEDOUT);
+    ck_assert_int_eq(counts[0].lost_in, -1);
+    ck_assert_int_eq(ask_ports(counts, 60000), -1);
+    ck_assert_int_eq(errno, EBUSY);
+    /* It comes back; its late answer is to nobody's question. */
+    snprintf(path, sizeof(path), "%s/" ROCE "counters/port_rcv_errors", dir);
+    fd = open(path, O_RDWR);
+    ck_assert_int_ge(fd, 0);
+    for (int i = 0; i < 1000 && ask_ports(counts, 60000) < 0; i++)
+        usleep(10000);
+    ck_assert_int_eq(counts[0].lost_out, 8765);
+    close(fd);
+    unlink(path);
+    ck_assert_int_eq(ask(60000), 0);
+    ck_assert_ptr_nonnull(find("ib", "eth2"));
+}
+END_TEST
+
+START_TEST(no_port_loses_nothing)
+{
+    static const char *const one[] = {"hsn0"};
+    struct taut_port_count counts[TAUT_PLAN_RAILS];
+
+    ck_assert_int_eq(ask_ports(counts, 60000), -1); /* no reader, either */
+    ck_assert_int_eq(errno, ENODEV);
+    use_tree("slingshot");
+    start(one, 1);
+    ck_assert_int_eq(ask_ports(counts, 60000), -1);
+    ck_assert_int_eq(errno, ENODEV);
+    ck_assert_int_eq(counts[0].packets_in, -1);
+}
+END_TEST
+
 /* Gone, or waiting for somebody to ask how it went. */
 static bool is_gone(pid_t pid)
 {
@@ -326,5 +450,9 @@ int main(void)
     tcase_add_test(tc, it_keeps_no_descriptor_of_ours);
     tcase_add_test(tc, it_is_not_root_when_it_reads);
     tcase_add_test(tc, it_ends_when_we_do);
+    tcase_add_test(tc, what_a_port_loses_is_added_up);
+    tcase_add_test(tc, a_port_without_a_file_tells_the_others);
+    tcase_add_test(tc, a_port_that_hangs_is_asked_once);
+    tcase_add_test(tc, no_port_loses_nothing);
     return unit_run("counters_reader", tc);
 }

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What detection asks of Lua:
 --   positions TAUT_LUA COUNT [FAULT]   as many random positions: components, in turn a tx or rx,
---                                and a link; with FAULT all links of a "switch" or a "bundle",
---                                both ways, joined by commas, or an "intermittent" link
---   state POSITION <STATUS       "found TIME", or the component's state; STATUS is the JSON of
---                                `taut status`
---   report TAUT_LUA DATABASE NAME <POSITIONS     NAME: of the figures
+--                                and a link; with FAULT "switch" or "bundle" all links of one,
+--                                both ways, joined by commas
+--   state POSITION [FAULT] <STATUS     "found TIME", or the component's state; STATUS is the JSON
+--                                of `taut status`
+--   report TAUT_LUA DATABASE NAME [FAULT] <POSITIONS     NAME: of the figures
 local config = require "taut.config"
 local figure = require "figure"
 local hostlist = require "taut.hostlist"
@@ -53,18 +53,17 @@ function kinds.bundle(topo)
    return list
 end
 
-function kinds.intermittent(topo)
-   return table.move(topo.components, topo.first_link, #topo.components, 1, {})
-end
-
 local function positions(path, count, fault)
-   local topo, ports = topology(path), {}
-   local links = fault and kinds[fault](topo) or kinds.intermittent(topo)
-   for c = 1, topo.first_link - 1 do
-      ports[c] = topo.components[c]
+   local topo = topology(path)
+   local ports = table.move(topo.components, 1, topo.first_link - 1, 1, {})
+   local links = table.move(topo.components, topo.first_link, #topo.components, 1, {})
+   local several = kinds[fault or ""]
+   if several then
+      ports = several(topo)
+      links = ports
    end
    for i = 1, math.tointeger(tonumber(count)) do
-      print(draw(i % 2 == 1 and not fault and ports or links))
+      print(draw(i % 2 == 1 and ports or links))
    end
 end
 
@@ -94,8 +93,12 @@ local function state_of_many(status, parts)
    print(worst)
 end
 
+-- Of what loses, or comes and goes, the verdict itself counts: an alert may be all that follows.
+local BY_VERDICT = tables.set { "lossy", "flapping" }
+local BROKEN = tables.set { "slow", "failed", "lossy" }
+
 -- Found is: called slow or failed, and what follows from it was done; or said to be slow at times.
-local function state(component)
+local function state(component, fault)
    local status = assert(json.decode(io.read "a"))
    if component:find "," then
       return state_of_many(status, parts_of(component))
@@ -108,7 +111,7 @@ local function state(component)
    end
    for _, v in ipairs(status.verdicts) do
       if v.component == component then
-         if v.action == "avoid" then
+         if v.action == "avoid" or BY_VERDICT[fault] and BROKEN[v.state] then
             return print(("found %.6f"):format(v.since))
          elseif v.remark:find "is slow at times" then
             return print(("found %.6f"):format(status.now))
@@ -138,7 +141,7 @@ end
 local function read_positions()
    local list, tautd, failed = {}, {}, {}
    for line in io.lines() do
-      local component, time, left = line:match("^from (%S+) (%S+) (%d+)$")
+      local component, time, left = line:match("^from (%S+) (%S+) ([%d.]+)$")
       local last, ended, what = line:match("^until (%S+) (%S+) (.*)$")
       local when, process, us, kB = line:match("^tautd (%S+) (%S+) (%d+) (%d+)$")
       if component then
@@ -206,7 +209,8 @@ end
 
 local function wrongs(list, db)
    local wrong = { drains = {}, verdicts = {}, right = 0 }
-   for _, v in ipairs(rows(db, "SELECT * FROM verdict WHERE state IN ('slow', 'failed')")) do
+   for _, v in ipairs(rows(db,
+      "SELECT * FROM verdict WHERE state IN ('slow', 'failed', 'lossy')")) do
       local fault = fault_at(list, v.time)
       if not tables.has(parts_of(fault), v.component) then
          table.insert(wrong.verdicts, ("%s was called %s while the fault was %s"):format(
@@ -294,12 +298,13 @@ local function score(name, list, wrong)
    figure(name .. ".set_of_two", found > 0 and two / found or 0, "share", ">=", 0.99)
 end
 
-local function report(path, file, name)
+local function report(path, file, name, fault)
    local topo = topology(path)
    local db = assert(require("DBI").Connect("SQLite3", file))
    local list, tautd, failed = read_positions()
    local jobs, across, seconds = read_jobs(db), {}, {}
-   print "position    fault       left   jobs  across it  seconds  found"
+   print(("position    fault       %s   jobs  across it  seconds  found"):format(
+      fault == "lossy" and "lost" or "left"))
    for i, p in ipairs(list) do
       local all, crossing = count_jobs(topo, jobs, p)
       p.crossed = crossing > 0
@@ -307,7 +312,7 @@ local function report(path, file, name)
          across[#across + 1] = p.found and crossing or math.huge
       end
       seconds[#seconds + 1] = p.found and p.found - p.from
-      print(("%5d       %-10s %4d%% %6d  %9d  %7.1f  %s"):format(i, parts_of(p.component)[1]
+      print(("%5d       %-10s %4g%% %6d  %9d  %7.1f  %s"):format(i, parts_of(p.component)[1]
          .. (p.component:find "," and " …" or ""), p.left, all,
          crossing, (p.found or p.ended) - p.from, p.found and "yes"
          or p.crossed and "no: " .. p.what or "not crossed: not counted"))
@@ -340,10 +345,12 @@ local function report(path, file, name)
    end
    print()
    local is_one = name == "detection" and not list[1].component:find ","
-   figure(name .. ".jobs_median", stats.median(across), "jobs", is_one and "<=" or nil,
-      is_one and 5 or nil)
-   figure(name .. ".jobs_most", stats.quantile(across, 1), "jobs", is_one and "<=" or nil,
-      is_one and 12 or nil)
+   local median, most = is_one and 5 or nil, is_one and 12 or nil
+   if BY_VERDICT[fault] then
+      median, most = fault == "lossy" and 8 or nil, nil
+   end
+   figure(name .. ".jobs_median", stats.median(across), "jobs", median and "<=", median)
+   figure(name .. ".jobs_most", stats.quantile(across, 1), "jobs", most and "<=", most)
    if name == "detection" then
       figure(name .. ".found", #seconds, "positions", ">=", #list)
    end

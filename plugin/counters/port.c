@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <config.h>
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/counters/counters.h"
+#include "plugin/counters/port.h"
+
+const struct taut_port_count taut_port_nothing = {-1, -1, -1, -1, -1};
+
+/* As in the catalogue (lua/taut/events/counters/ib_port.lua, ib_hw.lua), which
+ * says what each means and what misleads in it. */
+static const struct file {
+    const char *path; /* below sys/class/infiniband/DEVICE/ports/PORT */
+    size_t sum;       /* where it belongs */
+} port_files[TAUT_PORT_FILES] = {
+    {"counters/symbol_error", offsetof(struct taut_port_count, lost_in)},
+    {"counters/port_rcv_errors", offsetof(struct taut_port_count, lost_in)},
+    {"hw_counters/out_of_sequence", offsetof(struct taut_port_count, lost_in)},
+    {"hw_counters/rx_icrc_encapsulated",
+     offsetof(struct taut_port_count, lost_in)},
+    {"hw_counters/packet_seq_err", offsetof(struct taut_port_count, lost_out)},
+    {"hw_counters/local_ack_timeout_err",
+     offsetof(struct taut_port_count, lost_out)},
+    {"hw_counters/implied_nak_seq_err",
+     offsetof(struct taut_port_count, lost_out)},
+    {"hw_counters/roce_adp_retrans",
+     offsetof(struct taut_port_count, lost_out)},
+    {"counters/port_xmit_discards", offsetof(struct taut_port_count, discards)},
+    {"counters/port_rcv_packets",
+     offsetof(struct taut_port_count, packets_in)},
+    {"counters/port_xmit_packets",
+     offsetof(struct taut_port_count, packets_out)},
+};
+
+/* "mlx5_0/1" is sys/class/infiniband/mlx5_0/ports/1. */
+static int open_folder(int root_fd, const char *interface)
+{
+    struct taut_counters c = {.count = 0};
+    const char *port;
+    char path[128];
+
+    snprintf(c.interface, IFNAMSIZ, "%s", interface);
+    if (taut_counters_ib.find(&c, root_fd) < 0)
+        return -1;
+    port = strrchr(c.place, '/') + 1;
+    snprintf(path, sizeof(path), "sys/class/infiniband/%.*s/ports/%s",
+             (int)(port - c.place - 1), c.place, port);
+    return openat(root_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+void taut_port_files_open(struct taut_port_files *files, int root_fd,
+                    const char *interface)
+{
+    int folder = open_folder(root_fd, interface);
+
+    for (size_t i = 0; i < TAUT_PORT_FILES; i++)
+        files->fds[i] = folder < 0 ? -1
+                                   : openat(folder, port_files[i].path,
+                                            O_RDONLY | O_CLOEXEC);
+    if (folder >= 0)
+        close(folder);
+}
+
+void taut_port_files_close(struct taut_port_files *files)
+{
+    for (size_t i = 0; i < TAUT_PORT_FILES; i++) {
+        if (files->fds[i] >= 0)
+            close(files->fds[i]);
+        files->fds[i] = -1;
+    }
+}
+
+struct taut_port_count taut_port_files_read(const struct taut_port_files *files)
+{
+    struct taut_port_count count = taut_port_nothing;
+    bool is_broken[sizeof(count) / sizeof(int64_t)] = {false};
+
+    for (size_t i = 0; i < TAUT_PORT_FILES; i++) {
+        size_t at = port_files[i].sum / sizeof(int64_t);
+        int64_t *sum = (int64_t *)&count + at, value;
+
+        if (files->fds[i] < 0 || is_broken[at])
+            continue;
+        is_broken[at] = taut_counter_poll(files->fds[i], &value) < 0;
+        if (is_broken[at])
+            *sum = -1;
+        else
+            *sum = (*sum > 0 ? *sum : 0) + value;
+    }
+    return count;
+}
+
+static int64_t growth(int64_t from, int64_t to)
+{
+    return from < 0 || to < from ? -1 : to - from;
+}
+
+struct taut_port_losses taut_port_growth(const struct taut_port_count *from,
+                                         const struct taut_port_count *to,
+                                         bool is_sender)
+{
+    if (is_sender)
+        return (struct taut_port_losses){
+            .lost = growth(from->lost_out, to->lost_out),
+            .discards = growth(from->discards, to->discards),
+            .packets = growth(from->packets_out, to->packets_out),
+        };
+    return (struct taut_port_losses){
+        .lost = growth(from->lost_in, to->lost_in),
+        .discards = -1,
+        .packets = growth(from->packets_in, to->packets_in),
+    };
+}
