@@ -184,10 +184,12 @@ local function admit(self, s, n, peer)
    end
 end
 
-local function prolog(self, h, names, peer)
-   local job, n = self.check:job(h, names), self.topo.node_id[h.node]
+local function prolog(self, h, names, peer, is_sure)
+   local job, n = self.check:job(h, names, is_sure), self.topo.node_id[h.node]
    if not job.nodes or not n then
       return dismiss(self, peer, self:hint_once())
+   elseif not job.has[n] then
+      return dismiss(self, peer, h.node .. " has another job, or Slurm has this one elsewhere")
    end
    local group = self.check:group(job, n, h)
    if not group then
@@ -228,7 +230,7 @@ function Rendezvous:hello(conn, h, names, is_vouched)
       version = h.version or wire.VERSION, budget_ms = h.budget_ms,
       at = loop.time() - conn:waited(), heard_ns = loop.now_ns() }
    if h.purpose == "prolog" then
-      prolog(self, h, names, peer)
+      prolog(self, h, names, peer, select(3, is_vouched()))
    elseif h.purpose == "idle" then
       idle(self, h, peer)
    else

@@ -2,6 +2,7 @@
 -- Nodes that come, come late, come twice, vanish, lie; the connections are fakes that keep what
 -- is sent to them, all else is real.
 local check = require "taut.core.check"
+local claims = require "taut.slurm.claims"
 local coverage = require "taut.plan.coverage"
 local hello = require "taut.wire.hello"
 local ids = require "taut.core.ids"
@@ -11,6 +12,7 @@ local lu = require "luaunit"
 local rendezvous = require "taut.core.rendezvous"
 local seal = require "taut.seal"
 local sim = require "lib.sim"
+local tables = require "taut.base.tables"
 local wire = require "taut.wire"
 
 local tests = {}
@@ -37,7 +39,14 @@ local function meeting(o)
    setmetatable(checks, { __index = sim.checks })
    local cluster = { has_job = function() end,
       has_alloc = function() return o.alloc ~= false end,
-      is_shared = function() if o.shared then return "n1", 99 end end, hint = o.hint }
+      nodes_of = function(_, id) return o.slurm and o.slurm[id] end,
+      jobs = o.slurm_jobs or {}, claims = claims.new(),
+      is_shared = function() if o.shared then return "n1", 99 end return nil, nil, o.said end,
+      hint = o.hint }
+   function m.slurm_has(id, names)
+      o.slurm = { [id] = names }
+      cluster.jobs[id] = { has = tables.set(names) }
+   end
    m.check = check.new { topology = topo, checks = checks, cluster = cluster,
       coverage = coverage.new(o.link_time or false),
       switches = { are_checks_on = function() return not o.off end },
@@ -53,11 +62,12 @@ local function meeting(o)
    function m.hello(node, names, more)
       local conn = connection(node)
       local h = { purpose = "prolog", job = 7, node = node, endpoint = node .. ":1",
-         key = seal.hex(KEY), budget_ms = 900, version = wire.VERSION }
+         nodes = table.concat(names, ","), key = seal.hex(KEY), budget_ms = 900,
+         version = wire.VERSION }
       for k, v in pairs(more or {}) do
          h[k] = v
       end
-      m.meet:hello(conn, h, names)
+      m.meet:hello(conn, h, names, function() return true end)
       return conn
    end
    return m
@@ -386,6 +396,49 @@ function tests.test_idle_cycles_call_only_for_nodes_near_a_suspect()
    -- the next cycle begins although the last one has not ended
    local again = m.hello("n0", { "n0" }, idle)
    lu.assertNil(plan_size(again))
+end
+
+-- Root on one node named jobs before they began, with nodes of others in their lists: decided once,
+-- at the first HELLO, their checks were none.
+function tests.test_a_list_that_one_node_made_up_decides_nothing_for_the_others()
+   local m = meeting()
+   lu.assertNotNil(m.hello("n0", { "n0", "n2", "n4" }))
+   pass(100) -- it met nobody
+   local a, b = m.hello("n2", { "n2", "n4" }), m.hello("n4", { "n2", "n4" })
+   lu.assertTrue(plan_size(a) > 0)
+   lu.assertTrue(plan_size(b) > 0)
+end
+
+function tests.test_what_slurm_has_takes_the_place_of_what_was_decided_before()
+   local m = meeting()
+   m.hello("n0", { "n0", "n2", "n4" })
+   pass(100)
+   m.slurm_has(7, { "n0", "n2" })
+   lu.assertEquals(plan_size(m.hello("n4", { "n0", "n2", "n4" })), 0)
+   local a, b = m.hello("n0", { "n0", "n2", "n4" }), m.hello("n2", { "n0", "n2" })
+   lu.assertTrue(plan_size(a) > 0)
+   lu.assertTrue(plan_size(b) > 0)
+end
+
+-- It keeps itself out, and nobody else.
+function tests.test_a_node_that_says_it_has_another_job_is_left_out_alone()
+   local m = meeting { said = { n0 = 99 } }
+   local list = { "n0", "n2", "n4" }
+   lu.assertEquals(plan_size(m.hello("n0", list)), 0)
+   local a, b = m.hello("n2", list), m.hello("n4", list)
+   lu.assertTrue(plan_size(a) > 0)
+   lu.assertTrue(plan_size(b) > 0)
+   lu.assertEquals(m.check.cluster.claims.by_node.n0.shared, 1)
+end
+
+-- 400 in a second: what they leave behind is bounded.
+function tests.test_many_jobs_of_one_node_are_not_all_remembered()
+   local m = meeting { shared = true }
+   for job = 1, 20000 do
+      m.hello("n0", { "n0", "n2" }, { job = job })
+   end
+   lu.assertTrue(tables.size(m.check.jobs) < 5000)
+   lu.assertTrue(#m.jobs < 100)
 end
 
 return tests
