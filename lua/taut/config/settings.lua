@@ -24,6 +24,7 @@ local all = {
    refresh_s = { 30, number(1, 3600) },
    keep_days = { 30, number(1, 3650) },
    keep = { {}, values.keep },
+   keep_gb = { 64, number(0.01, 1e6) },
    mode = { "observe", values.mode },
    checks = {
       enabled = { true, flag },

@@ -163,8 +163,8 @@ function tests.test_a_job_heard_of_after_slurm_was_asked_stays()
    lu.assertTrue(c:has_job "n0")
 end
 
--- Job ids follow each other: root on n0 named those to come, with other nodes, and they kept all jobs
--- there from being tested.
+-- Job ids follow each other: root on n0 named those to come, with other nodes, and they kept all
+-- jobs there from being tested.
 function tests.test_what_a_node_says_of_jobs_to_come_holds_for_itself_alone()
    local answers = {}
    local c = with(answers)

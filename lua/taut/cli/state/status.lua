@@ -92,6 +92,9 @@ end
 
 local function print_damage(s, say)
    say("database", s.database.damage and "is damaged: " .. s.database.damage)
+   local cut = s.database.cut
+   say("database", cut and ("was larger than keep_gb %s: details of before %s were dropped"):format(
+      report.ago(cut.at, s.now), os.date("%F %R", math.floor(cut.before))))
    say("database", s.database.error and "was not looked through: " .. s.database.error)
 end
 
