@@ -282,11 +282,11 @@ END
 
 @test "a peer that refuses streams is named" {
     need_munged
-    sed 's/@n2@/127.0.0.1:1/' <<<"$(plan "$(plan_test 1 send n2 20 25)")" >p1
+    sed 's/@n2@/127.0.0.1:1025/' <<<"$(plan "$(plan_test 1 send n2 20 25)")" >p1
     start_tautd --plan n1=p1
     run check n1
     wait "$tautd_pid"
-    result_of 1 | grep -q '"error":"connect 127.0.0.1:1: Connection refused"'
+    result_of 1 | grep -q '"error":"connect 127.0.0.1:1025: Connection refused"'
 }
 
 # endpoint: of n1, as HELLO told it, for bash's /dev/tcp

@@ -19,6 +19,7 @@ local all = {
    munge_socket = { nil, text },
    node_addresses = { "slurm", values.node_addresses },
    node_ports = { "root", one_of("root", "any") },
+   rail_networks = { {}, values.networks },
    renamed_nodes = { nil, text },
    resource_manager = { "slurm", one_of("slurm", "alps") },
    refresh_s = { 30, number(1, 3600) },

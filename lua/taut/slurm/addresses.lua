@@ -139,6 +139,14 @@ function Addresses:check(name, peer)
       "node_addresses in taut.lua(5))"):format(name, host, table.concat(list, ", "))
 end
 
+--- Is this one of a node's addresses, as Slurm or node_addresses says, as far as is known by now?
+-- @param name node
+-- @param host address, without a port
+function Addresses:is_of(name, host)
+   local said, more = self.said[name], self.more[name]
+   return said ~= nil and has(of(self, said), host) or more ~= nil and has(of(self, more), host)
+end
+
 --- Which of Slurm's nodes has this address?  Those only that are known by now.
 -- @param peer address and port, as the connection has them
 -- @return name, or nil

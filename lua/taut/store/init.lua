@@ -10,9 +10,9 @@
 --   { id, op = "query", name = one of `queries`, args = { … } } → rows
 --   { id, op = "lease", … } → row: see leases.lua
 --   { id, op = "prune", before = { table = seconds since 1970 } } → more; { id, op = "ping" }
--- A long answer comes in several lines (base/helper.lua).  An error ends no process: it is the reply,
--- and nothing of a failed batch is kept.  Only a server that is gone does: a new process looks for
--- it again.
+-- A long answer comes in several lines (base/helper.lua).  An error ends no process: it is the
+-- reply, and nothing of a failed batch is kept.  Only a server that is gone does: a new process
+-- looks for it again.
 local db = require "taut.store.db"
 local json = require "taut.json"
 local leases = require "taut.store.leases"

@@ -116,6 +116,9 @@ local function print_attackers(s, say)
          f.node and (" (%s)"):format(f.node) or "", report.count(f.count, "message"),
          report.ago(f.since, s.now), report.ago(f.time, s.now), f.why))
    end
+   for _, e in ipairs(s.endpoints or {}) do
+      say("endpoint", ("%s, %s"):format(e.why, report.ago(e.time, s.now)))
+   end
    for _, c in ipairs(s.claims or {}) do
       say("invented", ("%s named %s that Slurm does not have there, the last %d, %s%s"):format(
          c.node, report.count(c.denied, "job"), c.last, report.ago(c.time, s.now),

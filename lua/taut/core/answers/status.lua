@@ -97,6 +97,7 @@ local function status(self)
       coverage = self.coverage:share(#self.site.topo.components, coverage_h * 3600, now),
       coverage_h = coverage_h, skipped = self.check.counts, refused = self.refusals.count,
       floods = json.array(floods(self)), claims = json.array(cl.claims:surges()),
+      endpoints = json.array(self.networks:odd_ones()),
       refused_streams = self.judgement.refused_streams, nothing_due = self.rendezvous.nothing_due,
       store = self.journal:state(), database = self.housekeeping:state(),
       slurm_error = cl.error, hint = cl.hint,
@@ -129,7 +130,7 @@ end
 
 --- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
 --   followers, judgement, check, refusals, rendezvous, metrics, acks, housekeeping, acting,
---   addresses, started_at }
+--   addresses, networks, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { status = { false, function(_, _, _, reply) reply(status(o)) end } }
