@@ -134,6 +134,7 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
         return conn;
     }
     clock_gettime(CLOCK_MONOTONIC, &s->since);
+    bufferevent_priority_set(conn, TAUT_PRIORITY_LAST);
     bufferevent_setwatermark(conn, EV_READ, 0, READ_MAX);
     bufferevent_incref(conn);
     s->conn = conn;

@@ -253,7 +253,7 @@ function tests.test_libfabric_is_used_where_both_have_it_and_waited_for()
       for _, t in ipairs(c:plan().tests) do
          lu.assertEquals(t.transport, "ofi")
          lu.assertNil(t.enough_Bps)
-         lu.assertEquals(t.peer, t.node .. ":2")
+         lu.assertEquals(t.peer, t.node == "n0" and "10.0.0.1:4001" or "10.0.0.2:4001")
          lu.assertTrue(t.start_ms >= sim.checks.lead_ms + 350)
       end
    end
