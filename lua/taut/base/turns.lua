@@ -2,8 +2,8 @@
 --- Turns of tautd's loop for what can wait: questions, and long work in pieces (task.lua).
 --
 -- Nodes come first: a turn is given when nothing of theirs is due, and one every GUARD_MS where
--- that never is.  Those who want turns take them one after the other, whoever wants how many; who may
--- change something comes before all others.
+-- that never is.  Those who want turns take them one after the other, whoever wants how many; who
+-- may change something comes before all others.
 local loop = require "taut.loop"
 
 local turns = {
