@@ -8,6 +8,8 @@
  *   invent    job ids that are still to come, one after the other
  *   swell     random job ids, and as many readings as a message may carry
  *   endpoint  as invent, with --endpoint in the place of its own address
+ *   half      half of a frame, and no more
+ *   wild      a credential that is whole, with a few bytes of its text changed
  * Keys are server (address:port), uid (tautd's), munge (munged's socket), from
  * (the address to call from), job (the first id), count, rate (a second) and
  * endpoint.  The last line it prints says how many it sent, and how many
@@ -120,6 +122,10 @@ static const char *hello(long i)
              "\"key\":\"%s\",\"readings\":\"%s\"}",
              TAUT_PROTOCOL_VERSION, TAUT_PROTOCOL_OLDEST, job, opt.node,
              opt.nodes, opt.endpoint, hex, readings);
+    if (strcmp(opt.kind, "wild") == 0)
+        for (int k = 0; k < 3; k++)
+            text[randombytes_uniform((uint32_t)strlen(text))] =
+                (char)(' ' + randombytes_uniform('~' - ' '));
     return text;
 }
 
@@ -193,11 +199,12 @@ static void say(long i)
     unsigned char head[TAUT_FRAME_HEAD];
     char *cred = wrap(hello(i));
     size_t n = strlen(cred);
+    size_t part = strcmp(opt.kind, "half") == 0 ? n / 2 : n;
     int fd = call(), *place = &conns[i % OPEN_MAX_CONNS];
 
     if (fd >= 0 && taut_frame_encode(head, TAUT_FRAME_HELLO, n) == 0 &&
         send(fd, head, sizeof(head), MSG_NOSIGNAL) == (ssize_t)sizeof(head) &&
-        send(fd, cred, n, MSG_NOSIGNAL) == (ssize_t)n)
+        send(fd, cred, part, MSG_NOSIGNAL) == (ssize_t)part)
         sent++;
     free(cred);
     if (*place >= 0)

@@ -56,7 +56,7 @@ end
 
 -- Slurm, or a front end's ticket, has a job on these nodes.  That takes the place of what nodes
 -- said of themselves.
--- @param text the nodes as Slurm writes them; the same text again changes nothing
+-- @param text the nodes as Slurm writes them, or the list itself; the same again changes nothing
 local function take_list(self, id, names, text)
    local job = self.jobs[id] or new_job(self, id)
    if job.text == text then
@@ -124,7 +124,7 @@ function Cluster:prolog(id, names, node, is_sure)
    local known = self.jobs[id]
    local job
    if is_sure then
-      job = take_list(self, id, names, table.concat(names, ","))
+      job = take_list(self, id, names, names)
    elseif known and known.text and known.has[node] then
       job = known
    else

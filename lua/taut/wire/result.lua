@@ -11,6 +11,8 @@ local NUMBERS = tables.set { "id", "bytes", "window_ns", "total_bytes", "delay_n
    "port_ns", "port_data_bytes", "port_with_bytes", "port_back_bytes", "rtt_ns",
    "retrans", "busy_ns", "looks", "strangers", "full", "aimed", "trace_ns" }
 
+local PARTS_MAX = 64 -- of a test's window
+
 local function is_count(v)
    return math.type(v) == "integer" and v >= 0
 end
@@ -68,6 +70,9 @@ local function check_test(t)
    end
    if not ok then
       return nil, err
+   end
+   if type(t.sub_bytes) == "table" and #t.sub_bytes > PARTS_MAX then
+      return nil, ("test %d: sub_bytes: more than %d numbers"):format(t.id, PARTS_MAX)
    end
    for _, bytes in ipairs(type(t.sub_bytes) == "table" and t.sub_bytes or {}) do
       if not is_count(bytes) then
