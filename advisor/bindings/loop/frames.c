@@ -199,6 +199,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
+    if (!c->closing && c->newcomer.from != NULL)
+        taut_listener_refuse(c->listener, "no whole frame in time", c->peer, 1);
     conn_end(c, c->closing ? "closed" : "no whole frame in time");
 }
 

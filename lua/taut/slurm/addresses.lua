@@ -161,6 +161,24 @@ function Addresses:node_at(peer)
    end
 end
 
+--- Does this address belong to one of Slurm's nodes alone, as far as is known by now?
+-- @param peer address and port, as the connection has them
+function Addresses:is_of_one(peer)
+   local host, first = host_of(peer), nil
+   for _, map in ipairs { self.more, self.said } do
+      for name, where in pairs(map) do
+         if name ~= first and (where == host
+            or has(self.known[where] and self.known[where].list, host)) then
+            if first then
+               return false
+            end
+            first = name
+         end
+      end
+   end
+   return first ~= nil
+end
+
 --- Can only root of that host have sent what comes from there?
 -- @param peer address and port, as the connection has them
 -- @return true; or false and what to say

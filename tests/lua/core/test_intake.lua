@@ -33,6 +33,7 @@ local function daemon(count, o)
    local at = o.check or function() return true end
    local from = addresses.new { setting = "slurm", ports = o.ports }
    function from.check(_, ...) return at(...) end
+   function from.is_of_one() return not o.shared_address end
    local d = { heard = {}, samples = {}, refused = {}, probes = {}, user_ports = {},
       lists = node_lists.new(function() return count end) }
    d.intake = intake.new { lists = d.lists, acting = acting.new { is_ready = true },
@@ -116,7 +117,18 @@ function tests.test_a_node_that_floods_is_refused_and_the_others_are_not()
       d.hello(0, "n1", "n1", { job = job })
    end
    lu.assertTrue(#d.heard < 400)
-   lu.assertStrContains(d.refused[#d.refused], "n1 says more than 600 a minute")
+   lu.assertStrContains(d.refused[#d.heard - 299], "n1 says more than 600 a minute")
+   lu.assertStrContains(d.refused[#d.refused], "too many before it") -- MUNGE was not asked
+   local before = #d.heard
+   d.hello(0, "n2", "n2", nil, "10.0.0.2:700")
+   lu.assertEquals(#d.heard, before + 1)
+end
+
+function tests.test_nodes_that_share_an_address_are_not_held_up_for_one()
+   local d = daemon(16, { shared_address = true })
+   for job = 1, 1000 do
+      d.hello(0, "n1", "n1", { job = job })
+   end
    local before = #d.heard
    d.hello(0, "n2", "n2")
    lu.assertEquals(#d.heard, before + 1)
