@@ -73,6 +73,7 @@ enum taut_purpose taut_purpose_parse(const char *name);
 #define TAUT_PLAN_AIM 256        /* ports tried for a certain way */
 #define TAUT_PLAN_NOTE 200       /* bytes of its note, NUL included */
 #define TAUT_PLAN_START_MS 10000 /* a test begins at most so long after it */
+#define TAUT_PLAN_PORT 1024      /* streams go to no port below it */
 #define TAUT_ENOUGH_WORD '+'     /* of a receiver that has seen enough: */
 #define TAUT_ENOUGH_PARTS 3      /* first parts of its window */
 #define TAUT_TEST_MIN_MS 5       /* length of a test … */

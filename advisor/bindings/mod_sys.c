@@ -108,6 +108,22 @@ static int sys_addresses(lua_State *L)
     return 1;
 }
 
+/* sys.address_bytes(text): an address in 4 or 16 bytes, or nil where the text
+ * is no numeric address. */
+static int sys_address_bytes(lua_State *L)
+{
+    const char *text = luaL_checkstring(L, 1);
+    unsigned char address[sizeof(struct in6_addr)];
+
+    if (inet_pton(AF_INET, text, address) == 1)
+        lua_pushlstring(L, (const char *)address, sizeof(struct in_addr));
+    else if (inet_pton(AF_INET6, text, address) == 1)
+        lua_pushlstring(L, (const char *)address, sizeof(address));
+    else
+        luaL_pushfail(L);
+    return 1;
+}
+
 static int sys_notify(lua_State *L)
 {
     const char *text = luaL_checkstring(L, 1);
@@ -435,6 +451,7 @@ static void push_paths(lua_State *L)
 int luaopen_taut_sys(lua_State *L)
 {
     static const luaL_Reg functions[] = {
+        {"address_bytes", sys_address_bytes},
         {"addresses", sys_addresses},
         {"append", taut_sys_append},
         {"chmod", taut_sys_chmod},

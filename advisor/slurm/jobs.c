@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The requests for all jobs that hold nodes or wait for some, and for one job
+/* The requests for all jobs, those that are over in few words, and for one job
  * in whatever state. */
 #include <config.h>
 
@@ -94,9 +94,21 @@ static json_t *describe_job(const slurm_job_info_t *job, const char *state)
     taut_reply_number(out, "array_job", job->array_job_id);
     taut_reply_number(out, "het_job", taut_het_job(job));
     taut_reply_number(out, "priority", job->priority);
+    taut_reply_number(out, "restart", job->restart_cnt);
     taut_reply_text(out, "reason",
                     reason_name(job->state_reason, buf, sizeof(buf)));
     add_wishes(out, job);
+    return out;
+}
+
+/* One that is over, and that slurmctld has not forgotten yet: where it was. */
+static json_t *describe_past(const slurm_job_info_t *job)
+{
+    json_t *out = json_object();
+
+    taut_reply_number(out, "id", taut_job_id(job));
+    taut_reply_text(out, "state", "over");
+    taut_reply_text(out, "nodes", job->nodes);
     return out;
 }
 
@@ -114,6 +126,8 @@ int taut_slurm_jobs(const json_t *request, json_t *reply)
         const char *state = state_name(job->job_state);
         if (state != NULL)
             json_array_append_new(jobs, describe_job(job, state));
+        else if (job->nodes != NULL)
+            json_array_append_new(jobs, describe_past(job));
     }
     json_object_set_new(reply, "jobs", jobs);
     slurm_free_job_info_msg(msg);
@@ -123,10 +137,9 @@ int taut_slurm_jobs(const json_t *request, json_t *reply)
 static void add_job(json_t *reply, const slurm_job_info_t *info)
 {
     const char *state = state_name(info->job_state);
-    json_t *job = describe_job(info, state != NULL ? state : "over");
 
-    taut_reply_number(job, "restart", info->restart_cnt);
-    json_object_set_new(reply, "job", job);
+    json_object_set_new(reply, "job",
+                        describe_job(info, state != NULL ? state : "over"));
 }
 
 int taut_slurm_job(const json_t *request, json_t *reply)

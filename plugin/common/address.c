@@ -131,6 +131,77 @@ void taut_address_set_port(struct taut_address *addr, uint16_t port)
         ((struct sockaddr_in6 *)(void *)&addr->sa)->sin6_port = htons(port);
 }
 
+uint16_t taut_address_port(const struct taut_address *addr)
+{
+    const void *sa = &addr->sa;
+
+    if (addr->sa.ss_family == AF_INET)
+        return ntohs(((const struct sockaddr_in *)sa)->sin_port);
+    if (addr->sa.ss_family == AF_INET6)
+        return ntohs(((const struct sockaddr_in6 *)sa)->sin6_port);
+    return 0;
+}
+
+/* An IPv4 address, also one that is written as IPv6; false: it is none. */
+static bool as_v4(const struct taut_address *addr, uint32_t *v4)
+{
+    const void *sa = &addr->sa;
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)sa)->sin6_addr;
+
+    if (addr->sa.ss_family == AF_INET) {
+        *v4 = ntohl(((const struct sockaddr_in *)sa)->sin_addr.s_addr);
+        return true;
+    }
+    if (!IN6_IS_ADDR_V4MAPPED(v6) && !IN6_IS_ADDR_V4COMPAT(v6))
+        return false;
+    memcpy(v4, v6->s6_addr + 12, sizeof(*v4));
+    *v4 = ntohl(*v4);
+    return true;
+}
+
+bool taut_address_is_of_host(const struct taut_address *addr)
+{
+    const void *sa = &addr->sa;
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)sa)->sin6_addr;
+    uint32_t v4;
+
+    if (as_v4(addr, &v4))
+        return v4 >> 24 != 0 && v4 >> 28 < 0xe; /* 0.0.0.0/8, from 224 on */
+    return !IN6_IS_ADDR_UNSPECIFIED(v6) && !IN6_IS_ADDR_MULTICAST(v6);
+}
+
+bool taut_address_is_loopback(const struct taut_address *addr)
+{
+    const void *sa = &addr->sa;
+    uint32_t v4;
+
+    if (addr->sa.ss_family == AF_INET6 &&
+        IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)sa)->sin6_addr))
+        return true;
+    return as_v4(addr, &v4) && v4 >> 24 == 127;
+}
+
+bool taut_address_is_own(const struct taut_address *addr)
+{
+    struct taut_address from = {.length = sizeof(from.sa)};
+    int fd = socket(addr->sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool is_own = true;
+
+    if (taut_address_is_loopback(addr) || fd < 0) {
+        if (fd >= 0)
+            close(fd);
+        return true;
+    }
+    /* connect() of a datagram socket sends nothing; where there is no route
+     * to it, it is another's */
+    if (connect(fd, (const void *)&addr->sa, addr->length) < 0)
+        is_own = false;
+    else if (getsockname(fd, (void *)&from.sa, &from.length) == 0)
+        is_own = taut_address_same_host(&from, addr);
+    close(fd);
+    return is_own;
+}
+
 /* The address that packets to 'server' leave with: connecting a datagram
  * socket asks the routing table and sends nothing. */
 static int local_towards(struct taut_address *local,

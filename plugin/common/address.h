@@ -30,6 +30,20 @@ bool taut_address_same_host(const struct taut_address *a,
 
 void taut_address_set_port(struct taut_address *addr, uint16_t port);
 
+/* Its port; 0 of another family than IPv4 and IPv6. */
+uint16_t taut_address_port(const struct taut_address *addr);
+
+/* Is it the address of one host: not of any, of none, or of many? */
+bool taut_address_is_of_host(const struct taut_address *addr);
+
+/* Is it of the loopback network? */
+bool taut_address_is_loopback(const struct taut_address *addr);
+
+/* Would what is sent there stay on this host?  The system is asked which address
+ * of its own it would send from: its own, for its own.
+ * Returns true also where that cannot be found out. */
+bool taut_address_is_own(const struct taut_address *addr);
+
 /* Find the address that streams of this node use.
  *   interface  IFNAMSIZ bytes of the caller's; "" is filled in with the
  *              interface on the route to 'server'

@@ -131,9 +131,9 @@ static int write_line(struct taut_holdoff *h)
     return pwrite(h->fd, line, LINE_LENGTH, 0) == LINE_LENGTH ? 0 : -1;
 }
 
-int taut_holdoff_enter(struct taut_holdoff *h, bool *entered)
+int taut_holdoff_enter(struct taut_holdoff *h, bool grows, bool *entered)
 {
-    int step = h->step_s ? h->step_s * 2 : TAUT_HOLDOFF_FIRST_S;
+    int step = h->step_s && grows ? h->step_s * 2 : TAUT_HOLDOFF_FIRST_S;
 
     if (entered != NULL)
         *entered = h->step_s == 0;

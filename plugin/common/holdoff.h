@@ -46,10 +46,13 @@ int taut_holdoff_open(struct taut_holdoff *h, const char *rundir,
 
 void taut_holdoff_close(struct taut_holdoff *h);
 
-/* Begin a hold-off, or the next, twice as long.
- * Returns its length in seconds, or -1 with errno.  *entered (may be NULL)
- * says whether it is the first. */
-int taut_holdoff_enter(struct taut_holdoff *h, bool *entered);
+/* Begin a hold-off, or the next one.
+ *   grows    the next one is twice as long, where something is wrong with this
+ *            node or its network; where tautd alone is away it stays as it is,
+ *            so that checks are whole a minute after it is back
+ *   entered  says whether it is the first; may be NULL
+ * Returns its length in seconds, or -1 with errno. */
+int taut_holdoff_enter(struct taut_holdoff *h, bool grows, bool *entered);
 
 /* A server was reached: forget everything. */
 void taut_holdoff_leave(struct taut_holdoff *h);

@@ -113,6 +113,10 @@ static int parse_peer(struct taut_test *test, const json_t *object, size_t i,
     if (peer == NULL || n >= sizeof(test->peer) ||
         taut_address_parse(&address, peer, NULL) < 0)
         return bad(err, i, "peer is not address:port");
+    if (taut_address_port(&address) < TAUT_PLAN_PORT)
+        return bad(err, i, "peer has a port below 1024");
+    if (!taut_address_is_of_host(&address))
+        return bad(err, i, "peer is the address of no host");
     memcpy(test->peer, peer, n + 1);
     return 0;
 }
@@ -133,6 +137,19 @@ static int parse_times(struct taut_test *test, const json_t *object, size_t i,
     test->start_ms = (int)start;
     test->dur_ms = (int)dur;
     test->streams = (int)streams;
+    return 0;
+}
+
+/* Senders of before await no answer to their token, and would take it for
+ * something else. */
+static int parse_answer(struct taut_test *test, const json_t *object, size_t i,
+                        struct taut_error *err)
+{
+    const json_t *answer = json_object_get(object, "answer");
+
+    if (answer != NULL && !json_is_boolean(answer))
+        return bad(err, i, "answer is not true or false");
+    test->is_mute = answer != NULL && json_is_false(answer);
     return 0;
 }
 
@@ -211,6 +228,7 @@ static int parse_test(struct taut_test *test, const json_t *object, size_t i,
     if (parse_kind(test, object, i, err) < 0 ||
         parse_peer(test, object, i, err) < 0 ||
         parse_times(test, object, i, err) < 0 ||
+        parse_answer(test, object, i, err) < 0 ||
         parse_enough(test, object, i, err) < 0 ||
         parse_way(test, object, i, err) < 0)
         return -1;

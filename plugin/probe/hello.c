@@ -63,6 +63,8 @@ char *taut_hello_encode(const struct taut_hello *hello)
     errno = ENOMEM;
     if (readings != NULL)
         json = pack(hello, key, readings);
+    if (json != NULL)
+        json_object_set_new(json, "answers", json_true());
     if (json != NULL && hello->user_port < TAUT_USER_PORT)
         json_object_set_new(json, "user_port", json_integer(hello->user_port));
     if (json != NULL && add_survey(json, hello) == 0)

@@ -174,7 +174,7 @@ static char *make_hello(struct taut_probe *p, uid_t tautd,
         cred = taut_hello_wrap(text, tautd, p->args.opts.munge_socket,
                                deadline_ns, &why);
     if (cred == NULL)
-        taut_probe_hold_off(p, why.text);
+        taut_probe_hold_off(p, why.text, true);
     free(text);
     return cred;
 }

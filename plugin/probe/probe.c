@@ -24,7 +24,7 @@
 #include "plugin/probe/ticket.h"
 #include "wire/root_port.h"
 
-void taut_probe_hold_off(struct taut_probe *p, const char *why)
+void taut_probe_hold_off(struct taut_probe *p, const char *why, bool grows)
 {
     bool is_first = false;
     int seconds;
@@ -33,7 +33,7 @@ void taut_probe_hold_off(struct taut_probe *p, const char *why)
         taut_log_error(&p->log, "%s", why);
         return;
     }
-    seconds = taut_holdoff_enter(&p->holdoff, &is_first);
+    seconds = taut_holdoff_enter(&p->holdoff, grows, &is_first);
     if (seconds < 0)
         taut_log_error(&p->log, "%s; no hold-off: %s", why, strerror(errno));
     else if (is_first)
@@ -50,7 +50,7 @@ static struct taut_lookup *look_up(struct taut_probe *p)
         taut_lookup_run(&p->args.opts, taut_probe_share_ns(p, 40), &why);
 
     if (l == NULL && (errno == ETIMEDOUT || errno == EHOSTUNREACH))
-        taut_probe_hold_off(p, why.text);
+        taut_probe_hold_off(p, why.text, true);
     else if (l == NULL)
         taut_log_error(&p->log, "%s; skipped", why.text);
     return l;

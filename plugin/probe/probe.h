@@ -46,8 +46,9 @@ static inline int64_t taut_probe_share_ns(const struct taut_probe *p,
 }
 
 /* The network, or what the way to it needs, does not answer: later checks
- * shall cost nothing for a while. */
-void taut_probe_hold_off(struct taut_probe *p, const char *why);
+ * shall cost nothing for a while.
+ *   grows  for twice as long each time (holdoff.h) */
+void taut_probe_hold_off(struct taut_probe *p, const char *why, bool grows);
 
 /* Read the counters of this node.  What cannot be read is said once, and left
  * out. */

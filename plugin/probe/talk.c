@@ -30,8 +30,8 @@ static int make_contact(struct taut_probe *p, const struct taut_lookup *l,
     if (from > 0) /* somebody was there, though he does not act */
         taut_log_info(&p->log, "%s, and those before it do not act; skipped",
                       why.text);
-    else
-        taut_probe_hold_off(p, why.text);
+    else /* its host is there, or the way to it may be gone */
+        taut_probe_hold_off(p, why.text, errno != ECONNREFUSED);
     return -1;
 }
 
@@ -100,7 +100,7 @@ static int get_plan(struct taut_probe *p, const struct taut_lookup *l,
     }
     remember(p, l, !is_late);
     if (is_late) {
-        taut_probe_hold_off(p, why.text);
+        taut_probe_hold_off(p, why.text, false);
         return -1;
     }
     /* Somebody is there: prologs that follow are worth their time. */

@@ -181,7 +181,7 @@ static void hold_off(const struct hook *h)
     struct taut_holdoff holdoff;
 
     if (taut_holdoff_open(&holdoff, h->opts.rundir, NULL) == 0)
-        taut_holdoff_enter(&holdoff, NULL);
+        taut_holdoff_enter(&holdoff, true, NULL);
     taut_holdoff_close(&holdoff);
 }
 

@@ -9,6 +9,7 @@
 
 #include "plugin/common/clock.h"
 #include "plugin/streams/receiver.h"
+#include "plugin/streams/token.h"
 
 #define READS_PER_LOOK 16 /* so that the clock is seen in time */
 
@@ -175,27 +176,55 @@ static struct taut_inflow *match(struct taut_receiver *r,
     return found;
 }
 
+/* Tell the sender that its receiver is here.
+ * Returns 1, 0 when there is no room for that yet, or -1. */
+static int answer_token(const struct taut_inflow *in,
+                        const struct taut_stranger *s)
+{
+    unsigned char answer[TAUT_TOKEN];
+    ssize_t n;
+
+    if (in->test->is_mute)
+        return 1;
+    taut_token_answer(answer, s->token);
+    n = s->endpoint->transport->send(s->endpoint, s->stream, answer,
+                                     sizeof(answer));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    return n == (ssize_t)sizeof(answer) ? 1 : -1;
+}
+
+/* A whole token came.  Returns true when the stranger is one no more. */
+static bool take_token(struct taut_receiver *r, struct taut_stranger *s)
+{
+    struct taut_inflow *in = match(r, s);
+    int rc = in != NULL ? answer_token(in, s) : -1;
+
+    if (rc < 0)
+        refuse(r, s);
+    if (rc > 0) {
+        in->streams[in->accepted++] = s->stream;
+        in->open++;
+    }
+    return rc != 0;
+}
+
 /* Who is late for 'late_ns' is sent away.  Returns true when the stranger is
  * one no more. */
 static bool ask_token(struct taut_receiver *r, struct taut_stranger *s,
                       int64_t late_ns)
 {
-    ssize_t n = s->endpoint->transport->receive(
-        s->endpoint, s->stream, s->token + s->length, TAUT_TOKEN - s->length);
-    struct taut_inflow *in;
+    ssize_t n = 1;
 
-    if (n > 0)
-        s->length += (size_t)n;
-    if (s->length == TAUT_TOKEN) {
-        in = match(r, s);
-        if (in != NULL) {
-            in->streams[in->accepted++] = s->stream;
-            in->open++;
-        } else {
-            refuse(r, s);
-        }
-        return true;
+    if (s->length < TAUT_TOKEN) {
+        n = s->endpoint->transport->receive(s->endpoint, s->stream,
+                                            s->token + s->length,
+                                            TAUT_TOKEN - s->length);
+        if (n > 0)
+            s->length += (size_t)n;
     }
+    if (s->length == TAUT_TOKEN)
+        return take_token(r, s);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
         late_ns >= s->until_ns) {
         refuse(r, s);

@@ -155,6 +155,17 @@ static void trace(struct slot *slot, int64_t deadline_ns)
         taut_now_ns() - began_ns + (before_ns > 0 ? before_ns : 0);
 }
 
+/* Nothing goes to this host itself, but where the rail is its loopback. */
+static bool is_elsewhere(const struct taut_endpoint *ep,
+                         const struct taut_test *test)
+{
+    struct taut_address to;
+
+    return taut_address_is_loopback(&ep->local) ||
+           (taut_address_parse(&to, test->peer, NULL) == 0 &&
+            !taut_address_is_own(&to));
+}
+
 static void begin_test(struct run *run, const struct taut_test *test,
                        struct taut_measure *measure, int64_t plan_ns)
 {
@@ -165,6 +176,11 @@ static void begin_test(struct run *run, const struct taut_test *test,
         snprintf(measure->error, sizeof(measure->error),
                  "this node has no rail %d for transport %s", test->rail,
                  taut_transport_name(test->transport));
+        return;
+    }
+    if (test->role == TAUT_ROLE_SEND && !is_elsewhere(ep, test)) {
+        snprintf(measure->error, sizeof(measure->error),
+                 "%s is an address of this node itself", test->peer);
         return;
     }
     slot = &run->slots[run->slot_count++];

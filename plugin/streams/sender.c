@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "plugin/common/clock.h"
 #include "plugin/streams/sender.h"
+#include "plugin/streams/token.h"
 
 /* At the end of a test up to this much time's worth of data may stand in
  * queues along the route.  It must outlast a late wake-up of either end, or
@@ -22,7 +25,11 @@
 /* Acknowledgements come in lumps of up to 64 kB, which at 100 Mbit/s takes 5 ms.
  * So a window begins and ends with one, if one comes within so much time. */
 #define LUMP_NS (4 * TAUT_MS_NS)
+#define LATE_NS TAUT_MS_NS /* of an answer: then the test begins later */
 #define SENDS_PER_RUN 16   /* a fast receiver never fills up */
+
+static const char too_busy[] = "this node was too busy to send in time";
+static const char no_answer[] = "the receiver did not answer its token";
 
 static void close_stream(struct taut_sender *s, struct taut_sender_stream *st)
 {
@@ -149,6 +156,12 @@ void taut_sender_begin(struct taut_sender *s, struct taut_endpoint *endpoint,
     }
 }
 
+/* Token and answer have gone there and back. */
+static bool is_open(const struct taut_sender_stream *st)
+{
+    return st->is_connected && st->answer_got == TAUT_TOKEN;
+}
+
 static bool is_ping(const struct taut_sender *s)
 {
     return s->test->mode == TAUT_MODE_LATENCY;
@@ -183,26 +196,47 @@ static bool may_end_early(const struct taut_sender *s)
     return s->test->enough_Bps > 0 && s->is_warm;
 }
 
+/* Is a stream's token still without an answer?  One that is not even connected
+ * is not waited for: that nobody is there is what its test finds. */
+static bool is_unanswered(const struct taut_sender *s)
+{
+    for (int i = 0; i < s->test->streams; i++) {
+        const struct taut_sender_stream *st = &s->streams[i];
+
+        if (st->id >= 0 && st->is_connected && !is_open(st))
+            return true;
+    }
+    return false;
+}
+
+/* When the clock has something to say next.  While an answer is missing that
+ * is the end of the patience for it. */
+static int64_t next_ns(const struct taut_sender *s)
+{
+    if (!s->is_started)
+        return is_unanswered(s) && s->start_ns <= taut_now_ns() ? s->warm_ns
+                                                                : s->start_ns;
+    return s->is_warm ? s->end_ns : s->warm_look_ns;
+}
+
 void taut_sender_watch(struct taut_sender *s, struct taut_pollset *set)
 {
-    int64_t next;
-
     if (s->is_done)
         return;
-    next = !s->is_started ? s->start_ns : !s->is_warm ? s->warm_look_ns : s->end_ns;
-    taut_pollset_wake(set, next);
+    taut_pollset_wake(set, next_ns(s));
     if (may_end_early(s) && !s->listens)
         taut_pollset_wake(set, enough_ns(s));
     for (int i = 0; i < s->test->streams; i++) {
         const struct taut_sender_stream *st = &s->streams[i];
-        bool is_open = st->is_connected && st->token_sent == TAUT_TOKEN;
-        bool wants_out = !is_open || (s->is_started && !st->rest_until_ns);
-        short events =
-            (short)((wants_out ? POLLOUT : 0) | (s->listens ? POLLIN : 0));
+        bool waits = st->token_sent == TAUT_TOKEN && !is_open(st);
+        bool wants_out = st->token_sent < TAUT_TOKEN ||
+                         (!waits && s->is_started && !st->rest_until_ns);
+        short events = (short)((wants_out ? POLLOUT : 0) |
+                               (waits || s->listens ? POLLIN : 0));
 
         if (st->rest_until_ns)
             taut_pollset_wake(set, st->rest_until_ns);
-        if (is_open && s->is_started && is_ping(s)) {
+        if (is_open(st) && s->is_started && is_ping(s)) {
             watch_ping(s, st, set);
             continue;
         }
@@ -223,6 +257,27 @@ static void send_token(struct taut_sender *s, struct taut_sender_stream *st)
         st->token_sent += (size_t)n;
     else if (n < 0 && errno != EAGAIN && errno != EINTR)
         fail(s, "send to", errno);
+}
+
+/* Whoever says something else, or hangs up, is no receiver of this test. */
+static void take_answer(struct taut_sender *s, struct taut_sender_stream *st)
+{
+    unsigned char answer[TAUT_TOKEN];
+    ssize_t n = s->endpoint->transport->receive(
+        s->endpoint, st->id, st->answer + st->answer_got,
+        TAUT_TOKEN - st->answer_got);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        fail(s, "token to", n < 0 ? errno : ECONNRESET);
+        return;
+    }
+    st->answer_got += (size_t)n;
+    taut_token_answer(answer, s->test->token);
+    if (st->answer_got == TAUT_TOKEN &&
+        sodium_memcmp(answer, st->answer, TAUT_TOKEN) != 0)
+        fail(s, "answer of", EPROTO);
 }
 
 /* Right after the handshake its round trip is all that the estimate holds:
@@ -288,6 +343,42 @@ static void adjust_limits(struct taut_sender *s, int64_t now_ns)
         limit = QUEUE_MIN_BYTES;
     for (int i = 0; i < s->test->streams; i++)
         s->streams[i].limit_bytes = limit / s->test->streams;
+}
+
+/* Did all of its tokens go out? */
+static bool has_asked(const struct taut_sender *s)
+{
+    for (int i = 0; i < s->test->streams; i++) {
+        if (s->streams[i].id >= 0 && s->streams[i].token_sent < TAUT_TOKEN)
+            return false;
+    }
+    return true;
+}
+
+/* The receiver was a little late: the whole test is. */
+static void shift(struct taut_sender *s, int64_t late_ns)
+{
+    s->start_ns += late_ns;
+    s->warm_ns += late_ns;
+    s->warm_look_ns += late_ns;
+    s->end_ns += late_ns;
+}
+
+/* Before the test begins its streams are opened.  A peer that has not answered
+ * when the warm-up would be over takes no part in it. */
+static bool may_start(struct taut_sender *s, int64_t now_ns)
+{
+    if (now_ns < s->start_ns)
+        return false;
+    if (is_unanswered(s)) {
+        s->waits = true;
+        if (now_ns >= s->warm_ns)
+            taut_sender_abort(s, has_asked(s) ? no_answer : too_busy);
+        return false;
+    }
+    if (s->waits && now_ns - s->start_ns > LATE_NS)
+        shift(s, now_ns - s->start_ns);
+    return true;
 }
 
 static void start(struct taut_sender *s, int64_t now_ns)
@@ -419,7 +510,7 @@ static void finish(struct taut_sender *s, int64_t now_ns)
         return;
     }
     if (!s->is_warm && is_answered(s)) {
-        taut_sender_abort(s, "this node was too busy to send in time");
+        taut_sender_abort(s, too_busy);
         return;
     }
     (void)note_news(s, now_ns);
@@ -450,6 +541,8 @@ static void run_streams(struct taut_sender *s, int64_t now_ns)
             continue;
         if (st->token_sent < TAUT_TOKEN)
             open_stream(s, st);
+        else if (!is_open(st))
+            take_answer(s, st);
         else if (s->is_started && is_ping(s))
             ping(s, st);
         else if (s->is_started && now_ns >= st->rest_until_ns)
@@ -467,7 +560,7 @@ static bool is_told_enough(struct taut_sender *s, int64_t now_ns)
     ssize_t n;
 
     s->listens = may_end_early(s) && now_ns >= enough_ns(s);
-    if (!s->listens || st->id < 0 || !st->is_connected)
+    if (!s->listens || st->id < 0 || !is_open(st))
         return false;
     n = s->endpoint->transport->receive(s->endpoint, st->id, &word, 1);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -482,8 +575,10 @@ void taut_sender_run(struct taut_sender *s, int64_t now_ns)
 {
     if (s->is_done)
         return;
-    if (!s->is_started && now_ns >= s->start_ns)
+    if (!s->is_started && may_start(s, now_ns))
         start(s, now_ns);
+    if (s->is_done)
+        return;
     if (s->is_started && (now_ns >= s->end_ns || is_told_enough(s, now_ns))) {
         finish(s, now_ns);
         return;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sending end of one test: its streams from connect to reset. */
+/* The sending end of one test: its streams from connect to reset.  No data go
+ * out on a stream before its receiver has answered the token: whoever is at the
+ * address that a plan has may be no receiver at all. */
 #ifndef TAUT_PLUGIN_STREAMS_SENDER_H
 #define TAUT_PLUGIN_STREAMS_SENDER_H
 
@@ -16,6 +18,8 @@ struct taut_sender_stream {
     int id; /* -1 when closed */
     bool is_connected;
     size_t token_sent;
+    size_t answer_got; /* TAUT_TOKEN bytes: a receiver is there */
+    unsigned char answer[TAUT_TOKEN];
     int64_t limit_bytes;   /* most that may be queued */
     int64_t rest_until_ns; /* queue full: look again then */
     int64_t acked_at_start;
@@ -40,6 +44,7 @@ struct taut_sender {
     int64_t done_ns;
     int64_t flight_bytes; /* not acknowledged when it ended */
     bool is_started, is_warm, is_done;
+    bool waits;   /* its time has come, an answer has not */
     bool listens; /* to a receiver that has seen enough */
     struct taut_pinger ping; /* of a latency test */
 };

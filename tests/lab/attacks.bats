@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# time limit: 900 s
+# time limit: 1800 s
 # SPDX-License-Identifier: GPL-2.0-or-later
 # While a user attacks tautd, a job is checked, and root is answered.
 
@@ -170,5 +170,72 @@ SH
         lab exec --user alice srun -Q --exclusive -N 4 true
     done
     wait_until 10 eval 'since tautd | grep -q "streams without a token of the plan were refused"'
+    nobody_is_blamed
+}
+
+# root_on NODE KIND LIST [--key value]…: root there says HELLO again and again
+root_on() {
+    lab exec --node "$1" "$TAUT_BUILDDIR/tests/fake/fake-root" "$2" "$1" "$3" \
+        --server 172.30.0.1:6824 --uid "$(id -u slurm)" "${@:4}"
+}
+
+next_job() {
+    local id
+    id=$(lab exec --user alice srun -Q --exclusive -N 1 printenv SLURM_JOB_ID)
+    echo $((id + 1))
+}
+
+status_says() { lab exec taut status | tr -s ' \n' ' ' | grep -q "$1"; }
+
+# Past bug: "not checked: shared" for ten minutes, on all nodes of the lists.
+@test "attacks: root on one node names jobs that are still to come" {
+    root_on n1 invent 'n[0-2]' --job "$(next_job)" --count 400 --rate 200
+    stands
+    wait_until 60 status_says 'invented n1 named [0-9]* jobs that Slurm does not have'
+    nobody_is_blamed
+}
+
+# Past bug: the database never came back.
+@test "attacks: root on one node floods with readings of random jobs" {
+    root_on n1 swell n1 --count 1200 --rate 118
+    wait_until 30 status_says 'flood 172.30.1.2 (n1): [0-9]* messages refused'
+    stands
+    run lab exec taut explain n2
+    [ "$status" -eq 0 ]
+    wait_until 30 eval '! status_says "cannot be written"'
+    # some megabytes at most, of 1200 messages of 50 kB
+    [ "$(lab exec stat -c %s /var/lib/taut/taut.db)" -lt 20000000 ]
+    nobody_is_blamed
+}
+
+# Where nothing is due nobody's endpoint is looked at.
+endpoint_is_refused() {
+    root_on n1 endpoint 'n[0-3]' --job "$(next_job)" --count 4 --rate 8 \
+        --endpoint "$1"
+    status_says "endpoint n1 names $1 as its endpoint"
+}
+
+# Past bug: probes of others connected there, and sent 112 MB.
+@test "attacks: root on one node names somebody else's address as his endpoint" {
+    local place
+    for place in 127.0.0.1:7778 172.30.0.1:6824 10.0.0.9:22; do
+        wait_until 60 endpoint_is_refused "$place"
+    done
+    stands
+    nobody_is_blamed
+}
+
+# Past bug: most nodes found no time, and their jobs were not checked.
+@test "attacks: questions of a user, as many at once as he may, again and again" {
+    lab exec --user alice bash -c 'end=$((SECONDS + 40))
+        for _ in {1..16}; do
+            while [ $SECONDS -lt $end ]; do taut advise -N 2; done &
+        done
+        wait' >/dev/null 2>&1 &
+    sleep 2
+    stands
+    stands
+    run ! eval 'since tautd | grep "no time for it"'
+    wait $!
     nobody_is_blamed
 }

@@ -144,7 +144,7 @@ END
     [ -z "$output" ]
 }
 
-@test "a server that is back ends the hold-off, one that is not doubles it" {
+@test "a server that is back ends the hold-off, one that is not leaves it short" {
     need_munged
     mkdir run-n1
     printf 'taut-holdoff 1 1 240 %s\n' \
@@ -152,7 +152,7 @@ END
     server=127.0.0.1:1
     run check n1
     [ -z "$output" ]
-    grep -q '^taut-holdoff 1 [0-9]* 480 ' run-n1/holdoff
+    grep -q '^taut-holdoff 1 [0-9]* 60 ' run-n1/holdoff
     printf 'taut-holdoff 1 1 480 %s\n' \
         "$(cat /proc/sys/kernel/random/boot_id)" >run-n1/holdoff
     start_tautd
@@ -282,11 +282,11 @@ END
 
 @test "a peer that refuses streams is named" {
     need_munged
-    sed 's/@n2@/127.0.0.1:1/' <<<"$(plan "$(plan_test 1 send n2 20 25)")" >p1
+    sed 's/@n2@/127.0.0.1:1025/' <<<"$(plan "$(plan_test 1 send n2 20 25)")" >p1
     start_tautd --plan n1=p1
     run check n1
     wait "$tautd_pid"
-    result_of 1 | grep -q '"error":"connect 127.0.0.1:1: Connection refused"'
+    result_of 1 | grep -q '"error":"connect 127.0.0.1:1025: Connection refused"'
 }
 
 # endpoint: of n1, as HELLO told it, for bash's /dev/tcp

@@ -85,14 +85,15 @@ static void conn_end(struct conn *c, const char *why)
 }
 
 void taut_listener_refuse(struct taut_listener *l, const char *why,
-                          const char *peer)
+                          const char *peer, long count)
 {
     lua_State *L = l->loop->L;
 
     if (taut_ref_push(L, l->on_refused)) {
         lua_pushstring(L, why);
         lua_pushstring(L, peer);
-        taut_call(L, 2);
+        lua_pushinteger(L, count);
+        taut_call(L, 3);
     }
 }
 
@@ -119,7 +120,7 @@ static bool take_frame(struct conn *c)
     if (evbuffer_copyout(in, head, sizeof(head)) < (ssize_t)sizeof(head))
         return false;
     if (taut_frame_decode(&frame, head, c->listener->max_frame, &err) != 0) {
-        taut_listener_refuse(c->listener, err.text, c->peer);
+        taut_listener_refuse(c->listener, err.text, c->peer, 1);
         conn_end(c, err.text);
         return false;
     }
@@ -149,7 +150,7 @@ static void count_held(struct conn *c)
         return;
     snprintf(why, sizeof(why), "%zu bytes in unfinished frames, limit %zu",
              l->held, l->max_held);
-    taut_listener_refuse(l, why, c->peer);
+    taut_listener_refuse(l, why, c->peer, 1);
     conn_end(c, why);
 }
 
@@ -198,6 +199,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
+    if (!c->closing && c->newcomer.from != NULL)
+        taut_listener_refuse(c->listener, "no whole frame in time", c->peer, 1);
     conn_end(c, c->closing ? "closed" : "no whole frame in time");
 }
 
@@ -240,7 +243,7 @@ static void make_room(struct taut_listener *l, const char *peer)
         return;
     struct conn *c =
         (struct conn *)((char *)s - offsetof(struct conn, newcomer));
-    taut_listener_refuse(l, "gave way to a newer connection", c->peer);
+    taut_listener_refuse(l, "gave way to a newer connection", c->peer, 1);
     conn_end(c, "gave way to a newer connection");
 }
 
@@ -258,17 +261,17 @@ void taut_listener_admit(struct taut_listener *l,
         close(fd);
         snprintf(why, sizeof(why), "more than %lld connections",
                  (long long)l->max_conns);
-        taut_listener_refuse(l, why, peer);
+        taut_listener_refuse(l, why, peer, 1);
         return;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     struct conn *c = conn_new(l, fd);
     if (c == NULL) {
-        taut_listener_refuse(l, "out of memory", peer);
+        taut_listener_refuse(l, "out of memory", peer, 1);
         return;
     }
     if (taut_newcomers_add(&l->newcomers, &c->newcomer, peer) != 0) {
-        taut_listener_refuse(l, "out of memory", peer);
+        taut_listener_refuse(l, "out of memory", peer, 1);
         conn_release(l->loop->L, c);
         lua_pop(l->loop->L, 1);
         return;

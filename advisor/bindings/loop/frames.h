@@ -23,9 +23,11 @@ struct taut_listener {
     size_t max_held, held; /* bytes of all frames not yet whole */
 };
 
-/* Tell Lua of a connection that was refused. */
+/* Tell Lua of connections that were refused: on_refused(why, peer, count).
+ *   peer   "address:port" of the last of them
+ *   count  how many they were, all of that address */
 void taut_listener_refuse(struct taut_listener *l, const char *why,
-                          const char *peer);
+                          const char *peer, long count);
 
 /* Take in a new connection, or refuse it; its descriptor is owned from here
  * on. */

@@ -3,8 +3,10 @@
  * libevent's HTTP server, on a TCP port or a UNIX socket.
  *
  * Who asks is not trusted.  A connection carries one request and ends after
- * 'timeout_ms' whatever it does, so that many slow clients hold no more than
- * 'max_conns' descriptors for so long; headers are at most HEADERS_MAX, a
+ * 'timeout_ms' whatever it does.  Where there are 'max_conns', one that has
+ * asked nothing yet gives way to the next, the oldest of the user (on a UNIX
+ * socket) or address that has most; while all of them have asked something,
+ * others wait in the system's queue.  Headers are at most HEADERS_MAX, a
  * body is refused, and what a client sends meanwhile waits in its socket.
  *
  * evhttp (2.1) tells nobody when a connection comes or goes before there is
@@ -43,6 +45,8 @@ struct slot {
     struct slot *next;
     struct bufferevent *conn; /* a reference of ours */
     struct timespec since;
+    bool has_asked; /* a request came */
+    bool is_ended;  /* by us; evhttp has not given it up yet */
 };
 
 struct taut_http {
@@ -54,6 +58,7 @@ struct taut_http {
     struct taut_unix_port unix_port;
     int self, on_get;
     lua_Integer max_conns, conns, timeout_ms;
+    lua_Integer ended; /* of conns: those that are on their way out */
 };
 
 static int64_t age_ms(const struct slot *s)
@@ -73,6 +78,64 @@ static bool is_given_up(const struct slot *s)
     return on_event == NULL;
 }
 
+static void end_slot(struct taut_http *h, struct slot *s)
+{
+    shutdown(bufferevent_getfd(s->conn), SHUT_RDWR);
+    h->ended += !s->is_ended;
+    s->is_ended = true;
+}
+
+/* Whose it is: a number for the user of a UNIX socket's other end, or for an
+ * address.  Two owners may have one number, and share places then. */
+static uint64_t owner_of(const struct slot *s)
+{
+    int fd = bufferevent_getfd(s->conn);
+    struct sockaddr_storage ss = {0};
+    const struct sockaddr *sa = (const struct sockaddr *)&ss;
+    socklen_t length = sizeof(ss);
+    uint64_t half[2];
+    uid_t uid;
+
+    if (taut_unix_port_peer(fd, &uid) == 0)
+        return uid;
+    if (getpeername(fd, (struct sockaddr *)&ss, &length) != 0)
+        return UINT64_MAX;
+    if (sa->sa_family == AF_INET)
+        return ((const struct sockaddr_in *)&ss)->sin_addr.s_addr;
+    memcpy(half, &((const struct sockaddr_in6 *)&ss)->sin6_addr, sizeof(half));
+    return half[0] ^ half[1];
+}
+
+static int count_of(const struct taut_http *h, uint64_t owner)
+{
+    int n = 0;
+
+    for (const struct slot *s = h->slots; s != NULL; s = s->next)
+        n += !s->is_ended && owner_of(s) == owner;
+    return n;
+}
+
+/* Somebody comes, and there are as many as there may be: one that has asked
+ * nothing yet goes.  Returns false where all have. */
+static bool make_room(struct taut_http *h)
+{
+    struct slot *goes = NULL;
+    int most = 0;
+
+    /* the newest are the first: of equal ones the last is the oldest */
+    for (struct slot *s = h->slots; s != NULL; s = s->next) {
+        int n = s->has_asked || s->is_ended ? 0 : count_of(h, owner_of(s));
+
+        if (n > 0 && n >= most) {
+            goes = s;
+            most = n;
+        }
+    }
+    if (goes != NULL)
+        end_slot(h, goes);
+    return goes != NULL;
+}
+
 static void slot_free(struct slot *s)
 {
     bufferevent_decref(s->conn);
@@ -89,12 +152,13 @@ static void sweep_slots(struct taut_http *h)
         struct slot *s = *at;
         if (!is_given_up(s)) {
             if (age_ms(s) > h->timeout_ms)
-                shutdown(bufferevent_getfd(s->conn), SHUT_RDWR);
+                end_slot(h, s);
             at = &s->next;
             continue;
         }
         *at = s->next;
         h->conns--;
+        h->ended -= s->is_ended;
         slot_free(s);
     }
 }
@@ -114,7 +178,7 @@ static void on_sweep(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     sweep_slots(h);
-    if (h->conns < h->max_conns)
+    if (h->conns - h->ended < h->max_conns && h->conns < 2 * h->max_conns)
         evconnlistener_enable(h->listener);
     if (h->slots != NULL)
         arm_sweep(h);
@@ -134,12 +198,15 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
         return conn;
     }
     clock_gettime(CLOCK_MONOTONIC, &s->since);
+    bufferevent_priority_set(conn, TAUT_PRIORITY_LAST);
     bufferevent_setwatermark(conn, EV_READ, 0, READ_MAX);
     bufferevent_incref(conn);
     s->conn = conn;
     s->next = h->slots;
     h->slots = s;
-    if (++h->conns >= h->max_conns)
+    h->conns++;
+    if ((h->conns - h->ended > h->max_conns && !make_room(h)) ||
+        h->conns >= 2 * h->max_conns)
         evconnlistener_disable(h->listener);
     arm_sweep(h);
     return conn;
@@ -246,6 +313,16 @@ static void send_reply(struct evhttp_request *request, int status,
     evhttp_send_reply(request, status, NULL, NULL);
 }
 
+/* It has asked, and keeps its place until it is answered. */
+static void note_asked(struct taut_http *h, struct evhttp_request *request)
+{
+    const struct bufferevent *conn = evhttp_connection_get_bufferevent(
+        evhttp_request_get_connection(request));
+
+    for (struct slot *s = h->slots; s != NULL; s = s->next)
+        s->has_asked = s->has_asked || s->conn == conn;
+}
+
 static void on_request(struct evhttp_request *request, void *arg)
 {
     struct taut_http *h = arg;
@@ -254,6 +331,7 @@ static void on_request(struct evhttp_request *request, void *arg)
     const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
     size_t n;
 
+    note_asked(h, request);
     taut_ref_push(L, h->self); /* keeps h through its callback */
     if (ask_lua(h, path != NULL ? path : "", request)) {
         const char *body = lua_tolstring(L, -2, &n);
@@ -309,12 +387,12 @@ static int http_port(lua_State *L)
     return 1;
 }
 
-/* How many connections there are. */
+/* How many connections there are, but for those that are on their way out. */
 static int http_conns(lua_State *L)
 {
     struct taut_http *h = luaL_checkudata(L, 1, HTTP_CLASS);
 
-    lua_pushinteger(L, h->conns);
+    lua_pushinteger(L, h->conns - h->ended);
     return 1;
 }
 

@@ -20,20 +20,22 @@
 #define CALLER_MS 400     /* of a node's second: then it is refused */
 #define DEFAULT_MAX_HELD (256 << 20)
 
-/* Callers whom the thread had to refuse. */
+/* Callers whom the thread had to refuse, by address. */
 static void tell_refused(struct taut_listener *l)
 {
     struct taut_callers_refused r = taut_callers_refused(l->callers);
-    char why[96];
+    char why[96], peer[TAUT_CALLERS_HOST + 4];
 
     if (r.error != 0)
-        taut_listener_refuse(l, strerror(r.error), "?");
-    if (r.late > 0) {
-        snprintf(why, sizeof(why),
-                 "%ld called when too many did: no time for them in %d ms",
-                 r.late, CALLER_MS);
-        taut_listener_refuse(l, why, "?");
+        taut_listener_refuse(l, strerror(r.error), "?", 1);
+    snprintf(why, sizeof(why),
+             "called when too many did: no time for it in %d ms", CALLER_MS);
+    for (int i = 0; i < r.hosts; i++) {
+        snprintf(peer, sizeof(peer), "%s:?", r.host[i].address);
+        taut_listener_refuse(l, why, peer, r.host[i].count);
     }
+    if (r.others > 0)
+        taut_listener_refuse(l, why, "other addresses", r.others);
 }
 
 /* Take in some that wait: others when what these bring has been done, or when
@@ -49,8 +51,9 @@ static void on_admit(evutil_socket_t fd, short what, void *arg)
     (void)what;
     taut_ref_push(L, l->self); /* keeps l through its callbacks */
     tell_refused(l);
-    for (int n = 0; n < ADMIT_MOST && l->callers != NULL; n++) {
-        if (l->newcomers.speaking >= SPEAKING_MOST) {
+    for (int n = 0; l->callers != NULL; n++) {
+        /* what else can wait has its turn now and then */
+        if (n == ADMIT_MOST || l->newcomers.speaking >= SPEAKING_MOST) {
             event_del(l->admit);
             event_add(l->again, &soon);
             break;
@@ -169,7 +172,7 @@ static int listener_open(struct taut_listener *l, int fd)
     l->again = event_new(l->loop->base, -1, 0, on_again, l);
     if (l->admit == NULL || l->again == NULL)
         return -1;
-    event_priority_set(l->admit, TAUT_PRIORITY_LAST);
+    event_priority_set(l->admit, TAUT_PRIORITY_CALLERS);
     return event_add(l->admit, NULL);
 }
 

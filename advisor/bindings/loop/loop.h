@@ -17,8 +17,12 @@
 
 #include "advisor/bindings/host.h"
 
-/* Events of this priority wait until no other is due.  Others need none. */
-#define TAUT_PRIORITY_LAST 2
+/* Events have the middle one of these priorities unless they are given another:
+ * those of nodes whose connections were taken, helpers, timers.  New callers
+ * wait until none of these is due, what else can wait until no caller is left;
+ * of both one callback at a time is made. */
+#define TAUT_PRIORITY_CALLERS 3
+#define TAUT_PRIORITY_LAST 4
 
 struct taut_proc;
 

@@ -22,6 +22,7 @@ struct timer {
     int fn;
     int self;
     bool once;
+    bool last; /* when nothing else is due */
 };
 
 static const char loop_key; /* its address names the registry slot */
@@ -39,6 +40,19 @@ static int loop_gc(lua_State *L)
     return 0;
 }
 
+static struct event_base *new_base(void)
+{
+    struct event_config *config = event_config_new();
+    struct event_base *base = NULL;
+
+    if (config != NULL && event_config_set_max_dispatch_interval(
+                              config, NULL, 1, TAUT_PRIORITY_CALLERS) == 0)
+        base = event_base_new_with_config(config);
+    if (config != NULL)
+        event_config_free(config);
+    return base;
+}
+
 struct taut_loop *taut_loop_get(lua_State *L)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &loop_key);
@@ -50,7 +64,7 @@ struct taut_loop *taut_loop_get(lua_State *L)
     loop = lua_newuserdatauv(L, sizeof(*loop), 0);
     *loop = (struct taut_loop){.L = taut_main_state(L)};
     luaL_setmetatable(L, LOOP_CLASS);
-    loop->base = event_base_new();
+    loop->base = new_base();
     if (loop->base == NULL ||
         event_base_priority_init(loop->base, TAUT_PRIORITY_LAST + 1) != 0)
         luaL_error(L, "cannot make an event loop: %s", strerror(errno));
@@ -141,6 +155,8 @@ static int timer_start(lua_State *L, struct timer *t, evutil_socket_t fd,
                        short what, const struct timeval *after)
 {
     t->event = event_new(t->loop->base, fd, what, timer_fired, t);
+    if (t->event != NULL && t->last)
+        event_priority_set(t->event, TAUT_PRIORITY_LAST);
     if (t->event == NULL || event_add(t->event, after) != 0) {
         timer_stop(L, t);
         return luaL_error(L, "cannot add an event: %s", strerror(errno));
@@ -170,6 +186,17 @@ static int loop_timer(lua_State *L)
 static int loop_every(lua_State *L)
 {
     return start_ms_timer(L, false);
+}
+
+/* later(fn): fn() once, when nothing else is due */
+static int loop_later(lua_State *L)
+{
+    struct timeval now = {0};
+
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    struct timer *t = timer_new(L, 1, true);
+    t->last = true;
+    return timer_start(L, t, -1, 0, &now);
 }
 
 static int loop_signal(lua_State *L)
@@ -280,6 +307,7 @@ int luaopen_taut_loop(lua_State *L)
         {"doing", loop_doing},
         {"every", loop_every},
         {"http", taut_loop_http},
+        {"later", loop_later},
         {"listen", taut_loop_listen},
         {"longest", loop_longest},
         {"now_ns", loop_now_ns},

@@ -66,6 +66,7 @@ void taut_newcomers_init(struct taut_newcomers *all)
     TAILQ_INIT(&all->spoke);
     all->speaking = 0;
     all->origins = NULL;
+    all->largest = NULL;
 }
 
 int taut_newcomers_add(struct taut_newcomers *all, struct taut_newcomer *s,
@@ -78,6 +79,8 @@ int taut_newcomers_add(struct taut_newcomers *all, struct taut_newcomer *s,
     if (from == NULL)
         return -1;
     from->count++;
+    if (all->largest == NULL || from->count >= all->largest->count)
+        all->largest = from;
     s->from = from;
     s->spoke = false;
     TAILQ_INSERT_TAIL(&all->silent, s, link);
@@ -109,6 +112,8 @@ void taut_newcomers_drop(struct taut_newcomers *all, struct taut_newcomer *s)
     take_out(all, s);
     all->speaking -= s->spoke;
     if (--s->from->count == 0) {
+        if (all->largest == s->from)
+            all->largest = NULL;
         tdelete(s->from, &all->origins, by_address);
         free(s->from);
     }
@@ -131,5 +136,7 @@ struct taut_newcomer *taut_newcomers_to_go(const struct taut_newcomers *all,
 
     if (from != NULL && from->count >= most)
         return first(&from->silent, &from->spoke);
+    if (full && all->largest != NULL && all->largest->count > 1)
+        return first(&all->largest->silent, &all->largest->spoke);
     return full ? first(&all->silent, &all->spoke) : NULL;
 }

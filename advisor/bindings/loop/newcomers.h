@@ -3,7 +3,8 @@
  *
  * Any process that reaches the port can open them, so they never stand in
  * the way of others: each address has so many at once, and where one has to
- * go it is the oldest, first of those that have not said a whole HELLO.
+ * go it is the oldest, first of those that have not said a whole HELLO; where
+ * all together are too many, of the address that has most of them.
  * Whoever comes costs the same, however many are there. */
 #ifndef TAUT_ADVISOR_BINDINGS_LOOP_NEWCOMERS_H
 #define TAUT_ADVISOR_BINDINGS_LOOP_NEWCOMERS_H
@@ -26,6 +27,7 @@ struct taut_newcomers {
     struct taut_newcomer_list silent, spoke;
     long long speaking; /* how many have spoken */
     void *origins;      /* of tsearch(3) */
+    struct taut_origin *largest; /* as far as is known; or NULL */
 };
 
 void taut_newcomers_init(struct taut_newcomers *all);

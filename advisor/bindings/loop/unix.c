@@ -4,7 +4,8 @@
  *
  * Anybody on the machine may connect, so a user has so many clients at once,
  * some places are for administrators alone, and a request has to come whole
- * within 'request_ms'.
+ * within 'request_ms'.  Nodes come first: who connects here is taken in when
+ * nothing of theirs is due.
  *
  * A client is kept by the loop while its request comes in and while its
  * reply goes out; in between by Lua alone.  A client that Lua forgets is
@@ -21,7 +22,6 @@
 #include <unistd.h>
 
 #include <event2/bufferevent.h>
-#include <event2/listener.h>
 
 #include "advisor/bindings/loop/loop.h"
 #include "advisor/lib/os/unix_port.h"
@@ -36,9 +36,10 @@
 
 struct server {
     struct taut_loop *loop;
-    struct evconnlistener *ev; /* NULL once closed */
+    struct event *ev; /* somebody connects; NULL once closed */
+    int fd;           /* that listens */
     int self;
-    int on_line, is_admin;
+    int on_line, on_refused, is_admin;
     size_t max_line;
     struct timeval request;
     LIST_HEAD(, client) clients;
@@ -175,6 +176,19 @@ static bool is_admin(struct server *s, uid_t uid)
     return yes;
 }
 
+/* Somebody finds no place: on_refused(uid, why). */
+static void tell_refused(struct server *s, uid_t uid)
+{
+    lua_State *L = s->loop->L;
+
+    if (taut_ref_push(L, s->on_refused)) {
+        lua_pushinteger(L, uid);
+        lua_pushstring(L, "too many questions of this user, or of all users, "
+                          "at once");
+        taut_call(L, 2);
+    }
+}
+
 /* Is there a place for this client? */
 static bool has_place(struct server *s, struct client *c)
 {
@@ -213,8 +227,11 @@ static void client_new(struct server *s, evutil_socket_t fd)
     *c = (struct client){
         .server = s, .self = LUA_NOREF, .server_ref = LUA_NOREF};
     luaL_setmetatable(L, CLIENT_CLASS);
-    if (set_credentials(c, fd) == 0 && has_place(s, c))
+    bool is_known = set_credentials(c, fd) == 0;
+    if (is_known && has_place(s, c))
         c->late = event_new(s->loop->base, -1, 0, on_late, c);
+    else if (is_known)
+        tell_refused(s, c->uid);
     if (c->late != NULL)
         c->bev =
             bufferevent_socket_new(s->loop->base, fd, BEV_OPT_CLOSE_ON_FREE);
@@ -228,21 +245,25 @@ static void client_new(struct server *s, evutil_socket_t fd)
     taut_ref_push(L, s->self);
     c->server_ref = luaL_ref(L, LUA_REGISTRYINDEX);
     c->self = luaL_ref(L, LUA_REGISTRYINDEX);
+    bufferevent_priority_set(c->bev, TAUT_PRIORITY_CALLERS);
     bufferevent_setcb(c->bev, on_readable, on_written, on_event, c);
     bufferevent_setwatermark(c->bev, EV_READ, 0, s->max_line + 1);
     event_add(c->late, &s->request);
     bufferevent_enable(c->bev, EV_READ);
 }
 
-static void on_accept(struct evconnlistener *ev, evutil_socket_t fd,
-                      struct sockaddr *sa, int length, void *arg)
+/* One at a time: those who call again and again take turns with nodes. */
+static void on_accept(evutil_socket_t fd, short what, void *arg)
 {
     struct server *s = arg;
+    int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-    (void)ev;
-    (void)sa;
-    (void)length;
-    client_new(s, fd);
+    (void)what;
+    if (client < 0)
+        return;
+    taut_ref_push(s->loop->L, s->self); /* keeps s through its callbacks */
+    client_new(s, client);
+    lua_pop(s->loop->L, 1);
 }
 
 static int server_close(lua_State *L)
@@ -251,7 +272,8 @@ static int server_close(lua_State *L)
 
     if (s->ev != NULL) {
         taut_unix_port_remove(&s->port);
-        evconnlistener_free(s->ev);
+        event_free(s->ev);
+        close(s->fd);
     }
     s->ev = NULL;
     taut_ref_drop(L, &s->self);
@@ -264,6 +286,7 @@ static int server_gc(lua_State *L)
 
     server_close(L);
     taut_ref_drop(L, &s->on_line);
+    taut_ref_drop(L, &s->on_refused);
     taut_ref_drop(L, &s->is_admin);
     return 0;
 }
@@ -276,16 +299,34 @@ static struct server *server_new(lua_State *L)
     *s = (struct server){.loop = loop,
                          .self = LUA_NOREF,
                          .on_line = LUA_NOREF,
+                         .on_refused = LUA_NOREF,
                          .is_admin = LUA_NOREF};
     LIST_INIT(&s->clients);
     luaL_setmetatable(L, SERVER_CLASS);
     s->on_line = taut_ref_field(L, 1, "on_line", true);
+    s->on_refused = taut_ref_field(L, 1, "on_refused", false);
     s->is_admin = taut_ref_field(L, 1, "is_admin", false);
     s->request = taut_timeval(
         taut_opt_integer(L, 1, "request_ms", REQUEST_MS, 1, 3600000));
     s->max_line =
         (size_t)taut_opt_integer(L, 1, "max_line", 1 << 16, 1, 1 << 28);
     return s;
+}
+
+static int server_watch(struct server *s)
+{
+    struct event *ev = event_new(s->loop->base, s->fd, EV_READ | EV_PERSIST,
+                                 on_accept, s);
+
+    if (ev == NULL)
+        return -1;
+    event_priority_set(ev, TAUT_PRIORITY_CALLERS);
+    if (event_add(ev, NULL) == 0) {
+        s->ev = ev;
+        return 0;
+    }
+    event_free(ev);
+    return -1;
 }
 
 int taut_loop_serve(lua_State *L)
@@ -302,10 +343,8 @@ int taut_loop_serve(lua_State *L)
     int fd = taut_unix_port_open(&s->port, path, mode, &err);
     if (fd < 0)
         return taut_fail(L, "%s", err.text);
-    s->ev = evconnlistener_new(s->loop->base, on_accept, s,
-                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0,
-                               fd);
-    if (s->ev == NULL) {
+    s->fd = fd;
+    if (server_watch(s) != 0) {
         taut_unix_port_remove(&s->port);
         close(fd);
         return taut_fail(L, "%s: out of memory", path);

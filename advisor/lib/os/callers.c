@@ -7,12 +7,14 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/queue.h>
 #include <unistd.h>
 
 #include "advisor/lib/os/blocking.h"
 #include "advisor/lib/os/callers.h"
+#include "advisor/lib/os/tcp_port.h"
 
 #define SWEEP_MS 20        /* between two looks for those that waited long */
 #define ERROR_PAUSE_MS 100 /* when descriptors have run out */
@@ -47,10 +49,33 @@ static void ring(int event)
 /* ---- the thread ---- */
 
 /* With the lock held, as all of these. */
-static void refuse(struct taut_callers *c, int fd)
+static void count_refused(struct taut_callers_refused *r,
+                          const struct taut_caller *caller)
 {
-    close(fd);
-    c->refused.late++;
+    char address[TAUT_CALLERS_HOST];
+    int i = 0;
+
+    taut_port_peer(address, sizeof(address), (const void *)&caller->sa,
+                   caller->length);
+    *strrchr(address, ':') = '\0'; /* the port follows it */
+    while (i < r->hosts && strcmp(r->host[i].address, address) != 0)
+        i++;
+    if (i == TAUT_CALLERS_HOSTS) {
+        r->others++;
+        return;
+    }
+    if (i == r->hosts) {
+        strcpy(r->host[i].address, address);
+        r->host[i].count = 0;
+        r->hosts++;
+    }
+    r->host[i].count++;
+}
+
+static void refuse(struct taut_callers *c, const struct taut_caller *caller)
+{
+    close(caller->fd);
+    count_refused(&c->refused, caller);
     c->news = true;
 }
 
@@ -63,7 +88,7 @@ static void sweep(struct taut_callers *c)
            w->caller.since_ms < since_ms) {
         TAILQ_REMOVE(&c->waiting, w, link);
         c->count--;
-        refuse(c, w->caller.fd);
+        refuse(c, &w->caller);
         free(w);
     }
 }
@@ -73,7 +98,7 @@ static void enqueue(struct taut_callers *c, const struct taut_caller *caller)
     struct waiting *w = c->count < TAUT_CALLERS_MAX ? malloc(sizeof(*w)) : NULL;
 
     if (w == NULL) {
-        refuse(c, caller->fd);
+        refuse(c, caller);
         return;
     }
     w->caller = *caller;

@@ -26,10 +26,19 @@ struct taut_caller {
     socklen_t length;
 };
 
-/* Why callers were refused since this was asked last. */
+#define TAUT_CALLERS_HOST 80 /* room for an address without a port, with NUL */
+#define TAUT_CALLERS_HOSTS 16
+
+/* Who was refused since this was asked last, and why: most waited longer than
+ * they may, or were too many. */
 struct taut_callers_refused {
-    long late; /* waited longer than they may, or were too many */
-    int error; /* errno of accept, or 0 */
+    struct {
+        char address[TAUT_CALLERS_HOST];
+        long count;
+    } host[TAUT_CALLERS_HOSTS];
+    int hosts;   /* of these */
+    long others; /* of addresses for which there was no room */
+    int error;   /* errno of accept, or 0 */
 };
 
 /* Accept what comes.

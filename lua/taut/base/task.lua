@@ -2,6 +2,7 @@
 --- A long piece of work inside tautd's loop: a coroutine that sleeps, is woken, and now and then
 -- lets others have their turn.
 local loop = require "taut.loop"
+local turns = require "taut.base.turns"
 
 local task = {
    turn_ns = 4000000, -- what a task may take in one piece
@@ -43,7 +44,7 @@ end
 --- Let others have their turn, if this one has lasted long enough; from inside.
 function Task:breathe()
    if loop.now_ns() - self.turn_ns > task.turn_ns then
-      loop.timer(0, function() resume(self) end)
+      turns.add(self.whose, function() resume(self) end)
       coroutine.yield()
    end
 end
@@ -55,11 +56,11 @@ function task.breathe()
    end
 end
 
---- Start a task at once; it runs until it first sleeps.
+--- Start a task at once, for him whose turn it is (turns.lua); it runs until it first sleeps.
 -- @param fn what it does; the task's own functions are for it only
 -- @param on_error called with a traceback when it fails
 function task.start(fn, on_error)
-   local self = setmetatable({ on_error = on_error }, Task)
+   local self = setmetatable({ on_error = on_error, whose = turns.whose() }, Task)
    self.co = coroutine.create(fn)
    self.timer = loop.timer(0, function()
       self.timer = nil

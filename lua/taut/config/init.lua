@@ -5,6 +5,7 @@
 -- with the units and constructors that `environment` gives.  An error names file, line and what was
 -- expected; the caller keeps the configuration that was in force.
 local overlay = require "taut.config.overlay"
+local patternless = require "taut.base.patternless"
 local renamed = require "taut.config.renamed"
 local sandbox = require "taut.sandbox"
 local settings = require "taut.config.settings"
@@ -64,7 +65,7 @@ end
 -- @return topology, or nil and "file:line: what"
 function config.machine(path)
    local env, given = environment()
-   local ok, err = sandbox.load(path, env)
+   local ok, err = patternless.call(sandbox.load, path, env)
    if not ok then
       return nil, err
    end
@@ -98,7 +99,7 @@ local function site_model(path, named)
       return {}, file
    end
    local env, given = environment()
-   local ok, err = sandbox.load(file, env)
+   local ok, err = patternless.call(sandbox.load, file, env)
    return ok and given, ok and file or err
 end
 
@@ -162,7 +163,7 @@ function config.fabric(paths)
    local path = paths.confdir .. "/taut.lua"
    local env, given = environment()
    if exists(path) then
-      local ok, err = sandbox.load(path, env)
+      local ok, err = patternless.call(sandbox.load, path, env)
       if not ok then
          return nil, err
       end
@@ -196,7 +197,7 @@ end
 --   and "file:line: what"
 function config.load(path, paths)
    local env, given = environment()
-   local ok, err = sandbox.load(path, env)
+   local ok, err = patternless.call(sandbox.load, path, env)
    if not ok then
       return nil, err
    end

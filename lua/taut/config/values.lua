@@ -5,6 +5,7 @@
 local address = require "taut.store.address"
 local hostlist = require "taut.hostlist"
 local ingest = require "taut.events.ingest"
+local sys = require "taut.sys"
 local wire = require "taut.wire"
 
 local values = {}
@@ -25,6 +26,19 @@ function values.node_addresses(v)
       return v
    end
    return nil, what
+end
+
+--- Networks, as "ADDRESS/BITS".
+function values.networks(v)
+   local what = 'networks such as { "10.128.0.0/14", "fd00::/16" }'
+   for key, text in pairs(type(v) == "table" and v or { v }) do
+      local host, bits = tostring(text):match "^(.*)/(%d%d?%d?)$"
+      local bytes = host and sys.address_bytes(host)
+      if math.type(key) ~= "integer" or not bytes or tonumber(bits) > 8 * #bytes then
+         return nil, what
+      end
+   end
+   return type(v) == "table" and v or nil, what
 end
 
 --- A number from `least` to `most`.

@@ -15,6 +15,9 @@ local check = {}
 local Check = {}
 Check.__index = Check
 
+-- Decisions for jobs that one node named before Slurm did, all together; what one takes, and for
+-- each of its nodes.
+local WORDS_MAX_BYTES, WORD_BYTES, WORD_NODE_BYTES = 2 << 20, 512, 64
 local RESERVE_MS = 120 -- of a node's budget, for everything but the phases
 -- What becomes of a job's check.
 local RESULTS = { "PrologFlags without Alloc", "checked", "not in the topology", "nothing due",
@@ -44,6 +47,9 @@ function Check:plan(s, present, budget_ms, lead_ms)
       o.budget_ms = math.min(o.budget_ms + lead_ms, budget_ms - RESERVE_MS)
    end
    s.heard = #present
+   if s.group then
+      s.group.heard = #present
+   end
    local last_ms
    s.tests, last_ms = plan.schedule(#present > 1 and plan.make(o) or {}, o,
       function() return self.ids:test() end)
@@ -75,7 +81,21 @@ local function allocation(self, names)
    return list
 end
 
--- What a job's check is decided to be at its first HELLO: nodes, or why there is none.
+-- The job's nodes without those of which the nodes themselves say that they have another job, too.
+-- Nobody vouches for that: it keeps no other node out.
+local function without(self, names, said)
+   local left = {}
+   for _, name in ipairs(names) do
+      if said[name] then
+         self.cluster.claims:keeps_out(name)
+      else
+         left[#left + 1] = name
+      end
+   end
+   return left
+end
+
+-- What a job's check is decided to be: nodes, or why there is none.
 local function judge_job(self, h, names)
    if not is_enabled(self) then
       return { why = "off" }
@@ -86,11 +106,18 @@ local function judge_job(self, h, names)
    if not nodes then
       return { why = why }
    end
-   local node, other = self.cluster:is_shared(h.job, names)
+   local node, other, said = self.cluster:is_shared(h.job, names)
    if node then
       return { why = "shared", detail = ("%s is shared with job %d"):format(node, other) }
+   elseif said then
+      nodes = allocation(self, without(self, names, said))
+      node = next(said)
+      if not nodes then
+         return { why = "shared", is_word = true,
+            detail = ("%s says that it has job %d, too"):format(node, said[node]) }
+      end
    end
-   return { nodes = nodes }
+   return { nodes = nodes, has = tables.set(nodes) }
 end
 
 -- A job began, on `count` nodes.
@@ -110,18 +137,75 @@ local function note(self, h, count, why, detail)
    end
 end
 
---- The check of a job, decided when its first node speaks.
--- @param h { job, restart, uid, nodes = as Slurm writes them, purpose } of a HELLO
--- @param names the job's nodes
--- @return { nodes = numbers, ascending; nil where there is no check }
-function Check:job(h, names)
-   local id = h.job .. "." .. (h.restart or 0)
-   local job = self.jobs[id]
+-- Decisions that rest on the word of nodes are small for each node: its oldest ones go.
+local function limit(self, node, key, job)
+   local own = self.by_word[node] or { bytes = 0 }
+   self.by_word[node] = own
+   local bytes = WORD_BYTES + #key + WORD_NODE_BYTES * #(job.nodes or {})
+   own[#own + 1], own.bytes = { key = key, bytes = bytes }, own.bytes + bytes
+   while #own > 1 and own.bytes > WORDS_MAX_BYTES do
+      local oldest = table.remove(own, 1)
+      own.bytes = own.bytes - oldest.bytes
+      self.jobs[oldest.key] = nil
+   end
+end
+
+-- Is that the list that Slurm has?
+local function is_same(self, id, known, names)
+   for _, name in ipairs(names) do
+      if not self.cluster.jobs[id].has[name] then
+         return false
+      end
+   end
+   return #known == #names
+end
+
+-- What nodes decided among themselves before Slurm's list had the job stands, where the list is the
+-- same, and nobody's word alone kept them from a test.
+local function adopt(self, key, id)
+   local job = self.jobs[key]
+   if job and not job.is_word then
+      self.jobs[key], self.jobs[id] = nil, job
+      return job
+   end
+   return nil
+end
+
+-- May a line of the database be spent on this?
+local function may_note(self, job, h)
+   return not job.is_claim or not h.node or self.cluster.claims:may_keep(h.node)
+end
+
+local function decide(self, h, names)
+   local job = judge_job(self, h, names)
+   job.at, job.groups = loop.time(), {}
+   return job
+end
+
+--- The check of a job.  What a job is follows from Slurm's list, or from a ticket; until Slurm has
+-- it, those nodes that have the same list of it go together, and decide nothing for others.
+-- @param h { job, restart, uid, node, nodes = as Slurm writes them, purpose } of a HELLO
+-- @param names the job's nodes, as the HELLO has them
+-- @param is_sure true where a ticket vouches for them
+-- @return { nodes = numbers, ascending, nil where there is no check; has = set of these }
+function Check:job(h, names, is_sure)
+   local id = ("%d.%d"):format(h.job, h.restart or 0)
+   local known = not is_sure and self.cluster:nodes_of(h.job, h.restart)
+   local key = (known or is_sure) and id or id .. " " .. (h.nodes or "")
+   local job = self.jobs[key]
+   if not job and known and is_same(self, h.job, known, names) then
+      job = adopt(self, id .. " " .. (h.nodes or ""), id)
+   end
    if not job then
-      job = judge_job(self, h, names)
-      job.at, job.groups = loop.time(), {}
-      self.jobs[id] = job
-      note(self, h, #names, job.why, job.detail)
+      job = decide(self, h, known or names)
+      self.jobs[key] = job
+      if key ~= id then
+         job.is_claim = true
+         limit(self, h.node or "", key, job)
+      end
+      if may_note(self, job, h) then
+         note(self, h, known and #known or #names, job.why, job.detail)
+      end
    end
    return job
 end
@@ -145,14 +229,17 @@ end
 function Check:group(job, n, h)
    local first, last = group_of(job.nodes, n, self.checks.group)
    local group = first and job.groups[first]
+   if group and group.over and group.heard < 2 and not group.is_again then
+      group = nil -- it met nobody: those who come now are another group, once
+   end
    if first and not group then
       local nodes = table.move(job.nodes, first, last, 1, {})
-      group = {}
+      group = { heard = 0, is_again = job.groups[first] ~= nil }
       job.groups[first] = group
       if plan.is_due(options(self, "prolog", nodes, h.budget_ms)) then
          group.session = session("prolog", h, nodes)
          group.session.group = group
-      else
+      elseif may_note(self, job, h) then
          note(self, h, #nodes, "nothing due")
       end
    end
@@ -172,6 +259,11 @@ function Check:forget(before)
          self.jobs[id] = nil
       end
    end
+   for node, own in pairs(self.by_word) do
+      if not self.jobs[own[#own].key] then
+         self.by_word[node] = nil
+      end
+   end
 end
 
 --- Other settings from now on.
@@ -184,7 +276,8 @@ end
 function check.new(o)
    return setmetatable({ topo = o.topology, checks = o.checks, coverage = o.coverage,
       cluster = o.cluster, switches = o.switches, agenda = o.agenda, diagnosis = o.diagnosis,
-      ids = o.ids, journal = o.journal, jobs = {}, counts = tables.counts(RESULTS) }, Check)
+      ids = o.ids, journal = o.journal, jobs = {}, by_word = {},
+      counts = tables.counts(RESULTS) }, Check)
 end
 
 return check

@@ -21,7 +21,9 @@ local function listen(self, conf)
       on_frame = function(conn, kind, payload) self.intake:frame(conn, kind, payload) end,
       on_sent = function(conn) self.intake:sent(conn) end,
       on_close = function(conn) self.intake:gone(conn) end,
-      on_refused = function(why) self.refusals:note("the network", why) end,
+      on_refused = function(why, peer, count)
+         self.refusals:note(peer == "?" and "the network" or peer, why, count)
+      end,
    }
    if not listener then
       return nil, ("cannot listen on %s: %s"):format(conf.listen, err)
@@ -34,6 +36,7 @@ local function serve(self, conf)
    sys.mkdir(conf.socket:match("^(.*)/[^/]*$"), 493) -- 0755
    local server, err = loop.serve { path = conf.socket, mode = 438, max_line = 1 << 20,
       is_admin = function(uid) return self.cluster:is_admin(uid) end,
+      on_refused = function(uid, why) self.refusals:note("uid " .. uid, why) end,
       on_line = function(client, line, uid) self.query:answer(client, line, uid) end }
    if not server then
       return nil, ("cannot serve %s: %s"):format(conf.socket, err)

@@ -4,10 +4,13 @@
 local hello = require "taut.wire.hello"
 local json = require "taut.json"
 local jobs = require "taut.events.jobs"
+local loop = require "taut.loop"
 local munge = require "taut.munge"
+local rate = require "taut.core.remote.rate"
+local readings = require "taut.wire.readings"
 local samples = require "taut.events.samples"
 local seal = require "taut.seal"
-local tables = require "taut.base.tables"
+local sys = require "taut.sys"
 local ticket = require "taut.wire.ticket"
 local wire = require "taut.wire"
 
@@ -15,23 +18,39 @@ local intake = {}
 local Intake = {}
 Intake.__index = Intake
 
+-- HELLOs of one node, a minute and at once: a job has two, and a node starts a few in a second.
+local NODE_PER_MINUTE, NODE_BURST = 600, 300
+local JOBS_MAX = 64 -- that one sample is about
+local DEAF_S, FORGET_S = 1, 60
+local SHARED_MAX = 1024 -- addresses that are no single node's, remembered
+
 -- The jobs whose traffic the node's counters have seen since they were last read: those that ran
--- there before this HELLO was heard.
-local function take_sample(self, h, rails)
-   if not h.readings then
-      return
-   end
+-- there before this HELLO was heard, by Slurm's word, and its own.
+local function jobs_seen(self, h)
    local list = jobs.on_node(self.cluster, h.node)
    for i = #list, 1, -1 do
-      if h.purpose == "prolog" and list[i] == h.job then
+      local job = self.cluster.jobs[list[i]]
+      if list[i] == h.job or not job.text or i > JOBS_MAX then
          table.remove(list, i)
       end
    end
-   if h.purpose == "epilog" and not tables.has(list, h.job) then
+   if h.purpose == "epilog" then
       list[#list + 1] = h.job
    end
-   self.journal:add("sample", samples.row(h, h.purpose, h.readings, list, rails,
-      self.site.topo.rails))
+   return list
+end
+
+-- Of a job that this node alone speaks of little is kept.
+local function take_sample(self, h, rails)
+   local is_claim = h.job ~= 0 and not self.cluster:nodes_of(h.job, h.restart)
+      and not self.cluster:alps()
+   if not h.readings or is_claim and not self.cluster.claims:may_keep(h.node) then
+      return
+   end
+   local topo = self.site.topo
+   local told = readings.fit(h.readings, math.max(1, topo.rails or 1))
+   self.journal:add("sample", samples.row(h, h.purpose, told, jobs_seen(self, h), rails,
+      topo.rails))
 end
 
 -- Does a HELLO come from where its node is?  Over ALPS a ticket says so: nobody but the front end
@@ -50,8 +69,42 @@ local function of_its_node(self, h, from, sealed)
    return is_vouched, ok ~= false, err
 end
 
+local function host_of(conn)
+   return ((conn:peer() or "?"):gsub(":[^:]*$", ""))
+end
+
+-- Who said too much is not listened to for a moment: MUNGE need not look at what he sends.  Where
+-- an address is that of several nodes they are not held up for one of them.
+local function close_ears(self, conn)
+   local host = host_of(conn)
+   if self.shared[host] then
+      return
+   elseif not self.deaf_until[host] and not self.addresses:is_of_one(conn:peer() or "?") then
+      self.shared_count = self.shared_count + 1
+      if self.shared_count > SHARED_MAX then
+         self.shared, self.shared_count = {}, 1
+      end
+      self.shared[host] = true
+      return
+   end
+   self.deaf_until[host] = loop.time() + DEAF_S
+end
+
+-- May a HELLO of this address be looked at?
+local function is_deaf(self, conn)
+   local host = host_of(conn)
+   local till = self.deaf_until[host]
+   if till and till < loop.time() - FORGET_S then
+      self.deaf_until[host] = nil
+   end
+   return till ~= nil and loop.time() < till
+end
+
 -- No, and why: in our log, and to a probe that takes an answer.
 local function refuse(self, conn, h, why)
+   if not self.rate:take(host_of(conn), NODE_PER_MINUTE, NODE_BURST) then
+      close_ears(self, conn)
+   end
    self.refusals:note(conn:peer() or "a closed connection", why)
    local key = type(h) == "table" and h.oldest and type(h.key) == "string" and seal.unhex(h.key)
    if key and #key == wire.KEY_BYTES then
@@ -85,9 +138,24 @@ local function note_stranger(self, h, from, sealed)
    end
 end
 
+-- May this node, or whoever calls from there while nobody knows whose address it is, say one more?
+-- A name that neither Slurm nor the topology has is nobody's.
+local function has_share(self, conn, h, is_vouched)
+   if not self.cluster.nodes[h.node] and not self.site.topo.node_id[h.node] then
+      return false, ("HELLO: Slurm and the topology have no node %s"):format(sys.plain(h.node))
+   end
+   local who = is_vouched() and h.node or host_of(conn)
+   if not self.rate:take(who, NODE_PER_MINUTE, NODE_BURST) then
+      close_ears(self, conn)
+      return false, ("HELLO: %s says more than %d a minute"):format(who, NODE_PER_MINUTE)
+   end
+   return true
+end
+
 -- Who sent it is looked at before any work is done for it.
 -- @return is_vouched of of_its_node; or nil and why it is not taken
-local function examine(self, h, from, uid, sealed)
+local function examine(self, conn, h, uid, sealed)
+   local from = conn:peer()
    local version, err = hello.version(h)
    local ok = version
    if ok then
@@ -99,6 +167,9 @@ local function examine(self, h, from, uid, sealed)
    local is_vouched
    if ok then
       is_vouched, ok, err = of_its_node(self, h, from, sealed)
+   end
+   if ok then
+      ok, err = has_share(self, conn, h, is_vouched)
    end
    if not version and uid == 0 then
       note_stranger(self, h, from, sealed)
@@ -117,7 +188,7 @@ local function decode(text, sealed)
 end
 
 -- What a node's HELLO says of itself.
-local function take(self, h, list, age_s)
+local function take(self, h, list, age_s, is_sure)
    self.cluster:heard(h.node, h.purpose, age_s)
    self.cluster:speaks(h.node, h.release or "0.1", h.v)
    self.cluster:users_call_from(h.node, h.user_port)
@@ -125,7 +196,7 @@ local function take(self, h, list, age_s)
    self.events:heard(h.node, rails)
    take_sample(self, h, rails)
    if h.purpose == "prolog" then
-      self.cluster:prolog(h.job, list.names, h.node)
+      self.cluster:prolog(h.job, list.names, h.node, is_sure)
    elseif h.purpose == "epilog" then
       self.cluster:epilog(h.job, h.node)
    end
@@ -135,7 +206,7 @@ local function on_hello(self, conn, text, uid, sealed, age_s)
    local h, err = decode(text, sealed)
    local is_vouched, list
    if h then
-      is_vouched, err = examine(self, h, conn:peer(), uid, sealed)
+      is_vouched, err = examine(self, conn, h, uid, sealed)
    end
    if is_vouched and hello.is_survey(h.purpose) and not sealed then
       return self.surveys:hello(conn, h, uid, is_vouched,
@@ -147,7 +218,7 @@ local function on_hello(self, conn, text, uid, sealed, age_s)
    if not list then
       return refuse(self, conn, h, err)
    end
-   take(self, h, list, not sealed and age_s or nil)
+   take(self, h, list, not sealed and age_s or nil, select(3, is_vouched()))
    self.rendezvous:hello(conn, h, list.names, is_vouched)
 end
 
@@ -180,6 +251,9 @@ end
 function Intake:frame(conn, kind, payload)
    if (kind == wire.HELLO or kind == wire.ASK) and not self.acting:may() then
       return send_on(self, conn)
+   elseif kind == wire.HELLO and is_deaf(self, conn) then
+      self.refusals:note(conn:peer() or "a closed connection", "HELLO: too many before it")
+      return conn:close()
    elseif kind == wire.HELLO and not self.greeted[conn] then
       self.greeted[conn] = true
       local cred, sealed = ticket.split(payload)
@@ -226,7 +300,7 @@ end
 --- @param o { site, cluster, events, journal, surveys, rendezvous, refusals, lists, addresses,
 --   remote, acting }
 function intake.new(o)
-   o.greeted = {}
+   o.greeted, o.deaf_until, o.shared, o.shared_count, o.rate = {}, {}, {}, 0, rate.new()
    return setmetatable(o, Intake)
 end
 

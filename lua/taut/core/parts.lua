@@ -28,6 +28,7 @@ local judgement = require "taut.core.judgement"
 local latency = require "taut.core.metrics.latency"
 local loop = require "taut.loop"
 local metrics = require "taut.core.metrics"
+local networks = require "taut.slurm.networks"
 local news = require "taut.core.news"
 local node_lists = require "taut.wire.node_lists"
 local observations = require "taut.events.observations"
@@ -60,6 +61,8 @@ local function ground(p, conf)
    p.teller = on_event.new(conf.policy)
    p.addresses = addresses.new { resolver = p.resolver, setting = conf.node_addresses,
       ports = conf.node_ports }
+   p.networks = networks.new { addresses = p.addresses, refusals = p.refusals,
+      rails = function() return math.max(1, p.site.topo.rails or 1) end, list = conf.rail_networks }
    p.cluster = cluster.new(p.slurm, p.addresses)
    p.lists = node_lists.new(function()
       return math.max(#p.site.topo.nodes, #(p.cluster.order or {}))
@@ -105,9 +108,10 @@ local function sources(p)
       ids = p.ids, journal = p.journal }
    p.vouch = vouch.new(pick(p, "site cluster lists slurm findings refusals"))
    p.rendezvous = rendezvous.new { topology = topo, checks = conf.checks,
-      limits = conf.diagnosis, cluster = p.cluster, check = p.check, findings = p.vouch }
+      limits = conf.diagnosis, cluster = p.cluster, check = p.check, findings = p.vouch,
+      networks = p.networks }
    p.surveys = survey.new { topology = topo, cluster = p.cluster, coverage = p.coverage,
-      lists = p.lists,
+      lists = p.lists, networks = p.networks,
       settings = conf.survey, checks = conf.checks, diagnosis = conf.diagnosis,
       checks_on = function() return p.switches:are_checks_on() end,
       next_test = function() return p.ids:test() end,
@@ -142,7 +146,8 @@ local function asked(p)
       "started_at"))
    p.reload = function()
       return reload(pick(p, "site followers metrics teller diagnosis check rendezvous events " ..
-         "profiles surveys advice steer job_over coverage act review addresses findings records"))
+         "profiles surveys advice steer job_over coverage act review addresses findings " ..
+         "records networks"))
    end
    p.query = query.new { cluster = p.cluster, commands = answers(p), acting = p.acting }
    p.remote = remote.new(pick(p, "site cluster addresses refusals query"))

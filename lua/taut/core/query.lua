@@ -6,6 +6,7 @@
 local json = require "taut.json"
 local loop = require "taut.loop"
 local sys = require "taut.sys"
+local turns = require "taut.base.turns"
 
 local query = {}
 local Query = {}
@@ -49,12 +50,7 @@ local function is_allowed(self, command, args, caller)
    return true
 end
 
---- Answer one request.
--- @param client with reply(self, text)
--- @param request { cmd =, args = }
--- @param caller { as = user id whose rights count, name = for what is written down,
---   why_not = what to say where an administrator is none here, or nil }
-function Query:request(client, request, caller)
+local function answer_request(self, client, request, caller)
    local reply = reply_to(client)
    local command = self.commands[request.cmd]
    if not command then
@@ -76,6 +72,17 @@ function Query:request(client, request, caller)
    reply.guard(command[2], args, caller.name, caller.as, reply)
 end
 
+--- Answer one request, when it is the turn of whoever asks.
+-- @param client with reply(self, text)
+-- @param request { cmd =, args = }
+-- @param caller { as = user id whose rights count, name = for what is written down,
+--   why_not = what to say where an administrator is none here, or nil }
+function Query:request(client, request, caller)
+   turns.add(self.cluster:is_admin(caller.as) and turns.first or caller.as, function()
+      answer_request(self, client, request, caller)
+   end)
+end
+
 -- For whom the answer is: whoever may do everything may ask for what another user would be told, as
 -- `taut serve` does.
 local function asker(self, request, uid)
@@ -95,15 +102,18 @@ end
 -- @param line request: { cmd =, args =, as = the user id whom the answer is for, or nil }
 -- @param uid of the caller, as the kernel says
 function Query:answer(client, line, uid)
-   local request, why = json.decode(line)
-   if type(request) ~= "table" then
-      return reply_to(client)(nil, why or "no such command")
-   end
-   uid, why = asker(self, request, uid)
-   if not uid then
-      return reply_to(client)(nil, why)
-   end
-   self:request(client, request, { as = uid, name = sys.user_name(uid) })
+   turns.add(self.cluster:is_admin(uid) and turns.first or uid, function()
+      local request, why = json.decode(line)
+      if type(request) ~= "table" then
+         return reply_to(client)(nil, why or "no such command")
+      end
+      local as
+      as, why = asker(self, request, uid)
+      if not as then
+         return reply_to(client)(nil, why)
+      end
+      answer_request(self, client, request, { as = as, name = sys.user_name(as) })
+   end)
 end
 
 --- @param o { cluster, commands = of core/answers, acting }

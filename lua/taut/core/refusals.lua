@@ -10,6 +10,8 @@ Refusals.__index = Refusals
 
 local LOG_S = 1
 local KINDS = 32
+-- Whose messages are refused again and again: so many within so long, of at most so many senders.
+local FLOOD, FLOOD_S, SENDERS_MAX = 100, 600, 1024
 
 local function say(self, from, why)
    local more = self.count - self.said - 1
@@ -31,11 +33,63 @@ local function add_kind(self, from, why)
    end
 end
 
+-- Senders that were quiet for long are forgotten; the quietest ones where there are too many.
+local function forget(self, now)
+   local least = math.huge
+   for _, s in pairs(self.senders) do
+      least = math.min(least, s.count)
+   end
+   for host, s in pairs(self.senders) do
+      if now - s.at > FLOOD_S or s.count <= least then
+         self.senders[host] = nil
+         self.sender_count = self.sender_count - 1
+      end
+   end
+end
+
+-- Counted by address, or by "uid N" where it is a user here.
+local function add_sender(self, from, why, count)
+   local host, now = from:match "^(.*):%d+$" or from, loop.time()
+   local s = self.senders[host]
+   if s and now - s.at > FLOOD_S then
+      s.count, s.since = 0, now
+   elseif not s then
+      if self.sender_count >= SENDERS_MAX then
+         forget(self, now)
+      end
+      s = { count = 0, since = now }
+      self.senders[host], self.sender_count = s, self.sender_count + 1
+   end
+   s.count, s.why, s.at = s.count + count, why, now
+end
+
+--- Those whose messages were refused again and again a short while ago.
+-- @return array of { from, count, since, time, why = the last reason }, the most first
+function Refusals:floods()
+   local list, now = {}, loop.time()
+   for host, s in pairs(self.senders) do
+      if s.count >= FLOOD and now - s.at <= FLOOD_S then
+         list[#list + 1] = { from = host, count = s.count, since = s.since, time = s.at,
+            why = s.why }
+      end
+   end
+   table.sort(list, function(a, b)
+      if a.count ~= b.count then
+         return a.count > b.count
+      end
+      return a.from < b.from
+   end)
+   return list
+end
+
 --- @param from who sent it
 -- @param why it was not taken
-function Refusals:note(from, why)
-   self.count = self.count + 1
+-- @param count how many messages that were (default 1)
+function Refusals:note(from, why, count)
+   count = count or 1
+   self.count = self.count + count
    add_kind(self, from, why)
+   add_sender(self, from, why, count)
    local left_s = self.said_at + LOG_S - loop.time()
    if left_s <= 0 and not self.last then
       return say(self, from, why)
@@ -51,6 +105,7 @@ end
 
 function refusals.new()
    return setmetatable({ count = 0, clocks = 0, kinds = {}, by_shape = {}, said = 0,
+      senders = {}, sender_count = 0,
       said_at = -math.huge }, Refusals)
 end
 

@@ -121,7 +121,16 @@ local function send_all(self, s, last_ms)
 end
 
 -- For the nodes' logs: why a planned test is left out.
-local function no_way(self, t)
+local function no_way(self, t, peers)
+   for _, n in ipairs { t.src, t.dst } do
+      if peers[n].odd then
+         return ("not tested: %s"):format(peers[n].odd)
+      end
+   end
+   if peers[t.src].answers and not peers[t.dst].answers then
+      return ("%s has an older taut-probe than %s; not tested"):format(self.topo.nodes[t.dst],
+         self.topo.nodes[t.src])
+   end
    return ("rail %d: %s and %s have no transport in common; not tested"):format(t.rail or 1,
       self.topo.nodes[t.src], self.topo.nodes[t.dst])
 end
@@ -138,6 +147,7 @@ local function start(self, s)
    end
    local present, budget = {}, math.huge
    for n, peer in pairs(s.peers) do
+      peer.odd = self.networks:confine(peer)
       present[#present + 1] = n
       -- what is left of its budget now: it has waited for the others
       budget = math.min(budget, peer.budget_ms - (loop.time() - peer.at) * 1000)
@@ -151,7 +161,7 @@ local function start(self, s)
    end
    local without
    s.tests, without = endpoints.split(s.tests, s.peers)
-   s.note = without[1] and no_way(self, without[1])
+   s.note = without[1] and no_way(self, without[1], s.peers)
    if #s.tests == 0 then
       for _, peer in pairs(s.peers) do
          dismiss(self, peer, s.note)
@@ -184,10 +194,12 @@ local function admit(self, s, n, peer)
    end
 end
 
-local function prolog(self, h, names, peer)
-   local job, n = self.check:job(h, names), self.topo.node_id[h.node]
+local function prolog(self, h, names, peer, is_sure)
+   local job, n = self.check:job(h, names, is_sure), self.topo.node_id[h.node]
    if not job.nodes or not n then
       return dismiss(self, peer, self:hint_once())
+   elseif not job.has[n] then
+      return dismiss(self, peer, h.node .. " has another job, or Slurm has this one elsewhere")
    end
    local group = self.check:group(job, n, h)
    if not group then
@@ -225,10 +237,11 @@ end
 function Rendezvous:hello(conn, h, names, is_vouched)
    local peer = { conn = conn, key = seal.unhex(h.key), endpoints = endpoints.of(h), name = h.node,
       boot = h.boot, hello_readings = h.readings, is_vouched = is_vouched,
-      version = h.version or wire.VERSION, budget_ms = h.budget_ms,
+      answers = h.answers == true, version = h.version or wire.VERSION, budget_ms = h.budget_ms,
       at = loop.time() - conn:waited(), heard_ns = loop.now_ns() }
+   self.networks:note(peer)
    if h.purpose == "prolog" then
-      prolog(self, h, names, peer)
+      prolog(self, h, names, peer, select(3, is_vouched()))
    elseif h.purpose == "idle" then
       idle(self, h, peer)
    else
@@ -319,11 +332,12 @@ function Rendezvous:reload(topo, checks, limits)
 end
 
 --- @param o { topology, checks (settings), limits (settings: what is good), cluster, check
---   (check.lua), findings = who takes sessions that are over: session(s) }
+--   (check.lua), networks (slurm/networks.lua), findings = who takes sessions that are over:
+--   session(s) }
 function rendezvous.new(o)
    return setmetatable({ topo = o.topology, checks = o.checks, limits = o.limits,
-      cluster = o.cluster, check = o.check, findings = o.findings, open = {}, sessions = {},
-      nothing_due = 0 }, Rendezvous)
+      cluster = o.cluster, check = o.check, findings = o.findings, networks = o.networks,
+      open = {}, sessions = {}, nothing_due = 0 }, Rendezvous)
 end
 
 return rendezvous

@@ -4,6 +4,7 @@
 local held = require "taut.events.held"
 local json = require "taut.json"
 local readings = require "taut.events.readings"
+local sys = require "taut.sys"
 local summary = require "taut.events.summary"
 local tables = require "taut.base.tables"
 local wire_readings = require "taut.wire.readings"
@@ -15,6 +16,9 @@ local FIELDS = { source = "source", from = "begin", to = "time", seconds = "seco
    jump = "jump", scope = "scope", node = "node", what = "what", class = "class",
    amount = "amount", unit = "unit", left = "capacity_left", during = "during", text = "text" }
 local PLACES, JOBS = 64, 1024 -- most of one observation
+-- Observations out of one node's counters: so many at once, then one after so many seconds.
+local NODE_BURST, NODE_EACH_S = 256, 10
+local SAY_S = 3600 -- between two words about that
 
 -- Every name somebody may ask for: components, the node, the ports at both ends.
 local function places_of(o)
@@ -104,6 +108,28 @@ local function add_growth(sql, row, told, state)
    end
 end
 
+local rooms = {} -- node → { room, at, said }: how many observations it may make
+
+-- Has this node's counters shown less than they may?  What they show beyond that is left out.
+local function has_room(node, time)
+   local r = rooms[node]
+   if not r then
+      r = { room = NODE_BURST, at = time, said = -math.huge }
+      rooms[node] = r
+   end
+   r.room = math.min(NODE_BURST, r.room + math.max(0, time - r.at) / NODE_EACH_S)
+   r.at = time
+   if r.room >= 1 then
+      r.room = r.room - 1
+      return true
+   elseif time - r.said > SAY_S then
+      r.said = time
+      sys.log("warning", ("%s: its counters show more than %d events in a short time; more are " ..
+         "left out"):format(node, NODE_BURST))
+   end
+   return false
+end
+
 local function reading_of(sql, node)
    local at_hand = held.take(node)
    if at_hand then
@@ -133,10 +159,14 @@ function keep.sample(sql, row)
       jobs = row.jobs, told = told, rails = row.rails, rail_count = row.rail_count,
       checked = row.checked })
    held.change(row.node, state)
+   local kept = {}
    for _, o in ipairs(list) do
-      o.id = add_observation(sql, o)
+      if has_room(row.node, row.time) then
+         o.id = add_observation(sql, o)
+         kept[#kept + 1] = o
+      end
    end
-   return list
+   return kept
 end
 
 --- Write the readings that samples changed.

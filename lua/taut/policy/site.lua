@@ -4,6 +4,8 @@
 --
 -- They run inside tautd.  One that raises an error, runs on or answers nonsense changes nothing:
 -- the caller is told, says so, and does less rather than more.
+local patternless = require "taut.base.patternless"
+
 local site = {}
 
 local STEPS = 1000000 -- Lua instructions of one call
@@ -17,7 +19,7 @@ function site.call(fn, ...)
    debug.sethook(co, function()
       error(("more than %d instructions"):format(STEPS), 0)
    end, "", STEPS)
-   local ok, a, b = coroutine.resume(co, ...)
+   local ok, a, b = patternless.call(coroutine.resume, co, ...)
    if ok and coroutine.status(co) ~= "dead" then
       ok, a = false, "it yields"
    end

@@ -139,6 +139,14 @@ function Addresses:check(name, peer)
       "node_addresses in taut.lua(5))"):format(name, host, table.concat(list, ", "))
 end
 
+--- Is this one of a node's addresses, as Slurm or node_addresses says, as far as is known by now?
+-- @param name node
+-- @param host address, without a port
+function Addresses:is_of(name, host)
+   local said, more = self.said[name], self.more[name]
+   return said ~= nil and has(of(self, said), host) or more ~= nil and has(of(self, more), host)
+end
+
 --- Which of Slurm's nodes has this address?  Those only that are known by now.
 -- @param peer address and port, as the connection has them
 -- @return name, or nil
@@ -151,6 +159,24 @@ function Addresses:node_at(peer)
          end
       end
    end
+end
+
+--- Does this address belong to one of Slurm's nodes alone, as far as is known by now?
+-- @param peer address and port, as the connection has them
+function Addresses:is_of_one(peer)
+   local host, first = host_of(peer), nil
+   for _, map in ipairs { self.more, self.said } do
+      for name, where in pairs(map) do
+         if name ~= first and (where == host
+            or has(self.known[where] and self.known[where].list, host)) then
+            if first then
+               return false
+            end
+            first = name
+         end
+      end
+   end
+   return first ~= nil
 end
 
 --- Can only root of that host have sent what comes from there?

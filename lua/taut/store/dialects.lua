@@ -54,7 +54,7 @@ dialects.sqlite = {
    end,
    -- the first: a store that is just ending may hold the database a moment longer
    opening = { "PRAGMA busy_timeout = 2000", "PRAGMA journal_mode = WAL",
-      "PRAGMA synchronous = NORMAL" },
+      "PRAGMA synchronous = NORMAL", "PRAGMA journal_size_limit = 67108864" },
    begin = { "BEGIN IMMEDIATE" }, commit = { "COMMIT" }, rollback = { "ROLLBACK" },
    table = function(sql) return sql end,
    put = function(name, columns) return insert("INSERT OR REPLACE", name, columns) end,

@@ -17,6 +17,9 @@ local NIGHT_S = 20 * 3600    -- from one look to the next, at least
 local SUSPECT_S = 3600       -- from one look for what it refused to the next, at least
 local LIMIT_MS = 2 * 3600 * 1000
 local DAY_S = 86400
+local DETAILS = { "test", "event", "sample", "growth", "job", "observation" }
+local STEP, KEPT_S = 1 / 20, 3600 -- of the time that they span; the last hour stays
+local FULL, LOW = 1 << 30, 0.95   -- bytes of a GB; below this part of the limit is room again
 
 ---------------------------------------------------------------- old rows
 
@@ -24,7 +27,7 @@ local DAY_S = 86400
 -- actions for good.
 local function limits(conf)
    local before, now = {}, loop.time()
-   for _, name in ipairs { "test", "event", "sample", "growth", "job", "observation" } do
+   for _, name in ipairs(DETAILS) do
       before[name] = now - (conf.keep[name] or conf.keep_days) * DAY_S
    end
    for _, name in ipairs { "verdict", "action" } do
@@ -33,13 +36,12 @@ local function limits(conf)
    return before
 end
 
---- Old rows go, in steps.
--- @param fn nil, or fn(true) when none is left; fn(nil, why) when they could not
-function Housekeeping:prune(fn)
-   self.journal:prune(limits(self.site.conf), function(reply, err)
+-- In steps, until none is left.
+local function drop(self, before, fn)
+   self.journal:prune(before, function(reply, err)
       if reply and reply.more then
-         loop.timer(STEP_MS, function() self:prune(fn) end)
-      elseif fn then
+         loop.timer(STEP_MS, function() drop(self, before, fn) end)
+      else
          fn(reply and true, err)
       end
    end)
@@ -75,6 +77,63 @@ local function on_checked(self, reply, err)
       sys.log("notice", "the database is whole again")
       self.teller:tell { event = "database", state = "whole" }
    end
+end
+
+--- Old rows go, in steps.
+-- @param fn nil, or fn(true) when none is left; fn(nil, why) when they could not
+function Housekeeping:prune(fn)
+   drop(self, limits(self.site.conf), fn or function() end)
+end
+
+local function say_cut(self)
+   local text = ("the database has more than keep_gb = %g: details of before %s were dropped")
+      :format(self.site.conf.keep_gb, os.date("%F %R", math.floor(self.cut.before)))
+   sys.log("warning", text)
+   self.teller:tell { event = "database", state = "full", reason = text }
+end
+
+-- Details go, the oldest of all tables first, until there is room again.
+local function cut(self, used, fn)
+   local now, limit = loop.time(), self.site.conf.keep_gb * FULL
+   if used.bytes <= (self.is_cutting and LOW or 1) * limit then
+      if self.is_cutting then
+         self.is_cutting = nil
+         say_cut(self)
+      end
+      return fn(true)
+   end
+   local till = used.oldest and used.oldest + math.max(STEP * (now - used.oldest), 1)
+   if not till or till > now - KEPT_S then
+      self.is_cutting = nil
+      return fn(nil, ("%.1f GB and nothing left to drop"):format(used.bytes / FULL))
+   end
+   local before = {}
+   for _, name in ipairs(DETAILS) do
+      before[name] = till
+   end
+   self.is_cutting, self.cut = true, { at = now, before = till, bytes = used.bytes }
+   drop(self, before, function(ok, err)
+      if not ok then
+         return fn(nil, err)
+      end
+      self:bound(fn)
+   end)
+end
+
+--- Where the database has become larger than keep_gb, its oldest details go.
+-- @param fn nil, or fn(true) when it is small enough; fn(nil, why) when it is not
+function Housekeeping:bound(fn)
+   fn = fn or function(_, err)
+      if err and not err:find "^busy" then
+         sys.log("warning", "the database cannot be made smaller: " .. err)
+      end
+   end
+   run(self, { op = "used" }, function(used, err)
+      if not used then
+         return fn(nil, err)
+      end
+      cut(self, used, fn)
+   end)
 end
 
 --- Look the database through.
@@ -131,10 +190,12 @@ function Housekeeping:answer(args, reply)
    fn(self, args, reply)
 end
 
---- @return { checked_at, damage, error }: when it was looked through last, seconds since 1970, the
---   first thing that is wrong, why it could not be
+--- @return { checked_at, damage, error, cut }: when it was looked through last, seconds since 1970,
+--   the first thing that is wrong, why it could not be; what went since it was too large: { at,
+--   before = seconds since 1970, bytes }
 function Housekeeping:state()
-   return { checked_at = self.checked_at, damage = self.damage, error = self.check_error }
+   return { checked_at = self.checked_at, damage = self.damage, error = self.check_error,
+      cut = self.cut }
 end
 
 --- The database is open: begin.
@@ -144,7 +205,10 @@ function Housekeeping:start()
       self:check()
       self.journal:watch(function() suspect(self) end)
       loop.every(PRUNE_MS, function() self:prune() end)
-      loop.every(LOOK_MS, function() nightly(self) end)
+      loop.every(LOOK_MS, function()
+         nightly(self)
+         self:bound()
+      end)
    end
 end
 

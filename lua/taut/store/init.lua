@@ -6,11 +6,13 @@
 -- Requests are JSON lines on stdin, replies JSON lines on stdout, in order:
 --   { id, op = "write", rows = { { table, { column = value, … } }, … }, durable = true or nil,
 --     place = of writes.lua or nil }: one transaction; a durable one is answered when it is on disk
+--   { id, op = "is_done", place, count = rows of a batch whose answer was lost } → done
 --   { id, op = "query", name = one of `queries`, args = { … } } → rows
 --   { id, op = "lease", … } → row: see leases.lua
 --   { id, op = "prune", before = { table = seconds since 1970 } } → more; { id, op = "ping" }
--- An error ends no process: it is the reply, and nothing of a failed batch is kept.  Only a server
--- that is gone does: a new process looks for it again.
+-- A long answer comes in several lines (base/helper.lua).  An error ends no process: it is the
+-- reply, and nothing of a failed batch is kept.  Only a server that is gone does: a new process
+-- looks for it again.
 local db = require "taut.store.db"
 local json = require "taut.json"
 local leases = require "taut.store.leases"
@@ -21,6 +23,8 @@ local sys = require "taut.sys"
 local writes = require "taut.store.writes"
 
 local store = {}
+
+local PART_BYTES, PART_ROWS = 1 << 20, 16
 
 local observations -- what is done with them, of store.main
 
@@ -39,6 +43,10 @@ function ops.write(request)
       error(result, 0)
    end
    return result
+end
+
+function ops.is_done(request)
+   return { done = writes.is_done(request.place, request.count) }
 end
 
 function ops.prune(request)
@@ -76,6 +84,31 @@ local function answer(line)
    end
    result.id, result.ok = request.id, true
    return result
+end
+
+-- One line after the other of an array's rows, all but the last ones.
+local function put_parts(id, name, rows)
+   local texts, bytes, from = {}, 0, 1
+   for i, row in ipairs(rows) do
+      if bytes > PART_BYTES then
+         sys.put(('{"id":%d,"part":true,"%s":[%s]}\n'):format(id, name,
+            table.concat(texts, ",")))
+         texts, bytes, from = {}, 0, i
+      end
+      local text = json.encode(row)
+      texts[#texts + 1], bytes = text, bytes + #text
+   end
+   return json.array(table.move(rows, from, #rows, 1, {}))
+end
+
+-- No line of an answer is longer than who reads it takes.
+local function put(reply)
+   for _, name in ipairs { "observations", "refused", "rows" } do
+      if type(reply[name]) == "table" and #reply[name] > PART_ROWS then
+         reply[name] = put_parts(reply.id, name, reply[name])
+      end
+   end
+   sys.put(json.encode(reply) .. "\n")
 end
 
 -- What libraries of servers say has several lines.
@@ -129,7 +162,7 @@ function store.main(where, o, as)
       if not reply.ok and db.is_gone() then
          return fatal(("%s: %s"):format(a.text, reply.error))
       end
-      sys.put(json.encode(reply) .. "\n")
+      put(reply)
    end
    db.close()
    return 0

@@ -1,14 +1,20 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Batches of rows on their way to the store.
 --
--- Rows wait here until the store has confirmed them.  When it cannot write, that is said once,
--- loudly; checks go on, and the newest rows are kept up to ROWS_MAX for when it can again.  Where
--- the database is a server they wait on disk meanwhile (backlog.lua).  Of several tautd only the
--- one that acts has a store; in the others nothing waits.
+-- Rows wait here (waiting.lua) until the store has confirmed them.  When it cannot write, that is
+-- said once, loudly; checks go on, and rows wait for when it can again, as far as there is room.
+-- Where the database is a server they wait on disk meanwhile (backlog.lua).  Of several tautd only
+-- the one that acts has a store; in the others nothing waits.
+--
+-- A batch for SQLite's file has its place { line, id, seq } there: whether it was written, although
+-- its answer was lost, the database itself says, and then it is not written again.  One that fails
+-- is tried again in parts; a row that the database refuses, while nothing else is wrong, goes.
 local backlog = require "taut.store.backlog"
 local helper = require "taut.base.helper"
 local loop = require "taut.loop"
+local seal = require "taut.seal"
 local sys = require "taut.sys"
+local waiting = require "taut.store.waiting"
 
 local journal = {}
 local Journal = {}
@@ -16,12 +22,12 @@ Journal.__index = Journal
 
 local FLUSH_MS = 100
 local RETRY_MS = 2000
-local BATCH_ROWS = 5000
+local BATCH_ROWS, BATCH_BYTES = 5000, 1 << 20
 local SERVER_ROWS = 500 -- of a batch for a server: each row is a way there and back
 local PING_MS = 20000
 local SERVER_START_MS, SERVER_AGAIN_MS = 15000, 5000
-local ROWS_MAX = 200000
 local STOP_MS = 5000
+local FILE = "file" -- the line of its batches
 local STANDS_BY = "this tautd stands by"
 
 local function arm(self, ms)
@@ -35,9 +41,9 @@ end
 
 -- Answer those who wait for what is on disk now; of an error, all.
 local function answer(self, err)
-   local waiting = self.confirms
+   local asked = self.confirms
    self.confirms = {}
-   for _, c in ipairs(waiting) do
+   for _, c in ipairs(asked) do
       if err then
          c.fn(nil, err)
       elseif c.row <= self.written then
@@ -55,20 +61,44 @@ local function trouble(self)
    end
 end
 
--- A batch keeps its place where it has one, and what was added since goes after it.
-local function on_failed(self, batch, err)
-   if batch.place then
+-- What is wrong with the disk, or with the store's process, is wrong for each row.
+local HARD = { "full", "I/O", "locked", "busy", "only", "open", "space", "memory", "not answer",
+   "ended", "another tautd", "newer" }
+
+local function is_of_row(err)
+   for _, word in ipairs(HARD) do
+      if err:find(word, 1, true) then
+         return false
+      end
+   end
+   return true
+end
+
+-- A row that the database refuses must not hold up all that follow.
+local function leave_out(self, row, err)
+   self.lost, self.written = self.lost + 1, self.written + 1
+   sys.log("err", ("the database refuses a row of table %s, which is left out: %s"):format(row[1],
+      err))
+end
+
+-- A batch for a server keeps its place.  Of one for a file it is known that nothing was written: it
+-- goes in front of what was added since, and is tried in smaller parts.  Where its answer was
+-- lost (`answered` is false), the database is asked first (next_batch).
+local function on_failed(self, batch, err, answered)
+   self.most_rows = answered and math.max(1, #batch.rows // 2) or self.most_rows
+   if self.backlog or not answered then
       self.batch = batch
+   elseif #batch.rows == 1 and is_of_row(err) then
+      leave_out(self, batch.rows[1], err)
    else
-      table.move(self.rows, 1, #self.rows, #batch.rows + 1, batch.rows)
-      self.rows = batch.rows
+      self.waiting:give_back(batch.rows)
    end
    arm(self, RETRY_MS)
    answer(self, err)
 end
 
 -- What waits on this host's disk is not stored where another host's tautd may act next.
-local function on_written(self, batch, reply, err)
+local function on_written(self, batch, reply, err, answered)
    self.writing = nil
    if err then
       if not self.failed then
@@ -76,25 +106,23 @@ local function on_written(self, batch, reply, err)
             :format(err))
       end
       self.failed = err
-      on_failed(self, batch, err)
+      on_failed(self, batch, err, answered)
       trouble(self)
       return
    end
    self.written = self.written + #batch.rows
-   self.waits_since = #self.rows > 0 and self.rest_since or nil
+   self.waits_since = self.waiting.count > 0 and self.rest_since or nil
+   self.most_rows = math.min(BATCH_ROWS, 2 * self.most_rows)
    if self.failed then
       sys.log("notice", ("the database can be written again; %d rows were waiting"):format(
-         #batch.rows + #self.rows))
+         #batch.rows + self.waiting.count))
       self.failed = nil
-   end
-   if self.is_asked then
-      self:flush()
    end
    answer(self, reply.queued and self.backlog.token and ("the database is away: %s"):format(
       self.backlog.error or self.store.down or "it does not answer") or nil)
-   if #self.confirms > 0 then
+   if #self.confirms > 0 or #self.held > 0 then
       self:flush()
-   elseif #self.rows > 0 then
+   elseif self.waiting.count > 0 then
       arm(self, FLUSH_MS)
    end
 end
@@ -106,49 +134,79 @@ local function next_batch(self)
       self.batch = nil
       return batch
    end
-   local most = self.backlog and SERVER_ROWS or BATCH_ROWS
-   local rows, rest = self.rows, {}
-   if #rows > most then
-      table.move(rows, most + 1, #rows, 1, rest)
-      for i = #rows, most + 1, -1 do
-         rows[i] = nil
-      end
-   end
-   self.rows, self.rest_since = rest, loop.time()
-   return { rows = rows }
+   local most = math.min(self.most_rows, self.backlog and SERVER_ROWS or BATCH_ROWS)
+   local batch = { rows = self.waiting:take(most, BATCH_BYTES) }
+   self.rest_since = loop.time()
+   return batch
 end
 
+-- Into a file: with a place.  A batch that has one already was sent before, and what became of it
+-- is not known: fn(reply) where it was written after all, else it is taken apart.
+local function write_file(self, batch, durable, fn)
+   if batch.place then
+      self.store:ask({ op = "is_done", place = batch.place, count = #batch.rows },
+         function(reply, err)
+            batch.place = reply and not reply.done and nil or batch.place
+            fn(reply and reply.done and reply or nil, err or "its answer was lost", reply ~= nil)
+         end)
+      return
+   end
+   self.seq = self.seq + 1
+   batch.place = { line = FILE, id = self.id, seq = self.seq }
+   self.store:ask({ op = "write", rows = batch.rows, place = batch.place,
+      durable = durable or nil }, function(reply, err, said)
+         if said then -- an error, and nothing of it was written
+            batch.place = nil
+         end
+         fn(reply, err, said ~= nil)
+      end)
+end
+
+-- fn(reply); or fn(nil, why, answered): did the database say so?
 local function write(self, batch, durable, fn)
    if self.backlog then
       self.backlog:write(batch, durable, fn)
    elseif self.is_open then
-      self.store:ask({ op = "write", rows = batch.rows, durable = durable or nil }, fn)
+      write_file(self, batch, durable, fn)
    else -- what is stored is read before anything is added to it
       fn(nil, self.store.down or "it is not open yet")
    end
 end
 
--- Questions that came while rows before them could not be sent yet.
-local function ask_held(self)
+local function ask(self, q)
+   self.store:ask({ op = "query", name = q.name, args = q.args }, function(reply, err)
+      q.fn(reply and reply.rows, err)
+      if err then
+         trouble(self)
+      end
+   end)
+end
+
+-- Questions that came while rows before them were not written yet; after a failure, all of them.
+local function ask_held(self, is_failed)
    local held = self.held
    self.held = {}
    for _, q in ipairs(held) do
-      self:query(q.name, q.args, q.fn)
+      if is_failed or q.row <= self.written then
+         ask(self, q)
+      else
+         self.held[#self.held + 1] = q
+      end
    end
 end
 
 --- Write what waits, one transaction at a time; what is asked after that finds it.
 function Journal:flush()
-   self.is_asked = self.writing and #self.rows > 0
-   if self.writing or self.stopped or not self.store or #self.rows == 0 and not self.batch then
+   self.asked = self.added
+   if self.writing or self.stopped or not self.store
+      or self.waiting.count == 0 and not self.batch then
       return
    end
    local batch = next_batch(self)
    self.writing = batch
-   write(self, batch, #self.confirms > 0, function(reply, err)
-      on_written(self, batch, reply, err)
-      self.is_asked = nil
-      ask_held(self)
+   write(self, batch, #self.confirms > 0, function(reply, err, answered)
+      on_written(self, batch, reply, not reply and err or nil, answered)
+      ask_held(self, not reply)
       if reply and self.on_observations and #(reply.observations or {}) > 0 then
          self.on_observations(reply.observations)
       end
@@ -162,14 +220,16 @@ function Journal:add(name, row)
    if self.gathered then
       self.gathered[#self.gathered + 1] = { name, row }
       return
-   elseif #self.rows >= ROWS_MAX then
+   end
+   local ok, why = self.waiting:add { name, row }
+   if not ok then
       self.lost = self.lost + 1
+      self.no_room = name ~= "sample" and why or self.no_room
       if self.lost == 1 then
-         sys.log("err", ("%d rows wait for the database: new ones are dropped"):format(ROWS_MAX))
+         sys.log("err", why .. ": new ones are dropped")
       end
       return
    end
-   self.rows[#self.rows + 1] = { name, row }
    self.added = self.added + 1
    self.waits_since = self.waits_since or loop.time()
    if not self.failed then
@@ -189,12 +249,13 @@ end
 --- Let fn know when all that was added until now is on disk: fn(true); or fn(nil, why it is not).
 -- What cannot be written now still waits, and is written when it can be.
 function Journal:confirm(fn)
-   if self.lost > self.lost_said then
-      self.lost_said = self.lost
-      return fn(nil, ("%d rows wait for the database already"):format(ROWS_MAX))
-   end
    -- a row of its own: what was written before is on disk only with the next durable transaction
    self:add("setting", { name = "confirmed", value = ("%.3f"):format(loop.time()) })
+   local why = self.no_room -- of any row since the last one who asked
+   if why then
+      self.no_room = nil
+      return fn(nil, why .. " already")
+   end
    self.confirms[#self.confirms + 1] = { row = self.added, fn = fn }
    self:flush()
 end
@@ -203,16 +264,14 @@ end
 function Journal:query(name, args, fn)
    if not self.store then
       return fn(nil, STANDS_BY)
-   elseif self.is_asked then
-      self.held[#self.held + 1] = { name = name, args = args, fn = fn }
-      return
    end
-   self.store:ask({ op = "query", name = name, args = args }, function(reply, err)
-      fn(reply and reply.rows, err)
-      if err then
-         trouble(self)
-      end
-   end)
+   local q = { name = name, args = args, fn = fn, row = self.asked }
+   -- what is being written is found: the store answers in order
+   if self.written + (self.writing and #self.writing.rows or 0) < q.row and not self.failed then
+      self.held[#self.held + 1] = q
+   else
+      ask(self, q)
+   end
 end
 
 --- Let fn know when the database, though it is open, refuses to be read or written.
@@ -246,20 +305,20 @@ function Journal:state()
    local since = queued and queued.since or self.waits_since
    -- what could not be written waits also while it is tried again
    local tried = self.batch or self.failed and self.writing
-   return { waiting = #self.rows + (tried and #tried.rows or 0), lost = self.lost,
+   return { waiting = self.waiting.count + (tried and #tried.rows or 0), lost = self.lost,
       error = self.failed or not self.backlog and self.store.down or nil, away = away,
       queued = queued, lag = since and math.max(0, loop.time() - since) or 0 }
 end
 
 -- One after the other until none waits, or one cannot be written.
 local function write_rest(self, fn)
-   if #self.rows == 0 and not self.batch then
+   if self.waiting.count == 0 and not self.batch then
       return fn()
    end
    local batch = next_batch(self)
-   write(self, batch, true, function(_, err)
-      if err then
-         return fn(err, #batch.rows + #self.rows)
+   write(self, batch, true, function(reply, err)
+      if not reply then
+         return fn(err, #batch.rows + self.waiting.count)
       end
       write_rest(self, fn)
    end)
@@ -285,7 +344,7 @@ function Journal:stop(done)
          fn()
       end
    end
-   loop.timer(STOP_MS, function() stop("it took too long", #self.rows) end)
+   loop.timer(STOP_MS, function() stop("it took too long", self.waiting.count) end)
    write_rest(self, stop)
 end
 
@@ -299,8 +358,9 @@ end
 
 --- Without a store, until begin().
 function journal.new()
-   return setmetatable({ rows = {}, lost = 0, lost_said = 0, confirms = {}, held = {},
-      added = 0, written = 0 }, Journal)
+   return setmetatable({ waiting = waiting.new(), lost = 0, confirms = {}, held = {},
+      added = 0, asked = 0, written = 0, seq = 0, id = seal.hex(seal.random(8)),
+      most_rows = BATCH_ROWS }, Journal)
 end
 
 --- Start the store.

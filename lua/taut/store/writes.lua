@@ -3,7 +3,8 @@
 --
 -- A batch that may come twice, since its answer was lost, has a `line` (whose batches) and a place
 -- in it, { id, seq }: the row `queue LINE` of `setting` says which was the last.  A row that the
--- database refuses while it takes others is set aside: it must not hold up all that follow.
+-- database refuses while it takes others is set aside: it must not hold up all that follow.  Of a
+-- batch for SQLite's file nothing is set aside here: there tautd takes it apart (journal.lua).
 --
 -- Where one of several tautd acts, the place has the `token` of the lease under which the rows were
 -- made.  Once there is a newer one they say what was seen and done, and nothing of how things
@@ -119,13 +120,21 @@ function writes.take(request, observations)
          observations) }
    end
    local ok, result = pcall(transaction, observations, write_once, rows, observations, place)
-   if ok then
+   if not ok and not db.is_server() then
+      error(result, 0)
+   elseif ok then
       return { count = #rows, observations = result }
    elseif db.is_gone() then
       error(result, 0)
    end
    local seen, refused = write_each(rows, observations, place)
    return { count = #rows - #refused, observations = seen, refused = refused }
+end
+
+--- Was this batch written?
+-- @param count rows in it
+function writes.is_done(place, count)
+   return db.transaction(done_of, place) >= count
 end
 
 ---------------------------------------------------------------- old rows

@@ -147,7 +147,11 @@ local function admit(self, conn, h, names, uid, is_vouched, is_admin)
    local peer = { conn = conn, key = seal.unhex(h.key), name = h.node, endpoints = endpoints.of(h),
       node = self.site.topology.node_id[h.node], options = h.options, procid = h.procid, sent = 0,
       opened = 0, version = h.version or wire.VERSION,
-      is_vouched = is_vouched }
+      is_vouched = is_vouched, answers = h.answers == true }
+   if uid == 0 and self.networks then
+      self.networks:note(peer)
+      peer.networks = self.networks -- a user's processes go where he can go himself
+   end
    local s, why = self.open[key], nil
    if not s and is_second(self, key, peer) then
       why = session.SECOND

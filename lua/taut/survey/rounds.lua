@@ -58,11 +58,23 @@ local function most_of_a_node(count, phase)
    return most
 end
 
+-- What a node names as its endpoints is looked at once all are there.
+local function confine(peer)
+   if peer.networks then
+      peer.odd, peer.networks = peer.networks:confine(peer), nil
+   end
+   return peer.odd
+end
+
 -- Why a test cannot run now, or nil.
 local function why_not(s, t)
    local a, b, names = s.present[t.src], s.present[t.dst], s.site.topology.nodes
    if not a or not b then
       return names[a and t.dst or t.src] .. " takes no part any more"
+   elseif confine(a) or confine(b) then
+      return a.odd or b.odd
+   elseif a.answers and not b.answers then
+      return names[t.dst] .. " has an older taut-probe"
    elseif not endpoints.common(a.endpoints, b.endpoints, t.rail or 1) then
       return "no transport that both speak"
    end

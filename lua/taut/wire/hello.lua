@@ -46,6 +46,7 @@ local fields = {
    { "boot", function(v) return v == nil or is_text(v, 64) end, "a boot id" },
    { "restart", function(v) return v == nil or is_whole(v, 0, 1 << 31) end, "a count" },
    { "uid", function(v) return v == nil or is_whole(v, 0, (1 << 32) - 1) end, "a uid" },
+   { "answers", function(v) return v == nil or type(v) == "boolean" end, "true or false" },
    { "user_port", function(v) return v == nil or is_whole(v, 0, wire.USER_PORT - 1) end, "a port" },
 }
 

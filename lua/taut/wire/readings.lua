@@ -11,6 +11,8 @@ local wire = require "taut.wire"
 
 local readings = {}
 
+local RAIL_BYTES = 16 << 10 -- of one rail: what cards count takes a quarter of that
+
 -- "NAME=VALUE"; "" for an empty text, which says nothing.
 local function field(name, value)
    if type(name) ~= "string" or not name:find "^[%w_:+-]+$" or #name > wire.COUNTER_NAME_MAX then
@@ -94,6 +96,29 @@ function readings.of(message)
       text = ok and text or nil
    end
    return text, why
+end
+
+--- Leave what a node of so many rails has to tell: of each source one line for each of its first
+-- interfaces, so many bytes in all.
+-- @param text checked readings
+-- @param rails of the topology, at least 1
+-- @return text; how many lines were left out
+function readings.fit(text, rails)
+   local lines, interfaces, seen, count, bytes, out = {}, {}, {}, 0, 0, 0
+   for one in text:gmatch "[^\n]+" do
+      local source, name = one:match "^(%S+) (%S+)"
+      local key = source .. " " .. name
+      bytes = bytes + #one
+      if not interfaces[name] and count < rails then
+         interfaces[name], count = true, count + 1
+      end
+      if interfaces[name] and not seen[key] and bytes <= rails * RAIL_BYTES then
+         lines[#lines + 1], seen[key] = one, true
+      else
+         out = out + 1
+      end
+   end
+   return out > 0 and table.concat(lines, "\n") or text, out
 end
 
 --- Readings that were stored, in whichever form.

@@ -14,6 +14,8 @@ local NUMBERS = tables.set { "id", "bytes", "window_ns", "total_bytes", "delay_n
    "port_lost", "port_discards", "port_packets" }
 local CONGESTION_MAX = 15 -- bytes of a congestion control's name, as the kernel has it
 
+local PARTS_MAX = 64 -- of a test's window
+
 local function is_count(v)
    return math.type(v) == "integer" and v >= 0
 end
@@ -81,6 +83,9 @@ local function check_test(t)
       if not ok then
          return nil, err
       end
+   end
+   if type(t.sub_bytes) == "table" and #t.sub_bytes > PARTS_MAX then
+      return nil, ("test %d: sub_bytes: more than %d numbers"):format(t.id, PARTS_MAX)
    end
    for _, bytes in ipairs(type(t.sub_bytes) == "table" and t.sub_bytes or {}) do
       if not is_count(bytes) then

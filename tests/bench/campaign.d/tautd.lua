@@ -91,10 +91,10 @@ end
 function Tautd:job(id, names)
    local p = self.parts
    for _, name in ipairs(names) do
-      p.cluster:prolog(id, names, name)
+      p.cluster:prolog(id, names, name, true)
    end
    local h, list = { purpose = "prolog", job = id, budget_ms = BUDGET_MS }, {}
-   local job = p.check:job(h, names)
+   local job = p.check:job(h, names, true)
    for i = 1, #(job.nodes or {}), p.site.conf.checks.group do
       list[#list + 1] = p.check:group(job, job.nodes[i], h).session
    end

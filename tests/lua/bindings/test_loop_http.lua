@@ -183,4 +183,18 @@ function tests.test_closing_while_clients_are_there()
   lu.assertNil(server)
 end
 
+-- 90 idle connections of one user, and nobody else got a page.
+function tests.test_idle_connections_give_way_to_who_asks()
+  local server = serve { max_conns = 4, timeout_ms = 20000 }
+  for _ = 1, 12 do
+    looptest.client(server:port(), "cat <&3 >/dev/null")
+  end
+  looptest.until_true(function() return server:conns() == 4 end)
+  for _ = 1, 5 do
+    lu.assertStrContains(get(server:port(), GET), "all well")
+    lu.assertTrue(server:conns() <= 4)
+  end
+  server:close()
+end
+
 return tests

@@ -231,4 +231,21 @@ function tests.test_old_files_keep_working_with_a_hint()
    lu.assertEquals({ conf.mode, conf.hints }, { "enable", {} })
 end
 
+-- A limit on instructions does not end a pattern: `taut config check` hung.
+function tests.test_a_file_has_no_patterns()
+   for name, text in pairs {
+      match = '(("a"):rep(40)):match(("a?"):rep(40) .. ("a"):rep(40))',
+      gmatch = '("a"):gmatch "a"', gsub = '("a"):gsub("a", "b")',
+   } do
+      local none, err = load("mode = " .. text .. "\n" .. TOPOLOGY)
+      lu.assertNil(none)
+      lu.assertStrContains(err, ":1: string." .. name .. ": there are no patterns here")
+   end
+   local none, err = load('mode = ("x"):rep(1e9)\n' .. TOPOLOGY)
+   lu.assertNil(none)
+   lu.assertStrContains(err, "1000000000 bytes are more than 1048576")
+   assert(load('local at = ("a.b"):find(".") == 2\nkeep_days = at and 3 or 4\n' .. TOPOLOGY))
+   lu.assertEquals(("ab"):match "b", "b") -- tautd's own strings have them
+end
+
 return tests

@@ -3,6 +3,7 @@
 -- credential here is "UID text".
 local acting = require "taut.core.acting"
 local addresses = require "taut.slurm.addresses"
+local claims = require "taut.slurm.claims"
 local intake = require "taut.core.intake"
 local json = require "taut.json"
 local lu = require "luaunit"
@@ -32,11 +33,18 @@ local function daemon(count, o)
    local at = o.check or function() return true end
    local from = addresses.new { setting = "slurm", ports = o.ports }
    function from.check(_, ...) return at(...) end
-   local d = { heard = {}, refused = {}, probes = {}, user_ports = {},
+   function from.is_of_one() return not o.shared_address end
+   local d = { heard = {}, samples = {}, refused = {}, probes = {}, user_ports = {},
       lists = node_lists.new(function() return count end) }
    d.intake = intake.new { lists = d.lists, acting = acting.new { is_ready = true },
       addresses = from,
+      site = { topo = { node_id = setmetatable({}, { __index = function(_, name)
+         return tonumber(name:match "^n(%d+)$")
+      end }), rails = 1 } }, journal = { add = function(_, _, row)
+         table.insert(d.samples, row)
+      end },
       cluster = { heard = function() end, nodes = { n1 = {} }, prolog = function() end,
+         nodes_of = function() return o.known end, claims = claims.new(), on_node = {},
          alps = function() return o.alps end,
          speaks = function(_, ...) table.insert(d.probes, { ... }) end,
          users_call_from = function(_, node, first) d.user_ports[node] = first end },
@@ -91,6 +99,56 @@ function tests.test_the_nodes_of_a_large_job_share_what_was_made_of_their_list()
    lu.assertEquals(#d.heard, 2000)
    lu.assertEquals(d.lists.made, 1)
    lu.assertTrue(rawequal(d.heard[1][2], d.heard[2000][2]))
+end
+
+function tests.test_a_node_that_nobody_knows_is_refused()
+   local d = daemon(16)
+   lu.assertTrue(d.hello(0, "zz", "zz").closed)
+   lu.assertStrContains(d.refused[1], "no node zz")
+end
+
+---------------------------------------------------------------- how often, how much
+
+-- 118 a second for 45 s, each with as many readings as a message may carry: the database never came
+-- back.
+function tests.test_a_node_that_floods_is_refused_and_the_others_are_not()
+   local d = daemon(16)
+   for job = 1, 2000 do
+      d.hello(0, "n1", "n1", { job = job })
+   end
+   lu.assertTrue(#d.heard < 400)
+   lu.assertStrContains(d.refused[#d.heard - 299], "n1 says more than 600 a minute")
+   lu.assertStrContains(d.refused[#d.refused], "too many before it") -- MUNGE was not asked
+   local before = #d.heard
+   d.hello(0, "n2", "n2", nil, "10.0.0.2:700")
+   lu.assertEquals(#d.heard, before + 1)
+end
+
+function tests.test_nodes_that_share_an_address_are_not_held_up_for_one()
+   local d = daemon(16, { shared_address = true })
+   for job = 1, 1000 do
+      d.hello(0, "n1", "n1", { job = job })
+   end
+   local before = #d.heard
+   d.hello(0, "n2", "n2")
+   lu.assertEquals(#d.heard, before + 1)
+end
+
+function tests.test_of_jobs_that_nobody_else_knows_little_is_kept()
+   for _, known in ipairs { false, { "n1" } } do
+      local d = daemon(16, { known = known or nil })
+      for job = 1, 200 do
+         d.hello(0, "n1", "n1", { job = job, readings = "netdev hsn0 rx_bytes=1" })
+      end
+      lu.assertEquals(#d.samples, known and 200 or 64)
+   end
+end
+
+function tests.test_readings_are_those_of_the_rails_that_there_are()
+   local d = daemon(16)
+   d.hello(0, "n1", "n1", { readings = "netdev hsn0 rx_bytes=1\nib hsn0 symbol_error=0\n" ..
+      "netdev hsn0 rx_bytes=2\nnetdev hsn1 rx_bytes=1" })
+   lu.assertEquals(d.samples[1].counters, "netdev hsn0 rx_bytes=1\nib hsn0 symbol_error=0")
 end
 
 ---------------------------------------------------------------- versions

@@ -2,15 +2,18 @@
 -- Nodes that come, come late, come twice, vanish, lie; the connections are fakes that keep what
 -- is sent to them, all else is real.
 local check = require "taut.core.check"
+local claims = require "taut.slurm.claims"
 local coverage = require "taut.plan.coverage"
 local hello = require "taut.wire.hello"
 local ids = require "taut.core.ids"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local lu = require "luaunit"
+local networks = require "taut.slurm.networks"
 local rendezvous = require "taut.core.rendezvous"
 local seal = require "taut.seal"
 local sim = require "lib.sim"
+local tables = require "taut.base.tables"
 local wire = require "taut.wire"
 
 local tests = {}
@@ -28,16 +31,27 @@ local function connection(name)
    return conn
 end
 
+local function address_of(node)
+   return ("10.0.0.%d:4000"):format(1 + tonumber(node:match "%d+"))
+end
+
 local function meeting(o)
    o = o or {}
-   local m = { done = {}, jobs = {} }
+   local m = { done = {}, jobs = {}, odd = {} }
    local topo = sim.torus({ 4, 2, 2 }, 2)
    local checks = { enabled = true, gather_ms = 50, idle_gather_ms = 50, group = 512,
       budget_ms = 220, idle_budget_ms = 500, ofi_lead_ms = 350 }
    setmetatable(checks, { __index = sim.checks })
    local cluster = { has_job = function() end,
       has_alloc = function() return o.alloc ~= false end,
-      is_shared = function() if o.shared then return "n1", 99 end end, hint = o.hint }
+      nodes_of = function(_, id) return o.slurm and o.slurm[id] end,
+      jobs = o.slurm_jobs or {}, claims = claims.new(),
+      is_shared = function() if o.shared then return "n1", 99 end return nil, nil, o.said end,
+      hint = o.hint }
+   function m.slurm_has(id, names)
+      o.slurm = { [id] = names }
+      cluster.jobs[id] = { has = tables.set(names) }
+   end
    m.check = check.new { topology = topo, checks = checks, cluster = cluster,
       coverage = coverage.new(o.link_time or false),
       switches = { are_checks_on = function() return not o.off end },
@@ -47,17 +61,21 @@ local function meeting(o)
       journal = { add = function(_, _, row) m.jobs[#m.jobs + 1] = row.note end } }
    topo.open = o.open
    m.meet = rendezvous.new { topology = topo, checks = checks, limits = { good = 0.75 },
-      cluster = cluster, check = m.check,
+      cluster = cluster, check = m.check, networks = o.networks or networks.new {
+         addresses = { is_of = function() return false end }, list = {},
+         refusals = { note = function(_, _, why) m.odd[#m.odd + 1] = why end },
+         rails = function() return 1 end },
       findings = { session = function(_, s) m.done[#m.done + 1] = s end },
    }
    function m.hello(node, names, more)
       local conn = connection(node)
-      local h = { purpose = "prolog", job = 7, node = node, endpoint = node .. ":1",
-         key = seal.hex(KEY), budget_ms = 900, version = wire.VERSION }
+      local h = { purpose = "prolog", job = 7, node = node, endpoint = address_of(node),
+         nodes = table.concat(names, ","), key = seal.hex(KEY), budget_ms = 900,
+         version = wire.VERSION }
       for k, v in pairs(more or {}) do
          h[k] = v
       end
-      m.meet:hello(conn, h, names)
+      m.meet:hello(conn, h, names, function() return true end)
       return conn
    end
    return m
@@ -104,7 +122,9 @@ end
 
 -- What probes of both versions said, recorded: they work with this tautd, side by side.
 local function play(versions)
-   local m, conns, results = meeting(), {}, {}
+   -- recorded on the loopback
+   local m, conns, results = meeting { networks = { note = function() end,
+      confine = function() end } }, {}, {}
    for i, version in ipairs(versions) do
       local said = recorded(version)
       local h, key = said.hello[i], seal.unhex(said.hello[i].key)
@@ -205,7 +225,7 @@ function tests.test_bytes_of_others_on_rdma_ports_go_with_the_tests()
    local conns = {}
    for i, n in ipairs(names) do
       conns[i] = m.hello(n, names, { readings = told(7),
-         endpoints = { { ["if"] = "ib0", tcp = n .. ":1" } } })
+         endpoints = { { ["if"] = "ib0", tcp = address_of(n) } } })
    end
    lu.assertTrue(answer(m, conns[1], { readings = told(1 << 30) }))
    lu.assertTrue(answer(m, conns[2], { readings = told(8) }))
@@ -226,24 +246,26 @@ end
 
 function tests.test_libfabric_is_used_where_both_have_it_and_waited_for()
    local m = meeting()
-   local one, two = two_with(m, { { tcp = "n0:1", ofi = "n0:2" } },
-      { { tcp = "n1:1", ofi = "n1:2" } })
+   local one, two = two_with(m, { { tcp = "10.0.0.1:4000", ofi = "10.0.0.1:4001" } },
+      { { tcp = "10.0.0.2:4000", ofi = "10.0.0.2:4001" } })
    for _, c in ipairs { one, two } do
       lu.assertTrue(plan_size(c) > 0)
       for _, t in ipairs(c:plan().tests) do
          lu.assertEquals(t.transport, "ofi")
          lu.assertNil(t.enough_Bps)
-         lu.assertEquals(t.peer, t.node .. ":2")
+         lu.assertEquals(t.peer, t.node == "n0" and "10.0.0.1:4001" or "10.0.0.2:4001")
          lu.assertTrue(t.start_ms >= sim.checks.lead_ms + 350)
       end
    end
-   one, two = two_with(meeting(), { { tcp = "n0:1", ofi = "n0:2" } }, { { tcp = "n1:1" } })
+   one, two = two_with(meeting(), { { tcp = "10.0.0.1:4000", ofi = "10.0.0.1:4001" } },
+      { { tcp = "10.0.0.2:4000" } })
    lu.assertNil(one:plan().tests[1].transport)
-   lu.assertEquals(two:plan().tests[1].peer, "n0:1")
+   lu.assertEquals(two:plan().tests[1].peer, "10.0.0.1:4000")
 end
 
 function tests.test_without_a_transport_in_common_nothing_is_tested_and_it_is_said()
-   local one, two = two_with(meeting(), { { ofi = "n0:2" } }, { { tcp = "n1:1" } })
+   local one, two = two_with(meeting(), { { ofi = "10.0.0.1:4001" } },
+      { { tcp = "10.0.0.2:4000" } })
    for _, c in ipairs { one, two } do
       lu.assertEquals(plan_size(c), 0)
       lu.assertStrContains(c:plan().note, "no transport in common")
@@ -386,6 +408,85 @@ function tests.test_idle_cycles_call_only_for_nodes_near_a_suspect()
    -- the next cycle begins although the last one has not ended
    local again = m.hello("n0", { "n0" }, idle)
    lu.assertNil(plan_size(again))
+end
+
+-- Root on one node named jobs before they began, with nodes of others in their lists: decided once,
+-- at the first HELLO, their checks were none.
+function tests.test_a_list_that_one_node_made_up_decides_nothing_for_the_others()
+   local m = meeting()
+   lu.assertNotNil(m.hello("n0", { "n0", "n2", "n4" }))
+   pass(100) -- it met nobody
+   local a, b = m.hello("n2", { "n2", "n4" }), m.hello("n4", { "n2", "n4" })
+   lu.assertTrue(plan_size(a) > 0)
+   lu.assertTrue(plan_size(b) > 0)
+end
+
+function tests.test_what_slurm_has_takes_the_place_of_what_was_decided_before()
+   local m = meeting()
+   m.hello("n0", { "n0", "n2", "n4" })
+   pass(100)
+   m.slurm_has(7, { "n0", "n2" })
+   lu.assertEquals(plan_size(m.hello("n4", { "n0", "n2", "n4" })), 0)
+   local a, b = m.hello("n0", { "n0", "n2", "n4" }), m.hello("n2", { "n0", "n2" })
+   lu.assertTrue(plan_size(a) > 0)
+   lu.assertTrue(plan_size(b) > 0)
+end
+
+-- It keeps itself out, and nobody else.
+function tests.test_a_node_that_says_it_has_another_job_is_left_out_alone()
+   local m = meeting { said = { n0 = 99 } }
+   local list = { "n0", "n2", "n4" }
+   lu.assertEquals(plan_size(m.hello("n0", list)), 0)
+   local a, b = m.hello("n2", list), m.hello("n4", list)
+   lu.assertTrue(plan_size(a) > 0)
+   lu.assertTrue(plan_size(b) > 0)
+   lu.assertEquals(m.check.cluster.claims.by_node.n0.shared, 1)
+end
+
+-- 400 in a second: what they leave behind is bounded.
+function tests.test_many_jobs_of_one_node_are_not_all_remembered()
+   local m = meeting { shared = true }
+   for job = 1, 20000 do
+      m.hello("n0", { "n0", "n2" }, { job = job })
+   end
+   lu.assertTrue(tables.size(m.check.jobs) < 5000)
+   lu.assertTrue(#m.jobs < 100)
+end
+
+-- Root on one node named 127.0.0.1:7778, or a node of others, as his endpoint, and all that were to
+-- test with him sent there.
+function tests.test_an_endpoint_that_is_not_the_nodes_is_not_handed_out()
+   for _, case in ipairs { { "127.0.0.1:7778", "no address of a node" },
+      { "10.0.0.3:22", "expected a port of 1024" }, { "172.30.0.1:6824", "not where other nodes" },
+      { "[::1]:7778", "no address of a node" }, { "[::ffff:127.0.0.1]:4000", "no address" },
+      { "0.0.0.0:4000", "no address" }, { "255.255.255.255:4000", "no address" } } do
+      local m = meeting()
+      local list = { "n0", "n2", "n4" }
+      local a, b, c = m.hello("n0", list, { endpoint = case[1] }), m.hello("n2", list),
+         m.hello("n4", list)
+      lu.assertEquals(plan_size(a), 0)
+      for _, conn in ipairs { b, c } do
+         for _, t in ipairs(conn:plan().tests) do
+            lu.assertStrContains(t.peer, "10.0.0.")
+            lu.assertNotEquals(t.peer, case[1])
+         end
+      end
+      lu.assertStrContains(m.odd[1], case[2])
+   end
+end
+
+-- A newer probe sends nothing before its receiver has answered.
+function tests.test_an_older_receiver_is_no_peer_of_a_newer_sender()
+   local m = meeting()
+   local a, b = m.hello("n0", { "n0", "n2" }, { answers = true }), m.hello("n2", { "n0", "n2" })
+   for _, conn in ipairs { a, b } do
+      for _, t in ipairs(conn:plan().tests) do
+         lu.assertEquals(t.role, conn == a and "recv" or "send")
+         if conn == a then
+            lu.assertFalse(t.answer)
+         end
+      end
+   end
 end
 
 return tests

@@ -4,6 +4,7 @@ local agenda = require "taut.core.agenda"
 local answers = require "taut.core.answers.tests"
 local coverage = require "taut.plan.coverage"
 local json = require "taut.json"
+local looptest = require "lib.looptest"
 local lu = require "luaunit"
 local query = require "taut.core.query"
 local sim = require "lib.sim"
@@ -42,6 +43,7 @@ local function ask(d, args, uid)
    local client = { reply = function(_, text) got = json.decode(text) end }
    query.new({ cluster = d.cluster, commands = answers(d) }):answer(client,
       json.encode { cmd = "verify", args = args }, uid or 0)
+   looptest.until_true(function() return got end)
    return got
 end
 

@@ -3,6 +3,7 @@
 -- is not asked.
 local acks = require "taut.policy.acks"
 local json = require "taut.json"
+local looptest = require "lib.looptest"
 local lu = require "luaunit"
 local parts = require "lib.parts"
 
@@ -71,6 +72,7 @@ local function ask(p, args, cmd)
    local got
    p.query:answer({ reply = function(_, text) got = json.decode(text) end },
       json.encode { cmd = cmd or "ack", args = args }, 1000)
+   looptest.until_true(function() return got end)
    return got
 end
 

@@ -3,6 +3,7 @@
 local cluster = require "taut.slurm.cluster"
 local looptest = require "lib.looptest"
 local lu = require "luaunit"
+local tables = require "taut.base.tables"
 
 local tests = {}
 
@@ -45,29 +46,53 @@ function tests.test_users_cannot_make_slurm_answer_again_and_again()
    lu.assertEquals(told, 5)
 end
 
+-- Slurm, asked a moment from now, has these jobs: { id, nodes, state (default: running), restart }.
+local function slurm_has(c, answers, ...)
+   local list = {}
+   for i, j in ipairs { ... } do
+      list[i] = { id = j[1], nodes = j[2], state = j[3] or "running", restart = j[4] }
+   end
+   answers.jobs = { jobs = list }
+   for _, job in pairs(c.jobs) do
+      job.added = job.added - 1
+      for name, at in pairs(job.said_at) do
+         job.said_at[name] = at - 1
+      end
+   end
+   for _, claim in pairs(c.claims.by_node) do
+      for id, at in pairs(claim.open) do
+         claim.open[id] = at - 1
+      end
+   end
+   c:refresh()
+end
+
 -- Its jobs have no epilogs, and a short one is over long before ALPS is asked again.
 function tests.test_over_alps_a_new_job_ends_those_that_had_its_nodes()
    for _, kind in ipairs { "alps", "select/alps", "select/cons_tres" } do
       local c = with {}
       c.config = { select_type = kind, private = {}, flags = {} }
       for _, n in ipairs { "n0", "n1" } do
-         c:prolog(1, { "n0", "n1" }, n)
+         c:prolog(1, { "n0", "n1" }, n, true)
       end
-      c:prolog(2, { "n1", "n2" }, "n2")
+      c:prolog(2, { "n1", "n2" }, "n2", true)
       lu.assertEquals({ c:is_shared(2, { "n1", "n2" }) },
          kind == "select/cons_tres" and { "n1", 1 } or {})
-      c:prolog(3, { "n3" }, "n3")
+      c:prolog(3, { "n3" }, "n3", true)
       lu.assertEquals({ c:is_shared(4, { "n3" }) }, { "n3", 3 })
    end
 end
 
 function tests.test_a_job_on_the_same_node_is_shared()
-   local c = with {}
+   local answers = {}
+   local c = with(answers)
    c:prolog(1, { "n0", "n1" }, "n0")
    lu.assertNil(c:is_shared(2, { "n1", "n2" })) -- n0's word is nothing for n1
    lu.assertFalse(c:has_job "n1")
    c:prolog(1, { "n0", "n1" }, "n1")
    lu.assertTrue(c:has_job "n1")
+   lu.assertEquals({ c:is_shared(2, { "n1", "n2" }) }, { nil, nil, { n1 = 1 } })
+   slurm_has(c, answers, { 1, "n[0-1]" })
    lu.assertEquals({ c:is_shared(2, { "n1", "n2" }) }, { "n1", 1 })
    lu.assertNil(c:is_shared(1, { "n0", "n1" }))
    lu.assertNil(c:is_shared(2, { "n2" }))
@@ -75,10 +100,12 @@ end
 
 -- A node in hold-off says no epilog; the jobs after it were taken to share it, one after the other.
 function tests.test_a_job_whose_epilog_was_lost_on_one_node_shares_nothing()
-   local c = with {}
+   local answers = {}
+   local c = with(answers)
    c:prolog(1, { "n0", "n1" }, "n0")
+   slurm_has(c, answers, { 1, "n[0-1]" })
    c:epilog(1, "n0")
-   lu.assertNil(c:is_shared(2, { "n0", "n1" }))
+   lu.assertEquals({ c:is_shared(2, { "n0", "n1" }) }, {})
 end
 
 -- Otherwise one node could say that a job of others is over.
@@ -91,35 +118,75 @@ function tests.test_a_node_leaves_a_job_once()
       c:epilog(1, node)
    end
    lu.assertEquals(over, 0)
+   c:prolog(1, { "n0", "n1" }, "n1")
    c:epilog(1, "n1")
    lu.assertEquals(over, 1)
 end
 
+function tests.test_an_epilog_of_a_node_that_has_not_the_job_ends_nothing()
+   local answers = {}
+   local c = with(answers)
+   c:prolog(1, { "n[0-1]" }, "n5")
+   slurm_has(c, answers, { 1, "n[0-1]" })
+   c:prolog(1, { "n5" }, "n5")
+   c:epilog(1, "n5")
+   lu.assertEquals({ c:is_shared(2, { "n0" }) }, { "n0", 1 })
+end
+
 function tests.test_a_requeued_job_has_not_ended()
-   local c = with {}
+   local answers = {}
+   local c = with(answers)
    c:prolog(1, { "n0", "n1" }, "n0")
+   slurm_has(c, answers, { 1, "n[0-1]" })
    c:epilog(1, "n0")
    c:prolog(1, { "n0", "n1" }, "n0")
    c:prolog(1, { "n0", "n1" }, "n1")
    lu.assertEquals({ c:is_shared(2, { "n1" }) }, { "n1", 1 })
+   lu.assertEquals({ c:is_shared(2, { "n0" }) }, { "n0", 1 })
 end
 
 function tests.test_a_job_slurm_no_longer_lists_is_gone_at_once()
-   local answers = { jobs = { jobs = {} } }
+   local answers = {}
    local c = with(answers)
    c:prolog(1, { "n0", "n1" }, "n0")
-   c.jobs[1].added = c.jobs[1].added - 1
-   c:refresh()
-   lu.assertNil(c:is_shared(2, { "n0" }))
+   slurm_has(c, answers)
+   lu.assertFalse(c:has_job "n0")
+   lu.assertEquals(c.jobs, {})
 end
 
 function tests.test_a_job_heard_of_after_slurm_was_asked_stays()
    local answers = { jobs = { jobs = {} } }
    local c = with(answers)
    c:prolog(1, { "n0", "n1" }, "n0")
-   c.jobs[1].added = c.jobs[1].added + 1
+   c.jobs[1].said_at.n0 = c.jobs[1].said_at.n0 + 1
    c:refresh()
-   lu.assertEquals({ c:is_shared(2, { "n0" }) }, { "n0", 1 })
+   lu.assertTrue(c:has_job "n0")
+end
+
+-- Job ids follow each other: root on n0 named those to come, with other nodes, and they kept all
+-- jobs there from being tested.
+function tests.test_what_a_node_says_of_jobs_to_come_holds_for_itself_alone()
+   local answers = {}
+   local c = with(answers)
+   for id = 10, 19 do
+      c:prolog(id, { "n0", "n1", "n2" }, "n0")
+   end
+   lu.assertFalse(c:has_job "n1")
+   slurm_has(c, answers, { 12, "n[4-5]" }, { 13, "n[0-1]" }, { 14, "n0", "over" })
+   lu.assertEquals(c:nodes_of(12), { "n4", "n5" })
+   lu.assertTrue(c:has_job "n4")
+   lu.assertFalse(c:has_job "n2")
+   lu.assertEquals(tables.keys(c.on_node.n0), { 13 })
+   local surge = c.claims:surges()[1]
+   lu.assertEquals({ surge.node, surge.denied }, { "n0", 8 })
+end
+
+function tests.test_a_requeued_job_is_not_where_slurm_had_it_before()
+   local answers = {}
+   local c = with(answers)
+   slurm_has(c, answers, { 5, "n[0-1]", "running", 1 })
+   lu.assertEquals(c:nodes_of(5, 1), { "n0", "n1" })
+   lu.assertNil(c:nodes_of(5, 2))
 end
 
 function tests.test_hints()

@@ -82,6 +82,29 @@ function tests.test_old_rows_go_in_steps_each_table_by_its_own_days()
    end)
 end
 
+function tests.test_the_oldest_details_go_where_it_is_too_large()
+   with_store(function(ask, h, j, _, told)
+      local now = loop.time()
+      for day = 1, 20 do
+         add(j, day * 1000, day * 1000 + 999, now - (21 - day) * DAY_S)
+      end
+      j:add("verdict", { time = now - 100 * DAY_S, component = "c", was = "ok", state = "slow" })
+      local before = ask { what = "size" }.bytes
+      local said
+      h.site.conf.keep_gb = before / 2 / (1 << 30)
+      h:bound(function(ok, err) said = { ok, err } end)
+      looptest.until_true(function() return said end, LIMIT_MS)
+      lu.assertEquals(said, { true })
+      local d = ask { what = "size" }
+      lu.assertTrue(d.bytes - d.free <= before / 2, d.bytes - d.free)
+      local rows = rows_of(ask, "event")
+      lu.assertTrue(rows >= 5000 and rows <= 12000, rows)
+      lu.assertEquals((rows_of(ask, "verdict")), 1)
+      lu.assertTrue(h:state().cut.before < now - 8 * DAY_S)
+      lu.assertEquals(told[1].state, "full")
+   end)
+end
+
 function tests.test_a_backup_is_whole_and_replaces_nothing()
    with_store(function(ask, _, j, path)
       add(j, 1, 10, 1)

@@ -6,6 +6,7 @@ local json = require "taut.json"
 local loop = require "taut.loop"
 local lu = require "luaunit"
 local sys = require "taut.sys"
+local waiting = require "taut.store.waiting"
 local wire_readings = require "taut.wire.readings"
 
 local tests = {}
@@ -500,6 +501,116 @@ function tests.test_a_bad_row_fails_its_batch_and_nothing_of_it_stays()
    end)
 end
 
+-- A row that nothing can be made of held up all that came after it.
+function tests.test_a_bad_row_goes_and_those_around_it_are_written()
+   with_store(function(j, done)
+      for i = 1, 9 do
+         j:add(i == 5 and "nonsense" or "setting", { name = "k" .. i, value = "1" })
+      end
+      local function look()
+         if j:state().waiting > 0 then
+            j:flush()
+            return loop.timer(50, look)
+         end
+         ask(j, "settings", {}, function(rows)
+            local n = 0
+            for _, row in ipairs(rows) do
+               n = n + (row.name:find "^k%d" and 1 or 0)
+            end
+            lu.assertEquals(n, 8)
+            lu.assertTrue(j:state().lost <= 1) -- a server's process has set it aside
+            done()
+         end)
+      end
+      look()
+   end)
+end
+
+-- It was committed, its answer was too long a line, and so it was committed again and again.
+function tests.test_a_batch_whose_answer_was_lost_is_not_written_twice()
+   with_store(function(j, done)
+      local real, lost = j.store.ask, 0
+      function j.store:ask(request, fn, ...)
+         if request.op ~= "write" or lost == 3 then
+            return real(self, request, fn, ...)
+         end
+         lost = lost + 1
+         real(self, request, function() fn(nil, "store ended: exit 1") end)
+      end
+      for i = 1, 5 do
+         j:add("action", { time = i, node = "n1", action = "drain" })
+      end
+      local function look()
+         if j:state().waiting > 0 then
+            j:flush()
+            return loop.timer(50, look)
+         end
+         ask(j, "actions_of", { node = "n1", limit = 100 }, function(rows)
+            lu.assertEquals({ #rows, lost }, { 5, 1 })
+            done()
+         end)
+      end
+      look()
+   end)
+end
+
+-- One line of more than 16 MiB ended the store's process.
+function tests.test_a_long_answer_comes_in_parts()
+   with_store(function(j, done)
+      for i = 1, 300 do
+         j:add("action", { time = i, node = "n1", action = "drain", reason = ("r"):rep(80000) })
+      end
+      ask(j, "actions_of", { node = "n1", limit = 1000 }, function(rows, err)
+         lu.assertEquals(rows and #rows, 300, err)
+         lu.assertEquals({ rows[1].time, rows[300].time, #rows[7].reason }, { 300, 1, 80000 })
+         done()
+      end)
+   end)
+end
+
+function tests.test_what_waits_is_bounded_in_bytes_and_one_node_has_its_share()
+   local w = waiting.new()
+   local long = ("x"):rep(16000)
+   for _ = 1, 2000 do
+      w:add { "sample", { node = "n1", counters = long } }
+   end
+   lu.assertTrue(w.bytes < 5 << 20, w.bytes)
+   lu.assertStrContains(select(2, w:add { "sample", { node = "n1", counters = long } }), "n1 has")
+   lu.assertTrue(w:add { "sample", { node = "n2", counters = long } })
+   for i = 1, 100000 do
+      w:add { "sample", { node = "m" .. i, counters = long } }
+   end
+   lu.assertTrue(w.bytes < 49 << 20, w.bytes)
+   lu.assertNil((w:add { "event", {} }))
+   lu.assertTrue(w:add { "setting", { name = "mode", value = "drain" } })
+   local count = w.count
+   local rows = w:take(5000, 1 << 20)
+   lu.assertTrue(#rows > 60 and #rows < 70, #rows)
+   w:give_back(rows)
+   lu.assertEquals({ w.count, w:take(1, 1)[1] }, { count, rows[1] })
+   while w.count > 0 do
+      w:take(5000, 1 << 30)
+   end
+   lu.assertEquals({ w.bytes, next(w.of_node) }, { 0 })
+end
+
+function tests.test_one_nodes_counters_make_so_many_events()
+   with_store(function(j, done)
+      local seen = 0
+      j.on_observations = function(list) seen = seen + #list end
+      for i = 1, 600 do
+         local row = sample("idle", 10 + i / 100, "a", { ["if"] = "hsn0", source = "ib",
+            link_downed = i, symbol_error = i * 1000 })
+         row.jobs, row.mono, row.host_boot = {}, i / 100, "h"
+         j:add("sample", row)
+      end
+      ask(j, "observations", { limit = 10000 }, function(rows)
+         lu.assertTrue(#rows > 100 and #rows <= 257, #rows)
+         done()
+      end)
+   end)
+end
+
 function tests.test_a_database_of_the_future_is_refused()
    with_store(function(j, done)
       j:add("setting", { name = "schema", value = "99" })
@@ -585,7 +696,6 @@ function tests.test_what_cannot_be_stored_is_not_confirmed()
       j:confirm(function(ok, err)
          lu.assertNil(ok)
          lu.assertStrContains(err, "no table 'no such table'")
-         j.rows = {}
          done()
       end)
    end)

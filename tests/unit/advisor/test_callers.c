@@ -66,7 +66,7 @@ START_TEST(test_in_order)
             close(fds[taken++]);
         }
     }
-    ck_assert_int_eq(taut_callers_refused(callers).late, 0);
+    ck_assert_int_eq(taut_callers_refused(callers).hosts, 0);
     taut_callers_destroy(callers);
 }
 END_TEST
@@ -82,11 +82,14 @@ START_TEST(test_late_ones_are_closed)
     fd = call();
     await(fd);
     ck_assert_int_eq(read(fd, &byte, 1), 0);
-    for (int i = 0; i < 1000 && refused.late == 0; i++) {
+    for (int i = 0; i < 1000 && refused.hosts == 0; i++) {
         refused = taut_callers_refused(callers);
         usleep(1000);
     }
-    ck_assert_int_eq(refused.late, 1);
+    ck_assert_int_eq(refused.hosts, 1);
+    ck_assert_str_eq(refused.host[0].address, "127.0.0.1");
+    ck_assert_int_eq(refused.host[0].count, 1);
+    ck_assert_int_eq(refused.others, 0);
     ck_assert_int_eq(refused.error, 0);
     ck_assert_int_eq(taut_callers_take(callers, &got), 0);
     close(fd);

@@ -90,6 +90,29 @@ START_TEST(the_interface_is_found_by_route)
 }
 END_TEST
 
+/* Where a plan must not send this node to. */
+START_TEST(what_is_this_host_itself_is_known)
+{
+    static const struct {
+        const char *text;
+        bool is_loopback, is_own;
+    } cases[] = {
+        {"127.0.0.1:1", true, true},          {"127.255.0.9:1", true, true},
+        {"[::1]:1", true, true},              {"[::ffff:127.0.0.1]:1", true, true},
+        {"[::127.0.0.1]:1", true, true},      {"192.0.2.1:1", false, false},
+        {"[::ffff:192.0.2.1]:1", false, false}, {"[2001:db8::1]:1", false, false},
+    };
+    struct taut_address addr;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ck_assert_int_eq(taut_address_parse(&addr, cases[i].text, NULL), 0);
+        ck_assert_int_eq(taut_address_is_loopback(&addr), cases[i].is_loopback);
+        ck_assert_int_eq(taut_address_is_own(&addr), cases[i].is_own);
+        ck_assert_uint_eq(taut_address_port(&addr), 1);
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("address");
@@ -99,5 +122,6 @@ int main(void)
     tcase_add_test(tc, text_comes_back);
     tcase_add_test(tc, servers_are_taken_in_order);
     tcase_add_test(tc, the_interface_is_found_by_route);
+    tcase_add_test(tc, what_is_this_host_itself_is_known);
     return unit_run("address", tc);
 }

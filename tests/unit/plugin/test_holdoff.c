@@ -71,7 +71,7 @@ START_TEST(a_link_is_not_followed)
     ck_assert_int_eq(taut_holdoff_open(&h, dir, NULL), -1);
     ck_assert_int_eq(h.fd, -1);
     ck_assert_int_eq(access(target, F_OK), -1);
-    ck_assert_int_eq(taut_holdoff_enter(&h, NULL), -1);
+    ck_assert_int_eq(taut_holdoff_enter(&h, true, NULL), -1);
     taut_holdoff_leave(&h);
     taut_holdoff_close(&h);
 }
@@ -110,7 +110,7 @@ START_TEST(steps_double_up_to_a_quarter_of_an_hour)
 
     for (int i = 0; i < 6; i++) {
         ck_assert_int_eq(taut_holdoff_open(&h, dir, NULL), 0);
-        ck_assert_int_eq(taut_holdoff_enter(&h, &first), steps[i]);
+        ck_assert_int_eq(taut_holdoff_enter(&h, true, &first), steps[i]);
         ck_assert_int_eq(first, i == 0);
         taut_holdoff_close(&h);
         ck_assert(taut_holdoff_is_on(dir));
@@ -120,7 +120,7 @@ START_TEST(steps_double_up_to_a_quarter_of_an_hour)
     taut_holdoff_close(&h);
     ck_assert(!taut_holdoff_is_on(dir));
     ck_assert_int_eq(taut_holdoff_open(&h, dir, NULL), 0);
-    ck_assert_int_eq(taut_holdoff_enter(&h, &first), 60);
+    ck_assert_int_eq(taut_holdoff_enter(&h, true, &first), 60);
     ck_assert(first);
     taut_holdoff_close(&h);
 }
@@ -138,6 +138,24 @@ START_TEST(the_folder_is_made)
 }
 END_TEST
 
+/* Past bug: for a quarter of an hour after tautd was back nothing was tested,
+ * where it had been away for long. */
+START_TEST(steps_stay_where_nothing_is_wrong_here)
+{
+    struct taut_holdoff h;
+
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(taut_holdoff_open(&h, dir, NULL), 0);
+        ck_assert_int_eq(taut_holdoff_enter(&h, false, NULL), 60);
+        taut_holdoff_close(&h);
+    }
+    ck_assert_int_eq(taut_holdoff_open(&h, dir, NULL), 0);
+    ck_assert_int_eq(taut_holdoff_enter(&h, true, NULL), 120);
+    ck_assert_int_eq(taut_holdoff_enter(&h, false, NULL), 60);
+    taut_holdoff_close(&h);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("holdoff");
@@ -151,6 +169,7 @@ int main(void)
     tcase_add_test(tc, a_reboot_voids_it);
     tcase_add_test(tc, none_lasts_longer_than_its_step);
     tcase_add_test(tc, steps_double_up_to_a_quarter_of_an_hour);
+    tcase_add_test(tc, steps_stay_where_nothing_is_wrong_here);
     tcase_add_test(tc, the_folder_is_made);
     return unit_run("holdoff", tc);
 }

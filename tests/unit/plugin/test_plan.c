@@ -102,6 +102,15 @@ static const struct {
     {PLAN(SEND(",\"enough_Bps\":1,\"streams\":2")), EINVAL},
     {PLAN(SEND(",\"enough_Bps\":1,\"mode\":\"latency\"")), EINVAL},
     {PLAN(SEND(",\"enough_Bps\":1,\"transport\":\"ofi\"")), EINVAL},
+    {PLAN(OFI("10.0.0.2:1023")), EINVAL},
+    {PLAN(OFI("[fd00::9]:22")), EINVAL},
+    {PLAN(OFI("0.0.0.0:5000")), EINVAL},
+    {PLAN(OFI("239.1.2.3:5000")), EINVAL},
+    {PLAN(OFI("255.255.255.255:5000")), EINVAL},
+    {PLAN(OFI("[::]:5000")), EINVAL},
+    {PLAN(OFI("[ff02::1]:5000")), EINVAL},
+    {PLAN(OFI("[::ffff:0.0.0.0]:5000")), EINVAL},
+    {PLAN(SEND(",\"answer\":1")), EINVAL},
     {PLAN(OFI("")), EINVAL},
     {PLAN(OFI("abcd")), EINVAL},
 };
@@ -109,7 +118,7 @@ static const struct {
 START_TEST(rail_transport_and_mode_are_read)
 {
     static const char text[] =
-        PLAN(OFI("10.0.0.2:9") "," SEND3 ",\"rail\":15,\"mode\":\"latency\"}"
+        PLAN(OFI("10.0.0.2:1024") "," SEND3 ",\"rail\":15,\"mode\":\"latency\"}"
                                "," SEND(",\"enough_Bps\":9000000000"));
     static struct taut_plan plan;
     struct taut_error err = {""};
@@ -118,7 +127,7 @@ START_TEST(rail_transport_and_mode_are_read)
                   err.text);
     ck_assert_int_eq(plan.tests[0].transport, TAUT_TRANSPORT_OFI);
     ck_assert_int_eq(plan.tests[0].mode, TAUT_MODE_STREAM);
-    ck_assert_str_eq(plan.tests[0].peer, "10.0.0.2:9");
+    ck_assert_str_eq(plan.tests[0].peer, "10.0.0.2:1024");
     ck_assert_int_eq(plan.tests[1].transport, TAUT_TRANSPORT_TCP);
     ck_assert_int_eq(plan.tests[1].mode, TAUT_MODE_LATENCY);
     ck_assert_int_eq(plan.tests[1].rail, 15);

@@ -382,7 +382,60 @@ START_TEST(a_silent_peer_does_not_hold_the_sender)
 {
     add(&a, TAUT_ROLE_SEND, &b, 1);
     run(&a);
-    ck_assert_str_eq(a.measures[0].error, "");
+    ck_assert_str_eq(a.measures[0].error,
+                     "the receiver did not answer its token");
+    ck_assert_int_le(a.measures[0].total_bytes, 0);
+}
+END_TEST
+
+/* Somebody's service at the address of a plan: it sends back what it gets.
+ * Returns how much that was. */
+static void *echo(void *arg)
+{
+    const struct node *n = arg;
+    static ssize_t sum;
+    char bytes[4096];
+    int fd = accept(n->endpoint.fd, NULL, NULL);
+    ssize_t got;
+
+    sum = 0;
+    while (fd >= 0 && (got = recv(fd, bytes, sizeof(bytes), 0)) > 0) {
+        sum += got;
+        if (send(fd, bytes, (size_t)got, MSG_NOSIGNAL) != got)
+            break;
+    }
+    close(fd);
+    return &sum;
+}
+
+/* Past bug: root on one node named another node's address and the port of a
+ * service there, and 112 MB went to it. */
+START_TEST(whoever_is_no_receiver_is_sent_a_token_and_nothing_else)
+{
+    pthread_t other;
+    void *sum;
+
+    add(&a, TAUT_ROLE_SEND, &b, 1);
+    ck_assert_int_eq(
+        fcntl(b.endpoint.fd, F_SETFL, fcntl(b.endpoint.fd, F_GETFL) & ~O_NONBLOCK),
+        0);
+    ck_assert_int_eq(pthread_create(&other, NULL, echo, &b), 0);
+    run(&a);
+    pthread_join(other, &sum);
+    ck_assert_int_eq(*(ssize_t *)sum, TAUT_TOKEN);
+    ck_assert_msg(strstr(a.measures[0].error, "answer of 127.0.0.1") != NULL,
+                  "%s", a.measures[0].error);
+}
+END_TEST
+
+START_TEST(nothing_goes_to_this_host_itself)
+{
+    add(&a, TAUT_ROLE_SEND, &b, 1);
+    ck_assert_int_eq(
+        taut_address_parse(&a.endpoint.local, "192.0.2.1:1", NULL), 0);
+    run(&a);
+    ck_assert_msg(strstr(a.measures[0].error, "of this node itself") != NULL,
+                  "%s", a.measures[0].error);
 }
 END_TEST
 
@@ -566,8 +619,9 @@ START_TEST(an_echo_that_never_comes_is_no_latency)
 {
     add(&a, TAUT_ROLE_SEND, &b, 1)->mode = TAUT_MODE_LATENCY;
     run(&a);
-    ck_assert_str_eq(a.measures[0].error, "");
-    ck_assert_int_eq(a.measures[0].lat_n, 0);
+    ck_assert_str_eq(a.measures[0].error,
+                     "the receiver did not answer its token");
+    ck_assert_int_le(a.measures[0].lat_n, 0);
     ck_assert_int_eq(a.measures[0].lat_median_ns, -1);
 }
 END_TEST
@@ -636,6 +690,8 @@ int main(void)
     tcase_add_test(tc, a_refused_connection_is_an_error);
     tcase_add_test(tc, a_silent_peer_does_not_hold_the_sender);
     tcase_add_test(tc, the_deadline_holds);
+    tcase_add_test(tc, whoever_is_no_receiver_is_sent_a_token_and_nothing_else);
+    tcase_add_test(tc, nothing_goes_to_this_host_itself);
     tcase_add_test(tc, strangers_are_refused_and_counted);
     tcase_add_test(tc, who_is_no_sender_is_sent_away_at_once);
     tcase_add_test(tc, who_finds_no_room_is_counted);

@@ -17,6 +17,7 @@
 static int64_t begun_ns, sent, most_queued, lump, fills;
 static int64_t breaks_ns; /* the stream is reset then; 0 = never */
 static int answer;        /* to a call: 0, or an errno */
+static bool has_token;    /* it came, and has to be answered */
 static const char *word;  /* of the receiver: one byte, "" = it closed */
 
 /* What the link has carried, as acknowledgements tell it. */
@@ -52,6 +53,7 @@ static ssize_t send_some(struct taut_endpoint *ep, int stream, const void *data,
                          size_t n)
 {
     (void)ep, (void)stream, (void)data;
+    has_token = true;
     return (ssize_t)n;
 }
 
@@ -76,7 +78,12 @@ static ssize_t fill(struct taut_endpoint *ep, int stream, size_t n)
 static ssize_t receive(struct taut_endpoint *ep, int stream, void *data,
                        size_t n)
 {
-    (void)ep, (void)stream, (void)n;
+    (void)ep, (void)stream;
+    if (has_token) { /* answered at once; of zeros, as the test's is */
+        has_token = false;
+        memset(data, 0xff, n);
+        return (ssize_t)n;
+    }
     if (word == NULL) {
         errno = EAGAIN;
         return -1;

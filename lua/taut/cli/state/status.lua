@@ -92,6 +92,9 @@ end
 
 local function print_damage(s, say)
    say("database", s.database.damage and "is damaged: " .. s.database.damage)
+   local cut = s.database.cut
+   say("database", cut and ("was larger than keep_gb %s: details of before %s were dropped"):format(
+      report.ago(cut.at, s.now), os.date("%F %R", math.floor(cut.before))))
    say("database", s.database.error and "was not looked through: " .. s.database.error)
 end
 
@@ -104,6 +107,24 @@ local function refused_clocks(list)
    end
    return texts[1] and "MUNGE refuses what these send, since their clocks are off: " ..
       report.some(texts, CLOCKS)
+end
+
+-- Who floods, and who names jobs that there are none of.
+local function print_attackers(s, say)
+   for _, f in ipairs(s.floods or {}) do
+      say("flood", ("%s%s: %s refused since %s, the last %s: %s"):format(f.from,
+         f.node and (" (%s)"):format(f.node) or "", report.count(f.count, "message"),
+         report.ago(f.since, s.now), report.ago(f.time, s.now), f.why))
+   end
+   for _, e in ipairs(s.endpoints or {}) do
+      say("endpoint", ("%s, %s"):format(e.why, report.ago(e.time, s.now)))
+   end
+   for _, c in ipairs(s.claims or {}) do
+      say("invented", ("%s named %s that Slurm does not have there, the last %d, %s%s"):format(
+         c.node, report.count(c.denied, "job"), c.last, report.ago(c.time, s.now),
+         c.shared > 0 and ("; its word kept it out of %s"):format(report.count(c.shared, "check"))
+         or ""))
+   end
 end
 
 local function print_troubles(s)
@@ -130,6 +151,7 @@ local function print_troubles(s)
    local refused = s.refused > 0 or s.refused_streams > 0
    say("refused", refused and ("%s, %s that no plan asked for"):format(
       report.count(s.refused, "message"), report.count(s.refused_streams, "stream")))
+   print_attackers(s, say)
 end
 
 local function print_fabric(s)

@@ -102,7 +102,7 @@ local FILES = {
    { repair, "site diagnosis decision findings act cluster events acks journal" },
    { status, "site switches diagnosis decision coverage cluster act teller journal events " ..
       "followers judgement check refusals rendezvous metrics acks housekeeping acting " ..
-      "started_at" },
+      "addresses networks started_at" },
    { tests, "site switches diagnosis cluster journal marks agenda surveys" },
 }
 

@@ -7,6 +7,8 @@ local slow_whole = require "taut.report.slow_whole"
 local sys = require "taut.sys"
 local throttle = require "taut.diagnose.throttle"
 
+local FLOODS = 10 -- senders that are named
+
 local function count_states(self)
    local n = { ok = 0, suspect = 0, slow = 0, failed = 0, unknown = 0 }
    for c = 1, #self.site.topo.components do
@@ -73,6 +75,15 @@ local function sets(self)
    return list
 end
 
+-- Who sends what is refused, again and again; of an address, which node that is.
+local function floods(self)
+   local list = table.move(self.refusals:floods(), 1, FLOODS, 1, {})
+   for _, f in ipairs(list) do
+      f.node = f.from:find "[.:]" and self.addresses:node_at(f.from .. ":0") or nil
+   end
+   return list
+end
+
 local function status(self)
    local coverage_h = self.site.conf.checks.coverage_h
    local now, cl, wide = loop.time(), self.cluster, self.diagnosis:wide()
@@ -85,6 +96,8 @@ local function status(self)
       silent = json.array(cl:silent()), states = count_states(self), tests = self.judgement.classes,
       coverage = self.coverage:share(#self.site.topo.components, coverage_h * 3600, now),
       coverage_h = coverage_h, skipped = self.check.counts, refused = self.refusals.count,
+      floods = json.array(floods(self)), claims = json.array(cl.claims:surges()),
+      endpoints = json.array(self.networks:odd_ones()),
       refused_streams = self.judgement.refused_streams, nothing_due = self.rendezvous.nothing_due,
       store = self.journal:state(), database = self.housekeeping:state(),
       slurm_error = cl.error, hint = cl.hint,
@@ -117,7 +130,7 @@ end
 
 --- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
 --   followers, judgement, check, refusals, rendezvous, metrics, acks, housekeeping, acting,
---   started_at }
+--   addresses, networks, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { status = { false, function(_, _, _, reply) reply(status(o)) end } }

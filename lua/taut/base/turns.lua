@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Turns of tautd's loop for what can wait: questions, and long work in pieces (task.lua).
+--
+-- Nodes come first: a turn is given when nothing of theirs is due, and one every GUARD_MS where
+-- that never is.  Those who want turns take them one after the other, whoever wants how many; who
+-- may change something comes before all others.
+local loop = require "taut.loop"
+
+local turns = {
+   first = "first", -- whose turns come before all others
+   own = "tautd",   -- of what nobody asked for
+}
+
+local GUARD_MS = 20
+
+local queues, ring = {}, {} -- key → array of functions with its first index; keys in their order
+local current               -- whose turn it is
+local is_armed, guard
+
+local function next_key()
+   if queues[turns.first] then
+      return turns.first
+   end
+   return table.remove(ring, 1)
+end
+
+-- The next piece of work; nil where there is none.
+local function take()
+   local key = next_key()
+   if not key then
+      return nil
+   end
+   local q = queues[key]
+   local fn = q[q.at]
+   q[q.at] = nil
+   q.at = q.at + 1
+   if q.at > q.last then
+      queues[key] = nil
+   elseif key ~= turns.first then
+      ring[#ring + 1] = key
+   end
+   return fn, key
+end
+
+local arm
+
+local function run()
+   is_armed = false
+   if guard then
+      guard:cancel()
+      guard = nil
+   end
+   local fn, key = take()
+   arm()
+   if fn then
+      current = key
+      fn()
+      current = nil
+   end
+end
+
+-- Both the loop's last event and the guard lead to one turn, whichever comes first.
+function arm()
+   if is_armed or not next(queues) then
+      return
+   end
+   is_armed = true
+   local is_done = false
+   local function once()
+      if not is_done then
+         is_done = true
+         run()
+      end
+   end
+   guard = loop.timer(GUARD_MS, once)
+   loop.later(once)
+end
+
+--- Do fn() in a turn of its own.
+-- @param key whose it is: a user id, an address; turns.first, turns.own
+function turns.add(key, fn)
+   local q = queues[key]
+   if not q then
+      q = { at = 1, last = 0 }
+      queues[key] = q
+      if key ~= turns.first then
+         ring[#ring + 1] = key
+      end
+   end
+   q.last = q.last + 1
+   q[q.last] = fn
+   arm()
+end
+
+--- Whose turn is it?
+-- @return key; turns.own outside of any turn
+function turns.whose()
+   return current or turns.own
+end
+
+return turns

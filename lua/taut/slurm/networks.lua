@@ -1,0 +1,199 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Where nodes accept streams: whether an address may be that of a node's rail.
+--
+-- Other nodes' probes connect to whatever a plan has, and what a node names as its endpoint is only
+-- its own word.  So an address counts where Slurm or node_addresses has it for that node, where it
+-- is in the rails' networks as configured (rail_networks), or, where nothing is configured, where
+-- other nodes have theirs: at least two of them, or the only other one, in the same network of 16
+-- bits (IPv6: 48), and most of them in the same one of 8 (IPv6: 16).  The node's own word is not
+-- counted.
+local loop = require "taut.loop"
+local sys = require "taut.sys"
+
+local networks = {}
+local Networks = {}
+Networks.__index = Networks
+
+local LEAST_PORT = 1024
+local ODD_S = 600 -- a node that names what is none of its addresses is told of so long
+
+-- Bytes of an address; nil where it is none, not of one host, or of the loopback.
+local function bytes_of(host)
+   local bytes = sys.address_bytes(host)
+   local first = bytes and bytes:byte() or 0
+   if first == 0 then
+      return nil -- in IPv6's words these are ::, ::1 and IPv4's addresses
+   elseif #bytes == 4 and (first == 127 or first >= 224) or first == 255 then
+      return nil
+   end
+   return bytes
+end
+
+local function split(endpoint)
+   local host, port = endpoint:match "^%[(.*)%]:(%d+)$"
+   if not host then
+      host, port = endpoint:match "^([^:]*):(%d+)$"
+   end
+   return host, math.tointeger(tonumber(port))
+end
+
+-- Its near and its wide network.
+local function networks_of(bytes)
+   return #bytes == 4 and bytes:sub(1, 2) or bytes:sub(1, 6),
+      #bytes == 4 and bytes:sub(1, 1) or bytes:sub(1, 2)
+end
+
+---------------------------------------------------------------- what nodes say
+
+local function add(self, rail, bytes, by)
+   for _, key in ipairs { networks_of(bytes) } do
+      key = rail .. " " .. #bytes .. " " .. key
+      local n = (self.counts[key] or 0) + by
+      self.counts[key] = n > 0 and n or nil
+   end
+   self.votes[rail] = (self.votes[rail] or 0) + by
+end
+
+-- A node's word for one rail, in place of the one before.
+local function vote(self, name, rail, bytes)
+   local own = self.said[name]
+   if own[rail] ~= bytes then
+      if own[rail] then
+         add(self, rail, own[rail], -1)
+      end
+      if bytes then
+         add(self, rail, bytes, 1)
+      end
+      own[rail] = bytes
+   end
+end
+
+-- The first address of a rail.
+local function address(e)
+   local endpoint = e and (e.tcp or e.ofi)
+   local host = endpoint and split(endpoint)
+   return host and bytes_of(host)
+end
+
+--- What a node names is remembered for the others, where it is certain who spoke.
+-- @param peer { name, endpoints, is_vouched }
+function Networks:note(peer)
+   if not peer.is_vouched() then
+      return
+   end
+   self.said[peer.name] = self.said[peer.name] or {}
+   for rail = 1, self.rails() do
+      vote(self, peer.name, rail, address(peer.endpoints[rail]))
+   end
+end
+
+---------------------------------------------------------------- what is taken
+
+local function is_configured(list, bytes)
+   for _, n in ipairs(list) do
+      if #n.bytes == #bytes then
+         local whole, rest = n.bits // 8, n.bits % 8
+         local mask = 0xff << (8 - rest) & 0xff
+         if n.bytes:sub(1, whole) == bytes:sub(1, whole) and (rest == 0
+            or n.bytes:byte(whole + 1) & mask == bytes:byte(whole + 1) & mask) then
+            return true
+         end
+      end
+   end
+   return false
+end
+
+-- Do other nodes show that it is in this rail's network?
+local function is_among_others(self, name, rail, bytes)
+   local own = self.said[name] and self.said[name][rail]
+   local counts = {}
+   for i, key in ipairs { networks_of(bytes) } do
+      local is_own = own and #own == #bytes and select(i, networks_of(own)) == key
+      counts[i] = (self.counts[rail .. " " .. #bytes .. " " .. key] or 0) - (is_own and 1 or 0)
+   end
+   local others = (self.votes[rail] or 0) - (own and 1 or 0)
+   return others > 0 and counts[1] >= math.min(2, others) and 2 * counts[2] >= others
+end
+
+-- Why an endpoint is not taken; nil where it is.
+local function why_not(self, name, rail, endpoint)
+   local host, port = split(endpoint)
+   local bytes = host and bytes_of(host)
+   if not bytes then
+      return ("%s names %s as its endpoint, which is no address of a node"):format(name,
+         sys.plain(endpoint))
+   elseif not port or port < LEAST_PORT or port > 65535 then
+      return ("%s names %s as its endpoint: expected a port of %d to 65535"):format(name,
+         sys.plain(endpoint), LEAST_PORT)
+   elseif self.addresses:is_of(name, host) then
+      return nil
+   elseif #self.list > 0 and is_configured(self.list, bytes)
+      or #self.list == 0 and is_among_others(self, name, rail, bytes) then
+      return nil
+   end
+   return ("%s names %s as its endpoint, which is %s (rail_networks in taut.lua(5))"):format(name,
+      sys.plain(endpoint), #self.list > 0 and "in none of rail_networks"
+      or "not where other nodes have theirs")
+end
+
+local function tell(self, peer, why)
+   self.odd[peer.name] = { why = why, time = loop.time() }
+   self.refusals:note(peer.conn.peer and peer.conn:peer() or peer.name, "HELLO: " .. why)
+end
+
+--- Take those endpoints of a node out that nobody but itself vouches for.
+-- @param peer { name, conn, endpoints }
+-- @return nil; or what is wrong with the first of them
+function Networks:confine(peer)
+   local first
+   local kept = {}
+   for rail, e in ipairs(peer.endpoints) do
+      kept[rail] = { ["if"] = e["if"] }
+      for _, transport in ipairs { "tcp", "ofi" } do
+         local why = e[transport] and why_not(self, peer.name, rail, e[transport])
+         kept[rail][transport] = not why and e[transport] or nil
+         first = first or why
+      end
+   end
+   peer.endpoints = kept
+   if first then
+      tell(self, peer, first)
+   end
+   return first
+end
+
+--- Nodes that named what is not taken for their addresses, a short while ago.
+-- @return array of { node, why, time }, by name
+function Networks:odd_ones()
+   local list, now = {}, loop.time()
+   for name, o in pairs(self.odd) do
+      if now - o.time > ODD_S then
+         self.odd[name] = nil
+      else
+         list[#list + 1] = { node = name, why = o.why, time = o.time }
+      end
+   end
+   table.sort(list, function(a, b) return a.node < b.node end)
+   return list
+end
+
+--- The rails' networks as configured.
+-- @param list of texts "ADDRESS/BITS", or empty
+function Networks:set(list)
+   self.list = {}
+   for i, text in ipairs(list) do
+      local host, bits = text:match "^(.*)/(%d+)$"
+      self.list[i] = { bytes = sys.address_bytes(host), bits = tonumber(bits) }
+   end
+end
+
+--- @param o { addresses, refusals, rails = function() → how many the topology has, list = of
+--   set() }
+function networks.new(o)
+   local self = setmetatable({ addresses = o.addresses, refusals = o.refusals, rails = o.rails,
+      said = {}, counts = {}, votes = {}, odd = {} }, Networks)
+   self:set(o.list)
+   return self
+end
+
+return networks
