@@ -219,8 +219,8 @@ return {
             "campaign" },
       { "loss_queue", 10, 1, 1e6, "times the usual shortest round trip",
          "Losses of a test whose shortest round trip is longer speak against nobody.",
-         "in the lab somebody's queue makes it 100 to 700 times as long; ways of a machine differ " ..
-            "by less than 10" },
+         "in the lab somebody's queue makes it 100 to 700 times as long; ways of a machine " ..
+            "differ by less than 10" },
       { "loss_rtt_us", 150, 1, 1e6, "us",
          "Longest round trip that is believed in where nobody measured it: a slower stream has " ..
             "another cause than its losses.",

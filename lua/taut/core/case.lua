@@ -29,9 +29,10 @@ local function facts(self, v, a)
    local diagnosis, topo, c = self.diagnosis, self.site.topo, v.c
    local run, hard = diagnosis:against(c), diagnosis:component(c).hard
    local test, low, of = telling_test(run), diagnosis:tally(c)
-   local k = diagnosis:component(c)
-   return { loss = k.loss and k.loss.share, hours = k.recurs and recurring.words(k.recurs,
-         self.site.conf.diagnosis.spell_s), kind = topo:kind(c), part = whole.part_of(diagnosis, c), state = v.state,
+   local k, spell_s = diagnosis:component(c), self.site.conf.diagnosis.spell_s
+   return { loss = k.loss and k.loss.share,
+      hours = k.recurs and recurring.words(k.recurs, spell_s),
+      kind = topo:kind(c), part = whole.part_of(diagnosis, c), state = v.state,
       left = v.left or 1, test = test, low = low, tests = of, job = test and run[#run].job,
       repeated = a and a.forever and a.times,
       hard = hard and hard.left < self.site.conf.diagnosis.good and hard.head or nil,

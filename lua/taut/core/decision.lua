@@ -27,7 +27,8 @@ local function verdicts(self)
    for c in pairs(self.standing) do
       local k = self.diagnosis:component(c)
       list[#list + 1] = { c = c, state = k.state, left = k.left, since = k.since,
-         loss = k.loss and k.loss.share, whole = k.whole, may_be_load = self.others:may_fill(c) or nil }
+         loss = k.loss and k.loss.share, whole = k.whole,
+         may_be_load = self.others:may_fill(c) or nil }
    end
    return list
 end

@@ -7,8 +7,8 @@
 -- called slow when its ceiling was seen in enough spells, by enough far ends, and nothing else on
 -- the way could be it just as well.  Each event costs work in proportion to its own tests.
 --
--- Losses, and what comes and goes, are evidence of other kinds, each with runs of its own (loss.lua,
--- recurring.lua); none of them clears another.
+-- Losses, and what comes and goes, are evidence of other kinds, each with runs of its own
+-- (loss.lua, recurring.lua); none of them clears another.
 --
 -- States: "ok", "suspect", "slow", "failed", "lossy"; a component nobody tested is "unknown".
 local anew = require "taut.diagnose.anew"

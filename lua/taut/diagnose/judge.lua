@@ -203,7 +203,8 @@ end
 local MATHIS = math.sqrt(1.5) -- of a window, for each of its losses (Mathis et al., CCR 1997)
 local SEGMENT_LEAST, SEGMENT_MOST = 500, 9000 -- bytes of payload
 
--- Do a stream's own losses explain that it was low?  One that loses the share p of its segments gets
+-- Do a stream's own losses explain that it was low?  One that loses the share p of its segments
+-- gets
 --    MATHIS * segment / (round trip * sqrt(p))   bytes per second
 -- at most.  The round trip is that at rest: with a queue it is longer, and the queue is what drops.
 -- The losses may well be two standard deviations fewer than is usual with p.

@@ -12,8 +12,8 @@ local verdict = require "taut.diagnose.verdict"
 local loss = {}
 
 --- What the counted losses of component c amount to, or nil where nothing speaks against it.
--- @return { score, share, first, last, tests, at, spells, events, segments, lost, rate, recent, far,
---   senders, receivers } of taut.evidence
+-- @return { score, share, first, last, tests, at, spells, events, segments, lost, rate, recent,
+--   far, senders, receivers } of taut.evidence
 function loss.case(self, c)
    local case = self.evidence:loss_case(c)
    return case and case.share > 0 and case or nil

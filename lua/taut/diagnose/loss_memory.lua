@@ -9,7 +9,8 @@ local loss_memory = {}
 
 local KEPT = 64 -- newest tests of a component
 local TEST = { "id", "event", "job", "time", "rail", "segments", "lost", "rate", "links" }
-local BOUT = { "began", "time", "share", "ratio", "tested", "rail", "links", "is_single", "is_wide", "has_grown" }
+local BOUT = { "began", "time", "share", "ratio", "tested", "rail", "links", "is_single",
+   "is_wide", "has_grown" }
 local VERDICT = { "share", "rate", "score", "spells", "first", "last", "segments", "lost", "far" }
 
 local function copy(t, names, topo)

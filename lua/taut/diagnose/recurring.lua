@@ -14,7 +14,8 @@ local LOOKS = 6   -- at a component in a spell
 local DOUBT = 9.2 -- log odds against one chance in 10,000
 
 --- What the bouts of a component amount to, or nil where no ceiling came back.
--- @return { score, share, first, last, is_fair, bouts, all, spells, since, far, senders, receivers }
+-- @return { score, share, first, last, is_fair, bouts, wide, all, spells, since, far, senders,
+--   receivers }
 function recurring.case(self, c)
    return self.evidence:recurrence(c)
 end
@@ -23,8 +24,8 @@ local function rival_of(self, c)
    return self.evidence:recurrence_rival(c, self.s.tie_score, self.s.recur_score)
 end
 
---- Is it worth a suspicion, so that plans test it although it does well just now?  Not where another
--- explains the bouts that does not come and go itself.
+--- Is it worth a suspicion, so that plans test it although it does well just now?  Not where
+-- another explains the bouts that does not come and go itself.
 function recurring.is_suspect(self, c, case)
    if case.score < self.s.suspect_score then
       return false
@@ -61,7 +62,8 @@ function recurring.missing(self, c, k, case, now)
    return alone.missing(self, c, case, far, newest_ends(self, c))
 end
 
---- Another component that comes and goes on the same ways: { component, rest, score, same }, or nil.
+--- Another component on the same ways that may have made the bouts.
+-- @return { component, rest, score, same }, or nil
 function recurring.rival(self, c)
    local other = rival_of(self, c)
    local own = other and self.evidence:recurrence(other)
@@ -75,8 +77,8 @@ function recurring.record(case)
       last = case.last, score = case.score }
 end
 
---- When a test can tell something new: a bout that several streams bore out is enough for its spell,
--- and what does well is asked again a few times in a spell.
+--- When a test can tell something new: a bout that several streams bore out is enough for its
+-- spell, and what does well is asked again a few times in a spell.
 -- @param last time of the last test of the component
 function recurring.not_before(self, c, last)
    local spell_s, list = self.s.spell_s, self.evidence:bouts(c)

@@ -41,7 +41,8 @@ end
 function verdict.far_needed(self, c, k, now)
    local s = self.s
    if self.topo:node_of(c) then
-      return math.min(math.max(s.reporters, verdict.needed(self, k, s.slow_far, now)), #self.topo.nodes - 1)
+      return math.min(math.max(s.reporters, verdict.needed(self, k, s.slow_far, now)),
+         #self.topo.nodes - 1)
    end
    return math.min(verdict.needed(self, k, s.link_far, now), #self.topo.nodes - 1)
 end

@@ -126,8 +126,8 @@ local function trouble(o, h)
       seen[x.component] = true
    end
    if s.breaker_verdicts and n >= s.breaker_verdicts then
-      return ("%d components became slow, lossy or failed within %g h (breaker_verdicts = %d)"):format(n,
-         s.breaker_h, s.breaker_verdicts)
+      return ("%d components became slow, lossy or failed within %g h (breaker_verdicts = %d)")
+         :format(n, s.breaker_h, s.breaker_verdicts)
    end
    return nil
 end

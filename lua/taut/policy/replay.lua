@@ -99,12 +99,12 @@ local function note_held(run, held, now)
 end
 
 local function decide(run, now)
-   local verdicts, o = {}, run.o
+   local standing, o = {}, run.o
    for _, v in pairs(run.standing) do
-      verdicts[#verdicts + 1] = v
+      standing[#standing + 1] = v
    end
    local d = policy.decide { topology = o.topology, settings = o.settings, cluster = o.cluster,
-      history = run.h, now = now, mode = "enable", verdicts = verdicts,
+      history = run.h, now = now, mode = "enable", verdicts = standing,
       clean = function() return math.maxinteger end }
    for _, a in ipairs(d.actions) do
       carry_out(run, a, now)

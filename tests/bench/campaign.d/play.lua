@@ -169,8 +169,9 @@ end
 
 local function fault_text(run, f, now)
    local since = f.counts and ("for %.1f h"):format((now - f.deadline + DAY) / 3600) or "not"
-   return ("%s %s left %.3f, loss %.5f, %.1f h old, counts %s, %d exposing tests, %d events, %d far ends, %d in "
-      .. "common"):format(run.world.m.name[f.component], f.kind, f.left, f.loss or 0, (now - f.since) / 3600, since,
+   return ("%s %s left %.3f, loss %.5f, %.1f h old, counts %s, %d exposing tests, %d events, "
+      .. "%d far ends, %d in common"):format(run.world.m.name[f.component], f.kind, f.left,
+      f.loss or 0, (now - f.since) / 3600, since,
       f.tests, f.events, f.n_far, f.n_common or -1)
 end
 

@@ -86,7 +86,7 @@ local function diameter(topo)
    return most, step > 1
 end
 
-local function verdicts(scene)
+local function count_verdicts(scene)
    local n, topo = {}, scene.topo
    for c = 1, #topo.components do
       if topo:is_there(c) then
@@ -111,7 +111,7 @@ local function machine(scene)
       routers_with_nodes = with_nodes, links = links, epoch = topo.epoch, wiring = topo.wiring,
       diameter = most, is_sample = is_sample or nil, routes_guessed = topo.guessed or nil,
       classes = classes_of(scene), all_to_all = all_to_all(scene),
-      verdicts = scene.has_health and verdicts(scene) or nil, note = scene.note }
+      verdicts = scene.has_health and count_verdicts(scene) or nil, note = scene.note }
 end
 
 local function print_verdicts(d)

@@ -36,7 +36,8 @@ local function one_component(self, c, now)
    local s = self.site.conf.diagnosis
    local low, of = self.diagnosis:tally(c)
    return { component = self.site.topo.components[c], state = self.diagnosis:state(c),
-      left = k.left, loss = k.loss and k.loss.share, since = k.since, low = low, low_of = of, tests = seen.tests, last = seen.last,
+      left = k.left, loss = k.loss and k.loss.share,
+      since = k.since, low = low, low_of = of, tests = seen.tests, last = seen.last,
       cleared_at = seen.cleared_at,
       confirmed = #k.confirmed, busy = k.busy or 0, far_ends = names,
       action = self.decision.measures[c],

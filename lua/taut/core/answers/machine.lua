@@ -10,7 +10,8 @@ local function component_row(self, c, now)
    local k, seen = self.diagnosis:record(c) or {}, self.diagnosis:seen(c)
    local low, of = self.diagnosis:tally(c)
    return { component = self.site.topo.components[c], state = self.diagnosis:state(c),
-      left = k.left, loss = k.loss and k.loss.share, low = low, low_of = of, tests = seen.tests, last = seen.last,
+      left = k.left, loss = k.loss and k.loss.share,
+      low = low, low_of = of, tests = seen.tests, last = seen.last,
       capacity_Bps = self.diagnosis:capacity(c), action = self.decision.measures[c],
       since = k.since, known = self.acks:get(self.site.topo.components[c], now),
       remark = self.diagnosis:remark(c, now), cable = self.site.topo:cable(c) }

@@ -80,8 +80,8 @@ local function component_families(self, add)
       "Slow and failed components that are known and followed up (taut ack).", known)
    add("taut_nodes_held_known", "gauge", "Nodes of taut_nodes_held that are so for such.", held)
    add("taut_component_left_ratio", "gauge",
-      "What is left of the capacity of a slow or failed component, of a stream's rate of a lossy one "
-         .. "(metrics.components).", names)
+      "What is left of the capacity of a slow or failed component, of a stream's rate of a lossy"
+         .. " one (metrics.components).", names)
    add("taut_component_loss_ratio", "gauge",
       "Share of the packets that a lossy component loses (metrics.components).",
       named.losses(self, self.site.conf.metrics.components))
