@@ -221,7 +221,6 @@ function Diagnosis:forget(c, now, probation_s, changes)
    self.sets:forget(c)
    k.left, k.evidence, k.case, k.ruled_out, k.suspect_at, k.by_hard = nil, nil, nil, nil, nil, nil
    k.loss = nil
-   k.recurs = nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
    changes = changes or {}
    settle.well(self, c, now, changes)
@@ -255,6 +254,7 @@ function Diagnosis:restored()
          self.evidence:name_loss(c, k.loss.share)
       elseif self:is_decided(c) then
          self.evidence:name(c, math.min(1, k.left or 0))
+         self.evidence:name_recurring(c, k.recurs ~= nil)
       end
       self.evidence:watch(c, self:is_decided(c) or self.suspects[c] ~= nil)
       local case = not self:is_decided(c) and self.evidence:case(c)
