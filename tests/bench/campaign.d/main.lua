@@ -275,7 +275,7 @@ end
 
 options()
 if opt.tune then
-   for _, name in ipairs(opt.player == "all" and table.move(players.names, 2, 4, 1, {})
+   for _, name in ipairs(opt.player == "all" and table.move(players.names, 2, #players.names, 1, {})
       or { opt.player }) do
       tune(name)
    end
