@@ -273,7 +273,7 @@ END
     # the first drain after a start is seen
     run lab exec taut check --nagios
     [ "$status" -eq 1 ]
-    [[ $output == "TAUT WARNING - slow or failed: "*"n1/tx"*"; drained: n1 | slow=2;"* ]]
+    [[ $output == "TAUT WARNING - slow, lossy or failed: "*"n1/tx"*"; drained: n1 | slow=2;"* ]]
     lab daemon stop tautd
     run lab exec taut check --nagios
     [ "$status" -eq 3 ]

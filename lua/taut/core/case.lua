@@ -61,8 +61,8 @@ local function evidence(self, c, reasoning)
    for i, r in ipairs(reasoning or {}) do
       texts[i] = r.text .. (r.ruled_out and r.by and (" (test %d)"):format(r.by) or "")
    end
-   return json.encode { state = k.state, tests = ids, left = k.left, busy = k.busy,
-      since = k.since, confirmed = #k.confirmed, low = low, all = of,
+   return json.encode { state = k.state, tests = ids, left = k.left,
+      loss = k.loss and k.loss.share, busy = k.busy, since = k.since, confirmed = #k.confirmed, low = low, all = of,
       whole = k.whole and (slow_whole.text(k.whole)), reasoning = texts or nil }
 end
 

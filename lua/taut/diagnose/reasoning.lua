@@ -2,6 +2,7 @@
 --- What the diagnosis knows, in words.
 local loss = require "taut.diagnose.loss"
 local recurring = require "taut.diagnose.recurring"
+local report = require "taut.report"
 local verdict = require "taut.diagnose.verdict"
 local tables = require "taut.base.tables"
 local whole = require "taut.diagnose.whole"
@@ -52,7 +53,7 @@ function reasoning.remark(self, c, now)
    end
    list[#list + 1] = whole_of(k)
    list[#list + 1] = k.recurs and recurring.words(k.recurs, self.s.spell_s)
-   list[#list + 1] = k.loss and ("%d%% of a stream's rate is gone"):format(
+   list[#list + 1] = k.loss and ("%d %% of a stream's rate is gone"):format(
       math.floor(100 * (1 - k.loss.rate) + 0.5))
    if k.state == "suspect" and k.tied then
       local names = {}
@@ -164,8 +165,8 @@ local function what_was_lost(self, list, c, k)
    end
    local run = k.loss and k.loss.tests or tables.filter(self.evidence:loss_run(c),
       function(t) return t.is_at end)
-   add(list, ("%s lost %.2g%% of their packets, %.0f of %.0f"):format(plural(#run, "test"),
-      100 * case.share, case.lost, case.segments), { tests = ids_of(run) })
+   add(list, ("%s lost %s of their packets, %.0f of %.0f"):format(plural(#run, "test"),
+      report.lost(case.share), case.lost, case.segments), { tests = ids_of(run) })
    add(list, ("that share was seen in %s of %s each, %s apart, with %s"):format(
       plural(case.spells, "period"), hours(self.s.spell_s), hours(case.last - case.first),
       plural(case.far, "other node")))

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The text of a drain: `sinfo -R` shows 20 characters, so the verdict stands first.
+local report = require "taut.report"
+
 local reason = {}
 
 reason.MAX = 255      -- bytes; the accounting database cuts there
@@ -28,13 +30,14 @@ end
 
 --- A share of lost packets: "1.2%", "0.03%".
 function reason.lost(share)
-   return ("%.2g%%"):format(100 * share)
+   return report.hundredths(share, share < 0.001 and 1 or 2) .. "%"
 end
 
 -- The share is never cut, the noun may be: "loses 1.2%: tx".
 local function head_of_loss(kind, loss)
-   local text = ("loses %s: "):format(reason.lost(loss))
-   return text .. reason.noun(kind):sub(1, math.max(1, reason.SHOWN - #reason.PREFIX - #text))
+   local text = "loses " .. reason.lost(loss)
+   local room = reason.SHOWN - #reason.PREFIX - #text - 2
+   return room > 0 and text .. ": " .. reason.noun(kind):sub(1, room) or text
 end
 
 --- The verdict in at most 20 characters: "taut: X+ link at 25%", "taut: loses 1.2%: tx".

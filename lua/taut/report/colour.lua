@@ -6,8 +6,8 @@
 local colour = {}
 
 --- Colours of the verdicts; they differ in lightness, too.
-colour.verdict = { ok = "#9cc5a1", suspect = "#f2b134", slow = "#d1495b", failed = "#3b1c4a",
-   unknown = "#d5dbe1" }
+colour.verdict = { ok = "#9cc5a1", suspect = "#f2b134", slow = "#d1495b", lossy = "#4f56c9",
+   failed = "#3b1c4a", unknown = "#d5dbe1" }
 
 -- Bad is dark, good is light.
 local HEAT = { "#2a0a3a", "#7d1d5c", "#cf4446", "#f19c4b", "#fdf3d6" }

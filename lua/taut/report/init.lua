@@ -170,6 +170,19 @@ function report.count(n, noun)
    return ("%d %s%s"):format(n, noun, n == 1 and "" or "s")
 end
 
+--- A share of lost packets: "1.2 %", "0.03 %", "100 %".
+function report.lost(share)
+   return report.hundredths(share, 2) .. " %"
+end
+
+--- A share as a percentage without its sign, never as a power of ten: "1.2", "0.03", "100".
+-- @param digits that count
+function report.hundredths(share, digits)
+   local power = tonumber((("%%.%de"):format(digits - 1):format(100 * share)):match "e(.*)$") or 0
+   local text = ("%%.%df"):format(math.max(0, digits - 1 - power)):format(100 * share)
+   return text:find(".", 1, true) and text:gsub("%.?0+$", "") or text
+end
+
 -- Words of JSON, of the database and of the code, and what people read.
 local WORDS = { enable = "drain", void = "discarded", release = "resume", resume = "continue",
    ["mode enable"] = "mode drain" }
@@ -197,9 +210,5 @@ function report.is(row)
    return (verb[row.state] or "is ") .. text
 end
 
---- A share of lost packets: "1.2 %", "0.03 %".
-function report.lost(share)
-   return ("%.2g %%"):format(100 * share)
-end
 
 return report

@@ -60,8 +60,8 @@ local function add_ratios(r, values, expected)
    return n > 0
 end
 
--- Tests as rows: { src, dst, stages, route = what it surely used, flows = ratios, mean, best, counts
--- = { sent, resent } of each flow, where somebody counts }.
+-- Tests as rows: { src, dst, stages, route = what it surely used, flows = ratios, mean, best,
+-- counts = { sent, resent } of each flow, where somebody counts }.
 local function rows_of(self, tests, values, counts)
    local all, rows = {}, {}
    for i, t in ipairs(tests) do

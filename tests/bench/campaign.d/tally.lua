@@ -180,7 +180,7 @@ local function figures_of(s)
    local kind = s.world:gsub("[^%w]+", "_")
    local name = ("campaign_%s_%s"):format(s.topo, s.healthy and ((s.liars or 0) > 0 and "liars"
       or "healthy") or kind ~= "" and kind or s.at_once)
-   local limit = LIMITS[kind] or LIMITS.slow
+   local least = LIMITS[kind] or LIMITS.slow
    local function state(what, value, unit, op, limit)
       figure(name .. "_" .. what, value, unit, op, limit)
    end
@@ -192,13 +192,13 @@ local function figures_of(s)
    else
       state("counting", s.counting, "faults", ">=", kind ~= "" and 200 or s.at_once > 1 and 300
          or 100)
-      state("recall", share(s.recalled, s.judged), "share", ">=", limit.recall)
+      state("recall", share(s.recalled, s.judged), "share", ">=", least.recall)
       state("precision", share(s.right, s.verdicts), "share", ">=", 0.999)
       state("exact", share(s.exact, s.named), "share", ">=", 0.95)
       state("two", share(s.two, s.named), "share", ">=", 0.99)
       state("reach", share(s.reached, s.old), "share", ">=", 0.95)
       if kind ~= "" then
-         state("kind", share(s.kind_right, s.right), "share", ">=", limit.kind)
+         state("kind", share(s.kind_right, s.right), "share", ">=", least.kind)
       end
       state("jobs_to_name", at(s.jobs_to_name, 0.5), "jobs")
    end

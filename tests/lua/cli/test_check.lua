@@ -41,8 +41,9 @@ end
 
 function tests.test_worth_a_look()
    for text, fields in pairs {
-      ["slow or failed: leaf2/6, n5/tx"] = { verdicts = { { component = "leaf2/6", state = "slow" },
-         { component = "n5/tx", state = "failed" }, { component = "n6/tx", state = "suspect" } } },
+      ["slow, lossy or failed: leaf2/6, n5/tx, n7/rx"] = { verdicts = {
+         { component = "leaf2/6", state = "slow" }, { component = "n5/tx", state = "failed" },
+         { component = "n6/tx", state = "suspect" }, { component = "n7/rx", state = "lossy" } } },
       ["one of 18 uplinks of leaf7"] = { sets = { { text = "one of 18 uplinks of leaf7" } } },
       ["drained: n5"] = { drained = { { node = "n5" } } },
       ["would be drained: n5"] = { held = { { node = "n5", why = "cap" } } },

@@ -38,4 +38,16 @@ function tests.test_what_is_remarked_of_both_ends_stands_once()
    lu.assertEquals(row("", ""), { "slow at 25%", "ok", "" })
 end
 
+function tests.test_what_a_node_loses_is_said()
+   local r = nodes.row({ node = "n5", router = "r0", slurm = "idle", heard = 99,
+      tx = { state = "lossy", loss = 0.012, left = 0.16,
+         remark = "84 % of a stream's rate is gone" },
+      rx = { state = "ok", remark = "" } }, 100)
+   lu.assertEquals(r[3], "loses 1.2 % (84 % of a stream's rate is gone)")
+   r = nodes.row({ node = "n5", router = "r0", heard = 99,
+      tx = { state = "lossy", loss = 0.012, left = 0.16, remark = "on probation" },
+      rx = { state = "ok", remark = "on probation" } }, 100)
+   lu.assertEquals(r[3], "loses 1.2 %")
+end
+
 return tests

@@ -16,7 +16,8 @@ pages.AT = 1790000000 -- when a test's page is made
 local function component(topo, c, state)
    return { component = topo.components[c], state = state or "ok", tests = 30, low_of = 9,
       low = state and 4 or 0, last = pages.AT - 300, remark = "",
-      left = state == "slow" and 0.25 or nil, cable = topo:cable(c) }
+      left = state == "slow" and 0.25 or state == "lossy" and 0.16 or nil,
+      loss = state == "lossy" and 0.012 or nil, cable = topo:cable(c) }
 end
 
 local function case(topo, c, state, texts)
@@ -33,7 +34,7 @@ local function days_of(n)
    local list = {}
    for i = 1, n do
       list[i] = { from = pages.AT - (n - i) * DAY, checks = 40 + i, suspect = i % 3, slow = i // 5,
-         failed = i // 9, drains = i % 2, resumes = i % 4 == 0 and 1 or 0,
+         lossy = i // 7, failed = i // 9, drains = i % 2, resumes = i % 4 == 0 and 1 or 0,
          tests = { good = 900 + 10 * i, low = 3 * i, void = 20 } }
    end
    return list
@@ -77,7 +78,7 @@ function pages.data(file, o)
          coverage_h = 24, drained = {}, held = {}, sets = {}, now = pages.AT } }
    for c = 1, #topo.components do
       local state = o.bad[topo.components[c]]
-      found.state[c] = state
+      found.state[c], found.loss[c] = state, state == "lossy" and 0.012 or nil
       if topo:is_link(c) then
          d.links[#d.links + 1] = component(topo, c, state)
       end

@@ -64,6 +64,19 @@ function tests.test_nothing_comes_from_outside()
    lu.assertNil(text:find "%son%a+=")
 end
 
+function tests.test_what_loses_has_its_word_and_its_colour()
+   local d = data { bad = { ["r1.0.0/X+"] = "lossy", ["n3/tx"] = "lossy" } }
+   local text = page.make(d)
+   has(text, '<span class="verdict lossy">loses 1.2 %</span>')
+   has(text, '<div class="tile lossy"><dt>links lossy</dt><dd>1</dd></div>')
+   has(text, '<span class="key lossy">lossy</span>')
+   has(text, '"loss":"1.2 %"')
+   for _, class in ipairs { ".tile", ".verdict", ".chart ", ".key" } do
+      has(text, class .. ".lossy")
+   end
+   lu.assertNotNil(d.machine.links.state:find "p")
+end
+
 function tests.test_each_page_has_a_nonce_of_its_own()
    local d = data {}
    local _, one = page.make(d)

@@ -77,6 +77,16 @@ function tests.test_every_bad_link_is_numbered_and_told()
    assert_has(text, "never tested: 117")
 end
 
+function tests.test_what_loses_has_a_look_of_its_own()
+   local s = scene(MACHINES.torus, { ["r1.1.0/X+"] = "lossy", ["r0.0.0/Z+"] = "slow" })
+   s.loss = { [s.topo.component_id["r1.1.0/X+"]] = 0.012 }
+   local text, about = draw.picture(s, {})
+   assert_well_formed(text)
+   lu.assertEquals(about.bad[1], "r1.1.0/X+ loses 1.2 %") -- worse than slow
+   assert_has(text, "lossy: 1")
+   assert_has(text, 'stroke-dasharray="8 2 1.5 2"')
+end
+
 function tests.test_the_order_of_the_file_is_always_the_same()
    local bad = { ["r1.1.0/X+"] = "failed", ["r0.0.0/Z+"] = "slow", ["r2.0.1/Y-"] = "slow" }
    lu.assertTrue(draw.picture(scene(MACHINES.torus, bad), {}) ==

@@ -44,8 +44,8 @@ end
 -- "6 of 6 tests low since 11-20 03:10, 25% left; tests 17 18 19"
 local function evidence(e)
    local parts = {}
-   parts[#parts + 1] = e.state and ("%s%s"):format(e.state, e.left and " at " ..
-      report.percent(e.left) or "") or nil
+   parts[#parts + 1] = e.loss and report.state(e) or e.state and ("%s%s"):format(e.state,
+      e.left and " at " .. report.percent(e.left) or "") or nil
    parts[#parts + 1] = e.since and "since " .. os.date("%m-%d %H:%M:%S", math.floor(e.since)) or nil
    parts[#parts + 1] = e.all and ("%d low of %d tests, %d of them confirming"):format(
       e.low or #(e.tests or {}), e.all, e.confirmed or 0) or nil

@@ -37,7 +37,7 @@ end
 
 -- How many components stood in each state when each day ended, and the verdicts of the day.
 local function add_verdicts(days, before, verdicts, now)
-   local state, count = {}, { suspect = 0, slow = 0, failed = 0 }
+   local state, count = {}, { suspect = 0, slow = 0, lossy = 0, failed = 0 }
    local function set(component, to)
       local was = state[component]
       count[was or 0] = count[was or 0] and count[was] - 1
@@ -54,7 +54,8 @@ local function add_verdicts(days, before, verdicts, now)
          set(verdicts[i].component, verdicts[i].state)
          i = i + 1
       end
-      day.suspect, day.slow, day.failed = count.suspect, count.slow, count.failed
+      day.suspect, day.slow, day.lossy, day.failed = count.suspect, count.slow, count.lossy,
+         count.failed
    end
 end
 
@@ -130,7 +131,7 @@ end
 
 --- Counts of links and nodes by state.
 function gather.count(d)
-   local n = { link = { ok = 0, suspect = 0, slow = 0, failed = 0, unknown = 0 }, nodes = 0 }
+   local n = { link = { ok = 0, suspect = 0, slow = 0, lossy = 0, failed = 0, unknown = 0 }, nodes = 0 }
    for _, l in ipairs(d.links) do
       n.link[l.state] = n.link[l.state] + 1
    end

@@ -7,7 +7,8 @@ local json = require "taut.json"
 local layout = {}
 
 -- Verdicts as letters of one text.
-local LETTER = { ok = "o", suspect = "s", slow = "l", failed = "f", unknown = "u" }
+local LETTER = { ok = "o", suspect = "s", slow = "l", lossy = "p", failed = "f",
+   unknown = "u" }
 
 local function round(v)
    return math.floor(v * 2 + 0.5) / 2

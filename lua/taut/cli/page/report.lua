@@ -29,16 +29,21 @@ function command.setup(parser)
       "With running jobs that you may see, users, and what was typed into Slurm.")
 end
 
+local function bad(day)
+   return day.slow + day.lossy + day.failed
+end
+
 -- All of it in a few lines.
 local function summary(d)
    local n, first, last = gather.count(d), d.days[1], d.days[#d.days]
-   local lines = { ("links       %d ok, %d suspect, %d slow, %d failed, %d never tested"):format(
-      n.link.ok, n.link.suspect, n.link.slow, n.link.failed, n.link.unknown),
+   local lines = { ("links       %d ok, %d suspect, %d slow, %d lossy, %d failed, "
+      .. "%d never tested"):format(n.link.ok, n.link.suspect, n.link.slow, n.link.lossy,
+      n.link.failed, n.link.unknown),
       ("nodes       %d, %d of them not well, %d drained by Taut"):format(#d.nodes, n.nodes,
          #d.status.drained) }
    if first and first ~= last then
-      lines[3] = ("trend       %d slow or failed components on %s, %d today"):format(
-         first.slow + first.failed, os.date("%m-%d", first.from), last.slow + last.failed)
+      lines[3] = ("trend       %d slow, lossy or failed components on %s, %d today"):format(
+         bad(first), os.date("%m-%d", first.from), bad(last))
    end
    return lines
 end

@@ -58,7 +58,7 @@ local function warnings(s)
    local function add(yes, form, ...)
       list[#list + 1] = yes and form:format(...) or nil
    end
-   add(#slow > 0, "slow or failed: %s", names(slow, "component"))
+   add(#slow > 0, "slow, lossy or failed: %s", names(slow, "component"))
    add(#s.sets > 0, "%s", names(s.sets, "text"))
    add(#drained > 0, "drained: %s", names(drained, "node"))
    add(#held > 0, "would be drained: %s", names(held, "node"))
@@ -80,9 +80,9 @@ end
 -- LABEL=VALUE[;WARN;CRIT;MIN;MAX] …
 local function performance(s)
    local n, q = s.states, s.store.queued or {}
-   return ("slow=%d;;;0 failed=%d;;;0 suspect=%d;;;0 drained=%d;;;0 held=%d;;;0 silent=%d;;;0 "
-      .. "coverage=%.1f%%;;;0;100 jobs=%dc low=%dc waiting=%d;;;0 "
-      .. "queued=%dB;;;0"):format(n.slow, n.failed, n.suspect,
+   return ("slow=%d;;;0 lossy=%d;;;0 failed=%d;;;0 suspect=%d;;;0 drained=%d;;;0 held=%d;;;0 "
+      .. "silent=%d;;;0 coverage=%.1f%%;;;0;100 jobs=%dc low=%dc waiting=%d;;;0 "
+      .. "queued=%dB;;;0"):format(n.slow, n.lossy or 0, n.failed, n.suspect,
       #s.drained, #s.held, #s.silent, 100 * s.coverage, s.jobs_started, s.tests.low,
       s.store.waiting + (q.rows or 0), q.bytes or 0)
 end

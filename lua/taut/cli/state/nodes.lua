@@ -47,7 +47,7 @@ function nodes.probes(list)
 end
 
 local function bare(c)
-   return report.state { state = c.state, left = c.left }
+   return report.state { state = c.state, left = c.left, loss = c.loss }
 end
 
 --- A row of the table.  What is remarked of tx and rx alike stands once, or on a terminal nothing

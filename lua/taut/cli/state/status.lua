@@ -63,8 +63,8 @@ local function print_checks(s)
    print(("coverage    %s of %d components in the last %g h"):format(report.percent(s.coverage),
       s.components, s.coverage_h))
    local n = s.states
-   print(("components  %d ok, %d suspect, %d slow, %d failed, %d unknown"):format(n.ok, n.suspect,
-      n.slow, n.failed, n.unknown))
+   print(("components  %d ok, %d suspect, %d slow, %d lossy, %d failed, %d unknown"):format(n.ok,
+      n.suspect, n.slow, n.lossy or 0, n.failed, n.unknown))
 end
 
 local function print_learned(s)

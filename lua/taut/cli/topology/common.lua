@@ -104,13 +104,14 @@ function common.component(scene, c)
       from = is_link and topo.router_name[topo:from(c)] or nil,
       to = is_link and topo.router_name[topo:to(c)] or nil,
       capacity_Bps = topo:known_capacity(c),
-      verdict = verdict, left = scene.left[c],
+      verdict = verdict, left = scene.left[c], loss = (scene.loss or {})[c],
       cable = topo:cable(c), place = topo:place(c) }
 end
 
---- "slow at 50%", "ok", "-"
+--- "slow at 50%", "loses 1.2 %", "ok", "-"
 function common.health(row)
-   return row.verdict and report.state { state = row.verdict, left = row.left } or "-"
+   return row.verdict and report.state { state = row.verdict, left = row.left,
+      loss = row.loss } or "-"
 end
 
 --- What was learned, one line for each class; nothing where all is configured.

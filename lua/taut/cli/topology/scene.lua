@@ -108,6 +108,7 @@ local function take_health(self, data)
       if c then
          self.state[c] = v.state
          self.left[c] = v.left or v.state == "failed" and 0 or nil
+         self.loss[c] = v.loss
       end
    end
    for _, f in ipairs(data.routed_around) do
@@ -197,7 +198,7 @@ Scene.__index = Scene
 --   set_health reports, note = text or nil },
 --   or nil and what is wrong
 function scene.open(args)
-   local self = setmetatable({ state = {}, left = {}, supposed = {}, around = {},
+   local self = setmetatable({ state = {}, left = {}, loss = {}, supposed = {}, around = {},
       supposed_names = {} }, Scene)
    local ok, err
    if args.machine then

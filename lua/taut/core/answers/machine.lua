@@ -54,7 +54,7 @@ local function topology(self)
       local state = self.diagnosis:state(c)
       local k = state ~= "unknown" and self.diagnosis:record(c)
       return state ~= "unknown" and { component = topo.components[c], state = state,
-         left = k and k.left } or nil
+         left = k and k.left, loss = k and k.loss and k.loss.share } or nil
    end }
 end
 

@@ -9,7 +9,7 @@ local privacy = require "taut.slurm.privacy"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 
-local RANK = { failed = 1, slow = 2, suspect = 3 }
+local RANK = { failed = 1, lossy = 2, slow = 3, suspect = 4 }
 local CASES = 1000 -- components in one answer, the worst
 local DAYS = 92
 

@@ -10,7 +10,7 @@ local throttle = require "taut.diagnose.throttle"
 local FLOODS = 10 -- senders that are named
 
 local function count_states(self)
-   local n = { ok = 0, suspect = 0, slow = 0, failed = 0, lossy = 0, unknown = 0 }
+   local n = { ok = 0, suspect = 0, slow = 0, lossy = 0, failed = 0, unknown = 0 }
    for c = 1, #self.site.topo.components do
       local state = self.diagnosis:state(c)
       n[state] = n[state] + 1
@@ -43,7 +43,7 @@ end
 
 -- Components that are not well, worst first.
 local function verdicts(self, now)
-   local rank = { failed = 1, slow = 2, suspect = 3 }
+   local rank = { failed = 1, lossy = 2, slow = 3, suspect = 4 }
    local list = json.array {}
    for c, k in self.diagnosis:each() do
       if rank[k.state] then

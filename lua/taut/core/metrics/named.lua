@@ -29,7 +29,7 @@ local function slow(self)
    return list
 end
 
---- Slow and failed components by name: samples, and how many are left out.
+--- Slow, lossy and failed components by name: samples, and how many are left out.
 -- @param most so many; false: none
 function named.components(self, most)
    if not most then

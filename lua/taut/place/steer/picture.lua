@@ -13,7 +13,7 @@ local MOST_LIST = 2000 -- bytes of a list of nodes to exclude
 local WEIGHED = 2      -- components that are weighed at one look: each takes up to 50 ms
 local GRAIN = 0.1      -- of the capacity left: what differs less is not weighed again
 
--- Slow and failed components, the worst first.
+-- Slow, lossy and failed components, the worst first.
 local function avoided(self)
    local list = tables.map(self.diagnosis:verdicts(), function(v)
       return { c = v.component, left = v.state == "failed" and 0 or v.left or 0 }

@@ -2,9 +2,10 @@
 // Draws the machine on a canvas: cables that look alike in one path, so that tens of thousands of
 // them are drawn while somebody drags.  Places are in pixels of the drawing as Lua laid it out.
 
-const STATE = { o: 'ok', s: 'suspect', l: 'slow', f: 'failed', u: 'unknown' };
-const RANK = { unknown: 0, ok: 1, suspect: 2, slow: 3, failed: 4 };
-const WIDTH = { suspect: 2, slow: 3, failed: 3 };
+const STATE = { o: 'ok', s: 'suspect', l: 'slow', p: 'lossy', f: 'failed', u: 'unknown' };
+const RANK = { unknown: 0, ok: 1, suspect: 2, slow: 3, lossy: 4, failed: 5 };
+const WIDTH = { suspect: 2, slow: 3, lossy: 3, failed: 3 };
+const DASHES = { suspect: [2, 1.2], lossy: [8, 2, 1.5, 2], failed: [5, 2.5] };
 const SLURM = { i: 'idle', b: 'busy', d: 'drained', x: 'not in service', '?': 'not known' };
 
 function worse(a, b) {
@@ -118,7 +119,7 @@ function palette() {
     const colours = { hollow: of('back'), 'slurm-i': of('ok'), 'slurm-b': of('accent'),
         'slurm-d': of('slow'), 'slurm-x': of('failed'), 'slurm-?': of('unknown') };
     for (const name of ['back', 'panel', 'edge', 'ink', 'faint', 'router', 'node', 'mark', 'ok',
-        'suspect', 'slow', 'failed', 'unknown']) {
+        'suspect', 'slow', 'lossy', 'failed', 'unknown']) {
         colours[name] = of(name);
     }
     return colours;
@@ -240,7 +241,7 @@ class Picture {
                 const w = WIDTH[g.state] || this.machine.thin * (1 + (g.thick - 1) * 0.5);
                 c.lineWidth = Math.max(this.thickness(w), least);
                 c.strokeStyle = p[g.state];
-                c.setLineDash(g.state === 'failed' ? [5, 2.5] : g.state === 'suspect' ? [2, 1.2] : []);
+                c.setLineDash(DASHES[g.state] || []);
                 c.stroke(g.path);
             }
         }

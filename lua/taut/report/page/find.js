@@ -171,7 +171,8 @@ class Finder {
             return [];
         }
         const lines = [c.name + ' ' + (c.state === 'slow' && c.left !== undefined
-            ? 'slow at ' + Math.round(c.left * 100) + '%' : c.state)
+            ? 'slow at ' + Math.round(c.left * 100) + '%' : c.state === 'lossy' && c.loss
+                ? 'loses ' + c.loss : c.state)
             + (c.remark ? ' (' + c.remark + ')' : '') + (c.action ? ', action: ' + c.action : '')];
         for (const text of c.texts.slice(0, most)) {
             lines.push('\u2022 ' + text);

@@ -8,6 +8,7 @@
 local html = require "taut.report.page.html"
 local json = require "taut.json"
 local seal = require "taut.seal"
+local report = require "taut.report"
 local sections = require "taut.report.page.sections"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
@@ -88,8 +89,8 @@ local function case_of(c)
    for _, r in ipairs(c.reasoning or {}) do
       texts[#texts + 1] = r.text
    end
-   return { name = c.component, state = c.state, left = c.left, action = c.action,
-      cable = c.cable, remark = c.remark ~= "" and c.remark or nil, link = c.is_link,
+   return { name = c.component, state = c.state, left = c.left,
+      loss = c.loss and report.lost(c.loss), action = c.action, cable = c.cable, remark = c.remark ~= "" and c.remark or nil, link = c.is_link,
       texts = json.array(texts) }
 end
 

@@ -207,7 +207,7 @@ function turnWheel(event) {
 // ---------------------------------------------------------------- legend
 
 const LEGENDS = { verdict: [['ok', 'well'], ['suspect', 'suspect'], ['slow', 'slow'],
-    ['failed', 'failed'], ['unknown', 'never tested']],
+    ['lossy', 'lossy'], ['failed', 'failed'], ['unknown', 'never tested']],
 slurm: [['slurm-i', 'idle'], ['slurm-b', 'busy'], ['slurm-d', 'drained'],
     ['slurm-x', 'not in service'], ['slurm-?', 'not known']] };
 
@@ -224,7 +224,7 @@ function legendItem(look, word, colours, p) {
     mark.append(colours === 'slurm' ? svgPart('rect', { x: 10, width: 10, height: 10, fill: p[look] })
         : svgPart('line', { x1: 0, x2: 30, y1: 5, y2: 5, stroke: p[look],
             'stroke-width': WIDTH[look] ? WIDTH[look] + 1 : 2, 'stroke-dasharray':
-            look === 'failed' ? '6 3' : look === 'suspect' ? '3 2' : 'none' }));
+            (DASHES[look] || ['none']).join(' ') }));
     const item = listItem(mark);
     item.append(word);
     return item;

@@ -32,13 +32,14 @@ end
 
 --- What matters, in numbers.
 function sections.summary(d)
-   local n = { ok = 0, suspect = 0, slow = 0, failed = 0, unknown = 0 }
+   local n = { ok = 0, suspect = 0, slow = 0, lossy = 0, failed = 0, unknown = 0 }
    for _, l in ipairs(d.links) do
       n[l.state] = n[l.state] + 1
    end
    local tiles = { tile(#d.links, "links"), tile(n.ok, "links well", "ok"),
       tile(n.suspect, "links suspect", n.suspect > 0 and "suspect"),
       tile(n.slow, "links slow", n.slow > 0 and "slow"),
+      tile(n.lossy, "links lossy", n.lossy > 0 and "lossy"),
       tile(n.failed, "links failed", n.failed > 0 and "failed"),
       tile(n.unknown, "links never tested"), tile(#d.nodes, "nodes"),
       tile(#d.status.drained, "nodes drained by Taut", #d.status.drained > 0 and "slow"),
@@ -183,12 +184,12 @@ local function day_table(days)
    local rows = {}
    for i = #days, 1, -1 do
       local v = days[i]
-      rows[#rows + 1] = { os.date("%Y-%m-%d", v.from), tostring(v.failed), tostring(v.slow),
-         tostring(v.suspect), tostring(v.drains), tostring(v.resumes), tostring(v.checks),
-         tostring(v.tests.good), tostring(v.tests.low), tostring(v.tests.void) }
+      rows[#rows + 1] = { os.date("%Y-%m-%d", v.from), tostring(v.failed), tostring(v.lossy),
+         tostring(v.slow), tostring(v.suspect), tostring(v.drains), tostring(v.resumes),
+         tostring(v.checks), tostring(v.tests.good), tostring(v.tests.low), tostring(v.tests.void) }
    end
-   return html.table("Each day, the latest first", { "Day", ">Failed", ">Slow", ">Suspect",
-      ">Drained", ">Resumed", ">Checks", ">Tests good", ">Tests low", ">Tests discarded" }, rows)
+   return html.table("Each day, the latest first", { "Day", ">Failed", ">Lossy", ">Slow",
+      ">Suspect", ">Drained", ">Resumed", ">Checks", ">Tests good", ">Tests low", ">Tests discarded" }, rows)
 end
 
 --- How it was in the last weeks.
@@ -204,6 +205,7 @@ function sections.trend(d)
    return section("trend", "The last weeks", '<div class="charts">' .. chart.bars {
       title = "Components not well, at the end of each day", days = labels, series = {
          series("failed", "failed", function(v) return v.failed end),
+         series("lossy", "lossy", function(v) return v.lossy end),
          series("slow", "slow", function(v) return v.slow end),
          series("suspect", "suspect", function(v) return v.suspect end) } } .. chart.bars {
       title = "Nodes drained and resumed", days = labels, series = {

@@ -7,6 +7,7 @@
 -- numbered, and its number stands in the list.
 local look = require "taut.topology.draw.look"
 local paint = require "taut.topology.draw.paint"
+local report = require "taut.report"
 local svg = require "taut.report.svg"
 
 local canvas = {}
@@ -90,9 +91,13 @@ function Canvas:dot(n, x, y)
    self.dots[#self.dots + 1] = { x, y, self.ends_of[n], n }
 end
 
---- "r1.0.0/X+ slow, 25% left"
+--- "r1.0.0/X+ slow, 25% left", "r1.0.0/X+ loses 1.2 %"
 function Canvas:words(c)
    local state, left = self:state(c), self.scene.left[c]
+   local loss = state == "lossy" and (self.scene.loss or {})[c]
+   if loss then
+      return ("%s loses %s"):format(self.topo.components[c], report.lost(loss))
+   end
    return ("%s %s%s"):format(self.topo.components[c], look.word[state] or state,
       left and state ~= "failed" and (", %d%% left"):format(math.floor(left * 100 + 0.5)) or "")
 end

@@ -4,9 +4,9 @@ local colour = require "taut.report.colour"
 
 local look = {}
 
--- Worst last.  Besides its colour each state has a width, and failed its dashes: a picture must
+-- Worst last.  Besides its colour each state has a width, lossy and failed their dashes: a picture must
 -- also do in grey, and for eyes that cannot tell red from green.
-look.states = { "-", "unknown", "ok", "suspect", "slow", "failed" }
+look.states = { "-", "unknown", "ok", "suspect", "slow", "lossy", "failed" }
 
 look.rank = {}
 for i, s in ipairs(look.states) do
@@ -14,15 +14,16 @@ for i, s in ipairs(look.states) do
 end
 
 look.line = { ["-"] = "#8fa3b5", unknown = "#b9c0c7", ok = "#7fae86",
-   suspect = colour.verdict.suspect, slow = colour.verdict.slow, failed = colour.verdict.failed }
+   suspect = colour.verdict.suspect, slow = colour.verdict.slow, lossy = colour.verdict.lossy,
+   failed = colour.verdict.failed }
 
 -- Routers of a set that the picture is about (scene.marked: map router → true).
 look.marked = "#0072b2"
 
 -- Pixels; of the others the picture decides.
-look.width = { suspect = 2, slow = 3, failed = 3 }
+look.width = { suspect = 2, slow = 3, lossy = 3, failed = 3 }
 
-look.dashes = { failed = "5 2.5" }
+look.dashes = { lossy = "8 2 1.5 2", failed = "5 2.5" }
 
 look.word = { ["-"] = "link", unknown = "never tested" }
 
