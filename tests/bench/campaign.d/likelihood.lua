@@ -2,9 +2,9 @@
 --- Baseline: the likelihood of counts.
 --
 -- Flock (V. Harsh et al., CoNEXT 2023): of a flow's segments those that were sent again are bad.
--- If any component of its way has failed each is bad with the chance `bad`, else with `good`.  The set
--- of failed components with the largest likelihood is looked for greedily: the one that adds most
--- first, as long as it adds more than the prior takes.  So a flow (sent, resent) adds
+-- If any component of its way has failed each is bad with the chance `bad`, else with `good`.  The
+-- set of failed components with the largest likelihood is looked for greedily: the one that adds
+-- most first, as long as it adds more than the prior takes.  So a flow (sent, resent) adds
 --    resent log(bad / good) + (sent - resent) log((1 - bad) / (1 - good))
 -- to each component of its way, once only.  Flock knows each flow's way; what of it cannot be known
 -- here is left out.

@@ -132,12 +132,13 @@ end
 
 --- A table of one sum.
 function tally.print(s)
-   print(("%s on a %s, %s%s%s%s, seed%s %s%s"):format(s.player, s.topo, s.healthy and "healthy" or
-      ("%d faults at once"):format(s.at_once), s.world ~= "" and " (" .. s.world .. ")" or "", (s.steady or 0) > 0 and (", %g of what is busy "
-      .. "steady"):format(s.steady) or "", (s.liars or 0) > 0 and (", %d liars"):format(s.liars)
-      or "", #s.seeds > 1 and "s" or "",
-      table.concat(s.seeds, " "), s.unfinished > 0 and
-      (" (%d not at their end)"):format(s.unfinished) or ""))
+   local what = s.healthy and "healthy" or ("%d faults at once"):format(s.at_once)
+   local more = { s.world ~= "" and " (" .. s.world .. ")" or "",
+      (s.steady or 0) > 0 and (", %g of what is busy steady"):format(s.steady) or "",
+      (s.liars or 0) > 0 and (", %d liars"):format(s.liars) or "" }
+   print(("%s on a %s, %s%s, seed%s %s%s"):format(s.player, s.topo, what, table.concat(more),
+      #s.seeds > 1 and "s" or "", table.concat(s.seeds, " "),
+      s.unfinished > 0 and (" (%d not at their end)"):format(s.unfinished) or ""))
    print(("   %d jobs, %.0f hours, %d tests (%d of jobs, %d of idle nodes) with %d flows"):format(
       s.jobs, s.hours, s.tests, s.job_tests, s.idle_tests, s.flows))
    if s.healthy then
