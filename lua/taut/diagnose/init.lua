@@ -85,6 +85,11 @@ function Diagnosis:run(c)
    return list
 end
 
+--- How many tests with counted losses a component crossed since one cleared it.
+function Diagnosis:losses(c)
+   return #self.evidence:loss_run(c)
+end
+
 --- The tests that speak against a component: those of its verdict, where there is one.
 function Diagnosis:against(c)
    local k = self.records[c]
