@@ -61,13 +61,54 @@ local function ends(t, o)
    return t.src and t.dst and t or nil
 end
 
+-- Whole numbers, none of them negative.
+local function check_counts(t, names)
+   for _, name in ipairs(names) do
+      if math.type(t[name] or 0) ~= "integer" or (t[name] or 0) < 0 then
+         error(name .. " is no count", 0)
+      end
+   end
+end
+
+local function check_share(share)
+   if type(share) ~= "number" or not (share >= 0 and share <= 1) then
+      error("share is none", 0)
+   end
+end
+
 local function unpack_list(list, names, o)
    local out = {}
    for _, t in ipairs(type(list) == "table" and list or {}) do
       low_tests.check_numbers(t, names)
+      check_counts(t, { "rail", "links", "tested", "event" })
+      if (t.rail or 1) < 1 or (t.rail or 1) > (o.topo.rails or 1) then
+         error("rail is none", 0)
+      end
       out[#out + 1] = ends(t, o)
    end
    return out
+end
+
+local function unpack_losses(list, o)
+   list = unpack_list(list, { "id", "event", "time", "segments", "lost" }, o)
+   for _, t in ipairs(list) do
+      low_tests.check_numbers({ rate = t.rate or 1, job = t.job or 0 }, { "rate", "job" })
+      if t.segments < 1 or t.lost < 0 or t.lost > t.segments then
+         error("lost is none of the segments", 0)
+      end
+   end
+   return list
+end
+
+-- What a verdict of losses rests on.
+local function unpack_verdict(k, o)
+   if (k.loss ~= nil) ~= (k.state == "lossy") then
+      error("a share and no verdict of losses, or the other way round", 0)
+   elseif k.loss then
+      low_tests.check_numbers(k.loss, VERDICT)
+      check_share(k.loss.share)
+      k.loss.tests = unpack_losses(k.loss.tests, o)
+   end
 end
 
 -- What a test crossed, by today's numbers; nil where something of it is no more.
@@ -86,18 +127,17 @@ end
 -- @param o as for low_tests.unpack_run
 function loss_memory.unpack(k, o)
    local run = {}
-   for _, t in ipairs(unpack_list(k.loss_run, { "id", "event", "time", "segments", "lost" }, o)) do
+   for _, t in ipairs(unpack_losses(k.loss_run, o)) do
       t.on = crossed(t.on, o)
       run[#run + 1] = t.on and t
    end
    k.loss_run = run
    k.bouts = unpack_list(k.bouts, { "time", "share", "tested" }, o)
-   if k.loss then
-      low_tests.check_numbers(k.loss, VERDICT)
-      k.loss.tests = unpack_list(k.loss.tests, { "id", "event", "time", "segments", "lost" }, o)
-   end
+   check_counts(k, { "bouts_tested" })
+   unpack_verdict(k, o)
    if k.recurs then
       low_tests.check_numbers(k.recurs, { "share", "bouts", "spells", "first", "last", "score" })
+      check_counts(k.recurs, { "bouts", "spells" })
    end
 end
 

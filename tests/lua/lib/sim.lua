@@ -28,13 +28,15 @@ function sim.torus(dims, npr)
       nodes = ("n[0-%d]"):format(n - 1), capacity = 24e6 })
 end
 
---- @param o { dims, npr, seed, settings }
+--- @param o { dims, npr, seed, settings, counts_losses = true: nodes say what their streams lost }
+-- Of what it returns, losing is a map from components to { share = of the segments, kept = of the
+-- rate of one stream }.
 function sim.new(o)
    math.randomseed(o.seed or 1)
    local topo = sim.torus(o.dims or { 4, 2, 2 }, o.npr or 2)
-   return setmetatable({ topo = topo, coverage = coverage.new(false), left = {}, load = {},
+   return setmetatable({ topo = topo, coverage = coverage.new(false), left = {}, load = {}, losing = {},
       diagnosis = diagnose.new(topo, o.settings or sim.quick), now = 1000, id = 0, event = 0,
-      changes = {} }, Sim)
+      changes = {}, counts_losses = o.counts_losses }, Sim)
 end
 
 function Sim:c(name)
@@ -68,9 +70,31 @@ local function counted(self, r, c, t)
    r.port_data_bytes = math.floor((r.bytes + bps * r.window_ns / 1e9) * 1.03)
 end
 
+-- The sum of what the components of a route lose, and the least that one stream keeps of its rate.
+local function losses(self, t)
+   local p, kept = 0, 1
+   for _, c in ipairs(stages.all(t.route)) do
+      local loses = self.losing[c]
+      p = p + (loses and loses.share or 0)
+      kept = math.min(kept, loses and loses.kept or 1)
+   end
+   return p, t.streams == 1 and kept or 1
+end
+
+-- Several streams fill their own queue, and lose something whatever the links do.
+local function count_losses(self, t, send, recv)
+   local n = self.segments or 20000
+   local mean = n * (losses(self, t) + (t.streams > 1 and 0.03 or 0))
+   local noise = math.sqrt(-2 * math.log(1 - math.random())) * math.cos(2 * math.pi * math.random())
+   local lost = math.max(0, math.floor(mean + math.sqrt(mean) * noise + 0.5))
+   send.segments, send.resent, send.spurious, send.min_rtt_ns = n, lost, 0, 2000000
+   recv.segments, recv.disordered, recv.pruned = n - lost, lost, 0
+end
+
 function Sim:measure(tests)
    for _, t in ipairs(tests) do
       local bw = share(self, t) * (1 + 0.01 * (math.random() - 0.5))
+      bw = bw * select(2, losses(self, t))
       local sub = {}
       for i = 1, 8 do
          sub[i] = bw * 20e-3 / 8
@@ -79,6 +103,9 @@ function Sim:measure(tests)
       local send = { bytes = recv.bytes, window_ns = recv.window_ns }
       counted(self, send, t.route[1], t)
       counted(self, recv, t.route[#t.route], t)
+      if self.counts_losses then
+         count_losses(self, t, send, recv)
+      end
       if self.lie then
          self.lie(t, send, recv)
       end
