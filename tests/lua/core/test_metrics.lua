@@ -181,6 +181,26 @@ function tests.test_names_of_slow_components_where_the_site_wants_them()
    lu.assertEquals(v[left:format("avoid", "r1.0.0/X+", "X+", "slow")], 0.5)
 end
 
+function tests.test_what_is_lost_by_name()
+   local m = made()
+   local topo = m.site.topo
+   local function name(component, state, share)
+      sim.tell(m.diagnosis, topo.component_id[component], { state = state, left = 0.2,
+         loss = share and { share = share, tests = {} } })
+   end
+   name("r0.0.0/X+", "lossy", 0.012)
+   name("n5/tx", "slow")
+   local families, v = promparse.read(m:text())
+   lu.assertEquals(#families.taut_component_loss_ratio.samples, 0)
+   lu.assertEquals(v["taut_components{kind=X+,state=lossy}"], 1)
+   m.site.conf.metrics.components = 5
+   families, v = promparse.read(m:text())
+   lu.assertEquals(#families.taut_component_loss_ratio.samples, 1)
+   lu.assertEquals(v["taut_component_loss_ratio{component=r0.0.0/X+,kind=X+}"], 0.012)
+   lu.assertEquals(v["taut_component_left_ratio{action=watch,component=r0.0.0/X+,kind=X+," ..
+      "state=lossy}"], 0.2)
+end
+
 -- Alerts went on for what `taut ack` had been told of.
 function tests.test_what_is_known_is_counted_apart()
    local m = made()

@@ -2,8 +2,10 @@
 -- policy.lua: decisions only, in a time of their own.
 local config = require "taut.config"
 local lu = require "luaunit"
+local measure = require "taut.policy.measure"
 local policy = require "taut.policy"
 local reason = require "taut.policy.reason"
+local report = require "taut.report"
 local sim = require "lib.sim"
 
 local tests = {}
@@ -526,6 +528,72 @@ function tests.test_a_reason_is_ascii_and_bounded()
       "n5 -> n4, 1.7/6.7 GB/s, 6 of 7 tests, last job 12")
    lu.assertTrue(reason.is_ours(text))
    lu.assertFalse(reason.is_ours("bad dimm, not taut: at all"))
+end
+
+---------------------------------------------------------------- what loses
+
+local function of_loss(name, left, lost, given)
+   local topo = topo_of()
+   local what, nodes, why = measure.of(topo, { c = topo.component_id[name], state = "lossy",
+      left = left, loss = lost, since = T0 }, settings(given))
+   return what, nodes[1] and topo.nodes[nodes[1]], why
+end
+
+function tests.test_what_loses_much_is_dealt_with_as_slow()
+   lu.assertEquals({ of_loss("n5/tx", 0.3, 0.002) }, { "drain", "n5" })
+   -- one stream keeps its rate, but so much is lost that the site does not bear it
+   lu.assertEquals({ of_loss("n5/tx", 0.97, 0.03) }, { "drain", "n5" })
+   lu.assertEquals({ of_loss("n5/tx", 0.97, 0.03, { loss_drain = 0.05 }) }, { "alert", nil,
+      "one stream keeps 97% of its rate, and no more than 5% are lost (drain_left, loss_drain)" })
+   lu.assertEquals(of_loss("r1.0.0/X+", 0.3, 0.02), "avoid") -- nobody is behind it
+   lu.assertEquals({ of_loss("n5/tx", 0.6, 0.002, { drain_left = 0.5 }) }, { "alert", nil,
+      "one stream keeps 60% of its rate, and no more than 1% are lost (drain_left, loss_drain)" })
+end
+
+function tests.test_what_loses_little_is_told()
+   local what, nodes, why = of_loss("n5/tx", 0.9, 0.005)
+   lu.assertEquals({ what, nodes }, { "alert" })
+   lu.assertStrContains(why, "loss_drain")
+   lu.assertEquals((of_loss("r1.0.0/X+", 0.9, 0.005)), "alert")
+end
+
+function tests.test_the_share_is_never_cut()
+   for kind, noun in pairs { tx = "tx", rx = "rx", ["X+"] = "X+", uplink = "up", downlink = "dn",
+      global = "gl", node = "no", router = "ro" } do
+      lu.assertEquals(reason.head(kind, "lossy", 0.2, nil, 0.012), "taut: loses 1.2%: " .. noun)
+      for _, lost in ipairs { 1, 0.999, 0.5, 0.1, 0.0999, 0.0123, 0.01, 0.0012, 0.00099, 0.00012,
+         0.0001, 1e-5, 1e-6, 1e-7 } do
+         local head = reason.head(kind, "lossy", 0.2, nil, lost)
+         lu.assertTrue(#head <= reason.SHOWN, head)
+         lu.assertStrContains(head, "loses " .. reason.lost(lost))
+         lu.assertNil(reason.lost(lost):find("e", 1, true))
+      end
+   end
+   lu.assertEquals(reason.head("tx", "lossy", 0.2, 3, 0.012), "taut: again, tx")
+end
+
+function tests.test_a_reason_says_what_was_lost()
+   local v = { kind = "tx", state = "lossy", left = 0.16, loss = 0.012, low = 9, tests = 40,
+      test = { src_name = "n5", dst_name = "n9", lost = 240, segments = 20000 } }
+   lu.assertEquals(reason.format(v),
+      "taut: loses 1.2%: tx; n5 -> n9, 240 of 20000 packets lost, 9 of 40 tests")
+   lu.assertEquals(reason.format { kind = "X+", state = "slow", left = 0.41, low = 4, tests = 60,
+      hours = "in 7 of 31 h" }, "taut: X+ link at 41%; in 7 of 31 h, 4 of 60 tests")
+end
+
+function tests.test_states_in_words()
+   local row = { state = "lossy", loss = 0.012, left = 0.16,
+      remark = "84 % of a stream's rate is gone" }
+   lu.assertEquals(report.state(row), "loses 1.2 % (84 % of a stream's rate is gone)")
+   lu.assertEquals(report.is(row), "loses 1.2 % (84 % of a stream's rate is gone)")
+   lu.assertEquals({ report.state { state = "lossy" }, report.is { state = "lossy" } },
+      { "lossy", "is lossy" })
+   lu.assertEquals(report.is { state = "failed" }, "has failed")
+   lu.assertEquals(report.is { state = "slow", left = 0.41, remark = "in 7 of 31 h" },
+      "is slow at 41% (in 7 of 31 h)")
+   lu.assertEquals({ report.lost(1), report.lost(0.012), report.lost(0.00996),
+      report.lost(0.0003), report.lost(1e-7), report.lost(0) },
+      { "100 %", "1.2 %", "1 %", "0.03 %", "0.00001 %", "0 %" })
 end
 
 return tests
