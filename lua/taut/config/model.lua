@@ -213,6 +213,9 @@ return {
          "Ethernet without PFC drops what does not fit" },
       { "loss_floor", 0.0001, 1e-7, 0.5, "share of the segments", "A smaller loss is no news.",
          "dirty optics lose 0.0003 and more; queues lose 0.0001 of many streams" },
+      { "loss_score", 15, 0, 1000, "score", "Lossy: a suspect whose losses weigh so much.",
+         "with 18 none of 881 verdicts of the campaign was wrong, and 16 of 216 links of a " ..
+            "dragonfly came too late" },
       { "loss_contended", 0.25, 0.001, 0.9, "chance",
          "That a stream loses segments in a queue, before anything else is known of its class.",
          "15 % of the flows meet others and a fifth of the rest fills its own queue in the " ..

@@ -41,8 +41,8 @@ end
 function loss.missing(self, c, k, case, now)
    local s, far = self.s, verdict.far_needed(self, c, k, now)
    local spells, span_h = (case.spells), (case.last - case.first) / 3600
-   if case.score < s.slow_score then
-      return { what = "score", has = case.score, needs = s.slow_score }
+   if case.score < s.loss_score then
+      return { what = "score", has = case.score, needs = s.loss_score }
    elseif spells < verdict.needed(self, k, s.slow_spells, now) then
       return { what = "spells", has = spells,
          needs = math.ceil(verdict.needed(self, k, s.slow_spells, now)) }
@@ -58,7 +58,7 @@ end
 -- over it less than a verdict is left.
 -- @return array of { component, rest, score, same }
 function loss.rivals(self, c)
-   return self.evidence:loss_rivals(c, self.s.slow_score, self.s.tie_score)
+   return self.evidence:loss_rivals(c, self.s.loss_score, self.s.tie_score)
 end
 
 --- What is kept of a verdict: the share, what is left of a stream's rate, the tests that say so.

@@ -173,7 +173,7 @@ local function what_was_lost(self, list, c, k)
    add(list, ("these tests had %s of the rate that was expected; several streams at once hide "
       .. "that"):format(percent(case.rate)))
    add(list, ("score %.1f, needs %.4g (it loses rather than queues do)"):format(case.score,
-      self.s.slow_score))
+      self.s.loss_score))
    if k.loss then
       return
    end
