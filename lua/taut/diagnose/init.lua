@@ -17,6 +17,7 @@ local busy = require "taut.diagnose.busy"
 local cable = require "taut.diagnose.sets.cable"
 local evidence = require "taut.evidence"
 local learned = require "taut.diagnose.learned"
+local loss = require "taut.diagnose.loss"
 local member = require "taut.diagnose.sets.member"
 local memory = require "taut.diagnose.memory"
 local queries = require "taut.diagnose.queries"
@@ -89,6 +90,12 @@ end
 function Diagnosis:against(c)
    local k = self.records[c]
    return k and (k.loss and k.loss.tests or k.evidence) or self:run(c)
+end
+
+--- How many tests in the loss run of a component lost about the share of its case.
+function Diagnosis:count_lossy(c)
+   local case = loss.case(self, c)
+   return case and case.at or 0
 end
 
 --- How many tests spoke against a component since it last did well, and of how many: its run, and

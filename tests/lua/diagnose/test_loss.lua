@@ -398,7 +398,9 @@ local DAMAGE = {
    function(k) k.loss_run[1] = 5 end,
    function(k) k.bouts_tested = 1.5 end,
    function(k) k.bouts = { { time = 1, share = 0.4, tested = -1 } } end,
-   function(k) k.recurs = { share = 0.4, bouts = 1.5, spells = 3, first = 1, last = 2, score = 3 } end,
+   function(k)
+      k.recurs = { share = 0.4, bouts = 1.5, spells = 3, first = 1, last = 2, score = 3 }
+   end,
 }
 
 function tests.test_what_is_damaged_is_left_out()

@@ -131,7 +131,8 @@ end
 
 --- Counts of links and nodes by state.
 function gather.count(d)
-   local n = { link = { ok = 0, suspect = 0, slow = 0, lossy = 0, failed = 0, unknown = 0 }, nodes = 0 }
+   local n = { nodes = 0,
+      link = { ok = 0, suspect = 0, slow = 0, lossy = 0, failed = 0, unknown = 0 } }
    for _, l in ipairs(d.links) do
       n.link[l.state] = n.link[l.state] + 1
    end

@@ -90,7 +90,8 @@ local function case_of(c)
       texts[#texts + 1] = r.text
    end
    return { name = c.component, state = c.state, left = c.left,
-      loss = c.loss and report.lost(c.loss), action = c.action, cable = c.cable, remark = c.remark ~= "" and c.remark or nil, link = c.is_link,
+      loss = c.loss and report.lost(c.loss), action = c.action, cable = c.cable,
+      remark = c.remark ~= "" and c.remark or nil, link = c.is_link,
       texts = json.array(texts) }
 end
 
