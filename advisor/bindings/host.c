@@ -54,6 +54,25 @@ static const char *priority_name(int priority)
     return names[priority & 7];
 }
 
+/* Is it a control character, or one that is not seen and changes how what is
+ * around it is shown: that makes words run backwards, breaks lines, hides, is
+ * invisible?  (Unicode's categories Cc, Cf, Zl, Zp.) */
+static bool is_hidden(unsigned code)
+{
+    static const unsigned ranges[][2] = {
+        {0x80, 0x9f},     {0xad, 0xad},     {0x600, 0x605},   {0x61c, 0x61c},
+        {0x6dd, 0x6dd},   {0x70f, 0x70f},   {0x180e, 0x180e}, {0x200b, 0x200f},
+        {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb},
+        {0xe0000, 0xe007f},
+    };
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        if (code >= ranges[i][0] && code <= ranges[i][1])
+            return true;
+    }
+    return false;
+}
+
 void taut_host_plain(char *text)
 {
     unsigned char *p = (unsigned char *)text, *end = p + strlen(text);
@@ -61,8 +80,8 @@ void taut_host_plain(char *text)
     while (p < end) {
         size_t n = taut_utf8_length(p, (size_t)(end - p));
 
-        if (n == 2 && p[0] == 0xc2 && p[1] < 0xa0)
-            p[0] = p[1] = '?';
+        if (n > 1 && is_hidden(taut_utf8_code(p, n)))
+            memset(p, '?', n);
         else if (n == 0 || *p < ' ' || *p == 0x7f)
             *p = *p == '\n' || *p == '\t' ? ' ' : '?';
         p += n > 0 ? n : 1;

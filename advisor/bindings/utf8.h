@@ -32,4 +32,17 @@ static inline size_t taut_utf8_length(const unsigned char *p, size_t left)
     return n;
 }
 
+/* The character of n bytes, as taut_utf8_length() found it. */
+static inline unsigned taut_utf8_code(const unsigned char *p, size_t n)
+{
+    unsigned code = n == 1   ? p[0]
+                    : n == 2 ? p[0] & 0x1fu
+                    : n == 3 ? p[0] & 0x0fu
+                             : p[0] & 0x07u;
+
+    for (size_t i = 1; i < n; i++)
+        code = code << 6 | (p[i] & 0x3fu);
+    return code;
+}
+
 #endif

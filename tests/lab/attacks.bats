@@ -208,7 +208,7 @@ status_says() { lab exec taut status | tr -s ' \n' ' ' | grep -q "$1"; }
     nobody_is_blamed
 }
 
-# Where nothing is due nobody's endpoint is looked at.
+# Each tries anew: others have to have spoken before.
 endpoint_is_refused() {
     root_on n1 endpoint 'n[0-3]' --job "$(next_job)" --count 4 --rate 8 \
         --endpoint "$1"

@@ -18,9 +18,9 @@ static bool has_run(const struct taut_evidence *e, uint32_t c)
 }
 
 /* e:case(c [, without]) → what the run of c amounts to, or nil without one:
- * { score, newest, best, first, last, low, at, spells, events,
+ * { score, newest, best, is_any, first, last, low, at, spells, events,
  *   confirmed, far, senders, receivers }; newest: what its newest spell adds
- * to the score */
+ * to the score; is_any: it is low at any level, and best is the mean */
 static int ask_case(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
@@ -36,10 +36,11 @@ static int ask_case(lua_State *L)
     if (without != TAUT_GRAPH_NONE)
         taut_evidence_without(e, c, &whole, without, &k);
     struct taut_reporters who = taut_evidence_reporters(e, c, &k);
-    lua_createtable(L, 0, 15);
+    lua_createtable(L, 0, 16);
     taut_set_number(L, "score", k.score);
     taut_set_number(L, "newest", k.newest);
-    taut_set_number(L, "best", k.best);
+    taut_set_number(L, "best", k.best >= 0 ? k.best : k.mean);
+    taut_set_flag(L, "is_any", k.best < 0);
     taut_set_number(L, "first", k.first);
     taut_set_number(L, "last", k.last);
     taut_set_integer(L, "low", k.low);

@@ -156,9 +156,20 @@ static int forget_bouts(lua_State *L)
     return 0;
 }
 
+/* e:name_recurring(c, yes): c comes and goes, or does so no more */
+static int name_recurring(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+
+    taut_recurrence_name(e, taut_evidence_component(L, 2, e),
+                         lua_toboolean(L, 3));
+    return 0;
+}
+
 const luaL_Reg taut_evidence_bout_methods[] = {
     {"bouts", ask_bouts},
     {"forget_bouts", forget_bouts},
+    {"name_recurring", name_recurring},
     {"recurrence", ask_recurrence},
     {"recurrence_rival", ask_rival},
     {"restore_bouts", restore_bouts},

@@ -18,6 +18,7 @@ struct taut_listener {
     size_t max_frame;
     struct timeval timeout, hello; /* for a whole frame; for the first one */
     lua_Integer max_conns, conns;
+    unsigned long admitted; /* and tried, since the start */
     lua_Integer max_unknown; /* of one address */
     struct taut_newcomers newcomers;
     size_t max_held, held; /* bytes of all frames not yet whole */

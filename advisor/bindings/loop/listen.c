@@ -16,6 +16,7 @@
 #define LISTENER_CLASS "taut.loop.listener"
 #define BACKLOG 65535     /* a large job's nodes call at once */
 #define ADMIT_MOST 32     /* in a row, before what they bring is done */
+#define REST_EVERY 1024   /* callers, for a millisecond */
 #define SPEAKING_MOST 256 /* with MUNGE; others wait until it has some */
 #define CALLER_MS 400     /* of a node's second: then it is refused */
 #define DEFAULT_MAX_HELD (256 << 20)
@@ -51,9 +52,11 @@ static void on_admit(evutil_socket_t fd, short what, void *arg)
     (void)what;
     taut_ref_push(L, l->self); /* keeps l through its callbacks */
     tell_refused(l);
-    for (int n = 0; l->callers != NULL; n++) {
+    for (int n = 0; n < ADMIT_MOST && l->callers != NULL; n++) {
         /* what else can wait has its turn now and then */
-        if (n == ADMIT_MOST || l->newcomers.speaking >= SPEAKING_MOST) {
+        bool rests = ++l->admitted % REST_EVERY == 0;
+
+        if (rests || l->newcomers.speaking >= SPEAKING_MOST) {
             event_del(l->admit);
             event_add(l->again, &soon);
             break;

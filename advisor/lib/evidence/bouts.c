@@ -136,15 +136,17 @@ void taut_bouts_keep(struct taut_evidence *e, uint32_t c)
 }
 
 void taut_bouts_again(struct taut_evidence *e, uint32_t c,
-                      const struct taut_pending *p, double time)
+                      const struct taut_pending *p, double share, double time)
 {
     struct taut_bouts *list = e->of[c].bouts;
+    double left = (double)e->of[c].left;
 
-    if (list == NULL || list->n == 0)
-        return; /* it is slow all the time */
+    if (list == NULL || list->n == 0 ||
+        fabs(share - left) > e->rules.ceiling * left)
+        return;
     struct taut_bout b = {.began = time,
                           .time = time,
-                          .share = list->at[list->n - 1].share,
+                          .share = (float)share,
                           .ratio = list->at[list->n - 1].ratio,
                           .tested = e->of[c].spells,
                           .src = p->m.src,
@@ -164,6 +166,11 @@ void taut_bouts_again(struct taut_evidence *e, uint32_t c,
         e->out_of_memory = true;
     else
         push_bout(e, list, &b);
+}
+
+void taut_recurrence_name(struct taut_evidence *e, uint32_t c, bool yes)
+{
+    e->of[c].is_recurring = yes;
 }
 
 void taut_bouts_forget(struct taut_evidence *e, uint32_t c)

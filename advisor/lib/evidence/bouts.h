@@ -69,6 +69,10 @@ int taut_bouts_restore(struct taut_evidence *e, uint32_t c,
                        const struct taut_bout *list, uint32_t n,
                        uint32_t tested);
 
+/* Component c was named as coming and going, or is so no more: what is low at its
+ * ceiling then is a bout, although no test is low by that any more. */
+void taut_recurrence_name(struct taut_evidence *e, uint32_t c, bool yes);
+
 /* Forget the bouts of component c. */
 void taut_bouts_forget(struct taut_evidence *e, uint32_t c);
 

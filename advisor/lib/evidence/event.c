@@ -235,9 +235,8 @@ static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
     e->of[c].tested = fmax(e->of[c].tested, time);
     if (reach > (double)e->of[c].reach)
         e->of[c].reach = (float)reach;
-    if (e->of[c].left < 1 &&
-        share <= (double)e->of[c].left * (1 + r->ceiling))
-        taut_bouts_again(e, c, p, time);
+    if (e->of[c].is_recurring)
+        taut_bouts_again(e, c, p, share, time);
     if (share >= r->good || ((double)e->of[c].reach < r->good &&
                              share >= r->clear_most * (double)e->of[c].reach)) {
         clear(e, c, time, p->m.id);

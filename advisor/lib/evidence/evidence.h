@@ -122,7 +122,8 @@ struct taut_glimpse {
 /* What a run amounts to. */
 struct taut_case {
     double score;       /* log odds */
-    double best;        /* share: the ceiling */
+    double best;        /* share: the ceiling; < 0: it is low at any level */
+    double mean;        /* share that its tests at the ceiling showed */
     double first, last; /* times of the tests at the ceiling */
     uint32_t low;       /* tests in the run */
     uint32_t at;        /* of them at the ceiling */

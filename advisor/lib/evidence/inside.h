@@ -109,6 +109,7 @@ struct taut_known {
     float reach;          /* the most that any test could show of it */
     uint32_t spells;      /* in which a test surely crossed it */
     bool is_watched;      /* always reported when touched */
+    bool is_recurring;    /* it was named as coming and going */
     bool is_unknown;      /* nobody knows what it carries: no test clears it,
                              and a low one over it accuses nobody */
     struct taut_bouts *bouts; /* NULL: none */
@@ -271,10 +272,10 @@ bool taut_evidence_is_on_route(struct taut_evidence *e, uint32_t src,
 bool taut_evidence_is_new_node(struct taut_evidence *e, uint32_t endpoint);
 
 /* The run of c ends, by a test that clears it: keep what it showed.  A test shows
- * c, which is named as coming and going, at its ceiling again. */
+ * this share of c, which is named as coming and going: is it its ceiling again? */
 void taut_bouts_keep(struct taut_evidence *e, uint32_t c);
 void taut_bouts_again(struct taut_evidence *e, uint32_t c,
-                      const struct taut_pending *p, double time);
+                      const struct taut_pending *p, double share, double time);
 
 /* Take the losses of the event in, which commit has judged; drop the tests that
  * no longer cross what they speak against; give all memory back. */

@@ -9,6 +9,12 @@
 #define SOME 8    /* tests of a spell that are looked at */
 #define SHOWN 0.7 /* chance that a broken one shows its ceiling in a spell */
 
+/* A case without a ceiling: what sends all again from a lost packet on, or loses
+ * without anybody counting, is low in every test, at any level.  Each low test
+ * is at the ceiling -1 then, and its level tells nothing; what is left is that
+ * the way was busy in every spell, and that several streams got no more. */
+#define ANY_LEVEL (-1.0)
+
 /* The chance that a busy network shows just the level of this test, of what
  * there would be without. */
 static double level_chance(const struct taut_evidence *e, double ratio)
@@ -124,7 +130,7 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
         w = fmax(w, spell_weight(e, y, out->last));
     else if (!y->spell_at)
         w = y->spell_half ? fmin(w, 0) : fmin(w, -e->rules.miss);
-    if (is_proportional(e, y))
+    if (out->best > ANY_LEVEL && is_proportional(e, y))
         w = fmin(w, -e->rules.miss);
     y->n_at = y->n_below = 0;
     out->newest = fmin(w, e->rules.spell_most);
@@ -153,8 +159,8 @@ static void keep_part(struct tally *y, const struct taut_low *low, bool is_at)
 }
 
 /* One at the ceiling, which a healthy c shows with the chance 'level'. */
-static void weigh_at(struct tally *y, const struct taut_low *low, double level,
-                     uint32_t c, struct taut_case *out)
+static void weigh_at(struct tally *y, const struct taut_low *low, double share,
+                     double level, uint32_t c, struct taut_case *out)
 {
     if (out->at++ == 0)
         out->first = low->time;
@@ -165,6 +171,7 @@ static void weigh_at(struct tally *y, const struct taut_low *low, double level,
     y->spell_wide = y->spell_wide || low->streams > 1;
     y->links = low->links < y->links ? low->links : y->links;
     y->spell_level = fmax(y->spell_level, level);
+    out->mean += (share - out->mean) / out->at;
     if (low->links > 0)
         return;
     y->is_at = true;
@@ -194,14 +201,16 @@ static void weigh(const struct taut_evidence *e, struct tally *y,
         close_event(e, y);
     y->spell = spell;
     y->spell_any = true;
-    y->spell_half =
-        y->spell_half ||
-        taut_evidence_is_fair((double)x->share / out->best, e->rules.ceiling);
+    y->spell_half = y->spell_half ||
+                    (out->best > ANY_LEVEL &&
+                     taut_evidence_is_fair((double)x->share / out->best,
+                                           e->rules.ceiling));
     if (low->links == 0)
         y->flows += low->flows;
     keep_part(y, low, is_at);
     if (is_at)
-        weigh_at(y, low, level_chance(e, ratio), c, out);
+        weigh_at(y, low, (double)x->share,
+                 out->best > ANY_LEVEL ? level_chance(e, ratio) : 1, c, out);
     y->serial = low->serial;
 }
 
@@ -300,6 +309,11 @@ static void judge(const struct taut_evidence *e, uint32_t c,
         if (i < run->n && i > start)
             keep_better(e, c, i, out);
     }
+    const struct taut_others nobody = {.n = 0};
+    struct taut_case any;
+    weigh_from(e, c, 0, ANY_LEVEL, &nobody, &any);
+    if (any.score > out->score && any.confirmed > 0)
+        *out = any;
 }
 
 double taut_evidence_judge(const struct taut_evidence *e, uint32_t c,
@@ -335,6 +349,7 @@ double taut_evidence_without(const struct taut_evidence *e, uint32_t c,
                              struct taut_case *out)
 {
     struct taut_other other = taut_evidence_other(e, o, k->first);
+    other.all = k->best <= ANY_LEVEL; /* no level tells the two apart */
     struct taut_others w = {.list = &other, .n = 1};
 
     return taut_evidence_rest(e, c, k, &w, out);

@@ -1,21 +1,24 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Turns of tautd's loop for what can wait: questions, and long work in pieces (task.lua).
 --
--- Nodes come first: a turn is given when nothing of theirs is due, and one every GUARD_MS where
--- that never is.  Those who want turns take them one after the other, whoever wants how many; who
--- may change something comes before all others.
+-- Nodes come first: a turn is given when nothing of theirs is due, and where that never is, so that
+-- turns take a fifth of the time at most.  Those who want turns take them one after the other,
+-- whoever wants how many; who may change something comes before all others.
 local loop = require "taut.loop"
+local sys = require "taut.sys"
 
 local turns = {
    first = "first", -- whose turns come before all others
    own = "tautd",   -- of what nobody asked for
 }
 
-local GUARD_MS = 20
+local GUARD_MS, GUARD_MAX_MS = 20, 500 -- from one turn to the next, where nodes never rest
+local REST = 4 -- times what the last one took
 
 local queues, ring = {}, {} -- key → array of functions with its first index; keys in their order
 local current               -- whose turn it is
 local is_armed, guard
+local rest_ms = GUARD_MS
 
 local function next_key()
    if queues[turns.first] then
@@ -51,12 +54,17 @@ local function run()
       guard = nil
    end
    local fn, key = take()
-   arm()
    if fn then
+      local began_ns = loop.now_ns()
       current = key
-      fn()
+      local ok, err = xpcall(fn, debug.traceback)
       current = nil
+      if not ok then
+         sys.log("err", "a turn of tautd: " .. tostring(err))
+      end
+      rest_ms = math.max(GUARD_MS, math.min(GUARD_MAX_MS, REST * (loop.now_ns() - began_ns) / 1e6))
    end
+   arm()
 end
 
 -- Both the loop's last event and the guard lead to one turn, whichever comes first.
@@ -72,7 +80,7 @@ function arm()
          run()
       end
    end
-   guard = loop.timer(GUARD_MS, once)
+   guard = loop.timer(rest_ms, once)
    loop.later(once)
 end
 

@@ -201,10 +201,10 @@ return {
          "a choice: a slow link in use is seen more often" },
    },
    { section = "diagnosis", about = "What is slow in some hours only.",
-      { "recur_score", 15, 0, 1000, "score",
+      { "recur_score", 18, 0, 1000, "score",
          "Slow at times: a ceiling that comes back so often that it weighs so much; `set_fair` " ..
             "times that at 1/2 and 1/3.",
-         "the first bout chooses the ceiling and weighs nothing: 3 less than `slow_score`" },
+         "the same as `slow_score`; with 15 three of 105 verdicts of the campaign were wrong" },
    },
    { section = "diagnosis", about = "Losses: which component loses a share of what it carries.",
       { "lossless", false, nil, nil, "true or false",

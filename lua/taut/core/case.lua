@@ -62,8 +62,8 @@ local function evidence(self, c, reasoning)
       texts[i] = r.text .. (r.ruled_out and r.by and (" (test %d)"):format(r.by) or "")
    end
    return json.encode { state = k.state, tests = ids, left = k.left,
-      loss = k.loss and k.loss.share, busy = k.busy, since = k.since,
-      confirmed = #k.confirmed, low = low, all = of,
+      loss = k.loss and k.loss.share, busy = k.busy, since = k.since, confirmed = #k.confirmed,
+      low = low, all = of,
       whole = k.whole and (slow_whole.text(k.whole)), reasoning = texts or nil }
 end
 

@@ -53,9 +53,9 @@ function News:verdict(change)
       sys.log("notice", ("%s is %s again"):format(name, change.to))
       tell(self, change)
    elseif change.to == "suspect" then
-      local low, lost = #self.diagnosis:run(c), self.diagnosis:count_lossy(c)
+      local low, lost = #self.diagnosis:run(c), self.diagnosis:losses(c)
       sys.log("notice", ("%s is suspect: %d low tests%s"):format(name, low,
-         lost > 0 and (", %d that lost packets"):format(lost) or ""))
+         lost > 0 and (", %d whose losses were counted"):format(lost) or ""))
    end
 end
 

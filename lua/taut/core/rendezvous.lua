@@ -147,7 +147,7 @@ local function start(self, s)
    end
    local present, budget = {}, math.huge
    for n, peer in pairs(s.peers) do
-      peer.odd = self.networks:confine(peer)
+      peer.odd = self.networks:confine(peer) or peer.odd
       present[#present + 1] = n
       -- what is left of its budget now: it has waited for the others
       budget = math.min(budget, peer.budget_ms - (loop.time() - peer.at) * 1000)
@@ -239,7 +239,9 @@ function Rendezvous:hello(conn, h, names, is_vouched)
       boot = h.boot, hello_readings = h.readings, is_vouched = is_vouched,
       answers = h.answers == true, version = h.version or wire.VERSION, budget_ms = h.budget_ms,
       at = loop.time() - conn:waited(), heard_ns = loop.now_ns() }
-   self.networks:note(peer)
+   if h.purpose ~= "epilog" then -- which accepts no streams
+      peer.odd = self.networks:hear(peer)
+   end
    if h.purpose == "prolog" then
       prolog(self, h, names, peer, select(3, is_vouched()))
    elseif h.purpose == "idle" then

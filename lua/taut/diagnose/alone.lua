@@ -59,7 +59,8 @@ function alone.missing(self, c, case, far, src, dst)
    local flows = member.flows(self.sets, c)
    for _, side in ipairs { "senders", "receivers" } do
       if math.max(case[side], tables.size(flows[side])) < math.min(far, 2) then
-         if src and could_be_more(self, c, src, dst, side) then
+         -- without a ceiling nothing tells a link from the one node that it leads to
+         if src and (case.is_any or could_be_more(self, c, src, dst, side)) then
             return { what = side, has = case[side], needs = math.ceil(far) }
          end
       end

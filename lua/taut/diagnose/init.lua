@@ -17,7 +17,6 @@ local busy = require "taut.diagnose.busy"
 local cable = require "taut.diagnose.sets.cable"
 local evidence = require "taut.evidence"
 local learned = require "taut.diagnose.learned"
-local loss = require "taut.diagnose.loss"
 local member = require "taut.diagnose.sets.member"
 local memory = require "taut.diagnose.memory"
 local queries = require "taut.diagnose.queries"
@@ -86,16 +85,15 @@ function Diagnosis:run(c)
    return list
 end
 
+--- How many tests with counted losses a component crossed since one cleared it.
+function Diagnosis:losses(c)
+   return #self.evidence:loss_run(c)
+end
+
 --- The tests that speak against a component: those of its verdict, where there is one.
 function Diagnosis:against(c)
    local k = self.records[c]
    return k and (k.loss and k.loss.tests or k.evidence) or self:run(c)
-end
-
---- How many tests in the loss run of a component lost about the share of its case.
-function Diagnosis:count_lossy(c)
-   local case = loss.case(self, c)
-   return case and case.at or 0
 end
 
 --- How many tests spoke against a component since it last did well, and of how many: its run, and
@@ -228,7 +226,6 @@ function Diagnosis:forget(c, now, probation_s, changes)
    self.sets:forget(c)
    k.left, k.evidence, k.case, k.ruled_out, k.suspect_at, k.by_hard = nil, nil, nil, nil, nil, nil
    k.loss = nil
-   k.recurs = nil
    k.probation_until = probation_s and probation_s > 0 and now + probation_s or nil
    changes = changes or {}
    settle.well(self, c, now, changes)
@@ -262,6 +259,7 @@ function Diagnosis:restored()
          self.evidence:name_loss(c, k.loss.share)
       elseif self:is_decided(c) then
          self.evidence:name(c, math.min(1, k.left or 0))
+         self.evidence:name_recurring(c, k.recurs ~= nil)
       end
       self.evidence:watch(c, self:is_decided(c) or self.suspects[c] ~= nil)
       local case = not self:is_decided(c) and self.evidence:case(c)

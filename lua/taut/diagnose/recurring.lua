@@ -9,7 +9,7 @@ local verdict = require "taut.diagnose.verdict"
 
 local recurring = {}
 
-local CONFIRMED = 2 -- bouts that several streams at once bore out
+local CONFIRMED = 3 -- bouts that several streams at once bore out
 local LOOKS = 6   -- at a component in a spell
 local DOUBT = 9.2 -- log odds against one chance in 10,000
 

@@ -61,6 +61,7 @@ end
 local function become_recurring(self, c, k, case, now, changes)
    k.recurs, k.left, k.tied, k.missing = recurring.record(case), math.min(1, case.share), nil, nil
    name(self, c, k.left)
+   self.evidence:name_recurring(c, true)
    set_state(self, c, case.share < self.s.failed and "failed" or "slow", now, changes)
 end
 
@@ -74,7 +75,10 @@ end
 --- The component is well, as far as is known.
 function settle.well(self, c, now, changes)
    local k = self:component(c)
-   k.recurs = nil
+   if k.recurs then
+      self.evidence:name_recurring(c, false)
+      k.recurs = nil
+   end
    if k.loss then
       self.evidence:name_loss(c, 0)
       k.loss = nil

@@ -15,6 +15,7 @@ local Networks = {}
 Networks.__index = Networks
 
 local LEAST_PORT = 1024
+local ENOUGH = 2 -- nodes besides one itself show where a rail is
 local ODD_S = 600 -- a node that names what is none of its addresses is told of so long
 
 -- Bytes of an address; nil where it is none, not of one host, or of the loopback.
@@ -175,6 +176,18 @@ function Networks:odd_ones()
    end
    table.sort(list, function(a, b) return a.node < b.node end)
    return list
+end
+
+--- A node said HELLO: its word is remembered, and looked at where enough others have spoken; where
+-- they have not, that waits until all of a check are there (confine).
+-- @param peer { name, conn, endpoints, is_vouched }
+-- @return as confine()
+function Networks:hear(peer)
+   self:note(peer)
+   if (self.votes[1] or 0) > ENOUGH then
+      return self:confine(peer)
+   end
+   return nil
 end
 
 --- The rails' networks as configured.

@@ -60,13 +60,14 @@ local function add_ratios(r, values, expected)
    return n > 0
 end
 
--- Tests as rows: { src, dst, stages, route = what it surely used, flows = ratios, mean, best }.
-local function rows_of(self, tests, values)
+-- Tests as rows: { src, dst, stages, route = what it surely used, flows = ratios, mean, best,
+-- counts = { sent, resent } of each flow, where somebody counts }.
+local function rows_of(self, tests, values, counts)
    local all, rows = {}, {}
    for i, t in ipairs(tests) do
       local route = self.topo:route(t.src, t.dst)
       all[i] = { src = t.src, dst = t.dst, phase = t.phase, stages = route,
-         route = stages.sure(route) }
+         route = stages.sure(route), counts = counts and counts[i] }
    end
    local phases = count_users(all)
    for i, r in ipairs(all) do
@@ -120,8 +121,8 @@ local function tell_plan(self, rows, now)
    end
 end
 
-function Baseline:observe(ask, tests, values)
-   local rows = rows_of(self, tests, values)
+function Baseline:observe(ask, tests, values, counts)
+   local rows = rows_of(self, tests, values, counts)
    tell_plan(self, rows, ask.time)
    local slow = self.method.take(self, rows, ask.time)
    return slow and changes_of(self, slow) or {}
@@ -142,8 +143,8 @@ end
 
 -- What it says goes to the operator, who may drain somebody.
 local function with_operator(self, observe)
-   return function(_, ask, tests, values)
-      local changes = observe(self, ask, tests, values)
+   return function(_, ask, tests, values, counts)
+      local changes = observe(self, ask, tests, values, counts)
       for _, change in ipairs(changes) do
          if change.state == "slow" then
             self.operator:verdict(change.component, change, ask.time)

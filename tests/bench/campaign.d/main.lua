@@ -275,7 +275,7 @@ end
 
 options()
 if opt.tune then
-   for _, name in ipairs(opt.player == "all" and table.move(players.names, 2, 4, 1, {})
+   for _, name in ipairs(opt.player == "all" and table.move(players.names, 2, #players.names, 1, {})
       or { opt.player }) do
       tune(name)
    end
@@ -283,7 +283,10 @@ if opt.tune then
 end
 -- A seed's result in a folder, where it was played to its end before; and its file.
 local function kept(name, seed)
-   local path = ("%s/%s-%s-%s-%d.json"):format(opt.into, opt.machine, name, opt.healthy and
+   local kind = ("%s%s%s%s"):format(opt.lossy and "-lossy" .. opt.lossy or "", opt.flapping and
+      "-flapping" .. opt.flapping or "", opt.transport and "-" .. opt.transport or "",
+      opt.counts ~= nil and (opt.counts and "-counts" or "-nocounts") or "")
+   local path = ("%s/%s%s-%s-%s-%d.json"):format(opt.into, opt.machine, kind, name, opt.healthy and
       (opt.liars and "liars" or "healthy") or opt.at_once, seed)
    local f = io.open(path)
    local list = f and json.decode(f:read "a")

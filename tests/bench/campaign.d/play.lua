@@ -246,7 +246,8 @@ local function result(run, o, score)
    end
    local held, stops = run.player:stops()
    local counts = { topo = o.machine.kind, steady = o.world.steady, lossy = o.world.lossy,
-      flapping = o.world.flapping, transport = o.world.transport, counts = o.world.counts, liars = o.world.liars,
+      flapping = o.world.flapping, transport = o.world.transport, counts = o.world.counts,
+      liars = o.world.liars,
       player = o.name, seed = o.world.seed,
       at_once = o.world.faults_at_once or 0, healthy = o.healthy, tests = run.tests,
       events = run.events, job_tests = run.of.job, idle_tests = run.of.idle,

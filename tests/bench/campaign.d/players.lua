@@ -4,9 +4,9 @@ local baseline = require "baseline"
 
 local players = {}
 
-players.names = { "taut", "threshold", "votes", "leastsquares" }
+players.names = { "taut", "threshold", "votes", "leastsquares", "likelihood" }
 
-local BASELINES = { threshold = true, votes = true, leastsquares = true }
+local BASELINES = { threshold = true, votes = true, leastsquares = true, likelihood = true }
 
 --- @param name one of names
 -- @param thresholds of a baseline, where they are not to be its tuned ones

@@ -12,7 +12,9 @@ local votes = {}
 -- --faults-at-once 30 --faults 100 --warm 200 --jobs 4000`: recall 1 of 1, precision 1 of 69.
 votes.tuned = { bad = 0.75, epoch_h = 6, share = 0.0003, least = 8 }
 
-votes.grid = { bad = { 0.75 }, epoch_h = { 6, 24 }, share = { 0.001, 0.0003 }, least = { 8 } }
+-- The sweep of the paper's authors, 0.0001 to 0.30 of the votes.
+votes.grid = { bad = { 0.75 }, epoch_h = { 6, 24 }, least = { 8 },
+   share = { 0.0001, 0.0003, 0.001, 0.01, 0.05, 0.30 } }
 
 function votes.new(b)
    b.flows, b.ends = {}, 0
@@ -105,8 +107,10 @@ function votes.take(b, rows, now)
       b.flows, b.ends = {}, now + b.s.epoch_h * 3600
    end
    for _, r in ipairs(rows) do
-      for _, y in ipairs(r.flows) do
-         if y < b.s.bad then
+      for i, y in ipairs(r.flows) do
+         -- 007's flow is bad when it sent anything again, where somebody counts
+         local n = r.counts and r.counts[i]
+         if n and n.resent > 0 or not n and y < b.s.bad then
             b.flows[#b.flows + 1] = { stages = r.stages, y = y }
          end
       end

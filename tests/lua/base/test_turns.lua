@@ -74,6 +74,16 @@ function tests.test_questions_have_a_turn_though_nodes_never_rest()
    stop = true
 end
 
+function tests.test_a_turn_that_fails_stops_no_other()
+   local done
+   looptest.quietly(function()
+      turns.add(1000, function() error "odd" end)
+      turns.add(1000, function() done = turns.whose() end)
+      looptest.until_true(function() return done end)
+   end)
+   lu.assertEquals(done, 1000)
+end
+
 function tests.test_the_pieces_of_a_task_are_his_who_asked_for_it()
    local whose, over = {}, false
    turns.add(1000, function()

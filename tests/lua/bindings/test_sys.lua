@@ -203,6 +203,18 @@ function tests.test_a_lock_is_had_by_one_process()
 end
 
 -- What others wrote goes to terminals and logs.
+-- A name that runs backwards, or has what nobody sees in it, passes for another.
+function tests.test_plain_text_shows_all_that_is_in_it()
+   for _, code in ipairs { 0x80, 0x9f, 0xad, 0x61c, 0x200b, 0x200f, 0x2028, 0x202e, 0x2066, 0xfeff,
+      0xe0041 } do
+      local c = utf8.char(code)
+      lu.assertEquals(sys.plain("a" .. c .. "b"), "a" .. ("?"):rep(#c) .. "b")
+   end
+   for _, c in ipairs { "ü", "а", "日", "\u{2010}", "\u{1F600}" } do
+      lu.assertEquals(sys.plain("a" .. c), "a" .. c)
+   end
+end
+
 function tests.test_plain_text_does_nothing_to_a_terminal()
    local cases = {
       { "job 3×2 µ – ok", "job 3×2 µ – ok" },

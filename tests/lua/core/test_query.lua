@@ -210,6 +210,17 @@ function tests.test_every_question_has_an_answer()
    lu.assertEquals(#ask('{"cmd":"nodes"}', p).data.nodes, 4)
 end
 
+-- Past bug: nobody was told anything as long as one component was lossy.
+function tests.test_status_counts_each_state()
+   for _, state in ipairs { "ok", "suspect", "slow", "failed", "lossy", "unknown" } do
+      local p = parts.new()
+      function p.diagnosis.state() return state end
+      local got = ask('{"cmd":"status"}', p)
+      lu.assertTrue(got.ok, state .. ": " .. tostring(got.error))
+      lu.assertEquals(got.data.states[state], #p.site.topo.components)
+   end
+end
+
 function tests.test_pages_and_log_whatever_is_asked()
    local p = parts.new { is_admin = false }
    p.journal.stored.log = { { time = 1, action = "drain", node = "n1", evidence = '{"left":0.25}' },

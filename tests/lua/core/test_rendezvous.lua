@@ -123,7 +123,7 @@ end
 -- What probes of both versions said, recorded: they work with this tautd, side by side.
 local function play(versions)
    -- recorded on the loopback
-   local m, conns, results = meeting { networks = { note = function() end,
+   local m, conns, results = meeting { networks = { hear = function() end,
       confine = function() end } }, {}, {}
    for i, version in ipairs(versions) do
       local said = recorded(version)

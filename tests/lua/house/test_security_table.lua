@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- SECURITY.md has a row for each field of a message that lua/taut/wire reads: who says it, who vouches
--- for it, what it costs, for how long it decides anything.  A field that somebody adds fails here until
--- it has one.
+-- SECURITY.md has a row for each field of a message that lua/taut/wire reads: who says it, who
+-- vouches for it, what it costs, for how long it decides anything.  A field that somebody adds
+-- fails here until it has one.
 local hello = require "taut.wire.hello"
 local lu = require "luaunit"
 local result = require "taut.wire.result"
@@ -12,8 +12,8 @@ local tests = {}
 
 local SRC = os.getenv "TAUT_SRCDIR" or "."
 
--- The readers, and what they call a message or a part of one.  node_lists, reports: what they take is a
--- HELLO's `nodes` and tautd's own.
+-- The readers, and what they call a message or a part of one.  node_lists, reports: what they take
+-- is a HELLO's `nodes` and tautd's own.
 local READERS = {
    ["hello.lua"] = { "HELLO", { "h" } }, ["endpoints.lua"] = { "HELLO", { "e", "h" } },
    ["node_lists.lua"] = { "HELLO", { "h" } }, ["readings.lua"] = { "HELLO", { "message", "c" } },
@@ -91,8 +91,8 @@ end
 function tests.test_each_reader_is_walked()
    for _, name in ipairs(assert(sys.names(SRC .. "/lua/taut/wire"))) do
       if name:find "%.lua$" then
-         lu.assertNotNil(READERS[name], name .. " reads what nodes say: add it here, and its fields " ..
-            "to SECURITY.md")
+         lu.assertNotNil(READERS[name], name .. " reads what nodes say: add it here, and its " ..
+            "fields to SECURITY.md")
       end
    end
 end
@@ -107,8 +107,9 @@ end
 
 function tests.test_what_is_read_of_a_hello_has_a_row()
    local seen = {}
-   local h = noting({ v = wire.VERSION, purpose = "audit", job = 1, step = 0, procid = 0, node = "n1",
-      nodes = "n1", endpoint = "", budget_ms = 1, key = ("a"):rep(64), readings = "" }, seen)
+   local h = noting({ v = wire.VERSION, purpose = "audit", job = 1, step = 0, procid = 0,
+      node = "n1", nodes = "n1", endpoint = "", budget_ms = 1, key = ("a"):rep(64),
+      readings = "" }, seen)
    lu.assertTrue(hello.check(h))
    hello.version(h)
    local have = rows().HELLO

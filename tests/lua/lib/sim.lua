@@ -35,8 +35,9 @@ function sim.new(o)
    math.randomseed(o.seed or 1)
    local topo = sim.torus(o.dims or { 4, 2, 2 }, o.npr or 2)
    return setmetatable({ topo = topo, coverage = coverage.new(false), left = {}, load = {},
-      losing = {}, diagnosis = diagnose.new(topo, o.settings or sim.quick), now = 1000, id = 0,
-      event = 0, changes = {}, counts_losses = o.counts_losses }, Sim)
+      losing = {},
+      diagnosis = diagnose.new(topo, o.settings or sim.quick), now = 1000, id = 0, event = 0,
+      changes = {}, counts_losses = o.counts_losses }, Sim)
 end
 
 function Sim:c(name)

@@ -189,8 +189,8 @@ local function day_table(days)
          tostring(v.checks), tostring(v.tests.good), tostring(v.tests.low), tostring(v.tests.void) }
    end
    return html.table("Each day, the latest first", { "Day", ">Failed", ">Lossy", ">Slow",
-      ">Suspect", ">Drained", ">Resumed", ">Checks", ">Tests good", ">Tests low",
-      ">Tests discarded" }, rows)
+      ">Suspect", ">Drained", ">Resumed", ">Checks",
+      ">Tests good", ">Tests low", ">Tests discarded" }, rows)
 end
 
 --- How it was in the last weeks.

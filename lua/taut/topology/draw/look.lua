@@ -4,8 +4,8 @@ local colour = require "taut.report.colour"
 
 local look = {}
 
--- Worst last.  Besides its colour each state has a width, lossy and failed their dashes: a picture must
--- also do in grey, and for eyes that cannot tell red from green.
+-- Worst last.  Besides its colour each state has a width, lossy and failed their dashes: a picture
+-- must also do in grey, and for eyes that cannot tell red from green.
 look.states = { "-", "unknown", "ok", "suspect", "slow", "lossy", "failed" }
 
 look.rank = {}
