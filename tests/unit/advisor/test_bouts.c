@@ -140,9 +140,14 @@ START_TEST(what_is_forgotten_has_no_bouts)
     bout(2, 0.41, 6 * HOUR);
     list_bouts(x, &n);
     ck_assert_uint_eq(n, 1);
+    taut_recurrence_name(ev, x, true);
     taut_evidence_forget(ev, x);
     list_bouts(x, &n);
     ck_assert_uint_eq(n, 0);
+    bout(3, 0.41, 9 * HOUR);
+    get(0, 8, 1, 12 * HOUR); /* it was taken for a bout at all of it */
+    list_bouts(x, &n);
+    ck_assert_uint_eq(n, 1);
 }
 END_TEST
 
