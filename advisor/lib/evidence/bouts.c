@@ -177,6 +177,7 @@ void taut_bouts_forget(struct taut_evidence *e, uint32_t c)
 {
     free(e->of[c].bouts);
     e->of[c].bouts = NULL;
+    e->of[c].is_recurring = false;
 }
 
 /* ---- weighing ---- */

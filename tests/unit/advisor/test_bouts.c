@@ -140,9 +140,14 @@ START_TEST(what_is_forgotten_has_no_bouts)
     bout(2, 0.41, 6 * HOUR);
     list_bouts(x, &n);
     ck_assert_uint_eq(n, 1);
+    taut_recurrence_name(ev, x, true);
     taut_evidence_forget(ev, x);
     list_bouts(x, &n);
     ck_assert_uint_eq(n, 0);
+    bout(3, 0.41, 9 * HOUR);
+    get(0, 8, 1, 12 * HOUR); /* it was taken for a bout at all of it */
+    list_bouts(x, &n);
+    ck_assert_uint_eq(n, 1);
 }
 END_TEST
 
@@ -366,12 +371,16 @@ START_TEST(what_is_named_goes_on_to_be_counted)
     for (int i = 0; i < 5; i++)
         bout(i, 0.41, 7 * i * HOUR);
     taut_evidence_name(ev, x, 0.41);
+    taut_recurrence_name(ev, x, true);
     get(0, 8, 1, 36 * HOUR);
+    get(0, 8, 0.2, 37 * HOUR); /* a bout, but not at its ceiling */
+    get(0, 8, 1, 38 * HOUR);
     get(0, 8, 0.41, 42 * HOUR);
     get(1, 9, 0.41, 42 * HOUR + 60); /* the same hour */
     const struct taut_bout *b = list_bouts(x, &n);
-    ck_assert_uint_eq(n, 6);
-    ck_assert_double_eq(b[5].time, 42 * HOUR + 60);
+    ck_assert_uint_eq(n, 7);
+    ck_assert_double_eq_tol((double)b[5].share, 0.2, 1e-6);
+    ck_assert_double_eq(b[6].time, 42 * HOUR + 60);
     struct taut_recurrence k = judge_bouts(x);
     ck_assert(k.bouts == 6 && k.since == 0);
     /* what is slow all the time has none */
