@@ -147,8 +147,8 @@ struct taut_evidence {
 
     struct taut_loss_known *loss; /* by component */
     struct taut_loss_class *loss_class; /* [classes + 1], the last: of no class */
-    double usual_rtt_ns; /* shortest round trip that a quarter of the tests stay
-                            below; 0: none yet */
+    double usual_rtt_ns; /* shortest round trip of the middle test of an event; 0:
+                            none yet */
     uint64_t *has_loss; /* a bit for each that has a loss run or was named */
 
     /* the event being taken */

@@ -16,7 +16,8 @@
 
 #include "advisor/lib/evidence/inside.h"
 
-#define RTT_STEP 0.02
+#define RTT_STEP 0.05
+#define RTT_MOST 65 /* tests of an event that are looked at */
 #define CLASS_TESTS 8192 /* of a class, then the older ones count half */
 
 static double upper_share(double lost, double segments)
@@ -44,16 +45,31 @@ static bool is_delayed(const struct taut_evidence *e,
            p->m.min_rtt_ns > e->rules.loss_queue * e->usual_rtt_ns;
 }
 
-/* The quarter of all round trips, followed in steps: one down weighs as much as
- * three up. */
-static void follow_rtt(struct taut_evidence *e, double min_rtt_ns)
+static int by_size(const void *a, const void *b)
 {
-    if (!(min_rtt_ns > 0))
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* The usual round trip follows the median of each event in steps, so that one
+ * node, which is at the ends of a few of its tests only, cannot lead it away. */
+static void follow_rtt(struct taut_evidence *e)
+{
+    double list[RTT_MOST];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < e->n_tests && n < RTT_MOST; i++)
+        if (e->test[i].m.min_rtt_ns > 0)
+            list[n++] = e->test[i].m.min_rtt_ns;
+    if (n == 0)
         return;
+    qsort(list, n, sizeof(*list), by_size);
+    double median = list[n / 2];
     if (!(e->usual_rtt_ns > 0))
-        e->usual_rtt_ns = min_rtt_ns;
-    else if (min_rtt_ns < e->usual_rtt_ns)
-        e->usual_rtt_ns *= 1 - 3 * RTT_STEP;
+        e->usual_rtt_ns = median;
+    else if (median < e->usual_rtt_ns)
+        e->usual_rtt_ns *= 1 - RTT_STEP;
     else
         e->usual_rtt_ns *= 1 + RTT_STEP;
 }
@@ -376,9 +392,9 @@ void taut_loss_take(struct taut_evidence *e, double time, int64_t event)
 {
     bool is_any = false;
 
+    follow_rtt(e);
     for (uint32_t i = 0; i < e->n_tests; i++) {
         const struct taut_pending *p = &e->test[i];
-        follow_rtt(e, p->m.min_rtt_ns);
         if (!is_counted(e, p))
             continue;
         clear_stages(e, p, time);
