@@ -45,12 +45,12 @@ local function no_figure(t, send, recv, s)
    elseif few_looks(recv, s) then
       return ("%s was asleep: it received in %d of %d parts of the test only"):format(t.dst_name,
          recv.looks, #recv.sub_bytes)
-   elseif t.bw_Bps == 0 and t.sender_Bps > 0 then
-      -- its kernel took what was sent, and the process came too late to see any of it
-      return ("%s counted nothing of what it had acknowledged to %s"):format(t.dst_name, t.src_name)
    elseif differ(t, s) and not both_good(t, s) then
       return ("%s received %.1f MB/s, %s sent %.1f MB/s"):format(t.dst_name, t.bw_Bps / 1e6,
          t.src_name, t.sender_Bps / 1e6)
+   elseif t.bw_Bps == 0 and t.sender_Bps > 0 then
+      -- its kernel took what was sent, and the process came too late to see any of it
+      return ("%s counted nothing of what it had acknowledged to %s"):format(t.dst_name, t.src_name)
    end
    return nil
 end

@@ -109,6 +109,7 @@ static void setup(void)
     }
     taut_receiver_run(&r, taut_now_ns());
     memset(net.asked, 0, sizeof(net.asked));
+    net.came_back = 0; /* the answers to the tokens */
 }
 
 static void teardown(void)
