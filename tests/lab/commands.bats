@@ -74,7 +74,7 @@ fits() {
     run lab exec taut status
     [ "$status" -eq 0 ]
     [[ $output == *"mode        drain"*"jobs        0 started, 0 of them heard from"* ]]
-    [[ $output == *"components  0 ok, 0 suspect, 0 slow, 0 failed, 24 unknown"* ]]
+    [[ $output == *"components  0 ok, 0 suspect, 0 slow, 0 lossy, 0 failed, 24 unknown"* ]]
     fits status
     is_json status
     [ "$(json 'print(d.nodes, d.components, d.mode, d.switch, #d.drained, #d.verdicts, d.states.unknown)')" = \
@@ -102,7 +102,7 @@ fits() {
     run lab exec taut topology show
     [ "$status" -eq 0 ]
     [[ $output == *"machine     torus 2 x 2 x 1, of /etc/taut/taut.lua"* ]]
-    [[ $output == *"health      0 ok, 0 suspect, 0 slow, 0 failed, 24 unknown"* ]]
+    [[ $output == *"health      0 ok, 0 suspect, 0 slow, 0 lossy, 0 failed, 24 unknown"* ]]
     fits topology show
     is_json topology show
     [ "$(json 'print(d.verdicts.unknown, d.nodes, d.note)')" = $'24\t8\tnil' ]

@@ -49,7 +49,7 @@ all_learned() {
 @test "at first nobody knows anything, and nobody is to blame" {
     says 'tx: nothing expected yet: 0 of 8 peers tested, 4 needed' status
     says 'n5/tx is unknown' explain n5/tx
-    says 'components  0 ok, 0 suspect, 0 slow, 0 failed, 24 unknown' status
+    says 'components  0 ok, 0 suspect, 0 slow, 0 lossy, 0 failed, 24 unknown' status
 }
 
 @test "what components carry is learned from their peers" {
