@@ -166,7 +166,7 @@ narrow() {
 @test "many verdicts at once: the circuit breaker" {
     LINES_BESIDE=('refresh_s = 2')
     begin 'cap_nodes = 8, per_hour = false, breaker_verdicts = 3' n1/tx n2/tx n3/tx
-    wait_until 10 says tautd 'stopped draining: 3 components became slow or failed within 1 h'
+    wait_until 10 says tautd 'stopped draining: 3 components became slow, lossy or failed within 1 h'
     holds 'n2|stopped: 3 components'
     nothing_drained
     narrow status
