@@ -269,7 +269,7 @@ END
         grep '^0 ' || false
     # and the alerts that are due see what there is
     grep -q '^[12] taut_component_left_ratio{known=""} < 1$' "$out"
-    grep -q '^1 sum by (instance) (taut_components{state=~"slow|failed"}) - .* > 0$' "$out"
+    grep -q '^1 sum by (instance) (taut_components{state=~"slow|lossy|failed"}) - .* > 0$' "$out"
     # the first drain after a start is seen
     run lab exec taut check --nagios
     [ "$status" -eq 1 ]

@@ -26,7 +26,7 @@ ever() { lab log tautd --stderr | grep -E " is ($1)[:,]"; }
     lab load n17 n10 --seed 5
     scene_jobs 200 7 2 24 4
     nothing_drained
-    ! ever 'slow|failed' || false
+    ! ever 'slow|lossy|failed' || false
     [ "$(status 'print(s.states.slow + s.states.failed, #s.drained, #s.held)')" = $'0\t0\t0' ]
     # a node that has to wait too long for a processor starts unchecked
     [ "$(status 'print(s.jobs_heard >= 190, s.tests.good > 500)')" = $'true\ttrue' ]
@@ -39,7 +39,7 @@ steady() {
     # idle checks go after suspects
     sleep 15
     nothing_drained
-    ! ever 'slow|failed' || false
+    ! ever 'slow|lossy|failed' || false
     [ "$(status 'print(s.states.slow + s.states.failed, #s.drained, #s.held)')" = $'0\t0\t0' ]
 }
 

@@ -191,7 +191,7 @@ others_send() {
     done
     scene_jobs 80 7 2 $JOBS_MOST 4
     nothing_drained
-    ! lab log tautd --stderr | grep -E ' is (slow|failed)[:,]' || false
+    ! lab log tautd --stderr | grep -E ' is (slow|lossy|failed)[:,]' || false
 }
 
 # watched: in mode observe nothing is drained, who would be is listed
