@@ -4,9 +4,8 @@
 -- Other nodes' probes connect to whatever a plan has, and what a node names as its endpoint is only
 -- its own word.  So an address counts where Slurm or node_addresses has it for that node, where it
 -- is in the rails' networks as configured (rail_networks), or, where nothing is configured, where
--- other nodes have theirs: at least two of them, or the only other one, in the same network of 16
--- bits (IPv6: 48), and most of them in the same one of 8 (IPv6: 16).  The node's own word is not
--- counted.
+-- other nodes have theirs: half of them in the same network of 8 bits (IPv6: 16).  A torus may have
+-- a network of 16 bits for two nodes.  The node's own word is not counted.
 local loop = require "taut.loop"
 local sys = require "taut.sys"
 
@@ -38,20 +37,17 @@ local function split(endpoint)
    return host, math.tointeger(tonumber(port))
 end
 
--- Its near and its wide network.
-local function networks_of(bytes)
-   return #bytes == 4 and bytes:sub(1, 2) or bytes:sub(1, 6),
-      #bytes == 4 and bytes:sub(1, 1) or bytes:sub(1, 2)
+-- The network that its neighbours share with it.
+local function network_of(bytes)
+   return #bytes == 4 and bytes:sub(1, 1) or bytes:sub(1, 2)
 end
 
 ---------------------------------------------------------------- what nodes say
 
 local function add(self, rail, bytes, by)
-   for _, key in ipairs { networks_of(bytes) } do
-      key = rail .. " " .. #bytes .. " " .. key
-      local n = (self.counts[key] or 0) + by
-      self.counts[key] = n > 0 and n or nil
-   end
+   local key = rail .. " " .. #bytes .. " " .. network_of(bytes)
+   local n = (self.counts[key] or 0) + by
+   self.counts[key] = n > 0 and n or nil
    self.votes[rail] = (self.votes[rail] or 0) + by
 end
 
@@ -107,13 +103,11 @@ end
 -- Do other nodes show that it is in this rail's network?
 local function is_among_others(self, name, rail, bytes)
    local own = self.said[name] and self.said[name][rail]
-   local counts = {}
-   for i, key in ipairs { networks_of(bytes) } do
-      local is_own = own and #own == #bytes and select(i, networks_of(own)) == key
-      counts[i] = (self.counts[rail .. " " .. #bytes .. " " .. key] or 0) - (is_own and 1 or 0)
-   end
+   local key = network_of(bytes)
+   local is_own = own and #own == #bytes and network_of(own) == key
+   local near = (self.counts[rail .. " " .. #bytes .. " " .. key] or 0) - (is_own and 1 or 0)
    local others = (self.votes[rail] or 0) - (own and 1 or 0)
-   return others > 0 and counts[1] >= math.min(2, others) and 2 * counts[2] >= others
+   return others > 0 and 2 * near >= others
 end
 
 -- Why an endpoint is not taken; nil where it is.
