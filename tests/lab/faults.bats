@@ -111,8 +111,16 @@ is_refused() { [ "$(refused)" -eq "$1" ]; }
         status 'print(s.mode); for _, v in ipairs(s.verdicts) do print(v.component, v.state) end' |
             sort
     }
-    lab exec taut off # no test may come in between
+    stands_still() {
+        local was=$before
+        sleep 1
+        before=$(snapshot)
+        [ "$before" = "$was" ]
+    }
+    lab exec taut off # no test may come in between; those under way may still end
+    wait_until 20 asked_since "$EPOCHREALTIME"
     before=$(snapshot)
+    wait_until 20 stands_still
     [[ $before == *"n3/tx	suspect"* ]]
     lab daemon restart tautd
     clear_holdoff
@@ -334,8 +342,10 @@ signal_munged() { lab exec bash -c "kill -$1 \$(cat /run/munge/taut.pid)"; }
     first=$(lab exec sbatch --parsable -N 2 -n 2 -w n[0-1] -o /dev/null --wrap "sleep 60")
     wait_until 30 eval '[ "$(lab exec squeue -h -j $first -o %t)" = R ]'
     JOB=$(lab exec srun -Q -N 2 -n 2 -w n[0-1] printenv SLURM_JOB_ID | head -n 1)
-    wait_until 10 explain_says "not checked: n[01] is shared with job $first"
-    one_line tautd "job $JOB on 2 nodes: not checked: n[01] is shared with job $first"
+    # by Slurm's list, or, where Slurm does not know the job yet, by a node's own word
+    local why="not checked: n[01] (is shared with job $first|says that it has job $first, too)"
+    wait_until 10 explain_says "$why"
+    one_line tautd "job $JOB on 2 nodes: $why"
     unharmed
 }
 
