@@ -16,8 +16,8 @@
  *      and 1/3; of the first bout, which chose the level, 1
  *   w  'steady' where several streams at once were at the ceiling, too; else 1
  *
- * for f > b l; else there is nothing.  A spell adds spell_most at most.  A bout at L of which several streams got
- * more was somebody's load: it takes GROWN. */
+ * for f > b l; else there is nothing.  A spell adds spell_most at most.  A bout
+ * at L of which several streams got more was somebody's load: it takes GROWN. */
 #include <config.h>
 
 #include <errno.h>
@@ -27,7 +27,7 @@
 #include "advisor/lib/evidence/inside.h"
 
 #define GROWN 3       /* log odds */
-#define NEAR_FAIR 1.6 /* times "ceiling": the best of a few tests is a little high */
+#define NEAR_FAIR 1.6 /* of 'ceiling': the best of a few tests is a little high */
 
 /* ---- keeping ---- */
 
@@ -369,16 +369,10 @@ struct taut_reporters taut_recurrence_reporters(struct taut_evidence *e,
 {
     struct taut_bout list[TAUT_BOUTS_MAX + 1];
     uint32_t n = collect_bouts(e, c, list);
-    struct taut_reporters r = {
-        .senders = count_ends(e, list, n, k->share, true),
-        .receivers = count_ends(e, list, n, k->share, false),
-    };
+    uint32_t senders = count_ends(e, list, n, k->share, true);
 
-    if (c >= 2 * e->g->endpoints)
-        r.far = r.senders > r.receivers ? r.senders : r.receivers;
-    else
-        r.far = c % 2 == 0 ? r.receivers : r.senders;
-    return r;
+    return taut_evidence_far(e, c, senders,
+                             count_ends(e, list, n, k->share, false));
 }
 
 /* Had o a bout at this rate when c had the bout b? */

@@ -32,20 +32,26 @@ static uint32_t count_ends(struct taut_evidence *e, uint32_t c,
     return n;
 }
 
+struct taut_reporters taut_evidence_far(const struct taut_evidence *e,
+                                        uint32_t c, uint32_t senders,
+                                        uint32_t receivers)
+{
+    struct taut_reporters r = {.senders = senders, .receivers = receivers};
+
+    if (c >= 2 * e->g->endpoints)
+        r.far = senders > receivers ? senders : receivers;
+    else
+        r.far = c % 2 == 0 ? receivers : senders;
+    return r;
+}
+
 struct taut_reporters taut_evidence_reporters(struct taut_evidence *e,
                                               uint32_t c,
                                               const struct taut_case *k)
 {
-    struct taut_reporters r = {
-        .senders = count_ends(e, c, k, true),
-        .receivers = count_ends(e, c, k, false),
-    };
+    uint32_t senders = count_ends(e, c, k, true);
 
-    if (c >= 2 * e->g->endpoints)
-        r.far = r.senders > r.receivers ? r.senders : r.receivers;
-    else
-        r.far = c % 2 == 0 ? r.receivers : r.senders;
-    return r;
+    return taut_evidence_far(e, c, senders, count_ends(e, c, k, false));
 }
 
 static uint32_t count_node(struct taut_evidence *e, uint32_t endpoint,

@@ -17,6 +17,7 @@
 #define TAUT_EVIDENCE_SPELL_OLD 3 /* and of an old one, when there are more */
 #define TAUT_EVIDENCE_AT 0.005    /* shares so near to each other are equal */
 #define TAUT_EVIDENCE_RIVALS 1024 /* that are looked at */
+#define TAUT_EVIDENCE_LEAST 0.3   /* of the tests that a rival was on */
 
 struct taut_run {
     struct taut_entry *entry; /* ascending time */
@@ -276,6 +277,18 @@ bool taut_evidence_is_new_node(struct taut_evidence *e, uint32_t endpoint);
 void taut_bouts_keep(struct taut_evidence *e, uint32_t c);
 void taut_bouts_again(struct taut_evidence *e, uint32_t c,
                       const struct taut_pending *p, double share, double time);
+
+/* So many different senders and receivers, and which of them are far ends of
+ * c. */
+struct taut_reporters taut_evidence_far(const struct taut_evidence *e,
+                                        uint32_t c, uint32_t senders,
+                                        uint32_t receivers);
+
+/* Rivals are counted, n of them so far, after slot_now was raised: one more test
+ * crossed c.  Returns how many there are then.  And in order: what is on most
+ * tests first. */
+uint32_t taut_rivals_count(struct taut_evidence *e, uint32_t c, uint32_t n);
+void taut_rivals_sort(struct taut_evidence *e, uint32_t n);
 
 /* Take the losses of the event in, which commit has judged; drop the tests that
  * no longer cross what they speak against; give all memory back. */

@@ -3,11 +3,7 @@
  * part in these. */
 #include <config.h>
 
-#include <stdlib.h>
-
 #include "advisor/lib/evidence/inside.h"
-
-#define LEAST 0.3 /* of the tests at the share that a rival was on */
 
 /* ---- who took part ---- */
 
@@ -29,39 +25,12 @@ static uint32_t count_ends(struct taut_evidence *e, uint32_t c,
 struct taut_reporters taut_loss_reporters(struct taut_evidence *e, uint32_t c,
                                           const struct taut_loss_case *k)
 {
-    struct taut_reporters r = {.senders = count_ends(e, c, k, true),
-                               .receivers = count_ends(e, c, k, false)};
+    uint32_t senders = count_ends(e, c, k, true);
 
-    if (c >= 2 * e->g->endpoints)
-        r.far = r.senders > r.receivers ? r.senders : r.receivers;
-    else
-        r.far = c % 2 == 0 ? r.receivers : r.senders;
-    return r;
+    return taut_evidence_far(e, c, senders, count_ends(e, c, k, false));
 }
 
 /* ---- rivals ---- */
-
-static uint32_t count_rival(struct taut_evidence *e, uint32_t o, uint32_t n)
-{
-    if (e->slot_stamp[o] != e->slot_now) {
-        if (n == TAUT_EVIDENCE_RIVALS)
-            return n;
-        e->slot_stamp[o] = e->slot_now;
-        e->slot[o] = n;
-        e->rival[n++] = (struct taut_rival){.c = o, .cleared_at = -HUGE_VAL};
-    }
-    e->rival[e->slot[o]].tests++;
-    return n;
-}
-
-static int by_tests(const void *a, const void *b)
-{
-    const struct taut_rival *x = a, *y = b;
-
-    if (x->tests != y->tests)
-        return x->tests < y->tests ? 1 : -1;
-    return (x->c > y->c) - (x->c < y->c);
-}
 
 /* Everything else on the ways of the tests at the share of c. */
 static uint32_t collect(struct taut_evidence *e, uint32_t c,
@@ -77,9 +46,9 @@ static uint32_t collect(struct taut_evidence *e, uint32_t c,
             continue;
         for (uint32_t j = 0; j < t->n; j++)
             if (t->on[j] != c && e->loss[t->on[j]].run != NULL)
-                n = count_rival(e, t->on[j], n);
+                n = taut_rivals_count(e, t->on[j], n);
     }
-    qsort(e->rival, n, sizeof(*e->rival), by_tests);
+    taut_rivals_sort(e, n);
     return n;
 }
 
@@ -94,7 +63,7 @@ const struct taut_rival *taut_loss_rivals(struct taut_evidence *e, uint32_t c,
     all = collect(e, c, &k);
     for (uint32_t i = 0; i < all; i++) {
         struct taut_rival one = e->rival[i];
-        if (one.tests < LEAST * k.at)
+        if (one.tests < TAUT_EVIDENCE_LEAST * k.at)
             break;
         one.same = (double)one.tests / k.at;
         one.score = taut_loss_judge(e, one.c, &own);

@@ -6,11 +6,9 @@
 
 #include "advisor/lib/evidence/inside.h"
 
-#define LEAST 0.3 /* of the tests at the ceiling that a rival was on */
-
 /* ---- who is on the ways ---- */
 
-static uint32_t count_rival(struct taut_evidence *e, uint32_t c, uint32_t n)
+uint32_t taut_rivals_count(struct taut_evidence *e, uint32_t c, uint32_t n)
 {
     if (e->slot_stamp[c] != e->slot_now) {
         if (n == TAUT_EVIDENCE_RIVALS)
@@ -32,6 +30,11 @@ static int by_tests(const void *a, const void *b)
     return (x->c > y->c) - (x->c < y->c);
 }
 
+void taut_rivals_sort(struct taut_evidence *e, uint32_t n)
+{
+    qsort(e->rival, n, sizeof(*e->rival), by_tests);
+}
+
 /* Everything else on the ways of the tests at c's ceiling, what is on most of
  * them first; returns how many. */
 static uint32_t collect(struct taut_evidence *e, uint32_t c,
@@ -49,9 +52,9 @@ static uint32_t collect(struct taut_evidence *e, uint32_t c,
             continue;
         for (uint32_t j = 0; j < low->n; j++)
             if (low->on[j].c != c)
-                n = count_rival(e, low->on[j].c, n);
+                n = taut_rivals_count(e, low->on[j].c, n);
     }
-    qsort(e->rival, n, sizeof(*e->rival), by_tests);
+    taut_rivals_sort(e, n);
     for (uint32_t i = 0; i < n; i++)
         e->rival[i].same = (double)e->rival[i].tests / k->at;
     return n;
@@ -81,7 +84,7 @@ static uint32_t alone(struct taut_evidence *e, uint32_t c,
 
     for (uint32_t i = 0; i < n; i++) {
         struct taut_rival one = e->rival[i];
-        if (one.tests < LEAST * k->at)
+        if (one.tests < TAUT_EVIDENCE_LEAST * k->at)
             break;
         weigh(e, c, k, &one);
         if (one.rest < enough || one.is_chance)

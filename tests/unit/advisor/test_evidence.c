@@ -6,52 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "advisor/lib/evidence/inside.h"
-#include "tests/unit/advisor/machines.h"
+#include "tests/unit/advisor/events.h"
 #include "tests/unit/unit.h"
 
-#define NONE TAUT_GRAPH_NONE
-#define HOUR 3600.0
-
-static const struct taut_evidence_rules rules = {
-    .good = 0.75,
-    .clear_most = 0.95,
-    .ceiling = 0.05,
-    .spell_s = HOUR,
-    .busy_share = 0.2,
-    .busy_h = 3.5,
-    .contended = 0.15,
-    .steady = 0.25,
-    .grows = 1.3,
-    .at_level = 0.03,
-    .at_fair = 0.3,
-    .floor = 0.28,
-    .event_most = 8,
-    .spell_most = 8,
-    .miss = 0.5,
-    .ack = 0.05,
-};
-
-/* A torus of 4x4 routers with 2 nodes each, all capacities 1. */
-static struct taut_graph *graph;
-static struct taut_evidence *ev;
 static struct taut_tally count; /* of the last event */
-
-static void setup(void)
-{
-    struct taut_torus_conf c = {
-        .dims = 2, .length = {4, 4}, .wraps = {true, true}, .order = {0, 1}};
-
-    graph = machine_torus(&c, 2);
-    ev = taut_evidence_create(graph, &rules);
-    ck_assert_ptr_nonnull(ev);
-}
-
-static void teardown(void)
-{
-    taut_evidence_destroy(ev);
-    taut_graph_destroy(graph);
-}
 
 /* As a judge that expects so much finds it. */
 static void add_judged(uint32_t src, uint32_t dst, double bw, double expected,
@@ -64,7 +22,7 @@ static void add_judged(uint32_t src, uint32_t dst, double bw, double expected,
                               .streams = streams,
                               .bw_Bps = bw,
                               .expected_Bps = expected,
-                              .is_low = bw < rules.good * expected};
+                              .is_low = bw < event_rules().good * expected};
 
     ck_assert_int_eq(taut_evidence_add(ev, &t), 0);
 }
@@ -384,11 +342,11 @@ START_TEST(what_falls_just_below_the_ceiling_is_not_the_same_part)
 {
     struct taut_case k;
     uint32_t x = link_of(0, 4);
-    double below = 0.41 * (1 - 1.05 * rules.ceiling);
+    double below = 0.41 * (1 - 1.05 * event_rules().ceiling);
 
     for (int i = 0; i < 5; i++) {
         one(0, 8, 0.41, i * HOUR);
-        one(1, 9, 0.41 * (1 - 0.95 * rules.ceiling), i * HOUR + 60);
+        one(1, 9, 0.41 * (1 - 0.95 * event_rules().ceiling), i * HOUR + 60);
         one(1, 8, below, i * HOUR + 120);
     }
     ck_assert_double_gt(score(x, NONE, &k), 12);
@@ -729,6 +687,7 @@ END_TEST
 
 START_TEST(an_id_counts_once)
 {
+    struct taut_evidence_rules rules = event_rules();
     struct taut_evidence *e = taut_evidence_create(graph, &rules);
     const int64_t odd[] = {-1, INT64_MIN, INT64_MAX, INT64_C(1) << 40};
 
@@ -813,7 +772,7 @@ int main(void)
     TCase *tc = tcase_create("evidence");
 
     tcase_set_timeout(tc, 120);
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, begin_machine, end_machine);
     tcase_add_test(tc, an_id_counts_once);
     tcase_add_test(tc, senders_over_one_link_share_it);
     tcase_add_test(tc, a_low_test_accuses_all_that_is_not_cleared);
