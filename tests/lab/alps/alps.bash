@@ -13,6 +13,8 @@ alps_test() {
     lab_test
     lab heal --all
     lab exec bash -c 'rm -f /run/lab/alps/hang.* /run/lab/alps/dead.*'
+    # the epilog of the last test's job, which may begin a hold-off as it ends
+    wait_until 30 nothing_launched
     clear_holdoff
     mark
 }
@@ -23,6 +25,7 @@ alps_clean() {
     wait_until 30 nothing_reserved
     ! lab exec pgrep -x aprun && ! lab exec pgrep -x taut-probe
 }
+nothing_launched() { ! lab exec pgrep -f 'tautd --alps launch' >/dev/null; }
 nothing_reserved() { [ "$(lab exec apstat -r | wc -l)" -eq 1 ]; }
 
 # job NODES COMMAND…: alice's, to its end; it has to succeed
