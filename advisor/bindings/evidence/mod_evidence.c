@@ -70,6 +70,8 @@ static void read_rules(lua_State *L, int table, struct taut_lua_evidence *h,
     r->loss_floor = rule(L, table, "loss_floor");
     r->loss_queue = rule(L, table, "loss_queue");
     r->loss_contended = rule(L, table, "loss_contended");
+    r->loss_rtt_least = rule(L, table, "loss_rtt_least_us") * 1e-6;
+    r->loss_rtt_most = rule(L, table, "loss_rtt_us") * 1e-6;
     h->report = rule(L, table, "suspect_score");
 }
 

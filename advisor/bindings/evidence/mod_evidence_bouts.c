@@ -166,8 +166,19 @@ static int name_recurring(lua_State *L)
     return 0;
 }
 
+/* e:explain_bouts(c): c was named; bouts of others that it explains are theirs no
+ * more */
+static int explain_bouts(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+
+    taut_recurrence_explain(e, taut_evidence_component(L, 2, e));
+    return 0;
+}
+
 const luaL_Reg taut_evidence_bout_methods[] = {
     {"bouts", ask_bouts},
+    {"explain_bouts", explain_bouts},
     {"forget_bouts", forget_bouts},
     {"name_recurring", name_recurring},
     {"recurrence", ask_recurrence},

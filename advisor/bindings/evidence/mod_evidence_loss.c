@@ -79,7 +79,7 @@ static void push_test(lua_State *L, const struct taut_evidence *e,
 {
     const struct taut_graph *g = taut_evidence_graph(e);
 
-    lua_createtable(L, 0, 14);
+    lua_createtable(L, 0, 15);
     taut_set_integer(L, "id", t->id);
     taut_set_integer(L, "event", t->event);
     taut_set_integer(L, "job", t->job);
@@ -91,13 +91,15 @@ static void push_test(lua_State *L, const struct taut_evidence *e,
     taut_set_number(L, "segments", (double)t->segments);
     taut_set_number(L, "lost", (double)t->lost);
     taut_set_number(L, "rate", (double)t->rate);
+    taut_set_number(L, "single", (double)t->single);
     taut_set_integer(L, "links", t->links);
     taut_push_ids(L, t->on, t->n);
     lua_setfield(L, -2, "on");
 }
 
 /* e:loss_run(c) → array of the tests of its loss run, oldest first: { id,
- * event, job, serial, time, src, dst, rail, segments, lost, rate, links, on = array of
+ * event, job, serial, time, src, dst, rail, segments, lost, rate,
+ * single, links, on = array of
  * the components that it crossed, is_at = it lost the share of the case } */
 static int ask_loss_run(lua_State *L)
 {
@@ -155,6 +157,7 @@ static int restore_loss(lua_State *L)
         .segments = (float)taut_opt_number(L, 2, "segments", 0),
         .lost = (float)taut_opt_number(L, 2, "lost", 0),
         .rate = (float)taut_opt_number(L, 2, "rate", 1),
+        .single = (float)taut_opt_number(L, 2, "single", 0),
         .links = (uint16_t)taut_opt_number(L, 2, "links", 0),
     };
     luaL_argcheck(L, head.segments >= 1 && head.lost >= 0, 2,

@@ -31,6 +31,7 @@ enum field {
     F_PORT,
     F_RAIL,
     F_SEGMENTS,
+    F_SEGMENT_BYTES,
     F_SENDERS,
     F_SRC,
     F_STREAMS,
@@ -59,6 +60,7 @@ static const char *const field_names[FIELDS] = {
     [F_PORT] = "port",
     [F_RAIL] = "rail",
     [F_SEGMENTS] = "segments",
+    [F_SEGMENT_BYTES] = "segment_bytes",
     [F_SENDERS] = "senders",
     [F_SRC] = "src",
     [F_STREAMS] = "streams",
@@ -156,6 +158,7 @@ static void read_judged(lua_State *L, const struct taut_graph *g,
     lua_pop(L, 1);
     t->segments = number(L, F_SEGMENTS, 0);
     t->lost = number(L, F_LOST, -1);
+    t->segment_bytes = number(L, F_SEGMENT_BYTES, 0);
     t->min_rtt_ns = number(L, F_MIN_RTT_NS, 0);
 }
 

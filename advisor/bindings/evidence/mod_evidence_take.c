@@ -66,6 +66,7 @@ static void read_plan_judged(lua_State *L, const struct taut_graph *g,
     t->by_loss = p->by_loss;
     t->segments = isnan(p->segments) ? 0 : p->segments;
     t->lost = isnan(p->lost) ? -1 : p->lost;
+    t->segment_bytes = isnan(p->segment_bytes) ? 0 : p->segment_bytes;
     t->min_rtt_ns = isnan(p->min_rtt_ns) ? 0 : p->min_rtt_ns;
 }
 

@@ -78,6 +78,7 @@ static const struct field fields[] = {
     {"stalls", NUMBER, AT(stalls)},
     {"segments", NUMBER, AT(segments)},
     {"lost", NUMBER, AT(lost)},
+    {"segment_bytes", NUMBER, AT(segment_bytes)},
 };
 #undef AT
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
@@ -471,6 +472,7 @@ void taut_test_begin(lua_State *L, struct taut_lua_test *t, int board)
         .dur_ms = NAN, .enough_Bps = NAN, .expected_Bps = NAN, .bw_Bps = NAN, .sender_Bps = NAN,
         .ratio = NAN, .peak = NAN, .rtt_ns = NAN, .min_rtt_ns = NAN, .delay_ns = NAN,
         .foreign_bytes = NAN, .stalls = NAN, .segments = NAN, .lost = NAN,
+        .segment_bytes = NAN,
     };
     lua_pushvalue(L, board);
     lua_setiuservalue(L, -2, BOARD);

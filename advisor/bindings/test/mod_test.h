@@ -48,6 +48,8 @@ struct taut_lua_test {
     double rtt_ns, min_rtt_ns, delay_ns, foreign_bytes, stalls;
     double segments, lost; /* as both ends agree; NAN: nobody counted, or they
                               do not */
+    double segment_bytes;  /* what a segment that its TCP stream sent again
+                              carried; NAN: not known */
     char token[TAUT_TEST_TOKEN + 1];
 };
 

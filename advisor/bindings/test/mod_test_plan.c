@@ -361,6 +361,8 @@ static int tests_enough(lua_State *L)
 struct losses {
     double segments; /* sent, those sent again included */
     double lost;     /* of them */
+    double segment_bytes; /* what each of those that a TCP stream sent again
+                             carried; NAN: none was, or ports counted */
 };
 
 /* Are two counts of the same losses about the same? */
@@ -386,6 +388,8 @@ static bool read_tcp_losses(lua_State *L, int send, int recv, struct losses *l)
         return false;
     l->segments = sent;
     l->lost = fmin(sent, fmax(0, missing));
+    l->segment_bytes = number_of(L, send, "resent_bytes", NAN) /
+                       number_of(L, send, "resent", NAN);
     return l->lost <= TAIL || (number_of(L, recv, "disordered", 0) > 0 &&
                                number_of(L, recv, "pruned", 0) == 0);
 }
@@ -396,11 +400,13 @@ static bool read_port_losses(lua_State *L, int send, int recv, struct losses *l)
     l->segments = number_of(L, recv, "port_packets", -1);
     l->lost = fmin(number_of(L, recv, "port_lost", -1),
                    number_of(L, send, "port_lost", -1));
+    l->segment_bytes = NAN;
     return l->segments >= 1 && l->lost >= 0 && l->lost <= l->segments;
 }
 
 /* tests.losses(send, recv): what the two nodes of a test reported of its losses
- * → segments sent, those sent again included; of them those that were lost; nil
+ * → segments sent, those sent again included; of them those that were lost;
+ * bytes that one of those carried, nil where ports counted; nil
  * where the ends do not agree, or one of them did not count */
 static int tests_losses(lua_State *L)
 {
@@ -412,7 +418,10 @@ static int tests_losses(lua_State *L)
         return 0;
     lua_pushnumber(L, l.segments);
     lua_pushnumber(L, l.lost);
-    return 2;
+    if (!(l.segment_bytes > 0))
+        return 2;
+    lua_pushnumber(L, l.segment_bytes);
+    return 3;
 }
 
 /* ---- the quick way ---- */
@@ -465,6 +474,7 @@ static int tests_is_plainly_good(lua_State *L)
     if (read_tcp_losses(L, 2, 3, &l) || read_port_losses(L, 2, 3, &l)) {
         t->segments = l.segments;
         t->lost = l.lost;
+        t->segment_bytes = l.segment_bytes;
     }
     t->class = TAUT_TEST_GOOD;
     lua_pushboolean(L, 1);

@@ -10,14 +10,19 @@
  *   b  the chance that the way of n links is busy some time in a spell:
  *      1 - (1 - busy_share)^(1 + (n - 1) / 4); where a single test showed the
  *      bout, it may also be one of the k tests of a spell on average that met a
- *      flow of somebody's: with (1 - contended)^k as a further factor.  A way
- *      without links has this factor alone
+ *      flow of somebody's: with (1 - contended)^k as a further factor.  Over a
+ *      way without links, between two nodes that nobody uses, (1 - SELDOM)^k
+ *      alone
  *   l  the chance that it is busy at just this level: at_level, at_fair near 1/2
  *      and 1/3; of the first bout, which chose the level, 1
  *   w  'steady' where several streams at once were at the ceiling, too; else 1
  *
  * for f > b l; else there is nothing.  A spell adds spell_most at most.  A bout
- * at L of which several streams got more was somebody's load: it takes GROWN. */
+ * at L of which several streams got more was somebody's load: it takes GROWN.
+ *
+ * Each of the n bouts may be the first of the case, and its ceiling be L; the
+ * best is taken.  (The best of n guesses is log(n) better than one: a verdict
+ * needs so much more.) */
 #include <config.h>
 
 #include <errno.h>
@@ -27,9 +32,19 @@
 #include "advisor/lib/evidence/inside.h"
 
 #define GROWN 3       /* log odds */
-#define NEAR_FAIR 1.6 /* of 'ceiling': the best of a few tests is a little high */
+#define SELDOM 0.03   /* chance that a port of a node that is tested is busy */
+#define FRESH 6       /* bouts */
+#define NEAR_FAIR 1.2 /* of 'ceiling': the best of a few tests is a little high */
 
 /* ---- keeping ---- */
+
+/* A link that a test of b surely crossed. */
+static void add_to_way(const struct taut_evidence *e, struct taut_bout *b,
+                       uint32_t on)
+{
+    if (on >= 2 * e->g->endpoints && b->n_way < TAUT_BOUT_WAY)
+        b->way[b->n_way++] = on;
+}
 
 /* What the run of c showed at its ceiling.  Returns false where that is nothing
  * of its own. */
@@ -64,7 +79,12 @@ static bool describe_run(const struct taut_evidence *e, uint32_t c,
         b->ratio = low->bw_Bps / low->expected_Bps;
         b->src = low->src;
         b->dst = low->dst;
-        b->links = low->links;
+        b->n_way = 0;
+        for (uint32_t k = 0; k < low->n; k++)
+            if (!low->on[k].by_ack)
+                add_to_way(e, b, low->on[k].c);
+        if (at == 1 || low->links < b->links)
+            b->links = low->links;
         b->is_wide = b->is_wide || low->streams > 1;
     }
     b->is_single = at == 1;
@@ -77,26 +97,49 @@ static bool is_level(const struct taut_evidence *e, const struct taut_bout *b,
     return fabs((double)b->share - share) <= e->rules.ceiling * share;
 }
 
-/* The oldest bout whose ceiling never came back; else the oldest. */
-static uint32_t find_stray(const struct taut_evidence *e,
+/* What fair sharing leaves of what is expected. */
+static bool is_fair(const struct taut_evidence *e, const struct taut_bout *b)
+{
+    return taut_evidence_is_fair((double)b->ratio,
+                                 NEAR_FAIR * e->rules.ceiling);
+}
+
+/* How many bouts have the ceiling of b; what fair sharing explains counts twice. */
+static uint32_t count_alike(const struct taut_evidence *e,
+                            const struct taut_bouts *list,
+                            const struct taut_bout *b)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < list->n; i++)
+        n += is_level(e, &list->at[i], (double)b->share);
+    return n > 1 && is_fair(e, b) ? 2 * n : n;
+}
+
+/* The bout to be dropped for another: the oldest whose ceiling did not come back
+ * while FRESH others came; else the oldest of the ceiling that has most. */
+static uint32_t find_least(const struct taut_evidence *e,
                            const struct taut_bouts *list)
 {
+    uint32_t found = 0, most = 0;
+
     for (uint32_t i = 0; i < list->n; i++) {
-        bool has_another = false;
-        for (uint32_t j = 0; j < list->n && !has_another; j++)
-            has_another =
-                j != i && is_level(e, &list->at[j], (double)list->at[i].share);
-        if (!has_another)
+        uint32_t n = count_alike(e, list, &list->at[i]);
+        if (n == 1 && i + FRESH < list->n)
             return i;
+        if (n > most) {
+            most = n;
+            found = i;
+        }
     }
-    return 0;
+    return found;
 }
 
 static void push_bout(const struct taut_evidence *e, struct taut_bouts *list,
                       const struct taut_bout *b)
 {
     if (list->n == TAUT_BOUTS_MAX) {
-        uint32_t i = find_stray(e, list);
+        uint32_t i = find_least(e, list);
         list->n--;
         memmove(&list->at[i], &list->at[i + 1],
                 (list->n - i) * sizeof(list->at[0]));
@@ -156,6 +199,8 @@ void taut_bouts_again(struct taut_evidence *e, uint32_t c,
                           .links = p->links,
                           .is_single = true,
                           .is_wide = p->m.streams > 1};
+    for (uint32_t k = p->first; k < p->first + p->n; k++)
+        add_to_way(e, &b, e->stage[k].c);
     if (taut_evidence_spell(e, list->at[list->n - 1].time) ==
         taut_evidence_spell(e, time)) {
         list->at[list->n - 1] = b;
@@ -205,17 +250,10 @@ static double busy_chance(const struct taut_evidence *e, uint32_t c,
     double tests = (double)e->of[c].tests / (e->of[c].spells + 1);
 
     if (b->links == 0)
-        quiet = 1;
-    if (b->links == 0 || b->is_single)
+        quiet = pow(1 - SELDOM, fmax(1, tests));
+    else if (b->is_single)
         quiet *= pow(1 - e->rules.contended, fmax(1, tests));
     return 1 - quiet;
-}
-
-/* What fair sharing leaves of what is expected. */
-static bool is_fair(const struct taut_evidence *e, const struct taut_bout *b)
-{
-    return taut_evidence_is_fair((double)b->ratio,
-                                 NEAR_FAIR * e->rules.ceiling);
 }
 
 /* l */
@@ -316,19 +354,31 @@ static void weigh_level(const struct taut_evidence *e, uint32_t c,
                  grown;
 }
 
+/* The best case that begins with one of the bouts, at its ceiling.
+ *   share  of the ceilings to be looked at; 0: all */
+static void find_case(const struct taut_evidence *e, uint32_t c,
+                      const struct taut_bout *list, uint32_t n, double share,
+                      struct taut_recurrence *out)
+{
+    struct taut_recurrence one;
+
+    *out = (struct taut_recurrence){.all = n};
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        if (share > 0 && !is_level(e, &list[i], share))
+            continue;
+        weigh_level(e, c, &list[i], n - i, (double)list[i].share, &one);
+        if (one.score > out->score)
+            *out = one;
+    }
+    out->all = n;
+}
+
 double taut_recurrence_judge(struct taut_evidence *e, uint32_t c,
                              struct taut_recurrence *out)
 {
     struct taut_bout list[TAUT_BOUTS_MAX + 1];
-    struct taut_recurrence one;
-    uint32_t n = collect_bouts(e, c, list);
 
-    *out = (struct taut_recurrence){.all = n};
-    for (uint32_t i = n; n >= 2 && i-- > 0;) {
-        weigh_level(e, c, list, n, (double)list[i].share, &one);
-        if (one.score > out->score)
-            *out = one;
-    }
+    find_case(e, c, list, collect_bouts(e, c, list), 0, out);
     return out->score;
 }
 
@@ -340,21 +390,28 @@ double taut_recurrence_newest(struct taut_evidence *e, uint32_t c,
 
     *out = (struct taut_recurrence){.all = n};
     if (n >= 2)
-        weigh_level(e, c, list, n, (double)list[n - 1].share, out);
+        find_case(e, c, list, n, (double)list[n - 1].share, out);
     return out->score;
 }
 
 /* ---- who, and who else ---- */
 
+/* Is b of the case k? */
+static bool is_of_case(const struct taut_evidence *e, const struct taut_bout *b,
+                       const struct taut_recurrence *k)
+{
+    return b->time >= k->first && is_level(e, b, k->share);
+}
+
 static uint32_t count_ends(struct taut_evidence *e,
                            const struct taut_bout *list, uint32_t n,
-                           double share, bool at_source)
+                           const struct taut_recurrence *k, bool at_source)
 {
     uint32_t nodes = 0;
 
     e->slot_now++;
     for (uint32_t i = 0; i < n; i++)
-        if (is_level(e, &list[i], share)) {
+        if (is_of_case(e, &list[i], k)) {
             const struct taut_bout *b = &list[i];
             nodes += taut_evidence_is_new_node(e, at_source ? b->src : b->dst);
             nodes += taut_evidence_is_new_node(e, at_source ? b->first_src
@@ -369,40 +426,118 @@ struct taut_reporters taut_recurrence_reporters(struct taut_evidence *e,
 {
     struct taut_bout list[TAUT_BOUTS_MAX + 1];
     uint32_t n = collect_bouts(e, c, list);
-    uint32_t senders = count_ends(e, list, n, k->share, true);
+    uint32_t senders = count_ends(e, list, n, k, true);
 
     return taut_evidence_far(e, c, senders,
-                             count_ends(e, list, n, k->share, false));
+                             count_ends(e, list, n, k, false));
 }
 
-/* Had o a bout at this rate when c had the bout b? */
+static bool is_rate(const struct taut_evidence *e, uint32_t o, float share,
+                    double Bps)
+{
+    return fabs((double)share * e->g->capacity[o] - Bps) <=
+           2 * e->rules.ceiling * Bps;
+}
+
+/* Had o a bout at this rate when c had the bout b?  What its open run showed
+ * then counts, too: by now its ceiling may be another one. */
 static bool explains_bout(const struct taut_evidence *e, uint32_t o,
                           const struct taut_bout *b, double Bps)
 {
-    struct taut_bout list[TAUT_BOUTS_MAX + 1];
-    uint32_t n = collect_bouts(e, o, list);
+    const struct taut_bouts *list = e->of[o].bouts;
+    const struct taut_run *run = e->of[o].run;
+
+    for (uint32_t i = 0; list != NULL && i < list->n; i++)
+        if (list->at[i].began <= b->time && b->began <= list->at[i].time &&
+            is_rate(e, o, list->at[i].share, Bps))
+            return true;
+    for (uint32_t i = 0; run != NULL && i < run->n; i++) {
+        const struct taut_entry *x = &run->entry[i];
+        if (b->began <= x->low->time && x->low->time <= b->time &&
+            !x->by_ack && is_rate(e, o, x->share, Bps))
+            return true;
+    }
+    return false;
+}
+
+/* The components that a bout surely crossed: its ends, and links.  Returns how
+ * many they are. */
+#define WAY_MOST 66 /* of longer ways the first links */
+static uint32_t find_way(struct taut_evidence *e, const struct taut_bout *b,
+                         uint32_t *way)
+{
+    const struct taut_graph *g = e->g;
+    uint32_t n = 0;
+
+    way[n++] = taut_graph_tx(b->src);
+    way[n++] = taut_graph_rx(b->dst);
+    for (uint32_t i = 0; i < b->n_way; i++)
+        way[n++] = b->way[i];
+    if (b->n_way > 0 || g->at[b->src] == TAUT_GRAPH_NONE ||
+        g->at[b->dst] == TAUT_GRAPH_NONE ||
+        taut_graph_route(g, g->at[b->src], g->at[b->dst], b->dst, &e->route) !=
+            0)
+        return n;
+    for (uint32_t i = 0; i < e->route.stages && n < WAY_MOST; i++) {
+        uint32_t link = taut_route_sure_link(&e->route, i);
+        if (link != TAUT_GRAPH_NONE)
+            way[n++] = taut_graph_link(g, link);
+    }
+    return n;
+}
+
+static bool is_on_way(struct taut_evidence *e, const struct taut_bout *b,
+                      uint32_t c)
+{
+    uint32_t way[WAY_MOST], n = find_way(e, b, way);
 
     for (uint32_t i = 0; i < n; i++)
-        if (list[i].began <= b->time && b->began <= list[i].time &&
-            fabs((double)list[i].share * e->g->capacity[o] - Bps) <=
-                2 * e->rules.ceiling * Bps)
+        if (way[i] == c)
             return true;
     return false;
 }
 
-/* What is left of c's case without the bouts that o explains. */
+/* Take out of the list of o what c explains. */
+static void explain_list(struct taut_evidence *e, uint32_t c, uint32_t o)
+{
+    struct taut_bouts *list = e->of[o].bouts;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct taut_bout b = list->at[i];
+        double Bps = (double)b.share * e->g->capacity[o];
+        if (!explains_bout(e, c, &b, Bps) ||
+            !is_on_way(e, &b, c))
+            list->at[kept++] = b;
+    }
+    list->n = kept;
+}
+
+void taut_recurrence_explain(struct taut_evidence *e, uint32_t c)
+{
+    for (uint32_t o = 0; o < e->g->components; o++)
+        if (o != c && e->of[o].bouts != NULL)
+            explain_list(e, c, o);
+}
+
+/* What is left of c's case without the bouts that o explains.
+ *   most  is it not more than half of them? */
 static double rest_without(struct taut_evidence *e, uint32_t c, uint32_t o,
-                           const struct taut_recurrence *k)
+                           const struct taut_recurrence *k, bool *most)
 {
     struct taut_bout list[TAUT_BOUTS_MAX + 1];
     struct taut_recurrence rest;
-    uint32_t n = collect_bouts(e, c, list), left = 0;
+    uint32_t n = collect_bouts(e, c, list), left = 0, all = 0;
     double Bps = k->share * e->g->capacity[c];
 
-    for (uint32_t i = 0; i < n; i++)
-        if (!is_level(e, &list[i], k->share) ||
-            !explains_bout(e, o, &list[i], Bps))
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_of_case(e, &list[i], k))
+            continue;
+        all++;
+        if (!explains_bout(e, o, &list[i], Bps) || !is_on_way(e, &list[i], o))
             list[left++] = list[i];
+    }
+    *most = 2 * left <= all;
     if (left < 2)
         return 0;
     weigh_level(e, c, list, left, k->share, &rest);
@@ -418,11 +553,12 @@ static bool is_rival(struct taut_evidence *e, uint32_t c, uint32_t o,
 
     if (o == c || (e->of[o].bouts == NULL && e->of[o].run == NULL))
         return false;
-    double rest = rest_without(e, c, o, k);
+    bool most;
+    double rest = rest_without(e, c, o, k, &most);
     return rest < near ||
-           (rest < enough &&
+           (rest < enough && most &&
             fmax(taut_recurrence_judge(e, o, &other),
-                 taut_evidence_judge(e, o, &own)) >= k->score);
+                 taut_evidence_judge(e, o, &own)) >= k->score / 2);
 }
 
 uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
@@ -431,25 +567,15 @@ uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
 {
     struct taut_bout list[TAUT_BOUTS_MAX + 1];
     uint32_t n = collect_bouts(e, c, list);
-    const struct taut_graph *g = e->g;
 
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t src = list[i].src, dst = list[i].dst;
-        if (!is_level(e, &list[i], k->share) ||
-            g->at[src] == TAUT_GRAPH_NONE || g->at[dst] == TAUT_GRAPH_NONE ||
-            taut_graph_route(g, g->at[src], g->at[dst], dst, &e->route) != 0)
+        uint32_t way[WAY_MOST];
+        if (!is_of_case(e, &list[i], k))
             continue;
-        if (is_rival(e, c, taut_graph_tx(src), k, near, enough))
-            return taut_graph_tx(src);
-        if (is_rival(e, c, taut_graph_rx(dst), k, near, enough))
-            return taut_graph_rx(dst);
-        for (uint32_t j = 0; j < e->route.stages; j++) {
-            uint32_t link = taut_route_sure_link(&e->route, j);
-            if (link != TAUT_GRAPH_NONE &&
-                is_rival(e, c, taut_graph_link(g, link), k, near,
-                         enough))
-                return taut_graph_link(g, link);
-        }
+        uint32_t on = find_way(e, &list[i], way);
+        for (uint32_t j = 0; j < on; j++)
+            if (is_rival(e, c, way[j], k, near, enough))
+                return way[j];
     }
     return TAUT_GRAPH_NONE;
 }

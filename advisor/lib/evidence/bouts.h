@@ -11,6 +11,7 @@
 #include "advisor/lib/evidence/evidence.h"
 
 #define TAUT_BOUTS_MAX 16 /* kept per component */
+#define TAUT_BOUT_WAY 6   /* links of its way that are kept */
 
 /* A run that ended, or one that is open. */
 struct taut_bout {
@@ -20,7 +21,10 @@ struct taut_bout {
     uint32_t tested;   /* spells in which the component was tested by then */
     uint32_t src, dst; /* endpoints of the last test */
     uint32_t first_src, first_dst; /* and of the first */
-    uint16_t links;    /* on the way of that test */
+    uint32_t way[TAUT_BOUT_WAY]; /* links that its last test surely crossed,
+                                    where somebody asked; not kept in a store */
+    uint8_t n_way;     /* of them; 0: what routes say */
+    uint16_t links;    /* on the shortest way of its tests */
     bool is_single;    /* it was the only one */
     bool is_wide;      /* several streams at once were at the ceiling, too */
     bool has_grown;    /* several streams got more than one */
@@ -55,8 +59,8 @@ taut_recurrence_reporters(struct taut_evidence *e, uint32_t c,
 
 /* Another component on the way of a bout at the ceiling of 'k' that may have made
  * it: it had a bout at the same rate at the same time.  Without the bouts that
- * it explains less than 'near' is left of the case, or less than 'enough' where
- * it weighs as much by itself.  NONE: there is no such. */
+ * it explains less than 'near' is left of the case, or less than 'enough' and
+ * half of the bouts where it weighs half as much by itself.  NONE: there is no such. */
 uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
                                const struct taut_recurrence *k, double near,
                                double enough);
@@ -72,6 +76,10 @@ int taut_bouts_restore(struct taut_evidence *e, uint32_t c,
 /* Component c was named as coming and going, or is so no more: what is low at its
  * ceiling then is a bout, although no test is low by that any more. */
 void taut_recurrence_name(struct taut_evidence *e, uint32_t c, bool yes);
+
+/* Component c was named: bouts of others that it explains, being on their way
+ * and at the same rate at the same time, are theirs no more. */
+void taut_recurrence_explain(struct taut_evidence *e, uint32_t c);
 
 /* Forget the bouts of component c. */
 void taut_bouts_forget(struct taut_evidence *e, uint32_t c);

@@ -47,6 +47,8 @@ struct taut_evidence_rules {
     double loss_floor; /* share of lost segments from which a loss is news */
     double loss_queue; /* times the usual shortest round trip: then somebody
                           else's queue stood on the way */
+    double loss_rtt_least, loss_rtt_most; /* seconds: the round trip of a
+                              stream at rest where nobody measured it */
     double loss_contended; /* chance that a queue drops some of a stream's
                               segments while its way is not busy */
 };
@@ -100,6 +102,7 @@ struct taut_measured {
     bool by_loss; /* low, and its own losses explain that: no ceiling */
     double segments; /* sent, those sent again included; 0: nobody counted */
     double lost;     /* of them, as both ends agree */
+    double segment_bytes; /* what each carried; 0: no single stream of TCP's */
     double min_rtt_ns; /* its shortest round trip; 0: nobody measured it */
     const uint32_t *way; /* [n_way] by stage of the route, without the ends:
                             the component it took there, or NONE; NULL: nobody

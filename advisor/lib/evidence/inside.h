@@ -296,6 +296,10 @@ void taut_loss_take(struct taut_evidence *e, double time, int64_t event);
 void taut_loss_reroute(struct taut_evidence *e);
 void taut_loss_clear(struct taut_evidence *e, uint32_t c);
 
+/* Log odds that the losses of m came one at a time and not in bursts. */
+double taut_loss_single(const struct taut_evidence *e,
+                        const struct taut_measured *m);
+
 static inline struct taut_loss_class *
 taut_loss_class_of(const struct taut_evidence *e, uint32_t c)
 {

@@ -24,6 +24,9 @@ struct taut_loss_test {
     float segments;    /* sent, those sent again included */
     float lost;        /* of them */
     float rate;        /* that it had, of what was expected */
+    float single;      /* log odds that its losses came one at a time, as those
+                          of a bad link do, and not in bursts, as a queue drops
+                          them (loss_burst.c); 0: its rate does not say */
     uint32_t refs;
     uint16_t links; /* on its route */
     uint16_t n;

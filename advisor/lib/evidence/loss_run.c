@@ -322,6 +322,7 @@ static void describe_test(const struct taut_evidence *e,
     t->segments = (float)p->m.segments;
     t->lost = (float)p->m.lost;
     t->rate = (float)fmin(1, p->m.bw_Bps / p->m.expected_Bps);
+    t->single = (float)taut_loss_single(e, &p->m);
     t->links = p->links;
     for (uint32_t k = 0; k < p->n; k++)
         t->on[k] = e->stage[p->first + k].c;

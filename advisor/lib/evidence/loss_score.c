@@ -4,8 +4,8 @@
  * Of a test with S segments, R of them lost, on whose way other components
  * that were named lose the share b together:
  *
- *   P1 = (1 - q) N(R; (p + b) S + w) + Q(R - (p + b) S)     c loses p
- *   P0 = (1 - q) N(R; b S + w)       + Q(R - b S)           it does not
+ *   P1 = (1 - q) s N(R; (p + b) S + w) + Q(R - (p + b) S)     c loses p
+ *   P0 = (1 - q) s N(R; b S + w)       + Q(R - b S)           it does not
  *
  *   N(R; m)  negative binomial of mean m whose standard deviation is that of a
  *            Poisson number and SPREAD of m besides
@@ -16,6 +16,8 @@
  *            a share that is log-uniform over two decades
  *   q        the sum of all f
  *   w        what is well loses: WELL of the segments
+ *   s        the odds that they came one at a time and not in bursts
+ *            (loss_burst.c)
  *
  * (The likelihood of counts on known ways is Flock's, Harsh et al., CoNEXT
  * 2023; that losses of queues come by the hour is not in there.)
@@ -24,9 +26,10 @@
  * loses one share as long as it lasts.  So a spell adds what its tests say
  * together, but no more than
  *
- *   log(SHOWN N(R; p S) / (again / (NATS R)))
+ *   log(SHOWN s N(R; p S) / (again / (NATS R)))
  *
  *   R, S     sums over those of its tests that lost about p
+ *   s        their geometric mean: the network drops alike in all of them
  *   again    the chance that the way is still, or again, busy (score.c)
  *   1/(NATS R)  the chance that a busy network, whose share is log-uniform over
  *            NATS, loses just as many
@@ -52,6 +55,7 @@
 #define NEWS 0.01          /* chance that a lossless fabric loses something */
 #define RARE 1e-6          /* no test is less likely: routes may be wrong */
 #define GUESSES 4          /* shares that are tried */
+#define BURSTS -2.5        /* log odds: a queue dropped these */
 
 /* log N(x; m) */
 static double log_count(double x, double m)
@@ -99,13 +103,16 @@ static double queue_chance(const struct queue *q, double x, double segments)
     return q->part[bin] / (HALF * x);
 }
 
-static double chance_of(const struct queue *q, double lost, double segments,
+/* Of what t lost, the share 'share' being lost one at a time. */
+static double chance_of(const struct queue *q, const struct taut_loss_test *t,
                         double share)
 {
+    double lost = (double)t->lost, segments = (double)t->segments;
     double m = share * segments + WELL * segments;
 
-    return fmax(RARE, (1 - q->chance) * exp(log_count(lost, m)) +
-                          queue_chance(q, lost - share * segments, segments));
+    return fmax(RARE,
+                (1 - q->chance) * exp(log_count(lost, m) + (double)t->single) +
+                    queue_chance(q, lost - share * segments, segments));
 }
 
 /* The share that others are known to lose on the way of t. */
@@ -123,20 +130,18 @@ static double known_share(const struct taut_evidence *e,
 static double odds_of(const struct queue *q, const struct taut_loss_test *t,
                       double base, double p)
 {
-    double lost = (double)t->lost, segments = (double)t->segments;
-
-    return log(chance_of(q, lost, segments, base + p) /
-               chance_of(q, lost, segments, base));
+    return log(chance_of(q, t, base + p) / chance_of(q, t, base));
 }
 
-/* Is what the test lost, but for what others do, about the share p? */
+/* Is what the test lost, but for what others do, about the share p, and may it
+ * have been one segment at a time? */
 static bool is_about(const struct taut_loss_test *t, double base, double p)
 {
     double m = p * (double)t->segments;
     double off = (double)t->lost - (base + p) * (double)t->segments;
 
     return fabs(off) <= 3 * sqrt(m + SPREAD * SPREAD * m * m) + 1 &&
-           t->lost >= 1;
+           t->lost >= 1 && (double)t->single > BURSTS;
 }
 
 /* ---- the case of one share ---- */
@@ -146,6 +151,8 @@ struct spell_tally {
     double odds;     /* of its tests together */
     double lost;     /* of the tests about the share, beside what others do */
     double segments; /* of these */
+    double single;   /* of these, the sum of log s */
+    uint32_t n;      /* how many they are */
     double last;     /* time of the last of these */
     double was_at;   /* time of the last such test before */
     uint32_t links;  /* of the shortest way among them */
@@ -165,7 +172,8 @@ static double most_of_spell(const struct taut_evidence *e,
     else if (y->was_at > -HUGE_VAL)
         busy = taut_evidence_busy_again(e, y->last - y->was_at, y->links);
     fit = log_count(fmax(0, y->lost), share * y->segments) + log(NATS * fmax(1, y->lost));
-    return fmin(e->rules.spell_most, log(SHOWN / busy) + fit);
+    return fmin(e->rules.spell_most,
+                log(SHOWN / busy) + fit + y->single / (double)y->n);
 }
 
 static void close_spell(const struct taut_evidence *e, struct spell_tally *y,
@@ -181,7 +189,8 @@ static void close_spell(const struct taut_evidence *e, struct spell_tally *y,
         out->spells++;
         y->was_at = y->last;
     }
-    y->odds = y->lost = y->segments = 0;
+    y->odds = y->lost = y->segments = y->single = 0;
+    y->n = 0;
     y->is_any = y->is_at = y->is_linkless = false;
     y->links = UINT32_MAX;
 }
@@ -201,6 +210,8 @@ static void count_at(struct spell_tally *y, const struct taut_loss_test *t,
     y->is_at = true;
     y->lost += (double)t->lost - base * (double)t->segments;
     y->segments += (double)t->segments;
+    y->single += (double)t->single;
+    y->n++;
     y->is_linkless = y->is_linkless || t->links == 0;
     y->links = t->links < y->links ? t->links : y->links;
 }

@@ -201,10 +201,10 @@ return {
          "a choice: a slow link in use is seen more often" },
    },
    { section = "diagnosis", about = "What is slow in some hours only.",
-      { "recur_score", 18, 0, 1000, "score",
-         "Slow at times: a ceiling that comes back so often that it weighs so much; `set_fair` " ..
-            "times that at 1/2 and 1/3.",
-         "the same as `slow_score`; with 15 three of 105 verdicts of the campaign were wrong" },
+      { "recur_score", 13, 0, 1000, "score",
+         "Slow at times: a ceiling that comes back so often that it weighs so much, and log(n) " ..
+            "besides where n bouts are known.",
+         "as low as no seed of the campaign had a wrong verdict by it" },
    },
    { section = "diagnosis", about = "Losses: which component loses a share of what it carries.",
       { "lossless", false, nil, nil, "true or false",
@@ -224,6 +224,10 @@ return {
          "Losses of a test whose shortest round trip is longer speak against nobody.",
          "in the lab somebody's queue makes it 100 to 700 times as long; ways of a machine " ..
             "differ by less than 10" },
+      { "loss_rtt_least_us", 20, 0.1, 1e6, "us",
+         "Shortest round trip that is believed in where nobody measured it: a faster stream lost " ..
+            "several segments at a time, as queues drop them.",
+         "switched fabrics of a machine take 20 to 100 us" },
       { "loss_rtt_us", 150, 1, 1e6, "us",
          "Longest round trip that is believed in where nobody measured it: a slower stream has " ..
             "another cause than its losses.",

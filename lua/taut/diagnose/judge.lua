@@ -218,8 +218,8 @@ local function is_by_loss(t, send, s)
    elseif s.lossless then
       return true -- the adapter sends all again from the lost packet on, whatever the round trip
    end
-   local bytes = t.bw_Bps * t.dur_ms / 1000
-   local segment = math.max(SEGMENT_LEAST, math.min(SEGMENT_MOST, bytes / (segments - lost)))
+   local bytes = t.segment_bytes or t.bw_Bps * t.dur_ms / 1000 / (segments - lost)
+   local segment = math.max(SEGMENT_LEAST, math.min(SEGMENT_MOST, bytes))
    local rtt_s = send.min_rtt_ns and 2e-9 * send.min_rtt_ns or s.loss_rtt_us * 1e-6
    local p = (lost + 2 * math.sqrt(lost) + 2) / segments
    return t.bw_Bps >= MATHIS * segment / (rtt_s * math.sqrt(p)) or nil
@@ -279,8 +279,8 @@ end
 --   expected_Bps, bw_Bps, sender_Bps, ratio, rtt_ns, class ("good", "low", "void") and why; figure
 --   (true: both ends agree on bw_Bps, whatever it means);
 --   port { component, Bps, is_low }: what the port of a loaded end carried in all in a void test;
---   segments, lost: what its stream sent and lost, where both ends agree; by_loss (true: it is low,
---   and that explains it);
+--   segments, lost: what its stream sent and lost, where both ends agree; segment_bytes: what one
+--   of these carried; by_loss (true: it is low, and its losses explain that);
 --   one of mode "latency" gets lat_ns { median, p99, n } instead of bandwidths
 -- @param send, recv what the two nodes reported (tables of doc/protocol.md), or nil
 -- @param topo topology
@@ -305,7 +305,7 @@ function judge.test(t, send, recv, topo, s)
    t.delay_ns = larger(send, recv, "delay_ns")
    t.foreign_bytes = larger(send, recv, "foreign_bytes")
    if send and recv and not send.error and not recv.error then
-      t.segments, t.lost = tests.losses(send, recv)
+      t.segments, t.lost, t.segment_bytes = tests.losses(send, recv)
    end
    local list = parts(t, recv)
    t.peak = list[1]

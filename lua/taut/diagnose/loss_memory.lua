@@ -8,7 +8,7 @@ local low_tests = require "taut.diagnose.low_tests"
 local loss_memory = {}
 
 local KEPT = 64 -- newest tests of a component
-local TEST = { "id", "event", "job", "time", "rail", "segments", "lost", "rate", "links" }
+local TEST = { "id", "event", "job", "time", "rail", "segments", "lost", "rate", "single", "links" }
 local BOUT = { "began", "time", "share", "ratio", "tested", "rail", "links", "is_single",
    "is_wide", "has_grown" }
 local VERDICT = { "share", "rate", "score", "spells", "first", "last", "segments", "lost", "far" }
@@ -92,7 +92,8 @@ end
 local function unpack_losses(list, o)
    list = unpack_list(list, { "id", "event", "time", "segments", "lost" }, o)
    for _, t in ipairs(list) do
-      low_tests.check_numbers({ rate = t.rate or 1, job = t.job or 0 }, { "rate", "job" })
+      low_tests.check_numbers({ rate = t.rate or 1, single = t.single or 0, job = t.job or 0 },
+         { "rate", "single", "job" })
       if t.segments < 1 or t.lost < 0 or t.lost > t.segments then
          error("lost is none of the segments", 0)
       end

@@ -32,6 +32,7 @@ local MISSING = {
    confirmed = "confirmed by %d of %d tests",
    job = "job %d came before it, and may be what fills the link for as long as it runs",
    test = "no test was low",
+   newer = "not seen in the last %d periods with tests",
 }
 
 --- What is missing for a verdict (verdict.lua), in words.
@@ -192,7 +193,7 @@ local function what_came_back(self, list, c, k)
    add(list, ("it came back to %s of its capacity %s in which it was tested, and did well between"
       .. " these"):format(percent(case.share), recurring.words(case, self.s.spell_s)))
    add(list, ("score %.1f, needs %.4g (it comes and goes rather than being busy)"):format(
-      case.score, self.s.recur_score))
+      case.score, recurring.needed(self, case)))
 end
 
 local function alternative(self, list, r)

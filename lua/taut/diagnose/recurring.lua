@@ -9,7 +9,7 @@ local verdict = require "taut.diagnose.verdict"
 
 local recurring = {}
 
-local CONFIRMED = 3 -- bouts that several streams at once bore out
+local CONFIRMED = 2 -- bouts that several streams at once bore out
 local LOOKS = 6   -- at a component in a spell
 local DOUBT = 9.2 -- log odds against one chance in 10,000
 
@@ -27,12 +27,13 @@ end
 --- Is it worth a suspicion, so that plans test it although it does well just now?  Not where
 -- another explains the bouts that does not come and go itself.
 function recurring.is_suspect(self, c, case)
-   if case.score < self.s.suspect_score then
+   local enough = self.s.suspect_score / 2
+   if case.score < enough or recurring.is_over(case) then
       return false
    end
    local other = rival_of(self, c)
    local own = other and self.evidence:recurrence(other)
-   return not other or own ~= nil and own.score >= self.s.suspect_score
+   return not other or own ~= nil and own.score >= enough
 end
 
 -- The nodes of its newest bout.
@@ -45,13 +46,20 @@ local function newest_ends(self, c)
    return self.evidence:newest(c)
 end
 
+--- What its score must be: one of so many bouts was chosen as the first, and its ceiling.
+function recurring.needed(self, case)
+   return self.s.recur_score + math.log(math.max(1, case.all or 1))
+end
+
 --- What a verdict still wants; nil when nothing is missing.
 -- @return as verdict.missing
 function recurring.missing(self, c, k, case, now)
    local s, far = self.s, verdict.far_needed(self, c, k, now)
-   local needs = s.recur_score * (case.is_fair and s.set_fair or 1)
+   local needs = recurring.needed(self, case)
    if case.score < needs then
       return { what = "score", has = case.score, needs = needs }
+   elseif case.since > 1 then -- what was, and was mended since, is no news
+      return { what = "newer", has = case.since, needs = 1 }
    elseif case.bouts <= s.slow_spells then
       return { what = "spells", has = case.bouts, needs = s.slow_spells + 1 }
    elseif case.far < far then
@@ -73,7 +81,7 @@ end
 
 --- What is kept of a verdict.
 function recurring.record(case)
-   return { share = case.share, bouts = case.bouts, spells = case.spells, first = case.first,
+   return { share = case.share, all = case.all, bouts = case.bouts, spells = case.spells, first = case.first,
       last = case.last, score = case.score }
 end
 

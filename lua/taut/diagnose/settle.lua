@@ -52,6 +52,7 @@ local function become_slow(self, c, k, case, now, changes)
    local seen = self:seen(c)
    k.last_cleared = { at = seen.cleared_at, by = seen.cleared_by }
    k.evidence = self:run(c)
+   self.evidence:explain_bouts(c)
    name(self, c, k.left)
    k.tied = nil
    set_state(self, c, left < self.s.failed and "failed" or "slow", now, changes)
@@ -60,6 +61,7 @@ end
 -- It comes and goes.
 local function become_recurring(self, c, k, case, now, changes)
    k.recurs, k.left, k.tied, k.missing = recurring.record(case), math.min(1, case.share), nil, nil
+   self.evidence:explain_bouts(c)
    name(self, c, k.left)
    self.evidence:name_recurring(c, true)
    set_state(self, c, case.share < self.s.failed and "failed" or "slow", now, changes)
@@ -76,7 +78,7 @@ end
 function settle.well(self, c, now, changes)
    local k = self:component(c)
    if k.recurs then
-      self.evidence:name_recurring(c, false)
+      self.evidence:forget_bouts(c)
       k.recurs = nil
    end
    if k.loss then

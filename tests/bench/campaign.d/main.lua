@@ -167,7 +167,7 @@ local function one(name, seed, results, thresholds)
    if not m or not make then
       fail("%s", err or ("player '%s' is not known"):format(name))
    end
-   m.is_rdma = opt.transport == "rdma"
+   m.is_rdma, m.segment_bytes = opt.transport == "rdma", opt.jumbo and 8948 or 1448
    local function save(r)
       results[#results + 1] = r
       if opt.json then

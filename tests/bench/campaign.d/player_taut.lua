@@ -155,7 +155,7 @@ function taut.new(machine, site)
    plan.make, plan.is_due = site.meter(make, "plan"), site.meter(is_due, "plan")
    self.tautd = tautd.new(machine.conf, { time = START, drain = function(name)
       site.drain(topo.node_id[name])
-   end, is_rdma = machine.is_rdma })
+   end, is_rdma = machine.is_rdma, segment_bytes = machine.segment_bytes })
    local diagnosis = self.tautd.parts.diagnosis
    for _, name in ipairs(DIAGNOSIS) do
       diagnosis[name] = site.meter(diagnosis[name], "diagnosis")

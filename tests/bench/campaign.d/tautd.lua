@@ -132,7 +132,7 @@ local function accounts(self, Bps, n)
       send.port_packets, send.port_lost = n.sent, n.resent
       return send, send
    end
-   send.segments, send.resent = n.sent, n.resent
+   send.segments, send.resent, send.resent_bytes = n.sent, n.resent, n.resent * self.segment_bytes
    return send, { bytes = send.bytes, window_ns = WINDOW_NS, segments = n.sent - n.resent,
       disordered = n.resent }
 end
@@ -185,10 +185,11 @@ function Tautd:go_on()
 end
 
 --- @param conf configuration, as config.load gives it
--- @param o { time = seconds, drain = function(name of a node), is_rdma = counts are of adapters }
+-- @param o { time = seconds, drain = function(name of a node), is_rdma = counts are of adapters,
+--   segment_bytes = what a segment of TCP carries }
 function tautd.new(conf, o)
    local self = setmetatable({ now = o.time, changes = {}, set_changes = {},
-      is_rdma = o.is_rdma }, Tautd)
+      is_rdma = o.is_rdma, segment_bytes = o.segment_bytes }, Tautd)
    loop.time = function() return self.now end
    sys.log = nothing
    self.parts = make(conf, journal(), slurm_of(self, o))

@@ -36,6 +36,8 @@ static inline struct taut_evidence_rules event_rules(void)
         .loss_floor = 1e-4,
         .loss_queue = 10,
         .loss_contended = 0.25,
+        .loss_rtt_least = 20e-6,
+        .loss_rtt_most = 150e-6,
     };
 }
 

@@ -321,6 +321,59 @@ START_TEST(the_newest_level_is_asked_by_itself)
 }
 END_TEST
 
+START_TEST(a_case_begins_where_it_is_best)
+{
+    uint32_t x = find_link(0, 4);
+
+    /* what shared fairly long ago, and at a ceiling near that of today */
+    for (int i = 0; i < 3; i++)
+        bout(i, 0.402, 40 * i * HOUR);
+    for (int i = 0; i < 40; i++)
+        get(0, 8, 1, (100 + i) * HOUR);
+    double first = 200 * HOUR;
+    for (int i = 0; i < 5; i++)
+        bout(i, 0.41, first + 4 * i * HOUR);
+    struct taut_recurrence k = judge_bouts(x);
+    ck_assert_double_ge(k.first, first);
+    ck_assert_uint_eq(k.bouts, 5);
+}
+END_TEST
+
+/* Many bouts of fair sharing push no other ceiling out. */
+START_TEST(what_is_rare_is_kept)
+{
+    uint32_t x = find_link(0, 4), n, rare = 0;
+
+    for (int i = 0; i < 60; i++)
+        bout(i, i % 7 == 0 ? 0.41 : i % 2 ? 0.5 : 1 / 3.0, i * HOUR);
+    const struct taut_bout *list = list_bouts(x, &n);
+    ck_assert_uint_eq(n, TAUT_BOUTS_MAX);
+    for (uint32_t i = 0; i < n; i++)
+        rare += fabs((double)list[i].share - 0.41) < 0.01;
+    ck_assert_uint_ge(rare, 5);
+}
+END_TEST
+
+START_TEST(what_was_named_explains_bouts_of_others)
+{
+    uint32_t x = find_link(0, 4), rx = taut_graph_rx(8), n;
+
+    for (int i = 0; i < 5; i++) {
+        get_twice(0, 8, 0.41, 0.41, 7 * i * HOUR);
+        get(0, 8, 1, 7 * i * HOUR + 60);
+    }
+    get_twice(2, 8, 0.6, 0.6, 50 * HOUR); /* another rate, another way */
+    get(2, 8, 1, 50 * HOUR + 60);
+    list_bouts(rx, &n);
+    ck_assert_uint_eq(n, 6);
+    taut_recurrence_explain(ev, x);
+    list_bouts(rx, &n);
+    ck_assert_uint_eq(n, 1);
+    list_bouts(x, &n);
+    ck_assert_uint_eq(n, 5);
+}
+END_TEST
+
 /* ---- others ---- */
 
 START_TEST(another_on_every_way_is_a_rival)
@@ -358,7 +411,9 @@ START_TEST(a_bout_of_another_time_explains_nothing)
         get(0, 1, 1, (7 * i + 3) * HOUR + 60);
     }
     struct taut_recurrence k = judge_bouts(x);
-    ck_assert_uint_eq(taut_recurrence_rival(ev, x, &k, 4, 15), NONE);
+    /* two of the five are left, which is a case, though none for a verdict */
+    ck_assert_uint_eq(taut_recurrence_rival(ev, x, &k, 1, 1), NONE);
+    ck_assert_uint_eq(taut_recurrence_rival(ev, x, &k, 1, 15), taut_graph_tx(0));
 }
 END_TEST
 
@@ -413,6 +468,9 @@ int main(void)
     tcase_add_test(tc, what_yields_to_several_streams_is_busy);
     tcase_add_test(tc, single_tests_of_many_weigh_less);
     tcase_add_test(tc, the_newest_level_is_asked_by_itself);
+    tcase_add_test(tc, a_case_begins_where_it_is_best);
+    tcase_add_test(tc, what_is_rare_is_kept);
+    tcase_add_test(tc, what_was_named_explains_bouts_of_others);
     tcase_add_test(tc, another_on_every_way_is_a_rival);
     tcase_add_test(tc, a_bout_of_another_time_explains_nothing);
     tcase_add_test(tc, what_is_named_goes_on_to_be_counted);

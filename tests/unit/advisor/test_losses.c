@@ -2,6 +2,9 @@
 /* What lost segments say about components. */
 #include <config.h>
 
+#include <math.h>
+
+#include "advisor/lib/evidence/inside.h"
 #include "tests/unit/advisor/events.h"
 #include "tests/unit/unit.h"
 
@@ -202,6 +205,94 @@ START_TEST(a_test_behind_a_queue_does_not_accuse)
     ck_assert_uint_eq(count_run(x), 0);
 }
 END_TEST
+
+/* ---- one at a time, or in bursts ---- */
+
+/* A stream of TCP over a way of 1 GB/s whose segments of 1448 bytes came with a
+ * round trip of 50 us: what it gets where it loses one in a thousand, b at a
+ * time (Mathis). */
+static struct taut_measured make_stream(double b)
+{
+    struct taut_measured t = make_loss(0, 8, 20000, 20);
+
+    t.segment_bytes = 1448;
+    t.expected_Bps = 12.5e9;
+    t.bw_Bps = sqrt(1.5) * 1448 / (50e-6 * sqrt(0.001 / b));
+    t.is_low = t.by_loss = true;
+    return t;
+}
+
+START_TEST(a_stream_that_is_faster_than_its_losses_lost_bursts)
+{
+    struct taut_measured t = make_stream(0.3);
+
+    ck_assert_double_gt(taut_loss_single(ev, &t), 0);
+    t = make_stream(8); /* 18 us: no way is so short */
+    ck_assert_double_lt(taut_loss_single(ev, &t), -3);
+    t = make_stream(4); /* 25 us: a queue, or a short way */
+    ck_assert_double_lt(taut_loss_single(ev, &t), 0);
+    ck_assert_double_gt(taut_loss_single(ev, &t), -2);
+    t = make_stream(0.01); /* what made it as slow? */
+    ck_assert_double_eq(taut_loss_single(ev, &t), 0);
+}
+END_TEST
+
+START_TEST(a_measured_round_trip_tells_more)
+{
+    struct taut_measured t = make_stream(1);
+
+    t.min_rtt_ns = 40e3;
+    ck_assert_double_gt(taut_loss_single(ev, &t), 0.5);
+    t = make_stream(3);
+    t.min_rtt_ns = 40e3;
+    ck_assert_double_lt(taut_loss_single(ev, &t), -3);
+}
+END_TEST
+
+START_TEST(a_full_stream_tells_less)
+{
+    struct taut_measured t = make_stream(1);
+
+    t.expected_Bps = t.bw_Bps;
+    ck_assert_double_lt(fabs(taut_loss_single(ev, &t)), 1.5);
+    t = make_stream(12); /* it could not be as fast */
+    t.expected_Bps = t.bw_Bps;
+    t.min_rtt_ns = 30e3;
+    ck_assert_double_lt(taut_loss_single(ev, &t), -2);
+}
+END_TEST
+
+START_TEST(a_rate_says_nothing_of_what_is_not_one_stream_of_tcp)
+{
+    struct taut_measured t = make_stream(8);
+
+    t.segment_bytes = 0; /* ports counted */
+    ck_assert_double_eq(taut_loss_single(ev, &t), 0);
+    t = make_stream(8);
+    t.streams = 16;
+    ck_assert_double_eq(taut_loss_single(ev, &t), 0);
+    t = make_stream(8);
+    t.lost = 0;
+    ck_assert_double_eq(taut_loss_single(ev, &t), 0);
+}
+END_TEST
+
+START_TEST(bursts_make_no_case)
+{
+    uint32_t x = find_link(0, 4);
+
+    for (int i = 0; i < 12; i++) {
+        struct taut_measured t = make_stream(i % 2 ? 9 : 12);
+        t.src = i % 2;
+        take_alone(&t, 3600.0 * i);
+    }
+    ck_assert_uint_ge(count_run(x), 6);
+    ck_assert_double_lt(judge_case(x).score, 4);
+    ck_assert_uint_eq(judge_case(x).at, 0);
+}
+END_TEST
+
+/* ---- what is counted ---- */
 
 START_TEST(what_was_not_counted_says_nothing)
 {
@@ -639,6 +730,11 @@ int main(void)
     tcase_add_test(tc, a_share_that_scatters_as_counts_do_is_one_share);
     tcase_add_test(tc, a_share_that_changes_by_the_hour_is_a_busy_network);
     tcase_add_test(tc, an_hour_alone_says_little);
+    tcase_add_test(tc, a_stream_that_is_faster_than_its_losses_lost_bursts);
+    tcase_add_test(tc, a_measured_round_trip_tells_more);
+    tcase_add_test(tc, a_full_stream_tells_less);
+    tcase_add_test(tc, a_rate_says_nothing_of_what_is_not_one_stream_of_tcp);
+    tcase_add_test(tc, bursts_make_no_case);
     tcase_add_test(tc, a_class_that_loses_everywhere_accuses_nobody);
     tcase_add_test(tc, a_test_over_no_link_meets_no_network);
     tcase_add_test(tc, on_a_lossless_fabric_any_loss_is_news);
