@@ -27,12 +27,9 @@ local function add_decided(self, list, has)
 end
 
 -- What no test has reached for `coverage_h`: some at a time, since not all can be reached by the
--- nodes that are idle now.
+-- nodes that are idle now.  The store keeps when each was tested, so a restart changes nothing.
 local function add_stale(self, list, has, now)
    local oldest = now - self.site.conf.checks.coverage_h * 3600
-   if self.started_at >= oldest then
-      return
-   end
    local found = self.coverage:stale(oldest, self.stale_from or 1, STALE)
    self.stale_from = #found == STALE and found[STALE] + 1 or 1
    for _, c in ipairs(found) do
@@ -117,10 +114,10 @@ function Agenda:verify_nodes(c)
    return helpers(self, free, { { component = c } })
 end
 
---- @param o { site, diagnosis, coverage, cluster, marks (plan/verify.lua), started_at }
+--- @param o { site, diagnosis, coverage, cluster, marks (plan/verify.lua) }
 function agenda.new(o)
    return setmetatable({ site = o.site, diagnosis = o.diagnosis, coverage = o.coverage,
-      cluster = o.cluster, marks = o.marks, started_at = o.started_at, memo = {} }, Agenda)
+      cluster = o.cluster, marks = o.marks, memo = {} }, Agenda)
 end
 
 return agenda
