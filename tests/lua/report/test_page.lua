@@ -132,6 +132,33 @@ function tests.test_repairs_stand_by_what_they_bring()
    lu.assertEquals({ #d.repairs, d.repairs[1].left, d.repairs[1].nodes }, { 1, 0, 1 })
 end
 
+-- A node in service at a quarter of its rate read "0 node-hours a day".
+function tests.test_a_slow_node_in_service_is_worth_what_it_lacks()
+   local d = data { bad = { ["n3/tx"] = "slow" }, drained = {} }
+   local r = d.repairs[1]
+   lu.assertEquals({ r.what, r.nodes }, { "n3", 0 })
+   lu.assertAlmostEquals(r.alone_hours, 24 * (1 - r.left), 1e-9)
+   lu.assertTrue(r.alone_hours > 0)
+end
+
+-- Behind another bottleneck the gain of a repair was hidden: each of two brought "0".
+function tests.test_a_repair_has_its_gain_alone_and_that_of_the_list_up_to_it()
+   local bad = {}
+   for _, name in ipairs { "r1.0.0/X+", "r2.0.0/X+", "r1.1.0/X+" } do
+      bad[name] = "slow"
+   end
+   local list = data({ bad = bad, drained = {} }).repairs
+   lu.assertEquals(#list, 3)
+   local sum = 0
+   for _, r in ipairs(list) do
+      sum = sum + r.hours
+      lu.assertAlmostEquals(r.together_hours, sum, 1e-9)
+      lu.assertTrue(r.alone_hours <= list[3].together_hours + 1e-9)
+   end
+   lu.assertAlmostEquals(list[1].alone_hours, list[1].hours, 1e-9)
+   lu.assertTrue(list[3].together_hours > list[1].alone_hours)
+end
+
 function tests.test_jobs_stand_where_they_are()
    local d = data { jobs = { { id = 7, user = "alice", nodes = "n[0-3]", count = 4 },
       { id = 8, user = "bob", nodes = "n[0,31],gone", count = 3 } } }

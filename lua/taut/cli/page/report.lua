@@ -63,8 +63,9 @@ local function print_text(d)
       if i == 1 then
          print "\nrepairs, the one that brings most first"
       end
-      report.wrap(("%s: %s, %.3g node-hours a day; %s"):format(r.what,
-         report.count(r.nodes, "node") .. " back", r.hours, r.cable or "-"), "  ", "    ")
+      report.wrap(("%s: %s%.3g node-hours a day alone, %.3g with those before it; %s"):format(r.what,
+         r.nodes > 0 and report.count(r.nodes, "node") .. " back, " or "", r.alone_hours,
+         r.together_hours, r.cable or "-"), "  ", "    ")
    end
    for i, v in ipairs(d.status.drained) do
       if i == 1 then

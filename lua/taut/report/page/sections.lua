@@ -160,16 +160,18 @@ function sections.repairs(d)
    local rows = tables.map(d.repairs, function(r, i)
       return { tostring(i), html.show(r.is_link and "link" or "node", r.what),
          report.percent(r.left), tostring(r.nodes), r.gain and ("%.2g%%"):format(r.gain * 100)
-         or "-", ("%.3g"):format(r.hours), r.cable or "-" }
+         or "-", ("%.3g"):format(r.alone_hours), ("%.3g"):format(r.together_hours),
+         r.cable or "-" }
    end)
    if #rows == 0 then
       return section("repairs", "Repairs, by what they bring", paragraph "Nothing is to repair.")
    end
    return section("repairs", "Repairs, by what they bring", html.table(
       "Repairs, the one that brings most first", { ">Order", "What", ">Left", ">Nodes back",
-         ">Traffic faster", ">Node-hours a day", "Cable" }, rows) .. paragraph(
-      "Node-hours a day: of the nodes that come back, and of the time that messages spend less " ..
-      "on links where every node exchanges with another one, drawn at random, and does nothing " ..
+         ">Traffic faster", ">Node-hours a day alone", ">With those before it", "Cable" }, rows)
+      .. paragraph(
+      "Node-hours a day: of the nodes that come back, of what slow nodes that run jobs get back, " ..
+      "and of the time that messages spend less on links where every node exchanges with another one, drawn at random, and does nothing " ..
       "else. `taut study repair` says it for your jobs.") .. (d.repairs_note
       and paragraph("Traffic: " .. d.repairs_note) or ""))
 end
