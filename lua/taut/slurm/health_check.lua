@@ -1,7 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Slurm's health check: how a site's own check runs behind Taut's, and in which states of nodes.
-local tables = require "taut.base.tables"
-
 local health_check = {}
 
 --- The script that runs the site's own check.  A symbolic link would not do: NHC takes the name of
@@ -31,7 +29,12 @@ function health_check.states(states)
       return "ANY"
    end
    has.IDLE, has.NONDRAINED_IDLE, has.CYCLE = true, nil, nil
-   return table.concat(tables.keys(has), ",")
+   local list = {}
+   for word in pairs(has) do
+      list[#list + 1] = word
+   end
+   table.sort(list)
+   return table.concat(list, ",")
 end
 
 return health_check

@@ -128,6 +128,14 @@ function tests.test_the_same_states_without_cycle()
       { ["slurm.health_check.states"] = { "ANY", "CYCLE" } })
 end
 
+-- With hashed routes and no addresses it found nothing to say.
+function tests.test_addresses_that_are_missing()
+   one("look", "are missing: 32 links are tested in 8 sets only", "addresses",
+      { sets = { count = 8, links = 32, first = "4 uplinks of leaf0", unnamed = NONE } })
+   one("look", "are missing: leaf0/1", "addresses",
+      { sets = { count = 0, links = 0, unnamed = some(1, "leaf0/1") } })
+end
+
 function tests.test_nodes_that_are_silent()
    one("mend", "no prolog was heard on 2 nodes: n[1-2]", "plugstack.conf",
       { ["nodes.silent"] = some(2, "n[1-2]") })

@@ -209,8 +209,8 @@ function tests.test_the_reason_names_it_first()
    lu.assertEquals(reason.format(v),
       "taut: PCIe x8 of x16; sends at 50%, n5 -> n7, 6/12 GB/s, 6 of 60 tests, last job 7")
    v.repeated = 3
-   lu.assertEquals(reason.format(v), "taut: again, tx;     PCIe x8 of x16, drained 3 times, for good, "
-      .. "sends at 50%, n5 -> n7, 6/12 GB/s, 6 of 60 tests, last job 7")
+   lu.assertEquals(reason.format(v), "taut: again, tx;     PCIe x8 of x16, drained 3 times, " ..
+      "for good, sends at 50%, n5 -> n7, 6/12 GB/s, 6 of 60 tests, last job 7")
    v.repeated, v.test, v.low, v.job = nil, nil, 0, nil
    lu.assertEquals(reason.format(v), "taut: PCIe x8 of x16; sends at 50%, 0 of 60 tests")
 end

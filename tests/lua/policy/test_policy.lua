@@ -543,8 +543,8 @@ function tests.test_a_reason_is_ascii_and_bounded()
    lu.assertEquals(reason.format(v),
       "taut: sends at 25%;  n5 -> n4, 1.7/6.7 GB/s, 6 of 7 tests, last job 12")
    v.repeated = 3
-   lu.assertEquals(reason.format(v), "taut: again, tx;     drained 3 times, for good, sends at 25%, " ..
-      "n5 -> n4, 1.7/6.7 GB/s, 6 of 7 tests, last job 12")
+   lu.assertEquals(reason.format(v), "taut: again, tx;     drained 3 times, for good, " ..
+      "sends at 25%, n5 -> n4, 1.7/6.7 GB/s, 6 of 7 tests, last job 12")
    lu.assertTrue(reason.is_ours(text))
    lu.assertFalse(reason.is_ours("bad dimm, not taut: at all"))
 end

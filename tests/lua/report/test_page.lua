@@ -132,6 +132,23 @@ function tests.test_repairs_stand_by_what_they_bring()
    lu.assertEquals({ #d.repairs, d.repairs[1].left, d.repairs[1].nodes }, { 1, 0, 1 })
 end
 
+-- The page hid "at a cap", and said "every component tested is well" above a slow set.
+function tests.test_alarms_come_first_and_a_slow_set_is_not_all_well()
+   local d = data { bad = {}, drained = {} }
+   lu.assertNil(page.make(d):find('id="alarms"', 1, true))
+   d.status.capped = { batch = { why = "8 nodes of batch are drained" } }
+   d.status.sets = { { text = "one of 4 uplinks of leaf1 is slow: 9 of 40 flows got 25%" } }
+   d.status.links_in_sets, d.status.set_states = 32, { all = 8, ok = 7, suspect = 0, slow = 1,
+      failed = 0, unknown = 0 }
+   local text = page.make(d)
+   local at = text:find("at a cap: 8 nodes of batch are drained; `taut policy continue` goes on", 1,
+      true)
+   lu.assertTrue(at < text:find('id="summary"', 1, true))
+   has(text, "Of these sets one link is slow")
+   lu.assertNil(text:find("Every component that was tested is well", 1, true))
+   has(text, "sets with a slow link")
+end
+
 -- A node in service at a quarter of its rate read "0 node-hours a day".
 function tests.test_a_slow_node_in_service_is_worth_what_it_lacks()
    local d = data { bad = { ["n3/tx"] = "slow" }, drained = {} }
