@@ -105,13 +105,30 @@ function Agenda:idle_nodes()
    end)
 end
 
+local function free_nodes(self)
+   return tables.map(self.site.topo.nodes, function(name, n)
+      return self.cluster:is_free(name) and n or nil
+   end)
+end
+
 --- Free nodes on which a job would test component c: for `taut verify --now`.
 -- @return array of node numbers, ascending; fewer than two cannot
 function Agenda:verify_nodes(c)
-   local free = tables.map(self.site.topo.nodes, function(name, n)
-      return self.cluster:is_free(name) and n or nil
-   end)
-   return helpers(self, free, { { component = c } })
+   return helpers(self, free_nodes(self), { { component = c } })
+end
+
+--- Free nodes that can test all links of router r, and its nodes: for `taut verify leaf1`.
+-- @return array of node numbers, ascending
+function Agenda:router_nodes(r)
+   local topo, list = self.site.topo, {}
+   for _, c in ipairs(topo:links_of(r)) do
+      list[#list + 1] = { component = c }
+      list[#list + 1] = topo:opposite(c) and { component = topo:opposite(c) } or nil
+   end
+   for _, n in ipairs(topo:on_router(r)) do
+      list[#list + 1] = { component = topo.tx[n] }
+   end
+   return helpers(self, free_nodes(self), list)
 end
 
 --- @param o { site, diagnosis, coverage, cluster, marks (plan/verify.lua) }

@@ -161,4 +161,23 @@ function tests.test_what_nothing_reached_for_a_day_is_tested_some_at_a_time()
    lu.assertNotEquals(first[1].component, second[1].component)
 end
 
+-- An acceptance test of a leaf: nodes that can test all of its links, and not the whole machine.
+function tests.test_a_router_is_verified_by_nodes_that_reach_all_its_links()
+   local d = daemon()
+   local r = d.topo.router_id["r1.2.0"]
+   local list, set = d.agenda:router_nodes(r), {}
+   for _, n in ipairs(list) do
+      set[n] = true
+   end
+   for _, n in ipairs(d.topo:on_router(r)) do
+      lu.assertTrue(set[n])
+   end
+   for _, c in ipairs(d.topo:links_of(r)) do
+      local other = d.topo:on_router(d.topo:to(c))
+      lu.assertTrue(set[other[1]] or set[other[2]], d.topo.components[c])
+   end
+   lu.assertTrue(#list < #d.topo.nodes)
+   lu.assertEquals(ask(d, { component = "r1.2.0" }).data, { router = "r1.2.0" })
+end
+
 return tests
