@@ -315,7 +315,7 @@ END
     is_json nodes
     [ "$(json 'for _, n in ipairs(d.nodes) do if n.ours then print(n.node, n.drain, n.tx.state) end end')" = $'n3\ttrue\tslow' ]
     run lab exec taut nodes
-    [[ $output == *"n3 "*"slow at "*"taut: tx at "* ]]
+    [[ $output == *"n3 "*"slow at "*"taut: sends at "* ]]
     run lab exec taut topology show r1.0.0
     [[ $output == *"r1.0.0/Y+ "*"slow at "* ]]
     run lab exec taut topology draw

@@ -76,7 +76,7 @@ all_learned() {
     slow() { job; says '^n5/tx +slow' status; }
     wait_until 200 slow
     # a drain is stored before Slurm is asked for it
-    drained() { lab exec sinfo -h -R -o '%E|%N' | grep -Eq '^taut: tx at [23][0-9]%;.*\|n5$'; }
+    drained() { lab exec sinfo -h -R -o '%E|%N' | grep -Eq '^taut: sends at [23][0-9]%;.*\|n5$'; }
     wait_until 10 drained
     [ "$(scene_drained | wc -l)" -eq 1 ]
     lab heal --all

@@ -34,7 +34,7 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
     lab degrade $LINK 25
     scene_find 100 120 both_found
     # what sinfo -R shows has 20 characters; the verdict is in them
-    [[ $(shown_reason $NODE) =~ ^taut:\ tx\ at\ [0-9]+%\;\ n ]] || {
+    [[ $(shown_reason $NODE) =~ ^taut:\ sends\ at\ [0-9]+%\; ]] || {
         echo "sinfo -R shows: $(shown_reason $NODE)"
         false
     }
@@ -62,7 +62,7 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
     [[ $output == *"$LINK is slow"*"low tests with:"*"action: avoid"*"TIME"*" low "* ]]
     run lab exec taut explain $NODE
     [ "$status" -eq 0 ]
-    [[ $output == *"$NODE in Slurm: "*", drained: taut: tx at "*" drain "*"$NODE by taut: "* ]]
+    [[ $output == *"$NODE in Slurm: "*", drained: taut: sends at "*" drain "*"$NODE by taut: "* ]]
 }
 
 @test "main job: advise avoids both, and a job runs there" {
@@ -164,7 +164,7 @@ held_after_a_job() {
     found() { failed | grep -q '^r3\.1\.[01]/Z+$' && scene_is_drained n9; }
     scene_find 500 120 found
     [ "$(scene_drained | cut -d'|' -f1)" = n9 ]
-    [[ $(shown_reason n9) =~ ^taut:\ port\ down\;\  ]]
+    [[ $(shown_reason n9) =~ ^taut:\ nothing\ passes ]]
     ! failed | grep -Evx 'r3\.1\.[01]/Z\+|n9/[rt]x' || false
     run lab exec taut links
     [[ $output =~ r3\.1\.[01]/Z\+\ +failed\ .*avoid\ .*repair\ r3\.1\.[01]/Z ]]

@@ -78,8 +78,8 @@ narrow() {
     wait_until 20 is_drained "n2 n3"
     wait_until 10 holds 'n1|cap: 2 of at most 2 nodes of partition batch'
     says tautd 'at a cap, drains nobody more: cap: 2 of at most 2'
-    [[ $(shown_reason n2) == 'taut: tx at 10%'* ]]
-    [[ $(shown_reason n3) == 'taut: rx at 30%'* ]]
+    [[ $(shown_reason n2) == 'taut: sends at 10%'* ]]
+    [[ $(shown_reason n3) == 'taut: recv at 30%'* ]]
     narrow status
     grep -q '^at a cap ' "$BATS_TEST_TMPDIR/typed"
     # room alone changes nothing
@@ -91,7 +91,7 @@ narrow() {
     wait_until 10 is_drained "n1 n2"
     lab exec taut policy continue | grep -qx 'nothing was stopped'
     narrow policy log
-    log_has 'drain +n2 +taut: tx at 10%'
+    log_has 'drain +n2 +taut: sends at 10%'
     log_has 'resume +n3 +\(root\)'
     log_has 'tests 1 2 3|slow at 10%' --evidence -n n2
     [ "$(lab exec taut policy log --json -n n2 | lab_json 'print(d.actions[1].component, d.actions[1].evidence.left)')" = $'n2/tx\t0.1' ]

@@ -59,7 +59,7 @@ try() {
     lab exec scontrol version
     lab degrade n5/tx 25
     wait_until 120 found || return
-    [[ $(lab exec sinfo -R -h -o %E) == "taut: tx at "[123]?%\;\ n5* ]] || return
+    [[ $(lab exec sinfo -R -h -o %E) == "taut: sends at "[123]?%\;\ *n5* ]] || return
     # a job starts beside the drained node, and the plugin leaves no error
     lab exec timeout 60 srun -N7 true || return
     ! lab exec grep -h 'spank.*error' -r /var/log/slurm || return

@@ -475,3 +475,44 @@ END
     [ "$status" -eq 7 ]
     [ "$output" = "site check arg" ]
 }
+
+# As NHC does: the configuration has the program's name, and where there is
+# none nothing is checked.
+nhc_like() {
+    mkdir -p "$dir/bin"
+    cat >"$dir/bin/checker" <<'END'
+#!/bin/sh
+conf=${0%/*}/${0##*/}.conf
+[ -e "$conf" ] || exit 0
+. "$conf"
+END
+    echo 'echo "ERROR: check_hw_mem"; exit 1' >"$dir/bin/checker.conf"
+    chmod +x "$dir/bin/checker"
+    printf '#!/bin/sh\nexit 0\n' >fake
+    chmod +x fake
+}
+
+@test "a site's check that goes by its own name still fails behind the wrapper" {
+    nhc_like
+    echo 'print(require("taut.slurm.health_check").command(arg[1], arg[2]))' >write.lua
+    TAUT_LUA_DIR=$TAUT_SRCDIR/lua "$TAUT_BUILDDIR/advisor/tautd" --lua write.lua \
+        "$dir/bin/checker" "$dir/next" | sh
+    [ "$(head -n 1 next)" = '#!/bin/sh' ]
+    TAUT_PROBE=$dir/fake TAUT_HEALTHCHECK_NEXT=$dir/next \
+        run "$TAUT_BUILDDIR/plugin/taut-healthcheck"
+    [ "$status" -eq 1 ]
+    [ "$output" = "ERROR: check_hw_mem" ]
+}
+
+@test "a link to a site's check does not switch it off" {
+    nhc_like
+    ln -s "$dir/bin/checker" next
+    TAUT_PROBE=$dir/fake TAUT_HEALTHCHECK_NEXT=$dir/next \
+        run "$TAUT_BUILDDIR/plugin/taut-healthcheck"
+    [ "$status" -eq 1 ]
+    ln -sf bin/checker next
+    TAUT_PROBE=$dir/fake TAUT_HEALTHCHECK_NEXT=$dir/next \
+        run "$TAUT_BUILDDIR/plugin/taut-healthcheck"
+    [ "$status" -eq 1 ]
+    [ "$output" = "ERROR: check_hw_mem" ]
+}

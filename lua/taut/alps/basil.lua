@@ -3,7 +3,7 @@
 --
 -- Only QUERY is ever sent: reservations belong to the batch system.  Elements and attributes as
 -- Slurm's src/plugins/select/alps/libalps and TORQUE's src/resmom read them.
-local lxp = require "lxp"
+local optional = require "taut.base.optional"
 
 local basil = {}
 
@@ -113,6 +113,10 @@ end
 --   reservations = array of { id, user, batch, time } }; or nil and what is wrong
 function basil.read(text)
    local st = { depth = 0, seen = {}, out = {} }
+   local lxp, missing = optional.module("lxp", function() return require "lxp" end)
+   if not lxp then
+      return nil, missing
+   end
    local parser = lxp.new(handlers(st))
    local ok, why = parser:parse(text)
    if ok and not st.error then

@@ -27,12 +27,9 @@ local function add_decided(self, list, has)
 end
 
 -- What no test has reached for `coverage_h`: some at a time, since not all can be reached by the
--- nodes that are idle now.
+-- nodes that are idle now.  The store keeps when each was tested, so a restart changes nothing.
 local function add_stale(self, list, has, now)
    local oldest = now - self.site.conf.checks.coverage_h * 3600
-   if self.started_at >= oldest then
-      return
-   end
    local found = self.coverage:stale(oldest, self.stale_from or 1, STALE)
    self.stale_from = #found == STALE and found[STALE] + 1 or 1
    for _, c in ipairs(found) do
@@ -108,19 +105,36 @@ function Agenda:idle_nodes()
    end)
 end
 
+local function free_nodes(self)
+   return tables.map(self.site.topo.nodes, function(name, n)
+      return self.cluster:is_free(name) and n or nil
+   end)
+end
+
 --- Free nodes on which a job would test component c: for `taut verify --now`.
 -- @return array of node numbers, ascending; fewer than two cannot
 function Agenda:verify_nodes(c)
-   local free = tables.map(self.site.topo.nodes, function(name, n)
-      return self.cluster:is_free(name) and n or nil
-   end)
-   return helpers(self, free, { { component = c } })
+   return helpers(self, free_nodes(self), { { component = c } })
 end
 
---- @param o { site, diagnosis, coverage, cluster, marks (plan/verify.lua), started_at }
+--- Free nodes that can test all links of router r, and its nodes: for `taut verify leaf1`.
+-- @return array of node numbers, ascending
+function Agenda:router_nodes(r)
+   local topo, list = self.site.topo, {}
+   for _, c in ipairs(topo:links_of(r)) do
+      list[#list + 1] = { component = c }
+      list[#list + 1] = topo:opposite(c) and { component = topo:opposite(c) } or nil
+   end
+   for _, n in ipairs(topo:on_router(r)) do
+      list[#list + 1] = { component = topo.tx[n] }
+   end
+   return helpers(self, free_nodes(self), list)
+end
+
+--- @param o { site, diagnosis, coverage, cluster, marks (plan/verify.lua) }
 function agenda.new(o)
    return setmetatable({ site = o.site, diagnosis = o.diagnosis, coverage = o.coverage,
-      cluster = o.cluster, marks = o.marks, started_at = o.started_at, memo = {} }, Agenda)
+      cluster = o.cluster, marks = o.marks, memo = {} }, Agenda)
 end
 
 return agenda

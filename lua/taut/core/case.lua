@@ -34,7 +34,7 @@ local function facts(self, v, a)
       hours = k.recurs and recurring.words(k.recurs, spell_s),
       kind = topo:kind(c), part = whole.part_of(diagnosis, c), state = v.state,
       left = v.left or 1, test = test, low = low, tests = of, job = test and run[#run].job,
-      repeated = a and a.forever and a.times,
+      repeated = a and a.forever and a.times, is_down = hard and hard.left <= 0,
       hard = hard and hard.left < self.site.conf.diagnosis.good and hard.head or nil,
       cable = topo:is_link(c) and "cable " .. topo:cable(c) or nil }
 end

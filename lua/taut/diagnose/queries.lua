@@ -184,6 +184,25 @@ function queries:set_verdicts()
    return self.sets:verdicts()
 end
 
+--- Sets in place of links that no test can tell apart: see sets/init.lua.
+function queries:sets_in_place_of_links()
+   return self.sets:in_place_of_links()
+end
+
+--- Share of what tests can reach that they reached: components, and sets in place of links that
+-- they cannot.
+-- @param covered of taut.plan.coverage
+-- @param seconds within so long
+function queries:covered(covered, seconds, now)
+   local all, fresh = #self.topo.components, 0
+   local rows, _, hidden = self:sets_in_place_of_links()
+   for _, row in ipairs(rows) do
+      fresh = fresh + (row.last and row.last >= now - seconds and 1 or 0)
+   end
+   local count = all - hidden + #rows
+   return count > 0 and math.min(1, (covered:share(all, seconds, now) * all + fresh) / count) or 1
+end
+
 --- One of these verdicts in words; and its beginning, which stays the same.
 function queries:set_words(v)
    return self.sets:words(v)

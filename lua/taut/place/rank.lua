@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Candidates in the order of what a job gets from them.
 --
--- First by the predicted time of its communication, in steps of 4 %: what is nearer than that is
--- equal, and then the set that leaves fewest free nodes beside it is the better one, since those
--- who come later get less compact sets otherwise (tests/bench/replay); after that the denser
--- submesh, and the one with fewer hops.  Small sets are improved by exchanging nodes, as long as
--- the machine is small enough for it: what is found by shape only can miss a link that is slow.
+-- First by the predicted time of its communication, in steps of 4 % from the best: what is nearer
+-- than that is equal, and then the set that leaves fewest free nodes beside it is the better one,
+-- since those who come later get less compact sets otherwise (tests/bench/replay); after that the
+-- denser submesh, and the one with fewer hops.  Small sets are improved by exchanging nodes, as
+-- long as the machine is small enough for it: what is found by shape only can miss a slow link.
 local place = require "taut.place"
 local score = require "taut.place.score"
 local tables = require "taut.base.tables"
@@ -19,13 +19,25 @@ local WORK = 600000      -- components times evaluations that exchanges may take
 local MOST_TRIES = 1500
 local IMPROVED = 3       -- candidates that are improved
 
-local function step_of(ratio)
-   return ratio == math.huge and math.huge or math.floor(math.log(math.max(ratio, 1)) / STEP + 0.5)
+-- Steps begin at the best ratio there is: steps that begin at 1 would tell 1.019 from 1.021.
+local function step_of(ratio, best)
+   return ratio == math.huge and math.huge or math.floor(math.log(ratio / best) / STEP + 1e-9)
+end
+
+-- The least time of some candidates, relative to the ideal one.
+local function best_of(list)
+   local best = math.huge
+   for _, c in ipairs(list) do
+      best = math.min(best, c.score.ratio)
+   end
+   return best < math.huge and math.max(best, 1e-9) or 1
 end
 
 --- Is candidate a better than b?  Both with their score.
-function rank.is_better(a, b)
-   local x, y = step_of(a.score.ratio), step_of(b.score.ratio)
+-- @param best the best ratio of all that are compared, or nil: of these two
+function rank.is_better(a, b, best)
+   best = best or best_of { a, b }
+   local x, y = step_of(a.score.ratio, best), step_of(b.score.ratio, best)
    if x ~= y then
       return x < y
    elseif a.surface and b.surface and a.surface ~= b.surface then
@@ -36,6 +48,11 @@ function rank.is_better(a, b)
       return a.score.hops_mean < b.score.hops_mean
    end
    return a.nodes[1] < b.nodes[1]
+end
+
+local function sort(list)
+   local best = best_of(list)
+   table.sort(list, function(a, b) return rank.is_better(a, b, best) end)
 end
 
 local function replaced(nodes, i, n, order)
@@ -113,14 +130,14 @@ function rank.sort(topo, list, P, o, free, redo)
       end
    end
    list = kept
-   table.sort(list, rank.is_better)
+   sort(list)
    local tries = free and math.min(MOST_TRIES, WORK // #topo.components) or 0
    for i = 1, math.min(IMPROVED, #list) do
       if tries >= 16 and #list[i].nodes > 1 then
          list[i] = improve(topo, list[i], free, P, o, tries // IMPROVED, redo)
       end
    end
-   table.sort(list, rank.is_better)
+   sort(list)
    return list
 end
 

@@ -9,6 +9,7 @@ reason.SHOWN = 20     -- bytes that `sinfo -R` shows
 reason.PREFIX = "taut: "
 
 local NOUNS = { tx = "tx", rx = "rx", downlink = "dn link" }
+local VERBS = { tx = "sends", rx = "recv" } -- the node at 25 % of what it should send
 
 --- What a kind of component is called, at most 7 characters: "X+ link", "uplink", "global".
 function reason.noun(kind)
@@ -16,16 +17,18 @@ function reason.noun(kind)
 end
 
 -- The verdict; of a node that was drained for it repeatedly, "again, X+ link": there is no room for
--- a longer word.
-local function head(kind, state, left, repeated)
-   local noun = reason.noun(kind)
+-- a longer word.  Tests that got nothing through say that nothing passes; "down" is what a port
+-- says of itself.
+local function head(kind, state, left, repeated, is_down)
+   local noun, is_port = reason.noun(kind), VERBS[kind] ~= nil
    if repeated then
       return "again, " .. noun
-   elseif state == "failed" then
-      -- a stream needs both directions of a node's connection: which one is dead stays open
-      return ((kind == "tx" or kind == "rx") and "port" or noun) .. " down"
+   elseif state == "failed" and is_down then
+      return (is_port and "port" or noun) .. " down"
+   elseif state == "failed" and is_port then
+      return "nothing passes" -- a stream needs both directions: which one is dead stays open
    end
-   return ("%s at %d%%"):format(noun, math.min(99, math.floor(left * 100 + 0.5)))
+   return ("%s at %d%%"):format(VERBS[kind] or noun, math.min(99, math.floor(left * 100 + 0.5)))
 end
 
 --- A share of lost packets: "1.2%", "0.03%".
@@ -42,11 +45,12 @@ end
 
 --- The verdict in at most 20 characters: "taut: X+ link at 25%", "taut: loses 1.2%: tx".
 -- @param loss share of the packets that a lossy component loses
-function reason.head(kind, state, left, repeated, loss)
+-- @param is_down hard evidence says that it is down
+function reason.head(kind, state, left, repeated, loss, is_down)
    if state == "lossy" and not repeated then
       return reason.PREFIX .. head_of_loss(kind, loss or 0)
    end
-   return reason.PREFIX .. head(kind, state, left, repeated)
+   return reason.PREFIX .. head(kind, state, left, repeated, is_down)
 end
 
 -- The test that tells most, in words.
@@ -76,10 +80,12 @@ end
 --   h"), test (the most telling low one: src_name, dst_name, bw_Bps, expected_Bps; or segments and
 --   lost), low, tests, job, cable (for a link), repeated (how often it was drained,
 --   where that is why it is drained for good), hard (what was found about it, at most 14
---   characters: "PCIe x8 of x16"; the verdict then comes second)
+--   characters: "PCIe x8 of x16"; the verdict then comes second), is_down (of what failed: is it
+--   down, by what was found about it?)
 function reason.words(v)
    local kind = called(v)
-   local parts = { reason.head(kind, v.state, v.left, v.repeated, v.loss):sub(#reason.PREFIX + 1) }
+   local parts = { reason.head(kind, v.state, v.left, v.repeated, v.loss,
+      v.is_down):sub(#reason.PREFIX + 1) }
    if v.hard and not v.repeated then
       table.insert(parts, 1, v.hard)
    elseif v.hard then
@@ -87,7 +93,7 @@ function reason.words(v)
    end
    if v.repeated then
       parts[#parts + 1] = ("drained %d times, for good, %s"):format(v.repeated,
-         reason.head(kind, v.state, v.left, nil, v.loss):sub(#reason.PREFIX + 1))
+         reason.head(kind, v.state, v.left, nil, v.loss, v.is_down):sub(#reason.PREFIX + 1))
    end
    if v.cable then
       parts[#parts + 1] = v.cable
@@ -102,7 +108,9 @@ function reason.words(v)
    if v.job and v.job > 0 then
       parts[#parts + 1] = "last job " .. v.job
    end
-   local text = parts[1] .. "; " .. table.concat(parts, ", ", 2)
+   -- the other node stands behind what sinfo shows, or it looks like the one that is meant
+   local shown = ("%%-%ds"):format(reason.SHOWN - #reason.PREFIX)
+   local text = shown:format(parts[1] .. ";") .. " " .. table.concat(parts, ", ", 2)
    return (text:gsub("[^\32-\126]", "?"):gsub("|", "/"):sub(1, reason.MAX - #reason.PREFIX))
 end
 

@@ -211,4 +211,12 @@ function report.is(row)
 end
 
 
+--- Sets of links by state, in words.
+-- @param n { all, ok, suspect, slow, failed, unknown }
+-- @param links how many are tested as part of a set only
+function report.sets(n, links)
+   return ("%d ok, %d suspect, %d slow, %d failed, %d never tested (%s)"):format(n.ok, n.suspect,
+      n.slow, n.failed, n.unknown, ("%s tested in sets only"):format(report.count(links, "link")))
+end
+
 return report

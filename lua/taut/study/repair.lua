@@ -52,7 +52,8 @@ end
 --- Repairs, the one that brings most first; each after those before it.
 -- @param left map component → share left, as it is today
 -- @return { healthy, now = node-seconds of an iteration, lost = pairs without a way now, steps = {
---   { component, back, left, gain = share of the time now } }, tried = cables }; or nil, err
+--   { component, back, left, gain = share of the time now, alone = the same of this repair without
+--   those before it } }, tried = cables }; or nil, err
 function repair.order(machine, works, left, c)
    local cables = cables_of(machine, left)
    if #cables > MOST then
@@ -68,6 +69,7 @@ function repair.order(machine, works, left, c)
       local best
       for i, cable in ipairs(cables) do
          local t, missing = cost(machine, works, machine:overlay(without(left, cable)), c)
+         cable.alone = cable.alone or (out.now - t) / out.now
          if not best or missing < best.lost or missing == best.lost and t < best.t then
             best = { i = i, t = t, lost = missing }
          end
@@ -75,7 +77,8 @@ function repair.order(machine, works, left, c)
       local cable = table.remove(cables, best.i)
       left = without(left, cable)
       out.steps[#out.steps + 1] = { component = cable.c, back = cable.back, left = cable.left,
-         gain = (out.now - best.t) / out.now, lost = best.lost }
+         gain = (out.now - best.t) / out.now, alone = cable.alone,
+         lost = best.lost }
    end
    return out
 end

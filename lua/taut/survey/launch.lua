@@ -68,21 +68,23 @@ local function wait(args, state)
 end
 
 --- Run this command on all idle nodes of the topology.
--- @param args its arguments: socket, partition, progress, and those that go to the step: the names
---   of its flags in `flags` (solo, json), of its options in `pass` (time), more words in `words`;
---   `on_line`, called with each line it prints, and `on_stopping`, after Ctrl-C
+-- @param args its arguments: socket, partition, at (a router), progress, and those that go to the
+--   step: the names of its flags in `flags` (solo, json), of its options in `pass` (time), more
+--   words in `words`; `on_line`, called with each line it prints, and `on_stopping`, after Ctrl-C
 -- @param name "audit" or "matrix"
 -- @return exit status: that of the step; and whether there was one
 function launch.on_idle(args, name)
    local as_json = args.json
    args.json = nil -- it is the step's
-   local d, code = ask.tautd(args, "idle_nodes", { partition = args.partition })
+   local d, code = ask.tautd(args, "idle_nodes", { partition = args.partition,
+      router = args.at })
    args.json = as_json
    if not d then
       return code, false
    elseif d.count < 2 then
       report.complain(("%s: %d of the topology's nodes are idle%s, at least 2 are needed")
-         :format(name, d.count, args.partition and " in partition " .. args.partition or ""))
+         :format(name, d.count, args.partition and " in partition " .. args.partition
+         or args.at and " and can test " .. args.at or ""))
       return 1, false
    end
    local state = { tag = seal.hex(seal.random(8)) }

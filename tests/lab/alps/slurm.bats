@@ -50,7 +50,7 @@ teardown() {
 @test "alps, slurm: tickets of others are refused" { hostile_tickets; }
 
 lost() { [ "$(full_reason nid00005)" = none ]; }
-ours() { [[ $(full_reason nid00005) == "taut: tx at "* ]]; }
+ours() { [[ $(full_reason nid00005) == "taut: sends at "* ]]; }
 
 @test "alps, slurm: our drain stays ours when Slurm forgets its reason" {
     lab degrade n5/tx 25

@@ -56,7 +56,7 @@ teardown() {
     end_jobs
     [ "$(status 'print(s.mode)')" = observe ]
     lab exec taut ack | grep -q '^n2/tx .*T1'
-    lab exec taut nodes | grep -q '^n1 .*taut: tx at '
+    lab exec taut nodes | grep -q '^n1 .*taut: sends at '
     checked_job
     lab daemon start "tautd@$here"
 }

@@ -66,7 +66,7 @@ verdicts() { status 'for _, v in ipairs(s.verdicts) do print(v.component, v.stat
     diff <(echo "$before") <(known)
     [ "$(verdicts)" = "$slow" ]
     scene_is_drained n1
-    [[ $(shown_reason n1) == 'taut: tx at '* ]]
+    [[ $(shown_reason n1) == 'taut: sends at '* ]]
     lab exec taut explain n1/tx | grep -q slow
 
     # and once more, on the same machine

@@ -57,7 +57,7 @@ only() {
 finds_node() {
     lab degrade n1/tx 25
     jobs_until 100 100 scene_is_drained n1
-    [[ $(shown_reason n1) =~ ^taut:\ tx\ at\ [0-9]+%\;\ n ]] || { full_reason n1; false; }
+    [[ $(shown_reason n1) =~ ^taut:\ sends\ at\ [0-9]+%\; ]] || { full_reason n1; false; }
     [ "$(scene_drained | cut -d'|' -f1)" = n1 ]
 }
 
@@ -169,7 +169,7 @@ failed_ones() {
     found() { failed | grep -Fqx -e "$1" -e "$back" && scene_is_drained n2; }
     jobs_until 120 500 found "$1"
     [ "$(scene_drained | cut -d'|' -f1)" = n2 ]
-    [[ $(shown_reason n2) =~ ^taut:\ port\ down\;\  ]]
+    [[ $(shown_reason n2) =~ ^taut:\ nothing\ passes ]]
     ! failed | grep -Fvx -e "$1" -e "$back" -e n2/tx -e n2/rx || false
 }
 

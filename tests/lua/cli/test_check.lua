@@ -66,15 +66,18 @@ end
 
 function tests.test_act_now()
    for text, fields in pairs {
-      ["drains are stopped: 9 verdicts"] = { stopped = { why = "9 verdicts" } },
-      ["at a cap: 8 nodes"] = { capped = { batch = { why = "8 nodes" } } },
-      ["slurmctld does not answer: x"] = { slurm_error = "x" },
-      ["the database cannot be written: full"] = { store = { error = "full", lost = 0 } },
-      ["the database does not answer: no route"] = { store = { away = "no route", lost = 0 } },
-      ["the database is damaged: page 3"] = { database = { damage = "page 3" } },
-      ["3 rows lost"] = { store = { lost = 3 } },
-      ["brakes: both lost"] = { brakes = "brakes: both lost" },
-      ["changed everywhere"] = { machine_wide = "changed everywhere" } } do
+      ["stopped: 9 verdicts; `taut policy continue` goes on"] = {
+         stopped = { why = "9 verdicts" } },
+      ["at a cap: 8 nodes; `taut policy continue` goes on"] = {
+         capped = { batch = { why = "8 nodes" } } },
+      ["slurm: does not answer: x"] = { slurm_error = "x" },
+      ["database: cannot be written: full; 2 rows wait in memory"] = { store = { error = "full",
+         waiting = 2, lost = 0 } },
+      ["database: is away: no route"] = { store = { away = "no route", lost = 0 } },
+      ["database: is damaged: page 3"] = { database = { damage = "page 3" } },
+      ["lost: 3 rows for the database"] = { store = { lost = 3 } },
+      ["brakes: both lost"] = { brakes = "both lost" },
+      ["changed: changed everywhere"] = { machine_wide = "changed everywhere" } } do
       local code, texts = check.judge(status(fields))
       lu.assertEquals(code, 2, text)
       lu.assertEquals(texts, { text })
@@ -85,7 +88,7 @@ function tests.test_the_worst_comes_first()
    local code, texts = check.judge(status { switch = "off", slurm_error = "away" })
    lu.assertEquals(code, 2)
    lu.assertEquals(check.line(code, texts),
-      "TAUT CRITICAL - slurmctld does not answer: away; checks are off")
+      "TAUT CRITICAL - slurm: does not answer: away; checks are off")
 end
 
 -- A bar would begin the performance data, a line's end would hide the rest.

@@ -100,7 +100,7 @@ end
 
 function tests.test_the_health_check_and_a_sites_own()
    one("mend", "not set", "HealthCheckProgram=", { ["slurm.health_check.program"] = "" })
-   one("mend", "HealthCheckProgram is /usr/sbin/nhc", "ln -s /usr/sbin/nhc ",
+   one("mend", "HealthCheckProgram is /usr/sbin/nhc", "'exec /usr/sbin/nhc \"$@\"' >",
       { ["slurm.health_check.program"] = "/usr/sbin/nhc" })
    one("mend", "HealthCheckInterval is 0", "HealthCheckInterval=300",
       { ["slurm.health_check.interval_s"] = 0 })
@@ -110,6 +110,30 @@ function tests.test_the_health_check_and_a_sites_own()
       { ["slurm.health_check.states"] = { "ALLOC" } })
    one("look", "every 2.0 h", "HealthCheckInterval=300",
       { ["slurm.health_check.interval_s"] = 7200 })
+end
+
+-- It said `ln -s`, and NHC, which goes by its name, found no configuration and answered 0.
+function tests.test_a_sites_check_is_not_switched_off_by_a_link()
+   local list = found { ["slurm.health_check.program"] = "/usr/sbin/nhc",
+      ["slurm.health_check.states"] = { "ALLOC", "CYCLE", "IDLE", "MIXED", "NONDRAINED_IDLE" } }
+   lu.assertNotStrContains(list[1].mend, "ln -s")
+   lu.assertStrContains(list[1].mend, "HealthCheckNodeState=ANY in slurm.conf")
+end
+
+-- It said IDLE, which takes the site's check from nodes with jobs.
+function tests.test_the_same_states_without_cycle()
+   one("mend", "IDLE,MIXED,CYCLE: CYCLE spreads", "HealthCheckNodeState=IDLE,MIXED:",
+      { ["slurm.health_check.states"] = { "IDLE", "MIXED", "CYCLE" } })
+   one("mend", "CYCLE spreads", "HealthCheckNodeState=ANY:",
+      { ["slurm.health_check.states"] = { "ANY", "CYCLE" } })
+end
+
+-- With hashed routes and no addresses it found nothing to say.
+function tests.test_addresses_that_are_missing()
+   one("look", "are missing: 32 links are tested in 8 sets only", "addresses",
+      { sets = { count = 8, links = 32, first = "4 uplinks of leaf0", unnamed = NONE } })
+   one("look", "are missing: leaf0/1", "addresses",
+      { sets = { count = 0, links = 0, unnamed = some(1, "leaf0/1") } })
 end
 
 function tests.test_nodes_that_are_silent()

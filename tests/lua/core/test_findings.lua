@@ -39,7 +39,7 @@ function tests.test_a_verdict_drains_where_that_is_allowed()
    looptest.quietly(function()
       p.findings:review()
       lu.assertEquals(p.slurm.asked, {})
-      lu.assertStrContains(p.act:held_back().n5.reason, "taut: tx at 25%")
+      lu.assertStrContains(p.act:held_back().n5.reason, "taut: sends at 25%")
       p.switches:set_mode "enable"
       p.findings:review()
    end)

@@ -70,6 +70,27 @@ function tests.test_a_clean_stop_loses_nothing()
    end
 end
 
+-- For 24 h after each start idle nodes were called for nothing that no test had reached.
+function tests.test_idle_nodes_are_tested_after_a_restart()
+   with_database(machine(), function(w)
+      w:start()
+      w:jobs(20)
+      w:written()
+      w:stop()
+      w.now = w.now + 3600
+      w:start()
+      local topo, wanted = w.p.site.topo, w.p.agenda:wanted "idle"
+      lu.assertTrue(#wanted > 0)
+      for _, v in ipairs(wanted) do -- what was tested an hour ago is not due
+         lu.assertEquals(w.p.coverage:tested(v.component), 0, topo.components[v.component])
+      end
+      w.now = w.now + 25 * 3600
+      w.p.agenda.memo = {}
+      lu.assertEquals(#w.p.agenda:wanted "idle", 32)
+      w:stop()
+   end)
+end
+
 function tests.test_a_kill_loses_no_more_than_what_was_not_written()
    with_database(machine(), function(w)
       w:start()

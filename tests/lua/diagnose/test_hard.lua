@@ -207,23 +207,23 @@ function tests.test_the_reason_names_it_first()
    local v = { kind = "tx", state = "slow", left = 0.5, test = test, low = 6, tests = 60, job = 7,
       hard = "PCIe x8 of x16" }
    lu.assertEquals(reason.format(v),
-      "taut: PCIe x8 of x16; tx at 50%, n5 -> n7, 6/12 GB/s, 6 of 60 tests, last job 7")
+      "taut: PCIe x8 of x16; sends at 50%, n5 -> n7, 6/12 GB/s, 6 of 60 tests, last job 7")
    v.repeated = 3
-   lu.assertEquals(reason.format(v), "taut: again, tx; PCIe x8 of x16, drained 3 times, for good, "
-      .. "tx at 50%, n5 -> n7, 6/12 GB/s, 6 of 60 tests, last job 7")
+   lu.assertEquals(reason.format(v), "taut: again, tx;     PCIe x8 of x16, drained 3 times, " ..
+      "for good, sends at 50%, n5 -> n7, 6/12 GB/s, 6 of 60 tests, last job 7")
    v.repeated, v.test, v.low, v.job = nil, nil, 0, nil
-   lu.assertEquals(reason.format(v), "taut: PCIe x8 of x16; tx at 50%, 0 of 60 tests")
+   lu.assertEquals(reason.format(v), "taut: PCIe x8 of x16; sends at 50%, 0 of 60 tests")
 end
 
 function tests.test_the_noun_is_what_is_slow()
    local function head(v)
-      v.left, v.low, v.tests = 0.25, 1, 1
+      v.left, v.low, v.tests = v.state == "failed" and 0 or 0.25, 1, 1
       return reason.format(v):match "^[^;]+"
    end
    lu.assertEquals(head { kind = "tx", part = "node", state = "slow" }, "taut: node at 25%")
-   lu.assertEquals(head { kind = "tx", part = "node", state = "failed" }, "taut: port down")
+   lu.assertEquals(head { kind = "tx", part = "node", state = "failed" }, "taut: nothing passes")
    lu.assertEquals(head { kind = "X+", part = "router", state = "slow" }, "taut: router at 25%")
-   lu.assertEquals(head { kind = "X+", part = "router", state = "failed" }, "taut: router down")
+   lu.assertEquals(head { kind = "X+", part = "router", state = "failed" }, "taut: router at 0%")
    lu.assertEquals(head { kind = "X+", part = "cable", state = "slow" }, "taut: X+ link at 25%")
 end
 

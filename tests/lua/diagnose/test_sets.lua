@@ -550,4 +550,59 @@ function tests.test_flows_of_slower_nodes_speak_against_no_link()
    end }, "slow")
 end
 
+---------------------------------------------------------------- sets in place of links
+
+-- `links` said "0 ok, 48 never tested" and coverage could not rise over what ports are.
+function tests.test_sets_stand_in_place_of_links_that_nobody_can_tell_apart()
+   local w = world(5)
+   local d, covered = w.diagnosis, { share = function() return 2 * LEAVES * PER / #w.topo.components
+      end }
+   local rows, links, count, unnamed = d:sets_in_place_of_links()
+   lu.assertEquals({ #rows, count, tables.size(links), #unnamed }, { 2 * LEAVES,
+      2 * LEAVES * SPINES, 2 * LEAVES * SPINES, 0 })
+   lu.assertEquals({ rows[1].state, #rows[1].members }, { "unknown", SPINES })
+   lu.assertAlmostEquals(d:covered(covered, 3600, 0), 2 * LEAVES * PER / (2 * LEAVES * (PER + 1)),
+      1e-9)
+   w:play(2, anybody)
+   rows = d:sets_in_place_of_links()
+   for _, row in ipairs(rows) do
+      lu.assertEquals(row.state, "ok", row.name)
+   end
+   lu.assertEquals(d:covered(covered, 3600, w.now), 1)
+end
+
+function tests.test_a_slow_set_is_called_by_its_name()
+   local w = world(6)
+   w.left[w:link(3, 2, true)] = 0.25
+   w:play(100, anybody)
+   local slow = tables.filter((w.diagnosis:sets_in_place_of_links()), function(row)
+      return row.state == "slow"
+   end)
+   lu.assertEquals(#slow, 1)
+   lu.assertStrContains(slow[1].name, "leaf3")
+   lu.assertNotNil(slow[1].verdict)
+end
+
+-- With the switches' addresses tests know their way: links are links.
+function tests.test_with_addresses_links_stand_for_themselves()
+   local topo, addresses = tree(), {}
+   for c = topo.first_link, #topo.components do
+      addresses[topo.components[c]] = ("10.%d.%d.%d"):format(c // 65536, c // 256 % 256, c % 256)
+   end
+   local all = diagnose.new(tree(nil, addresses), S)
+   local rows, _, count, unnamed = all:sets_in_place_of_links()
+   lu.assertEquals({ #rows, count, #unnamed }, { 0, 0, 0 })
+   addresses[topo.components[topo.first_link]] = nil
+   local one = diagnose.new(tree(nil, addresses), S)
+   rows, _, count, unnamed = one:sets_in_place_of_links()
+   lu.assertEquals({ #rows, count, #unnamed }, { 0, 0, 1 })
+end
+
+function tests.test_static_routes_have_no_sets_in_place_of_links()
+   local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = PER, capacity = 1e9,
+      levels = { { down = LEAVES, up = SPINES } }, nodes = ("n[0-%d]"):format(LEAVES * PER - 1) })
+   local rows, _, count = diagnose.new(topo, S):sets_in_place_of_links()
+   lu.assertEquals({ #rows, count }, { 0, 0 })
+end
+
 return tests

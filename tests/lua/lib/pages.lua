@@ -75,7 +75,8 @@ function pages.data(file, o)
    local d = { at = pages.AT, since = pages.AT - 14 * DAY, private = o.jobs ~= nil, links = {},
       nodes = {}, cases = {}, actions = {}, topo = topo, jobs = o.jobs, hidden = 0,
       days = days_of(14), status = { mode = "enable", switch = "on", coverage = 0.97,
-         coverage_h = 24, drained = {}, held = {}, sets = {}, now = pages.AT } }
+         coverage_h = 24, drained = {}, held = {}, sets = {}, now = pages.AT, capped = {},
+         store = { lost = 0 }, database = {} } }
    for c = 1, #topo.components do
       local state = o.bad[topo.components[c]]
       found.state[c], found.loss[c] = state, state == "lossy" and 0.012 or nil

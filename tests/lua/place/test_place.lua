@@ -317,4 +317,21 @@ function tests.test_dense_counts_free_nodes_in_compact_boxes()
    lu.assertEquals(place.dense(tree, free_of(tree), 12, 0.9, { 1, 2 }), 48 - 2)
 end
 
+-- 64 nodes of 2,000 got "50 leaves; density 0.03" first, where two leaves were as good.
+function tests.test_where_the_time_is_the_same_the_compact_set_comes_first()
+   local topo = assert(topology.build { kind = "fattree", nodes_per_leaf = 40, routing = "ecmp",
+      levels = { { down = 50, up = 20 } }, nodes = "n[0-1999]", capacity = 12e9 })
+   local list = rank.best(topo, free_of(topo), 64, pattern.make("all-to-all", 64), { top = 3 })
+   lu.assertEquals({ list[1].used, list[#list].used }, { 2, 50 })
+   -- a step that ended between them told two sets apart that differ by 0.2 %
+   local function of(ratio, surface)
+      return { nodes = { 1 }, density = 1 / surface, surface = surface,
+         score = { ratio = ratio, hops_mean = 1 } }
+   end
+   local compact, thin = of(1.021, 16), of(1.019, 1936)
+   lu.assertTrue(rank.is_better(compact, thin))
+   lu.assertFalse(rank.is_better(thin, compact))
+   lu.assertTrue(rank.is_better(thin, of(1.1, 16)))
+end
+
 return tests

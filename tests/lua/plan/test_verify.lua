@@ -19,7 +19,7 @@ local function daemon()
    local site = site_of.new { checks = { coverage_h = 24 }, topology = topo }
    local journal = { add = function() end, confirm = function(_, fn) fn(true) end }
    local d = { topo = topo, site = site, journal = journal, marks = verify.new(),
-      coverage = coverage.new(false, #topo.components), started_at = 0,
+      coverage = coverage.new(false, #topo.components),
       switches = switches.new { site = site, journal = journal } }
    d.diagnosis = { verdicts = function() return {} end, wanted = function() return {} end,
       state = function() return "ok" end, capacity = function() return 1e9 end }
@@ -159,6 +159,25 @@ function tests.test_what_nothing_reached_for_a_day_is_tested_some_at_a_time()
    local second = d.agenda:wanted "idle"
    lu.assertEquals(#second, 32)
    lu.assertNotEquals(first[1].component, second[1].component)
+end
+
+-- An acceptance test of a leaf: nodes that can test all of its links, and not the whole machine.
+function tests.test_a_router_is_verified_by_nodes_that_reach_all_its_links()
+   local d = daemon()
+   local r = d.topo.router_id["r1.2.0"]
+   local list, set = d.agenda:router_nodes(r), {}
+   for _, n in ipairs(list) do
+      set[n] = true
+   end
+   for _, n in ipairs(d.topo:on_router(r)) do
+      lu.assertTrue(set[n])
+   end
+   for _, c in ipairs(d.topo:links_of(r)) do
+      local other = d.topo:on_router(d.topo:to(c))
+      lu.assertTrue(set[other[1]] or set[other[2]], d.topo.components[c])
+   end
+   lu.assertTrue(#list < #d.topo.nodes)
+   lu.assertEquals(ask(d, { component = "r1.2.0" }).data, { router = "r1.2.0" })
 end
 
 return tests

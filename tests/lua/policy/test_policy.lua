@@ -507,8 +507,27 @@ function tests.test_every_verdict_fits_what_sinfo_shows()
    end
    lu.assertEquals(reason.head("X+", "slow", 0.251), "taut: X+ link at 25%")
    lu.assertEquals(reason.head("uplink", "slow", 0.5), "taut: uplink at 50%")
-   lu.assertEquals(reason.head("tx", "failed", 0), "taut: port down")
+   lu.assertEquals(reason.head("tx", "failed", 0), "taut: nothing passes")
+   lu.assertEquals(reason.head("tx", "slow", 0.25), "taut: sends at 25%")
+   lu.assertEquals(reason.head("rx", "slow", 0.25), "taut: recv at 25%")
    lu.assertEquals(reason.head("X+", "slow", 0.251, 3), "taut: again, X+ link")
+end
+
+-- `sinfo -R` said "taut: port down; n4" of n9, whose port was up.
+function tests.test_the_far_node_is_not_in_what_sinfo_shows()
+   local v = { state = "failed", left = 0, low = 9, tests = 9,
+      test = { src_name = "n4", dst_name = "n9", bw_Bps = 0, expected_Bps = 1e9 } }
+   for _, kind in ipairs { "tx", "rx", "X+", "uplink", "global" } do
+      v.kind = kind
+      for _, state in ipairs { "failed", "slow" } do
+         v.state = state
+         local shown = reason.format(v):sub(1, reason.SHOWN)
+         lu.assertNotStrContains(shown, "n4")
+         lu.assertNotStrContains(shown, "down")
+      end
+   end
+   v.kind, v.state, v.is_down = "rx", "failed", true
+   lu.assertEquals(reason.format(v):sub(1, reason.SHOWN), "taut: port down;    ")
 end
 
 function tests.test_a_reason_is_ascii_and_bounded()
@@ -522,10 +541,10 @@ function tests.test_a_reason_is_ascii_and_bounded()
       job = 12, test = { src_name = "n5", dst_name = "n4", bw_Bps = 1.7e9,
       expected_Bps = 6.7e9 } }
    lu.assertEquals(reason.format(v),
-      "taut: tx at 25%; n5 -> n4, 1.7/6.7 GB/s, 6 of 7 tests, last job 12")
+      "taut: sends at 25%;  n5 -> n4, 1.7/6.7 GB/s, 6 of 7 tests, last job 12")
    v.repeated = 3
-   lu.assertEquals(reason.format(v), "taut: again, tx; drained 3 times, for good, tx at 25%, " ..
-      "n5 -> n4, 1.7/6.7 GB/s, 6 of 7 tests, last job 12")
+   lu.assertEquals(reason.format(v), "taut: again, tx;     drained 3 times, for good, " ..
+      "sends at 25%, n5 -> n4, 1.7/6.7 GB/s, 6 of 7 tests, last job 12")
    lu.assertTrue(reason.is_ours(text))
    lu.assertFalse(reason.is_ours("bad dimm, not taut: at all"))
 end

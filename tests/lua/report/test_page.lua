@@ -132,6 +132,50 @@ function tests.test_repairs_stand_by_what_they_bring()
    lu.assertEquals({ #d.repairs, d.repairs[1].left, d.repairs[1].nodes }, { 1, 0, 1 })
 end
 
+-- The page hid "at a cap", and said "every component tested is well" above a slow set.
+function tests.test_alarms_come_first_and_a_slow_set_is_not_all_well()
+   local d = data { bad = {}, drained = {} }
+   lu.assertNil(page.make(d):find('id="alarms"', 1, true))
+   d.status.capped = { batch = { why = "8 nodes of batch are drained" } }
+   d.status.sets = { { text = "one of 4 uplinks of leaf1 is slow: 9 of 40 flows got 25%" } }
+   d.status.links_in_sets, d.status.set_states = 32, { all = 8, ok = 7, suspect = 0, slow = 1,
+      failed = 0, unknown = 0 }
+   local text = page.make(d)
+   local at = text:find("at a cap: 8 nodes of batch are drained; `taut policy continue` goes on", 1,
+      true)
+   lu.assertTrue(at < text:find('id="summary"', 1, true))
+   has(text, "Of these sets one link is slow")
+   lu.assertNil(text:find("Every component that was tested is well", 1, true))
+   has(text, "sets with a slow link")
+end
+
+-- A node in service at a quarter of its rate read "0 node-hours a day".
+function tests.test_a_slow_node_in_service_is_worth_what_it_lacks()
+   local d = data { bad = { ["n3/tx"] = "slow" }, drained = {} }
+   local r = d.repairs[1]
+   lu.assertEquals({ r.what, r.nodes }, { "n3", 0 })
+   lu.assertAlmostEquals(r.alone_hours, 24 * (1 - r.left), 1e-9)
+   lu.assertTrue(r.alone_hours > 0)
+end
+
+-- Behind another bottleneck the gain of a repair was hidden: each of two brought "0".
+function tests.test_a_repair_has_its_gain_alone_and_that_of_the_list_up_to_it()
+   local bad = {}
+   for _, name in ipairs { "r1.0.0/X+", "r2.0.0/X+", "r1.1.0/X+" } do
+      bad[name] = "slow"
+   end
+   local list = data({ bad = bad, drained = {} }).repairs
+   lu.assertEquals(#list, 3)
+   local sum = 0
+   for _, r in ipairs(list) do
+      sum = sum + r.hours
+      lu.assertAlmostEquals(r.together_hours, sum, 1e-9)
+      lu.assertTrue(r.alone_hours <= list[3].together_hours + 1e-9)
+   end
+   lu.assertAlmostEquals(list[1].alone_hours, list[1].hours, 1e-9)
+   lu.assertTrue(list[3].together_hours > list[1].alone_hours)
+end
+
 function tests.test_jobs_stand_where_they_are()
    local d = data { jobs = { { id = 7, user = "alice", nodes = "n[0-3]", count = 4 },
       { id = 8, user = "bob", nodes = "n[0,31],gone", count = 3 } } }

@@ -8,7 +8,8 @@ local repair = {
 local INDENT = (" "):rep(13)
 
 function repair.setup(parser)
-   parser:argument("component"):description "Link, tx, rx or node: r1.0.0/X+, n5/tx, n5."
+   parser:argument("component"):description(
+      "Link, tx, rx, node or router: r1.0.0/X+, n5/tx, n5, leaf1.")
    parser:flag("-d --done"):description(
       "It was repaired: what spoke against it is forgotten, it is on probation.")
    parser:flag("-m --module"):description(
@@ -99,6 +100,25 @@ local function print_done(d)
    end
 end
 
+-- What is not well at a router.
+local function print_router(d)
+   if #d.links + #d.sets == 0 then
+      print(d.router .. ": of its links none is suspect, slow or failed")
+   end
+   for _, l in ipairs(d.links) do
+      say(l.component, ("%s; cable %s"):format(report.is(l), l.cable))
+      command("taut repair " .. l.component)
+   end
+   for _, s in ipairs(d.sets) do
+      report.wrap(s.text, "", "  ")
+      report.wrap(table.concat(s.cables, "; "), "  cables   ", "           ")
+      if not d.asked then
+         report.wrap("`addresses` in taut.lua(5) has tests ask which link they take; until " ..
+            "then, unplug one cable after the other", "  which    ", "           ")
+      end
+   end
+end
+
 function repair.run(args)
    if (args.module or args.resume) and not args.done then
       report.complain("repair: --module and --resume go with --done")
@@ -108,6 +128,9 @@ function repair.run(args)
       module = args.module, release = args.resume })
    if not d then
       return code
+   elseif d.router then
+      print_router(d)
+      return 0
    elseif args.done then
       print_done(d)
       return #d.failed > 0 and 1 or 0

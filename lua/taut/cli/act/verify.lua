@@ -1,16 +1,20 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 local ask = require "taut.base.ask"
+local audit = require "taut.cli.survey.audit"
 local loop = require "taut.loop"
 local report = require "taut.report"
 local sys = require "taut.sys"
 
-local verify = { summary = "Have a component tested: by the next idle check, or by a job now." }
+local verify = {
+   summary = "Have a component tested, by the next idle check or now; a leaf, or the machine, now." }
 
 local POLL_MS = 500
 local SETTLE_S = 5 -- the last RESULT of a check may come after its job has begun
 
 function verify.setup(parser)
-   parser:argument("component"):description "Its name, such as r1.0.0/X+, leaf3/17 or n5/tx."
+   parser:argument("component"):args "?":description(
+      "Its name: r1.0.0/X+, leaf3/17, n5/tx …; or a router's, such as leaf3: all its links.")
+   parser:flag("--all"):description "All links of the machine, on all idle nodes, now."
    parser:flag("--now"):description
       "Submit a job to free nodes that can test it; its check does."
    parser:option("--wait"):description "With --now: give up a job that has not begun by then."
@@ -22,10 +26,14 @@ function verify.setup(parser)
 end
 
 local function show(d)
-   report.wrap(("%s %s; %s asked for tests: %d good, %d low, %d discarded%s"):format(d.component,
-      report.is(d), d.marked_by, d.good, d.low, d.void, d.best_Bps > 0 and
-         ("; the best got %s of %s"):format(report.bandwidth(d.best_Bps),
-            report.bandwidth(d.capacity_Bps)) or ""), "", "  ")
+   local best = d.best_Bps > 0 and d.capacity_Bps and (", the best %.0f%% (%s of %s)"):format(
+      100 * d.best_Bps / d.capacity_Bps, report.bandwidth(d.best_Bps),
+      report.bandwidth(d.capacity_Bps)) or ""
+   local is_open = d.low > 0 and (d.state == "ok" or d.state == "unknown" or d.state == "suspect")
+   report.wrap(("%s: %d good, %d low, %d discarded tests%s; %s"):format(d.component, d.good, d.low,
+      d.void, best, is_open and ("no verdict yet: it takes low tests in %d periods of %.0f min, " ..
+      "`taut explain %s`"):format(d.spells or 3, (d.spell_s or 3600) / 60, d.component)
+      or report.is(d)), "", "  ")
 end
 
 -- A job belongs to SlurmUser, whoever asked for it.
@@ -90,13 +98,31 @@ local function by_job(args, d)
    return code or 0
 end
 
+-- All links of a router, or of the machine: a survey on idle nodes.
+local function by_survey(args, router)
+   return audit.run { all = true, at = router, json = args.json, socket = args.socket,
+      server = args.server }
+end
+
 function verify.run(args)
-   local asked = ask.at(args, { json = args.json and not args.now })
+   if args.all and (args.component or args.now) or not args.all and not args.component then
+      report.complain "verify: expected a component, a router, or --all alone"
+      return 2
+   elseif args.all then
+      return by_survey(args)
+   end
+   local asked = ask.at(args)
    local d, code = ask.tautd(asked, "verify", { component = args.component, now = args.now })
    if not d then
       return code
+   elseif d.router then
+      return by_survey(args, d.router)
    elseif args.now then
       return by_job(args, d)
+   end
+   if args.json then
+      print(ask.json(d))
+      return 0
    end
    report.wrap(("%s is marked: it is tested by the next idle check or job that can")
       :format(d.component), "", "  ")

@@ -52,6 +52,20 @@ local function against_traces(d, say)
    end
 end
 
+-- Sets of links: which of them is slow, nobody knows without addresses.
+local function addresses(d, say)
+   local s = d.sets or { links = 0, unnamed = { count = 0 } }
+   if s.links > 0 then
+      say("look", "addresses", ("are missing: %s tested in %s only, so that a slow one is " ..
+         "called \"one of %s\""):format(s.links == 1 and "1 link is" or s.links .. " links are",
+         report.count(s.count, "set"), s.first or "?"), "topology.addresses in taut.lua(5): the " ..
+         "address of each port of the switches, from their configuration")
+   elseif s.unnamed.count > 0 then
+      say("look", "addresses", ("are missing: %s"):format(names(s.unnamed)),
+         "topology.addresses in taut.lua(5)")
+   end
+end
+
 local function against_sweep(d, say)
    local s = d.sweep
    if not s then
@@ -80,6 +94,7 @@ end
 
 return function(d, say)
    against_slurm(d, say)
+   addresses(d, say)
    against_traces(d, say)
    against_sweep(d, say)
 end

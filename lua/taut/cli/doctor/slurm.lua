@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- What slurm.conf has to say for checks to work.
+local health_check = require "taut.slurm.health_check"
 local tables = require "taut.base.tables"
 local sys = require "taut.sys"
 
@@ -31,15 +32,17 @@ end
 -- Both checks come with one interval: taut-healthcheck runs its own, then the site's.
 local function program(h, say)
    local ours = sys.paths.libexecdir .. "/taut-healthcheck"
+   local every = ("HealthCheckNodeState=%s"):format(health_check.states(h.states))
    if not h.program or h.program == "" then
       say("mend", "health check", "HealthCheckProgram is not set: idle and drained nodes are " ..
-         "never tested", "HealthCheckProgram=" .. ours .. " in slurm.conf")
+         "never tested", ("HealthCheckProgram=%s, HealthCheckInterval=300 and %s in slurm.conf")
+         :format(ours, every))
    elseif not h.program:find "taut%-healthcheck" then
       say("mend", "health check", ("HealthCheckProgram is %s: idle and drained nodes are never " ..
-         "tested"):format(h.program), ("ln -s %s %s/healthcheck.next on the nodes, and " ..
-         "HealthCheckProgram=%s in slurm.conf: it runs the idle check, then yours, at your " ..
-         "interval and in your states, and yours gives the exit status"):format(h.program,
-         sys.paths.confdir, ours))
+         "tested"):format(h.program), ("on the nodes, as root: %s; then HealthCheckProgram=%s " ..
+         "and %s in slurm.conf. Taut's check runs first, then yours, and yours gives the exit " ..
+         "status. No symbolic link: NHC finds its configuration by its name"):format(
+         health_check.command(h.program, sys.paths.confdir .. "/healthcheck.next"), ours, every))
    else
       return true
    end
@@ -55,8 +58,9 @@ local function cadence(h, say)
    elseif has(h.states, "CYCLE") then
       say("mend", "health check", ("HealthCheckNodeState is %s: CYCLE spreads the nodes over " ..
          "the interval, and idle nodes wait a second for each other only"):format(states),
-         "HealthCheckNodeState=IDLE without CYCLE; a check of your own that has to be spread " ..
-         "can sleep in healthcheck.next")
+         ("HealthCheckNodeState=%s: the same states without CYCLE; doc/install.md, step 4, says " ..
+         "what a check of your own then costs, and how it is spread"):format(
+         health_check.states(h.states)))
    elseif not has(h.states, "IDLE") then
       say("mend", "health check", ("HealthCheckNodeState is %s: idle and drained nodes are not " ..
          "tested"):format(states), "HealthCheckNodeState with IDLE, besides what your own check " ..

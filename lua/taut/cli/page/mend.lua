@@ -3,7 +3,11 @@
 -- takes less.
 --
 -- The traffic is one that prefers no link: every node exchanges with another one, drawn at random.
--- What a repair saves of it is counted as node-hours a day, as a node is that comes back.
+-- What a repair saves of it is counted as node-hours a day, as a node is that comes back.  A slow
+-- node that runs jobs is as much of a node as its port has left.
+--
+-- Two slow links of one way hide each other: repairing either brings nothing, both bring much.  So
+-- each repair has what it brings alone, and what the list up to it brings.
 local jobs = require "taut.study.jobs"
 local json = require "taut.json"
 local load = require "taut.study.load"
@@ -65,7 +69,8 @@ local function add_drained(list, drained)
    end
 end
 
--- map component → share of the traffic's time that its repair takes away
+-- map component → { own = share of the traffic's time that its repair takes away after those before
+-- it, alone = the same without them, order = which one it is }
 local function gains(topo, list)
    local left, n = {}, 0
    for _, t in ipairs(list) do
@@ -95,31 +100,77 @@ local function gains(topo, list)
       order, err = repair.order(m, { { phases = phases, nodes = #topo.nodes } }, left, COSTS)
    end
    local out, before = {}, 0
-   for _, step in ipairs(order and order.steps or {}) do
-      out[step.component], before = step.gain - before, step.gain
-      out[step.back or 0] = out[step.component]
+   for i, step in ipairs(order and order.steps or {}) do
+      out[step.component] = { own = step.gain - before, alone = step.alone, order = i }
+      out[step.back or 0], before = out[step.component], step.gain
    end
    return out, err
+end
+
+-- Node-hours a day of each: after those before it, and alone.
+local function add_hours(list, gain, nodes)
+   for _, t in ipairs(list) do
+      local of = t.is_link and gain[t.c] or nil
+      local back = t.nodes
+      if not t.is_link and t.nodes == 0 then
+         back = 1 - t.left -- it runs jobs, slowly
+      end
+      t.gain, t.order = of and of.own, of and of.order
+      t.hours = HOURS * (back + math.max(0, of and of.own or 0) * nodes)
+      t.alone_hours = HOURS * (back + math.max(0, of and of.alone or 0) * nodes)
+   end
+end
+
+-- What the first k of them bring on average, at best over k: a repair that brings nothing by itself
+-- stands as high as those that it makes worth while.
+local function worth(queue, from)
+   local best, sum = 0, 0
+   for i = from, #queue do
+      sum = sum + queue[i].hours
+      best = math.max(best, sum / (i - from + 1))
+   end
+   return best
+end
+
+-- Links that were compared stay in their order; the others are put between them.
+local function merged(list)
+   local links, others, out = {}, {}, {}
+   for _, t in ipairs(list) do
+      table.insert(t.order and links or others, t)
+   end
+   table.sort(links, function(a, b) return a.order < b.order end)
+   table.sort(others, function(a, b)
+      return a.hours > b.hours or a.hours == b.hours and a.what < b.what
+   end)
+   local i, k = 1, 1
+   while links[i] or others[k] do
+      if links[i] and (not others[k] or worth(links, i) >= others[k].hours) then
+         out[#out + 1], i = links[i], i + 1
+      else
+         out[#out + 1], k = others[k], k + 1
+      end
+   end
+   return out
 end
 
 --- @param topo topology; what it knows of failed links is not the same afterwards
 -- @param cases rows of the request `cases`
 -- @param drained of `taut status`
 -- @return array of { what, cable, components, left, nodes = that come back, gain = share of the
---   traffic's time or nil, hours = node-hours a day }, the one that brings most first; and why
+--   traffic's time or nil, hours = node-hours a day after the repairs before it, alone_hours =
+--   without them, together_hours = of the list up to it }, the one that brings most first; and why
 --   there is no gain of traffic, where there is none
 function mend.order(topo, cases, drained)
    local list = things(topo, cases)
    add_drained(list, drained)
    local gain, err = gains(topo, list)
+   add_hours(list, gain, #topo.nodes)
+   list = merged(list)
+   local sum = 0
    for _, t in ipairs(list) do
-      t.gain = t.is_link and gain[t.c] or nil
-      t.hours = HOURS * (t.nodes + math.max(0, t.gain or 0) * #topo.nodes)
-      t.c = nil
+      sum = sum + t.hours
+      t.together_hours, t.order, t.c = sum, nil, nil
    end
-   table.sort(list, function(a, b)
-      return a.hours > b.hours or a.hours == b.hours and a.what < b.what
-   end)
    return list, err
 end
 

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+local alarms = require "taut.report.alarms"
 local gather = require "taut.cli.page.gather"
 local json = require "taut.json"
 local mail = require "taut.cli.page.mail"
@@ -7,6 +8,7 @@ local placement = require "taut.cli.page.placement"
 local report = require "taut.report"
 local save = require "taut.report.save"
 local sys = require "taut.sys"
+local tables = require "taut.base.tables"
 local when = require "taut.cli.state.when"
 
 local command = { summary = "What is slow, drained, to repair, and how it was: text, or one page." }
@@ -36,14 +38,18 @@ end
 -- All of it in a few lines.
 local function summary(d)
    local n, first, last = gather.count(d), d.days[1], d.days[#d.days]
-   local lines = { ("links       %d ok, %d suspect, %d slow, %d lossy, %d failed, "
+   local lines, hidden = tables.map(alarms.of(d.status), alarms.line), d.status.links_in_sets or 0
+   lines[#lines + 1] = ("links       %d ok, %d suspect, %d slow, %d lossy, %d failed, "
       .. "%d never tested"):format(n.link.ok, n.link.suspect, n.link.slow, n.link.lossy,
-      n.link.failed, n.link.unknown),
-      ("nodes       %d, %d of them not well, %d drained by Taut"):format(#d.nodes, n.nodes,
-         #d.status.drained) }
+      n.link.failed, n.link.unknown - hidden)
+   if hidden > 0 then
+      lines[#lines + 1] = "sets        " .. report.sets(d.status.set_states, hidden)
+   end
+   lines[#lines + 1] = ("nodes       %d, %d of them not well, %d drained by Taut"):format(#d.nodes,
+      n.nodes, #d.status.drained)
    if first and first ~= last then
-      lines[3] = ("trend       %d slow, lossy or failed components on %s, %d today"):format(
-         bad(first), os.date("%m-%d", first.from), bad(last))
+      lines[#lines + 1] = ("trend       %d slow, lossy or failed components on %s, %d today")
+         :format(bad(first), os.date("%m-%d", first.from), bad(last))
    end
    return lines
 end
@@ -59,12 +65,19 @@ local function print_text(d)
       print ""
       report.table({ "COMPONENT", "VERDICT", "ACTION", "SINCE" }, rows)
    end
+   for i, v in ipairs(d.status.sets) do
+      if i == 1 then
+         print ""
+      end
+      report.wrap(v.text, "", "  ")
+   end
    for i, r in ipairs(d.repairs) do
       if i == 1 then
          print "\nrepairs, the one that brings most first"
       end
-      report.wrap(("%s: %s, %.3g node-hours a day; %s"):format(r.what,
-         report.count(r.nodes, "node") .. " back", r.hours, r.cable or "-"), "  ", "    ")
+      report.wrap(("%s: %s%.3g node-hours a day alone, %.3g with those before it; %s"):format(
+         r.what, r.nodes > 0 and report.count(r.nodes, "node") .. " back, " or "", r.alone_hours,
+         r.together_hours, r.cable or "-"), "  ", "    ")
    end
    for i, v in ipairs(d.status.drained) do
       if i == 1 then

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut check`: is all well?  For monitoring systems that run a program and look at its status, as
 -- Nagios, Icinga and Checkmk do.
+local alarms = require "taut.report.alarms"
 local ask = require "taut.base.ask"
 local report = require "taut.report"
 local tables = require "taut.base.tables"
@@ -20,26 +21,6 @@ end
 
 local function names(list, key)
    return report.some(tables.map(list, function(v) return v[key] end), NAMES)
-end
-
--- What keeps Taut from acting, or what it cannot act on by itself.
-local function critical(s)
-   local list = {}
-   local function add(what, text)
-      list[#list + 1] = text and what .. text or nil
-   end
-   add("", s.brakes)
-   add("drains are stopped: ", s.stopped and s.stopped.why)
-   for _, cap in pairs(s.capped) do
-      add("at a cap: ", cap.why)
-   end
-   add("slurmctld does not answer: ", s.slurm_error)
-   add("the database cannot be written: ", s.store.error)
-   add("the database does not answer: ", s.store.away)
-   add("the database is damaged: ", (s.database or {}).damage)
-   add("", s.store.lost > 0 and report.count(s.store.lost, "row") .. " lost" or nil)
-   add("", s.machine_wide)
-   return list
 end
 
 -- What somebody said he knows of (`taut ack`) is no news, nor are nodes drained for it.
@@ -106,7 +87,7 @@ end
 --- What a status is: its number, and array of texts, the worst first.
 -- @param s answer of `status`
 function check.judge(s)
-   local worst, rest = critical(s), warnings(s)
+   local worst, rest = tables.map(alarms.of(s), alarms.line), warnings(s)
    return #worst > 0 and 2 or #rest > 0 and 1 or 0, table.move(rest, 1, #rest, #worst + 1, worst)
 end
 
@@ -142,8 +123,10 @@ function check.run(args)
    if #known > 0 then
       report.wrap("acknowledged: " .. report.some(known, NAMES), "- ", "  ")
    end
-   print(status == 0 and (#known > 0 and "nothing else" or "all is well")
-      or status == 1 and "worth a look" or "act now")
+   local suspects = s.states.suspect
+   print(status == 0 and (#known > 0 and "nothing else" or suspects > 0
+      and ("nothing to do; %s, which Taut tests first"):format(report.count(suspects, "suspect"))
+      or "all is well") or status == 1 and "worth a look" or "act now")
    return status
 end
 

@@ -9,15 +9,32 @@ function links.setup(parser)
    parser:flag("-a --all"):description "All links, not only those that are not ok."
 end
 
+-- Sets in place of links that no test can tell apart.
+local function print_sets(d, all)
+   local rows = {}
+   for _, s in ipairs(d.sets or {}) do
+      if all or s.state ~= "ok" and s.state ~= "unknown" then
+         rows[#rows + 1] = { "one of " .. s.name, report.state(s),
+            report.ago(s.last, d.now), #s.links <= 4 and table.concat(s.links, " ")
+            or ("%s … %s"):format(s.links[1], s.links[#s.links]) }
+      end
+   end
+   if #rows > 0 then
+      report.table({ "SET OF LINKS", "VERDICT", "TESTED", "LINKS" }, rows)
+   end
+end
+
 function links.run(args)
    local d, code = ask.tautd(args, "links")
    if not d then
       return code
    end
-   local rows, well, unknown = {}, 0, 0
+   local rows, well, unknown, in_sets = {}, 0, 0, 0
    for _, l in ipairs(d.links) do
       well = well + (l.state == "ok" and 1 or 0)
-      unknown = unknown + (l.state == "unknown" and 1 or 0)
+      local is_in_set = l.state == "unknown" and l.in_set
+      in_sets = in_sets + (is_in_set and 1 or 0)
+      unknown = unknown + (l.state == "unknown" and not is_in_set and 1 or 0)
       if args.all or l.state ~= "ok" and l.state ~= "unknown" then
          local slow = verdicts.is_verdict(l.state)
          local bad = l.state ~= "ok" and l.state ~= "unknown"
@@ -30,7 +47,10 @@ function links.run(args)
    if #rows > 0 then
       report.table({ "LINK", "VERDICT", "ACTION", ">LOW", "TESTED", "CABLE" }, rows)
    end
-   print(("%s: %d ok, %d never tested"):format(report.count(#d.links, "link"), well, unknown))
+   print_sets(d, args.all)
+   print(("%s: %d ok, %d never tested%s"):format(report.count(#d.links, "link"), well, unknown,
+      in_sets > 0 and (", %d tested in sets only (`addresses` in taut.lua(5) tells them apart)")
+      :format(in_sets) or ""))
    return 0
 end
 

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+local alarms = require "taut.report.alarms"
 local ask = require "taut.base.ask"
 local tables = require "taut.base.tables"
 local report = require "taut.report"
@@ -29,21 +30,19 @@ local function print_acting(s)
    report.wrap(text, "acts        ", (" "):rep(12))
 end
 
+-- The same list stands first in `taut report`, on the page and in `taut check`.
+local function print_alarms(s)
+   for _, a in ipairs(alarms.of(s)) do
+      report.wrap(a.text, ("%-11s "):format(a.word), (" "):rep(12))
+   end
+end
+
 local function print_mode(s)
    local mode = s.mode == "enable" and "drain: nodes that depend on a slow component are drained"
       or "observe: nothing is drained (`taut policy drain` changes that)"
    print("mode        " .. mode)
-   local function say(word, text)
-      report.wrap(text, ("%-12s"):format(word), (" "):rep(12))
-   end
-   if s.stopped then
-      say("stopped", s.stopped.why .. "; `taut policy continue` goes on")
-   end
-   for _, cap in pairs(s.capped) do
-      say("at a cap", cap.why .. "; `taut policy continue` goes on")
-   end
    if s.standby then
-      say("standing by", s.standby)
+      report.wrap(s.standby, "standing by ", (" "):rep(12))
    end
    if s.switch == "off" then
       print("checks      off (`taut on` starts them)")
@@ -60,11 +59,16 @@ local function print_checks(s)
    end
    print(("tests       %d good, %d low, %d discarded"):format(s.tests.good, s.tests.low,
       s.tests.void))
-   print(("coverage    %s of %d components in the last %g h"):format(report.percent(s.coverage),
-      s.components, s.coverage_h))
+   local hidden, sets = s.links_in_sets or 0, s.set_states
+   print(("coverage    %s of %d components%s in the last %g h"):format(report.percent(s.coverage),
+      s.components - hidden, hidden > 0 and (" and %s of links"):format(report.count(sets.all,
+      "set")) or "", s.coverage_h))
    local n = s.states
    print(("components  %d ok, %d suspect, %d slow, %d lossy, %d failed, %d unknown"):format(n.ok,
-      n.suspect, n.slow, n.lossy or 0, n.failed, n.unknown))
+      n.suspect, n.slow, n.lossy or 0, n.failed, n.unknown - hidden))
+   if hidden > 0 then
+      print("sets        " .. report.sets(sets, hidden))
+   end
 end
 
 local function print_learned(s)
@@ -76,12 +80,10 @@ end
 
 -- Of a server: what waits on disk, and what it refused.
 local function print_server(s, say)
-   local q, away = s.store.queued, s.store.away
-   if away or q and q.rows > 0 then
-      local waits = q and q.rows > 0 and ("%s (%s) on disk, the oldest of %s"):format(
-         report.count(q.rows, "row"), report.bytes(q.bytes), report.ago(q.since, s.now))
-      say("database", (away and "is away: " .. away or "is back") ..
-         (waits and "; " .. waits or ""))
+   local q = s.store.queued
+   if not s.store.away and q and q.rows > 0 then
+      say("database", ("is back; %s (%s) on disk, the oldest of %s"):format(
+         report.count(q.rows, "row"), report.bytes(q.bytes), report.ago(q.since, s.now)))
    end
    if q and q.refused + q.left_out > 0 then
       say("refused", ("%s by the database, set aside in queue/refused.rows%s"):format(
@@ -90,8 +92,7 @@ local function print_server(s, say)
    end
 end
 
-local function print_damage(s, say)
-   say("database", s.database.damage and "is damaged: " .. s.database.damage)
+local function print_pruned(s, say)
    local cut = s.database.cut
    say("database", cut and ("was larger than keep_gb %s: details of before %s were dropped"):format(
       report.ago(cut.at, s.now), os.date("%F %R", math.floor(cut.before))))
@@ -133,17 +134,11 @@ local function print_troubles(s)
          report.wrap(text, ("%-11s "):format(what), (" "):rep(12))
       end
    end
-   say("brakes", s.brakes)
    say("clock", s.clock)
    say("clocks", refused_clocks(s.clocks_refused or {}))
-   say("database", s.store.error and ("cannot be written: %s; %d rows wait in memory"):format(
-      s.store.error, s.store.waiting))
    print_server(s, say)
-   print_damage(s, say)
-   say("lost", s.store.lost > 0 and report.count(s.store.lost, "row") or nil)
-   say("slurm", s.slurm_error and "does not answer: " .. s.slurm_error)
+   print_pruned(s, say)
    say("hint", s.hint)
-   say("changed", s.machine_wide)
    say("metrics", s.metrics_error)
    say("on_event", s.on_event.error and ("%s: %s"):format(s.on_event.program or "-",
       s.on_event.error))
@@ -251,6 +246,7 @@ function status.show(s)
    if s.acting and s.acting.blank then
       return -- it knows nothing of its own
    end
+   print_alarms(s)
    print_mode(s)
    print_checks(s)
    print_learned(s)

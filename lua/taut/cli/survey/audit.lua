@@ -20,6 +20,8 @@ function audit.setup(parser)
    parser:flag("--all"):description "On all idle nodes: Slurm is asked for them."
    parser:option("-p --partition"):description "With --all: only nodes of this partition."
       :argname "<name>"
+   parser:option("--at"):description(
+      "With --all: on as many as test the links of this router."):argname "<router>"
    parser:flag("--solo"):description "No shared tests: each link by one pair of nodes only."
    parser:option("--time"):description "One test lasts so long (default: survey.test_ms)."
       :argname "<ms>":convert(function(v)

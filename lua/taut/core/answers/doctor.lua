@@ -140,6 +140,16 @@ local function traces(o)
       elsewhere = t.elsewhere, odd = json.array(t.odd) }
 end
 
+-- Links that are tested in sets only, and those that an address is missing of.
+local function sets(o)
+   local rows, _, links, unnamed = o.diagnosis:sets_in_place_of_links()
+   local names = {}
+   for i, c in ipairs(unnamed) do
+      names[i] = o.site.topo.components[c]
+   end
+   return { count = #rows, links = links, first = rows[1] and rows[1].name, unnamed = some(names) }
+end
+
 local function sweep(o, rows, err)
    if not rows then
       return { error = err }
@@ -170,15 +180,15 @@ local function answer(o, reply)
             reply { now = now, nodes = nodes(o), clocks = clocks(o), probes = probes(o),
                ports = ports(o), slurm = slurm(o),
                database = database(o), daemon = daemon(o), refused = refused(o),
-               tests = tests(o, discarded or json.array {}), traces = traces(o),
+               tests = tests(o, discarded or json.array {}), traces = traces(o), sets = sets(o),
                sweep = o.followers.fabric and sweep(o, rows, err) or nil }
          end)
       end)
    end)
 end
 
---- @param o { site, cluster, journal, judgement, refusals, act, switches, metrics, teller,
---   followers, acting, started_at }
+--- @param o { site, diagnosis, cluster, journal, judgement, refusals, act, switches, metrics,
+--   teller, followers, acting, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { doctor = { false, function(_, _, _, reply) answer(o, reply) end } }

@@ -17,11 +17,32 @@ local function component_row(self, c, now)
       remark = self.diagnosis:remark(c, now), cable = self.site.topo:cable(c) }
 end
 
+-- Sets in place of links that no test can tell apart.
+local function set_rows(self)
+   local list = json.array {}
+   local rows, links = self.diagnosis:sets_in_place_of_links()
+   for i, s in ipairs(rows) do
+      local members, v = json.array {}, s.verdict
+      for k, c in ipairs(s.members) do
+         members[k] = self.site.topo.components[c]
+      end
+      list[i] = { name = s.name, links = members, state = s.state, last = s.last,
+         left = v and v.left, since = v and v.since, text = v and self.diagnosis:set_words(v) }
+   end
+   return list, links
+end
+
 local function links(self)
    local now = loop.time()
-   return { count = #self.site.topo.components, rest = { now = now }, row = function(c)
-      return self.site.topo:is_link(c) and component_row(self, c, now) or nil
-   end }
+   local sets, in_sets = set_rows(self)
+   return { count = #self.site.topo.components, rest = { now = now, sets = sets },
+      row = function(c)
+         local row = self.site.topo:is_link(c) and component_row(self, c, now) or nil
+         if row and in_sets[c] then
+            row.in_set = true
+         end
+         return row
+      end }
 end
 
 local function nodes(self)

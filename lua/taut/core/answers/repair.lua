@@ -104,6 +104,34 @@ local function done(self, c, args, who, reply)
    end)
 end
 
+local function state_row(self, c)
+   local k = self.diagnosis:record(c) or {}
+   return { component = self.site.topo.components[c], state = self.diagnosis:state(c),
+      left = k.left, loss = k.loss and k.loss.share, cable = self.site.topo:cable(c) }
+end
+
+-- What is not well at a router: links, and sets of which nobody knows which link it is.
+local function of_router(self, r)
+   local topo, links, sets = self.site.topo, json.array {}, json.array {}
+   for c = topo.first_link, #topo.components do
+      local state = self.diagnosis:state(c)
+      if (topo:from(c) == r or topo:to(c) == r) and state ~= "ok" and state ~= "unknown" then
+         links[#links + 1] = state_row(self, c)
+      end
+   end
+   for _, v in ipairs(self.diagnosis:set_verdicts()) do
+      local cables, is_here = json.array {}, false
+      for i, c in ipairs(v.members) do
+         is_here = is_here or topo:from(c) == r or topo:to(c) == r
+         cables[i] = topo:cable(c)
+      end
+      sets[#sets + 1] = is_here and { text = (self.diagnosis:set_words(v)), left = v.left,
+         since = v.since, state = v.state, cables = cables } or nil
+   end
+   return { router = topo.router_name[r], links = links, sets = sets,
+      asked = topo.asked_at ~= nil, now = loop.time() }
+end
+
 -- On a large machine many links are looked at: in turns with what else tautd does.
 local function in_turns(reply, fn)
    task.start(function() reply.guard(fn) end, error)
@@ -114,9 +142,12 @@ local function answer(self, args, who, uid, reply)
    local name = tostring(args.component)
    local c = self.site.topo.component_id[name] or self.site.topo.node_id[name]
       and self.site.topo.tx[self.site.topo.node_id[name]]
-   if not c then
-      return reply(nil, ("'%s' is neither a component nor a node (r1.0.0/X+, n5/tx, n5 …)"):format(
-         name))
+   local r = self.site.topo.router_id[name]
+   if not c and r and not args.done then
+      return in_turns(reply, function() reply(of_router(self, r)) end)
+   elseif not c then
+      return reply(nil, ("'%s' is no component, node or router (r1.0.0/X+, n5/tx, n5, leaf1 …)%s")
+         :format(name, r and "; name the link that was repaired" or ""))
    elseif not args.done then
       return in_turns(reply, function() reply(describe(self, c)) end)
    elseif not self.cluster:is_admin(uid) then

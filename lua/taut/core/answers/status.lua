@@ -75,6 +75,16 @@ local function sets(self)
    return list
 end
 
+-- Sets in place of links, by state; how many such links.
+local function count_sets(self)
+   local n = { all = 0, ok = 0, suspect = 0, slow = 0, failed = 0, unknown = 0 }
+   local rows, _, links = self.diagnosis:sets_in_place_of_links()
+   for _, row in ipairs(rows) do
+      n.all, n[row.state] = n.all + 1, n[row.state] + 1
+   end
+   return n, links
+end
+
 -- Who sends what is refused, again and again; of an address, which node that is.
 local function floods(self)
    local list = table.move(self.refusals:floods(), 1, FLOODS, 1, {})
@@ -88,13 +98,15 @@ local function status(self)
    local coverage_h = self.site.conf.checks.coverage_h
    local now, cl, wide = loop.time(), self.cluster, self.diagnosis:wide()
    local stopped, capped = self.act:stops()
+   local set_states, links_in_sets = count_sets(self)
    return {
       version = sys.version, mode = self.act:mode(), switch = self.switches:checks(),
       since = self.started_at, now = now, nodes = #self.site.topo.nodes,
       components = #self.site.topo.components,
       jobs_started = cl.jobs_started, jobs_heard = cl.jobs_heard, hellos = cl.hellos,
       silent = json.array(cl:silent()), states = count_states(self), tests = self.judgement.classes,
-      coverage = self.coverage:share(#self.site.topo.components, coverage_h * 3600, now),
+      coverage = self.diagnosis:covered(self.coverage, coverage_h * 3600, now),
+      set_states = set_states, links_in_sets = links_in_sets,
       coverage_h = coverage_h, skipped = self.check.counts, refused = self.refusals.count,
       floods = json.array(floods(self)), claims = json.array(cl.claims:surges()),
       endpoints = json.array(self.networks:odd_ones()),

@@ -7,11 +7,14 @@ local loop = require "taut.loop"
 local sys = require "taut.sys"
 local task = require "taut.base.task"
 
--- Mark a component for the next idle cycle, or look how far it is.
+-- Mark a component for the next idle cycle, or look how far it is.  Of a router's name that it is
+-- one: all its links are tested by a survey.
 local function verify(self, args, who, reply)
    local name, now = tostring(args.component), loop.time()
    local c, mark, why = self.site.topo.component_id[name]
-   if not c or not self.site.topo:is_there(c) then
+   if not c and self.site.topo.router_id[name] then
+      return reply { router = name }
+   elseif not c or not self.site.topo:is_there(c) then
       return reply(nil, (self.site.topo.node_id[name] and "'%s' is a node: say %s/tx or %s/rx"
          or "'%s' is no component of the topology"):format(name, name, name))
    end
@@ -33,7 +36,9 @@ local function verify(self, args, who, reply)
       marked_by = mark.who, good = mark.good, low = mark.low, void = mark.void,
       best_Bps = mark.best, capacity_Bps = self.diagnosis:capacity(c), done = mark.done_at ~= nil,
       nodes = #names > 0 and hostlist.compress(names) or "", count = #names,
-      slurm_user = self.cluster.config and self.cluster.config.slurm_user }
+      slurm_user = self.cluster.config and self.cluster.config.slurm_user,
+      spells = self.site.conf.diagnosis and self.site.conf.diagnosis.slow_spells,
+      spell_s = self.site.conf.diagnosis and self.site.conf.diagnosis.spell_s }
 end
 
 -- May this user have all idle nodes for a survey?
@@ -45,8 +50,23 @@ local function may_have_all(self, uid)
    return type(who) == "table" and tables.has(who, sys.user_name(uid))
 end
 
+-- Of those, the ones that can test the links of a router.
+local function nodes_around(self, name, reply)
+   local r = self.site.topo.router_id[name]
+   if not r then
+      return reply(nil, ("'%s' is no router of the topology"):format(tostring(name)))
+   end
+   local list = tables.map(self.agenda:router_nodes(r), function(n)
+      return self.site.topo.nodes[n]
+   end)
+   reply { nodes = #list > 0 and hostlist.compress(list) or "", count = #list }
+end
+
 -- Nodes of the topology on which a survey could start now.
 local function idle_nodes(self, args, reply)
+   if args.router then
+      return nodes_around(self, args.router, reply)
+   end
    local wanted = args.partition and {} or nil
    if wanted and not self.cluster.partitions[args.partition] then
       return reply(nil, ("there is no partition '%s'"):format(tostring(args.partition)))

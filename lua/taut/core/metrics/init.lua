@@ -89,6 +89,18 @@ local function component_families(self, add)
       "Slow and failed components for whose names metrics.components has no room.", left_out)
 end
 
+-- Sets in place of links that no test can tell apart.
+local function set_families(self, add)
+   local rows, _, links = self.diagnosis:sets_in_place_of_links()
+   local count = { ok = 0, suspect = 0, slow = 0, failed = 0, unknown = 0 }
+   for _, row in ipairs(rows) do
+      count[row.state] = count[row.state] + 1
+   end
+   add("taut_sets", "gauge", "Sets of links, tested in place of their links, by verdict.",
+      by_label(count, "state"))
+   add("taut_links_in_sets", "gauge", "Links that are tested as part of a set only.", links)
+end
+
 local function partitions(self)
    local names, drained, caps = {}, {}, {}
    for name in pairs(self.cluster.partitions) do
@@ -224,11 +236,12 @@ function Metrics:text()
    end
    add("taut_nodes", "gauge", "Nodes of the topology.", #self.site.topo.nodes)
    component_families(self, add)
+   set_families(self, add)
    add("taut_probes", "gauge", "Nodes by release and protocol of the probe that was heard last.",
       named.probes(self))
-   add("taut_coverage_ratio", "gauge", "Share of the components tested within coverage_h.",
-      self.coverage:share(#self.site.topo.components, self.site.conf.checks.coverage_h * 3600,
-         now))
+   add("taut_coverage_ratio", "gauge", "Share of the components that tests can reach, and of " ..
+      "sets in place of links, tested within coverage_h.",
+      self.diagnosis:covered(self.coverage, self.site.conf.checks.coverage_h * 3600, now))
    check_families(self, add)
    policy_families(self, add)
    store_families(self, add, now)

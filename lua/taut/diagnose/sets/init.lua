@@ -9,6 +9,7 @@
 -- set explains as well is a tie.  doc/internals/diagnose.md has the calculation.
 local pack = require "taut.diagnose.sets.pack"
 local decide = require "taut.diagnose.sets.decide"
+local inventory = require "taut.diagnose.sets.inventory"
 local member = require "taut.diagnose.sets.member"
 local share = require "taut.diagnose.share"
 local tables = require "taut.base.tables"
@@ -160,6 +161,7 @@ local function take_flow(self, t, way, ratio)
    local key = t.src * (self.nodes + 1) + t.dst
    for i = 1, #way do
       local tally = way[i]
+      tally.set.last = self.now
       if tally.is_counted and (not named or named == tally) then
          count(tally, key, t.rail, step, ratio)
       end
@@ -204,6 +206,7 @@ function Sets:observe(flows, now)
       self:begin(self.diagnosis)
    end
    local spell = now // self.s.spell_s
+   self.now = now
    self.changes, self.touched = {}, {}
    for i = 1, #flows do
       local t = flows[i]
@@ -288,6 +291,40 @@ function Sets:wanted()
       end
    end
    return list
+end
+
+-- ok: flows crossed it and nothing speaks against it.
+local function state_of(self, set)
+   local state = set and set.last and "ok" or "unknown"
+   if set and self.open[set] then
+      state = "suspect"
+   end
+   local worst
+   for _, v in pairs(set and not decide.is_explained(self.diagnosis, set) and set.named or {}) do
+      worst = not v.cable and (not worst or v.left < worst.left) and v or worst
+   end
+   return worst and worst.state or state, worst
+end
+
+--- Sets in place of links: those with links that no test can tell from the others of their set.
+-- @return array of { name = "6 uplinks of leaf7", members, state, last = when a flow crossed it, or
+--   nil, verdict = of those that stand, or nil }; set of these links; how many they are; links that
+--   lack an address where others have one
+function Sets:in_place_of_links()
+   local kept = self.inventory
+   if not kept or kept.epoch ~= self.topo.epoch or kept.asked_at ~= self.topo.asked_at then
+      kept = { epoch = self.topo.epoch, asked_at = self.topo.asked_at,
+         of = inventory.of(self.topo) }
+      self.inventory = kept
+   end
+   local rows = {}
+   for i, s in ipairs(kept.of.sets) do
+      local set = self.by_key[s.key]
+      local state, verdict = state_of(self, set)
+      rows[i] = { name = text.name(self.topo, s.members), members = s.members, state = state,
+         last = set and set.last, verdict = verdict }
+   end
+   return rows, kept.of.links, kept.of.count, kept.of.unnamed
 end
 
 --- What is said of the sets that a component belongs to: array of verdicts.

@@ -44,6 +44,11 @@ function text.of(topo, members)
    return ("%s (%s, %s …)"):format(what, topo.components[members[1]], topo.components[members[2]])
 end
 
+--- The set itself: "18 uplinks of leaf7".
+function text.name(topo, members)
+   return (text.of(topo, members):gsub("^one of ", ""))
+end
+
 --- What a verdict says, without its figures.
 -- @param v of settle.lua
 function text.subject(topo, v)

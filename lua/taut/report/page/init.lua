@@ -128,8 +128,9 @@ function page.make(d, live)
       "</style></head>\n<body", live and (' data-live="%d"'):format(live) or "", ">\n",
       '<a class="skip" href="#verdicts">To what is not well</a>\n<header><h1>',
       html.text(title), "</h1>", html.tag("p", { { "id", "when" } }, when), "</header>\n<main>\n",
-      sections.summary(d), picture(d), sections.verdicts(d), sections.repairs(d), sections.nodes(d),
-      sections.jobs(d), sections.trend(d), sections.actions(d), "</main>\n<footer>",
+      sections.alarms(d), sections.summary(d), picture(d), sections.verdicts(d),
+      sections.repairs(d), sections.nodes(d), sections.jobs(d), sections.trend(d),
+      sections.actions(d), "</main>\n<footer>",
       html.tag("p", nil, d.private and "This page names users and jobs: keep it to who may know."
          or "This page names no users and no jobs."), "</footer>\n",
       '<script type="application/json" id="data">', html.data(data_of(d)), "</script>\n",

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- The parts of a page that are text: tables of what is not well, of nodes, repairs, days, actions
 -- and jobs.  They say all that the picture says, for who cannot see it, or prints.
+local alarms = require "taut.report.alarms"
 local chart = require "taut.report.page.chart"
 local html = require "taut.report.page.html"
 local report = require "taut.report"
@@ -30,21 +31,42 @@ local function tile(value, name, class)
       html.text(value))
 end
 
+--- What keeps Taut from acting: before all else.
+function sections.alarms(d)
+   local items = tables.map(alarms.of(d.status), function(a)
+      return html.tag("li", nil, alarms.line(a))
+   end)
+   return #items == 0 and "" or section("alarms", "Alarms", "<ul>" .. table.concat(items) ..
+      "</ul>")
+end
+
+-- Sets of links, where links cannot be told apart.
+local function set_tiles(n, hidden)
+   return { tile(n.all, "sets of links"), tile(n.ok, "sets well", "ok"),
+      tile(n.slow + n.failed, "sets with a slow link", n.slow + n.failed > 0 and "slow"),
+      tile(n.unknown, "sets never tested"), tile(hidden, "links tested in sets only") }
+end
+
 --- What matters, in numbers.
 function sections.summary(d)
    local n = { ok = 0, suspect = 0, slow = 0, lossy = 0, failed = 0, unknown = 0 }
    for _, l in ipairs(d.links) do
       n[l.state] = n[l.state] + 1
    end
+   local hidden = d.status.links_in_sets or 0
    local tiles = { tile(#d.links, "links"), tile(n.ok, "links well", "ok"),
       tile(n.suspect, "links suspect", n.suspect > 0 and "suspect"),
       tile(n.slow, "links slow", n.slow > 0 and "slow"),
       tile(n.lossy, "links lossy", n.lossy > 0 and "lossy"),
       tile(n.failed, "links failed", n.failed > 0 and "failed"),
-      tile(n.unknown, "links never tested"), tile(#d.nodes, "nodes"),
+      tile(n.unknown - hidden, "links never tested"), tile(#d.nodes, "nodes"),
       tile(#d.status.drained, "nodes drained by Taut", #d.status.drained > 0 and "slow"),
       tile(report.percent(d.status.coverage), ("tested in the last %g h"):format(
          d.status.coverage_h)) }
+   if hidden > 0 then
+      local more = set_tiles(d.status.set_states, hidden)
+      table.move(more, 1, #more, #tiles + 1, tiles)
+   end
    local mode = d.status.mode == "enable" and "Taut drains nodes that depend on a slow component."
       or "Taut observes; it drains nothing."
    if d.status.switch == "off" then
@@ -87,9 +109,11 @@ function sections.verdicts(d)
          c.cable or "-" }
    end)
    local sets = tables.map(d.status.sets, function(s) return html.tag("li", nil, s.text) end)
-   local content = #rows == 0 and paragraph "Every component that was tested is well."
-      or html.table("Components that are not well, worst first", { "Component", "Verdict", "Since",
-         ">Low tests", "Action", "Evidence", "Cable" }, rows)
+   local content = #rows == 0 and (#sets > 0
+      and paragraph "Of these sets one link is slow; every other component tested is well."
+      or paragraph "Every component that was tested is well.") or html.table(
+         "Components that are not well, worst first", { "Component", "Verdict", "Since",
+         ">Low tests",  "Action", "Evidence", "Cable" }, rows)
    if (d.cases_all or 0) > #d.cases then
       content = content .. paragraph(("%d more are not listed."):format(d.cases_all - #d.cases))
    end
@@ -160,17 +184,20 @@ function sections.repairs(d)
    local rows = tables.map(d.repairs, function(r, i)
       return { tostring(i), html.show(r.is_link and "link" or "node", r.what),
          report.percent(r.left), tostring(r.nodes), r.gain and ("%.2g%%"):format(r.gain * 100)
-         or "-", ("%.3g"):format(r.hours), r.cable or "-" }
+         or "-", ("%.3g"):format(r.alone_hours), ("%.3g"):format(r.together_hours),
+         r.cable or "-" }
    end)
    if #rows == 0 then
       return section("repairs", "Repairs, by what they bring", paragraph "Nothing is to repair.")
    end
    return section("repairs", "Repairs, by what they bring", html.table(
       "Repairs, the one that brings most first", { ">Order", "What", ">Left", ">Nodes back",
-         ">Traffic faster", ">Node-hours a day", "Cable" }, rows) .. paragraph(
-      "Node-hours a day: of the nodes that come back, and of the time that messages spend less " ..
-      "on links where every node exchanges with another one, drawn at random, and does nothing " ..
-      "else. `taut study repair` says it for your jobs.") .. (d.repairs_note
+         ">Traffic faster", ">Node-hours a day alone", ">With those before it", "Cable" }, rows)
+      .. paragraph(
+      "Node-hours a day: of the nodes that come back, of what slow nodes that run jobs get " ..
+      "back, and of the time that messages spend less on links where every node exchanges with " ..
+      "another one, drawn at random, and does nothing else. `taut study repair` says it for " ..
+      "your jobs.") .. (d.repairs_note
       and paragraph("Traffic: " .. d.repairs_note) or ""))
 end
 

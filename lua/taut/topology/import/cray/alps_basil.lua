@@ -4,7 +4,7 @@
 -- Elements and attributes as Slurm's src/plugins/select/alps/libalps (up to 18.08) read them.
 -- BASIL has no coordinates: a node's place is its cname.
 local cray = require "taut.topology.import.cray"
-local lxp = require "lxp"
+local optional = require "taut.base.optional"
 local source = require "taut.topology.import.source"
 
 local alps_basil = { summary = "ALPS BASIL inventory (XML): nodes and their places; added to rtr" }
@@ -103,6 +103,10 @@ end
 
 local function parse(src)
    local st = { list = {}, nid_line = {}, depth = 0 }
+   local lxp, missing = optional.module("lxp", function() return require "lxp" end)
+   if not lxp then
+      src:fail(1, "%s", missing)
+   end
    local parser = lxp.new(handlers(st, src))
    local at = 1
    local ok, message, line = true, nil, nil

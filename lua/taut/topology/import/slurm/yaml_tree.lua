@@ -3,8 +3,8 @@
 --
 -- libyaml's events (the C part of Debian's lua-yaml) carry marks; the loader on top of them
 -- would lose the lines and expand aliases, which a hostile file can make without end.
+local optional = require "taut.base.optional"
 local source = require "taut.topology.import.source"
-local yaml = require "yaml"
 
 local yaml_tree = {}
 
@@ -46,6 +46,10 @@ end
 -- @return the document: { type = "map", line, at = { key → node }, keys = { { name, line } } },
 --   { type = "list", line, … nodes } or { type = "text", line, value, plain }
 function yaml_tree.parse(src)
+   local yaml, err = optional.module("yaml", function() return require "yaml" end)
+   if not yaml then
+      src:fail(1, "%s", err)
+   end
    local events = yaml.parser(src.text)
    local stack, root, count, documents = {}, nil, 0, 0
    while true do
