@@ -127,7 +127,7 @@ local function daemon(o)
 end
 
 local function refused(o)
-   return { count = o.refusals.count, kinds = json.array(o.refusals.kinds) }
+   return { count = o.refusals.count, kinds = json.array(o.refusals:list_kinds()) }
 end
 
 local function tests(o, rows)
