@@ -23,6 +23,7 @@ local FORMAT = "taut%-advice 1 " -- a pattern
 local HEAD = 128            -- bytes that tell one file from the next
 local MOST = 1048576        -- bytes of a file
 local OPTION = "_SLURM_SPANK_OPTION_taut_comm="
+local PARTITIONS, PARTITIONS_BYTES = 64, 8192 -- of one job
 local floor, ceil, max = math.floor, math.ceil, math.max
 local loaded = os.time()
 
@@ -369,7 +370,7 @@ local function part_of(a, name)
 end
 
 -- The partitions a job may run in, as the file and slurmctld have them now: array of the file's,
--- or nil where the two differ.
+-- or nil where the two differ.  A user may name one of them many times, or some that are not there.
 local function parts_of(job, part_list, a)
    local names, list = job.partition, {}
    if not is_text(names) then
@@ -379,12 +380,15 @@ local function parts_of(job, part_list, a)
          end
       end
    end
-   for name in (names or ""):gmatch "[^,]+" do
-      local live, part = part_list[name], part_of(a, name)
-      if not live or not part or live.nodes ~= part.nodes then
+   local seen = {}
+   for name in (names and #names <= PARTITIONS_BYTES and names or ""):gmatch "[^,]+" do
+      local live = part_list[name]
+      local part = live and part_of(a, name)
+      if not part or live.nodes ~= part.nodes or #list >= PARTITIONS then
          return nil
       end
-      list[#list + 1] = part
+      list[#list + 1] = not seen[name] and part or nil
+      seen[name] = true
    end
    return #list > 0 and list or nil
 end

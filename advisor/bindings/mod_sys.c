@@ -478,6 +478,7 @@ int luaopen_taut_sys(lua_State *L)
         {"user_id", sys_user_id},
         {"user_name", sys_user_name},
         {"write_durably", taut_sys_write_durably},
+        {"write_whole", taut_sys_write_whole},
         {NULL, NULL},
     };
     static const luaL_Reg none[] = {{NULL, NULL}};

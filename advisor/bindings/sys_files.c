@@ -128,12 +128,13 @@ static int write_all(int fd, const char *text, size_t n)
     return 0;
 }
 
-/* Write all of it and have it on disk, then close; -1 and errno when not. */
-static int fill(int fd, const char *text, size_t n)
+/* Write all of it and, if 'durable', have it on disk, then close; -1 and errno
+ * when not. */
+static int fill(int fd, const char *text, size_t n, bool durable)
 {
     int saved = write_all(fd, text, n);
 
-    if (saved == 0 && fsync(fd) != 0)
+    if (saved == 0 && durable && fsync(fd) != 0)
         saved = errno;
     if (close(fd) != 0 && saved == 0)
         saved = errno;
@@ -158,7 +159,9 @@ static int sync_folder(const char *path)
     return failed;
 }
 
-int taut_sys_write_durably(lua_State *L)
+/* A new file of that name takes the place of the old one: a link that somebody
+ * has put there, at either name, is not followed. */
+static int put_file(lua_State *L, bool durable)
 {
     size_t n;
     const char *path = luaL_checkstring(L, 1);
@@ -172,16 +175,26 @@ int taut_sys_write_durably(lua_State *L)
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0)
         return taut_fail_errno(L, "%s", name);
-    if (fill(fd, text, n) != 0 || rename(name, path) != 0) {
+    if (fill(fd, text, n, durable) != 0 || rename(name, path) != 0) {
         int saved = errno;
         unlink(name);
         errno = saved;
         return taut_fail_errno(L, "%s", name);
     }
-    if (sync_folder(path) != 0)
+    if (durable && sync_folder(path) != 0)
         return taut_fail_errno(L, "the folder of %s", path);
     lua_pushboolean(L, 1);
     return 1;
+}
+
+int taut_sys_write_durably(lua_State *L)
+{
+    return put_file(L, true);
+}
+
+int taut_sys_write_whole(lua_State *L)
+{
+    return put_file(L, false);
 }
 
 /* All of it at the end of the file, or nothing: an errno, or 0. */
@@ -207,7 +220,8 @@ int taut_sys_append(lua_State *L)
     const char *path = luaL_checkstring(L, 1);
     const char *text = luaL_checklstring(L, 2, &n);
     bool durable = lua_toboolean(L, 3);
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path,
+                  O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd < 0)
         return taut_fail_errno(L, "%s", path);

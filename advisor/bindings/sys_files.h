@@ -21,9 +21,14 @@ int taut_sys_names(lua_State *L);
  * a time. */
 int taut_sys_write_durably(lua_State *L);
 
+/* write_whole(path, text) → the same, but that the disk may have it later: true
+ * when whoever reads has all of it. */
+int taut_sys_write_whole(lua_State *L);
+
 /* append(path, text, durable) → true when all of the text is at the end of the
  * file, which is made where it is not there (mode 0600), and, if 'durable', on
- * disk; or nil and why not: then nothing of it is there. */
+ * disk; or nil and why not: then nothing of it is there.  A link is not
+ * followed. */
 int taut_sys_append(lua_State *L);
 
 /* lock(path) → true: this process has it until it ends, its children have not;

@@ -233,6 +233,18 @@ static int ask_cleared(lua_State *L)
     return push_time(L, taut_evidence_cleared);
 }
 
+/* e:cleared_count() → how many components a test ever cleared */
+static int ask_cleared_count(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t all = taut_evidence_graph(e)->components, n = 0;
+
+    for (uint32_t c = 0; c < all; c++)
+        n += isfinite(taut_evidence_cleared(e, c)) != 0;
+    lua_pushinteger(L, n);
+    return 1;
+}
+
 /* e:stalest({ components }) → the one that no test surely crossed for the
  * longest time, the first of several; nothing where there are none */
 static int ask_stalest(lua_State *L)
@@ -387,6 +399,7 @@ const luaL_Reg taut_evidence_questions[] = {
     {"class", ask_class},
     {"company", ask_company},
     {"cleared", ask_cleared},
+    {"cleared_count", ask_cleared_count},
     {"forget", forget},
     {"longest", ask_longest},
     {"name", set_name},

@@ -182,11 +182,15 @@ static void on_written(struct bufferevent *bev, void *arg)
     }
 }
 
+/* Whoever hangs up in the middle of his first frame has cost what others do
+ * who are refused. */
 static void on_event(struct bufferevent *bev, short what, void *arg)
 {
     struct conn *c = arg;
     bool part = evbuffer_get_length(bufferevent_get_input(bev)) > 0;
 
+    if (part && c->newcomer.from != NULL && !c->closing)
+        taut_listener_refuse(c->listener, "hung up inside a frame", c->peer, 1);
     if (what & BEV_EVENT_ERROR)
         conn_end(c, strerror(EVUTIL_SOCKET_ERROR()));
     else if (what & BEV_EVENT_EOF)

@@ -2,8 +2,9 @@
 --- Turns of tautd's loop for what can wait: questions, and long work in pieces (task.lua).
 --
 -- Nodes come first: a turn is given when nothing of theirs is due, and where that never is, so that
--- turns take a fifth of the time at most.  Those who want turns take them one after the other,
--- whoever wants how many; who may change something comes before all others.
+-- turns take a fifth of the time at most, or half of it where somebody waits who may change
+-- something: he comes before all others.  They take turns one after the other, whoever wants how
+-- many.
 local loop = require "taut.loop"
 local sys = require "taut.sys"
 
@@ -13,12 +14,12 @@ local turns = {
 }
 
 local GUARD_MS, GUARD_MAX_MS = 20, 500 -- from one turn to the next, where nodes never rest
-local REST = 4 -- times what the last one took
+local REST, REST_FIRST = 4, 1 -- times what the last one took
 
 local queues, ring = {}, {} -- key → array of functions with its first index; keys in their order
 local current               -- whose turn it is
-local is_armed, guard
-local rest_ms = GUARD_MS
+local armed, guard -- for the next turn
+local took_ms, ended_ns = 0, -math.huge -- of the last turn
 
 local function next_key()
    if queues[turns.first] then
@@ -48,11 +49,8 @@ end
 local arm
 
 local function run()
-   is_armed = false
-   if guard then
-      guard:cancel()
-      guard = nil
-   end
+   armed = nil
+   guard:cancel()
    local fn, key = take()
    if fn then
       local began_ns = loop.now_ns()
@@ -62,25 +60,35 @@ local function run()
       if not ok then
          sys.log("err", "a turn of tautd: " .. tostring(err))
       end
-      rest_ms = math.max(GUARD_MS, math.min(GUARD_MAX_MS, REST * (loop.now_ns() - began_ns) / 1e6))
+      ended_ns = loop.now_ns()
+      took_ms = (ended_ns - began_ns) / 1e6
    end
    arm()
 end
 
--- Both the loop's last event and the guard lead to one turn, whichever comes first.
+-- Milliseconds from now on that a turn has to wait at most.
+local function rest_ms(is_first)
+   local rest = math.min(GUARD_MAX_MS, (is_first and REST_FIRST or REST) * took_ms)
+   return math.max(GUARD_MS, rest - (loop.now_ns() - ended_ns) / 1e6)
+end
+
+-- Both the loop's last event and the guard lead to one turn, whichever comes first.  Who may change
+-- something does not wait for the guard of others.
 function arm()
-   if is_armed or not next(queues) then
+   local is_first = queues[turns.first] ~= nil
+   if current or not next(queues) or armed and (armed.is_first or not is_first) then
       return
+   elseif armed then
+      guard:cancel()
    end
-   is_armed = true
-   local is_done = false
+   local own = { is_first = is_first }
    local function once()
-      if not is_done then
-         is_done = true
+      if armed == own then
          run()
       end
    end
-   guard = loop.timer(rest_ms, once)
+   armed = own
+   guard = loop.timer(rest_ms(is_first), once)
    loop.later(once)
 end
 

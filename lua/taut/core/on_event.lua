@@ -73,6 +73,19 @@ local function start(self)
    proc:close()
 end
 
+-- As JSON; what is no text of UTF-8 (a line of a log may hold anything) comes with question marks.
+local function text_of(event)
+   local text = json.encode(event)
+   if not text then
+      local plain = {}
+      for key, value in pairs(event) do
+         plain[key] = type(value) == "string" and sys.plain(value) or value
+      end
+      text = json.encode(plain)
+   end
+   return text
+end
+
 --- Tell the program, if there is one.
 -- @param event table: event (what happened) and what is known of component, node, state …
 function Teller:tell(event)
@@ -80,7 +93,7 @@ function Teller:tell(event)
       return
    end
    event.time = event.time or loop.time()
-   local text = json.encode(event)
+   local text = text_of(event)
    if not text then
       return
    end

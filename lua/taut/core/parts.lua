@@ -30,6 +30,7 @@ local loop = require "taut.loop"
 local metrics = require "taut.core.metrics"
 local networks = require "taut.slurm.networks"
 local news = require "taut.core.news"
+local no_results = require "taut.core.no_results"
 local node_lists = require "taut.wire.node_lists"
 local observations = require "taut.events.observations"
 local on_event = require "taut.core.on_event"
@@ -107,9 +108,10 @@ local function sources(p)
       cluster = p.cluster, switches = p.switches, agenda = p.agenda, diagnosis = p.diagnosis,
       ids = p.ids, journal = p.journal }
    p.vouch = vouch.new(pick(p, "site cluster lists slurm findings refusals"))
+   p.no_results = no_results.new()
    p.rendezvous = rendezvous.new { topology = topo, checks = conf.checks,
       limits = conf.diagnosis, cluster = p.cluster, check = p.check, findings = p.vouch,
-      networks = p.networks }
+      networks = p.networks, no_results = p.no_results }
    p.surveys = survey.new { topology = topo, cluster = p.cluster, coverage = p.coverage,
       lists = p.lists, networks = p.networks,
       settings = conf.survey, checks = conf.checks, diagnosis = conf.diagnosis,

@@ -20,17 +20,41 @@ local function say(self, from, why)
    self.said_at, self.said = loop.time(), self.count
 end
 
--- How often what is said in the same words, whatever its numbers; the first KINDS of them.
-local function add_kind(self, from, why)
-   local shape = why:gsub("%d+", "#")
+-- The rarest one, the oldest of several.
+local function rarest(kinds)
+   local least = 1
+   for i, k in ipairs(kinds) do
+      if k.count < kinds[least].count then
+         least = i
+      end
+   end
+   return least
+end
+
+-- How often what is said in the same words, whatever its numbers and what it quotes; KINDS of them.
+-- Who sends something else each time takes the places of those that came seldom.
+local function add_kind(self, from, why, count)
+   local shape = why:gsub("'[^']*'", "'#'"):gsub("%d+", "#")
    local k = self.by_shape[shape]
-   if not k and #self.kinds < KINDS then
-      k = { count = 0 }
+   if not k then
+      if #self.kinds >= KINDS then
+         local gone = table.remove(self.kinds, rarest(self.kinds))
+         self.by_shape[gone.shape] = nil
+      end
+      k = { shape = shape, count = 0 }
       self.by_shape[shape], self.kinds[#self.kinds + 1] = k, k
    end
-   if k then
-      k.count, k.from, k.why, k.at = k.count + 1, from, why, loop.time()
+   k.count, k.from, k.why, k.at = k.count + count, from, why, loop.time()
+end
+
+--- What was refused, by what is wrong with it.
+-- @return array of { count, from, why, at = of the last }, as they came first
+function Refusals:list_kinds()
+   local list = {}
+   for i, k in ipairs(self.kinds) do
+      list[i] = { count = k.count, from = k.from, why = k.why, at = k.at }
    end
+   return list
 end
 
 -- Senders that were quiet for long are forgotten; the quietest ones where there are too many.
@@ -88,7 +112,7 @@ end
 function Refusals:note(from, why, count)
    count = count or 1
    self.count = self.count + count
-   add_kind(self, from, why)
+   add_kind(self, from, why, count)
    add_sender(self, from, why, count)
    local left_s = self.said_at + LOG_S - loop.time()
    if left_s <= 0 and not self.last then

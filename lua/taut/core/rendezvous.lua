@@ -78,6 +78,9 @@ local function finish(self, s)
    if s.group then
       s.group.session, s.group.over = nil, true -- all that is remembered for who comes late
    end
+   if #(s.tests or {}) > 0 then
+      self.no_results:note(s)
+   end
    self.findings:session(s)
 end
 
@@ -334,12 +337,12 @@ function Rendezvous:reload(topo, checks, limits)
 end
 
 --- @param o { topology, checks (settings), limits (settings: what is good), cluster, check
---   (check.lua), networks (slurm/networks.lua), findings = who takes sessions that are over:
---   session(s) }
+--   (check.lua), networks (slurm/networks.lua), no_results, findings = who takes sessions that
+--   are over: session(s) }
 function rendezvous.new(o)
    return setmetatable({ topo = o.topology, checks = o.checks, limits = o.limits,
       cluster = o.cluster, check = o.check, findings = o.findings, networks = o.networks,
-      open = {}, sessions = {}, nothing_due = 0 }, Rendezvous)
+      no_results = o.no_results, open = {}, sessions = {}, nothing_due = 0 }, Rendezvous)
 end
 
 return rendezvous

@@ -67,6 +67,30 @@ function queries:state(c)
    return self.evidence:cleared(c) > -math.huge and "ok" or "unknown"
 end
 
+--- How many components are in each state: a machine has many that no record is kept of, and they
+-- are not walked over one by one.
+-- @return { ok, suspect, slow, lossy, failed, unknown }
+function queries:count_states()
+   local cleared = self.evidence:cleared_count()
+   local n = { ok = cleared, suspect = 0, slow = 0, lossy = 0, failed = 0,
+      unknown = #self.topo.components - cleared }
+   local function move(c)
+      local without = self.evidence:cleared(c) > -math.huge and "ok" or "unknown"
+      local state = self:state(c)
+      n[without] = n[without] - 1
+      n[state] = n[state] + 1
+   end
+   for c in pairs(self.records) do
+      move(c)
+   end
+   for c in pairs(self.learned and self.learned.of or {}) do
+      if not self.records[c] then
+         move(c)
+      end
+   end
+   return n
+end
+
 --- Is there a verdict of slow or failed on component c?
 function queries:is_decided(c)
    return self.decided[c] ~= nil

@@ -81,8 +81,8 @@ end
 
 --- What is kept of a verdict.
 function recurring.record(case)
-   return { share = case.share, all = case.all, bouts = case.bouts, spells = case.spells, first = case.first,
-      last = case.last, score = case.score }
+   return { share = case.share, all = case.all, bouts = case.bouts, spells = case.spells,
+      first = case.first, last = case.last, score = case.score }
 end
 
 --- When a test can tell something new: a bout that several streams bore out is enough for its

@@ -3,9 +3,9 @@
 -- faults that stood.  And the recorded fabric, in another.
 --
 -- Both are written beside their place and renamed, so that a reader sees the old one or the new.
-local files = require "taut.base.files"
 local json = require "taut.json"
 local lane = require "taut.fabric.lane"
+local sys = require "taut.sys"
 
 local state = {}
 
@@ -36,7 +36,7 @@ local function write(path, t)
    if not text then
       return nil, ("%s: %s"):format(path, err)
    end
-   return files.put(path, text .. "\n")
+   return sys.write_whole(path, text .. "\n")
 end
 
 local function is_table(...)

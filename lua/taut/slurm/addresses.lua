@@ -20,6 +20,20 @@ local NAMES_MAX = 1 << 20
 
 ---------------------------------------------------------------- looking up
 
+-- Remember the addresses of a name, and the name for each of them.
+local function remember(self, name, k)
+   for _, host in ipairs(self.known[name] and self.known[name].list or {}) do
+      local names = self.at_host[host]
+      names[name] = nil
+      self.at_host[host] = next(names) and names or nil
+   end
+   self.known[name] = k
+   for _, host in ipairs(k.list or {}) do
+      self.at_host[host] = self.at_host[host] or {}
+      self.at_host[host][name] = true
+   end
+end
+
 local function look_up(self)
    local names = {}
    for i = 1, math.min(BATCH, #self.waiting) do
@@ -33,8 +47,8 @@ local function look_up(self)
    self.resolver:ask({ op = "addresses", names = names }, function(reply)
       for _, name in ipairs(names) do
          local list, k = reply and reply.addresses[name] or {}, self.known[name]
-         self.known[name] = { list = #list > 0 and list or k and k.list or {}, at = loop.time(),
-            failed = #list == 0 or nil }
+         remember(self, name, { list = #list > 0 and list or k and k.list or {},
+            at = loop.time(), failed = #list == 0 or nil })
       end
       loop.timer(reply and 0 or 1000, function() look_up(self) end)
    end, TIMEOUT_MS)
@@ -46,7 +60,7 @@ local function of(self, name)
    if not k then
       local list = sys.addresses(name, true) -- a number needs no looking up
       k = { list = list, at = list and math.huge or loop.time() }
-      self.known[name] = k
+      remember(self, name, k)
       if not list then
          table.insert(self.waiting, name)
       end
@@ -74,12 +88,23 @@ end
 
 ---------------------------------------------------------------- what Slurm and the site say
 
+-- Name or address → the nodes that it is said of.
+local function by_place(said)
+   local nodes = {}
+   for name, where in pairs(said) do
+      nodes[where] = nodes[where] or {}
+      table.insert(nodes[where], name)
+   end
+   return nodes
+end
+
 --- Slurm's nodes were read: { name, addr (where it is not the name), coord (over ALPS) }.
 function Addresses:take(nodes)
    self.said = {}
    for _, n in ipairs(nodes) do
       self.said[n.name] = not n.coord and (n.addr or n.name) or nil
    end
+   self.said_at = by_place(self.said)
 end
 
 --- The settings.
@@ -93,6 +118,7 @@ function Addresses:set(setting, ports)
          self.more[name] = texts[i]
       end
    end
+   self.more_at = by_place(self.more)
 end
 
 local function host_of(peer)
@@ -147,36 +173,47 @@ function Addresses:is_of(name, host)
    return said ~= nil and has(of(self, said), host) or more ~= nil and has(of(self, more), host)
 end
 
+-- For each node that has this address, as far as is known by now: visit(name), until it returns
+-- something but nil, which is returned.  Many ask: no walk over all nodes.
+local function each_at(self, host, visit)
+   for _, nodes_at in ipairs { self.more_at, self.said_at } do
+      for where in pairs(self.at_host[host] or {}) do
+         for _, name in ipairs(nodes_at[where] or {}) do
+            local found = visit(name)
+            if found ~= nil then
+               return found
+            end
+         end
+      end
+      for _, name in ipairs(nodes_at[host] or {}) do
+         local found = visit(name)
+         if found ~= nil then
+            return found
+         end
+      end
+   end
+   return nil
+end
+
 --- Which of Slurm's nodes has this address?  Those only that are known by now.
 -- @param peer address and port, as the connection has them
 -- @return name, or nil
 function Addresses:node_at(peer)
-   local host = host_of(peer)
-   for _, map in ipairs { self.more, self.said } do
-      for name, where in pairs(map) do
-         if where == host or has(self.known[where] and self.known[where].list, host) then
-            return name
-         end
-      end
-   end
+   return each_at(self, host_of(peer), function(name) return name end)
 end
 
 --- Does this address belong to one of Slurm's nodes alone, as far as is known by now?
 -- @param peer address and port, as the connection has them
 function Addresses:is_of_one(peer)
-   local host, first = host_of(peer), nil
-   for _, map in ipairs { self.more, self.said } do
-      for name, where in pairs(map) do
-         if name ~= first and (where == host
-            or has(self.known[where] and self.known[where].list, host)) then
-            if first then
-               return false
-            end
-            first = name
-         end
+   local first
+   local is_shared = each_at(self, host_of(peer), function(name)
+      if first and name ~= first then
+         return true
       end
-   end
-   return first ~= nil
+      first = name
+      return nil
+   end)
+   return first ~= nil and not is_shared
 end
 
 --- Can only root of that host have sent what comes from there?
@@ -216,8 +253,8 @@ end
 
 --- @param o { resolver = helper of base/resolve.lua, setting, ports }
 function addresses.new(o)
-   local self = setmetatable({ resolver = o.resolver, said = {}, known = {}, waiting = {},
-      asking = false }, Addresses)
+   local self = setmetatable({ resolver = o.resolver, said = {}, said_at = {}, known = {},
+      at_host = {}, waiting = {}, asking = false }, Addresses)
    self:set(o.setting, o.ports)
    return self
 end

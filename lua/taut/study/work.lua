@@ -67,26 +67,24 @@ end
 
 -- Does what is left of one part, a line for each task.
 local function do_part(dir, tasks, part, of, solve)
-   local results = work.read(dir, tasks, MOST_PARTS)
-   local f, why_not = io.open(path_of(dir, part), "a")
-   if not f then
+   local results, path = work.read(dir, tasks, MOST_PARTS), path_of(dir, part)
+   local ok, why_not = sys.append(path, "\n") -- ends a line that was cut short
+   if not ok then
       return nil, "cannot write " .. why_not
    end
-   f:write "\n" -- ends a line that was cut short
    for i, task in ipairs(tasks) do
       if (i - 1) % of == part - 1 and not results[task.key] then
          local r, why = solve(task)
          if not r then
-            f:close()
             return nil, why
          end
-         if not (f:write(json.encode { key = task.key, result = r }, "\n") and f:flush()) then
-            f:close()
-            return nil, "cannot write " .. path_of(dir, part)
+         ok, why_not = sys.append(path, json.encode { key = task.key, result = r } .. "\n")
+         if not ok then
+            return nil, "cannot write " .. why_not
          end
       end
    end
-   return f:close()
+   return true
 end
 
 local function line_of(argv)

@@ -184,6 +184,33 @@ function tests.test_a_text_is_written_durably_or_not_at_all()
   os.remove(folder.path .. "/d")
 end
 
+-- Past bug: tautd's and root's files went wherever a link led that somebody had put in their place.
+function tests.test_a_link_in_the_place_of_a_file_is_not_followed()
+  local folder <close> = looptest.folder()
+  local path, victim = folder.path .. "/file", folder.path .. "/victim"
+  local function plant(name)
+    os.remove(path)
+    os.remove(path .. ".new")
+    os.execute(("printf victim >%s && ln -s %s %s"):format(victim, victim, name))
+  end
+  for _, name in ipairs { path, path .. ".new" } do
+    for _, write in ipairs { sys.write_whole, sys.write_durably } do
+      plant(name)
+      lu.assertTrue(write(path, "text"))
+      local file <close> = assert(io.open(path))
+      lu.assertEquals(file:read "a", "text")
+    end
+  end
+  plant(path)
+  lu.assertNil((sys.append(path, "text")))
+  lu.assertNil((sys.lock(path)))
+  lu.assertNil((sys.create_beside(path)))
+  local file <close> = assert(io.open(victim))
+  lu.assertEquals(file:read "a", "victim")
+  os.remove(path)
+  os.remove(victim)
+end
+
 function tests.test_a_lock_is_had_by_one_process()
   local folder <close> = looptest.folder()
   local path = folder.path .. "/lock"

@@ -139,6 +139,8 @@ end
 function tests.test_nodes_that_are_silent()
    one("mend", "no prolog was heard on 2 nodes: n[1-2]", "plugstack.conf",
       { ["nodes.silent"] = some(2, "n[1-2]") })
+   one("mend", "planned on 2 nodes, and no RESULT comes: n[3-4]", "slurmd's log",
+      { ["nodes.no_results"] = some(2, "n[3-4]") })
    one("look", "never heard since tautd's start 24 h ago: 1 node: n7", "6824",
       { ["nodes.never"] = some(1, "n7") })
    lu.assertEquals(found { ["nodes.never"] = some(1, "n7"), ["daemon.since"] = NOW - 60 }, {})

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The site's program: one at a time, bounded, never waited for.
+local json = require "taut.json"
 local loop = require "taut.loop"
 local looptest = require "lib.looptest"
 local lu = require "luaunit"
@@ -44,6 +45,29 @@ function tests.test_it_gets_json_as_another_user()
    lu.assertStrContains(out[1], '"node":"n5"')
    lu.assertStrContains(out[1], [[a \"quoted\" | reason; $(reboot)]])
    lu.assertEquals(out[#out], tostring(sys.uid() == 0 and sys.user_id "nobody" or sys.uid()))
+end
+
+-- Past bug: the program was told nothing of what had a byte in its text that is no UTF-8.
+function tests.test_hostile_text_is_data_and_nothing_is_lost_for_it()
+   local folder <close> = looptest.folder()
+   local t = teller(script(folder, 'cat >>"$1/out"; echo >>"$1/out"'))
+   local list = { "\xff\xfe \27[2J", "\u{202e}kcolb\u{2066}", "a\nb\r\0c", "$(reboot) `id` '\"\\",
+      ("x"):rep(300000) }
+   for i, reason in ipairs(list) do
+      t:tell { event = "drain", reason = reason, time = i }
+   end
+   looptest.until_true(function() return t:state().done == #list end)
+   local out = lines(folder.path .. "/out")
+   for i = #out, 1, -1 do
+      if out[i] == "" then
+         table.remove(out, i)
+      end
+   end
+   lu.assertEquals(#out, #list)
+   for i = 2, #list do
+      lu.assertEquals(json.decode(out[i]).reason, list[i])
+   end
+   lu.assertEquals(json.decode(out[1]).reason, "?? ?[2J")
 end
 
 function tests.test_one_at_a_time_in_order()

@@ -48,6 +48,22 @@ function tests.test_the_first_is_logged_at_once_and_the_last_a_second_later()
    lu.assertEquals({ #lines, #timers, r.count }, { 2, 0, 5 })
 end
 
+-- Somebody who sends other nonsense each time left no place for what happens to all others.
+function tests.test_nonsense_takes_no_place_from_what_comes_often()
+   local r = refusals.new()
+   for i = 1, 2000 do
+      r:note("1.2.3.4:5", ("near '%s': word %s"):format(("x"):rep(i), ("y"):rep(i % 50)))
+      if i > 1000 and i % 10 == 0 then
+         r:note("5.6.7.8:9", "no time", 100)
+      end
+   end
+   local most
+   for _, k in ipairs(r:list_kinds()) do
+      most = (not most or k.count > most.count) and k or most
+   end
+   lu.assertEquals({ most.why, most.count, #r:list_kinds() }, { "no time", 10000, 32 })
+end
+
 function tests.test_a_flood_is_one_line_a_second()
    local r = refusals.new()
    for _ = 1, 100 do

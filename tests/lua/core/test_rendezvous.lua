@@ -10,6 +10,7 @@ local json = require "taut.json"
 local loop = require "taut.loop"
 local lu = require "luaunit"
 local networks = require "taut.slurm.networks"
+local no_results = require "taut.core.no_results"
 local rendezvous = require "taut.core.rendezvous"
 local seal = require "taut.seal"
 local sim = require "lib.sim"
@@ -66,6 +67,7 @@ local function meeting(o)
          refusals = { note = function(_, _, why) m.odd[#m.odd + 1] = why end },
          rails = function() return 1 end },
       findings = { session = function(_, s) m.done[#m.done + 1] = s end },
+      no_results = no_results.new(),
    }
    function m.hello(node, names, more)
       local conn = connection(node)
@@ -363,6 +365,34 @@ function tests.test_who_vanishes_before_the_start_is_not_planned_with()
    for _, t in ipairs(a:plan().tests) do
       lu.assertNotEquals(t.node, "n2")
    end
+end
+
+function tests.test_who_takes_plans_and_never_answers_is_named()
+   local m = meeting()
+   local nodes = { "n0", "n1" }
+   local function job(id, answers)
+      m.check.coverage = coverage.new(false) -- all is due again
+      local a = m.hello("n0", nodes, { job = id, nodes = "n[0-1]" })
+      local b = m.hello("n1", nodes, { job = id, nodes = "n[0-1]" })
+      lu.assertTrue(answer(m, a))
+      if answers then
+         lu.assertTrue(answer(m, b))
+      else
+         m.meet:gone(b)
+      end
+   end
+   for id = 1, 5 do
+      lu.assertEquals(m.meet.no_results:list { "n0", "n1" }, {})
+      job(id, false)
+   end
+   local row = m.meet.no_results:list({ "n0", "n1" })[1]
+   lu.assertEquals(row.node, "n1")
+   lu.assertEquals(row.plans, 5)
+   lu.assertEquals(m.meet.no_results:list { "n0" }, {}) -- another topology has no such node
+   for id = 6, 10 do
+      job(id, id == 10)
+   end
+   lu.assertEquals(m.meet.no_results:list { "n0", "n1" }, {})
 end
 
 function tests.test_results_that_are_not_asked_for_or_not_sealed_are_refused()

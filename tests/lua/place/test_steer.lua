@@ -5,7 +5,6 @@ local advice = require "taut.place.advice"
 local cluster = require "taut.slurm.cluster"
 local diagnose = require "taut.diagnose"
 local file = require "taut.place.steer.file"
-local files = require "taut.base.files"
 local gain = require "taut.place.steer.gain"
 local json = require "taut.json"
 local ledger = require "taut.place.steer.ledger"
@@ -16,6 +15,7 @@ local picture = require "taut.place.steer.picture"
 local placing = require "taut.place.steer.placing"
 local effect = require "taut.place.steer.effect"
 local sim = require "lib.sim"
+local sys = require "taut.sys"
 local topology = require "taut.topology"
 local withdraw = require "taut.place.steer.withdraw"
 
@@ -200,7 +200,7 @@ function tests.test_job_submit_reads_what_is_written()
    p.serial, p.time, p.patterns = 17, os.time(), pattern.names
    p.switches, p.prefer = { nodes = 8, wait_s = 60 }, { nodes = 8, features = "[taut_cell_0]" }
    local path = os.tmpname()
-   assert(files.put(path, file.text(p)))
+   assert(sys.write_whole(path, file.text(p)))
    local m = dofile(src .. "/etc/job_submit.lua")
    m.file, m.log = path, error
    local job = { min_nodes = 4, max_nodes = 4, spank_job_env_size = 1,
@@ -220,7 +220,7 @@ function tests.test_partitions_with_names_of_another_kind_are_left_out()
 end
 
 function tests.test_a_file_that_cannot_be_written_says_so()
-   local ok, err = files.put("/nowhere/advice", "x")
+   local ok, err = sys.write_whole("/nowhere/advice", "x")
    lu.assertNil(ok)
    lu.assertStrContains(err, "/nowhere/advice.new")
 end

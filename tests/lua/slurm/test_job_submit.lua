@@ -306,6 +306,26 @@ function tests.test_odd_fields_raise_no_error()
    lu.assertEquals(m.modify(), 0)
 end
 
+-- Past bug: slurmctld stood still while a partition that a user named 20,000 times was looked
+-- through so often, and it kept each name that no partition has.
+function tests.test_a_job_that_names_partitions_without_end()
+   local m = fresh()
+   lu.assertEquals(submit(m, { partition = "batch,batch,batch" }).exc_nodes, "n[0-3,8-11]")
+   lu.assertEquals(submit(m, { partition = ("batch,"):rep(1000) .. "small" }).exc_nodes,
+      "n[0-1,8-9],n[0-1]")
+   local looks = 0
+   local parts = setmetatable({}, { __index = function(_, name)
+      looks = looks + 1
+      return name:find "^b" and partitions().batch or nil
+   end })
+   for _, names in ipairs { ("batch,"):rep(20000), ("b,"):rep(100) .. ("x"):rep(1e6),
+      (","):rep(1e6), "\0batch", "batch\n", "batch%d+", ".*" } do
+      local _, changed = submit(m, { partition = names }, parts)
+      lu.assertFalse(changed)
+   end
+   lu.assertTrue(looks <= 10, looks)
+end
+
 function tests.test_an_unknown_pattern_is_said_to_the_user()
    local m = fresh()
    local said

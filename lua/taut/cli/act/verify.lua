@@ -6,7 +6,7 @@ local report = require "taut.report"
 local sys = require "taut.sys"
 
 local verify = {
-   summary = "Have a component tested, by the next idle check or now; a leaf, or the machine, now." }
+   summary = "Have a component tested by the next idle check or now; a leaf or the machine now." }
 
 local POLL_MS = 500
 local SETTLE_S = 5 -- the last RESULT of a check may come after its job has begun

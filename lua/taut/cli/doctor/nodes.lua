@@ -14,11 +14,18 @@ local PLUGIN = "on the node: is spank_taut.so in plugstack.conf (slurmd's log sa
    "servers= right, and can it reach tautd's port 6824 (a firewall)?  `taut-probe idle --log " ..
    "debug` there, as root, says what it does"
 
+local NO_RESULT = "slurmd's log there says what ends taut-probe (a memory limit, a killer of " ..
+   "strays, a second plugin); or somebody keeps it from answering"
+
 local function heard(d, say)
    local n, quiet_s = d.nodes, d.now - d.daemon.since
    if n.silent.count > 0 then
       say("mend", "plugin", ("jobs run and no prolog was heard on %s: %s"):format(
          report.count(n.silent.count, "node"), names(n.silent)), PLUGIN)
+   end
+   if n.no_results and n.no_results.count > 0 then
+      say("mend", "results", ("tests are planned on %s, and no RESULT comes: %s"):format(
+         report.count(n.no_results.count, "node"), names(n.no_results)), NO_RESULT)
    end
    if n.never.count > 0 and quiet_s > QUIET_S then
       say("look", "plugin", ("never heard since tautd's start %s: %s: %s"):format(

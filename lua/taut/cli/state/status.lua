@@ -57,6 +57,13 @@ local function print_checks(s)
          (" and %d more"):format(#s.silent - 16) or "") .. " (a job runs, no prolog was heard)",
          "silent      ", (" "):rep(12))
    end
+   local mute = tables.map(s.no_results or {}, function(r)
+      return ("%s (%d plans)"):format(r.node, r.plans)
+   end)
+   if #mute > 0 then
+      report.wrap(report.some(mute, 16) .. ": tests were planned there, and no RESULT came",
+         "no results  ", (" "):rep(12))
+   end
    print(("tests       %d good, %d low, %d discarded"):format(s.tests.good, s.tests.low,
       s.tests.void))
    local hidden, sets = s.links_in_sets or 0, s.set_states

@@ -44,7 +44,8 @@ local function nodes(o)
          table.insert(lists.not_in_topology, name)
       end
    end
-   local out = { all = #topo.nodes, usable = usable, silent = some(cl:silent()) }
+   local out = { all = #topo.nodes, usable = usable, silent = some(cl:silent()),
+      no_results = some(tables.map(o.no_results:list(topo.nodes), function(r) return r.node end)) }
    for which, list in pairs(lists) do
       out[which] = some(list)
    end
@@ -126,7 +127,7 @@ local function daemon(o)
 end
 
 local function refused(o)
-   return { count = o.refusals.count, kinds = json.array(o.refusals.kinds) }
+   return { count = o.refusals.count, kinds = json.array(o.refusals:list_kinds()) }
 end
 
 local function tests(o, rows)
@@ -188,7 +189,7 @@ local function answer(o, reply)
 end
 
 --- @param o { site, diagnosis, cluster, journal, judgement, refusals, act, switches, metrics,
---   teller, followers, acting, started_at }
+--   teller, followers, acting, no_results, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { doctor = { false, function(_, _, _, reply) answer(o, reply) end } }

@@ -94,7 +94,7 @@ end
 local FILES = {
    { ack, "site diagnosis acks journal act" },
    { doctor, "site diagnosis cluster journal judgement refusals act switches metrics teller " ..
-      "followers housekeeping acting started_at" },
+      "followers housekeeping acting no_results started_at" },
    { log, "journal cluster" },
    { machine, "site diagnosis decision cluster act acks" },
    { page, "site diagnosis decision journal cluster act acks events observations" },
@@ -102,7 +102,7 @@ local FILES = {
    { repair, "site diagnosis decision findings act cluster events acks journal" },
    { status, "site switches diagnosis decision coverage cluster act teller journal events " ..
       "followers judgement check refusals rendezvous metrics acks housekeeping acting " ..
-      "addresses networks started_at" },
+      "addresses networks no_results started_at" },
    { tests, "site switches diagnosis cluster journal marks agenda surveys" },
 }
 

@@ -9,15 +9,6 @@ local throttle = require "taut.diagnose.throttle"
 
 local FLOODS = 10 -- senders that are named
 
-local function count_states(self)
-   local n = { ok = 0, suspect = 0, slow = 0, lossy = 0, failed = 0, unknown = 0 }
-   for c = 1, #self.site.topo.components do
-      local state = self.diagnosis:state(c)
-      n[state] = n[state] + 1
-   end
-   return n
-end
-
 local function list_of(map, row)
    local list = json.array {}
    for key, v in pairs(map) do
@@ -104,12 +95,14 @@ local function status(self)
       since = self.started_at, now = now, nodes = #self.site.topo.nodes,
       components = #self.site.topo.components,
       jobs_started = cl.jobs_started, jobs_heard = cl.jobs_heard, hellos = cl.hellos,
-      silent = json.array(cl:silent()), states = count_states(self), tests = self.judgement.classes,
+      silent = json.array(cl:silent()), states = self.diagnosis:count_states(),
+      tests = self.judgement.classes,
       coverage = self.diagnosis:covered(self.coverage, coverage_h * 3600, now),
       set_states = set_states, links_in_sets = links_in_sets,
       coverage_h = coverage_h, skipped = self.check.counts, refused = self.refusals.count,
       floods = json.array(floods(self)), claims = json.array(cl.claims:surges()),
       endpoints = json.array(self.networks:odd_ones()),
+      no_results = json.array(self.no_results:list(self.site.topo.nodes)),
       refused_streams = self.judgement.refused_streams, nothing_due = self.rendezvous.nothing_due,
       store = self.journal:state(), database = self.housekeeping:state(),
       slurm_error = cl.error, hint = cl.hint,
@@ -142,7 +135,7 @@ end
 
 --- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
 --   followers, judgement, check, refusals, rendezvous, metrics, acks, housekeeping, acting,
---   addresses, networks, started_at }
+--   addresses, networks, no_results, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { status = { false, function(_, _, _, reply) reply(status(o)) end } }

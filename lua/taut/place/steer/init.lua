@@ -9,7 +9,6 @@ local tables = require "taut.base.tables"
 local ask = require "taut.place.steer.ask"
 local cells = require "taut.place.steer.cells"
 local file = require "taut.place.steer.file"
-local files = require "taut.base.files"
 local json = require "taut.json"
 local ledger = require "taut.place.steer.ledger"
 local loop = require "taut.loop"
@@ -63,7 +62,7 @@ local function write(self, partitions)
    p.serial, p.patterns = self.serial, pattern.names
    p.switches, p.prefer = switches(self), self.cells:prefer(self.s.prefer_nodes)
    self.written = p
-   local ok, err = files.put(self.s.file, file.text(p))
+   local ok, err = sys.write_whole(self.s.file, file.text(p))
    say_once(self, not ok and ("cannot write the advice file: %s"):format(err) or nil)
 end
 
