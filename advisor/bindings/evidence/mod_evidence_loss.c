@@ -4,7 +4,7 @@
 
 #include "advisor/bindings/evidence/mod_evidence.h"
 #include "advisor/bindings/graph/mod_graph.h"
-#include "advisor/lib/evidence/loss.h"
+#include "advisor/lib/evidence/loss/loss.h"
 
 /* ---- questions ---- */
 

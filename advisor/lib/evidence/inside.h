@@ -9,7 +9,7 @@
 
 #include "advisor/lib/evidence/bouts.h"
 #include "advisor/lib/evidence/evidence.h"
-#include "advisor/lib/evidence/loss.h"
+#include "advisor/lib/evidence/loss/loss.h"
 #include "advisor/lib/evidence/once.h"
 #include "advisor/lib/graph/arena.h"
 

@@ -2,7 +2,7 @@
 --- Links that lose: from runs of counted losses to suspects and verdicts.
 --
 -- taut.evidence (C) keeps the tests whose losses were counted, by component, and weighs them as log
--- odds of "it loses this share" against "queues do" (loss.h, loss_score.c).  Here is what follows.
+-- odds of "it loses this share" against "queues do" (loss.h, loss/score.c).  Here is what follows.
 -- A good rate clears no loss: a link that loses 1 % may show 97 % of its rate, and several streams
 -- at once hide it altogether.
 local alone = require "taut.diagnose.alone"

@@ -9,7 +9,7 @@
  * share and in the end clear the component.
  *
  * A run is weighed as log odds of "this component loses the share p" against
- * "queues lose it".  loss_score.c has the formulas. */
+ * "queues lose it".  loss/score.c has the formulas. */
 #ifndef TAUT_ADVISOR_LIB_EVIDENCE_LOSS_H
 #define TAUT_ADVISOR_LIB_EVIDENCE_LOSS_H
 
@@ -26,7 +26,7 @@ struct taut_loss_test {
     float rate;        /* that it had, of what was expected */
     float single;      /* log odds that its losses came one at a time, as those
                           of a bad link do, and not in bursts, as a queue drops
-                          them (loss_burst.c); 0: its rate does not say */
+                          them (loss/burst.c); 0: its rate does not say */
     uint32_t refs;
     uint16_t links; /* on its route */
     uint16_t n;

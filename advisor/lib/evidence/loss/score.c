@@ -17,7 +17,7 @@
  *   q        the sum of all f
  *   w        what is well loses: WELL of the segments
  *   s        the odds that they came one at a time and not in bursts
- *            (loss_burst.c)
+ *            (loss/burst.c)
  *
  * (The likelihood of counts on known ways is Flock's, Harsh et al., CoNEXT
  * 2023; that losses of queues come by the hour is not in there.)
