@@ -29,9 +29,23 @@ prefixes() {
 # The release series of the Slurm below a prefix: 26.05
 series_of() { "$1/sbin/slurmctld" -V | sed -E 's/.* ([0-9]+\.[0-9]+)\..*/\1/'; }
 
-# build PREFIX: Taut for that Slurm, warnings being errors, into ./inst
+# What was compiled with a header of Slurm's: a program and the plugin, of all
+# that Taut is.
+forget_slurm() {
+    local deps object
+    grep -rlE --include='*.P*o' '/slurm/(slurm|spank)[a-z_]*\.h' . |
+        while read -r deps; do
+            object=${deps/.deps\//}
+            rm -f "${object%.P*o}".o "${object%.P*o}".lo
+        done
+}
+
+# build PREFIX: Taut for that Slurm, warnings being errors, into ./inst; what was
+# compiled for the Slurm before and has nothing of it stays
 build() {
-    mkdir -p "$BATS_TEST_TMPDIR/build" && cd "$BATS_TEST_TMPDIR/build" || return
+    mkdir -p "$BATS_FILE_TMPDIR/build" && cd "$BATS_FILE_TMPDIR/build" || return
+    forget_slurm
+    rm -rf inst
     "$TAUT_SRCDIR/configure" --enable-werror --with-slurm="$1" --prefix="$PWD/inst" \
         --disable-unit-tests --sysconfdir=/etc --localstatedir=/var --runstatedir=/run \
         >configure.log 2>&1 || { tail -n 20 configure.log; return 1; }
@@ -92,7 +106,6 @@ series() {
         [[ " $KNOWN " == *" $(series_of "$prefix") "* ]] && continue
         others=$((others + 1))
         try "$prefix" && lab down && series_up='' || return
-        rm -rf "$BATS_TEST_TMPDIR/build"
     done
     [ $others -gt 0 ] || skip "no other Slurm is there"
 }
