@@ -12,7 +12,8 @@
 /* A case without a ceiling: what sends all again from a lost packet on, or loses
  * without anybody counting, is low in every test, at any level.  Each low test
  * is at the ceiling -1 then, and its level tells nothing; what is left is that
- * the way was busy in every spell, and that several streams got no more. */
+ * the way was busy in every spell, and that several streams got no more.  Each
+ * link of a long way may be what was busy. */
 #define ANY_LEVEL (-1.0)
 
 /* The chance that a busy network shows just the level of this test, of what
@@ -86,12 +87,13 @@ double taut_evidence_busy_again(const struct taut_evidence *e, double ago_s,
 }
 
 static double spell_weight(const struct taut_evidence *e, const struct tally *y,
-                           double time)
+                           double time, bool is_any_level)
 {
     double chance = y->spell_level;
+    uint32_t links = is_any_level ? 4 * y->links : y->links;
 
     if (y->was_at > -HUGE_VAL)
-        chance *= taut_evidence_busy_again(e, time - y->was_at, y->links);
+        chance *= taut_evidence_busy_again(e, time - y->was_at, links);
     if (y->spell_wide)
         chance *= e->rules.steady;
     return log(SHOWN / chance);
@@ -127,7 +129,8 @@ static void close_spell(const struct taut_evidence *e, struct tally *y,
         return;
     double w = y->events;
     if (y->spell_at && w >= 0)
-        w = fmax(w, spell_weight(e, y, out->last));
+        w = fmax(w, spell_weight(e, y, out->last,
+                                  out->best <= ANY_LEVEL));
     else if (!y->spell_at)
         w = y->spell_half ? fmin(w, 0) : fmin(w, -e->rules.miss);
     if (out->best > ANY_LEVEL && is_proportional(e, y))
@@ -312,7 +315,7 @@ static void judge(const struct taut_evidence *e, uint32_t c,
     const struct taut_others nobody = {.n = 0};
     struct taut_case any;
     weigh_from(e, c, 0, ANY_LEVEL, &nobody, &any);
-    if (any.score > out->score && any.confirmed > 0)
+    if (any.score > out->score)
         *out = any;
 }
 

@@ -34,8 +34,8 @@
  *   1/(NATS R)  the chance that a busy network, whose share is log-uniform over
  *            NATS, loses just as many
  *
- * nor more than spell_most.  A test over no link at all meets no network: a
- * spell with such tests has no other limit than spell_most.  On a lossless
+ * nor more than spell_most.  Tests over no link at all meet no network: what
+ * they say is added, and has no other limit than spell_most.  On a lossless
  * fabric a busy network loses something with the chance NEWS only.  What speaks against p counts in full; a case
  * that falls below 0 begins anew. */
 #include <config.h>
@@ -148,7 +148,8 @@ static bool is_about(const struct taut_loss_test *t, double base, double p)
 
 struct spell_tally {
     double spell;    /* its number */
-    double odds;     /* of its tests together */
+    double odds;     /* of its tests over links together */
+    double apart;    /* of those over no link */
     double lost;     /* of the tests about the share, beside what others do */
     double segments; /* of these */
     double single;   /* of these, the sum of log s */
@@ -157,7 +158,7 @@ struct spell_tally {
     double was_at;   /* time of the last such test before */
     uint32_t links;  /* of the shortest way among them */
     uint32_t serial; /* of the event that was counted last */
-    bool is_any, is_at, is_linkless;
+    bool is_any, is_at;
 };
 
 static double most_of_spell(const struct taut_evidence *e,
@@ -165,8 +166,8 @@ static double most_of_spell(const struct taut_evidence *e,
 {
     double busy = 1, fit;
 
-    if (y->is_linkless)
-        return e->rules.spell_most;
+    if (y->n == 0)
+        return 0; /* none over links was about the share */
     if (e->rules.lossless)
         busy = NEWS;
     else if (y->was_at > -HUGE_VAL)
@@ -181,17 +182,20 @@ static void close_spell(const struct taut_evidence *e, struct spell_tally *y,
 {
     if (!y->is_any)
         return;
-    if (y->odds < 0)
-        out->score += fmax(y->odds, -3 * e->rules.spell_most);
+    double odds = y->apart +
+                  (y->odds < 0 ? y->odds
+                               : fmin(y->odds, most_of_spell(e, y, out->share)));
+    if (odds < 0)
+        out->score += fmax(odds, -3 * e->rules.spell_most);
     else if (y->is_at)
-        out->score += fmin(y->odds, most_of_spell(e, y, out->share));
+        out->score += fmin(odds, e->rules.spell_most);
     if (y->is_at) {
         out->spells++;
         y->was_at = y->last;
     }
-    y->odds = y->lost = y->segments = y->single = 0;
+    y->odds = y->apart = y->lost = y->segments = y->single = 0;
     y->n = 0;
-    y->is_any = y->is_at = y->is_linkless = false;
+    y->is_any = y->is_at = false;
     y->links = UINT32_MAX;
 }
 
@@ -208,11 +212,12 @@ static void count_at(struct spell_tally *y, const struct taut_loss_test *t,
     out->recent = y->is_at ? out->recent + 1 : 1;
     y->serial = t->serial;
     y->is_at = true;
+    if (t->links == 0)
+        return;
     y->lost += (double)t->lost - base * (double)t->segments;
     y->segments += (double)t->segments;
     y->single += (double)t->single;
     y->n++;
-    y->is_linkless = y->is_linkless || t->links == 0;
     y->links = t->links < y->links ? t->links : y->links;
 }
 
@@ -257,7 +262,7 @@ void taut_loss_weigh(struct taut_evidence *e, uint32_t c, double share,
         double base = known_share(e, t, c);
         y.spell = spell;
         y.is_any = true;
-        y.odds += odds_of(&q, t, base, share);
+        *(t->links > 0 ? &y.odds : &y.apart) += odds_of(&q, t, base, share);
         if (is_about(t, base, share))
             count_at(&y, t, base, out);
     }
