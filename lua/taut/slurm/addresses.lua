@@ -253,8 +253,8 @@ end
 
 --- @param o { resolver = helper of base/resolve.lua, setting, ports }
 function addresses.new(o)
-   local self = setmetatable({ resolver = o.resolver, said = {}, said_at = {}, known = {}, at_host = {},
-      waiting = {}, asking = false }, Addresses)
+   local self = setmetatable({ resolver = o.resolver, said = {}, said_at = {}, known = {},
+      at_host = {}, waiting = {}, asking = false }, Addresses)
    self:set(o.setting, o.ports)
    return self
 end
