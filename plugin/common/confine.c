@@ -104,7 +104,10 @@ void taut_confine(enum taut_confinement kind, int root_fd, char *text)
 
     text[0] = '\0';
 #ifdef __SANITIZE_ADDRESS__
-    return; /* it reads files and traces the process at its end */
+    /* It reads files, and traces the process at its end: which another user's
+     * may not be that was root's before. */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    return;
 #endif
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     setrlimit(RLIMIT_CORE, &none);

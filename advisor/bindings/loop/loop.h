@@ -18,8 +18,8 @@
 #include "advisor/bindings/host.h"
 
 /* Events have the middle one of these priorities unless they are given another:
- * those of nodes whose connections were taken, helpers, timers.  New callers
- * wait until none of these is due, what else can wait until no caller is left;
+ * those of nodes whose connections were taken, timers.  New callers, and what
+ * helpers say, wait until none of these is due, what else can wait until no caller is left;
  * of both one callback at a time is made. */
 #define TAUT_PRIORITY_CALLERS 3
 #define TAUT_PRIORITY_LAST 4

@@ -273,6 +273,8 @@ static int proc_queued(lua_State *L)
     return 1;
 }
 
+/* What a helper says may be long, as all of Slurm's nodes are: between two
+ * pieces of it new callers are let in. */
 static int add_events(struct taut_proc *p)
 {
     struct event_base *base = p->loop->base;
@@ -282,6 +284,7 @@ static int add_events(struct taut_proc *p)
         event_new(base, p->out, EV_READ | EV_PERSIST, on_readable, p);
     if (p->in_event == NULL || p->out_event == NULL)
         return -1;
+    event_priority_set(p->out_event, TAUT_PRIORITY_CALLERS);
     return event_add(p->out_event, NULL);
 }
 

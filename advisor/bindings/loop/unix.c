@@ -31,6 +31,7 @@
 #define CLIENTS_MAX 256
 #define KEPT 32    /* of these, for administrators */
 #define OF_USER 32 /* who is none */
+#define REFUSED_MOST 16 /* in a row */
 #define REQUEST_MS 2000
 #define REPLY_MS 10000
 
@@ -219,7 +220,8 @@ static int set_credentials(struct client *c, evutil_socket_t fd)
     return 0;
 }
 
-static void client_new(struct server *s, evutil_socket_t fd)
+/* Returns false where there is no place for it. */
+static bool client_new(struct server *s, evutil_socket_t fd)
 {
     lua_State *L = s->loop->L;
     struct client *c = lua_newuserdatauv(L, sizeof(*c), 0);
@@ -239,7 +241,7 @@ static void client_new(struct server *s, evutil_socket_t fd)
         close(fd); /* the client says "no reply" */
         client_release(L, c);
         lua_pop(L, 1);
-        return;
+        return false;
     }
     LIST_INSERT_HEAD(&s->clients, c, link);
     taut_ref_push(L, s->self);
@@ -250,19 +252,25 @@ static void client_new(struct server *s, evutil_socket_t fd)
     bufferevent_setwatermark(c->bev, EV_READ, 0, s->max_line + 1);
     event_add(c->late, &s->request);
     bufferevent_enable(c->bev, EV_READ);
+    return true;
 }
 
-/* One at a time: those who call again and again take turns with nodes. */
+/* One at a time: those who call again and again take turns with nodes.  Nobody
+ * waits behind those for whom there is no place. */
 static void on_accept(evutil_socket_t fd, short what, void *arg)
 {
     struct server *s = arg;
-    int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    bool is_in = false;
 
     (void)what;
-    if (client < 0)
-        return;
     taut_ref_push(s->loop->L, s->self); /* keeps s through its callbacks */
-    client_new(s, client);
+    for (int n = 0; n < REFUSED_MOST && s->ev != NULL && !is_in; n++) {
+        int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (client < 0)
+            break;
+        is_in = client_new(s, client);
+    }
     lua_pop(s->loop->L, 1);
 }
 

@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,6 +13,8 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "advisor/lib/os/blocking.h"
 #include "advisor/lib/os/callers.h"
 #include "advisor/lib/os/tcp_port.h"
@@ -19,17 +22,31 @@
 #define SWEEP_MS 20        /* between two looks for those that waited long */
 #define ERROR_PAUSE_MS 100 /* when descriptors have run out */
 #define BURST 256          /* accepted between two such looks */
+#define SLOTS 4096         /* for addresses that called of late */
+#define OFTEN_BURST 32     /* calls of one address at once, */
+#define OFTEN_EACH_MS 100  /* and one more in so long: who calls more often waits
+                              until all others have been taken in */
 
 struct waiting {
     TAILQ_ENTRY(waiting) link;
     struct taut_caller caller;
 };
 
+TAILQ_HEAD(queue, waiting);
+
+/* How many calls of an address are left, at that time. */
+struct slot {
+    int64_t at_ms;
+    int left;
+};
+
 struct taut_callers {
     pthread_t thread;
     pthread_mutex_t lock;
-    TAILQ_HEAD(, waiting) waiting;
-    long count;
+    struct queue waiting, often; /* the latter's addresses call too often */
+    long count;                  /* of both */
+    struct slot slots[SLOTS];
+    unsigned char key[crypto_shorthash_KEYBYTES]; /* nobody foresees a slot */
     bool news; /* for the owner, who is rung once for all of a burst */
     struct taut_callers_refused refused;
     int socket, event, stop; /* the last two are eventfds */
@@ -79,30 +96,82 @@ static void refuse(struct taut_callers *c, const struct taut_caller *caller)
     c->news = true;
 }
 
-static void sweep(struct taut_callers *c)
+static void refuse_first(struct taut_callers *c, struct queue *queue)
+{
+    struct waiting *w = TAILQ_FIRST(queue);
+
+    TAILQ_REMOVE(queue, w, link);
+    c->count--;
+    refuse(c, &w->caller);
+    free(w);
+}
+
+static void sweep_queue(struct taut_callers *c, struct queue *queue)
 {
     int64_t since_ms = taut_blocking_now_ms() - c->wait_ms;
     struct waiting *w;
 
-    while ((w = TAILQ_FIRST(&c->waiting)) != NULL &&
-           w->caller.since_ms < since_ms) {
-        TAILQ_REMOVE(&c->waiting, w, link);
-        c->count--;
-        refuse(c, &w->caller);
-        free(w);
+    while ((w = TAILQ_FIRST(queue)) != NULL && w->caller.since_ms < since_ms)
+        refuse_first(c, queue);
+}
+
+static void sweep(struct taut_callers *c)
+{
+    sweep_queue(c, &c->waiting);
+    sweep_queue(c, &c->often);
+}
+
+static struct slot *slot_of(struct taut_callers *c,
+                            const struct taut_caller *caller)
+{
+    const struct sockaddr_in *in = (const void *)&caller->sa;
+    const struct sockaddr_in6 *in6 = (const void *)&caller->sa;
+    bool is_6 = caller->sa.ss_family == AF_INET6;
+    unsigned char hash[crypto_shorthash_BYTES];
+
+    crypto_shorthash(hash,
+                     is_6 ? (const void *)&in6->sin6_addr
+                          : (const void *)&in->sin_addr,
+                     is_6 ? sizeof(in6->sin6_addr) : sizeof(in->sin_addr),
+                     c->key);
+    return &c->slots[(hash[0] | hash[1] << 8) % SLOTS];
+}
+
+/* Has this address called too often of late?  The call is counted. */
+static bool calls_often(struct taut_callers *c,
+                        const struct taut_caller *caller)
+{
+    struct slot *s = slot_of(c, caller);
+    int64_t more = (caller->since_ms - s->at_ms) / OFTEN_EACH_MS;
+
+    if (s->at_ms == 0 || more >= OFTEN_BURST) {
+        s->left = OFTEN_BURST;
+        s->at_ms = caller->since_ms;
+    } else if (more > 0) {
+        s->left += (int)more;
+        s->left = s->left > OFTEN_BURST ? OFTEN_BURST : s->left;
+        s->at_ms += more * OFTEN_EACH_MS;
     }
+    if (s->left == 0)
+        return true;
+    s->left--;
+    return false;
 }
 
 static void enqueue(struct taut_callers *c, const struct taut_caller *caller)
 {
-    struct waiting *w = c->count < TAUT_CALLERS_MAX ? malloc(sizeof(*w)) : NULL;
+    bool often = calls_often(c, caller);
+    struct waiting *w;
 
+    if (!often && c->count >= TAUT_CALLERS_MAX && !TAILQ_EMPTY(&c->often))
+        refuse_first(c, &c->often);
+    w = c->count < TAUT_CALLERS_MAX ? malloc(sizeof(*w)) : NULL;
     if (w == NULL) {
         refuse(c, caller);
         return;
     }
     w->caller = *caller;
-    TAILQ_INSERT_TAIL(&c->waiting, w, link);
+    TAILQ_INSERT_TAIL(often ? &c->often : &c->waiting, w, link);
     if (c->count++ == 0)
         c->news = true;
 }
@@ -165,15 +234,21 @@ static void *run(void *arg)
 
 /* ---- the owner ---- */
 
-static void destroy(struct taut_callers *c)
+static void close_all(struct queue *queue)
 {
     struct waiting *w;
 
-    while ((w = TAILQ_FIRST(&c->waiting)) != NULL) {
-        TAILQ_REMOVE(&c->waiting, w, link);
+    while ((w = TAILQ_FIRST(queue)) != NULL) {
+        TAILQ_REMOVE(queue, w, link);
         close(w->caller.fd);
         free(w);
     }
+}
+
+static void destroy(struct taut_callers *c)
+{
+    close_all(&c->waiting);
+    close_all(&c->often);
     if (c->event >= 0)
         close(c->event);
     if (c->stop >= 0)
@@ -203,6 +278,8 @@ struct taut_callers *taut_callers_create(int fd, int wait_ms)
     if (c == NULL)
         return NULL;
     TAILQ_INIT(&c->waiting);
+    TAILQ_INIT(&c->often);
+    crypto_shorthash_keygen(c->key);
     pthread_mutex_init(&c->lock, NULL);
     c->socket = fd;
     c->wait_ms = wait_ms;
@@ -242,9 +319,11 @@ int taut_callers_take(struct taut_callers *c, struct taut_caller *caller)
     uint64_t count;
 
     pthread_mutex_lock(&c->lock);
-    struct waiting *w = TAILQ_FIRST(&c->waiting);
+    struct queue *queue =
+        TAILQ_EMPTY(&c->waiting) ? &c->often : &c->waiting;
+    struct waiting *w = TAILQ_FIRST(queue);
     if (w != NULL) {
-        TAILQ_REMOVE(&c->waiting, w, link);
+        TAILQ_REMOVE(queue, w, link);
         c->count--;
     } else {
         (void)!read(c->event, &count, sizeof(count));

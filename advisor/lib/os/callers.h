@@ -57,7 +57,8 @@ int taut_callers_fd(const struct taut_callers *callers);
 /* The socket that listens. */
 int taut_callers_socket(const struct taut_callers *callers);
 
-/* Take the one that has waited longest; its descriptor is the owner's then.
+/* Take the one that has waited longest, of those first whose addresses do not
+ * call too often; its descriptor is the owner's then.
  * Returns 1, or 0 when nobody waits. */
 int taut_callers_take(struct taut_callers *callers, struct taut_caller *caller);
 

@@ -30,7 +30,7 @@ local loop = require "taut.loop"
 local metrics = require "taut.core.metrics"
 local networks = require "taut.slurm.networks"
 local news = require "taut.core.news"
-local no_results = require "taut.core.no_results"
+local no_results = require "taut.slurm.no_results"
 local node_lists = require "taut.wire.node_lists"
 local observations = require "taut.events.observations"
 local on_event = require "taut.core.on_event"
@@ -49,6 +49,7 @@ local steer = require "taut.place.steer"
 local survey = require "taut.survey"
 local switches = require "taut.core.switches"
 local sys = require "taut.sys"
+local turns = require "taut.base.turns"
 local verify = require "taut.plan.verify"
 local vouch = require "taut.core.vouch"
 
@@ -171,9 +172,9 @@ local function on_refresh(p)
    p.cluster:tell { refreshed = function(answered)
          p.review()
          p.vouch:refreshed(answered)
-         loop.timer(0, function() -- turns of their own
+         turns.add(turns.own, function()
             p.advice:refreshed()
-            loop.timer(0, function() p.steer:refreshed() end)
+            turns.add(turns.own, function() p.steer:refreshed() end)
          end)
       end,
       job_over = function(id) p.job_over:take(id) end }

@@ -144,6 +144,39 @@ teardown() {
     [ "$(status 'print(s.mode)')" = observe ]
 }
 
+# root_on NODE KIND HOST [--key value]…: root there says HELLO to that host's tautd
+root_on() {
+    lab exec --node "$1" "$TAUT_BUILDDIR/tests/fake/fake-root" "$2" "$1" "n[0-3]" \
+        --server "$(address_of "$3")" --uid "$(id -u slurm)" "${@:4}"
+}
+
+rows_of() { sql "SELECT count(*) FROM sample WHERE node = '$1'"; }
+names_inventor() { on ctl1 taut status | tr -s ' \n' ' ' | grep -q 'invented n1 named [0-9]* jobs'; }
+names_flood() { on ctl1 taut status | tr -s ' \n' ' ' | grep -q 'flood 172.30.1.2 (n1): [0-9]* messages'; }
+
+@test "failover: root on one node invents jobs and floods both controllers, over a server" {
+    local before was drained host
+    was=$(token)
+    drained=$(scene_drained)
+    before=$(rows_of n1)
+    for host in ctl1 ctl2; do
+        root_on n1 invent $host --job 900000 --count 300 --rate 100 >/dev/null &
+        root_on n1 swell $host --count 600 --rate 60 >/dev/null &
+    done
+    checked_job
+    wait
+    checked_job
+    wait_until 30 names_inventor
+    wait_until 30 names_flood
+    # nothing waits, hardly anything was kept, and the lease has not changed hands
+    wait_until 30 eval '[ "$(on ctl1 taut status --json | lab_json "print(d.store.waiting)")" = 0 ]'
+    [ $(($(rows_of n1) - before)) -le 300 ]
+    [ "$(token)" = "$was" ]
+    run on ctl1 taut explain n2
+    [ "$status" -eq 0 ]
+    [ "$(scene_drained)" = "$drained" ]
+}
+
 @test "failover: no drain was made twice, none is lost, and tokens only rise" {
     [ "$(scene_drained | cut -d'|' -f1)" = n1 ]
     [ "$(status 'for _, d in ipairs(s.drained) do print(d.node) end')" = n1 ]

@@ -4,6 +4,7 @@
 
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "advisor/lib/os/callers.h"
@@ -29,12 +30,20 @@ static void start(int wait_ms)
     ck_assert_ptr_nonnull(callers);
 }
 
-static int call(void)
+static int call_from(uint32_t host)
 {
+    struct sockaddr_in own = {.sin_family = AF_INET,
+                              .sin_addr.s_addr = htonl(host)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
+    ck_assert_int_eq(bind(fd, (void *)&own, sizeof(own)), 0);
     ck_assert_int_eq(connect(fd, (void *)&address, sizeof(address)), 0);
     return fd;
+}
+
+static int call(void)
+{
+    return call_from(INADDR_LOOPBACK);
 }
 
 static void await(int fd)
@@ -49,12 +58,12 @@ START_TEST(test_in_order)
     struct taut_caller got;
     struct sockaddr_in own;
     socklen_t n = sizeof(own);
-    int fds[100], taken = 0;
+    int fds[30], taken = 0;
 
     start(LONG_MS);
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 30; i++)
         fds[i] = call();
-    while (taken < 100) {
+    while (taken < 30) {
         await(taut_callers_fd(callers));
         while (taut_callers_take(callers, &got)) {
             struct sockaddr_in *from = (void *)&got.sa;
@@ -67,6 +76,35 @@ START_TEST(test_in_order)
         }
     }
     ck_assert_int_eq(taut_callers_refused(callers).hosts, 0);
+    taut_callers_destroy(callers);
+}
+END_TEST
+
+/* Past bug: most nodes found no time while one called 400 times a second. */
+START_TEST(test_who_calls_too_often_waits_for_the_others)
+{
+    struct taut_caller got;
+    int fds[400], before = 0, all = 0;
+    bool other = false;
+
+    start(LONG_MS);
+    for (int i = 0; i < 399; i++)
+        fds[i] = call();
+    fds[399] = call_from(INADDR_LOOPBACK + 1);
+    usleep(200000); /* the thread has them all */
+    while (taut_callers_take(callers, &got)) {
+        struct sockaddr_in *from = (void *)&got.sa;
+
+        other |= from->sin_addr.s_addr == htonl(INADDR_LOOPBACK + 1);
+        before += !other;
+        all++;
+        close(got.fd);
+    }
+    ck_assert(other);
+    ck_assert_int_eq(all, 400);
+    ck_assert_int_lt(before, 200);
+    for (int i = 0; i < 400; i++)
+        close(fds[i]);
     taut_callers_destroy(callers);
 }
 END_TEST
@@ -117,6 +155,7 @@ int main(void)
     TCase *tc = tcase_create("callers");
 
     tcase_add_test(tc, test_in_order);
+    tcase_add_test(tc, test_who_calls_too_often_waits_for_the_others);
     tcase_add_test(tc, test_late_ones_are_closed);
     tcase_add_test(tc, test_those_that_wait_are_closed_at_the_end);
     return unit_run("callers", tc);
