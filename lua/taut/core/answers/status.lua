@@ -111,6 +111,7 @@ local function status(self)
       floods = json.array(floods(self)), claims = json.array(cl.claims:surges()),
       endpoints = json.array(self.networks:odd_ones()),
       refused_streams = self.judgement.refused_streams, nothing_due = self.rendezvous.nothing_due,
+      prologs = self.rendezvous.prolog_times:state(),
       store = self.journal:state(), database = self.housekeeping:state(),
       slurm_error = cl.error, hint = cl.hint,
       fabric = self.followers.fabric and self.followers.fabric:status(),
