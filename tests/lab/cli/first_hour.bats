@@ -4,7 +4,7 @@
 # The first hour at a site: from `taut init` to a named link, by the acceptance test that
 # doc/first_hour.md describes.
 
-load lib/tests.bash
+load ../lib/tests.bash
 
 setup_file() {
     can_have_lab || return 0
