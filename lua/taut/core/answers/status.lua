@@ -100,7 +100,8 @@ local function status(self)
    local stopped, capped = self.act:stops()
    local set_states, links_in_sets = count_sets(self)
    return {
-      version = sys.version, mode = self.act:mode(), switch = self.switches:checks(),
+      version = sys.version, cluster = cl.config and cl.config.cluster,
+      mode = self.act:mode(), switch = self.switches:checks(),
       since = self.started_at, now = now, nodes = #self.site.topo.nodes,
       components = #self.site.topo.components,
       jobs_started = cl.jobs_started, jobs_heard = cl.jobs_heard, hellos = cl.hellos,

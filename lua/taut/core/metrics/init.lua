@@ -229,7 +229,8 @@ function Metrics:text()
       local text, more = exposition.family(...)
       parts[#parts + 1], left_out = text, left_out + more
    end
-   add("taut_info", "gauge", "Version of tautd.", { { 1, labels = { version = sys.version } } })
+   add("taut_info", "gauge", "Version of tautd, and ClusterName of its Slurm.", { { 1, labels = {
+      version = sys.version, cluster = (self.cluster.config or {}).cluster } } })
    add("taut_start_time_seconds", "gauge", "When tautd started, seconds since 1970.",
       self.started_at)
    acting_families(self, add)
