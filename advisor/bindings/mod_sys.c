@@ -437,7 +437,7 @@ static void push_paths(lua_State *L)
     } paths[] = {
         {"confdir", TAUT_CONFDIR},       {"libexecdir", TAUT_LIBEXECDIR},
         {"luadir", taut_host_luadir(L)}, {"rundir", TAUT_RUNDIR},
-        {"statedir", TAUT_STATEDIR},
+        {"spankdir", TAUT_SPANKDIR},     {"statedir", TAUT_STATEDIR},
     };
 
     lua_newtable(L);

@@ -561,6 +561,58 @@ static bool is_rival(struct taut_evidence *e, uint32_t c, uint32_t o,
                  taut_evidence_judge(e, o, &own)) >= k->score / 2);
 }
 
+/* Has o a case without what c explains? */
+static bool stands_alone(struct taut_evidence *e, uint32_t o, uint32_t c,
+                         double near)
+{
+    struct taut_recurrence comes;
+    struct taut_case k, rest;
+    bool most;
+
+    return (taut_evidence_judge(e, o, &k) >= near &&
+            taut_evidence_without(e, o, &k, c, &rest) >= near) ||
+           (taut_recurrence_judge(e, o, &comes) >= near &&
+            rest_without(e, o, c, &comes, &most) >= near);
+}
+
+/* One on the way of b that explains it and has a case without c, or NONE. */
+static uint32_t find_standing(struct taut_evidence *e, uint32_t c,
+                              const struct taut_bout *b, double Bps,
+                              double near)
+{
+    uint32_t way[WAY_MOST], n = find_way(e, b, way);
+
+    for (uint32_t i = 0; i < n; i++)
+        if (way[i] != c && explains_bout(e, way[i], b, Bps) &&
+            stands_alone(e, way[i], c, near))
+            return way[i];
+    return TAUT_GRAPH_NONE;
+}
+
+/* Others that explain it together: a sender meets each of several slow links now
+ * and then.  Returns one of them where less than 'near' is left, or NONE. */
+static uint32_t find_together(struct taut_evidence *e, uint32_t c,
+                              const struct taut_recurrence *k, double near)
+{
+    struct taut_bout list[TAUT_BOUTS_MAX + 1];
+    struct taut_recurrence rest = {.score = 0};
+    uint32_t n = collect_bouts(e, c, list), left = 0, found = TAUT_GRAPH_NONE;
+    double Bps = k->share * e->g->capacity[c];
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_of_case(e, &list[i], k))
+            continue;
+        uint32_t o = find_standing(e, c, &list[i], Bps, near);
+        if (o == TAUT_GRAPH_NONE)
+            list[left++] = list[i];
+        else
+            found = o;
+    }
+    if (found != TAUT_GRAPH_NONE && left >= 2)
+        weigh_level(e, c, list, left, k->share, &rest);
+    return rest.score < near ? found : TAUT_GRAPH_NONE;
+}
+
 uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
                                const struct taut_recurrence *k, double near,
                                double enough)
@@ -577,7 +629,7 @@ uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
             if (is_rival(e, c, way[j], k, near, enough))
                 return way[j];
     }
-    return TAUT_GRAPH_NONE;
+    return find_together(e, c, k, near);
 }
 
 /* ---- out and back ---- */

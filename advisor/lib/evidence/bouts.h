@@ -60,7 +60,8 @@ taut_recurrence_reporters(struct taut_evidence *e, uint32_t c,
 /* Another component on the way of a bout at the ceiling of 'k' that may have made
  * it: it had a bout at the same rate at the same time.  Without the bouts that
  * it explains less than 'near' is left of the case, or less than 'enough' and
- * half of the bouts where it weighs half as much by itself.  NONE: there is no such. */
+ * half of the bouts where it weighs half as much by itself.  Or one of several that
+ * explain it together, each with a case without c.  NONE: there is no such. */
 uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
                                const struct taut_recurrence *k, double near,
                                double enough);

@@ -145,8 +145,8 @@ local function asked(p)
       argv = { sys.paths.program, "--db", p.site.conf.store or p.site.conf.database } }
    p.latency = latency.start()
    p.metrics = metrics.new(pick(p, "site switches diagnosis decision coverage cluster act " ..
-      "acks teller journal events judgement check refusals latency housekeeping acting " ..
-      "started_at"))
+      "acks teller journal events judgement check refusals rendezvous latency " ..
+      "housekeeping acting started_at"))
    p.reload = function()
       return reload(pick(p, "site followers metrics teller diagnosis check rendezvous events " ..
          "profiles surveys advice steer job_over coverage act review addresses findings " ..

@@ -9,6 +9,7 @@ local endpoints = require "taut.wire.endpoints"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local planned = require "taut.tests"
+local prolog_times = require "taut.core.metrics.prolog_times"
 local result = require "taut.wire.result"
 local seal = require "taut.seal"
 local wire = require "taut.wire"
@@ -89,6 +90,7 @@ end
 local function enough(self, s, t)
    local transport = endpoints.common(s.peers[t.src].endpoints, s.peers[t.dst].endpoints,
       t.rail or 1)
+   self.transports[transport] = (self.transports[transport] or 0) + 1
    if transport ~= "tcp" or self.topo.open and next(self.topo.open) then
       return nil
    end
@@ -211,6 +213,7 @@ local function prolog(self, h, names, peer, is_sure)
       return dismiss(self, peer, LATE)
    elseif not group.session then
       self.nothing_due = self.nothing_due + 1
+      self.prolog_times:add("nothing_due", loop.time() - peer.at)
       return dismiss(self, peer)
    end
    local s = group.session
@@ -299,6 +302,9 @@ function Rendezvous:result(conn, bytes)
    end
    s.results[peer.number], s.refused = tests, (s.refused or 0) + refused
    peer.readings = readings
+   if s.purpose == "prolog" then
+      self.prolog_times:add("tests", loop.time() - peer.at)
+   end
    background.add(s, peer.number, (loop.now_ns() - peer.heard_ns) / 1e9)
    self.sessions[conn] = nil
    note_answer(self, s)
@@ -342,7 +348,8 @@ end
 function rendezvous.new(o)
    return setmetatable({ topo = o.topology, checks = o.checks, limits = o.limits,
       cluster = o.cluster, check = o.check, findings = o.findings, networks = o.networks,
-      no_results = o.no_results, open = {}, sessions = {}, nothing_due = 0 }, Rendezvous)
+      no_results = o.no_results, open = {}, sessions = {}, nothing_due = 0,
+      prolog_times = prolog_times.new(), transports = {} }, Rendezvous)
 end
 
 return rendezvous

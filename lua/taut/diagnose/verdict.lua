@@ -65,7 +65,8 @@ local function is_confirmed(self, c, k, case, now)
    n = n + (n > 0 and member.flows(self.sets, c).spells or 0) -- far from each other, and of others
    return n >= verdict.needed(self, k, s.slow_low, now)
       or member.is_enough(self.sets, c, (verdict.with_flows(self, c, case)))
-      or not case.is_any and (k.asked or 0) == 0 and case.at >= verdict.needed(self, k, s.unconfirmed_low, now)
+      or not case.is_any and (k.asked or 0) == 0
+      and case.at >= verdict.needed(self, k, s.unconfirmed_low, now)
       and case.events >= verdict.needed(self, k, s.unconfirmed_events, now)
 end
 

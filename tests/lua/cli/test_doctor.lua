@@ -136,6 +136,15 @@ function tests.test_addresses_that_are_missing()
       { sets = { count = 0, links = 0, unnamed = some(1, "leaf0/1") } })
 end
 
+-- Nobody said that an InfiniBand fabric is tested over IPoIB.
+function tests.test_the_transport_is_said()
+   lu.assertEquals(found { transports = { tcp = 340 } }, {})
+   local swept_well = { cables = 4, differ = {}, count = 0, moved = NONE, hosts_unknown = NONE }
+   one("look", "340 tests over TCP: on an InfiniBand fabric", "transport=ofi",
+      { transports = { tcp = 340 }, sweep = swept_well })
+   lu.assertEquals(found { transports = { ofi = 340 }, sweep = swept_well }, {})
+end
+
 function tests.test_nodes_that_are_silent()
    one("mend", "no prolog was heard on 2 nodes: n[1-2]", "plugstack.conf",
       { ["nodes.silent"] = some(2, "n[1-2]") })

@@ -146,7 +146,7 @@ function tests.test_the_example_is_the_defaults()
    local text = f:read "a"
    f:close()
    local example = assert(load(text))
-   local plain = assert(load((text:match "topology = torus %b{}")))
+   local plain = assert(load((text:match "topology = fattree %b{}")))
    example.topology, plain.topology = nil, nil
    lu.assertEquals(example, plain)
    lu.assertEquals(example.hints, {})

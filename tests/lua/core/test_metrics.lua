@@ -48,6 +48,7 @@ local function made(topo)
       checks = { coverage_h = 24 }, topology = topo }
    return metrics.new { site = site, acting = acting.new { is_ready = true }, cluster = cl,
       switches = switches.new { site = site },
+      rendezvous = { prolog_times = require("taut.core.metrics.prolog_times").new() },
       refusals = { count = 3, clocks = 2 }, judgement = { refused_streams = 1, link_seconds = 12.75,
          classes = { good = 100, low = 3, void = 2 } },
       check = { counts = { checked = 5, single = 2 } }, started_at = 1700000000.25,

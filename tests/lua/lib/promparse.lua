@@ -84,7 +84,9 @@ function promparse.read(text)
     else
       assert(line:sub(1, 1) ~= "#" and line ~= "", where .. "what is this: " .. line)
       local metric, tail = line:match "^([a-zA-Z_:][a-zA-Z0-9_:]*)(.*)$"
-      assert(current and metric == current.name and current.type,
+      local family = current and current.type == "histogram" and metric:gsub("_bucket$", "")
+        :gsub("_sum$", ""):gsub("_count$", "") or metric
+      assert(current and family == current.name and current.type,
         where .. "sample outside its family: " .. line)
       local inside, value = tail:match "^{(.*)} ([^ ]+)$"
       if not inside then

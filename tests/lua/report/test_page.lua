@@ -136,6 +136,8 @@ end
 function tests.test_alarms_come_first_and_a_slow_set_is_not_all_well()
    local d = data { bad = {}, drained = {} }
    lu.assertNil(page.make(d):find('id="alarms"', 1, true))
+   d.status.cluster = "alpha"
+   has(page.make(d), "<h1>Taut: alpha, ")
    d.status.capped = { batch = { why = "8 nodes of batch are drained" } }
    d.status.sets = { { text = "one of 4 uplinks of leaf1 is slow: 9 of 40 flows got 25%" } }
    d.status.links_in_sets, d.status.set_states = 32, { all = 8, ok = 7, suspect = 0, slow = 1,

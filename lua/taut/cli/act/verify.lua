@@ -6,14 +6,14 @@ local report = require "taut.report"
 local sys = require "taut.sys"
 
 local verify = {
-   summary = "Have a component tested by the next idle check or now; a leaf or the machine now." }
+   summary = "Have a component tested, by the next idle check or now; a leaf or the machine, now." }
 
 local POLL_MS = 500
 local SETTLE_S = 5 -- the last RESULT of a check may come after its job has begun
 
 function verify.setup(parser)
    parser:argument("component"):args "?":description(
-      "Its name: r1.0.0/X+, leaf3/17, n5/tx …; or a router's, such as leaf3: all its links.")
+      "Its name: r1.0.0/X+, leaf3/17, n5/tx …; or of a router, leaf3: all its links.")
    parser:flag("--all"):description "All links of the machine, on all idle nodes, now."
    parser:flag("--now"):description
       "Submit a job to free nodes that can test it; its check does."

@@ -72,7 +72,30 @@ local function way(d, say, own)
    end
 end
 
+local NAMES = { tcp = "TCP", ofi = "libfabric" }
+
+-- Over what streams went.
+local function transport(d, say)
+   local used, all, parts = d.transports or {}, 0, {}
+   for kind, count in pairs(used) do
+      all = all + count
+      parts[#parts + 1] = ("%s over %s"):format(report.count(count, "test"), NAMES[kind] or kind)
+   end
+   table.sort(parts)
+   if all == 0 then
+      return
+   elseif d.sweep and (used.tcp or 0) > 0 then
+      say("look", "transport", table.concat(parts, ", ") .. ": on an InfiniBand fabric that is " ..
+         "IPoIB, where one stream shows what TCP carries, not what the link could",
+         "transport=ofi and provider= in node.conf and on the plugstack line: doc/install.md, " ..
+         "step 3")
+   else
+      say("ok", "transport", table.concat(parts, ", ") .. " since tautd's start")
+   end
+end
+
 return function(d, say, own)
    way(d, say, own)
+   transport(d, say)
    discarded(d, say)
 end

@@ -55,6 +55,9 @@ local function print_state(s)
       print(("advice   %s, written %s"):format(s.file, os.date("%H:%M:%S",
          math.floor(s.written))))
    end
+   if not s.on then
+      return -- what it would avoid and prefer is in force for nobody
+   end
    for _, a in ipairs(s.avoided) do
       print(("avoided  %s at %s, %d nodes exposed%s"):format(a.component, report.percent(a.left),
          a.nodes, a.gain and (", up to %.2f times as slow"):format(a.gain) or ""))

@@ -49,9 +49,23 @@ local function print_mode(s)
    end
 end
 
+-- What a prolog takes, as tautd sees it: bounds of a histogram.
+local function print_prologs(p)
+   local parts = {}
+   for _, kind in ipairs { { "nothing_due", "nothing due" }, { "tests", "with tests" } } do
+      local v = p and p[kind[1]]
+      parts[#parts + 1] = v and v.median_s and ("%d %s, half within %g ms"):format(v.count, kind[2],
+         v.median_s * 1000) or nil
+   end
+   if #parts > 0 then
+      report.wrap(table.concat(parts, "; "), "prologs     ", (" "):rep(12))
+   end
+end
+
 local function print_checks(s)
    print(("jobs        %d started, %d of them heard from (%s)"):format(s.jobs_started, s.jobs_heard,
       report.count(s.hellos, "node prolog")))
+   print_prologs(s.prologs)
    if #s.silent > 0 then
       report.wrap(table.concat(s.silent, " ", 1, math.min(#s.silent, 16)) .. (#s.silent > 16 and
          (" and %d more"):format(#s.silent - 16) or "") .. " (a job runs, no prolog was heard)",

@@ -182,14 +182,15 @@ local function answer(o, reply)
                ports = ports(o), slurm = slurm(o),
                database = database(o), daemon = daemon(o), refused = refused(o),
                tests = tests(o, discarded or json.array {}), traces = traces(o), sets = sets(o),
+               transports = o.rendezvous.transports,
                sweep = o.followers.fabric and sweep(o, rows, err) or nil }
          end)
       end)
    end)
 end
 
---- @param o { site, diagnosis, cluster, journal, judgement, refusals, act, switches, metrics,
---   teller, followers, acting, no_results, started_at }
+--- @param o { site, diagnosis, cluster, journal, judgement, rendezvous, refusals, act, switches,
+--   metrics, teller, followers, acting, no_results, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { doctor = { false, function(_, _, _, reply) answer(o, reply) end } }

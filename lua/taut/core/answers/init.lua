@@ -93,8 +93,8 @@ end
 
 local FILES = {
    { ack, "site diagnosis acks journal act" },
-   { doctor, "site diagnosis cluster journal judgement refusals act switches metrics teller " ..
-      "followers housekeeping acting no_results started_at" },
+   { doctor, "site diagnosis cluster journal rendezvous judgement refusals act switches metrics " ..
+      "teller followers housekeeping acting no_results started_at" },
    { log, "journal cluster" },
    { machine, "site diagnosis decision cluster act acks" },
    { page, "site diagnosis decision journal cluster act acks events observations" },

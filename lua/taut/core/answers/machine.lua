@@ -12,7 +12,8 @@ local function component_row(self, c, now)
    return { component = self.site.topo.components[c], state = self.diagnosis:state(c),
       left = k.left, loss = k.loss and k.loss.share,
       low = low, low_of = of, tests = seen.tests, last = seen.last,
-      capacity_Bps = self.diagnosis:capacity(c), action = self.decision.measures[c],
+      capacity_Bps = self.diagnosis:capacity(c), action = self.decision.measures[c]
+         or k.state == "suspect" and k.hard and "alert" or nil, -- as `status` says it
       since = k.since, known = self.acks:get(self.site.topo.components[c], now),
       remark = self.diagnosis:remark(c, now), cable = self.site.topo:cable(c) }
 end

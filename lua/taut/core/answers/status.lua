@@ -91,7 +91,8 @@ local function status(self)
    local stopped, capped = self.act:stops()
    local set_states, links_in_sets = count_sets(self)
    return {
-      version = sys.version, mode = self.act:mode(), switch = self.switches:checks(),
+      version = sys.version, cluster = cl.config and cl.config.cluster,
+      mode = self.act:mode(), switch = self.switches:checks(),
       since = self.started_at, now = now, nodes = #self.site.topo.nodes,
       components = #self.site.topo.components,
       jobs_started = cl.jobs_started, jobs_heard = cl.jobs_heard, hellos = cl.hellos,
@@ -104,6 +105,7 @@ local function status(self)
       endpoints = json.array(self.networks:odd_ones()),
       no_results = json.array(self.no_results:list(self.site.topo.nodes)),
       refused_streams = self.judgement.refused_streams, nothing_due = self.rendezvous.nothing_due,
+      prologs = self.rendezvous.prolog_times:state(),
       store = self.journal:state(), database = self.housekeeping:state(),
       slurm_error = cl.error, hint = cl.hint,
       fabric = self.followers.fabric and self.followers.fabric:status(),

@@ -44,7 +44,7 @@ end
 
 --- The text of a family.
 -- @param name of the metric: [a-zA-Z_:][a-zA-Z0-9_:]*
--- @param kind "counter" or "gauge"
+-- @param kind "counter", "gauge" or "histogram", whose samples have a `suffix`
 -- @param help one sentence
 -- @param samples array of { value, labels = { name = value } or nil }; a number alone is one
 --   without labels; samples with the same labels are the caller's mistake
@@ -56,7 +56,8 @@ function exposition.family(name, kind, help, samples)
       kind) }
    for i = 1, math.min(#samples, exposition.SAMPLES_MAX) do
       local s = samples[i]
-      lines[#lines + 1] = ("%s%s %s"):format(name, labels_of(s.labels), number(s[1]))
+      lines[#lines + 1] = ("%s%s%s %s"):format(name, s.suffix or "", labels_of(s.labels),
+         number(s[1]))
    end
    return table.concat(lines, "\n") .. "\n", math.max(0, #samples - exposition.SAMPLES_MAX)
 end

@@ -163,6 +163,8 @@ local function check_families(self, add)
    add("taut_jobs_started_total", "counter", "Jobs that started since tautd did.", cl.jobs_started)
    add("taut_jobs_heard_total", "counter", "Jobs of which a node said hello.", cl.jobs_heard)
    add("taut_prologs_total", "counter", "Nodes whose prolog said hello.", cl.hellos)
+   add("taut_prolog_seconds", "histogram", "From a node's HELLO until nothing was due, or until " ..
+      "its RESULT, as tautd sees it.", self.rendezvous.prolog_times:samples())
    add("taut_prologs_silent", "gauge", "Nodes of running jobs whose prolog was never heard.",
       #cl:silent())
    add("taut_checks_total", "counter", "Jobs by what became of their check.",
@@ -227,7 +229,8 @@ function Metrics:text()
       local text, more = exposition.family(...)
       parts[#parts + 1], left_out = text, left_out + more
    end
-   add("taut_info", "gauge", "Version of tautd.", { { 1, labels = { version = sys.version } } })
+   add("taut_info", "gauge", "Version of tautd, and ClusterName of its Slurm.", { { 1, labels = {
+      version = sys.version, cluster = (self.cluster.config or {}).cluster } } })
    add("taut_start_time_seconds", "gauge", "When tautd started, seconds since 1970.",
       self.started_at)
    acting_families(self, add)
@@ -289,7 +292,7 @@ function Metrics:start()
 end
 
 --- @param o { site, switches, diagnosis, decision, coverage, cluster, act, teller, journal, events,
---   judgement, check, refusals, latency, housekeeping, acting, started_at }
+--   judgement, check, refusals, rendezvous, latency, housekeeping, acting, started_at }
 function metrics.new(o)
    return setmetatable(o, Metrics)
 end

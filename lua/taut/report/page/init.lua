@@ -113,7 +113,8 @@ end
 function page.make(d, live)
    local nonce = seal.hex(seal.random(16))
    local policy = page.policy(nonce, live)
-   local title = "Taut: " .. d.machine.title
+   local cluster = d.status.cluster
+   local title = "Taut: " .. (cluster and cluster .. ", " or "") .. d.machine.title
    local when = ("Made %s; what was done since %s. Taut %s."):format(
       os.date("%Y-%m-%d %H:%M:%S", d.at), os.date("%Y-%m-%d %H:%M", math.floor(d.since)),
       sys.version)

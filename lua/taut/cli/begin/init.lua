@@ -1,0 +1,103 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- `taut init`: the first configuration of a site, out of what is found on this host.
+local doctor = require "taut.cli.doctor"
+local look = require "taut.cli.begin.look"
+local report = require "taut.report"
+local save = require "taut.report.save"
+local sys = require "taut.sys"
+local texts = require "taut.cli.begin.texts"
+
+local init = { summary = "Look at Slurm and the fabric, write a first configuration.",
+   has_json = false }
+
+function init.setup(parser)
+   parser:option("-o --output"):description(("The folder to write to (default %s)."):format(
+      sys.paths.confdir)):argname "<folder>"
+   parser:flag("-n --dry-run"):description "Print what would be written, write nothing."
+   parser:epilog("A file that is there and says something else stays; the new one is put beside " ..
+      "it, as FILE.new.  Exit status: 0 done, 1 Slurm does not answer, or a file cannot be " ..
+      "written; else that of `taut doctor`.")
+end
+
+local function read(path)
+   local f = io.open(path, "rb")
+   local text = f and f:read "a"
+   if f then
+      f:close()
+   end
+   return text
+end
+
+-- @param mode of the file
+local function put(path, text, mode)
+   local was = read(path)
+   if was == text then
+      print(path .. ": as it should be")
+      return true
+   end
+   local to = was and path .. ".new" or path
+   local ok, err = save.text(to, text)
+   if ok and not os.execute(("chmod %s %s"):format(mode, save.quoted(to))) then
+      ok, err = nil, to .. ": chmod failed"
+   end
+   if not ok then
+      return nil, err
+   end
+   print(was and ("%s: is there and says something else; %s is what was found"):format(path, to)
+      or path .. ": written")
+   return true
+end
+
+local function files(found)
+   local list = { { "taut.lua", texts.machine(found), "0644" },
+      { "node.conf", texts.node(found), "0644" },
+      { "plugstack.line", texts.plugstack(found), "0644" } }
+   local check = texts.healthcheck(found)
+   list[4] = check and { "healthcheck.next", check, "0755" } or nil
+   return list
+end
+
+local function say_rest(found)
+   local lines = texts.slurm_conf(found)
+   if #lines > 0 then
+      print "\nslurm.conf lacks, or says otherwise:"
+      for _, line in ipairs(lines) do
+         print("   " .. line)
+      end
+      print "then restart slurmctld, and slurmd on every node."
+   end
+   print("\nnode.conf, plugstack.line (a line of plugstack.conf) and healthcheck.next, if it is " ..
+      "there,\ngo to every compute node; taut.lua stays here.")
+end
+
+function init.run(args)
+   local found = look.around()
+   if not found.slurm then
+      report.complain "init: Slurm does not answer here (scontrol show config)"
+      return 1
+   elseif #found.slurm.nodes < 2 then
+      report.complain "init: Slurm has fewer than two nodes (sinfo -N)"
+      return 1
+   end
+   local folder = args.output or sys.paths.confdir
+   for _, f in ipairs(files(found)) do
+      local path = folder .. "/" .. f[1]
+      if args.dry_run then
+         print(("---- %s\n%s"):format(path, f[2]))
+      else
+         local ok, err = put(path, f[2], f[3])
+         if not ok then
+            report.complain("init: ", err)
+            return 1
+         end
+      end
+   end
+   say_rest(found)
+   if args.dry_run then
+      return 0
+   end
+   print "\ntaut doctor:"
+   return doctor.run { socket = args.socket, server = args.server }
+end
+
+return init

@@ -1,0 +1,123 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- The files that `taut init` writes, out of what was found: each says what was found, what was
+-- assumed and what to look at.
+local health_check = require "taut.slurm.health_check"
+local hostlist = require "taut.hostlist"
+local recognise = require "taut.topology.import.recognise"
+local sys = require "taut.sys"
+local write = require "taut.topology.import.write"
+
+local texts = {}
+
+local function has(list, word)
+   for _, v in ipairs(list) do
+      if v == word then
+         return true
+      end
+   end
+   return false
+end
+
+-- One switch: what can be said where nobody tells the wiring.
+local function assumed(s, why)
+   local lines = {
+      "-- Assumed: one switch for all nodes, since nothing told the wiring.  Verdicts on nodes are",
+      "-- right with that, there are none on links.  Describe yours (taut.lua(5), examples are in",
+      "-- share/taut/machines), or import it: `taut topology import`." }
+   for _, text in ipairs(why) do
+      lines[#lines + 1] = "-- Tried in vain: " .. text:gsub("%c", " ")
+   end
+   lines[#lines + 1] = ("topology = fattree {\n   nodes_per_leaf = %d,\n   levels = { { " ..
+      "down = 1, up = 1 } },\n   nodes = \"%s\",\n}\n"):format(#s.nodes, hostlist.compress(s.nodes))
+   return table.concat(lines, "\n")
+end
+
+local function topology(found)
+   local w = found.wiring
+   if not w.wiring then
+      return assumed(found.slurm, w.why)
+   end
+   local text = write.text(w.wiring, recognise.kind(w.wiring), {})
+   return ("-- Found: the wiring, in %s.  Look at it with `taut topology show -m`, and at some\n" ..
+      "-- routes with `taut topology route A B -m`.\n"):format(w.source) .. text
+end
+
+--- taut.lua.
+function texts.machine(found)
+   local s = found.slurm
+   local head = ("-- taut.lua of cluster %s, by `taut init`.\n" ..
+      "-- Found: Slurm %s, SlurmUser %s, %d nodes, TopologyPlugin %s.\n" ..
+      "-- Assumed: no capacities; they are learned (taut.lua(5), \"CAPACITIES THAT ARE " ..
+      "LEARNED\").\n" ..
+      "-- To look at: `taut config check`, then `taut doctor` after a few jobs.\n\n"):format(
+      s.cluster or "?", s.version or "of unknown version", s.user, #s.nodes,
+      s.topology or "not set")
+   return head .. topology(found) ..
+      "\nmode = \"observe\" -- nothing is drained until `taut policy drain`\n"
+end
+
+-- Which port is tested is the site's to say: here are those of this host.
+local function interface_lines(found)
+   local lines = {
+      "# Which port leads into the interconnect; without it the one on the route to the",
+      "# server is tested, which is rarely the right one.  This host has:" }
+   for _, i in ipairs(found.interfaces) do
+      lines[#lines + 1] = ("#   %s%s%s"):format(i.name,
+         i.is_infiniband and ", InfiniBand (IPoIB)" or "",
+         i.Mbps and (", %g Gbit/s"):format(i.Mbps / 1000) or "")
+   end
+   lines[#lines + 1] = "#interface="
+   return table.concat(lines, "\n")
+end
+
+--- node.conf, for every compute node.
+function texts.node(found)
+   local s = found.slurm
+   return ("# node.conf by `taut init`, for every compute node: root's, and writable by " ..
+      "root only.\n" ..
+      "servers=%s\nuser=%s\n%s\n"):format(s.host ~= "" and s.host or "slurm-controller", s.user,
+      interface_lines(found))
+end
+
+--- The line for plugstack.conf.
+function texts.plugstack(found)
+   local s = found.slurm
+   return ("# By `taut init`: for plugstack.conf on every compute node, or a file it includes.\n" ..
+      "optional %s/spank_taut.so servers=%s user=%s probe=%s/taut-probe\n"):format(
+      sys.paths.spankdir, s.host ~= "" and s.host or "slurm-controller", s.user,
+      sys.paths.libexecdir)
+end
+
+--- The wrapper of a site's own health check, or nil.
+function texts.healthcheck(found)
+   local program = found.slurm.health.program
+   if not program or program:find "taut%-healthcheck" then
+      return nil
+   end
+   return health_check.wrapper(program)
+end
+
+--- What slurm.conf has to say and does not: array of lines.
+function texts.slurm_conf(found)
+   local s, lines = found.slurm, {}
+   if not (has(s.prolog_flags, "ALLOC") and has(s.prolog_flags, "DEFERBATCH")) then
+      local flags = { "Alloc", "DeferBatch" }
+      for _, f in ipairs(s.prolog_flags) do
+         flags[#flags + 1] = f ~= "ALLOC" and f ~= "DEFERBATCH" and f or nil
+      end
+      lines[#lines + 1] = "PrologFlags=" .. table.concat(flags, ",")
+   end
+   if not (s.health.program or ""):find "taut%-healthcheck" then
+      lines[#lines + 1] = ("HealthCheckProgram=%s/taut-healthcheck"):format(sys.paths.libexecdir)
+   end
+   if not s.health.interval or s.health.interval:find "^0" then
+      lines[#lines + 1] = "HealthCheckInterval=300"
+   end
+   local states = s.health.states
+   if has(states, "CYCLE") or not (has(states, "IDLE") or has(states, "ANY")) then
+      lines[#lines + 1] = "HealthCheckNodeState=" .. health_check.states(states)
+   end
+   return lines
+end
+
+return texts
