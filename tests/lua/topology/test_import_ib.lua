@@ -53,6 +53,24 @@ function tests.test_small()
       speed = "QDR", Bps = 4000000000 } })
 end
 
+-- As people hand it over: in mails, on pages, from long ago.
+function tests.test_what_was_pasted()
+   local plain = assert(read("ibnetdiscover", SMALL))
+   for _, begin in ipairs { "> ", ">", "   ", "\t", "> > ", ">    " } do
+      local w = assert(read("ibnetdiscover", (SMALL:gsub("[^\n]+", begin .. "%0"))))
+      lu.assertEquals(w.cables, plain.cables, begin)
+      lu.assertEquals(w.nodes, plain.nodes, begin)
+      importing.noted(w, "all lines begin with")
+   end
+   refused("ibnetdiscover", (SMALL:gsub('"', "&quot;")), 3, "HTML")
+   refused("ibnetdiscover", with('"leaf 1" base', '"leaf\n1" base'), 3, "broken in two?")
+   refused("ibnetdiscover", with('# "n1 HCA-1" lid', '#\n"n1 HCA-1" lid'), 4, "broken in two?")
+   local w = assert(read("ibnetdiscover", (SMALL:gsub(" 4x[QE]DR\n", "\n"))))
+   lu.assertEquals(#w.cables, #plain.cables)
+   lu.assertNil(w.cables[1].Bps)
+   importing.noted(w, "give --capacity")
+end
+
 function tests.test_speeds()
    lu.assertEquals(speed.Bps("4x", "SDR"), 1000000000)
    lu.assertEquals(speed.Bps("1x", "QDR"), 1000000000)

@@ -53,7 +53,8 @@ function tests.test_trees_that_are_wrong()
       ["SwitchName=a Switches=b\nSwitchName=b Switches=a\n"] = { 2, "is below itself" },
       ["SwitchName=a Switches=a\n"] = { 1, "is below itself" },
       ["SwitchName=a Switches=b\n"] = { 1, 'which no line describes' },
-      ["SwitchName=a\n"] = { 1, "neither switches nor nodes" },
+      ["SwitchName=a\n"] = { 1, "no switch leads to a node" },
+      ["BlockName=a\n"] = { 1, "no block has nodes" },
       ["SwitchName=a Nodes=n1 Switches=b\n"] = { 1, "both switches and nodes" },
       ["SwitchName=a Nodes=n[1-\n"] = { 1, "host list" },
       ["SwitchName=a Nodes=n[1-99999999]\n"] = { 1, "nodes" },
@@ -77,6 +78,24 @@ function tests.test_trees_that_are_wrong()
    end
    local w = assert(read("slurm-conf", table.concat(chain)))
    lu.assertEquals(w.routers[20001].level, 20000)
+end
+
+-- Files of Slurm's operators in clouds keep a switch for nodes that are yet to come.
+function tests.test_switches_and_blocks_without_nodes_are_left_out()
+   local w = assert(read("slurm-conf", "SwitchName=root Switches=a,b,spare,high\n" ..
+      "SwitchName=a Nodes=w-[0-3]\nSwitchName=b Nodes=w-[4-7]\nSwitchName=spare\n" ..
+      "SwitchName=low\nSwitchName=high Switches=low\n"))
+   lu.assertEquals(sizes(w), { 3, 8, 2 })
+   for _, name in ipairs { "spare", "low", "high" } do
+      importing.noted(w, ('switch "%s" leads to no node'):format(name))
+   end
+   w = assert(read("slurm-conf", "BlockName=b1 Nodes=n[1-4]\nBlockName=b2\nBlockSizes=4\n"))
+   lu.assertEquals(sizes(w), { 1, 4, 0 })
+   importing.noted(w, 'block "b2" has no nodes')
+   w = assert(read("slurm-yaml", "- topology: default\n  cluster_default: true\n  tree:\n" ..
+      "    switches:\n      - switch: root\n        children: a,spare\n      - switch: a\n" ..
+      "        nodes: w-[0-3]\n      - switch: spare\n"))
+   lu.assertEquals(sizes(w), { 2, 4, 1 })
 end
 
 function tests.test_several_above_one()

@@ -105,13 +105,52 @@ function source.open(path, most)
    return source.of(text, path)
 end
 
+-- Is there a line with something in it that does not begin with the prefix?
+local function has_line_without(text, prefix)
+   for line in text:gmatch "[^\r\n]+" do
+      if line:find "%S" and line:sub(1, #prefix) ~= prefix then
+         return true
+      end
+   end
+   return false
+end
+
+-- Take a prefix off each line.
+local function without_prefix(text, prefix)
+   return (("\n" .. text):gsub("\n" .. prefix:gsub("%p", "%%%0"), "\n"):sub(2))
+end
+
+-- What was pasted: "> " of a mail, and blanks that all lines begin with, are no part of it.
+-- @return text, what was taken off or nil
+local function unpasted(text)
+   local taken
+   while true do
+      local first = text:match "^[\r\n]*([^\r\n]*%S)" or ""
+      local prefix = first:match "^>" or first:match "^[ \t]+" or ""
+      while prefix ~= "" and has_line_without(text, prefix) do
+         prefix = prefix:sub(1, -2)
+      end
+      if prefix == "" then
+         return text, taken
+      end
+      taken = taken or prefix
+      text = without_prefix(text, prefix)
+   end
+end
+
 --- A source of a given text.
 -- @param text
 -- @param path what errors call it
 function source.of(text, path)
+   local taken
    text = text:gsub("^\xEF\xBB\xBF", "") -- as editors of another system begin it
-   return setmetatable({ text = text, path = path == "-" and "stdin" or path, line = 1,
+   text, taken = unpasted(text)
+   local self = setmetatable({ text = text, path = path == "-" and "stdin" or path, line = 1,
       notes = {}, more_notes = 0 }, Source)
+   if taken then
+      self:note(1, "all lines begin with %s, which is taken off", source.quote(taken))
+   end
+   return self
 end
 
 --- Give up.

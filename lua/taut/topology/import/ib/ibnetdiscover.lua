@@ -26,6 +26,7 @@ local peer = P '"' * Cg(S "SHR", "peer_kind") * "-" * Cg(guid, "peer") * '"' *
 local external = (P "[" * P "ext " * number * "]" / 0) ^ -1
 local rate = Cg(C(R "09" ^ 1 * "x"), "width") * Cg(C((R("AZ", "az", "09") + "?") ^ 1), "speed") *
    (sep * P "s=" * P(1) ^ 0) ^ -1 * eol
+local end_of_port = sep * rate + eol -- ibnetdiscover of 2009 prints no rate
 -- a description may have quotes itself: it ends where the rest fits
 local function described(rest)
    return P '"' * Cg(C((1 - P '"' * rest) ^ -128), "desc") * P '"' * rest
@@ -36,9 +37,9 @@ local node_word = P "Switch" * Cc "switch" + P "Ca" * Cc "ca" + P "Rt" * Cc "rou
 local heading = Ct(Cg(node_word, "type") * sep * Cg(number, "nports") * sep * id * ws * "#" * ws *
    described(ws * (own_lid * eol + eol)))
 
-local switch_port = P "#" * ws * described(sep * "lid " * Cg(number, "peer_lid") * sep * rate)
+local switch_port = P "#" * ws * described(sep * "lid " * Cg(number, "peer_lid") * end_of_port)
 local ca_port = P "#" * ws * "lid " * Cg(number, "lid") * sep * "lmc " * Cg(number, "lmc") * sep *
-   described(sep * "lid " * Cg(number, "peer_lid") * sep * rate)
+   described(sep * "lid " * Cg(number, "peer_lid") * end_of_port)
 local port = Ct(P "[" * Cg(number, "number") * "]" * external *
    (P "(" * Cg(guid, "guid") * ")") ^ -1 * sep * peer * external *
    (P "(" * Cg(guid, "peer_port_guid") * ")") ^ -1 * ws * (ca_port + switch_port))
@@ -85,6 +86,10 @@ local function add_port(st, src, n, p)
       src:fail(n, "port %d stands here and in line %d, expected it once", p.number,
          e.ports[p.number].line)
    end
+   if not p.width and not st.no_rate then
+      st.no_rate = true
+      src:note(n, "ports without a rate: give --capacity, or it is learned")
+   end
    p.line = n
    e.ports[p.number] = p
 end
@@ -96,6 +101,11 @@ local DIALECTS = {
    { "^%d+:%d+:.*| ", "ibdiagnet's network dump (.net_dump)" },
    { "^Unicast lids", "forwarding tables, opensm-lfts" },
    { "^%s*%d+%s+%d+%[", "what iblinkinfo prints" },
+   { "^CA: .*:%s*$", "what iblinkinfo prints" },
+   { "^Switch: 0x%x+ .*:%s*$", "what iblinkinfo prints" },
+   { "&quot;", "HTML: save it as plain text" },
+   { '^%a+%s+%d+%s+"[SHR]%-', "a line of a node that was broken in two?" },
+   { '^%[%d+%].*"[SHR]%-', "a line of a port that was broken in two?" },
 }
 
 -- " (whose it is)", where that can be told.

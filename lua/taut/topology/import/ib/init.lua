@@ -46,6 +46,10 @@ end
 
 -- Width and speed of a cable: what both ends say, or the slower of the two.
 local function rate(src, e, n, port, back)
+   if not port.width or not back.width then
+      local known = port.width and port or back
+      return known, known.width and speed.Bps(known.width, known.speed) or nil
+   end
    local here, there = speed.Bps(port.width, port.speed), speed.Bps(back.width, back.speed)
    if port.width == back.width and port.speed == back.speed then
       if not here then

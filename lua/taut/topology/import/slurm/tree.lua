@@ -4,6 +4,7 @@
 -- topology.conf and topology.yaml say the same in two ways; both importers end here.  A file of
 -- Slurm's knows one parent per switch and no cables, so one cable stands for each pair.
 local source = require "taut.topology.import.source"
+local tables = require "taut.base.tables"
 local wiring = require "taut.topology.import.wiring"
 
 local slurm_tree = {}
@@ -82,9 +83,6 @@ local function resolve(w, switches, at)
       if s.switches and s.nodes then
          w.src:fail(s.line, "switch %s has both switches and nodes, expected one of them",
             quote(s.name))
-      elseif not s.switches and not s.nodes then
-         w.src:fail(s.line, "switch %s has neither switches nor nodes, expected one of them",
-            quote(s.name))
       end
       if s.switches then
          s.children = {}
@@ -102,6 +100,29 @@ local function resolve(w, switches, at)
    end
 end
 
+-- Switches that lead to no node: a file has them for nodes that are yet to come.
+local function leave_out_empty(w, switches)
+   local by_level, kept = table.move(switches, 1, #switches, 1, {}), {}
+   table.sort(by_level, function(a, b)
+      return a.level < b.level or a.level == b.level and a.line < b.line
+   end)
+   for _, s in ipairs(by_level) do
+      local some = tables.filter(s.children or {}, function(child) return not child.is_empty end)
+      s.is_empty = not s.nodes and #some == 0
+      s.children = s.children and some
+      if s.is_empty then
+         w.src:note(s.line, "switch %s leads to no node; it is left out", quote(s.name))
+      end
+   end
+   for _, s in ipairs(switches) do
+      kept[#kept + 1] = not s.is_empty and s or nil
+   end
+   if #kept == 0 then
+      w.src:fail(switches[1].line, "no switch leads to a node, expected one that has nodes")
+   end
+   return kept
+end
+
 --- A tree.
 -- @param switches array of { name, line, switches = host list or nil, nodes = host list or nil }
 function slurm_tree.tree(src, format, switches, opts)
@@ -115,6 +136,7 @@ function slurm_tree.tree(src, format, switches, opts)
    end
    resolve(w, switches, at)
    levels(w, switches)
+   switches = leave_out_empty(w, switches)
    for _, s in ipairs(switches) do
       s.index = w:router(s.line, { name = s.name, level = s.level })
    end
@@ -148,17 +170,29 @@ function slurm_tree.tree(src, format, switches, opts)
    return w:finish()
 end
 
+-- Blocks that have nodes: a file has others for nodes that are yet to come.
+local function with_nodes(src, blocks)
+   local kept = tables.filter(blocks, function(b)
+      if not b.nodes then
+         src:note(b.line, "block %s has no nodes; it is left out", quote(b.name))
+      end
+      return b.nodes ~= nil
+   end)
+   if #kept == 0 then
+      src:fail(blocks[1].line, "no block has nodes, expected one that has")
+   end
+   return kept
+end
+
 --- Blocks: nodes that are joined closely, and something between them.
 -- @param blocks array of { name, line, nodes }
 -- @param sizes array of numbers of nodes, smallest first, or nil
 function slurm_tree.blocks(src, format, blocks, sizes, sizes_line, opts)
    local w, tops = wiring.new(src, format), {}
-   for i, b in ipairs(blocks) do
-      tops[i] = w:router(b.line, { name = b.name, level = 0 })
-      if not b.nodes then
-         src:fail(b.line, "block %s has no nodes", quote(b.name))
-      end
-      local first, last = attach(w, b.line, b.nodes, tops[i], opts.nodes)
+   for _, b in ipairs(with_nodes(src, blocks)) do
+      local top = w:router(b.line, { name = b.name, level = 0 })
+      tops[#tops + 1] = top
+      local first, last = attach(w, b.line, b.nodes, top, opts.nodes)
       if sizes and last - first + 1 < sizes[1] then
          src:note(b.line, "block %s has %d nodes, fewer than the smallest block size of %d",
             quote(b.name), last - first + 1, sizes[1])
