@@ -176,6 +176,22 @@ static int explain_bouts(lua_State *L)
     return 0;
 }
 
+/* e:twin(c) → the component that comes and goes, and makes c's case; or nil */
+static int ask_twin(lua_State *L)
+{
+    struct taut_evidence *e = taut_self_evidence(L);
+    uint32_t c = taut_evidence_component(L, 2, e);
+    struct taut_case k;
+
+    if (!(taut_evidence_judge(e, c, &k) > 0))
+        return 0;
+    uint32_t o = taut_recurrence_twin(e, c, &k);
+    if (o == TAUT_GRAPH_NONE)
+        return 0;
+    lua_pushinteger(L, (lua_Integer)o + 1);
+    return 1;
+}
+
 const luaL_Reg taut_evidence_bout_methods[] = {
     {"bouts", ask_bouts},
     {"explain_bouts", explain_bouts},
@@ -184,5 +200,6 @@ const luaL_Reg taut_evidence_bout_methods[] = {
     {"recurrence", ask_recurrence},
     {"recurrence_rival", ask_rival},
     {"restore_bouts", restore_bouts},
+    {"twin", ask_twin},
     {NULL, NULL},
 };

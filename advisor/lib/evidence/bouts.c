@@ -632,6 +632,58 @@ uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
     return find_together(e, c, k, near);
 }
 
+/* Was o low at this rate where c was not on the way? */
+static bool is_low_elsewhere(struct taut_evidence *e, uint32_t o, uint32_t c,
+                             double Bps)
+{
+    struct taut_bout list[TAUT_BOUTS_MAX + 1];
+    uint32_t n = collect_bouts(e, o, list);
+
+    for (uint32_t i = 0; i < n; i++)
+        if (is_rate(e, o, list[i].share, Bps) && !is_on_way(e, &list[i], c))
+            return true;
+    return false;
+}
+
+/* Was o low at the same rate in each test of c's case? */
+static bool is_low_with(const struct taut_evidence *e, uint32_t c, uint32_t o,
+                        const struct taut_case *k, double Bps)
+{
+    const struct taut_run *run = e->of[c].run;
+    uint32_t n = 0;
+
+    for (uint32_t i = k->start; i < run->n; i++) {
+        const struct taut_low *low = run->entry[i].low;
+        const struct taut_bout b = {.began = low->time, .time = low->time};
+        if (run->entry[i].by_ack ||
+            !taut_evidence_is_at(e, (double)run->entry[i].share, k->best))
+            continue;
+        if (!explains_bout(e, o, &b, Bps))
+            return false;
+        n++;
+    }
+    return n > 0;
+}
+
+uint32_t taut_recurrence_twin(struct taut_evidence *e, uint32_t c,
+                              const struct taut_case *k)
+{
+    const struct taut_run *run = e->of[c].run;
+    double Bps = k->best * e->g->capacity[c];
+    uint32_t on;
+
+    if (run == NULL || run->n == 0 || k->best <= 0)
+        return TAUT_GRAPH_NONE;
+    const struct taut_low *low = run->entry[run->n - 1].low;
+    for (uint32_t i = 0; i < low->n; i++) {
+        on = low->on[i].c;
+        if (on != c && !low->on[i].by_ack && e->of[on].bouts != NULL &&
+            is_low_with(e, c, on, k, Bps) && is_low_elsewhere(e, on, c, Bps))
+            return on;
+    }
+    return TAUT_GRAPH_NONE;
+}
+
 /* ---- out and back ---- */
 
 const struct taut_bout *taut_bouts_of(const struct taut_evidence *e, uint32_t c,

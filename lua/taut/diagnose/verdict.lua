@@ -137,6 +137,10 @@ function verdict.rivals(self, c, k, case)
          list[#list + 1] = r
       end
    end
+   local twin = self.evidence:twin(c)
+   if twin then
+      list[#list + 1] = { component = twin, rest = 0, score = self.evidence:score(twin), same = 1 }
+   end
    return list
 end
 

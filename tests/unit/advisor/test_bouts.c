@@ -399,6 +399,29 @@ START_TEST(another_on_every_way_is_a_rival)
 }
 END_TEST
 
+/* A link that leads to one node only, which comes and goes: it does well over no
+ * link, and is found low there, too. */
+START_TEST(who_comes_and_goes_makes_the_case_of_its_link)
+{
+    uint32_t x = find_link(0, 4), rx = taut_graph_rx(8);
+    struct taut_case k;
+
+    for (int i = 0; i < 4; i++) {
+        get_twice(0, 8, 0.41, 0.41, 2 * i * HOUR);
+        get(9, 8, 1, (2 * i + 1) * HOUR);
+    }
+    ck_assert_double_gt(taut_evidence_judge(ev, x, &k), 4);
+    ck_assert_uint_eq(taut_recurrence_twin(ev, x, &k), NONE); /* it may be x */
+    get_twice(9, 8, 0.41, 0.41, 8 * HOUR);
+    get(9, 8, 1, 9 * HOUR);
+    taut_evidence_judge(ev, x, &k);
+    ck_assert_uint_eq(taut_recurrence_twin(ev, x, &k), rx);
+    get_twice(0, 9, 0.41, 0.41, 10 * HOUR); /* x alone */
+    taut_evidence_judge(ev, x, &k);
+    ck_assert_uint_eq(taut_recurrence_twin(ev, x, &k), NONE);
+}
+END_TEST
+
 /* At the same rate, but at other times. */
 START_TEST(a_bout_of_another_time_explains_nothing)
 {
@@ -469,6 +492,7 @@ int main(void)
     tcase_add_test(tc, single_tests_of_many_weigh_less);
     tcase_add_test(tc, the_newest_level_is_asked_by_itself);
     tcase_add_test(tc, a_case_begins_where_it_is_best);
+    tcase_add_test(tc, who_comes_and_goes_makes_the_case_of_its_link);
     tcase_add_test(tc, what_is_rare_is_kept);
     tcase_add_test(tc, what_was_named_explains_bouts_of_others);
     tcase_add_test(tc, another_on_every_way_is_a_rival);
