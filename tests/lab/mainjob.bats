@@ -41,7 +41,7 @@ ours() { status 'for _, v in ipairs(s.drained) do print(v.node) end' | sort; }
     [ "$(scene_drained | cut -d'|' -f1)" = $NODE ]
     local reason
     reason=$(full_reason $NODE)
-    [[ $reason =~ ^taut:\ tx\ at\ (1[5-9]|2[0-9]|3[0-5])%\;\ $NODE\ -\>\ n[0-9]+,\ .*\ MB/s,\ [0-9]+\ of\ [0-9]+\ tests ]] || {
+    [[ $reason =~ ^taut:\ sends\ at\ (1[5-9]|2[0-9]|3[0-5])%\;\ +$NODE\ -\>\ n[0-9]+,\ .*\ MB/s,\ [0-9]+\ of\ [0-9]+\ tests ]] || {
         echo "$reason"
         false
     }

@@ -316,7 +316,7 @@ END
     log_has 'repaired +n2 +\(root\)'
     run lab exec taut repair r9.9.9/X+
     [ "$status" -eq 2 ]
-    [[ $output == *"neither a component nor a node"* ]]
+    [[ $output == *"is no component, node or router"* ]]
 }
 
 @test "a function of the site decides; nonsense drains nobody" {

@@ -27,13 +27,15 @@ local function add_decided(self, list, has)
 end
 
 -- What no test has reached for `coverage_h`: some at a time, since not all can be reached by the
--- nodes that are idle now.  The store keeps when each was tested, so a restart changes nothing.
+-- nodes that are idle now.  The store keeps when each was tested, and when tautd started first: a
+-- restart changes nothing.
 local function add_stale(self, list, has, now)
    local oldest = now - self.site.conf.checks.coverage_h * 3600
    local found = self.coverage:stale(oldest, self.stale_from or 1, STALE)
    self.stale_from = #found == STALE and found[STALE] + 1 or 1
+   local is_new = self.since >= oldest -- jobs have not had their time to test all
    for _, c in ipairs(found) do
-      if self.site.topo:is_there(c) then
+      if self.site.topo:is_there(c) and not (is_new and self.coverage:tested(c) == 0) then
          add(list, has, c)
       end
    end
@@ -131,10 +133,15 @@ function Agenda:router_nodes(r)
    return helpers(self, free_nodes(self), list)
 end
 
---- @param o { site, diagnosis, coverage, cluster, marks (plan/verify.lua) }
+--- tautd's database has been in use since then, seconds since 1970.
+function Agenda:used_since(time)
+   self.since = math.min(self.since, time)
+end
+
+--- @param o { site, diagnosis, coverage, cluster, marks (plan/verify.lua), started_at }
 function agenda.new(o)
    return setmetatable({ site = o.site, diagnosis = o.diagnosis, coverage = o.coverage,
-      cluster = o.cluster, marks = o.marks, memo = {} }, Agenda)
+      cluster = o.cluster, marks = o.marks, memo = {}, since = o.started_at }, Agenda)
 end
 
 return agenda

@@ -27,7 +27,7 @@ local daemon = {}
 
 -- Whose memory the store keeps.
 local KEPT = "site switches diagnosis decision coverage act marks acks events profiles " ..
-   "followers ids records journal snapshot others findings"
+   "followers ids records journal snapshot others findings agenda"
 local MEMORY_MS = 2000 -- how long the store may take to say what it kept
 local IDS = 1000000000 -- numbers of events and tests for each token: none is given out twice
 local SHARED_WRITE_MS = 4000 -- for one batch, where another tautd may take over meanwhile

@@ -139,6 +139,12 @@ local function take_others(parts, kept, settings, names)
    end
    parts.marks:restore(settings.marks, parts.site.topo, names.name)
    parts.acks:restore(settings.acks, names.name)
+   local first = tonumber(settings.first_start)
+   if first then
+      parts.agenda:used_since(first)
+   elseif not kept.errors.settings then
+      parts.journal:add("setting", { name = "first_start", value = tostring(loop.time()) })
+   end
    parts.profiles:restore(kept.profiles)
    parts.followers:restore(kept.log_positions)
 end

@@ -104,7 +104,7 @@ end
 -- Where results come from: checks of jobs and idle cycles, surveys.
 local function sources(p)
    local conf, topo = p.site.conf, p.site.topo
-   p.agenda = agenda.new(pick(p, "site diagnosis coverage cluster marks"))
+   p.agenda = agenda.new(pick(p, "site diagnosis coverage cluster marks started_at"))
    p.check = check.new { topology = topo, checks = conf.checks, coverage = p.coverage,
       cluster = p.cluster, switches = p.switches, agenda = p.agenda, diagnosis = p.diagnosis,
       ids = p.ids, journal = p.journal }

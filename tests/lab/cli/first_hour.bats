@@ -4,6 +4,7 @@
 # The first hour at a site: from `taut init` to a named link, by the acceptance test that
 # doc/first_hour.md describes.
 
+SCENE_DIR=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 load ../lib/tests.bash
 
 setup_file() {

@@ -76,16 +76,10 @@ function tests.test_idle_nodes_are_tested_after_a_restart()
       w:start()
       w:jobs(20)
       w:written()
+      lu.assertEquals(w.p.agenda:wanted "idle", {}) -- new: jobs have a day to reach all
       w:stop()
-      w.now = w.now + 3600
-      w:start()
-      local topo, wanted = w.p.site.topo, w.p.agenda:wanted "idle"
-      lu.assertTrue(#wanted > 0)
-      for _, v in ipairs(wanted) do -- what was tested an hour ago is not due
-         lu.assertEquals(w.p.coverage:tested(v.component), 0, topo.components[v.component])
-      end
       w.now = w.now + 25 * 3600
-      w.p.agenda.memo = {}
+      w:start()
       lu.assertEquals(#w.p.agenda:wanted "idle", 32)
       w:stop()
    end)

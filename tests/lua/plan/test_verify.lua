@@ -19,7 +19,7 @@ local function daemon()
    local site = site_of.new { checks = { coverage_h = 24 }, topology = topo }
    local journal = { add = function() end, confirm = function(_, fn) fn(true) end }
    local d = { topo = topo, site = site, journal = journal, marks = verify.new(),
-      coverage = coverage.new(false, #topo.components),
+      coverage = coverage.new(false, #topo.components), started_at = 0,
       switches = switches.new { site = site, journal = journal } }
    d.diagnosis = { verdicts = function() return {} end, wanted = function() return {} end,
       state = function() return "ok" end, capacity = function() return 1e9 end }
