@@ -515,9 +515,20 @@ static void explain_list(struct taut_evidence *e, uint32_t c, uint32_t o)
 
 void taut_recurrence_explain(struct taut_evidence *e, uint32_t c)
 {
-    for (uint32_t o = 0; o < e->g->components; o++)
-        if (o != c && e->of[o].bouts != NULL)
-            explain_list(e, c, o);
+    struct taut_bout list[TAUT_BOUTS_MAX + 1];
+    const struct taut_run *run = e->of[c].run;
+    uint32_t n = collect_bouts(e, c, list), way[WAY_MOST];
+
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0, on = find_way(e, &list[i], way); j < on; j++)
+            if (way[j] != c && e->of[way[j]].bouts != NULL)
+                explain_list(e, c, way[j]);
+    for (uint32_t i = 0; run != NULL && i < run->n; i++) {
+        const struct taut_low *low = run->entry[i].low;
+        for (uint32_t j = 0; j < low->n; j++)
+            if (low->on[j].c != c && e->of[low->on[j].c].bouts != NULL)
+                explain_list(e, c, low->on[j].c);
+    }
 }
 
 /* What is left of c's case without the bouts that o explains.
