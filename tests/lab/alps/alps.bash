@@ -69,7 +69,7 @@ reason_of() {
 a_slow_node() {
     lab degrade n5/tx 25
     hunt drained nid00005
-    [[ $(reason_of nid00005) == "taut: sends at "*"; * nid00005 -> "* ]]
+    [[ $(reason_of nid00005) == "taut: sends at "*"; "*"nid00005 -> "* ]]
     # a job starts beside it, and is not held up
     [[ $(job 3 aprun -n 3 -N 1 hostname | sort -u | wc -l) -eq 3 ]]
     lab heal n5/tx
