@@ -162,6 +162,8 @@ local function own_reason(name, o)
    local node, s = o.cluster.nodes[name], o.settings
    if not node then
       return "Slurm does not know it (or did not answer yet)"
+   elseif o.cluster.knows_queue == false then -- nobody would hold it back for the queue's head
+      return "Slurm did not tell of its jobs yet"
    elseif o.cluster.nodes_at and o.now - o.cluster.nodes_at > s.stale_s then
       return ("Slurm last told of its nodes %d s ago"):format(math.floor(o.now -
          o.cluster.nodes_at))

@@ -357,7 +357,7 @@ end
 -- said hello for are silent.  `asked` is when Slurm was asked: it knows a job before its prolog.
 local function take_jobs(self, jobs, asked)
    local running, over = {}, {}
-   self.pending = {}
+   self.pending, self.knows_queue = {}, true
    for _, j in ipairs(jobs) do
       if j.state == "running" or j.state == "suspended" or j.state == "completing" then
          running[j.id] = j
@@ -626,7 +626,8 @@ function cluster.new(h, addresses)
    return setmetatable({ helper = h, addresses = addresses, jobs = {}, on_node = {}, nodes = {},
       partitions = {}, claims = claims.new(),
       touched = {}, -- names of nodes whose jobs changed since take_touched()
-      pending = {}, seen_running = {}, last_heard = {}, last_heard_for = { idle = {}, job = {} },
+      pending = {}, knows_queue = false, seen_running = {}, last_heard = {},
+      last_heard_for = { idle = {}, job = {} },
       behind_s = {}, refused_for_clock = {}, probe_of = {}, user_port_of = {},
       hellos = 0, jobs_heard = 0, jobs_started = 0, started = loop.time() }, Cluster)
 end
