@@ -2,6 +2,8 @@
 /* taut.evidence: which component loses a share of what it carries. */
 #include <config.h>
 
+#include <math.h>
+
 #include "advisor/bindings/evidence/mod_evidence.h"
 #include "advisor/bindings/graph/mod_graph.h"
 #include "advisor/lib/evidence/loss/loss.h"
@@ -119,6 +121,7 @@ static int ask_loss_run(lua_State *L)
 }
 
 #define ON_MOST 256 /* components on one way */
+#define SINGLE_MOST 4.0 /* log odds that a kept test may claim */
 
 /* An endpoint of the test at 2: field 'name' is its node. */
 static uint32_t read_endpoint(lua_State *L, const struct taut_graph *g,
@@ -157,7 +160,8 @@ static int restore_loss(lua_State *L)
         .segments = (float)taut_opt_number(L, 2, "segments", 0),
         .lost = (float)taut_opt_number(L, 2, "lost", 0),
         .rate = (float)taut_opt_number(L, 2, "rate", 1),
-        .single = (float)taut_opt_number(L, 2, "single", 0),
+        .single = (float)fmax(-SINGLE_MOST, fmin(SINGLE_MOST,
+                                taut_opt_number(L, 2, "single", 0))),
         .links = (uint16_t)taut_opt_number(L, 2, "links", 0),
     };
     luaL_argcheck(L, head.segments >= 1 && head.lost >= 0, 2,

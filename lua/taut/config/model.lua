@@ -204,7 +204,7 @@ return {
       { "recur_score", 13, 0, 1000, "score",
          "Slow at times: a ceiling that comes back so often that it weighs so much, and log(n) " ..
             "besides where n bouts are known.",
-         "as low as no seed of the campaign had a wrong verdict by it" },
+         "of 476 verdicts of the campaign on such faults none by it was wrong" },
    },
    { section = "diagnosis", about = "Losses: which component loses a share of what it carries.",
       { "lossless", false, nil, nil, "true or false",

@@ -222,6 +222,15 @@ function tests.test_nobody_elses_node_is_touched()
       "n4: Slurm does not know it (or did not answer yet)", "n6: it is drained already: psu" })
 end
 
+-- Once a node that the head of the queue needed was drained just after a start.
+function tests.test_nobody_is_drained_before_the_queue_is_known()
+   local p = player {}
+   p.cluster.knows_queue = false
+   lu.assertEquals(held(p.decide(T0, { "n1/tx" })), { "n1: Slurm did not tell of its jobs yet" })
+   p.cluster.knows_queue = true
+   lu.assertEquals(#p.decide(T0 + 1, { "n1/tx" }).actions, 1)
+end
+
 function tests.test_an_old_picture_of_the_cluster_is_no_ground_to_act()
    local p = player { stale_s = 300 }
    p.cluster.nodes_at = T0 - 301
