@@ -173,23 +173,29 @@ function Addresses:is_of(name, host)
    return said ~= nil and has(of(self, said), host) or more ~= nil and has(of(self, more), host)
 end
 
+local function first_found(names, visit)
+   for _, name in ipairs(names or {}) do
+      local found = visit(name)
+      if found ~= nil then
+         return found
+      end
+   end
+   return nil
+end
+
 -- For each node that has this address, as far as is known by now: visit(name), until it returns
 -- something but nil, which is returned.  Many ask: no walk over all nodes.
 local function each_at(self, host, visit)
    for _, nodes_at in ipairs { self.more_at, self.said_at } do
       for where in pairs(self.at_host[host] or {}) do
-         for _, name in ipairs(nodes_at[where] or {}) do
-            local found = visit(name)
-            if found ~= nil then
-               return found
-            end
-         end
-      end
-      for _, name in ipairs(nodes_at[host] or {}) do
-         local found = visit(name)
+         local found = first_found(nodes_at[where], visit)
          if found ~= nil then
             return found
          end
+      end
+      local found = first_found(nodes_at[host], visit)
+      if found ~= nil then
+         return found
       end
    end
    return nil
