@@ -68,6 +68,7 @@ function parts.new(o)
       cl.nodes[name] = { name = name, state = "idle", partitions = { "all" }, reason = "" }
    end
    cl.partitions, cl.nodes_at = { all = conf.topology.nodes }, os.time()
+   cl.knows_queue = true -- no job waits
    cl.config = { private = {}, flags = { alloc = true } }
    function cl.refresh(_, fn)
       if fn then
