@@ -63,7 +63,7 @@ local function begin_cluster(p)
    for _, name in ipairs(p.site.topo.nodes) do
       cl.nodes[name] = { name = name, state = "idle", partitions = { "all" }, reason = "" }
    end
-   cl.partitions = { all = p.site.topo.nodes }
+   cl.partitions, cl.knows_queue = { all = p.site.topo.nodes }, true
    cl:tell {}
    function cl.refresh(_, fn)
       if fn then
