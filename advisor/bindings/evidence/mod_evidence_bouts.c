@@ -2,13 +2,15 @@
 /* taut.evidence: what comes and goes. */
 #include <config.h>
 
+#include <math.h>
+
 #include "advisor/bindings/evidence/mod_evidence.h"
 #include "advisor/bindings/graph/mod_graph.h"
-#include "advisor/lib/evidence/bouts.h"
+#include "advisor/lib/evidence/bouts/bouts.h"
 
 /* e:recurrence(c) → what the bouts of c amount to, or nil where no ceiling came
- * back: { score, share, first, last, is_fair, bouts, wide, all, spells, since, far, senders,
- *   receivers }, as in bouts.h */
+ * back: { score, share, first, last, is_fair, is_any, bouts, wide, all, spells, since, far,
+ *   senders, receivers }, as in bouts.h */
 static int ask_recurrence(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
@@ -18,12 +20,13 @@ static int ask_recurrence(lua_State *L)
     if (taut_recurrence_judge(e, c, &k) <= 0)
         return 0;
     struct taut_reporters who = taut_recurrence_reporters(e, c, &k);
-    lua_createtable(L, 0, 13);
+    lua_createtable(L, 0, 14);
     taut_set_number(L, "score", k.score);
     taut_set_number(L, "share", k.share);
     taut_set_number(L, "first", k.first);
     taut_set_number(L, "last", k.last);
     taut_set_flag(L, "is_fair", k.is_fair);
+    taut_set_flag(L, "is_any", k.is_any);
     taut_set_integer(L, "bouts", k.bouts);
     taut_set_integer(L, "wide", k.wide);
     taut_set_integer(L, "all", k.all);
@@ -55,20 +58,21 @@ static int ask_rival(lua_State *L)
 
 /* e:bouts(c) → array of { began, time, share, ratio, tested, src, dst,
  * first_src, first_dst, rail, links, is_single,
- * is_wide, has_grown }, oldest first; spells in which c was tested; nil where there are none */
+ * is_wide, has_grown, low_spells, wide_spells }, oldest first; spells in which c was tested; since when
+ * it was never whole, or nil; nil where there are none */
 static int ask_bouts(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
     const struct taut_graph *g = taut_evidence_graph(e);
-    uint32_t n, tested;
-    const struct taut_bout *list =
-        taut_bouts_of(e, taut_evidence_component(L, 2, e), &n, &tested);
+    struct taut_bouts_kept kept =
+        taut_bouts_of(e, taut_evidence_component(L, 2, e));
+    const struct taut_bout *list = kept.list;
 
-    if (n == 0)
+    if (kept.n == 0)
         return 0;
-    lua_createtable(L, (int)n, 0);
-    for (uint32_t i = 0; i < n; i++) {
-        lua_createtable(L, 0, 14);
+    lua_createtable(L, (int)kept.n, 0);
+    for (uint32_t i = 0; i < kept.n; i++) {
+        lua_createtable(L, 0, 16);
         taut_set_number(L, "began", list[i].began);
         taut_set_number(L, "time", list[i].time);
         taut_set_number(L, "share", (double)list[i].share);
@@ -82,11 +86,16 @@ static int ask_bouts(lua_State *L)
         taut_set_integer(L, "links", list[i].links);
         taut_set_flag(L, "is_single", list[i].is_single);
         taut_set_flag(L, "is_wide", list[i].is_wide);
+        taut_set_integer(L, "low_spells", list[i].low_spells);
+        taut_set_integer(L, "wide_spells", list[i].wide_spells);
         taut_set_flag(L, "has_grown", list[i].has_grown);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
-    lua_pushinteger(L, tested);
-    return 2;
+    lua_pushinteger(L, kept.tested);
+    if (kept.chain >= HUGE_VAL)
+        return 2;
+    lua_pushnumber(L, kept.chain);
+    return 3;
 }
 
 /* An endpoint of the bout on the top: field 'name' is its node. */
@@ -111,7 +120,7 @@ static bool read_flag(lua_State *L, const char *name)
     return is_set;
 }
 
-/* e:restore_bouts(c, list, tested): as bouts gave them */
+/* e:restore_bouts(c, list, tested, chain): as bouts gave them */
 static int restore_bouts(lua_State *L)
 {
     struct taut_evidence *e = taut_self_evidence(L);
@@ -135,14 +144,20 @@ static int restore_bouts(lua_State *L)
             .first_src = read_endpoint(L, g, "first_src"),
             .first_dst = read_endpoint(L, g, "first_dst"),
             .links = (uint16_t)taut_opt_number(L, -1, "links", 0),
+            .low_spells = (uint16_t)taut_opt_number(L, -1, "low_spells", 1),
+            .wide_spells = (uint16_t)taut_opt_number(L, -1, "wide_spells", 0),
             .is_single = read_flag(L, "is_single"),
             .is_wide = read_flag(L, "is_wide"),
             .has_grown = read_flag(L, "has_grown"),
         };
         lua_pop(L, 1);
     }
-    if (taut_bouts_restore(e, c, list, n,
-                           (uint32_t)luaL_checkinteger(L, 4)) < 0)
+    struct taut_bouts_kept kept = {
+        .list = list,
+        .n = n,
+        .tested = (uint32_t)luaL_checkinteger(L, 4),
+        .chain = luaL_optnumber(L, 5, HUGE_VAL)};
+    if (taut_bouts_restore(e, c, &kept) < 0)
         return luaL_error(L, "out of memory for evidence of bouts");
     return 0;
 }

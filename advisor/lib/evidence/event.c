@@ -8,6 +8,8 @@
 
 #include "advisor/lib/evidence/inside.h"
 
+#define GOOD_MOST 4096 /* tests; then the older half counts half */
+
 /* ---- an event's tests ---- */
 
 void taut_evidence_begin(struct taut_evidence *e)
@@ -177,16 +179,37 @@ static void expect(const struct taut_evidence *e, struct taut_pending *p)
         p->m.is_low = false; /* what is known to be slow explains it */
 }
 
-static void clear(struct taut_evidence *e, uint32_t c, double time, int64_t id)
+/* A test that is good clears a ceiling.  One that is whole, which what loses
+ * never is, ends what speaks for losses that nobody counts, too. */
+static bool is_whole(const struct taut_evidence *e, uint32_t c, double share)
 {
+    double most = fmin(1 - (1 - e->rules.good) / 3, e->rules.clear_most);
+    bool is = share >= most * (double)e->of[c].reach;
+    struct taut_loss_class *class = taut_loss_class_of(e, c);
+
+    class->whole += is;
+    if (++class->good >= GOOD_MOST) {
+        class->good /= 2;
+        class->whole /= 2;
+    }
+    return is;
+}
+
+static void clear(struct taut_evidence *e, uint32_t c, double share,
+                  double time, int64_t id)
+{
+    bool is_over = is_whole(e, c, share);
+
     if (e->of[c].run != NULL) {
         taut_evidence_touch(e, c);
-        taut_bouts_keep(e, c);
+        taut_bouts_keep(e, c, is_over);
         if (time >= e->newest)
             taut_run_clear(e, c);
         else
             taut_run_clear_until(e, c, time);
     }
+    if (is_over)
+        e->of[c].is_scattered = false;
     if (e->of[c].is_watched)
         taut_evidence_touch(e, c);
     if (time < e->cleared[c])
@@ -239,7 +262,7 @@ static void take_stage(struct taut_evidence *e, const struct taut_pending *p,
         taut_bouts_again(e, c, p, share, time);
     if (share >= r->good || ((double)e->of[c].reach < r->good &&
                              share >= r->clear_most * (double)e->of[c].reach)) {
-        clear(e, c, time, p->m.id);
+        clear(e, c, share, time, p->m.id);
     } else if (!p->m.is_low && !p->is_held_back) {
         note_best(e, c, share, time);
     }

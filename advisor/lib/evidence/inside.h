@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdalign.h>
 
-#include "advisor/lib/evidence/bouts.h"
+#include "advisor/lib/evidence/bouts/bouts.h"
 #include "advisor/lib/evidence/evidence.h"
 #include "advisor/lib/evidence/loss/loss.h"
 #include "advisor/lib/evidence/once.h"
@@ -58,6 +58,7 @@ struct taut_loss_run {
 struct taut_loss_class {
     float tests;
     float lossy[TAUT_LOSS_BINS]; /* of them */
+    float good, whole; /* tests that were good, and of these that were whole */
 };
 
 /* What is known of a component's losses. */
@@ -90,6 +91,8 @@ struct taut_pending {
 
 /* The bouts of a component, oldest first. */
 struct taut_bouts {
+    double chain; /* began the first bout since the last whole test, where
+                     is_scattered */
     uint32_t n;
     struct taut_bout at[];
 };
@@ -111,6 +114,8 @@ struct taut_known {
     uint32_t spells;      /* in which a test surely crossed it */
     bool is_watched;      /* always reported when touched */
     bool is_recurring;    /* it was named as coming and going */
+    bool is_scattered;    /* its last run was ended by a test that was good, and
+                             not whole */
     bool is_unknown;      /* nobody knows what it carries: no test clears it,
                              and a low one over it accuses nobody */
     struct taut_bouts *bouts; /* NULL: none */
@@ -264,6 +269,10 @@ void taut_low_release(struct taut_evidence *e, struct taut_low *low);
 double taut_evidence_busy_again(const struct taut_evidence *e, double ago_s,
                                 uint32_t links);
 
+/* The same where each link of the way may be what is busy. */
+double taut_evidence_any_again(const struct taut_evidence *e, double ago_s,
+                               uint32_t links);
+
 /* Does the route from one endpoint to another surely cross c? */
 bool taut_evidence_is_on_route(struct taut_evidence *e, uint32_t src,
                                uint32_t dst, uint32_t c);
@@ -272,9 +281,10 @@ bool taut_evidence_is_on_route(struct taut_evidence *e, uint32_t src,
  * raised?  Then it is counted. */
 bool taut_evidence_is_new_node(struct taut_evidence *e, uint32_t endpoint);
 
-/* The run of c ends, by a test that clears it: keep what it showed.  A test shows
- * this share of c, which is named as coming and going: is it its ceiling again? */
-void taut_bouts_keep(struct taut_evidence *e, uint32_t c);
+/* The run of c ends, by a test that clears it and may be whole: keep what the run
+ * showed.  A test shows this share of c, which is named as coming and going: is it
+ * its ceiling again? */
+void taut_bouts_keep(struct taut_evidence *e, uint32_t c, bool is_whole);
 void taut_bouts_again(struct taut_evidence *e, uint32_t c,
                       const struct taut_pending *p, double share, double time);
 

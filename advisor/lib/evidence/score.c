@@ -8,12 +8,13 @@
 
 #define SOME 8    /* tests of a spell that are looked at */
 #define SHOWN 0.7 /* chance that a broken one shows its ceiling in a spell */
+#define SHOWN_ANY 0.95 /* and that one that loses is low in it */
 
 /* A case without a ceiling: what sends all again from a lost packet on, or loses
  * without anybody counting, is low in every test, at any level.  Each low test
  * is at the ceiling -1 then, and its level tells nothing; what is left is that
  * the way was busy in every spell, and that several streams got no more.  Each
- * link of a long way may be what was busy. */
+ * link of a long way may be what was busy, whatever the others are. */
 #define ANY_LEVEL (-1.0)
 
 /* The chance that a busy network shows just the level of this test, of what
@@ -75,28 +76,40 @@ static void close_event(const struct taut_evidence *e, struct tally *y)
     y->is_at = y->is_wide = false;
 }
 
-/* Several links in a row are busy together. */
-double taut_evidence_busy_again(const struct taut_evidence *e, double ago_s,
-                                uint32_t links)
+/* A way of so many parts, each busy at any time with the chance busy_share, was
+ * busy: is it still, or again? */
+static double again(const struct taut_evidence *e, double ago_s, double parts)
 {
     const struct taut_evidence_rules *r = &e->rules;
-    double parts = links > 1 ? 1 + (links - 1) / 4.0 : 1;
     double share = 1 - pow(1 - r->busy_share, parts);
 
     return share + (1 - share) * exp(-ago_s / 3600 / r->busy_h);
 }
 
+/* Several links in a row are busy together. */
+double taut_evidence_busy_again(const struct taut_evidence *e, double ago_s,
+                                uint32_t links)
+{
+    return again(e, ago_s, links > 1 ? 1 + (links - 1) / 4.0 : 1);
+}
+
+double taut_evidence_any_again(const struct taut_evidence *e, double ago_s,
+                               uint32_t links)
+{
+    return again(e, ago_s, fmax(1, links));
+}
+
 static double spell_weight(const struct taut_evidence *e, const struct tally *y,
                            double time, bool is_any_level)
 {
-    double chance = y->spell_level;
-    uint32_t links = is_any_level ? 4 * y->links : y->links;
+    double chance = y->spell_level, ago_s = time - y->was_at;
 
     if (y->was_at > -HUGE_VAL)
-        chance *= taut_evidence_busy_again(e, time - y->was_at, links);
+        chance *= is_any_level ? taut_evidence_any_again(e, ago_s, y->links)
+                               : taut_evidence_busy_again(e, ago_s, y->links);
     if (y->spell_wide)
         chance *= e->rules.steady;
-    return log(SHOWN / chance);
+    return log((is_any_level ? SHOWN_ANY : SHOWN) / chance);
 }
 
 /* Do two that got the same part of what was expected differ in bytes because
@@ -368,5 +381,6 @@ bool taut_evidence_is_news(struct taut_evidence *e, uint32_t c,
 
     return e->of[c].is_watched || taut_evidence_judge(e, c, &k) >= weight ||
            taut_loss_judge(e, c, &loss) >= weight ||
-           taut_recurrence_newest(e, c, &comes) >= weight;
+           taut_recurrence_newest(e, c, &comes) >= weight ||
+           (comes.is_any && comes.bouts >= TAUT_CHAIN_NEWS);
 }

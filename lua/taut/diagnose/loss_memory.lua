@@ -10,7 +10,7 @@ local loss_memory = {}
 local KEPT = 64 -- newest tests of a component
 local TEST = { "id", "event", "job", "time", "rail", "segments", "lost", "rate", "single", "links" }
 local BOUT = { "began", "time", "share", "ratio", "tested", "rail", "links", "is_single",
-   "is_wide", "has_grown" }
+   "is_wide", "has_grown", "low_spells", "wide_spells" }
 local VERDICT = { "share", "rate", "score", "spells", "first", "last", "segments", "lost", "far" }
 
 local function copy(t, names, topo)
@@ -27,7 +27,7 @@ end
 --- The loss run and the bouts of a component, and what its verdict rests on, into the table `out`.
 function loss_memory.pack(diagnosis, c, k, out)
    local evidence, topo = diagnosis.evidence, diagnosis.topo
-   local run, list, tested = evidence:loss_run(c), evidence:bouts(c)
+   local run, list, tested, chain = evidence:loss_run(c), evidence:bouts(c)
    for i = math.max(1, #run - KEPT + 1), #run do
       local t = copy(run[i], TEST, topo)
       t.on = run[i].on
@@ -35,7 +35,7 @@ function loss_memory.pack(diagnosis, c, k, out)
       table.insert(out.loss_run, t)
    end
    for i, b in ipairs(list or {}) do
-      out.bouts, out.bouts_tested = out.bouts or {}, tested
+      out.bouts, out.bouts_tested, out.bouts_chain = out.bouts or {}, tested, chain
       out.bouts[i] = copy(b, BOUT, topo)
    end
    out.recurs = k.recurs
@@ -80,7 +80,7 @@ local function unpack_list(list, names, o)
    local out = {}
    for _, t in ipairs(type(list) == "table" and list or {}) do
       low_tests.check_numbers(t, names)
-      check_counts(t, { "rail", "links", "tested", "event" })
+      check_counts(t, { "rail", "links", "tested", "event", "low_spells", "wide_spells" })
       if (t.rail or 1) < 1 or (t.rail or 1) > (o.topo.rails or 1) then
          error("rail is none", 0)
       end
@@ -135,6 +135,7 @@ function loss_memory.unpack(k, o)
    k.loss_run = run
    k.bouts = unpack_list(k.bouts, { "time", "share", "tested" }, o)
    check_counts(k, { "bouts_tested" })
+   low_tests.check_numbers({ chain = k.bouts_chain or 0 }, { "chain" })
    unpack_verdict(k, o)
    if k.recurs then
       low_tests.check_numbers(k.recurs, { "share", "bouts", "spells", "first", "last", "score" })
@@ -156,7 +157,8 @@ function loss_memory.collect(pending, c, k)
       end
       p.runs[c] = true
    end
-   pending.bouts[c] = k.bouts and #k.bouts > 0 and { list = k.bouts, tested = k.bouts_tested or 0 }
+   pending.bouts[c] = k.bouts and #k.bouts > 0 and { list = k.bouts, tested = k.bouts_tested or 0,
+      chain = k.bouts_chain }
       or nil
 end
 
@@ -174,7 +176,7 @@ function loss_memory.finish(pending, evidence)
       evidence:restore_loss(p.test, p.runs)
    end
    for c, b in pairs(pending.bouts) do
-      evidence:restore_bouts(c, b.list, b.tested)
+      evidence:restore_bouts(c, b.list, b.tested, b.chain)
    end
 end
 

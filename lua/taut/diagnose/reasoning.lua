@@ -190,10 +190,17 @@ local function what_came_back(self, list, c, k)
    if not case or not k.recurs and not recurring.is_suspect(self, c, case) then
       return
    end
-   add(list, ("it came back to %s of its capacity %s in which it was tested, and did well between"
-      .. " these"):format(percent(case.share), recurring.words(case, self.s.spell_s)))
-   add(list, ("score %.1f, needs %.4g (it comes and goes rather than being busy)"):format(
-      case.score, recurring.needed(self, case)))
+   local words = recurring.words(case, self.s.spell_s)
+   if case.is_any then
+      add(list, ("it was low %s in which it was tested, at about %s of its capacity, and never got "
+         .. "all of it"):format(words, percent(case.share)))
+   else
+      add(list, ("it came back to %s of its capacity %s in which it was tested, and did well "
+         .. "between these"):format(percent(case.share), words))
+   end
+   add(list, ("score %.1f, needs %.4g (%s)"):format(case.score, recurring.needed(self, case),
+      case.is_any and "it is slow at any level rather than busy"
+         or "it comes and goes rather than being busy"))
 end
 
 local function alternative(self, list, r)

@@ -2,20 +2,23 @@
 --- Slow at times: what does well and comes back to the same ceiling, again and again.
 --
 -- taut.evidence (C) keeps what each run of a component showed when a test ended it (a bout) and
--- weighs how often one ceiling came back (bouts.h, bouts.c).  What is busy comes back at another
--- ceiling, or yields to several streams.
+-- weighs how often one ceiling came back (bouts/bouts.h, bouts/weigh.c).  What is busy comes back
+-- at another ceiling, or yields to several streams.  What loses where nobody counts has no ceiling,
+-- but never gets all of its capacity (`is_any`).
 local alone = require "taut.diagnose.alone"
 local verdict = require "taut.diagnose.verdict"
 
 local recurring = {}
 
 local CONFIRMED = 2 -- bouts that several streams at once bore out
+local CONFIRMED_ANY = 4 -- where there is no ceiling
+local CHAIN = 3 -- spells with bouts without a ceiling, and no whole test between
 local LOOKS = 6   -- at a component in a spell
 local DOUBT = 9.2 -- log odds against one chance in 10,000
 
 --- What the bouts of a component amount to, or nil where no ceiling came back.
--- @return { score, share, first, last, is_fair, bouts, wide, all, spells, since, far, senders,
---   receivers }
+-- @return { score, share, first, last, is_fair, is_any, bouts, wide, all, spells, since, far,
+--   senders, receivers }
 function recurring.case(self, c)
    return self.evidence:recurrence(c)
 end
@@ -28,7 +31,8 @@ end
 -- another explains the bouts that does not come and go itself.
 function recurring.is_suspect(self, c, case)
    local enough = self.s.suspect_score / 2
-   if case.score < enough or recurring.is_over(case) then
+   local is_worth = case.score >= enough or case.is_any and case.bouts >= CHAIN
+   if not is_worth or recurring.is_over(case) then
       return false
    end
    local other = rival_of(self, c)
@@ -46,9 +50,10 @@ local function newest_ends(self, c)
    return self.evidence:newest(c)
 end
 
---- What its score must be: one of so many bouts was chosen as the first, and its ceiling.
+--- What its score must be: one of so many bouts was chosen as the first, and its ceiling.  Where
+-- there is no ceiling nothing was chosen.
 function recurring.needed(self, case)
-   return self.s.recur_score + math.log(math.max(1, case.all or 1))
+   return self.s.recur_score + (case.is_any and 0 or math.log(math.max(1, case.all or 1)))
 end
 
 --- What a verdict still wants; nil when nothing is missing.
@@ -64,8 +69,10 @@ function recurring.missing(self, c, k, case, now)
       return { what = "spells", has = case.bouts, needs = s.slow_spells + 1 }
    elseif case.far < far then
       return { what = "far", has = case.far, needs = math.ceil(far) }
-   elseif case.wide < CONFIRMED then
-      return { what = "confirmed", has = case.wide, needs = CONFIRMED }
+   end
+   local confirmed = case.is_any and CONFIRMED_ANY or CONFIRMED
+   if case.wide < confirmed then
+      return { what = "confirmed", has = case.wide, needs = confirmed }
    end
    return alone.missing(self, c, case, far, newest_ends(self, c))
 end
@@ -82,7 +89,7 @@ end
 --- What is kept of a verdict.
 function recurring.record(case)
    return { share = case.share, all = case.all, bouts = case.bouts, spells = case.spells,
-      first = case.first, last = case.last, score = case.score }
+      is_any = case.is_any, first = case.first, last = case.last, score = case.score }
 end
 
 --- When a test can tell something new: a bout that several streams bore out is enough for its

@@ -148,8 +148,10 @@ end
 
 -- It came and went: has it stayed away?
 local function decided_recurring(self, c, k, now, changes)
-   k.recurs = recurring.record(recurring.case(self, c) or k.recurs)
-   if not recurring.is_over(recurring.case(self, c)) then
+   local case = recurring.case(self, c)
+   if not recurring.is_over(case)
+      or k.recurs.is_any and self:seen(c).good < self.s.recover_good then
+      k.recurs = recurring.record(case or k.recurs)
       return false
    end
    self.evidence:name(c, 1)

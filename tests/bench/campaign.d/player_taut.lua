@@ -126,7 +126,8 @@ function Taut:explain(c, time)
    for _, b in ipairs(d.evidence:bouts(c) or {}) do
       lines[#lines + 1] = ("   bout %.2f h ago %.4f tested %d%s%s%s %d links %d > %d"):format(
          (now - b.time) / 3600, b.share, b.tested, b.is_single and " single" or "",
-         b.is_wide and " wide" or "", b.has_grown and " grown" or "", b.links, b.src, b.dst)
+         b.is_wide and " wide" or b.wide_spells > 0 and " (wide)" or "",
+         b.has_grown and " grown" or "", b.links, b.src, b.dst)
    end
    if k.flows then
       lines[#lines + 1] = "flows over sets: " .. fields(k.flows)

@@ -110,6 +110,39 @@ function tests.test_a_restart_keeps_bouts_and_verdict()
    lu.assertTrue(#k.bouts < #old + 1)
 end
 
+-- Over RDMA, where nobody counts what it loses: at any level, and never whole.
+function tests.test_what_scatters_and_is_never_whole_is_named()
+   local w = world(13)
+   play(w, 6, 99, nil)
+   for i = 1, 200 do
+      w.left[w:c(LINK)] = 1 / (1 + 0.55 * (1 / 3 + 4 / 3 * math.random()))
+      local began = w.now
+      w:check(sim.run_of(1, 32), { budget_ms = 600 })
+      w.now = began + HOURS
+      if w:state(LINK) == "slow" then
+         break
+      elseif i == 12 then
+         local new, seen = diagnose.new(w.topo, w.diagnosis.s), {}
+         for c = 1, #w.topo.components do
+            new:restore(c, assert(memory.unpack(memory.pack(w.diagnosis, c), w.topo, seen)))
+         end
+         new:restored()
+         w.diagnosis = new
+      end
+   end
+   lu.assertEquals(w:all "slow", { LINK })
+   local c, text = w:c(LINK), {}
+   for i, r in ipairs(w.diagnosis:reasoning(c)) do
+      text[i] = r.text
+   end
+   lu.assertStrContains(table.concat(text, "\n"), "never got all of it")
+   w.left[c] = nil
+   for _ = 1, 12 do
+      play_hour(w, nil)
+   end
+   lu.assertEquals(w:state(LINK), "ok")
+end
+
 function tests.test_a_repair_forgets_the_bouts()
    local w, c = named(11)
    w.diagnosis:forget(c, w.now, 0)

@@ -46,9 +46,10 @@ static void bout(int i, double share, double time)
 
 static const struct taut_bout *list_bouts(uint32_t c, uint32_t *n)
 {
-    uint32_t tested;
+    struct taut_bouts_kept kept = taut_bouts_of(ev, c);
 
-    return taut_bouts_of(ev, c, n, &tested);
+    *n = kept.n;
+    return kept.list;
 }
 
 static struct taut_recurrence judge_bouts(uint32_t c)
@@ -151,28 +152,33 @@ START_TEST(what_is_forgotten_has_no_bouts)
 }
 END_TEST
 
+/* A new evidence knows what is kept of component x. */
+static void restart(uint32_t x)
+{
+    struct taut_bouts_kept kept = taut_bouts_of(ev, x);
+    struct taut_evidence_rules rules = event_rules();
+    struct taut_evidence *old = ev;
+
+    ev = taut_evidence_create(graph, &rules);
+    ck_assert_int_eq(taut_bouts_restore(ev, x, &kept), 0);
+    taut_evidence_destroy(old);
+}
+
 START_TEST(what_was_stored_comes_back)
 {
-    uint32_t x = find_link(0, 4), n, tested;
-    struct taut_bout kept[TAUT_BOUTS_MAX];
+    uint32_t x = find_link(0, 4);
 
     for (int i = 0; i < 5; i++)
         bout(i, 0.41, 5 * i * HOUR);
     struct taut_recurrence was = judge_bouts(x);
-    const struct taut_bout *b = taut_bouts_of(ev, x, &n, &tested);
-    ck_assert_uint_eq(n, 5);
-    ck_assert_uint_eq(tested, 5);
-    memcpy(kept, b, n * sizeof(*b));
-    struct taut_evidence *old = ev;
-    struct taut_evidence_rules rules = event_rules();
-    ev = taut_evidence_create(graph, &rules);
-    ck_assert_int_eq(taut_bouts_restore(ev, x, kept, n, tested), 0);
+    ck_assert(taut_bouts_of(ev, x).n == 5 && taut_bouts_of(ev, x).tested == 5);
+    restart(x);
     struct taut_recurrence is = judge_bouts(x);
     ck_assert(is.bouts == was.bouts && is.spells == was.spells);
     ck_assert(is.wide == was.wide && is.first == was.first);
     ck_assert_double_eq_tol(is.share, was.share, 1e-6);
     ck_assert_double_gt(is.score, 15);
-    taut_evidence_destroy(old);
+    ck_assert(taut_bouts_of(ev, x).chain == HUGE_VAL);
 }
 END_TEST
 
@@ -440,6 +446,141 @@ START_TEST(a_bout_of_another_time_explains_nothing)
 }
 END_TEST
 
+/* ---- at any level ---- */
+
+/* The link loses: it is low at this share in an hour, then good but not whole,
+ * and its ends do well elsewhere. */
+static void loses(int i, double low, double good, double time)
+{
+    uint32_t src = (uint32_t)i % 2, dst = 8 + (uint32_t)i / 2 % 2;
+
+    get_twice(src, dst, low, low, time);
+    get(src, dst, good, time + 600);
+    get(src, src == 0 ? 1 : 0, 1, time + 620);
+    get(dst == 8 ? 9 : 8, dst, 1, time + 640);
+}
+
+/* Nearly everything is whole. */
+static void be_whole(void)
+{
+    for (int i = 0; i < 40; i++)
+        get(2, 3, 1, i - 100);
+}
+
+static const double SCATTER[] = {0.41, 0.6, 0.52, 0.36, 0.66, 0.47, 0.56};
+
+START_TEST(what_is_never_whole_needs_no_ceiling)
+{
+    uint32_t x = find_link(0, 4);
+
+    be_whole();
+    for (int i = 0; i < 7; i++)
+        loses(i, SCATTER[i], 0.8, 4 * i * HOUR);
+    struct taut_recurrence k = judge_bouts(x);
+    ck_assert(k.is_any && k.bouts == 7 && k.spells == 7 && k.wide == 7);
+    ck_assert_double_gt(k.score, 13);
+    ck_assert_double_eq_tol(k.share, 0.51, 0.01);
+    ck_assert_uint_eq(taut_recurrence_rival(ev, x, &k, 4, 13), NONE);
+    struct taut_recurrence end = judge_bouts(taut_graph_tx(0));
+    ck_assert(!end.is_any); /* it was whole in between */
+    /* hours that are good, but not whole, say a little more */
+    get(0, 8, 0.8, 29 * HOUR);
+    ck_assert_uint_eq(judge_bouts(x).spells, 8);
+    ck_assert_double_gt(judge_bouts(x).score, k.score);
+}
+END_TEST
+
+START_TEST(one_whole_test_ends_it)
+{
+    uint32_t x = find_link(0, 4);
+
+    be_whole();
+    for (int i = 0; i < 7; i++)
+        loses(i, SCATTER[i], 0.8, 4 * i * HOUR);
+    get(0, 8, 0.96, 30 * HOUR);
+    ck_assert(!judge_bouts(x).is_any);
+    for (int i = 0; i < 3; i++)
+        loses(i, SCATTER[i], 0.8, (40 + 4 * i) * HOUR);
+    ck_assert_uint_eq(judge_bouts(x).bouts, 3); /* it begins anew */
+}
+END_TEST
+
+START_TEST(a_restart_knows_what_was_never_whole)
+{
+    uint32_t x = find_link(0, 4);
+
+    be_whole();
+    for (int i = 0; i < 5; i++)
+        loses(i, SCATTER[i], 0.8, 4 * i * HOUR);
+    restart(x);
+    loses(5, SCATTER[5], 0.8, 20 * HOUR);
+    struct taut_recurrence k = judge_bouts(x);
+    ck_assert(k.is_any && k.bouts == 6 && k.spells == 6);
+}
+END_TEST
+
+/* Low in each of several hours, in one run. */
+START_TEST(each_hour_of_a_run_counts)
+{
+    uint32_t x = find_link(0, 4);
+
+    be_whole();
+    for (int i = 0; i < 6; i++)
+        get_twice(0, 8, SCATTER[i], SCATTER[i], 4 * i * HOUR);
+    get(0, 8, 0.8, 23 * HOUR);
+    get(1, 9, 0.5, 26 * HOUR);
+    struct taut_recurrence k = judge_bouts(x);
+    ck_assert(k.is_any && k.bouts == 7 && k.wide == 6 && k.all == 2);
+}
+END_TEST
+
+START_TEST(rarely_low_is_nothing)
+{
+    uint32_t x = find_link(0, 4);
+
+    be_whole();
+    for (int i = 0; i < 20; i++)
+        loses(i, i % 3 == 0 ? SCATTER[i % 7] : 0.8, 0.8, 4 * i * HOUR);
+    ck_assert(!judge_bouts(x).is_any);
+}
+END_TEST
+
+/* More is expected of all than they carry: what is not whole tells nothing. */
+START_TEST(where_nothing_is_whole_nothing_is_said)
+{
+    uint32_t x = find_link(0, 4);
+
+    for (int i = 0; i < 400; i++)
+        get((uint32_t)i % 2, 8 + (uint32_t)i % 2, 0.85, 60 * i);
+    for (int i = 0; i < 7; i++)
+        loses(i, SCATTER[i], 0.85, (10 + 4 * i) * HOUR);
+    ck_assert(!judge_bouts(x).is_any);
+}
+END_TEST
+
+/* The best of what is low is often just below what is good. */
+START_TEST(a_level_just_below_good_weighs_less_of_what_scatters)
+{
+    uint32_t x = find_link(0, 4);
+
+    be_whole();
+    for (int i = 0; i < 5; i++)
+        bout(i, 0.72, 30 * i * HOUR);
+    double flaps = judge_bouts(x).score;
+    taut_evidence_forget(ev, x);
+    for (int i = 0; i < 5; i++) {
+        double time = (200 + 30 * i) * HOUR;
+        bout(i, 0.72, time);
+        for (int j = 1; j < 5; j++) /* never whole any more */
+            get(0, 8, 0.8, time + j * 5 * HOUR);
+    }
+    loses(5, 0.72, 0.8, 360 * HOUR);
+    struct taut_recurrence k = judge_bouts(x);
+    ck_assert(!k.is_any && k.bouts == 6);
+    ck_assert_double_lt(k.score, flaps - 4);
+}
+END_TEST
+
 /* ---- a verdict ---- */
 
 START_TEST(what_is_named_goes_on_to_be_counted)
@@ -497,6 +638,13 @@ int main(void)
     tcase_add_test(tc, what_was_named_explains_bouts_of_others);
     tcase_add_test(tc, another_on_every_way_is_a_rival);
     tcase_add_test(tc, a_bout_of_another_time_explains_nothing);
+    tcase_add_test(tc, what_is_never_whole_needs_no_ceiling);
+    tcase_add_test(tc, one_whole_test_ends_it);
+    tcase_add_test(tc, a_restart_knows_what_was_never_whole);
+    tcase_add_test(tc, each_hour_of_a_run_counts);
+    tcase_add_test(tc, rarely_low_is_nothing);
+    tcase_add_test(tc, where_nothing_is_whole_nothing_is_said);
+    tcase_add_test(tc, a_level_just_below_good_weighs_less_of_what_scatters);
     tcase_add_test(tc, what_is_named_goes_on_to_be_counted);
     return unit_run("bouts", tc);
 }

@@ -4,14 +4,16 @@
  * Each test that clears a component ends its run.  What the run showed is kept
  * as a bout: the ceiling, the time, who took part.  A cable that flaps comes
  * back to the same ceiling again and again; a busy network comes back to
- * another one.  bouts.c has the formula. */
-#ifndef TAUT_ADVISOR_LIB_EVIDENCE_BOUTS_H
-#define TAUT_ADVISOR_LIB_EVIDENCE_BOUTS_H
+ * another one.  weigh.c has the formula. */
+#ifndef TAUT_ADVISOR_LIB_EVIDENCE_BOUTS_BOUTS_H
+#define TAUT_ADVISOR_LIB_EVIDENCE_BOUTS_BOUTS_H
 
 #include "advisor/lib/evidence/evidence.h"
 
 #define TAUT_BOUTS_MAX 16 /* kept per component */
 #define TAUT_BOUT_WAY 6   /* links of its way that are kept */
+#define TAUT_CHAIN_NEWS 3 /* spells with bouts since the last whole test: it is
+                             worth tests of its own */
 
 /* A run that ended, or one that is open. */
 struct taut_bout {
@@ -25,6 +27,8 @@ struct taut_bout {
                                     where somebody asked; not kept in a store */
     uint8_t n_way;     /* of them; 0: what routes say */
     uint16_t links;    /* on the shortest way of its tests */
+    uint16_t low_spells;  /* with low tests, at whatever level */
+    uint16_t wide_spells; /* with such of several streams at once */
     bool is_single;    /* it was the only one */
     bool is_wide;      /* several streams at once were at the ceiling, too */
     bool has_grown;    /* several streams got more than one */
@@ -36,6 +40,7 @@ struct taut_recurrence {
     double share;       /* the ceiling that comes back */
     double first, last; /* times of the bouts at it */
     bool is_fair;       /* it is what fair sharing of links leaves */
+    bool is_any;        /* no ceiling: 'share' is the mean of the bouts */
     uint32_t bouts;     /* spells with a bout at this ceiling */
     uint32_t wide;      /* bouts of these that several streams bore out */
     uint32_t all;       /* bouts in all */
@@ -72,13 +77,19 @@ uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
 uint32_t taut_recurrence_twin(struct taut_evidence *e, uint32_t c,
                               const struct taut_case *k);
 
-/* The bouts of component c, oldest first, *n of them, and the number of spells
- * in which it was tested; and back. */
-const struct taut_bout *taut_bouts_of(const struct taut_evidence *e, uint32_t c,
-                                      uint32_t *n, uint32_t *tested);
+/* The bouts of component c, oldest first. */
+struct taut_bouts_kept {
+    const struct taut_bout *list; /* NULL: none */
+    uint32_t n;
+    uint32_t tested; /* spells in which it was tested */
+    double chain;    /* time of the first bout since its last whole test;
+                        HUGE_VAL: its last good test was whole */
+};
+struct taut_bouts_kept taut_bouts_of(const struct taut_evidence *e, uint32_t c);
+
+/* And back.  Returns 0, or -1 with ENOMEM. */
 int taut_bouts_restore(struct taut_evidence *e, uint32_t c,
-                       const struct taut_bout *list, uint32_t n,
-                       uint32_t tested);
+                       const struct taut_bouts_kept *kept);
 
 /* Component c was named as coming and going, or is so no more: what is low at its
  * ceiling then is a bout, although no test is low by that any more. */
