@@ -85,6 +85,43 @@ static const enum MAD_FIELDS port_fields[] = {
     IB_PORT_LINK_SPEED_EXT_SUPPORTED_F,
 };
 
+/* Extended speeds of a second kind (XDR), byte 56 of PortInfo: two bits active,
+ * two supported, three enabled, after one that is reserved (rdma-core,
+ * libibmad/fields.c).  libibmad before version 54 does not name them.  As there,
+ * they stand above the five bits of the first kind. */
+#define SPEED_EXT2_BYTE 56
+#define SPEED_EXT2_SHIFT 5
+
+/* The extended speed of the second kind in a field; 0: none. */
+static uint32_t second_speed(const struct taut_ib_port *port,
+                             enum MAD_FIELDS field)
+{
+    unsigned byte = ((const uint8_t *)port->info)[SPEED_EXT2_BYTE];
+
+    switch (field) {
+    case IB_PORT_LINK_SPEED_EXT_ACTIVE_F:
+        return (byte >> 5 & 3) << SPEED_EXT2_SHIFT;
+    case IB_PORT_LINK_SPEED_EXT_SUPPORTED_F:
+        return (byte >> 3 & 3) << SPEED_EXT2_SHIFT;
+    case IB_PORT_LINK_SPEED_EXT_ENABLED_F:
+        return (byte & 3) << SPEED_EXT2_SHIFT;
+    default:
+        return 0;
+    }
+}
+
+/* The number of a field.  What is active is of one kind only. */
+static uint32_t port_number(const struct taut_ib_port *port,
+                            enum MAD_FIELDS field)
+{
+    uint32_t first = mad_get_field((void *)port->info, 0, field);
+    uint32_t second = second_speed(port, field);
+
+    return field == IB_PORT_LINK_SPEED_EXT_ACTIVE_F && second != 0
+               ? second
+               : first | second;
+}
+
 /* What is each port's own, and of a switch only its processor's. */
 static void print_address(FILE *out, const struct taut_ib_port *port)
 {
@@ -101,8 +138,7 @@ static void print_info(FILE *out, const struct taut_ib_port *port)
 {
     fputs(",\"info\":\"", out);
     for (size_t i = 0; i < sizeof(port_fields) / sizeof(port_fields[0]); i++)
-        fprintf(out, i == 0 ? "%u" : " %u",
-                mad_get_field((void *)port->info, 0, port_fields[i]));
+        fprintf(out, i == 0 ? "%u" : " %u", port_number(port, port_fields[i]));
     fputc('"', out);
     if (port->node->type != TAUT_IB_SWITCH || port->number == 0)
         print_address(out, port);

@@ -7,10 +7,11 @@ local check = {}
 
 -- "narrow" is told before "slow": a link that lost lanes is rarely slow besides.  What the enabled
 -- widths and speeds of both ends explain somebody wanted (`taut fabric links --bad` lists it), but
--- nobody wants a single lane.
+-- nobody wants a single lane, unless it is a plane of an XDR port.
 local function link_finding(link)
    local kind = link.narrow and (link.lanes == 1 and "1X" or "narrow") or link.slow and "slow"
-   if not kind or link.set and kind ~= "1X" then
+   local is_plane = kind == "1X" and link.speed and link.speed.name == "XDR"
+   if not kind or link.set and (kind ~= "1X" or is_plane) then
       return nil
    end
    local far = model.port_name(link.a) .. " to " .. model.port_name(link.b)

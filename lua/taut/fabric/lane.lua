@@ -12,7 +12,8 @@ local FIELDS = EXT_SUPPORTED
 local WIDTH = { [1] = 1, [2] = 4, [4] = 8, [8] = 12, [16] = 2 }
 
 -- Slowest first: name, data bytes per second of one lane after line coding (IBA 2), and the bit of
--- LinkSpeed or of LinkSpeedExt.
+-- LinkSpeed, or of LinkSpeedExt and LinkSpeedExt2, the latter above the first five, as rdma-core
+-- has them.
 local SPEEDS = {
    { name = "SDR", Bps = 2.5e9 * 8 / 10 / 8, bit = 1 },
    { name = "DDR", Bps = 5e9 * 8 / 10 / 8, bit = 2 },
@@ -21,7 +22,7 @@ local SPEEDS = {
    { name = "EDR", Bps = 25.78125e9 * 64 / 66 / 8, ext = 2 },
    { name = "HDR", Bps = 50e9 / 8, ext = 4 },
    { name = "NDR", Bps = 100e9 / 8, ext = 8 },
-   { name = "XDR", Bps = 200e9 / 8, ext = 16 },
+   { name = "XDR", Bps = 200e9 / 8, ext = 32 },
 }
 
 local STATES = { "Down", "Init", "Armed", "Active" }

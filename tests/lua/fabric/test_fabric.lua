@@ -64,7 +64,8 @@ function tests.test_links_below_what_both_ends_support()
       { "x1_set", "1X: leaf1/5 to leaf2/5 is 1X QDR, both ends support 4X QDR (set so at the " ..
          "ends)" },
       { "ddr", "slow: leaf1/5 to leaf2/5 is 4X DDR, both ends support 4X QDR" },
-      { "ddr_set" }, { "ddr_only" }, { "edr" },
+      { "ddr_set" }, { "ddr_only" }, { "edr" }, { "xdr" }, { "xdr_plane" },
+      { "xdr_ndr", "slow: leaf1/5 to leaf2/5 is 4X NDR, both ends support 4X XDR" },
    }
    for _, c in ipairs(cases) do
       local parts = sim.parts()
@@ -72,6 +73,19 @@ function tests.test_links_below_what_both_ends_support()
       p.info, q.info = sim.info[c[1]], sim.info[c[1]]
       lu.assertEquals(kinds(check.find(sim.fabric(parts))), { c[2] }, c[1])
    end
+end
+
+function tests.test_xdr_is_read_as_rdma_core_reads_it()
+   local parts = sim.parts()
+   local p, q = sim.ends(parts, "leaf1", 5)
+   p.info, q.info = sim.info.xdr, sim.info.xdr
+   for _, link in ipairs(sim.fabric(parts).links) do
+      if link.a.number == 5 then
+         lu.assertEquals({ link.lanes, link.speed.name, link.Bps }, { 4, "XDR", 100e9 })
+         return
+      end
+   end
+   error "no such link"
 end
 
 function tests.test_what_is_left_of_a_link()

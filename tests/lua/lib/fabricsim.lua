@@ -15,6 +15,9 @@ sim.info = {
    ddr_only = "4 5 2 3 31 2 3 3 0 0 0", -- supports no more
    init = "2 5 2 3 31 4 7 7 0 0 0",
    edr = "4 5 2 3 31 4 7 7 2 3 3",
+   xdr = "4 5 2 3 31 4 7 7 32 47 47",
+   xdr_ndr = "4 5 2 3 31 4 7 7 8 47 47", -- NDR where XDR is enabled
+   xdr_plane = "4 5 1 1 31 4 7 7 32 47 47", -- one of the planes of a port
 }
 
 local function guid(n)

@@ -277,6 +277,44 @@ START_TEST(prints_json_whatever_names_hold)
 }
 END_TEST
 
+/* The text of a node that has this one port of a host. */
+static const char *print_port(struct taut_ib_port *port, char *text,
+                              size_t size)
+{
+    static struct taut_ib_node node;
+    static struct taut_ib_port ports[2];
+    FILE *out = fmemopen(text, size, "w");
+
+    node = (struct taut_ib_node){
+        .guid = 0x100, .type = TAUT_IB_CA, .num_ports = 1, .ports = ports};
+    ports[1] = *port;
+    ports[1].number = 1;
+    ports[1].node = &node;
+    ck_assert_ptr_nonnull(out);
+    taut_ib_print_node(out, &node);
+    fclose(out);
+    return text;
+}
+
+/* As an XDR port answers: its speed stands in fields that libibmad may not know. */
+START_TEST(the_second_kind_of_extended_speeds_is_told)
+{
+    struct taut_ib_port port = {.known = true};
+    char text[1024] = "";
+
+    mad_set_field(port.info, 0, IB_PORT_LINK_SPEED_ACTIVE_F, 4);
+    mad_set_field(port.info, 0, IB_PORT_LINK_SPEED_EXT_SUPPORTED_F, 15);
+    mad_set_field(port.info, 0, IB_PORT_LINK_SPEED_EXT_ENABLED_F, 15);
+    port.info[56] = 1 << 5 | 1 << 3 | 1;
+    ck_assert_ptr_nonnull(
+        strstr(print_port(&port, text, sizeof(text)), "4 0 0 32 47 47\""));
+    port.info[56] = 1 << 3 | 1; /* it runs at NDR */
+    mad_set_field(port.info, 0, IB_PORT_LINK_SPEED_EXT_ACTIVE_F, 8);
+    ck_assert_ptr_nonnull(
+        strstr(print_port(&port, text, sizeof(text)), "4 0 0 8 47 47\""));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("ib_sweep");
@@ -297,6 +335,7 @@ static Suite *suite(void)
     tcase_add_test(t, a_device_that_fails_ends_it);
     tcase_add_test(t, when_time_is_up_what_was_found_stays);
     tcase_add_test(t, prints_json_whatever_names_hold);
+    tcase_add_test(t, the_second_kind_of_extended_speeds_is_told);
     suite_add_tcase(s, t);
     return s;
 }
