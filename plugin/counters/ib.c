@@ -10,6 +10,7 @@
 #include <config.h>
 
 #include <fcntl.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,9 +76,43 @@ static const struct hw_counters hw_counters[] = {
     {"hw_counters", NULL, LIST(mlx5_counters)},
 };
 
+/* ---- which port is the interface's ---- */
+
+#define PORTS_MOST 64
+#define GIDS_MOST 4 /* of a port: the first are the network device's own */
+
+static bool has_port(int root_fd, const char *device, int port)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), CLASS "%.40s/ports/%d", device, port);
+    return faccessat(root_fd, path, F_OK, 0) == 0;
+}
+
+/* Does the port carry the interface?  The GIDs of RoCE each name the network
+ * device that they are of, as `rdma link` shows; those of InfiniBand none.
+ *   is_named  set where a GID of the port names any */
+static bool carries(struct taut_counters *c, int root_fd, const char *device,
+                    int port, bool *is_named)
+{
+    size_t length = strcspn(c->interface, ":");
+    char path[128], text[IFNAMSIZ + 1];
+
+    for (int i = 0; i < GIDS_MOST; i++) {
+        snprintf(path, sizeof(path), CLASS "%.40s/ports/%d/gid_attrs/ndevs/%d",
+                 device, port, i);
+        if (taut_counters_slurp(c, root_fd, path, text, sizeof(text)) <= 0)
+            continue;
+        *is_named = true;
+        if (strlen(text) == length && strncmp(text, c->interface, length) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* A card with several ports has one device for all of them, and a network
  * device for each: dev_port, and dev_id before there was one, count from 0. */
-static int64_t port_of(struct taut_counters *c, int root_fd)
+static int by_number(struct taut_counters *c, int root_fd)
 {
     static const char *const files[] = {"/dev_port", "/dev_id"};
     char path[96], text[32];
@@ -90,30 +125,43 @@ static int64_t port_of(struct taut_counters *c, int root_fd)
         if (taut_counters_parse(strncmp(text, "0x", 2) != 0 ? text : text + 2,
                                 &number) == 0 &&
             number > 0 && number < 255)
-            return number + 1;
+            return (int)number + 1;
     }
     return 1;
 }
 
-static bool has_second_port(int root_fd, const char *device)
+/* The port of a device with several, or -1: its ports name other interfaces.
+ * Where planes, or representors of a switch, share a device, numbers tell
+ * nothing. */
+static int port_of(struct taut_counters *c, int root_fd, const char *device)
 {
-    char path[128];
+    bool is_named = false;
 
-    snprintf(path, sizeof(path), CLASS "%.40s/ports/2", device);
-    return faccessat(root_fd, path, F_OK, 0) == 0;
+    for (int port = 1; port <= PORTS_MOST && has_port(root_fd, device, port);
+         port++) {
+        if (carries(c, root_fd, device, port, &is_named))
+            return port;
+    }
+    return is_named ? -1 : by_number(c, root_fd);
 }
 
 static int find_ib(struct taut_counters *c, int root_fd)
 {
     char path[96], device[40];
+    int port = 1;
 
     taut_counters_path(path, sizeof(path), c->interface, "/device/infiniband");
     if (taut_counters_first(c, root_fd, path, device, sizeof(device)) < 0)
         return -1;
-    snprintf(c->place, sizeof(c->place), "%s/%d", device,
-             has_second_port(root_fd, device) ? (int)port_of(c, root_fd) : 1);
+    if (has_port(root_fd, device, 2))
+        port = port_of(c, root_fd, device);
+    if (port < 0)
+        return -1;
+    snprintf(c->place, sizeof(c->place), "%s/%d", device, port);
     return 0;
 }
+
+/* ---- what it tells ---- */
 
 /* "4: ACTIVE" */
 static void put_state(struct taut_counters *c, int dir, const char *file)

@@ -99,9 +99,71 @@ static int list_names(int root_fd, struct dirent ***names)
     return scandirat(root_fd, NET, names, NULL, versionsort);
 }
 
-/* Those of the highest speed, so that a service network stays out. */
-static void add_auto(struct taut_rails *rails, int root_fd,
-                     const struct taut_address *server)
+#define LOWER "lower_"
+#define LEVELS 4 /* a VLAN on a bridge on a bond on a card */
+
+/* The highest speed of the hardware below an interface: the members of a bond or
+ * a bridge, what a VLAN is on; -1: there is none. */
+static int64_t speed_below(int root_fd, const char *name, int levels)
+{
+    struct dirent **entries = NULL;
+    char path[320];
+    int64_t most = -1;
+
+    snprintf(path, sizeof(path), NET "/%s", name);
+    int n = levels > 0 && name[0] != '.'
+                ? scandirat(root_fd, path, &entries, NULL, NULL)
+                : -1;
+    for (int i = 0; i < n; i++) {
+        const char *lower = entries[i]->d_name + strlen(LOWER);
+        if (strncmp(entries[i]->d_name, LOWER, strlen(LOWER)) == 0) {
+            int64_t own = speed_of(root_fd, lower);
+            int64_t below = speed_below(root_fd, lower, levels - 1);
+            most = own > most ? own : most;
+            most = below > most ? below : most;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return most;
+}
+
+static bool add_with_address(struct taut_rails *rails, const char *name,
+                             const struct taut_address *server)
+{
+    if (rails->count >= TAUT_PLAN_RAILS)
+        return false;
+    add(rails, name, strlen(name), server);
+    if (rails->list[rails->count - 1].local.length > 0)
+        return true;
+    rails->count--; /* a member of a bond, or not set up */
+    return false;
+}
+
+/* What auto has looked at, and why none of it is a rail. */
+static void tell_why(struct taut_error *err, int root_fd,
+                     struct dirent **names, int n, int64_t fastest)
+{
+    char list[160] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < n; i++) {
+        const char *name = names[i]->d_name;
+        if (speed_of(root_fd, name) == fastest && used + IFNAMSIZ < sizeof(list))
+            used += (size_t)snprintf(list + used, sizeof(list) - used, " %s",
+                                     name);
+    }
+    taut_error_set(err,
+                   "interface auto: the fastest (%lld Mbit/s):%s, and nothing "
+                   "above them has an address; 'interface' can name one",
+                   (long long)fastest, list);
+}
+
+/* Those of the highest speed, so that a service network stays out; where these
+ * have no address, what is above them (a bond, a VLAN).  Returns 0, or -1:
+ * there is fast hardware, and none of it can be used. */
+static int add_auto(struct taut_rails *rails, int root_fd,
+                    const struct taut_address *server, struct taut_error *err)
 {
     struct dirent **names = NULL;
     int n = list_names(root_fd, &names);
@@ -112,18 +174,19 @@ static void add_auto(struct taut_rails *rails, int root_fd,
 
         fastest = speed > fastest ? speed : fastest;
     }
-    for (int i = 0; i < n; i++) {
-        const char *name = names[i]->d_name;
-
-        if (fastest > 0 && speed_of(root_fd, name) == fastest &&
-            rails->count < TAUT_PLAN_RAILS) {
-            add(rails, name, strlen(name), server);
-            if (rails->list[rails->count - 1].local.length == 0)
-                rails->count--; /* a port of a bond, or not set up */
-        }
+    for (int i = 0; fastest > 0 && i < n; i++)
+        if (speed_of(root_fd, names[i]->d_name) == fastest)
+            add_with_address(rails, names[i]->d_name, server);
+    for (int i = 0, none = rails->count == 0; fastest > 0 && none && i < n; i++)
+        if (speed_below(root_fd, names[i]->d_name, LEVELS) == fastest)
+            add_with_address(rails, names[i]->d_name, server);
+    if (fastest > 0 && rails->count == 0)
+        tell_why(err, root_fd, names, n, fastest);
+    for (int i = 0; i < n; i++)
         free(names[i]);
-    }
     free(names);
+    errno = EADDRNOTAVAIL;
+    return fastest > 0 && rails->count == 0 ? -1 : 0;
 }
 
 int taut_rails_find(struct taut_rails *rails, const char *interfaces,
@@ -132,7 +195,8 @@ int taut_rails_find(struct taut_rails *rails, const char *interfaces,
 {
     rails->count = 0;
     if (strcmp(interfaces, "auto") == 0) {
-        add_auto(rails, root_fd, server);
+        if (add_auto(rails, root_fd, server, err) < 0)
+            return -1;
         interfaces = "";
     }
     if (rails->count == 0)

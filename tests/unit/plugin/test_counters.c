@@ -48,6 +48,59 @@ static void teardown(void)
     unit_remove(dir);
 }
 
+/* A RoCE device of several ports: as NAMES says, a word a port, "-": it names no
+ * interface. */
+static void make_ports(const char *names)
+{
+    char command[700];
+
+    snprintf(command, sizeof(command),
+             "cd %s/sys && mkdir -p class/infiniband devices/pci0/infiniband/r0 "
+             "&& ln -s ../../../devices/pci0 class/net/hsn0/device "
+             "&& ln -s ../../devices/pci0/infiniband/r0 class/infiniband/r0 "
+             "&& p=0 && for n in %s; do p=$((p + 1)); "
+             "d=class/infiniband/r0/ports/$p/gid_attrs/ndevs; mkdir -p $d; "
+             "[ $n = - ] || echo $n >$d/1; done",
+             dir, names);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static const char *place_of(const char *interface)
+{
+    static struct taut_counters c;
+
+    c = (struct taut_counters){.count = 0};
+    snprintf(c.interface, sizeof(c.interface), "%s", interface);
+    return taut_counters_ib.find(&c, root) < 0 ? "none" : c.place;
+}
+
+/* Past bug: with planes of one adapter, whose network devices all have dev_port
+ * 0, the first port was read, which has no cable. */
+START_TEST(the_port_is_the_one_that_names_the_interface)
+{
+    put("dev_port", "0\n");
+    make_ports("- - hsn0 - - hsn1");
+    ck_assert_str_eq(place_of("hsn0"), "r0/3");
+    ck_assert_str_eq(place_of("hsn0:1"), "r0/3"); /* a label */
+}
+END_TEST
+
+START_TEST(where_ports_name_others_none_is_read)
+{
+    put("dev_port", "1\n");
+    make_ports("hsn4 hsn01");
+    ck_assert_str_eq(place_of("hsn0"), "none");
+}
+END_TEST
+
+START_TEST(where_no_port_names_any_its_number_tells)
+{
+    put("dev_port", "1\n");
+    make_ports("- -");
+    ck_assert_str_eq(place_of("hsn0"), "r0/2");
+}
+END_TEST
+
 static struct taut_counters sets[4];
 
 static int64_t value_of(const struct taut_counters *c, const char *name)
@@ -579,6 +632,9 @@ int main(void)
     TCase *tc = tcase_create("counters");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, the_port_is_the_one_that_names_the_interface);
+    tcase_add_test(tc, where_ports_name_others_none_is_read);
+    tcase_add_test(tc, where_no_port_names_any_its_number_tells);
     tcase_add_test(tc, what_cannot_be_read_is_left_out);
     tcase_add_test(tc, a_label_belongs_to_its_device);
     tcase_add_test(tc, two_names_of_one_device_open_it_once);

@@ -132,6 +132,50 @@ START_TEST(auto_takes_the_fastest_that_are_up_and_have_an_address)
 }
 END_TEST
 
+/* dir/sys/class/net/NAME above LOWER. */
+static void put_above(const char *name, const char *lower)
+{
+    char command[400];
+
+    snprintf(command, sizeof(command),
+             "d='%s/sys/class/net/%s'; mkdir -p $d && ln -s ../%s $d/lower_%s",
+             dir, name, lower, lower);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* Past bug: the members of a bond have no address, so the management network was
+ * taken for the fabric.  lo stands for what is above. */
+START_TEST(auto_takes_what_is_above_the_fastest)
+{
+    make_interface("eth0", "1", "1000");
+    make_interface("ens1f0", "1", "100000");
+    make_interface("ens1f1", "1", "100000");
+    put_above("lo", "bond0"); /* a VLAN on a bond */
+    put_above("bond0", "ens1f0");
+    put_above("bond0", "ens1f1");
+    put_above("eth0.5", "eth0");
+    ck_assert_int_eq(find("auto", NULL), 0);
+    ck_assert_uint_eq(rails.count, 1);
+    ck_assert_str_eq(rails.list[0].interface, "lo");
+}
+END_TEST
+
+START_TEST(auto_takes_no_slower_network_instead)
+{
+    struct taut_error err = {""};
+
+    make_interface("lo", "1", "1000"); /* has an address */
+    make_interface("ens1f0", "1", "100000");
+    make_interface("ens1f1", "1", "100000");
+    put_above("bond0", "ens1f0");
+    put_above("bond0", "bond0"); /* round in a circle */
+    ck_assert_int_eq(find("auto", &err), -1);
+    ck_assert_int_eq(errno, EADDRNOTAVAIL);
+    ck_assert_msg(strstr(err.text, "(100000 Mbit/s): ens1f0 ens1f1, and"), "%s",
+                  err.text);
+}
+END_TEST
+
 START_TEST(auto_without_hardware_goes_by_route)
 {
     ck_assert_int_eq(find("auto", NULL), 0);
@@ -212,6 +256,8 @@ int main(void)
     tcase_add_test(tc, none_that_can_be_used_is_an_error);
     tcase_add_test(tc, auto_takes_the_fastest_that_are_up_and_have_an_address);
     tcase_add_test(tc, auto_without_hardware_goes_by_route);
+    tcase_add_test(tc, auto_takes_what_is_above_the_fastest);
+    tcase_add_test(tc, auto_takes_no_slower_network_instead);
     tcase_add_loop_test(tc, lists_of_processors, 0,
                         sizeof(lists) / sizeof(*lists));
     tcase_add_test(tc, a_long_list_is_cut);
