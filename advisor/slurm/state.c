@@ -72,6 +72,31 @@ int taut_node_name_check(const char *name, struct taut_error *err)
     return 0;
 }
 
+/* Before Slurm 20.11 one flag stood for both, and others for power. */
+#ifdef NODE_STATE_REBOOT_ISSUED
+#define REBOOTING (NODE_STATE_REBOOT_REQUESTED | NODE_STATE_REBOOT_ISSUED)
+#else
+#define REBOOTING NODE_STATE_REBOOT
+#endif
+
+#ifdef NODE_STATE_POWERED_DOWN
+#define OFF                                                                    \
+    (NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN |                      \
+     NODE_STATE_POWER_DOWN | NODE_STATE_POWERING_UP | NODE_STATE_POWER_UP)
+#else
+#define OFF (NODE_STATE_POWER_SAVE | NODE_STATE_POWER_UP)
+#endif
+
+bool taut_node_is_rebooting(uint32_t state)
+{
+    return (state & REBOOTING) != 0;
+}
+
+bool taut_node_is_off(uint32_t state)
+{
+    return (state & OFF) != 0;
+}
+
 static bool is_down(uint32_t state)
 {
     return (state & NODE_STATE_BASE) == NODE_STATE_DOWN;

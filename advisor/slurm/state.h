@@ -16,6 +16,12 @@
 /* The base of a node's state in lower case: "idle", "allocated" … */
 const char *taut_node_base(uint32_t state);
 
+/* Is a reboot asked for, or under way?  Slurm gives such a node back by itself. */
+bool taut_node_is_rebooting(uint32_t state);
+
+/* Is the node switched off to save power, or on its way there or back? */
+bool taut_node_is_off(uint32_t state);
+
 /* Base and flags in one word, "idle+drain", into 'out'. */
 void taut_node_format(char *out, size_t size, uint32_t state);
 

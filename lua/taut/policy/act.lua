@@ -407,6 +407,34 @@ local function tell_again(self, name, d)
       end)
 end
 
+-- `scontrol reboot` gives a node back by itself.  That repairs nothing: it is drained once more.
+local function drain_rebooted(self, name, d)
+   self.history.asked[name] = d
+   self.slurm:ask({ op = "drain", node = name, reason = d.reason }, function(reply, err)
+      self.history.asked[name] = nil
+      if reply and reply.done then
+         d.rebooted, d.time = nil, loop.time()
+         keep(self, name)
+         self:record { action = "drain", node = name, component = d.component, reason = d.reason,
+            result = "again after a reboot" }
+         self:say(("%s was rebooted, not repaired: drained again: %s"):format(name, d.reason))
+         self.cluster:refresh()
+      elseif not err then -- somebody else has it
+         drop(self, name)
+         sys.log("notice", ("%s was rebooted, and is not drained again: %s"):format(name,
+            reply.why))
+      end
+   end)
+end
+
+-- Slurm keeps a node drained through a reboot only where it was asked for that.
+local function note_reboot(self, name, d)
+   if not d.rebooted then
+      d.rebooted = true
+      keep(self, name)
+   end
+end
+
 -- A drain that another tautd had begun when it ended: is it made?
 local function reconcile_begun(self, name, d, node)
    if node.drain and reason.is_ours(node.reason) then
@@ -424,9 +452,18 @@ end
 local function reconcile_drained(self, name, d, node, back)
    if d.begun then
       reconcile_begun(self, name, d, node)
+   elseif node.rebooting or node.off then
+      note_reboot(self, name, d)
+   elseif not node.drain and d.rebooted then
+      if not node.down then
+         drain_rebooted(self, name, d)
+      end
    elseif not node.drain then
       drop(self, name)
       given_back(self, name, d, back)
+   elseif d.rebooted and not node.down then -- back, and drained still
+      d.rebooted = nil
+      keep(self, name)
    elseif (node.reason or "") == "" then
       tell_again(self, name, d)
    elseif not reason.is_ours(node.reason) then

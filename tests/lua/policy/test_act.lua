@@ -256,6 +256,58 @@ function tests.test_a_drain_whose_reason_slurm_lost_is_told_again()
    lu.assertEquals(#w.actions(), 1)
 end
 
+-- A rolling update with `scontrol reboot` gave all drained nodes back, and their verdicts were
+-- forgotten as if an administrator had resumed them.
+function tests.test_a_reboot_is_no_repair()
+   local w = new()
+   w.decide("n0")
+   local text = w.asked[1].request.reason
+   w.asked[1].fn { done = true }
+   local cl = w.act.cluster
+   cl.nodes_asked = w.act.history.drained.n0.time + 1
+   local function see(flags)
+      for _, name in ipairs { "drain", "rebooting", "down", "off" } do
+         cl.nodes.n0[name] = flags[name]
+      end
+      cl.nodes.n0.reason = text
+      w.act:reconcile()
+   end
+   see { drain = true, rebooting = true }
+   see { rebooting = true, down = true }
+   see { down = true }
+   lu.assertEquals(#w.asked, 1)
+   see {} -- it is back
+   see {}
+   lu.assertEquals(#w.asked, 2)
+   lu.assertEquals(w.asked[2].request, { op = "drain", node = "n0", reason = text })
+   looptest.quietly(function() w.asked[2].fn { done = true } end)
+   lu.assertEquals(w.released, {})
+   lu.assertEquals(w.actions()[2], "drain n0: again after a reboot")
+   lu.assertNotNil(w.act.history.drained.n0)
+   -- one that stays drained, and is resumed later, was resumed by somebody
+   cl.nodes_asked = w.act.history.drained.n0.time + 1
+   see { drain = true, rebooting = true }
+   see { drain = true }
+   looptest.quietly(function() see {} end)
+   lu.assertEquals({ #w.asked, w.released }, { 2, { "n0 n0/tx" } })
+end
+
+function tests.test_switched_off_and_on_is_no_repair_either()
+   local w = new()
+   w.decide("n0")
+   w.asked[1].fn { done = true }
+   local cl = w.act.cluster
+   cl.nodes_asked = w.act.history.drained.n0.time + 1
+   cl.nodes.n0.off = true
+   w.act:reconcile()
+   cl.nodes.n0.off = nil
+   w.act:reconcile()
+   lu.assertEquals(#w.asked, 2)
+   looptest.quietly(function() w.asked[2].fn { done = false, why = "drained already" } end)
+   lu.assertNil(w.act.history.drained.n0)
+   lu.assertEquals(w.released, {}) -- the verdict stands
+end
+
 -- An answer that Slurm gave before the drain looked like an administrator's resume.
 function tests.test_an_answer_from_before_the_drain_says_nothing()
    local w = new()

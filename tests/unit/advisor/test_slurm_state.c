@@ -128,6 +128,21 @@ START_TEST(formats)
 }
 END_TEST
 
+START_TEST(reboots_and_power)
+{
+    ck_assert(!taut_node_is_rebooting(IDLE | DRAIN | MAINT | FAIL));
+    ck_assert(!taut_node_is_off(DOWN | DRAIN | MAINT | FAIL));
+#ifdef NODE_STATE_REBOOT_ISSUED
+    ck_assert(taut_node_is_rebooting(IDLE | NODE_STATE_REBOOT_REQUESTED));
+    ck_assert(taut_node_is_rebooting(DOWN | DRAIN | NODE_STATE_REBOOT_ISSUED));
+#endif
+#ifdef NODE_STATE_POWERED_DOWN
+    ck_assert(taut_node_is_off(IDLE | NODE_STATE_POWERED_DOWN));
+    ck_assert(taut_node_is_off(IDLE | NODE_STATE_POWERING_UP));
+#endif
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("slurm_state");
@@ -139,6 +154,7 @@ int main(void)
     tcase_add_test(tc, drain);
     tcase_add_test(tc, resume);
     tcase_add_test(tc, formats);
+    tcase_add_test(tc, reboots_and_power);
     suite_add_tcase(suite, tc);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
