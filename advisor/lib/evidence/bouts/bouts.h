@@ -71,9 +71,9 @@ uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
                                const struct taut_recurrence *k, double near,
                                double enough);
 
-/* Another component that was low at the same rate in each test of c's case k, and
- * besides where c was not on the way: it comes and goes, and c has nothing of its
- * own.  NONE: there is no such. */
+/* Another component on the way of each test of c's case k, which was low at the
+ * same rate in each, and besides where c was not on the way; or twice there: it
+ * comes and goes, and c has nothing of its own.  NONE: there is no such. */
 uint32_t taut_recurrence_twin(struct taut_evidence *e, uint32_t c,
                               const struct taut_case *k);
 

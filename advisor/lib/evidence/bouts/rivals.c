@@ -281,24 +281,37 @@ uint32_t taut_recurrence_rival(struct taut_evidence *e, uint32_t c,
     return find_together(e, c, k, near);
 }
 
-/* Was o low at this rate where c was not on the way? */
-static bool is_low_elsewhere(struct taut_evidence *e, uint32_t o, uint32_t c,
-                             double Bps)
+/* In how many bouts was o low at this rate where c was not on the way? */
+static uint32_t count_elsewhere(struct taut_evidence *e, uint32_t o, uint32_t c,
+                                double Bps)
 {
     struct taut_bout list[TAUT_BOUTS_MAX + 1];
-    uint32_t n = taut_bouts_collect(e, o, list);
+    uint32_t n = taut_bouts_collect(e, o, list), found = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        if (is_rate(e, o, list[i].share, Bps) && !is_on_way(e, &list[i], c))
+        found += is_rate(e, o, list[i].share, Bps) &&
+                 !is_on_way(e, &list[i], c);
+    return found;
+}
+
+static bool is_on_test(const struct taut_low *low, uint32_t o)
+{
+    for (uint32_t i = 0; i < low->n; i++)
+        if (low->on[i].c == o && !low->on[i].by_ack)
             return true;
     return false;
 }
 
-/* Was o low at the same rate in each test of c's case? */
-static bool is_low_with(const struct taut_evidence *e, uint32_t c, uint32_t o,
-                        const struct taut_case *k, double Bps)
+/* How o goes with the tests of c's case. */
+enum company { NOT_ALWAYS, ON_EACH, LOW_IN_EACH };
+
+/* Is o on the way of each test of c's case, and was it low at the same rate? */
+static enum company find_company(const struct taut_evidence *e, uint32_t c,
+                                 uint32_t o, const struct taut_case *k,
+                                 double Bps)
 {
     const struct taut_run *run = e->of[c].run;
+    enum company is = LOW_IN_EACH;
     uint32_t n = 0;
 
     for (uint32_t i = k->start; i < run->n; i++) {
@@ -307,11 +320,24 @@ static bool is_low_with(const struct taut_evidence *e, uint32_t c, uint32_t o,
         if (run->entry[i].by_ack ||
             !taut_evidence_is_at(e, (double)run->entry[i].share, k->best))
             continue;
+        if (!is_on_test(low, o))
+            return NOT_ALWAYS;
         if (!explains_bout(e, o, &b, Bps))
-            return false;
+            is = ON_EACH;
         n++;
     }
-    return n > 0;
+    return n > 0 ? is : NOT_ALWAYS;
+}
+
+/* Of a run that ended a bout keeps only the best, so that o need not be known as
+ * low in each test where it was so twice elsewhere. */
+static bool is_twin(struct taut_evidence *e, uint32_t c, uint32_t o,
+                    const struct taut_case *k, double Bps)
+{
+    enum company is = find_company(e, c, o, k, Bps);
+
+    return is != NOT_ALWAYS &&
+           count_elsewhere(e, o, c, Bps) >= (is == LOW_IN_EACH ? 1 : 2);
 }
 
 uint32_t taut_recurrence_twin(struct taut_evidence *e, uint32_t c,
@@ -327,7 +353,7 @@ uint32_t taut_recurrence_twin(struct taut_evidence *e, uint32_t c,
     for (uint32_t i = 0; i < low->n; i++) {
         on = low->on[i].c;
         if (on != c && !low->on[i].by_ack && e->of[on].bouts != NULL &&
-            is_low_with(e, c, on, k, Bps) && is_low_elsewhere(e, on, c, Bps))
+            is_twin(e, c, on, k, Bps))
             return on;
     }
     return TAUT_GRAPH_NONE;
