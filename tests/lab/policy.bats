@@ -13,6 +13,7 @@ setup_file() {
     small_conf "$BATS_FILE_TMPDIR/small.lua"
     lab_file policy lab up --torus 2x2x1 --node-cpus 1 --health-interval 3600 \
         --slurm-conf MessageTimeout=3 \
+        --slurm-conf RebootProgram=/bin/true --slurm-conf ResumeTimeout=60 \
         --taut "$TAUT_PREFIX" --taut-conf "$BATS_FILE_TMPDIR/small.lua"
     # jobs here only wait and hold nodes; their checks would clear what is called slow
     lab exec bash -c ': >/etc/slurm/plugstack.conf'
@@ -117,6 +118,27 @@ narrow() {
     wait_until 30 log_has 'taken over +n3'
     ! lab exec taut resume n3 || false
     [ "$(full_reason n3)" = 'mine now' ]
+}
+
+is_rebooting() { lab exec scontrol show node "$1" | grep -q 'REBOOT'; }
+is_back() { ! is_rebooting "$1" && lab exec sinfo -h -N -n "$1" -o %T | grep -q 'drain'; }
+
+# As in a rolling update of the kernel: Slurm resumes such a node by itself.
+@test "a node that is rebooted, not repaired, is drained again" {
+    begin 'cap_nodes = 8, per_hour = false' n3/tx
+    wait_until 10 scene_is_drained n3
+    lab exec scontrol reboot ASAP nextstate=RESUME n3
+    wait_until 10 is_rebooting n3
+    sleep 3 # as long as tautd takes to look at Slurm again; a boot takes minutes
+    lab daemon stop slurmd@n3
+    lab exec --node n3 slurmd -b -N n3
+    wait_until 30 is_back n3
+    [[ $(shown_reason n3) == 'taut: sends at 25%'* ]]
+    wait_until 5 says tautd 'n3 was rebooted, not repaired: drained again'
+    [ "$(lab exec taut policy log -n n3 | grep -Ec 'drain +n3')" = 2 ]
+    [[ $(lab exec taut explain n3/tx) == *'slow at 25%'* ]]
+    lab exec --node n3 bash -c 'kill "$(cat /run/slurmd.pid)"'
+    lab daemon start slurmd@n3
 }
 
 @test "the job at the head of the queue keeps its nodes" {
