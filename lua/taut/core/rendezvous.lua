@@ -136,6 +136,10 @@ local function no_way(self, t, peers)
       return ("%s has an older taut-probe than %s; not tested"):format(self.topo.nodes[t.dst],
          self.topo.nodes[t.src])
    end
+   if endpoints.are_one_host(peers[t.src].endpoints, peers[t.dst].endpoints) then
+      return ("%s and %s are one host; not tested"):format(self.topo.nodes[t.src],
+         self.topo.nodes[t.dst])
+   end
    return ("rail %d: %s and %s have no transport in common; not tested"):format(t.rail or 1,
       self.topo.nodes[t.src], self.topo.nodes[t.dst])
 end

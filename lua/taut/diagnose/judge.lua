@@ -273,6 +273,20 @@ function judge.shown(t, c)
    return t.class, t.ratio
 end
 
+local BEYOND = 2 -- times what the way carries
+
+-- More than anything on its way carries: the stream never left the host, as of two virtual machines
+-- on it, or what the topology says is wrong.  It shows that nothing is well.
+local function beyond(t, topo)
+   local carries = math.huge
+   for _, c in ipairs(t.ratio > BEYOND and stages.all(t.route) or {}) do
+      carries = math.min(carries, topo.capacity[c])
+   end
+   return t.bw_Bps > BEYOND * carries
+      and ("%.3g times what its way carries: do its nodes share a host, or is a capacity wrong?")
+         :format(t.bw_Bps / carries) or nil
+end
+
 --- Judge one test.
 -- @param t the test as planned (src, dst, route, dur_ms …; planned_Bps where the plan lets tests
 --   share components and so knows what each can reach); gets src_name, dst_name,
@@ -309,7 +323,7 @@ function judge.test(t, send, recv, topo, s)
    end
    local list = parts(t, recv)
    t.peak = list[1]
-   t.why = no_figure(t, send, recv, s)
+   t.why = no_figure(t, send, recv, s) or not open and beyond(t, topo) or nil
    t.figure = not t.why and not differ(t, s) or nil
    if open and expected == math.huge then
       t.ratio = 0 -- of nothing that is known

@@ -87,6 +87,22 @@ function endpoints.wire(t, n, peers, topo)
    return part
 end
 
+local function host_of(endpoint)
+   return endpoint and endpoint:match "^(.*):%d+$"
+end
+
+--- Are two nodes one host, several slurmd of which have the same address on a rail?  What they
+-- send each other never leaves it.
+function endpoints.are_one_host(a, b)
+   for rail, e in ipairs(a) do
+      local host = host_of(e.tcp)
+      if host and b[rail] and host == host_of(b[rail].tcp) then
+         return true
+      end
+   end
+   return false
+end
+
 --- The tests of a plan that its nodes can carry out, and the others.
 -- @return array of tests, array of tests
 function endpoints.split(tests, peers)
@@ -95,7 +111,7 @@ function endpoints.split(tests, peers)
       local src, dst = peers[t.src], peers[t.dst]
       local is_awaited = src.answers and not dst.answers -- by a newer probe, of an older one
       local list = not is_awaited and endpoints.common(src.endpoints, dst.endpoints, t.rail or 1)
-         and can or cannot
+         and not endpoints.are_one_host(src.endpoints, dst.endpoints) and can or cannot
       list[#list + 1] = t
    end
    return can, cannot

@@ -134,7 +134,10 @@ local function play(versions)
       lu.assertTrue(hello.check(h))
       lu.assertEquals(opened(key, wire.PLAN, said.plan[i], version).v, version)
       results[i] = opened(key, wire.RESULT, said.result[i], version)
-      h.version = version
+      h.version, h.endpoint = version, address_of(h.node) -- not of one host
+      for _, e in ipairs(h.endpoints or {}) do
+         e.tcp = e.tcp and h.endpoint
+      end
       conns[i] = m.hello(h.node, { "n1", "n2" }, h)
       conns[i].key = key
    end

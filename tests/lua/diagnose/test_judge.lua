@@ -51,6 +51,21 @@ function tests.test_what_makes_a_test_void()
 end
 
 -- Its own streams may have found no room; nobody reaches more than the route carries.
+-- Two virtual machines on one host: the stream never was on the cable, and cleared it.
+function tests.test_far_more_than_its_way_carries_shows_nothing()
+   local t = judged(report(208), report(208))
+   lu.assertEquals(t.class, "void")
+   lu.assertStrContains(t.why, "208 times what its way carries")
+   lu.assertEquals(judged(report(1.9), report(1.9)).class, "good")
+   -- what was planned beside others may have the whole way to itself
+   local topo = sim.torus({ 4, 2, 2 }, 2)
+   t = { src = 1, dst = 3, route = topo:route(1, 3), dur_ms = 25, shares = {} }
+   for _, c in ipairs { 1, 6 } do
+      t.shares[c] = 4
+   end
+   lu.assertEquals(judge.test(t, report(1), report(1), topo, sim.quick).class, "good")
+end
+
 function tests.test_strangers_at_the_port_make_a_low_test_void_and_no_good_one()
    for _, o in ipairs { { strangers = 3 }, { strangers = 0, full = 1 } } do
       for share, class in pairs { [0] = "void", [0.5] = "void", [0.98] = "good" } do

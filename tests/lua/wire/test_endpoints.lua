@@ -47,6 +47,23 @@ function tests.test_libfabric_where_both_have_it()
    lu.assertFalse(endpoints.needs_ofi { peers[3] })
 end
 
+-- Several slurmd on a host: what their streams did said that tx and rx were well.
+function tests.test_nodes_of_one_host_are_no_pair()
+   local function node(...)
+      local list = {}
+      for i, address in ipairs { ... } do
+         list[i] = { tcp = address ~= "" and address or nil, ofi = "x:1" }
+      end
+      return { endpoints = list }
+   end
+   local hosts = { node "10.0.0.1:40001", node "10.0.0.1:40002", node "10.0.0.11:40001",
+      node("[fd00::1]:1", "10.0.1.1:1"), node("", "10.0.1.1:2"), node "" }
+   local can, cannot = endpoints.split({ { src = 1, dst = 2 }, { src = 1, dst = 3 },
+      { src = 4, dst = 5 }, { src = 5, dst = 6 }, { src = 6, dst = 6 } }, hosts)
+   lu.assertEquals({ #can, #cannot }, { 3, 2 })
+   lu.assertEquals({ cannot[1].dst, cannot[2].dst }, { 2, 5 })
+end
+
 local TOPO = { nodes = { "n1", "n2", "n3" }, asked_at = { of = { [9] = "10.0.0.9" } } }
 
 function tests.test_what_is_asked_of_a_way()
