@@ -13,6 +13,7 @@ local doctor = { summary = "What around Taut is not as it should be, each with i
 local TOPICS = {
    require "taut.cli.doctor.slurm",
    require "taut.cli.doctor.nodes",
+   require "taut.cli.doctor.attackers",
    require "taut.cli.doctor.network",
    require "taut.cli.doctor.machine",
    (require "taut.cli.doctor.daemon"), -- and not where it was found

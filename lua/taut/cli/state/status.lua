@@ -149,6 +149,15 @@ local function print_attackers(s, say)
    end
 end
 
+-- Where a port of root's is anybody's.
+local function open_ports(s)
+   local p = s.open_ports or { count = 0, names = {} }
+   local rest = p.count - #p.names
+   return p.count > 0 and ("users may call from ports below 1024 on %s%s: there a port tells " ..
+      "nothing of root (sysctl net.ipv4.ip_unprivileged_port_start)"):format(
+      table.concat(p.names, ", "), rest > 0 and (" and %d more"):format(rest) or "") or nil
+end
+
 local function print_troubles(s)
    local function say(what, text)
       if text then
@@ -168,6 +177,7 @@ local function print_troubles(s)
    say("refused", refused and ("%s, %s that no plan asked for"):format(
       report.count(s.refused, "message"), report.count(s.refused_streams, "stream")))
    print_attackers(s, say)
+   say("ports", open_ports(s))
 end
 
 local function print_fabric(s)

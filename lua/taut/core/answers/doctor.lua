@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut doctor`: what tautd knows of its surroundings, as plain facts.  What is wrong with them,
 -- and what mends it, is in lua/taut/cli/doctor/.
+local attackers = require "taut.core.answers.attackers"
 local hostlist = require "taut.hostlist"
 local json = require "taut.json"
 local loop = require "taut.loop"
@@ -45,7 +46,7 @@ local function nodes(o)
       end
    end
    local out = { all = #topo.nodes, usable = usable, silent = some(cl:silent()),
-      no_results = some(tables.map(o.no_results:list(topo.nodes), function(r) return r.node end)) }
+      no_results = some(tables.map(attackers.mute(o), function(r) return r.node end)) }
    for which, list in pairs(lists) do
       out[which] = some(list)
    end
@@ -179,7 +180,8 @@ local function answer(o, reply)
       ask_sweep(o, function(rows, err)
          reply.guard(function()
             reply { now = now, nodes = nodes(o), clocks = clocks(o), probes = probes(o),
-               ports = ports(o), slurm = slurm(o),
+               ports = ports(o), floods = attackers.floods(o), claims = attackers.claims(o),
+               endpoints = attackers.endpoints(o), slurm = slurm(o),
                database = database(o), daemon = daemon(o), refused = refused(o),
                tests = tests(o, discarded or json.array {}), traces = traces(o), sets = sets(o),
                transports = o.rendezvous.transports,
@@ -190,7 +192,7 @@ local function answer(o, reply)
 end
 
 --- @param o { site, diagnosis, cluster, journal, judgement, rendezvous, refusals, act, switches,
---   metrics, teller, followers, acting, no_results, started_at }
+--   metrics, teller, followers, acting, addresses, networks, no_results, started_at }
 -- @return name → { admin only, fn(args, who, uid, reply) }
 return function(o)
    return { doctor = { false, function(_, _, _, reply) answer(o, reply) end } }

@@ -94,7 +94,7 @@ end
 local FILES = {
    { ack, "site diagnosis acks journal act" },
    { doctor, "site diagnosis cluster journal rendezvous judgement refusals act switches metrics " ..
-      "teller followers housekeeping acting no_results started_at" },
+      "teller followers housekeeping acting addresses networks no_results started_at" },
    { log, "journal cluster" },
    { machine, "site diagnosis decision cluster act acks" },
    { page, "site diagnosis decision journal cluster act acks events observations" },

@@ -1,13 +1,12 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- `taut status`: everything that somebody who looks in once a day should see.
+local attackers = require "taut.core.answers.attackers"
 local clock = require "taut.base.clock"
 local json = require "taut.json"
 local loop = require "taut.loop"
 local slow_whole = require "taut.report.slow_whole"
 local sys = require "taut.sys"
 local throttle = require "taut.diagnose.throttle"
-
-local FLOODS = 10 -- senders that are named
 
 local function list_of(map, row)
    local list = json.array {}
@@ -76,15 +75,6 @@ local function count_sets(self)
    return n, links
 end
 
--- Who sends what is refused, again and again; of an address, which node that is.
-local function floods(self)
-   local list = table.move(self.refusals:floods(), 1, FLOODS, 1, {})
-   for _, f in ipairs(list) do
-      f.node = f.from:find "[.:]" and self.addresses:node_at(f.from .. ":0") or nil
-   end
-   return list
-end
-
 local function status(self)
    local coverage_h = self.site.conf.checks.coverage_h
    local now, cl, wide = loop.time(), self.cluster, self.diagnosis:wide()
@@ -101,9 +91,9 @@ local function status(self)
       coverage = self.diagnosis:covered(self.coverage, coverage_h * 3600, now),
       set_states = set_states, links_in_sets = links_in_sets,
       coverage_h = coverage_h, skipped = self.check.counts, refused = self.refusals.count,
-      floods = json.array(floods(self)), claims = json.array(cl.claims:surges()),
-      endpoints = json.array(self.networks:odd_ones()),
-      no_results = json.array(self.no_results:list(self.site.topo.nodes)),
+      floods = attackers.floods(self), claims = attackers.claims(self),
+      endpoints = attackers.endpoints(self), no_results = attackers.mute(self),
+      open_ports = attackers.open_ports(self),
       refused_streams = self.judgement.refused_streams, nothing_due = self.rendezvous.nothing_due,
       prologs = self.rendezvous.prolog_times:state(),
       store = self.journal:state(), database = self.housekeeping:state(),

@@ -1,0 +1,28 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Who floods tautd, invents jobs, or names others' addresses: what `taut status` has, with what is
+-- to be done about it.
+local report = require "taut.report"
+
+local FLOOD = "`ss -tnp` on that host, or that user's processes, say who keeps calling.  Others " ..
+   "are served first"
+local INVENTED = "look at that node: its root says prologs of jobs that Slurm never started " ..
+   "there.  Nothing of them counts; a node that was broken into is drained by hand"
+local ENDPOINT = "on that node: the interface of node.conf or the plugstack line; or " ..
+   "rail_networks in taut.lua(5), where nodes of one rail have addresses in several networks; " ..
+   "or somebody wants others to connect there"
+
+return function(d, say)
+   for _, f in ipairs(d.floods or {}) do
+      say("look", "flood", ("%s%s: %s refused since %s, the last %s: %s"):format(f.from,
+         f.node and (" (%s)"):format(f.node) or "", report.count(f.count, "message"),
+         report.ago(f.since, d.now), report.ago(f.time, d.now), f.why), FLOOD)
+   end
+   for _, c in ipairs(d.claims or {}) do
+      say("look", "invented", ("%s named %s that Slurm does not have there, the last %d, %s")
+         :format(c.node, report.count(c.denied, "job"), c.last, report.ago(c.time, d.now)),
+         INVENTED)
+   end
+   for _, e in ipairs(d.endpoints or {}) do
+      say("look", "endpoint", ("%s, %s"):format(e.why, report.ago(e.time, d.now)), ENDPOINT)
+   end
+end
