@@ -26,6 +26,17 @@ local function of(self, node)
    return c
 end
 
+local function deny(self, node, c, id)
+   c.denied, c.last, c.denied_at = c.denied + 1, id, loop.time()
+   self.odd[node] = c
+end
+
+-- What may be stored by now.
+local function refill(c, now)
+   c.room = math.min(KEPT_BURST, c.room + (now - c.at) / KEPT_EACH_S)
+   c.at = now
+end
+
 --- A node says that it has this job.
 -- @param node a name that Slurm or the topology has
 -- @param id job
@@ -34,7 +45,7 @@ function Claims:add(node, id)
    local c = of(self, node)
    if not c.open[id] then
       if c.count >= OPEN_MAX then
-         c.denied, c.last, c.denied_at = c.denied + 1, id, loop.time()
+         deny(self, node, c, id)
          return false
       end
       c.count = c.count + 1
@@ -46,8 +57,7 @@ end
 --- May something of a job that only this node's word stands for be stored?  If so, it is counted.
 function Claims:may_keep(node)
    local c, now = of(self, node), loop.time()
-   c.room = math.min(KEPT_BURST, c.room + (now - c.at) / KEPT_EACH_S)
-   c.at = now
+   refill(c, now)
    if c.room < 1 then
       return false
    end
@@ -62,20 +72,23 @@ function Claims:keeps_out(node)
 end
 
 -- Counters of bursts that ended long ago begin anew.
-local function age(c, now)
+local function age(self, node, c, now)
    if c.denied_at and now - c.denied_at > WINDOW_S then
       c.denied, c.denied_at = 0, nil
+      self.odd[node] = nil
    end
    if c.shared_at and now - c.shared_at > WINDOW_S then
       c.shared, c.shared_at = 0, nil
    end
 end
 
---- Slurm has answered.
+--- Slurm has answered.  A node whose word holds nothing any more is forgotten: of a machine each
+-- node says again and again that it has a job.
 -- @param asked when it was asked: claims of later wait for its next answer
 -- @param has function(id, node): has Slurm this job on this node, now or a short while ago?
--- @param deny function(id, node), called where it has not
-function Claims:settle(asked, has, deny)
+-- @param forget function(id, node), called where it has not
+function Claims:settle(asked, has, forget)
+   local now = loop.time()
    for node, c in pairs(self.by_node) do
       for id, at in pairs(c.open) do
          local is_there = has(id, node)
@@ -84,12 +97,13 @@ function Claims:settle(asked, has, deny)
             c.room = math.min(KEPT_BURST, c.room + (is_there and KEPT_OF_JOB or 0))
          end
          if not is_there and at < asked then
-            c.denied, c.last, c.denied_at = c.denied + 1, id, loop.time()
-            deny(id, node)
+            deny(self, node, c, id)
+            forget(id, node)
          end
       end
-      age(c, loop.time())
-      if c.count == 0 and c.denied == 0 and c.shared == 0 and c.at < asked - WINDOW_S then
+      age(self, node, c, now)
+      refill(c, now)
+      if c.count == 0 and c.denied == 0 and c.shared == 0 and c.room == KEPT_BURST then
          self.by_node[node] = nil
       end
    end
@@ -99,8 +113,8 @@ end
 -- @return array of { node, denied, shared, last = job, time }, the worst first
 function Claims:surges()
    local list, now = {}, loop.time()
-   for node, c in pairs(self.by_node) do
-      age(c, now)
+   for node, c in pairs(self.odd) do
+      age(self, node, c, now)
       if c.denied >= SURGE then
          list[#list + 1] = { node = node, denied = c.denied, shared = c.shared, last = c.last,
             time = math.max(c.denied_at or 0, c.shared_at or 0) }
@@ -116,7 +130,7 @@ function Claims:surges()
 end
 
 function claims.new()
-   return setmetatable({ by_node = {} }, Claims)
+   return setmetatable({ by_node = {}, odd = {} }, Claims)
 end
 
 return claims

@@ -181,6 +181,23 @@ function tests.test_what_a_node_says_of_jobs_to_come_holds_for_itself_alone()
    lu.assertEquals({ surge.node, surge.denied }, { "n0", 8 })
 end
 
+-- Each node of a large machine was walked over at each `taut status`.
+function tests.test_nodes_whose_jobs_slurm_has_are_forgotten()
+   local answers = {}
+   local c = with(answers)
+   for id = 10, 13 do
+      c:prolog(id, { "n" .. id }, "n" .. id)
+   end
+   c:prolog(99, { "n0" }, "n0")
+   slurm_has(c, answers, { 10, "n10" }, { 11, "n11" }, { 12, "n12" }, { 13, "n13" })
+   lu.assertEquals(tables.keys(c.claims.by_node), { "n0" })
+   lu.assertEquals(c.claims:surges(), {})
+   -- what it used up of what may be kept is remembered until it would be full again
+   while c.claims:may_keep "n10" do end
+   slurm_has(c, answers, { 10, "n10" })
+   lu.assertFalse(c.claims:may_keep "n10")
+end
+
 function tests.test_a_requeued_job_is_not_where_slurm_had_it_before()
    local answers = {}
    local c = with(answers)
