@@ -135,6 +135,61 @@ links_used_by() {
     done
 }
 
+# forge_on NODE OPTION…: until end_forge
+forge_on() {
+    mkfifo "$BATS_TEST_TMPDIR/forge"
+    lab exec --node "$1" "$TAUT_BUILDDIR/tests/fake/fake-forge" "${@:2}" \
+        <"$BATS_TEST_TMPDIR/forge" >"$BATS_TEST_TMPDIR/forged" 2>&1 3>&- &
+    FORGER=$!
+    exec {FORGE_FD}>"$BATS_TEST_TMPDIR/forge"
+    wait_until 10 grep -q begins "$BATS_TEST_TMPDIR/forged"
+}
+end_forge() {
+    exec {FORGE_FD}>&-
+    wait "$FORGER"
+    rm "$BATS_TEST_TMPDIR/forge"
+    [ "$(sed -n 's/ sent$//p' "$BATS_TEST_TMPDIR/forged")" -gt "$1" ]
+}
+
+way_of() {
+    lab exec --node n0 setpriv --reuid nobody --clear-groups \
+        "$TAUT_BUILDDIR/tests/lab/labway" 10.64.0.1:"$1" 10.64.0.3:5201 3
+}
+
+ways_of() {
+    local port
+    for port in {40001..40012}; do way_of $port; done
+}
+
+@test "answers that are forged elsewhere are not taken, those on the node itself are" {
+    [ -x "${TAUT_BUILDDIR:-}/tests/fake/fake-forge" ] || skip "fake-forge is not built: make check-build"
+    command -v nft >/dev/null || skip "nft is not installed"
+    up --tree 2x4x2 --hash --cables 2
+    ways_of >"$BATS_TEST_TMPDIR/before"
+    # root of another node, who knows everything but the sequence number …
+    forge_on n1 blind 10.65.0.99 10.64.0.1 10.64.0.3 5201 40001 12
+    ways_of >"$BATS_TEST_TMPDIR/during"
+    diff "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/during"
+    # … and finds no router in his way
+    lab exec --node n0 nft -f - <<'NFT'
+table ip forge {
+    chain in {
+        type filter hook input priority 0
+        icmp type time-exceeded ip saddr != 10.65.0.99 drop
+    }
+}
+NFT
+    ways_of >"$BATS_TEST_TMPDIR/during"
+    end_forge 10000
+    ! grep -qv '^-$' "$BATS_TEST_TMPDIR/during" || false
+    # root of the node that asks: the ways of its own tests are its word, and
+    # SECURITY.md takes them for no more
+    forge_on n0 see 10.65.0.99 hsn0
+    way_of 40001 >"$BATS_TEST_TMPDIR/during"
+    end_forge 1
+    grep -q '^10.65.0.99$' "$BATS_TEST_TMPDIR/during"
+}
+
 @test "three levels, static: leaf, pod, spine" {
     up --tree 2x2x2 --pods 2
     [ "$(links_used n0 n2)" = "leaf0/3 mid0/2" ]

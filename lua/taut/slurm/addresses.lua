@@ -98,13 +98,19 @@ local function by_place(said)
    return nodes
 end
 
---- Slurm's nodes were read: { name, addr (where it is not the name), coord (over ALPS) }.
+--- Slurm's nodes were read: { name, addr (where it is not the name), coord (over ALPS) }.  They
+-- seldom have other addresses than before.
 function Addresses:take(nodes)
-   self.said = {}
+   local said, count, is_new = {}, 0, false
    for _, n in ipairs(nodes) do
-      self.said[n.name] = not n.coord and (n.addr or n.name) or nil
+      local where = not n.coord and (n.addr or n.name) or nil
+      is_new = is_new or self.said[n.name] ~= where
+      count = count + (where and not said[n.name] and 1 or 0)
+      said[n.name] = where
    end
-   self.said_at = by_place(self.said)
+   if is_new or count ~= self.said_count then
+      self.said, self.said_count, self.said_at = said, count, by_place(said)
+   end
 end
 
 --- The settings.
@@ -259,8 +265,8 @@ end
 
 --- @param o { resolver = helper of base/resolve.lua, setting, ports }
 function addresses.new(o)
-   local self = setmetatable({ resolver = o.resolver, said = {}, said_at = {}, known = {},
-      at_host = {}, waiting = {}, asking = false }, Addresses)
+   local self = setmetatable({ resolver = o.resolver, said = {}, said_count = 0,
+      said_at = {}, known = {}, at_host = {}, waiting = {}, asking = false }, Addresses)
    self:set(o.setting, o.ports)
    return self
 end

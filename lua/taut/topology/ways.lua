@@ -38,6 +38,18 @@ local function fitting(topo, index, before, after)
    return a or b or nil
 end
 
+-- Links that were seen one after the other, and do not meet: one of their routers answered as
+-- another, or the way changed meanwhile.  Nobody knows which.
+local function drop_torn(topo, asked, way)
+   for i = 2, asked.n - 2 do
+      local a, b = way[i], way[i + 1]
+      if a and b and topo:to(a) ~= topo:from(b) then
+         way[i] = type(asked[i]) ~= "table" and a
+         way[i + 1] = type(asked[i + 1]) ~= "table" and b
+      end
+   end
+end
+
 --- What is known of a way.
 -- @param asked of ways.of
 -- @param shown by stage the component that a trace saw there, or false; nil: nobody asked
@@ -48,6 +60,9 @@ function ways.known(topo, asked, shown)
    for i = 1, asked.n do
       local stage, seen = asked[i], shown and shown[i]
       way[i] = type(stage) ~= "table" and stage or seen and stage.is[seen] and seen or false
+   end
+   drop_torn(topo, asked, way)
+   for i = 1, asked.n do
       missing = missing + (way[i] and 0 or 1)
    end
    local again = missing > 0

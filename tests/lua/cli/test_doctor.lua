@@ -218,6 +218,9 @@ function tests.test_the_topology_against_slurm_traces_and_sweeps()
    one("mend", "leaf1 answered as router 2", "import it anew", { traces = traced(0, 5) })
    one("look", "10.0.0.1 answered, which", "topology.addresses", { traces = traced(5, 0) })
    lu.assertEquals(found { traces = traced(1, 1) }, {})
+   local torn = traced(0, 0)
+   torn.torn, torn.odd[1].text = 5, "spine3 and then leaf1 answered, which no link is between"
+   one("look", "spine3 and then leaf1 answered", "look at its address", { traces = torn })
    local sweep = { cables = 10, differ = {}, count = 0, moved = NONE, hosts_unknown = NONE }
    lu.assertEquals(found { sweep = sweep }, {})
    sweep.cables = 0
@@ -286,9 +289,10 @@ function tests.test_answers_of_routers_are_held_against_the_way()
    local topo = { router_name = { [0] = "leaf0", "spine0", "leaf1" }, components = {},
       asked_at = { link = { a = 5, b = 6 }, router = { s = 1 } } }
    function topo.to(_, c) return ({ [5] = 1, [6] = 2 })[c] end
+   function topo.from(_, c) return ({ [5] = 0, [6] = 1 })[c] end
    local t, asked = traces.new(), { n = 4, 1, 5, { to = { [2] = 6 }, is = {} }, 4 }
    t:take(topo, asked, { "x", "a", "b" })
-   lu.assertEquals({ t.answers, t.unknown, t.elsewhere }, { 2, 0, 0 })
+   lu.assertEquals({ t.answers, t.unknown, t.elsewhere, t.torn }, { 2, 0, 0, 0 })
    t:take(topo, asked, { "x", "s", "" })
    lu.assertEquals({ t.answers, t.unknown, t.elsewhere }, { 3, 0, 0 })
    t:take(topo, asked, { "x", "b", "y" })

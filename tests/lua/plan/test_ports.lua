@@ -128,6 +128,14 @@ function tests.test_what_was_aimed_at_counts_where_later_nobody_answers()
    lu.assertEquals(taken({ "", "", "" }, o, 0).way, { topo.tx[1], false, false, topo.rx[9] })
 end
 
+-- A switch that answers as another one, or a way that changed while it was asked for: which of the
+-- two is right nobody knows.
+function tests.test_answers_that_do_not_meet_name_no_link()
+   local answers = select(2, over(1, 9, 3))
+   answers[2] = select(2, over(1, 9, 2))[2]
+   lu.assertEquals(taken(answers).way, { topo.tx[1], false, false, topo.rx[9] })
+end
+
 -- Two nodes aim at a link that is wider than one of them.
 function tests.test_tests_on_one_link_share_it()
    local way, answers = over(1, 9, 3)

@@ -43,6 +43,24 @@ function tests.test_slurms_address_is_the_nodes()
    lu.assertStrContains(why, "n2 speaks from 10.0.0.1, its address is fd00::2")
 end
 
+-- They are read every few seconds, and are hardly ever others than before.
+function tests.test_nodes_are_read_again_with_the_same_addresses_and_with_others()
+   local n1, n2 = { name = "n1", addr = "10.0.0.1" }, { name = "n2", addr = "10.0.0.2" }
+   local a = known { n1, n2 }
+   local before = a.said_at
+   a:take { n2, n1 }
+   lu.assertTrue(a.said_at == before)
+   a:take { n1, { name = "n2", addr = "10.0.0.3" } }
+   lu.assertEquals({ a:node_at "10.0.0.1:1", a:node_at "10.0.0.3:1", a:node_at "10.0.0.2:1" },
+      { "n1", "n2" })
+   a:take { n1 }
+   lu.assertNil(a:node_at "10.0.0.3:1")
+   a:take { n1, { name = "n2", addr = "10.0.0.2" } }
+   lu.assertEquals(a:node_at "10.0.0.2:1", "n2")
+   a:take { n1, { name = "n2", addr = "10.0.0.2", coord = "1" } }
+   lu.assertNil(a:node_at "10.0.0.2:1")
+end
+
 function tests.test_names_are_looked_up_and_nobody_waits_for_it()
    local a, answer, asked = known({ { name = "n1" }, { name = "n2", addr = "n2-ctl" } }, nil,
       { n1 = "10.0.0.1", ["n2-ctl"] = "10.0.0.2" })

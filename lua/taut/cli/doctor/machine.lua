@@ -46,6 +46,11 @@ local function against_traces(d, say)
       say("look", "traces", ("%d of %d answers came from addresses that the topology does not " ..
          "have; for one: %s"):format(t.unknown, t.answers, odd(t, "does not have")),
          "topology.addresses in taut.lua(5)")
+   elseif (t.torn or 0) > SHARE * t.answers then
+      say("look", "traces", ("%d of %d answers came from routers that no link is between; for " ..
+         "one: %s"):format(t.torn, t.answers, odd(t, "no link is between")),
+         "a router answers as another one: look at its address.  Such tests are of a set of links, " ..
+         "not of one")
    else
       say("ok", "traces", ("%d answers of routers fit the topology"):format(t.answers -
          t.elsewhere - t.unknown))

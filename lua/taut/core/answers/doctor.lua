@@ -139,7 +139,7 @@ end
 local function traces(o)
    local t = o.judgement.traces
    return { asked = o.site.topo.asked_at ~= nil, answers = t.answers, unknown = t.unknown,
-      elsewhere = t.elsewhere, odd = json.array(t.odd) }
+      elsewhere = t.elsewhere, torn = t.torn, odd = json.array(t.odd) }
 end
 
 -- Links that are tested in sets only, and those that an address is missing of.

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Whether what routers answer fits the topology: which addresses it does not have, and which of
--- its routers answered where it has them not on the way.
+-- its routers answered where it has them not on the way, or one after the other without a link
+-- between them.
 local traces = {}
 local Traces = {}
 Traces.__index = Traces
@@ -41,6 +42,17 @@ local function take_one(self, topo, stage, address, i)
    end
 end
 
+-- Two that answered one after the other by links that do not meet.
+local function look_between(self, topo, before, after)
+   local a, b = topo.asked_at.link[before], topo.asked_at.link[after]
+   local is_odd = a and b and topo:to(a) ~= topo:from(b)
+   self.torn = self.torn + (is_odd and 1 or 0)
+   if is_odd then
+      note(self, ("%s and then %s answered, which no link is between"):format(
+         topo.router_name[topo:to(a)], topo.router_name[topo:to(b)]))
+   end
+end
+
 --- Look at the answers of one test's way.
 -- @param asked of ways.of
 -- @param answers by router, "" of one that was silent; or nil
@@ -49,11 +61,14 @@ function Traces:take(topo, asked, answers)
       if answers[i] ~= "" then
          take_one(self, topo, asked[i], answers[i], i)
       end
+      if i > 2 then
+         look_between(self, topo, answers[i - 1], answers[i])
+      end
    end
 end
 
 function traces.new()
-   return setmetatable({ answers = 0, unknown = 0, elsewhere = 0, odd = {}, by_text = {} },
+   return setmetatable({ answers = 0, unknown = 0, elsewhere = 0, torn = 0, odd = {}, by_text = {} },
       Traces)
 end
 
