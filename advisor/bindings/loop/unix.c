@@ -5,7 +5,8 @@
  * Anybody on the machine may connect, so a user has so many clients at once,
  * some places are for administrators alone, and a request has to come whole
  * within 'request_ms'.  Nodes come first: who connects here is taken in when
- * nothing of theirs is due.
+ * nothing of theirs is due, or one each 20 ms where something always is; and
+ * an administrator's request is read at once then.
  *
  * A client is kept by the loop while its request comes in and while its
  * reply goes out; in between by Lua alone.  A client that Lua forgets is
@@ -32,12 +33,15 @@
 #define KEPT 32    /* of these, for administrators */
 #define OF_USER 32 /* who is none */
 #define REFUSED_MOST 16 /* in a row */
+#define REST_MS 20 /* from one that is taken in to the next, while nodes call */
 #define REQUEST_MS 2000
 #define REPLY_MS 10000
 
 struct server {
     struct taut_loop *loop;
-    struct event *ev; /* somebody connects; NULL once closed */
+    struct event *ev;   /* somebody connects; NULL once closed */
+    struct event *idle; /* nothing else is due, and 'ev' waits for that */
+    struct event *rest; /* … or for so long */
     int fd;           /* that listens */
     int self;
     int on_line, on_refused, is_admin;
@@ -247,12 +251,34 @@ static bool client_new(struct server *s, evutil_socket_t fd)
     taut_ref_push(L, s->self);
     c->server_ref = luaL_ref(L, LUA_REGISTRYINDEX);
     c->self = luaL_ref(L, LUA_REGISTRYINDEX);
-    bufferevent_priority_set(c->bev, TAUT_PRIORITY_CALLERS);
+    if (!c->admin)
+        bufferevent_priority_set(c->bev, TAUT_PRIORITY_CALLERS);
     bufferevent_setcb(c->bev, on_readable, on_written, on_event, c);
     bufferevent_setwatermark(c->bev, EV_READ, 0, s->max_line + 1);
     event_add(c->late, &s->request);
     bufferevent_enable(c->bev, EV_READ);
     return true;
+}
+
+static void on_rested(evutil_socket_t fd, short what, void *arg)
+{
+    struct server *s = arg;
+
+    (void)fd;
+    (void)what;
+    event_del(s->idle);
+    event_del(s->rest);
+    event_add(s->ev, NULL);
+}
+
+/* The next one is taken in when nothing of a node's is due, or a little later. */
+static void rest(struct server *s)
+{
+    struct timeval after = taut_timeval(REST_MS);
+
+    event_del(s->ev);
+    event_add(s->rest, &after);
+    event_active(s->idle, EV_TIMEOUT, 0);
 }
 
 /* One at a time: those who call again and again take turns with nodes.  Nobody
@@ -271,7 +297,20 @@ static void on_accept(evutil_socket_t fd, short what, void *arg)
             break;
         is_in = client_new(s, client);
     }
+    if (s->ev != NULL)
+        rest(s);
     lua_pop(s->loop->L, 1);
+}
+
+static void free_events(struct server *s)
+{
+    struct event **all[] = {&s->ev, &s->idle, &s->rest};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (*all[i] != NULL)
+            event_free(*all[i]);
+        *all[i] = NULL;
+    }
 }
 
 static int server_close(lua_State *L)
@@ -280,10 +319,9 @@ static int server_close(lua_State *L)
 
     if (s->ev != NULL) {
         taut_unix_port_remove(&s->port);
-        event_free(s->ev);
+        free_events(s);
         close(s->fd);
     }
-    s->ev = NULL;
     taut_ref_drop(L, &s->self);
     return 0;
 }
@@ -323,17 +361,16 @@ static struct server *server_new(lua_State *L)
 
 static int server_watch(struct server *s)
 {
-    struct event *ev = event_new(s->loop->base, s->fd, EV_READ | EV_PERSIST,
-                                 on_accept, s);
+    struct event_base *base = s->loop->base;
 
-    if (ev == NULL)
-        return -1;
-    event_priority_set(ev, TAUT_PRIORITY_CALLERS);
-    if (event_add(ev, NULL) == 0) {
-        s->ev = ev;
+    s->ev = event_new(base, s->fd, EV_READ | EV_PERSIST, on_accept, s);
+    s->idle = event_new(base, -1, 0, on_rested, s);
+    s->rest = event_new(base, -1, 0, on_rested, s);
+    if (s->ev != NULL && s->idle != NULL && s->rest != NULL &&
+        event_priority_set(s->idle, TAUT_PRIORITY_CALLERS) == 0 &&
+        event_add(s->ev, NULL) == 0)
         return 0;
-    }
-    event_free(ev);
+    free_events(s);
     return -1;
 }
 

@@ -52,6 +52,9 @@ local function on_line(self, line)
       self.late:cancel()
    end
    local w = reply.id and self.waiting[reply.id]
+   if w then
+      loop.doing(w.what)
+   end
    if w and reply.part then
       add_part(w.parts, reply)
    elseif w then
@@ -139,7 +142,8 @@ function Helper:ask(request, fn, timeout_ms)
          self.proc:kill()
       end
    end)
-   self.waiting[id] = { fn = fn, timer = timer, parts = {} }
+   self.waiting[id] = { fn = fn, timer = timer, parts = {},
+      what = ("%s's answer to %s"):format(self.name, request.op or "a request") }
    self.proc:send(line)
 end
 

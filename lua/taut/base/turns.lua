@@ -13,8 +13,9 @@ local turns = {
    own = "tautd",   -- of what nobody asked for
 }
 
-local GUARD_MS, GUARD_MAX_MS = 20, 500 -- from one turn to the next, where nodes never rest
-local REST, REST_FIRST = 4, 1 -- times what the last one took
+-- From one turn to the next, where nodes never rest: times what the last one took, and at most.
+local GUARD_MS, REST, REST_MAX_MS = 20, 4, 500
+local REST_FIRST, REST_FIRST_MAX_MS = 1, 100
 
 local queues, ring = {}, {} -- key → array of functions with its first index; keys in their order
 local current               -- whose turn it is
@@ -68,7 +69,8 @@ end
 
 -- Milliseconds from now on that a turn has to wait at most.
 local function rest_ms(is_first)
-   local rest = math.min(GUARD_MAX_MS, (is_first and REST_FIRST or REST) * took_ms)
+   local rest = is_first and math.min(REST_FIRST_MAX_MS, REST_FIRST * took_ms)
+      or math.min(REST_MAX_MS, REST * took_ms)
    return math.max(GUARD_MS, rest - (loop.now_ns() - ended_ns) / 1e6)
 end
 

@@ -10,12 +10,14 @@
 -- gives each node a ticket for it: ALPS forgets a job with its reservation, so it is not asked.
 local loop = require "taut.loop"
 local tables = require "taut.base.tables"
+local turns = require "taut.base.turns"
 
 local vouch = {}
 local Vouch = {}
 Vouch.__index = Vouch
 
 local WAITING_MAX, WAIT_S = 1000, 600
+local PIECE_NS = 4000000 -- while Slurm's list came hundreds of checks ended: one piece of them
 
 ---------------------------------------------------------------- what does not count
 
@@ -100,8 +102,21 @@ local function on_job(self, s, reply, err)
    ask_next(self)
 end
 
+-- The rest in a turn of its own.
+local function rest(self)
+   self.asking = true
+   turns.add(turns.own, function()
+      self.asking = false
+      ask_next(self)
+   end)
+end
+
 function ask_next(self)
+   local began_ns = loop.now_ns()
    while not self.asking and #self.to_ask > 0 do
+      if loop.now_ns() - began_ns > PIECE_NS then
+         return rest(self)
+      end
       local s = table.remove(self.to_ask, 1)
       local job = self.cluster.seen_running[s.job]
       if job and #outside(self, s, job) == 0 then

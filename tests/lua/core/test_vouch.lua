@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What counts: reports of nodes that spoke for themselves, of jobs that Slurm knows.
+local looptest = require "lib.looptest"
 local lu = require "luaunit"
 local node_lists = require "taut.wire.node_lists"
 local loop = require "taut.loop"
@@ -180,6 +181,39 @@ function tests.test_idle_cycles_have_no_job()
    lu.assertEquals(c.counted, { 0 })
    c.vouch:session(session(0, { false, true }, { purpose = "idle" }))
    lu.assertEquals(c.counted, { 0 })
+end
+
+-- While Slurm's list of a large machine comes, hundreds of checks end: what they showed was taken
+-- in in one piece, for which nodes and administrators waited.
+function tests.test_many_checks_at_once_are_taken_in_in_pieces()
+   local c, running, ids = court { [0] = { state = "running", nodes = "n[0-1]" } }, {}, {}
+   for id = 1, 20 do
+      running[id], ids[id] = { state = "running", nodes = "n[0-1]" }, id
+   end
+   c.vouch.cluster.seen_running = running
+   c.vouch.findings.session = function(_, s)
+      local until_ns = loop.now_ns() + 2000000
+      while loop.now_ns() < until_ns do end -- as much as 50 tests
+      c.counted[#c.counted + 1] = s.job
+   end
+   local answer
+   c.vouch.slurm.ask = function(_, r, fn)
+      answer = function() fn { job = c.jobs[r.job] } end
+   end
+   c.vouch:session(session(0, BOTH)) -- Slurm takes its time
+   for id = 1, 20 do
+      c.vouch:session(session(id, BOTH))
+   end
+   lu.assertEquals(c.counted, {})
+   answer()
+   local within = #c.counted
+   lu.assertTrue(within >= 1 and within < 10, within)
+   c.vouch:session(session(1, BOTH)) -- those that come meanwhile wait their turn
+   lu.assertEquals(#c.counted, within)
+   looptest.until_true(function() return #c.counted == 22 end)
+   table.insert(ids, 1, 0)
+   ids[#ids + 1] = 1
+   lu.assertEquals(c.counted, ids)
 end
 
 return tests
