@@ -239,3 +239,62 @@ endpoint_is_refused() {
     wait $!
     nobody_is_blamed
 }
+
+maria=/run/lab/maria
+
+maria_is_missing() {
+    command -v mariadb-install-db >/dev/null && command -v mariadb >/dev/null ||
+        { echo "mariadb-server-core and mariadb-client-core are not installed"; return; }
+    [ -n "$(find /usr/lib -path '*lua/5.4*' -name 'mysql.so' -print -quit)" ] ||
+        echo "lua-dbi-mysql is not installed"
+}
+
+# sql STATEMENT: its rows, columns between tabs
+sql() { lab exec mariadb --no-defaults -uroot -S $maria/socket -N -B -e "$1"; }
+
+start_maria() {
+    lab exec bash -s $maria <<'SH'
+install -d "$1"
+mariadb-install-db --no-defaults --datadir="$1/data" --skip-test-db \
+    --auth-root-authentication-method=normal --user=root
+PATH=$PATH:/usr/sbin setsid mariadbd --no-defaults --datadir="$1/data" --tmpdir="$1" \
+    --socket="$1/socket" --skip-networking --innodb-buffer-pool-size=32M \
+    --innodb-flush-log-at-trx-commit=2 --user=root --pid-file="$1/pid" &
+SH
+    wait_until 30 sql 'CREATE DATABASE taut'
+}
+
+maria_gets() { lab exec bash -c "kill -$1 \$(<$maria/pid)"; }
+store_is() { [ "$(status "print($1)")" = "$2" ]; }
+
+# The same with a server, which stands still for three seconds meanwhile: what was
+# sent and not answered by then is sent again.
+@test "attacks: root on one node floods a database server, which stands still meanwhile" {
+    local missing flood
+    missing=$(maria_is_missing)
+    [ -z "$missing" ] || skip "$missing"
+    start_maria >/dev/null 2>&1 3>&- 4>&-
+    conf_of "$BATS_FILE_TMPDIR/small.lua" "1i store = \"mysql://root@/taut?socket=$maria/socket\""
+    lab daemon stop tautd
+    start_tautd
+    wait_until 60 store_is 's.store.away or s.store.error or s.brakes or "well"' well
+    lab exec taut policy drain
+    stands
+    root_on n1 swell n1 --count 1000 --rate 118 &
+    flood=$!
+    sleep 2
+    maria_gets STOP
+    sleep 3
+    lab exec taut policy observe
+    maria_gets CONT
+    wait $flood
+    wait_until 30 status_says 'flood 172.30.1.2 (n1): [0-9]* messages refused'
+    stands
+    wait_until 60 store_is 's.store.away or s.store.error or s.store.queued.rows + s.store.waiting' 0
+    [ "$(status 'print(s.store.lost)')" = 0 ]
+    [ "$(sql "SELECT COUNT(*) FROM taut.sample WHERE node = 'n1'")" -le 300 ]
+    [ "$(sql "SELECT SUM(data_length + index_length) FROM information_schema.tables
+        WHERE table_schema = 'taut'")" -lt 20000000 ]
+    nobody_is_blamed
+    maria_gets TERM
+}

@@ -10,6 +10,7 @@ local lu = require "luaunit"
 local munge = require "taut.munge"
 local node_lists = require "taut.wire.node_lists"
 local seal = require "taut.seal"
+local sys = require "taut.sys"
 local ticket = require "taut.wire.ticket"
 local wire = require "taut.wire"
 
@@ -105,6 +106,20 @@ function tests.test_a_node_that_nobody_knows_is_refused()
    local d = daemon(16)
    lu.assertTrue(d.hello(0, "zz", "zz").closed)
    lu.assertStrContains(d.refused[1], "no node zz")
+end
+
+-- Names that look like a node's: other letters, or some that turn the line around or are not seen.
+function tests.test_a_name_that_looks_like_a_nodes_is_another_one()
+   local d = daemon(16)
+   for _, name in ipairs { "\u{578}1", "n\u{661}", "n1\u{200b}", "\u{202e}1n", "n1\u{2069}", "N1", "n1 ",
+      "n1\0", "\u{ff4e}1" } do
+      lu.assertTrue(d.hello(0, name, "n1").closed, name)
+   end
+   lu.assertTrue(d.hello(0, "n1", "n1,\u{578}1").closed)
+   lu.assertEquals(#d.heard, 0)
+   for _, why in ipairs(d.refused) do
+      lu.assertEquals(why, sys.plain(why)) -- nor does it turn the line of the log around
+   end
 end
 
 ---------------------------------------------------------------- how often, how much

@@ -10,10 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "plugin/common/clock.h"
 #include "plugin/streams/pinger.h"
 #include "plugin/streams/receiver.h"
 #include "plugin/streams/runner.h"
+#include "plugin/streams/token.h"
 #include "tests/unit/unit.h"
 
 /* A node: its endpoint, its plan, what it measured. */
@@ -567,6 +570,48 @@ START_TEST(more_streams_than_planned_are_refused)
 }
 END_TEST
 
+enum { GUESSES = TAUT_TOKEN * 8 + 2 };
+
+/* Somebody on the sender's host who knows all of a token but one bit, or only
+ * what its receiver answers, or its beginning. */
+static void make_guess(unsigned char *guess, const unsigned char *token, int i)
+{
+    memcpy(guess, token, TAUT_TOKEN);
+    if (i < TAUT_TOKEN * 8)
+        guess[i / 8] ^= (unsigned char)(1u << i % 8);
+    else if (i == TAUT_TOKEN * 8)
+        taut_token_answer(guess, token);
+    else
+        memset(guess + TAUT_TOKEN - 1, guess[TAUT_TOKEN - 1] + 1, 1);
+}
+
+START_TEST(guesses_of_a_token_get_neither_in_nor_an_answer)
+{
+    unsigned char bytes[TAUT_TOKEN + 5000] = {0};
+    int fds[GUESSES];
+    struct taut_test *to = add(&b, TAUT_ROLE_RECV, &a, 1);
+    struct taut_test *from = add(&a, TAUT_ROLE_SEND, &b, 1);
+
+    randombytes_buf(to->token, TAUT_TOKEN);
+    memcpy(from->token, to->token, TAUT_TOKEN);
+    for (int i = 0; i < GUESSES; i++) {
+        fds[i] = connect_to(&b);
+        make_guess(bytes, to->token, i);
+        ck_assert_int_eq(write(fds[i], bytes, sizeof(bytes)), sizeof(bytes));
+    }
+    run_both();
+    ck_assert_uint_eq(b.refused, GUESSES);
+    ck_assert_str_eq(a.measures[0].error, "");
+    ck_assert_int_gt(b.measures[0].bytes, 0);
+    ck_assert_int_gt(b.measures[0].strangers, 0);
+    for (int i = 0; i < GUESSES; i++) {
+        ck_assert_int_eq(recv(fds[i], bytes, sizeof(bytes), MSG_DONTWAIT), -1);
+        ck_assert_int_eq(errno, ECONNRESET);
+        close(fds[i]);
+    }
+}
+END_TEST
+
 /* Sends a token in two parts and a little payload, then dies. */
 static void *die_early(void *arg)
 {
@@ -696,6 +741,7 @@ int main(void)
     tcase_add_test(tc, who_is_no_sender_is_sent_away_at_once);
     tcase_add_test(tc, who_finds_no_room_is_counted);
     tcase_add_test(tc, a_token_may_come_late_where_there_is_room);
+    tcase_add_test(tc, guesses_of_a_token_get_neither_in_nor_an_answer);
     tcase_add_test(tc, more_streams_than_planned_are_refused);
     tcase_add_test(tc, a_stream_that_dies_leaves_zeros);
     tcase_add_test(tc, round_trips_are_timed);
