@@ -5,7 +5,7 @@
  * Anybody on the machine may connect, so a user has so many clients at once,
  * some places are for administrators alone, and a request has to come whole
  * within 'request_ms'.  Nodes come first: who connects here is taken in when
- * nothing of theirs is due, or one each 20 ms where something always is; and
+ * nothing of theirs is due, or a few each 20 ms where something always is; and
  * an administrator's request is read at once then.
  *
  * A client is kept by the loop while its request comes in and while its
@@ -33,7 +33,8 @@
 #define KEPT 32    /* of these, for administrators */
 #define OF_USER 32 /* who is none */
 #define REFUSED_MOST 16 /* in a row */
-#define REST_MS 20 /* from one that is taken in to the next, while nodes call */
+#define TAKEN_MOST 4
+#define REST_MS 20 /* until the next ones, while nodes call */
 #define REQUEST_MS 2000
 #define REPLY_MS 10000
 
@@ -281,21 +282,22 @@ static void rest(struct server *s)
     event_active(s->idle, EV_TIMEOUT, 0);
 }
 
-/* One at a time: those who call again and again take turns with nodes.  Nobody
+/* A few at a time: those who call again and again take turns with nodes.  Nobody
  * waits behind those for whom there is no place. */
 static void on_accept(evutil_socket_t fd, short what, void *arg)
 {
     struct server *s = arg;
-    bool is_in = false;
+    int taken = 0;
 
     (void)what;
     taut_ref_push(s->loop->L, s->self); /* keeps s through its callbacks */
-    for (int n = 0; n < REFUSED_MOST && s->ev != NULL && !is_in; n++) {
+    for (int n = 0; n < REFUSED_MOST && s->ev != NULL && taken < TAKEN_MOST;
+         n++) {
         int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (client < 0)
             break;
-        is_in = client_new(s, client);
+        taken += client_new(s, client);
     }
     if (s->ev != NULL)
         rest(s);

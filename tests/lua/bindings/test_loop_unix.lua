@@ -207,6 +207,30 @@ function tests.test_idle_clients_of_a_user_keep_no_administrator_out()
   s:close()
 end
 
+-- Under a flood something of the nodes was always due, and an administrator waited for a second.
+function tests.test_an_administrator_is_answered_while_nodes_never_rest()
+  local folder <close> = looptest.folder()
+  local path = folder.path .. "/s"
+  local reply, is_over, was_over
+  local s = server(path, function(client, line)
+    client:reply(line)
+    was_over, is_over = is_over, true
+  end, { is_admin = function() return true end })
+  local function node()
+    if not is_over then
+      loop.timer(0, node) -- due again as soon as it was done
+    end
+  end
+  node()
+  local late = loop.timer(20000, function() is_over = true end)
+  ask(path, "status", function(text) reply = text end)
+  looptest.until_true(function() return reply end)
+  lu.assertEquals(reply, "status")
+  lu.assertNil(was_over)
+  late:cancel()
+  s:close()
+end
+
 function tests.test_a_request_has_to_come_in_time()
   local folder <close> = looptest.folder()
   local path = folder.path .. "/s"

@@ -2,7 +2,8 @@
 # A machine of which only the controller is real: tautd, munged, and a
 # taut-slurm of slurm.lua; its nodes are addresses that bench-nodes binds to.
 # Sourced after bench.sh, in a network namespace of its own (storm_alone).
-# tautd runs as root; the machine is a fat tree of three levels.
+# tautd runs as root; the machine is a fat tree of three levels, or with
+# STORM_TORUS a three-dimensional torus with two nodes a router.
 SERVER=10.255.0.1
 RATE=12500000000 # bytes a second: what each link of it carries
 
@@ -21,9 +22,11 @@ storm_end() {
 }
 
 storm_machine() {
-    case $1 in
-    19200) machine='nodes_per_leaf = 40, levels = { { down = 24, up = 20 }, { down = 20, up = 24 } }' ;;
-    2000) machine='nodes_per_leaf = 20, levels = { { down = 10, up = 10 }, { down = 10, up = 10 } }' ;;
+    case $1${STORM_TORUS:+ torus} in
+    "19200 torus") machine='torus { dims = { 25, 16, 24 }, nodes_per_router = 2' ;; # Titan's
+    "2000 torus") machine='torus { dims = { 10, 10, 10 }, nodes_per_router = 2' ;;
+    19200) machine='fattree { nodes_per_leaf = 40, levels = { { down = 24, up = 20 }, { down = 20, up = 24 } }' ;;
+    2000) machine='fattree { nodes_per_leaf = 20, levels = { { down = 10, up = 10 }, { down = 10, up = 10 } }' ;;
     *) die "no machine of $1 nodes" ;;
     esac
     awk -v n="$1" 'BEGIN { for (i = 1; i <= n; i++)
@@ -57,7 +60,7 @@ storm_world() {
     chmod +x "$lib/taut-slurm"
     SOCK=$TMP/socket
     cat >"$TMP/taut.lua" <<CONF
-topology = fattree { $machine, nodes = "n[00001-$(printf %05d "$nodes")]", capacity = 12.5 * GB }
+topology = $machine, nodes = "n[00001-$(printf %05d "$nodes")]", capacity = 12.5 * GB }
 listen = "$SERVER:6824"
 socket = "$SOCK"
 database = "$TMP/taut.db"
