@@ -141,7 +141,7 @@ function View:dense(free, least, density, version)
 end
 
 --- @param topo topology
--- @param cluster of slurm/cluster.lua
+-- @param cluster of slurm/cluster/init.lua
 function view.new(topo, cluster)
    return setmetatable({ topo = topo, cluster = cluster, free = {}, reserved = {}, members = {},
       order = {}, rank = {}, version = 0, runs = {} }, View)

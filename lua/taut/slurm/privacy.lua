@@ -6,7 +6,7 @@ local sys = require "taut.sys"
 local privacy = {}
 
 --- Is a job of `owner` hidden from `uid`?
--- @param cluster of slurm/cluster.lua
+-- @param cluster of slurm/cluster/init.lua
 -- @param owner user id, or nil where it is not known
 function privacy.is_hidden(cluster, uid, owner)
    return cluster:is_private "jobs" and not cluster:is_admin(uid) and owner ~= uid

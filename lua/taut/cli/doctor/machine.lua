@@ -49,8 +49,8 @@ local function against_traces(d, say)
    elseif (t.torn or 0) > SHARE * t.answers then
       say("look", "traces", ("%d of %d answers came from routers that no link is between; for " ..
          "one: %s"):format(t.torn, t.answers, odd(t, "no link is between")),
-         "a router answers as another one: look at its address.  Such tests are of a set of links, " ..
-         "not of one")
+         "a router answers as another one: look at its address.  Such tests are of a set of " ..
+         "links, not of one")
    else
       say("ok", "traces", ("%d answers of routers fit the topology"):format(t.answers -
          t.elsewhere - t.unknown))

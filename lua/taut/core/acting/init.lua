@@ -65,7 +65,7 @@ end
 
 --- Why nobody is drained from here although somebody may be; nil otherwise.  Of several the lease
 -- decides, whoever has slurmctld; one that is alone leaves it to the one beside slurmctld.
--- @param standby of slurm/cluster.lua
+-- @param standby of slurm/cluster/init.lua
 function Acting:standing_by(standby)
    if self.lease then
       return self:why_not()

@@ -50,7 +50,7 @@ local function waits_for_us(cluster, job, m, memo)
 end
 
 --- Look at the jobs that wait.
--- @param cluster of slurm/cluster.lua
+-- @param cluster of slurm/cluster/init.lua
 -- @param now seconds
 function Ledger:look(cluster, now)
    local since = self.last and math.min(now - self.last, MOST_GAP_S) or 0

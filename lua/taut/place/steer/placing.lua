@@ -58,7 +58,7 @@ local function is_good(cluster, job, nodelist)
 end
 
 --- What to place now.
--- @param cluster of slurm/cluster.lua
+-- @param cluster of slurm/cluster/init.lua
 -- @param now seconds
 -- @param least_gain predicted time on Slurm's choice over that on ours, at least
 -- @param advise function(job, mark) → host list, predicted ratio there, on Slurm's choice; or nil

@@ -62,7 +62,7 @@ local function placement(cluster, job, m, now, wait_s)
 end
 
 --- What to take back now, one change a job at a time.
--- @param cluster of slurm/cluster.lua
+-- @param cluster of slurm/cluster/init.lua
 -- @param exposed map node name → anything, of nodes that stay excluded; empty when steering is off
 -- @param now seconds
 -- @param wait_s how long a placement may wait; nil: take all of them back

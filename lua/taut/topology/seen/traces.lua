@@ -68,8 +68,8 @@ function Traces:take(topo, asked, answers)
 end
 
 function traces.new()
-   return setmetatable({ answers = 0, unknown = 0, elsewhere = 0, torn = 0, odd = {}, by_text = {} },
-      Traces)
+   return setmetatable({ answers = 0, unknown = 0, elsewhere = 0, torn = 0, odd = {},
+      by_text = {} }, Traces)
 end
 
 return traces

@@ -1,0 +1,63 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--- Slurm's nodes and partitions.  Methods of cluster/init.lua.
+local hostlist = require "taut.hostlist"
+local loop = require "taut.loop"
+
+local nodes = {}
+
+local NAMES_MAX = 1 << 20
+
+-- A reservation for maintenance counts from the moment it begins: slurmctld marks its nodes a
+-- while later.
+local function mark_maintenance(self, lists)
+   for _, text in ipairs(lists or {}) do
+      for _, name in ipairs(hostlist.expand(text, NAMES_MAX) or {}) do
+         if self.nodes[name] then
+            self.nodes[name].maint = true
+         end
+      end
+   end
+end
+
+--- Slurm's nodes.
+-- @param list of them, in the order of its table
+-- @param maintenance host lists of reservations for it, or nil
+function nodes:take_nodes(list, maintenance)
+   self.nodes, self.partitions, self.order = {}, {}, {}
+   for i, n in ipairs(list) do
+      self.nodes[n.name], self.order[i] = n, n.name -- it answers in the order of its table
+      for _, p in ipairs(n.partitions or {}) do
+         self.partitions[p] = self.partitions[p] or {}
+         table.insert(self.partitions[p], n.name)
+      end
+   end
+   mark_maintenance(self, maintenance)
+   self.nodes_at = loop.time()
+   if self.addresses then
+      self.addresses:take(list)
+   end
+end
+
+--- Can a job start on this node now?
+function nodes:is_free(name)
+   local n = self.nodes[name]
+   return n ~= nil and n.state == "idle" and not n.drain and not n.down and not n.maint
+      and not self:has_job(name)
+end
+
+--- Could a job ever start there as things are (not down, not drained)?
+function nodes:is_usable(name)
+   local n = self.nodes[name]
+   return n ~= nil and not n.drain and not n.down and not n.fail
+end
+
+--- Slurm was told to give nodes this feature: as it will have it at the next look.
+function nodes:note_feature(names, feature)
+   for _, name in ipairs(names) do
+      if self.nodes[name] then
+         self.nodes[name].features = feature
+      end
+   end
+end
+
+return nodes
