@@ -5,11 +5,8 @@
 -- said once, loudly; checks go on, and rows wait for when it can again, as far as there is room.
 -- Where the database is a server they wait on disk meanwhile (backlog.lua).  Of several tautd only
 -- the one that acts has a store; in the others nothing waits.
---
--- A batch for SQLite's file has its place { line, id, seq } there: whether it was written, although
--- its answer was lost, the database itself says, and then it is not written again.  One that fails
--- is tried again in parts; a row that the database refuses, while nothing else is wrong, goes.
 local backlog = require "taut.store.backlog"
+local batches = require "taut.store.batches"
 local helper = require "taut.base.helper"
 local loop = require "taut.loop"
 local seal = require "taut.seal"
@@ -22,12 +19,9 @@ Journal.__index = Journal
 
 local FLUSH_MS = 100
 local RETRY_MS = 2000
-local BATCH_ROWS, BATCH_BYTES = 5000, 1 << 20
-local SERVER_ROWS = 500 -- of a batch for a server: each row is a way there and back
 local PING_MS = 20000
 local SERVER_START_MS, SERVER_AGAIN_MS = 15000, 5000
 local STOP_MS = 5000
-local FILE = "file" -- the line of its batches
 local STANDS_BY = "this tautd stands by"
 
 local function arm(self, ms)
@@ -61,42 +55,6 @@ local function trouble(self)
    end
 end
 
--- What is wrong with the disk, or with the store's process, is wrong for each row.
-local HARD = { "full", "I/O", "locked", "busy", "only", "open", "space", "memory", "not answer",
-   "ended", "another tautd", "newer" }
-
-local function is_of_row(err)
-   for _, word in ipairs(HARD) do
-      if err:find(word, 1, true) then
-         return false
-      end
-   end
-   return true
-end
-
--- A row that the database refuses must not hold up all that follow.
-local function leave_out(self, row, err)
-   self.lost, self.written = self.lost + 1, self.written + 1
-   sys.log("err", ("the database refuses a row of table %s, which is left out: %s"):format(row[1],
-      err))
-end
-
--- A batch for a server keeps its place.  Of one for a file it is known that nothing was written: it
--- goes in front of what was added since, and is tried in smaller parts.  Where its answer was
--- lost (`answered` is false), the database is asked first (next_batch).
-local function on_failed(self, batch, err, answered)
-   self.most_rows = answered and math.max(1, #batch.rows // 2) or self.most_rows
-   if self.backlog or not answered then
-      self.batch = batch
-   elseif #batch.rows == 1 and is_of_row(err) then
-      leave_out(self, batch.rows[1], err)
-   else
-      self.waiting:give_back(batch.rows)
-   end
-   arm(self, RETRY_MS)
-   answer(self, err)
-end
-
 -- What waits on this host's disk is not stored where another host's tautd may act next.
 local function on_written(self, batch, reply, err, answered)
    self.writing = nil
@@ -106,13 +64,15 @@ local function on_written(self, batch, reply, err, answered)
             :format(err))
       end
       self.failed = err
-      on_failed(self, batch, err, answered)
+      batches.failed(self, batch, err, answered)
+      arm(self, RETRY_MS)
+      answer(self, err)
       trouble(self)
       return
    end
    self.written = self.written + #batch.rows
    self.waits_since = self.waiting.count > 0 and self.rest_since or nil
-   self.most_rows = math.min(BATCH_ROWS, 2 * self.most_rows)
+   self.most_rows = math.min(batches.ROWS, 2 * self.most_rows)
    if self.failed then
       sys.log("notice", ("the database can be written again; %d rows were waiting"):format(
          #batch.rows + self.waiting.count))
@@ -124,52 +84,6 @@ local function on_written(self, batch, reply, err, answered)
       self:flush()
    elseif self.waiting.count > 0 then
       arm(self, FLUSH_MS)
-   end
-end
-
--- The next rows that wait.
-local function next_batch(self)
-   if self.batch then
-      local batch = self.batch
-      self.batch = nil
-      return batch
-   end
-   local most = math.min(self.most_rows, self.backlog and SERVER_ROWS or BATCH_ROWS)
-   local batch = { rows = self.waiting:take(most, BATCH_BYTES) }
-   self.rest_since = loop.time()
-   return batch
-end
-
--- Into a file: with a place.  A batch that has one already was sent before, and what became of it
--- is not known: fn(reply) where it was written after all, else it is taken apart.
-local function write_file(self, batch, durable, fn)
-   if batch.place then
-      self.store:ask({ op = "is_done", place = batch.place, count = #batch.rows },
-         function(reply, err)
-            batch.place = reply and not reply.done and nil or batch.place
-            fn(reply and reply.done and reply or nil, err or "its answer was lost", reply ~= nil)
-         end)
-      return
-   end
-   self.seq = self.seq + 1
-   batch.place = { line = FILE, id = self.id, seq = self.seq }
-   self.store:ask({ op = "write", rows = batch.rows, place = batch.place,
-      durable = durable or nil }, function(reply, err, said)
-         if said then -- an error, and nothing of it was written
-            batch.place = nil
-         end
-         fn(reply, err, said ~= nil)
-      end)
-end
-
--- fn(reply); or fn(nil, why, answered): did the database say so?
-local function write(self, batch, durable, fn)
-   if self.backlog then
-      self.backlog:write(batch, durable, fn)
-   elseif self.is_open then
-      write_file(self, batch, durable, fn)
-   else -- what is stored is read before anything is added to it
-      fn(nil, self.store.down or "it is not open yet")
    end
 end
 
@@ -202,9 +116,9 @@ function Journal:flush()
       or self.waiting.count == 0 and not self.batch then
       return
    end
-   local batch = next_batch(self)
+   local batch = batches.next(self)
    self.writing = batch
-   write(self, batch, #self.confirms > 0, function(reply, err, answered)
+   batches.write(self, batch, #self.confirms > 0, function(reply, err, answered)
       on_written(self, batch, reply, not reply and err or nil, answered)
       ask_held(self, not reply)
       if reply and self.on_observations and #(reply.observations or {}) > 0 then
@@ -315,8 +229,8 @@ local function write_rest(self, fn)
    if self.waiting.count == 0 and not self.batch then
       return fn()
    end
-   local batch = next_batch(self)
-   write(self, batch, true, function(reply, err)
+   local batch = batches.next(self)
+   batches.write(self, batch, true, function(reply, err)
       if not reply then
          return fn(err, #batch.rows + self.waiting.count)
       end
@@ -360,7 +274,7 @@ end
 function journal.new()
    return setmetatable({ waiting = waiting.new(), lost = 0, confirms = {}, held = {},
       added = 0, asked = 0, written = 0, seq = 0, id = seal.hex(seal.random(8)),
-      most_rows = BATCH_ROWS }, Journal)
+      most_rows = batches.ROWS }, Journal)
 end
 
 --- Start the store.
