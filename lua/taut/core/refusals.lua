@@ -73,7 +73,8 @@ end
 
 -- Counted by address, or by "uid N" where it is a user here.
 local function add_sender(self, from, why, count)
-   local host, now = from:match "^(.*):%d+$" or from, loop.time()
+   -- of those that found no time nobody asked for their ports
+   local host, now = from:match "^(.*):[%d?]+$" or from, loop.time()
    local s = self.senders[host]
    if s and now - s.at > FLOOD_S then
       s.count, s.since = 0, now

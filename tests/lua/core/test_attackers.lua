@@ -66,6 +66,15 @@ function tests.test_who_floods()
    end, "flood 10.0.0.7 (n1): 150", "flood: 10.0.0.7 (n1): 150")
 end
 
+-- Those for whom there was no time were one more sender, of no node.
+function tests.test_who_calls_too_often_to_be_heard_is_the_same_one()
+   both_say(function(p)
+      p.addresses:take { { name = "n1", addr = "10.0.0.7" } }
+      p.refusals:note("10.0.0.7:700", "HELLO: too many before it", 60)
+      p.refusals:note("10.0.0.7:?", "called when too many did: no time for it in 400 ms", 60)
+   end, "flood 10.0.0.7 (n1): 120 messages refused", "flood: 10.0.0.7 (n1): 120 messages refused")
+end
+
 function tests.test_a_user_here_who_floods()
    both_say(function(p) p.refusals:note("uid 1000", "no place", 150) end,
       "flood uid 1000: 150 messages refused", "flood: uid 1000: 150 messages refused")
