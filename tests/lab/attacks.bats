@@ -302,5 +302,5 @@ store_is() { [ "$(status "print($1)")" = "$2" ]; }
 # … nor, in a build with sanitizers, did one of them say a word.
 @test "attacks: no part of Taut died of any of it" {
     ! whole_log nodes | grep -E 'died of signal|it wrote more than' || false
-    ! whole_log tautd | grep -E 'Sanitizer|runtime error|stack traceback|a turn of tautd:' || false
+    ! whole_log tautd | grep -E 'ERROR: AddressSanitizer|runtime error|stack traceback|a turn of tautd:' || false
 }
