@@ -86,8 +86,8 @@ static const enum MAD_FIELDS port_fields[] = {
 };
 
 /* Extended speeds of a second kind (XDR), byte 56 of PortInfo: two bits active,
- * two supported, three enabled, after one that is reserved (rdma-core,
- * libibmad/fields.c).  libibmad before version 54 does not name them.  As there,
+ * two supported, three enabled, after one that is reserved (as rdma-core reads
+ * it in libibmad).  libibmad before version 54 does not name them.  As there,
  * they stand above the five bits of the first kind. */
 #define SPEED_EXT2_BYTE 56
 #define SPEED_EXT2_SHIFT 5
