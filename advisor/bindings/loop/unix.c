@@ -272,7 +272,8 @@ static void on_rested(evutil_socket_t fd, short what, void *arg)
     event_add(s->ev, NULL);
 }
 
-/* The next one is taken in when nothing of a node's is due, or a little later. */
+/* The next ones are taken in when nothing of a node's is due, or a little
+ * later. */
 static void rest(struct server *s)
 {
     struct timeval after = taut_timeval(REST_MS);
@@ -282,8 +283,8 @@ static void rest(struct server *s)
     event_active(s->idle, EV_TIMEOUT, 0);
 }
 
-/* A few at a time: those who call again and again take turns with nodes.  Nobody
- * waits behind those for whom there is no place. */
+/* A few at a time: those who call again and again take turns with nodes.
+ * Nobody waits behind those for whom there is no place. */
 static void on_accept(evutil_socket_t fd, short what, void *arg)
 {
     struct server *s = arg;
