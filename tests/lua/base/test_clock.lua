@@ -107,8 +107,8 @@ function tests.test_it_goes_on_as_it_was_while_the_wall_clock_is_set()
    ]]):format(path))
    f:close()
    -- a sanitizer wants to be first, and is well without
-   local p = io.popen(("ASAN_OPTIONS=verify_asan_link_order=0 LAB_CLOCK=%s LD_PRELOAD=%s %s %s 2>&1")
-      :format(path, shim, os.getenv "TAUT_LUA" or "advisor/tautd --lua", script))
+   local p = io.popen(("ASAN_OPTIONS=verify_asan_link_order=0 LAB_CLOCK=%s LD_PRELOAD=%s %s %s " ..
+      "2>&1"):format(path, shim, os.getenv "TAUT_LUA" or "advisor/tautd --lua", script))
    lu.assertEquals(p:read "a", "steady\n")
    p:close()
    os.remove(script)
