@@ -14,9 +14,8 @@
 #include "advisor/bindings/utf8.h"
 
 struct host {
-    const char *name;
     const char *luadir;
-    bool to_stderr;
+    struct taut_logger log;
     int depth; /* of callbacks in callbacks */
     char doing[TAUT_DOING_MAX];
     struct taut_turn longest;
@@ -32,26 +31,39 @@ static struct host *host(lua_State *L)
     return h;
 }
 
+/* A helper process logs as the tautd does that started it: sys.log_as(). */
+static void take_log_of_parent(struct taut_logger *log)
+{
+    const char *text = secure_getenv("TAUT_LOG");
+    char level[16] = "", form[16] = "";
+
+    if (text == NULL || sscanf(text, "%15s %15s", level, form) != 2)
+        return;
+    int n = taut_logger_level(level);
+    log->level = n >= 0 ? n : log->level;
+    log->form = strcmp(form, "json") == 0 ? TAUT_LOGGER_JSON : TAUT_LOGGER_TEXT;
+}
+
 void taut_host_init(lua_State *L, const char *name, const char *luadir,
                     bool to_stderr)
 {
     struct host *h = lua_newuserdatauv(L, sizeof(*h), 0);
 
-    *h = (struct host){.name = name, .luadir = luadir, .to_stderr = to_stderr};
+    *h = (struct host){
+        .luadir = luadir,
+        .log = {.name = name,
+                .journal = TAUT_LOGGER_JOURNAL,
+                .to_stderr = to_stderr,
+                .level = LOG_DEBUG},
+    };
     lua_rawsetp(L, LUA_REGISTRYINDEX, &host_key);
+    take_log_of_parent(&h->log);
     openlog(name, LOG_PID | LOG_NDELAY, LOG_DAEMON);
 }
 
 const char *taut_host_luadir(lua_State *L)
 {
     return host(L)->luadir;
-}
-
-static const char *priority_name(int priority)
-{
-    static const char *const names[] = {"emerg",   "alert",  "crit", "error",
-                                        "warning", "notice", "info", "debug"};
-    return names[priority & 7];
 }
 
 /* Is it a control character, or one that is not seen and changes how what is
@@ -90,7 +102,6 @@ void taut_host_plain(char *text)
 
 void taut_host_log(lua_State *L, int priority, const char *fmt, ...)
 {
-    const struct host *h = host(L);
     char *text = NULL;
     va_list ap;
 
@@ -101,16 +112,13 @@ void taut_host_log(lua_State *L, int priority, const char *fmt, ...)
     if (text == NULL)
         return;
     taut_host_plain(text);
-    if (h->to_stderr)
-        fprintf(stderr, "%s: %s: %s\n", h->name, priority_name(priority), text);
-    else
-        syslog(priority, "%s", text);
+    taut_logger_write(&host(L)->log, priority, text, NULL, 0);
     free(text);
 }
 
-void taut_host_log_to_stderr(lua_State *L, bool yes)
+struct taut_logger *taut_host_logger(lua_State *L)
 {
-    host(L)->to_stderr = yes;
+    return &host(L)->log;
 }
 
 static int fail(lua_State *L, int error, const char *fmt, va_list ap)

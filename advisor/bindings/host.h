@@ -11,6 +11,8 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "advisor/lib/os/logger.h"
+
 /* Set up the shared part of a fresh state.
  *   name    of the program, for the log; kept, not copied
  *   luadir  where our Lua modules are; kept, not copied
@@ -28,7 +30,9 @@ void taut_host_plain(char *text);
 /* Log one line.  'priority' is LOG_ERR … LOG_DEBUG of <syslog.h>. */
 void taut_host_log(lua_State *L, int priority, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void taut_host_log_to_stderr(lua_State *L, bool yes);
+
+/* Where the log goes and what of it; the program may change it. */
+struct taut_logger *taut_host_logger(lua_State *L);
 
 /* Push nil and a text; for "return taut_fail(L, …)" in a C function.
  * Returns 2. */

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -16,12 +17,12 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "advisor/bindings/host.h"
 #include "advisor/bindings/sys_files.h"
+#include "advisor/bindings/sys/log.h"
 #include "advisor/lib/os/sys_socket.h"
 
 #define REPLY_MAX_BYTES (64 << 20)
@@ -134,23 +135,6 @@ static int sys_notify(lua_State *L)
     return 1;
 }
 
-static int sys_log(lua_State *L)
-{
-    static const char *const names[] = {"err",  "warning", "notice",
-                                        "info", "debug",   NULL};
-    int level = luaL_checkoption(L, 1, NULL, names);
-
-    taut_host_log(L, LOG_ERR + level, "%s", luaL_checkstring(L, 2));
-    return 0;
-}
-
-static int sys_log_to_stderr(lua_State *L)
-{
-    luaL_checktype(L, 1, LUA_TBOOLEAN);
-    taut_host_log_to_stderr(L, lua_toboolean(L, 1));
-    return 0;
-}
-
 static int sys_hostname(lua_State *L)
 {
     char name[256] = "";
@@ -213,6 +197,29 @@ static int sys_user_name(lua_State *L)
         lua_pushstring(L, pw->pw_name);
     else
         lua_pushfstring(L, "%I", (LUAI_UACINT)uid);
+    return 1;
+}
+
+/* sys.in_group(uid, name) -> is the user a member of the group?  False where
+ * either is not known here. */
+static int sys_in_group(lua_State *L)
+{
+    const struct passwd *pw = getpwuid((uid_t)luaL_checkinteger(L, 1));
+    const struct group *group = getgrnam(luaL_checkstring(L, 2));
+    gid_t *list = NULL, wanted = group != NULL ? group->gr_gid : 0;
+    int n = 64, found = 0;
+
+    if (pw != NULL && group != NULL)
+        list = calloc((size_t)n, sizeof(*list));
+    while (list != NULL &&
+           getgrouplist(pw->pw_name, pw->pw_gid, list, &n) < 0) {
+        free(list); /* 'n' is how many there are */
+        list = n <= 65536 ? calloc((size_t)n, sizeof(*list)) : NULL;
+    }
+    for (int i = 0; list != NULL && i < n; i++)
+        found = found || list[i] == wanted;
+    free(list);
+    lua_pushboolean(L, found);
     return 1;
 }
 
@@ -459,11 +466,13 @@ int luaopen_taut_sys(lua_State *L)
         {"create_beside", sys_create_beside},
         {"exec", sys_exec},
         {"hostname", sys_hostname},
+        {"in_group", sys_in_group},
         {"isatty", sys_isatty},
         {"lines", sys_lines},
         {"lock", taut_sys_lock},
-        {"log", sys_log},
-        {"log_to_stderr", sys_log_to_stderr},
+        {"log", taut_sys_log},
+        {"log_as", taut_sys_log_as},
+        {"log_to_stderr", taut_sys_log_to_stderr},
         {"mkdir", sys_mkdir},
         {"names", taut_sys_names},
         {"notify", sys_notify},

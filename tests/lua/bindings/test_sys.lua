@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
+local json = require "taut.json"
 local looptest = require "lib.looptest"
 local loop = require "taut.loop"
 local lu = require "luaunit"
@@ -34,6 +35,43 @@ function tests.test_users()
   lu.assertNil(uid)
   lu.assertEquals(why, "no user 'no such user'")
   lu.assertNil((sys.user_id "99999999999"))
+end
+
+function tests.test_who_is_in_a_group()
+  lu.assertTrue(sys.in_group(0, "root"))
+  lu.assertFalse(sys.in_group(0, "no such group"))
+  lu.assertFalse(sys.in_group(4000000000, "root"))
+  lu.assertFalse(sys.in_group(sys.user_id "nobody", "root"))
+end
+
+-- What is below the level is left out; helpers log as whoever started them.
+function tests.test_the_log_as_it_was_told()
+  local said = output([[
+    local sys = require "taut.sys"
+    sys.log("info", "before")
+    assert(sys.log_as("notice", "json"))
+    sys.log("info", "job 7 on 2 nodes")
+    sys.log("notice", 'a "b"\n\27[2J', { TAUT_NODE = "n\27 5", MESSAGE_ID = ("0"):rep(32) })
+    assert(sys.log_as("err", "text"))
+    sys.log("warning", "less")
+    sys.log("err", "last", { TAUT_NODE = "n5" })
+    assert(not pcall(sys.log_as, "loud", "text"))
+    os.execute(sys.paths.program .. [=[ --lua /dev/stdin <<'END'
+require("taut.sys").log("warning", "less")
+require("taut.sys").log("err", "a helper's")
+END]=])
+  ]], "CMD 2>&1")
+  local lines = {}
+  for line in said:gmatch "[^\n]+" do
+    lines[#lines + 1] = line
+  end
+  lu.assertEquals(#lines, 4, said)
+  lu.assertStrContains(lines[1], "info: before")
+  local row = json.decode(lines[2])
+  lu.assertEquals({ row.level, row.message, row.node, #row.message_id, math.type(row.time) },
+    { "notice", 'a "b" ?[2J', "n? 5", 32, "integer" })
+  lu.assertStrContains(lines[3], "error: last")
+  lu.assertStrContains(lines[4], "error: a helper's")
 end
 
 function tests.test_a_program_becomes_another()
