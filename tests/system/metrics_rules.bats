@@ -31,6 +31,20 @@ setup() {
 @test "the rules and the dashboard ask for metrics that tautd has" {
     local name
     for name in $(grep -hoE '\btaut_[a-z_]+' taut.rules.yml "$etc/grafana.json" | sort -u); do
+        # of a histogram its buckets, sum and count
+        name=${name%_bucket} name=${name%_sum} name=${name%_count}
         grep -q "\"$name\"" "$TAUT_SRCDIR"/lua/taut/core/metrics/*.lua || { echo "$name"; false; }
+    done
+}
+
+@test "each alert says what to do, under an anchor that is there" {
+    local alert page=$TAUT_SRCDIR/doc/alerts.md
+    for alert in $(sed -n 's/.* alert: //p' taut.rules.yml); do
+        grep -qxF "          runbook_url: \"https://taut.example/alerts.html#${alert,,}\"" taut.rules.yml
+        grep -qx "## $alert" "$page" || { echo "doc/alerts.md: no heading of $alert"; false; }
+    done
+    # and no heading is left of one that is gone
+    for alert in $(sed -n 's/^## \(Taut.*\)/\1/p' "$page"); do
+        grep -q " alert: $alert$" taut.rules.yml || { echo "$alert"; false; }
     done
 }

@@ -42,6 +42,7 @@ local commands = {
    { "policy", "act" },
    { "off", "act" },
    { "on", "act" },
+   { "hook", "act" },
    { "init", "begin" },
    { "config", "state" },
    { "db", "state" },

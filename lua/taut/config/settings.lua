@@ -27,6 +27,11 @@ local all = {
    keep = { {}, values.keep },
    keep_gb = { 64, number(0.01, 1e6) },
    mode = { "observe", values.mode },
+   admin_group = { nil, text },
+   log = {
+      level = { "notice", one_of("err", "warning", "notice", "info", "debug") },
+      format = { "text", one_of("text", "json") },
+   },
    checks = {
       enabled = { true, flag },
       budget_ms = { 220, number(10, 5000, true) },
@@ -44,6 +49,7 @@ local all = {
    metrics = {
       listen = { "127.0.0.1:6825", or_off(values.address) },
       components = { false, or_off(number(1, 250, true)) },
+      leaves = { false, or_off(number(1, 60, true)) },
    },
    events = {
       follow = { {}, values.logs },

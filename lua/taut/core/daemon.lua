@@ -322,6 +322,7 @@ function daemon.main(arg)
       print(o.config .. ": good")
       return 0
    end
+   sys.log_as(conf.log.level, conf.log.format)
    site.log_hints(conf)
    return run(conf, arg)
 end

@@ -3,6 +3,7 @@
 -- hears nothing of it: what diagnosis finds slow as a whole (a cabinet, a class of components, new
 -- nodes), a set of links one of which is slow, and hard evidence without a low test.
 local loop = require "taut.loop"
+local notice = require "taut.policy.notice"
 local slow_whole = require "taut.report.slow_whole"
 local sys = require "taut.sys"
 local verdicts = require "taut.report.verdicts"
@@ -39,7 +40,7 @@ local function say_slow(self, change)
    if ticket then
       return sys.log("notice", text .. ticket)
    end
-   self.act:say(text)
+   self.act:say(text, { event = "verdict", component = name, state = change.to })
    tell(self, change, self.case:reason(v))
 end
 
@@ -50,7 +51,8 @@ function News:verdict(change)
    if self.diagnosis:is_decided(c) then
       return say_slow(self, change)
    elseif was_slow then
-      sys.log("notice", ("%s is %s again"):format(name, change.to))
+      sys.log("notice", ("%s is %s again"):format(name, change.to), notice.fields {
+         event = "verdict", component = name, state = change.to })
       tell(self, change)
    elseif change.to == "suspect" then
       local low, lost = #self.diagnosis:run(c), self.diagnosis:losses(c)
@@ -62,16 +64,17 @@ end
 ---------------------------------------------------------------- what makes no verdict
 
 -- @param members nil: c alone; others, if it is about them
-local function alert(self, c, text, members)
+-- @param about what stays the same of the text, where it is about more than c
+local function alert(self, c, text, members, about)
    for _, m in ipairs(members or { c }) do
       local ticket = known(self, m)
       if ticket then
          return sys.log("notice", text .. ticket)
       end
    end
-   self.act:say(text)
-   self.act:record { action = "alert", component = self.site.topo.components[c],
-      reason = text }
+   local name = self.site.topo.components[c]
+   self.act:say(text, { event = "alert", component = name })
+   self.act:record { action = "alert", component = name, about = about, reason = text }
 end
 
 --- What the tests of an event said of sets of links.  Their members get no verdict: nobody knows
@@ -82,8 +85,10 @@ function News:sets(changes)
       local text, subject = self.diagnosis:set_words(v)
       if v.over then
          sys.log("notice", subject .. " no longer")
+         self.teller:tell { event = "alert", about = subject, over = true,
+            component = self.site.topo.components[v.members[1]], reason = subject .. " no longer" }
       else
-         alert(self, v.members[1], text, v.members)
+         alert(self, v.members[1], text, v.members, subject)
       end
    end
 end
@@ -105,7 +110,7 @@ function News:suspects()
    for c in self.diagnosis:suspected() do
       local text, what = about(self, c, self.diagnosis:component(c))
       if what and now - (self.said_at[what] or -math.huge) > AGAIN_S then
-         alert(self, c, text, self.diagnosis:component(c).whole and {})
+         alert(self, c, text, self.diagnosis:component(c).whole and {}, what)
       end
       if what then
          self.said_at[what] = now

@@ -4,8 +4,8 @@
 -- Each event is one JSON object on its stdin.  It runs as another user where tautd is root, has no
 -- environment, no output and 10 s; nobody waits for it, and while one runs the next wait in a
 -- queue, of which the oldest go first when it is full.
-local json = require "taut.json"
 local loop = require "taut.loop"
+local notice = require "taut.policy.notice"
 local sys = require "taut.sys"
 
 local on_event = {}
@@ -73,27 +73,14 @@ local function start(self)
    proc:close()
 end
 
--- As JSON; what is no text of UTF-8 (a line of a log may hold anything) comes with question marks.
-local function text_of(event)
-   local text = json.encode(event)
-   if not text then
-      local plain = {}
-      for key, value in pairs(event) do
-         plain[key] = type(value) == "string" and sys.plain(value) or value
-      end
-      text = json.encode(plain)
-   end
-   return text
-end
-
 --- Tell the program, if there is one.
--- @param event table: event (what happened) and what is known of component, node, state …
+-- @param event as taut.policy.notice takes it; gets its time
 function Teller:tell(event)
    if not self.argv then
       return
    end
    event.time = event.time or loop.time()
-   local text = text_of(event)
+   local text = notice.text(notice.of(event, self.cluster()))
    if not text then
       return
    end
@@ -121,8 +108,10 @@ function Teller:state()
 end
 
 --- @param s the `policy` section
-function on_event.new(s)
-   local self = setmetatable({ queue = {}, done = 0, failed = 0, dropped = 0 }, Teller)
+-- @param cluster_name function() → Slurm's ClusterName, or nil
+function on_event.new(s, cluster_name)
+   local self = setmetatable({ queue = {}, done = 0, failed = 0, dropped = 0,
+      cluster = cluster_name or function() end }, Teller)
    self:configure(s)
    return self
 end

@@ -60,12 +60,13 @@ local JOBS_S = 600 -- jobs that began so long ago have had their check
 local function ground(p, conf)
    p.site, p.ids, p.refusals = site.new(conf), ids.new(), refusals.new()
    p.switches = switches.new(pick(p, "site journal"))
-   p.teller = on_event.new(conf.policy)
+   p.teller = on_event.new(conf.policy, function() return (p.cluster.config or {}).cluster end)
    p.addresses = addresses.new { resolver = p.resolver, setting = conf.node_addresses,
       ports = conf.node_ports }
    p.networks = networks.new { addresses = p.addresses, refusals = p.refusals,
       rails = function() return math.max(1, p.site.topo.rails or 1) end, list = conf.rail_networks }
    p.cluster = cluster.new(p.slurm, p.addresses)
+   p.cluster:administrators(conf.admin_group)
    p.lists = node_lists.new(function()
       return math.max(#p.site.topo.nodes, #(p.cluster.order or {}))
    end)

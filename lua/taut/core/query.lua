@@ -40,12 +40,12 @@ local function is_allowed(self, command, args, caller)
    if self.cluster:is_admin(caller.as) then
       return true
    elseif command[1] then
-      return nil, caller.why_not or ("only root and SlurmUser may do this, you are %s"):format(
-         caller.name)
+      return nil, caller.why_not or ("only %s may do this, you are %s"):format(
+         self.cluster:who_administers(), caller.name)
    elseif self.cluster:is_private "nodes" and command.of_nodes and command.of_nodes(args) then
       return nil, (self.cluster.config and "PrivateData=nodes is set" or
          "Slurm has not answered yet, so PrivateData is not known") ..
-         ": only root and SlurmUser may ask this"
+         (": only %s may ask this"):format(self.cluster:who_administers())
    end
    return true
 end
@@ -92,7 +92,8 @@ local function asker(self, request, uid)
    elseif math.type(as) ~= "integer" or as < 0 then
       return nil, "as: expected a user id"
    elseif not self.cluster:is_admin(uid) then
-      return nil, "only root and SlurmUser may ask in another user's name"
+      return nil, ("only %s may ask in another user's name"):format(
+         self.cluster:who_administers())
    end
    return as
 end

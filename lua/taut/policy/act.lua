@@ -6,6 +6,7 @@
 local json = require "taut.json"
 local loop = require "taut.loop"
 local memory = require "taut.policy.memory"
+local notice = require "taut.policy.notice"
 local policy = require "taut.policy"
 local reason = require "taut.policy.reason"
 local sys = require "taut.sys"
@@ -38,7 +39,8 @@ function Act:record(row, is_known)
       return
    end
    self.teller:tell { event = row.action, node = row.node ~= "" and row.node or nil,
-      component = row.component, who = row.who, reason = row.reason, result = row.result }
+      component = row.component, about = row.about, who = row.who, reason = row.reason,
+      result = row.result }
 end
 
 local function keep(self, node)
@@ -57,10 +59,11 @@ local function keep_stops(self)
          or nil, wide = self.history.wide } })
 end
 
---- Say something loudly: syslog, and the alerts of `taut status`.
-function Act:say(text)
+--- Say something loudly: the log, and the alerts of `taut status`.
+-- @param event what it is about, for journald's fields (notice.lua)
+function Act:say(text, event)
    self.said = self.said + 1
-   sys.log("warning", text)
+   sys.log("warning", text, event and notice.fields(event))
    self.alerts[#self.alerts + 1] = { time = loop.time(), text = text }
    if #self.alerts > ALERTS then
       table.remove(self.alerts, 1)
@@ -85,7 +88,8 @@ local function slurm_refused(self, a, why, is_error)
    self.held[a.node] = { why = why, reason = a.reason, component = a.component, verdict = v }
    if is_news(self, a.node, why) then
       self:say(is_error and ("cannot drain %s: %s; trying again"):format(a.node, why)
-         or ("left %s alone: %s"):format(a.node, why))
+         or ("left %s alone: %s"):format(a.node, why), { event = is_error and "drain failed"
+         or "left alone", node = a.node, component = a.component })
       self:record { action = is_error and "drain failed" or "left alone", node = a.node,
          component = a.component, reason = a.reason, result = why,
          evidence = self.case:reasoned(v.c) }
@@ -98,7 +102,8 @@ local function drained(self, a)
    keep(self, a.node)
    self:record { action = "drain", node = a.node, component = a.component, reason = a.reason,
       result = "done", evidence = self.case:reasoned(a.verdict.c) }
-   self:say(("drained %s: %s"):format(a.node, a.reason))
+   self:say(("drained %s: %s"):format(a.node, a.reason), { event = "drain", node = a.node,
+      component = a.component })
    self.cluster:refresh()
 end
 
@@ -140,7 +145,7 @@ local function stop(self, a)
    policy.note(self.history, a, loop.time())
    keep_stops(self)
    local what = a.action == "stop" and "stopped draining" or "at a cap, drains nobody more"
-   self:say(("%s: %s; `taut policy continue` goes on"):format(what, a.why))
+   self:say(("%s: %s; `taut policy continue` goes on"):format(what, a.why), { event = a.action })
    self:record { action = a.action, result = a.why }
 end
 
@@ -179,7 +184,8 @@ local function take_held(self, held, actions)
          if said <= SAID_MAX and not is_known then
             self:say(e.cause == "observe"
                and ("would drain %s: %s (mode is observe)"):format(name, e.reason)
-               or ("would drain %s (%s), but %s"):format(name, e.reason, e.why))
+               or ("would drain %s (%s), but %s"):format(name, e.reason, e.why),
+               { event = "would drain", node = name, component = e.component })
          end
          self:record({ action = "would drain", node = name, component = e.component,
             reason = e.reason, result = e.why, evidence = self.case:reasoned(e.verdict.c) },
@@ -379,7 +385,8 @@ function Act:release(name, who, fn)
       self:record { action = "release", node = name, component = d and d.component, who = who,
          reason = d and d.reason, result = "done" }
       self.on_back(name, d)
-      sys.log("notice", ("resumed %s (%s)"):format(name, who))
+      sys.log("notice", ("resumed %s (%s)"):format(name, who), notice.fields { event = "release",
+         node = name, component = d and d.component, who = who })
       self.cluster:refresh(function() fn(true) end)
    end)
 end
@@ -390,7 +397,8 @@ local function given_back(self, name, d, back)
    self:record { action = d.asked_by and "release" or "resumed", node = name,
       component = d.component, who = who, reason = d.reason, result = "seen" }
    sys.log("notice", d.asked_by and ("resumed %s (%s)"):format(name, who)
-      or ("%s was resumed by an administrator"):format(name))
+      or ("%s was resumed by an administrator"):format(name), notice.fields { event = "resumed",
+      node = name, component = d.component, who = who })
    back[#back + 1] = { node = name, drain = d }
 end
 

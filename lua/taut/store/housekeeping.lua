@@ -21,6 +21,9 @@ local DETAILS = { "test", "event", "sample", "growth", "job", "observation" }
 local STEP, KEPT_S = 1 / 20, 3600 -- of the time that they span; the last hour stays
 local FULL, LOW = 1 << 30, 0.95   -- bytes of a GB; below this part of the limit is room again
 
+-- Of journald, as tautd(8) lists them (policy/notice.lua has the others').
+local FIELDS = { MESSAGE_ID = "f69c4e1abdb84b0db706e43dede4fc9a", TAUT_EVENT = "database" }
+
 ---------------------------------------------------------------- old rows
 
 -- Until when rows of each table go: what `keep` does not name is kept for keep_days, verdicts and
@@ -71,10 +74,10 @@ local function on_checked(self, reply, err)
       sys.log("warning", "the database was not looked through: " .. err)
    elseif self.damage then
       sys.log("err", "the database is damaged: " .. self.damage ..
-         "; doc/store.md says what can be done")
+         "; doc/store.md says what can be done", FIELDS)
       self.teller:tell { event = "database", state = "damaged", reason = self.damage }
    elseif was then
-      sys.log("notice", "the database is whole again")
+      sys.log("notice", "the database is whole again", FIELDS)
       self.teller:tell { event = "database", state = "whole" }
    end
 end
@@ -88,7 +91,7 @@ end
 local function say_cut(self)
    local text = ("the database has more than keep_gb = %g: details of before %s were dropped")
       :format(self.site.conf.keep_gb, os.date("%F %R", math.floor(self.cut.before)))
-   sys.log("warning", text)
+   sys.log("warning", text, FIELDS)
    self.teller:tell { event = "database", state = "full", reason = text }
 end
 

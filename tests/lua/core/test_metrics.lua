@@ -202,6 +202,57 @@ function tests.test_what_is_lost_by_name()
       "state=lossy}"], 0.2)
 end
 
+-- A row for each leaf of a dashboard: what is not well there, the worst leaf first.
+function tests.test_by_switch_where_the_site_wants_it()
+   local topo = assert(require("taut.topology").build { kind = "fattree", nodes_per_leaf = 4,
+      levels = { { down = 4, up = 4 } }, nodes = "n[0-15]", capacity = 1e9 })
+   local m = made(topo)
+   local function name(component, state, left)
+      sim.tell(m.diagnosis, assert(topo.component_id[component], component), { state = state,
+         left = left })
+   end
+   name("n5/tx", "slow", 0.5)
+   name("leaf1/5", "suspect")
+   name("spine0/3", "failed", 0) -- down to the third leaf
+   name("leaf3/6", "slow", 0.25)
+   name("n12/rx", "slow", 0.9)
+   local families = promparse.read(m:text())
+   lu.assertEquals(#families.taut_leaf_components.samples, 0)
+   m.site.conf.metrics.leaves = 2
+   local v
+   families, v = promparse.read(m:text())
+   lu.assertEquals(v["taut_leaf_components{leaf=leaf2,state=failed}"], 1)
+   lu.assertEquals(v["taut_leaf_components{leaf=leaf3,state=slow}"], 2)
+   lu.assertEquals(v["taut_leaf_left_ratio{leaf=leaf3}"], 0.25)
+   lu.assertEquals({ #families.taut_leaf_components.samples, v["taut_leaf_names_left_out{}"] },
+      { 2, 1 })
+   m.site.conf.metrics.leaves = 60
+   function m.diagnosis.set_verdicts()
+      return { { members = { topo.component_id["leaf1/6"], topo.component_id["leaf1/5"] },
+         left = 0.1 } }
+   end
+   families, v = promparse.read(m:text())
+   lu.assertEquals({ v["taut_leaf_components{leaf=leaf1,state=slow}"],
+      v["taut_leaf_components{leaf=leaf1,state=suspect}"], v["taut_leaf_sets{leaf=leaf1}"],
+      v["taut_leaf_left_ratio{leaf=leaf1}"] }, { 1, 1, 1, 0.1 })
+   lu.assertEquals(#families.taut_leaf_sets.samples, 1)
+end
+
+-- One Prometheus may watch several machines.
+function tests.test_every_sample_has_the_clusters_name_once_slurm_told_it()
+   local m = made()
+   local before = promparse.read(m:text())
+   m.cluster.config = { cluster = 'al"pha' }
+   local after = promparse.read(m:text())
+   for name, family in pairs(after) do
+      lu.assertEquals(#family.samples, #before[name].samples, name)
+      for _, sample in ipairs(family.samples) do
+         lu.assertEquals(sample.labels.cluster, 'al"pha', name)
+      end
+   end
+   lu.assertNil(before.taut_info.samples[1].labels.cluster)
+end
+
 -- Alerts went on for what `taut ack` had been told of.
 function tests.test_what_is_known_is_counted_apart()
    local m = made()

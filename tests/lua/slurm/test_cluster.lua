@@ -3,6 +3,7 @@
 local cluster = require "taut.slurm.cluster"
 local looptest = require "lib.looptest"
 local lu = require "luaunit"
+local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 
 local tests = {}
@@ -44,6 +45,34 @@ function tests.test_users_cannot_make_slurm_answer_again_and_again()
    looptest.until_true(function() return asked == 2 end)
    answer()
    lu.assertEquals(told, 5)
+end
+
+-- Root and SlurmUser, and whoever is in the site's group of administrators.
+function tests.test_who_administers()
+   local c = with {}
+   local nobody, daemon = sys.user_id "nobody", sys.user_id "daemon"
+   lu.assertTrue(c:is_admin(0))
+   lu.assertFalse(c:is_admin(nobody))
+   lu.assertEquals(c:who_administers(), "root and SlurmUser")
+   c:administrators "nogroup"
+   lu.assertTrue(c:is_admin(nobody))
+   lu.assertFalse(c:is_admin(daemon))
+   lu.assertFalse(c:is_admin(4000000000))
+   lu.assertEquals(c:who_administers(), "root, SlurmUser and members of nogroup")
+   c:administrators "no such group"
+   lu.assertFalse(c:is_admin(nobody))
+   c:administrators(nil)
+   lu.assertFalse(c:is_admin(nobody))
+end
+
+-- Users by the thousand leave nothing behind.
+function tests.test_who_asked_is_not_kept_for_ever()
+   local c = with {}
+   c:administrators "nogroup"
+   for uid = 1, 3000 do
+      c:is_admin(3000000000 + uid)
+   end
+   lu.assertTrue(tables.size(c.members) <= 1024)
 end
 
 -- Slurm, asked a moment from now, has these jobs: { id, nodes, state (default: running), restart }.

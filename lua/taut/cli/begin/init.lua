@@ -10,6 +10,8 @@ local texts = require "taut.cli.begin.texts"
 local init = { summary = "Look at Slurm and the fabric, write a first configuration.",
    has_json = false }
 
+local FILE, PROGRAM = tonumber("644", 8), tonumber("755", 8) -- modes
+
 function init.setup(parser)
    parser:option("-o --output"):description(("The folder to write to (default %s)."):format(
       sys.paths.confdir)):argname "<folder>"
@@ -37,8 +39,8 @@ local function put(path, text, mode)
    end
    local to = was and path .. ".new" or path
    local ok, err = save.text(to, text)
-   if ok and not os.execute(("chmod %s %s"):format(mode, save.quoted(to))) then
-      ok, err = nil, to .. ": chmod failed"
+   if ok then
+      ok, err = sys.chmod(to, mode)
    end
    if not ok then
       return nil, err
@@ -49,11 +51,11 @@ local function put(path, text, mode)
 end
 
 local function files(found)
-   local list = { { "taut.lua", texts.machine(found), "0644" },
-      { "node.conf", texts.node(found), "0644" },
-      { "plugstack.line", texts.plugstack(found), "0644" } }
+   local list = { { "taut.lua", texts.machine(found), FILE },
+      { "node.conf", texts.node(found), FILE },
+      { "plugstack.line", texts.plugstack(found), FILE } }
    local check = texts.healthcheck(found)
-   list[4] = check and { "healthcheck.next", check, "0755" } or nil
+   list[4] = check and { "healthcheck.next", check, PROGRAM } or nil
    return list
 end
 

@@ -20,7 +20,8 @@ local function fabric(o, args, who, uid, reply)
    if not o.followers.fabric then
       return reply(nil, "fabric: tautd does not sweep")
    elseif fabric_answers.is_privileged(args.what, params) and not o.cluster:is_admin(uid) then
-      return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(who))
+      return reply(nil, ("only %s may do this, you are %s"):format(
+         o.cluster:who_administers(), who))
    end
    o.followers.fabric:answer(args.what, params, reply)
 end

@@ -151,7 +151,8 @@ local function answer(self, args, who, uid, reply)
    elseif not args.done then
       return in_turns(reply, function() reply(describe(self, c)) end)
    elseif not self.cluster:is_admin(uid) then
-      return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(who))
+      return reply(nil, ("only %s may do this, you are %s"):format(
+         self.cluster:who_administers(), who))
    end
    done(self, c, args, who, reply)
 end

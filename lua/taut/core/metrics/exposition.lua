@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --- Prometheus' text format, version 0.0.4: families of samples as text.
 -- Source: https://prometheus.io/docs/instrumenting/exposition_formats/
+local tables = require "taut.base.tables"
+
 local exposition = {}
 
 exposition.TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -30,14 +32,17 @@ local function number(v)
    return v % 1 == 0 and math.abs(v) < 1e15 and ("%d"):format(v) or ("%.15g"):format(v)
 end
 
-local function labels_of(labels)
-   local names, parts = {}, {}
-   for name in pairs(labels or {}) do
+local function labels_of(labels, everywhere)
+   local all, names, parts = tables.copy(everywhere or {}), {}, {}
+   for name, value in pairs(labels or {}) do
+      all[name] = value
+   end
+   for name in pairs(all) do
       names[#names + 1] = name
    end
    table.sort(names)
    for i, name in ipairs(names) do
-      parts[i] = ('%s="%s"'):format(name, escape_value(labels[name]))
+      parts[i] = ('%s="%s"'):format(name, escape_value(all[name]))
    end
    return #parts > 0 and "{" .. table.concat(parts, ",") .. "}" or ""
 end
@@ -48,7 +53,8 @@ end
 -- @param help one sentence
 -- @param samples array of { value, labels = { name = value } or nil }; a number alone is one
 --   without labels; samples with the same labels are the caller's mistake
-function exposition.family(name, kind, help, samples)
+-- @param everywhere labels that each sample has besides, or nil
+function exposition.family(name, kind, help, samples, everywhere)
    if type(samples) == "number" then
       samples = { { samples } }
    end
@@ -56,8 +62,8 @@ function exposition.family(name, kind, help, samples)
       kind) }
    for i = 1, math.min(#samples, exposition.SAMPLES_MAX) do
       local s = samples[i]
-      lines[#lines + 1] = ("%s%s%s %s"):format(name, s.suffix or "", labels_of(s.labels),
-         number(s[1]))
+      lines[#lines + 1] = ("%s%s%s %s"):format(name, s.suffix or "", labels_of(s.labels,
+         everywhere), number(s[1]))
    end
    return table.concat(lines, "\n") .. "\n", math.max(0, #samples - exposition.SAMPLES_MAX)
 end

@@ -3,11 +3,13 @@
 --
 -- Counts only, no name of a user, a job or a node: whoever reaches the port may read it.  Labels
 -- have few values: verdicts, kinds of components, partitions (PARTITIONS_MAX of them).  Names of
--- components only where `metrics.components` says how many.
+-- components and switches only where `metrics.components` and `metrics.leaves` say how many.
 local exposition = require "taut.core.metrics.exposition"
+local leaves = require "taut.core.metrics.leaves"
 local limits = require "taut.policy.limits"
 local loop = require "taut.loop"
 local named = require "taut.core.metrics.named"
+local report = require "taut.report"
 local sys = require "taut.sys"
 local tables = require "taut.base.tables"
 
@@ -37,6 +39,15 @@ local function by_label(map, label, most)
       end
    end
    out[#out + 1] = rest and { rest, labels = { [label] = "other" } }
+   return out
+end
+
+-- Counts by what people read for a word.
+local function in_words(counts)
+   local out = {}
+   for word, n in pairs(counts) do
+      out[report.word(word)] = n
+   end
    return out
 end
 
@@ -101,6 +112,19 @@ local function set_families(self, add)
    add("taut_links_in_sets", "gauge", "Links that are tested as part of a set only.", links)
 end
 
+local function leaf_families(self, add)
+   local components_of, sets, left, left_out = leaves.samples(self.diagnosis, self.site.topo,
+      self.site.conf.metrics.leaves)
+   add("taut_leaf_components", "gauge",
+      "Components that are not well, by their switch (metrics.leaves).", components_of)
+   add("taut_leaf_sets", "gauge",
+      "Sets of links of which one is slow, by their switch (metrics.leaves).", sets)
+   add("taut_leaf_left_ratio", "gauge",
+      "The least that is left of a component of a switch (metrics.leaves).", left)
+   add("taut_leaf_names_left_out", "gauge",
+      "Switches with components that are not well, for which metrics.leaves has no room.", left_out)
+end
+
 local function partitions(self)
    local names, drained, caps = {}, {}, {}
    for name in pairs(self.cluster.partitions) do
@@ -142,7 +166,7 @@ local function policy_families(self, add)
    add("taut_partition_drained", "gauge", "Nodes of a partition that are drained by Taut.", drained)
    add("taut_partition_cap", "gauge", "How many of them there may be.", caps)
    add("taut_actions_total", "counter", "Actions in the log of actions since tautd started.",
-      by_label(self.act:counted(), "action"))
+      by_label(in_words(self.act:counted()), "action"))
    add("taut_alerts_total", "counter", "Alerts since tautd started.",
       (select(2, self.act:alerted_of_late())))
 end
@@ -170,7 +194,7 @@ local function check_families(self, add)
    add("taut_checks_total", "counter", "Jobs by what became of their check.",
       by_label(self.check.counts, "result"))
    add("taut_tests_total", "counter", "Tests by what they showed.",
-      by_label(self.judgement.classes, "class"))
+      by_label(in_words(self.judgement.classes), "class"))
    add("taut_tests_left_out_total", "counter", "Tests that are no evidence, by why.",
       by_label(self.diagnosis:refusals(), "why"))
    add("taut_probe_link_seconds_total", "counter",
@@ -225,12 +249,13 @@ end
 --- The whole text.
 function Metrics:text()
    local parts, left_out, now = {}, 0, loop.time()
-   local function add(...)
-      local text, more = exposition.family(...)
+   -- Slurm's ClusterName in every sample, so that one Prometheus may watch several machines
+   local everywhere = { cluster = (self.cluster.config or {}).cluster }
+   local function add(name, kind, help, samples)
+      local text, more = exposition.family(name, kind, help, samples, everywhere)
       parts[#parts + 1], left_out = text, left_out + more
    end
-   add("taut_info", "gauge", "Version of tautd, and ClusterName of its Slurm.", { { 1, labels = {
-      version = sys.version, cluster = (self.cluster.config or {}).cluster } } })
+   add("taut_info", "gauge", "Version of tautd.", { { 1, labels = { version = sys.version } } })
    add("taut_start_time_seconds", "gauge", "When tautd started, seconds since 1970.",
       self.started_at)
    acting_families(self, add)
@@ -240,6 +265,7 @@ function Metrics:text()
    add("taut_nodes", "gauge", "Nodes of the topology.", #self.site.topo.nodes)
    component_families(self, add)
    set_families(self, add)
+   leaf_families(self, add)
    add("taut_probes", "gauge", "Nodes by release and protocol of the probe that was heard last.",
       named.probes(self))
    add("taut_coverage_ratio", "gauge", "Share of the components that tests can reach, and of " ..

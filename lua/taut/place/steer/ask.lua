@@ -9,8 +9,8 @@ local ask = {}
 
 local function switch(self, args, uid, reply)
    if not self.cluster:is_admin(uid) then
-      return reply(nil, ("only root and SlurmUser may do this, you are %s"):format(
-         sys.user_name(uid)))
+      return reply(nil, ("only %s may do this, you are %s"):format(
+         self.cluster:who_administers(), sys.user_name(uid)))
    end
    self.switches:set_steering(args.set)
    sys.log("notice", ("steering is %s (%s)"):format(args.set, sys.user_name(uid)))

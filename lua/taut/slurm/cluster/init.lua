@@ -3,6 +3,7 @@
 --
 -- taut-slurm is asked at intervals; between two answers the HELLOs of prologs and epilogs keep
 -- the picture of running jobs.
+local administrators = require "taut.slurm.cluster.administrators"
 local claims = require "taut.slurm.claims"
 local jobs = require "taut.slurm.cluster.jobs"
 local loop = require "taut.loop"
@@ -15,7 +16,7 @@ local cluster = { standby_of = settings.standby_of }
 local Cluster = {}
 Cluster.__index = Cluster
 
-for _, methods in ipairs { jobs, nodes, probes, settings } do
+for _, methods in ipairs { administrators, jobs, nodes, probes, settings } do
    for name, method in pairs(methods) do
       Cluster[name] = method
    end

@@ -29,10 +29,6 @@ function settings:is_private(what)
    return self.config == nil or self.config.private[what] == true
 end
 
-function settings:is_admin(uid)
-   return uid == 0 or uid == sys.uid() or uid == (self.config and self.config.slurm_uid)
-end
-
 local function hint(flags)
    if not flags.alloc then
       return "PrologFlags lacks Alloc: only a job's first node runs the prolog, so no links are " ..
